@@ -1,0 +1,289 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Kind names a collective.
+type Kind uint8
+
+// The collectives. Custom has its pre- and postcondition written out.
+const (
+	Custom Kind = iota
+	Broadcast
+	Scatter
+	Gather
+	Reduce
+	AllGather
+	ReduceScatter
+	AllReduce
+	AllToAll
+)
+
+var kindNames = []string{"custom", "broadcast", "scatter", "gather", "reduce", "allgather", "reducescatter", "allreduce", "alltoall"}
+
+// String returns the name used in files and on the command line: "allgather".
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// ParseKind is the inverse of Kind.String.
+func ParseKind(s string) (Kind, error) {
+	if i := slices.Index(kindNames, s); i >= 0 {
+		return Kind(i), nil
+	}
+	return 0, fmt.Errorf("collective %q: want broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall or custom", s)
+}
+
+// Kinds returns the eight standard collectives.
+func Kinds() []Kind {
+	return []Kind{Broadcast, Scatter, Gather, Reduce, AllGather, ReduceScatter, AllReduce, AllToAll}
+}
+
+// Rooted says whether the collective has a root.
+func (k Kind) Rooted() bool {
+	return k == Broadcast || k == Scatter || k == Gather || k == Reduce
+}
+
+// Reduces says whether the collective combines contributions. A custom one may.
+func (k Kind) Reduces() bool {
+	return k == Reduce || k == ReduceScatter || k == AllReduce
+}
+
+// Operator is what a reduction computes. It decides which multisets of
+// contributions are as good as the wanted one.
+type Operator uint8
+
+// The operators. Sum and Prod need every contribution exactly once; Min and Max
+// are idempotent, so that any positive count serves.
+const (
+	Sum Operator = iota
+	Prod
+	Min
+	Max
+)
+
+var operatorNames = []string{"sum", "prod", "min", "max"}
+
+// String returns the name used in files: "sum".
+func (o Operator) String() string {
+	if int(o) < len(operatorNames) {
+		return operatorNames[o]
+	}
+	return fmt.Sprintf("Operator(%d)", uint8(o))
+}
+
+// ParseOperator is the inverse of Operator.String.
+func ParseOperator(s string) (Operator, error) {
+	if i := slices.Index(operatorNames, s); i >= 0 {
+		return Operator(i), nil
+	}
+	return 0, fmt.Errorf("operator %q: want sum, prod, min or max", s)
+}
+
+// Idempotent says whether adding a contribution again changes nothing.
+func (o Operator) Idempotent() bool { return o == Min || o == Max }
+
+// Term is a contribution and how often it occurs.
+type Term struct {
+	Rank  int
+	Count int // >= 1
+}
+
+// Value is a multiset of contributions. The zero Value is empty.
+type Value struct {
+	unit  int    // 1 + the rank of a single contribution, or 0
+	once  []int  // each of these ranks once
+	terms []Term // anything else, by ascending rank
+}
+
+// Unit returns the value that is rank r's contribution alone.
+func Unit(r int) Value { return Value{unit: r + 1} }
+
+// Once returns the value that holds each rank of group once. It keeps group.
+func Once(group []int) Value { return Value{once: group} }
+
+// Multiset returns the value with the given terms, which must have different
+// ranks and positive counts.
+func Multiset(terms ...Term) Value {
+	terms = slices.Clone(terms)
+	slices.SortFunc(terms, func(a, b Term) int { return a.Rank - b.Rank })
+	if len(terms) == 1 && terms[0].Count == 1 {
+		return Unit(terms[0].Rank)
+	}
+	return Value{terms: terms}
+}
+
+// Len returns the number of different contributions in v.
+func (v Value) Len() int {
+	if v.unit != 0 {
+		return 1
+	}
+	return len(v.once) + len(v.terms)
+}
+
+// Terms yields each contribution in v with its count.
+func (v Value) Terms() iter.Seq2[int, int] {
+	return func(yield func(rank, count int) bool) {
+		if v.unit != 0 {
+			yield(v.unit-1, 1)
+			return
+		}
+		for _, r := range v.once {
+			if !yield(r, 1) {
+				return
+			}
+		}
+		for _, t := range v.terms {
+			if !yield(t.Rank, t.Count) {
+				return
+			}
+		}
+	}
+}
+
+// Single returns the contribution that v consists of, if it is just one, once.
+func (v Value) Single() (rank int, ok bool) { return v.unit - 1, v.unit != 0 }
+
+// Condition says what a rank holds of a chunk.
+type Condition struct {
+	Rank, Chunk int
+	Value       Value
+}
+
+// Collective is a communication pattern over a group of ranks. It says nothing
+// of sizes and times; Problem does.
+//
+// The buffer that a collective moves is divided into shards:
+//
+//	broadcast, reduce, allreduce            one shard, the buffer
+//	scatter, gather, allgather,
+//	reducescatter                           one shard a member, in the group's order
+//	alltoall                                one shard a pair: shard s·n+d goes from member s to member d
+//	custom                                  one shard a chunk
+//
+// A chunk never straddles two shards.
+type Collective struct {
+	Kind  Kind
+	Group []int // the ranks that take part, in the collective's order; nil: all
+	Root  int   // a rank, for those that are Rooted; else 0
+	Op    Operator
+
+	// Custom only.
+	Chunks int         // number of chunks
+	Pre    []Condition // what is there at the start; the rest is undefined
+	Post   []Condition // what must be there at the end; the rest does not matter
+	// Both are sorted by chunk, then rank.
+}
+
+// String returns "allgather" or "broadcast from rank 2".
+func (c Collective) String() string {
+	switch c.Kind {
+	case Broadcast, Scatter:
+		return fmt.Sprintf("%v from rank %d", c.Kind, c.Root)
+	case Gather, Reduce:
+		return fmt.Sprintf("%v to rank %d", c.Kind, c.Root)
+	}
+	return c.Kind.String()
+}
+
+// Reduces says whether c combines contributions: its postcondition has a value
+// of more than one contribution.
+func (c *Collective) Reduces() bool {
+	if c.Kind != Custom {
+		return c.Kind.Reduces()
+	}
+	return slices.ContainsFunc(c.Post, func(p Condition) bool { _, single := p.Value.Single(); return !single })
+}
+
+// validate reports what makes c meaningless on a topology of n ranks.
+func (c *Collective) validate(n int) error {
+	if int(c.Kind) >= len(kindNames) {
+		return fmt.Errorf("kind %d does not exist", c.Kind)
+	}
+	if int(c.Op) >= len(operatorNames) {
+		return fmt.Errorf("operator %d does not exist", c.Op)
+	}
+	if c.Group != nil && len(c.Group) == 0 {
+		return fmt.Errorf("group: empty, want at least one rank")
+	}
+	seen := make(map[int]bool, len(c.Group))
+	for i, r := range c.Group {
+		if r < 0 || r >= n {
+			return fmt.Errorf("group[%d]: rank %d does not exist, want 0 to %d", i, r, n-1)
+		}
+		if seen[r] {
+			return fmt.Errorf("group[%d]: rank %d is named twice", i, r)
+		}
+		seen[r] = true
+	}
+	member := func(r int) bool { return r >= 0 && r < n && (c.Group == nil || seen[r]) }
+	if c.Kind.Rooted() && !member(c.Root) {
+		return fmt.Errorf("root: rank %d is not in the group", c.Root)
+	}
+	if !c.Kind.Rooted() && c.Root != 0 {
+		return fmt.Errorf("root: %v has none", c.Kind)
+	}
+	if c.Kind != Custom {
+		if c.Chunks != 0 || c.Pre != nil || c.Post != nil {
+			return fmt.Errorf("%v has its conditions by itself; chunks, pre and post belong to custom", c.Kind)
+		}
+		return nil
+	}
+	if c.Chunks < 1 || c.Chunks > MaxChunks {
+		return fmt.Errorf("chunks: %d, want 1 to %d", c.Chunks, MaxChunks)
+	}
+	if len(c.Post) == 0 {
+		return fmt.Errorf("post: empty, want at least one condition")
+	}
+	if err := c.validateConditions("pre", c.Pre, member); err != nil {
+		return err
+	}
+	return c.validateConditions("post", c.Post, member)
+}
+
+func (c *Collective) validateConditions(name string, list []Condition, member func(int) bool) error {
+	for i, d := range list {
+		if !member(d.Rank) {
+			return fmt.Errorf("%s[%d]: rank %d is not in the group", name, i, d.Rank)
+		}
+		if d.Chunk < 0 || d.Chunk >= c.Chunks {
+			return fmt.Errorf("%s[%d]: chunk %d does not exist, want 0 to %d", name, i, d.Chunk, c.Chunks-1)
+		}
+		if i > 0 {
+			switch order := compareConditions(list[i-1], d); {
+			case order == 0:
+				return fmt.Errorf("%s[%d]: rank %d, chunk %d is named twice", name, i, d.Rank, d.Chunk)
+			case order > 0:
+				return fmt.Errorf("%s[%d]: rank %d, chunk %d is out of order, want order by chunk, then rank", name, i, d.Rank, d.Chunk)
+			}
+		}
+		if d.Value.Len() == 0 {
+			return fmt.Errorf("%s[%d]: no contributions, want at least one", name, i)
+		}
+		last := -1
+		for r, count := range d.Value.Terms() {
+			if !member(r) {
+				return fmt.Errorf("%s[%d]: contribution of rank %d, which is not in the group", name, i, r)
+			}
+			if r <= last || count < 1 || count > 1<<20 {
+				return fmt.Errorf("%s[%d]: contribution of rank %d with count %d: want each rank once, with a count of 1 to %d", name, i, r, count, 1<<20)
+			}
+			last = r
+		}
+	}
+	return nil
+}
+
+// SortConditions puts conditions into the order that a Collective wants them in.
+func SortConditions(list []Condition) { slices.SortFunc(list, compareConditions) }
+
+func compareConditions(a, b Condition) int {
+	return cmp.Or(cmp.Compare(a.Chunk, b.Chunk), cmp.Compare(a.Rank, b.Rank))
+}

@@ -1,0 +1,409 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math/bits"
+	"slices"
+)
+
+// Chunk is a part of the buffer that is moved as a whole.
+type Chunk struct {
+	Offset, Size int64 // bytes
+}
+
+// Problem asks for a schedule: this collective, of this size, on this topology,
+// under this cost model, with these ranks late.
+type Problem struct {
+	Topology   *Topology
+	Collective Collective
+
+	// Size is the buffer in bytes a rank, as NCCL-tests counts: the larger one
+	// of send and receive buffer. For alltoall it holds one shard a member.
+	Size int64
+
+	// Chunks tile the space of the collective (Space bytes). nil leaves the cut
+	// to the method; a problem with a schedule has one.
+	Chunks []Chunk
+
+	Cost CostModel
+
+	// Release is the time at which each rank arrives: it neither sends nor
+	// receives before. nil: all are there at time 0.
+	Release []Time
+}
+
+// Members returns the group, in the collective's order. The caller must not
+// change it. Where the group is all ranks this takes O(ranks).
+func (p *Problem) Members() []int {
+	if p.Collective.Group != nil {
+		return p.Collective.Group
+	}
+	all := make([]int, p.Topology.Ranks)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// groupSize returns len(p.Members()) in O(1).
+func (p *Problem) groupSize() int {
+	if p.Collective.Group != nil {
+		return len(p.Collective.Group)
+	}
+	return p.Topology.Ranks
+}
+
+// member returns p.Members()[i] in O(1).
+func (p *Problem) member(i int) int {
+	if p.Collective.Group != nil {
+		return p.Collective.Group[i]
+	}
+	return i
+}
+
+// Shards returns the number of shards of the collective: see Collective.
+func (p *Problem) Shards() int {
+	switch n := p.groupSize(); p.Collective.Kind {
+	case Scatter, Gather, AllGather, ReduceScatter:
+		return n
+	case AllToAll:
+		return n * n
+	case Custom:
+		return p.Collective.Chunks
+	}
+	return 1
+}
+
+// Space returns the number of bytes that the chunks tile: the size, or the size
+// times the members for alltoall, where every member has a buffer of its own.
+func (p *Problem) Space() int64 {
+	if p.Collective.Kind == AllToAll {
+		return p.Size * int64(p.groupSize())
+	}
+	return p.Size
+}
+
+// Cut divides the space of p into n chunks as equal as whole bytes allow:
+// chunk i covers the bytes from ⌊i·space/n⌋ to ⌊(i+1)·space/n⌋. It requires n > 0.
+func (p *Problem) Cut(n int) []Chunk {
+	chunks := make([]Chunk, n)
+	space := p.Space()
+	for i := range chunks {
+		from, to := part(space, int64(i), int64(n)), part(space, int64(i)+1, int64(n))
+		chunks[i] = Chunk{from, to - from}
+	}
+	return chunks
+}
+
+// WithChunks returns a copy of p that is cut into n equal chunks.
+func (p *Problem) WithChunks(n int) *Problem {
+	q := *p
+	q.Chunks = p.Cut(n)
+	return &q
+}
+
+// DefaultChunks returns how many chunks p has with k chunks a member: k·n for
+// the collectives in which every member sends or receives its own part and for
+// allreduce, k for broadcast and reduce, k·n² for alltoall, and for a custom
+// collective as many as it defines.
+func (p *Problem) DefaultChunks(k int) int {
+	switch n := p.groupSize(); p.Collective.Kind {
+	case Broadcast, Reduce:
+		return k
+	case AllToAll:
+		return k * n * n
+	case Custom:
+		return p.Collective.Chunks
+	default:
+		return k * n
+	}
+}
+
+// part returns ⌊i·s/n⌋ without overflow, for 0 <= i <= n.
+func part(s, i, n int64) int64 {
+	hi, lo := bits.Mul64(uint64(s), uint64(i))
+	q, _ := bits.Div64(hi, lo, uint64(n)) // q <= s, so hi < n or i = n = 1
+	return int64(q)
+}
+
+// Shard returns the shard that chunk k lies in. p must have chunks.
+func (p *Problem) Shard(k int) int {
+	n := int64(p.Shards())
+	if n == 1 {
+		return 0
+	}
+	space, off := p.Space(), p.Chunks[k].Offset
+	hi, lo := bits.Mul64(uint64(off), uint64(n))
+	q, _ := bits.Div64(hi, lo, uint64(space))
+	s := int64(q) // part(s) <= off by construction; the floor may hide one step
+	for s+1 < n && part(space, s+1, n) <= off {
+		s++
+	}
+	return int(s)
+}
+
+// Owner returns the member whose shard chunk k lies in, for the collectives
+// with one shard a member, and for alltoall the pair that it travels between.
+// For the others both are -1.
+func (p *Problem) Owner(k int) (from, to int) {
+	s := p.Shard(k)
+	switch p.Collective.Kind {
+	case Scatter, ReduceScatter:
+		return -1, p.member(s)
+	case Gather, AllGather:
+		return p.member(s), -1
+	case AllToAll:
+		n := p.groupSize()
+		return p.member(s / n), p.member(s % n)
+	}
+	return -1, -1
+}
+
+// Start yields the precondition of chunk k: each rank that holds something of
+// it at the start, with what it holds.
+func (p *Problem) Start(k int) iter.Seq2[int, Value] {
+	return func(yield func(int, Value) bool) {
+		c := &p.Collective
+		switch c.Kind {
+		case Broadcast, Scatter:
+			yield(c.Root, Unit(c.Root))
+		case Gather, AllGather, AllToAll:
+			from, _ := p.Owner(k)
+			yield(from, Unit(from))
+		case Reduce, ReduceScatter, AllReduce:
+			for i := range p.groupSize() {
+				if r := p.member(i); !yield(r, Unit(r)) {
+					return
+				}
+			}
+		case Custom:
+			for _, d := range ofChunk(c.Pre, k) {
+				if !yield(d.Rank, d.Value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Goal yields the postcondition of chunk k: each rank that must hold something
+// definite of it at the end, with what it must hold.
+func (p *Problem) Goal(k int) iter.Seq2[int, Value] {
+	return func(yield func(int, Value) bool) {
+		c := &p.Collective
+		switch c.Kind {
+		case Broadcast, AllGather:
+			v := Unit(c.Root)
+			if c.Kind == AllGather {
+				from, _ := p.Owner(k)
+				v = Unit(from)
+			}
+			for i := range p.groupSize() {
+				if !yield(p.member(i), v) {
+					return
+				}
+			}
+		case Scatter:
+			_, to := p.Owner(k)
+			yield(to, Unit(c.Root))
+		case Gather:
+			from, _ := p.Owner(k)
+			yield(c.Root, Unit(from))
+		case AllToAll:
+			from, to := p.Owner(k)
+			yield(to, Unit(from))
+		case Reduce:
+			yield(c.Root, Once(p.Members()))
+		case ReduceScatter:
+			_, to := p.Owner(k)
+			yield(to, Once(p.Members()))
+		case AllReduce:
+			v := Once(p.Members())
+			for i := range p.groupSize() {
+				if !yield(p.member(i), v) {
+					return
+				}
+			}
+		case Custom:
+			for _, d := range ofChunk(c.Post, k) {
+				if !yield(d.Rank, d.Value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ofChunk returns the conditions on chunk k; they are sorted by chunk.
+func ofChunk(list []Condition, k int) []Condition {
+	byChunk := func(d Condition, k int) int { return d.Chunk - k }
+	from, _ := slices.BinarySearchFunc(list, k, byChunk)
+	to, _ := slices.BinarySearchFunc(list, k+1, byChunk)
+	return list[from:to]
+}
+
+// ReleaseOf returns the time at which rank r arrives.
+func (p *Problem) ReleaseOf(r int) Time {
+	if p.Release == nil {
+		return 0
+	}
+	return p.Release[r]
+}
+
+// Late says whether any rank arrives after time 0.
+func (p *Problem) Late() bool {
+	return slices.ContainsFunc(p.Release, func(t Time) bool { return t > 0 })
+}
+
+// String returns the claim in short: "allgather of 8 MiB in 8 chunks, 8 ranks, on dgx1, pipelined".
+func (p *Problem) String() string {
+	cut := ""
+	if p.Chunks != nil {
+		cut = fmt.Sprintf(" in %d chunks", len(p.Chunks))
+		if len(p.Chunks) == 1 {
+			cut = " in 1 chunk"
+		}
+	}
+	late := ""
+	if p.Late() {
+		late = ", with late ranks"
+	}
+	return fmt.Sprintf("%v of %s%s, %d ranks, on %s, %v%s",
+		p.Collective, FormatBytes(p.Size), cut, p.groupSize(), p.Topology.Name, p.Cost, late)
+}
+
+// ErrNoChunks is returned where a problem must be cut into chunks and is not.
+var ErrNoChunks = errors.New("problem has no chunks, want a cut")
+
+// Validate reports the first thing that makes p meaningless. A problem with
+// chunks must have them tile the space without a gap and inside the shards.
+// It takes O(topology + chunks + conditions) time.
+func (p *Problem) Validate() error {
+	if p.Topology == nil {
+		return errors.New("topology: missing")
+	}
+	if err := p.Topology.Validate(); err != nil {
+		return fmt.Errorf("topology: %w", err)
+	}
+	if err := p.Collective.validate(p.Topology.Ranks); err != nil {
+		return fmt.Errorf("collective: %w", err)
+	}
+	if p.Cost < Blocking || p.Cost > Rounds {
+		return errors.New("cost: missing, want blocking, pipelined or rounds")
+	}
+	if p.Size < 1 || p.Size > MaxSize {
+		return fmt.Errorf("size: %d bytes, want 1 to %d", p.Size, int64(MaxSize))
+	}
+	if n := int64(p.groupSize()); p.Collective.Kind == AllToAll && (n*n > MaxChunks || p.Size > MaxSize/n) {
+		return fmt.Errorf("size: %d bytes among %d members, want n·size <= %d and n² <= %d", p.Size, n, int64(MaxSize), MaxChunks)
+	}
+	if p.Release != nil && len(p.Release) != p.Topology.Ranks {
+		return fmt.Errorf("release: %d times, want one for each of %d ranks", len(p.Release), p.Topology.Ranks)
+	}
+	for r, t := range p.Release {
+		if t < 0 || t > 1e6*Second {
+			return fmt.Errorf("release[%d]: %d ps, want 0 to 10^18", r, t)
+		}
+	}
+	if p.worstTime() > MaxTime/4 {
+		return fmt.Errorf("size: %d bytes take more than %v on the slowest links, beyond what times can express", p.Size, MaxTime/4)
+	}
+	if p.Chunks != nil {
+		return p.validateChunks()
+	}
+	if int64(p.Shards()) > p.Space() {
+		return fmt.Errorf("size: %d bytes for %d shards, want at least one byte a shard", p.Size, p.Shards())
+	}
+	return nil
+}
+
+// worstTime bounds the time in which the whole space visits all nodes over the
+// slowest link, one chunk after the other; no schedule here needs longer.
+func (p *Problem) worstTime() Time {
+	var alpha Time
+	slowest := int64(1 << 62)
+	for _, l := range p.Topology.Links {
+		alpha = max(alpha, l.Alpha)
+		slowest = min(slowest, l.Bandwidth)
+	}
+	if len(p.Topology.Links) == 0 {
+		return 0
+	}
+	k := int64(max(1, len(p.Chunks)))
+	return TransferTime(p.Space(), slowest).Add(alpha.Mul(k)).Add(Time(k)).Mul(int64(p.Topology.Nodes()))
+}
+
+func (p *Problem) validateChunks() error {
+	if len(p.Chunks) == 0 || len(p.Chunks) > MaxChunks {
+		return fmt.Errorf("chunks: %d, want 1 to %d", len(p.Chunks), MaxChunks)
+	}
+	if p.Collective.Kind == Custom && len(p.Chunks) != p.Collective.Chunks {
+		return fmt.Errorf("chunks: %d, want the %d of the custom collective", len(p.Chunks), p.Collective.Chunks)
+	}
+	at, space, shards := int64(0), p.Space(), int64(p.Shards())
+	for k, c := range p.Chunks {
+		if c.Size < 1 {
+			return fmt.Errorf("chunks[%d]: size %d, want at least 1 byte", k, c.Size)
+		}
+		if c.Offset != at {
+			return fmt.Errorf("chunks[%d]: offset %d, want %d, the end of the chunk before", k, c.Offset, at)
+		}
+		if c.Size > space-at {
+			return fmt.Errorf("chunks[%d]: ends beyond the %d bytes of the %v", k, space, p.Collective.Kind)
+		}
+		at += c.Size
+		if p.Collective.Kind == Custom {
+			continue // its conditions go by chunk, whatever the sizes
+		}
+		if end := part(space, int64(p.Shard(k))+1, shards); at > end {
+			return fmt.Errorf("chunks[%d]: bytes %d to %d straddle two shards, want an end at %d or before", k, c.Offset, at, end)
+		}
+	}
+	if at != space {
+		return fmt.Errorf("chunks: they cover %d bytes, want all %d of the %v", at, space, p.Collective.Kind)
+	}
+	return nil
+}
+
+// SameUpToCut says whether q asks the same as p, the chunks of q being a cut of
+// p's: p has none, or the same ones.
+func (p *Problem) SameUpToCut(q *Problem) bool {
+	same := p.Topology.Equal(q.Topology) && p.Collective.equal(&q.Collective) &&
+		slices.Equal(p.Members(), q.Members()) && p.Size == q.Size && p.Cost == q.Cost
+	for r := range p.Topology.Ranks {
+		same = same && p.ReleaseOf(r) == q.ReleaseOf(r)
+	}
+	return same && (p.Chunks == nil || slices.Equal(p.Chunks, q.Chunks))
+}
+
+// Equal says whether t and u have the same nodes, links and ports, in the same
+// order. Names of topologies do not matter.
+func (t *Topology) Equal(u *Topology) bool {
+	return t.Ranks == u.Ranks && slices.Equal(t.Switches, u.Switches) && slices.Equal(t.Links, u.Links) &&
+		slices.EqualFunc(t.Ports, u.Ports, func(a, b Port) bool {
+			return a.Name == b.Name && a.Capacity == b.Capacity && slices.Equal(a.Links, b.Links)
+		})
+}
+
+// equal compares all but the group.
+func (c *Collective) equal(d *Collective) bool {
+	sameConditions := func(a, b Condition) bool {
+		if a.Rank != b.Rank || a.Chunk != b.Chunk || a.Value.Len() != b.Value.Len() {
+			return false
+		}
+		counts := map[int]int{}
+		for r, n := range a.Value.Terms() {
+			counts[r] = n
+		}
+		for r, n := range b.Value.Terms() {
+			if counts[r] != n {
+				return false
+			}
+		}
+		return true
+	}
+	return c.Kind == d.Kind && c.Root == d.Root && c.Op == d.Op && c.Chunks == d.Chunks &&
+		slices.EqualFunc(c.Pre, d.Pre, sameConditions) && slices.EqualFunc(c.Post, d.Post, sameConditions)
+}

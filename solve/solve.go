@@ -1,0 +1,129 @@
+// Package solve defines what a method is: something that takes a model.Problem
+// and returns a schedule for it, a bound on every schedule, or both, and says
+// why it stopped. The methods are in the packages below.
+//
+// Nothing here is trusted. A result reaches the user only after the packages
+// under verify, which share no code with this one, have agreed.
+package solve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// Solver is a method.
+type Solver interface {
+	// Name is the method's name on the command line: "ring", "exact".
+	Name() string
+
+	// Serves returns nil if the method can work on p, or an error that says why
+	// not, wrapping ErrNotServed. It does no work beyond O(size of p).
+	Serves(p *model.Problem) error
+
+	// Solve returns the best schedule that it finds for p. If p has no chunks,
+	// the method chooses the cut; else it keeps to p's. It stops when ctx is
+	// done or a limit of o is reached, and returns what it has by then: that is
+	// a result, not an error. It calls Serves itself. An error means that the
+	// question could not be asked or that the backend failed.
+	Solve(ctx context.Context, p *model.Problem, o Options) (Result, error)
+}
+
+// ErrNotServed is wrapped by the errors of Serves.
+var ErrNotServed = errors.New("not served")
+
+// NotServed returns an error that wraps ErrNotServed and says why.
+func NotServed(format string, args ...any) error {
+	return fmt.Errorf(format+" (%w)", append(args, ErrNotServed)...)
+}
+
+// Options steer a solver. The zero value is a good choice.
+type Options struct {
+	// TimeLimit is the wall time after which the solver stops with the best it
+	// has. 0: no limit.
+	TimeLimit time.Duration
+
+	// Seed makes random choices; equal seeds give equal schedules.
+	Seed uint64
+
+	// Threads is the number of threads to use. 0: as many as there are cores.
+	Threads int
+
+	// Chunks is the number of chunks a member that a method should cut the
+	// buffer into where the problem leaves the cut to it (see
+	// model.Problem.DefaultChunks). 0: as the method likes.
+	Chunks int
+
+	// Start is a schedule to begin from, with its problem, or nil. A method
+	// that cannot use one ignores it.
+	Start *Result
+
+	// Bound is a lower bound on the makespan that the caller knows to be true. A
+	// method may stop as soon as it reaches it. 0: none.
+	Bound model.Time
+
+	// Progress, if not nil, is called now and then from one goroutine at a time.
+	Progress func(Progress)
+}
+
+// Progress tells how far a solver has come.
+type Progress struct {
+	Incumbent model.Time // the best makespan so far; 0: none yet
+	Bound     model.Time // what the solver believes to be a lower bound; 0: none yet
+	Note      string     // what it is doing
+}
+
+// Stop says why a solver stopped.
+type Stop uint8
+
+// The reasons to stop.
+const (
+	// Done: the method came to its end. Heuristics do.
+	Done Stop = iota + 1
+	// Optimal: the method believes that no schedule is better in the model that
+	// it solved. That is the solver's word, no proof.
+	Optimal
+	// Infeasible: the method believes that there is no schedule.
+	Infeasible
+	// TimeLimit: Options.TimeLimit or a deadline was reached.
+	TimeLimit
+	// Interrupted: the context was cancelled.
+	Interrupted
+)
+
+// String returns a word for s.
+func (s Stop) String() string {
+	switch s {
+	case Done:
+		return "done"
+	case Optimal:
+		return "solver-optimal"
+	case Infeasible:
+		return "infeasible"
+	case TimeLimit:
+		return "time limit"
+	case Interrupted:
+		return "interrupted"
+	}
+	return fmt.Sprintf("Stop(%d)", uint8(s))
+}
+
+// Result is what a solver has when it stops.
+type Result struct {
+	Problem  *model.Problem  // the problem with its cut; never nil
+	Schedule *model.Schedule // nil: none was found
+	Stop     Stop
+	Raw      string // the backend's own word for why it stopped, if there is a backend
+	Note     string // a remark for the user: parameters chosen, sizes, what was left out
+}
+
+// Makespan returns the makespan of the schedule, or 0 if there is none.
+func (r Result) Makespan() model.Time {
+	if r.Schedule == nil {
+		return 0
+	}
+	return r.Problem.Makespan(r.Schedule)
+}

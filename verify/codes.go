@@ -1,0 +1,23 @@
+package verify
+
+// Code names a kind of violation. Codes never change their meaning; new ones
+// are added.
+type Code string
+
+// The codes. Explain has a sentence and the smallest example for each.
+const (
+	MissingContribution Code = "missing-contribution"
+	DoubleContribution  Code = "double-contribution"
+	WrongValue          Code = "wrong-value"
+	SendUndefined       Code = "send-undefined"
+	ReduceUndefined     Code = "reduce-into-undefined"
+	ReadWriteRace       Code = "read-write-race"
+	WriteWriteRace      Code = "write-write-race"
+	LinkOverlap         Code = "link-overlap"
+	PortOverload        Code = "port-overload"
+	NoSuchLink          Code = "no-such-link"
+	TooFast             Code = "too-fast"
+	TooSlow             Code = "too-slow"
+	BeforeRelease       Code = "before-release"
+	Malformed           Code = "malformed"
+)
