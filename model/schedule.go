@@ -198,6 +198,8 @@ func (s *Schedule) Validate(p *Problem) error {
 			return fmt.Errorf("transfers[%d]: from %d to %d, want 0 <= start <= end", i, t.Start, t.End)
 		case s.Form == Ordered && t.End != 0:
 			return fmt.Errorf("transfers[%d]: has a time, want none in the form order", i)
+		case s.Form == Timed && t.End == t.Start:
+			return fmt.Errorf("transfers[%d]: starts and ends at %d ps, want an end after the start", i, t.Start)
 		case s.Form == InRounds && (t.End != t.Start+1 || t.Start >= rounds):
 			return fmt.Errorf("transfers[%d]: round %d to %d, want one round, below %d", i, t.Start, t.End, rounds)
 		}

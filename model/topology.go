@@ -43,7 +43,7 @@ type Port struct {
 const (
 	MaxNodes     = 1 << 20
 	MaxLinks     = 1 << 26
-	MaxChunks    = 1 << 24
+	MaxChunks    = 1 << 22
 	MaxTransfers = 1 << 31
 	MaxSize      = 1 << 50 // bytes
 )

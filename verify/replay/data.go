@@ -1,0 +1,277 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// finding is a violation with what orders it among others.
+type finding struct {
+	at model.Time // when it happened; model.MaxTime for a wrong result
+	verify.Violation
+}
+
+// data executes the schedule chunk by chunk, on all cores, and compares what is
+// there at the end with the postcondition (SPEC 6). Chunks do not influence each
+// other: a transfer reads and writes slots of its own chunk only.
+func (c *check) data() {
+	at, from := c.byChunk()
+	found := make([][]finding, len(c.p.Chunks))
+	inHand := make([]value, len(c.s.Transfers))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(c.p.Chunks)) {
+		wg.Go(func() {
+			x := newExecution(c, inHand)
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(c.p.Chunks) {
+					return
+				}
+				found[k] = x.run(k, at[from[k]:from[k+1]])
+			}
+		})
+	}
+	wg.Wait()
+	all := slices.Concat(found...)
+	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(a.at, b.at) })
+	for _, f := range all[:min(len(all), verify.MaxViolations)] {
+		c.violations = append(c.violations, f.Violation)
+	}
+}
+
+// execution runs one chunk after the other on the same memory.
+type execution struct {
+	*check
+	*values
+	chunk   int
+	slots   []value // by rank
+	touched []int   // ranks whose slot is not undefined
+	byEnd   []int32
+	inHand  []value // by transfer: what it has read and not yet written; shared by all executions
+	written []int32 // by rank: the last transfer that wrote the slot in the current batch, plus 1
+	found   []finding
+}
+
+func newExecution(c *check, inHand []value) *execution {
+	return &execution{
+		check: c, values: newValues(c.t.Ranks, c.p.Collective.Op),
+		slots: make([]value, c.t.Ranks), written: make([]int32, c.t.Ranks), inHand: inHand,
+	}
+}
+
+// run executes the transfers of chunk k and returns what is wrong.
+func (x *execution) run(k int, transfers []int32) []finding {
+	x.chunk, x.found = k, nil
+	x.values.reset()
+	for _, r := range x.touched {
+		x.slots[r] = undefined
+	}
+	x.touched = x.touched[:0]
+	for r, v := range x.p.Start(k) {
+		x.put(r, x.values.of(v))
+	}
+	if x.s.Form == model.Ordered {
+		for _, i := range transfers { // any order that respects After: see order
+			x.read(i)
+			x.write(i)
+		}
+	} else {
+		x.inTime(transfers)
+	}
+	x.compare(transfers)
+	return x.found
+}
+
+func (x *execution) put(r int, v value) {
+	if x.slots[r] == undefined {
+		x.touched = append(x.touched, r)
+	}
+	x.slots[r] = v
+}
+
+// inTime executes transfers in order of time. At each instant first all writes
+// that end there take effect, then all reads that start there see them.
+func (x *execution) inTime(byStart []int32) {
+	x.sortBy(byStart, func(t *model.Transfer) model.Time { return t.Start })
+	x.byEnd = append(x.byEnd[:0], byStart...)
+	x.sortBy(x.byEnd, func(t *model.Transfer) model.Time { return t.End })
+	ended := 0
+	for i := 0; i < len(byStart); {
+		now := x.s.Transfers[byStart[i]].Start
+		for ended < len(x.byEnd) && x.s.Transfers[x.byEnd[ended]].End <= now {
+			ended += x.writeBatch(x.byEnd[ended:])
+		}
+		for ; i < len(byStart) && x.s.Transfers[byStart[i]].Start == now; i++ {
+			x.read(byStart[i])
+		}
+	}
+	for ended < len(x.byEnd) {
+		ended += x.writeBatch(x.byEnd[ended:])
+	}
+}
+
+// writeBatch executes the writes that end at the same instant as the first one,
+// and returns how many there are. Reductions into one slot commute; a copy among
+// several writes to one slot is a race.
+func (x *execution) writeBatch(byEnd []int32) int {
+	now := x.s.Transfers[byEnd[0]].End
+	n := 1
+	for n < len(byEnd) && x.s.Transfers[byEnd[n]].End == now {
+		n++
+	}
+	for _, i := range byEnd[:n] {
+		t := &x.s.Transfers[i]
+		if before := x.written[t.Dst]; before > 0 {
+			if o := &x.s.Transfers[before-1]; t.Op == model.Copy || o.Op == model.Copy {
+				x.event(now, verify.WriteWriteRace, i, int(t.Dst), "writes rank %d's slot at the same instant as %s: what remains there is left to chance",
+					t.Dst, x.about(int(before-1)))
+			}
+		}
+		if x.written[t.Dst] == 0 || t.Op == model.Copy { // a copy races with every other write
+			x.written[t.Dst] = i + 1
+		}
+		x.write(i)
+	}
+	for _, i := range byEnd[:n] {
+		x.written[x.s.Transfers[i].Dst] = 0
+	}
+	return n
+}
+
+// read takes what the source holds into the hand of transfer i.
+func (x *execution) read(i int32) {
+	t := &x.s.Transfers[i]
+	v := x.slots[t.Src]
+	if v == undefined {
+		x.event(t.Start, verify.SendUndefined, i, int(t.Src), "rank %d holds nothing of chunk %d when it sends it", t.Src, t.Chunk)
+	}
+	x.inHand[i] = v
+}
+
+// write puts what transfer i has in hand into the destination's slot.
+func (x *execution) write(i int32) {
+	t := &x.s.Transfers[i]
+	v, old := x.inHand[i], x.slots[t.Dst]
+	switch {
+	case v == undefined:
+		// reported when it was read; the slot keeps what it has
+	case t.Op == model.Copy:
+		x.put(int(t.Dst), v)
+	case old == undefined:
+		x.event(t.End, verify.ReduceUndefined, i, int(t.Dst), "rank %d holds nothing of chunk %d to add to", t.Dst, t.Chunk)
+	default:
+		x.put(int(t.Dst), x.values.add(old, v))
+	}
+}
+
+func (x *execution) event(at model.Time, code verify.Code, i int32, rank int, format string, args ...any) {
+	if len(x.found) < verify.MaxViolations {
+		x.found = append(x.found, finding{at, verify.Violation{
+			Code: code, Where: x.about(int(i)), Message: fmt.Sprintf(format, args...), Transfer: int(i), Rank: rank, Chunk: x.chunk,
+		}})
+	}
+}
+
+// compare sets the slots against the postcondition.
+func (x *execution) compare(transfers []int32) {
+	var wanted value // of the goal before; collectives want the same of many ranks
+	var described model.Value
+	for r, want := range x.p.Goal(x.chunk) {
+		if wanted == undefined || !sameValue(described, want) {
+			wanted, described = x.values.of(want), want
+		}
+		if got := x.slots[r]; got == undefined || !x.values.equal(got, wanted) {
+			x.wrong(r, got, wanted, transfers)
+		}
+	}
+}
+
+// sameValue is true only for values that are the same; it may miss some.
+func sameValue(a, b model.Value) bool {
+	r, ok := a.Single()
+	s, also := b.Single()
+	if ok || also {
+		return ok && also && r == s
+	}
+	return model.Identical(a, b)
+}
+
+// wrong reports that rank r ends with got where wanted is wanted.
+func (x *execution) wrong(r int, got, wanted value, transfers []int32) {
+	if len(x.found) >= verify.MaxViolations {
+		return
+	}
+	where := fmt.Sprintf("rank %d, chunk %d", r, x.chunk)
+	report := func(code verify.Code, transfer int, format string, args ...any) {
+		message := fmt.Sprintf("ends with %s, want %s", x.describe(got), x.describe(wanted))
+		if format != "" {
+			message += ": " + fmt.Sprintf(format, args...)
+		}
+		x.found = append(x.found, finding{model.MaxTime, verify.Violation{
+			Code: code, Where: where, Message: message, Transfer: transfer, Rank: r, Chunk: x.chunk,
+		}})
+	}
+	if got == undefined {
+		report(verify.MissingContribution, -1, "nothing was ever written there")
+		return
+	}
+	missing, double, foreign := -1, -1, -1
+	for j := range x.t.Ranks {
+		switch n, w := x.values.count(got, j), x.values.count(wanted, j); {
+		case n < w && missing < 0:
+			missing = j
+		case n > w && w == 0 && foreign < 0:
+			foreign = j
+		case n > w && w > 0 && double < 0:
+			double = j
+		}
+	}
+	if missing >= 0 {
+		i, why := x.trace(r, missing, x.values.count(wanted, missing), transfers)
+		report(verify.MissingContribution, i, "x%d is missing%s", missing, why)
+	}
+	if double >= 0 {
+		i, why := x.trace(r, double, x.values.count(wanted, double), transfers)
+		report(verify.DoubleContribution, i, "x%d is there too often%s", double, why)
+	}
+	if foreign >= 0 {
+		i, why := x.trace(r, foreign, 0, transfers)
+		report(verify.WrongValue, i, "x%d does not belong there%s", foreign, why)
+	}
+}
+
+// describe writes a value as a sum: "x0+2·x1+x2".
+func (x *execution) describe(v value) string {
+	if v == undefined {
+		return "undefined"
+	}
+	var b strings.Builder
+	terms := 0
+	for j := range x.t.Ranks {
+		n := x.values.count(v, j)
+		if n == 0 {
+			continue
+		}
+		if terms++; terms > 12 {
+			b.WriteString("+…")
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte('+')
+		}
+		if n > 1 {
+			fmt.Fprintf(&b, "%d·", n)
+		}
+		fmt.Fprintf(&b, "x%d", j)
+	}
+	return b.String()
+}

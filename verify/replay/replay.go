@@ -1,0 +1,224 @@
+// Package replay executes a schedule exactly and decides whether it is feasible
+// and right. It follows verify/SPEC.md section by section: routes and durations
+// (3), capacity (4), order (5), data and postcondition (6).
+//
+// It takes O(T·w + T log T) time for T transfers, w = ⌈ranks/64⌉ being the words
+// of a set of contributions, and only O(T·w) where the transfers of each chunk and
+// link come in order of time, as those of most schedules do. Beside the schedule
+// it needs some 16 bytes a transfer.
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// Engine is the name of this engine in verdicts.
+const Engine = "replay"
+
+// Check decides whether s is a feasible schedule that reaches the postcondition
+// of p. An Ordered schedule is right if every interleaving that its order allows
+// is; where that is too large to decide the outcome is Unknown, with the reason.
+// Neither p nor s is changed.
+func Check(p *model.Problem, s *model.Schedule) verify.Verdict {
+	v := verify.Verdict{Engine: Engine}
+	if err := p.Validate(); err != nil {
+		return malformed(v, "problem", err)
+	}
+	if err := s.Validate(p); err != nil {
+		return malformed(v, "schedule", err)
+	}
+	v.Claim = verify.Claim(p, s)
+	c := &check{p: p, s: s, t: p.Topology}
+
+	c.routes()
+	c.timing()
+	c.capacity()
+	feasibility := c.violations
+	c.violations = nil
+	undecided := c.order()
+	c.data()
+
+	v.Violations = merge(feasibility, c.violations)
+	v.Makespan = p.Makespan(s)
+	switch {
+	case len(v.Violations) > 0:
+		v.Outcome = verify.Refuted
+	case undecided != "":
+		v.Reason = undecided
+	default:
+		v.Outcome = verify.Proved
+	}
+	return v
+}
+
+func malformed(v verify.Verdict, where string, err error) verify.Verdict {
+	v.Outcome = verify.Refuted
+	v.Claim = "is a well-formed schedule"
+	v.Violations = []verify.Violation{{Code: verify.Malformed, Where: where, Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1}}
+	return v
+}
+
+// merge returns at most MaxViolations: what is infeasible first, but not so much
+// of it that wrong data goes unmentioned.
+func merge(feasibility, data []verify.Violation) []verify.Violation {
+	if n := verify.MaxViolations - min(len(data), verify.MaxViolations/2); len(feasibility) > n {
+		feasibility = feasibility[:n]
+	}
+	all := append(feasibility, data...)
+	return all[:min(len(all), verify.MaxViolations)]
+}
+
+// check is the state of one call of Check.
+type check struct {
+	p *model.Problem
+	s *model.Schedule
+	t *model.Topology
+
+	broken     []bool  // routes that are no paths
+	sequence   []int32 // Ordered: an order of execution
+	violations []verify.Violation
+}
+
+// report adds a violation, up to the limit.
+func (c *check) report(code verify.Code, transfer int, rank, chunk int, where, format string, args ...any) {
+	if len(c.violations) < verify.MaxViolations {
+		c.violations = append(c.violations, verify.Violation{
+			Code: code, Where: where, Message: fmt.Sprintf(format, args...), Transfer: transfer, Rank: rank, Chunk: chunk,
+		})
+	}
+}
+
+// about names a transfer: "transfer 7 (copy of chunk 1, 3->0, at 41.9us)".
+func (c *check) about(i int) string {
+	t := &c.s.Transfers[i]
+	when := ""
+	switch c.s.Form {
+	case model.Timed:
+		when = fmt.Sprintf(", %v to %v", t.Start, t.End)
+	case model.InRounds:
+		when = fmt.Sprintf(", round %d", t.Start)
+	}
+	return fmt.Sprintf("transfer %d (%v of chunk %d, %d->%d%s)", i, t.Op, t.Chunk, t.Src, t.Dst, when)
+}
+
+// routes checks that every route in use is a path of links from the source to the
+// destination that visits no node twice (SPEC 3.1).
+func (c *check) routes() {
+	c.broken = make([]bool, len(c.s.Routes))
+	first, last := make([]int32, len(c.s.Routes)), make([]int32, len(c.s.Routes))
+	why := make([]string, len(c.s.Routes))
+	for i, route := range c.s.Routes {
+		why[i] = c.notAPath(route)
+		c.broken[i] = why[i] != ""
+		first[i], last[i] = int32(c.t.Links[route[0]].Src), int32(c.t.Links[route[len(route)-1]].Dst)
+	}
+	for i := range c.s.Transfers {
+		t := &c.s.Transfers[i]
+		switch {
+		case c.broken[t.Route]:
+			c.report(verify.NoSuchLink, i, int(t.Src), int(t.Chunk), c.about(i), "%s", why[t.Route])
+		case first[t.Route] != t.Src || last[t.Route] != t.Dst:
+			c.report(verify.NoSuchLink, i, int(t.Src), int(t.Chunk), c.about(i), "its route leads from %s to %s, want from rank %d to rank %d",
+				c.t.NodeName(int(first[t.Route])), c.t.NodeName(int(last[t.Route])), t.Src, t.Dst)
+		}
+	}
+}
+
+// notAPath says why route is not a simple path, or returns "".
+func (c *check) notAPath(route []int) string {
+	at := c.t.Links[route[0]].Src
+	visited := []int{at}
+	for _, l := range route {
+		link := c.t.Links[l]
+		if link.Src != at {
+			return fmt.Sprintf("link %d leaves %s, want one that leaves %s", l, c.t.NodeName(link.Src), c.t.NodeName(at))
+		}
+		at = link.Dst
+		if slices.Contains(visited, at) {
+			return fmt.Sprintf("its route visits %s twice", c.t.NodeName(at))
+		}
+		visited = append(visited, at)
+	}
+	return ""
+}
+
+// timing checks durations and arrivals of ranks (SPEC 3.2, 3.3).
+func (c *check) timing() {
+	if c.s.Form != model.Timed {
+		return // rounds wait for their ranks and last as long as they must
+	}
+	type known struct {
+		size     int64
+		duration model.Time
+	}
+	cache := make([]known, len(c.s.Routes))
+	for i := range c.s.Transfers {
+		t := &c.s.Transfers[i]
+		size := c.p.Chunks[t.Chunk].Size
+		k := &cache[t.Route]
+		if k.size != size {
+			*k = known{size, c.t.Duration(c.s.Routes[t.Route], size)}
+		}
+		switch d := t.End - t.Start; {
+		case d < k.duration:
+			c.report(verify.TooFast, i, int(t.Src), int(t.Chunk), c.about(i), "lasts %v, want %v for %d bytes", d, k.duration, size)
+		case d > k.duration:
+			c.report(verify.TooSlow, i, int(t.Src), int(t.Chunk), c.about(i), "lasts %v, want %v for %d bytes", d, k.duration, size)
+		}
+		if c.p.Release == nil {
+			continue
+		}
+		if r := c.p.Release[t.Src]; t.Start < r {
+			c.report(verify.BeforeRelease, i, int(t.Src), int(t.Chunk), c.about(i), "rank %d arrives at %v", t.Src, r)
+		}
+		for _, l := range c.s.Routes[t.Route] {
+			if v := c.t.Links[l].Dst; c.t.IsRank(v) && t.Start < c.p.Release[v] {
+				c.report(verify.BeforeRelease, i, v, int(t.Chunk), c.about(i), "rank %d arrives at %v", v, c.p.Release[v])
+			}
+		}
+	}
+}
+
+// byChunk groups the transfers: those of chunk k are at[from[k]:from[k+1]], in the
+// order of the schedule.
+func (c *check) byChunk() (at, from []int32) {
+	from = make([]int32, len(c.p.Chunks)+1)
+	for i := range c.s.Transfers {
+		from[c.s.Transfers[i].Chunk+1]++
+	}
+	for k := range c.p.Chunks {
+		from[k+1] += from[k]
+	}
+	at = make([]int32, len(c.s.Transfers))
+	next := slices.Clone(from)
+	put := func(i int32) {
+		k := c.s.Transfers[i].Chunk
+		at[next[k]] = i
+		next[k]++
+	}
+	if c.s.Form == model.Ordered {
+		for _, i := range c.sequence {
+			put(i)
+		}
+		return at, from
+	}
+	for i := range c.s.Transfers {
+		put(int32(i))
+	}
+	return at, from
+}
+
+// sortBy sorts transfers by a time, and then by index, if they are not yet sorted.
+func (c *check) sortBy(list []int32, time func(*model.Transfer) model.Time) {
+	less := func(i, j int32) int {
+		return cmp.Or(cmp.Compare(time(&c.s.Transfers[i]), time(&c.s.Transfers[j])), cmp.Compare(i, j))
+	}
+	if !slices.IsSortedFunc(list, less) {
+		slices.SortFunc(list, less)
+	}
+}
