@@ -1,0 +1,283 @@
+// Package place puts logical transfers onto the links of a topology: it routes
+// them over shortest paths and gives each the earliest time at which its data is
+// there and its links and ports are free. Contention is scheduled, not ignored.
+//
+// It is list scheduling (Graham, "Bounds on multiprocessing timing anomalies",
+// 1969) with insertion into gaps: what could start first is placed first, and
+// never moved again.
+package place
+
+import (
+	"container/heap"
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// Move is a logical transfer: a chunk from one rank to another, which need not be
+// neighbours.
+type Move struct {
+	Chunk, Src, Dst int
+	Op              model.Op
+}
+
+// Program is a sequence of moves, in batches. Its meaning is that of executing
+// batch after batch, where all moves of a batch read what is there before it. Only
+// what this meaning forces is kept when the moves are placed: a move waits for the
+// data that it reads, not for its batch.
+type Program struct {
+	p     *model.Problem
+	flows []flow
+	slots map[int64]*slot
+	batch int32
+}
+
+// flow is a move with what it has to respect.
+type flow struct {
+	Move
+	batch int32
+	raw   []int32 // must have ended before it starts
+	war   []int32 // must have started before it ends: they read what it overwrites
+	waw   []int32 // must have ended before it ends
+}
+
+// slot is what is known of a (rank, chunk) while a program is written.
+type slot struct {
+	writers []int32 // since the last copy, that included
+	readers []int32 // since the last copy
+}
+
+// NewProgram returns an empty program for a problem with chunks.
+func NewProgram(p *model.Problem) *Program {
+	return &Program{p: p, slots: map[int64]*slot{}}
+}
+
+func (g *Program) slot(rank, chunk int) *slot {
+	key := int64(rank)*int64(len(g.p.Chunks)) + int64(chunk)
+	s := g.slots[key]
+	if s == nil {
+		s = &slot{}
+		g.slots[key] = s
+	}
+	return s
+}
+
+// Batch appends moves that all read what is there before the batch. Several may
+// reduce into one slot; a copy must be the only write to its slot in the batch.
+func (g *Program) Batch(moves ...Move) {
+	first := int32(len(g.flows))
+	for _, m := range moves {
+		g.flows = append(g.flows, flow{Move: m, batch: g.batch, raw: append([]int32(nil), g.slot(m.Src, m.Chunk).writers...)})
+	}
+	g.batch++
+	for i, m := range moves {
+		s := g.slot(m.Src, m.Chunk)
+		s.readers = append(s.readers, first+int32(i))
+	}
+	for n, m := range moves {
+		i := first + int32(n)
+		f, s := &g.flows[i], g.slot(m.Dst, m.Chunk)
+		for _, r := range s.readers {
+			if r != i {
+				f.war = append(f.war, r)
+			}
+		}
+		if m.Op == model.Copy {
+			for _, w := range s.writers {
+				if w >= first {
+					panic(fmt.Sprintf("place: two writes to rank %d, chunk %d in one batch, one of them a copy", m.Dst, m.Chunk))
+				}
+			}
+			f.waw = s.writers
+			s.writers, s.readers = []int32{i}, nil
+			continue
+		}
+		for _, w := range s.writers {
+			if g.flows[w].Op == model.Copy {
+				f.waw = append(f.waw, w)
+			}
+		}
+		s.writers = append(s.writers, i)
+	}
+}
+
+// Send appends a batch of one move.
+func (g *Program) Send(chunk, src, dst int, op model.Op) { g.Batch(Move{chunk, src, dst, op}) }
+
+// Len returns the number of moves.
+func (g *Program) Len() int { return len(g.flows) }
+
+// Place gives every move of the program a route and a time. It fails if a rank
+// cannot be reached, or if an exchange that must be simultaneous cannot be. It
+// takes O(m·l·log s) time for m moves over l links each and s busy spans a link.
+func (g *Program) Place() (*model.Schedule, error) {
+	e := newEngine(g.p)
+	groups, groupOf := g.groups()
+	waiting := make([]int32, len(groups)) // groups that must be placed before
+	next := make([][]int32, len(groups))
+	for i := range g.flows {
+		f := &g.flows[i]
+		for _, list := range [][]int32{f.raw, f.war, f.waw} {
+			for _, j := range list {
+				if a, b := groupOf[j], groupOf[i]; a != b {
+					next[a] = append(next[a], b)
+					waiting[b]++
+				}
+			}
+		}
+	}
+	ready := &readyHeap{}
+	for i := range groups {
+		if waiting[i] == 0 {
+			heap.Push(ready, readyGroup{0, int32(i)})
+		}
+	}
+	placed := make([]model.Transfer, len(g.flows))
+	for ready.Len() > 0 {
+		r := heap.Pop(ready).(readyGroup)
+		if err := g.placeGroup(e, groups[r.group], placed); err != nil {
+			return nil, err
+		}
+		for _, n := range next[r.group] {
+			if waiting[n]--; waiting[n] == 0 {
+				heap.Push(ready, readyGroup{g.lower(groups[n], placed), n})
+			}
+		}
+	}
+	return e.schedule(placed), nil
+}
+
+// groups puts moves of a batch that overwrite what others of the same batch read
+// into one group; every other move is a group of its own.
+func (g *Program) groups() (groups [][]int32, of []int32) {
+	parent := make([]int32, len(g.flows))
+	for i := range parent {
+		parent[i] = int32(i)
+	}
+	var find func(i int32) int32
+	find = func(i int32) int32 {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	for i := range g.flows {
+		for _, r := range g.flows[i].war {
+			if g.flows[r].batch == g.flows[i].batch {
+				parent[find(int32(i))] = find(r)
+			}
+		}
+	}
+	of = make([]int32, len(g.flows))
+	number := make(map[int32]int32)
+	for i := range g.flows {
+		root := find(int32(i))
+		n, known := number[root]
+		if !known {
+			n = int32(len(groups))
+			number[root] = n
+			groups = append(groups, nil)
+		}
+		of[i] = n
+		groups[n] = append(groups[n], int32(i))
+	}
+	return groups, of
+}
+
+// lower returns the time before which no move of a group can start.
+func (g *Program) lower(group []int32, placed []model.Transfer) model.Time {
+	at := model.MaxTime
+	for _, i := range group {
+		at = min(at, g.afterData(i, placed))
+	}
+	return at
+}
+
+func (g *Program) afterData(i int32, placed []model.Transfer) model.Time {
+	at := model.Time(0)
+	for _, j := range g.flows[i].raw {
+		at = max(at, placed[j].End)
+	}
+	return at
+}
+
+// maxTries is how often the moves of a group are placed anew before giving up.
+const maxTries = 1000
+
+// placeGroup places the moves of a group. Alone, a move has only lower bounds. In
+// an exchange each move must also start before the others end, so the moves are
+// placed, and where one ends too early for another to start before, it is put off
+// and all are placed again.
+func (g *Program) placeGroup(e *engine, group []int32, placed []model.Transfer) error {
+	earliest := make([]model.Time, len(group))
+	endAfter := make([]model.Time, len(group))
+	inGroup := map[int32]bool{}
+	for n, i := range group {
+		inGroup[i] = true
+		earliest[n] = g.afterData(i, placed)
+	}
+	for n, i := range group {
+		f := &g.flows[i]
+		for _, r := range f.war {
+			if !inGroup[r] {
+				endAfter[n] = max(endAfter[n], placed[r].Start+1)
+			}
+		}
+		for _, w := range f.waw {
+			endAfter[n] = max(endAfter[n], placed[w].End+1)
+		}
+	}
+	for range maxTries {
+		marks := make([]mark, 0, len(group))
+		for n, i := range group {
+			t, m, err := e.place(g.flows[i].Move, earliest[n], endAfter[n])
+			if err != nil {
+				return err
+			}
+			placed[i] = t
+			marks = append(marks, m)
+		}
+		again := false
+		for n, i := range group {
+			for _, r := range g.flows[i].war {
+				if inGroup[r] && placed[i].End <= placed[r].Start {
+					endAfter[n] = max(endAfter[n], placed[r].Start+1)
+					again = true
+				}
+			}
+		}
+		if !again {
+			return nil
+		}
+		for _, m := range marks {
+			e.undo(m)
+		}
+	}
+	m := g.flows[group[0]].Move
+	return fmt.Errorf("ranks %d and %d cannot exchange chunk %d at one time: their routes share a link or a port", m.Src, m.Dst, m.Chunk)
+}
+
+type readyGroup struct {
+	at    model.Time
+	group int32
+}
+
+// readyHeap is a container/heap of groups, the one that can start first on top.
+type readyHeap []readyGroup
+
+func (h readyHeap) Len() int { return len(h) }
+func (h readyHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].group < h[j].group
+}
+func (h readyHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *readyHeap) Push(x any) { *h = append(*h, x.(readyGroup)) }
+
+// Pop implements heap.Interface.
+func (h *readyHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

@@ -1,0 +1,196 @@
+package place
+
+import (
+	"container/heap"
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// maxCandidates is how many of the shortest paths between two ranks are tried.
+const maxCandidates = 8
+
+// router finds paths from rank to rank: a direct link if there is one, else the
+// shortest paths, the first ones in order of their nodes. A link that leaves a
+// rank counts as its latency and the time of a chunk, one that leaves a switch as
+// its latency: chunks pass switches cut-through.
+//
+// It is Dijkstra's algorithm by hand: the one of gonum's graph/path walks over
+// maps, so that of several shortest paths it returns another one each time.
+type router struct {
+	t        *model.Topology
+	parallel map[[2]int][]int // the links between two nodes, in order of index
+	next     [][]edge         // by node
+	dist     map[int][]model.Time
+	known    map[[2]int][][][]int
+}
+
+type edge struct {
+	to     int
+	weight model.Time
+}
+
+func newRouter(p *model.Problem) *router {
+	t := p.Topology
+	r := &router{
+		t: t, parallel: map[[2]int][]int{}, next: make([][]edge, t.Nodes()),
+		dist: map[int][]model.Time{}, known: map[[2]int][][][]int{},
+	}
+	typical := max(1, p.Space()/int64(len(p.Chunks)))
+	for i, l := range t.Links {
+		pair := [2]int{l.Src, l.Dst}
+		weight := l.Alpha + 1 // no link is free, so that shortest paths are simple
+		if t.IsRank(l.Src) {
+			weight = weight.Add(model.TransferTime(typical, l.Bandwidth))
+		}
+		if r.parallel[pair] == nil {
+			r.next[l.Src] = append(r.next[l.Src], edge{l.Dst, weight})
+		} else {
+			for n := range r.next[l.Src] {
+				if e := &r.next[l.Src][n]; e.to == l.Dst {
+					e.weight = min(e.weight, weight)
+				}
+			}
+		}
+		r.parallel[pair] = append(r.parallel[pair], i)
+	}
+	return r
+}
+
+// between returns paths from rank u to rank v, each a list of steps, each step the
+// parallel links to choose from.
+func (r *router) between(u, v int) ([][][]int, error) {
+	pair := [2]int{u, v}
+	if paths, ok := r.known[pair]; ok {
+		return paths, nil
+	}
+	var nodes [][]int
+	if len(r.parallel[pair]) > 0 {
+		nodes = [][]int{{u, v}}
+	} else {
+		dist, ok := r.dist[u]
+		if !ok {
+			dist = r.distances(u)
+			r.dist[u] = dist
+		}
+		if dist[v] == model.MaxTime {
+			return nil, fmt.Errorf("rank %d cannot reach rank %d on %s", u, v, r.t.Name)
+		}
+		nodes = r.walk(dist, []int{u}, v, nil)
+	}
+	var paths [][][]int
+	for _, n := range nodes {
+		var steps [][]int
+		for i := range len(n) - 1 {
+			steps = append(steps, r.parallel[[2]int{n[i], n[i+1]}])
+		}
+		paths = append(paths, steps)
+	}
+	r.known[pair] = paths
+	return paths, nil
+}
+
+// walk appends the shortest paths to v that begin with path, up to maxCandidates.
+func (r *router) walk(dist []model.Time, path []int, v int, found [][]int) [][]int {
+	back := r.onPath(dist, v)
+	var extend func(path []int)
+	extend = func(path []int) {
+		last := path[len(path)-1]
+		if last == v {
+			found = append(found, append([]int(nil), path...))
+			return
+		}
+		for _, e := range r.next[last] {
+			if len(found) < maxCandidates && back[e.to] && dist[last].Add(e.weight) == dist[e.to] {
+				extend(append(path, e.to))
+			}
+		}
+	}
+	extend(path)
+	return found
+}
+
+// onPath returns the nodes that lie on a shortest path to v.
+func (r *router) onPath(dist []model.Time, v int) []bool {
+	on := make([]bool, len(dist))
+	on[v] = true
+	in := make([][]edge, len(dist))
+	for u, edges := range r.next {
+		for _, e := range edges {
+			if dist[u] != model.MaxTime && dist[u].Add(e.weight) == dist[e.to] {
+				in[e.to] = append(in[e.to], edge{u, e.weight})
+			}
+		}
+	}
+	stack := []int{v}
+	for len(stack) > 0 {
+		w := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, e := range in[w] {
+			if !on[e.to] {
+				on[e.to] = true
+				stack = append(stack, e.to)
+			}
+		}
+	}
+	return on
+}
+
+// distances returns the distance of every node from u, MaxTime if there is no path.
+func (r *router) distances(u int) []model.Time {
+	dist := make([]model.Time, len(r.next))
+	for v := range dist {
+		dist[v] = model.MaxTime
+	}
+	dist[u] = 0
+	queue := &readyHeap{{0, int32(u)}}
+	for queue.Len() > 0 {
+		q := heap.Pop(queue).(readyGroup)
+		v := int(q.group)
+		if q.at > dist[v] {
+			continue
+		}
+		for _, e := range r.next[v] {
+			if d := dist[v].Add(e.weight); d < dist[e.to] {
+				dist[e.to] = d
+				heap.Push(queue, readyGroup{d, int32(e.to)})
+			}
+		}
+	}
+	return dist
+}
+
+// Reachable returns an error that names a pair of ranks between which there is no
+// path, or nil if from every rank there is one to every other. It takes O(links).
+func Reachable(t *model.Topology) error {
+	if v := unreached(t.Ranks, t.Nodes(), t.Out(), func(l int) int { return t.Links[l].Dst }); v >= 0 {
+		return fmt.Errorf("rank 0 cannot reach rank %d on %s", v, t.Name)
+	}
+	if v := unreached(t.Ranks, t.Nodes(), t.In(), func(l int) int { return t.Links[l].Src }); v >= 0 {
+		return fmt.Errorf("rank %d cannot reach rank 0 on %s", v, t.Name)
+	}
+	return nil
+}
+
+// unreached returns a rank that cannot be reached from rank 0, or -1.
+func unreached(ranks, nodes int, links [][]int, end func(int) int) int {
+	seen := make([]bool, nodes)
+	seen[0] = true
+	stack := []int{0}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, l := range links[v] {
+			if w := end(l); !seen[w] {
+				seen[w] = true
+				stack = append(stack, w)
+			}
+		}
+	}
+	for r := range ranks {
+		if !seen[r] {
+			return r
+		}
+	}
+	return -1
+}

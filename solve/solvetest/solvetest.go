@@ -1,0 +1,270 @@
+// Package solvetest is the conformance suite that every solver passes: on small
+// problems of all kinds a solver either says that it does not serve one, or
+// returns a schedule of it that is feasible and right, the same one every time.
+//
+// It has an executor of its own, as simple as can be, for solve does not know
+// verify.
+package solvetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// Config adapts the suite to a solver.
+type Config struct {
+	// Skip leaves problems out, such as those too large to be quick.
+	Skip func(p *model.Problem) bool
+	// Serves is how many problems the solver must serve at least.
+	Serves int
+	// Options are passed to the solver.
+	Options solve.Options
+}
+
+// Problems returns the problems of the suite.
+func Problems(t testing.TB) []*model.Problem {
+	t.Helper()
+	var all []*model.Problem
+	add := func(name string, c model.Collective, cost model.CostModel, size int64, chunks int) {
+		tp, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: c, Size: size, Cost: cost}
+		if chunks > 0 {
+			p = p.WithChunks(p.DefaultChunks(chunks))
+		}
+		require.NoError(t, p.Validate())
+		all = append(all, p)
+	}
+	costs := []model.CostModel{model.Blocking, model.Pipelined, model.Rounds}
+	for i, kind := range model.Kinds() {
+		for _, cost := range costs {
+			for _, name := range []string{"ring:4", "full:3", "switch:5", "mesh:2x3", "hypercube:3", "uniring:3", "line:2", "fattree:2x2"} {
+				add(name, model.Collective{Kind: kind}, cost, 1<<16, 0)
+			}
+			add("dgx1", model.Collective{Kind: kind}, cost, 8<<20, 1)
+			add("ring:5", model.Collective{Kind: kind}, cost, 100003, 2)
+			add("torus:3x3", model.Collective{Kind: kind, Group: []int{7, 2, 4, 0, 5}, Root: map[bool]int{true: 4}[kind.Rooted()]}, cost, 99991, i%3)
+		}
+		add("line:7", model.Collective{Kind: kind}, model.Pipelined, 1<<20, 0)
+	}
+	return all
+}
+
+// Run runs the suite on a solver.
+func Run(t *testing.T, s solve.Solver, cfg Config) {
+	served := 0
+	for i, p := range Problems(t) {
+		if cfg.Skip != nil && cfg.Skip(p) {
+			continue
+		}
+		t.Run(fmt.Sprintf("%03d-%v-%s-%v", i, p.Collective.Kind, p.Topology.Name, p.Cost), func(t *testing.T) {
+			before := fmt.Sprintf("%+v %+v", *p.Topology, p)
+			if err := s.Serves(p); err != nil {
+				require.ErrorIs(t, err, solve.ErrNotServed)
+				_, err = s.Solve(context.Background(), p, cfg.Options)
+				require.ErrorIs(t, err, solve.ErrNotServed, "Solve must refuse what Serves refuses")
+				return
+			}
+			r, err := s.Solve(context.Background(), p, cfg.Options)
+			if errors.Is(err, solve.ErrNotServed) {
+				return // found out on the way, such as an exchange over one link
+			}
+			require.NoError(t, err)
+			require.Equal(t, before, fmt.Sprintf("%+v %+v", *p.Topology, p), "the problem was changed")
+			require.NotNil(t, r.Problem)
+			require.NotZero(t, r.Stop)
+			require.NotNil(t, r.Schedule, "no schedule: %v %s", r.Stop, r.Raw)
+			require.True(t, p.SameUpToCut(r.Problem), "another problem was solved: %v", r.Problem)
+			require.NoError(t, r.Problem.Validate())
+			require.NoError(t, Right(r.Problem, r.Schedule))
+			again, err := s.Solve(context.Background(), p, cfg.Options)
+			require.NoError(t, err)
+			require.Equal(t, r.Schedule, again.Schedule, "not deterministic")
+			served++
+		})
+	}
+	require.GreaterOrEqual(t, served, max(1, cfg.Serves), "too few problems served")
+
+	t.Run("cancelled", func(t *testing.T) {
+		for _, p := range Problems(t) {
+			if cfg.Skip != nil && cfg.Skip(p) || s.Serves(p) != nil {
+				continue
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			start := time.Now()
+			_, err := s.Solve(ctx, p, cfg.Options)
+			require.NoError(t, err, "a cancelled run is a result")
+			require.Less(t, time.Since(start), 10*time.Second)
+			return
+		}
+	})
+	t.Run("disconnected", func(t *testing.T) {
+		tp := &model.Topology{Name: "two islands", Ranks: 4, Links: []model.Link{
+			{Src: 0, Dst: 1, Bandwidth: 1}, {Src: 1, Dst: 0, Bandwidth: 1}, {Src: 2, Dst: 3, Bandwidth: 1}, {Src: 3, Dst: 2, Bandwidth: 1}}}
+		for _, kind := range model.Kinds() {
+			p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 64, Cost: model.Pipelined}
+			_, err := s.Solve(context.Background(), p, cfg.Options)
+			require.Error(t, err, "%v on two islands", kind)
+		}
+	})
+}
+
+// Right executes a schedule and returns what is wrong with it, or nil.
+func Right(p *model.Problem, s *model.Schedule) error {
+	if err := s.Validate(p); err != nil {
+		return err
+	}
+	if err := feasible(p, s); err != nil {
+		return err
+	}
+	type key struct{ rank, chunk int }
+	state := map[key]map[int]int{}
+	for k := range p.Chunks {
+		for r, v := range p.Start(k) {
+			state[key{r, k}] = counts(v)
+		}
+	}
+	type event struct {
+		at    model.Time
+		write bool
+		i     int
+	}
+	var events []event
+	for i, t := range s.Transfers {
+		events = append(events, event{t.Start, false, i}, event{t.End, true, i})
+	}
+	slices.SortStableFunc(events, func(a, b event) int {
+		if a.at != b.at {
+			return int(min(max(a.at-b.at, -1), 1))
+		}
+		if a.write == b.write {
+			return a.i - b.i
+		}
+		if a.write {
+			return -1
+		}
+		return 1
+	})
+	hand := map[int]map[int]int{}
+	last := map[key]event{}
+	for _, e := range events {
+		t := s.Transfers[e.i]
+		from, to := key{int(t.Src), int(t.Chunk)}, key{int(t.Dst), int(t.Chunk)}
+		if !e.write {
+			if state[from] == nil {
+				return fmt.Errorf("transfer %d sends what is not there", e.i)
+			}
+			hand[e.i] = state[from]
+			continue
+		}
+		if l, ok := last[to]; ok && l.at == e.at && (t.Op == model.Copy || s.Transfers[l.i].Op == model.Copy) {
+			return fmt.Errorf("transfers %d and %d race", l.i, e.i)
+		}
+		last[to] = e
+		if t.Op == model.Copy {
+			state[to] = hand[e.i]
+			continue
+		}
+		if state[to] == nil {
+			return fmt.Errorf("transfer %d adds to nothing", e.i)
+		}
+		sum := map[int]int{}
+		for _, m := range []map[int]int{state[to], hand[e.i]} {
+			for r, n := range m {
+				sum[r] += n
+			}
+		}
+		state[to] = sum
+	}
+	for k := range p.Chunks {
+		for r, v := range p.Goal(k) {
+			if want, got := counts(v), state[key{r, k}]; fmt.Sprint(want) != fmt.Sprint(got) {
+				return fmt.Errorf("rank %d ends with %v of chunk %d, want %v", r, got, k, want)
+			}
+		}
+	}
+	return nil
+}
+
+func counts(v model.Value) map[int]int {
+	m := map[int]int{}
+	for r, n := range v.Terms() {
+		m[r] = n
+	}
+	return m
+}
+
+// feasible checks routes, durations, links, ports and the ports of ranks in rounds.
+func feasible(p *model.Problem, s *model.Schedule) error {
+	t := p.Topology
+	busy := map[string][]model.Interval{} // by resource
+	capacity := map[string]int{}
+	use := func(name string, limit int, span model.Interval) {
+		busy[name] = append(busy[name], span)
+		capacity[name] = limit
+	}
+	for i, x := range s.Transfers {
+		route := s.Routes[x.Route]
+		at := int(x.Src)
+		spans := t.Busy(p.Cost, route, p.Chunks[x.Chunk].Size, nil)
+		for n, l := range route {
+			if t.Links[l].Src != at {
+				return fmt.Errorf("transfer %d: link %d does not leave node %d", i, l, at)
+			}
+			at = t.Links[l].Dst
+			span := model.Interval{From: x.Start, To: x.End}
+			if s.Form == model.Timed {
+				span = model.Interval{From: x.Start + spans[n].From, To: x.Start + spans[n].To}
+			}
+			use(fmt.Sprintf("link %d", l), 1, span)
+			for j, port := range t.Ports {
+				if slices.Contains(port.Links, l) {
+					use(fmt.Sprintf("port %d", j), port.Capacity, span)
+				}
+			}
+			if s.Form == model.InRounds && t.IsRank(t.Links[l].Src) {
+				use(fmt.Sprintf("sends of %d", t.Links[l].Src), 1, span)
+			}
+			if s.Form == model.InRounds && t.IsRank(at) {
+				use(fmt.Sprintf("receives of %d", at), 1, span)
+			}
+			if t.IsRank(at) && s.Form == model.Timed && x.Start < p.ReleaseOf(at) {
+				return fmt.Errorf("transfer %d: rank %d is not there yet", i, at)
+			}
+		}
+		if at != int(x.Dst) {
+			return fmt.Errorf("transfer %d: its route ends at node %d, not %d", i, at, x.Dst)
+		}
+		if s.Form == model.Timed && x.End-x.Start != t.Duration(route, p.Chunks[x.Chunk].Size) {
+			return fmt.Errorf("transfer %d lasts %v", i, x.End-x.Start)
+		}
+		if s.Form == model.Timed && x.Start < p.ReleaseOf(int(x.Src)) {
+			return fmt.Errorf("transfer %d: rank %d is not there yet", i, x.Src)
+		}
+	}
+	for name, spans := range busy {
+		for _, a := range spans {
+			n := 0
+			for _, b := range spans {
+				if b.From <= a.From && a.From < b.To {
+					n++
+				}
+			}
+			if n > capacity[name] {
+				return fmt.Errorf("%s is used %d times at %v", name, n, a.From)
+			}
+		}
+	}
+	return nil
+}
