@@ -25,8 +25,8 @@ const (
 //
 // The objective is the row "obj" (or that with a number), its constant is the
 // negated right-hand side of that row, as CPLEX, Gurobi and HiGHS read it. An
-// error comes from w, or from a row whose lower bound is above its upper bound,
-// which MPS cannot say. WriteMPS takes O(nonzeros) time and memory.
+// error comes from w, or from a row whose lower bound is above its upper bound
+// or a column with -inf above or inf below, which MPS cannot say. WriteMPS takes O(nonzeros) time and memory.
 func (m *Model) WriteMPS(w io.Writer) error {
 	for i := range m.rows {
 		r := &m.rows[i]
