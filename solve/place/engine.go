@@ -119,15 +119,20 @@ func (e *engine) undo(m mark) {
 // place finds the route and the time at which a move ends first, not starting
 // before earliest and not ending before endAfter, and takes them.
 func (e *engine) place(m Move, earliest, endAfter model.Time) (model.Transfer, mark, error) {
-	candidates, err := e.routes.between(m.Src, m.Dst)
-	if err != nil {
-		return model.Transfer{}, nil, err
+	routes := m.Routes
+	if routes == nil {
+		candidates, err := e.routes.between(m.Src, m.Dst)
+		if err != nil {
+			return model.Transfer{}, nil, err
+		}
+		for _, c := range candidates {
+			routes = append(routes, e.pickLinks(c, earliest))
+		}
 	}
 	var best model.Transfer
 	var bestRoute []int
 	var bestNeeds []need
-	for _, c := range candidates {
-		route := e.pickLinks(c, earliest)
+	for _, route := range routes {
 		start, end, needs := e.fit(route, m.Chunk, earliest, endAfter)
 		if bestRoute == nil || end < best.End {
 			best = model.Transfer{Chunk: int32(m.Chunk), Src: int32(m.Src), Dst: int32(m.Dst), Op: m.Op, Start: start, End: end}

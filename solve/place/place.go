@@ -8,8 +8,10 @@
 package place
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -19,6 +21,8 @@ import (
 type Move struct {
 	Chunk, Src, Dst int
 	Op              model.Op
+	// Routes are the routes to choose from; nil: shortest paths.
+	Routes [][]int
 }
 
 // Program is a sequence of moves, in batches. Its meaning is that of executing
@@ -102,7 +106,38 @@ func (g *Program) Batch(moves ...Move) {
 }
 
 // Send appends a batch of one move.
-func (g *Program) Send(chunk, src, dst int, op model.Op) { g.Batch(Move{chunk, src, dst, op}) }
+func (g *Program) Send(chunk, src, dst int, op model.Op) {
+	g.Batch(Move{Chunk: chunk, Src: src, Dst: dst, Op: op})
+}
+
+// Append appends the transfers of a schedule, a batch for each time at which some
+// start, on the routes that they have; parallel links may be exchanged. The
+// schedule must not read a slot while a write to it is under way, nor have times
+// that mean anything but an order.
+func (g *Program) Append(s *model.Schedule) {
+	order := make([]int, len(s.Transfers))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.Transfers[i].Start, s.Transfers[j].Start) })
+	twins := map[model.Link][][]int{} // links with the same figures between the same nodes
+	for i, l := range g.p.Topology.Links {
+		twins[l] = append(twins[l], []int{i})
+	}
+	var batch []Move
+	for n, i := range order {
+		t := &s.Transfers[i]
+		routes := s.Routes[t.Route : t.Route+1]
+		if len(routes[0]) == 1 {
+			routes = twins[g.p.Topology.Links[routes[0][0]]]
+		}
+		batch = append(batch, Move{int(t.Chunk), int(t.Src), int(t.Dst), t.Op, routes})
+		if n+1 == len(order) || s.Transfers[order[n+1]].Start != t.Start {
+			g.Batch(batch...)
+			batch = batch[:0]
+		}
+	}
+}
 
 // Len returns the number of moves.
 func (g *Program) Len() int { return len(g.flows) }
@@ -110,7 +145,14 @@ func (g *Program) Len() int { return len(g.flows) }
 // Place gives every move of the program a route and a time. It fails if a rank
 // cannot be reached, or if an exchange that must be simultaneous cannot be. It
 // takes O(m·l·log s) time for m moves over l links each and s busy spans a link.
-func (g *Program) Place() (*model.Schedule, error) {
+func (g *Program) Place() (*model.Schedule, error) { return g.place(false) }
+
+// PlaceInOrder is Place, but moves are placed in the order of the program instead
+// of the order in which they could start. If the program comes from a feasible
+// schedule, batch by batch in order of time, then no move ends later than there.
+func (g *Program) PlaceInOrder() (*model.Schedule, error) { return g.place(true) }
+
+func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 	e := newEngine(g.p)
 	groups, groupOf := g.groups()
 	waiting := make([]int32, len(groups)) // groups that must be placed before
@@ -127,6 +169,12 @@ func (g *Program) Place() (*model.Schedule, error) {
 		}
 	}
 	ready := &readyHeap{}
+	lower := func(group []int32, placed []model.Transfer) model.Time {
+		if inOrder {
+			return 0 // then the number of the group decides
+		}
+		return g.lower(group, placed)
+	}
 	for i := range groups {
 		if waiting[i] == 0 {
 			heap.Push(ready, readyGroup{0, int32(i)})
@@ -140,7 +188,7 @@ func (g *Program) Place() (*model.Schedule, error) {
 		}
 		for _, n := range next[r.group] {
 			if waiting[n]--; waiting[n] == 0 {
-				heap.Push(ready, readyGroup{g.lower(groups[n], placed), n})
+				heap.Push(ready, readyGroup{lower(groups[n], placed), n})
 			}
 		}
 	}

@@ -1,0 +1,242 @@
+package exact
+
+import (
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/lp"
+	"github.com/oraccl/oraccl/solve/ten"
+)
+
+// encoding is the MILP that asks for a schedule within the horizon of a network.
+// With F[k,h,t] = 1 iff chunk k enters hop h at epoch t, and B[k,r,t] <= 1 iff
+// rank r has chunk k when epoch t begins:
+//
+//	hold    B[k,r,t] <= B[k,r,t-1] + Σ arrivals of k at r at t
+//	send    F[k,h,t] <= B[k,src h,t]
+//	once    Σ arrivals of k at r  = 1 if r wants k, <= 1 otherwise
+//	link    Σ transfers on the links of a hop at t <= their number
+//	port    Σ transfers on a port at t <= its capacity
+//
+// B is integral by itself once F is. Columns exist only where ten.Network.Window
+// allows a transfer. It follows TE-CCL (Liu et al., SIGCOMM 2024, section 3) but
+// for the objective: here every horizon is a question of feasibility.
+type encoding struct {
+	*ten.Network
+	lp.Model
+	sends []send
+	first [][]int // by chunk and hop: the index in sends of the first epoch of its window
+}
+
+// send is a column F[k,h,t].
+type send struct{ chunk, hop, epoch int }
+
+// size returns how many columns and rows the encoding would have, about.
+func size(n *ten.Network) (columns, rows int) {
+	for k := range n.Problem.Chunks {
+		for h := range n.Hops {
+			if first, last := n.Window(k, h); last >= first {
+				columns += last - first + 1
+				rows += last - first + 1
+			}
+		}
+		for r := range n.Problem.Topology.Ranks {
+			if !n.Holds(k, r) && n.Earliest(k, r) <= n.Horizon {
+				columns += n.Horizon - n.Earliest(k, r) + 1
+				rows += n.Horizon - n.Earliest(k, r) + 2
+			}
+		}
+	}
+	return columns, rows + len(n.Hops)*n.Horizon
+}
+
+// encode builds the MILP.
+func encode(n *ten.Network) *encoding {
+	e := &encoding{Network: n}
+	p := n.Problem
+	e.Name = fmt.Sprintf("%v in %d epochs", p.Collective.Kind, n.Horizon)
+	e.first = make([][]int, len(p.Chunks))
+	for k := range p.Chunks {
+		e.first[k] = make([]int, len(n.Hops))
+		for h := range n.Hops {
+			first, last := n.Window(k, h)
+			e.first[k][h] = len(e.sends)
+			for t := first; t <= last; t++ {
+				e.AddBinary(fmt.Sprintf("F_%d_%d_%d", k, h, t), lp.Int(0))
+				e.sends = append(e.sends, send{k, h, t})
+			}
+		}
+	}
+	for k := range p.Chunks {
+		e.holding(k)
+	}
+	e.links()
+	e.ports()
+	e.symmetry()
+	return e
+}
+
+// column returns the column F[k,h,t], or -1.
+func (e *encoding) column(k, h, t int) int {
+	first, last := e.Window(k, h)
+	if t < first || t > last {
+		return -1
+	}
+	return e.first[k][h] + t - first
+}
+
+// holding adds the rows hold, send and once for chunk k.
+func (e *encoding) holding(k int) {
+	ranks := e.Problem.Topology.Ranks
+	into := make([][]int, ranks)
+	for h := range e.Hops {
+		into[e.Hops[h].Dst] = append(into[e.Hops[h].Dst], h)
+	}
+	have := make([][]int, ranks) // by rank: the columns B[k,r,t], from the earliest epoch on
+	for r := range ranks {
+		if e.Holds(k, r) || e.Earliest(k, r) > e.Horizon {
+			continue
+		}
+		var once []lp.Term
+		for t := e.Earliest(k, r); t <= e.Horizon; t++ {
+			b := e.AddColumn(lp.Column{Name: fmt.Sprintf("B_%d_%d_%d", k, r, t), Upper: lp.AtInt(1)})
+			hold := []lp.Term{lp.T(b, 1)}
+			if n := len(have[r]); n > 0 {
+				hold = append(hold, lp.T(have[r][n-1], -1))
+			}
+			for _, h := range into[r] {
+				if c := e.column(k, h, t-e.Delay(k, h)); c >= 0 {
+					hold = append(hold, lp.T(c, -1))
+					once = append(once, lp.T(c, 1))
+				}
+			}
+			have[r] = append(have[r], b)
+			e.AddLE("", lp.Int(0), hold...)
+		}
+		if e.Wants(k, r) {
+			e.AddEQ(fmt.Sprintf("once_%d_%d", k, r), lp.Int(1), once...)
+		} else {
+			e.AddLE(fmt.Sprintf("once_%d_%d", k, r), lp.Int(1), once...)
+		}
+	}
+	for h := range e.Hops {
+		src := e.Hops[h].Src
+		if e.Holds(k, src) {
+			continue
+		}
+		first, last := e.Window(k, h)
+		for t := first; t <= last; t++ {
+			e.AddLE("", lp.Int(0), lp.T(e.column(k, h, t), 1), lp.T(have[src][t-e.Earliest(k, src)], -1))
+		}
+	}
+}
+
+// links adds a row for each set of equal parallel links and each epoch; a hop over
+// switches uses several such sets.
+func (e *encoding) links() {
+	users := map[int][]int{} // by the first link of each set of parallel ones
+	width := map[int]int{}
+	for h := range e.Hops {
+		for _, l := range e.Hops[h].Routes[0] {
+			width[l] = len(e.Hops[h].Routes)
+			users[l] = append(users[l], h)
+		}
+	}
+	for l := range e.Problem.Topology.Links {
+		if hops := users[l]; len(hops) > 0 {
+			e.capacity(hops, width[l])
+		}
+	}
+}
+
+// ports adds a row for each port and epoch; in rounds every rank has a send and a
+// receive port.
+func (e *encoding) ports() {
+	t := e.Problem.Topology
+	for _, port := range t.Ports {
+		member := map[int]bool{}
+		for _, l := range port.Links {
+			member[l] = true
+		}
+		var hops []int
+		for h := range e.Hops {
+			uses := false
+			for _, route := range e.Hops[h].Routes {
+				for _, l := range route {
+					uses = uses || member[l]
+				}
+			}
+			if uses {
+				hops = append(hops, h)
+			}
+		}
+		e.capacity(hops, port.Capacity)
+	}
+	if e.Problem.Cost != model.Rounds {
+		return
+	}
+	for r := range t.Ranks {
+		var sends, receives []int
+		for h := range e.Hops {
+			if e.Hops[h].Src == r {
+				sends = append(sends, h)
+			}
+			if e.Hops[h].Dst == r {
+				receives = append(receives, h)
+			}
+		}
+		e.capacity(sends, 1)
+		e.capacity(receives, 1)
+	}
+}
+
+// capacity states that at no epoch more than width transfers are under way on hops.
+func (e *encoding) capacity(hops []int, width int) {
+	for t := range e.Horizon {
+		var terms []lp.Term
+		for _, h := range hops {
+			for k := range e.Problem.Chunks {
+				for s := max(0, t-e.Busy(k, h)+1); s <= t; s++ {
+					if c := e.column(k, h, s); c >= 0 {
+						terms = append(terms, lp.T(c, 1))
+					}
+				}
+			}
+		}
+		if len(terms) > width {
+			e.AddLE("", lp.Int(int64(width)), terms...)
+		}
+	}
+}
+
+// symmetry orders chunks that are alike, of one size, from one rank, to the same
+// ranks: at the first rank that wants them they arrive in order of their numbers.
+// Any solution can be brought into that form by renaming them.
+func (e *encoding) symmetry() {
+	ranks := e.Problem.Topology.Ranks
+	for k := 1; k < len(e.Problem.Chunks); k++ {
+		alike := e.Problem.Chunks[k].Size == e.Problem.Chunks[k-1].Size
+		at := -1
+		for r := range ranks {
+			alike = alike && e.Holds(k, r) == e.Holds(k-1, r) && e.Wants(k, r) == e.Wants(k-1, r)
+			if at < 0 && e.Wants(k, r) {
+				at = r
+			}
+		}
+		if !alike || at < 0 {
+			continue
+		}
+		var terms []lp.Term
+		for i, s := range e.sends {
+			if e.Hops[s.hop].Dst != at || s.chunk != k && s.chunk != k-1 {
+				continue
+			}
+			arrival := int64(s.epoch + e.Delay(s.chunk, s.hop))
+			if s.chunk == k {
+				arrival = -arrival
+			}
+			terms = append(terms, lp.T(i, arrival))
+		}
+		e.AddLE("", lp.Int(0), terms...)
+	}
+}

@@ -1,0 +1,386 @@
+// Package exact finds optimal schedules of small instances: a mixed-integer program
+// on the time-expanded network (package ten), solved by HiGHS, for growing
+// horizons until one has a solution.
+//
+// Broadcast, scatter, gather, allgather, alltoall and custom patterns without
+// reduction are encoded as they are; reduce and reducescatter are solved on the
+// reversed topology and read backwards; allreduce is a reducescatter followed by an
+// allgather, which start as soon as their data allow.
+//
+// What the solver returns is rounded, checked against the encoding in exact
+// numbers, turned into a program of transfers and timed anew in picoseconds. The
+// word "optimal" is the solver's, for the grid of epochs that the note names.
+package exact
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/hop"
+	"github.com/oraccl/oraccl/solve/lp"
+	"github.com/oraccl/oraccl/solve/lp/highs"
+	"github.com/oraccl/oraccl/solve/place"
+	"github.com/oraccl/oraccl/solve/ten"
+)
+
+// maxColumns limits the instances that are taken on: HiGHS needs about 10 kB a
+// column, and beyond this hours.
+const maxColumns = 60000
+
+// solver is the exact method.
+type solver struct{}
+
+// New returns the exact method.
+func New() solve.Solver { return solver{} }
+
+// Name implements solve.Solver.
+func (solver) Name() string { return "exact" }
+
+// Serves implements solve.Solver. It counts the columns of the least horizon.
+func (solver) Serves(p *model.Problem) error {
+	if err := place.Reachable(p.Topology); err != nil {
+		return solve.NotServed("%v", err)
+	}
+	q := forward(cut(p, solve.Options{}))
+	if q == nil {
+		return solve.NotServed("serves no custom collective that reduces, and none with reductions where ranks are late")
+	}
+	if int64(len(q.Chunks))*int64(q.Topology.Ranks) > maxColumns {
+		return tooLarge(len(q.Chunks)*q.Topology.Ranks, "for %d chunks at %d ranks", len(q.Chunks), q.Topology.Ranks)
+	}
+	hops := hop.All(q.Topology)
+	if columns := len(q.Chunks) * len(hops); columns > maxColumns {
+		return tooLarge(columns, "for %d chunks over %d hops", len(q.Chunks), len(hops))
+	}
+	n := ten.New(q, hops, grids(q, hops)[0], 0)
+	if k, r, ok := n.Unreachable(); ok {
+		return solve.NotServed("chunk %d cannot reach rank %d", k, r)
+	}
+	n.Horizon = n.LeastHorizon()
+	if columns, _ := size(n); columns > maxColumns {
+		return tooLarge(columns, "for %d epochs", n.Horizon)
+	}
+	return nil
+}
+
+func tooLarge(columns int, format string, args ...any) error {
+	return solve.NotServed("too large: more than %d columns %s, want at most %d: try fewer --chunks or --method tacos",
+		columns-1, fmt.Sprintf(format, args...), maxColumns)
+}
+
+// cut returns p with chunks.
+func cut(p *model.Problem, o solve.Options) *model.Problem {
+	if p.Chunks != nil {
+		return p
+	}
+	return p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
+}
+
+// forward returns the problem without reduction that p is solved through, or nil.
+func forward(p *model.Problem) *model.Problem {
+	switch kind := p.Collective.Kind; {
+	case kind == model.AllReduce:
+		q := *p
+		q.Collective.Kind = model.AllGather
+		if p.Late() || len(p.Chunks)%len(p.Members()) != 0 || q.Validate() != nil {
+			return nil
+		}
+		return &q
+	case kind == model.Reduce || kind == model.ReduceScatter:
+		q, ok := solve.Reverse(p)
+		if !ok {
+			return nil
+		}
+		return q
+	case p.Collective.Reduces():
+		return nil
+	}
+	for k := range p.Chunks { // a custom chunk must be the same wherever it starts
+		for _, v := range p.Start(k) {
+			if _, single := v.Single(); !single {
+				return nil
+			}
+		}
+		starts := -1
+		for _, v := range p.Start(k) {
+			r, _ := v.Single()
+			if starts >= 0 && r != starts {
+				return nil
+			}
+			starts = r
+		}
+	}
+	return p
+}
+
+// Solve implements solve.Solver.
+func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	if err := s.Serves(p); err != nil {
+		return solve.Result{}, err
+	}
+	p = cut(p, o)
+	if forward(p) == nil {
+		return solve.Result{}, solve.NotServed("does not serve %d chunks here", len(p.Chunks))
+	}
+	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p}
+	result := solve.Result{Problem: p}
+	var halves []*model.Schedule
+	for _, q := range stages(p) {
+		half := r.stage(q)
+		if half == nil {
+			break
+		}
+		halves = append(halves, half)
+	}
+	result.Stop, result.Raw, result.Note = r.stop, r.raw, strings.Join(r.notes, "; ")
+	if len(halves) == len(stages(p)) {
+		schedule, err := join(p, halves)
+		if err != nil {
+			return solve.Result{}, err
+		}
+		result.Schedule = schedule
+	}
+	if o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) &&
+		(result.Schedule == nil || o.Start.Makespan() < result.Makespan()) {
+		result.Schedule = o.Start.Schedule
+		result.Note = strings.TrimPrefix(result.Note+"; the schedule that it was given to start from is better, and is returned", "; ")
+		if result.Stop == solve.Optimal {
+			result.Stop = solve.Done // a finer clock than the grid's does better
+		}
+	}
+	if p.Collective.Kind == model.AllReduce && result.Stop == solve.Optimal {
+		result.Stop = solve.Done // both halves are, the whole need not be
+		result.Note += "; each half is solver-optimal"
+	}
+	return result, nil
+}
+
+func sameCut(a, b *model.Problem) bool { return a.SameUpToCut(b) && len(a.Chunks) == len(b.Chunks) }
+
+// stages returns the problems whose schedules, one after the other, are one of p.
+func stages(p *model.Problem) []*model.Problem {
+	if p.Collective.Kind != model.AllReduce {
+		return []*model.Problem{p}
+	}
+	scatter, gather := *p, *p
+	scatter.Collective.Kind, gather.Collective.Kind = model.ReduceScatter, model.AllGather
+	return []*model.Problem{&scatter, &gather}
+}
+
+// join times the schedules of the stages anew, as one program.
+func join(p *model.Problem, stages []*model.Schedule) (*model.Schedule, error) {
+	program := place.NewProgram(p)
+	for _, s := range stages {
+		program.Append(s)
+	}
+	return program.PlaceInOrder()
+}
+
+// run is one call of Solve.
+type run struct {
+	ctx     context.Context
+	options solve.Options
+	begin   time.Time
+	p       *model.Problem
+	stop    solve.Stop
+	raw     string
+	notes   []string
+}
+
+// grids returns the epoch lengths to try, the coarsest first: the time of the
+// quickest hop and fractions of it where hops differ. Under Rounds there is one.
+func grids(p *model.Problem, hops []hop.Hop) []model.Time {
+	if p.Cost == model.Rounds {
+		return []model.Time{0}
+	}
+	quickest, slowest := model.MaxTime, model.Time(0)
+	for _, h := range hops {
+		for _, c := range []model.Chunk{p.Chunks[0], p.Chunks[len(p.Chunks)-1]} {
+			d := p.Topology.Duration(h.Routes[0], c.Size)
+			quickest, slowest = min(quickest, d), max(slowest, d)
+		}
+	}
+	if slowest-quickest <= quickest/1000 {
+		return []model.Time{slowest} // all hops take one epoch
+	}
+	return []model.Time{quickest, (quickest + 1) / 2, (quickest + 3) / 4}
+}
+
+// stage solves one problem that is forward or the reverse of one, on each grid, and
+// returns the best schedule, with times; nil if none was found.
+func (r *run) stage(p *model.Problem) *model.Schedule {
+	q := forward(p)
+	hops := hop.All(q.Topology)
+	var best *model.Schedule
+	r.stop = solve.Done
+	for i, epoch := range grids(q, hops) {
+		s, done := r.grid(q, hops, epoch)
+		if s == nil {
+			if i == 0 {
+				return nil
+			}
+			break
+		}
+		if q != p {
+			s = solve.ReverseSchedule(p, s)
+		}
+		program := place.NewProgram(p)
+		program.Append(s)
+		timed, err := program.PlaceInOrder()
+		if err != nil {
+			r.notes = append(r.notes, err.Error())
+			break
+		}
+		if best == nil || p.Makespan(timed) < p.Makespan(best) {
+			best = timed
+		}
+		if !done || r.p.Collective.Kind != model.AllReduce && p.Makespan(best) <= r.options.Bound {
+			break
+		}
+	}
+	return best
+}
+
+// left returns the wall time that is left, 0 for none and no limit for -1.
+func (r *run) left() time.Duration {
+	left := time.Duration(-1)
+	if r.options.TimeLimit > 0 {
+		left = max(0, r.options.TimeLimit-time.Since(r.begin))
+	}
+	return left
+}
+
+// grid looks for the least horizon on one grid. done says that it was found, all
+// shorter ones being infeasible by the solver's word.
+func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model.Schedule, done bool) {
+	n := ten.New(q, hops, epoch, 0)
+	least := n.LeastHorizon()
+	for n.Horizon = max(1, least); ; n.Horizon++ {
+		columns, rows := size(n)
+		if columns > maxColumns {
+			r.stop = solve.Done
+			r.notes = append(r.notes, fmt.Sprintf("gave up at %d epochs of %v: %d columns, %d rows, want at most %d columns", n.Horizon, epoch, columns, rows, maxColumns))
+			return nil, false
+		}
+		if r.options.Progress != nil {
+			r.options.Progress(solve.Progress{Bound: epoch.Mul(int64(n.Horizon - 1)), Note: fmt.Sprintf("%d epochs of %v: %d columns, %d rows", n.Horizon, epoch, columns, rows)})
+		}
+		e := encode(n)
+		limit := r.left()
+		if limit == 0 || r.ctx.Err() != nil {
+			return nil, r.stopped(n, epoch)
+		}
+		if limit < 0 {
+			limit = 0
+		}
+		result, err := highs.Solve(r.ctx, &e.Model, highs.Options{TimeLimit: limit, Seed: r.options.Seed, Threads: max(0, r.options.Threads)})
+		if err != nil {
+			r.stop = solve.Done
+			r.notes = append(r.notes, err.Error())
+			return nil, false
+		}
+		r.raw = result.RawStatus
+		switch {
+		case result.HasSolution:
+			s, err := e.decode(result.Values)
+			if err != nil {
+				r.stop = solve.Done
+				r.notes = append(r.notes, err.Error())
+				return nil, false
+			}
+			r.stop = solve.Optimal
+			grid := fmt.Sprintf("grid of %d epochs of %v", n.Horizon, epoch)
+			if q.Cost == model.Rounds {
+				grid = fmt.Sprintf("%d rounds", n.Horizon)
+			}
+			r.notes = append(r.notes, fmt.Sprintf("%s, %v", grid, e.Dims()))
+			return s, true
+		case result.Status == highs.Infeasible:
+			continue
+		default:
+			return nil, r.stopped(n, epoch)
+		}
+	}
+}
+
+// stopped records that a limit ended the search; it returns false.
+func (r *run) stopped(n *ten.Network, epoch model.Time) bool {
+	r.stop = solve.TimeLimit
+	if r.ctx.Err() == context.Canceled {
+		r.stop = solve.Interrupted
+	}
+	r.notes = append(r.notes, fmt.Sprintf("%v at %d epochs of %v; shorter ones are infeasible", r.stop, n.Horizon, epoch))
+	return false
+}
+
+// decode rounds the solver's values, checks them against the model exactly, and
+// returns the sends as a schedule whose times are epochs.
+func (e *encoding) decode(values []float64) (*model.Schedule, error) {
+	x, err := e.Round(values)
+	if err != nil {
+		return nil, fmt.Errorf("the solver's values: %w", err)
+	}
+	// Only the binaries decide; what each rank has when follows from them.
+	violations, err := e.Check(e.follow(x))
+	if err != nil {
+		return nil, fmt.Errorf("the solver's values: %w", err)
+	}
+	if len(violations) > 0 {
+		return nil, fmt.Errorf("the solver's values, rounded, violate the model: %v", violations[0])
+	}
+	s := &model.Schedule{Form: model.FormFor(e.Problem.Cost)}
+	routes := map[int]int32{}
+	for i, f := range e.sends {
+		if x[i].Sign() == 0 {
+			continue
+		}
+		h := e.Hops[f.hop]
+		route, known := routes[f.hop]
+		if !known {
+			route = int32(len(s.Routes))
+			routes[f.hop] = route
+			s.Routes = append(s.Routes, h.Routes[0])
+		}
+		s.Transfers = append(s.Transfers, model.Transfer{
+			Chunk: int32(f.chunk), Src: int32(h.Src), Dst: int32(h.Dst), Route: route, Op: model.Copy,
+			Start: model.Time(f.epoch), End: model.Time(f.epoch + e.Delay(f.chunk, f.hop)),
+		})
+	}
+	return s, nil
+}
+
+// follow replaces the values of the columns B by what the binaries imply.
+func (e *encoding) follow(x []lp.Rat) []lp.Rat {
+	type key struct{ chunk, rank int }
+	arrived := map[key]int{}
+	for i, f := range e.sends {
+		if x[i].Sign() != 0 {
+			at := f.epoch + e.Delay(f.chunk, f.hop)
+			k := key{f.chunk, e.Hops[f.hop].Dst}
+			if first, known := arrived[k]; !known || at < first {
+				arrived[k] = at
+			}
+		}
+	}
+	i := len(e.sends)
+	for k := range e.Problem.Chunks {
+		for r := range e.Problem.Topology.Ranks {
+			if e.Holds(k, r) || e.Earliest(k, r) > e.Horizon {
+				continue
+			}
+			first, known := arrived[key{k, r}]
+			for t := e.Earliest(k, r); t <= e.Horizon; t++ {
+				x[i] = lp.Int(0)
+				if known && t >= first {
+					x[i] = lp.Int(1)
+				}
+				i++
+			}
+		}
+	}
+	return x
+}
