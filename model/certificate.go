@@ -1,5 +1,7 @@
 package model
 
+import "errors"
+
 // Certificate claims that every right schedule of a problem has a makespan of at
 // least Bound, and carries what a checker needs to see it.
 //
@@ -70,6 +72,69 @@ func (Distance) Kind() string { return "distance" }
 
 // Kind implements Witness.
 func (Doubling) Kind() string { return "doubling" }
+
+// Validate reports the first thing that makes c meaningless: a node, rank, chunk
+// or shard that does not exist. It does not say whether the witness yields the
+// bound; verify/cert does. It takes O(problem + witness) time.
+func (c *Certificate) Validate() error {
+	if c.Problem == nil {
+		return wrong("problem", "missing")
+	}
+	if err := c.Problem.Validate(); err != nil {
+		return within("problem", err)
+	}
+	if c.Bound < 0 {
+		return wrong("bound", "%d ps, want 0 or more", int64(c.Bound))
+	}
+	return within("witness", c.validateWitness())
+}
+
+func (c *Certificate) validateWitness() error {
+	p := c.Problem
+	rank := func(place string, r int) error {
+		if r < 0 || r >= p.Topology.Ranks {
+			return wrong(place, "rank %d does not exist, want 0 to %d", r, p.Topology.Ranks-1)
+		}
+		return nil
+	}
+	path := func(chunk, shard, source int) error {
+		switch {
+		case chunk < -1 || chunk >= len(p.Chunks):
+			return wrong("chunk", "chunk %d does not exist, want -1 (none) to %d", chunk, len(p.Chunks)-1)
+		case shard < 0 || shard >= p.Shards():
+			return wrong("shard", "shard %d does not exist, want 0 to %d", shard, p.Shards()-1)
+		}
+		return rank("source", source)
+	}
+	switch w := c.Witness.(type) {
+	case nil:
+		return errors.New("missing")
+	case Cut:
+		for i, v := range w.Nodes {
+			if v < 0 || v >= p.Topology.Nodes() {
+				return wrong(element("nodes", i), "node %d does not exist, want 0 to %d", v, p.Topology.Nodes()-1)
+			}
+			if i > 0 && v <= w.Nodes[i-1] {
+				return wrong(element("nodes", i), "node %d after node %d, want ascending order", v, w.Nodes[i-1])
+			}
+		}
+	case Ingress:
+		return rank("rank", w.Rank)
+	case Egress:
+		return rank("rank", w.Rank)
+	case Distance:
+		if err := path(w.Chunk, w.Shard, w.Source); err != nil {
+			return err
+		}
+		if len(w.Potential) != p.Topology.Nodes() {
+			return wrong("potential", "%d times, want one for each of %d nodes", len(w.Potential), p.Topology.Nodes())
+		}
+		return rank("dest", w.Dest)
+	case Doubling:
+		return path(w.Chunk, w.Shard, w.Source)
+	}
+	return nil
+}
 
 // Solution is a problem with a schedule for it, as it is kept in a file.
 type Solution struct {

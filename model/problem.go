@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math/bits"
@@ -121,23 +120,26 @@ func (p *Problem) DefaultChunks(k int) int {
 	}
 }
 
-// part returns ⌊i·s/n⌋ without overflow, for 0 <= i <= n.
+// part returns ⌊i·s/n⌋ without overflow, for 0 <= i <= n and n > 0.
 func part(s, i, n int64) int64 {
 	hi, lo := bits.Mul64(uint64(s), uint64(i))
-	q, _ := bits.Div64(hi, lo, uint64(n)) // q <= s, so hi < n or i = n = 1
+	q, _ := bits.Div64(hi, lo, uint64(n)) // the quotient is at most s, so that hi < n
 	return int64(q)
 }
 
-// Shard returns the shard that chunk k lies in. p must have chunks.
+// Shard returns the shard that chunk k lies in, in O(1). p must have chunks.
 func (p *Problem) Shard(k int) int {
 	n := int64(p.Shards())
-	if n == 1 {
+	switch {
+	case n == 1:
 		return 0
+	case p.Collective.Kind == Custom:
+		return k
 	}
 	space, off := p.Space(), p.Chunks[k].Offset
 	hi, lo := bits.Mul64(uint64(off), uint64(n))
 	q, _ := bits.Div64(hi, lo, uint64(space))
-	s := int64(q) // part(s) <= off by construction; the floor may hide one step
+	s := int64(q) // part(space, s, n) <= off, but with shards of unequal size s may be too low
 	for s+1 < n && part(space, s+1, n) <= off {
 		s++
 	}
@@ -272,138 +274,4 @@ func (p *Problem) String() string {
 	}
 	return fmt.Sprintf("%v of %s%s, %d ranks, on %s, %v%s",
 		p.Collective, FormatBytes(p.Size), cut, p.groupSize(), p.Topology.Name, p.Cost, late)
-}
-
-// ErrNoChunks is returned where a problem must be cut into chunks and is not.
-var ErrNoChunks = errors.New("problem has no chunks, want a cut")
-
-// Validate reports the first thing that makes p meaningless. A problem with
-// chunks must have them tile the space without a gap and inside the shards.
-// It takes O(topology + chunks + conditions) time.
-func (p *Problem) Validate() error {
-	if p.Topology == nil {
-		return errors.New("topology: missing")
-	}
-	if err := p.Topology.Validate(); err != nil {
-		return fmt.Errorf("topology: %w", err)
-	}
-	if err := p.Collective.validate(p.Topology.Ranks); err != nil {
-		return fmt.Errorf("collective: %w", err)
-	}
-	if p.Cost < Blocking || p.Cost > Rounds {
-		return errors.New("cost: missing, want blocking, pipelined or rounds")
-	}
-	if p.Size < 1 || p.Size > MaxSize {
-		return fmt.Errorf("size: %d bytes, want 1 to %d", p.Size, int64(MaxSize))
-	}
-	if n := int64(p.groupSize()); p.Collective.Kind == AllToAll && (n*n > MaxChunks || p.Size > MaxSize/n) {
-		return fmt.Errorf("size: %d bytes among %d members, want n·size <= %d and n² <= %d", p.Size, n, int64(MaxSize), MaxChunks)
-	}
-	if p.Release != nil && len(p.Release) != p.Topology.Ranks {
-		return fmt.Errorf("release: %d times, want one for each of %d ranks", len(p.Release), p.Topology.Ranks)
-	}
-	for r, t := range p.Release {
-		if t < 0 || t > 1e6*Second {
-			return fmt.Errorf("release[%d]: %d ps, want 0 to 10^18", r, t)
-		}
-	}
-	if p.worstTime() > MaxTime/4 {
-		return fmt.Errorf("size: %d bytes take more than %v on the slowest links, beyond what times can express", p.Size, MaxTime/4)
-	}
-	if p.Chunks != nil {
-		return p.validateChunks()
-	}
-	if int64(p.Shards()) > p.Space() {
-		return fmt.Errorf("size: %d bytes for %d shards, want at least one byte a shard", p.Size, p.Shards())
-	}
-	return nil
-}
-
-// worstTime bounds the time in which the whole space visits all nodes over the
-// slowest link, one chunk after the other; no schedule here needs longer.
-func (p *Problem) worstTime() Time {
-	var alpha Time
-	slowest := int64(1 << 62)
-	for _, l := range p.Topology.Links {
-		alpha = max(alpha, l.Alpha)
-		slowest = min(slowest, l.Bandwidth)
-	}
-	if len(p.Topology.Links) == 0 {
-		return 0
-	}
-	k := int64(max(1, len(p.Chunks)))
-	return TransferTime(p.Space(), slowest).Add(alpha.Mul(k)).Add(Time(k)).Mul(int64(p.Topology.Nodes()))
-}
-
-func (p *Problem) validateChunks() error {
-	if len(p.Chunks) == 0 || len(p.Chunks) > MaxChunks {
-		return fmt.Errorf("chunks: %d, want 1 to %d", len(p.Chunks), MaxChunks)
-	}
-	if p.Collective.Kind == Custom && len(p.Chunks) != p.Collective.Chunks {
-		return fmt.Errorf("chunks: %d, want the %d of the custom collective", len(p.Chunks), p.Collective.Chunks)
-	}
-	at, space, shards := int64(0), p.Space(), int64(p.Shards())
-	for k, c := range p.Chunks {
-		if c.Size < 1 {
-			return fmt.Errorf("chunks[%d]: size %d, want at least 1 byte", k, c.Size)
-		}
-		if c.Offset != at {
-			return fmt.Errorf("chunks[%d]: offset %d, want %d, the end of the chunk before", k, c.Offset, at)
-		}
-		if c.Size > space-at {
-			return fmt.Errorf("chunks[%d]: ends beyond the %d bytes of the %v", k, space, p.Collective.Kind)
-		}
-		at += c.Size
-		if p.Collective.Kind == Custom {
-			continue // its conditions go by chunk, whatever the sizes
-		}
-		if end := part(space, int64(p.Shard(k))+1, shards); at > end {
-			return fmt.Errorf("chunks[%d]: bytes %d to %d straddle two shards, want an end at %d or before", k, c.Offset, at, end)
-		}
-	}
-	if at != space {
-		return fmt.Errorf("chunks: they cover %d bytes, want all %d of the %v", at, space, p.Collective.Kind)
-	}
-	return nil
-}
-
-// SameUpToCut says whether q asks the same as p, the chunks of q being a cut of
-// p's: p has none, or the same ones.
-func (p *Problem) SameUpToCut(q *Problem) bool {
-	same := p.Topology.Equal(q.Topology) && p.Collective.equal(&q.Collective) &&
-		slices.Equal(p.Members(), q.Members()) && p.Size == q.Size && p.Cost == q.Cost
-	for r := range p.Topology.Ranks {
-		same = same && p.ReleaseOf(r) == q.ReleaseOf(r)
-	}
-	return same && (p.Chunks == nil || slices.Equal(p.Chunks, q.Chunks))
-}
-
-// Equal says whether t and u have the same nodes, links and ports, in the same
-// order. Names of topologies do not matter.
-func (t *Topology) Equal(u *Topology) bool {
-	return t.Ranks == u.Ranks && slices.Equal(t.Switches, u.Switches) && slices.Equal(t.Links, u.Links) &&
-		slices.EqualFunc(t.Ports, u.Ports, func(a, b Port) bool {
-			return a.Name == b.Name && a.Capacity == b.Capacity && slices.Equal(a.Links, b.Links)
-		})
-}
-
-// equal compares all but the group.
-func (c *Collective) equal(d *Collective) bool {
-	sameConditions := func(a, b Condition) bool {
-		if a.Rank != b.Rank || a.Chunk != b.Chunk || a.Value.Len() != b.Value.Len() {
-			return false
-		}
-		counts := map[int]int{}
-		for r, n := range a.Value.Terms() {
-			counts[r] = n
-		}
-		for r, n := range b.Value.Terms() {
-			if counts[r] != n {
-				return false
-			}
-		}
-		return true
-	}
-	return c.Kind == d.Kind && c.Root == d.Root && c.Op == d.Op && c.Chunks == d.Chunks &&
-		slices.EqualFunc(c.Pre, d.Pre, sameConditions) && slices.EqualFunc(c.Post, d.Post, sameConditions)
 }

@@ -46,6 +46,10 @@ const (
 	MaxChunks    = 1 << 22
 	MaxTransfers = 1 << 31
 	MaxSize      = 1 << 50 // bytes
+
+	maxAlpha   = 1000 * Second
+	maxRelease = 1_000_000 * Second
+	maxName    = 1 << 10 // bytes
 )
 
 // Nodes returns the number of nodes, ranks and switches.
@@ -126,77 +130,4 @@ func (t *Topology) Reversed() *Topology {
 		r.Switches[i].Copies = false
 	}
 	return &r
-}
-
-// Validate reports the first thing that makes t meaningless: a link without
-// ends, a negative latency, a port over links of different nodes, a name twice.
-// It takes O(nodes + links + ports) time.
-func (t *Topology) Validate() error {
-	if t.Ranks < 1 || t.Ranks > MaxNodes {
-		return fmt.Errorf("ranks: %d, want 1 to %d", t.Ranks, MaxNodes)
-	}
-	if len(t.Switches) > MaxNodes || len(t.Links) > MaxLinks || len(t.Ports) > MaxLinks {
-		return fmt.Errorf("%d switches, %d links, %d ports: want at most %d, %d, %d",
-			len(t.Switches), len(t.Links), len(t.Ports), MaxNodes, MaxLinks, MaxLinks)
-	}
-	names := map[string]int{}
-	for i, s := range t.Switches {
-		if j, twice := names[s.Name]; twice && s.Name != "" {
-			return fmt.Errorf("switches[%d]: name %q is that of switches[%d] already", i, s.Name, j)
-		}
-		names[s.Name] = i
-	}
-	for i, l := range t.Links {
-		switch n := t.Nodes(); {
-		case l.Src < 0 || l.Src >= n:
-			return fmt.Errorf("links[%d]: source %d, want a node, 0 to %d", i, l.Src, n-1)
-		case l.Dst < 0 || l.Dst >= n:
-			return fmt.Errorf("links[%d]: destination %d, want a node, 0 to %d", i, l.Dst, n-1)
-		case l.Src == l.Dst:
-			return fmt.Errorf("links[%d]: leads from node %d to itself", i, l.Src)
-		case l.Alpha < 0 || l.Alpha > 1000*Second:
-			return fmt.Errorf("links[%d]: latency %d ps, want 0 to 10^15", i, l.Alpha)
-		case l.Bandwidth <= 0:
-			return fmt.Errorf("links[%d]: bandwidth %d B/s, want more than zero", i, l.Bandwidth)
-		}
-	}
-	names = map[string]int{}
-	for i, p := range t.Ports {
-		if j, twice := names[p.Name]; twice && p.Name != "" {
-			return fmt.Errorf("ports[%d]: name %q is that of ports[%d] already", i, p.Name, j)
-		}
-		names[p.Name] = i
-		if p.Capacity < 1 {
-			return fmt.Errorf("ports[%d]: capacity %d, want at least 1", i, p.Capacity)
-		}
-		if err := t.validatePort(p); err != nil {
-			return fmt.Errorf("ports[%d]: %w", i, err)
-		}
-	}
-	return nil
-}
-
-func (t *Topology) validatePort(p Port) error {
-	if len(p.Links) == 0 {
-		return fmt.Errorf("no links, want at least one")
-	}
-	seen := map[int]bool{}
-	sameSrc, sameDst := true, true
-	for i, l := range p.Links {
-		if l < 0 || l >= len(t.Links) {
-			return fmt.Errorf("link %d does not exist, want 0 to %d", l, len(t.Links)-1)
-		}
-		if seen[l] {
-			return fmt.Errorf("link %d is named twice", l)
-		}
-		seen[l] = true
-		if i > 0 {
-			sameSrc = sameSrc && t.Links[l].Src == t.Links[p.Links[0]].Src
-			sameDst = sameDst && t.Links[l].Dst == t.Links[p.Links[0]].Dst
-		}
-	}
-	if !sameSrc && !sameDst {
-		return fmt.Errorf("its links neither all leave nor all enter one node")
-	}
-	return nil
 }

@@ -1,0 +1,54 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// large returns a schedule file of n transfers over a ring of 64 ranks.
+func large(n int) *Solution {
+	t := &Topology{Name: "ring", Ranks: 64}
+	for i := range 64 {
+		t.Links = append(t.Links, Link{i, (i + 1) % 64, 1000, 1e9})
+	}
+	p := &Problem{Topology: t, Collective: Collective{Kind: AllReduce}, Size: 1 << 20, Cost: Pipelined}
+	p.Chunks = p.Cut(1024)
+	s := &Schedule{Form: Timed}
+	for l := range 64 {
+		s.Routes = append(s.Routes, []int{l})
+	}
+	for i := range n {
+		s.Transfers = append(s.Transfers, Transfer{int32(i % 1024), int32(i % 64), int32((i + 1) % 64), int32(i % 64), Op(i % 2), Time(i * 100000), Time(i*100000 + 1025000)})
+	}
+	return &Solution{p, s, Origin{}}
+}
+
+func BenchmarkReadSolution(b *testing.B) {
+	for _, n := range []int{1000, 100_000} {
+		var buf bytes.Buffer
+		WriteSolution(&buf, large(n))
+		b.Run(fmt.Sprintf("transfers=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(buf.Len()))
+			for b.Loop() {
+				if _, err := ReadSolution("f", bytes.NewReader(buf.Bytes())); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "transfers/s")
+		})
+	}
+}
+
+func BenchmarkWriteSolution(b *testing.B) {
+	s := large(100_000)
+	var buf bytes.Buffer
+	for b.Loop() {
+		buf.Reset()
+		if err := WriteSolution(&buf, s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(1e5*float64(b.N)/b.Elapsed().Seconds(), "transfers/s")
+}

@@ -1,0 +1,80 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+func (d *decoder) certificate() *Certificate {
+	c := &Certificate{}
+	d.object("a certificate", d.withSchema(CertificateSchema, []field{
+		{"problem", true, func() { c.Problem = d.problem("") }},
+		{"bound_ps", true, func() { c.Bound = Time(d.whole(0, math.MaxInt64)) }},
+		{"witness", true, func() { c.Witness = d.witness() }},
+	}))
+	return c
+}
+
+// witnessKeys says which keys the witnesses of each kind have beside "kind".
+var witnessKeys = map[string][]string{
+	"cut":      {"nodes"},
+	"ingress":  {"rank"},
+	"egress":   {"rank"},
+	"volume":   {},
+	"distance": {"chunk", "shard", "source", "dest", "potential_ps"},
+	"doubling": {"chunk", "shard", "source"},
+}
+
+func parseWitnessKind(s string) (string, error) {
+	if _, known := witnessKeys[s]; !known {
+		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, distance or doubling", s)
+	}
+	return s, nil
+}
+
+// witness reads the evidence: an object whose key "kind" says what else it has.
+func (d *decoder) witness() Witness {
+	var kind string
+	var cut Cut
+	var rank int
+	var w Distance
+	start := d.pos
+	found := map[string]int{} // key to the position of its value
+	key := func(name string, read func()) field {
+		return field{name, false, func() { found[name] = d.pos; read() }}
+	}
+	d.object("a witness", []field{
+		{"kind", true, func() { kind = word(d, "a kind", parseWitnessKind) }},
+		key("nodes", func() { cut.Nodes = d.ints("an array of nodes", 0, 2*MaxNodes) }),
+		key("rank", func() { rank = int(d.whole(0, MaxNodes)) }),
+		key("chunk", func() { w.Chunk = int(d.whole(-1, MaxChunks)) }),
+		key("shard", func() { w.Shard = int(d.whole(0, MaxChunks)) }),
+		key("source", func() { w.Source = int(d.whole(0, MaxNodes)) }),
+		key("dest", func() { w.Dest = int(d.whole(0, MaxNodes)) }),
+		key("potential_ps", func() { w.Potential = d.times(-maxEnd, maxEnd) }),
+	})
+	for _, name := range witnessKeys[kind] {
+		if _, ok := found[name]; !ok {
+			d.failAt(start, "key %q is missing, want it in a witness of kind %q", name, kind)
+		}
+		delete(found, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		d.failAt(found[name], "key %q does not belong to a witness of kind %q", name, kind)
+	}
+	switch kind {
+	case "cut":
+		return cut
+	case "ingress":
+		return Ingress{rank}
+	case "egress":
+		return Egress{rank}
+	case "volume":
+		return Volume{}
+	case "doubling":
+		return Doubling{w.Chunk, w.Shard, w.Source}
+	}
+	return w
+}

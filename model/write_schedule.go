@@ -1,0 +1,99 @@
+package model
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+func (e *encoder) solution(s *Solution) {
+	e.block(textMember(e, "schema", ScheduleSchema),
+		member{"problem", func() { e.problem(s.Problem, "") }},
+		member{"origin", func() { e.origin(s.Origin) }},
+		textMember(e, "form", s.Schedule.Form.String()),
+		member{"transfers", func() { e.transfers(s.Schedule) }})
+}
+
+func (e *encoder) origin(o Origin) {
+	members := []member{}
+	if o.Method != "" {
+		members = append(members, textMember(e, "method", o.Method))
+	}
+	members = append(members, member{"seed", func() { e.raw(strconv.FormatUint(o.Seed, 10)) }})
+	if o.Tool != "" {
+		members = append(members, textMember(e, "tool", o.Tool))
+	}
+	if len(o.Verdict) > 0 {
+		members = append(members, member{"verdict", func() { e.verdicts(o.Verdict) }})
+	}
+	if o.Partial {
+		members = append(members, member{"partial", func() { e.raw("true") }})
+	}
+	if o.Note != "" {
+		members = append(members, textMember(e, "note", o.Note))
+	}
+	e.block(members...)
+}
+
+func (e *encoder) verdicts(of map[string]string) {
+	e.raw("{")
+	for i, engine := range slices.Sorted(maps.Keys(of)) {
+		if i > 0 {
+			e.raw(", ")
+		}
+		e.text(engine)
+		e.raw(": ")
+		e.text(of[engine])
+	}
+	e.raw("}")
+}
+
+func (e *encoder) transfers(s *Schedule) {
+	e.lines(len(s.Transfers), func(i int) {
+		t := &s.Transfers[i]
+		e.raw(`{"chunk": `)
+		e.number(int64(t.Chunk))
+		e.raw(`, "src": `)
+		e.number(int64(t.Src))
+		e.raw(`, "dst": `)
+		e.number(int64(t.Dst))
+		e.raw(`, "links": `)
+		list(e, s.Routes[t.Route])
+		e.raw(`, "op": "` + t.Op.String() + `"`)
+		switch s.Form {
+		case Timed:
+			e.raw(`, "start_ps": `)
+			e.number(int64(t.Start))
+			e.raw(`, "end_ps": `)
+			e.number(int64(t.End))
+		case InRounds:
+			e.raw(`, "round": `)
+			e.number(int64(t.Start))
+		case Ordered:
+			e.raw(`, "after": `)
+			list(e, s.After[i])
+		}
+		e.raw("}")
+	})
+}
+
+func (e *encoder) witness(w Witness) {
+	members := []member{textMember(e, "kind", w.Kind())}
+	path := func(chunk, shard, source int) {
+		members = append(members, numberMember(e, "chunk", int64(chunk)), numberMember(e, "shard", int64(shard)), numberMember(e, "source", int64(source)))
+	}
+	switch w := w.(type) {
+	case Cut:
+		members = append(members, member{"nodes", func() { list(e, w.Nodes) }})
+	case Ingress:
+		members = append(members, numberMember(e, "rank", int64(w.Rank)))
+	case Egress:
+		members = append(members, numberMember(e, "rank", int64(w.Rank)))
+	case Distance:
+		path(w.Chunk, w.Shard, w.Source)
+		members = append(members, numberMember(e, "dest", int64(w.Dest)), member{"potential_ps", func() { list(e, w.Potential) }})
+	case Doubling:
+		path(w.Chunk, w.Shard, w.Source)
+	}
+	e.block(members...)
+}
