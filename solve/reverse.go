@@ -38,7 +38,9 @@ func Reverse(p *model.Problem) (q *model.Problem, ok bool) {
 
 // ReverseSchedule reads s, a Timed or InRounds schedule of some problem q with
 // q, _ = Reverse(p), backwards as a schedule of p: what started last starts
-// first. Copies become reductions where p reduces, and copies otherwise.
+// first. Copies become reductions where p reduces, and copies otherwise; but where
+// a rank has nothing of a chunk to add to, being outside the group, what comes
+// first is copied.
 func ReverseSchedule(p *model.Problem, s *model.Schedule) *model.Schedule {
 	op := model.Copy
 	if p.Collective.Reduces() {
@@ -60,5 +62,34 @@ func ReverseSchedule(p *model.Problem, s *model.Schedule) *model.Schedule {
 		t.Op = op
 	}
 	slices.Reverse(r.Transfers)
+	if op == model.Reduction {
+		copyFirst(p, r)
+	}
 	return r
+}
+
+// copyFirst turns the reduction that ends first at a slot that holds nothing at the
+// start into a copy.
+func copyFirst(p *model.Problem, s *model.Schedule) {
+	type slot struct{ rank, chunk int32 }
+	defined := map[slot]bool{}
+	for k := range p.Chunks {
+		for r := range p.Start(k) {
+			defined[slot{int32(r), int32(k)}] = true
+		}
+	}
+	first := map[slot]int{}
+	for i := range s.Transfers {
+		t := &s.Transfers[i]
+		at := slot{t.Dst, t.Chunk}
+		if defined[at] {
+			continue
+		}
+		if j, known := first[at]; !known || t.End < s.Transfers[j].End {
+			first[at] = i
+		}
+	}
+	for _, i := range first {
+		s.Transfers[i].Op = model.Copy
+	}
 }

@@ -133,10 +133,35 @@ func (g *Program) Append(s *model.Schedule) {
 		}
 		batch = append(batch, Move{int(t.Chunk), int(t.Src), int(t.Dst), t.Op, routes})
 		if n+1 == len(order) || s.Transfers[order[n+1]].Start != t.Start {
-			g.Batch(batch...)
+			for _, b := range apart(batch) {
+				g.Batch(b...)
+			}
 			batch = batch[:0]
 		}
 	}
+}
+
+// apart splits a batch in two where a slot is written by a copy and by others: the
+// copy comes first.
+func apart(batch []Move) [][]Move {
+	type slot struct{ rank, chunk int }
+	writes := map[slot]int{}
+	copied := false
+	for _, m := range batch {
+		writes[slot{m.Dst, m.Chunk}]++
+	}
+	var first, rest []Move
+	for _, m := range batch {
+		if m.Op == model.Copy && writes[slot{m.Dst, m.Chunk}] > 1 {
+			first, copied = append(first, m), true
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	if !copied {
+		return [][]Move{batch}
+	}
+	return [][]Move{first, rest}
 }
 
 // Len returns the number of moves.
