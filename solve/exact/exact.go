@@ -126,6 +126,9 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if forward(p) == nil {
 		return solve.Result{}, solve.NotServed("does not serve %d chunks here", len(p.Chunks))
 	}
+	if o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) && o.Bound > 0 && o.Start.Makespan() <= o.Bound {
+		return solve.Result{Problem: p, Schedule: o.Start.Schedule, Stop: solve.Optimal, Note: "the schedule that it was given to start from meets the bound"}, nil
+	}
 	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p}
 	result := solve.Result{Problem: p}
 	var halves []*model.Schedule

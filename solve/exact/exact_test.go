@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 	solvetest.Run(t, exact.New(), solvetest.Config{
 		Serves: 100,
 		Skip: func(p *model.Problem) bool {
-			return len(p.Members()) > 5 && p.Collective.Kind == model.AllToAll || p.Topology.Ranks > 8 || len(p.Chunks) > 16
+			return len(p.Members()) > 4 && (p.Collective.Kind == model.AllToAll || p.Cost == model.Rounds) || p.Topology.Ranks > 8 || len(p.Chunks) > 8
 		},
 		Options: solve.Options{TimeLimit: time.Minute, Threads: 1},
 	})
