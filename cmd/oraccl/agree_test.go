@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/replay"
+	"github.com/oraccl/oraccl/verify/smt"
+	"github.com/oraccl/oraccl/verify/smt/z3"
+)
+
+// agreements is how many random schedules both engines must agree on.
+const agreements = 20000
+
+// TestEnginesAgree sets the two verifiers, which share no code, against each
+// other on random schedules: right ones, and right ones with up to three random
+// changes. What concerns the data must be refuted by both or by neither.
+func TestEnginesAgree(t *testing.T) {
+	bases := bases(t)
+	var proved, refuted, infeasible atomic.Int64
+	g := new(errgroup.Group)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range agreements {
+		g.Go(func() error {
+			rng := rand.New(rand.NewPCG(uint64(i), 20260101))
+			base := bases[rng.IntN(len(bases))]
+			p, s := base.Problem, clone(base.Schedule)
+			for range rng.IntN(4) {
+				mutate(rng, p, s)
+			}
+			r := replay.Check(p, s)
+			z := smt.Check(context.Background(), p, s, z3.New(), smt.Options{Threads: 1})
+			if err := agree(r, z); err != nil {
+				return fmt.Errorf("schedule %d of %v: %w\nreplay: %+v\nsmt: %+v", i, p, err, r, z)
+			}
+			switch {
+			case r.Outcome == verify.Proved:
+				proved.Add(1)
+			case z.Outcome == verify.Refuted:
+				refuted.Add(1)
+			default:
+				infeasible.Add(1)
+			}
+			return nil
+		})
+	}
+	require.NoError(t, g.Wait())
+	t.Logf("both proved %d, both refuted %d, only infeasible %d", proved.Load(), refuted.Load(), infeasible.Load())
+	require.Greater(t, proved.Load(), int64(agreements/10), "too few right schedules to mean anything")
+	require.Greater(t, refuted.Load(), int64(agreements/4), "too few wrong schedules to mean anything")
+}
+
+// agree says what is wrong with a pair of verdicts. The smt engine decides what
+// concerns the data; the replay decides that and feasibility.
+func agree(r, z verify.Verdict) error {
+	if r.Outcome == verify.Unknown || z.Outcome == verify.Unknown {
+		return fmt.Errorf("an engine does not decide: replay %q, smt %q", r.Reason, z.Reason)
+	}
+	data := slices.ContainsFunc(r.Violations, func(v verify.Violation) bool { return concernsData(v.Code) })
+	full := len(r.Violations) == verify.MaxViolations
+	switch {
+	case data && z.Outcome != verify.Refuted:
+		return fmt.Errorf("replay finds wrong data, smt does not")
+	case !data && !full && z.Outcome == verify.Refuted:
+		return fmt.Errorf("smt finds wrong data, replay does not")
+	}
+	return nil
+}
+
+func concernsData(c verify.Code) bool {
+	return slices.Contains(properties["result"], c) || slices.Contains(properties["races"], c) || c == verify.Malformed
+}
+
+// bases returns right schedules of many kinds, small ones.
+func bases(t *testing.T) []solve.Result {
+	t.Helper()
+	var all []solve.Result
+	for _, name := range []string{"ring:3", "full:4", "switch:4", "hypercube:2", "mesh:2x3", "ring:5"} {
+		tp, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		for _, kind := range model.Kinds() {
+			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds} {
+				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 16, Cost: cost}
+				for _, m := range allMethods() {
+					if m.Name() == "exact" || m.Serves(p) != nil {
+						continue
+					}
+					r, err := m.Solve(context.Background(), p, solve.Options{Seed: 1})
+					require.NoError(t, err, "%s: %v", m.Name(), p)
+					require.NotNil(t, r.Schedule, "%s: %v", m.Name(), p)
+					all = append(all, r)
+				}
+			}
+		}
+	}
+	require.Greater(t, len(all), 300)
+	return all
+}
+
+func clone(s *model.Schedule) *model.Schedule {
+	c := *s
+	c.Transfers = slices.Clone(s.Transfers)
+	c.Routes = slices.Clone(s.Routes)
+	return &c
+}
+
+// mutate makes one random change to s that keeps it well-formed for p.
+func mutate(rng *rand.Rand, p *model.Problem, s *model.Schedule) {
+	if len(s.Transfers) == 0 {
+		return
+	}
+	i := rng.IntN(len(s.Transfers))
+	t := &s.Transfers[i]
+	switch rng.IntN(7) {
+	case 0: // removed
+		s.Transfers = slices.Delete(s.Transfers, i, i+1)
+	case 1: // doubled, at another time
+		again := *t
+		shift := s.Transfers[rng.IntN(len(s.Transfers))].Start - t.Start
+		again.Start, again.End = again.Start+shift, again.End+shift
+		s.Transfers = append(s.Transfers, again)
+	case 2: // operation changed
+		t.Op = model.Reduction - t.Op
+	case 3: // chunk changed
+		t.Chunk = int32(rng.IntN(len(p.Chunks)))
+	case 4: // swapped in time with another
+		u := &s.Transfers[rng.IntN(len(s.Transfers))]
+		t.Start, u.Start = u.Start, t.Start
+		t.End, u.End = u.End, t.End
+	case 5: // retargeted: takes the ends and the route of another
+		u := s.Transfers[rng.IntN(len(s.Transfers))]
+		t.Src, t.Dst, t.Route = u.Src, u.Dst, u.Route
+	case 6: // begun when another begins
+		d := t.End - t.Start
+		t.Start = s.Transfers[rng.IntN(len(s.Transfers))].Start
+		t.End = t.Start + d
+	}
+}

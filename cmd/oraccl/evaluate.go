@@ -1,0 +1,285 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/replay"
+	"github.com/oraccl/oraccl/verify/smt"
+	"github.com/oraccl/oraccl/verify/smt/z3"
+)
+
+// engines are the verifiers that every schedule passes, in the order of columns.
+var engines = []string{"replay", "smt"}
+
+// row is a method with what it found and what the verifiers say of that.
+type row struct {
+	method   string
+	result   solve.Result
+	seed     uint64
+	makespan model.Time
+	verdicts map[string]verify.Verdict // by engine
+	bound    *model.Certificate        // the best one for this row's cut, checked; nil: none
+	solving  time.Duration
+	checking map[string]time.Duration // by engine
+}
+
+// outcome is refuted if an engine refutes, and proved if the exact replay proves
+// and no engine refutes: an engine that gives up is named, but it takes nothing
+// away from the other's proof.
+func (r *row) outcome() verify.Outcome {
+	if r.result.Schedule == nil {
+		return verify.Unknown
+	}
+	for _, v := range r.verdicts {
+		if v.Outcome == verify.Refuted {
+			return verify.Refuted
+		}
+	}
+	return r.verdicts["replay"].Outcome
+}
+
+// optimal names the evidence that no schedule of the same cut is better: the kind
+// of a checked certificate, "solver" for a solver's word, or "".
+func (r *row) optimal() string {
+	switch {
+	case r.outcome() != verify.Proved:
+		return ""
+	case r.bound != nil && r.makespan == r.bound.Bound:
+		return r.bound.Witness.Kind()
+	case r.result.Stop == solve.Optimal:
+		return "solver"
+	}
+	return ""
+}
+
+// leftOut is a method that did not run, with the reason.
+type leftOut struct{ method, reason string }
+
+// evaluation is a problem with what the methods make of it.
+type evaluation struct {
+	problem *model.Problem
+	rows    []*row
+	left    []leftOut
+	bound   *model.Certificate // the best for all rows alike, checked; nil: none
+}
+
+// evaluator runs methods on a problem.
+type evaluator struct {
+	methods []solve.Solver
+	named   bool // the methods were asked for by name
+	options solve.Options
+	smt     smt.Options
+	*progress
+}
+
+// evaluate runs every method that serves p, verifies what they find, and bounds
+// it. A method that fails is left out with its reason; if ctx ends, the rows that
+// are there by then are returned.
+func (e *evaluator) evaluate(ctx context.Context, p *model.Problem) (*evaluation, error) {
+	ev := &evaluation{problem: p}
+	for _, m := range e.methods {
+		if !e.named && !p.Late() && slices.Contains(forLateRanksOnly, m.Name()) {
+			ev.left = append(ev.left, leftOut{m.Name(), "no rank is late (name it in --methods to have it all the same)"})
+			continue
+		}
+		if err := m.Serves(p); err != nil {
+			ev.left = append(ev.left, leftOut{m.Name(), reason(err)})
+			continue
+		}
+		if ctx.Err() != nil {
+			ev.left = append(ev.left, leftOut{m.Name(), "interrupted before it began"})
+			continue
+		}
+		r, err := e.run(ctx, m, p, ev.rows)
+		switch {
+		case err != nil && (errors.Is(err, solve.ErrNotServed) || len(e.methods) > 1):
+			ev.left = append(ev.left, leftOut{m.Name(), reason(err)})
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", m.Name(), err)
+		case r.result.Schedule == nil:
+			ev.left = append(ev.left, leftOut{m.Name(), "found no schedule: " + r.stopReason()})
+		default:
+			ev.rows = append(ev.rows, r)
+		}
+	}
+	return ev, e.boundRows(ctx, ev)
+}
+
+func (r *row) stopReason() string {
+	s := r.result.Stop.String()
+	if r.result.Raw != "" {
+		s += " (" + r.result.Raw + ")"
+	}
+	return s
+}
+
+// reason is an error without the mark that says of which kind it is.
+func reason(err error) string {
+	return strings.TrimSuffix(err.Error(), " ("+solve.ErrNotServed.Error()+")")
+}
+
+// run runs one method and verifies what it finds.
+func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, before []*row) (*row, error) {
+	o := e.options
+	o.Start = bestStart(m, p, before)
+	if c, err := certified(ctx, fixedCut(p)); err == nil && c != nil {
+		o.Bound = c.Bound
+	}
+	if p.Chunks == nil && fixedCut(p).Chunks != nil && m.Name() != "exact" {
+		o.Bound = 0 // the method may choose another cut, for which this bound need not hold
+	}
+	e.begin(m.Name(), &o)
+	defer e.end()
+	start := time.Now()
+	result, err := m.Solve(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &row{method: m.Name(), result: result, seed: o.Seed, solving: time.Since(start)}
+	if result.Schedule == nil {
+		return r, nil
+	}
+	if !p.SameUpToCut(result.Problem) {
+		return nil, fmt.Errorf("answered another problem: %v", result.Problem)
+	}
+	r.makespan = result.Makespan()
+	e.note("verifying")
+	r.verdicts, r.checking = verifyAll(ctx, result.Problem, result.Schedule, e.smt, engines)
+	return r, nil
+}
+
+// bestStart returns the best proved schedule so far of the cut that m will use.
+func bestStart(m solve.Solver, p *model.Problem, before []*row) *solve.Result {
+	var best *row
+	for _, r := range before {
+		if r.outcome() == verify.Proved && len(r.result.Problem.Chunks) == len(fixedCut(p).Chunks) &&
+			(best == nil || r.makespan < best.makespan) {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return &best.result
+}
+
+// fixedCut returns p with its cut, or with one chunk a rank where it has none.
+func fixedCut(p *model.Problem) *model.Problem {
+	if p.Chunks != nil {
+		return p
+	}
+	return p.WithChunks(int(min(int64(p.DefaultChunks(1)), p.Space())))
+}
+
+// verifyAll asks the named engines for their verdicts.
+func verifyAll(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (map[string]verify.Verdict, map[string]time.Duration) {
+	verdicts, took := map[string]verify.Verdict{}, map[string]time.Duration{}
+	for _, engine := range engines {
+		start := time.Now()
+		switch engine {
+		case "replay":
+			verdicts[engine] = replay.Check(p, s)
+		case "smt":
+			verdicts[engine] = smt.Check(ctx, p, s, z3.New(), o)
+		}
+		took[engine] = time.Since(start)
+	}
+	return verdicts, took
+}
+
+// certified returns the best lower bound for p whose certificate the checker
+// accepts. A certificate that it does not accept is a defect, and an error.
+func certified(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
+	c, err := bound.Best(ctx, p)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	if v := cert.Check(c); v.Outcome != verify.Proved {
+		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
+	}
+	return c, nil
+}
+
+// boundRows gives every row the certified bound of its cut, and the evaluation
+// the one that holds for all its rows.
+func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
+	e.note("bounding")
+	defer e.end()
+	ctx = context.WithoutCancel(ctx) // after Ctrl-C what was found still gets its bound
+	byCut := map[string]*model.Certificate{}
+	for _, r := range ev.rows {
+		key := fmt.Sprint(r.result.Problem.Chunks)
+		c, known := byCut[key]
+		if !known {
+			var err error
+			if c, err = certified(ctx, r.result.Problem); err != nil {
+				return err
+			}
+			byCut[key] = c
+		}
+		r.bound = c
+	}
+	var err error
+	switch {
+	case len(byCut) == 1:
+		ev.bound = ev.rows[0].bound
+	default:
+		ev.bound, err = certified(ctx, ev.problem)
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range ev.rows {
+		if r.outcome() != verify.Proved {
+			continue
+		}
+		for _, c := range []*model.Certificate{ev.bound, r.bound} {
+			if c != nil && r.makespan < c.Bound {
+				return fmt.Errorf("%s: a proved schedule of %v is below the certified %s bound of %v: one of the two checkers is wrong; please report this",
+					r.method, r.makespan, c.Witness.Kind(), c.Bound)
+			}
+		}
+	}
+	slices.SortStableFunc(ev.rows, func(a, b *row) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.makespan, b.makespan))
+	})
+	return nil
+}
+
+// rank puts the exact method first and what is not proved last.
+func rank(r *row) int {
+	switch {
+	case r.outcome() != verify.Proved:
+		return 2
+	case r.method == "exact":
+		return 0
+	}
+	return 1
+}
+
+// best returns the proved row with the least makespan, or nil.
+func (ev *evaluation) best() *row {
+	var best *row
+	for _, r := range ev.rows {
+		if r.outcome() == verify.Proved && (best == nil || r.makespan < best.makespan) {
+			best = r
+		}
+	}
+	return best
+}
+
+// anyRefuted says whether a verifier refuted what a method of ours returned.
+func (ev *evaluation) anyRefuted() bool {
+	return slices.ContainsFunc(ev.rows, func(r *row) bool { return r.outcome() == verify.Refuted })
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/solve/lp/highs"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt/z3"
+)
+
+func newExplain() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [CODE]",
+		Short: "What a violation code means, with its smallest example",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := cmd.OutOrStdout()
+			if len(args) == 0 {
+				for _, code := range verify.Codes() {
+					e, _ := verify.Explain(code)
+					fmt.Fprintf(w, "%-24s %s\n", code, e.Sentence)
+				}
+				return nil
+			}
+			e, ok := verify.Explain(verify.Code(args[0]))
+			if !ok {
+				return hinted{fmt.Errorf("code %q: does not exist", args[0]), "oraccl explain lists the codes"}
+			}
+			fmt.Fprint(w, e)
+			return nil
+		},
+	}
+}
+
+// version returns the version that the module was built at, or "devel".
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Versions of oraccl and of the solvers in it",
+		Args:  cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) {
+			fmt.Fprintf(cmd.OutOrStdout(), "oraccl %s, HiGHS %s, Z3 %s\n", version(), highs.Version(), z3.Version())
+		},
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify/smt"
+)
+
+// effort holds the flags that say how hard to work.
+type effort struct {
+	timeLimit time.Duration
+	seed      uint64
+	threads   int
+}
+
+func (f *effort) addFlags(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.timeLimit, "time-limit", time.Minute, "wall `time` for each method, and for each proof by SMT")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random choices; equal seeds give equal schedules")
+	cmd.Flags().IntVar(&f.threads, "threads", 0, "threads to use (default: as many as cores)")
+}
+
+// evaluator returns an evaluator of the named methods, all of them for "".
+func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, error) {
+	if f.timeLimit <= 0 {
+		return nil, fmt.Errorf("--time-limit %v: want more than zero", f.timeLimit)
+	}
+	if f.threads < 0 {
+		return nil, fmt.Errorf("--threads %d: want 0 or more", f.threads)
+	}
+	chosen, err := methodsNamed(methods)
+	if err != nil {
+		return nil, err
+	}
+	return &evaluator{
+		methods:  chosen,
+		named:    methods != "",
+		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads},
+		smt:      smt.Options{Timeout: f.timeLimit, Threads: f.threads},
+		progress: newProgress(cmd.ErrOrStderr()),
+	}, nil
+}
+
+func newGap() *cobra.Command {
+	var in instance
+	var work effort
+	var methods, proofs string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gap TOPO --collective C",
+		Short: "Every method beside the certified bound",
+		Long: `gap runs every method that serves the problem, has every schedule verified by
+replay and by SMT, and prints how far each is from a lower bound whose
+certificate is checked before it is printed.
+
+Where the methods cut the buffer into different numbers of chunks, the bound is
+one that holds for every number; --chunks makes all use the same.`,
+		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := in.problem(args[0])
+			if err != nil {
+				return err
+			}
+			e, err := work.evaluator(cmd, methods)
+			if err != nil {
+				return err
+			}
+			ev, err := e.evaluate(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), ev.json("oraccl/gap/1"))
+			} else {
+				ev.print(cmd.OutOrStdout())
+			}
+			if err == nil && proofs != "" {
+				err = writeProofs(proofs, ev)
+			}
+			if err != nil {
+				return err
+			}
+			return ev.status(cmd.Context())
+		},
+	}
+	in.addFlags(cmd)
+	work.addFlags(cmd)
+	cmd.Flags().StringVar(&methods, "methods", "", "the methods to compare, separated by commas (default: all that serve)")
+	cmd.Flags().StringVar(&proofs, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1")
+	return cmd
+}
+
+// status is the exit status of an evaluation.
+func (ev *evaluation) status(ctx context.Context) error {
+	switch {
+	case ev.anyRefuted():
+		return status(exitRefuted)
+	case ctx.Err() != nil:
+		return status(exitUnknown)
+	case len(ev.rows) == 0:
+		return fmt.Errorf("no method found a schedule for %v", ev.problem)
+	case ev.best() == nil:
+		return status(exitUnknown)
+	}
+	return nil
+}

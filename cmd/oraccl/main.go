@@ -1,0 +1,98 @@
+// Command oraccl solves, bounds and verifies schedules of collective
+// communication.
+//
+// It is thin: every verb parses its arguments, calls the packages under solve
+// and verify, and prints what they say. Nothing that a solver returns is printed
+// before the verifiers have agreed; nothing that is a bound is printed before
+// its certificate has been checked.
+//
+// The exit status is 0 if the claim holds or the work is done, 1 if the claim is
+// refuted, 2 for bad usage, bad input or a failure, and 3 if a limit was reached
+// and the answer is unknown.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	exitDone    = 0
+	exitRefuted = 1
+	exitFailure = 2
+	exitUnknown = 3
+)
+
+// status is an error that carries an exit status and nothing to print: what
+// there was to say has been said.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run executes one command line and returns its exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var s status
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &s):
+		return int(s)
+	}
+	fmt.Fprintf(stderr, "oraccl: error: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintf(stderr, "oraccl: hint: %s\n", hint)
+	}
+	return exitFailure
+}
+
+// hinted is an error with a way out.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+func hintOf(err error) string {
+	var h hinted
+	if errors.As(err, &h) {
+		return h.hint
+	}
+	return ""
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "oraccl",
+		Short: "Optimal schedules of collectives, verified, with bounds that can be checked",
+		Long: `oraccl answers three questions about a schedule of a collective on a network:
+is it right, how far is it from optimal, and what would be better.
+
+Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
+2 bad usage, bad input or failure, 3 a limit was reached and the answer is unknown.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newVerify(), newCheck(), newExplain(), newVersion())
+	return root
+}

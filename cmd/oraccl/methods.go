@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/classic"
+	"github.com/oraccl/oraccl/solve/exact"
+	"github.com/oraccl/oraccl/solve/stragglar"
+	"github.com/oraccl/oraccl/solve/tacos"
+)
+
+// allMethods returns every method, the exact one last: it starts from the best
+// schedule of the others.
+func allMethods() []solve.Solver {
+	methods := []solve.Solver{tacos.New(), stragglar.NewPublished()}
+	methods = append(methods, classic.All()...)
+	return append(methods, exact.New())
+}
+
+// forLateRanksOnly are methods that make sense only where a rank is late; they
+// are left out elsewhere unless they are asked for by name.
+var forLateRanksOnly = []string{"stragglar-published"}
+
+// methodsNamed returns the methods of a comma-separated list, in the order of
+// allMethods, or all of them for an empty list.
+func methodsNamed(list string) ([]solve.Solver, error) {
+	methods := allMethods()
+	if list == "" {
+		return methods, nil
+	}
+	var names, chosen []string
+	for _, m := range methods {
+		names = append(names, m.Name())
+	}
+	for _, name := range strings.Split(list, ",") {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("method %q: want one or more of %s", name, strings.Join(names, ", "))
+		}
+		chosen = append(chosen, name)
+	}
+	return slices.DeleteFunc(methods, func(m solve.Solver) bool { return !slices.Contains(chosen, m.Name()) }), nil
+}

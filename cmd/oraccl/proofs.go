@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
+)
+
+// writeProofs writes everything that is needed to check an evaluation again:
+// the problem, each proved schedule with the formulas of its SMT proof, and the
+// certificates of the bounds.
+func writeProofs(dir string, ev *evaluation) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("--proofs: %w", err)
+	}
+	write := func(name string, f func(io.Writer) error) error { return writeFile(filepath.Join(dir, name), f) }
+	if err := write("problem.json", func(w io.Writer) error { return model.WriteProblem(w, ev.problem) }); err != nil {
+		return err
+	}
+	written := map[*model.Certificate]bool{}
+	certificate := func(c *model.Certificate) error {
+		if c == nil || written[c] {
+			return nil
+		}
+		written[c] = true
+		name := fmt.Sprintf("bound-%s-any-cut.json", c.Witness.Kind())
+		if n := len(c.Problem.Chunks); n > 0 {
+			name = fmt.Sprintf("bound-%s-%d-chunks.json", c.Witness.Kind(), n)
+		}
+		return write(name, func(w io.Writer) error { return model.WriteCertificate(w, c) })
+	}
+	if err := certificate(ev.bound); err != nil {
+		return err
+	}
+	for _, r := range ev.rows {
+		if r.outcome() != verify.Proved {
+			continue
+		}
+		if err := certificate(r.bound); err != nil {
+			return err
+		}
+		if err := writeSolution(filepath.Join(dir, "schedule-"+r.method+".json"), r); err != nil {
+			return err
+		}
+		p, s := r.result.Problem, r.result.Schedule
+		if err := write("schedule-"+r.method+".smt2", func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
+			return err
+		}
+	}
+	return write("README.md", ev.writeReadme)
+}
+
+// writeReadme says what the directory claims and how to check it.
+func (ev *evaluation) writeReadme(w io.Writer) error {
+	fmt.Fprintf(w, "# %v\n\nWritten by oraccl %s.\n\n## What is claimed\n\n", ev.problem, version())
+	for _, c := range ev.certificates() {
+		cut := "however the buffer is cut into chunks"
+		if n := len(c.Problem.Chunks); n > 0 {
+			cut = fmt.Sprintf("with the buffer cut into %d chunks as the file says", n)
+		}
+		fmt.Fprintf(w, "- No right schedule ends before %s us (%d ps), %s: `bound-%s-*.json`. %s.\n",
+			micros(c.Bound), int64(c.Bound), cut, c.Witness.Kind(), describe(c))
+	}
+	for _, r := range ev.rows {
+		if r.outcome() != verify.Proved {
+			continue
+		}
+		optimal := ""
+		if kind := r.optimal(); kind != "" && kind != "solver" {
+			optimal = " That is the bound: with this cut no schedule is faster."
+		}
+		fmt.Fprintf(w, "- `schedule-%s.json` is right and ends after %s us (%d ps).%s\n", r.method, micros(r.makespan), int64(r.makespan), optimal)
+	}
+	_, err := io.WriteString(w, `
+## How to check it
+
+- `+"`oraccl-check .`"+` executes every schedule exactly and checks every certificate in
+  exact arithmetic. It contains no solver and builds with CGO_ENABLED=0.
+- `+"`z3 schedule-NAME.smt2`"+` or `+"`cvc5 --incremental schedule-NAME.smt2`"+`: each answer must be
+  what the comment before its query expects. The formulas state that some rank
+  ends with a wrong value; their unsatisfiability is the proof.
+- By hand: a certificate names a set of nodes, a rank or a path; the bound is a
+  division, and SPEC.md beside the verifier's source says which.
+`)
+	return err
+}
+
+// certificates returns the certificates of an evaluation, each once.
+func (ev *evaluation) certificates() []*model.Certificate {
+	var all []*model.Certificate
+	seen := map[*model.Certificate]bool{nil: true}
+	add := func(c *model.Certificate) {
+		if !seen[c] {
+			all = append(all, c)
+		}
+		seen[c] = true
+	}
+	add(ev.bound)
+	for _, r := range ev.rows {
+		add(r.bound)
+	}
+	return all
+}

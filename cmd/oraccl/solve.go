@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+)
+
+func newSolve() *cobra.Command {
+	var in instance
+	var work effort
+	var method, out string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "solve TOPO --collective C",
+		Short: "Find a schedule, verify it and write it",
+		Long: `solve finds a schedule by one method, or by the best of all, has it verified by
+replay and by SMT, and writes it with its problem to a file.
+
+A limit or Ctrl-C ends the search, not the program: the best schedule so far is
+verified and written all the same, and the exit status is 3.`,
+		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := in.problem(args[0])
+			if err != nil {
+				return err
+			}
+			names := method
+			if method == "best" {
+				names = ""
+			}
+			e, err := work.evaluator(cmd, names)
+			if err != nil {
+				return err
+			}
+			ev, err := e.evaluate(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			if len(ev.rows) == 0 {
+				return ev.nothing()
+			}
+			if r := ev.best(); r != nil {
+				ev.rows, ev.bound = []*row{r}, r.bound
+				if out != "" {
+					if err := writeSolution(out, r); err != nil {
+						return err
+					}
+				}
+			}
+			if err := ev.printSolved(cmd.OutOrStdout(), asJSON, out); err != nil {
+				return err
+			}
+			if r := ev.rows[0]; r.result.Stop == solve.TimeLimit && r.optimal() == "" {
+				return status(exitUnknown)
+			}
+			return ev.status(cmd.Context())
+		},
+	}
+	in.addFlags(cmd)
+	work.addFlags(cmd)
+	cmd.Flags().StringVar(&method, "method", "best", "the method, or best: all that serve, keeping the best schedule")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1 with one row")
+	return cmd
+}
+
+// nothing says why no method found a schedule.
+func (ev *evaluation) nothing() error {
+	if len(ev.left) == 1 {
+		return fmt.Errorf("%s: %s", ev.left[0].method, ev.left[0].reason)
+	}
+	text := fmt.Sprintf("no method found a schedule for %v", ev.problem)
+	for _, l := range ev.left {
+		text += fmt.Sprintf("; %s: %s", l.method, l.reason)
+	}
+	return fmt.Errorf("%s", text)
+}
+
+func (ev *evaluation) printSolved(w io.Writer, asJSON bool, out string) error {
+	if asJSON {
+		return printJSON(w, ev.json("oraccl/gap/1"))
+	}
+	left := ev.left
+	ev.left = nil // of the methods, only the one that won is of interest
+	ev.print(w)
+	ev.left = left
+	if out != "" {
+		fmt.Fprintf(w, "\nwritten to %s\n", out)
+		return nil
+	}
+	fmt.Fprintln(w)
+	printSchedule(w, ev.rows[0].result.Problem, ev.rows[0].result.Schedule)
+	return nil
+}
+
+// shownTransfers is how many transfers solve prints where it writes no file.
+const shownTransfers = 64
+
+// printSchedule lists the transfers in order of time.
+func printSchedule(w io.Writer, p *model.Problem, s *model.Schedule) {
+	order := make([]int, len(s.Transfers))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := &s.Transfers[i], &s.Transfers[j]
+		return int(min(max(a.Start-b.Start, -1), 1))
+	})
+	for n, i := range order {
+		if n == shownTransfers {
+			fmt.Fprintf(w, "… %d more transfers; -o FILE writes them all\n", len(order)-n)
+			return
+		}
+		t := &s.Transfers[i]
+		when := fmt.Sprintf("%12s us to %12s us", micros(t.Start), micros(t.End))
+		if s.Form == model.InRounds {
+			when = fmt.Sprintf("round %4d", t.Start)
+		}
+		fmt.Fprintf(w, "%s  %-6v chunk %d  %d -> %d  over %s\n", when, t.Op, t.Chunk, t.Src, t.Dst, path(p.Topology, s.Routes[t.Route]))
+	}
+}
+
+// path writes a route as its links and what lies between them.
+func path(t *model.Topology, route []int) string {
+	text := fmt.Sprintf("link %d", route[0])
+	for _, l := range route[1:] {
+		text += fmt.Sprintf(", %s, link %d", t.NodeName(t.Links[l].Src), l)
+	}
+	return text
+}
+
+// writeSolution writes a verified row to a file, whole or not at all.
+func writeSolution(name string, r *row) error {
+	sol := &model.Solution{Problem: r.result.Problem, Schedule: r.result.Schedule, Origin: model.Origin{
+		Method: r.method, Seed: r.seed, Tool: "oraccl " + version(), Verdict: map[string]string{}, Note: r.result.Note,
+	}}
+	for engine, v := range r.verdicts {
+		sol.Origin.Verdict[engine] = v.Outcome.String()
+	}
+	return writeFile(name, func(w io.Writer) error { return model.WriteSolution(w, sol) })
+}
+
+// writeFile writes a file under another name and renames it, so that a reader
+// never sees half of it.
+func writeFile(name string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	_, err = f.Write(b.Bytes())
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

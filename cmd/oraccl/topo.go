@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+)
+
+func newTopo() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "topo",
+		Short: "List and show topologies",
+	}
+	cmd.AddCommand(newTopoList(), newTopoShow())
+	return cmd
+}
+
+func newTopoList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "The topologies that can be named",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, f := range topo.List() {
+				fmt.Fprintf(t, "%s\t%s\n", f.Syntax, f.Summary)
+			}
+			return t.Flush()
+		},
+	}
+}
+
+func newTopoShow() *cobra.Command {
+	var alpha, bandwidth string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "show TOPO",
+		Short:   "Nodes, links and ports of a topology, by name or from a file",
+		Example: "  oraccl topo show dgx1\n  oraccl topo show torus:4x4 --alpha 1us --bandwidth 100GB/s --json > torus.json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := loadTopology(args[0], alpha, bandwidth)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return model.WriteTopology(cmd.OutOrStdout(), t)
+			}
+			return printTopology(cmd.OutOrStdout(), t)
+		},
+	}
+	cmd.Flags().StringVar(&alpha, "alpha", "", "latency of a generator's links, or one a dimension")
+	cmd.Flags().StringVar(&bandwidth, "bandwidth", "", "bandwidth of a generator's links, or one a dimension")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/topology/1, which every verb reads")
+	return cmd
+}
+
+// printTopology writes one line a node pair and kind of link: parallel links are
+// counted.
+func printTopology(w io.Writer, t *model.Topology) error {
+	fmt.Fprintf(w, "%s: %d ranks, %d switches, %d links, %d ports\n\n", t.Name, t.Ranks, len(t.Switches), len(t.Links), len(t.Ports))
+	count := map[model.Link]int{}
+	var kinds []model.Link
+	for _, l := range t.Links {
+		if count[l] == 0 {
+			kinds = append(kinds, l)
+		}
+		count[l]++
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "from\tto\tlinks\tlatency\tbandwidth GB/s each")
+	for _, l := range kinds {
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%v\t%.3f\n", t.NodeName(l.Src), t.NodeName(l.Dst), count[l], l.Alpha, float64(l.Bandwidth)/1e9)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for i, s := range t.Switches {
+		if s.Copies {
+			fmt.Fprintf(w, "%s copies\n", t.NodeName(t.Ranks+i))
+		}
+	}
+	for _, p := range t.Ports {
+		links := slices.Clone(p.Links)
+		fmt.Fprintf(w, "port %s: at most %d at a time over links %v\n", p.Name, p.Capacity, links)
+	}
+	return nil
+}

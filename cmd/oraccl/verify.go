@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
+)
+
+// The JSON of verify, schema oraccl/verify/1; one object a file.
+type verifyJSON struct {
+	Schema     string            `json:"schema"`
+	File       string            `json:"file"`
+	Verdict    string            `json:"verdict"`
+	Claim      string            `json:"claim"`
+	MakespanPs model.Time        `json:"makespan_ps"`
+	Engines    map[string]string `json:"engines"`
+	Properties map[string]string `json:"properties"`
+	Reason     string            `json:"reason,omitempty"`
+	Violations []violationJSON   `json:"violations"`
+}
+
+type violationJSON struct {
+	Code    string `json:"code"`
+	Engine  string `json:"engine"`
+	Where   string `json:"where"`
+	Message string `json:"message"`
+}
+
+func newVerify() *cobra.Command {
+	var engine, problem, emit string
+	var timeLimit time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify FILE...",
+		Short: "Prove or refute that a schedule does what it must",
+		Long: `verify reads schedules and says of each whether it is feasible and right.
+
+The replay engine executes it exactly; the smt engine states the claim about the
+data as formulas and lets Z3 refute their negation. A schedule is proved when
+every engine asked proves it, and refuted when one refutes it.`,
+		Example: "  oraccl verify ag.json\n  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			chosen, err := enginesNamed(engine)
+			if err != nil {
+				return err
+			}
+			if emit != "" && len(args) > 1 {
+				return fmt.Errorf("--emit-smt2: goes with one file, not %d", len(args))
+			}
+			var asked *model.Problem
+			if problem != "" {
+				if asked, err = readFile(problem, readProblem); err != nil {
+					return err
+				}
+			}
+			worst := exitDone
+			for _, file := range args {
+				s, err := verifyFile(cmd, file, asked, chosen, timeLimit, emit, asJSON)
+				if err != nil && len(args) == 1 {
+					return err
+				}
+				if err != nil { // the other files are still of interest
+					fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: error: %v\n", err)
+					s = exitFailure
+				}
+				worst = worse(worst, s)
+			}
+			if worst != exitDone {
+				return status(worst)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&engine, "engine", "all", "replay, smt or all")
+	f.StringVar(&problem, "problem", "", "verify against the problem in this `file`, not the one that the schedule's file states")
+	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
+	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
+	f.BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/verify/1, one object a line")
+	return cmd
+}
+
+func readProblem(name string, b []byte) (*model.Problem, error) {
+	return model.ReadProblem(name, bytes.NewReader(b))
+}
+
+func readSolution(name string, b []byte) (*model.Solution, error) {
+	return model.ReadSolution(name, bytes.NewReader(b))
+}
+
+// worse returns the exit status that tells more: failure over refuted over unknown.
+func worse(a, b int) int {
+	order := []int{exitDone, exitUnknown, exitRefuted, exitFailure}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+func enginesNamed(engine string) ([]string, error) {
+	switch engine {
+	case "all":
+		return engines, nil
+	case "replay", "smt":
+		return []string{engine}, nil
+	case "order":
+		return nil, fmt.Errorf("--engine order: is for concurrent programs, which this version does not read; want replay, smt or all")
+	}
+	return nil, fmt.Errorf("--engine %q: want replay, smt or all", engine)
+}
+
+// verifyFile verifies one file, prints the verdict and returns the exit status.
+func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string, asJSON bool) (int, error) {
+	sol, err := readFile(file, readSolution)
+	if err != nil {
+		return 0, err
+	}
+	p, s := sol.Problem, sol.Schedule
+	if asked != nil {
+		q := *asked
+		if q.Chunks == nil {
+			q.Chunks = p.Chunks
+		}
+		if err := q.Validate(); err != nil {
+			return 0, fmt.Errorf("%s: its chunks do not fit the problem asked: %w", file, err)
+		}
+		if err := s.Validate(&q); err != nil {
+			return 0, fmt.Errorf("%s: does not fit the problem asked: %w", file, err)
+		}
+		p = &q
+	}
+	if emit != "" {
+		if err := writeFile(emit, func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
+			return 0, err
+		}
+	}
+	verdicts, _ := verifyAll(cmd.Context(), p, s, smt.Options{Timeout: limit}, chosen)
+	j := verifyToJSON(file, p, s, verdicts, chosen)
+	if sol.Origin.Partial {
+		j.Reason = strings.TrimPrefix(j.Reason+"; the file is marked as partial", "; ")
+	}
+	if asJSON {
+		b, err := json.Marshal(j)
+		if err != nil {
+			return 0, err
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), string(b))
+	} else {
+		printVerdict(cmd.OutOrStdout(), j)
+	}
+	switch j.Verdict {
+	case "proved":
+		return exitDone, nil
+	case "refuted":
+		return exitRefuted, nil
+	}
+	return exitUnknown, nil
+}
+
+func verifyToJSON(file string, p *model.Problem, s *model.Schedule, verdicts map[string]verify.Verdict, chosen []string) verifyJSON {
+	j := verifyJSON{
+		Schema: "oraccl/verify/1", File: file, Verdict: verify.Proved.String(), Claim: verify.Claim(p, s),
+		MakespanPs: p.Makespan(s), Engines: map[string]string{}, Properties: map[string]string{}, Violations: []violationJSON{},
+	}
+	for _, engine := range chosen {
+		v := verdicts[engine]
+		j.Engines[engine] = v.Outcome.String()
+		switch {
+		case v.Outcome == verify.Refuted:
+			j.Verdict = v.Outcome.String()
+		case v.Outcome == verify.Unknown:
+			if j.Verdict != verify.Refuted.String() {
+				j.Verdict = v.Outcome.String()
+			}
+			j.Reason = strings.TrimPrefix(fmt.Sprintf("%s; %s: %s", j.Reason, engine, v.Reason), "; ")
+		}
+		for _, violation := range v.Violations {
+			j.Violations = append(j.Violations, violationJSON{string(violation.Code), engine, violation.Where, violation.Message})
+		}
+	}
+	for name, codes := range properties {
+		j.Properties[name] = propertyOutcome(codes, verdicts, chosen)
+	}
+	return j
+}
+
+// properties groups the codes by what they are about.
+var properties = map[string][]verify.Code{
+	"result":   {verify.MissingContribution, verify.DoubleContribution, verify.WrongValue, verify.SendUndefined, verify.ReduceUndefined},
+	"races":    {verify.ReadWriteRace, verify.WriteWriteRace},
+	"capacity": {verify.LinkOverlap, verify.PortOverload},
+	"timing":   {verify.TooFast, verify.TooSlow, verify.BeforeRelease},
+	"routes":   {verify.NoSuchLink},
+}
+
+// propertyOutcome is refuted if an engine found a violation of it, proved if the
+// replay proved the whole, and else unknown: a refuted schedule may have more
+// wrong with it than was reported.
+func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, chosen []string) string {
+	for _, engine := range chosen {
+		for _, v := range verdicts[engine].Violations {
+			if slices.Contains(codes, v.Code) {
+				return verify.Refuted.String()
+			}
+		}
+	}
+	if v, ran := verdicts["replay"]; ran && v.Outcome == verify.Proved {
+		return verify.Proved.String()
+	}
+	return verify.Unknown.String()
+}
+
+func printVerdict(w io.Writer, j verifyJSON) {
+	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(j.Verdict), j.Claim)
+	seen := map[string]bool{}
+	for _, v := range j.Violations {
+		line := fmt.Sprintf("%s: %s: %s", v.Code, v.Where, v.Message)
+		if !seen[line] {
+			fmt.Fprintln(w, line)
+		}
+		seen[line] = true
+	}
+	if j.Reason != "" {
+		fmt.Fprintln(w, j.Reason)
+	}
+	var said []string
+	for _, engine := range engines {
+		if o, ran := j.Engines[engine]; ran {
+			said = append(said, engine+" "+o)
+		}
+	}
+	if j.MakespanPs > 0 {
+		said = append(said, "makespan "+micros(j.MakespanPs)+" us")
+	}
+	fmt.Fprintln(w, strings.Join(said, ", "))
+	if j.Verdict == verify.Refuted.String() && len(j.Violations) > 0 {
+		fmt.Fprintf(w, "oraccl explain %s says more\n", j.Violations[0].Code)
+	}
+}

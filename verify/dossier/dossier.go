@@ -1,0 +1,215 @@
+// Package dossier checks files and directories of evidence: schedules by replay,
+// certificates by their checker, problems for meaning. It needs no solver and
+// trusts nothing that a file says of itself.
+package dossier
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/replay"
+)
+
+// Finding is what came of one file.
+type Finding struct {
+	File    string
+	Kind    string // "schedule", "certificate", "problem", or "" for a file that holds no claim
+	Verdict verify.Verdict
+	Err     error // the file could not be read
+
+	problem  *model.Problem
+	makespan model.Time // of a schedule
+	bound    model.Time // of a certificate
+}
+
+// Conclusion is what a schedule and a certificate of the same problem say together.
+type Conclusion struct {
+	Schedule, Certificate string // files
+	Makespan, Bound       model.Time
+}
+
+// Optimal says whether the schedule meets the bound.
+func (c Conclusion) Optimal() bool { return c.Makespan == c.Bound }
+
+// ErrEmpty is returned for a directory without a single claim to check.
+var ErrEmpty = errors.New("holds no schedule and no certificate, so that there is nothing to check")
+
+// Check checks a file, or all files of a directory and the directories in it. Files
+// in which no claim is expected (.md, .smt2, .mps, .svg, .txt) are passed over; any other
+// that cannot be read as one is an error in its finding.
+func Check(path string) ([]Finding, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, short(path, err)
+	}
+	if !info.IsDir() {
+		return []Finding{file(path)}, nil
+	}
+	var found []Finding
+	claims := 0
+	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		switch filepath.Ext(name) {
+		case ".md", ".smt2", ".mps", ".svg", ".txt":
+			return nil
+		}
+		f := file(name)
+		if f.Kind == "schedule" || f.Kind == "certificate" || f.Err != nil {
+			claims++
+		}
+		found = append(found, f)
+		return nil
+	})
+	if err != nil {
+		return nil, short(path, err)
+	}
+	if claims == 0 {
+		return nil, fmt.Errorf("%s: %w", path, ErrEmpty)
+	}
+	return found, nil
+}
+
+// short drops the operation from an error of the operating system.
+func short(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%s: %w", p.Path, p.Err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// file checks one file.
+func file(name string) Finding {
+	f := Finding{File: name}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		f.Err = short(name, err)
+		return f
+	}
+	switch schema := model.SchemaOf(b); schema {
+	case model.ScheduleSchema:
+		f.Kind = "schedule"
+		s, err := model.ReadSolution(name, bytes.NewReader(b))
+		if err != nil {
+			f.Err = err
+			return f
+		}
+		f.Verdict = replay.Check(s.Problem, s.Schedule)
+		f.problem, f.makespan = s.Problem, s.Problem.Makespan(s.Schedule)
+	case model.CertificateSchema:
+		f.Kind = "certificate"
+		c, err := model.ReadCertificate(name, bytes.NewReader(b))
+		if err != nil {
+			f.Err = err
+			return f
+		}
+		f.Verdict = cert.Check(c)
+		f.problem, f.bound = c.Problem, c.Bound
+	case model.ProblemSchema:
+		f.Kind = "problem"
+		if _, err := model.ReadProblem(name, bytes.NewReader(b)); err != nil {
+			f.Err = err
+		}
+	case model.TopologySchema:
+		f.Kind = "topology"
+		if _, err := model.ReadTopology(name, bytes.NewReader(b)); err != nil {
+			f.Err = err
+		}
+	case model.CollectiveSchema:
+		f.Kind = "collective"
+		if _, err := model.ReadCollective(name, bytes.NewReader(b)); err != nil {
+			f.Err = err
+		}
+	case "":
+		f.Err = fmt.Errorf("%s: is no JSON document with a schema, want a schedule or a certificate (%s, %s)", name, model.ScheduleSchema, model.CertificateSchema)
+	default:
+		f.Err = fmt.Errorf("%s: schema %q is unknown, want %s or %s", name, schema, model.ScheduleSchema, model.CertificateSchema)
+	}
+	return f
+}
+
+// Conclusions pairs every proved schedule with the proved certificate of the
+// largest bound that holds for it.
+func Conclusions(found []Finding) []Conclusion {
+	var all []Conclusion
+	for _, s := range found {
+		if s.Kind != "schedule" || s.Err != nil || s.Verdict.Outcome != verify.Proved {
+			continue
+		}
+		best := Conclusion{Schedule: s.File, Makespan: s.makespan, Bound: -1}
+		for _, c := range found {
+			if c.Kind == "certificate" && c.Err == nil && c.Verdict.Outcome == verify.Proved && c.bound > best.Bound && c.problem.SameUpToCut(s.problem) {
+				best.Certificate, best.Bound = c.File, c.bound
+			}
+		}
+		if best.Certificate != "" {
+			all = append(all, best)
+		}
+	}
+	return all
+}
+
+// Report writes findings and conclusions, a line each, and returns the exit status:
+// 0 all is proved, 1 something is refuted, 2 something could not be read, 3
+// something is unknown.
+func Report(found []Finding) (text string, status int) {
+	var b strings.Builder
+	refuted, unknown, failed := false, false, false
+	for _, f := range found {
+		switch {
+		case f.Err != nil:
+			failed = true
+			fmt.Fprintf(&b, "ERROR %v\n", f.Err)
+		case f.Kind != "schedule" && f.Kind != "certificate":
+			fmt.Fprintf(&b, "read %s: %s\n", f.File, f.Kind)
+		default:
+			fmt.Fprintf(&b, "%s %s: %s\n", word(f.Verdict.Outcome), f.File, f.Verdict.Claim)
+			refuted = refuted || f.Verdict.Outcome == verify.Refuted
+			unknown = unknown || f.Verdict.Outcome == verify.Unknown
+			for _, v := range f.Verdict.Violations {
+				fmt.Fprintf(&b, "  %v\n", v)
+			}
+			if f.Verdict.Outcome == verify.Unknown {
+				fmt.Fprintf(&b, "  %s\n", f.Verdict.Reason)
+			}
+		}
+	}
+	for _, c := range Conclusions(found) {
+		switch {
+		case c.Optimal():
+			fmt.Fprintf(&b, "optimal %s: %v, the bound of %s\n", c.Schedule, c.Makespan, c.Certificate)
+		case c.Makespan < c.Bound:
+			refuted = true
+			fmt.Fprintf(&b, "CONTRADICTION %s: %v, below the bound of %s, %v: one of the two checkers is wrong\n", c.Schedule, c.Makespan, c.Certificate, c.Bound)
+		case c.Bound > 0:
+			fmt.Fprintf(&b, "gap %s: %v, %.2f%% above the bound of %s, %v\n", c.Schedule, c.Makespan,
+				100*float64(c.Makespan-c.Bound)/float64(c.Bound), c.Certificate, c.Bound)
+		}
+	}
+	switch {
+	case failed:
+		return b.String(), 2
+	case refuted:
+		return b.String(), 1
+	case unknown:
+		return b.String(), 3
+	}
+	return b.String(), 0
+}
+
+func word(o verify.Outcome) string {
+	if o == verify.Refuted {
+		return "REFUTED"
+	}
+	return o.String()
+}
