@@ -9,6 +9,7 @@ package bound
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"math"
 	"math/bits"
@@ -61,6 +62,7 @@ type finder struct {
 	units *model.Problem // p with its chunks, or with one chunk a shard
 	out   [][]int
 	in    [][]int
+	extra []model.Time // by link: the least latency before it and behind it, over switches
 }
 
 func newFinder(p *model.Problem) *finder {
@@ -68,7 +70,38 @@ func newFinder(p *model.Problem) *finder {
 	if p.Chunks == nil {
 		f.units = p.WithChunks(p.Shards())
 	}
+	t := p.Topology
+	before, behind := f.latencies(f.out, func(l *model.Link) int { return l.Dst }), f.latencies(f.in, func(l *model.Link) int { return l.Src })
+	for _, l := range t.Links {
+		f.extra = append(f.extra, before[l.Src].Add(behind[l.Dst]))
+	}
 	return f
+}
+
+// latencies returns for each node the least latency between it and a rank, over
+// switches, walking along links in one direction.
+func (f *finder) latencies(next [][]int, end func(*model.Link) int) []model.Time {
+	t := f.p.Topology
+	dist := make([]model.Time, t.Nodes())
+	queue := &nodeHeap{}
+	for v := range dist {
+		if !t.IsRank(v) {
+			dist[v] = model.MaxTime
+			continue
+		}
+		*queue = append(*queue, nodeAt{0, v})
+	}
+	for queue.Len() > 0 {
+		n := heap.Pop(queue).(nodeAt)
+		for _, i := range next[n.node] {
+			l := &t.Links[i]
+			if d := n.at.Add(l.Alpha); d < dist[end(l)] {
+				dist[end(l)] = d
+				heap.Push(queue, nodeAt{d, end(l)})
+			}
+		}
+	}
+	return dist
 }
 
 // load is what must pass some links: a number of transfers, their bytes in all, and
@@ -183,7 +216,8 @@ func saturating(a, b uint64) uint64 {
 }
 
 // capacity returns how many transfers of at least size bytes, and how many bytes,
-// can pass link i by t. A link is of use when the ranks at its ends have arrived;
+// can pass link i by t. A link is of use when the ranks at its ends have arrived,
+// and what passes it needs some time to come to it and to go on behind it;
 // pipelined, what passes it arrives a latency later; else every transfer keeps it
 // busy for the latency too.
 func (f *finder) capacity(i int, size int64, t model.Time) (count, bytes uint64) {
@@ -194,7 +228,8 @@ func (f *finder) capacity(i int, size int64, t model.Time) (count, bytes uint64)
 			wait = max(wait, f.p.ReleaseOf(v))
 		}
 	}
-	if t -= wait; t < l.Alpha {
+	t -= wait.Add(f.extra[i])
+	if t < l.Alpha {
 		return 0, 0
 	}
 	hi, lo := bits.Mul64(uint64(t-l.Alpha), uint64(l.Bandwidth))
@@ -204,8 +239,12 @@ func (f *finder) capacity(i int, size int64, t model.Time) (count, bytes uint64)
 		bytes, _ = bits.Div64(hi, lo, uint64(model.Second))
 	}
 	beta := model.TransferTime(size, l.Bandwidth)
-	if f.p.Cost == model.Pipelined {
+	switch f.p.Cost {
+	case model.Pipelined:
 		return uint64((t - l.Alpha) / beta), bytes
+	case model.Blocking:
+		return uint64(t / (beta + l.Alpha)), bytes
+	default:
+		return uint64((t + f.extra[i]) / (beta + l.Alpha + f.extra[i])), bytes
 	}
-	return uint64(t / (beta + l.Alpha)), bytes
 }

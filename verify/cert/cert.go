@@ -17,9 +17,16 @@
 // is free again. Blocking, the link is busy for α_l + β_l(b). In rounds, a link
 // carries one chunk a round, and the round lasts at least α_l + β_l(b).
 //
-// (c) So with makespan T the transfers over l occupy disjoint spans, of β_l(b) in
-// rel_l to T-α_l (pipelined) or α_l+β_l(b) in rel_l to T (else), branches of a
-// multicast counting once. That bounds how many chunks, and how many bytes, pass l.
+// (c) A link that leaves a switch is reached over links from a rank, and one that
+// enters a switch leads on to a rank: head_l and tail_l are the least latencies of
+// the ways there are. A transfer begins to keep l busy no sooner than head_l after
+// its start, and arrives no sooner than tail_l after the end of link l.
+//
+// (d) So with makespan T the transfers over l occupy disjoint spans, of β_l(b) in
+// rel_l+head_l to T-α_l-tail_l (pipelined) or of α_l+β_l(b) in rel_l+head_l to
+// T-tail_l (blocking), branches of a multicast counting once; in rounds the rounds
+// in which l is used are disjoint and last head_l+α_l+β_l(b)+tail_l each. That
+// bounds how many chunks, and how many bytes, pass l.
 package cert
 
 import (
@@ -72,7 +79,8 @@ func refute(c *model.Certificate) string {
 	if c.Bound == 0 {
 		return "" // no schedule ends before it begins
 	}
-	q := question{p, p}
+	q := question{Problem: p, units: p}
+	q.head, q.tail = ends(p.Topology)
 	if p.Chunks == nil {
 		q.units = p.WithChunks(p.Shards())
 	}
@@ -105,7 +113,32 @@ func refute(c *model.Certificate) string {
 // chunks of a shard all start and end alike.
 type question struct {
 	*model.Problem
-	units *model.Problem // with the units as its chunks
+	units      *model.Problem // with the units as its chunks
+	head, tail []model.Time   // by link
+}
+
+// ends returns head and tail of every link: latencies over switches, by relaxation
+// until nothing changes.
+func ends(t *model.Topology) (head, tail []model.Time) {
+	from, to := make([]model.Time, t.Nodes()), make([]model.Time, t.Nodes()) // least latency from, and to, a rank
+	for v := t.Ranks; v < t.Nodes(); v++ {
+		from[v], to[v] = model.MaxTime, model.MaxTime
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, l := range t.Links {
+			if d := from[l.Src].Add(l.Alpha); d < from[l.Dst] {
+				from[l.Dst], changed = d, true
+			}
+			if d := to[l.Dst].Add(l.Alpha); d < to[l.Src] {
+				to[l.Src], changed = d, true
+			}
+		}
+	}
+	for _, l := range t.Links {
+		head, tail = append(head, from[l.Src]), append(tail, to[l.Dst])
+	}
+	return head, tail
 }
 
 // need is what must pass some links: at least count transfers of least bytes or
@@ -121,7 +154,7 @@ func (n *need) add(times, size int64) {
 }
 
 // crossing checks the bound that a set of nodes yields. By (a), of every unit for
-// which leaves holds, each byte passes a link that leaves the set; by (c) that
+// which leaves holds, each byte passes a link that leaves the set; by (d) that
 // cannot be done before bound. single says that of those links one is in use a
 // round, under the cost model rounds.
 func (p question) crossing(inside []bool, single bool, bound model.Time) string {
@@ -180,7 +213,7 @@ func (p question) leaves(unit int, inside []bool) bool {
 	return false
 }
 
-// passing checks by (c) that what is needed cannot pass the links by bound-1.
+// passing checks by (d) that what is needed cannot pass the links by bound-1.
 // Links come in groups; under single only one link of a group is in use a round,
 // so that a group is worth its best link. Where p has no chunks, nothing is known
 // of how many transfers there are, only that a link in use has one at least.
@@ -215,17 +248,21 @@ func (p question) through(i int, least int64, t model.Time) (count, bytes uint64
 			released = max(released, p.ReleaseOf(v))
 		}
 	}
+	latency := p.head[i].Add(l.Alpha).Add(p.tail[i])
 	span := t - released
-	if span < l.Alpha {
+	if span < latency {
 		return 0, 0
 	}
 	each := model.TransferTime(least, l.Bandwidth)
-	if p.Cost == model.Pipelined {
-		count = uint64((span - l.Alpha) / each)
-	} else {
-		count = uint64(span / each.Add(l.Alpha))
+	switch p.Cost {
+	case model.Pipelined:
+		count = uint64((span - latency) / each)
+	case model.Blocking:
+		count = uint64((span - latency + l.Alpha) / each.Add(l.Alpha))
+	default:
+		count = uint64(span / each.Add(latency))
 	}
-	hi, lo := bits.Mul64(uint64(span-l.Alpha), uint64(l.Bandwidth))
+	hi, lo := bits.Mul64(uint64(span-latency), uint64(l.Bandwidth))
 	if hi >= uint64(model.Second) {
 		return count, math.MaxUint64
 	}

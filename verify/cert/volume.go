@@ -6,7 +6,7 @@ import (
 
 // volume checks the bound that the number of receives yields. Every transfer has a
 // last link, which enters its destination; two transfers share it only if they
-// follow each other, for the branches of a multicast part before. So by (c), with
+// follow each other, for the branches of a multicast part before. So by (d), with
 // all links that enter ranks, the receives that a collective needs take their time.
 //
 // How many receives does a unit need? Every rank that must end with something
