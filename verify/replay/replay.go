@@ -36,8 +36,11 @@ func Check(p *model.Problem, s *model.Schedule) verify.Verdict {
 	c := &check{p: p, s: s, t: p.Topology}
 
 	c.routes()
+	paths := len(c.violations) == 0
 	c.timing()
-	c.capacity()
+	if paths { // what has no path from source to destination occupies nothing that one could name
+		c.capacity()
+	}
 	feasibility := c.violations
 	c.violations = nil
 	undecided := c.order()
@@ -79,7 +82,6 @@ type check struct {
 	s *model.Schedule
 	t *model.Topology
 
-	broken     []bool  // routes that are no paths
 	sequence   []int32 // Ordered: an order of execution
 	violations []verify.Violation
 }
@@ -109,18 +111,16 @@ func (c *check) about(i int) string {
 // routes checks that every route in use is a path of links from the source to the
 // destination that visits no node twice (SPEC 3.1).
 func (c *check) routes() {
-	c.broken = make([]bool, len(c.s.Routes))
 	first, last := make([]int32, len(c.s.Routes)), make([]int32, len(c.s.Routes))
 	why := make([]string, len(c.s.Routes))
 	for i, route := range c.s.Routes {
 		why[i] = c.notAPath(route)
-		c.broken[i] = why[i] != ""
 		first[i], last[i] = int32(c.t.Links[route[0]].Src), int32(c.t.Links[route[len(route)-1]].Dst)
 	}
 	for i := range c.s.Transfers {
 		t := &c.s.Transfers[i]
 		switch {
-		case c.broken[t.Route]:
+		case why[t.Route] != "":
 			c.report(verify.NoSuchLink, i, int(t.Src), int(t.Chunk), c.about(i), "%s", why[t.Route])
 		case first[t.Route] != t.Src || last[t.Route] != t.Dst:
 			c.report(verify.NoSuchLink, i, int(t.Src), int(t.Chunk), c.about(i), "its route leads from %s to %s, want from rank %d to rank %d",
