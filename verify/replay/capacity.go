@@ -26,6 +26,9 @@ func (c *check) capacity() {
 	portsOf := make([][]int32, len(c.t.Links))
 	spans := make([][]use, len(ports))
 	for i, p := range ports {
+		if len(p.links) <= p.capacity {
+			continue // each of its links carries one at a time, so they are never too many
+		}
 		for _, l := range p.links {
 			portsOf[l] = append(portsOf[l], int32(i))
 		}

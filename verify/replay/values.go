@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -139,6 +140,13 @@ func (a *values) equal(v, w value) bool {
 	}
 	if int(v) <= a.ranks && int(w) <= a.ranks {
 		return false
+	}
+	if int(v) > a.ranks && int(w) > a.ranks {
+		x, counts := a.set(v)
+		y, others := a.set(w)
+		if counts == nil && others == nil {
+			return slices.Equal(x, y)
+		}
 	}
 	for r := range a.ranks {
 		if a.count(v, r) != a.count(w, r) {
