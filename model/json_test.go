@@ -16,9 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// roundTrip writes v, reads it back, and wants the same bytes written again: what
-// was read is then all that was there, since the property tests of the values
-// themselves compare those too.
+// roundTrip writes v and reads it back. What was read, written again, gives the same
+// bytes; whether it is the same value is for the caller to compare.
 func roundTrip[T any](t require.TestingT, v T, write func(io.Writer, T) error, read func(string, io.Reader) (T, error)) T {
 	var first, second bytes.Buffer
 	require.NoError(t, write(&first, v))

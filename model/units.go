@@ -95,6 +95,9 @@ func TransferTime(bytes, bandwidth int64) Time {
 	return Time(q)
 }
 
+// microseconds replaces the sign for micro, and the Greek letter that is used for it.
+var microseconds = strings.NewReplacer("\u00b5s", "us", "\u03bcs", "us")
+
 // ParseTime reads a duration with a unit: ps, ns, us (or µs), ms or s, as in
 // "500ns" or "1.2ms". The value must be a whole number of picoseconds, not
 // negative, and below 2⁶² ps.
@@ -102,7 +105,7 @@ func ParseTime(s string) (Time, error) {
 	if s == "0" {
 		return 0, nil
 	}
-	v, err := parseQuantity(strings.Replace(s, "µs", "us", 1), timeUnits, "ps, ns, us, ms or s")
+	v, err := parseQuantity(microseconds.Replace(s), timeUnits, "ps, ns, us, ms or s")
 	if err != nil {
 		return 0, fmt.Errorf("time %q: %w", s, err)
 	}
