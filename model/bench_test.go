@@ -25,7 +25,7 @@ func large(n int) *Solution {
 }
 
 func BenchmarkReadSolution(b *testing.B) {
-	for _, n := range []int{1000, 100_000} {
+	for _, n := range []int{1000, 1_000_000} {
 		var buf bytes.Buffer
 		WriteSolution(&buf, large(n))
 		b.Run(fmt.Sprintf("transfers=%d", n), func(b *testing.B) {

@@ -35,11 +35,14 @@ type syntaxError struct{ err error }
 // decode reads all of r, calls read on it for a value, and check for what the
 // document as a whole must keep to. Errors of both have a position.
 func decode[T any](name string, r io.Reader, read func(*decoder) T, check func(*decoder, T) error) (v T, err error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
+	var b bytes.Buffer
+	if sized, ok := r.(interface{ Len() int }); ok { // bytes.Reader, strings.Reader
+		b.Grow(sized.Len() + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(r); err != nil {
 		return v, fmt.Errorf("%s: %w", name, err)
 	}
-	d := &decoder{name: name, b: b}
+	d := &decoder{name: name, b: b.Bytes()}
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
