@@ -1,0 +1,64 @@
+# Everything that can be made here. "make help" lists it.
+
+SHELL = /bin/sh
+.SHELLFLAGS = cmd/setup/shell.sh -ec
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+# How long each fuzz target runs under "make fuzz".
+FUZZTIME ?= 10s
+# Which benchmarks "make bench" runs, and how long each.
+BENCH ?= .
+BENCHTIME ?= 1s
+
+# Go writes the revision into a binary, and fails where git does not answer, as
+# for root in somebody else's clone.
+BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
+
+.PHONY: help setup build demo test bench fuzz lint vendor clean
+
+help: ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-14s%s\n' "$$t" "$$d"; done
+
+setup: ## install what is missing: compilers, Z3, HiGHS, vendor/
+	@sh cmd/setup/setup.sh
+
+build: setup ## build bin/oraccl and bin/oraccl-check
+	go build $(BUILDFLAGS) -o bin/oraccl ./cmd/oraccl
+	CGO_ENABLED=0 go build $(BUILDFLAGS) -o bin/oraccl-check ./cmd/oraccl-check
+
+# The demo writes proofs of a small instance, re-checks them with a binary that
+# contains no solver, and compares every method on a DGX-1.
+demo: build ## a certified optimum, its proofs re-checked, and every method beside it
+	@rm -rf demo
+	bin/oraccl gap dgx1 --collective allgather --size 8MiB --chunks 1 --proofs demo/dgx1-allgather
+	bin/oraccl-check demo/dgx1-allgather
+	bin/oraccl gap dgx1 --collective allgather --size 8MiB
+	bin/oraccl gap dgx1 --collective allreduce --size 8MiB
+
+test: setup ## run all tests
+	go test -timeout 9m ./...
+
+bench: setup ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
+	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+
+fuzz: setup ## run every fuzz target for FUZZTIME each
+	@go test -list '^Fuzz' ./... >.deps/fuzz; \
+	awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }' .deps/fuzz >.deps/fuzz-targets; \
+	test -s .deps/fuzz-targets || { echo "no fuzz targets"; exit 1; }; \
+	while read -r package target; do \
+		echo go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package </dev/null; \
+	done <.deps/fuzz-targets
+
+lint: setup ## gofmt, go vet and staticcheck
+	@unformatted=$$(gofmt -l cmd model solve verify); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+
+vendor: ## write vendor/ anew, as after a change of go.mod (never "go mod vendor")
+	@rm -f .deps/stamp
+	@sh cmd/setup/setup.sh
+
+clean: ## remove what was built; .deps and vendor/ stay
+	rm -rf bin demo

@@ -1,0 +1,389 @@
+#!/bin/sh
+# Puts in place what oraccl needs beside Go: a C and C++ compiler, pkg-config,
+# Z3, HiGHS, and the vendor directory. Run it as often as you like: when nothing
+# has changed it does nothing.
+#
+# Three kinds of user are served:
+#   root, or a user with sudo   system packages by apt; HiGHS goes to /usr/local
+#   any other                   everything goes to .deps in the checkout, and
+#                               .deps/env.sh says how to build with it
+#
+# HiGHS is taken from the first of these that compiles, links and runs a program:
+# what is installed, the distribution's package, the distribution's source archive.
+#
+#   PREFIX=DIR      install HiGHS below DIR
+#   MIRROR=URL      a Debian mirror to take the HiGHS source from (default: those
+#                   that apt is configured with; no host is written down here)
+set -eu
+cd "$(dirname "$0")/../.."
+top=$(pwd -P)
+deps=$top/.deps
+wanted_prefix=${PREFIX:-}
+
+HIGHS_VERSION=1.10.0
+HIGHS_ARCHIVE=highs_$HIGHS_VERSION+ds.orig.tar.xz
+HIGHS_SHA256=5964fc1ca4f0b23dd45987bbed1838f2e570e96aa624635ac63d277152b6c94a
+
+say() { printf '==> %s\n' "$*"; }
+die() {
+	printf 'setup: %s\n' "$*" >&2
+	exit 1
+}
+
+# --- has anything changed? ---------------------------------------------------
+
+# The stamp has a key and the files that must be there. The key changes with this
+# script, the module files, the packages imported from other modules, the
+# directory and the prefix.
+key() {
+	{
+		printf '%s\n' "$top" "$wanted_prefix"
+		cat cmd/setup/setup.sh go.mod go.sum
+		find . -path ./vendor -prune -o -path ./.deps -prune -o -name '*.go' -exec grep -hoE '"[a-z0-9-]+\.[a-z]+/[^" ]+"' {} + |
+			grep -v '"github.com/oraccl/' | sort -u
+	} | sha256sum
+}
+unchanged() {
+	[ -f "$deps/stamp" ] || return 1
+	[ "$(sed -n 1p "$deps/stamp")" = "$(key)" ] || return 1
+	sed 1d "$deps/stamp" | while IFS= read -r f; do
+		[ -e "$f" ] || exit 1
+	done
+}
+if unchanged; then exit 0; fi
+
+# --- tools -------------------------------------------------------------------
+
+case $top in
+*[!A-Za-z0-9_./+@=:,-]*) die "the directory $top has a character in its name that compilers or pkg-config stumble over, such as a blank: move the checkout" ;;
+esac
+command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
+command -v go >/dev/null || die "go is not in PATH: install Go 1.26 or later"
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+mkdir -p "$deps"
+
+# What an earlier run wrote to env.sh may be in the environment: take it out.
+PKG_CONFIG_PATH=$(printf %s "${PKG_CONFIG_PATH:-}" | tr : '\n' | grep -vxF "$deps/lib/pkgconfig" | paste -sd : -)
+if [ -n "$PKG_CONFIG_PATH" ]; then export PKG_CONFIG_PATH; else unset PKG_CONFIG_PATH; fi
+case ${PKG_CONFIG:-} in "$deps"/*) unset PKG_CONFIG ;; esac
+case ${CGO_CFLAGS:-} in *"$deps"/*) unset CGO_CFLAGS CGO_CXXFLAGS CGO_LDFLAGS ;; esac
+
+# may_root says whether as_root works. It asks for a password only if there is
+# somebody at the terminal, and only once something must be installed.
+privileged=
+may_root() {
+	if [ -z "$privileged" ]; then
+		privileged=no
+		if [ "$(id -u)" = 0 ]; then
+			privileged=yes
+		elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || { [ -t 0 ] && sudo -v; }; }; then
+			privileged=yes
+		fi
+	fi
+	[ $privileged = yes ]
+}
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# try runs a command in silence and shows its end if it fails.
+try() {
+	if "$@" >"$tmp/log" 2>&1 </dev/null; then return 0; fi
+	tail -n 20 "$tmp/log" >&2
+	return 1
+}
+
+# Without root, packages are unpacked to $root, with package lists of our own
+# (those of the system may be missing, and only root may fetch them).
+root=$deps/root
+user_path=$PATH
+user_library_path=${LD_LIBRARY_PATH:-}
+my_apt_get() {
+	apt-get -q -o Dir::State::lists="$deps/apt/lists" -o Dir::Cache="$deps/apt/cache" -o Debug::NoLocking=1 "$@"
+}
+my_lists() {
+	if [ -f "$deps/apt/updated" ]; then return 0; fi
+	mkdir -p "$deps/apt/lists/partial" "$deps/apt/cache/archives/partial"
+	try my_apt_get update && : >"$deps/apt/updated"
+}
+unpack_packages() {
+	command -v apt-get >/dev/null && command -v dpkg >/dev/null || return 1
+	my_lists || return 1
+	mkdir -p "$root"
+	my_apt_get -s --no-install-recommends install "$@" >"$tmp/plan" || return 1
+	mkdir -p "$tmp/debs"
+	for p in $(sed -n 's/^Inst \([^ ]*\) .*/\1/p' "$tmp/plan"); do
+		(cd "$tmp/debs" && try my_apt_get download "$p") || return 1
+	done
+	for f in "$tmp"/debs/*.deb; do
+		dpkg -x "$f" "$root" || return 1
+	done
+	rm -rf "$tmp/debs"
+	use_root
+}
+# use_root lets this script run unpacked programs.
+use_root() {
+	triplet=$(cc -print-multiarch 2>/dev/null || :)
+	PATH=$root/usr/bin:$user_path
+	export LD_LIBRARY_PATH="$root/usr/lib/$triplet:$root/lib/$triplet${user_library_path:+:$user_library_path}"
+}
+install_packages() {
+	command -v apt-get >/dev/null || return 1
+	set -- env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 --no-install-recommends install "$@"
+	try as_root "$@" 2>/dev/null || { try as_root apt-get -q -o DPkg::Lock::Timeout=600 update && try as_root "$@"; }
+}
+
+# need makes a test succeed by means of packages. Compilers cannot be unpacked to
+# another place, so that those need root.
+need() { # test, packages
+	if $1; then return 0; fi
+	say "installing $2"
+	if may_root; then
+		install_packages $2 || die "please install: $2"
+	elif [ "$2" = build-essential ]; then
+		die "without root no compiler can be installed; ask an administrator to run: apt-get install $2 pkg-config cmake libz3-dev"
+	else
+		unpack_packages $2 || die "cannot unpack $2 without root; ask an administrator to run: apt-get install $2"
+	fi
+	hash -r
+	$1 || die "still missing after installing $2 (see: $1 in cmd/setup/setup.sh)"
+}
+
+has_compilers() { command -v "${CC:-cc}" >/dev/null && command -v "${CXX:-c++}" >/dev/null && echo 'int main(){return 0;}' >"$tmp/c.cc" && "${CXX:-c++}" "$tmp/c.cc" -o "$tmp/c" 2>/dev/null; }
+has_pkg_config() { command -v "${PKG_CONFIG:-pkg-config}" >/dev/null; }
+has_cmake() { command -v cmake >/dev/null; }
+has_make() { command -v make >/dev/null; }
+has_xz() { command -v xz >/dev/null; }
+
+# --- Z3 ----------------------------------------------------------------------
+
+z3_include=
+z3_lib=
+has_z3() { # compile, link and run; sets z3_include and z3_lib if it is in $root
+	cat >"$tmp/z3.c" <<-'C'
+		#include <z3.h>
+		int main(void) { unsigned a, b, c, d; Z3_get_version(&a, &b, &c, &d); return a == 4 && b >= 8 ? 0 : 1; }
+	C
+	if "${CC:-cc}" "$tmp/z3.c" -o "$tmp/z3" -lz3 2>/dev/null && "$tmp/z3"; then return 0; fi
+	triplet=$(cc -print-multiarch 2>/dev/null || :)
+	[ -f "$root/usr/include/z3.h" ] || return 1
+	"${CC:-cc}" -I"$root/usr/include" "$tmp/z3.c" -o "$tmp/z3" -L"$root/usr/lib/$triplet" \
+		-Wl,-rpath,"$root/usr/lib/$triplet" -Wl,--disable-new-dtags -lz3 2>/dev/null && "$tmp/z3" || return 1
+	z3_include=$root/usr/include
+	z3_lib=$root/usr/lib/$triplet
+}
+
+# --- HiGHS -------------------------------------------------------------------
+
+pc() { "${PKG_CONFIG:-pkg-config}" "$@"; }
+
+# A highs.pc that is found proves nothing: that of Debian 13 names directories
+# which do not exist, and the one that HiGHS installs lacks what a static library
+# needs. So compile, link and run what the shim in solve/lp/highs calls.
+has_highs() {
+	pc --exists highs 2>/dev/null || return 1
+	cat >"$tmp/highs.c" <<-'C'
+		#include <stdint.h>
+		#include <interfaces/highs_c_api.h>
+		static void on_event(int t, const char *m, const HighsCallbackDataOut *o, HighsCallbackDataIn *i, void *d) { (void)t, (void)m, (void)o, (void)i, (void)d; }
+		int main(void) {
+			const double one = 1;
+			const HighsInt zero = 0;
+			double x = 0;
+			void *h = Highs_create();
+			int ok = Highs_versionMajor() == 1 && sizeof(HighsInt) == 4 && Highs_setBoolOptionValue(h, "output_flag", 0) == 0 &&
+				Highs_passModel(h, 1, 1, 1, 0, 2, 1, -1, 0, &one, &one, &one, &one, &one, &zero, &zero, &one, 0, 0, 0, 0) == 0 &&
+				Highs_setCallback(h, on_event, 0) == 0 && Highs_startCallback(h, kHighsCallbackMipImprovingSolution) == 0 &&
+				Highs_zeroAllClocks(h) == 0 && Highs_run(h) == 0 && Highs_getSolution(h, &x, 0, 0, 0) == 0 && x == 1;
+			Highs_destroy(h);
+			Highs_resetGlobalScheduler(1);
+			return !ok;
+		}
+	C
+	# shellcheck disable=SC2046 # pkg-config's words are words
+	"${CC:-cc}" "$tmp/highs.c" -o "$tmp/highs" $(pc --cflags --libs highs) 2>/dev/null && "$tmp/highs" >/dev/null
+}
+
+# put writes standard input to a file of the prefix.
+put() {
+	cat >"$tmp/put"
+	if [ -w "$(dirname "$1")" ] || mkdir -p "$(dirname "$1")" 2>/dev/null && [ -w "$(dirname "$1")" ]; then
+		install -m 644 "$tmp/put" "$1"
+	else
+		as_root mkdir -p "$(dirname "$1")" && as_root install -m 644 "$tmp/put" "$1"
+	fi
+}
+write_pc() { # version, cflags, libs
+	put "$PREFIX/lib/pkgconfig/highs.pc" <<-PC
+		Name: HiGHS
+		Description: Linear optimization software
+		Version: $1
+		Cflags: $2
+		Libs: $3
+	PC
+}
+
+highs_from_package() {
+	may_root && command -v apt-cache >/dev/null || return 1
+	[ -n "$(apt-cache madison libhighs-dev 2>/dev/null)" ] || return 1
+	say "installing libhighs-dev"
+	install_packages libhighs-dev || return 1
+	if has_highs; then return 0; fi
+	[ -f /usr/include/highs/interfaces/highs_c_api.h ] || return 1
+	say "the package's highs.pc does not work: writing $PREFIX/lib/pkgconfig/highs.pc"
+	write_pc "$(dpkg-query -W -f '${Version}' libhighs-dev | sed 's/[^0-9.].*//')" -I/usr/include/highs -lhighs
+	has_highs
+}
+
+good_archive() { [ -f "$1" ] && echo "$HIGHS_SHA256  $1" | sha256sum -c --quiet >/dev/null 2>&1; }
+
+# mirrors prints those that apt uses. Ubuntu's have the package in universe.
+mirrors() {
+	if [ -n "${MIRROR:-}" ]; then echo "$MIRROR"; fi
+	for apt in apt-get my_apt_get; do
+		$apt indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null
+	done |
+		sed -nE 's/^(Debian|Ubuntu) //p' | sort -u
+}
+download() { # address, file
+	if [ -x /usr/lib/apt/apt-helper ] && try /usr/lib/apt/apt-helper download-file "$1" "$2" "SHA256:$HIGHS_SHA256" 2>/dev/null; then return 0; fi
+	if command -v curl >/dev/null && try curl -fsSL --retry 3 -o "$2" "$1" 2>/dev/null; then return 0; fi
+	command -v wget >/dev/null && try wget -q -O "$2" "$1" 2>/dev/null
+}
+fetch_archive() {
+	if good_archive "$deps/$HIGHS_ARCHIVE"; then return 0; fi
+	say "downloading $HIGHS_ARCHIVE"
+	if [ -z "$(mirrors)" ]; then
+		if may_root; then try as_root apt-get -q update || :; else my_lists || :; fi
+	fi
+	for m in $(mirrors); do
+		for section in main universe; do
+			download "${m%/}/pool/$section/h/highs/$HIGHS_ARCHIVE" "$tmp/archive" || continue
+			if good_archive "$tmp/archive"; then
+				mv "$tmp/archive" "$deps/$HIGHS_ARCHIVE"
+				return 0
+			fi
+		done
+	done
+	die "no mirror of apt's has $HIGHS_ARCHIVE (sha256 $HIGHS_SHA256): put that file into .deps, or name a Debian mirror in MIRROR"
+}
+
+highs_from_source() {
+	need has_cmake cmake
+	need has_make make
+	need has_xz xz-utils
+	fetch_archive
+	say "building HiGHS $HIGHS_VERSION for $PREFIX (some minutes)"
+	tar -C "$tmp" -xf "$deps/$HIGHS_ARCHIVE" || die "cannot unpack $deps/$HIGHS_ARCHIVE"
+	# HiGHS prefers clang where there is one, so name the compilers.
+	try cmake -S "$tmp/HiGHS-$HIGHS_VERSION" -B "$tmp/build" -G 'Unix Makefiles' \
+		-DCMAKE_C_COMPILER="$(command -v "${CC:-cc}")" -DCMAKE_CXX_COMPILER="$(command -v "${CXX:-c++}")" \
+		-DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$PREFIX" -DCMAKE_INSTALL_LIBDIR=lib \
+		-DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+		-DZLIB=OFF -DBUILD_TESTING=OFF -DBUILD_EXAMPLES=OFF || die "cmake failed"
+	try cmake --build "$tmp/build" -j "$(getconf _NPROCESSORS_ONLN)" || die "the build of HiGHS failed"
+	if mkdir -p "$PREFIX/lib" 2>/dev/null && [ -w "$PREFIX" ] && [ -w "$PREFIX/lib" ]; then
+		try cmake --install "$tmp/build" || die "the installation of HiGHS failed"
+	else
+		try as_root "$(command -v cmake)" --install "$tmp/build" || die "the installation of HiGHS failed"
+	fi
+	write_pc "$HIGHS_VERSION" "-I$PREFIX/include/highs" "-L$PREFIX/lib -lhighs -lstdc++ -lm -lpthread"
+	has_highs || die "HiGHS was built, but a program does not run with it"
+}
+
+# --- all of it ---------------------------------------------------------------
+
+if [ -d "$root/usr/bin" ]; then use_root; fi
+need has_compilers build-essential
+need has_pkg_config pkg-config
+need has_z3 libz3-dev
+
+# found_by_default says whether pkg-config looks below a prefix by itself.
+found_by_default() {
+	case ":${PKG_CONFIG_PATH:-}:$(pc --variable pc_path pkg-config 2>/dev/null || :):" in
+	*":$1/lib/pkgconfig:"*) return 0 ;;
+	esac
+	return 1
+}
+pc_path=${PKG_CONFIG_PATH:-}
+use_prefix() {
+	PREFIX=$1
+	if ! found_by_default "$1"; then
+		export PKG_CONFIG_PATH="$1/lib/pkgconfig${pc_path:+:$pc_path}"
+	fi
+}
+if ! has_highs; then
+	if [ -n "${PREFIX:-}" ]; then
+		use_prefix "$PREFIX"
+	elif may_root; then
+		use_prefix /usr/local
+	else
+		use_prefix "$deps"
+	fi
+	has_highs || highs_from_package || highs_from_source
+fi
+say "HiGHS $(pc --modversion highs), Z3 and the compilers work"
+
+# What cannot be found by default is written to env.sh.
+rm -f "$deps/env.sh"
+env=
+export_env() { # name, value
+	export "$1=$2"
+	env="${env}export $1='$2'
+"
+}
+if [ "${PKG_CONFIG_PATH:-}" != "$pc_path" ]; then export_env PKG_CONFIG_PATH "$PKG_CONFIG_PATH"; fi
+case $(command -v "${PKG_CONFIG:-pkg-config}") in
+"$root"/*) # an unpacked one needs its libraries
+	mkdir -p "$deps/bin"
+	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$LD_LIBRARY_PATH" "$root/usr/bin/pkg-config" >"$deps/bin/pkg-config"
+	chmod 755 "$deps/bin/pkg-config"
+	export_env PKG_CONFIG "$deps/bin/pkg-config"
+	;;
+esac
+if [ -n "$z3_include" ]; then
+	export_env CGO_CFLAGS "${CGO_CFLAGS:--O2 -g} -I$z3_include"
+	export_env CGO_CXXFLAGS "${CGO_CXXFLAGS:--O2 -g} -I$z3_include"
+	export_env CGO_LDFLAGS "${CGO_LDFLAGS:--O2 -g} -L$z3_lib -Wl,-rpath,$z3_lib -Wl,--disable-new-dtags"
+fi
+if [ -n "$env" ]; then
+	printf '# Written by cmd/setup/setup.sh. For a shell that calls go itself: . .deps/env.sh\n%s' "$env" >"$deps/env.sh"
+fi
+
+# go-z3 links a libz3.a in its own directory, which no module holds. A linker
+# script of that name hands the job to the Z3 that is installed. The header is
+# read by nobody, but it is an input of the package: Go's build cache does not
+# see when pkg-config's answer changes, and builds anew because of it.
+rm -rf "$deps/vendor"
+try go mod vendor -o "$deps/vendor" || die "go mod vendor failed"
+echo 'INPUT(-lz3)' >"$deps/vendor/github.com/mitchellh/go-z3/libz3.a"
+echo "/* $(pc --modversion highs): $(pc --cflags --libs highs) */" >"$deps/vendor/github.com/lanl/highs/set-up.h"
+if ! diff -rq vendor "$deps/vendor" >/dev/null 2>&1; then
+	say "writing vendor/"
+	rm -rf vendor
+	mv "$deps/vendor" vendor
+fi
+rm -rf "$deps/vendor"
+
+say "building and running a program that uses both"
+PATH=$user_path
+if [ -n "$user_library_path" ]; then LD_LIBRARY_PATH=$user_library_path; else unset LD_LIBRARY_PATH; fi
+go run ./cmd/setup || die "go cannot build with what was set up"
+
+{
+	key
+	for f in vendor/modules.txt vendor/github.com/mitchellh/go-z3/libz3.a; do echo "$f"; done
+	# Headers and libraries, as the compiler and the linker find them.
+	printf '#include <z3.h>\n#include <interfaces/highs_c_api.h>\nint main(void) { Z3_reset_memory(); return Highs_versionMajor(); }\n' >"$tmp/both.c"
+	set -- ${z3_include:+"-I$z3_include" "-L$z3_lib"}
+	# shellcheck disable=SC2046
+	"${CC:-cc}" "$@" "$tmp/both.c" -M $(pc --cflags highs) | tr -s ' \\' '\n\n' | grep -E '/(z3|highs_c_api)\.h$'
+	# shellcheck disable=SC2046
+	"${CC:-cc}" "$@" "$tmp/both.c" -o "$tmp/both" $(pc --cflags --libs highs) -lz3 -Wl,--trace 2>/dev/null | grep -E '/lib(z3|highs)\.[a-z.0-9]*$' | sort -u
+	if [ -n "$env" ]; then echo .deps/env.sh; fi
+} >"$deps/stamp"
+rm -rf "$deps/apt"
+if [ -n "$env" ]; then say "ready; before you call go yourself: . .deps/env.sh"; else say "ready"; fi
