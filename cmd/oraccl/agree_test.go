@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -30,6 +31,7 @@ const agreements = 20000
 func TestEnginesAgree(t *testing.T) {
 	bases := bases(t)
 	var proved, refuted, infeasible atomic.Int64
+	backend := z3.New()
 	g := new(errgroup.Group)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range agreements {
@@ -41,7 +43,7 @@ func TestEnginesAgree(t *testing.T) {
 				mutate(rng, p, s)
 			}
 			r := replay.Check(p, s)
-			z := smt.Check(context.Background(), p, s, z3.New(), smt.Options{Threads: 1})
+			z := smt.Check(context.Background(), p, s, backend, smt.Options{Threads: 1})
 			if err := agree(r, z); err != nil {
 				return fmt.Errorf("schedule %d of %v: %w\nreplay: %+v\nsmt: %+v", i, p, err, r, z)
 			}
@@ -98,6 +100,9 @@ func bases(t *testing.T) []solve.Result {
 						continue
 					}
 					r, err := m.Solve(context.Background(), p, solve.Options{Seed: 1})
+					if errors.Is(err, solve.ErrNotServed) {
+						continue // an exchange over one port in rounds, say
+					}
 					require.NoError(t, err, "%s: %v", m.Name(), p)
 					require.NotNil(t, r.Schedule, "%s: %v", m.Name(), p)
 					all = append(all, r)

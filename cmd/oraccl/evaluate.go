@@ -182,6 +182,9 @@ func fixedCut(p *model.Problem) *model.Problem {
 	return p.WithChunks(int(min(int64(p.DefaultChunks(1)), p.Space())))
 }
 
+// backend answers the smt engine's queries.
+var backend = z3.New()
+
 // verifyAll asks the named engines for their verdicts.
 func verifyAll(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (map[string]verify.Verdict, map[string]time.Duration) {
 	verdicts, took := map[string]verify.Verdict{}, map[string]time.Duration{}
@@ -191,7 +194,7 @@ func verifyAll(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.O
 		case "replay":
 			verdicts[engine] = replay.Check(p, s)
 		case "smt":
-			verdicts[engine] = smt.Check(ctx, p, s, z3.New(), o)
+			verdicts[engine] = smt.Check(ctx, p, s, backend, o)
 		}
 		took[engine] = time.Since(start)
 	}

@@ -19,6 +19,8 @@ import (
 
 const corpus = "../../../testdata/schedules"
 
+var backend = z3.New()
+
 func read(t *testing.T, path string) *model.Solution {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -37,7 +39,7 @@ func TestCorpus(t *testing.T) {
 	require.NotEmpty(t, accepted)
 	for _, path := range accepted {
 		s := read(t, path)
-		v := smt.Check(context.Background(), s.Problem, s.Schedule, z3.New(), smt.Options{})
+		v := smt.Check(context.Background(), s.Problem, s.Schedule, backend, smt.Options{})
 		require.Equal(t, verify.Proved, v.Outcome, "%s: %+v", path, v)
 	}
 	b, err := os.ReadFile(corpus + "/reject/want.tsv")
@@ -46,7 +48,7 @@ func TestCorpus(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
 		fields := strings.Split(line, "\t")
 		s := read(t, filepath.Join(corpus, "reject", fields[0]))
-		v := smt.Check(context.Background(), s.Problem, s.Schedule, z3.New(), smt.Options{})
+		v := smt.Check(context.Background(), s.Problem, s.Schedule, backend, smt.Options{})
 		if fields[1] != "data" {
 			require.Equal(t, verify.Proved, v.Outcome, "%s: %+v", fields[0], v)
 			continue

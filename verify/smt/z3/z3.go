@@ -28,32 +28,58 @@ func Version() string {
 	return fmt.Sprintf("%d.%d.%d", major, minor, build)
 }
 
-// Backend makes Z3 contexts. It implements smt.Backend.
-type Backend struct{}
+// Backend hands out Z3 contexts. It implements smt.Backend.
+type Backend struct {
+	idle chan *session // contexts to be used again: making one takes 10 ms
+}
 
-// New returns the backend. It holds no resources.
-func New() Backend { return Backend{} }
+// New returns a backend. It keeps a few idle contexts, which go with it.
+func New() Backend { return Backend{make(chan *session, 8)} }
 
-// Session returns a new context for one goroutine.
-func (Backend) Session() (smt.Session, error) { return newSession() }
+// Session returns a context for one goroutine at a time.
+func (b Backend) Session() (smt.Session, error) {
+	select {
+	case s := <-b.idle:
+		return s, nil
+	default:
+		return newSession(b.idle), nil
+	}
+}
+
+// maxUses is after how many calls a context is thrown away: Z3 keeps every term
+// until its context is closed.
+const maxUses = 3000
 
 // session is a context. Z3 contexts are not for two goroutines at once.
 type session struct {
-	ctx *z3.Context
-	err string // what the error handler was last told
+	ctx    *z3.Context
+	err    string // what the error handler was last told
+	broken bool   // a call failed, and may have left anything behind
+	uses   int
+	idle   chan *session
 }
 
-func newSession() (*session, error) {
+func newSession(idle chan *session) *session {
 	config := z3.NewConfig()
 	defer config.Close()
-	s := &session{ctx: z3.NewContext(config)}
+	s := &session{ctx: z3.NewContext(config), idle: idle}
 	// Without a handler Z3 ends the process at the first error.
 	s.ctx.SetErrorHandler(func(_ *z3.Context, code z3.ErrorCode) { s.err = fmt.Sprintf("error code %d", code) })
-	return s, nil
+	return s
 }
 
-// Close gives the context's memory back.
-func (s *session) Close() { s.ctx.Close() }
+// Close gives the context back: to be used again if every call succeeded, for its
+// user has popped what it pushed, and else for good.
+func (s *session) Close() {
+	if !s.broken && s.uses < maxUses {
+		select {
+		case s.idle <- s:
+			return
+		default:
+		}
+	}
+	s.ctx.Close()
+}
 
 // interruptEvery is how often a cancelled call is interrupted: an interrupt that
 // comes before the search has begun is lost.
@@ -63,6 +89,13 @@ const interruptEvery = 10 * time.Millisecond
 // declarations, stays for the next call. It stops soon after ctx is done, with
 // ctx's error.
 func (s *session) Eval(ctx context.Context, commands string) (string, error) {
+	out, err := s.eval(ctx, commands)
+	s.uses++
+	s.broken = s.broken || err != nil
+	return out, err
+}
+
+func (s *session) eval(ctx context.Context, commands string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
