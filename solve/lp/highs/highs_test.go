@@ -233,7 +233,7 @@ func TestTimeLimitKeepsIncumbentAndBound(t *testing.T) {
 	var log bytes.Buffer
 	res := solve(t, m, highs.Options{TimeLimit: 1500 * time.Millisecond, Log: &log,
 		Progress: func(p highs.Progress) { last = p; reports++ }})
-	require.Less(t, time.Since(begin), 4*time.Second)
+	require.Less(t, time.Since(begin), 15*time.Second)
 	require.Equal(t, highs.TimeLimit, res.Status, res.RawStatus)
 	requireSolution(t, m, res)
 	require.GreaterOrEqual(t, res.DualBound, res.Objective)
@@ -260,7 +260,7 @@ func TestCancellation(t *testing.T) {
 		cancel()
 		require.NoError(t, err)
 		require.Equal(t, highs.Interrupted, res.Status, name)
-		require.Less(t, time.Since(begin), 4*time.Second)
+		require.Less(t, time.Since(begin), 15*time.Second)
 		if after > 0 {
 			requireSolution(t, m, res)
 			require.GreaterOrEqual(t, res.DualBound, res.Objective)
@@ -279,7 +279,7 @@ func TestCancellation(t *testing.T) {
 }
 
 func TestStartTargetCutoffAndNodeLimit(t *testing.T) {
-	m := hard(3)
+	m := knapsack(3, 60, 8)
 	first := solve(t, m, highs.Options{NodeLimit: 1})
 	require.Equal(t, highs.NodeLimit, first.Status, first.RawStatus)
 	requireSolution(t, m, first)
@@ -333,10 +333,10 @@ func TestStartTargetCutoffAndNodeLimit(t *testing.T) {
 }
 
 func TestSameAnswerForSameSeedAndAnyThreads(t *testing.T) {
-	m := knapsack(4, 50, 5)
-	want := solve(t, m, highs.Options{NodeLimit: 20, Seed: 7})
+	m := knapsack(4, 40, 5)
+	want := solve(t, m, highs.Options{NodeLimit: 10, Seed: 7})
 	for _, threads := range []int{0, 1, 2} {
-		got := solve(t, m, highs.Options{NodeLimit: 20, Seed: 7, Threads: threads})
+		got := solve(t, m, highs.Options{NodeLimit: 10, Seed: 7, Threads: threads})
 		require.Equal(t, want.Values, got.Values, "%d threads", threads)
 		require.Equal(t, want.DualBound, got.DualBound)
 	}
@@ -344,7 +344,7 @@ func TestSameAnswerForSameSeedAndAnyThreads(t *testing.T) {
 
 func TestManyGoroutinesAndThreads(t *testing.T) {
 	m := dual(lp.Maximise)
-	k := knapsack(5, 40, 5)
+	k := knapsack(5, 30, 5)
 	want := solve(t, k, highs.Options{NodeLimit: 1})
 	var wg sync.WaitGroup
 	errs := make(chan string, 1000)
@@ -420,7 +420,7 @@ func TestVersion(t *testing.T) {
 func TestMPSIsReadBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	optimal := 0
-	for range 300 {
+	for range 200 {
 		m := randomModel(r)
 		want := solve(t, m, highs.Options{})
 		if err := m.WriteMPS(io.Discard); err != nil { // an empty range: MPS cannot say it

@@ -21,21 +21,21 @@ func TestLeavesASolverThatDoesNotStop(t *testing.T) {
 	m := flows(80)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	started := false
+	var cancelled time.Time
 	res, err := highs.Solve(ctx, m, highs.Options{
-		TimeLimit: 5 * time.Second, // ends what is left behind
+		TimeLimit: time.Minute,
 		Progress: func(p highs.Progress) {
-			if p.Incumbents > 0 && !started {
-				started = true
+			if p.Incumbents > 0 && cancelled.IsZero() {
+				cancelled = time.Now()
 				cancel()
 			}
 		},
 	})
 	require.NoError(t, err)
-	require.True(t, started)
+	require.False(t, cancelled.IsZero())
+	require.Less(t, time.Since(cancelled), 2*time.Second)
 	require.Equal(t, highs.Interrupted, res.Status)
 	require.Equal(t, "still running when it was left alone", res.RawStatus)
-	require.Less(t, res.Elapsed, 3*time.Second)
 	requireSolution(t, m, res)
 	require.InDelta(t, 480000, res.Objective, 1e-6)
 	require.True(t, math.IsInf(res.DualBound, -1))

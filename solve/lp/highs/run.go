@@ -53,6 +53,9 @@ type outcome struct {
 
 // load makes a solver of a. It must be closed.
 func load(a *arrays, o Options) (*solver, error) {
+	if C.hx_other_version() != 0 { // its structures may be laid out in another way
+		return nil, fmt.Errorf("built with the header of another version than HiGHS %s: run go clean -cache and build again", Version())
+	}
 	raw := lanl.NewRawModel()
 	s := &solver{raw: raw, h: pointer(raw)}
 	if s.h == nil {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <HConfig.h>
 #include <interfaces/highs_c_api.h>
 
 static_assert(sizeof(HighsInt) == 4, "HiGHS was built with 64-bit indices");
@@ -149,4 +150,7 @@ int hx_pass(void *h, int32_t nc, int32_t nr, int32_t nz, int sense, double offse
 
 int hx_clear(void *h) { return Highs_clear(h); }
 const char *hx_version(void) { return Highs_version(); }
+int hx_other_version(void) {
+  return Highs_versionMajor() != HIGHS_VERSION_MAJOR || Highs_versionMinor() != HIGHS_VERSION_MINOR;
+}
 }

@@ -55,6 +55,7 @@ int hx_pass(void *highs, int32_t nc, int32_t nr, int32_t nz, int sense, double o
             const double *value, const int32_t *integrality);
 int hx_clear(void *highs);  // frees model and solution, keeps the object
 const char *hx_version(void);
+int hx_other_version(void);  // whether the linked library is not that of the header
 
 #ifdef __cplusplus
 }
