@@ -210,7 +210,7 @@ func (ev *evaluation) print(w io.Writer) {
 		ev.table(w)
 	}
 	if ev.bound != nil {
-		fmt.Fprintf(w, "\nThe bound is a %s: %s.\n", ev.bound.Witness.Kind(), describe(ev.bound))
+		fmt.Fprintf(w, "\nWhat binds is %s: %s.\n", ev.bound.Witness.Kind(), describe(ev.bound))
 	}
 	for _, r := range ev.rows {
 		if n := r.note(); n != "" {

@@ -222,11 +222,10 @@ func printVerdict(w io.Writer, j verifyJSON) {
 	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(j.Verdict), j.Claim)
 	seen := map[string]bool{}
 	for _, v := range j.Violations {
-		line := fmt.Sprintf("%s: %s: %s", v.Code, v.Where, v.Message)
-		if !seen[line] {
-			fmt.Fprintln(w, line)
+		if at := v.Code + v.Where; !seen[at] { // the engines find the same; the first one's words will do
+			fmt.Fprintf(w, "%s: %s: %s\n", v.Code, v.Where, v.Message)
+			seen[at] = true
 		}
-		seen[line] = true
 	}
 	if j.Reason != "" {
 		fmt.Fprintln(w, j.Reason)

@@ -5,6 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"gonum.org/v1/gonum/graph/simple"
+	"gonum.org/v1/gonum/graph/topo"
+
 	"github.com/oraccl/oraccl/model"
 )
 
@@ -144,36 +147,30 @@ func (s *search) clusters() {
 	}
 	slices.Sort(speeds)
 	for _, speed := range slices.Compact(speeds) {
-		part := make([]int, t.Nodes())
-		count := 0
-		for v := range part {
-			if part[v] != 0 {
-				continue
-			}
-			count++
-			part[v] = count
-			stack := []int{v}
-			for len(stack) > 0 {
-				u := stack[len(stack)-1]
-				stack = stack[:len(stack)-1]
-				for _, i := range append(slices.Clone(s.out[u]), s.in[u]...) {
-					l := t.Links[i]
-					w := l.Src + l.Dst - u
-					if l.Bandwidth >= speed && part[w] == 0 {
-						part[w] = count
-						stack = append(stack, w)
-					}
-				}
+		g := simple.NewUndirectedGraph()
+		for v := range t.Nodes() {
+			g.AddNode(simple.Node(v))
+		}
+		for _, l := range t.Links {
+			if l.Bandwidth >= speed {
+				g.SetEdge(g.NewEdge(simple.Node(l.Src), simple.Node(l.Dst)))
 			}
 		}
-		if count > 64 {
+		parts := topo.ConnectedComponents(g)
+		if len(parts) > 64 || s.ctx.Err() != nil {
 			continue
 		}
-		for c := 1; c <= count; c++ {
+		var sets [][]bool
+		for _, part := range parts {
 			inside := make([]bool, t.Nodes())
-			for v := range inside {
-				inside[v] = part[v] == c
+			for _, v := range part {
+				inside[v.ID()] = true
 			}
+			sets = append(sets, inside)
+		}
+		first := func(inside []bool) int { return slices.Index(inside, true) }
+		slices.SortFunc(sets, func(a, b []bool) int { return cmp.Compare(first(a), first(b)) }) // gonum walks over maps
+		for _, inside := range sets {
 			s.tryBoth(inside)
 		}
 	}
