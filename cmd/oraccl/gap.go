@@ -104,7 +104,7 @@ func (ev *evaluation) status(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return status(exitUnknown)
 	case len(ev.rows) == 0:
-		return fmt.Errorf("no method found a schedule for %v", ev.problem)
+		return ev.nothing()
 	case ev.best() == nil:
 		return status(exitUnknown)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/place"
 )
 
 // instance holds the flags that describe a problem; solve, gap and bound share them.
@@ -76,6 +77,9 @@ func (in *instance) problem(topology string) (*model.Problem, error) {
 	}
 	if err := p.Validate(); err != nil {
 		return nil, err
+	}
+	if err := place.Reachable(p.Topology); err != nil {
+		return nil, hinted{err, "a collective needs a path from every rank to every other"}
 	}
 	if in.chunks < 0 || in.chunks > model.MaxChunks {
 		return nil, fmt.Errorf("--chunks %d: want 1 to %d chunks a rank", in.chunks, model.MaxChunks)

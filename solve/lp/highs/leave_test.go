@@ -17,7 +17,7 @@ import (
 // which takes seconds here. Neither a cancellation nor the time limit waits for
 // it, and the start, which is the incumbent by then, is not lost.
 func TestLeavesASolverThatDoesNotStop(t *testing.T) {
-	highs.SetGrace(t, 100*time.Millisecond)
+	highs.SetGrace(t, time.Nanosecond)
 	m := flows(80)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
