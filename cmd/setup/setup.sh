@@ -240,13 +240,13 @@ highs_from_package() {
 
 good_archive() { [ -f "$1" ] && echo "$HIGHS_SHA256  $1" | sha256sum -c --quiet >/dev/null 2>&1; }
 
-# mirrors prints those that apt uses. Ubuntu's have the package in universe.
+# mirrors prints those that apt uses. Where they carry Ubuntu, which has HiGHS only
+# in some releases, Debian is often next to it.
 mirrors() {
 	if [ -n "${MIRROR:-}" ]; then echo "$MIRROR"; fi
 	for apt in apt-get my_apt_get; do
 		$apt indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null
-	done |
-		sed -nE 's/^(Debian|Ubuntu) //p' | sort -u
+	done | awk '$1 ~ /^(Debian|Ubuntu)$/ && !seen[$2]++ { print $2; if (sub(/\/ubuntu\/?$/, "/debian/", $2)) print $2 }'
 }
 download() { # address, file
 	if [ -x /usr/lib/apt/apt-helper ] && try /usr/lib/apt/apt-helper download-file "$1" "$2" "SHA256:$HIGHS_SHA256" 2>/dev/null; then return 0; fi

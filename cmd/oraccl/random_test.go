@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
+)
+
+// randomNetwork returns a strongly connected network of 2 to 6 ranks with links of
+// different speeds, sometimes with a switch or a port.
+func randomNetwork(rng *rand.Rand) *model.Topology {
+	n := 2 + rng.IntN(5)
+	t := &model.Topology{Name: "random", Ranks: n}
+	link := func(u, v int) {
+		t.Links = append(t.Links, model.Link{Src: u, Dst: v, Alpha: model.Time(rng.IntN(5)) * 300 * model.Nanosecond, Bandwidth: int64(1+rng.IntN(4)) * 12.5e9})
+	}
+	order := rng.Perm(n)
+	for i, u := range order {
+		link(u, order[(i+1)%n])
+	}
+	for range rng.IntN(2 * n) {
+		if u, v := rng.IntN(n), rng.IntN(n); u != v {
+			link(u, v)
+		}
+	}
+	if rng.IntN(3) == 0 {
+		t.Switches = []model.Switch{{Name: "s", Copies: rng.IntN(2) == 0}}
+		for r := range n {
+			link(r, n)
+			link(n, r)
+		}
+	}
+	if out := t.Out()[0]; len(out) > 1 && rng.IntN(3) == 0 {
+		t.Ports = []model.Port{{Name: "nic", Links: out, Capacity: 1 + rng.IntN(2)}}
+	}
+	return t
+}
+
+// TestRandomNetworks: on random networks every schedule of every polynomial method
+// is proved by both engines, and none is faster than a certified bound. evaluate
+// fails if one is, or if a certificate fails its check.
+func TestRandomNetworks(t *testing.T) {
+	rows := 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 99))
+		p := &model.Problem{
+			Topology:   randomNetwork(rng),
+			Collective: model.Collective{Kind: model.Kinds()[rng.IntN(8)]},
+			Size:       100000 + rng.Int64N(100000),
+			Cost:       []model.CostModel{model.Blocking, model.Pipelined, model.Rounds}[rng.IntN(3)],
+		}
+		if p.Collective.Kind.Rooted() {
+			p.Collective.Root = rng.IntN(p.Topology.Ranks)
+		}
+		if rng.IntN(4) == 0 {
+			p.Release = make([]model.Time, p.Topology.Ranks)
+			p.Release[rng.IntN(p.Topology.Ranks)] = model.Time(rng.IntN(20)) * model.Microsecond
+		}
+		if rng.IntN(2) == 0 {
+			p = p.WithChunks(p.DefaultChunks(1 + rng.IntN(3)))
+		}
+		require.NoError(t, p.Validate())
+		methods := allMethods()
+		e := &evaluator{methods: methods[:len(methods)-1], named: true, options: solve.Options{Seed: seed}, smt: smt.Options{Timeout: time.Minute}, progress: newProgress(io.Discard)}
+		ev, err := e.evaluate(context.Background(), p)
+		require.NoError(t, err, "seed %d: %v", seed, p)
+		for _, r := range ev.rows {
+			where := fmt.Sprintf("seed %d: %s: %v on %+v", seed, r.method, r.result.Problem, p.Topology)
+			require.Equal(t, verify.Proved, r.verdicts["replay"].Outcome, "%s: %v", where, r.verdicts)
+			require.Equal(t, verify.Proved, r.verdicts["smt"].Outcome, "%s: %v", where, r.verdicts)
+			require.NotNil(t, r.bound, where)
+			require.GreaterOrEqual(t, r.makespan, ev.bound.Bound, where)
+			rows++
+		}
+	}
+	require.Greater(t, rows, 150)
+}
