@@ -30,7 +30,8 @@ build: setup ## build bin/oraccl and bin/oraccl-check
 # The demo writes proofs of a small instance, re-checks them with a binary that
 # contains no solver, and compares every method on a DGX-1.
 demo: build ## a certified optimum, its proofs re-checked, and every method beside it
-	@rm -rf demo
+	@rm -rf demo && mkdir demo
+	bin/oraccl solve dgx1 --collective allgather --size 8MiB --chunks 1 --method exact -o demo/dgx1-allgather.json
 	bin/oraccl gap dgx1 --collective allgather --size 8MiB --chunks 1 --proofs demo/dgx1-allgather
 	bin/oraccl-check demo/dgx1-allgather
 	bin/oraccl gap dgx1 --collective allgather --size 8MiB
