@@ -1,21 +1,12 @@
-// Package smt states the claim that a schedule delivers what it must as a
-// formula, and has an SMT solver refute its negation. It decides what concerns the
-// data (verify/SPEC.md, sections 5 and 6); feasibility is the replay's claim. It
-// shares no code with the replay.
-//
-// Formulas are data: this package builds and writes them and needs no solver;
-// package z3 answers them.
 package smt
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/oraccl/oraccl/model"
@@ -25,231 +16,241 @@ import (
 // Engine is the name of this engine in verdicts.
 const Engine = "smt"
 
-// Backend is an SMT solver.
-type Backend interface {
-	// Session returns a solver for one goroutine.
-	Session() (Session, error)
-}
-
-// Session executes SMT-LIB 2 commands and returns what they print. It keeps
-// declarations and assertions from one call to the next. When ctx is done it
-// stops and returns ctx's error.
-type Session interface {
-	Eval(ctx context.Context, commands string) (string, error)
-	Close()
-}
-
-// Options limit a check. The zero value sets no limit.
+// Options steer Check. The zero value is a good choice.
 type Options struct {
-	Timeout time.Duration // wall time for the whole check; 0: none
-	Threads int           // 0: as many as there are cores
+	Timeout time.Duration // wall time for the whole check; 0: no limit
+	Threads int           // how many queries are solved at a time; 0: one a core
 }
 
-// Claim states what a proof by this engine establishes.
+// Claim states what Check decides.
 func Claim(p *model.Problem, s *model.Schedule) string {
-	if s.Form == model.Ordered {
-		return fmt.Sprintf("delivers the data of %v in every interleaving", p)
+	order := "times"
+	switch s.Form {
+	case model.InRounds:
+		order = "rounds"
+	case model.Ordered:
+		return fmt.Sprintf("delivers exactly the contributions of %v, in every order of events that the schedule allows", p)
 	}
-	return fmt.Sprintf("delivers the data of %v, with events in the order of the schedule's times", p)
+	return fmt.Sprintf("delivers exactly the contributions of %v, in the order of events that the schedule's %s fix", p, order)
 }
 
-// Check has backend decide one query a chunk, several at a time. The outcome is
-// Proved only if the solver answers unsat to every one of them.
+// Check decides whether s delivers what p asks for: see Claim. It asks the
+// backend one query a chunk, in parallel, and for Ordered schedules one more. The verdict is Proved only if every
+// goal of every chunk came back unsat; a limit, or whatever goes wrong with the
+// solver, makes it Unknown, with the reason. A schedule that is malformed is Refuted
+// without asking; of an invalid problem the verdict is Unknown.
 func Check(ctx context.Context, p *model.Problem, s *model.Schedule, backend Backend, o Options) verify.Verdict {
 	v := verify.Verdict{Engine: Engine}
-	chunks, err := prepare(p, s)
-	var large tooLarge
-	switch {
-	case errors.As(err, &large):
-		v.Claim, v.Reason = Claim(p, s), err.Error()
-		return v
-	case err != nil:
-		v.Outcome, v.Claim = verify.Refuted, "is a well-formed schedule"
-		v.Violations = []verify.Violation{{Code: verify.Malformed, Where: "file", Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1}}
+	if err := p.Validate(); err != nil {
+		v.Reason = fmt.Sprintf("problem: %v", err)
 		return v
 	}
-	v.Claim, v.Makespan = Claim(p, s), p.Makespan(s)
+	v.Claim = Claim(p, s)
+	if p.Chunks == nil {
+		v.Reason = model.ErrNoChunks.Error()
+		return v
+	}
+	if err := s.Validate(p); err != nil {
+		return refuted(v, verify.Violation{Code: verify.Malformed, Where: "schedule", Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1})
+	}
+	v.Makespan = p.Makespan(s)
 	if o.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Timeout)
+		limited, cancel := context.WithTimeout(ctx, o.Timeout)
 		defer cancel()
+		ctx = limited
 	}
-	answers := answerAll(ctx, p, s, chunks, backend, o)
+	r := run{Encoder: newEncoder(p, s), backend: backend, answers: map[identity]*reply{}}
+	return r.verdict(ctx, v, o.Threads)
+}
+
+func refuted(v verify.Verdict, list ...verify.Violation) verify.Verdict {
+	v.Outcome, v.Violations = verify.Refuted, list
+	return v
+}
+
+// run is one call of Check.
+type run struct {
+	*Encoder
+	backend Backend
+
+	mu      sync.Mutex
+	answers map[identity]*reply
+}
+
+// identity of a question: two with the same SHA-256 are taken to be the same.
+type identity [sha256.Size]byte
+
+func identify(q Question) identity {
+	h := sha256.New()
+	for _, list := range [][]string{{q.Script}, q.Cases, q.Constants} {
+		fmt.Fprintf(h, "%d\n", len(list))
+		for _, s := range list {
+			fmt.Fprintf(h, "%d\n%s\n", len(s), s)
+		}
+	}
+	return identity(h.Sum(nil))
+}
+
+// reply is the answer to a question; it is there once done is closed.
+type reply struct {
+	done   chan struct{}
+	answer Answer
+	err    error
+}
+
+// finding is what came of one query. One that is not proved has violations or a
+// reason.
+type finding struct {
+	proved     bool
+	violations []verify.Violation
+	reason     string
+}
+
+// verdict asks about the order of events, where that is open, and then about all
+// chunks in ascending order, several at a time. It stops asking once enough
+// violations are known, so that those reported are the first ones, however many
+// threads there are.
+func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify.Verdict {
+	if q := r.encodeOrder(false); q != nil {
+		f := r.query(ctx, q)
+		if len(f.violations) > 0 { // values are open then
+			return refuted(v, f.violations...)
+		}
+		if !f.proved {
+			v.Reason = "order of events: " + f.reason
+		}
+	}
+	findings := make([]finding, len(r.p.Chunks))
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	var next, violations int
+	take := func(before int) (int, bool) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		violations += before
+		if next == len(findings) || violations >= verify.MaxViolations || ctx.Err() != nil {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	var group sync.WaitGroup
+	for range min(threads, len(findings)) {
+		group.Go(func() {
+			for k, ok := take(0); ok; k, ok = take(len(findings[k].violations)) {
+				findings[k] = r.query(ctx, r.encode(k, false))
+			}
+		})
+	}
+	group.Wait()
+
 	proved := 0
-	for k, a := range answers {
-		switch {
-		case a.err != nil && v.Reason == "":
-			v.Reason = fmt.Sprintf("chunk %d: %v", k, describe(a.err, o))
-		case a.unsat:
+	for k := range findings {
+		f := &findings[k]
+		if f.proved {
 			proved++
 		}
-		v.Violations = append(v.Violations, a.violations...)
+		for _, x := range f.violations {
+			if len(v.Violations) < verify.MaxViolations {
+				v.Violations = append(v.Violations, x)
+			}
+		}
+		if f.reason != "" && v.Reason == "" {
+			v.Reason = fmt.Sprintf("chunk %d: %s", k, f.reason)
+		}
 	}
-	v.Violations = v.Violations[:min(len(v.Violations), verify.MaxViolations)]
 	switch {
 	case len(v.Violations) > 0:
 		v.Outcome, v.Reason = verify.Refuted, ""
-	case proved == len(p.Chunks):
+	case proved == len(findings) && v.Reason == "": // the order of events too, if it is open
 		v.Outcome = verify.Proved
 	case v.Reason == "":
-		v.Reason = fmt.Sprintf("%d of %d chunks were proved", proved, len(p.Chunks))
+		v.Reason = stopped(ctx)
 	}
 	return v
 }
 
-func describe(err error, o Options) string {
-	if errors.Is(err, context.DeadlineExceeded) && o.Timeout > 0 {
-		return fmt.Sprintf("time limit of %v", o.Timeout)
+// stopped says why a context is done.
+func stopped(ctx context.Context) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "the time limit was reached"
 	}
-	return err.Error()
+	return "interrupted"
 }
 
-// tooLarge says that a schedule is beyond what this engine states.
-type tooLarge string
-
-func (t tooLarge) Error() string { return string(t) }
-
-// prepare validates, and returns the transfers of each chunk, those of Ordered
-// schedules in an order that respects After.
-func prepare(p *model.Problem, s *model.Schedule) ([][]int32, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := s.Validate(p); err != nil {
-		return nil, err
-	}
-	chunks := make([][]int32, len(p.Chunks))
-	if s.Form != model.Ordered {
-		for i := range s.Transfers {
-			k := s.Transfers[i].Chunk
-			chunks[k] = append(chunks[k], int32(i))
-		}
-		return chunks, nil
-	}
-	if len(s.Transfers) > maxOrdered {
-		return nil, tooLarge(fmt.Sprintf("%d transfers without times, at most %d are stated as formulas", len(s.Transfers), maxOrdered))
-	}
-	sequence, err := s.TopologicalOrder()
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range sequence {
-		k := s.Transfers[i].Chunk
-		chunks[k] = append(chunks[k], i)
-	}
-	for k := range chunks {
-		if n := pairs(s, p.Topology.Ranks, chunks[k]); n > maxPairs {
-			return nil, tooLarge(fmt.Sprintf("chunk %d has %d pairs of accesses without times, at most %d are stated as formulas", k, n, maxPairs))
-		}
-	}
-	return chunks, nil
-}
-
-// answer is what came of the query about one chunk. Its zero value proves nothing.
-type answer struct {
-	unsat      bool
-	violations []verify.Violation
-	err        error
-}
-
-func answerAll(ctx context.Context, p *model.Problem, s *model.Schedule, chunks [][]int32, backend Backend, o Options) []answer {
-	threads := o.Threads
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	answers := make([]answer, len(chunks))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(threads, len(chunks)) {
-		wg.Go(func() {
-			var session Session
-			for {
-				k := int(next.Add(1)) - 1
-				if k >= len(chunks) {
-					break
-				}
-				if session == nil {
-					if session, answers[k].err = backend.Session(); answers[k].err != nil {
-						session = nil
-						continue
-					}
-				}
-				answers[k] = Encode(p, s, k, chunks[k]).ask(ctx, session)
-				if answers[k].err != nil { // what is left in the session must not reach the next query
-					session.Close()
-					session = nil
-				}
+// query asks about all goals of a query.
+func (r *run) query(ctx context.Context, q *Query) finding {
+	f := finding{reason: q.TooLarge}
+	proved := 0
+	for _, g := range q.Goals {
+		outcome, violations, reason := r.goal(ctx, q, g)
+		switch outcome {
+		case verify.Refuted:
+			return finding{violations: violations}
+		case verify.Proved:
+			proved++
+		default:
+			if f.reason == "" {
+				f.reason = reason
 			}
-			if session != nil {
-				session.Close()
-			}
-		})
+		}
 	}
-	wg.Wait()
-	return answers
+	f.proved = proved == len(q.Goals) && proved > 0 && f.reason == ""
+	return f
 }
 
-// ask has the session decide the query, and reads a counterexample back. The
-// query lives between a push and a pop: with Z3 that is a hundred times faster for
-// small queries than a reset, and no slower for large ones.
-func (q *Query) ask(ctx context.Context, session Session) (a answer) {
-	var b strings.Builder
-	b.WriteString("(push 1)\n")
-	if err := q.Script.Write(&b); err != nil {
-		return answer{err: err}
+// goal asks about one goal: first whether its assumptions, if any, allow anything
+// at all, then whether they allow an obligation to be broken.
+func (r *run) goal(ctx context.Context, q *Query, g *Goal) (verify.Outcome, []verify.Violation, string) {
+	if g.Assumes() {
+		a, err := r.ask(ctx, g.Assumptions())
+		switch {
+		case err != nil:
+			return verify.Unknown, nil, err.Error()
+		case a.Status == Undecided:
+			return verify.Unknown, nil, a.Reason
+		case a.Status != Sat:
+			return verify.Unknown, nil, "the assumptions of the query contradict each other, so that it proves nothing"
+		}
 	}
-	b.WriteString("(check-sat)\n")
-	out, err := session.Eval(ctx, b.String())
+	a, err := r.ask(ctx, g.Question())
 	if err != nil {
-		return answer{err: err}
+		return verify.Unknown, nil, err.Error()
 	}
-	defer func() {
-		if _, err := session.Eval(ctx, "(pop 1)\n"); err != nil {
-			a = answer{err: err}
-		}
-	}()
-	switch word := strings.TrimSpace(out); word {
-	case "unsat":
-		return answer{unsat: true}
-	case "sat":
-		out, err := session.Eval(ctx, "(get-value (j "+strings.Join(q.observe, " ")+"))\n")
+	switch a.Status {
+	case Unsat:
+		return verify.Proved, nil, ""
+	case Sat:
+		violations, err := q.refutation(g, a)
 		if err != nil {
-			return answer{err: err}
+			return verify.Unknown, nil, err.Error()
 		}
-		values, err := parseValues(out)
-		if err != nil {
-			return answer{err: err}
-		}
-		return q.counterexample(values)
-	default:
-		return answer{err: fmt.Errorf("the solver answers %q, want sat or unsat", word)}
+		return verify.Refuted, violations, ""
 	}
+	return verify.Unknown, nil, a.Reason
 }
 
-// WriteSMT2 writes the claim as one SMT-LIB 2 script with a query a chunk, each of
-// which must be answered unsat. Solvers need no options for it.
-func WriteSMT2(w io.Writer, p *model.Problem, s *model.Schedule) error {
-	chunks, err := prepare(p, s)
-	if err != nil {
-		return fmt.Errorf("formulas: %w", err)
+// ask puts a question to the backend, unless the same one was asked before.
+func (r *run) ask(ctx context.Context, q Question) (Answer, error) {
+	id := identify(q)
+	r.mu.Lock()
+	known, ok := r.answers[id]
+	if !ok {
+		known = &reply{done: make(chan struct{})}
+		r.answers[id] = known
 	}
-	head := Script{}
-	head.Comment("Claim: %s", Claim(p, s))
-	head.Comment("Each query states that something goes wrong with one chunk; unsat proves that nothing does.")
-	if err := head.Write(w); err != nil {
-		return err
+	r.mu.Unlock()
+	if ok {
+		<-known.done
+		return known.answer, known.err
 	}
-	for k, transfers := range chunks {
-		q := Encode(p, s, k, transfers)
-		if _, err := io.WriteString(w, "\n(reset)\n(set-logic QF_LIA)\n"); err != nil {
-			return err
-		}
-		if err := q.Script.Write(w); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(w, "; expect unsat\n(check-sat)\n"); err != nil {
-			return err
-		}
+	defer close(known.done)
+	known.answer, known.err = r.backend.Solve(ctx, q)
+	if known.err != nil {
+		known.err = fmt.Errorf("%s: %w", r.backend.Name(), known.err)
+	} else if known.answer.Status == Undecided && known.answer.Reason == "" {
+		known.answer.Reason = r.backend.Name() + " gives no reason"
 	}
-	return nil
+	return known.answer, known.err
 }

@@ -1,148 +1,211 @@
 package smt
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"strconv"
+	"strings"
 )
 
-// Sort is the type of a term.
-type Sort uint8
+// Terms is a table of terms: a directed acyclic graph that only grows. All terms
+// of a formula belong to one table; mixing tables panics, as does naming two
+// things alike. The sorts are Go types, so that an ill-sorted term does not
+// compile. The zero Terms is empty and ready to use.
+type Terms struct {
+	nodes []node
+	names map[string]bool
+}
 
-// The sorts in use.
+// Bool is a term of sort Bool.
+type Bool struct{ ref }
+
+// Int is a term of sort Int: the integers, without bounds.
+type Int struct{ ref }
+
+// ref is an index into the nodes of a table.
+type ref struct {
+	of *Terms
+	id int32
+}
+
+// op is what a node does.
+type op uint8
+
 const (
-	Bool Sort = iota
-	Int
+	opTrue op = iota
+	opFalse
+	opBoolVar
+	opBoolName // a definition
+	opNot
+	opAnd
+	opOr
+	opXor
+	opImplies
+	opEq
+	opDistinct
+	opLt
+	opLe
+	opIntVar
+	opIntName // a definition
+	opNum
+	opAdd
+	opScale // num times the argument
 )
 
-func (s Sort) String() string {
-	if s == Bool {
-		return "Bool"
+// symbols are the SMT-LIB names of the operations that have arguments.
+var symbols = [...]string{opNot: "not", opAnd: "and", opOr: "or", opXor: "xor", opImplies: "=>", opEq: "=", opDistinct: "distinct",
+	opLt: "<", opLe: "<=", opAdd: "+", opScale: "*"}
+
+type node struct {
+	op      op
+	args    []int32 // all of them smaller than the node's own index
+	num     int64
+	name    string // of a variable or a definition
+	comment string // of a definition or a variable: what it is, in words
+}
+
+func (o op) compound() bool { return int(o) < len(symbols) && symbols[o] != "" }
+
+func (t *Terms) add(n node) ref {
+	t.nodes = append(t.nodes, n)
+	return ref{t, int32(len(t.nodes) - 1)}
+}
+
+// args checks that all terms are of this table.
+func args[T interface{ in(*Terms) int32 }](t *Terms, list ...T) []int32 {
+	ids := make([]int32, len(list))
+	for i, x := range list {
+		ids[i] = x.in(t)
 	}
-	return "Int"
+	return ids
 }
 
-// Term is a node of a formula. Terms are made by a Script's methods, which insist
-// on the right sorts, so that no ill-sorted term can be written. The zero Term is
-// not one.
-type Term struct {
-	sort Sort
-	text string // an atom: a name or a literal
-}
-
-// Script is an SMT-LIB 2 script under construction: declarations, definitions
-// and assertions, in the order in which they are made. Terms of any size stay
-// linear in the script, because every compound one is defined under a name.
-type Script struct {
-	lines []string
-}
-
-// Comment adds a line of words.
-func (s *Script) Comment(format string, args ...any) {
-	s.lines = append(s.lines, "; "+fmt.Sprintf(format, args...))
-}
-
-// Declare introduces an unknown.
-func (s *Script) Declare(name string, sort Sort) Term {
-	s.lines = append(s.lines, fmt.Sprintf("(declare-const %s %v)", name, sort))
-	return Term{sort, name}
-}
-
-// Number returns an integer literal.
-func Number(n int64) Term {
-	if n < 0 {
-		return Term{Int, "(- " + strconv.FormatUint(uint64(-n), 10) + ")"}
+func (r ref) in(t *Terms) int32 {
+	if r.of != t {
+		panic("smt: term of another table, or no term at all")
 	}
-	return Term{Int, strconv.FormatInt(n, 10)}
+	return r.id
 }
 
-// Truth returns a Boolean literal.
-func Truth(b bool) Term { return Term{Bool, strconv.FormatBool(b)} }
+// sharePrefix begins the names that the writer makes up.
+const sharePrefix = "shared_"
 
-// Define introduces an unknown that equals t, and returns it. The solver, not
-// this program, works out what that is.
-func (s *Script) Define(name string, t Term) Term {
-	v := s.Declare(name, t.sort)
-	s.Assert(Eq(v, t))
-	return v
-}
-
-// Assert adds an assertion.
-func (s *Script) Assert(t Term) {
-	must(t, Bool)
-	s.lines = append(s.lines, "(assert "+t.text+")")
-}
-
-// Write writes the script so far.
-func (s *Script) Write(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	for _, l := range s.lines {
-		b.WriteString(l)
-		b.WriteByte('\n')
+// reserved are the words that SMT-LIB or its theory of integers defines.
+var reserved = func() map[string]bool {
+	words := map[string]bool{}
+	for _, w := range append(symbols[:], "true", "false", "let", "par", "forall", "exists", "match", "as", "ite", "div", "mod", "abs", "_") {
+		words[w] = true
 	}
-	return b.Flush()
-}
+	return words
+}()
 
-func must(t Term, sort Sort) {
-	if t.text == "" || t.sort != sort {
-		panic(fmt.Sprintf("term %q of sort %v where %v is wanted", t.text, t.sort, sort))
+// register takes a name, which must be new and a simple symbol of SMT-LIB that
+// collides with nothing.
+func (t *Terms) register(name string) string {
+	ok := name != "" && !strings.HasPrefix(name, sharePrefix) && (name[0] < '0' || name[0] > '9')
+	for _, c := range []byte(name) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_')
 	}
-}
-
-func apply(sort, of Sort, name string, args ...Term) Term {
-	text := "(" + name
-	for _, a := range args {
-		must(a, of)
-		text += " " + a.text
+	ok = ok && !reserved[name]
+	if !ok {
+		panic(fmt.Sprintf("smt: name %q: want letters, digits and _, and nothing reserved", name))
 	}
-	return Term{sort, text + ")"}
-}
-
-// Eq states that two terms of one sort are equal.
-func Eq(a, b Term) Term { return apply(Bool, a.sort, "=", a, b) }
-
-// Add is the sum of two integers.
-func Add(a, b Term) Term { return apply(Int, Int, "+", a, b) }
-
-// Le states a <= b.
-func Le(a, b Term) Term { return apply(Bool, Int, "<=", a, b) }
-
-// Lt states a < b.
-func Lt(a, b Term) Term { return apply(Bool, Int, "<", a, b) }
-
-// Not negates.
-func Not(a Term) Term { return apply(Bool, Bool, "not", a) }
-
-// Or is true if one of its terms is; of none it is false.
-func Or(terms ...Term) Term {
-	if len(terms) == 0 {
-		return Truth(false)
+	if t.names == nil {
+		t.names = map[string]bool{}
 	}
-	return join("or", terms)
-}
-
-// And is true if all of its terms are; of none it is true.
-func And(terms ...Term) Term {
-	if len(terms) == 0 {
-		return Truth(true)
+	if t.names[name] {
+		panic(fmt.Sprintf("smt: name %q is taken", name))
 	}
-	return join("and", terms)
+	t.names[name] = true
+	return name
 }
 
-func join(name string, terms []Term) Term {
-	b := make([]byte, 0, 16*len(terms))
-	b = append(append(b, '('), name...)
-	for _, t := range terms {
-		must(t, Bool)
-		b = append(append(b, ' '), t.text...)
+// BoolVar returns an unknown of sort Bool.
+func (t *Terms) BoolVar(name, comment string) Bool {
+	return Bool{t.add(node{op: opBoolVar, name: t.register(name), comment: comment})}
+}
+
+// IntVar returns an unknown of sort Int.
+func (t *Terms) IntVar(name, comment string) Int {
+	return Int{t.add(node{op: opIntVar, name: t.register(name), comment: comment})}
+}
+
+// NameBool defines name as x and returns the name as a term. A definition
+// excludes nothing: every assignment of the unknowns extends to it.
+func (t *Terms) NameBool(name, comment string, x Bool) Bool {
+	return Bool{t.add(node{op: opBoolName, name: t.register(name), comment: comment, args: args(t, x)})}
+}
+
+// NameInt defines name as x, as NameBool does.
+func (t *Terms) NameInt(name, comment string, x Int) Int {
+	return Int{t.add(node{op: opIntName, name: t.register(name), comment: comment, args: args(t, x)})}
+}
+
+// Truth returns the constant true or false.
+func (t *Terms) Truth(b bool) Bool {
+	if b {
+		return Bool{t.add(node{op: opTrue})}
 	}
-	return Term{Bool, string(append(b, ')'))}
+	return Bool{t.add(node{op: opFalse})}
 }
 
-// Ite is a where the condition holds, and b elsewhere.
-func Ite(condition, a, b Term) Term {
-	must(condition, Bool)
-	must(b, a.sort)
-	return Term{a.sort, "(ite " + condition.text + " " + a.text + " " + b.text + ")"}
+// Num returns the constant n.
+func (t *Terms) Num(n int64) Int { return Int{t.add(node{op: opNum, num: n})} }
+
+// Not returns the negation of x.
+func (t *Terms) Not(x Bool) Bool { return Bool{t.add(node{op: opNot, args: args(t, x)})} }
+
+// And returns the conjunction of xs; of none it is true.
+func (t *Terms) And(xs ...Bool) Bool { return t.junction(opAnd, xs, true) }
+
+// Or returns the disjunction of xs; of none it is false.
+func (t *Terms) Or(xs ...Bool) Bool { return t.junction(opOr, xs, false) }
+
+func (t *Terms) junction(o op, xs []Bool, none bool) Bool {
+	switch len(xs) {
+	case 0:
+		return t.Truth(none)
+	case 1:
+		return Bool{ref{t, xs[0].in(t)}}
+	}
+	return Bool{t.add(node{op: o, args: args(t, xs...)})}
 }
+
+// Xor says that x and y differ.
+func (t *Terms) Xor(x, y Bool) Bool { return Bool{t.add(node{op: opXor, args: args(t, x, y)})} }
+
+// Implies says that y holds if x does.
+func (t *Terms) Implies(x, y Bool) Bool {
+	return Bool{t.add(node{op: opImplies, args: args(t, x, y)})}
+}
+
+// Eq says that x = y.
+func (t *Terms) Eq(x, y Int) Bool { return Bool{t.add(node{op: opEq, args: args(t, x, y)})} }
+
+// Distinct says that x and y differ.
+func (t *Terms) Distinct(x, y Int) Bool {
+	return Bool{t.add(node{op: opDistinct, args: args(t, x, y)})}
+}
+
+// Lt says that x < y.
+func (t *Terms) Lt(x, y Int) Bool { return Bool{t.add(node{op: opLt, args: args(t, x, y)})} }
+
+// Le says that x <= y.
+func (t *Terms) Le(x, y Int) Bool { return Bool{t.add(node{op: opLe, args: args(t, x, y)})} }
+
+// Add returns the sum of xs; of none it is 0.
+func (t *Terms) Add(xs ...Int) Int {
+	switch len(xs) {
+	case 0:
+		return t.Num(0)
+	case 1:
+		return Int{ref{t, xs[0].in(t)}}
+	}
+	return Int{t.add(node{op: opAdd, args: args(t, xs...)})}
+}
+
+// Scale returns n times x.
+func (t *Terms) Scale(n int64, x Int) Int {
+	return Int{t.add(node{op: opScale, num: n, args: args(t, x)})}
+}
+
+// Len returns the number of nodes in the table.
+func (t *Terms) Len() int { return len(t.nodes) }

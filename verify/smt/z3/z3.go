@@ -1,6 +1,8 @@
-// Package z3 answers SMT-LIB 2 scripts with the Z3 theorem prover, in process,
-// through the context of github.com/mitchellh/go-z3. That package builds terms of
-// Booleans and 32-bit integers only; scripts are text, with numbers of any size.
+// Package z3 decides SMT-LIB 2 scripts with the Z3 theorem prover, in process. It
+// implements smt.Backend, and is the only package that imports
+// github.com/mitchellh/go-z3: contexts, their configuration and error handling are
+// that package's, while all formulas pass as text through Z3's own reader of
+// SMT-LIB, because go-z3's terms know neither scopes nor numbers beyond 32 bits.
 package z3
 
 // #cgo LDFLAGS: -lz3
@@ -10,128 +12,169 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
-	"time"
-	"unsafe"
-
-	z3 "github.com/mitchellh/go-z3"
+	"sync"
 
 	"github.com/oraccl/oraccl/verify/smt"
 )
 
-// Version returns the version of the linked library: "4.8.12".
+// Version returns the version of the Z3 library in use: "4.8.12".
 func Version() string {
 	var major, minor, build, revision C.uint
 	C.Z3_get_version(&major, &minor, &build, &revision)
 	return fmt.Sprintf("%d.%d.%d", major, minor, build)
 }
 
-// Backend hands out Z3 contexts. It implements smt.Backend.
-type Backend struct {
-	idle chan *session // contexts to be used again: making one takes 10 ms
+// Backend is Z3 in this process. Its values are all the same and hold nothing: the
+// contexts belong to the process. A new context costs several milliseconds and a
+// scope in an old one some microseconds, so contexts are kept, and each script has
+// a scope that is popped after it. A context in which anything unexpected happened
+// is not used again.
+type Backend struct{}
+
+// New returns the backend.
+func New() Backend { return Backend{} }
+
+// Name returns "z3 " and the version.
+func (Backend) Name() string { return "z3 " + Version() }
+
+// busy holds a token for each call of Solve that has a context. More of them than
+// there are cores would only be in each other's way; twice as many let short
+// scripts through beside long ones.
+var busy = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
+
+// idle are the contexts that wait for a script; there are never more than tokens.
+var idle struct {
+	sync.Mutex
+	sessions []*session
 }
 
-// New returns a backend. It keeps a few idle contexts, which go with it.
-func New() Backend { return Backend{make(chan *session, 8)} }
+// get returns an idle session or a new one.
+func get() *session {
+	idle.Lock()
+	defer idle.Unlock()
+	if n := len(idle.sessions); n > 0 {
+		s := idle.sessions[n-1]
+		idle.sessions = idle.sessions[:n-1]
+		return s
+	}
+	return open()
+}
 
-// Session returns a context for one goroutine at a time.
-func (b Backend) Session() (smt.Session, error) {
+// put keeps a session that is as good as new.
+func put(s *session) {
+	if s.uses >= maxUses {
+		s.close()
+		return
+	}
+	idle.Lock()
+	defer idle.Unlock()
+	idle.sessions = append(idle.sessions, s)
+}
+
+// maxUses is after how many scripts a context is replaced, so that whatever Z3
+// keeps of closed scopes stays bounded.
+const maxUses = 10_000
+
+// Solve answers a question: see smt.Backend. It refuses scripts that set options or
+// a logic, reset or exit: that would outlast the script's scope, and options even
+// its context, as Z3 keeps them for the process.
+func (Backend) Solve(ctx context.Context, q smt.Question) (smt.Answer, error) {
+	for _, command := range []string{"(set-", "(reset", "(exit"} {
+		if strings.Contains(q.Script, command) {
+			return smt.Answer{}, fmt.Errorf("script contains %s, want declarations, definitions and assertions", command)
+		}
+	}
 	select {
-	case s := <-b.idle:
-		return s, nil
-	default:
-		return newSession(b.idle), nil
+	case busy <- struct{}{}:
+		defer func() { <-busy }()
+	case <-ctx.Done():
+		return stopped(ctx), nil
 	}
-}
-
-// maxUses is after how many calls a context is thrown away: Z3 keeps every term
-// until its context is closed.
-const maxUses = 3000
-
-// session is a context. Z3 contexts are not for two goroutines at once.
-type session struct {
-	ctx    *z3.Context
-	err    string // what the error handler was last told
-	broken bool   // a call failed, and may have left anything behind
-	uses   int
-	idle   chan *session
-}
-
-func newSession(idle chan *session) *session {
-	config := z3.NewConfig()
-	defer config.Close()
-	s := &session{ctx: z3.NewContext(config), idle: idle}
-	// Without a handler Z3 ends the process at the first error.
-	s.ctx.SetErrorHandler(func(_ *z3.Context, code z3.ErrorCode) { s.err = fmt.Sprintf("error code %d", code) })
-	return s
-}
-
-// Close gives the context back: to be used again if every call succeeded, for its
-// user has popped what it pushed, and else for good.
-func (s *session) Close() {
-	if !s.broken && s.uses < maxUses {
-		select {
-		case s.idle <- s:
-			return
-		default:
-		}
+	s := get()
+	answer, err := s.solve(ctx, q)
+	switch {
+	case ctx.Err() != nil: // whatever came out, an interrupt may have caused it
+		s.close()
+		return stopped(ctx), nil
+	case err != nil:
+		s.close()
+		return smt.Answer{}, err
 	}
-	s.ctx.Close()
+	put(s)
+	return answer, nil
 }
 
-// interruptEvery is how often a cancelled call is interrupted: an interrupt that
-// comes before the search has begun is lost.
-const interruptEvery = 10 * time.Millisecond
+// stopped is the answer once ctx is done.
+func stopped(ctx context.Context) smt.Answer {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return smt.Answer{Reason: "the time limit was reached"}
+	}
+	return smt.Answer{Reason: "interrupted"}
+}
 
-// Eval executes commands and returns what they print. State, such as
-// declarations, stays for the next call. It stops soon after ctx is done, with
-// ctx's error.
-func (s *session) Eval(ctx context.Context, commands string) (string, error) {
-	out, err := s.eval(ctx, commands)
+// solve answers a question in a scope of its own.
+func (s *session) solve(ctx context.Context, q smt.Question) (smt.Answer, error) {
 	s.uses++
-	s.broken = s.broken || err != nil
-	return out, err
+	if err := s.run(ctx, "(push 1)\n"+q.Script); err != nil {
+		return smt.Answer{}, err
+	}
+	a, err := s.decide(ctx, q.Cases)
+	if err != nil {
+		return smt.Answer{}, err
+	}
+	switch {
+	case a.Status == smt.Sat && len(q.Constants) > 0:
+		out, err := s.eval(ctx, "(get-value ("+strings.Join(q.Constants, " ")+"))")
+		if err != nil {
+			return smt.Answer{}, err
+		}
+		if a.Values, err = smt.ParseValues(out, q.Constants); err != nil {
+			return smt.Answer{}, err
+		}
+	case a.Status == smt.Undecided:
+		out, err := s.eval(ctx, "(get-info :reason-unknown)")
+		if err != nil {
+			return smt.Answer{}, err
+		}
+		a.Reason = "Z3 says unknown " + strings.TrimSpace(out)
+	}
+	return a, s.run(ctx, "(pop 1)")
 }
 
-func (s *session) eval(ctx context.Context, commands string) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
+// decide checks what is asserted, in each case, up to the first that is not
+// unsatisfiable.
+func (s *session) decide(ctx context.Context, cases []string) (a smt.Answer, err error) {
+	if len(cases) == 0 {
+		a.Status, err = s.check(ctx, "(check-sat)")
+		return a, err
 	}
-	c := C.Z3_context(unsafe.Pointer(s.ctx.Z3Value()))
-	over, idle := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(idle)
-		select {
-		case <-over:
-			return
-		case <-ctx.Done():
+	for i, literals := range cases {
+		if a.Status, err = s.check(ctx, "(check-sat-assuming ("+literals+"))"); err != nil || a.Status != smt.Unsat {
+			a.Case = i
+			return a, err
 		}
-		for {
-			C.Z3_interrupt(c)
-			select {
-			case <-over:
-				return
-			case <-time.After(interruptEvery):
-			}
-		}
-	}()
-	text := C.CString(commands)
-	s.err = ""
-	out := C.GoString(C.Z3_eval_smtlib2_string(c, text))
-	C.free(unsafe.Pointer(text))
-	close(over)
-	<-idle // the context may go once nothing interrupts it any more
-	runtime.KeepAlive(s.ctx)
-	if err := ctx.Err(); err != nil {
-		return "", err
 	}
-	if at := strings.Index(out, "(error "); at >= 0 {
-		return "", fmt.Errorf("z3: %s", strings.TrimSpace(out[at:]))
+	return a, nil
+}
+
+// check executes one command that answers with a status.
+func (s *session) check(ctx context.Context, command string) (smt.Status, error) {
+	out, err := s.eval(ctx, command)
+	if err != nil {
+		return smt.Undecided, err
 	}
-	if s.err != "" {
-		return "", fmt.Errorf("z3: %s", s.err)
+	return smt.ParseStatus(out)
+}
+
+// run executes commands that print nothing.
+func (s *session) run(ctx context.Context, commands string) error {
+	out, err := s.eval(ctx, commands)
+	if err == nil && strings.TrimSpace(out) != "" {
+		err = fmt.Errorf("Z3 prints %.100q, want nothing", out)
 	}
-	return out, nil
+	return err
 }

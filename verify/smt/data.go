@@ -1,0 +1,302 @@
+package smt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// data is what a goal over contributions knows about its terms, beside them.
+type data struct {
+	versions []version
+	inputs   []string // by number: the name of the rank's contribution, or ""
+}
+
+// version is what a slot holds from one write to the next. Its value is an Int,
+// or for idempotent operators a Bool; the other one is unused.
+type version struct {
+	sum      Int
+	set      Bool
+	defined  Bool
+	rank     int32
+	before   int32 // the version of the slot that the write found, or -1
+	read     int32 // the version that the transfer had read, or -1
+	transfer int32 // that wrote it, or -1: the precondition
+}
+
+// slot is the present state of a rank's slot while a goal is built.
+type slot struct {
+	version int32 // index into data.versions, or -1: undefined from the start
+	writes  int
+	last    *access // Timed and InRounds
+}
+
+// flow builds the goal over contributions of one chunk.
+type flow struct {
+	*Encoder
+	*Goal
+	q          *Query
+	n          numbering
+	idempotent bool
+	forPeople  bool
+	slots      []slot // by number
+	input      []ref  // by number, of the contribution
+}
+
+// dataGoal states that no transfer touches an undefined slot, that no outcome
+// depends on the order of simultaneous accesses, and that every slot with a goal
+// ends with what is wanted.
+func (e *Encoder) dataGoal(q *Query, accesses []access, n numbering, forPeople bool) *Goal {
+	f := &flow{Encoder: e, q: q, n: n, forPeople: forPeople, idempotent: e.p.Collective.Op.Idempotent(),
+		Goal:  newGoal(fmt.Sprintf("chunk %d: the values that it takes", q.Chunk), &Terms{}),
+		slots: make([]slot, len(q.rank)), input: make([]ref, len(q.rank))}
+	f.data = &data{inputs: make([]string, len(q.rank))}
+	for i := range f.slots {
+		f.slots[i].version = -1
+	}
+	f.inputs()
+	f.precondition()
+	var from model.Time
+	if len(accesses) > 0 {
+		from = accesses[0].at
+	}
+	captured := make(map[int32]int32, len(accesses)/2)
+	for i := range accesses {
+		a := &accesses[i]
+		t := &e.s.Transfers[a.transfer]
+		if a.write {
+			f.ordered(&f.slots[n.of(int(t.Dst))], a, from)
+			f.write(a.transfer, captured[a.transfer])
+		} else {
+			f.ordered(&f.slots[n.of(int(t.Src))], a, from)
+			captured[a.transfer] = f.read(a.transfer)
+		}
+	}
+	f.postcondition()
+	return f.close()
+}
+
+// inputs declares the contributions that occur in the pre- or postcondition.
+func (f *flow) inputs() {
+	occurs := make([]bool, len(f.q.rank))
+	for _, v := range f.p.Start(f.q.Chunk) {
+		for j := range v.Terms() {
+			occurs[f.n.of(j)] = true
+		}
+	}
+	var last model.Value
+	for _, v := range f.p.Goal(f.q.Chunk) {
+		if model.Identical(v, last) {
+			continue
+		}
+		for j := range v.Terms() {
+			occurs[f.n.of(j)] = true
+		}
+		last = v
+	}
+	for c, is := range occurs {
+		if !is {
+			continue
+		}
+		name := indexed("x", c)
+		comment := f.comment(func() string { return fmt.Sprintf("rank %d's contribution", f.q.rank[c]) })
+		f.data.inputs[c] = name
+		if f.idempotent {
+			f.input[c] = f.boolVar(name, comment).ref
+		} else {
+			f.input[c] = f.intVar(name, comment).ref
+		}
+	}
+}
+
+// comment returns the text, if it is for people.
+func (f *flow) comment(text func() string) string {
+	if f.forPeople {
+		return text()
+	}
+	return ""
+}
+
+// value returns the term of a multiset.
+func (f *flow) value(v model.Value) (sum Int, set Bool) {
+	terms := make([]model.Term, 0, v.Len()) // Rank holds the number
+	for j, count := range v.Terms() {
+		terms = append(terms, model.Term{Rank: int(f.n.of(j)), Count: count})
+	}
+	slices.SortFunc(terms, func(a, b model.Term) int { return cmp.Compare(a.Rank, b.Rank) })
+	var ints []Int
+	var bools []Bool
+	for _, t := range terms {
+		switch x := f.input[t.Rank]; {
+		case f.idempotent:
+			bools = append(bools, Bool{x})
+		case t.Count == 1:
+			ints = append(ints, Int{x})
+		default:
+			ints = append(ints, f.terms.Scale(int64(t.Count), Int{x}))
+		}
+	}
+	if f.idempotent {
+		return Int{}, f.terms.Or(bools...)
+	}
+	return f.terms.Add(ints...), Bool{}
+}
+
+// precondition makes the first versions, in order of the ranks' numbers.
+func (f *flow) precondition() {
+	type start struct {
+		c int32
+		v model.Value
+	}
+	var starts []start
+	for r, v := range f.p.Start(f.q.Chunk) {
+		starts = append(starts, start{f.n.of(r), v})
+	}
+	slices.SortFunc(starts, func(a, b start) int { return cmp.Compare(a.c, b.c) })
+	for _, s := range starts {
+		v := version{rank: s.c, before: -1, read: -1, transfer: -1, defined: f.terms.Truth(true)}
+		v.sum, v.set = f.value(s.v)
+		f.define(v, f.comment(func() string {
+			return fmt.Sprintf("rank %d at the start; whether that is defined", f.q.rank[s.c])
+		}))
+	}
+}
+
+// define names the terms of v and makes it what its slot holds.
+func (f *flow) define(v version, comment string) {
+	s := &f.slots[v.rank]
+	name := indexed("v", int(v.rank), s.writes)
+	if f.idempotent {
+		v.set = f.terms.NameBool(name, comment, v.set)
+	} else {
+		v.sum = f.terms.NameInt(name, comment, v.sum)
+	}
+	v.defined = f.terms.NameBool(indexed("d", int(v.rank), s.writes), "", v.defined)
+	s.writes++
+	s.version = int32(len(f.data.versions))
+	f.data.versions = append(f.data.versions, v)
+}
+
+// at returns version i; the one before all others is empty and undefined.
+func (f *flow) at(i int32) version {
+	if i >= 0 {
+		return f.data.versions[i]
+	}
+	v := version{defined: f.terms.Truth(false)}
+	v.sum, v.set = f.value(model.Value{})
+	return v
+}
+
+// read returns the version that transfer i reads, which must be defined.
+func (f *flow) read(i int32) int32 {
+	c := f.n.of(int(f.s.Transfers[i].Src))
+	seen := f.slots[c].version
+	f.must(obligation{broken: f.terms.Not(f.at(seen).defined), kind: sourceDefined, transfer: i, rank: c}, f.comment(func() string {
+		return fmt.Sprintf("broken if rank %d is undefined when it is read by %s", f.s.Transfers[i].Src, describe(f.s, i))
+	}))
+	return seen
+}
+
+// write makes the version that transfer i leaves, having read another one.
+func (f *flow) write(i, read int32) {
+	t := &f.s.Transfers[i]
+	c := f.n.of(int(t.Dst))
+	before := f.slots[c].version
+	got, v := f.at(read), version{rank: c, before: before, read: read, transfer: i}
+	if t.Op == model.Copy {
+		v.sum, v.set, v.defined = got.sum, got.set, got.defined
+	} else {
+		old := f.at(before)
+		f.must(obligation{broken: f.terms.Not(old.defined), kind: targetDefined, transfer: i, rank: c}, f.comment(func() string {
+			return fmt.Sprintf("broken if rank %d is undefined when it is added to by %s", t.Dst, describe(f.s, i))
+		}))
+		if f.idempotent {
+			v.set = f.terms.Or(old.set, got.set)
+		} else {
+			v.sum = f.terms.Add(old.sum, got.sum)
+		}
+		v.defined = old.defined // what undefined input does is of no account: it refutes
+	}
+	f.define(v, f.comment(func() string {
+		return fmt.Sprintf("rank %d after %s", t.Dst, describe(f.s, i))
+	}))
+}
+
+// ordered states that the access before a on the same slot does come before it by
+// the schedule's times, counted from the given one. For an Ordered schedule
+// EncodeOrder does that.
+func (f *flow) ordered(s *slot, a *access, from model.Time) {
+	if f.s.Form == model.Ordered {
+		return
+	}
+	if b := s.last; b != nil {
+		now, then := f.terms.Num(int64(a.at-from)), f.terms.Num(int64(b.at-from))
+		commute := f.s.Transfers[a.transfer].Op == model.Reduction && f.s.Transfers[b.transfer].Op == model.Reduction
+		// A read sees what ended when it starts. A write must leave no doubt
+		// what reads and other writes found, but reductions commute.
+		broken := f.terms.Lt(now, then)
+		if a.write && !(b.write && commute) {
+			broken = f.terms.Le(now, then)
+		}
+		f.must(obligation{broken: broken, kind: inOrder, transfer: a.transfer, other: b.transfer, rank: f.n.of(f.rankOf(a))}, f.comment(func() string {
+			return fmt.Sprintf("broken if the %s of rank %d by transfer %d does not come after the %s by transfer %d", a.verb(), f.rankOf(a), a.transfer, b.verb(), b.transfer)
+		}))
+	}
+	s.last = a
+}
+
+// rankOf returns the rank whose slot an access concerns.
+func (e *Encoder) rankOf(a *access) int {
+	if t := &e.s.Transfers[a.transfer]; a.write {
+		return int(t.Dst)
+	} else {
+		return int(t.Src)
+	}
+}
+
+// postcondition states what must be there at the end, in order of the ranks'
+// numbers.
+func (f *flow) postcondition() {
+	type end struct {
+		c int32
+		v model.Value
+	}
+	var ends []end
+	for r, v := range f.p.Goal(f.q.Chunk) {
+		ends = append(ends, end{f.n.of(r), v})
+	}
+	slices.SortFunc(ends, func(a, b end) int { return cmp.Compare(a.c, b.c) })
+	var last model.Value
+	var sum Int
+	var set Bool
+	wanted := 0
+	for _, g := range ends {
+		if wanted == 0 || !model.Identical(g.v, last) {
+			sum, set = f.value(g.v)
+			comment := f.comment(func() string {
+				return fmt.Sprintf("wanted at the end by rank %d, and by all up to the next such line", f.q.rank[g.c])
+			})
+			if f.idempotent {
+				set = f.terms.NameBool(indexed("w", wanted), comment, set)
+			} else {
+				sum = f.terms.NameInt(indexed("w", wanted), comment, sum)
+			}
+			last = g.v
+			wanted++
+		}
+		at := f.slots[g.c].version
+		v := f.at(at)
+		var differs Bool
+		if f.idempotent {
+			differs = f.terms.Xor(v.set, set)
+		} else {
+			differs = f.terms.Distinct(v.sum, sum)
+		}
+		value := g.v
+		f.must(obligation{broken: f.terms.Or(f.terms.Not(v.defined), differs), kind: endsRight, transfer: -1, rank: g.c, version: at, want: &value}, f.comment(func() string {
+			return fmt.Sprintf("broken if rank %d ends undefined or with anything but what it must have", f.q.rank[g.c])
+		}))
+	}
+}

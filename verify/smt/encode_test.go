@@ -1,0 +1,161 @@
+package smt
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify/smt/internal/cases"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden scripts")
+
+func TestGolden(t *testing.T) {
+	for name, c := range map[string]*cases.Case{
+		"allreduce-ring3-timed":     cases.RingAllReduce(3, model.Sum, model.Timed),
+		"allreduce-doubling4-max":   cases.RecursiveDoubling(4, model.Max, model.InRounds),
+		"custom-counts-rounds":      cases.Pipeline(model.InRounds),
+		"broadcast-binomial4-order": cases.BinomialBroadcast(4, model.Ordered),
+	} {
+		got, err := Script(c.P, c.S)
+		require.NoError(t, err)
+		path := filepath.Join("testdata", name+".smt2")
+		if *update {
+			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got, name)
+	}
+}
+
+// broken says whether a goal over contributions is refuted, by evaluating its
+// terms for each contribution alone, which decides linear forms.
+func broken(t *testing.T, q *Query) bool {
+	g := q.Goals[len(q.Goals)-1]
+	require.NotNil(t, g.data)
+	any := false
+	require.NoError(t, newTracer(q, g).units(func(_ int, v *values) { any = any || v.truth(g.refute) }))
+	return any
+}
+
+// TestAgainstExecution sets the formulas, evaluated, against execution.
+func TestAgainstExecution(t *testing.T) {
+	right, wrong := 0, 0
+	for seed := range uint64(6000) {
+		c := cases.Random(rand.New(rand.NewPCG(seed, 1)))
+		codes := c.Execute()
+		e, err := NewEncoder(c.P, c.S)
+		require.NoError(t, err)
+		for _, forPeople := range []bool{false, true} {
+			got := false
+			for k := range c.P.Chunks {
+				got = broken(t, e.encode(k, forPeople)) || got
+			}
+			require.Equal(t, len(codes) > 0, got, "seed %d: %v: %v\n%+v", seed, c.P, codes, c.S)
+		}
+		if len(codes) == 0 {
+			right++
+		} else {
+			wrong++
+		}
+	}
+	t.Logf("%d right, %d wrong", right, wrong)
+	require.Greater(t, right, 1000)
+	require.Greater(t, wrong, 1000)
+}
+
+// TestSizeIsLinear says that a query grows with the transfers of its chunk.
+func TestSizeIsLinear(t *testing.T) {
+	size := func(n int) int {
+		c := cases.RingAllReduce(n, model.Sum, model.Timed)
+		q, err := Encode(c.P, c.S, 0)
+		require.NoError(t, err)
+		return len(q.Goals[0].Question().Script)
+	}
+	require.Less(t, size(64), 10*size(8))
+}
+
+// TestCanonical says that chunks which go the same way read the same, and others
+// do not.
+func TestCanonical(t *testing.T) {
+	script := func(c *cases.Case, k int) string {
+		e, err := NewEncoder(c.P, c.S)
+		require.NoError(t, err)
+		var b strings.Builder
+		for _, g := range e.encode(k, false).Goals {
+			b.WriteString(g.Question().Script)
+		}
+		return b.String()
+	}
+	for _, form := range []model.Form{model.Timed, model.InRounds, model.Ordered} {
+		c := cases.RingAllReduce(5, model.Sum, form)
+		for k := range c.P.Chunks {
+			require.Equal(t, script(c, 0), script(c, k), "%v, chunk %d", form, k)
+		}
+		c.S.Transfers[0].Op ^= 1
+		require.NotEqual(t, script(c, 1), script(c, int(c.S.Transfers[0].Chunk)))
+	}
+	// All that a query depends on shows in its text: every change that changes
+	// what Execute says of a chunk changes the text as well.
+	for seed := range uint64(500) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		c := cases.Random(rng)
+		by := map[string]bool{}
+		for k := range c.P.Chunks {
+			e, err := NewEncoder(c.P, c.S)
+			require.NoError(t, err)
+			q := e.encode(k, false)
+			text := fmt.Sprint(script(c, k), q.Goals[0].unknowns)
+			refuted, seen := by[text]
+			if seen {
+				require.Equal(t, refuted, broken(t, q), "seed %d", seed)
+			}
+			by[text] = broken(t, q)
+		}
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	c := cases.RingAllReduce(3, model.Sum, model.Timed)
+	_, err := Encode(c.P, c.S, 3)
+	require.ErrorContains(t, err, "chunk 3")
+	uncut := *c.P
+	uncut.Chunks = nil
+	_, err = Encode(&uncut, c.S, 0)
+	require.ErrorIs(t, err, model.ErrNoChunks)
+	c.S.Transfers[0].Src = 7
+	_, err = Encode(c.P, c.S, 0)
+	require.ErrorContains(t, err, "transfers[0]")
+	_, err = Script(c.P, c.S)
+	require.ErrorContains(t, err, "transfers[0]")
+	_, err = Encode(&model.Problem{}, c.S, 0)
+	require.ErrorContains(t, err, "problem")
+}
+
+func TestMultiset(t *testing.T) {
+	value := func(v model.Value) multiset {
+		m := multiset{}
+		for r, n := range v.Terms() {
+			m[r] = bigInt(n)
+		}
+		return m
+	}
+	for want, v := range map[string]model.Value{
+		"nothing":         {},
+		"x3":              model.Unit(3),
+		"x0+x1+x2":        model.Once([]int{2, 1, 0}),
+		"x0+…+x7":         model.Once([]int{0, 1, 2, 3, 4, 5, 6, 7}),
+		"x0+2·x1+x2":      model.Multiset(model.Term{Rank: 0, Count: 1}, model.Term{Rank: 1, Count: 2}, model.Term{Rank: 2, Count: 1}),
+		"x0+2·x1+x3+…+x6": model.Multiset(model.Term{Rank: 0, Count: 1}, model.Term{Rank: 1, Count: 2}, model.Term{Rank: 3, Count: 1}, model.Term{Rank: 4, Count: 1}, model.Term{Rank: 5, Count: 1}, model.Term{Rank: 6, Count: 1}),
+	} {
+		require.Equal(t, want, value(v).String())
+	}
+}
