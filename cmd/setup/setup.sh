@@ -11,14 +11,14 @@
 # HiGHS is taken from the first of these that compiles, links and runs a program:
 # what is installed, the distribution's package, the distribution's source archive.
 #
-#   PREFIX=DIR      install HiGHS below DIR
-#   MIRROR=URL      a Debian mirror to take the HiGHS source from (default: those
-#                   that apt is configured with; no host is written down here)
+#   ORACCL_PREFIX=DIR   install HiGHS below DIR
+#   ORACCL_MIRROR=URL   a Debian mirror to take the HiGHS source from (default: those
+#                       that apt is configured with; no host is written down here)
 set -eu
 cd "$(dirname "$0")/../.."
 top=$(pwd -P)
 deps=$top/.deps
-wanted_prefix=${PREFIX:-}
+PREFIX=${ORACCL_PREFIX:-}
 
 HIGHS_VERSION=1.10.0
 HIGHS_ARCHIVE=highs_$HIGHS_VERSION+ds.orig.tar.xz
@@ -37,7 +37,7 @@ die() {
 # directory and the prefix.
 key() {
 	{
-		printf '%s\n' "$top" "$wanted_prefix"
+		printf '%s\n' "$top" "${ORACCL_PREFIX:-}"
 		cat cmd/setup/setup.sh go.mod go.sum
 		find . -path ./vendor -prune -o -path ./.deps -prune -o -name '*.go' -exec grep -hoE '"[a-z0-9-]+\.[a-z]+/[^" ]+"' {} + |
 			grep -v '"github.com/oraccl/' | sort -u
@@ -219,7 +219,7 @@ put() {
 write_pc() { # version, cflags, libs
 	put "$PREFIX/lib/pkgconfig/highs.pc" <<-PC
 		Name: HiGHS
-		Description: Linear optimization software
+		Description: Linear optimization software, put in place by oraccl
 		Version: $1
 		Cflags: $2
 		Libs: $3
@@ -243,7 +243,7 @@ good_archive() { [ -f "$1" ] && echo "$HIGHS_SHA256  $1" | sha256sum -c --quiet 
 # mirrors prints those that apt uses. Where they carry Ubuntu, which has HiGHS only
 # in some releases, Debian is often next to it.
 mirrors() {
-	if [ -n "${MIRROR:-}" ]; then echo "$MIRROR"; fi
+	if [ -n "${ORACCL_MIRROR:-}" ]; then echo "$ORACCL_MIRROR"; fi
 	for apt in apt-get my_apt_get; do
 		$apt indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null
 	done | awk '$1 ~ /^(Debian|Ubuntu)$/ && !seen[$2]++ { print $2; if (sub(/\/ubuntu\/?$/, "/debian/", $2)) print $2 }'
@@ -268,7 +268,7 @@ fetch_archive() {
 			fi
 		done
 	done
-	die "no mirror of apt's has $HIGHS_ARCHIVE (sha256 $HIGHS_SHA256): put that file into .deps, or name a Debian mirror in MIRROR"
+	die "no mirror of apt's has $HIGHS_ARCHIVE (sha256 $HIGHS_SHA256): put that file into .deps, or name a Debian mirror in ORACCL_MIRROR"
 }
 
 highs_from_source() {
@@ -315,10 +315,16 @@ use_prefix() {
 		export PKG_CONFIG_PATH="$1/lib/pkgconfig${pc_path:+:$pc_path}"
 	fi
 }
+# somebody_elses_highs says whether /usr/local has one that does not work, and
+# that is not ours to replace.
+somebody_elses_highs() {
+	f=/usr/local/lib/pkgconfig/highs.pc
+	[ -f $f ] && ! grep -q 'put in place by oraccl' $f
+}
 if ! has_highs; then
-	if [ -n "${PREFIX:-}" ]; then
+	if [ -n "$PREFIX" ]; then
 		use_prefix "$PREFIX"
-	elif may_root; then
+	elif may_root && ! somebody_elses_highs; then
 		use_prefix /usr/local
 	else
 		use_prefix "$deps"
@@ -375,7 +381,7 @@ go run ./cmd/setup || die "go cannot build with what was set up"
 
 {
 	key
-	for f in vendor/modules.txt vendor/github.com/mitchellh/go-z3/libz3.a; do echo "$f"; done
+	printf '%s\n' vendor/modules.txt vendor/github.com/mitchellh/go-z3/libz3.a "$(pc --variable=pcfiledir highs)/highs.pc"
 	# Headers and libraries, as the compiler and the linker find them.
 	printf '#include <z3.h>\n#include <interfaces/highs_c_api.h>\nint main(void) { Z3_reset_memory(); return Highs_versionMajor(); }\n' >"$tmp/both.c"
 	set -- ${z3_include:+"-I$z3_include" "-L$z3_lib"}
