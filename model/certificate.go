@@ -1,6 +1,9 @@
 package model
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // Certificate claims that every right schedule of a problem has a makespan of at
 // least Bound, and carries what a checker needs to see it.
@@ -19,9 +22,17 @@ type Witness interface {
 	Kind() string
 }
 
-// Cut is a set of nodes. What must leave it must pass the links that leave it.
+// Cut is a set of nodes. What must leave it must pass the links that leave it,
+// after it came to them from where it is at the start, and before it goes on from
+// them to where it is needed.
+//
+// From and To leave out of account what other ranks contribute, and what other
+// ranks need. The fewer they are, the less must pass the links, but the longer are
+// the ways to them and from them.
 type Cut struct {
 	Nodes []int // ascending
+	From  []int // ranks, ascending; nil: all
+	To    []int // ranks, ascending; nil: all
 }
 
 // Ingress is a rank: what it must receive must pass the links that enter it.
@@ -34,17 +45,27 @@ type Egress struct{ Rank int }
 // links that enter ranks.
 type Volume struct{}
 
+// Prices holds a price for each link. Each chunk has to pay, for the time that it
+// occupies links, at least for the cheapest way to a rank that needs it, and all
+// links together can sell no more than their time. It is a feasible dual of the
+// maximum concurrent flow, of which cuts are special cases.
+type Prices struct {
+	Links []int64 // by link, each >= 0
+}
+
 // Distance is a contribution that must travel from where it is at the start to
-// a rank that needs it. Potential holds a time for each node, a feasible dual of
-// the shortest path: no more than 0 where the contribution is at the start (or
-// the release time there), and rising along each link by no more than the time
-// that the chunk needs for it.
+// a rank that needs it. Potential and Head hold two times for each node, a feasible
+// dual of the shortest path: before Potential no transfer can have brought the
+// whole of it there, before Head not even its first byte. Both are no more than the
+// release time where the contribution is at the start, and rise along each link by
+// no more than the time that it takes. For ranks only Potential counts.
 type Distance struct {
-	Chunk     int // -1 where the problem has no chunks: then the first byte of Shard
+	Chunk     int // -1 where the problem has no chunks: then a byte of Shard
 	Shard     int
 	Source    int // the rank whose contribution it is
 	Dest      int // the rank that needs it
 	Potential []Time
+	Head      []Time // nil where there are no switches
 }
 
 // Doubling is a contribution that many ranks need: where every rank sends to at
@@ -54,6 +75,16 @@ type Doubling struct {
 	Shard  int
 	Source int
 }
+
+// Spread is a rank that alone holds, of many chunks, what others need. Where it
+// sends one chunk a round, the last of them to leave it starts late, and then has
+// to spread by doubling.
+type Spread struct{ Source int }
+
+// Combine is a rank that must end, for many chunks, with what many ranks
+// contribute. Where it receives one chunk a round, the first of them to be complete
+// there took rounds to be combined, and the rest come after it.
+type Combine struct{ Dest int }
 
 // Kind implements Witness.
 func (Cut) Kind() string { return "cut" }
@@ -68,10 +99,19 @@ func (Egress) Kind() string { return "egress" }
 func (Volume) Kind() string { return "volume" }
 
 // Kind implements Witness.
+func (Prices) Kind() string { return "prices" }
+
+// Kind implements Witness.
 func (Distance) Kind() string { return "distance" }
 
 // Kind implements Witness.
 func (Doubling) Kind() string { return "doubling" }
+
+// Kind implements Witness.
+func (Spread) Kind() string { return "broadcast" }
+
+// Kind implements Witness.
+func (Combine) Kind() string { return "combine" }
 
 // Validate reports the first thing that makes c meaningless: a node, rank, chunk
 // or shard that does not exist. It does not say whether the witness yields the
@@ -110,14 +150,8 @@ func (c *Certificate) validateWitness() error {
 	case nil:
 		return errors.New("missing")
 	case Cut:
-		for i, v := range w.Nodes {
-			if v < 0 || v >= p.Topology.Nodes() {
-				return wrong(element("nodes", i), "node %d does not exist, want 0 to %d", v, p.Topology.Nodes()-1)
-			}
-			if i > 0 && v <= w.Nodes[i-1] {
-				return wrong(element("nodes", i), "node %d after node %d, want ascending order", v, w.Nodes[i-1])
-			}
-		}
+		return cmp.Or(ascending("nodes", "node", w.Nodes, p.Topology.Nodes()),
+			ascending("from", "rank", w.From, p.Topology.Ranks), ascending("to", "rank", w.To, p.Topology.Ranks))
 	case Ingress:
 		return rank("rank", w.Rank)
 	case Egress:
@@ -126,12 +160,41 @@ func (c *Certificate) validateWitness() error {
 		if err := path(w.Chunk, w.Shard, w.Source); err != nil {
 			return err
 		}
-		if len(w.Potential) != p.Topology.Nodes() {
-			return wrong("potential", "%d times, want one for each of %d nodes", len(w.Potential), p.Topology.Nodes())
+		if n := p.Topology.Nodes(); len(w.Potential) != n {
+			return wrong("potential", "%d times, want one for each of %d nodes", len(w.Potential), n)
+		} else if w.Head != nil && len(w.Head) != n {
+			return wrong("head", "%d times, want one for each of %d nodes", len(w.Head), n)
 		}
 		return rank("dest", w.Dest)
+	case Prices:
+		if n := len(p.Topology.Links); len(w.Links) != n {
+			return wrong("links", "%d prices, want one for each of %d links", len(w.Links), n)
+		}
+		for i, price := range w.Links {
+			if price < 0 {
+				return wrong(element("links", i), "price %d, want 0 or more", price)
+			}
+		}
 	case Doubling:
 		return path(w.Chunk, w.Shard, w.Source)
+	case Spread:
+		return rank("source", w.Source)
+	case Combine:
+		return rank("dest", w.Dest)
+	}
+	return nil
+}
+
+// ascending reports the first of a list of nodes or ranks that does not exist or is
+// out of order.
+func ascending(place, what string, list []int, n int) error {
+	for i, v := range list {
+		if v < 0 || v >= n {
+			return wrong(element(place, i), "%s %d does not exist, want 0 to %d", what, v, n-1)
+		}
+		if i > 0 && v <= list[i-1] {
+			return wrong(element(place, i), "%s %d after %s %d, want ascending order", what, v, what, list[i-1])
+		}
 	}
 	return nil
 }

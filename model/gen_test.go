@@ -214,9 +214,17 @@ func drawCertificate(t *rapid.T) *Certificate {
 	for range p.Topology.Nodes() {
 		potential = append(potential, drawTime(t, "potential")-Microsecond)
 	}
+	prices := []int64{}
+	for range p.Topology.Links {
+		prices = append(prices, rapid.Int64Min(0).Draw(t, "price"))
+	}
 	c.Witness = rapid.SampledFrom([]Witness{
-		Cut{drawSubset(t, p.Topology.Nodes(), "nodes")}, Ingress{source}, Egress{source}, Volume{},
-		Distance{chunk, shard, source, rank.Draw(t, "dest"), potential}, Doubling{chunk, shard, source},
+		Cut{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
+		Cut{drawSubset(t, p.Topology.Nodes(), "nodes"), drawSubset(t, p.Topology.Ranks, "from"), []int{source}},
+		Ingress{source}, Egress{source}, Volume{}, Prices{prices},
+		Distance{chunk, shard, source, rank.Draw(t, "dest"), potential, nil},
+		Distance{chunk, shard, source, rank.Draw(t, "dest"), potential, potential},
+		Doubling{chunk, shard, source}, Spread{source}, Combine{source},
 	}).Draw(t, "witness")
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 func (d *decoder) certificate() *Certificate {
@@ -17,19 +18,23 @@ func (d *decoder) certificate() *Certificate {
 	return c
 }
 
-// witnessKeys says which keys the witnesses of each kind have beside "kind".
+// witnessKeys says which keys the witnesses of each kind have beside "kind". Those
+// with a question mark may be absent.
 var witnessKeys = map[string][]string{
-	"cut":      {"nodes"},
-	"ingress":  {"rank"},
-	"egress":   {"rank"},
-	"volume":   {},
-	"distance": {"chunk", "shard", "source", "dest", "potential_ps"},
-	"doubling": {"chunk", "shard", "source"},
+	"cut":       {"nodes", "from?", "to?"},
+	"ingress":   {"rank"},
+	"egress":    {"rank"},
+	"volume":    {},
+	"prices":    {"prices"},
+	"distance":  {"chunk", "shard", "source", "dest", "potential_ps", "head_ps?"},
+	"doubling":  {"chunk", "shard", "source"},
+	"broadcast": {"source"},
+	"combine":   {"dest"},
 }
 
 func parseWitnessKind(s string) (string, error) {
 	if _, known := witnessKeys[s]; !known {
-		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, distance or doubling", s)
+		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, prices, distance, doubling, broadcast or combine", s)
 	}
 	return s, nil
 }
@@ -38,6 +43,7 @@ func parseWitnessKind(s string) (string, error) {
 func (d *decoder) witness() Witness {
 	var kind string
 	var cut Cut
+	var prices Prices
 	var rank int
 	var w Distance
 	start := d.pos
@@ -48,15 +54,23 @@ func (d *decoder) witness() Witness {
 	d.object("a witness", []field{
 		{"kind", true, func() { kind = word(d, "a kind", parseWitnessKind) }},
 		key("nodes", func() { cut.Nodes = d.ints("an array of nodes", 0, 2*MaxNodes) }),
+		key("from", func() { cut.From = d.ints("an array of ranks", 0, MaxNodes) }),
+		key("to", func() { cut.To = d.ints("an array of ranks", 0, MaxNodes) }),
 		key("rank", func() { rank = int(d.whole(0, MaxNodes)) }),
+		key("prices", func() {
+			prices.Links = []int64{}
+			d.array("an array of prices", func(int) { prices.Links = append(prices.Links, d.whole(0, math.MaxInt64)) })
+		}),
 		key("chunk", func() { w.Chunk = int(d.whole(-1, MaxChunks)) }),
 		key("shard", func() { w.Shard = int(d.whole(0, MaxChunks)) }),
 		key("source", func() { w.Source = int(d.whole(0, MaxNodes)) }),
 		key("dest", func() { w.Dest = int(d.whole(0, MaxNodes)) }),
-		key("potential_ps", func() { w.Potential = d.times(-maxEnd, maxEnd) }),
+		key("potential_ps", func() { w.Potential = d.times(-math.MaxInt64/2, math.MaxInt64/2) }),
+		key("head_ps", func() { w.Head = d.times(-math.MaxInt64/2, math.MaxInt64/2) }),
 	})
 	for _, name := range witnessKeys[kind] {
-		if _, ok := found[name]; !ok {
+		name, optional := strings.CutSuffix(name, "?")
+		if _, ok := found[name]; !ok && !optional {
 			d.failAt(start, "key %q is missing, want it in a witness of kind %q", name, kind)
 		}
 		delete(found, name)
@@ -73,8 +87,14 @@ func (d *decoder) witness() Witness {
 		return Egress{rank}
 	case "volume":
 		return Volume{}
+	case "prices":
+		return prices
 	case "doubling":
 		return Doubling{w.Chunk, w.Shard, w.Source}
+	case "broadcast":
+		return Spread{w.Source}
+	case "combine":
+		return Combine{w.Dest}
 	}
 	return w
 }

@@ -191,21 +191,27 @@ func TestCertificateValidate(t *testing.T) {
 		"problem.size: 0 bytes":                         {&Problem{Topology: ringOf(2), Cost: Rounds, Collective: Collective{Kind: Broadcast}}, 0, Volume{}},
 		"bound: -1 ps":                                  {p, -1, Volume{}},
 		"witness: missing":                              {p, 0, nil},
-		"witness.nodes[0]: node -1 does not exist":      {p, 0, Cut{[]int{-1}}},
-		"witness.nodes[1]: node 4 does not exist":       {p, 0, Cut{[]int{0, 4}}},
-		"witness.nodes[1]: node 2 after node 2":         {p, 0, Cut{[]int{2, 2}}},
+		"witness.nodes[0]: node -1 does not exist":      {p, 0, Cut{Nodes: []int{-1}}},
+		"witness.nodes[1]: node 4 does not exist":       {p, 0, Cut{Nodes: []int{0, 4}}},
+		"witness.nodes[1]: node 2 after node 2":         {p, 0, Cut{Nodes: []int{2, 2}}},
 		"witness.rank: rank 4 does not exist":           {p, 0, Ingress{4}},
 		"witness.rank: rank -1 does not exist":          {p, 0, Egress{-1}},
 		"witness.chunk: chunk 2 does not exist":         {p, 0, Doubling{2, 0, 0}},
 		"witness.chunk: chunk -2 does not exist":        {p, 0, Doubling{-2, 0, 0}},
 		"witness.shard: shard 1 does not exist":         {p, 0, Doubling{-1, 1, 0}},
 		"witness.source: rank 9 does not exist":         {p, 0, Doubling{-1, 0, 9}},
-		"witness.dest: rank 9 does not exist":           {p, 0, Distance{-1, 0, 0, 9, make([]Time, 4)}},
-		"witness.potential: 3 times, want one for each": {p, 0, Distance{-1, 0, 0, 1, make([]Time, 3)}},
+		"witness.dest: rank 9 does not exist":           {p, 0, Distance{-1, 0, 0, 9, make([]Time, 4), nil}},
+		"witness.potential: 3 times, want one for each": {p, 0, Distance{-1, 0, 0, 1, make([]Time, 3), nil}},
+		"witness.head: 3 times, want one for each":      {p, 0, Distance{-1, 0, 0, 1, make([]Time, 4), make([]Time, 3)}},
+		"witness.from[0]: rank 9 does not exist":        {p, 0, Cut{Nodes: []int{0}, From: []int{9}}},
+		"witness.to[1]: rank 0 after rank 1":            {p, 0, Cut{Nodes: []int{0}, To: []int{1, 0}}},
+		"witness.links: 1 prices, want one for each":    {p, 0, Prices{[]int64{1}}},
+		"witness.source: rank 4 does not exist":         {p, 0, Spread{4}},
+		"witness.dest: rank 4 does not exist":           {p, 0, Combine{4}},
 	} {
 		require.ErrorContains(t, c.Validate(), want)
 	}
-	for _, w := range []Witness{Cut{[]int{0, 3}}, Cut{}, Ingress{3}, Egress{0}, Volume{}, Doubling{1, 0, 0}, Distance{-1, 0, 0, 3, make([]Time, 4)}} {
+	for _, w := range []Witness{Cut{Nodes: []int{0, 3}}, Cut{}, Ingress{3}, Egress{0}, Volume{}, Doubling{1, 0, 0}, Distance{-1, 0, 0, 3, make([]Time, 4), nil}} {
 		require.NoError(t, (&Certificate{p, 5, w}).Validate())
 	}
 }

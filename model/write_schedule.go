@@ -85,6 +85,12 @@ func (e *encoder) witness(w Witness) {
 	switch w := w.(type) {
 	case Cut:
 		members = append(members, member{"nodes", func() { list(e, w.Nodes) }})
+		if w.From != nil {
+			members = append(members, member{"from", func() { list(e, w.From) }})
+		}
+		if w.To != nil {
+			members = append(members, member{"to", func() { list(e, w.To) }})
+		}
 	case Ingress:
 		members = append(members, numberMember(e, "rank", int64(w.Rank)))
 	case Egress:
@@ -92,8 +98,17 @@ func (e *encoder) witness(w Witness) {
 	case Distance:
 		path(w.Chunk, w.Shard, w.Source)
 		members = append(members, numberMember(e, "dest", int64(w.Dest)), member{"potential_ps", func() { list(e, w.Potential) }})
+		if w.Head != nil {
+			members = append(members, member{"head_ps", func() { list(e, w.Head) }})
+		}
+	case Prices:
+		members = append(members, member{"prices", func() { list(e, w.Links) }})
 	case Doubling:
 		path(w.Chunk, w.Shard, w.Source)
+	case Spread:
+		members = append(members, numberMember(e, "source", int64(w.Source)))
+	case Combine:
+		members = append(members, numberMember(e, "dest", int64(w.Dest)))
 	}
 	e.block(members...)
 }

@@ -154,17 +154,30 @@ func describe(c *model.Certificate) string {
 	t := c.Problem.Topology
 	switch w := c.Witness.(type) {
 	case model.Cut:
-		return fmt.Sprintf("what must leave %s has to pass the links that leave %s", nodeSet(t, w.Nodes), pronoun(len(w.Nodes)))
+		text := fmt.Sprintf("what must leave %s has to pass the links that leave %s", nodeSet(t, w.Nodes), pronoun(len(w.Nodes)))
+		if w.From != nil {
+			text += ", after it came to them from " + nodeSet(t, w.From)
+		}
+		if w.To != nil {
+			text += ", before it goes on to " + nodeSet(t, w.To)
+		}
+		return text
 	case model.Ingress:
 		return fmt.Sprintf("what rank %d must receive has to pass the links that enter it", w.Rank)
 	case model.Egress:
 		return fmt.Sprintf("what must leave rank %d has to pass the links that leave it", w.Rank)
 	case model.Volume:
-		return "the receives that the collective needs in all have to pass the links that enter ranks"
+		return "the transfers that the collective needs in all have to pass the links that enter ranks, or leave them"
+	case model.Prices:
+		return "what all chunks must pay for their ways is more than all links together can sell by then"
 	case model.Distance:
 		return fmt.Sprintf("what rank %d contributes has to travel to rank %d", w.Source, w.Dest)
 	case model.Doubling:
 		return fmt.Sprintf("the ranks that hold what rank %d contributes at most double in a round", w.Source)
+	case model.Spread:
+		return fmt.Sprintf("rank %d sends what only it has one chunk a round, and the last one has to spread by doubling", w.Source)
+	case model.Combine:
+		return fmt.Sprintf("rank %d receives one chunk a round, and the first to be complete has to be combined by doubling", w.Dest)
 	}
 	return c.Witness.Kind()
 }

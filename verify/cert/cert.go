@@ -1,38 +1,37 @@
-// Package cert checks certificates of lower bounds in exact arithmetic, without a
-// solver. A certificate claims that every right schedule of a problem has a
-// makespan of at least Bound; each check below comes with the proof that its
-// witness yields that.
+// Package cert decides whether a certificate of a lower bound proves what it
+// claims: that every right schedule of a problem, timed or in rounds, has a
+// makespan of at least Bound. It searches for nothing but shortest paths, uses no
+// solver and no floating point, and trusts nothing in a certificate but the problem,
+// which is what the claim is about.
 //
-// # What every proof stands on
+// Each witness has a function that computes the bound that it yields, and a doc
+// comment that proves it: a lemma, then its proof with the reason of every step in
+// brackets. The lemmas stand on the semantics of packages model and verify/replay:
 //
-// (a) A contribution is in a slot only if it is there at the start, or arrived by
-// a chain of transfers from a slot where it is at the start. A slot's rank that is
-// outside a set S of nodes gets a contribution that only ranks in S hold by a chain
-// with a transfer from a rank in S to one outside; its route has a link that
-// leaves S.
+//	(arrive)  A slot contains a contribution only if it does at the start, or if a
+//	          chain of transfers of its chunk, each of which starts when the one
+//	          before has ended or later, leads to it from a slot that does.
+//	(late)    A transfer starts when every rank on its route has arrived, or later.
+//	(hop)     A route falls into hops, from a rank over switches to a rank. A hop
+//	          over links 1..l that starts at s begins to occupy link i at
+//	          s + α_1 + … + α_{i-1}, and ends at s + Σα + τ or later, where τ >= τ_i
+//	          for all i and τ_i = ⌈b·10¹²/B_i⌉ is the time that b bytes take on link i.
+//	(busy)    It occupies link i for τ_i or longer (pipelined), or for α_i + τ_i or
+//	          longer (blocking).
+//	(round)   In rounds a transfer lies within its round, a link carries one chunk a
+//	          round, and a rank sends one chunk and receives one chunk a round.
+//	(apart)   Two transfers of different chunks never occupy a link at the same time,
+//	          and at no time more of them use a port than it has capacity. Two
+//	          transfers of one chunk share a link only as branches of a multicast,
+//	          and never the last link of either.
 //
-// (b) A transfer of b bytes keeps each link l of its route busy for at least
-// β_l(b) = ⌈b·10¹²/B_l⌉ ps, and begins to do so when all ranks on the route have
-// arrived, at rel_l or later. Pipelined, it ends no sooner than α_l after the link
-// is free again. Blocking, the link is busy for α_l + β_l(b). In rounds, a link
-// carries one chunk a round, and the round lasts at least α_l + β_l(b).
-//
-// (c) A link that leaves a switch is reached over links from a rank, and one that
-// enters a switch leads on to a rank: head_l and tail_l are the least latencies of
-// the ways there are. A transfer begins to keep l busy no sooner than head_l after
-// its start, and arrives no sooner than tail_l after the end of link l.
-//
-// (d) So with makespan T the transfers over l occupy disjoint spans, of β_l(b) in
-// rel_l+head_l to T-α_l-tail_l (pipelined) or of α_l+β_l(b) in rel_l+head_l to
-// T-tail_l (blocking), branches of a multicast counting once; in rounds the rounds
-// in which l is used are disjoint and last head_l+α_l+β_l(b)+tail_l each. That
-// bounds how many chunks, and how many bytes, pass l.
+// Sizes are used from below only: whatever holds for a chunk of b bytes holds for
+// a larger one. So a problem without chunks is bounded for every cut at once.
 package cert
 
 import (
+	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
@@ -41,238 +40,76 @@ import (
 // Engine is the name of this checker in verdicts.
 const Engine = "cert"
 
-// Check decides whether the witness of c yields its bound. The outcome is Proved
-// or Refuted; a certificate whose problem is meaningless is Refuted.
+// Check decides whether c proves its bound. It is Refuted if the witness yields
+// less, or does not fit the problem; a bound below what the witness yields is
+// Proved. It takes O(chunks·members + links·(nodes + 64)) time or less.
 func Check(c *model.Certificate) verify.Verdict {
-	v := verify.Verdict{Engine: Engine, Claim: claim(c)}
-	if reason := refute(c); reason != "" {
-		v.Outcome, v.Reason = verify.Refuted, reason
-		v.Violations = []verify.Violation{{Code: verify.Malformed, Where: "certificate", Message: reason, Transfer: -1, Rank: -1, Chunk: -1}}
-		return v
+	v := verify.Verdict{Engine: Engine, Claim: "is a certificate of a lower bound"}
+	yield, err := Yield(c)
+	if err == nil {
+		v.Claim = Claim(c)
+		if yield >= c.Bound {
+			v.Outcome = verify.Proved
+			return v
+		}
+		err = fmt.Errorf("the %s yields %v (%d ps), less than the bound of %v (%d ps)", c.Witness.Kind(), yield, int64(yield), c.Bound, int64(c.Bound))
 	}
-	v.Outcome = verify.Proved
+	v.Outcome, v.Reason = verify.Refuted, err.Error()
+	v.Violations = []verify.Violation{{Code: verify.Malformed, Where: "certificate", Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1}}
 	return v
 }
 
-func claim(c *model.Certificate) string {
-	if c == nil || c.Problem == nil || c.Problem.Topology == nil {
-		return "is a certificate"
+// Claim states what a proof of c establishes. c must have a problem.
+func Claim(c *model.Certificate) string {
+	any := ""
+	if c.Problem.Chunks == nil {
+		any = ", however it is cut into chunks,"
 	}
-	return fmt.Sprintf("no schedule of %v ends before %v", c.Problem, c.Bound)
+	return fmt.Sprintf("no schedule of %v%s ends before %v", c.Problem, any, c.Bound)
 }
 
-// refute says why c does not prove its bound, or returns "".
-func refute(c *model.Certificate) string {
+// Yield returns the largest bound that the witness of c proves, whatever bound c
+// claims. It is MaxTime where the witness shows that there is no schedule at all.
+// An error says why c is no certificate: its problem is meaningless, or the witness
+// names what does not exist or proves nothing.
+func Yield(c *model.Certificate) (model.Time, error) {
 	switch {
 	case c == nil || c.Problem == nil:
-		return "it has no problem"
+		return 0, errors.New("problem: missing")
 	case c.Bound < 0:
-		return fmt.Sprintf("bound %d ps, want 0 or more", c.Bound)
+		return 0, fmt.Errorf("bound: %d ps, want 0 or more", int64(c.Bound))
 	}
-	p := c.Problem
-	if err := p.Validate(); err != nil {
-		return err.Error()
+	if err := c.Problem.Validate(); err != nil {
+		return 0, fmt.Errorf("problem: %w", err)
 	}
-	if p.Chunks == nil && p.Collective.Kind == model.Custom {
-		return "the sizes of a custom collective's chunks are free where the problem has none; nothing bounds its makespan"
-	}
-	if c.Bound == 0 {
-		return "" // no schedule ends before it begins
-	}
-	q := question{Problem: p, units: p}
-	q.head, q.tail = ends(p.Topology)
-	if p.Chunks == nil {
-		q.units = p.WithChunks(p.Shards())
-	}
+	j := newJob(c.Problem)
 	switch w := c.Witness.(type) {
 	case model.Cut:
-		inside := make([]bool, p.Topology.Nodes())
-		for i, v := range w.Nodes {
-			if v < 0 || v >= len(inside) || i > 0 && v <= w.Nodes[i-1] {
-				return fmt.Sprintf("cut: node %d, want ascending nodes from 0 to %d", v, len(inside)-1)
-			}
-			inside[v] = true
-		}
-		return q.crossing(inside, false, c.Bound)
+		return j.cut(w)
 	case model.Ingress:
-		return q.aroundRank(w.Rank, true, c.Bound)
+		return j.ingress(w.Rank)
 	case model.Egress:
-		return q.aroundRank(w.Rank, false, c.Bound)
+		return j.egress(w.Rank)
 	case model.Volume:
-		return q.volume(c.Bound)
+		return j.volume()
+	case model.Prices:
+		return j.prices(w)
 	case model.Distance:
-		return q.distance(w, c.Bound)
+		return j.distance(w)
 	case model.Doubling:
-		return q.doubling(w, c.Bound)
+		return j.doubling(w)
+	case model.Spread:
+		return j.spread(w.Source)
+	case model.Combine:
+		return j.combine(w.Dest)
 	}
-	return fmt.Sprintf("witness of type %T is unknown", c.Witness)
+	return 0, fmt.Errorf("witness: of unknown type %T", c.Witness)
 }
 
-// question is a problem with its units: its chunks, or, where it has none, its
-// shards, for in every cut each byte of a shard is part of some chunk, and the
-// chunks of a shard all start and end alike.
-type question struct {
-	*model.Problem
-	units      *model.Problem // with the units as its chunks
-	head, tail []model.Time   // by link
-}
-
-// ends returns head and tail of every link: latencies over switches, by relaxation
-// until nothing changes.
-func ends(t *model.Topology) (head, tail []model.Time) {
-	from, to := make([]model.Time, t.Nodes()), make([]model.Time, t.Nodes()) // least latency from, and to, a rank
-	for v := t.Ranks; v < t.Nodes(); v++ {
-		from[v], to[v] = model.MaxTime, model.MaxTime
+// rank says why r is no rank of p, if it is none.
+func (j *job) rank(name string, r int) error {
+	if r < 0 || r >= j.t.Ranks {
+		return fmt.Errorf("%s: rank %d does not exist, want 0 to %d", name, r, j.t.Ranks-1)
 	}
-	for changed := true; changed; {
-		changed = false
-		for _, l := range t.Links {
-			if d := from[l.Src].Add(l.Alpha); d < from[l.Dst] {
-				from[l.Dst], changed = d, true
-			}
-			if d := to[l.Dst].Add(l.Alpha); d < to[l.Src] {
-				to[l.Src], changed = d, true
-			}
-		}
-	}
-	for _, l := range t.Links {
-		head, tail = append(head, from[l.Src]), append(tail, to[l.Dst])
-	}
-	return head, tail
-}
-
-// need is what must pass some links: at least count transfers of least bytes or
-// more each, and bytes in all.
-type need struct{ count, bytes, least int64 }
-
-func (n *need) add(times, size int64) {
-	if n.count == 0 || size < n.least {
-		n.least = size
-	}
-	n.count += times
-	n.bytes += times * size
-}
-
-// crossing checks the bound that a set of nodes yields. By (a), of every unit for
-// which leaves holds, each byte passes a link that leaves the set; by (d) that
-// cannot be done before bound. single says that of those links one is in use a
-// round, under the cost model rounds.
-func (p question) crossing(inside []bool, single bool, bound model.Time) string {
-	var n need
-	for u, c := range p.units.Chunks {
-		if p.leaves(u, inside) {
-			n.add(1, c.Size)
-		}
-	}
-	if n.count == 0 {
-		return "nothing must leave that set of nodes"
-	}
-	var links []int
-	for i, l := range p.Topology.Links {
-		if inside[l.Src] && !inside[l.Dst] {
-			links = append(links, i)
-		}
-	}
-	return p.passing(n, [][]int{links}, single, bound)
-}
-
-// aroundRank is crossing for the set of all other nodes, or for the rank alone. In
-// rounds a rank receives once and sends once a round.
-func (p question) aroundRank(rank int, ingress bool, bound model.Time) string {
-	if rank < 0 || rank >= p.Topology.Ranks {
-		return fmt.Sprintf("rank %d does not exist, want 0 to %d", rank, p.Topology.Ranks-1)
-	}
-	inside := make([]bool, p.Topology.Nodes())
-	for v := range inside {
-		inside[v] = (v == rank) != ingress
-	}
-	return p.crossing(inside, p.Cost == model.Rounds, bound)
-}
-
-// leaves says whether a unit must leave the set: some rank outside wants of it a
-// contribution that no rank outside holds at the start.
-func (p question) leaves(unit int, inside []bool) bool {
-	outside := map[int]bool{} // contributions held outside
-	for r, v := range p.units.Start(unit) {
-		if !inside[r] {
-			for j := range v.Terms() {
-				outside[j] = true
-			}
-		}
-	}
-	for r, v := range p.units.Goal(unit) {
-		if inside[r] {
-			continue
-		}
-		for j := range v.Terms() {
-			if !outside[j] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// passing checks by (d) that what is needed cannot pass the links by bound-1.
-// Links come in groups; under single only one link of a group is in use a round,
-// so that a group is worth its best link. Where p has no chunks, nothing is known
-// of how many transfers there are, only that a link in use has one at least.
-func (p question) passing(n need, groups [][]int, single bool, bound model.Time) string {
-	t := bound - 1
-	var count, bytes uint64
-	for _, links := range groups {
-		var sumCount, sumBytes uint64
-		for _, i := range links {
-			c, b := p.through(i, n.least, t)
-			if single {
-				sumCount, sumBytes = max(sumCount, c), max(sumBytes, b)
-				continue
-			}
-			sumCount, sumBytes = addSaturating(sumCount, c), addSaturating(sumBytes, b)
-		}
-		count, bytes = addSaturating(count, sumCount), addSaturating(bytes, sumBytes)
-	}
-	if bytes < uint64(n.bytes) || p.Chunks != nil && count < uint64(n.count) {
-		return ""
-	}
-	return fmt.Sprintf("by %v, %d transfers and %d bytes can pass, and only %d transfers and %d bytes must", t, count, bytes, n.count, n.bytes)
-}
-
-// through returns how many transfers of at least least bytes, and how many bytes,
-// link i can carry by t at most.
-func (p question) through(i int, least int64, t model.Time) (count, bytes uint64) {
-	l := p.Topology.Links[i]
-	released := model.Time(0)
-	for _, v := range []int{l.Src, l.Dst} {
-		if p.Topology.IsRank(v) {
-			released = max(released, p.ReleaseOf(v))
-		}
-	}
-	latency := p.head[i].Add(l.Alpha).Add(p.tail[i])
-	span := t - released
-	if span < latency {
-		return 0, 0
-	}
-	each := model.TransferTime(least, l.Bandwidth)
-	switch p.Cost {
-	case model.Pipelined:
-		count = uint64((span - latency) / each)
-	case model.Blocking:
-		count = uint64((span - latency + l.Alpha) / each.Add(l.Alpha))
-	default:
-		count = uint64(span / each.Add(latency))
-	}
-	hi, lo := bits.Mul64(uint64(span-latency), uint64(l.Bandwidth))
-	if hi >= uint64(model.Second) {
-		return count, math.MaxUint64
-	}
-	bytes, _ = bits.Div64(hi, lo, uint64(model.Second))
-	return count, bytes
-}
-
-func addSaturating(a, b uint64) uint64 {
-	if sum, carry := bits.Add64(a, b, 0); carry == 0 {
-		return sum
-	}
-	return math.MaxUint64
+	return nil
 }

@@ -2,149 +2,140 @@ package cert
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/oraccl/oraccl/model"
 )
 
-// distance checks the bound that a potential yields: π(v) is claimed to be a time
-// before which the contribution of Source cannot be at node v (at a switch: its
-// head cannot).
+// distance returns the bound that a potential yields: the potential of the rank that
+// needs the contribution.
 //
-// Proof, by induction along the chain of (a). At a rank that holds it at the start,
-// π <= its arrival or 0. A hop from rank u over switches to rank v starts when u
-// has it and has arrived, and lasts Σα + maxβ >= α_1 + β_1(b) + α_2 + … for its
-// links 1, 2, …; so if π rises by at most α+β(b) along a link that leaves a rank,
-// and by at most α along one that leaves a switch, π(v) is no later than the
-// arrival. The same holds for a route over relays, hop by hop. b is the chunk's
-// size, or one byte where the cut is free.
-func (p question) distance(w model.Distance, bound model.Time) string {
-	unit, size, reason := p.unitOf(w.Chunk, w.Shard)
-	if reason != "" {
-		return reason
+// Lemma (distance). Let full and head be times for each node such that
+//
+//	full[r] <= release[r]                          at ranks r that have the contribution at the start,
+//	full[v] <= max(full[r], release[r]) + α + τ    along a link from rank r to node v,
+//	head[s] <= max(full[r], release[r]) + α        along a link from rank r to switch s,
+//	full[v] <= max(full[s] + α, head[s] + α + τ)   along a link from switch s to node v,
+//	head[s] <= head[u] + α                         along a link from switch u to switch s,
+//
+// τ being the time that the item takes on the link, or a byte where the cut is free;
+// where v is a rank, release[v] + α + τ will do on the right as well. Then at no
+// rank r that does not have it at the start the contribution arrives before full[r].
+//
+// Proof. As for (times), of which this is the check alone: there the greatest such
+// times are computed, here they are given.
+func (j *job) distance(w model.Distance) (model.Time, error) {
+	item, err := j.item(w.Chunk, w.Shard)
+	if err != nil {
+		return 0, err
 	}
-	t := p.Topology
-	if len(w.Potential) != t.Nodes() {
-		return fmt.Sprintf("distance: %d potentials, want one for each of %d nodes", len(w.Potential), t.Nodes())
+	if err := j.rank("dest", w.Dest); err != nil {
+		return 0, err
 	}
-	if reason := p.wanted(unit, w.Source, w.Dest); reason != "" {
-		return reason
+	if err := j.potentials(w); err != nil {
+		return 0, err
 	}
-	for r, v := range p.units.Start(unit) {
-		for j := range v.Terms() {
-			if j == w.Source && w.Potential[r] > p.ReleaseOf(r) {
-				return fmt.Sprintf("distance: potential %v at rank %d, which holds the contribution from %v on", w.Potential[r], r, p.ReleaseOf(r))
-			}
-		}
+	if !j.wants(item, w.Dest, w.Source) {
+		return 0, fmt.Errorf("dest: rank %d need not end with the contribution of rank %d", w.Dest, w.Source)
 	}
-	for i, l := range t.Links {
-		from, rise := w.Potential[l.Src], l.Alpha
-		if t.IsRank(l.Src) {
-			from = max(from, p.ReleaseOf(l.Src))
-			rise = rise.Add(model.TransferTime(size, l.Bandwidth))
-		}
-		if w.Potential[l.Dst]-from > rise {
-			return fmt.Sprintf("distance: the potential rises from %v to %v along link %d, want a rise of at most %v", from, w.Potential[l.Dst], i, rise)
-		}
-	}
-	if w.Potential[w.Dest] < bound {
-		return fmt.Sprintf("distance: potential %v at rank %d, want at least the bound of %v", w.Potential[w.Dest], w.Dest, bound)
-	}
-	return ""
-}
-
-// unitOf returns the unit that a witness names, with the number of bytes that a
-// transfer of it has at least.
-func (p question) unitOf(chunk, shard int) (unit int, size int64, reason string) {
-	switch {
-	case p.Chunks == nil && chunk != -1:
-		return 0, 0, fmt.Sprintf("chunk %d of a problem without chunks, want -1", chunk)
-	case p.Chunks == nil && (shard < 0 || shard >= p.Shards()):
-		return 0, 0, fmt.Sprintf("shard %d does not exist, want 0 to %d", shard, p.Shards()-1)
-	case p.Chunks == nil:
-		return shard, 1, ""
-	case chunk < 0 || chunk >= len(p.Chunks):
-		return 0, 0, fmt.Sprintf("chunk %d does not exist, want 0 to %d", chunk, len(p.Chunks)-1)
-	}
-	return chunk, p.Chunks[chunk].Size, ""
-}
-
-// wanted says why dest does not need source's contribution to a unit, or "".
-func (p question) wanted(unit, source, dest int) string {
-	if dest < 0 || dest >= p.Topology.Ranks {
-		return fmt.Sprintf("rank %d does not exist, want 0 to %d", dest, p.Topology.Ranks-1)
-	}
-	for r, v := range p.units.Start(unit) {
-		for j := range v.Terms() {
-			if r == dest && j == source {
-				return fmt.Sprintf("rank %d has the contribution of rank %d from the start", dest, source)
-			}
-		}
-	}
-	for r, v := range p.units.Goal(unit) {
-		if r != dest {
+	for r, v := range j.items.Start(item) {
+		if !contains(v, w.Source) {
 			continue
 		}
-		for j := range v.Terms() {
-			if j == source {
-				return ""
-			}
+		if r == w.Dest {
+			return 0, fmt.Errorf("dest: rank %d has the contribution of rank %d at the start", w.Dest, w.Source)
+		}
+		if at := j.p.ReleaseOf(r); w.Potential[r] > at {
+			return 0, fmt.Errorf("potential[%d]: %d ps, want at most %d, when rank %d can send the contribution", r, int64(w.Potential[r]), int64(at), r)
 		}
 	}
-	return fmt.Sprintf("rank %d need not end with the contribution of rank %d", dest, source)
+	size := j.size(item)
+	if j.free {
+		size = 1
+	}
+	for i := range j.t.Links {
+		if err := j.rises(w, i, size); err != nil {
+			return 0, err
+		}
+	}
+	return max(0, w.Potential[w.Dest]), nil
 }
 
-// doubling checks the bound that the number of ranks yields. In rounds, where no
-// switch copies, every rank sends at most once a round, so that the ranks that hold
-// the contribution at most double; and a round in which they grow has a transfer of
-// the unit, which lasts at least α+β(b) of the first link of its route. They cannot
-// begin before one of the holders has arrived.
-func (p question) doubling(w model.Doubling, bound model.Time) string {
-	unit, size, reason := p.unitOf(w.Chunk, w.Shard)
-	if reason != "" {
-		return reason
+// rises says why the potential rises too much along link i, if it does.
+func (j *job) rises(w model.Distance, i int, size int64) error {
+	l := &j.t.Links[i]
+	tau := model.TransferTime(size, l.Bandwidth)
+	var head, full model.Time
+	if j.t.IsRank(l.Src) {
+		head = max(w.Potential[l.Src], j.p.ReleaseOf(l.Src)) + l.Alpha
+		full = head + tau
+	} else {
+		head = w.Head[l.Src] + l.Alpha
+		full = max(w.Potential[l.Src]+l.Alpha, head+tau)
 	}
-	if p.Cost != model.Rounds {
-		return "doubling: holds for the cost model rounds only"
+	if j.t.IsRank(l.Dst) {
+		full = max(full, j.p.ReleaseOf(l.Dst)+l.Alpha+tau)
+	} else if got := w.Head[l.Dst]; got > head {
+		return fmt.Errorf("head[%d]: %d ps, want at most %d along link %d from %s", l.Dst, int64(got), int64(head), i, j.t.NodeName(l.Src))
 	}
-	for _, s := range p.Topology.Switches {
-		if s.Copies {
-			return "doubling: a switch copies, so that one send can reach many ranks"
-		}
+	if got := w.Potential[l.Dst]; got > full {
+		return fmt.Errorf("potential[%d]: %d ps, want at most %d along link %d from %s", l.Dst, int64(got), int64(full), i, j.t.NodeName(l.Src))
 	}
-	holders := map[int]bool{}
-	first := model.MaxTime
-	for r, v := range p.units.Start(unit) {
-		for j := range v.Terms() {
-			if j == w.Source {
-				holders[r] = true
-				first = min(first, p.ReleaseOf(r))
+	return nil
+}
+
+// potentials says what is wrong with the form of the potentials, if anything is.
+func (j *job) potentials(w model.Distance) error {
+	n := j.t.Nodes()
+	if len(w.Potential) != n {
+		return fmt.Errorf("potential: %d times, want one for each of %d nodes", len(w.Potential), n)
+	}
+	if len(w.Head) != n && (len(w.Head) > 0 || n > j.t.Ranks) {
+		return fmt.Errorf("head: %d times, want one for each of %d nodes", len(w.Head), n)
+	}
+	const limit = model.MaxTime / 8 // so that no sum of two of them and a duration overflows
+	for name, list := range map[string][]model.Time{"potential": w.Potential, "head": w.Head} {
+		for v, at := range list {
+			if at < -limit || at > limit {
+				return fmt.Errorf("%s[%d]: %d ps, want %d to %d", name, v, int64(at), int64(-limit), int64(limit))
 			}
 		}
 	}
-	if len(holders) == 0 {
-		return fmt.Sprintf("doubling: nobody holds the contribution of rank %d at the start", w.Source)
+	return nil
+}
+
+// item returns the item that a witness names by its chunk, or by its shard where
+// there are no chunks.
+func (j *job) item(chunk, shard int) (int, error) {
+	switch n := len(j.items.Chunks); {
+	case j.p.Chunks == nil && chunk != -1:
+		return 0, fmt.Errorf("chunk: %d, want -1, for the problem has no chunks", chunk)
+	case j.p.Chunks == nil && (shard < 0 || shard >= n):
+		return 0, fmt.Errorf("shard: %d does not exist, want 0 to %d", shard, n-1)
+	case j.p.Chunks == nil:
+		return shard, nil
+	case chunk < 0 || chunk >= n:
+		return 0, fmt.Errorf("chunk: %d does not exist, want 0 to %d", chunk, n-1)
+	case shard != j.p.Shard(chunk):
+		return 0, fmt.Errorf("shard: %d, want %d, where chunk %d lies", shard, j.p.Shard(chunk), chunk)
 	}
-	all := len(holders)
-	for r, v := range p.units.Goal(unit) {
-		for j := range v.Terms() {
-			if j == w.Source && !holders[r] {
-				all++
-			}
+	return chunk, nil
+}
+
+// wants says whether rank must end with a contribution to item k.
+func (j *job) wants(k, rank, contribution int) bool {
+	for r, want := range j.items.Goal(k) {
+		if r == rank {
+			return contains(want, contribution)
 		}
 	}
-	rounds := bits.Len(uint((all - 1) / len(holders))) // the least t with holders·2^t >= all
-	round := model.MaxTime
-	for _, l := range p.Topology.Links {
-		if p.Topology.IsRank(l.Src) {
-			round = min(round, l.Alpha.Add(model.TransferTime(size, l.Bandwidth)))
+	return false
+}
+
+func contains(v model.Value, contribution int) bool {
+	for c := range v.Terms() {
+		if c == contribution {
+			return true
 		}
 	}
-	if rounds == 0 {
-		return "doubling: those who must hold the contribution do at the start"
-	}
-	if reached := first.Add(round.Mul(int64(rounds))); reached < bound {
-		return fmt.Sprintf("doubling: %d rounds of at least %v from %v on, want %v in all", rounds, round, first, bound)
-	}
-	return ""
+	return false
 }

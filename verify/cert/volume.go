@@ -4,80 +4,106 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// volume checks the bound that the number of receives yields. Every transfer has a
-// last link, which enters its destination; two transfers share it only if they
-// follow each other, for the branches of a multicast part before. So by (d), with
-// all links that enter ranks, the receives that a collective needs take their time.
-//
-// How many receives does a unit need? Every rank that must end with something
-// other than what it has needs one. Where contributions are reduced, there are
-// more:
-//
-// Lemma. Let each of m >= 2 contributions be at one rank at the start, at different
-// ranks, and let g ranks have to end with all of them. Then there are at least
-// m-1 + g-1 transfers.
-//
-// Proof. Let f be a rank that is the first to hold all m, at t0. [Some rank comes
-// to it, since g >= 1 and m >= 2.] Each of the holders other than f, m-1 at least,
-// has sent a transfer that was part of how its contribution came to f. [These have
-// different sources, so they are different.] They end at or before t0. Each of the
-// g-1 or more other ranks that must hold all m is brought to it by a receive that
-// ends at or after t0. [f was first.] Such a receive is none of the former: what
-// it brings would have to be sent on, by a transfer that ends after t0, to come to
-// f. [Transfers last longer than 0.] So the two kinds are different.
-func (p question) volume(bound model.Time) string {
-	var n need
-	for u, c := range p.units.Chunks {
-		if receives := int64(receives(p.units, u)); receives > 0 {
-			n.add(receives, c.Size)
+// volume returns the bound that the collective yields as a whole: so many transfers
+// it needs, and each has to pass a link that enters its destination and, where no
+// switch copies, a link that leaves its source. Two transfers never share the last
+// link at one time, nor, without copying, the first [(apart)]; so (passing) holds
+// for all links that enter ranks, and for all that leave ranks.
+func (j *job) volume() (model.Time, error) {
+	l := j.total(func(l *load, k int) int64 {
+		for r := range j.items.Start(k) {
+			j.startsAt(l, r)
+		}
+		return j.transfers(k)
+	})
+	for r := range j.t.Ranks {
+		j.endsAt(l, r)
+	}
+	var in, out []int
+	for i, k := range j.t.Links {
+		if j.t.IsRank(k.Dst) {
+			in = append(in, i)
+		}
+		if j.t.IsRank(k.Src) {
+			out = append(out, i)
 		}
 	}
-	if n.count == 0 {
-		return "no rank must receive anything"
+	best, err := j.passing(j.lanes(in, l), l)
+	if err != nil || j.copies() {
+		return best, err
 	}
-	groups := make([][]int, p.Topology.Ranks)
-	for i, l := range p.Topology.Links {
-		if p.Topology.IsRank(l.Dst) {
-			groups[l.Dst] = append(groups[l.Dst], i)
-		}
-	}
-	return p.passing(n, groups, p.Cost == model.Rounds, bound)
+	other, err := j.passing(j.lanes(out, l), l)
+	return max(best, other), err
 }
 
-// receives returns a number of receives that a unit needs at least.
-func receives(q *model.Problem, unit int) int {
-	at := map[int]model.Value{}
-	for r, v := range q.Start(unit) {
-		at[r] = v
-	}
-	switch kind := q.Collective.Kind; {
-	case kind.Reduces() && len(at) >= 2: // the lemma: every member has its own contribution
-		goals := 0
-		for range q.Goal(unit) {
-			goals++
+// copies says whether any switch copies.
+func (j *job) copies() bool {
+	for _, s := range j.t.Switches {
+		if s.Copies {
+			return true
 		}
-		return len(at) - 1 + goals - 1
-	default:
-		n := 0
-		for r, want := range q.Goal(unit) {
-			if has, ok := at[r]; !ok || !contains(has, want) {
-				n++
+	}
+	return false
+}
+
+// transfers returns a number of transfers that item k needs at least: one for each
+// rank whose slot must end with something other than what is there at the start
+// [another slot, another transfer], and more where contributions are combined.
+//
+// Lemma (combine). Let each of m contributions be at one rank alone at the start,
+// at m >= 2 different ranks, and let g >= 1 ranks have to end with all of them. Then
+// there are at least (m-1) + (g-1) transfers.
+//
+// Proof. Let f be a rank whose slot is the first to contain all m, at the time t0.
+// [One must; at the start none does, since m >= 2.] Of each of the m ranks other
+// than f take the transfer with which its contribution left it on a chain to f that
+// had ended by t0 [(arrive)]. These are m-1 at least, and differ in their source.
+// Each of the g or g-1 ranks other than f that must end with all m has a transfer
+// that wrote all m there for the first time, at t0 or later [f was first]. These are
+// g-1 at least, and differ in their destination. None of the latter is one of the
+// former: one of the former that does not end at f is followed on its chain by one
+// that starts when it has ended, and ends by t0, so that it ended before t0
+// [transfers last longer than 0].
+func (j *job) transfers(k int) int64 {
+	if m, g := j.combined(k); m >= 2 && g >= 1 {
+		return int64(m-1) + int64(g-1)
+	}
+	n := int64(0)
+	for r, want := range j.items.Goal(k) {
+		if !j.settled(k, r, want) {
+			n++
+		}
+	}
+	return n
+}
+
+// combined returns m and g of the lemma (combine), 0 where the lemma does not apply
+// to item k. What is at the start must be m different single contributions.
+func (j *job) combined(k int) (m, g int) {
+	at := map[int]bool{}
+	for _, v := range j.items.Start(k) {
+		c, single := v.Single()
+		if !single || at[c] {
+			return 0, 0
+		}
+		at[c] = true
+	}
+	var seen model.Value
+	all := false
+	for _, want := range j.items.Goal(k) {
+		if !model.Identical(seen, want) || seen.Len() == 0 {
+			seen, all = want, true
+			n := 0
+			for c := range want.Terms() {
+				if at[c] {
+					n++
+				}
 			}
+			all = n == len(at)
 		}
-		return n
-	}
-}
-
-// contains says whether every contribution of want is in has.
-func contains(has, want model.Value) bool {
-	in := map[int]bool{}
-	for j := range has.Terms() {
-		in[j] = true
-	}
-	for j := range want.Terms() {
-		if !in[j] {
-			return false
+		if all {
+			g++
 		}
 	}
-	return true
+	return len(at), g
 }

@@ -1,0 +1,429 @@
+package cert_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+)
+
+var update = flag.Bool("update", false, "write the corpus of certificates anew")
+
+const corpus = "../../testdata/certificates"
+
+// entry is a certificate of the corpus. Its links take 1 ns a byte and have a
+// latency of 100 ns, so that its bound can be computed by hand; why says how.
+type entry struct {
+	name    string
+	problem *model.Problem
+	witness model.Witness
+	bound   model.Time // nanoseconds
+	why     string
+}
+
+func network(name string) *model.Topology {
+	t, err := topo.Parse(name, topo.Options{})
+	if err != nil {
+		panic(err)
+	}
+	for i := range t.Links {
+		t.Links[i].Alpha, t.Links[i].Bandwidth = 100*model.Nanosecond, 1e9
+	}
+	return t
+}
+
+func problem(name string, kind model.Kind, size int64, chunks int, cost model.CostModel) *model.Problem {
+	p := &model.Problem{Topology: network(name), Collective: model.Collective{Kind: kind}, Size: size, Cost: cost}
+	if chunks > 0 {
+		p = p.WithChunks(chunks)
+	}
+	return p
+}
+
+func late(p *model.Problem, rank int, by model.Time) *model.Problem {
+	p.Release = make([]model.Time, p.Topology.Ranks)
+	p.Release[rank] = by
+	return p
+}
+
+func entries() []entry {
+	const pipelined, blocking, rounds = model.Pipelined, model.Blocking, model.Rounds
+	ns := model.Nanosecond
+	line := func(times ...model.Time) []model.Time {
+		for i := range times {
+			times[i] *= ns
+		}
+		return times
+	}
+	ndv2 := problem("ring:8", model.AllGather, 800, 8, pipelined)
+	for i := range ndv2.Topology.Links { // two chassis of four: the links between them are slow
+		if l := &ndv2.Topology.Links[i]; l.Src/4 != l.Dst/4 {
+			l.Bandwidth = 1e8
+		}
+	}
+	multicast := problem("switch:4", model.Broadcast, 100, 1, rounds)
+	multicast.Topology.Switches[0].Copies = true
+	return []entry{
+		{"cut-ring8-alltoall-any-cut", problem("ring:8", model.AllToAll, 800, 0, pipelined), model.Cut{Nodes: []int{0, 1, 2, 3}}, 900,
+			"16 pairs of 100 bytes over 2 links, and the latency"},
+		{"cut-line4-alltoall-blocking", problem("line:4", model.AllToAll, 400, 16, blocking), model.Cut{Nodes: []int{0, 1}}, 800,
+			"4 chunks of 100 bytes over 1 link, each 100+100"},
+		{"cut-to-far-rank", ndv2, model.Cut{Nodes: []int{4, 5, 6, 7}, To: []int{1}}, 2500,
+			"4 chunks over 2 slow links, 2 of 1000 on each, the latency, and from rank 3 two links of 200 to rank 1"},
+		{"cut-from-far-rank", func() *model.Problem { p := *ndv2; p.Collective.Kind = model.ReduceScatter; return &p }(),
+			model.Cut{Nodes: []int{0, 1, 2, 3}, From: []int{1}}, 2500, "the same backwards"},
+		{"ingress-ring4-allgather", problem("ring:4", model.AllGather, 400, 4, pipelined), model.Ingress{Rank: 2}, 300,
+			"3 chunks over 2 links: 2 of them on one, and the latency"},
+		{"ingress-ring4-allgather-any-cut", problem("ring:4", model.AllGather, 400, 0, pipelined), model.Ingress{Rank: 2}, 250,
+			"300 bytes over 2 links, and the latency"},
+		{"ingress-late-rank", late(problem("ring:4", model.AllGather, 400, 4, blocking), 2, 1000*ns), model.Ingress{Rank: 2}, 1400,
+			"2 chunks on one link, 200 each, after it has arrived"},
+		{"egress-switch4-scatter", problem("switch:4", model.Scatter, 400, 4, pipelined), model.Egress{Rank: 0}, 500,
+			"3 chunks over one link, and the latency to the switch and on from it"},
+		{"volume-full4-allreduce", problem("full:4", model.AllReduce, 400, 4, pipelined), model.Volume{}, 300,
+			"24 transfers over 12 links, 2 on each, and the latency"},
+		{"volume-full4-allreduce-rounds", problem("full:4", model.AllReduce, 400, 4, rounds), model.Volume{}, 1200,
+			"24 transfers, 4 a round of 200"},
+		{"prices-ring5-alltoall-any-cut", problem("ring:5", model.AllToAll, 500, 0, pipelined), model.Prices{Links: slices.Repeat([]int64{1}, 10)}, 400,
+			"distances of 1, 1, 2, 2 from each of 5 ranks, 100 each, over 10 links, and the latency"},
+		{"distance-line4-broadcast", problem("line:4", model.Broadcast, 100, 1, pipelined),
+			model.Distance{Dest: 3, Potential: line(0, 200, 400, 600)}, 600, "3 links of 100+100"},
+		{"distance-switch4-broadcast", problem("switch:4", model.Broadcast, 100, 1, pipelined),
+			model.Distance{Dest: 3, Potential: line(0, 300, 300, 300, 200), Head: line(0, 300, 300, 300, 100)}, 300,
+			"two latencies and 100 once: the switch is passed cut-through"},
+		{"distance-line4-broadcast-any-cut", problem("line:4", model.Broadcast, 100, 0, blocking),
+			model.Distance{Chunk: -1, Dest: 3, Potential: line(0, 101, 202, 303)}, 303, "3 links of 100 and a byte"},
+		{"doubling-full8-broadcast", problem("full:8", model.Broadcast, 100, 1, rounds), model.Doubling{}, 600, "3 rounds of 200"},
+		{"broadcast-full8", problem("full:8", model.Broadcast, 500, 5, rounds), model.Spread{Source: 0}, 1400, "5-1+3 rounds of 200"},
+		{"broadcast-full8-late-allreduce", late(problem("full:8", model.AllReduce, 500, 5, rounds), 3, 1000*ns), model.Spread{Source: 3}, 2400,
+			"5-1+3 rounds of 200 after it has arrived"},
+		{"broadcast-multicast-switch4", multicast, model.Spread{Source: 0}, 300, "one round: the switch copies"},
+		{"combine-full8-reduce", problem("full:8", model.Reduce, 500, 5, rounds), model.Combine{Dest: 0}, 1400, "5-1+3 rounds of 200"},
+	}
+}
+
+func certificate(e entry) *model.Certificate {
+	return &model.Certificate{Problem: e.problem, Bound: e.bound * model.Nanosecond, Witness: e.witness}
+}
+
+// TestByHand insists on the bounds that entries computes by hand.
+func TestByHand(t *testing.T) {
+	for _, e := range entries() {
+		t.Run(e.name, func(t *testing.T) {
+			require.NoError(t, e.problem.Validate())
+			c := certificate(e)
+			yield, err := cert.Yield(c)
+			require.NoError(t, err)
+			require.Equal(t, c.Bound, yield, e.why)
+			v := cert.Check(c)
+			require.Equal(t, verify.Proved, v.Outcome, v.Reason)
+			require.Contains(t, v.Claim, "no schedule of")
+			c.Bound--
+			require.Equal(t, verify.Proved, cert.Check(c).Outcome)
+		})
+	}
+}
+
+// changes are single changes after which a certificate proves its bound no more.
+// Each returns false where it cannot be made.
+var changes = []struct {
+	name string
+	make func(c *model.Certificate) bool
+}{
+	{"bound-higher", func(c *model.Certificate) bool { c.Bound++; return true }},
+	{"twice-the-bandwidth", func(c *model.Certificate) bool {
+		for i := range c.Problem.Topology.Links {
+			c.Problem.Topology.Links[i].Bandwidth *= 2
+		}
+		return true
+	}},
+	{"no-latency", func(c *model.Certificate) bool {
+		for i := range c.Problem.Topology.Links {
+			c.Problem.Topology.Links[i].Alpha = 0
+		}
+		return true
+	}},
+	{"nobody-late", func(c *model.Certificate) bool {
+		was := c.Problem.Release != nil
+		c.Problem.Release = nil
+		return was
+	}},
+	{"other-collective", func(c *model.Certificate) bool {
+		c.Problem.Collective.Kind, c.Problem.Collective.Group = model.AllReduce, []int{0}
+		return true
+	}},
+	{"empty-witness", func(c *model.Certificate) bool {
+		switch w := c.Witness.(type) {
+		case model.Cut:
+			c.Witness = model.Cut{From: w.From, To: w.To}
+		case model.Prices:
+			c.Witness = model.Prices{Links: make([]int64, len(w.Links))}
+		case model.Distance:
+			w.Potential = make([]model.Time, len(w.Potential))
+			c.Witness = w
+		default:
+			return false
+		}
+		return true
+	}},
+	{"no-such-rank", func(c *model.Certificate) bool {
+		switch w := c.Witness.(type) {
+		case model.Cut:
+			w.Nodes = append(slices.Clone(w.Nodes), 99)
+			c.Witness = w
+		case model.Ingress:
+			c.Witness = model.Ingress{Rank: 99}
+		case model.Egress:
+			c.Witness = model.Egress{Rank: 99}
+		case model.Distance:
+			w.Dest = 99
+			c.Witness = w
+		case model.Spread:
+			c.Witness = model.Spread{Source: 99}
+		case model.Combine:
+			c.Witness = model.Combine{Dest: 99}
+		default:
+			return false
+		}
+		return true
+	}},
+	{"all-nodes", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Cut)
+		w.Nodes = nil
+		for v := range c.Problem.Topology.Nodes() {
+			w.Nodes = append(w.Nodes, v)
+		}
+		c.Witness = w
+		return ok
+	}},
+	{"nodes-out-of-order", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Cut)
+		if ok {
+			w.Nodes = slices.Clone(w.Nodes)
+			slices.Reverse(w.Nodes)
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"no-node-beside", func(c *model.Certificate) bool { // a smaller set lets more pass, or has less to pass
+		w, ok := c.Witness.(model.Cut)
+		if ok {
+			w.Nodes = w.Nodes[:1]
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"potential-higher", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Distance)
+		if ok {
+			w.Potential = slices.Clone(w.Potential)
+			w.Potential[1]++
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"start-higher", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Distance)
+		if ok {
+			w.Potential = slices.Clone(w.Potential)
+			for i := range w.Potential {
+				w.Potential[i]++
+			}
+			c.Witness = w
+			c.Bound++
+		}
+		return ok
+	}},
+	{"head-higher", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Distance)
+		if ok = ok && w.Head != nil; ok {
+			w.Head = slices.Clone(w.Head)
+			w.Head[4]++
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"head-missing", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Distance)
+		ok = ok && w.Head != nil
+		w.Head = nil
+		c.Witness = w
+		return ok
+	}},
+	{"not-in-rounds", func(c *model.Certificate) bool {
+		was := c.Problem.Cost == model.Rounds
+		c.Problem.Cost = model.Pipelined
+		return was
+	}},
+	{"pipelined", func(c *model.Certificate) bool {
+		was := c.Problem.Cost == model.Blocking && len(c.Problem.Chunks) > 1
+		c.Problem.Cost = model.Pipelined
+		return was
+	}},
+	{"source-is-dest", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Distance)
+		w.Dest = w.Source
+		c.Witness = w
+		return ok
+	}},
+	{"other-source", func(c *model.Certificate) bool { // nobody else holds what all others need
+		switch w := c.Witness.(type) {
+		case model.Distance:
+			w.Source = 2
+			c.Witness = w
+		case model.Doubling:
+			w.Source = 2
+			c.Witness = w
+		case model.Spread:
+			c.Witness = model.Spread{Source: 1}
+			return !c.Problem.Late()
+		default:
+			return false
+		}
+		return true
+	}},
+	{"no-such-chunk", func(c *model.Certificate) bool {
+		switch w := c.Witness.(type) {
+		case model.Distance:
+			w.Chunk = 7
+			c.Witness = w
+		case model.Doubling:
+			w.Chunk = 7
+			c.Witness = w
+		default:
+			return false
+		}
+		return true
+	}},
+	{"a-dear-link", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Prices)
+		if ok {
+			w.Links = slices.Clone(w.Links)
+			w.Links[0] = 10
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"a-copying-switch", func(c *model.Certificate) bool {
+		if _, ok := c.Witness.(model.Doubling); !ok {
+			return false
+		}
+		c.Problem.Topology.Switches = []model.Switch{{Name: "copies", Copies: true}}
+		return true
+	}},
+}
+
+// clone copies a certificate through its file format.
+func clone(t testing.TB, c *model.Certificate) *model.Certificate {
+	var b bytes.Buffer
+	require.NoError(t, model.WriteCertificate(&b, c))
+	d, err := model.ReadCertificate("clone", &b)
+	require.NoError(t, err)
+	return d
+}
+
+// TestChanges makes every change to every entry that it can be made to; all must be
+// refuted.
+func TestChanges(t *testing.T) {
+	made := map[string]int{}
+	for _, e := range entries() {
+		for _, change := range changes {
+			c := clone(t, certificate(e))
+			if !change.make(c) {
+				continue
+			}
+			made[change.name]++
+			v := cert.Check(c)
+			require.Equal(t, verify.Refuted, v.Outcome, "%s, %s: %s", e.name, change.name, v.Claim)
+			require.NotEmpty(t, v.Reason)
+			require.NotEmpty(t, v.Violations)
+		}
+	}
+	for _, change := range changes {
+		require.Positive(t, made[change.name], "the change %s is never made", change.name)
+	}
+}
+
+// TestCorpus checks the files of the corpus: those in accept are proved, those in
+// reject, each a change of one of them, are refuted.
+func TestCorpus(t *testing.T) {
+	if *update {
+		writeCorpus(t)
+	}
+	for dir, want := range map[string]verify.Outcome{"accept": verify.Proved, "reject": verify.Refuted} {
+		files, err := filepath.Glob(filepath.Join(corpus, dir, "*.json"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files, "no test cases in %s", dir)
+		for _, name := range files {
+			b, err := os.ReadFile(name)
+			require.NoError(t, err)
+			c, err := model.ReadCertificate(name, bytes.NewReader(b))
+			require.NoError(t, err)
+			v := cert.Check(c)
+			require.Equal(t, want, v.Outcome, "%s: %s %s", name, v.Claim, v.Reason)
+		}
+	}
+}
+
+func writeCorpus(t *testing.T) {
+	write := func(dir, name string, c *model.Certificate) {
+		if c.Validate() != nil {
+			return // its reader refuses it already
+		}
+		var b bytes.Buffer
+		require.NoError(t, model.WriteCertificate(&b, c))
+		require.NoError(t, os.MkdirAll(filepath.Join(corpus, dir), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(corpus, dir, name+".json"), b.Bytes(), 0o644))
+	}
+	for _, e := range entries() {
+		write("accept", e.name, certificate(e))
+		for _, change := range changes {
+			if c := clone(t, certificate(e)); change.make(c) {
+				write("reject", e.name+"--"+change.name, c)
+			}
+		}
+	}
+}
+
+// TestNoCertificate: what is no certificate at all is refuted too, and nothing panics.
+func TestNoCertificate(t *testing.T) {
+	p := problem("ring:4", model.AllGather, 400, 4, model.Pipelined)
+	wrong := *p
+	wrong.Size = -1
+	for name, c := range map[string]*model.Certificate{
+		"nil":            nil,
+		"no problem":     {Bound: 1, Witness: model.Volume{}},
+		"no witness":     {Problem: p, Bound: 0},
+		"a pointer":      {Problem: p, Witness: &model.Cut{Nodes: []int{1}}},
+		"wrong problem":  {Problem: &wrong, Witness: model.Volume{}},
+		"negative bound": {Problem: p, Bound: -1, Witness: model.Volume{}},
+		"short prices":   {Problem: p, Witness: model.Prices{Links: []int64{1}}},
+		"negative price": {Problem: p, Witness: model.Prices{Links: []int64{1, 1, 1, 1, 1, 1, 1, -1}}},
+		"far potential":  {Problem: p, Witness: model.Distance{Chunk: 1, Shard: 1, Source: 1, Potential: []model.Time{model.MaxTime, 0, 0, 0}}},
+	} {
+		v := cert.Check(c)
+		require.Equal(t, verify.Refuted, v.Outcome, name)
+		require.NotEmpty(t, v.Reason, name)
+		require.False(t, strings.Contains(v.Reason, "%!"), v.Reason)
+	}
+	// Where nothing has to be done, no witness proves anything, not even nothing.
+	alone := *p
+	alone.Collective.Group = []int{2}
+	for _, w := range witnesses(&alone) {
+		require.Equal(t, verify.Refuted, cert.Check(&model.Certificate{Problem: &alone, Witness: w}).Outcome, "%#v", w)
+	}
+	// Where there is no schedule, a cut without links proves every bound.
+	islands := *p
+	islands.Topology = &model.Topology{Name: "islands", Ranks: 4}
+	require.Equal(t, verify.Proved, cert.Check(&model.Certificate{Problem: &islands, Bound: model.MaxTime, Witness: model.Cut{Nodes: []int{0}}}).Outcome)
+}

@@ -1,0 +1,150 @@
+package cert
+
+import (
+	"github.com/oraccl/oraccl/model"
+)
+
+// job is a problem as the checks look at it: as items that have to be moved.
+//
+// An item is a chunk. Where the problem leaves the cut free, it is a shard: in
+// every cut each byte of a shard lies in some chunk, and all chunks of a shard have
+// the same pre- and postcondition, so that what is said of the item holds for each
+// of its bytes, though not for all at once. A custom collective without chunk sizes
+// has its chunks as items, of at least one byte each.
+type job struct {
+	p     *model.Problem
+	t     *model.Topology
+	items *model.Problem // p cut into its items
+	free  bool           // an item may be cut further
+	near  times          // least latencies from any rank over switches: see arrivals
+	far   times          // the same to any rank
+
+	at      []model.Value // by rank: what is there at the start of item loaded-1
+	holders []int         // the ranks of at that are not empty
+	loaded  int
+}
+
+func newJob(p *model.Problem) *job {
+	j := &job{p: p, t: p.Topology, items: p, at: make([]model.Value, p.Topology.Ranks)}
+	if p.Chunks == nil {
+		j.items = p.WithChunks(p.Shards())
+		j.free = p.Collective.Kind != model.Custom
+	}
+	all := make([]model.Time, j.t.Ranks)
+	j.near = arrivals(j.t, nil, all, 0)
+	j.far = arrivals(j.t.Reversed(), nil, all, 0)
+	return j
+}
+
+// size returns how many bytes item k has, at least.
+func (j *job) size(k int) int64 {
+	if j.p.Chunks == nil && !j.free {
+		return 1
+	}
+	return j.items.Chunks[k].Size
+}
+
+// load is what must be moved: sizes of items, with how many transfers of each.
+type load struct {
+	count map[int64]int64
+	least int64 // how many bytes a transfer has, at least
+	from  []model.Time
+	to    []model.Time
+}
+
+// newLoad returns an empty load. from and to collect, for each rank, when something
+// of the load is there at first (MaxTime: never), and 0 if it is needed there.
+func (j *job) newLoad() *load {
+	l := &load{count: map[int64]int64{}, least: model.MaxSize, from: make([]model.Time, j.t.Ranks), to: make([]model.Time, j.t.Ranks)}
+	for r := range j.t.Ranks {
+		l.from[r], l.to[r] = model.MaxTime, model.MaxTime
+	}
+	return l
+}
+
+// add adds item k, moved times times.
+func (j *job) add(l *load, k int, times int64) {
+	size := j.size(k)
+	l.count[size] += times
+	l.least = min(l.least, size)
+	if j.free {
+		l.least = 1
+	}
+}
+
+// each calls visit with every item and with what ask returns for it. Chunks of one
+// shard have equal conditions, so that ask is called once for all of them.
+func (j *job) each(ask func(k int) int64, visit func(k int, n int64)) {
+	shard, n := -1, int64(0)
+	for k := range j.items.Chunks {
+		s := k
+		if j.p.Collective.Kind != model.Custom {
+			s = j.items.Shard(k)
+		}
+		if s != shard {
+			shard, n = s, ask(k)
+		}
+		visit(k, n)
+	}
+}
+
+// total returns the load in which item k is moved times(k) times.
+func (j *job) total(times func(l *load, k int) int64) *load {
+	l := j.newLoad()
+	j.each(func(k int) int64 { return times(l, k) }, func(k int, n int64) {
+		if n > 0 {
+			j.add(l, k, n)
+		}
+	})
+	return l
+}
+
+// startsAt notes that something of the load is at rank r at the start.
+func (j *job) startsAt(l *load, r int) { l.from[r] = j.p.ReleaseOf(r) }
+
+// endsAt notes that something of the load is needed at rank r.
+func (j *job) endsAt(l *load, r int) { l.to[r] = 0 }
+
+// settled says whether what rank has of item k at the start, if anything, will do
+// where want is wanted.
+func (j *job) settled(k, rank int, want model.Value) bool {
+	if k+1 != j.loaded {
+		for _, r := range j.holders {
+			j.at[r] = model.Value{}
+		}
+		j.holders = j.holders[:0]
+		for r, v := range j.items.Start(k) {
+			j.at[r] = v
+			j.holders = append(j.holders, r)
+		}
+		j.loaded = k + 1
+	}
+	has := j.at[rank]
+	if model.Identical(has, want) {
+		return true
+	}
+	if has.Len() != want.Len() {
+		return false
+	}
+	counts := map[int]int{}
+	for c, n := range has.Terms() {
+		counts[c] = n
+	}
+	for c, n := range want.Terms() {
+		if got := counts[c]; got == 0 || got != n && !j.p.Collective.Op.Idempotent() {
+			return false
+		}
+	}
+	return true
+}
+
+// needs says whether rank must end with something of item k that it does not have
+// at the start.
+func (j *job) needs(k, rank int) bool {
+	for r, want := range j.items.Goal(k) {
+		if r == rank {
+			return !j.settled(k, r, want)
+		}
+	}
+	return false
+}

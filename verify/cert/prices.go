@@ -1,0 +1,142 @@
+package cert
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// prices returns the bound that prices of links yield. An item of which some rank
+// needs what is elsewhere pays, for every link that it passes on its way there, the
+// link's price for as long as it occupies it; a link earns no more than its price for
+// the window in which it can be occupied.
+//
+// Lemma (prices). Let v have to end with a contribution to an item that it does not
+// have at the start. Then the item's transfers on a chain that brings it there pay
+// at least the price of the cheapest path to v from where it is, each link of which
+// costs price·busy.
+//
+// Proof. Their routes are a walk from there to v, which contains a path, and they
+// occupy each of its links for busy or longer [(lanes)].
+//
+// Transfers of different items share no time of a link [(apart)], so that the items
+// together pay at most Σ price·window over all links. Each item is counted for the
+// one rank to which its way is dearest. The cut S has the price bandwidth on the
+// links that leave it, and 0 on the others.
+func (j *job) prices(w model.Prices) (model.Time, error) {
+	if len(w.Links) != len(j.t.Links) {
+		return 0, fmt.Errorf("prices: %d, want one for each of %d links", len(w.Links), len(j.t.Links))
+	}
+	l, links := j.newLoad(), []int{}
+	for i, price := range w.Links {
+		if price < 0 {
+			return 0, fmt.Errorf("prices[%d]: %d, want 0 or more", i, price)
+		}
+		if price > 0 {
+			links = append(links, i)
+		}
+	}
+	f := &fares{job: j, prices: w.Links, known: map[fareKey][]model.Time{}}
+	due := new(big.Int)
+	for k := range j.items.Chunks {
+		if fare := f.dearest(l, k); fare > 0 {
+			j.add(l, k, 1)
+			due.Add(due, big.NewInt(int64(fare)))
+		}
+	}
+	if len(l.count) == 0 {
+		return 0, errNothing
+	}
+	lanes := j.lanes(links, l)
+	return leastTime(func(t model.Time) bool {
+		earned := new(big.Int)
+		for i := range lanes {
+			a := &lanes[i]
+			span := a.window(t)
+			if j.free {
+				span = max(0, span-a.each)
+			}
+			earned.Add(earned, product(w.Links[a.link], span))
+		}
+		return earned.Cmp(due) >= 0
+	}), nil
+}
+
+// fares knows what the ways of items cost. Costs that do not fit are rounded down.
+type fares struct {
+	*job
+	prices []int64
+	known  map[fareKey][]model.Time
+}
+
+type fareKey struct {
+	rank int
+	size int64
+}
+
+// dearest returns the cost of the dearest of the cheapest ways that item k has to
+// make, 0 if there is none, and notes in l between which ranks it has to go.
+func (f *fares) dearest(l *load, k int) model.Time {
+	holders := map[int][]int{} // by contribution
+	for r, v := range f.items.Start(k) {
+		for c := range v.Terms() {
+			holders[c] = append(holders[c], r)
+		}
+	}
+	dearest := model.Time(0)
+	for r, want := range f.items.Goal(k) {
+		for c := range want.Terms() {
+			cheapest := model.MaxTime
+			for _, h := range holders[c] {
+				cheapest = min(cheapest, f.from(h, f.size(k))[r])
+			}
+			if cheapest == 0 {
+				continue
+			}
+			dearest = max(dearest, cheapest)
+			f.endsAt(l, r)
+			for _, h := range holders[c] {
+				f.startsAt(l, h)
+			}
+		}
+	}
+	return dearest
+}
+
+// from returns what it costs for size bytes to go from a rank to each node.
+func (f *fares) from(rank int, size int64) []model.Time {
+	key := fareKey{rank, size}
+	if cost, ok := f.known[key]; ok {
+		return cost
+	}
+	cost := slices.Repeat([]model.Time{model.MaxTime}, f.t.Nodes())
+	cost[rank] = 0
+	for again := true; again; {
+		again = false
+		for i := range f.t.Links {
+			k := &f.t.Links[i]
+			if at := cost[k.Src].Add(f.fare(i, size)); at < cost[k.Dst] {
+				cost[k.Dst], again = at, true
+			}
+		}
+	}
+	f.known[key] = cost
+	return cost
+}
+
+// fare returns what size bytes pay for passing a link. Where the cut is free, each
+// byte pays its part of their time, however it is cut.
+func (f *fares) fare(i int, size int64) model.Time {
+	l := &f.t.Links[i]
+	if f.free {
+		v := new(big.Int).Mul(big.NewInt(f.prices[i]), big.NewInt(size))
+		v.Div(v.Mul(v, picoBytes), big.NewInt(l.Bandwidth))
+		if !v.IsInt64() {
+			return model.MaxTime
+		}
+		return model.Time(v.Int64())
+	}
+	return f.beside(l).Add(model.TransferTime(size, l.Bandwidth)).Mul(f.prices[i])
+}
