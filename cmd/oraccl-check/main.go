@@ -5,11 +5,13 @@
 //	CGO_ENABLED=0 go build ./cmd/oraccl-check
 //
 // It reads files, or directories such as oraccl gap --proofs writes, and prints a
-// line for each. The exit status is 0 if all is proved, 1 if something is refuted,
-// 2 if something cannot be read, 3 if something is unknown.
+// line for each, and whether a schedule meets a bound; with --json, one object,
+// schema oraccl/check/1. The exit status is 0 if all is proved, 1 if something is
+// refuted, 2 if something cannot be read, 3 if something is unknown.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -23,26 +25,34 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("oraccl-check", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	asJSON := flags.Bool("json", false, "print JSON, schema oraccl/check/1")
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: oraccl-check FILE|DIRECTORY...\n\nChecks schedules by exact replay and certificates in exact arithmetic.\nExit status: 0 all proved, 1 refuted, 2 unreadable or bad usage, 3 unknown.")
+		fmt.Fprintln(stderr, "usage: oraccl-check [--json] FILE|DIRECTORY...\n\nChecks schedules by exact replay and certificates in exact arithmetic.\nExit status: 0 all proved, 1 refuted, 2 unreadable or bad usage, 3 unknown.")
 	}
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
 		return 2
 	}
 	if flags.NArg() == 0 {
 		flags.Usage()
 		return 2
 	}
-	var found []dossier.Finding
-	for _, path := range flags.Args() {
-		f, err := dossier.Check(path)
-		if err != nil {
-			fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
-			return 2
-		}
-		found = append(found, f...)
+	found, err := dossier.CheckAll(flags.Args())
+	if err != nil {
+		fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
+		return 2
 	}
-	text, status := dossier.Report(found)
-	fmt.Fprint(stdout, text)
+	if !*asJSON {
+		text, status := dossier.Report(found)
+		fmt.Fprint(stdout, text)
+		return status
+	}
+	text, status, err := dossier.ReportJSON(found)
+	if err != nil {
+		fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
+		return 2
+	}
+	fmt.Fprintf(stdout, "%s", text)
 	return status
 }

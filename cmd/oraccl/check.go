@@ -9,7 +9,8 @@ import (
 )
 
 func newCheck() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Check schedules and certificates again, no solver involved",
 		Long: `check reads files, or directories such as gap --proofs writes, executes every
@@ -18,15 +19,18 @@ schedule meets which bound. oraccl-check is the same without anything else in it
 		Example: "  oraccl gap dgx1 --collective allgather --chunks 1 --proofs out\n  oraccl check out",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var found []dossier.Finding
-			for _, path := range args {
-				f, err := dossier.Check(path)
+			found, err := dossier.CheckAll(args)
+			if err != nil {
+				return err
+			}
+			text, s := dossier.Report(found)
+			if asJSON {
+				b, _, err := dossier.ReportJSON(found)
 				if err != nil {
 					return err
 				}
-				found = append(found, f...)
+				text = string(b)
 			}
-			text, s := dossier.Report(found)
 			fmt.Fprint(cmd.OutOrStdout(), text)
 			if s != exitDone {
 				return status(s)
@@ -34,4 +38,6 @@ schedule meets which bound. oraccl-check is the same without anything else in it
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/check/1")
+	return cmd
 }

@@ -27,6 +27,7 @@ type Finding struct {
 
 	problem  *model.Problem
 	makespan model.Time // of a schedule
+	timed    bool       // it has one: its form is not order
 	bound    model.Time // of a certificate
 }
 
@@ -39,7 +40,8 @@ type Conclusion struct {
 // Optimal says whether the schedule meets the bound.
 func (c Conclusion) Optimal() bool { return c.Makespan == c.Bound }
 
-// ErrEmpty is returned for a directory without a single claim to check.
+// ErrEmpty is wrapped by the error for a directory, or files, without a single claim
+// to check.
 var ErrEmpty = errors.New("holds no schedule and no certificate, so that there is nothing to check")
 
 // Check checks a file, or all files of a directory and the directories in it. Files
@@ -64,7 +66,7 @@ func Check(path string) ([]Finding, error) {
 			return nil
 		}
 		f := file(name)
-		if f.Kind == "schedule" || f.Kind == "certificate" || f.Err != nil {
+		if f.claims() {
 			claims++
 		}
 		found = append(found, f)
@@ -77,6 +79,30 @@ func Check(path string) ([]Finding, error) {
 		return nil, fmt.Errorf("%s: %w", path, ErrEmpty)
 	}
 	return found, nil
+}
+
+// CheckAll checks files and directories one after the other. At least one of them
+// must hold a claim.
+func CheckAll(paths []string) ([]Finding, error) {
+	var all []Finding
+	for _, path := range paths {
+		found, err := Check(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	for i := range all {
+		if all[i].claims() {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrEmpty)
+}
+
+// claims says whether a finding is the answer to a claim, or to what should be one.
+func (f *Finding) claims() bool {
+	return f.Kind == "schedule" || f.Kind == "certificate" || f.Err != nil
 }
 
 // short drops the operation from an error of the operating system.
@@ -105,7 +131,7 @@ func file(name string) Finding {
 			return f
 		}
 		f.Verdict = replay.Check(s.Problem, s.Schedule)
-		f.problem, f.makespan = s.Problem, s.Problem.Makespan(s.Schedule)
+		f.problem, f.makespan, f.timed = s.Problem, s.Problem.Makespan(s.Schedule), s.Schedule.Form != model.Ordered
 	case model.CertificateSchema:
 		f.Kind = "certificate"
 		c, err := model.ReadCertificate(name, bytes.NewReader(b))
@@ -138,12 +164,13 @@ func file(name string) Finding {
 	return f
 }
 
-// Conclusions pairs every proved schedule with the proved certificate of the
-// largest bound that holds for it.
+// Conclusions pairs every proved schedule that has times with the proved certificate
+// of the largest bound that holds for it. A schedule that fixes an order alone has no
+// makespan to compare.
 func Conclusions(found []Finding) []Conclusion {
 	var all []Conclusion
 	for _, s := range found {
-		if s.Kind != "schedule" || s.Err != nil || s.Verdict.Outcome != verify.Proved {
+		if s.Kind != "schedule" || s.Err != nil || !s.timed || s.Verdict.Outcome != verify.Proved {
 			continue
 		}
 		best := Conclusion{Schedule: s.File, Makespan: s.makespan, Bound: -1}
