@@ -21,9 +21,18 @@ const (
 	// chunk; the round lasts as long as its longest transfer. It is StragglAR's
 	// model.
 	Rounds
+	// LinkRounds: time passes in synchronous rounds. In one round a link carries
+	// at most one chunk, however many links a rank has, and a chunk goes no
+	// further than to the next rank; the round lasts as long as its longest
+	// transfer. It is SCCL's model with as many steps as rounds (Cai et al.,
+	// PPoPP 2021).
+	LinkRounds
 )
 
-var costNames = []string{"", "blocking", "pipelined", "rounds"}
+// Synchronous says whether c counts time in rounds.
+func (c CostModel) Synchronous() bool { return c == Rounds || c == LinkRounds }
+
+var costNames = []string{"", "blocking", "pipelined", "rounds", "link-rounds"}
 
 // String returns the name used in files and on the command line: "pipelined".
 func (c CostModel) String() string {
@@ -38,7 +47,7 @@ func ParseCostModel(s string) (CostModel, error) {
 	if i := slices.Index(costNames, s); i > 0 {
 		return CostModel(i), nil
 	}
-	return 0, fmt.Errorf("cost model %q: want blocking, pipelined or rounds", s)
+	return 0, fmt.Errorf("cost model %q: want blocking, pipelined, rounds or link-rounds", s)
 }
 
 // Interval is the half-open span of time [From, To).
@@ -70,7 +79,7 @@ func (t *Topology) Duration(route []int, bytes int64) Time {
 
 // Busy appends to dst, for each link of route in order, the interval, counted
 // from the start of the transfer, in which a transfer of bytes keeps that link
-// busy. Under Rounds that is the model Blocking, within one round. It takes
+// busy. In rounds that is the model Blocking, within one round. It takes
 // O(len(route)) time.
 func (t *Topology) Busy(cost CostModel, route []int, bytes int64, dst []Interval) []Interval {
 	var at Time

@@ -104,7 +104,7 @@ func drawConditions(t *rapid.T, members []int, chunks, least int) []Condition {
 func drawProblem(t *rapid.T, cut bool) *Problem {
 	p := &Problem{Topology: drawTopology(t)}
 	p.Collective = drawCollective(t, p.Topology.Ranks)
-	p.Cost = rapid.SampledFrom([]CostModel{Blocking, Pipelined, Rounds}).Draw(t, "cost")
+	p.Cost = rapid.SampledFrom([]CostModel{Blocking, Pipelined, Rounds, LinkRounds}).Draw(t, "cost")
 	p.Size = rapid.Int64Range(int64(p.Shards()), 1<<24).Draw(t, "size")
 	if rapid.Bool().Draw(t, "late") {
 		p.Release = make([]Time, p.Topology.Ranks)

@@ -21,8 +21,8 @@ func (p *Problem) Validate() error {
 	if err := p.Collective.validate(p.Topology.Ranks); err != nil {
 		return within("collective", err)
 	}
-	if p.Cost < Blocking || p.Cost > Rounds {
-		return wrong("cost", "missing, want blocking, pipelined or rounds")
+	if p.Cost < Blocking || p.Cost > LinkRounds {
+		return wrong("cost", "missing, want blocking, pipelined, rounds or link-rounds")
 	}
 	if p.Size < 1 || p.Size > MaxSize {
 		return wrong("size", "%d bytes, want 1 to %d", p.Size, int64(MaxSize))

@@ -42,7 +42,7 @@ const (
 	Timed Form = iota + 1
 	// InRounds: Start is the round, counted from 0, and End is Start+1. All
 	// transfers of a round read what was there before it. It goes with the cost
-	// model Rounds.
+	// models Rounds and LinkRounds.
 	InRounds
 	// Ordered: there are no times; a transfer starts at any time after those
 	// that it waits for have ended. It goes with every cost model.
@@ -102,7 +102,7 @@ func (s *Schedule) Rounds() int {
 
 // FormFor returns the form in which schedules for a cost model are timed.
 func FormFor(c CostModel) Form {
-	if c == Rounds {
+	if c.Synchronous() {
 		return InRounds
 	}
 	return Timed

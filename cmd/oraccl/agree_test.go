@@ -93,7 +93,7 @@ func bases(t *testing.T) []solve.Result {
 		tp, err := topo.Parse(name, topo.Options{})
 		require.NoError(t, err)
 		for _, kind := range model.Kinds() {
-			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds} {
+			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds} {
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 16, Cost: cost}
 				for _, m := range allMethods() {
 					if m.Name() == "exact" || m.Serves(p) != nil {

@@ -256,7 +256,7 @@ func boundLine(c *model.Certificate) string {
 
 func (ev *evaluation) table(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	inRounds, late := ev.problem.Cost == model.Rounds, ev.problem.Late()
+	inRounds, late := ev.problem.Cost.Synchronous(), ev.problem.Late()
 	head := []string{"method", "chunks", "transfers"}
 	if inRounds {
 		head = append(head, "rounds")

@@ -57,7 +57,7 @@ func TestRandomNetworks(t *testing.T) {
 			Topology:   randomNetwork(rng),
 			Collective: model.Collective{Kind: model.Kinds()[rng.IntN(8)]},
 			Size:       100000 + rng.Int64N(100000),
-			Cost:       []model.CostModel{model.Blocking, model.Pipelined, model.Rounds}[rng.IntN(3)],
+			Cost:       []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds}[rng.IntN(4)],
 		}
 		if p.Collective.Kind.Rooted() {
 			p.Collective.Root = rng.IntN(p.Topology.Ranks)

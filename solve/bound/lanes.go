@@ -60,7 +60,7 @@ func (f *finder) lanes(links []int, l *load, ends bool, dst []lane) []lane {
 func (f *finder) beside(i int) model.Time {
 	l := &f.t.Links[i]
 	switch f.p.Cost {
-	case model.Blocking:
+	case model.Blocking, model.LinkRounds:
 		return l.Alpha
 	case model.Rounds: // all of the hop
 		return f.lead[l.Src].Add(l.Alpha).Add(f.tail[l.Dst])

@@ -195,9 +195,9 @@ type run struct {
 }
 
 // grids returns the epoch lengths to try, the coarsest first: the time of the
-// quickest hop and fractions of it where hops differ. Under Rounds there is one.
+// quickest hop and fractions of it where hops differ. In rounds there is one.
 func grids(p *model.Problem, hops []hop.Hop) []model.Time {
-	if p.Cost == model.Rounds {
+	if p.Cost.Synchronous() {
 		return []model.Time{0}
 	}
 	quickest, slowest := model.MaxTime, model.Time(0)
@@ -297,7 +297,7 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model
 			}
 			r.stop = solve.Optimal
 			grid := fmt.Sprintf("grid of %d epochs of %v", n.Horizon, epoch)
-			if q.Cost == model.Rounds {
+			if q.Cost.Synchronous() {
 				grid = fmt.Sprintf("%d rounds", n.Horizon)
 			}
 			r.notes = append(r.notes, fmt.Sprintf("%s, %v", grid, e.Dims()))

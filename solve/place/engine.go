@@ -148,7 +148,7 @@ func (e *engine) fit(route []int, chunk int, earliest, endAfter model.Time) (sta
 	duration := model.Time(1)
 	e.busy = e.busy[:0]
 	start = earliest
-	if e.p.Cost == model.Rounds {
+	if e.p.Cost.Synchronous() {
 		for range route {
 			e.busy = append(e.busy, model.Interval{From: 0, To: 1})
 		}

@@ -19,6 +19,7 @@ const maxCandidates = 8
 // maps, so that of several shortest paths it returns another one each time.
 type router struct {
 	t        *model.Topology
+	single   bool                 // one hop a transfer: no rank inside a route
 	parallel map[[2]int][]int // the links between two nodes, in order of index
 	next     [][]edge         // by node
 	dist     map[int][]model.Time
@@ -33,7 +34,7 @@ type edge struct {
 func newRouter(p *model.Problem) *router {
 	t := p.Topology
 	r := &router{
-		t: t, parallel: map[[2]int][]int{}, next: make([][]edge, t.Nodes()),
+		t: t, single: p.Cost == model.LinkRounds, parallel: map[[2]int][]int{}, next: make([][]edge, t.Nodes()),
 		dist: map[int][]model.Time{}, known: map[[2]int][][][]int{},
 	}
 	typical := max(1, p.Space()/int64(len(p.Chunks)))
@@ -73,7 +74,9 @@ func (r *router) between(u, v int) ([][][]int, error) {
 			dist = r.distances(u)
 			r.dist[u] = dist
 		}
-		if dist[v] == model.MaxTime {
+		if dist[v] == model.MaxTime && r.single {
+			return nil, fmt.Errorf("rank %d is more than one hop from rank %d on %s, which link-rounds do not allow a transfer", u, v, r.t.Name)
+		} else if dist[v] == model.MaxTime {
 			return nil, fmt.Errorf("rank %d cannot reach rank %d on %s", u, v, r.t.Name)
 		}
 		nodes = r.walk(dist, []int{u}, v, nil)
@@ -147,7 +150,7 @@ func (r *router) distances(u int) []model.Time {
 	for queue.Len() > 0 {
 		q := heap.Pop(queue).(readyGroup)
 		v := int(q.group)
-		if q.at > dist[v] {
+		if q.at > dist[v] || r.single && v != u && r.t.IsRank(v) {
 			continue
 		}
 		for _, e := range r.next[v] {

@@ -45,7 +45,7 @@ func Problems(t testing.TB) []*model.Problem {
 		require.NoError(t, p.Validate())
 		all = append(all, p)
 	}
-	costs := []model.CostModel{model.Blocking, model.Pipelined, model.Rounds}
+	costs := []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds}
 	for i, kind := range model.Kinds() {
 		for _, cost := range costs {
 			for _, name := range []string{"ring:4", "full:3", "switch:5", "mesh:2x3", "hypercube:3", "uniring:3", "line:2", "fattree:2x2"} {
@@ -233,14 +233,21 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 					use(fmt.Sprintf("port %d", j), port.Capacity, span)
 				}
 			}
-			if s.Form == model.InRounds && t.IsRank(t.Links[l].Src) {
+			if p.Cost == model.Rounds && s.Form == model.InRounds && t.IsRank(t.Links[l].Src) {
 				use(fmt.Sprintf("sends of %d", t.Links[l].Src), 1, span)
 			}
-			if s.Form == model.InRounds && t.IsRank(at) {
+			if p.Cost == model.Rounds && s.Form == model.InRounds && t.IsRank(at) {
 				use(fmt.Sprintf("receives of %d", at), 1, span)
 			}
 			if t.IsRank(at) && s.Form == model.Timed && x.Start < p.ReleaseOf(at) {
 				return fmt.Errorf("transfer %d: rank %d is not there yet", i, at)
+			}
+		}
+		if p.Cost == model.LinkRounds {
+			for _, l := range route[1:] {
+				if t.IsRank(t.Links[l].Src) {
+					return fmt.Errorf("transfer %d: passes rank %d within a round", i, t.Links[l].Src)
+				}
 			}
 		}
 		if at != int(x.Dst) {

@@ -118,7 +118,7 @@ func (n *network) lane(route []int, sizes []int64, choices [][][]int32) lane {
 	var x lane
 	spans := make([][]model.Interval, len(route))
 	for _, size := range sizes {
-		if n.p.Cost == model.Rounds {
+		if n.p.Cost.Synchronous() {
 			x.lasts = append(x.lasts, 1)
 			for i := range route {
 				spans[i] = append(spans[i], model.Interval{From: 0, To: 1})
@@ -281,7 +281,7 @@ func (x *try) match(now model.Time) {
 // the hop has nothing to carry.
 func (x *try) offer(h, l int32, now model.Time) bool {
 	src, dst := x.hops[h].Src, x.hops[h].Dst
-	if x.p.Cost != model.Rounds {
+	if !x.p.Cost.Synchronous() {
 		if r := max(x.p.ReleaseOf(src), x.p.ReleaseOf(dst)); now < r {
 			x.again(r, now, h)
 			return false

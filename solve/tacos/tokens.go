@@ -102,7 +102,7 @@ func (n *network) tokens(dist [][]int32, seed uint64, stop func() bool) *model.S
 // nearer. It returns false if the hop has nothing to carry.
 func (x *try) forward(h, l int32, now model.Time, at [][]int32, target []int32, dist [][]int32) bool {
 	src, dst := x.hops[h].Src, x.hops[h].Dst
-	if x.p.Cost != model.Rounds {
+	if !x.p.Cost.Synchronous() {
 		if r := max(x.p.ReleaseOf(src), x.p.ReleaseOf(dst)); now < r {
 			x.again(r, now, h)
 			return false

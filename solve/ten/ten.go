@@ -80,7 +80,7 @@ func (n *Network) classes() {
 }
 
 func (n *Network) cost(route []int, size int64) (busy, delay int32) {
-	if n.Problem.Cost == model.Rounds {
+	if n.Problem.Cost.Synchronous() {
 		return 1, 1
 	}
 	t := n.Problem.Topology

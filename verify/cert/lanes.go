@@ -47,7 +47,8 @@ func (a *lane) window(t model.Time) model.Time {
 // length]. Pipelined, the link is occupied for τ by (busy), and its last byte comes
 // to its end α after that; blocking, α is part of the occupation. In rounds, let the
 // hop count as a whole: it lies in the round, and the link carries nothing else in
-// that round. No two at the same time: by (apart), and by (round).
+// that round. A schedule in link-rounds, each transfer begun with its round, is one under
+// the model blocking that ends no later. No two at the same time: by (apart), and by (round).
 func (j *job) lanes(links []int, l *load) []lane {
 	before := arrivals(j.t, j.p.Release, l.from, l.least)
 	beyond := arrivals(j.t.Reversed(), nil, l.to, l.least)
@@ -75,7 +76,7 @@ func (j *job) lanes(links []int, l *load) []lane {
 // beside returns how much longer than τ a transfer occupies a link: see (lanes).
 func (j *job) beside(l *model.Link) model.Time {
 	switch j.p.Cost {
-	case model.Blocking:
+	case model.Blocking, model.LinkRounds:
 		return l.Alpha
 	case model.Rounds:
 		return j.near.head[l.Src].Add(l.Alpha).Add(j.far.head[l.Dst])

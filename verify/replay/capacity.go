@@ -47,7 +47,7 @@ func (c *check) capacity() {
 	}
 }
 
-// port is a capacity over some links: one of the topology's, or, in rounds, the
+// port is a capacity over some links: one of the topology's, or, under model.Rounds, the
 // one send or the one receive of a rank.
 type port struct {
 	name     string
@@ -65,7 +65,7 @@ func (c *check) ports() []port {
 		}
 		all = append(all, port{name, p.Links, p.Capacity, -1})
 	}
-	if c.s.Form == model.InRounds {
+	if c.p.Cost == model.Rounds && c.s.Form == model.InRounds {
 		out, in := c.t.Out(), c.t.In()
 		for r := range c.t.Ranks {
 			all = append(all, port{fmt.Sprintf("the send port of rank %d", r), out[r], 1, r},

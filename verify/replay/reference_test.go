@@ -144,7 +144,7 @@ func (r *ref) capacity() {
 	for _, port := range t.Ports {
 		limit(port.Links, port.Capacity)
 	}
-	if r.s.Form == model.InRounds {
+	if r.s.Form == model.InRounds && r.p.Cost == model.Rounds {
 		for v := range t.Ranks {
 			limit(t.Out()[v], 1)
 			limit(t.In()[v], 1)

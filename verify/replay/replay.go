@@ -144,6 +144,13 @@ func (c *check) notAPath(route []int) string {
 		}
 		visited = append(visited, at)
 	}
+	if c.p.Cost == model.LinkRounds {
+		for _, v := range visited[1 : len(visited)-1] {
+			if c.t.IsRank(v) {
+				return fmt.Sprintf("its route passes %s, want one hop a round under link-rounds", c.t.NodeName(v))
+			}
+		}
+	}
 	return ""
 }
 
