@@ -19,7 +19,7 @@ const maxCandidates = 8
 // maps, so that of several shortest paths it returns another one each time.
 type router struct {
 	t        *model.Topology
-	single   bool                 // one hop a transfer: no rank inside a route
+	single   bool             // one hop a transfer: no rank inside a route
 	parallel map[[2]int][]int // the links between two nodes, in order of index
 	next     [][]edge         // by node
 	dist     map[int][]model.Time
