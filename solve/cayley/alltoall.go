@@ -1,0 +1,156 @@
+package cayley
+
+import (
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/place"
+)
+
+// maxWords is how many ways to write a difference as a shortest sum of generators are
+// looked at.
+const maxWords = 64
+
+// item is what every rank sends to the rank at one difference from it: part number
+// part of it.
+type item struct {
+	to, part int
+	word     []int // how often it takes each generator
+}
+
+// allToAll sends every item by a shortest way, chosen to balance the load of the
+// generators, in the rounds that colours of edges make. Where the load cannot be
+// balanced with all ranks doing the same, as on a ring of an even length with an odd
+// number of chunks a pair, ranks send differently: see split. The better of the two
+// is returned.
+func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
+	parts := make([][]int, g.n*g.n)
+	most, size := 0, int64(0)
+	for k, c := range p.Chunks {
+		from, to := p.Owner(k)
+		parts[from*g.n+to] = append(parts[from*g.n+to], k)
+		if from != to {
+			most, size = max(most, len(parts[from*g.n+to])), max(size, c.Size)
+		}
+	}
+	words := g.words()
+	weight := make([]float64, len(g.gens))
+	for i, a := range g.paces(p, size) {
+		weight[i] = float64(a.busy)
+	}
+	items, load := g.route(words, most, weight)
+	var edges [][2]int
+	hops := 0
+	for i, x := range items {
+		for s, n := range x.word {
+			hops += n
+			for range n {
+				edges = append(edges, [2]int{i, s})
+			}
+		}
+	}
+	colour, rounds := colourEdges(edges, len(items), len(g.gens))
+	program := place.NewProgram(p)
+	byRound := make([][]int, rounds)
+	for e, c := range colour {
+		byRound[c] = append(byRound[c], e)
+	}
+	at := make([]int, len(items)) // how far the item has come
+	for _, list := range byRound {
+		var batch []place.Move
+		for _, e := range list {
+			x, s := &items[edges[e][0]], &g.gens[edges[e][1]]
+			for u := range g.n {
+				if chunks := parts[u*g.n+g.add(u, x.to)]; x.part < len(chunks) {
+					v := g.add(u, at[edges[e][0]])
+					batch = append(batch, place.Move{Chunk: chunks[x.part], Src: v, Dst: g.add(v, s.step), Routes: [][]int{{s.links[v]}}})
+				}
+			}
+			at[edges[e][0]] = g.add(at[edges[e][0]], s.step)
+		}
+		program.Batch(batch...)
+	}
+	schedule, err := best(program)
+	if err != nil || slices.Max(load) <= (hops+len(load)-1)/len(load) || hops*g.n > maxSplit {
+		return schedule, err
+	}
+	if other, err := g.split(p, parts, words, items, weight); err == nil && end(other) < end(schedule) {
+		return other, nil
+	}
+	return schedule, nil
+}
+
+// words returns for each element some of the shortest ways, up to maxWords, to write
+// it as a sum of generators, as how often each occurs.
+func (g *group) words() [][][]int {
+	dist := g.distances()
+	order := make([]int, g.n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return dist[a] - dist[b] })
+	words := make([][][]int, g.n)
+	words[0] = [][]int{make([]int, len(g.gens))}
+	for _, d := range order[1:] {
+		for i, s := range g.gens {
+			before := g.sub(d, s.step)
+			if dist[before] != dist[d]-1 {
+				continue
+			}
+			for _, w := range words[before] {
+				w = slices.Clone(w)
+				w[i]++
+				known := func(x []int) bool { return slices.Equal(x, w) }
+				if len(words[d]) < maxWords && !slices.ContainsFunc(words[d], known) {
+					words[d] = append(words[d], w)
+				}
+			}
+		}
+	}
+	return words
+}
+
+// route chooses a word for each item, so that the sum of the squares of the
+// generators' loads is least as far as changing one item after the other can make it,
+// and returns how many items take each generator.
+func (g *group) route(words [][][]int, parts int, weight []float64) (items []item, load []int) {
+	load = make([]int, len(g.gens))
+	for d := 1; d < g.n; d++ {
+		for part := range parts {
+			items = append(items, item{d, part, nil})
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range items {
+			x := &items[i]
+			addTo(load, x.word, -1)
+			word, least := x.word, cost(load, x.word, weight)
+			for _, w := range words[x.to] {
+				if c := cost(load, w, weight); x.word == nil && word == nil || c < least {
+					word, least, changed = w, c, true
+				}
+			}
+			x.word = word
+			addTo(load, x.word, 1)
+		}
+	}
+	return items, load
+}
+
+func addTo(load, word []int, n int) {
+	for s, m := range word {
+		load[s] += n * m
+	}
+}
+
+// cost returns by how much the sum of the squares of the loads grows with word.
+func cost(load, word []int, weight []float64) float64 {
+	var sum float64
+	for s, m := range word {
+		if m > 0 {
+			sum += weight[s] * weight[s] * float64(m*(2*load[s]+m))
+		}
+	}
+	return sum
+}

@@ -1,0 +1,196 @@
+// Package cayley builds schedules that are optimal by construction on networks with
+// enough symmetry: all-to-all, all-gather, reduce-scatter and all-reduce on Cayley
+// graphs of abelian groups. Rings, tori with sides of any length and links that may
+// differ from dimension to dimension, hypercubes, circulant and complete graphs are
+// such.
+//
+// The group is recognised from the links: see recognise. Whatever one rank does, all
+// do, translated; so a schedule need only be found for one of them, and a link class
+// (generator) that is busy in a round is busy at every rank.
+//
+// All-to-all. What travels by the difference d is the same for all ranks, and takes
+// generators that add up to d, in any order, for the group is abelian. So these are
+// edges of a bipartite multigraph of differences and generators, and a colouring of
+// its edges is a schedule in rounds. By König's theorem (1916) there is one with as
+// many colours as the largest degree: the load of the busiest generator, or the
+// diameter.
+//
+// All-gather. Whenever a generator is free it takes a part that is held one step
+// before and missing here; which one for which generator is a maximum matching. With
+// one chunk a rank on links that are alike this is the breadth-first broadcast with
+// balanced ingress of Zhao et al., arXiv:2202.03356, where steps overlap to keep
+// every link busy. Reduce-scatter is its reverse and all-reduce both, one after the
+// other as far as the data of each chunk demand.
+package cayley
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/place"
+)
+
+// New returns the method.
+func New() solve.Solver { return method{} }
+
+type method struct{}
+
+// Name implements solve.Solver.
+func (method) Name() string { return "cayley" }
+
+// maxMoves limits the size of what is placed.
+const maxMoves = 1 << 22
+
+// Serves implements solve.Solver. It takes the time of recognising the group,
+// O(factorisations of the ranks · links).
+func (method) Serves(p *model.Problem) error {
+	_, err := serves(p)
+	return err
+}
+
+func serves(p *model.Problem) (*group, error) {
+	switch p.Collective.Kind {
+	case model.AllToAll, model.AllGather, model.ReduceScatter, model.AllReduce:
+	default:
+		return nil, solve.NotServed("serves alltoall, allgather, reducescatter and allreduce, not %v", p.Collective.Kind)
+	}
+	n := p.Topology.Ranks
+	switch {
+	case p.Cost == model.Rounds:
+		return nil, solve.NotServed("keeps all links of a rank busy at once, which %v does not allow", p.Cost)
+	case p.Late():
+		return nil, solve.NotServed("serves ranks that all arrive at once")
+	case len(p.Members()) != n:
+		return nil, solve.NotServed("serves a group of all %d ranks, not of %d", n, len(p.Members()))
+	}
+	chunks := int64(len(p.Chunks))
+	if p.Chunks == nil {
+		chunks = int64(p.DefaultChunks(1))
+	}
+	perChunk := int64(2 * n)
+	if p.Collective.Kind == model.AllToAll {
+		perChunk = 16
+	}
+	if chunks*perChunk > maxMoves {
+		return nil, solve.NotServed("would make up to %d transfers, at most %d are placed", chunks*perChunk, maxMoves)
+	}
+	g := recognise(p.Topology)
+	if g == nil {
+		return nil, solve.NotServed("%s is not recognised as a Cayley graph of an abelian group under its numbering", p.Topology.Name)
+	}
+	return g, nil
+}
+
+// Solve implements solve.Solver. Options.Chunks and Seed are used; equal seeds give
+// equal schedules.
+func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	g, err := serves(p)
+	if err != nil {
+		return solve.Result{}, err
+	}
+	if p.Chunks == nil {
+		p = p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
+	}
+	if ctx.Err() != nil {
+		return solve.Result{Problem: p, Stop: solve.Interrupted}, nil
+	}
+	s, err := g.schedule(p, rand.New(rand.NewPCG(o.Seed, 0)))
+	if err != nil {
+		return solve.Result{}, solve.NotServed("%v", err)
+	}
+	return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: "group " + g.String()}, nil
+}
+
+// String returns "Z4×Z6, 4 generators".
+func (g *group) String() string {
+	var sides []string
+	for _, a := range g.sides {
+		sides = append(sides, fmt.Sprintf("Z%d", a))
+	}
+	return fmt.Sprintf("%s, %d generators", strings.Join(sides, "×"), len(g.gens))
+}
+
+func (g *group) schedule(p *model.Problem, rng *rand.Rand) (*model.Schedule, error) {
+	switch p.Collective.Kind {
+	case model.AllToAll:
+		return g.allToAll(p)
+	case model.AllGather:
+		return g.gather(p, owned(p), rng)
+	case model.ReduceScatter:
+		return g.scatter(p, owned(p), rng)
+	}
+	program := place.NewProgram(p)
+	parts := owned(p)
+	reduced, err := g.scatter(p, parts, rng)
+	if err != nil {
+		return nil, err
+	}
+	gathered, err := g.gather(p, parts, rng)
+	if err != nil {
+		return nil, err
+	}
+	program.Append(reduced)
+	program.Append(gathered)
+	return best(program)
+}
+
+// owned returns the chunks of each rank: its shard, or for allreduce one of n equal
+// runs of chunks.
+func owned(p *model.Problem) [][]int {
+	n := p.Topology.Ranks
+	parts := make([][]int, n)
+	for k := range p.Chunks {
+		var owner int
+		switch p.Collective.Kind {
+		case model.AllGather:
+			owner, _ = p.Owner(k)
+		case model.ReduceScatter:
+			_, owner = p.Owner(k)
+		default:
+			owner = k * n / len(p.Chunks)
+		}
+		parts[owner] = append(parts[owner], k)
+	}
+	return parts
+}
+
+// scatter reduces every chunk to the rank that owns it: a gathering on the network
+// with its links turned round, read backwards. That network has the same group.
+func (g *group) scatter(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
+	q := *p
+	q.Topology = p.Topology.Reversed()
+	back := recognise(q.Topology)
+	if back == nil {
+		return nil, fmt.Errorf("%s: its reverse is not recognised", p.Topology.Name)
+	}
+	s, err := back.gather(&q, parts, rng)
+	if err != nil {
+		return nil, err
+	}
+	return solve.ReverseSchedule(p, s), nil
+}
+
+// best places a program in its own order and in that of list scheduling, and returns
+// the schedule that ends first.
+func best(program *place.Program) (*model.Schedule, error) {
+	s, err := program.PlaceInOrder()
+	if err != nil {
+		return nil, err
+	}
+	if t, err := program.Place(); err == nil && end(t) < end(s) {
+		s = t
+	}
+	return s, nil
+}
+
+func end(s *model.Schedule) model.Time {
+	var last model.Time
+	for i := range s.Transfers {
+		last = max(last, s.Transfers[i].End)
+	}
+	return last
+}
