@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/cayley"
 	"github.com/oraccl/oraccl/solve/classic"
 	"github.com/oraccl/oraccl/solve/exact"
 	"github.com/oraccl/oraccl/solve/stragglar"
@@ -15,7 +16,7 @@ import (
 // allMethods returns every method, the exact one last: it starts from the best
 // schedule of the others.
 func allMethods() []solve.Solver {
-	methods := []solve.Solver{tacos.New(), stragglar.NewPublished()}
+	methods := []solve.Solver{tacos.New(), cayley.New(), stragglar.NewPublished()}
 	methods = append(methods, classic.All()...)
 	return append(methods, exact.New())
 }
