@@ -42,6 +42,7 @@ var policy = []struct {
 	{dir: "model"},
 	{dir: "model/topo", may: "model."},
 	{dir: "model/format", may: "model."},
+	{dir: "model/lint", may: "model."},
 
 	{dir: "solve", may: "model. solve gonum.org/v1/gonum golang.org/x/sync"},
 	{dir: "solve/solvetest", may: "model solve github.com/stretchr/testify"},
