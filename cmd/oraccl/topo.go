@@ -15,9 +15,9 @@ import (
 func newTopo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "topo",
-		Short: "List and show topologies",
+		Short: "List, show and check topologies",
 	}
-	cmd.AddCommand(newTopoList(), newTopoShow())
+	cmd.AddCommand(newTopoList(), newTopoShow(), newTopoLint())
 	return cmd
 }
 
