@@ -34,8 +34,9 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 		}
 	}
 	words := g.words()
+	paces := g.paces(p, size)
 	weight := make([]float64, len(g.gens))
-	for i, a := range g.paces(p, size) {
+	for i, a := range paces {
 		weight[i] = float64(a.busy)
 	}
 	items, load := g.route(words, most, weight)
@@ -47,6 +48,14 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 			for range n {
 				edges = append(edges, [2]int{i, s})
 			}
+		}
+	}
+	least := leastTime(paces, hops)
+	var other *model.Schedule
+	if slices.Max(load) > (hops+len(load)-1)/len(load) && hops*g.n <= maxSplit {
+		var err error
+		if other, err = g.split(p, parts, words, items, weight, least); err == nil && end(other) <= least {
+			return other, nil
 		}
 	}
 	colour, rounds := colourEdges(edges, len(items), len(g.gens))
@@ -63,21 +72,18 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 			for u := range g.n {
 				if chunks := parts[u*g.n+g.add(u, x.to)]; x.part < len(chunks) {
 					v := g.add(u, at[edges[e][0]])
-					batch = append(batch, place.Move{Chunk: chunks[x.part], Src: v, Dst: g.add(v, s.step), Routes: [][]int{{s.links[v]}}})
+					batch = append(batch, place.Move{Chunk: chunks[x.part], Src: v, Dst: g.add(v, s.step), Routes: s.ways[v]})
 				}
 			}
 			at[edges[e][0]] = g.add(at[edges[e][0]], s.step)
 		}
 		program.Batch(batch...)
 	}
-	schedule, err := best(program)
-	if err != nil || slices.Max(load) <= (hops+len(load)-1)/len(load) || hops*g.n > maxSplit {
-		return schedule, err
-	}
-	if other, err := g.split(p, parts, words, items, weight); err == nil && end(other) < end(schedule) {
+	schedule, err := best(program, least)
+	if err == nil && other != nil && end(other) < end(schedule) {
 		return other, nil
 	}
-	return schedule, nil
+	return schedule, err
 }
 
 // words returns for each element some of the shortest ways, up to maxWords, to write

@@ -135,7 +135,7 @@ func (g *group) schedule(p *model.Problem, rng *rand.Rand) (*model.Schedule, err
 	}
 	program.Append(reduced)
 	program.Append(gathered)
-	return best(program)
+	return best(program, 0)
 }
 
 // owned returns the chunks of each rank: its shard, or for allreduce one of n equal
@@ -174,12 +174,15 @@ func (g *group) scatter(p *model.Problem, parts [][]int, rng *rand.Rand) (*model
 	return solve.ReverseSchedule(p, s), nil
 }
 
-// best places a program in its own order and in that of list scheduling, and returns
-// the schedule that ends first.
-func best(program *place.Program) (*model.Schedule, error) {
+// best places a program in its own order and, unless that ends by least, in that of
+// list scheduling too, and returns the schedule that ends first.
+func best(program *place.Program, least model.Time) (*model.Schedule, error) {
 	s, err := program.PlaceInOrder()
 	if err != nil {
 		return nil, err
+	}
+	if end(s) <= least {
+		return s, nil
 	}
 	if t, err := program.Place(); err == nil && end(t) < end(s) {
 		s = t

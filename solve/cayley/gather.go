@@ -54,7 +54,7 @@ func (g *group) gather(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.
 		for u := range g.n {
 			if list := parts[g.sub(u, a.from)]; a.part < len(list) {
 				v := g.sub(u, s.step)
-				batch = append(batch, place.Move{Chunk: list[a.part], Src: v, Dst: u, Routes: [][]int{{s.links[v]}}})
+				batch = append(batch, place.Move{Chunk: list[a.part], Src: v, Dst: u, Routes: s.ways[v]})
 			}
 		}
 		if i+1 == len(plan) || plan[i+1].start > a.start {
@@ -62,7 +62,7 @@ func (g *group) gather(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.
 			batch = batch[:0]
 		}
 	}
-	return best(program)
+	return best(program, least)
 }
 
 // paces returns the pace of each generator for parts of that size.

@@ -16,6 +16,7 @@ type generator struct {
 	step  int
 	link  model.Link // its figures; the ends are those of its link out of rank 0
 	links []int      // by the rank that it leaves
+	ways  [][][]int  // the same as lists of routes
 }
 
 // group is an abelian group Z_a × Z_b × ... whose elements are the ranks, numbered
@@ -106,9 +107,9 @@ func (g *group) generate(t *model.Topology, out [][]int) bool {
 			case !known:
 				i = len(g.gens)
 				number[c] = i
-				g.gens = append(g.gens, generator{c.step, k, make([]int, g.n)})
+				g.gens = append(g.gens, generator{c.step, k, make([]int, g.n), make([][][]int, g.n)})
 			}
-			g.gens[i].links[v] = l
+			g.gens[i].links[v], g.gens[i].ways[v] = l, [][]int{{l}}
 		}
 	}
 	return g.reaches()

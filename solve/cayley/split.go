@@ -1,7 +1,6 @@
 package cayley
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -15,7 +14,8 @@ const maxSplit = 1 << 17
 type packet struct {
 	item, src, at int
 	word          []int // what it has still to take
-	left          int   // the sum of word
+	left          int   // the sum of word at the start
+	moved         int   // the last round, counted from 1, in which it took one
 }
 
 // split schedules packets one by one, where ranks need not do the same. Of two
@@ -24,7 +24,7 @@ type packet struct {
 // makes the sum of the squares of the links' loads less. In each round a packet with
 // more hops left goes first (farthest to go, which is optimal in many rings and
 // arrays). It takes O(rounds · packets · generators) time.
-func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []item, weight []float64) (*model.Schedule, error) {
+func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []item, weight []float64, least model.Time) (*model.Schedule, error) {
 	load := make([][]int, len(g.gens)) // by generator and the rank that its link leaves
 	for s := range load {
 		load[s] = make([]int, g.n)
@@ -52,7 +52,7 @@ func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []
 			if list := words[x.to]; len(list) == 2 {
 				word = list[(g.parity(u)+x.part+x.to/2)%2]
 			}
-			packets = append(packets, packet{i, u, u, word, 0})
+			packets = append(packets, packet{item: i, src: u, at: u, word: word})
 			shift(u, word, 1)
 		}
 	}
@@ -64,10 +64,10 @@ func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []
 				continue
 			}
 			shift(x.src, x.word, -1)
-			least := price(x.src, x.word)
+			cheapest := price(x.src, x.word)
 			for _, w := range words[items[x.item].to] {
-				if c := price(x.src, w); c < least {
-					x.word, least, changed = w, c, true
+				if c := price(x.src, w); c < cheapest {
+					x.word, cheapest, changed = w, c, true
 				}
 			}
 			shift(x.src, x.word, 1)
@@ -81,34 +81,50 @@ func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []
 		}
 	}
 	program := place.NewProgram(p)
-	for len(packets) > 0 {
-		slices.SortStableFunc(packets, func(a, b packet) int { return cmp.Compare(b.left, a.left) })
-		busy := map[[2]int]bool{}
-		var batch []place.Move
-		for i := range packets {
-			x := &packets[i]
-			take := -1
-			for s, m := range x.word {
-				if m > 0 && !busy[[2]int{s, x.at}] && (take < 0 || m > x.word[take]) {
-					take = s
+	busy := make([]int, len(g.gens)*g.n) // the last round, counted from 1, of each link
+	var byLeft [][]int                   // the packets with so many hops left, in order of index
+	for i := range packets {
+		for len(byLeft) <= packets[i].left {
+			byLeft = append(byLeft, nil)
+		}
+		byLeft[packets[i].left] = append(byLeft[packets[i].left], i)
+	}
+	var batch []place.Move
+	for round, moved := 1, true; moved; round++ {
+		moved, batch = false, batch[:0]
+		for left := 1; left < len(byLeft); left++ {
+			// Farthest first: what was moved in this round is one bucket lower already,
+			// and stays there.
+			list := byLeft[len(byLeft)-left]
+			stay := list[:0]
+			var gone []int
+			for _, i := range list {
+				x := &packets[i]
+				take := -1
+				for s, m := range x.word {
+					if m > 0 && x.moved < round && busy[s*g.n+x.at] < round && (take < 0 || m > x.word[take]) {
+						take = s
+					}
 				}
+				if take < 0 {
+					stay = append(stay, i)
+					continue
+				}
+				busy[take*g.n+x.at], x.moved, moved = round, round, true
+				s, d := &g.gens[take], items[x.item]
+				if chunks := parts[x.src*g.n+g.add(x.src, d.to)]; d.part < len(chunks) {
+					batch = append(batch, place.Move{Chunk: chunks[d.part], Src: x.at, Dst: g.add(x.at, s.step), Routes: s.ways[x.at]})
+				}
+				x.at = g.add(x.at, s.step)
+				x.word[take]--
+				gone = append(gone, i)
 			}
-			if take < 0 {
-				continue
-			}
-			busy[[2]int{take, x.at}] = true
-			s, d := &g.gens[take], items[x.item]
-			if chunks := parts[x.src*g.n+g.add(x.src, d.to)]; d.part < len(chunks) {
-				batch = append(batch, place.Move{Chunk: chunks[d.part], Src: x.at, Dst: g.add(x.at, s.step), Routes: [][]int{{s.links[x.at]}}})
-			}
-			x.at = g.add(x.at, s.step)
-			x.word[take]--
-			x.left--
+			byLeft[len(byLeft)-left] = stay
+			byLeft[len(byLeft)-left-1] = append(byLeft[len(byLeft)-left-1], gone...)
 		}
 		program.Batch(batch...)
-		packets = slices.DeleteFunc(packets, func(x packet) bool { return x.left == 0 })
 	}
-	return best(program)
+	return best(program, least)
 }
 
 // parity returns the sum of the coordinates of v, modulo 2.
