@@ -19,7 +19,8 @@
 // before and missing here; which one for which generator is a maximum matching. With
 // one chunk a rank on links that are alike this is the breadth-first broadcast with
 // balanced ingress of Zhao et al., arXiv:2202.03356, where steps overlap to keep
-// every link busy. Reduce-scatter is its reverse and all-reduce both, one after the
+// every link busy. On other networks of ranks alone the matching is made rank by rank,
+// and is a heuristic. Reduce-scatter is its reverse and all-reduce both, one after the
 // other as far as the data of each chunk demand.
 package cayley
 
@@ -52,6 +53,8 @@ func (method) Serves(p *model.Problem) error {
 	return err
 }
 
+// serves returns the group of p's topology, or nil where it has none and p is served
+// without.
 func serves(p *model.Problem) (*group, error) {
 	switch p.Collective.Kind {
 	case model.AllToAll, model.AllGather, model.ReduceScatter, model.AllReduce:
@@ -79,6 +82,12 @@ func serves(p *model.Problem) (*group, error) {
 		return nil, solve.NotServed("would make up to %d transfers, at most %d are placed", chunks*perChunk, maxMoves)
 	}
 	g := recognise(p.Topology)
+	if g == nil && p.Collective.Kind != model.AllToAll && len(p.Topology.Switches) == 0 && n > 1 && chunks*int64(n) <= maxAnywhere {
+		if err := place.Reachable(p.Topology); err != nil {
+			return nil, solve.NotServed("%v", err)
+		}
+		return nil, nil
+	}
 	if g == nil {
 		return nil, solve.NotServed("%s is not recognised as a Cayley graph of an abelian group under its numbering", p.Topology.Name)
 	}
@@ -102,16 +111,19 @@ func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (sol
 	if err != nil {
 		return solve.Result{}, solve.NotServed("%v", err)
 	}
-	return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: "group " + g.String()}, nil
+	return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: g.String()}, nil
 }
 
-// String returns "Z4×Z6, 4 generators".
+// String returns "group Z4×Z6, 4 generators".
 func (g *group) String() string {
+	if g == nil {
+		return "no group recognised: rank by rank"
+	}
 	var sides []string
 	for _, a := range g.sides {
 		sides = append(sides, fmt.Sprintf("Z%d", a))
 	}
-	return fmt.Sprintf("%s, %d generators", strings.Join(sides, "×"), len(g.gens))
+	return fmt.Sprintf("group %s, %d generators", strings.Join(sides, "×"), len(g.gens))
 }
 
 func (g *group) schedule(p *model.Problem, rng *rand.Rand) (*model.Schedule, error) {
@@ -163,11 +175,7 @@ func owned(p *model.Problem) [][]int {
 func (g *group) scatter(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
 	q := *p
 	q.Topology = p.Topology.Reversed()
-	back := recognise(q.Topology)
-	if back == nil {
-		return nil, fmt.Errorf("%s: its reverse is not recognised", p.Topology.Name)
-	}
-	s, err := back.gather(&q, parts, rng)
+	s, err := recognise(q.Topology).gather(&q, parts, rng)
 	if err != nil {
 		return nil, err
 	}

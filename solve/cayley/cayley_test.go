@@ -20,8 +20,14 @@ func TestConformance(t *testing.T) {
 }
 
 func problem(t testing.TB, name string, kind model.Kind, cost model.CostModel, chunks int) *model.Problem {
-	tp, err := topo.Parse(name, topo.Options{Alpha: []model.Time{0}, Bandwidth: []int64{1e9}})
-	require.NoError(t, err)
+	var tp *model.Topology
+	if name == "petersen" {
+		tp = petersen(1e9)
+	} else {
+		var err error
+		tp, err = topo.Parse(name, topo.Options{Alpha: []model.Time{0}, Bandwidth: []int64{1e9}})
+		require.NoError(t, err)
+	}
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Cost: cost}
 	p.Size = int64(tp.Ranks*chunks) * 1000
 	return p.WithChunks(p.DefaultChunks(chunks))
@@ -72,6 +78,9 @@ func TestRounds(t *testing.T) {
 		{"torus:4x4x4", model.ReduceScatter, 1, 11},
 		{"torus:5x5", model.ReduceScatter, 1, 6},
 		{"torus:5x5", model.AllReduce, 1, 12},
+		{"petersen", model.AllGather, 1, 3},
+		{"petersen", model.ReduceScatter, 1, 3},
+		{"line:4", model.AllGather, 1, 3},
 	} {
 		for _, cost := range []model.CostModel{model.LinkRounds, model.Blocking, model.Pipelined} {
 			t.Run(fmt.Sprintf("%s-%v-%d-%v", c.name, c.kind, c.chunks, cost), func(t *testing.T) {
@@ -90,4 +99,18 @@ func TestRounds(t *testing.T) {
 			})
 		}
 	}
+}
+
+// petersen builds the Petersen graph, which is vertex-transitive and no Cayley graph.
+func petersen(bandwidth int64) *model.Topology {
+	t := &model.Topology{Name: "petersen", Ranks: 10}
+	edge := func(u, v int) {
+		t.Links = append(t.Links, model.Link{Src: u, Dst: v, Bandwidth: bandwidth}, model.Link{Src: v, Dst: u, Bandwidth: bandwidth})
+	}
+	for i := range 5 {
+		edge(i, (i+1)%5)
+		edge(i, i+5)
+		edge(5+i, 5+(i+2)%5)
+	}
+	return t
 }

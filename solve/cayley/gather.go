@@ -28,8 +28,11 @@ const (
 	maxWork  = 1 << 23
 )
 
-// gather copies the parts of each rank to all others.
+// gather copies the parts of each rank to all others. g may be nil.
 func (g *group) gather(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
+	if g == nil {
+		return gatherAnywhere(p, parts, rng)
+	}
 	most, size := 0, int64(0)
 	for _, list := range parts {
 		most = max(most, len(list))

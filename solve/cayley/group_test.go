@@ -14,9 +14,9 @@ import (
 // elsewhere is seen.
 func TestRecognise(t *testing.T) {
 	for name, want := range map[string]string{
-		"ring:6": "Z6, 2 generators", "uniring:6": "Z6, 1 generators", "full:6": "Z6, 5 generators",
-		"torus:4x6": "Z4×Z6, 4 generators", "torus:3x3x2": "Z3×Z3×Z2, 5 generators",
-		"hypercube:4": "Z2×Z2×Z2×Z2, 4 generators", "tpuv4:4x4x4": "Z4×Z4×Z4, 6 generators",
+		"ring:6": "group Z6, 2 generators", "uniring:6": "group Z6, 1 generators", "full:6": "group Z6, 5 generators",
+		"torus:4x6": "group Z4×Z6, 4 generators", "torus:3x3x2": "group Z3×Z3×Z2, 5 generators",
+		"hypercube:4": "group Z2×Z2×Z2×Z2, 4 generators", "tpuv4:4x4x4": "group Z4×Z4×Z4, 6 generators",
 		"mesh:3x3": "", "line:3": "", "dgx1": "", "switch:4": "",
 	} {
 		tp, err := topo.Parse(name, topo.Options{})
@@ -45,7 +45,7 @@ func TestRecognise(t *testing.T) {
 	wires := topo.Options{Bandwidth: []int64{1e9, 2e9}, Alpha: []model.Time{1, 2}}
 	tp, err := topo.Parse("torus:3x4", wires)
 	require.NoError(t, err)
-	require.Equal(t, "Z3×Z4, 4 generators", recognise(tp).String())
+	require.Equal(t, "group Z3×Z4, 4 generators", recognise(tp).String())
 }
 
 // TestColourEdges colours random multigraphs: no two edges at a node alike, and as
