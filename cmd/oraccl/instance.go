@@ -29,6 +29,7 @@ type instance struct {
 	objective        string
 	straggler        int
 	delay            string
+	fail             []string
 }
 
 // addFlags declares the flags of an instance.
@@ -45,12 +46,16 @@ func (in *instance) addFlags(cmd *cobra.Command) {
 	f.StringVar(&in.bandwidth, "bandwidth", "", "bandwidth of a generator's links, such as 50GiB/s, or one a dimension")
 	f.IntVar(&in.straggler, "straggler", -1, "`rank` that arrives late, by --delay")
 	f.StringVar(&in.delay, "delay", "", "how late: a time for --straggler, or a list such as 3=1.2ms,5=0.4ms")
+	f.StringSliceVar(&in.fail, "fail", nil, "what has failed: link:U-V (both ways) or rank:R; other flags count the `ranks` that are left, from 0")
 }
 
 // problem builds the problem that the flags describe on the topology named topology.
 func (in *instance) problem(topology string) (*model.Problem, error) {
 	t, err := loadTopology(topology, in.alpha, in.bandwidth)
 	if err != nil {
+		return nil, err
+	}
+	if t, err = failed(t, in.fail); err != nil {
 		return nil, err
 	}
 	p := &model.Problem{Topology: t}

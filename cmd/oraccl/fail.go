@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/place"
+)
+
+// failed returns t without what has failed: of each entry "link:u-v" every link between
+// the nodes u and v, either way; of "rank:r" the rank with its links. The ranks that are
+// left are renumbered from 0 in their old order; links and ports likewise. What cuts a
+// rank off is refused, naming it.
+func failed(t *model.Topology, entries []string) (*model.Topology, error) {
+	if len(entries) == 0 {
+		return t, nil
+	}
+	deadRank := make([]bool, t.Nodes())
+	deadLink := make([]bool, len(t.Links))
+	for _, e := range entries {
+		if err := strike(t, e, deadRank, deadLink); err != nil {
+			return nil, fmt.Errorf("--fail %q: %w", e, err)
+		}
+	}
+	left := without(t, deadRank, deadLink)
+	if left.Ranks < 2 {
+		return nil, fmt.Errorf("--fail %s: leaves %d ranks, want at least 2", strings.Join(entries, ","), left.Ranks)
+	}
+	left.Name += " without " + strings.Join(entries, ",")
+	if err := left.Validate(); err != nil {
+		return nil, fmt.Errorf("--fail: %w", err)
+	}
+	if err := place.Reachable(left); err != nil {
+		return nil, hinted{fmt.Errorf("--fail %s: %w", strings.Join(entries, ","), err), "ranks that are left are numbered from 0 in their old order"}
+	}
+	return left, nil
+}
+
+// strike marks what one entry names.
+func strike(t *model.Topology, entry string, deadRank, deadLink []bool) error {
+	kind, what, _ := strings.Cut(entry, ":")
+	switch kind {
+	case "rank":
+		r, err := strconv.Atoi(what)
+		if err != nil || r < 0 || r >= t.Ranks {
+			return fmt.Errorf("no rank %q, want 0 to %d", what, t.Ranks-1)
+		}
+		deadRank[r] = true
+		return nil
+	case "link":
+		from, to, _ := strings.Cut(what, "-")
+		u, uerr := strconv.Atoi(from)
+		v, verr := strconv.Atoi(to)
+		if uerr != nil || verr != nil || min(u, v) < 0 || max(u, v) >= t.Nodes() {
+			return fmt.Errorf("no link %q, want two nodes of 0 to %d, such as 0-1", what, t.Nodes()-1)
+		}
+		found := false
+		for i, l := range t.Links {
+			if l.Src == u && l.Dst == v || l.Src == v && l.Dst == u {
+				deadLink[i], found = true, true
+			}
+		}
+		if !found {
+			return fmt.Errorf("no link joins %s and %s", t.NodeName(u), t.NodeName(v))
+		}
+		return nil
+	}
+	return fmt.Errorf("want link:U-V or rank:R")
+}
+
+// without returns t less the dead ranks with their links, and the dead links.
+func without(t *model.Topology, deadRank, deadLink []bool) *model.Topology {
+	left := &model.Topology{Name: t.Name, Switches: t.Switches}
+	node := make([]int, t.Nodes())
+	for v := range node {
+		node[v] = -1
+		if t.IsRank(v) && !deadRank[v] {
+			node[v] = left.Ranks
+			left.Ranks++
+		}
+	}
+	for s := range t.Switches {
+		node[t.Ranks+s] = left.Ranks + s
+	}
+	link := make([]int, len(t.Links))
+	for i, l := range t.Links {
+		link[i] = -1
+		if l.Src, l.Dst = node[l.Src], node[l.Dst]; l.Src >= 0 && l.Dst >= 0 && !deadLink[i] {
+			link[i] = len(left.Links)
+			left.Links = append(left.Links, l)
+		}
+	}
+	for _, p := range t.Ports {
+		var links []int
+		for _, l := range p.Links {
+			if link[l] >= 0 {
+				links = append(links, link[l])
+			}
+		}
+		if len(links) > 0 {
+			p.Links = links
+			left.Ports = append(left.Ports, p)
+		}
+	}
+	return left
+}
