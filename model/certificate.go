@@ -181,6 +181,8 @@ func (c *Certificate) validateWitness() error {
 		return rank("source", w.Source)
 	case Combine:
 		return rank("dest", w.Dest)
+	case LPDual:
+		return w.validate(p)
 	}
 	return nil
 }

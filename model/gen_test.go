@@ -218,6 +218,10 @@ func drawCertificate(t *rapid.T) *Certificate {
 	for range p.Topology.Links {
 		prices = append(prices, rapid.Int64Min(0).Draw(t, "price"))
 	}
+	if p.Chunks != nil && rapid.IntRange(0, 3).Draw(t, "lp-dual") == 0 {
+		c.Witness = drawDual(t, p)
+		return c
+	}
 	c.Witness = rapid.SampledFrom([]Witness{
 		Cut{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
 		Cut{drawSubset(t, p.Topology.Nodes(), "nodes"), drawSubset(t, p.Topology.Ranks, "from"), []int{source}},
@@ -227,4 +231,45 @@ func drawCertificate(t *rapid.T) *Certificate {
 		Doubling{chunk, shard, source}, Spread{source}, Combine{source},
 	}).Draw(t, "witness")
 	return c
+}
+
+func drawDual(t *rapid.T, p *Problem) LPDual {
+	w := LPDual{Instants: []Time{}, Groups: []DualGroup{}}
+	for at := drawTime(t, "instant"); len(w.Instants) < 3 && rapid.Bool().Draw(t, "more"); at += 1 + drawTime(t, "later") {
+		w.Instants = append(w.Instants, at)
+	}
+	prices := func(n int) []InstantPrice {
+		list := []InstantPrice{}
+		for of := range n {
+			for i := range w.Instants {
+				if rapid.Bool().Draw(t, "priced") {
+					list = append(list, InstantPrice{of, i, rapid.Int64Range(1, MaxPrice).Draw(t, "price")})
+				}
+			}
+		}
+		if len(list) == 0 && rapid.Bool().Draw(t, "nil") {
+			return nil
+		}
+		return list
+	}
+	w.Links, w.Ports = prices(len(p.Topology.Links)), prices(len(p.Topology.Ports))
+	if p.Cost == Rounds {
+		w.Sends, w.Receives = prices(p.Topology.Ranks), prices(p.Topology.Ranks)
+	}
+	rank := rapid.IntRange(0, p.Topology.Ranks-1)
+	for k := 0; k < len(p.Chunks) && len(w.Groups) < 3; k++ {
+		g := DualGroup{Chunks: []int{k}, Demands: []DualDemand{}}
+		for range rapid.IntRange(0, 3).Draw(t, "demands") {
+			shares := prices(min(2, len(p.Topology.Links)))
+			if shares == nil {
+				shares = []InstantPrice{}
+			}
+			g.Demands = append(g.Demands, DualDemand{rank.Draw(t, "source"), rank.Draw(t, "dest"), shares})
+		}
+		if len(g.Demands) == 1 && rapid.Bool().Draw(t, "all") {
+			g.Demands[0].Shares = nil
+		}
+		w.Groups = append(w.Groups, g)
+	}
+	return w
 }

@@ -30,11 +30,12 @@ var witnessKeys = map[string][]string{
 	"doubling":  {"chunk", "shard", "source"},
 	"broadcast": {"source"},
 	"combine":   {"dest"},
+	"lp-dual":   {"instants_ps", "links?", "ports?", "sends?", "receives?", "groups"},
 }
 
 func parseWitnessKind(s string) (string, error) {
 	if _, known := witnessKeys[s]; !known {
-		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, prices, distance, doubling, broadcast or combine", s)
+		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, prices, distance, doubling, broadcast, combine or lp-dual", s)
 	}
 	return s, nil
 }
@@ -46,6 +47,7 @@ func (d *decoder) witness() Witness {
 	var prices Prices
 	var rank int
 	var w Distance
+	var dual LPDual
 	start := d.pos
 	found := map[string]int{} // key to the position of its value
 	key := func(name string, read func()) field {
@@ -67,6 +69,12 @@ func (d *decoder) witness() Witness {
 		key("dest", func() { w.Dest = int(d.whole(0, MaxNodes)) }),
 		key("potential_ps", func() { w.Potential = d.times(-math.MaxInt64/2, math.MaxInt64/2) }),
 		key("head_ps", func() { w.Head = d.times(-math.MaxInt64/2, math.MaxInt64/2) }),
+		key("instants_ps", func() { dual.Instants = d.times(0, MaxTime/4) }),
+		key("links", func() { dual.Links = d.instantPrices() }),
+		key("ports", func() { dual.Ports = d.instantPrices() }),
+		key("sends", func() { dual.Sends = d.instantPrices() }),
+		key("receives", func() { dual.Receives = d.instantPrices() }),
+		key("groups", func() { dual.Groups = d.dualGroups() }),
 	})
 	for _, name := range witnessKeys[kind] {
 		name, optional := strings.CutSuffix(name, "?")
@@ -95,6 +103,8 @@ func (d *decoder) witness() Witness {
 		return Spread{w.Source}
 	case "combine":
 		return Combine{w.Dest}
+	case "lp-dual":
+		return dual
 	}
 	return w
 }

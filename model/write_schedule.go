@@ -109,6 +109,8 @@ func (e *encoder) witness(w Witness) {
 		members = append(members, numberMember(e, "source", int64(w.Source)))
 	case Combine:
 		members = append(members, numberMember(e, "dest", int64(w.Dest)))
+	case LPDual:
+		members = append(members, e.dual(&w)...)
 	}
 	e.block(members...)
 }

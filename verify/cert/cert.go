@@ -102,6 +102,8 @@ func Yield(c *model.Certificate) (model.Time, error) {
 		return j.spread(w.Source)
 	case model.Combine:
 		return j.combine(w.Dest)
+	case model.LPDual:
+		return j.dual(&w)
 	}
 	return 0, fmt.Errorf("witness: of unknown type %T", c.Witness)
 }
