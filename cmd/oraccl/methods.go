@@ -16,14 +16,14 @@ import (
 // allMethods returns every method, the exact one last: it starts from the best
 // schedule of the others.
 func allMethods() []solve.Solver {
-	methods := []solve.Solver{tacos.New(), cayley.New(), stragglar.NewPublished()}
+	methods := []solve.Solver{tacos.New(), cayley.New(), stragglar.New(), stragglar.NewPublished()}
 	methods = append(methods, classic.All()...)
 	return append(methods, exact.New())
 }
 
 // forLateRanksOnly are methods that make sense only where a rank is late; they
 // are left out elsewhere unless they are asked for by name.
-var forLateRanksOnly = []string{"stragglar-published"}
+var forLateRanksOnly = []string{"stragglar", "stragglar-published"}
 
 // methodsNamed returns the methods of a comma-separated list, in the order of
 // allMethods, or all of them for an empty list.

@@ -34,6 +34,8 @@ type Program struct {
 	flows []flow
 	slots map[int64]*slot
 	batch int32
+	// barriers are numbers of moves, ascending: see Barrier.
+	barriers []int32
 }
 
 // flow is a move with what it has to respect.
@@ -104,6 +106,10 @@ func (g *Program) Batch(moves ...Move) {
 		s.writers = append(s.writers, i)
 	}
 }
+
+// Barrier has PlaceInOrder start nothing that comes later before all that came so far
+// has ended. Place takes no notice of it.
+func (g *Program) Barrier() { g.barriers = append(g.barriers, int32(len(g.flows))) }
 
 // Send appends a batch of one move.
 func (g *Program) Send(chunk, src, dst int, op model.Op) {
@@ -206,10 +212,17 @@ func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 		}
 	}
 	placed := make([]model.Transfer, len(g.flows))
+	barriers, floor, last := g.barriers, model.Time(0), model.Time(0)
 	for ready.Len() > 0 {
 		r := heap.Pop(ready).(readyGroup)
-		if err := g.placeGroup(e, groups[r.group], placed); err != nil {
+		for inOrder && len(barriers) > 0 && groups[r.group][0] >= barriers[0] {
+			floor, barriers = last, barriers[1:]
+		}
+		if err := g.placeGroup(e, groups[r.group], floor, placed); err != nil {
 			return nil, err
+		}
+		for _, i := range groups[r.group] {
+			last = max(last, placed[i].End)
 		}
 		for _, n := range next[r.group] {
 			if waiting[n]--; waiting[n] == 0 {
@@ -277,17 +290,17 @@ func (g *Program) afterData(i int32, placed []model.Transfer) model.Time {
 // maxTries is how often the moves of a group are placed anew before giving up.
 const maxTries = 1000
 
-// placeGroup places the moves of a group. Alone, a move has only lower bounds. In
+// placeGroup places the moves of a group, none before floor. Alone, a move has only lower bounds. In
 // an exchange each move must also start before the others end, so the moves are
 // placed, and where one ends too early for another to start before, it is put off
 // and all are placed again.
-func (g *Program) placeGroup(e *engine, group []int32, placed []model.Transfer) error {
+func (g *Program) placeGroup(e *engine, group []int32, floor model.Time, placed []model.Transfer) error {
 	earliest := make([]model.Time, len(group))
 	endAfter := make([]model.Time, len(group))
 	inGroup := map[int32]bool{}
 	for n, i := range group {
 		inGroup[i] = true
-		earliest[n] = g.afterData(i, placed)
+		earliest[n] = max(floor, g.afterData(i, placed))
 	}
 	for n, i := range group {
 		f := &g.flows[i]

@@ -2,6 +2,9 @@
 // al., "Efficient AllReduce with Stragglers" (arXiv:2505.23523). While one rank is
 // late the others reduce among themselves; when it arrives, the rest takes
 // n-2+log2 n rounds instead of the 2(n-1) of a ring.
+//
+// NewPublished is the paper's construction, for powers of two. New is one for every
+// number n of ranks and m of chunks, in m + ⌈log2 n⌉ - 1 rounds, the least there can be.
 package stragglar
 
 import (
@@ -46,8 +49,8 @@ func (published) Serves(p *model.Problem) error {
 	return nil
 }
 
-// Solve implements solve.Solver. The straggler is the member that arrives last, the
-// last one of the group where several do or none is late.
+// Solve implements solve.Solver. The straggler is the member that arrives last: see
+// hide.
 func (s published) Solve(ctx context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
 	if err := s.Serves(p); err != nil {
 		return solve.Result{}, err
@@ -56,44 +59,11 @@ func (s published) Solve(ctx context.Context, p *model.Problem, _ solve.Options)
 	if p.Chunks == nil {
 		p = p.WithChunks(n - 1)
 	}
-	ready := slices.Clone(p.Members())
-	late := len(ready) - 1
-	for i, r := range ready {
-		if p.ReleaseOf(r) > p.ReleaseOf(ready[late]) {
-			late = i
-		}
+	owners := make([]int, n-1)
+	for c := range owners {
+		owners[c] = c
 	}
-	straggler := ready[late]
-	ready = slices.Delete(ready, late, late+1)
-
-	program := place.NewProgram(p)
-	batch := func(moves []move, rank func(int) int) {
-		var b []place.Move
-		for _, m := range moves {
-			b = append(b, place.Move{Chunk: m.chunk, Src: rank(m.from), Dst: rank(m.to), Op: m.op})
-		}
-		program.Batch(b...)
-	}
-	rank := func(i int) int {
-		if i == n-1 {
-			return straggler
-		}
-		return ready[i]
-	}
-	for _, round := range reduceScatter(n - 1) {
-		batch(round, rank)
-	}
-	for _, round := range Rounds(n) {
-		batch(round.moves, rank)
-	}
-	if ctx.Err() != nil {
-		return solve.Result{Problem: p, Stop: solve.Interrupted}, nil
-	}
-	schedule, err := program.PlaceInOrder()
-	if err != nil {
-		return solve.Result{}, solve.NotServed("%v", err)
-	}
-	return solve.Result{Problem: p, Schedule: schedule, Stop: solve.Done}, nil
+	return hide(ctx, p, owners, Rounds(n), "")
 }
 
 // move is a transfer between members: the ready ones are 0..n-2, the straggler n-1.
@@ -104,20 +74,6 @@ type move struct {
 
 // Round is what happens at one time after the straggler's arrival.
 type Round struct{ moves []move }
-
-// reduceScatter is the ring among the n ready members: member i ends with the sum
-// of chunk i.
-func reduceScatter(n int) [][]move {
-	var rounds [][]move
-	for step := range n - 1 {
-		var round []move
-		for i := range n {
-			round = append(round, move{(i - step - 1 + 2*n) % n, i, (i + 1) % n, model.Reduction})
-		}
-		rounds = append(rounds, round)
-	}
-	return rounds
-}
 
 // state is what the ready members hold before round u. Chunks are numbered from 1;
 // those below 1 are virtual: everyone has them, and their transfers are left out,
