@@ -38,8 +38,8 @@ func (in *instance) addFlags(cmd *cobra.Command) {
 	f.StringVar(&in.collective, "collective", "", "broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, or a JSON `file`")
 	f.StringVar(&in.size, "size", "8MiB", "buffer in `bytes` a rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer)")
 	f.IntVar(&in.chunks, "chunks", 0, "chunks a rank: `K`·n in all; K for broadcast and reduce, K·n² for alltoall (default: each method's own)")
-	f.StringVar(&in.cost, "cost", "pipelined", "cost `model`: blocking, pipelined or rounds")
-	f.StringVar(&in.objective, "objective", "makespan", "what to minimise: makespan, or rounds (with --cost rounds)")
+	f.StringVar(&in.cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive a rank) or link-rounds (one chunk a link); by default pipelined, with --objective rounds link-rounds")
+	f.StringVar(&in.objective, "objective", "makespan", "what to minimise: makespan or rounds")
 	f.IntVar(&in.root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce")
 	f.StringVar(&in.group, "group", "", "the `ranks` that take part, such as 0-3,8 (default: all)")
 	f.StringVar(&in.alpha, "alpha", "", "latency of a generator's links, such as 500ns, or one a dimension, separated by commas")
@@ -65,14 +65,17 @@ func (in *instance) problem(topology string) (*model.Problem, error) {
 	if p.Size, err = model.ParseBytes(in.size); err != nil {
 		return nil, fmt.Errorf("--size: %w", err)
 	}
+	if in.cost == "" {
+		in.cost = map[bool]string{true: "link-rounds", false: "pipelined"}[in.objective == "rounds"]
+	}
 	if p.Cost, err = model.ParseCostModel(in.cost); err != nil {
 		return nil, fmt.Errorf("--cost: %w", err)
 	}
 	switch in.objective {
 	case "makespan":
 	case "rounds":
-		if p.Cost != model.Rounds {
-			return nil, hinted{errors.New("--objective rounds: goes with --cost rounds only"), "add --cost rounds"}
+		if !p.Cost.Synchronous() {
+			return nil, hinted{fmt.Errorf("--objective rounds: does not go with --cost %v, which has none", p.Cost), "leave --cost out, or say --cost rounds or link-rounds"}
 		}
 	default:
 		return nil, fmt.Errorf("--objective %q: want makespan or rounds", in.objective)
