@@ -141,6 +141,9 @@ func hide(ctx context.Context, p *model.Problem, owners []int, rounds []Round, n
 		return ready[x]
 	}
 	before := reduceScatter(n-1, owners)
+	if s := direct(p, before, rounds, rank); s != nil {
+		return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: note}, nil
+	}
 	write := func(barrier bool) (*model.Schedule, error) {
 		program := place.NewProgram(p)
 		batch := func(moves []move) {
@@ -178,6 +181,76 @@ func hide(ctx context.Context, p *model.Problem, owners []int, rounds []Round, n
 		}
 	}
 	return solve.Result{Problem: p, Schedule: schedule, Stop: solve.Done, Note: note}, nil
+}
+
+// direct writes the rounds down as they are, in O(transfers) time, where that is as good
+// as placing them: in rounds, where a rank comes to every other over a link or over
+// one switch, so that its one send and one receive are all that limits it, and the
+// reduce-scatter ends before the straggler arrives. Else it returns nil.
+func direct(p *model.Problem, before [][]move, rounds []Round, rank func(int) int) *model.Schedule {
+	t := p.Topology
+	if p.Cost != model.Rounds || len(t.Ports) > 0 {
+		return nil
+	}
+	s := &model.Schedule{Form: model.InRounds}
+	out := t.Out()
+	known := map[[2]int]int32{}
+	route := func(u, v int) int32 {
+		if i, ok := known[[2]int{u, v}]; ok {
+			return i
+		}
+		path := hopTo(t, out, u, v)
+		if path == nil {
+			return -1
+		}
+		i := int32(len(s.Routes))
+		s.Routes = append(s.Routes, path)
+		known[[2]int{u, v}] = i
+		return i
+	}
+	at := model.Time(0)
+	write := func(moves []move) bool {
+		for _, m := range moves {
+			u, v := rank(m.from), rank(m.to)
+			r := route(u, v)
+			if r < 0 {
+				return false
+			}
+			s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(m.chunk), Src: int32(u), Dst: int32(v), Route: r, Op: m.op, Start: at, End: at + 1})
+		}
+		at++
+		return true
+	}
+	for _, moves := range before {
+		if !write(moves) {
+			return nil
+		}
+	}
+	if p.Makespan(s) > p.ReleaseOf(rank(len(p.Members())-1)) {
+		return nil
+	}
+	for _, round := range rounds {
+		if !write(round.moves) {
+			return nil
+		}
+	}
+	return s
+}
+
+// hopTo returns a route from u to v of one link or two, or nil.
+func hopTo(t *model.Topology, out [][]int, u, v int) []int {
+	for _, l := range out[u] {
+		w := t.Links[l].Dst
+		if w == v {
+			return []int{l}
+		}
+		if !t.IsRank(w) {
+			if i := slices.IndexFunc(out[w], func(k int) bool { return t.Links[k].Dst == v }); i >= 0 {
+				return []int{l, out[w][i]}
+			}
+		}
+	}
+	return nil
 }
 
 // reduceScatter is the ring among the n ready members: the sum of chunk c ends with
