@@ -1,0 +1,139 @@
+// Package sat states in propositional logic that a problem has a schedule of at
+// most so many epochs or rounds: the formula of section 10 of verify/SPEC.md,
+// clause by clause in the order given there. A refutation of the formula is a
+// proof that there is no such schedule.
+//
+// An epoch lasts Question.Epoch picoseconds; under the synchronous cost models it
+// is a round, and Question.Epoch is 0.
+package sat
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Limits of section 10.1.
+const (
+	maxArcs     = 1 << 16
+	maxVars     = 1 << 26
+	maxLiterals = 1 << 28
+)
+
+// Lit is a variable, numbered from 1, or minus that: its negation.
+type Lit int32
+
+// CNF is a conjunction of clauses, all in one arena.
+type CNF struct {
+	Vars int
+	lits []Lit
+	ends []int32 // of each clause in lits
+}
+
+// Clauses returns the number of clauses.
+func (c *CNF) Clauses() int { return len(c.ends) }
+
+// Literals returns the number of literals in all clauses.
+func (c *CNF) Literals() int { return len(c.lits) }
+
+// Clause returns clause i, counted from 0. The caller must not change it.
+func (c *CNF) Clause(i int) []Lit {
+	from := int32(0)
+	if i > 0 {
+		from = c.ends[i-1]
+	}
+	return c.lits[from:c.ends[i]]
+}
+
+func (c *CNF) fresh() Lit {
+	c.Vars++
+	return Lit(c.Vars)
+}
+
+// block numbers n variables that follow one another and returns the first.
+func (c *CNF) block(n int) Lit {
+	first := Lit(c.Vars + 1)
+	c.Vars += n
+	return first
+}
+
+func (c *CNF) add(lits ...Lit) {
+	c.lits = append(c.lits, lits...)
+	c.end()
+}
+
+func (c *CNF) end() { c.ends = append(c.ends, int32(len(c.lits))) }
+
+// full says whether a limit is passed; it is asked often enough that nothing
+// overflows between two questions.
+func (c *CNF) full() error {
+	if c.Vars > maxVars || len(c.lits) > maxLiterals {
+		return fmt.Errorf("too large: %d variables and %d literals so far, want at most %d and %d", c.Vars, len(c.lits), maxVars, maxLiterals)
+	}
+	return nil
+}
+
+// atMost says that at most m of xs are true: section 10.7. It takes O(m·len(xs))
+// clauses.
+func (c *CNF) atMost(m int, xs []Lit) {
+	n := len(xs)
+	switch {
+	case n <= m:
+		return
+	case m == 0:
+		for _, x := range xs {
+			c.add(-x)
+		}
+		return
+	case m == 1 && n <= 6:
+		for i, x := range xs {
+			for _, y := range xs[i+1:] {
+				c.add(-x, -y)
+			}
+		}
+		return
+	}
+	if n-1 > maxVars/m {
+		c.Vars = maxVars + 1 // full says so
+		return
+	}
+	first := c.block((n - 1) * m)
+	s := func(i, j int) Lit { return first + Lit((i-1)*m+j-1) } // both from 1
+	c.add(-xs[0], s(1, 1))
+	for j := 2; j <= m; j++ {
+		c.add(-s(1, j))
+	}
+	for i := 2; i < n; i++ {
+		x := xs[i-1]
+		c.add(-x, s(i, 1))
+		c.add(-s(i-1, 1), s(i, 1))
+		for j := 2; j <= m; j++ {
+			c.add(-x, -s(i-1, j-1), s(i, j))
+			c.add(-s(i-1, j), s(i, j))
+		}
+		c.add(-x, -s(i-1, m))
+	}
+	c.add(-xs[n-1], -s(n-1, m))
+}
+
+// WriteDIMACS writes c in the format of SAT solvers.
+func (c *CNF) WriteDIMACS(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	fmt.Fprintf(out, "p cnf %d %d\n", c.Vars, c.Clauses())
+	var line []byte
+	for i := range c.ends {
+		line = line[:0]
+		for _, l := range c.Clause(i) {
+			line = append(strconv.AppendInt(line, int64(l), 10), ' ')
+		}
+		line = append(line, '0', '\n')
+		if _, err := out.Write(line); err != nil {
+			return fmt.Errorf("cnf: %w", err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("cnf: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,431 @@
+package sat
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// Question asks whether a problem with chunks has a schedule within a horizon.
+type Question struct {
+	Problem *model.Problem
+	Epoch   model.Time // under the synchronous cost models 0
+	Horizon int        // epochs, at least 1
+	// Steps, if not 0, is into how many steps the rounds may fall, a step being
+	// a run of rounds that reads nothing that was written in it. Synchronous
+	// cost models only.
+	Steps int
+}
+
+const never = 1 << 30
+
+// encoder builds the formula of one question.
+type encoder struct {
+	CNF
+	q       *Question
+	p       *model.Problem // without reductions
+	bundles []bundle
+	arcs    []arc
+	into    [][]int // arcs by destination
+	ready   []int   // by rank: the epoch of its arrival
+	holder  []int   // by chunk
+	wanted  [][]int // by chunk: ranks in order, without the holder
+	class   []int   // by chunk: index into paces
+	paces   [][]pace
+	early   [][]int    // by chunk and rank
+	has     [][]Lit    // by chunk and rank: of epoch early
+	send    [][]window // by chunk and arc
+	cut     Lit        // of round 1
+	avail   [][]Lit    // as has
+}
+
+// window holds the variables of one chunk and arc, for the epochs first..last.
+type window struct {
+	lit         Lit
+	first, last int
+}
+
+// Encode returns the formula of section 10 that is satisfiable if the problem has a
+// schedule within q.Horizon. It serves what sections 10.1 and 10.2 serve. It takes
+// time and memory in the order of the formula's size.
+func (q *Question) Encode() (*CNF, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	e := &encoder{q: q, p: q.Problem}
+	switch q.Problem.Collective.Kind {
+	case model.Reduce, model.ReduceScatter:
+		back, ok := solve.Reverse(q.Problem)
+		if !ok {
+			return nil, solve.NotServed("late ranks with reductions")
+		}
+		e.p = back
+	}
+	if err := e.demands(); err != nil {
+		return nil, err
+	}
+	if err := e.network(); err != nil {
+		return nil, err
+	}
+	for _, part := range []func() error{e.variables, e.flow, e.capacities, e.steps} {
+		if err := part(); err != nil {
+			return nil, err
+		}
+	}
+	return &e.CNF, nil
+}
+
+func (q *Question) check() error {
+	p := q.Problem
+	sync := p.Cost.Synchronous()
+	switch {
+	case p.Chunks == nil:
+		return errors.New("sat: the problem has no chunks")
+	case q.Horizon < 1 || q.Horizon > maxVars:
+		return fmt.Errorf("sat: horizon %d, want 1 to %d", q.Horizon, maxVars)
+	case sync != (q.Epoch == 0) || q.Epoch < 0:
+		return fmt.Errorf("sat: epochs of %v under %v", q.Epoch, p.Cost)
+	case q.Steps < 0 || q.Steps > 0 && !sync:
+		return fmt.Errorf("sat: %d steps under %v", q.Steps, p.Cost)
+	case p.Late() && (sync || p.Collective.Reduces()):
+		return solve.NotServed("late ranks with reductions or in rounds")
+	case p.Collective.Kind == model.AllReduce || p.Collective.Kind == model.Custom && p.Collective.Reduces():
+		return solve.NotServed("%v", p.Collective.Kind)
+	}
+	for _, s := range p.Topology.Switches {
+		if s.Copies {
+			return solve.NotServed("switches that copy")
+		}
+	}
+	return nil
+}
+
+// demands finds who holds and who wants each chunk.
+func (e *encoder) demands() error {
+	for k := range e.p.Chunks {
+		holder, unit, n := -1, -1, 0
+		for r, v := range e.p.Start(k) {
+			u, single := v.Single()
+			if !single {
+				return solve.NotServed("chunk %d starts as more than one contribution", k)
+			}
+			holder, unit = r, u
+			n++
+		}
+		if n != 1 {
+			return solve.NotServed("chunk %d starts at %d ranks, want 1", k, n)
+		}
+		var wanted []int
+		for r, v := range e.p.Goal(k) {
+			if u, single := v.Single(); !single || u != unit {
+				return solve.NotServed("chunk %d must end as something else than it starts", k)
+			}
+			if r != holder {
+				wanted = append(wanted, r)
+			}
+		}
+		slices.Sort(wanted)
+		e.holder, e.wanted = append(e.holder, holder), append(e.wanted, wanted)
+	}
+	return nil
+}
+
+func (e *encoder) network() error {
+	t := e.p.Topology
+	e.bundles = bundlesOf(t)
+	var err error
+	if e.arcs, err = arcsOf(t, e.p.Cost, e.bundles); err != nil {
+		return err
+	}
+	e.into = make([][]int, t.Ranks)
+	for a := range e.arcs {
+		e.into[e.arcs[a].dst] = append(e.into[e.arcs[a].dst], a)
+	}
+	e.ready = make([]int, t.Ranks)
+	if e.q.Epoch > 0 {
+		for r := range e.ready {
+			e.ready[r] = int(e.p.ReleaseOf(r) / e.q.Epoch)
+		}
+	}
+	of := map[int64]int{}
+	back := Question{Problem: e.p, Epoch: e.q.Epoch}
+	for k, c := range e.p.Chunks {
+		i, known := of[c.Size]
+		if !known {
+			i = len(e.paces)
+			of[c.Size] = i
+			list := make([]pace, len(e.arcs))
+			for a := range e.arcs {
+				if list[a], err = back.paceOf(e.arcs[a], e.bundles, c.Size); err != nil {
+					return err
+				}
+			}
+			e.paces = append(e.paces, list)
+		}
+		e.class = append(e.class, i)
+		e.early = append(e.early, e.earliest(k))
+	}
+	return nil
+}
+
+// earliest relaxes over arcs until nothing changes.
+func (e *encoder) earliest(k int) []int {
+	at := slices.Repeat([]int{never}, e.p.Topology.Ranks)
+	at[e.holder[k]] = 0
+	for changed := true; changed; {
+		changed = false
+		for a, x := range e.arcs {
+			if at[x.src] == never {
+				continue
+			}
+			if t := max(at[x.src], e.ready[x.src], e.ready[x.dst]) + e.pace(k, a).delay; t < at[x.dst] {
+				at[x.dst], changed = t, true
+			}
+		}
+	}
+	return at
+}
+
+func (e *encoder) pace(k, a int) *pace { return &e.paces[e.class[k]][a] }
+
+// variables numbers those of section 10.4, but for the counters'.
+func (e *encoder) variables() error {
+	h, ranks := e.q.Horizon, e.p.Topology.Ranks
+	upTo := func(last int) ([][]Lit, error) { // of each chunk and rank, from early to last
+		lits := make([][]Lit, len(e.holder))
+		for k := range lits {
+			lits[k] = make([]Lit, ranks)
+			for v := range ranks {
+				if v != e.holder[k] && e.early[k][v] <= last {
+					lits[k][v] = e.block(last - e.early[k][v] + 1)
+				}
+			}
+			if err := e.full(); err != nil {
+				return nil, err
+			}
+		}
+		return lits, nil
+	}
+	var err error
+	if e.has, err = upTo(h); err != nil {
+		return err
+	}
+	for k := range e.holder {
+		list := make([]window, len(e.arcs))
+		for a, x := range e.arcs {
+			list[a] = window{last: -1}
+			if x.dst == e.holder[k] || e.early[k][x.src] == never {
+				continue
+			}
+			first, last := max(e.early[k][x.src], e.ready[x.src], e.ready[x.dst]), h-e.pace(k, a).delay
+			if first <= last {
+				list[a] = window{e.block(last - first + 1), first, last}
+			}
+		}
+		e.send = append(e.send, list)
+		if err := e.full(); err != nil {
+			return err
+		}
+	}
+	if e.q.Steps > 0 {
+		e.cut = e.block(h - 1)
+		e.avail, err = upTo(h - 1)
+	}
+	return err
+}
+
+// hasAt returns has(k,v,t), or 0 where it does not exist; holders are not asked for.
+func (e *encoder) hasAt(k, v, t int) Lit { return e.at(e.has, e.q.Horizon, k, v, t) }
+
+func (e *encoder) availAt(k, v, t int) Lit { return e.at(e.avail, e.q.Horizon-1, k, v, t) }
+
+func (e *encoder) at(of [][]Lit, last, k, v, t int) Lit {
+	if t < e.early[k][v] || t > last || of[k][v] == 0 {
+		return 0
+	}
+	return of[k][v] + Lit(t-e.early[k][v])
+}
+
+// flow makes the clauses 1 to 4 of section 10.5.
+func (e *encoder) flow() error {
+	h := e.q.Horizon
+	for k := range e.holder {
+		for v := range e.p.Topology.Ranks {
+			if v == e.holder[k] {
+				continue
+			}
+			for t := e.early[k][v]; t <= h; t++ {
+				e.lits = append(e.lits, -e.hasAt(k, v, t))
+				if before := e.hasAt(k, v, t-1); before != 0 {
+					e.lits = append(e.lits, before)
+				}
+				for _, a := range e.into[v] {
+					w := e.send[k][a]
+					if s := t - e.pace(k, a).delay; w.first <= s && s <= w.last {
+						e.lits = append(e.lits, w.lit+Lit(s-w.first))
+					}
+				}
+				e.end()
+			}
+		}
+		if err := e.full(); err != nil {
+			return err
+		}
+	}
+	for k := range e.holder {
+		for a, x := range e.arcs {
+			if x.src == e.holder[k] {
+				continue
+			}
+			w := e.send[k][a]
+			for t := w.first; t <= w.last; t++ {
+				source := e.hasAt(k, x.src, t)
+				if e.q.Steps > 0 {
+					source = e.availAt(k, x.src, t)
+				}
+				e.add(-(w.lit + Lit(t-w.first)), source)
+			}
+		}
+		if err := e.full(); err != nil {
+			return err
+		}
+	}
+	for k := range e.holder {
+		for _, v := range e.wanted[k] {
+			if l := e.hasAt(k, v, h); l != 0 {
+				e.add(l)
+			} else {
+				e.add()
+			}
+		}
+	}
+	for k := 1; k < len(e.holder); k++ {
+		if e.p.Chunks[k].Size != e.p.Chunks[k-1].Size || e.holder[k] != e.holder[k-1] ||
+			len(e.wanted[k]) == 0 || !slices.Equal(e.wanted[k], e.wanted[k-1]) {
+			continue
+		}
+		v := e.wanted[k][0]
+		for t := e.early[k][v]; t < h; t++ {
+			e.add(-e.hasAt(k, v, t), e.hasAt(k-1, v, t))
+		}
+	}
+	return nil
+}
+
+// capacities makes clause 5.
+func (e *encoder) capacities() error {
+	if e.p.Cost == model.Rounds {
+		for r := range e.p.Topology.Ranks {
+			for t := range e.q.Horizon {
+				for _, end := range []func(arc) int{func(a arc) int { return a.src }, func(a arc) int { return a.dst }} {
+					e.atMost(1, e.sending(t, func(a arc) []int {
+						if end(a) == r {
+							return []int{-1}
+						}
+						return nil
+					}))
+				}
+			}
+			if err := e.full(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	limit := func(of func(b int) bool, most int) error {
+		uses := func(a arc) []int { // places in a.bundles
+			var places []int
+			for i, b := range a.bundles {
+				if of(b) {
+					places = append(places, i)
+				}
+			}
+			return places
+		}
+		for t := range e.q.Horizon {
+			e.atMost(most, e.sending(t, uses))
+			if err := e.full(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for b := range e.bundles {
+		if err := limit(func(c int) bool { return c == b }, len(e.bundles[b].links)); err != nil {
+			return err
+		}
+	}
+	for i, port := range e.p.Topology.Ports {
+		if err := limit(func(b int) bool { return slices.Contains(e.bundles[b].ports, i) }, port.Capacity); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sending lists the sends that are in the way of others in epoch t, by chunk, arc
+// and start. Of an arc it looks at the given places; -1 stands for the first epoch
+// after the start.
+func (e *encoder) sending(t int, places func(arc) []int) []Lit {
+	use := make([][]int, len(e.arcs))
+	var used []int
+	for a := range e.arcs {
+		if use[a] = places(e.arcs[a]); use[a] != nil {
+			used = append(used, a)
+		}
+	}
+	var lits []Lit
+	for k := range e.holder {
+		for _, a := range used {
+			w, pace := e.send[k][a], e.pace(k, a)
+			for s := w.first; s <= min(w.last, t); s++ {
+				if slices.ContainsFunc(use[a], func(i int) bool {
+					b := span{0, 1}
+					if i >= 0 {
+						b = pace.busy[i]
+					}
+					return s+b.from <= t && t < s+b.from+b.length
+				}) {
+					lits = append(lits, w.lit+Lit(s-w.first))
+				}
+			}
+		}
+	}
+	return lits
+}
+
+// steps makes clause 6.
+func (e *encoder) steps() error {
+	h := e.q.Horizon
+	if e.q.Steps == 0 {
+		return nil
+	}
+	for k := range e.holder {
+		for v := range e.p.Topology.Ranks {
+			if v == e.holder[k] {
+				continue
+			}
+			for t := e.early[k][v]; t < h; t++ {
+				now, before := e.availAt(k, v, t), e.availAt(k, v, t-1)
+				e.add(-now, e.hasAt(k, v, t))
+				e.lits = append(e.lits, -now)
+				if t > 0 {
+					e.lits = append(e.lits, e.cut+Lit(t-1))
+				}
+				if before != 0 {
+					e.lits = append(e.lits, before)
+				}
+				e.end()
+			}
+		}
+	}
+	cuts := make([]Lit, h-1)
+	for i := range cuts {
+		cuts[i] = e.cut + Lit(i)
+	}
+	e.atMost(e.q.Steps-1, cuts)
+	return e.full()
+}

@@ -1,0 +1,174 @@
+package sat
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// satisfiable decides small formulas by unit propagation and branching.
+func satisfiable(c *CNF, value []int8) bool {
+	value = append([]int8(nil), value...)
+	set := func(l Lit) { value[max(l, -l)] = map[bool]int8{true: 1, false: -1}[l > 0] }
+	of := func(l Lit) int8 {
+		if l > 0 {
+			return value[l]
+		}
+		return -value[-l]
+	}
+	branch := Lit(0)
+	for changed := true; changed; {
+		changed, branch = false, 0
+		for i := range c.Clauses() {
+			var free []Lit
+			done := false
+			for _, l := range c.Clause(i) {
+				done = done || of(l) == 1
+				if of(l) == 0 {
+					free = append(free, l)
+				}
+			}
+			switch {
+			case done:
+			case len(free) == 0:
+				return false
+			case len(free) == 1:
+				set(free[0])
+				changed = true
+			default:
+				branch = free[len(free)-1]
+			}
+		}
+	}
+	if branch == 0 {
+		return true
+	}
+	for _, l := range []Lit{branch, -branch} {
+		set(l)
+		if satisfiable(c, value) {
+			return true
+		}
+	}
+	return false
+}
+
+func problem(t *testing.T, name string, kind model.Kind, k int, cost model.CostModel) *model.Problem {
+	top, err := topo.Parse(name, topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: top, Collective: model.Collective{Kind: kind, Op: model.Sum}, Size: 1 << 20, Cost: cost}
+	if !kind.Reduces() {
+		p.Collective.Op = 0
+	}
+	p = p.WithChunks(p.DefaultChunks(k))
+	return p
+}
+
+// TestKnownRounds holds the formula against least numbers of rounds known in closed
+// form.
+func TestKnownRounds(t *testing.T) {
+	for _, c := range []struct {
+		topology string
+		kind     model.Kind
+		chunks   int
+		cost     model.CostModel
+		rounds   int
+	}{
+		{"ring:4", model.AllGather, 1, model.LinkRounds, 2},
+		{"ring:5", model.AllGather, 1, model.LinkRounds, 2},
+		{"ring:4", model.AllGather, 2, model.LinkRounds, 3},
+		{"ring:4", model.ReduceScatter, 1, model.LinkRounds, 2},
+		{"full:4", model.AllToAll, 1, model.LinkRounds, 1},
+		{"ring:4", model.AllToAll, 1, model.LinkRounds, 2},
+		{"full:4", model.Broadcast, 1, model.Rounds, 2},
+		{"full:5", model.Broadcast, 1, model.Rounds, 3},
+		{"full:4", model.Reduce, 2, model.Rounds, 3}, // m - 1 + ceil(log2 n)
+		{"full:4", model.AllGather, 1, model.Rounds, 3},
+	} {
+		t.Run(fmt.Sprint(c.topology, c.kind, c.chunks, c.cost), func(t *testing.T) {
+			p := problem(t, c.topology, c.kind, c.chunks, c.cost)
+			for h := max(1, c.rounds-1); h <= c.rounds; h++ {
+				cnf, err := (&Question{Problem: p, Horizon: h}).Encode()
+				require.NoError(t, err)
+				require.Equal(t, h == c.rounds, satisfiable(cnf, make([]int8, cnf.Vars+1)), "%d rounds", h)
+			}
+		})
+	}
+}
+
+// TestAtMost counts the assignments of the named variables that the counter allows.
+func TestAtMost(t *testing.T) {
+	for n := range 9 {
+		for m := range n + 2 {
+			var c CNF
+			first := c.block(n)
+			xs := make([]Lit, n)
+			for i := range xs {
+				xs[i] = first + Lit(i)
+			}
+			c.atMost(m, xs)
+			for bits := range 1 << n {
+				value, ones := make([]int8, c.Vars+1), 0
+				for i := range n {
+					value[i+1] = int8(bits>>i&1)*2 - 1
+					ones += bits >> i & 1
+				}
+				require.Equal(t, ones <= m, satisfiable(&c, value), "%d of %d, %b", m, n, bits)
+			}
+		}
+	}
+}
+
+// TestSteps: on a line two steps are needed to pass on what came in.
+func TestSteps(t *testing.T) {
+	p := problem(t, "line:3", model.Broadcast, 1, model.LinkRounds)
+	for steps, want := range map[int]bool{1: false, 2: true, 3: true} {
+		cnf, err := (&Question{Problem: p, Horizon: 2, Steps: steps}).Encode()
+		require.NoError(t, err)
+		require.Equal(t, want, satisfiable(cnf, make([]int8, cnf.Vars+1)), "%d steps", steps)
+	}
+}
+
+// TestDIMACS writes the formula of a line of two ranks: one variable for having the
+// chunk, one for sending it.
+func TestDIMACS(t *testing.T) {
+	p := problem(t, "line:2", model.Broadcast, 1, model.LinkRounds)
+	cnf, err := (&Question{Problem: p, Horizon: 1}).Encode()
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, cnf.WriteDIMACS(&out))
+	require.Equal(t, "p cnf 2 2\n-1 2 0\n1 0\n", out.String())
+}
+
+// TestEpochs: timed, an epoch as long as a hop decides as rounds do; a longer one is
+// refused.
+func TestEpochs(t *testing.T) {
+	p := problem(t, "ring:4", model.AllGather, 1, model.Blocking)
+	hop := p.Topology.Duration([]int{0}, p.Chunks[0].Size)
+	for h, want := range map[int]bool{1: false, 2: true} {
+		cnf, err := (&Question{Problem: p, Epoch: hop, Horizon: h}).Encode()
+		require.NoError(t, err)
+		require.Equal(t, want, satisfiable(cnf, make([]int8, cnf.Vars+1)), "%d epochs", h)
+	}
+	_, err := (&Question{Problem: p, Epoch: hop + 1, Horizon: 1}).Encode()
+	require.ErrorContains(t, err, "longer")
+}
+
+func TestRefused(t *testing.T) {
+	p := problem(t, "ring:4", model.AllReduce, 1, model.LinkRounds)
+	_, err := (&Question{Problem: p, Horizon: 3}).Encode()
+	require.ErrorIs(t, err, solve.ErrNotServed)
+	p = problem(t, "ring:4", model.AllGather, 1, model.LinkRounds)
+	for _, h := range []int{0, maxVars + 1, maxVars} {
+		_, err = (&Question{Problem: p, Horizon: h}).Encode()
+		require.Error(t, err, "horizon %d", h)
+	}
+	p.Topology.Ports = []model.Port{{Links: []int{0}, Capacity: 1 << 40}}
+	_, err = (&Question{Problem: p, Horizon: 3}).Encode()
+	require.NoError(t, err, "a port that limits nothing")
+}
