@@ -46,11 +46,6 @@ func (c *CNF) Clause(i int) []Lit {
 	return c.lits[from:c.ends[i]]
 }
 
-func (c *CNF) fresh() Lit {
-	c.Vars++
-	return Lit(c.Vars)
-}
-
 // block numbers n variables that follow one another and returns the first.
 func (c *CNF) block(n int) Lit {
 	first := Lit(c.Vars + 1)
