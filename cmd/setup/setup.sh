@@ -1,18 +1,21 @@
 #!/bin/sh
 # Puts in place what oraccl needs beside Go: a C and C++ compiler, pkg-config,
-# Z3, HiGHS, and the vendor directory. Run it as often as you like: when nothing
+# Z3, HiGHS, the SAT solver CaDiCaL with the proof checkers drat-trim and
+# lrat-check, and the vendor directory. Run it as often as you like: when nothing
 # has changed it does nothing.
 #
 # Three kinds of user are served:
-#   root, or a user with sudo   system packages by apt; HiGHS goes to /usr/local
+#   root, or a user with sudo   system packages by apt; what is built goes to /usr/local
 #   any other                   everything goes to .deps in the checkout, and
 #                               .deps/env.sh says how to build with it
 #
 # HiGHS is taken from the first of these that compiles, links and runs a program:
 # what is installed, the distribution's package, the distribution's source archive.
+# CaDiCaL is taken from what is installed, if that writes LRAT, else from its source
+# archive; so are the checkers.
 #
-#   ORACCL_PREFIX=DIR   install HiGHS below DIR
-#   ORACCL_MIRROR=URL   a Debian mirror to take the HiGHS source from (default: those
+#   ORACCL_PREFIX=DIR   install what is built below DIR
+#   ORACCL_MIRROR=URL   a Debian mirror to take the sources from (default: those
 #                       that apt is configured with; no host is written down here)
 set -eu
 cd "$(dirname "$0")/../.."
@@ -23,6 +26,13 @@ PREFIX=${ORACCL_PREFIX:-}
 HIGHS_VERSION=1.10.0
 HIGHS_ARCHIVE=highs_$HIGHS_VERSION+ds.orig.tar.xz
 HIGHS_SHA256=5964fc1ca4f0b23dd45987bbed1838f2e570e96aa624635ac63d277152b6c94a
+
+CADICAL_VERSION=1.7.4
+CADICAL_ARCHIVE=cadical_$CADICAL_VERSION.orig.tar.gz
+CADICAL_SHA256=866c8a1332ff1ad5dc7ad403bdef3164420f3f947816b5c9509aad1d18ada7a1
+
+DRAT_TRIM_ARCHIVE=drat-trim_0.0~git20240428.effa1dc.orig.tar.gz
+DRAT_TRIM_SHA256=367fdf2ca1bd18d9a5de84dd2c2d159289c97ed86c0842346f60c5125d5f3034
 
 say() { printf '==> %s\n' "$*"; }
 die() {
@@ -65,7 +75,8 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 mkdir -p "$deps"
 
-# What an earlier run wrote to env.sh may be in the environment: take it out.
+# What an earlier run wrote to env.sh may be in the environment: take it out. (In
+# PATH it does no harm.)
 PKG_CONFIG_PATH=$(printf %s "${PKG_CONFIG_PATH:-}" | tr : '\n' | grep -vxF "$deps/lib/pkgconfig" | paste -sd : -)
 if [ -n "$PKG_CONFIG_PATH" ]; then export PKG_CONFIG_PATH; else unset PKG_CONFIG_PATH; fi
 case ${PKG_CONFIG:-} in "$deps"/*) unset PKG_CONFIG ;; esac
@@ -238,7 +249,9 @@ highs_from_package() {
 	has_highs
 }
 
-good_archive() { [ -f "$1" ] && echo "$HIGHS_SHA256  $1" | sha256sum -c --quiet >/dev/null 2>&1; }
+good_archive() { # file, sha256
+	[ -f "$1" ] && echo "$2  $1" | sha256sum -c --quiet >/dev/null 2>&1
+}
 
 # mirrors prints those that apt uses. Where they carry Ubuntu, which has HiGHS only
 # in some releases, Debian is often next to it.
@@ -248,34 +261,38 @@ mirrors() {
 		$apt indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null
 	done | awk '$1 ~ /^(Debian|Ubuntu)$/ && !seen[$2]++ { print $2; if (sub(/\/ubuntu\/?$/, "/debian/", $2)) print $2 }'
 }
-download() { # address, file
-	if [ -x /usr/lib/apt/apt-helper ] && try /usr/lib/apt/apt-helper download-file "$1" "$2" "SHA256:$HIGHS_SHA256" 2>/dev/null; then return 0; fi
+download() { # address, file, sha256
+	if [ -x /usr/lib/apt/apt-helper ] && try /usr/lib/apt/apt-helper download-file "$1" "$2" "SHA256:$3" 2>/dev/null; then return 0; fi
 	if command -v curl >/dev/null && try curl -fsSL --retry 3 -o "$2" "$1" 2>/dev/null; then return 0; fi
 	command -v wget >/dev/null && try wget -q -O "$2" "$1" 2>/dev/null
 }
-fetch_archive() {
-	if good_archive "$deps/$HIGHS_ARCHIVE"; then return 0; fi
-	say "downloading $HIGHS_ARCHIVE"
+
+# fetch puts a source archive of Debian's into .deps. An archive's name begins with
+# that of its package.
+fetch() { # archive, sha256
+	if good_archive "$deps/$1" "$2"; then return 0; fi
+	say "downloading $1"
 	if [ -z "$(mirrors)" ]; then
 		if may_root; then try as_root apt-get -q update || :; else my_lists || :; fi
 	fi
+	package=${1%%_*}
 	for m in $(mirrors); do
 		for section in main universe; do
-			download "${m%/}/pool/$section/h/highs/$HIGHS_ARCHIVE" "$tmp/archive" || continue
-			if good_archive "$tmp/archive"; then
-				mv "$tmp/archive" "$deps/$HIGHS_ARCHIVE"
+			download "${m%/}/pool/$section/$(printf %.1s "$package")/$package/$1" "$tmp/archive" "$2" || continue
+			if good_archive "$tmp/archive" "$2"; then
+				mv "$tmp/archive" "$deps/$1"
 				return 0
 			fi
 		done
 	done
-	die "no mirror of apt's has $HIGHS_ARCHIVE (sha256 $HIGHS_SHA256): put that file into .deps, or name a Debian mirror in ORACCL_MIRROR"
+	die "no mirror of apt's has $1 (sha256 $2): put that file into .deps, or name a Debian mirror in ORACCL_MIRROR"
 }
 
 highs_from_source() {
 	need has_cmake cmake
 	need has_make make
 	need has_xz xz-utils
-	fetch_archive
+	fetch "$HIGHS_ARCHIVE" "$HIGHS_SHA256"
 	say "building HiGHS $HIGHS_VERSION for $PREFIX (some minutes)"
 	tar -C "$tmp" -xf "$deps/$HIGHS_ARCHIVE" || die "cannot unpack $deps/$HIGHS_ARCHIVE"
 	# HiGHS prefers clang where there is one, so name the compilers.
@@ -292,6 +309,52 @@ highs_from_source() {
 	fi
 	write_pc "$HIGHS_VERSION" "-I$PREFIX/include/highs" "-L$PREFIX/lib -lhighs -lstdc++ -lm -lpthread"
 	has_highs || die "HiGHS was built, but a program does not run with it"
+}
+
+# --- SAT ---------------------------------------------------------------------
+
+# A cadical that is found need not write LRAT: that of Debian 12 does not.
+has_cadical() {
+	command -v cadical >/dev/null || return 1
+	printf 'p cnf 1 2\n1 0\n-1 0\n' >"$tmp/no.cnf"
+	rm -f "$tmp/no.lrat"
+	cadical -q --lrat --no-binary "$tmp/no.cnf" "$tmp/no.lrat" >/dev/null 2>&1 || [ $? = 20 ] || return 1
+	grep -q ' 0 1 2 0$\| 0 2 1 0$' "$tmp/no.lrat" 2>/dev/null
+}
+has_drat_trim() {
+	command -v drat-trim >/dev/null && command -v lrat-check >/dev/null && has_cadical &&
+		lrat-check "$tmp/no.cnf" "$tmp/no.lrat" 2>&1 | grep -qi verified
+}
+
+# programs puts executables into the prefix.
+programs() { # files
+	if mkdir -p "$tools" 2>/dev/null && [ -w "$tools" ]; then
+		install -m 755 "$@" "$tools"
+	else
+		as_root mkdir -p "$tools" && as_root install -m 755 "$@" "$tools"
+	fi
+	hash -r
+}
+cadical_from_source() {
+	need has_make make
+	fetch "$CADICAL_ARCHIVE" "$CADICAL_SHA256"
+	say "building CaDiCaL $CADICAL_VERSION for $tools"
+	mkdir "$tmp/cadical"
+	tar -C "$tmp/cadical" --strip-components=1 -xf "$deps/$CADICAL_ARCHIVE" || die "cannot unpack $deps/$CADICAL_ARCHIVE"
+	(cd "$tmp/cadical" && CXX="${CXX:-c++}" try ./configure && try make -j "$(getconf _NPROCESSORS_ONLN)") || die "the build of CaDiCaL failed"
+	programs "$tmp/cadical/build/cadical"
+	has_cadical || die "CaDiCaL was built, but what PATH finds as cadical ($(command -v cadical)) does not write LRAT: put $tools before it"
+}
+drat_trim_from_source() {
+	fetch "$DRAT_TRIM_ARCHIVE" "$DRAT_TRIM_SHA256"
+	say "building drat-trim and lrat-check for $tools"
+	mkdir "$tmp/drat-trim.src"
+	tar -C "$tmp/drat-trim.src" -xf "$deps/$DRAT_TRIM_ARCHIVE" || die "cannot unpack $deps/$DRAT_TRIM_ARCHIVE"
+	for p in drat-trim lrat-check; do
+		try "${CC:-cc}" -O2 -w -std=gnu99 "$tmp/drat-trim.src/$p.c" -o "$tmp/$p" || die "the build of $p failed"
+	done
+	programs "$tmp/drat-trim" "$tmp/lrat-check"
+	has_drat_trim || die "lrat-check was built, but does not accept a proof of two steps"
 }
 
 # --- all of it ---------------------------------------------------------------
@@ -331,7 +394,19 @@ if ! has_highs; then
 	fi
 	has_highs || highs_from_package || highs_from_source
 fi
-say "HiGHS $(pc --modversion highs), Z3 and the compilers work"
+
+# Programs, unlike libraries, are looked for in PATH.
+tools=$deps/tools
+if [ -n "${ORACCL_PREFIX:-}" ]; then tools=$ORACCL_PREFIX/bin; fi
+PATH=$PATH:$tools
+if ! has_cadical || ! has_drat_trim; then
+	if [ -z "${ORACCL_PREFIX:-}" ] && may_root; then tools=/usr/local/bin; fi
+	case ":$PATH:" in *":$tools:"*) ;; *) PATH=$tools:$PATH ;; esac
+	has_cadical || cadical_from_source
+	has_drat_trim || drat_trim_from_source
+fi
+say "HiGHS $(pc --modversion highs), Z3, CaDiCaL $(cadical --version) and the compilers work"
+provers=$(command -v cadical drat-trim lrat-check)
 
 # What cannot be found by default is written to env.sh.
 rm -f "$deps/env.sh"
@@ -355,6 +430,17 @@ if [ -n "$z3_include" ]; then
 	export_env CGO_CXXFLAGS "${CGO_CXXFLAGS:--O2 -g} -I$z3_include"
 	export_env CGO_LDFLAGS "${CGO_LDFLAGS:--O2 -g} -L$z3_lib -Wl,-rpath,$z3_lib -Wl,--disable-new-dtags"
 fi
+case "$provers" in "$tools"/*)
+	case ":$user_path:" in
+	*":$tools:"*) ;;
+	*)
+		user_path=$user_path:$tools
+		env="${env}export PATH=\"\$PATH\":'$tools'
+"
+		;;
+	esac
+	;;
+esac
 if [ -n "$env" ]; then
 	printf '# Written by cmd/setup/setup.sh. For a shell that calls go itself: . .deps/env.sh\n%s' "$env" >"$deps/env.sh"
 fi
@@ -389,6 +475,7 @@ go run ./cmd/setup || die "go cannot build with what was set up"
 	"${CC:-cc}" "$@" "$tmp/both.c" -M $(pc --cflags highs) | tr -s ' \\' '\n\n' | grep -E '/(z3|highs_c_api)\.h$'
 	# shellcheck disable=SC2046
 	"${CC:-cc}" "$@" "$tmp/both.c" -o "$tmp/both" $(pc --cflags --libs highs) -lz3 -Wl,--trace 2>/dev/null | grep -E '/lib(z3|highs)\.[a-z.0-9]*$' | sort -u
+	printf '%s\n' "$provers"
 	if [ -n "$env" ]; then echo .deps/env.sh; fi
 } >"$deps/stamp"
 rm -rf "$deps/apt"
