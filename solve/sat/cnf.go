@@ -31,6 +31,9 @@ type CNF struct {
 	ends []int32 // of each clause in lits
 }
 
+// Variables returns the number of variables.
+func (c *CNF) Variables() int { return c.Vars }
+
 // Clauses returns the number of clauses.
 func (c *CNF) Clauses() int { return len(c.ends) }
 

@@ -22,11 +22,11 @@ type Question struct {
 
 const never = 1 << 30
 
-// encoder builds the formula of one question.
-type encoder struct {
+// Formula is the formula of one question, with what its variables stand for.
+type Formula struct {
 	CNF
 	q       *Question
-	p       *model.Problem // without reductions
+	p       *model.Problem // for reduce and reducescatter, the problem read backwards
 	bundles []bundle
 	arcs    []arc
 	into    [][]int // arcs by destination
@@ -40,6 +40,7 @@ type encoder struct {
 	send    [][]window // by chunk and arc
 	cut     Lit        // of round 1
 	avail   [][]Lit    // as has
+	sums    *sums      // of an allreduce, in place of all from ready on
 }
 
 // window holds the variables of one chunk and arc, for the epochs first..last.
@@ -51,12 +52,14 @@ type window struct {
 // Encode returns the formula of section 10 that is satisfiable if the problem has a
 // schedule within q.Horizon. It serves what sections 10.1 and 10.2 serve. It takes
 // time and memory in the order of the formula's size.
-func (q *Question) Encode() (*CNF, error) {
+func (q *Question) Encode() (*Formula, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	e := &encoder{q: q, p: q.Problem}
+	e := &Formula{q: q, p: q.Problem}
 	switch q.Problem.Collective.Kind {
+	case model.AllReduce:
+		return e, e.allReduce()
 	case model.Reduce, model.ReduceScatter:
 		back, ok := solve.Reverse(q.Problem)
 		if !ok {
@@ -75,7 +78,7 @@ func (q *Question) Encode() (*CNF, error) {
 			return nil, err
 		}
 	}
-	return &e.CNF, nil
+	return e, nil
 }
 
 func (q *Question) check() error {
@@ -92,7 +95,11 @@ func (q *Question) check() error {
 		return fmt.Errorf("sat: %d steps under %v", q.Steps, p.Cost)
 	case p.Late() && (sync || p.Collective.Reduces()):
 		return solve.NotServed("late ranks with reductions or in rounds")
-	case p.Collective.Kind == model.AllReduce || p.Collective.Kind == model.Custom && p.Collective.Reduces():
+	case p.Collective.Kind == model.AllReduce && (!sync || q.Steps > 0):
+		return solve.NotServed("allreduce under %v, or in steps", p.Cost)
+	case p.Collective.Kind == model.AllReduce && len(p.Members()) != p.Topology.Ranks:
+		return solve.NotServed("allreduce among some ranks")
+	case p.Collective.Kind == model.Custom && p.Collective.Reduces():
 		return solve.NotServed("%v", p.Collective.Kind)
 	}
 	for _, s := range p.Topology.Switches {
@@ -104,7 +111,7 @@ func (q *Question) check() error {
 }
 
 // demands finds who holds and who wants each chunk.
-func (e *encoder) demands() error {
+func (e *Formula) demands() error {
 	for k := range e.p.Chunks {
 		holder, unit, n := -1, -1, 0
 		for r, v := range e.p.Start(k) {
@@ -133,7 +140,7 @@ func (e *encoder) demands() error {
 	return nil
 }
 
-func (e *encoder) network() error {
+func (e *Formula) network() error {
 	t := e.p.Topology
 	e.bundles = bundlesOf(t)
 	var err error
@@ -172,7 +179,7 @@ func (e *encoder) network() error {
 }
 
 // earliest relaxes over arcs until nothing changes.
-func (e *encoder) earliest(k int) []int {
+func (e *Formula) earliest(k int) []int {
 	at := slices.Repeat([]int{never}, e.p.Topology.Ranks)
 	at[e.holder[k]] = 0
 	for changed := true; changed; {
@@ -189,10 +196,10 @@ func (e *encoder) earliest(k int) []int {
 	return at
 }
 
-func (e *encoder) pace(k, a int) *pace { return &e.paces[e.class[k]][a] }
+func (e *Formula) pace(k, a int) *pace { return &e.paces[e.class[k]][a] }
 
 // variables numbers those of section 10.4, but for the counters'.
-func (e *encoder) variables() error {
+func (e *Formula) variables() error {
 	h, ranks := e.q.Horizon, e.p.Topology.Ranks
 	upTo := func(last int) ([][]Lit, error) { // of each chunk and rank, from early to last
 		lits := make([][]Lit, len(e.holder))
@@ -238,11 +245,11 @@ func (e *encoder) variables() error {
 }
 
 // hasAt returns has(k,v,t), or 0 where it does not exist; holders are not asked for.
-func (e *encoder) hasAt(k, v, t int) Lit { return e.at(e.has, e.q.Horizon, k, v, t) }
+func (e *Formula) hasAt(k, v, t int) Lit { return e.at(e.has, e.q.Horizon, k, v, t) }
 
-func (e *encoder) availAt(k, v, t int) Lit { return e.at(e.avail, e.q.Horizon-1, k, v, t) }
+func (e *Formula) availAt(k, v, t int) Lit { return e.at(e.avail, e.q.Horizon-1, k, v, t) }
 
-func (e *encoder) at(of [][]Lit, last, k, v, t int) Lit {
+func (e *Formula) at(of [][]Lit, last, k, v, t int) Lit {
 	if t < e.early[k][v] || t > last || of[k][v] == 0 {
 		return 0
 	}
@@ -250,7 +257,7 @@ func (e *encoder) at(of [][]Lit, last, k, v, t int) Lit {
 }
 
 // flow makes the clauses 1 to 4 of section 10.5.
-func (e *encoder) flow() error {
+func (e *Formula) flow() error {
 	h := e.q.Horizon
 	for k := range e.holder {
 		for v := range e.p.Topology.Ranks {
@@ -316,12 +323,16 @@ func (e *encoder) flow() error {
 }
 
 // capacities makes clause 5.
-func (e *encoder) capacities() error {
+func (e *Formula) capacities() error { return e.limits(e.sending) }
+
+// limits says that no link, port or, under Rounds, rank is overloaded in an epoch.
+// sending lists the sends of an epoch that use some place of an arc: see Formula.sending.
+func (e *Formula) limits(sending func(t int, places func(arc) []int) []Lit) error {
 	if e.p.Cost == model.Rounds {
 		for r := range e.p.Topology.Ranks {
 			for t := range e.q.Horizon {
 				for _, end := range []func(arc) int{func(a arc) int { return a.src }, func(a arc) int { return a.dst }} {
-					e.atMost(1, e.sending(t, func(a arc) []int {
+					e.atMost(1, sending(t, func(a arc) []int {
 						if end(a) == r {
 							return []int{-1}
 						}
@@ -346,7 +357,7 @@ func (e *encoder) capacities() error {
 			return places
 		}
 		for t := range e.q.Horizon {
-			e.atMost(most, e.sending(t, uses))
+			e.atMost(most, sending(t, uses))
 			if err := e.full(); err != nil {
 				return err
 			}
@@ -369,7 +380,7 @@ func (e *encoder) capacities() error {
 // sending lists the sends that are in the way of others in epoch t, by chunk, arc
 // and start. Of an arc it looks at the given places; -1 stands for the first epoch
 // after the start.
-func (e *encoder) sending(t int, places func(arc) []int) []Lit {
+func (e *Formula) sending(t int, places func(arc) []int) []Lit {
 	use := make([][]int, len(e.arcs))
 	var used []int
 	for a := range e.arcs {
@@ -398,7 +409,7 @@ func (e *encoder) sending(t int, places func(arc) []int) []Lit {
 }
 
 // steps makes clause 6.
-func (e *encoder) steps() error {
+func (e *Formula) steps() error {
 	h := e.q.Horizon
 	if e.q.Steps == 0 {
 		return nil

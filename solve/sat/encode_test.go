@@ -95,7 +95,7 @@ func TestKnownRounds(t *testing.T) {
 			for h := max(1, c.rounds-1); h <= c.rounds; h++ {
 				cnf, err := (&Question{Problem: p, Horizon: h}).Encode()
 				require.NoError(t, err)
-				require.Equal(t, h == c.rounds, satisfiable(cnf, make([]int8, cnf.Vars+1)), "%d rounds", h)
+				require.Equal(t, h == c.rounds, satisfiable(&cnf.CNF, make([]int8, cnf.Vars+1)), "%d rounds", h)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestSteps(t *testing.T) {
 	for steps, want := range map[int]bool{1: false, 2: true, 3: true} {
 		cnf, err := (&Question{Problem: p, Horizon: 2, Steps: steps}).Encode()
 		require.NoError(t, err)
-		require.Equal(t, want, satisfiable(cnf, make([]int8, cnf.Vars+1)), "%d steps", steps)
+		require.Equal(t, want, satisfiable(&cnf.CNF, make([]int8, cnf.Vars+1)), "%d steps", steps)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestEpochs(t *testing.T) {
 	for h, want := range map[int]bool{1: false, 2: true} {
 		cnf, err := (&Question{Problem: p, Epoch: hop, Horizon: h}).Encode()
 		require.NoError(t, err)
-		require.Equal(t, want, satisfiable(cnf, make([]int8, cnf.Vars+1)), "%d epochs", h)
+		require.Equal(t, want, satisfiable(&cnf.CNF, make([]int8, cnf.Vars+1)), "%d epochs", h)
 	}
 	_, err := (&Question{Problem: p, Epoch: hop + 1, Horizon: 1}).Encode()
 	require.ErrorContains(t, err, "longer")
@@ -161,7 +161,7 @@ func TestEpochs(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	p := problem(t, "ring:4", model.AllReduce, 1, model.LinkRounds)
-	_, err := (&Question{Problem: p, Horizon: 3}).Encode()
+	_, err := (&Question{Problem: p, Horizon: 3, Steps: 2}).Encode()
 	require.ErrorIs(t, err, solve.ErrNotServed)
 	p = problem(t, "ring:4", model.AllGather, 1, model.LinkRounds)
 	for _, h := range []int{0, maxVars + 1, maxVars} {
