@@ -65,6 +65,10 @@ type Options struct {
 	// method may stop as soon as it reaches it. 0: none.
 	Bound model.Time
 
+	// Scratch is a directory for files that belong to the result, such as proofs. "":
+	// a method leaves out what it would put there.
+	Scratch string
+
 	// Progress, if not nil, is called now and then from one goroutine at a time.
 	Progress func(Progress)
 }
@@ -118,6 +122,20 @@ type Result struct {
 	Stop     Stop
 	Raw      string // the backend's own word for why it stopped, if there is a backend
 	Note     string // a remark for the user: parameters chosen, sizes, what was left out
+
+	// Refuted are horizons within which the method says that no schedule of Problem
+	// ends, the largest last.
+	Refuted []Refuted
+}
+
+// Refuted says that no schedule ends within Horizon epochs of Epoch each, or rounds if
+// Epoch is 0, or that none does so in Steps steps. Proof is the file with the evidence,
+// in the format LRAT, for the formula of section 10 of verify/SPEC.md.
+type Refuted struct {
+	Epoch   model.Time
+	Horizon int
+	Steps   int
+	Proof   string
 }
 
 // Makespan returns the makespan of the schedule, or 0 if there is none.

@@ -35,10 +35,19 @@ func (e *Formula) Schedule(values []bool) (*model.Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sat: %w", err)
 	}
-	if e.p != e.q.Problem {
-		s = solve.ReverseSchedule(e.q.Problem, s)
+	if e.p == e.q.Problem {
+		return s, nil
 	}
-	return s, nil
+	p := e.q.Problem
+	s = solve.ReverseSchedule(p, s)
+	if len(p.Members()) == p.Topology.Ranks {
+		return s, nil
+	}
+	// Where two parts come to a rank outside the group at one time, it has nothing to
+	// add them to: one must come first.
+	program := place.NewProgram(p)
+	program.Append(s)
+	return program.PlaceInOrder()
 }
 
 // copies keeps, of each chunk and rank that needs it or passes it on, the send that

@@ -1,0 +1,273 @@
+package sat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/place"
+	"github.com/oraccl/oraccl/solve/sat/cadical"
+)
+
+// solver is the method "sat".
+type solver struct{}
+
+// New returns the method "sat": it asks for a schedule of as few epochs as the bound
+// allows, and of one more until there is one, and keeps the refutation of the largest
+// horizon without. An epoch is a round, or the time of the quickest hop.
+//
+// Where a question stays open, it goes on from the other end: from the best schedule
+// known downwards.
+func New() solve.Solver { return solver{} }
+
+// Name implements solve.Solver.
+func (solver) Name() string { return "sat" }
+
+// maxTokens limits the instances that are taken on: chunks times arcs times epochs.
+const maxTokens = 3_000_000
+
+// Serves implements solve.Solver. It encodes the smallest horizon.
+func (solver) Serves(p *model.Problem) error {
+	if _, err := cadical.Find(); err != nil {
+		return solve.NotServed("%v", err)
+	}
+	if err := place.Reachable(p.Topology); err != nil {
+		return solve.NotServed("%v", err)
+	}
+	p = cut(p, solve.Options{})
+	q := &Question{Problem: p, Horizon: 1}
+	if !p.Cost.Synchronous() {
+		q.Epoch = 1
+	}
+	if err := q.check(); err != nil {
+		return err
+	}
+	if p.Collective.Kind == model.AllReduce && p.Topology.Ranks > 16 {
+		return solve.NotServed("allreduce among %d ranks, want at most 16", p.Topology.Ranks)
+	}
+	n := p.Topology.Ranks
+	if p.Collective.Kind == model.AllReduce && len(p.Chunks)*len(p.Topology.Links)*n > 1<<17 ||
+		len(p.Chunks)*max(len(p.Topology.Links), n) > maxTokens/4 {
+		return solve.NotServed("too large: %d chunks over %d links: try fewer --chunks or --method tacos", len(p.Chunks), len(p.Topology.Links))
+	}
+	return nil
+}
+
+// cut returns p with chunks.
+func cut(p *model.Problem, o solve.Options) *model.Problem {
+	if p.Chunks != nil {
+		return p
+	}
+	return p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
+}
+
+// hops returns the least and the longest time that a chunk takes over one arc.
+func hops(p *model.Problem) (quickest, slowest model.Time, err error) {
+	cost := p.Cost
+	if cost == model.Rounds {
+		cost = model.LinkRounds // there a hop is what is between two ranks
+	}
+	bundles := bundlesOf(p.Topology)
+	arcs, err := arcsOf(p.Topology, cost, bundles)
+	if err != nil {
+		return 0, 0, err
+	}
+	small, large := p.Chunks[0].Size, p.Chunks[0].Size
+	for _, c := range p.Chunks {
+		small, large = min(small, c.Size), max(large, c.Size)
+	}
+	quickest = model.MaxTime
+	for _, a := range arcs {
+		var route []int
+		for _, b := range a.bundles {
+			route = append(route, bundles[b].links[0])
+		}
+		quickest = min(quickest, p.Topology.Duration(route, small))
+		slowest = max(slowest, p.Topology.Duration(route, large))
+	}
+	return quickest, slowest, nil
+}
+
+// run is one call of Solve.
+type run struct {
+	ctx     context.Context
+	options solve.Options
+	begin   time.Time
+	p       *model.Problem
+	epoch   model.Time
+	result  solve.Result
+	best    int // horizon of the best schedule, 0 if there is none
+	refuted int // the largest horizon that is refuted or below the bound
+}
+
+// Solve implements solve.Solver.
+func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	if err := s.Serves(p); err != nil {
+		return solve.Result{}, err
+	}
+	p = cut(p, o)
+	quickest, slowest, err := hops(p)
+	if err != nil {
+		return solve.Result{}, solve.NotServed("%v", err)
+	}
+	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p, epoch: quickest, result: solve.Result{Problem: p, Stop: solve.Done}}
+	if p.Cost.Synchronous() {
+		r.epoch = 0
+	}
+	start := o.Start
+	if start != nil && (start.Schedule == nil || !start.Problem.SameUpToCut(p) || len(start.Problem.Chunks) != len(p.Chunks)) {
+		start = nil
+	}
+	if start != nil {
+		r.result.Schedule = start.Schedule
+		r.best = r.horizonOf(start)
+	}
+	if r.epoch > 0 {
+		r.refuted = int(min(maxVars, max(0, (o.Bound-1)/r.epoch)))
+	} else if slowest > 0 && p.Cost == model.LinkRounds { // no round lasts longer
+		r.refuted = int(min(maxVars, max(0, (o.Bound-1)/slowest)))
+	}
+	if err := r.search(); err != nil {
+		return solve.Result{}, err
+	}
+	if start != nil && r.result.Schedule == start.Schedule {
+		r.note("the schedule that it was given to start from is the best")
+	}
+	if r.best > 0 && r.best == r.refuted+1 {
+		r.result.Stop = solve.Optimal
+	}
+	return r.result, nil
+}
+
+func (r *run) note(format string, args ...any) {
+	r.result.Note = strings.TrimPrefix(r.result.Note+"; "+fmt.Sprintf(format, args...), "; ")
+}
+
+// horizonOf returns the number of epochs or rounds within which a schedule ends.
+func (r *run) horizonOf(s *solve.Result) int {
+	if r.epoch > 0 {
+		return int(min(maxVars, (s.Makespan()+r.epoch-1)/r.epoch))
+	}
+	rounds := model.Time(0)
+	for i := range s.Schedule.Transfers {
+		rounds = max(rounds, s.Schedule.Transfers[i].End)
+	}
+	return int(min(maxVars, rounds))
+}
+
+// search goes up from what is refuted, and where a question stays open, down from what
+// is known.
+func (r *run) search() error {
+	for h := r.refuted + 1; r.best == 0 || h < r.best; h++ {
+		answer, err := r.ask(h, r.share())
+		if err != nil {
+			return err
+		}
+		if answer == cadical.Unsatisfiable {
+			r.refuted = h
+			continue
+		}
+		if answer == cadical.Satisfiable {
+			return nil
+		}
+		if r.stopped() || r.best == 0 {
+			return nil
+		}
+		break
+	}
+	for h := r.best - 1; h > r.refuted+1; h-- {
+		answer, err := r.ask(h, r.left())
+		if err != nil || answer != cadical.Satisfiable {
+			if answer == cadical.Unsatisfiable {
+				r.refuted = h
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// left returns the time that is left, at least a millisecond; 0 means no limit.
+func (r *run) left() time.Duration {
+	if r.options.TimeLimit <= 0 {
+		return 0
+	}
+	return max(time.Millisecond, r.options.TimeLimit-time.Since(r.begin))
+}
+
+// share is the time for one question on the way up.
+func (r *run) share() time.Duration {
+	if r.best == 0 {
+		return r.left()
+	}
+	return r.left() * 2 / 3
+}
+
+// stopped says whether the search has to end, and remembers why.
+func (r *run) stopped() bool {
+	switch {
+	case errors.Is(r.ctx.Err(), context.Canceled):
+		r.result.Stop = solve.Interrupted
+	case r.ctx.Err() != nil || r.options.TimeLimit > 0 && time.Since(r.begin) >= r.options.TimeLimit:
+		r.result.Stop = solve.TimeLimit
+	default:
+		return false
+	}
+	return true
+}
+
+// ask decides one horizon and keeps what comes of it.
+func (r *run) ask(h int, limit time.Duration) (cadical.Answer, error) {
+	if r.options.Progress != nil {
+		what := fmt.Sprintf("%d epochs of %v", h, r.epoch)
+		if r.epoch == 0 {
+			what = fmt.Sprintf("%d rounds", h)
+		}
+		r.options.Progress(solve.Progress{Incumbent: r.result.Makespan(), Bound: r.options.Bound, Note: what})
+	}
+	q := &Question{Problem: r.p, Epoch: r.epoch, Horizon: h}
+	o := Limits{Time: limit, Seed: r.options.Seed}
+	if r.options.Scratch != "" {
+		o.Proof = filepath.Join(r.options.Scratch, fmt.Sprintf("%v-%d.lrat", r.p.Collective.Kind, h))
+	}
+	d, err := q.Decide(r.ctx, o)
+	if err != nil {
+		if d.Size == "" {
+			return cadical.Unknown, err
+		}
+		r.note("%v", err) // too large at this horizon
+		return cadical.Unknown, nil
+	}
+	switch d.Answer {
+	case cadical.Satisfiable:
+		if found := r.horizonOf(&solve.Result{Problem: r.p, Schedule: d.Schedule}); r.best == 0 || found < r.best {
+			r.best = found
+		}
+		if r.result.Schedule == nil || r.p.Makespan(d.Schedule) < r.result.Makespan() || r.epoch == 0 {
+			r.result.Schedule = d.Schedule
+			r.note("one within %d %s: %s", h, r.unit(), d.Size)
+		}
+	case cadical.Unsatisfiable:
+		if d.Proof != "" {
+			r.result.Refuted = append(r.result.Refuted, solve.Refuted{Epoch: r.epoch, Horizon: h, Proof: d.Proof})
+		}
+		r.note("none within %d %s: %s", h, r.unit(), d.Size)
+	default:
+		if !r.stopped() {
+			r.note("%d %s undecided", h, r.unit())
+		}
+	}
+	return d.Answer, nil
+}
+
+func (r *run) unit() string {
+	if r.epoch == 0 {
+		return "rounds"
+	}
+	return fmt.Sprintf("epochs of %v", r.epoch)
+}
