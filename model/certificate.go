@@ -2,7 +2,9 @@ package model
 
 import (
 	"cmp"
+	"encoding/hex"
 	"errors"
+	"strings"
 )
 
 // Certificate claims that every right schedule of a problem has a makespan of at
@@ -85,6 +87,20 @@ type Spread struct{ Source int }
 // contribute. Where it receives one chunk a round, the first of them to be complete
 // there took rounds to be combined, and the rest come after it.
 type Combine struct{ Dest int }
+
+// Refutation is a proof that the formula of section 10 of verify/SPEC.md, which says
+// that the problem has a schedule within some epochs, or some rounds, is false. The
+// formula is not kept: who checks the proof makes it anew.
+type Refutation struct {
+	Epoch   Time   // ps; 0: the horizon counts rounds
+	Horizon int    // epochs or rounds, at least 1
+	Steps   int    // into how many steps the rounds may fall; 0: any number
+	Proof   string // name of the file beside the certificate that holds the proof, in the format LRAT
+	SHA256  string // of that file, in 64 hexadecimal digits
+}
+
+// Kind implements Witness.
+func (Refutation) Kind() string { return "lrat" }
 
 // Kind implements Witness.
 func (Cut) Kind() string { return "cut" }
@@ -183,6 +199,26 @@ func (c *Certificate) validateWitness() error {
 		return rank("dest", w.Dest)
 	case LPDual:
 		return w.validate(p)
+	case Refutation:
+		return w.validate(p)
+	}
+	return nil
+}
+
+func (w Refutation) validate(p *Problem) error {
+	switch hash, err := hex.DecodeString(w.SHA256); {
+	case w.Horizon < 1:
+		return wrong("horizon", "%d, want 1 or more", w.Horizon)
+	case w.Epoch < 0 || (w.Epoch == 0) != p.Cost.Synchronous():
+		return wrong("epoch_ps", "%d under %v, want 0 where time is counted in rounds, else more", int64(w.Epoch), p.Cost)
+	case w.Steps < 0 || w.Steps > 0 && w.Epoch > 0:
+		return wrong("steps", "%d, want 0 or, in rounds, more", w.Steps)
+	case w.Proof == "" || w.Proof == "." || w.Proof == ".." || strings.ContainsAny(w.Proof, "/\\\x00") || len(w.Proof) > 255:
+		return wrong("proof", "%q is not the name of a file beside the certificate", w.Proof)
+	case err != nil || len(hash) != 32 || strings.ToLower(w.SHA256) != w.SHA256:
+		return wrong("sha256", "%q, want 64 hexadecimal digits", w.SHA256)
+	case p.Chunks == nil:
+		return errors.New("of kind lrat needs a problem with chunks")
 	}
 	return nil
 }

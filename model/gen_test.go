@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 )
@@ -220,6 +221,16 @@ func drawCertificate(t *rapid.T) *Certificate {
 	}
 	if p.Chunks != nil && rapid.IntRange(0, 3).Draw(t, "lp-dual") == 0 {
 		c.Witness = drawDual(t, p)
+		return c
+	}
+	if p.Chunks != nil && rapid.IntRange(0, 5).Draw(t, "lrat") == 0 {
+		w := Refutation{Horizon: rapid.IntRange(1, 99).Draw(t, "horizon"), Proof: "a.lrat", SHA256: strings.Repeat("0a", 32)}
+		if p.Cost.Synchronous() {
+			w.Steps = rapid.IntRange(0, 9).Draw(t, "steps")
+		} else {
+			w.Epoch = 1 + drawTime(t, "epoch")
+		}
+		c.Witness = w
 		return c
 	}
 	c.Witness = rapid.SampledFrom([]Witness{

@@ -31,11 +31,12 @@ var witnessKeys = map[string][]string{
 	"broadcast": {"source"},
 	"combine":   {"dest"},
 	"lp-dual":   {"instants_ps", "links?", "ports?", "sends?", "receives?", "groups"},
+	"lrat":      {"epoch_ps", "horizon", "steps?", "proof", "sha256"},
 }
 
 func parseWitnessKind(s string) (string, error) {
 	if _, known := witnessKeys[s]; !known {
-		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, prices, distance, doubling, broadcast, combine or lp-dual", s)
+		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, prices, distance, doubling, broadcast, combine, lp-dual or lrat", s)
 	}
 	return s, nil
 }
@@ -48,6 +49,7 @@ func (d *decoder) witness() Witness {
 	var rank int
 	var w Distance
 	var dual LPDual
+	var no Refutation
 	start := d.pos
 	found := map[string]int{} // key to the position of its value
 	key := func(name string, read func()) field {
@@ -75,6 +77,11 @@ func (d *decoder) witness() Witness {
 		key("sends", func() { dual.Sends = d.instantPrices() }),
 		key("receives", func() { dual.Receives = d.instantPrices() }),
 		key("groups", func() { dual.Groups = d.dualGroups() }),
+		key("epoch_ps", func() { no.Epoch = Time(d.whole(0, int64(MaxTime))) }),
+		key("horizon", func() { no.Horizon = int(d.whole(1, math.MaxInt32)) }),
+		key("steps", func() { no.Steps = int(d.whole(0, math.MaxInt32)) }),
+		key("proof", func() { no.Proof = d.text("a file name") }),
+		key("sha256", func() { no.SHA256 = d.text("64 hexadecimal digits") }),
 	})
 	for _, name := range witnessKeys[kind] {
 		name, optional := strings.CutSuffix(name, "?")
@@ -105,6 +112,8 @@ func (d *decoder) witness() Witness {
 		return Combine{w.Dest}
 	case "lp-dual":
 		return dual
+	case "lrat":
+		return no
 	}
 	return w
 }

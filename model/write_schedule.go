@@ -111,6 +111,12 @@ func (e *encoder) witness(w Witness) {
 		members = append(members, numberMember(e, "dest", int64(w.Dest)))
 	case LPDual:
 		members = append(members, e.dual(&w)...)
+	case Refutation:
+		members = append(members, numberMember(e, "epoch_ps", int64(w.Epoch)), numberMember(e, "horizon", int64(w.Horizon)))
+		if w.Steps > 0 {
+			members = append(members, numberMember(e, "steps", int64(w.Steps)))
+		}
+		members = append(members, textMember(e, "proof", w.Proof), textMember(e, "sha256", w.SHA256))
 	}
 	e.block(members...)
 }
