@@ -1,0 +1,358 @@
+// Package lrat checks refutations of propositional formulas in the format LRAT
+// (Cruz-Filipe, Heule, Hunt, Kaufmann, Schneider-Kamp, "Efficient certified RAT
+// verification", CADE 2017): each line adds a clause and names, in order, the clauses
+// that become unit or false by propagation once the new one is taken to be false, or
+// deletes clauses. The formula is refuted when the empty clause has been added.
+//
+// Each step is checked by itself and the clauses that it names are looked up, so that
+// nothing is searched for. A step that is not understood, or not needed for
+// refutations such as SAT solvers write them (resolution on a blocked literal, RAT),
+// ends the check: nothing is accepted by default.
+package lrat
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// Limits keep hostile files from using up memory.
+const (
+	maxVars    = 1 << 26
+	maxArena   = 1 << 31 // integers in clauses that are live, or were until lately
+	maxClauses = 1 << 30
+)
+
+// Checker holds a formula. Clauses are numbered from 1 in the order of Add.
+type Checker struct {
+	// arena holds clauses one after the other, each with its length before it.
+	arena   []int32
+	garbage int      // integers in arena that belong to deleted clauses
+	where   []uint32 // by number: place in arena + 1; 0: there is no such clause
+	lines   uint64
+	empty   bool // a clause without literals was added
+
+	value []int8  // by variable: 1 true, -1 false, 0 not known
+	trail []int32 // the variables with a value
+}
+
+// New returns a checker without clauses over variables 1 to vars.
+func New(vars int) (*Checker, error) {
+	if vars < 0 || vars > maxVars {
+		return nil, fmt.Errorf("lrat: %d variables, want 0 to %d", vars, maxVars)
+	}
+	return &Checker{where: make([]uint32, 1), value: make([]int8, vars+1)}, nil
+}
+
+// Add appends a clause to the formula. It returns an error if it names a variable that
+// does not exist, or if there are too many.
+func (c *Checker) Add(lits []int32) error {
+	for _, l := range lits {
+		if !c.known(int64(l)) {
+			return fmt.Errorf("lrat: literal %d in clause %d, want variables 1 to %d", l, len(c.where), len(c.value)-1)
+		}
+	}
+	c.empty = c.empty || len(lits) == 0
+	return c.store(uint64(len(c.where)), lits)
+}
+
+func (c *Checker) known(l int64) bool {
+	return l != 0 && l < int64(len(c.value)) && l > -int64(len(c.value))
+}
+
+// store keeps a clause under a number that is larger than all so far.
+func (c *Checker) store(id uint64, lits []int32) error {
+	if len(c.arena)+len(lits)+1 > maxArena {
+		if c.collect(); len(c.arena)+len(lits)+1 > maxArena {
+			return errors.New("lrat: too many literals in live clauses")
+		}
+	}
+	for uint64(len(c.where)) < id {
+		c.where = append(c.where, 0)
+	}
+	c.where = append(c.where, uint32(len(c.arena))+1)
+	c.arena = append(append(c.arena, int32(len(lits))), lits...)
+	return nil
+}
+
+// clause returns the literals of a clause.
+func (c *Checker) clause(id uint64) ([]int32, bool) {
+	if id >= uint64(len(c.where)) || c.where[id] == 0 {
+		return nil, false
+	}
+	at := c.where[id] - 1
+	return c.arena[at+1 : at+1+uint32(c.arena[at])], true
+}
+
+func (c *Checker) remove(id uint64) {
+	at := c.where[id] - 1
+	c.garbage += int(c.arena[at]) + 1
+	c.where[id] = 0
+	if c.garbage > 1<<20 && c.garbage > len(c.arena)/2 {
+		c.collect()
+	}
+}
+
+// collect drops deleted clauses from the arena.
+func (c *Checker) collect() {
+	kept := make([]int32, 0, len(c.arena)-c.garbage)
+	for id, at := range c.where {
+		if at > 0 {
+			n := uint32(c.arena[at-1])
+			c.where[id] = uint32(len(kept)) + 1
+			kept = append(kept, c.arena[at-1:at+n]...)
+		}
+	}
+	c.arena, c.garbage = kept, 0
+}
+
+// Refute reads a proof to its end and returns nil if it refutes the formula. Otherwise
+// the error names the line and what is wrong with it. A formula with an empty clause
+// needs no proof. It takes O(proof + literals of the clauses that it names) time.
+// After Refute the checker is of no further use.
+func (c *Checker) Refute(proof io.Reader) error {
+	r := &reader{in: bufio.NewReaderSize(proof, 1<<16), line: 1}
+	if c.empty {
+		_, err := io.Copy(io.Discard, r.in)
+		return err
+	}
+	for {
+		done, err := c.step(r)
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("line %d: the proof ends without the empty clause", r.line)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", r.line, err)
+		}
+		if done {
+			_, err := io.Copy(io.Discard, r.in)
+			return err
+		}
+		r.line++
+	}
+}
+
+// step executes one line. It returns io.EOF only at the end of the file.
+func (c *Checker) step(r *reader) (done bool, err error) {
+	id, deletion, err := r.number()
+	if err != nil {
+		return false, err
+	}
+	if id <= 0 || deletion {
+		return false, errors.New("want the number of a clause")
+	}
+	c.lines++
+	lits := r.lits[:0]
+	first := true
+	for {
+		l, deletion, err := r.number()
+		switch {
+		case err != nil:
+			return false, cut(err)
+		case deletion && first:
+			return false, c.deletions(r)
+		case deletion:
+			return false, errors.New(`"d" among literals`)
+		}
+		first = false
+		if l == 0 {
+			break
+		}
+		if !c.known(l) {
+			return false, fmt.Errorf("literal %d, want variables 1 to %d", l, len(c.value)-1)
+		}
+		lits = append(lits, int32(l))
+	}
+	r.lits = lits
+	// Numbers may have gaps, but not such that they use up memory.
+	if last := uint64(len(c.where)) - 1; uint64(id) <= last {
+		return false, fmt.Errorf("clause %d after clause %d, want ascending numbers", id, last)
+	} else if limit := min(maxClauses, 16*(last+c.lines)+1<<20); uint64(id) > limit {
+		return false, fmt.Errorf("clause %d after clause %d, want no such gap", id, last)
+	}
+	if err := c.propagate(r, lits); err != nil {
+		return false, fmt.Errorf("clause %d: %w", id, err)
+	}
+	if len(lits) == 0 {
+		return true, nil
+	}
+	return false, c.store(uint64(id), lits)
+}
+
+// deletions reads numbers up to 0 and forgets their clauses.
+func (c *Checker) deletions(r *reader) error {
+	for {
+		id, deletion, err := r.number()
+		switch {
+		case err != nil:
+			return cut(err)
+		case deletion || id < 0:
+			return errors.New("want the numbers of clauses to delete")
+		case id == 0:
+			return r.end()
+		}
+		if _, live := c.clause(uint64(id)); !live {
+			return fmt.Errorf("clause %d is deleted, but there is none", id)
+		}
+		c.remove(uint64(id))
+	}
+}
+
+// propagate takes all literals to be false and reads hints up to 0: each must name a
+// clause that has one literal left that is not false, which is true then, and the last
+// one a clause that has none.
+func (c *Checker) propagate(r *reader, lits []int32) error {
+	defer c.undo()
+	for _, l := range lits {
+		if c.of(l) > 0 {
+			return fmt.Errorf("has %d and %d", l, -l)
+		}
+		c.set(-l)
+	}
+	conflict := false
+	for {
+		id, deletion, err := r.number()
+		switch {
+		case err != nil:
+			return cut(err)
+		case deletion:
+			return errors.New(`"d" among hints`)
+		case id < 0:
+			return fmt.Errorf("hint %d: a step by RAT, which refutations here do not need", id)
+		case id == 0 && !conflict:
+			return errors.New("does not follow by propagation from the clauses that are named")
+		case id == 0:
+			return r.end()
+		case conflict:
+			return fmt.Errorf("hint %d after a clause that is false already", id)
+		}
+		clause, live := c.clause(uint64(id))
+		if !live {
+			return fmt.Errorf("hint %d: there is no such clause", id)
+		}
+		unit := int32(0)
+		for _, l := range clause {
+			switch v := c.of(l); {
+			case v < 0 || l == unit:
+			case v > 0:
+				return fmt.Errorf("hint %d: the clause is true already", id)
+			case unit != 0:
+				return fmt.Errorf("hint %d: the clause is not unit", id)
+			default:
+				unit = l
+			}
+		}
+		if conflict = unit == 0; !conflict {
+			c.set(unit)
+		}
+	}
+}
+
+// of returns 1 if l is true, -1 if it is false, 0 if that is not known.
+func (c *Checker) of(l int32) int8 {
+	if l > 0 {
+		return c.value[l]
+	}
+	return -c.value[-l]
+}
+
+func (c *Checker) set(l int32) {
+	v, sign := l, int8(1)
+	if l < 0 {
+		v, sign = -l, -1
+	}
+	if c.value[v] == 0 {
+		c.trail = append(c.trail, v)
+	}
+	c.value[v] = sign
+}
+
+func (c *Checker) undo() {
+	for _, v := range c.trail {
+		c.value[v] = 0
+	}
+	c.trail = c.trail[:0]
+}
+
+func cut(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errors.New("the file ends within the line")
+	}
+	return err
+}
+
+// reader reads words of a proof.
+type reader struct {
+	in   *bufio.Reader
+	line uint64
+	lits []int32
+	last byte // what ended the word that was read last
+}
+
+// number reads a whole number, or "d", over blanks but not over the end of a line,
+// except before the first word of a line.
+func (r *reader) number() (n int64, deletion bool, err error) {
+	b, err := r.in.ReadByte()
+	for err == nil && (b == ' ' || b == '\t') {
+		b, err = r.in.ReadByte()
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	if b == 'd' {
+		next, err := r.in.ReadByte()
+		if err != nil || next != ' ' {
+			return 0, false, errors.New(`want a blank after "d"`)
+		}
+		return 0, true, nil
+	}
+	negative := b == '-'
+	if negative {
+		if b, err = r.in.ReadByte(); err != nil {
+			return 0, false, err
+		}
+	}
+	digits := 0
+	for ; err == nil && '0' <= b && b <= '9'; b, err = r.in.ReadByte() {
+		if n > math.MaxInt64/100 {
+			return 0, false, errors.New("a number that is too large")
+		}
+		n = 10*n + int64(b-'0')
+		digits++
+	}
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return 0, false, err
+	case digits == 0:
+		return 0, false, fmt.Errorf("%q, want a number", b)
+	case err == nil && !slices.Contains([]byte(" \t\r\n"), b):
+		return 0, false, fmt.Errorf("%q after a number", b)
+	case err != nil:
+		b = '\n' // the last line may lack its end
+	}
+	if r.last = b; negative {
+		n = -n
+	}
+	return n, false, nil
+}
+
+// end reads to the end of a line, on which nothing may follow.
+func (r *reader) end() error {
+	for b := r.last; b != '\n'; {
+		next, err := r.in.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !slices.Contains([]byte(" \t\r\n"), next) {
+			return fmt.Errorf("%q after the end of the step", next)
+		}
+		b = next
+	}
+	return nil
+}
