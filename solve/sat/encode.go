@@ -102,6 +102,16 @@ func (q *Question) check() error {
 	case p.Collective.Kind == model.Custom && p.Collective.Reduces():
 		return solve.NotServed("%v", p.Collective.Kind)
 	}
+	if k := p.Collective.Kind; p.Cost == model.Pipelined && (k == model.Reduce || k == model.ReduceScatter) {
+		// Backwards, links of a port are busy at other times than forwards.
+		for i, port := range p.Topology.Ports {
+			for _, l := range port.Links {
+				if p.Topology.Links[l].Alpha != p.Topology.Links[port.Links[0]].Alpha {
+					return solve.NotServed("a reduction where port %d has links of different latency", i)
+				}
+			}
+		}
+	}
 	for _, s := range p.Topology.Switches {
 		if s.Copies {
 			return solve.NotServed("switches that copy")

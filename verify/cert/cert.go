@@ -32,6 +32,7 @@ package cert
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
@@ -40,20 +41,32 @@ import (
 // Engine is the name of this checker in verdicts.
 const Engine = "cert"
 
-// Check decides whether c proves its bound. It is Refuted if the witness yields
-// less, or does not fit the problem; a bound below what the witness yields is
-// Proved. It takes O(chunks·members + links·(nodes + 64)) time or less.
-func Check(c *model.Certificate) verify.Verdict {
+// Check is CheckIn for a certificate without files beside it.
+func Check(c *model.Certificate) verify.Verdict { return CheckIn(c, nil) }
+
+// CheckIn decides whether c proves its bound, where dir holds the files that lie beside
+// it. It is Refuted if the witness yields less, or does not fit the problem; a bound below
+// what the witness yields is Proved. It is Unknown if a proof is not there. It takes
+// O(chunks·members + links·(nodes + 64)) time or less, and for proofs in files O(formula +
+// file).
+func CheckIn(c *model.Certificate, dir fs.FS) verify.Verdict {
 	v := verify.Verdict{Engine: Engine, Claim: "is a certificate of a lower bound"}
 	yield, err := Yield(c)
-	if err == nil {
-		v.Claim = Claim(c)
-		if yield >= c.Bound {
-			v.Outcome = verify.Proved
-			return v
-		}
-		err = fmt.Errorf("the %s yields %v (%d ps), less than the bound of %v (%d ps)", c.Witness.Kind(), yield, int64(yield), c.Bound, int64(c.Bound))
+	if err != nil {
+		return refuse(v, err)
 	}
+	v.Claim = Claim(c)
+	if yield < c.Bound {
+		return refuse(v, fmt.Errorf("the %s yields %v (%d ps), less than the bound of %v (%d ps)", c.Witness.Kind(), yield, int64(yield), c.Bound, int64(c.Bound)))
+	}
+	if w, ok := c.Witness.(model.Refutation); ok {
+		return refutation(c, w, dir)
+	}
+	v.Outcome = verify.Proved
+	return v
+}
+
+func refuse(v verify.Verdict, err error) verify.Verdict {
 	v.Outcome, v.Reason = verify.Refuted, err.Error()
 	v.Violations = []verify.Violation{{Code: verify.Malformed, Where: "certificate", Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1}}
 	return v
@@ -65,13 +78,22 @@ func Claim(c *model.Certificate) string {
 	if c.Problem.Chunks == nil {
 		any = ", however it is cut into chunks,"
 	}
+	if w, ok := c.Witness.(model.Refutation); ok {
+		switch rounds := fmt.Sprintf("no schedule of %v has %d rounds or fewer", c.Problem, w.Horizon); {
+		case w.Steps > 0:
+			return fmt.Sprintf("%s in %d steps or fewer", rounds, w.Steps)
+		case w.Epoch == 0:
+			return fmt.Sprintf("%s, so that none ends before %v", rounds, c.Bound)
+		}
+	}
 	return fmt.Sprintf("no schedule of %v%s ends before %v", c.Problem, any, c.Bound)
 }
 
 // Yield returns the largest bound that the witness of c proves, whatever bound c
 // claims. It is MaxTime where the witness shows that there is no schedule at all.
 // An error says why c is no certificate: its problem is meaningless, or the witness
-// names what does not exist or proves nothing.
+// names what does not exist or proves nothing. Of a proof in a file it is what the proof
+// yields if it holds, which CheckIn decides.
 func Yield(c *model.Certificate) (model.Time, error) {
 	switch {
 	case c == nil || c.Problem == nil:
@@ -81,6 +103,12 @@ func Yield(c *model.Certificate) (model.Time, error) {
 	}
 	if err := c.Problem.Validate(); err != nil {
 		return 0, fmt.Errorf("problem: %w", err)
+	}
+	if w, ok := c.Witness.(model.Refutation); ok {
+		if err := c.Validate(); err != nil {
+			return 0, err
+		}
+		return newJob(c.Problem).refuted(w), nil
 	}
 	j := newJob(c.Problem)
 	switch w := c.Witness.(type) {

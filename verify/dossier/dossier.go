@@ -45,7 +45,8 @@ func (c Conclusion) Optimal() bool { return c.Makespan == c.Bound }
 var ErrEmpty = errors.New("holds no schedule and no certificate, so that there is nothing to check")
 
 // Check checks a file, or all files of a directory and the directories in it. Files
-// in which no claim is expected (.md, .smt2, .mps, .svg, .txt) are passed over; any other
+// in which no claim is expected (.md, .smt2, .mps, .svg, .txt,
+// .cnf, and .lrat, which certificates name) are passed over; any other
 // that cannot be read as one is an error in its finding.
 func Check(path string) ([]Finding, error) {
 	info, err := os.Stat(path)
@@ -62,7 +63,7 @@ func Check(path string) ([]Finding, error) {
 			return err
 		}
 		switch filepath.Ext(name) {
-		case ".md", ".smt2", ".mps", ".svg", ".txt":
+		case ".md", ".smt2", ".mps", ".svg", ".txt", ".cnf", ".lrat":
 			return nil
 		}
 		f := file(name)
@@ -139,7 +140,13 @@ func file(name string) Finding {
 			f.Err = err
 			return f
 		}
-		f.Verdict = cert.Check(c)
+		beside, err := os.OpenRoot(filepath.Dir(name))
+		if err != nil {
+			f.Err = short(name, err)
+			return f
+		}
+		defer beside.Close()
+		f.Verdict = cert.CheckIn(c, beside.FS())
 		f.problem, f.bound = c.Problem, c.Bound
 	case model.ProblemSchema:
 		f.Kind = "problem"

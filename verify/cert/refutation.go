@@ -1,0 +1,81 @@
+package cert
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cnf"
+	"github.com/oraccl/oraccl/verify/lrat"
+)
+
+// refuted returns what section 10.1 of the specification says of a horizon without
+// schedule.
+//
+// Lemma (horizon). If the formula of section 10 is false, every right schedule lasts
+// (H+1)·τ or longer, or has H+1 rounds in which something is moved.
+//
+// Proof. Section 10 [10.2, 10.3 and 10.6 each show that a schedule within the horizon
+// makes the formula true]. In rounds, each of these lasts as long as the quickest hop of
+// the smallest chunk, or longer [(round)].
+func (j *job) refuted(w model.Refutation) model.Time {
+	switch {
+	case w.Steps > 0:
+		return 0
+	case w.Epoch > 0:
+		return w.Epoch.Mul(int64(w.Horizon) + 1)
+	}
+	least := j.p.Chunks[0].Size
+	for _, c := range j.p.Chunks {
+		least = min(least, c.Size)
+	}
+	return j.hop(least, j.fromRank).Mul(int64(w.Horizon) + 1)
+}
+
+// refutation checks the proof of w, which lies in dir.
+func refutation(c *model.Certificate, w model.Refutation, dir fs.FS) verify.Verdict {
+	v := verify.Verdict{Engine: Engine, Claim: Claim(c)}
+	if dir == nil {
+		v.Reason = fmt.Sprintf("the proof %s is not at hand", w.Proof)
+		return v
+	}
+	proof, err := dir.Open(w.Proof)
+	if err != nil {
+		v.Reason = fmt.Sprintf("the proof cannot be read: %v", err)
+		return v
+	}
+	defer proof.Close()
+	if err := followProof(c.Problem, w, proof); err != nil {
+		return refuse(v, fmt.Errorf("%s: %w", w.Proof, err))
+	}
+	v.Outcome = verify.Proved
+	return v
+}
+
+// followProof makes the formula, and refutes it by a proof.
+func followProof(p *model.Problem, w model.Refutation, proof io.Reader) error {
+	size, err := cnf.Write(p, w, func([]int32) error { return nil })
+	if err != nil {
+		return err
+	}
+	checker, err := lrat.New(size.Variables)
+	if err != nil {
+		return err
+	}
+	if _, err := cnf.Write(p, w, checker.Add); err != nil {
+		return err
+	}
+	hash := sha256.New()
+	if err := checker.Refute(io.TeeReader(proof, hash)); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); !strings.EqualFold(got, w.SHA256) {
+		return fmt.Errorf("has SHA-256 %s, want %s", got, w.SHA256)
+	}
+	return nil
+}
