@@ -96,7 +96,8 @@ func bases(t *testing.T) []solve.Result {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds} {
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 16, Cost: cost}
 				for _, m := range allMethods() {
-					if m.Name() == "exact" || m.Serves(p) != nil {
+					slow := m.Name() == "sat" && (tp.Ranks > 4 || cost == model.Rounds) // without a bound to start from
+					if m.Name() == "exact" || slow || m.Serves(p) != nil {
 						continue
 					}
 					r, err := m.Solve(context.Background(), p, solve.Options{Seed: 1})

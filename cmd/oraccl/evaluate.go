@@ -3,8 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +35,7 @@ type row struct {
 	makespan model.Time
 	verdicts map[string]verify.Verdict // by engine
 	bound    *model.Certificate        // the best one for this row's cut, checked; nil: none
+	proof    int64                     // bytes of the proof that bound names, if it names one
 	solving  time.Duration
 	checking map[string]time.Duration // by engine
 }
@@ -55,12 +61,46 @@ func (r *row) optimal() string {
 	switch {
 	case r.outcome() != verify.Proved:
 		return ""
-	case r.bound != nil && r.makespan == r.bound.Bound:
+	case r.bound != nil && (r.makespan == r.bound.Bound || r.fewestRounds()):
 		return r.bound.Witness.Kind()
 	case r.result.Stop == solve.Optimal:
 		return "solver"
 	}
 	return ""
+}
+
+// fewestRounds says whether the bound of r shows that no schedule has fewer rounds. Rounds
+// need not be equally long, so that one with as few can be quicker.
+func (r *row) fewestRounds() bool {
+	p := r.result.Problem
+	if !p.Cost.Synchronous() {
+		return false
+	}
+	if w, ok := r.bound.Witness.(model.Refutation); ok {
+		return w.Steps == 0 && r.result.Schedule.Rounds() == w.Horizon+1
+	}
+	longest := longestRound(p)
+	return longest > 0 && int64((r.bound.Bound+longest-1)/longest) == int64(r.result.Schedule.Rounds())
+}
+
+// longestRound returns how long a round lasts at most, or 0 if that is not known: under
+// link-rounds as long as the largest chunk takes over the slowest hop.
+func longestRound(p *model.Problem) model.Time {
+	if p.Cost != model.LinkRounds {
+		return 0
+	}
+	size := int64(0)
+	for _, c := range p.Chunks {
+		size = max(size, c.Size)
+	}
+	longest := model.Time(0)
+	for _, l := range p.Topology.Links {
+		if !p.Topology.IsRank(l.Src) || !p.Topology.IsRank(l.Dst) {
+			return 0 // hops over switches: there may be longer ones
+		}
+		longest = max(longest, l.Alpha.Add(model.TransferTime(size, l.Bandwidth)))
+	}
+	return longest
 }
 
 // leftOut is a method that did not run, with the reason.
@@ -80,8 +120,21 @@ type evaluator struct {
 	named   bool // the methods were asked for by name
 	options solve.Options
 	smt     smt.Options
+	scratch string // a directory for proofs; empty: none are written
+	// refuted holds, by cut, the checked certificate of the largest horizon without a
+	// schedule.
+	refuted map[string]*model.Certificate
 	*progress
 }
+
+// close removes what was left in the directory for proofs.
+func (e *evaluator) close() {
+	if e.scratch != "" {
+		os.RemoveAll(e.scratch)
+	}
+}
+
+func cutKey(p *model.Problem) string { return fmt.Sprint(p.Chunks) }
 
 // evaluate runs every method that serves p, verifies what they find, and bounds
 // it. A method that fails is left out with its reason; if ctx ends, the rows that
@@ -136,9 +189,13 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	if c, err := certified(ctx, fixedCut(p)); err == nil && c != nil {
 		o.Bound = c.Bound
 	}
-	if p.Chunks == nil && fixedCut(p).Chunks != nil && m.Name() != "exact" {
+	if c := e.refuted[cutKey(fixedCut(p))]; c != nil {
+		o.Bound = max(o.Bound, c.Bound)
+	}
+	if p.Chunks == nil && fixedCut(p).Chunks != nil && m.Name() != "exact" && m.Name() != "sat" {
 		o.Bound = 0 // the method may choose another cut, for which this bound need not hold
 	}
+	o.Scratch = e.scratch
 	e.begin(m.Name(), &o)
 	defer e.end()
 	start := time.Now()
@@ -147,6 +204,9 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 		return nil, err
 	}
 	r := &row{method: m.Name(), result: result, seed: o.Seed, solving: time.Since(start)}
+	if err := e.keepRefuted(result); err != nil {
+		return nil, err
+	}
 	if result.Schedule == nil {
 		return r, nil
 	}
@@ -157,6 +217,58 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	e.note("verifying")
 	r.verdicts, r.checking = verifyAll(ctx, result.Problem, result.Schedule, e.smt, engines)
 	return r, nil
+}
+
+// keepRefuted checks the proof of the largest horizon that a result refutes, and keeps it
+// if it is the best for its cut. A proof that the checker does not accept is a defect, and
+// an error.
+func (e *evaluator) keepRefuted(result solve.Result) error {
+	if len(result.Refuted) == 0 {
+		return nil
+	}
+	e.note("checking a proof")
+	c, err := refutationOf(result.Problem, result.Refuted[len(result.Refuted)-1])
+	if err != nil {
+		return err
+	}
+	key := cutKey(result.Problem)
+	if known := e.refuted[key]; known != nil && known.Bound >= c.Bound {
+		return nil
+	}
+	if err := checkRefutation(c, e.scratch); err != nil {
+		return err
+	}
+	if e.refuted == nil {
+		e.refuted = map[string]*model.Certificate{}
+	}
+	e.refuted[key] = c
+	return nil
+}
+
+// refutationOf returns the certificate of a horizon that was refuted, with the largest
+// bound that it yields, unchecked.
+func refutationOf(p *model.Problem, r solve.Refuted) (*model.Certificate, error) {
+	proof, err := os.Open(r.Proof)
+	if err != nil {
+		return nil, err
+	}
+	defer proof.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, proof); err != nil {
+		return nil, err
+	}
+	c := &model.Certificate{Problem: p, Witness: model.Refutation{Epoch: r.Epoch, Horizon: r.Horizon, Steps: r.Steps,
+		Proof: filepath.Base(r.Proof), SHA256: hex.EncodeToString(hash.Sum(nil))}}
+	c.Bound, err = cert.Yield(c)
+	return c, err
+}
+
+// checkRefutation checks a certificate whose proof lies in dir.
+func checkRefutation(c *model.Certificate, dir string) error {
+	if v := cert.CheckIn(c, os.DirFS(dir)); v.Outcome != verify.Proved {
+		return fmt.Errorf("the proof that %s failed its check and is not used: %s", v.Claim, v.Reason)
+	}
+	return nil
 }
 
 // bestStart returns the best proved schedule so far of the cut that m will use.
@@ -222,16 +334,21 @@ func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 	ctx = context.WithoutCancel(ctx) // after Ctrl-C what was found still gets its bound
 	byCut := map[string]*model.Certificate{}
 	for _, r := range ev.rows {
-		key := fmt.Sprint(r.result.Problem.Chunks)
+		key := cutKey(r.result.Problem)
 		c, known := byCut[key]
 		if !known {
 			var err error
 			if c, err = certified(ctx, r.result.Problem); err != nil {
 				return err
 			}
+			if no := e.refuted[key]; no != nil && (c == nil || no.Bound > c.Bound || no.Bound == c.Bound && no.Witness.(model.Refutation).Epoch == 0) {
+				c = no
+			}
 			byCut[key] = c
 		}
-		r.bound = c
+		if r.bound = c; c != nil {
+			r.proof = e.proofSize(c)
+		}
 	}
 	var err error
 	switch {
@@ -258,6 +375,16 @@ func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.makespan, b.makespan))
 	})
 	return nil
+}
+
+// proofSize returns the size of the file with the proof of c, 0 if there is none.
+func (e *evaluator) proofSize(c *model.Certificate) int64 {
+	if w, ok := c.Witness.(model.Refutation); ok {
+		if info, err := os.Stat(filepath.Join(e.scratch, w.Proof)); err == nil {
+			return info.Size()
+		}
+	}
+	return 0
 }
 
 // rank puts the exact method first and what is not proved last.

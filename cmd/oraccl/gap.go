@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,12 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, erro
 	if err != nil {
 		return nil, err
 	}
+	scratch, err := os.MkdirTemp("", "oraccl-")
+	if err != nil {
+		return nil, err
+	}
 	return &evaluator{
+		scratch:  scratch,
 		methods:  chosen,
 		named:    methods != "",
 		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads},
@@ -70,6 +76,7 @@ one that holds for every number; --chunks makes all use the same.`,
 			if err != nil {
 				return err
 			}
+			defer e.close()
 			ev, err := e.evaluate(cmd.Context(), p)
 			if err != nil {
 				return err
@@ -80,7 +87,7 @@ one that holds for every number; --chunks makes all use the same.`,
 				ev.print(cmd.OutOrStdout())
 			}
 			if err == nil && proofs != "" {
-				err = writeProofs(proofs, ev)
+				err = writeProofs(proofs, ev, e.scratch)
 			}
 			if err != nil {
 				return err

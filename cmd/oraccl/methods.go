@@ -9,16 +9,17 @@ import (
 	"github.com/oraccl/oraccl/solve/cayley"
 	"github.com/oraccl/oraccl/solve/classic"
 	"github.com/oraccl/oraccl/solve/exact"
+	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/stragglar"
 	"github.com/oraccl/oraccl/solve/tacos"
 )
 
-// allMethods returns every method, the exact one last: it starts from the best
+// allMethods returns every method, sat and exact last: they start from the best
 // schedule of the others.
 func allMethods() []solve.Solver {
 	methods := []solve.Solver{tacos.New(), cayley.New(), stragglar.New(), stragglar.NewPublished()}
 	methods = append(methods, classic.All()...)
-	return append(methods, exact.New())
+	return append(methods, sat.New(), exact.New())
 }
 
 // forLateRanksOnly are methods that make sense only where a rank is late; they

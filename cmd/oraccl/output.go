@@ -176,6 +176,14 @@ func describe(c *model.Certificate) string {
 		return fmt.Sprintf("the ranks that hold what rank %d contributes at most double in a round", w.Source)
 	case model.Spread:
 		return fmt.Sprintf("rank %d sends what only it has one chunk a round, and the last one has to spread by doubling", w.Source)
+	case model.Refutation:
+		switch {
+		case w.Steps > 0:
+			return fmt.Sprintf("a refuted formula: no schedule has %d rounds in %d steps", w.Horizon, w.Steps)
+		case w.Epoch == 0:
+			return fmt.Sprintf("a refuted formula: no schedule has %d rounds", w.Horizon)
+		}
+		return fmt.Sprintf("a refuted formula: no schedule has %d epochs of %v", w.Horizon, w.Epoch)
 	case model.Combine:
 		return fmt.Sprintf("rank %d receives one chunk a round, and the first to be complete has to be combined by doubling", w.Dest)
 	}
@@ -265,7 +273,7 @@ func (ev *evaluation) table(w io.Writer) {
 	if late {
 		head = append(head, "after arrival us")
 	}
-	head = append(head, "algbw GB/s", "gap", "optimal", "replay", "", "smt", "", "solved in", "")
+	head = append(head, "algbw GB/s", "gap", "", "replay", "", "smt", "", "solved in", "")
 	fmt.Fprintln(t, strings.Join(head, "\t"))
 	for _, r := range ev.rows {
 		j := r.json(ev.bound)
@@ -281,7 +289,7 @@ func (ev *evaluation) table(w io.Writer) {
 		if j.Gap != nil {
 			gap = fmt.Sprintf("%.1f%%", 100**j.Gap)
 		}
-		cells = append(cells, fmt.Sprintf("%.3f", j.AlgbwGbps), gap, j.Optimal)
+		cells = append(cells, fmt.Sprintf("%.3f", j.AlgbwGbps), gap, r.evidence())
 		for _, engine := range engines {
 			cells = append(cells, j.Engines[engine], seconds(r.checking[engine]))
 		}
@@ -289,6 +297,33 @@ func (ev *evaluation) table(w io.Writer) {
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	t.Flush()
+}
+
+// evidence is why no schedule with this cut is better, in the words of the table.
+func (r *row) evidence() string {
+	switch kind := r.optimal(); kind {
+	case "":
+		return ""
+	case "solver":
+		return "solver-optimal"
+	case "lp-dual":
+		return "optimal (LP dual)"
+	case "lrat":
+		return fmt.Sprintf("optimal (LRAT, %s)", bytesInWords(r.proof))
+	default:
+		return "optimal (" + kind + ")"
+	}
+}
+
+// bytesInWords writes a size with one decimal.
+func bytesInWords(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1e6:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 func sortedViolations(verdicts map[string]verify.Verdict) []string {

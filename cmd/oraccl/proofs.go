@@ -5,16 +5,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cnf"
 	"github.com/oraccl/oraccl/verify/smt"
 )
 
 // writeProofs writes everything that is needed to check an evaluation again:
 // the problem, each proved schedule with the formulas of its SMT proof, and the
-// certificates of the bounds.
-func writeProofs(dir string, ev *evaluation) error {
+// certificates of the bounds with the proofs that they name, which lie in scratch.
+func writeProofs(dir string, ev *evaluation, scratch string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("--proofs: %w", err)
 	}
@@ -31,6 +33,11 @@ func writeProofs(dir string, ev *evaluation) error {
 		name := fmt.Sprintf("bound-%s-any-cut.json", c.Witness.Kind())
 		if n := len(c.Problem.Chunks); n > 0 {
 			name = fmt.Sprintf("bound-%s-%d-chunks.json", c.Witness.Kind(), n)
+		}
+		if w, ok := c.Witness.(model.Refutation); ok {
+			if err := writeRefutation(write, c.Problem, w, filepath.Join(scratch, w.Proof)); err != nil {
+				return err
+			}
 		}
 		return write(name, func(w io.Writer) error { return model.WriteCertificate(w, c) })
 	}
@@ -53,6 +60,24 @@ func writeProofs(dir string, ev *evaluation) error {
 		}
 	}
 	return write("README.md", ev.writeReadme)
+}
+
+// writeRefutation writes a proof, and the formula that it refutes for those who have
+// other checkers; ours makes the formula itself.
+func writeRefutation(write func(string, func(io.Writer) error) error, p *model.Problem, w model.Refutation, proof string) error {
+	err := write(w.Proof, func(out io.Writer) error {
+		in, err := os.Open(proof)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		_, err = io.Copy(out, in)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return write(strings.TrimSuffix(w.Proof, ".lrat")+".cnf", func(out io.Writer) error { return cnf.DIMACS(out, p, w) })
 }
 
 // writeReadme says what the directory claims and how to check it.
@@ -84,7 +109,10 @@ func (ev *evaluation) writeReadme(w io.Writer) error {
 - `+"`z3 schedule-NAME.smt2`"+` or `+"`cvc5 --incremental schedule-NAME.smt2`"+`: each answer must be
   what the comment before its query expects. The formulas state that some rank
   ends with a wrong value; their unsatisfiability is the proof.
-- By hand: a certificate names a set of nodes, a rank or a path; the bound is a
+- `+"`lrat-check NAME.cnf NAME.lrat`"+`, where there is a proof in the format LRAT: it refutes
+  the formula that there is a schedule of so many rounds or epochs. `+"`oraccl-check`"+` makes
+  the formula anew from the problem and checks the proof itself.
+- By hand: any other certificate names a set of nodes, a rank or a path; the bound is a
   division, and SPEC.md beside the verifier's source says which.
 `)
 	return err

@@ -50,7 +50,7 @@ func randomNetwork(rng *rand.Rand) *model.Topology {
 // is proved by both engines, and none is faster than a certified bound. evaluate
 // fails if one is, or if a certificate fails its check.
 func TestRandomNetworks(t *testing.T) {
-	rows := 0
+	rows, refuted := 0, 0
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 99))
 		p := &model.Problem{
@@ -71,9 +71,10 @@ func TestRandomNetworks(t *testing.T) {
 		}
 		require.NoError(t, p.Validate())
 		methods := allMethods()
-		e := &evaluator{methods: methods[:len(methods)-1], named: true, options: solve.Options{Seed: seed}, smt: smt.Options{Timeout: time.Minute}, progress: newProgress(io.Discard)}
+		e := &evaluator{methods: methods[:len(methods)-1], named: true, options: solve.Options{Seed: seed, TimeLimit: 300 * time.Millisecond}, scratch: t.TempDir(), smt: smt.Options{Timeout: time.Minute}, progress: newProgress(io.Discard)}
 		ev, err := e.evaluate(context.Background(), p)
 		require.NoError(t, err, "seed %d: %v", seed, p)
+		refuted += len(e.refuted)
 		for _, r := range ev.rows {
 			where := fmt.Sprintf("seed %d: %s: %v on %+v", seed, r.method, r.result.Problem, p.Topology)
 			require.Equal(t, verify.Proved, r.verdicts["replay"].Outcome, "%s: %v", where, r.verdicts)
@@ -84,4 +85,5 @@ func TestRandomNetworks(t *testing.T) {
 		}
 	}
 	require.Greater(t, rows, 150)
+	require.Positive(t, refuted, "never a proof by LRAT")
 }

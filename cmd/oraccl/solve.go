@@ -42,6 +42,7 @@ verified and written all the same, and the exit status is 3.`,
 			if err != nil {
 				return err
 			}
+			defer e.close()
 			ev, err := e.evaluate(cmd.Context(), p)
 			if err != nil {
 				return err
