@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -98,6 +99,45 @@ func (s *Schedule) Rounds() int {
 		last = max(last, s.Transfers[i].End)
 	}
 	return int(last)
+}
+
+// Steps returns the least number of steps that the rounds of a schedule InRounds fall into,
+// a step being a run of rounds in which nothing is read that was written in it (Cai et
+// al., "Synthesizing optimal collective algorithms", PPoPP 2021), and 0 for other forms.
+// It takes O(n·log n) time for n transfers.
+func (s *Schedule) Steps() int {
+	if s.Form != InRounds || len(s.Transfers) == 0 {
+		return 0
+	}
+	order := make([]int, len(s.Transfers))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s.Transfers[i].Start, s.Transfers[j].Start) })
+	type slot struct{ rank, chunk int32 }
+	steps, written := 1, map[slot]bool{} // in this step, in rounds before this one
+	for i := 0; i < len(order); {
+		round := order[i:]
+		for n := range round {
+			if s.Transfers[round[n]].Start != s.Transfers[round[0]].Start {
+				round = round[:n]
+				break
+			}
+		}
+		for _, x := range round {
+			if t := &s.Transfers[x]; written[slot{t.Src, t.Chunk}] {
+				steps++
+				clear(written)
+				break
+			}
+		}
+		for _, x := range round {
+			t := &s.Transfers[x]
+			written[slot{t.Dst, t.Chunk}] = true
+		}
+		i += len(round)
+	}
+	return steps
 }
 
 // FormFor returns the form in which schedules for a cost model are timed.

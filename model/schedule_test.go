@@ -215,3 +215,25 @@ func TestCertificateValidate(t *testing.T) {
 		require.NoError(t, (&Certificate{p, 5, w}).Validate())
 	}
 }
+
+func TestSteps(t *testing.T) {
+	at := func(round Time, src, dst, chunk int32) Transfer {
+		return Transfer{Src: src, Dst: dst, Chunk: chunk, Start: round, End: round + 1}
+	}
+	for name, c := range map[string]struct {
+		steps     int
+		transfers []Transfer
+	}{
+		"nothing":                     {0, nil},
+		"one round":                   {1, []Transfer{at(0, 0, 1, 0), at(0, 1, 2, 1)}},
+		"relayed":                     {2, []Transfer{at(1, 1, 2, 0), at(0, 0, 1, 0)}},
+		"another chunk":               {1, []Transfer{at(0, 0, 1, 0), at(1, 1, 2, 1)}},
+		"a round between":             {2, []Transfer{at(0, 0, 1, 0), at(1, 0, 1, 1), at(2, 1, 2, 0)}},
+		"read while it is written":    {1, []Transfer{at(0, 0, 1, 0), at(0, 1, 0, 0)}},
+		"written in the step before":  {2, []Transfer{at(0, 0, 1, 0), at(1, 1, 2, 0), at(2, 1, 3, 0)}},
+		"written in the step's start": {3, []Transfer{at(0, 0, 1, 0), at(1, 1, 2, 0), at(2, 2, 3, 0)}},
+	} {
+		require.Equal(t, c.steps, (&Schedule{Form: InRounds, Transfers: c.transfers}).Steps(), name)
+	}
+	require.Zero(t, (&Schedule{Form: Timed, Transfers: []Transfer{at(0, 0, 1, 0)}}).Steps())
+}

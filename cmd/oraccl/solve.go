@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,8 +18,8 @@ import (
 func newSolve() *cobra.Command {
 	var in instance
 	var work effort
-	var method, out string
-	var asJSON bool
+	var method, out, proofs string
+	var asJSON, pareto bool
 	cmd := &cobra.Command{
 		Use:   "solve TOPO --collective C",
 		Short: "Find a schedule, verify it and write it",
@@ -26,10 +27,23 @@ func newSolve() *cobra.Command {
 replay and by SMT, and writes it with its problem to a file.
 
 A limit or Ctrl-C ends the search, not the program: the best schedule so far is
-verified and written all the same, and the exit status is 3.`,
+verified and written all the same, and the exit status is 3.
+
+With --objective rounds --pareto it lists instead the Pareto-optimal numbers of chunks
+a rank, steps and rounds, up to --chunks (by default 6), with proofs that there are no
+better ones.`,
 		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			maxChunks := in.chunks
+			if pareto {
+				in.chunks = 0
+				if maxChunks == 0 {
+					maxChunks = 6
+				}
+			} else if proofs != "" {
+				return errors.New("--proofs: goes with --pareto; for one problem ask gap --proofs")
+			}
 			p, err := in.problem(args[0])
 			if err != nil {
 				return err
@@ -43,6 +57,9 @@ verified and written all the same, and the exit status is 3.`,
 				return err
 			}
 			defer e.close()
+			if pareto {
+				return runPareto(cmd, e, p, maxChunks, proofs, asJSON)
+			}
 			ev, err := e.evaluate(cmd.Context(), p)
 			if err != nil {
 				return err
@@ -71,7 +88,9 @@ verified and written all the same, and the exit status is 3.`,
 	work.addFlags(cmd)
 	cmd.Flags().StringVar(&method, "method", "best", "the method, or best: all that serve, keeping the best schedule")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1 with one row")
+	cmd.Flags().BoolVar(&pareto, "pareto", false, "list the Pareto-optimal chunks, steps and rounds up to --chunks; with --objective rounds")
+	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1 with one row, or with --pareto oraccl/pareto/1")
 	return cmd
 }
 
