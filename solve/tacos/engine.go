@@ -1,390 +1,336 @@
 package tacos
 
 import (
-	"container/heap"
-	"math/bits"
-	"math/rand/v2"
+	"cmp"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve/hop"
 )
 
-// network is what all tries on a problem share.
-type network struct {
-	p         *model.Problem
-	hops      []hop.Hop
-	out       [][]int32 // hops by source
-	lanes     []lane    // hop h has the lanes first[h] to first[h+1]
-	first     []int32
-	routes    [][]int // by lane
-	resources int     // links, then lanes of ports
-	class     []int32 // of each chunk: its size class
-	order     []int32 // hops, the quickest first
-	wants     []set   // by rank: the chunks that it must get
-	starts    []set   // by rank: the chunks that it has
+// store decides what is carried: which chunk a lane takes, given what its source
+// holds and its destination lacks. flood and steer are the stores.
+type store interface {
+	// admit has a rank that arrives now hold what it holds at the start.
+	admit(r int32)
+	// mixes says that lanes into different ranks compete for chunks, so that their
+	// order matters.
+	mixes() bool
+	// idle says that no lane into a rank need be looked at.
+	idle(v int32) bool
+	// choose returns a chunk for a lane that is free now, or -1.
+	choose(l int32, s *stream) int32
+	// reserve and unreserve note that a chunk starts over a lane now, and that it
+	// does not after all.
+	reserve(i int32)
+	unreserve(i int32)
+	// arrive notes that the chunk of a flight is at its destination now.
+	arrive(i int32)
+	// rebind finds another chunk that a flight which is lost has carried, notes that
+	// it is at its destination now, and returns it, or -1 if there is none.
+	rebind(i int32) int32
+	// done says that all is where it must be.
+	done() bool
 }
 
-// lane is one way for a hop to carry a chunk: a route, with what it keeps busy.
-type lane struct {
-	uses  []use
-	lasts []model.Time // duration, by size class
-}
-
-// use is a resource that a transfer keeps busy: one of several where a port has
-// capacity for more.
-type use struct {
-	choice []int32
-	spans  []model.Interval // by size class, counted from the start
-}
-
-// set is a set of chunks.
-type set []uint64
-
-func (s set) has(k int) bool { return s[k/64]>>(k%64)&1 == 1 }
-func (s set) add(k int)      { s[k/64] |= 1 << (k % 64) }
-
-func newNetwork(p *model.Problem) *network {
-	n := &network{p: p, hops: hop.All(p.Topology), out: make([][]int32, p.Topology.Ranks)}
-	var sizes []int64
-	for _, c := range p.Chunks {
-		i := slices.Index(sizes, c.Size) // equal cuts have two sizes at most
-		if i < 0 {
-			i = len(sizes)
-			sizes = append(sizes, c.Size)
-		}
-		n.class = append(n.class, int32(i))
-	}
-	choices := n.ports()
-	for h := range n.hops {
-		n.out[n.hops[h].Src] = append(n.out[n.hops[h].Src], int32(h))
-		n.first = append(n.first, int32(len(n.lanes)))
-		for _, route := range n.hops[h].Routes {
-			n.lanes = append(n.lanes, n.lane(route, sizes, choices))
-			n.routes = append(n.routes, route)
-		}
-		n.order = append(n.order, int32(h))
-	}
-	n.first = append(n.first, int32(len(n.lanes)))
-	slices.SortStableFunc(n.order, func(a, b int32) int {
-		return int(min(max(n.lanes[n.first[a]].lasts[0]-n.lanes[n.first[b]].lasts[0], -1), 1))
-	})
-	words := (len(p.Chunks) + 63) / 64
-	for range p.Topology.Ranks {
-		n.wants, n.starts = append(n.wants, make(set, words)), append(n.starts, make(set, words))
-	}
-	for k := range p.Chunks {
-		for r := range p.Start(k) {
-			n.starts[r].add(k)
-		}
-		for r := range p.Goal(k) {
-			n.wants[r].add(k)
-		}
-	}
-	return n
-}
-
-// ports gives every lane of every port a number after the links, and returns for
-// each link the choices that a transfer over it has; in rounds every rank has a
-// send and a receive port.
-func (n *network) ports() [][][]int32 {
-	t := n.p.Topology
-	choices := make([][][]int32, len(t.Links))
-	n.resources = len(t.Links)
-	port := func(links []int, capacity int) {
-		var choice []int32
-		for range min(capacity, len(links)) {
-			choice = append(choice, int32(n.resources))
-			n.resources++
-		}
-		for _, l := range links {
-			choices[l] = append(choices[l], choice)
-		}
-	}
-	for _, q := range t.Ports {
-		port(q.Links, q.Capacity)
-	}
-	if n.p.Cost == model.Rounds {
-		out, in := t.Out(), t.In()
-		for r := range t.Ranks {
-			port(out[r], 1)
-			port(in[r], 1)
-		}
-	}
-	return choices
-}
-
-func (n *network) lane(route []int, sizes []int64, choices [][][]int32) lane {
-	var x lane
-	spans := make([][]model.Interval, len(route))
-	for _, size := range sizes {
-		if n.p.Cost.Synchronous() {
-			x.lasts = append(x.lasts, 1)
-			for i := range route {
-				spans[i] = append(spans[i], model.Interval{From: 0, To: 1})
-			}
-			continue
-		}
-		x.lasts = append(x.lasts, n.p.Topology.Duration(route, size))
-		for i, s := range n.p.Topology.Busy(n.p.Cost, route, size, nil) {
-			spans[i] = append(spans[i], s)
-		}
-	}
-	for i, l := range route {
-		x.uses = append(x.uses, use{[]int32{int32(l)}, spans[i]})
-		for _, choice := range choices[l] {
-			x.uses = append(x.uses, use{choice, spans[i]})
-		}
-	}
-	return x
-}
-
-// try is one pass of the greedy matching.
-type try struct {
-	*network
-	rng     *rand.Rand
-	held    []set // by rank: what has arrived
-	coming  []set // by rank: what it has or is on its way to it
-	free    []model.Time
-	queue   eventHeap
-	due     []model.Time // by hop: when it will be looked at next
-	awake   []bool       // hops to be looked at at this instant
-	wake    []int32      // the same as a list
-	key     []uint32
-	copies  []int32 // of each chunk: the ranks that have it or will
-	missing int     // deliveries that are still wanted
-	emit    func(model.Transfer)
-}
-
-// event is an arrival of a chunk at a rank, or, with chunk -1, an instant at which
-// a hop may be free.
-type event struct {
-	at    model.Time
+// flight is a transfer that is under way.
+type flight struct {
+	start model.Time
+	ends  model.Time
+	lane  int32
 	chunk int32
-	where int32
+	line  int32  // in the calendar
+	took  int32  // index of the first resource that it took in matching.taken
+	seen  uint32 // how many chunks had arrived at the source at the start
+	robs  int32  // the flight whose chunk it brings earlier, or -1
+	lost  bool   // it has been robbed, and will have carried another chunk
+	fresh bool   // it starts now
 }
 
-// eventHeap is a container/heap, the earliest event on top.
-type eventHeap []event
+// engine carries time forward from event to event, and at each event gives the lanes
+// that are free something to carry.
+type engine struct {
+	occupancy
+	roster
+	store   store
+	streams []stream // by rank: for the choices of lanes into it
+	order   stream
 
-func (h eventHeap) Len() int { return len(h) }
-func (h eventHeap) Less(i, j int) bool {
-	a, b := &h[i], &h[j]
-	switch {
-	case a.at != b.at:
-		return a.at < b.at
-	case a.chunk != b.chunk:
-		return a.chunk < b.chunk
+	now      model.Time
+	flights  []flight
+	spare    []int32
+	fresh    []int32 // flights that start now
+	calendar calendar
+	known    []known // by lane
+	alarms   alarms
+	due      []model.Time // by rank: its next alarm
+	awake    []int32      // ranks to be looked at now
+	isAwake  []bool
+	landed   []int32
+	mixed    []int32 // lanes to be offered something now
+	matching matching
+
+	emit func(model.Transfer)
+}
+
+// known remembers the line of the calendar that a lane used last.
+type known struct {
+	lasts model.Time
+	line  int32
+}
+
+// newEngine returns an engine that passes every transfer to emit, in the order of
+// their ends.
+func newEngine(n *network, s store, seed uint64, emit func(model.Transfer)) *engine {
+	ranks := n.p.Topology.Ranks
+	arrivals := n.p.Release
+	if !n.p.Late() || n.mirrored {
+		arrivals = nil
 	}
-	return a.where < b.where
-}
-func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *eventHeap) Push(x any) { *h = append(*h, x.(event)) }
-
-// Pop implements heap.Interface.
-func (h *eventHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
-
-func (n *network) newTry(seed uint64, emit func(model.Transfer)) *try {
-	x := &try{
-		network: n, rng: rand.New(rand.NewPCG(seed, 0x7ac05)), free: make([]model.Time, n.resources),
-		due: make([]model.Time, len(n.hops)), awake: make([]bool, len(n.hops)), key: make([]uint32, len(n.hops)), copies: make([]int32, len(n.p.Chunks)), emit: emit,
+	e := &engine{
+		occupancy: newOccupancy(n), roster: newRoster(n.p, arrivals), store: s, order: streamOf(seed, 0), streams: make([]stream, ranks),
+		known: make([]known, len(n.lanes)), due: make([]model.Time, ranks), isAwake: make([]bool, ranks), emit: emit,
 	}
-	for r := range n.p.Topology.Ranks {
-		x.held, x.coming = append(x.held, slices.Clone(n.starts[r])), append(x.coming, slices.Clone(n.starts[r]))
-		for w := range n.wants[r] {
-			x.missing += bits.OnesCount64(n.wants[r][w] &^ n.starts[r][w])
-		}
-		for k := range n.p.Chunks {
-			if n.starts[r].has(k) {
-				x.copies[k]++
-			}
-		}
-		for _, h := range n.out[r] {
-			x.rouse(h)
-		}
+	for r := range ranks {
+		e.streams[r] = streamOf(seed, uint64(r)+1)
 	}
-	return x
+	for i := range e.known {
+		e.known[i].lasts = -1
+	}
+	return e
 }
 
-// rouse has a hop looked at at this instant.
-func (x *try) rouse(h int32) {
-	if !x.awake[h] {
-		x.awake[h] = true
-		x.wake = append(x.wake, h)
-	}
-}
-
-// run carries time forward from event to event until nothing is wanted any more,
-// and returns whether it came to that. stop is asked now and then.
-func (x *try) run(stop func() bool) bool {
-	now := model.Time(0)
+// run goes on until all is where it must be, and returns whether it came to that.
+// stop is asked now and then.
+func (e *engine) run(stop func() bool) bool {
+	stalled := false
 	for step := 0; ; step++ {
-		if step%1024 == 0 && stop() {
+		if step%32 == 0 && stop() {
 			return false
 		}
-		x.match(now)
-		if x.missing == 0 {
+		e.admit(e.now, func(r int32) {
+			e.store.admit(r)
+			e.rouseAround(r)
+		})
+		if e.store.done() {
 			return true
 		}
-		if len(x.queue) == 0 {
+		e.matchAll()
+		if e.advance() {
+			stalled = false
+			continue
+		}
+		if stalled {
 			return false
 		}
-		now = x.queue[0].at
-		for len(x.queue) > 0 && x.queue[0].at == now {
-			e := heap.Pop(&x.queue).(event)
-			if e.chunk < 0 {
-				x.rouse(e.where)
-				continue
-			}
-			x.held[e.where].add(int(e.chunk))
-			for _, h := range x.out[e.where] {
-				x.rouse(h)
-			}
+		// Nothing is under way, but what a store has put off for this instant can start
+		// at the next.
+		stalled = true
+		e.now++
+		for v := range e.present {
+			e.rouse(int32(v))
 		}
 	}
 }
 
-// match gives every hop that is awake and free a chunk that its source has and its
-// destination neither has nor is about to get: quick hops first, equally quick ones
-// in random order.
-func (x *try) match(now model.Time) {
-	for _, h := range x.wake {
-		x.key[h] = x.rng.Uint32()
+// rouse has a rank looked at now.
+func (e *engine) rouse(v int32) {
+	if !e.isAwake[v] {
+		e.isAwake[v] = true
+		e.awake = append(e.awake, v)
 	}
-	slices.SortFunc(x.wake, func(a, b int32) int {
-		if d := x.lanes[x.first[a]].lasts[0] - x.lanes[x.first[b]].lasts[0]; d != 0 {
-			return int(min(max(d, -1), 1))
-		}
-		if x.key[a] != x.key[b] {
-			return int(int64(x.key[a]>>1) - int64(x.key[b]>>1))
-		}
-		return int(a - b)
-	})
-	for _, h := range x.wake {
-		x.awake[h] = false
-		for l := x.first[h]; l < x.first[h+1]; l++ {
-			if !x.offer(h, l, now) {
-				break
-			}
-		}
-	}
-	x.wake = x.wake[:0]
 }
 
-// offer tries to start a transfer over one lane of a hop now. It returns false if
-// the hop has nothing to carry.
-func (x *try) offer(h, l int32, now model.Time) bool {
-	src, dst := x.hops[h].Src, x.hops[h].Dst
-	if !x.p.Cost.Synchronous() {
-		if r := max(x.p.ReleaseOf(src), x.p.ReleaseOf(dst)); now < r {
-			x.again(r, now, h)
-			return false
-		}
+// rouseAround has a rank and those that lanes lead to from it looked at.
+func (e *engine) rouseAround(v int32) {
+	e.rouse(v)
+	for _, w := range e.onward[v] {
+		e.rouse(w)
 	}
-	if !x.open(h, l, now) {
-		return true // another lane may be free
-	}
-	k := x.choose(src, dst)
-	if k < 0 {
-		return false
-	}
-	x.start(h, l, k, now)
-	x.coming[dst].add(k)
-	x.copies[k]++
-	if x.wants[dst].has(k) {
-		x.missing--
-	}
-	return true
 }
 
-// open says whether all that a lane needs is free now; if not, it has the hop
-// looked at again when that may be. When a lane is busy from does not depend on the
-// size of the chunk: a hop has no relay.
-func (x *try) open(h, l int32, now model.Time) bool {
-	for i := range x.lanes[l].uses {
-		u := &x.lanes[l].uses[i]
-		if at := x.free[x.pick(u)] - u.spans[0].From; at > now {
-			x.again(at, now, h)
-			return false
+// matchAll gives the lanes into all ranks that are awake something to carry.
+func (e *engine) matchAll() {
+	switch {
+	case !e.private:
+		e.share()
+	case e.store.mixes():
+		e.serveMixed()
+	default:
+		for _, v := range e.awake {
+			e.serve(v)
 		}
 	}
-	return true
+	for _, v := range e.awake {
+		e.isAwake[v] = false
+		if (!e.private || e.patient) && !e.store.idle(v) && e.present[v] {
+			e.setAlarm(v)
+		}
+	}
+	e.awake = e.awake[:0]
+	for _, i := range e.fresh {
+		f := &e.flights[i]
+		f.fresh = false
+		e.calendar.add(f.line, f.ends, i)
+	}
+	if e.turns() {
+		e.turn(e.longest())
+	}
+	e.fresh = e.fresh[:0]
 }
 
-// again has a hop looked at at a time to come, unless it will be by then.
-func (x *try) again(at, now model.Time, h int32) {
-	if x.due[h] > now && x.due[h] <= at {
+// serve gives the lanes into a rank something to carry: the quickest first, equally
+// quick ones from a random one on.
+func (e *engine) serve(v int32) {
+	if e.store.idle(v) || !e.present[v] {
 		return
 	}
-	x.due[h] = at
-	heap.Push(&x.queue, event{at, -1, h})
-}
-
-// start begins a transfer over an open lane.
-func (x *try) start(h, l int32, k int, now model.Time) {
-	class := x.class[k]
-	last := now
-	for i := range x.lanes[l].uses {
-		u := &x.lanes[l].uses[i]
-		until := now + u.spans[class].To
-		x.free[x.pick(u)] = until
-		last = max(last, until-u.spans[class].From)
-	}
-	end := now + x.lanes[l].lasts[class]
-	heap.Push(&x.queue, event{end, int32(k), int32(x.hops[h].Dst)})
-	x.again(last, now, h)
-	x.emit(model.Transfer{Chunk: int32(k), Src: int32(x.hops[h].Src), Dst: int32(x.hops[h].Dst), Route: l, Op: model.Copy, Start: now, End: end})
-}
-
-// pick returns the alternative of a use that is free first.
-func (x *try) pick(u *use) int32 {
-	best := u.choice[0]
-	for _, r := range u.choice[1:] {
-		if x.free[r] < x.free[best] {
-			best = r
+	s := &e.streams[v]
+	for a, end := e.into[v], e.into[v+1]; a < end; {
+		b := e.lanes[a].tie
+		l := a
+		if b-a > 1 {
+			l += int32(s.below(int(b - a)))
 		}
+		for range b - a {
+			if e.opens(l) <= e.now {
+				if k := e.store.choose(l, s); k >= 0 {
+					e.start(l, k)
+				}
+			}
+			if l++; l == b {
+				l = a
+			}
+		}
+		a = b
 	}
-	return best
 }
 
-// samples is how many candidates are compared; more cost time and gain little.
-const samples = 8
-
-// choose returns a chunk for a hop, or -1: of up to samples candidates from a
-// random one on, what the destination itself wants before what it only passes on,
-// and the rarest first.
-func (x *try) choose(src, dst int) int {
-	held, coming, wants := x.held[src], x.coming[dst], x.wants[dst]
-	words := len(held)
-	start := x.rng.IntN(words * 64)
-	best, bestRank, seen := -1, int32(0), 0
-	for i := range words + 1 {
-		w := (start/64 + i) % words
-		candidates := held[w] &^ coming[w]
-		if i == 0 {
-			candidates &= ^uint64(0) << (start % 64)
-		} else if i == words {
-			candidates &= 1<<(start%64) - 1
+// serveMixed gives the lanes into all ranks that are awake something to carry: the
+// quickest first, equally quick ones in random order.
+func (e *engine) serveMixed() {
+	e.mixed = e.mixed[:0]
+	for _, v := range e.awake {
+		if !e.present[v] || e.store.idle(v) {
+			continue
 		}
-		for ; candidates != 0; candidates &= candidates - 1 {
-			k := w*64 + bits.TrailingZeros64(candidates)
-			rank := x.copies[k]
-			if !wants.has(k) {
-				rank += 1 << 30
-			}
-			if best < 0 || rank < bestRank {
-				best, bestRank = k, rank
-			}
-			if seen++; seen == samples {
-				return best
+		for l := e.into[v]; l < e.into[v+1]; l++ {
+			if e.opens(l) <= e.now {
+				e.mixed = append(e.mixed, l)
 			}
 		}
 	}
-	return best
+	for i := len(e.mixed) - 1; i > 0; i-- {
+		j := e.order.below(i + 1)
+		e.mixed[i], e.mixed[j] = e.mixed[j], e.mixed[i]
+	}
+	slices.SortStableFunc(e.mixed, func(a, b int32) int {
+		return cmp.Compare(e.lasts(&e.lanes[a], 0), e.lasts(&e.lanes[b], 0))
+	})
+	for _, l := range e.mixed {
+		if e.opens(l) > e.now {
+			continue
+		}
+		if k := e.store.choose(l, &e.order); k >= 0 {
+			e.start(l, k)
+		}
+	}
+}
+
+// start lets a chunk start over an open lane now.
+func (e *engine) start(l, k int32) int32 {
+	x := &e.lanes[l]
+	beta := e.beta(x, e.class[k])
+	lasts := x.alpha + beta
+	if e.known[l].lasts != lasts {
+		e.known[l] = known{lasts, e.calendar.lineOf(lasts)}
+	}
+	var i int32
+	if n := len(e.spare); n > 0 {
+		i, e.spare = e.spare[n-1], e.spare[:n-1]
+	} else {
+		i = int32(len(e.flights))
+		e.flights = append(e.flights, flight{})
+	}
+	f := &e.flights[i]
+	*f = flight{start: e.now, ends: e.now + lasts, lane: l, chunk: k, line: e.known[l].line, took: int32(len(e.matching.taken)), robs: -1, fresh: true}
+	if !e.private {
+		for j := x.uses; j < x.usesEnd; j++ {
+			r := e.place(&e.uses[j])
+			e.matching.hold(i, r, e.free[r])
+		}
+	}
+	e.take(l, e.now, beta)
+	e.store.reserve(i)
+	e.fresh = append(e.fresh, i)
+	return i
+}
+
+// setAlarm has a rank looked at when the first lane into it opens that is not open now.
+func (e *engine) setAlarm(v int32) {
+	at := model.MaxTime
+	for l := e.into[v]; l < e.into[v+1]; l++ {
+		if opens := e.opens(l); opens > e.now {
+			at = min(at, opens)
+		}
+	}
+	if at == model.MaxTime || e.due[v] > e.now && e.due[v] <= at {
+		return
+	}
+	e.due[v] = at
+	e.alarms.add(alarm{at, v})
+}
+
+// advance goes to the next event. It returns false if there is none.
+func (e *engine) advance() bool {
+	next := min(e.calendar.next(), e.alarms.next())
+	if !e.network.p.Cost.Synchronous() {
+		next = min(next, e.roster.next())
+	}
+	if next == model.MaxTime {
+		return len(e.absent) > 0 // in rounds: the clock has gone on
+	}
+	e.now = next
+	if e.calendar.next() == next {
+		e.landed = e.calendar.take(e.landed[:0])
+		lost := e.landed[:0]
+		for _, i := range e.landed {
+			if e.flights[i].lost {
+				lost = append(lost, i)
+				continue
+			}
+			e.store.arrive(i)
+			e.land(i, e.flights[i].chunk)
+		}
+		for _, i := range lost {
+			e.land(i, e.store.rebind(i))
+		}
+	}
+	for e.alarms.next() == next {
+		e.rouse(e.alarms.take().rank)
+	}
+	return true
+}
+
+// land ends a flight that has carried chunk k, or nothing if that is -1.
+func (e *engine) land(i, k int32) {
+	f := &e.flights[i]
+	x := &e.lanes[f.lane]
+	e.rouse(x.dst)
+	if k >= 0 {
+		e.rouseAround(x.dst)
+		src, dst := e.ends(x)
+		e.emit(model.Transfer{Chunk: k, Src: src, Dst: dst, Route: x.route, Start: f.start, End: f.ends})
+	}
+	e.spare = append(e.spare, i)
+}
+
+// longest returns how long the longest of the transfers takes that start now, in a
+// round.
+func (e *engine) longest() model.Time {
+	longest := model.Time(0)
+	for _, i := range e.fresh {
+		f := &e.flights[i]
+		longest = max(longest, e.network.p.Topology.Duration(e.routes[e.lanes[f.lane].route], e.network.p.Chunks[f.chunk].Size))
+	}
+	return longest
 }

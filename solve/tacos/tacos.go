@@ -4,12 +4,22 @@
 // is given a chunk that its source has and its destination lacks.
 //
 // It is sound by construction: a transfer only ever reads what had arrived before
-// it started. It departs from the paper in four points. Of some candidates the
-// rarest chunk is sent, not a random one, which shortens the end phase. Switches are
-// not unwound into links of a fraction of the bandwidth: a path over a switch takes
-// the switch's own links for as long as it needs them. Chunks that have one
-// destination each (scatter, gather, alltoall) move by tokens: see tokens.go. And
-// the two halves of an allreduce have no barrier between them.
+// it started. It departs from the paper as follows.
+//
+//   - Of some candidates the rarest chunk is sent, not a random one, and quick links
+//     may overtake slow ones: see flood.
+//   - Chunks that only some ranks want are steered towards them: see steer. So ranks
+//     outside the group forward.
+//   - Switches are not unwound into links of a fraction of the bandwidth: a path over
+//     a switch takes the switch's own links, all at once, for as long as it needs
+//     them. Who is served where links or ports are shared is decided by a maximum
+//     matching: see share.
+//   - Reductions are synthesised backwards in time, on a network that is the exact
+//     mirror image of the topology under the cost model: see network.
+//   - The two halves of an allreduce have no barrier between them, and chunks may go
+//     through both one after the other: see retime. Its chunks, of whatever number,
+//     are rooted at the members in turn.
+//   - Some seeds are tried, and the best schedule is kept.
 package tacos
 
 import (
@@ -21,204 +31,157 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/place"
 )
 
 // solver is the greedy method.
 type solver struct{}
 
-// New returns the greedy method.
+// New returns the greedy method. It tries as many seeds, derived from Options.Seed, as
+// fit into a fixed amount of work, at most 128, on all threads, and returns the first
+// of the best: so that the number of threads makes no difference.
 func New() solve.Solver { return solver{} }
 
 // Name implements solve.Solver.
 func (solver) Name() string { return "tacos" }
 
-// maxDeliveries limits what is synthesised: schedules are held in memory, with 40
-// bytes a transfer.
-const maxDeliveries = 1 << 26
+const (
+	// maxDeliveries limits what is synthesised: schedules are held in memory, with 40
+	// bytes a transfer.
+	maxDeliveries = 1 << 26
+	// work is the number of deliveries after which no more seeds are tried.
+	work = 1 << 20
+	// halves is what a delivery of an allreduce counts: it is reduced and spread, and
+	// timed anew some times.
+	halves = 12
+	// crowd is how many lanes into a rank make a delivery twice the work, where they
+	// share links or ports.
+	crowd = 16
+	// maxTries is how many seeds are tried at most.
+	maxTries = 128
+)
 
 // Serves implements solve.Solver.
 func (solver) Serves(p *model.Problem) error {
-	kind := p.Collective.Kind
-	if kind == model.Custom {
-		return solve.NotServed("serves the eight standard collectives, not custom ones")
-	}
-	if _, ok := solve.Reverse(p); kind.Reduces() && kind != model.AllReduce && !ok || kind == model.AllReduce && p.Late() {
-		return solve.NotServed("serves no reductions where ranks are late")
+	if p.Collective.Kind == model.Custom {
+		if _, err := spreading(cut(p, 1)); err != nil {
+			return err
+		}
 	}
 	chunks := len(p.Chunks)
 	if p.Chunks == nil {
 		chunks = p.DefaultChunks(1)
 	}
-	if int64(chunks)*int64(p.Topology.Ranks) > maxDeliveries {
-		return solve.NotServed("would make %d transfers, at most %d are held in memory", int64(chunks)*int64(p.Topology.Ranks), maxDeliveries)
+	if err := fits(p, chunks); err != nil {
+		return err
 	}
-	if err := place.Reachable(p.Topology); err != nil {
-		return solve.NotServed("%v", err)
+	return connected(p)
+}
+
+// fits says why a schedule of so many chunks is not held in memory, if it is not.
+func fits(p *model.Problem, chunks int) error {
+	if n := int64(chunks) * int64(p.Topology.Ranks); n > maxDeliveries {
+		return solve.NotServed("would make up to %d transfers, at most %d are held in memory", n, maxDeliveries)
 	}
 	return nil
 }
 
-// work is the number of deliveries after which no more seeds are tried.
-const work = 1 << 18
+// cut returns p with chunks: its own, or so many a member.
+func cut(p *model.Problem, chunks int) *model.Problem {
+	if p.Chunks != nil {
+		return p
+	}
+	return p.WithChunks(int(min(int64(p.DefaultChunks(chunks)), p.Space())))
+}
 
-// maxTries is how many seeds are tried at most.
-const maxTries = 32
-
-// Solve implements solve.Solver. It tries several seeds, derived from o.Seed, as
-// many as fit a fixed amount of work, and keeps the best schedule, the first of
-// equals: so the number of cores makes no difference.
+// Solve implements solve.Solver.
 func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	if err := s.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	if p.Chunks == nil {
-		p = p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
+	p = cut(p, max(1, o.Chunks))
+	if err := fits(p, len(p.Chunks)); err != nil {
+		return solve.Result{}, err
 	}
 	begin := time.Now()
 	stop := func() bool {
 		return ctx.Err() != nil || o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit
 	}
-	tries := max(1, min(maxTries, work/(1+len(p.Chunks)*p.Topology.Ranks)))
+	syn, err := newSynthesis(p)
+	if err != nil {
+		return solve.Result{}, err
+	}
+	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor), reached: maxTries}
+	tries := max(1, min(maxTries, work/syn.deliveries()))
 	threads := o.Threads
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	build := builder(p)
-	found := make([]*model.Schedule, tries)
-	errs := make([]error, tries)
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, threads)
-	for i := range tries {
-		slots <- struct{}{}
+	for w := range min(threads, tries) {
 		wg.Go(func() {
-			defer func() { <-slots }()
-			if !stop() {
-				found[i], errs[i] = build(o.Seed<<8+uint64(i), stop)
+			for i := w; i < tries; i += threads {
+				if b.beyond(i) {
+					return
+				}
+				b.offer(i, syn.try(o.Seed, i, func() bool { return stop() || b.beyond(i) }))
 			}
 		})
 	}
 	wg.Wait()
-	result := solve.Result{Problem: p, Stop: solve.Done, Note: fmt.Sprintf("best of %d tries", tries)}
-	for i, f := range found {
-		if errs[i] != nil {
-			return solve.Result{}, errs[i]
-		}
-		if f != nil && (result.Schedule == nil || p.Makespan(f) < result.Makespan()) {
-			result.Schedule = f
-		}
-	}
-	if tries == 1 {
-		result.Note = ""
+	r := solve.Result{Problem: p, Schedule: b.schedule, Stop: solve.Done}
+	if tries > 1 {
+		r.Note = fmt.Sprintf("best of %d tries", tries)
 	}
 	switch {
+	case b.ended == tries || b.reached < tries:
+	case !stop() && b.schedule == nil:
+		return solve.Result{}, fmt.Errorf("no try came to an end on %v, which is a defect: please report it", p)
+	case !stop(): // some tries were stuck, which is no loss
 	case ctx.Err() == context.Canceled:
-		result.Stop = solve.Interrupted
-	case stop():
-		result.Stop = solve.TimeLimit
-	}
-	return result, nil
-}
-
-// build makes one schedule from a seed, or none if it is stopped.
-type build func(seed uint64, stop func() bool) (*model.Schedule, error)
-
-// builder returns how schedules for p are made.
-func builder(p *model.Problem) build {
-	switch kind := p.Collective.Kind; kind {
-	case model.AllGather, model.Broadcast:
-		n := newNetwork(p)
-		return func(seed uint64, stop func() bool) (*model.Schedule, error) { return n.flood(seed, stop), nil }
-	case model.Scatter, model.Gather, model.AllToAll:
-		n := newNetwork(p)
-		distances := n.distances()
-		return func(seed uint64, stop func() bool) (*model.Schedule, error) {
-			return n.tokens(distances, seed, stop), nil
-		}
-	case model.AllReduce:
-		scatter, gather := *p, *p
-		scatter.Collective.Kind, gather.Collective.Kind = model.ReduceScatter, model.AllGather
-		if len(p.Chunks)%len(p.Members()) != 0 || scatter.Validate() != nil {
-			// Too few chunks for a shard each: reduce all to one rank, broadcast from it.
-			scatter.Collective.Kind, gather.Collective.Kind = model.Reduce, model.Broadcast
-			scatter.Collective.Root, gather.Collective.Root = p.Members()[0], p.Members()[0]
-		}
-		return joined(p, builder(&scatter), builder(&gather))
+		r.Stop = solve.Interrupted
 	default:
-		q, _ := solve.Reverse(p)
-		forward := builder(q)
-		return func(seed uint64, stop func() bool) (*model.Schedule, error) {
-			s, err := forward(seed, stop)
-			if s == nil || err != nil {
-				return nil, err
-			}
-			return again(p, solve.ReverseSchedule(p, s))
-		}
+		r.Stop = solve.TimeLimit
 	}
+	return r, nil
 }
 
-// joined makes an allreduce of its two halves. The program keeps the order of each,
-// and starts every transfer as soon as its data and links allow.
-func joined(p *model.Problem, first, second build) build {
-	return func(seed uint64, stop func() bool) (*model.Schedule, error) {
-		a, err := first(seed, stop)
-		if a == nil || err != nil {
-			return nil, err
-		}
-		b, err := second(seed+1<<32, stop)
-		if b == nil || err != nil {
-			return nil, err
-		}
-		return again(p, a, b)
-	}
+// best keeps the best schedule so far, of equal ones that of the earliest try.
+type best struct {
+	p        *model.Problem
+	progress func(solve.Progress)
+	floor    model.Time // no schedule ends before
+	mu       sync.Mutex
+	schedule *model.Schedule
+	makespan model.Time
+	try      int
+	ended    int // tries that came to their end
+	reached  int // the earliest try that ended then
 }
 
-// again times schedules anew, one after the other: reversed ones may have idle time
-// at their beginning, and ports that shared a latency may not after reversal.
-func again(p *model.Problem, parts ...*model.Schedule) (*model.Schedule, error) {
-	program := place.NewProgram(p)
-	for _, s := range parts {
-		program.Append(s)
-	}
-	return program.PlaceInOrder()
+// beyond says whether a try is of no use any more: an earlier one has reached the floor.
+func (b *best) beyond(try int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return try > b.reached
 }
 
-// flood makes a schedule in which every chunk goes everywhere, and leaves out the
-// transfers to ranks that neither want the chunk nor pass it on.
-func (n *network) flood(seed uint64, stop func() bool) *model.Schedule {
-	s := &model.Schedule{Form: model.FormFor(n.p.Cost), Routes: n.routes}
-	x := n.newTry(seed, func(t model.Transfer) { s.Transfers = append(s.Transfers, t) })
-	if !x.run(stop) {
-		return nil
-	}
-	n.prune(s)
-	return s
-}
-
-// prune goes back in time and keeps what is of use.
-func (n *network) prune(s *model.Schedule) {
-	useful := make([]set, len(n.wants))
-	for r := range useful {
-		useful[r] = append(set(nil), n.wants[r]...)
-	}
-	keep := make([]bool, len(s.Transfers))
-	dropped := false
-	for i := len(s.Transfers) - 1; i >= 0; i-- { // emitted in order of start
-		t := &s.Transfers[i]
-		if keep[i] = useful[t.Dst].has(int(t.Chunk)); keep[i] {
-			useful[t.Src].add(int(t.Chunk))
-		} else {
-			dropped = true
-		}
-	}
-	if !dropped {
+// offer hands in the schedule of a try, or nil.
+func (b *best) offer(try int, s *model.Schedule) {
+	if s == nil {
 		return
 	}
-	kept := s.Transfers[:0]
-	for i, t := range s.Transfers {
-		if keep[i] {
-			kept = append(kept, t)
-		}
+	makespan := b.p.Makespan(s)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended++
+	if makespan <= b.floor {
+		b.reached = min(b.reached, try)
 	}
-	s.Transfers = kept
+	if b.schedule != nil && (makespan > b.makespan || makespan == b.makespan && try > b.try) {
+		return
+	}
+	if b.progress != nil && (b.schedule == nil || makespan < b.makespan) {
+		b.progress(solve.Progress{Incumbent: makespan, Note: fmt.Sprintf("try %d", try+1)})
+	}
+	b.schedule, b.makespan, b.try = s, makespan, try
 }

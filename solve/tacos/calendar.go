@@ -1,0 +1,160 @@
+package tacos
+
+import "github.com/oraccl/oraccl/model"
+
+// calendar holds the flights that are under way. What lasts equally long arrives in
+// the order in which it starts, so that it is one queue for each duration, of which
+// there are few, and a heap of the queues.
+type calendar struct {
+	lines  []line
+	number map[model.Time]int32 // of the line of a duration
+	heap   []int32              // the lines that are not empty, that with the earliest arrival on top
+}
+
+type line struct {
+	queue []arrival
+	head  int
+}
+
+type arrival struct {
+	at     model.Time
+	flight int32
+}
+
+func (c *calendar) before(a, b int32) bool {
+	x, y := &c.lines[a], &c.lines[b]
+	s, t := x.queue[x.head].at, y.queue[y.head].at
+	return s < t || s == t && a < b
+}
+
+// lineOf returns the line of a duration.
+func (c *calendar) lineOf(lasts model.Time) int32 {
+	if c.number == nil {
+		c.number = map[model.Time]int32{}
+	}
+	i, ok := c.number[lasts]
+	if !ok {
+		i = int32(len(c.lines))
+		c.number[lasts] = i
+		c.lines = append(c.lines, line{})
+	}
+	return i
+}
+
+// add enters a flight that starts now, the latest start so far.
+func (c *calendar) add(line int32, at model.Time, flight int32) {
+	l := &c.lines[line]
+	l.queue = append(l.queue, arrival{at, flight})
+	if len(l.queue)-l.head == 1 {
+		c.heap = append(c.heap, line)
+		for i := len(c.heap) - 1; i > 0; {
+			up := (i - 1) / 2
+			if !c.before(c.heap[i], c.heap[up]) {
+				break
+			}
+			c.heap[i], c.heap[up] = c.heap[up], c.heap[i]
+			i = up
+		}
+	}
+}
+
+// next returns the time of the next arrival, or MaxTime.
+func (c *calendar) next() model.Time {
+	if len(c.heap) == 0 {
+		return model.MaxTime
+	}
+	l := &c.lines[c.heap[0]]
+	return l.queue[l.head].at
+}
+
+// take appends the flights that arrive at the time of the next arrival.
+func (c *calendar) take(flights []int32) []int32 {
+	now := c.next()
+	for len(c.heap) > 0 && c.next() == now {
+		l := &c.lines[c.heap[0]]
+		for l.head < len(l.queue) && l.queue[l.head].at == now {
+			flights = append(flights, l.queue[l.head].flight)
+			l.head++
+		}
+		switch {
+		case l.head == len(l.queue):
+			l.queue, l.head = l.queue[:0], 0
+			last := len(c.heap) - 1
+			c.heap[0] = c.heap[last]
+			c.heap = c.heap[:last]
+		case l.head > 1<<12 && 2*l.head > len(l.queue):
+			l.queue, l.head = l.queue[:copy(l.queue, l.queue[l.head:])], 0
+		}
+		c.sink()
+	}
+	return flights
+}
+
+// sink restores the order of the heap when the top has changed.
+func (c *calendar) sink() {
+	for i := 0; ; {
+		least := i
+		for _, down := range [2]int{2*i + 1, 2*i + 2} {
+			if down < len(c.heap) && c.before(c.heap[down], c.heap[least]) {
+				least = down
+			}
+		}
+		if least == i {
+			return
+		}
+		c.heap[i], c.heap[least] = c.heap[least], c.heap[i]
+		i = least
+	}
+}
+
+// alarms is a heap of times at which ranks are to be looked at.
+type alarms []alarm
+
+type alarm struct {
+	at   model.Time
+	rank int32
+}
+
+func (a alarm) before(b alarm) bool { return a.at < b.at || a.at == b.at && a.rank < b.rank }
+
+func (h *alarms) add(x alarm) {
+	*h = append(*h, x)
+	a := *h
+	for i := len(a) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !a[i].before(a[up]) {
+			break
+		}
+		a[i], a[up] = a[up], a[i]
+		i = up
+	}
+}
+
+func (h *alarms) take() alarm {
+	a := *h
+	top, last := a[0], len(a)-1
+	a[0] = a[last]
+	a = a[:last]
+	*h = a
+	for i := 0; ; {
+		least := i
+		for _, down := range [2]int{2*i + 1, 2*i + 2} {
+			if down < len(a) && a[down].before(a[least]) {
+				least = down
+			}
+		}
+		if least == i {
+			return top
+		}
+		a[i], a[least] = a[least], a[i]
+		i = least
+	}
+}
+
+// next returns the time of the first alarm, or MaxTime.
+func (h alarms) next() model.Time {
+	if len(h) == 0 {
+		return model.MaxTime
+	}
+	return h[0].at
+}

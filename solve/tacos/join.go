@@ -1,0 +1,72 @@
+package tacos
+
+import (
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/place"
+)
+
+// join puts the two halves of an allreduce together, reduction and spreading, in the
+// best of some ways. Where ranks are late it times reductions, of which spread may be
+// empty, such that they do not wait for the late ranks longer than they must.
+func (s *synthesis) join(pt *pattern, reduce, spread []model.Transfer, stop func() bool) *model.Schedule {
+	if len(reduce)+len(spread) == 0 {
+		return s.schedule([]model.Transfer{})
+	}
+	after(reduce, spread)
+	relayed := slices.ContainsFunc(reduce, func(t model.Transfer) bool { return t.Op == model.Copy })
+	if relayed { // ranks outside the group forward: what they get first must be copied
+		if !s.p.Late() {
+			return s.schedule(append(reduce, spread...))
+		}
+		// They are timed anew, in the order of their starts: so the first to start is it.
+		s.copyFirst(reduce, func(t *model.Transfer) model.Time { return t.Start })
+		program := place.NewProgram(s.p)
+		program.Append(s.schedule(append(reduce, spread...)))
+		placed, err := program.PlaceInOrder()
+		if err != nil {
+			return nil
+		}
+		return placed
+	}
+	root := make([]int32, len(pt.from))
+	for k := range root {
+		root[k] = pt.from[k][0]
+	}
+	var best *model.Schedule
+	var least model.Time
+	if !s.p.Late() {
+		best = s.schedule(slices.Concat(reduce, spread))
+		least = s.p.Makespan(best)
+	}
+	jobs := newJobs(s.forward, reduce, spread, root)
+	for levels := 1; levels <= maxLevels && levels <= len(root); levels *= 2 {
+		moves := jobs.retime(func(k int32) int { return int(k) % levels }, stop)
+		if moves == nil {
+			break
+		}
+		t := s.schedule(moves)
+		makespan := s.p.Makespan(t)
+		if best == nil || makespan < least {
+			best, least = t, makespan
+		}
+		if makespan > least+least/16 {
+			break // more levels are worse here
+		}
+	}
+	return best
+}
+
+// maxLevels is into how many classes of urgency the chunks of an allreduce are
+// divided at most.
+const maxLevels = 8
+
+// after moves the second half to where the first one ends.
+func after(first, second []model.Transfer) {
+	end := last(first)
+	for i := range second {
+		second[i].Start += end
+		second[i].End += end
+	}
+}
