@@ -83,10 +83,23 @@ func checkedBounds(cmd *cobra.Command, p *model.Problem) ([]*model.Certificate, 
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *model.Certificate) int { return cmp.Compare(b.Bound, a.Bound) })
+	if c, err := dualBound(cmd.Context(), p, best(all), 0, dualTime); err != nil {
+		return nil, err
+	} else if c != nil {
+		all = append([]*model.Certificate{c}, all...)
+	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no lower bound above zero for %v", p)
 	}
 	return all, nil
+}
+
+// best returns the bound of the first certificate, 0 if there is none.
+func best(all []*model.Certificate) model.Time {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[0].Bound
 }
 
 func boundsToJSON(p *model.Problem, all []*model.Certificate) boundsJSON {

@@ -331,6 +331,7 @@ func certified(ctx context.Context, p *model.Problem) (*model.Certificate, error
 func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 	e.note("bounding")
 	defer e.end()
+	interrupted := ctx
 	ctx = context.WithoutCancel(ctx) // after Ctrl-C what was found still gets its bound
 	byCut := map[string]*model.Certificate{}
 	for _, r := range ev.rows {
@@ -343,6 +344,9 @@ func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 			}
 			if no := e.refuted[key]; no != nil && (c == nil || no.Bound > c.Bound || no.Bound == c.Bound && no.Witness.(model.Refutation).Epoch == 0) {
 				c = no
+			}
+			if c, err = e.improved(interrupted, c, r.result.Problem, ev.rows); err != nil {
+				return err
 			}
 			byCut[key] = c
 		}

@@ -186,6 +186,8 @@ func describe(c *model.Certificate) string {
 		return fmt.Sprintf("a refuted formula: no schedule has %d epochs of %v", w.Horizon, w.Epoch)
 	case model.Combine:
 		return fmt.Sprintf("rank %d receives one chunk a round, and the first to be complete has to be combined by doubling", w.Dest)
+	case model.LPDual:
+		return fmt.Sprintf("at %d instants all chunks must pay more for links than there is, each demand the cheapest way in time", len(w.Instants))
 	}
 	return c.Witness.Kind()
 }
