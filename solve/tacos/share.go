@@ -133,7 +133,7 @@ func (e *engine) augment(v int32) bool {
 
 // blocker returns the flight which starts now that keeps a lane from being open, or
 // -1 if there is none, or more than one, or something else does, or if it cannot be
-// cancelled because another one has taken something of what it took since.
+// cancelled because another one has taken something of what it took since, or its chunk.
 func (e *engine) blocker(l int32) int32 {
 	x := &e.lanes[l]
 	found := int32(-1)
@@ -149,7 +149,7 @@ func (e *engine) blocker(l int32) int32 {
 		}
 		found = f
 	}
-	if found < 0 {
+	if found < 0 || e.flights[found].lost {
 		return -1
 	}
 	for j := e.flights[found].took; int(j) < len(e.matching.taken) && e.matching.taken[j].flight == found; j++ {
