@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,8 @@ type solver struct{}
 
 // New returns the method "sat": it asks for a schedule of as few epochs as the bound
 // allows, and of one more until there is one, and keeps the refutation of the largest
-// horizon without. An epoch is a round, or the time of the quickest hop.
+// horizon without. An epoch is a round, or as long as suits the times of the hops, which
+// are rounded down to epochs; what comes of it is timed anew, exactly.
 //
 // Where a question stays open, it goes on from the other end: from the best schedule
 // known downwards.
@@ -66,8 +68,9 @@ func cut(p *model.Problem, o solve.Options) *model.Problem {
 	return p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
 }
 
-// hops returns the least and the longest time that a chunk takes over one arc.
-func hops(p *model.Problem) (quickest, slowest model.Time, err error) {
+// durations returns how long chunks take over one arc, and how long they keep its links
+// busy, each time once, ascending: first those of whole transfers alone.
+func durations(p *model.Problem) (transfers, all []model.Time, err error) {
 	cost := p.Cost
 	if cost == model.Rounds {
 		cost = model.LinkRounds // there a hop is what is between two ranks
@@ -75,22 +78,59 @@ func hops(p *model.Problem) (quickest, slowest model.Time, err error) {
 	bundles := bundlesOf(p.Topology)
 	arcs, err := arcsOf(p.Topology, cost, bundles)
 	if err != nil {
-		return 0, 0, err
+		return nil, nil, err
 	}
 	small, large := p.Chunks[0].Size, p.Chunks[0].Size
 	for _, c := range p.Chunks {
 		small, large = min(small, c.Size), max(large, c.Size)
 	}
-	quickest = model.MaxTime
 	for _, a := range arcs {
 		var route []int
 		for _, b := range a.bundles {
 			route = append(route, bundles[b].links[0])
 		}
-		quickest = min(quickest, p.Topology.Duration(route, small))
-		slowest = max(slowest, p.Topology.Duration(route, large))
+		for _, size := range []int64{small, large} {
+			transfers = append(transfers, p.Topology.Duration(route, size))
+			for _, b := range p.Topology.Busy(p.Cost, route, size, nil) {
+				all = append(all, b.To-b.From)
+			}
+		}
 	}
-	return quickest, slowest, nil
+	all = append(all, transfers...)
+	for _, list := range []*[]model.Time{&transfers, &all} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return transfers, all, nil
+}
+
+// finest is how many epochs the slowest transfer takes at most.
+const finest = 40
+
+// epochFor returns the length of an epoch: of the times that divide one of those that
+// matter, that which all of them are nearest to a multiple of, from above; of equals the
+// longest. No transfer is shorter.
+func epochFor(transfers, all []model.Time) model.Time {
+	best, most := model.Time(0), -1.0
+	for _, x := range all {
+		for parts := model.Time(1); parts <= 8; parts++ {
+			epoch := x / parts
+			if epoch < 1 || epoch > transfers[0] || transfers[len(transfers)-1]/epoch > finest {
+				continue
+			}
+			worst := 1.0
+			for _, y := range all {
+				worst = min(worst, float64(y/epoch*epoch)/float64(max(y, 1)))
+			}
+			if worst > most+1e-9 || worst > most-1e-9 && epoch > best {
+				best, most = epoch, worst
+			}
+		}
+	}
+	if best == 0 {
+		return transfers[0]
+	}
+	return best
 }
 
 // run is one call of Solve.
@@ -111,11 +151,15 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return solve.Result{}, err
 	}
 	p = cut(p, o)
-	quickest, slowest, err := hops(p)
+	transfers, all, err := durations(p)
 	if err != nil {
 		return solve.Result{}, solve.NotServed("%v", err)
 	}
-	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p, epoch: quickest, result: solve.Result{Problem: p, Stop: solve.Done}}
+	if len(transfers) == 0 {
+		return solve.Result{}, solve.NotServed("no rank can send to another")
+	}
+	slowest := transfers[len(transfers)-1]
+	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p, epoch: epochFor(transfers, all), result: solve.Result{Problem: p, Stop: solve.Done}}
 	if p.Cost.Synchronous() {
 		r.epoch = 0
 	}
@@ -160,25 +204,39 @@ func (r *run) horizonOf(s *solve.Result) int {
 	return int(min(maxVars, rounds))
 }
 
+// maxMet is for how many horizons a schedule is asked for at most where timed exactly
+// they last longer.
+const maxMet = 3
+
 // search goes up from what is refuted, and where a question stays open, down from what
 // is known.
 func (r *run) search() error {
+	met := 0 // how often the formula could be satisfied
 	for h := r.refuted + 1; r.best == 0 || h < r.best; h++ {
 		answer, err := r.ask(h, r.share())
 		if err != nil {
 			return err
 		}
 		if answer == cadical.Unsatisfiable {
-			r.refuted = h
+			r.refuted = h // unless met, which cannot be: longer horizons allow more
 			continue
 		}
 		if answer == cadical.Satisfiable {
-			return nil
+			if r.epoch == 0 || r.result.Makespan() <= r.epoch.Mul(int64(h)) || r.stopped() {
+				return nil
+			}
+			if met++; met == maxMet {
+				return nil
+			}
+			continue // hops are longer than their epochs: there may be better ones further up
 		}
-		if r.stopped() || r.best == 0 {
+		if met > 0 || r.stopped() || r.best == 0 {
 			return nil
 		}
 		break
+	}
+	if met > 0 {
+		return nil
 	}
 	for h := r.best - 1; h > r.refuted+1; h-- {
 		answer, err := r.ask(h, r.left())
