@@ -69,6 +69,9 @@ type Options struct {
 	// a method leaves out what it would put there.
 	Scratch string
 
+	// Refute asks for a proof that there is nothing better even where Bound says so.
+	Refute bool
+
 	// Progress, if not nil, is called now and then from one goroutine at a time.
 	Progress func(Progress)
 }

@@ -35,6 +35,7 @@ type row struct {
 	makespan model.Time
 	verdicts map[string]verify.Verdict // by engine
 	bound    *model.Certificate        // the best one for this row's cut, checked; nil: none
+	refuted  *model.Certificate        // the largest horizon of this row's cut that a proof refutes; nil: none
 	proof    int64                     // bytes of the proof that bound names, if it names one
 	solving  time.Duration
 	checking map[string]time.Duration // by engine
@@ -72,21 +73,26 @@ func (r *row) optimal() string {
 // fewestRounds says whether the bound of r shows that no schedule has fewer rounds. Rounds
 // need not be equally long, so that one with as few can be quicker.
 func (r *row) fewestRounds() bool {
-	p := r.result.Problem
-	if !p.Cost.Synchronous() {
-		return false
+	return r.result.Problem.Cost.Synchronous() && leastRounds(r.bound) == r.result.Schedule.Rounds()
+}
+
+// leastRounds returns how many rounds every schedule has that c bounds, as far as c shows
+// that; at least 0.
+func leastRounds(c *model.Certificate) int {
+	if w, ok := c.Witness.(model.Refutation); ok && w.Epoch == 0 && w.Steps == 0 {
+		return w.Horizon + 1
 	}
-	if w, ok := r.bound.Witness.(model.Refutation); ok {
-		return w.Steps == 0 && r.result.Schedule.Rounds() == w.Horizon+1
+	longest := longestRound(c.Problem)
+	if longest == 0 {
+		return 0
 	}
-	longest := longestRound(p)
-	return longest > 0 && int64((r.bound.Bound+longest-1)/longest) == int64(r.result.Schedule.Rounds())
+	return int((c.Bound + longest - 1) / longest)
 }
 
 // longestRound returns how long a round lasts at most, or 0 if that is not known: under
 // link-rounds as long as the largest chunk takes over the slowest hop.
 func longestRound(p *model.Problem) model.Time {
-	if p.Cost != model.LinkRounds {
+	if p.Cost != model.LinkRounds || p.Chunks == nil {
 		return 0
 	}
 	size := int64(0)
@@ -121,6 +127,7 @@ type evaluator struct {
 	options solve.Options
 	smt     smt.Options
 	scratch string // a directory for proofs; empty: none are written
+	refute  bool   // proofs are wanted where other bounds say as much, too
 	// refuted holds, by cut, the checked certificate of the largest horizon without a
 	// schedule.
 	refuted map[string]*model.Certificate
@@ -144,6 +151,9 @@ func (e *evaluator) evaluate(ctx context.Context, p *model.Problem) (*evaluation
 	for _, m := range e.methods {
 		if !e.named && !p.Late() && slices.Contains(forLateRanksOnly, m.Name()) {
 			ev.left = append(ev.left, leftOut{m.Name(), "no rank is late (name it in --methods to have it all the same)"})
+			continue
+		}
+		if !e.named && slices.Contains(forComparisonOnly, m.Name()) {
 			continue
 		}
 		if err := m.Serves(p); err != nil {
@@ -195,7 +205,7 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	if p.Chunks == nil && fixedCut(p).Chunks != nil && m.Name() != "exact" && m.Name() != "sat" {
 		o.Bound = 0 // the method may choose another cut, for which this bound need not hold
 	}
-	o.Scratch = e.scratch
+	o.Scratch, o.Refute = e.scratch, e.refute
 	e.begin(m.Name(), &o)
 	defer e.end()
 	start := time.Now()
@@ -342,7 +352,7 @@ func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 			if c, err = certified(ctx, r.result.Problem); err != nil {
 				return err
 			}
-			if no := e.refuted[key]; no != nil && (c == nil || no.Bound > c.Bound || no.Bound == c.Bound && no.Witness.(model.Refutation).Epoch == 0) {
+			if no := e.refuted[key]; no != nil && (c == nil || no.Bound > c.Bound || leastRounds(no) > leastRounds(c)) {
 				c = no
 			}
 			if c, err = e.improved(interrupted, c, r.result.Problem, ev.rows); err != nil {
@@ -350,6 +360,7 @@ func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 			}
 			byCut[key] = c
 		}
+		r.refuted = e.refuted[key]
 		if r.bound = c; c != nil {
 			r.proof = e.proofSize(c)
 		}

@@ -77,6 +77,7 @@ one that holds for every number; --chunks makes all use the same.`,
 				return err
 			}
 			defer e.close()
+			e.refute = proofs != ""
 			ev, err := e.evaluate(cmd.Context(), p)
 			if err != nil {
 				return err
@@ -87,7 +88,7 @@ one that holds for every number; --chunks makes all use the same.`,
 				ev.print(cmd.OutOrStdout())
 			}
 			if err == nil && proofs != "" {
-				err = writeProofs(proofs, ev, e.scratch)
+				err = writeProofs(proofs, ev, e)
 			}
 			if err != nil {
 				return err

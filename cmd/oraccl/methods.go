@@ -19,12 +19,16 @@ import (
 func allMethods() []solve.Solver {
 	methods := []solve.Solver{tacos.New(), cayley.New(), stragglar.New(), stragglar.NewPublished()}
 	methods = append(methods, classic.All()...)
-	return append(methods, sat.New(), exact.New())
+	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.New())
 }
 
 // forLateRanksOnly are methods that make sense only where a rank is late; they
 // are left out elsewhere unless they are asked for by name.
 var forLateRanksOnly = []string{"stragglar", "stragglar-published"}
+
+// forComparisonOnly are methods that are never better than another one; they are left out
+// unless they are asked for by name.
+var forComparisonOnly = []string{"sat-barrier", "sat-trees"}
 
 // methodsNamed returns the methods of a comma-separated list, in the order of
 // allMethods, or all of them for an empty list.

@@ -15,8 +15,8 @@ import (
 
 // writeProofs writes everything that is needed to check an evaluation again:
 // the problem, each proved schedule with the formulas of its SMT proof, and the
-// certificates of the bounds with the proofs that they name, which lie in scratch.
-func writeProofs(dir string, ev *evaluation, scratch string) error {
+// certificates of the bounds, and of the horizons that were refuted, with their proofs.
+func writeProofs(dir string, ev *evaluation, e *evaluator) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("--proofs: %w", err)
 	}
@@ -35,7 +35,7 @@ func writeProofs(dir string, ev *evaluation, scratch string) error {
 			name = fmt.Sprintf("bound-%s-%d-chunks.json", c.Witness.Kind(), n)
 		}
 		if w, ok := c.Witness.(model.Refutation); ok {
-			if err := writeRefutation(write, c.Problem, w, filepath.Join(scratch, w.Proof)); err != nil {
+			if err := writeRefutation(write, c.Problem, w, filepath.Join(e.scratch, w.Proof)); err != nil {
 				return err
 			}
 		}
@@ -48,8 +48,10 @@ func writeProofs(dir string, ev *evaluation, scratch string) error {
 		if r.outcome() != verify.Proved {
 			continue
 		}
-		if err := certificate(r.bound); err != nil {
-			return err
+		for _, c := range []*model.Certificate{r.bound, r.refuted} {
+			if err := certificate(c); err != nil {
+				return err
+			}
 		}
 		if err := writeSolution(filepath.Join(dir, "schedule-"+r.method+".json"), r); err != nil {
 			return err
@@ -131,6 +133,7 @@ func (ev *evaluation) certificates() []*model.Certificate {
 	add(ev.bound)
 	for _, r := range ev.rows {
 		add(r.bound)
+		add(r.refuted)
 	}
 	return all
 }

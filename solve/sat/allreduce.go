@@ -101,7 +101,48 @@ func (e *Formula) allReduce() error {
 	if err := e.inOrder(); err != nil {
 		return err
 	}
-	return e.limits(e.moving)
+	if err := e.limits(e.moving); err != nil || !e.q.Trees {
+		return err
+	}
+	return e.trees()
+}
+
+// trees says that of each chunk only whole sums are copied, that each rank sends its part
+// on at most once, and that some rank, the root, does not. So there is one root: a second
+// rank with the whole sum would have it of all others, the first included, which would
+// each have sent their part.
+func (e *Formula) trees() error {
+	s, h := e.sums, e.q.Horizon
+	for k := range e.p.Chunks {
+		for a, x := range e.arcs {
+			for t := range h {
+				for j := range s.ranks {
+					e.orElse(maybe{lit: -s.copyOf(k, a, t)}, e.has0(k, x.src, j, t))
+				}
+			}
+		}
+		root := e.block(s.ranks)
+		for r := range s.ranks {
+			var sent []Lit
+			for a, x := range e.arcs {
+				for t := range h {
+					if x.src == r {
+						sent = append(sent, s.addOf(k, a, t))
+						e.add(-(root + Lit(r)), -s.addOf(k, a, t))
+					}
+				}
+			}
+			e.atMost(1, sent)
+		}
+		for r := range s.ranks {
+			e.lits = append(e.lits, root+Lit(r))
+		}
+		e.end()
+		if err := e.full(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // has is whether rank v has contribution j of chunk k when round t begins.

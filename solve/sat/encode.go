@@ -18,6 +18,9 @@ type Question struct {
 	// a run of rounds that reads nothing that was written in it. Synchronous
 	// cost models only.
 	Steps int
+	// Trees asks of an allreduce that each chunk be reduced along an in-tree to one root
+	// and spread from there along an out-tree. That is no part of section 10.
+	Trees bool
 }
 
 const never = 1 << 30
@@ -95,6 +98,8 @@ func (q *Question) check() error {
 		return fmt.Errorf("sat: %d steps under %v", q.Steps, p.Cost)
 	case p.Late() && (sync || p.Collective.Reduces()):
 		return solve.NotServed("late ranks with reductions or in rounds")
+	case q.Trees && p.Collective.Kind != model.AllReduce:
+		return solve.NotServed("trees of %v", p.Collective.Kind)
 	case p.Collective.Kind == model.AllReduce && (!sync || q.Steps > 0):
 		return solve.NotServed("allreduce under %v, or in steps", p.Cost)
 	case p.Collective.Kind == model.AllReduce && len(p.Members()) != p.Topology.Ranks:

@@ -15,8 +15,8 @@ import (
 	"github.com/oraccl/oraccl/solve/sat/cadical"
 )
 
-// solver is the method "sat".
-type solver struct{}
+// solver is the method "sat", or with trees "sat-trees".
+type solver struct{ trees bool }
 
 // New returns the method "sat": it asks for a schedule of as few epochs as the bound
 // allows, and of one more until there is one, and keeps the refutation of the largest
@@ -27,14 +27,24 @@ type solver struct{}
 // known downwards.
 func New() solve.Solver { return solver{} }
 
+// NewTrees returns the method "sat-trees": sat for an allreduce whose chunks are each
+// reduced along a tree to one root and spread from there, without a barrier between. Its
+// rounds are the least of that shape, by the solver's word.
+func NewTrees() solve.Solver { return solver{trees: true} }
+
 // Name implements solve.Solver.
-func (solver) Name() string { return "sat" }
+func (s solver) Name() string {
+	if s.trees {
+		return "sat-trees"
+	}
+	return "sat"
+}
 
 // maxTokens limits the instances that are taken on: chunks times arcs times epochs.
 const maxTokens = 3_000_000
 
 // Serves implements solve.Solver. It encodes the smallest horizon.
-func (solver) Serves(p *model.Problem) error {
+func (s solver) Serves(p *model.Problem) error {
 	if _, err := cadical.Find(); err != nil {
 		return solve.NotServed("%v", err)
 	}
@@ -42,7 +52,7 @@ func (solver) Serves(p *model.Problem) error {
 		return solve.NotServed("%v", err)
 	}
 	p = cut(p, solve.Options{})
-	q := &Question{Problem: p, Horizon: 1}
+	q := &Question{Problem: p, Horizon: 1, Trees: s.trees}
 	if !p.Cost.Synchronous() {
 		q.Epoch = 1
 	}
@@ -136,6 +146,7 @@ func epochFor(transfers, all []model.Time) model.Time {
 // run is one call of Solve.
 type run struct {
 	ctx     context.Context
+	trees   bool
 	options solve.Options
 	begin   time.Time
 	p       *model.Problem
@@ -159,7 +170,10 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return solve.Result{}, solve.NotServed("no rank can send to another")
 	}
 	slowest := transfers[len(transfers)-1]
-	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p, epoch: epochFor(transfers, all), result: solve.Result{Problem: p, Stop: solve.Done}}
+	if s.trees {
+		o.Start, o.Scratch = nil, ""
+	}
+	r := &run{ctx: ctx, trees: s.trees, options: o, begin: time.Now(), p: p, epoch: epochFor(transfers, all), result: solve.Result{Problem: p, Stop: solve.Done}}
 	if p.Cost.Synchronous() {
 		r.epoch = 0
 	}
@@ -179,10 +193,19 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err := r.search(); err != nil {
 		return solve.Result{}, err
 	}
+	if h := r.best - 1; o.Refute && h >= 1 && h <= r.refuted && len(r.result.Refuted) == 0 {
+		limit := r.left()
+		if limit == 0 || limit > maxRefute {
+			limit = maxRefute
+		}
+		if _, err := r.ask(h, limit); err != nil {
+			return solve.Result{}, err
+		}
+	}
 	if start != nil && r.result.Schedule == start.Schedule {
 		r.note("the schedule that it was given to start from is the best")
 	}
-	if r.best > 0 && r.best == r.refuted+1 {
+	if r.best > 0 && r.best == r.refuted+1 && !s.trees {
 		r.result.Stop = solve.Optimal
 	}
 	return r.result, nil
@@ -203,6 +226,9 @@ func (r *run) horizonOf(s *solve.Result) int {
 	}
 	return int(min(maxVars, rounds))
 }
+
+// maxRefute is how long at most a proof is looked for of what a bound says already.
+const maxRefute = 10 * time.Second
 
 // maxMet is for how many horizons a schedule is asked for at most where timed exactly
 // they last longer.
@@ -288,7 +314,7 @@ func (r *run) ask(h int, limit time.Duration) (cadical.Answer, error) {
 		}
 		r.options.Progress(solve.Progress{Incumbent: r.result.Makespan(), Bound: r.options.Bound, Note: what})
 	}
-	q := &Question{Problem: r.p, Epoch: r.epoch, Horizon: h}
+	q := &Question{Problem: r.p, Epoch: r.epoch, Horizon: h, Trees: r.trees}
 	o := Limits{Time: limit, Seed: r.options.Seed}
 	if r.options.Scratch != "" {
 		o.Proof = filepath.Join(r.options.Scratch, fmt.Sprintf("%v-%d.lrat", r.p.Collective.Kind, h))
