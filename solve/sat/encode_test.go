@@ -58,8 +58,10 @@ func satisfiable(c *CNF, value []int8) bool {
 	return false
 }
 
+func parse(name string) (*model.Topology, error) { return topo.Parse(name, topo.Options{}) }
+
 func problem(t *testing.T, name string, kind model.Kind, k int, cost model.CostModel) *model.Problem {
-	top, err := topo.Parse(name, topo.Options{})
+	top, err := parse(name)
 	require.NoError(t, err)
 	p := &model.Problem{Topology: top, Collective: model.Collective{Kind: kind, Op: model.Sum}, Size: 1 << 20, Cost: cost}
 	if !kind.Reduces() {

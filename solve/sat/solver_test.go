@@ -33,6 +33,14 @@ func TestLeastRounds(t *testing.T) {
 		{"dgx1", model.ReduceScatter, 1, 2},
 		{"torus:4x4", model.AllGather, 1, 4},
 		{"line:4", model.Broadcast, 2, 4},
+		{"line:4", model.Broadcast, 3, 5},
+		{"hypercube:3", model.Broadcast, 3, 3},
+		{"ring:4", model.Broadcast, 4, 3},
+		{"ring:5", model.AllToAll, 1, 3},
+		{"ring:6", model.AllGather, 2, 5},
+		{"uniring:5", model.AllGather, 1, 4},
+		{"hypercube:3", model.AllGather, 1, 3},
+		{"dgx1", model.Scatter, 1, 2},
 	} {
 		t.Run(fmt.Sprint(c.topology, c.kind, c.chunks), func(t *testing.T) {
 			p := problem(t, c.topology, c.kind, c.chunks, model.LinkRounds)
