@@ -17,14 +17,14 @@ import (
 // allMethods returns every method, sat and exact last: they start from the best
 // schedule of the others.
 func allMethods() []solve.Solver {
-	methods := []solve.Solver{tacos.New(), cayley.New(), stragglar.New(), stragglar.NewPublished()}
+	methods := []solve.Solver{tacos.New(), cayley.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching()}
 	methods = append(methods, classic.All()...)
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.New())
 }
 
 // forLateRanksOnly are methods that make sense only where a rank is late; they
 // are left out elsewhere unless they are asked for by name.
-var forLateRanksOnly = []string{"stragglar", "stragglar-published"}
+var forLateRanksOnly = []string{"stragglar", "stragglar-published", "stragglar-matching"}
 
 // forComparisonOnly are methods that are never better than another one; they are left out
 // unless they are asked for by name.

@@ -3,8 +3,9 @@
 // late the others reduce among themselves; when it arrives, the rest takes
 // n-2+log2 n rounds instead of the 2(n-1) of a ring.
 //
-// NewPublished is the paper's construction, for powers of two. New is one for every
-// number n of ranks and m of chunks, in m + ⌈log2 n⌉ - 1 rounds, the least there can be.
+// NewPublished is the paper's construction, for powers of two, NewMatching its heuristic
+// for other even numbers. New is a construction for every number n of ranks and m of
+// chunks, in m + ⌈log2 n⌉ - 1 rounds, the least there can be.
 package stragglar
 
 import (

@@ -17,6 +17,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	solvetest.Run(t, stragglar.NewPublished(), solvetest.Config{Serves: 5})
+	solvetest.Run(t, stragglar.NewMatching(), solvetest.Config{Serves: 2})
 	solvetest.Run(t, stragglar.New(), solvetest.Config{Serves: 20})
 }
 
