@@ -100,8 +100,10 @@ func (q *Question) check() error {
 		return solve.NotServed("late ranks with reductions or in rounds")
 	case q.Trees && p.Collective.Kind != model.AllReduce:
 		return solve.NotServed("trees of %v", p.Collective.Kind)
-	case p.Collective.Kind == model.AllReduce && (!sync || q.Steps > 0):
-		return solve.NotServed("allreduce under %v, or in steps", p.Cost)
+	case p.Collective.Kind == model.AllReduce && !sync:
+		return solve.NotServed("serves allreduce in rounds only, not under %v", p.Cost)
+	case p.Collective.Kind == model.AllReduce && q.Steps > 0:
+		return solve.NotServed("serves allreduce in rounds, not in steps")
 	case p.Collective.Kind == model.AllReduce && len(p.Members()) != p.Topology.Ranks:
 		return solve.NotServed("allreduce among some ranks")
 	case p.Collective.Kind == model.Custom && p.Collective.Reduces():
