@@ -57,6 +57,11 @@ type Options struct {
 	// model.Problem.DefaultChunks). 0: as the method likes.
 	Chunks int
 
+	// Tries is how many attempts with different random choices a method that makes
+	// some is to make, keeping the best; equal seeds and tries give equal schedules. It
+	// may stop after fewer where no attempt can be better. 0: as the method likes.
+	Tries int
+
 	// Start is a schedule to begin from, with its problem, or nil. A method
 	// that cannot use one ignores it.
 	Start *Result

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve/place"
 )
 
 // failed returns t without what has failed: of each entry "link:u-v" every link between
@@ -32,8 +32,8 @@ func failed(t *model.Topology, entries []string) (*model.Topology, error) {
 	if err := left.Validate(); err != nil {
 		return nil, fmt.Errorf("--fail: %w", err)
 	}
-	if err := place.Reachable(left); err != nil {
-		return nil, hinted{fmt.Errorf("--fail %s: %w", strings.Join(entries, ","), err), "ranks that are left are numbered from 0 in their old order"}
+	if cut := severed(t, deadRank, deadLink); cut != "" {
+		return nil, hinted{fmt.Errorf("--fail %s: cuts %s apart: %s", strings.Join(entries, ","), t.Name, cut), "a collective needs a path from every rank to every other; ranks are numbered here as before the failure"}
 	}
 	return left, nil
 }
@@ -105,4 +105,72 @@ func without(t *model.Topology, deadRank, deadLink []bool) *model.Topology {
 		}
 	}
 	return left
+}
+
+// severed names the cut that a failure makes, with the ranks as they were numbered before
+// it, or returns "" if every rank that is left reaches every other. It takes O(links).
+func severed(t *model.Topology, deadRank, deadLink []bool) string {
+	dead := func(l int) bool {
+		k := t.Links[l]
+		return deadLink[l] || deadRank[k.Src] || deadRank[k.Dst]
+	}
+	first := slices.Index(deadRank[:t.Ranks], false)
+	sides := func(lists [][]int, end func(l int) int) (near, far []int) {
+		seen := make([]bool, t.Nodes())
+		seen[first] = true
+		for stack := []int{first}; len(stack) > 0; {
+			v := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			for _, l := range lists[v] {
+				if w := end(l); !dead(l) && !seen[w] {
+					seen[w] = true
+					stack = append(stack, w)
+				}
+			}
+		}
+		for r := range t.Ranks {
+			switch {
+			case deadRank[r]:
+			case seen[r]:
+				near = append(near, r)
+			default:
+				far = append(far, r)
+			}
+		}
+		return near, far
+	}
+	near, far := sides(t.Out(), func(l int) int { return t.Links[l].Dst })
+	if len(far) > 0 {
+		return fmt.Sprintf("no link leads from %s to %s any more", ranges(near), ranges(far))
+	}
+	near, far = sides(t.In(), func(l int) int { return t.Links[l].Src })
+	if len(far) > 0 {
+		return fmt.Sprintf("no link leads from %s to %s any more", ranges(far), ranges(near))
+	}
+	return ""
+}
+
+// ranges writes an ascending list such as "ranks 0-3,8", of long ones only the beginning.
+func ranges(list []int) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("rank %d", list[0])
+	}
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if len(parts) == 8 {
+			parts = append(parts, "...")
+			break
+		}
+		part := strconv.Itoa(list[i])
+		if j > i {
+			part += "-" + strconv.Itoa(list[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return "ranks " + strings.Join(parts, ",")
 }

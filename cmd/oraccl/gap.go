@@ -17,11 +17,13 @@ type effort struct {
 	timeLimit time.Duration
 	seed      uint64
 	threads   int
+	tries     int
 }
 
 func (f *effort) addFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeLimit, "time-limit", time.Minute, "wall `time` for each method, and for each proof by SMT")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random choices; equal seeds give equal schedules")
+	f.addTries(cmd)
 	cmd.Flags().IntVar(&f.threads, "threads", 0, "threads to use (default: as many as cores)")
 }
 
@@ -32,6 +34,9 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, erro
 	}
 	if f.threads < 0 {
 		return nil, fmt.Errorf("--threads %d: want 0 or more", f.threads)
+	}
+	if err := f.checkTries(); err != nil {
+		return nil, err
 	}
 	chosen, err := methodsNamed(methods)
 	if err != nil {
@@ -45,7 +50,7 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, erro
 		scratch:  scratch,
 		methods:  chosen,
 		named:    methods != "",
-		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads},
+		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries},
 		smt:      smt.Options{Timeout: f.timeLimit, Threads: f.threads},
 		progress: newProgress(cmd.ErrOrStderr()),
 	}, nil

@@ -33,6 +33,9 @@ the exit status is 1 too.`,
 			if err != nil {
 				return err
 			}
+			if t, err = failed(t, in.fail); err != nil {
+				return err
+			}
 			found, err := lint.Check(t)
 			if err != nil {
 				return err

@@ -38,6 +38,7 @@ func newTopoList() *cobra.Command {
 
 func newTopoShow() *cobra.Command {
 	var alpha, bandwidth string
+	var fail []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show TOPO",
@@ -49,6 +50,9 @@ func newTopoShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if t, err = failed(t, fail); err != nil {
+				return err
+			}
 			if asJSON {
 				return model.WriteTopology(cmd.OutOrStdout(), t)
 			}
@@ -57,6 +61,7 @@ func newTopoShow() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&alpha, "alpha", "", "latency of a generator's links, or one a dimension")
 	cmd.Flags().StringVar(&bandwidth, "bandwidth", "", "bandwidth of a generator's links, or one a dimension")
+	cmd.Flags().StringSliceVar(&fail, "fail", nil, "what has failed: link:U-V (both ways) or rank:R")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/topology/1, which every verb reads")
 	return cmd
 }

@@ -36,9 +36,9 @@ import (
 // solver is the greedy method.
 type solver struct{}
 
-// New returns the greedy method. It tries as many seeds, derived from Options.Seed, as
-// fit into a fixed amount of work, at most 128, on all threads, and returns the first
-// of the best: so that the number of threads makes no difference.
+// New returns the greedy method. It tries Options.Tries seeds, derived from Options.Seed,
+// or as many as fit into a fixed amount of work, at most 128, on all threads, and returns
+// the first of the best: so that the number of threads makes no difference.
 func New() solve.Solver { return solver{} }
 
 // Name implements solve.Solver.
@@ -56,7 +56,7 @@ const (
 	// crowd is how many lanes into a rank make a delivery twice the work, where they
 	// share links or ports.
 	crowd = 16
-	// maxTries is how many seeds are tried at most.
+	// maxTries is how many seeds are tried at most, if nobody asks for more.
 	maxTries = 128
 )
 
@@ -110,8 +110,11 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err != nil {
 		return solve.Result{}, err
 	}
-	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor), reached: maxTries}
 	tries := max(1, min(maxTries, work/syn.deliveries()))
+	if o.Tries > 0 {
+		tries = o.Tries
+	}
+	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor), reached: tries}
 	threads := o.Threads
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
