@@ -87,7 +87,7 @@ better ones.`,
 	in.addFlags(cmd)
 	work.addFlags(cmd)
 	cmd.Flags().StringVar(&method, "method", "best", "the method, or best: all that serve, keeping the best schedule")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl")
 	cmd.Flags().BoolVar(&pareto, "pareto", false, "list the Pareto-optimal chunks, steps and rounds up to --chunks; with --objective rounds")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1 with one row, or with --pareto oraccl/pareto/1")
@@ -167,7 +167,7 @@ func writeSolution(name string, r *row) error {
 	for engine, v := range r.verdicts {
 		sol.Origin.Verdict[engine] = v.Outcome.String()
 	}
-	return writeFile(name, func(w io.Writer) error { return model.WriteSolution(w, sol) })
+	return writeFile(name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
 }
 
 // writeFile writes a file under another name and renames it, so that a reader

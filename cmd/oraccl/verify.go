@@ -95,10 +95,6 @@ func readProblem(name string, b []byte) (*model.Problem, error) {
 	return model.ReadProblem(name, bytes.NewReader(b))
 }
 
-func readSolution(name string, b []byte) (*model.Solution, error) {
-	return model.ReadSolution(name, bytes.NewReader(b))
-}
-
 // worse returns the exit status that tells more: failure over refuted over unknown.
 func worse(a, b int) int {
 	order := []int{exitDone, exitUnknown, exitRefuted, exitFailure}
@@ -119,7 +115,7 @@ func enginesNamed(engine string) ([]string, error) {
 
 // verifyFile verifies one file, prints the verdict and returns the exit status.
 func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string, asJSON bool) (int, error) {
-	sol, err := readFile(file, readSolution)
+	sol, err := loadSolution(file)
 	if err != nil {
 		return 0, err
 	}

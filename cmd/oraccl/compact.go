@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
+)
+
+// compactSuffix is how the names of files in the compact format end.
+const compactSuffix = ".oraccl"
+
+// maxHeld is how many transfers of a compact file are read into memory, 40 bytes each.
+const maxHeld = 1 << 24
+
+// encodeSolution writes a solution in the format that the file's name asks for.
+func encodeSolution(name string, w io.Writer, s *model.Solution) error {
+	if strings.HasSuffix(name, compactSuffix) {
+		return compact.Write(w, s)
+	}
+	return model.WriteSolution(w, s)
+}
+
+// isCompact says whether a file begins as a compact one does. A file that cannot be read
+// is none.
+func isCompact(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(compact.Magic))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == compact.Magic
+}
+
+// readCompact reads a compact file, if it is small enough to be held in memory.
+func readCompact(name string) (*model.Solution, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return compact.Read(name, f, maxHeld)
+}
+
+// loadSolution reads a schedule file in whatever format it is.
+func loadSolution(name string) (*model.Solution, error) {
+	if isCompact(name) {
+		return readCompact(name)
+	}
+	return readFile(name, readSolution)
+}
+
+func readSolution(name string, b []byte) (*model.Solution, error) {
+	return model.ReadSolution(name, bytes.NewReader(b))
+}
