@@ -27,6 +27,8 @@ type verifyJSON struct {
 	Properties map[string]string `json:"properties"`
 	Reason     string            `json:"reason,omitempty"`
 	Violations []violationJSON   `json:"violations"`
+	Format     string            `json:"format,omitempty"` // who else writes such files
+	Notes      []string          `json:"notes,omitempty"`
 }
 
 type violationJSON struct {
@@ -40,6 +42,7 @@ func newVerify() *cobra.Command {
 	var engine, problem, emit string
 	var timeLimit time.Duration
 	var asJSON bool
+	var by truth
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Prove or refute that a schedule does what it must",
@@ -47,7 +50,11 @@ func newVerify() *cobra.Command {
 
 The replay engine executes it exactly; the smt engine states the claim about the
 data as formulas and lets Z3 refute their negation. A schedule is proved when
-every engine asked proves it, and refuted when one refutes it.`,
+every engine asked proves it, and refuted when one refutes it.
+
+Schedules that other tools wrote are recognised by what is in them: ` + foreignTools() + `.
+They are judged by --topology and --collective, or by what those that their tool names
+really are, not by what the file says of itself.`,
 		Example: "  oraccl verify ag.json\n  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,8 +72,9 @@ every engine asked proves it, and refuted when one refutes it.`,
 				}
 			}
 			worst := exitDone
+			v := &verifying{cmd, asked, by, chosen, timeLimit, emit, asJSON}
 			for _, file := range args {
-				s, err := verifyFile(cmd, file, asked, chosen, timeLimit, emit, asJSON)
+				s, err := v.file(file)
 				if err != nil && len(args) == 1 {
 					return err
 				}
@@ -88,6 +96,7 @@ every engine asked proves it, and refuted when one refutes it.`,
 	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
 	f.BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/verify/1, one object a line")
+	by.addFlags(cmd)
 	return cmd
 }
 
@@ -227,7 +236,7 @@ func printVerdict(w io.Writer, j verifyJSON) {
 		fmt.Fprintln(w, j.Reason)
 	}
 	var said []string
-	for _, engine := range engines {
+	for _, engine := range append([]string{"import"}, engines...) {
 		if o, ran := j.Engines[engine]; ran {
 			said = append(said, engine+" "+o)
 		}

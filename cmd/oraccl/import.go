@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/sccl"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
+)
+
+// truth holds the flags of verify that say what a schedule of another tool is to be
+// judged by: such files say little of that, or what is not so.
+type truth struct {
+	topology, alpha, bandwidth string
+	collective, size           string
+	root, chunks               int
+}
+
+func (t *truth) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&t.topology, "topology", "", "for schedules of other tools: the `topology` that they are to be judged on, by name or from a file")
+	f.StringVar(&t.alpha, "alpha", "", "latency of the links of --topology, where it is a generator")
+	f.StringVar(&t.bandwidth, "bandwidth", "", "bandwidth of the links of --topology, where it is a generator")
+	f.StringVar(&t.collective, "collective", "", "for schedules of other tools: the `collective` that they must perform")
+	f.StringVar(&t.size, "size", "", "for schedules of other tools: buffer in `bytes` a rank")
+	f.IntVar(&t.root, "root", 0, "root `rank` of --collective")
+	f.IntVar(&t.chunks, "chunks", 0, "for schedules of other tools: `chunks` a rank, where the file may have lost some")
+}
+
+// given says whether a flag was used that only schedules of other tools know.
+func (t *truth) given() bool { return *t != truth{} }
+
+// foreign is the format of a file that another tool wrote.
+type foreign struct {
+	name string
+	// read brings a file into our terms, to be judged by what asked and t say.
+	read func(t *truth, asked *model.Problem, file string, b []byte) (*model.Imported, error)
+}
+
+// foreignFormat recognises a file by its content; nil: it is none of theirs.
+func foreignFormat(b []byte) *foreign {
+	switch {
+	case sccl.Is(b):
+		return &foreign{sccl.Tool, readSCCL}
+	}
+	return nil
+}
+
+// judged returns the topology, collective and size that were asked for, nil or 0 where
+// the file is to say it.
+func (t *truth) judged(asked *model.Problem) (topology *model.Topology, collective *model.Collective, size int64, err error) {
+	if asked != nil {
+		if t.given() {
+			return nil, nil, 0, errors.New("--problem: says what --topology, --collective, --size, --root and --chunks say; want one or the other")
+		}
+		return asked.Topology, &asked.Collective, asked.Size, nil
+	}
+	if t.topology != "" {
+		if topology, err = loadTopology(t.topology, t.alpha, t.bandwidth); err != nil {
+			return nil, nil, 0, err
+		}
+	} else if t.alpha != "" || t.bandwidth != "" {
+		return nil, nil, 0, errors.New("--alpha and --bandwidth: are for the links of --topology, which is missing")
+	}
+	if t.collective != "" {
+		kind, err := model.ParseKind(t.collective)
+		switch {
+		case err != nil:
+			c, err := readFile(t.collective, func(name string, b []byte) (*model.Collective, error) {
+				return model.ReadCollective(name, bytes.NewReader(b))
+			})
+			if err != nil {
+				return nil, nil, 0, fmt.Errorf("--collective: %w", err)
+			}
+			collective = c
+		case kind == model.Custom:
+			return nil, nil, 0, errors.New("--collective custom: want a file that says what it is")
+		default:
+			collective = &model.Collective{Kind: kind}
+			if kind.Rooted() {
+				collective.Root = t.root
+			}
+		}
+	}
+	if t.size != "" {
+		if size, err = model.ParseBytes(t.size); err != nil {
+			return nil, nil, 0, fmt.Errorf("--size: %w", err)
+		}
+		if size == 0 {
+			return nil, nil, 0, errors.New("--size: 0 bytes, want at least one")
+		}
+	}
+	if t.chunks < 0 || t.chunks > model.MaxChunks {
+		return nil, nil, 0, fmt.Errorf("--chunks %d: want 1 to %d", t.chunks, model.MaxChunks)
+	}
+	return topology, collective, size, nil
+}
+
+// scclNetworks are the topologies of SCCL that have a name here. Its DGX_A100 is not
+// among them: it has 12 links between any two GPUs, where the machine has 12 a GPU.
+var scclNetworks = []struct{ theirs, ours string }{
+	{`^DGX1$`, "dgx1"},
+	{`^Ring\(n=([0-9]+)\)$`, "ring:$1"},
+	{`^FullyConnected\(n=([0-9]+)\)$`, "full:$1"},
+	{`^Line\(n=([0-9]+)\)$`, "mesh:$1"},
+	{`^HubAndSpoke\(n=([0-9]+)\)$`, "switch:$1"},
+}
+
+func readSCCL(t *truth, asked *model.Problem, file string, b []byte) (*model.Imported, error) {
+	f, err := sccl.Read(file, b)
+	if err != nil {
+		return nil, err
+	}
+	var by sccl.Truth
+	if by.Topology, by.Collective, by.Size, err = t.judged(asked); err != nil {
+		return nil, err
+	}
+	by.Chunks = t.chunks
+	for _, n := range scclNetworks {
+		known := regexp.MustCompile(n.theirs)
+		if m := known.FindStringSubmatchIndex(f.Network); m != nil && by.Topology == nil {
+			by.Topology, _ = topo.Parse(string(known.ExpandString(nil, n.ours, f.Network, m)), topo.Options{})
+		}
+	}
+	m, err := f.Import(by)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return m, nil
+}
+
+// verifyForeign verifies a file of another tool, prints the verdict and returns the exit
+// status.
+func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, format *foreign) (int, error) {
+	m, err := format.read(&v.truth, v.asked, file, b)
+	if err != nil {
+		return 0, err
+	}
+	if v.emit != "" {
+		return 0, fmt.Errorf("--emit-smt2: %s is not a schedule of ours", file)
+	}
+	j := verifyJSON{Schema: "oraccl/verify/1", File: file, Engines: map[string]string{"import": verify.Refuted.String()},
+		Properties: map[string]string{}, Violations: []violationJSON{}}
+	if len(m.Objections) > 0 {
+		j.Verdict = verify.Refuted.String()
+		j.Claim = verify.Claim(m.Problem, m.Schedule)
+		for _, o := range m.Objections {
+			j.Violations = append(j.Violations, violationJSON{o.Code, "import", o.Where, o.Message})
+		}
+		for name := range properties {
+			j.Properties[name] = verify.Unknown.String()
+		}
+		for _, o := range m.Objections {
+			for name, codes := range properties {
+				for _, c := range codes {
+					if string(c) == o.Code {
+						j.Properties[name] = verify.Refuted.String()
+					}
+				}
+			}
+		}
+	} else {
+		verdicts, _ := verifyAll(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen)
+		for engine, verdict := range verdicts {
+			for i, violation := range verdict.Violations {
+				if violation.Transfer >= 0 && m.Source != nil {
+					verdict.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
+				}
+			}
+			verdicts[engine] = verdict
+		}
+		j = verifyToJSON(file, m.Problem, m.Schedule, verdicts, v.chosen)
+	}
+	j.Format, j.Notes = m.Tool, m.Notes
+	if m.Undecided != "" && j.Verdict == verify.Proved.String() {
+		j.Verdict = verify.Unknown.String()
+		j.Reason = m.Undecided
+	}
+	return v.print(j)
+}
+
+// verifying is one call of verify: what its flags say.
+type verifying struct {
+	cmd    *cobra.Command
+	asked  *model.Problem
+	truth  truth
+	chosen []string
+	limit  time.Duration
+	emit   string
+	asJSON bool
+}
+
+// file verifies one file, prints the verdict and returns the exit status.
+func (v *verifying) file(file string) (int, error) {
+	format, b, err := recognise(file)
+	switch {
+	case err != nil:
+		return 0, err
+	case format != nil:
+		return v.verifyForeign(v.cmd.Context(), file, b, format)
+	case v.truth.given():
+		return 0, hinted{fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file),
+			"--problem has our own schedules judged by another problem than theirs"}
+	}
+	return verifyFile(v.cmd, file, v.asked, v.chosen, v.limit, v.emit, v.asJSON)
+}
+
+// recognise reads a file if it is one of another tool. Ours, which may be large, it only
+// looks at.
+func recognise(file string) (*foreign, []byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil, nil // whoever reads it will say why it cannot be read
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 4096))
+	if err != nil {
+		return nil, nil, nil
+	}
+	if first := strings.TrimLeft(string(head), " \t\r\n\ufeff"); !strings.HasPrefix(first, "{") && !strings.HasPrefix(first, "<") ||
+		bytes.Contains(head, []byte(`"oraccl/`)) {
+		return nil, nil, nil
+	}
+	b, err := readFile(file, func(_ string, b []byte) ([]byte, error) { return b, nil })
+	if err != nil {
+		return nil, nil, err
+	}
+	return foreignFormat(b), b, nil
+}
+
+// print writes the verdict on a file of another tool and returns the exit status.
+func (v *verifying) print(j verifyJSON) (int, error) {
+	if w := v.cmd.OutOrStdout(); v.asJSON {
+		b, err := json.Marshal(j)
+		if err != nil {
+			return 0, err
+		}
+		fmt.Fprintln(w, string(b))
+	} else {
+		printVerdict(w, j)
+		for _, n := range j.Notes {
+			fmt.Fprintf(w, "note: %s\n", n)
+		}
+	}
+	switch j.Verdict {
+	case verify.Proved.String():
+		return exitDone, nil
+	case verify.Refuted.String():
+		return exitRefuted, nil
+	}
+	return exitUnknown, nil
+}
+
+// foreignTools lists the tools whose schedules verify reads.
+func foreignTools() string { return "SCCL and msccl-tools (JSON)" }
