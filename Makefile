@@ -15,7 +15,7 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help setup build demo test bench fuzz lint vendor clean
+.PHONY: help setup build demo proofs test bench fuzz lint vendor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-14s%s\n' "$$t" "$$d"; done
@@ -36,6 +36,9 @@ demo: build ## a certified optimum, its proofs re-checked, and every method besi
 	bin/oraccl-check demo/dgx1-allgather
 	bin/oraccl gap dgx1 --collective allgather --size 8MiB
 	bin/oraccl gap dgx1 --collective allreduce --size 8MiB
+
+proofs: setup ## check the directory proofs with Z3, cvc5 and two checkers of LRAT (PROOFS='-without cvc5')
+	go run $(BUILDFLAGS) ./cmd/proofs $(PROOFS)
 
 test: setup ## run all tests
 	go test -timeout 9m ./...

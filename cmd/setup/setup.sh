@@ -1,8 +1,8 @@
 #!/bin/sh
 # Puts in place what oraccl needs beside Go: a C and C++ compiler, pkg-config,
 # Z3, HiGHS, the SAT solver CaDiCaL with the proof checkers drat-trim and
-# lrat-check, and the vendor directory. Run it as often as you like: when nothing
-# has changed it does nothing.
+# lrat-check, the prover cvc5, and the vendor directory. Run it as often as you
+# like: when nothing has changed it does nothing.
 #
 # Three kinds of user are served:
 #   root, or a user with sudo   system packages by apt; what is built goes to /usr/local
@@ -357,6 +357,32 @@ drat_trim_from_source() {
 	has_drat_trim || die "lrat-check was built, but does not accept a proof of two steps"
 }
 
+# --- provers -----------------------------------------------------------------
+
+# Z3 and cvc5 as programs are for "make proofs" alone. They come as packages, whose
+# checksums apt has from its signed lists. Where there are none, all else still
+# works, and "make proofs" says what is missing.
+answers() { [ "$(echo '(set-logic QF_LIA)(declare-const x Int)(assert (and (< 2 x) (< x 3)))(check-sat)' | "$@" 2>/dev/null)" = unsat ]; }
+has_z3_program() { answers z3 -in; }
+has_cvc5() { answers cvc5 --lang=smt2; }
+like_to_have() { # test, package
+	if $1; then return 0; fi
+	say "installing $2"
+	if may_root; then install_packages "$2" || :; else unpack_packages "$2" || :; fi
+	hash -r
+	$1 || say "$2 could not be installed; only make proofs needs it"
+}
+# program_from_root makes an unpacked program run by itself.
+program_from_root() { # name
+	case $(command -v "$1" || :) in
+	"$root"/*)
+		mkdir -p "$deps/tools"
+		printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$LD_LIBRARY_PATH" "$root/usr/bin/$1" >"$deps/tools/$1"
+		chmod 755 "$deps/tools/$1"
+		;;
+	esac
+}
+
 # --- all of it ---------------------------------------------------------------
 
 if [ -d "$root/usr/bin" ]; then use_root; fi
@@ -405,6 +431,10 @@ if ! has_cadical || ! has_drat_trim; then
 	has_cadical || cadical_from_source
 	has_drat_trim || drat_trim_from_source
 fi
+like_to_have has_z3_program z3
+like_to_have has_cvc5 cvc5
+program_from_root z3
+program_from_root cvc5
 say "HiGHS $(pc --modversion highs), Z3, CaDiCaL $(cadical --version) and the compilers work"
 provers=$(command -v cadical drat-trim lrat-check)
 

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// manifest says what there is to check and what comes of it.
+type manifest struct {
+	Schema      string       `json:"schema"`
+	Recorded    recorded     `json:"recorded"`
+	Obligations []obligation `json:"obligations"`
+	Refutations []refutation `json:"refutations"`
+}
+
+// recorded is with which programs all came out as expected, and in which time.
+type recorded struct {
+	Z3      string  `json:"z3"`
+	CVC5    string  `json:"cvc5"`
+	CaDiCaL string  `json:"cadical"`
+	Seconds float64 `json:"seconds"`
+}
+
+// obligation is a file of two queries: whether the assumptions can hold, and whether the
+// claim can be wrong.
+type obligation struct {
+	File   string   `json:"file"`
+	Claim  string   `json:"claim"`
+	Models string   `json:"models"` // package and function
+	Expect []string `json:"expect"`
+	Fails  bool     `json:"fails,omitempty"` // is meant to: the claim is false
+}
+
+// refutation is that the straggler's m chunks cannot reach all ranks in so many rounds.
+type refutation struct {
+	Ranks  int    `json:"ranks"`
+	Chunks int    `json:"chunks"`
+	Rounds int    `json:"rounds"`
+	File   string `json:"file,omitempty"` // the certificate, if it is kept; else it is made anew
+}
+
+const schema = "oraccl/proofs/1"
+
+// readManifest reads and checks the manifest of a directory: every file with queries is
+// named once, none is named that is not there, and nothing is expected that would let an
+// empty claim pass.
+func readManifest(dir string) (*manifest, error) {
+	name := filepath.Join(dir, "manifest.json")
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	m := &manifest{}
+	if err := d.Decode(m); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := m.check(dir); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return m, nil
+}
+
+func (m *manifest) check(dir string) error {
+	if m.Schema != schema {
+		return fmt.Errorf("schema %q, want %q", m.Schema, schema)
+	}
+	there := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".smt2") {
+			rel, rerr := filepath.Rel(dir, path)
+			there[filepath.ToSlash(rel)], err = true, rerr
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, o := range m.Obligations {
+		want := []string{"sat", "unsat"}
+		if o.Fails {
+			want = []string{"sat", "sat"}
+		}
+		switch {
+		case !there[o.File]:
+			return fmt.Errorf("%s: not there, or named twice", o.File)
+		case !slices.Equal(o.Expect, want):
+			return fmt.Errorf("%s: expects %v, want %v: that the assumptions can hold, and what the denied claim comes to", o.File, o.Expect, want)
+		case o.Claim == "" || o.Models == "":
+			return fmt.Errorf("%s: no claim, or nothing that it models", o.File)
+		}
+		delete(there, o.File)
+	}
+	for file := range there {
+		return fmt.Errorf("%s: is there and not named", file)
+	}
+	if len(m.Obligations) == 0 || len(m.Refutations) == 0 {
+		return fmt.Errorf("%d obligations and %d refutations, want some of both", len(m.Obligations), len(m.Refutations))
+	}
+	for _, r := range m.Refutations {
+		if r.Ranks < 2 || r.Chunks < 1 {
+			return fmt.Errorf("%d ranks and %d chunks, want two ranks and a chunk or more", r.Ranks, r.Chunks)
+		}
+		if want := r.Chunks + bits.Len(uint(r.Ranks-1)) - 2; r.Rounds != want {
+			return fmt.Errorf("%s: want %d rounds, one fewer than m + ⌈log2 n⌉ - 1", r.name(), want)
+		}
+	}
+	return nil
+}
+
+func (r refutation) name() string {
+	return fmt.Sprintf("n=%d m=%d: not in %d rounds", r.Ranks, r.Chunks, r.Rounds)
+}

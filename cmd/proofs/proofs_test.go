@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+)
+
+const proofs = "../../proofs"
+
+// fake puts programs that say fixed things in the place of provers: by name, a shell
+// script; what is not named is missing.
+func fake(t *testing.T, scripts map[string]string) {
+	dir := t.TempDir()
+	for name, script := range scripts {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+	}
+	lookPath = func(name string) (string, error) {
+		if _, ok := scripts[name]; ok {
+			return filepath.Join(dir, name), nil
+		}
+		return "", errors.New("missing")
+	}
+	t.Cleanup(func() { lookPath = exec.LookPath })
+}
+
+// small writes a manifest of one obligation, which says what it is meant to say, and one
+// refutation that is kept, and returns its directory.
+func small(t *testing.T, change func(m *manifest)) string {
+	m, err := readManifest(proofs)
+	require.NoError(t, err)
+	kept := m.Refutations[0]
+	require.NotEmpty(t, kept.File)
+	m.Obligations, m.Refutations = m.Obligations[:1], m.Refutations[:1]
+	dir := t.TempDir()
+	copyFile := func(name string) {
+		b, err := os.ReadFile(filepath.Join(proofs, name))
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
+	}
+	copyFile(m.Obligations[0].File)
+	copyFile(kept.File)
+	copyFile(strings.TrimSuffix(kept.File, ".json") + ".lrat")
+	if change != nil {
+		change(m)
+	}
+	b, err := json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o644))
+	return dir
+}
+
+const (
+	right    = "echo sat; echo unsat"
+	verified = "echo 'c VERIFIED'"
+)
+
+func TestRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		scripts map[string]string
+		args    []string
+		change  func(m *manifest)
+		status  int
+		say     string
+	}{
+		"all right":         {scripts: map[string]string{"z3": right, "cvc5": right, "lrat-check": verified}, say: "all as expected"},
+		"z3 says sat":       {scripts: map[string]string{"z3": "echo sat; echo sat", "cvc5": right, "lrat-check": verified}, status: 1, say: "UNEXPECTED: "},
+		"cvc5 says unknown": {scripts: map[string]string{"z3": right, "cvc5": "echo sat; echo unknown", "lrat-check": verified}, status: 1, say: "sat unknown"},
+		"nothing can hold":  {scripts: map[string]string{"z3": "echo unsat; echo unsat", "cvc5": right, "lrat-check": verified}, status: 1, say: "unsat unsat"},
+		"right but fails":   {scripts: map[string]string{"z3": right + "; exit 1", "cvc5": right, "lrat-check": verified}, status: 1, say: "exit status 1: sat unsat"},
+		"says more":         {scripts: map[string]string{"z3": right, "cvc5": right + "; echo '(error \"x\")'", "lrat-check": verified}, status: 1, say: "UNEXPECTED"},
+		"too slow":          {scripts: map[string]string{"z3": right, "cvc5": "exec sleep 9", "lrat-check": verified}, args: []string{"-time-limit", "100ms"}, status: 1, say: "stopped after 100ms"},
+		"not verified":      {scripts: map[string]string{"z3": right, "cvc5": right, "lrat-check": "echo 'c NOT VERIFIED'; exit 1"}, status: 1, say: "not verified: exit status 1"},
+		"no cvc5":           {scripts: map[string]string{"z3": right, "lrat-check": verified}, status: 2, say: "MISSING: cvc5"},
+		"without cvc5":      {scripts: map[string]string{"z3": right, "lrat-check": verified}, args: []string{"-without", "cvc5"}, say: "LEFT OUT as was asked: cvc5"},
+		"no cadical": {scripts: map[string]string{"z3": right, "cvc5": right, "lrat-check": verified}, status: 2, say: "MISSING: cadical",
+			change: func(m *manifest) { m.Refutations[0].File = "" }},
+		"another certificate": {scripts: map[string]string{"z3": right, "cvc5": right, "lrat-check": verified}, status: 1, say: "something else than the manifest says",
+			change: func(m *manifest) { m.Refutations[0].Ranks = 4 }},
+		"meant to fail": {scripts: map[string]string{"z3": "echo sat; echo sat", "cvc5": "echo sat; echo sat", "lrat-check": verified}, say: "fails, as it is meant to",
+			change: func(m *manifest) { m.Obligations[0].Fails, m.Obligations[0].Expect = true, []string{"sat", "sat"} }},
+		"holds though meant to fail": {scripts: map[string]string{"z3": right, "cvc5": right, "lrat-check": verified}, status: 1, say: "UNEXPECTED",
+			change: func(m *manifest) { m.Obligations[0].Fails, m.Obligations[0].Expect = true, []string{"sat", "sat"} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake(t, c.scripts)
+			var out, errs bytes.Buffer
+			status := run(context.Background(), append(c.args, small(t, c.change)), &out, &errs)
+			require.Equal(t, c.status, status, "%s%s", out.String(), errs.String())
+			require.Contains(t, out.String(), c.say)
+			require.Equal(t, status == 0, strings.Contains(out.String(), "all as expected"))
+		})
+	}
+}
+
+func TestBadManifests(t *testing.T) {
+	fake(t, nil)
+	for name, c := range map[string]struct {
+		change func(m *manifest)
+		say    string
+	}{
+		"schema":        {func(m *manifest) { m.Schema = "x" }, "want \"oraccl/proofs/1\""},
+		"not named":     {func(m *manifest) { m.Obligations = nil }, "is there and not named"},
+		"not there":     {func(m *manifest) { m.Obligations = append(m.Obligations, obligation{File: "x.smt2"}) }, "x.smt2: not there"},
+		"twice":         {func(m *manifest) { m.Obligations = append(m.Obligations, m.Obligations[0]) }, "named twice"},
+		"expects a sat": {func(m *manifest) { m.Obligations[0].Expect = []string{"sat", "sat"} }, "want [sat unsat]"},
+		"vacuous":       {func(m *manifest) { m.Obligations[0].Expect = []string{"unsat", "unsat"} }, "want [sat unsat]"},
+		"no claim":      {func(m *manifest) { m.Obligations[0].Claim = "" }, "no claim"},
+		"no rounds":     {func(m *manifest) { m.Refutations[0].Rounds-- }, "want 2 rounds"},
+		"no ranks":      {func(m *manifest) { m.Refutations[0].Ranks = 1 }, "1 ranks"},
+		"nothing":       {func(m *manifest) { m.Refutations = nil }, "0 refutations"},
+	} {
+		var out, errs bytes.Buffer
+		require.Equal(t, 2, run(context.Background(), []string{small(t, c.change)}, &out, &errs), name)
+		require.Contains(t, errs.String(), c.say, name)
+	}
+	var out, errs bytes.Buffer
+	for _, args := range [][]string{{"-without", "z4"}, {"-time-limit", "0s"}, {"a", "b"}, {filepath.Join(t.TempDir(), "none")}} {
+		require.Equal(t, 2, run(context.Background(), args, &out, &errs), "%v", args)
+	}
+	require.NotContains(t, errs.String(), "goroutine")
+}
+
+// Each file of an obligation has its claim in words first, the assumptions, a query, the
+// claim denied in one assertion, and another query; nothing that could take an
+// assumption back or change what the answers mean.
+func TestObligations(t *testing.T) {
+	m, err := readManifest(proofs)
+	require.NoError(t, err)
+	failing := 0
+	for _, o := range m.Obligations {
+		text, err := os.ReadFile(filepath.Join(proofs, o.File))
+		require.NoError(t, err)
+		s := string(text)
+		require.True(t, strings.HasPrefix(s, "; "), o.File)
+		words := strings.Join(strings.Fields(strings.ReplaceAll(strings.ReplaceAll(s, "\n; ", " "), "\n;", " ")), " ")
+		require.Contains(t, words, strings.TrimSuffix(o.Claim, "."), o.File)
+		require.Contains(t, words, "Models "+o.Models, o.File)
+		parts := strings.Split(s, "(check-sat)\n")
+		require.Len(t, parts, 3, o.File)
+		require.Empty(t, parts[2], o.File)
+		require.Equal(t, 1, strings.Count(parts[1], "(assert "), o.File)
+		require.Contains(t, parts[1], "(assert (not ", o.File)
+		require.Contains(t, parts[0], "(assert ", o.File)
+		for _, no := range []string{"(push", "(pop", "(reset", "set-option", "set-info", "forall", "exists", "(exit"} {
+			require.NotContains(t, s, no, o.File)
+		}
+		if o.Fails {
+			failing++
+		}
+	}
+	require.Equal(t, 1, failing)
+}
+
+// The refutations that are kept are of what the manifest says and are accepted; with a
+// line changed they are not.
+func TestKept(t *testing.T) {
+	c, err := newChecker(proofs, "", time.Minute)
+	require.NoError(t, err)
+	defer c.close()
+	kept := 0
+	for _, r := range c.manifest.Refutations {
+		if r.File == "" {
+			continue
+		}
+		kept++
+		certificate, dir, err := c.certificate(context.Background(), r)
+		require.NoError(t, err)
+		require.Equal(t, verify.Proved, cert.CheckIn(certificate, os.DirFS(dir)).Outcome)
+		w := certificate.Witness.(model.Refutation)
+		b, err := os.ReadFile(filepath.Join(dir, w.Proof))
+		require.NoError(t, err)
+		bad := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(bad, w.Proof), b[:len(b)/2], 0o644))
+		require.Equal(t, verify.Refuted, cert.CheckIn(certificate, os.DirFS(bad)).Outcome)
+	}
+	require.GreaterOrEqual(t, kept, 3)
+}

@@ -1,0 +1,28 @@
+; In the last round a rank of P_{q-1} has chunk m, and every old chunk but the one that it lacks:
+; it can serve any rank of B, and any of P_{q-1} that lacks another.
+;
+; q = ⌈log2 n⌉; m chunks; the last round is u = m+q-1, so that u-q+1 = m; c is any chunk. l and k
+; are what two ranks lack.
+;
+; Models solve/stragglar, (*spreading).last.
+(set-logic QF_LIA)
+(declare-const q Int)
+(declare-const u Int)
+(declare-const m Int)
+(declare-const l Int)
+(declare-const k Int)
+; What a rank holds before round u, as a predicate of the chunk c: base for one of B,
+; prim for one of P_j that lacks l.
+(define-fun base ((c Int) (u Int)) Bool (<= c (- u q)))
+(define-fun prim ((c Int) (u Int) (j Int) (l Int)) Bool (or (= c (- u j)) (and (<= c (- u q)) (distinct c l))))
+; Assumptions. They can hold: sat.
+(assert (>= q 2))
+(assert (>= m 1))
+(assert (= u (- (+ m q) 1)))
+(assert (<= l (- u q)))
+(assert (<= k (- u q)))
+(assert (distinct k l))
+(check-sat)
+; The claim, denied: unsat.
+(assert (not (and (prim m u (- q 1) l) (prim k u (- q 1) l))))
+(check-sat)

@@ -1,0 +1,24 @@
+; A rank of P_j, j <= q-1, has chunk u-j, which is what it sends to X, or for j = q-1 to Y.
+;
+; q = ⌈log2 n⌉; u is the round; c is any chunk; j is the class that the rank is in, or whose chunk
+; it gets; l is the old chunk that it lacks. Chunks below 1 are virtual: all ranks have them.
+;
+; Models solve/stragglar, (*spreading).step, finish and move.
+(set-logic QF_LIA)
+(declare-const q Int)
+(declare-const u Int)
+(declare-const j Int)
+(declare-const l Int)
+; What a rank holds before round u, as a predicate of the chunk c: base for one of B,
+; prim for one of P_j that lacks l.
+(define-fun base ((c Int) (u Int)) Bool (<= c (- u q)))
+(define-fun prim ((c Int) (u Int) (j Int) (l Int)) Bool (or (= c (- u j)) (and (<= c (- u q)) (distinct c l))))
+; Assumptions. They can hold: sat.
+(assert (>= q 2))
+(assert (>= j 1))
+(assert (<= j (- q 1)))
+(assert (<= l (- u q)))
+(check-sat)
+; The claim, denied: unsat.
+(assert (not (prim (- u j) u j l)))
+(check-sat)
