@@ -13,8 +13,12 @@ import (
 // compactSuffix is how the names of files in the compact format end.
 const compactSuffix = ".oraccl"
 
-// maxHeld is how many transfers of a compact file are read into memory, 40 bytes each.
-const maxHeld = 1 << 24
+// How many transfers of a compact file are read into memory, 40 bytes each: of those that
+// can be verified in less, and of others.
+const (
+	maxHeld  = 1 << 22
+	maxLarge = 1 << 26
+)
 
 // encodeSolution writes a solution in the format that the file's name asks for.
 func encodeSolution(name string, w io.Writer, s *model.Solution) error {
@@ -37,20 +41,21 @@ func isCompact(name string) bool {
 	return err == nil && string(head) == compact.Magic
 }
 
-// readCompact reads a compact file, if it is small enough to be held in memory.
-func readCompact(name string) (*model.Solution, error) {
+// readCompact reads a compact file of at most so many transfers.
+func readCompact(name string, limit int) (*model.Solution, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return compact.Read(name, f, maxHeld)
+	return compact.Read(name, f, limit)
 }
 
-// loadSolution reads a schedule file in whatever format it is.
-func loadSolution(name string) (*model.Solution, error) {
+// loadSolution reads a schedule file in whatever format it is, a compact one of at most so
+// many transfers.
+func loadSolution(name string, limit int) (*model.Solution, error) {
 	if isCompact(name) {
-		return readCompact(name)
+		return readCompact(name, limit)
 	}
 	return readFile(name, readSolution)
 }

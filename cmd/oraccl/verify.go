@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
+	"github.com/oraccl/oraccl/verify/stream"
 )
 
 // The JSON of verify, schema oraccl/verify/1; one object a file.
@@ -54,7 +57,10 @@ every engine asked proves it, and refuted when one refutes it.
 
 Schedules that other tools wrote are recognised by what is in them: ` + foreignTools() + `.
 They are judged by --topology and --collective, or by what those that their tool names
-really are, not by what the file says of itself.`,
+really are, not by what the file says of itself.
+
+Compact files (.oraccl) of more than 4 million transfers are verified by the stream
+engine, in memory that is known before, where it serves the collective.`,
 		Example: "  oraccl verify ag.json\n  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,7 +97,7 @@ really are, not by what the file says of itself.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&engine, "engine", "all", "replay, smt or all")
+	f.StringVar(&engine, "engine", "all", "replay, smt, stream (in bounded memory, while the file is read; for copies) or all")
 	f.StringVar(&problem, "problem", "", "verify against the problem in this `file`, not the one that the schedule's file states")
 	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
@@ -114,43 +120,19 @@ func enginesNamed(engine string) ([]string, error) {
 	switch engine {
 	case "all":
 		return engines, nil
-	case "replay", "smt":
+	case "replay", "smt", stream.Engine:
 		return []string{engine}, nil
 	case "order":
-		return nil, fmt.Errorf("--engine order: is for concurrent programs, which this version does not read; want replay, smt or all")
+		return nil, fmt.Errorf("--engine order: is for concurrent programs, which this version does not read; want replay, smt, stream or all")
 	}
-	return nil, fmt.Errorf("--engine %q: want replay, smt or all", engine)
+	return nil, fmt.Errorf("--engine %q: want replay, smt, stream or all", engine)
 }
 
 // verifyFile verifies one file, prints the verdict and returns the exit status.
 func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string, asJSON bool) (int, error) {
-	sol, err := loadSolution(file)
+	j, err := judgeFile(cmd, file, asked, chosen, limit, emit)
 	if err != nil {
 		return 0, err
-	}
-	p, s := sol.Problem, sol.Schedule
-	if asked != nil {
-		q := *asked
-		if q.Chunks == nil {
-			q.Chunks = p.Chunks
-		}
-		if err := q.Validate(); err != nil {
-			return 0, fmt.Errorf("%s: its chunks do not fit the problem asked: %w", file, err)
-		}
-		if err := s.Validate(&q); err != nil {
-			return 0, fmt.Errorf("%s: does not fit the problem asked: %w", file, err)
-		}
-		p = &q
-	}
-	if emit != "" {
-		if err := writeFile(emit, func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
-			return 0, err
-		}
-	}
-	verdicts, _ := verifyAll(cmd.Context(), p, s, smt.Options{Timeout: limit}, chosen)
-	j := verifyToJSON(file, p, s, verdicts, chosen)
-	if sol.Origin.Partial {
-		j.Reason = strings.TrimPrefix(j.Reason+"; the file is marked as partial", "; ")
 	}
 	if asJSON {
 		b, err := json.Marshal(j)
@@ -168,6 +150,74 @@ func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []
 		return exitRefuted, nil
 	}
 	return exitUnknown, nil
+}
+
+// judgeFile verifies one file: while it is read where that is asked for or the file is
+// large, else in memory.
+func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string) (verifyJSON, error) {
+	streaming := slices.Contains(chosen, stream.Engine)
+	if streaming && isCompact(file) {
+		return judgeStream(cmd, file, asked)
+	}
+	sol, err := loadSolution(file, maxHeld)
+	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, engines) && emit == "" {
+		var j verifyJSON
+		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) {
+			return j, err
+		}
+		sol, err = loadSolution(file, maxLarge)
+	} else if errors.Is(err, compact.ErrTooMany) {
+		sol, err = loadSolution(file, maxLarge)
+	}
+	if err != nil {
+		return verifyJSON{}, err
+	}
+	p, s := sol.Problem, sol.Schedule
+	if asked != nil {
+		if p, err = askedFor(file, asked, p); err != nil {
+			return verifyJSON{}, err
+		}
+		if err := s.Validate(p); err != nil {
+			return verifyJSON{}, fmt.Errorf("%s: does not fit the problem asked: %w", file, err)
+		}
+	}
+	if emit != "" {
+		if err := writeFile(emit, func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
+			return verifyJSON{}, err
+		}
+	}
+	var j verifyJSON
+	if streaming {
+		v, err := streamHeld(p, s)
+		if err != nil {
+			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
+		}
+		j = verifyToJSON(file, p, s, map[string]verify.Verdict{stream.Engine: v}, chosen)
+	} else {
+		verdicts, _ := verifyAll(cmd.Context(), p, s, smt.Options{Timeout: limit}, chosen)
+		j = verifyToJSON(file, p, s, verdicts, chosen)
+	}
+	j.remark(sol.Origin.Partial)
+	return j, nil
+}
+
+// judgeStream verifies a compact file while it is read.
+func judgeStream(cmd *cobra.Command, file string, asked *model.Problem) (verifyJSON, error) {
+	v, err := verifyStream(cmd, file, asked)
+	if err != nil {
+		return verifyJSON{}, err
+	}
+	j := verifyToJSON(file, v.problem, &model.Schedule{Form: v.form}, map[string]verify.Verdict{stream.Engine: v.verdict}, []string{stream.Engine})
+	j.MakespanPs = v.verdict.Makespan
+	j.remark(v.partial)
+	return j, nil
+}
+
+// remark notes that a file is partial, if so.
+func (j *verifyJSON) remark(partial bool) {
+	if partial {
+		j.Reason = strings.TrimPrefix(j.Reason+"; the file is marked as partial", "; ")
+	}
 }
 
 func verifyToJSON(file string, p *model.Problem, s *model.Schedule, verdicts map[string]verify.Verdict, chosen []string) verifyJSON {
@@ -207,7 +257,7 @@ var properties = map[string][]verify.Code{
 }
 
 // propertyOutcome is refuted if an engine found a violation of it, proved if the
-// replay proved the whole, and else unknown: a refuted schedule may have more
+// replay or the stream proved the whole, and else unknown: a refuted schedule may have more
 // wrong with it than was reported.
 func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, chosen []string) string {
 	for _, engine := range chosen {
@@ -217,8 +267,10 @@ func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, ch
 			}
 		}
 	}
-	if v, ran := verdicts["replay"]; ran && v.Outcome == verify.Proved {
-		return verify.Proved.String()
+	for _, engine := range []string{"replay", stream.Engine} {
+		if v, ran := verdicts[engine]; ran && v.Outcome == verify.Proved {
+			return verify.Proved.String()
+		}
 	}
 	return verify.Unknown.String()
 }
@@ -236,7 +288,7 @@ func printVerdict(w io.Writer, j verifyJSON) {
 		fmt.Fprintln(w, j.Reason)
 	}
 	var said []string
-	for _, engine := range append([]string{"import"}, engines...) {
+	for _, engine := range slices.Concat([]string{"import"}, engines, []string{stream.Engine}) {
 		if o, ran := j.Engines[engine]; ran {
 			said = append(said, engine+" "+o)
 		}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// saidFrom is from how many bytes on the memory that something needs is printed before it
+// begins.
+const saidFrom = 64 << 20
+
+// enoughMemory prints how much memory something needs at most, and returns an error if
+// the machine does not have it.
+func enoughMemory(w io.Writer, what string, need int64) error {
+	have, known := availableMemory()
+	if known && need > have {
+		return fmt.Errorf("%s needs %s of memory, and %s are available", what, model.FormatBytes(need), model.FormatBytes(have))
+	}
+	if need >= saidFrom {
+		fmt.Fprintf(w, "oraccl: %s needs at most %s of memory\n", what, roundBytes(need))
+	}
+	return nil
+}
+
+// availableMemory returns what the operating system says can be had without swapping. It
+// is known on Linux only.
+func availableMemory() (int64, bool) {
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}
+
+// peakMemory returns the most that the program has had in memory so far, by the operating
+// system's account, or 0 if that is not known.
+func peakMemory() int64 {
+	var u syscall.Rusage
+	if runtime.GOOS != "linux" || syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return int64(u.Maxrss) << 10
+}
+
+// roundBytes writes a number of bytes to three figures.
+func roundBytes(n int64) string {
+	for _, unit := range []string{"B", "KiB", "MiB"} {
+		if n < 10000 {
+			return fmt.Sprintf("%d %s", n, unit)
+		}
+		n = (n + 1023) >> 10
+	}
+	return fmt.Sprintf("%d GiB", n)
+}

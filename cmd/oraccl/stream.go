@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/stream"
+)
+
+// streamedVerdict says of the file that it was verified while it was read.
+type streamedVerdict struct {
+	problem *model.Problem
+	form    model.Form
+	verdict verify.Verdict
+	partial bool
+}
+
+// verifyStream verifies a compact file of any size while it is read, against the problem
+// asked, or its own if that is nil. It returns an error that wraps stream.ErrNotServed if
+// that cannot be.
+
+func verifyStream(cmd *cobra.Command, file string, asked *model.Problem) (*streamedVerdict, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := compact.NewReader(file, f)
+	if err != nil {
+		return nil, err
+	}
+	v := &streamedVerdict{problem: r.Solution().Problem, form: r.Solution().Schedule.Form}
+	if asked != nil {
+		if v.problem, err = askedFor(file, asked, v.problem); err != nil {
+			return nil, err
+		}
+	}
+	var check *stream.Checker
+	batch := make([]model.Transfer, 1<<14)
+	for i := 0; ; i++ {
+		n, err := r.Read(batch)
+		if check == nil { // now the routes have been read
+			need, serr := stream.Memory(v.problem, v.form, r.Solution().Schedule.Routes)
+			if serr != nil {
+				return nil, serr
+			}
+			if serr := enoughMemory(cmd.ErrOrStderr(), "verifying", need); serr != nil {
+				return nil, serr
+			}
+			if check, serr = stream.New(v.problem, v.form, r.Solution().Schedule.Routes); serr != nil {
+				return nil, serr
+			}
+		}
+		more := check.Add(batch[:n])
+		switch {
+		case errors.Is(err, compact.ErrPartial):
+			v.partial = true
+		case err != nil && err != io.EOF:
+			return nil, err
+		case err == nil && more && i%64 == 0 && cmd.Context().Err() != nil:
+			return nil, fmt.Errorf("%s: interrupted", file)
+		case err == nil && more:
+			continue
+		}
+		v.verdict = check.Verdict()
+		return v, nil
+	}
+}
+
+// streamHeld has a schedule in memory verified as a stream.
+func streamHeld(p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
+	check, err := stream.New(p, s.Form, s.Routes)
+	if err != nil {
+		return verify.Verdict{}, err
+	}
+	list := slices.Clone(s.Transfers)
+	slices.SortStableFunc(list, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
+	check.Add(list)
+	return check.Verdict(), nil
+}
+
+// askedFor returns the problem asked with the chunks of the file's own where it has none.
+func askedFor(file string, asked, own *model.Problem) (*model.Problem, error) {
+	q := *asked
+	if q.Chunks == nil {
+		q.Chunks = own.Chunks
+	}
+	if err := q.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: its chunks do not fit the problem asked: %w", file, err)
+	}
+	return &q, nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/tacos"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/replay"
+)
+
+// synthesised returns a greedy schedule.
+func synthesised(t *testing.T, name string, kind model.Kind, cost model.CostModel) (*model.Problem, *model.Schedule) {
+	o := topo.Options{}
+	if strings.HasPrefix(name, "mesh") {
+		o.Bandwidth = []int64{50e9, 75e9}
+	}
+	tp, err := topo.Parse(name, o)
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1<<20 + 77, Cost: cost}
+	r, err := tacos.New().Solve(context.Background(), p.WithChunks(p.DefaultChunks(1)), solve.Options{Seed: 3, Tries: 1})
+	require.NoError(t, err)
+	return r.Problem, r.Schedule
+}
+
+// TestStreamAgrees: stream says the same as replay of schedules that are right, and of
+// such in which one transfer was changed, missing or made twice.
+func TestStreamAgrees(t *testing.T) {
+	refuted := 0
+	for _, name := range []string{"mesh:3x4", "torus:4x4", "switch:6", "fattree:2x2", "dgx1"} {
+		for _, kind := range []model.Kind{model.AllGather, model.AllToAll, model.Broadcast} {
+			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds} {
+				p, s := synthesised(t, name, kind, cost)
+				v, err := streamHeld(p, s)
+				require.NoError(t, err)
+				require.Equal(t, verify.Proved, v.Outcome, "%v: %v", p, v.Violations)
+				require.Equal(t, p.Makespan(s), v.Makespan)
+				rng := rand.New(rand.NewPCG(1, 2))
+				for range 20 {
+					m := *s
+					m.Transfers = slices.Clone(s.Transfers)
+					i, j := rng.IntN(len(m.Transfers)), rng.IntN(len(m.Transfers))
+					x, y := &m.Transfers[i], m.Transfers[j]
+					switch rng.IntN(5) {
+					case 0:
+						m.Transfers = slices.Delete(m.Transfers, i, i+1)
+					case 1:
+						x.Chunk = y.Chunk
+					case 2:
+						x.Start, x.End = y.Start, y.Start+x.End-x.Start
+					case 3:
+						m.Transfers = append(m.Transfers, y)
+					case 4:
+						x.Route, x.Src, x.Dst = y.Route, y.Src, y.Dst
+					}
+					got, err := streamHeld(p, &m)
+					require.NoError(t, err)
+					want := replay.Check(p, &m)
+					require.Equal(t, want.Outcome, got.Outcome, "%v: replay %v, stream %v", p, want.Violations, got.Violations)
+					if got.Outcome == verify.Refuted {
+						refuted++
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, refuted, 300)
+}
+
+// TestVerifyPartial: a file whose writer was interrupted is said to be partial, and is
+// not proved; one in which a byte differs is damaged.
+func TestVerifyPartial(t *testing.T) {
+	p, s := synthesised(t, "torus:4x4", model.AllGather, model.Blocking)
+	var b bytes.Buffer
+	require.NoError(t, compact.Write(&b, &model.Solution{Problem: p, Schedule: s}))
+	file := filepath.Join(t.TempDir(), "s.oraccl")
+	verifying := func(content []byte, engine string) (int, string) {
+		require.NoError(t, os.WriteFile(file, content, 0o644))
+		var out, errs bytes.Buffer
+		code := run([]string{"verify", file, "--engine", engine}, &out, &errs)
+		return code, out.String() + errs.String()
+	}
+	for _, engine := range []string{"all", "stream"} {
+		code, said := verifying(b.Bytes(), engine)
+		require.Equal(t, exitDone, code, said)
+		code, said = verifying(b.Bytes()[:b.Len()*2/3], engine)
+		require.Equal(t, exitRefuted, code, said)
+		require.Contains(t, said, "missing-contribution")
+		require.Contains(t, said, "the file is marked as partial")
+		broken := slices.Clone(b.Bytes())
+		broken[b.Len()/2] ^= 1
+		code, said = verifying(broken, engine)
+		require.Equal(t, exitFailure, code, said)
+		require.Contains(t, said, "the file is damaged")
+	}
+}
