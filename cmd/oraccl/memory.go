@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -43,16 +41,6 @@ func availableMemory() (int64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// peakMemory returns the most that the program has had in memory so far, by the operating
-// system's account, or 0 if that is not known.
-func peakMemory() int64 {
-	var u syscall.Rusage
-	if runtime.GOOS != "linux" || syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return int64(u.Maxrss) << 10
 }
 
 // roundBytes writes a number of bytes to three figures.
