@@ -73,7 +73,12 @@ func (r *row) optimal() string {
 // fewestRounds says whether the bound of r shows that no schedule has fewer rounds. Rounds
 // need not be equally long, so that one with as few can be quicker.
 func (r *row) fewestRounds() bool {
-	return r.result.Problem.Cost.Synchronous() && leastRounds(r.bound) == r.result.Schedule.Rounds()
+	p := r.result.Problem
+	if w, ok := r.bound.Witness.(model.Spread); ok && p.ReleaseOf(w.Source) == latest(p) {
+		least, err := cert.SpreadRounds(p, w)
+		return err == nil && least == r.roundsAfterArrival()
+	}
+	return p.Cost.Synchronous() && leastRounds(r.bound) == r.result.Schedule.Rounds()
 }
 
 // leastRounds returns how many rounds every schedule has that c bounds, as far as c shows

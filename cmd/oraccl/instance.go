@@ -25,6 +25,7 @@ type instance struct {
 	group            string
 	size             string
 	chunks           int
+	totalChunks      int
 	cost             string
 	objective        string
 	straggler        int
@@ -38,6 +39,7 @@ func (in *instance) addFlags(cmd *cobra.Command) {
 	f.StringVar(&in.collective, "collective", "", "broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, or a JSON `file`")
 	f.StringVar(&in.size, "size", "8MiB", "buffer in `bytes` a rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer)")
 	f.IntVar(&in.chunks, "chunks", 0, "chunks a rank: `K`·n in all; K for broadcast and reduce, K·n² for alltoall (default: each method's own)")
+	f.IntVar(&in.totalChunks, "total-chunks", 0, "chunks in all, `M`, whatever the number of ranks")
 	f.StringVar(&in.cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive a rank) or link-rounds (one chunk a link); by default pipelined, with --objective rounds link-rounds")
 	f.StringVar(&in.objective, "objective", "makespan", "what to minimise: makespan or rounds")
 	f.IntVar(&in.root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce")
@@ -91,6 +93,9 @@ func (in *instance) problem(topology string) (*model.Problem, error) {
 	}
 	if in.chunks < 0 || in.chunks > model.MaxChunks {
 		return nil, fmt.Errorf("--chunks %d: want 1 to %d chunks a rank", in.chunks, model.MaxChunks)
+	}
+	if in.totalChunks != 0 {
+		return in.cutInto(p)
 	}
 	if in.chunks == 0 {
 		return p, nil

@@ -270,6 +270,9 @@ func (ev *evaluation) table(w io.Writer) {
 	head := []string{"method", "chunks", "transfers"}
 	if inRounds {
 		head = append(head, "rounds")
+		if late {
+			head = append(head, "late rounds")
+		}
 	}
 	head = append(head, "makespan us")
 	if late {
@@ -282,6 +285,9 @@ func (ev *evaluation) table(w io.Writer) {
 		cells := []string{j.Method, fmt.Sprint(j.Chunks), fmt.Sprint(j.Transfers)}
 		if inRounds {
 			cells = append(cells, fmt.Sprint(*j.Rounds))
+			if late {
+				cells = append(cells, fmt.Sprint(*j.RoundsAfterArrival))
+			}
 		}
 		cells = append(cells, micros(j.MakespanPs))
 		if late {
@@ -310,6 +316,8 @@ func (r *row) evidence() string {
 		return "solver-optimal"
 	case "lp-dual":
 		return "optimal (LP dual)"
+	case "broadcast":
+		return "optimal (broadcast bound)"
 	case "lrat":
 		return fmt.Sprintf("optimal (LRAT, %s)", bytesInWords(r.proof))
 	default:

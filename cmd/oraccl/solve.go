@@ -36,6 +36,9 @@ better ones.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			maxChunks := in.chunks
+			if pareto && in.totalChunks != 0 {
+				return errors.New("--total-chunks: does not go with --pareto, which tries several numbers of chunks a rank")
+			}
 			if pareto {
 				in.chunks = 0
 				if maxChunks == 0 {

@@ -121,8 +121,20 @@ func (p *phases) add(rounds int, size int64) {
 // Their time is least where one round carries all [latency plus time is a concave
 // function of the bytes that go over a link].
 func (j *job) spread(h int) (model.Time, error) {
-	if err := errors.Join(j.inRounds(), j.rank("source", h)); err != nil {
+	all, err := j.spreading(h)
+	if err != nil {
 		return 0, err
+	}
+	leaving := func(l model.Link) bool { return l.Src == h }
+	return j.longest(all, leaving, func(sends, more model.Time) model.Time {
+		return j.p.ReleaseOf(h).Add(sends).Add(more)
+	})
+}
+
+// spreading returns what h alone has and others need, by rounds.
+func (j *job) spreading(h int) (phases, error) {
+	if err := errors.Join(j.inRounds(), j.rank("source", h)); err != nil {
+		return nil, err
 	}
 	var all phases
 	copies := j.copies()
@@ -134,10 +146,24 @@ func (j *job) spread(h int) (model.Time, error) {
 			all.add(log2(int(n)+1, 1), j.size(k))
 		}
 	})
-	leaving := func(l model.Link) bool { return l.Src == h }
-	return j.longest(all, leaving, func(sends, more model.Time) model.Time {
-		return j.p.ReleaseOf(h).Add(sends).Add(more)
-	})
+	return all, nil
+}
+
+// SpreadRounds returns how many rounds that begin after the arrival of the source of a
+// witness every right schedule of p has at least, by the lemma (spread): m + ⌈log2 n⌉ - 1
+// for an allreduce of m chunks among n ranks. Rounds need not be equally long, so that
+// this says nothing of time. Where p has no chunks it is for the fewest there can be. It
+// takes O(chunks·members).
+func SpreadRounds(p *model.Problem, w model.Spread) (int, error) {
+	if err := p.Validate(); err != nil {
+		return 0, fmt.Errorf("problem: %w", err)
+	}
+	all, err := newJob(p).spreading(w.Source)
+	most := 0
+	for _, f := range all {
+		most = max(most, len(f.sizes)+f.rounds-1)
+	}
+	return most, err
 }
 
 // dependants returns how many ranks other than h need of item k a contribution that
