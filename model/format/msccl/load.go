@@ -1,0 +1,292 @@
+package msccl
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Runtime is a runtime that deploys files.
+type Runtime uint8
+
+// The runtimes: microsoft/msccl, and RCCL with the dialect that Azure's executor for
+// NCCL shares.
+const (
+	MSCCL Runtime = iota
+	RCCL
+)
+
+// Runtimes returns both.
+func Runtimes() []Runtime { return []Runtime{MSCCL, RCCL} }
+
+// String returns "msccl" or "rccl".
+func (r Runtime) String() string { return []string{"msccl", "rccl"}[r] }
+
+// ParseRuntime is the inverse of Runtime.String.
+func ParseRuntime(s string) (Runtime, error) {
+	for _, r := range Runtimes() {
+		if r.String() == s {
+			return r, nil
+		}
+	}
+	return 0, fmt.Errorf("runtime %q: want msccl or rccl", s)
+}
+
+// limits are what a runtime has room for.
+type limits struct {
+	tbs, steps, channels, peers, nodes int
+	colls                              []string
+}
+
+// limitsOf has the limits of microsoft/msccl and of RCCL as of October 2024.
+var limitsOf = [...]limits{
+	MSCCL: {216, 256, 32, 32, 4096, []string{"allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_scatter", "custom"}},
+	RCCL: {64, 64, 128, 32, 4096, []string{"reduce", "broadcast", "allreduce", "reducescatter", "allgather", "send", "recv", "gather", "scatter",
+		"alltoall", "alltoallv"}},
+}
+
+// maxCount is the first cnt that is too large for both runtimes.
+const maxCount = 72
+
+// Remark is something about a line.
+type Remark struct {
+	Line    int
+	Message string
+}
+
+// Loading is what a runtime makes of a file.
+type Loading struct {
+	Runtime  Runtime
+	Refusals []Remark // why it would not load the file; none if it would
+	Notes    []Remark // what it loads in another sense than was meant, or does not check
+}
+
+// loader collects what is found, not more than a few of each.
+type loader struct {
+	a *Algo
+	l Loading
+	limits
+}
+
+func (c *loader) refuse(line int, format string, args ...any) {
+	if len(c.l.Refusals) < maxFaults {
+		c.l.Refusals = append(c.l.Refusals, Remark{line, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (c *loader) note(line int, format string, args ...any) {
+	if len(c.l.Notes) < maxFaults {
+		c.l.Notes = append(c.l.Notes, Remark{line, fmt.Sprintf(format, args...)})
+	}
+}
+
+// Load says whether every rank of a runtime would load the file, in time
+// proportional to its steps.
+func (a *Algo) Load(r Runtime) Loading {
+	c := &loader{a: a, l: Loading{Runtime: r}, limits: limitsOf[r]}
+	for _, f := range slices.Concat(a.missing, a.lexical) {
+		c.refuse(f.line, "%s", f.message)
+	}
+	c.head(r)
+	seen := map[int]int{}
+	for i := range a.GPUs {
+		g := &a.GPUs[i]
+		if line, twice := seen[g.ID]; twice {
+			c.refuse(g.Line, "gpu %d again, first in line %d", g.ID, line)
+		}
+		seen[g.ID] = g.Line
+		if g.ID < 0 || g.ID >= a.Ranks {
+			c.note(g.Line, "gpu %d is ignored: there are ranks 0 to %d", g.ID, a.Ranks-1)
+			continue
+		}
+		c.gpu(r, g)
+	}
+	if missing := a.Ranks - len(seen); missing > 0 && a.Ranks > 0 {
+		c.note(a.Line, "%d of %d ranks have no gpu element: they take no part", missing, a.Ranks)
+	}
+	if a.Copies > 0 {
+		c.note(a.IgnoredLine, "%d elements that no runtime knows are ignored (<copy>, for one, copies nothing)", a.Copies)
+	}
+	return c.l
+}
+
+// head checks the element algo.
+func (c *loader) head(r Runtime) {
+	a := c.a
+	if a.Coll != "" && !slices.Contains(c.colls, a.Coll) {
+		c.refuse(a.Line, "coll=%q, which %v does not know, want one of %v", a.Coll, r, c.colls)
+	}
+	if a.Proto != "" && a.Proto != "Simple" && a.Proto != "LL" && a.Proto != "LL128" {
+		c.refuse(a.Line, "proto=%q, want Simple, LL or LL128", a.Proto)
+	}
+	if a.Ranks < 1 {
+		c.refuse(a.Line, "ngpus=%d, want at least 1", a.Ranks)
+	}
+	if a.ChunksPerLoop < 1 {
+		c.refuse(a.Line, "nchunksperloop=%d, want at least 1", a.ChunksPerLoop)
+	}
+	if a.Channels > c.channels {
+		c.note(a.Line, "nchannels=%d, and there are %d at most", a.Channels, c.channels)
+	}
+	switch r {
+	case MSCCL:
+		switch minimum, maximum := a.microsoftRange(); {
+		case minimum > maximum:
+			c.refuse(a.Line, "minBytes=%d above maxBytes=%d", minimum, maximum)
+		case minimum < 0:
+			c.refuse(a.Line, "minBytes=%d, want none below 0", minimum)
+		}
+		if a.Threads%32 != 0 {
+			c.refuse(a.Line, "nthreads=%d, want a multiple of 32", a.Threads)
+		}
+	case RCCL:
+		for _, need := range []struct {
+			key   string
+			there bool
+		}{{"outofplace", a.HasOutPlace}, {"minBytes", a.HasMin}, {"maxBytes", a.HasMax}} {
+			if !need.there {
+				c.refuse(a.Line, "<algo> has no attribute %s", need.key)
+			}
+		}
+	}
+}
+
+// microsoftRange returns minBytes and maxBytes, or what stands for them.
+func (a *Algo) microsoftRange() (minimum, maximum int64) {
+	minimum, maximum = a.MinBytes, a.MaxBytes
+	if !a.HasMax {
+		maximum = 1 << 27
+	}
+	return minimum, maximum
+}
+
+// gpu checks what one rank reads.
+func (c *loader) gpu(r Runtime, g *GPU) {
+	a := c.a
+	if g.Scratch < 0 {
+		c.refuse(g.Line, "s_chunks=%d, want none below 0", g.Scratch)
+	}
+	if r == MSCCL {
+		in, out := 1, 1
+		switch a.Coll {
+		case "allgather":
+			in = a.Ranks
+		case "reduce_scatter":
+			out = a.Ranks
+		}
+		if g.Input > 0 && g.Input*in != a.ChunksPerLoop || g.Output > 0 && g.Output*out != a.ChunksPerLoop {
+			c.refuse(g.Line, "i_chunks=%d and o_chunks=%d do not fit nchunksperloop=%d of %s on %d ranks", g.Input, g.Output, a.ChunksPerLoop, a.Coll, a.Ranks)
+		}
+	}
+	nodes, seen := 1+len(a.GPUs), map[int]bool{}
+	sends, recvs := map[int]int{}, map[int]int{}
+	for i := range g.TBs {
+		t := &g.TBs[i]
+		nodes += 1 + len(t.Steps)
+		if seen[t.ID] {
+			c.refuse(t.Line, "gpu %d tb %d again, want numbers of their own", g.ID, t.ID)
+		}
+		seen[t.ID] = true
+		c.tb(r, g, t)
+		if sends[t.Channel] >= c.peers && t.sends() || recvs[t.Channel] >= c.peers && t.receives() {
+			c.refuse(t.Line, "gpu %d tb %d: more than %d threadblocks use channel %d", g.ID, t.ID, c.peers, t.Channel)
+		}
+		if t.Send >= 0 {
+			sends[t.Channel]++
+		}
+		if t.Recv >= 0 {
+			recvs[t.Channel]++
+		}
+	}
+	for id := range len(seen) {
+		if !seen[id] {
+			c.refuse(g.Line, "gpu %d has %d threadblocks but none with id %d, want 0 to %d", g.ID, len(seen), id, len(seen)-1)
+			break
+		}
+	}
+	if nodes >= c.nodes {
+		c.refuse(g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, c.nodes)
+	}
+}
+
+func (t *TB) sends() bool {
+	return slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Type.Sends() })
+}
+func (t *TB) receives() bool {
+	return slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Type.Receives() })
+}
+
+// tb checks a threadblock.
+func (c *loader) tb(r Runtime, g *GPU, t *TB) {
+	at := fmt.Sprintf("gpu %d tb %d", g.ID, t.ID)
+	switch {
+	case t.ID < 0 || t.ID >= c.tbs:
+		c.refuse(t.Line, "%s: want ids 0 to %d", at, c.tbs-1)
+	case t.Send == g.ID || t.Recv == g.ID:
+		c.refuse(t.Line, "%s: is its own peer", at)
+	case t.Send < -1 || t.Recv < -1:
+		c.refuse(t.Line, "%s: send=%d and recv=%d, want a rank or -1", at, t.Send, t.Recv)
+	case t.Send >= c.a.Ranks || t.Recv >= c.a.Ranks:
+		c.refuse(t.Line, "%s: send=%d and recv=%d, want ranks below %d", at, t.Send, t.Recv, c.a.Ranks)
+	case t.Channel < 0 || t.Channel >= c.channels:
+		c.refuse(t.Line, "%s: chan=%d, want 0 to %d", at, t.Channel, c.channels-1)
+	}
+	if (t.Send >= 0 || t.Recv >= 0) && t.Channel >= c.a.Channels {
+		c.note(t.Line, "%s: chan=%d, and nchannels=%d: the runtime connects channels below that only", at, t.Channel, c.a.Channels)
+	}
+	for i := range t.Steps {
+		c.step(g, t, &t.Steps[i], at)
+	}
+	f := fold(t)
+	for _, x := range f.refusals {
+		c.refuse(x.line, "%s: %s", at, x.message)
+	}
+	for _, x := range f.notes {
+		c.note(x.line, "%s: %s", at, x.message)
+	}
+	if len(f.steps) > c.steps {
+		c.refuse(t.Line, "%s: %d steps, want at most %d", at, len(f.steps), c.steps)
+	}
+}
+
+// step checks what the runtimes check of a step, and what they have no bits for.
+func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
+	line := int(s.Line)
+	switch {
+	case s.S < 0 || int(s.S) >= c.steps:
+		c.refuse(line, "%s: s=%d, want 0 to %d", at, s.S, c.steps-1)
+	case s.DepID > math.MaxInt8:
+		c.refuse(line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
+	case s.Deps > math.MaxInt16:
+		c.refuse(line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
+	}
+	if s.Type == Nop {
+		return
+	}
+	switch {
+	case s.Count < 0 || s.Count >= maxCount:
+		c.refuse(line, "%s: cnt=%d, want 0 to %d", at, s.Count, maxCount-1)
+	case s.Type.Sends() && t.Send < 0:
+		c.refuse(line, "%s: %s sends, and the threadblock has no peer to send to", at, s.Type)
+	case s.Type.Receives() && t.Recv < 0:
+		c.refuse(line, "%s: %s receives, and the threadblock has no peer to receive from", at, s.Type)
+	case s.HasDep != 0 && s.HasDep != 1:
+		c.refuse(line, "%s: hasdep=%d, want 0 or 1", at, s.HasDep)
+	case s.SrcOff > math.MaxInt16 || s.DstOff > math.MaxInt16:
+		c.refuse(line, "%s: an offset does not fit the runtime's 16 bits", at)
+	}
+	if s.Type != Recv && s.Type != RecvCopySend && s.Type != RecvReduceCopy {
+		c.bounds(g, line, at, "src", s.Src, s.SrcOff)
+	}
+	if s.Type != Send && s.Type != RecvReduceSend && s.Type != RecvReduceCopy {
+		c.bounds(g, line, at, "dst", s.Dst, s.DstOff)
+	}
+}
+
+// bounds is the runtimes' own check, against what the file declares. They accept -1.
+func (c *loader) bounds(g *GPU, line int, at, which string, b Buf, off int32) {
+	declared := []int{g.Input, g.Output, g.Scratch}[b]
+	if off < -1 || int(off) >= declared {
+		c.refuse(line, "%s: %soff=%d in %s, which is declared with %d chunks", at, which, off, b, declared)
+	}
+}
