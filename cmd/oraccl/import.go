@@ -16,6 +16,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/sccl"
+	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -47,7 +48,14 @@ func (t *truth) given() bool { return *t != truth{} }
 type foreign struct {
 	name string
 	// read brings a file into our terms, to be judged by what asked and t say.
-	read func(t *truth, asked *model.Problem, file string, b []byte) (*model.Imported, error)
+	read func(t *truth, asked *model.Problem, file string, b []byte) (*imported, error)
+}
+
+// imported is a schedule of another tool and what decides what its form alone asks for,
+// and returns the schedule that the engines are to judge; nil: there is no such thing.
+type imported struct {
+	*model.Imported
+	feasible func(context.Context) (verify.Verdict, error)
 }
 
 // foreignFormat recognises a file by its content; nil: it is none of theirs.
@@ -55,6 +63,8 @@ func foreignFormat(b []byte) *foreign {
 	switch {
 	case sccl.Is(b):
 		return &foreign{sccl.Tool, readSCCL}
+	case teccl.Is(b):
+		return &foreign{teccl.Tool, readFlows}
 	}
 	return nil
 }
@@ -119,7 +129,7 @@ var scclNetworks = []struct{ theirs, ours string }{
 	{`^HubAndSpoke\(n=([0-9]+)\)$`, "switch:$1"},
 }
 
-func readSCCL(t *truth, asked *model.Problem, file string, b []byte) (*model.Imported, error) {
+func readSCCL(t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
 	f, err := sccl.Read(file, b)
 	if err != nil {
 		return nil, err
@@ -139,7 +149,7 @@ func readSCCL(t *truth, asked *model.Problem, file string, b []byte) (*model.Imp
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return m, nil
+	return &imported{Imported: m}, nil
 }
 
 // verifyForeign verifies a file of another tool, prints the verdict and returns the exit
@@ -173,7 +183,18 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 			}
 		}
 	} else {
+		var before verify.Verdict
+		chosen := v.chosen
+		if m.feasible != nil {
+			if before, err = m.feasible(ctx); err != nil {
+				return 0, err
+			}
+			chosen = append([]string{before.Engine}, chosen...)
+		}
 		verdicts, _ := verifyAll(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen)
+		if m.feasible != nil {
+			verdicts[before.Engine] = before
+		}
 		for engine, verdict := range verdicts {
 			for i, violation := range verdict.Violations {
 				if violation.Transfer >= 0 && m.Source != nil {
@@ -182,7 +203,7 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 			}
 			verdicts[engine] = verdict
 		}
-		j = verifyToJSON(file, m.Problem, m.Schedule, verdicts, v.chosen)
+		j = verifyToJSON(file, m.Problem, m.Schedule, verdicts, chosen)
 	}
 	j.Format, j.Notes = m.Tool, m.Notes
 	if m.Undecided != "" && j.Verdict == verify.Proved.String() {
@@ -265,4 +286,4 @@ func (v *verifying) print(j verifyJSON) (int, error) {
 }
 
 // foreignTools lists the tools whose schedules verify reads.
-func foreignTools() string { return "SCCL and msccl-tools (JSON)" }
+func foreignTools() string { return "SCCL and msccl-tools (JSON), TE-CCL (JSON)" }

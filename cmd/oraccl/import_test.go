@@ -30,6 +30,10 @@ func TestSolversOfOthers(t *testing.T) {
 		{"Allgather.n8-DGX1-steps3.chunks2.msccl.json", "proved", "", ""},
 		{"ReduceScatter.n8-DGX1-steps2.msccl.json", "proved", "", ""},
 		{"Allreduce.n8-DGX1-steps4.msccl.json", "proved", "", "8 addresses"},
+		{"teccl_mesh_4.json", "refuted", "no-such-link", "mesh:4x4 has no link from rank"},
+		{"teccl_ndv2_schedule.json", "refuted", "missing-contribution", "rank 0"},
+		{"teccl_ndv2x4_allgather_1MB_slow.json", "proved", "", "allgather of 1000000 B in 32 chunks, 32 ranks"},
+		{"teccl_dgx2x2_allgather_1MB_slow.json", "proved", "", "allgather of 1000000 B in 32 chunks, 32 ranks"},
 	} {
 		var stdout, stderr bytes.Buffer
 		status := run([]string{"verify", "--json", filepath.Join(dir, test.file)}, &stdout, &stderr)

@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/epoch"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/stream"
 )
@@ -288,7 +289,7 @@ func printVerdict(w io.Writer, j verifyJSON) {
 		fmt.Fprintln(w, j.Reason)
 	}
 	var said []string
-	for _, engine := range slices.Concat([]string{"import"}, engines, []string{stream.Engine}) {
+	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, engines, []string{stream.Engine}) {
 		if o, ran := j.Engines[engine]; ran {
 			said = append(said, engine+" "+o)
 		}

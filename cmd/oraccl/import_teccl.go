@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/teccl"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/epoch"
+)
+
+// readFlows brings a schedule of TE-CCL into our terms.
+func readFlows(t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
+	f, err := teccl.Read(file, b)
+	if err != nil {
+		return nil, err
+	}
+	var by teccl.Truth
+	if by.Topology, by.Collective, by.Size, err = t.judged(asked); err != nil {
+		return nil, err
+	}
+	by.Chunks = t.chunks
+	note := ""
+	if by.Topology == nil {
+		if by.Topology, note, err = guessTECCL(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	m, plan, err := f.Import(by)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if note != "" {
+		m.Notes = append(m.Notes, note)
+	}
+	return &imported{m, func(ctx context.Context) (verify.Verdict, error) {
+		ordered, kept, v := epochs(m, plan)
+		for i, violation := range v.Violations { // named here, by the numbers before some are left out
+			v.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
+			v.Violations[i].Transfer = -1
+		}
+		if n := len(m.Schedule.Transfers) - len(kept); n > 0 {
+			m.Notes = append(m.Notes, fmt.Sprintf("%d flows bring what is there already", n))
+		}
+		m.Schedule = ordered
+		source := m.Source
+		m.Source = func(i int) string { return source(kept[i]) }
+		return v, tooGood(ctx, m.Problem, plan, &v)
+	}}, nil
+}
+
+// epochs asks whether the schedule is feasible in epochs. TE-CCL has its switches copy
+// unless told otherwise; a schedule that needs it is judged on a topology that does, which
+// the verdict then names.
+func epochs(m *model.Imported, plan *teccl.Plan) (*model.Schedule, []int, verify.Verdict) {
+	in := epoch.Plan{Epoch: plan.Epoch, Bytes: plan.Bytes, Epochs: plan.Epochs, Start: plan.Start, Volume: plan.Volume}
+	ordered, kept, v := epoch.Check(m.Problem, m.Schedule, in)
+	t := m.Problem.Topology
+	stiff := slices.ContainsFunc(t.Switches, func(s model.Switch) bool { return !s.Copies })
+	if v.Outcome == verify.Proved || !stiff {
+		return ordered, kept, v
+	}
+	copying := *t
+	copying.Name += " with switches that copy"
+	copying.Switches = slices.Clone(t.Switches)
+	for i := range copying.Switches {
+		copying.Switches[i].Copies = true
+	}
+	p := *m.Problem
+	p.Topology = &copying
+	o, k, w := epoch.Check(&p, m.Schedule, in)
+	if w.Outcome != verify.Proved {
+		return ordered, kept, v
+	}
+	m.Problem = &p
+	m.Notes = append(m.Notes, "only where switches copy what several flows share on their way in; without that, "+v.Violations[0].Message)
+	return o, k, w
+}
+
+// tooGood adds a violation where the time that the file claims is less than a certified
+// bound. Latencies that an epoch's rules leave out are left out of the bound too.
+func tooGood(ctx context.Context, p *model.Problem, plan *teccl.Plan, v *verify.Verdict) error {
+	t := *p.Topology
+	t.Links = slices.Clone(t.Links)
+	for i := range t.Links {
+		if ratio := new(big.Rat).Quo(big.NewRat(int64(t.Links[i].Alpha), 1), plan.Epoch); ratio.Cmp(epoch.Threshold) <= 0 {
+			t.Links[i].Alpha = 0
+		}
+	}
+	q := *p
+	q.Topology, q.Chunks = &t, nil
+	c, err := certified(ctx, &q)
+	if err != nil || c == nil {
+		return err
+	}
+	claimed := new(big.Rat).Mul(plan.Epoch, big.NewRat(int64(plan.Epochs), 1))
+	if limit := new(big.Rat).Mul(claimed, epoch.Slack); limit.Cmp(big.NewRat(int64(c.Bound), 1)) < 0 {
+		v.Outcome = verify.Refuted
+		v.Violations = append(v.Violations, verify.Violation{Code: verify.TooFast, Where: "3-Epochs_Required", Transfer: -1, Rank: -1, Chunk: -1,
+			Message: fmt.Sprintf("%d epochs are %s us, less than the %s us that no schedule beats: %s", plan.Epochs, new(big.Rat).Quo(claimed, big.NewRat(1e6, 1)).FloatString(3), micros(c.Bound), describe(c))})
+	}
+	return nil
+}
+
+// guessTECCL returns, of the topologies that TE-CCL has names for, the one with as many
+// nodes as the file in which the fewest flows go over links that do not exist.
+func guessTECCL(f *teccl.File) (*model.Topology, string, error) {
+	type candidate struct {
+		name string
+		o    topo.Options
+	}
+	var list []candidate
+	for _, name := range []string{"ndv2:2", "ndv2:4", "dgx2:2", "dgx1", "mi250"} {
+		list = append(list, candidate{name: name})
+	}
+	if side := int(math.Sqrt(float64(f.Nodes()))); side > 1 && side*side == f.Nodes() && side < 1024 {
+		list = append(list, candidate{fmt.Sprintf("mesh:%dx%d", side, side), topo.Options{Alpha: []model.Time{0}, Bandwidth: []int64{100e9}}})
+	}
+	var best *model.Topology
+	least := len(f.Flows)
+	var names []string
+	for _, c := range list {
+		t, err := topo.Parse(c.name, c.o)
+		if err != nil {
+			return nil, "", err
+		}
+		if n := f.Misfits(t); n < least || n == 0 && best == nil {
+			best, least = t, n
+		}
+		if t.Nodes() == f.Nodes() {
+			names = append(names, c.name)
+		}
+	}
+	if best == nil {
+		return nil, "", hinted{fmt.Errorf("has %d nodes, and no topology of TE-CCL that is known here has", f.Nodes()), "--topology says what it is for"}
+	}
+	note := fmt.Sprintf("the file does not say what topology it is for; %d of its %d flows have links on %s", len(f.Flows)-least, len(f.Flows), best.Name)
+	if len(names) > 1 {
+		note += ", of " + strings.Join(names, ", ") + " the one with the most"
+	}
+	return best, note, nil
+}
