@@ -187,8 +187,9 @@ type load struct {
 	bytes int64
 	least int64
 	sizes []sized
-	src   []bool // ranks that have something of it at first; nil if nobody asks
-	dst   []bool // ranks that need something of it
+	src   []bool     // ranks that have something of it at first; nil if nobody asks
+	dst   []bool     // ranks that need something of it
+	since model.Time // when its transfers can start at the earliest
 }
 
 func (f *finder) newLoad() *load {

@@ -68,11 +68,24 @@ func (f *finder) volume() (model.Time, model.Witness) {
 	for _, r := range f.members {
 		l.src[r] = l.src[r] || f.fromAll
 	}
+	best := f.entering(l)
+	if best == 0 {
+		return 0, nil
+	}
+	for _, since := range f.lateTimes() {
+		best = max(best, f.entering(f.lateLoad(since)))
+	}
+	return best, model.Volume{}
+}
+
+// entering returns by when a load can have passed the links that enter ranks, and those
+// that leave ranks.
+func (f *finder) entering(l *load) model.Time {
 	for r := range l.dst {
 		l.dst[r] = true
 	}
 	if l.count == 0 {
-		return 0, nil
+		return 0
 	}
 	var in, out []int
 	for i := range f.t.Links {
@@ -87,7 +100,7 @@ func (f *finder) volume() (model.Time, model.Witness) {
 	if !f.copies {
 		best = max(best, f.passage(f.lanes(out, l, true, nil), l).by())
 	}
-	return best, model.Volume{}
+	return best
 }
 
 // transfers returns how many transfers each chunk of a part needs at least.

@@ -27,7 +27,11 @@ func (a *lane) busy(size int64) model.Time {
 func (f *finder) lanes(links []int, l *load, ends bool, dst []lane) []lane {
 	before, beyond := reached{head: f.lead}, reached{head: f.tail}
 	if ends {
-		before = f.reach(f.starts(l.src, true), l.least, false, true)
+		starts := f.starts(l.src, true)
+		for r := range starts {
+			starts[r] = max(starts[r], l.since)
+		}
+		before = f.reach(starts, l.least, false, true)
 		beyond = f.reach(f.starts(l.dst, false), l.least, true, false)
 	}
 	for _, i := range links {

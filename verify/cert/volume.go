@@ -9,13 +9,32 @@ import (
 // switch copies, a link that leaves its source. Two transfers never share the last
 // link at one time, nor, without copying, the first [(apart)]; so (passing) holds
 // for all links that enter ranks, and for all that leave ranks.
+//
+// Where ranks come late, the same is said of the transfers that have to wait for them:
+// see late.go.
 func (j *job) volume() (model.Time, error) {
-	l := j.total(func(l *load, k int) int64 {
+	best, err := j.entering(j.total(func(l *load, k int) int64 {
 		for r := range j.items.Start(k) {
 			j.startsAt(l, r)
 		}
 		return j.transfers(k)
-	})
+	}))
+	if err != nil {
+		return 0, err
+	}
+	for _, since := range j.lateTimes() {
+		t, err := j.entering(j.lateLoad(since))
+		if err != nil {
+			return 0, err
+		}
+		best = max(best, t)
+	}
+	return best, nil
+}
+
+// entering returns the bound of a load each of whose transfers passes a link that
+// enters a rank, and one that leaves a rank.
+func (j *job) entering(l *load) (model.Time, error) {
 	for r := range j.t.Ranks {
 		j.endsAt(l, r)
 	}
