@@ -1,6 +1,7 @@
 package tacos
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -15,6 +16,7 @@ type synthesis struct {
 	pattern  *pattern // of what spreads, or of the trees of a reduction; nil for allreduce, whose roots differ from try to try
 	ways     [2]*distances
 	floor    model.Time // no schedule ends before
+	threads  int        // for each try
 }
 
 func newSynthesis(p *model.Problem) (*synthesis, error) {
@@ -70,20 +72,21 @@ func (s *synthesis) try(seed uint64, i int, stop func() bool) *model.Schedule {
 		pt = trees(s.p, i)
 	}
 	far := (i%2 == 1) != s.p.Collective.Kind.Rooted() // the one is better here, the other there
+	quick := i == 0                                   // the next tries are more thorough
 	if !s.p.Collective.Kind.Reduces() {
-		spread, ok := s.spread(s.forward, pt, number.next(), far, stop)
+		spread, ok := s.spread(s.forward, pt, number.next(), far, quick, stop)
 		if !ok {
 			return nil
 		}
 		return s.schedule(spread)
 	}
-	reduce, ok := s.reduce(pt, number.next(), far, stop)
+	reduce, ok := s.reduce(pt, number.next(), far, quick, stop)
 	if !ok {
 		return nil
 	}
 	var spread []model.Transfer
 	if s.p.Collective.Kind == model.AllReduce {
-		if spread, ok = s.spread(s.forward, pt, number.next(), far, stop); !ok {
+		if spread, ok = s.spread(s.forward, pt, number.next(), far, quick, stop); !ok {
 			return nil
 		}
 	} else if !s.p.Late() {
@@ -99,9 +102,22 @@ func (s *synthesis) schedule(moves []model.Transfer) *model.Schedule {
 
 // spread makes the transfers of a pattern, in the order of their ends: in time of the
 // network, which may be mirrored. Where chunks are steered, far says that the farthest
-// go first. It returns false if it is stopped.
-func (s *synthesis) spread(n *network, pt *pattern, seed uint64, far bool, stop func() bool) ([]model.Transfer, bool) {
+// go first. Large patterns that flood are made in lockstep, if that is quick enough or
+// quick is asked for. It returns false if it is stopped.
+func (s *synthesis) spread(n *network, pt *pattern, seed uint64, far, quick bool, stop func() bool) ([]model.Transfer, bool) {
 	moves := make([]model.Transfer, 0, pt.deliveries(n))
+	if count := pt.deliveries(n); count >= lockstepFrom && (quick || count >= lockstepAlways) {
+		if e := newSweep(n, pt, seed); e != nil {
+			ok := e.run(s.threads, stop, func(list []model.Transfer) bool {
+				moves = append(moves, list...)
+				return true
+			})
+			if !n.even() {
+				slices.SortStableFunc(moves, func(a, b model.Transfer) int { return cmp.Compare(a.End, b.End) })
+			}
+			return moves, ok
+		}
+	}
 	emit := func(t model.Transfer) { moves = append(moves, t) }
 	var e *engine
 	if pt.to == nil {
@@ -189,8 +205,8 @@ func (n *network) prune(pt *pattern, moves []model.Transfer) []model.Transfer {
 
 // reduce makes the transfers of a reduction along the trees of a pattern, in the order
 // of their starts. It returns false if it is stopped.
-func (s *synthesis) reduce(pt *pattern, seed uint64, far bool, stop func() bool) ([]model.Transfer, bool) {
-	moves, ok := s.spread(s.backward, pt, seed, far, stop)
+func (s *synthesis) reduce(pt *pattern, seed uint64, far, quick bool, stop func() bool) ([]model.Transfer, bool) {
+	moves, ok := s.spread(s.backward, pt, seed, far, quick, stop)
 	if !ok {
 		return nil, false
 	}

@@ -19,6 +19,8 @@
 //   - The two halves of an allreduce have no barrier between them, and chunks may go
 //     through both one after the other: see retime. Its chunks, of whatever number,
 //     are rooted at the members in turn.
+//   - Large allgathers and the like, on links that are alike, are made slot by slot, by
+//     all cores: see lockstep.
 //   - Some seeds are tried, and the best schedule is kept.
 package tacos
 
@@ -119,6 +121,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
+	syn.threads = max(1, threads/tries)
 	var wg sync.WaitGroup
 	for w := range min(threads, tries) {
 		wg.Go(func() {

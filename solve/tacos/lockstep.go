@@ -1,0 +1,247 @@
+package tacos
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// lockstep is a quicker engine for large patterns in which every rank wants every chunk,
+// on networks whose lanes share nothing and are equally quick: all lanes start together,
+// slot after slot. Of every rank it keeps the chunks in the order in which they came, its
+// log. A lane reads the log of its source from the front, passes over what its destination
+// has or is being sent, and takes the first of the rest; what it has passed over it need
+// not look at again. So every chunk is looked at once by every lane, and the schedule of a
+// slot costs O(lanes) beside that, where the paper's search costs O(lanes·chunks).
+//
+// Departs from the paper in the choice: not a random chunk, but that which has waited
+// longest. Near chunks so go first, and those of far ranks arrive in a front as broad as
+// the network, which keeps all lanes busy to the end: on tori of 256 ranks and more the
+// last arrives a slot after the lower bound.
+//
+// In a slot all ranks choose by themselves, from what had arrived before it, so that they
+// can do so at the same time; which goroutine serves which makes no difference.
+type lockstep[K uint16 | int32] struct {
+	*network
+	slot    model.Time // its length: the longest that a lane is busy
+	delay   int        // after so many slots at the latest a chunk has arrived
+	chunks  int
+	words   int
+	taken   []uint64  // by rank: what has arrived or is on its way
+	log     []K       // by rank: the same in the order of starts
+	lengths [][]int32 // by slot modulo delay+1, by rank: the length of the log after it
+	cursor  []int32   // by lane: where in the log of its source
+	streams []stream
+	left    []int // by block: deliveries that are still to start
+}
+
+const (
+	// lockstepFrom is from how many deliveries on lockstep is used for a first try, and
+	// lockstepAlways for all: there the other engine takes minutes.
+	lockstepFrom   = 1 << 19
+	lockstepAlways = 1 << 24
+)
+
+// blockRanks is how many ranks are served by one goroutine without a pause.
+const blockRanks = 256
+
+// uneven is by how much slots may be longer than some lane is busy: 1/uneven of it.
+const uneven = 64
+
+// maxDelay limits what is kept of the past.
+const maxDelay = 1 << 10
+
+// lockstepTime returns the length and the delay of slots, and whether lockstep serves a
+// network and a pattern. It takes O(lanes·sizes).
+func lockstepTime(n *network, pt *pattern) (slot model.Time, delay int, ok bool) {
+	if !n.private || pt.to != nil || n.p.Late() || len(n.lanes) == 0 || len(n.rates)*len(n.sizes) > 64 {
+		return 0, 0, false
+	}
+	shortest, lasts := model.MaxTime, model.Time(0)
+	for i := range n.lanes {
+		x := &n.lanes[i]
+		for class := range n.sizes {
+			busy := n.beta(x, int32(class)) + n.uses[x.uses].extra
+			slot, shortest = max(slot, busy), min(shortest, busy)
+			lasts = max(lasts, n.lasts(x, int32(class)))
+		}
+	}
+	if slot-shortest > slot/uneven {
+		return 0, 0, false
+	}
+	delay = int((lasts + slot - 1) / slot)
+	return slot, delay, delay <= maxDelay
+}
+
+// sweep makes the transfers of a pattern that floods, in order of their starts.
+type sweep interface {
+	run(threads int, stop func() bool, emit func([]model.Transfer) bool) bool
+}
+
+// newSweep returns the lockstep engine for a network and a pattern, or nil if they are
+// not served by it.
+func newSweep(n *network, pt *pattern, seed uint64) sweep {
+	slot, delay, ok := lockstepTime(n, pt)
+	switch {
+	case !ok:
+		return nil
+	case len(n.p.Chunks) <= 1<<16:
+		return newLockstep[uint16](n, pt, seed, slot, delay)
+	}
+	return newLockstep[int32](n, pt, seed, slot, delay)
+}
+
+// even says whether all transfers last equally long.
+func (n *network) even() bool {
+	if len(n.sizes) > 1 {
+		return false
+	}
+	for i := range n.lanes {
+		if n.lasts(&n.lanes[i], 0) != n.lasts(&n.lanes[0], 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// newLockstep takes O(ranks·chunks) memory: see lockstepMemory.
+func newLockstep[K uint16 | int32](n *network, pt *pattern, seed uint64, slot model.Time, delay int) *lockstep[K] {
+	ranks, chunks := n.p.Topology.Ranks, len(n.p.Chunks)
+	e := &lockstep[K]{
+		network: n, slot: slot, delay: delay, chunks: chunks, words: (chunks + 63) / 64,
+		log: make([]K, ranks*chunks), lengths: make([][]int32, delay+1), cursor: make([]int32, len(n.lanes)),
+		streams: make([]stream, ranks), left: make([]int, (ranks+blockRanks-1)/blockRanks),
+	}
+	e.taken = make([]uint64, ranks*e.words)
+	for i := range e.lengths {
+		e.lengths[i] = make([]int32, ranks)
+	}
+	for r := range ranks {
+		e.streams[r] = streamOf(seed, uint64(r)+1)
+	}
+	order := streamOf(seed, 1<<40)
+	first := e.lengths[0]
+	at := make([]int32, chunks) // the chunks in random order, for ranks that hold several
+	for k := range at {
+		at[k] = int32(k)
+	}
+	for i := chunks - 1; i > 0; i-- {
+		j := order.below(i + 1)
+		at[i], at[j] = at[j], at[i]
+	}
+	for _, k := range at {
+		for _, r := range pt.from[k] {
+			e.take(int(r), K(k))
+			e.log[int(r)*chunks+int(first[r])] = K(k)
+			first[r]++
+		}
+	}
+	for r := range ranks {
+		e.left[r/blockRanks] += chunks - int(first[r])
+	}
+	for i := range e.lengths {
+		copy(e.lengths[i], first)
+	}
+	return e
+}
+
+func (e *lockstep[K]) take(rank int, k K) { e.taken[rank*e.words+int(k>>6)] |= 1 << (k & 63) }
+
+// inFlight is how many slots may be waiting to be taken in while others are made.
+const inFlight = 2
+
+// run makes all transfers, and passes them to emit, in order of their starts, from one
+// goroutine; emit must not keep what it is passed. It returns false if stop or emit said
+// so, or if there is no way to some rank.
+func (e *lockstep[K]) run(threads int, stop func() bool, emit func([]model.Transfer) bool) bool {
+	blocks := len(e.left)
+	free, filled := make(chan [][]model.Transfer, inFlight+1), make(chan [][]model.Transfer, inFlight)
+	for range inFlight + 1 {
+		free <- make([][]model.Transfer, blocks)
+	}
+	var refused atomic.Bool
+	var taken sync.WaitGroup
+	taken.Go(func() {
+		for set := range filled {
+			for _, list := range set {
+				if len(list) > 0 && !refused.Load() && !emit(list) {
+					refused.Store(true)
+				}
+			}
+			free <- set
+		}
+	})
+	defer taken.Wait()
+	defer close(filled)
+	pool := newPool(min(threads, blocks), func(b, slot int, set [][]model.Transfer) { set[b] = e.serve(b, slot, set[b][:0]) })
+	defer pool.close()
+	idle := 0
+	for slot := 0; ; slot++ {
+		left := 0
+		for _, n := range e.left {
+			left += n
+		}
+		if left == 0 {
+			return true
+		}
+		if idle > e.delay || refused.Load() || stop() {
+			return false
+		}
+		set := <-free
+		pool.run(blocks, slot, set)
+		idle++
+		for _, list := range set {
+			if len(list) > 0 {
+				idle = 0
+			}
+		}
+		filled <- set
+	}
+}
+
+// serve lets the lanes into the ranks of a block start in a slot, and appends what they
+// carry.
+func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Transfer {
+	ring := e.delay + 1
+	arrived := e.lengths[(slot+1)%ring]      // after the slot which is delay ago, of which all has arrived
+	before := e.lengths[(slot+e.delay)%ring] // after the last slot
+	after := e.lengths[slot%ring]            // after this one
+	start := e.slot * model.Time(slot)
+	first := block * blockRanks
+	for v := first; v < min(first+blockRanks, len(after)); v++ {
+		n := before[v]
+		if int(n) == e.chunks {
+			after[v] = n
+			continue
+		}
+		row := e.taken[v*e.words : (v+1)*e.words]
+		mine := e.log[v*e.chunks : (v+1)*e.chunks]
+		a, b := e.into[v], e.into[v+1]
+		l := a + int32(e.streams[v].below(int(b-a)))
+		for range b - a {
+			x := &e.lanes[l]
+			held := e.log[int(x.src)*e.chunks:][:arrived[x.src]]
+			c := e.cursor[l]
+			for int(c) < len(held) && row[held[c]>>6]>>(held[c]&63)&1 != 0 {
+				c++
+			}
+			if int(c) < len(held) {
+				k := held[c]
+				c++
+				row[k>>6] |= 1 << (k & 63)
+				mine[n] = k
+				n++
+				src, dst := e.ends(x)
+				out = append(out, model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.route, Start: start, End: start + e.lasts(x, e.class[k])})
+			}
+			e.cursor[l] = c
+			if l++; l == b {
+				l = a
+			}
+		}
+		e.left[block] -= int(n - before[v])
+		after[v] = n
+	}
+	return out
+}
