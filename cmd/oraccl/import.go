@@ -9,17 +9,20 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/format/sccl"
 	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
+	"github.com/oraccl/oraccl/verify/stream"
 )
 
 // truth holds the flags of verify that say what a schedule of another tool is to be
@@ -65,6 +68,8 @@ func foreignFormat(b []byte) *foreign {
 		return &foreign{sccl.Tool, readSCCL}
 	case teccl.Is(b):
 		return &foreign{teccl.Tool, readFlows}
+	case forestcoll.Is(b):
+		return &foreign{forestcoll.Tool, readTrees}
 	}
 	return nil
 }
@@ -155,6 +160,9 @@ func readSCCL(t *truth, asked *model.Problem, file string, b []byte) (*imported,
 // verifyForeign verifies a file of another tool, prints the verdict and returns the exit
 // status.
 func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, format *foreign) (int, error) {
+	if slices.Contains(v.chosen, stream.Engine) {
+		return 0, fmt.Errorf("--engine %s: is for our own files; want replay, smt or all for %s", stream.Engine, file)
+	}
 	m, err := format.read(&v.truth, v.asked, file, b)
 	if err != nil {
 		return 0, err
@@ -286,4 +294,6 @@ func (v *verifying) print(j verifyJSON) (int, error) {
 }
 
 // foreignTools lists the tools whose schedules verify reads.
-func foreignTools() string { return "SCCL and msccl-tools (JSON), TE-CCL (JSON)" }
+func foreignTools() string {
+	return "SCCL and msccl-tools (JSON), TE-CCL (JSON), ForestColl (trees, XML)"
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/forestcoll"
+)
+
+// readTrees brings the trees of ForestColl into our terms.
+func readTrees(t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
+	f, err := forestcoll.Read(file, b)
+	if err != nil {
+		return nil, err
+	}
+	var by forestcoll.Truth
+	if by.Topology, by.Collective, by.Size, err = t.judged(asked); err != nil {
+		return nil, err
+	}
+	by.Chunks = t.chunks
+	m, err := f.Import(by)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if by.Topology != nil && len(m.Objections) == 0 {
+		m.Notes = append(m.Notes, busiest(m.Problem, m.Schedule))
+	}
+	return &imported{Imported: m}, nil
+}
+
+// busiest says how long the link that carries most needs for it, which is what trees that
+// are pipelined in small pieces take, but for latencies.
+func busiest(p *model.Problem, s *model.Schedule) string {
+	load := make([]int64, len(p.Topology.Links))
+	for _, x := range s.Transfers {
+		for _, l := range s.Routes[x.Route] {
+			load[l] += p.Chunks[x.Chunk].Size
+		}
+	}
+	most, at := model.Time(0), 0
+	for l, bytes := range load {
+		if t := model.TransferTime(bytes, p.Topology.Links[l].Bandwidth); t > most {
+			most, at = t, l
+		}
+	}
+	l := p.Topology.Links[at]
+	return fmt.Sprintf("the busiest link, %s to %s, needs %s us for what it carries: with pieces small enough, %.2f GB/s of algorithmic bandwidth",
+		p.Topology.NodeName(l.Src), p.Topology.NodeName(l.Dst), micros(most), gbps(p.Size, most))
+}
