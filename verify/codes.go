@@ -21,3 +21,24 @@ const (
 	BeforeRelease       Code = "before-release"
 	Malformed           Code = "malformed"
 )
+
+// The codes of concurrent programs, beside MissingContribution, DoubleContribution,
+// WrongValue, the races and Malformed, which they have as well.
+const (
+	Deadlock          Code = "deadlock"
+	NeverSignalled    Code = "never-signalled"
+	UnmatchedSend     Code = "unmatched-send"
+	CountMismatch     Code = "count-mismatch"
+	SharedConnection  Code = "shared-connection"
+	OutOfBounds       Code = "out-of-bounds"
+	UninitialisedRead Code = "uninitialised-read"
+	WouldNotLoad      Code = "would-not-load"
+)
+
+// The codes of conditions: what may matter about a program, and does not refute it.
+const (
+	RankOrder      Code = "rank-order"
+	ClobberedInput Code = "clobbered-input"
+	LateSignal     Code = "late-signal"
+	IdleOwner      Code = "idle-owner"
+)

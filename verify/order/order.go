@@ -1,0 +1,198 @@
+// Package order decides whether a program of concurrent processes performs its
+// collective whatever the timing: processes of one rank order their instructions by
+// waiting for each other, processes of different ranks by messages through FIFO
+// channels. It says whether the result is right, whether two accesses to one cell
+// are unordered, whether the processes can wait for each other for ever, and how
+// many messages a channel must be able to hold for that; verify/SPEC.md, section
+// Order, has the semantics and the argument why one execution and vector clocks
+// decide about all of them.
+//
+// It knows nothing of where programs come from: what waits for what is in the
+// model.Program.
+package order
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// Engine is the name in verdicts.
+const Engine = "order"
+
+// Report is what is decided about a program. A property is Unknown where another
+// violation leaves it without a meaning: a program that gets stuck has no result.
+type Report struct {
+	Verdict verify.Verdict
+
+	Result    verify.Outcome // every rank ends with what it must have
+	Races     verify.Outcome // proved: every two conflicting accesses are ordered
+	Deadlock  verify.Outcome // proved: no process waits for ever, with channels as large as need be
+	Matching  verify.Outcome // every message that is sent is received, as long as it is
+	Bounds    verify.Outcome // accesses stay inside buffers
+	Ownership verify.Outcome // a connection belongs to one process at each end
+	Defined   verify.Outcome // nothing is read before it is written
+
+	// Conditions are what may matter beside the verdict: inputs that are written,
+	// ranks that combine in different orders, waits that end later than they say.
+	Conditions []verify.Violation
+	// Consistent says whether all ranks combine in the same order, so that they end
+	// with the same bits; Unknown if no value is combined for two ranks.
+	Consistent verify.Outcome
+	// RemoteOnly counts pairs of conflicting accesses of one rank that are ordered
+	// only by messages through other ranks.
+	RemoteOnly int
+
+	// Counts has how often each code was found, also where not all are reported.
+	Counts map[verify.Code]int
+
+	m *machine
+}
+
+// perCode is how many violations of one code are reported.
+const perCode = 3
+
+// Check decides about a program, which must be valid. It takes time in proportion to
+// the cells that the instructions access, and to instructions times the processes
+// of a rank.
+func Check(p *model.Program) *Report {
+	r := &Report{Counts: map[verify.Code]int{}}
+	r.Verdict = verify.Verdict{Engine: Engine, Claim: Claim(p)}
+	if err := p.Validate(); err != nil {
+		r.violate(verify.Violation{Code: verify.Malformed, Where: p.Name, Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1})
+		r.Verdict.Outcome = verify.Refuted
+		return r
+	}
+	m := newMachine(p, r)
+	r.m = m
+	m.owners()
+	m.run()
+	r.Bounds, r.Defined, r.Matching = m.proved(verify.OutOfBounds), m.proved(verify.UninitialisedRead), m.proved(verify.UnmatchedSend, verify.CountMismatch)
+	r.Ownership = m.proved(verify.SharedConnection)
+	m.stuck()
+	r.Deadlock = m.proved(verify.Deadlock, verify.NeverSignalled)
+	if r.Ownership == verify.Refuted {
+		r.Deadlock, r.Matching = verify.Unknown, verify.Unknown // which message is whose is open
+	} else {
+		m.races()
+		r.Races = m.proved(verify.ReadWriteRace, verify.WriteWriteRace)
+		if r.Deadlock == verify.Refuted && r.Races == verify.Proved {
+			r.Races = verify.Unknown // what is never executed may race
+		}
+		if r.Deadlock == verify.Proved {
+			m.result()
+		}
+	}
+	r.conclude(p)
+	return r
+}
+
+// conclude is the one place that accepts.
+func (r *Report) conclude(p *model.Program) {
+	all := []verify.Outcome{r.Result, r.Races, r.Deadlock, r.Matching, r.Bounds, r.Ownership, r.Defined}
+	worst := verify.Proved
+	for _, o := range all {
+		if o == verify.Refuted || worst == verify.Proved {
+			worst = o
+		}
+		if worst == verify.Refuted {
+			break
+		}
+	}
+	r.Verdict.Outcome = worst
+	if worst == verify.Unknown && len(p.Wants) == 0 {
+		r.Verdict.Reason = "the file does not say what the program must do (coll=custom): its result is not decided, all else is right"
+	}
+}
+
+// Claim states what a proof establishes.
+func Claim(p *model.Program) string {
+	return fmt.Sprintf("every interleaving performs %v on %d ranks", p.Kind, p.Ranks)
+}
+
+// violate notes a violation, unless there are enough of its code.
+func (r *Report) violate(v verify.Violation) {
+	r.Counts[v.Code]++
+	if r.Counts[v.Code] <= perCode && len(r.Verdict.Violations) < verify.MaxViolations {
+		r.Verdict.Violations = append(r.Verdict.Violations, v)
+	}
+}
+
+// condition notes what does not refute.
+func (r *Report) condition(v verify.Violation) {
+	r.Counts[v.Code]++
+	if r.Counts[v.Code] <= perCode && len(r.Conditions) < verify.MaxViolations {
+		r.Conditions = append(r.Conditions, v)
+	}
+}
+
+// proved is Refuted if one of the codes was found.
+func (m *machine) proved(codes ...verify.Code) verify.Outcome {
+	for _, c := range codes {
+		if m.r.Counts[c] > 0 {
+			return verify.Refuted
+		}
+	}
+	return verify.Proved
+}
+
+// Kind names what is wrong in a word: pass, out-of-bounds, shared-connection,
+// deadlock, unmatched, race+wrong, race, wrong, reads-uninitialised, or unknown. Of
+// several it is the one that the others follow from.
+func (r *Report) Kind() string {
+	switch {
+	case r.Ownership == verify.Refuted:
+		return "shared-connection"
+	case r.Bounds == verify.Refuted:
+		return "out-of-bounds"
+	case r.Deadlock == verify.Refuted:
+		return "deadlock"
+	case r.Matching == verify.Refuted:
+		return "unmatched"
+	case r.Races == verify.Refuted && r.Result == verify.Refuted:
+		return "race+wrong"
+	case r.Races == verify.Refuted:
+		return "race"
+	case r.Result == verify.Refuted:
+		return "wrong"
+	case r.Defined == verify.Refuted:
+		return "reads-uninitialised"
+	case r.Verdict.Outcome == verify.Proved:
+		return "pass"
+	}
+	return r.Verdict.Outcome.String()
+}
+
+// step names an instruction: "gpu 2 tb 4 step 1 (rcs, line 17)".
+func (m *machine) step(proc, step int32) string {
+	q := &m.p.Processes[proc]
+	s := &q.Steps[step]
+	var b strings.Builder
+	fmt.Fprintf(&b, "gpu %d tb %d step %d (%s", q.Rank, q.ID, s.Label, s.Name)
+	if s.Line > 0 {
+		fmt.Fprintf(&b, ", line %d", s.Line)
+	}
+	return b.String() + ")"
+}
+
+// cell names a cell as the program's buffers do: "o[2]". Of two names it takes that
+// of the output.
+func (m *machine) cell(rank int, c int32) string {
+	name := fmt.Sprintf("cell %d", c)
+	for _, b := range m.p.Buffers[rank] {
+		if int(c) >= b.Base && int(c) < b.Base+b.Cells {
+			name = b.Name + m.chunk(int(c)-b.Base)
+		}
+	}
+	return name
+}
+
+// chunk names a cell of a buffer: "[2]", or "[2.1]" for a part of a chunk.
+func (m *machine) chunk(cell int) string {
+	if m.p.Grain == 1 {
+		return fmt.Sprintf("[%d]", cell)
+	}
+	return fmt.Sprintf("[%d.%d]", cell/m.p.Grain, cell%m.p.Grain)
+}

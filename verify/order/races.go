@@ -1,0 +1,259 @@
+package order
+
+import (
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// clockCells is how many entries of vector clocks are kept at a time.
+const clockCells = 1 << 25
+
+// races notes conflicting accesses of different processes that nothing orders.
+// Conflicts are within a rank, so that an event's clock needs entries only for the
+// processes of one rank at a time: the clock of an event has, for each of them, how
+// many of its instructions happen before or with it.
+func (m *machine) races() {
+	var clocks, local []int32
+	for r, procs := range m.ofRank {
+		if len(procs) < 2 {
+			continue
+		}
+		width := max(1, min(len(procs), clockCells/max(1, len(m.events))))
+		for from := 0; from < len(procs); from += width {
+			columns := procs[from:min(from+width, len(procs))]
+			clocks = m.clocks(clocks, r, columns, true)
+			local = m.clocks(local, r, columns, false)
+			m.scan(r, columns, clocks, local)
+		}
+	}
+}
+
+// clocks computes the clocks of all events, restricted to columns. Without remote,
+// messages order nothing.
+func (m *machine) clocks(into []int32, rank int, columns []int32, remote bool) []int32 {
+	w := len(columns)
+	if need := len(m.events) * w; cap(into) < need {
+		into = make([]int32, need)
+	} else {
+		into = into[:need]
+	}
+	column := make(map[int32]int, w)
+	for i, proc := range columns {
+		column[proc] = i
+	}
+	for e := range m.events {
+		ev := &m.events[e]
+		if !remote && m.p.Processes[ev.proc].Rank != rank {
+			continue
+		}
+		mine := into[e*w : (e+1)*w]
+		if ev.step > 0 {
+			before := int(m.at[m.first[ev.proc]+ev.step-1])
+			copy(mine, into[before*w:(before+1)*w])
+		} else {
+			clear(mine)
+		}
+		if remote && ev.message >= 0 {
+			join(mine, into[int(ev.message)*w:])
+		}
+		if wait := m.waitOf[m.first[ev.proc]+ev.step]; wait >= 0 {
+			for _, t := range m.waits[wait] {
+				join(mine, into[int(m.at[m.first[t.proc]+t.step])*w:])
+			}
+		}
+		if i, ok := column[ev.proc]; ok {
+			mine[i] = ev.step + 1
+		}
+	}
+	return into
+}
+
+func join(a, b []int32) {
+	b = b[:len(a)]
+	for i := range a {
+		a[i] = max(a[i], b[i])
+	}
+}
+
+// accesses are the events that later accesses to a cell must come after: the last
+// write and, of every process, the last read since.
+type accesses struct {
+	write int32
+	reads []int32
+}
+
+// scanner looks for races on one rank.
+type scanner struct {
+	m             *machine
+	rank          int
+	column        map[int32]int
+	w             int
+	clocks, local []int32
+	cells         []accesses
+}
+
+// scan goes over the events of a rank and compares each access with those before
+// it by processes of columns.
+func (m *machine) scan(rank int, columns, clocks, local []int32) {
+	s := &scanner{m: m, rank: rank, column: make(map[int32]int, len(columns)), w: len(columns), clocks: clocks, local: local, cells: make([]accesses, m.p.Memory[rank])}
+	for i, proc := range columns {
+		s.column[proc] = i
+	}
+	for i := range s.cells {
+		s.cells[i].write = -1
+	}
+	for e := range m.events {
+		ev := &m.events[e]
+		if m.p.Processes[ev.proc].Rank != rank {
+			continue
+		}
+		in := &m.p.Processes[ev.proc].Steps[ev.step]
+		if in.Verb&model.Reads != 0 {
+			s.access(int32(e), in.Src, in.Src.Offset, in.Count, false)
+			for _, off := range in.More {
+				s.access(int32(e), in.Src, int(off), in.Count, false)
+			}
+		}
+		if in.Verb&model.ReadsDst != 0 && in.Verb&model.Writes == 0 {
+			s.access(int32(e), in.Dst, in.Dst.Offset, in.Count, false)
+		}
+		if in.Verb&model.Writes != 0 {
+			s.access(int32(e), in.Dst, in.Dst.Offset, in.Count, true)
+		}
+	}
+}
+
+// access compares an access with those before it, and remembers it.
+func (s *scanner) access(e int32, ref model.Ref, offset, count int, writes bool) {
+	at, _ := s.m.spanOf(s.rank, ref, offset, count)
+	for c := at.from; c < at.to; c++ {
+		cell := &s.cells[c]
+		if cell.write >= 0 {
+			s.compare(cell.write, e, c, true, writes)
+		}
+		if writes {
+			for _, read := range cell.reads {
+				s.compare(read, e, c, false, true)
+			}
+			cell.write, cell.reads = e, cell.reads[:0]
+			continue
+		}
+		known := false
+		for i, read := range cell.reads {
+			if s.m.events[read].proc == s.m.events[e].proc {
+				cell.reads[i], known = e, true
+			}
+		}
+		if !known {
+			cell.reads = append(cell.reads, e)
+		}
+	}
+}
+
+// compare notes that two accesses are not ordered, or only through other ranks.
+func (s *scanner) compare(a, b, cell int32, aWrites, bWrites bool) {
+	m := s.m
+	ea, eb := &m.events[a], &m.events[b]
+	i, mine := s.column[ea.proc]
+	if ea.proc == eb.proc || !mine {
+		return
+	}
+	if s.clocks[int(b)*s.w+i] <= ea.step {
+		code := verify.ReadWriteRace
+		if aWrites && bWrites {
+			code = verify.WriteWriteRace
+		}
+		m.race(code, a, b, cell, aWrites, bWrites)
+		return
+	}
+	if s.local[int(b)*s.w+i] <= ea.step {
+		m.r.RemoteOnly++
+	}
+}
+
+// race notes a race, with what b needs before it, to which a does not belong.
+func (m *machine) race(code verify.Code, a, b, cell int32, aWrites, bWrites bool) {
+	m.r.Counts[code]++
+	if m.r.Counts[code] > perCode || len(m.r.Verdict.Violations) >= verify.MaxViolations {
+		return
+	}
+	does := func(writes bool) string {
+		if writes {
+			return "writes"
+		}
+		return "reads"
+	}
+	ea, eb := m.events[a], m.events[b]
+	rank := m.p.Processes[ea.proc].Rank
+	past := m.past(b)
+	m.r.Verdict.Violations = append(m.r.Verdict.Violations, verify.Violation{
+		Code: code, Where: m.step(eb.proc, eb.step), Transfer: -1, Rank: rank, Chunk: int(cell),
+		Message: fmt.Sprintf("%s %s and %s %s it, in no order; it may come first, after %s", does(bWrites), m.cellAs(eb, cell, bWrites), m.step(ea.proc, ea.step), does(aWrites), m.list(past)),
+	})
+}
+
+// cellAs names a cell as the instruction of an event does.
+func (m *machine) cellAs(e event, cell int32, writes bool) string {
+	q := &m.p.Processes[e.proc]
+	ref := q.Steps[e.step].Src
+	if writes {
+		ref = q.Steps[e.step].Dst
+	}
+	b := &m.p.Buffers[q.Rank][ref.Buffer]
+	return b.Name + m.chunk(int(cell)-b.Base)
+}
+
+// past returns the events that happen before one, in an order in which they may.
+func (m *machine) past(e int32) []int32 {
+	in := map[int32]bool{e: true}
+	stack := []int32{e}
+	visit := func(f int32) {
+		if f >= 0 && !in[f] {
+			in[f] = true
+			stack = append(stack, f)
+		}
+	}
+	for len(stack) > 0 {
+		at := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		ev := m.events[at]
+		if ev.step > 0 {
+			visit(m.at[m.first[ev.proc]+ev.step-1])
+		}
+		visit(ev.message)
+		if w := m.waitOf[m.first[ev.proc]+ev.step]; w >= 0 {
+			for _, t := range m.waits[w] {
+				visit(m.at[m.first[t.proc]+t.step])
+			}
+		}
+	}
+	var past []int32
+	for f := range m.events {
+		if in[int32(f)] && int32(f) != e {
+			past = append(past, int32(f))
+		}
+	}
+	return past
+}
+
+// list writes the last few of some events.
+func (m *machine) list(events []int32) string {
+	const shown = 3
+	if len(events) == 0 {
+		return "nothing at all"
+	}
+	words := ""
+	if len(events) > shown {
+		words = fmt.Sprintf("%d steps, the last of them ", len(events))
+		events = events[len(events)-shown:]
+	}
+	for i, e := range events {
+		if i > 0 {
+			words += ", "
+		}
+		words += m.step(m.events[e].proc, m.events[e].step)
+	}
+	return words
+}
