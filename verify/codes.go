@@ -41,4 +41,5 @@ const (
 	ClobberedInput Code = "clobbered-input"
 	LateSignal     Code = "late-signal"
 	IdleOwner      Code = "idle-owner"
+	TooFewSlots    Code = "too-few-slots"
 )

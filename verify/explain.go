@@ -19,16 +19,24 @@ type Explanation struct {
 // Example is the smallest schedule that shows a code. It is on a ring of three
 // ranks with a link each way, 1 byte a chunk, every transfer lasting 1 ns over
 // links without latency, unless Story says otherwise.
+//
+// The example of a code of concurrent programs is a Program instead, or a Story
+// alone where the code is about the file or the runtime.
 type Example struct {
 	Story    string
 	Problem  *model.Problem
 	Schedule *model.Schedule
+	Program  *model.Program
 }
 
 // String writes the explanation as a user reads it.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s (SPEC.md, section %s)\n\nExample: %s.\n", e.Code, e.Sentence, e.Rule, e.Example.Story)
+	if e.Example.Schedule == nil {
+		writeProgram(&b, e.Example.Program)
+		return b.String()
+	}
 	for i, t := range e.Example.Schedule.Transfers {
 		switch e.Example.Schedule.Form {
 		case model.Timed:
@@ -44,20 +52,21 @@ func (e Explanation) String() string {
 
 // Codes returns all codes in the order of the catalogue.
 func Codes() []Code {
-	codes := make([]Code, len(catalogue))
-	for i, e := range catalogue {
-		codes[i] = e.Code
+	var codes []Code
+	for _, e := range slices.Concat(catalogue, programs) {
+		codes = append(codes, e.Code)
 	}
 	return codes
 }
 
 // Explain returns what a code means; ok is false if there is no such code.
 func Explain(c Code) (e Explanation, ok bool) {
-	i := slices.IndexFunc(catalogue, func(e Explanation) bool { return e.Code == c })
+	all := slices.Concat(catalogue, programs)
+	i := slices.IndexFunc(all, func(e Explanation) bool { return e.Code == c })
 	if i < 0 {
 		return Explanation{}, false
 	}
-	return catalogue[i], true
+	return all[i], true
 }
 
 // threeRanks is the ring of the examples: link 2i leads from rank i to the next,
@@ -81,7 +90,7 @@ func example(story string, kind model.Kind, size int64, form model.Form, transfe
 	for i := range 6 {
 		s.Routes = append(s.Routes, []int{i})
 	}
-	return Example{story, p.WithChunks(int(size)), s}
+	return Example{Story: story, Problem: p.WithChunks(int(size)), Schedule: s}
 }
 
 // over returns a transfer of a chunk over a link of threeRanks that starts at ns

@@ -99,12 +99,12 @@ func (m *machine) resolve(proc, step int32, signals [][]int32) {
 		of := signals[on]
 		from := max(w.Step, 0)
 		if from >= len(of) || of[from] < 0 {
-			m.r.violate(m.violation(verify.NeverSignalled, proc, step, fmt.Sprintf("waits for step %d of tb %d, and neither this one (line %d) nor a later one signals", w.Step, w.Process, m.lineOf(on, w.Step))))
+			m.r.violate(m.violation(verify.NeverSignalled, proc, step, fmt.Sprintf("waits for %s, and neither this one nor a later one signals", m.stepOrEnd(on, w.Step))))
 			ts = append(ts, target{on, -1})
 			continue
 		}
 		if int(of[from]) != w.Step && w.Step >= 0 {
-			m.r.condition(m.violation(verify.LateSignal, proc, step, fmt.Sprintf("waits for step %d of tb %d (line %d), which does not signal: it waits until %s does", w.Step, w.Process, m.lineOf(on, w.Step), m.step(on, of[from]))))
+			m.r.condition(m.violation(verify.LateSignal, proc, step, fmt.Sprintf("waits for %s, which does not signal: it waits until %s does", m.step(on, int32(from)), m.step(on, of[from]))))
 		}
 		ts = append(ts, target{on, of[from]})
 	}
@@ -112,12 +112,13 @@ func (m *machine) resolve(proc, step int32, signals [][]int32) {
 	m.waits = append(m.waits, ts)
 }
 
-func (m *machine) lineOf(proc int32, step int) int {
+// stepOrEnd names an instruction that may be past the end of its process.
+func (m *machine) stepOrEnd(proc int32, step int) string {
 	q := &m.p.Processes[proc]
-	if step >= 0 && step < len(q.Steps) {
-		return q.Steps[step].Line
+	if step < len(q.Steps) {
+		return m.step(proc, int32(max(step, 0)))
 	}
-	return q.Line
+	return fmt.Sprintf("a step of gpu %d tb %d (line %d) beyond its last", q.Rank, q.ID, q.Line)
 }
 
 // signalling has for each instruction of a process the first from there on that

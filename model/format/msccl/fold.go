@@ -16,6 +16,7 @@ const (
 // folded is what the runtimes make of a threadblock's steps.
 type folded struct {
 	steps     []model.Instruction
+	numbers   []int   // of the steps, ascending: what deps refers to
 	refusals  []fault // why they refuse the file
 	undefined int     // the line of a step that cannot take a nop's dependency, or 0
 	notes     []fault // what they lose
@@ -34,11 +35,13 @@ var verbs = map[Type]model.Verb{
 	Reduce:             model.Reads | model.ReadsDst | model.Writes,
 }
 
-// fold numbers and joins steps as both runtimes do while they read: what depid and
-// deps refer to are the indices after it, not the attribute s. A nop leaves its
-// dependency to the next other step, which must have one of its own; a re that has
-// no dependency joins the re before it if that has the same buffers and destination
-// and nothing waits for it, and then its count and hasdep hold for all of them.
+// fold joins steps as both runtimes do while they read, and numbers what is left as
+// they do while they carry it out. A nop leaves its dependency to the next other step,
+// which must have one of its own; a re that has no dependency joins the re before it
+// if that has the same buffers and destination and nothing waits for it, and then its
+// count and hasdep hold for all of them. A number is used up by every step but a nop
+// without a dependency; that of joined steps is the last one's. Where files number
+// their steps by s in the same way, as compilers do, deps refers to s.
 func fold(t *TB) folded {
 	var f folded
 	f.steps = make([]model.Instruction, 0, len(t.Steps))
@@ -90,10 +93,25 @@ func fold(t *TB) folded {
 			open = s.HasDep == 0 && fused != maxFusion
 		}
 	}
+	f.number()
 	if len(pending) > 0 {
 		f.notes = append(f.notes, fault{int(pendingLine), "the dependency of the last nop is lost: no step comes after it"})
 	}
 	return f
+}
+
+// number counts the steps as the interpreters do.
+func (f *folded) number() {
+	next := 0
+	for i := range f.steps {
+		in := &f.steps[i]
+		next += max(0, len(in.Waits)-1)
+		if in.Count > 0 {
+			next += len(in.More)
+		}
+		f.numbers = append(f.numbers, next)
+		next++
+	}
 }
 
 // joins says whether a re has the buffers and the destination of the last one.

@@ -3,6 +3,7 @@ package msccl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
@@ -62,21 +63,40 @@ func (a *Algo) Program(m Meaning) (*model.Program, error) {
 		if g.ID < 0 || g.ID >= a.Ranks {
 			continue
 		}
-		for j := range g.TBs {
-			t := &g.TBs[j]
-			f := fold(t)
-			if f.undefined > 0 {
-				return nil, fmt.Errorf("%s:%d: gpu %d tb %d: %s", a.File, f.undefined, g.ID, t.ID, nopNeeds)
-			}
-			p.Processes = append(p.Processes, model.Process{
-				Rank: g.ID, ID: t.ID, SendTo: t.Send, RecvFrom: t.Recv, Channel: t.Channel, Line: t.Line, Steps: f.steps,
-			})
+		if err := a.processes(p, g); err != nil {
+			return nil, err
 		}
 	}
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", a.File, err)
 	}
 	return p, nil
+}
+
+// processes adds the threadblocks of a rank to a program.
+func (a *Algo) processes(p *model.Program, g *GPU) error {
+	numbers := map[int][]int{}
+	first := len(p.Processes)
+	for j := range g.TBs {
+		t := &g.TBs[j]
+		f := fold(t)
+		if f.undefined > 0 {
+			return fmt.Errorf("%s:%d: gpu %d tb %d: %s", a.File, f.undefined, g.ID, t.ID, nopNeeds)
+		}
+		numbers[t.ID] = f.numbers
+		p.Processes = append(p.Processes, model.Process{
+			Rank: g.ID, ID: t.ID, SendTo: t.Send, RecvFrom: t.Recv, Channel: t.Channel, Line: t.Line, Steps: f.steps,
+		})
+	}
+	for i := first; i < len(p.Processes); i++ {
+		for j := range p.Processes[i].Steps {
+			waits := p.Processes[i].Steps[j].Waits
+			for k, w := range waits { // from a number to an index
+				waits[k].Step, _ = slices.BinarySearch(numbers[w.Process], w.Step)
+			}
+		}
+	}
+	return nil
 }
 
 // layout is a program's memory while it is laid out.
