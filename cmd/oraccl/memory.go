@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
-
-	"github.com/oraccl/oraccl/model"
+	"syscall"
 )
 
 // saidFrom is from how many bytes on the memory that something needs is printed before it
@@ -19,7 +19,7 @@ const saidFrom = 64 << 20
 func enoughMemory(w io.Writer, what string, need int64) error {
 	have, known := availableMemory()
 	if known && need > have {
-		return fmt.Errorf("%s needs %s of memory, and %s are available", what, model.FormatBytes(need), model.FormatBytes(have))
+		return fmt.Errorf("%s needs %s of memory, and %s are available", what, roundBytes(need), roundBytes(have))
 	}
 	if need >= saidFrom {
 		fmt.Fprintf(w, "oraccl: %s needs at most %s of memory\n", what, roundBytes(need))
@@ -41,6 +41,29 @@ func availableMemory() (int64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// peakMemory returns the most that the program has had in memory so far, by the operating
+// system's account, or 0 if that is not known.
+func peakMemory() int64 {
+	var u syscall.Rusage
+	if runtime.GOOS != "linux" || syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return int64(u.Maxrss) << 10
+}
+
+// enoughDisk returns an error if the file system of a directory has no room for so many
+// bytes.
+func enoughDisk(dir string, need int64) error {
+	var fs syscall.Statfs_t
+	if runtime.GOOS != "linux" || syscall.Statfs(dir, &fs) != nil {
+		return nil // whoever writes will say what is wrong
+	}
+	if have := int64(fs.Bavail) * fs.Bsize; need > have {
+		return fmt.Errorf("the file needs up to %s, and %s are free in %s", roundBytes(need), roundBytes(have), dir)
+	}
+	return nil
 }
 
 // roundBytes writes a number of bytes to three figures.

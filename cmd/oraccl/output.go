@@ -55,6 +55,7 @@ type rowJSON struct {
 	VerifySeconds      float64            `json:"verify_seconds"`
 	Stop               string             `json:"stop"`
 	Note               string             `json:"note"`
+	PeakMemoryBytes    int64              `json:"peak_memory_bytes,omitempty"`
 }
 
 type leftOutJSON struct {

@@ -63,6 +63,9 @@ better ones.`,
 			if pareto {
 				return runPareto(cmd, e, p, maxChunks, proofs, asJSON)
 			}
+			if s := e.streams(p, cmd.Flags().Changed("time-limit")); s != nil {
+				return s.solve(cmd, out, asJSON)
+			}
 			ev, err := e.evaluate(cmd.Context(), p)
 			if err != nil {
 				return err

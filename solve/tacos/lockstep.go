@@ -37,8 +37,10 @@ type lockstep[K uint16 | int32] struct {
 }
 
 const (
-	// lockstepFrom is from how many deliveries on lockstep is used for a first try, and
-	// lockstepAlways for all: there the other engine takes minutes.
+	// lockstepFrom is from how many deliveries on lockstep is used for a first try, if links
+	// are free when chunks arrive, and lockstepAlways for all. Elsewhere a chunk waits for
+	// the next slot at every rank, which costs some slots, and does not matter where there
+	// are very many; but there the other engine takes minutes.
 	lockstepFrom   = 1 << 19
 	lockstepAlways = 1 << 24
 )

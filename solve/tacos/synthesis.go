@@ -106,7 +106,7 @@ func (s *synthesis) schedule(moves []model.Transfer) *model.Schedule {
 // quick is asked for. It returns false if it is stopped.
 func (s *synthesis) spread(n *network, pt *pattern, seed uint64, far, quick bool, stop func() bool) ([]model.Transfer, bool) {
 	moves := make([]model.Transfer, 0, pt.deliveries(n))
-	if count := pt.deliveries(n); count >= lockstepFrom && (quick || count >= lockstepAlways) {
+	if count := pt.deliveries(n); count >= lockstepFrom && (quick && !n.patient || count >= lockstepAlways) {
 		if e := newSweep(n, pt, seed); e != nil {
 			ok := e.run(s.threads, stop, func(list []model.Transfer) bool {
 				moves = append(moves, list...)

@@ -324,6 +324,12 @@ func (c *Writer) writePlain(entries []entry) {
 	}
 }
 
+// Size returns how many bytes a file with so many transfers has at most, about: where groups
+// are small their heads count too.
+func Size(p *model.Problem, transfers int64) int64 {
+	return transfers*int64(1+width(len(p.Chunks))) + 64*int64(len(p.Topology.Links)) + 1<<20
+}
+
 // Transfers returns how many transfers have been written.
 func (c *Writer) Transfers() uint64 { return c.count }
 

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/stream"
+)
+
+// streamed is a schedule that is made, verified and written at the same time, none of it
+// held in memory.
+type streamed struct {
+	*evaluator
+	problem *model.Problem // as it was asked
+	method  string
+	stream  *solve.Stream
+	left    []leftOut
+	out     string
+
+	verdict  verify.Verdict
+	stop     solve.Stop
+	bound    *model.Certificate // checked; nil: none
+	count    int64
+	took     time.Duration // from beginning to end
+	checking time.Duration // of that, in the verifier
+	peak     int64         // bytes
+}
+
+// streamFrom is from how many transfers on schedules are streamed.
+const streamFrom = maxHeld
+
+// streamOverhead is what the program needs in any case.
+const streamOverhead = 64 << 20
+
+// streams returns how to stream the solution of p, or nil if it is small enough to be held
+// in memory or no method asked can stream it. Of several methods it takes that with the
+// least makespan, as far as that is known before, else the first. The time limit counts only
+// if limited says so: a stream has nothing to show before its end.
+func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
+	o := e.options
+	if !limited {
+		o.TimeLimit = 0
+	}
+	chunks := len(p.Chunks)
+	if p.Chunks == nil {
+		chunks = p.DefaultChunks(max(1, e.options.Chunks))
+	}
+	if int64(chunks)*int64(p.Topology.Ranks) <= streamFrom {
+		return nil
+	}
+	var s *streamed
+	var left []leftOut
+	for _, m := range e.methods {
+		streamer, ok := m.(solve.Streamer)
+		if !ok {
+			left = append(left, leftOut{m.Name(), fmt.Sprintf("cannot hand out more than %d transfers while it makes them", streamFrom)})
+			continue
+		}
+		st, err := streamer.Stream(p, o)
+		switch {
+		case err != nil:
+			left = append(left, leftOut{m.Name(), reason(err)})
+		case s == nil || st.Makespan > 0 && (s.stream.Makespan == 0 || st.Makespan < s.stream.Makespan):
+			if s != nil {
+				left = append(left, leftOut{s.method, "another method's makespan is known before"})
+			}
+			s = &streamed{evaluator: e, problem: p, method: m.Name(), stream: st}
+		default:
+			left = append(left, leftOut{m.Name(), "another method came first"})
+		}
+	}
+	if s != nil {
+		s.left = left
+	}
+	return s
+}
+
+// solveStreamed makes, verifies and writes a schedule as a stream.
+func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
+	s.out = out
+	if err := s.enough(cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	bounded := make(chan error, 1)
+	go func() {
+		var err error
+		s.bound, err = quickBound(s.stream.Problem)
+		bounded <- err
+	}()
+	err := s.run(cmd.Context())
+	if berr := <-bounded; err == nil {
+		err = berr
+	}
+	if err != nil {
+		return err
+	}
+	s.peak = peakMemory()
+	if c := s.bound; c != nil && s.verdict.Outcome == verify.Proved && s.verdict.Makespan < c.Bound {
+		return fmt.Errorf("%s: a proved schedule of %v is below the certified %s bound of %v: one of the two checkers is wrong; please report this",
+			s.method, s.verdict.Makespan, c.Witness.Kind(), c.Bound)
+	}
+	if asJSON {
+		err = printJSON(cmd.OutOrStdout(), s.json())
+	} else {
+		s.print(cmd.OutOrStdout())
+	}
+	switch {
+	case err != nil:
+		return err
+	case s.verdict.Outcome == verify.Refuted:
+		return status(exitRefuted)
+	case s.verdict.Outcome == verify.Unknown:
+		return status(exitUnknown)
+	}
+	return nil
+}
+
+// enough says what is lacking, memory or room for the file, before the start.
+func (s *streamed) enough(w io.Writer) error {
+	st := s.stream
+	need, err := stream.Memory(st.Problem, st.Form, st.Routes)
+	if err != nil {
+		return err
+	}
+	need += st.Memory
+	need += need/8 + streamOverhead + 512*int64(len(st.Problem.Topology.Links)) // the problem as such, and what is collected late
+	if err := enoughMemory(w, "solving and verifying", need); err != nil {
+		return err
+	}
+	if s.out == "" {
+		return nil
+	}
+	return enoughDisk(filepath.Dir(s.out), compact.Size(st.Problem, st.Transfers))
+}
+
+// quickBound returns a certified lower bound that is found and checked quickly, or nil.
+func quickBound(p *model.Problem) (*model.Certificate, error) {
+	c, err := bound.Quick(p)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	if v := cert.Check(c); v.Outcome != verify.Proved {
+		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
+	}
+	return c, nil
+}
+
+// run makes the schedule, has it verified on the way, and writes it where that was asked
+// for. A file is complete only when the schedule is proved.
+func (s *streamed) run(ctx context.Context) error {
+	st := s.stream
+	check, err := stream.New(st.Problem, st.Form, st.Routes)
+	if err != nil {
+		return err
+	}
+	w, closing, err := s.writer()
+	if err != nil {
+		return err
+	}
+	var failed error
+	begin, said := time.Now(), time.Now()
+	s.begin(s.method, &s.options)
+	s.stop, err = st.Run(ctx, func(batch []model.Transfer) bool {
+		if w != nil {
+			if failed = w.Write(batch); failed != nil {
+				return false
+			}
+		}
+		at := time.Now()
+		more := check.Add(batch)
+		s.checking += time.Since(at)
+		s.count += int64(len(batch))
+		if time.Since(said) > time.Second {
+			said = time.Now()
+			s.note(fmt.Sprintf("%.1f%% of %d transfers", 100*float64(s.count)/float64(st.Transfers), st.Transfers))
+		}
+		return more
+	})
+	at := time.Now()
+	s.verdict = check.Verdict()
+	s.checking += time.Since(at)
+	s.took = time.Since(begin)
+	s.end()
+	if v := &s.verdict; s.stop != solve.Done && s.stop != solve.Optimal && v.Outcome == verify.Refuted {
+		v.Violations = slices.DeleteFunc(v.Violations, func(x verify.Violation) bool { return x.Code == verify.MissingContribution })
+		if len(v.Violations) == 0 { // what is missing was still to come
+			v.Outcome = verify.Unknown
+			v.Reason = fmt.Sprintf("%v after %d of %d transfers", s.stop, s.count, st.Transfers)
+		}
+	}
+	return errors.Join(err, failed, closing())
+}
+
+// writer returns the writer of the file, nil if none was asked for, and what closes it,
+// marking it as complete if the schedule is proved.
+func (s *streamed) writer() (*compact.Writer, func() error, error) {
+	if s.out == "" {
+		return nil, func() error { return nil }, nil
+	}
+	if !strings.HasSuffix(s.out, compactSuffix) {
+		return nil, nil, hinted{fmt.Errorf("%s: up to %d transfers are too many for JSON", s.out, s.stream.Transfers), "a name that ends in .oraccl gets the compact format"}
+	}
+	f, err := os.Create(s.out)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := bufio.NewWriterSize(f, 1<<20)
+	w, err := compact.NewWriter(b, s.stream.Problem, s.stream.Form, model.Origin{Method: s.method, Seed: s.options.Seed, Tool: "oraccl " + version(), Note: s.stream.Note}, s.stream.Routes)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return w, func() error {
+		var err error
+		if s.verdict.Outcome == verify.Proved {
+			err = w.Close(map[string]string{stream.Engine: s.verdict.Outcome.String()})
+		} else {
+			err = w.Flush()
+		}
+		if err = errors.Join(err, b.Flush(), f.Close()); err != nil {
+			return fmt.Errorf("%s: %w", s.out, err)
+		}
+		return nil
+	}, nil
+}
+
+// json returns what gap and solve return for schedules in memory, with one engine.
+func (s *streamed) json() gapJSON {
+	p := s.stream.Problem
+	j := rowJSON{
+		Method: s.method, Chunks: len(p.Chunks), Transfers: int(s.count), MakespanPs: s.verdict.Makespan, AlgbwGbps: gbps(p.Size, s.verdict.Makespan),
+		Verdict: s.verdict.Outcome.String(), Engines: map[string]string{stream.Engine: s.verdict.Outcome.String()},
+		EngineSeconds: map[string]float64{stream.Engine: s.checking.Seconds()}, SolveSeconds: s.took.Seconds(), VerifySeconds: s.checking.Seconds(),
+		Stop: s.stop.String(), Note: s.stream.Note, PeakMemoryBytes: s.peak,
+	}
+	j.BusbwGbps = j.AlgbwGbps * busFactor(p)
+	if s.bound != nil && s.verdict.Outcome == verify.Proved {
+		if g := gapOf(s.verdict.Makespan, s.bound.Bound); !math.IsInf(g, 0) {
+			j.Gap = &g
+		}
+		if s.verdict.Makespan == s.bound.Bound {
+			j.Optimal = s.bound.Witness.Kind()
+		}
+	}
+	g := gapJSON{
+		Schema: "oraccl/gap/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), SizeBytes: p.Size,
+		Cost: p.Cost.String(), Bound: boundToJSON(s.bound), Rows: []rowJSON{j}, LeftOut: []leftOutJSON{},
+	}
+	for _, l := range s.left {
+		g.LeftOut = append(g.LeftOut, leftOutJSON{l.method, l.reason})
+	}
+	return g
+}
+
+func (s *streamed) print(w io.Writer) {
+	j := s.json().Rows[0]
+	fmt.Fprintf(w, "%v\n%s\n\n", s.problem, boundLine(s.bound))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "method\tchunks\ttransfers\tmakespan us\talgbw GB/s\tgap\t\tstream\tsolved and verified in\tpeak memory\t")
+	gap, optimal := "", ""
+	if j.Gap != nil {
+		gap = fmt.Sprintf("%.2f%%", 100**j.Gap)
+	}
+	if j.Optimal != "" {
+		optimal = "optimal (" + j.Optimal + ")"
+	}
+	fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t\n", j.Method, j.Chunks, j.Transfers, micros(j.MakespanPs), j.AlgbwGbps, gap, optimal, j.Verdict, seconds(s.took), roundBytes(s.peak))
+	t.Flush()
+	if s.bound != nil {
+		fmt.Fprintf(w, "\nWhat binds is %s: %s.\n", s.bound.Witness.Kind(), describe(s.bound))
+	}
+	if s.stream.Note != "" {
+		fmt.Fprintf(w, "%s: %s; too large for memory and for SMT, so it was verified while it was made\n", s.method, s.stream.Note)
+	}
+	for _, v := range s.verdict.Violations {
+		fmt.Fprintf(w, "%s: REFUTED %s\n", s.method, v)
+	}
+	if s.verdict.Reason != "" {
+		fmt.Fprintln(w, s.verdict.Reason)
+	}
+	switch {
+	case s.out != "" && s.verdict.Outcome == verify.Proved:
+		fmt.Fprintf(w, "\nwritten to %s\n", s.out)
+	case s.out != "":
+		fmt.Fprintf(w, "\n%s is partial, and marked as such\n", s.out)
+	}
+}

@@ -1,0 +1,77 @@
+package tacos
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// Stream implements solve.Streamer for allgather and broadcast among all ranks, on networks
+// that lockstep serves. It makes one try.
+func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
+	if k := p.Collective.Kind; k != model.AllGather && k != model.Broadcast || !everyone(p) {
+		return nil, solve.NotServed("hands out while it works only allgather and broadcast among all ranks")
+	}
+	if err := connected(p); err != nil {
+		return nil, err
+	}
+	p = cut(p, max(1, o.Chunks))
+	n := newNetwork(p, false)
+	pt, err := spreading(p)
+	if err != nil {
+		return nil, err
+	}
+	slot, delay, ok := lockstepTime(n, pt)
+	if !ok {
+		return nil, solve.NotServed("hands out while it works only what moves over links that are alike and not shared, among ranks that arrive at once")
+	}
+	st := &solve.Stream{
+		Problem: p, Form: model.FormFor(p.Cost), Routes: n.routes, Memory: lockstepMemory(n, delay),
+		Note: fmt.Sprintf("in slots of %v", slot),
+	}
+	for _, from := range pt.from {
+		st.Transfers += int64(p.Topology.Ranks - len(from))
+	}
+	threads := o.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	st.Run = func(ctx context.Context, emit func([]model.Transfer) bool) (solve.Stop, error) {
+		begin := time.Now()
+		late := func() bool { return o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit }
+		refused := false
+		e := newSweep(n, pt, o.Seed)
+		done := e.run(threads, func() bool { return ctx.Err() != nil || late() }, func(list []model.Transfer) bool {
+			refused = refused || !emit(list)
+			return !refused
+		})
+		switch {
+		case done:
+			return solve.Done, nil
+		case late():
+			return solve.TimeLimit, nil
+		case refused || ctx.Err() != nil:
+			return solve.Interrupted, nil
+		}
+		return 0, fmt.Errorf("came to no end on %v, which is a defect: please report it", p)
+	}
+	return st, nil
+}
+
+// lockstepMemory returns how many bytes lockstep needs at most.
+func lockstepMemory(n *network, delay int) int64 {
+	ranks, chunks, lanes := int64(n.p.Topology.Ranks), int64(len(n.p.Chunks)), int64(len(n.lanes))
+	entry := int64(4)
+	if chunks <= 1<<16 {
+		entry = 2
+	}
+	logs := ranks * (chunks*entry + (chunks+63)/64*8)
+	ring := ranks * 4 * int64(delay+1)
+	out := 2 * (inFlight + 1) * lanes * int64(unsafe.Sizeof(model.Transfer{})) // buffers grow by up to twice
+	return logs + ring + out + 16*(ranks+chunks+lanes) + 1<<20
+}
