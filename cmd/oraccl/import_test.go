@@ -48,3 +48,46 @@ func TestSolversOfOthers(t *testing.T) {
 		require.Contains(t, stdout.String(), test.note, test.file)
 	}
 }
+
+// TestNCCLTopologies: files of machines become the topologies that they are of.
+func TestNCCLTopologies(t *testing.T) {
+	dir := shared(t, "topo")
+	type link struct {
+		src, dst string
+		gbps     float64
+	}
+	for _, test := range []struct {
+		file            string
+		ranks, switches int
+		links           []link
+		fails           string
+	}{
+		{file: "ROCm+rccl__topo_4p3l.xml", ranks: 4, switches: 6, links: []link{{"rank 0", "rank 3", 24}, {"rank 0", "switch pci 0000:1b:00.0", 24}, {"switch pci 0000:18:00.0", "switch cpu0", 12}}},
+		{file: "ROCm+rccl__topo_8p6l.xml", ranks: 8, switches: 10, links: []link{{"rank 0", "rank 7", 24}, {"switch cpu0", "switch cpu1", 16}}},
+		{file: "ROCm+rccl__topo_8p_rome.xml", ranks: 8, switches: 10, links: []link{{"rank 0", "rank 3", 24}}},
+		{file: "azure_nc_a100_v4_4gpu_dump.xml", ranks: 4, switches: 4, links: []link{{"rank 0", "rank 1", 240}, {"rank 3", "switch cpu3", 12}, {"switch cpu0", "switch cpu3", 16}}},
+		{file: "aws+aws-ofi-nccl__p4d-24xl-topo.xml", fails: "has no gpu elements"},
+		{file: "dgx1_v100_8gpu_4nic.txt", ranks: 8, links: []link{{"rank 0", "rank 3", 50}, {"rank 3", "rank 7", 25}}},
+		{file: "h100_8gpu_nv18.txt", ranks: 8, switches: 1, links: []link{{"rank 5", "switch nvswitch0", 450}}},
+		{file: "pcie_2gpu_phb.txt", ranks: 2, switches: 1, links: []link{{"rank 0", "switch phb0", 12}}},
+		{file: "wrapped_header_8gpu.txt", ranks: 8, switches: 1, links: []link{{"switch nvswitch0", "rank 7", 450}}},
+	} {
+		topology, err := loadTopology(filepath.Join(dir, test.file), "", "")
+		if test.fails != "" {
+			require.ErrorContains(t, err, test.fails, test.file)
+			continue
+		}
+		require.NoError(t, err, test.file)
+		require.Equal(t, test.ranks, topology.Ranks, test.file)
+		require.Len(t, topology.Switches, test.switches, test.file)
+		for _, want := range test.links {
+			var sum float64
+			for _, l := range topology.Links {
+				if topology.NodeName(l.Src) == want.src && topology.NodeName(l.Dst) == want.dst {
+					sum += float64(l.Bandwidth) / 1e9
+				}
+			}
+			require.Equal(t, want.gbps, sum, "%s: %s to %s", test.file, want.src, want.dst)
+		}
+	}
+}

@@ -115,11 +115,8 @@ func (in *instance) problem(topology string) (*model.Problem, error) {
 // loadTopology reads a topology file, or builds the topology of that name.
 func loadTopology(name, alpha, bandwidth string) (*model.Topology, error) {
 	if _, err := os.Stat(name); err == nil {
-		if alpha != "" || bandwidth != "" {
-			return nil, fmt.Errorf("%s: --alpha and --bandwidth set a generator's links; this is a file with links of its own", name)
-		}
 		return readFile(name, func(name string, b []byte) (*model.Topology, error) {
-			return model.ReadTopology(name, bytes.NewReader(b))
+			return readTopology(name, b, alpha, bandwidth)
 		})
 	}
 	var o topo.Options

@@ -13,11 +13,27 @@ import (
 )
 
 func newTopo() *cobra.Command {
+	show := newTopoShow()
 	cmd := &cobra.Command{
-		Use:   "topo",
-		Short: "List, show and check topologies",
+		Use:     "topo",
+		Aliases: []string{"topology"},
+		Short:   "List, show and check topologies",
+		Long: `topo lists, shows and checks topologies. With just a topology it shows it.
+
+Wherever a topology is wanted, a name will do, or a file: ours (JSON), what NCCL or RCCL
+writes to NCCL_TOPO_DUMP_FILE (XML), what nvidia-smi topo -m prints (--bandwidth is then
+that of one NVLink), or an input of TE-CCL.`,
+		Example: "  oraccl topo show dgx1\n  oraccl topology dump.xml",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return show.RunE(cmd, args)
+		},
 	}
-	cmd.AddCommand(newTopoList(), newTopoShow(), newTopoLint())
+	cmd.Flags().AddFlagSet(show.Flags())
+	cmd.AddCommand(newTopoList(), show, newTopoLint())
 	return cmd
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/nccl"
+	"github.com/oraccl/oraccl/model/format/smi"
+	"github.com/oraccl/oraccl/model/format/teccl"
+	"github.com/oraccl/oraccl/model/topo"
+)
+
+// readTopology reads the topology of a file: ours, what NCCL dumps, what nvidia-smi topo -m
+// prints, or that of an input of TE-CCL. alpha and bandwidth are for those that lack them.
+func readTopology(name string, b []byte, alpha, bandwidth string) (*model.Topology, error) {
+	first := bytes.TrimLeft(b, " \t\r\n\ufeff")
+	dump := bytes.HasPrefix(first, []byte("<")) && nccl.Is(b)
+	matrix := !bytes.HasPrefix(first, []byte("{")) && !dump && smi.Is(b)
+	if bandwidth != "" && !matrix || alpha != "" && !matrix && !dump {
+		what := "--alpha and --bandwidth set a generator's links; this is a file with links of its own"
+		if dump {
+			what = "--bandwidth sets a generator's links; this is a file with bandwidths of its own"
+		}
+		return nil, fmt.Errorf("%s: %s", name, what)
+	}
+	o := smi.Options{Alpha: smi.DefaultAlpha, Bandwidth: smi.DefaultBandwidth}
+	var err error
+	if alpha != "" {
+		if o.Alpha, err = model.ParseTime(alpha); err != nil {
+			return nil, fmt.Errorf("--alpha: %w", err)
+		}
+	} else if dump {
+		o.Alpha = nccl.DefaultAlpha
+	}
+	if bandwidth != "" {
+		if o.Bandwidth, err = model.ParseRate(bandwidth); err != nil {
+			return nil, fmt.Errorf("--bandwidth: %w", err)
+		}
+	}
+	switch {
+	case dump:
+		return nccl.Read(name, b, o.Alpha)
+	case matrix:
+		return smi.Read(name, b, o)
+	case bytes.HasPrefix(first, []byte("<")):
+		return nil, fmt.Errorf("%s: is XML, but no topology of NCCL, whose root element is system", name)
+	}
+	if in, ok, err := teccl.ReadInput(name, b); ok || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return topologyOf(name, in)
+	}
+	return model.ReadTopology(name, bytes.NewReader(b))
+}
+
+// topologyOf returns the topology that an input of TE-CCL names, as it really is.
+func topologyOf(name string, in teccl.Input) (*model.Topology, error) {
+	var ours string
+	var o topo.Options
+	switch in.Name {
+	case "NDv2":
+		ours = fmt.Sprintf("ndv2:%d", in.Chassis)
+	case "DGX2":
+		ours = "dgx2:2" // it has no other
+	case "DGX1":
+		ours = "dgx1"
+	case "AMD":
+		ours = "mi250"
+	case "Mesh":
+		ours = fmt.Sprintf("mesh:%dx%d", in.Side, in.Side)
+		o = topo.Options{Alpha: []model.Time{in.Alpha}, Bandwidth: []int64{100e9}}
+	default:
+		return nil, fmt.Errorf("%s: topology %.40q, want one of NDv2, DGX1, DGX2, AMD or Mesh, as TE-CCL has them", name, in.Name)
+	}
+	if in.Chassis > 1 && (in.Name == "DGX1" || in.Name == "AMD" || in.Name == "Mesh") {
+		return nil, fmt.Errorf("%s: %d chassis of %s, want 1", name, in.Chassis, in.Name)
+	}
+	t, err := topo.Parse(ours, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
