@@ -47,6 +47,7 @@ func newVerify() *cobra.Command {
 	var timeLimit time.Duration
 	var asJSON bool
 	var by truth
+	var deploy deployFlags
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Prove or refute that a schedule does what it must",
@@ -61,7 +62,11 @@ They are judged by --topology and --collective, or by what those that their tool
 really are, not by what the file says of itself.
 
 Compact files (.oraccl) of more than 4 million transfers are verified by the stream
-engine, in memory that is known before, where it serves the collective.`,
+engine, in memory that is known before, where it serves the collective.
+
+MSCCL-IR (XML), alone, in lists or in directories, is verified by the order engine:
+whether every interleaving of its threadblocks is right, which runtimes load it, for
+which calls they pick it, and up to which size its connections suffice.`,
 		Example: "  oraccl verify ag.json\n  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,7 +83,10 @@ engine, in memory that is known before, where it serves the collective.`,
 					return err
 				}
 			}
-			worst := exitDone
+			args, worst, err := deploy.run(cmd, args, &by, asJSON)
+			if err != nil {
+				return err
+			}
 			v := &verifying{cmd, asked, by, chosen, timeLimit, emit, asJSON}
 			for _, file := range args {
 				s, err := v.file(file)
@@ -104,6 +112,7 @@ engine, in memory that is known before, where it serves the collective.`,
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
 	f.BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/verify/1, one object a line")
 	by.addFlags(cmd)
+	deploy.addFlags(cmd)
 	return cmd
 }
 
@@ -124,7 +133,7 @@ func enginesNamed(engine string) ([]string, error) {
 	case "replay", "smt", stream.Engine:
 		return []string{engine}, nil
 	case "order":
-		return nil, fmt.Errorf("--engine order: is for concurrent programs, which this version does not read; want replay, smt, stream or all")
+		return nil, fmt.Errorf("--engine order: is for MSCCL-IR, where it is the only one; want replay, smt, stream or all")
 	}
 	return nil, fmt.Errorf("--engine %q: want replay, smt, stream or all", engine)
 }

@@ -13,6 +13,7 @@ package order
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
@@ -85,9 +86,15 @@ func Check(p *model.Program) *Report {
 			m.result()
 		}
 	}
+	slices.SortStableFunc(r.Verdict.Violations, func(a, b verify.Violation) int { return slices.Index(chief, a.Code) - slices.Index(chief, b.Code) })
+	r.Verdict.Violations = r.Verdict.Violations[:min(len(r.Verdict.Violations), verify.MaxViolations)]
 	r.conclude(p)
 	return r
 }
+
+// chief orders codes by what follows from what.
+var chief = []verify.Code{verify.SharedConnection, verify.OutOfBounds, verify.NeverSignalled, verify.Deadlock, verify.CountMismatch, verify.UnmatchedSend,
+	verify.ReadWriteRace, verify.WriteWriteRace, verify.WrongValue, verify.DoubleContribution, verify.MissingContribution, verify.UninitialisedRead}
 
 // conclude is the one place that accepts.
 func (r *Report) conclude(p *model.Program) {
@@ -115,7 +122,7 @@ func Claim(p *model.Program) string {
 // violate notes a violation, unless there are enough of its code.
 func (r *Report) violate(v verify.Violation) {
 	r.Counts[v.Code]++
-	if r.Counts[v.Code] <= perCode && len(r.Verdict.Violations) < verify.MaxViolations {
+	if r.Counts[v.Code] <= perCode {
 		r.Verdict.Violations = append(r.Verdict.Violations, v)
 	}
 }

@@ -15,42 +15,104 @@ const clockCells = 1 << 25
 // processes of one rank at a time: the clock of an event has, for each of them, how
 // many of its instructions happen before or with it.
 func (m *machine) races() {
+	ofRank := make([][]int32, m.p.Ranks)
+	for e := range m.events {
+		r := m.p.Processes[m.events[e].proc].Rank
+		ofRank[r] = append(ofRank[r], int32(e))
+	}
 	var clocks, local []int32
-	for r, procs := range m.ofRank {
-		if len(procs) < 2 {
-			continue
-		}
+	for r, events := range ofRank {
+		procs := m.sharing(r, events)
 		width := max(1, min(len(procs), clockCells/max(1, len(m.events))))
 		for from := 0; from < len(procs); from += width {
 			columns := procs[from:min(from+width, len(procs))]
-			clocks = m.clocks(clocks, r, columns, true)
-			local = m.clocks(local, r, columns, false)
-			m.scan(r, columns, clocks, local)
+			clocks = m.clocks(clocks, columns, nil)
+			local = m.clocks(local, columns, events)
+			m.scan(r, events, columns, clocks, local)
 		}
 	}
 }
 
-// clocks computes the clocks of all events, restricted to columns. Without remote,
-// messages order nothing.
-func (m *machine) clocks(into []int32, rank int, columns []int32, remote bool) []int32 {
+// sharing returns the processes of a rank that access a cell which another one
+// accesses too and one of them writes.
+func (m *machine) sharing(rank int, events []int32) []int32 {
+	if len(m.ofRank[rank]) < 2 {
+		return nil
+	}
+	type use struct {
+		by               int32 // 1 + the first process
+		several, written bool
+	}
+	cells := make([]use, m.p.Memory[rank])
+	m.accesses(rank, events, func(e, c int32, writes bool) {
+		u, by := &cells[c], m.events[e].proc+1
+		u.written = u.written || writes
+		u.several = u.several || u.by > 0 && u.by != by
+		u.by = by
+	})
+	shares := map[int32]bool{}
+	last := int32(-1)
+	m.accesses(rank, events, func(e, c int32, _ bool) {
+		if e != last && cells[c].several && cells[c].written {
+			shares[m.events[e].proc] = true
+			last = e
+		}
+	})
+	var procs []int32
+	for _, proc := range m.ofRank[rank] {
+		if shares[proc] {
+			procs = append(procs, proc)
+		}
+	}
+	return procs
+}
+
+// accesses goes over the cells that events of a rank access, in order, the reads of
+// an event before its writes.
+func (m *machine) accesses(rank int, events []int32, visit func(e, cell int32, writes bool)) {
+	for _, e := range events {
+		ev := &m.events[e]
+		in := &m.p.Processes[ev.proc].Steps[ev.step]
+		over := func(ref model.Ref, offset int, writes bool) {
+			at, _ := m.spanOf(rank, ref, offset, in.Count)
+			for c := at.from; c < at.to; c++ {
+				visit(e, c, writes)
+			}
+		}
+		if in.Verb&model.Reads != 0 {
+			over(in.Src, in.Src.Offset, false)
+			for _, off := range in.More {
+				over(in.Src, int(off), false)
+			}
+		}
+		if in.Verb&model.ReadsDst != 0 && in.Verb&model.Writes == 0 {
+			over(in.Dst, in.Dst.Offset, false)
+		}
+		if in.Verb&model.Writes != 0 {
+			over(in.Dst, in.Dst.Offset, true)
+		}
+	}
+}
+
+// clocks computes the clocks of all events, restricted to columns; or, given the
+// events of one rank, of these alone, where messages order nothing.
+func (m *machine) clocks(into []int32, columns, events []int32) []int32 {
 	w := len(columns)
 	if need := len(m.events) * w; cap(into) < need {
 		into = make([]int32, need)
 	} else {
 		into = into[:need]
 	}
-	column := make(map[int32]int, w)
+	column := make([]int32, len(m.p.Processes)) // 1 + the index in columns
 	for i, proc := range columns {
-		column[proc] = i
+		column[proc] = int32(i) + 1
 	}
-	for e := range m.events {
+	clock := func(e int32, remote bool) {
 		ev := &m.events[e]
-		if !remote && m.p.Processes[ev.proc].Rank != rank {
-			continue
-		}
-		mine := into[e*w : (e+1)*w]
+		mine := into[int(e)*w : (int(e)+1)*w]
+		at := m.first[ev.proc] + ev.step
 		if ev.step > 0 {
-			before := int(m.at[m.first[ev.proc]+ev.step-1])
+			before := int(m.at[at-1])
 			copy(mine, into[before*w:(before+1)*w])
 		} else {
 			clear(mine)
@@ -58,14 +120,22 @@ func (m *machine) clocks(into []int32, rank int, columns []int32, remote bool) [
 		if remote && ev.message >= 0 {
 			join(mine, into[int(ev.message)*w:])
 		}
-		if wait := m.waitOf[m.first[ev.proc]+ev.step]; wait >= 0 {
+		if wait := m.waitOf[at]; wait >= 0 {
 			for _, t := range m.waits[wait] {
 				join(mine, into[int(m.at[m.first[t.proc]+t.step])*w:])
 			}
 		}
-		if i, ok := column[ev.proc]; ok {
-			mine[i] = ev.step + 1
+		if i := column[ev.proc]; i > 0 {
+			mine[i-1] = ev.step + 1
 		}
+	}
+	if events == nil {
+		for e := range m.events {
+			clock(int32(e), true)
+		}
+	}
+	for _, e := range events {
+		clock(e, false)
 	}
 	return into
 }
@@ -77,9 +147,9 @@ func join(a, b []int32) {
 	}
 }
 
-// accesses are the events that later accesses to a cell must come after: the last
+// latest are the events that later accesses to a cell must come after: the last
 // write and, of every process, the last read since.
-type accesses struct {
+type latest struct {
 	write int32
 	reads []int32
 }
@@ -87,69 +157,45 @@ type accesses struct {
 // scanner looks for races on one rank.
 type scanner struct {
 	m             *machine
-	rank          int
 	column        map[int32]int
 	w             int
 	clocks, local []int32
-	cells         []accesses
+	cells         []latest
 }
 
 // scan goes over the events of a rank and compares each access with those before
 // it by processes of columns.
-func (m *machine) scan(rank int, columns, clocks, local []int32) {
-	s := &scanner{m: m, rank: rank, column: make(map[int32]int, len(columns)), w: len(columns), clocks: clocks, local: local, cells: make([]accesses, m.p.Memory[rank])}
+func (m *machine) scan(rank int, events, columns, clocks, local []int32) {
+	s := &scanner{m: m, column: make(map[int32]int, len(columns)), w: len(columns), clocks: clocks, local: local, cells: make([]latest, m.p.Memory[rank])}
 	for i, proc := range columns {
 		s.column[proc] = i
 	}
 	for i := range s.cells {
 		s.cells[i].write = -1
 	}
-	for e := range m.events {
-		ev := &m.events[e]
-		if m.p.Processes[ev.proc].Rank != rank {
-			continue
-		}
-		in := &m.p.Processes[ev.proc].Steps[ev.step]
-		if in.Verb&model.Reads != 0 {
-			s.access(int32(e), in.Src, in.Src.Offset, in.Count, false)
-			for _, off := range in.More {
-				s.access(int32(e), in.Src, int(off), in.Count, false)
-			}
-		}
-		if in.Verb&model.ReadsDst != 0 && in.Verb&model.Writes == 0 {
-			s.access(int32(e), in.Dst, in.Dst.Offset, in.Count, false)
-		}
-		if in.Verb&model.Writes != 0 {
-			s.access(int32(e), in.Dst, in.Dst.Offset, in.Count, true)
-		}
-	}
+	m.accesses(rank, events, s.access)
 }
 
 // access compares an access with those before it, and remembers it.
-func (s *scanner) access(e int32, ref model.Ref, offset, count int, writes bool) {
-	at, _ := s.m.spanOf(s.rank, ref, offset, count)
-	for c := at.from; c < at.to; c++ {
-		cell := &s.cells[c]
-		if cell.write >= 0 {
-			s.compare(cell.write, e, c, true, writes)
+func (s *scanner) access(e, c int32, writes bool) {
+	cell := &s.cells[c]
+	if cell.write >= 0 {
+		s.compare(cell.write, e, c, true, writes)
+	}
+	if writes {
+		for _, read := range cell.reads {
+			s.compare(read, e, c, false, true)
 		}
-		if writes {
-			for _, read := range cell.reads {
-				s.compare(read, e, c, false, true)
-			}
-			cell.write, cell.reads = e, cell.reads[:0]
-			continue
-		}
-		known := false
-		for i, read := range cell.reads {
-			if s.m.events[read].proc == s.m.events[e].proc {
-				cell.reads[i], known = e, true
-			}
-		}
-		if !known {
-			cell.reads = append(cell.reads, e)
+		cell.write, cell.reads = e, cell.reads[:0]
+		return
+	}
+	for i, read := range cell.reads {
+		if s.m.events[read].proc == s.m.events[e].proc {
+			cell.reads[i] = e
+			return
 		}
 	}
+	cell.reads = append(cell.reads, e)
 }
 
 // compare notes that two accesses are not ordered, or only through other ranks.
@@ -176,7 +222,7 @@ func (s *scanner) compare(a, b, cell int32, aWrites, bWrites bool) {
 // race notes a race, with what b needs before it, to which a does not belong.
 func (m *machine) race(code verify.Code, a, b, cell int32, aWrites, bWrites bool) {
 	m.r.Counts[code]++
-	if m.r.Counts[code] > perCode || len(m.r.Verdict.Violations) >= verify.MaxViolations {
+	if m.r.Counts[code] > perCode {
 		return
 	}
 	does := func(writes bool) string {

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/order"
+)
+
+// deployment holds the flags of verify that say how a deployable schedule
+// (MSCCL-IR) is to be read.
+type deployment struct {
+	collective string // what it must perform; empty: what the file says
+	root       int
+	inPlace    string // "yes", "no", or empty: whatever the file declares
+	runtime    string // a runtime that must load it; empty: any
+	size       int64  // bytes of the larger buffer that it must serve; 0: no such question
+}
+
+// runtimes returns the runtimes that are asked about.
+func (d *deployment) runtimes() ([]msccl.Runtime, error) {
+	if d.runtime == "" {
+		return msccl.Runtimes(), nil
+	}
+	r, err := msccl.ParseRuntime(d.runtime)
+	return []msccl.Runtime{r}, err
+}
+
+// deployed is what is found out about a deployable schedule.
+type deployed struct {
+	file    string
+	algo    *msccl.Algo // nil if the file is malformed
+	syntax  *msccl.SyntaxError
+	loads   []msccl.Loading
+	modes   []mode
+	meaning error // why the file has no program
+
+	outcome    verify.Outcome
+	kind       string // in a word, see JSON.md
+	reason     string
+	bad        []verify.Violation
+	collective string // that it was judged by
+	guessed    string // how that was guessed, if it was
+	asked      int64  // the size that was asked about, or 0
+}
+
+// mode is a file as it is called: in place or not.
+type mode struct {
+	inPlace bool
+	report  *order.Report
+	sizes   *sizes
+}
+
+func (m mode) String() string {
+	if m.inPlace {
+		return "in place"
+	}
+	return "out of place"
+}
+
+// judgeDeployed reads and verifies a file. An error means that it could not be
+// opened; a file that is no MSCCL-IR is malformed.
+func judgeDeployed(file string, by deployment) (*deployed, error) {
+	runtimes, err := by.runtimes()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	d := &deployed{file: file, asked: by.size}
+	if d.algo, err = msccl.Read(file, bufio.NewReader(f)); err != nil {
+		if !errors.As(err, &d.syntax) || d.syntax.Err != nil {
+			return nil, err
+		}
+		d.outcome, d.kind = verify.Refuted, "reject"
+		d.bad = []verify.Violation{{Code: verify.Malformed, Where: fmt.Sprintf("line %d", d.syntax.Line), Message: d.syntax.Message, Transfer: -1, Rank: -1, Chunk: -1}}
+		return d, nil
+	}
+	for _, r := range runtimes {
+		d.loads = append(d.loads, d.algo.Load(r))
+	}
+	if d.collective = by.collective; d.collective == "" {
+		d.collective = d.guess(by.root)
+	}
+	for _, in := range d.algoModes(by) {
+		p, err := d.algo.Program(msccl.Meaning{Collective: d.collective, InPlace: in, Root: by.root})
+		if err != nil {
+			d.meaning = err
+			break
+		}
+		m := mode{inPlace: in, report: order.Check(p)}
+		m.sizes = d.sizesOf(m)
+		d.modes = append(d.modes, m)
+	}
+	d.conclude()
+	return d, nil
+}
+
+// customs are the collectives that a file with coll=custom may be one of.
+var customs = []string{"alltonext", "allreduce", "alltoall", "broadcast", "reduce"}
+
+// guess returns the collective that a file which says custom comes close to: in
+// place or out of place, its canonical execution is right for more than half of the
+// cells. What such a guess refutes alone is not refuted.
+func (d *deployed) guess(root int) string {
+	if d.algo.Coll != "custom" {
+		return ""
+	}
+	best, most := "", 0.5
+	for _, coll := range customs {
+		for _, m := range []mode{{inPlace: false}, {inPlace: true}} {
+			p, err := d.algo.Program(msccl.Meaning{Collective: coll, InPlace: m.inPlace, Root: root})
+			if err != nil {
+				return ""
+			}
+			right, wanted := performs(p)
+			if share := float64(right) / float64(max(wanted, 1)); share > most {
+				best, most = coll, share
+				d.guessed = fmt.Sprintf("coll=custom: judged as %s, which it performs for %d of %d chunks %v; --collective says otherwise", coll, right, wanted, m)
+			}
+		}
+	}
+	return best
+}
+
+// performs returns for how many cells a program does what it should, and for how many
+// it should do something.
+func performs(p *model.Program) (right, wanted int) {
+	r := order.Check(p)
+	if r.Result == verify.Unknown {
+		return 0, 0
+	}
+	for _, post := range p.Post {
+		for _, w := range post {
+			if w >= 0 {
+				wanted++
+			}
+		}
+	}
+	right = wanted
+	for _, c := range []verify.Code{verify.MissingContribution, verify.DoubleContribution, verify.WrongValue} {
+		right -= r.Counts[c]
+	}
+	return right, wanted
+}
+
+// algoModes returns the ways of calling that the file declares, or that are asked.
+func (d *deployed) algoModes(by deployment) []bool {
+	switch by.inPlace {
+	case "yes":
+		return []bool{true}
+	case "no":
+		return []bool{false}
+	}
+	var modes []bool
+	if d.algo.InPlace {
+		modes = append(modes, true)
+	}
+	if d.algo.OutPlace || !d.algo.InPlace {
+		modes = append(modes, false)
+	}
+	return modes
+}
+
+// refusals returns the first reason of each runtime if all of them refuse the file.
+func (d *deployed) refusals() []verify.Violation {
+	var all []verify.Violation
+	for _, l := range d.loads {
+		if len(l.Refusals) == 0 {
+			return nil
+		}
+		all = append(all, verify.Violation{Code: verify.WouldNotLoad, Where: fmt.Sprintf("line %d", l.Refusals[0].Line), Transfer: -1, Rank: -1, Chunk: -1,
+			Message: fmt.Sprintf("%v refuses it: %s", l.Runtime, l.Refusals[0].Message)})
+	}
+	if len(all) == 2 && all[0].Where == all[1].Where && d.loads[0].Refusals[0].Message == d.loads[1].Refusals[0].Message {
+		all = all[:1]
+		all[0].Message = "no runtime loads it: " + d.loads[0].Refusals[0].Message
+	}
+	return all
+}
+
+// conclude is the one place that accepts: every mode is proved, and a runtime loads
+// the file.
+func (d *deployed) conclude() {
+	refused := d.refusals()
+	d.tooFew()
+	d.kind = "pass"
+	d.outcome = verify.Proved
+	for _, m := range d.modes {
+		v := m.report.Verdict
+		if d.guessed != "" && m.report.Kind() == "wrong" {
+			v.Outcome, v.Reason = verify.Unknown, "coll=custom: what is wrong may be what is meant"
+		}
+		if v.Outcome == verify.Refuted && d.outcome != verify.Refuted || v.Outcome == verify.Unknown && d.outcome == verify.Proved {
+			d.outcome, d.kind, d.reason = v.Outcome, m.report.Kind(), v.Reason
+			if v.Outcome == verify.Unknown {
+				d.kind = v.Outcome.String()
+			}
+		}
+		for _, x := range v.Violations {
+			if len(d.modes) > 1 {
+				x.Where += ", " + m.String()
+			}
+			d.bad = append(d.bad, x)
+		}
+	}
+	switch {
+	case refused != nil:
+		if d.outcome != verify.Refuted {
+			d.kind, d.reason = "reject", ""
+		}
+		d.outcome = verify.Refuted
+		d.bad = append(d.bad, refused...)
+	case len(d.bad) > 0 && d.outcome == verify.Proved: // too few slots for the size that was asked about
+		d.outcome, d.kind = verify.Refuted, "deadlock"
+	case errors.Is(d.meaning, msccl.ErrTooLarge):
+		d.outcome, d.kind, d.reason = verify.Unknown, "unknown", d.meaning.Error()
+	case d.meaning != nil:
+		d.outcome, d.kind = verify.Refuted, "reject"
+		d.bad = append(d.bad, verify.Violation{Code: verify.WouldNotLoad, Where: d.file, Message: strings.TrimPrefix(d.meaning.Error(), d.file+":"), Transfer: -1, Rank: -1, Chunk: -1})
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// deployFlags are the flags of verify for MSCCL-IR.
+type deployFlags struct {
+	inPlace, runtime, format string
+}
+
+func (f *deployFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.inPlace, "inplace", "", "for MSCCL-IR: verify in place (`yes`), out of place (no), or as the file declares")
+	flags.Lookup("inplace").NoOptDefVal = "yes"
+	flags.StringVar(&f.runtime, "runtime", "", "for MSCCL-IR: the `runtime` that must load it, msccl or rccl; either, if absent")
+	flags.StringVar(&f.format, "format", "text", "for MSCCL-IR: `form` of the report: text, json, sarif, or github (annotations)")
+}
+
+// deployment brings the flags together.
+func (f *deployFlags) deployment(t *truth) (deployment, error) {
+	d := deployment{collective: t.collective, root: t.root, inPlace: f.inPlace, runtime: f.runtime}
+	if !slices.Contains([]string{"", "yes", "no"}, f.inPlace) {
+		return d, fmt.Errorf("--inplace=%s: want yes or no", f.inPlace)
+	}
+	if _, err := d.runtimes(); err != nil {
+		return d, fmt.Errorf("--runtime: %w", err)
+	}
+	if !slices.Contains([]string{"text", "json", "sarif", "github"}, f.format) {
+		return d, fmt.Errorf("--format %q: want text, json, sarif or github", f.format)
+	}
+	if t.collective != "" && !slices.Contains(msccl.Collectives(), strings.ReplaceAll(t.collective, "_", "")) {
+		return d, fmt.Errorf("--collective %q: of MSCCL-IR, want one of %v", t.collective, msccl.Collectives())
+	}
+	if t.size != "" {
+		size, err := model.ParseBytes(t.size)
+		if err != nil {
+			return d, fmt.Errorf("--size: %w", err)
+		}
+		d.size = size
+	}
+	return d, nil
+}
+
+// run verifies the files among args that are MSCCL-IR, prints the verdicts, and
+// returns the other files and the worst exit status.
+func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bool) (rest []string, worst int, err error) {
+	var files []string
+	for _, arg := range args {
+		switch stat, err := os.Stat(arg); {
+		case err == nil && stat.IsDir():
+			found, err := xmlBelow(arg)
+			if err != nil {
+				return nil, 0, err
+			}
+			files = append(files, found...)
+		case isDeployable(arg):
+			files = append(files, arg)
+		default:
+			rest = append(rest, arg)
+		}
+	}
+	given := *f != deployFlags{format: "text"}
+	if len(rest) > 0 && given {
+		return nil, 0, fmt.Errorf("%s: is no MSCCL-IR, which --inplace, --runtime and --format are for", rest[0])
+	}
+	if len(files) == 0 {
+		return rest, exitDone, nil
+	}
+	if asJSON {
+		f.format = "json"
+	}
+	by, err := f.deployment(t)
+	if err != nil {
+		return nil, 0, err
+	}
+	all := make([]*deployed, len(files))
+	g, ctx := errgroup.WithContext(cmd.Context())
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range files {
+		g.Go(func() (err error) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			all[i], err = judgeDeployed(file, by)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, 0, err
+	}
+	for _, d := range all {
+		worst = worse(worst, d.status())
+	}
+	return rest, worst, f.print(cmd.OutOrStdout(), all)
+}
+
+// status is the exit status of a file.
+func (d *deployed) status() int {
+	switch {
+	case d.syntax != nil:
+		return exitFailure
+	case d.outcome == verify.Proved:
+		return exitDone
+	case d.outcome == verify.Refuted:
+		return exitRefuted
+	}
+	return exitUnknown
+}
+
+func (f *deployFlags) print(w io.Writer, all []*deployed) error {
+	switch f.format {
+	case "json":
+		for _, d := range all {
+			b, err := json.Marshal(d.json())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(w, string(b))
+		}
+	case "sarif":
+		return printSARIF(w, all)
+	case "github":
+		printGitHub(w, all)
+	default:
+		if len(all) == 1 {
+			all[0].print(w)
+		} else {
+			summarise(w, all)
+		}
+	}
+	return nil
+}
+
+// xmlBelow returns the XML files below a directory.
+func xmlBelow(dir string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".xml") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err == nil && files == nil {
+		err = fmt.Errorf("%s: holds no .xml file", dir)
+	}
+	return files, err
+}
+
+// isDeployable says whether a file is MSCCL-IR, or is meant to be: its first element is
+// <algo>, or an XML file that no other tool writes.
+func isDeployable(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 1<<16)
+	n, _ := io.ReadFull(f, head)
+	head = head[:n]
+	text := bytes.TrimLeft(head, " \t\r\n\ufeff")
+	for bytes.HasPrefix(text, []byte("<!--")) || bytes.HasPrefix(text, []byte("<?")) {
+		i := bytes.IndexByte(text, '>')
+		if bytes.HasPrefix(text, []byte("<!--")) {
+			if i = bytes.Index(text, []byte("-->")); i >= 0 {
+				i += 2
+			}
+		}
+		if i < 0 {
+			break
+		}
+		text = bytes.TrimLeft(text[i+1:], " \t\r\n")
+	}
+	switch {
+	case bytes.HasPrefix(text, []byte("<algo")):
+		return true
+	case bytes.HasPrefix(text, []byte("{")):
+		return false
+	case bytes.Contains(text, []byte("<algo")):
+		return true
+	}
+	return strings.HasSuffix(file, ".xml") && foreignFormat(head) == nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/verify"
+)
+
+// TestDeployedFiles compares the verdicts on files that people deployed with those of
+// a table beside them, expected.tsv: the kind; how many reads of nothing, races and
+// wrong chunks; the slots, the safe size and the order of additions. They are not ours
+// to keep: the variable ORACCL_MSCCL_DATA says where they are.
+func TestDeployedFiles(t *testing.T) {
+	dir := os.Getenv("ORACCL_MSCCL_DATA")
+	if dir == "" {
+		t.Skip("ORACCL_MSCCL_DATA is not set: deployed files are left out")
+	}
+	f, err := os.Open(filepath.Join(dir, "expected.tsv"))
+	require.NoError(t, err)
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.Comma, r.LazyQuotes = '\t', true
+	rows, err := r.ReadAll()
+	require.NoError(t, err)
+	require.NotEmpty(t, rows[1:])
+	column := map[string]int{}
+	for i, name := range rows[0] {
+		column[name] = i
+	}
+	begin := time.Now()
+	for _, row := range rows[1:] {
+		get := func(name string) string { return row[column[name]] }
+		d, err := judgeDeployed(filepath.Join(dir, row[0]), deployment{})
+		require.NoError(t, err)
+		require.Equal(t, get("verdict"), d.kind, row[0])
+		require.Equal(t, get("verdict") == "pass", d.outcome == verify.Proved, row[0])
+		if d.kind == "reject" || d.kind == "shared-connection" {
+			continue
+		}
+		require.Len(t, d.modes, 1, row[0])
+		m := d.modes[0]
+		number := func(name string) int { // of the first mode in the table
+			first, _, _ := strings.Cut(get(name), "/")
+			n, err := strconv.Atoi("0" + first)
+			require.NoError(t, err)
+			return n
+		}
+		require.Equal(t, number("uninit_reads"), m.report.Counts[verify.UninitialisedRead], row[0])
+		require.Equal(t, number("races") > 0, m.report.Races == verify.Refuted, row[0])
+		if d.kind == "deadlock" {
+			continue
+		}
+		if d.algo.ChunksPerLoop%d.algo.Ranks == 0 || d.algo.Coll == "allreduce" { // else our cells are smaller
+			wrong := 0
+			for _, c := range []verify.Code{verify.MissingContribution, verify.DoubleContribution, verify.WrongValue} {
+				wrong += m.report.Counts[c]
+			}
+			require.Equal(t, number("bad"), wrong, row[0])
+		}
+		require.Equal(t, get("min_slots_step"), fmt.Sprint(m.sizes.step), row[0])
+		require.Equal(t, get("min_slots_chunk"), fmt.Sprint(m.sizes.chunk), row[0])
+		safe := map[int64]string{-1: "any"}[m.sizes.safe]
+		if safe == "" {
+			safe = fmt.Sprint(m.sizes.safe)
+		}
+		require.Equal(t, get("safe_bytes"), safe, row[0])
+		if consistent := get("rank_consistent"); consistent != "" {
+			require.Equal(t, map[string]verify.Outcome{"yes": verify.Proved, "no": verify.Refuted}[consistent], m.report.Consistent, row[0])
+		}
+	}
+	t.Log(len(rows)-1, "files in", time.Since(begin))
+	require.Less(t, time.Since(begin), 2*time.Second)
+}
+
+// rings writes an allreduce along a ring of n ranks, with so many channels.
+func rings(n, channels int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<algo name="ring" proto="Simple" nchannels="%d" nchunksperloop="%d" ngpus="%d" coll="allreduce" inplace="1" outofplace="0" minBytes="0" maxBytes="0">`+"\n", channels, n*channels, n)
+	for r := range n {
+		fmt.Fprintf(&b, `<gpu id="%d" i_chunks="%d" o_chunks="0" s_chunks="0">`+"\n", r, n*channels)
+		for c := range channels {
+			fmt.Fprintf(&b, `<tb id="%d" send="%d" recv="%d" chan="%d">`+"\n", c, (r+1)%n, (r+n-1)%n, c)
+			s := 0
+			step := func(kind string, chunk int) {
+				fmt.Fprintf(&b, `<step s="%d" type="%s" srcbuf="i" srcoff="%[3]d" dstbuf="i" dstoff="%[3]d" cnt="1" depid="-1" deps="-1" hasdep="0"/>`+"\n", s, kind, c*n+(chunk+2*n)%n)
+				s++
+			}
+			step("s", r)
+			for i := 1; i < n-1; i++ {
+				step("rrs", r-i)
+			}
+			step("rrcs", r-n+1)
+			for i := range n - 2 {
+				step("rcs", r-i)
+			}
+			step("r", r-n+2)
+			fmt.Fprintln(&b, "</tb>")
+		}
+		fmt.Fprintln(&b, "</gpu>")
+	}
+	fmt.Fprintln(&b, "</algo>")
+	return b.String()
+}
+
+// TestLargeFiles verifies 35 000 steps in a second and 500 MB, and 256 ranks.
+func TestLargeFiles(t *testing.T) {
+	for _, c := range []struct{ ranks, channels, steps int }{{70, 4, 38920}, {256, 1, 130816}} {
+		file := filepath.Join(t.TempDir(), "ring.xml")
+		require.NoError(t, os.WriteFile(file, []byte(rings(c.ranks, c.channels)), 0o644))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		begin := time.Now()
+		d, err := judgeDeployed(file, deployment{})
+		took := time.Since(begin)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err)
+		require.Equal(t, verify.Proved, d.modes[0].report.Verdict.Outcome)
+		require.Equal(t, c.steps, d.json().Steps)
+		require.Equal(t, 2, d.modes[0].sizes.step)
+		allocated := float64(after.TotalAlloc-before.TotalAlloc) / 1e6
+		t.Logf("%d ranks, %d steps: %v, %.0f MB allocated", c.ranks, c.steps, took, allocated)
+		require.Less(t, took, 20*time.Second) // a second on an idle machine; tests share theirs
+		require.Less(t, allocated, 500.0)
+	}
+}
+
+// TestGuess: what a file that says custom does, and what it does not do quite, which is
+// no reason to refute it.
+func TestGuess(t *testing.T) {
+	custom := strings.Replace(rings(4, 1), "allreduce", "custom", 1)
+	for _, c := range []struct {
+		text    string
+		outcome verify.Outcome
+		kind    string
+	}{
+		{custom, verify.Proved, "pass"},
+		{strings.Replace(custom, `type="rrcs"`, `type="rcs"`, 1), verify.Unknown, "unknown"},
+	} {
+		file := filepath.Join(t.TempDir(), "custom.xml")
+		require.NoError(t, os.WriteFile(file, []byte(c.text), 0o644))
+		d, err := judgeDeployed(file, deployment{inPlace: "yes"})
+		require.NoError(t, err)
+		require.Equal(t, c.outcome, d.outcome, "%+v", d.bad)
+		require.Equal(t, c.kind, d.kind)
+	}
+}
