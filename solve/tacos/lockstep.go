@@ -1,6 +1,7 @@
 package tacos
 
 import (
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -32,7 +33,7 @@ type lockstep[K uint16 | int32] struct {
 	log     []K       // by rank: the same in the order of starts
 	lengths [][]int32 // by slot modulo delay+1, by rank: the length of the log after it
 	cursor  []int32   // by lane: where in the log of its source
-	streams []stream
+	seed    uint64
 	left    []int // by block: deliveries that are still to start
 }
 
@@ -113,14 +114,11 @@ func newLockstep[K uint16 | int32](n *network, pt *pattern, seed uint64, slot mo
 	e := &lockstep[K]{
 		network: n, slot: slot, delay: delay, chunks: chunks, words: (chunks + 63) / 64,
 		log: make([]K, ranks*chunks), lengths: make([][]int32, delay+1), cursor: make([]int32, len(n.lanes)),
-		streams: make([]stream, ranks), left: make([]int, (ranks+blockRanks-1)/blockRanks),
+		seed: seed, left: make([]int, (ranks+blockRanks-1)/blockRanks),
 	}
 	e.taken = make([]uint64, ranks*e.words)
 	for i := range e.lengths {
 		e.lengths[i] = make([]int32, ranks)
-	}
-	for r := range ranks {
-		e.streams[r] = streamOf(seed, uint64(r)+1)
 	}
 	order := streamOf(seed, 1<<40)
 	first := e.lengths[0]
@@ -211,6 +209,8 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 	after := e.lengths[slot%ring]            // after this one
 	start := e.slot * model.Time(slot)
 	first := block * blockRanks
+	number := streamOf(e.seed, uint64(slot))
+	turn := number.next() // the same for all ranks, so that neighbours look at chunks that lie together in memory
 	for v := first; v < min(first+blockRanks, len(after)); v++ {
 		n := before[v]
 		if int(n) == e.chunks {
@@ -220,7 +220,8 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 		row := e.taken[v*e.words : (v+1)*e.words]
 		mine := e.log[v*e.chunks : (v+1)*e.chunks]
 		a, b := e.into[v], e.into[v+1]
-		l := a + int32(e.streams[v].below(int(b-a)))
+		hi, _ := bits.Mul64(turn, uint64(b-a))
+		l := a + int32(hi)
 		for range b - a {
 			x := &e.lanes[l]
 			held := e.log[int(x.src)*e.chunks:][:arrived[x.src]]

@@ -7,7 +7,7 @@ import (
 // slots says of every rank and chunk whether it is defined, and keeps what is on its way.
 type slots struct {
 	words int      // in the row of a rank
-	bits  []uint64 // by rank, then chunk
+	bits  []uint64 // in tiles of 8 ranks by 64 chunks, a line of the cache each: see word
 	owner []int32  // by chunk: the rank that it starts at
 	left  int64    // slots that are not defined
 
@@ -55,20 +55,26 @@ func (q *queue) push(f flight) {
 func newSlots(p *model.Problem) slots {
 	ranks, chunks := p.Topology.Ranks, len(p.Chunks)
 	s := slots{words: (chunks + 63) / 64, owner: make([]int32, chunks), number: map[model.Time]int32{}, recent: -1}
-	s.bits = make([]uint64, ranks*s.words)
+	s.bits = make([]uint64, (ranks+7)/8*8*s.words)
 	s.left = int64(ranks) * int64(chunks)
 	for k := range p.Chunks {
 		for r := range p.Start(k) { // just one, for the collectives that are served
 			s.owner[k] = int32(r)
-			s.bits[r*s.words+k>>6] |= 1 << (k & 63)
+			s.bits[s.word(int32(r), int32(k))] |= 1 << (k & 63)
 			s.left--
 		}
 	}
 	return s
 }
 
+// word returns where the bit of a slot is. Neighbours often carry neighbouring chunks, of
+// which this keeps many in a line.
+func (s *slots) word(rank, chunk int32) int {
+	return (int(rank>>3)*s.words+int(chunk>>6))<<3 + int(rank&7)
+}
+
 func (s *slots) defined(rank, chunk int32) bool {
-	return s.bits[int(rank)*s.words+int(chunk>>6)]>>(chunk&63)&1 != 0
+	return s.bits[s.word(rank, chunk)]>>(chunk&63)&1 != 0
 }
 
 // launch notes that a chunk will be written at a rank, after so long from the latest start.
@@ -158,7 +164,7 @@ func (s *slots) take(q *queue, now model.Time) {
 		}
 		q.head++
 		q.length--
-		w, bit := &s.bits[int(f.rank)*s.words+int(f.chunk>>6)], uint64(1)<<(f.chunk&63)
+		w, bit := &s.bits[s.word(f.rank, f.chunk)], uint64(1)<<(f.chunk&63)
 		s.batch = append(s.batch, f.slot)
 		if *w&bit != 0 {
 			s.again = append(s.again, f.slot)

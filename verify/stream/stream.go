@@ -114,7 +114,7 @@ func Memory(p *model.Problem, form model.Form, routes [][]int) (int64, error) {
 		return 0, err
 	}
 	ranks, links := int64(p.Topology.Ranks), int64(len(p.Topology.Links))
-	bits := ranks * ((int64(len(p.Chunks)) + 63) / 64) * 8
+	bits := (ranks + 7) / 8 * 8 * ((int64(len(p.Chunks)) + 63) / 64) * 8
 	t := newTimes(p, form)
 	inFlight := make([]int64, links)
 	for _, route := range routes {
