@@ -12,7 +12,7 @@ type Streamer interface {
 	Solver
 
 	// Stream prepares a schedule of p, or says why not with an error that wraps
-	// ErrNotServed. It does no work beyond O(links·log links + chunks).
+	// ErrNotServed. It takes a second at most.
 	Stream(p *model.Problem, o Options) (*Stream, error)
 }
 

@@ -81,7 +81,10 @@ func serves(p *model.Problem) (*group, error) {
 	if chunks*perChunk > maxMoves {
 		return nil, solve.NotServed("would make up to %d transfers, at most %d are placed", chunks*perChunk, maxMoves)
 	}
-	g := recognise(p.Topology)
+	var g *group
+	if n <= maxRanks {
+		g = recognise(p.Topology)
+	}
 	if g == nil && p.Collective.Kind != model.AllToAll && len(p.Topology.Switches) == 0 && n > 1 && chunks*int64(n) <= maxAnywhere {
 		if err := place.Reachable(p.Topology); err != nil {
 			return nil, solve.NotServed("%v", err)

@@ -1,14 +1,18 @@
 package cayley
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
 )
 
-// maxRanks is the size above which no group is looked for: the tables of what is
-// there at which time would be too large to be worth it.
-const maxRanks = 4096
+// maxRanks is the size above which schedules are only handed out while they are made,
+// and maxStreamed that above which no group is looked for.
+const (
+	maxRanks    = 4096
+	maxStreamed = 1 << 17
+)
 
 // generator is a class of links that translations carry into each other: one leaves
 // every rank v, for the rank v + step.
@@ -48,18 +52,27 @@ func (g *group) combine(u, v, sign int) int {
 // maps the links onto the links, parallel ones and their figures included, and whose
 // generators reach every rank; or nil. It tries every ordered factorisation of the
 // number of ranks, so a ring is found as Z_n, a 4x6 torus as Z_4 × Z_6 and a
-// hypercube as Z_2 × Z_2 × ..., under the usual numbering of the ranks only. It looks
-// at nothing but links: names do not matter. It takes O(factorisations · links) time.
+// hypercube as Z_2 × Z_2 × ..., under the usual numbering of the ranks only; of more
+// than maxRanks ranks it tries those of up to three factors, and that into primes of 2. It
+// looks at nothing but links: names do not matter. It takes O(factorisations · links) time.
 func recognise(t *model.Topology) *group {
-	if len(t.Switches) > 0 || len(t.Ports) > 0 || t.Ranks < 2 || t.Ranks > maxRanks || len(t.Links)%t.Ranks != 0 {
+	if len(t.Switches) > 0 || len(t.Ports) > 0 || t.Ranks < 2 || t.Ranks > maxStreamed || len(t.Links)%t.Ranks != 0 {
 		return nil
 	}
-	all := factorisations(t.Ranks)
+	most := t.Ranks
+	if t.Ranks > maxRanks {
+		most = 3
+	}
+	all := factorisations(t.Ranks, most)
+	if most == 3 && t.Ranks&(t.Ranks-1) == 0 {
+		all = append(all, slices.Repeat([]int{2}, bits.TrailingZeros(uint(t.Ranks))))
+	}
 	slices.SortStableFunc(all, func(a, b []int) int { return len(a) - len(b) })
 	out := t.Out()
+	of := make([]int32, len(t.Links))
 	for _, sides := range all {
 		g := &group{sides: sides, n: t.Ranks}
-		if g.generate(t, out) {
+		if g.generate(t, out, of) {
 			return g
 		}
 	}
@@ -67,12 +80,15 @@ func recognise(t *model.Topology) *group {
 }
 
 // factorisations returns the ways to write n as an ordered product of factors of 2
-// and more.
-func factorisations(n int) [][]int {
+// and more, of which there are at most so many.
+func factorisations(n, most int) [][]int {
 	all := [][]int{{n}}
-	for a := 2; a*a <= n || a <= n/2; a++ {
+	if most == 1 {
+		return all
+	}
+	for a := 2; a <= n/2; a++ {
 		if n%a == 0 {
-			for _, rest := range factorisations(n / a) {
+			for _, rest := range factorisations(n/a, most-1) {
 				all = append(all, append([]int{a}, rest...))
 			}
 		}
@@ -81,15 +97,15 @@ func factorisations(n int) [][]int {
 }
 
 // generate sorts the links into classes, and says whether every rank has one link of
-// each.
-func (g *group) generate(t *model.Topology, out [][]int) bool {
+// each. It notes the class of each link in of.
+func (g *group) generate(t *model.Topology, out [][]int, of []int32) bool {
 	type class struct {
 		step      int
 		alpha     model.Time
 		bandwidth int64
 		copy      int // counts parallel links that are alike
 	}
-	number := map[class]int{}
+	number := map[class]int32{}
 	for v, list := range out {
 		if len(list) != len(out[0]) {
 			return false
@@ -105,12 +121,20 @@ func (g *group) generate(t *model.Topology, out [][]int) bool {
 			case !known && v > 0:
 				return false
 			case !known:
-				i = len(g.gens)
+				i = int32(len(g.gens))
 				number[c] = i
-				g.gens = append(g.gens, generator{c.step, k, make([]int, g.n), make([][][]int, g.n)})
+				g.gens = append(g.gens, generator{step: c.step, link: k})
 			}
-			g.gens[i].links[v], g.gens[i].ways[v] = l, [][]int{{l}}
+			of[l] = i
 		}
+	}
+	for i := range g.gens {
+		g.gens[i].links, g.gens[i].ways = make([]int, g.n), make([][][]int, g.n)
+	}
+	for l, i := range of {
+		s, v := &g.gens[i], t.Links[l].Src
+		s.links[v] = l
+		s.ways[v] = [][]int{{l}}
 	}
 	return g.reaches()
 }
