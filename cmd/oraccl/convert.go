@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/export"
+	"github.com/oraccl/oraccl/solve/place"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/replay"
+)
+
+// target is a format that convert writes.
+type target struct {
+	name, summary string
+	timed         bool // needs a schedule with times
+	// write writes one file; nil: files writes several, whose names begin with out.
+	write func(out string, w io.Writer, p *model.Problem, s *model.Schedule) error
+	files func(out string, p *model.Problem, s *model.Schedule) (note string, err error)
+}
+
+var targets = []target{
+	{name: "oraccl", summary: "our own schedule file (compact, if its name ends in .oraccl)",
+		write: func(out string, w io.Writer, p *model.Problem, s *model.Schedule) error {
+			return encodeSolution(out, w, &model.Solution{Problem: p, Schedule: s, Origin: model.Origin{Method: "convert"}})
+		}},
+	{name: "chrome", summary: "trace events, for Perfetto and chrome://tracing", timed: true,
+		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule) error { return export.Chrome(w, p, s) }},
+	{name: "goal", summary: "GOAL, for LogGOPSim and ATLAHS", timed: true,
+		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule) error { return export.GOAL(w, p, s) }},
+	{name: "chakra", summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one a rank", timed: true,
+		files: func(out string, p *model.Problem, s *model.Schedule) (string, error) {
+			err := export.Chakra(p, s, func(rank int) (io.WriteCloser, error) { return os.Create(fmt.Sprintf("%s.%d.et", out, rank)) })
+			return fmt.Sprintf("written to %s.0.et to %s.%d.et", out, filepath.Base(out), p.Topology.Ranks-1), err
+		}},
+}
+
+// emit writes a schedule to a file or, if out is empty, to w.
+func (t *target) emit(w io.Writer, out string, p *model.Problem, s *model.Schedule) error {
+	switch {
+	case t.files != nil && out == "":
+		return fmt.Errorf("--to %s: writes several files, and needs -o for the beginning of their names", t.name)
+	case t.files != nil:
+		note, err := t.files(out, p, s)
+		if err == nil {
+			fmt.Fprintln(w, note)
+		}
+		return err
+	case out == "":
+		return t.write(out, w, p, s)
+	}
+	if err := writeFile(out, func(f io.Writer) error { return t.write(out, f, p, s) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "written to %s\n", out)
+	return nil
+}
+
+func newConvert() *cobra.Command {
+	var to, out string
+	var by truth
+	var names, summaries []string
+	for _, t := range targets {
+		names = append(names, t.name)
+		summaries = append(summaries, fmt.Sprintf("  %-8s %s", t.name, t.summary))
+	}
+	cmd := &cobra.Command{
+		Use:   "convert FILE --to FORMAT",
+		Short: "Write a schedule, ours or another tool's, for other tools",
+		Long: `convert reads a schedule that verify reads, has it executed, and writes it in another
+format if it is right:
+
+` + strings.Join(summaries, "\n") + `
+
+A schedule that has an order but no times gets the times at which it can run.`,
+		Example: "  oraccl convert ag.json --to chrome -o ag.trace.json\n  oraccl convert ag.json --to chakra -o ag",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i := slices.IndexFunc(targets, func(t target) bool { return t.name == to })
+			if i < 0 {
+				return fmt.Errorf("--to %q: want %s", to, strings.Join(names, ", "))
+			}
+			p, s, err := right(cmd.Context(), cmd.OutOrStdout(), args[0], &by)
+			if err != nil {
+				return err
+			}
+			if targets[i].timed && s.Form == model.Ordered {
+				if s, err = timed(p, s); err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
+				}
+			}
+			return targets[i].emit(cmd.OutOrStdout(), out, p, s)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&to, "to", "", "the `format`: "+strings.Join(names, ", "))
+	f.StringVarP(&out, "output", "o", "", "the `file` to write, or the beginning of the names of several; default: standard output")
+	by.addFlags(cmd)
+	return cmd
+}
+
+// right reads a schedule, ours or another tool's, and has it executed. What is refuted is
+// printed, and is an error.
+func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Problem, *model.Schedule, error) {
+	format, b, err := recognise(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if format == nil {
+		if by.given() {
+			return nil, nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
+		}
+		sol, err := loadSolution(file, maxHeld)
+		if err != nil {
+			return nil, nil, err
+		}
+		return sol.Problem, sol.Schedule, proved(w, file, sol.Problem, replay.Check(sol.Problem, sol.Schedule))
+	}
+	m, err := format.read(by, nil, file, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(m.Objections) > 0 {
+		o := m.Objections[0]
+		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
+	}
+	if m.feasible != nil {
+		v, err := m.feasible(ctx)
+		if err == nil {
+			err = proved(w, file, m.Problem, v)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	v := replay.Check(m.Problem, m.Schedule)
+	if m.Undecided != "" && v.Outcome == verify.Proved {
+		v.Outcome, v.Reason = verify.Unknown, m.Undecided
+	}
+	return m.Problem, m.Schedule, proved(w, file, m.Problem, v)
+}
+
+// proved is nil for what is right, and else says what is wrong, as verify does.
+func proved(w io.Writer, file string, p *model.Problem, v verify.Verdict) error {
+	switch v.Outcome {
+	case verify.Proved:
+		return nil
+	case verify.Refuted:
+		fmt.Fprintf(w, "REFUTED %s: %v\n%v\nnot converted; oraccl verify says more\n", file, p, v.Violations[0])
+		return status(exitRefuted)
+	}
+	fmt.Fprintf(w, "UNKNOWN %s: %v\n%s\nnot converted\n", file, p, v.Reason)
+	return status(exitUnknown)
+}
+
+// timed gives a schedule that has only an order the times at which it can run, on the routes
+// that it has, and checks that it is right with them.
+func timed(p *model.Problem, s *model.Schedule) (*model.Schedule, error) {
+	order, err := s.TopologicalOrder()
+	if err != nil {
+		return nil, err
+	}
+	program := place.NewProgram(p)
+	for _, i := range order {
+		t := &s.Transfers[i]
+		program.Batch(place.Move{Chunk: int(t.Chunk), Src: int(t.Src), Dst: int(t.Dst), Op: t.Op, Routes: [][]int{s.Routes[t.Route]}})
+	}
+	placed, err := program.Place()
+	if err != nil {
+		return nil, err
+	}
+	if v := replay.Check(p, placed); v.Outcome != verify.Proved {
+		return nil, fmt.Errorf("with times it is not right: %v %s", v.Violations, v.Reason)
+	}
+	return placed, nil
+}
