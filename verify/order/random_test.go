@@ -1,0 +1,242 @@
+package order
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// drawn draws a tiny program: a few processes that send, receive, copy and add at
+// random, some of them made to match.
+func drawn(rng *rand.Rand) *model.Program {
+	ranks := 1 + rng.IntN(3)
+	p := &model.Program{Name: "drawn", Kind: model.Custom, Ranks: ranks, Grain: 1, Inputs: 2}
+	for r := range ranks {
+		p.Memory = append(p.Memory, 4)
+		p.Buffers = append(p.Buffers, []model.Buffer{{Name: "b", Cells: 2}, {Name: "s", Base: 2, Cells: 2}})
+		p.Pre = append(p.Pre, []int32{int32(2 * r), int32(2*r + 1), -1, -1})
+		p.Post = append(p.Post, []int32{-1, -1, -1, -1})
+	}
+	kinds := []struct {
+		name string
+		verb model.Verb
+	}{
+		{"s", model.Reads | model.Sends}, {"r", model.Receives | model.Writes}, {"rcs", model.Receives | model.Writes | model.Sends},
+		{"rrc", model.Receives | model.Reads | model.Writes}, {"rrs", model.Receives | model.Reads | model.Sends},
+		{"cpy", model.Reads | model.Writes}, {"re", model.Reads | model.ReadsDst | model.Writes},
+	}
+	used := map[[4]int]bool{} // ends of connections
+	for range 2 + rng.IntN(3) {
+		q := model.Process{Rank: rng.IntN(ranks), SendTo: -1, RecvFrom: -1, Channel: rng.IntN(2)}
+		for i := range p.Processes {
+			if p.Processes[i].Rank == q.Rank {
+				q.ID++
+			}
+		}
+		if peer := rng.IntN(ranks); peer != q.Rank && !used[[4]int{q.Rank, peer, q.Channel, 0}] {
+			q.SendTo = peer
+			used[[4]int{q.Rank, peer, q.Channel, 0}] = true
+		}
+		if peer := rng.IntN(ranks); peer != q.Rank && !used[[4]int{peer, q.Rank, q.Channel, 1}] {
+			q.RecvFrom = peer
+			used[[4]int{peer, q.Rank, q.Channel, 1}] = true
+		}
+		for range 1 + rng.IntN(3) {
+			k := kinds[rng.IntN(len(kinds))]
+			if k.verb&model.Sends != 0 && q.SendTo < 0 || k.verb&model.Receives != 0 && q.RecvFrom < 0 {
+				k = kinds[5+rng.IntN(2)]
+			}
+			in := model.Instruction{Name: k.name, Verb: k.verb, Label: len(q.Steps), Count: 1, Signals: rng.IntN(3) > 0,
+				Src: model.Ref{Buffer: rng.IntN(2), Offset: rng.IntN(2)}, Dst: model.Ref{Buffer: rng.IntN(2), Offset: rng.IntN(2)}}
+			if rng.IntN(8) == 0 {
+				in.Count, in.Src.Offset, in.Dst.Offset = 2, 0, 0
+			}
+			if rng.IntN(40) == 0 {
+				in.Dst.Offset = 2
+			}
+			if k.name == "re" && in.Count == 1 && rng.IntN(4) == 0 {
+				in.More = []int32{int32(rng.IntN(2))}
+			}
+			q.Steps = append(q.Steps, in)
+		}
+		p.Processes = append(p.Processes, q)
+	}
+	for i := range p.Processes {
+		q := &p.Processes[i]
+		for j := range q.Steps {
+			if rng.IntN(2) > 0 {
+				continue
+			}
+			on := rng.IntN(len(p.Processes))
+			if o := &p.Processes[on]; o.Rank == q.Rank && on != i {
+				q.Steps[j].Waits = append(q.Steps[j].Waits, model.Wait{Process: o.ID, Step: rng.IntN(len(o.Steps) + rng.IntN(2))})
+			}
+		}
+	}
+	return p
+}
+
+// crossed draws a program of two or three ranks in a ring, a process each, that send
+// and receive equally often in random orders, and perhaps one that copies beside
+// them: most of these end, with more or fewer slots.
+func crossed(rng *rand.Rand) *model.Program {
+	p := drawn(rng)
+	for p.Ranks < 2 {
+		p = drawn(rng)
+	}
+	p.Processes = nil
+	n := 1 + rng.IntN(3)
+	wide := rng.IntN(2)
+	for r := range p.Ranks {
+		q := model.Process{Rank: r, SendTo: (r + 1) % p.Ranks, RecvFrom: (r + p.Ranks - 1) % p.Ranks}
+		send := model.Instruction{Name: "s", Verb: model.Reads | model.Sends, Count: 1 + wide, Signals: true}
+		recv := model.Instruction{Name: "r", Verb: model.Receives | model.Writes, Count: 1 + wide, Signals: true, Dst: model.Ref{Buffer: rng.IntN(2)}}
+		for range n {
+			q.Steps = append(q.Steps, send, recv)
+		}
+		rng.Shuffle(len(q.Steps), func(i, j int) { q.Steps[i], q.Steps[j] = q.Steps[j], q.Steps[i] })
+		if rng.IntN(2) == 0 { // sends first
+			slices.SortStableFunc(q.Steps, func(a, b model.Instruction) int { return int(a.Verb&model.Receives) - int(b.Verb&model.Receives) })
+		}
+		p.Processes = append(p.Processes, q)
+		if rng.IntN(3) == 0 {
+			p.Processes = append(p.Processes, model.Process{Rank: r, ID: 1, SendTo: -1, RecvFrom: -1, Steps: []model.Instruction{{
+				Name: "cpy", Verb: model.Reads | model.Writes, Count: 1, Dst: model.Ref{Buffer: 1}, Waits: []model.Wait{{Step: rng.IntN(2 * n)}}}}})
+		}
+	}
+	return p
+}
+
+// full writes a value of the machine as the explorer does.
+func (m *machine) full(v int32) string {
+	switch {
+	case v == undefined:
+		return ""
+	case v < m.values.inputs:
+		return fmt.Sprintf("x%d", v)
+	}
+	s := m.values.sums[v-m.values.inputs]
+	return plus(m.full(s[0]), m.full(s[1]))
+}
+
+// programs is how many random programs are compared.
+const programs = 3000
+
+// TestAgainstExplorer compares the one execution with all of them, on random programs:
+// what can be the end, whether there is a race, how many slots are enough.
+func TestAgainstExplorer(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 20261121))
+	var stuck, raced, clean, odd, slots int
+	for i := range programs {
+		p := drawn(rng)
+		if i%4 == 0 {
+			p = crossed(rng)
+		}
+		require.NoError(t, p.Validate())
+		r := Check(p)
+		x := explore(p, 0, 0)
+		at := func() string { return fmt.Sprintf("program %d: %+v\n%+v", i, p.Processes, r.Verdict.Violations) }
+
+		// what is executed is the same in all executions
+		ends := map[string]bool{}
+		left := 0
+		for _, w := range x.finals {
+			ends[fmt.Sprint(w.pc)] = true
+			left = 0
+			for _, f := range w.fifos {
+				left += len(f)
+			}
+		}
+		require.Len(t, ends, 1, at())
+		require.True(t, ends[fmt.Sprint(r.m.pc)], "the end %v, the explorer's %v: %s", r.m.pc, ends, at())
+		require.Equal(t, r.Deadlock == verify.Proved, !slices.ContainsFunc(p.Processes, func(q model.Process) bool {
+			return int(r.m.pc[r.m.proc[[2]int{q.Rank, q.ID}]]) < len(q.Steps)
+		}), at())
+		require.Equal(t, left > 0, r.Counts[verify.UnmatchedSend] > 0, at())
+		require.Equal(t, x.length, r.Counts[verify.CountMismatch] > 0, at())
+		require.Equal(t, x.beyond, r.Counts[verify.OutOfBounds] > 0, at())
+
+		// races between steps, and the result where there is none
+		between := 0 // races that are not within a step
+		for code, n := range r.Counts {
+			if code == verify.ReadWriteRace || code == verify.WriteWriteRace {
+				between += n
+			}
+		}
+		for _, e := range r.m.events {
+			if in := &p.Processes[e.proc].Steps[e.step]; overlaps(in) {
+				between--
+			}
+		}
+		require.Equal(t, len(x.races) > 0, between > 0, "%v: %s", x.races, at())
+		switch {
+		case between > 0:
+			raced++
+			require.Equal(t, verify.Refuted, r.Verdict.Outcome)
+		default:
+			require.Len(t, x.finals, 1, at())
+			for _, w := range x.finals {
+				for rank := range p.Ranks {
+					for c, v := range r.m.memory[rank] {
+						require.Equal(t, w.cells[rank][c], r.m.full(v), at())
+					}
+				}
+			}
+			require.Equal(t, x.undef, r.Counts[verify.UninitialisedRead] > 0, at())
+			switch {
+			case r.Deadlock == verify.Refuted:
+				stuck++
+			case r.Counts[verify.OutOfBounds]+r.Counts[verify.CountMismatch]+r.Counts[verify.UnmatchedSend] > 0:
+				odd++
+			default:
+				clean++
+			}
+		}
+
+		// slots
+		if r.Deadlock != verify.Proved || r.Matching != verify.Proved {
+			continue
+		}
+		for _, per := range []int{0, 1} {
+			least := r.Slots(per)
+			require.Positive(t, least, at())
+			for s := 1; s <= least; s++ {
+				y := explore(p, s, per)
+				for _, w := range y.finals {
+					all := true
+					for j := range p.Processes {
+						all = all && w.pc[j] == len(p.Processes[j].Steps)
+					}
+					require.Equal(t, s == least, all, "%d slots of %d, %d chunks a transfer: %s", s, least, per, at())
+					require.Equal(t, all, r.Completes(s, per), at())
+				}
+			}
+			if least > 1 {
+				slots++
+			}
+		}
+	}
+	t.Logf("%d programs: %d deadlock, %d race, %d right in all orders, %d else; %d times more than one slot", programs, stuck, raced, clean, odd, slots)
+	require.Greater(t, min(stuck, raced, clean), programs/20)
+	require.Greater(t, min(odd, slots), 20)
+}
+
+// overlaps says whether an instruction races with itself.
+func overlaps(in *model.Instruction) bool {
+	if in.Verb&model.Reads == 0 || in.Verb&model.Writes == 0 || in.Src.Buffer != in.Dst.Buffer {
+		return false
+	}
+	n := 0
+	for _, off := range append([]int32{int32(in.Src.Offset)}, in.More...) {
+		if d := int(off) - in.Dst.Offset; d != 0 && d < in.Count && -d < in.Count {
+			n++
+		}
+	}
+	return n > 0
+}
