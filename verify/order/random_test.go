@@ -113,6 +113,35 @@ func crossed(rng *rand.Rand) *model.Program {
 	return p
 }
 
+// around draws a program in which one process of rank 0 sends to rank 1, which sends to
+// another process of rank 0: what these do on rank 0 is ordered through rank 1.
+func around(rng *rand.Rand) *model.Program {
+	p := drawn(rng)
+	for p.Ranks < 2 {
+		p = drawn(rng)
+	}
+	at := func() model.Ref { return model.Ref{Buffer: rng.IntN(2), Offset: rng.IntN(2)} }
+	local := func() model.Instruction {
+		return model.Instruction{Name: "cpy", Verb: model.Reads | model.Writes, Count: 1, Src: at(), Dst: at()}
+	}
+	send := model.Instruction{Name: "s", Verb: model.Reads | model.Sends, Count: 1, Src: at()}
+	recv := model.Instruction{Name: "r", Verb: model.Receives | model.Writes, Count: 1, Dst: at()}
+	relay := model.Instruction{Name: "rcs", Verb: model.Receives | model.Writes | model.Sends, Count: 1, Dst: at()}
+	first, last := []model.Instruction{send}, []model.Instruction{recv}
+	for range rng.IntN(3) {
+		first = slices.Insert(first, rng.IntN(len(first)+1), local())
+	}
+	for range rng.IntN(3) {
+		last = slices.Insert(last, rng.IntN(len(last)+1), local())
+	}
+	p.Processes = []model.Process{
+		{Rank: 0, ID: 0, SendTo: 1, RecvFrom: -1, Steps: first},
+		{Rank: 0, ID: 1, SendTo: -1, RecvFrom: 1, Steps: last},
+		{Rank: 1, ID: 0, SendTo: 0, RecvFrom: 0, Steps: []model.Instruction{relay}},
+	}
+	return p
+}
+
 // full writes a value of the machine as the explorer does.
 func (m *machine) full(v int32) string {
 	switch {
@@ -132,11 +161,14 @@ const programs = 3000
 // what can be the end, whether there is a race, how many slots are enough.
 func TestAgainstExplorer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 20261121))
-	var stuck, raced, clean, odd, slots int
+	var stuck, raced, clean, remote, odd, slots int
 	for i := range programs {
 		p := drawn(rng)
-		if i%4 == 0 {
+		switch i % 6 {
+		case 0:
 			p = crossed(rng)
+		case 1:
+			p = around(rng)
 		}
 		require.NoError(t, p.Validate())
 		r := Check(p)
@@ -196,6 +228,9 @@ func TestAgainstExplorer(t *testing.T) {
 				odd++
 			default:
 				clean++
+				if r.RemoteOnly > 0 {
+					remote++
+				}
 			}
 		}
 
@@ -222,9 +257,9 @@ func TestAgainstExplorer(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d programs: %d deadlock, %d race, %d right in all orders, %d else; %d times more than one slot", programs, stuck, raced, clean, odd, slots)
+	t.Logf("%d programs: %d deadlock, %d race, %d right in all orders (%d through other ranks), %d else; %d times more than one slot", programs, stuck, raced, clean, remote, odd, slots)
 	require.Greater(t, min(stuck, raced, clean), programs/20)
-	require.Greater(t, min(odd, slots), 20)
+	require.Greater(t, min(odd, slots, remote), 20)
 }
 
 // overlaps says whether an instruction races with itself.
