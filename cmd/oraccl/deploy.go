@@ -85,6 +85,12 @@ func judgeDeployed(file string, by deployment) (*deployed, error) {
 		d.bad = []verify.Violation{{Code: verify.Malformed, Where: fmt.Sprintf("line %d", d.syntax.Line), Message: d.syntax.Message, Transfer: -1, Rank: -1, Chunk: -1}}
 		return d, nil
 	}
+	d.judge(by, runtimes)
+	return d, nil
+}
+
+// judge verifies a file that was read.
+func (d *deployed) judge(by deployment, runtimes []msccl.Runtime) {
 	for _, r := range runtimes {
 		d.loads = append(d.loads, d.algo.Load(r))
 	}
@@ -102,7 +108,6 @@ func judgeDeployed(file string, by deployment) (*deployed, error) {
 		d.modes = append(d.modes, m)
 	}
 	d.conclude()
-	return d, nil
 }
 
 // customs are the collectives that a file with coll=custom may be one of.
