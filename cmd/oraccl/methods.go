@@ -9,6 +9,7 @@ import (
 	"github.com/oraccl/oraccl/solve/cayley"
 	"github.com/oraccl/oraccl/solve/classic"
 	"github.com/oraccl/oraccl/solve/exact"
+	"github.com/oraccl/oraccl/solve/forest"
 	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/stragglar"
 	"github.com/oraccl/oraccl/solve/tacos"
@@ -17,7 +18,7 @@ import (
 // allMethods returns every method, sat and exact last: they start from the best
 // schedule of the others.
 func allMethods() []solve.Solver {
-	methods := []solve.Solver{tacos.New(), cayley.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching()}
+	methods := []solve.Solver{tacos.New(), cayley.New(), forest.New(), forest.NewPaths(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching()}
 	methods = append(methods, classic.All()...)
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.New())
 }

@@ -50,6 +50,7 @@ var policy = []struct {
 	{dir: "solve/lp/highs", may: "solve/lp. github.com/lanl/highs", cgo: true, solver: true},
 	{dir: "solve/exact", may: "model. solve", solver: true},
 	{dir: "solve/dual", may: "model. solve", solver: true},
+	{dir: "solve/forest", may: "model. solve", solver: true},
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
 	{dir: "verify", may: "model. verify"},

@@ -25,6 +25,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/maxflow"
 )
 
 // Limit is what bounds a collective in the fluid limit.
@@ -178,10 +179,10 @@ func (in *instance) cut(d int, best Limit, unit int64) (side []bool, better bool
 		}
 	}
 	n := in.t.Nodes()
-	g := newNetwork(n + 1)
+	g := maxflow.New(n + 1)
 	total := int64(0)
 	for _, s := range in.sources {
-		g.add(n, s, b)
+		g.Add(n, s, b)
 		if total += b; total > 1<<60 {
 			return nil, false, errors.New("fluid: bandwidths too different for whole numbers")
 		}
@@ -191,11 +192,11 @@ func (in *instance) cut(d int, best Limit, unit int64) (side []bool, better bool
 		if hi != 0 || lo > 1<<60 {
 			lo = uint64(total) // as good as infinite
 		}
-		g.add(l.Src, l.Dst, min(int64(lo), total))
+		g.Add(l.Src, l.Dst, min(int64(lo), total))
 	}
-	if g.maxFlow(n, d) >= total {
+	if g.MaxFlow(n, d) >= total {
 		return nil, false, nil
 	}
-	side = g.reached()[:n]
+	side = g.Reached()[:n]
 	return side, true, nil
 }

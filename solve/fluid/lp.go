@@ -101,6 +101,9 @@ func (in *instance) toSink(ctx context.Context, d int) (Limit, float64, error) {
 type Concurrent struct {
 	// Algbw is the solver's word for the bytes of the buffer that pass in a second.
 	Algbw float64
+	// Flows holds, by member and link, the bytes a second of what comes from that member,
+	// when from each member to each other one Algbw/members passes.
+	Flows [][]float64
 	// Prices of links, from the dual: a certificate of kind prices.
 	Prices model.Prices
 	// Bound is the exact upper bound on the bytes a second that the prices prove.
@@ -130,13 +133,17 @@ func AllToAll(ctx context.Context, p *model.Problem) (*Concurrent, error) {
 	m := &lp.Model{Sense: lp.Maximise}
 	x := m.AddNonNegative("x", lp.Int(1))
 	capacity := make([][]lp.Term, len(t.Links))
-	for _, s := range members {
+	columns := make([][]int, len(members))
+	for member, s := range members {
+		columns[member] = make([]int, len(t.Links))
 		balance := make([][]lp.Term, t.Nodes()) // in minus out
 		for i, l := range t.Links {
+			columns[member][i] = -1
 			if l.Dst == s {
 				continue
 			}
 			f := m.AddNonNegative("", lp.Int(0))
+			columns[member][i] = f
 			capacity[i] = append(capacity[i], lp.T(f, 1))
 			balance[l.Dst] = append(balance[l.Dst], lp.T(f, 1))
 			balance[l.Src] = append(balance[l.Src], lp.T(f, -1))
@@ -162,6 +169,15 @@ func AllToAll(ctx context.Context, p *model.Problem) (*Concurrent, error) {
 		return nil, fmt.Errorf("fluid: the solver says %s", r.RawStatus)
 	}
 	c := &Concurrent{Algbw: r.Objective * float64(scale) * float64(len(members)), Prices: model.Prices{Links: make([]int64, len(t.Links))}}
+	for member := range members {
+		flow := make([]float64, len(t.Links))
+		for i, column := range columns[member] {
+			if column >= 0 {
+				flow[i] = max(0, r.Values[column]*float64(scale))
+			}
+		}
+		c.Flows = append(c.Flows, flow)
+	}
 	most := 0.0
 	for _, row := range rows {
 		most = max(most, math.Abs(r.RowDuals[row]))

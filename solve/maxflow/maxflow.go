@@ -1,25 +1,32 @@
-package fluid
+// Package maxflow computes maximum flows in whole numbers, by Dinic's algorithm (E. A.
+// Dinic, "Algorithm for solution of a problem of maximum flow in networks with power
+// estimation", Soviet Math. Doklady 11, 1970).
+package maxflow
 
-// network is a flow network with whole capacities, for Dinic's algorithm (Dinic, 1970).
-type network struct {
+// Network is a directed flow network with whole capacities.
+type Network struct {
 	first []int32 // by node: its first arc, -1: none
 	next  []int32 // by arc
 	to    []int32
 	left  []int64 // what more an arc can carry; arc^1 is its reverse
+	full  []int64 // what it can carry when nothing flows
 	level []int32
 	turn  []int32 // by node: the arc to try next
 	queue []int32
 }
 
-func newNetwork(nodes int) *network {
-	g := &network{first: make([]int32, nodes), level: make([]int32, nodes), turn: make([]int32, nodes)}
+// New returns a network of nodes 0..nodes-1 without arcs.
+func New(nodes int) *Network {
+	g := &Network{first: make([]int32, nodes), level: make([]int32, nodes), turn: make([]int32, nodes)}
 	for v := range g.first {
 		g.first[v] = -1
 	}
 	return g
 }
 
-func (g *network) add(u, v int, capacity int64) {
+// Add adds an arc from u to v. It requires capacity >= 0, and that
+// capacities out of a node add up to less than 2⁶².
+func (g *Network) Add(u, v int, capacity int64) {
 	for _, arc := range [2]struct {
 		u, v int
 		c    int64
@@ -27,13 +34,16 @@ func (g *network) add(u, v int, capacity int64) {
 		g.next = append(g.next, g.first[arc.u])
 		g.first[arc.u] = int32(len(g.to))
 		g.to = append(g.to, int32(arc.v))
-		g.left = append(g.left, arc.c)
+		g.left, g.full = append(g.left, arc.c), append(g.full, arc.c)
 	}
 }
 
-// maxFlow returns the value of a maximum flow from s to t. It takes O(V²·E) time, and far
-// less on networks of machines.
-func (g *network) maxFlow(s, t int) int64 {
+// Reset forgets all flows.
+func (g *Network) Reset() { copy(g.left, g.full) }
+
+// MaxFlow adds a maximum flow from s to t to what flows, and returns the value of what it
+// added. It takes O(V²·E) time, and far less on networks of machines.
+func (g *Network) MaxFlow(s, t int) int64 {
 	total := int64(0)
 	for g.search(s, t) {
 		copy(g.turn, g.first)
@@ -50,7 +60,7 @@ func (g *network) maxFlow(s, t int) int64 {
 
 // search numbers nodes by their distance from s in arcs that can carry more, and says
 // whether t is reached.
-func (g *network) search(s, t int) bool {
+func (g *Network) search(s, t int) bool {
 	for v := range g.level {
 		g.level[v] = -1
 	}
@@ -68,7 +78,7 @@ func (g *network) search(s, t int) bool {
 	return g.level[t] >= 0
 }
 
-func (g *network) push(u, t int32, limit int64) int64 {
+func (g *Network) push(u, t int32, limit int64) int64 {
 	if u == t {
 		return limit
 	}
@@ -89,8 +99,8 @@ func (g *network) push(u, t int32, limit int64) int64 {
 	return pushed
 }
 
-// reached marks the nodes on the source's side of a minimum cut, after maxFlow.
-func (g *network) reached() []bool {
+// Reached marks the nodes on the source's side of a minimum cut, after MaxFlow.
+func (g *Network) Reached() []bool {
 	side := make([]bool, len(g.level))
 	for v, l := range g.level {
 		side[v] = l >= 0

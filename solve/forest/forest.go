@@ -1,0 +1,103 @@
+// Package forest turns an optimum of the fluid limit into a schedule: trees or paths that
+// together fill the links that bind, with chunks pipelined along them. The finer the
+// chunks, the closer the makespan is to the fluid bound, until latencies outweigh what
+// they save; the number of chunks is chosen by trying.
+//
+// Method forest serves allgather, broadcast, their reverses and allreduce. It follows
+// ForestColl (Zhao et al., "ForestColl: throughput-optimal collective communications on
+// heterogeneous network fabrics", arXiv:2402.06787): the least time by minimum cuts, links
+// scaled to hold whole trees, switches removed by splitting off, trees packed by Edmonds'
+// theorem. All-reduce goes up a tree of the reversed network to a root and from there down
+// one, without a barrier between the two, each root having an equal part.
+//
+// Method paths serves alltoall: the maximum concurrent flow, split into paths.
+package forest
+
+import (
+	"context"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// New returns the method forest.
+func New() solve.Solver { return method{} }
+
+type method struct{}
+
+// Name implements solve.Solver.
+func (method) Name() string { return "forest" }
+
+const (
+	// maxMembers limits the packing, which takes about the fourth power of it.
+	maxMembers = 64
+	// maxMoves limits what is placed.
+	maxMoves = 1 << 17
+)
+
+// Serves implements solve.Solver.
+func (method) Serves(p *model.Problem) error {
+	switch kind := p.Collective.Kind; kind {
+	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce, model.AllReduce:
+	default:
+		return solve.NotServed("serves allgather, reducescatter, broadcast, reduce and allreduce, not %v", kind)
+	}
+	return servesNetwork(p)
+}
+
+func servesNetwork(p *model.Problem) error {
+	switch n := len(p.Members()); {
+	case p.Cost.Synchronous():
+		return solve.NotServed("fills links, which %v does not ask for", p.Cost)
+	case p.Late():
+		return solve.NotServed("serves ranks that all arrive at once")
+	case n < 2:
+		return solve.NotServed("one member alone moves nothing")
+	case n > maxMembers:
+		return solve.NotServed("serves at most %d members, not %d", maxMembers, n)
+	case len(p.Chunks) > maxMoves:
+		return solve.NotServed("serves at most %d chunks, not %d", maxMoves, len(p.Chunks))
+	}
+	for _, port := range p.Topology.Ports {
+		if port.Capacity < len(port.Links) {
+			return solve.NotServed("ports, which limit transfers and not bandwidth")
+		}
+	}
+	return nil
+}
+
+// Solve implements solve.Solver. Options.Chunks is used: that many equal chunks a member
+// instead of a number by trying.
+func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	if err := m.Serves(p); err != nil {
+		return solve.Result{}, err
+	}
+	if o.TimeLimit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
+		defer cancel()
+	}
+	switch p.Collective.Kind {
+	case model.ReduceScatter, model.Reduce:
+		q, _ := solve.Reverse(p)
+		r, err := m.Solve(ctx, q, o)
+		if err != nil {
+			return r, err
+		}
+		back := *p
+		back.Chunks = r.Problem.Chunks
+		r.Problem = &back
+		if r.Schedule != nil {
+			r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
+		}
+		return r, nil
+	}
+	f, err := grow(ctx, p)
+	switch {
+	case ctx.Err() != nil:
+		return stopped(ctx, p), nil
+	case err != nil:
+		return solve.Result{}, err
+	}
+	return pipelined(ctx, p, o, f)
+}

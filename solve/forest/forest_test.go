@@ -1,0 +1,179 @@
+package forest
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/fluid"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Run("forest", func(t *testing.T) {
+		solvetest.Run(t, New(), solvetest.Config{Serves: 70, Options: solve.Options{Chunks: 2}})
+	})
+	t.Run("paths", func(t *testing.T) {
+		solvetest.Run(t, NewPaths(), solvetest.Config{Serves: 15, Options: solve.Options{Chunks: 2}})
+	})
+}
+
+func problem(t testing.TB, name string, kind model.Kind) *model.Problem {
+	tp, err := topo.Parse(name, topo.Options{})
+	require.NoError(t, err)
+	return &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 30, Cost: model.Pipelined}
+}
+
+// TestApproachesFluid: a GiB takes at most a hundredth longer than in the fluid limit.
+func TestApproachesFluid(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kind model.Kind
+		mine solve.Solver
+	}{
+		{"dgx1", model.AllGather, New()}, {"dgx1", model.ReduceScatter, New()},
+		{"ndv2:2", model.AllGather, New()}, {"mesh:3x4", model.AllGather, New()},
+		{"hypercube:3", model.AllGather, New()}, {"uniring:5", model.Broadcast, New()}, {"switch:6", model.AllGather, New()},
+		{"dgx1", model.AllToAll, NewPaths()}, {"mesh:3x3", model.AllToAll, NewPaths()}, {"hypercube:3", model.AllToAll, NewPaths()},
+	} {
+		t.Run(fmt.Sprint(c.name, "-", c.kind), func(t *testing.T) {
+			p := problem(t, c.name, c.kind)
+			var seconds *big.Rat
+			if c.kind == model.AllToAll {
+				f, err := fluid.AllToAll(context.Background(), p)
+				require.NoError(t, err)
+				seconds = new(big.Rat).Quo(big.NewRat(p.Size, 1), f.Bound)
+			} else {
+				l, err := fluid.Rate(context.Background(), p)
+				require.NoError(t, err)
+				seconds = l.TimeOf(p.Size)
+			}
+			limit, _ := seconds.Float64()
+			r, err := c.mine.Solve(context.Background(), p, solve.Options{})
+			require.NoError(t, err)
+			ratio := float64(r.Makespan()) / 1e12 / limit
+			t.Logf("%.4f of the fluid limit, %d chunks: %s", ratio, len(r.Problem.Chunks), r.Note)
+			require.GreaterOrEqual(t, ratio, 1.0)
+			require.LessOrEqual(t, ratio, 1.01)
+		})
+	}
+}
+
+// TestAllReduce: on a DGX-1 the trees up and the trees down take twice the time of an
+// allgather, for they share all links.
+func TestAllReduce(t *testing.T) {
+	p := problem(t, "dgx1", model.AllReduce)
+	r, err := New().Solve(context.Background(), p, solve.Options{})
+	require.NoError(t, err)
+	q := problem(t, "dgx1", model.AllGather)
+	l, err := fluid.Rate(context.Background(), q)
+	require.NoError(t, err)
+	limit, _ := l.TimeOf(2 * q.Size).Float64()
+	require.LessOrEqual(t, float64(r.Makespan())/1e12/limit, 1.03)
+}
+
+// TestPacking: on random networks with switches, whatever their links, trees span, keep to
+// their room, and are as many as the fluid limit says where as much enters each node as
+// leaves it.
+func TestPacking(t *testing.T) {
+	lost := 0
+	for seed := range uint64(120) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		p := random(r, seed%2 == 0)
+		limit, err := fluid.Rate(context.Background(), p)
+		require.NoError(t, err)
+		w, err := scaled(p, limit)
+		require.NoError(t, err)
+		require.Zero(t, w.missing())
+		room, most := make([]int64, len(p.Topology.Links)), int64(0)
+		for i, a := range w.arcs {
+			room[i] = a.room
+		}
+		byRoot, err := packed(context.Background(), p)
+		require.NoError(t, err, "seed %d", seed)
+		total := int64(0)
+		used := make([]int64, len(room))
+		for _, trees := range byRoot {
+			for _, tr := range trees {
+				total += tr.weight
+				spans := []int{tr.root}
+				for _, a := range tr.arcs {
+					require.Contains(t, spans, a.from)
+					require.NotContains(t, spans, a.to)
+					spans = append(spans, a.to)
+					for _, l := range a.route {
+						used[l] += tr.weight
+					}
+				}
+				slices.Sort(spans)
+				require.Equal(t, p.Members(), spans)
+			}
+		}
+		most = w.trees * int64(len(w.sources))
+		unit := int64(1)
+		if total != most { // finer ones
+			unit = finer
+		}
+		for l := range used {
+			require.LessOrEqual(t, used[l], room[l]*unit, "seed %d, link %d", seed, l)
+		}
+		if total < most*unit {
+			require.NotZero(t, seed%2, "seed %d: %d trees of %d", seed, total, most*unit)
+			lost++
+		}
+	}
+	t.Logf("%d of 60 networks whose nodes are not balanced lose to their switches", lost)
+}
+
+// random returns an allgather or broadcast on a strongly connected network, with all links
+// both ways if balanced.
+func random(r *rand.Rand, balanced bool) *model.Problem {
+	n := 2 + r.IntN(5)
+	tp := &model.Topology{Name: "random", Ranks: n}
+	for i := range r.IntN(3) {
+		tp.Switches = append(tp.Switches, model.Switch{Name: fmt.Sprint("s", i)})
+	}
+	link := func(u, v int) {
+		if u != v {
+			bandwidth := 1e9 * (1 + r.Int64N(7))
+			tp.Links = append(tp.Links, model.Link{Src: u, Dst: v, Bandwidth: bandwidth})
+			if balanced {
+				tp.Links = append(tp.Links, model.Link{Src: v, Dst: u, Bandwidth: bandwidth})
+			}
+		}
+	}
+	order := r.Perm(tp.Nodes())
+	for i, u := range order {
+		link(u, order[(i+1)%len(order)])
+	}
+	for range r.IntN(3 * n) {
+		link(r.IntN(tp.Nodes()), r.IntN(tp.Nodes()))
+	}
+	return &model.Problem{Topology: tp, Collective: model.Collective{Kind: []model.Kind{model.AllGather, model.Broadcast}[r.IntN(2)]}, Size: 1 << 20, Cost: model.Pipelined}
+}
+
+// TestRandom: schedules on such networks are right.
+func TestRandom(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		p := random(r, seed%2 == 0)
+		for _, kind := range []model.Kind{model.AllGather, model.Reduce, model.AllReduce, model.AllToAll} {
+			p.Collective.Kind = kind
+			s := New()
+			if kind == model.AllToAll {
+				s = NewPaths()
+			}
+			got, err := s.Solve(context.Background(), p, solve.Options{Chunks: 1 + int(seed%3)})
+			require.NoError(t, err, "seed %d", seed)
+			require.NoError(t, solvetest.Right(got.Problem, got.Schedule), "seed %d, %v", seed, kind)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package forest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/fluid"
+	"github.com/oraccl/oraccl/solve/place"
+)
+
+// NewPaths returns the method paths.
+func NewPaths() solve.Solver { return paths{} }
+
+type paths struct{}
+
+// Name implements solve.Solver.
+func (paths) Name() string { return "paths" }
+
+// Serves implements solve.Solver.
+func (paths) Serves(p *model.Problem) error {
+	if p.Collective.Kind != model.AllToAll {
+		return solve.NotServed("serves alltoall, not %v", p.Collective.Kind)
+	}
+	return servesNetwork(p)
+}
+
+// Solve implements solve.Solver. Options.Chunks is used: that many equal chunks a pair
+// instead of a number by trying.
+func (m paths) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	if err := m.Serves(p); err != nil {
+		return solve.Result{}, err
+	}
+	if ctx.Err() != nil {
+		return stopped(ctx, p), nil
+	}
+	if o.TimeLimit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
+		defer cancel()
+	}
+	c, err := fluid.AllToAll(ctx, p)
+	switch {
+	case ctx.Err() != nil:
+		return stopped(ctx, p), nil
+	case err != nil:
+		return solve.Result{}, err
+	}
+	if c.Algbw <= 0 {
+		if err := place.Reachable(p.Topology); err != nil {
+			return solve.Result{}, err
+		}
+	}
+	members := p.Members()
+	f := &forest{blocks: len(members) * len(members)}
+	for i, s := range members {
+		for _, d := range members {
+			list, err := split(p.Topology, c.Flows[i], s, d, c.Algbw/float64(len(members)))
+			if err != nil {
+				return solve.Result{}, err
+			}
+			f.down = append(f.down, list)
+		}
+	}
+	return pipelined(ctx, p, o, f)
+}
+
+// wholePaths is how many equal parts the flow of a pair is rounded to.
+const wholePaths = 1 << 20
+
+// split takes a flow of rate from s to d out of a flow that leaves s, along paths as short
+// as there are, and returns them as trees by their parts of rate.
+func split(t *model.Topology, flow []float64, s, d int, rate float64) ([]tree, error) {
+	if s == d {
+		return []tree{{root: s, weight: 1}}, nil
+	}
+	tiny := rate / wholePaths
+	var list []tree
+	for left := rate; left > tiny; {
+		route := shortest(t, flow, s, d, tiny)
+		if route == nil && len(list) > 0 {
+			break // what is left is rounding
+		}
+		if route == nil {
+			return nil, fmt.Errorf("forest: the flow from rank %d to rank %d is not there", s, d)
+		}
+		part := left
+		for _, l := range route {
+			part = min(part, flow[l])
+		}
+		for _, l := range route {
+			flow[l] -= part
+		}
+		left -= part
+		list = append(list, tree{root: s, weight: max(1, int64(part/tiny)), arcs: hops(t, route)})
+	}
+	slices.SortStableFunc(list, func(a, b tree) int { return len(a.arcs) - len(b.arcs) })
+	return list, nil
+}
+
+// shortest returns the links of a path with the fewest links among those that carry more
+// than tiny, or nil.
+func shortest(t *model.Topology, flow []float64, s, d int, tiny float64) []int {
+	via := map[int]int{} // by node: the link that leads there
+	out := t.Out()
+	queue := []int{s}
+	for i := 0; i < len(queue); i++ {
+		for _, l := range out[queue[i]] {
+			v := t.Links[l].Dst
+			if _, seen := via[v]; flow[l] <= tiny || seen || v == s {
+				continue
+			}
+			via[v] = l
+			queue = append(queue, v)
+		}
+	}
+	if _, reached := via[d]; !reached {
+		return nil
+	}
+	var route []int
+	for v := d; v != s; v = t.Links[via[v]].Src {
+		route = append(route, via[v])
+	}
+	slices.Reverse(route)
+	return route
+}
+
+// hops divides a route at the ranks on its way: each stores what it forwards.
+func hops(t *model.Topology, route []int) []arc {
+	var arcs []arc
+	from := 0
+	for i, l := range route {
+		if v := t.Links[l].Dst; t.IsRank(v) {
+			arcs = append(arcs, arc{from: t.Links[route[from]].Src, to: v, route: route[from : i+1]})
+			from = i + 1
+		}
+	}
+	return arcs
+}
