@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -88,7 +87,7 @@ A schedule that has an order but no times gets the times at which it can run.`,
 			if i < 0 {
 				return fmt.Errorf("--to %q: want %s", to, strings.Join(names, ", "))
 			}
-			p, s, err := right(cmd.Context(), cmd.OutOrStdout(), args[0], &by)
+			p, s, err := right(cmd.OutOrStdout(), args[0], &by)
 			if err != nil {
 				return err
 			}
@@ -109,7 +108,7 @@ A schedule that has an order but no times gets the times at which it can run.`,
 
 // right reads a schedule, ours or another tool's, and has it executed. What is refuted is
 // printed, and is an error.
-func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Problem, *model.Schedule, error) {
+func right(w io.Writer, file string, by *truth) (*model.Problem, *model.Schedule, error) {
 	format, b, err := recognise(file)
 	if err != nil {
 		return nil, nil, err
@@ -133,11 +132,7 @@ func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Pro
 		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
 	}
 	if m.feasible != nil {
-		v, err := m.feasible(ctx)
-		if err == nil {
-			err = proved(w, file, m.Problem, v)
-		}
-		if err != nil {
+		if err := proved(w, file, m.Problem, m.feasible()); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -54,11 +54,15 @@ type foreign struct {
 	read func(t *truth, asked *model.Problem, file string, b []byte) (*imported, error)
 }
 
-// imported is a schedule of another tool and what decides what its form alone asks for,
-// and returns the schedule that the engines are to judge; nil: there is no such thing.
+// imported is a schedule of another tool, with what else decides whether it is right.
 type imported struct {
 	*model.Imported
-	feasible func(context.Context) (verify.Verdict, error)
+	// feasible decides what the form of the file asks for, and leaves in Schedule what
+	// the engines are to judge; nil: there is no such thing. It is for files without
+	// objections.
+	feasible func() verify.Verdict
+	// claims returns what the file claims of itself that cannot be; nil: nothing.
+	claims func(context.Context) ([]verify.Violation, error)
 }
 
 // foreignFormat recognises a file by its content; nil: it is none of theirs.
@@ -170,49 +174,47 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 	if v.emit != "" {
 		return 0, fmt.Errorf("--emit-smt2: %s is not a schedule of ours", file)
 	}
-	j := verifyJSON{Schema: "oraccl/verify/1", File: file, Engines: map[string]string{"import": verify.Refuted.String()},
-		Properties: map[string]string{}, Violations: []violationJSON{}}
+	verdicts := map[string]verify.Verdict{}
+	chosen := v.chosen
 	if len(m.Objections) > 0 {
-		j.Verdict = verify.Refuted.String()
-		j.Claim = verify.Claim(m.Problem, m.Schedule)
+		refuted := verify.Verdict{Outcome: verify.Refuted, Engine: "import"}
 		for _, o := range m.Objections {
-			j.Violations = append(j.Violations, violationJSON{o.Code, "import", o.Where, o.Message})
+			refuted.Violations = append(refuted.Violations, verify.Violation{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message, Transfer: -1, Rank: -1, Chunk: -1})
 		}
-		for name := range properties {
-			j.Properties[name] = verify.Unknown.String()
-		}
-		for _, o := range m.Objections {
-			for name, codes := range properties {
-				for _, c := range codes {
-					if string(c) == o.Code {
-						j.Properties[name] = verify.Refuted.String()
-					}
-				}
-			}
-		}
+		verdicts["import"] = refuted
+		chosen = []string{"import"}
 	} else {
 		var before verify.Verdict
-		chosen := v.chosen
 		if m.feasible != nil {
-			if before, err = m.feasible(ctx); err != nil {
-				return 0, err
-			}
+			before = m.feasible()
 			chosen = append([]string{before.Engine}, chosen...)
 		}
-		verdicts, _ := verifyAll(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen)
+		verdicts, _ = verifyAll(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen)
 		if m.feasible != nil {
 			verdicts[before.Engine] = before
 		}
-		for engine, verdict := range verdicts {
-			for i, violation := range verdict.Violations {
-				if violation.Transfer >= 0 && m.Source != nil {
-					verdict.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
-				}
-			}
-			verdicts[engine] = verdict
-		}
-		j = verifyToJSON(file, m.Problem, m.Schedule, verdicts, chosen)
 	}
+	if m.claims != nil {
+		wrong, err := m.claims(ctx)
+		if err != nil {
+			return 0, err
+		}
+		first := verdicts[chosen[0]]
+		if len(wrong) > 0 {
+			first.Outcome = verify.Refuted
+			first.Violations = append(first.Violations[:min(len(first.Violations), verify.MaxViolations-1)], wrong...)
+		}
+		verdicts[chosen[0]] = first
+	}
+	for engine, verdict := range verdicts {
+		for i, violation := range verdict.Violations {
+			if violation.Transfer >= 0 && m.Source != nil {
+				verdict.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
+			}
+		}
+		verdicts[engine] = verdict
+	}
+	j := verifyToJSON(file, m.Problem, m.Schedule, verdicts, chosen)
 	j.Format, j.Notes = m.Tool, m.Notes
 	if m.Undecided != "" && j.Verdict == verify.Proved.String() {
 		j.Verdict = verify.Unknown.String()
@@ -267,7 +269,11 @@ func recognise(file string) (*foreign, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return foreignFormat(b), b, nil
+	format := foreignFormat(b)
+	if _, input, _ := teccl.ReadInput(file, b); format == nil && input {
+		return nil, nil, hinted{fmt.Errorf("%s: is an input of TE-CCL, not a schedule", file), "--topology takes it, and verify the schedule that was made of it"}
+	}
+	return format, b, nil
 }
 
 // print writes the verdict on a file of another tool and returns the exit status.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
+	"github.com/oraccl/oraccl/model/topo"
 )
 
 // readTrees brings the trees of ForestColl into our terms.
@@ -19,6 +20,9 @@ func readTrees(t *truth, asked *model.Problem, file string, b []byte) (*imported
 	}
 	by.Chunks = t.chunks
 	m, err := f.Import(by)
+	if err == nil {
+		m, err = elsewhere(f, &by, m)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -26,6 +30,34 @@ func readTrees(t *truth, asked *model.Problem, file string, b []byte) (*imported
 		m.Notes = append(m.Notes, busiest(m.Problem, m.Schedule))
 	}
 	return &imported{Imported: m}, nil
+}
+
+// elsewhere tries the networks that a file may be for: where none is given, those that
+// ForestColl has, and for MI250 its own numbers of the dies.
+func elsewhere(f *forestcoll.File, by *forestcoll.Truth, m *model.Imported) (*model.Imported, error) {
+	note := ""
+	machines, per := f.Machines()
+	candidate := *by
+	switch t := by.Topology; {
+	case t != nil && (t.Name != "mi250" || len(m.Objections) == 0):
+		return m, nil
+	case t == nil && per == 8 && f.Passes("NVSwitch"):
+		note = "the file does not say what network it is for; its names are those of DGX A100"
+		candidate.Topology, _ = topo.Parse(fmt.Sprintf("dgxa100:%d", machines), topo.Options{})
+	case t != nil || per == 16 && machines == 1:
+		note = "the numbers of the dies are those of TE-CCL and ForestColl"
+		candidate.Topology, _ = theirMI250()
+	}
+	if candidate.Topology == nil {
+		return m, nil
+	}
+	other, err := f.Import(candidate)
+	if err != nil || len(other.Objections) > 0 {
+		return m, nil
+	}
+	other.Notes = append(other.Notes, note)
+	*by = candidate
+	return other, nil
 }
 
 // busiest says how long the link that carries most needs for it, which is what trees that

@@ -120,6 +120,16 @@ func TestMissingRank(t *testing.T) {
 	require.ErrorContains(t, err, "has 4 ranks, want at most 3")
 }
 
+func TestMachines(t *testing.T) {
+	f := read(t, two())
+	machines, per := f.Machines()
+	require.Equal(t, [2]int{2, 2}, [2]int{machines, per})
+	require.True(t, f.Passes("NVSwitch"))
+	require.False(t, f.Passes("mlx5"))
+	machines, per = read(t, file(1, tree("0", 1, send("0", "1")))).Machines()
+	require.Equal(t, [2]int{}, [2]int{machines, per})
+}
+
 func TestNoLink(t *testing.T) {
 	m, err := read(t, two()).Import(Truth{Topology: &model.Topology{Name: "row", Ranks: 4, Links: []model.Link{{Src: 0, Dst: 1, Bandwidth: 1}}}})
 	require.NoError(t, err)

@@ -84,6 +84,41 @@ func (f *File) ranks(ranks int) (map[string]int, int, error) {
 	return of, most, nil
 }
 
+// Machines returns how many machines the names (2, 'GPU', 3) are of, and how many ranks each
+// has, or 0 and 0 where ranks have other names.
+func (f *File) Machines() (machines, per int) {
+	_, most, err := f.ranks(0)
+	if err != nil {
+		return 0, 0
+	}
+	for _, t := range f.Trees {
+		m := tuple.FindStringSubmatch(t.Root)
+		if m == nil {
+			return 0, 0
+		}
+		a, _ := strconv.Atoi(m[1])
+		machines = max(machines, a+1)
+	}
+	if machines == 0 || most%machines != 0 {
+		return 0, 0
+	}
+	return machines, most / machines
+}
+
+// Passes says whether a path passes a node of that kind, such as NVSwitch in (2, 'NVSwitch', 0).
+func (f *File) Passes(kind string) bool {
+	for _, t := range f.Trees {
+		for _, s := range t.Sends {
+			for _, name := range s.Path {
+				if m := tuple.FindStringSubmatch(name); m != nil && m[2] == kind {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // own returns a topology of the links that the paths use, for want of another.
 func (f *File) own() (*model.Topology, error) {
 	of, n, err := f.ranks(0)
