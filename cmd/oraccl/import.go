@@ -63,6 +63,8 @@ type imported struct {
 	feasible func() verify.Verdict
 	// claims returns what the file claims of itself that cannot be; nil: nothing.
 	claims func(context.Context) ([]verify.Violation, error)
+	// lasts is how long the file says that it lasts, or 0.
+	lasts model.Time
 }
 
 // foreignFormat recognises a file by its content; nil: it is none of theirs.
@@ -215,6 +217,9 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 		verdicts[engine] = verdict
 	}
 	j := verifyToJSON(file, m.Problem, m.Schedule, verdicts, chosen)
+	if j.MakespanPs == 0 && j.Verdict == verify.Proved.String() {
+		j.MakespanPs = m.lasts
+	}
 	j.Format, j.Notes = m.Tool, m.Notes
 	if m.Undecided != "" && j.Verdict == verify.Proved.String() {
 		j.Verdict = verify.Unknown.String()

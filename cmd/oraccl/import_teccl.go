@@ -39,6 +39,8 @@ func readFlows(t *truth, asked *model.Problem, file string, b []byte) (*imported
 	if note != "" {
 		m.Notes = append(m.Notes, note)
 	}
+	whole := new(big.Rat).Mul(plan.Epoch, big.NewRat(int64(plan.Epochs), 1))
+	lasts, _ := new(big.Float).SetRat(whole).Int64()
 	claims := func(ctx context.Context) ([]verify.Violation, error) { return tooGood(ctx, m.Problem, plan) }
 	return &imported{m, func() verify.Verdict {
 		ordered, kept, v := epochs(m, plan)
@@ -53,7 +55,7 @@ func readFlows(t *truth, asked *model.Problem, file string, b []byte) (*imported
 		source := m.Source
 		m.Source = func(i int) string { return source(kept[i]) }
 		return v
-	}, claims}, nil
+	}, claims, model.Time(lasts)}, nil
 }
 
 // epochs asks whether the schedule is feasible in epochs. TE-CCL has its switches copy

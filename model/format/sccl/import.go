@@ -164,7 +164,7 @@ func (b *builder) cut(asked int) error {
 		}
 		b.addresses = p.DefaultChunks(k)
 		if b.composed && asked == 0 {
-			b.m.Notes = append(b.m.Notes, fmt.Sprintf("an allreduce composed of a reduce-scatter and an all-gather of %d chunks a shard has %d addresses; the file's collective names %d",
+			b.m.Notes = append(b.m.Notes, fmt.Sprintf("an allreduce composed of a reduce-scatter and an all-gather with C = %d has %d addresses; the file's collective names %d",
 				k, b.addresses, b.named()))
 		}
 	}
