@@ -10,9 +10,12 @@ type Imported struct {
 	// Objections say what cannot be put into a schedule at all, such as a send over
 	// a link that does not exist. Where there are any, Schedule may lack transfers.
 	Objections []Objection
-	// Undecided is why no schedule of ours has the file's meaning, or empty. Where it
-	// is set, a schedule that is right proves nothing.
+	// Undecided is why Schedule has not the file's meaning, or empty. Where it is set,
+	// what is found of Schedule says nothing of the file.
 	Undecided string
+	// Assumed is what the file does not say and Schedule takes for granted, or empty.
+	// Where it is set, a schedule that is right proves nothing; one that is wrong refutes.
+	Assumed string
 	// Notes say what was taken from where, and what else a reader of the file should know.
 	Notes []string
 	// Source names the part of the file that a transfer comes from: "step 2, send 14: [0, 2, 6]".

@@ -131,14 +131,17 @@ func right(w io.Writer, file string, by *truth) (*model.Problem, *model.Schedule
 		o := m.Objections[0]
 		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
 	}
+	if m.Undecided != "" {
+		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Reason: m.Undecided})
+	}
 	if m.feasible != nil {
 		if err := proved(w, file, m.Problem, m.feasible()); err != nil {
 			return nil, nil, err
 		}
 	}
 	v := replay.Check(m.Problem, m.Schedule)
-	if m.Undecided != "" && v.Outcome == verify.Proved {
-		v.Outcome, v.Reason = verify.Unknown, m.Undecided
+	if m.Assumed != "" && v.Outcome == verify.Proved {
+		v.Outcome, v.Reason = verify.Unknown, m.Assumed
 	}
 	return m.Problem, m.Schedule, proved(w, file, m.Problem, v)
 }

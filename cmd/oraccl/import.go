@@ -185,6 +185,9 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 		}
 		verdicts["import"] = refuted
 		chosen = []string{"import"}
+	} else if m.Undecided != "" {
+		verdicts["import"] = verify.Verdict{Engine: "import", Reason: m.Undecided}
+		chosen = []string{"import"}
 	} else {
 		var before verify.Verdict
 		if m.feasible != nil {
@@ -221,9 +224,8 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 		j.MakespanPs = m.lasts
 	}
 	j.Format, j.Notes = m.Tool, m.Notes
-	if m.Undecided != "" && j.Verdict == verify.Proved.String() {
-		j.Verdict = verify.Unknown.String()
-		j.Reason = m.Undecided
+	if m.Assumed != "" && j.Verdict == verify.Proved.String() {
+		j.Verdict, j.Reason = verify.Unknown.String(), m.Assumed
 	}
 	return v.print(j)
 }

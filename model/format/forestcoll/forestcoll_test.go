@@ -67,7 +67,7 @@ func TestDown(t *testing.T) {
 	m, err := read(t, two()).Import(Truth{Topology: machines(2)})
 	require.NoError(t, err)
 	require.Empty(t, m.Objections)
-	require.Empty(t, m.Undecided)
+	require.Empty(t, m.Assumed)
 	require.NoError(t, m.Schedule.Validate(m.Problem))
 	require.Len(t, m.Schedule.Transfers, 12)
 	require.Equal(t, [][]int32{nil, nil, {1}}, m.Schedule.After[:3])
@@ -143,7 +143,7 @@ func TestOwn(t *testing.T) {
 	m, err := read(t, two()).Import(Truth{})
 	require.NoError(t, err)
 	require.NoError(t, m.Schedule.Validate(m.Problem))
-	require.Contains(t, m.Undecided, "--topology")
+	require.Contains(t, m.Assumed, "--topology")
 }
 
 func TestMalformed(t *testing.T) {

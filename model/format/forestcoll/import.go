@@ -33,7 +33,7 @@ func (f *File) Import(truth Truth) (*model.Imported, error) {
 			return nil, err
 		}
 		p.Topology = t
-		m.Undecided = "the file does not say what network its links are of; --topology does"
+		m.Assumed = "the file does not say what network its links are of; --topology does"
 	}
 	rank, _, err := f.ranks(p.Topology.Ranks)
 	if err != nil {

@@ -112,6 +112,7 @@ func (c *importer) size(truth Truth) error {
 		}
 		c.plan.Bytes = digits(v, 9)
 		whole := new(big.Rat).Mul(c.plan.Bytes, big.NewRat(per, 1))
+		whole.Add(whole, big.NewRat(1, 2))
 		p.Size = new(big.Int).Quo(whole.Num(), whole.Denom()).Int64()
 	default:
 		return fmt.Errorf("5-Algo_Bandwidth is missing, so that nothing says how large the chunks are")

@@ -181,3 +181,10 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestSwitchFlows: what begins or ends at a switch is not read, and nothing is said of the rest.
+func TestSwitchFlows(t *testing.T) {
+	m, _, err := read(t, file(3, 4, "Chunk 0 from 1 traveled over 1->0 in epoch 0", "Chunk 0 from 1 traveled over 1->2 in epoch 0 via switches 0")).Import(Truth{Topology: chassis(2)})
+	require.NoError(t, err)
+	require.Contains(t, m.Undecided, "begins or ends at a switch")
+}
