@@ -65,7 +65,7 @@ func (d *deployed) tooFew() {
 		return
 	}
 	for _, m := range d.modes {
-		if n := d.perTransfer(d.asked); m.report.Deadlock == verify.Proved && m.report.Matching == verify.Proved && !m.report.Completes(p.slots, n) {
+		if n := d.perTransfer(d.asked); m.sizes.step > 0 && !m.report.Completes(p.slots, n) {
 			d.bad = append(d.bad, verify.Violation{Code: verify.TooFewSlots, Where: fmt.Sprintf("buffer of %d bytes, %v", d.asked, m), Transfer: -1, Rank: -1, Chunk: -1,
 				Message: fmt.Sprintf("%s is %d transfers ahead at most and a transfer has room for %d of these chunks: threadblocks wait for ever", d.algo.Proto, p.slots, n)})
 		}

@@ -2,6 +2,7 @@ package order
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
@@ -19,6 +20,7 @@ type machine struct {
 	waitOf   []int32            // of an instruction: its entry in waits, or -1
 	out, in  []int32            // the connection of a process, or -1
 	channels []channel          // connections
+	most     int                // a count that is out of any bounds, in chunks
 	byName   map[[3]int32]int32 // a connection by source, destination and channel
 
 	// what the execution leaves
@@ -67,6 +69,7 @@ func newMachine(p *model.Program, r *Report) *machine {
 	for i := range m.at {
 		m.at[i], m.waitOf[i] = -1, -1
 	}
+	m.most = slices.Max(p.Memory)/p.Grain + 2
 	signals := make([][]int32, len(p.Processes)) // of a process, made when needed
 	for i := range p.Processes {
 		q := &p.Processes[i]

@@ -75,7 +75,11 @@ func Check(p *model.Program) *Report {
 	m.stuck()
 	r.Deadlock = m.proved(verify.Deadlock, verify.NeverSignalled)
 	if r.Ownership == verify.Refuted {
-		r.Deadlock, r.Matching = verify.Unknown, verify.Unknown // which message is whose is open
+		for _, o := range []*verify.Outcome{&r.Deadlock, &r.Matching} { // which message is whose is open
+			if *o == verify.Proved {
+				*o = verify.Unknown
+			}
+		}
 	} else {
 		m.races()
 		r.Races = m.proved(verify.ReadWriteRace, verify.WriteWriteRace)
@@ -145,17 +149,17 @@ func (m *machine) proved(codes ...verify.Code) verify.Outcome {
 	return verify.Proved
 }
 
-// Kind names what is wrong in a word: pass, out-of-bounds, shared-connection,
-// deadlock, unmatched, race+wrong, race, wrong, reads-uninitialised, or unknown. Of
+// Kind names what is wrong in a word: pass, out-of-bounds, deadlock, shared-connection,
+// unmatched, race+wrong, race, wrong, reads-uninitialised, or unknown. Of
 // several it is the one that the others follow from.
 func (r *Report) Kind() string {
 	switch {
-	case r.Ownership == verify.Refuted:
-		return "shared-connection"
 	case r.Bounds == verify.Refuted:
 		return "out-of-bounds"
-	case r.Deadlock == verify.Refuted:
+	case r.Counts[verify.Deadlock] > 0: // of a shared connection, in the one execution that was taken
 		return "deadlock"
+	case r.Ownership == verify.Refuted:
+		return "shared-connection"
 	case r.Matching == verify.Refuted:
 		return "unmatched"
 	case r.Races == verify.Refuted && r.Result == verify.Refuted:

@@ -235,7 +235,7 @@ func TestAgainstExplorer(t *testing.T) {
 		}
 
 		// slots
-		if r.Deadlock != verify.Proved || r.Matching != verify.Proved {
+		if r.Deadlock != verify.Proved || r.Matching != verify.Proved || r.Bounds != verify.Proved {
 			continue
 		}
 		for _, per := range []int{0, 1} {

@@ -119,7 +119,7 @@ func (m *machine) execute(proc, step int32) {
 	m.events = append(m.events, event{proc, step, -1})
 	m.at[m.first[proc]+step] = me
 	m.pc[proc]++
-	cells := max(s.Count, 0) * m.p.Grain
+	cells := min(max(s.Count, 0), m.most) * m.p.Grain
 	value := make([]int32, cells)
 	held := false // value has something
 	if s.Verb&model.Receives != 0 {
@@ -131,7 +131,7 @@ func (m *machine) execute(proc, step int32) {
 		m.events[me].message = from
 		if len(message) != cells {
 			e := m.events[from]
-			m.r.violate(m.violation(verify.CountMismatch, proc, step, fmt.Sprintf("receives %d chunks, and %s sends %d", s.Count, m.step(e.proc, e.step), len(message)/m.p.Grain)))
+			m.r.violate(m.violation(verify.CountMismatch, proc, step, fmt.Sprintf("receives %d chunks, and %s sends %d", s.Count, m.step(e.proc, e.step), m.p.Processes[e.proc].Steps[e.step].Count)))
 		}
 		for i := range value {
 			value[i] = undefined

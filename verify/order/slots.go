@@ -4,18 +4,21 @@ import (
 	"sort"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
 )
 
 // Slots returns how many transfers a channel must be able to hold so that no
 // process waits for ever, if a transfer carries at most perTransfer chunks (0: any
-// number, an instruction is one transfer). It is 0 if no number is enough, which
-// Deadlock and Matching say too. It executes the program without its data
+// number, an instruction is one transfer). It is 0 if no number is enough, and where
+// Deadlock, Matching and Bounds are not all proved. It executes the program without its data
 // O(log instructions) times.
 //
 // More slots never hurt: an execution with fewer is one with more.
 func (r *Report) Slots(perTransfer int) int {
-	if r.m == nil || r.Deadlock.String() != "proved" || r.Matching.String() != "proved" {
-		return 0
+	for _, o := range []verify.Outcome{r.Deadlock, r.Matching, r.Bounds} {
+		if o != verify.Proved {
+			return 0
+		}
 	}
 	most := 0
 	for i := range r.m.channels {
@@ -54,7 +57,8 @@ func transfers(count, perTransfer int) int {
 }
 
 // Completes says whether all processes end if a channel holds at most slots
-// transfers of at most perTransfer chunks (0: any number).
+// transfers of at most perTransfer chunks (0: any number). It is for programs of which
+// Deadlock, Matching and Bounds are proved.
 func (r *Report) Completes(slots, perTransfer int) bool {
 	m := r.m
 	type fifo struct {

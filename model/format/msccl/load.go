@@ -45,6 +45,9 @@ var limitsOf = [...]limits{
 		"alltoall", "alltoallv"}},
 }
 
+// maxRanks is how many ranks the runtimes' 16 bits can name.
+const maxRanks = 1<<15 - 1
+
 // maxCount is the first cnt that is too large for both runtimes.
 const maxCount = 72
 
@@ -119,8 +122,8 @@ func (c *loader) head(r Runtime) {
 	if a.Proto != "" && a.Proto != "Simple" && a.Proto != "LL" && a.Proto != "LL128" {
 		c.refuse(a.Line, "proto=%q, want Simple, LL or LL128", a.Proto)
 	}
-	if a.Ranks < 1 {
-		c.refuse(a.Line, "ngpus=%d, want at least 1", a.Ranks)
+	if a.Ranks < 1 || a.Ranks > maxRanks {
+		c.refuse(a.Line, "ngpus=%d, want at least 1 and at most %d", a.Ranks, maxRanks)
 	}
 	if a.ChunksPerLoop < 1 {
 		c.refuse(a.Line, "nchunksperloop=%d, want at least 1", a.ChunksPerLoop)

@@ -56,6 +56,7 @@ func TestLoad(t *testing.T) {
 		{`s_chunks="0"`, `s_chunks="-1"`, 2, "none below 0", "none below 0"},
 		{`"Simple"`, `"simple"`, 1, "want Simple, LL or LL128", "want Simple, LL or LL128"},
 		{`ngpus="2"`, `ngpus="0"`, 1, "at least 1", "at least 1"},
+		{`ngpus="2"`, `ngpus="32768"`, 1, "at most 32767", "at most 32767"},
 		{`ngpus="2"`, `ngpus="1"`, 3, "ranks below 1", "ranks below 1"},
 		{`nchunksperloop="1"`, `nchunksperloop="0"`, 1, "at least 1", "at least 1"},
 		{`minBytes="0"`, `minBytes="2000000"`, 1, "above maxBytes", ""},

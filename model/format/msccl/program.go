@@ -13,7 +13,7 @@ import (
 var ErrTooLarge = errors.New("too large")
 
 // maxCells is how many cells a program may have in all.
-const maxCells = 1 << 25
+const maxCells = 1 << 23
 
 // Meaning is what a file is read as.
 type Meaning struct {
@@ -32,7 +32,7 @@ func Collectives() []string {
 // more where chunks do not fit the ranks' shares. What Load refuses may still have
 // a program; an error says that it has none: attributes are missing (where the
 // Meaning has a collective, coll and inplace may be), the collective is unknown, a nop leaves a dependency to a step that cannot take it, or there are
-// more than 2^25 cells (ErrTooLarge).
+// more than 2^23 cells (ErrTooLarge).
 //
 // A chunk is a chunk of the larger buffer, whatever i_chunks and o_chunks say, and
 // so is the size of the buffers. In place, the smaller buffer is the rank's share of
@@ -42,8 +42,8 @@ func (a *Algo) Program(m Meaning) (*model.Program, error) {
 	if m.Collective != "" {
 		coll = strings.ReplaceAll(m.Collective, "_", "")
 	}
-	if a.Ranks < 1 || a.Ranks > model.MaxNodes || a.ChunksPerLoop < 1 {
-		return nil, fmt.Errorf("%s:%d: ngpus=%d and nchunksperloop=%d, want at least 1 of each and at most %d ranks", a.File, a.Line, a.Ranks, a.ChunksPerLoop, model.MaxNodes)
+	if a.Ranks < 1 || a.Ranks > maxRanks || a.ChunksPerLoop < 1 {
+		return nil, fmt.Errorf("%s:%d: ngpus=%d and nchunksperloop=%d, want at least 1 of each and at most %d ranks", a.File, a.Line, a.Ranks, a.ChunksPerLoop, maxRanks)
 	}
 	if m.Root < 0 || m.Root >= a.Ranks {
 		return nil, fmt.Errorf("%s: root %d, want 0 to %d", a.File, m.Root, a.Ranks-1)
