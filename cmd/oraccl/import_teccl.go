@@ -41,7 +41,7 @@ func readFlows(t *truth, asked *model.Problem, file string, b []byte) (*imported
 	}
 	whole := new(big.Rat).Mul(plan.Epoch, big.NewRat(int64(plan.Epochs), 1))
 	lasts, _ := new(big.Float).SetRat(whole).Int64()
-	claims := func(ctx context.Context) ([]verify.Violation, error) { return tooGood(ctx, m.Problem, plan) }
+	claims := func(ctx context.Context) ([]verify.Violation, error) { return tooGood(ctx, m, plan) }
 	return &imported{m, func() verify.Verdict {
 		ordered, kept, v := epochs(m, plan)
 		for i, violation := range v.Violations { // named here, by the numbers before some are left out
@@ -86,8 +86,10 @@ func epochs(m *model.Imported, plan *teccl.Plan) (*model.Schedule, []int, verify
 }
 
 // tooGood returns a violation where the time that the file claims is less than a certified
-// bound. Latencies that an epoch's rules leave out are left out of the bound too.
-func tooGood(ctx context.Context, p *model.Problem, plan *teccl.Plan) ([]verify.Violation, error) {
+// bound, and else notes how far it is from that. Latencies that an epoch's rules leave out
+// are left out of the bound too.
+func tooGood(ctx context.Context, m *model.Imported, plan *teccl.Plan) ([]verify.Violation, error) {
+	p := m.Problem
 	t := *p.Topology
 	t.Links = slices.Clone(t.Links)
 	for i := range t.Links {
@@ -103,6 +105,11 @@ func tooGood(ctx context.Context, p *model.Problem, plan *teccl.Plan) ([]verify.
 	}
 	claimed := new(big.Rat).Mul(plan.Epoch, big.NewRat(int64(plan.Epochs), 1))
 	if limit := new(big.Rat).Mul(claimed, epoch.Slack); limit.Cmp(big.NewRat(int64(c.Bound), 1)) >= 0 {
+		if len(m.Objections) > 0 {
+			return nil, nil
+		}
+		gap, _ := new(big.Rat).Quo(claimed, big.NewRat(int64(c.Bound), 1)).Float64()
+		m.Notes = append(m.Notes, fmt.Sprintf("no schedule takes less than %s us, by %s, certified: the gap is %.1f%%", micros(c.Bound), c.Witness.Kind(), max(0, 100*(gap-1))))
 		return nil, nil
 	}
 	micro := new(big.Rat).Quo(claimed, big.NewRat(1e6, 1)).FloatString(3)

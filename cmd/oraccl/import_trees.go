@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/verify"
 )
 
 // readTrees brings the trees of ForestColl into our terms.
@@ -26,10 +29,10 @@ func readTrees(t *truth, asked *model.Problem, file string, b []byte) (*imported
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if by.Topology != nil && len(m.Objections) == 0 {
-		m.Notes = append(m.Notes, busiest(m.Problem, m.Schedule))
+	if by.Topology == nil || len(m.Objections) > 0 {
+		return &imported{Imported: m}, nil
 	}
-	return &imported{Imported: m}, nil
+	return &imported{Imported: m, claims: func(ctx context.Context) ([]verify.Violation, error) { return nil, busiest(ctx, m) }}, nil
 }
 
 // elsewhere tries the networks that a file may be for: where none is given, those that
@@ -60,9 +63,10 @@ func elsewhere(f *forestcoll.File, by *forestcoll.Truth, m *model.Imported) (*mo
 	return other, nil
 }
 
-// busiest says how long the link that carries most needs for it, which is what trees that
-// are pipelined in small pieces take, but for latencies.
-func busiest(p *model.Problem, s *model.Schedule) string {
+// busiest notes how long the link that carries most needs for it, which is what trees that
+// are pipelined in small pieces take, but for latencies, and what a certified bound allows.
+func busiest(ctx context.Context, m *model.Imported) error {
+	p, s := m.Problem, m.Schedule
 	load := make([]int64, len(p.Topology.Links))
 	for _, x := range s.Transfers {
 		for _, l := range s.Routes[x.Route] {
@@ -75,7 +79,26 @@ func busiest(p *model.Problem, s *model.Schedule) string {
 			most, at = t, l
 		}
 	}
+	if most == 0 {
+		return nil
+	}
 	l := p.Topology.Links[at]
-	return fmt.Sprintf("the busiest link, %s to %s, needs %s us for what it carries: with pieces small enough, %.2f GB/s of algorithmic bandwidth",
+	note := fmt.Sprintf("the busiest link, %s to %s, needs %s us for what it carries: with pieces small enough, %.2f GB/s of algorithmic bandwidth",
 		p.Topology.NodeName(l.Src), p.Topology.NodeName(l.Dst), micros(most), gbps(p.Size, most))
+	t := *p.Topology
+	t.Links = slices.Clone(t.Links)
+	for i := range t.Links {
+		t.Links[i].Alpha = 0
+	}
+	q := *p
+	q.Topology, q.Chunks = &t, nil
+	c, err := certified(ctx, &q)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		note += fmt.Sprintf("; the certified bound, by %s, allows %.2f", c.Witness.Kind(), gbps(p.Size, c.Bound))
+	}
+	m.Notes = append(m.Notes, note)
+	return nil
 }

@@ -72,11 +72,11 @@ const (
 	maxSends  = 1 << 24
 )
 
-// Is says whether a JSON document is such a file: an object whose key msccl_type is
-// "algorithm".
+// Is says whether a JSON document is such a file: an object whose key msccl_type, or in
+// early ones sccl_type, is "algorithm".
 func Is(b []byte) bool {
 	b = bytes.TrimLeft(b, " \t\r\n")
-	if len(b) == 0 || b[0] != '{' || !bytes.Contains(b, []byte(`"msccl_type"`)) {
+	if len(b) == 0 || b[0] != '{' || !bytes.Contains(b, []byte(`sccl_type"`)) {
 		return false
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -92,7 +92,7 @@ func Is(b []byte) bool {
 		if d.Decode(&value) != nil {
 			return false
 		}
-		if key == "msccl_type" {
+		if key == "msccl_type" || key == "sccl_type" {
 			return string(value) == `"algorithm"`
 		}
 	}
@@ -102,6 +102,7 @@ func Is(b []byte) bool {
 // document is the file as JSON has it.
 type document struct {
 	Type     string `json:"msccl_type"`
+	Early    string `json:"sccl_type"`
 	Name     string
 	Instance *struct {
 		Chunks   int
@@ -149,7 +150,7 @@ func line(b []byte, offset int64) string {
 
 func (d *document) file() (*File, error) {
 	switch {
-	case d.Type != "algorithm":
+	case d.Type != "algorithm" && d.Early != "algorithm":
 		return nil, fmt.Errorf("msccl_type is %.40q, want \"algorithm\"", d.Type)
 	case d.Instance == nil || d.Collective == nil || d.Topology == nil:
 		return nil, fmt.Errorf("has no instance, collective or topology, want all three")

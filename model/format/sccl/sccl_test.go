@@ -71,6 +71,11 @@ func TestComposedAllreduce(t *testing.T) {
 	require.Equal(t, "step 2, send 1: [0, 0, 1]", m.Source(2))
 }
 
+func TestEarlyFiles(t *testing.T) {
+	_, err := read(t, strings.ReplaceAll(composed, "msccl_type", "sccl_type")).Import(Truth{})
+	require.NoError(t, err)
+}
+
 // TestAddresses: what a composed allreduce lost has still to be there, and what is asked for counts.
 func TestAddresses(t *testing.T) {
 	lost := strings.ReplaceAll(strings.ReplaceAll(composed, ",[1,0,1]", ""), ",[1,1,0]", "")
