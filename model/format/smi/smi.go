@@ -87,6 +87,9 @@ func matrix(b []byte) ([][]string, error) {
 		if m == nil {
 			continue
 		}
+		if m[1] == "0" && len(rows) > 0 { // another matrix, such as that of topo -p2p
+			break
+		}
 		if v, err := strconv.Atoi(m[1]); err != nil || v != len(rows) {
 			return nil, fmt.Errorf("line %d: row of GPU%.10s, want GPU%d", i+1, m[1], len(rows))
 		}

@@ -99,6 +99,7 @@ func TestText(t *testing.T) {
 		"colours":        strings.Replace(s, "\tGPU0\tGPU1", "\t\x1b[4mGPU0\tGPU1\x1b[0m", 1),
 		"wrapped header": strings.Replace(s, "\tGPU0\tGPU1", "        GPU0\nGPU1", 1),
 		"blanks":         strings.ReplaceAll(s, "\t", "    "),
+		"another":        s + "\n \tGPU0\tGPU1\n GPU0\tX\tGNS\n GPU1\tGNS\tX\n",
 		"carriage":       strings.ReplaceAll(s, "\n", "\r\n"),
 	} {
 		links, _ := read(t, text)
