@@ -133,13 +133,13 @@ func (n *network) search(ctx context.Context, o Options) ([]Found, error) {
 // program is not too large. It returns nil if it can, or if the time is up.
 func (n *network) try(ctx context.Context, end model.Time, sums []model.Time, most int) (*Found, error) {
 	g := n.grid(end, 1, sums)
-	columns := g.columns()
+	columns := g.columns(most)
 	for gap := end / 1024; columns > most; gap *= 2 {
 		if gap > end/2 {
-			return nil, fmt.Errorf("%d columns on the coarsest grid up to %v, want at most %d (%w)", columns, end, most, solve.ErrNotServed)
+			return nil, fmt.Errorf("more than %d columns on the coarsest grid up to %v (%w)", most, end, solve.ErrNotServed)
 		}
 		g = n.grid(end, max(1, gap), sums)
-		columns = g.columns()
+		columns = g.columns(most)
 	}
 	e := g.encode()
 	options := highs.Options{Threads: 1}

@@ -112,13 +112,16 @@ func (g *grid) waits(t *task, rank int) (first, last int) {
 	return g.index(t.early[rank]), g.index(g.end - 1 - t.late[rank])
 }
 
-// columns returns how many columns the program has, about.
-func (g *grid) columns() int {
+// columns returns how many columns the program has, about; where they are more than most, it
+// stops counting.
+func (g *grid) columns(most int) int {
 	n := 0
 	for i := range g.tasks {
 		t := &g.tasks[i]
 		for a := range g.arcs {
-			g.starts(t, a, func(start) { n++ })
+			if g.starts(t, a, func(start) { n++ }); n > most {
+				return n
+			}
 		}
 		for r := range t.early {
 			if first, last := g.waits(t, r); last > first {
