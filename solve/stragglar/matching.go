@@ -47,8 +47,8 @@ func (matched) Serves(p *model.Problem) error {
 	return nil
 }
 
-// Solve implements solve.Solver. The straggler is the member that arrives last: see
-// hide. It uses no options.
+// Solve implements solve.Solver. The straggler is the member that arrives last. It uses
+// no options.
 func (h matched) Solve(ctx context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
 	if err := h.Serves(p); err != nil {
 		return solve.Result{}, err
@@ -64,7 +64,7 @@ func (h matched) Solve(ctx context.Context, p *model.Problem, _ solve.Options) (
 	if rounds == nil {
 		return solve.Result{Problem: p, Stop: solve.Interrupted}, nil
 	}
-	return hide(ctx, p, RoundRobin(n, n-1), rounds, "")
+	return hide(p, RoundRobin(n, n-1), rounds, "").place(ctx)
 }
 
 // chunkSet is a set of chunks, a bit each.

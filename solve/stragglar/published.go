@@ -50,8 +50,7 @@ func (published) Serves(p *model.Problem) error {
 	return nil
 }
 
-// Solve implements solve.Solver. The straggler is the member that arrives last: see
-// hide.
+// Solve implements solve.Solver. The straggler is the member that arrives last.
 func (s published) Solve(ctx context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
 	if err := s.Serves(p); err != nil {
 		return solve.Result{}, err
@@ -64,7 +63,7 @@ func (s published) Solve(ctx context.Context, p *model.Problem, _ solve.Options)
 	for c := range owners {
 		owners[c] = c
 	}
-	return hide(ctx, p, owners, Rounds(n), "")
+	return hide(p, owners, Rounds(n), "").place(ctx)
 }
 
 // move is a transfer between members: the ready ones are 0..n-2, the straggler n-1.

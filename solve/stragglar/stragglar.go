@@ -43,27 +43,44 @@ func (general) Serves(p *model.Problem) error {
 	return nil
 }
 
-// Solve implements solve.Solver. The straggler is the member that arrives last: see
-// hide. Of the options it uses Chunks.
+// Solve implements solve.Solver. Of the options it uses Chunks. It tries several plans and
+// returns the quickest: see plans. In the simplest the straggler is the member that arrives
+// last, and all others reduce before that. Where several are late, there is one for all who
+// arrive since a time together; and where the cut is free, some of the buffer can be left
+// to an ordinary allreduce.
 func (g general) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	if err := g.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	n, note := len(p.Members()), ""
-	if p.Chunks == nil {
-		m := Chunks(p)
-		if o.Chunks > 0 {
-			m = p.DefaultChunks(o.Chunks)
+	var best solve.Result
+	var failed error
+	for _, x := range plans(p, o) {
+		if ctx.Err() != nil && best.Schedule != nil {
+			break
 		}
-		p = p.WithChunks(int(min(int64(m), p.Space(), int64(maxMoves/(2*n)))))
-		note = fmt.Sprintf("%d chunks", len(p.Chunks))
+		plan, err := x(ctx)
+		if err != nil {
+			return solve.Result{}, fmt.Errorf("stragglar: %w", err)
+		}
+		if plan == nil {
+			continue // ctx has ended, or there is no such plan
+		}
+		r, err := plan.place(ctx)
+		if err != nil { // another plan may have no exchanges that cannot be
+			failed = err
+			continue
+		}
+		if best.Schedule == nil || r.Schedule != nil && r.Makespan() < best.Makespan() {
+			best = r
+		}
 	}
-	owners := RoundRobin(n, len(p.Chunks))
-	rounds, err := Spread(n, owners)
-	if err != nil {
-		return solve.Result{}, fmt.Errorf("stragglar: %w", err)
+	switch {
+	case best.Problem == nil && failed != nil:
+		return solve.Result{}, failed
+	case best.Problem == nil:
+		best = solve.Result{Problem: p, Stop: solve.Interrupted}
 	}
-	return hide(ctx, p, owners, rounds, note)
+	return best, nil
 }
 
 // Chunks returns the number of chunks m >= 1 for which m + ⌈log2 n⌉ - 1 rounds take
@@ -115,126 +132,6 @@ func quickest(p *model.Problem) []int {
 		}
 	}
 	return best
-}
-
-// hide places the whole collective: the ready members' reduce-scatter, a ring that
-// leaves the sum of chunk c with ready member owners[c], and then the rounds. The
-// straggler is the member that arrives last, the last one of the group where several
-// do or none is late. Transfers are placed in their order as early as their data and
-// links allow: where the straggler arrives early, its rounds begin as the sums come, or,
-// in rounds, where that ends earlier, when all sums are there.
-func hide(ctx context.Context, p *model.Problem, owners []int, rounds []Round, note string) (solve.Result, error) {
-	ready := slices.Clone(p.Members())
-	n, late := len(ready), len(ready)-1
-	for i, r := range ready {
-		if p.ReleaseOf(r) > p.ReleaseOf(ready[late]) {
-			late = i
-		}
-	}
-	straggler := ready[late]
-	ready = slices.Delete(ready, late, late+1)
-
-	rank := func(x int) int {
-		if x == n-1 {
-			return straggler
-		}
-		return ready[x]
-	}
-	before := reduceScatter(n-1, owners)
-	if s := direct(p, before, rounds, rank); s != nil {
-		return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: note}, nil
-	}
-	write := func(barrier bool) (*model.Schedule, error) {
-		program := place.NewProgram(p)
-		batch := func(moves []move) {
-			b := make([]place.Move, 0, len(moves))
-			for _, m := range moves {
-				b = append(b, place.Move{Chunk: m.chunk, Src: rank(m.from), Dst: rank(m.to), Op: m.op})
-			}
-			program.Batch(b...)
-		}
-		for _, round := range before {
-			batch(round)
-		}
-		if barrier {
-			program.Barrier()
-		}
-		for _, round := range rounds {
-			batch(round.moves)
-		}
-		return program.PlaceInOrder()
-	}
-	schedule, err := write(false)
-	if err != nil {
-		return solve.Result{}, solve.NotServed("%v", err)
-	}
-	if ctx.Err() != nil {
-		return solve.Result{Problem: p, Stop: solve.Interrupted}, nil
-	}
-	if p.Cost.Synchronous() { // a round with the straggler holds up all that comes later
-		apart, err := write(true)
-		if err != nil {
-			return solve.Result{}, solve.NotServed("%v", err)
-		}
-		if p.Makespan(apart) < p.Makespan(schedule) {
-			schedule = apart
-		}
-	}
-	return solve.Result{Problem: p, Schedule: schedule, Stop: solve.Done, Note: note}, nil
-}
-
-// direct writes the rounds down as they are, in O(transfers) time, where that is as good
-// as placing them: in rounds, where a rank comes to every other over a link or over
-// one switch, so that its one send and one receive are all that limits it, and the
-// reduce-scatter ends before the straggler arrives. Else it returns nil.
-func direct(p *model.Problem, before [][]move, rounds []Round, rank func(int) int) *model.Schedule {
-	t := p.Topology
-	if p.Cost != model.Rounds || len(t.Ports) > 0 {
-		return nil
-	}
-	s := &model.Schedule{Form: model.InRounds}
-	out := t.Out()
-	known := map[[2]int]int32{}
-	route := func(u, v int) int32 {
-		if i, ok := known[[2]int{u, v}]; ok {
-			return i
-		}
-		path := hopTo(t, out, u, v)
-		if path == nil {
-			return -1
-		}
-		i := int32(len(s.Routes))
-		s.Routes = append(s.Routes, path)
-		known[[2]int{u, v}] = i
-		return i
-	}
-	at := model.Time(0)
-	write := func(moves []move) bool {
-		for _, m := range moves {
-			u, v := rank(m.from), rank(m.to)
-			r := route(u, v)
-			if r < 0 {
-				return false
-			}
-			s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(m.chunk), Src: int32(u), Dst: int32(v), Route: r, Op: m.op, Start: at, End: at + 1})
-		}
-		at++
-		return true
-	}
-	for _, moves := range before {
-		if !write(moves) {
-			return nil
-		}
-	}
-	if p.Makespan(s) > p.ReleaseOf(rank(len(p.Members())-1)) {
-		return nil
-	}
-	for _, round := range rounds {
-		if !write(round.moves) {
-			return nil
-		}
-	}
-	return s
 }
 
 // hopTo returns a route from u to v of one link or two, or nil.
