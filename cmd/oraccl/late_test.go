@@ -19,8 +19,8 @@ import (
 	"github.com/oraccl/oraccl/verify/replay"
 )
 
-// proved solves p by stragglar and returns the makespan of what is proved right.
-func proved(t *testing.T, p *model.Problem) model.Time {
+// provedLate solves p by stragglar and returns the makespan of what is proved right.
+func provedLate(t *testing.T, p *model.Problem) model.Time {
 	t.Helper()
 	r, err := stragglar.New().Solve(context.Background(), p, solve.Options{})
 	require.NoError(t, err, "%v", p)
@@ -47,7 +47,7 @@ func TestHybrid(t *testing.T) {
 			p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: unit, Cost: model.Rounds, Release: make([]model.Time, n)}
 			p.Release[n/2] = d
 			least := max(d+unit, (model.Time(2*(n-1))*unit+d)/model.Time(n))
-			got := proved(t, p)
+			got := provedLate(t, p)
 			require.LessOrEqual(t, float64(got), 1.01*float64(least), "n=%d D=%d/10: %d, want about %d", n, tenths, got, least)
 			y, err := cert.Yield(&model.Certificate{Problem: p, Witness: model.Volume{}})
 			require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestLateRanks(t *testing.T) {
 		if i%7 == 0 {
 			p = p.WithChunks(int(min(p.Size, int64(tp.Ranks*(1+r.IntN(3))))))
 		}
-		got := proved(t, p)
+		got := provedLate(t, p)
 		if p.Cost != model.Rounds || p.Chunks != nil || tp.Ranks != len(p.Members()) || len(tp.Switches) == 0 {
 			continue
 		}
