@@ -69,7 +69,13 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 			if err != nil {
 				return nil, 0, err
 			}
-			files = append(files, found...)
+			for _, file := range found {
+				if isDeployable(file) {
+					files = append(files, file)
+				} else { // of another tool
+					rest = append(rest, file)
+				}
+			}
 		case isDeployable(arg):
 			files = append(files, arg)
 		default:
