@@ -2,15 +2,20 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/order"
+	"github.com/oraccl/oraccl/verify/smt/concurrent"
+	"github.com/oraccl/oraccl/verify/smt/z3"
 )
 
 // deployment holds the flags of verify that say how a deployable schedule
@@ -21,6 +26,8 @@ type deployment struct {
 	inPlace    string // "yes", "no", or empty: whatever the file declares
 	runtime    string // a runtime that must load it; empty: any
 	size       int64  // bytes of the larger buffer that it must serve; 0: no such question
+	formulas   bool   // whether the smt engine is asked too
+	limit      time.Duration
 }
 
 // runtimes returns the runtimes that are asked about.
@@ -55,6 +62,7 @@ type mode struct {
 	inPlace bool
 	report  *order.Report
 	sizes   *sizes
+	smt     *concurrent.Report // nil: not asked
 }
 
 func (m mode) String() string {
@@ -66,7 +74,7 @@ func (m mode) String() string {
 
 // judgeDeployed reads and verifies a file. An error means that it could not be
 // opened; a file that is no MSCCL-IR is malformed.
-func judgeDeployed(file string, by deployment) (*deployed, error) {
+func judgeDeployed(ctx context.Context, file string, by deployment) (*deployed, error) {
 	runtimes, err := by.runtimes()
 	if err != nil {
 		return nil, err
@@ -85,12 +93,12 @@ func judgeDeployed(file string, by deployment) (*deployed, error) {
 		d.bad = []verify.Violation{{Code: verify.Malformed, Where: fmt.Sprintf("line %d", d.syntax.Line), Message: d.syntax.Message, Transfer: -1, Rank: -1, Chunk: -1}}
 		return d, nil
 	}
-	d.judge(by, runtimes)
+	d.judge(ctx, by, runtimes)
 	return d, nil
 }
 
 // judge verifies a file that was read.
-func (d *deployed) judge(by deployment, runtimes []msccl.Runtime) {
+func (d *deployed) judge(ctx context.Context, by deployment, runtimes []msccl.Runtime) {
 	for _, r := range runtimes {
 		d.loads = append(d.loads, d.algo.Load(r))
 	}
@@ -105,6 +113,10 @@ func (d *deployed) judge(by deployment, runtimes []msccl.Runtime) {
 		}
 		m := mode{inPlace: in, report: order.Check(p)}
 		m.sizes = d.sizesOf(m)
+		if by.formulas {
+			r := concurrent.Check(ctx, p, z3.New(), concurrent.Options{Timeout: by.limit})
+			m.smt = &r
+		}
 		d.modes = append(d.modes, m)
 	}
 	d.conclude()
@@ -201,7 +213,7 @@ func (d *deployed) conclude() {
 	d.kind = "pass"
 	d.outcome = verify.Proved
 	for _, m := range d.modes {
-		v := m.report.Verdict
+		v := m.joined()
 		if d.guessed != "" && m.report.Kind() == "wrong" {
 			v.Outcome, v.Reason = verify.Unknown, "coll=custom: what is wrong may be what is meant"
 		}
@@ -233,4 +245,48 @@ func (d *deployed) conclude() {
 		d.outcome, d.kind = verify.Refuted, "reject"
 		d.bad = append(d.bad, verify.Violation{Code: verify.WouldNotLoad, Where: d.file, Message: strings.TrimPrefix(d.meaning.Error(), d.file+":"), Transfer: -1, Rank: -1, Chunk: -1})
 	}
+}
+
+// joined is the verdict of both engines, if both were asked: proved if both prove it,
+// refuted if the order engine refutes it. That they contradict each other would be a
+// defect in one of them, and leaves it unknown.
+func (m mode) joined() verify.Verdict {
+	v := m.report.Verdict
+	switch {
+	case m.smt == nil:
+	case m.smt.Verdict.Outcome == verify.Unknown:
+		if v.Outcome == verify.Proved {
+			v.Outcome, v.Reason = verify.Unknown, "smt: "+m.smt.Verdict.Reason
+		}
+	case m.smt.Verdict.Outcome != v.Outcome && !(v.Outcome == verify.Refuted && m.report.Ownership == verify.Refuted):
+		v.Outcome, v.Reason = verify.Unknown, fmt.Sprintf("the engines disagree: order says %v, smt says %v", v.Outcome, m.smt.Verdict.Outcome)
+	case m.smt.Slots > 0 && m.sizes.step > 0 && m.smt.Slots != m.sizes.step:
+		v.Outcome, v.Reason = verify.Unknown, fmt.Sprintf("the engines disagree: order says that %d slots are enough, smt says %d", m.sizes.step, m.smt.Slots)
+	}
+	return v
+}
+
+// emitFormulas writes the formulas about a file, as it is called first.
+func emitFormulas(file, emit string, by deployment) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d := &deployed{file: file}
+	if d.algo, err = msccl.Read(file, bufio.NewReader(f)); err != nil {
+		return err
+	}
+	p, err := d.algo.Program(msccl.Meaning{Collective: by.collective, InPlace: d.algoModes(by)[0], Root: by.root})
+	if err != nil {
+		return err
+	}
+	text, err := concurrent.Script(p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return writeFile(emit, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
 }

@@ -120,7 +120,7 @@ func TestHostileFiles(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := time.Now()
-		d, err := judgeDeployed(file, deployment{})
+		d, err := judgeDeployed(t.Context(), file, deployment{})
 		require.NoError(t, err, name)
 		require.Less(t, time.Since(begin), 20*time.Second, name)
 		runtime.ReadMemStats(&after)

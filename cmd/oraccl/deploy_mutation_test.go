@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,7 +18,7 @@ import (
 // judgeAlgo verifies a file that is in memory.
 func judgeAlgo(a *msccl.Algo) *deployed {
 	d := &deployed{file: a.File, algo: a}
-	d.judge(deployment{}, msccl.Runtimes())
+	d.judge(context.Background(), deployment{}, msccl.Runtimes())
 	return d
 }
 
@@ -362,7 +363,7 @@ func TestDumbDeployed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 2))
 	right := 0
 	for _, file := range files {
-		d, err := judgeDeployed(file, deployment{})
+		d, err := judgeDeployed(t.Context(), file, deployment{})
 		require.NoError(t, err)
 		if d.outcome != verify.Proved {
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/order"
+	"github.com/oraccl/oraccl/verify/smt"
 )
 
 // The JSON of verify on MSCCL-IR: oraccl/verify/1 with more keys.
@@ -91,7 +92,7 @@ func (d *deployed) claim() string {
 
 func (d *deployed) json() deployJSON {
 	j := deployJSON{
-		verifyJSON: verifyJSON{Schema: "oraccl/verify/1", File: d.file, Verdict: d.outcome.String(), Claim: d.claim(), Engines: map[string]string{order.Engine: d.outcome.String()},
+		verifyJSON: verifyJSON{Schema: "oraccl/verify/1", File: d.file, Verdict: d.outcome.String(), Claim: d.claim(), Engines: d.engines(),
 			Properties: map[string]string{}, Reason: d.reason, Violations: violationsToJSON(d.bad), Format: "MSCCL-IR"},
 		Kind: d.kind, Collective: d.collective, Conditions: []violationJSON{}, Runtimes: []runtimeJSON{}, Modes: []modeJSON{}, RankConsistent: verify.Unknown.String(),
 	}
@@ -133,6 +134,27 @@ func (d *deployed) json() deployJSON {
 		}
 	}
 	return j
+}
+
+// engines is the verdict of each engine that was asked, the worst of all modes.
+func (d *deployed) engines() map[string]string {
+	all := map[string]verify.Outcome{}
+	say := func(engine string, o verify.Outcome) {
+		if old, known := all[engine]; !known || o == verify.Refuted || old == verify.Proved {
+			all[engine] = o
+		}
+	}
+	for _, m := range d.modes {
+		say(order.Engine, m.report.Verdict.Outcome)
+		if m.smt != nil {
+			say(smt.Engine, m.smt.Verdict.Outcome)
+		}
+	}
+	words := map[string]string{}
+	for engine, o := range all {
+		words[engine] = o.String()
+	}
+	return words
 }
 
 func violationsToJSON(all []verify.Violation) []violationJSON {
@@ -185,6 +207,15 @@ func (d *deployed) print(w io.Writer) {
 		fmt.Fprintf(w, "properties  %s\n", strings.Join(words, ", "))
 		if len(d.modes) > 1 {
 			fmt.Fprintf(w, "            %v\n", m)
+		}
+		if m.smt != nil {
+			text := "smt " + m.smt.Verdict.Outcome.String()
+			if m.smt.Verdict.Reason != "" {
+				text += ": " + m.smt.Verdict.Reason
+			} else if m.smt.Slots > 0 {
+				text += fmt.Sprintf(", with at least %d slots", m.smt.Slots)
+			}
+			fmt.Fprintf(w, "engines     order %v, %s\n", m.report.Verdict.Outcome, text)
 		}
 		s := m.sizes
 		if s.step > 0 {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -18,6 +19,8 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
+	"github.com/oraccl/oraccl/verify/stream"
 )
 
 // deployFlags are the flags of verify for MSCCL-IR.
@@ -60,7 +63,10 @@ func (f *deployFlags) deployment(t *truth) (deployment, error) {
 
 // run verifies the files among args that are MSCCL-IR, prints the verdicts, and
 // returns the other files and the worst exit status.
-func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bool) (rest []string, worst int, err error) {
+//
+// The order engine decides, unless --engine asks for formulas too; emit is where
+// these go.
+func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bool, engine, emit string, limit time.Duration) (rest []string, worst int, err error) {
 	var files []string
 	for _, arg := range args {
 		switch stat, err := os.Stat(arg); {
@@ -89,12 +95,31 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 	if len(files) == 0 {
 		return rest, exitDone, nil
 	}
+	for _, name := range []string{"problem", "topology", "alpha", "bandwidth", "chunks"} {
+		if cmd.Flags().Changed(name) {
+			return nil, 0, fmt.Errorf("--%s: is not for MSCCL-IR, such as %s", name, files[0])
+		}
+	}
 	if asJSON {
 		f.format = "json"
 	}
 	by, err := f.deployment(t)
 	if err != nil {
 		return nil, 0, err
+	}
+	switch {
+	case engine == "replay" || engine == stream.Engine:
+		return nil, 0, fmt.Errorf("--engine %s: is not for MSCCL-IR, want order, smt or all", engine)
+	case engine == smt.Engine || engine == "all" && cmd.Flags().Changed("engine"):
+		by.formulas, by.limit = true, limit
+	}
+	if emit != "" {
+		if len(files)+len(rest) > 1 {
+			return nil, 0, fmt.Errorf("--emit-smt2: goes with one file, not %d", len(files)+len(rest))
+		}
+		if err := emitFormulas(files[0], emit, by); err != nil {
+			return nil, 0, err
+		}
 	}
 	all := make([]*deployed, len(files))
 	g, ctx := errgroup.WithContext(cmd.Context())
@@ -104,7 +129,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			all[i], err = judgeDeployed(file, by)
+			all[i], err = judgeDeployed(ctx, file, by)
 			return err
 		})
 	}
@@ -115,6 +140,14 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 		worst = worse(worst, d.status())
 	}
 	return rest, worst, f.print(cmd.OutOrStdout(), all)
+}
+
+// end is what verify returns where only MSCCL-IR was asked about.
+func (f *deployFlags) end(worst int, err error) error {
+	if err == nil && worst != exitDone {
+		return status(worst)
+	}
+	return err
 }
 
 // status is the exit status of a file.

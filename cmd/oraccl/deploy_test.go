@@ -40,7 +40,7 @@ func TestDeployedFiles(t *testing.T) {
 	begin := time.Now()
 	for _, row := range rows[1:] {
 		get := func(name string) string { return row[column[name]] }
-		d, err := judgeDeployed(filepath.Join(dir, row[0]), deployment{})
+		d, err := judgeDeployed(t.Context(), filepath.Join(dir, row[0]), deployment{formulas: true})
 		require.NoError(t, err)
 		require.Equal(t, get("verdict"), d.kind, row[0])
 		require.Equal(t, get("verdict") == "pass", d.outcome == verify.Proved, row[0])
@@ -60,6 +60,7 @@ func TestDeployedFiles(t *testing.T) {
 		if d.kind == "deadlock" {
 			continue
 		}
+		require.Equal(t, d.outcome, m.smt.Verdict.Outcome, row[0])
 		if d.algo.ChunksPerLoop%d.algo.Ranks == 0 || d.algo.Coll == "allreduce" { // else our cells are smaller
 			wrong := 0
 			for _, c := range []verify.Code{verify.MissingContribution, verify.DoubleContribution, verify.WrongValue} {
@@ -120,7 +121,7 @@ func TestLargeFiles(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := time.Now()
-		d, err := judgeDeployed(file, deployment{})
+		d, err := judgeDeployed(t.Context(), file, deployment{})
 		took := time.Since(begin)
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err)
@@ -148,7 +149,7 @@ func TestGuess(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "custom.xml")
 		require.NoError(t, os.WriteFile(file, []byte(c.text), 0o644))
-		d, err := judgeDeployed(file, deployment{inPlace: "yes"})
+		d, err := judgeDeployed(t.Context(), file, deployment{inPlace: "yes"})
 		require.NoError(t, err)
 		require.Equal(t, c.outcome, d.outcome, "%+v", d.bad)
 		require.Equal(t, c.kind, d.kind)

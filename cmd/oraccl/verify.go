@@ -70,6 +70,10 @@ which calls they pick it, and up to which size its connections suffice.`,
 		Example: "  oraccl verify ag.json\n  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, worst, err := deploy.run(cmd, args, &by, asJSON, engine, emit, timeLimit)
+			if err != nil || len(args) == 0 {
+				return deploy.end(worst, err)
+			}
 			chosen, err := enginesNamed(engine)
 			if err != nil {
 				return err
@@ -82,10 +86,6 @@ which calls they pick it, and up to which size its connections suffice.`,
 				if asked, err = readFile(problem, readProblem); err != nil {
 					return err
 				}
-			}
-			args, worst, err := deploy.run(cmd, args, &by, asJSON)
-			if err != nil {
-				return err
 			}
 			v := &verifying{cmd, asked, by, chosen, timeLimit, emit, asJSON}
 			for _, file := range args {
