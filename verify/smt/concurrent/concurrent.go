@@ -126,17 +126,16 @@ func (e *encoder) decide(ctx context.Context, backend smt.Backend, o Options, r 
 		return err
 	}
 	r.Races = verify.Proved
-	for pairs := e.pairs(); len(pairs) > 0; {
-		a, err := ask(e.races(pairs))
-		if err != nil {
+	if pairs := e.pairs(); len(pairs) > 0 {
+		if a, err = ask(e.races(pairs)); err != nil {
+			r.Races = verify.Unknown
 			return err
 		}
-		if a.Status != smt.Sat {
-			break
+		if a.Status == smt.Sat {
+			r.Races = verify.Refuted
+			r.Verdict.Violations = append(r.Verdict.Violations, e.race(pairs[a.Case]))
+			return nil
 		}
-		r.Races = verify.Refuted
-		r.Verdict.Violations = append(r.Verdict.Violations, e.race(pairs[a.Case]))
-		return nil
 	}
 	if len(e.p.Wants) == 0 {
 		return errUndecided("what the program must do is not said")
