@@ -24,6 +24,7 @@ type Stream struct {
 	Transfers int64          // how many there will be at most
 	Memory    int64          // bytes that making it needs at most, beside Problem and Routes
 	Makespan  model.Time     // what it will be, or 0 if that is not known before
+	Orbit     *model.Orbit   // the schedule, where it is the same for all ranks; else nil
 	Note      string         // a remark for the user
 
 	// Run makes the schedule, once, and passes its transfers to emit in order of their

@@ -22,6 +22,7 @@ import (
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/stream"
 )
 
@@ -35,6 +36,7 @@ type streamed struct {
 	left    []leftOut
 	out     string
 
+	engine   string // that verified it
 	verdict  verify.Verdict
 	stop     solve.Stop
 	bound    *model.Certificate // checked; nil: none
@@ -74,6 +76,7 @@ func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
 			left = append(left, leftOut{m.Name(), fmt.Sprintf("cannot hand out more than %d transfers while it makes them", streamFrom)})
 			continue
 		}
+		begin := time.Now()
 		st, err := streamer.Stream(p, o)
 		switch {
 		case err != nil:
@@ -82,7 +85,7 @@ func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
 			if s != nil {
 				left = append(left, leftOut{s.method, "another method's makespan is known before"})
 			}
-			s = &streamed{evaluator: e, problem: p, method: m.Name(), stream: st}
+			s = &streamed{evaluator: e, problem: p, method: m.Name(), stream: st, took: time.Since(begin)}
 		default:
 			left = append(left, leftOut{m.Name(), "another method came first"})
 		}
@@ -96,8 +99,13 @@ func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
 // solveStreamed makes, verifies and writes a schedule as a stream.
 func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 	s.out = out
-	if err := s.enough(cmd.ErrOrStderr()); err != nil {
+	if err := s.named(); err != nil {
 		return err
+	}
+	if s.stream.Orbit == nil {
+		if err := s.enough(cmd.ErrOrStderr()); err != nil {
+			return err
+		}
 	}
 	bounded := make(chan error, 1)
 	go func() {
@@ -105,7 +113,10 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 		s.bound, err = quickBound(s.stream.Problem)
 		bounded <- err
 	}()
-	err := s.run(cmd.Context())
+	err := s.look()
+	if s.engine == "" && err == nil {
+		err = s.run(cmd.Context())
+	}
 	if berr := <-bounded; err == nil {
 		err = berr
 	}
@@ -163,6 +174,40 @@ func quickBound(p *model.Problem) (*model.Certificate, error) {
 	return c, nil
 }
 
+// look has a schedule that is the same for all ranks verified by looking at one, and writes
+// it as that. Where there is none, or that decides nothing, it leaves the engine empty.
+func (s *streamed) look() error {
+	if s.stream.Orbit == nil {
+		return nil
+	}
+	begin := time.Now()
+	v := orbit.Check(s.stream.Problem, s.stream.Orbit)
+	s.checking = time.Since(begin)
+	s.took += s.checking
+	if v.Outcome == verify.Unknown {
+		return nil
+	}
+	s.engine, s.verdict, s.stop, s.count = orbit.Engine, v, solve.Done, s.stream.Orbit.Transfers()
+	if s.out == "" || v.Outcome != verify.Proved {
+		return nil
+	}
+	o := s.origin()
+	o.Verdict = map[string]string{orbit.Engine: v.Outcome.String()}
+	return writeFile(s.out, func(w io.Writer) error { return compact.WriteOrbit(w, s.stream.Problem, s.stream.Orbit, o) })
+}
+
+func (s *streamed) origin() model.Origin {
+	return model.Origin{Method: s.method, Seed: s.options.Seed, Tool: "oraccl " + version(), Note: s.stream.Note}
+}
+
+// named says what is wrong with the name of the file, if one was asked for.
+func (s *streamed) named() error {
+	if s.out == "" || strings.HasSuffix(s.out, compactSuffix) {
+		return nil
+	}
+	return hinted{fmt.Errorf("%s: up to %d transfers are too many for JSON", s.out, s.stream.Transfers), "a name that ends in .oraccl gets the compact format"}
+}
+
 // run makes the schedule, has it verified on the way, and writes it where that was asked
 // for. A file is complete only when the schedule is proved.
 func (s *streamed) run(ctx context.Context) error {
@@ -176,6 +221,7 @@ func (s *streamed) run(ctx context.Context) error {
 		return err
 	}
 	var failed error
+	s.engine = stream.Engine
 	begin, said := time.Now(), time.Now()
 	s.begin(s.method, &s.options)
 	s.stop, err = st.Run(ctx, func(batch []model.Transfer) bool {
@@ -197,7 +243,7 @@ func (s *streamed) run(ctx context.Context) error {
 	at := time.Now()
 	s.verdict = check.Verdict()
 	s.checking += time.Since(at)
-	s.took = time.Since(begin)
+	s.took += time.Since(begin)
 	s.end()
 	if v := &s.verdict; s.stop != solve.Done && s.stop != solve.Optimal && v.Outcome == verify.Refuted {
 		v.Violations = slices.DeleteFunc(v.Violations, func(x verify.Violation) bool { return x.Code == verify.MissingContribution })
@@ -215,15 +261,12 @@ func (s *streamed) writer() (*compact.Writer, func() error, error) {
 	if s.out == "" {
 		return nil, func() error { return nil }, nil
 	}
-	if !strings.HasSuffix(s.out, compactSuffix) {
-		return nil, nil, hinted{fmt.Errorf("%s: up to %d transfers are too many for JSON", s.out, s.stream.Transfers), "a name that ends in .oraccl gets the compact format"}
-	}
 	f, err := os.Create(s.out)
 	if err != nil {
 		return nil, nil, err
 	}
 	b := bufio.NewWriterSize(f, 1<<20)
-	w, err := compact.NewWriter(b, s.stream.Problem, s.stream.Form, model.Origin{Method: s.method, Seed: s.options.Seed, Tool: "oraccl " + version(), Note: s.stream.Note}, s.stream.Routes)
+	w, err := compact.NewWriter(b, s.stream.Problem, s.stream.Form, s.origin(), s.stream.Routes)
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
@@ -246,8 +289,8 @@ func (s *streamed) json() gapJSON {
 	p := s.stream.Problem
 	j := rowJSON{
 		Method: s.method, Chunks: len(p.Chunks), Transfers: int(s.count), MakespanPs: s.verdict.Makespan, AlgbwGbps: gbps(p.Size, s.verdict.Makespan),
-		Verdict: s.verdict.Outcome.String(), Engines: map[string]string{stream.Engine: s.verdict.Outcome.String()},
-		EngineSeconds: map[string]float64{stream.Engine: s.checking.Seconds()}, SolveSeconds: s.took.Seconds(), VerifySeconds: s.checking.Seconds(),
+		Verdict: s.verdict.Outcome.String(), Engines: map[string]string{s.engine: s.verdict.Outcome.String()},
+		EngineSeconds: map[string]float64{s.engine: s.checking.Seconds()}, SolveSeconds: s.took.Seconds(), VerifySeconds: s.checking.Seconds(),
 		Stop: s.stop.String(), Note: s.stream.Note, PeakMemoryBytes: s.peak,
 	}
 	j.BusbwGbps = j.AlgbwGbps * busFactor(p)
@@ -273,7 +316,7 @@ func (s *streamed) print(w io.Writer) {
 	j := s.json().Rows[0]
 	fmt.Fprintf(w, "%v\n%s\n\n", s.problem, boundLine(s.bound))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "method\tchunks\ttransfers\tmakespan us\talgbw GB/s\tgap\t\tstream\tsolved and verified in\tpeak memory\t")
+	fmt.Fprintln(t, "method\tchunks\ttransfers\tmakespan us\talgbw GB/s\tgap\t\t"+s.engine+"\tsolved and verified in\tpeak memory\t")
 	gap, optimal := "", ""
 	if j.Gap != nil {
 		gap = fmt.Sprintf("%.2f%%", 100**j.Gap)
@@ -287,7 +330,11 @@ func (s *streamed) print(w io.Writer) {
 		fmt.Fprintf(w, "\nWhat binds is %s: %s.\n", s.bound.Witness.Kind(), describe(s.bound))
 	}
 	if s.stream.Note != "" {
-		fmt.Fprintf(w, "%s: %s; too large for memory and for SMT, so it was verified while it was made\n", s.method, s.stream.Note)
+		how := "too large for memory and for SMT, so it was verified while it was made"
+		if s.engine == orbit.Engine {
+			how = "it is the same for all ranks, so it was verified by looking at one (verify --engine stream looks at all)"
+		}
+		fmt.Fprintf(w, "%s: %s; %s\n", s.method, s.stream.Note, how)
 	}
 	for _, v := range s.verdict.Violations {
 		fmt.Fprintf(w, "%s: REFUTED %s\n", s.method, v)

@@ -16,6 +16,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/epoch"
+	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/stream"
 )
@@ -106,7 +107,7 @@ which calls they pick it, and up to which size its connections suffice.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&engine, "engine", "all", "replay, smt, stream (in bounded memory, while the file is read; for copies) or all")
+	f.StringVar(&engine, "engine", "all", "replay, smt, stream (in bounded memory, while the file is read; for copies), orbit (of schedules that are the same for all ranks) or all")
 	f.StringVar(&problem, "problem", "", "verify against the problem in this `file`, not the one that the schedule's file states")
 	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
@@ -130,12 +131,12 @@ func enginesNamed(engine string) ([]string, error) {
 	switch engine {
 	case "all":
 		return engines, nil
-	case "replay", "smt", stream.Engine:
+	case "replay", "smt", stream.Engine, orbit.Engine:
 		return []string{engine}, nil
 	case "order":
-		return nil, fmt.Errorf("--engine order: is for MSCCL-IR, where it is the only one; want replay, smt, stream or all")
+		return nil, fmt.Errorf("--engine order: is for MSCCL-IR, where it is the only one; want replay, smt, stream, orbit or all")
 	}
-	return nil, fmt.Errorf("--engine %q: want replay, smt, stream or all", engine)
+	return nil, fmt.Errorf("--engine %q: want replay, smt, stream, orbit or all", engine)
 }
 
 // verifyFile verifies one file, prints the verdict and returns the exit status.
@@ -166,6 +167,13 @@ func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []
 // large, else in memory.
 func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string) (verifyJSON, error) {
 	streaming := slices.Contains(chosen, stream.Engine)
+	o, err := orbitOf(file)
+	if err != nil {
+		return verifyJSON{}, err
+	}
+	if slices.Contains(chosen, orbit.Engine) || slices.Equal(chosen, engines) && o != nil && o.orbit.Transfers() > maxHeld {
+		return judgeOrbit(file, o, asked)
+	}
 	if streaming && isCompact(file) {
 		return judgeStream(cmd, file, asked)
 	}
@@ -267,7 +275,7 @@ var properties = map[string][]verify.Code{
 }
 
 // propertyOutcome is refuted if an engine found a violation of it, proved if the
-// replay or the stream proved the whole, and else unknown: a refuted schedule may have more
+// replay, the stream or the orbit proved the whole, and else unknown: a refuted schedule may have more
 // wrong with it than was reported.
 func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, chosen []string) string {
 	for _, engine := range chosen {
@@ -277,7 +285,7 @@ func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, ch
 			}
 		}
 	}
-	for _, engine := range []string{"replay", stream.Engine} {
+	for _, engine := range []string{"replay", stream.Engine, orbit.Engine} {
 		if v, ran := verdicts[engine]; ran && v.Outcome == verify.Proved {
 			return verify.Proved.String()
 		}
@@ -298,7 +306,7 @@ func printVerdict(w io.Writer, j verifyJSON) {
 		fmt.Fprintln(w, j.Reason)
 	}
 	var said []string
-	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, engines, []string{stream.Engine}) {
+	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, engines, []string{stream.Engine, orbit.Engine}) {
 		if o, ran := j.Engines[engine]; ran {
 			said = append(said, engine+" "+o)
 		}

@@ -50,7 +50,7 @@ func (method) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
 	return &solve.Stream{
 		Problem: p, Form: model.FormFor(p.Cost), Routes: routes, Transfers: int64(len(p.Chunks)) * int64(n-1), Makespan: end,
 		Memory: 3*batch + int64(len(w.turns))*int64(unsafe.Sizeof(turn{})) + 16*int64(len(p.Chunks)) + 160*int64(len(p.Topology.Links)),
-		Note:   g.String(),
+		Orbit:  w.orbit(), Note: g.String(),
 		Run: func(ctx context.Context, emit func([]model.Transfer) bool) (solve.Stop, error) {
 			return w.run(ctx, o.TimeLimit, emit), nil
 		},
@@ -213,6 +213,31 @@ func (w *weave) weave(rng *rand.Rand) []turn {
 		due[slot%(w.delay+1)] = len(turns)
 	}
 	return turns
+}
+
+// orbit returns the plan as what rank 0 does, or nil if chunks differ in size or number from
+// rank to rank.
+func (w *weave) orbit() *model.Orbit {
+	for _, list := range w.parts {
+		if len(list) != w.most {
+			return nil
+		}
+		for q, k := range list {
+			if w.class[k] != w.class[w.parts[0][q]] {
+				return nil
+			}
+		}
+	}
+	o := &model.Orbit{Sides: w.sides}
+	for _, x := range w.turns {
+		s := &w.gens[x.gen]
+		start := w.slot * model.Time(x.slot)
+		o.Turns = append(o.Turns, model.Turn{
+			Link: int32(s.links[0]), Owner: int32(w.sub(s.step, int(x.from))), Part: x.part,
+			Start: start, End: start + w.lasts[x.gen][w.large[x.part]],
+		})
+	}
+	return o
 }
 
 // run hands out the plan for all ranks, turn after turn.

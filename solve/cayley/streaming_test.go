@@ -27,6 +27,7 @@ func gathering(t *testing.T, name string, size int64, chunks int, cost model.Cos
 // TestStream: what is handed out is a right schedule, in order of starts, of the makespan
 // that was said before; on tori it is the least that there can be.
 func TestStream(t *testing.T) {
+	same := 0
 	for _, c := range []struct {
 		name   string
 		chunks int
@@ -51,6 +52,19 @@ func TestStream(t *testing.T) {
 				require.NoError(t, solvetest.Right(st.Problem, s), "%v", st.Problem)
 				require.EqualValues(t, st.Transfers, len(moves))
 				require.True(t, slices.IsSortedFunc(moves, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) }))
+				sizes := map[int64]bool{}
+				for _, k := range st.Problem.Chunks {
+					sizes[k.Size] = true
+				}
+				if len(sizes) == 1 && len(st.Problem.Chunks)%p.Topology.Ranks == 0 {
+					require.NotNil(t, st.Orbit, "%v", st.Problem)
+					same++
+				}
+				if st.Orbit != nil { // it is the same schedule
+					o, err := st.Orbit.Schedule(st.Problem)
+					require.NoError(t, err)
+					require.Equal(t, plain(s), plain(o))
+				}
 				end := st.Problem.Makespan(s)
 				if cost != model.LinkRounds {
 					require.Equal(t, st.Makespan, end, "%v", st.Problem)
@@ -63,6 +77,7 @@ func TestStream(t *testing.T) {
 			}
 		}
 	}
+	require.Greater(t, same, 20)
 }
 
 // TestStreamLarge: 40 000 ranks are planned in no time, to end as early as can be.
@@ -108,4 +123,16 @@ func TestStreamNotServed(t *testing.T) {
 		require.ErrorIs(t, err, solve.ErrNotServed)
 		require.ErrorContains(t, err, name)
 	}
+}
+
+// plain returns the transfers of a schedule in one order, with their links for routes.
+func plain(s *model.Schedule) []model.Transfer {
+	list := slices.Clone(s.Transfers)
+	for i := range list {
+		list[i].Route = int32(s.Routes[list[i].Route][0])
+	}
+	slices.SortFunc(list, func(a, b model.Transfer) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Route, b.Route))
+	})
+	return list
 }

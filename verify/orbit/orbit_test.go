@@ -208,7 +208,9 @@ func TestNotTheSame(t *testing.T) {
 		"order of starts":        func(p *model.Problem, o *model.Orbit) { o.Turns[2].Start = o.Turns[1].Start - 1 },
 		"an end after the start": func(p *model.Problem, o *model.Orbit) { o.Turns[0].End = 0 },
 		"want allgather":         func(p *model.Problem, o *model.Orbit) { p.Collective.Kind = model.AllReduce },
-		"as many for each":       func(p *model.Problem, o *model.Orbit) { p.Chunks = p.Cut(6) },
+		"as many for each": func(p *model.Problem, o *model.Orbit) {
+			p.Chunks = []model.Chunk{{Offset: 0, Size: 500}, {Offset: 500, Size: 500}, {Offset: 1000, Size: 1000}, {Offset: 2000, Size: 1000}, {Offset: 3000, Size: 1000}}
+		},
 	} {
 		p, o := problem()
 		change(p, o)

@@ -203,6 +203,66 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// TestOrbit: what is the same for all ranks is read as that and as its transfers.
+func TestOrbit(t *testing.T) {
+	for _, cost := range []model.CostModel{model.Pipelined, model.LinkRounds} {
+		const n = 40
+		p := ring(n, n, cost)
+		o := &model.Orbit{Sides: []int{n}}
+		for step := range 20 {
+			start := model.Time(1500 * step)
+			end := start + 1500
+			if cost == model.LinkRounds {
+				start, end = model.Time(step), model.Time(step+1)
+			}
+			o.Turns = append(o.Turns, model.Turn{Link: 0, Owner: int32((n - step) % n), Start: start, End: end},
+				model.Turn{Link: 2*n - 1, Owner: int32(step), Start: start, End: end})
+		}
+		var b bytes.Buffer
+		origin := model.Origin{Method: "m", Verdict: map[string]string{"orbit": "proved"}}
+		require.NoError(t, WriteOrbit(&b, p, o, origin))
+		var head bytes.Buffer
+		require.NoError(t, WriteOrbit(&head, p, &model.Orbit{Sides: o.Sides}, origin))
+		require.Less(t, b.Len()-head.Len(), 8*len(o.Turns))
+		r, err := NewReader("f", bytes.NewReader(b.Bytes()))
+		require.NoError(t, err)
+		require.Equal(t, o, r.Orbit())
+		require.NoError(t, r.End())
+		r, err = NewReader("f", bytes.NewReader(b.Bytes()[:b.Len()-1]))
+		require.NoError(t, err)
+		require.ErrorIs(t, r.End(), ErrPartial)
+		want, err := o.Schedule(p)
+		require.NoError(t, err)
+		got, err := Read("f", bytes.NewReader(b.Bytes()), 1<<20)
+		require.NoError(t, err)
+		require.Equal(t, want, got.Schedule)
+		require.Equal(t, origin, got.Origin)
+		require.Len(t, want.Transfers, 40*n)
+		for _, x := range want.Transfers {
+			l := p.Topology.Links[x.Route]
+			require.Equal(t, []int{l.Src, l.Dst}, []int{int(x.Src), int(x.Dst)})
+		}
+		for at := head.Len() / 2; at < b.Len(); at++ {
+			if cut, err := Read("f", bytes.NewReader(b.Bytes()[:at]), 1<<20); err == nil {
+				require.True(t, cut.Origin.Partial)
+			}
+			broken := slices.Clone(b.Bytes())
+			broken[at] ^= 4
+			if cut, err := Read("f", bytes.NewReader(broken), 1<<20); err == nil {
+				require.True(t, cut.Origin.Partial)
+			}
+		}
+		o.Sides = []int{4, 10}
+		require.NoError(t, WriteOrbit(&b, p, o, origin), "valid by itself")
+		b.Reset()
+		require.NoError(t, WriteOrbit(&b, p, o, origin))
+		_, err = NewReader("f", &b)
+		require.ErrorContains(t, err, "is no translate")
+		o.Sides = []int{3}
+		require.Error(t, WriteOrbit(io.Discard, p, o, origin))
+	}
+}
+
 // FuzzRead: whatever is read can be written and read again.
 func FuzzRead(f *testing.F) {
 	for _, cost := range []model.CostModel{model.Pipelined, model.Rounds} {

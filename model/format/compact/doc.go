@@ -18,6 +18,10 @@
 //	     links (uvarint) and then each link as the difference (varint) to the one before it
 //	     in the block, the first to 0
 //	'T'  any number: groups of transfers
+//	'G'  in place of all R and T: a schedule that is the same for all ranks (model.Orbit):
+//	     the number of sides and each side (uvarints), then turns to the end of the block,
+//	     each the number of its link, its owner, its part (uvarints), its start less that of
+//	     the turn before (the first: less 0) and its duration (uvarints)
 //	'E'  once, at the end: the number of transfers (uvarint), the latest end (uvarint), the
 //	     number of verdicts (uvarint), and for each an engine and its outcome, both as a
 //	     length (uvarint) and so many bytes

@@ -41,6 +41,9 @@ type Reader struct {
 	count   uint64
 	last    model.Time
 	err     error // of Read from now on
+
+	orbit    *model.Orbit // nil: the file has none
+	expander *model.Expander
 }
 
 // NewReader reads the head of a file; name is for errors. The problem is valid and has
@@ -79,6 +82,16 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 	}
 	c.width = width(len(c.sol.Problem.Chunks))
 	c.before = 'H'
+	if next, err := c.r.Peek(1); err == nil && next[0] == 'G' {
+		_, payload, err := c.block()
+		if err != nil {
+			return nil, err
+		}
+		if err := c.readOrbit(payload); err != nil {
+			return nil, err
+		}
+		c.before = 'G'
+	}
 	return c, nil
 }
 
@@ -141,6 +154,10 @@ func (c *Reader) ended(err error) error {
 // another one an error that wraps ErrPartial. It takes O(len(batch)).
 func (c *Reader) Read(batch []model.Transfer) (int, error) {
 	n := 0
+	if c.expander != nil {
+		n = c.expander.Next(batch)
+		c.count += uint64(n)
+	}
 	for n < len(batch) && c.err == nil {
 		if c.left == 0 {
 			if len(c.rest) == 0 {
@@ -175,9 +192,9 @@ func (c *Reader) nextBlock() error {
 	before := c.before
 	c.before = kind
 	switch {
-	case kind == 'R' && before != 'T':
+	case kind == 'R' && before != 'T' && before != 'G':
 		return c.routes(payload)
-	case kind == 'T':
+	case kind == 'T' && before != 'G':
 		if len(payload) == 0 {
 			return c.damaged("a block 'T' without transfers")
 		}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/orbit"
+)
+
+// orbited is what a compact file states as the same for all ranks.
+type orbited struct {
+	problem *model.Problem
+	orbit   *model.Orbit
+	partial bool
+}
+
+// orbitOf returns what a compact file states as the same for all ranks, or nil if it states
+// no such thing.
+func orbitOf(file string) (*orbited, error) {
+	if !isCompact(file) {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := compact.NewReader(file, f)
+	if err != nil || r.Orbit() == nil {
+		return nil, err
+	}
+	o := &orbited{problem: r.Solution().Problem, orbit: r.Orbit()}
+	if err := r.End(); errors.Is(err, compact.ErrPartial) {
+		o.partial = true
+	} else if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// judgeOrbit verifies a schedule that is the same for all ranks by looking at one.
+func judgeOrbit(file string, o *orbited, asked *model.Problem) (verifyJSON, error) {
+	if o == nil {
+		return verifyJSON{}, fmt.Errorf("%s: states transfers, not what is the same for all ranks, which --engine orbit is for", file)
+	}
+	p := o.problem
+	if asked != nil {
+		var err error
+		if p, err = askedFor(file, asked, p); err != nil {
+			return verifyJSON{}, err
+		}
+	}
+	v := orbit.Check(p, o.orbit)
+	j := verifyToJSON(file, p, &model.Schedule{Form: model.FormFor(p.Cost)}, map[string]verify.Verdict{orbit.Engine: v}, []string{orbit.Engine})
+	j.MakespanPs = v.Makespan
+	j.remark(o.partial)
+	return j, nil
+}
