@@ -93,6 +93,9 @@ func judgeDeployed(ctx context.Context, file string, by deployment) (*deployed, 
 		d.bad = []verify.Violation{{Code: verify.Malformed, Where: fmt.Sprintf("line %d", d.syntax.Line), Message: d.syntax.Message, Transfer: -1, Rank: -1, Chunk: -1}}
 		return d, nil
 	}
+	if n := d.algo.Ranks; by.root != 0 && (by.root < 0 || by.root >= n) {
+		return nil, fmt.Errorf("--root %d: %s has ranks 0 to %d", by.root, file, n-1)
+	}
 	d.judge(ctx, by, runtimes)
 	return d, nil
 }

@@ -100,7 +100,7 @@ func fold(t *TB) folded {
 	return f
 }
 
-// number counts the steps as the interpreters do.
+// number counts the steps as the interpreters do, which go over a step's chunks.
 func (f *folded) number() {
 	next := 0
 	for i := range f.steps {
@@ -108,6 +108,8 @@ func (f *folded) number() {
 		next += max(0, len(in.Waits)-1)
 		if in.Count > 0 {
 			next += len(in.More)
+		} else { // no transfer at all: it waits and signals
+			in.Count, in.Verb = 0, model.Reads
 		}
 		f.numbers = append(f.numbers, next)
 		next++
