@@ -29,7 +29,7 @@ type lockstep[K uint16 | int32] struct {
 	delay   int        // after so many slots at the latest a chunk has arrived
 	chunks  int
 	words   int
-	taken   []uint64  // by rank: what has arrived or is on its way
+	taken   []uint64  // what has arrived or is on its way: tiles of 8 ranks by 64 chunks, a line of the cache each
 	log     []K       // by rank: the same in the order of starts
 	lengths [][]int32 // by slot modulo delay+1, by rank: the length of the log after it
 	cursor  []int32   // by lane: where in the log of its source
@@ -116,7 +116,7 @@ func newLockstep[K uint16 | int32](n *network, pt *pattern, seed uint64, slot mo
 		log: make([]K, ranks*chunks), lengths: make([][]int32, delay+1), cursor: make([]int32, len(n.lanes)),
 		seed: seed, left: make([]int, (ranks+blockRanks-1)/blockRanks),
 	}
-	e.taken = make([]uint64, ranks*e.words)
+	e.taken = make([]uint64, (ranks+7)/8*8*e.words)
 	for i := range e.lengths {
 		e.lengths[i] = make([]int32, ranks)
 	}
@@ -146,7 +146,9 @@ func newLockstep[K uint16 | int32](n *network, pt *pattern, seed uint64, slot mo
 	return e
 }
 
-func (e *lockstep[K]) take(rank int, k K) { e.taken[rank*e.words+int(k>>6)] |= 1 << (k & 63) }
+func (e *lockstep[K]) take(rank int, k K) {
+	e.taken[((rank>>3)*e.words+int(k>>6))*8+rank&7] |= 1 << (k & 63)
+}
 
 // inFlight is how many slots may be waiting to be taken in while others are made.
 const inFlight = 2
@@ -217,7 +219,7 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 			after[v] = n
 			continue
 		}
-		row := e.taken[v*e.words : (v+1)*e.words]
+		row := e.taken[(v>>3)*e.words*8+v&7 : ((v>>3)+1)*e.words*8]
 		mine := e.log[v*e.chunks : (v+1)*e.chunks]
 		a, b := e.into[v], e.into[v+1]
 		hi, _ := bits.Mul64(turn, uint64(b-a))
@@ -226,13 +228,13 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 			x := &e.lanes[l]
 			held := e.log[int(x.src)*e.chunks:][:arrived[x.src]]
 			c := e.cursor[l]
-			for int(c) < len(held) && row[held[c]>>6]>>(held[c]&63)&1 != 0 {
+			for int(c) < len(held) && row[int(held[c]>>6)*8]>>(held[c]&63)&1 != 0 {
 				c++
 			}
 			if int(c) < len(held) {
 				k := held[c]
 				c++
-				row[k>>6] |= 1 << (k & 63)
+				row[int(k>>6)*8] |= 1 << (k & 63)
 				mine[n] = k
 				n++
 				src, dst := e.ends(x)
