@@ -134,6 +134,20 @@ type Result struct {
 	// Refuted are horizons within which the method says that no schedule of Problem
 	// ends, the largest last.
 	Refuted []Refuted
+
+	// Models are programs that the method solved, or that what it knows answers, for others
+	// to solve again: files in Options.Scratch.
+	Models []Model
+}
+
+// Model is a mixed-integer program in the format MPS. It has a solution if and only if
+// there is a schedule, of Problem or of a stage of it, within Horizon epochs of Epoch each,
+// or rounds if Epoch is 0, in which every duration is a whole number of epochs, rounded up.
+type Model struct {
+	File     string
+	Epoch    model.Time
+	Horizon  int
+	Feasible bool // what the method says
 }
 
 // Refuted says that no schedule ends within Horizon epochs of Epoch each, or rounds if

@@ -60,6 +60,11 @@ func writeProofs(dir string, ev *evaluation, e *evaluator) error {
 		if err := write("schedule-"+r.method+".smt2", func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
 			return err
 		}
+		for _, m := range r.result.Models {
+			if err := write(m.File, copyOf(filepath.Join(e.scratch, m.File))); err != nil {
+				return err
+			}
+		}
 	}
 	return write("README.md", ev.writeReadme)
 }
@@ -67,19 +72,23 @@ func writeProofs(dir string, ev *evaluation, e *evaluator) error {
 // writeRefutation writes a proof, and the formula that it refutes for those who have
 // other checkers; ours makes the formula itself.
 func writeRefutation(write func(string, func(io.Writer) error) error, p *model.Problem, w model.Refutation, proof string) error {
-	err := write(w.Proof, func(out io.Writer) error {
-		in, err := os.Open(proof)
+	if err := write(w.Proof, copyOf(proof)); err != nil {
+		return err
+	}
+	return write(strings.TrimSuffix(w.Proof, ".lrat")+".cnf", func(out io.Writer) error { return cnf.DIMACS(out, p, w) })
+}
+
+// copyOf writes what is in a file.
+func copyOf(path string) func(io.Writer) error {
+	return func(out io.Writer) error {
+		in, err := os.Open(path)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
 		_, err = io.Copy(out, in)
 		return err
-	})
-	if err != nil {
-		return err
 	}
-	return write(strings.TrimSuffix(w.Proof, ".lrat")+".cnf", func(out io.Writer) error { return cnf.DIMACS(out, p, w) })
 }
 
 // writeReadme says what the directory claims and how to check it.
@@ -114,6 +123,10 @@ func (ev *evaluation) writeReadme(w io.Writer) error {
 - `+"`lrat-check NAME.cnf NAME.lrat`"+`, where there is a proof in the format LRAT: it refutes
   the formula that there is a schedule of so many rounds or epochs. `+"`oraccl-check`"+` makes
   the formula anew from the problem and checks the proof itself.
+- Any MIP solver on `+"`NAME.mps`"+`, such as `+"`highs NAME.mps`, `cbc NAME.mps` or `scip -f NAME.mps`"+`:
+  it finds a solution where the name ends in feasible, and none where it ends in infeasible.
+  The program asks for a schedule within the epochs or rounds that the name says, in which
+  durations are rounded up to whole epochs; a reduction is read backwards.
 - By hand: any other certificate names a set of nodes, a rank or a path; the bound is a
   division, and SPEC.md beside the verifier's source says which.
 `)

@@ -25,7 +25,9 @@ type encoding struct {
 	*ten.Network
 	lp.Model
 	sends []send
-	first [][]int // by chunk and hop: the index in sends of the first epoch of its window
+	first [][]int                             // by chunk and hop: the index in sends of the first epoch of its window
+	worth func(chunk, rank, epoch int) lp.Rat // that a rank has a chunk at an epoch; nil: nothing
+	open  bool                                // demands need not be met
 }
 
 // send is a column F[k,h,t].
@@ -51,8 +53,15 @@ func size(n *ten.Network) (columns, rows int) {
 }
 
 // encode builds the MILP.
-func encode(n *ten.Network) *encoding {
-	e := &encoding{Network: n}
+func encode(n *ten.Network) *encoding { return encodeFor(n, nil, false) }
+
+// encodeFor builds the MILP that asks for what is worth most; if open, demands need not be
+// met within the horizon.
+func encodeFor(n *ten.Network, worth func(chunk, rank, epoch int) lp.Rat, open bool) *encoding {
+	e := &encoding{Network: n, worth: worth, open: open}
+	if worth != nil {
+		e.Sense = lp.Maximise
+	}
 	p := n.Problem
 	e.Name = fmt.Sprintf("%v in %d epochs", p.Collective.Kind, n.Horizon)
 	e.first = make([][]int, len(p.Chunks))
@@ -94,12 +103,19 @@ func (e *encoding) holding(k int) {
 	}
 	have := make([][]int, ranks) // by rank: the columns B[k,r,t], from the earliest epoch on
 	for r := range ranks {
+		if !e.open && e.Wants(k, r) && e.Earliest(k, r) > e.Horizon {
+			e.AddEQ(fmt.Sprintf("late_%d_%d", k, r), lp.Int(1)) // nothing comes in time: no solution
+		}
 		if e.Holds(k, r) || e.Earliest(k, r) > e.Horizon {
 			continue
 		}
 		var once []lp.Term
 		for t := e.Earliest(k, r); t <= e.Horizon; t++ {
-			b := e.AddColumn(lp.Column{Name: fmt.Sprintf("B_%d_%d_%d", k, r, t), Upper: lp.AtInt(1)})
+			column := lp.Column{Name: fmt.Sprintf("B_%d_%d_%d", k, r, t), Upper: lp.AtInt(1)}
+			if e.worth != nil {
+				column.Cost = e.worth(k, r, t)
+			}
+			b := e.AddColumn(column)
 			hold := []lp.Term{lp.T(b, 1)}
 			if n := len(have[r]); n > 0 {
 				hold = append(hold, lp.T(have[r][n-1], -1))
@@ -113,7 +129,7 @@ func (e *encoding) holding(k int) {
 			have[r] = append(have[r], b)
 			e.AddLE("", lp.Int(0), hold...)
 		}
-		if e.Wants(k, r) {
+		if e.Wants(k, r) && !e.open {
 			e.AddEQ(fmt.Sprintf("once_%d_%d", k, r), lp.Int(1), once...)
 		} else {
 			e.AddLE(fmt.Sprintf("once_%d_%d", k, r), lp.Int(1), once...)

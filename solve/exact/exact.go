@@ -31,17 +31,37 @@ import (
 // column, and beyond this hours.
 const maxColumns = 60000
 
-// solver is the exact method.
-type solver struct{}
+// solver is one of the methods.
+type solver struct{ aim aim }
+
+// aim is what a method asks the solver for.
+type aim uint8
+
+const (
+	leastHorizon aim = iota
+	reward           // the most reward within a horizon
+	rolling          // progress, one round after the other
+)
 
 // New returns the exact method.
-func New() solve.Solver { return solver{} }
+func New() solve.Solver { return solver{leastHorizon} }
+
+// NewReward returns the method exact-reward: with half as many epochs again as are needed,
+// it maximises what TE-CCL does (Liu et al., SIGCOMM 2024, section 3.1), the sum over
+// demands and epochs t of 1/(t+1) for each demand that is met by then. It is for
+// comparison: the makespan may be longer.
+func NewReward() solve.Solver { return solver{reward} }
+
+// NewRolling returns the method rolling: the time is divided into rounds of a few epochs,
+// each solved to get as far as possible, as TE-CCL's A* does (section 4). It is a heuristic
+// for instances too large for the exact method.
+func NewRolling() solve.Solver { return solver{rolling} }
 
 // Name implements solve.Solver.
-func (solver) Name() string { return "exact" }
+func (s solver) Name() string { return [...]string{"exact", "exact-reward", "rolling"}[s.aim] }
 
 // Serves implements solve.Solver. It counts the columns of the least horizon.
-func (solver) Serves(p *model.Problem) error {
+func (s solver) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}
@@ -61,6 +81,9 @@ func (solver) Serves(p *model.Problem) error {
 		return solve.NotServed("chunk %d cannot reach rank %d", k, r)
 	}
 	n.Horizon = n.LeastHorizon()
+	if s.aim == rolling {
+		return servesRounds(n)
+	}
 	if columns, _ := size(n); columns > maxColumns {
 		return tooLarge(columns, "for %d epochs", n.Horizon)
 	}
@@ -68,7 +91,7 @@ func (solver) Serves(p *model.Problem) error {
 }
 
 func tooLarge(columns int, format string, args ...any) error {
-	return solve.NotServed("too large: more than %d columns %s, want at most %d: try fewer --chunks or --method tacos",
+	return solve.NotServed("too large: more than %d columns %s, want at most %d: try fewer --chunks, or --method rolling or tacos",
 		columns-1, fmt.Sprintf(format, args...), maxColumns)
 }
 
@@ -126,10 +149,11 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if forward(p) == nil {
 		return solve.Result{}, solve.NotServed("does not serve %d chunks here", len(p.Chunks))
 	}
-	if o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) && o.Bound > 0 && o.Start.Makespan() <= o.Bound {
-		return solve.Result{Problem: p, Schedule: o.Start.Schedule, Stop: solve.Optimal, Note: "the schedule that it was given to start from meets the bound"}, nil
+	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p, aim: s.aim}
+	if s.aim == leastHorizon && o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) && o.Bound > 0 && o.Start.Makespan() <= o.Bound {
+		models, err := r.shorter(o.Start.Makespan())
+		return solve.Result{Problem: p, Schedule: o.Start.Schedule, Stop: solve.Optimal, Models: models, Note: "the schedule that it was given to start from meets the bound"}, err
 	}
-	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p}
 	result := solve.Result{Problem: p}
 	var halves []*model.Schedule
 	for _, q := range stages(p) {
@@ -139,7 +163,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		}
 		halves = append(halves, half)
 	}
-	result.Stop, result.Raw, result.Note = r.stop, r.raw, strings.Join(r.notes, "; ")
+	result.Stop, result.Raw, result.Note, result.Models = r.stop, r.raw, strings.Join(r.notes, "; "), r.models
 	if len(halves) == len(stages(p)) {
 		schedule, err := join(p, halves)
 		if err != nil {
@@ -147,7 +171,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		}
 		result.Schedule = schedule
 	}
-	if o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) &&
+	if s.aim == leastHorizon && o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) &&
 		(result.Schedule == nil || o.Start.Makespan() < result.Makespan()) {
 		result.Schedule = o.Start.Schedule
 		result.Note = strings.TrimPrefix(result.Note+"; the schedule that it was given to start from is better, and is returned", "; ")
@@ -192,25 +216,8 @@ type run struct {
 	stop    solve.Stop
 	raw     string
 	notes   []string
-}
-
-// grids returns the epoch lengths to try, the coarsest first: the time of the
-// quickest hop and fractions of it where hops differ. In rounds there is one.
-func grids(p *model.Problem, hops []hop.Hop) []model.Time {
-	if p.Cost.Synchronous() {
-		return []model.Time{0}
-	}
-	quickest, slowest := model.MaxTime, model.Time(0)
-	for _, h := range hops {
-		for _, c := range []model.Chunk{p.Chunks[0], p.Chunks[len(p.Chunks)-1]} {
-			d := p.Topology.Duration(h.Routes[0], c.Size)
-			quickest, slowest = min(quickest, d), max(slowest, d)
-		}
-	}
-	if slowest-quickest <= quickest/1000 {
-		return []model.Time{slowest} // all hops take one epoch
-	}
-	return []model.Time{quickest, (quickest + 1) / 2, (quickest + 3) / 4}
+	models  []solve.Model
+	aim     aim
 }
 
 // stage solves one problem that is forward or the reverse of one, on each grid, and
@@ -220,8 +227,12 @@ func (r *run) stage(p *model.Problem) *model.Schedule {
 	hops := hop.All(q.Topology)
 	var best *model.Schedule
 	r.stop = solve.Done
-	for i, epoch := range grids(q, hops) {
-		s, done := r.grid(q, hops, epoch)
+	search, epochs := r.grid, grids(q, hops)
+	if r.aim == rolling {
+		search, epochs = r.rounds, epochs[:1]
+	}
+	for i, epoch := range epochs {
+		s, done := search(q, hops, epoch)
 		if s == nil {
 			if i == 0 {
 				return nil
@@ -296,11 +307,20 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model
 				return nil, false
 			}
 			r.stop = solve.Optimal
+			if r.aim == reward {
+				return r.rewarded(n, s), true
+			}
 			grid := fmt.Sprintf("grid of %d epochs of %v", n.Horizon, epoch)
 			if q.Cost.Synchronous() {
 				grid = fmt.Sprintf("%d rounds", n.Horizon)
 			}
-			r.notes = append(r.notes, fmt.Sprintf("%s, %v", grid, e.Dims()))
+			r.notes = append(r.notes, fmt.Sprintf("%s, %v%s", grid, e.Dims(), r.error(q, hops, epoch, n.Horizon)))
+			for _, feasible := range []bool{true, false} {
+				if err := r.keep(n, epoch, feasible); err != nil {
+					r.notes = append(r.notes, err.Error())
+				}
+				n.Horizon--
+			}
 			return s, true
 		case result.Status == highs.Infeasible:
 			continue

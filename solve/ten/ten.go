@@ -9,6 +9,8 @@
 package ten
 
 import (
+	"slices"
+
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/hop"
 )
@@ -167,6 +169,16 @@ func (n *Network) latest(k int) []int32 {
 		}
 	}
 	return at
+}
+
+// Open makes of the horizon the end of a round after which others follow: every arrival of
+// a chunk that is still wanted somewhere is of use.
+func (n *Network) Open() {
+	for k := range n.late {
+		if slices.Contains(n.wants[k], true) {
+			clear(n.late[k])
+		}
+	}
 }
 
 // Unreachable returns a chunk and a rank that wants it and cannot be reached, or
