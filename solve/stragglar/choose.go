@@ -34,16 +34,14 @@ func plans(p *model.Problem, o solve.Options) []proposal {
 	}
 	n := len(p.Members())
 	for _, m := range slices.Compact([]int{Chunks(p), hidden(p)}) {
-		if m = int(min(int64(m), p.Space(), int64(maxMoves/(2*n)))); !p.Late() || 2*n*m <= maxPlaced || inTime(p, m) {
+		if m = int(min(int64(m), p.Space(), int64(maxMoves/(2*n)))); 2*n*m <= maxPlaced || inTime(p, m) {
 			all = append(all, alone(p.WithChunks(m), fmt.Sprintf("%d chunks", m)))
 		}
 	}
 	if s := bestShare(p); s.bytes > 0 {
 		all = append(all, s.proposal(p))
 	}
-	if p.Late() {
-		all = append(all, share{}.proposal(p))
-	}
+	all = append(all, share{}.proposal(p))
 	for _, since := range arrivals(p) {
 		for k := 1; k <= 16; k *= 2 {
 			all = append(all, together(p, since, k*n), partly(p, since, k*n))
