@@ -27,7 +27,7 @@ func provedLate(t *testing.T, p *model.Problem) model.Time {
 	require.True(t, p.SameUpToCut(r.Problem))
 	v := replay.Check(r.Problem, r.Schedule)
 	require.Equal(t, verify.Proved, v.Outcome, "%v, %s: %v", p, r.Note, v.Violations)
-	c, err := bound.Best(context.Background(), r.Problem)
+	c, err := bound.Best(context.Background(), p)
 	require.NoError(t, err)
 	require.Equal(t, verify.Proved, cert.Check(c).Outcome)
 	require.LessOrEqual(t, c.Bound, r.Makespan())
@@ -39,7 +39,7 @@ func provedLate(t *testing.T, p *model.Problem) model.Time {
 // which is a certified bound; and never more than that of the ring.
 func TestHybrid(t *testing.T) {
 	for _, n := range []int{3, 5, 8, 12} {
-		tp, err := topo.Switch(n, topo.Wire{Bandwidth: 1e12}, false)
+		tp, err := topo.Switch(n, topo.Wire{Alpha: 20, Bandwidth: 1e12}, false)
 		require.NoError(t, err)
 		const unit = 1 << 22 // ps, and bytes
 		for _, tenths := range []model.Time{1, 5, 9, 12} {
@@ -48,11 +48,11 @@ func TestHybrid(t *testing.T) {
 			p.Release[n/2] = d
 			least := max(d+unit, (model.Time(2*(n-1))*unit+d)/model.Time(n))
 			got := provedLate(t, p)
-			require.LessOrEqual(t, float64(got), 1.01*float64(least), "n=%d D=%d/10: %d, want about %d", n, tenths, got, least)
+			require.LessOrEqual(t, float64(got), 1.03*float64(least), "n=%d D=%d/10: %d, want about %d", n, tenths, got, least)
 			y, err := cert.Yield(&model.Certificate{Problem: p, Witness: model.Volume{}})
 			require.NoError(t, err)
-			require.InEpsilon(t, float64(least), float64(max(y, d+unit)), 1e-6)
-			require.LessOrEqual(t, got, d+unit*model.Time(2*(n-1))/model.Time(n)+model.Time(2*n))
+			require.InEpsilon(t, float64(least), float64(max(y, d+unit)), 1e-4)
+			require.LessOrEqual(t, got, d+unit*model.Time(2*(n-1))/model.Time(n)+model.Time(100*n))
 		}
 	}
 }
