@@ -2,7 +2,9 @@ package tacos
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -116,4 +119,49 @@ func TestLockstepNotServed(t *testing.T) {
 	require.Equal(t, 3, count)
 	require.False(t, newSweep(newNetwork(p, false), pt, 1).run(2, func() bool { return true }, take))
 	require.False(t, newSweep(newNetwork(p, false), pt, 1).run(2, never, func([]model.Transfer) bool { return false }))
+}
+
+// TestStream: what is handed out is right and in order of starts, whatever the network.
+func TestStream(t *testing.T) {
+	handed := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"torus:3x4", "mesh:4x4", "uniring:7", "switch:5", "fattree:2x2", "dgx1", "mesh:3x5;2", "torus:4x4;2"}).Draw(t, "name")
+		name, mixed, _ := strings.Cut(name, ";")
+		o := topo.Options{}
+		if mixed != "" {
+			o.Bandwidth = []int64{50e9, 75e9}
+		}
+		tp, err := topo.Parse(name, o)
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: rapid.SampledFrom([]model.Kind{model.AllGather, model.Broadcast}).Draw(t, "kind")},
+			Size: rapid.Int64Range(1000, 1<<22).Draw(t, "size"), Cost: rapid.SampledFrom([]model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds}).Draw(t, "cost")}
+		if rapid.Bool().Draw(t, "late") {
+			p.Release = make([]model.Time, tp.Ranks)
+			p.Release[1] = 30 * model.Microsecond
+		}
+		st, err := New().(solve.Streamer).Stream(p, solve.Options{Seed: rapid.Uint64().Draw(t, "seed"), Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")})
+		require.NoError(t, err)
+		moves := []model.Transfer{}
+		stop, err := st.Run(context.Background(), func(list []model.Transfer) bool {
+			moves = append(moves, list...)
+			return true
+		})
+		require.NoError(t, err)
+		require.Equal(t, solve.Done, stop)
+		require.True(t, slices.IsSortedFunc(moves, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) }))
+		require.EqualValues(t, st.Transfers, len(moves))
+		require.NoError(t, solvetest.Right(st.Problem, &model.Schedule{Form: st.Form, Routes: st.Routes, Transfers: moves}))
+		handed[st.Note[:5]]++
+		half := 0
+		stop, err = st.Run(context.Background(), func(list []model.Transfer) bool { half++; return false })
+		require.NoError(t, err)
+		require.Equal(t, solve.Interrupted, stop)
+		require.Equal(t, 1, half)
+	})
+	require.Greater(t, handed["in sl"], 5)
+	require.Greater(t, handed["event"], 5)
+	tp, err := topo.Parse("torus:3x3", topo.Options{})
+	require.NoError(t, err)
+	_, err = New().(solve.Streamer).Stream(&model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 900, Cost: model.Blocking}, solve.Options{})
+	require.ErrorIs(t, err, solve.ErrNotServed)
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// Stream implements solve.Streamer for allgather and broadcast among all ranks, on networks
-// that lockstep serves. It makes one try.
+// Stream implements solve.Streamer for allgather and broadcast among all ranks. It makes one
+// try: in lockstep where the links are alike and not shared and the ranks arrive at once,
+// else event by event, which takes some times as long.
 func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
 	if k := p.Collective.Kind; k != model.AllGather && k != model.Broadcast || !everyone(p) {
 		return nil, solve.NotServed("hands out while it works only allgather and broadcast among all ranks")
@@ -26,13 +27,12 @@ func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error)
 	if err != nil {
 		return nil, err
 	}
+	st := &solve.Stream{Problem: p, Form: model.FormFor(p.Cost), Routes: n.routes}
 	slot, delay, ok := lockstepTime(n, pt)
-	if !ok {
-		return nil, solve.NotServed("hands out while it works only what moves over links that are alike and not shared, among ranks that arrive at once")
-	}
-	st := &solve.Stream{
-		Problem: p, Form: model.FormFor(p.Cost), Routes: n.routes, Memory: lockstepMemory(n, delay),
-		Note: fmt.Sprintf("in slots of %v", slot),
+	if ok {
+		st.Memory, st.Note = lockstepMemory(n, delay), fmt.Sprintf("in slots of %v", slot)
+	} else {
+		st.Memory, st.Note = byEventsMemory(n), "event by event"
 	}
 	for _, from := range pt.from {
 		st.Transfers += int64(p.Topology.Ranks - len(from))
@@ -46,17 +46,20 @@ func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error)
 		late := func() bool { return o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit }
 		refused := false
 		e := newSweep(n, pt, o.Seed)
+		if e == nil {
+			e = &byEvents{n, pt, o.Seed}
+		}
 		done := e.run(threads, func() bool { return ctx.Err() != nil || late() }, func(list []model.Transfer) bool {
 			refused = refused || !emit(list)
 			return !refused
 		})
 		switch {
-		case done:
+		case done && !refused:
 			return solve.Done, nil
-		case late():
-			return solve.TimeLimit, nil
 		case refused || ctx.Err() != nil:
 			return solve.Interrupted, nil
+		case late():
+			return solve.TimeLimit, nil
 		}
 		return 0, fmt.Errorf("came to no end on %v, which is a defect: please report it", p)
 	}
