@@ -79,7 +79,7 @@ out a rank.`,
 	}
 	work.addFlags(cmd)
 	cmd.Flags().StringVar(&file, "published", "", "the `file` with the published results")
-	cmd.Flags().StringVar(&methods, "methods", "tacos,cayley,direct", "our methods, separated by commas")
+	cmd.Flags().StringVar(&methods, "methods", "tacos,cayley,paths,forest,direct", "our methods, separated by commas")
 	return cmd
 }
 

@@ -54,7 +54,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, f flow) (
 		if best.Schedule != nil && g.Len() > maxMoves {
 			break
 		}
-		s, err := g.PlaceInOrder()
+		s, err := placed(&q, g)
 		if err != nil {
 			return solve.Result{}, solve.NotServed("%v", err)
 		}
@@ -77,4 +77,21 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, f flow) (
 		}
 	}
 	return best, nil
+}
+
+// fewMoves is up to how many of them a second order is tried.
+const fewMoves = 1 << 13
+
+// placed places a program in its order or, if there are few moves and that is shorter, what
+// can start first first.
+func placed(p *model.Problem, g *place.Program) (*model.Schedule, error) {
+	s, err := g.PlaceInOrder()
+	if err != nil || g.Len() > fewMoves {
+		return s, err
+	}
+	other, err := g.Place()
+	if err == nil && p.Makespan(other) < p.Makespan(s) {
+		s = other
+	}
+	return s, err
 }

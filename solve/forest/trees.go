@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -279,36 +280,63 @@ func (f *forest) program(p *model.Problem, own bool) *place.Program {
 }
 
 // choose returns the tree that each chunk takes. If the chunks are of f's own cut that is
-// the tree in whose part the chunk's middle lies. Else it is the one that has had least of
-// what it should have.
+// the tree in whose part the chunk's middle lies. Else chunks are dealt out, and then again
+// a few times, so that the links in use stay level.
 func (f *forest) choose(forests [][]tree, p *model.Problem, own bool) []*tree {
-	chosen := make([]*tree, len(p.Chunks))
-	b, part, owed := -1, span{}, []span(nil)
+	chosen, block := make([]*tree, len(p.Chunks)), make([]int, len(p.Chunks))
 	for k, c := range p.Chunks {
 		middle := c.Offset + c.Size/2
-		for b < 0 || b+1 < f.blocks && middle >= part.to {
-			b++
-			part = f.block(b, p.Space())
-			owed = spans(forests[b], part.to-part.from)
+		if k > 0 {
+			block[k] = block[k-1]
 		}
-		best := 0
-		switch {
-		case own:
-			for best+1 < len(owed) && middle-part.from >= owed[best].to {
-				best++
+		for block[k]+1 < f.blocks && middle >= f.block(block[k], p.Space()).to {
+			block[k]++
+		}
+		if own {
+			part := f.block(block[k], p.Space())
+			trees := forests[block[k]]
+			i := 0
+			for parts := spans(trees, part.to-part.from); i+1 < len(parts) && middle-part.from >= parts[i].to; {
+				i++
 			}
-		default:
-			for i, s := range owed {
-				if s.to-s.from > owed[best].to-owed[best].from {
-					best = i
+			chosen[k] = &trees[i]
+		}
+	}
+	if own {
+		return chosen
+	}
+	load := make([]float64, len(p.Topology.Links)) // seconds
+	carry := func(t *tree, size float64) (most float64) {
+		for _, a := range t.arcs {
+			for _, l := range a.route {
+				load[l] += size / float64(p.Topology.Links[l].Bandwidth)
+				most = max(most, load[l])
+			}
+		}
+		return most
+	}
+	for range rounds {
+		for k, c := range p.Chunks {
+			size := float64(c.Size)
+			if chosen[k] != nil {
+				carry(chosen[k], -size)
+			}
+			trees, least := forests[block[k]], math.Inf(1)
+			for i := range trees {
+				most := carry(&trees[i], size)
+				carry(&trees[i], -size)
+				if most < least*(1-1e-9) {
+					least, chosen[k] = most, &trees[i]
 				}
 			}
-			owed[best].from += c.Size
+			carry(chosen[k], size)
 		}
-		chosen[k] = &forests[b][best]
 	}
 	return chosen
 }
+
+// rounds is how often chunks are dealt out.
+const rounds = 4
 
 // scale returns ⌊size·a/b⌋, for 0 <= a <= b.
 func scale(size, a, b int64) int64 {
