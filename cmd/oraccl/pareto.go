@@ -17,10 +17,12 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/solve/hop"
 	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
 )
 
 // The frontier of Cai et al., "Synthesizing optimal collective algorithms", PPoPP 2021
@@ -64,6 +66,7 @@ type frontier struct {
 	*evaluator
 	problem *model.Problem       // with the real network
 	bounds  []*model.Certificate // on the rounds, by chunks a rank from 1 on; nil: none
+	hops    *model.Certificate   // how far the farthest demand is: one round, or ps a byte of a chunk, a hop
 	paretoJSON
 }
 
@@ -82,6 +85,9 @@ func (e *evaluator) pareto(ctx context.Context, p *model.Problem, maxChunks int)
 	f.LeastSteps = leastSteps(unit)
 	fluid, err := certified(ctx, unit)
 	if err != nil {
+		return nil, err
+	}
+	if f.hops, err = f.farthest(ctx, unit.WithChunks(unit.DefaultChunks(1))); err != nil {
 		return nil, err
 	}
 	o := solve.Options{Seed: e.options.Seed, TimeLimit: e.options.TimeLimit}
@@ -152,6 +158,25 @@ func leastSteps(p *model.Problem) int {
 		}
 	}
 	return least
+}
+
+// farthest returns the certificate that the farthest demand is as many hops away as there
+// are steps at least, or nil where there is none.
+func (f *frontier) farthest(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
+	all, err := bound.All(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if c.Witness.Kind() != (model.Distance{}).Kind() || c.Bound < model.Time(p.Chunks[0].Size).Mul(int64(f.LeastSteps)) {
+			continue
+		}
+		if v := cert.Check(c); v.Outcome != verify.Proved {
+			return nil, fmt.Errorf("the distance bound of %v failed its check and is not used: %s", c.Bound, v.Reason)
+		}
+		return c, nil
+	}
+	return nil, nil
 }
 
 // cut decides the points of a number of chunks a rank, from few steps to many.
@@ -278,6 +303,11 @@ func (f *frontier) write(dir string) error {
 			return err
 		}
 	}
+	if f.hops != nil {
+		if err := write("farthest.json", func(out io.Writer) error { return model.WriteCertificate(out, f.hops) }); err != nil {
+			return err
+		}
+	}
 	for i, c := range f.bounds {
 		if c == nil {
 			continue
@@ -293,7 +323,11 @@ func (f *frontier) readme(w io.Writer) error {
 	fmt.Fprintf(w, "# The frontier of %s on %s\n\nWritten by oraccl %s.\n\n", f.Collective, f.Topology, version())
 	fmt.Fprintf(w, "Each `schedule-*.json` performs %s with the chunks a rank, steps and rounds that its\nname says.\n", f.Collective)
 	fmt.Fprint(w, "Each `no-*.json` says that there is none with those of its name; `no-*.lrat` refutes\nthe formula `no-*.cnf`, which says that there is.\n\n")
-	fmt.Fprintf(w, "The farthest demand is %d hops away: each needs a step. `bound-*.json` bound the rounds, of\nas many ps each as a chunk has bytes, in any number of steps.\n\n", f.LeastSteps)
+	fmt.Fprintf(w, "The farthest demand is %d hops away: each needs a step. ", f.LeastSteps)
+	if f.hops != nil {
+		fmt.Fprintf(w, "`farthest.json` proves it, for\nit bounds the time by as many rounds with one chunk a rank. ")
+	}
+	fmt.Fprintf(w, "`bound-*.json` bound the rounds, of\nas many ps each as a chunk has bytes, in any number of steps.\n\n")
 	_, err := io.WriteString(w, "- `oraccl-check .` executes the schedules, makes the formulas anew from the problems, and\n  checks the proofs. It contains no solver.\n- `lrat-check NAME.cnf NAME.lrat` checks a proof with another program.\n")
 	return err
 }
