@@ -60,7 +60,7 @@ func enoughDisk(dir string, need int64) error {
 	if runtime.GOOS != "linux" || syscall.Statfs(dir, &fs) != nil {
 		return nil // whoever writes will say what is wrong
 	}
-	if have := int64(fs.Bavail) * fs.Bsize; need > have {
+	if have := int64(fs.Bavail) * int64(fs.Bsize); need > have {
 		return fmt.Errorf("the file needs up to %s, and %s are free in %s", roundBytes(need), roundBytes(have), dir)
 	}
 	return nil

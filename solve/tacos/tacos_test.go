@@ -239,3 +239,23 @@ func BenchmarkSolve(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkStream makes large allgathers that nobody keeps.
+func BenchmarkStream(b *testing.B) {
+	for _, name := range []string{"torus:32x32", "torus:64x64", "mesh:32x32;50,75"} {
+		b.Run("solver=tacos/topo="+name, func(b *testing.B) {
+			tp := network(b, name)
+			p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: int64(tp.Ranks) << 20, Cost: model.Blocking}
+			b.ReportAllocs()
+			var st *solve.Stream
+			for b.Loop() {
+				var err error
+				st, err = tacos.New().(solve.Streamer).Stream(p, solve.Options{Seed: 1})
+				require.NoError(b, err)
+				_, err = st.Run(context.Background(), func([]model.Transfer) bool { return true })
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(st.Transfers), "ns/transfer")
+		})
+	}
+}
