@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +26,8 @@ type target struct {
 	// write writes one file; nil: files writes several, whose names begin with out.
 	write func(out string, w io.Writer, p *model.Problem, s *model.Schedule) error
 	files func(out string, p *model.Problem, s *model.Schedule) (note string, err error)
+	// deploys says that the flags for deployable schedules are for it.
+	deploys bool
 }
 
 var targets = []target{
@@ -40,11 +44,21 @@ var targets = []target{
 			err := export.Chakra(p, s, func(rank int) (io.WriteCloser, error) { return os.Create(fmt.Sprintf("%s.%d.et", out, rank)) })
 			return fmt.Sprintf("written to %s.0.et to %s.%d.et", out, filepath.Base(out), p.Topology.Ranks-1), err
 		}},
+	{name: "msccl", summary: "MSCCL-IR, for microsoft/msccl and RCCL: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true},
 }
 
 // emit writes a schedule to a file or, if out is empty, to w.
-func (t *target) emit(w io.Writer, out string, p *model.Problem, s *model.Schedule) error {
+func (t *target) emit(ctx context.Context, w io.Writer, out string, p *model.Problem, s *model.Schedule, d *deployable) error {
 	switch {
+	case t.deploys && out == "":
+		_, err := d.write(ctx, w, p, s)
+		return err
+	case t.deploys:
+		note, err := d.writeTo(ctx, out, p, s)
+		if err == nil {
+			fmt.Fprintf(w, "%s\nwritten to %s\n", note, out)
+		}
+		return err
 	case t.files != nil && out == "":
 		return fmt.Errorf("--to %s: writes several files, and needs -o for the beginning of their names", t.name)
 	case t.files != nil:
@@ -66,6 +80,7 @@ func (t *target) emit(w io.Writer, out string, p *model.Problem, s *model.Schedu
 func newConvert() *cobra.Command {
 	var to, out string
 	var by truth
+	var d deployable
 	var names, summaries []string
 	for _, t := range targets {
 		names = append(names, t.name)
@@ -87,6 +102,9 @@ A schedule that has an order but no times gets the times at which it can run.`,
 			if i < 0 {
 				return fmt.Errorf("--to %q: want %s", to, strings.Join(names, ", "))
 			}
+			if !targets[i].deploys && d != (deployable{}) {
+				return errors.New("--runtime and --inplace: are for --to msccl")
+			}
 			p, s, err := right(cmd.OutOrStdout(), args[0], &by)
 			if err != nil {
 				return err
@@ -96,13 +114,15 @@ A schedule that has an order but no times gets the times at which it can run.`,
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
 			}
-			return targets[i].emit(cmd.OutOrStdout(), out, p, s)
+			return targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, &d)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", "the `format`: "+strings.Join(names, ", "))
 	f.StringVarP(&out, "output", "o", "", "the `file` to write, or the beginning of the names of several; default: standard output")
 	by.addFlags(cmd)
+	f.StringVar(&d.runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl or rccl (default: both)")
+	f.StringVar(&d.inPlace, "inplace", "", "for msccl: whether it serves calls in place: `yes`, no or both (default: yes, but no for an alltoall)")
 	return cmd
 }
 

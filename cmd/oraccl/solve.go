@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -64,6 +65,9 @@ better ones.`,
 				return runPareto(cmd, e, p, maxChunks, proofs, asJSON)
 			}
 			if s := e.streams(p, cmd.Flags().Changed("time-limit")); s != nil {
+				if isXML(out) {
+					return fmt.Errorf("-o %s: a schedule that is made as a stream is too large for MSCCL-IR; want .oraccl", out)
+				}
 				return s.solve(cmd, out, asJSON)
 			}
 			ev, err := e.evaluate(cmd.Context(), p)
@@ -73,16 +77,20 @@ better ones.`,
 			if len(ev.rows) == 0 {
 				return ev.nothing()
 			}
+			var deployed string
 			if r := ev.best(); r != nil {
 				ev.rows, ev.bound = []*row{r}, r.bound
 				if out != "" {
-					if err := writeSolution(out, r); err != nil {
+					if deployed, err = writeRow(cmd.Context(), out, r); err != nil {
 						return err
 					}
 				}
 			}
 			if err := ev.printSolved(cmd.OutOrStdout(), asJSON, out); err != nil {
 				return err
+			}
+			if deployed != "" && !asJSON {
+				fmt.Fprintln(cmd.OutOrStdout(), deployed)
 			}
 			if r := ev.rows[0]; r.result.Stop == solve.TimeLimit && r.optimal() == "" {
 				return status(exitUnknown)
@@ -93,7 +101,7 @@ better ones.`,
 	in.addFlags(cmd)
 	work.addFlags(cmd)
 	cmd.Flags().StringVar(&method, "method", "best", "the method, or best: all that serve, keeping the best schedule")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl, or as MSCCL-IR if in .xml")
 	cmd.Flags().BoolVar(&pareto, "pareto", false, "list the Pareto-optimal chunks, steps and rounds up to --chunks; with --objective rounds")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1 with one row, or with --pareto oraccl/pareto/1")
@@ -174,6 +182,18 @@ func writeSolution(name string, r *row) error {
 		sol.Origin.Verdict[engine] = v.Outcome.String()
 	}
 	return writeFile(name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
+}
+
+// writeRow writes a verified row as the file's name asks for, with a note on what is
+// deployed.
+func writeRow(ctx context.Context, name string, r *row) (note string, err error) {
+	if !isXML(name) {
+		return "", writeSolution(name, r)
+	}
+	if note, err = (&deployable{}).writeTo(ctx, name, r.result.Problem, r.result.Schedule); err != nil {
+		return "", fmt.Errorf("-o %s: %w", name, err)
+	}
+	return note, nil
 }
 
 // writeFile writes a file under another name and renames it, so that a reader

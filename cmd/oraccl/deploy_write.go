@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/solve/assign"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// deployable is how a schedule is to be written as MSCCL-IR.
+type deployable struct {
+	runtime string // a runtime that must load it; empty: both, where both know the collective
+	inPlace string // yes, no, both; empty: yes, but no for an alltoall
+	name    string
+}
+
+// maxSize is the largest buffer for which files are picked, in bytes: 1 TiB.
+const maxSize = 1 << 40
+
+// runtimes returns those that must load the file, and what they call the collective. The
+// two have different names for reduce-scatter, and a file has only one.
+func (d *deployable) runtimes(k model.Kind) (list []msccl.Runtime, coll string, err error) {
+	asked := []msccl.Runtime{msccl.RCCL, msccl.MSCCL} // of two names, RCCL's
+	if d.runtime != "" {
+		r, err := msccl.ParseRuntime(d.runtime)
+		if err != nil {
+			return nil, "", fmt.Errorf("--runtime: %w", err)
+		}
+		asked = []msccl.Runtime{r}
+	}
+	for _, r := range asked {
+		switch name := msccl.CollName(k, r); {
+		case name == "" && len(asked) == 1:
+			return nil, "", fmt.Errorf("%v has no %v", r, k)
+		case name != "" && (coll == "" || coll == name):
+			list, coll = append(list, r), name
+		}
+	}
+	if coll == "" {
+		return nil, "", fmt.Errorf("no runtime has a collective %v, want one of the eight standard ones", k)
+	}
+	return list, coll, nil
+}
+
+// modes returns whether the file serves calls in place, and out of place.
+func (d *deployable) modes(k model.Kind) (in, out bool, err error) {
+	switch d.inPlace {
+	case "":
+		return k != model.AllToAll, k == model.AllToAll, nil
+	case "yes":
+		return true, false, nil
+	case "no":
+		return false, true, nil
+	case "both":
+		return true, true, nil
+	}
+	return false, false, fmt.Errorf("--inplace %q: want yes, no or both", d.inPlace)
+}
+
+// write writes a schedule, which must be right for p, as MSCCL-IR, if what was written,
+// read again, is proved: by every runtime asked, in every mode that it declares, for
+// buffers of every size. It returns a line about the file.
+func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
+	runtimes, coll, err := d.runtimes(p.Collective.Kind)
+	if err != nil {
+		return "", err
+	}
+	in, out, err := d.modes(p.Collective.Kind)
+	if err != nil {
+		return "", err
+	}
+	l := msccl.LimitsOf(runtimes...)
+	program, err := assign.Assign(p, s, assign.Options{InPlace: !out, Limits: assign.Limits{
+		Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
+	if err != nil {
+		if one, _, _ := d.runtimes(p.Collective.Kind); errors.Is(err, assign.ErrNotServed) && len(one) > 1 {
+			return "", hinted{err, "--runtime msccl asks for the limits of microsoft/msccl alone, which has room for more steps"}
+		}
+		return "", err
+	}
+	name := d.name
+	if name == "" {
+		name = fmt.Sprintf("oraccl_%v_%d", p.Collective.Kind, program.Ranks)
+	}
+	algo, err := msccl.FromProgram(program, msccl.Header{Name: name, Proto: "Simple", Coll: coll, InPlace: in, OutPlace: out, MaxBytes: maxSize})
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := algo.Write(&b); err != nil {
+		return "", err
+	}
+	root := 0
+	if p.Collective.Kind.Rooted() {
+		root = program.Ranks // never a member
+		for i, r := range p.Members() {
+			if r == p.Collective.Root {
+				root = i
+			}
+		}
+	}
+	judged, err := confirm(ctx, b.Bytes(), runtimes, root)
+	if err != nil {
+		return "", fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return "", err
+	}
+	return describeFile(judged, runtimes, root), nil
+}
+
+// writeTo writes to a file, whole or not at all.
+func (d *deployable) writeTo(ctx context.Context, out string, p *model.Problem, s *model.Schedule) (note string, err error) {
+	var b bytes.Buffer
+	if note, err = d.write(ctx, &b, p, s); err != nil {
+		return "", err
+	}
+	return note, writeFile(out, func(w io.Writer) error {
+		_, err := w.Write(b.Bytes())
+		return err
+	})
+}
+
+// confirm reads a file and is nil if it is right in every respect.
+func confirm(ctx context.Context, b []byte, runtimes []msccl.Runtime, root int) (*deployed, error) {
+	algo, err := msccl.Read("schedule", bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	d := &deployed{file: "schedule", algo: algo}
+	d.judge(ctx, deployment{root: root}, runtimes)
+	if d.outcome != verify.Proved {
+		if len(d.bad) > 0 {
+			return nil, errors.New(d.bad[0].String())
+		}
+		return nil, errors.New(d.reason)
+	}
+	for _, l := range d.loads {
+		if len(l.Refusals) > 0 {
+			return nil, fmt.Errorf("%v refuses it: %s", l.Runtime, l.Refusals[0].Message)
+		}
+		if s := algo.Selection(l.Runtime); s.Never != "" {
+			return nil, fmt.Errorf("%v never picks it: %s", l.Runtime, s.Never)
+		}
+	}
+	for _, m := range d.modes {
+		if m.sizes.safe != -1 {
+			return nil, fmt.Errorf("%v, buffers of more than %d bytes need more than %d slots", m, m.sizes.safe, m.sizes.slots)
+		}
+		if m.report.RemoteOnly > 0 || m.report.Counts[verify.ClobberedInput] > 0 {
+			return nil, fmt.Errorf("%v, %d accesses are ordered through other ranks only, and %d writes hit the caller's input", m, m.report.RemoteOnly, m.report.Counts[verify.ClobberedInput])
+		}
+	}
+	return d, nil
+}
+
+// describeFile says in a line or two what a file has and what it is for.
+func describeFile(d *deployed, runtimes []msccl.Runtime, root int) string {
+	a := d.algo
+	tbs, steps, scratch := 0, 0, 0
+	for i := range a.GPUs {
+		tbs, scratch = max(tbs, len(a.GPUs[i].TBs)), max(scratch, a.GPUs[i].Scratch)
+		for j := range a.GPUs[i].TBs {
+			steps = max(steps, len(a.GPUs[i].TBs[j].Steps))
+		}
+	}
+	var names, modes []string
+	for _, r := range msccl.Runtimes() {
+		for _, have := range runtimes {
+			if r == have {
+				names = append(names, r.String())
+			}
+		}
+	}
+	for _, m := range d.modes {
+		modes = append(modes, m.String())
+	}
+	text := fmt.Sprintf("%s on %d gpus, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d steps, channels: %d; proved, loads in %s",
+		a.Coll, a.Ranks, strings.Join(modes, " and "), a.ChunksPerLoop, scratch, tbs, steps, a.Channels, strings.Join(names, " and "))
+	switch a.Coll {
+	case "broadcast", "reduce", "gather", "scatter":
+		text += fmt.Sprintf("\nthe format does not say the root: runtimes pick it for every root, and it is right for %d alone (oraccl verify --root %d)", root, root)
+	}
+	return text
+}
+
+// isXML says whether solve is to write MSCCL-IR.
+func isXML(out string) bool { return strings.HasSuffix(out, ".xml") }

@@ -1,0 +1,112 @@
+// Package assign turns a schedule into concurrent processes: threadblocks, each with
+// at most one rank to send to and one to receive from, the channels between them,
+// places in buffers for what the transfers move, and waits between the threadblocks
+// of a rank. The result is a model.Program, which formats of deployable schedules
+// are written from.
+//
+// Its processes can neither race nor wait for each other for ever:
+//
+// A transfer becomes a message a hop, and a message a send and a receive. Two accesses
+// to one slot (a rank's copy of a chunk, wherever it lies) conflict if one of them
+// writes. Conflicting accesses are ordered as the schedule orders them, and all accesses
+// get positions in one total order that extends this order, with every send before its
+// receive. Whatever else is decided keeps to the positions: the steps of a threadblock
+// ascend; the messages of a connection are received in the order in which they are sent;
+// a step waits only for steps before it.
+//
+// No race: between conflicting accesses in one threadblock stands the threadblock's own
+// order, between those in two a wait, or a chain of waits and threadblocks on the same
+// rank; never does a rank rely on an order that comes about through another one. Every
+// value that is not in a slot (what is relayed, what was received before it may be added)
+// has a place in scratch of its own.
+//
+// No deadlock, with two messages to a connection: suppose that no step can go on, and
+// let X be the one with the lowest position among those that are not over. What precedes
+// X in its threadblock and what X waits for have lower positions, and are over. If X
+// receives, then its message has been sent. If X sends, then of the messages sent on
+// its connection those are not received whose receive has a higher position than X; the
+// messages of a connection are chosen such that this is one at most, so that there is
+// room. So X can go on. Messages of several units fall into as many parts as the
+// runtime likes; each of them is received in the very next position (if need be into
+// scratch, to be added or copied when its turn comes), by a step that does nothing else.
+// Then all that the receive has to wait for is over when the send begins, and they
+// proceed together, with any room at all.
+package assign
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// Limits are what a runtime has room for.
+type Limits struct {
+	Threadblocks int // a rank
+	Steps        int // a threadblock; a step that waits for k > 1 others counts k
+	Channels     int
+	Peers        int // threadblocks a rank that send on one channel, and that receive
+	Elements     int // ranks, threadblocks and steps that a rank reads
+	Chunks       int // of a buffer, in units
+	Count        int // units that a step moves
+}
+
+// Options steer Assign.
+type Options struct {
+	Limits Limits
+	// InPlace has output and input share their memory, as the collective has it; else
+	// the input is kept, and what is written is right in both cases.
+	InPlace bool
+}
+
+// ErrNotServed is wrapped by errors that say why a schedule has no program.
+var ErrNotServed = errors.New("cannot be assigned to threadblocks")
+
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrNotServed}, args...)...)
+}
+
+// Assign returns a program that performs what a schedule does, which must be right for p.
+// Rank i of the program is member i of p's group. Chunks are counted in units, of which
+// p's chunks are multiples: see Units. Errors wrap ErrNotServed: p is not one of the
+// eight standard collectives, a rank takes part that is no member, chunks have no common
+// unit, or some limit does not suffice.
+//
+// It takes O(n·log n + n·t) time for n messages and t threadblocks a rank, times the
+// number of attempts, of which there are a few where limits are tight.
+func Assign(p *model.Problem, s *model.Schedule, o Options) (*model.Program, error) {
+	l, err := newLayout(p, o)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFlow(p, s, l)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.fits(o.Limits); err != nil {
+		return nil, err
+	}
+	var first error
+	for _, eager := range []bool{false, true} {
+		if !eager && l.most > 1 {
+			continue
+		}
+		steps := f.steps(eager)
+		for room := o.Limits.Steps; room >= 4; room = room * 3 / 4 {
+			c, err := connect(f, steps, o.Limits, room)
+			if err == nil {
+				var over bool
+				if over, err = c.wait(o.Limits); err == nil {
+					return c.program(), nil
+				} else if over {
+					continue // fewer messages a connection may do
+				}
+			}
+			if first == nil {
+				first = err
+			}
+			break
+		}
+	}
+	return nil, first
+}

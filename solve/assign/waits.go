@@ -1,0 +1,82 @@
+package assign
+
+import (
+	"cmp"
+	"slices"
+)
+
+// wait has every step wait for those of other threadblocks of its rank that it
+// conflicts with, unless its threadblock knows already that they are over: every
+// threadblock has a clock, how many steps of each other one of the rank it knows to be over.
+// over says that some threadblock has more steps than the limits have room for.
+func (c *connected) wait(l Limits) (over bool, err error) {
+	stepOf := make([]int32, 2*len(c.messages)) // of a node, the step that carries it out last
+	ofMember := make([][]int32, c.n)
+	for i := range c.steps {
+		s := &c.steps[i]
+		s.waits = nil
+		ofMember[s.member] = append(ofMember[s.member], int32(i))
+		if s.recv >= 0 {
+			stepOf[2*s.recv+1] = int32(i)
+		}
+		if s.send >= 0 {
+			stepOf[2*s.send] = int32(i)
+		}
+	}
+	for r := range ofMember {
+		n := len(c.tbs[r])
+		clocks := make([]int32, n*n)
+		saved := make([]int32, n*len(ofMember[r])) // of a step, what was known when it was over
+		index := make(map[int32]int, len(ofMember[r]))
+		for k, i := range ofMember[r] {
+			s := &c.steps[i]
+			mine := clocks[int(s.tb)*n : int(s.tb+1)*n]
+			var before []int32
+			need := func(node int32) {
+				if j := stepOf[node]; j != i && c.steps[j].tb != s.tb {
+					before = append(before, j)
+				}
+			}
+			if s.recv >= 0 && s.kind != stages {
+				for _, node := range c.before[2*s.recv+1] {
+					need(node)
+				}
+			}
+			if s.send >= 0 {
+				for _, node := range c.before[2*s.send] {
+					need(node)
+				}
+			}
+			slices.SortFunc(before, func(a, b int32) int { return cmp.Compare(b, a) }) // the latest knows most
+			for _, j := range before {
+				o := &c.steps[j]
+				if mine[o.tb] > o.at {
+					continue
+				}
+				s.waits = append(s.waits, j)
+				for x, v := range saved[index[j]*n : (index[j]+1)*n] {
+					mine[x] = max(mine[x], v)
+				}
+			}
+			slices.Reverse(s.waits)
+			mine[s.tb] = s.at + 1
+			index[i] = k
+			copy(saved[k*n:], mine)
+		}
+		elements := c.n
+		for tb := range c.tbs[r] {
+			t := &c.tbs[r][tb]
+			steps := 0
+			for _, i := range t.steps {
+				steps += max(1, len(c.steps[i].waits))
+			}
+			if elements += 1 + steps; steps > l.Steps {
+				return true, refuse("rank %d has a threadblock of %d steps, at most %d", r, steps, l.Steps)
+			}
+		}
+		if elements+1 >= l.Elements {
+			return false, refuse("rank %d reads %d elements, want fewer than %d", r, elements+1, l.Elements)
+		}
+	}
+	return false, nil
+}
