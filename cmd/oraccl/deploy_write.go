@@ -77,7 +77,7 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 		return "", err
 	}
 	l := msccl.LimitsOf(runtimes...)
-	program, err := assign.Assign(p, s, assign.Options{InPlace: !out, Limits: assign.Limits{
+	program, err := assign.Assign(p, s, assign.Options{InPlace: in, OutOfPlace: out, Limits: assign.Limits{
 		Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
 	if err != nil {
 		if one, _, _ := d.runtimes(p.Collective.Kind); errors.Is(err, assign.ErrNotServed) && len(one) > 1 {

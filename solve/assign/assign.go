@@ -12,7 +12,8 @@
 // get positions in one total order that extends this order, with every send before its
 // receive. Whatever else is decided keeps to the positions: the steps of a threadblock
 // ascend; the messages of a connection are received in the order in which they are sent;
-// a step waits only for steps before it.
+// a step waits only for steps before it. Where a program must be right in place and out of
+// place, input and output of a slot count as one, whether they are or not.
 //
 // No race: between conflicting accesses in one threadblock stands the threadblock's own
 // order, between those in two a wait, or a chain of waits and threadblocks on the same
@@ -54,9 +55,10 @@ type Limits struct {
 // Options steer Assign.
 type Options struct {
 	Limits Limits
-	// InPlace has output and input share their memory, as the collective has it; else
-	// the input is kept, and what is written is right in both cases.
-	InPlace bool
+	// InPlace and OutOfPlace say for which calls the program must be right: those in
+	// which output and input share their memory, as the collective has it, and those in
+	// which the input is kept; one of them, or both.
+	InPlace, OutOfPlace bool
 }
 
 // ErrNotServed is wrapped by errors that say why a schedule has no program.
@@ -69,7 +71,7 @@ func refuse(format string, args ...any) error {
 // Assign returns a program that performs what a schedule does, which must be right for p.
 // Rank i of the program is member i of p's group. Chunks are counted in units, of which
 // p's chunks are multiples: see Units. Errors wrap ErrNotServed: p is not one of the
-// eight standard collectives, a rank takes part that is no member, chunks have no common
+// eight standard collectives (or an alltoall in place), a rank takes part that is no member, chunks have no common
 // unit, or some limit does not suffice.
 //
 // It takes O(n·log n + n·t) time for n messages and t threadblocks a rank, times the

@@ -133,7 +133,8 @@ func (c *connected) best(chain []int32) (placed int, channel int32) {
 	return placed, channel
 }
 
-// fitsOn says whether a message of a chain may take a channel.
+// fitsOn says whether a message of a chain may take a channel, given that those of the
+// chain before it do, which may have come through the same member.
 func (c *connected) fitsOn(chain []int32, i int, channel int32) bool {
 	x := &c.messages[chain[i]]
 	if i > 0 {
@@ -144,14 +145,30 @@ func (c *connected) fitsOn(chain []int32, i int, channel int32) bool {
 		if from, ok := c.gets[end{x.src, x.dst, channel}]; ok && from != before {
 			return false
 		}
-	}
-	name := connection{x.src, x.dst, channel}
-	list := c.on[name]
-	if len(list) == 0 {
-		if c.peers[[2]int32{x.src, channel}][0] >= c.limits.Peers || c.peers[[2]int32{x.dst, channel}][1] >= c.limits.Peers {
-			return false
+		for j := 1; j < i; j++ {
+			y := &c.messages[chain[j]]
+			if y.src == x.src && (c.messages[chain[j-1]].src == before) != (y.dst == x.dst) {
+				return false
+			}
 		}
-		return true
+	}
+	list := c.on[connection{x.src, x.dst, channel}]
+	out, in := c.peers[[2]int32{x.src, channel}][0], c.peers[[2]int32{x.dst, channel}][1]
+	for _, m := range chain[:i] {
+		y := &c.messages[m]
+		if y.src == x.src {
+			out++
+		}
+		if y.dst == x.dst {
+			in++
+		}
+		if y.src == x.src && y.dst == x.dst {
+			at, _ := slices.BinarySearchFunc(list, c.flights[m], bySent)
+			list = slices.Insert(slices.Clone(list), at, c.flights[m])
+		}
+	}
+	if len(list) == 0 {
+		return out < c.limits.Peers && in < c.limits.Peers
 	}
 	if len(list) >= c.room {
 		return false

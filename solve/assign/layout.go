@@ -19,7 +19,8 @@ type layout struct {
 	p       *model.Problem
 	n       int   // members
 	member  []int // by rank; -1 for those that take no part
-	inPlace bool
+	inPlace bool  // never out of place
+	both    bool
 	in, out int // units of the buffers
 	used    []int
 }
@@ -34,7 +35,10 @@ func newLayout(p *model.Problem, o Options) (*layout, error) {
 	if p.Collective.Kind == model.AllToAll && o.InPlace {
 		return nil, refuse("an alltoall overwrites in place what it has yet to send, want it out of place")
 	}
-	l := &layout{p: p, inPlace: o.InPlace}
+	if !o.InPlace && !o.OutOfPlace {
+		return nil, refuse("neither in place nor out of place is asked for")
+	}
+	l := &layout{p: p, inPlace: !o.OutOfPlace, both: o.InPlace && o.OutOfPlace}
 	members := p.Members()
 	l.n = len(members)
 	l.member = make([]int, p.Topology.Ranks)

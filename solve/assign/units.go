@@ -14,10 +14,16 @@ type cut struct {
 	most        int // the largest size
 }
 
+// slop is how many bytes a boundary may be off: methods that divide a shard among trees,
+// and what a tree carries into chunks, round to whole bytes more than once. It is never
+// more than a hundredth of the smallest chunk.
+const slop = 4
+
 // Units returns the least number of equal units that the chunks of p are multiples of,
-// no more than most of them: chunk boundary k of total lies at byte ⌊k·space/total⌋, as
-// model.Problem.Cut has it, so that chunks which differ only by the rounding to whole
-// bytes count as equal. The error wraps ErrNotServed: there is no such unit.
+// no more than most of them: boundary k of total lies at byte ⌊k·space/total⌋, as
+// model.Problem.Cut has it, and chunks that differ only by the rounding to whole
+// bytes count as equal. A program does the same whatever the sizes are: runtimes pick
+// it for other ones, too. The error wraps ErrNotServed: there is no such unit.
 func Units(p *model.Problem, most int) (total int, err error) {
 	c, err := newCut(p, most)
 	if err != nil {
@@ -59,13 +65,15 @@ func cutInto(p *model.Problem, total int) (*cut, bool) {
 	if space == 0 {
 		return nil, false
 	}
-	boundary := func(at int64) (int, bool) {
-		hi, lo := bits.Mul64(uint64(at), units)
-		lo, carry := bits.Add64(lo, space-1, 0)
-		k, _ := bits.Div64(hi+carry, lo, space) // at <= space, so that k <= units
-		hi, lo = bits.Mul64(k, space)
-		back, _ := bits.Div64(hi, lo, units)
-		return int(k), back == uint64(at)
+	smallest := p.Chunks[0].Size
+	for _, chunk := range p.Chunks {
+		smallest = min(smallest, chunk.Size)
+	}
+	off := uint64(min(slop, smallest/100))
+	boundary := func(at int64) (int, bool) { // the nearest, if it is near enough
+		k := mulDiv(uint64(at), units, space/2, space)
+		back := mulDiv(k, space, 0, units)
+		return int(k), max(back, uint64(at))-min(back, uint64(at)) <= off
 	}
 	for i, chunk := range p.Chunks {
 		from, ok := boundary(chunk.Offset)
@@ -77,4 +85,12 @@ func cutInto(p *model.Problem, total int) (*cut, bool) {
 		c.most = max(c.most, to-from)
 	}
 	return c, true
+}
+
+// mulDiv returns ⌊(a·b+c)/d⌋, for a <= d or b <= d, and c < d.
+func mulDiv(a, b, c, d uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	lo, carry := bits.Add64(lo, c, 0)
+	q, _ := bits.Div64(hi+carry, lo, d)
+	return q
 }

@@ -12,8 +12,12 @@ import (
 func (c *connected) wait(l Limits) (over bool, err error) {
 	stepOf := make([]int32, 2*len(c.messages)) // of a node, the step that carries it out last
 	ofMember := make([][]int32, c.n)
+	filled := map[int]int32{} // a slot that is copied at the beginning, by its step
 	for i := range c.steps {
 		s := &c.steps[i]
+		if s.kind == fills && c.both {
+			filled[c.slot(s.member, s.chunk)] = int32(i)
+		}
 		s.waits = nil
 		ofMember[s.member] = append(ofMember[s.member], int32(i))
 		if s.recv >= 0 {
@@ -32,19 +36,22 @@ func (c *connected) wait(l Limits) (over bool, err error) {
 			s := &c.steps[i]
 			mine := clocks[int(s.tb)*n : int(s.tb+1)*n]
 			var before []int32
-			need := func(node int32) {
-				if j := stepOf[node]; j != i && c.steps[j].tb != s.tb {
+			needs := func(j int32) {
+				if j != i && c.steps[j].tb != s.tb {
 					before = append(before, j)
 				}
 			}
 			if s.recv >= 0 && s.kind != stages {
 				for _, node := range c.before[2*s.recv+1] {
-					need(node)
+					needs(stepOf[node])
 				}
 			}
 			if s.send >= 0 {
 				for _, node := range c.before[2*s.send] {
-					need(node)
+					needs(stepOf[node])
+				}
+				if j, ok := filled[c.slot(s.member, s.chunk)]; ok && c.messages[s.send].prev < 0 {
+					needs(j)
 				}
 			}
 			slices.SortFunc(before, func(a, b int32) int { return cmp.Compare(b, a) }) // the latest knows most

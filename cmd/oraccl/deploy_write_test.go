@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/assign"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/order"
+	"github.com/oraccl/oraccl/verify/replay"
+)
+
+// uneven cuts a problem into chunks of up to 4 units.
+func uneven(rng *rand.Rand, p *model.Problem) *model.Problem {
+	q := *p
+	shards := p.Shards()
+	share := 1 + rng.IntN(6)
+	unit := int64(1 + rng.IntN(1000))
+	q.Size = int64(shards*share) * unit
+	if p.Collective.Kind == model.AllToAll {
+		q.Size /= int64(len(p.Members()))
+	}
+	q.Chunks = nil
+	at := int64(0)
+	for range shards {
+		for left := share; left > 0; {
+			n := 1 + rng.IntN(min(left, 4))
+			q.Chunks = append(q.Chunks, model.Chunk{Offset: at, Size: int64(n) * unit})
+			at += int64(n) * unit
+			left -= n
+		}
+	}
+	return &q
+}
+
+// slowMethods search; the schedules of a few are enough.
+var slowMethods = []string{"exact", "rolling", "exact-reward", "sat", "sat-barrier", "sat-trees"}
+
+// TestWriteRandom: what methods make on random networks, for every collective, in chunks
+// of equal and of different sizes, in the three forms, is written as MSCCL-IR that
+// is proved in every mode that it declares, and loads.
+func TestWriteRandom(t *testing.T) {
+	written, refused := map[string]int{}, map[string]int{}
+	kinds := map[model.Kind]int{}
+	most := 0
+	for seed := range uint64(72) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		p := &model.Problem{
+			Topology:   randomNetwork(rng),
+			Collective: model.Collective{Kind: model.Kinds()[seed%8]},
+			Size:       100000 + rng.Int64N(100000),
+			Cost:       []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds}[rng.IntN(4)],
+		}
+		if p.Collective.Kind.Rooted() {
+			p.Collective.Root = rng.IntN(p.Topology.Ranks)
+		}
+		switch rng.IntN(3) {
+		case 0:
+			p = p.WithChunks(p.DefaultChunks(1 + rng.IntN(3)))
+		case 1:
+			p = uneven(rng, p)
+		}
+		require.NoError(t, p.Validate())
+		for _, m := range allMethods() {
+			if m.Serves(p) != nil || slices.Contains(slowMethods, m.Name()) && (seed%10 != 0 || p.Topology.Ranks > 3) {
+				continue
+			}
+			r, err := m.Solve(context.Background(), p, solve.Options{Seed: seed, Tries: 1, Threads: 1, TimeLimit: time.Second})
+			if errors.Is(err, solve.ErrNotServed) {
+				continue
+			}
+			require.NoError(t, err)
+			if r.Schedule == nil || replay.Check(r.Problem, r.Schedule).Outcome != verify.Proved {
+				continue
+			}
+			s := r.Schedule
+			if rng.IntN(3) == 0 {
+				if o := inOrder(s); replay.Check(r.Problem, o).Outcome == verify.Proved {
+					s = o
+				}
+			}
+			d := &deployable{inPlace: []string{"", "no", "both"}[rng.IntN(3)]}
+			if p.Collective.Kind == model.AllToAll {
+				d.inPlace = ""
+			}
+			where := fmt.Sprintf("seed %d: %s: %v, inplace=%q", seed, m.Name(), r.Problem, d.inPlace)
+			var b bytes.Buffer
+			_, err = d.write(context.Background(), &b, r.Problem, s)
+			if errors.Is(err, assign.ErrNotServed) {
+				reason, _, _ := strings.Cut(err.Error(), ":")
+				refused[reason]++
+				t.Log(where, err)
+				continue
+			}
+			require.NoError(t, err, where)
+			most = max(most, provedXML(t, b.Bytes(), r.Problem, where))
+			written[m.Name()]++
+			kinds[p.Collective.Kind]++
+		}
+	}
+	t.Log(written, kinds, refused, "threadblocks", most)
+	require.Len(t, kinds, 8)
+	for _, name := range []string{"tacos", "stragglar", "exact", "sat", "ring"} {
+		require.Positive(t, written[name], name)
+	}
+}
+
+// provedXML reads a file and has it verified in every mode that it declares. It returns
+// how many threadblocks a rank has.
+func provedXML(t *testing.T, b []byte, p *model.Problem, where string) int {
+	a, err := msccl.Read("t.xml", bytes.NewReader(b))
+	require.NoError(t, err, where)
+	loads, most := 0, 0
+	for _, r := range msccl.Runtimes() {
+		l := a.Load(r)
+		if len(l.Refusals) == 0 {
+			loads++
+			require.Empty(t, l.Notes, where)
+		}
+	}
+	require.Positive(t, loads, where)
+	modes := 0
+	for _, in := range []bool{true, false} {
+		if in && !a.InPlace || !in && !a.OutPlace {
+			continue
+		}
+		modes++
+		program, err := a.Program(msccl.Meaning{InPlace: in, Root: max(0, slices.Index(p.Members(), p.Collective.Root))})
+		require.NoError(t, err, where)
+		r := order.Check(program)
+		require.Equal(t, verify.Proved, r.Verdict.Outcome, "%s: %v\n%s", where, r.Verdict.Violations, b)
+		require.NotEqual(t, verify.Unknown, r.Result, where)
+		require.Zero(t, r.RemoteOnly, where)
+		for n := 1; n <= max(1, r.MaxCount()); n++ {
+			require.True(t, r.Completes(2, n), where)
+		}
+	}
+	require.Positive(t, modes, where)
+	for i := range a.GPUs {
+		most = max(most, len(a.GPUs[i].TBs))
+	}
+	return most
+}
+
+// TestWriteKnown: methods on machines, within both runtimes' limits.
+func TestWriteKnown(t *testing.T) {
+	for _, c := range []struct {
+		topology, method string
+		kind             model.Kind
+		chunks           int
+	}{
+		{"dgx1", "tacos", model.AllReduce, 0},
+		{"dgx1", "tacos", model.AllGather, 4},
+		{"dgx1", "forest", model.AllGather, 0},
+		{"switch:8", "stragglar", model.AllReduce, 0},
+		{"switch:16", "double-binary-tree", model.AllReduce, 0},
+		{"switch:16", "recursive-doubling", model.AllReduce, 0},
+		{"ring:8", "ring", model.AllReduce, 0},
+		{"torus:4x4", "tacos", model.AllToAll, 0},
+		{"torus:3x3", "tacos", model.ReduceScatter, 2},
+		{"full:40", "direct", model.AllToAll, 0},
+	} {
+		topology, err := topo.Parse(c.topology, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: c.kind}, Size: 8 << 20, Cost: model.Pipelined}
+		list, err := methodsNamed(c.method)
+		require.NoError(t, err)
+		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8, Chunks: c.chunks})
+		require.NoError(t, err)
+		var b bytes.Buffer
+		note, err := (&deployable{}).write(context.Background(), &b, r.Problem, r.Schedule)
+		require.NoError(t, err, "%v", c)
+		provedXML(t, b.Bytes(), r.Problem, note)
+		t.Log(c.topology, c.method, note)
+	}
+}
