@@ -2,6 +2,7 @@ package tacos
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/place"
@@ -41,18 +42,29 @@ func (s *synthesis) join(pt *pattern, reduce, spread []model.Transfer, stop func
 		least = s.p.Makespan(best)
 	}
 	jobs := newJobs(s.forward, reduce, spread, root)
+	var all []int
 	for levels := 1; levels <= maxLevels && levels <= len(root); levels *= 2 {
-		moves := jobs.retime(func(k int32) int { return int(k) % levels }, stop)
-		if moves == nil {
-			break
+		all = append(all, levels)
+	}
+	for some := range slices.Chunk(all, max(1, s.threads)) {
+		timed := make([][]model.Transfer, len(some))
+		var wg sync.WaitGroup
+		for i, levels := range some {
+			wg.Go(func() { timed[i] = jobs.retime(levels, stop) })
 		}
-		t := s.schedule(moves)
-		makespan := s.p.Makespan(t)
-		if best == nil || makespan < least {
-			best, least = t, makespan
-		}
-		if makespan > least+least/16 {
-			break // more levels are worse here
+		wg.Wait()
+		for _, moves := range timed { // one after the other, whatever the number of goroutines
+			if moves == nil {
+				return best
+			}
+			t := s.schedule(moves)
+			makespan := s.p.Makespan(t)
+			if best == nil || makespan < least {
+				best, least = t, makespan
+			}
+			if makespan > least+least/16 {
+				return best // more levels are worse here
+			}
 		}
 	}
 	return best

@@ -31,6 +31,7 @@ type jobs struct {
 	jobs  []job
 	first []int32 // the jobs that need node i are list[first[i]:first[i+1]]
 	list  []int32
+	order []int32 // the jobs by their starts
 }
 
 // newJobs takes the transfers of the two halves in the direction of the topology, and
@@ -69,24 +70,41 @@ func newJobs(n *network, reduce, spread []model.Transfer, root []int32) *jobs {
 		x.list[next[x.jobs[i].needs]] = int32(i)
 		next[x.jobs[i].needs]++
 	}
+	x.order = make([]int32, len(x.jobs))
+	for i := range x.order {
+		x.order[i] = int32(i)
+	}
+	slices.SortFunc(x.order, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(x.moves[i].Start, x.moves[j].Start), cmp.Compare(i, j))
+	})
 	return x
 }
 
-// retime times all transfers anew, those of chunks with a lower level before others,
-// and among equals in the order of the starts that they have. It returns nil if it is
-// stopped. It takes O(transfers·log transfers).
-func (x *jobs) retime(level func(chunk int32) int, stop func() bool) []model.Transfer {
-	order := make([]int32, len(x.jobs))
-	for i := range order {
-		order[i] = int32(i)
+// byUrgency returns x with jobs of its own, those of chunks with a lower level, of so many,
+// before others, and among equals in the order of the starts that they have.
+func (x *jobs) byUrgency(levels int) *jobs {
+	y := *x
+	y.jobs = slices.Clone(x.jobs)
+	next := make([]int32, levels+1) // where the jobs of each level begin
+	for i := range x.moves {
+		next[int(x.moves[i].Chunk)%levels+1]++
 	}
-	slices.SortFunc(order, func(i, j int32) int {
-		a, b := &x.moves[i], &x.moves[j]
-		return cmp.Or(cmp.Compare(level(a.Chunk), level(b.Chunk)), cmp.Compare(a.Start, b.Start), cmp.Compare(i, j))
-	})
-	for urge, i := range order {
-		x.jobs[i].urge = int32(urge)
+	for level := range levels {
+		next[level+1] += next[level]
 	}
+	for _, i := range x.order {
+		level := int(x.moves[i].Chunk) % levels
+		y.jobs[i].urge = next[level]
+		next[level]++
+	}
+	return &y
+}
+
+// retime times all transfers anew: chunks are divided into so many levels of urgency (see
+// byUrgency). It returns nil if it is stopped. It takes O(transfers·log transfers), and may
+// be called by several goroutines at a time.
+func (x *jobs) retime(levels int, stop func() bool) []model.Transfer {
+	x = x.byUrgency(levels)
 	var late []model.Time
 	if x.n.p.Late() {
 		late = x.n.p.Release
