@@ -15,6 +15,8 @@ type flow interface {
 	cut(p *model.Problem, pieces int64) []model.Chunk
 	// program writes the transfers of p, which has chunks: those of cut or others.
 	program(p *model.Problem, own bool) *place.Program
+	// most is how many transfers are placed at most, but for the first number of chunks.
+	most() int
 	// String says what there is.
 	String() string
 }
@@ -51,7 +53,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, f flow) (
 			q.Chunks = f.cut(p, pieces)
 		}
 		g := f.program(&q, !fixed)
-		if best.Schedule != nil && g.Len() > maxMoves {
+		if best.Schedule != nil && g.Len() > f.most() {
 			break
 		}
 		s, err := placed(&q, g)

@@ -168,6 +168,20 @@ func (f *forest) String() string {
 	return fmt.Sprintf("%d different trees or paths", n)
 }
 
+// most implements flow: choosing among ways between switches takes longer.
+func (f *forest) most() int {
+	for _, forests := range [][][]tree{f.up, f.down} {
+		for _, trees := range forests {
+			for _, t := range trees {
+				if slices.ContainsFunc(t.arcs, func(a arc) bool { return len(a.route) > 2 }) {
+					return maxMoves / 8
+				}
+			}
+		}
+	}
+	return maxMoves
+}
+
 // span is a part of a block, in bytes from its start.
 type span struct{ from, to int64 }
 
