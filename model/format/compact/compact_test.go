@@ -328,6 +328,51 @@ func FuzzBlocks(f *testing.F) {
 	})
 }
 
+// FuzzOrbit: the same for what is stated as the same for all ranks.
+func FuzzOrbit(f *testing.F) {
+	files := map[bool][]byte{}
+	for _, rounds := range []bool{false, true} {
+		p := ring(6, 12, map[bool]model.CostModel{false: model.Pipelined, true: model.LinkRounds}[rounds])
+		var b bytes.Buffer
+		o := &model.Orbit{Sides: []int{6}}
+		for step := range int32(4) {
+			o.Turns = append(o.Turns, model.Turn{Link: 0, Owner: step, Part: step % 2, Start: model.Time(step), End: model.Time(step + 1)})
+		}
+		require.NoError(f, WriteOrbit(&b, p, o, model.Origin{}))
+		file := b.Bytes()
+		length, n := binary.Uvarint(file[len(Magic)+1:])
+		head := len(Magic) + 1 + n + int(length) + 4
+		files[rounds] = file[:head]
+		length, n = binary.Uvarint(file[head+1:])
+		f.Add(rounds, file[head+1+n:head+1+n+int(length)])
+	}
+	f.Fuzz(func(t *testing.T, rounds bool, orbit []byte) {
+		var b bytes.Buffer
+		w := &Writer{w: &b}
+		w.raw(files[rounds])
+		w.block('G', orbit)
+		r, err := NewReader("fuzz", &b)
+		if err != nil {
+			return
+		}
+		require.ErrorIs(t, r.End(), ErrPartial)
+		require.NoError(t, r.Orbit().Validate(r.Solution().Problem))
+		if r.Orbit().Transfers() > 1<<16 {
+			return
+		}
+		s, err := r.Orbit().Schedule(r.Solution().Problem)
+		require.NoError(t, err)
+		if int64(len(s.Transfers)) < 16*1024 && s.Form == model.Timed {
+			require.NoError(t, s.Validate(r.Solution().Problem))
+		}
+		var again bytes.Buffer
+		require.NoError(t, WriteOrbit(&again, r.Solution().Problem, r.Orbit(), model.Origin{}))
+		q, err := NewReader("again", &again)
+		require.NoError(t, err)
+		require.Equal(t, r.Orbit(), q.Orbit())
+	})
+}
+
 func BenchmarkRead(b *testing.B) {
 	p := ring(1000, 1000, model.Pipelined)
 	s := &model.Schedule{Form: model.Timed}
