@@ -31,6 +31,8 @@ func (method) Name() string { return "forest" }
 const (
 	// maxMembers limits the packing, which takes about the fourth power of it.
 	maxMembers = 64
+	// maxSplits limits the members times the other nodes, which have to be split off.
+	maxSplits = 512
 	// maxMoves limits what is placed.
 	maxMoves = 1 << 17
 )
@@ -55,6 +57,8 @@ func servesNetwork(p *model.Problem) error {
 		return solve.NotServed("one member alone moves nothing")
 	case n > maxMembers:
 		return solve.NotServed("serves at most %d members, not %d", maxMembers, n)
+	case p.Collective.Kind != model.AllToAll && n*(p.Topology.Nodes()-n) > maxSplits:
+		return solve.NotServed("serves at most %d members times other nodes, not %d", maxSplits, n*(p.Topology.Nodes()-n))
 	case len(p.Chunks) > maxMoves:
 		return solve.NotServed("serves at most %d chunks, not %d", maxMoves, len(p.Chunks))
 	}

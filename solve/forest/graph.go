@@ -85,8 +85,15 @@ func (w *network) splitOff(v int) {
 			}
 		}
 	}
+	before := slices.Clone(w.arcs)
 	for _, s := range shares {
-		w.join(s.in, s.out, s.room)
+		w.splice(s.in, s.out, s.room)
+	}
+	if w.missing() > 0 { // then one by one
+		w.arcs = before
+		for _, s := range shares {
+			w.join(s.in, s.out, s.room)
+		}
 	}
 	for _, straight := range []bool{true, false} {
 		for _, o := range out {
@@ -122,24 +129,28 @@ func (w *network) join(i, o int, room int64) {
 	if room <= 0 {
 		return
 	}
+	before := slices.Clone(w.arcs)
+	w.splice(i, o, room)
+	if short := w.missing(); short > 0 {
+		w.arcs = before
+		w.splice(i, o, room-short)
+	}
+}
+
+// splice makes of room of arc i and of arc o one arc. A loop is of no use, and left out: it
+// was only in the way of others.
+func (w *network) splice(i, o int, room int64) {
+	room = min(room, w.arcs[i].room, w.arcs[o].room)
+	if room <= 0 {
+		return
+	}
 	from, to := w.arcs[i].from, w.arcs[o].to
 	w.arcs[i].room -= room
 	w.arcs[o].room -= room
-	if from == to { // a loop is of no use, but it may be in the way of others
-		w.arcs = append(w.arcs, arc{from: from, to: to})
-	} else {
+	if from != to {
 		w.arcs = append(w.arcs, arc{from: from, to: to, room: room, route: w.shortcut(slices.Concat(w.arcs[i].route, w.arcs[o].route))})
+		w.merge()
 	}
-	if short := min(w.missing(), room); short > 0 {
-		w.arcs[i].room += short
-		w.arcs[o].room += short
-		w.arcs[len(w.arcs)-1].room = max(0, room-short)
-	}
-	if last := w.arcs[len(w.arcs)-1]; last.room == 0 || from == to {
-		w.arcs = w.arcs[:len(w.arcs)-1]
-		return
-	}
-	w.merge()
 }
 
 // merge adds the last arc to one over the same links, if there is one.
