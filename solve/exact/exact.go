@@ -273,6 +273,9 @@ func (r *run) left() time.Duration {
 func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model.Schedule, done bool) {
 	n := ten.New(q, hops, epoch, 0)
 	least := n.LeastHorizon()
+	if epoch > 0 && r.p.Collective.Kind != model.AllReduce { // what fits into fewer epochs would end before the bound
+		least = max(least, int((r.options.Bound+epoch-1)/epoch))
+	}
 	for n.Horizon = max(1, least); ; n.Horizon++ {
 		columns, rows := size(n)
 		if columns > maxColumns {
