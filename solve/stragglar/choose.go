@@ -33,15 +33,18 @@ func plans(p *model.Problem, o solve.Options) []proposal {
 		return all
 	}
 	n := len(p.Members())
-	for _, m := range slices.Compact([]int{Chunks(p), hidden(p)}) {
-		if m = int(min(int64(m), p.Space(), int64(maxMoves/(2*n)))); 2*n*m <= maxPlaced || inTime(p, m) {
+	limit := int(min(p.Space(), int64(maxMoves/(2*n))))
+	if m := min(Chunks(p), limit); inTime(p, m) { // no share, and no ring, is better
+		all = append(all, alone(p.WithChunks(m), fmt.Sprintf("%d chunks", m)))
+	} else {
+		for _, m := range slices.Compact([]int{m, min(hidden(p), limit)}) {
 			all = append(all, alone(p.WithChunks(m), fmt.Sprintf("%d chunks", m)))
 		}
+		if s := bestShare(p); s.m > 0 {
+			all = append(all, s.proposal(p))
+		}
+		all = append(all, share{}.proposal(p))
 	}
-	if s := bestShare(p); s.bytes > 0 {
-		all = append(all, s.proposal(p))
-	}
-	all = append(all, share{}.proposal(p))
 	for _, since := range arrivals(p) {
 		for k := 1; k <= 16; k *= 2 {
 			all = append(all, together(p, since, k*n), partly(p, since, k*n))
@@ -49,10 +52,6 @@ func plans(p *model.Problem, o solve.Options) []proposal {
 	}
 	return all
 }
-
-// maxPlaced is up to how many transfers a plan is placed by searching for free times, where
-// there are others that take no search.
-const maxPlaced = 1 << 18
 
 // inTime says whether the ready ranks have reduced m chunks, with all ranks on one switch,
 // by the time that the straggler arrives.
@@ -267,7 +266,7 @@ func bestShare(p *model.Problem) share {
 func (s share) proposal(p *model.Problem) proposal {
 	return func(context.Context) (*plan, error) {
 		n := len(p.Members())
-		if p.Size < int64(n)+s.bytes {
+		if p.Size < int64(n)+s.bytes || 2*n*(s.m+n) > maxMoves {
 			return nil, nil
 		}
 		owners := RoundRobin(n, s.m)

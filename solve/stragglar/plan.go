@@ -57,30 +57,36 @@ func hide(p *model.Problem, owners []int, rounds []Round, note string) *plan {
 	return &plan{p: p, ranks: ranks, before: reduceScatter(len(ranks)-1, owners), rounds: rounds, note: note}
 }
 
+// maxPlaced is up to how many transfers are placed by searching for free times where the
+// rounds can also be written down as they are.
+const maxPlaced = 1 << 18
+
 // place returns the schedule of a plan. Transfers are placed in their order as early as
 // their data and links allow: where the late ranks arrive early, their rounds begin as the
 // sums come, or, in rounds, where that ends earlier, when all sums are there.
 func (x *plan) place(ctx context.Context) (solve.Result, error) {
-	if s := x.direct(); s != nil {
-		return solve.Result{Problem: x.p, Schedule: s, Stop: solve.Done, Note: x.note}, nil
+	result := solve.Result{Problem: x.p, Stop: solve.Done, Note: x.note}
+	apart, inTime := x.direct()
+	if apart != nil && (inTime || len(apart.Transfers) > maxPlaced) {
+		result.Schedule = apart
+		return result, nil
 	}
-	schedule, err := x.placeInOrder(false)
-	if err != nil {
+	var err error
+	if result.Schedule, err = x.placeInOrder(false); err != nil && apart == nil {
 		return solve.Result{}, solve.NotServed("%v", err)
 	}
 	if ctx.Err() != nil {
 		return solve.Result{Problem: x.p, Stop: solve.Interrupted}, nil
 	}
-	if x.p.Cost.Synchronous() { // a round with a late rank holds up all that comes later
-		apart, err := x.placeInOrder(true)
-		if err != nil {
+	if apart == nil && x.p.Cost.Synchronous() { // a round with a late rank holds up all that comes later
+		if apart, err = x.placeInOrder(true); err != nil {
 			return solve.Result{}, solve.NotServed("%v", err)
 		}
-		if x.p.Makespan(apart) < x.p.Makespan(schedule) {
-			schedule = apart
-		}
 	}
-	return solve.Result{Problem: x.p, Schedule: schedule, Stop: solve.Done, Note: x.note}, nil
+	if apart != nil && (result.Schedule == nil || x.p.Makespan(apart) < x.p.Makespan(result.Schedule)) {
+		result.Schedule = apart
+	}
+	return result, nil
 }
 
 // placeInOrder places the phases, with a barrier after the first if asked.
@@ -108,16 +114,16 @@ func (x *plan) placeInOrder(barrier bool) (*model.Schedule, error) {
 	return program.PlaceInOrder()
 }
 
-// direct writes the rounds down as they are, in O(transfers) time, where that is as good
-// as placing them: in rounds, where a rank comes to every other over a link or over
-// one switch, so that its one send and one receive are all that limits it, and the
-// reduce-scatter ends before the last rank arrives. Else it returns nil.
-func (x *plan) direct() *model.Schedule {
+// direct writes the rounds down as they are, in O(transfers) time, where that can be done:
+// in rounds, where a rank comes to every other over a link or over one switch, so that its
+// one send and one receive are all that limits it. Else it returns nil. It is as good as
+// placing them if the reduce-scatter ends in time, before the last rank arrives.
+func (x *plan) direct() (s *model.Schedule, inTime bool) {
 	t := x.p.Topology
 	if x.p.Cost != model.Rounds || len(t.Ports) > 0 {
-		return nil
+		return nil, false
 	}
-	s := &model.Schedule{Form: model.InRounds}
+	s = &model.Schedule{Form: model.InRounds}
 	out := t.Out()
 	known := map[[2]int]int32{}
 	route := func(u, v int) int32 {
@@ -148,21 +154,19 @@ func (x *plan) direct() *model.Schedule {
 	}
 	for _, moves := range x.before {
 		if !write(moves) {
-			return nil
+			return nil, false
 		}
 	}
-	if x.p.Makespan(s) > x.p.ReleaseOf(x.ranks[len(x.ranks)-1]) {
-		return nil
-	}
+	inTime = x.p.Makespan(s) <= x.p.ReleaseOf(x.ranks[len(x.ranks)-1])
 	for _, round := range x.rounds {
 		if !write(round.moves) {
-			return nil
+			return nil, false
 		}
 	}
 	for _, moves := range x.rest {
 		if !write(moves) {
-			return nil
+			return nil, false
 		}
 	}
-	return s
+	return s, inTime
 }
