@@ -94,7 +94,10 @@ format if it is right:
 
 ` + strings.Join(summaries, "\n") + `
 
-A schedule that has an order but no times gets the times at which it can run.`,
+A schedule that has an order but no times gets the times at which it can run.
+
+MSCCL-IR becomes a schedule on --topology, or, without, on links between any two ranks; in place,
+if the file serves calls in place.`,
 		Example: "  oraccl convert ag.json --to chrome -o ag.trace.json\n  oraccl convert ag.json --to chakra -o ag",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -105,7 +108,7 @@ A schedule that has an order but no times gets the times at which it can run.`,
 			if !targets[i].deploys && d != (deployable{}) {
 				return errors.New("--runtime and --inplace: are for --to msccl")
 			}
-			p, s, err := right(cmd.OutOrStdout(), args[0], &by)
+			p, s, err := right(cmd.Context(), cmd.OutOrStdout(), args[0], &by)
 			if err != nil {
 				return err
 			}
@@ -128,7 +131,10 @@ A schedule that has an order but no times gets the times at which it can run.`,
 
 // right reads a schedule, ours or another tool's, and has it executed. What is refuted is
 // printed, and is an error.
-func right(w io.Writer, file string, by *truth) (*model.Problem, *model.Schedule, error) {
+func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Problem, *model.Schedule, error) {
+	if isDeployable(file) {
+		return rightDeployed(ctx, w, file, by)
+	}
 	format, b, err := recognise(file)
 	if err != nil {
 		return nil, nil, err

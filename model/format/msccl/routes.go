@@ -1,0 +1,91 @@
+package msccl
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// schedule writes the transfers down.
+func (x *importer) schedule(m *model.Imported) error {
+	s := m.Schedule
+	ways := newWays(m.Problem.Topology)
+	known := map[string]int32{}
+	lines := make([]int, len(x.moves))
+	for i := range x.moves {
+		t := &x.moves[i]
+		if !t.over {
+			return fmt.Errorf("line %d: what is received of chunk %d is never used: %w", t.line, t.chunk, ErrNoSchedule)
+		}
+		lines[i] = t.line
+		var route []int
+		for j, u := range t.ranks[:len(t.ranks)-1] {
+			way := ways.from(int(u), int(t.ranks[j+1]))
+			if way == nil {
+				m.Object("no-such-link", fmt.Sprintf("line %d", t.line), fmt.Sprintf("%s has no link and no way over switches from rank %d to rank %d", m.Problem.Topology.Name, u, t.ranks[j+1]))
+			}
+			route = append(route, way...)
+		}
+		name := fmt.Sprint(route)
+		id, ok := known[name]
+		if !ok {
+			id = int32(len(s.Routes))
+			known[name] = id
+			s.Routes = append(s.Routes, route)
+		}
+		slices.Sort(t.after)
+		s.Transfers = append(s.Transfers, model.Transfer{Chunk: t.chunk, Src: t.ranks[0], Dst: t.ranks[len(t.ranks)-1], Route: id, Op: t.op})
+		s.After = append(s.After, slices.Compact(t.after))
+	}
+	m.Source = func(i int) string { return fmt.Sprintf("line %d", lines[i]) }
+	if len(m.Objections) > 0 {
+		return nil
+	}
+	if _, err := s.TopologicalOrder(); err != nil {
+		return fmt.Errorf("ranks exchange values in place, so that no transfer can be the first (%w): %w", err, ErrNoSchedule)
+	}
+	return nil
+}
+
+// ways finds paths from rank to rank that pass switches only, with the fewest links.
+type ways struct {
+	t     *model.Topology
+	out   [][]int
+	known map[[2]int][]int
+}
+
+func newWays(t *model.Topology) *ways {
+	return &ways{t: t, out: t.Out(), known: map[[2]int][]int{}}
+}
+
+// from returns a path, or nil.
+func (w *ways) from(u, v int) []int {
+	if way, ok := w.known[[2]int{u, v}]; ok {
+		return way
+	}
+	by := map[int]int{} // the link over which a node was reached
+	queue := []int{u}
+	for i := 0; i < len(queue); i++ {
+		at := queue[i]
+		if at != u && w.t.IsRank(at) {
+			continue
+		}
+		for _, l := range w.out[at] {
+			d := w.t.Links[l].Dst
+			if _, seen := by[d]; !seen && d != u {
+				by[d] = l
+				queue = append(queue, d)
+			}
+		}
+	}
+	var way []int
+	if _, ok := by[v]; ok {
+		for at := v; at != u; at = w.t.Links[by[at]].Src {
+			way = append(way, by[at])
+		}
+		slices.Reverse(way)
+	}
+	w.known[[2]int{u, v}] = way
+	return way
+}
