@@ -7,10 +7,10 @@ import (
 	"github.com/oraccl/oraccl/verify"
 )
 
-// run executes the program: processes take turns, an instruction each, and one that
-// cannot go on sleeps until what it waits for has happened. Channels hold any
-// number of messages. What is executed, which message an instruction receives and
-// what is left waiting does not depend on the turns.
+// run executes the program: processes take turns in their order, each until it cannot
+// go on; then it sleeps until what it waits for has happened, and takes its turn after
+// those that are awake. Channels hold any number of messages. What is executed, which
+// message an instruction receives and what is left waiting does not depend on the turns.
 func (m *machine) run() {
 	p := m.p
 	m.values = newValues(p)
@@ -28,37 +28,32 @@ func (m *machine) run() {
 		ready = append(ready, int32(i))
 	}
 	for len(ready) > 0 {
-		var next []int32
-		for _, proc := range ready {
-			q := &p.Processes[proc]
+		proc := ready[0]
+		ready = ready[1:]
+		for steps := p.Processes[proc].Steps; int(m.pc[proc]) < len(steps); {
 			step := m.pc[proc]
-			if int(step) == len(q.Steps) {
-				continue
-			}
 			if t, blocked := m.blockedBy(proc, step); blocked {
 				if t.step >= 0 {
 					on := m.first[t.proc] + t.step
 					sleepers[on] = append(sleepers[on], proc)
 				}
-				continue
+				break
 			}
 			if c := m.starved(proc, step); c >= 0 {
 				m.channels[c].waiting = append(m.channels[c].waiting, proc)
-				continue
+				break
 			}
 			m.execute(proc, step)
 			me := m.first[proc] + step
-			next = append(next, proc)
 			if woken, ok := sleepers[me]; ok {
-				next = append(next, woken...)
+				ready = append(ready, woken...)
 				delete(sleepers, me)
 			}
-			if q.Steps[step].Verb&model.Sends != 0 {
+			if steps[step].Verb&model.Sends != 0 {
 				c := &m.channels[m.out[proc]]
-				next, c.waiting = append(next, c.waiting...), c.waiting[:0]
+				ready, c.waiting = append(ready, c.waiting...), c.waiting[:0]
 			}
 		}
-		ready = next
 	}
 	for i := range m.channels {
 		if c := &m.channels[i]; c.head < len(c.sends) {
