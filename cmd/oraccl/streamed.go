@@ -248,7 +248,7 @@ func (s *streamed) run(ctx context.Context) error {
 	if v := &s.verdict; s.stop != solve.Done && s.stop != solve.Optimal && v.Outcome == verify.Refuted {
 		v.Violations = slices.DeleteFunc(v.Violations, func(x verify.Violation) bool { return x.Code == verify.MissingContribution })
 		if len(v.Violations) == 0 { // what is missing was still to come
-			v.Outcome = verify.Unknown
+			v.Outcome, v.Makespan = verify.Unknown, 0
 			v.Reason = fmt.Sprintf("%v after %d of %d transfers", s.stop, s.count, st.Transfers)
 		}
 	}
@@ -317,14 +317,17 @@ func (s *streamed) print(w io.Writer) {
 	fmt.Fprintf(w, "%v\n%s\n\n", s.problem, boundLine(s.bound))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "method\tchunks\ttransfers\tmakespan us\talgbw GB/s\tgap\t\t"+s.engine+"\tsolved and verified in\tpeak memory\t")
-	gap, optimal := "", ""
+	gap, optimal, makespan, algbw := "", "", "", ""
+	if s.verdict.Outcome == verify.Proved { // of a part of a schedule they say nothing
+		makespan, algbw = micros(j.MakespanPs), fmt.Sprintf("%.3f", j.AlgbwGbps)
+	}
 	if j.Gap != nil {
 		gap = fmt.Sprintf("%.2f%%", 100**j.Gap)
 	}
 	if j.Optimal != "" {
 		optimal = "optimal (" + j.Optimal + ")"
 	}
-	fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t\n", j.Method, j.Chunks, j.Transfers, micros(j.MakespanPs), j.AlgbwGbps, gap, optimal, j.Verdict, seconds(s.took), roundBytes(s.peak))
+	fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", j.Method, j.Chunks, j.Transfers, makespan, algbw, gap, optimal, j.Verdict, seconds(s.took), roundBytes(s.peak))
 	t.Flush()
 	if s.bound != nil {
 		fmt.Fprintf(w, "\nWhat binds is %s: %s.\n", s.bound.Witness.Kind(), describe(s.bound))
