@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,7 +127,7 @@ func (d *deployed) judge(ctx context.Context, by deployment, runtimes []msccl.Ru
 }
 
 // customs are the collectives that a file with coll=custom may be one of.
-var customs = []string{"alltonext", "allreduce", "alltoall", "broadcast", "reduce"}
+var customs = []string{"alltonext", "alltonextbackward", "allreduce", "alltoall", "broadcast", "reduce"}
 
 // guess returns the collective that a file which says custom comes close to: in
 // place or out of place, its canonical execution is right for more than half of the
@@ -208,6 +209,12 @@ func (d *deployed) refusals() []verify.Violation {
 	return all
 }
 
+// unreadable says that no runtime can read the file, so that what it would do is only
+// what was meant.
+func (d *deployed) unreadable() bool {
+	return !slices.ContainsFunc(d.loads, func(l msccl.Loading) bool { return !l.Unreadable })
+}
+
 // conclude is the one place that accepts: every mode is proved, and a runtime loads
 // the file.
 func (d *deployed) conclude() {
@@ -235,7 +242,7 @@ func (d *deployed) conclude() {
 	}
 	switch {
 	case refused != nil:
-		if d.outcome != verify.Refuted {
+		if d.outcome != verify.Refuted || d.unreadable() {
 			d.kind, d.reason = "reject", ""
 		}
 		d.outcome = verify.Refuted

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -57,4 +58,69 @@ func TestRaceExample(t *testing.T) {
 		require.Equal(t, verify.Refuted, d.outcome)
 		require.Equal(t, kind, d.kind, "%d ranks: %+v", ranks, d.bad)
 	}
+}
+
+// TestRejectFirst: what no runtime can read is rejected, whatever it would do; what has
+// too much of something is judged by what it does.
+func TestRejectFirst(t *testing.T) {
+	wrong := exchangeAll(4)
+	wrong.GPUs[2].TBs[3].Steps[0].SrcOff = 0
+	require.Equal(t, "wrong", judgeAlgo(wrong).kind)
+	for name, change := range map[string]func(a *msccl.Algo){
+		"cnt":    func(a *msccl.Algo) { a.GPUs[1].TBs[0].Steps[0].Count = 72 },
+		"hasdep": func(a *msccl.Algo) { a.GPUs[1].TBs[0].Steps[0].HasDep = 2 },
+		"proto":  func(a *msccl.Algo) { a.Proto = "LL64" },
+	} {
+		a := copyAlgo(wrong)
+		change(a)
+		d := judgeAlgo(a)
+		require.Equal(t, verify.Refuted, d.outcome, name)
+		require.Equal(t, "reject", d.kind, name)
+	}
+	for name, change := range map[string]func(a *msccl.Algo){
+		"declared": func(a *msccl.Algo) { a.GPUs[1].Output = 3 },
+		"channels": func(a *msccl.Algo) {
+			for i := range a.GPUs {
+				for j := range a.GPUs[i].TBs {
+					a.GPUs[i].TBs[j].Channel = 128
+				}
+			}
+		},
+	} {
+		a := copyAlgo(wrong)
+		change(a)
+		d := judgeAlgo(a)
+		require.Equal(t, verify.Refuted, d.outcome, name)
+		require.Equal(t, "wrong", d.kind, name)
+	}
+}
+
+// TestGuessBackward: a custom collective by which every rank gets what the next one has.
+func TestGuessBackward(t *testing.T) {
+	const ranks = 5
+	a := fileOf("backward", "custom", ranks, 2, 1)
+	a.InPlace, a.OutPlace = false, true
+	for r := range ranks {
+		var steps []msccl.Step
+		send, recv := -1, -1
+		if r > 0 {
+			send, steps = r-1, append(steps, st(msccl.Send, bi, 0, bo, 0, 2))
+		}
+		if r < ranks-1 {
+			recv, steps = r+1, append(steps, st(msccl.Recv, bi, 0, bo, 0, 2))
+		}
+		addTB(a, r, send, recv, 0, steps...)
+	}
+	d := judgeAlgo(a)
+	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
+	require.Equal(t, "alltonextbackward", d.collective)
+	forward := judgeDeployment(a, deployment{collective: "alltonext"})
+	require.Equal(t, "wrong", forward.kind)
+}
+
+// judgeDeployment is judgeAlgo with flags.
+func judgeDeployment(a *msccl.Algo, by deployment) *deployed {
+	d := &deployed{file: a.File, algo: a}
+	d.judge(context.Background(), by, msccl.Runtimes())
+	return d
 }

@@ -101,7 +101,7 @@ func TestHostileFiles(t *testing.T) {
 		{from(`ngpus="2"`, `ngpus="2147483647"`), "reject"},
 		{from(`ngpus="2"`, `ngpus="5000"`), "wrong"},
 		{from(`ngpus="2"`, `ngpus="32767"`, `"allreduce"`, `"alltoall"`), "unknown"},
-		{from(`cnt="1"`, `cnt="2147483647"`), "out-of-bounds"},
+		{from(`cnt="1"`, `cnt="2147483647"`), "reject"},
 		{from(`srcoff="0"`, `srcoff="-2147483648"`), "out-of-bounds"},
 		{from(`srcoff="1"`, `srcoff="2147483647"`), "out-of-bounds"},
 		{from(`depid="-1" deps="-1"`, `depid="2147483647" deps="2147483647"`), "deadlock"},

@@ -61,7 +61,11 @@ type Remark struct {
 type Loading struct {
 	Runtime  Runtime
 	Refusals []Remark // why it would not load the file; none if it would
-	Notes    []Remark // what it loads in another sense than was meant, or does not check
+	// Unreadable says that a refusal is for more than how much there is of something
+	// (chunks, steps, threadblocks, channels), against what the runtime has room for or
+	// the file declares.
+	Unreadable bool
+	Notes      []Remark // what it loads in another sense than was meant, or does not check
 }
 
 // loader collects what is found, not more than a few of each.
@@ -72,6 +76,12 @@ type loader struct {
 }
 
 func (c *loader) refuse(line int, format string, args ...any) {
+	c.l.Unreadable = true
+	c.crowded(line, format, args...)
+}
+
+// crowded refuses a file that can be read, for there is too much of something.
+func (c *loader) crowded(line int, format string, args ...any) {
 	if len(c.l.Refusals) < maxFaults {
 		c.l.Refusals = append(c.l.Refusals, Remark{line, fmt.Sprintf(format, args...)})
 	}
@@ -178,7 +188,7 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 			out = a.Ranks
 		}
 		if g.Input > 0 && g.Input*in != a.ChunksPerLoop || g.Output > 0 && g.Output*out != a.ChunksPerLoop {
-			c.refuse(g.Line, "i_chunks=%d and o_chunks=%d do not fit nchunksperloop=%d of %s on %d ranks", g.Input, g.Output, a.ChunksPerLoop, a.Coll, a.Ranks)
+			c.crowded(g.Line, "i_chunks=%d and o_chunks=%d do not fit nchunksperloop=%d of %s on %d ranks", g.Input, g.Output, a.ChunksPerLoop, a.Coll, a.Ranks)
 		}
 	}
 	nodes, seen := 1+len(a.GPUs), map[int]bool{}
@@ -192,7 +202,7 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 		seen[t.ID] = true
 		c.tb(r, g, t)
 		if sends[t.Channel] >= c.peers && t.sends() || recvs[t.Channel] >= c.peers && t.receives() {
-			c.refuse(t.Line, "gpu %d tb %d: more than %d threadblocks use channel %d", g.ID, t.ID, c.peers, t.Channel)
+			c.crowded(t.Line, "gpu %d tb %d: more than %d threadblocks use channel %d", g.ID, t.ID, c.peers, t.Channel)
 		}
 		if t.Send >= 0 {
 			sends[t.Channel]++
@@ -203,12 +213,12 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 	}
 	for id := range len(seen) {
 		if !seen[id] {
-			c.refuse(g.Line, "gpu %d has %d threadblocks but none with id %d, want 0 to %d", g.ID, len(seen), id, len(seen)-1)
+			c.crowded(g.Line, "gpu %d has %d threadblocks but none with id %d, want 0 to %d", g.ID, len(seen), id, len(seen)-1)
 			break
 		}
 	}
 	if nodes >= c.nodes {
-		c.refuse(g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, c.nodes)
+		c.crowded(g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, c.nodes)
 	}
 }
 
@@ -224,7 +234,7 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 	at := fmt.Sprintf("gpu %d tb %d", g.ID, t.ID)
 	switch {
 	case t.ID < 0 || t.ID >= c.tbs:
-		c.refuse(t.Line, "%s: want ids 0 to %d", at, c.tbs-1)
+		c.crowded(t.Line, "%s: want ids 0 to %d", at, c.tbs-1)
 	case t.Send == g.ID || t.Recv == g.ID:
 		c.refuse(t.Line, "%s: is its own peer", at)
 	case t.Send < -1 || t.Recv < -1:
@@ -232,7 +242,7 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 	case t.Send >= c.a.Ranks || t.Recv >= c.a.Ranks:
 		c.refuse(t.Line, "%s: send=%d and recv=%d, want ranks below %d", at, t.Send, t.Recv, c.a.Ranks)
 	case t.Channel < 0 || t.Channel >= c.channels:
-		c.refuse(t.Line, "%s: chan=%d, want 0 to %d", at, t.Channel, c.channels-1)
+		c.crowded(t.Line, "%s: chan=%d, want 0 to %d", at, t.Channel, c.channels-1)
 	}
 	if (t.Send >= 0 || t.Recv >= 0) && t.Channel >= c.a.Channels {
 		c.note(t.Line, "%s: chan=%d, and nchannels=%d: the runtime connects channels below that only", at, t.Channel, c.a.Channels)
@@ -248,7 +258,7 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 		c.note(x.line, "%s: %s", at, x.message)
 	}
 	if len(f.steps) > c.steps {
-		c.refuse(t.Line, "%s: %d steps, want at most %d", at, len(f.steps), c.steps)
+		c.crowded(t.Line, "%s: %d steps, want at most %d", at, len(f.steps), c.steps)
 	}
 }
 
@@ -257,11 +267,11 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 	line := int(s.Line)
 	switch {
 	case s.S < 0 || int(s.S) >= c.steps:
-		c.refuse(line, "%s: s=%d, want 0 to %d", at, s.S, c.steps-1)
+		c.crowded(line, "%s: s=%d, want 0 to %d", at, s.S, c.steps-1)
 	case s.DepID > math.MaxInt8:
-		c.refuse(line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
+		c.crowded(line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
 	case s.Deps > math.MaxInt16:
-		c.refuse(line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
+		c.crowded(line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
 	}
 	if s.Type == Nop {
 		return
@@ -276,7 +286,7 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 	case s.HasDep != 0 && s.HasDep != 1:
 		c.refuse(line, "%s: hasdep=%d, want 0 or 1", at, s.HasDep)
 	case s.SrcOff > math.MaxInt16 || s.DstOff > math.MaxInt16:
-		c.refuse(line, "%s: an offset does not fit the runtime's 16 bits", at)
+		c.crowded(line, "%s: an offset does not fit the runtime's 16 bits", at)
 	}
 	if s.Type != Recv && s.Type != RecvCopySend && s.Type != RecvReduceCopy {
 		c.bounds(g, line, at, "src", s.Src, s.SrcOff)
@@ -290,6 +300,6 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 func (c *loader) bounds(g *GPU, line int, at, which string, b Buf, off int32) {
 	declared := []int{g.Input, g.Output, g.Scratch}[b]
 	if off < -1 || int(off) >= declared {
-		c.refuse(line, "%s: %soff=%d in %s, which is declared with %d chunks", at, which, off, b, declared)
+		c.crowded(line, "%s: %soff=%d in %s, which is declared with %d chunks", at, which, off, b, declared)
 	}
 }

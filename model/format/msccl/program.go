@@ -17,14 +17,14 @@ const maxCells = 1 << 23
 
 // Meaning is what a file is read as.
 type Meaning struct {
-	Collective string // a name of either runtime, or "alltonext"; empty: what the file says
+	Collective string // a name of either runtime, "alltonext" (rank r+1 gets what r has) or "alltonextbackward"; empty: what the file says
 	InPlace    bool
 	Root       int // of a broadcast, reduce, gather or scatter; the file does not say it
 }
 
 // Collectives returns the names that Meaning.Collective may have.
 func Collectives() []string {
-	return []string{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter", "alltonext", "custom"}
+	return []string{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter", "alltonext", "alltonextbackward", "custom"}
 }
 
 // Program returns what the runtimes carry out: steps folded, buffers as they alias,
@@ -153,7 +153,7 @@ func (a *Algo) layout(coll string, m Meaning) (*layout, error) {
 
 func kindOf(coll string) (model.Kind, error) {
 	switch coll {
-	case "custom", "alltonext", "send", "recv", "alltoallv":
+	case "custom", "alltonext", "alltonextbackward", "send", "recv", "alltoallv":
 		return model.Custom, nil
 	case "":
 		return model.Custom, fmt.Errorf("no collective is named, want one of %v", Collectives())
@@ -282,6 +282,12 @@ func (l *layout) conditions(coll string, m Meaning) {
 		for r := 1; r < n; r++ {
 			for k := range l.total {
 				one(r, k, r-1, k)
+			}
+		}
+	case "alltonextbackward":
+		for r := range n - 1 {
+			for k := range l.total {
+				one(r, k, r+1, k)
 			}
 		}
 	}
