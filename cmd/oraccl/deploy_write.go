@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
@@ -80,8 +81,8 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 	program, err := assign.Assign(p, s, assign.Options{InPlace: in, OutOfPlace: out, Limits: assign.Limits{
 		Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
 	if err != nil {
-		if one, _, _ := d.runtimes(p.Collective.Kind); errors.Is(err, assign.ErrNotServed) && len(one) > 1 {
-			return "", hinted{err, "--runtime msccl asks for the limits of microsoft/msccl alone, which has room for more steps"}
+		if errors.Is(err, assign.ErrLimit) && len(runtimes) > 1 {
+			return "", hinted{err, "convert --to msccl --runtime msccl keeps to the limits of microsoft/msccl alone, which has room for more steps"}
 		}
 		return "", err
 	}
@@ -113,7 +114,11 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return "", err
 	}
-	return describeFile(judged, runtimes, root), nil
+	note = describeFile(judged, runtimes, root)
+	if members := p.Members(); !slices.IsSorted(members) || members[len(members)-1] != len(members)-1 {
+		note += fmt.Sprintf("\ngpu 0 and those after it are the ranks %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(members), " ", ", "), "[]"))
+	}
+	return note, nil
 }
 
 // writeTo writes to a file, whole or not at all.

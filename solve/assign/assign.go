@@ -64,6 +64,13 @@ type Options struct {
 // ErrNotServed is wrapped by errors that say why a schedule has no program.
 var ErrNotServed = errors.New("cannot be assigned to threadblocks")
 
+// ErrLimit is wrapped, beside ErrNotServed, where a larger limit might do.
+var ErrLimit = fmt.Errorf("%w", ErrNotServed)
+
+func tooSmall(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrLimit}, args...)...)
+}
+
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrNotServed}, args...)...)
 }
@@ -72,7 +79,8 @@ func refuse(format string, args ...any) error {
 // Rank i of the program is member i of p's group. Chunks are counted in units, of which
 // p's chunks are multiples: see Units. Errors wrap ErrNotServed: p is not one of the
 // eight standard collectives (or an alltoall in place), a rank takes part that is no member, chunks have no common
-// unit, or some limit does not suffice.
+// unit, or some limit does not
+// suffice (ErrLimit).
 //
 // It takes O(n·log n + n·t) time for n messages and t threadblocks a rank, times the
 // number of attempts, of which there are a few where limits are tight.

@@ -2,6 +2,7 @@ package assign
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -142,6 +143,7 @@ func TestLimits(t *testing.T) {
 		if c.reason != "" {
 			require.ErrorIs(t, err, ErrNotServed)
 			require.ErrorContains(t, err, c.reason)
+			require.Equal(t, c.reason != "common unit", errors.Is(err, ErrLimit))
 			continue
 		}
 		require.NoError(t, err, "%+v", l)

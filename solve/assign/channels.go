@@ -80,7 +80,7 @@ func connect(f *flow, steps []step, limits Limits, room int) (*connected, error)
 			placed, channel := c.best(left)
 			if placed == 0 {
 				x := &f.messages[left[0]]
-				return nil, refuse("rank %d needs more than %d channels to rank %d, for %d steps a threadblock", x.src, limits.Channels, x.dst, limits.Steps)
+				return nil, tooSmall("rank %d needs more than %d channels to rank %d, for %d steps a threadblock", x.src, limits.Channels, x.dst, limits.Steps)
 			}
 			for j, m := range left[:placed] {
 				c.place(m, channel)

@@ -227,7 +227,7 @@ func (f *flow) fits(l Limits) error {
 	}
 	for r := range f.n {
 		if least := max(sends[r], receives[r]); least >= l.Elements || least > l.Threadblocks*l.Steps {
-			return refuse("rank %d takes part in %d transfers, more than %d threadblocks of %d steps with %d elements in all have room for", r, least, l.Threadblocks, l.Steps, l.Elements)
+			return tooSmall("rank %d takes part in %d transfers, more than %d threadblocks of %d steps with %d elements in all have room for", r, least, l.Threadblocks, l.Steps, l.Elements)
 		}
 	}
 	return nil

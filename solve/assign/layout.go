@@ -58,7 +58,7 @@ func newLayout(p *model.Problem, o Options) (*layout, error) {
 		return nil, err
 	}
 	if l.most > o.Limits.Count {
-		return nil, refuse("a chunk is %d units, and a step moves at most %d", l.most, o.Limits.Count)
+		return nil, tooSmall("a chunk is %d units, and a step moves at most %d", l.most, o.Limits.Count)
 	}
 	l.in, l.out = l.total, l.total
 	switch p.Collective.Kind {
@@ -70,7 +70,7 @@ func newLayout(p *model.Problem, o Options) (*layout, error) {
 		l.in, l.out = l.total/l.n, l.total/l.n
 	}
 	if max(l.in, l.out) > o.Limits.Chunks {
-		return nil, refuse("%d units a buffer, at most %d", max(l.in, l.out), o.Limits.Chunks)
+		return nil, tooSmall("%d units a buffer, at most %d", max(l.in, l.out), o.Limits.Chunks)
 	}
 	l.used = make([]int, l.n)
 	return l, nil

@@ -79,7 +79,7 @@ func (c *connected) merge() error {
 		}
 		c.tbs[r] = slices.DeleteFunc(tbs, func(t threadblock) bool { return len(t.steps) == 0 })
 		if extra > 0 {
-			return refuse("rank %d needs %d threadblocks, at most %d", r, len(c.tbs[r]), c.limits.Threadblocks)
+			return tooSmall("rank %d needs %d threadblocks, at most %d", r, len(c.tbs[r]), c.limits.Threadblocks)
 		}
 		for tb := range c.tbs[r] {
 			for at, i := range c.tbs[r][tb].steps {

@@ -78,11 +78,11 @@ func (c *connected) wait(l Limits) (over bool, err error) {
 				steps += max(1, len(c.steps[i].waits))
 			}
 			if elements += 1 + steps; steps > l.Steps {
-				return true, refuse("rank %d has a threadblock of %d steps, at most %d", r, steps, l.Steps)
+				return true, tooSmall("rank %d has a threadblock of %d steps, at most %d", r, steps, l.Steps)
 			}
 		}
 		if elements+1 >= l.Elements {
-			return false, refuse("rank %d reads %d elements, want fewer than %d", r, elements+1, l.Elements)
+			return false, tooSmall("rank %d reads %d elements, want fewer than %d", r, elements+1, l.Elements)
 		}
 	}
 	return false, nil

@@ -17,6 +17,9 @@ var ErrNoSchedule = errors.New("has no schedule of transfers between slots")
 // unitBytes is how large a chunk is where nothing says it.
 const unitBytes = 64 << 10
 
+// maxCounts is how many counts of contributions, and how many slots, there may be at the beginning.
+const maxCounts = 1 << 26
+
 // Import puts what a file does into our terms: a chunk for each cell, a transfer for
 // each chunk that a message carries, and for each the transfers that it must come
 // after, as the memory of the ranks has it. Size is the buffer in bytes, 0 for 64 KiB a
@@ -28,9 +31,11 @@ const unitBytes = 64 << 10
 // only sent on. The file must be right as Program has it: then the one execution that is taken
 // here orders conflicting accesses as any other one does. An error that wraps
 // ErrNoSchedule says what does not fit: a file that keeps several values of a chunk
-// on a rank and sends more than one of them, or ranks that exchange values in place, each
-// reading before the other writes, which transfers that wait for each other's ends
-// cannot.
+// on a rank and sends more than one of them, for instance.
+//
+// Ranks that exchange values in place, each reading before the other writes, cannot wait
+// for each other's transfers to end. A file that has them becomes a schedule in rounds, at
+// the cost model link-rounds, in which they do that in one round.
 //
 // Where the topology has no link, or way over switches, from a rank to another one
 // that it sends to, the result has objections.
@@ -50,6 +55,9 @@ func (a *Algo) Import(m Meaning, topology *model.Topology, size int64) (*model.I
 	if kind == model.AllGather || kind == model.Gather || kind == model.AllToAll {
 		x.chunks *= program.Ranks
 		x.own = true
+	}
+	if n := program.Ranks; int64(n)*int64(n)*int64(program.Inputs) > maxCounts || int64(n)*int64(x.chunks) > maxCounts {
+		return nil, fmt.Errorf("%s: %d chunks on %d ranks: %w for a schedule", a.File, x.chunks, n, ErrTooLarge)
 	}
 	p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
 	if kind.Rooted() {
@@ -88,9 +96,10 @@ type moved struct {
 	chunk int32
 	ranks []int32 // that it passes, from its source on
 	op    model.Op
-	over  bool // it is in a slot
-	line  int  // where it was received last
-	after []int32
+	over  bool    // it is in a slot
+	line  int     // where it was received last
+	after []int32 // those that must have ended when it begins
+	with  []int32 // those that must have begun when it ends: they read what it replaces, or add to the same
 }
 
 // place is a slot.
@@ -390,8 +399,12 @@ func (x *importer) commit(rank int, t int32, op model.Op, v *value) error {
 	}
 	slot := &x.slots[rank][m.chunk]
 	m.op, m.over = op, true
-	m.after = append(m.after, slot.reads...)
-	if slot.write >= 0 {
+	m.with = append(m.with, slot.reads...)
+	switch {
+	case slot.write < 0:
+	case op == model.Reduction && x.moves[slot.write].op == model.Reduction && len(slot.reads) == 0:
+		m.with = append(m.with, slot.write)
+	default:
 		m.after = append(m.after, slot.write)
 	}
 	*slot = place{holds: v, write: t}

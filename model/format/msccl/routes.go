@@ -34,16 +34,19 @@ func (x *importer) schedule(m *model.Imported) error {
 			known[name] = id
 			s.Routes = append(s.Routes, route)
 		}
-		slices.Sort(t.after)
+		after := slices.Concat(t.after, t.with)
+		slices.Sort(after)
 		s.Transfers = append(s.Transfers, model.Transfer{Chunk: t.chunk, Src: t.ranks[0], Dst: t.ranks[len(t.ranks)-1], Route: id, Op: t.op})
-		s.After = append(s.After, slices.Compact(t.after))
+		s.After = append(s.After, slices.Compact(after))
 	}
 	m.Source = func(i int) string { return fmt.Sprintf("line %d", lines[i]) }
 	if len(m.Objections) > 0 {
 		return nil
 	}
 	if _, err := s.TopologicalOrder(); err != nil {
-		return fmt.Errorf("ranks exchange values in place, so that no transfer can be the first (%w): %w", err, ErrNoSchedule)
+		if err := x.rounds(m); err != nil {
+			return fmt.Errorf("ranks exchange values in place, so that no transfer can be the first, and %w: %w", err, ErrNoSchedule)
+		}
 	}
 	return nil
 }
