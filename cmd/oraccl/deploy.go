@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +55,7 @@ type deployed struct {
 	collective string // that it was judged by
 	guessed    string // how that was guessed, if it was
 	asked      int64  // the size that was asked about, or 0
+	named      bool   // a runtime was named, as it is built
 }
 
 // mode is a file as it is called: in place or not.
@@ -103,6 +103,7 @@ func judgeDeployed(ctx context.Context, file string, by deployment) (*deployed, 
 
 // judge verifies a file that was read.
 func (d *deployed) judge(ctx context.Context, by deployment, runtimes []msccl.Runtime) {
+	d.named = by.runtime != ""
 	for _, r := range runtimes {
 		d.loads = append(d.loads, d.algo.Load(r))
 	}
@@ -209,16 +210,23 @@ func (d *deployed) refusals() []verify.Violation {
 	return all
 }
 
-// unreadable says that no runtime can read the file, so that what it would do is only
-// what was meant.
-func (d *deployed) unreadable() bool {
-	return !slices.ContainsFunc(d.loads, func(l msccl.Loading) bool { return !l.Unreadable })
+// grade is how far the runtime that is nearest to it is from loading the file. One
+// that was named must load it as it is built; else it may be built with more room.
+func (d *deployed) grade() msccl.Grade {
+	nearest := msccl.Unreadable
+	for _, l := range d.loads {
+		nearest = min(nearest, l.Grade)
+	}
+	if d.named && nearest == msccl.NoRoom {
+		nearest = msccl.Refused
+	}
+	return nearest
 }
 
 // conclude is the one place that accepts: every mode is proved, and a runtime loads
-// the file.
+// the file, or would if it were built with more room.
 func (d *deployed) conclude() {
-	refused := d.refusals()
+	grade := d.grade()
 	d.tooFew()
 	d.kind = "pass"
 	d.outcome = verify.Proved
@@ -241,12 +249,12 @@ func (d *deployed) conclude() {
 		}
 	}
 	switch {
-	case refused != nil:
-		if d.outcome != verify.Refuted || d.unreadable() {
+	case grade >= msccl.Refused:
+		if d.outcome != verify.Refuted || grade == msccl.Unreadable {
 			d.kind, d.reason = "reject", ""
 		}
 		d.outcome = verify.Refuted
-		d.bad = append(d.bad, refused...)
+		d.bad = append(d.bad, d.refusals()...)
 	case len(d.bad) > 0 && d.outcome == verify.Proved: // too few slots for the size that was asked about
 		d.outcome, d.kind = verify.Refuted, "deadlock"
 	case errors.Is(d.meaning, msccl.ErrTooLarge):

@@ -77,22 +77,47 @@ func TestRejectFirst(t *testing.T) {
 		require.Equal(t, verify.Refuted, d.outcome, name)
 		require.Equal(t, "reject", d.kind, name)
 	}
-	for name, change := range map[string]func(a *msccl.Algo){
-		"declared": func(a *msccl.Algo) { a.GPUs[1].Output = 3 },
-		"channels": func(a *msccl.Algo) {
-			for i := range a.GPUs {
-				for j := range a.GPUs[i].TBs {
-					a.GPUs[i].TBs[j].Channel = 128
-				}
-			}
-		},
-	} {
+	for name, change := range map[string]func(a *msccl.Algo){"declared": few, "channels": many} {
 		a := copyAlgo(wrong)
 		change(a)
 		d := judgeAlgo(a)
 		require.Equal(t, verify.Refuted, d.outcome, name)
 		require.Equal(t, "wrong", d.kind, name)
 	}
+}
+
+func few(a *msccl.Algo) { a.GPUs[1].Output = 3 }
+
+func many(a *msccl.Algo) {
+	for i := range a.GPUs {
+		for j := range a.GPUs[i].TBs {
+			a.GPUs[i].TBs[j].Channel = 128
+		}
+	}
+}
+
+// TestNoRoom: a right file that no runtime has room for is proved, under the condition
+// that one is built for it, unless a runtime is named; what it declares must fit.
+func TestNoRoom(t *testing.T) {
+	a := copyAlgo(exchangeAll(4))
+	many(a)
+	d := judgeAlgo(a)
+	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
+	require.Contains(t, d.provisos(), "no runtime loads it as it is built")
+	require.Contains(t, d.conditions()[0], "chan=128, want 0 to 31")
+	for _, r := range msccl.Runtimes() {
+		d := judgeDeployment(a, deployment{runtime: r.String()})
+		require.Equal(t, verify.Refuted, d.outcome)
+		require.Equal(t, "reject", d.kind)
+	}
+	pairs := exchangeAll(40) // 39 threadblocks on a channel
+	pairs.HasOutPlace = false
+	d = judgeAlgo(pairs)
+	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
+	require.Contains(t, d.conditions()[0], "more than 32 threadblocks use channel 0")
+	a = copyAlgo(exchangeAll(4))
+	few(a)
+	require.Equal(t, "reject", judgeAlgo(a).kind)
 }
 
 // TestGuessBackward: a custom collective by which every rank gets what the next one has.
@@ -121,6 +146,7 @@ func TestGuessBackward(t *testing.T) {
 // judgeDeployment is judgeAlgo with flags.
 func judgeDeployment(a *msccl.Algo, by deployment) *deployed {
 	d := &deployed{file: a.File, algo: a}
-	d.judge(context.Background(), by, msccl.Runtimes())
+	runtimes, _ := by.runtimes()
+	d.judge(context.Background(), by, runtimes)
 	return d
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -85,6 +86,13 @@ func (d *deployed) conditions() []string {
 	if d.guessed != "" {
 		all = append(all, d.guessed)
 	}
+	if d.grade() == msccl.NoRoom {
+		for _, l := range d.loads {
+			if l.Grade == msccl.NoRoom {
+				all = append(all, fmt.Sprintf("no runtime loads it as it is built: %v has no room for it: line %d: %s", l.Runtime, l.Refusals[0].Line, l.Refusals[0].Message))
+			}
+		}
+	}
 	for _, m := range d.modes {
 		s := m.sizes
 		if s.step > 0 && s.safe == 0 {
@@ -140,6 +148,9 @@ func (d *deployed) provisos() string {
 	}
 	if differ {
 		text += "; ranks may differ in the last bits"
+	}
+	if d.grade() == msccl.NoRoom {
+		text += "; no runtime loads it as it is built"
 	}
 	return text
 }

@@ -57,15 +57,25 @@ type Remark struct {
 	Message string
 }
 
+// Grade says how far a runtime is from loading a file.
+type Grade uint8
+
+// The grades. There is no room for a file that the runtime would load if constants of
+// its source were larger; one that is refused declares what does not fit what it does;
+// one that is unreadable has no meaning to the runtime.
+const (
+	Loads Grade = iota
+	NoRoom
+	Refused
+	Unreadable
+)
+
 // Loading is what a runtime makes of a file.
 type Loading struct {
 	Runtime  Runtime
 	Refusals []Remark // why it would not load the file; none if it would
-	// Unreadable says that a refusal is for more than how much there is of something
-	// (chunks, steps, threadblocks, channels), against what the runtime has room for or
-	// the file declares.
-	Unreadable bool
-	Notes      []Remark // what it loads in another sense than was meant, or does not check
+	Grade    Grade    // of the worst refusal
+	Notes    []Remark // what it loads in another sense than was meant, or does not check
 }
 
 // loader collects what is found, not more than a few of each.
@@ -76,15 +86,24 @@ type loader struct {
 }
 
 func (c *loader) refuse(line int, format string, args ...any) {
-	c.l.Unreadable = true
-	c.crowded(line, format, args...)
+	c.grade(Unreadable, line, format, args...)
 }
 
-// crowded refuses a file that can be read, for there is too much of something.
-func (c *loader) crowded(line int, format string, args ...any) {
+// grade refuses for a reason of some grade.
+func (c *loader) grade(g Grade, line int, format string, args ...any) {
+	c.l.Grade = max(c.l.Grade, g)
 	if len(c.l.Refusals) < maxFaults {
 		c.l.Refusals = append(c.l.Refusals, Remark{line, fmt.Sprintf(format, args...)})
 	}
+}
+
+// within refuses a number that is not below a limit of the runtime, or is negative.
+func (c *loader) within(line int, at, name string, n, limit int) {
+	g := NoRoom
+	if n < 0 {
+		g = Refused
+	}
+	c.grade(g, line, "%s: %s=%d, want 0 to %d", at, name, n, limit-1)
 }
 
 func (c *loader) note(line int, format string, args ...any) {
@@ -188,7 +207,7 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 			out = a.Ranks
 		}
 		if g.Input > 0 && g.Input*in != a.ChunksPerLoop || g.Output > 0 && g.Output*out != a.ChunksPerLoop {
-			c.crowded(g.Line, "i_chunks=%d and o_chunks=%d do not fit nchunksperloop=%d of %s on %d ranks", g.Input, g.Output, a.ChunksPerLoop, a.Coll, a.Ranks)
+			c.grade(Refused, g.Line, "i_chunks=%d and o_chunks=%d do not fit nchunksperloop=%d of %s on %d ranks", g.Input, g.Output, a.ChunksPerLoop, a.Coll, a.Ranks)
 		}
 	}
 	nodes, seen := 1+len(a.GPUs), map[int]bool{}
@@ -202,7 +221,7 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 		seen[t.ID] = true
 		c.tb(r, g, t)
 		if sends[t.Channel] >= c.peers && t.sends() || recvs[t.Channel] >= c.peers && t.receives() {
-			c.crowded(t.Line, "gpu %d tb %d: more than %d threadblocks use channel %d", g.ID, t.ID, c.peers, t.Channel)
+			c.grade(NoRoom, t.Line, "gpu %d tb %d: more than %d threadblocks use channel %d", g.ID, t.ID, c.peers, t.Channel)
 		}
 		if t.Send >= 0 {
 			sends[t.Channel]++
@@ -213,12 +232,12 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 	}
 	for id := range len(seen) {
 		if !seen[id] {
-			c.crowded(g.Line, "gpu %d has %d threadblocks but none with id %d, want 0 to %d", g.ID, len(seen), id, len(seen)-1)
+			c.grade(Refused, g.Line, "gpu %d has %d threadblocks but none with id %d, want 0 to %d", g.ID, len(seen), id, len(seen)-1)
 			break
 		}
 	}
 	if nodes >= c.nodes {
-		c.crowded(g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, c.nodes)
+		c.grade(NoRoom, g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, c.nodes)
 	}
 }
 
@@ -234,7 +253,7 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 	at := fmt.Sprintf("gpu %d tb %d", g.ID, t.ID)
 	switch {
 	case t.ID < 0 || t.ID >= c.tbs:
-		c.crowded(t.Line, "%s: want ids 0 to %d", at, c.tbs-1)
+		c.within(t.Line, at, "id", t.ID, c.tbs)
 	case t.Send == g.ID || t.Recv == g.ID:
 		c.refuse(t.Line, "%s: is its own peer", at)
 	case t.Send < -1 || t.Recv < -1:
@@ -242,7 +261,7 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 	case t.Send >= c.a.Ranks || t.Recv >= c.a.Ranks:
 		c.refuse(t.Line, "%s: send=%d and recv=%d, want ranks below %d", at, t.Send, t.Recv, c.a.Ranks)
 	case t.Channel < 0 || t.Channel >= c.channels:
-		c.crowded(t.Line, "%s: chan=%d, want 0 to %d", at, t.Channel, c.channels-1)
+		c.within(t.Line, at, "chan", t.Channel, c.channels)
 	}
 	if (t.Send >= 0 || t.Recv >= 0) && t.Channel >= c.a.Channels {
 		c.note(t.Line, "%s: chan=%d, and nchannels=%d: the runtime connects channels below that only", at, t.Channel, c.a.Channels)
@@ -258,7 +277,7 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 		c.note(x.line, "%s: %s", at, x.message)
 	}
 	if len(f.steps) > c.steps {
-		c.crowded(t.Line, "%s: %d steps, want at most %d", at, len(f.steps), c.steps)
+		c.grade(NoRoom, t.Line, "%s: %d steps, want at most %d", at, len(f.steps), c.steps)
 	}
 }
 
@@ -267,11 +286,11 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 	line := int(s.Line)
 	switch {
 	case s.S < 0 || int(s.S) >= c.steps:
-		c.crowded(line, "%s: s=%d, want 0 to %d", at, s.S, c.steps-1)
+		c.within(line, at, "s", int(s.S), c.steps)
 	case s.DepID > math.MaxInt8:
-		c.crowded(line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
+		c.grade(Refused, line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
 	case s.Deps > math.MaxInt16:
-		c.crowded(line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
+		c.grade(Refused, line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
 	}
 	if s.Type == Nop {
 		return
@@ -286,7 +305,7 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 	case s.HasDep != 0 && s.HasDep != 1:
 		c.refuse(line, "%s: hasdep=%d, want 0 or 1", at, s.HasDep)
 	case s.SrcOff > math.MaxInt16 || s.DstOff > math.MaxInt16:
-		c.crowded(line, "%s: an offset does not fit the runtime's 16 bits", at)
+		c.grade(Refused, line, "%s: an offset does not fit the runtime's 16 bits", at)
 	}
 	if s.Type != Recv && s.Type != RecvCopySend && s.Type != RecvReduceCopy {
 		c.bounds(g, line, at, "src", s.Src, s.SrcOff)
@@ -300,6 +319,6 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 func (c *loader) bounds(g *GPU, line int, at, which string, b Buf, off int32) {
 	declared := []int{g.Input, g.Output, g.Scratch}[b]
 	if off < -1 || int(off) >= declared {
-		c.crowded(line, "%s: %soff=%d in %s, which is declared with %d chunks", at, which, off, b, declared)
+		c.grade(Refused, line, "%s: %soff=%d in %s, which is declared with %d chunks", at, which, off, b, declared)
 	}
 }

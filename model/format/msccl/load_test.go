@@ -64,7 +64,7 @@ func TestLoad(t *testing.T) {
 		{` minBytes`, ` nthreads="100" minBytes`, 1, "multiple of 32", ""},
 		{`gpu id="1"`, `gpu id="0"`, 8, "gpu 0 again", "gpu 0 again"},
 		{`tb id="0"`, `tb id="1"`, 2, "none with id 0", "none with id 0"},
-		{`tb id="0"`, `tb id="216"`, 3, "want ids 0 to 215", "want ids 0 to 63"},
+		{`tb id="0"`, `tb id="216"`, 3, "id=216, want 0 to 215", "id=216, want 0 to 63"},
 		{`send="1"`, `send="0"`, 3, "its own peer", "its own peer"},
 		{`send="1"`, `send="-2"`, 3, "want a rank or -1", "want a rank or -1"},
 		{`send="1"`, `send="-1"`, 4, "no peer to send to", "no peer to send to"},
