@@ -106,7 +106,7 @@ if the file serves calls in place.`,
 				return fmt.Errorf("--to %q: want %s", to, strings.Join(names, ", "))
 			}
 			if !targets[i].deploys && d != (deployable{}) {
-				return errors.New("--runtime and --inplace: are for --to msccl")
+				return errors.New("--runtime, --inplace and --proto: are for --to msccl")
 			}
 			p, s, err := right(cmd.Context(), cmd.OutOrStdout(), args[0], &by)
 			if err != nil {
@@ -125,6 +125,7 @@ if the file serves calls in place.`,
 	f.StringVarP(&out, "output", "o", "", "the `file` to write, or the beginning of the names of several; default: standard output")
 	by.addFlags(cmd)
 	f.StringVar(&d.runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl or rccl (default: both)")
+	f.StringVar(&d.proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple)")
 	f.StringVar(&d.inPlace, "inplace", "", "for msccl: whether it serves calls in place: `yes`, no or both (default: yes, but no for an alltoall)")
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 type deployable struct {
 	runtime string // a runtime that must load it; empty: both, where both know the collective
 	inPlace string // yes, no, both; empty: yes, but no for an alltoall
-	name    string
+	proto   string // of the runtime's connections; empty: Simple
 }
 
 // maxSize is the largest buffer for which files are picked, in bytes: 1 TiB.
@@ -77,6 +77,9 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 	if err != nil {
 		return "", err
 	}
+	if _, known := protocols[d.proto]; d.proto != "" && !known {
+		return "", fmt.Errorf("--proto %q: want Simple, LL or LL128", d.proto)
+	}
 	l := msccl.LimitsOf(runtimes...)
 	program, err := assign.Assign(p, s, assign.Options{InPlace: in, OutOfPlace: out, Limits: assign.Limits{
 		Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
@@ -86,11 +89,11 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 		}
 		return "", err
 	}
-	name := d.name
-	if name == "" {
-		name = fmt.Sprintf("oraccl_%v_%d", p.Collective.Kind, program.Ranks)
+	proto := d.proto
+	if proto == "" {
+		proto = "Simple"
 	}
-	algo, err := msccl.FromProgram(program, msccl.Header{Name: name, Proto: "Simple", Coll: coll, InPlace: in, OutPlace: out, MaxBytes: maxSize})
+	algo, err := msccl.FromProgram(program, msccl.Header{Name: fmt.Sprintf("oraccl_%v_%d", p.Collective.Kind, program.Ranks), Proto: proto, Coll: coll, InPlace: in, OutPlace: out, MaxBytes: maxSize})
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,8 @@ package assign
 
 import "github.com/oraccl/oraccl/model"
 
-// stays says whether a slot is written where it lies at the beginning.
+// stays says whether a slot is written where it lies at the beginning. It goes by the
+// name of the output then, whose reads RCCL orders after what a step has waited for.
 func (f *flow) stays(member, chunk int32) bool {
 	return f.inPlace && f.wanted[f.slot(member, chunk)]
 }

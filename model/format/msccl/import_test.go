@@ -1,7 +1,10 @@
 package msccl
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -209,4 +212,33 @@ func TestFromProgram(t *testing.T) {
 	require.Equal(t, "reducescatter", CollName(model.ReduceScatter, RCCL))
 	require.Equal(t, "", CollName(model.Gather, MSCCL))
 	require.Equal(t, "", CollName(model.Custom, MSCCL))
+}
+
+// FuzzImport: whatever a file says, it becomes a valid schedule or an error.
+func FuzzImport(f *testing.F) {
+	b, err := os.ReadFile("testdata/exchange.xml")
+	require.NoError(f, err)
+	f.Add(b)
+	var relayed bytes.Buffer
+	a := written("reduce", 3, 1, 1)
+	a.tb(2, 1, -1, step(Send, Input, 0, Input, 0))
+	a.tb(1, 0, 2, step(RecvCopySend, Scratch, 0, Scratch, 0), step(Send, Input, 0, Input, 0))
+	a.tb(0, -1, 1, step(RecvReduceCopy, Output, 0, Output, 0), step(RecvReduceCopy, Output, 0, Output, 0).after(0, 0))
+	require.NoError(f, a.Write(&relayed))
+	f.Add(relayed.Bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := Read("f.xml", bytes.NewReader(b))
+		if err != nil || a.Ranks < 2 || a.Ranks > 8 || a.ChunksPerLoop > 64 {
+			return
+		}
+		topology, err := topo.Parse(fmt.Sprintf("full:%d", a.Ranks), topo.Options{})
+		require.NoError(t, err)
+		for _, in := range []bool{true, false} {
+			m, err := a.Import(Meaning{InPlace: in}, topology, 0)
+			if err == nil {
+				require.Empty(t, m.Objections)
+				require.NoError(t, m.Schedule.Validate(m.Problem))
+			}
+		}
+	})
 }
