@@ -13,7 +13,7 @@ import (
 
 // normal makes outputs of two runs comparable: times taken and padding differ.
 func normal(s string) string {
-	s = regexp.MustCompile(`\d+ ms|\d+\.\d s`).ReplaceAllString(s, "TIME")
+	s = regexp.MustCompile(`(?m)\d+ ms|\d+\.\d s|\d+ MiB$`).ReplaceAllString(s, "TIME")
 	s = regexp.MustCompile(`LRAT, [0-9.]+ k?M?B`).ReplaceAllString(s, "LRAT, SIZE") // as the SAT solver likes
 	return strings.TrimSpace(regexp.MustCompile(` +`).ReplaceAllString(s, " "))
 }

@@ -18,7 +18,9 @@ func TestConformance(t *testing.T) {
 	solvetest.Run(t, exact.New(), solvetest.Config{
 		Serves: 100,
 		Skip: func(p *model.Problem) bool {
-			return len(p.Members()) > 4 && (p.Collective.Kind == model.AllToAll || p.Cost == model.Rounds) || p.Topology.Ranks > 8 || len(p.Chunks) > 8
+			return len(p.Members()) > 4 && (p.Collective.Kind == model.AllToAll || p.Cost == model.Rounds) ||
+				p.Topology.Name == "switch:5" && p.Collective.Kind == model.AllReduce || // long: two stages on fine grids, for latency is most of a transfer
+				p.Topology.Ranks > 8 || len(p.Chunks) > 8
 		},
 		Options: solve.Options{TimeLimit: time.Minute, Threads: 1},
 	})
