@@ -1,6 +1,7 @@
 package stragglar
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -65,12 +66,18 @@ func carryOut(t *testing.T, n int, owners []int, rounds []Round) {
 	}
 }
 
+// All of them, with all numbers of chunks: go test -run TestSpread -ranks 300 -all
+var (
+	upTo = flag.Int("ranks", 140, "largest number of ranks")
+	full = flag.Bool("all", false, "several times as many chunks as ranks, too, where there are many")
+)
+
 // TestSpread: m + ⌈log2 n⌉ - 1 rounds, no more, for every number of ranks and several
 // numbers of chunks.
 func TestSpread(t *testing.T) {
-	for n := 2; n <= 140; n++ {
+	for n := 2; n <= *upTo; n++ {
 		for _, m := range []int{1, 2, 3, n - 1, 2 * (n - 1), 3*(n-1) + 1} {
-			if n > 40 && m > n {
+			if n > 40 && m > n && !*full {
 				continue
 			}
 			owners := RoundRobin(n, m)
