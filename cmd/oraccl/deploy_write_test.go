@@ -78,7 +78,7 @@ func TestWriteRandom(t *testing.T) {
 			if m.Serves(p) != nil || slices.Contains(slowMethods, m.Name()) && (seed%10 != 0 || p.Topology.Ranks > 3) {
 				continue
 			}
-			r, err := m.Solve(context.Background(), p, solve.Options{Seed: seed, Tries: 1, Threads: 1, TimeLimit: time.Second})
+			r, err := m.Solve(context.Background(), p, solve.Options{Seed: seed, Tries: 1, Threads: 1, TimeLimit: time.Minute})
 			if errors.Is(err, solve.ErrNotServed) {
 				continue
 			}
