@@ -7,7 +7,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// The network of ranks and arcs on which prices at instants are paid: SPEC 11.1.
+// The network of ranks and arcs on which prices at instants are paid.
 
 // Limits above which a certificate of kind lp-dual is refused, by name.
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// dual returns the bound that prices at instants yield. SPEC 11 has it with all cases.
+// dual returns the bound that prices at instants yield.
 //
 // Lemma (instants). Let W(l,θ) >= 0 be the price of occupying link l at the instant θ:
 // its own, and those of the ports it is in. Let demands of a chunk, each a contribution c
