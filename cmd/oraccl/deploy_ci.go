@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -29,6 +30,11 @@ func (d *deployed) findings() []finding {
 	}
 	for _, v := range d.bad {
 		add(level, v)
+	}
+	for _, l := range d.loads {
+		if l.Grade == msccl.NoRoom && d.grade() == msccl.NoRoom {
+			all = append(all, finding{d.file, l.Refusals[0].Line, "warning", verify.WouldNotLoad, fmt.Sprintf("%v has no room for it as it is built: %s", l.Runtime, l.Refusals[0].Message)})
+		}
 	}
 	for _, m := range d.modes {
 		for _, v := range m.report.Conditions {

@@ -105,6 +105,8 @@ func TestNoRoom(t *testing.T) {
 	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
 	require.Contains(t, d.provisos(), "no runtime loads it as it is built")
 	require.Contains(t, d.conditions()[0], "chan=128, want 0 to 31")
+	require.Equal(t, "warning", d.findings()[0].level)
+	require.Equal(t, verify.WouldNotLoad, d.findings()[0].code)
 	for _, r := range msccl.Runtimes() {
 		d := judgeDeployment(a, deployment{runtime: r.String()})
 		require.Equal(t, verify.Refuted, d.outcome)
