@@ -85,7 +85,7 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 		Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
 	if err != nil {
 		if errors.Is(err, assign.ErrLimit) && len(runtimes) > 1 {
-			return "", hinted{err, "convert --to msccl --runtime msccl keeps to the limits of microsoft/msccl alone, which has room for more steps"}
+			return "", hinted{err, "fewer chunks fit (solve --chunks), and runtimes cut large ones themselves; convert --runtime msccl keeps to microsoft/msccl's limits alone, which are larger"}
 		}
 		return "", err
 	}
@@ -201,3 +201,30 @@ func describeFile(d *deployed, runtimes []msccl.Runtime, root int) string {
 
 // isXML says whether solve is to write MSCCL-IR.
 func isXML(out string) bool { return strings.HasSuffix(out, ".xml") }
+
+// deploy writes the best schedule that can be written as MSCCL-IR, and says which better
+// ones cannot.
+func (ev *evaluation) deploy(ctx context.Context, out string) (r *row, note string, err error) {
+	var first error
+	left := ""
+	rows := slices.Clone(ev.rows)
+	defer func() { ev.rows = rows }()
+	for {
+		if r = ev.best(); r == nil {
+			return nil, "", first
+		}
+		note, err = (&deployable{}).writeTo(ctx, out, r.result.Problem, r.result.Schedule)
+		if err == nil {
+			return r, note + left, nil
+		}
+		err = fmt.Errorf("-o %s: %s: %w", out, r.method, err)
+		if !errors.Is(err, assign.ErrNotServed) {
+			return nil, "", err
+		}
+		if first == nil {
+			first = err
+		}
+		left += fmt.Sprintf("\nleft out: %s, %s us: %v", r.method, micros(r.makespan), errors.Unwrap(err))
+		ev.rows = slices.DeleteFunc(slices.Clone(ev.rows), func(o *row) bool { return o == r })
+	}
+}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -79,12 +78,16 @@ better ones.`,
 			}
 			var deployed string
 			if r := ev.best(); r != nil {
-				ev.rows, ev.bound = []*row{r}, r.bound
-				if out != "" {
-					if deployed, err = writeRow(cmd.Context(), out, r); err != nil {
+				if isXML(out) {
+					if r, deployed, err = ev.deploy(cmd.Context(), out); err != nil {
+						return err
+					}
+				} else if out != "" {
+					if err := writeSolution(out, r); err != nil {
 						return err
 					}
 				}
+				ev.rows, ev.bound = []*row{r}, r.bound
 			}
 			if err := ev.printSolved(cmd.OutOrStdout(), asJSON, out); err != nil {
 				return err
@@ -182,18 +185,6 @@ func writeSolution(name string, r *row) error {
 		sol.Origin.Verdict[engine] = v.Outcome.String()
 	}
 	return writeFile(name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
-}
-
-// writeRow writes a verified row as the file's name asks for, with a note on what is
-// deployed.
-func writeRow(ctx context.Context, name string, r *row) (note string, err error) {
-	if !isXML(name) {
-		return "", writeSolution(name, r)
-	}
-	if note, err = (&deployable{}).writeTo(ctx, name, r.result.Problem, r.result.Schedule); err != nil {
-		return "", fmt.Errorf("-o %s: %w", name, err)
-	}
-	return note, nil
 }
 
 // writeFile writes a file under another name and renames it, so that a reader
