@@ -56,6 +56,7 @@ type deployed struct {
 	guessed    string // how that was guessed, if it was
 	asked      int64  // the size that was asked about, or 0
 	named      bool   // a runtime was named, as it is built
+	steps      int    // in the file
 }
 
 // mode is a file as it is called: in place or not.
@@ -104,6 +105,11 @@ func judgeDeployed(ctx context.Context, file string, by deployment) (*deployed, 
 // judge verifies a file that was read.
 func (d *deployed) judge(ctx context.Context, by deployment, runtimes []msccl.Runtime) {
 	d.named = by.runtime != ""
+	for _, g := range d.algo.GPUs {
+		for _, tb := range g.TBs {
+			d.steps += len(tb.Steps)
+		}
+	}
 	for _, r := range runtimes {
 		d.loads = append(d.loads, d.algo.Load(r))
 	}
@@ -125,6 +131,17 @@ func (d *deployed) judge(ctx context.Context, by deployment, runtimes []msccl.Ru
 		d.modes = append(d.modes, m)
 	}
 	d.conclude()
+}
+
+// release forgets what is in proportion to the file, so that many can be verified at a
+// time: what is left is for printing.
+func (d *deployed) release() {
+	if d.algo != nil {
+		d.algo.GPUs = nil
+	}
+	for _, m := range d.modes {
+		m.report.Release()
+	}
 }
 
 // customs are the collectives that a file with coll=custom may be one of.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -151,4 +152,29 @@ func judgeDeployment(a *msccl.Algo, by deployment) *deployed {
 	runtimes, _ := by.runtimes()
 	d.judge(context.Background(), by, runtimes)
 	return d
+}
+
+// TestRelease: what is printed does not need what is released, whatever the verdict.
+func TestRelease(t *testing.T) {
+	odd := copyAlgo(exchangeAll(4))
+	odd.GPUs[2].TBs[3].Steps[0].SrcOff = 0
+	raced := doubling(8)
+	crowd := copyAlgo(exchangeAll(4))
+	many(crowd)
+	stuck := copyAlgo(halving())
+	stuck.GPUs[0].TBs[0].Channel = 5
+	for _, a := range []*msccl.Algo{halving(), allPairs(4), odd, raced, crowd, stuck} {
+		d := judgeDeployment(copyAlgo(a), deployment{size: 1 << 20})
+		printed := func() string {
+			var b strings.Builder
+			d.print(&b)
+			for _, format := range []string{"json", "sarif", "github"} {
+				require.NoError(t, (&deployFlags{format: format}).print(&b, []*deployed{d}))
+			}
+			return b.String()
+		}
+		before := printed()
+		d.release()
+		require.Equal(t, before, printed(), a.Name)
+	}
 }

@@ -103,11 +103,7 @@ func (d *deployed) json() deployJSON {
 		j.Collective = d.algo.Coll
 	}
 	j.Ranks = d.algo.Ranks
-	for _, g := range d.algo.GPUs {
-		for _, tb := range g.TBs {
-			j.Steps += len(tb.Steps)
-		}
-	}
+	j.Steps = d.steps
 	j.Notes = d.conditions()
 	for _, l := range d.loads {
 		j.Runtimes = append(j.Runtimes, d.runtimeJSON(l))

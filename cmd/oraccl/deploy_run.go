@@ -129,7 +129,9 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			all[i], err = judgeDeployed(ctx, file, by)
+			if all[i], err = judgeDeployed(ctx, file, by); err == nil {
+				all[i].release()
+			}
 			return err
 		})
 	}

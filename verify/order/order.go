@@ -52,6 +52,10 @@ type Report struct {
 	m *machine
 }
 
+// Release forgets the program and its execution, which take most of a report's memory
+// and which only Slots, MaxCount and Completes need: these must not be called any more.
+func (r *Report) Release() { r.m = nil }
+
 // perCode is how many violations of one code are reported.
 const perCode = 3
 
