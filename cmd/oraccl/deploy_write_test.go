@@ -285,3 +285,29 @@ func TestWaitsAreNeeded(t *testing.T) {
 		require.Equal(t, waits, wrong+remote)
 	}
 }
+
+// TestWriteExchange: ranks that exchange chunks of two units have them in scratch until both
+// have been read, in place and out of place: no connection needs room for two.
+func TestWriteExchange(t *testing.T) {
+	topology, err := topo.Parse("full:2", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: model.AllReduce}, Size: 300, Cost: model.LinkRounds,
+		Chunks: []model.Chunk{{Offset: 0, Size: 200}, {Offset: 200, Size: 100}}}
+	s := &model.Schedule{Form: model.InRounds, Routes: [][]int{{0}, {1}}}
+	for c := range int32(2) {
+		for r := range int32(2) {
+			s.Transfers = append(s.Transfers, model.Transfer{Chunk: c, Src: r, Dst: 1 - r, Route: r, Op: model.Reduction, Start: model.Time(c), End: model.Time(c) + 1})
+		}
+	}
+	require.Equal(t, verify.Proved, replay.Check(p, s).Outcome)
+	for _, mode := range []string{"yes", "no", "both"} {
+		var b bytes.Buffer
+		note, err := (&deployable{inPlace: mode}).write(context.Background(), &b, p, s)
+		require.NoError(t, err)
+		require.Contains(t, b.String(), `cnt="2"`, note)
+		require.Contains(t, b.String(), `type="re" srcbuf="s"`, note)
+		require.Equal(t, mode != "yes", strings.Contains(b.String(), `type="cpy" srcbuf="i"`), note)
+		provedXML(t, b.Bytes(), p, note)
+		require.True(t, thereAndBack(t, b.Bytes(), p, note))
+	}
+}
