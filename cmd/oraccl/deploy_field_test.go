@@ -118,6 +118,15 @@ func TestNoRoom(t *testing.T) {
 	d = judgeAlgo(pairs)
 	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
 	require.Contains(t, d.conditions()[0], "more than 32 threadblocks use channel 0")
+	a = copyAlgo(exchangeAll(4)) // a wait for threadblock 132, which 8 bits do not hold
+	a.GPUs[0].Scratch = 131
+	for i := range 130 {
+		addTB(a, 0, -1, -1, 0, signalling(st(msccl.Copy, bi, 0, bs, i, 1)))
+	}
+	addTB(a, 0, -1, -1, 0, on(st(msccl.Copy, bs, 128, bs, 130, 1), 132, 0))
+	d = judgeAlgo(a)
+	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
+	require.Contains(t, strings.Join(d.conditions(), " "), "depid=132 does not fit the runtime's 8 bits")
 	a = copyAlgo(exchangeAll(4))
 	few(a)
 	require.Equal(t, "reject", judgeAlgo(a).kind)

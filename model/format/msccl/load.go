@@ -61,7 +61,7 @@ type Remark struct {
 type Grade uint8
 
 // The grades. There is no room for a file that the runtime would load if constants of
-// its source were larger; one that is refused declares what does not fit what it does;
+// its source and the widths of its fields were larger; one that is refused declares what does not fit what it does;
 // one that is unreadable has no meaning to the runtime.
 const (
 	Loads Grade = iota
@@ -288,9 +288,9 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 	case s.S < 0 || int(s.S) >= c.steps:
 		c.within(line, at, "s", int(s.S), c.steps)
 	case s.DepID > math.MaxInt8:
-		c.grade(Refused, line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
+		c.grade(NoRoom, line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
 	case s.Deps > math.MaxInt16:
-		c.grade(Refused, line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
+		c.grade(NoRoom, line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
 	}
 	if s.Type == Nop {
 		return
@@ -305,7 +305,7 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 	case s.HasDep != 0 && s.HasDep != 1:
 		c.refuse(line, "%s: hasdep=%d, want 0 or 1", at, s.HasDep)
 	case s.SrcOff > math.MaxInt16 || s.DstOff > math.MaxInt16:
-		c.grade(Refused, line, "%s: an offset does not fit the runtime's 16 bits", at)
+		c.grade(NoRoom, line, "%s: an offset does not fit the runtime's 16 bits", at)
 	}
 	if s.Type != Recv && s.Type != RecvCopySend && s.Type != RecvReduceCopy {
 		c.bounds(g, line, at, "src", s.Src, s.SrcOff)
