@@ -189,6 +189,9 @@ func (r *row) stopReason() string {
 	if r.result.Raw != "" {
 		s += " (" + r.result.Raw + ")"
 	}
+	if r.result.Note != "" {
+		s += ": " + r.result.Note
+	}
 	return s
 }
 

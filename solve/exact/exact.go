@@ -280,7 +280,7 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model
 		columns, rows := size(n)
 		if columns > maxColumns {
 			r.stop = solve.Done
-			r.notes = append(r.notes, fmt.Sprintf("gave up at %d epochs of %v: %d columns, %d rows, want at most %d columns", n.Horizon, epoch, columns, rows, maxColumns))
+			r.notes = append(r.notes, fmt.Sprintf("gave up at %d epochs of %v: %d columns, %d rows, want at most %d columns: --method rolling or tacos takes larger ones", n.Horizon, epoch, columns, rows, maxColumns))
 			return nil, false
 		}
 		if r.options.Progress != nil {
