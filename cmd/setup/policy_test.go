@@ -58,6 +58,8 @@ var policy = []struct {
 
 	{dir: "cmd/oraccl/chart"},
 	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/chart github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
+	{dir: "cmd/oraccl", may: "model solve verify github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
+	{dir: "cmd/oraccl/view", may: "model"},
 	{dir: "cmd/oraccl-check", may: "model verify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
 	{dir: "cmd/setup", may: "solve/lp solve/lp/highs verify/smt/z3", solver: true},

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/view"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/replay"
+)
+
+func newView() *cobra.Command {
+	var out string
+	var noBound bool
+	var by truth
+	cmd := &cobra.Command{
+		Use:   "view FILE -o OUT",
+		Short: "A schedule as a picture: a page to scrub through",
+		Long: `view reads a schedule that verify reads, has it executed, and draws it, right or wrong:
+
+  OUT.html  one page that needs no network: the network with what is under way, a
+            timeline a link or a rank, what each rank holds, the critical path
+  OUT.json  trace events for Perfetto, as convert --to chrome (of what is right)
+
+The verdict in the head is that of the replay engine, now; the bound is the best of those
+that are found at once, its certificate checked. Of a file that cannot be read, the page
+says why.`,
+		Example: "  oraccl view ag.json -o ag.html\n  oraccl view ag.json -o ag.trace.json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch filepath.Ext(out) {
+			case ".html":
+			case ".json":
+				return viewTrace(cmd, args[0], out, &by)
+			default:
+				return fmt.Errorf("-o %q: want a name that ends in .html or .json", out)
+			}
+			seen, err := look(args[0], &by)
+			if err == nil {
+				if !noBound {
+					seen.picture.Bound = boundOf(cmd, seen.picture)
+				}
+				err = writeFile(out, func(w io.Writer) error { return view.HTML(w, seen.picture) })
+			} else {
+				if werr := writeFile(out, func(w io.Writer) error { return view.Failure(w, filepath.Base(args[0]), err) }); werr != nil {
+					return werr
+				}
+			}
+			if err != nil {
+				return err
+			}
+			return seen.report(cmd.OutOrStdout(), out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&out, "output", "o", "", "the `file` to write: .html or .json")
+	f.BoolVar(&noBound, "no-bound", false, "do not look for a lower bound")
+	by.addFlags(cmd)
+	_ = cmd.MarkFlagRequired("output")
+	return cmd
+}
+
+// viewTrace writes trace events, as convert does.
+func viewTrace(cmd *cobra.Command, file, out string, by *truth) error {
+	p, s, err := right(cmd.OutOrStdout(), file, by)
+	if err != nil {
+		return err
+	}
+	if s.Form == model.Ordered {
+		if s, err = timed(p, s); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	i := slices.IndexFunc(targets, func(t target) bool { return t.name == "chrome" })
+	return targets[i].emit(cmd.OutOrStdout(), out, p, s)
+}
+
+// sight is a schedule that was read and executed, right or wrong.
+type sight struct {
+	picture *view.Picture
+	verdict verify.Verdict
+	partial bool
+}
+
+// look reads a schedule, ours or another tool's, and has it executed.
+func look(file string, by *truth) (*sight, error) {
+	format, b, err := recognise(file)
+	if err != nil {
+		return nil, err
+	}
+	if format == nil {
+		if by.given() {
+			return nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
+		}
+		sol, err := loadSolution(file, maxHeld)
+		if err != nil {
+			return nil, err
+		}
+		s := seen(file, sol.Problem, sol.Schedule, replay.Check(sol.Problem, sol.Schedule))
+		if s.partial = sol.Origin.Partial; s.partial {
+			s.picture.Notes = append(s.picture.Notes, "The file is marked as partial: the run that wrote it was interrupted, and transfers are missing.")
+		}
+		return s, nil
+	}
+	m, err := format.read(by, nil, file, b)
+	if err != nil {
+		return nil, err
+	}
+	if m.Problem == nil || m.Schedule == nil || m.Problem.Chunks == nil {
+		return nil, fmt.Errorf("%s: cannot be drawn; oraccl verify says more", file)
+	}
+	v := foreignVerdict(m)
+	s := seen(file, m.Problem, m.Schedule, v)
+	s.picture.Notes = append(s.picture.Notes, m.Notes...)
+	return s, nil
+}
+
+// foreignVerdict judges a schedule of another tool as convert does.
+func foreignVerdict(m *imported) verify.Verdict {
+	if len(m.Objections) > 0 {
+		v := verify.Verdict{Outcome: verify.Refuted, Engine: "import"}
+		for _, o := range m.Objections {
+			v.Violations = append(v.Violations, verify.Violation{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message, Transfer: -1, Rank: -1, Chunk: -1})
+		}
+		return v
+	}
+	if m.Undecided != "" {
+		return verify.Verdict{Engine: "import", Reason: m.Undecided}
+	}
+	if m.feasible != nil {
+		if v := m.feasible(); v.Outcome != verify.Proved {
+			return v
+		}
+	}
+	v := replay.Check(m.Problem, m.Schedule)
+	if m.Assumed != "" && v.Outcome == verify.Proved {
+		v.Outcome, v.Reason = verify.Unknown, m.Assumed
+	}
+	return v
+}
+
+// seen puts a schedule with its verdict into a picture. One that has only an order, and is
+// right, gets the times at which it can run.
+func seen(file string, p *model.Problem, s *model.Schedule, v verify.Verdict) *sight {
+	pic := &view.Picture{Title: filepath.Base(file), Problem: p, Schedule: s, Verdict: view.Verdict{
+		Outcome: v.Outcome.String(), Engine: v.Engine, Claim: verify.Claim(p, s), Reason: v.Reason,
+	}}
+	for _, x := range v.Violations {
+		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: x.Transfer})
+	}
+	if s.Form == model.Ordered && v.Outcome == verify.Proved {
+		if t, err := timed(p, s); err == nil {
+			pic.Schedule = t
+			pic.Notes = append(pic.Notes, "The file has an order and no times: these are the times at which it can run.")
+		}
+	}
+	return &sight{picture: pic, verdict: v}
+}
+
+// report says what was drawn, with the verdict, and returns its exit status.
+func (s *sight) report(w io.Writer, out string) error {
+	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(s.verdict.Outcome.String()), s.picture.Verdict.Claim)
+	if len(s.verdict.Violations) > 0 {
+		fmt.Fprintln(w, s.verdict.Violations[0])
+	}
+	if s.verdict.Reason != "" {
+		fmt.Fprintln(w, s.verdict.Reason)
+	}
+	if s.partial {
+		fmt.Fprintln(w, "the file is marked as partial")
+	}
+	fmt.Fprintf(w, "written to %s\n", out)
+	switch s.verdict.Outcome {
+	case verify.Proved:
+		return nil
+	case verify.Refuted:
+		return status(exitRefuted)
+	}
+	return status(exitUnknown)
+}
+
+// boundOf returns the best bound that is found at once and whose certificate passes its
+// check, or nil; a picture does without one.
+func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
+	all, err := bound.All(cmd.Context(), pic.Problem)
+	if err != nil {
+		pic.Notes = append(pic.Notes, fmt.Sprintf("No bound: %v.", err))
+		return nil
+	}
+	var found *model.Certificate
+	for _, c := range all {
+		if (found == nil || c.Bound > found.Bound) && cert.Check(c).Outcome == verify.Proved {
+			found = c
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return &view.Bound{Value: found.Bound, Kind: found.Witness.Kind(), Detail: describe(found)}
+}

@@ -1,0 +1,382 @@
+// What the page knows of a schedule: reads the columns that pack.go writes, and executes
+// the transfers. It draws nothing, and runs outside a browser as well.
+"use strict";
+const core = (() => {
+  // bytesOf decodes base64.
+  function bytesOf(text) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+    const s = atob(text), b = new Uint8Array(s.length);
+    for (let i = 0; i < s.length; i++) b[i] = s.charCodeAt(i);
+    return b;
+  }
+
+  // decode returns the columns of a schedule, transfers by when they start.
+  function decode(head, bytes) {
+    let at = 0;
+    const next = () => {
+      let v = 0, m = 1, b;
+      do {
+        if (at >= bytes.length) throw new Error("the data of the page ends early");
+        b = bytes[at++];
+        v += (b & 127) * m;
+        m *= 128;
+      } while (b > 127);
+      return v;
+    };
+    const nodes = head.ranks + head.switches.length, L = head.links, C = head.chunks, n = head.transfers;
+    const d = { n, nodes, ranks: head.ranks, links: L, chunks: C, horizon: head.horizon };
+    d.x = new Float64Array(nodes); d.y = new Float64Array(nodes);
+    for (let i = 0; i < nodes; i++) { d.x[i] = next() / 65535; d.y[i] = next() / 65535; }
+    d.linkSrc = new Int32Array(L); d.linkDst = new Int32Array(L); d.alpha = new Float64Array(L); d.bandwidth = new Float64Array(L);
+    for (let i = 0; i < L; i++) { d.linkSrc[i] = next(); d.linkDst[i] = next(); d.alpha[i] = next(); d.bandwidth[i] = next(); }
+    d.values = [];
+    for (let i = next(); i > 0; i--) {
+      const v = [];
+      let rank = 0;
+      for (let k = next(); k > 0; k--) { rank += next(); v.push(rank, next()); }
+      d.values.push(v);
+    }
+    d.patterns = [];
+    for (let i = next(); i > 0; i--) {
+      const runs = [];
+      let rank = 0;
+      for (let k = next(); k > 0; k--) {
+        rank += next();
+        const count = next();
+        runs.push({ from: rank, count, value: next() });
+        rank += count;
+      }
+      d.patterns.push(runs);
+    }
+    d.offset = new Float64Array(C); d.size = new Float64Array(C); d.pre = new Int32Array(C); d.goal = new Int32Array(C);
+    for (let i = 0; i < C; i++) { d.offset[i] = next(); d.size[i] = next(); d.pre[i] = next(); d.goal[i] = next(); }
+    const lasts = new Float64Array(next());
+    for (let i = 0; i < lasts.length; i++) lasts[i] = next();
+    const profiles = next();
+    d.hopOff = new Int32Array(profiles + 1);
+    const hops = [];
+    for (let i = 0; i < profiles; i++) {
+      for (let k = next(); k > 0; k--) hops.push(next(), next(), next());
+      d.hopOff[i + 1] = hops.length / 3;
+    }
+    const H = hops.length / 3;
+    d.hopLink = new Int32Array(H); d.hopFrom = new Float64Array(H); d.hopLen = new Float64Array(H);
+    for (let i = 0; i < H; i++) { d.hopLink[i] = hops[3 * i]; d.hopFrom[i] = hops[3 * i + 1]; d.hopLen[i] = hops[3 * i + 2]; }
+    d.start = new Float64Array(n); d.end = new Float64Array(n); d.chunk = new Int32Array(n);
+    d.src = new Int32Array(n); d.dst = new Int32Array(n); d.profile = new Int32Array(n); d.op = new Uint8Array(n);
+    d.longest = 0;
+    let time = 0;
+    for (let i = 0; i < n; i++) {
+      time += next();
+      const lasting = lasts[next()];
+      d.start[i] = time; d.end[i] = time + lasting;
+      d.longest = Math.max(d.longest, lasting);
+      d.chunk[i] = next(); d.src[i] = next(); d.dst[i] = next();
+      const v = next();
+      d.profile[i] = Math.floor(v / 2); d.op[i] = v % 2;
+    }
+    d.index = new Uint32Array(n); // of each in the file
+    if (next() === 1) for (let i = 0; i < n; i++) d.index[i] = next();
+    else for (let i = 0; i < n; i++) d.index[i] = i;
+    const P = next();
+    d.path = new Int32Array(P); d.because = new Uint8Array(P);
+    for (let i = 0; i < P; i++) { d.path[i] = next(); d.because[i] = next(); }
+    if (at !== bytes.length) throw new Error("the data of the page does not end where it should");
+    d.place = new Uint32Array(n);
+    for (let i = 0; i < n; i++) d.place[d.index[i]] = i;
+    d.onPath = new Uint8Array(n);
+    for (const i of d.path) d.onPath[i] = 1;
+    d.byEnd = sorted(d.end);
+    return d;
+  }
+
+  // sorted returns the indices of whole numbers below 2^53 in ascending order; equal ones
+  // keep theirs. Radix sort, 16 bits at a time.
+  function sorted(keys) {
+    const n = keys.length;
+    let a = new Uint32Array(n), b = new Uint32Array(n), top = 0;
+    for (let i = 0; i < n; i++) { a[i] = i; top = Math.max(top, keys[i]); }
+    const count = new Uint32Array(65537);
+    for (let scale = 1; scale <= top; scale *= 65536) {
+      count.fill(0);
+      for (let i = 0; i < n; i++) count[Math.floor(keys[i] / scale) % 65536 + 1]++;
+      for (let i = 1; i <= 65536; i++) count[i] += count[i - 1];
+      for (let i = 0; i < n; i++) b[count[Math.floor(keys[a[i]] / scale) % 65536]++] = a[i];
+      [a, b] = [b, a];
+    }
+    return a;
+  }
+
+  // grouped returns lists of items by group, as offsets and a flat array, in the order of
+  // items.
+  function grouped(items, groups, of) {
+    const off = new Uint32Array(groups + 1), flat = new Uint32Array(items.length);
+    for (let i = 0; i < items.length; i++) off[of[items[i]] + 1]++;
+    for (let g = 0; g < groups; g++) off[g + 1] += off[g];
+    const to = off.slice();
+    for (let i = 0; i < items.length; i++) flat[to[of[items[i]]]++] = items[i];
+    return { off, flat };
+  }
+
+  // lower returns the first index from lo to hi at which a(index) >= v.
+  function lower(a, lo, hi, v) {
+    while (lo < hi) {
+      const m = (lo + hi) >>> 1;
+      if (a(m) < v) lo = m + 1; else hi = m;
+    }
+    return lo;
+  }
+
+  // chunkEvents prepares the ways through the transfers of one chunk.
+  function chunkEvents(d) {
+    if (!d.events) {
+      const all = new Uint32Array(d.n);
+      for (let i = 0; i < d.n; i++) all[i] = i;
+      d.events = { starts: grouped(all, d.chunks, d.chunk), ends: grouped(d.byEnd, d.chunks, d.chunk) };
+    }
+    return d.events;
+  }
+
+  // walk executes the transfers of a chunk up to and with time t: first what ends at an
+  // instant is written, then what starts at it reads. begin(i) and finish(i) are called in
+  // that order; a transfer that takes no time ends after what reads at its instant.
+  function walk(d, chunk, t, begin, finish) {
+    const { starts, ends } = chunkEvents(d);
+    let s = starts.off[chunk], e = ends.off[chunk];
+    const S = starts.off[chunk + 1], E = ends.off[chunk + 1];
+    while (s < S || e < E) {
+      const i = s < S ? starts.flat[s] : -1, j = e < E ? ends.flat[e] : -1;
+      const at = i < 0 ? Infinity : d.start[i], to = j < 0 ? Infinity : d.end[j];
+      const instant = Math.min(at, to);
+      if (instant > t) return;
+      if (to <= at && d.start[j] < to) { finish(j); e++; continue; }
+      if (at === instant) { begin(i); s++; continue; }
+      finish(j); e++;
+    }
+  }
+
+  // holdings returns what each rank holds of a chunk at time t: for each rank null, which is
+  // undefined, or how often each rank's contribution is in it. reading is called with the
+  // value that a transfer takes, when it starts.
+  function holdings(d, chunk, t, reading) {
+    const held = new Array(d.ranks).fill(null), moving = new Map();
+    for (const run of d.patterns[d.pre[chunk]])
+      for (let r = run.from; r < run.from + run.count; r++) {
+        held[r] = new Int32Array(d.ranks);
+        if (run.value === 0) held[r][r] = 1;
+        else terms(d, run.value, (rank, count) => { held[r][rank] = count; });
+      }
+    walk(d, chunk, t, i => {
+      const v = held[d.src[i]];
+      moving.set(i, v && v.slice());
+      if (reading) reading(i, v);
+    }, i => {
+      const v = moving.get(i);
+      moving.delete(i);
+      if (!v) return; // it sent what is undefined
+      if (d.op[i] === 0 || !held[d.dst[i]]) { held[d.dst[i]] = v; return; }
+      const w = held[d.dst[i]];
+      for (let r = 0; r < d.ranks; r++) w[r] += v[r];
+    });
+    return held;
+  }
+
+  function terms(d, value, each) {
+    const v = d.values[value - 1];
+    for (let k = 0; k < v.length; k += 2) each(v[k], v[k + 1]);
+  }
+
+  // wanted returns for each rank how many contributions it must hold of a chunk at the end,
+  // or -1 where that does not matter.
+  function wanted(d, chunk) {
+    d.wanted ||= new Map();
+    let w = d.wanted.get(d.goal[chunk]);
+    if (!w) {
+      w = new Int32Array(d.ranks).fill(-1);
+      for (const run of d.patterns[d.goal[chunk]]) w.fill(run.value === 0 ? 1 : d.values[run.value - 1].length / 2, run.from, run.from + run.count);
+      d.wanted.set(d.goal[chunk], w);
+    }
+    return w;
+  }
+
+  // counter finds how many contributions each transfer carries, and how many its destination
+  // holds before and after: -1 for undefined, and with the 30th bit set where some is held
+  // more than once. step(chunks) goes on for that many chunks, and says whether it is done.
+  const TWICE = 1 << 29;
+  function counter(d) {
+    const W = (d.ranks + 31) >>> 5, n = d.n;
+    const c = { carried: new Int32Array(n).fill(-1), before: new Int32Array(n).fill(-1), after: new Int32Array(n).fill(-1), initial: new Map(), next: 0 };
+    const bits = new Uint32Array(d.ranks * W), known = new Uint8Array(d.ranks), twice = new Uint8Array(d.ranks);
+    let pool = new Uint32Array(64 * W), free = [];
+    for (let i = 63; i >= 0; i--) free.push(i);
+    const slotOf = new Map();
+    const size = (a, o) => {
+      let s = 0;
+      for (let k = 0; k < W; k++) {
+        let v = a[o + k];
+        v -= (v >>> 1) & 0x55555555;
+        v = (v & 0x33333333) + ((v >>> 2) & 0x33333333);
+        s += (((v + (v >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
+      }
+      return s;
+    };
+    const state = r => known[r] ? size(bits, r * W) | (twice[r] ? TWICE : 0) : -1;
+    function chunk(q) {
+      known.fill(0); twice.fill(0);
+      for (const run of d.patterns[d.pre[q]])
+        for (let r = run.from; r < run.from + run.count; r++) {
+          bits.fill(0, r * W, r * W + W);
+          known[r] = 1;
+          if (run.value === 0) bits[r * W + (r >>> 5)] |= 1 << (r & 31);
+          else terms(d, run.value, (k, count) => { bits[r * W + (k >>> 5)] |= 1 << (k & 31); if (count > 1) twice[r] = 1; });
+        }
+      walk(d, q, Infinity, i => {
+        const r = d.src[i];
+        c.carried[i] = state(r);
+        if (!known[r]) return;
+        if (!free.length) {
+          const have = pool.length / W, bigger = new Uint32Array(2 * pool.length);
+          bigger.set(pool);
+          pool = bigger;
+          for (let k = 2 * have - 1; k >= have; k--) free.push(k);
+        }
+        const s = free.pop();
+        slotOf.set(i, 2 * s + twice[r]);
+        for (let k = 0; k < W; k++) pool[s * W + k] = bits[r * W + k];
+      }, i => {
+        const r = d.dst[i], v = slotOf.get(i);
+        c.before[i] = state(r);
+        if (v !== undefined) {
+          const s = v >>> 1;
+          if (d.op[i] === 0 || !known[r]) {
+            for (let k = 0; k < W; k++) bits[r * W + k] = pool[s * W + k];
+            twice[r] = v & 1;
+          } else {
+            let both = 0;
+            for (let k = 0; k < W; k++) { both |= bits[r * W + k] & pool[s * W + k]; bits[r * W + k] |= pool[s * W + k]; }
+            if (both || v & 1) twice[r] = 1;
+          }
+          known[r] = 1;
+          slotOf.delete(i);
+          free.push(s);
+        }
+        c.after[i] = state(r);
+      });
+    }
+    c.step = chunks => {
+      for (; chunks > 0 && c.next < d.chunks; chunks--) chunk(c.next++);
+      return c.next >= d.chunks;
+    };
+    return c;
+  }
+
+  // cursor keeps what is under way at a time, and calls back for what changes when it moves:
+  // writes that happen or are taken back, and transfers that set out or are not under way
+  // any more. Moving costs what lies between.
+  function cursor(d, on) {
+    const c = { time: -1, begun: 0, ended: 0, active: new Uint32Array(d.n), count: 0 };
+    const place = new Int32Array(d.n).fill(-1);
+    const add = i => { if (place[i] < 0) { place[i] = c.count; c.active[c.count++] = i; on.active(i, 1); } };
+    const drop = i => {
+      const p = place[i];
+      if (p < 0) return;
+      const last = c.active[--c.count];
+      c.active[p] = last; place[last] = p; place[i] = -1;
+      on.active(i, -1);
+    };
+    c.seek = t => {
+      if (t >= c.time) {
+        while (c.begun < d.n && d.start[c.begun] <= t) { const i = c.begun++; if (d.end[i] > t) add(i); }
+        while (c.ended < d.n && d.end[d.byEnd[c.ended]] <= t) { const i = d.byEnd[c.ended++]; drop(i); on.write(i, true); }
+      } else {
+        while (c.ended > 0 && d.end[d.byEnd[c.ended - 1]] > t) { const i = d.byEnd[--c.ended]; on.write(i, false); if (d.start[i] <= t) add(i); }
+        while (c.begun > 0 && d.start[c.begun - 1] > t) drop(--c.begun);
+      }
+      c.time = t;
+    };
+    return c;
+  }
+
+  // linkRows returns, for each link, when it is busy, in order: the transfers and the hops
+  // of their profiles. rankRows does so for what each rank sends (row 2r) and receives.
+  function linkRows(d) {
+    const off = new Uint32Array(d.links + 1);
+    let total = 0;
+    for (let i = 0; i < d.n; i++) for (let h = d.hopOff[d.profile[i]]; h < d.hopOff[d.profile[i] + 1]; h++) { off[d.hopLink[h] + 1]++; total++; }
+    for (let l = 0; l < d.links; l++) off[l + 1] += off[l];
+    const to = off.slice(), transfer = new Uint32Array(total), from = new Float64Array(total), until = new Float64Array(total);
+    for (let i = 0; i < d.n; i++) for (let h = d.hopOff[d.profile[i]]; h < d.hopOff[d.profile[i] + 1]; h++) {
+      let k = to[d.hopLink[h]]++;
+      const f = d.start[i] + d.hopFrom[h], lo = off[d.hopLink[h]];
+      for (; k > lo && from[k - 1] > f; k--) { transfer[k] = transfer[k - 1]; from[k] = from[k - 1]; until[k] = until[k - 1]; }
+      transfer[k] = i; from[k] = f; until[k] = f + d.hopLen[h];
+    }
+    const busy = new Float64Array(d.links), longest = new Float64Array(d.links);
+    for (let l = 0; l < d.links; l++) {
+      let end = 0;
+      for (let k = off[l]; k < off[l + 1]; k++) {
+        busy[l] += Math.max(0, until[k] - Math.max(end, from[k]));
+        end = Math.max(end, until[k]);
+        longest[l] = Math.max(longest[l], until[k] - from[k]);
+      }
+    }
+    return { off, transfer, from, until, busy, longest };
+  }
+
+  function rankRows(d) {
+    const off = new Uint32Array(2 * d.ranks + 1);
+    for (let i = 0; i < d.n; i++) { off[2 * d.src[i] + 1]++; off[2 * d.dst[i] + 2]++; }
+    for (let l = 0; l < 2 * d.ranks; l++) off[l + 1] += off[l];
+    const to = off.slice(), transfer = new Uint32Array(2 * d.n);
+    for (let i = 0; i < d.n; i++) { transfer[to[2 * d.src[i]]++] = i; transfer[to[2 * d.dst[i] + 1]++] = i; }
+    const from = new Float64Array(2 * d.n), until = new Float64Array(2 * d.n);
+    for (let k = 0; k < 2 * d.n; k++) { from[k] = d.start[transfer[k]]; until[k] = d.end[transfer[k]]; }
+    const busy = new Float64Array(2 * d.ranks), longest = new Float64Array(2 * d.ranks);
+    for (let l = 0; l < 2 * d.ranks; l++) {
+      let end = 0;
+      for (let k = off[l]; k < off[l + 1]; k++) {
+        busy[l] += Math.max(0, until[k] - Math.max(end, from[k]));
+        end = Math.max(end, until[k]);
+        longest[l] = Math.max(longest[l], until[k] - from[k]);
+      }
+    }
+    return { off, transfer, from, until, busy, longest };
+  }
+
+  // inWords writes a time exactly, as the command line does, and a size; setInWords writes
+  // a multiset of contributions, such as {0-3, 5 (twice)}.
+  function inWords(ps, unit) {
+    if (unit === "step") return "step " + ps;
+    if (ps === 0) return "0s";
+    for (const [size, digits, name] of [[1e12, 12, "s"], [1e9, 9, "ms"], [1e6, 6, "us"], [1e3, 3, "ns"], [1, 0, "ps"]])
+      if (ps >= size) {
+        const rest = String(ps % size).padStart(digits, "0").replace(/0+$/, "");
+        return Math.floor(ps / size) + (digits && rest ? "." + rest : "") + name;
+      }
+    return ps + "ps";
+  }
+
+  function bytesInWords(b) {
+    for (const [size, name] of [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]])
+      if (b && b % size === 0) return b / size + " " + name;
+    return b + " B";
+  }
+
+  function setInWords(v) {
+    if (!v) return "undefined";
+    const parts = [];
+    for (let r = 0; r < v.length; r++) {
+      if (!v[r]) continue;
+      let to = r;
+      while (to + 1 < v.length && v[to + 1] === v[r]) to++;
+      const times = v[r] === 1 ? "" : v[r] === 2 ? " (twice)" : ` (${v[r]} times)`;
+      parts.push((to > r + 1 ? r + "-" + to : to > r ? r + ", " + to : r) + times);
+      if (parts.length > 24) { parts.push("..."); break; }
+      r = to;
+    }
+    return "{" + parts.join(", ") + "}";
+  }
+
+  return { bytesOf, decode, sorted, lower, walk, holdings, wanted, counter, cursor, linkRows, rankRows, inWords, bytesInWords, setInWords, TWICE };
+})();
+if (typeof module !== "undefined") module.exports = core;

@@ -1,0 +1,204 @@
+// The timeline: a row a link, or two a rank (sends above receives). What is thinner than a
+// pixel is merged, so that a frame costs the pixels and not the transfers.
+function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
+  const gutter = 150, ruler = 22;
+  let w = 0, h = 0, ratio = 1, mode = "links", top = 0, path = true, rowHeight = 18, cursorRow = 0, chosen = -1;
+  const span = Math.max(1, head.horizon), view = { from: 0, to: span };
+  let order = [];
+
+  const rows = () => mode === "links" ? linkRows : rankRows();
+  const rowsOfMode = () => mode === "links" ? d.links : 2 * d.ranks;
+  function arrangeRows(by) {
+    const all = rows();
+    order = [];
+    for (let r = 0; r < rowsOfMode(); r++) if (mode === "ranks" || all.off[r + 1] > all.off[r]) order.push(r);
+    if (by === "use") order.sort((a, b) => all.busy[b] - all.busy[a] || a - b);
+    top = 0;
+    cursorRow = 0;
+  }
+  const node = v => v < d.ranks ? String(v) : head.switches[v - d.ranks].replace(/^switch /, "");
+  function label(r) {
+    if (mode === "links") return `${node(d.linkSrc[r])} \u2192 ${node(d.linkDst[r])}`;
+    return r % 2 ? `\u00a0\u00a0rank ${r >> 1} receives` : `rank ${r >> 1} sends`;
+  }
+  const X = t => gutter + (t - view.from) / (view.to - view.from) * (w - gutter);
+  const T = x => view.from + (x - gutter) / (w - gutter) * (view.to - view.from);
+
+  function resize() {
+    ratio = window.devicePixelRatio || 1;
+    w = canvas.clientWidth; h = canvas.clientHeight;
+    canvas.width = Math.max(1, w * ratio); canvas.height = Math.max(1, h * ratio);
+  }
+  function clampTop() { top = Math.max(0, Math.min(top, order.length * rowHeight - (h - ruler))); }
+
+  function draw() {
+    const g = canvas.getContext("2d"), all = rows();
+    rowHeight = order.length * 18 > h - ruler ? 18 : Math.max(18, Math.min(34, Math.floor((h - ruler) / Math.max(1, order.length))));
+    clampTop();
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, w, h);
+    g.font = "11px system-ui, sans-serif";
+    g.textBaseline = "middle";
+    const first = Math.floor(top / rowHeight), last = Math.min(order.length, Math.ceil((top + h - ruler) / rowHeight));
+    for (let k = first; k < last; k++) {
+      const r = order[k], y = ruler + k * rowHeight - top;
+      if (k === cursorRow && document.activeElement === canvas) { g.fillStyle = colour("panel"); g.fillRect(0, y, w, rowHeight); }
+      row(g, all, r, y + 2, rowHeight - 4);
+      g.clearRect(0, y, gutter - 2, rowHeight);
+      g.fillStyle = colour("line");
+      g.fillRect(4, y + rowHeight - 4, gutter - 12, 2);
+      g.fillStyle = colour("accent");
+      g.fillRect(4, y + rowHeight - 4, (gutter - 12) * all.busy[r] / span, 2);
+      g.fillStyle = k === cursorRow ? colour("accent") : colour("fg");
+      g.textAlign = "left";
+      g.fillText(label(r), 4, y + rowHeight / 2 - 1, gutter - 48);
+      g.textAlign = "right";
+      g.fillStyle = colour("dim");
+      g.fillText((100 * all.busy[r] / span).toFixed(1) + "%", gutter - 8, y + rowHeight / 2 - 1);
+    }
+    ticks(g);
+    if (order.length * rowHeight > h - ruler) {
+      g.fillStyle = colour("dim");
+      const size = Math.max(12, (h - ruler) ** 2 / (order.length * rowHeight));
+      g.fillRect(w - 4, ruler + top / (order.length * rowHeight) * (h - ruler), 3, size);
+    }
+  }
+  function ticks(g) {
+    g.clearRect(0, 0, w, ruler);
+    g.fillStyle = colour("panel");
+    g.fillRect(gutter, 0, w - gutter, ruler);
+    const rough = (view.to - view.from) / Math.max(2, (w - gutter) / 110), ten = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
+    const step = Math.max(1, [1, 2, 5, 10].find(m => m * ten >= rough) * ten);
+    g.fillStyle = colour("dim");
+    g.textAlign = "left";
+    for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
+      g.fillRect(X(t), ruler - 6, 1, 6);
+      g.fillText(core.inWords(t, head.unit), X(t) + 3, ruler / 2);
+    }
+  }
+  // row draws one row. Where it has many more transfers in view than pixels, it goes from
+  // pixel to pixel by bisection.
+  function row(g, all, r, y, height) {
+    const lo = all.off[r], hi = all.off[r + 1], from = i => all.from[i];
+    let k = core.lower(from, lo, hi, view.from - all.longest[r]);
+    const end = core.lower(from, k, hi, view.to);
+    const crowded = end - k > 3 * (w - gutter), pixel = (view.to - view.from) / (w - gutter);
+    let painted = gutter;
+    while (k < end) {
+      const i = all.transfer[k], x0 = Math.max(gutter, X(all.from[k])), x1 = Math.min(w, X(all.until[k]));
+      if (x1 - x0 < 1.2) {
+        if (x1 >= painted) {
+          const x = Math.max(painted, Math.floor(x0));
+          g.fillStyle = colour("dense");
+          g.fillRect(x, y, Math.max(1, Math.ceil(x1) - x), height);
+          painted = Math.max(painted, Math.ceil(x1));
+        }
+        if (crowded) { k = Math.max(k + 1, core.lower(from, k, end, T(painted) - pixel)); continue; }
+      } else if (x1 > gutter) {
+        g.fillStyle = colour.chunk(d.chunk[i]);
+        g.fillRect(x0, y, x1 - x0 - (x1 - x0 > 3 ? 1 : 0), height);
+        if (d.op[i]) { g.fillStyle = colour("fg"); g.fillRect(x0, y, x1 - x0 - 1, 2); }
+        if (x1 - x0 > 26) {
+          g.fillStyle = "#fff";
+          g.textAlign = "left";
+          g.fillText(d.chunk[i], x0 + 3, y + height / 2, x1 - x0 - 4);
+        }
+      }
+      k++;
+    }
+    if (path) for (const i of shownOnPath(r)) outline(g, i, r, y, height, colour("path"), 2);
+    for (const i of marked) if (inRow(i, r)) outline(g, i, r, y, height, colour("bad"), 3);
+    if (chosen >= 0 && inRow(chosen, r)) outline(g, chosen, r, y, height, colour("accent"), 3);
+  }
+  function outline(g, i, r, y, height, style, width) {
+    let from = d.start[i], until = d.end[i];
+    if (mode === "links") for (let k = d.hopOff[d.profile[i]]; k < d.hopOff[d.profile[i] + 1]; k++)
+      if (d.hopLink[k] === r) { from = d.start[i] + d.hopFrom[k]; until = from + d.hopLen[k]; break; }
+    const x0 = Math.max(gutter, X(from)), x1 = Math.min(w, X(until));
+    if (x1 < gutter || x0 > w) return;
+    g.strokeStyle = style;
+    g.lineWidth = width;
+    g.strokeRect(x0 + 0.5, y - 0.5, Math.max(2, x1 - x0 - 2), height + 1);
+  }
+  let byRow = null, byRowMode = "";
+  function shownOnPath(r) {
+    if (byRowMode !== mode) {
+      byRowMode = mode;
+      byRow = new Map();
+      for (const i of d.path) for (const k of rowsOf(i)) { if (!byRow.has(k)) byRow.set(k, []); byRow.get(k).push(i); }
+    }
+    const list = byRow.get(r) || [];
+    return list.length > 4000 ? list.slice(0, 4000) : list;
+  }
+  function rowsOf(i) {
+    if (mode === "ranks") return [2 * d.src[i], 2 * d.dst[i] + 1];
+    return Array.from(d.hopLink.subarray(d.hopOff[d.profile[i]], d.hopOff[d.profile[i] + 1]));
+  }
+  const inRow = (i, r) => rowsOf(i).includes(r);
+
+  function zoom(factor, x) {
+    const t = x === undefined ? (view.from + view.to) / 2 : T(x);
+    let size = Math.min(span, Math.max(span < 20 ? 1 : 20, (view.to - view.from) * factor));
+    const f = (t - view.from) / (view.to - view.from);
+    view.from = Math.max(0, Math.min(t - f * size, span - size));
+    view.to = view.from + size;
+  }
+  function pan(part) {
+    const size = view.to - view.from;
+    view.from = Math.max(0, Math.min(view.from + part * size, span - size));
+    view.to = view.from + size;
+  }
+  // find returns the transfer at a point, or the row.
+  function find(x, y) {
+    const k = Math.floor((y - ruler + top) / rowHeight);
+    if (y < ruler || k < 0 || k >= order.length) return null;
+    const r = order[k], all = rows(), t = T(x), slack = 2 * (view.to - view.from) / (w - gutter);
+    if (x < gutter) return { row: r, transfer: -1, link: mode === "links" ? r : -1 };
+    let best = -1, near = slack;
+    for (let q = core.lower(i => all.from[i], all.off[r], all.off[r + 1], t - all.longest[r] - slack), n = 0; q < all.off[r + 1] && all.from[q] <= t + slack && n < 20000; q++, n++) {
+      const away = t < all.from[q] ? all.from[q] - t : t >= all.until[q] ? t - all.until[q] : 0;
+      if (away < near || away === 0 && best < 0) { near = away; best = all.transfer[q]; }
+      if (away === 0) break;
+    }
+    return { row: r, transfer: best, link: mode === "links" ? r : -1 };
+  }
+  // step chooses the next or the previous transfer in the row that the keys are on.
+  function step(by) {
+    const r = order[cursorRow], all = rows();
+    if (r === undefined || all.off[r + 1] === all.off[r]) return -1;
+    const list = all.transfer.subarray(all.off[r], all.off[r + 1]), now = chosen < 0 ? -1 : list.indexOf(chosen);
+    const at = now >= 0 ? now + by : core.lower(i => all.from[i], all.off[r], all.off[r + 1], view.from) - all.off[r];
+    chosen = list[Math.max(0, Math.min(list.length - 1, at))];
+    return chosen;
+  }
+  // show brings a transfer into view, both ways.
+  function show(i) {
+    chosen = i;
+    const k = order.findIndex(r => inRow(i, r));
+    if (k >= 0) {
+      cursorRow = k;
+      if (k * rowHeight < top || (k + 1) * rowHeight > top + h - ruler) top = k * rowHeight - (h - ruler) / 2;
+    }
+    const size = view.to - view.from, long = d.end[i] - d.start[i];
+    if (d.start[i] < view.from || d.end[i] > view.to || long < size / 500) {
+      const wide = Math.min(span, Math.max(20 * long, Math.min(size, 200 * long), 20));
+      view.from = Math.max(0, Math.min(d.start[i] - wide / 2, span - wide));
+      view.to = view.from + wide;
+    }
+    clampTop();
+  }
+  function moveRow(by) {
+    cursorRow = Math.max(0, Math.min(order.length - 1, cursorRow + by));
+    chosen = -1;
+    if (cursorRow * rowHeight < top) top = cursorRow * rowHeight;
+    if ((cursorRow + 1) * rowHeight > top + h - ruler) top = (cursorRow + 1) * rowHeight - (h - ruler);
+  }
+  return {
+    resize, draw, zoom, pan, find, step, show, moveRow, arrangeRows, X, T, view, gutter, ruler,
+    fit: () => { view.from = 0; view.to = span; },
+    scroll: by => { top += by; clampTop(); },
+    setMode: m => { mode = m; }, mode: () => mode,
+    setPath: on => { path = on; },
+    chosen: () => chosen, rowsShown: () => order.length, row: () => order[cursorRow], label: () => order.length ? label(order[cursorRow]) : "", top: () => top, rowHeight: () => rowHeight,
+  };
+}

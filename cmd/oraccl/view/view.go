@@ -1,0 +1,180 @@
+// Package view writes schedules as pictures: HTML writes one self-contained page in which
+// a schedule can be opened, scrubbed through and sent on. It
+// decides nothing: the verdict and the bound in the head are those that it is given, and
+// what the page says that ranks hold it finds by executing the transfers by the rules of
+// verify/SPEC.md, sections 5 and 6.
+//
+// The page needs no network and asks for none: its policy forbids it. Text from files is
+// data, and is shown as text. Times are exact up to 2^53 ps, two and a half hours.
+package view
+
+import (
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// Picture is a schedule with what was found of it.
+type Picture struct {
+	Title    string // the name of the file
+	Problem  *model.Problem
+	Schedule *model.Schedule
+	Verdict  Verdict
+	Bound    *Bound   // nil: none is known
+	Notes    []string // what else a reader of the picture should know
+}
+
+// Verdict is what the verifiers said.
+type Verdict struct {
+	Outcome    string // "proved", "refuted" or "unknown"
+	Engine     string // who said so: "replay"
+	Claim      string // what was proved or refuted
+	Reason     string // why the outcome is unknown, or empty
+	Violations []Violation
+}
+
+// Violation is one thing that is wrong.
+type Violation struct {
+	Code     string `json:"code"`
+	Where    string `json:"where"`
+	Message  string `json:"message"`
+	Transfer int    `json:"transfer"` // its index in the schedule, or -1
+}
+
+// Bound is a lower bound on the makespan whose certificate was checked.
+type Bound struct {
+	Value  model.Time
+	Kind   string // of the certificate's witness: "cut"
+	Detail string // what binds, in words
+}
+
+//go:embed page/page.html
+var pageHTML string
+
+//go:embed page/page.css
+var pageCSS string
+
+//go:embed page/core.js
+var coreJS string
+
+//go:embed page/page.js
+var pageJS string
+
+//go:embed page/timeline.js
+var timelineJS string
+
+//go:embed page/network.js
+var networkJS string
+
+// head is what the page is told as JSON. All numbers that it needs exactly as text are
+// text; the rest is in the columns of pack.
+type head struct {
+	Title      string      `json:"title"`
+	Problem    string      `json:"problem"`
+	Verdict    string      `json:"verdict"`
+	Engine     string      `json:"engine"`
+	Claim      string      `json:"claim"`
+	Reason     string      `json:"reason"`
+	Violations []Violation `json:"violations"`
+	Makespan   string      `json:"makespan"`
+	Bound      string      `json:"bound"`
+	BoundKind  string      `json:"bound_kind"`
+	Detail     string      `json:"bound_detail"`
+	Gap        string      `json:"gap"`
+	Form       string      `json:"form"`
+	Unit       string      `json:"unit"` // "ps", or "step" where there are no times
+	Layout     string      `json:"layout"`
+	Topology   string      `json:"topology"`
+	Notes      []string    `json:"notes"`
+	Ranks      int         `json:"ranks"`
+	Switches   []string    `json:"switches"`
+	Links      int         `json:"links"`
+	Chunks     int         `json:"chunks"`
+	Transfers  int         `json:"transfers"`
+	Horizon    int64       `json:"horizon"` // where the picture ends, in its unit
+	Error      string      `json:"error,omitempty"`
+}
+
+// HTML writes the page. It takes O(n log n) time for n transfers, and about 10 bytes of
+// page for each.
+func HTML(w io.Writer, p *Picture) error {
+	m, err := when(p.Problem, p.Schedule)
+	if err != nil {
+		return err
+	}
+	l := arrange(p.Problem.Topology)
+	h := p.head(m, l)
+	return page(w, h, pack(p.Problem, p.Schedule, m, l, critical(p.Problem, p.Schedule, m)))
+}
+
+// Failure writes a page that says why there is nothing to see.
+func Failure(w io.Writer, title string, why error) error {
+	return page(w, &head{Title: title, Verdict: "unreadable", Error: why.Error(), Violations: []Violation{}, Notes: []string{}, Switches: []string{}}, nil)
+}
+
+func (p *Picture) head(m *moments, l *layout) *head {
+	t := p.Problem.Topology
+	h := &head{
+		Title: p.Title, Problem: p.Problem.String(), Verdict: p.Verdict.Outcome, Engine: p.Verdict.Engine, Claim: p.Verdict.Claim, Reason: p.Verdict.Reason,
+		Violations: append([]Violation{}, p.Verdict.Violations...), Form: p.Schedule.Form.String(), Unit: "ps", Layout: l.kind, Topology: t.Name,
+		Notes: append(append([]string{}, p.Notes...), m.notes...), Ranks: t.Ranks, Switches: []string{}, Links: len(t.Links), Chunks: len(p.Problem.Chunks),
+		Transfers: len(p.Schedule.Transfers), Horizon: int64(m.last),
+	}
+	for i := range t.Switches {
+		h.Switches = append(h.Switches, t.NodeName(t.Ranks+i))
+	}
+	if m.steps {
+		h.Unit = "step"
+	} else {
+		h.Makespan = m.last.String()
+		if b := p.Bound; b != nil {
+			h.Bound, h.BoundKind, h.Detail = b.Value.String(), b.Kind, b.Detail
+			if b.Value > 0 && p.Verdict.Outcome == "proved" {
+				h.Gap = fmt.Sprintf("%.2f%%", 100*float64(m.last-b.Value)/float64(b.Value))
+			}
+		}
+	}
+	return h
+}
+
+// page fills the template. The JSON has no '<', which json.Marshal escapes.
+func page(w io.Writer, h *head, packed []byte) error {
+	j, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	rest := pageHTML
+	for _, part := range []struct {
+		mark string
+		text string
+	}{
+		{"{{title}}", html.EscapeString(h.Title)}, {"{{css}}", pageCSS}, {"{{head}}", string(j)}, {"{{data}}", ""},
+		{"{{js}}", coreJS + networkJS + timelineJS + pageJS},
+	} {
+		before, after, ok := strings.Cut(rest, part.mark)
+		if !ok {
+			return fmt.Errorf("the page has no %s", part.mark)
+		}
+		if _, err := io.WriteString(w, before+part.text); err != nil {
+			return err
+		}
+		if part.mark == "{{data}}" {
+			e := base64.NewEncoder(base64.StdEncoding, w)
+			if _, err := e.Write(packed); err != nil {
+				return err
+			}
+			if err := e.Close(); err != nil {
+				return err
+			}
+		}
+		rest = after
+	}
+	_, err = io.WriteString(w, rest)
+	return err
+}

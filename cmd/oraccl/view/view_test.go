@@ -1,0 +1,51 @@
+package view
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// TestText sees to it that text from files stays text, and that nothing is fetched.
+func TestText(t *testing.T) {
+	topology := &model.Topology{Name: "</script><script>x", Ranks: 2, Links: []model.Link{{Src: 0, Dst: 1, Bandwidth: 1e9}, {Src: 1, Dst: 0, Bandwidth: 1e9}}}
+	p := (&model.Problem{Topology: topology, Collective: model.Collective{Kind: model.Broadcast}, Size: 1, Cost: model.Pipelined}).WithChunks(1)
+	s := &model.Schedule{Form: model.Timed, Routes: [][]int{{0}}, Transfers: []model.Transfer{{Dst: 1, End: model.Nanosecond}}}
+	var b bytes.Buffer
+	require.NoError(t, HTML(&b, &Picture{Title: "<script>y", Problem: p, Schedule: s, Verdict: Verdict{Outcome: "proved"}, Bound: &Bound{Value: 500, Kind: "cut"}}))
+	page := b.String()
+	require.NotContains(t, page, "<script>x")
+	require.NotContains(t, page, "<script>y")
+	require.NotContains(t, page, "http:")
+	require.NotContains(t, page, "https:")
+	require.Contains(t, page, `"gap":"100.00%"`)
+	require.Equal(t, 3, strings.Count(page, "</script>"))
+
+	b.Reset()
+	require.NoError(t, Failure(&b, "bad", errors.New("<script>z")))
+	require.NotContains(t, b.String(), "<script>z")
+}
+
+// TestLayouts names the layout of small networks.
+func TestLayouts(t *testing.T) {
+	both := func(n int, edges ...[2]int) *model.Topology {
+		w := &model.Topology{Ranks: n}
+		for _, e := range edges {
+			w.Links = append(w.Links, model.Link{Src: e[0], Dst: e[1], Bandwidth: 1}, model.Link{Src: e[1], Dst: e[0], Bandwidth: 1})
+		}
+		return w
+	}
+	for kind, w := range map[string]*model.Topology{
+		"circle": both(5, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 3}, [2]int{3, 4}, [2]int{4, 0}),
+		"grid":   both(6, [2]int{0, 1}, [2]int{1, 2}, [2]int{3, 4}, [2]int{4, 5}, [2]int{0, 3}, [2]int{1, 4}, [2]int{2, 5}),
+		"levels": both(5, [2]int{0, 1}, [2]int{0, 2}, [2]int{0, 3}, [2]int{3, 4}),
+		"force":  both(5, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 0}, [2]int{2, 3}, [2]int{3, 4}, [2]int{4, 2}),
+	} {
+		require.Equal(t, kind, arrange(w).kind)
+	}
+}
