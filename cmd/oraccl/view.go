@@ -70,7 +70,7 @@ says why.`,
 
 // viewTrace writes trace events, as convert does.
 func viewTrace(cmd *cobra.Command, file, out string, by *truth) error {
-	p, s, err := right(cmd.OutOrStdout(), file, by)
+	p, s, err := right(cmd.Context(), cmd.OutOrStdout(), file, by)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func viewTrace(cmd *cobra.Command, file, out string, by *truth) error {
 		}
 	}
 	i := slices.IndexFunc(targets, func(t target) bool { return t.name == "chrome" })
-	return targets[i].emit(cmd.OutOrStdout(), out, p, s)
+	return targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, nil)
 }
 
 // sight is a schedule that was read and executed, right or wrong.

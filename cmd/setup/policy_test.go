@@ -57,8 +57,7 @@ var policy = []struct {
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart"},
-	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/chart github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
-	{dir: "cmd/oraccl", may: "model solve verify github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
+	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/chart cmd/oraccl/view github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
 	{dir: "cmd/oraccl/view", may: "model"},
 	{dir: "cmd/oraccl-check", may: "model verify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
