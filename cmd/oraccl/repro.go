@@ -26,7 +26,7 @@ func newRepro() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newReproTECCL(), newReproStragglar())
+	cmd.AddCommand(newReproTECCL(), newReproStragglar(), newReproTACOS())
 	return cmd
 }
 

@@ -26,7 +26,9 @@ type Chart struct {
 	Title  string
 	XName  string
 	YName  string
-	LogX   bool // doublings of x are equally far apart
+	LogX   bool     // doublings of x are equally far apart
+	LogY   bool     // so are those of y
+	Places []string // names of x = 0, 1, ...: there are dots then, and no lines between them
 	Series []Series
 }
 
@@ -34,8 +36,16 @@ type Chart struct {
 const (
 	width, height = 800, 480
 	left, right   = 70, 230
-	top, bottom   = 40, 50
+	top           = 40
 )
+
+// bottom is the room below the axes.
+func (c *Chart) bottom() int {
+	if c.Places != nil {
+		return 160
+	}
+	return 50
+}
 
 // colours are told apart by those who do not tell red from green, too (Okabe and Ito).
 var colours = []string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#999999"}
@@ -47,6 +57,7 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("chart %q: %w", c.Title, err)
 	}
+	bottom := c.bottom()
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, `<svg xmlns="http`+`://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
 	fmt.Fprintf(b, `<rect width="%d" height="%d" fill="white"/>`+"\n", width, height)
@@ -58,7 +69,13 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 	for _, t := range x.ticks {
 		at := x.place(t)
 		fmt.Fprintf(b, `<path d="M%s %dV%d" stroke="#dddddd"/>`+"\n", number(at), top, height-bottom)
-		text(b, at, height-bottom+16, "middle", "normal", label(t))
+		if c.Places == nil {
+			text(b, at, float64(height-bottom+16), "middle", "normal", label(t))
+			continue
+		}
+		fmt.Fprintf(b, `<g transform="translate(%s,%d) rotate(-50)">`, number(at+4), height-bottom+14)
+		text(b, 0, 0, "end", "normal", c.Places[int(t)])
+		fmt.Fprintln(b, `</g>`)
 	}
 	for _, t := range y.ticks {
 		at := y.place(t)
@@ -76,9 +93,11 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 		for k := range s.X {
 			path.WriteString(map[bool]string{true: "M", false: "L"}[k == 0] + number(x.place(s.X[k])) + " " + number(y.place(s.Y[k])))
 		}
-		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", path.String(), colour, dash)
+		if c.Places == nil {
+			fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", path.String(), colour, dash)
+		}
 		for k := range s.X {
-			if s.Dots {
+			if s.Dots || c.Places != nil {
 				fmt.Fprintf(b, `<circle cx="%s" cy="%s" r="3" fill="%s"/>`+"\n", number(x.place(s.X[k])), number(y.place(s.Y[k])), colour)
 			}
 		}
@@ -108,14 +127,20 @@ func (a *axis) place(v float64) float64 {
 
 func (c *Chart) axes() (x, y *axis, err error) {
 	x = &axis{low: math.Inf(1), high: math.Inf(-1), from: left, to: width - right, log: c.LogX}
-	y = &axis{low: 0, high: math.Inf(-1), from: height - bottom, to: top}
+	y = &axis{low: 0, high: math.Inf(-1), from: float64(height - c.bottom()), to: top, log: c.LogY}
+	if c.LogY {
+		y.low = math.Inf(1)
+	}
 	for _, s := range c.Series {
 		if len(s.X) != len(s.Y) || len(s.X) == 0 {
 			return nil, nil, fmt.Errorf("series %q: %d and %d values, want as many of both", s.Name, len(s.X), len(s.Y))
 		}
 		for i := range s.X {
-			if bad(s.X[i]) || bad(s.Y[i]) || c.LogX && s.X[i] <= 0 {
+			if bad(s.X[i]) || bad(s.Y[i]) || c.LogX && s.X[i] <= 0 || c.LogY && s.Y[i] <= 0 {
 				return nil, nil, fmt.Errorf("series %q: no place for %v, %v", s.Name, s.X[i], s.Y[i])
+			}
+			if at := s.X[i]; c.Places != nil && (at < 0 || at != math.Trunc(at) || at >= float64(len(c.Places))) {
+				return nil, nil, fmt.Errorf("series %q: no place for %v of %d", s.Name, at, len(c.Places))
 			}
 			x.low, x.high = min(x.low, s.X[i]), max(x.high, s.X[i])
 			y.low, y.high = min(y.low, s.Y[i]), max(y.high, s.Y[i])
@@ -124,18 +149,34 @@ func (c *Chart) axes() (x, y *axis, err error) {
 	if len(c.Series) == 0 {
 		return nil, nil, errors.New("no series")
 	}
-	x.round()
 	y.round()
+	if c.Places == nil {
+		x.round()
+		return x, y, nil
+	}
+	for i := range c.Places {
+		x.ticks = append(x.ticks, float64(i))
+	}
+	x.low, x.high = -.5, float64(len(c.Places))-.5
 	return x, y, nil
 }
 
 func bad(v float64) bool { return math.IsNaN(v) || math.Abs(v) > 1e15 }
 
-// round chooses ticks, 1, 2 or 5 times a power of ten apart, or powers of two, and lets
-// the axis end at the first beyond its values.
+// doublings is how many powers of two an axis has room for; a longer one has powers of ten.
+const doublings = 12
+
+// round chooses ticks, 1, 2 or 5 times a power of ten apart, or powers of two or of ten,
+// and lets the axis end at the first beyond its values.
 func (a *axis) round() {
 	if a.log {
-		for v := math.Exp2(math.Floor(math.Log2(a.low))); ; v *= 2 {
+		base := 2.0
+		if math.Log2(a.high/a.low) > doublings {
+			base = 10
+		}
+		first := math.Floor(math.Log2(a.low)/math.Log2(base) + 1e-9)
+		for k := first; ; k++ {
+			v := math.Pow(base, k)
 			a.ticks = append(a.ticks, v)
 			if v >= a.high && len(a.ticks) > 1 {
 				break
