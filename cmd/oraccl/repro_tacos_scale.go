@@ -229,7 +229,7 @@ func scaleFigure(all []*growth) *figure {
 	}
 	for _, p := range papers {
 		g.table = append(g.table, []string{"the paper, arXiv:2304.05301", "allreduce", "", "", fmt.Sprint(p.npus), "", decimal(p.seconds), "", "", "", "", "", "", "", ""})
-		g.line("the paper's", p.npus, p.seconds)
+		g.line(fmt.Sprintf("the paper's, %.0f NPUs", p.npus), p.npus, p.seconds)
 	}
 	if len(all) == 0 {
 		g.table, g.chart.Series = g.table[:1], nil
