@@ -40,7 +40,8 @@ demo: build ## a certified optimum, its proofs re-checked, and every method besi
 proofs: setup ## check the directory proofs with Z3, cvc5 and two checkers of LRAT (PROOFS='-without cvc5')
 	go run $(BUILDFLAGS) ./cmd/proofs $(PROOFS)
 
-test: setup ## run all tests
+test: setup ## run all tests (ORACCL_DATA=directory of other people's files, for those that read them)
+	@[ -n "$$ORACCL_DATA" ] || echo "ORACCL_DATA is not set: tests on other people's files are left out"
 	go test -timeout 9m ./...
 
 bench: setup ## run the benchmarks (BENCH=regexp BENCHTIME=1s)

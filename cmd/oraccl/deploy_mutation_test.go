@@ -354,10 +354,11 @@ func TestMutations(t *testing.T) {
 
 // TestDumbDeployed carries out deployed files that are proved, in random orders.
 func TestDumbDeployed(t *testing.T) {
-	dir := os.Getenv("ORACCL_MSCCL_DATA")
+	dir := os.Getenv("ORACCL_DATA")
 	if dir == "" {
-		t.Skip("ORACCL_MSCCL_DATA is not set: deployed files are left out")
+		t.Skip("left out: ORACCL_DATA does not name the directory of the shared data")
 	}
+	dir = filepath.Join(dir, "msccl")
 	files, err := filepath.Glob(filepath.Join(dir, "*.xml"))
 	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(6, 2))

@@ -333,14 +333,19 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model
 	}
 }
 
-// stopped records that a limit ended the search; it returns false.
+// stopped records that a limit ended the search for the least horizon; it returns false.
 func (r *run) stopped(n *ten.Network, epoch model.Time) bool {
+	r.limited()
+	r.notes = append(r.notes, fmt.Sprintf("%v at %d epochs of %v; shorter ones are infeasible", r.stop, n.Horizon, epoch))
+	return false
+}
+
+// limited says which limit ended the search.
+func (r *run) limited() {
 	r.stop = solve.TimeLimit
 	if r.ctx.Err() == context.Canceled {
 		r.stop = solve.Interrupted
 	}
-	r.notes = append(r.notes, fmt.Sprintf("%v at %d epochs of %v; shorter ones are infeasible", r.stop, n.Horizon, epoch))
-	return false
 }
 
 // decode rounds the solver's values, checks them against the model exactly, and

@@ -77,7 +77,9 @@ func (r *run) rounds(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *mod
 		}
 		limit := r.left()
 		if limit == 0 || r.ctx.Err() != nil {
-			return nil, r.stopped(n, epoch)
+			r.limited()
+			r.notes = append(r.notes, fmt.Sprintf("%v in round %d, with %d demands left", r.stop, count+1, len(state.Collective.Post)))
+			return nil, false
 		}
 		if limit < 0 || limit > roundTime {
 			limit = roundTime

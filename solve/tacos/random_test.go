@@ -135,9 +135,10 @@ func TestCustom(t *testing.T) {
 		model.SortConditions(c.Pre)
 		model.SortConditions(c.Post)
 		p := &model.Problem{Topology: tp, Collective: c, Size: 4096, Cost: model.Pipelined}
-		if p.Validate() != nil {
+		if len(c.Post) == 0 {
 			t.Skip("no custom collective wants nothing at all")
 		}
+		require.NoError(t, p.Validate())
 		r, err := tacos.New().Solve(context.Background(), p, solve.Options{})
 		require.NoError(t, err)
 		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))

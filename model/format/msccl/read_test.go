@@ -14,12 +14,13 @@ import (
 )
 
 // sharedData is where samples that are not ours to keep may lie: the variable
-// ORACCL_MSCCL_DATA, a directory with *.xml.
+// ORACCL_DATA, whose directory msccl has *.xml.
 func sharedData(t *testing.T) []string {
-	dir := os.Getenv("ORACCL_MSCCL_DATA")
+	dir := os.Getenv("ORACCL_DATA")
 	if dir == "" {
-		t.Skip("ORACCL_MSCCL_DATA is not set: deployed files are left out")
+		t.Skip("left out: ORACCL_DATA does not name the directory of the shared data")
 	}
+	dir = filepath.Join(dir, "msccl")
 	files, err := filepath.Glob(filepath.Join(dir, "*.xml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, "no files in %s", dir)
