@@ -81,6 +81,15 @@ type Options struct {
 	Progress func(Progress)
 }
 
+// Cut returns p with chunks: its own or, where the cut is left to the method, k a member, at
+// least one and no more than there are bytes.
+func Cut(p *model.Problem, k int) *model.Problem {
+	if p.Chunks != nil {
+		return p
+	}
+	return p.WithChunks(int(min(int64(p.DefaultChunks(max(1, k))), p.Space())))
+}
+
 // Progress tells how far a solver has come.
 type Progress struct {
 	Incumbent model.Time // the best makespan so far; 0: none yet

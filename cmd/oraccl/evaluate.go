@@ -204,13 +204,13 @@ func reason(err error) string {
 func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, before []*row) (*row, error) {
 	o := e.options
 	o.Start = bestStart(m, p, before)
-	if c, err := certified(ctx, fixedCut(p)); err == nil && c != nil {
+	if c, err := certified(ctx, solve.Cut(p, 1)); err == nil && c != nil {
 		o.Bound = c.Bound
 	}
-	if c := e.refuted[cutKey(fixedCut(p))]; c != nil {
+	if c := e.refuted[cutKey(solve.Cut(p, 1))]; c != nil {
 		o.Bound = max(o.Bound, c.Bound)
 	}
-	if p.Chunks == nil && fixedCut(p).Chunks != nil && m.Name() != "exact" && m.Name() != "sat" {
+	if p.Chunks == nil && solve.Cut(p, 1).Chunks != nil && m.Name() != "exact" && m.Name() != "sat" {
 		o.Bound = 0 // the method may choose another cut, for which this bound need not hold
 	}
 	o.Scratch, o.Refute = e.scratch, e.refute
@@ -293,7 +293,7 @@ func checkRefutation(c *model.Certificate, dir string) error {
 func bestStart(m solve.Solver, p *model.Problem, before []*row) *solve.Result {
 	var best *row
 	for _, r := range before {
-		if r.outcome() == verify.Proved && len(r.result.Problem.Chunks) == len(fixedCut(p).Chunks) &&
+		if r.outcome() == verify.Proved && len(r.result.Problem.Chunks) == len(solve.Cut(p, 1).Chunks) &&
 			(best == nil || r.makespan < best.makespan) {
 			best = r
 		}
@@ -302,14 +302,6 @@ func bestStart(m solve.Solver, p *model.Problem, before []*row) *solve.Result {
 		return nil
 	}
 	return &best.result
-}
-
-// fixedCut returns p with its cut, or with one chunk a rank where it has none.
-func fixedCut(p *model.Problem) *model.Problem {
-	if p.Chunks != nil {
-		return p
-	}
-	return p.WithChunks(int(min(int64(p.DefaultChunks(1)), p.Space())))
 }
 
 // backend answers the smt engine's queries.

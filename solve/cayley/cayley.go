@@ -104,9 +104,7 @@ func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (sol
 	if err != nil {
 		return solve.Result{}, err
 	}
-	if p.Chunks == nil {
-		p = p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
-	}
+	p = solve.Cut(p, o.Chunks)
 	if ctx.Err() != nil {
 		return solve.Result{Problem: p, Stop: solve.Interrupted}, nil
 	}

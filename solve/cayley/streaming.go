@@ -28,9 +28,7 @@ func (method) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
 	if g == nil {
 		return nil, solve.NotServed("%s is not recognised as a Cayley graph of an abelian group under its numbering", p.Topology.Name)
 	}
-	if p.Chunks == nil {
-		p = p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
-	}
+	p = solve.Cut(p, o.Chunks)
 	w := &weave{group: g, p: p, parts: owned(p)}
 	if !w.measure() {
 		return nil, solve.NotServed("hands out while it works only what moves over links that are alike")

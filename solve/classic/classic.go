@@ -94,9 +94,7 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	if err := m.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	if p.Chunks == nil {
-		p = p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
-	}
+	p = solve.Cut(p, o.Chunks)
 	x := &plan{Program: place.NewProgram(p), p: p, members: p.Members(), n: len(p.Members())}
 	if p.Collective.Kind.Rooted() {
 		x.root = slices.Index(x.members, p.Collective.Root)

@@ -65,7 +65,7 @@ func (s solver) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}
-	q := forward(cut(p, solve.Options{}))
+	q := forward(solve.Cut(p, 1))
 	if q == nil {
 		return solve.NotServed("serves no custom collective that reduces, and none with reductions where ranks are late")
 	}
@@ -93,14 +93,6 @@ func (s solver) Serves(p *model.Problem) error {
 func tooLarge(columns int, format string, args ...any) error {
 	return solve.NotServed("too large: more than %d columns %s, want at most %d: try fewer --chunks, or --method rolling or tacos",
 		columns-1, fmt.Sprintf(format, args...), maxColumns)
-}
-
-// cut returns p with chunks.
-func cut(p *model.Problem, o solve.Options) *model.Problem {
-	if p.Chunks != nil {
-		return p
-	}
-	return p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
 }
 
 // forward returns the problem without reduction that p is solved through, or nil.
@@ -145,7 +137,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err := s.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	p = cut(p, o)
+	p = solve.Cut(p, o.Chunks)
 	if forward(p) == nil {
 		return solve.Result{}, solve.NotServed("does not serve %d chunks here", len(p.Chunks))
 	}

@@ -23,14 +23,7 @@ type flow interface {
 
 // stopped is the result of a method that did not get as far as a schedule.
 func stopped(ctx context.Context, p *model.Problem) solve.Result {
-	return solve.Result{Problem: cutOnce(p, 1), Stop: stopOf(ctx)}
-}
-
-func cutOnce(p *model.Problem, k int) *model.Problem {
-	if p.Chunks != nil {
-		return p
-	}
-	return p.WithChunks(int(min(int64(p.DefaultChunks(k)), p.Space())))
+	return solve.Result{Problem: solve.Cut(p, 1), Stop: stopOf(ctx)}
 }
 
 func stopOf(ctx context.Context) solve.Stop {
@@ -48,7 +41,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, f flow) (
 	for pieces, idle := int64(1), 0; idle < 2; pieces *= 2 {
 		q := *p
 		if fixed {
-			q = *cutOnce(p, o.Chunks)
+			q = *solve.Cut(p, o.Chunks)
 		} else {
 			q.Chunks = f.cut(p, pieces)
 		}

@@ -37,7 +37,7 @@ func (barrier) Serves(p *model.Problem) error {
 	if p.Collective.Kind != model.AllReduce || !p.Cost.Synchronous() {
 		return solve.NotServed("serves allreduce in rounds, not %v under %v", p.Collective.Kind, p.Cost)
 	}
-	p = cut(p, solve.Options{})
+	p = solve.Cut(p, 1)
 	for _, half := range halves(p) {
 		if err := half.Validate(); err != nil {
 			return solve.NotServed("as a %v: %v", half.Collective.Kind, err)
@@ -54,7 +54,7 @@ func (b barrier) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	if err := b.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	p = cut(p, o)
+	p = solve.Cut(p, o.Chunks)
 	result := solve.Result{Problem: p, Stop: solve.Done}
 	program := place.NewProgram(p)
 	for _, half := range halves(p) {

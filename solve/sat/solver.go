@@ -51,7 +51,7 @@ func (s solver) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}
-	p = cut(p, solve.Options{})
+	p = solve.Cut(p, 1)
 	q := &Question{Problem: p, Horizon: 1, Trees: s.trees}
 	if !p.Cost.Synchronous() {
 		q.Epoch = 1
@@ -68,14 +68,6 @@ func (s solver) Serves(p *model.Problem) error {
 		return solve.NotServed("too large: %d chunks over %d links: try fewer --chunks or --method tacos", len(p.Chunks), len(p.Topology.Links))
 	}
 	return nil
-}
-
-// cut returns p with chunks.
-func cut(p *model.Problem, o solve.Options) *model.Problem {
-	if p.Chunks != nil {
-		return p
-	}
-	return p.WithChunks(int(min(int64(p.DefaultChunks(max(1, o.Chunks))), p.Space())))
 }
 
 // durations returns how long chunks take over one arc, and how long they keep its links
@@ -161,7 +153,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err := s.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	p = cut(p, o)
+	p = solve.Cut(p, o.Chunks)
 	transfers, all, err := durations(p)
 	if err != nil {
 		return solve.Result{}, solve.NotServed("%v", err)

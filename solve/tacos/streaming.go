@@ -21,7 +21,7 @@ func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error)
 	if err := connected(p); err != nil {
 		return nil, err
 	}
-	p = cut(p, max(1, o.Chunks))
+	p = solve.Cut(p, o.Chunks)
 	n := newNetwork(p, false)
 	pt, err := spreading(p)
 	if err != nil {

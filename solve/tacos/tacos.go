@@ -65,7 +65,7 @@ const (
 // Serves implements solve.Solver.
 func (solver) Serves(p *model.Problem) error {
 	if p.Collective.Kind == model.Custom {
-		if _, err := spreading(cut(p, 1)); err != nil {
+		if _, err := spreading(solve.Cut(p, 1)); err != nil {
 			return err
 		}
 	}
@@ -87,20 +87,12 @@ func fits(p *model.Problem, chunks int) error {
 	return nil
 }
 
-// cut returns p with chunks: its own, or so many a member.
-func cut(p *model.Problem, chunks int) *model.Problem {
-	if p.Chunks != nil {
-		return p
-	}
-	return p.WithChunks(int(min(int64(p.DefaultChunks(chunks)), p.Space())))
-}
-
 // Solve implements solve.Solver.
 func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	if err := s.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	p = cut(p, max(1, o.Chunks))
+	p = solve.Cut(p, o.Chunks)
 	if err := fits(p, len(p.Chunks)); err != nil {
 		return solve.Result{}, err
 	}
