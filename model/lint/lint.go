@@ -3,38 +3,12 @@
 // have a meaning, but hardly the one that was intended.
 //
 // An error is what no machine is like, or what makes every collective over all ranks
-// impossible. A warning is what some machines are like, and many mistakes. These are
-// the codes:
-//
-//	unreachable       error    some ranks cannot be reached from others: the set of nodes
-//	                           that no link leaves, or enters, is named
-//	units             error    a latency or bandwidth is 10³, 10⁶, 10⁹, 2¹⁰, 2²⁰ or 2³⁰
-//	                           times that of three quarters of the links of its class, or
-//	                           such a part of it: a unit was mixed up
-//	row-wrap          error    a mesh in which the last rank of a row is linked to the first
-//	                           of the next, as happens where i is linked to i+1 throughout
-//	bits              warning  a bandwidth is 8 times that of its class, or an eighth: bits
-//	                           were taken for bytes
-//	binary-units      warning  a bandwidth is (1024/1000)^k of that of its class, k = 1, 2, 3,
-//	                           or the inverse: GB were taken for GiB
-//	rate              warning  a bandwidth under 1 MB/s or over 1 PB/s
-//	one-way           warning  nothing leads back from the end of a link to where it begins
-//	asymmetric        warning  the links from one node to another are together faster, or
-//	                           have other latencies, than those back
-//	rank-as-switch    warning  a rank with three neighbours or more that reach one another
-//	                           through it alone: a switch that was counted among the ranks
-//	switch-as-rank    warning  a switch whose links are those of some rank, figure by figure:
-//	                           a rank that was counted among the switches
-//	isolated-switch   warning  a switch that nothing enters or nothing leaves
-//	parallel          warning  parallel links of different bandwidths or latencies
-//	zero-latency      warning  some links have no latency, and others have one
-//	huge-latency      warning  a latency of more than 10 ms
-//	duplicate-port    warning  two ports over the same links
-//	idle-port         warning  a port that lets all its links be used at once
+// impossible. A warning is what some machines are like, and many mistakes. Explain says
+// what each code means.
 //
 // The class of a link is what its ends are: rank or switch. Links are directed, and
 // named by their number in the topology. Findings come sorted: errors first, then in
-// the order above, then by place.
+// the order of Codes, then by place.
 package lint
 
 import (
@@ -45,7 +19,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// Code names a kind of finding: see the package comment.
+// Code names a kind of finding: see Explain.
 type Code string
 
 // The codes, errors first.

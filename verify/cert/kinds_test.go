@@ -1,0 +1,96 @@
+package cert_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify/cert"
+)
+
+// The catalogue has the kinds that files can have, and no others.
+func TestKindsAreThoseOfFiles(t *testing.T) {
+	_, err := model.ReadCertificate("f", strings.NewReader(`{"witness": {"kind": "none"}}`))
+	require.Error(t, err)
+	_, list, found := strings.Cut(err.Error(), "want ")
+	require.True(t, found, err)
+	var names []string
+	for _, k := range cert.Kinds() {
+		names = append(names, k.Name)
+	}
+	require.ElementsMatch(t, regexp.MustCompile(`, | or `).Split(list, -1), names)
+}
+
+// Every kind yields a bound under just the cost models that the catalogue says, with and
+// without chunks as it says. An all-gather is a problem that all of them say something of.
+func TestKindsHoldWhereTheySay(t *testing.T) {
+	prices := make([]int64, 8)
+	for i := range prices {
+		prices[i] = 1
+	}
+	witnesses := []model.Witness{
+		model.Cut{Nodes: []int{0, 1}}, model.Ingress{Rank: 0}, model.Egress{Rank: 0}, model.Volume{}, model.Prices{Links: prices},
+		model.Distance{Chunk: -1, Shard: 0, Source: 0, Dest: 1, Potential: []model.Time{0, 1, 0, 0}},
+		model.Doubling{Chunk: -1}, model.Spread{}, model.Combine{},
+		model.LPDual{Instants: []model.Time{0}, Links: []model.InstantPrice{{Of: 0, Price: 1}}, Groups: []model.DualGroup{{Chunks: []int{0}, Demands: []model.DualDemand{{Source: 0, Dest: 1}}}}},
+		model.Refutation{Horizon: 1, Proof: "p", SHA256: strings.Repeat("0", 64)},
+	}
+	kinds := cert.Kinds()
+	require.Len(t, witnesses, len(kinds))
+	for i, w := range witnesses {
+		k := kinds[i]
+		require.Equal(t, k.Name, w.Kind())
+		for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds} {
+			for _, chunks := range []int{0, 4} {
+				p := problem("ring:4", model.AllGather, 4000, chunks, cost)
+				switch x := w.(type) {
+				case model.Distance:
+					x.Chunk = min(0, chunks-1)
+					w = x
+				case model.Doubling:
+					x.Chunk = min(0, chunks-1)
+					w = x
+				case model.Refutation:
+					x.Epoch = 0
+					if !cost.Synchronous() {
+						x.Epoch = 1
+					}
+					w = x
+				}
+				bound, err := cert.Yield(&model.Certificate{Problem: p, Witness: w})
+				if !slices.Contains(k.Costs, cost) || k.Cut && chunks == 0 {
+					require.Error(t, err, "%s under %v, %d chunks", k.Name, cost, chunks)
+					continue
+				}
+				require.NoError(t, err, "%s under %v, %d chunks", k.Name, cost, chunks)
+				require.GreaterOrEqual(t, bound, model.Time(0))
+				require.Less(t, bound, model.MaxTime)
+			}
+		}
+	}
+}
+
+// The lemmas that the catalogue names are in this package.
+func TestKindsNameLemmas(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	text := ""
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		require.NoError(t, err)
+		text += string(b)
+	}
+	for _, k := range cert.Kinds() {
+		require.NotEmpty(t, k.Shows)
+		require.NotEmpty(t, k.Holds)
+		for _, lemma := range strings.Split(k.Lemmas, ", ") {
+			require.Contains(t, text, "// Lemma ("+lemma+").", k.Name)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+package verify
+
+import _ "embed" // SPEC.md
+
+// Spec is SPEC.md, the text that says what is decided.
+//
+//go:embed SPEC.md
+var Spec string
