@@ -20,6 +20,9 @@ type Solver interface {
 	// Name is the method's name on the command line: "ring", "exact".
 	Name() string
 
+	// About says what the method is, for tables and manuals.
+	About() About
+
 	// Serves returns nil if the method can work on p, or an error that says why
 	// not, wrapping ErrNotServed. It does no work beyond O(size of p).
 	Serves(p *model.Problem) error
@@ -30,6 +33,14 @@ type Solver interface {
 	// a result, not an error. It calls Serves itself. An error means that the
 	// question could not be asked or that the backend failed.
 	Solve(ctx context.Context, p *model.Problem, o Options) (Result, error)
+}
+
+// About describes a method, each part in a phrase, in Markdown. Parts of it that are
+// decided at each call, by Serves, are said as far as a reader needs them.
+type About struct {
+	Serves    string // which collectives, on which networks, up to which size
+	Guarantee string // what is certain of what it returns; "none" for heuristics
+	Source    string // the paper, or the package where it is new
 }
 
 // ErrNotServed is wrapped by the errors of Serves.

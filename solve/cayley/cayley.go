@@ -46,6 +46,15 @@ func (method) Name() string { return "cayley" }
 // maxMoves limits the size of what is placed.
 const maxMoves = 1 << 22
 
+// About implements solve.Solver.
+func (method) About() solve.About {
+	return solve.About{
+		Serves:    "allgather, reducescatter, allreduce, alltoall; rings, tori, hypercubes and complete graphs, recognised from their links; gatherings elsewhere as a heuristic",
+		Guarantee: "alltoall and allgather meet the bound where latency is small",
+		Source:    "König's edge colouring; breadth-first broadcast, Zhao et al., arXiv:2202.03356",
+	}
+}
+
 // Serves implements solve.Solver. It takes the time of recognising the group,
 // O(factorisations of the ranks · links).
 func (method) Serves(p *model.Problem) error {

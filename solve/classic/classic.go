@@ -22,14 +22,14 @@ import (
 // All returns the methods of this package.
 func All() []solve.Solver {
 	return []solve.Solver{
-		&method{"ring", ringBuilders},
-		&method{"ring-bidirectional", bidirectionalBuilders},
-		&method{"rhd", halvingBuilders},
-		&method{"recursive-doubling", doublingBuilders},
-		&method{"bruck", bruckBuilders},
-		&method{"direct", directBuilders},
-		&method{"binomial", binomialBuilders},
-		&method{"double-binary-tree", doubleTreeBuilders},
+		&method{"ring", ringBuilders, "none on other networks than rings", "Patarasuk and Yuan 2009"},
+		&method{"ring-bidirectional", bidirectionalBuilders, "none on other networks than rings", "Patarasuk and Yuan 2009"},
+		&method{"rhd", halvingBuilders, "none", "Rabenseifner 2004"},
+		&method{"recursive-doubling", doublingBuilders, "none", "Thakur et al. 2005"},
+		&method{"bruck", bruckBuilders, "none", "Bruck et al. 1997"},
+		&method{"direct", directBuilders, "none", "`solve/classic`"},
+		&method{"binomial", binomialBuilders, "none", "`solve/classic`"},
+		&method{"double-binary-tree", doubleTreeBuilders, "none", "Sanders, Speck and Träff 2009"},
 	}
 }
 
@@ -39,8 +39,9 @@ type builders map[model.Kind]func(*plan)
 
 // method is a solve.Solver made of builders.
 type method struct {
-	name     string
-	builders builders
+	name              string
+	builders          builders
+	guarantee, source string
 }
 
 // Name implements solve.Solver.
@@ -52,6 +53,31 @@ var powersOfTwo = map[string][]model.Kind{
 	"recursive-doubling": {model.AllGather},
 }
 
+// About implements solve.Solver.
+func (m *method) About() solve.About {
+	serves := "all eight"
+	if len(m.builders) < len(model.Kinds()) {
+		serves = strings.Join(m.collectives(" of 2^q ranks"), ", ")
+	}
+	return solve.About{Serves: serves, Guarantee: m.guarantee, Source: m.source}
+}
+
+// collectives names those that are served; the ones that need a power of two of members
+// have a remark after their names.
+func (m *method) collectives(remark string) []string {
+	var names []string
+	for _, k := range model.Kinds() {
+		switch {
+		case m.builders[k] == nil:
+		case slices.Contains(powersOfTwo[m.name], k):
+			names = append(names, k.String()+remark)
+		default:
+			names = append(names, k.String())
+		}
+	}
+	return names
+}
+
 // maxMoves limits the size of what is placed: it takes about 200 bytes a move.
 const maxMoves = 1 << 23
 
@@ -59,13 +85,7 @@ const maxMoves = 1 << 23
 func (m *method) Serves(p *model.Problem) error {
 	kind := p.Collective.Kind
 	if m.builders[kind] == nil {
-		var serves []string
-		for _, k := range model.Kinds() {
-			if m.builders[k] != nil {
-				serves = append(serves, k.String())
-			}
-		}
-		return solve.NotServed("serves %s, not %v", strings.Join(serves, ", "), kind)
+		return solve.NotServed("serves %s, not %v", strings.Join(m.collectives(""), ", "), kind)
 	}
 	n := len(p.Members())
 	if slices.Contains(powersOfTwo[m.name], kind) && n&(n-1) != 0 {

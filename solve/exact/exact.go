@@ -60,6 +60,29 @@ func NewRolling() solve.Solver { return solver{rolling} }
 // Name implements solve.Solver.
 func (s solver) Name() string { return [...]string{"exact", "exact-reward", "rolling"}[s.aim] }
 
+// About implements solve.Solver.
+func (s solver) About() solve.About {
+	switch s.aim {
+	case reward:
+		return solve.About{
+			Serves:    "as `exact`",
+			Guarantee: "the most of TE-CCL's reward in half as many epochs again as are needed, by the solver's word; for comparison",
+			Source:    "Liu et al., SIGCOMM 2024",
+		}
+	case rolling:
+		return solve.About{
+			Serves:    "as `exact`, larger ones",
+			Guarantee: "none: rounds of a rolling horizon, each an MILP",
+			Source:    "as TE-CCL's A*",
+		}
+	}
+	return solve.About{
+		Serves:    fmt.Sprintf("all eight collectives, custom ones without reduction; up to %d columns", maxColumns),
+		Guarantee: "least makespan on a grid of epochs, by the solver's word; `optimal` only where a checked bound is met",
+		Source:    "time-expanded MILP as in TE-CCL, solved by HiGHS",
+	}
+}
+
 // Serves implements solve.Solver. It counts the columns of the least horizon.
 func (s solver) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {

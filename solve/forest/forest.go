@@ -15,6 +15,7 @@ package forest
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -36,6 +37,15 @@ const (
 	// maxMoves limits what is placed.
 	maxMoves = 1 << 17
 )
+
+// About implements solve.Solver.
+func (method) About() solve.About {
+	return solve.About{
+		Serves:    fmt.Sprintf("allgather, reducescatter, broadcast, reduce, allreduce; up to %d members", maxMembers),
+		Guarantee: "approaches the fluid limit as chunks get finer (networks without switches; close to it around one switch)",
+		Source:    "ForestColl, arXiv:2402.06787; Edmonds, 1973",
+	}
+}
 
 // Serves implements solve.Solver.
 func (method) Serves(p *model.Problem) error {

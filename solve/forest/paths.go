@@ -19,6 +19,15 @@ type paths struct{}
 // Name implements solve.Solver.
 func (paths) Name() string { return "paths" }
 
+// About implements solve.Solver.
+func (paths) About() solve.About {
+	return solve.About{
+		Serves:    fmt.Sprintf("alltoall; up to %d members", maxMembers),
+		Guarantee: "as `forest`, by paths of the maximum concurrent flow",
+		Source:    "`solve/forest`",
+	}
+}
+
 // Serves implements solve.Solver.
 func (paths) Serves(p *model.Problem) error {
 	if p.Collective.Kind != model.AllToAll {

@@ -32,6 +32,16 @@ func halves(p *model.Problem) (all [2]*model.Problem) {
 	return all
 }
 
+// About implements solve.Solver.
+func (barrier) About() solve.About { return ofOneShape }
+
+// ofOneShape describes the methods that look at allreduces of one shape.
+var ofOneShape = solve.About{
+	Serves:    "allreduce in rounds",
+	Guarantee: "least rounds among algorithms of one shape, by the solver's word",
+	Source:    "`solve/sat`",
+}
+
 // Serves implements solve.Solver.
 func (barrier) Serves(p *model.Problem) error {
 	if p.Collective.Kind != model.AllReduce || !p.Cost.Synchronous() {

@@ -43,6 +43,18 @@ func (s solver) Name() string {
 // maxTokens limits the instances that are taken on: chunks times arcs times epochs.
 const maxTokens = 3_000_000
 
+// About implements solve.Solver.
+func (s solver) About() solve.About {
+	if s.trees {
+		return ofOneShape
+	}
+	return solve.About{
+		Serves:    "all eight, allreduce in rounds; no switches that copy; small ones",
+		Guarantee: "least rounds, or least epochs of the quickest hop, with a proof in LRAT that fewer are impossible",
+		Source:    "formula as in SCCL's (Cai et al., PPoPP 2021) and by contributions, decided by CaDiCaL",
+	}
+}
+
 // Serves implements solve.Solver. It encodes the smallest horizon.
 func (s solver) Serves(p *model.Problem) error {
 	if _, err := cadical.Find(); err != nil {

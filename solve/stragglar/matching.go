@@ -2,6 +2,7 @@ package stragglar
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 
 	"github.com/oraccl/oraccl/model"
@@ -25,6 +26,15 @@ func NewMatching() solve.Solver { return matched{} }
 
 // Name implements solve.Solver.
 func (matched) Name() string { return "stragglar-matching" }
+
+// About implements solve.Solver.
+func (matched) About() solve.About {
+	return solve.About{
+		Serves:    fmt.Sprintf("allreduce, even numbers of ranks from 6 to %d that are no powers of two", maxMatched),
+		Guarantee: "none: a heuristic, for comparison",
+		Source:    "the same authors' matchings of maximum weight",
+	}
+}
 
 // Serves implements solve.Solver.
 func (matched) Serves(p *model.Problem) error {

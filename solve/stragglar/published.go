@@ -29,6 +29,15 @@ func NewPublished() solve.Solver { return published{} }
 // Name implements solve.Solver.
 func (published) Name() string { return "stragglar-published" }
 
+// About implements solve.Solver.
+func (published) About() solve.About {
+	return solve.About{
+		Serves:    "allreduce, 2^q ranks",
+		Guarantee: "n-2+log2 n rounds after the straggler's arrival on a switch",
+		Source:    "Devraj et al., arXiv:2505.23523",
+	}
+}
+
 // Serves implements solve.Solver.
 func (published) Serves(p *model.Problem) error {
 	n := len(p.Members())

@@ -26,6 +26,15 @@ func New() solve.Solver { return general{} }
 // Name implements solve.Solver.
 func (general) Name() string { return "stragglar" }
 
+// About implements solve.Solver.
+func (general) About() solve.About {
+	return solve.About{
+		Serves:    "allreduce with a late rank, any number of ranks n and chunks m",
+		Guarantee: "m + ⌈log2 n⌉ - 1 rounds after the straggler's arrival on a switch, which no schedule beats",
+		Source:    "`solve/stragglar`, after Devraj et al.",
+	}
+}
+
 // Serves implements solve.Solver.
 func (general) Serves(p *model.Problem) error {
 	n, m := len(p.Members()), max(1, len(p.Chunks))

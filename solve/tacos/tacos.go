@@ -62,6 +62,15 @@ const (
 	maxTries = 128
 )
 
+// About implements solve.Solver.
+func (solver) About() solve.About {
+	return solve.About{
+		Serves:    "all eight, custom ones without reduction",
+		Guarantee: "none; sound, same schedule for the same seed",
+		Source:    "Won et al., MICRO 2024, arXiv:2304.05301",
+	}
+}
+
 // Serves implements solve.Solver.
 func (solver) Serves(p *model.Problem) error {
 	if p.Collective.Kind == model.Custom {
