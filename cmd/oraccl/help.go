@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/manual"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// The groups of commands.
+const (
+	verbs  = "verbs"
+	topics = "topics"
+)
+
+// documented returns the methods in the order of the tables: those first that start from
+// the best of the others.
+func documented() []manual.Method {
+	methods := allMethods()
+	first := slices.IndexFunc(methods, func(m solve.Solver) bool { return strings.HasPrefix(m.Name(), "sat") })
+	ordered := methods[first:]
+	slices.Reverse(ordered)
+	ordered = slices.Concat(ordered, methods[:first])
+	var all []manual.Method
+	for _, m := range ordered {
+		d := manual.Method{Name: m.Name(), About: m.About()}
+		switch {
+		case slices.Contains(forComparisonOnly, m.Name()):
+			d.When = "named only"
+		case slices.Contains(forLateRanksOnly, m.Name()):
+			d.When = "named only where no rank is late"
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// manualTopics returns the topics of the manual.
+func manualTopics() []manual.Topic {
+	return manual.Topics(manual.Program{Methods: documented(), BusFactor: busFactor})
+}
+
+// addHelp gives root the verb help and the topics of the manual. "oraccl TOPIC" is the same
+// as "oraccl help TOPIC".
+func addHelp(root *cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: verbs, Title: "Verbs:"}, &cobra.Group{ID: topics, Title: "Topics of the manual (oraccl help TOPIC):"})
+	for _, c := range root.Commands() {
+		c.GroupID = verbs
+	}
+	for _, t := range manualTopics() {
+		root.AddCommand(newTopic(t))
+	}
+	root.SetHelpCommand(newHelp(root))
+	root.SetHelpCommandGroupID(verbs)
+}
+
+// newTopic returns the command that prints a topic.
+func newTopic(t manual.Topic) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:                   t.Name,
+		Short:                 t.Short,
+		GroupID:               topics,
+		Args:                  cobra.MaximumNArgs(1),
+		DisableFlagsInUseLine: true,
+		RunE:                  func(cmd *cobra.Command, args []string) error { return printTopic(cmd, &t, args) },
+	}
+	if t.Parts != nil {
+		cmd.Use = fmt.Sprintf("%s [%s]", t.Name, t.What)
+		cmd.ValidArgs = partNames(&t)
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if err := printTopic(cmd, &t, nil); err != nil {
+			cmd.PrintErrln(err)
+		}
+	})
+	return cmd
+}
+
+func partNames(t *manual.Topic) []string {
+	var names []string
+	for _, p := range t.Parts {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// printTopic prints a topic, or a part of it.
+func printTopic(cmd *cobra.Command, t *manual.Topic, args []string) error {
+	body := t.Body
+	switch {
+	case len(args) > 0 && t.Parts == nil:
+		return fmt.Errorf("help %s: has no parts, such as %q", t.Name, args[0])
+	case len(args) > 0:
+		part, ok := t.Part(args[0])
+		if !ok {
+			return unknownName(fmt.Sprintf("help %s", t.Name), strings.ToLower(t.What), args[0], partNames(t))
+		}
+		body = part.Body
+	}
+	blocks, err := body()
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(cmd.OutOrStdout(), manual.Terminal(blocks))
+	return nil
+}
+
+// unknownName is the error for a name that does not exist; it proposes the nearest.
+func unknownName(where, what, name string, names []string) error {
+	err := fmt.Errorf("%s: %s %q does not exist; there are %s", where, what, name, strings.Join(names, ", "))
+	if near := nearest(name, names); len(near) > 0 {
+		return hinted{err, "did you mean " + strings.Join(near, " or ") + "?"}
+	}
+	return err
+}
+
+// nearest returns the names that one who wrote name may have meant, as cobra finds them.
+func nearest(name string, names []string) []string {
+	all := &cobra.Command{Use: "all", SuggestionsMinimumDistance: 2}
+	for _, n := range names {
+		all.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
+	}
+	return all.SuggestionsFor(name)
+}
+
+// newHelp returns the verb help.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB | TOPIC]",
+		Short: "What a verb does, or a topic of the manual",
+		Long: `help lists the verbs and the topics of the manual, shows what a verb does and which
+flags it has, or prints a topic. Topics with parts take the name of one: help violations
+deadlock, help spec 4, help methods exact.`,
+		Example: "  oraccl help\n  oraccl help gap\n  oraccl help bounds\n  oraccl help violations deadlock",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := root.Find(args)
+			if err != nil || about == root && len(args) > 0 {
+				var names []string
+				for _, group := range []string{verbs, topics} {
+					for _, c := range root.Commands() {
+						if c.GroupID == group && c.IsAvailableCommand() {
+							names = append(names, c.Name())
+						}
+					}
+				}
+				return unknownName("help", "verb or topic", args[0], names)
+			}
+			switch {
+			case about.GroupID == topics:
+				return about.RunE(about, rest)
+			case len(rest) > 0:
+				var names []string
+				for _, c := range about.Commands() {
+					names = append(names, c.Name())
+				}
+				if names == nil {
+					return fmt.Errorf("help %s: has no parts, such as %q", about.Name(), rest[0])
+				}
+				return unknownName("help "+about.Name(), "verb", rest[0], names)
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}

@@ -1,0 +1,159 @@
+package manual
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+)
+
+// examples has a topology of each family of model/topo.
+var examples = map[string]string{
+	"ring": "ring:8", "uniring": "uniring:8", "line": "line:8", "mesh": "mesh:4x4", "torus": "torus:4x4", "hypercube": "hypercube:3",
+	"full": "full:8", "switch": "switch:8:copies", "fattree": "fattree:4x4x2", "dragonfly": "dragonfly:3x2x2",
+	"dgx1": "dgx1", "ndv2": "ndv2:2", "dgx2": "dgx2:2", "dgxa100": "dgxa100:2", "dgxh100": "dgxh100:2", "mi250": "mi250", "mi300x": "mi300x", "tpuv4": "tpuv4:4x4x4",
+}
+
+func topologiesTopic() Topic {
+	return Topic{
+		Name:  "topologies",
+		Short: "Every network that can be named: parameters, figures and where they come from",
+		Body: func() ([]Block, error) {
+			names := Table{Head: []string{"name", "network", "figures from"}}
+			built := Table{Head: []string{"example", "ranks", "switches", "links", "ports", "latency and bandwidth of a link"}}
+			for _, f := range topo.List() {
+				from := f.Source
+				if strings.HasPrefix(from, "generator") {
+					from = "" // said below
+				}
+				names.Rows = append(names.Rows, []string{"`" + f.Syntax + "`", f.Summary, from})
+				t, err := topo.Parse(examples[f.Name], topo.Options{})
+				if err != nil {
+					return nil, err
+				}
+				built.Rows = append(built.Rows, []string{"`" + t.Name + "`", fmt.Sprint(t.Ranks), fmt.Sprint(len(t.Switches)), fmt.Sprint(len(t.Links)), fmt.Sprint(len(t.Ports)), figures(t)})
+			}
+			return []Block{
+				Para("Wherever a topology is wanted, a name will do, or a file (`oraccl help formats`). What stands in brackets may be left out. " +
+					"A generator's links are as `--alpha` and `--bandwidth` say: one value for all, or one for each dimension of a mesh, torus or hypercube, " +
+					"for each tier of a fat tree (ranks, spines) or dragonfly (groups, routers, ranks), separated by commas. A machine's cannot be set; a file's can."),
+				names,
+				Para(fmt.Sprintf("By default a generator's links have %v and %s. Bandwidths are of one link in one direction; the latency of a switch's network is that from rank to rank. "+
+					"Built with their defaults:", topo.DefaultAlpha, rate(topo.DefaultBandwidth))),
+				built,
+				Para("Links are directed. Ranks of meshes, tori and hypercubes are numbered with the last coordinate running fastest. " +
+					"`oraccl topo show NAME` lists the links, `--json` writes a file to change."),
+			}, nil
+		},
+	}
+}
+
+// figures lists the kinds of links of t.
+func figures(t *model.Topology) string {
+	var kinds []string
+	for _, l := range t.Links {
+		kind := fmt.Sprintf("%v, %s", l.Alpha, rate(l.Bandwidth))
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return strings.Join(kinds, "; ")
+}
+
+// rate writes a bandwidth in the unit in which it is a whole number.
+func rate(b int64) string {
+	if b%(1<<30) == 0 {
+		return fmt.Sprintf("%d GiB/s", b>>30)
+	}
+	return fmt.Sprintf("%g GB/s", float64(b)/1e9)
+}
+
+// meanings says what the collectives do, in a phrase each.
+var meanings = map[model.Kind]string{
+	model.Broadcast:     "the root's buffer goes to all",
+	model.Scatter:       "a part of the root's buffer goes to each",
+	model.Gather:        "a part of each goes to the root",
+	model.Reduce:        "the sum of all buffers goes to the root",
+	model.AllGather:     "a part of each goes to all",
+	model.ReduceScatter: "a part of the sum of all buffers goes to each",
+	model.AllReduce:     "the sum of all buffers goes to all",
+	model.AllToAll:      "a part of each goes to each",
+}
+
+func collectivesTopic(busFactor func(*model.Problem) float64) Topic {
+	return Topic{
+		Name:  "collectives",
+		Short: "What each collective is: sizes, chunks, what is there at the start and at the end",
+		Body: func() ([]Block, error) {
+			counts := Table{Head: []string{"collective", "meaning", "shards", "chunks with --chunks K", "bytes in all", "busbw / algbw"}}
+			states := Table{Head: []string{"collective", "chunk", "at the start", "at the end"}}
+			for _, k := range model.Kinds() {
+				p := func(n int) *model.Problem {
+					return &model.Problem{Topology: &model.Topology{Ranks: n}, Collective: model.Collective{Kind: k}, Size: 840}
+				}
+				inN := func(f func(*model.Problem) float64) string { return formula(f(p(2)), f(p(5))) }
+				counts.Rows = append(counts.Rows, []string{
+					"`" + k.String() + "`", meanings[k],
+					inN(func(p *model.Problem) float64 { return float64(p.Shards()) }),
+					strings.TrimSuffix("K·"+inN(func(p *model.Problem) float64 { return float64(p.DefaultChunks(1)) }), "·1"),
+					strings.TrimSuffix("size·"+inN(func(p *model.Problem) float64 { return float64(p.Space()) / float64(p.Size) }), "·1"),
+					inN(busFactor),
+				})
+				three := p(3)
+				three = three.WithChunks(three.DefaultChunks(1))
+				c := min(1, len(three.Chunks)-1)
+				states.Rows = append(states.Rows, []string{"`" + k.String() + "`", fmt.Sprintf("%d of %d", c, len(three.Chunks)), state(three.Start(c)), state(three.Goal(c))})
+			}
+			return []Block{
+				Para("`--size` is the buffer of a rank as NCCL-tests counts it; for an allgather, a gather, a scatter or a reducescatter that is the larger buffer, n times what one rank contributes or gets. " +
+					"n ranks take part: all, or those of `--group`, in its order. `--root` is the root of a broadcast, scatter, gather or reduce."),
+				counts,
+				Para("A shard is a part of the buffer that starts or ends apart from the others; a chunk never straddles two. `--total-chunks M` cuts into M chunks in all, a multiple of the shards. " +
+					"algbw is size / makespan in 10⁹ bytes a second; busbw is NCCL-tests'."),
+				Para("What three ranks hold of a chunk with K = 1, root 0, xR being the contribution of rank R; the rest is undefined at the start and does not matter at the end:"),
+				states,
+				Para("A reduction is a sum unless a file says `prod`, `min` or `max`; `min` and `max` may have a contribution twice. " +
+					"Any other pattern is a custom collective: `--collective FILE` with its chunks, its `pre` and its `post` (`oraccl help json collective`)."),
+			}, nil
+		},
+	}
+}
+
+// formula names a function of the number of ranks n by its values at 2 and 5.
+func formula(two, five float64) string {
+	for _, f := range []struct {
+		text      string
+		two, five float64
+	}{{"1", 1, 1}, {"n", 2, 5}, {"n²", 4, 25}, {"(n-1)/n", 0.5, 0.8}, {"2(n-1)/n", 1, 1.6}} {
+		if two == f.two && five == f.five {
+			return f.text
+		}
+	}
+	return fmt.Sprintf("%g for 2 ranks, %g for 5", two, five)
+}
+
+// state writes what ranks hold of a chunk.
+func state(holds func(func(int, model.Value) bool)) string {
+	var order []string
+	ranks := map[string][]string{}
+	for r, v := range holds {
+		var terms []string
+		for c, count := range v.Terms() {
+			for range count {
+				terms = append(terms, fmt.Sprintf("x%d", c))
+			}
+		}
+		value := strings.Join(terms, "+")
+		if ranks[value] == nil {
+			order = append(order, value)
+		}
+		ranks[value] = append(ranks[value], fmt.Sprint(r))
+	}
+	var all []string
+	for _, value := range order {
+		all = append(all, fmt.Sprintf("rank %s: %s", words(ranks[value]), value))
+	}
+	return strings.Join(all, "; ")
+}

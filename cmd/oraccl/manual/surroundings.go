@@ -1,0 +1,117 @@
+package manual
+
+// Format is a kind of file.
+type Format struct {
+	Name   string
+	Files  string // what they are called, or how they are known
+	Reads  string // who reads them; empty: nobody
+	Writes string // who writes them; empty: nobody
+	Says   string
+}
+
+// Formats returns every format that is read or written.
+func Formats() []Format {
+	return []Format{
+		{"oraccl", "JSON with a key `schema`", "every verb that wants a topology, collective, problem, schedule or certificate",
+			"`topo show --json`, `solve -o`, `bound -o`, `throughput -o`, `gap --proofs`, `convert --to oraccl`", "our own; `oraccl help json` has every key. Readers are strict"},
+		{"compact", "`.oraccl`", "`verify`, `view`, `convert`", "`solve -o FILE.oraccl`, `convert --to oraccl -o FILE.oraccl`",
+			"a schedule in a few bytes a transfer, or as what one rank does where all do the same; one that was interrupted is known as partial. `model/format/compact` has the layout"},
+		{"MSCCL-IR", "XML with a root `algo`", "`verify`, `convert`, `view -o FILE.json`", "`solve -o FILE.xml`, `convert --to msccl`",
+			"what microsoft/msccl and RCCL load. Read as their parsers read it, not by a schema"},
+		{"SCCL", "JSON with steps", "`verify`, `view`, `convert`", "", "schedules of SCCL and msccl-tools, judged by --topology and --collective or by what they name"},
+		{"TE-CCL", "JSON with flows; inputs have a topology", "schedules: `verify`, `view`, `convert`; inputs: wherever a topology is wanted", "", "judged in epochs, by section 13.2 of the specification"},
+		{"ForestColl", "XML with trees", "`verify`, `view`, `convert`", "", "spanning trees; an order without times"},
+		{"NCCL dump", "XML with a root `system`", "wherever a topology is wanted", "", "what NCCL and RCCL write to NCCL_TOPO_DUMP_FILE; latencies are not in it"},
+		{"nvidia-smi", "text, a matrix", "wherever a topology is wanted", "", "what `nvidia-smi topo -m` prints; --bandwidth is then that of one NVLink"},
+		{"chrome", "`.json`", "", "`convert --to chrome`, `view -o FILE.json`", "trace events, for Perfetto and chrome://tracing"},
+		{"GOAL", "text", "", "`convert --to goal`", "for LogGOPSim and ATLAHS"},
+		{"Chakra", "`OUT.RANK.et`", "", "`convert --to chakra`", "execution traces, one a rank, for ASTRA-sim"},
+		{"HTML", "`.html`", "", "`view -o FILE.html`", "one page that needs no network"},
+		{"LRAT", "`.lrat`", "`check`, `oraccl-check`", "`gap --proofs`, `solve --pareto --proofs`", "a refutation, checked against a formula that is made from the problem; `lrat-check` takes it with the `.cnf` beside it (DIMACS)"},
+		{"MPS", "`.mps`", "", "`gap --proofs`", "the mixed-integer programs that `exact` solved; the name says whether one is feasible"},
+		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
+		{"SARIF", "`.sarif`, JSON", "", "`verify --format sarif`", "version 2.1.0, of MSCCL-IR, for code scanning"},
+		{"GitHub", "lines on standard output", "", "`verify --format github`", "annotations, of MSCCL-IR"},
+		{"CSV", "`.csv`", "`repro teccl --published`", "`repro stragglar -o`, `repro tacos -o`", "tables; charts beside them are SVG"},
+	}
+}
+
+func formatsTopic() Topic {
+	return Topic{
+		Name:  "formats",
+		Short: "Every file format that is read or written",
+		Body: always(func() []Block {
+			t := Table{Head: []string{"format", "files", "read by", "written by", "remarks"}}
+			for _, f := range Formats() {
+				t.Rows = append(t.Rows, []string{f.Name, f.Files, f.Reads, f.Writes, f.Says})
+			}
+			return []Block{
+				Para("Files of other tools are recognised by what is in them, not by their names. What cannot be read is refused with file, line and what was expected."),
+				t,
+			}
+		}),
+	}
+}
+
+// Variable is an environment variable.
+type Variable struct{ Name, Says string }
+
+// Environment returns the variables that are read.
+func Environment() []Variable {
+	return []Variable{
+		{"ORACCL_CADICAL", "the program CaDiCaL that `sat` calls, and no other; else `cadical` on the PATH or the one that `make setup` built, whichever writes LRAT"},
+		{"ORACCL_DATA", "tests only: a directory of other people's files; without it the tests that read them are left out, and say so"},
+		{"ORACCL_PREFIX", "`make setup` only: install what is built below this directory"},
+		{"ORACCL_MIRROR", "`make setup` only: a Debian mirror to take the sources from"},
+		{"TMPDIR", "where proofs lie while they are made, and what is not yet renamed into place"},
+		{"UPDATE", "tests only: 1 writes expected outputs, MANUAL.md and the outputs in the README anew"},
+	}
+}
+
+func environmentTopic() Topic {
+	return Topic{
+		Name:  "environment",
+		Short: "Environment variables",
+		Body: always(func() []Block {
+			t := Table{Head: []string{"variable", "meaning"}}
+			for _, v := range Environment() {
+				t.Rows = append(t.Rows, []string{"`" + v.Name + "`", v.Says})
+			}
+			return []Block{t, Para("There is no configuration file, and nothing is sent anywhere.")}
+		}),
+	}
+}
+
+// Status is an exit status, with a command that ends with it.
+type Status struct {
+	Code    int
+	Says    string
+	Example string
+}
+
+// Statuses returns the exit statuses.
+func Statuses() []Status {
+	return []Status{
+		{0, "the claim holds, or the work is done", "oraccl explain deadlock"},
+		{1, "the claim is refuted; `topo lint`: errors were found", "oraccl topo lint ndv2:2 --collective alltoall --size 1GB --claim 99GB/s"},
+		{2, "bad usage, bad input or a failure, with a line on standard error", "oraccl solve ring:4"},
+		{3, "a limit was reached, or Ctrl-C was pressed, and the answer is unknown; what there is by then is printed and written", "oraccl verify ag.json --engine smt --time-limit 1ns"},
+	}
+}
+
+func exitTopic() Topic {
+	return Topic{
+		Name:  "exit",
+		Short: "Exit statuses",
+		Body: always(func() []Block {
+			t := Table{Head: []string{"status", "meaning", "for example"}}
+			for _, s := range Statuses() {
+				t.Rows = append(t.Rows, []string{string(rune('0' + s.Code)), s.Says, "`" + s.Example + "`"})
+			}
+			return []Block{
+				t,
+				Para("They are the same with `--json`. Of several files the worst counts: failure over refuted over unknown. Remarks and progress go to standard error."),
+			}
+		}),
+	}
+}
