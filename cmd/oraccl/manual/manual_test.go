@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/lint"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 )
@@ -79,13 +78,6 @@ func TestSections(t *testing.T) {
 		whole, part := numbers[strings.Split(e.Rule, ".")[0]]
 		require.True(t, part && (own || strings.Contains(whole, "\n"+e.Rule+" ")), "%s: section %s", c, e.Rule)
 	}
-}
-
-func TestLintCodesAreExplained(t *testing.T) {
-	for _, c := range lint.Codes() {
-		require.NotEmpty(t, lint.Explain(c), c)
-	}
-	require.Empty(t, lint.Explain("none"))
 }
 
 func TestExamplesOfFamilies(t *testing.T) {
