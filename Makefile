@@ -15,13 +15,16 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help setup build demo proofs test bench fuzz lint vendor clean
+.PHONY: help setup browser build demo proofs test bench fuzz lint vendor clean
 
 help: ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-14s%s\n' "$$t" "$$d"; done
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-15s%s\n' "$$t" "$$d"; done
 
 setup: ## install what is missing: compilers, Z3, HiGHS, vendor/
 	@sh cmd/setup/setup.sh
+
+browser: ## install what is missing of what tests in a browser need: a Chromium without windows
+	@sh cmd/setup/setup.sh browser
 
 build: setup ## build bin/oraccl and bin/oraccl-check
 	go build $(BUILDFLAGS) -o bin/oraccl ./cmd/oraccl
@@ -40,11 +43,11 @@ demo: build ## a certified optimum, its proofs re-checked, and every method besi
 proofs: setup ## check the directory proofs with Z3, cvc5 and two checkers of LRAT (PROOFS='-without cvc5')
 	go run $(BUILDFLAGS) ./cmd/proofs $(PROOFS)
 
-test: setup ## run all tests (ORACCL_DATA=directory of other people's files, for those that read them)
+test: setup browser ## run all tests (ORACCL_DATA=directory of other people's files, for those that read them)
 	@[ -n "$$ORACCL_DATA" ] || echo "ORACCL_DATA is not set: tests on other people's files are left out"
 	go test -timeout 9m ./...
 
-bench: setup ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
+bench: setup browser ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 
 fuzz: setup ## run every fuzz target for FUZZTIME each

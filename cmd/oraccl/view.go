@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -50,7 +52,7 @@ says why.`,
 				}
 				err = writeFile(out, func(w io.Writer) error { return view.HTML(w, seen.picture) })
 			} else {
-				if werr := writeFile(out, func(w io.Writer) error { return view.Failure(w, filepath.Base(args[0]), err) }); werr != nil {
+				if werr := writeFile(out, func(w io.Writer) error { return view.Failure(w, filepath.Base(args[0]), withHint(err)) }); werr != nil {
 					return werr
 				}
 			}
@@ -66,6 +68,14 @@ says why.`,
 	by.addFlags(cmd)
 	_ = cmd.MarkFlagRequired("output")
 	return cmd
+}
+
+// withHint says the way out of an error with it: a page has one place for both.
+func withHint(err error) error {
+	if h := hintOf(err); h != "" {
+		return fmt.Errorf("%w (%s)", err, h)
+	}
+	return err
 }
 
 // viewTrace writes trace events, as convert does.
@@ -100,7 +110,7 @@ func look(file string, by *truth) (*sight, error) {
 		if by.given() {
 			return nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
 		}
-		sol, err := loadSolution(file, maxHeld)
+		sol, err := drawable(file)
 		if err != nil {
 			return nil, err
 		}
@@ -121,6 +131,31 @@ func look(file string, by *truth) (*sight, error) {
 	s := seen(file, m.Problem, m.Schedule, v)
 	s.picture.Notes = append(s.picture.Notes, m.Notes...)
 	return s, nil
+}
+
+// maxDrawn is how many transfers a page draws: about 13 bytes of it are one.
+const maxDrawn = maxHeld
+
+// drawable reads a schedule of ours that is not too large for a page.
+func drawable(file string) (*model.Solution, error) {
+	const hint = "oraccl verify judges files of any size; for a picture, solve the same on a smaller network or in fewer chunks"
+	o, err := orbitOf(file)
+	if err != nil {
+		return nil, err
+	}
+	if o != nil && o.orbit.Transfers() > maxDrawn {
+		return nil, hinted{fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, o.orbit.Transfers(), maxDrawn), hint}
+	}
+	sol, err := loadSolution(file, maxDrawn)
+	switch {
+	case errors.Is(err, compact.ErrTooMany):
+		return nil, hinted{fmt.Errorf("%s: more than %d transfers, want at most so many for a picture", file, maxDrawn), hint}
+	case err != nil:
+		return nil, err
+	case len(sol.Schedule.Transfers) > maxDrawn:
+		return nil, hinted{fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, len(sol.Schedule.Transfers), maxDrawn), hint}
+	}
+	return sol, nil
 }
 
 // foreignVerdict judges a schedule of another tool as convert does.

@@ -14,6 +14,10 @@
 # CaDiCaL is taken from what is installed, if that writes LRAT, else from its source
 # archive; so are the checkers.
 #
+# "setup.sh browser" puts in place instead what only tests in a browser need: a Chromium
+# without windows, as a package. Where there is none, it says so, and all else works.
+#
+#   ORACCL_CHROMIUM=PROGRAM  the browser to take
 #   ORACCL_PREFIX=DIR   install what is built below DIR
 #   ORACCL_MIRROR=URL   a Debian mirror to take the sources from (default: those
 #                       that apt is configured with; no host is written down here)
@@ -60,7 +64,21 @@ unchanged() {
 		[ -e "$f" ] || exit 1
 	done
 }
-if unchanged; then exit 0; fi
+# The same for the browser: its file holds the path of one that works, an empty line where
+# none could be installed, and the checksum of this script.
+tried=no
+case ${1:-} in
+'') if unchanged; then exit 0; fi ;;
+browser)
+	if [ -n "${ORACCL_CHROMIUM:-}" ]; then exit 0; fi
+	if [ -f "$deps/browser" ] && [ "$(sed 1d "$deps/browser")" = "$(sha256sum <cmd/setup/setup.sh)" ]; then
+		browser=$(sed -n 1p "$deps/browser")
+		if [ -x "$browser" ]; then exit 0; fi
+		if [ -z "$browser" ]; then tried=yes; fi
+	fi
+	;;
+*) echo "setup: $1: want nothing, or browser" >&2; exit 2 ;;
+esac
 
 # --- tools -------------------------------------------------------------------
 
@@ -382,6 +400,64 @@ program_from_root() { # name
 		;;
 	esac
 }
+
+# --- a browser ---------------------------------------------------------------
+
+# A browser that is found need not run: an unpacked one lacks libraries, and Ubuntu's
+# chromium is a stub that wants a snap, which may not read what tests write. So let it
+# read a page.
+chromium=
+has_chromium() {
+	printf '<!doctype html><p id=p><script>p.textContent = 6 * 7</script>' >"$tmp/page.html"
+	mkdir -p "$tmp/profile"
+	for name in "$deps/tools/chromium-headless-shell" chromium-headless-shell chrome-headless-shell chromium google-chrome; do
+		chromium=$(command -v $name) || continue
+		case $(readlink -f "$chromium") in */snap/* | */snap) continue ;; esac
+		if timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update \
+			--disable-sync --disable-dev-shm-usage --user-data-dir="$tmp/profile" --dump-dom "file://$tmp/page.html" 2>"$tmp/log" </dev/null | grep -q '>42<'; then return 0; fi
+	done
+	chromium=
+	return 1
+}
+has_font() { find /usr/share/fonts /usr/local/share/fonts "${HOME:-/}/.fonts" "${HOME:-/}/.local/share/fonts" -name '*.[to]tf' 2>/dev/null | grep -q .; }
+# unpacked_chromium lets an unpacked one run by itself: with its libraries, and with its
+# fonts, where the system has none.
+unpacked_chromium() {
+	[ -x "$root/usr/lib/chromium/chromium-headless-shell" ] || return 1
+	mkdir -p "$deps/tools"
+	{
+		printf '#!/bin/sh\n'
+		if [ ! -f /etc/fonts/fonts.conf ]; then printf 'export FONTCONFIG_PATH=%s\n' "$root/etc/fonts"; fi
+		if ! has_font; then printf 'export XDG_DATA_HOME=%s\n' "$root/usr/share"; fi
+		printf 'LD_LIBRARY_PATH=%s exec %s "$@"\n' "$LD_LIBRARY_PATH:$root/usr/lib/$triplet/pulseaudio" "$root/usr/lib/chromium/chromium-headless-shell"
+	} >"$deps/tools/chromium-headless-shell"
+	chmod 755 "$deps/tools/chromium-headless-shell"
+}
+browser_from_package() {
+	packages=chromium-headless-shell
+	if ! has_font; then packages="$packages fonts-dejavu-core"; fi
+	if ! may_root; then
+		say "unpacking $packages"
+		unpack_packages $packages && unpacked_chromium
+		return
+	fi
+	say "installing $packages"
+	install_packages $packages
+}
+if [ "${1:-}" = browser ]; then
+	# Tests look for it in the same order: findChromium in cmd/oraccl/view.
+	if has_chromium || { [ $tried = no ] && browser_from_package && hash -r && has_chromium; }; then
+		say "$chromium works: $("$chromium" --version 2>/dev/null | head -n 1)"
+	else
+		say "no Chromium could be installed: tests in a browser are left out (ORACCL_CHROMIUM=PROGRAM names one)"
+	fi
+	{
+		echo "$chromium"
+		sha256sum <cmd/setup/setup.sh
+	} >"$deps/browser"
+	rm -rf "$deps/apt"
+	exit 0
+fi
 
 # --- all of it ---------------------------------------------------------------
 

@@ -1,6 +1,7 @@
-// The network with what is under way, and what each rank holds, at the slider's time.
+// The network with what is under way, and what each rank holds, at the slider's time. What
+// does not change with time is drawn once, below and above what does.
 function networkOf(head, d, rows, colour, canvas, marked) {
-  const base = document.createElement("canvas"), active = new Int32Array(d.links);
+  const base = document.createElement("canvas"), top = document.createElement("canvas"), active = new Int32Array(d.links);
   const pairs = new Map(); // links between the same nodes are drawn side by side
   const offset = new Float64Array(d.links);
   for (let l = 0; l < d.links; l++) {
@@ -8,32 +9,56 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     pairs.set(key, k + 1);
     offset[l] = 3 + 4 * Math.min(k, 5);
   }
-  let w = 0, h = 0, ratio = 1, chosen = -1;
-  const X = v => 10 + d.x[v] * (w - 20), Y = v => 10 + d.y[v] * (h - 20);
-  const radius = () => Math.max(2, Math.min(13, 0.35 * Math.sqrt(w * h / d.nodes)));
+  let w = 0, h = 0, ratio = 1, chosen = -1, r = 2, plain = false;
+  const x = new Float64Array(d.nodes), y = new Float64Array(d.nodes), bowX = new Float64Array(d.links), bowY = new Float64Array(d.links);
 
-  // curve gives the middle of a link: links bow, so that the two ways are apart, and more
+  // radius is such that no two nodes overlap: below half of what is between the nearest two
+  // of those in neighbouring cells.
+  function radius() {
+    const cell = Math.max(4, Math.min(40, Math.sqrt(w * h / d.nodes))), across = Math.ceil(w / cell) + 2, cells = new Map();
+    for (let v = 0; v < d.nodes; v++) {
+      const k = Math.floor(y[v] / cell) * across + Math.floor(x[v] / cell);
+      if (cells.has(k)) cells.get(k).push(v); else cells.set(k, [v]);
+    }
+    let near = cell;
+    for (const [k, list] of cells) for (const v of list) for (const by of [0, 1, across - 1, across, across + 1])
+      for (const u of cells.get(k + by) || []) if (u !== v && (by || u > v)) near = Math.min(near, Math.hypot(x[u] - x[v], y[u] - y[v]));
+    return Math.max(1, Math.min(13, 0.42 * near));
+  }
+  // place finds where nodes are and how links bow, so that the two ways are apart, and more
   // where they pass over other nodes, as those that close a torus.
-  function curve(l) {
-    const x0 = X(d.linkSrc[l]), y0 = Y(d.linkSrc[l]), x1 = X(d.linkDst[l]), y1 = Y(d.linkDst[l]);
-    const far = Math.hypot(x1 - x0, y1 - y0) || 1;
-    const bow = offset[l] * 2 + (head.layout === "grid" || head.layout === "levels" && Math.abs(y1 - y0) < 1 ? Math.max(0, far * 0.12 - 8) : 0);
-    return [x0, y0, (x0 + x1) / 2 - (y1 - y0) / far * bow, (y0 + y1) / 2 + (x1 - x0) / far * bow, x1, y1];
+  function place() {
+    for (let v = 0; v < d.nodes; v++) { x[v] = 16 + d.x[v] * (w - 32); y[v] = 16 + d.y[v] * (h - 32); }
+    r = radius();
+    for (let l = 0; l < d.links; l++) {
+      const x0 = x[d.linkSrc[l]], y0 = y[d.linkSrc[l]], x1 = x[d.linkDst[l]], y1 = y[d.linkDst[l]];
+      const far = Math.hypot(x1 - x0, y1 - y0) || 1;
+      const bow = Math.min(offset[l] * 2, far / 3) + (head.layout === "grid" || head.layout === "levels" && Math.abs(y1 - y0) < 1 ? Math.max(0, far * 0.12 - 8) : 0);
+      bowX[l] = (x0 + x1) / 2 - (y1 - y0) / far * bow;
+      bowY[l] = (y0 + y1) / 2 + (x1 - x0) / far * bow;
+    }
+    plain = d.links > 1500 && r < 6; // there, what bows a little is straight
   }
   function stroke(g, l) {
-    const c = curve(l);
-    g.moveTo(c[0], c[1]);
-    g.quadraticCurveTo(c[2], c[3], c[4], c[5]);
+    const u = d.linkSrc[l], v = d.linkDst[l];
+    g.moveTo(x[u], y[u]);
+    if (plain && Math.abs(bowX[l] - (x[u] + x[v]) / 2) + Math.abs(bowY[l] - (y[u] + y[v]) / 2) < 12) g.lineTo(x[v], y[v]);
+    else g.quadraticCurveTo(bowX[l], bowY[l], x[v], y[v]);
   }
-  function at(c, f) {
-    const e = 1 - f;
-    return [e * e * c[0] + 2 * e * f * c[2] + f * f * c[4], e * e * c[1] + 2 * e * f * c[3] + f * f * c[5]];
+  function at(l, f) {
+    const e = 1 - f, u = d.linkSrc[l], v = d.linkDst[l];
+    return [e * e * x[u] + 2 * e * f * bowX[l] + f * f * x[v], e * e * y[u] + 2 * e * f * bowY[l] + f * f * y[v]];
+  }
+  function shape(g, v, by) {
+    if (v >= d.ranks) g.rect(x[v] - r - by, y[v] - r * 0.7 - by, 2 * (r + by), 1.4 * r + 2 * by);
+    else { g.moveTo(x[v] + r + by, y[v]); g.arc(x[v], y[v], r + by, 0, 2 * Math.PI); }
   }
   function resize() {
     ratio = window.devicePixelRatio || 1;
     w = canvas.clientWidth; h = canvas.clientHeight;
-    for (const c of [canvas, base]) { c.width = Math.max(1, w * ratio); c.height = Math.max(1, h * ratio); }
-    const g = base.getContext("2d");
+    for (const c of [canvas, base, top]) { c.width = Math.max(1, Math.round(w * ratio)); c.height = Math.max(1, Math.round(h * ratio)); }
+    place();
+    let g = base.getContext("2d");
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, w, h);
     g.strokeStyle = colour("idle");
@@ -41,74 +66,101 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     g.beginPath();
     for (let l = 0, step = Math.max(1, Math.ceil(d.links / 60000)); l < d.links; l += step) stroke(g, l);
     g.stroke();
+    g = top.getContext("2d");
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, w, h);
+    g.font = `${Math.max(8, Math.min(12, r))}px system-ui, sans-serif`;
+    g.textAlign = "center"; g.textBaseline = "middle"; g.lineWidth = r < 4 ? 0.5 : 1;
+    g.fillStyle = colour("bg"); g.strokeStyle = colour("dim");
+    g.beginPath();
+    for (let v = 0; v < d.nodes; v++) shape(g, v, 0);
+    g.fill(); g.stroke();
+    g.fillStyle = colour("fg");
+    if (r >= 6) for (let v = 0; v < d.nodes; v++) g.fillText(v >= d.ranks ? "S" + (v - d.ranks) : v, x[v], y[v], 2 * r - 2);
   }
+  // draw costs a path a colour, whatever is under way.
   function draw(cursor, complete) {
     const g = canvas.getContext("2d");
     g.setTransform(1, 0, 0, 1, 0, 0);
     g.clearRect(0, 0, canvas.width, canvas.height);
     g.drawImage(base, 0, 0);
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    g.lineWidth = 2.5;
-    const shown = Math.min(cursor.count, 4000);
-    const seen = new Set();
+    const shown = Math.min(cursor.count, 6000), byColour = new Map(), seen = new Uint8Array(d.links);
     for (let k = 0; k < shown; k++) {
-      const i = cursor.active[k];
-      g.strokeStyle = colour.chunk(d.chunk[i]);
-      for (let hop = d.hopOff[d.profile[i]]; hop < d.hopOff[d.profile[i] + 1]; hop++) {
-        const l = d.hopLink[hop];
-        if (seen.has(l)) continue;
-        seen.add(l);
-        g.beginPath(); stroke(g, l); g.stroke();
-      }
+      const i = cursor.active[k], c = d.chunk[i] % colour.chunks;
+      let list = byColour.get(c);
+      if (!list) byColour.set(c, list = []);
+      list.push(i);
     }
-    for (let k = 0; k < Math.min(shown, 1500); k++) {
-      const i = cursor.active[k], from = d.hopOff[d.profile[i]], hops = d.hopOff[d.profile[i] + 1] - from;
-      if (!hops || d.end[i] <= d.start[i]) continue;
-      const f = (cursor.time - d.start[i]) / (d.end[i] - d.start[i]) * hops, hop = Math.min(hops - 1, Math.floor(f));
-      const p = at(curve(d.hopLink[from + hop]), f - hop);
-      g.fillStyle = colour.chunk(d.chunk[i]);
+    g.lineWidth = plain ? 1.5 : 2.5;
+    for (const [c, list] of byColour) {
+      g.strokeStyle = colour.chunk(c);
       g.beginPath();
-      g.arc(p[0], p[1], 4, 0, 7);
+      for (const i of list) for (let hop = d.hopOff[d.profile[i]]; hop < d.hopOff[d.profile[i] + 1]; hop++) {
+        const l = d.hopLink[hop];
+        if (!seen[l]) { seen[l] = 1; stroke(g, l); }
+      }
+      g.stroke();
+    }
+    const size = plain ? Math.max(1, Math.min(3, r)) : 4;
+    for (const [c, list] of byColour) {
+      const reduced = [];
+      g.fillStyle = colour.chunk(c);
+      g.beginPath();
+      for (const i of list) {
+        const from = d.hopOff[d.profile[i]], hops = d.hopOff[d.profile[i] + 1] - from;
+        if (!hops || d.end[i] <= d.start[i]) continue;
+        const f = (cursor.time - d.start[i]) / (d.end[i] - d.start[i]) * hops, hop = Math.min(hops - 1, Math.floor(f));
+        const p = at(d.hopLink[from + hop], f - hop);
+        if (plain) { g.rect(p[0] - size, p[1] - size, 2 * size, 2 * size); continue; }
+        g.moveTo(p[0] + size, p[1]);
+        g.arc(p[0], p[1], size, 0, 2 * Math.PI);
+        if (d.op[i]) reduced.push(p);
+      }
       g.fill();
-      if (d.op[i]) { g.strokeStyle = colour("fg"); g.lineWidth = 1.2; g.stroke(); }
+      if (!reduced.length) continue;
+      g.strokeStyle = colour("fg"); g.lineWidth = 1.2;
+      g.beginPath();
+      for (const p of reduced) { g.moveTo(p[0] + size, p[1]); g.arc(p[0], p[1], size, 0, 2 * Math.PI); }
+      g.stroke();
     }
     g.strokeStyle = colour("bad"); g.lineWidth = 3; g.setLineDash([6, 4]);
     for (const i of marked) for (let hop = d.hopOff[d.profile[i]]; hop < d.hopOff[d.profile[i] + 1]; hop++) { g.beginPath(); stroke(g, d.hopLink[hop]); g.stroke(); }
     g.setLineDash([]);
-    const r = radius();
-    g.font = `${Math.max(8, Math.min(12, r))}px system-ui, sans-serif`;
-    g.textAlign = "center"; g.textBaseline = "middle"; g.lineWidth = 1;
-    for (let v = 0; v < d.nodes; v++) {
-      const isSwitch = v >= d.ranks;
+    g.setTransform(1, 0, 0, 1, 0, 0);
+    g.drawImage(top, 0, 0);
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (complete && r < 4) { // too small for an arc: it fills up
+      g.fillStyle = colour("whole");
       g.beginPath();
-      if (isSwitch) g.rect(X(v) - r, Y(v) - r * 0.7, 2 * r, 1.4 * r); else g.arc(X(v), Y(v), r, 0, 7);
-      g.fillStyle = colour("bg"); g.fill();
-      g.strokeStyle = v === chosen ? colour("accent") : colour("dim");
-      g.lineWidth = v === chosen ? 3 : 1;
+      for (let v = 0; v < d.ranks; v++) { const c = complete(v); if (c > 0) g.rect(x[v] - r, y[v] + r - 2 * r * c, 2 * r, 2 * r * c); }
+      g.fill();
+    } else if (complete) {
+      g.strokeStyle = colour("whole"); g.lineWidth = Math.min(3, r / 2);
+      g.beginPath();
+      for (let v = 0; v < d.ranks; v++) { const c = complete(v); if (c > 0) { g.moveTo(x[v], y[v] - r); g.arc(x[v], y[v], r, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * c); } }
       g.stroke();
-      if (!isSwitch && complete) {
-        g.beginPath();
-        g.arc(X(v), Y(v), r, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * complete(v));
-        g.strokeStyle = colour("whole"); g.lineWidth = 3; g.stroke();
-      }
-      if (r >= 6) { g.fillStyle = colour("fg"); g.fillText(isSwitch ? "S" + (v - d.ranks) : v, X(v), Y(v)); }
     }
+    if (chosen >= 0) { g.strokeStyle = colour("accent"); g.lineWidth = 3; g.beginPath(); shape(g, chosen, 3); g.stroke(); }
   }
   // find returns the node or the link at a point.
-  function find(x, y) {
-    const r = Math.max(6, radius());
-    for (let v = 0; v < d.nodes; v++) if (Math.hypot(X(v) - x, Y(v) - y) <= r) return { node: v };
-    let best = 7, link = -1;
+  function find(px, py) {
+    let best = Math.max(6, r), node = -1, link = -1;
+    for (let v = 0; v < d.nodes; v++) {
+      const far = Math.hypot(x[v] - px, y[v] - py);
+      if (far <= best) { best = far; node = v; }
+    }
+    if (node >= 0) return { node };
+    best = 7;
     if (d.links <= 20000) for (let l = 0; l < d.links; l++) {
-      const c = curve(l);
       for (let f = 0.1; f < 0.95; f += 0.1) {
-        const p = at(c, f), far = Math.hypot(p[0] - x, p[1] - y);
+        const p = at(l, f), far = Math.hypot(p[0] - px, p[1] - py);
         if (far < best) { best = far; link = l; }
       }
     }
     return link < 0 ? null : { link };
   }
-  return { resize, draw, find, active, choose: v => { chosen = v; }, chosen: () => chosen, where: v => [X(v), Y(v)] };
+  return { resize, draw, find, active, choose: v => { chosen = v; }, chosen: () => chosen, where: v => [x[v], y[v]], radius: () => r };
 }
 
 // heldOf draws a matrix of ranks by chunks, once it is known what they hold.

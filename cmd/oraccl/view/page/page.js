@@ -41,7 +41,8 @@
   // Colours: those of the theme, and one a chunk.
   let styles = {}, palette = [];
   const colour = name => styles[name] ||= getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-  colour.chunk = c => palette[c % palette.length];
+  colour.chunks = 97;
+  colour.chunk = c => palette[c % colour.chunks];
   colour.rgb = name => {
     const g = document.createElement("canvas").getContext("2d");
     g.fillStyle = colour(name);
@@ -51,7 +52,7 @@
   function theme(t) {
     document.documentElement.dataset.theme = t;
     styles = {};
-    palette = Array.from({ length: 97 }, (_, c) => `hsl(${(c * 137.508) % 360} ${55 + c * 7 % 25}% ${t === "dark" ? 46 + c * 5 % 14 : 38 + c * 5 % 14}%)`);
+    palette = Array.from({ length: colour.chunks }, (_, c) => `hsl(${(c * 137.508) % 360} ${55 + c * 7 % 25}% ${t === "dark" ? 46 + c * 5 % 14 : 38 + c * 5 % 14}%)`);
   }
   theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", e => { theme(e.matches ? "dark" : "light"); resize(); });
@@ -320,7 +321,7 @@
     const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[e.key];
     if (!by) return;
     e.preventDefault();
-    chooseRank((network.chosen() + by + d.ranks) % d.ranks);
+    chooseRank(network.chosen() < 0 ? (by > 0 ? 0 : d.ranks - 1) : (network.chosen() + by + d.ranks) % d.ranks);
   });
   $("held").addEventListener("pointermove", e => { const f = held.find(...point(e)); tip(rankText(f.rank, f.chunk), e); });
   $("held").addEventListener("pointerleave", () => tip(null));
@@ -361,7 +362,7 @@
     };
     setTimeout(go);
   }
-  Object.assign(state, { data: d, head, timeline, cursor, held, network, setTime, time: () => time, goTo, place: (i, r) => ({ x: timeline.X((d.start[i] + d.end[i]) / 2), row: r }) });
+  Object.assign(state, { data: d, head, timeline, cursor, held, network, setTime, time: () => time, goTo, middle: i => timeline.middle(d.place[i]) });
   state.ready = true;
   if (marked.length) { timeline.setMode("links"); const i = marked[0]; setTime((d.start[i] + d.end[i]) / 2); timeline.show(i); timeline.fit(); showTransfer(i); }
   ask(SIZE);

@@ -107,8 +107,8 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
       k++;
     }
     if (path) for (const i of shownOnPath(r)) outline(g, i, r, y, height, colour("path"), 2);
+    if (chosen >= 0 && inRow(chosen, r)) outline(g, chosen, r, y - 1, height + 2, colour("accent"), 5);
     for (const i of marked) if (inRow(i, r)) outline(g, i, r, y, height, colour("bad"), 3);
-    if (chosen >= 0 && inRow(chosen, r)) outline(g, chosen, r, y, height, colour("accent"), 3);
   }
   function outline(g, i, r, y, height, style, width) {
     let from = d.start[i], until = d.end[i];
@@ -162,6 +162,11 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     }
     return { row: r, transfer: best, link: mode === "links" ? r : -1 };
   }
+  // middle is where a transfer is drawn, in its first row.
+  function middle(i) {
+    const k = order.findIndex(r => inRow(i, r));
+    return [X((d.start[i] + d.end[i]) / 2), ruler + (k + 0.5) * rowHeight - top];
+  }
   // step chooses the next or the previous transfer in the row that the keys are on.
   function step(by) {
     const r = order[cursorRow], all = rows();
@@ -194,7 +199,7 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     if ((cursorRow + 1) * rowHeight > top + h - ruler) top = (cursorRow + 1) * rowHeight - (h - ruler);
   }
   return {
-    resize, draw, zoom, pan, find, step, show, moveRow, arrangeRows, X, T, view, gutter, ruler,
+    resize, draw, zoom, pan, find, middle, step, show, moveRow, arrangeRows, X, T, view, gutter, ruler,
     fit: () => { view.from = 0; view.to = span; },
     scroll: by => { top += by; clampTop(); },
     setMode: m => { mode = m; }, mode: () => mode,

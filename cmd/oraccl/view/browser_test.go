@@ -1,0 +1,276 @@
+package view
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/replay"
+)
+
+// corpus is a file of testdata/schedules as a picture, with the verdict of the replay.
+func corpus(t testing.TB, name string) *Picture {
+	file := filepath.Join("../../../testdata/schedules", name)
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	sol, err := model.ReadSolution(file, bytes.NewReader(b))
+	require.NoError(t, err)
+	return judged(sol.Problem, sol.Schedule, filepath.Base(file))
+}
+
+func judged(p *model.Problem, s *model.Schedule, title string) *Picture {
+	v := replay.Check(p, s)
+	pic := &Picture{Title: title, Problem: p, Schedule: s, Verdict: Verdict{Outcome: v.Outcome.String(), Engine: v.Engine, Claim: verify.Claim(p, s), Reason: v.Reason}}
+	for _, x := range v.Violations {
+		pic.Verdict.Violations = append(pic.Verdict.Violations, Violation{string(x.Code), x.Where, x.Message, x.Transfer})
+	}
+	return pic
+}
+
+// rotation is an allgather on a ring in which all chunks go round one way: easy to tell
+// what is where at any time. A step lasts a microsecond.
+func rotation(t testing.TB, n int) *Picture {
+	w, err := topo.Ring(n, topo.Wire{Alpha: 0, Bandwidth: 1e9})
+	require.NoError(t, err)
+	p := (&model.Problem{Topology: w, Collective: model.Collective{Kind: model.AllGather}, Size: int64(1000 * n), Cost: model.Pipelined}).WithChunks(n)
+	s := &model.Schedule{Form: model.Timed}
+	route := map[int]int32{}
+	for l, k := range w.Links {
+		if k.Dst == (k.Src+1)%n {
+			route[k.Src] = int32(len(s.Routes))
+			s.Routes = append(s.Routes, []int{l})
+		}
+	}
+	for step := range n - 1 {
+		for r := range n {
+			at := model.Time(step) * model.Microsecond
+			s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32((r - step + n) % n), Src: int32(r), Dst: int32((r + 1) % n), Route: route[r], Start: at, End: at + model.Microsecond})
+		}
+	}
+	pic := judged(p, s, "rotation")
+	require.Equal(t, "proved", pic.Verdict.Outcome)
+	pic.Bound = &Bound{Value: model.Time(n-1) * model.Microsecond / 2, Kind: "ingress", Detail: "what a rank must receive"}
+	return pic
+}
+
+// TestPage opens the page of a schedule that is right and uses it, by pointer and by keys.
+func TestPage(t *testing.T) {
+	b := open(t, write(t, rotation(t, 8)), "light")
+	require.Equal(t, "proved", b.text("verdict"))
+	require.Equal(t, "rotation", b.text("title"))
+	numbers := b.text("numbers")
+	for _, want := range []string{"makespan7us", "bound3.5us by ingress", "gap100.00%", "transfers56", "ranks8"} {
+		require.Contains(t, numbers, want)
+	}
+	require.Equal(t, "(circle)", b.text("layout"))
+	require.Equal(t, 7, value[int](b, "oracclView.data.path.length"), "each step waits for the one before it")
+
+	t.Run("slider", func(t *testing.T) {
+		require.Equal(t, "0s", b.text("now"))
+		require.Equal(t, 1, value[int](b, "oracclView.held.done[3]"), "its own chunk")
+		value[bool](b, "(() => { const e = document.getElementById('time'); e.value = 1000; e.dispatchEvent(new Event('input')); return true; })()")
+		b.frame()
+		require.Equal(t, "3.5us", b.text("now"))
+		require.Equal(t, 8, value[int](b, "oracclView.cursor.count"), "one transfer a rank is under way")
+		require.Equal(t, 4, value[int](b, "oracclView.held.done[3]"), "its own, and three that came")
+	})
+	t.Run("slider by keys", func(t *testing.T) {
+		b.press("t")
+		require.Equal(t, "time", value[string](b, "document.activeElement.id"))
+		b.press(kb.Home)
+		before := b.text("now")
+		b.press(kb.ArrowRight)
+		require.NotEqual(t, before, b.text("now"))
+	})
+	t.Run("events by keys", func(t *testing.T) {
+		value[bool](b, "(document.activeElement.blur(), oracclView.setTime(0), true)")
+		b.press("..")
+		require.Equal(t, "2us", b.text("now"))
+		require.Equal(t, 3, value[int](b, "oracclView.held.done[0]"))
+		b.press(",")
+		require.Equal(t, "1us", b.text("now"))
+		require.Equal(t, 2, value[int](b, "oracclView.held.done[0]"), "going back takes back")
+	})
+	t.Run("timeline by keys", func(t *testing.T) {
+		value[bool](b, "(document.getElementById('timeline').focus(), true)")
+		b.press("+")
+		require.InDelta(t, 3.5e6, value[float64](b, "oracclView.timeline.view.to - oracclView.timeline.view.from"), 1)
+		b.press("0n")
+		first := value[int](b, "oracclView.timeline.chosen()")
+		require.GreaterOrEqual(t, first, 0)
+		require.Contains(t, b.text("detailtext"), fmt.Sprintf("transfer %d: copy chunk", first))
+		b.press("n")
+		require.Equal(t, first+8, value[int](b, "oracclView.timeline.chosen()"), "the next on this link")
+		b.press("r")
+		require.Equal(t, "ranks", value[string](b, "oracclView.timeline.mode()"))
+		require.Equal(t, 16, value[int](b, "oracclView.timeline.rowsShown()"))
+		b.press("l0")
+		require.Equal(t, "links", value[string](b, "oracclView.timeline.mode()"))
+	})
+	t.Run("hover", func(t *testing.T) {
+		require.True(t, value[bool](b, "document.getElementById('tip').hidden"))
+		at := value[[]float64](b, "oracclView.middle(8)") // of the second step
+		b.pointAt("timeline", at[0], at[1])
+		require.False(t, value[bool](b, "document.getElementById('tip').hidden"))
+		tip := b.text("tip")
+		for _, want := range []string{"transfer 8: copy chunk 7, 1000 B", "rank 0 \u2192 rank 1", "1us to 2us, 1us", "contributions: {7}"} {
+			require.Contains(t, tip, want)
+		}
+		at = value[[]float64](b, "oracclView.middle(oracclView.data.path[2])")
+		b.pointAt("timeline", at[0], at[1])
+		require.Contains(t, b.text("tip"), "on the critical path: it sends what the one before it brought")
+		b.pointAt("held", 5, 5)
+		require.Contains(t, b.text("tip"), "rank 0 at ")
+		at = value[[]float64](b, "oracclView.network.where(2)")
+		b.pointAt("network", at[0], at[1])
+		require.Contains(t, b.text("tip"), "rank 2 at ")
+	})
+	t.Run("network by keys", func(t *testing.T) {
+		value[bool](b, "(document.getElementById('network').focus(), true)")
+		b.press(kb.ArrowRight + kb.ArrowRight)
+		require.Equal(t, 1, value[int](b, "oracclView.network.chosen()"))
+		require.Contains(t, b.text("detailtext"), "rank 1 at ")
+	})
+	t.Run("play", func(t *testing.T) {
+		value[bool](b, "(document.activeElement.blur(), oracclView.setTime(0), true)")
+		b.press(" ")
+		b.until("oracclView.time() > 0")
+		b.press(" ")
+		at := b.text("now")
+		b.frame()
+		require.Equal(t, at, b.text("now"), "it stands still")
+	})
+	t.Run("dark and light", func(t *testing.T) {
+		const background = "getComputedStyle(document.body).backgroundColor"
+		light := value[string](b, background)
+		b.press("d")
+		require.NotEqual(t, light, value[string](b, background))
+		b.press("d")
+		require.Equal(t, light, value[string](b, background))
+		dark := open(t, write(t, rotation(t, 8)), "dark")
+		require.NotEqual(t, light, value[string](dark, background), "as the system asks")
+	})
+}
+
+// TestRefutedPage sees to it that the transfer of the counterexample is shown, and marked.
+func TestRefutedPage(t *testing.T) {
+	pic := corpus(t, "reject/ring4-allgather-pipelined/transfer-0-twice.json")
+	require.Equal(t, "refuted", pic.Verdict.Outcome)
+	with := -1
+	for _, v := range pic.Verdict.Violations {
+		if v.Transfer >= 0 {
+			with = v.Transfer
+			break
+		}
+	}
+	require.GreaterOrEqual(t, with, 0)
+	b := open(t, write(t, pic), "light")
+	require.Equal(t, "refuted", b.text("verdict"))
+	require.Contains(t, b.text("violations"), pic.Verdict.Violations[0].Message)
+	require.Contains(t, b.text("detailtext"), fmt.Sprintf("transfer %d", with), "it is chosen from the beginning")
+	require.Contains(t, b.text("detailtext"), pic.Verdict.Violations[0].Code)
+	require.NotEqual(t, "0s", b.text("now"), "the slider is where it is under way")
+	require.True(t, paints(b, "timeline", "--bad"), "it is marked in the timeline")
+	require.True(t, paints(b, "network", "--bad"), "and in the network")
+	value[bool](b, "(oracclView.setTime(0), true)")
+	b.press("x")
+	require.NotEqual(t, "0s", b.text("now"), "x goes there")
+
+	right := open(t, write(t, rotation(t, 4)), "light")
+	require.False(t, paints(right, "timeline", "--bad"), "nothing is marked where nothing is wrong")
+}
+
+// paints says whether a canvas has a pixel of a colour of the theme.
+func paints(b *tab, id, name string) bool {
+	return value[bool](b, fmt.Sprintf(`(() => {
+		const c = document.getElementById(%q), px = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+		const g = document.createElement("canvas").getContext("2d");
+		g.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(%q);
+		const v = parseInt(g.fillStyle.slice(1), 16);
+		for (let i = 0; i < px.length; i += 4) if (px[i] === v >> 16 && px[i + 1] === (v >> 8 & 255) && px[i + 2] === (v & 255) && px[i + 3] === 255) return true;
+		return false;
+	})()`, id, name))
+}
+
+// TestHostilePage opens a page all of whose names are attacks.
+func TestHostilePage(t *testing.T) {
+	const attack = `</script><script>window.hit=1</script><img src=x onerror="window.hit=1">]]>'"&amp;{{data}}`
+	p := (&model.Problem{
+		Topology:   &model.Topology{Name: attack, Ranks: 2, Switches: []model.Switch{{Name: attack}}, Links: []model.Link{{Src: 0, Dst: 2, Bandwidth: 1e9}, {Src: 2, Dst: 1, Bandwidth: 1e9}}},
+		Collective: model.Collective{Kind: model.Broadcast}, Size: 10, Cost: model.Pipelined,
+	}).WithChunks(1)
+	s := &model.Schedule{Form: model.Timed, Routes: [][]int{{0, 1}}, Transfers: []model.Transfer{{Dst: 1, End: 10 * model.Nanosecond}}}
+	pic := judged(p, s, attack)
+	require.Equal(t, "proved", pic.Verdict.Outcome)
+	pic.Verdict.Violations = []Violation{{Code: attack, Where: attack, Message: attack}}
+	pic.Verdict.Reason, pic.Notes, pic.Bound = attack, []string{attack}, &Bound{Value: 1, Kind: attack, Detail: attack}
+	b := open(t, write(t, pic), "light")
+	require.Equal(t, attack, b.text("title"))
+	require.Contains(t, b.text("numbers"), attack)
+	require.Contains(t, b.text("violations"), attack)
+	require.Contains(t, b.text("notes"), attack)
+	require.Equal(t, attack+" - oraccl", value[string](b, "document.title"))
+	at := value[[]float64](b, "oracclView.network.where(2)")
+	b.pointAt("network", at[0], at[1])
+	require.Contains(t, b.text("tip"), attack)
+	at = value[[]float64](b, "oracclView.middle(0)")
+	b.pointAt("timeline", at[0], at[1])
+	require.Contains(t, b.text("tip"), "by switch "+attack)
+	require.True(t, value[bool](b, "window.hit === undefined && document.images.length === 0"))
+}
+
+// TestFailurePage opens the page of a file that cannot be read.
+func TestFailurePage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "page.html")
+	f, err := os.Create(file)
+	require.NoError(t, err)
+	require.NoError(t, Failure(f, "<script>x</script>", errors.New(`bad.json:3:7: "<img src=x>", want a number`)))
+	require.NoError(t, f.Close())
+	b := open(t, file, "dark")
+	require.Equal(t, "unreadable", b.text("verdict"))
+	require.Contains(t, b.text("claim"), `bad.json:3:7: "<img src=x>", want a number`)
+	require.True(t, value[bool](b, "document.getElementById('main').hidden"))
+	require.Zero(t, value[int](b, "document.images.length"))
+}
+
+// TestCorpusPages opens a page of each schedule of the corpus that is right, and of
+// some that are wrong: whatever their form, cost model and network, none may fail.
+func TestCorpusPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out: -short")
+	}
+	files, err := filepath.Glob("../../../testdata/schedules/accept/*.json")
+	require.NoError(t, err)
+	require.Greater(t, len(files), 10)
+	var b *tab
+	for i, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		page := write(t, corpus(t, "accept/"+name+".json"))
+		if b == nil {
+			b = open(t, page, "light")
+		} else {
+			b.load(page)
+		}
+		require.Equal(t, "proved", b.text("verdict"), name)
+		b.press("...")
+		require.NotEqual(t, "0s", b.text("now"), name)
+		if i%3 != 0 {
+			continue
+		}
+		changed, err := filepath.Glob("../../../testdata/schedules/reject/" + name + "/*.json")
+		require.NoError(t, err)
+		require.NotEmpty(t, changed, name)
+		b.load(write(t, corpus(t, "reject/"+name+"/"+filepath.Base(changed[len(changed)/2]))))
+		require.Equal(t, "refuted", b.text("verdict"), changed[len(changed)/2])
+	}
+}
