@@ -414,7 +414,7 @@ has_chromium() {
 		chromium=$(command -v $name) || continue
 		case $(readlink -f "$chromium") in */snap/* | */snap) continue ;; esac
 		if timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update \
-			--disable-sync --disable-dev-shm-usage --user-data-dir="$tmp/profile" --dump-dom "file://$tmp/page.html" 2>"$tmp/log" </dev/null | grep -q '>42<'; then return 0; fi
+			--disable-sync --disable-dev-shm-usage --user-data-dir="$tmp/profile" --dump-dom "$tmp/page.html" 2>"$tmp/log" </dev/null | grep -q '>42<'; then return 0; fi
 	done
 	chromium=
 	return 1
