@@ -93,7 +93,7 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newRepro(), newVerify(), newView(), newConvert(), newCheck(), newExplain(), newVersion())
+	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newRepro(), newVerify(), newView(), newSweep(), newConvert(), newCheck(), newExplain(), newVersion())
 	addHelp(root)
 	return root
 }

@@ -60,7 +60,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/chart cmd/oraccl/manual cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
 	{dir: "cmd/oraccl/manual", may: "model solve. verify"},
 	{dir: "cmd/oraccl/view", may: "model"},
-	{dir: "cmd/oraccl/sweep", may: "model. go.yaml.in/yaml/v3"},
+	{dir: "cmd/oraccl/sweep", may: "model. go.yaml.in/yaml/v3 golang.org/x/sync"},
 	{dir: "cmd/oraccl-check", may: "model verify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
 	{dir: "cmd/setup", may: "solve/lp solve/lp/highs verify/smt/z3", solver: true},

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/topo"
+)
+
+// sweeping holds the flags of sweep.
+type sweeping struct {
+	grid    sweep.Grid
+	axes    map[string]*[]string
+	options map[string]*string
+	dir     string
+	workers int
+	threads int
+	noTimes bool
+	list    bool
+}
+
+func newSweep() *cobra.Command {
+	var s sweeping
+	cmd := &cobra.Command{
+		Use:   "sweep [GRID.yaml] --dir DIR",
+		Short: "A grid of instances and methods as one table, every schedule proved, resumable",
+		Long: `sweep computes a grid of topologies, sizes, chunks, methods, delays and more: every
+method on every instance, each schedule verified by replay and by SMT, each bound
+certified. It writes DIR/table.csv and DIR/table.jsonl, a row a cell.
+
+The grid is a file, or flags, or both; a flag replaces the file's list. The file has a
+key for each flag that names an axis, with a value or a list of them:
+
+  topologies: [ring:4, ring:8, "mesh:4x4"]
+  collectives: [allgather, allreduce]
+  sizes: 64KiB..16MiB*4        # 64KiB, 256KiB, 1MiB, 4MiB, 16MiB; without *4 it doubles
+  chunks: [auto, 1, 4]         # a rank; auto: each method's own
+  methods: [tacos, ring, rhd]  # or all
+
+and where wanted fails, alphas, bandwidths, costs, delays, seeds, and for all cells
+straggler, time_limit, tries, dual. Rows come in the order of the axes topologies, fails,
+alphas, bandwidths, collectives, costs, sizes, chunks, delays, seeds, methods, the last
+one fastest.
+
+Every finished cell is kept in DIR at once. After Ctrl-C, a kill or a power cut the same
+command computes what is missing, with a changed grid what is new; several may run on
+one DIR. A cell that cannot be computed says why in its row, and the sweep goes on.
+
+The columns solved_ns and verified_ns, the last two, say how long it took: all else is
+the same whenever and wherever a cell is computed, unless it reaches its time limit.
+--no-times leaves them out.`,
+		Example: "  oraccl sweep grid.yaml --dir results -j 4\n" +
+			"  oraccl sweep --topologies ring:4,ring:8 --collectives allgather --sizes 64KiB..16MiB*4 --methods tacos,ring,direct --dir results",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args) },
+	}
+	s.addFlags(cmd)
+	return cmd
+}
+
+// gridFlags are the flags of the axes, with what they hold; those in whole take one value
+// each time, since a value may have commas.
+var gridFlags = []struct{ name, usage string }{
+	{"topologies", "names or files of topologies"},
+	{"fails", "what has failed, such as link:0-1,rank:3, or none; repeat the flag for another `case`"},
+	{"alphas", "latencies of a generator's links, one or one a dimension; repeat the flag for another `case`"},
+	{"bandwidths", "bandwidths of a generator's links; repeat the flag for another `case`"},
+	{"collectives", "collectives, or files of them"},
+	{"costs", "cost models: pipelined (the default), blocking, rounds, link-rounds"},
+	{"sizes", "buffers in bytes a rank, such as 1MiB or 64KiB..16MiB*4 (default 8MiB)"},
+	{"chunks", "chunks a rank, or auto (the default): each method's own"},
+	{"delays", "how late the straggler is, such as 0 or 1ms"},
+	{"seeds", "seeds of random choices (default 1)"},
+	{"methods", "methods, or all"},
+}
+
+var repeated = []string{"fails", "alphas", "bandwidths"}
+
+func (s *sweeping) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	s.axes, s.options = map[string]*[]string{}, map[string]*string{}
+	for _, g := range gridFlags {
+		if slices.Contains(repeated, g.name) {
+			s.axes[g.name] = f.StringArray(g.name, nil, g.usage)
+		} else {
+			s.axes[g.name] = f.StringSlice(g.name, nil, g.usage)
+		}
+	}
+	s.options["straggler"] = f.String("straggler", "", "the `rank` that --delays are for (default 0)")
+	s.options["time-limit"] = f.String("time-limit", "", "wall `time` for each method, and for each proof by SMT (default 1m)")
+	s.options["tries"] = f.String("tries", "", "tacos: how many `seeds` to try, keeping the best schedule (default: its own)")
+	s.options["dual"] = f.String("dual", "", "look for bounds of kind lp-dual, too, up to 10 s an instance; then bounds may depend on the machine's speed")
+	f.Lookup("dual").NoOptDefVal = "true"
+	f.StringVar(&s.dir, "dir", "", "the `directory` of finished cells and of the table")
+	f.IntVarP(&s.workers, "workers", "j", runtime.NumCPU(), "how many cells to compute at once")
+	f.IntVar(&s.threads, "threads", 0, "threads for each of them (default: the cores, shared out)")
+	f.BoolVar(&s.noTimes, "no-times", false, "leave the columns solved_ns and verified_ns out of the table")
+	f.BoolVar(&s.list, "list", false, "print the cells and what is kept of them, and compute nothing")
+}
+
+// cells reads the grid and expands it.
+func (s *sweeping) cells(cmd *cobra.Command, args []string) ([]sweep.Cell, error) {
+	if len(args) == 1 {
+		g, err := sweep.OpenGrid(args[0])
+		if err != nil {
+			return nil, err
+		}
+		s.grid = *g
+	}
+	var flags sweep.Grid
+	into := map[string]*sweep.Axis{
+		"topologies": &flags.Topologies, "fails": &flags.Fails, "alphas": &flags.Alphas, "bandwidths": &flags.Bandwidths,
+		"collectives": &flags.Collectives, "costs": &flags.Costs, "sizes": &flags.Sizes, "chunks": &flags.Chunks,
+		"delays": &flags.Delays, "seeds": &flags.Seeds, "methods": &flags.Methods,
+	}
+	options := map[string]*sweep.Single{"straggler": &flags.Straggler, "time-limit": &flags.TimeLimit, "tries": &flags.Tries, "dual": &flags.Dual}
+	for name, axis := range into {
+		if cmd.Flags().Changed(name) {
+			*axis = sweep.Values("--"+name, *s.axes[name])
+		}
+	}
+	for name, o := range options {
+		if cmd.Flags().Changed(name) {
+			*o = sweep.Single{Text: *s.options[name], Place: "--" + name}
+		}
+	}
+	s.grid.Override(&flags)
+	return s.grid.Expand(sweepNames())
+}
+
+// sweepNames are the words that a grid may use.
+func sweepNames() sweep.Names {
+	n := sweep.Names{Default: func(late bool) []string {
+		var names []string
+		for _, m := range allMethods() {
+			if !slices.Contains(forComparisonOnly, m.Name()) && (late || !slices.Contains(forLateRanksOnly, m.Name())) {
+				names = append(names, m.Name())
+			}
+		}
+		return names
+	}}
+	for _, m := range allMethods() {
+		n.Methods = append(n.Methods, m.Name())
+	}
+	for _, f := range topo.List() {
+		family, _, _ := strings.Cut(f.Syntax, ":")
+		n.Families = append(n.Families, family)
+	}
+	return n
+}
+
+func (s *sweeping) run(cmd *cobra.Command, args []string) error {
+	switch {
+	case s.dir == "":
+		return errors.New("--dir: missing, want the directory to keep finished cells in")
+	case s.workers < 1:
+		return fmt.Errorf("-j %d: want 1 or more", s.workers)
+	case s.threads < 0:
+		return fmt.Errorf("--threads %d: want 0 or more", s.threads)
+	}
+	cells, err := s.cells(cmd, args)
+	if err != nil {
+		return err
+	}
+	store, err := sweep.Open(s.dir, "oraccl "+version())
+	if err != nil {
+		return err
+	}
+	missing, err := store.Missing(cells)
+	if err != nil {
+		return err
+	}
+	if s.list {
+		return listCells(cmd.OutOrStdout(), store, cells)
+	}
+	computed, err := s.local(cmd, store, missing)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: interrupted: %d of %d cells are kept in %s; the same command goes on from there\n",
+			len(cells)-len(missing)+computed, len(cells), s.dir)
+		return status(exitUnknown)
+	}
+	if err != nil {
+		return err
+	}
+	return s.finish(cmd, store, cells, computed)
+}
+
+// local computes cells on this machine, and returns how many of them are kept then.
+func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep.Cell) (int, error) {
+	workers := min(s.workers, max(1, len(missing)))
+	x := &cells{store: store, threads: s.threads}
+	if x.threads == 0 {
+		x.threads = max(1, runtime.NumCPU()/workers)
+	}
+	bar := newSweepBar(cmd.ErrOrStderr(), len(missing))
+	defer bar.end()
+	computed := 0
+	err := store.Run(cmd.Context(), missing, workers, x.compute, func(_ *sweep.Cell, r *sweep.Row) {
+		computed++
+		bar.add(r)
+	})
+	return computed, err
+}
+
+// finish writes the table, and prints what is in it.
+func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.Cell, computed int) error {
+	rows, err := store.Rows(cells)
+	if err != nil {
+		return err
+	}
+	if err := store.Tables(rows, !s.noTimes); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	count := map[sweep.Status]int{}
+	for i := range rows {
+		count[rows[i].Status]++
+	}
+	fmt.Fprintf(out, "%d cells: %d proved, %d unsupported, %d failed, %d refuted; %d computed now, %d kept from before\n", len(rows),
+		count[sweep.Proved], count[sweep.Unsupported], count[sweep.Failed], count[sweep.Refuted], computed, len(rows)-computed)
+	printReasons(out, rows)
+	fmt.Fprintf(out, "written to %s/table.csv and %s/table.jsonl\n", strings.TrimRight(s.dir, "/"), strings.TrimRight(s.dir, "/"))
+	if count[sweep.Refuted] > 0 {
+		return status(exitRefuted)
+	}
+	return nil
+}
+
+// shownReasons is how many different reasons sweep prints; the table has them all.
+const shownReasons = 8
+
+// printReasons lists why cells have no verdict, the most frequent reason first, with the
+// methods that it is of.
+func printReasons(w io.Writer, rows []sweep.Row) {
+	count := map[string]int{}
+	methods := map[string][]string{}
+	var order []string
+	for i := range rows {
+		r := &rows[i]
+		if r.Status == sweep.Proved {
+			continue
+		}
+		text := string(r.Status) + ": " + r.Reason
+		if count[text] == 0 {
+			order = append(order, text)
+		}
+		count[text]++
+		if !slices.Contains(methods[text], r.Method) {
+			methods[text] = append(methods[text], r.Method)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
+	for i, text := range order {
+		if i == shownReasons {
+			fmt.Fprintf(w, "  and %d other reasons\n", len(order)-i)
+			return
+		}
+		fmt.Fprintf(w, "  %d %s (%s)\n", count[text], text, strings.Join(methods[text], ", "))
+	}
+}
+
+// listCells prints a line a cell: what is kept of it, and its canonical text.
+func listCells(w io.Writer, store *sweep.Store, cells []sweep.Cell) error {
+	kept := 0
+	for i := range cells {
+		r, ok, err := store.Get(&cells[i])
+		if err != nil {
+			return err
+		}
+		state := "missing"
+		if ok {
+			state, kept = string(r.Status), kept+1
+		}
+		if _, err := fmt.Fprintf(w, "%s\t%s\n", state, cells[i].Text()); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d cells, %d of them kept\n", len(cells), kept)
+	return err
+}

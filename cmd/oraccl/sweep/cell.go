@@ -1,0 +1,355 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// Cell is one instance with one method: the unit that is computed, kept and lost. Its
+// fields are in canonical form, so that two ways to write the same cell are equal.
+type Cell struct {
+	Topology   string            `json:"topology"` // a name or a file
+	Fail       string            `json:"fail,omitempty"`
+	Alpha      string            `json:"alpha,omitempty"`
+	Bandwidth  string            `json:"bandwidth,omitempty"`
+	Collective string            `json:"collective"` // a name or a file
+	Cost       string            `json:"cost"`
+	SizeBytes  int64             `json:"size_bytes"`
+	Chunks     int               `json:"chunks,omitempty"` // 0: the method's own
+	DelayPs    model.Time        `json:"delay_ps,omitempty"`
+	Straggler  int               `json:"straggler,omitempty"` // 0 where there is no delay
+	Seed       uint64            `json:"seed"`
+	Method     string            `json:"method"`
+	TimeLimit  time.Duration     `json:"time_limit_ns"`
+	Tries      int               `json:"tries,omitempty"`
+	Dual       bool              `json:"dual,omitempty"`
+	Files      map[string]string `json:"sha256,omitempty"` // of the files that it names
+}
+
+// Results is part of every cell's key. It is raised whenever a method, a bound or a
+// verifier answers otherwise than before, so that what was kept is computed again.
+const Results = 1
+
+// format is the version of the files in which cells are kept; it is part of every key.
+const format = 1
+
+// Text returns the canonical text of c.
+func (c *Cell) Text() string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return string(b)
+}
+
+// Key returns the name under which c is kept: a hash of its text, of the version of the
+// format and of that of the results.
+func (c *Cell) Key() string { return hash(fmt.Sprintf("cell %d %d %s", format, Results, c.Text())) }
+
+func hash(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:16])
+}
+
+// Label returns what a table calls the topology of c: its name, and what makes it another
+// one than usual.
+func (c *Cell) Label() string {
+	label := c.Topology
+	for _, x := range []struct{ word, value string }{{"without", c.Fail}, {"alpha", c.Alpha}, {"bandwidth", c.Bandwidth}} {
+		if x.value != "" {
+			label += " " + x.word + " " + x.value
+		}
+	}
+	return label
+}
+
+// Row returns the row of c that says nothing yet but which cell it is.
+func (c *Cell) Row() Row {
+	return Row{Topology: c.Label(), Collective: c.Collective, SizeBytes: c.SizeBytes, Chunks: c.Chunks, DelayPs: c.DelayPs, Cost: c.Cost, Method: c.Method, Seed: c.Seed}
+}
+
+// instance is the text of all of c but its method, seed and tries.
+func (c Cell) instance() string {
+	c.Method, c.Seed, c.Tries = "", 0, 0
+	return c.Text()
+}
+
+// MaxCells is how many cells a grid may have.
+const MaxCells = 1 << 20
+
+// Names are the words that a grid may use and that this package does not know.
+type Names struct {
+	Methods  []string                 // all methods, in their order
+	Default  func(late bool) []string // those that "all" stands for, where a rank is late or none
+	Families []string                 // of topologies: what comes before the colon
+}
+
+// defaultTimeLimit is that of the command line.
+const defaultTimeLimit = time.Minute
+
+// Expand returns the cells of g in their fixed order: that of the axes in the type Grid
+// as the digits of a number, the last one fastest, values in the order given.
+// A value that cannot be read is an error that names its place; an instance that cannot
+// be built is none, it is for the cell's row to say.
+func (g *Grid) Expand(names Names) ([]Cell, error) {
+	base, err := g.base()
+	if err != nil {
+		return nil, err
+	}
+	cells := []Cell{base}
+	for _, a := range g.axes() {
+		set, err := g.setters(a.name, *a.value, names)
+		if err != nil {
+			return nil, err
+		}
+		if len(cells)*len(set) > MaxCells {
+			return nil, fmt.Errorf("the grid has more than %d cells, want fewer: split it", MaxCells)
+		}
+		next := make([]Cell, 0, len(cells)*len(set))
+		for _, c := range cells {
+			for _, s := range set {
+				next = append(next, s(c)...)
+			}
+		}
+		cells = next
+	}
+	straggler := base.Straggler
+	for i := range cells {
+		cells[i].Straggler = 0
+		if cells[i].DelayPs > 0 {
+			cells[i].Straggler = straggler
+		}
+	}
+	return cells, digests(cells)
+}
+
+// base reads the options that all cells share.
+func (g *Grid) base() (Cell, error) {
+	c := Cell{TimeLimit: defaultTimeLimit}
+	var err error
+	if v := Value(g.TimeLimit); v.Place != "" {
+		if c.TimeLimit, err = duration(v.Text); err != nil {
+			return c, v.At(err)
+		}
+	}
+	for _, o := range []struct {
+		value Single
+		into  *int
+	}{{g.Straggler, &c.Straggler}, {g.Tries, &c.Tries}} {
+		if o.value.Place != "" {
+			if *o.into, err = whole(o.value.Text, 0, 1<<20); err != nil {
+				return c, Value(o.value).At(err)
+			}
+		}
+	}
+	if v := Value(g.Dual); v.Place != "" {
+		if c.Dual, err = strconv.ParseBool(v.Text); err != nil {
+			return c, v.At(fmt.Errorf("%q: want true or false", v.Text))
+		}
+	}
+	return c, nil
+}
+
+func whole(s string, least, most int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%q: want a whole number, %d to %d", s, least, most)
+	}
+	return n, nil
+}
+
+// setter puts one value of an axis into a cell; "all" methods make several of one.
+type setter func(Cell) []Cell
+
+// defaults are the values of axes that are not given; the others must be.
+var defaults = map[string]string{"fails": "none", "alphas": "default", "bandwidths": "default", "costs": "pipelined", "sizes": "8MiB", "chunks": "auto", "delays": "0", "seeds": "1"}
+
+// setters reads the values of an axis.
+func (g *Grid) setters(name string, axis Axis, names Names) ([]setter, error) {
+	if len(axis) == 0 {
+		d, ok := defaults[name]
+		if !ok {
+			return nil, fmt.Errorf("%s: none given, want at least one (in the grid's file, or as --%s)", name, name)
+		}
+		axis = Axis{{d, name}}
+	}
+	var set []setter
+	seen := map[string]Value{}
+	for _, v := range axis {
+		if name == "methods" && v.Text == "all" && len(axis) > 1 {
+			return nil, v.At(errors.New("\"all\" beside other methods, want it alone"))
+		}
+		texts := []string{v.Text}
+		if name == "sizes" {
+			var err error
+			if texts, err = sizes(v.Text); err != nil {
+				return nil, v.At(err)
+			}
+		}
+		for _, text := range texts {
+			canonical, s, err := read(name, text, names)
+			if err != nil {
+				return nil, v.At(err)
+			}
+			if before, twice := seen[canonical]; twice {
+				return nil, v.At(fmt.Errorf("%q is there already (%s %q), want every value once", text, before.Place, before.Text))
+			}
+			seen[canonical] = v
+			set = append(set, s)
+		}
+	}
+	return set, nil
+}
+
+// sizes expands A..B and A..B*K.
+func sizes(s string) ([]string, error) {
+	from, to, isRange := strings.Cut(s, "..")
+	if !isRange {
+		return []string{s}, nil
+	}
+	to, by, hasFactor := strings.Cut(to, "*")
+	factor := 2
+	if hasFactor {
+		var err error
+		if factor, err = whole(by, 2, 1<<20); err != nil {
+			return nil, fmt.Errorf("%q: the factor %w", s, err)
+		}
+	}
+	a, err := model.ParseBytes(from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := model.ParseBytes(to)
+	if err != nil {
+		return nil, err
+	}
+	if a < 1 || a > b {
+		return nil, fmt.Errorf("%q: want a range that goes up from at least one byte, such as 1KiB..1MiB", s)
+	}
+	var list []string
+	for {
+		list = append(list, strconv.FormatInt(a, 10))
+		if a > b/int64(factor) {
+			return list, nil
+		}
+		a *= int64(factor)
+	}
+}
+
+// read reads a value of an axis: its canonical text and what it does to a cell.
+func read(axis, text string, names Names) (string, setter, error) {
+	one := func(f func(c *Cell)) setter {
+		return func(c Cell) []Cell { f(&c); return []Cell{c} }
+	}
+	switch axis {
+	case "topologies":
+		family, _, _ := strings.Cut(text, ":")
+		if _, err := os.Stat(text); err != nil && !slices.Contains(names.Families, family) {
+			return "", nil, fmt.Errorf("%q: no such file, nor a topology that topo list knows", text)
+		}
+		return text, one(func(c *Cell) { c.Topology = text }), nil
+	case "fails":
+		if text == "none" {
+			text = ""
+		}
+		return text, one(func(c *Cell) { c.Fail = text }), nil
+	case "alphas", "bandwidths":
+		if text == "default" {
+			text = ""
+		}
+		return text, one(func(c *Cell) {
+			if axis == "alphas" {
+				c.Alpha = text
+			} else {
+				c.Bandwidth = text
+			}
+		}), nil
+	case "collectives":
+		if k, err := model.ParseKind(text); err != nil || k == model.Custom {
+			if _, err := os.Stat(text); err != nil {
+				return "", nil, fmt.Errorf("%q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce or alltoall", text)
+			}
+		}
+		return text, one(func(c *Cell) { c.Collective = text }), nil
+	case "costs":
+		m, err := model.ParseCostModel(text)
+		if err != nil {
+			return "", nil, err
+		}
+		return m.String(), one(func(c *Cell) { c.Cost = m.String() }), nil
+	case "sizes":
+		n, err := model.ParseBytes(text)
+		return fmt.Sprint(n), one(func(c *Cell) { c.SizeBytes = n }), err
+	case "chunks":
+		if text == "auto" {
+			text = "0"
+		}
+		n, err := whole(text, 0, model.MaxChunks)
+		return fmt.Sprint(n), one(func(c *Cell) { c.Chunks = n }), err
+	case "delays":
+		t, err := model.ParseTime(text)
+		return fmt.Sprint(int64(t)), one(func(c *Cell) { c.DelayPs = t }), err
+	case "seeds":
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			err = fmt.Errorf("%q: want a whole number from 0 on", text)
+		}
+		return fmt.Sprint(n), one(func(c *Cell) { c.Seed = n }), err
+	case "methods":
+		if text == "all" {
+			return text, func(c Cell) []Cell {
+				var all []Cell
+				for _, m := range names.Default(c.DelayPs > 0) {
+					c.Method = m
+					all = append(all, c)
+				}
+				return all
+			}, nil
+		}
+		if !slices.Contains(names.Methods, text) {
+			return "", nil, fmt.Errorf("%q: want all, or one or more of %s", text, strings.Join(names.Methods, ", "))
+		}
+		return text, one(func(c *Cell) { c.Method = text }), nil
+	}
+	panic("an axis that nobody reads: " + axis)
+}
+
+// digests adds to every cell the hashes of the files that it names, so that a changed
+// file makes another cell.
+func digests(cells []Cell) error {
+	known := map[string]string{}
+	for i := range cells {
+		c := &cells[i]
+		for _, name := range []string{c.Topology, c.Collective} {
+			sum, done := known[name]
+			if k, err := model.ParseKind(name); !done && (err != nil || k == model.Custom) {
+				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+					b, err := os.ReadFile(name)
+					if err != nil {
+						return err
+					}
+					h := sha256.Sum256(b)
+					sum = hex.EncodeToString(h[:])
+				}
+				known[name] = sum
+			}
+			if sum != "" {
+				if c.Files == nil {
+					c.Files = map[string]string{}
+				}
+				c.Files[name] = sum
+			}
+		}
+	}
+	return nil
+}

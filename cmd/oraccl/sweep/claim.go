@@ -1,0 +1,44 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// claim is the right to compute a cell: an advisory lock, which the operating system takes
+// back when its process ends, however it does.
+type claim struct{ f *os.File }
+
+// claim locks a cell, or returns nil if another process has it. Where the file system has
+// no locks every claim is granted: then two processes may compute the same cell, which
+// costs time and nothing else.
+func (s *Store) claim(c *Cell) (*claim, error) {
+	name := filepath.Join(s.dir, "claims", c.Key())
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the sweep's directory: %w", located(err))
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, f.Close()
+	}
+	return &claim{f}, nil
+}
+
+// release gives the claim back. Of a finished cell the file goes, too: who opened it
+// before and locks it later finds the cell done.
+func (c *claim) release(done bool) {
+	if done {
+		_ = os.Remove(c.f.Name())
+	}
+	_ = c.f.Close()
+}
+
+// writing is longer than writing the file of a cell takes.
+const writing = time.Hour
+
+func old(info fs.FileInfo) bool { return time.Since(info.ModTime()) > writing }

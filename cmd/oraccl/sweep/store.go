@@ -1,0 +1,272 @@
+package sweep
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Store is a directory that keeps cells: DIR/cells/ab/abcd….json, one file a finished
+// cell. A file is written under another name, made durable and renamed, so that it is
+// there whole or not at all; and it ends in a checksum of itself, so that one that a disk
+// or a file system damaged all the same counts as missing. Any number of processes, on
+// any number of machines that share the directory, may use it at once.
+//
+// DIR/bounds keeps certificates likewise, and DIR/claims the locks of running cells.
+type Store struct {
+	dir  string
+	tool string // the version of the program, for the record
+
+	// write writes b to f; tests put a full disk here.
+	write func(f *os.File, b []byte) error
+}
+
+// Open returns the store in dir, which it makes if need be.
+func Open(dir, tool string) (*Store, error) {
+	for _, sub := range []string{"cells", "bounds", "claims"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			return nil, fmt.Errorf("the sweep's directory: %w", located(err))
+		}
+	}
+	return &Store{dir: dir, tool: tool, write: func(f *os.File, b []byte) error { _, err := f.Write(b); return err }}, nil
+}
+
+// Dir returns the directory.
+func (s *Store) Dir() string { return s.dir }
+
+// kept is what the file of a cell says.
+type kept struct {
+	Cell json.RawMessage `json:"cell"`
+	Row  Row             `json:"row"`
+	Tool string          `json:"tool"`
+}
+
+// Put keeps the row of a finished cell. When it returns nil, the cell survives whatever
+// happens to the process, and to the machine as far as its disk does.
+func (s *Store) Put(c *Cell, r *Row) error {
+	b, err := json.Marshal(kept{json.RawMessage(c.Text()), *r, s.tool})
+	if err != nil {
+		return err
+	}
+	return s.put("cells", c.Key(), b)
+}
+
+// Get returns the row of a cell, and whether there is one. A file that is damaged, or
+// that belongs to another cell, is as good as none.
+func (s *Store) Get(c *Cell) (Row, bool, error) {
+	b, err := s.get("cells", c.Key())
+	if err != nil || b == nil {
+		return Row{}, false, err
+	}
+	var k kept
+	if json.Unmarshal(b, &k) != nil || string(k.Cell) != c.Text() {
+		return Row{}, false, nil
+	}
+	return k.Row, true, nil
+}
+
+// Has says whether a cell is kept.
+func (s *Store) Has(c *Cell) (bool, error) {
+	_, ok, err := s.Get(c)
+	return ok, err
+}
+
+// Missing returns those of the cells that are not kept.
+func (s *Store) Missing(cells []Cell) ([]Cell, error) {
+	var missing []Cell
+	for i := range cells {
+		ok, err := s.Has(&cells[i])
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			missing = append(missing, cells[i])
+		}
+	}
+	return missing, nil
+}
+
+// PutBound keeps a certificate under the text of the problem that it bounds.
+func (s *Store) PutBound(problem string, certificate []byte) error {
+	return s.put("bounds", boundKey(problem), certificate)
+}
+
+// GetBound returns the certificate that is kept for a problem, or nil.
+func (s *Store) GetBound(problem string) ([]byte, error) { return s.get("bounds", boundKey(problem)) }
+
+func boundKey(problem string) string {
+	return hash(fmt.Sprintf("bound %d %d %s", format, Results, problem))
+}
+
+func (s *Store) path(kind, key string) string {
+	return filepath.Join(s.dir, kind, key[:2], key+".json")
+}
+
+// sum is the line with which a file ends.
+func sum(b []byte) []byte {
+	h := sha256.Sum256(b)
+	return []byte(hex.EncodeToString(h[:]) + "\n")
+}
+
+func (s *Store) put(kind, key string, b []byte) error {
+	name := s.path(kind, key)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("the sweep's directory: %w", located(err))
+	}
+	b = append(bytes.TrimRight(b, "\n"), '\n')
+	return s.replace(name, append(b, sum(b)...))
+}
+
+func (s *Store) get(kind, key string) ([]byte, error) {
+	b, err := os.ReadFile(s.path(kind, key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the sweep's directory: %w", located(err))
+	}
+	cut := bytes.LastIndexByte(bytes.TrimSuffix(b, []byte("\n")), '\n') + 1
+	if !bytes.Equal(sum(b[:cut]), b[cut:]) {
+		return nil, nil
+	}
+	return b[:cut], nil
+}
+
+// replace writes a file, whole or not at all.
+func (s *Store) replace(name string, b []byte) error {
+	dir := filepath.Dir(name)
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, located(err))
+	}
+	err = s.write(f, b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("%s: %w", name, cause(err))
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, cause(err))
+	}
+	defer d.Close()
+	_ = d.Sync() // some file systems cannot; the file is whole in any case
+	return nil
+}
+
+// cause is an error without the name of a file.
+func cause(err error) error {
+	var perr *fs.PathError
+	var lerr *os.LinkError
+	switch {
+	case errors.As(err, &perr):
+		return perr.Err
+	case errors.As(err, &lerr):
+		return lerr.Err
+	}
+	return err
+}
+
+// located is an error as "file: cause", without the system call.
+func located(err error) error {
+	var perr *fs.PathError
+	if errors.As(err, &perr) {
+		return fmt.Errorf("%s: %w", perr.Path, perr.Err)
+	}
+	return err
+}
+
+// Tables writes DIR/table.csv and DIR/table.jsonl, each whole or not at all.
+func (s *Store) Tables(rows []Row, times bool) error {
+	var text bytes.Buffer
+	if err := WriteCSV(&text, rows, times); err != nil {
+		return err
+	}
+	if err := s.replace(filepath.Join(s.dir, "table.csv"), text.Bytes()); err != nil {
+		return err
+	}
+	text.Reset()
+	if err := WriteJSONL(&text, rows, times); err != nil {
+		return err
+	}
+	return s.replace(filepath.Join(s.dir, "table.jsonl"), text.Bytes())
+}
+
+// Rows returns the rows of the cells that are kept, in the order of cells. Rows of one
+// instance whose cut is given share the best bound that any of its cells certifies: it
+// holds for all of them. A proved schedule below such a bound is an error, since then one
+// of two checkers is wrong.
+func (s *Store) Rows(cells []Cell) ([]Row, error) {
+	var rows []Row
+	var at []string // the instance of each row
+	best := map[string]*Row{}
+	for i := range cells {
+		r, ok, err := s.Get(&cells[i])
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		instance := ""
+		if cells[i].Chunks > 0 {
+			instance = cells[i].instance()
+		}
+		rows, at = append(rows, r), append(at, instance)
+		if b := best[instance]; instance != "" && (b == nil || r.BoundPs > b.BoundPs) {
+			best[instance] = &r
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		if b := best[at[i]]; b != nil {
+			r.BoundPs, r.Bound = b.BoundPs, b.Bound
+		}
+		if r.Status == Proved && r.MakespanPs < r.BoundPs {
+			return nil, fmt.Errorf("%s %s %s: a proved schedule of %v is below the certified %s bound of %v: one of the two checkers is wrong; please report this",
+				r.Topology, r.Collective, r.Method, r.MakespanPs, r.Bound, r.BoundPs)
+		}
+	}
+	return rows, nil
+}
+
+// sweepUp removes what was left behind by processes that were killed: files under other
+// names that are older than any writer takes, and claims of cells that are kept.
+func (s *Store) sweepUp() {
+	for _, kind := range []string{"cells", "bounds"} {
+		_ = filepath.WalkDir(filepath.Join(s.dir, kind), func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.HasPrefix(d.Name(), ".new-") {
+				if info, err := d.Info(); err == nil && old(info) {
+					_ = os.Remove(name)
+				}
+			}
+			return nil
+		})
+	}
+	claims, _ := os.ReadDir(filepath.Join(s.dir, "claims"))
+	for _, c := range claims {
+		if key := c.Name(); len(key) > 2 {
+			if _, err := os.Stat(s.path("cells", key)); err == nil {
+				_ = os.Remove(filepath.Join(s.dir, "claims", key))
+			}
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/smt"
+)
+
+// cells computes the cells of a sweep: each as solve --method does, with the bound that
+// its store keeps for the instance.
+type cells struct {
+	store   *sweep.Store
+	threads int
+
+	mu     sync.Mutex
+	bounds map[string]*bounded // by the text of the problem
+}
+
+// bounded is a bound that one goroutine finds and the others wait for.
+type bounded struct {
+	once sync.Once
+	c    *model.Certificate
+	err  error
+}
+
+// keptBounds is how many bounds are held in memory at once; the others are on disk.
+const keptBounds = 256
+
+// compute returns the row of a cell.
+func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) sweep.Row {
+	r := c.Row()
+	if err := x.fill(ctx, c, &r); err != nil {
+		r.Status = sweep.Failed
+		if errors.Is(err, solve.ErrNotServed) {
+			r.Status = sweep.Unsupported
+		}
+		r.Reason = reason(err)
+	}
+	return r
+}
+
+// fill computes a cell. An error is why there is no verdict.
+func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
+	in := instance{alpha: c.Alpha, bandwidth: c.Bandwidth, fail: splitList(c.Fail), collective: c.Collective, size: fmt.Sprint(c.SizeBytes),
+		chunks: c.Chunks, cost: c.Cost, objective: "makespan", straggler: -1}
+	if c.DelayPs > 0 {
+		in.straggler, in.delay = c.Straggler, fmt.Sprintf("%dps", int64(c.DelayPs))
+	}
+	p, err := in.problem(c.Topology)
+	if err != nil {
+		return err
+	}
+	r.Ranks = len(p.Members())
+	if err := tooLarge(p); err != nil {
+		return err
+	}
+	known, err := x.bound(ctx, p, c.Dual)
+	if err != nil {
+		return err
+	}
+	set := func(c *model.Certificate) {
+		if c != nil && c.Bound > r.BoundPs {
+			r.BoundPs, r.Bound = c.Bound, c.Witness.Kind()
+		}
+	}
+	set(known)
+	methods, err := methodsNamed(c.Method)
+	if err != nil {
+		return err
+	}
+	if err := methods[0].Serves(p); err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "oraccl-")
+	if err != nil {
+		return err
+	}
+	e := &evaluator{scratch: scratch, methods: methods, named: true, progress: &progress{},
+		options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.threads, Tries: c.Tries},
+		smt:     smt.Options{Timeout: c.TimeLimit, Threads: x.threads},
+		bounds:  func(ctx context.Context, p *model.Problem) (*model.Certificate, error) { return x.bound(ctx, p, false) },
+	}
+	defer e.close()
+	found, err := e.run(ctx, methods[0], p, nil)
+	if err != nil {
+		return err
+	}
+	if p.Chunks != nil {
+		set(e.refuted[cutKey(p)])
+	}
+	r.SolvedNs = int64(found.solving)
+	if found.result.Schedule == nil {
+		return fmt.Errorf("found no schedule: %s", found.stopReason())
+	}
+	return finish(found, r)
+}
+
+// finish puts what a method found and the verifiers say into a row.
+func finish(found *row, r *sweep.Row) error {
+	for _, d := range found.checking {
+		r.VerifiedNs += int64(d)
+	}
+	r.Transfers = len(found.result.Schedule.Transfers)
+	switch found.outcome() {
+	case verify.Proved:
+		r.Status, r.MakespanPs = sweep.Proved, found.makespan
+		if r.MakespanPs < r.BoundPs {
+			return fmt.Errorf("a proved schedule of %v is below the certified %s bound of %v: one of the two checkers is wrong; please report this", r.MakespanPs, r.Bound, r.BoundPs)
+		}
+		if found.result.Stop == solve.TimeLimit {
+			r.Reason = found.result.Stop.String()
+		}
+		for _, engine := range engines {
+			if v := found.verdicts[engine]; v.Outcome == verify.Unknown {
+				r.Reason = strings.TrimPrefix(fmt.Sprintf("%s; %s unknown: %s", r.Reason, engine, v.Reason), "; ")
+			}
+		}
+	case verify.Refuted:
+		r.Status, r.MakespanPs = sweep.Refuted, found.makespan
+		r.Reason = sortedViolations(found.verdicts)[0]
+	default:
+		return fmt.Errorf("the verifiers give up: %s", found.note())
+	}
+	return nil
+}
+
+// tooLarge returns an error if every schedule of p has more transfers than are held in
+// memory, where each chunk, as cut by default, has to get to all but one of the ranks that
+// want it.
+func tooLarge(p *model.Problem) error {
+	cut, n := solve.Cut(p, 1), 0
+	for k := range cut.Chunks {
+		for range cut.Goal(k) {
+			n++
+		}
+		if n--; n > maxHeld {
+			return solve.NotServed("too large for a sweep: more than %d transfers", maxHeld)
+		}
+	}
+	return nil
+}
+
+// bound returns the best certified bound of p, from the store if it is there, where its
+// certificate is checked again. With dual set also those of kind lp-dual are looked for.
+func (x *cells) bound(ctx context.Context, p *model.Problem, dual bool) (*model.Certificate, error) {
+	var text bytes.Buffer
+	if err := model.WriteProblem(&text, p); err != nil {
+		return nil, err
+	}
+	if dual {
+		text.WriteString("dual\n")
+	}
+	key := text.String()
+	x.mu.Lock()
+	b := x.bounds[key]
+	if b == nil {
+		if len(x.bounds) >= keptBounds || x.bounds == nil {
+			x.bounds = map[string]*bounded{}
+		}
+		b = &bounded{}
+		x.bounds[key] = b
+	}
+	x.mu.Unlock()
+	b.once.Do(func() { b.c, b.err = x.findBound(ctx, p, key, dual) })
+	return b.c, b.err
+}
+
+func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dual bool) (*model.Certificate, error) {
+	b, err := x.store.GetBound(key)
+	if err != nil {
+		return nil, err
+	}
+	if b != nil {
+		c, err := model.ReadCertificate("bound", bytes.NewReader(b))
+		if err == nil && slices.Equal(c.Problem.Chunks, p.Chunks) && cert.Check(c).Outcome == verify.Proved {
+			return c, nil
+		}
+	}
+	c, err := certified(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if dual {
+		known := model.Time(0)
+		if c != nil {
+			known = c.Bound
+		}
+		if d, err := dualBound(ctx, p, known, 0, dualTime); err != nil {
+			return nil, err
+		} else if d != nil {
+			c = d
+		}
+	}
+	if c == nil || ctx.Err() != nil { // what is found after Ctrl-C is not the best
+		return nil, ctx.Err()
+	}
+	var out bytes.Buffer
+	if err := model.WriteCertificate(&out, c); err != nil {
+		return nil, err
+	}
+	return c, x.store.PutBound(key, out.Bytes())
+}

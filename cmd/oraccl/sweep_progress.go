@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+)
+
+// sweepBar shows how many cells are done, and when the last one may be, if the output is
+// a terminal.
+type sweepBar struct {
+	bar   *progressbar.ProgressBar // nil: nothing is shown
+	count map[sweep.Status]int
+}
+
+func newSweepBar(w io.Writer, n int) *sweepBar {
+	b := &sweepBar{count: map[sweep.Status]int{}}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && n > 0 {
+		b.bar = progressbar.NewOptions(n, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionShowCount(),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetWidth(20))
+		_ = b.bar.RenderBlank()
+	}
+	return b
+}
+
+// add counts a finished cell.
+func (b *sweepBar) add(r *sweep.Row) {
+	b.count[r.Status]++
+	if b.bar == nil {
+		return
+	}
+	b.bar.Describe(fmt.Sprintf("%d proved, %d unsupported, %d failed", b.count[sweep.Proved], b.count[sweep.Unsupported], b.count[sweep.Failed]+b.count[sweep.Refuted]))
+	_ = b.bar.Add(1)
+}
+
+func (b *sweepBar) end() {
+	if b.bar != nil {
+		_ = b.bar.Clear()
+	}
+}

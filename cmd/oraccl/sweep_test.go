@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+)
+
+const gridOf200 = `topologies: [ring:4, mesh:2x3, "full:5", switch:4, ring:1]
+collectives: [allgather, allreduce]
+sizes: 1KiB..256KiB*4
+chunks: 1
+methods: [tacos, ring, direct, rhd]
+tries: 4
+`
+
+// sweepIn writes a grid into a new directory, and returns its cells, and a function that
+// makes the command that sweeps it.
+func sweepIn(t *testing.T, text string) ([]sweep.Cell, func(dir string, flags ...string) *exec.Cmd) {
+	t.Helper()
+	work := t.TempDir()
+	require.NoError(t, os.WriteFile(work+"/grid.yaml", []byte(text), 0o644))
+	g, err := sweep.ReadGrid("grid.yaml", strings.NewReader(text))
+	require.NoError(t, err)
+	cells, err := g.Expand(sweepNames())
+	require.NoError(t, err)
+	return cells, func(dir string, flags ...string) *exec.Cmd {
+		cmd := exec.Command("oraccl", append([]string{"sweep", "grid.yaml", "--no-times", "--dir", dir}, flags...)...)
+		cmd.Dir = work
+		return cmd
+	}
+}
+
+// onDisk counts the cells that are kept in a directory.
+func onDisk(t *testing.T, dir string) int {
+	t.Helper()
+	found, err := filepath.Glob(dir + "/cells/*/*.json")
+	require.NoError(t, err)
+	return len(found)
+}
+
+// until waits for a condition that will come.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "waited two minutes for %s", what)
+	}
+}
+
+// hold claims cells as another process would, until the function that it returns is
+// called.
+func hold(t *testing.T, dir string, cells []sweep.Cell) func() {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir+"/claims", 0o755))
+	var files []*os.File
+	for i := range cells {
+		f, err := os.OpenFile(filepath.Join(dir, "claims", cells[i].Key()), os.O_CREATE|os.O_RDWR, 0o644)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+		files = append(files, f)
+	}
+	return func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}
+}
+
+// TestSweepKilledTwice kills a sweep of 200 cells twice, and compares the table with that
+// of an undisturbed one. Cells that the test claims are out of the killed one's reach, so
+// that it cannot end before the kill, however quick it is.
+func TestSweepKilledTwice(t *testing.T) {
+	cells, command := sweepIn(t, gridOf200)
+	require.Len(t, cells, 200)
+	calm, killed := t.TempDir(), t.TempDir()
+	out, err := command(calm, "-j", "1").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "200 cells: 140 proved, 20 unsupported, 40 failed, 0 refuted; 200 computed now, 0 kept from before\n")
+
+	for _, stop := range []struct{ at, before int }{{30, 90}, {110, 160}} {
+		free := hold(t, killed, cells[stop.before:])
+		cmd := command(killed, "-j", "2")
+		require.NoError(t, cmd.Start())
+		until(t, "cells on disk", func() bool { return onDisk(t, killed) >= stop.at })
+		require.NoError(t, cmd.Process.Kill())
+		require.Error(t, cmd.Wait())
+		free()
+		require.Less(t, onDisk(t, killed), 200)
+		require.NoFileExists(t, killed+"/table.csv")
+	}
+
+	// What a bad disk makes of a file, and what a writer leaves that was killed.
+	found, err := filepath.Glob(killed + "/cells/*/*.json")
+	require.NoError(t, err)
+	for i, cut := range []int64{0, 20, 300} {
+		require.NoError(t, os.Truncate(found[i], cut))
+	}
+	require.NoError(t, os.WriteFile(filepath.Dir(found[3])+"/.new-1", []byte("{"), 0o644))
+
+	kept := onDisk(t, killed) - 3
+	out, err = command(killed, "-j", "2").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Regexp(t, `^200 cells: .* `+strconv.Itoa(200-kept)+` computed now, `+strconv.Itoa(kept)+` kept from before\n`, string(out))
+	for _, name := range []string{"/table.csv", "/table.jsonl"} {
+		want, err := os.ReadFile(calm + name)
+		require.NoError(t, err)
+		got, err := os.ReadFile(killed + name)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), "%s differs", name)
+	}
+	left, err := filepath.Glob(killed + "/claims/*")
+	require.NoError(t, err)
+	require.Empty(t, left, "claims of cells that are done")
+
+	// The grid grows: only what is new is computed.
+	out, err = command(killed, "--methods", "tacos,ring,direct,rhd,bruck").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "; 50 computed now, 200 kept from before\n")
+}
+
+// TestSweepInterrupted interrupts a sweep in the middle of a cell.
+func TestSweepInterrupted(t *testing.T) {
+	_, command := sweepIn(t, "topologies: [mesh:3x4]\ncollectives: alltoall\nchunks: 1\nmethods: [direct, exact]\ntime_limit: 10m\n")
+	dir := t.TempDir()
+	cmd := command(dir, "-j", "1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	until(t, "a cell on disk", func() bool { return onDisk(t, dir) == 1 })
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.Error(t, cmd.Wait())
+	require.Equal(t, exitUnknown, cmd.ProcessState.ExitCode())
+	require.Equal(t, "oraccl: interrupted: 1 of 2 cells are kept in "+dir+"; the same command goes on from there\n", out.String())
+	require.NoFileExists(t, dir+"/table.csv")
+	require.Equal(t, 1, onDisk(t, dir))
+}
+
+// TestSweepTwice runs two sweeps on one directory at once.
+func TestSweepTwice(t *testing.T) {
+	cells, command := sweepIn(t, gridOf200)
+	dir := t.TempDir()
+	free := hold(t, dir, cells[:1])
+	a, b := command(dir), command(dir)
+	var ab, bb bytes.Buffer
+	a.Stdout, b.Stdout = &ab, &bb
+	require.NoError(t, a.Start())
+	require.NoError(t, b.Start())
+	until(t, "the others", func() bool { return onDisk(t, dir) == 199 })
+	free()
+	require.NoError(t, a.Wait())
+	require.NoError(t, b.Wait())
+	require.Contains(t, ab.String(), "200 cells: 140 proved")
+	require.Contains(t, bb.String(), "200 cells: 140 proved")
+}
