@@ -16,7 +16,7 @@ func newCheck() *cobra.Command {
 		Long: `check reads files, or directories such as gap --proofs writes, executes every
 schedule exactly, checks every certificate in exact arithmetic, and says which
 schedule meets which bound. oraccl-check is the same without anything else in it.`,
-		Example: "  oraccl gap dgx1 --collective allgather --chunks 1 --proofs out\n  oraccl check out",
+		Example: "  oraccl gap dgx1 --collective allgather --chunks 1 --methods tacos,ring --proofs out\n  oraccl check out",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := dossier.CheckAll(args)

@@ -98,8 +98,11 @@ A schedule that has an order but no times gets the times at which it can run.
 
 MSCCL-IR becomes a schedule on --topology, or, without, on links between any two ranks; in place,
 if the file serves calls in place.`,
-		Example: "  oraccl convert ag.json --to chrome -o ag.trace.json\n  oraccl convert ag.json --to chakra -o ag",
-		Args:    cobra.ExactArgs(1),
+		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
+			"  oraccl convert ag.json --to chrome -o ag.trace.json\n" +
+			"  oraccl convert ag.json --to chakra -o ag\n" +
+			"  oraccl convert ag.json --to msccl -o ag.xml",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := slices.IndexFunc(targets, func(t target) bool { return t.name == to })
 			if i < 0 {

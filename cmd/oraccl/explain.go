@@ -13,9 +13,10 @@ import (
 
 func newExplain() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [CODE]",
-		Short: "What a violation code means, with its smallest example",
-		Args:  cobra.MaximumNArgs(1),
+		Use:     "explain [CODE]",
+		Short:   "What a violation code means, with its smallest example",
+		Example: "  oraccl explain\n  oraccl explain missing-contribution",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := cmd.OutOrStdout()
 			if len(args) == 0 {
@@ -45,9 +46,10 @@ func version() string {
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Versions of oraccl and of the solvers in it",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Versions of oraccl and of the solvers in it",
+		Example: "  oraccl version",
+		Args:    cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
 			fmt.Fprintf(cmd.OutOrStdout(), "oraccl %s, HiGHS %s, Z3 %s\n", version(), highs.Version(), z3.Version())
 		},

@@ -308,5 +308,5 @@ func (v *verifying) print(j verifyJSON) (int, error) {
 
 // foreignTools lists the tools whose schedules verify reads.
 func foreignTools() string {
-	return "SCCL and msccl-tools (JSON), TE-CCL (JSON), ForestColl (trees, XML)"
+	return "SCCL and msccl-tools (JSON), TE-CCL (JSON),\nForestColl (trees, XML)"
 }

@@ -26,8 +26,10 @@ the like, and names the place. Errors make the exit status 1; warnings do not.
 With --claim it also says whether a certified lower bound refutes that a
 collective reaches this algorithmic bandwidth, however the buffer is cut. If so,
 the exit status is 1 too.`,
-		Example: "  oraccl topo lint cluster.json\n  oraccl topo lint ndv2:2 --collective alltoall --size 1GB --claim 3.524GB/s",
-		Args:    cobra.ExactArgs(1),
+		Example: "  oraccl topo show torus:4x4 --json > cluster.json\n" +
+			"  oraccl topo lint cluster.json\n" +
+			"  oraccl topo lint ndv2:2 --collective alltoall --size 1GB --claim 3.524GB/s",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := loadTopology(args[0], in.alpha, in.bandwidth)
 			if err != nil {

@@ -21,10 +21,11 @@ import (
 
 func newRepro() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "repro NAME",
-		Short: "Published results beside ours and the certified bound",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "repro NAME",
+		Short:   "Published results beside ours and the certified bound",
+		Example: "  oraccl repro stragglar --ranks 4,8 --rounds-to 8",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newReproTECCL(), newReproStragglar(), newReproTACOS())
 	return cmd
@@ -55,6 +56,8 @@ both engines. One chunk for each rank, or pair of ranks, as there; sizes are dec
 Runs that stopped early are left out: those of DGX-2 hold twice the data that their
 names say. So are all-to-alls and all-gathers among NDv2's 2 chassis, whose files leave
 out a rank.`,
+		Example: "  printf 'topology,chassis,collective,epoch,size,4-Collective_Finish_Time\\nNDv2,4,AllGather,Slow,1GB,0.065\\n' > teccl.csv\n" +
+			"  oraccl repro teccl --published teccl.csv --methods tacos",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {

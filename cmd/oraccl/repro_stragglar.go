@@ -55,7 +55,7 @@ schedules are replayed. RHD and direct are as the authors' script reckons them.
 With -o it writes three tables and charts: speedup, the speed-up over the ring once the
 straggler is there; delay, the time after the arrival by how late it is; rounds, how
 many rounds it takes by number of ranks.`,
-		Example: "  oraccl repro stragglar -o figures",
+		Example: "  oraccl repro stragglar -o figures --ranks 4,6,8 --rounds-to 8",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return x.run(cmd.Context(), cmd.OutOrStdout()) },
 	}

@@ -78,7 +78,7 @@ prints a time, but no schedule that could be verified.
 With -o it writes three tables and two charts: collectives, the time of every method
 over the bound; claims, heterogeneous meshes, where not all that the authors' code says
 can be achieved; scale, the time of the synthesis.`,
-		Example: "  oraccl repro tacos -o figures\n  oraccl repro tacos --npus 64,256 --scale-to 4096",
+		Example: "  oraccl repro tacos -o figures --npus 16 --collectives allgather --tries 4 --scale-to 0",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return x.run(cmd.Context(), cmd.OutOrStdout()) },
 	}

@@ -60,7 +60,7 @@ twice, by minimum cuts in whole numbers and, up to 64 ranks, by linear programs,
 must agree. For alltoall it is a maximum concurrent flow by HiGHS, with an exact bound
 from its dual. For allreduce it is the best that in-trees and out-trees can do, by HiGHS;
 other shapes of algorithms have only the bound below it.`,
-		Example: "  oraccl throughput dgx1 --collective allgather\n  oraccl throughput torus:32x32 --collective reducescatter --size 1GiB",
+		Example: "  oraccl throughput dgx1 --collective allgather\n  oraccl throughput torus:8x8 --collective reducescatter --size 1GiB",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := in.problem(args[0])

@@ -15,7 +15,7 @@ import (
 func newTopo() *cobra.Command {
 	show := newTopoShow()
 	cmd := &cobra.Command{
-		Use:     "topo",
+		Use:     "topo [TOPO]",
 		Aliases: []string{"topology"},
 		Short:   "List, show and check topologies",
 		Long: `topo lists, shows and checks topologies. With just a topology it shows it.
@@ -23,8 +23,10 @@ func newTopo() *cobra.Command {
 Wherever a topology is wanted, a name will do, or a file: ours (JSON), what NCCL or RCCL
 writes to NCCL_TOPO_DUMP_FILE (XML), what nvidia-smi topo -m prints (--bandwidth is then
 that of one NVLink), or an input of TE-CCL.`,
-		Example: "  oraccl topo show dgx1\n  oraccl topology dump.xml",
-		Args:    cobra.MaximumNArgs(1),
+		Example: "  oraccl topo ring:3\n" +
+			"  oraccl topo show torus:4x4 --json > torus.json\n" +
+			"  oraccl topo lint torus.json",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
@@ -39,9 +41,10 @@ that of one NVLink), or an input of TE-CCL.`,
 
 func newTopoList() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "The topologies that can be named",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "The topologies that can be named",
+		Example: "  oraccl topo list",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, f := range topo.List() {

@@ -58,7 +58,7 @@ The replay engine executes it exactly; the smt engine states the claim about the
 data as formulas and lets Z3 refute their negation. A schedule is proved when
 every engine asked proves it, and refuted when one refutes it.
 
-Schedules that other tools wrote are recognised by what is in them: ` + foreignTools() + `.
+Schedules of other tools are recognised by what is in them: ` + foreignTools() + `.
 They are judged by --topology and --collective, or by what those that their tool names
 really are, not by what the file says of itself.
 
@@ -68,8 +68,10 @@ engine, in memory that is known before, where it serves the collective.
 MSCCL-IR (XML), alone, in lists or in directories, is verified by the order engine:
 whether every interleaving of its threadblocks is right, which runtimes load it, for
 which calls they pick it, and up to which size its connections suffice.`,
-		Example: "  oraccl verify ag.json\n  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2",
-		Args:    cobra.MinimumNArgs(1),
+		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
+			"  oraccl verify ag.json\n" +
+			"  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, worst, err := deploy.run(cmd, args, &by, asJSON, engine, emit, timeLimit)
 			if err != nil || len(args) == 0 {

@@ -35,8 +35,10 @@ func newView() *cobra.Command {
 The verdict in the head is that of the replay engine, now; the bound is the best of those
 that are found at once, its certificate checked. Of a file that cannot be read, the page
 says why.`,
-		Example: "  oraccl view ag.json -o ag.html\n  oraccl view ag.json -o ag.trace.json",
-		Args:    cobra.ExactArgs(1),
+		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
+			"  oraccl view ag.json -o ag.html\n" +
+			"  oraccl view ag.json -o ag.trace.json",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch filepath.Ext(out) {
 			case ".html":

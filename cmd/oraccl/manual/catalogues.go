@@ -1,6 +1,7 @@
 package manual
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/oraccl/oraccl/model/lint"
@@ -45,7 +46,7 @@ func boundsTopic() Topic {
 
 func violationsTopic() Topic {
 	t := Topic{
-		Name: "violations", What: "CODE",
+		Name: "violations", What: "CODE", Shown: true,
 		Short: "Every violation code, with the section of the specification and an example",
 		Body: always(func() []Block {
 			table := Table{Head: []string{"code", "section", "meaning"}}
@@ -96,15 +97,26 @@ func lintTopic() Topic {
 // SpecTopic is the specification and its sections.
 func specTopic() Topic {
 	t := Topic{
-		Name: "spec", What: "SECTION",
+		Name: "spec", What: "SECTION", Elsewhere: "[verify/SPEC.md](../../verify/SPEC.md); `oraccl help spec 5.1` prints a section, or the one that a paragraph is in.",
 		Short: "What is decided: the specification, or one section of it",
 		Body:  always(func() []Block { return []Block{Raw(verify.Spec)} }),
 	}
-	for _, s := range sections(verify.Spec) {
+	all := sections(verify.Spec)
+	for _, s := range all {
 		t.Parts = append(t.Parts, Part{s.number, always(func() []Block { return []Block{Raw(s.text)} })})
+	}
+	for i, s := range all {
+		for _, paragraph := range paragraphs.FindAllStringSubmatch(s.text, -1) {
+			if _, known := t.Part(paragraph[1]); !known && strings.HasPrefix(paragraph[1], s.number+".") {
+				t.Parts = append(t.Parts, Part{paragraph[1], t.Parts[i].Body})
+			}
+		}
 	}
 	return t
 }
+
+// paragraphs are those that have numbers within a section: "5.1 A transfer ...".
+var paragraphs = regexp.MustCompile(`(?m)^(\d+\.\d+) `)
 
 // section is a section of the specification with those below it.
 type section struct{ number, title, text string }

@@ -17,6 +17,9 @@ type Topic struct {
 	Body  func() ([]Block, error)
 	Parts []Part // texts of their own below it; nil: none
 	What  string // what a part is, such as CODE
+
+	Shown     bool   // the document shows the parts below the topic
+	Elsewhere string // what the document has in place of the text; empty: the text
 }
 
 // Part is a text below a topic: of one violation, of one schema.
