@@ -57,8 +57,9 @@ one DIR. A cell that cannot be computed says why in its row, and the sweep goes 
 The columns solved_ns and verified_ns, the last two, say how long it took: all else is
 the same whenever and wherever a cell is computed, unless it reaches its time limit.
 --no-times leaves them out.`,
-		Example: "  oraccl sweep grid.yaml --dir results -j 4\n" +
-			"  oraccl sweep --topologies ring:4,ring:8 --collectives allgather --sizes 64KiB..16MiB*4 --methods tacos,ring,direct --dir results",
+		Example: "  oraccl sweep --topologies ring:4,ring:8 --collectives allgather --sizes 64KiB..1MiB*4 --methods tacos,ring,direct --dir results\n" +
+			"  printf 'topologies: [ring:4, ring:8]\\ncollectives: allreduce\\nmethods: [ring, rhd]\\n' > grid.yaml\n" +
+			"  oraccl sweep grid.yaml --dir more -j 2",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args) },
 	}
@@ -100,7 +101,8 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 	s.options["dual"] = f.String("dual", "", "look for bounds of kind lp-dual, too, up to 10 s an instance; then bounds may depend on the machine's speed")
 	f.Lookup("dual").NoOptDefVal = "true"
 	f.StringVar(&s.dir, "dir", "", "the `directory` of finished cells and of the table")
-	f.IntVarP(&s.workers, "workers", "j", runtime.NumCPU(), "how many cells to compute at once")
+	f.IntVarP(&s.workers, "workers", "j", runtime.NumCPU(), "how many cells to compute at once (default: as many as cores)")
+	f.Lookup("workers").DefValue = "0" // the help is the same on all machines
 	f.IntVar(&s.threads, "threads", 0, "threads for each of them (default: the cores, shared out)")
 	f.BoolVar(&s.noTimes, "no-times", false, "leave the columns solved_ns and verified_ns out of the table")
 	f.BoolVar(&s.list, "list", false, "print the cells and what is kept of them, and compute nothing")

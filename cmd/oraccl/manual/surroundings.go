@@ -32,7 +32,9 @@ func Formats() []Format {
 		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
 		{"SARIF", "`.sarif`, JSON", "", "`verify --format sarif`", "version 2.1.0, of MSCCL-IR, for code scanning"},
 		{"GitHub", "lines on standard output", "", "`verify --format github`", "annotations, of MSCCL-IR"},
-		{"CSV", "`.csv`", "`repro teccl --published`", "`repro stragglar -o`, `repro tacos -o`", "tables; charts beside them are SVG"},
+		{"CSV", "`.csv`", "`repro teccl --published`", "`sweep --dir`, `repro stragglar -o`, `repro tacos -o`", "tables; charts of `repro` beside them are SVG"},
+		{"JSON Lines", "`.jsonl`", "", "`sweep --dir`", "a row of the table a line"},
+		{"YAML", "`.yaml`", "`sweep`", "", "a grid; `oraccl help sweep` has the keys"},
 	}
 }
 
@@ -61,6 +63,7 @@ func Environment() []Variable {
 	return []Variable{
 		{"ORACCL_CADICAL", "the program CaDiCaL that `sat` calls, and no other; else `cadical` on the PATH or the one that `make setup` built, whichever writes LRAT"},
 		{"ORACCL_CHROMIUM", "tests only: the browser in which pages are opened; else one that is installed (`sh cmd/setup/setup.sh browser` installs one)"},
+		{"ORACCL_PAGE", "tests only: a page of `view` whose frames a second are measured, instead of one that is made"},
 		{"ORACCL_DATA", "tests only: a directory of other people's files; without it the tests that read them are left out, and say so"},
 		{"ORACCL_PREFIX", "`make setup` only: install what is built below this directory"},
 		{"ORACCL_MIRROR", "`make setup` only: a Debian mirror to take the sources from"},
