@@ -25,11 +25,13 @@ func newView() *cobra.Command {
 	var by truth
 	cmd := &cobra.Command{
 		Use:   "view FILE -o OUT",
-		Short: "A schedule as a picture: a page to scrub through",
+		Short: "A schedule as a picture: a page to scrub through, or a drawing",
 		Long: `view reads a schedule that verify reads, has it executed, and draws it, right or wrong:
 
   OUT.html  one page that needs no network: the network with what is under way, a
             timeline a link or a rank, what each rank holds, the critical path
+  OUT.svg   one drawing for a paper: the network, and a row a link over time; of more than
+            a few thousand transfers, how busy links are
   OUT.json  trace events for Perfetto, as convert --to chrome (of what is right)
 
 The verdict in the head is that of the replay engine, now; the bound is the best of those
@@ -37,24 +39,29 @@ that are found at once, its certificate checked. Of a file that cannot be read, 
 says why.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl view ag.json -o ag.html\n" +
+			"  oraccl view ag.json -o ag.svg\n" +
 			"  oraccl view ag.json -o ag.trace.json",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch filepath.Ext(out) {
-			case ".html":
+			case ".html", ".svg":
 			case ".json":
 				return viewTrace(cmd, args[0], out, &by)
 			default:
-				return fmt.Errorf("-o %q: want a name that ends in .html or .json", out)
+				return fmt.Errorf("-o %q: want a name that ends in .html, .svg or .json", out)
+			}
+			draw, fail := view.HTML, view.Failure
+			if filepath.Ext(out) == ".svg" {
+				draw, fail = view.SVG, view.FailureSVG
 			}
 			seen, err := look(args[0], &by)
 			if err == nil {
 				if !noBound {
 					seen.picture.Bound = boundOf(cmd, seen.picture)
 				}
-				err = writeFile(out, func(w io.Writer) error { return view.HTML(w, seen.picture) })
+				err = writeFile(out, func(w io.Writer) error { return draw(w, seen.picture) })
 			} else {
-				if werr := writeFile(out, func(w io.Writer) error { return view.Failure(w, filepath.Base(args[0]), withHint(err)) }); werr != nil {
+				if werr := writeFile(out, func(w io.Writer) error { return fail(w, filepath.Base(args[0]), withHint(err)) }); werr != nil {
 					return werr
 				}
 			}
@@ -65,7 +72,7 @@ says why.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&out, "output", "o", "", "the `file` to write: .html or .json")
+	f.StringVarP(&out, "output", "o", "", "the `file` to write: .html, .svg or .json")
 	f.BoolVar(&noBound, "no-bound", false, "do not look for a lower bound")
 	by.addFlags(cmd)
 	_ = cmd.MarkFlagRequired("output")

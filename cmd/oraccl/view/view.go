@@ -1,5 +1,5 @@
 // Package view writes schedules as pictures: HTML writes one self-contained page in which
-// a schedule can be opened, scrubbed through and sent on. It
+// a schedule can be opened, scrubbed through and sent on, SVG one drawing for a paper. It
 // decides nothing: the verdict and the bound in the head are those that it is given, and
 // what the page says that ranks hold it finds by executing the transfers by the rules of
 // verify/SPEC.md, sections 5 and 6.

@@ -1,0 +1,288 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// What a drawing of a timeline has room for.
+const (
+	maxBars  = 4000 // bars of single transfers; above, shades say how busy links are
+	maxRows  = 256
+	cells    = 220 // of a row that is shaded
+	shades   = 8
+	maxOnWay = 3000 // of the critical path that are outlined
+)
+
+// gantt is a timeline with a row for each link that is used, or for several.
+type gantt struct {
+	p     *Picture
+	m     *moments
+	path  []hop
+	rows  []int // the links, in order, that are used; several make one row
+	group int   // how many
+	rowOf map[int]int
+	tall  float64 // of a row
+	bars  int
+	last  float64
+	dense bool
+}
+
+func newGantt(p *Picture, m *moments, path []hop) *gantt {
+	g := &gantt{p: p, m: m, path: path, rowOf: map[int]int{}, last: float64(max(1, m.last)), group: 1}
+	used := make([]bool, len(p.Problem.Topology.Links))
+	for i := range p.Schedule.Transfers {
+		for _, l := range p.Schedule.Routes[p.Schedule.Transfers[i].Route] {
+			used[l] = true
+			g.bars++
+		}
+	}
+	for l, u := range used {
+		if u {
+			g.rows = append(g.rows, l)
+		}
+	}
+	g.group = max(1, (len(g.rows)+maxRows-1)/maxRows)
+	for n, l := range g.rows {
+		g.rowOf[l] = n / g.group
+	}
+	g.dense = g.bars > maxBars || g.group > 1
+	g.tall = max(2.2, min(15, 560/float64(max(1, g.count()))))
+	return g
+}
+
+func (g *gantt) count() int                     { return (len(g.rows) + g.group - 1) / g.group }
+func (g *gantt) height() float64                { return float64(g.count()) * g.tall }
+func (g *gantt) x(t model.Time) float64         { return svgTimes + float64(t)/g.last*(svgRight-svgTimes) }
+func (g *gantt) y(row int, top float64) float64 { return top + 24 + float64(row)*g.tall }
+
+// remarks says what the drawing leaves out.
+func (g *gantt) remarks() []string {
+	if !g.dense {
+		return nil
+	}
+	s := fmt.Sprintf("Too many to draw one by one: the %d transfers are drawn as shades, the share of a cell of %v in which a link is busy", len(g.p.Schedule.Transfers), model.Time(math.Round(g.last/cells)))
+	if g.m.steps {
+		s = fmt.Sprintf("Too many to draw one by one: the %d transfers are drawn as shades, the share of the time in which a link is busy", len(g.p.Schedule.Transfers))
+	}
+	if g.group > 1 {
+		s += fmt.Sprintf("; a row is the mean of %d links", g.group)
+	}
+	out := []string{s + "."}
+	if len(g.path) > maxOnWay {
+		out = append(out, fmt.Sprintf("Of the critical path the first %d of %d transfers are outlined.", maxOnWay, len(g.path)))
+	}
+	return out
+}
+
+// draw draws the axis, the rows, the critical path, what is marked, and the two limits.
+func (g *gantt) draw(d drawing, top float64) {
+	bottom := top + 24 + g.height()
+	g.axis(d, top, bottom)
+	g.names(d, top)
+	if g.dense {
+		g.shade(d, top)
+	} else {
+		g.each(d, top)
+	}
+	for i, h := range g.path {
+		if i < maxOnWay {
+			g.outline(d, top, int(h.transfer), inkPath, 1.4)
+		}
+	}
+	for _, v := range g.p.Verdict.Violations {
+		if v.Transfer >= 0 && v.Transfer < len(g.p.Schedule.Transfers) {
+			g.outline(d, top, v.Transfer, inkBad, 2)
+			x := (g.x(g.m.from[v.Transfer]) + g.x(g.m.to[v.Transfer])) / 2
+			d.tag("path", nil, "d", fmt.Sprintf("M%s %sl-4 -7h8z", number(x), number(top+23)), "fill", inkBad)
+		}
+	}
+	if !g.m.steps {
+		g.limits(d, top, bottom)
+	}
+}
+
+// limits draws the makespan and the bound, from top to bottom.
+func (g *gantt) limits(d drawing, top, bottom float64) {
+	end := g.x(g.m.last)
+	b := g.p.Bound
+	name := "makespan"
+	if b != nil && b.Value == g.m.last {
+		name = "makespan = bound"
+	}
+	d.line(end, top+18, end, bottom+4, "stroke", inkText, "stroke-width", 1.2)
+	d.text(min(end, svgRight)+2, bottom+14, name, "text-anchor", "end", "font-size", 10)
+	if b == nil || b.Value == g.m.last || b.Value <= 0 || float64(b.Value) > g.last {
+		return
+	}
+	x := g.x(b.Value)
+	d.line(x, top+18, x, bottom+4, "stroke", inkBound, "stroke-width", 1.2, "stroke-dasharray", "4 3")
+	anchor, at, y := "middle", x, bottom+14
+	if end-x < 110 { // beside the other name
+		anchor, at, y = "end", min(x+2, end-64), bottom+14
+	}
+	d.text(at, y, "bound", "text-anchor", anchor, "font-size", 10, "fill", inkBound)
+}
+
+// axis draws times at round numbers.
+func (g *gantt) axis(d drawing, top, bottom float64) {
+	step := math.Pow(10, math.Floor(math.Log10(max(1, g.last/6))))
+	for _, f := range []float64{1, 2, 5, 10} {
+		if g.last/(step*f) <= 8 {
+			step *= f
+			break
+		}
+	}
+	step = max(1, step)
+	for t := 0.0; t <= g.last; t += step {
+		x := g.x(model.Time(t))
+		d.line(x, top+20, x, bottom, "stroke", inkLine, "stroke-width", 0.6)
+		name := model.Time(t).String()
+		if g.m.steps {
+			name = fmt.Sprintf("step %.0f", t)
+		}
+		d.text(x, top+15, name, "text-anchor", "middle", "font-size", 10, "fill", inkDim)
+	}
+}
+
+// names writes the ends of links, of as many rows as there is room for.
+func (g *gantt) names(d drawing, top float64) {
+	t := g.p.Problem.Topology
+	node := func(v int) string {
+		if t.IsRank(v) {
+			return fmt.Sprint(v)
+		}
+		return fmt.Sprintf("S%d", v-t.Ranks)
+	}
+	each := int(math.Ceil(9 / g.tall))
+	for row := 0; row < g.count(); row += each {
+		k := t.Links[g.rows[row*g.group]]
+		name := node(k.Src) + "→" + node(k.Dst)
+		if g.group > 1 {
+			name += " …"
+		}
+		d.text(svgTimes-5, g.y(row, top)+g.tall/2+3, short(name, 16), "text-anchor", "end", "font-size", min(10, max(7, g.tall)))
+	}
+}
+
+// each draws a bar for every link of every transfer, with the number of the chunk where
+// there is room, and a line on top where it adds.
+func (g *gantt) each(d drawing, top float64) {
+	_, ink := colouring(g.p.Problem)
+	var busy []model.Interval
+	high := g.tall - min(2, g.tall/4)
+	for _, i := range g.m.order {
+		t := &g.p.Schedule.Transfers[i]
+		busy = g.m.busy(g.p.Problem, g.p.Schedule, i, busy[:0])
+		fill := ink(int(t.Chunk))
+		for n, l := range g.p.Schedule.Routes[t.Route] {
+			x0, x1 := g.x(g.m.from[i].Add(busy[n].From)), g.x(g.m.from[i].Add(busy[n].To))
+			y := g.y(g.rowOf[l], top)
+			wide := max(0.4, x1-x0-min(0.8, (x1-x0)/4))
+			d.rect(x0, y, wide, high, "fill", fill)
+			if t.Op == model.Reduction {
+				d.rect(x0, y, wide, min(1.5, high/3), "fill", inkText)
+			}
+			if name := fmt.Sprint(t.Chunk); g.tall >= 9 && wide > 4+6*float64(len(name)) {
+				text := inkText
+				if dark(fill) {
+					text = "#ffffff"
+				}
+				d.text(x0+3, y+high/2+3.3, name, "font-size", 9, "fill", text)
+			}
+		}
+	}
+}
+
+// share returns, row by row and cell by cell, how much of the time of a cell the links of
+// the row are busy, in links.
+func (g *gantt) share() []float64 {
+	share := make([]float64, g.count()*cells)
+	each := g.last / cells
+	var busy []model.Interval
+	for _, i := range g.m.order {
+		busy = g.m.busy(g.p.Problem, g.p.Schedule, i, busy[:0])
+		for n, l := range g.p.Schedule.Routes[g.p.Schedule.Transfers[i].Route] {
+			from, to := float64(g.m.from[i].Add(busy[n].From)), float64(g.m.from[i].Add(busy[n].To))
+			row := share[g.rowOf[l]*cells:][:cells]
+			for c := int(from / each); c < cells && float64(c)*each < to; c++ {
+				row[c] += max(0, min(to, float64(c+1)*each)-max(from, float64(c)*each)) / each
+			}
+		}
+	}
+	return share
+}
+
+// shade draws, in cells of equal length, what share of them links are busy.
+func (g *gantt) shade(d drawing, top float64) {
+	share := g.share()
+	paths := make([][]byte, shades+1)
+	wide, high := (svgRight-svgTimes)/float64(cells), g.tall-min(1, g.tall/4)
+	for row := range g.count() {
+		links := float64(min(g.group, len(g.rows)-row*g.group))
+		level := func(c int) int { return int(math.Ceil(shades * min(1, share[row*cells+c]/links-1e-9))) }
+		for c := 0; c < cells; {
+			k, from := level(c), c
+			for c < cells && level(c) == k {
+				c++
+			}
+			if k > 0 {
+				paths[k] = fmt.Appendf(paths[k], "M%s %sh%sv%sh-%sz", number(svgTimes+float64(from)*wide), number(g.y(row, top)), number(float64(c-from)*wide), number(high), number(float64(c-from)*wide))
+			}
+		}
+	}
+	for k, path := range paths {
+		if len(path) > 0 {
+			d.tag("path", nil, "d", string(path), "fill", inkBusy, "fill-opacity", float64(k)/shades)
+		}
+	}
+}
+
+// outline draws a frame around a transfer, on every link of its route.
+func (g *gantt) outline(d drawing, top float64, i int, ink string, width float64) {
+	busy := g.m.busy(g.p.Problem, g.p.Schedule, int32(i), nil)
+	for n, l := range g.p.Schedule.Routes[g.p.Schedule.Transfers[i].Route] {
+		x0, x1 := g.x(g.m.from[i].Add(busy[n].From)), g.x(g.m.from[i].Add(busy[n].To))
+		if g.dense {
+			width = min(width, 1)
+		}
+		d.rect(x0, g.y(g.rowOf[l], top), max(0.8, x1-x0), g.tall-min(2, g.tall/4), "fill", "none", "stroke", ink, "stroke-width", width)
+	}
+}
+
+// legend says what the marks mean, in one line.
+func (g *gantt) legend(d drawing, y float64) {
+	x := float64(svgMargin)
+	entry := func(name string, mark func(x float64)) {
+		mark(x)
+		d.text(x+20, y, name, "font-size", 10, "fill", inkDim)
+		x += 30 + 5.4*float64(len([]rune(name)))
+	}
+	meaning, ink := colouring(g.p.Problem)
+	if g.dense {
+		entry("a link is busy", func(x float64) { d.rect(x, y-8, 14, 9, "fill", inkBusy) })
+	} else {
+		entry(meaning, func(x float64) {
+			for n, c := range []int{0, len(g.p.Problem.Chunks) / 2, len(g.p.Problem.Chunks) - 1} {
+				d.rect(x+5*float64(n), y-8, 5, 9, "fill", ink(c))
+			}
+		})
+		if slices.ContainsFunc(g.p.Schedule.Transfers, func(t model.Transfer) bool { return t.Op == model.Reduction }) {
+			entry("adds", func(x float64) { d.rect(x, y-8, 14, 9, "fill", inkLine); d.rect(x, y-8, 14, 2, "fill", inkText) })
+		}
+	}
+	if len(g.path) > 0 {
+		entry("critical path", func(x float64) { d.rect(x, y-8, 14, 9, "fill", "none", "stroke", inkPath, "stroke-width", 1.4) })
+	}
+	if len(g.p.Verdict.Violations) > 0 {
+		entry("what is wrong", func(x float64) { d.rect(x, y-8, 14, 9, "fill", "none", "stroke", inkBad, "stroke-width", 2) })
+	}
+	if b := g.p.Bound; b != nil && !g.m.steps {
+		entry("lower bound by "+short(b.Kind, 30), func(x float64) {
+			d.line(x, y-3, x+14, y-3, "stroke", inkBound, "stroke-width", 1.2, "stroke-dasharray", "4 3")
+		})
+	}
+}
