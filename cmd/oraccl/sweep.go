@@ -25,6 +25,7 @@ type sweeping struct {
 	threads int
 	noTimes bool
 	list    bool
+	slurm   slurm
 }
 
 func newSweep() *cobra.Command {
@@ -56,14 +57,21 @@ one DIR. A cell that cannot be computed says why in its row, and the sweep goes 
 
 The columns solved_ns and verified_ns, the last two, say how long it took: all else is
 the same whenever and wherever a cell is computed, unless it reaches its time limit.
---no-times leaves them out.`,
+--no-times leaves them out.
+
+With --on slurm an array of Slurm tasks computes the cells, on machines that share DIR
+and the working directory. A lost node loses what it was computing; the same command
+submits only what is missing, and waits for jobs that are there already.`,
 		Example: "  oraccl sweep --topologies ring:4,ring:8 --collectives allgather --sizes 64KiB..1MiB*4 --methods tacos,ring,direct --dir results\n" +
 			"  printf 'topologies: [ring:4, ring:8]\\ncollectives: allreduce\\nmethods: [ring, rhd]\\n' > grid.yaml\n" +
-			"  oraccl sweep grid.yaml --dir more -j 2",
+			"  oraccl sweep grid.yaml --dir more -j 2\n" +
+			"  oraccl sweep grid.yaml --dir array --on slurm --submit=false --slurm-args '--partition=long --time=2:00:00'",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args) },
 	}
 	s.addFlags(cmd)
+	s.slurm.addFlags(cmd)
+	cmd.AddCommand(newSweepCells())
 	return cmd
 }
 
@@ -168,6 +176,9 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 	case s.threads < 0:
 		return fmt.Errorf("--threads %d: want 0 or more", s.threads)
 	}
+	if err := s.slurm.check(cmd); err != nil {
+		return err
+	}
 	cells, err := s.cells(cmd, args)
 	if err != nil {
 		return err
@@ -183,20 +194,35 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 	if s.list {
 		return listCells(cmd.OutOrStdout(), store, cells)
 	}
-	computed, err := s.local(cmd, store, missing)
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: interrupted: %d of %d cells are kept in %s; the same command goes on from there\n",
-			len(cells)-len(missing)+computed, len(cells), s.dir)
-		return status(exitUnknown)
+	if s.slurm.on == "" {
+		err = s.local(cmd, store, missing)
+	} else {
+		var written bool
+		if written, err = s.slurm.run(cmd, store, missing); written {
+			return err
+		}
 	}
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
+		return err
+	}
+	left, err := store.Missing(missing)
 	if err != nil {
 		return err
 	}
-	return s.finish(cmd, store, cells, computed)
+	if len(left) > 0 {
+		why := "some are missing"
+		if interrupted {
+			why = "interrupted"
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: %s: %d of %d cells are kept in %s; the same command goes on from there\n", why, len(cells)-len(left), len(cells), s.dir)
+		return status(exitUnknown)
+	}
+	return s.finish(cmd, store, cells, len(missing))
 }
 
-// local computes cells on this machine, and returns how many of them are kept then.
-func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep.Cell) (int, error) {
+// local computes cells on this machine.
+func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep.Cell) error {
 	workers := min(s.workers, max(1, len(missing)))
 	x := &cells{store: store, threads: s.threads}
 	if x.threads == 0 {
@@ -204,12 +230,7 @@ func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep
 	}
 	bar := newSweepBar(cmd.ErrOrStderr(), len(missing))
 	defer bar.end()
-	computed := 0
-	err := store.Run(cmd.Context(), missing, workers, x.compute, func(_ *sweep.Cell, r *sweep.Row) {
-		computed++
-		bar.add(r)
-	})
-	return computed, err
+	return store.Run(cmd.Context(), missing, workers, x.compute, func(_ *sweep.Cell, r *sweep.Row) { bar.add(r) })
 }
 
 // finish writes the table, and prints what is in it.

@@ -177,16 +177,30 @@ func (x *cells) bound(ctx context.Context, p *model.Problem, dual bool) (*model.
 	return b.c, b.err
 }
 
-func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dual bool) (*model.Certificate, error) {
+// knownBound returns the bound that the store has, or nil. One that fails its check is none.
+func (x *cells) knownBound(p *model.Problem, key string) (*model.Certificate, error) {
 	b, err := x.store.GetBound(key)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	c, err := model.ReadCertificate("bound", bytes.NewReader(b))
+	if err != nil || !slices.Equal(c.Problem.Chunks, p.Chunks) || cert.Check(c).Outcome != verify.Proved {
+		return nil, nil
+	}
+	return c, nil
+}
+
+func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dual bool) (*model.Certificate, error) {
+	if c, err := x.knownBound(p, key); c != nil || err != nil {
+		return c, err
+	}
+	done, err := x.store.Alone(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if b != nil {
-		c, err := model.ReadCertificate("bound", bytes.NewReader(b))
-		if err == nil && slices.Equal(c.Problem.Chunks, p.Chunks) && cert.Check(c).Outcome == verify.Proved {
-			return c, nil
-		}
+	defer done()
+	if c, err := x.knownBound(p, key); c != nil || err != nil {
+		return c, err
 	}
 	c, err := certified(ctx, p)
 	if err != nil {

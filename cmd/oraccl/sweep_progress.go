@@ -39,6 +39,28 @@ func (b *sweepBar) add(r *sweep.Row) {
 	_ = b.bar.Add(1)
 }
 
+// addAll counts the cells of before that are not in left.
+func (b *sweepBar) addAll(store *sweep.Store, before, left []sweep.Cell) error {
+	if b.bar == nil || len(before) == len(left) {
+		return nil
+	}
+	missing := map[string]bool{}
+	for i := range left {
+		missing[left[i].Key()] = true
+	}
+	for i := range before {
+		if missing[before[i].Key()] {
+			continue
+		}
+		r, _, err := store.Get(&before[i])
+		if err != nil {
+			return err
+		}
+		b.add(&r)
+	}
+	return nil
+}
+
 func (b *sweepBar) end() {
 	if b.bar != nil {
 		_ = b.bar.Clear()

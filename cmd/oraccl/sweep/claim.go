@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,10 @@ type claim struct{ f *os.File }
 // claim locks a cell, or returns nil if another process has it. Where the file system has
 // no locks every claim is granted: then two processes may compute the same cell, which
 // costs time and nothing else.
-func (s *Store) claim(c *Cell) (*claim, error) {
-	name := filepath.Join(s.dir, "claims", c.Key())
+func (s *Store) claim(c *Cell) (*claim, error) { return s.lock(c.Key()) }
+
+func (s *Store) lock(name string) (*claim, error) {
+	name = filepath.Join(s.dir, "claims", name)
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("the sweep's directory: %w", located(err))
@@ -27,6 +30,25 @@ func (s *Store) claim(c *Cell) (*claim, error) {
 		return nil, f.Close()
 	}
 	return &claim{f}, nil
+}
+
+// Alone waits until no other process is looking for the bound of a problem, and returns
+// what ends that this one does.
+func (s *Store) Alone(ctx context.Context, problem string) (func(), error) {
+	for {
+		c, err := s.lock("bound-" + boundKey(problem))
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			return func() { c.release(true) }, nil
+		}
+		select {
+		case <-time.After(poll / 4):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // release gives the claim back. Of a finished cell the file goes, too: who opened it

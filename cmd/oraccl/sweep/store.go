@@ -263,9 +263,13 @@ func (s *Store) sweepUp() {
 	}
 	claims, _ := os.ReadDir(filepath.Join(s.dir, "claims"))
 	for _, c := range claims {
-		if key := c.Name(); len(key) > 2 {
-			if _, err := os.Stat(s.path("cells", key)); err == nil {
-				_ = os.Remove(filepath.Join(s.dir, "claims", key))
+		kind, key := "cells", c.Name()
+		if bound, ok := strings.CutPrefix(key, "bound-"); ok {
+			kind, key = "bounds", bound
+		}
+		if len(key) > 2 {
+			if _, err := os.Stat(s.path(kind, key)); err == nil {
+				_ = os.Remove(filepath.Join(s.dir, "claims", c.Name()))
 			}
 		}
 	}
