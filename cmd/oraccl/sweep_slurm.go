@@ -198,7 +198,7 @@ keeps them in DIR. sweep --on slurm writes the list, and a script that runs this
 array of tasks; any other scheduler can do so as well.`,
 		Example: "  oraccl sweep --topologies ring:4 --collectives allgather --methods ring,direct --dir results --on slurm --submit=false\n" +
 			"  oraccl sweep cells results/slurm/1/cells.jsonl 0/2 --dir results",
-		Args:    cobra.ExactArgs(2),
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			first, of, _ := strings.Cut(args[1], "/")
 			i, ierr := strconv.Atoi(first)
