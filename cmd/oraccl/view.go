@@ -54,7 +54,7 @@ says why.`,
 			if filepath.Ext(out) == ".svg" {
 				draw, fail = view.SVG, view.FailureSVG
 			}
-			seen, err := look(args[0], &by)
+			seen, err := look(cmd, args[0], &by)
 			if err == nil {
 				if !noBound {
 					seen.picture.Bound = boundOf(cmd, seen.picture)
@@ -110,7 +110,10 @@ type sight struct {
 }
 
 // look reads a schedule, ours or another tool's, and has it executed.
-func look(file string, by *truth) (*sight, error) {
+func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
+	if isDeployable(file) {
+		return lookDeployed(cmd, file, by)
+	}
 	format, b, err := recognise(file)
 	if err != nil {
 		return nil, err
@@ -165,6 +168,34 @@ func drawable(file string) (*model.Solution, error) {
 		return nil, hinted{fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, len(sol.Schedule.Transfers), maxDrawn), hint}
 	}
 	return sol, nil
+}
+
+// notRight is why a file that must be right to be drawn is not: it was printed, and has an
+// exit status.
+type notRight struct {
+	status
+	said string
+}
+
+func (n notRight) Error() string { return n.said }
+func (n notRight) Unwrap() error { return n.status }
+
+// lookDeployed reads MSCCL-IR, of which there is a schedule to draw only if it is right.
+func lookDeployed(cmd *cobra.Command, file string, by *truth) (*sight, error) {
+	var said strings.Builder
+	p, s, err := rightDeployed(cmd.Context(), &said, file, by)
+	var code status
+	switch {
+	case errors.As(err, &code):
+		why := strings.Replace(strings.TrimSpace(said.String()), "not converted", "not drawn", 1)
+		fmt.Fprintln(cmd.OutOrStdout(), why)
+		return nil, notRight{code, why}
+	case err != nil:
+		return nil, err
+	}
+	v := seen(file, p, s, replay.Check(p, s))
+	v.picture.Notes = append(v.picture.Notes, "The file is MSCCL-IR: it is drawn as a schedule of transfers between slots.")
+	return v, nil
 }
 
 // foreignVerdict judges a schedule of another tool as convert does.

@@ -194,10 +194,19 @@ func (l *layout) levels(near [][]int, level []int) {
 			spread(rows[h])
 		}
 	}
-	for v, h := range level {
-		l.y[v] = -float64(h) / float64(max(1, len(rows)-1)) * 0.9
+	for h, row := range rows { // a long row is staggered, towards the one below it
+		lines := min(6, (len(row)+wideRow-1)/wideRow)
+		for i, v := range row {
+			l.y[v] = -float64(h) / float64(max(1, len(rows)-1))
+			if lines > 1 {
+				l.y[v] += 0.45 / float64(max(1, len(rows)-1)) * float64(i%lines) / float64(lines-1)
+			}
+		}
 	}
 }
+
+// wideRow is how many nodes stand side by side before they are staggered.
+const wideRow = 32
 
 // fit scales the layout into the unit square, with a margin.
 func (l *layout) fit() {

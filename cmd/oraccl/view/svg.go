@@ -146,9 +146,12 @@ func SVG(w io.Writer, p *Picture) error {
 // FailureSVG writes a drawing that says why there is nothing to see.
 func FailureSVG(w io.Writer, title string, why error) error {
 	d := drawing{bufio.NewWriter(w)}
-	d.begin(80, title)
+	lines := strings.Split("There is nothing to see: "+why.Error(), "\n")
+	d.begin(float64(60+svgLine*len(lines)), title)
 	d.text(svgMargin, 28, short(title, svgMessage), "font-size", 15, "font-weight", "bold")
-	d.text(svgMargin, 52, short("There is nothing to see: "+why.Error(), svgMessage+20), "fill", inkBad)
+	for i, l := range lines {
+		d.text(svgMargin, float64(52+svgLine*i), short(l, svgMessage+20), "fill", inkBad)
+	}
 	d.WriteString("</svg>\n")
 	return d.Flush()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
 )
 
 // TestText sees to it that text from files stays text, and that nothing is fetched.
@@ -29,6 +30,27 @@ func TestText(t *testing.T) {
 	b.Reset()
 	require.NoError(t, Failure(&b, "bad", errors.New("<script>z")))
 	require.NotContains(t, b.String(), "<script>z")
+}
+
+// TestLayoutsOfFamilies names the layouts of networks that have a name.
+func TestLayoutsOfFamilies(t *testing.T) {
+	for name, kind := range map[string]string{
+		"ring:8": "circle", "uniring:5": "circle", "ring:3": "circle", "full:16": "circle", "mi300x": "circle",
+		"line:9": "grid", "mesh:8x8": "grid", "mesh:3x5": "grid", "torus:4x4x4": "grid", "torus:4x8": "grid", "mesh:2x3x4x5": "grid", "hypercube:5": "grid", "tpuv4:4x4x8": "grid",
+		"fattree:4x4": "levels", "switch:16": "levels", "dgx2": "levels", "dgxa100:2": "levels", "dragonfly:3x2x2": "levels",
+		"dgx1": "force", "mi250": "force",
+	} {
+		w, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err, name)
+		l := arrange(w)
+		require.Equal(t, kind, l.kind, name)
+		for v := range l.x {
+			require.True(t, l.x[v] >= 0 && l.x[v] <= 1 && l.y[v] >= 0 && l.y[v] <= 1, "%s: node %d", name, v)
+			for u := range v {
+				require.False(t, l.x[u] == l.x[v] && l.y[u] == l.y[v], "%s: nodes %d and %d", name, u, v)
+			}
+		}
+	}
 }
 
 // TestLayouts names the layout of small networks.

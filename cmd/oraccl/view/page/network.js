@@ -23,7 +23,7 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     let near = cell;
     for (const [k, list] of cells) for (const v of list) for (const by of [0, 1, across - 1, across, across + 1])
       for (const u of cells.get(k + by) || []) if (u !== v && (by || u > v)) near = Math.min(near, Math.hypot(x[u] - x[v], y[u] - y[v]));
-    return Math.max(1, Math.min(13, 0.42 * near));
+    return Math.max(0.5, Math.min(13, 0.42 * near));
   }
   // place finds where nodes are and how links bow, so that the two ways are apart, and more
   // where they pass over other nodes, as those that close a torus.
@@ -168,6 +168,7 @@ function heldOf(d, colour, canvas, counts) {
   const cells = d.ranks * d.chunks, small = cells <= 1 << 24;
   const state = small ? new Int32Array(cells).fill(-1) : null, want = small ? new Int32Array(cells).fill(-1) : null;
   const done = new Int32Array(d.ranks), goals = new Int32Array(d.ranks), part = document.createElement("canvas");
+  let picked = null;
   const good = (have, w) => have !== -1 && have === w;
   for (let c = 0; c < d.chunks && small; c++) {
     const w = core.wanted(d, c);
@@ -209,10 +210,18 @@ function heldOf(d, colour, canvas, counts) {
     p.putImageData(image, 0, 0);
     g.imageSmoothingEnabled = false;
     g.drawImage(part, 0, 0, canvas.width, canvas.height);
+    if (picked) {
+      const cw = canvas.width / d.chunks, ch = canvas.height / d.ranks;
+      g.strokeStyle = colour("accent"); g.lineWidth = 3 * ratio;
+      g.strokeRect(picked.chunk * cw, picked.rank * ch, Math.max(3, cw), Math.max(3, ch));
+      g.lineWidth = ratio;
+    }
     g.strokeStyle = colour("line");
     if (canvas.height / d.ranks > 6) for (let r = 1; r < d.ranks; r++) { g.beginPath(); const y = Math.round(r * canvas.height / d.ranks) + 0.5; g.moveTo(0, y); g.lineTo(canvas.width, y); g.stroke(); }
     if (canvas.width / d.chunks > 6) for (let c = 1; c < d.chunks; c++) { g.beginPath(); const x = Math.round(c * canvas.width / d.chunks) + 0.5; g.moveTo(x, 0); g.lineTo(x, canvas.height); g.stroke(); }
   }
   const find = (x, y) => ({ rank: Math.min(d.ranks - 1, Math.max(0, Math.floor(y / canvas.clientHeight * d.ranks))), chunk: Math.min(d.chunks - 1, Math.max(0, Math.floor(x / canvas.clientWidth * d.chunks))) });
-  return { set, draw, find, small, complete: r => goals[r] ? done[r] / goals[r] : 0, done, goals };
+  const within = (v, n) => Math.max(0, Math.min(n - 1, v));
+  const move = (ranks, chunks) => picked ? { rank: within(picked.rank + ranks, d.ranks), chunk: within(picked.chunk + chunks, d.chunks) } : { rank: 0, chunk: 0 };
+  return { set, draw, find, move, choose: f => { picked = f; }, small, complete: r => goals[r] ? done[r] / goals[r] : 0, done, goals };
 }

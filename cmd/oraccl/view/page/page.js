@@ -52,7 +52,7 @@
   function theme(t) {
     document.documentElement.dataset.theme = t;
     styles = {};
-    palette = Array.from({ length: colour.chunks }, (_, c) => `hsl(${(c * 137.508) % 360} ${55 + c * 7 % 25}% ${t === "dark" ? 46 + c * 5 % 14 : 38 + c * 5 % 14}%)`);
+    palette = Array.from({ length: colour.chunks }, (_, c) => `hsl(${(205 + c * 137.508) % 360} ${55 + c * 7 % 25}% ${t === "dark" ? 46 + c * 5 % 14 : 38 + c * 5 % 14}%)`);
   }
   theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", e => { theme(e.matches ? "dark" : "light"); resize(); });
@@ -160,7 +160,7 @@
       if (links.until[k] > time) lines.push(`now: chunk ${d.chunk[links.transfer[k]]}, transfer ${d.index[links.transfer[k]]}`);
     return lines;
   }
-  const SHOWN = 40;
+  const SHOWN = Math.max(4, Math.min(40, Math.floor(5e6 * d.chunks / Math.max(1, d.ranks * d.n)))); // of a rank's chunks: each costs a replay
   function rankText(r, chunk) {
     const lines = [`rank ${r} at ${core.inWords(Math.round(time), head.unit)}`];
     if (counts.ready && held.small) lines.push(`${held.done[r]} of ${held.goals[r]} chunks complete`);
@@ -169,17 +169,17 @@
     if (chunk === undefined && d.chunks > SHOWN) lines.push(`and ${d.chunks - SHOWN} chunks more; point at one in the matrix`);
     return lines;
   }
-  let followed = -1;
+  let followed = null; // the rank, or the slot, whose details follow the slider
   function detail(title, lines) {
     const box = $("detailtext");
     box.textContent = "";
     element("h2", title, box);
     for (const l of lines) element("p", l, box);
   }
-  function follow() { if (followed >= 0 && !playing) { const t = rankText(followed); detail(t[0], t.slice(1)); } }
+  function follow() { if (followed && !playing) { const t = rankText(followed.rank, followed.chunk); detail(t[0], t.slice(1)); } }
   function showTransfer(i) {
     if (i < 0) return;
-    followed = -1;
+    followed = null;
     const t = transferText(i);
     detail(t[0], t.slice(1));
     ask(ROWS);
@@ -226,8 +226,10 @@
     showTransfer(i);
   }
   let violation = -1;
-  head.violations.forEach(v => {
-    const at = v.transfer >= 0 && v.transfer < d.n, b = element("button", `${v.code}: ${v.where}: ${v.message}` + (at ? ` (transfer ${v.transfer})` : ""), $("violations"));
+  if (head.violations.length > 50) element("p", `and ${head.violations.length - 50} more`, $("violations"));
+  head.violations.slice(0, 50).reverse().forEach(v => {
+    const at = v.transfer >= 0 && v.transfer < d.n, b = element("button", `${v.code}: ${v.where}: ${v.message}` + (at ? ` (transfer ${v.transfer})` : ""));
+    $("violations").prepend(b);
     if (at) b.addEventListener("click", () => goTo(d.place[v.transfer])); else b.disabled = true;
   });
   $("pathlist").addEventListener("toggle", () => {
@@ -302,10 +304,8 @@
 
   // The network and the matrix.
   function chooseRank(r) {
-    followed = r;
+    followed = { rank: r };
     network.choose(r);
-    const t = rankText(r);
-    detail(t[0], t.slice(1));
     ask(TIME);
   }
   $("network").addEventListener("pointermove", e => {
@@ -315,7 +315,7 @@
   $("network").addEventListener("pointerleave", () => tip(null));
   $("network").addEventListener("click", e => {
     const f = network.find(...point(e));
-    if (f && f.node < d.ranks) chooseRank(f.node); else if (f && f.link >= 0) { followed = -1; detail(`link ${f.link}`, linkText(f.link)); }
+    if (f && f.node < d.ranks) chooseRank(f.node); else if (f && f.link >= 0) { followed = null; detail(`link ${f.link}`, linkText(f.link)); }
   });
   $("network").addEventListener("keydown", e => {
     const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[e.key];
@@ -323,9 +323,20 @@
     e.preventDefault();
     chooseRank(network.chosen() < 0 ? (by > 0 ? 0 : d.ranks - 1) : (network.chosen() + by + d.ranks) % d.ranks);
   });
+  $("held").addEventListener("keydown", e => {
+    const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -d.chunks], End: [0, d.chunks] }[e.key];
+    if (!by || !d.chunks) return;
+    e.preventDefault();
+    chooseSlot(held.move(...by));
+  });
+  function chooseSlot(f) {
+    held.choose(f);
+    followed = { rank: f.rank, chunk: f.chunk };
+    ask(TIME);
+  }
   $("held").addEventListener("pointermove", e => { const f = held.find(...point(e)); tip(rankText(f.rank, f.chunk), e); });
   $("held").addEventListener("pointerleave", () => tip(null));
-  $("held").addEventListener("click", e => chooseRank(held.find(...point(e)).rank));
+  $("held").addEventListener("click", e => chooseSlot(held.find(...point(e))));
 
   // Keys that work everywhere but where text is written.
   document.addEventListener("keydown", e => {

@@ -108,13 +108,29 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     }
     if (path) for (const i of shownOnPath(r)) outline(g, i, r, y, height, colour("path"), 2);
     if (chosen >= 0 && inRow(chosen, r)) outline(g, chosen, r, y - 1, height + 2, colour("accent"), 5);
-    for (const i of marked) if (inRow(i, r)) outline(g, i, r, y, height, colour("bad"), 3);
+    for (const i of marked) if (inRow(i, r)) { hatch(g, i, r, y, height); outline(g, i, r, y, height, colour("bad"), 3); }
   }
-  function outline(g, i, r, y, height, style, width) {
+  // extent is where a transfer is drawn in a row.
+  function extent(i, r) {
     let from = d.start[i], until = d.end[i];
     if (mode === "links") for (let k = d.hopOff[d.profile[i]]; k < d.hopOff[d.profile[i] + 1]; k++)
       if (d.hopLink[k] === r) { from = d.start[i] + d.hopFrom[k]; until = from + d.hopLen[k]; break; }
-    const x0 = Math.max(gutter, X(from)), x1 = Math.min(w, X(until));
+    return [Math.max(gutter, X(from)), Math.min(w, X(until))];
+  }
+  // hatch strikes a transfer through, so that a mark does not depend on colours alone.
+  function hatch(g, i, r, y, height) {
+    const [x0, x1] = extent(i, r);
+    if (x1 < gutter || x0 > w) return;
+    g.save();
+    g.beginPath(); g.rect(x0, y, Math.max(2, x1 - x0), height); g.clip();
+    g.strokeStyle = colour("bad"); g.lineWidth = 2;
+    g.beginPath();
+    for (let x = x0 - height; x < x1; x += 8) { g.moveTo(x, y + height); g.lineTo(x + height, y); }
+    g.stroke();
+    g.restore();
+  }
+  function outline(g, i, r, y, height, style, width) {
+    const [x0, x1] = extent(i, r);
     if (x1 < gutter || x0 > w) return;
     g.strokeStyle = style;
     g.lineWidth = width;
