@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // JSON.md
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify/dossier"
 )
 
 // The groups of commands.
@@ -39,10 +42,31 @@ func documented() []manual.Method {
 	return all
 }
 
-// manualTopics returns the topics of the manual.
-func manualTopics() []manual.Topic {
-	return manual.Topics(manual.Program{Methods: documented(), BusFactor: busFactor})
+// jsonKeys says what the keys of all JSON documents mean.
+//
+//go:embed JSON.md
+var jsonKeys string
+
+// inManual is what the manual has to know of the program.
+func inManual() manual.Program {
+	return manual.Program{
+		Methods: documented(), BusFactor: busFactor, Keys: jsonKeys,
+		Documents: []manual.Document{
+			{Schema: "oraccl/gap/1", Types: []any{gapJSON{}}},
+			{Schema: "oraccl/bound/1", Types: []any{boundsJSON{}}},
+			{Schema: "oraccl/throughput/1", Types: []any{throughputJSON{}}},
+			{Schema: "oraccl/pareto/1", Types: []any{paretoJSON{}}},
+			{Schema: "oraccl/lint/1", Types: []any{lintJSON{}}},
+			{Schema: "oraccl/verify/1", Types: []any{verifyJSON{}, deployJSON{}}},
+			{Schema: "oraccl/check/1", Types: []any{dossier.JSON{}}},
+			{Schema: sweep.Schema, Types: []any{sweep.JSON{}}},
+		},
+		Shared: map[string]any{"oraccl/gap/1 bound": boundJSON{}, "oraccl/pareto/1 points[]": pointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}},
+	}
 }
+
+// manualTopics returns the topics of the manual.
+func manualTopics() []manual.Topic { return manual.Topics(inManual()) }
 
 // addHelp gives root the verb help and the topics of the manual. "oraccl TOPIC" is the same
 // as "oraccl help TOPIC".

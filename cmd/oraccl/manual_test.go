@@ -86,7 +86,7 @@ func TestManual(t *testing.T) {
 	for _, name := range []string{"oraccl gap", "oraccl topo show", "oraccl help"} {
 		require.True(t, slices.ContainsFunc(shown, func(v manual.Verb) bool { return v.Path == name }), name)
 	}
-	document, err := manual.Document(shown, manualTopics())
+	document, err := manual.Book(shown, manualTopics())
 	require.NoError(t, err)
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile("MANUAL.md", []byte(document), 0o644))

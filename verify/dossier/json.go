@@ -14,6 +14,9 @@ type reportJSON struct {
 	Conclusions []conclusionJSON `json:"conclusions"`
 }
 
+// JSON is what ReportJSON writes, for those who describe it.
+type JSON = reportJSON
+
 type fileJSON struct {
 	File       string          `json:"file"`
 	Kind       string          `json:"kind"`

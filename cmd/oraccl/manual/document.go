@@ -18,9 +18,9 @@ type Run struct {
 	Output string // what it printed, or as much as is to be shown
 }
 
-// Document returns the manual as one Markdown document: a table of contents, the verbs,
+// Book returns the manual as one Markdown document: a table of contents, the verbs,
 // the topics.
-func Document(verbs []Verb, topics []Topic) (string, error) {
+func Book(verbs []Verb, topics []Topic) (string, error) {
 	var b strings.Builder
 	b.WriteString("# The manual of oraccl\n\nThis is what `oraccl help` says, with what the examples print. It is made by a test, from the program\n" +
 		"and the packages that define what it is about: do not edit it, run `UPDATE=1 go test ./cmd/oraccl -run TestManual`.\n\n## Contents\n\nVerbs:\n\n")

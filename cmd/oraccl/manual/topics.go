@@ -2,10 +2,22 @@ package manual
 
 import "github.com/oraccl/oraccl/model"
 
+// Document is a kind of JSON document that the program prints: the types of its forms, as
+// encoding/json writes them. Who prints it is said in JSON.md.
+type Document struct {
+	Schema string
+	Types  []any
+}
+
 // Program is what the manual has to know of the program that it is for.
 type Program struct {
 	Methods   []Method
 	BusFactor func(*model.Problem) float64 // busbw over algbw
+	Keys      string                       // JSON.md
+	Documents []Document
+	// Shared are values of types that several documents have, by the path at which a
+	// document describes them: "oraccl/gap/1 bound".
+	Shared map[string]any
 }
 
 // Topics returns the topics, in the order in which they are listed.
@@ -13,6 +25,6 @@ func Topics(p Program) []Topic {
 	return []Topic{
 		methodsTopic(p.Methods), boundsTopic(), violationsTopic(), lintTopic(),
 		topologiesTopic(), collectivesTopic(p.BusFactor), costTopic(), unitsTopic(),
-		formatsTopic(), specTopic(), environmentTopic(), exitTopic(),
+		formatsTopic(), jsonTopic(p.Keys), schemaTopic(p), specTopic(), environmentTopic(), exitTopic(),
 	}
 }

@@ -155,6 +155,9 @@ func (r *Row) shadow() rowJSON {
 	return j
 }
 
+// JSON is what a row is as JSON, for those who describe it.
+type JSON = rowJSON
+
 // MarshalJSON writes r in the schema oraccl/sweep/1; gap and algbw follow from the rest.
 func (r Row) MarshalJSON() ([]byte, error) { return json.Marshal(r.shadow()) }
 

@@ -1,0 +1,270 @@
+package manual
+
+import (
+	"reflect"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// The types of this file say what the files of package model look like, which that package
+// reads and writes without encoding/json. A test has every file of the test data read by
+// model and judged by the schemas, as it is and with changes.
+
+type topologyFile struct {
+	Schema string `json:"schema"`
+	topology
+}
+
+type topology struct {
+	Name     string       `json:"name"`
+	Ranks    int          `json:"ranks" range:"1,"`
+	Switches []switchFile `json:"switches,omitempty"`
+	Links    []linkFile   `json:"links"`
+	Ports    []portFile   `json:"ports,omitempty"`
+}
+
+type switchFile struct {
+	Name   string `json:"name,omitempty"`
+	Copies bool   `json:"copies,omitempty"`
+}
+
+type linkFile struct {
+	Src       int   `json:"src" range:"0,"`
+	Dst       int   `json:"dst" range:"0,"`
+	Alpha     int64 `json:"alpha_ps" range:"0,"`
+	Bandwidth int64 `json:"bandwidth_bytes_per_s" range:"1,"`
+}
+
+type portFile struct {
+	Name     string `json:"name,omitempty"`
+	Links    []int  `json:"links" range:"0,"`
+	Capacity int    `json:"capacity" range:"1,"`
+}
+
+type collectiveFile struct {
+	Schema string `json:"schema"`
+	collective
+}
+
+type collective struct {
+	Kind   kindName    `json:"kind"`
+	Group  []int       `json:"group,omitempty" range:"0,"`
+	Root   int         `json:"root,omitempty" range:"0,"`
+	Op     opName      `json:"op,omitempty"`
+	Chunks int         `json:"chunks,omitempty" range:"1,"`
+	Pre    []condition `json:"pre,omitempty"`
+	Post   []condition `json:"post,omitempty"`
+}
+
+type condition struct {
+	Rank          int   `json:"rank" range:"0,"`
+	Chunk         int   `json:"chunk" range:"0,"`
+	Contributions []int `json:"contributions" range:"0,"`
+}
+
+type problemFile struct {
+	Schema string `json:"schema"`
+	problem
+}
+
+type problem struct {
+	Topology   topology   `json:"topology"`
+	Collective collective `json:"collective"`
+	Size       int64      `json:"size_bytes" range:"1,"`
+	Chunks     cutFile    `json:"chunks,omitempty"`
+	Cost       costName   `json:"cost"`
+	Release    []int64    `json:"release_ps,omitempty" range:"0,"`
+}
+
+// cutFile is a number of equal chunks or a list of them.
+type cutFile struct{}
+
+func (cutFile) shape(*generator) *Schema {
+	zero, one := int64(0), int64(1)
+	number := &Schema{Type: types{"integer"}, Minimum: &zero}
+	return &Schema{OneOf: []*Schema{
+		{Type: types{"integer"}, Minimum: &one},
+		{Type: types{"array"}, Items: &Schema{Type: types{"array"}, Prefix: []*Schema{number, number}, MinItems: 2, MaxItems: 2}},
+	}}
+}
+
+type scheduleFile struct {
+	Schema    string     `json:"schema"`
+	Problem   problem    `json:"problem"`
+	Form      formName   `json:"form"`
+	Transfers transfers  `json:"transfers"`
+	Origin    originFile `json:"origin,omitempty"`
+}
+
+// transfers are of any form; which, the alternatives of the schedule say.
+type transfers struct{}
+
+func (transfers) shape(*generator) *Schema { return &Schema{Type: types{"array"}} }
+
+func (scheduleFile) refine(g *generator, s *Schema) {
+	for _, form := range []struct {
+		name model.Form
+		of   any
+	}{{model.Timed, timedFile{}}, {model.InRounds, roundFile{}}, {model.Ordered, orderedFile{}}} {
+		items := &Schema{Items: g.of(reflect.TypeOf(form.of), "transfers[]")}
+		s.OneOf = append(s.OneOf, &Schema{Properties: properties{{"form", &Schema{Const: form.name.String()}}, {"transfers", items}}})
+	}
+}
+
+type transferFile struct {
+	Chunk int    `json:"chunk" range:"0,"`
+	Src   int    `json:"src" range:"0,"`
+	Dst   int    `json:"dst" range:"0,"`
+	Links []int  `json:"links" range:"0,"`
+	Op    copyOr `json:"op"`
+}
+
+type timedFile struct {
+	transferFile
+	Start int64 `json:"start_ps" range:"0,"`
+	End   int64 `json:"end_ps" range:"0,"`
+}
+
+type roundFile struct {
+	transferFile
+	Round int `json:"round" range:"0,"`
+}
+
+type orderedFile struct {
+	transferFile
+	After []int `json:"after" range:"0,"`
+}
+
+type originFile struct {
+	Method  string             `json:"method,omitempty"`
+	Seed    uint64             `json:"seed,omitempty"`
+	Tool    string             `json:"tool,omitempty"`
+	Verdict map[string]verdict `json:"verdict,omitempty"`
+	Partial bool               `json:"partial,omitempty"`
+	Note    string             `json:"note,omitempty"`
+}
+
+type certificateFile struct {
+	Schema  string  `json:"schema"`
+	Problem problem `json:"problem"`
+	Bound   int64   `json:"bound_ps" range:"0,"`
+	Witness witness `json:"witness"`
+}
+
+// witness is an object whose key "kind" says what else it has.
+type witness struct{}
+
+func (witness) shape(g *generator) *Schema {
+	s := &Schema{}
+	for _, w := range witnesses {
+		one := g.of(reflect.TypeOf(w.keys), "witness")
+		kind := Property{"kind", &Schema{Const: w.kind}}
+		one.Properties = append(properties{kind}, one.Properties...)
+		one.Required = append([]string{"kind"}, one.Required...)
+		s.OneOf = append(s.OneOf, one)
+	}
+	g.keys.describe("witness.kind")
+	return s
+}
+
+// price is [what, instant, price].
+type price [3]uint64
+
+var witnesses = []struct {
+	kind string
+	keys any
+}{
+	{"cut", struct {
+		Nodes []int `json:"nodes" range:"0,"`
+		From  []int `json:"from,omitempty" range:"0,"`
+		To    []int `json:"to,omitempty" range:"0,"`
+	}{}},
+	{"ingress", struct {
+		Rank int `json:"rank" range:"0,"`
+	}{}},
+	{"egress", struct {
+		Rank int `json:"rank" range:"0,"`
+	}{}},
+	{"volume", struct{}{}},
+	{"prices", struct {
+		Prices []int64 `json:"prices" range:"0,"`
+	}{}},
+	{"distance", struct {
+		Chunk     int     `json:"chunk" range:"-1,"`
+		Shard     int     `json:"shard" range:"0,"`
+		Source    int     `json:"source" range:"0,"`
+		Dest      int     `json:"dest" range:"0,"`
+		Potential []int64 `json:"potential_ps"`
+		Head      []int64 `json:"head_ps,omitempty"`
+	}{}},
+	{"doubling", struct {
+		Chunk  int `json:"chunk" range:"-1,"`
+		Shard  int `json:"shard" range:"0,"`
+		Source int `json:"source" range:"0,"`
+	}{}},
+	{"broadcast", struct {
+		Source int `json:"source" range:"0,"`
+	}{}},
+	{"combine", struct {
+		Dest int `json:"dest" range:"0,"`
+	}{}},
+	{"lp-dual", struct {
+		Instants []int64     `json:"instants_ps" range:"0,"`
+		Links    []price     `json:"links,omitempty"`
+		Ports    []price     `json:"ports,omitempty"`
+		Sends    []price     `json:"sends,omitempty"`
+		Receives []price     `json:"receives,omitempty"`
+		Groups   []dualGroup `json:"groups"`
+	}{}},
+	{"lrat", struct {
+		Epoch   int64  `json:"epoch_ps" range:"0,"`
+		Horizon int    `json:"horizon" range:"1,"`
+		Steps   int    `json:"steps,omitempty" range:"0,"`
+		Proof   string `json:"proof"`
+		SHA256  hash   `json:"sha256"`
+	}{}},
+}
+
+type dualGroup struct {
+	Chunks  []int        `json:"chunks" range:"0,"`
+	Demands []dualDemand `json:"demands"`
+}
+
+type dualDemand struct {
+	Source int     `json:"source" range:"0,"`
+	Dest   int     `json:"dest" range:"0,"`
+	Shares []price `json:"shares,omitempty"`
+}
+
+// The words of files.
+type (
+	kindName string
+	opName   string
+	costName string
+	formName string
+	copyOr   string
+	verdict  string
+	hash     string
+)
+
+func names[T interface{ String() string }](list ...T) *Schema {
+	s := &Schema{}
+	for _, x := range list {
+		s.Enum = append(s.Enum, x.String())
+	}
+	return s
+}
+
+func (kindName) shape(*generator) *Schema { return names(append(model.Kinds(), model.Custom)...) }
+func (opName) shape(*generator) *Schema   { return names(model.Sum, model.Prod, model.Min, model.Max) }
+func (costName) shape(*generator) *Schema {
+	return names(model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds)
+}
+func (formName) shape(*generator) *Schema { return names(model.Timed, model.InRounds, model.Ordered) }
+func (copyOr) shape(*generator) *Schema   { return names(model.Copy, model.Reduction) }
+func (verdict) shape(*generator) *Schema {
+	return &Schema{Enum: []string{"proved", "refuted", "unknown"}}
+}
+func (hash) shape(*generator) *Schema {
+	return &Schema{Type: types{"string"}, Pattern: "^[0-9a-f]{64}$"}
+}
