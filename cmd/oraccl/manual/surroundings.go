@@ -63,7 +63,6 @@ func Environment() []Variable {
 	return []Variable{
 		{"ORACCL_CADICAL", "the program CaDiCaL that `sat` calls, and no other; else `cadical` on the PATH or the one that `make setup` built, whichever writes LRAT"},
 		{"ORACCL_CHROMIUM", "tests only: the browser in which pages are opened; else one that is installed (`sh cmd/setup/setup.sh browser` installs one)"},
-		{"ORACCL_PAGE", "tests only: a page of `view` whose frames a second are measured, instead of one that is made"},
 		{"ORACCL_DATA", "tests only: a directory of other people's files; without it the tests that read them are left out, and say so"},
 		{"ORACCL_PREFIX", "`make setup` only: install what is built below this directory"},
 		{"ORACCL_MIRROR", "`make setup` only: a Debian mirror to take the sources from"},
@@ -81,7 +80,7 @@ func environmentTopic() Topic {
 			for _, v := range Environment() {
 				t.Rows = append(t.Rows, []string{"`" + v.Name + "`", v.Says})
 			}
-			return []Block{t, Para("There is no configuration file, and nothing is sent anywhere.")}
+			return []Block{t, Para("Some tests have variables of their own, which they name. There is no configuration file, and nothing is sent anywhere.")}
 		}),
 	}
 }
