@@ -41,14 +41,15 @@ func (in *instance) addFlags(cmd *cobra.Command) {
 	f.IntVar(&in.chunks, "chunks", 0, "chunks a rank: `K`·n in all; K for broadcast and reduce, K·n² for alltoall (default: each method's own)")
 	f.IntVar(&in.totalChunks, "total-chunks", 0, "chunks in all, `M`, whatever the number of ranks")
 	f.StringVar(&in.cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive a rank) or link-rounds (one chunk a link); by default pipelined, with --objective rounds link-rounds")
-	f.StringVar(&in.objective, "objective", "makespan", "what to minimise: makespan or rounds")
+	f.StringVar(&in.objective, "objective", "makespan", "`what` to minimise: makespan or rounds")
 	f.IntVar(&in.root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce")
 	f.StringVar(&in.group, "group", "", "the `ranks` that take part, such as 0-3,8 (default: all)")
-	f.StringVar(&in.alpha, "alpha", "", "latency of a generator's links, such as 500ns, or one a dimension, separated by commas")
-	f.StringVar(&in.bandwidth, "bandwidth", "", "bandwidth of a generator's links, such as 50GiB/s, or one a dimension")
+	f.StringVar(&in.alpha, "alpha", "", "latency of a generator's links, a `time` such as 500ns, or one a dimension, separated by commas")
+	f.StringVar(&in.bandwidth, "bandwidth", "", "bandwidth of a generator's links, a `rate` such as 50GiB/s, or one a dimension")
 	f.IntVar(&in.straggler, "straggler", -1, "`rank` that arrives late, by --delay")
-	f.StringVar(&in.delay, "delay", "", "how late: a time for --straggler, or a list such as 3=1.2ms,5=0.4ms")
-	f.StringSliceVar(&in.fail, "fail", nil, "what has failed: link:U-V (both ways) or rank:R; other flags count the `ranks` that are left, from 0")
+	f.Lookup("straggler").DefValue = "0" // -1 is nobody, which the help need not say
+	f.StringVar(&in.delay, "delay", "", "how late: a `time` for --straggler, or a list such as 3=1.2ms,5=0.4ms")
+	f.StringSliceVar(&in.fail, "fail", nil, "`what` has failed: link:U-V (both ways) or rank:R; other flags count the ranks that are left, from 0")
 }
 
 // problem builds the problem that the flags describe on the topology named topology.
@@ -168,7 +169,15 @@ func (in *instance) loadCollective(t *model.Topology) (model.Collective, error) 
 		return model.Collective{Kind: kind, Root: in.rootFor(kind, group), Group: group}, nil
 	}
 	if _, statErr := os.Stat(in.collective); statErr != nil {
-		return model.Collective{}, fmt.Errorf("--collective %q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce or alltoall", in.collective)
+		err := fmt.Errorf("--collective %q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce or alltoall", in.collective)
+		var names []string
+		for _, k := range model.Kinds() {
+			names = append(names, k.String())
+		}
+		if near := nearest(in.collective, names); len(near) > 0 {
+			return model.Collective{}, hinted{err, "did you mean " + strings.Join(near, " or ") + "?"}
+		}
+		return model.Collective{}, err
 	}
 	c, err := readFile(in.collective, func(name string, b []byte) (*model.Collective, error) {
 		return model.ReadCollective(name, bytes.NewReader(b))
