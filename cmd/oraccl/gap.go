@@ -103,7 +103,7 @@ one that holds for every number; --chunks makes all use the same.`,
 	}
 	in.addFlags(cmd)
 	work.addFlags(cmd)
-	cmd.Flags().StringVar(&methods, "methods", "", "the methods to compare, separated by commas (default: all that serve)")
+	cmd.Flags().StringVar(&methods, "methods", "", "the `methods` to compare, separated by commas (default: all that serve)")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1")
 	return cmd

@@ -103,7 +103,7 @@ better ones.`,
 	}
 	in.addFlags(cmd)
 	work.addFlags(cmd)
-	cmd.Flags().StringVar(&method, "method", "best", "the method, or best: all that serve, keeping the best schedule")
+	cmd.Flags().StringVar(&method, "method", "best", "the `method`, or best: all that serve, keeping the best schedule")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl, or as MSCCL-IR if in .xml")
 	cmd.Flags().BoolVar(&pareto, "pareto", false, "list the Pareto-optimal chunks, steps and rounds up to --chunks; with --objective rounds")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")
