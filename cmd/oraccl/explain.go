@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,15 @@ func newExplain() *cobra.Command {
 			}
 			e, ok := verify.Explain(verify.Code(args[0]))
 			if !ok {
-				return hinted{fmt.Errorf("code %q: does not exist", args[0]), "oraccl explain lists the codes"}
+				var codes []string
+				for _, code := range verify.Codes() {
+					codes = append(codes, string(code))
+				}
+				hint := "oraccl explain lists the codes"
+				if near := nearest(args[0], codes); len(near) > 0 {
+					hint = "did you mean " + strings.Join(near, " or ") + "?"
+				}
+				return hinted{fmt.Errorf("code %q: does not exist", args[0]), hint}
 			}
 			fmt.Fprint(w, e)
 			return nil

@@ -24,8 +24,8 @@ across the rows of a mesh, figures that are off by a unit, ranks out of reach an
 the like, and names the place. Errors make the exit status 1; warnings do not.
 
 With --claim it also says whether a certified lower bound refutes that a
-collective reaches this algorithmic bandwidth, however the buffer is cut. If so,
-the exit status is 1 too.`,
+collective reaches this algorithmic bandwidth, however the buffer is cut unless
+--chunks says how. If so, the exit status is 1 too.`,
 		Example: "  oraccl topo show torus:4x4 --json > cluster.json\n" +
 			"  oraccl topo lint cluster.json\n" +
 			"  oraccl topo lint ndv2:2 --collective alltoall --size 1GB --claim 3.524GB/s",
@@ -63,7 +63,7 @@ the exit status is 1 too.`,
 		},
 	}
 	in.addFlags(cmd)
-	cmd.Flags().StringVar(&claim, "claim", "", "algorithmic bandwidth, size / makespan, that someone claims for --collective")
+	cmd.Flags().StringVar(&claim, "claim", "", "algorithmic bandwidth, size / makespan, that someone claims for --collective: a `rate` such as 100GB/s")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/lint/1")
 	return cmd
 }

@@ -57,6 +57,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &s):
 		return int(s)
 	}
+	if hintOf(err) == "" {
+		err = commandHint(err)
+	}
 	fmt.Fprintf(stderr, "oraccl: error: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
 	if hint := hintOf(err); hint != "" {
 		fmt.Fprintf(stderr, "oraccl: hint: %s\n", hint)
@@ -95,5 +98,6 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newRepro(), newVerify(), newView(), newSweep(), newConvert(), newCheck(), newExplain(), newVersion())
 	addHelp(root)
+	addHints(root)
 	return root
 }

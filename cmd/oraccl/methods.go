@@ -45,7 +45,11 @@ func methodsNamed(list string) ([]solve.Solver, error) {
 	}
 	for _, name := range strings.Split(list, ",") {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("method %q: want one or more of %s", name, strings.Join(names, ", "))
+			err := fmt.Errorf("method %q: want one or more of %s", name, strings.Join(names, ", "))
+			if near := nearest(name, names); len(near) > 0 {
+				return nil, hinted{err, "did you mean " + strings.Join(near, " or ") + "?"}
+			}
+			return nil, hinted{err, "oraccl help methods says what they are"}
 		}
 		chosen = append(chosen, name)
 	}

@@ -67,7 +67,7 @@ many rounds it takes by number of ranks.`,
 	f.IntSliceVar(&x.ranks, "ranks", ranks, "numbers of `ranks` to compare")
 	f.StringVar(&x.size, "size", "1GiB", "buffer in `bytes`")
 	f.StringVar(&x.alpha, "alpha", "3us", "latency of a hop, a `time`")
-	f.StringVar(&x.bandwidth, "bandwidth", "450GiB/s", "bandwidth of a port, bytes a `time`")
+	f.StringVar(&x.bandwidth, "bandwidth", "450GiB/s", "bandwidth of a port, a `rate`")
 	f.IntVar(&x.at, "at", 8, "`ranks` for the table by delay")
 	f.IntVar(&x.roundsTo, "rounds-to", 64, "largest number of `ranks` in the table of rounds")
 	f.StringVarP(&x.out, "output", "o", "", "write tables (CSV) and charts (SVG) to this `directory`")

@@ -87,7 +87,7 @@ can be achieved; scale, the time of the synthesis.`,
 	f.StringSliceVar(&x.collectives, "collectives", []string{"allgather", "allreduce"}, "the `collectives` to compare")
 	f.StringVar(&x.share, "share", "1MiB", "`bytes` of a rank's chunk; the buffer is as many times that as there are ranks")
 	f.StringVar(&x.alpha, "alpha", "500ns", "latency of a link, a `time`")
-	f.StringVar(&x.bandwidth, "bandwidth", "50GiB/s", "bandwidth of a link, bytes a `time`, where a network has none of its own")
+	f.StringVar(&x.bandwidth, "bandwidth", "50GiB/s", "bandwidth of a link, a `rate`, where a network has none of its own")
 	f.StringVar(&x.cost, "cost", "blocking", "cost `model`, blocking or pipelined")
 	f.IntVar(&x.scaleTo, "scale-to", 1024, "largest number of `ranks` whose synthesis is timed, up to 4096; 0: none")
 	f.BoolVar(&x.both, "both-engines", false, "have every compared schedule proved by SMT, too")

@@ -111,8 +111,10 @@ func throughput(ctx context.Context, p *model.Problem) (*throughputJSON, error) 
 		witness, err = j.allToAll(ctx, p)
 	case model.AllReduce:
 		err = j.allReduce(ctx, p)
-	default:
+	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
 		witness, err = j.cut(ctx, p)
+	default:
+		return nil, fmt.Errorf("--collective: throughput serves broadcast, reduce, allgather, reducescatter, allreduce and alltoall, not %v", p.Collective.Kind)
 	}
 	if err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ which calls they pick it, and up to which size its connections suffice.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&engine, "engine", "all", "replay, smt, stream (in bounded memory, while the file is read; for copies), orbit (of schedules that are the same for all ranks) or all")
+	f.StringVar(&engine, "engine", "all", "the `engine`: replay, smt, stream (in bounded memory, while the file is read; for copies), orbit (of schedules that are the same for all ranks) or all")
 	f.StringVar(&problem, "problem", "", "verify against the problem in this `file`, not the one that the schedule's file states")
 	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// addHints has errors of usage say what would be right: the usage line, or the names that
+// may have been meant.
+func addHints(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		addHints(c)
+	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var h hinted
+			if err == nil || errors.As(err, &h) {
+				return err
+			}
+			return hinted{err, usageHint(cmd, args)}
+		}
+	}
+	cmd.SetFlagErrorFunc(flagHint)
+}
+
+// usageHint says how a command is used that got the wrong arguments.
+func usageHint(cmd *cobra.Command, args []string) string {
+	var below []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			below = append(below, c.Name())
+		}
+	}
+	if below == nil || len(args) == 0 {
+		return "usage: " + cmd.UseLine()
+	}
+	if near := nearest(args[0], below); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return fmt.Sprintf("%s knows %s", cmd.CommandPath(), strings.Join(below, ", "))
+}
+
+// flagNames finds the flags in a usage text.
+var flagNames = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z0-9-]+)`)
+
+// flagHint says which flags there are that are like one that there is not.
+func flagHint(cmd *cobra.Command, err error) error {
+	hint := fmt.Sprintf("oraccl help %s lists the flags", strings.TrimPrefix(cmd.CommandPath(), "oraccl "))
+	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
+		var all []string
+		for _, m := range flagNames.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
+			all = append(all, m[1])
+		}
+		near := nearest(name, all)
+		if i := slices.IndexFunc(all, func(f string) bool { return strings.HasPrefix(name, f+"-") || f == strings.ReplaceAll(name, "_", "-") }); i >= 0 && len(near) == 0 {
+			near = all[i : i+1]
+		}
+		if len(near) > 0 {
+			hint = "did you mean --" + strings.Join(near, " or --") + "?"
+		}
+	}
+	return hinted{err, hint}
+}
+
+// commandHint makes two lines of what cobra says of a command that does not exist.
+func commandHint(err error) error {
+	text, near, found := strings.Cut(err.Error(), "\n\nDid you mean this?\n")
+	if !strings.HasPrefix(text, "unknown command ") {
+		return err
+	}
+	if !found {
+		return hinted{errors.New(text), "oraccl help lists the verbs and the topics of the manual"}
+	}
+	return hinted{errors.New(text), "did you mean " + strings.Join(strings.Fields(near), " or ") + "?"}
+}
