@@ -290,7 +290,8 @@ func printReasons(w io.Writer, rows []sweep.Row) {
 	}
 }
 
-// listCells prints a line a cell: what is kept of it, and its canonical text.
+// listCells prints a line a cell: what is kept of it, the name under which it is kept, and
+// its canonical text.
 func listCells(w io.Writer, store *sweep.Store, cells []sweep.Cell) error {
 	kept := 0
 	for i := range cells {
@@ -302,7 +303,7 @@ func listCells(w io.Writer, store *sweep.Store, cells []sweep.Cell) error {
 		if ok {
 			state, kept = string(r.Status), kept+1
 		}
-		if _, err := fmt.Fprintf(w, "%s\t%s\n", state, cells[i].Text()); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", state, cells[i].Key(), cells[i].Text()); err != nil {
 			return err
 		}
 	}

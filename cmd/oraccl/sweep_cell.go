@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 
@@ -36,7 +35,7 @@ type bounded struct {
 }
 
 // keptBounds is how many bounds are held in memory at once; the others are on disk.
-const keptBounds = 256
+const keptBounds = 16
 
 // compute returns the row of a cell.
 func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) sweep.Row {
@@ -155,14 +154,13 @@ func tooLarge(p *model.Problem) error {
 // bound returns the best certified bound of p, from the store if it is there, where its
 // certificate is checked again. With dual set also those of kind lp-dual are looked for.
 func (x *cells) bound(ctx context.Context, p *model.Problem, dual bool) (*model.Certificate, error) {
-	var text bytes.Buffer
-	if err := model.WriteProblem(&text, p); err != nil {
+	key, err := problemText(p)
+	if err != nil {
 		return nil, err
 	}
 	if dual {
-		text.WriteString("dual\n")
+		key += "dual\n"
 	}
-	key := text.String()
 	x.mu.Lock()
 	b := x.bounds[key]
 	if b == nil {
@@ -177,6 +175,13 @@ func (x *cells) bound(ctx context.Context, p *model.Problem, dual bool) (*model.
 	return b.c, b.err
 }
 
+// problemText returns p as it is written in files.
+func problemText(p *model.Problem) (string, error) {
+	var text bytes.Buffer
+	err := model.WriteProblem(&text, p)
+	return text.String(), err
+}
+
 // knownBound returns the bound that the store has, or nil. One that fails its check is none.
 func (x *cells) knownBound(p *model.Problem, key string) (*model.Certificate, error) {
 	b, err := x.store.GetBound(key)
@@ -184,9 +189,14 @@ func (x *cells) knownBound(p *model.Problem, key string) (*model.Certificate, er
 		return nil, err
 	}
 	c, err := model.ReadCertificate("bound", bytes.NewReader(b))
-	if err != nil || !slices.Equal(c.Problem.Chunks, p.Chunks) || cert.Check(c).Outcome != verify.Proved {
+	if err != nil {
 		return nil, nil
 	}
+	is, err := problemText(c.Problem)
+	if err != nil || strings.TrimSuffix(key, "dual\n") != is || cert.Check(c).Outcome != verify.Proved {
+		return nil, nil
+	}
+	c.Problem = p
 	return c, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model"
 )
 
 const gridOf200 = `topologies: [ring:4, mesh:2x3, "full:5", switch:4, ring:1]
@@ -161,4 +162,43 @@ func TestSweepTwice(t *testing.T) {
 	require.NoError(t, b.Wait())
 	require.Contains(t, ab.String(), "200 cells: 140 proved")
 	require.Contains(t, bb.String(), "200 cells: 140 proved")
+}
+
+// A bound that is kept is checked like one that was just found: of a certificate that says
+// too much, or of another problem, nothing is used.
+func TestSweepBoundsAreChecked(t *testing.T) {
+	in := instance{collective: "allgather", size: "1MiB", chunks: 1, straggler: -1, objective: "makespan"}
+	p, err := in.problem("ring:4")
+	require.NoError(t, err)
+	in.size = "64MiB"
+	other, err := in.problem("ring:4")
+	require.NoError(t, err)
+	key, err := problemText(p)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	bound := func(p *model.Problem) *model.Certificate {
+		store, err := sweep.Open(dir, "test")
+		require.NoError(t, err)
+		c, err := (&cells{store: store, threads: 1}).bound(t.Context(), p, false)
+		require.NoError(t, err)
+		return c
+	}
+	right, wrong := bound(p), bound(other)
+	require.Greater(t, wrong.Bound, right.Bound)
+	more := *right
+	more.Bound++
+	for _, c := range []*model.Certificate{&more, wrong} {
+		var text bytes.Buffer
+		require.NoError(t, model.WriteCertificate(&text, c))
+		store, err := sweep.Open(dir, "test")
+		require.NoError(t, err)
+		require.NoError(t, store.PutBound(key, text.Bytes()))
+		require.Equal(t, right.Bound, bound(p).Bound)
+		kept, err := store.GetBound(key)
+		require.NoError(t, err)
+		text.Reset()
+		require.NoError(t, model.WriteCertificate(&text, right))
+		require.Equal(t, text.String(), string(kept), "the right one is kept in its place")
+	}
+	require.Equal(t, right.Witness, bound(p).Witness)
 }
