@@ -31,14 +31,21 @@ build: setup ## build bin/oraccl and bin/oraccl-check
 	CGO_ENABLED=0 go build $(BUILDFLAGS) -o bin/oraccl-check ./cmd/oraccl-check
 
 # The demo writes proofs of a small instance, re-checks them with a binary that
-# contains no solver, and compares every method on a DGX-1.
-demo: build ## a certified optimum, its proofs re-checked, and every method beside it
+# contains no solver, compares every method on a DGX-1, and draws the optimum and a
+# schedule that is wrong.
+demo: build ## a certified optimum, its proofs re-checked, every method beside it, and pictures
 	@rm -rf demo && mkdir demo
 	bin/oraccl solve dgx1 --collective allgather --size 8MiB --chunks 1 --method exact -o demo/dgx1-allgather.json
 	bin/oraccl gap dgx1 --collective allgather --size 8MiB --chunks 1 --proofs demo/dgx1-allgather
 	bin/oraccl-check demo/dgx1-allgather
 	bin/oraccl gap dgx1 --collective allgather --size 8MiB
 	bin/oraccl gap dgx1 --collective allreduce --size 8MiB
+	bin/oraccl view demo/dgx1-allgather.json -o demo/dgx1-allgather.html
+	bin/oraccl view demo/dgx1-allgather.json -o demo/dgx1-allgather.svg
+	cp testdata/schedules/reject/ring4-allreduce-pipelined/transfer-0-again-at-the-end.json demo/refuted.json
+	bin/oraccl view demo/refuted.json -o demo/refuted.html || [ $$? -eq 1 ]
+	@printf '\nOpen in a browser (nothing is fetched):\n  %s\n  %s\n' "$$PWD/demo/dgx1-allgather.html" "$$PWD/demo/refuted.html"
+	@echo 'The same optimum as a drawing for a paper: demo/dgx1-allgather.svg'
 
 proofs: setup ## check the directory proofs with Z3, cvc5 and two checkers of LRAT (PROOFS='-without cvc5')
 	go run $(BUILDFLAGS) ./cmd/proofs $(PROOFS)

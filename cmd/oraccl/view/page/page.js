@@ -41,8 +41,11 @@
   // Colours: those of the theme, and one a chunk.
   let styles = {}, palette = [];
   const colour = name => styles[name] ||= getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-  colour.chunks = 97;
+  // Few are told apart by those who do not tell red from green, too (Okabe and Ito).
+  const few = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442", "#a0522d", "#d55e00"];
+  colour.chunks = d.chunks <= few.length ? few.length : 97;
   colour.chunk = c => palette[c % colour.chunks];
+  colour.onChunk = c => d.chunks <= few.length && [1, 3, 4, 5].includes(c) ? "#000" : "#fff";
   colour.rgb = name => {
     const g = document.createElement("canvas").getContext("2d");
     g.fillStyle = colour(name);
@@ -52,7 +55,10 @@
   function theme(t) {
     document.documentElement.dataset.theme = t;
     styles = {};
-    palette = Array.from({ length: colour.chunks }, (_, c) => `hsl(${(205 + c * 137.508) % 360} ${55 + c * 7 % 25}% ${t === "dark" ? 46 + c * 5 % 14 : 38 + c * 5 % 14}%)`);
+    palette = d.chunks <= few.length ? few : Array.from({ length: 97 }, (_, c) => {
+      const light = t === "dark" ? 46 + c * 5 % 14 : 38 + c * 5 % 14, hue = 25 + (175 + c * 191.59) % 310; // red is for what is wrong
+      return `hsl(${hue} ${55 + c * 7 % 25}% ${light}%)`;
+    });
   }
   theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", e => { theme(e.matches ? "dark" : "light"); resize(); });

@@ -99,7 +99,7 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
         g.fillRect(x0, y, x1 - x0 - (x1 - x0 > 3 ? 1 : 0), height);
         if (d.op[i]) { g.fillStyle = colour("fg"); g.fillRect(x0, y, x1 - x0 - 1, 2); }
         if (x1 - x0 > 26) {
-          g.fillStyle = "#fff";
+          g.fillStyle = colour.onChunk(d.chunk[i]);
           g.textAlign = "left";
           g.fillText(d.chunk[i], x0 + 3, y + height / 2, x1 - x0 - 4);
         }
