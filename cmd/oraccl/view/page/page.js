@@ -106,6 +106,7 @@
     playhead();
     dirty = 0;
     state.frames++;
+    if (state.counted) document.documentElement.dataset.ready = "1"; // drawn with all that is known
     if (!state.firstPaint) { state.firstPaint = performance.now(); state.setup = state.firstPaint - began; }
     if (playing) ask(0);
   }
@@ -374,7 +375,6 @@
       $("counting").textContent = held.small ? "" : "(too large to draw; choose a rank)";
       state.counted = true;
       state.counting = performance.now() - began;
-      document.documentElement.dataset.ready = "1";
       ask(TIME);
     };
     setTimeout(go);
