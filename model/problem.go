@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 )
 
 // Chunk is a part of the buffer that is moved as a whole.
@@ -34,17 +35,26 @@ type Problem struct {
 }
 
 // Members returns the group, in the collective's order. The caller must not
-// change it. Where the group is all ranks this takes O(ranks).
+// change it. It takes O(1), but for the first time that the group is so many ranks.
 func (p *Problem) Members() []int {
 	if p.Collective.Group != nil {
 		return p.Collective.Group
 	}
-	all := make([]int, p.Topology.Ranks)
-	for i := range all {
-		all[i] = i
+	n := p.Topology.Ranks
+	all := counting.Load()
+	if all == nil || len(*all) < n {
+		more := make([]int, n)
+		for i := range more {
+			more[i] = i
+		}
+		all = &more
+		counting.Store(all)
 	}
-	return all
+	return (*all)[:n:n]
 }
+
+// counting holds 0, 1, 2, ..., as far as it was needed so far.
+var counting atomic.Pointer[[]int]
 
 // groupSize returns len(p.Members()) in O(1).
 func (p *Problem) groupSize() int {

@@ -30,6 +30,7 @@ type Stream struct {
 	// Run makes the schedule, once, and passes its transfers to emit in order of their
 	// starts, from one goroutine at a time; emit must not keep the slice. It stops when ctx
 	// is done or emit returns false. Whoever gets another Stop than Done or Optimal has but
-	// a part of the schedule. An error means that there is none.
+	// a part of the schedule. An error means that there is none. It is nil, and Routes too, for a
+	// schedule that is stated only as an Orbit.
 	Run func(ctx context.Context, emit func([]model.Transfer) bool) (Stop, error)
 }

@@ -65,7 +65,7 @@ func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
 	if p.Chunks == nil {
 		chunks = p.DefaultChunks(max(1, e.options.Chunks))
 	}
-	if int64(chunks)*int64(p.Topology.Ranks) <= streamFrom {
+	if int64(chunks)*transfersOf(p) <= streamFrom {
 		return nil
 	}
 	var s *streamed
@@ -94,6 +94,19 @@ func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
 		s.left = left
 	}
 	return s
+}
+
+// transfersOf returns how many transfers of each chunk there are about, at least as many as
+// the collective needs; of an alltoall, which may go straight or over others, a few.
+func transfersOf(p *model.Problem) int64 {
+	switch n := int64(p.Topology.Ranks); p.Collective.Kind {
+	case model.AllToAll:
+		return 16
+	case model.AllReduce:
+		return 2 * n
+	default:
+		return n
+	}
 }
 
 // solveStreamed makes, verifies and writes a schedule as a stream.
@@ -184,7 +197,7 @@ func (s *streamed) look() error {
 	v := orbit.Check(s.stream.Problem, s.stream.Orbit)
 	s.checking = time.Since(begin)
 	s.took += s.checking
-	if v.Outcome == verify.Unknown {
+	if v.Outcome == verify.Unknown && s.stream.Run != nil {
 		return nil
 	}
 	s.engine, s.verdict, s.stop, s.count = orbit.Engine, v, solve.Done, s.stream.Orbit.Transfers()
@@ -335,7 +348,10 @@ func (s *streamed) print(w io.Writer) {
 	if s.stream.Note != "" {
 		how := "too large for memory and for SMT, so it was verified while it was made"
 		if s.engine == orbit.Engine {
-			how = "it is the same for all ranks, so it was verified by looking at one (verify --engine stream looks at all)"
+			how = "it is the same for all ranks, so it was verified by looking at one"
+			if s.stream.Run != nil {
+				how += " (verify --engine stream looks at all)"
+			}
 		}
 		fmt.Fprintf(w, "%s: %s; %s\n", s.method, s.stream.Note, how)
 	}

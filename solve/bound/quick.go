@@ -7,9 +7,9 @@ import (
 )
 
 // Quick returns the best of a few certificates that are found in O(links·log links +
-// chunks·members) time, for problems that are too large for All: what must enter the member
-// with the narrowest links, and how far the contribution of a member on the rim has to go.
-// It returns nil if none is above zero. Custom collectives are not served, and get nil.
+// chunks·members) time, for problems that are too large for All: what must enter or leave the
+// members with the narrowest links, what all links together must carry, and how far the
+// contribution of a member on the rim has to go. It returns nil if none is above zero. Custom collectives are not served, and get nil.
 func Quick(p *model.Problem) (*model.Certificate, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -18,24 +18,32 @@ func Quick(p *model.Problem) (*model.Certificate, error) {
 		return nil, nil
 	}
 	f := newFinder(p)
-	narrow, least := -1, int64(0)
-	for _, r := range f.members {
-		sum := int64(0)
-		for _, l := range f.in[r] {
-			sum += min(f.t.Links[l].Bandwidth, 1<<50)
-		}
-		if narrow < 0 || sum < least {
-			narrow, least = r, sum
-		}
-	}
-	inside := slices.Repeat([]bool{true}, f.t.Nodes())
-	inside[narrow] = false
-	l := f.newLoad()
-	f.leaving(&scope{inside: inside}, l)
 	best := &model.Certificate{Problem: p}
-	if l.count > 0 {
-		best.Bound, best.Witness = f.passage(f.lanes(f.in[narrow], l, true, nil), l).by(), model.Ingress{Rank: narrow}
+	better := func(bound model.Time, w model.Witness) {
+		if bound > best.Bound {
+			best.Bound, best.Witness = bound, w
+		}
 	}
+	for _, ingress := range []bool{true, false} {
+		links := f.out
+		if ingress {
+			links = f.in
+		}
+		r := f.narrow(links)
+		inside := slices.Repeat([]bool{ingress}, f.t.Nodes())
+		inside[r] = !ingress
+		l := f.newLoad()
+		if f.leaving(&scope{inside: inside}, l); l.count == 0 {
+			continue
+		}
+		bound := f.passage(f.lanes(links[r], l, true, nil), l).by()
+		if ingress {
+			better(bound, model.Ingress{Rank: r})
+		} else {
+			better(bound, model.Egress{Rank: r})
+		}
+	}
+	better(f.volume())
 	rim := f.members[0]
 	for range 2 { // the farthest from anywhere is on the rim
 		parts := f.from(rim)
@@ -48,16 +56,24 @@ func Quick(p *model.Problem) (*model.Certificate, error) {
 				largest = i
 			}
 		}
-		to := f.members
-		if !f.toAll {
-			to = []int{int(f.parts[largest].dst)}
+		size := f.shape(largest).most
+		wanted := slices.Repeat([]int32{-1}, f.t.Ranks) // by rank: a part that it must receive
+		for _, i := range parts {
+			if f.shape(i).most == size && !f.toAll {
+				wanted[f.parts[i].dst] = i
+			}
+		}
+		for _, d := range f.members {
+			if f.toAll {
+				wanted[d] = largest
+			}
 		}
 		set := make([]bool, f.t.Ranks)
 		set[rim] = true
-		at := f.reach(f.starts(set, true), f.shape(largest).most, false, true)
+		at := f.reach(f.starts(set, true), size, false, true)
 		far := rim
-		for _, d := range to {
-			if d != rim && at.full[d] < model.MaxTime && (far == rim || at.full[d] > at.full[far]) {
+		for _, d := range f.members {
+			if wanted[d] >= 0 && d != rim && at.full[d] < model.MaxTime && (far == rim || at.full[d] > at.full[far]) {
 				far = d
 			}
 		}
@@ -66,11 +82,11 @@ func Quick(p *model.Problem) (*model.Certificate, error) {
 		}
 		if at.full[far] > best.Bound {
 			w := model.Distance{Source: rim, Dest: far, Potential: finite(at.full)}
-			w.Chunk, w.Shard = f.name(largest)
+			w.Chunk, w.Shard = f.name(wanted[far])
 			if len(f.t.Switches) > 0 {
 				w.Head = finite(at.head)
 			}
-			best.Bound, best.Witness = at.full[far], w
+			better(at.full[far], w)
 		}
 		rim = far
 	}
@@ -78,4 +94,19 @@ func Quick(p *model.Problem) (*model.Certificate, error) {
 		return nil, nil
 	}
 	return best, nil
+}
+
+// narrow returns the member whose links have the least bandwidth in all.
+func (f *finder) narrow(links [][]int) int {
+	narrow, least := -1, int64(0)
+	for _, r := range f.members {
+		sum := int64(0)
+		for _, l := range links[r] {
+			sum += min(f.t.Links[l].Bandwidth, 1<<50)
+		}
+		if narrow < 0 || sum < least {
+			narrow, least = r, sum
+		}
+	}
+	return narrow
 }

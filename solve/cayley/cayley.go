@@ -2,7 +2,8 @@
 // enough symmetry: all-to-all, all-gather, reduce-scatter and all-reduce on Cayley
 // graphs of abelian groups. Rings, tori with sides of any length and links that may
 // differ from dimension to dimension, hypercubes, circulant and complete graphs are
-// such.
+// such. Ranks that all have a link to and one from the same switches are served too:
+// everything goes straight to where it must.
 //
 // The group is recognised from the links: see recognise. Whatever one rank does, all
 // do, translated; so a schedule need only be found for one of them, and a link class
@@ -49,7 +50,7 @@ const maxMoves = 1 << 22
 // About implements solve.Solver.
 func (method) About() solve.About {
 	return solve.About{
-		Serves:    "allgather, reducescatter, allreduce, alltoall; rings, tori, hypercubes and complete graphs, recognised from their links; gatherings elsewhere as a heuristic",
+		Serves:    "allgather, reducescatter, allreduce, alltoall; rings, tori, hypercubes, complete graphs and switches, recognised from their links; gatherings elsewhere as a heuristic",
 		Guarantee: "alltoall and allgather meet the bound where latency is small",
 		Source:    "König's edge colouring; breadth-first broadcast, Zhao et al., arXiv:2202.03356",
 	}
@@ -58,37 +59,44 @@ func (method) About() solve.About {
 // Serves implements solve.Solver. It takes the time of recognising the group,
 // O(factorisations of the ranks · links).
 func (method) Serves(p *model.Problem) error {
-	_, err := serves(p)
+	_, _, err := serves(p)
 	return err
 }
 
-// serves returns the group of p's topology, or nil where it has none and p is served
-// without.
-func serves(p *model.Problem) (*group, error) {
+// serves returns the group of p's topology, or what it is a star of, or neither where p is
+// served without.
+func serves(p *model.Problem) (*group, *star, error) {
 	switch p.Collective.Kind {
 	case model.AllToAll, model.AllGather, model.ReduceScatter, model.AllReduce:
 	default:
-		return nil, solve.NotServed("serves alltoall, allgather, reducescatter and allreduce, not %v", p.Collective.Kind)
+		return nil, nil, solve.NotServed("serves alltoall, allgather, reducescatter and allreduce, not %v", p.Collective.Kind)
 	}
 	n := p.Topology.Ranks
 	switch {
-	case p.Cost == model.Rounds:
-		return nil, solve.NotServed("keeps all links of a rank busy at once, which %v does not allow", p.Cost)
 	case p.Late():
-		return nil, solve.NotServed("serves ranks that all arrive at once")
+		return nil, nil, solve.NotServed("serves ranks that all arrive at once")
 	case len(p.Members()) != n:
-		return nil, solve.NotServed("serves a group of all %d ranks, not of %d", n, len(p.Members()))
+		return nil, nil, solve.NotServed("serves a group of all %d ranks, not of %d", n, len(p.Members()))
 	}
 	chunks := int64(len(p.Chunks))
 	if p.Chunks == nil {
 		chunks = int64(p.DefaultChunks(1))
 	}
-	perChunk := int64(2 * n)
-	if p.Collective.Kind == model.AllToAll {
+	perChunk := int64(n)
+	switch p.Collective.Kind {
+	case model.AllToAll:
 		perChunk = 16
+	case model.AllReduce:
+		perChunk = 2 * int64(n)
 	}
 	if chunks*perChunk > maxMoves {
-		return nil, solve.NotServed("would make up to %d transfers, at most %d are placed", chunks*perChunk, maxMoves)
+		return nil, nil, solve.NotServed("would make up to %d transfers, at most %d are placed", chunks*perChunk, maxMoves)
+	}
+	if x := recogniseStar(p.Topology); x != nil && alike(p) == nil && x.divides(p) {
+		return nil, x, nil
+	}
+	if p.Cost == model.Rounds {
+		return nil, nil, solve.NotServed("keeps all links of a rank busy at once, which %v does not allow", p.Cost)
 	}
 	var g *group
 	if n <= maxRanks {
@@ -96,26 +104,33 @@ func serves(p *model.Problem) (*group, error) {
 	}
 	if g == nil && p.Collective.Kind != model.AllToAll && len(p.Topology.Switches) == 0 && n > 1 && chunks*int64(n) <= maxAnywhere {
 		if err := place.Reachable(p.Topology); err != nil {
-			return nil, solve.NotServed("%v", err)
+			return nil, nil, solve.NotServed("%v", err)
 		}
-		return nil, nil
+		return nil, nil, nil
 	}
 	if g == nil {
-		return nil, solve.NotServed("%s is not recognised as a Cayley graph of an abelian group under its numbering", p.Topology.Name)
+		return nil, nil, solve.NotServed("%s is not recognised as a Cayley graph of an abelian group under its numbering", p.Topology.Name)
 	}
-	return g, nil
+	return g, nil, nil
 }
 
 // Solve implements solve.Solver. Options.Chunks and Seed are used; equal seeds give
 // equal schedules.
 func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
-	g, err := serves(p)
+	g, x, err := serves(p)
 	if err != nil {
 		return solve.Result{}, err
 	}
 	p = solve.Cut(p, o.Chunks)
 	if ctx.Err() != nil {
 		return solve.Result{Problem: p, Stop: solve.Interrupted}, nil
+	}
+	if x != nil {
+		s, err := x.schedule(p)
+		if err != nil {
+			return solve.Result{}, err
+		}
+		return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: x.String()}, nil
 	}
 	s, err := g.schedule(p, rand.New(rand.NewPCG(o.Seed, 0)))
 	if err != nil {

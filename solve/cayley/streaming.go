@@ -12,16 +12,23 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// Stream implements solve.Streamer for allgather among all ranks, on groups whose links are
-// all alike. The plan is that of one rank, made slot by slot: see turns. Whatever one rank
-// does all do, translated, so that it is handed out in runs of as many transfers as there
-// are ranks.
+// Stream implements solve.Streamer for what all ranks do alike: on groups whose links are all
+// alike, and on ranks at the same switches. The plan is that of one rank (see weave, convey
+// and star), which is a schedule for all by translation. Only an allgather is handed
+// out transfer by transfer too, in runs of as many as there are ranks.
 func (method) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
-	n := p.Topology.Ranks
-	switch {
-	case p.Collective.Kind != model.AllGather || len(p.Members()) != n:
-		return nil, solve.NotServed("hands out while it works only allgather among all ranks")
-	case p.Cost == model.Rounds || p.Late():
+	if err := alike(p); err != nil {
+		return nil, err
+	}
+	if x := recogniseStar(p.Topology); x != nil {
+		q := solve.Cut(p, o.Chunks)
+		orbit, err := x.orbit(q)
+		if err != nil {
+			return nil, err
+		}
+		return stated(q, orbit, x.String()), nil
+	}
+	if p.Cost == model.Rounds {
 		return nil, solve.NotServed("keeps all links of all ranks busy at once, which is not possible here")
 	}
 	g := recognise(p.Topology)
@@ -29,11 +36,18 @@ func (method) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
 		return nil, solve.NotServed("%s is not recognised as a Cayley graph of an abelian group under its numbering", p.Topology.Name)
 	}
 	p = solve.Cut(p, o.Chunks)
-	w := &weave{group: g, p: p, parts: owned(p)}
-	if !w.measure() {
-		return nil, solve.NotServed("hands out while it works only what moves over links that are alike")
+	if p.Collective.Kind != model.AllGather {
+		orbit, err := g.orbit(p, o.Seed)
+		if err != nil {
+			return nil, err
+		}
+		return stated(p, orbit, g.String()), nil
 	}
-	w.plan(o.Seed)
+	w, err := g.woven(p, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	n := g.n
 	routes := make([][]int, 0, len(g.gens)*n)
 	for i := range g.gens {
 		for _, l := range g.gens[i].links {
@@ -44,15 +58,29 @@ func (method) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
 	if p.Cost.Synchronous() {
 		end = 0 // it is counted in rounds, whose lengths may differ
 	}
+	orbit := g.inOrbits(w.gathering())
+	if orbit.Validate(p) != nil {
+		orbit = nil // ranks own different numbers of chunks
+	}
 	batch := int64(n) * int64(unsafe.Sizeof(model.Transfer{}))
 	return &solve.Stream{
 		Problem: p, Form: model.FormFor(p.Cost), Routes: routes, Transfers: int64(len(p.Chunks)) * int64(n-1), Makespan: end,
 		Memory: 3*batch + int64(len(w.turns))*int64(unsafe.Sizeof(turn{})) + 16*int64(len(p.Chunks)) + 160*int64(len(p.Topology.Links)),
-		Orbit:  w.orbit(), Note: g.String(),
+		Orbit:  orbit, Note: g.String(),
 		Run: func(ctx context.Context, emit func([]model.Transfer) bool) (solve.Stop, error) {
 			return w.run(ctx, o.TimeLimit, emit), nil
 		},
 	}, nil
+}
+
+// woven returns the best plan of an allgather of what ranks own of p.
+func (g *group) woven(p *model.Problem, seed uint64) (*weave, error) {
+	w := &weave{group: g, p: p, parts: owned(p)}
+	if !w.measure() {
+		return nil, solve.NotServed("plans for one rank alone only what moves over links that are alike")
+	}
+	w.plan(seed)
+	return w, nil
 }
 
 // turn is what all ranks receive over one generator in one slot: rank u part number part of
@@ -66,6 +94,7 @@ type weave struct {
 	parts [][]int        // by rank: its chunks
 	most  int            // parts of a rank
 	lasts [][]model.Time // by generator and size class
+	sizes []int64        // by size class
 	class []int32        // by chunk
 	large []int32        // by part: the class of its largest chunk
 	slot  model.Time
@@ -81,8 +110,9 @@ const uneven = 64
 // maxDelay limits the delay.
 const maxDelay = 1 << 10
 
-// measure finds the length of slots, and says whether the links are alike.
-func (w *weave) measure() bool {
+// clock finds the length of slots, and says whether the links are alike. It returns the
+// paces of the smallest chunk.
+func (w *weave) clock() (slowest []pace, ok bool) {
 	var sizes []int64
 	number := map[int64]int32{}
 	w.class = make([]int32, len(w.p.Chunks))
@@ -95,9 +125,9 @@ func (w *weave) measure() bool {
 		}
 		w.class[k] = i
 	}
+	w.sizes = sizes
 	w.lasts = make([][]model.Time, len(w.gens))
 	shortest, longest := model.MaxTime, model.Time(0)
-	var slowest []pace
 	for i := range sizes {
 		paces := w.paces(w.p, sizes[i])
 		for j, x := range paces {
@@ -105,9 +135,17 @@ func (w *weave) measure() bool {
 			shortest, w.slot, longest = min(shortest, x.busy), max(w.slot, x.busy), max(longest, x.lasts)
 		}
 		if i == 0 || sizes[i] < slices.Min(sizes[:i]) {
-			slowest = paces // of the smallest chunk: what no plan can do without
+			slowest = paces
 		}
 	}
+	w.delay = int((longest + w.slot - 1) / w.slot)
+	return slowest, w.slot-shortest <= w.slot/uneven && w.delay <= maxDelay
+}
+
+// measure finds the length of slots and what no plan can do without, and says whether the
+// links are alike.
+func (w *weave) measure() bool {
+	slowest, ok := w.clock()
 	for _, list := range w.parts {
 		w.most = max(w.most, len(list))
 	}
@@ -115,20 +153,19 @@ func (w *weave) measure() bool {
 	for q := range w.large {
 		w.large[q] = -1
 		for _, list := range w.parts {
-			if q < len(list) && (w.large[q] < 0 || sizes[w.class[list[q]]] > sizes[w.large[q]]) {
+			if q < len(list) && (w.large[q] < 0 || w.sizes[w.class[list[q]]] > w.sizes[w.large[q]]) {
 				w.large[q] = w.class[list[q]]
 			}
 		}
 	}
 	w.least = leastTime(slowest, min(w.most*(w.n-1), len(w.p.Chunks)-1))
-	w.delay = int((longest + w.slot - 1) / w.slot)
-	return w.slot-shortest <= w.slot/uneven && w.delay <= maxDelay
+	return ok
 }
 
 // plan makes some plans, until one ends as early as any can, and keeps the best.
 func (w *weave) plan(seed uint64) {
 	w.end = model.MaxTime
-	tries := max(1, min(maxTries, 1<<22/(w.n*w.most)))
+	tries := max(1, min(maxTries, 1<<21/(w.n*w.most*len(w.gens))))
 	for try := 0; try < tries && w.end > w.least; try++ {
 		turns := w.weave(rand.New(rand.NewPCG(seed, uint64(try))))
 		end := model.Time(0)
@@ -211,31 +248,6 @@ func (w *weave) weave(rng *rand.Rand) []turn {
 		due[slot%(w.delay+1)] = len(turns)
 	}
 	return turns
-}
-
-// orbit returns the plan as what rank 0 does, or nil if chunks differ in size or number from
-// rank to rank.
-func (w *weave) orbit() *model.Orbit {
-	for _, list := range w.parts {
-		if len(list) != w.most {
-			return nil
-		}
-		for q, k := range list {
-			if w.class[k] != w.class[w.parts[0][q]] {
-				return nil
-			}
-		}
-	}
-	o := &model.Orbit{Sides: w.sides}
-	for _, x := range w.turns {
-		s := &w.gens[x.gen]
-		start := w.slot * model.Time(x.slot)
-		o.Turns = append(o.Turns, model.Turn{
-			Link: int32(s.links[0]), Owner: int32(w.sub(s.step, int(x.from))), Part: x.part,
-			Start: start, End: start + w.lasts[x.gen][w.large[x.part]],
-		})
-	}
-	return o
 }
 
 // run hands out the plan for all ranks, turn after turn.

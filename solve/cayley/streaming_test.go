@@ -106,7 +106,10 @@ func TestStreamLarge(t *testing.T) {
 func TestStreamNotServed(t *testing.T) {
 	for name, change := range map[string]func(*model.Problem){
 		"recognised":                  func(p *model.Problem) { p.Topology.Links = p.Topology.Links[1:] },
-		"only allgather among all":    func(p *model.Problem) { p.Collective.Kind = model.AllToAll },
+		"not broadcast":               func(p *model.Problem) { p.Collective.Kind = model.Broadcast },
+		"only what all ranks do":      func(p *model.Problem) { p.Collective.Group = []int{0, 1, 2} },
+		"alltoall with as many":       func(p *model.Problem) { p.Collective.Kind = model.AllToAll; p.Chunks = p.Cut(257) },
+		"is the same for all":         func(p *model.Problem) { p.Collective.Kind = model.ReduceScatter; p.Chunks = p.Cut(17) },
 		"all links of all ranks busy": func(p *model.Problem) { p.Cost = model.Rounds },
 		"moves over links that are alike": func(p *model.Problem) {
 			for i := range p.Topology.Links {

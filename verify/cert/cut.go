@@ -87,28 +87,38 @@ func (j *job) egress(rank int) (model.Time, error) {
 
 // crossing returns a function for total: 1 if a contribution of a rank of from to
 // item k must leave the set for a rank of to.
+//
+// What reducing collectives have at the start is the same for all items, and what
+// most items want is the same: what follows from it is found once.
 func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
-	outside := make([]int, j.t.Ranks) // 1 + the last item of which a rank outside has the contribution
-	leaves := make([]int, j.t.Ranks)  // 1 + the last item of which the contribution must leave
+	same := j.p.Collective.Kind.Reduces()
+	outside := make([]int, j.t.Ranks) // the last stamp of an item of which a rank outside has the contribution
+	leaves := make([]int, j.t.Ranks)  // the last stamp of an item of which the contribution must leave
+	stamp := 0
+	var seen model.Value // the last value wanted; many ranks want the same
+	crosses, noted := false, false
 	return func(l *load, k int) int64 {
-		for r, v := range j.items.Start(k) {
-			if !inside[r] {
-				for c := range v.Terms() {
-					outside[c] = k + 1
+		if !same || stamp == 0 {
+			stamp++
+			seen = model.Value{}
+			for r, v := range j.items.Start(k) {
+				if !inside[r] {
+					for c := range v.Terms() {
+						outside[c] = stamp
+					}
 				}
 			}
 		}
-		var seen model.Value // the last value wanted; many ranks want the same
-		crosses, any := false, int64(0)
+		any := int64(0)
 		for r, want := range j.items.Goal(k) {
 			if inside[r] || !to[r] {
 				continue
 			}
 			if seen.Len() == 0 || !model.Identical(seen, want) {
-				seen, crosses = want, false
+				seen, crosses, noted = want, false, false
 				for c := range want.Terms() {
-					if from[c] && outside[c] != k+1 {
-						leaves[c], crosses = k+1, true
+					if from[c] && outside[c] != stamp {
+						leaves[c], crosses = stamp, true
 					}
 				}
 			}
@@ -117,12 +127,13 @@ func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
 				any = 1
 			}
 		}
-		if any == 0 {
-			return 0
+		if any == 0 || same && noted {
+			return any
 		}
+		noted = true
 		for r, v := range j.items.Start(k) {
 			for c := range v.Terms() {
-				if leaves[c] == k+1 {
+				if leaves[c] == stamp {
 					j.startsAt(l, r)
 					break
 				}

@@ -208,21 +208,20 @@ func TestOrbit(t *testing.T) {
 	for _, cost := range []model.CostModel{model.Pipelined, model.LinkRounds} {
 		const n = 40
 		p := ring(n, n, cost)
-		o := &model.Orbit{Sides: []int{n}}
+		o := &model.Orbit{Sides: []int{n}, Routes: [][]int{{0}, {2*n - 1}}}
 		for step := range 20 {
 			start := model.Time(1500 * step)
-			end := start + 1500
 			if cost == model.LinkRounds {
-				start, end = model.Time(step), model.Time(step+1)
+				start = model.Time(step)
 			}
-			o.Turns = append(o.Turns, model.Turn{Link: 0, Owner: int32((n - step) % n), Start: start, End: end},
-				model.Turn{Link: 2*n - 1, Owner: int32(step), Start: start, End: end})
+			o.Turns = append(o.Turns, model.Turn{Route: 0, Owner: int32((n - step) % n), Start: start},
+				model.Turn{Route: 1, Owner: int32(step), Op: model.Op(step % 2), Start: start})
 		}
 		var b bytes.Buffer
 		origin := model.Origin{Method: "m", Verdict: map[string]string{"orbit": "proved"}}
 		require.NoError(t, WriteOrbit(&b, p, o, origin))
 		var head bytes.Buffer
-		require.NoError(t, WriteOrbit(&head, p, &model.Orbit{Sides: o.Sides}, origin))
+		require.NoError(t, WriteOrbit(&head, p, &model.Orbit{Sides: o.Sides, Routes: o.Routes}, origin))
 		require.Less(t, b.Len()-head.Len(), 8*len(o.Turns))
 		r, err := NewReader("f", bytes.NewReader(b.Bytes()))
 		require.NoError(t, err)
@@ -239,7 +238,7 @@ func TestOrbit(t *testing.T) {
 		require.Equal(t, origin, got.Origin)
 		require.Len(t, want.Transfers, 40*n)
 		for _, x := range want.Transfers {
-			l := p.Topology.Links[x.Route]
+			l := p.Topology.Links[want.Routes[x.Route][0]]
 			require.Equal(t, []int{l.Src, l.Dst}, []int{int(x.Src), int(x.Dst)})
 		}
 		for at := head.Len() / 2; at < b.Len(); at++ {
@@ -256,7 +255,7 @@ func TestOrbit(t *testing.T) {
 		require.NoError(t, WriteOrbit(&b, p, o, origin), "valid by itself")
 		b.Reset()
 		require.NoError(t, WriteOrbit(&b, p, o, origin))
-		_, err = NewReader("f", &b)
+		_, err = Read("f", &b, 1<<20)
 		require.ErrorContains(t, err, "is no translate")
 		o.Sides = []int{3}
 		require.Error(t, WriteOrbit(io.Discard, p, o, origin))
@@ -334,9 +333,9 @@ func FuzzOrbit(f *testing.F) {
 	for _, rounds := range []bool{false, true} {
 		p := ring(6, 12, map[bool]model.CostModel{false: model.Pipelined, true: model.LinkRounds}[rounds])
 		var b bytes.Buffer
-		o := &model.Orbit{Sides: []int{6}}
+		o := &model.Orbit{Sides: []int{6}, Routes: [][]int{{0}}}
 		for step := range int32(4) {
-			o.Turns = append(o.Turns, model.Turn{Link: 0, Owner: step, Part: step % 2, Start: model.Time(step), End: model.Time(step + 1)})
+			o.Turns = append(o.Turns, model.Turn{Owner: step, Part: step % 2, Op: model.Op(step % 2), Start: model.Time(step)})
 		}
 		require.NoError(f, WriteOrbit(&b, p, o, model.Origin{}))
 		file := b.Bytes()
@@ -350,7 +349,7 @@ func FuzzOrbit(f *testing.F) {
 		var b bytes.Buffer
 		w := &Writer{w: &b}
 		w.raw(files[rounds])
-		w.block('G', orbit)
+		w.block('O', orbit)
 		r, err := NewReader("fuzz", &b)
 		if err != nil {
 			return

@@ -18,10 +18,11 @@
 //	     links (uvarint) and then each link as the difference (varint) to the one before it
 //	     in the block, the first to 0
 //	'T'  any number: groups of transfers
-//	'G'  in place of all R and T: a schedule that is the same for all ranks (model.Orbit):
-//	     the number of sides and each side (uvarints), then turns to the end of the block,
-//	     each the number of its link, its owner, its part (uvarints), its start less that of
-//	     the turn before (the first: less 0) and its duration (uvarints)
+//	'O'  in place of all R and T: a schedule that is the same for all ranks (model.Orbit):
+//	     the number of sides and each side, the number of routes and each as the number of
+//	     its links and each link (uvarints), then turns to the end of the block, each the
+//	     number of its route, its owner, its part (uvarints), and its start less that of the
+//	     turn before (the first: less 0), doubled, and 1 more if it reduces (uvarint)
 //	'E'  once, at the end: the number of transfers (uvarint), the latest end (uvarint), the
 //	     number of verdicts (uvarint), and for each an engine and its outcome, both as a
 //	     length (uvarint) and so many bytes

@@ -44,6 +44,7 @@ type Reader struct {
 
 	orbit    *model.Orbit // nil: the file has none
 	expander *model.Expander
+	expanded bool // all of it
 }
 
 // NewReader reads the head of a file; name is for errors. The problem is valid and has
@@ -82,7 +83,7 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 	}
 	c.width = width(len(c.sol.Problem.Chunks))
 	c.before = 'H'
-	if next, err := c.r.Peek(1); err == nil && next[0] == 'G' {
+	if next, err := c.r.Peek(1); err == nil && next[0] == 'O' {
 		_, payload, err := c.block()
 		if err != nil {
 			return nil, err
@@ -90,7 +91,7 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 		if err := c.readOrbit(payload); err != nil {
 			return nil, err
 		}
-		c.before = 'G'
+		c.before = 'O'
 	}
 	return c, nil
 }
@@ -154,9 +155,8 @@ func (c *Reader) ended(err error) error {
 // another one an error that wraps ErrPartial. It takes O(len(batch)).
 func (c *Reader) Read(batch []model.Transfer) (int, error) {
 	n := 0
-	if c.expander != nil {
-		n = c.expander.Next(batch)
-		c.count += uint64(n)
+	if c.orbit != nil && !c.expanded && c.err == nil {
+		n, c.err = c.expand(batch)
 	}
 	for n < len(batch) && c.err == nil {
 		if c.left == 0 {
@@ -192,9 +192,9 @@ func (c *Reader) nextBlock() error {
 	before := c.before
 	c.before = kind
 	switch {
-	case kind == 'R' && before != 'T' && before != 'G':
+	case kind == 'R' && before != 'T' && before != 'O':
 		return c.routes(payload)
-	case kind == 'T' && before != 'G':
+	case kind == 'T' && before != 'O':
 		if len(payload) == 0 {
 			return c.damaged("a block 'T' without transfers")
 		}
