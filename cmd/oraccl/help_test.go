@@ -116,12 +116,33 @@ func TestFormatsAreDocumented(t *testing.T) {
 		require.Contains(t, flags.Lookup("format").Usage, form)
 		require.Contains(t, all, "verify --format "+form)
 	}
+	_, errs, status := said("oraccl view a.json -o a.none")
+	require.Equal(t, exitFailure, status)
+	kinds := regexp.MustCompile(`\.(\w+)(?:,| or|$)`).FindAllStringSubmatch(strings.TrimSpace(errs), -1)
+	require.GreaterOrEqual(t, len(kinds), 3, errs)
+	for _, kind := range kinds {
+		require.Contains(t, all, "view -o FILE."+kind[1])
+	}
 	// The flags that the table names exist.
 	for _, f := range manual.Formats() {
 		for _, words := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(f.Reads+f.Writes, -1) {
 			requireFlags(t, "oraccl "+words[1])
 		}
 	}
+}
+
+// The engines that --engine takes, and those of verdicts, are documented.
+func TestEnginesAreDocumented(t *testing.T) {
+	var names []string
+	for _, e := range manual.Engines {
+		names = append(names, e[0])
+	}
+	_, err := enginesNamed("none")
+	require.Error(t, err)
+	for _, word := range regexp.MustCompile(`\w+`).FindAllString(strings.TrimPrefix(err.Error(), `--engine "none": want `), -1) {
+		require.True(t, word == "or" || word == "all" || slices.Contains(names, word), word)
+	}
+	require.Subset(t, names, engines)
 }
 
 // requireFlags says whether a command line, without its operands, has a verb and flags of it.

@@ -23,7 +23,7 @@ type Program struct {
 // Topics returns the topics, in the order in which they are listed.
 func Topics(p Program) []Topic {
 	return []Topic{
-		methodsTopic(p.Methods), boundsTopic(), violationsTopic(), lintTopic(),
+		methodsTopic(p.Methods), boundsTopic(), enginesTopic(), violationsTopic(), lintTopic(),
 		topologiesTopic(), collectivesTopic(p.BusFactor), costTopic(), unitsTopic(),
 		formatsTopic(), jsonTopic(p.Keys), schemaTopic(p), specTopic(), environmentTopic(), exitTopic(),
 	}
