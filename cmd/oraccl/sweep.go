@@ -25,6 +25,7 @@ type sweeping struct {
 	threads int
 	noTimes bool
 	list    bool
+	retry   bool
 	slurm   slurm
 }
 
@@ -47,13 +48,15 @@ key for each flag that names an axis, with a value or a list of them:
   methods: [tacos, ring, rhd]  # or all
 
 and where wanted fails, alphas, bandwidths, costs, delays, seeds, and for all cells
-straggler, time_limit, tries, dual. Rows come in the order of the axes topologies, fails,
+straggler, time_limit, cell_limit, tries, dual. Rows come in the order of the axes topologies, fails,
 alphas, bandwidths, collectives, costs, sizes, chunks, delays, seeds, methods, the last
 one fastest.
 
 Every finished cell is kept in DIR at once. After Ctrl-C, a kill or a power cut the same
 command computes what is missing, with a changed grid what is new; several may run on
-one DIR. A cell that cannot be computed says why in its row, and the sweep goes on.
+one DIR. A cell that cannot be computed says why in its row, and the sweep goes on, even
+where it takes all memory or crashes a solver: cells are computed in processes of their
+own. --retry computes cells that failed again.
 
 The columns solved_ns and verified_ns, the last two, say how long it took: all else is
 the same whenever and wherever a cell is computed, unless it reaches its time limit.
@@ -71,7 +74,7 @@ submits only what is missing, and waits for jobs that are there already.`,
 	}
 	s.addFlags(cmd)
 	s.slurm.addFlags(cmd)
-	cmd.AddCommand(newSweepCells())
+	cmd.AddCommand(newSweepCells(), newSweepWorker())
 	return cmd
 }
 
@@ -105,6 +108,7 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 	}
 	s.options["straggler"] = f.String("straggler", "", "the `rank` that --delays are for (default 0)")
 	s.options["time-limit"] = f.String("time-limit", "", "wall `time` for each method, and for each proof by SMT (default 1m)")
+	s.options["cell-limit"] = f.String("cell-limit", "", "wall `time` for a cell in all, after which it counts as failed (default: none)")
 	s.options["tries"] = f.String("tries", "", "tacos: how many `seeds` to try, keeping the best schedule (default: its own)")
 	s.options["dual"] = f.String("dual", "", "look for bounds of kind lp-dual, too, up to 10 s an instance; then bounds may depend on the machine's speed")
 	f.Lookup("dual").NoOptDefVal = "true"
@@ -113,6 +117,7 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 	f.Lookup("workers").DefValue = "0" // the help is the same on all machines
 	f.IntVar(&s.threads, "threads", 0, "threads for each of them (default: the cores, shared out)")
 	f.BoolVar(&s.noTimes, "no-times", false, "leave the columns solved_ns and verified_ns out of the table")
+	f.BoolVar(&s.retry, "retry", false, "compute the cells that failed again")
 	f.BoolVar(&s.list, "list", false, "print the cells and what is kept of them, and compute nothing")
 }
 
@@ -131,7 +136,7 @@ func (s *sweeping) cells(cmd *cobra.Command, args []string) ([]sweep.Cell, error
 		"collectives": &flags.Collectives, "costs": &flags.Costs, "sizes": &flags.Sizes, "chunks": &flags.Chunks,
 		"delays": &flags.Delays, "seeds": &flags.Seeds, "methods": &flags.Methods,
 	}
-	options := map[string]*sweep.Single{"straggler": &flags.Straggler, "time-limit": &flags.TimeLimit, "tries": &flags.Tries, "dual": &flags.Dual}
+	options := map[string]*sweep.Single{"straggler": &flags.Straggler, "time-limit": &flags.TimeLimit, "cell-limit": &flags.CellLimit, "tries": &flags.Tries, "dual": &flags.Dual}
 	for name, axis := range into {
 		if cmd.Flags().Changed(name) {
 			*axis = sweep.Values("--"+name, *s.axes[name])
@@ -187,12 +192,17 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if s.list {
+		return listCells(cmd.OutOrStdout(), store, cells)
+	}
+	if s.retry {
+		if err := store.Forget(cells, sweep.Failed); err != nil {
+			return err
+		}
+	}
 	missing, err := store.Missing(cells)
 	if err != nil {
 		return err
-	}
-	if s.list {
-		return listCells(cmd.OutOrStdout(), store, cells)
 	}
 	if s.slurm.on == "" {
 		err = s.local(cmd, store, missing)
@@ -224,10 +234,12 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 // local computes cells on this machine.
 func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep.Cell) error {
 	workers := min(s.workers, max(1, len(missing)))
-	x := &cells{store: store, threads: s.threads}
-	if x.threads == 0 {
-		x.threads = max(1, runtime.NumCPU()/workers)
+	threads := s.threads
+	if threads == 0 {
+		threads = max(1, runtime.NumCPU()/workers)
 	}
+	x := newWorkers(store, workers, threads)
+	defer x.close()
 	bar := newSweepBar(cmd.ErrOrStderr(), len(missing))
 	defer bar.end()
 	return store.Run(cmd.Context(), missing, workers, x.compute, func(_ *sweep.Cell, r *sweep.Row) { bar.add(r) })

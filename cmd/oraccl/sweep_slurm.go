@@ -224,7 +224,8 @@ array of tasks; any other scheduler can do so as well.`,
 				return err
 			}
 			workers := max(1, min(cpus, len(part)))
-			x := &cells{store: store, threads: max(1, cpus/workers)}
+			x := newWorkers(store, workers, max(1, cpus/workers))
+			defer x.close()
 			err = store.Run(cmd.Context(), part, workers, x.compute, func(c *sweep.Cell, r *sweep.Row) {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", r.Status, c.Text())
 			})

@@ -31,6 +31,7 @@ type Cell struct {
 	Seed       uint64            `json:"seed"`
 	Method     string            `json:"method"`
 	TimeLimit  time.Duration     `json:"time_limit_ns"`
+	CellLimit  time.Duration     `json:"cell_limit_ns,omitempty"` // 0: none
 	Tries      int               `json:"tries,omitempty"`
 	Dual       bool              `json:"dual,omitempty"`
 	Files      map[string]string `json:"sha256,omitempty"` // of the files that it names
@@ -137,9 +138,14 @@ func (g *Grid) Expand(names Names) ([]Cell, error) {
 func (g *Grid) base() (Cell, error) {
 	c := Cell{TimeLimit: defaultTimeLimit}
 	var err error
-	if v := Value(g.TimeLimit); v.Place != "" {
-		if c.TimeLimit, err = duration(v.Text); err != nil {
-			return c, v.At(err)
+	for _, o := range []struct {
+		value Single
+		into  *time.Duration
+	}{{g.TimeLimit, &c.TimeLimit}, {g.CellLimit, &c.CellLimit}} {
+		if o.value.Place != "" {
+			if *o.into, err = duration(o.value.Text); err != nil {
+				return c, Value(o.value).At(err)
+			}
 		}
 	}
 	for _, o := range []struct {

@@ -36,6 +36,7 @@ type Grid struct {
 
 	Straggler Single `yaml:"straggler"`  // the rank that the delays are for, by default 0
 	TimeLimit Single `yaml:"time_limit"` // of a method, and of a proof by SMT, in a cell
+	CellLimit Single `yaml:"cell_limit"` // of a cell in all; by default none
 	Tries     Single `yaml:"tries"`      // of methods that make random choices; 0: their own
 	Dual      Single `yaml:"dual"`       // whether to look for bounds of kind lp-dual, too
 }
@@ -205,7 +206,7 @@ func (g *Grid) axes() []named[*Axis] {
 }
 
 func (g *Grid) options() []named[*Single] {
-	return []named[*Single]{{"straggler", &g.Straggler}, {"time_limit", &g.TimeLimit}, {"tries", &g.Tries}, {"dual", &g.Dual}}
+	return []named[*Single]{{"straggler", &g.Straggler}, {"time_limit", &g.TimeLimit}, {"cell_limit", &g.CellLimit}, {"tries", &g.Tries}, {"dual", &g.Dual}}
 }
 
 // Override puts what other gives into g's place.

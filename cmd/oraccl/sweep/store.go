@@ -93,6 +93,22 @@ func (s *Store) Missing(cells []Cell) ([]Cell, error) {
 	return missing, nil
 }
 
+// Forget drops the rows of those of the cells that ended so.
+func (s *Store) Forget(cells []Cell, status Status) error {
+	for i := range cells {
+		r, ok, err := s.Get(&cells[i])
+		if err != nil {
+			return err
+		}
+		if ok && r.Status == status {
+			if err := os.Remove(s.path("cells", cells[i].Key())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("the sweep's directory: %w", located(err))
+			}
+		}
+	}
+	return nil
+}
+
 // PutBound keeps a certificate under the text of the problem that it bounds.
 func (s *Store) PutBound(problem string, certificate []byte) error {
 	return s.put("bounds", boundKey(problem), certificate)

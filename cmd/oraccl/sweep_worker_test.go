@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+)
+
+// actor returns workers that are a shell script instead.
+func actor(t *testing.T, script string) *workers {
+	t.Helper()
+	store, err := sweep.Open(t.TempDir(), "test")
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "worker")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755))
+	w := newWorkers(store, 1, 1)
+	w.program = program
+	t.Cleanup(w.close)
+	return w
+}
+
+const answer = `{"schema":"oraccl/sweep/1","method":"x","status":"proved"}`
+
+// However a worker ends, its cell has a row, and the next one gets a new worker.
+func TestWorkersThatDie(t *testing.T) {
+	c := sweep.Cell{Topology: "ring:4", Collective: "allgather", Method: "x", CellLimit: 10 * time.Second}
+	for script, want := range map[string]string{
+		"read line; kill -9 $$":                                   "the process that computed it died: signal: killed",
+		"read line; echo 'panic: odd' >&2; echo more >&2; exit 2": "the process that computed it died: exit status 2: panic: odd",
+		"exit 0": "the process that computed it died: it ended",
+		"read line; echo '{\"schema\"' >&3; exec 3>&-":                            "the process that computed it died: it ended",
+		"read line; echo '{\"schema\":\"other\"}' >&3":                            "the process that computed it died: it ended",
+		"read line; yes nonsense | head -c 3000000 >&3; kill -9 $$":               "the process that computed it died: signal: killed",
+		"read line; yes talk | head -c 3000000 >&2; exit 1":                       "the process that computed it died: exit status 1: talk",
+		"read line; yes talk | head -c 300000; echo '" + answer + "' >&3; read x": "",
+	} {
+		w := actor(t, script)
+		for range 2 {
+			r := w.compute(t.Context(), 0, &c)
+			require.Equal(t, want, r.Reason, script)
+			require.Equal(t, want == "", r.Status == sweep.Proved, script)
+			require.Equal(t, "x", r.Method)
+			if want == "" {
+				break
+			}
+		}
+	}
+}
+
+func TestWorkerThatDoesNotEnd(t *testing.T) {
+	c := sweep.Cell{Topology: "ring:4", Method: "x", CellLimit: 300 * time.Millisecond}
+	w := actor(t, "trap '' TERM\nread line; while :; do sleep 0.1; done")
+	begin := time.Now()
+	r := w.compute(t.Context(), 0, &c)
+	require.Equal(t, sweep.Failed, r.Status)
+	require.Equal(t, "not done in 300ms, the limit of a cell", r.Reason)
+
+	c.CellLimit = 0
+	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer stop()
+	w.compute(ctx, 0, &c)
+	require.Less(t, time.Since(begin), time.Minute)
+}
+
+// children returns the processes that a process has started.
+func children(t *testing.T, parent int) []int {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	var found []int
+	for _, name := range stats {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(parent) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			require.NoError(t, err)
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// A cell whose process is killed, as a system does that is out of memory, is a row; the
+// sweep goes on, and computes it again when asked to.
+func TestSweepWorkerKilled(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skipf("processes are found by /proc: %v", err)
+	}
+	cells, command := sweepIn(t, "topologies: ring:4\ncollectives: allgather\nchunks: 1\nmethods: [ring, direct]\n")
+	dir := t.TempDir()
+	free := hold(t, dir, cells[1:])
+	cmd := command(dir, "-j", "1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	until(t, "the first cell", func() bool { return onDisk(t, dir) == 1 })
+	workers := children(t, cmd.Process.Pid)
+	require.Len(t, workers, 1)
+	require.NoError(t, syscall.Kill(workers[0], syscall.SIGKILL))
+	until(t, "its end", func() bool { return len(children(t, cmd.Process.Pid)) == 0 })
+	free()
+	require.NoError(t, cmd.Wait(), "%s", out.String())
+	require.Contains(t, out.String(), "2 cells: 1 proved, 0 unsupported, 1 failed, 0 refuted; 2 computed now")
+	require.Contains(t, out.String(), "1 failed: the process that computed it died: signal: killed (direct)")
+
+	said, err := command(dir, "--retry").CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Contains(t, string(said), "2 cells: 2 proved, 0 unsupported, 0 failed, 0 refuted; 1 computed now, 1 kept from before")
+}
+
+// Workers end when the sweep is killed.
+func TestSweepWorkersEnd(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skipf("processes are found by /proc: %v", err)
+	}
+	_, command := sweepIn(t, "topologies: [mesh:3x4]\ncollectives: alltoall\nchunks: 1\nmethods: [direct, exact]\ntime_limit: 10m\n")
+	dir := t.TempDir()
+	cmd := command(dir, "-j", "1")
+	require.NoError(t, cmd.Start())
+	until(t, "the first cell", func() bool { return onDisk(t, dir) == 1 })
+	workers := children(t, cmd.Process.Pid)
+	require.Len(t, workers, 1)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	until(t, "the end of "+fmt.Sprint(workers), func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", workers[0]))
+		return err != nil || strings.Contains(string(b), ") Z ")
+	})
+}
