@@ -73,6 +73,11 @@ type Options struct {
 	// may stop after fewer where no attempt can be better. 0: as the method likes.
 	Tries int
 
+	// Effort is how many times its usual work a method that improves its schedules is to put
+	// into that; equal seeds, tries and efforts give equal schedules. 0: once;
+	// negative: not at all.
+	Effort int
+
 	// Start is a schedule to begin from, with its problem, or nil. A method
 	// that cannot use one ignores it.
 	Start *Result

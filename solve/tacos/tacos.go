@@ -21,7 +21,8 @@
 //     are rooted at the members in turn.
 //   - Large allgathers and the like, on links that are alike, are made slot by slot, by
 //     all cores: see lockstep.
-//   - Some seeds are tried, and the best schedule is kept.
+//   - Some seeds are tried, and the best schedules are repaired where they are too long, if
+//     they are not too large for that: see repair. The best is kept.
 package tacos
 
 import (
@@ -41,6 +42,7 @@ type solver struct{}
 // New returns the greedy method. It tries Options.Tries seeds, derived from Options.Seed,
 // or as many as fit into a fixed amount of work, at most 128, on all threads, and returns
 // the first of the best: so that the number of threads makes no difference.
+// Options.Effort says how much work goes into repairs.
 func New() solve.Solver { return solver{} }
 
 // Name implements solve.Solver.
@@ -135,12 +137,23 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		})
 	}
 	wg.Wait()
+	repaired, whole := "", b.ended == tries || b.reached < tries
+	if b.schedule != nil && b.makespan > b.floor && o.Effort >= 0 && !stop() {
+		can, will := syn.repairs(len(b.schedule.Transfers))
+		switch {
+		case will:
+			repaired = b.repair(syn, tries, labour{o.Seed, o.Effort, threads, stop})
+			whole = whole && (b.makespan <= b.floor || !stop())
+		case can:
+			repaired = fmt.Sprintf(", too large to be repaired with more than %d transfers", maxRepaired)
+		}
+	}
 	r := solve.Result{Problem: p, Schedule: b.schedule, Stop: solve.Done}
 	if tries > 1 {
-		r.Note = fmt.Sprintf("best of %d tries", tries)
+		r.Note = fmt.Sprintf("best of %d tries", tries) + repaired
 	}
 	switch {
-	case b.ended == tries || b.reached < tries:
+	case whole:
 	case !stop() && b.schedule == nil:
 		return solve.Result{}, fmt.Errorf("no try came to an end on %v, which is a defect: please report it", p)
 	case !stop(): // some tries were stuck, which is no loss
@@ -163,6 +176,29 @@ type best struct {
 	try      int
 	ended    int // tries that came to their end
 	reached  int // the earliest try that ended then
+	hands    [chains]hand
+}
+
+// hand is the best of the tries whose numbers have the same remainder.
+type hand struct {
+	schedule *model.Schedule
+	makespan model.Time
+	try      int
+}
+
+// repair makes the schedules better, if it can, and says so.
+func (b *best) repair(s *synthesis, tries int, o labour) string {
+	var list []*model.Schedule
+	for _, h := range b.hands {
+		list = append(list, h.schedule)
+	}
+	for i, better := range s.repair(list, b.floor, o) {
+		b.offer(tries+i, better)
+	}
+	if b.try >= tries {
+		return ", repaired"
+	}
+	return ""
 }
 
 // beyond says whether a try is of no use any more: an earlier one has reached the floor.
@@ -181,6 +217,9 @@ func (b *best) offer(try int, s *model.Schedule) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended++
+	if h := &b.hands[try%chains]; h.schedule == nil || makespan < h.makespan || makespan == h.makespan && try < h.try {
+		*h = hand{s, makespan, try}
+	}
 	if makespan <= b.floor {
 		b.reached = min(b.reached, try)
 	}
