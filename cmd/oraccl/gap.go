@@ -18,6 +18,7 @@ type effort struct {
 	seed      uint64
 	threads   int
 	tries     int
+	times     int // --effort
 }
 
 func (f *effort) addFlags(cmd *cobra.Command) {
@@ -50,7 +51,7 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, erro
 		scratch:  scratch,
 		methods:  chosen,
 		named:    methods != "",
-		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries},
+		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries, Effort: f.times},
 		smt:      smt.Options{Timeout: f.timeLimit, Threads: f.threads},
 		progress: newProgress(cmd.ErrOrStderr()),
 	}, nil
