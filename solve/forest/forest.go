@@ -7,8 +7,10 @@
 // ForestColl (Zhao et al., "ForestColl: throughput-optimal collective communications on
 // heterogeneous network fabrics", arXiv:2402.06787): the least time by minimum cuts, links
 // scaled to hold whole trees, switches removed by splitting off, trees packed by Edmonds'
-// theorem. All-reduce goes up a tree of the reversed network to a root and from there down
-// one, without a barrier between the two, each root having an equal part.
+// theorem. All-reduce goes up a tree to a root and from there down one, without a barrier
+// between the two. Where links have mirror images these are spanning trees, from any root and
+// with whatever shares (see spanning); elsewhere each root has an equal part, and the trees
+// that lead to it are those of the reversed network.
 //
 // Method paths serves alltoall: the maximum concurrent flow, split into paths.
 package forest
@@ -106,12 +108,12 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		}
 		return r, nil
 	}
-	f, err := grow(ctx, p)
+	flows, err := grow(ctx, p)
 	switch {
 	case ctx.Err() != nil:
 		return stopped(ctx, p), nil
 	case err != nil:
 		return solve.Result{}, err
 	}
-	return pipelined(ctx, p, o, f)
+	return pipelined(ctx, p, o, flows)
 }

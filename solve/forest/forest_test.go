@@ -67,19 +67,6 @@ func TestApproachesFluid(t *testing.T) {
 	}
 }
 
-// TestAllReduce: on a DGX-1 the trees up and the trees down take twice the time of an
-// allgather, for they share all links.
-func TestAllReduce(t *testing.T) {
-	p := problem(t, "dgx1", model.AllReduce)
-	r, err := New().Solve(context.Background(), p, solve.Options{})
-	require.NoError(t, err)
-	q := problem(t, "dgx1", model.AllGather)
-	l, err := fluid.Rate(context.Background(), q)
-	require.NoError(t, err)
-	limit, _ := l.TimeOf(2 * q.Size).Float64()
-	require.LessOrEqual(t, float64(r.Makespan())/1e12/limit, 1.03)
-}
-
 // TestPacking: on random networks with switches, whatever their links, trees span, keep to
 // their room, and are as many as the fluid limit says where as much enters each node as
 // leaves it.

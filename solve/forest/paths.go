@@ -73,7 +73,7 @@ func (m paths) Solve(ctx context.Context, p *model.Problem, o solve.Options) (so
 			f.down = append(f.down, list)
 		}
 	}
-	return pipelined(ctx, p, o, f)
+	return pipelined(ctx, p, o, []flow{f})
 }
 
 // wholePaths is how many equal parts the flow of a pair is rounded to.

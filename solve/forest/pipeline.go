@@ -1,8 +1,10 @@
 package forest
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -13,8 +15,12 @@ import (
 type flow interface {
 	// cut returns p's space in chunks, pieces for each part with a flow of its own.
 	cut(p *model.Problem, pieces int64) []model.Chunk
-	// program writes the transfers of p, which has chunks: those of cut or others.
-	program(p *model.Problem, own bool) *place.Program
+	// programs writes the transfers of p, which has chunks: those of cut or others, in one
+	// order or several.
+	programs(p *model.Problem, own bool) []*place.Program
+	// rate tells flows of one problem apart: the larger it is, the shorter the time if chunks
+	// are fine enough.
+	rate() float64
 	// most is how many transfers are placed at most, but for the first number of chunks.
 	most() int
 	// String says what there is.
@@ -34,41 +40,51 @@ func stopOf(ctx context.Context) solve.Stop {
 }
 
 // pipelined returns the best schedule over several numbers of chunks: they are doubled until
-// that gains less than a thousandth twice.
-func pipelined(ctx context.Context, p *model.Problem, o solve.Options, f flow) (solve.Result, error) {
-	best := solve.Result{Stop: solve.Done, Note: f.String()}
+// that gains less than a thousandth twice. A flow is left out where one of a larger rate is
+// better already.
+func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []flow) (solve.Result, error) {
+	best := solve.Result{Stop: solve.Done}
 	fixed := p.Chunks != nil || o.Chunks > 0
 	for pieces, idle := int64(1), 0; idle < 2; pieces *= 2 {
-		q := *p
-		if fixed {
-			q = *solve.Cut(p, o.Chunks)
-		} else {
-			q.Chunks = f.cut(p, pieces)
-		}
-		g := f.program(&q, !fixed)
-		if best.Schedule != nil && g.Len() > f.most() {
-			break
-		}
-		s, err := placed(&q, g)
-		if err != nil {
-			return solve.Result{}, solve.NotServed("%v", err)
-		}
-		old, end := model.MaxTime, q.Makespan(s)
+		old := model.MaxTime
 		if best.Schedule != nil {
 			old = best.Makespan()
 		}
-		if idle++; end < old {
-			best.Problem, best.Schedule = &q, s
-			if end < old-old/1000 {
-				idle = 0
+		ends := map[flow]model.Time{}
+		for _, f := range flows {
+			q := *p
+			if fixed {
+				q = *solve.Cut(p, o.Chunks)
+			} else {
+				q.Chunks = f.cut(p, pieces)
+			}
+			orders := f.programs(&q, !fixed)
+			if ends[f] = model.MaxTime; best.Schedule != nil && (orders[0].Len() > f.most() || ctx.Err() != nil) {
+				continue
+			}
+			s, err := placed(&q, old, orders...)
+			if err != nil {
+				return solve.Result{}, solve.NotServed("%v", err)
+			}
+			if ends[f] = q.Makespan(s); best.Schedule == nil || ends[f] < best.Makespan() {
+				best.Problem, best.Schedule, best.Note = &q, s, f.String()
 			}
 		}
 		if ctx.Err() != nil {
 			best.Stop = stopOf(ctx)
 			break
 		}
-		if fixed || end <= o.Bound {
+		if idle++; best.Makespan() < old-old/1000 {
+			idle = 0
+		}
+		if fixed || best.Makespan() <= o.Bound {
 			break
+		}
+		flows = slices.DeleteFunc(slices.Clone(flows), func(f flow) bool {
+			return ends[f] == model.MaxTime || slices.ContainsFunc(flows, func(g flow) bool { return g.rate() > f.rate() && ends[g] < ends[f] })
+		})
+		if len(flows) == 0 {
+			break // there is no room for finer ones
 		}
 	}
 	return best, nil
@@ -77,16 +93,67 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, f flow) (
 // fewMoves is up to how many of them a second order is tried.
 const fewMoves = 1 << 13
 
-// placed places a program in its order or, if there are few moves and that is shorter, what
-// can start first first.
-func placed(p *model.Problem, g *place.Program) (*model.Schedule, error) {
-	s, err := g.PlaceInOrder()
-	if err != nil || g.Len() > fewMoves {
-		return s, err
+// placed returns the best schedule of programs with the same moves: in their orders or, if
+// there are few, what can start first first; justified if that may beat the makespan old.
+func placed(p *model.Problem, old model.Time, programs ...*place.Program) (best *model.Schedule, err error) {
+	better := func(s *model.Schedule, err2 error) {
+		switch {
+		case err2 != nil:
+			err = err2
+		case best == nil || p.Makespan(s) < p.Makespan(best):
+			best = s
+		}
 	}
-	other, err := g.Place()
-	if err == nil && p.Makespan(other) < p.Makespan(s) {
-		s = other
+	for _, g := range programs {
+		better(g.PlaceInOrder())
 	}
-	return s, err
+	if g := programs[0]; g.Len() <= fewMoves {
+		better(g.Place())
+	}
+	if err != nil {
+		return nil, err
+	}
+	for range 2 {
+		end := p.Makespan(best)
+		if end-end/10 > old {
+			break
+		}
+		better(justified(p, best))
+		if p.Makespan(best) == end {
+			break
+		}
+	}
+	return best, err
+}
+
+// justified places the transfers of a schedule as late as they can be, and then, in the order
+// of these times, as early as they can be (Wiest, "Some properties of schedules for large
+// projects with limited resources", 1964; Valls, Ballestín and Quintanilla, "Justification
+// and RCPSP: a technique that pays", 2005).
+func justified(p *model.Problem, s *model.Schedule) (*model.Schedule, error) {
+	back := *p
+	back.Topology = p.Topology.Reversed()
+	late, err := turned(&back, s).PlaceInOrder()
+	if err != nil {
+		return nil, err
+	}
+	return turned(p, late).PlaceInOrder()
+}
+
+// turned returns a program that does to p what s does backwards: the last transfer first, and
+// where s adds, a copy.
+func turned(p *model.Problem, s *model.Schedule) *place.Program {
+	g := place.NewProgram(p)
+	transfers := slices.Clone(s.Transfers)
+	slices.SortStableFunc(transfers, func(a, b model.Transfer) int { return cmp.Compare(b.End, a.End) })
+	for _, t := range transfers {
+		route := slices.Clone(s.Routes[t.Route])
+		slices.Reverse(route)
+		op := model.Copy
+		if t.Op == model.Copy {
+			op = model.Reduction
+		}
+		g.Batch(place.Move{Chunk: int(t.Chunk), Src: int(t.Dst), Dst: int(t.Src), Op: op, Routes: [][]int{route}})
+	}
+	return g
 }

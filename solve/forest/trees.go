@@ -15,14 +15,18 @@ import (
 )
 
 // forest holds the trees of each root, in the order of the members: those that lead down
-// from it and, for allreduce, those that lead up to it.
+// from it and, for allreduce, those that lead up to it. With a mirror it is one block, of
+// trees with different roots, and what goes down a tree has come up its mirror image.
 type forest struct {
 	blocks   int // equal parts of the buffer, one for each root
 	up, down [][]tree
+	mirror   func(link int) int
+	speed    float64 // rate of the trees with a mirror
 }
 
-// grow packs the trees that p needs.
-func grow(ctx context.Context, p *model.Problem) (*forest, error) {
+// grow packs the trees that p needs. For allreduce there may be several forests, of which
+// the best one depends on the size of the buffer.
+func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
 	f := &forest{blocks: len(p.Members())}
 	if p.Collective.Kind == model.Broadcast {
 		f.blocks = 1
@@ -31,31 +35,36 @@ func grow(ctx context.Context, p *model.Problem) (*forest, error) {
 	q := *p
 	if p.Collective.Kind == model.AllReduce {
 		q.Collective.Kind = model.AllGather
+		if pairs, err := spanning(ctx, &q); err != nil || pairs != nil {
+			return pairs, err
+		}
 		r := q
 		r.Topology = p.Topology.Reversed()
 		if f.up, err = packed(ctx, &r); err != nil {
 			return nil, err
 		}
 		for _, trees := range f.up {
-			for i := range trees {
-				turnRound(&trees[i])
+			for i, t := range trees { // the links of a topology turned round have the same numbers
+				trees[i] = climbing(t, func(link int) int { return link })
 			}
 		}
 	}
 	f.down, err = packed(ctx, &q)
-	return f, err
+	return []flow{f}, err
 }
 
-// turnRound makes of a tree that leads down from its root on the reversed topology one that
-// leads up to it, children before parents.
-func turnRound(t *tree) {
-	slices.Reverse(t.arcs)
-	for i := range t.arcs {
-		a := &t.arcs[i]
-		a.from, a.to = a.to, a.from
-		a.route = slices.Clone(a.route)
-		slices.Reverse(a.route)
+// climbing returns a tree that leads down from its root as one that leads up to it, children
+// before parents, over the mirror images of its links.
+func climbing(t tree, mirror func(link int) int) tree {
+	up := tree{root: t.root, weight: t.weight}
+	for _, a := range slices.Backward(t.arcs) {
+		route := make([]int, 0, len(a.route))
+		for _, l := range slices.Backward(a.route) {
+			route = append(route, mirror(l))
+		}
+		up.arcs = append(up.arcs, arc{from: a.to, to: a.from, route: route})
 	}
+	return up
 }
 
 // finer is what rooms and trees are multiplied by where switches cannot be removed without
@@ -64,6 +73,29 @@ const finer = 1024
 
 // packed returns the trees of each source of p, an allgather or broadcast.
 func packed(ctx context.Context, p *model.Problem) ([][]tree, error) {
+	w, err := bypassed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	all, err := w.pack(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byRoot := make([][]tree, len(w.sources))
+	for i, s := range w.sources {
+		for _, t := range all {
+			if t.root == s {
+				byRoot[i] = append(byRoot[i], t)
+			}
+		}
+		slices.SortStableFunc(byRoot[i], func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
+	}
+	return byRoot, nil
+}
+
+// bypassed returns p's network without its switches, with room for the trees that p, an
+// allgather or broadcast, needs.
+func bypassed(ctx context.Context, p *model.Problem) (*network, error) {
 	limit, err := fluid.Rate(ctx, p)
 	if err != nil {
 		return nil, err
@@ -99,20 +131,7 @@ func packed(ctx context.Context, p *model.Problem) ([][]tree, error) {
 			return nil, solve.NotServed("switches of %s cannot be bypassed", p.Topology.Name)
 		}
 	}
-	all, err := w.pack(ctx)
-	if err != nil {
-		return nil, err
-	}
-	byRoot := make([][]tree, len(w.sources))
-	for i, s := range w.sources {
-		for _, t := range all {
-			if t.root == s {
-				byRoot[i] = append(byRoot[i], t)
-			}
-		}
-		slices.SortStableFunc(byRoot[i], func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
-	}
-	return byRoot, nil
+	return w, nil
 }
 
 // scaled returns p's network with room on each link for as many trees as it can carry in
@@ -156,6 +175,9 @@ func gcd(a, b int64) int64 {
 	}
 	return a
 }
+
+// rate implements flow.
+func (f *forest) rate() float64 { return f.speed }
 
 // String implements flow.
 func (f *forest) String() string {
@@ -204,8 +226,15 @@ func (f *forest) block(b int, size int64) span {
 	return span{scale(size, int64(b), int64(f.blocks)), scale(size, int64(b)+1, int64(f.blocks))}
 }
 
-// cut implements flow: where a tree's part ends, a chunk does.
+// fewest is how many equal chunks trees with a mirror share, at the first try.
+const fewest = 8
+
+// cut implements flow: where a tree's part ends, a chunk does. Trees with a mirror are dealt
+// equal chunks, for there are many trees with little parts.
 func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
+	if f.mirror != nil {
+		return p.Cut(int(min(fewest*pieces, p.Space())))
+	}
 	var chunks []model.Chunk
 	for b := range f.blocks {
 		block := f.block(b, p.Space())
@@ -232,18 +261,29 @@ func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
 	return chunks
 }
 
-// program implements flow. All parts of the buffer
-// advance at the rate of their trees: if they were cut into equally many chunks, in each
-// period one of each part, then those links of a tree that are d arcs from its top carry in
-// a period what left the top d periods before. No link is asked for more than fits into a
-// period, so that the end is that of the fluid limit and one period for each level.
-func (f *forest) program(p *model.Problem, own bool) *place.Program {
+// programs implements flow. All parts of the buffer advance at the rate of their trees: if
+// they were cut into equally many chunks, in each period one of each part, then those links
+// of a tree that are d arcs from its top carry in a period what left the top d periods
+// before. No link is asked for more than fits into a period, so that the end is that of the
+// fluid limit and one period for each level. What is under way may go faster than that, if
+// links are free when it comes.
+func (f *forest) programs(p *model.Problem, own bool) (orders []*place.Program) {
 	type trees struct{ up, down *tree }
 	of, nth := make([]trees, len(p.Chunks)), make([]float64, len(p.Chunks))
 	for k, t := range f.choose(f.down, p, own) {
 		of[k].down = t
 	}
-	if f.up != nil {
+	switch {
+	case f.mirror != nil:
+		up := map[*tree]*tree{}
+		for i := range f.down[0] {
+			t := climbing(f.down[0][i], f.mirror)
+			up[&f.down[0][i]] = &t
+		}
+		for k := range of {
+			of[k].up = up[of[k].down]
+		}
+	case f.up != nil:
 		for k, t := range f.choose(f.up, p, own) {
 			of[k].up = t
 		}
@@ -256,7 +296,7 @@ func (f *forest) program(p *model.Problem, own bool) *place.Program {
 	}
 	type move struct {
 		place.Move
-		period float64
+		period, level float64
 	}
 	var moves []move
 	for k := range p.Chunks {
@@ -273,7 +313,7 @@ func (f *forest) program(p *model.Problem, own bool) *place.Program {
 				if len(a.route) > 2 {
 					m.Routes = nil // between switches there are others, and one of them may be free
 				}
-				moves = append(moves, move{m, nth[k]/count[of[k]]*most + float64(level[a.from])})
+				moves = append(moves, move{m, nth[k] / count[of[k]] * most, float64(level[a.from])})
 				level[a.to] = max(level[a.to], level[a.from]+1)
 			}
 			if part.op == model.Reduction {
@@ -283,19 +323,25 @@ func (f *forest) program(p *model.Problem, own bool) *place.Program {
 	}
 	// Around a switch, those of a period that go equally far round are a matching.
 	turn := func(m place.Move) int { return (m.Dst - m.Src + p.Topology.Ranks) % p.Topology.Ranks }
-	slices.SortStableFunc(moves, func(a, b move) int {
-		return cmp.Or(cmp.Compare(a.period, b.period), cmp.Compare(turn(a.Move), turn(b.Move)))
-	})
-	g := place.NewProgram(p)
-	for _, m := range moves {
-		g.Batch(m.Move)
+	for _, pace := range paces {
+		order := slices.Clone(moves)
+		slices.SortStableFunc(order, func(a, b move) int {
+			return cmp.Or(cmp.Compare(a.period+pace*a.level, b.period+pace*b.level), cmp.Compare(turn(a.Move), turn(b.Move)))
+		})
+		g := place.NewProgram(p)
+		for _, m := range order {
+			g.Batch(m.Move)
+		}
+		orders = append(orders, g)
 	}
-	return g
+	return orders
 }
 
+// paces is how many periods what is under way takes from one rank to the next.
+var paces = []float64{1, 0.25}
+
 // choose returns the tree that each chunk takes. If the chunks are of f's own cut that is
-// the tree in whose part the chunk's middle lies. Else chunks are dealt out, and then again
-// a few times, so that the links in use stay level.
+// the tree in whose part the chunk's middle lies. Else chunks are dealt out.
 func (f *forest) choose(forests [][]tree, p *model.Problem, own bool) []*tree {
 	chosen, block := make([]*tree, len(p.Chunks)), make([]int, len(p.Chunks))
 	for k, c := range p.Chunks {
@@ -316,37 +362,75 @@ func (f *forest) choose(forests [][]tree, p *model.Problem, own bool) []*tree {
 			chosen[k] = &trees[i]
 		}
 	}
-	if own {
-		return chosen
+	if !own || f.mirror != nil {
+		f.deal(forests, p, block, chosen)
 	}
-	load := make([]float64, len(p.Topology.Links)) // seconds
-	carry := func(t *tree, size float64) (most float64) {
+	return chosen
+}
+
+// deal gives each chunk a tree of its block: first each tree its share, then, a few times,
+// each chunk the tree with which the largest load of a link is the least, or almost: in a
+// norm that is close to it. Of links with a mirror image both carry what one does.
+func (f *forest) deal(forests [][]tree, p *model.Problem, block []int, chosen []*tree) {
+	load, most := make([]float64, len(p.Topology.Links)), 0.0 // seconds
+	norm := func(x float64) float64 {                         // its 32nd power
+		x /= most
+		for range 5 {
+			x *= x
+		}
+		return x
+	}
+	carry := func(t *tree, size float64) (more float64) {
 		for _, a := range t.arcs {
 			for _, l := range a.route {
-				load[l] += size / float64(p.Topology.Links[l].Bandwidth)
-				most = max(most, load[l])
+				d := size / float64(p.Topology.Links[l].Bandwidth)
+				if f.mirror != nil {
+					l = min(l, f.mirror(l))
+				}
+				if most > 0 {
+					more += norm(load[l]+d) - norm(load[l])
+				}
+				load[l] += d
 			}
 		}
-		return most
+		return more
 	}
+	passed, given := make([]float64, f.blocks), map[*tree]float64{}
+	total := make([]float64, f.blocks)
+	for b, trees := range forests {
+		for _, t := range trees {
+			total[b] += float64(t.weight)
+		}
+	}
+	for k, c := range p.Chunks {
+		size, lacking := float64(c.Size), math.Inf(-1)
+		b := block[k]
+		passed[b] += size
+		for i := range forests[b] {
+			t := &forests[b][i]
+			if lacks := passed[b]*float64(t.weight)/total[b] - given[t]; lacks > lacking {
+				lacking, chosen[k] = lacks, t
+			}
+		}
+		given[chosen[k]] += size
+		carry(chosen[k], size)
+	}
+	most = slices.Max(load)
 	for range rounds {
 		for k, c := range p.Chunks {
 			size := float64(c.Size)
-			if chosen[k] != nil {
-				carry(chosen[k], -size)
-			}
+			carry(chosen[k], -size)
 			trees, least := forests[block[k]], math.Inf(1)
 			for i := range trees {
-				most := carry(&trees[i], size)
+				more := carry(&trees[i], size)
 				carry(&trees[i], -size)
-				if most < least*(1-1e-9) {
-					least, chosen[k] = most, &trees[i]
+				if more < least-1e-9 {
+					least, chosen[k] = more, &trees[i]
 				}
 			}
 			carry(chosen[k], size)
 		}
 	}
-	return chosen
 }
 
 // rounds is how often chunks are dealt out.

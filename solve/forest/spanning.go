@@ -1,0 +1,374 @@
+package forest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/lp"
+	"github.com/oraccl/oraccl/solve/lp/highs"
+)
+
+// edge is a way between two ranks in both directions, with room for so many trees.
+type edge struct {
+	u, v        int
+	room        float64
+	there, back []int // links from u to v, and those from v to u that mirror them
+}
+
+// spanning packs spanning trees of a network that is the same in both directions, for
+// allreduce: what goes up a tree over one direction of its edges goes down over the other.
+//
+// In the fluid limit nothing is better. By the theorem of Tutte and Nash-Williams ("On the
+// problem of decomposing a graph into n connected factors" and "Edge-disjoint spanning
+// trees of finite graphs", 1961) trees can be packed up to the least room between the parts
+// of a partition, over the number of parts less one; and whatever the algorithm, twice that
+// number of transfers has to pass between the parts for each byte (verify/cert, partition).
+//
+// The trees are found by generating columns: a linear program weighs those that there are,
+// and the cheapest ones by its prices are added, until they are not cheaper than 1. Trees
+// that are less deep are slower, but sooner under way: there is a forest for each
+// limit of the depth that makes a difference, the flattest last.
+//
+// There is none where there are too many edges, or where links lack a mirror image. p is
+// the allgather of the same members.
+func spanning(ctx context.Context, p *model.Problem) ([]flow, error) {
+	mirror, ok := mirrored(p.Topology)
+	if !ok {
+		return nil, nil
+	}
+	w, err := bypassed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	edges := w.edges(mirror)
+	if len(edges) > maxEdges {
+		return nil, nil
+	}
+	g := &packing{network: w, edges: edges, at: make([][]int, w.t.Nodes()), known: map[string]bool{}}
+	for i, e := range edges {
+		g.at[e.u] = append(g.at[e.u], i)
+		g.at[e.v] = append(g.at[e.v], i)
+	}
+	g.flattest()
+	rate, err := g.generate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var forests []flow
+	for deepest := math.MaxInt; ; deepest-- {
+		f, depth, err := g.flat(ctx, deepest, rate)
+		if f == nil || err != nil {
+			return forests, err
+		}
+		f.mirror = mirror
+		forests = append(forests, f)
+		deepest = depth
+	}
+}
+
+const (
+	maxEdges = 1000
+	// seeds is how many of the flattest trees there are from each root, at first.
+	seeds = 4
+	// tolerance is which part of the rate is given away for fewer steps of the linear
+	// program, and again for trees that are less deep.
+	tolerance = 1e-3
+)
+
+// packing is the linear program, with trees as columns.
+type packing struct {
+	*network
+	edges []edge
+	at    [][]int // by node: the edges there
+	trees []column
+	known map[string]bool
+}
+
+// column is a tree by the indices of its edges, ascending.
+type column struct {
+	edges []int
+	tree  tree // from the root from which it is the least deep
+	depth int
+}
+
+// add adds a tree, and says whether it is new.
+func (g *packing) add(edges []int) bool {
+	slices.Sort(edges)
+	key := fmt.Sprint(edges)
+	if g.known[key] {
+		return false
+	}
+	g.known[key] = true
+	c := column{edges: edges}
+	c.tree, c.depth = g.middle(edges)
+	g.trees = append(g.trees, c)
+	return true
+}
+
+// flattest adds trees of shortest ways from each root, over edges that those before have
+// used the least.
+func (g *packing) flattest() {
+	load := make([]float64, len(g.edges))
+	for range seeds {
+		for _, root := range g.sinks {
+			t, _ := g.prim(root, load, true)
+			for _, i := range t {
+				load[i] += 1 / g.edges[i].room
+			}
+			g.add(t)
+		}
+	}
+}
+
+// generate adds trees until the largest rate is reached, but for the tolerance, and returns
+// the rate.
+func (g *packing) generate(ctx context.Context) (float64, error) {
+	for {
+		rate, prices, err := g.weigh(ctx)
+		if err != nil {
+			return 0, err
+		}
+		worth := 0.0
+		for i, e := range g.edges {
+			prices[i] = max(prices[i], 0)
+			worth += prices[i] * e.room
+		}
+		added, cheapest := false, 0.0
+		for _, root := range g.sinks {
+			t, price := g.prim(root, prices, false)
+			cheapest = price // the same from all
+			if g.add(t) {
+				added = true
+			}
+		}
+		// By duality no packing has a rate above worth/cheapest.
+		if !added || rate*cheapest >= worth*(1-tolerance) {
+			return rate, nil
+		}
+	}
+}
+
+// prim returns the edges of a tree from a root, and its price: by Prim's way a cheapest one,
+// flat as far as prices leave a choice; or, flat first, one of shortest ways, cheap as far
+// as these leave a choice.
+func (g *packing) prim(root int, prices []float64, flat bool) (t []int, price float64) {
+	equal := slices.Max(prices) * 1e-9
+	depth := make([]int, g.t.Nodes())
+	for v := range depth {
+		depth[v] = -1
+	}
+	depth[root] = 0
+	for range len(g.sinks) - 1 {
+		best, from, to := -1, 0, 0
+		for u, d := range depth {
+			if d < 0 {
+				continue
+			}
+			for _, i := range g.at[u] {
+				v := g.edges[i].u + g.edges[i].v - u
+				if depth[v] >= 0 {
+					continue
+				}
+				better := best < 0
+				if !better {
+					dearer := 0
+					switch c := prices[i] - prices[best]; {
+					case c > equal:
+						dearer = 1
+					case c < -equal:
+						dearer = -1
+					}
+					deeper := cmp.Compare(d, depth[from])
+					if flat {
+						better = cmp.Or(deeper, dearer) < 0
+					} else {
+						better = cmp.Or(dearer, deeper) < 0
+					}
+				}
+				if better {
+					best, from, to = i, u, v
+				}
+			}
+		}
+		depth[to] = depth[from] + 1
+		t = append(t, best)
+		price += prices[best]
+	}
+	return t, price
+}
+
+// weigh returns the largest rate at which the trees can be packed, and the prices of the
+// edges.
+func (g *packing) weigh(ctx context.Context) (rate float64, prices []float64, err error) {
+	m := &lp.Model{Sense: lp.Maximise}
+	g.columns(m, func(int) lp.Rat { return lp.Int(1) })
+	r, err := solved(ctx, m)
+	return r.Objective, r.RowDuals, err
+}
+
+// columns adds a column for each tree to m, and a row for each edge.
+func (g *packing) columns(m *lp.Model, cost func(tree int) lp.Rat) (all []lp.Term) {
+	rows := make([][]lp.Term, len(g.edges))
+	for j, t := range g.trees {
+		c := m.AddNonNegative("", cost(j))
+		all = append(all, lp.T(c, 1))
+		for _, i := range t.edges {
+			rows[i] = append(rows[i], lp.T(c, 1))
+		}
+	}
+	for i, terms := range rows {
+		m.AddLE("", float(g.edges[i].room), terms...)
+	}
+	return all
+}
+
+func float(x float64) lp.Rat {
+	r, _ := lp.Float(x)
+	return r
+}
+
+func solved(ctx context.Context, m *lp.Model) (highs.Result, error) {
+	r, err := highs.Solve(ctx, m, highs.Options{Method: "simplex"})
+	if err == nil && r.Status != highs.Optimal {
+		err = fmt.Errorf("forest: the solver says %s", r.RawStatus)
+	}
+	return r, err
+}
+
+// flat returns the packing of almost the largest rate, among trees that are at most so deep,
+// with the least depth on average, and how deep the deepest tree is; nil if the rate is less
+// than a fraction of the largest.
+func (g *packing) flat(ctx context.Context, deepest int, largest float64) (*forest, int, error) {
+	all := g.trees
+	g.trees = slices.DeleteFunc(slices.Clone(all), func(c column) bool { return c.depth > deepest })
+	defer func() { g.trees = all }()
+	if len(g.trees) == 0 {
+		return nil, 0, nil
+	}
+	rate, _, err := g.weigh(ctx)
+	if err != nil || rate < largest*slowest {
+		return nil, 0, err
+	}
+	m := &lp.Model{Sense: lp.Minimise}
+	every := g.columns(m, func(j int) lp.Rat { return lp.Int(int64(g.trees[j].depth)) })
+	m.AddGE("", float(rate*(1-tolerance)), every...)
+	r, err := solved(ctx, m)
+	if err != nil {
+		return nil, 0, err
+	}
+	var trees []tree
+	depth := 0
+	for j, y := range r.Values {
+		t := g.trees[j].tree
+		if t.weight = int64(math.Round(y / rate * wholeTrees)); t.weight > 0 {
+			trees = append(trees, t)
+			depth = max(depth, g.trees[j].depth)
+		}
+	}
+	slices.SortStableFunc(trees, func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
+	return &forest{blocks: 1, down: [][]tree{trees}, speed: rate}, depth, nil
+}
+
+// slowest is at which fraction of the largest rate flat trees are not worth a try.
+const slowest = 0.7
+
+// wholeTrees is how many equal parts the rate is rounded to.
+const wholeTrees = 1 << 20
+
+// middle returns a spanning tree from the root from which it is the least deep, and how
+// deep that is.
+func (g *packing) middle(edges []int) (best tree, depth int) {
+	near := make([][]int, g.t.Nodes())
+	for _, i := range edges {
+		near[g.edges[i].u] = append(near[g.edges[i].u], i)
+		near[g.edges[i].v] = append(near[g.edges[i].v], i)
+	}
+	depth = math.MaxInt
+	for _, root := range g.sinks {
+		t, level := tree{root: root}, map[int]int{root: 0}
+		queue, deepest := []int{root}, 0
+		for len(queue) > 0 && deepest < depth {
+			u := queue[0]
+			queue = queue[1:]
+			for _, i := range near[u] {
+				e := g.edges[i]
+				v, route := e.v, e.there
+				if v == u {
+					v, route = e.u, e.back
+				}
+				if _, seen := level[v]; seen {
+					continue
+				}
+				level[v] = level[u] + 1
+				deepest = max(deepest, level[v])
+				t.arcs = append(t.arcs, arc{from: u, to: v, route: route})
+				queue = append(queue, v)
+			}
+		}
+		if deepest < depth {
+			best, depth = t, deepest
+		}
+	}
+	return best, depth
+}
+
+// edges returns the ways of w as edges. What an edge has room for is what its two directions
+// have on average: what fits into w also fits into its mirror image, and then so does the
+// mean of both.
+func (w *network) edges(mirror func(link int) int) []edge {
+	var edges []edge
+	most := 0.0
+	at := map[string]int{}
+	for _, a := range w.arcs {
+		back := make([]int, len(a.route))
+		for i, l := range a.route {
+			back[len(back)-1-i] = mirror(l)
+		}
+		e := edge{u: a.from, v: a.to, room: float64(a.room), there: a.route, back: back}
+		if e.u > e.v {
+			e.u, e.v, e.there, e.back = e.v, e.u, e.back, e.there
+		}
+		key := fmt.Sprint(e.there)
+		i, known := at[key]
+		if !known {
+			i = len(edges)
+			at[key] = i
+			edges = append(edges, edge{u: e.u, v: e.v, there: e.there, back: e.back})
+		}
+		edges[i].room += e.room / 2
+		most = max(most, edges[i].room)
+	}
+	for i := range edges {
+		edges[i].room /= most
+	}
+	return edges
+}
+
+// mirrored returns for each link one of the same bandwidth in the opposite direction, each for
+// one other, and whether there are such.
+func mirrored(t *model.Topology) (mirror func(link int) int, ok bool) {
+	type way struct {
+		from, to  int
+		bandwidth int64
+	}
+	waiting := map[way][]int{}
+	twin := make([]int, len(t.Links))
+	left := 0
+	for i, l := range t.Links {
+		opposite := way{l.Dst, l.Src, l.Bandwidth}
+		if others := waiting[opposite]; len(others) > 0 {
+			twin[i], twin[others[0]] = others[0], i
+			waiting[opposite] = others[1:]
+			left--
+			continue
+		}
+		this := way{l.Src, l.Dst, l.Bandwidth}
+		waiting[this] = append(waiting[this], i)
+		left++
+	}
+	return func(link int) int { return twin[link] }, left == 0
+}
