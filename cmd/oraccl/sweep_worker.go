@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,6 +77,10 @@ func (w *workers) compute(ctx context.Context, i int, c *sweep.Cell) sweep.Row {
 			return row
 		}
 		r.Reason = "the process that computed it died: " + x.end(grace)
+		select { // of what ends all processes at once, this one may hear later; then there is no row
+		case <-ctx.Done():
+		case <-time.After(grace / 10):
+		}
 	case <-late:
 		x.end(0)
 		r.Reason = fmt.Sprintf("not done in %v, the limit of a cell", c.CellLimit)
@@ -196,7 +201,9 @@ func newSweepWorker() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := context.WithCancel(cmd.Context())
+			// Who ends it closes its input: a signal to all processes is for the one that started it.
+			signal.Ignore(os.Interrupt, syscall.SIGTERM)
+			ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 			defer stop()
 			feed := make(chan sweep.Cell)
 			go func() { // the end of the input is the end of whom the rows are for

@@ -122,6 +122,29 @@ func TestSweepWorkerKilled(t *testing.T) {
 	require.Contains(t, string(said), "2 cells: 2 proved, 0 unsupported, 0 failed, 0 refuted; 1 computed now, 1 kept from before")
 }
 
+// A signal to all processes at once, as Slurm sends it, is an interruption and no row.
+func TestSweepAllInterrupted(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skipf("processes are found by /proc: %v", err)
+	}
+	_, command := sweepIn(t, "topologies: [mesh:3x4]\ncollectives: alltoall\nchunks: 1\nmethods: [direct, exact]\ntime_limit: 10m\n")
+	dir := t.TempDir()
+	cmd := command(dir, "-j", "1")
+	require.NoError(t, cmd.Start())
+	until(t, "the first cell", func() bool { return onDisk(t, dir) == 1 })
+	workers := children(t, cmd.Process.Pid)
+	require.Len(t, workers, 1)
+	for range 2 {
+		require.NoError(t, syscall.Kill(workers[0], syscall.SIGTERM))
+	}
+	time.Sleep(100 * time.Millisecond)
+	require.Equal(t, workers, children(t, cmd.Process.Pid))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.Error(t, cmd.Wait())
+	require.Equal(t, exitUnknown, cmd.ProcessState.ExitCode())
+	require.Equal(t, 1, onDisk(t, dir))
+}
+
 // Workers end when the sweep is killed.
 func TestSweepWorkersEnd(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
