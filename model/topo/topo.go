@@ -2,7 +2,7 @@
 // literature, and the machines that people own. Each machine's doc comment says
 // where its figures come from, and which of them are assumptions.
 //
-// Ranks of meshes, tori and hypercubes are numbered with the last coordinate
+// Ranks of meshes, tori, hypercubes and the like are numbered with the last coordinate
 // running fastest. Latencies are whole picoseconds, bandwidths bytes a second and
 // direction.
 package topo
@@ -30,7 +30,7 @@ const byDefault = "generator: 500 ns and 50 GiB/s a link unless set"
 // families is in the order in which it is shown. Each is declared beside its builder.
 var families = []Family{
 	ringFamily, uniRingFamily, lineFamily, meshFamily, torusFamily, hypercubeFamily, fullFamily, switchFamily,
-	fatTreeFamily, dragonflyFamily,
+	fatTreeFamily, dragonflyFamily, rfsFamily,
 	dgx1Family, ndv2Family, dgx2Family, dgxA100Family, dgxH100Family, mi250Family, mi300xFamily, tpuV4Family,
 }
 

@@ -37,6 +37,10 @@ var shapes = []struct {
 	{"fattree:4x4", 16, 8, 64, 1, 4, 0},
 	{"fattree:4x4x2", 16, 6, 48, 1, 4, 0},
 	{"dragonfly:3x2x2", 12, 6, 6 + 6 + 24, 1, 5, 0},
+	{"rfs:2x4x8", 64, 8, 64 + 64*3 + 128, 5, 4, 64 * 53.6870912},
+	{"rfs:4x3x2", 24, 12, 2*24 + 24*2 + 48, 5, 5, 24 * 53.6870912},
+	{"rfs:1x1x4", 4, 1, 8, 1, 2, 0},
+	{"rfs:3x2x1", 6, 0, 12 + 6, 3, 2, 0},
 	{"dgx1", 8, 0, 48, 6, 2, 6 * 25},
 	{"ndv2", 8, 0, 32, 4, 2, 0},
 	{"ndv2:2", 16, 0, 66, 0, 5, 12.5},
@@ -170,6 +174,21 @@ func TestOptions(t *testing.T) {
 			require.Equal(t, model.Time(7), l.Alpha)
 		}
 	}
+	rfs, err := Parse("rfs:3x2x2", Options{Bandwidth: []int64{7, 8, 9}})
+	require.NoError(t, err)
+	for _, l := range rfs.Links {
+		u, v := l.Src, l.Dst
+		switch {
+		case !rfs.IsRank(u) || !rfs.IsRank(v):
+			require.Equal(t, int64(9), l.Bandwidth)
+		case u/4 == v/4:
+			require.Equal(t, int64(8), l.Bandwidth)
+			require.Equal(t, u%2, v%2)
+		default:
+			require.Equal(t, int64(7), l.Bandwidth)
+			require.Equal(t, u%4, v%4)
+		}
+	}
 	sw, err := Parse("switch:3", Options{Alpha: []model.Time{7}})
 	require.NoError(t, err)
 	require.Equal(t, model.Time(7)+model.TransferTime(1, DefaultBandwidth), sw.Duration([]int{0, 3}, 1))
@@ -192,6 +211,8 @@ func TestErrors(t *testing.T) {
 		"fattree:4":                 `topology "fattree:4": has 1 size, want fattree:LxR[xS]`,
 		"fattree:1048576x1048576":   `topology "fattree:1048576x1048576": has 1099511627776 ranks, want 1 to 1048576`,
 		"dragonfly:4x4":             `topology "dragonfly:4x4": has 2 sizes, want dragonfly:GxAxR`,
+		"rfs:4x4":                   `topology "rfs:4x4": has 2 sizes, want rfs:AxBxC`,
+		"rfs:1x9999x1":              `topology "rfs:1x9999x1": rings of 1, full graphs of 9999, switches of 1, want 1 to 4096 of each`,
 		"dragonfly:9999x1x1":        `topology "dragonfly:9999x1x1": 9999 groups of 1 routers of 1 ranks, want 1 to 4096 of each`,
 		"switch:4:shouts":           `topology "switch:4:shouts": option "shouts", want switch:N or switch:N:copies`,
 		"ndv2:3":                    `topology "ndv2:3": 3 chassis, want 1, 2 or 4`,
@@ -205,7 +226,7 @@ func TestErrors(t *testing.T) {
 		"dxg1":                      `topology "dxg1": unknown, did you mean dgx1?`,
 		"h100":                      `topology "h100": unknown, did you mean dgxh100[:N]?`,
 		"bagel:4": `topology "bagel:4": unknown, want a file or one of ring, uniring, line, mesh, torus, hypercube, full, switch, fattree, ` +
-			`dragonfly, dgx1, ndv2, dgx2, dgxa100, dgxh100, mi250, mi300x, tpuv4`,
+			`dragonfly, rfs, dgx1, ndv2, dgx2, dgxa100, dgxh100, mi250, mi300x, tpuv4`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse(name, Options{})
@@ -242,6 +263,7 @@ func TestBuildersRefuse(t *testing.T) {
 		"hypercube": func(n int) (*model.Topology, error) { return Hypercube(make([]Wire, max(0, min(n, 99)))) },
 		"fattree":   func(n int) (*model.Topology, error) { return FatTree(2, n, 2, w, w) },
 		"dragonfly": func(n int) (*model.Topology, error) { return Dragonfly(2, 2, n, w, w, w) },
+		"rfs":       func(n int) (*model.Topology, error) { return RFS(2, n, 2, w, w, w) },
 		"tpuv4":     func(n int) (*model.Topology, error) { return TPUv4(n, 1, 1) },
 		"ndv2":      NDv2, "dgx2": DGX2, "dgxa100": DGXA100, "dgxh100": DGXH100,
 	} {
@@ -289,7 +311,7 @@ var update = flag.Bool("update", false, "write golden files")
 func TestGolden(t *testing.T) {
 	for _, name := range []string{
 		"ring:2", "ring:4", "uniring:3", "line:3", "mesh:2x3", "torus:3x3", "hypercube:3", "full:4", "switch:4", "switch:3:copies",
-		"fattree:2x2", "fattree:2x2x1", "dragonfly:4x2x1", "dgx1", "ndv2", "ndv2:2", "ndv2:4", "dgx2", "dgx2:2", "dgxa100", "dgxa100:2",
+		"fattree:2x2", "fattree:2x2x1", "dragonfly:4x2x1", "rfs:3x2x2", "dgx1", "ndv2", "ndv2:2", "ndv2:4", "dgx2", "dgx2:2", "dgxa100", "dgxa100:2",
 		"dgxh100", "dgxh100:2", "mi250", "mi300x", "tpuv4:4x4x4",
 	} {
 		want, err := Parse(name, Options{})
