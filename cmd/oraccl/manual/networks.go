@@ -12,7 +12,7 @@ import (
 // examples has a topology of each family of model/topo.
 var examples = map[string]string{
 	"ring": "ring:8", "uniring": "uniring:8", "line": "line:8", "mesh": "mesh:4x4", "torus": "torus:4x4", "hypercube": "hypercube:3",
-	"full": "full:8", "switch": "switch:8:copies", "fattree": "fattree:4x4x2", "dragonfly": "dragonfly:3x2x2",
+	"full": "full:8", "switch": "switch:8:copies", "fattree": "fattree:4x4x2", "dragonfly": "dragonfly:3x2x2", "rfs": "rfs:2x4x8",
 	"dgx1": "dgx1", "ndv2": "ndv2:2", "dgx2": "dgx2:2", "dgxa100": "dgxa100:2", "dgxh100": "dgxh100:2", "mi250": "mi250", "mi300x": "mi300x", "tpuv4": "tpuv4:4x4x4",
 }
 
@@ -38,7 +38,7 @@ func topologiesTopic() Topic {
 			return []Block{
 				Para("Wherever a topology is wanted, a name will do, or a file (`oraccl help formats`). What stands in brackets may be left out. " +
 					"A generator's links are as `--alpha` and `--bandwidth` say: one value for all, or one for each dimension of a mesh, torus or hypercube, " +
-					"for each tier of a fat tree (ranks, spines) or dragonfly (groups, routers, ranks), separated by commas. A machine's cannot be set; a file's can."),
+					"for each tier of a fat tree (ranks, spines) , dragonfly (groups, routers, ranks) or rfs (rings, full graphs, switches), separated by commas. A machine's cannot be set; a file's can."),
 				names,
 				Para(fmt.Sprintf("By default a generator's links have %v and %s. Bandwidths are of one link in one direction; the latency of a switch's network is that from rank to rank. "+
 					"Built with their defaults:", topo.DefaultAlpha, rate(topo.DefaultBandwidth))),
