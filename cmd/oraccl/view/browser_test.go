@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -300,13 +301,23 @@ func TestCorpusPages(t *testing.T) {
 		require.Equal(t, "proved", b.text("verdict"), name)
 		b.press("...")
 		require.NotEqual(t, "0s", b.text("now"), name)
+		b.at(1)
+		require.Equal(t, value[[]int](b, "[...oracclView.held.goals]"), value[[]int](b, "[...oracclView.held.done]"), "%s: at the end every rank holds what it must", name)
+		require.False(t, paints(b, "held", "--bad"), "%s: and nothing too often", name)
 		if i%7 != 0 {
 			continue
 		}
 		changed, err := filepath.Glob("../../../testdata/schedules/reject/" + name + "/*.json")
 		require.NoError(t, err)
 		require.NotEmpty(t, changed, name)
-		b.load(write(t, corpus(t, "reject/"+name+"/"+filepath.Base(changed[len(changed)/2]))))
+		pic := corpus(t, "reject/"+name+"/"+filepath.Base(changed[len(changed)/2]))
+		b.load(write(t, pic))
 		require.Equal(t, "refuted", b.text("verdict"), changed[len(changed)/2])
+		b.at(1)
+		if slices.ContainsFunc(pic.Verdict.Violations, func(v Violation) bool {
+			return v.Code == "missing-contribution" || v.Code == "double-contribution" || v.Code == "wrong-value"
+		}) {
+			require.NotEqual(t, value[[]int](b, "[...oracclView.held.goals]"), value[[]int](b, "[...oracclView.held.done]"), "%s: at the end some rank does not hold what it must", changed[len(changed)/2])
+		}
 	}
 }

@@ -92,6 +92,7 @@ func (k *packer) conditions(p *model.Problem) {
 type interned struct {
 	index map[string]int64
 	b     []byte
+	terms [][2]int // of the value at hand
 	last  struct { // a value is often the one before it
 		v  string
 		id int64
@@ -110,13 +111,18 @@ func (t *interned) put(b []byte) int64 {
 
 // value returns 0 for a rank's own contribution, else one more than the value's index.
 func (t *interned) value(rank int, v model.Value) int64 {
-	terms, at, n := packer{}, 0, 0
-	own := false
+	list := t.terms[:0] // in the order of a group, which may be any
 	for r, count := range v.Terms() {
-		own = r == rank && count == 1
-		terms.put(int64(r-at), int64(count))
-		at = r
-		n++
+		list = append(list, [2]int{r, count})
+	}
+	slices.SortFunc(list, func(a, b [2]int) int { return a[0] - b[0] })
+	t.terms = list
+	terms, at, n := packer{}, 0, len(list)
+	own := false
+	for _, x := range list {
+		own = x[0] == rank && x[1] == 1
+		terms.put(int64(x[0]-at), int64(x[1]))
+		at = x[0]
 	}
 	if n == 1 && own {
 		return 0

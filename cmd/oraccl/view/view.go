@@ -97,7 +97,9 @@ type head struct {
 	Links      int         `json:"links"`
 	Chunks     int         `json:"chunks"`
 	Transfers  int         `json:"transfers"`
-	Horizon    int64       `json:"horizon"` // where the picture ends, in its unit
+	Custom     bool        `json:"custom"`     // conditions are any multisets
+	Idempotent bool        `json:"idempotent"` // how often a contribution is there does not matter
+	Horizon    int64       `json:"horizon"`    // where the picture ends, in its unit
 	Error      string      `json:"error,omitempty"`
 }
 
@@ -124,7 +126,7 @@ func (p *Picture) head(m *moments, l *layout) *head {
 		Title: p.Title, Problem: p.Problem.String(), Verdict: p.Verdict.Outcome, Engine: p.Verdict.Engine, Claim: p.Verdict.Claim, Reason: p.Verdict.Reason,
 		Violations: append([]Violation{}, p.Verdict.Violations...), Form: p.Schedule.Form.String(), Unit: "ps", Layout: l.kind, Topology: t.Name,
 		Notes: append(append([]string{}, p.Notes...), m.notes...), Ranks: t.Ranks, Switches: []string{}, Links: len(t.Links), Chunks: len(p.Problem.Chunks),
-		Transfers: len(p.Schedule.Transfers), Horizon: int64(m.last),
+		Transfers: len(p.Schedule.Transfers), Horizon: int64(m.last), Custom: p.Problem.Collective.Kind == model.Custom, Idempotent: p.Problem.Collective.Op.Idempotent(),
 	}
 	for i := range t.Switches {
 		h.Switches = append(h.Switches, t.NodeName(t.Ranks+i))

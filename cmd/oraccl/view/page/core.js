@@ -24,7 +24,7 @@ const core = (() => {
       return v;
     };
     const nodes = head.ranks + head.switches.length, L = head.links, C = head.chunks, n = head.transfers;
-    const d = { n, nodes, ranks: head.ranks, links: L, chunks: C, horizon: head.horizon };
+    const d = { n, nodes, ranks: head.ranks, links: L, chunks: C, horizon: head.horizon, custom: head.custom, idempotent: head.idempotent };
     d.x = new Float64Array(nodes); d.y = new Float64Array(nodes);
     for (let i = 0; i < nodes; i++) { d.x[i] = next() / 65535; d.y[i] = next() / 65535; }
     d.linkSrc = new Int32Array(L); d.linkDst = new Int32Array(L); d.alpha = new Float64Array(L); d.bandwidth = new Float64Array(L);
@@ -158,25 +158,24 @@ const core = (() => {
   // holdings returns what each rank holds of a chunk at time t: for each rank null, which is
   // undefined, or how often each rank's contribution is in it. reading is called with the
   // value that a transfer takes, when it starts.
-  function holdings(d, chunk, t, reading) {
-    const held = new Array(d.ranks).fill(null), moving = new Map();
-    for (const run of d.patterns[d.pre[chunk]])
-      for (let r = run.from; r < run.from + run.count; r++) {
-        held[r] = new Int32Array(d.ranks);
-        if (run.value === 0) held[r][r] = 1;
-        else terms(d, run.value, (rank, count) => { held[r][rank] = count; });
-      }
+  function holdings(d, chunk, t, reading) { return replay(d, chunk, t, { begin: reading }); }
+
+  // replay executes the transfers of a chunk up to and with time t on vectors. It calls
+  // begin with what is read, and before and after each write, where those are given. What
+  // was undefined when it was read changes nothing, and nothing is added to what is undefined.
+  function replay(d, chunk, t, on) {
+    const held = vectors(d, d.pre[chunk]), moving = new Map();
     walk(d, chunk, t, i => {
       const v = held[d.src[i]];
       moving.set(i, v && v.slice());
-      if (reading) reading(i, v);
+      if (on.begin) on.begin(i, v);
     }, i => {
       const v = moving.get(i);
       moving.delete(i);
-      if (!v) return; // it sent what is undefined
-      if (d.op[i] === 0 || !held[d.dst[i]]) { held[d.dst[i]] = v; return; }
-      const w = held[d.dst[i]];
-      for (let r = 0; r < d.ranks; r++) w[r] += v[r];
+      if (on.before) on.before(i, held);
+      if (v && d.op[i] === 0) held[d.dst[i]] = v;
+      else if (v && held[d.dst[i]]) for (let r = 0, w = held[d.dst[i]]; r < d.ranks; r++) w[r] += v[r];
+      if (on.after) on.after(i, held);
     });
     return held;
   }
@@ -193,10 +192,58 @@ const core = (() => {
     let w = d.wanted.get(d.goal[chunk]);
     if (!w) {
       w = new Int32Array(d.ranks).fill(-1);
-      for (const run of d.patterns[d.goal[chunk]]) w.fill(run.value === 0 ? 1 : d.values[run.value - 1].length / 2, run.from, run.from + run.count);
+      for (const run of d.patterns[d.goal[chunk]]) {
+        let n = 0;
+        if (run.value === 0) n = 1; else terms(d, run.value, (_, count) => { n += d.custom && !d.idempotent ? count : 1; });
+        w.fill(n, run.from, run.from + run.count);
+      }
       d.wanted.set(d.goal[chunk], w);
     }
     return w;
+  }
+
+  // vectors returns what a pattern says that each rank holds: null, or how often each
+  // rank's contribution is in it.
+  function vectors(d, pattern) {
+    const held = new Array(d.ranks).fill(null);
+    for (const run of d.patterns[pattern])
+      for (let r = run.from; r < run.from + run.count; r++) {
+        held[r] = new Int32Array(d.ranks);
+        if (run.value === 0) held[r][r] = 1;
+        else terms(d, run.value, (rank, count) => { held[r][rank] = count; });
+      }
+    return held;
+  }
+
+  // measure returns how much of what a rank must hold it holds, with TWICE if it holds too
+  // much, and -1 for undefined. Operators that are idempotent do not count how often.
+  function measure(d, held, want) {
+    if (!held) return -1;
+    let n = 0, over = 0;
+    for (let k = 0; k < d.ranks; k++) {
+      let have = held[k], wanted = want ? want[k] : have;
+      if (d.idempotent) { have = Math.min(have, 1); wanted = Math.min(wanted, 1); }
+      n += want ? Math.min(have, wanted) : have > 0;
+      if (have > wanted) over = TWICE;
+    }
+    return n | over;
+  }
+
+  // exactCounter is counter for collectives whose conditions may be any multisets.
+  function exactCounter(d) {
+    const n = d.n, c = { carried: new Int32Array(n).fill(-1), before: new Int32Array(n).fill(-1), after: new Int32Array(n).fill(-1), next: 0 };
+    c.step = chunks => {
+      for (; chunks > 0 && c.next < d.chunks; chunks--) {
+        const q = c.next++, want = vectors(d, d.goal[q]);
+        replay(d, q, Infinity, {
+          begin: (i, v) => { c.carried[i] = measure(d, v, null); },
+          before: (i, held) => { c.before[i] = measure(d, held[d.dst[i]], want[d.dst[i]]); },
+          after: (i, held) => { c.after[i] = measure(d, held[d.dst[i]], want[d.dst[i]]); },
+        });
+      }
+      return c.next >= d.chunks;
+    };
+    return c;
   }
 
   // counter finds how many contributions each transfer carries, and how many its destination
@@ -204,6 +251,7 @@ const core = (() => {
   // more than once. step(chunks) goes on for that many chunks, and says whether it is done.
   const TWICE = 1 << 29;
   function counter(d) {
+    if (d.custom) return exactCounter(d);
     const W = (d.ranks + 31) >>> 5, n = d.n;
     const c = { carried: new Int32Array(n).fill(-1), before: new Int32Array(n).fill(-1), after: new Int32Array(n).fill(-1), initial: new Map(), next: 0 };
     const bits = new Uint32Array(d.ranks * W), known = new Uint8Array(d.ranks), twice = new Uint8Array(d.ranks);
@@ -248,15 +296,15 @@ const core = (() => {
         c.before[i] = state(r);
         if (v !== undefined) {
           const s = v >>> 1;
-          if (d.op[i] === 0 || !known[r]) {
+          if (d.op[i] === 0) {
+            known[r] = 1;
             for (let k = 0; k < W; k++) bits[r * W + k] = pool[s * W + k];
             twice[r] = v & 1;
-          } else {
+          } else if (known[r]) {
             let both = 0;
             for (let k = 0; k < W; k++) { both |= bits[r * W + k] & pool[s * W + k]; bits[r * W + k] |= pool[s * W + k]; }
-            if (both || v & 1) twice[r] = 1;
+            if (!d.idempotent && (both || v & 1)) twice[r] = 1;
           }
-          known[r] = 1;
           slotOf.delete(i);
           free.push(s);
         }
@@ -377,6 +425,6 @@ const core = (() => {
     return "{" + parts.join(", ") + "}";
   }
 
-  return { bytesOf, decode, sorted, lower, walk, holdings, wanted, counter, cursor, linkRows, rankRows, inWords, bytesInWords, setInWords, TWICE };
+  return { bytesOf, decode, sorted, lower, walk, holdings, vectors, measure, wanted, counter, cursor, linkRows, rankRows, inWords, bytesInWords, setInWords, TWICE };
 })();
 if (typeof module !== "undefined") module.exports = core;

@@ -173,13 +173,9 @@ function heldOf(d, colour, canvas, counts) {
   for (let c = 0; c < d.chunks && small; c++) {
     const w = core.wanted(d, c);
     for (let r = 0; r < d.ranks; r++) { want[r * d.chunks + c] = w[r]; if (w[r] >= 0) goals[r]++; }
+    const pre = d.custom ? core.vectors(d, d.pre[c]) : null, goal = d.custom ? core.vectors(d, d.goal[c]) : null;
     for (const run of d.patterns[d.pre[c]]) for (let r = run.from; r < run.from + run.count; r++) {
-      let n = 1;
-      if (run.value) {
-        const v = d.values[run.value - 1];
-        n = v.length / 2;
-        for (let k = 1; k < v.length; k += 2) if (v[k] > 1) n |= core.TWICE;
-      }
+      const n = d.custom ? core.measure(d, pre[r], goal[r]) : run.value ? d.values[run.value - 1].length / 2 : 1;
       state[r * d.chunks + c] = n;
       if (good(n, w[r])) done[r]++;
     }
