@@ -114,7 +114,7 @@ func startWorker(program, dir string, threads int) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &worker{cmd: exec.Command(program, "sweep", "worker", "--dir", dir, "--threads", strconv.Itoa(threads)), rows: make(chan sweep.Row), scratch: scratch}
+	x := &worker{cmd: exec.Command(program, "sweep", "worker", "--dir", dir, "--threads", strconv.Itoa(threads), "--scratch", scratch), rows: make(chan sweep.Row), scratch: scratch}
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	x.cmd.Env = append(os.Environ(), "TMPDIR="+scratch)
 	x.cmd.Stderr = &x.errs
@@ -190,10 +190,10 @@ func (l *firstLine) line() string {
 // newSweepWorker is the process in which cells are computed: cells in, a line each, rows
 // out.
 func newSweepWorker() *cobra.Command {
-	var dir string
+	var dir, scratch string
 	var threads int
 	cmd := &cobra.Command{
-		Use:    "worker --dir DIR",
+		Use:    "worker --dir DIR --scratch DIR",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -214,12 +214,16 @@ func newSweepWorker() *cobra.Command {
 					line, err := lines.ReadBytes('\n')
 					var c sweep.Cell
 					if err != nil || json.Unmarshal(line, &c) != nil {
-						time.AfterFunc(grace, func() { os.Exit(exitUnknown) }) // a solver may not listen
+						time.AfterFunc(grace, func() { // a solver may not listen
+							_ = os.RemoveAll(scratch)
+							os.Exit(exitUnknown)
+						})
 						return
 					}
 					feed <- c
 				}
 			}()
+			defer os.RemoveAll(scratch)
 			x := &cells{store: store, threads: threads}
 			out := json.NewEncoder(os.NewFile(rowsAt, "rows"))
 			for c := range feed {
@@ -235,6 +239,7 @@ func newSweepWorker() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the `directory` of finished cells")
+	cmd.Flags().StringVar(&scratch, "scratch", "", "a temporary `directory` of its own, which it removes")
 	cmd.Flags().IntVar(&threads, "threads", 1, "threads to use")
 	return cmd
 }
