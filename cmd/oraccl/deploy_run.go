@@ -199,7 +199,7 @@ func xmlBelow(dir string) ([]string, error) {
 		return err
 	})
 	if err == nil && files == nil {
-		err = fmt.Errorf("%s: holds no .xml file", dir)
+		err = hinted{fmt.Errorf("%s: holds no .xml file", dir), "a directory is searched for MSCCL-IR; name other schedules one by one, or ask check, which reads directories of ours"}
 	}
 	return files, err
 }

@@ -160,6 +160,19 @@ func newHelp(root *cobra.Command) *cobra.Command {
 flags it has, or prints a topic. Topics with parts take the name of one: help violations
 deadlock, help spec 4, help methods exact.`,
 		Example: "  oraccl help\n  oraccl help gap\n  oraccl help bounds\n  oraccl help violations deadlock",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			about, _, err := root.Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names := about.ValidArgs
+			for _, c := range about.Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := root.Find(args)
 			if err != nil || about == root && len(args) > 0 {

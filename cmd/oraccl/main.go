@@ -49,7 +49,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var s status
 	switch {
 	case err == nil:
@@ -58,7 +58,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return int(s)
 	}
 	if hintOf(err) == "" {
-		err = commandHint(err)
+		err = commandHint(cmd, err)
 	}
 	fmt.Fprintf(stderr, "oraccl: error: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
 	if hint := hintOf(err); hint != "" {

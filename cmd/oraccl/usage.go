@@ -65,11 +65,18 @@ func flagHint(cmd *cobra.Command, err error) error {
 			hint = "did you mean --" + strings.Join(near, " or --") + "?"
 		}
 	}
+	if strings.Contains(err.Error(), "missing unit in duration") {
+		hint = "a time has a unit, such as 90s or 1m30s"
+	}
 	return hinted{err, hint}
 }
 
-// commandHint makes two lines of what cobra says of a command that does not exist.
-func commandHint(err error) error {
+// commandHint makes two lines of what cobra says of a command that does not exist, and says
+// how one is used that lacks a flag.
+func commandHint(cmd *cobra.Command, err error) error {
+	if strings.HasPrefix(err.Error(), "required flag(s)") {
+		return hinted{err, "usage: " + cmd.UseLine()}
+	}
 	text, near, found := strings.Cut(err.Error(), "\n\nDid you mean this?\n")
 	if !strings.HasPrefix(text, "unknown command ") {
 		return err
