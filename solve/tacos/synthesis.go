@@ -15,6 +15,7 @@ type synthesis struct {
 	backward *network // for reductions
 	pattern  *pattern // of what spreads, or of the trees of a reduction; nil for allreduce, whose roots differ from try to try
 	ways     [2]*distances
+	both     *allReduce // for trees that are chosen together; nil: none are
 	floor    model.Time // no schedule ends before
 	threads  int        // for each try
 }
@@ -42,6 +43,9 @@ func newSynthesis(p *model.Problem) (*synthesis, error) {
 		}
 		s.floor = n.floor(pt)
 	}
+	if s.both = s.newAllReduce(); s.both != nil {
+		s.floor = s.both.volume
+	}
 	if pt.to == nil {
 		return s, nil
 	}
@@ -64,8 +68,36 @@ func (s *synthesis) networks() [2]*network {
 	return [2]*network{s.forward, s.backward}
 }
 
-// try makes one schedule, or nil if it is stopped.
+// try makes one schedule, or nil if it is stopped. An allreduce is made of two halves, or
+// of trees that are chosen together, whichever is shorter; where no schedule of the one kind
+// can be shorter than one of the other, it is left out.
 func (s *synthesis) try(seed uint64, i int, stop func() bool) *model.Schedule {
+	if s.both == nil {
+		return s.halves(seed, i, stop)
+	}
+	first := s.both.volume > 0 && s.both.halves <= s.both.volume+s.both.volume/64
+	var best *model.Schedule
+	least := model.MaxTime
+	for n := range 2 {
+		var t *model.Schedule
+		if first == (n == 0) {
+			if s.both.halves < least {
+				t = s.halves(seed, i, stop)
+			}
+		} else if s.both.volume+s.both.volume/64 < least {
+			t = s.together(seed, i, least, stop)
+		}
+		if t != nil {
+			if makespan := s.p.Makespan(t); makespan < least {
+				best, least = t, makespan
+			}
+		}
+	}
+	return best
+}
+
+// halves makes one schedule, or nil if it is stopped.
+func (s *synthesis) halves(seed uint64, i int, stop func() bool) *model.Schedule {
 	number := streamOf(seed, uint64(i))
 	pt := s.pattern
 	if pt == nil {
@@ -151,6 +183,9 @@ func (s *synthesis) deliveries() int {
 	count := len(s.p.Chunks) * s.p.Topology.Ranks
 	if s.p.Collective.Kind == model.AllReduce {
 		count *= halves
+	}
+	if s.both != nil {
+		count *= 2
 	}
 	if n := s.forward; !n.private {
 		count += count / crowd * len(n.lanes) / n.p.Topology.Ranks

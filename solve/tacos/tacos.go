@@ -19,6 +19,10 @@
 //   - The two halves of an allreduce have no barrier between them, and chunks may go
 //     through both one after the other: see retime. Its chunks, of whatever number,
 //     are rooted at the members in turn.
+//   - Or the trees of both halves are chosen together, so that no link carries much more
+//     than others, with central roots, and timed forwards and backwards in turn: see grove
+//     and sway. That is shorter where ranks differ in links. Into how many chunks an
+//     allreduce is cut is chosen, too, where it is free: see cut.
 //   - Large allgathers and the like, on links that are alike, are made slot by slot, by
 //     all cores: see lockstep.
 //   - Some seeds are tried, and the best schedules are repaired where they are too long, if
@@ -103,27 +107,27 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err := s.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	p = solve.Cut(p, o.Chunks)
-	if err := fits(p, len(p.Chunks)); err != nil {
+	if err := fits(p, len(solve.Cut(p, o.Chunks).Chunks)); err != nil {
 		return solve.Result{}, err
 	}
 	begin := time.Now()
 	stop := func() bool {
 		return ctx.Err() != nil || o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit
 	}
-	syn, err := newSynthesis(p)
+	threads := o.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	syn, first, err := cut(p, o, threads, stop)
 	if err != nil {
 		return solve.Result{}, err
 	}
+	p = syn.p
 	tries := max(1, min(maxTries, work/syn.deliveries()))
 	if o.Tries > 0 {
 		tries = o.Tries
 	}
 	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor), reached: tries}
-	threads := o.Threads
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
 	syn.threads = max(1, threads/tries)
 	var wg sync.WaitGroup
 	for w := range min(threads, tries) {
@@ -131,6 +135,10 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 			for i := w; i < tries; i += threads {
 				if b.beyond(i) {
 					return
+				}
+				if i == 0 && first != nil {
+					b.offer(i, first)
+					continue
 				}
 				b.offer(i, syn.try(o.Seed, i, func() bool { return stop() || b.beyond(i) }))
 			}

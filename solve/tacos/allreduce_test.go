@@ -1,0 +1,154 @@
+package tacos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+// allReduceOn returns an allreduce of 64 MiB under the blocking cost model, with 0.5 us a
+// link and bandwidths in GiB/s where rates are given, cut into so many chunks a member; 0:
+// the cut is free.
+func allReduceOn(t testing.TB, name string, chunks int, rates ...int64) *model.Problem {
+	t.Helper()
+	o := topo.Options{}
+	for _, r := range rates {
+		o.Bandwidth, o.Alpha = append(o.Bandwidth, r<<30), []model.Time{500 * model.Nanosecond}
+	}
+	tp, err := topo.Parse(name, o)
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 64 << 20, Cost: model.Blocking}
+	if chunks > 0 {
+		p = p.WithChunks(p.DefaultChunks(chunks))
+	}
+	return p
+}
+
+// TestNearTheBound: how many times the bound that is certified for its cut an allreduce
+// takes, in thousandths. Two halves, one after the other, take up to 1780.
+func TestNearTheBound(t *testing.T) {
+	for _, want := range []struct {
+		topology string
+		rates    []int64
+		chunks   int
+		at       int64
+	}{
+		{"mesh:8x8", []int64{50}, 1, 1180},
+		{"mesh:8x8", []int64{50, 75}, 1, 1220},
+		{"mesh:8x8", []int64{50}, 4, 1110},
+		{"mesh:10x10", []int64{50, 100}, 1, 1210},
+		{"torus:8x8", []int64{50}, 1, 1000},
+		{"hypercube:5", []int64{50}, 0, 1000},
+		{"dgx1", nil, 0, 1000},
+		{"dragonfly:2x2x2", nil, 1, 1006},
+		{"dragonfly:4x4x2", nil, 1, 1025},
+	} {
+		t.Run(fmt.Sprint(want.topology, want.rates, want.chunks), func(t *testing.T) {
+			p := allReduceOn(t, want.topology, want.chunks, want.rates...)
+			r, err := New().Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 2})
+			require.NoError(t, err)
+			if len(r.Schedule.Transfers) < 10000 {
+				require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+			}
+			c, err := bound.Best(context.Background(), r.Problem)
+			require.NoError(t, err)
+			require.LessOrEqual(t, 1000*int64(r.Makespan()), int64(c.Bound)*want.at+1000)
+		})
+	}
+}
+
+// TestGrove: trees are trees, and what links carry is what is said.
+func TestGrove(t *testing.T) {
+	for _, name := range []string{"mesh:4x5", "ring:7", "dgx1", "dragonfly:2x3x2", "fattree:3x2x2", "uniring:5"} {
+		p := allReduceOn(t, name, 2)
+		s, err := newSynthesis(p)
+		require.NoError(t, err)
+		require.NotNil(t, s.both)
+		groves := []*grove{s.planted(7, 0, func() bool { return false })}
+		if s.both.next != nil {
+			groves = append(groves, s.chained(7))
+		}
+		for _, g := range groves {
+			load := slices.Clone(g.load)
+			clear(g.load)
+			for k, root := range g.root {
+				for v := range int32(g.ranks) {
+					at := int(v)*g.chunks + k
+					if v == root {
+						require.EqualValues(t, []int32{-1, -1}, []int32{g.up[at], g.down[at]})
+						continue
+					}
+					require.Equal(t, v, g.n.lanes[g.up[at]].src)
+					require.Equal(t, v, g.n.lanes[g.down[at]].dst)
+					for u, w, hops := v, v, 0; u != root || w != root; hops++ {
+						require.Less(t, hops, g.ranks, "a circle in chunk %d on %s", k, name)
+						if u != root {
+							u = g.n.lanes[g.up[int(u)*g.chunks+k]].dst
+						}
+						if w != root {
+							w = g.n.lanes[g.down[int(w)*g.chunks+k]].src
+						}
+					}
+					g.carry(g.up[at], g.n.class[k], 1)
+					g.carry(g.down[at], g.n.class[k], 1)
+				}
+			}
+			require.InDeltaSlice(t, load, g.load, 1e-3*slices.Max(load))
+		}
+	}
+}
+
+// TestHubs: the middle of a line and of a mesh is central, and on a ring everything is.
+func TestHubs(t *testing.T) {
+	for name, want := range map[string][]int32{"line:7": {3}, "mesh:5x5": {12}, "mesh:4x4": {5, 6, 9, 10}, "ring:5": {0, 1, 2, 3, 4}} {
+		p := allReduceOn(t, name, 1)
+		var got []int32
+		for _, h := range findHubs(newNetwork(p, false), newNetwork(p, true), 0) {
+			got = append(got, h.rank)
+		}
+		require.Equal(t, want, got, name)
+	}
+}
+
+// TestFreeCut: the number of chunks is chosen where it is free, and only there.
+func TestFreeCut(t *testing.T) {
+	r, err := New().Solve(context.Background(), allReduceOn(t, "mesh:5x5", 0, 50), solve.Options{})
+	require.NoError(t, err)
+	require.Greater(t, len(r.Problem.Chunks), 25)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	r, err = New().Solve(context.Background(), allReduceOn(t, "mesh:5x5", 0, 50), solve.Options{Chunks: 1})
+	require.NoError(t, err)
+	require.Len(t, r.Problem.Chunks, 25)
+	r, err = New().Solve(context.Background(), allReduceOn(t, "mesh:5x5", 1, 50), solve.Options{})
+	require.NoError(t, err)
+	require.Len(t, r.Problem.Chunks, 25)
+	tiny := allReduceOn(t, "ring:3", 0, 50)
+	tiny.Size = 4
+	r, err = New().Solve(context.Background(), tiny, solve.Options{})
+	require.NoError(t, err)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+}
+
+// BenchmarkAllReduce: heterogeneous meshes, one chunk a rank, one try.
+func BenchmarkAllReduce(b *testing.B) {
+	for _, name := range []string{"mesh:16x16", "mesh:16x32", "mesh:32x32", "mesh:32x64"} {
+		b.Run(name, func(b *testing.B) {
+			p := allReduceOn(b, name, 1, 50, 75)
+			b.ReportAllocs()
+			for range b.N {
+				r, err := New().Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 1})
+				require.NoError(b, err)
+				b.ReportMetric(float64(r.Makespan())/1e6, "makespan_us")
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package tacos
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// hub is a rank that may be the root of trees, with the distances of all ranks to it and
+// of it to all ranks: times that the largest chunk needs if it meets no other.
+type hub struct {
+	rank     int32
+	to, from []model.Time
+}
+
+const (
+	// landmarks is how many ranks are looked at to find out which are central.
+	landmarks = 16
+	// maxHubs is how many ranks may be roots at most.
+	maxHubs = 64
+)
+
+// findHubs returns ranks that lie centrally: from which, and to which, no landmark is more
+// than 1+slack times as far as from the most central one. Landmarks are ranks that lie far
+// from each other: on a mesh they are its corners. It takes
+// O((landmarks+maxHubs)·lanes·log ranks).
+func findHubs(n, back *network, slack float64) []hub {
+	ranks := n.p.Topology.Ranks
+	class := int32(0)
+	for c := range n.sizes {
+		if n.sizes[c] > n.sizes[class] {
+			class = int32(c)
+		}
+	}
+	measure := func(r int32) hub {
+		return hub{r, n.distancesTo(nil, r, class), back.distancesTo(nil, r, class)}
+	}
+	farthest := make([]model.Time, ranks) // from and to any landmark
+	nearest := make([]model.Time, ranks)  // from and to the nearest one
+	away := func(h hub, v int) model.Time { return h.to[v] + h.from[v] }
+	mark := measure(0)
+	for v := range ranks {
+		nearest[v] = away(mark, v)
+	}
+	for count := range min(landmarks, ranks) {
+		at := 0
+		for v := range ranks {
+			if nearest[v] > nearest[at] {
+				at = v
+			}
+		}
+		mark = measure(int32(at))
+		for v := range ranks {
+			farthest[v] = max(farthest[v], away(mark, v))
+			if nearest[v] = min(nearest[v], away(mark, v)); count == 0 { // rank 0 was not a landmark
+				nearest[v] = away(mark, v)
+			}
+		}
+	}
+	central := make([]int32, ranks)
+	for v := range central {
+		central[v] = int32(v)
+	}
+	slices.SortStableFunc(central, func(a, b int32) int { return cmp.Compare(farthest[a], farthest[b]) })
+	limit := model.Time((1 + slack) * float64(farthest[central[0]]))
+	count, _ := slices.BinarySearchFunc(central, limit+1, func(v int32, t model.Time) int { return cmp.Compare(farthest[v], t) })
+	count = max(1, count)
+	var hubs []hub
+	for i := range min(count, maxHubs) {
+		hubs = append(hubs, measure(central[i*count/min(count, maxHubs)]))
+	}
+	return hubs
+}

@@ -1,0 +1,140 @@
+package tacos
+
+import "github.com/oraccl/oraccl/model"
+
+// plant gives chunk k trees to and from a hub. Every rank takes the cheapest of the lanes
+// that lead nearer to the root, or that come from nearer to it, so that there is no circle
+// and no long detour. It takes O(lanes).
+func (g *grove) plant(k int, h *hub) {
+	g.uproot(k)
+	class := g.n.class[k]
+	g.root[k] = h.rank
+	turn := g.order.next()
+	for v := range int32(g.ranks) {
+		at := int(v)*g.chunks + k
+		if g.up[at], g.down[at] = -1, -1; v == h.rank {
+			continue
+		}
+		leaving := g.out.of(v)
+		best, least := int32(-1), 0.0
+		for i, skip := 0, int(turn%uint64(len(leaving))); i < len(leaving); i++ {
+			if skip++; skip >= len(leaving) {
+				skip = 0
+			}
+			l := leaving[skip]
+			if h.to[g.n.lanes[l].dst] < h.to[v] {
+				if c := g.cost(l, class); best < 0 || c < least {
+					best, least = l, c
+				}
+			}
+		}
+		g.up[at] = best
+		g.carry(best, class, 1)
+		a, b := g.n.into[v], g.n.into[v+1]
+		best = -1
+		l := a + int32(turn%uint64(b-a))
+		for range b - a {
+			if l++; l >= b {
+				l = a
+			}
+			if h.from[g.n.lanes[l].src] < h.from[v] {
+				if c := g.cost(l, class); best < 0 || c < least {
+					best, least = l, c
+				}
+			}
+		}
+		g.down[at] = best
+		g.carry(best, class, 1)
+	}
+}
+
+// chain gives chunk k trees without branches: from the rank after its root round to it,
+// and round once more, if there are such lanes.
+func (g *grove) chain(k int, next []int32, root int32) {
+	g.uproot(k)
+	class := g.n.class[k]
+	g.root[k] = root
+	v := g.n.lanes[next[root]].dst
+	for at := root; ; {
+		l := next[at]
+		w := g.n.lanes[l].dst
+		if w == root {
+			break
+		}
+		g.down[int(w)*g.chunks+k] = l
+		g.carry(l, class, 1)
+		at = w
+	}
+	for v != root {
+		l := next[v]
+		g.up[int(v)*g.chunks+k] = l
+		g.carry(l, class, 1)
+		v = g.n.lanes[l].dst
+	}
+	g.up[int(root)*g.chunks+k], g.down[int(root)*g.chunks+k] = -1, -1
+}
+
+// rehang lets every rank in the trees of chunk k change to the cheapest lane that leaves
+// them trees. Depth counts as well, a little. It takes O(lanes·depth).
+func (g *grove) rehang(k int) {
+	class, root := g.n.class[k], g.root[k]
+	first := g.order.below(g.ranks)
+	for i := range g.ranks {
+		v := int32((first + i) % g.ranks)
+		if v == root {
+			continue
+		}
+		at := int(v)*g.chunks + k
+		best := g.up[at]
+		g.carry(best, class, -1)
+		least := -1.0
+		for _, l := range g.out.of(v) {
+			depth := g.depth(g.up, k, g.n.lanes[l].dst, v, true)
+			if depth < 0 {
+				continue
+			}
+			c := g.cost(l, class) + depthPrice*float64(depth+g.n.lasts(&g.n.lanes[l], class))
+			if least < 0 || c < least || c == least && l == g.up[at] {
+				best, least = l, c
+			}
+		}
+		g.up[at] = best
+		g.carry(best, class, 1)
+		best = g.down[at]
+		g.carry(best, class, -1)
+		least = -1
+		for l := g.n.into[v]; l < g.n.into[v+1]; l++ {
+			depth := g.depth(g.down, k, g.n.lanes[l].src, v, false)
+			if depth < 0 {
+				continue
+			}
+			c := g.cost(l, class) + depthPrice*float64(depth+g.n.lasts(&g.n.lanes[l], class))
+			if least < 0 || c < least || c == least && l == g.down[at] {
+				best, least = l, c
+			}
+		}
+		g.down[at] = best
+		g.carry(best, class, 1)
+	}
+}
+
+// depthPrice is what the time to the root counts in relation to that for which a lane with
+// the price 1 is busy.
+const depthPrice = 1e-2
+
+// depth returns how far a rank is from the root in a tree of chunk k, -1 if rank v is
+// between.
+func (g *grove) depth(tree []int32, k int, rank, v int32, up bool) model.Time {
+	sum := model.Time(0)
+	for rank != g.root[k] {
+		if rank == v {
+			return -1
+		}
+		x := &g.n.lanes[tree[int(rank)*g.chunks+k]]
+		sum += g.n.lasts(x, g.n.class[k])
+		if rank = x.src; up {
+			rank = x.dst
+		}
+	}
+	return sum
+}
