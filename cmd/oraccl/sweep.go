@@ -48,9 +48,9 @@ key for each flag that names an axis, with a value or a list of them:
   methods: [tacos, ring, rhd]  # or all
 
 and where wanted fails, alphas, bandwidths, costs, delays, seeds, and for all cells
-straggler, time_limit, cell_limit, tries, dual. Rows come in the order of the axes topologies, fails,
-alphas, bandwidths, collectives, costs, sizes, chunks, delays, seeds, methods, the last
-one fastest.
+straggler, time_limit, cell_limit, tries, effort, dual. Rows come in the order of the
+axes topologies, fails, alphas, bandwidths, collectives, costs, sizes, chunks, delays,
+seeds, methods, the last one fastest.
 
 Every finished cell is kept in DIR at once. After Ctrl-C, a kill or a power cut the same
 command computes what is missing, with a changed grid what is new; several may run on
@@ -110,6 +110,7 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 	s.options["time-limit"] = f.String("time-limit", "", "wall `time` for each method, and for each proof by SMT (default 1m)")
 	s.options["cell-limit"] = f.String("cell-limit", "", "wall `time` for a cell in all, after which it counts as failed (default: none)")
 	s.options["tries"] = f.String("tries", "", "tacos: how many `seeds` to try, keeping the best schedule (default: its own)")
+	s.options["effort"] = f.String("effort", "", "tacos: how many `times` its usual work it puts into repairs, -1 for none (default: once)")
 	s.options["dual"] = f.String("dual", "", "look for bounds of kind lp-dual, too, up to 10 s an instance; then bounds may depend on the machine's speed")
 	f.Lookup("dual").NoOptDefVal = "true"
 	f.StringVar(&s.dir, "dir", "", "the `directory` of finished cells and of the table")
@@ -136,7 +137,7 @@ func (s *sweeping) cells(cmd *cobra.Command, args []string) ([]sweep.Cell, error
 		"collectives": &flags.Collectives, "costs": &flags.Costs, "sizes": &flags.Sizes, "chunks": &flags.Chunks,
 		"delays": &flags.Delays, "seeds": &flags.Seeds, "methods": &flags.Methods,
 	}
-	options := map[string]*sweep.Single{"straggler": &flags.Straggler, "time-limit": &flags.TimeLimit, "cell-limit": &flags.CellLimit, "tries": &flags.Tries, "dual": &flags.Dual}
+	options := map[string]*sweep.Single{"straggler": &flags.Straggler, "time-limit": &flags.TimeLimit, "cell-limit": &flags.CellLimit, "tries": &flags.Tries, "effort": &flags.Effort, "dual": &flags.Dual}
 	for name, axis := range into {
 		if cmd.Flags().Changed(name) {
 			*axis = sweep.Values("--"+name, *s.axes[name])

@@ -87,7 +87,7 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
 		return err
 	}
 	e := &evaluator{scratch: scratch, methods: methods, named: true, progress: &progress{},
-		options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.threads, Tries: c.Tries},
+		options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.threads, Tries: c.Tries, Effort: c.Effort},
 		smt:     smt.Options{Timeout: c.TimeLimit, Threads: x.threads},
 		bounds:  func(ctx context.Context, p *model.Problem) (*model.Certificate, error) { return x.bound(ctx, p, false) },
 	}

@@ -33,6 +33,7 @@ type Cell struct {
 	TimeLimit  time.Duration     `json:"time_limit_ns"`
 	CellLimit  time.Duration     `json:"cell_limit_ns,omitempty"` // 0: none
 	Tries      int               `json:"tries,omitempty"`
+	Effort     int               `json:"effort,omitempty"`
 	Dual       bool              `json:"dual,omitempty"`
 	Files      map[string]string `json:"sha256,omitempty"` // of the files that it names
 }
@@ -79,9 +80,9 @@ func (c *Cell) Row() Row {
 	return Row{Topology: c.Label(), Collective: c.Collective, SizeBytes: c.SizeBytes, Chunks: c.Chunks, DelayPs: c.DelayPs, Cost: c.Cost, Method: c.Method, Seed: c.Seed}
 }
 
-// instance is the text of all of c but its method, seed and tries.
+// instance is the text of all of c but its method, seed, tries and effort.
 func (c Cell) instance() string {
-	c.Method, c.Seed, c.Tries = "", 0, 0
+	c.Method, c.Seed, c.Tries, c.Effort = "", 0, 0, 0
 	return c.Text()
 }
 
@@ -151,9 +152,10 @@ func (g *Grid) base() (Cell, error) {
 	for _, o := range []struct {
 		value Single
 		into  *int
-	}{{g.Straggler, &c.Straggler}, {g.Tries, &c.Tries}} {
+		least int
+	}{{g.Straggler, &c.Straggler, 0}, {g.Tries, &c.Tries, 0}, {g.Effort, &c.Effort, -1}} {
 		if o.value.Place != "" {
-			if *o.into, err = whole(o.value.Text, 0, 1<<20); err != nil {
+			if *o.into, err = whole(o.value.Text, o.least, 1<<20); err != nil {
 				return c, Value(o.value).At(err)
 			}
 		}

@@ -38,6 +38,7 @@ type Grid struct {
 	TimeLimit Single `yaml:"time_limit"` // of a method, and of a proof by SMT, in a cell
 	CellLimit Single `yaml:"cell_limit"` // of a cell in all; by default none
 	Tries     Single `yaml:"tries"`      // of methods that make random choices; 0: their own
+	Effort    Single `yaml:"effort"`     // how many times their work such methods put into repairs; -1: none
 	Dual      Single `yaml:"dual"`       // whether to look for bounds of kind lp-dual, too
 }
 
@@ -206,7 +207,7 @@ func (g *Grid) axes() []named[*Axis] {
 }
 
 func (g *Grid) options() []named[*Single] {
-	return []named[*Single]{{"straggler", &g.Straggler}, {"time_limit", &g.TimeLimit}, {"cell_limit", &g.CellLimit}, {"tries", &g.Tries}, {"dual", &g.Dual}}
+	return []named[*Single]{{"straggler", &g.Straggler}, {"time_limit", &g.TimeLimit}, {"cell_limit", &g.CellLimit}, {"tries", &g.Tries}, {"effort", &g.Effort}, {"dual", &g.Dual}}
 }
 
 // Override puts what other gives into g's place.

@@ -119,6 +119,8 @@ func TestGridErrors(t *testing.T) {
 		{"topologies: ring:4\ntime_limit: 0s\n" + rest, "g.yaml:2: time_limit: "},
 		{"topologies: ring:4\ntime_limit: [1s]\n" + rest, "g.yaml:2: want a value"},
 		{"topologies: ring:4\ntries: x\n" + rest, "g.yaml:2: tries: "},
+		{"topologies: ring:4\neffort: -2\n" + rest, "g.yaml:2: effort: "},
+		{"topologies: ring:4\ncell_limit: 1\n" + rest, "g.yaml:2: cell_limit: "},
 		{"topologies: ring:4\ndual: maybe\n" + rest, "g.yaml:2: dual: "},
 		{"topologies: ring:4\nsizes: 1..4TiB\nseeds: [" + seeds(2000) + "]\nchunks: [" + seeds(20) + "]\n" + rest, "the grid has more than 1048576 cells"},
 	} {

@@ -126,6 +126,8 @@ NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 export SLURM_CONF=$T/slurm.conf
+# From 23 on a slurmd wants cgroups even where no plugin does, and can be told not to.
+if [ "$(slurmd -V | sed 's/[^0-9]*\([0-9]*\).*/\1/')" -ge 23 ]; then echo "CgroupPlugin=disabled" >"$T/cgroup.conf"; fi
 (umask 077 && head -c 1024 /dev/urandom >"$T/munge.key")
 munged --force --foreground --key-file="$T/munge.key" --socket="$T/munge.socket" --pid-file="$T/munge.pid" \
 	--log-file="$T/munge.file" --seed-file="$T/munge.seed" >"$T/munge.log" 2>&1 &
