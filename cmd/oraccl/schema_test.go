@@ -352,6 +352,34 @@ func TestSchemasAndReadersAgree(t *testing.T) {
 	}
 }
 
+// The manifest of proofs is as its schema says, which has the keys of the type that reads it.
+func TestManifestKeepsToItsSchema(t *testing.T) {
+	schema := printedSchema(t, "proofs")
+	b, err := os.ReadFile("../../proofs/manifest.json")
+	require.NoError(t, err)
+	require.NoError(t, judge{}.check(schema, decoded(t, b), ""))
+	source, err := os.ReadFile("../proofs/manifest.go")
+	require.NoError(t, err)
+	var read, said []string
+	for _, m := range regexp.MustCompile("json:\"(\\w+)").FindAllSubmatch(source, -1) {
+		read = append(read, string(m[1]))
+	}
+	var keysOf func(s map[string]any)
+	keysOf = func(s map[string]any) {
+		for key, of := range s {
+			below, ok := of.(map[string]any)
+			if ok && key == "properties" {
+				said = slices.AppendSeq(said, maps.Keys(below))
+			}
+			if ok {
+				keysOf(below)
+			}
+		}
+	}
+	keysOf(schema)
+	require.ElementsMatch(t, read, said)
+}
+
 // What is printed is as its schema says, and has no keys that the schema does not have.
 func TestPrintedJSONKeepsToItsSchema(t *testing.T) {
 	t.Chdir(t.TempDir())

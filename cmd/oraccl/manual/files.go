@@ -268,3 +268,27 @@ func (verdict) shape(*generator) *Schema {
 func (hash) shape(*generator) *Schema {
 	return &Schema{Type: types{"string"}, Pattern: "^[0-9a-f]{64}$"}
 }
+
+// manifest is what the program of make proofs reads: cmd/proofs has the type.
+type manifest struct {
+	Schema   string `json:"schema"`
+	Recorded struct {
+		Z3      string  `json:"z3"`
+		CVC5    string  `json:"cvc5"`
+		CaDiCaL string  `json:"cadical"`
+		Seconds float64 `json:"seconds"`
+	} `json:"recorded"`
+	Obligations []struct {
+		File   string   `json:"file"`
+		Claim  string   `json:"claim"`
+		Models string   `json:"models"`
+		Expect []string `json:"expect"`
+		Fails  bool     `json:"fails,omitempty"`
+	} `json:"obligations"`
+	Refutations []struct {
+		Ranks  int    `json:"ranks" range:"2,"`
+		Chunks int    `json:"chunks" range:"1,"`
+		Rounds int    `json:"rounds" range:"0,"`
+		File   string `json:"file,omitempty"`
+	} `json:"refutations"`
+}

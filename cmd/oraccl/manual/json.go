@@ -10,10 +10,10 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// read are the documents that are read, strictly: model's.
+// read are the documents that are read, strictly: model's, and the manifest of proofs.
 var read = []Document{
 	{model.TopologySchema, []any{topologyFile{}}}, {model.CollectiveSchema, []any{collectiveFile{}}}, {model.ProblemSchema, []any{problemFile{}}},
-	{model.ScheduleSchema, []any{scheduleFile{}}}, {model.CertificateSchema, []any{certificateFile{}}},
+	{model.ScheduleSchema, []any{scheduleFile{}}}, {model.CertificateSchema, []any{certificateFile{}}}, {"oraccl/proofs/1", []any{manifest{}}},
 }
 
 // short is the name of a schema without the program's and the version.
