@@ -103,14 +103,15 @@ func (e *evaluator) pareto(ctx context.Context, p *model.Problem, maxChunks int)
 }
 
 // inUnits returns p with links of no latency on which each byte takes a picosecond, and of
-// a size that divides into chunks evenly: in rounds speeds do not matter.
+// a size that divides into chunks evenly: in rounds speeds do not matter. A chunk has so
+// many bytes that a bound on the time, a whole number, is one on the rounds a chunk.
 func inUnits(p *model.Problem, maxChunks int) *model.Problem {
 	q, t := *p, *p.Topology
 	t.Links = slices.Clone(t.Links)
 	for i := range t.Links {
 		t.Links[i].Alpha, t.Links[i].Bandwidth = 0, 1e12
 	}
-	all := int64(1)
+	all := int64(1_000_000)
 	for i := range int64(maxChunks) {
 		all *= (i + 1) / new(big.Int).GCD(nil, nil, big.NewInt(all), big.NewInt(i+1)).Int64()
 	}

@@ -1,176 +1,228 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/testdata/published"
 )
 
+// experiment is a published result that can be made again.
+type experiment struct {
+	name, title string
+	source      string // the paper, with its address
+	about       string
+	// fill computes the rows and figures of a report. What it computes it keeps in the
+	// bench's store; it returns the context's error when that ends.
+	fill func(ctx context.Context, b *bench, r *repro.Report) error
+}
+
+// experiments are in the order in which they are shown.
+func experiments() []*experiment {
+	return []*experiment{stragglarExperiment(), tacosExperiment(), scclExperiment(), tecclExperiment(), forestcollExperiment()}
+}
+
+// bench is what an experiment works with.
+type bench struct {
+	*evaluator
+	full   bool
+	tables fs.FS  // of published values
+	where  string // the directory of the tables, as it is printed
+	store  *repro.Store
+}
+
+// table names a table of published values.
+func (b *bench) table(name string) string { return b.where + "/" + name }
+
+// keep computes a value, or takes it from the store. The key names all that the value
+// depends on beside the program, the seed and the limits.
+func keep[T any](b *bench, key string, compute func() (T, error)) (T, error) {
+	o := b.options
+	return repro.Keep(b.store, fmt.Sprintf("%s, seed %d, %v, %d tries, effort %d", key, o.Seed, o.TimeLimit, o.Tries, o.Effort), compute)
+}
+
+// reproduction is what the flags of repro say.
+type reproduction struct {
+	work   effort
+	full   bool
+	out    string
+	tables string
+}
+
+// allOut is where repro all writes if nothing else is said.
+const allOut = "repro"
+
 func newRepro() *cobra.Command {
+	var x reproduction
 	cmd := &cobra.Command{
-		Use:     "repro NAME",
-		Short:   "Published results beside ours and the certified bound",
-		Example: "  oraccl repro stragglar --ranks 4,8 --rounds-to 8",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newReproTECCL(), newReproStragglar(), newReproTACOS())
-	return cmd
-}
+		Use:   "repro list | NAME... | all",
+		Short: "Published results beside ours and the certified bound",
+		Long: `repro computes published tables and figures again and sets ours beside them: every row
+has the published value with its source and how certain it is, ours, the certified bound
+where there is one, a verdict (agrees, better, worse, not comparable, not published) and
+the difference in a sentence. Schedules are proved by replay and by SMT, bounds are
+checked, before either is printed.
 
-// published is a transfer time of TE-CCL's (Liu et al., SIGCOMM 2024), from the results
-// in its repository: the best of its variants.
-type published struct {
-	topology   string // as ours is called
-	collective model.Kind
-	size       string
-	bytes      int64
-	seconds    float64
-	variant    string
-}
+"repro list" names the experiments. Without -o the report is printed as Markdown. With
+-o DIR there is a directory for each in DIR, with report.md, rows.csv and the figures as
+CSV and SVG; "repro all" writes index.html, too, one page with all of it (by default to
+the directory ` + allOut + `). What is finished is kept in DIR, and a run with the same program,
+seed and limits goes on from there, after Ctrl-C, too: "oraccl repro stragglar tacos
+sccl -o repro", "oraccl repro all --full".
 
-func newReproTECCL() *cobra.Command {
-	var file, methods string
-	var work effort
-	cmd := &cobra.Command{
-		Use:   "teccl --published FILE.csv",
-		Short: "TE-CCL's schedules of NDv2 and DGX-2: the bound, ours, theirs",
-		Long: `teccl reads a table of TE-CCL's results with the columns topology, chassis, collective,
-epoch, size and 4-Collective_Finish_Time, as its repository has them, and sets beside
-the best of each instance the certified bound and the best of our methods, proved by
-both engines. One chunk for each rank, or pair of ranks, as there; sizes are decimal.
-
-Runs that stopped early are left out: those of DGX-2 hold twice the data that their
-names say. So are all-to-alls and all-gathers among NDv2's 2 chassis, whose files leave
-out a rank.`,
-		Example: "  printf 'topology,chassis,collective,epoch,size,4-Collective_Finish_Time\\nNDv2,4,AllGather,Slow,1GB,0.065\\n' > teccl.csv\n" +
-			"  oraccl repro teccl --published teccl.csv --methods tacos",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if file == "" {
-				return errors.New("--published: want the table of TE-CCL's results")
-			}
-			in, err := os.Open(file)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			rows, err := readTECCL(file, in)
-			if err != nil {
-				return err
-			}
-			e, err := work.evaluator(cmd, methods)
-			if err != nil {
-				return err
-			}
-			defer e.close()
-			return e.printTECCL(cmd.Context(), cmd.OutOrStdout(), rows)
+The published values are in the program. --published names a directory with tables of
+the same form, <paper>/<table>.csv, to be used in their place.`,
+		Example: "  oraccl repro list",
+		Args:    cobra.MinimumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return append(experimentNames(), "all", "list"), cobra.ShellCompDirectiveNoFileComp
 		},
+		RunE: func(cmd *cobra.Command, args []string) error { return x.run(cmd, args) },
 	}
-	work.addFlags(cmd)
-	cmd.Flags().StringVar(&file, "published", "", "the `file` with the published results")
-	cmd.Flags().StringVar(&methods, "methods", "tacos,cayley,paths,forest,direct", "our methods, separated by commas")
+	x.work.addFlags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&x.full, "full", false, "larger instances and longer searches, too: hours")
+	f.StringVarP(&x.out, "output", "o", "", "write reports, tables and figures to this `directory`")
+	f.StringVar(&x.tables, "published", "", "a `directory` with tables of published values to use in place of those in the program")
 	return cmd
 }
 
-// readTECCL keeps the best of each instance, in the order of the file.
-func readTECCL(name string, r io.Reader) ([]published, error) {
-	c := csv.NewReader(r)
-	head, err := c.Read()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+func experimentNames() []string {
+	var names []string
+	for _, e := range experiments() {
+		names = append(names, e.name)
 	}
-	var at [6]int
-	for i, column := range []string{"topology", "chassis", "collective", "epoch", "size", "4-Collective_Finish_Time"} {
-		if at[i] = slices.Index(head, column); at[i] < 0 {
-			return nil, fmt.Errorf("%s:1: no column %q", name, column)
-		}
-	}
-	var all []published
-	for {
-		line, err := c.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		n, _ := c.FieldPos(0)
-		field := func(i int) string { return line[at[i]] }
-		p := published{topology: strings.ToLower(field(0)) + ":" + field(1), size: field(4), variant: field(3)}
-		if strings.Contains(p.variant, "Early_Stop") || p.topology == "ndv2:2" {
-			continue
-		}
-		if p.collective, err = model.ParseKind(strings.ToLower(field(2))); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		if p.bytes, err = model.ParseBytes(p.size); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		if p.seconds, err = strconv.ParseFloat(field(5), 64); err != nil || !(p.seconds > 0) || p.seconds > 1e6 {
-			return nil, fmt.Errorf("%s:%d: a time of %q s", name, n, field(5))
-		}
-		i := slices.IndexFunc(all, func(q published) bool {
-			return q.topology == p.topology && q.collective == p.collective && q.bytes == p.bytes
-		})
+	return names
+}
+
+// chosen returns the experiments that the arguments name, once each, in order.
+func chosen(args []string) (all []*experiment, err error) {
+	for _, name := range args {
+		known := experiments()
+		i := slices.IndexFunc(known, func(e *experiment) bool { return e.name == name })
 		switch {
+		case name == "all" && len(args) == 1:
+			return known, nil
 		case i < 0:
-			all = append(all, p)
-		case p.seconds < all[i].seconds:
-			all[i] = p
+			hint := "oraccl repro list says what they are"
+			if near := nearest(name, append(experimentNames(), "all", "list")); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return nil, hinted{fmt.Errorf("experiment %q: want one or more of %s, or all or list alone", name, strings.Join(experimentNames(), ", ")), hint}
 		}
-	}
-	slices.SortStableFunc(all, func(a, b published) int {
-		return cmp.Or(strings.Compare(b.topology, a.topology), cmp.Compare(a.collective, b.collective), cmp.Compare(a.bytes, b.bytes))
-	})
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: no instance that can be compared", name)
+		if !slices.ContainsFunc(all, func(e *experiment) bool { return e.name == name }) {
+			all = append(all, known[i])
+		}
 	}
 	return all, nil
 }
 
-func (e *evaluator) printTECCL(ctx context.Context, w io.Writer, rows []published) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "topology\tcollective\tsize\tbound us\tours us\tgap\t\tmethod\tTE-CCL us\tgap\tvariant\t")
-	for _, x := range rows {
-		tp, err := topo.Parse(x.topology, topo.Options{})
-		if err != nil {
-			return err
-		}
-		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: x.collective}, Size: x.bytes, Cost: model.Pipelined}
-		p = p.WithChunks(p.DefaultChunks(1))
-		if err := p.Validate(); err != nil {
-			return err
-		}
-		ev, err := e.evaluate(ctx, p)
-		if err != nil {
-			return err
-		}
-		best := ev.best()
-		if best == nil || best.bound == nil {
-			return fmt.Errorf("%v: no proved schedule, or no bound", p)
-		}
-		theirs := x.seconds * 1e6
-		bound := float64(best.bound.Bound) / 1e6
-		fmt.Fprintf(t, "%s\t%v\t%s\t%s\t%s\t%.1f%%\t%s\t%s\t%.3f\t%.1f%%\t%s\t\n", x.topology, x.collective, x.size, micros(best.bound.Bound), micros(best.makespan),
-			100*gapOf(best.makespan, best.bound.Bound), best.evidence(), best.method, theirs, 100*(theirs/bound-1), strings.ToLower(x.variant))
+func (x *reproduction) run(cmd *cobra.Command, args []string) error {
+	out := cmd.OutOrStdout()
+	if slices.Equal(args, []string{"list"}) {
+		return listExperiments(out)
 	}
-	if err := t.Flush(); err != nil {
+	all, err := chosen(args)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nTheirs are multiples of an epoch. Where they are below the bound, their model has left\nout latencies that are short beside an epoch (alpha_threshold in their input).")
-	return nil
+	index := slices.Equal(args, []string{"all"})
+	if index && x.out == "" {
+		x.out = allOut
+	}
+	e, err := x.work.evaluator(cmd, "")
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	e.named = true
+	b := &bench{evaluator: e, full: x.full, tables: published.Tables, where: "testdata/published"}
+	if x.tables != "" {
+		if info, err := os.Stat(x.tables); err != nil || !info.IsDir() {
+			return fmt.Errorf("--published %s: want a directory with tables of published values", x.tables)
+		}
+		b.tables, b.where = os.DirFS(x.tables), filepath.ToSlash(x.tables)
+	}
+	made, stamp, err := x.madeBy(b)
+	if err != nil {
+		return err
+	}
+	var reports []*repro.Report
+	var failed []error
+	for _, e := range all {
+		r, err := x.one(cmd, b, e, made, stamp)
+		if cmd.Context().Err() != nil {
+			return x.interrupted(cmd.ErrOrStderr(), e, b)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", e.name, err))
+			continue // the others may work
+		}
+		reports = append(reports, r)
+	}
+	if index && len(reports) > 0 {
+		name := filepath.Join(x.out, "index.html")
+		if err := writeFile(name, func(w io.Writer) error { return repro.WriteIndex(w, reports) }); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "wrote %s\n", name)
+	}
+	return errors.Join(failed...)
+}
+
+// one makes the report of an experiment, and writes or prints it.
+func (x *reproduction) one(cmd *cobra.Command, b *bench, e *experiment, made repro.Made, stamp string) (*repro.Report, error) {
+	b.store = &repro.Store{}
+	dir := filepath.Join(x.out, e.name)
+	if x.out != "" {
+		var err error
+		if b.store, err = repro.Open(filepath.Join(dir, "kept"), stamp); err != nil {
+			return nil, fmt.Errorf("--output: %w", err)
+		}
+	}
+	r := &repro.Report{Name: e.name, Title: e.title, Source: e.source, About: e.about, Made: made}
+	if err := e.fill(cmd.Context(), b, r); err != nil {
+		return nil, err
+	}
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	out := cmd.OutOrStdout()
+	if x.out == "" {
+		return r, r.WriteMarkdown(out, false)
+	}
+	if err := r.Write(dir); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(out, "%s: %s\nwrote %s\n", e.name, r.Summary(), filepath.Join(dir, "report.md"))
+	return r, nil
+}
+
+// interrupted says what is kept.
+func (x *reproduction) interrupted(w io.Writer, e *experiment, b *bench) error {
+	if x.out == "" {
+		fmt.Fprintf(w, "oraccl: interrupted in %s; with -o DIR what is finished would have been kept\n", e.name)
+	} else {
+		fmt.Fprintf(w, "oraccl: interrupted in %s; what is finished is kept in %s, and the same command goes on from there\n", e.name, x.out)
+	}
+	return status(exitUnknown)
+}
+
+func listExperiments(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, e := range experiments() {
+		fmt.Fprintf(t, "%s\t%s\n\t%s\n", e.name, e.title, e.source)
+	}
+	return t.Flush()
 }

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
-	"io"
-	"path/filepath"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/model"
@@ -19,18 +16,6 @@ type figure struct {
 	name  string
 	table [][]string
 	chart chart.Chart
-}
-
-// write writes the figure to a directory.
-func (g *figure) write(dir string) error {
-	err := writeFile(filepath.Join(dir, g.name+".csv"), func(w io.Writer) error {
-		c := csv.NewWriter(w)
-		return c.WriteAll(g.table)
-	})
-	if err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(dir, g.name+".svg"), g.chart.WriteSVG)
 }
 
 // line adds a point to the series of a name, which begins with its first.
@@ -55,33 +40,34 @@ func (g *figure) dashed(name string) {
 
 func decimal(v float64) string { return fmt.Sprintf("%.6f", v) }
 
-// speedups is the paper's analytical figure with our curves.
-func (x *study) speedups(_ context.Context, all []*compared) (*figure, error) {
+// speedups is the paper's analytical figure with our curves; papers are the speed-ups that
+// the authors' script prints.
+func (x *study) speedups(all []*compared, papers map[int]float64) *figure {
 	g := &figure{name: "speedup", chart: chart.Chart{Title: fmt.Sprintf("Speed-up over the ring after the arrival (%s, %s, %s)", x.size, x.alpha, x.bandwidth), XName: "ranks", YName: "speed-up", LogX: true}}
 	g.table = [][]string{{"ranks", "ring_us", "rhd_speedup", "direct_speedup", "paper_speedup", "published_method", "published_rounds", "published_us", "published_speedup",
 		"same_chunks_rounds", "same_chunks_us", "same_chunks_speedup", "best_chunks", "best_rounds", "best_us", "best_speedup", "bound_us", "bound_speedup"}}
 	for _, c := range all {
-		at := float64(c.ranks)
+		at := float64(c.Ranks)
 		paper, published := "", []string{"", "", "", ""}
-		if c.paper > 0 {
-			paper = fmt.Sprintf("%.3f", c.paper)
-			g.line("StragglAR, the paper's", at, c.paper)
+		if v, ok := papers[c.Ranks]; ok {
+			paper = fmt.Sprintf("%.3f", v)
+			g.line("StragglAR, the script's", at, v)
 		}
-		if c.published != nil {
-			published = []string{c.method, fmt.Sprint(c.published.rounds), micros(c.published.after), decimal(c.speedup(c.published.after))}
-			g.line("StragglAR, published", at, c.speedup(c.published.after))
+		if c.Published != nil {
+			published = []string{c.Method, fmt.Sprint(c.Published.Rounds), micros(c.Published.After), decimal(c.speedup(c.Published.After))}
+			g.line("StragglAR, published", at, c.speedup(c.Published.After))
 		}
-		g.line("ours, m = n-1", at, c.speedup(c.same.after))
-		g.line("ours", at, c.speedup(c.best.after))
-		g.line("bound", at, c.speedup(c.bound))
-		g.line("RHD", at, c.rhd)
-		g.line("direct", at, c.direct)
-		r := append([]string{fmt.Sprint(c.ranks), micros(c.ring.after), decimal(c.rhd), decimal(c.direct), paper}, published...)
-		g.table = append(g.table, append(r, fmt.Sprint(c.same.rounds), micros(c.same.after), decimal(c.speedup(c.same.after)),
-			fmt.Sprint(c.best.chunks), fmt.Sprint(c.best.rounds), micros(c.best.after), decimal(c.speedup(c.best.after)), micros(c.bound), decimal(c.speedup(c.bound))))
+		g.line("ours, m = n-1", at, c.speedup(c.Same.After))
+		g.line("ours", at, c.speedup(c.Best.After))
+		g.line("bound", at, c.speedup(c.Bound))
+		g.line("RHD", at, c.RHD)
+		g.line("direct", at, c.Direct)
+		r := append([]string{fmt.Sprint(c.Ranks), micros(c.Ring.After), decimal(c.RHD), decimal(c.Direct), paper}, published...)
+		g.table = append(g.table, append(r, fmt.Sprint(c.Same.Rounds), micros(c.Same.After), decimal(c.speedup(c.Same.After)),
+			fmt.Sprint(c.Best.Chunks), fmt.Sprint(c.Best.Rounds), micros(c.Best.After), decimal(c.speedup(c.Best.After)), micros(c.Bound), decimal(c.speedup(c.Bound))))
 	}
 	g.dashed("bound")
-	return g, nil
+	return g
 }
 
 // delaySteps is how many delays the table has, from none to 1.2 times what the buffer
@@ -90,7 +76,7 @@ const delaySteps = 24
 
 // delays is the time after the arrival by delay, for one number of ranks, and the delays
 // from which on each method beats the ring.
-func (x *study) delays(ctx context.Context, _ []*compared) (*figure, error) {
+func (x *study) delays(ctx context.Context) (*figure, error) {
 	g := &figure{name: "delay", chart: chart.Chart{Title: fmt.Sprintf("Time after the straggler's arrival, %d ranks (%s, %s, %s)", x.at, x.size, x.alpha, x.bandwidth), XName: "delay, us", YName: "after the arrival, us"}}
 	g.table = [][]string{{"delay_us", "ring_us", "published_us", "same_chunks_us", "ours_us", "bound_us"}}
 	first, err := x.problem(x.at, 0)
@@ -115,8 +101,8 @@ func (x *study) delays(ctx context.Context, _ []*compared) (*figure, error) {
 			if err != nil {
 				return nil, err
 			}
-			g.line(names[k], float64(d)/1e6, float64(o.after)/1e6)
-			r = append(r, micros(o.after))
+			g.line(names[k], float64(d)/1e6, float64(o.After)/1e6)
+			r = append(r, micros(o.After))
 		}
 		b, err := certified(ctx, p)
 		if err != nil {
@@ -159,10 +145,10 @@ func (x *study) contestants(p *model.Problem) ([]contestant, []string) {
 		if m == nil {
 			return nil
 		}
-		return func(ctx context.Context, p *model.Problem) (outcome, error) { return solved(ctx, m, p) }
+		return func(ctx context.Context, p *model.Problem) (outcome, error) { return x.solved(ctx, m, p) }
 	}
 	same := func(ctx context.Context, p *model.Problem) (outcome, error) {
-		return solved(ctx, stragglar.New(), p.WithChunks(len(p.Members())-1))
+		return x.solved(ctx, stragglar.New(), p.WithChunks(len(p.Members())-1))
 	}
 	return []contestant{of(methodOf("ring")), of(publishedFor(p)), same, of(stragglar.New())}, []string{"ring", "StragglAR, published", "ours, m = n-1", "ours"}
 }
@@ -180,7 +166,7 @@ func (x *study) breakEven(ctx context.Context, m, other contestant, whole model.
 			return false, err
 		}
 		b, err := other(ctx, p)
-		return a.after > b.after, err
+		return a.After > b.After, err
 	}
 	step := max(1, whole/1000)
 	low, high := int64(0), int64(2000) // steps: not worse at high
@@ -203,7 +189,7 @@ func (x *study) breakEven(ctx context.Context, m, other contestant, whole model.
 }
 
 // rounds is how many rounds n-1 chunks take after the arrival, by number of ranks.
-func (x *study) rounds(ctx context.Context, _ []*compared) (*figure, error) {
+func (x *study) rounds(ctx context.Context) (*figure, error) {
 	g := &figure{name: "rounds", chart: chart.Chart{Title: "Rounds above n-1 after the arrival, for n-1 chunks", XName: "ranks", YName: "rounds - (n-1)"}}
 	g.table = [][]string{{"ranks", "published_method", "published_rounds", "ours_rounds", "least_rounds"}}
 	for n := 3; n <= x.roundsTo; n++ {
@@ -212,7 +198,7 @@ func (x *study) rounds(ctx context.Context, _ []*compared) (*figure, error) {
 			return nil, err
 		}
 		p = p.WithChunks(n - 1)
-		ours, err := solved(ctx, stragglar.New(), p)
+		ours, err := x.solved(ctx, stragglar.New(), p)
 		if err != nil {
 			return nil, err
 		}
@@ -222,16 +208,16 @@ func (x *study) rounds(ctx context.Context, _ []*compared) (*figure, error) {
 		}
 		r := []string{fmt.Sprint(n), "", ""}
 		if m := publishedFor(p); m != nil {
-			o, err := solved(ctx, m, p)
+			o, err := x.solved(ctx, m, p)
 			if err != nil {
 				return nil, err
 			}
-			r[1], r[2] = m.Name(), fmt.Sprint(o.rounds)
-			g.line("published, matching", float64(n), float64(o.rounds-(n-1)))
+			r[1], r[2] = m.Name(), fmt.Sprint(o.Rounds)
+			g.line("published, matching", float64(n), float64(o.Rounds-(n-1)))
 		}
-		g.line("ours", float64(n), float64(ours.rounds-(n-1)))
+		g.line("ours", float64(n), float64(ours.Rounds-(n-1)))
 		g.line("least", float64(n), float64(least-(n-1)))
-		g.table = append(g.table, append(r, fmt.Sprint(ours.rounds), fmt.Sprint(least)))
+		g.table = append(g.table, append(r, fmt.Sprint(ours.Rounds), fmt.Sprint(least)))
 	}
 	g.dashed("least")
 	return g, nil

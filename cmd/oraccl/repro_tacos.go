@@ -4,32 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"slices"
-	"text/tabwriter"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/smt"
 )
 
 // network is one of a comparison's, as --topology and --bandwidth name it.
 type network struct {
-	topology  string
-	bandwidth string // "": that of the study
+	Topology  string
+	Bandwidth string // "": that of the study
 }
 
 func (n network) String() string {
-	if n.bandwidth == "" {
-		return n.topology
+	if n.Bandwidth == "" {
+		return n.Topology
 	}
-	return n.topology + " " + n.bandwidth
+	return n.Topology + " " + n.Bandwidth
 }
 
 // tacosNetworks are the networks of the comparison, by how many NPUs they have: tori and
@@ -50,103 +42,90 @@ var tacosBaselines = []string{"ring", "ring-bidirectional", "direct", "rhd", "re
 
 // tacosStudy is the setting of the comparison.
 type tacosStudy struct {
+	*bench
 	npus             []int
 	collectives      []string
 	share            string // bytes of a rank, which are a chunk
 	alpha, bandwidth string
 	cost             string
-	scaleTo          int
-	both             bool // engines
-	work             effort
-	out              string
+	scaleTo          int // the most NPUs whose synthesis is timed
+	smtTo            int // the most transfers that are proved by SMT, too; 0: any number
 }
 
-func newReproTACOS() *cobra.Command {
-	x := &tacosStudy{}
-	cmd := &cobra.Command{
-		Use:   "tacos",
-		Short: "TACOS's comparisons: baselines, the bound, growth with the NPUs",
-		Long: `tacos compares the greedy method with the baselines of the TACOS paper (Won et al.,
-arXiv:2304.05301) and with the certified bound, one chunk a rank, and measures how the
-time of its synthesis grows with the number of NPUs. Every schedule is replayed, with
---both-engines proved by SMT, too; one that is not proved ends the comparison.
-
-Networks and sizes are ours, where the paper's cannot be had. The authors' code
-(astra-sim/tacos v1.3.0) stands beside ours where it was run in the same setting; it
-prints a time, but no schedule that could be verified.
-
-With -o it writes three tables and two charts: collectives, the time of every method
-over the bound; claims, heterogeneous meshes, where not all that the authors' code says
-can be achieved; scale, the time of the synthesis.`,
-		Example: "  oraccl repro tacos -o figures --npus 16 --collectives allgather --tries 4 --scale-to 0",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return x.run(cmd.Context(), cmd.OutOrStdout()) },
+func tacosExperiment() *experiment {
+	return &experiment{
+		name:   "tacos",
+		title:  "TACOS: greedy schedules, baselines, growth with the NPUs",
+		source: `Won et al., "TACOS: Topology-Aware Collective Algorithm Synthesizer for Distributed Machine Learning", arXiv:2304.05301`,
+		about:  `TACOS matches links and chunks greedily as time goes on. Its code (astra-sim/tacos) gathers only and prints a time, but no schedule that could be verified; what its tests expect and what it said when it was run stand beside ours and the certified bound. The paper's comparison with baselines is in figures whose numbers could not be read: it is made again, on networks of ours.`,
+		fill: func(ctx context.Context, b *bench, r *repro.Report) error {
+			x := &tacosStudy{bench: b, npus: []int{64}, collectives: []string{"allgather", "allreduce"}, share: "1MiB", alpha: "500ns", bandwidth: "50GiB/s", cost: "blocking", scaleTo: 1024, smtTo: 70_000}
+			if b.full {
+				x.npus, x.scaleTo, x.smtTo = []int{16, 64, 256}, 4096, 1_100_000
+			}
+			return x.fill(ctx, r)
+		},
 	}
-	f := cmd.Flags()
-	f.IntSliceVar(&x.npus, "npus", []int{64}, "numbers of `ranks` of the networks: 16, 64, 256")
-	f.StringSliceVar(&x.collectives, "collectives", []string{"allgather", "allreduce"}, "the `collectives` to compare")
-	f.StringVar(&x.share, "share", "1MiB", "`bytes` of a rank's chunk; the buffer is as many times that as there are ranks")
-	f.StringVar(&x.alpha, "alpha", "500ns", "latency of a link, a `time`")
-	f.StringVar(&x.bandwidth, "bandwidth", "50GiB/s", "bandwidth of a link, a `rate`, where a network has none of its own")
-	f.StringVar(&x.cost, "cost", "blocking", "cost `model`, blocking or pipelined")
-	f.IntVar(&x.scaleTo, "scale-to", 1024, "largest number of `ranks` whose synthesis is timed, up to 4096; 0: none")
-	f.BoolVar(&x.both, "both-engines", false, "have every compared schedule proved by SMT, too")
-	x.work.addFlags(cmd)
-	f.StringVarP(&x.out, "output", "o", "", "write tables (CSV) and charts (SVG) to this `directory`")
-	return cmd
 }
 
 // problem is a collective on a network, in chunks of a number of bytes, so many a rank.
 func (x *tacosStudy) problem(n network, collective, share string, chunks int) (*model.Problem, error) {
-	bandwidth := n.bandwidth
+	bandwidth := n.Bandwidth
 	if bandwidth == "" {
 		bandwidth = x.bandwidth
 	}
-	t, err := loadTopology(n.topology, x.alpha, bandwidth)
+	t, err := loadTopology(n.Topology, x.alpha, bandwidth)
 	if err != nil {
 		return nil, err
 	}
 	bytes, err := model.ParseBytes(share)
 	if err != nil {
-		return nil, fmt.Errorf("--share: %w", err)
+		return nil, fmt.Errorf("a share: %w", err)
 	}
 	if bytes < 1 || bytes > 1<<40 {
-		return nil, fmt.Errorf("--share %s: want 1 byte to 1 TiB", share)
+		return nil, fmt.Errorf("a share of %s: want 1 byte to 1 TiB", share)
 	}
 	kind, err := model.ParseKind(collective)
 	if err != nil || kind.Rooted() || kind == model.Custom {
-		return nil, fmt.Errorf("--collectives %q: want allgather, reducescatter, allreduce or alltoall", collective)
+		return nil, fmt.Errorf("collective %q: want allgather, reducescatter, allreduce or alltoall", collective)
 	}
 	p := &model.Problem{Topology: t, Collective: model.Collective{Kind: kind}, Size: bytes * int64(t.Ranks)}
 	if p.Cost, err = model.ParseCostModel(x.cost); err != nil {
-		return nil, fmt.Errorf("--cost: %w", err)
+		return nil, fmt.Errorf("cost: %w", err)
 	}
 	if int64(p.DefaultChunks(chunks)) > p.Space() {
-		return nil, fmt.Errorf("--share %s: want a byte or more a chunk", share)
+		return nil, fmt.Errorf("a share of %s: want a byte or more a chunk", share)
 	}
 	p = p.WithChunks(p.DefaultChunks(chunks))
 	return p, p.Validate()
 }
 
-// contender is a method with its schedule of a problem, verified.
+// contender is a method with its schedule of a problem, proved.
 type contender struct {
-	method    string
-	makespan  model.Time
-	transfers int
-	solving   time.Duration
-	checking  time.Duration // all engines
+	Method    string
+	Makespan  model.Time
+	Transfers int
+	Solving   time.Duration
+	Replaying time.Duration
+	Proved    string // the engines
 }
 
-// contend runs a method and has what it finds verified. It returns nil for a method that
-// does not serve the problem.
-func (x *tacosStudy) contend(ctx context.Context, m solve.Solver, p *model.Problem, bound model.Time, o solve.Options, engines ...string) (*contender, error) {
+// into sets what a row says of it.
+func (c *contender) into(r *repro.Row) {
+	r.By, r.Proved, r.Seconds = c.Method, c.Proved, c.Solving.Seconds()
+}
+
+// contend runs a method, with so many tries and times the usual effort, and has what it finds proved, by SMT, too, unless there is too much
+// of it. It returns nil for a method that does not serve the problem.
+func (x *tacosStudy) contend(ctx context.Context, m solve.Solver, p *model.Problem, bound model.Time, tries, effort int) (*contender, error) {
 	if m.Serves(p) != nil {
 		return nil, nil
 	}
-	o.Bound = bound
+	o := x.options
+	o.Bound, o.Tries, o.Effort = bound, tries, effort
 	begin := time.Now()
 	r, err := m.Solve(ctx, p, o)
-	c := &contender{method: m.Name(), solving: time.Since(begin)}
+	c := &contender{Method: m.Name(), Solving: time.Since(begin)}
 	switch {
 	case errors.Is(err, solve.ErrNotServed):
 		return nil, nil
@@ -157,43 +136,60 @@ func (x *tacosStudy) contend(ctx context.Context, m solve.Solver, p *model.Probl
 	case !p.SameUpToCut(r.Problem):
 		return nil, fmt.Errorf("%s: answered another problem: %v", m.Name(), r.Problem)
 	}
-	verdicts, took := verifyAll(ctx, r.Problem, r.Schedule, smt.Options{Timeout: x.work.timeLimit, Threads: x.work.threads}, engines)
-	for _, engine := range engines {
-		if v := verdicts[engine]; v.Outcome != verify.Proved {
-			return nil, fmt.Errorf("%s: %v: %v by %s: %s", m.Name(), p, v.Outcome, engine, v.Reason)
-		}
-		c.checking += took[engine]
+	c.Makespan, c.Transfers = r.Makespan(), len(r.Schedule.Transfers)
+	used := engines
+	if x.smtTo > 0 && c.Transfers > x.smtTo {
+		used = engines[:1]
 	}
-	c.makespan, c.transfers = r.Makespan(), len(r.Schedule.Transfers)
-	if c.makespan < bound {
-		return nil, fmt.Errorf("%s: a proved schedule of %v is below the certified bound of %v: one of the two checkers is wrong; please report this", m.Name(), c.makespan, bound)
+	verdicts, took := verifyAll(ctx, r.Problem, r.Schedule, x.smt, used)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if c.Proved, err = provedBy(verdicts); err != nil {
+		return nil, fmt.Errorf("%s: %v: %w", m.Name(), p, err)
+	}
+	c.Replaying = took["replay"]
+	if c.Makespan < bound {
+		return nil, fmt.Errorf("%s: a proved schedule of %v is below the certified bound of %v: one of the two checkers is wrong; please report this", m.Name(), c.Makespan, bound)
 	}
 	return c, nil
 }
 
 // contest is all methods on one network.
 type contest struct {
-	network    network
-	npus       int
-	collective string
-	bound      *model.Certificate
-	greedy     *contender
-	baselines  []*contender // nil: does not serve
-	code       *codeRun     // the authors', or nil
+	Network    network
+	NPUs       int
+	Collective string
+	Bound      model.Time
+	Kind       string // of its certificate
+	Greedy     *contender
+	Baselines  []*contender // nil: does not serve
 }
 
 // over is how many times the bound a makespan is.
-func (c *contest) over(t model.Time) float64 { return float64(t) / float64(c.bound.Bound) }
+func (c *contest) over(t model.Time) float64 { return float64(t) / float64(c.Bound) }
 
 // quickest returns the best baseline, or nil.
 func (c *contest) quickest() *contender {
 	var best *contender
-	for _, b := range c.baselines {
-		if b != nil && (best == nil || b.makespan < best.makespan) {
+	for _, b := range c.Baselines {
+		if b != nil && (best == nil || b.Makespan < best.Makespan) {
 			best = b
 		}
 	}
 	return best
+}
+
+// certifiedTime returns the best bound of p, which there must be, with its kind.
+func certifiedTime(ctx context.Context, p *model.Problem) (model.Time, string, error) {
+	c, err := certified(ctx, p)
+	if err != nil {
+		return 0, "", err
+	}
+	if c == nil || c.Bound <= 0 {
+		return 0, "", fmt.Errorf("%v: has no bound to compare with", p)
+	}
+	return c.Bound, c.Witness.Kind(), nil
 }
 
 // contest compares all methods on one network.
@@ -202,134 +198,22 @@ func (x *tacosStudy) contest(ctx context.Context, n network, collective string) 
 	if err != nil {
 		return nil, err
 	}
-	c := &contest{network: n, npus: p.Topology.Ranks, collective: collective}
-	if c.bound, err = certified(ctx, p); err != nil {
+	c := &contest{Network: n, NPUs: p.Topology.Ranks, Collective: collective}
+	if c.Bound, c.Kind, err = certifiedTime(ctx, p); err != nil {
 		return nil, err
 	}
-	if c.bound == nil || c.bound.Bound <= 0 {
-		return nil, fmt.Errorf("%v: has no bound to compare with", p)
-	}
-	o := solve.Options{TimeLimit: x.work.timeLimit, Seed: x.work.seed, Threads: x.work.threads, Tries: x.work.tries}
-	used := engines
-	if !x.both {
-		used = engines[:1]
-	}
-	if c.greedy, err = x.contend(ctx, methodOf("tacos"), p, c.bound.Bound, o, used...); err != nil {
+	if c.Greedy, err = x.contend(ctx, methodOf("tacos"), p, c.Bound, x.options.Tries, x.options.Effort); err != nil {
 		return nil, err
 	}
-	if c.greedy == nil {
+	if c.Greedy == nil {
 		return nil, fmt.Errorf("tacos: does not serve %v", p)
 	}
 	for _, name := range tacosBaselines {
-		b, err := x.contend(ctx, methodOf(name), p, c.bound.Bound, o, used...)
+		b, err := x.contend(ctx, methodOf(name), p, c.Bound, x.options.Tries, x.options.Effort)
 		if err != nil {
 			return nil, err
 		}
-		c.baselines = append(c.baselines, b)
+		c.Baselines = append(c.Baselines, b)
 	}
-	c.code = x.codeRun(n, collective)
 	return c, nil
-}
-
-// check says what is wrong with the setting.
-func (x *tacosStudy) check() error {
-	for _, n := range x.npus {
-		if tacosNetworks[n] == nil {
-			return fmt.Errorf("--npus %d: want 16, 64 or 256", n)
-		}
-	}
-	if len(x.npus) == 0 || len(x.collectives) == 0 {
-		return errors.New("--npus, --collectives: want one or more")
-	}
-	if x.scaleTo < 0 || x.scaleTo > 4096 {
-		return fmt.Errorf("--scale-to %d: want 0 to 4096", x.scaleTo)
-	}
-	if x.cost != "blocking" && x.cost != "pipelined" {
-		return fmt.Errorf("--cost %q: want blocking or pipelined", x.cost)
-	}
-	if x.work.timeLimit <= 0 || x.work.threads < 0 {
-		return fmt.Errorf("--time-limit %v, --threads %d: want more than zero, and 0 or more", x.work.timeLimit, x.work.threads)
-	}
-	return x.work.checkTries()
-}
-
-func (x *tacosStudy) run(ctx context.Context, w io.Writer) error {
-	if err := x.check(); err != nil {
-		return err
-	}
-	slices.Sort(x.npus)
-	x.npus = slices.Compact(x.npus)
-	var all []*contest
-	for _, collective := range x.collectives {
-		for _, npus := range x.npus {
-			for _, n := range tacosNetworks[npus] {
-				c, err := x.contest(ctx, n, collective)
-				if err != nil {
-					return err
-				}
-				all = append(all, c)
-			}
-		}
-	}
-	x.print(w, all)
-	claims, err := x.claims(ctx)
-	if err != nil {
-		return err
-	}
-	printClaims(w, claims)
-	scale, err := x.scale(ctx)
-	if err != nil {
-		return err
-	}
-	printScale(w, scale)
-	if x.out == "" {
-		return nil
-	}
-	if err := os.MkdirAll(x.out, 0o755); err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
-	for _, g := range []*figure{x.collectivesFigure(all), claimsTable(claims), scaleFigure(scale)} {
-		written, err := g.writeWhole(x.out)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "wrote %s\n", filepath.Join(x.out, written))
-	}
-	return nil
-}
-
-// print writes the table of times over the bound.
-func (x *tacosStudy) print(w io.Writer, all []*contest) {
-	by := "replay"
-	if x.both {
-		by = "replay and by SMT"
-	}
-	fmt.Fprintf(w, "%s a rank, one chunk, links of %s and %s where none is named, %s\ntimes of the certified bound that a schedule takes; every schedule proved by %s\n\n", x.share, x.alpha, x.bandwidth, x.cost, by)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "network\tcollective\tbound us\ttacos\t")
-	for _, name := range tacosBaselines {
-		fmt.Fprintf(t, "%s\t", name)
-	}
-	fmt.Fprintln(t, "best baseline / tacos\tauthors' code\t")
-	for _, c := range all {
-		fmt.Fprintf(t, "%v\t%s\t%s\t%.3f\t", c.network, c.collective, micros(c.bound.Bound), c.over(c.greedy.makespan))
-		for _, b := range c.baselines {
-			if b == nil {
-				fmt.Fprint(t, "-\t")
-				continue
-			}
-			fmt.Fprintf(t, "%.3f\t", c.over(b.makespan))
-		}
-		if b := c.quickest(); b != nil {
-			fmt.Fprintf(t, "%.2f\t", float64(b.makespan)/float64(c.greedy.makespan))
-		} else {
-			fmt.Fprint(t, "-\t")
-		}
-		if c.code != nil {
-			fmt.Fprintf(t, "%.3f\t\n", c.code.micros*1e6/float64(c.bound.Bound))
-		} else {
-			fmt.Fprint(t, "-\t\n")
-		}
-	}
-	t.Flush()
 }

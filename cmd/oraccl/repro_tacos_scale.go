@@ -3,15 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -22,14 +21,15 @@ type growth struct {
 	name       string
 	collective string
 	networks   []network
-	points     []growthPoint
+	points     []*growthPoint
 }
 
 type growthPoint struct {
-	network network
-	npus    int
-	bound   model.Time // 0: none
-	ours    *contender
+	Network network
+	NPUs    int
+	Bound   model.Time // 0: none
+	Kind    string     // of its certificate
+	Ours    *contender
 	code    *codeRun
 }
 
@@ -53,25 +53,24 @@ func growths() []*growth {
 	}
 }
 
-// papers are the times of synthesis that the paper names, with all-reduce: for 512
-// heterogeneous NPUs 6.09 minutes, for 40 K NPUs 2.52 hours; on another machine.
-var papers = []struct{ npus, seconds float64 }{{512, 6.09 * 60}, {40000, 2.52 * 3600}}
-
 // scale times the synthesis by the number of NPUs.
-func (x *tacosStudy) scale(ctx context.Context) ([]*growth, error) {
+func (x *tacosStudy) scale(ctx context.Context, code []*codeRun) ([]*growth, error) {
 	var all []*growth
 	for _, g := range growths() {
 		for _, n := range g.networks {
-			t, err := loadTopology(n.topology, x.alpha, n.bandwidth)
+			t, err := loadTopology(n.Topology, x.alpha, n.Bandwidth)
 			if err != nil {
 				return nil, err
 			}
 			if t.Ranks > x.scaleTo {
 				continue
 			}
-			q, err := x.timed(ctx, g, n)
+			q, err := keep(x.bench, fmt.Sprintf("tacos synthesis, %s on %v, %d by smt", g.collective, n, x.smtTo), func() (*growthPoint, error) { return x.timed(ctx, g, n) })
 			if err != nil {
 				return nil, err
+			}
+			if g.collective == "allgather" {
+				q.code = codeRunOf(code, n)
 			}
 			g.points = append(g.points, q)
 		}
@@ -83,36 +82,35 @@ func (x *tacosStudy) scale(ctx context.Context) ([]*growth, error) {
 }
 
 // timed synthesises once, and where that was quick twice more, and keeps the least time.
-func (x *tacosStudy) timed(ctx context.Context, g *growth, n network) (growthPoint, error) {
-	q := growthPoint{network: n, code: x.codeRun(n, g.collective)}
+func (x *tacosStudy) timed(ctx context.Context, g *growth, n network) (*growthPoint, error) {
+	q := &growthPoint{Network: n}
 	p, err := x.problem(n, g.collective, x.share, 1)
 	if err != nil {
-		return q, err
+		return nil, err
 	}
-	q.npus = p.Topology.Ranks
+	q.NPUs = p.Topology.Ranks
 	c, err := bound.Quick(p)
 	if err != nil {
-		return q, err
+		return nil, err
 	}
 	if c != nil {
 		if v := cert.Check(c); v.Outcome != verify.Proved {
-			return q, fmt.Errorf("the %s bound of %v failed its check: %s", c.Witness.Kind(), c.Bound, v.Reason)
+			return nil, fmt.Errorf("the %s bound of %v failed its check: %s", c.Witness.Kind(), c.Bound, v.Reason)
 		}
-		q.bound = c.Bound
+		q.Bound, q.Kind = c.Bound, c.Witness.Kind()
 	}
-	o := solve.Options{Seed: x.work.seed, Threads: x.work.threads, Tries: 1}
 	for range 3 {
-		now, err := x.contend(ctx, methodOf("tacos"), p, q.bound, o, "replay")
+		now, err := x.contend(ctx, methodOf("tacos"), p, q.Bound, 1, -1)
 		if err != nil {
-			return q, err
+			return nil, err
 		}
 		if now == nil {
-			return q, fmt.Errorf("tacos: does not serve %v", p)
+			return nil, fmt.Errorf("tacos: does not serve %v", p)
 		}
-		if q.ours == nil || now.solving < q.ours.solving {
-			q.ours = now
+		if q.Ours == nil || now.Solving < q.Ours.Solving {
+			q.Ours = now
 		}
-		if now.solving > 300*time.Millisecond {
+		if now.Solving > 300*time.Millisecond || now.Transfers > 50_000 {
 			break
 		}
 	}
@@ -144,9 +142,9 @@ func exponent(npus, seconds []float64) (e float64, ok bool) {
 func (g *growth) fits() (ours, theirs string) {
 	var n, s, cn, cs []float64
 	for _, q := range g.points {
-		n, s = append(n, float64(q.npus)), append(s, q.ours.solving.Seconds())
+		n, s = append(n, float64(q.NPUs)), append(s, q.Ours.Solving.Seconds())
 		if q.code != nil {
-			cn, cs = append(cn, float64(q.npus)), append(cs, math.Sqrt(q.code.least*q.code.most))
+			cn, cs = append(cn, float64(q.NPUs)), append(cs, math.Sqrt(q.code.least*q.code.most))
 		}
 	}
 	if e, ok := exponent(n, s); ok {
@@ -158,59 +156,20 @@ func (g *growth) fits() (ours, theirs string) {
 	return ours, theirs
 }
 
-func printScale(w io.Writer, all []*growth) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprint(w, "\nsynthesis, one try; the authors' code on two cores of a shared x86 machine, its times rounded;\nbounds that are quick to find, which for an allreduce can be far off\n\n")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "family\tcollective\tnetwork\tNPUs\ttransfers\tsynthesis s\treplay s\tover the bound\tauthors' code s\tits time over the bound\t")
-	for _, g := range all {
-		for _, q := range g.points {
-			over, code, theirs := "-", "-", "-"
-			if q.bound > 0 {
-				over = fmt.Sprintf("%.4f", float64(q.ours.makespan)/float64(q.bound))
-			}
-			if q.code != nil {
-				code = fmt.Sprint(q.code.least)
-				if q.code.most != q.code.least {
-					code += fmt.Sprintf("-%v", q.code.most)
-				}
-				if q.bound > 0 {
-					theirs = fmt.Sprintf("%.4f", q.code.micros*1e6/float64(q.bound))
-				}
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.4f\t%.4f\t%s\t%s\t%s\t\n", g.name, g.collective, q.network.topology, q.npus, q.ours.transfers, q.ours.solving.Seconds(), q.ours.checking.Seconds(), over, code, theirs)
-		}
-	}
-	t.Flush()
-	fmt.Fprintln(w)
-	for _, g := range all {
-		if ours, theirs := g.fits(); ours != "" {
-			fmt.Fprintf(w, "%s, %s: grows with the NPUs to the power %s", g.name, g.collective, ours)
-			if theirs != "" {
-				fmt.Fprintf(w, "; the authors' code, where it was run: %s", theirs)
-			}
-			fmt.Fprintln(w)
-		}
-	}
-	fmt.Fprintln(w, "the paper names 365 s for 512 heterogeneous NPUs and 9072 s for 40 K")
-}
-
-func scaleFigure(all []*growth) *figure {
+func scaleFigure(all []*growth, papers []*repro.Published) *figure {
 	g := &figure{name: "scale", chart: chart.Chart{Title: "Time of the synthesis", XName: "NPUs", YName: "seconds", LogX: true, LogY: true}}
 	g.table = [][]string{{"family", "collective", "topology", "bandwidth", "npus", "transfers", "synthesis_s", "replay_s", "makespan_us", "bound_us", "exponent", "code_s_least", "code_s_most", "code_makespan_us", "code_exponent"}}
 	for _, f := range all {
 		ours, theirs := f.fits()
 		name := f.name + ", " + f.collective
 		for _, q := range f.points {
-			r := []string{f.name, f.collective, q.network.topology, q.network.bandwidth, fmt.Sprint(q.npus), fmt.Sprint(q.ours.transfers), decimal(q.ours.solving.Seconds()), decimal(q.ours.checking.Seconds()), micros(q.ours.makespan), "", ours, "", "", "", ""}
-			if q.bound > 0 {
-				r[9] = micros(q.bound)
+			r := []string{f.name, f.collective, q.Network.Topology, q.Network.Bandwidth, fmt.Sprint(q.NPUs), fmt.Sprint(q.Ours.Transfers), decimal(q.Ours.Solving.Seconds()), decimal(q.Ours.Replaying.Seconds()), micros(q.Ours.Makespan), "", ours, "", "", "", ""}
+			if q.Bound > 0 {
+				r[9] = micros(q.Bound)
 			}
-			g.line(name+legend(ours), float64(q.npus), q.ours.solving.Seconds())
+			g.line(name+legend(ours), float64(q.NPUs), q.Ours.Solving.Seconds())
 			if q.code != nil {
-				copy(r[11:], []string{fmt.Sprint(q.code.least), fmt.Sprint(q.code.most), fmt.Sprint(q.code.micros), theirs})
+				copy(r[11:], []string{fmt.Sprint(q.code.least), fmt.Sprint(q.code.most), q.code.Value, theirs})
 			}
 			g.table = append(g.table, r)
 		}
@@ -219,7 +178,7 @@ func scaleFigure(all []*growth) *figure {
 		_, theirs := f.fits()
 		for _, q := range f.points {
 			if q.code != nil {
-				g.line("authors', "+f.name+legend(theirs), float64(q.npus), math.Sqrt(q.code.least*q.code.most))
+				g.line("authors', "+f.name+legend(theirs), float64(q.NPUs), math.Sqrt(q.code.least*q.code.most))
 			}
 		}
 	}
@@ -228,8 +187,12 @@ func scaleFigure(all []*growth) *figure {
 		s.Dashed = strings.HasPrefix(s.Name, "authors'")
 	}
 	for _, p := range papers {
-		g.table = append(g.table, []string{"the paper, arXiv:2304.05301", "allreduce", "", "", fmt.Sprint(p.npus), "", decimal(p.seconds), "", "", "", "", "", "", "", ""})
-		g.line(fmt.Sprintf("the paper's, %.0f NPUs", p.npus), p.npus, p.seconds)
+		npus, err := strconv.Atoi(p.Text("npus"))
+		if err != nil || p.Value == "" || p.Text("quantity") != "synthesis" {
+			continue
+		}
+		g.table = append(g.table, []string{"the paper, arXiv:2304.05301", p.Text("collective"), "", "", fmt.Sprint(npus), "", decimal(p.Number), "", "", "", "", "", "", "", ""})
+		g.line(fmt.Sprintf("the paper's, %d NPUs", npus), float64(npus), p.Number)
 	}
 	if len(all) == 0 {
 		g.table, g.chart.Series = g.table[:1], nil

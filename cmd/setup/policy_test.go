@@ -57,8 +57,9 @@ var policy = []struct {
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart"},
-	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/chart cmd/oraccl/manual cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
+	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/chart cmd/oraccl/manual cmd/oraccl/repro cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
 	{dir: "cmd/oraccl/manual", may: "model solve. verify"},
+	{dir: "cmd/oraccl/repro"},
 	{dir: "cmd/oraccl/view", may: "model"},
 	{dir: "cmd/oraccl/sweep", may: "model. go.yaml.in/yaml/v3 golang.org/x/sync"},
 	{dir: "cmd/oraccl-check", may: "model verify"},

@@ -1,0 +1,103 @@
+package repro
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Store keeps what was computed, a file each, so that it is not computed again. The zero
+// value keeps nothing.
+type Store struct {
+	dir, stamp string
+	Kept, Made int // how many were found there, and computed
+}
+
+// Open returns a store in a directory, which it makes. Stamp names the program: what
+// another one computed is not used.
+func Open(dir, stamp string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return &Store{dir: dir, stamp: stamp}, nil
+}
+
+// cell is a file of the store.
+type cell struct {
+	Schema string          `json:"schema"` // oraccl/repro-cell/1
+	Stamp  string          `json:"stamp"`
+	Key    string          `json:"key"`
+	Value  json.RawMessage `json:"value"`
+}
+
+const cellSchema = "oraccl/repro-cell/1"
+
+// Keep returns what is kept under a key, or else what compute returns, which it keeps. Key
+// names everything that the value depends on but for the program. A file that is damaged
+// or of another program is computed anew; an error of compute is not kept.
+func Keep[T any](s *Store, key string, compute func() (T, error)) (T, error) {
+	var v T
+	if s.dir == "" {
+		return compute()
+	}
+	hash := sha256.Sum256([]byte(key))
+	name := filepath.Join(s.dir, hex.EncodeToString(hash[:12])+".json")
+	b, err := os.ReadFile(name)
+	switch {
+	case err == nil:
+		var c cell
+		if json.Unmarshal(b, &c) == nil && c.Schema == cellSchema && c.Stamp == s.stamp && c.Key == key && json.Unmarshal(c.Value, &v) == nil {
+			s.Kept++
+			return v, nil
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return v, err
+	}
+	if v, err = compute(); err != nil {
+		return v, err
+	}
+	s.Made++
+	value, err := json.Marshal(v)
+	if err == nil {
+		b, err = json.Marshal(cell{cellSchema, s.stamp, key, value})
+	}
+	if err == nil {
+		err = WriteFile(name, b)
+	}
+	if err != nil {
+		return v, fmt.Errorf("what was computed cannot be kept: %w", err)
+	}
+	return v, nil
+}
+
+// WriteFile writes a file so that it is there as a whole or not at all, whenever the
+// program ends.
+func WriteFile(name string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = bytes.NewReader(b).WriteTo(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
