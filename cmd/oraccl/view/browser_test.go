@@ -219,6 +219,12 @@ func TestRefutedPage(t *testing.T) {
 	require.NotEqual(t, "0s", b.text("now"), "the slider is where it is under way")
 	require.True(t, paints(b, "timeline", "--bad"), "it is marked in the timeline")
 	require.True(t, paints(b, "network", "--bad"), "and in the network")
+	require.Equal(t, 2, value[int](b, "core.linkRows(oracclView.data).lanes[0]"), "the two that overlap are side by side")
+	for _, i := range []int{0, with} {
+		at := value[[]float64](b, fmt.Sprintf("oracclView.middle(%d)", i))
+		b.pointAt("timeline", at[0], at[1])
+		require.Contains(t, b.text("tip"), fmt.Sprintf("transfer %d:", i))
+	}
 	value[bool](b, "(oracclView.setTime(0), true)")
 	b.press("x")
 	require.NotEqual(t, "0s", b.text("now"), "x goes there")

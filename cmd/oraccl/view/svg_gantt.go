@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,18 +27,21 @@ type gantt struct {
 	group int   // how many
 	rowOf map[int]int
 	tall  float64 // of a row
-	bars  int
 	last  float64
-	dense bool
+	dense bool // no bars: shades
+
+	bars    [][]bar // of each row
+	lanesOf []int
 }
 
 func newGantt(p *Picture, m *moments, path []hop) *gantt {
 	g := &gantt{p: p, m: m, path: path, rowOf: map[int]int{}, last: float64(max(1, m.last)), group: 1}
+	bars := 0
 	used := make([]bool, len(p.Problem.Topology.Links))
 	for i := range p.Schedule.Transfers {
 		for _, l := range p.Schedule.Routes[p.Schedule.Transfers[i].Route] {
 			used[l] = true
-			g.bars++
+			bars++
 		}
 	}
 	for l, u := range used {
@@ -49,7 +53,10 @@ func newGantt(p *Picture, m *moments, path []hop) *gantt {
 	for n, l := range g.rows {
 		g.rowOf[l] = n / g.group
 	}
-	g.dense = g.bars > maxBars || g.group > 1
+	g.dense = bars > maxBars || g.group > 1
+	if !g.dense {
+		g.bars, g.lanesOf = g.lanes()
+	}
 	g.tall = max(2.2, min(15, 560/float64(max(1, g.count()))))
 	return g
 }
@@ -168,25 +175,57 @@ func (g *gantt) names(d drawing, top float64) {
 	}
 }
 
+// bar is where a transfer is drawn on a link: what is under way there at one time is side
+// by side, in lanes.
+type bar struct {
+	transfer int32
+	model.Interval
+	lane int
+}
+
+// lanes returns the bars of each row, by their starts, and how many lanes each row has.
+func (g *gantt) lanes() (rows [][]bar, lanes []int) {
+	rows, lanes = make([][]bar, g.count()), make([]int, g.count())
+	var busy []model.Interval
+	for _, i := range g.m.order {
+		busy = g.m.busy(g.p.Problem, g.p.Schedule, i, busy[:0])
+		for n, l := range g.p.Schedule.Routes[g.p.Schedule.Transfers[i].Route] {
+			r := g.rowOf[l]
+			rows[r] = append(rows[r], bar{i, model.Interval{From: g.m.from[i].Add(busy[n].From), To: g.m.from[i].Add(busy[n].To)}, 0})
+		}
+	}
+	for r, row := range rows {
+		slices.SortStableFunc(row, func(a, b bar) int { return cmp.Compare(a.From, b.From) })
+		var until []model.Time
+		for k := range row {
+			free := slices.IndexFunc(until, func(t model.Time) bool { return t <= row[k].From })
+			if free < 0 {
+				free = len(until)
+				until = append(until, 0)
+			}
+			until[free], row[k].lane = row[k].To, free
+		}
+		lanes[r] = max(1, len(until))
+	}
+	return rows, lanes
+}
+
 // each draws a bar for every link of every transfer, with the number of the chunk where
 // there is room, and a line on top where it adds.
 func (g *gantt) each(d drawing, top float64) {
 	_, ink := colouring(g.p.Problem)
-	var busy []model.Interval
-	high := g.tall - min(2, g.tall/4)
-	for _, i := range g.m.order {
-		t := &g.p.Schedule.Transfers[i]
-		busy = g.m.busy(g.p.Problem, g.p.Schedule, i, busy[:0])
-		fill := ink(int(t.Chunk))
-		for n, l := range g.p.Schedule.Routes[t.Route] {
-			x0, x1 := g.x(g.m.from[i].Add(busy[n].From)), g.x(g.m.from[i].Add(busy[n].To))
-			y := g.y(g.rowOf[l], top)
+	for r, row := range g.bars {
+		high := (g.tall - min(2, g.tall/4)) / float64(g.lanesOf[r])
+		for _, b := range row {
+			t := &g.p.Schedule.Transfers[b.transfer]
+			fill := ink(int(t.Chunk))
+			x0, x1, y := g.x(b.From), g.x(b.To), g.y(r, top)+float64(b.lane)*high
 			wide := max(0.4, x1-x0-min(0.8, (x1-x0)/4))
 			d.rect(x0, y, wide, high, "fill", fill)
 			if t.Op == model.Reduction {
 				d.rect(x0, y, wide, min(1.5, high/3), "fill", inkText)
 			}
-			if name := fmt.Sprint(t.Chunk); g.tall >= 9 && wide > 4+6*float64(len(name)) {
+			if name := fmt.Sprint(t.Chunk); high >= 8 && wide > 4+6*float64(len(name)) {
 				text := inkText
 				if dark(fill) {
 					text = "#ffffff"
@@ -249,7 +288,13 @@ func (g *gantt) outline(d drawing, top float64, i int, ink string, width float64
 		if g.dense {
 			width = min(width, 1)
 		}
-		d.rect(x0, g.y(g.rowOf[l], top), max(0.8, x1-x0), g.tall-min(2, g.tall/4), "fill", "none", "stroke", ink, "stroke-width", width)
+		y, high := g.y(g.rowOf[l], top), g.tall-min(2, g.tall/4)
+		if !g.dense {
+			at := slices.IndexFunc(g.bars[g.rowOf[l]], func(b bar) bool { return b.transfer == int32(i) })
+			high /= float64(g.lanesOf[g.rowOf[l]])
+			y += high * float64(g.bars[g.rowOf[l]][at].lane)
+		}
+		d.rect(x0, y, max(0.8, x1-x0), high, "fill", "none", "stroke", ink, "stroke-width", width)
 	}
 }
 

@@ -89,9 +89,13 @@ func (d drawing) network(p *Picture, l *layout, path []hop, left, top float64) {
 		}
 	}
 	d.WriteString("\"/>\n")
+	heavy := 1.6
+	if len(inkOfLink) > 32 {
+		heavy = 0.8
+	}
 	for _, ink := range []string{inkPath, inkBad} {
 		if marked[ink] != "" {
-			d.tag("path", nil, "d", marked[ink], "fill", "none", "stroke", ink, "stroke-width", 1.6)
+			d.tag("path", nil, "d", marked[ink], "fill", "none", "stroke", ink, "stroke-width", heavy)
 		}
 	}
 	for v := range t.Nodes() {

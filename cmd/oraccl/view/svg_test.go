@@ -125,6 +125,24 @@ func TestSVGLimits(t *testing.T) {
 	require.Contains(t, texts(all), "makespan = bound")
 }
 
+// TestSVGLanes draws side by side what overlaps.
+func TestSVGLanes(t *testing.T) {
+	pic := corpus(t, "reject/ring4-allgather-pipelined/transfer-0-twice.json")
+	m, err := when(pic.Problem, pic.Schedule)
+	require.NoError(t, err)
+	g := newGantt(pic, m, nil)
+	require.Equal(t, []int{2, 1, 1, 1}, g.lanesOf)
+	require.Len(t, g.bars[0], 4)
+	require.Equal(t, []int{0, 1}, []int{g.bars[0][0].lane, g.bars[0][1].lane})
+	for _, row := range g.bars {
+		for i, a := range row {
+			for _, b := range row[:i] {
+				require.False(t, a.lane == b.lane && a.From < b.To && b.From < a.To)
+			}
+		}
+	}
+}
+
 // TestSVGCorpus draws all schedules of the corpus, right and wrong.
 func TestSVGCorpus(t *testing.T) {
 	files, err := filepath.Glob("../../../testdata/schedules/*/*.json")

@@ -345,6 +345,28 @@ const core = (() => {
     return c;
   }
 
+  // laned adds to rows in how many lanes each is drawn, and in which each entry, so that
+  // what is under way at one time is side by side: on a link that is wrong, or multicast; at
+  // a rank it has several links. The last of many lanes takes what is left.
+  const LANES = 12;
+  function laned(rows) {
+    const count = rows.off.length - 1;
+    rows.lane = new Uint8Array(rows.transfer.length); rows.lanes = new Uint8Array(count).fill(1); rows.most = 1;
+    const until = new Float64Array(LANES);
+    for (let r = 0; r < count; r++) {
+      until.fill(-1);
+      for (let k = rows.off[r]; k < rows.off[r + 1]; k++) {
+        let l = 0;
+        while (l < LANES - 1 && until[l] > rows.from[k]) l++;
+        until[l] = Math.max(until[l], rows.until[k]);
+        rows.lane[k] = l;
+        if (l >= rows.lanes[r]) rows.lanes[r] = l + 1;
+      }
+      rows.most = Math.max(rows.most, rows.lanes[r]);
+    }
+    return rows;
+  }
+
   // linkRows returns, for each link, when it is busy, in order: the transfers and the hops
   // of their profiles. rankRows does so for what each rank sends (row 2r) and receives.
   function linkRows(d) {
@@ -368,7 +390,7 @@ const core = (() => {
         longest[l] = Math.max(longest[l], until[k] - from[k]);
       }
     }
-    return { off, transfer, from, until, busy, longest };
+    return laned({ off, transfer, from, until, busy, longest });
   }
 
   function rankRows(d) {
@@ -388,7 +410,7 @@ const core = (() => {
         longest[l] = Math.max(longest[l], until[k] - from[k]);
       }
     }
-    return { off, transfer, from, until, busy, longest };
+    return laned({ off, transfer, from, until, busy, longest });
   }
 
   // inWords writes a time exactly, as the command line does, and a size; setInWords writes

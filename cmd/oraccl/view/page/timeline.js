@@ -33,7 +33,8 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
 
   function draw() {
     const g = canvas.getContext("2d"), all = rows();
-    rowHeight = order.length * 18 > h - ruler ? 18 : Math.max(18, Math.min(34, Math.floor((h - ruler) / Math.max(1, order.length))));
+    const least = Math.max(18, Math.min(44, 4 + 7 * all.most));
+    rowHeight = order.length * least > h - ruler ? least : Math.max(least, Math.min(34, Math.floor((h - ruler) / Math.max(1, order.length))));
     clampTop();
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, w, h);
@@ -95,13 +96,14 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
         }
         if (crowded) { k = Math.max(k + 1, core.lower(from, k, end, T(painted) - pixel)); continue; }
       } else if (x1 > gutter) {
+        const tall = height / all.lanes[r], at = y + all.lane[k] * tall, gap = tall > 4 && all.lanes[r] > 1 ? 1 : 0;
         g.fillStyle = colour.chunk(d.chunk[i]);
-        g.fillRect(x0, y, x1 - x0 - (x1 - x0 > 3 ? 1 : 0), height);
-        if (d.op[i]) { g.fillStyle = colour("fg"); g.fillRect(x0, y, x1 - x0 - 1, 2); }
-        if (x1 - x0 > 26) {
+        g.fillRect(x0, at, x1 - x0 - (x1 - x0 > 3 ? 1 : 0), tall - gap);
+        if (d.op[i]) { g.fillStyle = colour("fg"); g.fillRect(x0, at, x1 - x0 - 1, Math.min(2, tall / 3)); }
+        if (x1 - x0 > 26 && tall > 9) {
           g.fillStyle = colour.onChunk(d.chunk[i]);
           g.textAlign = "left";
-          g.fillText(d.chunk[i], x0 + 3, y + height / 2, x1 - x0 - 4);
+          g.fillText(d.chunk[i], x0 + 3, at + tall / 2, x1 - x0 - 4);
         }
       }
       k++;
@@ -110,31 +112,36 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     if (chosen >= 0 && inRow(chosen, r)) outline(g, chosen, r, y - 1, height + 2, colour("accent"), 5);
     for (const i of marked) if (inRow(i, r)) { hatch(g, i, r, y, height); outline(g, i, r, y, height, colour("bad"), 3); }
   }
-  // extent is where a transfer is drawn in a row.
-  function extent(i, r) {
-    let from = d.start[i], until = d.end[i];
+  // extent is where a transfer is drawn in a row: from, to, and which part of its height.
+  function extent(i, r, y, height) {
+    let from = d.start[i];
     if (mode === "links") for (let k = d.hopOff[d.profile[i]]; k < d.hopOff[d.profile[i] + 1]; k++)
-      if (d.hopLink[k] === r) { from = d.start[i] + d.hopFrom[k]; until = from + d.hopLen[k]; break; }
-    return [Math.max(gutter, X(from)), Math.min(w, X(until))];
+      if (d.hopLink[k] === r) { from += d.hopFrom[k]; break; }
+    const all = rows();
+    let k = core.lower(n => all.from[n], all.off[r], all.off[r + 1], from);
+    while (all.transfer[k] !== i) k++;
+    const tall = height / all.lanes[r];
+    return [Math.max(gutter, X(from)), Math.min(w, X(all.until[k])), y + all.lane[k] * tall, tall];
   }
   // hatch strikes a transfer through, so that a mark does not depend on colours alone.
   function hatch(g, i, r, y, height) {
-    const [x0, x1] = extent(i, r);
+    const [x0, x1, at, tall] = extent(i, r, y, height);
     if (x1 < gutter || x0 > w) return;
     g.save();
-    g.beginPath(); g.rect(x0, y, Math.max(2, x1 - x0), height); g.clip();
+    g.beginPath(); g.rect(x0, at, Math.max(2, x1 - x0), tall); g.clip();
     g.strokeStyle = colour("bad"); g.lineWidth = 2;
     g.beginPath();
     for (let x = x0 - height; x < x1; x += 8) { g.moveTo(x, y + height); g.lineTo(x + height, y); }
     g.stroke();
     g.restore();
   }
+  const alone = r => rows().lanes[r] === 1;
   function outline(g, i, r, y, height, style, width) {
-    const [x0, x1] = extent(i, r);
+    const [x0, x1, at, tall] = extent(i, r, y, height);
     if (x1 < gutter || x0 > w) return;
     g.strokeStyle = style;
     g.lineWidth = width;
-    g.strokeRect(x0 + 0.5, y - 0.5, Math.max(2, x1 - x0 - 2), height + 1);
+    g.strokeRect(x0 + 0.5, Math.round(at) - 0.5, Math.max(2, x1 - x0 - 2), Math.round(tall) + (alone(r) ? 1 : 0));
   }
   let byRow = null, byRowMode = "";
   function shownOnPath(r) {
@@ -170,18 +177,20 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     if (y < ruler || k < 0 || k >= order.length) return null;
     const r = order[k], all = rows(), t = T(x), slack = 2 * (view.to - view.from) / (w - gutter);
     if (x < gutter) return { row: r, transfer: -1, link: mode === "links" ? r : -1 };
+    const lane = Math.floor((y - ruler + top - k * rowHeight - 2) / (rowHeight - 4) * all.lanes[r]);
     let best = -1, near = slack;
     for (let q = core.lower(i => all.from[i], all.off[r], all.off[r + 1], t - all.longest[r] - slack), n = 0; q < all.off[r + 1] && all.from[q] <= t + slack && n < 20000; q++, n++) {
       const away = t < all.from[q] ? all.from[q] - t : t >= all.until[q] ? t - all.until[q] : 0;
-      if (away < near || away === 0 && best < 0) { near = away; best = all.transfer[q]; }
-      if (away === 0) break;
+      if (away < near || away === 0 && (best < 0 || all.lane[q] === lane)) { near = away; best = all.transfer[q]; }
+      if (away === 0 && all.lane[q] === lane) break;
     }
     return { row: r, transfer: best, link: mode === "links" ? r : -1 };
   }
   // middle is where a transfer is drawn, in its first row.
   function middle(i) {
     const k = order.findIndex(r => inRow(i, r));
-    return [X((d.start[i] + d.end[i]) / 2), ruler + (k + 0.5) * rowHeight - top];
+    const [x0, x1, at, tall] = extent(i, order[k], ruler + k * rowHeight - top + 2, rowHeight - 4);
+    return [(x0 + x1) / 2, at + tall / 2];
   }
   // step chooses the next or the previous transfer in the row that the keys are on.
   function step(by) {
