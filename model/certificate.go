@@ -47,6 +47,11 @@ type Egress struct{ Rank int }
 // links that enter ranks.
 type Volume struct{}
 
+// Partition is several disjoint sets of nodes, ascending, with every rank in one of them:
+// the transfers that the collective needs between them, over all links that enter or leave
+// them. A switch may be in none.
+type Partition struct{ Parts [][]int }
+
 // Prices holds a price for each link. Each chunk has to pay, for the time that it
 // occupies links, at least for the cheapest way to a rank that needs it, and all
 // links together can sell no more than their time. It is a feasible dual of the
@@ -115,6 +120,9 @@ func (Egress) Kind() string { return "egress" }
 func (Volume) Kind() string { return "volume" }
 
 // Kind implements Witness.
+func (Partition) Kind() string { return "partition" }
+
+// Kind implements Witness.
 func (Prices) Kind() string { return "prices" }
 
 // Kind implements Witness.
@@ -172,6 +180,19 @@ func (c *Certificate) validateWitness() error {
 		return rank("rank", w.Rank)
 	case Egress:
 		return rank("rank", w.Rank)
+	case Partition:
+		part := map[int]int{}
+		for i, nodes := range w.Parts {
+			if err := ascending(element("parts", i), "node", nodes, p.Topology.Nodes()); err != nil {
+				return err
+			}
+			for _, v := range nodes {
+				if j, taken := part[v]; taken {
+					return wrong(element("parts", i), "node %d is in part %d, too", v, j)
+				}
+				part[v] = i
+			}
+		}
 	case Distance:
 		if err := path(w.Chunk, w.Shard, w.Source); err != nil {
 			return err

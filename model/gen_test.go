@@ -236,7 +236,7 @@ func drawCertificate(t *rapid.T) *Certificate {
 	c.Witness = rapid.SampledFrom([]Witness{
 		Cut{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
 		Cut{drawSubset(t, p.Topology.Nodes(), "nodes"), drawSubset(t, p.Topology.Ranks, "from"), []int{source}},
-		Ingress{source}, Egress{source}, Volume{}, Prices{prices},
+		Ingress{source}, Egress{source}, Volume{}, Partition{[][]int{drawSubset(t, p.Topology.Nodes(), "part")}}, Prices{prices},
 		Distance{chunk, shard, source, rank.Draw(t, "dest"), potential, nil},
 		Distance{chunk, shard, source, rank.Draw(t, "dest"), potential, potential},
 		Doubling{chunk, shard, source}, Spread{source}, Combine{source},

@@ -25,6 +25,7 @@ var witnessKeys = map[string][]string{
 	"ingress":   {"rank"},
 	"egress":    {"rank"},
 	"volume":    {},
+	"partition": {"parts"},
 	"prices":    {"prices"},
 	"distance":  {"chunk", "shard", "source", "dest", "potential_ps", "head_ps?"},
 	"doubling":  {"chunk", "shard", "source"},
@@ -36,7 +37,7 @@ var witnessKeys = map[string][]string{
 
 func parseWitnessKind(s string) (string, error) {
 	if _, known := witnessKeys[s]; !known {
-		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, prices, distance, doubling, broadcast, combine, lp-dual or lrat", s)
+		return "", fmt.Errorf("witness of kind %q: want cut, ingress, egress, volume, partition, prices, distance, doubling, broadcast, combine, lp-dual or lrat", s)
 	}
 	return s, nil
 }
@@ -45,6 +46,7 @@ func parseWitnessKind(s string) (string, error) {
 func (d *decoder) witness() Witness {
 	var kind string
 	var cut Cut
+	var partition Partition
 	var prices Prices
 	var rank int
 	var w Distance
@@ -60,6 +62,12 @@ func (d *decoder) witness() Witness {
 		key("nodes", func() { cut.Nodes = d.ints("an array of nodes", 0, 2*MaxNodes) }),
 		key("from", func() { cut.From = d.ints("an array of ranks", 0, MaxNodes) }),
 		key("to", func() { cut.To = d.ints("an array of ranks", 0, MaxNodes) }),
+		key("parts", func() {
+			partition.Parts = [][]int{}
+			d.array("an array of sets of nodes", func(int) {
+				partition.Parts = append(partition.Parts, d.ints("an array of nodes", 0, 2*MaxNodes))
+			})
+		}),
 		key("rank", func() { rank = int(d.whole(0, MaxNodes)) }),
 		key("prices", func() {
 			prices.Links = []int64{}
@@ -102,6 +110,8 @@ func (d *decoder) witness() Witness {
 		return Egress{rank}
 	case "volume":
 		return Volume{}
+	case "partition":
+		return partition
 	case "prices":
 		return prices
 	case "doubling":

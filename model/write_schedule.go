@@ -91,6 +91,17 @@ func (e *encoder) witness(w Witness) {
 		if w.To != nil {
 			members = append(members, member{"to", func() { list(e, w.To) }})
 		}
+	case Partition:
+		members = append(members, member{"parts", func() {
+			e.raw("[")
+			for i, nodes := range w.Parts {
+				if i > 0 {
+					e.raw(", ")
+				}
+				list(e, nodes)
+			}
+			e.raw("]")
+		}})
 	case Ingress:
 		members = append(members, numberMember(e, "rank", int64(w.Rank)))
 	case Egress:

@@ -169,6 +169,8 @@ func describe(c *model.Certificate) string {
 		return fmt.Sprintf("what must leave rank %d has to pass the links that leave it", w.Rank)
 	case model.Volume:
 		return "the transfers that the collective needs in all have to pass the links that enter ranks, or leave them"
+	case model.Partition:
+		return fmt.Sprintf("the transfers that the collective needs between %d parts of the network have to pass the links between them", len(w.Parts))
 	case model.Prices:
 		return "what all chunks must pay for their ways is more than all links together can sell by then"
 	case model.Distance:

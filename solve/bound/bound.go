@@ -45,6 +45,7 @@ func All(ctx context.Context, p *model.Problem) ([]*model.Certificate, error) {
 	add(f.ranks(true))
 	add(f.ranks(false))
 	add(f.volume())
+	add(f.partition(ctx))
 	add(f.distance())
 	if p.Cost == model.Rounds {
 		add(f.doubling())
@@ -62,6 +63,6 @@ func All(ctx context.Context, p *model.Problem) ([]*model.Certificate, error) {
 // simplicity orders witnesses that yield the same: the one that is easier to see
 // comes first.
 func simplicity(w model.Witness) int {
-	kinds := []string{"ingress", "egress", "distance", "volume", "cut", "doubling", "broadcast", "combine", "prices"}
+	kinds := []string{"ingress", "egress", "distance", "volume", "cut", "partition", "doubling", "broadcast", "combine", "prices"}
 	return slices.Index(kinds, w.Kind())
 }

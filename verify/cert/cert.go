@@ -120,6 +120,8 @@ func Yield(c *model.Certificate) (model.Time, error) {
 		return j.egress(w.Rank)
 	case model.Volume:
 		return j.volume()
+	case model.Partition:
+		return j.partition(w)
 	case model.Prices:
 		return j.prices(w)
 	case model.Distance:

@@ -94,6 +94,10 @@ func entries() []entry {
 			"24 transfers over 12 links, 2 on each, and the latency"},
 		{"volume-full4-allreduce-rounds", problem("full:4", model.AllReduce, 400, 4, rounds), model.Volume{}, 1200,
 			"24 transfers, 4 a round of 200"},
+		{"partition-ring4-allreduce", problem("ring:4", model.AllReduce, 400, 4, pipelined), model.Partition{Parts: [][]int{{0, 1}, {2}, {3}}}, 400,
+			"16 transfers over 6 links, 3 on one of them, and the latency"},
+		{"partition-ring4-alltoall", problem("ring:4", model.AllToAll, 400, 16, pipelined), model.Partition{Parts: [][]int{{0, 1}, {2}, {3}}}, 300,
+			"10 transfers over 6 links, 2 on one of them, and the latency"},
 		{"prices-ring5-alltoall-any-cut", problem("ring:5", model.AllToAll, 500, 0, pipelined), model.Prices{Links: slices.Repeat([]int64{1}, 10)}, 400,
 			"distances of 1, 1, 2, 2 from each of 5 ranks, 100 each, over 10 links, and the latency"},
 		{"distance-line4-broadcast", problem("line:4", model.Broadcast, 100, 1, pipelined),
@@ -220,6 +224,35 @@ var changes = []struct {
 		if ok {
 			w.Nodes = w.Nodes[:1]
 			c.Witness = w
+		}
+		return ok
+	}},
+	{"rank-in-no-part", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Partition)
+		if ok {
+			c.Witness = model.Partition{Parts: w.Parts[1:]}
+		}
+		return ok
+	}},
+	{"rank-in-two-parts", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Partition)
+		if ok {
+			c.Witness = model.Partition{Parts: append(slices.Clone(w.Parts), []int{0})}
+		}
+		return ok
+	}},
+	{"empty-part", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Partition)
+		if ok {
+			c.Witness = model.Partition{Parts: append(slices.Clone(w.Parts), nil)}
+		}
+		return ok
+	}},
+	{"parts-joined", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Partition)
+		if ok = ok && c.Problem.Collective.Kind == model.AllReduce; ok {
+			joined := slices.Sorted(slices.Values(slices.Concat(w.Parts[0], w.Parts[1])))
+			c.Witness = model.Partition{Parts: append([][]int{joined}, w.Parts[2:]...)}
 		}
 		return ok
 	}},

@@ -25,6 +25,8 @@ var kinds = []Kind{
 		Holds: "the rank", Lemmas: "cut, passing"},
 	{Name: "volume", Shows: "the transfers that the collective needs in all have to pass the links that enter ranks, and those that leave ranks; for an allreduce with late ranks, n-1+l of each chunk after l of n members have come",
 		Holds: "nothing", Lemmas: "combine, late, passing"},
+	{Name: "partition", Shows: "the transfers that the collective needs between parts of the network have to pass the links between them; for an allreduce among k parts, 2k-2 of each chunk",
+		Holds: "the parts, disjoint sets of nodes that hold every rank", Needs: "no switch in a part copies", Lemmas: "combine between parts, passing"},
 	{Name: "prices", Shows: "every chunk pays, for the time on the links on its way, at least the cheapest way, and all links together sell no more than their time",
 		Holds: "a price for each link, a dual of the maximum concurrent flow", Lemmas: "prices"},
 	{Name: "distance", Shows: "a contribution has to travel from where it is to a rank that needs it",

@@ -161,6 +161,9 @@ func witnesses(p *model.Problem) []model.Witness {
 			}
 		}
 	}
+	for _, parts := range partitions(t) {
+		all = append(all, model.Partition{Parts: parts})
+	}
 	equal, byBandwidth := model.Prices{}, model.Prices{}
 	for _, l := range t.Links {
 		equal.Links = append(equal.Links, 1)
@@ -190,6 +193,38 @@ func witnesses(p *model.Problem) []model.Witness {
 			}
 		}
 	}
+	return all
+}
+
+// partitions returns every partition of the ranks, with each switch in each part and in
+// none.
+func partitions(t *model.Topology) (all [][][]int) {
+	part := make([]int, t.Nodes())
+	var assign func(v, parts int)
+	assign = func(v, parts int) {
+		if v == t.Nodes() {
+			sets := make([][]int, parts)
+			for u, i := range part {
+				if i < parts {
+					sets[i] = append(sets[i], u)
+				}
+			}
+			all = append(all, sets)
+			return
+		}
+		for i := range parts + 1 { // the last is a new part, or for a switch none
+			part[v] = i
+			if t.IsRank(v) {
+				assign(v+1, max(parts, i+1))
+			} else if i == parts {
+				part[v] = t.Nodes()
+				assign(v+1, parts)
+			} else {
+				assign(v+1, parts)
+			}
+		}
+	}
+	assign(0, 0)
 	return all
 }
 

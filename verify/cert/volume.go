@@ -84,8 +84,8 @@ func (j *job) copies() bool {
 // that starts when it has ended, and ends by t0, so that it ended before t0
 // [transfers last longer than 0].
 func (j *job) transfers(k int) int64 {
-	if m, g := j.combined(k); m >= 2 && g >= 1 {
-		return int64(m-1) + int64(g-1)
+	if m, ends := j.combined(k); m >= 2 && len(ends) >= 1 {
+		return int64(m-1) + int64(len(ends)-1)
 	}
 	n := int64(0)
 	for r, want := range j.items.Goal(k) {
@@ -96,20 +96,21 @@ func (j *job) transfers(k int) int64 {
 	return n
 }
 
-// combined returns m and g of the lemma (combine), 0 where the lemma does not apply
-// to item k. What is at the start must be m different single contributions.
-func (j *job) combined(k int) (m, g int) {
+// combined returns m of the lemma (combine) and the ranks that have to end with all, 0 and
+// none where the lemma does not apply to item k. What is at the start must be m different
+// single contributions.
+func (j *job) combined(k int) (m int, ends []int) {
 	at := map[int]bool{}
 	for _, v := range j.items.Start(k) {
 		c, single := v.Single()
 		if !single || at[c] {
-			return 0, 0
+			return 0, nil
 		}
 		at[c] = true
 	}
 	var seen model.Value
 	all := false
-	for _, want := range j.items.Goal(k) {
+	for r, want := range j.items.Goal(k) {
 		if !model.Identical(seen, want) || seen.Len() == 0 {
 			seen, all = want, true
 			n := 0
@@ -121,8 +122,8 @@ func (j *job) combined(k int) (m, g int) {
 			all = n == len(at)
 		}
 		if all {
-			g++
+			ends = append(ends, r)
 		}
 	}
-	return len(at), g
+	return len(at), ends
 }

@@ -186,6 +186,9 @@ var witnesses = []struct {
 		Rank int `json:"rank" range:"0,"`
 	}{}},
 	{"volume", struct{}{}},
+	{"partition", struct {
+		Parts [][]int `json:"parts" range:"0,"`
+	}{}},
 	{"prices", struct {
 		Prices []int64 `json:"prices" range:"0,"`
 	}{}},

@@ -1,0 +1,124 @@
+package cert
+
+import (
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// partition returns the bound that several parts of the network yield: so many transfers
+// have to go from one part to another, and each has to pass a link that enters the part of
+// its destination and, where no switch copies, a link that leaves that of its source. Every
+// rank is in a part; a switch may be in none. With every rank a part of its own it is
+// (volume), with two parts (cut) in both directions at once.
+//
+// A transfer's way enters the part of its destination for the last time by some link. No
+// two transfers share that one at one time: only branches of a multicast could [(apart)],
+// and those part at a switch that copies, which lies in no part, so that at least one of
+// them would leave the part again. So (passing) holds for all links that enter parts.
+// Without switches that copy no two transfers share any link, and it holds for all that
+// leave parts.
+func (j *job) partition(w model.Partition) (model.Time, error) {
+	part := make([]int, j.t.Nodes()) // 1 + the part
+	for i, nodes := range w.Parts {
+		name := fmt.Sprintf("parts[%d]", i)
+		if len(nodes) == 0 {
+			return 0, fmt.Errorf("%s: empty, want a node or more", name)
+		}
+		inside, err := ascending(name, nodes, j.t.Nodes())
+		if err != nil {
+			return 0, err
+		}
+		for v, in := range inside {
+			switch {
+			case !in:
+			case part[v] != 0:
+				return 0, fmt.Errorf("%s: node %d is in parts[%d], too", name, v, part[v]-1)
+			case j.t.Copies(v):
+				return 0, fmt.Errorf("%s: node %d is a switch that copies, want it in no part", name, v)
+			default:
+				part[v] = i + 1
+			}
+		}
+	}
+	for r := range j.t.Ranks {
+		if part[r] == 0 {
+			return 0, fmt.Errorf("parts: rank %d is in none", r)
+		}
+	}
+	l := j.total(func(l *load, k int) int64 {
+		for r := range j.items.Start(k) {
+			j.startsAt(l, r)
+		}
+		return j.between(part, k)
+	})
+	for r := range j.t.Ranks {
+		j.endsAt(l, r)
+	}
+	var in, out []int
+	for i, k := range j.t.Links {
+		if part[k.Src] != part[k.Dst] {
+			if part[k.Dst] != 0 {
+				in = append(in, i)
+			}
+			if part[k.Src] != 0 {
+				out = append(out, i)
+			}
+		}
+	}
+	best, err := j.passing(j.lanes(in, l), l)
+	if err != nil || j.copies() {
+		return best, err
+	}
+	other, err := j.passing(j.lanes(out, l), l)
+	return max(best, other), err
+}
+
+// between returns a number of transfers of item k that go from one part to another, at
+// least: one into each part where a rank must end with a contribution that no rank of the
+// part has at the start [the last on its chain (arrive) that comes from outside]; and more
+// where contributions are combined.
+//
+// Lemma (combine between parts). Let each of several contributions be at one rank alone at
+// the start, at ranks of m >= 2 parts, and let ranks of g >= 1 parts have to end with all of
+// them. Then there are at least (m-1) + (g-1) transfers from one part to another.
+//
+// Proof. Say that a part knows, at a time, what any slot of its ranks has contained until
+// then. Let F be a part that is the first to know all, at the time t0. [One must; at the
+// start none does, since m >= 2.] Of each of the m parts other than F take one contribution
+// that is there at the start, and on a chain that brought it to F by t0 [(arrive)] the last
+// transfer from that part to another. These are m-1 at least, and differ in the part of
+// their source. Each of the g or g-1 parts other than F that must end with all comes to know
+// all at t0 or later [F was first], by a transfer from another part [one from the same part
+// carries nothing that it does not know]. These are g-1 at least, and differ in the part of
+// their destination. None of the latter is one of the former: one of the former that does
+// not end in F is followed on its chain by one that starts when it has ended, and ends by
+// t0, so that it ended before t0 [transfers last longer than 0].
+func (j *job) between(part []int, k int) int64 {
+	have := map[[2]int]bool{} // part and contribution
+	sources := map[int]bool{}
+	for r, v := range j.items.Start(k) {
+		sources[part[r]] = true
+		for c := range v.Terms() {
+			have[[2]int{part[r], c}] = true
+		}
+	}
+	needy := map[int]bool{}
+	for r, want := range j.items.Goal(k) {
+		for c := range want.Terms() {
+			if !have[[2]int{part[r], c}] {
+				needy[part[r]] = true
+				break
+			}
+		}
+	}
+	n := int64(len(needy))
+	if m, ends := j.combined(k); m >= 2 && len(ends) >= 1 && len(sources) >= 2 {
+		goals := map[int]bool{}
+		for _, r := range ends {
+			goals[part[r]] = true
+		}
+		n = max(n, int64(len(sources)-1)+int64(len(goals)-1))
+	}
+	return n
+}
