@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
@@ -70,7 +71,7 @@ func TestPage(t *testing.T) {
 	require.Equal(t, "proved", b.text("verdict"))
 	require.Equal(t, "rotation", b.text("title"))
 	numbers := b.text("numbers")
-	for _, want := range []string{"makespan7us", "bound3.5us by ingress", "gap100.00%", "transfers56", "ranks8"} {
+	for _, want := range []string{"makespan7us", "bound3.5us by ingress", "gap100.00%", "transfers56", "ranks8", "busy100.0% of the time, 8 of them used"} {
 		require.Contains(t, numbers, want)
 	}
 	require.Equal(t, "(circle)", b.text("layout"))
@@ -284,6 +285,22 @@ func TestFailurePage(t *testing.T) {
 	require.Contains(t, b.text("claim"), `bad.json:3:7: "<img src=x>", want a number`)
 	require.True(t, value[bool](b, "document.getElementById('main').hidden"))
 	require.Zero(t, value[int](b, "document.images.length"))
+}
+
+// TestDamagedPage opens a page of which a part is missing.
+func TestDamagedPage(t *testing.T) {
+	file := write(t, rotation(t, 8))
+	b := open(t, file, "light")
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	at := bytes.Index(page, []byte(`id="data">`)) + 100
+	require.NoError(t, os.WriteFile(file, slices.Concat(page[:at], page[at+40:]), 0o644))
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.address)))
+	b.until("document.getElementById('claim').textContent.startsWith('This page is damaged: ')")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.NotEmpty(t, b.errors)
+	b.errors, b.asked = nil, b.asked[:1]
 }
 
 // TestCorpusPages opens a page of each schedule of the corpus that is right, and of

@@ -113,10 +113,10 @@ func same(a, b *image.RGBA) bool {
 func TestPixels(t *testing.T) {
 	b := open(t, write(t, rotation(t, 8)), "light")
 	drawn := map[string]*image.RGBA{}
-	for name, part := range map[string]float64{"half": 0.5, "end": 1} {
-		b.at(part)
-		drawn["light-"+name] = b.canvases()
-	}
+	b.at(0.5)
+	drawn["light-half"] = b.canvases()
+	b.at(1)
+	drawn["light-end"] = b.canvases()
 	b.press("d")
 	drawn["dark-end"] = b.canvases()
 	for name, picture := range drawn {

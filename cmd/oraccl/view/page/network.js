@@ -9,7 +9,9 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     pairs.set(key, k + 1);
     offset[l] = 3 + 4 * Math.min(k, 5);
   }
-  let w = 0, h = 0, ratio = 1, chosen = -1, r = 2, plain = false;
+  let w = 0, h = 0, ratio = 1, chosen = -1, r = 2, plain = false, path = true;
+  const onPath = new Set(); // links of the critical path
+  for (const i of d.path) for (let hop = d.hopOff[d.profile[i]]; hop < d.hopOff[d.profile[i] + 1]; hop++) onPath.add(d.hopLink[hop]);
   const x = new Float64Array(d.nodes), y = new Float64Array(d.nodes), bowX = new Float64Array(d.links), bowY = new Float64Array(d.links);
 
   // radius is such that no two nodes overlap: below half of what is between the nearest two
@@ -66,6 +68,13 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     g.beginPath();
     for (let l = 0, step = Math.max(1, Math.ceil(d.links / 60000)); l < d.links; l += step) stroke(g, l);
     g.stroke();
+    if (path && onPath.size) {
+      g.strokeStyle = colour("path"); g.globalAlpha = 0.22; g.lineWidth = plain ? 4 : 8;
+      g.beginPath();
+      for (const l of onPath) stroke(g, l);
+      g.stroke();
+    }
+    g.globalAlpha = 1; g.lineWidth = 1;
     g = top.getContext("2d");
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, w, h);
@@ -160,7 +169,7 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     }
     return link < 0 ? null : { link };
   }
-  return { resize, draw, find, active, choose: v => { chosen = v; }, chosen: () => chosen, where: v => [x[v], y[v]], radius: () => r };
+  return { resize, draw, find, active, setPath: on => { path = on; }, choose: v => { chosen = v; }, chosen: () => chosen, where: v => [x[v], y[v]], radius: () => r };
 }
 
 // heldOf draws a matrix of ranks by chunks, once it is known what they hold.

@@ -4,7 +4,7 @@
   const $ = id => document.getElementById(id);
   const state = { ready: false, errors: [], firstPaint: 0, counted: false, frames: 0 };
   window.oracclView = state; // for whoever drives the page
-  window.addEventListener("error", e => { state.errors.push(String(e.message)); document.documentElement.dataset.error = String(e.message); });
+  window.addEventListener("error", e => { state.errors.push(String(e.message)); document.documentElement.dataset.error = String(e.message); if (!state.ready) $("claim").textContent = "This page is damaged: " + e.message; });
   const head = JSON.parse($("head").textContent);
   const element = (name, text, parent) => { const e = document.createElement(name); e.textContent = text; if (parent) parent.append(e); return e; };
 
@@ -18,9 +18,18 @@
     document.documentElement.dataset.ready = "1";
     return;
   }
+  const d = core.decode(head, core.bytesOf($("data").textContent.trim()));
+  $("data").textContent = "";
+  const links = core.linkRows(d);
+  // busyShare is how much of the time the links that are used are busy, in the mean.
+  function busyShare() {
+    const used = [...links.busy.keys()].filter(l => links.off[l + 1] > links.off[l]);
+    if (!used.length || !head.horizon) return "";
+    return (100 * used.reduce((sum, l) => sum + links.busy[l], 0) / used.length / head.horizon).toFixed(1) + "% of the time" + (used.length < d.links ? `, ${used.length} of them used` : "");
+  }
   $("claim").textContent = (head.engine ? head.engine + ": " : "") + head.claim + (head.reason ? " (" + head.reason + ")" : "");
   for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}`], ["gap", head.gap], ["transfers", head.transfers.toLocaleString("en")],
-    ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["network", head.topology], ["form", head.form]]) {
+    ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["busy", busyShare()], ["network", head.topology], ["form", head.form]]) {
     if (v === "" || v === undefined) continue;
     const e = element("div", "", $("numbers"));
     element("dt", k, e);
@@ -31,9 +40,6 @@
   for (const n of head.notes) element("li", n, $("notes"));
   $("layout").textContent = "(" + head.layout + ")";
 
-  const d = core.decode(head, core.bytesOf($("data").textContent.trim()));
-  $("data").textContent = "";
-  const links = core.linkRows(d);
   let ranks = null;
   const rankRows = () => ranks ||= core.rankRows(d);
   const marked = [...new Set(head.violations.filter(v => v.transfer >= 0 && v.transfer < d.n).map(v => d.place[v.transfer]))];
@@ -218,7 +224,7 @@
   const rowsAre = m => { $("rows").value = m; timeline.setMode(m); timeline.arrangeRows($("order").value); ask(ROWS); };
   $("rows").addEventListener("change", () => rowsAre($("rows").value));
   $("order").addEventListener("change", () => { timeline.arrangeRows($("order").value); ask(ROWS); });
-  const pathIs = on => { $("path").checked = on; timeline.setPath(on); ask(ROWS); };
+  const pathIs = on => { $("path").checked = on; timeline.setPath(on); network.setPath(on); ask(SIZE); };
   $("path").addEventListener("change", () => pathIs($("path").checked));
   const zoom = (f, x) => { timeline.zoom(f, x); ask(ROWS); };
   $("in").addEventListener("click", () => zoom(0.5));
