@@ -78,7 +78,7 @@ submits only what is missing, and waits for jobs that are there already.`,
 	return cmd
 }
 
-// gridFlags are the flags of the axes, with what they hold; those in whole take one value
+// gridFlags are the flags of the axes, with what they hold. Those in repeated take one value
 // each time, since a value may have commas.
 var gridFlags = []struct{ name, usage string }{
 	{"topologies", "names or files of topologies"},

@@ -127,23 +127,24 @@ func (s *slurm) wait(cmd *cobra.Command, store *sweep.Store, missing []sweep.Cel
 	ctx := cmd.Context()
 	bar := newSweepBar(cmd.ErrOrStderr(), len(missing))
 	defer bar.end()
-	silent, looked := "", false
+	said, looked := map[string]bool{}, false
+	say := func(text string) { // once
+		if text = strings.ReplaceAll(text, "\n", " "); !said[text] {
+			said[text] = true
+			fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: %s\n", text)
+		}
+	}
 	for {
-		alive := slices.Clone(jobs)
-		answered := true
-		alive = slices.DeleteFunc(alive, func(j *sweep.Job) bool {
-			is, err := j.Alive(ctx)
-			if err != nil && ctx.Err() == nil {
-				if answered = false; err.Error() != silent {
-					silent = err.Error()
-					fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: %s; waiting\n", strings.ReplaceAll(silent, "\n", " "))
-				}
+		alive := slices.DeleteFunc(slices.Clone(jobs), func(j *sweep.Job) bool {
+			is, waitsFor, err := j.Alive(ctx)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				say(err.Error() + "; waiting")
+			case waitsFor != "":
+				say(fmt.Sprintf("job %s: tasks do not begin: %s", j.ID, waitsFor))
 			}
 			return err == nil && !is
 		})
-		if answered {
-			silent = ""
-		}
 		left, err := store.Missing(missing)
 		if err != nil {
 			return err

@@ -138,7 +138,7 @@ func (s *Store) Jobs(ctx context.Context) ([]*Job, error) {
 			return nil, err
 		}
 		j := &Job{Dir: filepath.Dir(name), ID: strings.TrimSpace(string(id))}
-		if alive, err := j.Alive(ctx); err != nil {
+		if alive, _, err := j.Alive(ctx); err != nil {
 			return nil, err
 		} else if !alive {
 			continue
@@ -151,31 +151,39 @@ func (s *Store) Jobs(ctx context.Context) ([]*Job, error) {
 	return jobs, nil
 }
 
-// Alive says whether Slurm has tasks of the job that are not at their end. An error means
-// that Slurm does not answer.
-func (j *Job) Alive(ctx context.Context) (bool, error) {
+// Alive says whether Slurm has tasks of the job that are not at their end, and why some of
+// them do not begin, where that is not for want of free nodes. An error means that Slurm
+// does not answer.
+func (j *Job) Alive(ctx context.Context) (alive bool, waitsFor string, err error) {
 	id, cluster, several := strings.Cut(j.ID, ";")
-	args := []string{"--noheader", "--format=%i", "--jobs=" + id}
+	args := []string{"--noheader", "--format=%i|%t|%r", "--jobs=" + id}
 	if several {
 		args = append(args, "--clusters="+cluster)
 	}
 	cmd := exec.CommandContext(ctx, "squeue", args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case err != nil && strings.Contains(errs.String(), "Invalid job id"):
-		return false, nil // it is so long at its end that Slurm has forgotten it
+		return false, "", nil // it is so long at its end that Slurm has forgotten it
 	case err != nil:
-		return false, fmt.Errorf("squeue: %w: %s", err, strings.TrimSpace(errs.String()))
+		return false, "", fmt.Errorf("squeue: %w: %s", err, strings.TrimSpace(errs.String()))
 	}
 	for line := range strings.Lines(out.String()) {
-		if strings.HasPrefix(line, id) {
-			return true, nil
+		if !strings.HasPrefix(line, id) {
+			continue
+		}
+		alive = true
+		if f := strings.Split(strings.TrimSpace(line), "|"); len(f) == 3 && f[1] == "PD" && !slices.Contains(patience, f[2]) {
+			waitsFor = f[2]
 		}
 	}
-	return false, nil
+	return alive, waitsFor, nil
 }
+
+// patience are the reasons to wait that end by themselves.
+var patience = []string{"None", "Resources", "Priority", "JobArrayTaskLimit", "BeginTime", "Cleaning", "Prolog"}
 
 // LastWords returns the end of what the task printed that had to compute the cell with
 // the given index, of so many tasks.
