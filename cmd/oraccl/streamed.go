@@ -97,16 +97,42 @@ func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
 }
 
 // transfersOf returns how many transfers of each chunk there are about, at least as many as
-// the collective needs; of an alltoall, which may go straight or over others, a few.
+// the collective needs. Those of an alltoall go over as many ranks as it is far from rank 0 to
+// the others in the mean.
 func transfersOf(p *model.Problem) int64 {
-	switch n := int64(p.Topology.Ranks); p.Collective.Kind {
-	case model.AllToAll:
-		return 16
+	n := int64(p.Topology.Ranks)
+	switch p.Collective.Kind {
 	case model.AllReduce:
 		return 2 * n
+	case model.AllToAll:
+		return 1 + farness(p.Topology)/n
 	default:
 		return n
 	}
+}
+
+// farness returns the sum of the hops from rank 0 to all ranks.
+func farness(t *model.Topology) int64 {
+	out := t.Out()
+	hops := slices.Repeat([]int64{-1}, t.Nodes())
+	hops[0] = 0
+	sum := int64(0)
+	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
+		v := queue[0]
+		for _, l := range out[v] {
+			u := t.Links[l].Dst
+			if hops[u] >= 0 {
+				continue
+			}
+			hops[u] = hops[v]
+			if t.IsRank(u) {
+				hops[u]++
+				sum += hops[u]
+			}
+			queue = append(queue, u)
+		}
+	}
+	return sum
 }
 
 // solveStreamed makes, verifies and writes a schedule as a stream.

@@ -6,10 +6,14 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+// maxFares is up to how many members times links Quick looks for what an alltoall pays where
+// all links have the same price.
+const maxFares = 1 << 22
+
 // Quick returns the best of a few certificates that are found in O(links·log links +
 // chunks·members) time, for problems that are too large for All: what must enter or leave the
-// members with the narrowest links, what all links together must carry, and how far the
-// contribution of a member on the rim has to go. It returns nil if none is above zero. Custom collectives are not served, and get nil.
+// members with the narrowest links, what all links together must carry, of a smaller
+// alltoall at equal prices, and how far the contribution of a member on the rim has to go. It returns nil if none is above zero. Custom collectives are not served, and get nil.
 func Quick(p *model.Problem) (*model.Certificate, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -43,7 +47,12 @@ func Quick(p *model.Problem) (*model.Certificate, error) {
 			better(bound, model.Egress{Rank: r})
 		}
 	}
-	better(f.volume())
+	if p.Collective.Kind == model.AllReduce || p.Collective.Kind == model.AllToAll { // of others no more than a rank's
+		better(f.volume())
+	}
+	if p.Collective.Kind == model.AllToAll && len(f.t.Links) > 0 && len(f.members)*len(f.t.Links) <= maxFares {
+		better(f.priced(slices.Repeat([]float64{1}, len(f.t.Links))))
+	}
 	rim := f.members[0]
 	for range 2 { // the farthest from anywhere is on the rim
 		parts := f.from(rim)

@@ -51,6 +51,10 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 		}
 	}
 	least := leastTime(paces, hops)
+	conveyed, cerr := g.orbit(p, 0) // the same for all ranks, or not possible
+	if cerr == nil && conveyed.Last(p) <= least {
+		return conveyed.Schedule(p)
+	}
 	var other *model.Schedule
 	if slices.Max(load) > (hops+len(load)-1)/len(load) && hops*g.n <= maxSplit {
 		var err error
@@ -80,6 +84,9 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 		program.Batch(batch...)
 	}
 	schedule, err := best(program, least)
+	if cerr == nil && (err != nil || conveyed.Last(p) < end(schedule)) {
+		schedule, err = conveyed.Schedule(p)
+	}
 	if err == nil && other != nil && end(other) < end(schedule) {
 		return other, nil
 	}

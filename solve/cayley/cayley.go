@@ -85,7 +85,7 @@ func serves(p *model.Problem) (*group, *star, error) {
 	perChunk := int64(n)
 	switch p.Collective.Kind {
 	case model.AllToAll:
-		perChunk = 16
+		perChunk = 1 // and more on the way: see below
 	case model.AllReduce:
 		perChunk = 2 * int64(n)
 	}
@@ -110,6 +110,15 @@ func serves(p *model.Problem) (*group, *star, error) {
 	}
 	if g == nil {
 		return nil, nil, solve.NotServed("%s is not recognised as a Cayley graph of an abelian group under its numbering", p.Topology.Name)
+	}
+	if p.Collective.Kind == model.AllToAll {
+		hops := int64(0)
+		for _, d := range g.distances() {
+			hops += int64(d)
+		}
+		if hops*(chunks/int64(n)+1) > maxMoves {
+			return nil, nil, solve.NotServed("would make up to %d transfers, at most %d are placed", hops*(chunks/int64(n)+1), maxMoves)
+		}
 	}
 	return g, nil, nil
 }

@@ -2,6 +2,7 @@ package cert
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -94,6 +95,12 @@ func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
 	same := j.p.Collective.Kind.Reduces()
 	outside := make([]int, j.t.Ranks) // the last stamp of an item of which a rank outside has the contribution
 	leaves := make([]int, j.t.Ranks)  // the last stamp of an item of which the contribution must leave
+	var ends []int                    // members that what must leave may end at
+	for _, r := range j.items.Members() {
+		if !inside[r] && to[r] {
+			ends = append(ends, r)
+		}
+	}
 	stamp := 0
 	var seen model.Value // the last value wanted; many ranks want the same
 	crosses, noted := false, false
@@ -110,7 +117,7 @@ func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
 			}
 		}
 		any := int64(0)
-		for r, want := range j.items.Goal(k) {
+		for r, want := range j.goals(k, ends) {
 			if inside[r] || !to[r] {
 				continue
 			}
@@ -140,6 +147,26 @@ func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
 			}
 		}
 		return any
+	}
+}
+
+// goals yields what ranks must end with of item k, as the postcondition says, of collectives
+// that want the same of all members only those of a list of members.
+func (j *job) goals(k int, some []int) iter.Seq2[int, model.Value] {
+	switch j.p.Collective.Kind {
+	case model.Broadcast, model.AllGather, model.AllReduce:
+	default:
+		return j.items.Goal(k)
+	}
+	return func(yield func(int, model.Value) bool) {
+		for _, want := range j.items.Goal(k) {
+			for _, r := range some {
+				if !yield(r, want) {
+					return
+				}
+			}
+			return
+		}
 	}
 }
 
