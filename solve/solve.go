@@ -78,6 +78,11 @@ type Options struct {
 	// negative: not at all.
 	Effort int
 
+	// Unwind asks a method that can do so to plan as if each rank had, in place of its
+	// switches, links of its own to so many others, each with that part of the bandwidth.
+	// 0: switches are what they are.
+	Unwind int
+
 	// Start is a schedule to begin from, with its problem, or nil. A method
 	// that cannot use one ignores it.
 	Start *Result

@@ -216,7 +216,8 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	if c := e.refuted[cutKey(solve.Cut(p, 1))]; c != nil {
 		o.Bound = max(o.Bound, c.Bound)
 	}
-	if p.Chunks == nil && solve.Cut(p, 1).Chunks != nil && !slices.Contains([]string{"exact", "sat", "tacos"}, m.Name()) {
+	keeps := m.Name() == "exact" || m.Name() == "sat" || m.Name() == "tacos" && p.Collective.Kind != model.AllReduce
+	if p.Chunks == nil && solve.Cut(p, 1).Chunks != nil && !keeps {
 		o.Bound = 0 // the method may choose another cut, for which this bound need not hold
 	}
 	o.Scratch, o.Refute = e.scratch, e.refute

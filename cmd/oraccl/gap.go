@@ -19,6 +19,7 @@ type effort struct {
 	threads   int
 	tries     int
 	times     int // --effort
+	unwind    int
 }
 
 func (f *effort) addFlags(cmd *cobra.Command) {
@@ -51,7 +52,7 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, erro
 		scratch:  scratch,
 		methods:  chosen,
 		named:    methods != "",
-		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries, Effort: f.times},
+		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries, Effort: f.times, Unwind: f.unwind},
 		smt:      smt.Options{Timeout: f.timeLimit, Threads: f.threads},
 		progress: newProgress(cmd.ErrOrStderr()),
 	}, nil

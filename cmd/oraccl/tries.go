@@ -14,6 +14,7 @@ const (
 
 // addTries declares the flag for methods that make random choices.
 func (f *effort) addTries(cmd *cobra.Command) {
+	f.addUnwind(cmd)
 	cmd.Flags().IntVar(&f.times, "effort", 0, "tacos: how many `times` its usual work it puts into repairing its best schedules, -1 for none (default: once)")
 	cmd.Flags().IntVar(&f.tries, "tries", 0, "tacos: how many `seeds` to try, keeping the best schedule (default: as many as a fixed amount of work allows)")
 }
@@ -25,5 +26,5 @@ func (f *effort) checkTries() error {
 	if f.times < -1 || f.times > maxEffort {
 		return fmt.Errorf("--effort %d: want 1 to %d, -1 for none, or 0 for the method's own", f.times, maxEffort)
 	}
-	return nil
+	return f.checkUnwind()
 }

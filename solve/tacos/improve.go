@@ -2,6 +2,7 @@ package tacos
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -77,9 +78,13 @@ type labour struct {
 // has already cannot be told apart such that there is room for another one, that comes later
 // than in the schedule.
 func (r *repair) read(s *model.Schedule) {
-	laneOf := make([]int32, len(r.n.routes))
+	laneOf := map[string]int32{} // the schedule may number routes in its own way
 	for i := range r.n.lanes {
-		laneOf[r.n.lanes[i].route] = int32(i)
+		laneOf[fmt.Sprint(r.n.routes[r.n.lanes[i].route])] = int32(i)
+	}
+	lanes := make([]int32, len(s.Routes))
+	for i, route := range s.Routes {
+		lanes[i] = laneOf[fmt.Sprint(route)]
 	}
 	end := last(s.Transfers)
 	moves := slices.Clone(s.Transfers)
@@ -91,7 +96,7 @@ func (r *repair) read(s *model.Schedule) {
 	}
 	slices.SortStableFunc(moves, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
 	for _, t := range moves {
-		l, class := laneOf[t.Route], r.n.class[t.Chunk]
+		l, class := lanes[t.Route], r.n.class[t.Chunk]
 		x := &r.n.lanes[l]
 		start := r.opens(l, class, max(t.Start, r.has(x.src, t.Chunk)))
 		r.add(move{chunk: t.Chunk, lane: l, start: start, end: start + r.n.lasts(x, class)})

@@ -18,6 +18,9 @@ func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error)
 	if k := p.Collective.Kind; k != model.AllGather && k != model.Broadcast || !everyone(p) {
 		return nil, solve.NotServed("hands out while it works only allgather and broadcast among all ranks")
 	}
+	if o.Unwind > 0 {
+		return nil, solve.NotServed("unwinds switches only where the schedule is held in memory")
+	}
 	if err := connected(p); err != nil {
 		return nil, err
 	}

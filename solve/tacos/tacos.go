@@ -10,10 +10,10 @@
 //     may overtake slow ones: see flood.
 //   - Chunks that only some ranks want are steered towards them: see steer. So ranks
 //     outside the group forward.
-//   - Switches are not unwound into links of a fraction of the bandwidth: a path over
-//     a switch takes the switch's own links, all at once, for as long as it needs
-//     them. Who is served where links or ports are shared is decided by a maximum
-//     matching: see share.
+//   - Switches are not unwound into links of a fraction of the bandwidth, unless that is
+//     asked for (see unwind): a path over a switch takes the switch's own links, all at
+//     once, for as long as it needs them. Who is served where links or ports are shared
+//     is decided by a maximum matching: see share.
 //   - Reductions are synthesised backwards in time, on a network that is the exact
 //     mirror image of the topology under the cost model: see network.
 //   - The two halves of an allreduce have no barrier between them, and chunks may go
@@ -33,6 +33,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,7 +47,8 @@ type solver struct{}
 // New returns the greedy method. It tries Options.Tries seeds, derived from Options.Seed,
 // or as many as fit into a fixed amount of work, at most 128, on all threads, and returns
 // the first of the best: so that the number of threads makes no difference.
-// Options.Effort says how much work goes into repairs.
+// Options.Effort says how much work goes into repairs, and Options.Unwind whether switches
+// are unwound.
 func New() solve.Solver { return solver{} }
 
 // Name implements solve.Solver.
@@ -110,14 +112,11 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err := fits(p, len(solve.Cut(p, o.Chunks).Chunks)); err != nil {
 		return solve.Result{}, err
 	}
-	begin := time.Now()
-	stop := func() bool {
-		return ctx.Err() != nil || o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit
+	stop := stopper(ctx, o)
+	if o.Unwind > 0 {
+		return s.solveUnwound(ctx, p, o, stop)
 	}
-	threads := o.Threads
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
+	threads := threadsOf(o)
 	syn, first, err := cut(p, o, threads, stop)
 	if err != nil {
 		return solve.Result{}, err
@@ -150,13 +149,14 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		can, will := syn.repairs(len(b.schedule.Transfers))
 		switch {
 		case will:
-			repaired = b.repair(syn, tries, labour{o.Seed, o.Effort, threads, stop})
+			b.offer(tries, s.shifts(ctx, p, o))
+			repaired = b.repair(syn, tries+1, labour{o.Seed, o.Effort, threads, stop})
 			whole = whole && (b.makespan <= b.floor || !stop())
 		case can:
 			repaired = fmt.Sprintf(", too large to be repaired with more than %d transfers", maxRepaired)
 		}
 	}
-	r := solve.Result{Problem: p, Schedule: b.schedule, Stop: solve.Done}
+	r := solve.Result{Problem: p, Schedule: b.schedule, Stop: solve.Done, Note: strings.TrimPrefix(repaired, ", ")}
 	if tries > 1 {
 		r.Note = fmt.Sprintf("best of %d tries", tries) + repaired
 	}
@@ -165,12 +165,31 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	case !stop() && b.schedule == nil:
 		return solve.Result{}, fmt.Errorf("no try came to an end on %v, which is a defect: please report it", p)
 	case !stop(): // some tries were stuck, which is no loss
-	case ctx.Err() == context.Canceled:
-		r.Stop = solve.Interrupted
 	default:
-		r.Stop = solve.TimeLimit
+		r.Stop = reasonOf(ctx)
 	}
 	return r, nil
+}
+
+// stopper returns what says that a limit is reached, from now on.
+func stopper(ctx context.Context, o solve.Options) func() bool {
+	begin := time.Now()
+	return func() bool { return ctx.Err() != nil || o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit }
+}
+
+// reasonOf says which limit it was.
+func reasonOf(ctx context.Context) solve.Stop {
+	if ctx.Err() == context.Canceled {
+		return solve.Interrupted
+	}
+	return solve.TimeLimit
+}
+
+func threadsOf(o solve.Options) int {
+	if o.Threads <= 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return o.Threads
 }
 
 // best keeps the best schedule so far, of equal ones that of the earliest try.
