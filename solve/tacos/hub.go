@@ -17,8 +17,12 @@ type hub struct {
 const (
 	// landmarks is how many ranks are looked at to find out which are central.
 	landmarks = 16
-	// maxHubs is how many ranks may be roots at most.
-	maxHubs = 64
+	// maxHubs is how many ranks may be roots at most, and fewHubs where there are more than
+	// manyRanks: there these do, and chunks with the same root pass ranks in their order, so
+	// that less memory is in use at a time.
+	maxHubs   = 64
+	fewHubs   = 16
+	manyRanks = 256
 )
 
 // findHubs returns ranks that lie centrally: from which, and to which, no landmark is more
@@ -66,9 +70,13 @@ func findHubs(n, back *network, slack float64) []hub {
 	limit := model.Time((1 + slack) * float64(farthest[central[0]]))
 	count, _ := slices.BinarySearchFunc(central, limit+1, func(v int32, t model.Time) int { return cmp.Compare(farthest[v], t) })
 	count = max(1, count)
+	most := min(count, maxHubs)
+	if ranks > manyRanks {
+		most = min(count, fewHubs)
+	}
 	var hubs []hub
-	for i := range min(count, maxHubs) {
-		hubs = append(hubs, measure(central[i*count/min(count, maxHubs)]))
+	for i := range most {
+		hubs = append(hubs, measure(central[i*count/most]))
 	}
 	return hubs
 }

@@ -8,51 +8,61 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+// cell is what is known of a chunk at a rank: everything of it lies together in memory, and
+// the cells of a rank do, by chunk, since chunks come in their order, about.
+type cell struct {
+	up, down int32     // lanes of the network; -1 at the root
+	urge     [2]uint32 // of the jobs over them: the least goes first; once they have begun, when they end
+	pending  int32     // how many have still to send to it
+}
+
+// coming is a job, behind its urge, that waits for its lane alone from now on.
+type coming struct {
+	lane int32
+	job  uint64
+}
+
+// begun is a job with its start.
+type begun struct {
+	job   int32
+	start model.Time
+}
+
 // pace times the transfers of a grove: each starts as soon as its data is there and its
 // lane is free, the most urgent one first where several could (list scheduling: Graham,
-// "Bounds on multiprocessing timing anomalies", 1969). Rank by rank chunks lie side by side
-// in memory, since they come in their order, about.
+// "Bounds on multiprocessing timing anomalies", 1969).
 //
 // Job v·chunks+k is that rank v sends chunk k towards its root, job (ranks+v)·chunks+k that
-// it gets it from there.
-//
-// A pace over a mirrored network runs backwards in time. Its trees are those of the grove
-// with up and down exchanged, and its lanes those with the same routes.
+// it gets it from there. Over a mirrored network time runs backwards, and up and down are
+// exchanged.
 type pace struct {
 	occupancy
-	g        *grove
-	up, down []int32 // lanes of g.n
-	mine     []int32 // by lane of g.n: the lane of this network
+	chunks   int
+	cells    []cell // by rank and chunk
 	out      *exit
-	start    []model.Time // by job
-	urge     []uint32     // by job: the least goes first
-	pending  []int32      // by rank and chunk: how many have still to send to it
-	ready    [][]uint64   // by lane: a heap of what waits for it, urge before job
+	shift    int        // by how many bits times are shifted to be urges
+	begun    []begun    // the jobs in the order of their starts
+	first    []int32    // lane l has leaves[first[l]:ends[l]] to begin with
+	ends     []int32    // where they end; first moves on
+	leaves   []uint64   // jobs that wait for nothing, urge before job, sorted
+	ready    [][]uint64 // by lane: a heap of other jobs that wait for it alone, urge before job
 	calendar calendar
 	alarms   alarms
 	due      []model.Time // by lane: its next alarm
 	awake    []int32      // lanes to be looked at now
 	isAwake  []bool
 	lines    []int32 // of the calendar, by lane and size class
+	over     []int32 // scratch: lanes of what lands
+	reached  []uint32
+	coming   []coming
 	now      model.Time
 	end      model.Time // of the last transfer
 }
 
-func newPace(g *grove, n *network, out *exit) *pace {
+func newPace(n *network, out *exit, cells []cell, shift int) *pace {
 	p := &pace{
-		occupancy: newOccupancy(n), g: g, up: g.up, down: g.down, mine: make([]int32, len(n.lanes)), out: out,
-		start: make([]model.Time, 2*len(g.up)), urge: make([]uint32, 2*len(g.up)), pending: make([]int32, len(g.up)),
-		ready: make([][]uint64, len(n.lanes)), due: make([]model.Time, len(n.lanes)), isAwake: make([]bool, len(n.lanes)),
-	}
-	if n.mirrored {
-		p.up, p.down = g.down, g.up
-	}
-	laneOf := make([]int32, len(n.routes))
-	for l := range n.lanes {
-		laneOf[n.lanes[l].route] = int32(l)
-	}
-	for l := range g.n.lanes {
-		p.mine[l] = laneOf[g.n.lanes[l].route]
+		occupancy: newOccupancy(n), chunks: len(n.p.Chunks), cells: cells, out: out, shift: shift,
+		first: make([]int32, len(n.lanes)+1), ready: make([][]uint64, len(n.lanes)), due: make([]model.Time, len(n.lanes)), isAwake: make([]bool, len(n.lanes)),
 	}
 	for l := range n.lanes {
 		for c := range n.sizes {
@@ -67,7 +77,7 @@ func newPace(g *grove, n *network, out *exit) *pace {
 func (p *pace) run(stop func() bool) bool {
 	p.reset()
 	var landed []int32
-	left := 2 * p.g.chunks * (p.g.ranks - 1)
+	left := 2 * (len(p.cells) - p.chunks)
 	for step := 0; left > 0; step++ {
 		if step%64 == 0 && stop() {
 			return false
@@ -78,9 +88,7 @@ func (p *pace) run(stop func() bool) bool {
 			landed = p.calendar.take(landed[:0])
 			left -= len(landed)
 			p.end = p.now
-			for _, job := range landed {
-				p.land(int(job))
-			}
+			p.land(landed)
 		}
 		for p.alarms.next() == p.now && p.now < model.MaxTime {
 			p.rouse(p.alarms.take().rank)
@@ -89,41 +97,47 @@ func (p *pace) run(stop func() bool) bool {
 	return true
 }
 
+// reset has all that waits for nothing wait for its lane.
 func (p *pace) reset() {
-	p.now, p.end = 0, 0
+	p.now, p.end, p.begun = 0, 0, p.begun[:0]
 	clear(p.free)
 	clear(p.due)
-	clear(p.pending)
 	p.alarms = p.alarms[:0]
-	for at, l := range p.up {
-		if l >= 0 {
-			p.pending[int(p.lanes[p.mine[l]].dst)*p.g.chunks+at%p.g.chunks]++
+	for at := range p.cells {
+		p.cells[at].pending = 0
+	}
+	for v, at := 0, 0; at < len(p.cells); v++ {
+		for k := range p.chunks {
+			if l := p.cells[at].up; l >= 0 {
+				p.cells[int(p.lanes[l].dst)*p.chunks+k].pending++
+			}
+			at++
 		}
 	}
-	for at, count := range p.pending {
-		if count == 0 {
-			p.gathered(at/p.g.chunks, at%p.g.chunks)
+	clear(p.first)
+	for at := range p.cells {
+		if c := &p.cells[at]; c.pending == 0 && c.up >= 0 {
+			p.first[c.up+1]++
 		}
 	}
-}
-
-// gathered notes that a rank has all of a chunk that it is to send on.
-func (p *pace) gathered(v, k int) {
-	if at := v*p.g.chunks + k; p.up[at] >= 0 {
-		p.enqueue(p.mine[p.up[at]], at)
-		return
+	for l := range p.lanes {
+		p.first[l+1] += p.first[l]
 	}
-	p.reached(v, k) // it is the root
-}
-
-// reached notes that a rank has a chunk as it must be in the end.
-func (p *pace) reached(v, k int) {
-	for _, l := range p.out.of(int32(v)) {
-		at := int(p.lanes[l].dst)*p.g.chunks + k
-		if d := p.down[at]; d >= 0 && p.mine[d] == l {
-			p.enqueue(l, len(p.up)+at)
+	p.leaves = slices.Grow(p.leaves[:0], int(p.first[len(p.lanes)]))[:p.first[len(p.lanes)]]
+	next := slices.Clone(p.first)
+	for at := range p.cells {
+		if c := &p.cells[at]; c.pending == 0 && c.up >= 0 {
+			p.leaves[next[c.up]] = uint64(c.urge[0])<<32 | uint64(at)
+			next[c.up]++
 		}
 	}
+	for l := range p.lanes {
+		if list := p.leaves[p.first[l]:next[l]]; len(list) > 0 {
+			slices.Sort(list)
+			p.rouse(int32(l))
+		}
+	}
+	p.ends = next
 }
 
 func (p *pace) rouse(l int32) {
@@ -134,23 +148,44 @@ func (p *pace) rouse(l int32) {
 }
 
 // enqueue has a job wait for its lane.
-func (p *pace) enqueue(l int32, job int) {
-	h := append(p.ready[l], uint64(p.urge[job])<<32|uint64(job))
-	for at := len(h) - 1; at > 0; {
+func (p *pace) enqueue(l int32, x uint64) {
+	h := append(p.ready[l], x)
+	at := len(h) - 1
+	for at > 0 {
 		up := (at - 1) / 2
-		if h[up] < h[at] {
+		if h[up] < x {
 			break
 		}
-		h[at], h[up] = h[up], h[at]
+		h[at] = h[up]
 		at = up
 	}
+	h[at] = x
 	p.ready[l] = h
 	p.rouse(l)
+}
+
+// head returns the most urgent job that waits for a lane, behind its urge, MaxUint64 if none
+// does.
+func (p *pace) head(l int32) uint64 {
+	head := uint64(math.MaxUint64)
+	if p.first[l] < p.ends[l] {
+		head = p.leaves[p.first[l]]
+	}
+	if h := p.ready[l]; len(h) > 0 {
+		head = min(head, h[0])
+	}
+	return head
 }
 
 // dequeue takes the most urgent job that waits for a lane.
 func (p *pace) dequeue(l int32) int {
 	h := p.ready[l]
+	if p.first[l] < p.ends[l] {
+		if x := p.leaves[p.first[l]]; len(h) == 0 || x < h[0] {
+			p.first[l]++
+			return int(uint32(x))
+		}
+	}
 	top, last := h[0], len(h)-1
 	x := h[last]
 	h = h[:last]
@@ -174,42 +209,67 @@ func (p *pace) dequeue(l int32) int {
 	return int(uint32(top))
 }
 
-// land ends a transfer.
-func (p *pace) land(job int) {
-	if at := job - len(p.up); at >= 0 {
-		p.rouse(p.mine[p.down[at]])
-		p.reached(at/p.g.chunks, at%p.g.chunks)
-		return
+// land ends transfers. What it needs of cells it reads for all of them, one after the other,
+// before it does anything with it: so memory is not waited for each time.
+func (p *pace) land(jobs []int32) {
+	half, chunks := uint32(len(p.cells)), uint32(p.chunks)
+	p.over = p.over[:0]
+	for _, job := range jobs {
+		if at := uint32(job); at < half {
+			p.over = append(p.over, p.cells[at].up)
+		} else {
+			p.over = append(p.over, p.cells[at-half].down)
+		}
 	}
-	l := p.mine[p.up[job]]
-	p.rouse(l)
-	v, k := int(p.lanes[l].dst), job%p.g.chunks
-	at := v*p.g.chunks + k
-	if p.pending[at]--; p.pending[at] == 0 {
-		p.gathered(v, k)
+	p.reached, p.coming = p.reached[:0], p.coming[:0]
+	for i, job := range jobs {
+		l := p.over[i]
+		p.rouse(l)
+		at := uint32(job)
+		if at >= half {
+			p.reached = append(p.reached, at-half)
+			continue
+		}
+		at = uint32(p.lanes[l].dst)*chunks + at%chunks
+		c := &p.cells[at]
+		if c.pending--; c.pending > 0 {
+			continue
+		}
+		if c.up >= 0 {
+			p.coming = append(p.coming, coming{c.up, uint64(c.urge[0])<<32 | uint64(at)})
+		} else { // it is the root
+			p.reached = append(p.reached, at)
+		}
+	}
+	for _, from := range p.reached {
+		v := from / chunks
+		k := from - v*chunks
+		for _, l := range p.out.of(int32(v)) {
+			at := uint32(p.lanes[l].dst)*chunks + k
+			if c := &p.cells[at]; c.down == l {
+				p.coming = append(p.coming, coming{l, uint64(c.urge[1])<<32 | uint64(half+at)})
+			}
+		}
+	}
+	for _, x := range p.coming {
+		p.enqueue(x.lane, x.job)
 	}
 }
 
 // match starts what can start now.
 func (p *pace) match() {
 	if !p.private { // where lanes share something it matters who goes first
-		first := func(l int32) uint64 {
-			if len(p.ready[l]) == 0 {
-				return math.MaxUint64
-			}
-			return p.ready[l][0]
-		}
-		slices.SortFunc(p.awake, func(a, b int32) int { return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a, b)) })
+		slices.SortFunc(p.awake, func(a, b int32) int { return cmp.Or(cmp.Compare(p.head(a), p.head(b)), cmp.Compare(a, b)) })
 	}
 	for _, l := range p.awake {
 		p.isAwake[l] = false
-		if len(p.ready[l]) > 0 && p.opens(l) <= p.now {
+		if p.head(l) < math.MaxUint64 && p.opens(l) <= p.now {
 			p.begin(l)
 		}
 	}
 	if !p.private || p.patient {
 		for _, l := range p.awake {
-			if len(p.ready[l]) == 0 {
+			if p.head(l) == math.MaxUint64 {
 				continue
 			}
 			if at := p.opens(l); at > p.now && (p.due[l] <= p.now || p.due[l] > at) {
@@ -224,9 +284,28 @@ func (p *pace) match() {
 // begin has the most urgent job start that waits for an open lane.
 func (p *pace) begin(l int32) {
 	job := p.dequeue(l)
-	x, class := &p.lanes[l], p.class[job%p.g.chunks]
+	at, half := job, 0
+	if at >= len(p.cells) {
+		at, half = at-len(p.cells), 1
+	}
+	x, class := &p.lanes[l], p.class[at%p.chunks]
 	beta := p.beta(x, class)
-	p.start[job] = p.now
+	end := p.now + x.alpha + beta
+	p.begun = append(p.begun, begun{int32(job), p.now})
+	p.cells[at].urge[half] = clip(end, p.shift)
 	p.take(l, p.now, beta)
-	p.calendar.add(p.lines[int(l)*len(p.sizes)+int(class)], p.now+x.alpha+beta, int32(job))
+	p.calendar.add(p.lines[int(l)*len(p.sizes)+int(class)], end, int32(job))
 }
+
+// shiftOf returns by how many bits times must be shifted for those up to eight times as
+// late to fit into an urge.
+func shiftOf(t model.Time) int {
+	shift := 0
+	for t>>shift >= 1<<29 {
+		shift++
+	}
+	return shift
+}
+
+// clip returns a time as an urge.
+func clip(t model.Time, shift int) uint32 { return uint32(max(0, min(t>>shift, 1<<32-1))) }

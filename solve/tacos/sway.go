@@ -14,7 +14,10 @@ import (
 type sway struct {
 	g           *grove
 	there, back *pace
-	start       []model.Time // of the best so far, by job as there
+	cells       []cell     // of both, in the form of that which is next
+	other       [2][]int32 // by lane of there, and of back: that with the same route of the other
+	kept        []begun    // the best so far
+	mirrored    bool       // it is that of back
 	makespan    model.Time
 }
 
@@ -36,38 +39,34 @@ func (g *grove) passes() (most, idle int) {
 
 // newSway returns nil if it is stopped.
 func newSway(g *grove, back *network, exits [2]*exit, stop func() bool) *sway {
-	s := &sway{g: g, there: newPace(g, g.n, exits[0]), back: newPace(g, back, exits[1])}
-	s.first()
-	if !s.there.run(stop) {
-		return nil
-	}
-	s.start, s.makespan = slices.Clone(s.there.start), s.there.end
+	s := &sway{g: g, makespan: model.MaxTime}
+	s.first(back, exits)
 	most, idle := g.passes()
-	for again, vain := 0, 0; again < most && vain < idle; again++ {
-		vain++
-		s.turn(s.there, s.back)
-		if !s.back.run(stop) {
+	for again, vain := 0, 0; again <= 2*most && vain <= 2*idle; again++ {
+		p, done := s.there, s.back
+		if again%2 == 1 {
+			p, done = done, p
+		}
+		if again > 0 {
+			s.turn(done.end, s.other[(again+1)%2])
+		}
+		if !p.run(stop) {
 			break
 		}
-		s.turn(s.back, s.there)
-		if s.back.end < s.makespan { // told in the time of there
-			s.makespan, vain = s.back.end, 0
-			s.flip(s.start)
+		if vain++; p.end < s.makespan {
+			s.makespan, s.mirrored, vain = p.end, again%2 == 1, 0
+			s.kept, p.begun = p.begun, s.kept
 		}
-		if !s.there.run(stop) {
-			break
-		}
-		if s.there.end < s.makespan {
-			s.makespan, vain = s.there.end, 0
-			copy(s.start, s.there.start)
-		}
+	}
+	if s.kept == nil {
+		return nil
 	}
 	return s
 }
 
 // first gives all jobs an urge: roots complete their chunks one after the other, evenly,
 // and what is so far away is due so much before, or after.
-func (s *sway) first() {
+func (s *sway) first(back *network, exits [2]*exit) {
 	g := s.g
 	most := g.most()
 	hubOf := make(map[int32]*hub, len(g.hubs))
@@ -78,76 +77,64 @@ func (s *sway) first() {
 		reach = max(reach, slices.Max(h.to))
 	}
 	shift := shiftOf(most + 2*reach)
+	s.cells = make([]cell, len(g.up))
 	for k, root := range g.root {
 		h := hubOf[root]
 		at := reach + most.Mul(int64(k))/model.Time(g.chunks)
 		for v := range g.ranks {
-			job := v*g.chunks + k
-			s.there.urge[job] = clip(at-h.to[v], shift)
-			s.there.urge[len(g.up)+job] = clip(at+h.from[v], shift)
+			i := v*g.chunks + k
+			s.cells[i] = cell{up: g.up[i], down: g.down[i], urge: [2]uint32{clip(at-h.to[v], shift), clip(at+h.from[v], shift)}}
+		}
+	}
+	s.there, s.back = newPace(g.n, exits[0], s.cells, shift), newPace(back, exits[1], s.cells, shift)
+	of := make([][2]int32, len(g.n.routes))
+	for l := range g.n.lanes {
+		of[g.n.lanes[l].route][0], of[back.lanes[l].route][1] = int32(l), int32(l)
+	}
+	s.other = [2][]int32{make([]int32, len(of)), make([]int32, len(of))}
+	for _, l := range of {
+		s.other[0][l[0]], s.other[1][l[1]] = l[1], l[0]
+	}
+}
+
+// turn has the jobs that one pace has timed be the more urgent for the other, the later
+// they ended.
+func (s *sway) turn(end model.Time, other []int32) {
+	last := clip(end, s.there.shift)
+	for i := range s.cells {
+		if c := &s.cells[i]; c.up >= 0 {
+			c.up, c.down = other[c.down], other[c.up]
+			c.urge = [2]uint32{last - c.urge[1], last - c.urge[0]}
 		}
 	}
 }
 
-// shiftOf returns by how many bits times must be shifted for those up to eight times as
-// late to fit into an urge.
-func shiftOf(t model.Time) int {
-	shift := 0
-	for t>>shift >= 1<<29 {
-		shift++
-	}
-	return shift
-}
-
-func clip(t model.Time, shift int) uint32 { return uint32(max(0, min(t>>shift, 1<<32-1))) }
-
-// turn has the jobs of one pace be the more urgent for the other, the later they ended.
-func (s *sway) turn(done, next *pace) {
-	half := len(s.g.up)
-	shift := shiftOf(done.end)
-	for at := range half {
-		up, down := done.up[at], done.down[at]
-		if up < 0 {
-			continue
-		}
-		class := done.class[at%s.g.chunks]
-		next.urge[half+at] = clip(done.end-done.start[at]-done.lasts(&done.lanes[done.mine[up]], class), shift)
-		next.urge[at] = clip(done.end-done.start[half+at]-done.lasts(&done.lanes[done.mine[down]], class), shift)
-	}
-}
-
-// flip writes the times of the pace back as those of there.
-func (s *sway) flip(start []model.Time) {
-	half := len(s.g.up)
-	b := s.back
-	for at := range half {
-		up, down := b.up[at], b.down[at]
-		if up < 0 {
-			continue
-		}
-		class := b.class[at%s.g.chunks]
-		start[half+at] = b.end - b.start[at] - b.lasts(&b.lanes[b.mine[up]], class)
-		start[at] = b.end - b.start[half+at] - b.lasts(&b.lanes[b.mine[down]], class)
-	}
-}
-
-// moves returns the transfers of the best times, those of a rank together.
+// moves returns the transfers of the best times.
 func (s *sway) moves() []model.Transfer {
 	g := s.g
-	moves := make([]model.Transfer, 0, 2*g.chunks*(g.ranks-1))
-	for half, tree := range [2][]int32{g.up, g.down} {
-		op := [2]model.Op{model.Reduction, model.Copy}[half]
-		for at, l := range tree {
-			if l < 0 {
-				continue
-			}
-			x, k := &g.n.lanes[l], at%g.chunks
-			start := s.start[half*len(tree)+at]
-			moves = append(moves, model.Transfer{
-				Chunk: int32(k), Src: x.src, Dst: x.dst, Route: x.route, Op: op,
-				Start: start, End: start + g.n.lasts(x, g.n.class[k]),
-			})
+	moves := make([]model.Transfer, 0, len(s.kept))
+	for _, b := range s.kept {
+		at, half := int(b.job), 0
+		if at >= len(g.up) {
+			at, half = at-len(g.up), 1
 		}
+		if s.mirrored {
+			half = 1 - half
+		}
+		l := [2][]int32{g.up, g.down}[half][at]
+		x, k := &g.n.lanes[l], at%g.chunks
+		lasts := g.n.lasts(x, g.n.class[k])
+		start := b.start
+		if s.mirrored {
+			start = s.makespan - b.start - lasts
+		}
+		moves = append(moves, model.Transfer{
+			Chunk: int32(k), Src: x.src, Dst: x.dst, Route: x.route, Op: [2]model.Op{model.Reduction, model.Copy}[half],
+			Start: start, End: start + lasts,
+		})
+	}
+	if s.mirrored {
+		slices.Reverse(moves)
 	}
 	return moves
 }
