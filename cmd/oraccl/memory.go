@@ -27,9 +27,20 @@ func enoughMemory(w io.Writer, what string, need int64) error {
 	return nil
 }
 
-// availableMemory returns what the operating system says can be had without swapping. It
-// is known on Linux only.
+// availableMemory returns what can be had without swapping, within the limits of the control
+// group and of the address space. It is known on Linux only.
 func availableMemory() (int64, bool) {
+	least, known := freeMemory()
+	for _, limit := range []func() (int64, bool){func() (int64, bool) { return controlGroupMemory(os.DirFS("/")) }, addressSpace} {
+		if n, limited := limit(); limited && (!known || n < least) {
+			least, known = n, true
+		}
+	}
+	return least, known
+}
+
+// freeMemory returns what the operating system says can be had without swapping.
+func freeMemory() (int64, bool) {
 	b, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return 0, false

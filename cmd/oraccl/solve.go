@@ -64,6 +64,9 @@ better ones.`,
 			if pareto {
 				return runPareto(cmd, e, p, maxChunks, proofs, asJSON)
 			}
+			if err := enoughRoom(out, p); err != nil {
+				return err
+			}
 			if s := e.streams(p, cmd.Flags().Changed("time-limit")); s != nil {
 				if isXML(out) {
 					return fmt.Errorf("-o %s: a schedule that is made as a stream is too large for MSCCL-IR; want .oraccl", out)

@@ -295,19 +295,20 @@ func (s *streamed) run(ctx context.Context) error {
 }
 
 // writer returns the writer of the file, nil if none was asked for, and what closes it,
-// marking it as complete if the schedule is proved.
+// marking it as complete if the schedule is proved. Until then it has another name, that of
+// the file with .partial at its end, and what was there before stays.
 func (s *streamed) writer() (*compact.Writer, func() error, error) {
 	if s.out == "" {
 		return nil, func() error { return nil }, nil
 	}
-	f, err := os.Create(s.out)
+	f, err := os.CreateTemp(filepath.Dir(s.out), filepath.Base(s.out)+".*.partial")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%s: %w", s.out, err)
 	}
 	b := bufio.NewWriterSize(f, 1<<20)
 	w, err := compact.NewWriter(b, s.stream.Problem, s.stream.Form, s.origin(), s.stream.Routes)
 	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
+		return nil, nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	return w, func() error {
 		var err error
@@ -316,8 +317,14 @@ func (s *streamed) writer() (*compact.Writer, func() error, error) {
 		} else {
 			err = w.Flush()
 		}
-		if err = errors.Join(err, b.Flush(), f.Close()); err != nil {
-			return fmt.Errorf("%s: %w", s.out, err)
+		if err = errors.Join(err, b.Flush()); err == nil {
+			err = f.Chmod(0o644)
+		}
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = os.Rename(f.Name(), s.out)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.out, errors.Join(err, os.Remove(f.Name())))
 		}
 		return nil
 	}, nil

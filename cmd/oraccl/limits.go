@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// controlGroupMemory returns how much memory the control groups of this program leave it,
+// its own and those above, of version 1 or 2, or false if none limits it. root is the file
+// system "/".
+func controlGroupMemory(root fs.FS) (int64, bool) {
+	b, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return 0, false
+	}
+	least, limited := int64(math.MaxInt64), false
+	for line := range strings.Lines(string(b)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, path
+		if len(parts) != 3 {
+			continue
+		}
+		mount, limit, usage, cache := "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "
+		if parts[1] != "" {
+			mount, limit, usage, cache = "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "
+			if parts[1] != "memory" && !strings.Contains(","+parts[1]+",", ",memory,") {
+				continue
+			}
+		}
+		for at := filepath.Clean("/" + parts[2]); ; at = filepath.Dir(at) {
+			dir := filepath.Join(mount, at)
+			most, ok := number(root, filepath.Join(dir, limit))
+			used, known := number(root, filepath.Join(dir, usage))
+			if ok && known {
+				left := most - used
+				if stat, err := fs.ReadFile(root, filepath.Join(dir, "memory.stat")); err == nil {
+					for line := range strings.Lines(string(stat)) {
+						if rest, found := strings.CutPrefix(line, cache); found { // it gives way
+							n, _ := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+							left += n
+						}
+					}
+				}
+				least, limited = min(least, max(0, left)), true
+			}
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return least, limited
+}
+
+// number reads a number from a file; "max" is none.
+func number(root fs.FS, name string) (int64, bool) {
+	b, err := fs.ReadFile(root, name)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	return n, err == nil
+}
+
+// addressSpace returns how much more address space this program may have (ulimit -v), or
+// false if that is not limited.
+func addressSpace() (int64, bool) {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur > math.MaxInt64 {
+		return 0, false
+	}
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, false
+	}
+	pages, _, _ := strings.Cut(string(b), " ")
+	n, err := strconv.ParseInt(pages, 10, 64)
+	return max(0, int64(limit.Cur)-n*int64(os.Getpagesize())), err == nil
+}
+
+// leastBytes is what a transfer takes at least in a file of JSON.
+const leastBytes = 50
+
+// enoughRoom says, before the start, why a file cannot be written: that its directory is not
+// there or not to be written to, or has no room even for the transfers that the problem
+// needs in any case.
+func enoughRoom(file string, p *model.Problem) error {
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: is a directory, want a file", file)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	var perr *fs.PathError
+	if errors.As(err, &perr) {
+		err = perr.Err
+	}
+	if err == nil {
+		err = errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: cannot be written: %w", file, err)
+	}
+	if strings.HasSuffix(file, compactSuffix) || isXML(file) {
+		return nil // of a few bytes a transfer, or of fewer steps: whoever writes knows more
+	}
+	if n := leastTransfers(p); n < math.MaxInt64/leastBytes {
+		return enoughDisk(filepath.Dir(file), n*leastBytes)
+	}
+	return nil
+}
+
+// leastTransfers returns a number of transfers that no schedule of p can do without.
+func leastTransfers(p *model.Problem) int64 {
+	n := int64(len(p.Members()))
+	chunks := int64(len(p.Chunks))
+	if p.Chunks == nil {
+		chunks = min(int64(p.DefaultChunks(1)), p.Space())
+		if c := p.Collective.Kind; c == model.AllReduce {
+			chunks = 1
+		}
+	}
+	switch p.Collective.Kind {
+	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
+		return chunks * (n - 1)
+	case model.AllReduce:
+		return chunks * 2 * (n - 1)
+	}
+	return 0
+}
