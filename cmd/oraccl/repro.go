@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -92,6 +93,8 @@ the same form, <paper>/<table>.csv, to be used in their place.`,
 	}
 	x.work.addFlags(cmd)
 	f := cmd.Flags()
+	x.work.timeLimit = 5 * time.Minute // what takes seconds is not to depend on how busy the machine is
+	f.Lookup("time-limit").DefValue = x.work.timeLimit.String()
 	f.BoolVar(&x.full, "full", false, "larger instances and longer searches, too: hours")
 	f.StringVarP(&x.out, "output", "o", "", "write reports, tables and figures to this `directory`")
 	f.StringVar(&x.tables, "published", "", "a `directory` with tables of published values to use in place of those in the program")

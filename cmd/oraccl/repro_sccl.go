@@ -160,17 +160,29 @@ func (x *scclStudy) decide(ctx context.Context, kind model.Kind, chunks, steps, 
 			return &e, nil
 		}
 	}
+	var open *decided
 	d, err := keep(x.bench, "dgx1 "+pointName(kind, chunks, steps, rounds), func() (d *decided, err error) {
 		if kind == model.AllReduce {
-			return x.compose(ctx, chunks, steps, rounds)
+			d, err = x.compose(ctx, chunks, steps, rounds)
+		} else {
+			d, err = x.ask(ctx, kind, chunks, steps, rounds)
 		}
-		return x.ask(ctx, kind, chunks, steps, rounds)
+		if err == nil && d.Answer == "" {
+			open, err = d, errUndecided
+		}
+		return d, err
 	})
+	if errors.Is(err, errUndecided) {
+		return open, nil
+	}
 	if err == nil && d.Answer == "exists" {
 		x.known = append(x.known, d)
 	}
 	return d, err
 }
+
+// errUndecided keeps the store from keeping what another run may decide.
+var errUndecided = errors.New("undecided")
 
 // ask asks the SAT solver about a point.
 func (x *scclStudy) ask(ctx context.Context, kind model.Kind, chunks, steps, rounds int) (*decided, error) {
@@ -318,6 +330,7 @@ type keptFrontier struct {
 // frontierOf counts the points that no other beats in steps and in rounds a chunk, which
 // is what SCCL counts.
 func (x *scclStudy) frontierOf(ctx context.Context, kind model.Kind, row *repro.Row) error {
+	var open *keptFrontier
 	k, err := keep(x.bench, fmt.Sprintf("dgx1 %v, frontier to %d chunks", kind, frontierChunks), func() (*keptFrontier, error) {
 		p, err := x.problem(kind)
 		if err != nil {
@@ -340,8 +353,14 @@ func (x *scclStudy) frontierOf(ctx context.Context, kind model.Kind, row *repro.
 		for _, p := range f.Refuted {
 			k.Seconds += p.SolveSeconds
 		}
-		return k, nil
+		if k.Undecided > 0 {
+			open, err = k, errUndecided
+		}
+		return k, err
 	})
+	if errors.Is(err, errUndecided) {
+		k, err = open, nil
+	}
 	if err != nil {
 		return err
 	}

@@ -25,15 +25,15 @@ func (n network) String() string {
 }
 
 // tacosNetworks are the networks of the comparison, by how many NPUs they have: tori and
-// meshes of two and three dimensions, hypercube, mesh with links of two rates, dragonfly,
-// oversubscribed fat tree, one switch.
+// meshes of two and three dimensions, hypercube, mesh with links of two rates, rings of full
+// graphs of switches, of three, dragonfly, oversubscribed fat tree, one switch.
 var tacosNetworks = map[int][]network{
 	16: {{"torus:4x4", ""}, {"torus:2x2x4", ""}, {"mesh:4x4", ""}, {"mesh:2x2x4", ""}, {"hypercube:4", ""}, {"mesh:4x4", "50GiB/s,75GiB/s"},
-		{"dragonfly:2x2x4", ""}, {"fattree:4x4x2", ""}, {"switch:16", ""}},
+		{"rfs:2x2x4", "200GiB/s,100GiB/s,50GiB/s"}, {"dragonfly:2x2x4", ""}, {"fattree:4x4x2", ""}, {"switch:16", ""}},
 	64: {{"torus:8x8", ""}, {"torus:4x4x4", ""}, {"mesh:8x8", ""}, {"mesh:4x4x4", ""}, {"hypercube:6", ""}, {"mesh:8x8", "50GiB/s,75GiB/s"},
-		{"dragonfly:4x4x4", ""}, {"fattree:8x8x4", ""}, {"switch:64", ""}},
+		{"rfs:2x4x8", "200GiB/s,100GiB/s,50GiB/s"}, {"dragonfly:4x4x4", ""}, {"fattree:8x8x4", ""}, {"switch:64", ""}},
 	256: {{"torus:16x16", ""}, {"torus:4x8x8", ""}, {"mesh:16x16", ""}, {"mesh:4x8x8", ""}, {"hypercube:8", ""}, {"mesh:16x16", "50GiB/s,75GiB/s"},
-		{"dragonfly:4x8x8", ""}, {"fattree:16x16x8", ""}, {"switch:256", ""}},
+		{"rfs:4x8x8", "200GiB/s,100GiB/s,50GiB/s"}, {"dragonfly:4x8x8", ""}, {"fattree:16x16x8", ""}, {"switch:256", ""}},
 }
 
 // tacosBaselines are the methods that the greedy one is compared with; rhd is halving and

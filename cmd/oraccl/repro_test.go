@@ -143,3 +143,27 @@ func TestForestcollNetworks(t *testing.T) {
 		require.LessOrEqual(t, sum, int64(350e9), "die %d", r)
 	}
 }
+
+// TestReproUndecided: what no answer came of within the limit is said, and is not kept, so
+// that another run may decide it.
+func TestReproUndecided(t *testing.T) {
+	oraccl, dir := program(t), t.TempDir()
+	for name, text := range map[string]string{
+		"bounds.csv": "collective,quantity,value,source,where,certainty,reason\nallgather,least steps,2,a paper,p,certain,\n",
+		"dgx1.csv":   "collective,chunks,steps,rounds,claim,sccl_s,value,source,where,certainty,reason\nalltoall,6,2,16,none,-,exists,a paper,p,certain,\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "tables", "sccl"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "tables", "sccl", name), []byte(text), 0o644))
+	}
+	cmd := exec.Command(oraccl, "repro", "sccl", "--published", "tables", "-o", "out", "--time-limit", "50ms")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "sccl: 2 rows: 1 agrees, 1 not comparable")
+	report, err := os.ReadFile(filepath.Join(dir, "out", "sccl", "report.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(report), "not decided: no answer within 50ms")
+	kept, err := filepath.Glob(filepath.Join(dir, "out", "sccl", "kept", "*.json"))
+	require.NoError(t, err)
+	require.Empty(t, kept)
+}
