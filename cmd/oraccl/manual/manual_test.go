@@ -12,6 +12,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
 )
 
 func all(t *testing.T) []Topic {
@@ -92,6 +93,18 @@ func TestExamplesOfFamilies(t *testing.T) {
 	for _, f := range families {
 		require.True(t, examples[f.Name] == f.Name || strings.HasPrefix(examples[f.Name], f.Name+":"), f.Name)
 	}
+}
+
+// The schema of certificates has the kinds of witnesses that there are.
+func TestWitnesses(t *testing.T) {
+	var have, want []string
+	for _, w := range witnesses {
+		have = append(have, w.kind)
+	}
+	for _, k := range cert.Kinds() {
+		want = append(want, k.Name)
+	}
+	require.ElementsMatch(t, want, have)
 }
 
 // The units are those that the parsers name in their errors.

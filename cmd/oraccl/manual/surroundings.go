@@ -26,7 +26,7 @@ func Formats() []Format {
 		{"chrome", "`.json`", "", "`convert --to chrome`, `view -o FILE.json`", "trace events, for Perfetto and chrome://tracing"},
 		{"GOAL", "text", "", "`convert --to goal`", "for LogGOPSim and ATLAHS"},
 		{"Chakra", "`OUT.RANK.et`", "", "`convert --to chakra`", "execution traces, one a rank, for ASTRA-sim"},
-		{"HTML", "`.html`", "", "`view -o FILE.html`", "one page that needs no network"},
+		{"HTML", "`.html`", "", "`view -o FILE.html`, `repro all -o`", "one page that needs no network"},
 		{"SVG", "`.svg`", "", "`view -o FILE.svg`, `repro -o`", "drawings and charts"},
 		{"LRAT", "`.lrat`", "`check`, `oraccl-check`", "`gap --proofs`, `solve --pareto --proofs`", "a refutation, checked against a formula that is made from the problem; `lrat-check` takes it with the `.cnf` beside it (DIMACS)"},
 		{"MPS", "`.mps`", "", "`gap --proofs`", "the mixed-integer programs that `exact` solved; the name says whether one is feasible"},
