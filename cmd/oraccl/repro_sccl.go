@@ -79,7 +79,7 @@ func (x *scclStudy) fill(ctx context.Context, r *repro.Report) error {
 			return err
 		}
 		s.Rows = append(s.Rows, d.row(p, kind, c, steps, rounds))
-		if v, err := strconv.ParseFloat(p.Text("sccl_s"), 64); err == nil && d.Seconds > 0 {
+		if v, err := strconv.ParseFloat(p.Text("sccl_s"), 64); err == nil && d.Seconds > 0 && d.Answer != "" {
 			at := float64(len(took.chart.Places))
 			took.chart.Places = append(took.chart.Places, pointName(kind, c, steps, rounds))
 			took.line("SCCL, Z3", at, v)

@@ -20,7 +20,7 @@ func (x *study) fill(ctx context.Context, r *repro.Report) error {
 	if err != nil {
 		return err
 	}
-	claims, err := repro.Load(x.tables, "stragglar/claims.csv", "id", "quantity", "value:number")
+	claims, err := repro.Load(x.tables, "stragglar/claims.csv", "id", "quantity", "by:model|machine", "value:number")
 	if err != nil {
 		return err
 	}
@@ -236,17 +236,21 @@ func (x *study) claims(lines []*repro.Published, all []*compared) *repro.Section
 	}
 	for _, p := range lines {
 		r := p.Row(p.Text("id"), p.Text("quantity"))
+		s.Rows = append(s.Rows, r)
+		if p.Value == "" {
+			continue
+		}
+		if r.Verdict = repro.NotComparable; p.Text("by") == "machine" {
+			r.Why = "Measured on a machine."
+			continue
+		}
 		r.Ours, r.Bound, r.Certificate = fmt.Sprintf("%.3f", most.speedup(most.Best.After)), fmt.Sprintf("%.3f", most.speedup(most.Bound)), most.Kind
 		r.By, r.Proved = "stragglar", most.Best.Proved
-		if p.Value != "" {
-			r.Verdict = repro.NotComparable
-			r.Why = fmt.Sprintf("A limit for many ranks, of times without latencies: 2(n-1)/n over (n + log2 n - 2)/(n-1). With those of the setting and %d ranks ours is as given", most.Ranks)
-			if most.Published != nil {
-				r.Why += fmt.Sprintf(", theirs %.3f", most.speedup(most.Published.After))
-			}
-			r.Why += "."
+		r.Why = fmt.Sprintf("A limit for many ranks, of times without latencies: 2(n-1)/n over (n + log2 n - 2)/(n-1). With those of the setting and %d ranks ours is as given", most.Ranks)
+		if most.Published != nil {
+			r.Why += fmt.Sprintf(", theirs %.3f", most.speedup(most.Published.After))
 		}
-		s.Rows = append(s.Rows, r)
+		r.Why += "."
 	}
 	return s
 }
