@@ -81,6 +81,9 @@ func fenced(text string) string {
 			b.WriteString("```\n")
 			inside = indented
 		}
+		if !inside {
+			line = escaped(line)
+		}
 		b.WriteString(line + "\n")
 	}
 	if inside {

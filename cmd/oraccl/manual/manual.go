@@ -69,7 +69,7 @@ const width = 96
 type Para string
 
 func (p Para) terminal(w *strings.Builder) { wrapped(w, "", plain(string(p)), 0) }
-func (p Para) markdown(w *strings.Builder) { fmt.Fprintln(w, string(p)) }
+func (p Para) markdown(w *strings.Builder) { fmt.Fprintln(w, escaped(string(p))) }
 
 // Code is text that is kept as it is.
 type Code string
@@ -106,7 +106,7 @@ func (t Table) markdown(w *strings.Builder) {
 	for _, row := range t.Rows {
 		w.WriteString("|")
 		for _, cell := range row {
-			w.WriteString(strings.TrimRight(" "+strings.NewReplacer("|", `\|`, "\n", " ").Replace(cell), " ") + " |")
+			w.WriteString(strings.TrimRight(" "+strings.NewReplacer("|", `\|`, "\n", " ").Replace(escaped(cell)), " ") + " |")
 		}
 		w.WriteString("\n")
 	}
@@ -152,6 +152,15 @@ func (t Table) list(w *strings.Builder) {
 			}
 		}
 	}
+}
+
+// escaped has a text outside backticks taken as it is by Markdown: <file> is no element.
+func escaped(s string) string {
+	parts := strings.Split(s, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.ReplaceAll(parts[i], "<", "&lt;")
+	}
+	return strings.Join(parts, "`")
 }
 
 // plain takes the backticks from a text.

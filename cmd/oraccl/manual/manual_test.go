@@ -64,6 +64,8 @@ func TestTable(t *testing.T) {
 	wider := Table{[]string{"a", "b", "c"}, [][]string{{"x", long, "z|"}}}
 	require.True(t, strings.HasPrefix(Terminal([]Block{wider}), "x\n  b  word"), Terminal([]Block{wider}))
 	require.Contains(t, Markdown([]Block{wider}), `| z\| |`)
+	require.Equal(t, "a &lt;b> `<c>`\n", Markdown([]Block{Para("a <b> `<c>`")}))
+	require.Equal(t, "a <b> <c>\n", Terminal([]Block{Para("a <b> `<c>`")}))
 }
 
 func TestSections(t *testing.T) {
