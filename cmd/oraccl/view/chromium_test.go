@@ -105,7 +105,7 @@ func open(t testing.TB, file, theme string) *tab {
 	t.Cleanup(cancel)
 	b := &tab{t: t}
 	require.NoError(t, chromedp.Do(parent))
-	ctx, stop := context.WithTimeout(parent, 2*time.Minute)
+	ctx, stop := context.WithTimeout(parent, 5*time.Minute)
 	t.Cleanup(stop)
 	b.ctx = ctx
 	require.NoError(t, chromedp.Listen(ctx, b.hear))
@@ -160,7 +160,7 @@ func (b *tab) hear(event any) {
 // until waits for a condition, frame by frame.
 func (b *tab) until(condition string) {
 	b.t.Helper()
-	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(time.Minute)))
+	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(2*time.Minute)))
 	require.NoError(b.t, err, condition)
 }
 

@@ -33,10 +33,10 @@
     if (v === "" || v === undefined) continue;
     const e = element("div", "", $("numbers"));
     element("dt", k, e);
-    const dd = element("dd", v, e);
-    if (k === "bound") dd.title = head.bound_detail;
+    element("dd", v, e);
   }
   if (!head.bound) { const e = element("div", "", $("numbers")); element("dt", "bound", e); element("dd", "none known", e); }
+  if (head.bound_detail) element("li", `What binds is ${head.bound_kind}: ${head.bound_detail}.`, $("notes"));
   for (const n of head.notes) element("li", n, $("notes"));
   $("layout").textContent = "(" + head.layout + ")";
 
