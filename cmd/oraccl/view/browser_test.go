@@ -260,7 +260,8 @@ func TestHostilePage(t *testing.T) {
 	pic.Verdict.Reason, pic.Notes, pic.Bound = attack, []string{attack}, &Bound{Value: 1, Kind: attack, Detail: attack}
 	b := open(t, write(t, pic), "light")
 	require.Equal(t, attack, b.text("title"))
-	require.Contains(t, b.text("numbers"), attack)
+	require.Contains(t, b.text("claim"), attack, "the network's name is there")
+	require.Contains(t, b.text("numbers"), attack, "the bound's")
 	require.Contains(t, b.text("violations"), attack)
 	require.Contains(t, b.text("notes"), attack)
 	require.Equal(t, attack+" - oraccl", value[string](b, "document.title"))

@@ -29,7 +29,7 @@
   }
   $("claim").textContent = (head.engine ? head.engine + ": " : "") + head.claim + (head.reason ? " (" + head.reason + ")" : "");
   for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}`], ["gap", head.gap], ["transfers", head.transfers.toLocaleString("en")],
-    ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["busy", busyShare()], ["network", head.topology], ["form", head.form]]) {
+    ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["busy", busyShare()], ["form", head.form]]) {
     if (v === "" || v === undefined) continue;
     const e = element("div", "", $("numbers"));
     element("dt", k, e);
