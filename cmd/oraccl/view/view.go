@@ -76,7 +76,6 @@ var networkJS string
 // text; the rest is in the columns of pack.
 type head struct {
 	Title      string      `json:"title"`
-	Problem    string      `json:"problem"`
 	Verdict    string      `json:"verdict"`
 	Engine     string      `json:"engine"`
 	Claim      string      `json:"claim"`
@@ -90,7 +89,6 @@ type head struct {
 	Form       string      `json:"form"`
 	Unit       string      `json:"unit"` // "ps", or "step" where there are no times
 	Layout     string      `json:"layout"`
-	Topology   string      `json:"topology"`
 	Notes      []string    `json:"notes"`
 	Ranks      int         `json:"ranks"`
 	Switches   []string    `json:"switches"`
@@ -123,8 +121,8 @@ func Failure(w io.Writer, title string, why error) error {
 func (p *Picture) head(m *moments, l *layout) *head {
 	t := p.Problem.Topology
 	h := &head{
-		Title: p.Title, Problem: p.Problem.String(), Verdict: p.Verdict.Outcome, Engine: p.Verdict.Engine, Claim: p.Verdict.Claim, Reason: p.Verdict.Reason,
-		Violations: append([]Violation{}, p.Verdict.Violations...), Form: p.Schedule.Form.String(), Unit: "ps", Layout: l.kind, Topology: t.Name,
+		Title: p.Title, Verdict: p.Verdict.Outcome, Engine: p.Verdict.Engine, Claim: p.Verdict.Claim, Reason: p.Verdict.Reason,
+		Violations: append([]Violation{}, p.Verdict.Violations...), Form: p.Schedule.Form.String(), Unit: "ps", Layout: l.kind,
 		Notes: append(append([]string{}, p.Notes...), m.notes...), Ranks: t.Ranks, Switches: []string{}, Links: len(t.Links), Chunks: len(p.Problem.Chunks),
 		Transfers: len(p.Schedule.Transfers), Horizon: int64(m.last), Custom: p.Problem.Collective.Kind == model.Custom, Idempotent: p.Problem.Collective.Op.Idempotent(),
 	}
