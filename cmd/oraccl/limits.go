@@ -107,7 +107,7 @@ func enoughRoom(file string, p *model.Problem) error {
 		err = errors.Join(f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", file, err)
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	if strings.HasSuffix(file, compactSuffix) || isXML(file) {
 		return nil // of a few bytes a transfer, or of fewer steps: whoever writes knows more

@@ -63,7 +63,7 @@ They are judged by --topology and --collective, or by what those that their tool
 really are, not by what the file says of itself.
 
 Compact files (.oraccl) of more than 4 million transfers are verified by the stream
-engine, in memory that is known before, where it serves the collective.
+engine, in memory that is known before, where it decides them.
 
 MSCCL-IR (XML), alone, in lists or in directories, is verified by the order engine:
 whether every interleaving of its threadblocks is right, which runtimes load it, for
@@ -109,7 +109,7 @@ which calls they pick it, and up to which size its connections suffice.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&engine, "engine", "all", "the `engine`: replay, smt, stream (in bounded memory, while the file is read; for copies), orbit (of schedules that are the same for all ranks) or all")
+	f.StringVar(&engine, "engine", "all", "the `engine`: replay, smt, stream (in bounded memory, while the file is read; for copies, and for sums along trees), orbit (of schedules that are the same for all ranks) or all")
 	f.StringVar(&problem, "problem", "", "verify against the problem in this `file`, not the one that the schedule's file states")
 	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
@@ -182,7 +182,7 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 	sol, err := loadSolution(file, maxHeld)
 	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, engines) && emit == "" {
 		var j verifyJSON
-		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) {
+		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.Verdict != verify.Unknown.String()) {
 			return j, err
 		}
 		sol, err = loadSolution(file, maxLarge)

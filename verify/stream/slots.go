@@ -17,9 +17,11 @@ type slots struct {
 	heap   []int32 // queues that are not empty, that with the earliest end on top
 	batch  []slot  // what has ended at one instant
 	again  []slot  // of that what was defined already
+
+	trees // of reducing collectives, where a slot is defined that was written by a copy
 }
 
-// slot names a rank and a chunk.
+// slot names a rank and a chunk. Of what is on its way to be added the chunk is complemented.
 type slot struct{ rank, chunk int32 }
 
 // flight is a transfer on its way.
@@ -57,6 +59,10 @@ func newSlots(p *model.Problem) slots {
 	s := slots{words: (chunks + 63) / 64, owner: make([]int32, chunks), number: map[model.Time]int32{}, recent: -1}
 	s.bits = make([]uint64, (ranks+7)/8*8*s.words)
 	s.left = int64(ranks) * int64(chunks)
+	if reduces(p.Collective.Kind) {
+		s.trees = newTrees(p, &s)
+		return s
+	}
 	for k := range p.Chunks {
 		for r := range p.Start(k) { // just one, for the collectives that are served
 			s.owner[k] = int32(r)
@@ -164,6 +170,10 @@ func (s *slots) take(q *queue, now model.Time) {
 		}
 		q.head++
 		q.length--
+		if f.chunk < 0 {
+			s.arrive(slot{f.rank, ^f.chunk})
+			continue
+		}
 		w, bit := &s.bits[s.word(f.rank, f.chunk)], uint64(1)<<(f.chunk&63)
 		s.batch = append(s.batch, f.slot)
 		if *w&bit != 0 {

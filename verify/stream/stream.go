@@ -2,12 +2,13 @@
 // memory that is known before: for schedules that are larger than memory. It follows
 // verify/SPEC.md as verify/replay does, and shares no code with it.
 //
-// It serves collectives in which every chunk starts at one rank and nothing is combined:
-// broadcast, scatter, gather, allgather and alltoall, by copies, with times or in rounds.
-// Of each slot it keeps one bit, whether it is defined: at the start one slot of a chunk is,
-// with its owner's contribution, and what a copy writes is what it has read, so that
-// every slot of the chunk that is ever defined holds that contribution, once. The
-// postcondition is then that the slots it names are defined.
+// It serves the standard collectives, with times or in rounds. Where every chunk starts at one
+// rank and is copied, it keeps one bit of each slot, whether it is defined: at the start one
+// slot of a chunk is, with its owner's contribution, and what a copy writes is what it has
+// read, so that every slot of the chunk that is ever defined holds that contribution, once.
+// The postcondition is then that the slots it names are defined. Of reducing collectives among
+// all ranks it decides schedules that add along trees and copy only what is complete, with
+// two bits a slot: see trees. Others are left unknown.
 //
 // Transfers must come in order of their starts. At the start of one all that ended by then
 // has been written, and what comes later starts no earlier; so of a transfer nothing
@@ -36,9 +37,12 @@ var ErrNotServed = errors.New("not decided by streaming")
 // serves says why a problem is not decided here.
 func serves(p *model.Problem, form model.Form) error {
 	switch p.Collective.Kind {
-	case model.Broadcast, model.Scatter, model.Gather, model.AllGather, model.AllToAll:
-	default:
-		return fmt.Errorf("%v: want broadcast, scatter, gather, allgather or alltoall: %w", p.Collective.Kind, ErrNotServed)
+	case model.Custom:
+		return fmt.Errorf("%v: want one of the standard collectives: %w", p.Collective.Kind, ErrNotServed)
+	case model.Reduce, model.ReduceScatter, model.AllReduce:
+		if p.Collective.Group != nil {
+			return fmt.Errorf("%v among some: want it among all ranks: %w", p.Collective.Kind, ErrNotServed)
+		}
 	}
 	if p.Chunks == nil {
 		return model.ErrNoChunks
@@ -126,6 +130,9 @@ func Memory(p *model.Problem, form model.Form, routes [][]int) (int64, error) {
 	for _, n := range inFlight {
 		flights += n
 	}
+	if reduces(p.Collective.Kind) {
+		bits = 2*bits + 8*int64(len(p.Chunks))
+	}
 	return bits + 4*int64(len(p.Chunks)) + 24*links + 32*int64(len(routes)) + 4*flightSize*flights + 1<<20, nil
 }
 
@@ -168,12 +175,13 @@ func (c *Checker) transfer(t *model.Transfer) {
 		c.malformed = &verify.Violation{Code: verify.Malformed, Where: fmt.Sprintf("transfer %d", c.count), Message: why, Transfer: c.index(), Rank: -1, Chunk: -1}
 		return
 	}
-	if t.Op != model.Copy {
+	if t.Op != model.Copy && !reduces(c.p.Collective.Kind) {
 		c.undecided = fmt.Sprintf("%s is a reduction; streaming follows copies only", c.about(t))
 		return
 	}
 	if t.Start > c.now {
 		c.land(t.Start, c.race)
+		c.lose()
 		c.now = t.Start
 	}
 	c.last = max(c.last, t.End)
@@ -201,6 +209,10 @@ func (c *Checker) transfer(t *model.Transfer) {
 	}
 	if q.wrong == "" {
 		c.occupy(t, route, figures.busy)
+	}
+	if reduces(c.p.Collective.Kind) {
+		c.reduce(t)
+		return
 	}
 	if !c.defined(t.Src, t.Chunk) {
 		c.report(verify.SendUndefined, t, t.Src, "rank %d holds nothing of chunk %d when it sends it", t.Src, t.Chunk)
@@ -250,6 +262,10 @@ func (c *Checker) Verdict() verify.Verdict {
 	if rounds := model.Time(1024 + 16*c.count); c.malformed == nil && c.form == model.InRounds && c.last > rounds {
 		c.malformed = &verify.Violation{Code: verify.Malformed, Where: "schedule", Message: fmt.Sprintf("round %d, want a round below %d", int64(c.last-1), int64(rounds)), Transfer: -1, Rank: -1, Chunk: -1}
 	}
+	if c.malformed == nil && c.undecided == "" && len(c.violations) < verify.MaxViolations {
+		c.land(model.MaxTime, c.race)
+		c.lose()
+	}
 	switch {
 	case c.malformed != nil:
 		v.Outcome, v.Claim = verify.Refuted, "is a well-formed schedule"
@@ -259,7 +275,6 @@ func (c *Checker) Verdict() verify.Verdict {
 		v.Reason = c.undecided
 		return v
 	case c.undecided == "" && len(c.violations) < verify.MaxViolations:
-		c.land(model.MaxTime, c.race)
 		c.compare()
 		v.Makespan = c.last
 		if c.form == model.InRounds {
@@ -282,6 +297,10 @@ func (c *Checker) race(end model.Time, x slot) {
 
 // compare sets the slots against the postcondition (SPEC 6.3).
 func (c *Checker) compare() {
+	if reduces(c.p.Collective.Kind) {
+		c.compareSums()
+		return
+	}
 	full := c.left == 0
 	for k := range c.p.Chunks {
 		for r, want := range c.p.Goal(k) {

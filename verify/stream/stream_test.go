@@ -68,11 +68,13 @@ func TestMalformed(t *testing.T) {
 	require.Error(t, err)
 	_, err = New(p, model.InRounds, routes(p))
 	require.ErrorIs(t, err, ErrNotServed)
-	p.Collective.Kind = model.AllReduce
-	_, err = New(p, model.Timed, routes(p))
-	require.ErrorIs(t, err, ErrNotServed)
-	_, err = Memory(p, model.Timed, routes(p))
-	require.ErrorIs(t, err, ErrNotServed)
+	for _, c := range []model.Collective{{Kind: model.AllReduce, Group: []int{0, 1}}, {Kind: model.Custom}} {
+		p.Collective = c
+		_, err = New(p, model.Timed, routes(p))
+		require.ErrorIs(t, err, ErrNotServed)
+		_, err = Memory(p, model.Timed, routes(p))
+		require.ErrorIs(t, err, ErrNotServed)
+	}
 }
 
 // TestNothing: a schedule of no transfers is refuted, and soon.
