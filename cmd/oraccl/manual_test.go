@@ -104,6 +104,14 @@ func TestManual(t *testing.T) {
 	}
 	document, err := manual.Book(shown, manualTopics())
 	require.NoError(t, err)
+	for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(document, -1) {
+		if heading, here := strings.CutPrefix(link[1], "#"); here {
+			require.Contains(t, document, "\n### "+strings.ReplaceAll(heading, "-", " ")+"\n", link[0])
+			continue
+		}
+		_, err := os.Stat(link[1])
+		require.NoError(t, err, link[0])
+	}
 	if os.Getenv("UPDATE") != "" {
 		old, _ := os.ReadFile("MANUAL.md")
 		require.NoError(t, os.WriteFile("MANUAL.md", []byte(sameLines(string(old), document)), 0o644))
