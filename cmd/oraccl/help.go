@@ -92,9 +92,11 @@ func newTopic(t manual.Topic) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		RunE:                  func(cmd *cobra.Command, args []string) error { return printTopic(cmd, &t, args) },
 	}
-	if t.Parts != nil {
+	if t.What != "" {
 		cmd.Use = fmt.Sprintf("%s [%s]", t.Name, t.What)
-		cmd.ValidArgs = partNames(&t)
+		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return partNames(&t), cobra.ShellCompDirectiveNoFileComp
+		}
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if err := printTopic(cmd, &t, nil); err != nil {
@@ -106,7 +108,7 @@ func newTopic(t manual.Topic) *cobra.Command {
 
 func partNames(t *manual.Topic) []string {
 	var names []string
-	for _, p := range t.Parts {
+	for _, p := range t.Parts() {
 		names = append(names, p.Name)
 	}
 	return names
@@ -116,7 +118,7 @@ func partNames(t *manual.Topic) []string {
 func printTopic(cmd *cobra.Command, t *manual.Topic, args []string) error {
 	body := t.Body
 	switch {
-	case len(args) > 0 && t.Parts == nil:
+	case len(args) > 0 && t.What == "":
 		return fmt.Errorf("help %s: has no parts, such as %q", t.Name, args[0])
 	case len(args) > 0:
 		part, ok := t.Part(args[0])
@@ -165,7 +167,10 @@ deadlock, help spec 4, help methods exact.`,
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			names := about.ValidArgs
+			var names []string
+			if about.GroupID == topics && about.ValidArgsFunction != nil {
+				return about.ValidArgsFunction(about, nil, "")
+			}
 			for _, c := range about.Commands() {
 				if c.IsAvailableCommand() {
 					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))

@@ -37,7 +37,7 @@ func TestHelp(t *testing.T) {
 			require.Zero(t, status)
 			require.Equal(t, text, same, way)
 		}
-		for _, p := range topic.Parts {
+		for _, p := range topic.Parts() {
 			text, _, status := said("oraccl help " + topic.Name + " " + p.Name)
 			require.Zero(t, status)
 			require.NotEmpty(t, text)

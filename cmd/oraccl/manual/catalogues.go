@@ -62,11 +62,14 @@ func violationsTopic() Topic {
 			}
 		}),
 	}
-	for _, c := range verify.Codes() {
-		t.Parts = append(t.Parts, Part{string(c), always(func() []Block {
-			e, _ := verify.Explain(c)
-			return []Block{Raw(e.String())}
-		})})
+	t.parts = func() (parts []Part) {
+		for _, c := range verify.Codes() {
+			parts = append(parts, Part{string(c), always(func() []Block {
+				e, _ := verify.Explain(c)
+				return []Block{Raw(e.String())}
+			})})
+		}
+		return parts
 	}
 	return t
 }
@@ -101,16 +104,22 @@ func specTopic() Topic {
 		Short: "What is decided: the specification, or one section of it",
 		Body:  always(func() []Block { return []Block{Raw(verify.Spec)} }),
 	}
-	all := sections(verify.Spec)
-	for _, s := range all {
-		t.Parts = append(t.Parts, Part{s.number, always(func() []Block { return []Block{Raw(s.text)} })})
-	}
-	for i, s := range all {
-		for _, paragraph := range paragraphs.FindAllStringSubmatch(s.text, -1) {
-			if _, known := t.Part(paragraph[1]); !known && strings.HasPrefix(paragraph[1], s.number+".") {
-				t.Parts = append(t.Parts, Part{paragraph[1], t.Parts[i].Body})
+	t.parts = func() (parts []Part) {
+		all := sections(verify.Spec)
+		known := map[string]bool{}
+		for _, s := range all {
+			known[s.number] = true
+			parts = append(parts, Part{s.number, always(func() []Block { return []Block{Raw(s.text)} })})
+		}
+		for i, s := range all {
+			for _, paragraph := range paragraphs.FindAllStringSubmatch(s.text, -1) {
+				if number := paragraph[1]; !known[number] && strings.HasPrefix(number, s.number+".") {
+					known[number] = true
+					parts = append(parts, Part{number, parts[i].Body})
+				}
 			}
 		}
+		return parts
 	}
 	return t
 }

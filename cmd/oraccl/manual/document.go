@@ -106,7 +106,7 @@ func (t *Topic) markdown(b *strings.Builder) error {
 	if !t.Shown {
 		return nil
 	}
-	for _, p := range t.Parts {
+	for _, p := range t.Parts() {
 		blocks, err := p.Body()
 		if err != nil {
 			return err

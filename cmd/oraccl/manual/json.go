@@ -35,10 +35,13 @@ func jsonTopic(text string) Topic {
 			}
 		}),
 	}
-	for _, k := range readKeys(text) {
-		t.Parts = append(t.Parts, Part{short(k.schema), always(func() []Block {
-			return append([]Block{Para(k.schema + ": " + k.title)}, k.blocks...)
-		})})
+	t.parts = func() (parts []Part) {
+		for _, k := range readKeys(text) {
+			parts = append(parts, Part{short(k.schema), always(func() []Block {
+				return append([]Block{Para(k.schema + ": " + k.title)}, k.blocks...)
+			})})
+		}
+		return parts
 	}
 	return t
 }
@@ -59,19 +62,22 @@ func schemaTopic(p Program) Topic {
 			}
 		}),
 	}
-	for _, d := range append(read[:len(read):len(read)], p.Documents...) {
-		t.Parts = append(t.Parts, Part{short(d.Schema), func() ([]Block, error) {
-			all, err := Schemas(p)
-			if err != nil {
-				return nil, err
-			}
-			var b bytes.Buffer
-			e := json.NewEncoder(&b)
-			e.SetEscapeHTML(false)
-			e.SetIndent("", "  ")
-			err = e.Encode(all[d.Schema])
-			return []Block{Raw(b.String())}, err
-		}})
+	t.parts = func() (parts []Part) {
+		for _, d := range append(read[:len(read):len(read)], p.Documents...) {
+			parts = append(parts, Part{short(d.Schema), func() ([]Block, error) {
+				all, err := Schemas(p)
+				if err != nil {
+					return nil, err
+				}
+				var b bytes.Buffer
+				e := json.NewEncoder(&b)
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				err = e.Encode(all[d.Schema])
+				return []Block{Raw(b.String())}, err
+			}})
+		}
+		return parts
 	}
 	return t
 }

@@ -15,8 +15,8 @@ type Topic struct {
 	Name  string
 	Short string // a line, beginning in upper case
 	Body  func() ([]Block, error)
-	Parts []Part // texts of their own below it; nil: none
-	What  string // what a part is, such as CODE
+	What  string // what a part is, such as CODE; empty: there are none
+	parts func() []Part
 
 	Shown     bool   // the document shows the parts below the topic
 	Elsewhere string // what the document has in place of the text; empty: the text
@@ -28,9 +28,17 @@ type Part struct {
 	Body func() ([]Block, error)
 }
 
+// Parts returns the texts of their own below t.
+func (t *Topic) Parts() []Part {
+	if t.parts == nil {
+		return nil
+	}
+	return t.parts()
+}
+
 // Part returns the part of t with that name.
 func (t *Topic) Part(name string) (Part, bool) {
-	for _, p := range t.Parts {
+	for _, p := range t.Parts() {
 		if p.Name == name {
 			return p, true
 		}

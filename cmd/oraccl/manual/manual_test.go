@@ -30,7 +30,7 @@ func TestTopics(t *testing.T) {
 		require.False(t, seen[topic.Name], topic.Name)
 		seen[topic.Name] = true
 		require.Regexp(t, `^[A-Z][^\n]{8,90}[^.\n]$`, topic.Short)
-		require.Equal(t, topic.Parts == nil, topic.What == "", topic.Name)
+		require.Equal(t, topic.Parts() == nil, topic.What == "", topic.Name)
 		blocks, err := topic.Body()
 		require.NoError(t, err)
 		require.NotEmpty(t, Markdown(blocks))
@@ -41,7 +41,7 @@ func TestTopics(t *testing.T) {
 			}
 		}
 		parts := map[string]bool{}
-		for _, p := range topic.Parts {
+		for _, p := range topic.Parts() {
 			require.False(t, parts[p.Name], "%s %s", topic.Name, p.Name)
 			parts[p.Name] = true
 			if topic.Name == "schema" {

@@ -47,14 +47,17 @@ func methodsTopic(methods []Method) Topic {
 			}
 		}),
 	}
-	for _, m := range slices.SortedFunc(slices.Values(methods), func(a, b Method) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Parts = append(t.Parts, Part{m.Name, always(func() []Block {
-			rows := [][]string{{"serves", m.Serves}, {"guarantee", m.Guarantee}, {"source", m.Source}}
-			if m.When != "" {
-				rows = append(rows, []string{"runs", m.When})
-			}
-			return []Block{Table{Head: []string{m.Name, ""}, Rows: rows}}
-		})})
+	t.parts = func() (parts []Part) {
+		for _, m := range slices.SortedFunc(slices.Values(methods), func(a, b Method) int { return strings.Compare(a.Name, b.Name) }) {
+			parts = append(parts, Part{m.Name, always(func() []Block {
+				rows := [][]string{{"serves", m.Serves}, {"guarantee", m.Guarantee}, {"source", m.Source}}
+				if m.When != "" {
+					rows = append(rows, []string{"runs", m.When})
+				}
+				return []Block{Table{Head: []string{m.Name, ""}, Rows: rows}}
+			})})
+		}
+		return parts
 	}
 	return t
 }
