@@ -56,13 +56,29 @@ func (r *row) outcome() verify.Outcome {
 	return r.verdicts["replay"].Outcome
 }
 
-// optimal names the evidence that no schedule of the same cut is better: the kind
-// of a checked certificate, "solver" for a solver's word, or "".
+// optimal names the evidence that no schedule of the same cut is quicker: the kind
+// of a checked certificate whose bound the makespan meets, "solver" for a solver's word, or
+// "". That there are fewer rounds in none is another thing: see fewest.
 func (r *row) optimal() string {
 	switch {
 	case r.outcome() != verify.Proved:
 		return ""
-	case r.bound != nil && (r.makespan == r.bound.Bound || r.fewestRounds()):
+	case r.bound != nil && r.makespan == r.bound.Bound:
+		return r.bound.Witness.Kind()
+	case r.result.Stop == solve.Optimal && r.briefest():
+		return "solver"
+	}
+	return ""
+}
+
+// fewest names the evidence that no schedule of the same cut has fewer rounds, with late
+// ranks fewer after the last arrival, or returns "". Rounds need not be equally long, so
+// that one with as many or more can be quicker.
+func (r *row) fewest() string {
+	switch {
+	case r.outcome() != verify.Proved || !r.result.Problem.Cost.Synchronous():
+		return ""
+	case r.bound != nil && r.fewestRounds():
 		return r.bound.Witness.Kind()
 	case r.result.Stop == solve.Optimal:
 		return "solver"
@@ -70,8 +86,7 @@ func (r *row) optimal() string {
 	return ""
 }
 
-// fewestRounds says whether the bound of r shows that no schedule has fewer rounds. Rounds
-// need not be equally long, so that one with as few can be quicker.
+// fewestRounds says whether the bound of r shows that no schedule has fewer rounds.
 func (r *row) fewestRounds() bool {
 	p := r.result.Problem
 	if w, ok := r.bound.Witness.(model.Spread); ok && p.ReleaseOf(w.Source) == latest(p) {
@@ -79,6 +94,24 @@ func (r *row) fewestRounds() bool {
 		return err == nil && least == r.roundsAfterArrival()
 	}
 	return p.Cost.Synchronous() && leastRounds(r.bound) == r.result.Schedule.Rounds()
+}
+
+// briefest says whether a solver that found no schedule with fewer rounds, where time is
+// counted in rounds, has found none that is quicker: no rank is late, and no round of r
+// lasts longer than any round does that moves something.
+func (r *row) briefest() bool {
+	p := r.result.Problem
+	if !p.Cost.Synchronous() {
+		return true
+	}
+	size, least := int64(model.MaxSize), model.MaxTime
+	for _, c := range p.Chunks {
+		size = min(size, c.Size)
+	}
+	for _, l := range p.Topology.Links {
+		least = min(least, l.Alpha.Add(model.TransferTime(size, l.Bandwidth)))
+	}
+	return !p.Late() && r.makespan == least.Mul(int64(r.result.Schedule.Rounds()))
 }
 
 // leastRounds returns how many rounds every schedule has that c bounds, as far as c shows
@@ -95,9 +128,10 @@ func leastRounds(c *model.Certificate) int {
 }
 
 // longestRound returns how long a round lasts at most, or 0 if that is not known: under
-// link-rounds as long as the largest chunk takes over the slowest hop.
+// link-rounds as long as the largest chunk takes over the slowest hop. Where ranks are
+// late, the time of a schedule is not that of its rounds alone.
 func longestRound(p *model.Problem) model.Time {
-	if p.Cost != model.LinkRounds || p.Chunks == nil {
+	if p.Cost != model.LinkRounds || p.Chunks == nil || p.Late() {
 		return 0
 	}
 	size := int64(0)

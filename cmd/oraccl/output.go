@@ -48,6 +48,7 @@ type rowJSON struct {
 	BusbwGbps          float64            `json:"busbw_gbps"`
 	Gap                *float64           `json:"gap"`
 	Optimal            string             `json:"optimal"`
+	FewestRounds       string             `json:"fewest_rounds,omitempty"`
 	Verdict            string             `json:"verdict"`
 	Engines            map[string]string  `json:"engines"`
 	EngineSeconds      map[string]float64 `json:"engine_seconds"`
@@ -95,7 +96,7 @@ func (r *row) json(bound *model.Certificate) rowJSON {
 	p, s := r.result.Problem, r.result.Schedule
 	j := rowJSON{
 		Method: r.method, Chunks: len(p.Chunks), Transfers: len(s.Transfers), MakespanPs: r.makespan,
-		AlgbwGbps: gbps(p.Size, r.makespan), Optimal: r.optimal(),
+		AlgbwGbps: gbps(p.Size, r.makespan), Optimal: r.optimal(), FewestRounds: r.fewest(),
 		Verdict: r.outcome().String(), Engines: map[string]string{}, EngineSeconds: map[string]float64{},
 		SolveSeconds: r.solving.Seconds(), Stop: r.result.Stop.String(), Note: r.note(),
 	}
@@ -310,21 +311,31 @@ func (ev *evaluation) table(w io.Writer) {
 	t.Flush()
 }
 
-// evidence is why no schedule with this cut is better, in the words of the table.
+// evidence is why no schedule with this cut is quicker, or else why none has fewer rounds, in
+// the words of the table.
 func (r *row) evidence() string {
-	switch kind := r.optimal(); kind {
+	what, kind := "optimal", r.optimal()
+	if kind == "" {
+		if what, kind = "fewest rounds", r.fewest(); r.result.Problem.Late() {
+			what = "fewest late rounds"
+		}
+	}
+	switch kind {
 	case "":
 		return ""
 	case "solver":
-		return "solver-optimal"
+		if what == "optimal" {
+			return "solver-optimal"
+		}
+		return what + " (solver)"
 	case "lp-dual":
-		return "optimal (LP dual)"
+		return what + " (LP dual)"
 	case "broadcast":
-		return "optimal (broadcast bound)"
+		return what + " (broadcast bound)"
 	case "lrat":
-		return fmt.Sprintf("optimal (LRAT, %s)", bytesInWords(r.proof))
+		return fmt.Sprintf("%s (LRAT, %s)", what, bytesInWords(r.proof))
 	default:
-		return "optimal (" + kind + ")"
+		return what + " (" + kind + ")"
 	}
 }
 

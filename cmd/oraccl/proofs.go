@@ -109,6 +109,8 @@ func (ev *evaluation) writeReadme(w io.Writer) error {
 		optimal := ""
 		if kind := r.optimal(); kind != "" && kind != "solver" {
 			optimal = " That is the bound: with this cut no schedule is faster."
+		} else if kind := r.fewest(); kind != "" && kind != "solver" {
+			optimal = " That are the fewest rounds with this cut; another schedule may be faster."
 		}
 		fmt.Fprintf(w, "- `schedule-%s.json` is right and ends after %s us (%d ps).%s\n", r.method, micros(r.makespan), int64(r.makespan), optimal)
 	}

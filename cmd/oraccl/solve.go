@@ -99,7 +99,7 @@ better ones.`,
 			if deployed != "" && !asJSON {
 				fmt.Fprintln(cmd.OutOrStdout(), deployed)
 			}
-			if r := ev.rows[0]; r.result.Stop == solve.TimeLimit && r.optimal() == "" {
+			if r := ev.rows[0]; r.result.Stop == solve.TimeLimit && r.optimal() == "" && r.fewest() == "" {
 				return status(exitUnknown)
 			}
 			return ev.status(cmd.Context())
