@@ -272,6 +272,9 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	if !p.SameUpToCut(result.Problem) {
 		return nil, fmt.Errorf("answered another problem: %v", result.Problem)
 	}
+	if result.Schedule.Form == model.Ordered { // its verifiers look at no capacity
+		return nil, errors.New("answered with an order, want times or rounds")
+	}
 	r.makespan = result.Makespan()
 	e.note("verifying")
 	r.verdicts, r.checking = verifyAll(ctx, result.Problem, result.Schedule, e.smt, engines)

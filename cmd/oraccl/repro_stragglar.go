@@ -74,6 +74,9 @@ func (x *study) solved(ctx context.Context, m solve.Solver, p *model.Problem) (o
 	if r.Schedule == nil {
 		return outcome{}, fmt.Errorf("%s: found no schedule: %v", m.Name(), r.Stop)
 	}
+	if !p.SameUpToCut(r.Problem) {
+		return outcome{}, fmt.Errorf("%s: answered another problem: %v", m.Name(), r.Problem)
+	}
 	took := time.Since(begin).Seconds()
 	verdicts, _ := verifyAll(ctx, r.Problem, r.Schedule, x.smt, engines)
 	if ctx.Err() != nil {

@@ -135,7 +135,11 @@ func (ev *evaluation) printSolved(w io.Writer, asJSON bool, out string) error {
 	ev.left = nil // of the methods, only the one that won is of interest
 	ev.print(w)
 	ev.left = left
-	if out != "" {
+	switch {
+	case out != "" && ev.best() == nil:
+		fmt.Fprintf(w, "\n%s is not written: what was found is not proved\n", out)
+		return nil
+	case out != "":
 		fmt.Fprintf(w, "\nwritten to %s\n", out)
 		return nil
 	}

@@ -81,6 +81,8 @@ func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
 		switch {
 		case err != nil:
 			left = append(left, leftOut{m.Name(), reason(err)})
+		case !p.SameUpToCut(st.Problem):
+			left = append(left, leftOut{m.Name(), fmt.Sprintf("answered another problem: %v", st.Problem)})
 		case s == nil || st.Makespan > 0 && (s.stream.Makespan == 0 || st.Makespan < s.stream.Makespan):
 			if s != nil {
 				left = append(left, leftOut{s.method, "another method's makespan is known before"})

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
+)
+
+// liar answers another problem than it was asked: one of a byte more.
+type liar struct{ solve.Solver }
+
+func another(p *model.Problem) *model.Problem {
+	q := *p
+	q.Size++
+	return q.WithChunks(q.DefaultChunks(1))
+}
+
+func (liar) Name() string                { return "liar" }
+func (liar) Serves(*model.Problem) error { return nil }
+
+func (liar) Solve(_ context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
+	return solve.Result{Problem: another(p), Schedule: &model.Schedule{Form: model.FormFor(p.Cost)}}, nil
+}
+
+func (liar) Stream(p *model.Problem, _ solve.Options) (*solve.Stream, error) {
+	return &solve.Stream{Problem: another(p), Form: model.FormFor(p.Cost)}, nil
+}
+
+// dreamer answers with an order, and a time that no verifier has looked at.
+type dreamer struct{ liar }
+
+func (dreamer) Solve(_ context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
+	return solve.Result{Problem: p.WithChunks(p.DefaultChunks(1)), Schedule: &model.Schedule{Form: model.Ordered}}, nil
+}
+
+// TestAnotherProblem: what a method makes of another problem than was asked is not taken, in
+// memory, as a stream, or beside published values.
+func TestAnotherProblem(t *testing.T) {
+	tp, err := topo.Parse("torus:47x47", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 2209 << 10, Cost: model.Pipelined}
+	e := &evaluator{methods: []solve.Solver{liar{}}, named: true, progress: &progress{}}
+	require.Nil(t, e.streams(p, false))
+	honest := &evaluator{methods: []solve.Solver{liar{}, methodOf("tacos")}, named: true, progress: &progress{}}
+	s := honest.streams(p, false)
+	require.Equal(t, "tacos", s.method)
+	require.Len(t, s.left, 1)
+	require.Contains(t, s.left[0].reason, "answered another problem")
+
+	small, err := topo.Parse("ring:4", topo.Options{})
+	require.NoError(t, err)
+	q := &model.Problem{Topology: small, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Rounds}
+	_, err = e.evaluate(context.Background(), q)
+	require.ErrorContains(t, err, "answered another problem")
+	d := &evaluator{methods: []solve.Solver{dreamer{}}, named: true, progress: &progress{}}
+	_, err = d.evaluate(context.Background(), q)
+	require.ErrorContains(t, err, "answered with an order")
+	_, err = (&study{bench: &bench{evaluator: e}}).solved(context.Background(), liar{}, q)
+	require.ErrorContains(t, err, "answered another problem")
+}
+
+// TestNotWritten: of what is not proved nothing is written, and nothing else is said.
+func TestNotWritten(t *testing.T) {
+	tp, err := topo.Parse("ring:4", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
+	p = p.WithChunks(4)
+	r := &row{method: "wrong", result: solve.Result{Problem: p, Schedule: &model.Schedule{Form: model.Timed}}}
+	r.verdicts, r.checking = verifyAll(context.Background(), p, r.result.Schedule, smt.Options{}, []string{"replay"})
+	require.Equal(t, verify.Refuted, r.outcome())
+	ev := &evaluation{problem: p, rows: []*row{r}}
+	var out bytes.Buffer
+	require.NoError(t, ev.printSolved(&out, false, "s.json"))
+	require.Contains(t, out.String(), "REFUTED")
+	require.Contains(t, out.String(), "s.json is not written")
+	require.NotContains(t, out.String(), "written to")
+}
