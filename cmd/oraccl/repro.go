@@ -208,7 +208,11 @@ func (x *reproduction) one(cmd *cobra.Command, b *bench, e *experiment, made rep
 	if err := r.Write(dir); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(out, "%s: %s\nwrote %s\n", e.name, r.Summary(), filepath.Join(dir, "report.md"))
+	fmt.Fprintf(out, "%s: %s\n", e.name, r.Summary())
+	if b.store.Kept > 0 {
+		fmt.Fprintf(out, "%d results computed and verified now, %d taken from an earlier run in %s\n", b.store.Made, b.store.Kept, filepath.Join(dir, "kept"))
+	}
+	fmt.Fprintf(out, "wrote %s\n", filepath.Join(dir, "report.md"))
 	return r, nil
 }
 
