@@ -1,6 +1,9 @@
 package tacos
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 )
@@ -15,39 +18,57 @@ const (
 // gain is what finer chunks must gain, one part of so many.
 const gain = 256
 
-// cut returns what tries on p share when it is cut as o says or, where an allreduce leaves
-// that to the method, as is best: chunks are halved as long as a try gains by it, in one of two steps. Many
-// chunks keep links busy while the first ones are on their way; with few, less latency adds
-// up. It returns the schedule of that try, too, nil if none was made.
-func cut(p *model.Problem, o solve.Options, threads int, stop func() bool) (*synthesis, *model.Schedule, error) {
+// candidate is a cut with the schedule of one try, nil if none was made.
+type candidate struct {
+	syn      *synthesis
+	schedule *model.Schedule
+	makespan model.Time
+}
+
+// cuts returns what tries on p share when it is cut as o says or, where an allreduce leaves
+// that to the method, as is best: chunks are halved as long as a try gains by it, in one of
+// two steps. Many chunks keep links busy while the first ones are on their way; with few,
+// less latency adds up. If a second cut is about as good by that one try it is returned, too.
+func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]candidate, error) {
 	k := max(1, o.Chunks)
 	syn, err := newSynthesis(solve.Cut(p, k))
-	if err != nil || p.Chunks != nil || o.Chunks > 0 || syn.both == nil {
-		return syn, nil, err
+	if err != nil {
+		return nil, err
 	}
-	syn.threads = threads
-	best := syn.try(o.Seed, 0, stop)
-	for vain := 0; best != nil && vain < 2 && k < maxPieces; {
+	if p.Chunks != nil || o.Chunks > 0 || syn.both == nil {
+		return []candidate{{syn: syn}}, nil
+	}
+	var all []candidate
+	try := func() bool {
+		syn.threads = threads
+		c := candidate{syn, syn.try(o.Seed, 0, stop), model.MaxTime}
+		if c.schedule != nil {
+			c.makespan = syn.p.Makespan(c.schedule)
+		}
+		all = append(all, c)
+		return c.schedule != nil
+	}
+	best := model.MaxTime
+	for vain, more := 0, try(); more && vain < 2 && k < maxPieces; {
+		last := all[len(all)-1].makespan
+		if vain++; best == model.MaxTime || last < best-best/gain {
+			best, vain = last, 0
+		}
 		k *= 2
 		if n := int64(p.DefaultChunks(k)); n > p.Space() || 2*n*int64(p.Topology.Ranks) > maxCut {
 			break
 		}
-		other, err := newSynthesis(solve.Cut(p, k))
-		if err != nil {
-			return nil, nil, err
+		if syn, err = newSynthesis(solve.Cut(p, k)); err != nil {
+			return nil, err
 		}
-		other.threads = threads
-		if other.both == nil {
-			break
-		}
-		t := other.try(o.Seed, 0, stop)
-		if t == nil {
-			break
-		}
-		old, end := syn.p.Makespan(best), other.p.Makespan(t)
-		if vain++; end < old-old/gain {
-			syn, best, vain = other, t, 0
-		}
+		more = syn.both != nil && try()
 	}
-	return syn, best, nil
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.makespan, b.makespan) })
+	if len(all) > 1 && all[1].makespan-all[0].makespan > all[0].makespan/about {
+		return all[:1], nil
+	}
+	return all[:min(2, len(all))], nil
 }
+
+// about is how much longer a schedule is that is about as good: one part of so many.
+const about = 32

@@ -39,7 +39,9 @@ func (s *synthesis) join(pt *pattern, reduce, spread []model.Transfer, stop func
 	var least model.Time
 	if !s.p.Late() {
 		best = s.schedule(slices.Concat(reduce, spread))
-		least = s.p.Makespan(best)
+		if least = s.p.Makespan(best); s.both != nil && least <= s.both.volume+s.both.volume/nearly {
+			return best
+		}
 	}
 	jobs := newJobs(s.forward, reduce, spread, root)
 	var all []int
@@ -69,6 +71,10 @@ func (s *synthesis) join(pt *pattern, reduce, spread []model.Transfer, stop func
 	}
 	return best
 }
+
+// nearly is how near to a bound two halves, one after the other, need not be timed anew: one
+// part of so many.
+const nearly = 128
 
 // maxLevels is into how many classes of urgency the chunks of an allreduce are
 // divided at most.

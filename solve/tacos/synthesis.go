@@ -75,7 +75,7 @@ func (s *synthesis) try(seed uint64, i int, stop func() bool) *model.Schedule {
 	if s.both == nil {
 		return s.halves(seed, i, stop)
 	}
-	first := s.both.volume > 0 && s.both.halves <= s.both.volume+s.both.volume/64
+	first := !s.forward.private || s.both.halves <= s.both.volume+s.both.volume/64
 	var best *model.Schedule
 	least := model.MaxTime
 	for n := range 2 {
@@ -184,7 +184,7 @@ func (s *synthesis) deliveries() int {
 	if s.p.Collective.Kind == model.AllReduce {
 		count *= halves
 	}
-	if s.both != nil {
+	if s.both != nil && !s.forward.private {
 		count *= 2
 	}
 	if n := s.forward; !n.private {

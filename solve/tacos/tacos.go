@@ -117,34 +117,25 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return s.solveUnwound(ctx, p, o, stop)
 	}
 	threads := threadsOf(o)
-	syn, first, err := cut(p, o, threads, stop)
+	list, err := cuts(p, o, threads, stop)
 	if err != nil {
 		return solve.Result{}, err
 	}
-	p = syn.p
-	tries := max(1, min(maxTries, work/syn.deliveries()))
-	if o.Tries > 0 {
-		tries = o.Tries
+	var b *best
+	var syn *synthesis
+	tries, whole := 0, true
+	for _, c := range list {
+		n := max(1, min(maxTries, work/c.syn.deliveries())/len(list))
+		if o.Tries > 0 {
+			n = o.Tries
+		}
+		d := c.tries(n, threads, o, stop)
+		whole = whole && (d.ended == n || d.reached < n)
+		if b == nil || d.schedule != nil && (b.schedule == nil || d.makespan < b.makespan) {
+			b, syn, tries = d, c.syn, n
+		}
 	}
-	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor), reached: tries}
-	syn.threads = max(1, threads/tries)
-	var wg sync.WaitGroup
-	for w := range min(threads, tries) {
-		wg.Go(func() {
-			for i := w; i < tries; i += threads {
-				if b.beyond(i) {
-					return
-				}
-				if i == 0 && first != nil {
-					b.offer(i, first)
-					continue
-				}
-				b.offer(i, syn.try(o.Seed, i, func() bool { return stop() || b.beyond(i) }))
-			}
-		})
-	}
-	wg.Wait()
-	repaired, whole := "", b.ended == tries || b.reached < tries
+	p, repaired := syn.p, ""
 	if b.schedule != nil && b.makespan > b.floor && o.Effort >= 0 && !stop() {
 		can, will := syn.repairs(len(b.schedule.Transfers))
 		switch {
@@ -169,6 +160,30 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		r.Stop = reasonOf(ctx)
 	}
 	return r, nil
+}
+
+// tries makes so many tries, and returns the best.
+func (c candidate) tries(tries, threads int, o solve.Options, stop func() bool) *best {
+	syn := c.syn
+	b := &best{p: syn.p, progress: o.Progress, floor: max(o.Bound, syn.floor), reached: tries}
+	syn.threads = max(1, threads/tries)
+	var wg sync.WaitGroup
+	for w := range min(threads, tries) {
+		wg.Go(func() {
+			for i := w; i < tries; i += threads {
+				if b.beyond(i) {
+					return
+				}
+				if i == 0 && c.schedule != nil {
+					b.offer(i, c.schedule)
+					continue
+				}
+				b.offer(i, syn.try(o.Seed, i, func() bool { return stop() || b.beyond(i) }))
+			}
+		})
+	}
+	wg.Wait()
+	return b
 }
 
 // stopper returns what says that a limit is reached, from now on.
