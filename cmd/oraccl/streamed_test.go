@@ -57,6 +57,23 @@ func TestSolveStreamed(t *testing.T) {
 	require.Contains(t, errs.String(), "too many for JSON")
 }
 
+// TestSolveStreamedReducing: so is what reduces, and its file is verified while it is read.
+func TestSolveStreamedReducing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.oraccl")
+	var out, errs bytes.Buffer
+	require.Equal(t, exitDone, run([]string{"solve", "mesh:46x46", "--collective", "reducescatter", "--method", "tacos", "--size", "2116MiB", "-o", file, "--json"}, &out, &errs), errs.String())
+	var g gapJSON
+	require.NoError(t, json.Unmarshal(out.Bytes(), &g))
+	require.Equal(t, 2116*2115, g.Rows[0].Transfers)
+	require.Equal(t, map[string]string{"stream": "proved"}, g.Rows[0].Engines)
+	require.Equal(t, "egress", g.Bound.Kind)
+	require.LessOrEqual(t, *g.Rows[0].Gap, 0.005)
+	out.Reset()
+	require.Equal(t, exitDone, run([]string{"verify", file}, &out, &errs), errs.String())
+	require.Contains(t, out.String(), "PROVED performs reducescatter")
+	require.Contains(t, out.String(), "stream proved")
+}
+
 // TestEnough: what is lacking is said before the start.
 func TestEnough(t *testing.T) {
 	var said bytes.Buffer

@@ -35,6 +35,9 @@ type lockstep[K uint16 | int32] struct {
 	cursor  []int32   // by lane: where in the log of its source
 	seed    uint64
 	left    []int // by block: deliveries that are still to start
+
+	by     []uint8   // like log: which of the lanes into the rank brought it; nil: not kept
+	counts [][]uint8 // by slot and rank: how many did then
 }
 
 const (
@@ -191,6 +194,9 @@ func (e *lockstep[K]) run(threads int, stop func() bool, emit func([]model.Trans
 			return false
 		}
 		set := <-free
+		if e.by != nil {
+			e.counts = append(e.counts, make([]uint8, e.p.Topology.Ranks))
+		}
 		pool.run(blocks, slot, set)
 		idle++
 		for _, list := range set {
@@ -236,6 +242,9 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 				c++
 				row[int(k>>6)*8] |= 1 << (k & 63)
 				mine[n] = k
+				if e.by != nil {
+					e.by[v*e.chunks+int(n)] = uint8(l - a)
+				}
 				n++
 				src, dst := e.ends(x)
 				out = append(out, model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.route, Start: start, End: start + e.lasts(x, e.class[k])})
@@ -246,6 +255,9 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 			}
 		}
 		e.left[block] -= int(n - before[v])
+		if e.by != nil {
+			e.counts[slot][v] = uint8(n - before[v])
+		}
 		after[v] = n
 	}
 	return out

@@ -162,6 +162,55 @@ func TestStream(t *testing.T) {
 	require.Greater(t, handed["event"], 5)
 	tp, err := topo.Parse("torus:3x3", topo.Options{})
 	require.NoError(t, err)
-	_, err = New().(solve.Streamer).Stream(&model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 900, Cost: model.Blocking}, solve.Options{})
+	_, err = New().(solve.Streamer).Stream(&model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllToAll}, Size: 900, Cost: model.Blocking}, solve.Options{})
+	require.ErrorIs(t, err, solve.ErrNotServed)
+}
+
+// TestStreamReducing: so is what reduces, on links that are alike, and it is the same with any
+// number of goroutines.
+func TestStreamReducing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tp, err := topo.Parse(rapid.SampledFrom([]string{"torus:3x4", "mesh:4x4", "uniring:7", "hypercube:3", "ring:9", "full:4"}).Draw(t, "name"), topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: rapid.SampledFrom([]model.Kind{model.Reduce, model.ReduceScatter, model.AllReduce}).Draw(t, "kind")},
+			Size: rapid.Int64Range(50000, 1<<22).Draw(t, "size"), Cost: rapid.SampledFrom([]model.CostModel{model.Blocking, model.Pipelined, model.LinkRounds}).Draw(t, "cost")}
+		if p.Collective.Kind == model.Reduce {
+			p.Collective.Root = 2
+		}
+		o := solve.Options{Seed: rapid.Uint64().Draw(t, "seed"), Chunks: rapid.IntRange(1, 3).Draw(t, "chunks"), Threads: 1}
+		var before []model.Transfer
+		for range 2 {
+			st, err := New().(solve.Streamer).Stream(p, o)
+			require.NoError(t, err)
+			moves := []model.Transfer{}
+			stop, err := st.Run(context.Background(), func(list []model.Transfer) bool {
+				moves = append(moves, list...)
+				return true
+			})
+			require.NoError(t, err)
+			require.Equal(t, solve.Done, stop)
+			require.True(t, slices.IsSortedFunc(moves, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) }))
+			require.EqualValues(t, st.Transfers, len(moves))
+			require.NoError(t, solvetest.Right(st.Problem, &model.Schedule{Form: st.Form, Routes: st.Routes, Transfers: moves}))
+			if before != nil {
+				require.Equal(t, before, moves)
+			}
+			before, o.Threads = moves, 3
+			calls := 0
+			stop, err = st.Run(context.Background(), func([]model.Transfer) bool { calls++; return false })
+			require.NoError(t, err)
+			require.Equal(t, solve.Interrupted, stop)
+			require.Equal(t, 1, calls)
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			stop, err = st.Run(ctx, func([]model.Transfer) bool { calls++; return true })
+			require.NoError(t, err)
+			require.Equal(t, solve.Interrupted, stop)
+			require.Equal(t, 1, calls)
+		}
+	})
+	tp, err := topo.Parse("switch:4", topo.Options{})
+	require.NoError(t, err)
+	_, err = New().(solve.Streamer).Stream(&model.Problem{Topology: tp, Collective: model.Collective{Kind: model.ReduceScatter}, Size: 900, Cost: model.Blocking}, solve.Options{})
 	require.ErrorIs(t, err, solve.ErrNotServed)
 }

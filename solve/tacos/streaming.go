@@ -11,18 +11,26 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// Stream implements solve.Streamer for allgather and broadcast among all ranks. It makes one
-// try: in lockstep where the links are alike and not shared and the ranks arrive at once,
+// Stream implements solve.Streamer for allgather and broadcast among all ranks, and for what
+// reduces among all in lockstep only. It makes one try: in lockstep where the links are alike and not shared and the ranks arrive at once,
 // else event by event, which takes some times as long.
 func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
-	if k := p.Collective.Kind; k != model.AllGather && k != model.Broadcast || !everyone(p) {
-		return nil, solve.NotServed("hands out while it works only allgather and broadcast among all ranks")
+	if !everyone(p) {
+		return nil, solve.NotServed("hands out while it works only what all ranks take part in")
+	}
+	switch p.Collective.Kind {
+	case model.AllGather, model.Broadcast, model.Reduce, model.ReduceScatter, model.AllReduce:
+	default:
+		return nil, solve.NotServed("hands out while it works only allgather, broadcast, reduce, reducescatter and allreduce, not %v", p.Collective.Kind)
 	}
 	if o.Unwind > 0 {
 		return nil, solve.NotServed("unwinds switches only where the schedule is held in memory")
 	}
 	if err := connected(p); err != nil {
 		return nil, err
+	}
+	if p.Collective.Kind.Reduces() {
+		return s.streamReducing(p, o)
 	}
 	p = solve.Cut(p, o.Chunks)
 	n := newNetwork(p, false)
