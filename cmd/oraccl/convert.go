@@ -111,6 +111,9 @@ if the file serves calls in place.`,
 			if !targets[i].deploys && d != (deployable{}) {
 				return errors.New("--runtime, --inplace and --proto: are for --to msccl")
 			}
+			if rewrites(args[0], to, out) && !by.given() {
+				return rewrite(cmd, args[0], out)
+			}
 			p, s, err := right(cmd.Context(), cmd.OutOrStdout(), args[0], &by)
 			if err != nil {
 				return err

@@ -26,9 +26,9 @@ type streamedVerdict struct {
 
 // verifyStream verifies a compact file of any size while it is read, against the problem
 // asked, or its own if that is nil. It returns an error that wraps stream.ErrNotServed if
-// that cannot be.
-
-func verifyStream(cmd *cobra.Command, file string, asked *model.Problem) (*streamedVerdict, error) {
+// that cannot be. Each, if not nil, is passed the transfers too, with the problem, form and
+// routes, and must not keep them.
+func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each func(*model.Solution, []model.Transfer) error) (*streamedVerdict, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -58,6 +58,11 @@ func verifyStream(cmd *cobra.Command, file string, asked *model.Problem) (*strea
 			}
 			if check, serr = stream.New(v.problem, v.form, r.Solution().Schedule.Routes); serr != nil {
 				return nil, serr
+			}
+		}
+		if each != nil {
+			if eerr := each(r.Solution(), batch[:n]); eerr != nil {
+				return nil, eerr
 			}
 		}
 		more := check.Add(batch[:n])

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -257,9 +255,11 @@ func (s *streamed) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, closing, err := s.writer()
-	if err != nil {
-		return err
+	var w *growing
+	if s.out != "" {
+		if w, err = newGrowing(s.out, st.Problem, st.Form, s.origin(), st.Routes); err != nil {
+			return err
+		}
 	}
 	var failed error
 	s.engine = stream.Engine
@@ -293,43 +293,10 @@ func (s *streamed) run(ctx context.Context) error {
 			v.Reason = fmt.Sprintf("%v after %d of %d transfers", s.stop, s.count, st.Transfers)
 		}
 	}
-	return errors.Join(err, failed, closing())
-}
-
-// writer returns the writer of the file, nil if none was asked for, and what closes it,
-// marking it as complete if the schedule is proved. Until then it has another name, that of
-// the file with .partial at its end, and what was there before stays.
-func (s *streamed) writer() (*compact.Writer, func() error, error) {
-	if s.out == "" {
-		return nil, func() error { return nil }, nil
+	if w != nil {
+		return errors.Join(err, failed, w.finish(s.verdict.Outcome))
 	}
-	f, err := os.CreateTemp(filepath.Dir(s.out), filepath.Base(s.out)+".*.partial")
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", s.out, err)
-	}
-	b := bufio.NewWriterSize(f, 1<<20)
-	w, err := compact.NewWriter(b, s.stream.Problem, s.stream.Form, s.origin(), s.stream.Routes)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	return w, func() error {
-		var err error
-		if s.verdict.Outcome == verify.Proved {
-			err = w.Close(map[string]string{stream.Engine: s.verdict.Outcome.String()})
-		} else {
-			err = w.Flush()
-		}
-		if err = errors.Join(err, b.Flush()); err == nil {
-			err = f.Chmod(0o644)
-		}
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = os.Rename(f.Name(), s.out)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.out, errors.Join(err, os.Remove(f.Name())))
-		}
-		return nil
-	}, nil
+	return err
 }
 
 // json returns what gap and solve return for schedules in memory, with one engine.

@@ -223,7 +223,7 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 
 // judgeStream verifies a compact file while it is read.
 func judgeStream(cmd *cobra.Command, file string, asked *model.Problem) (verifyJSON, error) {
-	v, err := verifyStream(cmd, file, asked)
+	v, err := verifyStream(cmd, file, asked, nil)
 	if err != nil {
 		return verifyJSON{}, err
 	}

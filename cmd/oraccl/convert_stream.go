@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/stream"
+)
+
+// rewrites says whether a compact file can become another one transfer by transfer, verified
+// while it is read: of any size, and one that is the same for all ranks as its transfers.
+func rewrites(file, to, out string) bool {
+	if to != "oraccl" || !strings.HasSuffix(out, compactSuffix) || !isCompact(file) {
+		return false
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	r, err := compact.NewReader(file, f)
+	if err != nil {
+		return false // whoever reads it next will say why
+	}
+	_, err = stream.Memory(r.Solution().Problem, r.Solution().Schedule.Form, nil)
+	return err == nil
+}
+
+// rewrite writes the transfers of a compact file to another one, if they are right.
+func rewrite(cmd *cobra.Command, file, out string) error {
+	var g *growing
+	v, err := verifyStream(cmd, file, nil, func(sol *model.Solution, batch []model.Transfer) (err error) {
+		if g == nil {
+			o := model.Origin{Method: "convert", Tool: "oraccl " + version()}
+			if g, err = newGrowing(out, sol.Problem, sol.Schedule.Form, o, sol.Schedule.Routes); err != nil {
+				return err
+			}
+		}
+		return g.Write(batch)
+	})
+	switch {
+	case g == nil:
+		return err
+	case err == nil && v.partial:
+		err = fmt.Errorf("%s: %w", file, compact.ErrPartial)
+	case err == nil:
+		err = proved(cmd.OutOrStdout(), file, v.problem, v.verdict)
+	}
+	if err != nil {
+		if derr := g.drop(); derr != nil {
+			return derr
+		}
+		return err
+	}
+	if err := g.finish(verify.Proved); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", out)
+	return nil
+}
