@@ -128,6 +128,17 @@ func list(numbers []int) string {
 	return s
 }
 
+// links writes the numbers of links behind the noun.
+func links(numbers []int) string { return number(numbers, "link ", "links ") + list(numbers) }
+
+// number picks the word for one, or that for several.
+func number(numbers []int, one, several string) string {
+	if len(numbers) == 1 {
+		return one
+	}
+	return several
+}
+
 // neighbours returns the nodes that a link leads to from v or from to v, ascending.
 func (l *linter) neighbours(v int) []int {
 	var all []int

@@ -62,7 +62,7 @@ func (l *linter) units() {
 	}
 	if odd != nil {
 		b := l.t.Links[odd[0]].Bandwidth
-		l.add(Finding{Code: Rate, Links: odd}, "links %s: a bandwidth of %d bytes a second, want 10^6 to 10^15", list(odd), b)
+		l.add(Finding{Code: Rate, Links: odd}, "%s: a bandwidth of %d bytes a second, want 10^6 to 10^15", links(odd), b)
 	}
 	for _, c := range [][2]bool{{true, true}, {true, false}, {false, true}, {false, false}} {
 		l.off(classes[c], "bandwidth", "bytes a second", false, func(k model.Link) int64 { return k.Bandwidth })
@@ -95,9 +95,9 @@ func (l *linter) off(class []int, what, unit string, latency bool, figure func(m
 				groups[f] = append(groups[f], i)
 			}
 		}
-		for f, links := range groups {
-			l.add(Finding{Code: r.code, Links: links}, "links %s: a %s of %d %s, off that of %d of the %d links of their kind, %d, by a factor of %s",
-				list(links), what, f, unit, count[usual], len(class), usual, r.means)
+		for f, alike := range groups {
+			l.add(Finding{Code: r.code, Links: alike}, "%s: a %s of %d %s, off that of %d of the %d links of their kind, %d, by a factor of %s",
+				links(alike), what, f, unit, count[usual], len(class), usual, r.means)
 		}
 	}
 }
@@ -114,10 +114,10 @@ func (l *linter) latencies() {
 		}
 	}
 	if zero != nil && len(zero) < len(l.t.Links) {
-		l.add(Finding{Code: ZeroLatency, Links: zero}, "links %s have no latency, the other %d have one", list(zero), len(l.t.Links)-len(zero))
+		l.add(Finding{Code: ZeroLatency, Links: zero}, "%s %s no latency, the other %d have one", links(zero), number(zero, "has", "have"), len(l.t.Links)-len(zero))
 	}
 	if huge != nil {
-		l.add(Finding{Code: HugeLatency, Links: huge}, "links %s: a latency of %v, want at most 10 ms", list(huge), l.t.Links[huge[0]].Alpha)
+		l.add(Finding{Code: HugeLatency, Links: huge}, "%s: a latency of %v, want at most 10 ms", links(huge), l.t.Links[huge[0]].Alpha)
 	}
 }
 
@@ -148,9 +148,9 @@ func (l *linter) pairs() {
 		}
 		switch {
 		case back == nil:
-			l.add(Finding{Code: OneWay, Nodes: []int{k.Src, k.Dst}, Links: slices.Clone(there)}, "links %s lead from %s to %s, and none leads back", list(there), from, to)
+			l.add(Finding{Code: OneWay, Nodes: []int{k.Src, k.Dst}, Links: slices.Clone(there)}, "%s %s from %s to %s, and none leads back", links(there), number(there, "leads", "lead"), from, to)
 		case i < back[0] && figures(there) != figures(back):
-			l.add(Finding{Code: Asymmetric, Nodes: []int{k.Src, k.Dst}, Links: slices.Concat(there, back)}, "links %s from %s to %s are not like those back, %s", list(there), from, to, list(back))
+			l.add(Finding{Code: Asymmetric, Nodes: []int{k.Src, k.Dst}, Links: slices.Concat(there, back)}, "%s from %s to %s %s not like what leads back, %s", links(there), from, to, number(there, "is", "are"), links(back))
 		}
 	}
 }
