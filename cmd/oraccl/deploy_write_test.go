@@ -172,7 +172,7 @@ func TestWriteKnown(t *testing.T) {
 	}{
 		{"dgx1", "tacos", model.AllReduce, 0},
 		{"dgx1", "tacos", model.AllGather, 4},
-		{"dgx1", "forest", model.AllGather, 0},
+		{"dgx1", "forest", model.AllGather, 24},
 		{"ring:4", "exact", model.AllReduce, 0},
 		{"ring:4", "sat", model.AllGather, 0},
 		{"switch:8", "stragglar", model.AllReduce, 0},
