@@ -61,7 +61,7 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, erro
 func newGap() *cobra.Command {
 	var in instance
 	var work effort
-	var methods, proofs string
+	var methods, proofs, figure string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gap TOPO --collective C",
@@ -72,11 +72,14 @@ certificate is checked before it is printed.
 
 Where the methods cut the buffer into different numbers of chunks, the bound is
 one that holds for every number; --chunks makes all use the same.`,
-		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json",
+		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allreduce --methods forest,tacos,ring --plot methods.svg",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := in.problem(args[0])
 			if err != nil {
+				return err
+			}
+			if err := checkPlot(figure); err != nil {
 				return err
 			}
 			e, err := work.evaluator(cmd, methods)
@@ -97,6 +100,9 @@ one that holds for every number; --chunks makes all use the same.`,
 			if err == nil && proofs != "" {
 				err = writeProofs(proofs, ev, e)
 			}
+			if err == nil && figure != "" && len(ev.rows) > 0 {
+				err = ev.plot(figure)
+			}
 			if err != nil {
 				return err
 			}
@@ -108,6 +114,7 @@ one that holds for every number; --chunks makes all use the same.`,
 	cmd.Flags().StringVar(&methods, "methods", "", "the `methods` to compare, separated by commas (default: all that serve)")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1")
+	cmd.Flags().StringVar(&figure, "plot", "", "draw the methods beside the bound to this `file`, .svg, .png or .pdf")
 	return cmd
 }
 

@@ -77,7 +77,7 @@ const delaySteps = 24
 // delays is the time after the arrival by delay, for one number of ranks, and the delays
 // from which on each method beats the ring.
 func (x *study) delays(ctx context.Context) (*figure, error) {
-	g := &figure{name: "delay", chart: chart.Chart{Title: fmt.Sprintf("Time after the straggler's arrival, %d ranks (%s, %s, %s)", x.at, x.size, x.alpha, x.bandwidth), XName: "delay, us", YName: "after the arrival, us"}}
+	g := &figure{name: "delay", chart: chart.Chart{Title: fmt.Sprintf("Time after the straggler's arrival, %d ranks (%s, %s, %s)", x.at, x.size, x.alpha, x.bandwidth), XName: "delay", YName: "time after the arrival", XUnit: chart.Seconds, YUnit: chart.Seconds}}
 	g.table = [][]string{{"delay_us", "ring_us", "published_us", "same_chunks_us", "ours_us", "bound_us"}}
 	first, err := x.problem(x.at, 0)
 	if err != nil {
@@ -101,7 +101,7 @@ func (x *study) delays(ctx context.Context) (*figure, error) {
 			if err != nil {
 				return nil, err
 			}
-			g.line(names[k], float64(d)/1e6, float64(o.After)/1e6)
+			g.line(names[k], float64(d)/1e12, float64(o.After)/1e12)
 			r = append(r, micros(o.After))
 		}
 		b, err := certified(ctx, p)
@@ -109,7 +109,7 @@ func (x *study) delays(ctx context.Context) (*figure, error) {
 			return nil, err
 		}
 		if b != nil {
-			g.line("bound", float64(d)/1e6, float64(b.Bound-d)/1e6)
+			g.line("bound", float64(d)/1e12, float64(b.Bound-d)/1e12)
 			r = append(r, micros(b.Bound-d))
 		}
 		g.table = append(g.table, r)

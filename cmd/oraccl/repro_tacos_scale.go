@@ -117,26 +117,6 @@ func (x *tacosStudy) timed(ctx context.Context, g *growth, n network) (*growthPo
 	return q, nil
 }
 
-// exponent fits seconds = c·npus^e by least squares of the logarithms, and returns e. It is
-// not ok where there are fewer than two numbers of NPUs.
-func exponent(npus, seconds []float64) (e float64, ok bool) {
-	var x, y float64
-	for i := range npus {
-		x += math.Log(npus[i]) / float64(len(npus))
-		y += math.Log(seconds[i]) / float64(len(npus))
-	}
-	var xx, xy float64
-	for i := range npus {
-		dx := math.Log(npus[i]) - x
-		xx += dx * dx
-		xy += dx * (math.Log(seconds[i]) - y)
-	}
-	if xx < 1e-9 {
-		return 0, false
-	}
-	return xy / xx, true
-}
-
 // fits returns the exponents of ours and of the authors' code, the latter over what it was
 // run on, as text; "" where there are too few points.
 func (g *growth) fits() (ours, theirs string) {
@@ -147,17 +127,17 @@ func (g *growth) fits() (ours, theirs string) {
 			cn, cs = append(cn, float64(q.NPUs)), append(cs, math.Sqrt(q.code.least*q.code.most))
 		}
 	}
-	if e, ok := exponent(n, s); ok {
+	if _, e, ok := chart.PowerLaw(n, s); ok {
 		ours = fmt.Sprintf("%.2f", e)
 	}
-	if e, ok := exponent(cn, cs); ok {
+	if _, e, ok := chart.PowerLaw(cn, cs); ok {
 		theirs = fmt.Sprintf("%.2f", e)
 	}
 	return ours, theirs
 }
 
 func scaleFigure(all []*growth, papers []*repro.Published) *figure {
-	g := &figure{name: "scale", chart: chart.Chart{Title: "Time of the synthesis", XName: "NPUs", YName: "seconds", LogX: true, LogY: true}}
+	g := &figure{name: "scale", chart: chart.Chart{Title: "Time of the synthesis", XName: "NPUs", YName: "time of the synthesis", YUnit: chart.Seconds, LogX: true, LogY: true}}
 	g.table = [][]string{{"family", "collective", "topology", "bandwidth", "npus", "transfers", "synthesis_s", "replay_s", "makespan_us", "bound_us", "exponent", "code_s_least", "code_s_most", "code_makespan_us", "code_exponent"}}
 	for _, f := range all {
 		ours, theirs := f.fits()
@@ -167,7 +147,7 @@ func scaleFigure(all []*growth, papers []*repro.Published) *figure {
 			if q.Bound > 0 {
 				r[9] = micros(q.Bound)
 			}
-			g.line(name+legend(ours), float64(q.NPUs), q.Ours.Solving.Seconds())
+			g.line(name, float64(q.NPUs), q.Ours.Solving.Seconds())
 			if q.code != nil {
 				copy(r[11:], []string{fmt.Sprint(q.code.least), fmt.Sprint(q.code.most), q.code.Value, theirs})
 			}
@@ -175,16 +155,15 @@ func scaleFigure(all []*growth, papers []*repro.Published) *figure {
 		}
 	}
 	for _, f := range all {
-		_, theirs := f.fits()
 		for _, q := range f.points {
 			if q.code != nil {
-				g.line("authors', "+f.name+legend(theirs), float64(q.NPUs), math.Sqrt(q.code.least*q.code.most))
+				g.line("authors', "+f.name+", "+f.collective, float64(q.NPUs), math.Sqrt(q.code.least*q.code.most))
 			}
 		}
 	}
 	for i := range g.chart.Series {
 		s := &g.chart.Series[i]
-		s.Dashed = strings.HasPrefix(s.Name, "authors'")
+		s.Dashed, s.Fit = strings.HasPrefix(s.Name, "authors'"), true
 	}
 	for _, p := range papers {
 		npus, err := strconv.Atoi(p.Text("npus"))
@@ -198,12 +177,4 @@ func scaleFigure(all []*growth, papers []*repro.Published) *figure {
 		g.table, g.chart.Series = g.table[:1], nil
 	}
 	return g
-}
-
-// legend is what a name in the legend says of an exponent.
-func legend(e string) string {
-	if e == "" {
-		return ""
-	}
-	return " (^" + e + ")"
 }

@@ -36,7 +36,9 @@ func newSweep() *cobra.Command {
 		Short: "A grid of instances and methods as one table, every schedule proved, resumable",
 		Long: `sweep computes a grid of topologies, sizes, chunks, methods, delays and more: every
 method on every instance, each schedule verified by replay and by SMT, each bound
-certified. It writes DIR/table.csv and DIR/table.jsonl, a row a cell.
+certified. It writes DIR/table.csv and DIR/table.jsonl, a row a cell, and figures of
+what varies: makespan and bandwidth by size, gap and time of the synthesis by ranks, with
+the fitted exponent, and Pareto fronts of transfers and makespan.
 
 The grid is a file, or flags, or both; a flag replaces the file's list. The file has a
 key for each flag that names an axis, with a value or a list of them:
@@ -263,7 +265,20 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 	fmt.Fprintf(out, "%d cells: %d proved, %d unsupported, %d failed, %d refuted; %d computed now, %d kept from before\n", len(rows),
 		count[sweep.Proved], count[sweep.Unsupported], count[sweep.Failed], count[sweep.Refuted], computed, len(rows)-computed)
 	printReasons(out, rows)
-	fmt.Fprintf(out, "written to %s/table.csv and %s/table.jsonl\n", strings.TrimRight(s.dir, "/"), strings.TrimRight(s.dir, "/"))
+	drawn, err := drawSweep(s.dir, rows)
+	if err != nil {
+		return err
+	}
+	dir := strings.TrimRight(s.dir, "/")
+	fmt.Fprintf(out, "written to %s/table.csv and %s/table.jsonl", dir, dir)
+	switch len(drawn) {
+	case 0:
+	case 1:
+		fmt.Fprintf(out, ", drawn in %s/%s", dir, drawn[0])
+	default:
+		fmt.Fprintf(out, ", drawn in %d figures beside them", len(drawn))
+	}
+	fmt.Fprintln(out)
 	if count[sweep.Refuted] > 0 {
 		return status(exitRefuted)
 	}

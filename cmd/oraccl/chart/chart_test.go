@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"image/png"
 	"io"
 	"math"
 	"strings"
@@ -12,95 +13,148 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is drawn is well-formed, has a line, a name and a place for everything, inside the
-// picture, and is the same twice.
-func TestWriteSVG(t *testing.T) {
-	for _, log := range []bool{false, true} {
-		c := Chart{Title: "a < b & c", XName: "x", YName: "y", LogX: log, LogY: log, Series: []Series{
-			{Name: "first", X: []float64{4, 8, 256}, Y: []float64{0.3, 1.363, 1.9}, Dots: true},
-			{Name: "second", X: []float64{5}, Y: []float64{1}, Dashed: true},
-		}}
-		var a, b bytes.Buffer
-		require.NoError(t, c.WriteSVG(&a))
-		require.NoError(t, c.WriteSVG(&b))
-		require.Equal(t, a.String(), b.String())
-		d := xml.NewDecoder(&a)
-		paths, circles := 0, 0
-		var words []string
-		for {
-			token, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			require.NoError(t, err)
-			switch e := token.(type) {
-			case xml.StartElement:
-				switch e.Name.Local {
-				case "path":
-					paths++
-				case "circle":
-					circles++
-				}
-			case xml.CharData:
-				words = append(words, strings.TrimSpace(string(e)))
-			}
-		}
-		require.Equal(t, 3, circles)
-		require.Greater(t, paths, 4)
-		for _, w := range []string{"a < b & c", "first", "second", "x", "y"} {
-			require.Contains(t, words, w)
-		}
-		x, y, err := c.axes()
-		require.NoError(t, err)
-		for _, s := range c.Series {
-			for i := range s.X {
-				require.True(t, left <= x.place(s.X[i]) && x.place(s.X[i]) <= width-right)
-				require.True(t, top <= y.place(s.Y[i]) && y.place(s.Y[i]) <= float64(height-c.bottom()))
-			}
-		}
-		require.Less(t, x.place(8), x.place(16))
-		require.Greater(t, y.place(1), y.place(2))
+func lines() *Chart {
+	return &Chart{
+		Title: "Makespan", XName: "buffer", YName: "makespan", XUnit: Bytes, YUnit: Seconds, LogX: true, LogY: true,
+		Series: []Series{
+			{Name: "ring", X: []float64{1 << 20, 1 << 22, 1 << 24}, Y: []float64{1e-5, 4e-5, 1.6e-4}, Dots: true},
+			{Name: "certified bound", X: []float64{1 << 20, 1 << 24}, Y: []float64{9e-6, 1.5e-4}, Dashed: true},
+		},
 	}
 }
 
-func TestRefuses(t *testing.T) {
-	for name, c := range map[string]Chart{
-		"nothing":          {},
-		"no points":        {Series: []Series{{}}},
-		"unequal":          {Series: []Series{{X: []float64{1}, Y: []float64{1, 2}}}},
-		"not a number":     {Series: []Series{{X: []float64{1}, Y: []float64{math.NaN()}}}},
-		"infinite":         {Series: []Series{{X: []float64{math.Inf(1)}, Y: []float64{1}}}},
-		"log of nothing":   {LogX: true, Series: []Series{{X: []float64{0}, Y: []float64{1}}}},
-		"log of no height": {LogY: true, Series: []Series{{X: []float64{1}, Y: []float64{0}}}},
-		"no such place":    {Places: []string{"a"}, Series: []Series{{X: []float64{1}, Y: []float64{1}}}},
-		"between places":   {Places: []string{"a", "b"}, Series: []Series{{X: []float64{.5}, Y: []float64{1}}}},
-		"of less than it":  {LogX: true, Series: []Series{{X: []float64{-1}, Y: []float64{1}}}},
-	} {
-		require.Error(t, c.WriteSVG(io.Discard), name)
-	}
+func bars() *Bars {
+	return &Bars{Title: "allreduce", ValueName: "makespan", Unit: Seconds, Bound: 1e-4, BoundName: "bound, by volume",
+		Bars: []Bar{{Name: "tacos", Value: 1e-4, Note: "optimal (volume)"}, {Name: "ring", Value: 6e-4, Note: "500.0 % above"}, {Name: "odd", Value: 2e-4, Note: "unknown", Pale: true}}}
 }
 
-// A logarithmic axis has powers of two, or of ten where those were too many, around its
-// values.
-func TestLogTicks(t *testing.T) {
-	for _, x := range []struct{ low, high, first, last, count float64 }{
-		{4, 256, 4, 256, 7}, {0.3, 1.9, 0.25, 2, 4}, {3, 3, 2, 4, 2}, {0.0012, 9072, 0.001, 10000, 8}, {0.001, 10000, 0.001, 10000, 8},
-	} {
-		a := &axis{low: x.low, high: x.high, log: true}
-		a.round()
-		require.InEpsilon(t, x.first, a.low, 1e-9)
-		require.InEpsilon(t, x.last, a.high, 1e-9)
-		require.Len(t, a.ticks, int(x.count))
-	}
-}
-
-// Named places have dots and their names, and no lines between them.
-func TestPlaces(t *testing.T) {
-	c := Chart{Places: []string{"here", "there"}, LogY: true, Series: []Series{{Name: "s", X: []float64{0, 1}, Y: []float64{1, 7}}}}
+func written(t *testing.T, f Figure, format string) []byte {
 	var b bytes.Buffer
-	require.NoError(t, c.WriteSVG(&b))
-	require.Equal(t, 2, strings.Count(b.String(), "<circle"))
-	require.Contains(t, b.String(), ">here</text>")
-	require.Contains(t, b.String(), ">there</text>")
-	require.NotContains(t, b.String(), `fill="none" stroke="#0072B2"`)
+	require.NoError(t, f.Write(&b, format))
+	return b.Bytes()
+}
+
+// words returns the texts of an SVG, which must be well-formed.
+func texts(t *testing.T, svg []byte) (all []string) {
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	for in := ""; ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err, "%s", svg)
+		switch x := token.(type) {
+		case xml.StartElement:
+			in = x.Name.Local
+			require.NotContains(t, []string{"script", "foreignObject", "image"}, in)
+		case xml.CharData:
+			if in == "text" || in == "title" {
+				if s := strings.TrimSpace(string(x)); s != "" {
+					all = append(all, s)
+				}
+			}
+		}
+	}
+}
+
+// TestWrite: equal figures give equal files in each format, and say what they were told.
+func TestWrite(t *testing.T) {
+	for _, make := range []func() Figure{func() Figure { return lines() }, func() Figure { return bars() }} {
+		for _, format := range formats {
+			require.Equal(t, written(t, make(), format), written(t, make(), format), format)
+		}
+		_, err := png.Decode(bytes.NewReader(written(t, make(), "png")))
+		require.NoError(t, err)
+		require.True(t, bytes.HasPrefix(written(t, make(), "pdf"), []byte("%PDF-")))
+	}
+	require.Subset(t, texts(t, written(t, lines(), "svg")), []string{"Makespan", "buffer", "makespan", "ring", "certified bound", "1 MiB", "4 MiB", "16 MiB", "10 µs", "100 µs"})
+	require.Subset(t, texts(t, written(t, bars(), "svg")), []string{"allreduce", "makespan (µs)", "tacos", "ring", "odd", "optimal (volume)", "500.0 % above", "bound, by volume"})
+}
+
+// TestHostileText: what a file is called stays text.
+func TestHostileText(t *testing.T) {
+	const name = `<script>alert("1")</script> & </text>` + "\x00\xff\u202e"
+	c, b := lines(), bars()
+	c.Title, c.XName, c.Series[0].Name = name, name, name
+	b.Title, b.Bars[0].Name, b.Bars[0].Note = name, name, name
+	for _, f := range []Figure{c, b} {
+		require.Contains(t, strings.Join(texts(t, written(t, f, "svg")), "\n"), `<script>alert("1")</script> & </text>`)
+		for _, format := range formats {
+			written(t, f, format)
+		}
+	}
+	c.Title = strings.Repeat("a very long title ", 500)
+	c.Series[0].Name = strings.Repeat("long", 1000)
+	require.Less(t, len(written(t, c, "svg")), 1<<16)
+}
+
+// TestErrors: what cannot be drawn is refused, with its name.
+func TestErrors(t *testing.T) {
+	for want, change := range map[string]func(*Chart){
+		"no series":                          func(c *Chart) { c.Series = nil },
+		`series "ring": 2 and 3 values`:      func(c *Chart) { c.Series[0].X = c.Series[0].X[:2] },
+		`series "ring": 0 and 0 values`:      func(c *Chart) { c.Series[0].X, c.Series[0].Y = nil, nil },
+		`series "ring": no place for 0, `:    func(c *Chart) { c.Series[0].X[0] = 0 },
+		`series "ring": no place for 1.0485`: func(c *Chart) { c.Series[0].Y[0] = math.NaN() },
+		`no place for 1.6777216e+07, +Inf`:   func(c *Chart) { c.Series[0].Y[2] = math.Inf(1) },
+		"no place for 1.048576e+06 of 1":     func(c *Chart) { c.Places = []string{"here"} },
+	} {
+		c := lines()
+		change(c)
+		require.ErrorContains(t, c.Write(io.Discard, "svg"), want)
+	}
+	for want, change := range map[string]func(*Bars){
+		"no bars":                     func(b *Bars) { b.Bars = nil },
+		`bar "ring": no place for -1`: func(b *Bars) { b.Bars[1].Value = -1 },
+		"no place for a bound of NaN": func(b *Bars) { b.Bound = math.NaN() },
+	} {
+		b := bars()
+		change(b)
+		require.ErrorContains(t, b.Write(io.Discard, "svg"), want)
+	}
+	require.ErrorContains(t, lines().Write(io.Discard, "gif"), "want one of svg, png, pdf")
+	_, err := Format("a/b.jpeg")
+	require.EqualError(t, err, `a/b.jpeg: no figure is written as ".jpeg", want a name that ends in .svg, .png, .pdf`)
+}
+
+// TestPowerLaw: what grows to a power is fitted by it, and the legend says so.
+func TestPowerLaw(t *testing.T) {
+	s := Series{Name: "tacos", Fit: true}
+	for _, n := range []float64{16, 64, 256, 1024} {
+		s.X, s.Y = append(s.X, n), append(s.Y, 3e-9*math.Pow(n, 2.07))
+	}
+	c, e, ok := PowerLaw(s.X, s.Y)
+	require.True(t, ok)
+	require.InEpsilon(t, 3e-9, c, 1e-9)
+	require.InEpsilon(t, 2.07, e, 1e-9)
+	for _, x := range [][]float64{{0, 1, 2, 3}, {5, 5, 5, 5}} {
+		_, _, ok = PowerLaw(x, s.Y)
+		require.False(t, ok)
+	}
+	f := &Chart{Title: "Growth", XName: "ranks", YName: "time", YUnit: Seconds, LogX: true, LogY: true, Series: []Series{s}}
+	require.Contains(t, texts(t, written(t, f, "svg")), "tacos (exponent 2.07)")
+}
+
+// TestAxes: ticks are round, labelled where there is room, and around all values.
+func TestAxes(t *testing.T) {
+	for _, a := range []*axis{
+		newAxis("", Bytes, true, 3000, 5e9), newAxis("", Seconds, true, 2e-7, 3e-2), newAxis("", Plain, true, 3, 1000),
+		newAxis("", Plain, true, 1, 1e9), newAxis("", Percent, false, 0, .37), newAxis("", Seconds, false, 0, 4.2e-5),
+		newAxis("", Plain, false, 7, 7), newAxis("", Plain, true, 64, 64), newAxis("", BytesPerSecond, false, 0, 4e11),
+	} {
+		labels := 0
+		for i, k := range a.ticks {
+			require.True(t, a.low*(1-1e-9) <= k.Value && k.Value <= a.high*(1+1e-9), "%+v", a)
+			require.True(t, i == 0 || k.Value > a.ticks[i-1].Value)
+			if k.Label != "" {
+				labels++
+			}
+		}
+		require.GreaterOrEqual(t, labels, 2, "%+v", a)
+		require.LessOrEqual(t, labels, 2*mostLabels, "%+v", a)
+	}
+	for v, want := range map[float64]string{1 << 20: "1 MiB", 3 << 30: "3 GiB", 1000: "1000 B"} {
+		require.Equal(t, want, Bytes.Format(v))
+	}
+	require.Equal(t, "1.5 µs", Seconds.Format(1.5e-6))
 }
