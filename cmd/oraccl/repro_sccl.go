@@ -64,7 +64,7 @@ func (x *scclStudy) fill(ctx context.Context, r *repro.Report) error {
 	s := &repro.Section{Name: "points", Title: "Algorithms", Table: x.table("sccl/dgx1.csv"),
 		About: "C chunks, S steps, R rounds. The bound is on the rounds of that many chunks in any number of steps. What has a schedule of no more steps and rounds exists by that."}
 	took := &figure{name: "seconds", table: [][]string{{"collective", "chunks", "steps", "rounds", "answer", "sccl_s", "ours_s"}}}
-	took.chart = chart.Chart{Title: "Time to decide a point, SCCL's on another machine", YName: "seconds", LogY: true}
+	took.chart = chart.Chart{Title: "Time to decide a point, SCCL's on another machine", YName: "time", YUnit: chart.Seconds, LogY: true}
 	for _, p := range points {
 		kind, err := model.ParseKind(p.Text("collective"))
 		if err != nil {

@@ -122,7 +122,7 @@ func tecclTimes(ctx context.Context, b *bench, r *repro.Report) error {
 	missing := &repro.Section{Name: "ranks", Title: "Schedules that leave out a rank", Table: file,
 		About: "With two chassis of NDv2 TE-CCL's code takes GPU 0 for a switch (set_switch_indicies in its ndv2.py), so that its schedules serve 15 ranks of 16. Ours serve 16."}
 	early := &repro.Section{Name: "early", Title: "Runs that stopped early", Table: file, About: "With a gap of 30 % allowed. Those of NDv2 are no quicker than the others and are left out; those of DGX-2 are of twice the size that they say, as json_gen.py divides it among 16 ranks, where there are 32."}
-	g := &figure{name: "times", chart: chart.Chart{Title: "Transfer time above the certified bound, where comparable", XName: "bytes", YName: "percent", LogX: true}}
+	g := &figure{name: "times", chart: chart.Chart{Title: "Transfer time above the certified bound, where comparable", XName: "buffer", XUnit: chart.Bytes, YName: "percent", LogX: true}}
 	g.table = [][]string{{"instance", "published_us", "variant", "epoch_us", "published_solver_s", "ours_us", "ours_s", "bound_us", "method"}}
 	for _, p := range best {
 		x, err := instanceOf(p)
