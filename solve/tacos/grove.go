@@ -35,12 +35,13 @@ type grove struct {
 	order    stream
 }
 
-// exit lists the lanes that leave each rank: list[first[v]:first[v+1]].
-type exit struct{ first, list []int32 }
+// exit lists the lanes that leave each rank: list[first[v]:first[v+1]]. They lead to the same
+// entries of to.
+type exit struct{ first, list, to []int32 }
 
 func newExit(n *network) *exit {
 	ranks := n.p.Topology.Ranks
-	x := &exit{first: make([]int32, ranks+1), list: make([]int32, len(n.lanes))}
+	x := &exit{first: make([]int32, ranks+1), list: make([]int32, len(n.lanes)), to: make([]int32, len(n.lanes))}
 	for i := range n.lanes {
 		x.first[n.lanes[i].src+1]++
 	}
@@ -50,7 +51,7 @@ func newExit(n *network) *exit {
 	next := slices.Clone(x.first)
 	for i := range n.lanes {
 		v := n.lanes[i].src
-		x.list[next[v]] = int32(i)
+		x.list[next[v]], x.to[next[v]] = int32(i), n.lanes[i].dst
 		next[v]++
 	}
 	return x

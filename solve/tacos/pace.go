@@ -2,7 +2,6 @@ package tacos
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -40,19 +39,16 @@ type pace struct {
 	chunks   int
 	cells    []cell // by rank and chunk
 	out      *exit
-	shift    int        // by how many bits times are shifted to be urges
-	begun    []begun    // the jobs in the order of their starts
-	first    []int32    // lane l has leaves[first[l]:ends[l]] to begin with
-	ends     []int32    // where they end; first moves on
-	leaves   []uint64   // jobs that wait for nothing, urge before job, sorted
-	ready    [][]uint64 // by lane: a heap of other jobs that wait for it alone, urge before job
+	shift    int      // by how many bits times are shifted to be urges
+	begun    []begun  // the jobs in the order of their starts
+	tracks   []track  // by lane
+	leaves   []uint64 // jobs that wait for nothing but a lane, urge before job, sorted
 	calendar calendar
 	alarms   alarms
 	due      []model.Time // by lane: its next alarm
 	awake    []int32      // lanes to be looked at now
-	isAwake  []bool
-	lines    []int32 // of the calendar, by lane and size class
-	over     []int32 // scratch: lanes of what lands
+	lines    []int32      // of the calendar, by lane and size class
+	over     []int32      // scratch: lanes of what lands
 	reached  []uint32
 	coming   []coming
 	now      model.Time
@@ -62,9 +58,11 @@ type pace struct {
 func newPace(n *network, out *exit, cells []cell, shift int) *pace {
 	p := &pace{
 		occupancy: newOccupancy(n), chunks: len(n.p.Chunks), cells: cells, out: out, shift: shift,
-		first: make([]int32, len(n.lanes)+1), ready: make([][]uint64, len(n.lanes)), due: make([]model.Time, len(n.lanes)), isAwake: make([]bool, len(n.lanes)),
+		tracks: make([]track, len(n.lanes)), due: make([]model.Time, len(n.lanes)),
 	}
 	for l := range n.lanes {
+		x := &n.lanes[l]
+		p.tracks[l] = track{dst: x.dst, rate: x.rate, alpha: x.alpha, whole: n.uses[x.uses].extra > 0}
 		for c := range n.sizes {
 			p.lines = append(p.lines, p.calendar.lineOf(n.lasts(&n.lanes[l], int32(c))))
 		}
@@ -103,110 +101,60 @@ func (p *pace) reset() {
 	clear(p.free)
 	clear(p.due)
 	p.alarms = p.alarms[:0]
+	for l := range p.tracks {
+		t := &p.tracks[l]
+		t.first, t.ends, t.open = 0, 0, 0
+	}
 	for at := range p.cells {
 		p.cells[at].pending = 0
 	}
 	for v, at := 0, 0; at < len(p.cells); v++ {
 		for k := range p.chunks {
 			if l := p.cells[at].up; l >= 0 {
-				p.cells[int(p.lanes[l].dst)*p.chunks+k].pending++
+				p.cells[int(p.tracks[l].dst)*p.chunks+k].pending++
 			}
 			at++
 		}
 	}
-	clear(p.first)
 	for at := range p.cells {
 		if c := &p.cells[at]; c.pending == 0 && c.up >= 0 {
-			p.first[c.up+1]++
+			p.tracks[c.up].ends++
 		}
 	}
-	for l := range p.lanes {
-		p.first[l+1] += p.first[l]
+	count := int32(0)
+	for l := range p.tracks {
+		t := &p.tracks[l]
+		t.first, t.ends, count = count, count, count+t.ends
 	}
-	p.leaves = slices.Grow(p.leaves[:0], int(p.first[len(p.lanes)]))[:p.first[len(p.lanes)]]
-	next := slices.Clone(p.first)
+	p.leaves = slices.Grow(p.leaves[:0], int(count))[:count]
 	for at := range p.cells {
 		if c := &p.cells[at]; c.pending == 0 && c.up >= 0 {
-			p.leaves[next[c.up]] = uint64(c.urge[0])<<32 | uint64(at)
-			next[c.up]++
+			t := &p.tracks[c.up]
+			p.leaves[t.ends] = uint64(c.urge[0])<<32 | uint64(at)
+			t.ends++
 		}
 	}
-	for l := range p.lanes {
-		if list := p.leaves[p.first[l]:next[l]]; len(list) > 0 {
-			slices.Sort(list)
+	for l := range p.tracks {
+		if t := &p.tracks[l]; t.first < t.ends {
+			slices.Sort(p.leaves[t.first:t.ends])
 			p.rouse(int32(l))
 		}
 	}
-	p.ends = next
 }
 
 func (p *pace) rouse(l int32) {
-	if !p.isAwake[l] {
-		p.isAwake[l] = true
+	if t := &p.tracks[l]; !t.awake {
+		t.awake = true
 		p.awake = append(p.awake, l)
 	}
 }
 
-// enqueue has a job wait for its lane.
-func (p *pace) enqueue(l int32, x uint64) {
-	h := append(p.ready[l], x)
-	at := len(h) - 1
-	for at > 0 {
-		up := (at - 1) / 2
-		if h[up] < x {
-			break
-		}
-		h[at] = h[up]
-		at = up
+// opens returns when the next transfer over a lane can start.
+func (p *pace) opens(l int32) model.Time {
+	if p.private {
+		return p.tracks[l].open
 	}
-	h[at] = x
-	p.ready[l] = h
-	p.rouse(l)
-}
-
-// head returns the most urgent job that waits for a lane, behind its urge, MaxUint64 if none
-// does.
-func (p *pace) head(l int32) uint64 {
-	head := uint64(math.MaxUint64)
-	if p.first[l] < p.ends[l] {
-		head = p.leaves[p.first[l]]
-	}
-	if h := p.ready[l]; len(h) > 0 {
-		head = min(head, h[0])
-	}
-	return head
-}
-
-// dequeue takes the most urgent job that waits for a lane.
-func (p *pace) dequeue(l int32) int {
-	h := p.ready[l]
-	if p.first[l] < p.ends[l] {
-		if x := p.leaves[p.first[l]]; len(h) == 0 || x < h[0] {
-			p.first[l]++
-			return int(uint32(x))
-		}
-	}
-	top, last := h[0], len(h)-1
-	x := h[last]
-	h = h[:last]
-	p.ready[l] = h
-	for at := 0; at < last; {
-		least := 2*at + 1
-		if least >= last {
-			h[at] = x
-			break
-		}
-		if least+1 < last && h[least+1] < h[least] {
-			least++
-		}
-		if x <= h[least] {
-			h[at] = x
-			break
-		}
-		h[at] = h[least]
-		at = least
-	}
-	return int(uint32(top))
+	return p.occupancy.opens(l)
 }
 
 // land ends transfers. What it needs of cells it reads for all of them, one after the other,
@@ -230,7 +178,7 @@ func (p *pace) land(jobs []int32) {
 			p.reached = append(p.reached, at-half)
 			continue
 		}
-		at = uint32(p.lanes[l].dst)*chunks + at%chunks
+		at = uint32(p.tracks[l].dst)*chunks + at%chunks
 		c := &p.cells[at]
 		if c.pending--; c.pending > 0 {
 			continue
@@ -244,8 +192,8 @@ func (p *pace) land(jobs []int32) {
 	for _, from := range p.reached {
 		v := from / chunks
 		k := from - v*chunks
-		for _, l := range p.out.of(int32(v)) {
-			at := uint32(p.lanes[l].dst)*chunks + k
+		for i := p.out.first[v]; i < p.out.first[v+1]; i++ {
+			l, at := p.out.list[i], uint32(p.out.to[i])*chunks+k
 			if c := &p.cells[at]; c.down == l {
 				p.coming = append(p.coming, coming{l, uint64(c.urge[1])<<32 | uint64(half+at)})
 			}
@@ -262,14 +210,14 @@ func (p *pace) match() {
 		slices.SortFunc(p.awake, func(a, b int32) int { return cmp.Or(cmp.Compare(p.head(a), p.head(b)), cmp.Compare(a, b)) })
 	}
 	for _, l := range p.awake {
-		p.isAwake[l] = false
-		if p.head(l) < math.MaxUint64 && p.opens(l) <= p.now {
+		p.tracks[l].awake = false
+		if p.waits(l) && p.opens(l) <= p.now {
 			p.begin(l)
 		}
 	}
 	if !p.private || p.patient {
 		for _, l := range p.awake {
-			if p.head(l) == math.MaxUint64 {
+			if !p.waits(l) {
 				continue
 			}
 			if at := p.opens(l); at > p.now && (p.due[l] <= p.now || p.due[l] > at) {
@@ -288,12 +236,24 @@ func (p *pace) begin(l int32) {
 	if at >= len(p.cells) {
 		at, half = at-len(p.cells), 1
 	}
-	x, class := &p.lanes[l], p.class[at%p.chunks]
-	beta := p.beta(x, class)
-	end := p.now + x.alpha + beta
+	t, class := &p.tracks[l], p.class[at%p.chunks]
+	var beta model.Time
+	if p.table != nil {
+		beta = p.table[int(t.rate)*len(p.sizes)+int(class)]
+	} else {
+		beta = p.compute(p.rates[t.rate], p.sizes[class])
+	}
+	end := p.now + t.alpha + beta
+	switch {
+	case !p.private:
+		p.take(l, p.now, beta)
+	case t.whole:
+		t.open = end
+	default:
+		t.open = p.now + beta
+	}
 	p.begun = append(p.begun, begun{int32(job), p.now})
 	p.cells[at].urge[half] = clip(end, p.shift)
-	p.take(l, p.now, beta)
 	p.calendar.add(p.lines[int(l)*len(p.sizes)+int(class)], end, int32(job))
 }
 

@@ -21,20 +21,22 @@ type sway struct {
 	makespan    model.Time
 }
 
-// passes says how often a grove is timed to and fro at most, and after how many times
-// without success no more. Where lanes share links, more of them wait at a time.
+// passes says how often a grove is timed at most, to and fro, and after how many times without
+// success no more. Where lanes share links, more of them wait at a time.
 func (g *grove) passes() (most, idle int) {
 	work := 2 * len(g.up)
 	if !g.n.private {
 		work += work / 4 * len(g.n.lanes) / g.ranks
 	}
 	switch {
+	case work > 1<<20:
+		return 2, 2
 	case work > 1<<18:
-		return 1, 1
+		return 3, 3
 	case work > 1<<15:
-		return 4, 2
+		return 9, 4
 	}
-	return 8, 3
+	return 17, 6
 }
 
 // newSway returns nil if it is stopped.
@@ -42,13 +44,16 @@ func newSway(g *grove, back *network, exits [2]*exit, stop func() bool) *sway {
 	s := &sway{g: g, makespan: model.MaxTime}
 	s.first(back, exits)
 	most, idle := g.passes()
-	for again, vain := 0, 0; again <= 2*most && vain <= 2*idle; again++ {
+	for again, vain := 0, 0; again < most && vain <= idle; again++ {
 		p, done := s.there, s.back
 		if again%2 == 1 {
 			p, done = done, p
 		}
 		if again > 0 {
 			s.turn(done.end, s.other[(again+1)%2])
+		}
+		if p.begun == nil {
+			p.begun = make([]begun, 0, 2*len(g.up))
 		}
 		if !p.run(stop) {
 			break
