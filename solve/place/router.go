@@ -113,12 +113,16 @@ func (r *router) walk(dist []model.Time, path []int, v int, found [][]int) [][]i
 	return found
 }
 
-// onPath returns the nodes that lie on a shortest path to v.
+// onPath returns the nodes that lie on a shortest path to v: no ranks where a transfer is
+// one hop, even if the way over them is as short.
 func (r *router) onPath(dist []model.Time, v int) []bool {
 	on := make([]bool, len(dist))
 	on[v] = true
 	in := make([][]edge, len(dist))
 	for u, edges := range r.next {
+		if r.single && r.t.IsRank(u) && dist[u] > 0 {
+			continue
+		}
 		for _, e := range edges {
 			if dist[u] != model.MaxTime && dist[u].Add(e.weight) == dist[e.to] {
 				in[e.to] = append(in[e.to], edge{u, e.weight})
