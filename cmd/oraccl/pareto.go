@@ -365,7 +365,19 @@ func (f *frontier) print(w io.Writer) {
 	if f.LeastSteps > 1 {
 		hops = fmt.Sprintf("%d hops", f.LeastSteps)
 	}
-	fmt.Fprintf(w, "\nNo schedule has fewer steps than the %s of the farthest demand, and none has fewer\nrounds than are listed here, by bounds that were checked.\n", hops)
+	if f.hops != nil && len(f.Undecided) == 0 {
+		fmt.Fprintf(w, "\nNo schedule has fewer steps than the %s of the farthest demand, and none has fewer\nrounds than are listed here, by bounds that were checked.\n", hops)
+		return
+	}
+	fmt.Fprintf(w, "\nNo schedule has fewer steps than the %s of the farthest demand, ", hops)
+	if f.hops != nil {
+		fmt.Fprintln(w, "by a bound that was checked.")
+	} else {
+		fmt.Fprintln(w, "of which there is no certificate.")
+	}
+	if len(f.Undecided) > 0 {
+		fmt.Fprintln(w, "Where something is undecided there may be points with fewer rounds than are listed here.")
+	}
 }
 
 // runPareto is solve --pareto.

@@ -83,3 +83,22 @@ func TestNotWritten(t *testing.T) {
 	require.Contains(t, out.String(), "s.json is not written")
 	require.NotContains(t, out.String(), "written to")
 }
+
+// TestParetoClaims: what is not certified, or not decided, is not said to be.
+func TestParetoClaims(t *testing.T) {
+	said := func(hops *model.Certificate, undecided ...*pointJSON) string {
+		f := &frontier{hops: hops}
+		f.LeastSteps, f.Undecided = 2, undecided
+		var out bytes.Buffer
+		f.print(&out)
+		return out.String()
+	}
+	hops := &model.Certificate{}
+	require.Contains(t, said(hops), "rounds than are listed here, by bounds that were checked.")
+	require.Contains(t, said(nil), "of which there is no certificate")
+	require.NotContains(t, said(nil), "checked")
+	text := said(hops, &pointJSON{Chunks: 1, Steps: 2, Rounds: 3, Reason: "no answer within 1s"})
+	require.Contains(t, text, "by a bound that was checked")
+	require.Contains(t, text, "may be points with fewer rounds")
+	require.NotContains(t, text, "none has fewer")
+}
