@@ -326,7 +326,7 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model
 			}
 			r.stop = solve.Optimal
 			if r.aim == reward {
-				return r.rewarded(n, s), true
+				return r.rewarded(q, n, s), true
 			}
 			grid := fmt.Sprintf("grid of %d epochs of %v", n.Horizon, epoch)
 			if q.Cost.Synchronous() {

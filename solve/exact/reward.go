@@ -10,9 +10,10 @@ import (
 	"github.com/oraccl/oraccl/solve/ten"
 )
 
-// rewarded maximises the reward in half as many epochs again as n has, within which s is a
-// schedule. It returns s if the solver finds nothing.
-func (r *run) rewarded(n *ten.Network, s *model.Schedule) *model.Schedule {
+// rewarded maximises the reward in half as many epochs again as n has, a network of q, within
+// which s is a schedule. It returns s if the solver finds nothing. Transfers that nobody
+// needs, which cost no reward, are left out: read backwards they would be sums of nothing.
+func (r *run) rewarded(q *model.Problem, n *ten.Network, s *model.Schedule) *model.Schedule {
 	n.Horizon += (n.Horizon + 1) / 2
 	e := encodeFor(n, func(chunk, rank, epoch int) lp.Rat {
 		if !n.Wants(chunk, rank) {
@@ -42,5 +43,6 @@ func (r *run) rewarded(n *ten.Network, s *model.Schedule) *model.Schedule {
 		return s
 	}
 	r.notes = append(r.notes, fmt.Sprintf("reward %.4f, at most %.4f by the solver's word, in %d epochs of %v, %v", result.Objective, result.DualBound, n.Horizon, n.Epoch, e.Dims()))
+	best.Transfers = useful(q, best.Transfers)
 	return best
 }

@@ -41,6 +41,22 @@ func TestOtherAims(t *testing.T) {
 	}
 }
 
+// TestRewardAmongSome: ranks that take no part get nothing that is then missing where a
+// reduction is read backwards.
+func TestRewardAmongSome(t *testing.T) {
+	tp, err := topo.Parse("full:4", topo.Options{})
+	require.NoError(t, err)
+	for _, kind := range []model.Kind{model.Reduce, model.ReduceScatter, model.AllReduce} {
+		for _, cost := range []model.CostModel{model.Pipelined, model.LinkRounds} {
+			p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind, Group: []int{0, 2, 3}}, Size: 1 << 20, Cost: cost}
+			r, err := NewReward().Solve(context.Background(), p, solve.Options{})
+			require.NoError(t, err)
+			require.NotNil(t, r.Schedule, r.Note)
+			require.NoError(t, solvetest.Right(r.Problem, r.Schedule), "%v", p)
+		}
+	}
+}
+
 // TestGrids: the grids get finer and round less, and one that divides all times is the last.
 func TestGrids(t *testing.T) {
 	tp := &model.Topology{Name: "two speeds", Ranks: 3, Links: []model.Link{
