@@ -27,7 +27,7 @@ func Formats() []Format {
 		{"GOAL", "text", "", "`convert --to goal`", "for LogGOPSim and ATLAHS"},
 		{"Chakra", "`OUT.RANK.et`", "", "`convert --to chakra`", "execution traces, one a rank, for ASTRA-sim"},
 		{"HTML", "`.html`", "", "`view -o FILE.html`, `repro all -o`", "one page that needs no network"},
-		{"SVG", "`.svg`", "", "`view -o FILE.svg`, `repro -o`", "drawings and charts"},
+		{"SVG", "`.svg`", "", "`view -o FILE.svg`, `gap --plot`, `sweep --dir`, `repro -o`", "drawings and charts; `gap --plot` also writes `.png` and `.pdf`"},
 		{"LRAT", "`.lrat`", "`check`, `oraccl-check`", "`gap --proofs`, `solve --pareto --proofs`", "a refutation, checked against a formula that is made from the problem; `lrat-check` takes it with the `.cnf` beside it (DIMACS)"},
 		{"MPS", "`.mps`", "", "`gap --proofs`", "the mixed-integer programs that `exact` solved; the name says whether one is feasible"},
 		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
