@@ -12,7 +12,7 @@ import (
 // its transfers if it is cut into more than one.
 const (
 	maxPieces = 16
-	maxCut    = 1 << 16
+	maxCut    = 1 << 17
 )
 
 // gain is what finer chunks must gain, one part of so many.
