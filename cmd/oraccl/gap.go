@@ -72,7 +72,7 @@ certificate is checked before it is printed.
 
 Where the methods cut the buffer into different numbers of chunks, the bound is
 one that holds for every number; --chunks makes all use the same.`,
-		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allreduce --methods forest,tacos,ring --plot methods.svg",
+		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allgather --methods tacos,direct,ring --plot methods.svg",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := in.problem(args[0])

@@ -33,7 +33,7 @@ verified and written all the same, and the exit status is 3.
 With --objective rounds --pareto it lists instead the Pareto-optimal numbers of chunks
 a rank, steps and rounds, up to --chunks (by default 6), with proofs that there are no
 better ones.`,
-		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json\n  oraccl solve ring:4 --collective allreduce --method ring -o ar.xml",
+		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json\n  oraccl solve ring:4 --collective allgather --method ring -o ag.xml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			maxChunks := in.chunks
