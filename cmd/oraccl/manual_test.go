@@ -30,7 +30,7 @@ func verbsBelow(cmd *cobra.Command) []*cobra.Command {
 
 // notShown are the examples whose output is not in the manual: it is long, is another part of
 // the manual, or differs from machine to machine.
-var notShown = regexp.MustCompile(`^oraccl help|^oraccl version|--json$|^oraccl explain$|^oraccl topo list$`)
+var notShown = regexp.MustCompile(`^oraccl help|^oraccl version|--json$|^oraccl explain$|^oraccl topo list$|^oraccl sweep cells`)
 
 // shownLines is how many lines of an example's output the manual has.
 const shownLines = 16
