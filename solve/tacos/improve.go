@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxRepaired is how many transfers a schedule has at most that is repaired.
-	maxRepaired = 1 << 13
+	maxRepaired = 1 << 15
 	// chains is how many schedules are repaired, each on its own: of the tries, dealt out in
 	// turn, the best of each hand.
 	chains = 4

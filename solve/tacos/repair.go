@@ -19,7 +19,7 @@ import (
 type move struct {
 	chunk, lane int32
 	start, end  model.Time
-	at          int32   // its index in repair.of[chunk]
+	at          int32   // its index in repair.of[chunk], or -1 if it is out of the schedule
 	places      []int32 // the resource of each use, where there is a choice
 }
 
@@ -47,6 +47,9 @@ type repair struct {
 	tardy  model.Time // by how much moves do, all together
 	total  model.Time // all ends together
 	beyond int        // moves that end at limit or later
+
+	overdue []int32 // moves that stuck out when they were looked up
+	asked   int     // how often since
 
 	work   int // how often a lane was looked at, about
 	rng    stream
@@ -174,6 +177,7 @@ func (r *repair) remove(i int32) {
 	r.moves[moved].at = m.at
 	r.of[m.chunk] = list[:len(list)-1]
 	*r.slot(r.n.lanes[m.lane].dst, m.chunk) = absent
+	m.at = -1
 	r.spare = append(r.spare, i)
 }
 

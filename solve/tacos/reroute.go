@@ -62,28 +62,41 @@ func (r *repair) near(v int32) int32 {
 	return -1
 }
 
-// late returns a move: of four times three one that sticks out, if there is one.
+// late returns a move: of four times three one that sticks out, if there is one. Which do is
+// looked up now and then.
 func (r *repair) late() int32 {
-	late, seen := int32(-1), 0
 	if r.rng.below(4) > 0 {
-		r.work += r.count / 64
-		for _, list := range r.of {
-			for _, i := range list {
-				if r.moves[i].end > r.due {
-					if seen++; r.rng.below(seen) == 0 {
-						late = i
+		if r.asked++; r.asked > r.count/perLookup || len(r.overdue) == 0 {
+			r.asked, r.overdue = 0, r.overdue[:0]
+			r.work += r.count / 64
+			for _, list := range r.of {
+				for _, i := range list {
+					if r.moves[i].end > r.due {
+						r.overdue = append(r.overdue, i)
 					}
 				}
 			}
 		}
-	}
-	for late < 0 {
-		if list := r.of[r.rng.below(len(r.of))]; len(list) > 0 {
-			late = list[r.rng.below(len(list))]
+		for len(r.overdue) > 0 {
+			j := r.rng.below(len(r.overdue))
+			i := r.overdue[j]
+			if m := &r.moves[i]; m.at >= 0 && m.end > r.due {
+				return i
+			}
+			r.overdue[j] = r.overdue[len(r.overdue)-1]
+			r.overdue = r.overdue[:len(r.overdue)-1]
 		}
 	}
-	return late
+	for {
+		if list := r.of[r.rng.below(len(r.of))]; len(list) > 0 {
+			return list[r.rng.below(len(list))]
+		}
+	}
 }
+
+// perLookup says how often late moves are taken before they are looked up again: once for
+// so many moves.
+const perLookup = 256
 
 // cut takes out a move, or one that it depends on.
 func (r *repair) cut(i int32) {
