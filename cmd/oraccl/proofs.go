@@ -24,22 +24,25 @@ func writeProofs(dir string, ev *evaluation, e *evaluator) error {
 	if err := write("problem.json", func(w io.Writer) error { return model.WriteProblem(w, ev.problem) }); err != nil {
 		return err
 	}
-	written := map[*model.Certificate]bool{}
+	written, named := map[*model.Certificate]bool{}, map[string]int{}
 	certificate := func(c *model.Certificate) error {
 		if c == nil || written[c] {
 			return nil
 		}
 		written[c] = true
-		name := fmt.Sprintf("bound-%s-any-cut.json", c.Witness.Kind())
+		name := fmt.Sprintf("bound-%s-any-cut", c.Witness.Kind())
 		if n := len(c.Problem.Chunks); n > 0 {
-			name = fmt.Sprintf("bound-%s-%d-chunks.json", c.Witness.Kind(), n)
+			name = fmt.Sprintf("bound-%s-%d-chunks", c.Witness.Kind(), n)
+		}
+		if named[name]++; named[name] > 1 { // as many chunks, of other sizes
+			name += fmt.Sprintf("-%d", named[name])
 		}
 		if w, ok := c.Witness.(model.Refutation); ok {
 			if err := writeRefutation(write, c.Problem, w, filepath.Join(e.scratch, w.Proof)); err != nil {
 				return err
 			}
 		}
-		return write(name, func(w io.Writer) error { return model.WriteCertificate(w, c) })
+		return write(name+".json", func(w io.Writer) error { return model.WriteCertificate(w, c) })
 	}
 	if err := certificate(ev.bound); err != nil {
 		return err
