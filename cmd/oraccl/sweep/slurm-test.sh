@@ -14,6 +14,8 @@
 # distribution (Debian, Ubuntu: slurmctld slurmd slurm-client munge), others are told so.
 #
 # usage: slurm-test.sh [ORACCL]     the program to try, by default one that is built here
+#
+# The exit status is 2 where no Slurm can be had, or started, and 1 where a sweep is wrong.
 set -euo pipefail
 if [ $# -gt 0 ]; then set -- "$(realpath "$1")"; fi
 cd "$(dirname "$0")/../../.."
@@ -63,9 +65,10 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
+trouble=2 # the status of a failure: 2 as long as there is no Slurm
 die() {
 	echo "slurm-test: $*" >&2
-	exit 1
+	exit "$trouble"
 }
 # until_ SECONDS WHAT COMMAND...: waits until the command succeeds.
 until_() {
@@ -140,6 +143,7 @@ slurmd
 idle() { sinfo --noheader --format=%T | grep -qE '^(idle|mixed|allocated)$'; }
 until_ 60 "the node" idle
 say "the node is $(sinfo --noheader --format=%T)"
+trouble=1
 
 # --- the sweeps ---------------------------------------------------------------
 
