@@ -107,15 +107,18 @@ func (c *calendar) sink() {
 	}
 }
 
-// alarms is a heap of times at which ranks are to be looked at.
+// alarms is a heap of times at which ranks are to be looked at, the first on top.
 type alarms []alarm
 
 type alarm struct {
 	at   model.Time
+	tie  uint32 // which of several at one time comes first, if they are not to come by rank
 	rank int32
 }
 
-func (a alarm) before(b alarm) bool { return a.at < b.at || a.at == b.at && a.rank < b.rank }
+func (a alarm) before(b alarm) bool {
+	return a.at < b.at || a.at == b.at && (a.tie < b.tie || a.tie == b.tie && a.rank < b.rank)
+}
 
 func (h *alarms) add(x alarm) {
 	*h = append(*h, x)

@@ -75,7 +75,7 @@ func (n *network) distancesTo(to []model.Time, r, class int32) []model.Time {
 	}
 	dist := to[base:]
 	dist[r] = 0
-	queue := alarms{{0, r}}
+	queue := alarms{{rank: r}}
 	for len(queue) > 0 {
 		q := queue.take()
 		if q.at > dist[q.rank] {
@@ -85,7 +85,7 @@ func (n *network) distancesTo(to []model.Time, r, class int32) []model.Time {
 			x := &n.lanes[l]
 			if at := q.at.Add(n.lasts(x, class)); at < dist[x.src] {
 				dist[x.src] = at
-				queue.add(alarm{at, x.src})
+				queue.add(alarm{at: at, rank: x.src})
 			}
 		}
 	}

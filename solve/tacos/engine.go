@@ -277,7 +277,7 @@ func (e *engine) setAlarm(v int32) {
 		return
 	}
 	e.due[v] = at
-	e.alarms.add(alarm{at, v})
+	e.alarms.add(alarm{at: at, rank: v})
 }
 
 // advance goes to the next event. It returns false if there is none.

@@ -222,7 +222,7 @@ func (p *pace) match() {
 			}
 			if at := p.opens(l); at > p.now && (p.due[l] <= p.now || p.due[l] > at) {
 				p.due[l] = at
-				p.alarms.add(alarm{at, l})
+				p.alarms.add(alarm{at: at, rank: l})
 			}
 		}
 	}

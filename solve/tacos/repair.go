@@ -55,7 +55,7 @@ type repair struct {
 	rng    stream
 	label  []label // by rank
 	stamp  int32   // of the search
-	queue  queue
+	queue  alarms
 	wanted []int32 // by rank: the stamp with which it wants the chunk that is sought
 
 	// Since the last mark:

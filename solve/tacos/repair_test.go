@@ -115,12 +115,12 @@ func sorted(moves []move) []move {
 // TestQueue: what comes first is taken first.
 func TestQueue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var q queue
+	var q alarms
 	var want []model.Time
 	for range 500 {
 		at := model.Time(rng.IntN(100))
 		want = append(want, at)
-		q.add(reached{at, rng.Uint32(), rng.Int32()})
+		q.add(alarm{at, rng.Uint32(), rng.Int32()})
 	}
 	slices.Sort(want)
 	for _, at := range want {

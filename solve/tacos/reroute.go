@@ -175,7 +175,7 @@ func (r *repair) search(k, mark int32, left int) (found int, stale bool) {
 	r.queue = r.queue[:0]
 	reach := func(v int32, at, start model.Time, lane int32) {
 		r.label[v] = label{stamp: r.stamp, lane: lane, at: at, start: start}
-		r.queue.add(reached{at, uint32(r.rng.next()), v})
+		r.queue.add(alarm{at: at, tie: uint32(r.rng.next()), rank: v})
 	}
 	for _, v := range r.pt.from[k] {
 		reach(v, r.has(v, k), 0, -1)
@@ -293,51 +293,3 @@ func (r *repair) undo() {
 
 // mark has undo come back to here.
 func (r *repair) mark() { r.removed, r.added, r.touched = r.removed[:0], r.added[:0], r.touched[:0] }
-
-// reached is a rank in a queue.
-type reached struct {
-	at   model.Time
-	tie  uint32
-	rank int32
-}
-
-// queue is a heap of ranks, the one that is reached first on top, of several any.
-type queue []reached
-
-func (a reached) before(b reached) bool {
-	return a.at < b.at || a.at == b.at && (a.tie < b.tie || a.tie == b.tie && a.rank < b.rank)
-}
-
-func (q *queue) add(x reached) {
-	*q = append(*q, x)
-	a := *q
-	for i := len(a) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !a[i].before(a[up]) {
-			break
-		}
-		a[i], a[up] = a[up], a[i]
-		i = up
-	}
-}
-
-func (q *queue) take() reached {
-	a := *q
-	top, last := a[0], len(a)-1
-	a[0] = a[last]
-	a = a[:last]
-	*q = a
-	for i := 0; ; {
-		least := i
-		for _, down := range [2]int{2*i + 1, 2*i + 2} {
-			if down < len(a) && a[down].before(a[least]) {
-				least = down
-			}
-		}
-		if least == i {
-			return top
-		}
-		a[i], a[least] = a[least], a[i]
-		i = least
-	}
-}

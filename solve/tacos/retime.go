@@ -214,7 +214,7 @@ func (r *retiming) match() {
 		}
 		if at := r.opens(l); at > r.now && (r.due[l] <= r.now || r.due[l] > at) {
 			r.due[l] = at
-			r.alarms.add(alarm{at, l})
+			r.alarms.add(alarm{at: at, rank: l})
 		}
 	}
 	r.awake = r.awake[:0]
