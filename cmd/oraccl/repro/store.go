@@ -16,7 +16,8 @@ import (
 // value keeps nothing.
 type Store struct {
 	dir, stamp string
-	Kept, Made int // how many were found there, and computed
+	Kept, Made int // how many keys were there from before, and were computed
+	counted    map[string]bool
 }
 
 // Open returns a store in a directory, which it makes. Stamp names the program: what
@@ -53,7 +54,7 @@ func Keep[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 	case err == nil:
 		var c cell
 		if json.Unmarshal(b, &c) == nil && c.Schema == cellSchema && c.Stamp == s.stamp && c.Key == key && json.Unmarshal(c.Value, &v) == nil {
-			s.Kept++
+			s.count(key, &s.Kept)
 			return v, nil
 		}
 	case !errors.Is(err, fs.ErrNotExist):
@@ -62,7 +63,7 @@ func Keep[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 	if v, err = compute(); err != nil {
 		return v, err
 	}
-	s.Made++
+	s.count(key, &s.Made)
 	value, err := json.Marshal(v)
 	if err == nil {
 		b, err = json.Marshal(cell{cellSchema, s.stamp, key, value})
@@ -74,6 +75,17 @@ func Keep[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 		return v, fmt.Errorf("what was computed cannot be kept: %w", err)
 	}
 	return v, nil
+}
+
+// count counts a key, once.
+func (s *Store) count(key string, n *int) {
+	if s.counted == nil {
+		s.counted = map[string]bool{}
+	}
+	if !s.counted[key] {
+		s.counted[key] = true
+		*n++
+	}
 }
 
 // WriteFile writes a file so that it is there as a whole or not at all, whenever the
