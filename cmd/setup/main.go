@@ -8,10 +8,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
+	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/smt/z3"
 )
 
@@ -46,17 +46,12 @@ func tryHiGHS(ctx context.Context) error {
 
 // tryZ3 asks whether a number is below and above 2^70 at the same time.
 func tryZ3(ctx context.Context) error {
-	session, err := z3.New().Session()
+	answer, err := z3.New().Solve(ctx, smt.Question{Script: "(declare-const x Int) (assert (< x 1180591620717411303424)) (assert (> x 1180591620717411303424))"})
 	if err != nil {
 		return err
 	}
-	defer session.Close()
-	answer, err := session.Eval(ctx, "(declare-const x Int) (assert (< x 1180591620717411303424)) (assert (> x 1180591620717411303424)) (check-sat)")
-	if err != nil {
-		return err
-	}
-	if strings.TrimSpace(answer) != "unsat" {
-		return fmt.Errorf("Z3 says %q, want unsat", answer)
+	if answer.Status != smt.Unsat {
+		return fmt.Errorf("Z3 says %v %s, want unsat", answer.Status, answer.Reason)
 	}
 	return nil
 }

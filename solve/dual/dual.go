@@ -55,6 +55,9 @@ func Find(ctx context.Context, p *model.Problem, o Options) ([]Found, error) {
 	if p.Chunks == nil {
 		return nil, fmt.Errorf("the problem has no chunks (%w)", solve.ErrNotServed)
 	}
+	if err := highs.Available(); err != nil {
+		return nil, solve.NotServed("%v", err)
+	}
 	if o.TimeLimit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)

@@ -85,6 +85,9 @@ func (s solver) About() solve.About {
 
 // Serves implements solve.Solver. It counts the columns of the least horizon.
 func (s solver) Serves(p *model.Problem) error {
+	if err := highs.Available(); err != nil {
+		return solve.NotServed("%v", err)
+	}
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
 // New returns the method forest.
@@ -52,7 +53,11 @@ func (method) About() solve.About {
 // Serves implements solve.Solver.
 func (method) Serves(p *model.Problem) error {
 	switch kind := p.Collective.Kind; kind {
-	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce, model.AllReduce:
+	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
+	case model.AllReduce: // whose trees are columns of a linear program
+		if err := highs.Available(); err != nil {
+			return solve.NotServed("%v", err)
+		}
 	default:
 		return solve.NotServed("serves allgather, reducescatter, broadcast, reduce and allreduce, not %v", kind)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/fluid"
+	"github.com/oraccl/oraccl/solve/lp/highs"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -30,6 +31,9 @@ func (paths) About() solve.About {
 
 // Serves implements solve.Solver.
 func (paths) Serves(p *model.Problem) error {
+	if err := highs.Available(); err != nil {
+		return solve.NotServed("%v", err)
+	}
 	if p.Collective.Kind != model.AllToAll {
 		return solve.NotServed("serves alltoall, not %v", p.Collective.Kind)
 	}

@@ -21,6 +21,64 @@ import (
 	"github.com/oraccl/oraccl/solve/lp"
 )
 
+// Available returns nil: this build has HiGHS.
+func Available() error { return nil }
+
+// Solve runs HiGHS on m until it is done, a limit of o is reached or ctx is
+// done. Infeasible, unbounded and stopped models are results, not errors: an
+// error means that the question could not be asked (an option out of range, a
+// coefficient that HiGHS would silently drop or refuse) or that the solver
+// failed; an incumbent found before such a failure is in the result all the same.
+//
+// HiGHS does not look at the clock or at ctx in every part of its work, as in
+// the first linear relaxation of a MIP. If it does not come back within two
+// seconds of the deadline or of the cancellation, Solve returns with the
+// incumbent and the bound known by then, and leaves the solver to end on its
+// own in the background, where it goes on to take up memory and a core.
+//
+// Solve may be called from many goroutines at the same time, also on the same
+// model. It takes about 28 bytes of memory per nonzero beside the solver's own.
+func Solve(ctx context.Context, m *lp.Model, o Options) (Result, error) {
+	begin := time.Now()
+	if err := o.validate(m); err != nil {
+		return Result{}, fmt.Errorf("highs: %w", err)
+	}
+	a, err := newArrays(m, o)
+	if err != nil {
+		return Result{}, fmt.Errorf("highs: %w", err)
+	}
+	if o.TimeLimit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
+		defer cancel()
+	}
+	var res Result
+	switch {
+	case ctx.Err() != nil:
+		res = Result{Status: Interrupted, RawStatus: "not started", DualBound: math.NaN()}
+	case a.empty != "":
+		res = Result{Status: Infeasible, RawStatus: "not started: " + a.empty}
+	case len(a.cost) == 0:
+		res = Result{Status: Optimal, RawStatus: "not started: no columns", HasSolution: true,
+			Objective: a.offset, Values: []float64{}, DualBound: a.offset}
+		if !a.integer {
+			res.RowDuals, res.ReducedCosts = make([]float64, m.NumRows()), []float64{}
+		}
+	default:
+		res, err = run(ctx, a, o)
+		if err != nil {
+			err = fmt.Errorf("highs: %w", err)
+		}
+	}
+	a.finish(&res, o)
+	if res.Status == Interrupted && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		res.Status = TimeLimit
+	}
+	res.Rounded = a.rounded
+	res.Elapsed = time.Since(begin)
+	return res, err
+}
+
 // poll is the time between two looks at a running solver.
 const poll = 100 * time.Millisecond
 

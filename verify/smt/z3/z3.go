@@ -3,6 +3,8 @@
 // github.com/mitchellh/go-z3: contexts, their configuration and error handling are
 // that package's, while all formulas pass as text through Z3's own reader of
 // SMT-LIB, because go-z3's terms know neither scopes nor numbers beyond 32 bits.
+//
+// Without cgo the package builds, and its backend leaves every question undecided.
 package z3
 
 // #cgo LDFLAGS: -lz3
