@@ -35,13 +35,29 @@ type Solver interface {
 	Solve(ctx context.Context, p *model.Problem, o Options) (Result, error)
 }
 
-// About describes a method, each part in a phrase, in Markdown. Parts of it that are
-// decided at each call, by Serves, are said as far as a reader needs them.
+// About describes a method. Its texts are phrases in Markdown; Serves decides at each
+// call what About.Serves summarises.
 type About struct {
 	Serves    string // which collectives, on which networks, up to which size
-	Guarantee string // what is certain of what it returns; "none" for heuristics
+	Guarantee string // what is certain of the schedules it returns; "none" for heuristics
 	Source    string // the paper, or the package where it is new
+
+	// LateOnly marks a method that makes sense only where a rank is late. It runs
+	// elsewhere only if it is asked for by name.
+	LateOnly bool
+
+	// ComparisonOnly marks a method that another one always equals or beats where both
+	// serve, or that takes long for what it finds. It runs only if it is asked for by name.
+	ComparisonOnly bool
+
+	// NeedsCut reports whether the method wants the cut of p to be chosen for it where p
+	// leaves it open. A caller may then pass bounds that hold for that cut alone. nil: the
+	// method chooses the cut of every such problem itself.
+	NeedsCut func(p *model.Problem) bool
 }
+
+// AlwaysNeedsCut is About.NeedsCut of a method that never chooses the cut.
+func AlwaysNeedsCut(*model.Problem) bool { return true }
 
 // ErrNotServed is wrapped by the errors of Serves.
 var ErrNotServed = errors.New("not served")

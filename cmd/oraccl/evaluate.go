@@ -190,11 +190,12 @@ func cutKey(p *model.Problem) string { return fmt.Sprint(p.Chunks) }
 func (e *evaluator) evaluate(ctx context.Context, p *model.Problem) (*evaluation, error) {
 	ev := &evaluation{problem: p}
 	for _, m := range e.methods {
-		if !e.named && !p.Late() && slices.Contains(forLateRanksOnly, m.Name()) {
+		about := m.About()
+		if !e.named && !p.Late() && about.LateOnly {
 			ev.left = append(ev.left, leftOut{m.Name(), "no rank is late (name it in --methods to have it all the same)"})
 			continue
 		}
-		if !e.named && slices.Contains(forComparisonOnly, m.Name()) {
+		if !e.named && about.ComparisonOnly {
 			continue
 		}
 		if err := m.Serves(p); err != nil {
@@ -239,20 +240,19 @@ func reason(err error) string {
 // run runs one method and verifies what it finds.
 func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, before []*row) (*row, error) {
 	o := e.options
-	o.Start = bestStart(m, p, before)
+	if needs := m.About().NeedsCut; needs != nil && needs(p) {
+		p = solve.Cut(p, max(1, o.Chunks))
+	}
+	o.Start = bestStart(p, before)
 	bounds := e.bounds
 	if bounds == nil {
 		bounds = certified
 	}
-	if c, err := bounds(ctx, solve.Cut(p, 1)); err == nil && c != nil {
+	if c, err := bounds(ctx, p); err == nil && c != nil { // for every cut, where p leaves it open
 		o.Bound = c.Bound
 	}
-	if c := e.refuted[cutKey(solve.Cut(p, 1))]; c != nil {
+	if c := e.refuted[cutKey(p)]; c != nil {
 		o.Bound = max(o.Bound, c.Bound)
-	}
-	keeps := m.Name() == "exact" || m.Name() == "sat" || m.Name() == "tacos" && p.Collective.Kind != model.AllReduce
-	if p.Chunks == nil && solve.Cut(p, 1).Chunks != nil && !keeps {
-		o.Bound = 0 // the method may choose another cut, for which this bound need not hold
 	}
 	o.Scratch, o.Refute = e.scratch, e.refute
 	e.begin(m.Name(), &o)
@@ -333,11 +333,12 @@ func checkRefutation(c *model.Certificate, dir string) error {
 	return nil
 }
 
-// bestStart returns the best proved schedule so far of the cut that m will use.
-func bestStart(m solve.Solver, p *model.Problem, before []*row) *solve.Result {
+// bestStart returns the best proved schedule so far of the cut of p, of any cut where p
+// leaves it open.
+func bestStart(p *model.Problem, before []*row) *solve.Result {
 	var best *row
 	for _, r := range before {
-		if r.outcome() == verify.Proved && len(r.result.Problem.Chunks) == len(solve.Cut(p, 1).Chunks) &&
+		if r.outcome() == verify.Proved && (p.Chunks == nil || slices.Equal(r.result.Problem.Chunks, p.Chunks)) &&
 			(best == nil || r.makespan < best.makespan) {
 			best = r
 		}

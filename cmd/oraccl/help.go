@@ -32,9 +32,9 @@ func documented() []manual.Method {
 	for _, m := range ordered {
 		d := manual.Method{Name: m.Name(), About: m.About()}
 		switch {
-		case slices.Contains(forComparisonOnly, m.Name()):
+		case d.About.ComparisonOnly:
 			d.When = "named only"
-		case slices.Contains(forLateRanksOnly, m.Name()):
+		case d.About.LateOnly:
 			d.When = "named only where no rank is late"
 		}
 		all = append(all, d)

@@ -23,15 +23,6 @@ func allMethods() []solve.Solver {
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
 }
 
-// forLateRanksOnly are methods that make sense only where a rank is late; they
-// are left out elsewhere unless they are asked for by name.
-var forLateRanksOnly = []string{"stragglar", "stragglar-published", "stragglar-matching"}
-
-// forComparisonOnly are methods that are never better than another one where that one can
-// work, or that take long for what they find; they are left out unless they are asked for
-// by name.
-var forComparisonOnly = []string{"sat-barrier", "sat-trees", "exact-reward", "rolling"}
-
 // methodsNamed returns the methods of a comma-separated list, in the order of
 // allMethods, or all of them for an empty list.
 func methodsNamed(list string) ([]solve.Solver, error) {

@@ -159,7 +159,7 @@ func sweepNames() sweep.Names {
 	n := sweep.Names{Default: func(late bool) []string {
 		var names []string
 		for _, m := range allMethods() {
-			if !slices.Contains(forComparisonOnly, m.Name()) && (late || !slices.Contains(forLateRanksOnly, m.Name())) {
+			if about := m.About(); !about.ComparisonOnly && (late || !about.LateOnly) {
 				names = append(names, m.Name())
 			}
 		}

@@ -24,6 +24,7 @@ func another(p *model.Problem) *model.Problem {
 }
 
 func (liar) Name() string                { return "liar" }
+func (liar) About() solve.About          { return solve.About{} }
 func (liar) Serves(*model.Problem) error { return nil }
 
 func (liar) Solve(_ context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {

@@ -68,18 +68,25 @@ func (s solver) About() solve.About {
 			Serves:    "as `exact`",
 			Guarantee: "the most of TE-CCL's reward in half as many epochs again as are needed, by the solver's word; for comparison",
 			Source:    "Liu et al., SIGCOMM 2024",
+
+			ComparisonOnly: true,
+			NeedsCut:       solve.AlwaysNeedsCut,
 		}
 	case rolling:
 		return solve.About{
 			Serves:    "as `exact`, larger ones",
 			Guarantee: "none: rounds of a rolling horizon, each an MILP",
 			Source:    "as TE-CCL's A*",
+
+			ComparisonOnly: true,
+			NeedsCut:       solve.AlwaysNeedsCut,
 		}
 	}
 	return solve.About{
 		Serves:    fmt.Sprintf("all eight collectives, custom ones without reduction; up to %d columns", maxColumns),
 		Guarantee: "least makespan on a grid of epochs, by the solver's word; `optimal` only where a checked bound is met",
 		Source:    "time-expanded MILP as in TE-CCL, solved by HiGHS",
+		NeedsCut:  solve.AlwaysNeedsCut,
 	}
 }
 

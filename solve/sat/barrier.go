@@ -40,6 +40,9 @@ var ofOneShape = solve.About{
 	Serves:    "allreduce in rounds",
 	Guarantee: "least rounds among algorithms of one shape, by the solver's word",
 	Source:    "`solve/sat`",
+
+	ComparisonOnly: true,
+	NeedsCut:       solve.AlwaysNeedsCut,
 }
 
 // Serves implements solve.Solver.

@@ -33,6 +33,7 @@ func (matched) About() solve.About {
 		Serves:    fmt.Sprintf("allreduce, even numbers of ranks from 6 to %d that are no powers of two", maxMatched),
 		Guarantee: "none: a heuristic, for comparison",
 		Source:    "the same authors' matchings of maximum weight",
+		LateOnly:  true,
 	}
 }
 

@@ -35,6 +35,7 @@ func (published) About() solve.About {
 		Serves:    "allreduce, 2^q ranks",
 		Guarantee: "n-2+log2 n rounds after the straggler's arrival on a switch",
 		Source:    "Devraj et al., arXiv:2505.23523",
+		LateOnly:  true,
 	}
 }
 

@@ -32,6 +32,7 @@ func (general) About() solve.About {
 		Serves:    "allreduce with a late rank, any number of ranks n and chunks m",
 		Guarantee: "m + ⌈log2 n⌉ - 1 rounds after the straggler's arrival on a switch, which no schedule beats",
 		Source:    "`solve/stragglar`, after Devraj et al.",
+		LateOnly:  true,
 	}
 }
 

@@ -76,6 +76,7 @@ func (solver) About() solve.About {
 		Serves:    "all eight, custom ones without reduction",
 		Guarantee: "none; sound, same schedule for the same seed",
 		Source:    "Won et al., MICRO 2024, arXiv:2304.05301",
+		NeedsCut:  func(p *model.Problem) bool { return p.Collective.Kind != model.AllReduce },
 	}
 }
 

@@ -21,7 +21,7 @@ func MethodTable(methods []Method) Table {
 	for i := 0; i < len(methods); {
 		m := methods[i]
 		var names []string
-		for ; i < len(methods) && methods[i].About == m.About && methods[i].When == m.When; i++ {
+		for ; i < len(methods) && methods[i].sameRow(m); i++ {
 			names = append(names, "`"+methods[i].Name+"`")
 		}
 		serves := m.Serves
@@ -31,6 +31,11 @@ func MethodTable(methods []Method) Table {
 		t.Rows = append(t.Rows, []string{strings.Join(names, ", "), serves, m.Guarantee, m.Source})
 	}
 	return t
+}
+
+// sameRow reports whether two methods say the same of themselves.
+func (m Method) sameRow(n Method) bool {
+	return m.Serves == n.Serves && m.Guarantee == n.Guarantee && m.Source == n.Source && m.When == n.When
 }
 
 func methodsTopic(methods []Method) Topic {
