@@ -21,13 +21,13 @@ func agree(t *testing.T, p *model.Problem, kinds map[string]int) {
 	all, err := bound.All(context.Background(), p)
 	require.NoError(t, err)
 	for _, c := range all {
-		yield, err := cert.Yield(c)
+		yield, err := cert.Yield(context.Background(), c)
 		require.NoError(t, err, "%v: %#v", p, c.Witness)
 		if yield == model.MaxTime {
 			continue // there is no schedule at all, which bound need not see
 		}
 		require.Equal(t, yield, c.Bound, "%v on %+v: %#v", p, p.Topology, c.Witness)
-		require.Equal(t, verify.Proved, cert.Check(c).Outcome)
+		require.Equal(t, verify.Proved, cert.Check(context.Background(), c).Outcome)
 		kinds[c.Witness.Kind()]++
 	}
 	again, err := bound.All(context.Background(), p)

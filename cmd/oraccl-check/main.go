@@ -11,11 +11,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/oraccl/oraccl/verify/dossier"
 )
@@ -38,7 +41,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		flags.Usage()
 		return 2
 	}
-	found, err := dossier.CheckAll(flags.Args())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	found, err := dossier.CheckAll(ctx, flags.Args())
 	if err != nil {
 		fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
 		return 2

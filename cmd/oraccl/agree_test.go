@@ -43,7 +43,7 @@ func TestEnginesAgree(t *testing.T) {
 			for range rng.IntN(4) {
 				mutate(rng, p, s)
 			}
-			r := replay.Check(p, s)
+			r := replay.Check(context.Background(), p, s)
 			z := smt.Check(context.Background(), p, s, backend, smt.Options{Threads: 1})
 			if err := agree(r, z); err != nil {
 				return fmt.Errorf("schedule %d of %v: %w\nreplay: %+v\nsmt: %+v", i, p, err, r, z)

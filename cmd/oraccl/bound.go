@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -78,7 +79,7 @@ func checkedBounds(cmd *cobra.Command, p *model.Problem) ([]*model.Certificate, 
 		return nil, err
 	}
 	for _, c := range all {
-		if v := cert.Check(c); v.Outcome != verify.Proved {
+		if v := cert.Check(context.WithoutCancel(cmd.Context()), c); v.Outcome != verify.Proved {
 			return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
 		}
 	}

@@ -19,7 +19,7 @@ schedule meets which bound. oraccl-check is the same without anything else in it
 		Example: "  oraccl gap dgx1 --collective allgather --chunks 1 --methods tacos,ring --proofs out\n  oraccl check out",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := dossier.CheckAll(args)
+			found, err := dossier.CheckAll(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -119,7 +119,7 @@ if the file serves calls in place.`,
 				return err
 			}
 			if targets[i].timed && s.Form == model.Ordered {
-				if s, err = timed(p, s); err != nil {
+				if s, err = timed(cmd.Context(), p, s); err != nil {
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
 			}
@@ -154,7 +154,7 @@ func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Pro
 		if err != nil {
 			return nil, nil, err
 		}
-		return sol.Problem, sol.Schedule, proved(w, file, sol.Problem, replay.Check(sol.Problem, sol.Schedule))
+		return sol.Problem, sol.Schedule, proved(w, file, sol.Problem, replay.Check(ctx, sol.Problem, sol.Schedule))
 	}
 	m, err := format.read(by, nil, file, b)
 	if err != nil {
@@ -168,11 +168,11 @@ func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Pro
 		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Reason: m.Undecided})
 	}
 	if m.feasible != nil {
-		if err := proved(w, file, m.Problem, m.feasible()); err != nil {
+		if err := proved(w, file, m.Problem, m.feasible(ctx)); err != nil {
 			return nil, nil, err
 		}
 	}
-	v := replay.Check(m.Problem, m.Schedule)
+	v := replay.Check(ctx, m.Problem, m.Schedule)
 	if m.Assumed != "" && v.Outcome == verify.Proved {
 		v.Outcome, v.Reason = verify.Unknown, m.Assumed
 	}
@@ -194,7 +194,7 @@ func proved(w io.Writer, file string, p *model.Problem, v verify.Verdict) error 
 
 // timed gives a schedule that has only an order the times at which it can run, on the routes
 // that it has, and checks that it is right with them.
-func timed(p *model.Problem, s *model.Schedule) (*model.Schedule, error) {
+func timed(ctx context.Context, p *model.Problem, s *model.Schedule) (*model.Schedule, error) {
 	order, err := s.TopologicalOrder()
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func timed(p *model.Problem, s *model.Schedule) (*model.Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v := replay.Check(p, placed); v.Outcome != verify.Proved {
+	if v := replay.Check(ctx, p, placed); v.Outcome != verify.Proved {
 		return nil, fmt.Errorf("with times it is not right: %v %s", v.Violations, v.Reason)
 	}
 	return placed, nil

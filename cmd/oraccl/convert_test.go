@@ -38,7 +38,7 @@ func TestConvertMethods(t *testing.T) {
 		require.NoError(t, err)
 		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, TimeLimit: 5 * time.Second})
 		require.NoError(t, err)
-		require.Equal(t, verify.Proved, replay.Check(r.Problem, r.Schedule).Outcome)
+		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, r.Schedule).Outcome)
 		require.NoError(t, export.Chrome(io.Discard, r.Problem, r.Schedule))
 		require.NoError(t, export.GOAL(io.Discard, r.Problem, r.Schedule))
 		files := 0
@@ -49,10 +49,10 @@ func TestConvertMethods(t *testing.T) {
 		require.Equal(t, topology.Ranks, files)
 
 		ordered := inOrder(r.Schedule)
-		require.Equal(t, verify.Proved, replay.Check(r.Problem, ordered).Outcome)
-		s, err := timed(r.Problem, ordered)
+		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, ordered).Outcome)
+		s, err := timed(context.Background(), r.Problem, ordered)
 		require.NoError(t, err)
-		require.Equal(t, verify.Proved, replay.Check(r.Problem, s).Outcome)
+		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, s).Outcome)
 	}
 }
 

@@ -114,7 +114,7 @@ func (d *deployed) judge(ctx context.Context, by deployment, runtimes []msccl.Ru
 		d.loads = append(d.loads, d.algo.Load(r))
 	}
 	if d.collective = by.collective; d.collective == "" {
-		d.collective = d.guess(by.root)
+		d.collective = d.guess(ctx, by.root)
 	}
 	for _, in := range d.algoModes(by) {
 		p, err := d.algo.Program(msccl.Meaning{Collective: d.collective, InPlace: in, Root: by.root})
@@ -122,7 +122,7 @@ func (d *deployed) judge(ctx context.Context, by deployment, runtimes []msccl.Ru
 			d.meaning = err
 			break
 		}
-		m := mode{inPlace: in, report: order.Check(p)}
+		m := mode{inPlace: in, report: order.Check(ctx, p)}
 		m.sizes = d.sizesOf(m)
 		if by.formulas {
 			r := concurrent.Check(ctx, p, z3.New(), concurrent.Options{Timeout: by.limit})
@@ -150,7 +150,7 @@ var customs = []string{"alltonext", "alltonextbackward", "allreduce", "alltoall"
 // guess returns the collective that a file which says custom comes close to: in
 // place or out of place, its canonical execution is right for more than half of the
 // cells. What such a guess refutes alone is not refuted.
-func (d *deployed) guess(root int) string {
+func (d *deployed) guess(ctx context.Context, root int) string {
 	if d.algo.Coll != "custom" {
 		return ""
 	}
@@ -161,7 +161,7 @@ func (d *deployed) guess(root int) string {
 			if err != nil {
 				return ""
 			}
-			right, wanted := performs(p)
+			right, wanted := performs(ctx, p)
 			if share := float64(right) / float64(max(wanted, 1)); share > most {
 				best, most = coll, share
 				d.guessed = fmt.Sprintf("coll=custom: judged as %s, which it performs for %d of %d chunks %v; --collective says otherwise", coll, right, wanted, m)
@@ -173,8 +173,8 @@ func (d *deployed) guess(root int) string {
 
 // performs returns for how many cells a program does what it should, and for how many
 // it should do something.
-func performs(p *model.Program) (right, wanted int) {
-	r := order.Check(p)
+func performs(ctx context.Context, p *model.Program) (right, wanted int) {
+	r := order.Check(ctx, p)
 	if r.Result == verify.Unknown {
 		return 0, 0
 	}

@@ -47,7 +47,7 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth) (*m
 		o := m.Objections[0]
 		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
 	}
-	v := replay.Check(m.Problem, m.Schedule)
+	v := replay.Check(ctx, m.Problem, m.Schedule)
 	if v.Outcome == verify.Refuted {
 		return nil, nil, fmt.Errorf("%s: what was made of it is not right, and is not written: %v", file, v.Violations[0])
 	}

@@ -83,12 +83,12 @@ func TestWriteRandom(t *testing.T) {
 				continue
 			}
 			require.NoError(t, err)
-			if r.Schedule == nil || replay.Check(r.Problem, r.Schedule).Outcome != verify.Proved {
+			if r.Schedule == nil || replay.Check(context.Background(), r.Problem, r.Schedule).Outcome != verify.Proved {
 				continue
 			}
 			s := r.Schedule
 			if rng.IntN(3) == 0 {
-				if o := inOrder(s); replay.Check(r.Problem, o).Outcome == verify.Proved {
+				if o := inOrder(s); replay.Check(context.Background(), r.Problem, o).Outcome == verify.Proved {
 					s = o
 				}
 			}
@@ -142,7 +142,7 @@ func provedXML(t *testing.T, b []byte, p *model.Problem, where string) int {
 		modes++
 		program, err := a.Program(msccl.Meaning{InPlace: in, Root: max(0, slices.Index(p.Members(), p.Collective.Root))})
 		require.NoError(t, err, where)
-		r := order.Check(program)
+		r := order.Check(context.Background(), program)
 		require.Equal(t, verify.Proved, r.Verdict.Outcome, "%s: %v\n%s", where, r.Verdict.Violations, b)
 		require.NotEqual(t, verify.Unknown, r.Result, where)
 		require.Zero(t, r.RemoteOnly, where)
@@ -227,7 +227,7 @@ func thereAndBack(t *testing.T, b []byte, p *model.Problem, where string) bool {
 	}
 	require.NoError(t, err, where)
 	require.Empty(t, m.Objections, where)
-	v := replay.Check(m.Problem, m.Schedule)
+	v := replay.Check(context.Background(), m.Problem, m.Schedule)
 	require.Equal(t, verify.Proved, v.Outcome, "%s: %v", where, v)
 	again.Reset()
 	_, err = (&deployable{}).write(context.Background(), &again, m.Problem, m.Schedule)
@@ -261,7 +261,7 @@ func TestWaitsAreNeeded(t *testing.T) {
 		program, err := assign.Assign(r.Problem, r.Schedule, assign.Options{InPlace: c.kind != model.AllToAll, OutOfPlace: c.kind == model.AllToAll, Limits: assign.Limits{
 			Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
 		require.NoError(t, err)
-		require.Equal(t, verify.Proved, order.Check(program).Verdict.Outcome)
+		require.Equal(t, verify.Proved, order.Check(context.Background(), program).Verdict.Outcome)
 		waits, wrong, remote := 0, 0, 0
 		for i := range program.Processes {
 			for j := range program.Processes[i].Steps {
@@ -270,7 +270,7 @@ func TestWaitsAreNeeded(t *testing.T) {
 				for k := range all {
 					s.Waits = slices.Delete(slices.Clone(all), k, k+1)
 					waits++
-					switch v := order.Check(program); {
+					switch v := order.Check(context.Background(), program); {
 					case v.Verdict.Outcome != verify.Proved:
 						wrong++
 					case v.RemoteOnly > 0:
@@ -299,7 +299,7 @@ func TestWriteExchange(t *testing.T) {
 			s.Transfers = append(s.Transfers, model.Transfer{Chunk: c, Src: r, Dst: 1 - r, Route: r, Op: model.Reduction, Start: model.Time(c), End: model.Time(c) + 1})
 		}
 	}
-	require.Equal(t, verify.Proved, replay.Check(p, s).Outcome)
+	require.Equal(t, verify.Proved, replay.Check(context.Background(), p, s).Outcome)
 	for _, mode := range []string{"yes", "no", "both"} {
 		var b bytes.Buffer
 		note, err := (&deployable{inPlace: mode}).write(context.Background(), &b, p, s)

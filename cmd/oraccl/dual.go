@@ -32,7 +32,7 @@ func dualBound(ctx context.Context, p *model.Problem, known, below model.Time, l
 	var best *model.Certificate
 	for _, f := range found {
 		c := &model.Certificate{Problem: p, Witness: f.Witness}
-		yield, err := cert.Yield(c)
+		yield, err := cert.Yield(context.WithoutCancel(ctx), c)
 		if err != nil {
 			return nil, fmt.Errorf("a witness of kind %s is none: %w", f.Witness.Kind(), err)
 		}
@@ -43,7 +43,7 @@ func dualBound(ctx context.Context, p *model.Problem, known, below model.Time, l
 	if best == nil {
 		return nil, nil
 	}
-	if v := cert.Check(best); v.Outcome != verify.Proved {
+	if v := cert.Check(context.WithoutCancel(ctx), best); v.Outcome != verify.Proved {
 		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", best.Witness.Kind(), best.Bound, v.Reason)
 	}
 	return best, nil

@@ -90,7 +90,7 @@ func (r *row) fewest() string {
 func (r *row) fewestRounds() bool {
 	p := r.result.Problem
 	if w, ok := r.bound.Witness.(model.Spread); ok && p.ReleaseOf(w.Source) == latest(p) {
-		least, err := cert.SpreadRounds(p, w)
+		least, err := cert.SpreadRounds(context.Background(), p, w)
 		return err == nil && least == r.roundsAfterArrival()
 	}
 	return p.Cost.Synchronous() && leastRounds(r.bound) == r.result.Schedule.Rounds()
@@ -263,7 +263,7 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 		return nil, err
 	}
 	r := &row{method: m.Name(), result: result, seed: o.Seed, solving: time.Since(start)}
-	if err := e.keepRefuted(result); err != nil {
+	if err := e.keepRefuted(context.WithoutCancel(ctx), result); err != nil {
 		return nil, err
 	}
 	if result.Schedule == nil {
@@ -277,19 +277,19 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	}
 	r.makespan = result.Makespan()
 	e.note("verifying")
-	r.verdicts, r.checking = verifyAll(ctx, result.Problem, result.Schedule, e.smt, engines)
+	r.verdicts, r.checking = verifyFound(ctx, result.Problem, result.Schedule, e.smt, engines)
 	return r, nil
 }
 
 // keepRefuted checks the proof of the largest horizon that a result refutes, and keeps it
 // if it is the best for its cut. A proof that the checker does not accept is a defect, and
 // an error.
-func (e *evaluator) keepRefuted(result solve.Result) error {
+func (e *evaluator) keepRefuted(ctx context.Context, result solve.Result) error {
 	if len(result.Refuted) == 0 {
 		return nil
 	}
 	e.note("checking a proof")
-	c, err := refutationOf(result.Problem, result.Refuted[len(result.Refuted)-1])
+	c, err := refutationOf(ctx, result.Problem, result.Refuted[len(result.Refuted)-1])
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (e *evaluator) keepRefuted(result solve.Result) error {
 	if known := e.refuted[key]; known != nil && known.Bound >= c.Bound {
 		return nil
 	}
-	if err := checkRefutation(c, e.scratch); err != nil {
+	if err := checkRefutation(ctx, c, e.scratch); err != nil {
 		return err
 	}
 	if e.refuted == nil {
@@ -309,7 +309,7 @@ func (e *evaluator) keepRefuted(result solve.Result) error {
 
 // refutationOf returns the certificate of a horizon that was refuted, with the largest
 // bound that it yields, unchecked.
-func refutationOf(p *model.Problem, r solve.Refuted) (*model.Certificate, error) {
+func refutationOf(ctx context.Context, p *model.Problem, r solve.Refuted) (*model.Certificate, error) {
 	proof, err := os.Open(r.Proof)
 	if err != nil {
 		return nil, err
@@ -321,13 +321,13 @@ func refutationOf(p *model.Problem, r solve.Refuted) (*model.Certificate, error)
 	}
 	c := &model.Certificate{Problem: p, Witness: model.Refutation{Epoch: r.Epoch, Horizon: r.Horizon, Steps: r.Steps,
 		Proof: filepath.Base(r.Proof), SHA256: hex.EncodeToString(hash.Sum(nil))}}
-	c.Bound, err = cert.Yield(c)
+	c.Bound, err = cert.Yield(ctx, c)
 	return c, err
 }
 
 // checkRefutation checks a certificate whose proof lies in dir.
-func checkRefutation(c *model.Certificate, dir string) error {
-	if v := cert.CheckIn(c, os.DirFS(dir)); v.Outcome != verify.Proved {
+func checkRefutation(ctx context.Context, c *model.Certificate, dir string) error {
+	if v := cert.CheckIn(ctx, c, os.DirFS(dir)); v.Outcome != verify.Proved {
 		return fmt.Errorf("the proof that %s failed its check and is not used: %s", v.Claim, v.Reason)
 	}
 	return nil
@@ -359,11 +359,22 @@ func verifyAll(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.O
 		start := time.Now()
 		switch engine {
 		case "replay":
-			verdicts[engine] = replay.Check(p, s)
+			verdicts[engine] = replay.Check(ctx, p, s)
 		case "smt":
 			verdicts[engine] = smt.Check(ctx, p, s, backend, o)
 		}
 		took[engine] = time.Since(start)
+	}
+	return verdicts, took
+}
+
+// verifyFound is verifyAll for what a solver has found: replay decides that even if ctx is
+// done, since what nothing has verified is not written.
+func verifyFound(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (map[string]verify.Verdict, map[string]time.Duration) {
+	verdicts, took := verifyAll(ctx, p, s, o, engines)
+	if ctx.Err() != nil && verdicts["replay"].Outcome == verify.Unknown {
+		again, _ := verifyAll(context.WithoutCancel(ctx), p, s, o, []string{"replay"})
+		verdicts["replay"] = again["replay"]
 	}
 	return verdicts, took
 }
@@ -375,7 +386,7 @@ func certified(ctx context.Context, p *model.Problem) (*model.Certificate, error
 	if err != nil || c == nil {
 		return nil, err
 	}
-	if v := cert.Check(c); v.Outcome != verify.Proved {
+	if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
 		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
 	}
 	return c, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -22,7 +23,7 @@ func TestFormulas(t *testing.T) {
 	compare := func(p *model.Problem, epoch model.Time, horizon, steps int) {
 		f, err := (&sat.Question{Problem: p, Epoch: epoch, Horizon: horizon, Steps: steps}).Encode()
 		var mine bytes.Buffer
-		mineErr := cnf.DIMACS(&mine, p, model.Refutation{Epoch: epoch, Horizon: horizon, Steps: steps})
+		mineErr := cnf.DIMACS(context.Background(), &mine, p, model.Refutation{Epoch: epoch, Horizon: horizon, Steps: steps})
 		if err != nil {
 			require.Error(t, mineErr, "%v, %v, %d, %d: %v", p, epoch, horizon, steps, err)
 			return

@@ -60,7 +60,7 @@ type imported struct {
 	// feasible decides what the form of the file asks for, and leaves in Schedule what
 	// the engines are to judge; nil: there is no such thing. It is for files without
 	// objections.
-	feasible func() verify.Verdict
+	feasible func(context.Context) verify.Verdict
 	// claims returns what the file claims of itself that cannot be; nil: nothing.
 	claims func(context.Context) ([]verify.Violation, error)
 	// lasts is how long the file says that it lasts, or 0.
@@ -191,7 +191,7 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 	} else {
 		var before verify.Verdict
 		if m.feasible != nil {
-			before = m.feasible()
+			before = m.feasible(ctx)
 			chosen = append([]string{before.Engine}, chosen...)
 		}
 		verdicts, _ = verifyAll(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen)

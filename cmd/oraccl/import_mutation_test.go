@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ func judgeSteps(t *testing.T, steps [][][3]int) bool {
 	m, err := f.Import(sccl.Truth{Topology: ring})
 	require.NoError(t, err)
 	require.Empty(t, m.Undecided)
-	return len(m.Objections) == 0 && replay.Check(m.Problem, m.Schedule).Outcome == verify.Proved
+	return len(m.Objections) == 0 && replay.Check(context.Background(), m.Problem, m.Schedule).Outcome == verify.Proved
 }
 
 // TestMutatedSteps: no single change to SCCL's composed allreduce that matters goes
@@ -128,8 +129,8 @@ func judgeFlows(t *testing.T, flows []string) bool {
 	if len(m.Objections) > 0 {
 		return false
 	}
-	ordered, _, v := epochs(m, plan)
-	return v.Outcome == verify.Proved && replay.Check(m.Problem, ordered).Outcome == verify.Proved
+	ordered, _, v := epochs(context.Background(), m, plan)
+	return v.Outcome == verify.Proved && replay.Check(context.Background(), m.Problem, ordered).Outcome == verify.Proved
 }
 
 // TestMutatedFlows: no single change to a schedule of TE-CCL that matters goes unnoticed.

@@ -42,8 +42,8 @@ func readFlows(t *truth, asked *model.Problem, file string, b []byte) (*imported
 	whole := new(big.Rat).Mul(plan.Epoch, big.NewRat(int64(plan.Epochs), 1))
 	lasts, _ := new(big.Float).SetRat(whole).Int64()
 	claims := func(ctx context.Context) ([]verify.Violation, error) { return tooGood(ctx, m, plan) }
-	return &imported{m, func() verify.Verdict {
-		ordered, kept, v := epochs(m, plan)
+	return &imported{m, func(ctx context.Context) verify.Verdict {
+		ordered, kept, v := epochs(ctx, m, plan)
 		for i, violation := range v.Violations { // named here, by the numbers before some are left out
 			v.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
 			v.Violations[i].Transfer = -1
@@ -61,9 +61,9 @@ func readFlows(t *truth, asked *model.Problem, file string, b []byte) (*imported
 // epochs asks whether the schedule is feasible in epochs. TE-CCL has its switches copy
 // unless told otherwise; a schedule that is not feasible without that is judged on a
 // topology whose switches do, which the verdict then names.
-func epochs(m *model.Imported, plan *teccl.Plan) (*model.Schedule, []int, verify.Verdict) {
+func epochs(ctx context.Context, m *model.Imported, plan *teccl.Plan) (*model.Schedule, []int, verify.Verdict) {
 	in := epoch.Plan{Epoch: plan.Epoch, Bytes: plan.Bytes, Epochs: plan.Epochs, Start: plan.Start, Volume: plan.Volume}
-	ordered, kept, v := epoch.Check(m.Problem, m.Schedule, in)
+	ordered, kept, v := epoch.Check(ctx, m.Problem, m.Schedule, in)
 	t := m.Problem.Topology
 	stiff := slices.ContainsFunc(t.Switches, func(s model.Switch) bool { return !s.Copies })
 	if v.Outcome == verify.Proved || !stiff {
@@ -77,7 +77,7 @@ func epochs(m *model.Imported, plan *teccl.Plan) (*model.Schedule, []int, verify
 	}
 	p := *m.Problem
 	p.Topology = &copying
-	o, k, w := epoch.Check(&p, m.Schedule, in)
+	o, k, w := epoch.Check(ctx, &p, m.Schedule, in)
 	m.Problem = &p
 	if w.Outcome == verify.Proved {
 		m.Notes = append(m.Notes, "only where switches copy what several flows share on their way in; without that, "+v.Violations[0].Message)

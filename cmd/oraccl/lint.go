@@ -92,7 +92,7 @@ func (in *instance) judge(cmd *cobra.Command, topology, claim string) (*claimed,
 		return nil, err
 	}
 	c.certificate = all[0]
-	c.refuted, c.bound, err = cert.Refutes(c.certificate, c.rate)
+	c.refuted, c.bound, err = cert.Refutes(cmd.Context(), c.certificate, c.rate)
 	return c, err
 }
 

@@ -30,7 +30,7 @@ func TestStragglarMatching(t *testing.T) {
 		p.Release[n/3] = 1000 * model.Second
 		r, err := stragglar.NewMatching().Solve(context.Background(), p, solve.Options{})
 		require.NoError(t, err)
-		require.Equal(t, verify.Proved, replay.Check(r.Problem, r.Schedule).Outcome, "n=%d", n)
+		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, r.Schedule).Outcome, "n=%d", n)
 		if n <= 14 {
 			v := smt.Check(context.Background(), r.Problem, r.Schedule, backend, smt.Options{Timeout: time.Minute})
 			require.Equal(t, verify.Proved, v.Outcome, "n=%d: %v", n, v)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -43,7 +44,7 @@ func orbitOf(file string) (*orbited, error) {
 }
 
 // judgeOrbit verifies a schedule that is the same for all ranks by looking at one.
-func judgeOrbit(file string, o *orbited, asked *model.Problem) (verifyJSON, error) {
+func judgeOrbit(ctx context.Context, file string, o *orbited, asked *model.Problem) (verifyJSON, error) {
 	if o == nil {
 		return verifyJSON{}, fmt.Errorf("%s: states transfers, not what is the same for all ranks, which --engine orbit is for", file)
 	}
@@ -54,7 +55,7 @@ func judgeOrbit(file string, o *orbited, asked *model.Problem) (verifyJSON, erro
 			return verifyJSON{}, err
 		}
 	}
-	v := orbit.Check(p, o.orbit)
+	v := orbit.Check(ctx, p, o.orbit)
 	j := verifyToJSON(file, p, &model.Schedule{Form: model.FormFor(p.Cost)}, map[string]verify.Verdict{orbit.Engine: v}, []string{orbit.Engine})
 	j.MakespanPs = v.Makespan
 	j.remark(o.partial)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -43,7 +44,7 @@ func TestOrbitsAgree(t *testing.T) {
 					}
 					s, err := o.Schedule(st.Problem)
 					require.NoError(t, err)
-					got, want := orbit.Check(st.Problem, &o), replay.Check(st.Problem, s)
+					got, want := orbit.Check(context.Background(), st.Problem, &o), replay.Check(context.Background(), st.Problem, s)
 					require.Equal(t, want.Outcome, got.Outcome, "%v: replay %v, orbit %v %s", st.Problem, want.Violations, got.Violations, got.Reason)
 					if want.Outcome == verify.Proved {
 						require.Equal(t, want.Makespan, got.Makespan)

@@ -172,7 +172,7 @@ func (f *frontier) farthest(ctx context.Context, p *model.Problem) (*model.Certi
 		if c.Witness.Kind() != (model.Distance{}).Kind() || c.Bound < model.Time(p.Chunks[0].Size).Mul(int64(f.LeastSteps)) {
 			continue
 		}
-		if v := cert.Check(c); v.Outcome != verify.Proved {
+		if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
 			return nil, fmt.Errorf("the distance bound of %v failed its check and is not used: %s", c.Bound, v.Reason)
 		}
 		return c, nil
@@ -241,9 +241,9 @@ func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (
 	x.SolveSeconds = time.Since(begin).Seconds()
 	switch d.Answer {
 	case cadical.Unsatisfiable:
-		c, err := refutationOf(q, solve.Refuted{Horizon: x.Rounds, Steps: x.Steps, Proof: proof})
+		c, err := refutationOf(context.WithoutCancel(ctx), q, solve.Refuted{Horizon: x.Rounds, Steps: x.Steps, Proof: proof})
 		if err == nil {
-			err = checkRefutation(c, f.scratch)
+			err = checkRefutation(context.WithoutCancel(ctx), c, f.scratch)
 		}
 		if err != nil {
 			return d.Answer, err
@@ -253,7 +253,7 @@ func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (
 	case cadical.Satisfiable:
 		p := f.problem.WithChunks(len(q.Chunks))
 		r := &row{method: "sat", result: solve.Result{Problem: p, Schedule: d.Schedule, Stop: solve.Done}, seed: f.options.Seed}
-		r.verdicts, r.checking = verifyAll(ctx, p, d.Schedule, f.smt, engines)
+		r.verdicts, r.checking = verifyFound(ctx, p, d.Schedule, f.smt, engines)
 		if r.outcome() == verify.Refuted {
 			return d.Answer, fmt.Errorf("the schedule of %d chunks in %d steps and %d rounds is refuted: %v", x.Chunks, x.Steps, x.Rounds, sortedViolations(r.verdicts))
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -78,7 +79,7 @@ func writeRefutation(write func(string, func(io.Writer) error) error, p *model.P
 	if err := write(w.Proof, copyOf(proof)); err != nil {
 		return err
 	}
-	return write(strings.TrimSuffix(w.Proof, ".lrat")+".cnf", func(out io.Writer) error { return cnf.DIMACS(out, p, w) })
+	return write(strings.TrimSuffix(w.Proof, ".lrat")+".cnf", func(out io.Writer) error { return cnf.DIMACS(context.Background(), out, p, w) })
 }
 
 // copyOf writes what is in a file.

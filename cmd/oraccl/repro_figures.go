@@ -202,7 +202,7 @@ func (x *study) rounds(ctx context.Context) (*figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		least, err := cert.SpreadRounds(p, model.Spread{Source: n - 1})
+		least, err := cert.SpreadRounds(ctx, p, model.Spread{Source: n - 1})
 		if err != nil {
 			return nil, err
 		}

@@ -147,7 +147,7 @@ func (x *study) compare(ctx context.Context, n int) (*compared, error) {
 		return nil, fmt.Errorf("%v: no bound", p)
 	}
 	c.Bound, c.Kind = b.Bound-late, b.Witness.Kind()
-	if c.Least, err = leastAfterArrival(p.WithChunks(n - 1)); err != nil {
+	if c.Least, err = leastAfterArrival(ctx, p.WithChunks(n-1)); err != nil {
 		return nil, err
 	}
 	c.reckon(p)
@@ -156,17 +156,17 @@ func (x *study) compare(ctx context.Context, n int) (*compared, error) {
 
 // leastAfterArrival returns how many rounds p, whose last rank is late, has after its
 // arrival at least, by a certificate of its own that is checked.
-func leastAfterArrival(p *model.Problem) (int, error) {
+func leastAfterArrival(ctx context.Context, p *model.Problem) (int, error) {
 	w := model.Spread{Source: p.Topology.Ranks - 1}
 	c := &model.Certificate{Problem: p, Witness: w}
 	var err error
-	if c.Bound, err = cert.Yield(c); err != nil {
+	if c.Bound, err = cert.Yield(ctx, c); err != nil {
 		return 0, err
 	}
-	if v := cert.Check(c); v.Outcome != verify.Proved {
+	if v := cert.Check(ctx, c); v.Outcome != verify.Proved {
 		return 0, fmt.Errorf("the %s bound of %v failed its check: %s", w.Kind(), p, v.Reason)
 	}
-	return cert.SpreadRounds(p, w)
+	return cert.SpreadRounds(ctx, p, w)
 }
 
 // reckon has RHD and direct as the authors' script: RHD takes 2·log2 k hops and 2(k-1)/k

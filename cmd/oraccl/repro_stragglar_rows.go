@@ -220,7 +220,7 @@ func (x *study) counted(ctx context.Context, n int, known map[int]*compared) (*c
 		if c.Outcome, err = x.solved(ctx, m, p); err != nil {
 			return nil, err
 		}
-		c.Least, err = leastAfterArrival(p)
+		c.Least, err = leastAfterArrival(ctx, p)
 		return c, err
 	})
 }

@@ -94,7 +94,7 @@ func (x *tacosStudy) timed(ctx context.Context, g *growth, n network) (*growthPo
 		return nil, err
 	}
 	if c != nil {
-		if v := cert.Check(c); v.Outcome != verify.Proved {
+		if v := cert.Check(ctx, c); v.Outcome != verify.Proved {
 			return nil, fmt.Errorf("the %s bound of %v failed its check: %s", c.Witness.Kind(), c.Bound, v.Reason)
 		}
 		q.Bound, q.Kind = c.Bound, c.Witness.Kind()

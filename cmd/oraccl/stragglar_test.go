@@ -36,7 +36,7 @@ func TestStragglar(t *testing.T) {
 		r, err := stragglar.New().Solve(context.Background(), p, solve.Options{})
 		require.NoError(t, err)
 		where := fmt.Sprintf("n=%d m=%d straggler %d", n, m, late)
-		require.Equal(t, verify.Proved, replay.Check(r.Problem, r.Schedule).Outcome, where)
+		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, r.Schedule).Outcome, where)
 		for range engines {
 			v := smt.Check(context.Background(), r.Problem, r.Schedule, backend, smt.Options{Timeout: time.Minute})
 			require.Equal(t, verify.Proved, v.Outcome, "%s: %v", where, v)
@@ -47,7 +47,7 @@ func TestStragglar(t *testing.T) {
 		if n <= 16 {
 			all, err := bound.All(context.Background(), r.Problem)
 			require.NoError(t, err)
-			require.Equal(t, verify.Proved, cert.Check(all[0]).Outcome)
+			require.Equal(t, verify.Proved, cert.Check(context.Background(), all[0]).Outcome)
 			require.Equal(t, least, all[0].Bound, "%s: %s", where, all[0].Witness.Kind())
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each fu
 			if serr := enoughMemory(cmd.ErrOrStderr(), "verifying", need); serr != nil {
 				return nil, serr
 			}
-			if check, serr = stream.New(v.problem, v.form, r.Solution().Schedule.Routes); serr != nil {
+			if check, serr = stream.New(cmd.Context(), v.problem, v.form, r.Solution().Schedule.Routes); serr != nil {
 				return nil, serr
 			}
 		}
@@ -82,8 +83,8 @@ func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each fu
 }
 
 // streamHeld has a schedule in memory verified as a stream.
-func streamHeld(p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
-	check, err := stream.New(p, s.Form, s.Routes)
+func streamHeld(ctx context.Context, p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
+	check, err := stream.New(ctx, p, s.Form, s.Routes)
 	if err != nil {
 		return verify.Verdict{}, err
 	}

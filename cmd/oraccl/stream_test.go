@@ -43,7 +43,7 @@ func TestStreamAgrees(t *testing.T) {
 		for _, kind := range []model.Kind{model.AllGather, model.AllToAll, model.Broadcast} {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds} {
 				p, s := synthesised(t, name, kind, cost)
-				v, err := streamHeld(p, s)
+				v, err := streamHeld(context.Background(), p, s)
 				require.NoError(t, err)
 				require.Equal(t, verify.Proved, v.Outcome, "%v: %v", p, v.Violations)
 				require.Equal(t, p.Makespan(s), v.Makespan)
@@ -65,9 +65,9 @@ func TestStreamAgrees(t *testing.T) {
 					case 4:
 						x.Route, x.Src, x.Dst = y.Route, y.Src, y.Dst
 					}
-					got, err := streamHeld(p, &m)
+					got, err := streamHeld(context.Background(), p, &m)
 					require.NoError(t, err)
-					want := replay.Check(p, &m)
+					want := replay.Check(context.Background(), p, &m)
 					require.Equal(t, want.Outcome, got.Outcome, "%v: replay %v, stream %v", p, want.Violations, got.Violations)
 					if got.Outcome == verify.Refuted {
 						refuted++

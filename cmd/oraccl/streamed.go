@@ -149,10 +149,10 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 	bounded := make(chan error, 1)
 	go func() {
 		var err error
-		s.bound, err = quickBound(s.stream.Problem)
+		s.bound, err = quickBound(cmd.Context(), s.stream.Problem)
 		bounded <- err
 	}()
-	err := s.look()
+	err := s.look(cmd.Context())
 	if s.engine == "" && err == nil {
 		err = s.run(cmd.Context())
 	}
@@ -202,12 +202,12 @@ func (s *streamed) enough(w io.Writer) error {
 }
 
 // quickBound returns a certified lower bound that is found and checked quickly, or nil.
-func quickBound(p *model.Problem) (*model.Certificate, error) {
+func quickBound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	c, err := bound.Quick(p)
 	if err != nil || c == nil {
 		return nil, err
 	}
-	if v := cert.Check(c); v.Outcome != verify.Proved {
+	if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
 		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
 	}
 	return c, nil
@@ -215,12 +215,12 @@ func quickBound(p *model.Problem) (*model.Certificate, error) {
 
 // look has a schedule that is the same for all ranks verified by looking at one, and writes
 // it as that. Where there is none, or that decides nothing, it leaves the engine empty.
-func (s *streamed) look() error {
+func (s *streamed) look(ctx context.Context) error {
 	if s.stream.Orbit == nil {
 		return nil
 	}
 	begin := time.Now()
-	v := orbit.Check(s.stream.Problem, s.stream.Orbit)
+	v := orbit.Check(context.WithoutCancel(ctx), s.stream.Problem, s.stream.Orbit)
 	s.checking = time.Since(begin)
 	s.took += s.checking
 	if v.Outcome == verify.Unknown && s.stream.Run != nil {
@@ -251,7 +251,7 @@ func (s *streamed) named() error {
 // for. A file is complete only when the schedule is proved.
 func (s *streamed) run(ctx context.Context) error {
 	st := s.stream
-	check, err := stream.New(st.Problem, st.Form, st.Routes)
+	check, err := stream.New(context.WithoutCancel(ctx), st.Problem, st.Form, st.Routes)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -95,7 +96,7 @@ func TestQuickBound(t *testing.T) {
 				tp, err := topo.Parse(name, topo.Options{})
 				require.NoError(t, err)
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
-				quick, err := quickBound(p)
+				quick, err := quickBound(context.Background(), p)
 				require.NoError(t, err)
 				require.NotNil(t, quick)
 				best, err := certified(t.Context(), p)

@@ -183,7 +183,7 @@ func problemText(p *model.Problem) (string, error) {
 }
 
 // knownBound returns the bound that the store has, or nil. One that fails its check is none.
-func (x *cells) knownBound(p *model.Problem, key string) *model.Certificate {
+func (x *cells) knownBound(ctx context.Context, p *model.Problem, key string) *model.Certificate {
 	b, err := x.store.GetBound(key)
 	if err != nil || b == nil {
 		return nil
@@ -193,7 +193,7 @@ func (x *cells) knownBound(p *model.Problem, key string) *model.Certificate {
 		return nil
 	}
 	is, err := problemText(c.Problem)
-	if err != nil || strings.TrimSuffix(key, "dual\n") != is || cert.Check(c).Outcome != verify.Proved {
+	if err != nil || strings.TrimSuffix(key, "dual\n") != is || cert.Check(ctx, c).Outcome != verify.Proved {
 		return nil
 	}
 	c.Problem = p
@@ -201,13 +201,13 @@ func (x *cells) knownBound(p *model.Problem, key string) *model.Certificate {
 }
 
 func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dual bool) (*model.Certificate, error) {
-	if c := x.knownBound(p, key); c != nil {
+	if c := x.knownBound(ctx, p, key); c != nil {
 		return c, nil
 	}
 	if done, err := x.store.Alone(ctx, key); err == nil {
 		defer done()
 	}
-	if c := x.knownBound(p, key); c != nil {
+	if c := x.knownBound(ctx, p, key); c != nil {
 		return c, nil
 	}
 	c, err := certified(ctx, p)

@@ -33,15 +33,15 @@ func TestTamperedProofs(t *testing.T) {
 	d, err := (&sat.Question{Problem: p, Horizon: 4, Steps: 2}).Decide(context.Background(), sat.Limits{Proof: file})
 	require.NoError(t, err)
 	require.Equal(t, cadical.Unsatisfiable, d.Answer)
-	c, err := refutationOf(p, solve.Refuted{Horizon: 4, Steps: 2, Proof: file})
+	c, err := refutationOf(context.Background(), p, solve.Refuted{Horizon: 4, Steps: 2, Proof: file})
 	require.NoError(t, err)
 	proof, err := os.ReadFile(file)
 	require.NoError(t, err)
 	check := func(c *model.Certificate, proof []byte) verify.Outcome {
-		return cert.CheckIn(c, fstest.MapFS{"no.lrat": &fstest.MapFile{Data: proof}}).Outcome
+		return cert.CheckIn(context.Background(), c, fstest.MapFS{"no.lrat": &fstest.MapFile{Data: proof}}).Outcome
 	}
 	require.Equal(t, verify.Proved, check(c, proof))
-	require.Equal(t, verify.Unknown, cert.Check(c).Outcome)
+	require.Equal(t, verify.Unknown, cert.Check(context.Background(), c).Outcome)
 
 	r := rand.New(rand.NewPCG(1, 1))
 	resealed := 0

@@ -186,10 +186,10 @@ func boundBy(ctx context.Context, p *model.Problem, witness model.Witness) (*mod
 		return best, err
 	}
 	c := &model.Certificate{Problem: p, Witness: witness}
-	if c.Bound, err = cert.Yield(c); err != nil {
+	if c.Bound, err = cert.Yield(context.WithoutCancel(ctx), c); err != nil {
 		return nil, err
 	}
-	if v := cert.Check(c); v.Outcome != verify.Proved {
+	if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
 		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
 	}
 	if best == nil || c.Bound > best.Bound {

@@ -174,7 +174,7 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 		return verifyJSON{}, err
 	}
 	if slices.Contains(chosen, orbit.Engine) || slices.Equal(chosen, engines) && o != nil && o.orbit.Transfers() > maxHeld {
-		return judgeOrbit(file, o, asked)
+		return judgeOrbit(cmd.Context(), file, o, asked)
 	}
 	if streaming && isCompact(file) {
 		return judgeStream(cmd, file, asked)
@@ -182,7 +182,7 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 	sol, err := loadSolution(file, maxHeld)
 	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, engines) && emit == "" {
 		var j verifyJSON
-		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.Verdict != verify.Unknown.String()) {
+		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.Verdict != verify.Unknown.String() || cmd.Context().Err() != nil) {
 			return j, err
 		}
 		sol, err = loadSolution(file, maxLarge)
@@ -208,7 +208,7 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 	}
 	var j verifyJSON
 	if streaming {
-		v, err := streamHeld(p, s)
+		v, err := streamHeld(cmd.Context(), p, s)
 		if err != nil {
 			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
 		}

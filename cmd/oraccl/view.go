@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -94,7 +95,7 @@ func viewTrace(cmd *cobra.Command, file, out string, by *truth) error {
 		return err
 	}
 	if s.Form == model.Ordered {
-		if s, err = timed(p, s); err != nil {
+		if s, err = timed(cmd.Context(), p, s); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
@@ -126,7 +127,7 @@ func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := seen(file, sol.Problem, sol.Schedule, replay.Check(sol.Problem, sol.Schedule))
+		s := seen(cmd.Context(), file, sol.Problem, sol.Schedule, replay.Check(cmd.Context(), sol.Problem, sol.Schedule))
 		if s.partial = sol.Origin.Partial; s.partial {
 			s.picture.Notes = append(s.picture.Notes, "The file is marked as partial: the run that wrote it was interrupted, and transfers are missing.")
 		}
@@ -139,8 +140,8 @@ func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 	if m.Problem == nil || m.Schedule == nil || m.Problem.Chunks == nil {
 		return nil, fmt.Errorf("%s: cannot be drawn; oraccl verify says more", file)
 	}
-	v := foreignVerdict(m)
-	s := seen(file, m.Problem, m.Schedule, v)
+	v := foreignVerdict(cmd.Context(), m)
+	s := seen(cmd.Context(), file, m.Problem, m.Schedule, v)
 	s.picture.Notes = append(s.picture.Notes, m.Notes...)
 	return s, nil
 }
@@ -193,13 +194,13 @@ func lookDeployed(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 	case err != nil:
 		return nil, err
 	}
-	v := seen(file, p, s, replay.Check(p, s))
+	v := seen(cmd.Context(), file, p, s, replay.Check(cmd.Context(), p, s))
 	v.picture.Notes = append(v.picture.Notes, "The file is MSCCL-IR: it is drawn as a schedule of transfers between slots.")
 	return v, nil
 }
 
 // foreignVerdict judges a schedule of another tool as convert does.
-func foreignVerdict(m *imported) verify.Verdict {
+func foreignVerdict(ctx context.Context, m *imported) verify.Verdict {
 	if len(m.Objections) > 0 {
 		v := verify.Verdict{Outcome: verify.Refuted, Engine: "import"}
 		for _, o := range m.Objections {
@@ -211,11 +212,11 @@ func foreignVerdict(m *imported) verify.Verdict {
 		return verify.Verdict{Engine: "import", Reason: m.Undecided}
 	}
 	if m.feasible != nil {
-		if v := m.feasible(); v.Outcome != verify.Proved {
+		if v := m.feasible(ctx); v.Outcome != verify.Proved {
 			return v
 		}
 	}
-	v := replay.Check(m.Problem, m.Schedule)
+	v := replay.Check(ctx, m.Problem, m.Schedule)
 	if m.Assumed != "" && v.Outcome == verify.Proved {
 		v.Outcome, v.Reason = verify.Unknown, m.Assumed
 	}
@@ -224,7 +225,7 @@ func foreignVerdict(m *imported) verify.Verdict {
 
 // seen puts a schedule with its verdict into a picture. One that has only an order, and is
 // right, gets the times at which it can run.
-func seen(file string, p *model.Problem, s *model.Schedule, v verify.Verdict) *sight {
+func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule, v verify.Verdict) *sight {
 	pic := &view.Picture{Title: filepath.Base(file), Problem: p, Schedule: s, Verdict: view.Verdict{
 		Outcome: v.Outcome.String(), Engine: v.Engine, Claim: verify.Claim(p, s), Reason: v.Reason,
 	}}
@@ -232,7 +233,7 @@ func seen(file string, p *model.Problem, s *model.Schedule, v verify.Verdict) *s
 		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: x.Transfer})
 	}
 	if s.Form == model.Ordered && v.Outcome == verify.Proved {
-		if t, err := timed(p, s); err == nil {
+		if t, err := timed(ctx, p, s); err == nil {
 			pic.Schedule = t
 			pic.Notes = append(pic.Notes, "The file has an order and no times: these are the times at which it can run.")
 		}
@@ -269,7 +270,7 @@ const wideNetwork = 1 << 14
 // check, or nil; a picture does without one.
 func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
 	if len(pic.Problem.Topology.Links) >= wideNetwork {
-		c, err := quickBound(pic.Problem)
+		c, err := quickBound(cmd.Context(), pic.Problem)
 		if err != nil || c == nil {
 			return nil
 		}
@@ -282,7 +283,7 @@ func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
 	}
 	var found *model.Certificate
 	for _, c := range all {
-		if (found == nil || c.Bound > found.Bound) && cert.Check(c).Outcome == verify.Proved {
+		if (found == nil || c.Bound > found.Bound) && cert.Check(cmd.Context(), c).Outcome == verify.Proved {
 			found = c
 		}
 	}

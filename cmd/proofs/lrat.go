@@ -53,7 +53,7 @@ func (c *checker) refutation(ctx context.Context, r refutation) []finding {
 		return []finding{ours}
 	}
 	begin = time.Now()
-	v := cert.CheckIn(certificate, os.DirFS(dir))
+	v := cert.CheckIn(context.Background(), certificate, os.DirFS(dir))
 	ours.took += time.Since(begin)
 	if ours.found = v.Outcome.String(); v.Outcome != verify.Proved {
 		ours.found += ": " + v.Reason
@@ -119,7 +119,7 @@ func certificateOf(p *model.Problem, horizon int, file string) (*model.Certifica
 		return nil, err
 	}
 	made := &model.Certificate{Problem: p, Witness: model.Refutation{Horizon: horizon, Proof: filepath.Base(file), SHA256: hex.EncodeToString(hash.Sum(nil))}}
-	made.Bound, err = cert.Yield(made)
+	made.Bound, err = cert.Yield(context.Background(), made)
 	return made, err
 }
 
@@ -138,7 +138,7 @@ func (c *checker) lratCheck(ctx context.Context, certificate *model.Certificate,
 	if err != nil {
 		return err.Error()
 	}
-	if err := errors.Join(cnf.DIMACS(out, certificate.Problem, w), out.Close()); err != nil {
+	if err := errors.Join(cnf.DIMACS(context.Background(), out, certificate.Problem, w), out.Close()); err != nil {
 		return err.Error()
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.limit)

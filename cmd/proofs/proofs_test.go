@@ -180,13 +180,13 @@ func TestKept(t *testing.T) {
 		kept++
 		certificate, dir, err := c.certificate(context.Background(), r)
 		require.NoError(t, err)
-		require.Equal(t, verify.Proved, cert.CheckIn(certificate, os.DirFS(dir)).Outcome)
+		require.Equal(t, verify.Proved, cert.CheckIn(context.Background(), certificate, os.DirFS(dir)).Outcome)
 		w := certificate.Witness.(model.Refutation)
 		b, err := os.ReadFile(filepath.Join(dir, w.Proof))
 		require.NoError(t, err)
 		bad := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(bad, w.Proof), b[:len(b)/2], 0o644))
-		require.Equal(t, verify.Refuted, cert.CheckIn(certificate, os.DirFS(bad)).Outcome)
+		require.Equal(t, verify.Refuted, cert.CheckIn(context.Background(), certificate, os.DirFS(bad)).Outcome)
 	}
 	require.GreaterOrEqual(t, kept, 3)
 }

@@ -30,6 +30,7 @@
 package cert
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,16 +43,21 @@ import (
 const Engine = "cert"
 
 // Check is CheckIn for a certificate without files beside it.
-func Check(c *model.Certificate) verify.Verdict { return CheckIn(c, nil) }
+func Check(ctx context.Context, c *model.Certificate) verify.Verdict { return CheckIn(ctx, c, nil) }
 
 // CheckIn decides whether c proves its bound, where dir holds the files that lie beside
 // it. It is Refuted if the witness yields less, or does not fit the problem; a bound below
-// what the witness yields is Proved. It is Unknown if a proof is not there. It takes
+// what the witness yields is Proved. It is Unknown if a proof is not there, and once ctx is
+// done. It takes
 // O(chunks·members + links·(nodes + 64)) time or less, and for proofs in files O(formula +
 // file).
-func CheckIn(c *model.Certificate, dir fs.FS) verify.Verdict {
+func CheckIn(ctx context.Context, c *model.Certificate, dir fs.FS) verify.Verdict {
 	v := verify.Verdict{Engine: Engine, Claim: "is a certificate of a lower bound"}
-	yield, err := Yield(c)
+	yield, err := Yield(ctx, c)
+	if s := stopped(""); errors.As(err, &s) {
+		v.Reason = s.Error()
+		return v
+	}
 	if err != nil {
 		return refuse(v, err)
 	}
@@ -60,7 +66,7 @@ func CheckIn(c *model.Certificate, dir fs.FS) verify.Verdict {
 		return refuse(v, fmt.Errorf("the %s yields %v (%d ps), less than the bound of %v (%d ps)", c.Witness.Kind(), yield, int64(yield), c.Bound, int64(c.Bound)))
 	}
 	if w, ok := c.Witness.(model.Refutation); ok {
-		return refutation(c, w, dir)
+		return refutation(ctx, c, w, dir)
 	}
 	v.Outcome = verify.Proved
 	return v
@@ -93,8 +99,8 @@ func Claim(c *model.Certificate) string {
 // claims. It is MaxTime where the witness shows that there is no schedule at all.
 // An error says why c is no certificate: its problem is meaningless, or the witness
 // names what does not exist or proves nothing. Of a proof in a file it is what the proof
-// yields if it holds, which CheckIn decides.
-func Yield(c *model.Certificate) (model.Time, error) {
+// yields if it holds, which CheckIn decides. Once ctx is done it returns an error, too.
+func Yield(ctx context.Context, c *model.Certificate) (model.Time, error) {
 	switch {
 	case c == nil || c.Problem == nil:
 		return 0, errors.New("problem: missing")
@@ -108,10 +114,30 @@ func Yield(c *model.Certificate) (model.Time, error) {
 		if err := c.Validate(); err != nil {
 			return 0, err
 		}
-		return newJob(c.Problem).refuted(w), nil
+		j := newJob(ctx, c.Problem)
+		return j.unless(j.refuted(w), nil)
 	}
-	j := newJob(c.Problem)
-	switch w := c.Witness.(type) {
+	j := newJob(ctx, c.Problem)
+	return j.unless(j.yield(c.Witness))
+}
+
+// stopped is why a check had to stop.
+type stopped string
+
+func (s stopped) Error() string { return string(s) }
+
+// unless returns what a check came to, unless it had to stop on the way: then that means
+// nothing.
+func (j *job) unless(yield model.Time, err error) (model.Time, error) {
+	if !j.work.Go(1) {
+		return 0, stopped(j.work.Why())
+	}
+	return yield, err
+}
+
+// yield returns what a witness proves that is no file.
+func (j *job) yield(witness model.Witness) (model.Time, error) {
+	switch w := witness.(type) {
 	case model.Cut:
 		return j.cut(w)
 	case model.Ingress:
@@ -135,7 +161,7 @@ func Yield(c *model.Certificate) (model.Time, error) {
 	case model.LPDual:
 		return j.dual(&w)
 	}
-	return 0, fmt.Errorf("witness: of unknown type %T", c.Witness)
+	return 0, fmt.Errorf("witness: of unknown type %T", witness)
 }
 
 // rank says why r is no rank of p, if it is none.

@@ -1,6 +1,7 @@
 package cert
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 
@@ -12,11 +13,11 @@ import (
 // than the witness of c says that every schedule takes. It decides in exact integers,
 // and returns the bound too. An error says why c is no certificate, or that the claim
 // is not positive. Not refuted does not mean attainable.
-func Refutes(c *model.Certificate, claimed int64) (refuted bool, bound model.Time, err error) {
+func Refutes(ctx context.Context, c *model.Certificate, claimed int64) (refuted bool, bound model.Time, err error) {
 	if claimed <= 0 {
 		return false, 0, fmt.Errorf("claim: a bandwidth of %d bytes a second, want more than zero", claimed)
 	}
-	if bound, err = Yield(c); err != nil {
+	if bound, err = Yield(ctx, c); err != nil {
 		return false, 0, err
 	}
 	// bound > size / claimed, with the bound in ps

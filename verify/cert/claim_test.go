@@ -1,6 +1,7 @@
 package cert_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,17 +21,17 @@ func TestRefutes(t *testing.T) {
 		// what the certificate itself claims does not matter
 		for _, claim := range []model.Time{0, model.Second} {
 			c := &model.Certificate{Problem: p, Bound: claim, Witness: model.Ingress{Rank: 1}}
-			refuted, bound, err := cert.Refutes(c, claimed)
+			refuted, bound, err := cert.Refutes(context.Background(), c, claimed)
 			require.NoError(t, err)
 			require.Equal(t, want, refuted, "%d", claimed)
 			require.Equal(t, model.Microsecond, bound)
 		}
 	}
 	for _, claimed := range []int64{0, -1} {
-		_, _, err = cert.Refutes(&model.Certificate{Problem: p, Witness: model.Ingress{Rank: 1}}, claimed)
+		_, _, err = cert.Refutes(context.Background(), &model.Certificate{Problem: p, Witness: model.Ingress{Rank: 1}}, claimed)
 		require.Error(t, err)
 	}
-	refuted, _, err := cert.Refutes(&model.Certificate{Problem: p, Witness: model.Ingress{Rank: 3}}, 1<<60)
+	refuted, _, err := cert.Refutes(context.Background(), &model.Certificate{Problem: p, Witness: model.Ingress{Rank: 3}}, 1<<60)
 	require.Error(t, err)
 	require.False(t, refuted)
 }

@@ -2,6 +2,7 @@ package cert_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -126,14 +127,14 @@ func TestByHand(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			require.NoError(t, e.problem.Validate())
 			c := certificate(e)
-			yield, err := cert.Yield(c)
+			yield, err := cert.Yield(context.Background(), c)
 			require.NoError(t, err)
 			require.Equal(t, c.Bound, yield, e.why)
-			v := cert.Check(c)
+			v := cert.Check(context.Background(), c)
 			require.Equal(t, verify.Proved, v.Outcome, v.Reason)
 			require.Contains(t, v.Claim, "no schedule of")
 			c.Bound--
-			require.Equal(t, verify.Proved, cert.Check(c).Outcome)
+			require.Equal(t, verify.Proved, cert.Check(context.Background(), c).Outcome)
 		})
 	}
 }
@@ -376,7 +377,7 @@ func TestChanges(t *testing.T) {
 				continue
 			}
 			made[change.name]++
-			v := cert.Check(c)
+			v := cert.Check(context.Background(), c)
 			require.Equal(t, verify.Refuted, v.Outcome, "%s, %s: %s", e.name, change.name, v.Claim)
 			require.NotEmpty(t, v.Reason)
 			require.NotEmpty(t, v.Violations)
@@ -402,7 +403,7 @@ func TestCorpus(t *testing.T) {
 			require.NoError(t, err)
 			c, err := model.ReadCertificate(name, bytes.NewReader(b))
 			require.NoError(t, err)
-			v := cert.Check(c)
+			v := cert.Check(context.Background(), c)
 			require.Equal(t, want, v.Outcome, "%s: %s %s", name, v.Claim, v.Reason)
 		}
 	}
@@ -444,7 +445,7 @@ func TestNoCertificate(t *testing.T) {
 		"negative price": {Problem: p, Witness: model.Prices{Links: []int64{1, 1, 1, 1, 1, 1, 1, -1}}},
 		"far potential":  {Problem: p, Witness: model.Distance{Chunk: 1, Shard: 1, Source: 1, Potential: []model.Time{model.MaxTime, 0, 0, 0}}},
 	} {
-		v := cert.Check(c)
+		v := cert.Check(context.Background(), c)
 		require.Equal(t, verify.Refuted, v.Outcome, name)
 		require.NotEmpty(t, v.Reason, name)
 		require.False(t, strings.Contains(v.Reason, "%!"), v.Reason)
@@ -453,10 +454,10 @@ func TestNoCertificate(t *testing.T) {
 	alone := *p
 	alone.Collective.Group = []int{2}
 	for _, w := range witnesses(&alone) {
-		require.Equal(t, verify.Refuted, cert.Check(&model.Certificate{Problem: &alone, Witness: w}).Outcome, "%#v", w)
+		require.Equal(t, verify.Refuted, cert.Check(context.Background(), &model.Certificate{Problem: &alone, Witness: w}).Outcome, "%#v", w)
 	}
 	// Where there is no schedule, a cut without links proves every bound.
 	islands := *p
 	islands.Topology = &model.Topology{Name: "islands", Ranks: 4}
-	require.Equal(t, verify.Proved, cert.Check(&model.Certificate{Problem: &islands, Bound: model.MaxTime, Witness: model.Cut{Nodes: []int{0}}}).Outcome)
+	require.Equal(t, verify.Proved, cert.Check(context.Background(), &model.Certificate{Problem: &islands, Bound: model.MaxTime, Witness: model.Cut{Nodes: []int{0}}}).Outcome)
 }

@@ -109,6 +109,9 @@ func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
 			stamp++
 			seen = model.Value{}
 			for r, v := range j.items.Start(k) {
+				if !j.work.Go(1) {
+					break
+				}
 				if !inside[r] {
 					for c := range v.Terms() {
 						outside[c] = stamp
@@ -118,6 +121,9 @@ func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
 		}
 		any := int64(0)
 		for r, want := range j.goals(k, ends) {
+			if !j.work.Go(1) {
+				break
+			}
 			if inside[r] || !to[r] {
 				continue
 			}
@@ -139,6 +145,9 @@ func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
 		}
 		noted = true
 		for r, v := range j.items.Start(k) {
+			if !j.work.Go(1) {
+				break
+			}
 			for c := range v.Terms() {
 				if leaves[c] == stamp {
 					j.startsAt(l, r)

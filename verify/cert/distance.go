@@ -124,6 +124,9 @@ func (j *job) item(chunk, shard int) (int, error) {
 // wants says whether rank must end with a contribution to item k.
 func (j *job) wants(k, rank, contribution int) bool {
 	for r, want := range j.items.Goal(k) {
+		if !j.work.Go(1) {
+			return false
+		}
 		if r == rank {
 			return contains(want, contribution)
 		}

@@ -223,6 +223,9 @@ func (m *market) group(g *model.DualGroup) ([]fall, error) {
 func (m *market) demand(k int, d *model.DualDemand) ([]int, error) {
 	needed := false
 	for r, want := range m.items.Goal(k) {
+		if !m.work.Go(1) {
+			return nil, nil
+		}
 		needed = needed || r == d.Dest && contains(want, d.Source)
 	}
 	if !needed {
@@ -230,6 +233,9 @@ func (m *market) demand(k int, d *model.DualDemand) ([]int, error) {
 	}
 	have := []int{}
 	for r, v := range m.items.Start(k) {
+		if !m.work.Go(1) {
+			return nil, nil
+		}
 		if contains(v, d.Source) {
 			if r == d.Dest {
 				return nil, fmt.Errorf("rank %d has what rank %d contributes to chunk %d at the start", d.Dest, d.Source, k)

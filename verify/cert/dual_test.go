@@ -2,6 +2,7 @@ package cert_test
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -245,11 +246,11 @@ func TestDualSound(t *testing.T) {
 		}
 		decided++
 		if least > 0 {
-			v := replay.Check(p, b.schedule(state))
+			v := replay.Check(context.Background(), p, b.schedule(state))
 			require.Equal(t, verify.Proved, v.Outcome, "seed %d: %v", seed, v.Violations)
 		}
 		try := func(w model.LPDual) model.Time {
-			y, err := cert.Yield(&model.Certificate{Problem: p, Witness: w})
+			y, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: w})
 			if err != nil {
 				return -1
 			}

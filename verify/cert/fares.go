@@ -92,7 +92,7 @@ func (m *market) cheapest(shares map[int]*priced, holders []int, dest int, size 
 	}
 	heap.Init(&queue)
 	var stairs []stair
-	for len(queue) > 0 && best[dest] > 0 {
+	for len(queue) > 0 && best[dest] > 0 && m.work.Go(1) {
 		at := heap.Pop(&queue).(label)
 		if at.cost >= best[at.rank] {
 			continue
@@ -120,6 +120,9 @@ func (m *market) cheapest(shares map[int]*priced, holders []int, dest int, size 
 				}
 				first, _ := slices.BinarySearch(p.at, soonest.Add(h.busy[n].From))
 				for _, instant := range p.at[first:] {
+					if !m.work.Go(1) {
+						break
+					}
 					start := instant - h.busy[n].From + 1
 					if cost := at.cost + m.pays(h, shares, start); cost < best[h.dst] && cost < at.cost+paid {
 						heap.Push(&queue, label{stair{start.Add(h.duration), cost}, h.dst})

@@ -1,7 +1,10 @@
 package cert
 
 import (
+	"context"
+
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
 )
 
 // job is a problem as the checks look at it: as items that have to be moved.
@@ -12,6 +15,7 @@ import (
 // of its bytes, though not for all at once. A custom collective without chunk sizes
 // has its chunks as items, of at least one byte each.
 type job struct {
+	work  *verify.Work
 	p     *model.Problem
 	t     *model.Topology
 	items *model.Problem // p cut into its items
@@ -24,15 +28,15 @@ type job struct {
 	loaded  int
 }
 
-func newJob(p *model.Problem) *job {
-	j := &job{p: p, t: p.Topology, items: p, at: make([]model.Value, p.Topology.Ranks)}
+func newJob(ctx context.Context, p *model.Problem) *job {
+	j := &job{work: verify.Begin(ctx), p: p, t: p.Topology, items: p, at: make([]model.Value, p.Topology.Ranks)}
 	if p.Chunks == nil {
 		j.items = p.WithChunks(p.Shards())
 		j.free = p.Collective.Kind != model.Custom
 	}
 	all := make([]model.Time, j.t.Ranks)
-	j.near = arrivals(j.t, nil, all, 0)
-	j.far = arrivals(j.t.Reversed(), nil, all, 0)
+	j.near = j.arrivals(j.t, nil, all, 0)
+	j.far = j.arrivals(j.t.Reversed(), nil, all, 0)
 	return j
 }
 
@@ -77,6 +81,9 @@ func (j *job) add(l *load, k int, times int64) {
 func (j *job) each(ask func(k int) int64, visit func(k int, n int64)) {
 	shard, n := -1, int64(0)
 	for k := range j.items.Chunks {
+		if !j.work.Go(1) {
+			return
+		}
 		s := k
 		if j.p.Collective.Kind != model.Custom {
 			s = j.items.Shard(k)
@@ -114,6 +121,9 @@ func (j *job) settled(k, rank int, want model.Value) bool {
 		}
 		j.holders = j.holders[:0]
 		for r, v := range j.items.Start(k) {
+			if !j.work.Go(1) {
+				return false
+			}
 			j.at[r] = v
 			j.holders = append(j.holders, r)
 		}
@@ -142,6 +152,9 @@ func (j *job) settled(k, rank int, want model.Value) bool {
 // at the start.
 func (j *job) needs(k, rank int) bool {
 	for r, want := range j.items.Goal(k) {
+		if !j.work.Go(1) {
+			return false
+		}
 		if r == rank {
 			return !j.settled(k, r, want)
 		}

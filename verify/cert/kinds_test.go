@@ -1,6 +1,7 @@
 package cert_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -63,7 +64,7 @@ func TestKindsHoldWhereTheySay(t *testing.T) {
 					}
 					w = x
 				}
-				bound, err := cert.Yield(&model.Certificate{Problem: p, Witness: w})
+				bound, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: w})
 				if !slices.Contains(k.Costs, cost) || k.Cut && chunks == 0 {
 					require.Error(t, err, "%s under %v, %d chunks", k.Name, cost, chunks)
 					continue

@@ -50,8 +50,8 @@ func (a *lane) window(t model.Time) model.Time {
 // that round. A schedule in link-rounds, each transfer begun with its round, is one under
 // the model blocking that ends no later. No two at the same time: by (apart), and by (round).
 func (j *job) lanes(links []int, l *load) []lane {
-	before := arrivals(j.t, j.p.Release, l.from, l.least)
-	beyond := arrivals(j.t.Reversed(), nil, l.to, l.least)
+	before := j.arrivals(j.t, j.p.Release, l.from, l.least)
+	beyond := j.arrivals(j.t.Reversed(), nil, l.to, l.least)
 	var list []lane
 	for _, i := range links {
 		k := &j.t.Links[i]
@@ -170,6 +170,9 @@ func (j *job) passing(lanes []lane, l *load) (model.Time, error) {
 	}
 	need := amount{occupied: new(big.Int), bytes: new(big.Int)}
 	for size, n := range l.count {
+		if !j.work.Go(16 * len(lanes)) {
+			break
+		}
 		need.items += n
 		need.occupied.Add(need.occupied, new(big.Int).Mul(big.NewInt(n), leastArea(lanes, size)))
 		need.bytes.Add(need.bytes, new(big.Int).Mul(big.NewInt(n), new(big.Int).Mul(big.NewInt(size), picoBytes)))
@@ -177,6 +180,9 @@ func (j *job) passing(lanes []lane, l *load) (model.Time, error) {
 	families := j.families(lanes)
 	return leastTime(func(t model.Time) bool {
 		for _, f := range families {
+			if !j.work.Go(16 * len(lanes)) {
+				return true
+			}
 			if !j.fits(f, t, l.least, need) {
 				return false
 			}

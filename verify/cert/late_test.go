@@ -1,6 +1,7 @@
 package cert_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -54,8 +55,8 @@ func TestSoundLate(t *testing.T) {
 		}
 		early := *p
 		early.Release = nil
-		if y, err := cert.Yield(&model.Certificate{Problem: p, Witness: model.Volume{}}); err == nil && y == least {
-			if z, err := cert.Yield(&model.Certificate{Problem: &early, Witness: model.Volume{}}); err == nil && z < y {
+		if y, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: model.Volume{}}); err == nil && y == least {
+			if z, err := cert.Yield(context.Background(), &model.Certificate{Problem: &early, Witness: model.Volume{}}); err == nil && z < y {
 				binding++
 			}
 		}
@@ -75,7 +76,7 @@ func TestLateVolume(t *testing.T) {
 		yield := func(release ...model.Time) model.Time {
 			p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: size, Cost: model.Rounds, Release: release}
 			require.NoError(t, p.Validate())
-			y, err := cert.Yield(&model.Certificate{Problem: p, Witness: model.Volume{}})
+			y, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: model.Volume{}})
 			require.NoError(t, err)
 			return y
 		}

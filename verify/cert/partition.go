@@ -98,6 +98,9 @@ func (j *job) between(part []int, k int) int64 {
 	have := map[[2]int]bool{} // part and contribution
 	sources := map[int]bool{}
 	for r, v := range j.items.Start(k) {
+		if !j.work.Go(1) {
+			return 0
+		}
 		sources[part[r]] = true
 		for c := range v.Terms() {
 			have[[2]int{part[r], c}] = true
@@ -105,6 +108,9 @@ func (j *job) between(part []int, k int) int64 {
 	}
 	needy := map[int]bool{}
 	for r, want := range j.items.Goal(k) {
+		if !j.work.Go(want.Len()) {
+			return 0
+		}
 		for c := range want.Terms() {
 			if !have[[2]int{part[r], c}] {
 				needy[part[r]] = true

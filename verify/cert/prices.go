@@ -41,6 +41,9 @@ func (j *job) prices(w model.Prices) (model.Time, error) {
 	f := &fares{job: j, prices: w.Links, known: map[fareKey][]model.Time{}}
 	due := new(big.Int)
 	for k := range j.items.Chunks {
+		if !j.work.Go(1) {
+			break
+		}
 		if fare := f.dearest(l, k); fare > 0 {
 			j.add(l, k, 1)
 			due.Add(due, big.NewInt(int64(fare)))
@@ -51,6 +54,9 @@ func (j *job) prices(w model.Prices) (model.Time, error) {
 	}
 	lanes := j.lanes(links, l)
 	return leastTime(func(t model.Time) bool {
+		if !j.work.Go(16 * len(lanes)) {
+			return true
+		}
 		earned := new(big.Int)
 		for i := range lanes {
 			a := &lanes[i]
@@ -81,6 +87,9 @@ type fareKey struct {
 func (f *fares) dearest(l *load, k int) model.Time {
 	holders := map[int][]int{} // by contribution
 	for r, v := range f.items.Start(k) {
+		if !f.work.Go(1) {
+			break
+		}
 		for c := range v.Terms() {
 			holders[c] = append(holders[c], r)
 		}
@@ -88,6 +97,9 @@ func (f *fares) dearest(l *load, k int) model.Time {
 	dearest := model.Time(0)
 	for r, want := range f.items.Goal(k) {
 		for c := range want.Terms() {
+			if !f.work.Go(1 + len(holders[c])) {
+				return 0
+			}
 			cheapest := model.MaxTime
 			for _, h := range holders[c] {
 				cheapest = min(cheapest, f.from(h, f.size(k))[r])
@@ -113,7 +125,7 @@ func (f *fares) from(rank int, size int64) []model.Time {
 	}
 	cost := slices.Repeat([]model.Time{model.MaxTime}, f.t.Nodes())
 	cost[rank] = 0
-	for again := true; again; {
+	for again := true; again && f.work.Go(8*len(f.t.Links)); {
 		again = false
 		for i := range f.t.Links {
 			k := &f.t.Links[i]

@@ -2,6 +2,7 @@ package cert_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -33,21 +34,21 @@ func TestYieldIsTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, w := drawTiny(t)
 		c := &model.Certificate{Problem: p, Witness: w}
-		yield, err := cert.Yield(c)
+		yield, err := cert.Yield(context.Background(), c)
 		if err != nil {
-			require.Equal(t, verify.Refuted, cert.Check(c).Outcome)
+			require.Equal(t, verify.Refuted, cert.Check(context.Background(), c).Outcome)
 			return
 		}
 		c.Bound = yield - model.Time(rapid.Int64Range(0, int64(yield)).Draw(t, "less"))
-		require.Equal(t, verify.Proved, cert.Check(c).Outcome)
+		require.Equal(t, verify.Proved, cert.Check(context.Background(), c).Outcome)
 		var b bytes.Buffer
 		require.NoError(t, model.WriteCertificate(&b, c))
 		again, err := model.ReadCertificate("again", &b)
 		require.NoError(t, err)
-		require.Equal(t, verify.Proved, cert.Check(again).Outcome)
+		require.Equal(t, verify.Proved, cert.Check(context.Background(), again).Outcome)
 		if yield < model.MaxTime {
 			again.Bound = yield + model.Time(rapid.Int64Range(1, int64(model.MaxTime-yield)).Draw(t, "more"))
-			require.Equal(t, verify.Refuted, cert.Check(again).Outcome)
+			require.Equal(t, verify.Refuted, cert.Check(context.Background(), again).Outcome)
 		}
 	})
 }
@@ -64,7 +65,7 @@ func TestEveryCut(t *testing.T) {
 		free.Chunks = nil
 		for _, w := range witnesses(&free) {
 			c := &model.Certificate{Problem: &free, Witness: w}
-			most, err := cert.Yield(c)
+			most, err := cert.Yield(context.Background(), c)
 			if err != nil {
 				continue
 			}
@@ -74,7 +75,7 @@ func TestEveryCut(t *testing.T) {
 				if d.Witness == nil {
 					continue
 				}
-				yield, err := cert.Yield(d)
+				yield, err := cert.Yield(context.Background(), d)
 				require.NoError(t, err)
 				require.LessOrEqual(t, most, yield, "seed %d: %v: %#v", seed, q, d.Witness)
 			}
@@ -125,7 +126,7 @@ func TestLarge(t *testing.T) {
 				}
 				require.NoError(t, p.Validate())
 				for _, w := range witnesses(p) {
-					yield, err := cert.Yield(&model.Certificate{Problem: p, Witness: w})
+					yield, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: w})
 					if err == nil {
 						require.GreaterOrEqual(t, yield, model.Time(0), "%v %#v", p, w)
 						require.Less(t, yield, model.Time(1)<<61, "%v %#v", p, w)
@@ -155,8 +156,8 @@ func FuzzCheck(f *testing.F) {
 		if err != nil || c.Problem.Topology.Ranks > 64 || len(c.Problem.Chunks) > 1000 || c.Problem.Shards() > 1000 {
 			return
 		}
-		v := cert.Check(c)
-		yield, err := cert.Yield(c)
+		v := cert.Check(context.Background(), c)
+		yield, err := cert.Yield(context.Background(), c)
 		require.Equal(t, err == nil && yield >= c.Bound, v.Outcome == verify.Proved)
 		require.Equal(t, v.Outcome != verify.Proved, v.Outcome == verify.Refuted)
 	})
@@ -167,7 +168,7 @@ func FuzzCheck(f *testing.F) {
 func ExampleCheck() {
 	p := problem("ring:4", model.AllGather, 400, 4, model.Pipelined)
 	for _, bound := range []model.Time{300 * model.Nanosecond, 301 * model.Nanosecond} {
-		v := cert.Check(&model.Certificate{Problem: p, Bound: bound, Witness: model.Ingress{Rank: 2}})
+		v := cert.Check(context.Background(), &model.Certificate{Problem: p, Bound: bound, Witness: model.Ingress{Rank: 2}})
 		fmt.Println(v.Outcome, v.Claim)
 		fmt.Println(v.Reason)
 	}

@@ -1,8 +1,10 @@
 package cert
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -38,7 +40,7 @@ func (j *job) refuted(w model.Refutation) model.Time {
 }
 
 // refutation checks the proof of w, which lies in dir.
-func refutation(c *model.Certificate, w model.Refutation, dir fs.FS) verify.Verdict {
+func refutation(ctx context.Context, c *model.Certificate, w model.Refutation, dir fs.FS) verify.Verdict {
 	v := verify.Verdict{Engine: Engine, Claim: Claim(c)}
 	if dir == nil {
 		v.Reason = fmt.Sprintf("the proof %s is not at hand", w.Proof)
@@ -50,7 +52,10 @@ func refutation(c *model.Certificate, w model.Refutation, dir fs.FS) verify.Verd
 		return v
 	}
 	defer proof.Close()
-	if err := followProof(c.Problem, w, proof); err != nil {
+	if err := followProof(ctx, c.Problem, w, proof); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		v.Reason = verify.Stopped(ctx)
+		return v
+	} else if err != nil {
 		return refuse(v, fmt.Errorf("%s: %w", w.Proof, err))
 	}
 	v.Outcome = verify.Proved
@@ -58,8 +63,8 @@ func refutation(c *model.Certificate, w model.Refutation, dir fs.FS) verify.Verd
 }
 
 // followProof makes the formula, and refutes it by a proof.
-func followProof(p *model.Problem, w model.Refutation, proof io.Reader) error {
-	size, err := cnf.Write(p, w, func([]int32) error { return nil })
+func followProof(ctx context.Context, p *model.Problem, w model.Refutation, proof io.Reader) error {
+	size, err := cnf.Write(ctx, p, w, func([]int32) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -67,11 +72,11 @@ func followProof(p *model.Problem, w model.Refutation, proof io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err := cnf.Write(p, w, checker.Add); err != nil {
+	if _, err := cnf.Write(ctx, p, w, checker.Add); err != nil {
 		return err
 	}
 	hash := sha256.New()
-	if err := checker.Refute(io.TeeReader(proof, hash)); err != nil {
+	if err := checker.Refute(ctx, io.TeeReader(proof, hash)); err != nil {
 		return err
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); !strings.EqualFold(got, w.SHA256) {

@@ -1,6 +1,7 @@
 package cert
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -154,11 +155,15 @@ func (j *job) spreading(h int) (phases, error) {
 // for an allreduce of m chunks among n ranks. Rounds need not be equally long, so that
 // this says nothing of time. Where p has no chunks it is for the fewest there can be. It
 // takes O(chunks·members).
-func SpreadRounds(p *model.Problem, w model.Spread) (int, error) {
+func SpreadRounds(ctx context.Context, p *model.Problem, w model.Spread) (int, error) {
 	if err := p.Validate(); err != nil {
 		return 0, fmt.Errorf("problem: %w", err)
 	}
-	all, err := newJob(p).spreading(w.Source)
+	j := newJob(ctx, p)
+	all, err := j.spreading(w.Source)
+	if !j.work.Go(1) {
+		return 0, stopped(j.work.Why())
+	}
 	most := 0
 	for _, f := range all {
 		most = max(most, len(f.sizes)+f.rounds-1)
@@ -171,6 +176,9 @@ func SpreadRounds(p *model.Problem, w model.Spread) (int, error) {
 func (j *job) dependants(k, h int) int64 {
 	need := map[int]int64{} // by contribution
 	for r, v := range j.items.Start(k) {
+		if !j.work.Go(1) {
+			break
+		}
 		if r == h {
 			for c := range v.Terms() {
 				need[c] = 0
@@ -189,6 +197,9 @@ func (j *job) dependants(k, h int) int64 {
 		var seen model.Value
 		has := false
 		for r, want := range j.items.Goal(k) {
+			if !j.work.Go(1) {
+				break
+			}
 			if seen.Len() == 0 || !model.Identical(seen, want) {
 				seen, has = want, contains(want, c)
 			}
@@ -228,6 +239,9 @@ func (j *job) combine(d int) (model.Time, error) {
 		}
 		most, n := 0, 0
 		for _, v := range j.items.Start(k) {
+			if !j.work.Go(1) {
+				break
+			}
 			most = max(most, v.Len())
 		}
 		for r, want := range j.items.Goal(k) {

@@ -1,6 +1,7 @@
 package cert_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -24,7 +25,7 @@ var (
 // yields returns what every witness of p yields, without those that prove nothing.
 func yields(p *model.Problem) (list []model.Time, by []model.Witness) {
 	for _, w := range witnesses(p) {
-		if y, err := cert.Yield(&model.Certificate{Problem: p, Witness: w}); err == nil {
+		if y, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: w}); err == nil {
 			list, by = append(list, y), append(by, w)
 		}
 	}
@@ -75,7 +76,7 @@ func TestSound(t *testing.T) {
 			continue
 		}
 		if least > 0 {
-			v := replay.Check(p, b.schedule(state))
+			v := replay.Check(context.Background(), p, b.schedule(state))
 			require.Equal(t, verify.Proved, v.Outcome, "seed %d: %v", seed, v.Violations)
 			require.Equal(t, least, v.Makespan, "seed %d", seed)
 		}

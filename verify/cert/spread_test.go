@@ -1,6 +1,7 @@
 package cert
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"testing"
@@ -27,13 +28,13 @@ func TestSpreadRounds(t *testing.T) {
 				}
 				p := (&model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 1000, Cost: model.Rounds, Release: make([]model.Time, n)}).WithChunks(m)
 				p.Release[n-1] = model.Millisecond
-				got, err := SpreadRounds(p, model.Spread{Source: n - 1})
+				got, err := SpreadRounds(context.Background(), p, model.Spread{Source: n - 1})
 				require.NoError(t, err)
 				require.Equal(t, want, got, "%s n=%d m=%d", name, n, m)
-				_, err = SpreadRounds(p, model.Spread{Source: n})
+				_, err = SpreadRounds(context.Background(), p, model.Spread{Source: n})
 				require.Error(t, err)
 				p.Cost = model.Pipelined
-				_, err = SpreadRounds(p, model.Spread{Source: n - 1})
+				_, err = SpreadRounds(context.Background(), p, model.Spread{Source: n - 1})
 				require.Error(t, err)
 			}
 		}

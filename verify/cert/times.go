@@ -29,7 +29,7 @@ type times struct{ full, head, origin []model.Time }
 // the greatest τ so far: no earlier than α + τ after the head was at u, and no
 // earlier than α after the sum of the links before, which full[u] bounds likewise;
 // and since s is no earlier than v's release [(late)], no earlier than that + α + τ.
-func arrivals(t *model.Topology, release, start []model.Time, size int64) times {
+func (j *job) arrivals(t *model.Topology, release, start []model.Time, size int64) times {
 	never := slices.Repeat([]model.Time{model.MaxTime}, t.Nodes())
 	a := times{never, slices.Clone(never), slices.Clone(never)}
 	tau := make([]model.Time, len(t.Links))
@@ -54,7 +54,7 @@ func arrivals(t *model.Topology, release, start []model.Time, size int64) times 
 			a.full[r], a.head[r], a.origin[r] = s, s, s
 		}
 	}
-	for again := true; again; again = lowered {
+	for again := true; again && j.work.Go(len(t.Links)); again = lowered {
 		lowered = false
 		for i, l := range t.Links {
 			if a.head[l.Src] == model.MaxTime {

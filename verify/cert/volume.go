@@ -89,6 +89,9 @@ func (j *job) transfers(k int) int64 {
 	}
 	n := int64(0)
 	for r, want := range j.items.Goal(k) {
+		if !j.work.Go(1) {
+			break
+		}
 		if !j.settled(k, r, want) {
 			n++
 		}
@@ -102,6 +105,9 @@ func (j *job) transfers(k int) int64 {
 func (j *job) combined(k int) (m int, ends []int) {
 	at := map[int]bool{}
 	for _, v := range j.items.Start(k) {
+		if !j.work.Go(1) {
+			return 0, nil
+		}
 		c, single := v.Single()
 		if !single || at[c] {
 			return 0, nil
@@ -111,6 +117,9 @@ func (j *job) combined(k int) (m int, ends []int) {
 	var seen model.Value
 	all := false
 	for r, want := range j.items.Goal(k) {
+		if !j.work.Go(1) {
+			return 0, nil
+		}
 		if !model.Identical(seen, want) || seen.Len() == 0 {
 			seen, all = want, true
 			n := 0

@@ -6,12 +6,14 @@ package cnf
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
 )
 
 // Limits of section 10.1.
@@ -32,9 +34,9 @@ type Emit func(clause []int32) error
 
 // Write passes the formula of w and p to emit. An error says what is not served, or is
 // emit's. It takes O(size of the formula) time, and memory for the problem's tables
-// alone.
-func Write(p *model.Problem, w model.Refutation, emit Emit) (Size, error) {
-	f := &formula{horizon: w.Horizon, epoch: w.Epoch, steps: w.Steps, emit: emit}
+// alone. Once ctx is done it returns an error that wraps the one of ctx.
+func Write(ctx context.Context, p *model.Problem, w model.Refutation, emit Emit) (Size, error) {
+	f := &formula{work: verify.Begin(ctx), horizon: w.Horizon, epoch: w.Epoch, steps: w.Steps, emit: emit}
 	if err := f.state(p); err != nil {
 		return Size{}, fmt.Errorf("cnf: %w", err)
 	}
@@ -47,6 +49,9 @@ func Write(p *model.Problem, w model.Refutation, emit Emit) (Size, error) {
 	if err == nil {
 		err = f.failed
 	}
+	if !f.work.Go(1) {
+		err = fmt.Errorf("the check has to stop: %w", ctx.Err())
+	}
 	if err != nil {
 		return Size{}, fmt.Errorf("cnf: %w", err)
 	}
@@ -54,15 +59,15 @@ func Write(p *model.Problem, w model.Refutation, emit Emit) (Size, error) {
 }
 
 // DIMACS writes the formula in the format of SAT solvers.
-func DIMACS(out io.Writer, p *model.Problem, w model.Refutation) error {
-	size, err := Write(p, w, func([]int32) error { return nil })
+func DIMACS(ctx context.Context, out io.Writer, p *model.Problem, w model.Refutation) error {
+	size, err := Write(ctx, p, w, func([]int32) error { return nil })
 	if err != nil {
 		return err
 	}
 	b := bufio.NewWriter(out)
 	fmt.Fprintf(b, "p cnf %d %d\n", size.Variables, size.Clauses)
 	var line []byte
-	_, err = Write(p, w, func(clause []int32) error {
+	_, err = Write(ctx, p, w, func(clause []int32) error {
 		line = line[:0]
 		for _, l := range clause {
 			line = append(strconv.AppendInt(line, int64(l), 10), ' ')
@@ -94,6 +99,7 @@ type formula struct {
 	clause                  []int32
 	satisfied               bool // the clause that is being written has a true literal
 	failed                  error
+	work                    *verify.Work
 }
 
 // state fills in everything that does not depend on the horizon.
@@ -240,6 +246,9 @@ func (f *formula) holds(holder int, needs []bool) {
 	f.holder, f.wanted = append(f.holder, holder), append(f.wanted, wanted)
 }
 
+// errStopped ends the writing; Write returns why it had to stop instead.
+var errStopped = errors.New("stopped")
+
 // lit adds a literal to the clause that is being written. 0 stands for false.
 func (f *formula) lit(l int) {
 	if l != 0 {
@@ -249,6 +258,9 @@ func (f *formula) lit(l int) {
 
 // end ends the clause and passes it on.
 func (f *formula) end() {
+	if f.failed == nil && !f.work.Go(1+len(f.clause)) {
+		f.failed = errStopped
+	}
 	if !f.satisfied && f.failed == nil {
 		f.clauses++
 		if f.literals += len(f.clause); f.literals > maxLiterals {

@@ -5,6 +5,7 @@ package dossier
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,14 +48,15 @@ var ErrEmpty = errors.New("holds no schedule and no certificate, so that there i
 // Check checks a file, or all files of a directory and the directories in it. Files
 // in which no claim is expected (.md, .smt2, .mps, .svg, .txt,
 // .cnf, and .lrat, which certificates name) are passed over; any other
-// that cannot be read as one is an error in its finding.
-func Check(path string) ([]Finding, error) {
+// that cannot be read as one is an error in its finding. What is not decided when ctx is
+// done is unknown.
+func Check(ctx context.Context, path string) ([]Finding, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, short(path, err)
 	}
 	if !info.IsDir() {
-		return []Finding{file(path)}, nil
+		return []Finding{file(ctx, path)}, nil
 	}
 	var found []Finding
 	claims := 0
@@ -66,7 +68,7 @@ func Check(path string) ([]Finding, error) {
 		case ".md", ".smt2", ".mps", ".svg", ".txt", ".cnf", ".lrat":
 			return nil
 		}
-		f := file(name)
+		f := file(ctx, name)
 		if f.claims() {
 			claims++
 		}
@@ -84,10 +86,10 @@ func Check(path string) ([]Finding, error) {
 
 // CheckAll checks files and directories one after the other. At least one of them
 // must hold a claim.
-func CheckAll(paths []string) ([]Finding, error) {
+func CheckAll(ctx context.Context, paths []string) ([]Finding, error) {
 	var all []Finding
 	for _, path := range paths {
-		found, err := Check(path)
+		found, err := Check(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +118,7 @@ func short(path string, err error) error {
 }
 
 // file checks one file.
-func file(name string) Finding {
+func file(ctx context.Context, name string) Finding {
 	f := Finding{File: name}
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -131,7 +133,7 @@ func file(name string) Finding {
 			f.Err = err
 			return f
 		}
-		f.Verdict = replay.Check(s.Problem, s.Schedule)
+		f.Verdict = replay.Check(ctx, s.Problem, s.Schedule)
 		f.problem, f.makespan, f.timed = s.Problem, s.Problem.Makespan(s.Schedule), s.Schedule.Form != model.Ordered
 	case model.CertificateSchema:
 		f.Kind = "certificate"
@@ -146,7 +148,7 @@ func file(name string) Finding {
 			return f
 		}
 		defer beside.Close()
-		f.Verdict = cert.CheckIn(c, beside.FS())
+		f.Verdict = cert.CheckIn(ctx, c, beside.FS())
 		f.problem, f.bound = c.Problem, c.Bound
 	case model.ProblemSchema:
 		f.Kind = "problem"

@@ -2,6 +2,7 @@ package dossier_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ func TestCheck(t *testing.T) {
 	s, c := pair()
 	write(t, filepath.Join(dir, "s.json"), func(w io.Writer) error { return model.WriteSolution(w, s) })
 	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return model.WriteCertificate(w, c) })
-	found, err := dossier.Check(dir)
+	found, err := dossier.Check(context.Background(), dir)
 	require.NoError(t, err)
 	text, status := dossier.Report(found)
 	require.Zero(t, status, text)
@@ -48,7 +49,7 @@ func TestCheck(t *testing.T) {
 	// a picosecond too fast.
 	c.Bound++
 	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return model.WriteCertificate(w, c) })
-	found, err = dossier.Check(dir)
+	found, err = dossier.Check(context.Background(), dir)
 	require.NoError(t, err)
 	text, status = dossier.Report(found)
 	require.Equal(t, 1, status, text)
@@ -56,7 +57,7 @@ func TestCheck(t *testing.T) {
 	s.Schedule.Transfers[0].End--
 	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return model.WriteCertificate(w, c) })
 	write(t, filepath.Join(dir, "s.json"), func(w io.Writer) error { return model.WriteSolution(w, s) })
-	found, err = dossier.Check(dir)
+	found, err = dossier.Check(context.Background(), dir)
 	require.NoError(t, err)
 	text, status = dossier.Report(found)
 	require.Equal(t, 1, status, text)
@@ -79,7 +80,7 @@ func TestBytes(t *testing.T) {
 				changed[i] ^= bit
 				path := filepath.Join(dir, "f.json")
 				require.NoError(t, os.WriteFile(path, changed, 0o644))
-				found, err := dossier.Check(path)
+				found, err := dossier.Check(context.Background(), path)
 				require.NoError(t, err)
 				if f := found[0]; f.Err == nil && f.Kind == "certificate" && f.Verdict.Outcome == verify.Proved {
 					got, err := model.ReadCertificate(path, bytes.NewReader(changed))
@@ -93,13 +94,13 @@ func TestBytes(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	_, err := dossier.Check(t.TempDir())
+	_, err := dossier.Check(context.Background(), t.TempDir())
 	require.ErrorIs(t, err, dossier.ErrEmpty)
-	_, err = dossier.Check("no-such-directory")
+	_, err = dossier.Check(context.Background(), "no-such-directory")
 	require.ErrorContains(t, err, "no such file")
 	path := filepath.Join(t.TempDir(), "x.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": "other/1"}`), 0o644))
-	found, err := dossier.Check(path)
+	found, err := dossier.Check(context.Background(), path)
 	require.NoError(t, err)
 	_, status := dossier.Report(found)
 	require.Equal(t, 2, status)

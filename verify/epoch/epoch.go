@@ -19,6 +19,7 @@ package epoch
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/big"
 	"slices"
@@ -54,17 +55,21 @@ var (
 // says is ignored. It returns s with the order that follows from the plan, without the
 // transfers that bring what is there already, and which transfers of s it kept: this
 // schedule is for other engines to decide what it performs. It takes O(n log n) time for n
-// transfers and links of their routes.
-func Check(p *model.Problem, s *model.Schedule, plan Plan) (ordered *model.Schedule, kept []int, v verify.Verdict) {
-	c := &check{p: p, s: s, plan: plan, pairs: map[[2]int]*pair{}, v: verify.Verdict{Engine: Engine}}
+// transfers and links of their routes. Once ctx is done the outcome is Unknown.
+func Check(ctx context.Context, p *model.Problem, s *model.Schedule, plan Plan) (ordered *model.Schedule, kept []int, v verify.Verdict) {
+	c := &check{p: p, s: s, plan: plan, pairs: map[[2]int]*pair{}, work: verify.Begin(ctx), v: verify.Verdict{Engine: Engine}}
 	c.v.Claim = fmt.Sprintf("fits into %d epochs of %s us", plan.Epochs, micros(plan.Epoch))
 	c.links()
 	c.travel()
 	c.capacity()
 	ordered, kept = c.order()
-	c.v.Outcome = verify.Proved
-	if len(c.v.Violations) > 0 {
+	switch {
+	case !c.work.Go(1):
+		c.v.Reason, c.v.Violations = c.work.Why(), nil
+	case len(c.v.Violations) > 0:
 		c.v.Outcome = verify.Refuted
+	default:
+		c.v.Outcome = verify.Proved
 	}
 	return ordered, kept, c.v
 }
@@ -90,6 +95,7 @@ type check struct {
 	plan    Plan
 	pairs   map[[2]int]*pair
 	arrival []int // of each transfer: the epoch at whose beginning it is there
+	work    *verify.Work
 	v       verify.Verdict
 }
 
@@ -150,6 +156,9 @@ func (c *check) travel() {
 	for i := range c.s.Transfers {
 		at := c.plan.Start[i]
 		for _, l := range c.s.Routes[c.s.Transfers[i].Route] {
+			if !c.work.Go(1) {
+				return
+			}
 			q := c.pairs[[2]int{t.Links[l].Src, t.Links[l].Dst}]
 			q.uses = append(q.uses, use{at, i})
 			at += q.delta
@@ -186,6 +195,9 @@ func (c *check) capacity() {
 	}
 	slices.SortFunc(all, func(a, b *pair) int { return cmp.Or(cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst)) })
 	for _, q := range all {
+		if !c.work.Go(len(q.uses)) {
+			return
+		}
 		slices.SortFunc(q.uses, func(a, b use) int { return cmp.Or(cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.transfer, b.transfer)) })
 		uses := q.uses
 		if c.plan.Volume != nil {

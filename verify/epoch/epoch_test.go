@@ -1,6 +1,7 @@
 package epoch
 
 import (
+	"context"
 	"math/big"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestRules(t *testing.T) {
 		"nearly 1000 bytes":    {0, schedule(hop(0, 0), hop(1, 0)), Plan{Epoch: big.NewRat(1e6, 1), Bytes: big.NewRat(10000001, 10000), Epochs: 2, Start: []int{0, 1}}, ""},
 	} {
 		p := line(3, test.alpha)
-		_, _, v := Check(p, test.s, test.plan)
+		_, _, v := Check(context.Background(), p, test.s, test.plan)
 		if test.code == "" {
 			require.Equal(t, verify.Proved, v.Outcome, "%s: %v", name, v.Violations)
 			continue
@@ -76,7 +77,7 @@ func TestRules(t *testing.T) {
 func TestOrder(t *testing.T) {
 	p := line(4, 0)
 	s := schedule(hop(0, 1), hop(0, 0), hop(0, 0), hop(0, 2))
-	ordered, kept, v := Check(p, s, plan(1000, 9, 1, 0, 4, 2))
+	ordered, kept, v := Check(context.Background(), p, s, plan(1000, 9, 1, 0, 4, 2))
 	require.Equal(t, verify.Proved, v.Outcome)
 	require.Equal(t, []int{0, 1, 3}, kept)
 	require.Equal(t, [][]int32{{1}, nil, {0}}, ordered.After)
@@ -98,11 +99,11 @@ func star(copies bool) *model.Problem {
 func TestSwitch(t *testing.T) {
 	s := &model.Schedule{Form: model.Ordered, Routes: [][]int{{0, 3}, {0, 5}}, After: make([][]int32, 2),
 		Transfers: []model.Transfer{{Dst: 1}, {Dst: 2, Route: 1}}}
-	_, _, v := Check(star(true), s, plan(1000, 3, 0, 0))
+	_, _, v := Check(context.Background(), star(true), s, plan(1000, 3, 0, 0))
 	require.Equal(t, verify.Proved, v.Outcome, "%v", v.Violations)
-	_, _, v = Check(star(true), s, plan(1000, 2, 0, 0))
+	_, _, v = Check(context.Background(), star(true), s, plan(1000, 2, 0, 0))
 	require.Equal(t, verify.TooFast, v.Violations[0].Code)
-	_, _, v = Check(star(false), s, plan(1000, 3, 0, 0))
+	_, _, v = Check(context.Background(), star(false), s, plan(1000, 3, 0, 0))
 	require.Equal(t, verify.LinkOverlap, v.Violations[0].Code)
 }
 
@@ -110,9 +111,9 @@ func TestSwitch(t *testing.T) {
 func TestVolumes(t *testing.T) {
 	in := plan(2000, 4, 0, 0)
 	in.Volume = []*big.Rat{big.NewRat(1, 4), big.NewRat(1, 4)}
-	_, _, v := Check(line(3, 0), schedule(hop(0, 0), hop(1, 0)), in)
+	_, _, v := Check(context.Background(), line(3, 0), schedule(hop(0, 0), hop(1, 0)), in)
 	require.Equal(t, verify.Proved, v.Outcome, "%v", v.Violations)
 	in.Volume[1] = big.NewRat(26, 100)
-	_, _, v = Check(line(3, 0), schedule(hop(0, 0), hop(1, 0)), in)
+	_, _, v = Check(context.Background(), line(3, 0), schedule(hop(0, 0), hop(1, 0)), in)
 	require.Equal(t, verify.LinkOverlap, v.Violations[0].Code)
 }

@@ -1,6 +1,7 @@
 package epoch
 
 import (
+	"context"
 	"flag"
 	"math"
 	"math/big"
@@ -119,10 +120,10 @@ func TestReference(t *testing.T) {
 		}
 		want := reference(p, s, in)
 		outcomes[want]++
-		ordered, _, v := Check(p, s, in)
+		ordered, _, v := Check(context.Background(), p, s, in)
 		require.Equal(t, want, v.Outcome == verify.Proved, "%v", v.Violations)
 		if want {
-			for _, w := range replay.Check(p, ordered).Violations {
+			for _, w := range replay.Check(context.Background(), p, ordered).Violations {
 				require.Equal(t, verify.MissingContribution, w.Code, "%v", w) // nothing but what does not come
 			}
 		}

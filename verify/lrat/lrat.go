@@ -12,6 +12,7 @@ package lrat
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -112,9 +113,10 @@ func (c *Checker) collect() {
 // Refute reads a proof to its end and returns nil if it refutes the formula. Otherwise
 // the error names the line and what is wrong with it. A formula with an empty clause
 // needs no proof. It takes O(proof + literals of the clauses that it names) time.
-// After Refute the checker is of no further use.
-func (c *Checker) Refute(proof io.Reader) error {
-	r := &reader{in: bufio.NewReaderSize(proof, 1<<16), line: 1}
+// Once ctx is done it returns an error that wraps the one of ctx. After Refute the checker
+// is of no further use.
+func (c *Checker) Refute(ctx context.Context, proof io.Reader) error {
+	r := &reader{in: bufio.NewReaderSize(until{ctx, proof}, 1<<16), line: 1}
 	if c.empty {
 		_, err := io.Copy(io.Discard, r.in)
 		return err
@@ -133,6 +135,19 @@ func (c *Checker) Refute(proof io.Reader) error {
 		}
 		r.line++
 	}
+}
+
+// until is a reader that ends with its context.
+type until struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (u until) Read(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, fmt.Errorf("the check has to stop: %w", err)
+	}
+	return u.in.Read(b)
 }
 
 // step executes one line. It returns io.EOF only at the end of the file.

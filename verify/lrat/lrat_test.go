@@ -2,6 +2,7 @@ package lrat
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -23,7 +24,7 @@ func refute(vars int, formula [][]int32, proof string) error {
 			return err
 		}
 	}
-	return c.Refute(strings.NewReader(proof))
+	return c.Refute(context.Background(), strings.NewReader(proof))
 }
 
 var square = [][]int32{{1, 2}, {1, -2}, {-1, 2}, {-1, -2}}
@@ -285,7 +286,7 @@ func TestCollect(t *testing.T) {
 	for _, clause := range formula {
 		require.NoError(t, c.Add(clause))
 	}
-	require.NoError(t, c.Refute(&proof))
+	require.NoError(t, c.Refute(context.Background(), &proof))
 	require.Less(t, cap(c.arena), 4<<20)
 }
 

@@ -54,7 +54,7 @@ func (c *check) data() {
 			sizes = sizes[:1] // a round is a round
 		}
 		for _, size := range sizes {
-			if len(c.violations) >= verify.MaxViolations || c.reason != "" {
+			if len(c.violations) >= verify.MaxViolations || c.reason != "" || !c.work.Go(1) {
 				return
 			}
 			x.part, x.chunk = q, int(k)
@@ -77,6 +77,9 @@ func (x *execution) run(turns []int32, size int64) {
 	}
 	byStart := make([]access, len(turns))
 	for i, turn := range turns {
+		if !x.work.Go(1) {
+			return
+		}
 		t := &x.o.Turns[turn]
 		a := &byStart[i]
 		*a = access{turn: int(turn), src: x.o.Sub(0, int(t.Owner)), dst: x.o.Sub(x.to(t), int(t.Owner)), op: t.Op, start: t.Start, end: t.Start + 1}
@@ -90,6 +93,9 @@ func (x *execution) run(turns []int32, size int64) {
 	}
 	slices.SortStableFunc(byEnd, func(a, b *access) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.dst, b.dst)) })
 	for i := range byStart {
+		if !x.work.Go(1) {
+			return
+		}
 		a := &byStart[i]
 		for len(byEnd) > 0 && byEnd[0].end <= a.start {
 			byEnd = x.write(byEnd)
@@ -144,7 +150,7 @@ func (x *execution) compare() {
 	for r, want := range x.p.Goal(x.chunk) {
 		v := x.slots[r]
 		switch {
-		case len(x.violations) >= verify.MaxViolations || x.reason != "":
+		case len(x.violations) >= verify.MaxViolations || x.reason != "" || !x.work.Go(1):
 			return
 		case v == undefined:
 			x.wrong(verify.MissingContribution, r, "ends undefined: nothing was ever written there")
@@ -168,7 +174,7 @@ func (x *execution) equal(r int, v int32, want model.Value) bool {
 	}
 	x.counts = append(x.counts[:0], make([]uint8, max(int(v)+1, n))...)
 	x.counts[v] = 1
-	for i := int(v); i >= n; i-- {
+	for i := int(v); i >= n && x.work.Go(1); i-- {
 		if m := x.counts[i]; m > 0 {
 			s := x.sums[i]
 			x.counts[s.left] = min(2, x.counts[s.left]+m)

@@ -6,6 +6,7 @@ package orbit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,7 @@ type check struct {
 	moved      *model.Translations
 	own        []int32   // the chunks of rank 0, by part
 	sizes      [][]int64 // by part: the different sizes, the largest last
+	work       *verify.Work
 	violations []verify.Violation
 	reason     string // why the answer is unknown
 }
@@ -31,8 +33,8 @@ type check struct {
 // problem is not the same seen from every rank, with late ranks, and where switches copy.
 // It takes O(links·sides + chunks + t·log t) time for t turns, times the different sizes of
 // chunks of one part, and for reducing collectives as much again for each different sum
-// that ranks end with.
-func Check(p *model.Problem, o *model.Orbit) verify.Verdict {
+// that ranks end with. It is Unknown, too, once ctx is done.
+func Check(ctx context.Context, p *model.Problem, o *model.Orbit) verify.Verdict {
 	v := verify.Verdict{Engine: Engine}
 	if err := p.Validate(); err != nil {
 		return malformed(v, "problem", err)
@@ -48,12 +50,16 @@ func Check(p *model.Problem, o *model.Orbit) verify.Verdict {
 		return malformed(v, "orbit", fmt.Errorf("round %d, want a round below %d", int64(o.Turns[n-1].Start), 1024+16*o.Transfers()))
 	}
 	v.Claim = verify.Claim(p, &model.Schedule{Form: model.FormFor(p.Cost)})
-	c := &check{p: p, o: o, moved: moved}
+	c := &check{p: p, o: o, moved: moved, work: verify.Begin(ctx)}
 	if v.Reason = c.differs(); v.Reason != "" {
 		return v
 	}
 	c.capacity()
 	c.data()
+	if !c.work.Go(1) {
+		v.Reason = c.work.Why()
+		return v
+	}
 	if v.Reason = c.reason; v.Reason != "" && len(c.violations) == 0 {
 		return v
 	}
@@ -91,6 +97,9 @@ func (c *check) differs() string {
 	c.own = parts[:each]
 	c.sizes = make([][]int64, each)
 	for i, k := range parts {
+		if !c.work.Go(1) {
+			return c.work.Why()
+		}
 		q, size := i%each, c.p.Chunks[k].Size
 		at, known := slices.BinarySearch(c.sizes[q], size)
 		if !known {
@@ -134,6 +143,9 @@ func (c *check) capacity() {
 	var busy []model.Interval
 	last := model.Time(-1)
 	for i := range c.o.Turns {
+		if !c.work.Go(1) {
+			return
+		}
 		t := &c.o.Turns[i]
 		if c.p.Cost == model.Rounds && t.Start == last {
 			c.report(verify.PortOverload, i, "rank 0 sends another chunk in round %d, and receives another, want one", int64(t.Start))

@@ -2,6 +2,7 @@ package orbit
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"slices"
 	"testing"
@@ -221,10 +222,10 @@ func agree(t *rapid.T, p *model.Problem, o *model.Orbit) verify.Outcome {
 	s, err := o.Schedule(p)
 	require.NoError(t, err)
 	require.EqualValues(t, o.Transfers(), len(s.Transfers))
-	got, want := Check(p, o), replay.Check(p, s)
+	got, want := Check(context.Background(), p, o), replay.Check(context.Background(), p, s)
 	require.Equal(t, want.Outcome, got.Outcome, "replay %v, orbit %v", want.Violations, got.Violations)
 	if !p.Collective.Kind.Reduces() {
-		c, err := stream.New(p, s.Form, s.Routes)
+		c, err := stream.New(context.Background(), p, s.Form, s.Routes)
 		require.NoError(t, err)
 		c.Add(s.Transfers)
 		if v := c.Verdict(); v.Outcome != verify.Unknown { // it follows copies only
@@ -271,11 +272,11 @@ func TestAgainstReplay(t *testing.T) {
 			}
 			slices.SortStableFunc(m.Turns, func(a, b model.Turn) int { return cmp.Compare(a.Start, b.Start) })
 			if m.Validate(p) != nil {
-				require.Equal(t, verify.Malformed, Check(p, m).Violations[0].Code)
+				require.Equal(t, verify.Malformed, Check(context.Background(), p, m).Violations[0].Code)
 				continue
 			}
 			outcomes[agree(t, p, m)]++
-			for _, c := range codes(Check(p, m).Violations) {
+			for _, c := range codes(Check(context.Background(), p, m).Violations) {
 				seen[c]++
 			}
 		}
@@ -306,7 +307,7 @@ func TestNotTheSame(t *testing.T) {
 		return p, o
 	}
 	p, o := problem()
-	require.Equal(t, verify.Proved, Check(p, o).Outcome)
+	require.Equal(t, verify.Proved, Check(context.Background(), p, o).Outcome)
 	for want, change := range map[string]func(*model.Problem, *model.Orbit){
 		"late": func(p *model.Problem, o *model.Orbit) { p.Release = []model.Time{0, 0, 0, 1} },
 		"different sizes": func(p *model.Problem, o *model.Orbit) {
@@ -328,7 +329,7 @@ func TestNotTheSame(t *testing.T) {
 	} {
 		p, o := problem()
 		change(p, o)
-		v := Check(p, o)
+		v := Check(context.Background(), p, o)
 		require.Equal(t, verify.Unknown, v.Outcome, want)
 		require.Contains(t, v.Reason, want)
 	}
@@ -376,7 +377,7 @@ func TestNotTheSame(t *testing.T) {
 	} {
 		p, o := problem()
 		change(p, o)
-		v := Check(p, o)
+		v := Check(context.Background(), p, o)
 		require.Equal(t, verify.Refuted, v.Outcome, want)
 		require.Contains(t, v.Violations[0].Message, want)
 	}

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -10,8 +11,9 @@ import (
 
 // machine is a program with its names resolved, and what its execution leaves.
 type machine struct {
-	p *model.Program
-	r *Report
+	p    *model.Program
+	r    *Report
+	work *verify.Work
 
 	proc     map[[2]int]int32   // a process by rank and ID
 	ofRank   [][]int32          // the processes of a rank
@@ -53,8 +55,8 @@ type event struct {
 	message    int32 // the event that sent what this one receives, or -1
 }
 
-func newMachine(p *model.Program, r *Report) *machine {
-	m := &machine{p: p, r: r, proc: make(map[[2]int]int32, len(p.Processes)), ofRank: make([][]int32, p.Ranks), byName: map[[3]int32]int32{}}
+func newMachine(ctx context.Context, p *model.Program, r *Report) *machine {
+	m := &machine{p: p, r: r, work: verify.Begin(ctx), proc: make(map[[2]int]int32, len(p.Processes)), ofRank: make([][]int32, p.Ranks), byName: map[[3]int32]int32{}}
 	total := 0
 	for i := range p.Processes {
 		q := &p.Processes[i]

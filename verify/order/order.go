@@ -12,6 +12,7 @@
 package order
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,8 +62,8 @@ const perCode = 3
 
 // Check decides about a program, which must be valid. It takes time in proportion to
 // the cells that the instructions access, and to instructions times the processes
-// of a rank.
-func Check(p *model.Program) *Report {
+// of a rank. Once ctx is done everything is Unknown, whatever has been found by then.
+func Check(ctx context.Context, p *model.Program) *Report {
 	r := &Report{Counts: map[verify.Code]int{}}
 	r.Verdict = verify.Verdict{Engine: Engine, Claim: Claim(p)}
 	if err := p.Validate(); err != nil {
@@ -70,10 +71,12 @@ func Check(p *model.Program) *Report {
 		r.Verdict.Outcome = verify.Refuted
 		return r
 	}
-	m := newMachine(p, r)
+	m := newMachine(ctx, p, r)
 	r.m = m
 	m.owners()
-	m.run()
+	if m.run(); !m.work.Go(1) {
+		return interrupted(p, m.work)
+	}
 	r.Bounds, r.Defined, r.Matching = m.proved(verify.OutOfBounds), m.proved(verify.UninitialisedRead), m.proved(verify.UnmatchedSend, verify.CountMismatch)
 	r.Ownership = m.proved(verify.SharedConnection)
 	m.stuck()
@@ -94,10 +97,18 @@ func Check(p *model.Program) *Report {
 			m.result()
 		}
 	}
+	if !m.work.Go(1) {
+		return interrupted(p, m.work)
+	}
 	slices.SortStableFunc(r.Verdict.Violations, func(a, b verify.Violation) int { return slices.Index(chief, a.Code) - slices.Index(chief, b.Code) })
 	r.Verdict.Violations = r.Verdict.Violations[:min(len(r.Verdict.Violations), verify.MaxViolations)]
 	r.conclude(p)
 	return r
+}
+
+// interrupted is the report of a check that had to stop.
+func interrupted(p *model.Program, work *verify.Work) *Report {
+	return &Report{Counts: map[verify.Code]int{}, Verdict: verify.Verdict{Engine: Engine, Claim: Claim(p), Reason: work.Why()}}
 }
 
 // chief orders codes by what follows from what.

@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		ran++
-		r := order.Check(e.Example.Program)
+		r := order.Check(context.Background(), e.Example.Program)
 		switch {
 		case conditions[code]:
 			require.Equal(t, verify.Proved, r.Verdict.Outcome, "%s: %+v", code, r.Verdict)
@@ -44,7 +45,7 @@ func TestNothing(t *testing.T) {
 	e, _ := verify.Explain(verify.Deadlock)
 	p := *e.Example.Program
 	p.Ranks = 0
-	r := order.Check(&p)
+	r := order.Check(context.Background(), &p)
 	require.Equal(t, verify.Refuted, r.Verdict.Outcome)
 	require.Equal(t, verify.Malformed, r.Verdict.Violations[0].Code)
 	require.Zero(t, r.Slots(0))

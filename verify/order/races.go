@@ -28,6 +28,9 @@ func (m *machine) races() {
 			columns := procs[from:min(from+width, len(procs))]
 			clocks = m.clocks(clocks, columns, nil)
 			local = m.clocks(local, columns, events)
+			if !m.work.Go(1) {
+				return
+			}
 			m.scan(r, events, columns, clocks, local)
 		}
 	}
@@ -75,7 +78,7 @@ func (m *machine) accesses(rank int, events []int32, visit func(e, cell int32, w
 		in := &m.p.Processes[ev.proc].Steps[ev.step]
 		over := func(ref model.Ref, offset int, writes bool) {
 			at, _ := m.spanOf(rank, ref, offset, in.Count)
-			for c := at.from; c < at.to; c++ {
+			for c := at.from; c < at.to && m.work.Go(1); c++ {
 				visit(e, c, writes)
 			}
 		}
@@ -109,6 +112,7 @@ func (m *machine) clocks(into []int32, columns, events []int32) []int32 {
 	}
 	clock := func(e int32, remote bool) {
 		ev := &m.events[e]
+		m.work.Go(w)
 		mine := into[int(e)*w : (int(e)+1)*w]
 		at := m.first[ev.proc] + ev.step
 		if ev.step > 0 {

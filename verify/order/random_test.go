@@ -1,6 +1,7 @@
 package order
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -36,7 +37,7 @@ func TestAgainstExplorer(t *testing.T) {
 	for i := range draws {
 		p := programs.Draw(rng)
 		require.NoError(t, p.Validate())
-		r := Check(p)
+		r := Check(context.Background(), p)
 		x := explore(p, 0, 0)
 		at := func() string { return fmt.Sprintf("program %d: %+v\n%+v", i, p.Processes, r.Verdict.Violations) }
 

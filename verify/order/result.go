@@ -29,6 +29,9 @@ func (m *machine) result() {
 			if want < 0 {
 				continue
 			}
+			if !m.work.Go(1) {
+				return
+			}
 			v := m.memory[r][c]
 			a, ok := known[query{v, want}]
 			if !ok {

@@ -43,6 +43,9 @@ func (m *machine) run() {
 				m.channels[c].waiting = append(m.channels[c].waiting, proc)
 				break
 			}
+			if !m.work.Go(1) {
+				return
+			}
 			m.execute(proc, step)
 			me := m.first[proc] + step
 			if woken, ok := sleepers[me]; ok {
@@ -115,6 +118,7 @@ func (m *machine) execute(proc, step int32) {
 	m.at[m.first[proc]+step] = me
 	m.pc[proc]++
 	cells := min(max(s.Count, 0), m.most) * m.p.Grain
+	m.work.Go(cells)
 	value := make([]int32, cells)
 	held := false // value has something
 	if s.Verb&model.Receives != 0 {

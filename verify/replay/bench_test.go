@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"testing"
@@ -44,7 +45,7 @@ func BenchmarkReplay(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for b.Loop() {
-				if v := replay.Check(p, s); v.Outcome != verify.Proved {
+				if v := replay.Check(context.Background(), p, s); v.Outcome != verify.Proved {
 					b.Fatal(v)
 				}
 			}

@@ -36,6 +36,9 @@ func (c *check) capacity() {
 	users, from := c.byLink()
 	var uses []use
 	for l := range c.t.Links {
+		if !c.work.Go(1 + int(from[l+1]-from[l])) {
+			return
+		}
 		uses = c.usesOf(l, users[from[l]:from[l+1]], uses[:0])
 		merged := c.link(l, uses)
 		for _, p := range portsOf[l] {

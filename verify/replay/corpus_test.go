@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -436,7 +437,7 @@ func TestCorpus(t *testing.T) {
 	require.Greater(t, len(accepted), 15)
 	for _, path := range accepted {
 		s := read(t, path)
-		v := replay.Check(s.Problem, s.Schedule)
+		v := replay.Check(context.Background(), s.Problem, s.Schedule)
 		require.Equal(t, verify.Proved, v.Outcome, "%s: %+v", path, v)
 	}
 	b, err := os.ReadFile(corpus + "/reject/want.tsv")
@@ -445,7 +446,7 @@ func TestCorpus(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
 		fields := strings.Split(line, "\t")
 		s := read(t, filepath.Join(corpus, "reject", fields[0]))
-		v := replay.Check(s.Problem, s.Schedule)
+		v := replay.Check(context.Background(), s.Problem, s.Schedule)
 		require.Equal(t, verify.Refuted, v.Outcome, "%s", fields[0])
 		found := map[verify.Code]bool{}
 		for _, violation := range v.Violations {
@@ -484,7 +485,7 @@ func TestAgainstReference(t *testing.T) {
 			}
 		}
 		want := reference(s.Problem, m)
-		v := replay.Check(s.Problem, m)
+		v := replay.Check(context.Background(), s.Problem, m)
 		got := map[verify.Code]bool{}
 		for _, violation := range v.Violations {
 			got[violation.Code] = true

@@ -21,37 +21,47 @@ type finding struct {
 
 // data executes the schedule chunk by chunk, on all cores, and compares what is
 // there at the end with the postcondition (SPEC 6). Chunks do not influence each
-// other: a transfer reads and writes slots of its own chunk only.
-func (c *check) data() {
+// other: a transfer reads and writes slots of its own chunk only. It returns why it had
+// to stop, or "".
+func (c *check) data() (stopped string) {
 	at, from := c.byChunk()
 	found := make([][]finding, len(c.p.Chunks))
 	inHand := make([]value, len(c.s.Transfers))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(c.p.Chunks)) {
+	why := make([]string, min(runtime.GOMAXPROCS(0), len(c.p.Chunks)))
+	for i := range why {
 		wg.Go(func() {
 			x := newExecution(c, inHand)
-			for {
+			for x.work.Go(1) {
 				k := int(next.Add(1)) - 1
 				if k >= len(c.p.Chunks) {
 					return
 				}
 				found[k] = x.run(k, at[from[k]:from[k+1]])
 			}
+			why[i] = x.work.Why()
 		})
 	}
 	wg.Wait()
+	for _, stopped := range why {
+		if stopped != "" {
+			return stopped
+		}
+	}
 	all := slices.Concat(found...)
 	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(a.at, b.at) })
 	for _, f := range all[:min(len(all), verify.MaxViolations)] {
 		c.violations = append(c.violations, f.Violation)
 	}
+	return ""
 }
 
 // execution runs one chunk after the other on the same memory.
 type execution struct {
 	*check
 	*values
+	work    *verify.Work
 	chunk   int
 	slots   []value // by rank
 	touched []int   // ranks whose slot is not undefined
@@ -63,7 +73,7 @@ type execution struct {
 
 func newExecution(c *check, inHand []value) *execution {
 	return &execution{
-		check: c, values: newValues(c.t.Ranks, c.p.Collective.Op),
+		check: c, values: newValues(c.t.Ranks, c.p.Collective.Op), work: verify.Begin(c.ctx),
 		slots: make([]value, c.t.Ranks), written: make([]int32, c.t.Ranks), inHand: inHand,
 	}
 }
@@ -77,10 +87,16 @@ func (x *execution) run(k int, transfers []int32) []finding {
 	}
 	x.touched = x.touched[:0]
 	for r, v := range x.p.Start(k) {
+		if !x.work.Go(1 + v.Len()) {
+			return nil
+		}
 		x.put(r, x.values.of(v))
 	}
 	if x.s.Form == model.Ordered {
 		for _, i := range transfers { // any order that respects After: see order
+			if !x.work.Go(1) {
+				return nil
+			}
 			x.read(i)
 			x.write(i)
 		}
@@ -101,11 +117,11 @@ func (x *execution) put(r int, v value) {
 // inTime executes transfers in order of time. At each instant first all writes
 // that end there take effect, then all reads that start there see them.
 func (x *execution) inTime(byStart []int32) {
-	x.sortBy(byStart, func(t *model.Transfer) model.Time { return t.Start })
+	x.sortBy(x.work, byStart, func(t *model.Transfer) model.Time { return t.Start })
 	x.byEnd = append(x.byEnd[:0], byStart...)
-	x.sortBy(x.byEnd, func(t *model.Transfer) model.Time { return t.End })
+	x.sortBy(x.work, x.byEnd, func(t *model.Transfer) model.Time { return t.End })
 	ended := 0
-	for i := 0; i < len(byStart); {
+	for i := 0; i < len(byStart) && x.work.Go(1); {
 		now := x.s.Transfers[byStart[i]].Start
 		for ended < len(x.byEnd) && x.s.Transfers[x.byEnd[ended]].End <= now {
 			ended += x.writeBatch(x.byEnd[ended:])
@@ -114,7 +130,7 @@ func (x *execution) inTime(byStart []int32) {
 			x.read(byStart[i])
 		}
 	}
-	for ended < len(x.byEnd) {
+	for ended < len(x.byEnd) && x.work.Go(1) {
 		ended += x.writeBatch(x.byEnd[ended:])
 	}
 }
@@ -168,7 +184,7 @@ func (x *execution) write(i int32) {
 		x.put(int(t.Dst), v)
 	case old == undefined:
 		x.event(t.End, verify.ReduceUndefined, i, int(t.Dst), "rank %d holds nothing of chunk %d to add to", t.Dst, t.Chunk)
-	default:
+	case x.work.Go(x.words):
 		x.put(int(t.Dst), x.values.add(old, v))
 	}
 }
@@ -186,6 +202,9 @@ func (x *execution) compare(transfers []int32) {
 	var wanted value // of the goal before; collectives want the same of many ranks
 	var described model.Value
 	for r, want := range x.p.Goal(x.chunk) {
+		if !x.work.Go(1) {
+			return
+		}
 		if wanted == undefined || !sameValue(described, want) {
 			wanted, described = x.values.of(want), want
 		}

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,7 +19,7 @@ func TestExamples(t *testing.T) {
 		if e.Example.Schedule == nil { // a code of concurrent programs: verify/order runs its example
 			continue
 		}
-		v := replay.Check(e.Example.Problem, e.Example.Schedule)
+		v := replay.Check(context.Background(), e.Example.Problem, e.Example.Schedule)
 		require.Equal(t, verify.Refuted, v.Outcome, "%s: %+v", code, v)
 		for _, violation := range v.Violations {
 			require.Equal(t, code, violation.Code, "%s: %v", code, v.Violations)

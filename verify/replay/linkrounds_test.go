@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func TestLinkRounds(t *testing.T) {
 		{Src: 0, Dst: 1, Route: 0, Op: model.Copy, Start: 0, End: 1}, {Src: 0, Dst: 2, Route: 1, Op: model.Copy, Start: 1, End: 2},
 	}}
 	codes := func(p *model.Problem, s *model.Schedule) (codes []verify.Code) {
-		for _, v := range Check(p, s).Violations {
+		for _, v := range Check(context.Background(), p, s).Violations {
 			codes = append(codes, v.Code)
 		}
 		return codes

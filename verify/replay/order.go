@@ -23,9 +23,12 @@ func (c *check) order() (undecided string) {
 		panic("validated before: " + err.Error())
 	}
 	c.sequence = sequence
-	h, ok := newHistory(c.s, sequence)
+	h, ok := newHistory(c.work, c.s, sequence)
 	if !ok {
 		return fmt.Sprintf("the order has more than %d concurrent chains for %d transfers: races were not looked for", h.chains, len(sequence))
+	}
+	if !c.work.Go(1) {
+		return ""
 	}
 	slots := map[[2]int32]*slotHistory{}
 	at := func(rank, chunk int32) *slotHistory {
@@ -36,6 +39,9 @@ func (c *check) order() (undecided string) {
 		return slots[key]
 	}
 	for _, i := range sequence {
+		if !c.work.Go(1) {
+			return ""
+		}
 		t := &c.s.Transfers[i]
 		c.orderedRead(h, at(t.Src, t.Chunk), i)
 		c.orderedWrite(h, at(t.Dst, t.Chunk), i)
@@ -106,8 +112,10 @@ type history struct {
 }
 
 // newHistory covers the transfers greedily: each joins the chain of a predecessor
-// that is still the last of its chain. ok is false where that needs too much memory.
-func newHistory(s *model.Schedule, sequence []int32) (h *history, ok bool) {
+// that is still the last of its chain. ok is false where that needs too much memory. It
+// takes O(chains) time for each transfer and each entry of After; if the work ends on the
+// way the history is of no use.
+func newHistory(work *verify.Work, s *model.Schedule, sequence []int32) (h *history, ok bool) {
 	n := len(s.Transfers)
 	h = &history{chain: make([]int32, n), position: make([]int32, n), clock: make([][]int32, n)}
 	var tails []int32
@@ -134,6 +142,9 @@ func newHistory(s *model.Schedule, sequence []int32) (h *history, ok bool) {
 		return h, false
 	}
 	for _, i := range sequence {
+		if !work.Go(h.chains * (1 + len(s.After[i]))) {
+			return h, true
+		}
 		clock := make([]int32, h.chains)
 		for _, j := range s.After[i] {
 			for c, p := range h.clock[j] {

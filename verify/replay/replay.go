@@ -10,6 +10,7 @@ package replay
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -23,8 +24,9 @@ const Engine = "replay"
 // Check decides whether s is a feasible schedule that reaches the postcondition
 // of p. An Ordered schedule is right if every interleaving that its order allows
 // is; where that is too large to decide the outcome is Unknown, with the reason.
-// Neither p nor s is changed.
-func Check(p *model.Problem, s *model.Schedule) verify.Verdict {
+// Neither p nor s is changed. Once ctx is done the outcome is Unknown, whatever has been
+// found by then.
+func Check(ctx context.Context, p *model.Problem, s *model.Schedule) verify.Verdict {
 	v := verify.Verdict{Engine: Engine}
 	if err := p.Validate(); err != nil {
 		return malformed(v, "problem", err)
@@ -33,7 +35,7 @@ func Check(p *model.Problem, s *model.Schedule) verify.Verdict {
 		return malformed(v, "schedule", err)
 	}
 	v.Claim = verify.Claim(p, s)
-	c := &check{p: p, s: s, t: p.Topology}
+	c := &check{p: p, s: s, t: p.Topology, ctx: ctx, work: verify.Begin(ctx)}
 
 	c.routes()
 	paths := len(c.violations) == 0
@@ -44,7 +46,14 @@ func Check(p *model.Problem, s *model.Schedule) verify.Verdict {
 	feasibility := c.violations
 	c.violations = nil
 	undecided := c.order()
-	c.data()
+	stopped := c.data()
+	if !c.work.Go(1) {
+		stopped = c.work.Why()
+	}
+	if stopped != "" {
+		v.Reason = stopped
+		return v
+	}
 
 	v.Violations = merge(feasibility, c.violations)
 	v.Makespan = p.Makespan(s)
@@ -82,6 +91,9 @@ type check struct {
 	s *model.Schedule
 	t *model.Topology
 
+	ctx  context.Context
+	work *verify.Work // of what is done before the chunks are executed
+
 	sequence   []int32 // Ordered: an order of execution
 	violations []verify.Violation
 }
@@ -118,6 +130,9 @@ func (c *check) routes() {
 		first[i], last[i] = int32(c.t.Links[route[0]].Src), int32(c.t.Links[route[len(route)-1]].Dst)
 	}
 	for i := range c.s.Transfers {
+		if !c.work.Go(1) {
+			return
+		}
 		t := &c.s.Transfers[i]
 		switch {
 		case why[t.Route] != "":
@@ -165,6 +180,9 @@ func (c *check) timing() {
 	}
 	cache := make([]known, len(c.s.Routes))
 	for i := range c.s.Transfers {
+		if !c.work.Go(1) {
+			return
+		}
 		t := &c.s.Transfers[i]
 		size := c.p.Chunks[t.Chunk].Size
 		k := &cache[t.Route]
@@ -220,9 +238,13 @@ func (c *check) byChunk() (at, from []int32) {
 	return at, from
 }
 
-// sortBy sorts transfers by a time, and then by index, if they are not yet sorted.
-func (c *check) sortBy(list []int32, time func(*model.Transfer) model.Time) {
+// sortBy sorts transfers by a time, and then by index, if they are not yet sorted. Once
+// the work has ended their order is of no importance.
+func (c *check) sortBy(work *verify.Work, list []int32, time func(*model.Transfer) model.Time) {
 	less := func(i, j int32) int {
+		if !work.Go(1) {
+			return 0
+		}
 		return cmp.Or(cmp.Compare(time(&c.s.Transfers[i]), time(&c.s.Transfers[j])), cmp.Compare(i, j))
 	}
 	if !slices.IsSortedFunc(list, less) {

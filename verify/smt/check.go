@@ -3,7 +3,6 @@ package smt
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -166,17 +165,9 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 	case proved == len(findings) && v.Reason == "": // the order of events too, if it is open
 		v.Outcome = verify.Proved
 	case v.Reason == "":
-		v.Reason = stopped(ctx)
+		v.Reason = verify.Stopped(ctx)
 	}
 	return v
-}
-
-// stopped says why a context is done.
-func stopped(ctx context.Context) string {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return "the time limit was reached"
-	}
-	return "interrupted"
 }
 
 // query asks about all goals of a query.

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"testing"
 
@@ -112,7 +113,7 @@ func drawSchedule(t *rapid.T, p *model.Problem) *model.Schedule {
 			x.End = start + p.Topology.Duration(route, p.Chunks[k].Size)
 		}
 		s.Routes, s.Transfers = append(s.Routes, route), append(s.Transfers, x)
-		for _, v := range replay.Check(p, s).Violations {
+		for _, v := range replay.Check(context.Background(), p, s).Violations {
 			if v.Code != verify.MissingContribution {
 				s.Routes, s.Transfers = s.Routes[:len(s.Routes)-1], s.Transfers[:len(s.Transfers)-1]
 				return false
@@ -210,7 +211,7 @@ func mutate(t *rapid.T, p *model.Problem, s *model.Schedule) {
 
 // check streams a schedule, in order of starts, in batches of some size.
 func check(t require.TestingT, p *model.Problem, s *model.Schedule, batch int) verify.Verdict {
-	c, err := New(p, s.Form, s.Routes)
+	c, err := New(context.Background(), p, s.Form, s.Routes)
 	require.NoError(t, err)
 	list := slices.Clone(s.Transfers)
 	slices.SortStableFunc(list, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
@@ -233,7 +234,7 @@ func codes(v verify.Verdict) []verify.Code {
 
 // agree compares the two engines on one schedule.
 func agree(t require.TestingT, p *model.Problem, s *model.Schedule, batch int) verify.Outcome {
-	want, got := replay.Check(p, s), check(t, p, s, batch)
+	want, got := replay.Check(context.Background(), p, s), check(t, p, s, batch)
 	if got.Outcome == verify.Unknown {
 		require.Regexp(t, "is a reduction|copies a part of the sum", got.Reason)
 		return got.Outcome
@@ -304,7 +305,7 @@ func drawTrees(t *rapid.T) (*model.Problem, *model.Schedule) {
 	s := &model.Schedule{Form: model.FormFor(p.Cost), Transfers: []model.Transfer{}}
 	last := model.Time(0)
 	feasible := func() bool {
-		for _, v := range replay.Check(p, s).Violations {
+		for _, v := range replay.Check(context.Background(), p, s).Violations {
 			if v.Code != verify.MissingContribution {
 				return false
 			}

@@ -20,6 +20,7 @@
 package stream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -76,6 +77,7 @@ type Checker struct {
 	violations []verify.Violation
 	malformed  *verify.Violation
 	undecided  string
+	work       *verify.Work
 }
 
 // path is what is known of a route.
@@ -87,15 +89,15 @@ type path struct {
 
 // New begins the check of a schedule of p, which must be valid and have chunks, with the
 // routes that its transfers will have. It takes O(links + routes) time and as much memory
-// as Memory says.
-func New(p *model.Problem, form model.Form, routes [][]int) (*Checker, error) {
+// as Memory says. Once ctx is done Add returns false, and the verdict is Unknown.
+func New(ctx context.Context, p *model.Problem, form model.Form, routes [][]int) (*Checker, error) {
 	if err := serves(p, form); err != nil {
 		return nil, err
 	}
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Checker{p: p, t: p.Topology, form: form, routes: routes}
+	c := &Checker{work: verify.Begin(ctx), p: p, t: p.Topology, form: form, routes: routes}
 	s := &model.Schedule{Form: form, Routes: routes}
 	if err := s.Validate(p); err != nil {
 		return nil, err
@@ -160,7 +162,7 @@ func (c *Checker) notAPath(route []int) string {
 // from one to the next. It returns false if the answer is there before the end.
 func (c *Checker) Add(batch []model.Transfer) bool {
 	for i := range batch {
-		if c.malformed != nil || c.undecided != "" || len(c.violations) >= verify.MaxViolations {
+		if c.malformed != nil || c.undecided != "" || len(c.violations) >= verify.MaxViolations || !c.work.Go(1) {
 			return false
 		}
 		c.transfer(&batch[i])
@@ -267,6 +269,9 @@ func (c *Checker) Verdict() verify.Verdict {
 		c.lose()
 	}
 	switch {
+	case !c.work.Go(1):
+		v.Reason = c.work.Why()
+		return v
 	case c.malformed != nil:
 		v.Outcome, v.Claim = verify.Refuted, "is a well-formed schedule"
 		v.Violations = []verify.Violation{*c.malformed}
@@ -279,6 +284,9 @@ func (c *Checker) Verdict() verify.Verdict {
 		v.Makespan = c.last
 		if c.form == model.InRounds {
 			v.Makespan = c.spans.end()
+		}
+		if !c.work.Go(1) {
+			return verify.Verdict{Engine: Engine, Claim: v.Claim, Reason: c.work.Why()}
 		}
 	}
 	if v.Violations = c.violations; len(v.Violations) > verify.MaxViolations {
@@ -306,7 +314,7 @@ func (c *Checker) compare() {
 		for r, want := range c.p.Goal(k) {
 			owner, single := want.Single()
 			switch {
-			case len(c.violations) >= verify.MaxViolations:
+			case len(c.violations) >= verify.MaxViolations || !c.work.Go(1):
 				return
 			case !single || int32(owner) != c.owner[k]:
 				c.reportSlot(verify.WrongValue, r, k, "can only end with what rank %d contributes, which is not wanted", c.owner[k])

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,7 +27,7 @@ func TestCorpus(t *testing.T) {
 			require.NoError(t, err)
 			s, err := model.ReadSolution(file, bytes.NewReader(b))
 			require.NoError(t, err)
-			if _, err := New(s.Problem, s.Schedule.Form, s.Schedule.Routes); err != nil {
+			if _, err := New(context.Background(), s.Problem, s.Schedule.Form, s.Schedule.Routes); err != nil {
 				require.ErrorIs(t, err, ErrNotServed)
 				continue
 			}
@@ -50,7 +51,7 @@ func TestMalformed(t *testing.T) {
 		"starts at 4 after one that starts at 5": func(x *model.Transfer) { x.Start = 4 },
 		"want an end after the start":            func(x *model.Transfer) { x.End = 5 },
 	} {
-		c, err := New(p, model.Timed, routes(p))
+		c, err := New(context.Background(), p, model.Timed, routes(p))
 		require.NoError(t, err)
 		bad := good
 		change(&bad)
@@ -62,15 +63,15 @@ func TestMalformed(t *testing.T) {
 		require.Contains(t, v.Violations[0].String(), want)
 		require.Contains(t, v.Violations[0].String(), "transfer 1")
 	}
-	_, err := New(p, model.Timed, [][]int{{8}})
+	_, err := New(context.Background(), p, model.Timed, [][]int{{8}})
 	require.ErrorContains(t, err, "link 8 does not exist")
-	_, err = New(p, model.Timed, [][]int{{}})
+	_, err = New(context.Background(), p, model.Timed, [][]int{{}})
 	require.Error(t, err)
-	_, err = New(p, model.InRounds, routes(p))
+	_, err = New(context.Background(), p, model.InRounds, routes(p))
 	require.ErrorIs(t, err, ErrNotServed)
 	for _, c := range []model.Collective{{Kind: model.AllReduce, Group: []int{0, 1}}, {Kind: model.Custom}} {
 		p.Collective = c
-		_, err = New(p, model.Timed, routes(p))
+		_, err = New(context.Background(), p, model.Timed, routes(p))
 		require.ErrorIs(t, err, ErrNotServed)
 		_, err = Memory(p, model.Timed, routes(p))
 		require.ErrorIs(t, err, ErrNotServed)
@@ -79,7 +80,7 @@ func TestMalformed(t *testing.T) {
 
 // TestNothing: a schedule of no transfers is refuted, and soon.
 func TestNothing(t *testing.T) {
-	c, err := New(allGather(t, "ring:4", model.Pipelined), model.Timed, nil)
+	c, err := New(context.Background(), allGather(t, "ring:4", model.Pipelined), model.Timed, nil)
 	require.NoError(t, err)
 	v := c.Verdict()
 	require.Equal(t, verify.Refuted, v.Outcome)
@@ -133,7 +134,7 @@ func TestMemory(t *testing.T) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	c, err := New(p, model.Timed, all)
+	c, err := New(context.Background(), p, model.Timed, all)
 	require.NoError(t, err)
 	around(p, c.Add)
 	runtime.GC()
@@ -149,7 +150,7 @@ func BenchmarkAdd(b *testing.B) {
 	p := allGather(b, "uniring:2000", model.Blocking)
 	all := routes(p)
 	for b.Loop() {
-		c, err := New(p, model.Timed, all)
+		c, err := New(context.Background(), p, model.Timed, all)
 		require.NoError(b, err)
 		around(p, c.Add)
 		require.Equal(b, verify.Proved, c.Verdict().Outcome)

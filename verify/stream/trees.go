@@ -80,7 +80,7 @@ func (c *Checker) lose() {
 func (c *Checker) compareSums() {
 	for k := range c.p.Chunks {
 		for r := range c.p.Goal(k) {
-			if len(c.violations) >= verify.MaxViolations {
+			if len(c.violations) >= verify.MaxViolations || !c.work.Go(1) {
 				return
 			}
 			if !c.defined(int32(r), int32(k)) && !c.complete(c.t.Ranks, int32(r), int32(k)) {

@@ -34,7 +34,7 @@ func wanted(rng *rand.Rand, p *model.Program) {
 		}
 	}
 	for range 4 { // settle for what comes out
-		violations := order.Check(p).Verdict.Violations
+		violations := order.Check(context.Background(), p).Verdict.Violations
 		for _, v := range violations {
 			if v.Rank >= 0 && v.Chunk >= 0 && (v.Code == verify.MissingContribution || v.Code == verify.DoubleContribution || v.Code == verify.WrongValue) && rng.IntN(8) > 0 {
 				p.Post[v.Rank][v.Chunk] = -1
@@ -51,7 +51,7 @@ func TestConcurrentAgainstOrder(t *testing.T) {
 	for i := range 3000 {
 		p := programs.Draw(rng)
 		wanted(rng, p)
-		r := order.Check(p)
+		r := order.Check(context.Background(), p)
 		per := rng.IntN(2)
 		c := concurrent.Check(context.Background(), p, z3.New(), concurrent.Options{Transfers: per})
 		at := fmt.Sprintf("program %d: %+v\norder: %+v\nformulas: %+v", i, p.Processes, r, c)
@@ -99,7 +99,7 @@ func TestConcurrentExamples(t *testing.T) {
 		if e.Example.Program == nil {
 			continue
 		}
-		r := order.Check(e.Example.Program)
+		r := order.Check(context.Background(), e.Example.Program)
 		c := concurrent.Check(context.Background(), e.Example.Program, z3.New(), concurrent.Options{})
 		if c.Verdict.Outcome != verify.Unknown {
 			asked++
