@@ -145,12 +145,12 @@ func (c *Certificate) Validate() error {
 		return wrong("problem", "missing")
 	}
 	if err := c.Problem.Validate(); err != nil {
-		return within("problem", err)
+		return Within("problem", err)
 	}
 	if c.Bound < 0 {
 		return wrong("bound", "%d ps, want 0 or more", int64(c.Bound))
 	}
-	return within("witness", c.validateWitness())
+	return Within("witness", c.validateWitness())
 }
 
 func (c *Certificate) validateWitness() error {
@@ -183,12 +183,12 @@ func (c *Certificate) validateWitness() error {
 	case Partition:
 		part := map[int]int{}
 		for i, nodes := range w.Parts {
-			if err := ascending(element("parts", i), "node", nodes, p.Topology.Nodes()); err != nil {
+			if err := ascending(Element("parts", i), "node", nodes, p.Topology.Nodes()); err != nil {
 				return err
 			}
 			for _, v := range nodes {
 				if j, taken := part[v]; taken {
-					return wrong(element("parts", i), "node %d is in part %d, too", v, j)
+					return wrong(Element("parts", i), "node %d is in part %d, too", v, j)
 				}
 				part[v] = i
 			}
@@ -209,7 +209,7 @@ func (c *Certificate) validateWitness() error {
 		}
 		for i, price := range w.Links {
 			if price < 0 {
-				return wrong(element("links", i), "price %d, want 0 or more", price)
+				return wrong(Element("links", i), "price %d, want 0 or more", price)
 			}
 		}
 	case Doubling:
@@ -249,10 +249,10 @@ func (w Refutation) validate(p *Problem) error {
 func ascending(place, what string, list []int, n int) error {
 	for i, v := range list {
 		if v < 0 || v >= n {
-			return wrong(element(place, i), "%s %d does not exist, want 0 to %d", what, v, n-1)
+			return wrong(Element(place, i), "%s %d does not exist, want 0 to %d", what, v, n-1)
 		}
 		if i > 0 && v <= list[i-1] {
-			return wrong(element(place, i), "%s %d after %s %d, want ascending order", what, v, what, list[i-1])
+			return wrong(Element(place, i), "%s %d after %s %d, want ascending order", what, v, what, list[i-1])
 		}
 	}
 	return nil

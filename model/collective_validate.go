@@ -30,10 +30,10 @@ func (c *Collective) validateUnordered(n int) error {
 	seen := make(map[int]bool, len(c.Group))
 	for i, r := range c.Group {
 		if r < 0 || r >= n {
-			return wrong(element("group", i), "rank %d does not exist, want 0 to %d", r, n-1)
+			return wrong(Element("group", i), "rank %d does not exist, want 0 to %d", r, n-1)
 		}
 		if seen[r] {
-			return wrong(element("group", i), "rank %d is named twice, want it once", r)
+			return wrong(Element("group", i), "rank %d is named twice, want it once", r)
 		}
 		seen[r] = true
 	}
@@ -66,12 +66,12 @@ func (c *Collective) validateUnordered(n int) error {
 	}
 	for i, d := range c.Pre {
 		if err := c.validateCondition(d, member); err != nil {
-			return within(element("pre", i), err)
+			return Within(Element("pre", i), err)
 		}
 	}
 	for i, d := range c.Post {
 		if err := c.validateCondition(d, member); err != nil {
-			return within(element("post", i), err)
+			return Within(Element("post", i), err)
 		}
 	}
 	return nil
@@ -105,9 +105,9 @@ func validateOrder(name string, list []Condition) error {
 	for i := 1; i < len(list); i++ {
 		switch order := compareConditions(list[i-1], list[i]); {
 		case order == 0:
-			return wrong(element(name, i), "rank %d, chunk %d is named twice, want it once", list[i].Rank, list[i].Chunk)
+			return wrong(Element(name, i), "rank %d, chunk %d is named twice, want it once", list[i].Rank, list[i].Chunk)
 		case order > 0:
-			return wrong(element(name, i), "rank %d, chunk %d is out of order, want order by chunk, then rank", list[i].Rank, list[i].Chunk)
+			return wrong(Element(name, i), "rank %d, chunk %d is out of order, want order by chunk, then rank", list[i].Rank, list[i].Chunk)
 		}
 	}
 	return nil
@@ -137,4 +137,15 @@ func (c *Collective) equal(d *Collective) bool {
 	}
 	return c.Kind == d.Kind && c.Root == d.Root && c.Op == d.Op && c.Chunks == d.Chunks &&
 		slices.EqualFunc(c.Pre, d.Pre, same) && slices.EqualFunc(c.Post, d.Post, same)
+}
+
+// Normalise sorts the conditions of c and validates it for n ranks. Conditions in any order
+// that state the same collective give the same one.
+func (c *Collective) Normalise(n int) error {
+	if err := c.validateUnordered(n); err != nil {
+		return err
+	}
+	SortConditions(c.Pre)
+	SortConditions(c.Post)
+	return c.validate(n)
 }

@@ -59,10 +59,10 @@ func (w *LPDual) validate(p *Problem) error {
 	}
 	for i, t := range w.Instants {
 		if t < 0 || t > MaxTime/4 {
-			return wrong(element("instants", i), "%d ps, want 0 to %d", int64(t), int64(MaxTime/4))
+			return wrong(Element("instants", i), "%d ps, want 0 to %d", int64(t), int64(MaxTime/4))
 		}
 		if i > 0 && t <= w.Instants[i-1] {
-			return wrong(element("instants", i), "%d ps after %d ps, want ascending order", int64(t), int64(w.Instants[i-1]))
+			return wrong(Element("instants", i), "%d ps after %d ps, want ascending order", int64(t), int64(w.Instants[i-1]))
 		}
 	}
 	ranks := p.Topology.Ranks
@@ -85,28 +85,28 @@ func (w *LPDual) validate(p *Problem) error {
 	priced := len(w.Links) + len(w.Ports) + len(w.Sends) + len(w.Receives)
 	grouped := make([]bool, len(p.Chunks))
 	for i, g := range w.Groups {
-		place := element("groups", i)
+		place := Element("groups", i)
 		if err := ascending("chunks", "chunk", g.Chunks, len(p.Chunks)); err != nil {
-			return within(place, err)
+			return Within(place, err)
 		}
 		for j, k := range g.Chunks {
 			if grouped[k] {
-				return within(place, wrong(element("chunks", j), "chunk %d is in two groups, want it in one", k))
+				return Within(place, wrong(Element("chunks", j), "chunk %d is in two groups, want it in one", k))
 			}
 			grouped[k] = true
 		}
 		for j, d := range g.Demands {
-			at := element("demands", j)
+			at := Element("demands", j)
 			switch {
 			case d.Source < 0 || d.Source >= ranks:
-				return within(place, within(at, wrong("source", "rank %d does not exist, want 0 to %d", d.Source, ranks-1)))
+				return Within(place, Within(at, wrong("source", "rank %d does not exist, want 0 to %d", d.Source, ranks-1)))
 			case d.Dest < 0 || d.Dest >= ranks:
-				return within(place, within(at, wrong("dest", "rank %d does not exist, want 0 to %d", d.Dest, ranks-1)))
+				return Within(place, Within(at, wrong("dest", "rank %d does not exist, want 0 to %d", d.Dest, ranks-1)))
 			case d.Shares == nil && len(g.Demands) > 1:
-				return within(place, within(at, wrong("shares", "missing, want them where a group has %d demands", len(g.Demands))))
+				return Within(place, Within(at, wrong("shares", "missing, want them where a group has %d demands", len(g.Demands))))
 			}
 			if err := validPrices("shares", "link", d.Shares, len(p.Topology.Links), n); err != nil {
-				return within(place, within(at, err))
+				return Within(place, Within(at, err))
 			}
 			priced += len(d.Shares)
 		}
@@ -121,7 +121,7 @@ func (w *LPDual) validate(p *Problem) error {
 // something that does not exist.
 func validPrices(place, what string, prices []InstantPrice, count, instants int) error {
 	for i, x := range prices {
-		at := element(place, i)
+		at := Element(place, i)
 		switch {
 		case count == 0:
 			return wrong(at, "%s %d does not exist, there are none", what, x.Of)

@@ -56,7 +56,7 @@ func (o *Orbit) Validate(p *Problem) error {
 	n, product := p.Topology.Ranks, 1
 	for i, a := range o.Sides {
 		if a < 2 || a > n || product > n {
-			return wrong(element("sides", i), "%d, want 2 or more, with a product of %d", a, n)
+			return wrong(Element("sides", i), "%d, want 2 or more, with a product of %d", a, n)
 		}
 		product *= a
 	}
@@ -72,7 +72,7 @@ func (o *Orbit) Validate(p *Problem) error {
 	}
 	before := Time(0)
 	for i, t := range o.Turns {
-		place := element("turns", i)
+		place := Element("turns", i)
 		switch {
 		case t.Route < 0 || int(t.Route) >= len(o.Routes):
 			return wrong(place, "route %d does not exist, want 0 to %d", t.Route, len(o.Routes)-1)
@@ -84,8 +84,8 @@ func (o *Orbit) Validate(p *Problem) error {
 			return wrong(place, "operation %v does not exist, want copy or reduce", t.Op)
 		case t.Start < before:
 			return wrong(place, "starts at %d after one that starts at %d, want order of starts", int64(t.Start), int64(before))
-		case t.Start >= maxEnd/2:
-			return wrong(place, "starts at %d, want a start below %d", int64(t.Start), int64(maxEnd/2))
+		case t.Start >= MaxEnd/2:
+			return wrong(place, "starts at %d, want a start below %d", int64(t.Start), int64(MaxEnd/2))
 		}
 		before = t.Start
 	}
@@ -94,7 +94,7 @@ func (o *Orbit) Validate(p *Problem) error {
 
 func (o *Orbit) validateRoutes(t *Topology) error {
 	for i, route := range o.Routes {
-		place := element("routes", i)
+		place := Element("routes", i)
 		for _, l := range route {
 			if l < 0 || l >= len(t.Links) {
 				return wrong(place, "link %d does not exist, want 0 to %d", l, len(t.Links)-1)

@@ -16,10 +16,10 @@ func (p *Problem) Validate() error {
 		return wrong("topology", "missing")
 	}
 	if err := p.Topology.Validate(); err != nil {
-		return within("topology", err)
+		return Within("topology", err)
 	}
 	if err := p.Collective.validate(p.Topology.Ranks); err != nil {
-		return within("collective", err)
+		return Within("collective", err)
 	}
 	if p.Cost < Blocking || p.Cost > LinkRounds {
 		return wrong("cost", "missing, want blocking, pipelined, rounds or link-rounds")
@@ -42,8 +42,8 @@ func (p *Problem) Validate() error {
 		return wrong("release", "%d times, want one for each of %d ranks", len(p.Release), p.Topology.Ranks)
 	}
 	for r, t := range p.Release {
-		if t < 0 || t > maxRelease {
-			return wrong(element("release", r), "%d ps, want 0 to %d", int64(t), int64(maxRelease))
+		if t < 0 || t > MaxRelease {
+			return wrong(Element("release", r), "%d ps, want 0 to %d", int64(t), int64(MaxRelease))
 		}
 	}
 	if p.worstTime() > MaxTime/4 {
@@ -81,20 +81,20 @@ func (p *Problem) validateChunks() error {
 	at, space, shards := int64(0), p.Space(), int64(p.Shards())
 	for k, c := range p.Chunks {
 		if c.Size < 1 {
-			return wrong(element("chunks", k), "size %d, want at least 1 byte", c.Size)
+			return wrong(Element("chunks", k), "size %d, want at least 1 byte", c.Size)
 		}
 		if c.Offset != at {
-			return wrong(element("chunks", k), "offset %d, want %d, the end of the chunk before", c.Offset, at)
+			return wrong(Element("chunks", k), "offset %d, want %d, the end of the chunk before", c.Offset, at)
 		}
 		if c.Size > space-at {
-			return wrong(element("chunks", k), "ends beyond the %d bytes of the %v", space, p.Collective.Kind)
+			return wrong(Element("chunks", k), "ends beyond the %d bytes of the %v", space, p.Collective.Kind)
 		}
 		at += c.Size
 		if p.Collective.Kind == Custom {
 			continue // each is a shard of its own, whatever its size
 		}
 		if end := part(space, int64(p.Shard(k))+1, shards); at > end {
-			return wrong(element("chunks", k), "bytes %d to %d straddle two shards, want an end at %d or before", c.Offset, at, end)
+			return wrong(Element("chunks", k), "bytes %d to %d straddle two shards, want an end at %d or before", c.Offset, at, end)
 		}
 	}
 	if at != space {

@@ -128,10 +128,10 @@ func TestTopologicalOrderAgainstSearch(t *testing.T) {
 			return
 		}
 		named := -1
-		var p *placed
+		var p *Error
 		require.ErrorAs(t, err, &p)
 		for i := range n {
-			if p.place == element("transfers", i)+".after" {
+			if p.Place == Element("transfers", i)+".after" {
 				named = i
 			}
 		}

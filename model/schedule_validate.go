@@ -2,9 +2,9 @@ package model
 
 import "slices"
 
-// maxEnd is the latest end of a transfer: twice what Problem.Validate allows any
+// MaxEnd is the latest end of a transfer: twice what Problem.Validate allows any
 // schedule to need, and far enough from MaxTime to add durations to it.
-const maxEnd = MaxTime / 2
+const MaxEnd = MaxTime / 2
 
 // Validate reports the first thing that makes s meaningless for p: a chunk, rank
 // or route that does not exist, a form that does not go with the cost model, a
@@ -26,17 +26,17 @@ func (s *Schedule) Validate(p *Problem) error {
 	}
 	for i, r := range s.Routes {
 		if len(r) == 0 {
-			return wrong(element("routes", i), "empty, want at least one link")
+			return wrong(Element("routes", i), "empty, want at least one link")
 		}
 		for j, l := range r {
 			if l < 0 || l >= len(p.Topology.Links) {
-				return wrong(element(element("routes", i), j), "link %d does not exist, want 0 to %d", l, len(p.Topology.Links)-1)
+				return wrong(Element(Element("routes", i), j), "link %d does not exist, want 0 to %d", l, len(p.Topology.Links)-1)
 			}
 		}
 	}
 	for i := range s.Transfers {
 		if err := s.validateTransfer(p, &s.Transfers[i]); err != nil {
-			return within(element("transfers", i), err)
+			return Within(Element("transfers", i), err)
 		}
 	}
 	if s.Form == Ordered {
@@ -63,8 +63,8 @@ func (s *Schedule) validateTransfer(p *Problem, t *Transfer) error {
 		return wrong("op", "operation %d does not exist, want copy or reduce", t.Op)
 	case t.Start < 0:
 		return wrong("start", "%d, want 0 or more", int64(t.Start))
-	case t.End > maxEnd:
-		return wrong("end", "%d ps, want at most %d", int64(t.End), int64(maxEnd))
+	case t.End > MaxEnd:
+		return wrong("end", "%d ps, want at most %d", int64(t.End), int64(MaxEnd))
 	case s.Form == Timed && t.End <= t.Start:
 		return wrong("end", "%d ps, want an end after the start, %d ps", int64(t.End), int64(t.Start))
 	case s.Form == InRounds && t.Start >= rounds:
@@ -91,7 +91,7 @@ func (s *Schedule) TopologicalOrder() ([]int32, error) {
 	for i, before := range s.After {
 		for k, j := range before {
 			if j < 0 || int(j) >= n {
-				return nil, wrong(element(element("transfers", i)+".after", k), "transfer %d does not exist, want 0 to %d", j, n-1)
+				return nil, wrong(Element(Element("transfers", i)+".after", k), "transfer %d does not exist, want 0 to %d", j, n-1)
 			}
 			first[j+1]++
 		}
@@ -124,7 +124,7 @@ func (s *Schedule) TopologicalOrder() ([]int32, error) {
 	}
 	if len(order) < n {
 		i := s.onCycle(waits)
-		return nil, wrong(element("transfers", i)+".after", "transfer %d waits for itself, directly or through others; want an order without a cycle", i)
+		return nil, wrong(Element("transfers", i)+".after", "transfer %d waits for itself, directly or through others; want an order without a cycle", i)
 	}
 	return order, nil
 }

@@ -47,9 +47,9 @@ const (
 	MaxTransfers = 1 << 31
 	MaxSize      = 1 << 50 // bytes
 
-	maxAlpha   = 1000 * Second
-	maxRelease = 1_000_000 * Second
-	maxName    = 1 << 10 // bytes
+	MaxAlpha   = 1000 * Second
+	MaxRelease = 1_000_000 * Second
+	MaxName    = 1 << 10 // bytes
 )
 
 // Nodes returns the number of nodes, ranks and switches.

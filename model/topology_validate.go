@@ -14,8 +14,8 @@ func (t *Topology) Validate() error {
 	case len(t.Ports) > MaxLinks:
 		return wrong("ports", "%d, want at most %d", len(t.Ports), MaxLinks)
 	}
-	if err := checkName(t.Name); err != nil {
-		return within("name", err)
+	if err := CheckName(t.Name); err != nil {
+		return Within("name", err)
 	}
 	names := map[string]int{}
 	for i, s := range t.Switches {
@@ -25,7 +25,7 @@ func (t *Topology) Validate() error {
 	}
 	for i, l := range t.Links {
 		if err := t.validateLink(l); err != nil {
-			return within(element("links", i), err)
+			return Within(Element("links", i), err)
 		}
 	}
 	names = map[string]int{}
@@ -34,7 +34,7 @@ func (t *Topology) Validate() error {
 			return err
 		}
 		if err := t.validatePort(p); err != nil {
-			return within(element("ports", i), err)
+			return Within(Element("ports", i), err)
 		}
 	}
 	return nil
@@ -46,11 +46,11 @@ func checkUnique(list string, names map[string]int, i int, name string) error {
 	if name == "" {
 		return nil
 	}
-	if err := checkName(name); err != nil {
-		return within(element(list, i)+".name", err)
+	if err := CheckName(name); err != nil {
+		return Within(Element(list, i)+".name", err)
 	}
 	if j, twice := names[name]; twice {
-		return wrong(element(list, i)+".name", "%s is that of %s already, want another", quoteShort(name), element(list, j))
+		return wrong(Element(list, i)+".name", "%s is that of %s already, want another", Quote(name), Element(list, j))
 	}
 	names[name] = i
 	return nil
@@ -64,8 +64,8 @@ func (t *Topology) validateLink(l Link) error {
 		return wrong("dst", "node %d does not exist, want 0 to %d", l.Dst, n-1)
 	case l.Src == l.Dst:
 		return wrong("dst", "node %d is the source too, want another", l.Dst)
-	case l.Alpha < 0 || l.Alpha > maxAlpha:
-		return wrong("alpha", "%d ps, want 0 to %d", int64(l.Alpha), int64(maxAlpha))
+	case l.Alpha < 0 || l.Alpha > MaxAlpha:
+		return wrong("alpha", "%d ps, want 0 to %d", int64(l.Alpha), int64(MaxAlpha))
 	case l.Bandwidth <= 0:
 		return wrong("bandwidth", "%d bytes a second, want more than zero", l.Bandwidth)
 	}
@@ -83,10 +83,10 @@ func (t *Topology) validatePort(p Port) error {
 	sameSrc, sameDst := true, true
 	for i, l := range p.Links {
 		if l < 0 || l >= len(t.Links) {
-			return wrong(element("links", i), "link %d does not exist, want 0 to %d", l, len(t.Links)-1)
+			return wrong(Element("links", i), "link %d does not exist, want 0 to %d", l, len(t.Links)-1)
 		}
 		if seen[l] {
-			return wrong(element("links", i), "link %d is named twice, want it once", l)
+			return wrong(Element("links", i), "link %d is named twice, want it once", l)
 		}
 		seen[l] = true
 		sameSrc = sameSrc && t.Links[l].Src == t.Links[p.Links[0]].Src

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -51,7 +52,7 @@ number and size of chunks.`,
 				return err
 			}
 			if out != "" {
-				if err := writeFile(out, func(w io.Writer) error { return model.WriteCertificate(w, all[0]) }); err != nil {
+				if err := writeFile(out, func(w io.Writer) error { return native.WriteCertificate(w, all[0]) }); err != nil {
 					return err
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/model/native"
 )
 
 // compactSuffix is how the names of files in the compact format end.
@@ -25,7 +26,7 @@ func encodeSolution(name string, w io.Writer, s *model.Solution) error {
 	if strings.HasSuffix(name, compactSuffix) {
 		return compact.Write(w, s)
 	}
-	return model.WriteSolution(w, s)
+	return native.WriteSolution(w, s)
 }
 
 // isCompact says whether a file begins as a compact one does. A file that cannot be read
@@ -61,5 +62,5 @@ func loadSolution(name string, limit int) (*model.Solution, error) {
 }
 
 func readSolution(name string, b []byte) (*model.Solution, error) {
-	return model.ReadSolution(name, bytes.NewReader(b))
+	return native.ReadSolution(name, bytes.NewReader(b))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/format/sccl"
 	"github.com/oraccl/oraccl/model/format/teccl"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -101,7 +102,7 @@ func (t *truth) judged(asked *model.Problem) (topology *model.Topology, collecti
 		switch {
 		case err != nil:
 			c, err := readFile(t.collective, func(name string, b []byte) (*model.Collective, error) {
-				return model.ReadCollective(name, bytes.NewReader(b))
+				return native.ReadCollective(name, bytes.NewReader(b))
 			})
 			if err != nil {
 				return nil, nil, 0, fmt.Errorf("--collective: %w", err)

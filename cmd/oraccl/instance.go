@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/place"
 )
@@ -180,7 +181,7 @@ func (in *instance) loadCollective(t *model.Topology) (model.Collective, error) 
 		return model.Collective{}, err
 	}
 	c, err := readFile(in.collective, func(name string, b []byte) (*model.Collective, error) {
-		return model.ReadCollective(name, bytes.NewReader(b))
+		return native.ReadCollective(name, bytes.NewReader(b))
 	})
 	if err != nil {
 		return model.Collective{}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/solve/hop"
@@ -300,12 +301,12 @@ func (f *frontier) write(dir string) error {
 		if err := writeRefutation(write, x.certificate.Problem, w, filepath.Join(f.scratch, w.Proof)); err != nil {
 			return err
 		}
-		if err := write(x.File, func(out io.Writer) error { return model.WriteCertificate(out, x.certificate) }); err != nil {
+		if err := write(x.File, func(out io.Writer) error { return native.WriteCertificate(out, x.certificate) }); err != nil {
 			return err
 		}
 	}
 	if f.hops != nil {
-		if err := write("farthest.json", func(out io.Writer) error { return model.WriteCertificate(out, f.hops) }); err != nil {
+		if err := write("farthest.json", func(out io.Writer) error { return native.WriteCertificate(out, f.hops) }); err != nil {
 			return err
 		}
 	}
@@ -313,7 +314,7 @@ func (f *frontier) write(dir string) error {
 		if c == nil {
 			continue
 		}
-		if err := write(fmt.Sprintf("bound-%d-chunks.json", i+1), func(out io.Writer) error { return model.WriteCertificate(out, c) }); err != nil {
+		if err := write(fmt.Sprintf("bound-%d-chunks.json", i+1), func(out io.Writer) error { return native.WriteCertificate(out, c) }); err != nil {
 			return err
 		}
 	}

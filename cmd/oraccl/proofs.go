@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cnf"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -22,7 +23,7 @@ func writeProofs(dir string, ev *evaluation, e *evaluator) error {
 		return fmt.Errorf("--proofs: %w", err)
 	}
 	write := func(name string, f func(io.Writer) error) error { return writeFile(filepath.Join(dir, name), f) }
-	if err := write("problem.json", func(w io.Writer) error { return model.WriteProblem(w, ev.problem) }); err != nil {
+	if err := write("problem.json", func(w io.Writer) error { return native.WriteProblem(w, ev.problem) }); err != nil {
 		return err
 	}
 	written, named := map[*model.Certificate]bool{}, map[string]int{}
@@ -43,7 +44,7 @@ func writeProofs(dir string, ev *evaluation, e *evaluator) error {
 				return err
 			}
 		}
-		return write(name+".json", func(w io.Writer) error { return model.WriteCertificate(w, c) })
+		return write(name+".json", func(w io.Writer) error { return native.WriteCertificate(w, c) })
 	}
 	if err := certificate(ev.bound); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
-	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 )
 
 // judge validates JSON by a schema. It knows the keywords that manual.Schema has, and no
@@ -218,16 +218,16 @@ func TestSchemasAreKept(t *testing.T) {
 func readerOf(schema string, b []byte) error {
 	var err error
 	switch r := bytes.NewReader(b); schema {
-	case model.TopologySchema:
-		_, err = model.ReadTopology("f", r)
-	case model.CollectiveSchema:
-		_, err = model.ReadCollective("f", r)
-	case model.ProblemSchema:
-		_, err = model.ReadProblem("f", r)
-	case model.ScheduleSchema:
-		_, err = model.ReadSolution("f", r)
-	case model.CertificateSchema:
-		_, err = model.ReadCertificate("f", r)
+	case native.TopologySchema:
+		_, err = native.ReadTopology("f", r)
+	case native.CollectiveSchema:
+		_, err = native.ReadCollective("f", r)
+	case native.ProblemSchema:
+		_, err = native.ReadProblem("f", r)
+	case native.ScheduleSchema:
+		_, err = native.ReadSolution("f", r)
+	case native.CertificateSchema:
+		_, err = native.ReadCertificate("f", r)
 	default:
 		err = fmt.Errorf("no schema %q", schema)
 	}
@@ -315,7 +315,7 @@ func TestSchemasAndReadersAgree(t *testing.T) {
 		return read == nil
 	}
 	var files []string
-	for _, pattern := range []string{"../../model/testdata/*.json", "../../testdata/topologies/*.json", "../../testdata/schedules/accept/*/*.json", "../../testdata/schedules/accept/*.json", "../../testdata/certificates/accept/*.json"} {
+	for _, pattern := range []string{"../../model/native/testdata/*.json", "../../testdata/topologies/*.json", "../../testdata/schedules/accept/*/*.json", "../../testdata/schedules/accept/*.json", "../../testdata/certificates/accept/*.json"} {
 		found, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		files = append(files, found...)
@@ -325,9 +325,9 @@ func TestSchemasAndReadersAgree(t *testing.T) {
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		require.NoError(t, err)
-		schema := model.SchemaOf(b)
+		schema := native.SchemaOf(b)
 		require.True(t, agree(file, schema, b), file)
-		if !strings.Contains(file, "model/testdata") && !strings.Contains(file, "certificates") {
+		if !strings.Contains(file, "model/native/testdata") && !strings.Contains(file, "certificates") {
 			continue
 		}
 		for _, v := range changes(decoded(t, b)) {
@@ -420,7 +420,7 @@ func TestPrintedJSONKeepsToItsSchema(t *testing.T) {
 	} {
 		out, errs, status := said(line)
 		require.LessOrEqual(t, status, exitRefuted, "%s: %s", line, errs)
-		schema := model.SchemaOf([]byte(out))
+		schema := native.SchemaOf([]byte(out))
 		name := strings.Split(schema, "/")[1]
 		seen[name]++
 		require.NoError(t, judge{closed: true}.check(printedSchema(t, name), decoded(t, []byte(out)), schema), "%s\n%s", line, out)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -178,7 +179,7 @@ func (x *cells) bound(ctx context.Context, p *model.Problem, dual bool) (*model.
 // problemText returns p as it is written in files.
 func problemText(p *model.Problem) (string, error) {
 	var text bytes.Buffer
-	err := model.WriteProblem(&text, p)
+	err := native.WriteProblem(&text, p)
 	return text.String(), err
 }
 
@@ -188,7 +189,7 @@ func (x *cells) knownBound(ctx context.Context, p *model.Problem, key string) *m
 	if err != nil || b == nil {
 		return nil
 	}
-	c, err := model.ReadCertificate("bound", bytes.NewReader(b))
+	c, err := native.ReadCertificate("bound", bytes.NewReader(b))
 	if err != nil {
 		return nil
 	}
@@ -229,7 +230,7 @@ func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dua
 		return nil, ctx.Err()
 	}
 	var out bytes.Buffer
-	if err := model.WriteCertificate(&out, c); err != nil {
+	if err := native.WriteCertificate(&out, c); err != nil {
 		return nil, err
 	}
 	_ = x.store.PutBound(key, out.Bytes()) // what prevents that prevents keeping the row, which says so

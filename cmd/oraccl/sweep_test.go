@@ -15,6 +15,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 )
 
 const gridOf200 = `topologies: [ring:4, mesh:2x3, "full:5", switch:4, ring:1]
@@ -189,7 +190,7 @@ func TestSweepBoundsAreChecked(t *testing.T) {
 	more.Bound++
 	for _, c := range []*model.Certificate{&more, wrong} {
 		var text bytes.Buffer
-		require.NoError(t, model.WriteCertificate(&text, c))
+		require.NoError(t, native.WriteCertificate(&text, c))
 		store, err := sweep.Open(dir, "test")
 		require.NoError(t, err)
 		require.NoError(t, store.PutBound(key, text.Bytes()))
@@ -197,7 +198,7 @@ func TestSweepBoundsAreChecked(t *testing.T) {
 		kept, err := store.GetBound(key)
 		require.NoError(t, err)
 		text.Reset()
-		require.NoError(t, model.WriteCertificate(&text, right))
+		require.NoError(t, native.WriteCertificate(&text, right))
 		require.Equal(t, text.String(), string(kept), "the right one is kept in its place")
 	}
 	require.Equal(t, right.Witness, bound(p).Witness)

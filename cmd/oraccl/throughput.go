@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/lp/highs"
@@ -79,7 +80,7 @@ other shapes of algorithms have only the bound below it.`,
 				if j.certificate == nil {
 					return errors.New("-o: there is no certificate")
 				}
-				if err := writeFile(out, func(w io.Writer) error { return model.WriteCertificate(w, j.certificate) }); err != nil {
+				if err := writeFile(out, func(w io.Writer) error { return native.WriteCertificate(w, j.certificate) }); err != nil {
 					return err
 				}
 			}

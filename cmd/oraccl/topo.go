@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 )
 
@@ -73,7 +74,7 @@ func newTopoShow() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return model.WriteTopology(cmd.OutOrStdout(), t)
+				return native.WriteTopology(cmd.OutOrStdout(), t)
 			}
 			return printTopology(cmd.OutOrStdout(), t)
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/nccl"
 	"github.com/oraccl/oraccl/model/format/smi"
 	"github.com/oraccl/oraccl/model/format/teccl"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 )
 
@@ -52,7 +53,7 @@ func readTopology(name string, b []byte, alpha, bandwidth string) (*model.Topolo
 		}
 		return topologyOf(name, in)
 	}
-	return model.ReadTopology(name, bytes.NewReader(b))
+	return native.ReadTopology(name, bytes.NewReader(b))
 }
 
 // topologyOf returns the topology that an input of TE-CCL names, as it really is.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/epoch"
 	"github.com/oraccl/oraccl/verify/orbit"
@@ -120,7 +121,7 @@ which calls they pick it, and up to which size its connections suffice.`,
 }
 
 func readProblem(name string, b []byte) (*model.Problem, error) {
-	return model.ReadProblem(name, bytes.NewReader(b))
+	return native.ReadProblem(name, bytes.NewReader(b))
 }
 
 // worse returns the exit status that tells more: failure over refuted over unknown.

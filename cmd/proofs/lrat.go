@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
@@ -84,7 +85,7 @@ func (c *checker) certificate(ctx context.Context, r refutation) (*model.Certifi
 		if err != nil {
 			return nil, "", err
 		}
-		kept, err := model.ReadCertificate(name, bytes.NewReader(b))
+		kept, err := native.ReadCertificate(name, bytes.NewReader(b))
 		if err != nil {
 			return nil, "", err
 		}
@@ -126,7 +127,7 @@ func certificateOf(p *model.Problem, horizon int, file string) (*model.Certifica
 // sameProblem compares two problems as they are written.
 func sameProblem(a, b *model.Problem) bool {
 	var x, y bytes.Buffer
-	return model.WriteProblem(&x, a) == nil && model.WriteProblem(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+	return native.WriteProblem(&x, a) == nil && native.WriteProblem(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 // lratCheck has the other checker follow the proof against the formula that the

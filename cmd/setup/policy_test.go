@@ -40,8 +40,10 @@ var policy = []struct {
 	solver bool   // may need cgo to build, itself or through what it imports
 }{
 	{dir: "model"},
+	{dir: "model/native", may: "model."},
 	{dir: "model/topo", may: "model."},
 	{dir: "model/format", may: "model."},
+	{dir: "model/format/compact", may: "model. model/native"},
 	{dir: "model/lint", may: "model."},
 
 	{dir: "solve", may: "model. solve gonum.org/v1/gonum golang.org/x/sync"},
@@ -53,7 +55,7 @@ var policy = []struct {
 	{dir: "solve/forest", may: "model. solve", solver: true},
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
-	{dir: "verify", may: "model. verify"},
+	{dir: "verify", may: "model. model/native verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},

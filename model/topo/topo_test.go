@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 )
 
 // shape is what is known of a topology without its code: counts, the degree of
@@ -317,7 +318,7 @@ func TestGolden(t *testing.T) {
 		want, err := Parse(name, Options{})
 		require.NoError(t, err)
 		var b bytes.Buffer
-		require.NoError(t, model.WriteTopology(&b, want))
+		require.NoError(t, native.WriteTopology(&b, want))
 		file := filepath.Join("../../testdata/topologies", strings.ReplaceAll(name, ":", "-")+".json")
 		if *update {
 			require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
@@ -325,7 +326,7 @@ func TestGolden(t *testing.T) {
 		golden, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Equal(t, string(golden), b.String(), file)
-		got, err := model.ReadTopology(file, bytes.NewReader(golden))
+		got, err := native.ReadTopology(file, bytes.NewReader(golden))
 		require.NoError(t, err)
 		require.True(t, want.Equal(got))
 	}

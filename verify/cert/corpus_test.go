@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -360,8 +361,8 @@ var changes = []struct {
 // clone copies a certificate through its file format.
 func clone(t testing.TB, c *model.Certificate) *model.Certificate {
 	var b bytes.Buffer
-	require.NoError(t, model.WriteCertificate(&b, c))
-	d, err := model.ReadCertificate("clone", &b)
+	require.NoError(t, native.WriteCertificate(&b, c))
+	d, err := native.ReadCertificate("clone", &b)
 	require.NoError(t, err)
 	return d
 }
@@ -401,7 +402,7 @@ func TestCorpus(t *testing.T) {
 		for _, name := range files {
 			b, err := os.ReadFile(name)
 			require.NoError(t, err)
-			c, err := model.ReadCertificate(name, bytes.NewReader(b))
+			c, err := native.ReadCertificate(name, bytes.NewReader(b))
 			require.NoError(t, err)
 			v := cert.Check(context.Background(), c)
 			require.Equal(t, want, v.Outcome, "%s: %s %s", name, v.Claim, v.Reason)
@@ -415,7 +416,7 @@ func writeCorpus(t *testing.T) {
 			return // its reader refuses it already
 		}
 		var b bytes.Buffer
-		require.NoError(t, model.WriteCertificate(&b, c))
+		require.NoError(t, native.WriteCertificate(&b, c))
 		require.NoError(t, os.MkdirAll(filepath.Join(corpus, dir), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(corpus, dir, name+".json"), b.Bytes(), 0o644))
 	}

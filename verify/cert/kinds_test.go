@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
 // The catalogue has the kinds that files can have, and no others.
 func TestKindsAreThoseOfFiles(t *testing.T) {
-	_, err := model.ReadCertificate("f", strings.NewReader(`{"witness": {"kind": "none"}}`))
+	_, err := native.ReadCertificate("f", strings.NewReader(`{"witness": {"kind": "none"}}`))
 	require.Error(t, err)
 	_, list, found := strings.Cut(err.Error(), "want ")
 	require.True(t, found, err)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 )
@@ -42,8 +43,8 @@ func TestYieldIsTheLimit(t *testing.T) {
 		c.Bound = yield - model.Time(rapid.Int64Range(0, int64(yield)).Draw(t, "less"))
 		require.Equal(t, verify.Proved, cert.Check(context.Background(), c).Outcome)
 		var b bytes.Buffer
-		require.NoError(t, model.WriteCertificate(&b, c))
-		again, err := model.ReadCertificate("again", &b)
+		require.NoError(t, native.WriteCertificate(&b, c))
+		again, err := native.ReadCertificate("again", &b)
 		require.NoError(t, err)
 		require.Equal(t, verify.Proved, cert.Check(context.Background(), again).Outcome)
 		if yield < model.MaxTime {
@@ -152,7 +153,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := model.ReadCertificate("fuzz", bytes.NewReader(b))
+		c, err := native.ReadCertificate("fuzz", bytes.NewReader(b))
 		if err != nil || c.Problem.Topology.Ranks > 64 || len(c.Problem.Chunks) > 1000 || c.Problem.Shards() > 1000 {
 			return
 		}

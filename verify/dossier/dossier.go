@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -125,19 +126,19 @@ func file(ctx context.Context, name string) Finding {
 		f.Err = short(name, err)
 		return f
 	}
-	switch schema := model.SchemaOf(b); schema {
-	case model.ScheduleSchema:
+	switch schema := native.SchemaOf(b); schema {
+	case native.ScheduleSchema:
 		f.Kind = "schedule"
-		s, err := model.ReadSolution(name, bytes.NewReader(b))
+		s, err := native.ReadSolution(name, bytes.NewReader(b))
 		if err != nil {
 			f.Err = err
 			return f
 		}
 		f.Verdict = replay.Check(ctx, s.Problem, s.Schedule)
 		f.problem, f.makespan, f.timed = s.Problem, s.Problem.Makespan(s.Schedule), s.Schedule.Form != model.Ordered
-	case model.CertificateSchema:
+	case native.CertificateSchema:
 		f.Kind = "certificate"
-		c, err := model.ReadCertificate(name, bytes.NewReader(b))
+		c, err := native.ReadCertificate(name, bytes.NewReader(b))
 		if err != nil {
 			f.Err = err
 			return f
@@ -150,25 +151,25 @@ func file(ctx context.Context, name string) Finding {
 		defer beside.Close()
 		f.Verdict = cert.CheckIn(ctx, c, beside.FS())
 		f.problem, f.bound = c.Problem, c.Bound
-	case model.ProblemSchema:
+	case native.ProblemSchema:
 		f.Kind = "problem"
-		if _, err := model.ReadProblem(name, bytes.NewReader(b)); err != nil {
+		if _, err := native.ReadProblem(name, bytes.NewReader(b)); err != nil {
 			f.Err = err
 		}
-	case model.TopologySchema:
+	case native.TopologySchema:
 		f.Kind = "topology"
-		if _, err := model.ReadTopology(name, bytes.NewReader(b)); err != nil {
+		if _, err := native.ReadTopology(name, bytes.NewReader(b)); err != nil {
 			f.Err = err
 		}
-	case model.CollectiveSchema:
+	case native.CollectiveSchema:
 		f.Kind = "collective"
-		if _, err := model.ReadCollective(name, bytes.NewReader(b)); err != nil {
+		if _, err := native.ReadCollective(name, bytes.NewReader(b)); err != nil {
 			f.Err = err
 		}
 	case "":
-		f.Err = fmt.Errorf("%s: is no JSON document with a schema, want a schedule or a certificate (%s, %s)", name, model.ScheduleSchema, model.CertificateSchema)
+		f.Err = fmt.Errorf("%s: is no JSON document with a schema, want a schedule or a certificate (%s, %s)", name, native.ScheduleSchema, native.CertificateSchema)
 	default:
-		f.Err = fmt.Errorf("%s: schema %q is unknown, want %s or %s", name, schema, model.ScheduleSchema, model.CertificateSchema)
+		f.Err = fmt.Errorf("%s: schema %q is unknown, want %s or %s", name, schema, native.ScheduleSchema, native.CertificateSchema)
 	}
 	return f
 }

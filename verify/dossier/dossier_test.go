@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/dossier"
 )
@@ -37,8 +38,8 @@ func write(t *testing.T, path string, f func(io.Writer) error) {
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	s, c := pair()
-	write(t, filepath.Join(dir, "s.json"), func(w io.Writer) error { return model.WriteSolution(w, s) })
-	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return model.WriteCertificate(w, c) })
+	write(t, filepath.Join(dir, "s.json"), func(w io.Writer) error { return native.WriteSolution(w, s) })
+	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return native.WriteCertificate(w, c) })
 	found, err := dossier.Check(context.Background(), dir)
 	require.NoError(t, err)
 	text, status := dossier.Report(found)
@@ -48,15 +49,15 @@ func TestCheck(t *testing.T) {
 	// A bound that is a picosecond too high is refuted, and so is a schedule that is
 	// a picosecond too fast.
 	c.Bound++
-	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return model.WriteCertificate(w, c) })
+	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return native.WriteCertificate(w, c) })
 	found, err = dossier.Check(context.Background(), dir)
 	require.NoError(t, err)
 	text, status = dossier.Report(found)
 	require.Equal(t, 1, status, text)
 	c.Bound--
 	s.Schedule.Transfers[0].End--
-	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return model.WriteCertificate(w, c) })
-	write(t, filepath.Join(dir, "s.json"), func(w io.Writer) error { return model.WriteSolution(w, s) })
+	write(t, filepath.Join(dir, "c.json"), func(w io.Writer) error { return native.WriteCertificate(w, c) })
+	write(t, filepath.Join(dir, "s.json"), func(w io.Writer) error { return native.WriteSolution(w, s) })
 	found, err = dossier.Check(context.Background(), dir)
 	require.NoError(t, err)
 	text, status = dossier.Report(found)
@@ -71,8 +72,8 @@ func TestBytes(t *testing.T) {
 	dir := t.TempDir()
 	s, c := pair()
 	var certificate, schedule bytes.Buffer
-	require.NoError(t, model.WriteCertificate(&certificate, c))
-	require.NoError(t, model.WriteSolution(&schedule, s))
+	require.NoError(t, native.WriteCertificate(&certificate, c))
+	require.NoError(t, native.WriteSolution(&schedule, s))
 	for _, original := range [][]byte{certificate.Bytes(), schedule.Bytes()} {
 		for i := range original {
 			for _, bit := range []byte{1, 2, 16, 64} {
@@ -83,7 +84,7 @@ func TestBytes(t *testing.T) {
 				found, err := dossier.Check(context.Background(), path)
 				require.NoError(t, err)
 				if f := found[0]; f.Err == nil && f.Kind == "certificate" && f.Verdict.Outcome == verify.Proved {
-					got, err := model.ReadCertificate(path, bytes.NewReader(changed))
+					got, err := native.ReadCertificate(path, bytes.NewReader(changed))
 					require.NoError(t, err)
 					l := got.Problem.Topology.Links[0]
 					require.LessOrEqual(t, got.Bound, got.Problem.Topology.Duration([]int{0}, got.Problem.Size), "byte %d: %s, link %+v", i, changed, l)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 )
@@ -372,7 +373,7 @@ func TestWriteCorpus(t *testing.T) {
 	files := map[string][]byte{}
 	put := func(name string, s *model.Solution) {
 		var b bytes.Buffer
-		require.NoError(t, model.WriteSolution(&b, s))
+		require.NoError(t, native.WriteSolution(&b, s))
 		files[name] = b.Bytes()
 	}
 	var want []string
@@ -424,7 +425,7 @@ func read(t *testing.T, path string) *model.Solution {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	s, err := model.ReadSolution(path, bytes.NewReader(b))
+	s, err := native.ReadSolution(path, bytes.NewReader(b))
 	require.NoError(t, err)
 	return s
 }

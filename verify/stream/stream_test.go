@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 )
@@ -25,7 +26,7 @@ func TestCorpus(t *testing.T) {
 		for _, file := range files {
 			b, err := os.ReadFile(file)
 			require.NoError(t, err)
-			s, err := model.ReadSolution(file, bytes.NewReader(b))
+			s, err := native.ReadSolution(file, bytes.NewReader(b))
 			require.NoError(t, err)
 			if _, err := New(context.Background(), s.Problem, s.Schedule.Form, s.Schedule.Routes); err != nil {
 				require.ErrorIs(t, err, ErrNotServed)

@@ -7,13 +7,13 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 )
 
 // read are the documents that are read, strictly: model's, and the manifest of proofs.
 var read = []Document{
-	{model.TopologySchema, []any{topologyFile{}}}, {model.CollectiveSchema, []any{collectiveFile{}}}, {model.ProblemSchema, []any{problemFile{}}},
-	{model.ScheduleSchema, []any{scheduleFile{}}}, {model.CertificateSchema, []any{certificateFile{}}}, {"oraccl/proofs/1", []any{manifest{}}},
+	{native.TopologySchema, []any{topologyFile{}}}, {native.CollectiveSchema, []any{collectiveFile{}}}, {native.ProblemSchema, []any{problemFile{}}},
+	{native.ScheduleSchema, []any{scheduleFile{}}}, {native.CertificateSchema, []any{certificateFile{}}}, {"oraccl/proofs/1", []any{manifest{}}},
 }
 
 // short is the name of a schema without the program's and the version.
@@ -99,7 +99,7 @@ func Schemas(p Program) (map[string]*Schema, error) {
 		g.places[reflect.TypeOf(v)] = place{sections[schema], path}
 		return nil
 	}
-	shared := map[string]any{model.TopologySchema: topology{}, model.CollectiveSchema: collective{}, model.ProblemSchema: problem{}}
+	shared := map[string]any{native.TopologySchema: topology{}, native.CollectiveSchema: collective{}, native.ProblemSchema: problem{}}
 	for _, m := range []map[string]any{shared, p.Shared} {
 		for where, v := range m {
 			if err := at(where, v); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -26,7 +27,7 @@ func corpus(t testing.TB, name string) *Picture {
 	file := filepath.Join("../../../testdata/schedules", name)
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
-	sol, err := model.ReadSolution(file, bytes.NewReader(b))
+	sol, err := native.ReadSolution(file, bytes.NewReader(b))
 	require.NoError(t, err)
 	return judged(sol.Problem, sol.Schedule, filepath.Base(file))
 }

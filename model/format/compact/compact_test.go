@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 )
 
 // ring returns an allgather on a bidirectional ring: link 2v leads from v to v+1, and
@@ -122,7 +123,7 @@ func TestCorpus(t *testing.T) {
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		require.NoError(t, err)
-		s, err := model.ReadSolution(file, bytes.NewReader(b))
+		s, err := native.ReadSolution(file, bytes.NewReader(b))
 		require.NoError(t, err)
 		forms[s.Schedule.Form]++
 		if s.Schedule.Form == model.Ordered {

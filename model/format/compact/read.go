@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 )
 
 // ErrPartial is wrapped by what Read returns at the end of a file that is not marked as
@@ -71,7 +72,7 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 	case len(head) > maxHeader:
 		return nil, c.damaged("its head is larger than %d bytes", maxHeader)
 	}
-	if c.sol, err = model.ReadSolution(name, bytes.NewReader(head)); err != nil {
+	if c.sol, err = native.ReadSolution(name, bytes.NewReader(head)); err != nil {
 		return nil, fmt.Errorf("its head: %w", err)
 	}
 	c.sol.Schedule.Transfers = nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 )
 
 // Magic is what every file begins with.
@@ -80,7 +81,7 @@ func NewWriter(w io.Writer, p *model.Problem, form model.Form, o model.Origin, r
 	if err != nil {
 		return nil, err
 	}
-	if err := model.WriteSolution(z, &model.Solution{Problem: p, Origin: o, Schedule: &model.Schedule{Form: form}}); err != nil {
+	if err := native.WriteSolution(z, &model.Solution{Problem: p, Origin: o, Schedule: &model.Schedule{Form: form}}); err != nil {
 		return nil, err
 	}
 	if err := z.Close(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/smt/z3"
@@ -27,7 +28,7 @@ func read(t *testing.T, path string) *model.Solution {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	s, err := model.ReadSolution(path, bytes.NewReader(b))
+	s, err := native.ReadSolution(path, bytes.NewReader(b))
 	require.NoError(t, err)
 	return s
 }

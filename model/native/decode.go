@@ -1,4 +1,4 @@
-package model
+package native
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // decoder reads JSON strictly: every key must be known and occur once, numbers
@@ -75,7 +77,7 @@ func (d *decoder) failAt(pos int, format string, args ...any) {
 	for _, s := range d.path {
 		switch {
 		case s.key == "":
-			where = element(where, s.index)
+			where = model.Element(where, s.index)
 		case where == "":
 			where = s.key
 		default:
@@ -107,7 +109,7 @@ func (d *decoder) object(what string, fields []field) {
 			}
 		}
 		if i == len(fields) {
-			d.failAt(at, "unknown key %s, want %s", quoteShort(string(d.key)), names(fields))
+			d.failAt(at, "unknown key %s, want %s", model.Quote(string(d.key)), names(fields))
 		}
 		if seen&(1<<i) != 0 {
 			d.failAt(at, "key %q occurs twice, want it once", d.key)
@@ -130,8 +132,8 @@ func (d *decoder) dictionary(what string, value func(key string)) {
 	seen := map[string]bool{}
 	d.members(what, func(at int) {
 		key := string(d.key)
-		if err := checkName(key); err != nil || key == "" {
-			d.failAt(at, "key %s, want a name", quoteShort(key))
+		if err := model.CheckName(key); err != nil || key == "" {
+			d.failAt(at, "key %s, want a name", model.Quote(key))
 		}
 		if seen[key] {
 			d.failAt(at, "key %q occurs twice, want it once", key)
@@ -195,7 +197,7 @@ func (d *decoder) schema(want string) func() {
 	return func() {
 		at := d.pos
 		if got := d.text("a schema"); got != want {
-			d.failAt(at, "%s, want %q", quoteShort(got), want)
+			d.failAt(at, "%s, want %q", model.Quote(got), want)
 		}
 	}
 }

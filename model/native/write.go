@@ -1,36 +1,38 @@
-package model
+package native
 
 import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // The writers below write what the readers read. Their output depends on the
 // value alone, with one link, condition or transfer a line.
 
 // WriteTopology writes a topology file.
-func WriteTopology(w io.Writer, t *Topology) error {
+func WriteTopology(w io.Writer, t *model.Topology) error {
 	return encode(w, func(e *encoder) { e.topology(t, TopologySchema) })
 }
 
 // WriteCollective writes a collective file.
-func WriteCollective(w io.Writer, c *Collective) error {
+func WriteCollective(w io.Writer, c *model.Collective) error {
 	return encode(w, func(e *encoder) { e.collective(c, CollectiveSchema) })
 }
 
 // WriteProblem writes a problem file.
-func WriteProblem(w io.Writer, p *Problem) error {
+func WriteProblem(w io.Writer, p *model.Problem) error {
 	return encode(w, func(e *encoder) { e.problem(p, ProblemSchema) })
 }
 
 // WriteSolution writes a schedule file. The schedule must be valid for the problem.
-func WriteSolution(w io.Writer, s *Solution) error {
+func WriteSolution(w io.Writer, s *model.Solution) error {
 	return encode(w, func(e *encoder) { e.solution(s) })
 }
 
 // WriteCertificate writes a certificate file.
-func WriteCertificate(w io.Writer, c *Certificate) error {
+func WriteCertificate(w io.Writer, c *model.Certificate) error {
 	return encode(w, func(e *encoder) {
 		e.block(textMember(e, "schema", CertificateSchema),
 			numberMember(e, "bound_ps", int64(c.Bound)),
@@ -46,7 +48,7 @@ func (e *encoder) withSchema(schema string, members []member) []member {
 	return append([]member{textMember(e, "schema", schema)}, members...)
 }
 
-func (e *encoder) topology(t *Topology, schema string) {
+func (e *encoder) topology(t *model.Topology, schema string) {
 	members := []member{textMember(e, "name", t.Name), numberMember(e, "ranks", int64(t.Ranks))}
 	if len(t.Switches) > 0 {
 		members = append(members, member{"switches", func() {
@@ -77,7 +79,7 @@ func (e *encoder) topology(t *Topology, schema string) {
 	e.block(e.withSchema(schema, members)...)
 }
 
-func (e *encoder) collective(c *Collective, schema string) {
+func (e *encoder) collective(c *model.Collective, schema string) {
 	members := []member{textMember(e, "kind", c.Kind.String())}
 	if c.Group != nil {
 		members = append(members, member{"group", func() { list(e, c.Group) }})
@@ -85,17 +87,17 @@ func (e *encoder) collective(c *Collective, schema string) {
 	if c.Kind.Rooted() {
 		members = append(members, numberMember(e, "root", int64(c.Root)))
 	}
-	if c.Op != Sum {
+	if c.Op != model.Sum {
 		members = append(members, textMember(e, "op", c.Op.String()))
 	}
-	if c.Kind == Custom {
+	if c.Kind == model.Custom {
 		members = append(members, numberMember(e, "chunks", int64(c.Chunks)),
 			member{"pre", func() { e.conditions(c.Pre) }}, member{"post", func() { e.conditions(c.Post) }})
 	}
 	e.block(e.withSchema(schema, members)...)
 }
 
-func (e *encoder) conditions(conditions []Condition) {
+func (e *encoder) conditions(conditions []model.Condition) {
 	e.lines(len(conditions), func(i int) {
 		c := conditions[i]
 		var ranks []int
@@ -110,7 +112,7 @@ func (e *encoder) conditions(conditions []Condition) {
 	})
 }
 
-func (e *encoder) problem(p *Problem, schema string) {
+func (e *encoder) problem(p *model.Problem, schema string) {
 	members := []member{
 		{"topology", func() { e.topology(p.Topology, "") }},
 		{"collective", func() { e.collective(&p.Collective, "") }},

@@ -1,9 +1,12 @@
-package model
+package native
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"slices"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // The schemas of the native files. A reader accepts its own and no other.
@@ -20,72 +23,62 @@ const (
 // they return is valid.
 
 // ReadTopology reads a topology file.
-func ReadTopology(name string, r io.Reader) (*Topology, error) {
-	return decode(name, r, func(d *decoder) *Topology { return d.topology(TopologySchema) },
-		func(_ *decoder, t *Topology) error { return t.Validate() })
+func ReadTopology(name string, r io.Reader) (*model.Topology, error) {
+	return decode(name, r, func(d *decoder) *model.Topology { return d.topology(TopologySchema) },
+		func(_ *decoder, t *model.Topology) error { return t.Validate() })
 }
 
 // ReadCollective reads a collective file: its kind, group and root, or its own
 // pre- and postcondition. Whether its ranks exist depends on the problem that it
 // becomes part of, and is for Problem.Validate.
-func ReadCollective(name string, r io.Reader) (*Collective, error) {
-	return decode(name, r, func(d *decoder) *Collective {
+func ReadCollective(name string, r io.Reader) (*model.Collective, error) {
+	return decode(name, r, func(d *decoder) *model.Collective {
 		c := d.collective(CollectiveSchema)
 		return &c
-	}, func(_ *decoder, c *Collective) error { return c.finish(MaxNodes) })
+	}, func(_ *decoder, c *model.Collective) error { return c.Normalise(model.MaxNodes) })
 }
 
 // ReadProblem reads a problem file.
-func ReadProblem(name string, r io.Reader) (*Problem, error) {
-	return decode(name, r, func(d *decoder) *Problem { return d.problem(ProblemSchema) }, (*decoder).finish)
+func ReadProblem(name string, r io.Reader) (*model.Problem, error) {
+	return decode(name, r, func(d *decoder) *model.Problem { return d.problem(ProblemSchema) }, (*decoder).finish)
 }
 
 // ReadSolution reads a schedule file, which holds its problem too. The verdicts
 // in its origin are a remark: whoever needs one verifies again.
-func ReadSolution(name string, r io.Reader) (*Solution, error) {
-	return decode(name, r, (*decoder).solution, func(d *decoder, s *Solution) error {
+func ReadSolution(name string, r io.Reader) (*model.Solution, error) {
+	return decode(name, r, (*decoder).solution, func(d *decoder, s *model.Solution) error {
 		if err := d.finish(s.Problem); err != nil {
-			return within("problem", err)
+			return model.Within("problem", err)
 		}
-		return s.Schedule.inFile(s.Schedule.Validate(s.Problem))
+		return inFile(s.Schedule, s.Schedule.Validate(s.Problem))
 	})
 }
 
 // ReadCertificate reads a certificate file. Whether its claim holds is not
 // looked at: that is for its checker.
-func ReadCertificate(name string, r io.Reader) (*Certificate, error) {
-	return decode(name, r, (*decoder).certificate, func(d *decoder, c *Certificate) error {
+func ReadCertificate(name string, r io.Reader) (*model.Certificate, error) {
+	return decode(name, r, (*decoder).certificate, func(d *decoder, c *model.Certificate) error {
 		if err := d.finish(c.Problem); err != nil {
-			return within("problem", err)
+			return model.Within("problem", err)
 		}
 		return c.Validate()
 	})
 }
 
-// finish validates a collective as it was read, for n ranks, and sorts its conditions.
-func (c *Collective) finish(n int) error {
-	if err := c.validateUnordered(n); err != nil {
-		return err
-	}
-	SortConditions(c.Pre)
-	SortConditions(c.Post)
-	return c.validate(n)
-}
-
 // finish validates a problem as it was read, and cuts it where the file has a
 // number of chunks, now that this number is known to be reasonable.
-func (d *decoder) finish(p *Problem) error {
+func (d *decoder) finish(p *model.Problem) error {
 	if err := p.Topology.Validate(); err != nil {
-		return within("topology", err)
+		return model.Within("topology", err)
 	}
-	if err := p.Collective.finish(p.Topology.Ranks); err != nil {
-		return within("collective", err)
+	if err := p.Collective.Normalise(p.Topology.Ranks); err != nil {
+		return model.Within("collective", err)
 	}
 	if err := p.Validate(); err != nil || d.cut == 0 {
 		return err
 	}
 	if int64(d.cut) > p.Space() {
-		return wrong("chunks", "%d chunks of %d bytes, want at least one byte a chunk", d.cut, p.Space())
+		return &model.Error{Place: "chunks", Err: fmt.Errorf("%d chunks of %d bytes, want at least one byte a chunk", d.cut, p.Space())}
 	}
 	p.Chunks = p.Cut(d.cut)
 	return p.Validate()
@@ -100,21 +93,21 @@ func (d *decoder) withSchema(schema string, fields []field) []field {
 	return append([]field{{"schema", true, d.schema(schema)}}, fields...)
 }
 
-func (d *decoder) topology(schema string) *Topology {
-	t := &Topology{}
-	var l Link
+func (d *decoder) topology(schema string) *model.Topology {
+	t := &model.Topology{}
+	var l model.Link
 	link := []field{
-		{"src", true, func() { l.Src = int(d.whole(0, 2*MaxNodes)) }},
-		{"dst", true, func() { l.Dst = int(d.whole(0, 2*MaxNodes)) }},
-		{"alpha_ps", true, func() { l.Alpha = Time(d.whole(0, int64(maxAlpha))) }},
+		{"src", true, func() { l.Src = int(d.whole(0, 2*model.MaxNodes)) }},
+		{"dst", true, func() { l.Dst = int(d.whole(0, 2*model.MaxNodes)) }},
+		{"alpha_ps", true, func() { l.Alpha = model.Time(d.whole(0, int64(model.MaxAlpha))) }},
 		{"bandwidth_bytes_per_s", true, func() { l.Bandwidth = d.whole(1, math.MaxInt64) }},
 	}
 	d.object("a topology", d.withSchema(schema, []field{
 		{"name", true, func() { t.Name = d.label("a name") }},
-		{"ranks", true, func() { t.Ranks = int(d.whole(1, MaxNodes)) }},
+		{"ranks", true, func() { t.Ranks = int(d.whole(1, model.MaxNodes)) }},
 		{"switches", false, func() {
 			d.array("an array of switches", func(int) {
-				var s Switch
+				var s model.Switch
 				d.object("a switch", []field{
 					{"name", false, func() { s.Name = d.label("a name") }},
 					{"copies", false, func() { s.Copies = d.boolean() }},
@@ -124,18 +117,18 @@ func (d *decoder) topology(schema string) *Topology {
 		}},
 		{"links", true, func() {
 			d.array("an array of links", func(int) {
-				l = Link{}
+				l = model.Link{}
 				d.object("a link", link)
 				t.Links = append(t.Links, l)
 			})
 		}},
 		{"ports", false, func() {
 			d.array("an array of ports", func(int) {
-				var p Port
+				var p model.Port
 				d.object("a port", []field{
 					{"name", false, func() { p.Name = d.label("a name") }},
-					{"links", true, func() { p.Links = d.ints("an array of links", 0, MaxLinks) }},
-					{"capacity", true, func() { p.Capacity = int(d.whole(1, MaxLinks)) }},
+					{"links", true, func() { p.Links = d.ints("an array of links", 0, model.MaxLinks) }},
+					{"capacity", true, func() { p.Capacity = int(d.whole(1, model.MaxLinks)) }},
 				})
 				t.Ports = append(t.Ports, p)
 			})
@@ -144,34 +137,34 @@ func (d *decoder) topology(schema string) *Topology {
 	return t
 }
 
-func (d *decoder) collective(schema string) Collective {
-	var c Collective
+func (d *decoder) collective(schema string) model.Collective {
+	var c model.Collective
 	d.object("a collective", d.withSchema(schema, []field{
-		{"kind", true, func() { c.Kind = word(d, "a kind", ParseKind) }},
-		{"group", false, func() { c.Group = d.ints("an array of ranks", 0, MaxNodes) }},
-		{"root", false, func() { c.Root = int(d.whole(0, MaxNodes)) }},
-		{"op", false, func() { c.Op = word(d, "an operator", ParseOperator) }},
-		{"chunks", false, func() { c.Chunks = int(d.whole(1, MaxChunks)) }},
+		{"kind", true, func() { c.Kind = word(d, "a kind", model.ParseKind) }},
+		{"group", false, func() { c.Group = d.ints("an array of ranks", 0, model.MaxNodes) }},
+		{"root", false, func() { c.Root = int(d.whole(0, model.MaxNodes)) }},
+		{"op", false, func() { c.Op = word(d, "an operator", model.ParseOperator) }},
+		{"chunks", false, func() { c.Chunks = int(d.whole(1, model.MaxChunks)) }},
 		{"pre", false, func() { c.Pre = d.conditions() }},
 		{"post", false, func() { c.Post = d.conditions() }},
 	}))
 	return c
 }
 
-func (d *decoder) conditions() []Condition {
-	list := []Condition{}
+func (d *decoder) conditions() []model.Condition {
+	list := []model.Condition{}
 	seen := map[[2]int]bool{}
-	var c Condition
+	var c model.Condition
 	fields := []field{
-		{"rank", true, func() { c.Rank = int(d.whole(0, MaxNodes)) }},
-		{"chunk", true, func() { c.Chunk = int(d.whole(0, MaxChunks)) }},
+		{"rank", true, func() { c.Rank = int(d.whole(0, model.MaxNodes)) }},
+		{"chunk", true, func() { c.Chunk = int(d.whole(0, model.MaxChunks)) }},
 		{"contributions", true, func() {
-			c.Value = multiset(d.ints("an array of ranks, each as often as it contributes", 0, MaxNodes))
+			c.Value = multiset(d.ints("an array of ranks, each as often as it contributes", 0, model.MaxNodes))
 		}},
 	}
 	d.array("an array of conditions", func(int) {
 		at := d.pos
-		c = Condition{}
+		c = model.Condition{}
 		d.object("a condition", fields)
 		slot := [2]int{c.Rank, c.Chunk}
 		if seen[slot] {
@@ -184,46 +177,46 @@ func (d *decoder) conditions() []Condition {
 }
 
 // multiset returns the value that contains each rank as often as the list does.
-func multiset(ranks []int) Value {
+func multiset(ranks []int) model.Value {
 	slices.Sort(ranks)
-	var terms []Term
+	var terms []model.Term
 	for _, r := range ranks {
 		if n := len(terms); n > 0 && terms[n-1].Rank == r {
 			terms[n-1].Count++
 			continue
 		}
-		terms = append(terms, Term{r, 1})
+		terms = append(terms, model.Term{Rank: r, Count: 1})
 	}
-	return Multiset(terms...)
+	return model.Multiset(terms...)
 }
 
-func (d *decoder) problem(schema string) *Problem {
-	p := &Problem{}
+func (d *decoder) problem(schema string) *model.Problem {
+	p := &model.Problem{}
 	d.object("a problem", d.withSchema(schema, []field{
 		{"topology", true, func() { p.Topology = d.topology("") }},
 		{"collective", true, func() { p.Collective = d.collective("") }},
-		{"size_bytes", true, func() { p.Size = d.whole(1, MaxSize) }},
+		{"size_bytes", true, func() { p.Size = d.whole(1, model.MaxSize) }},
 		{"chunks", false, func() { p.Chunks, d.cut = d.chunks() }},
-		{"cost", true, func() { p.Cost = word(d, "a cost model", ParseCostModel) }},
-		{"release_ps", false, func() { p.Release = d.times(0, maxRelease) }},
+		{"cost", true, func() { p.Cost = word(d, "a cost model", model.ParseCostModel) }},
+		{"release_ps", false, func() { p.Release = d.times(0, model.MaxRelease) }},
 	}))
 	return p
 }
 
 // chunks reads a number of equal chunks, or a list of offsets and sizes.
-func (d *decoder) chunks() (list []Chunk, n int) {
+func (d *decoder) chunks() (list []model.Chunk, n int) {
 	if d.next() != '[' {
-		return nil, int(d.whole(1, MaxChunks))
+		return nil, int(d.whole(1, model.MaxChunks))
 	}
-	list = []Chunk{}
+	list = []model.Chunk{}
 	d.array("a number of chunks or an array of [offset, size]", func(int) {
 		at, n := d.pos, 0
 		var pair [2]int64
-		d.array("[offset, size]", func(i int) { pair[i%2], n = d.whole(0, MaxSize), i+1 })
+		d.array("[offset, size]", func(i int) { pair[i%2], n = d.whole(0, model.MaxSize), i+1 })
 		if n != len(pair) {
 			d.failAt(at, "%d numbers, want two, [offset, size]", n)
 		}
-		list = append(list, Chunk{pair[0], pair[1]})
+		list = append(list, model.Chunk{Offset: pair[0], Size: pair[1]})
 	})
 	return list, 0
 }

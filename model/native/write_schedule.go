@@ -1,12 +1,14 @@
-package model
+package native
 
 import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/oraccl/oraccl/model"
 )
 
-func (e *encoder) solution(s *Solution) {
+func (e *encoder) solution(s *model.Solution) {
 	e.block(textMember(e, "schema", ScheduleSchema),
 		member{"problem", func() { e.problem(s.Problem, "") }},
 		member{"origin", func() { e.origin(s.Origin) }},
@@ -14,7 +16,7 @@ func (e *encoder) solution(s *Solution) {
 		member{"transfers", func() { e.transfers(s.Schedule) }})
 }
 
-func (e *encoder) origin(o Origin) {
+func (e *encoder) origin(o model.Origin) {
 	members := []member{}
 	if o.Method != "" {
 		members = append(members, textMember(e, "method", o.Method))
@@ -48,7 +50,7 @@ func (e *encoder) verdicts(of map[string]string) {
 	e.raw("}")
 }
 
-func (e *encoder) transfers(s *Schedule) {
+func (e *encoder) transfers(s *model.Schedule) {
 	e.lines(len(s.Transfers), func(i int) {
 		t := &s.Transfers[i]
 		e.raw(`{"chunk": `)
@@ -61,15 +63,15 @@ func (e *encoder) transfers(s *Schedule) {
 		list(e, s.Routes[t.Route])
 		e.raw(`, "op": "` + t.Op.String() + `"`)
 		switch s.Form {
-		case Timed:
+		case model.Timed:
 			e.raw(`, "start_ps": `)
 			e.number(int64(t.Start))
 			e.raw(`, "end_ps": `)
 			e.number(int64(t.End))
-		case InRounds:
+		case model.InRounds:
 			e.raw(`, "round": `)
 			e.number(int64(t.Start))
-		case Ordered:
+		case model.Ordered:
 			e.raw(`, "after": `)
 			list(e, s.After[i])
 		}
@@ -77,13 +79,13 @@ func (e *encoder) transfers(s *Schedule) {
 	})
 }
 
-func (e *encoder) witness(w Witness) {
+func (e *encoder) witness(w model.Witness) {
 	members := []member{textMember(e, "kind", w.Kind())}
 	path := func(chunk, shard, source int) {
 		members = append(members, numberMember(e, "chunk", int64(chunk)), numberMember(e, "shard", int64(shard)), numberMember(e, "source", int64(source)))
 	}
 	switch w := w.(type) {
-	case Cut:
+	case model.Cut:
 		members = append(members, member{"nodes", func() { list(e, w.Nodes) }})
 		if w.From != nil {
 			members = append(members, member{"from", func() { list(e, w.From) }})
@@ -91,7 +93,7 @@ func (e *encoder) witness(w Witness) {
 		if w.To != nil {
 			members = append(members, member{"to", func() { list(e, w.To) }})
 		}
-	case Partition:
+	case model.Partition:
 		members = append(members, member{"parts", func() {
 			e.raw("[")
 			for i, nodes := range w.Parts {
@@ -102,27 +104,27 @@ func (e *encoder) witness(w Witness) {
 			}
 			e.raw("]")
 		}})
-	case Ingress:
+	case model.Ingress:
 		members = append(members, numberMember(e, "rank", int64(w.Rank)))
-	case Egress:
+	case model.Egress:
 		members = append(members, numberMember(e, "rank", int64(w.Rank)))
-	case Distance:
+	case model.Distance:
 		path(w.Chunk, w.Shard, w.Source)
 		members = append(members, numberMember(e, "dest", int64(w.Dest)), member{"potential_ps", func() { list(e, w.Potential) }})
 		if w.Head != nil {
 			members = append(members, member{"head_ps", func() { list(e, w.Head) }})
 		}
-	case Prices:
+	case model.Prices:
 		members = append(members, member{"prices", func() { list(e, w.Links) }})
-	case Doubling:
+	case model.Doubling:
 		path(w.Chunk, w.Shard, w.Source)
-	case Spread:
+	case model.Spread:
 		members = append(members, numberMember(e, "source", int64(w.Source)))
-	case Combine:
+	case model.Combine:
 		members = append(members, numberMember(e, "dest", int64(w.Dest)))
-	case LPDual:
+	case model.LPDual:
 		members = append(members, e.dual(&w)...)
-	case Refutation:
+	case model.Refutation:
 		members = append(members, numberMember(e, "epoch_ps", int64(w.Epoch)), numberMember(e, "horizon", int64(w.Horizon)))
 		if w.Steps > 0 {
 			members = append(members, numberMember(e, "steps", int64(w.Steps)))

@@ -1,4 +1,4 @@
-package model
+package native
 
 import (
 	"fmt"
@@ -6,13 +6,15 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/oraccl/oraccl/model"
 )
 
-func (d *decoder) certificate() *Certificate {
-	c := &Certificate{}
+func (d *decoder) certificate() *model.Certificate {
+	c := &model.Certificate{}
 	d.object("a certificate", d.withSchema(CertificateSchema, []field{
 		{"problem", true, func() { c.Problem = d.problem("") }},
-		{"bound_ps", true, func() { c.Bound = Time(d.whole(0, math.MaxInt64)) }},
+		{"bound_ps", true, func() { c.Bound = model.Time(d.whole(0, math.MaxInt64)) }},
 		{"witness", true, func() { c.Witness = d.witness() }},
 	}))
 	return c
@@ -43,15 +45,15 @@ func parseWitnessKind(s string) (string, error) {
 }
 
 // witness reads the evidence: an object whose key "kind" says what else it has.
-func (d *decoder) witness() Witness {
+func (d *decoder) witness() model.Witness {
 	var kind string
-	var cut Cut
-	var partition Partition
-	var prices Prices
+	var cut model.Cut
+	var partition model.Partition
+	var prices model.Prices
 	var rank int
-	var w Distance
-	var dual LPDual
-	var no Refutation
+	var w model.Distance
+	var dual model.LPDual
+	var no model.Refutation
 	start := d.pos
 	found := map[string]int{} // key to the position of its value
 	key := func(name string, read func()) field {
@@ -59,33 +61,33 @@ func (d *decoder) witness() Witness {
 	}
 	d.object("a witness", []field{
 		{"kind", true, func() { kind = word(d, "a kind", parseWitnessKind) }},
-		key("nodes", func() { cut.Nodes = d.ints("an array of nodes", 0, 2*MaxNodes) }),
-		key("from", func() { cut.From = d.ints("an array of ranks", 0, MaxNodes) }),
-		key("to", func() { cut.To = d.ints("an array of ranks", 0, MaxNodes) }),
+		key("nodes", func() { cut.Nodes = d.ints("an array of nodes", 0, 2*model.MaxNodes) }),
+		key("from", func() { cut.From = d.ints("an array of ranks", 0, model.MaxNodes) }),
+		key("to", func() { cut.To = d.ints("an array of ranks", 0, model.MaxNodes) }),
 		key("parts", func() {
 			partition.Parts = [][]int{}
 			d.array("an array of sets of nodes", func(int) {
-				partition.Parts = append(partition.Parts, d.ints("an array of nodes", 0, 2*MaxNodes))
+				partition.Parts = append(partition.Parts, d.ints("an array of nodes", 0, 2*model.MaxNodes))
 			})
 		}),
-		key("rank", func() { rank = int(d.whole(0, MaxNodes)) }),
+		key("rank", func() { rank = int(d.whole(0, model.MaxNodes)) }),
 		key("prices", func() {
 			prices.Links = []int64{}
 			d.array("an array of prices", func(int) { prices.Links = append(prices.Links, d.whole(0, math.MaxInt64)) })
 		}),
-		key("chunk", func() { w.Chunk = int(d.whole(-1, MaxChunks)) }),
-		key("shard", func() { w.Shard = int(d.whole(0, MaxChunks)) }),
-		key("source", func() { w.Source = int(d.whole(0, MaxNodes)) }),
-		key("dest", func() { w.Dest = int(d.whole(0, MaxNodes)) }),
+		key("chunk", func() { w.Chunk = int(d.whole(-1, model.MaxChunks)) }),
+		key("shard", func() { w.Shard = int(d.whole(0, model.MaxChunks)) }),
+		key("source", func() { w.Source = int(d.whole(0, model.MaxNodes)) }),
+		key("dest", func() { w.Dest = int(d.whole(0, model.MaxNodes)) }),
 		key("potential_ps", func() { w.Potential = d.times(-math.MaxInt64/2, math.MaxInt64/2) }),
 		key("head_ps", func() { w.Head = d.times(-math.MaxInt64/2, math.MaxInt64/2) }),
-		key("instants_ps", func() { dual.Instants = d.times(0, MaxTime/4) }),
+		key("instants_ps", func() { dual.Instants = d.times(0, model.MaxTime/4) }),
 		key("links", func() { dual.Links = d.instantPrices() }),
 		key("ports", func() { dual.Ports = d.instantPrices() }),
 		key("sends", func() { dual.Sends = d.instantPrices() }),
 		key("receives", func() { dual.Receives = d.instantPrices() }),
 		key("groups", func() { dual.Groups = d.dualGroups() }),
-		key("epoch_ps", func() { no.Epoch = Time(d.whole(0, int64(MaxTime))) }),
+		key("epoch_ps", func() { no.Epoch = model.Time(d.whole(0, int64(model.MaxTime))) }),
 		key("horizon", func() { no.Horizon = int(d.whole(1, math.MaxInt32)) }),
 		key("steps", func() { no.Steps = int(d.whole(0, math.MaxInt32)) }),
 		key("proof", func() { no.Proof = d.text("a file name") }),
@@ -105,21 +107,21 @@ func (d *decoder) witness() Witness {
 	case "cut":
 		return cut
 	case "ingress":
-		return Ingress{rank}
+		return model.Ingress{Rank: rank}
 	case "egress":
-		return Egress{rank}
+		return model.Egress{Rank: rank}
 	case "volume":
-		return Volume{}
+		return model.Volume{}
 	case "partition":
 		return partition
 	case "prices":
 		return prices
 	case "doubling":
-		return Doubling{w.Chunk, w.Shard, w.Source}
+		return model.Doubling{Chunk: w.Chunk, Shard: w.Shard, Source: w.Source}
 	case "broadcast":
-		return Spread{w.Source}
+		return model.Spread{Source: w.Source}
 	case "combine":
-		return Combine{w.Dest}
+		return model.Combine{Dest: w.Dest}
 	case "lp-dual":
 		return dual
 	case "lrat":

@@ -1,27 +1,29 @@
-package model
+package native
 
 import (
 	"bytes"
 	"fmt"
 	"testing"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // large returns a schedule file of n transfers over a ring of 64 ranks.
-func large(n int) *Solution {
-	t := &Topology{Name: "ring", Ranks: 64}
+func large(n int) *model.Solution {
+	t := &model.Topology{Name: "ring", Ranks: 64}
 	for i := range 64 {
-		t.Links = append(t.Links, Link{i, (i + 1) % 64, 1000, 1e9})
+		t.Links = append(t.Links, model.Link{Src: i, Dst: (i + 1) % 64, Alpha: 1000, Bandwidth: 1e9})
 	}
-	p := &Problem{Topology: t, Collective: Collective{Kind: AllReduce}, Size: 1 << 20, Cost: Pipelined}
+	p := &model.Problem{Topology: t, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 20, Cost: model.Pipelined}
 	p.Chunks = p.Cut(1024)
-	s := &Schedule{Form: Timed}
+	s := &model.Schedule{Form: model.Timed}
 	for l := range 64 {
 		s.Routes = append(s.Routes, []int{l})
 	}
 	for i := range n {
-		s.Transfers = append(s.Transfers, Transfer{int32(i % 1024), int32(i % 64), int32((i + 1) % 64), int32(i % 64), Op(i % 2), Time(i * 100000), Time(i*100000 + 1025000)})
+		s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(i % 1024), Src: int32(i % 64), Dst: int32((i + 1) % 64), Route: int32(i % 64), Op: model.Op(i % 2), Start: model.Time(i * 100000), End: model.Time(i*100000 + 1025000)})
 	}
-	return &Solution{p, s, Origin{}}
+	return &model.Solution{Problem: p, Schedule: s, Origin: model.Origin{}}
 }
 
 func BenchmarkReadSolution(b *testing.B) {

@@ -1,15 +1,15 @@
-package model
+package native
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // This file has the parts of a document that contain no others: numbers, strings,
@@ -50,7 +50,7 @@ func (d *decoder) found() string {
 		return "a string"
 	}
 	end := d.pos
-	for end < len(d.b) && end < d.pos+maxQuote && strings.IndexByte(" \t\r\n,:]}", d.b[end]) < 0 {
+	for end < len(d.b) && end < d.pos+model.MaxQuote && strings.IndexByte(" \t\r\n,:]}", d.b[end]) < 0 {
 		end++
 	}
 	token := string(d.b[d.pos:max(end, d.pos+1)])
@@ -114,24 +114,10 @@ func (d *decoder) text(what string) string { return string(d.quoted(what)) }
 func (d *decoder) label(what string) string {
 	at := d.pos
 	s := d.text(what)
-	if err := checkName(s); err != nil {
+	if err := model.CheckName(s); err != nil {
 		d.failAt(at, "%w", err)
 	}
 	return s
-}
-
-// checkName says why s cannot be a name: names are printed, and must not pass for
-// other lines of output.
-func checkName(s string) error {
-	switch {
-	case len(s) > maxName:
-		return fmt.Errorf("name of %d bytes, want at most %d", len(s), maxName)
-	case !utf8.ValidString(s):
-		return fmt.Errorf("name %s is not UTF-8", quoteShort(s))
-	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Errorf("name %s has characters that cannot be printed, want none", quoteShort(s))
-	}
-	return nil
 }
 
 // boolean reads true or false.
@@ -199,22 +185,12 @@ func (d *decoder) digits(start int, least int64, most uint64) (u uint64, ok bool
 	return u, ok
 }
 
-// maxQuote is how much of a document an error repeats, in bytes.
-const maxQuote = 48
-
+// shorten returns a number as it is written, or its beginning.
 func shorten(number []byte) string {
-	if len(number) > maxQuote {
-		return string(number[:maxQuote]) + "..."
+	if len(number) > model.MaxQuote {
+		return string(number[:model.MaxQuote]) + "..."
 	}
 	return string(number)
-}
-
-// quoteShort returns s in quotes, or its beginning.
-func quoteShort(s string) string {
-	if len(s) > maxQuote {
-		return strconv.Quote(s[:maxQuote]) + "..."
-	}
-	return strconv.Quote(s)
 }
 
 // ints reads an array of whole numbers.
@@ -225,9 +201,9 @@ func (d *decoder) ints(what string, least, most int64) []int {
 }
 
 // times reads an array of times.
-func (d *decoder) times(least, most Time) []Time {
-	list := []Time{}
-	d.array("an array of times", func(int) { list = append(list, Time(d.whole(int64(least), int64(most)))) })
+func (d *decoder) times(least, most model.Time) []model.Time {
+	list := []model.Time{}
+	d.array("an array of times", func(int) { list = append(list, model.Time(d.whole(int64(least), int64(most)))) })
 	return list
 }
 
@@ -236,7 +212,7 @@ func word[T any](d *decoder, what string, parse func(string) (T, error)) T {
 	d.space()
 	at := d.pos
 	s := d.quoted(what)
-	if len(s) > maxQuote {
+	if len(s) > model.MaxQuote {
 		d.failAt(at, "a string of %d bytes, want %s", len(s), what)
 	}
 	v, err := parse(string(s))

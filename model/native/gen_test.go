@@ -1,10 +1,11 @@
-package model
+package native
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/oraccl/oraccl/model"
 	"pgregory.net/rapid"
 )
 
@@ -14,10 +15,10 @@ func drawName(t *rapid.T, what string) string {
 	return rapid.StringMatching(`[a-zé"\\<&0-9 ]{0,12}`).Draw(t, what)
 }
 
-func drawTopology(t *rapid.T) *Topology {
-	tp := &Topology{Name: drawName(t, "name"), Ranks: rapid.IntRange(1, 6).Draw(t, "ranks")}
+func drawTopology(t *rapid.T) *model.Topology {
+	tp := &model.Topology{Name: drawName(t, "name"), Ranks: rapid.IntRange(1, 6).Draw(t, "ranks")}
 	for i := range rapid.IntRange(0, 2).Draw(t, "switches") {
-		tp.Switches = append(tp.Switches, Switch{fmt.Sprintf("%s%d", drawName(t, "switch"), i), rapid.Bool().Draw(t, "copies")})
+		tp.Switches = append(tp.Switches, model.Switch{Name: fmt.Sprintf("%s%d", drawName(t, "switch"), i), Copies: rapid.Bool().Draw(t, "copies")})
 	}
 	n := tp.Nodes()
 	if n == 1 {
@@ -26,11 +27,11 @@ func drawTopology(t *rapid.T) *Topology {
 	for range rapid.IntRange(1, 12).Draw(t, "links") {
 		src := rapid.IntRange(0, n-1).Draw(t, "src")
 		dst := (src + rapid.IntRange(1, n-1).Draw(t, "dst")) % n
-		tp.Links = append(tp.Links, Link{src, dst, drawTime(t, "alpha"), rapid.Int64Range(1<<20, 1<<40).Draw(t, "bandwidth")})
+		tp.Links = append(tp.Links, model.Link{Src: src, Dst: dst, Alpha: drawMoment(t, "alpha"), Bandwidth: rapid.Int64Range(1<<20, 1<<40).Draw(t, "bandwidth")})
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "ports") {
 		first := rapid.IntRange(0, len(tp.Links)-1).Draw(t, "port")
-		p := Port{fmt.Sprintf("%s%d", drawName(t, "port name"), i), nil, rapid.IntRange(1, 3).Draw(t, "capacity")}
+		p := model.Port{Name: fmt.Sprintf("%s%d", drawName(t, "port name"), i), Links: nil, Capacity: rapid.IntRange(1, 3).Draw(t, "capacity")}
 		for l := range tp.Links {
 			if tp.Links[l].Src == tp.Links[first].Src && (l == first || rapid.Bool().Draw(t, "in port")) {
 				p.Links = append(p.Links, l)
@@ -41,8 +42,8 @@ func drawTopology(t *rapid.T) *Topology {
 	return tp
 }
 
-func drawTime(t *rapid.T, what string) Time {
-	return Time(rapid.Int64Range(0, int64(Millisecond)).Draw(t, what))
+func drawMoment(t *rapid.T, what string) model.Time {
+	return model.Time(rapid.Int64Range(0, int64(model.Millisecond)).Draw(t, what))
 }
 
 // drawSubset draws some of 0..n-1, at least one, ascending.
@@ -59,10 +60,10 @@ func drawSubset(t *rapid.T, n int, what string) []int {
 	return list
 }
 
-func drawCollective(t *rapid.T, ranks int) Collective {
-	c := Collective{
-		Kind: rapid.SampledFrom(append(Kinds(), Custom)).Draw(t, "kind"),
-		Op:   rapid.SampledFrom([]Operator{Sum, Prod, Min, Max}).Draw(t, "op"),
+func drawCollective(t *rapid.T, ranks int) model.Collective {
+	c := model.Collective{
+		Kind: rapid.SampledFrom(append(model.Kinds(), model.Custom)).Draw(t, "kind"),
+		Op:   rapid.SampledFrom([]model.Operator{model.Sum, model.Prod, model.Min, model.Max}).Draw(t, "op"),
 	}
 	members := make([]int, ranks)
 	for i := range members {
@@ -75,7 +76,7 @@ func drawCollective(t *rapid.T, ranks int) Collective {
 	if c.Kind.Rooted() {
 		c.Root = rapid.SampledFrom(members).Draw(t, "root")
 	}
-	if c.Kind == Custom {
+	if c.Kind == model.Custom {
 		c.Chunks = rapid.IntRange(1, 4).Draw(t, "custom chunks")
 		c.Pre = drawConditions(t, members, c.Chunks, 0)
 		c.Post = drawConditions(t, members, c.Chunks, 1)
@@ -83,64 +84,64 @@ func drawCollective(t *rapid.T, ranks int) Collective {
 	return c
 }
 
-func drawConditions(t *rapid.T, members []int, chunks, least int) []Condition {
-	list := []Condition{}
+func drawConditions(t *rapid.T, members []int, chunks, least int) []model.Condition {
+	list := []model.Condition{}
 	for range rapid.IntRange(least, 5).Draw(t, "conditions") {
-		d := Condition{Rank: rapid.SampledFrom(members).Draw(t, "rank"), Chunk: rapid.IntRange(0, chunks-1).Draw(t, "chunk")}
-		if slices.ContainsFunc(list, func(e Condition) bool { return compareConditions(d, e) == 0 }) {
+		d := model.Condition{Rank: rapid.SampledFrom(members).Draw(t, "rank"), Chunk: rapid.IntRange(0, chunks-1).Draw(t, "chunk")}
+		if slices.ContainsFunc(list, func(e model.Condition) bool { return d.Rank == e.Rank && d.Chunk == e.Chunk }) {
 			continue
 		}
-		var terms []Term
+		var terms []model.Term
 		for _, i := range drawSubset(t, len(members), "contributions") {
-			terms = append(terms, Term{members[i], rapid.IntRange(1, 3).Draw(t, "count")})
+			terms = append(terms, model.Term{Rank: members[i], Count: rapid.IntRange(1, 3).Draw(t, "count")})
 		}
-		d.Value = Multiset(terms...)
+		d.Value = model.Multiset(terms...)
 		list = append(list, d)
 	}
-	SortConditions(list)
+	model.SortConditions(list)
 	return list
 }
 
 // drawProblem draws a problem, cut if cut is set, for any of the cost models.
-func drawProblem(t *rapid.T, cut bool) *Problem {
-	p := &Problem{Topology: drawTopology(t)}
+func drawProblem(t *rapid.T, cut bool) *model.Problem {
+	p := &model.Problem{Topology: drawTopology(t)}
 	p.Collective = drawCollective(t, p.Topology.Ranks)
-	p.Cost = rapid.SampledFrom([]CostModel{Blocking, Pipelined, Rounds, LinkRounds}).Draw(t, "cost")
+	p.Cost = rapid.SampledFrom([]model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds}).Draw(t, "cost")
 	p.Size = rapid.Int64Range(int64(p.Shards()), 1<<24).Draw(t, "size")
 	if rapid.Bool().Draw(t, "late") {
-		p.Release = make([]Time, p.Topology.Ranks)
+		p.Release = make([]model.Time, p.Topology.Ranks)
 		for r := range p.Release {
-			p.Release[r] = drawTime(t, "release")
+			p.Release[r] = drawMoment(t, "release")
 		}
 	}
 	if cut || rapid.Bool().Draw(t, "cut") {
-		p.Chunks = drawChunks(t, p)
+		p.Chunks = drawCut(t, p)
 	}
 	return p
 }
 
-// drawChunks cuts p equally, or each shard into chunks of any sizes.
-func drawChunks(t *rapid.T, p *Problem) []Chunk {
+// drawCut cuts p equally, or each shard into chunks of any sizes.
+func drawCut(t *rapid.T, p *model.Problem) []model.Chunk {
 	space, shards := p.Space(), p.Shards()
 	if rapid.Bool().Draw(t, "equal") {
 		k := 1
-		if p.Collective.Kind != Custom {
+		if p.Collective.Kind != model.Custom {
 			k = rapid.IntRange(1, int(min(4, space/int64(shards)))).Draw(t, "chunks a shard")
 		}
 		return p.Cut(k * shards)
 	}
-	var chunks []Chunk
+	var chunks []model.Chunk
 	for s := range shards {
-		at, end := part(space, int64(s), int64(shards)), part(space, int64(s)+1, int64(shards))
+		at, end := space*int64(s)/int64(shards), space*int64(s+1)/int64(shards)
 		for at < end {
 			size := end - at
-			if p.Collective.Kind != Custom {
+			if p.Collective.Kind != model.Custom {
 				size = rapid.Int64Range(1, end-at).Draw(t, "chunk size")
 			}
 			if len(chunks) > 40 {
 				size = end - at
 			}
-			chunks = append(chunks, Chunk{at, size})
+			chunks = append(chunks, model.Chunk{Offset: at, Size: size})
 			at += size
 		}
 	}
@@ -148,8 +149,8 @@ func drawChunks(t *rapid.T, p *Problem) []Chunk {
 }
 
 // drawSchedule draws a schedule that Validate accepts, and hardly anything else will.
-func drawSchedule(t *rapid.T, p *Problem) *Schedule {
-	s := &Schedule{Form: rapid.SampledFrom([]Form{FormFor(p.Cost), Ordered}).Draw(t, "form"), Transfers: []Transfer{}}
+func drawSchedule(t *rapid.T, p *model.Problem) *model.Schedule {
+	s := &model.Schedule{Form: rapid.SampledFrom([]model.Form{model.FormFor(p.Cost), model.Ordered}).Draw(t, "form"), Transfers: []model.Transfer{}}
 	if p.Topology.Ranks < 2 || len(p.Topology.Links) == 0 {
 		return s
 	}
@@ -165,18 +166,18 @@ func drawSchedule(t *rapid.T, p *Problem) *Schedule {
 		}
 		src := rapid.IntRange(0, p.Topology.Ranks-1).Draw(t, "from")
 		dst := (src + rapid.IntRange(1, p.Topology.Ranks-1).Draw(t, "to")) % p.Topology.Ranks
-		tr := Transfer{
+		tr := model.Transfer{
 			Chunk: int32(rapid.IntRange(0, len(p.Chunks)-1).Draw(t, "chunk")), Src: int32(src), Dst: int32(dst),
-			Route: id, Op: rapid.SampledFrom([]Op{Copy, Reduction}).Draw(t, "op"),
+			Route: id, Op: rapid.SampledFrom([]model.Op{model.Copy, model.Reduction}).Draw(t, "op"),
 		}
 		switch s.Form {
-		case Timed:
-			tr.Start = drawTime(t, "start")
-			tr.End = tr.Start + 1 + drawTime(t, "length")
-		case InRounds:
-			tr.Start = Time(rapid.IntRange(0, 20).Draw(t, "round"))
+		case model.Timed:
+			tr.Start = drawMoment(t, "start")
+			tr.End = tr.Start + 1 + drawMoment(t, "length")
+		case model.InRounds:
+			tr.Start = model.Time(rapid.IntRange(0, 20).Draw(t, "round"))
 			tr.End = tr.Start + 1
-		case Ordered:
+		case model.Ordered:
 			after := []int32{}
 			for j := range i {
 				if rapid.Bool().Draw(t, "after") {
@@ -190,8 +191,8 @@ func drawSchedule(t *rapid.T, p *Problem) *Schedule {
 	return s
 }
 
-func drawOrigin(t *rapid.T) Origin {
-	o := Origin{
+func drawOrigin(t *rapid.T) model.Origin {
+	o := model.Origin{
 		Method: drawName(t, "method"), Seed: rapid.Uint64().Draw(t, "seed"), Tool: drawName(t, "tool"),
 		Partial: rapid.Bool().Draw(t, "partial"), Note: rapid.String().Draw(t, "note"),
 	}
@@ -206,14 +207,14 @@ func drawOrigin(t *rapid.T) Origin {
 	return o
 }
 
-func drawCertificate(t *rapid.T) *Certificate {
-	c := &Certificate{Problem: drawProblem(t, false), Bound: drawTime(t, "bound")}
+func drawCertificate(t *rapid.T) *model.Certificate {
+	c := &model.Certificate{Problem: drawProblem(t, false), Bound: drawMoment(t, "bound")}
 	p := c.Problem
 	rank := rapid.IntRange(0, p.Topology.Ranks-1)
 	chunk, shard, source := rapid.IntRange(-1, len(p.Chunks)-1).Draw(t, "chunk"), rapid.IntRange(0, p.Shards()-1).Draw(t, "shard"), rank.Draw(t, "source")
-	potential := []Time{}
+	potential := []model.Time{}
 	for range p.Topology.Nodes() {
-		potential = append(potential, drawTime(t, "potential")-Microsecond)
+		potential = append(potential, drawMoment(t, "potential")-model.Microsecond)
 	}
 	prices := []int64{}
 	for range p.Topology.Links {
@@ -224,37 +225,37 @@ func drawCertificate(t *rapid.T) *Certificate {
 		return c
 	}
 	if p.Chunks != nil && rapid.IntRange(0, 5).Draw(t, "lrat") == 0 {
-		w := Refutation{Horizon: rapid.IntRange(1, 99).Draw(t, "horizon"), Proof: "a.lrat", SHA256: strings.Repeat("0a", 32)}
+		w := model.Refutation{Horizon: rapid.IntRange(1, 99).Draw(t, "horizon"), Proof: "a.lrat", SHA256: strings.Repeat("0a", 32)}
 		if p.Cost.Synchronous() {
 			w.Steps = rapid.IntRange(0, 9).Draw(t, "steps")
 		} else {
-			w.Epoch = 1 + drawTime(t, "epoch")
+			w.Epoch = 1 + drawMoment(t, "epoch")
 		}
 		c.Witness = w
 		return c
 	}
-	c.Witness = rapid.SampledFrom([]Witness{
-		Cut{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
-		Cut{drawSubset(t, p.Topology.Nodes(), "nodes"), drawSubset(t, p.Topology.Ranks, "from"), []int{source}},
-		Ingress{source}, Egress{source}, Volume{}, Partition{[][]int{drawSubset(t, p.Topology.Nodes(), "part")}}, Prices{prices},
-		Distance{chunk, shard, source, rank.Draw(t, "dest"), potential, nil},
-		Distance{chunk, shard, source, rank.Draw(t, "dest"), potential, potential},
-		Doubling{chunk, shard, source}, Spread{source}, Combine{source},
+	c.Witness = rapid.SampledFrom([]model.Witness{
+		model.Cut{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
+		model.Cut{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes"), From: drawSubset(t, p.Topology.Ranks, "from"), To: []int{source}},
+		model.Ingress{Rank: source}, model.Egress{Rank: source}, model.Volume{}, model.Partition{Parts: [][]int{drawSubset(t, p.Topology.Nodes(), "part")}}, model.Prices{Links: prices},
+		model.Distance{Chunk: chunk, Shard: shard, Source: source, Dest: rank.Draw(t, "dest"), Potential: potential, Head: nil},
+		model.Distance{Chunk: chunk, Shard: shard, Source: source, Dest: rank.Draw(t, "dest"), Potential: potential, Head: potential},
+		model.Doubling{Chunk: chunk, Shard: shard, Source: source}, model.Spread{Source: source}, model.Combine{Dest: source},
 	}).Draw(t, "witness")
 	return c
 }
 
-func drawDual(t *rapid.T, p *Problem) LPDual {
-	w := LPDual{Instants: []Time{}, Groups: []DualGroup{}}
-	for at := drawTime(t, "instant"); len(w.Instants) < 3 && rapid.Bool().Draw(t, "more"); at += 1 + drawTime(t, "later") {
+func drawDual(t *rapid.T, p *model.Problem) model.LPDual {
+	w := model.LPDual{Instants: []model.Time{}, Groups: []model.DualGroup{}}
+	for at := drawMoment(t, "instant"); len(w.Instants) < 3 && rapid.Bool().Draw(t, "more"); at += 1 + drawMoment(t, "later") {
 		w.Instants = append(w.Instants, at)
 	}
-	prices := func(n int) []InstantPrice {
-		list := []InstantPrice{}
+	prices := func(n int) []model.InstantPrice {
+		list := []model.InstantPrice{}
 		for of := range n {
 			for i := range w.Instants {
 				if rapid.Bool().Draw(t, "priced") {
-					list = append(list, InstantPrice{of, i, rapid.Int64Range(1, MaxPrice).Draw(t, "price")})
+					list = append(list, model.InstantPrice{Of: of, Instant: i, Price: rapid.Int64Range(1, model.MaxPrice).Draw(t, "price")})
 				}
 			}
 		}
@@ -264,18 +265,18 @@ func drawDual(t *rapid.T, p *Problem) LPDual {
 		return list
 	}
 	w.Links, w.Ports = prices(len(p.Topology.Links)), prices(len(p.Topology.Ports))
-	if p.Cost == Rounds {
+	if p.Cost == model.Rounds {
 		w.Sends, w.Receives = prices(p.Topology.Ranks), prices(p.Topology.Ranks)
 	}
 	rank := rapid.IntRange(0, p.Topology.Ranks-1)
 	for k := 0; k < len(p.Chunks) && len(w.Groups) < 3; k++ {
-		g := DualGroup{Chunks: []int{k}, Demands: []DualDemand{}}
+		g := model.DualGroup{Chunks: []int{k}, Demands: []model.DualDemand{}}
 		for range rapid.IntRange(0, 3).Draw(t, "demands") {
 			shares := prices(min(2, len(p.Topology.Links)))
 			if shares == nil {
-				shares = []InstantPrice{}
+				shares = []model.InstantPrice{}
 			}
-			g.Demands = append(g.Demands, DualDemand{rank.Draw(t, "source"), rank.Draw(t, "dest"), shares})
+			g.Demands = append(g.Demands, model.DualDemand{Source: rank.Draw(t, "source"), Dest: rank.Draw(t, "dest"), Shares: shares})
 		}
 		if len(g.Demands) == 1 && rapid.Bool().Draw(t, "all") {
 			g.Demands[0].Shares = nil

@@ -1,58 +1,26 @@
-package model
+package native
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/oraccl/oraccl/model"
 )
-
-// placed is an error that knows which part of a value it is about, in the words of
-// the value's file: "problem.topology.links[3].src". Readers turn that into a line
-// and a column.
-type placed struct {
-	place string
-	err   error
-}
-
-// Error returns "place: what is wrong, want what".
-func (p *placed) Error() string { return p.place + ": " + p.err.Error() }
-
-// Unwrap returns what is wrong.
-func (p *placed) Unwrap() error { return p.err }
-
-// wrong returns an error about one place of a value.
-func wrong(place, format string, args ...any) error {
-	return &placed{place, fmt.Errorf(format, args...)}
-}
-
-// within says that the value that err is about is the part of another one.
-func within(part string, err error) error {
-	if p, ok := err.(*placed); ok {
-		return &placed{part + "." + p.place, p.err}
-	}
-	if err == nil {
-		return nil
-	}
-	return &placed{part, err}
-}
-
-// element names an element of a list: "links[3]".
-func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 // locate returns the position in a document of the place that err is about, or of
 // the nearest part around it that the document has. The document must be one that
 // decode has accepted; a key may carry a unit that the place lacks ("size" is at
 // "size_bytes"). It takes O(document) time.
 func locate(b []byte, err error) int {
-	var p *placed
+	var p *model.Error
 	if !errors.As(err, &p) {
 		return 0
 	}
 	d := &decoder{b: b}
 	d.space()
 	at := d.pos
-	for _, name := range strings.Split(p.place, ".") {
+	for _, name := range strings.Split(p.Place, ".") {
 		name, indices, _ := strings.Cut(name, "[")
 		if !d.seekKey(name) {
 			return at
@@ -62,7 +30,7 @@ func locate(b []byte, err error) int {
 			continue
 		}
 		for _, index := range strings.Split(strings.TrimSuffix(indices, "]"), "][") {
-			i, _ := strconv.Atoi(index) // placed by element, so a number
+			i, _ := strconv.Atoi(index) // written by Element, so a number
 			if !d.seekElement(i) {
 				return at
 			}
