@@ -210,19 +210,30 @@ func (d *deployed) algoModes(by deployment) []bool {
 	return modes
 }
 
-// refusals returns the first reason of each runtime if all of them refuse the file.
+// refusals returns the first reason of each runtime if all of them refuse the file; of
+// several with the same one, one.
 func (d *deployed) refusals() []verify.Violation {
-	var all []verify.Violation
+	var reasons []msccl.Remark
+	who := map[msccl.Remark][]string{}
 	for _, l := range d.loads {
 		if len(l.Refusals) == 0 {
 			return nil
 		}
-		all = append(all, verify.Violation{Code: verify.WouldNotLoad, Where: fmt.Sprintf("line %d", l.Refusals[0].Line), Transfer: -1, Rank: -1, Chunk: -1,
-			Message: fmt.Sprintf("%v refuses it: %s", l.Runtime, l.Refusals[0].Message)})
+		first := l.Refusals[0]
+		if who[first] = append(who[first], l.Runtime.String()); len(who[first]) == 1 {
+			reasons = append(reasons, first)
+		}
 	}
-	if len(all) == 2 && all[0].Where == all[1].Where && d.loads[0].Refusals[0].Message == d.loads[1].Refusals[0].Message {
-		all = all[:1]
-		all[0].Message = "no runtime loads it: " + d.loads[0].Refusals[0].Message
+	var all []verify.Violation
+	for _, r := range reasons {
+		text := listed(who[r]) + " refuse it: "
+		switch len(who[r]) {
+		case 1:
+			text = who[r][0] + " refuses it: "
+		case len(msccl.Runtimes()):
+			text = "no runtime loads it: "
+		}
+		all = append(all, verify.Violation{Code: verify.WouldNotLoad, Where: fmt.Sprintf("line %d", r.Line), Transfer: -1, Rank: -1, Chunk: -1, Message: text + r.Message})
 	}
 	return all
 }
