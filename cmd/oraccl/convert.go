@@ -160,22 +160,7 @@ func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Pro
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(m.Objections) > 0 {
-		o := m.Objections[0]
-		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
-	}
-	if m.Undecided != "" {
-		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Reason: m.Undecided})
-	}
-	if m.feasible != nil {
-		if err := proved(w, file, m.Problem, m.feasible(ctx)); err != nil {
-			return nil, nil, err
-		}
-	}
-	v := replay.Check(ctx, m.Problem, m.Schedule)
-	if m.Assumed != "" && v.Outcome == verify.Proved {
-		v.Outcome, v.Reason = verify.Unknown, m.Assumed
-	}
+	v := foreignVerdict(ctx, m) // which may change what was imported
 	return m.Problem, m.Schedule, proved(w, file, m.Problem, v)
 }
 

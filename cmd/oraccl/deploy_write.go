@@ -146,7 +146,9 @@ func confirm(ctx context.Context, b []byte, runtimes []msccl.Runtime, root int) 
 		return nil, err
 	}
 	d := &deployed{file: "schedule", algo: algo}
-	d.judge(ctx, deployment{root: root}, runtimes)
+	if d.judge(ctx, deployment{root: root}, runtimes); d.defect != nil {
+		return nil, d.defect
+	}
 	if d.outcome != verify.Proved {
 		if len(d.bad) > 0 {
 			return nil, errors.New(d.bad[0].String())
