@@ -176,7 +176,7 @@ func TestEnginesCombine(t *testing.T) {
 			if rng.IntN(4) > 0 {
 				loosen(rng, s)
 			}
-			v, err := verify.Combine(replay.Check(p, s), smt.Check(context.Background(), p, s, backend, smt.Options{Threads: 1}))
+			v, err := verify.Combine(replay.Check(context.Background(), p, s), smt.Check(context.Background(), p, s, backend, smt.Options{Threads: 1}))
 			if err != nil {
 				return fmt.Errorf("schedule %d of %v: %w\n%+v", i, p, err, s)
 			}
