@@ -99,9 +99,12 @@ type Options struct {
 	// 0: switches are what they are.
 	Unwind int
 
-	// Start is a schedule to begin from, with its problem, or nil. A method
-	// that cannot use one ignores it.
+	// Start is a schedule to begin from (a warm start), with its problem, or nil. A
+	// method that cannot use one ignores it.
 	Start *Result
+
+	// StartFrom is the name of the method that found Start, for notes.
+	StartFrom string
 
 	// Bound is a lower bound on the makespan that the caller knows to be true. A
 	// method may stop as soon as it reaches it. 0: none.
@@ -116,6 +119,14 @@ type Options struct {
 
 	// Progress, if not nil, is called now and then from one goroutine at a time.
 	Progress func(Progress)
+}
+
+// WarmStart names o.Start in a note: "the warm start (from tacos)".
+func (o Options) WarmStart() string {
+	if o.StartFrom == "" {
+		return "the warm start"
+	}
+	return "the warm start (from " + o.StartFrom + ")"
 }
 
 // Cut returns p with chunks: its own or, where the cut is left to the method, k a member, at

@@ -27,31 +27,80 @@ import (
 // engines are the verifiers that every schedule passes, in the order of columns.
 var engines = []string{"replay", "smt"}
 
+// below is what is known below the makespans of a cut.
+type below struct {
+	every *model.Certificate // the largest bound for every cut, checked; nil: none
+	bound *model.Certificate // the largest one for this cut, checked, which may be every; nil: none
+}
+
+// forCut reports whether more is known for the cut than for every cut.
+func (b below) forCut() bool {
+	return b.bound != nil && b.bound.Bound > 0 && (b.every == nil || b.bound.Bound > b.every.Bound)
+}
+
+// optimal returns the kind of the bound for every cut if a makespan meets it, or "".
+func (b below) optimal(makespan model.Time) string {
+	if b.every != nil && makespan == b.every.Bound {
+		return b.every.Witness.Kind()
+	}
+	return ""
+}
+
+// noneFaster returns the kind of the bound for the cut if a makespan meets it, or "".
+func (b below) noneFaster(makespan model.Time) string {
+	if b.bound != nil && makespan == b.bound.Bound {
+		return b.bound.Witness.Kind()
+	}
+	return ""
+}
+
 // row is a method with what it found and what the verifiers say of that.
 type row struct {
 	method   string
 	result   solve.Result
 	seed     uint64
 	makespan model.Time
-	verified
-	bound   *model.Certificate // the best one for this row's cut, checked; nil: none
-	refuted *model.Certificate // the largest horizon of this row's cut that a proof refutes; nil: none
-	proof   int64              // bytes of the proof that bound names, if it names one
-	solving time.Duration
+	verdicts map[string]verify.Verdict // by engine
+	below
+	refuted  *model.Certificate // the largest horizon of this row's cut that a proof refutes; nil: none
+	proof    int64              // bytes of the proof that bound names, if it names one
+	solving  time.Duration
+	checking map[string]time.Duration // by engine
 }
 
-// outcome is what all engines together establish.
-func (r *row) outcome() verify.Outcome { return r.verdict.Outcome }
+// outcome is refuted if an engine refutes, and proved if the exact replay proves
+// and no engine refutes: an engine that gives up is named, but it takes nothing
+// away from the other's proof.
+func (r *row) outcome() verify.Outcome {
+	if r.result.Schedule == nil {
+		return verify.Unknown
+	}
+	for _, v := range r.verdicts {
+		if v.Outcome == verify.Refuted {
+			return verify.Refuted
+		}
+	}
+	return r.verdicts["replay"].Outcome
+}
 
-// optimal names the evidence that no schedule of the same cut is quicker: the kind
-// of a checked certificate whose bound the makespan meets, "solver" for a solver's word, or
-// "". That there are fewer rounds in none is another thing: see fewest.
+// optimal names the evidence that no schedule of any cut is quicker: the kind of a checked
+// certificate for every cut whose bound the makespan meets, or "".
 func (r *row) optimal() string {
+	if r.outcome() != verify.Proved {
+		return ""
+	}
+	return r.below.optimal(r.makespan)
+}
+
+// noneFaster names the evidence that no schedule of the same cut is quicker: the kind of a
+// checked certificate whose bound the makespan meets, "solver" if only a solver claims it, or
+// "". That there are fewer rounds in none is another thing: see fewest.
+func (r *row) noneFaster() string {
 	switch {
 	case r.outcome() != verify.Proved:
 		return ""
-	case r.bound != nil && r.makespan == r.bound.Bound:
-		return r.bound.Witness.Kind()
+	case r.below.noneFaster(r.makespan) != "":
+		return r.below.noneFaster(r.makespan)
 	case r.result.Stop == solve.Optimal && r.briefest():
 		return "solver"
 	}
@@ -141,9 +190,9 @@ type leftOut struct{ method, reason string }
 // evaluation is a problem with what the methods make of it.
 type evaluation struct {
 	problem *model.Problem
-	rows    []*row
+	rows    []*row // the proved ones first, by makespan
 	left    []leftOut
-	bound   *model.Certificate // the best for all rows alike, checked; nil: none
+	bound   *model.Certificate // the best for every cut, checked; nil: none
 }
 
 // evaluator runs methods on a problem.
@@ -194,10 +243,7 @@ func (e *evaluator) evaluate(ctx context.Context, p *model.Problem) (*evaluation
 			continue
 		}
 		r, err := e.run(ctx, m, p, ev.rows)
-		var wrong *verify.Contradiction
 		switch {
-		case errors.As(err, &wrong):
-			return nil, fmt.Errorf("%s: %w", m.Name(), err)
 		case err != nil && (errors.Is(err, solve.ErrNotServed) || len(e.methods) > 1):
 			ev.left = append(ev.left, leftOut{m.Name(), reason(err)})
 		case err != nil:
@@ -233,7 +279,9 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	if needs := m.About().NeedsCut; needs != nil && needs(p) {
 		p = solve.Cut(p, max(1, o.Chunks))
 	}
-	o.Start = bestStart(p, before)
+	if best := bestStart(p, before); best != nil {
+		o.Start, o.StartFrom = &best.result, best.method
+	}
 	bounds := e.bounds
 	if bounds == nil {
 		bounds = certified
@@ -267,8 +315,8 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	}
 	r.makespan = result.Makespan()
 	e.note("verifying")
-	r.verified, err = verifyFound(ctx, result.Problem, result.Schedule, e.smt, engines)
-	return r, err
+	r.verdicts, r.checking = verifyFound(ctx, result.Problem, result.Schedule, e.smt, engines)
+	return r, nil
 }
 
 // keepRefuted checks the proof of the largest horizon that a result refutes, and keeps it
@@ -323,9 +371,9 @@ func checkRefutation(ctx context.Context, c *model.Certificate, dir string) erro
 	return nil
 }
 
-// bestStart returns the best proved schedule so far of the cut of p, of any cut where p
-// leaves it open.
-func bestStart(p *model.Problem, before []*row) *solve.Result {
+// bestStart returns the best proved row so far of the cut of p, of any cut where p leaves it
+// open, or nil.
+func bestStart(p *model.Problem, before []*row) *row {
 	var best *row
 	for _, r := range before {
 		if r.outcome() == verify.Proved && (p.Chunks == nil || slices.Equal(r.result.Problem.Chunks, p.Chunks)) &&
@@ -333,76 +381,37 @@ func bestStart(p *model.Problem, before []*row) *solve.Result {
 			best = r
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	return &best.result
+	return best
 }
 
 // backend answers the smt engine's queries.
 var backend = z3.New()
 
-// asked answers for an engine with its verdict on a schedule in memory.
-var asked = map[string]func(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options) verify.Verdict{
-	"replay": func(ctx context.Context, p *model.Problem, s *model.Schedule, _ smt.Options) verify.Verdict {
-		return replay.Check(ctx, p, s)
-	},
-	"smt": func(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options) verify.Verdict {
-		return smt.Check(ctx, p, s, backend, o)
-	},
-}
-
-// verified is what the engines make of a schedule.
-type verified struct {
-	verdict  verify.Verdict            // of all together
-	verdicts map[string]verify.Verdict // by engine
-	checking map[string]time.Duration  // by engine
-}
-
-// alone is what one engine makes of a schedule, of those that are asked alone.
-func alone(v verify.Verdict) verified {
-	all, _ := verify.Combine(v) // there is none to contradict it
-	return verified{verdict: all, verdicts: map[string]verify.Verdict{v.Engine: v}}
-}
-
-// ask asks an engine for its verdict.
-func (v *verified) ask(ctx context.Context, engine string, p *model.Problem, s *model.Schedule, o smt.Options) {
-	start := time.Now()
-	v.verdicts[engine] = asked[engine](ctx, p, s, o)
-	v.checking[engine] += time.Since(start)
-}
-
-// combine sets the verdict of all from those of the named engines. An error means that they
-// contradict each other.
-func (v *verified) combine(engines []string) (err error) {
-	var all []verify.Verdict
+// verifyAll asks the named engines for their verdicts.
+func verifyAll(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (map[string]verify.Verdict, map[string]time.Duration) {
+	verdicts, took := map[string]verify.Verdict{}, map[string]time.Duration{}
 	for _, engine := range engines {
-		all = append(all, v.verdicts[engine])
+		start := time.Now()
+		switch engine {
+		case "replay":
+			verdicts[engine] = replay.Check(ctx, p, s)
+		case "smt":
+			verdicts[engine] = smt.Check(ctx, p, s, backend, o)
+		}
+		took[engine] = time.Since(start)
 	}
-	v.verdict, err = verify.Combine(all...)
-	return err
-}
-
-// verifyAll asks the named engines for their verdicts. An error means that they contradict
-// each other.
-func verifyAll(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (verified, error) {
-	v := verified{verdicts: map[string]verify.Verdict{}, checking: map[string]time.Duration{}}
-	for _, engine := range engines {
-		v.ask(ctx, engine, p, s, o)
-	}
-	err := v.combine(engines)
-	return v, err
+	return verdicts, took
 }
 
 // verifyFound is verifyAll for what a solver has found: replay decides that even if ctx is
 // done, since what nothing has verified is not written.
-func verifyFound(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (verified, error) {
-	v, err := verifyAll(ctx, p, s, o, engines)
-	if err == nil && ctx.Err() != nil && v.verdicts["replay"].Outcome == verify.Unknown {
-		v.ask(context.WithoutCancel(ctx), "replay", p, s, o)
-		err = v.combine(engines)
+func verifyFound(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (map[string]verify.Verdict, map[string]time.Duration) {
+	verdicts, took := verifyAll(ctx, p, s, o, engines)
+	if ctx.Err() != nil && verdicts["replay"].Outcome == verify.Unknown {
+		again, _ := verifyAll(context.WithoutCancel(ctx), p, s, o, []string{"replay"})
+		verdicts["replay"] = again["replay"]
 	}
-	return v, err
+	return verdicts, took
 }
 
 // certified returns the best lower bound for p whose certificate the checker
@@ -418,55 +427,42 @@ func certified(ctx context.Context, p *model.Problem) (*model.Certificate, error
 	return c, nil
 }
 
-// boundRows gives every row the certified bound of its cut, and the evaluation
-// the one that holds for all its rows.
+// boundRows gives every row the certified bounds of every cut and of its own, and sorts the
+// rows by makespan.
 func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 	e.note("bounding")
 	defer e.end()
 	interrupted := ctx
 	ctx = context.WithoutCancel(ctx) // after Ctrl-C what was found still gets its bound
+	var err error
+	if ev.bound, err = certified(ctx, anyCut(ev.problem)); err != nil {
+		return err
+	}
 	byCut := map[string]*model.Certificate{}
 	for _, r := range ev.rows {
 		key := cutKey(r.result.Problem)
-		c, known := byCut[key]
-		if !known {
-			var err error
-			if c, err = certified(ctx, r.result.Problem); err != nil {
+		if _, known := byCut[key]; !known {
+			if byCut[key], err = e.boundOfCut(ctx, interrupted, r.result.Problem, ev); err != nil {
 				return err
 			}
-			if no := e.refuted[key]; no != nil && (c == nil || no.Bound > c.Bound || leastRounds(no) > leastRounds(c)) {
-				c = no
-			}
-			if c, err = e.improved(interrupted, c, r.result.Problem, ev.rows); err != nil {
-				return err
-			}
-			byCut[key] = c
 		}
-		r.refuted = e.refuted[key]
-		if r.bound = c; c != nil {
-			r.proof = e.proofSize(c)
+		r.bound, r.refuted = byCut[key], e.refuted[key]
+		if r.bound != nil {
+			r.proof = e.proofSize(r.bound)
 		}
 	}
-	var err error
-	switch {
-	case len(byCut) == 1:
-		ev.bound = ev.rows[0].bound
-	default:
-		ev.bound, err = certified(ctx, ev.problem)
-	}
-	if err != nil {
-		return err
+	if c := byCut[cutKey(anyCut(ev.problem))]; c != nil { // there is one cut
+		ev.bound = c
 	}
 	for _, r := range ev.rows {
+		r.every = ev.bound
 		if r.outcome() != verify.Proved {
 			continue
 		}
-		for _, c := range []*model.Certificate{ev.bound, r.bound} {
-			if c == nil {
-				continue
-			}
-			if err := verify.Below(r.makespan, c.Bound, c.Witness.Kind()); err != nil {
-				return fmt.Errorf("%s: %w", r.method, err)
+		for _, c := range []*model.Certificate{r.every, r.bound} {
+			if c != nil && r.makespan < c.Bound {
+				return fmt.Errorf("%s: a proved schedule of %v is below the certified %s bound of %v: one of the two checkers is wrong; please report this",
+					r.method, r.makespan, c.Witness.Kind(), c.Bound)
 			}
 		}
 	}
@@ -474,6 +470,35 @@ func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.makespan, b.makespan))
 	})
 	return nil
+}
+
+// boundOfCut returns the best certified bound for the cut of p: that of every cut unless one
+// for this cut alone is larger, or shows that more rounds are needed.
+func (e *evaluator) boundOfCut(ctx, interrupted context.Context, p *model.Problem, ev *evaluation) (*model.Certificate, error) {
+	c, err := certified(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	better := func(a, b *model.Certificate) bool {
+		return a != nil && (b == nil || a.Bound > b.Bound || leastRounds(a) > leastRounds(b))
+	}
+	if !better(c, ev.bound) {
+		c = ev.bound
+	}
+	if no := e.refuted[cutKey(p)]; better(no, c) {
+		c = no
+	}
+	return e.improved(interrupted, c, p, ev.rows)
+}
+
+// anyCut returns p with its cut left open. A custom collective has only one, and keeps it.
+func anyCut(p *model.Problem) *model.Problem {
+	if p.Collective.Kind == model.Custom {
+		return solve.Cut(p, 1)
+	}
+	q := *p
+	q.Chunks = nil
+	return &q
 }
 
 // proofSize returns the size of the file with the proof of c, 0 if there is none.
@@ -486,12 +511,9 @@ func (e *evaluator) proofSize(c *model.Certificate) int64 {
 	return 0
 }
 
-// rank puts the exact method first and what is not proved last.
+// rank puts what is not proved last.
 func rank(r *row) int {
-	switch {
-	case r.outcome() != verify.Proved:
-		return 2
-	case r.method == "exact":
+	if r.outcome() == verify.Proved {
 		return 0
 	}
 	return 1

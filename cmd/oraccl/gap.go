@@ -93,7 +93,7 @@ one that holds for every number; --chunks makes all use the same.`,
 				return err
 			}
 			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), ev.json("oraccl/gap/1"))
+				err = printJSON(cmd.OutOrStdout(), ev.json("oraccl/gap/2"))
 			} else {
 				ev.print(cmd.OutOrStdout())
 			}
@@ -113,7 +113,7 @@ one that holds for every number; --chunks makes all use the same.`,
 	work.addFlags(cmd)
 	cmd.Flags().StringVar(&methods, "methods", "", "the `methods` to compare, separated by commas (default: all that serve)")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/2")
 	cmd.Flags().StringVar(&figure, "plot", "", "draw the methods beside the bound to this `file`, .svg, .png or .pdf")
 	return cmd
 }

@@ -29,23 +29,26 @@ func checkPlot(name string) error {
 	return nil
 }
 
-// plot draws the makespan of each method beside the bound. What is not proved is hollow.
+// plot draws the makespan of each method beside the bound of every cut, with what the table
+// tells of it. What is not proved is hollow.
 func (ev *evaluation) plot(name string) error {
 	p := ev.problem
 	b := &chart.Bars{Title: p.String(), ValueName: "makespan", Unit: chart.Seconds}
 	if ev.bound != nil {
-		b.Bound, b.BoundName = inSeconds(ev.bound.Bound), "bound, by "+ev.bound.Witness.Kind()
+		b.Bound, b.BoundName = inSeconds(ev.bound.Bound), "bound "+holdsFor(ev.bound)+", by "+ev.bound.Witness.Kind()
 	}
 	for _, r := range ev.rows {
 		bar := chart.Bar{Name: r.method, Value: inSeconds(r.makespan)}
-		switch optimal := r.optimal(); {
-		case optimal != "":
-			bar.Note = "optimal (" + optimal + ")"
-		case ev.bound != nil:
-			bar.Note = fmt.Sprintf("%.1f %% above", 100*gapOf(r.makespan, ev.bound.Bound))
+		switch known := r.evidence(); {
+		case r.optimal() != "":
+			bar.Note = known
+		case ev.bound != nil && ev.bound.Bound > 0:
+			bar.Note, bar.Detail = fmt.Sprintf("%v above", model.GapOf(r.makespan, ev.bound.Bound)), known
+		default:
+			bar.Note = known
 		}
 		if r.outcome() != verify.Proved {
-			bar.Pale, bar.Note = true, r.outcome().String()
+			bar.Pale, bar.Note, bar.Detail = true, r.outcome().String(), ""
 		}
 		b.Bars = append(b.Bars, bar)
 	}

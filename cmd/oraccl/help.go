@@ -52,7 +52,7 @@ func inManual() manual.Program {
 	return manual.Program{
 		Methods: documented(), BusFactor: busFactor, Keys: jsonKeys,
 		Documents: []manual.Document{
-			{Schema: "oraccl/gap/1", Types: []any{gapJSON{}}},
+			{Schema: "oraccl/gap/2", Types: []any{gapJSON{}}},
 			{Schema: "oraccl/bound/1", Types: []any{boundsJSON{}}},
 			{Schema: "oraccl/throughput/1", Types: []any{throughputJSON{}}},
 			{Schema: "oraccl/pareto/1", Types: []any{paretoJSON{}}},
@@ -61,7 +61,7 @@ func inManual() manual.Program {
 			{Schema: "oraccl/check/1", Types: []any{dossier.JSON{}}},
 			{Schema: sweep.Schema, Types: []any{sweep.JSON{}}},
 		},
-		Shared: map[string]any{"oraccl/gap/1 bound": boundJSON{}, "oraccl/pareto/1 points[]": pointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}},
+		Shared: map[string]any{"oraccl/gap/2 bound": boundJSON{}, "oraccl/pareto/1 points[]": pointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}},
 	}
 }
 

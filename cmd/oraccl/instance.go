@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -304,12 +303,4 @@ func busFactor(p *model.Problem) float64 {
 		return (n - 1) / n
 	}
 	return 1
-}
-
-// gapOf returns (makespan − bound) / bound.
-func gapOf(makespan, bound model.Time) float64 {
-	if bound == 0 {
-		return math.Inf(1)
-	}
-	return float64(makespan-bound) / float64(bound)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,7 +13,7 @@ import (
 	"github.com/oraccl/oraccl/verify"
 )
 
-// The JSON of gap and solve, schema oraccl/gap/1. Times are in picoseconds,
+// The JSON of gap and solve, schema oraccl/gap/2. Times are in picoseconds,
 // ratios are numbers.
 type gapJSON struct {
 	Schema     string        `json:"schema"`
@@ -48,6 +47,9 @@ type rowJSON struct {
 	BusbwGbps          float64            `json:"busbw_gbps"`
 	Gap                *float64           `json:"gap"`
 	Optimal            string             `json:"optimal"`
+	CutBound           *boundJSON         `json:"cut_bound"`
+	CutGap             *float64           `json:"cut_gap"`
+	NoneFaster         string             `json:"none_faster"`
 	FewestRounds       string             `json:"fewest_rounds,omitempty"`
 	Verdict            string             `json:"verdict"`
 	Engines            map[string]string  `json:"engines"`
@@ -72,7 +74,7 @@ func (ev *evaluation) json(schema string) gapJSON {
 		Bound: boundToJSON(ev.bound), Rows: []rowJSON{}, LeftOut: []leftOutJSON{},
 	}
 	for _, r := range ev.rows {
-		g.Rows = append(g.Rows, r.json(ev.bound))
+		g.Rows = append(g.Rows, r.json())
 	}
 	for _, l := range ev.left {
 		g.LeftOut = append(g.LeftOut, leftOutJSON{l.method, l.reason})
@@ -92,20 +94,16 @@ func boundToJSON(c *model.Certificate) *boundJSON {
 	return b
 }
 
-func (r *row) json(bound *model.Certificate) rowJSON {
+func (r *row) json() rowJSON {
 	p, s := r.result.Problem, r.result.Schedule
 	j := rowJSON{
 		Method: r.method, Chunks: len(p.Chunks), Transfers: len(s.Transfers), MakespanPs: r.makespan,
-		AlgbwGbps: gbps(p.Size, r.makespan), Optimal: r.optimal(), FewestRounds: r.fewest(),
+		AlgbwGbps: gbps(p.Size, r.makespan), Optimal: r.optimal(), NoneFaster: r.noneFaster(), FewestRounds: r.fewest(),
 		Verdict: r.outcome().String(), Engines: map[string]string{}, EngineSeconds: map[string]float64{},
 		SolveSeconds: r.solving.Seconds(), Stop: r.result.Stop.String(), Note: r.note(),
 	}
 	j.BusbwGbps = j.AlgbwGbps * busFactor(p)
-	if bound != nil {
-		if g := gapOf(r.makespan, bound.Bound); !math.IsInf(g, 0) {
-			j.Gap = &g
-		}
-	}
+	j.known(r.below, r.makespan)
 	if s.Form == model.InRounds {
 		n := s.Rounds()
 		j.Rounds = &n
@@ -126,6 +124,23 @@ func (r *row) json(bound *model.Certificate) rowJSON {
 	return j
 }
 
+// known fills in what bounds tell of a makespan.
+func (j *rowJSON) known(b below, makespan model.Time) {
+	j.Gap = gapToJSON(makespan, b.every)
+	if b.forCut() {
+		j.CutBound, j.CutGap = boundToJSON(b.bound), gapToJSON(makespan, b.bound)
+	}
+}
+
+// gapToJSON returns the gap of a makespan to a bound, nil where there is no bound above zero.
+func gapToJSON(makespan model.Time, c *model.Certificate) *float64 {
+	if c == nil || c.Bound == 0 {
+		return nil
+	}
+	g := float64(model.GapOf(makespan, c.Bound))
+	return &g
+}
+
 // roundsAfterArrival counts the rounds that begin when the last rank has arrived.
 func (r *row) roundsAfterArrival() int {
 	n := 0
@@ -143,55 +158,104 @@ func (r *row) note() string {
 	if r.result.Note != "" {
 		notes = append(notes, r.result.Note)
 	}
-	if r.verdict.Reason != "" {
-		notes = append(notes, r.verdict.Basis())
+	for _, engine := range engines {
+		if v, ran := r.verdicts[engine]; ran && v.Outcome == verify.Unknown {
+			notes = append(notes, fmt.Sprintf("%s unknown: %s", engine, v.Reason))
+		}
 	}
 	return strings.Join(notes, "; ")
 }
 
-// describe says in words what binds a bound.
+// describe explains a bound: a sentence without its capital letter and its full stop.
 func describe(c *model.Certificate) string {
 	t := c.Problem.Topology
 	switch w := c.Witness.(type) {
 	case model.Cut:
-		text := fmt.Sprintf("what must leave %s has to pass the links that leave %s", nodeSet(t, w.Nodes), pronoun(len(w.Nodes)))
+		text := fmt.Sprintf("what must leave %s fills the links out of %s", nodeSet(t, w.Nodes), pronoun(len(w.Nodes)))
 		if w.From != nil {
-			text += ", after it came to them from " + nodeSet(t, w.From)
+			text += ", after it has come from " + nodeSet(t, w.From)
 		}
 		if w.To != nil {
 			text += ", before it goes on to " + nodeSet(t, w.To)
 		}
 		return text
 	case model.Ingress:
-		return fmt.Sprintf("what rank %d must receive has to pass the links that enter it", w.Rank)
+		return fmt.Sprintf("what rank %d must receive fills the links into it", w.Rank)
 	case model.Egress:
-		return fmt.Sprintf("what must leave rank %d has to pass the links that leave it", w.Rank)
+		return fmt.Sprintf("what must leave rank %d fills the links out of it", w.Rank)
 	case model.Volume:
-		return "the transfers that the collective needs in all have to pass the links that enter ranks, or leave them"
+		return "all needed transfers together fill the links into (or out of) the ranks"
 	case model.Partition:
-		return fmt.Sprintf("the transfers that the collective needs between %d parts of the network have to pass the links between them", len(w.Parts))
+		return fmt.Sprintf("all needed transfers between %d parts of the network fill the links between the parts", len(w.Parts))
 	case model.Prices:
-		return "what all chunks must pay for their ways is more than all links together can sell by then"
+		return "at these link prices the demands cost more than all links can supply by that time"
 	case model.Distance:
 		return fmt.Sprintf("what rank %d contributes has to travel to rank %d", w.Source, w.Dest)
 	case model.Doubling:
-		return fmt.Sprintf("the ranks that hold what rank %d contributes at most double in a round", w.Source)
+		return fmt.Sprintf("the ranks that hold what rank %d contributes at most double in each round", w.Source)
 	case model.Spread:
-		return fmt.Sprintf("rank %d sends what only it has one chunk a round, and the last one has to spread by doubling", w.Source)
+		return fmt.Sprintf("rank %d sends one chunk per round of what only it has, and the last chunk has to spread by doubling", w.Source)
 	case model.Refutation:
 		switch {
 		case w.Steps > 0:
-			return fmt.Sprintf("a refuted formula: no schedule has %d rounds in %d steps", w.Horizon, w.Steps)
+			return fmt.Sprintf("no schedule has %d rounds in %d steps", w.Horizon, w.Steps)
 		case w.Epoch == 0:
-			return fmt.Sprintf("a refuted formula: no schedule has %d rounds", w.Horizon)
+			return fmt.Sprintf("no schedule has %d rounds", w.Horizon)
 		}
-		return fmt.Sprintf("a refuted formula: no schedule has %d epochs of %v", w.Horizon, w.Epoch)
+		return fmt.Sprintf("no schedule has %d epochs of %v", w.Horizon, w.Epoch)
 	case model.Combine:
-		return fmt.Sprintf("rank %d receives one chunk a round, and the first to be complete has to be combined by doubling", w.Dest)
+		return fmt.Sprintf("rank %d receives one chunk per round, and the first complete chunk has to be combined by doubling", w.Dest)
 	case model.LPDual:
-		return fmt.Sprintf("at %d instants all chunks must pay more for links than there is, each demand the cheapest way in time", len(w.Instants))
+		return fmt.Sprintf("at these link prices, which change at %d instants, the demands cost more than all links can supply", len(w.Instants))
 	}
 	return c.Witness.Kind()
+}
+
+// limitName names what a bound of a kind counts.
+func limitName(kind string) string {
+	if name := map[string]string{
+		"cut": "traffic out of a set of nodes", "ingress": "traffic into a rank", "egress": "traffic out of a rank",
+		"volume": "total traffic", "partition": "traffic between parts", "prices": "link prices", "lp-dual": "link prices over time",
+		"broadcast": "spreading from one rank", "combine": "combining at one rank", "lrat": "a refuted formula",
+	}[kind]; name != "" {
+		return name
+	}
+	return kind // distance, doubling
+}
+
+// limitLine explains a bound: "Limit: total traffic. All needed transfers ...".
+func limitLine(c *model.Certificate) string {
+	why := describe(c)
+	return fmt.Sprintf("Limit%s: %s. %s.", chunksOf(c.Problem, " with"), limitName(c.Witness.Kind()), strings.ToUpper(why[:1])+why[1:])
+}
+
+// printLimits explains bounds, after a blank line; one that repeats the reason of another is
+// left out.
+func printLimits(w io.Writer, all []*model.Certificate) {
+	said := map[string]bool{}
+	for _, c := range all {
+		if c == nil || said[describe(c)] {
+			continue
+		}
+		if len(said) == 0 {
+			fmt.Fprintln(w)
+		}
+		said[describe(c)] = true
+		fmt.Fprintln(w, limitLine(c))
+	}
+}
+
+// chunksOf returns the number of chunks of p after a word, " with 8 chunks", or "" if its cut is
+// open.
+func chunksOf(p *model.Problem, word string) string {
+	switch n := len(p.Chunks); n {
+	case 0:
+		return ""
+	case 1:
+		return word + " 1 chunk"
+	default:
+		return fmt.Sprintf("%s %d chunks", word, n)
+	}
 }
 
 func pronoun(n int) string {
@@ -225,18 +289,22 @@ func seconds(d time.Duration) string {
 	}
 }
 
-// print writes the evaluation as text: the problem, the bound, a row a method,
-// what binds, what was left out.
+// print writes the evaluation as text: the problem, the bounds, one row per method, what
+// limits them, what was left out.
 func (ev *evaluation) print(w io.Writer) {
 	fmt.Fprintln(w, ev.problem)
 	fmt.Fprintln(w, boundLine(ev.bound))
+	cuts := ev.cutBounds()
+	for _, c := range cuts {
+		if ev.bound == nil || micros(c.Bound) != micros(ev.bound.Bound) { // not the same line with another cut
+			fmt.Fprintln(w, boundLine(c))
+		}
+	}
 	if len(ev.rows) > 0 {
 		fmt.Fprintln(w)
 		ev.table(w)
 	}
-	if ev.bound != nil {
-		fmt.Fprintf(w, "\nWhat binds is %s: %s.\n", ev.bound.Witness.Kind(), describe(ev.bound))
-	}
+	printLimits(w, append([]*model.Certificate{ev.bound}, cuts...))
 	for _, r := range ev.rows {
 		if n := r.note(); n != "" {
 			fmt.Fprintf(w, "%s: %s\n", r.method, n)
@@ -253,17 +321,32 @@ func (ev *evaluation) print(w io.Writer) {
 	}
 }
 
+// cutBounds returns the bounds of single cuts that are larger than that of every cut, each
+// once, by number of chunks.
+func (ev *evaluation) cutBounds() []*model.Certificate {
+	var all []*model.Certificate
+	for _, r := range ev.rows {
+		if r.forCut() && !slices.Contains(all, r.bound) {
+			all = append(all, r.bound)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *model.Certificate) int { return len(a.Problem.Chunks) - len(b.Problem.Chunks) })
+	return all
+}
+
 func boundLine(c *model.Certificate) string {
 	if c == nil {
 		return "bound  none found"
 	}
-	holds := "for every number of chunks"
-	if n := len(c.Problem.Chunks); n == 1 {
-		holds = "for 1 chunk"
-	} else if n > 1 {
-		holds = fmt.Sprintf("for %d chunks", n)
+	return fmt.Sprintf("bound  %s us  by %s, %s; certificate checked", micros(c.Bound), c.Witness.Kind(), holdsFor(c))
+}
+
+// holdsFor names the cuts that a bound holds for.
+func holdsFor(c *model.Certificate) string {
+	if cut := chunksOf(c.Problem, "for"); cut != "" {
+		return cut
 	}
-	return fmt.Sprintf("bound  %s us  by %s, %s; certificate checked", micros(c.Bound), c.Witness.Kind(), holds)
+	return "for every number of chunks"
 }
 
 func (ev *evaluation) table(w io.Writer) {
@@ -283,7 +366,7 @@ func (ev *evaluation) table(w io.Writer) {
 	head = append(head, "algbw GB/s", "gap", "", "replay", "", "smt", "", "solved in", "")
 	fmt.Fprintln(t, strings.Join(head, "\t"))
 	for _, r := range ev.rows {
-		j := r.json(ev.bound)
+		j := r.json()
 		cells := []string{j.Method, fmt.Sprint(j.Chunks), fmt.Sprint(j.Transfers)}
 		if inRounds {
 			cells = append(cells, fmt.Sprint(*j.Rounds))
@@ -295,11 +378,7 @@ func (ev *evaluation) table(w io.Writer) {
 		if late {
 			cells = append(cells, micros(*j.TimeAfterArrivalPs))
 		}
-		gap := ""
-		if j.Gap != nil {
-			gap = fmt.Sprintf("%.1f%%", 100**j.Gap)
-		}
-		cells = append(cells, fmt.Sprintf("%.3f", j.AlgbwGbps), gap, r.evidence())
+		cells = append(cells, fmt.Sprintf("%.3f", j.AlgbwGbps), gapText(j.Gap), r.evidence())
 		for _, engine := range engines {
 			cells = append(cells, j.Engines[engine], seconds(r.checking[engine]))
 		}
@@ -309,32 +388,57 @@ func (ev *evaluation) table(w io.Writer) {
 	t.Flush()
 }
 
-// evidence is why no schedule with this cut is quicker, or else why none has fewer rounds, in
-// the words of the table.
+// gapText writes a gap of a JSON document in percent, "" for none.
+func gapText(g *float64) string {
+	if g == nil {
+		return ""
+	}
+	return model.Gap(*g).String()
+}
+
+// evidence is what is known of r in the words of the table: that no schedule is quicker;
+// that none of the same cut is; that none of the same cut has fewer rounds; or how much
+// quicker one of the same cut can be at most.
 func (r *row) evidence() string {
-	what, kind := "optimal", r.optimal()
-	if kind == "" {
-		if what, kind = "fewest rounds", r.fewest(); r.result.Problem.Late() {
+	if r.outcome() != verify.Proved {
+		return ""
+	}
+	if kind := r.fewest(); kind != "" && r.noneFaster() == "" {
+		what := "fewest rounds"
+		if r.result.Problem.Late() {
 			what = "fewest late rounds"
 		}
+		return what + " (" + proofName(kind, r.proof) + ")"
 	}
+	return r.words(r.makespan, r.result.Problem, r.noneFaster(), r.proof)
+}
+
+// words tells how a proved makespan stands to the bounds: p has its cut, noneFaster is why no
+// schedule of that cut is quicker, or "", and proof the size of the proof of b.bound, if there
+// is one.
+func (b below) words(makespan model.Time, p *model.Problem, noneFaster string, proof int64) string {
+	switch {
+	case b.optimal(makespan) != "":
+		return "optimal (" + proofName(b.optimal(makespan), proof) + ")"
+	case noneFaster != "":
+		return fmt.Sprintf("none%s is faster (%s)", chunksOf(p, " with"), proofName(noneFaster, proof))
+	case b.forCut():
+		return fmt.Sprintf("within %v%s (%s)", model.GapOf(makespan, b.bound.Bound), chunksOf(p, " with"), proofName(b.bound.Witness.Kind(), proof))
+	}
+	return ""
+}
+
+// proofName names a kind of evidence in the words of the table.
+func proofName(kind string, proof int64) string {
 	switch kind {
-	case "":
-		return ""
-	case "solver":
-		if what == "optimal" {
-			return "solver-optimal"
-		}
-		return what + " (solver)"
 	case "lp-dual":
-		return what + " (LP dual)"
+		return "LP dual"
 	case "broadcast":
-		return what + " (broadcast bound)"
+		return "broadcast bound"
 	case "lrat":
-		return fmt.Sprintf("%s (LRAT, %s)", what, bytesInWords(r.proof))
-	default:
-		return what + " (" + kind + ")"
+		return "LRAT, " + bytesInWords(proof)
 	}
+	return kind
 }
 
 // bytesInWords writes a size with one decimal.

@@ -50,7 +50,7 @@ func (p *progress) show(s solve.Progress) {
 	if b := max(s.Bound, p.known); b > 0 {
 		text += fmt.Sprintf("  bound %v", b)
 		if s.Incumbent > 0 {
-			text += fmt.Sprintf("  gap %.1f%%", 100*gapOf(s.Incumbent, b))
+			text += fmt.Sprintf("  gap %v", model.GapOf(s.Incumbent, b))
 		}
 	}
 	p.note(text)

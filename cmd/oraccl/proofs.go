@@ -112,7 +112,9 @@ func (ev *evaluation) writeReadme(w io.Writer) error {
 			continue
 		}
 		optimal := ""
-		if kind := r.optimal(); kind != "" && kind != "solver" {
+		if r.optimal() != "" {
+			optimal = " That is the bound: no schedule is faster, however the buffer is cut."
+		} else if kind := r.noneFaster(); kind != "" && kind != "solver" {
 			optimal = " That is the bound: with this cut no schedule is faster."
 		} else if kind := r.fewest(); kind != "" && kind != "solver" {
 			optimal = " That are the fewest rounds with this cut; another schedule may be faster."

@@ -78,14 +78,11 @@ func (x *study) solved(ctx context.Context, m solve.Solver, p *model.Problem) (o
 		return outcome{}, fmt.Errorf("%s: answered another problem: %v", m.Name(), r.Problem)
 	}
 	took := time.Since(begin).Seconds()
-	v, err := verifyAll(ctx, r.Problem, r.Schedule, x.smt, engines)
+	verdicts, _ := verifyAll(ctx, r.Problem, r.Schedule, x.smt, engines)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
-	proved := ""
-	if err == nil {
-		proved, err = v.provedBy()
-	}
+	proved, err := provedBy(verdicts)
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %v: %w", m.Name(), p, err)
 	}

@@ -91,7 +91,7 @@ better ones.`,
 						return err
 					}
 				}
-				ev.rows, ev.bound = []*row{r}, r.bound
+				ev.rows = []*row{r}
 			}
 			if err := ev.printSolved(cmd.OutOrStdout(), asJSON, out); err != nil {
 				return err
@@ -99,7 +99,7 @@ better ones.`,
 			if deployed != "" && !asJSON {
 				fmt.Fprintln(cmd.OutOrStdout(), deployed)
 			}
-			if r := ev.rows[0]; r.result.Stop == solve.TimeLimit && r.optimal() == "" && r.fewest() == "" {
+			if r := ev.rows[0]; r.result.Stop == solve.TimeLimit && r.noneFaster() == "" && r.fewest() == "" {
 				return status(exitUnknown)
 			}
 			return ev.status(cmd.Context())
@@ -111,7 +111,7 @@ better ones.`,
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl, or as MSCCL-IR if in .xml")
 	cmd.Flags().BoolVar(&pareto, "pareto", false, "list the Pareto-optimal chunks, steps and rounds up to --chunks; with --objective rounds")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/1 with one row, or with --pareto oraccl/pareto/1")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/2 with one row, or with --pareto oraccl/pareto/1")
 	return cmd
 }
 
@@ -129,7 +129,7 @@ func (ev *evaluation) nothing() error {
 
 func (ev *evaluation) printSolved(w io.Writer, asJSON bool, out string) error {
 	if asJSON {
-		return printJSON(w, ev.json("oraccl/gap/1"))
+		return printJSON(w, ev.json("oraccl/gap/2"))
 	}
 	left := ev.left
 	ev.left = nil // of the methods, only the one that won is of interest

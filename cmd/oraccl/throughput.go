@@ -211,7 +211,7 @@ func (j *throughputJSON) print(w io.Writer, p *model.Problem) {
 	}
 	fmt.Fprintf(w, "fluid limit  %.3f us, %.3f GB/s  %s\n", j.Microsecs, j.AlgbwGbps, what)
 	if j.Cut != nil {
-		fmt.Fprintf(w, "What binds: %d of %d shares have to leave %s over %.3f GB/s.\n", j.Cut.Shares, j.Cut.Of, nodeSet(p.Topology, j.Cut.Nodes), float64(j.Cut.Bandwidth)/1e9)
+		fmt.Fprintf(w, "Limit: %d of %d shares have to leave %s over %.3f GB/s.\n", j.Cut.Shares, j.Cut.Of, nodeSet(p.Topology, j.Cut.Nodes), float64(j.Cut.Bandwidth)/1e9)
 	}
 	fmt.Fprintln(w, boundLine(j.certificate))
 	if j.Note != "" {

@@ -14,9 +14,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
-	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/replay"
 )
 
@@ -35,8 +33,9 @@ func newView() *cobra.Command {
             a few thousand transfers, how busy links are
   OUT.json  trace events for Perfetto, as convert --to chrome (of what is right)
 
-The verdict in the head is that of the replay engine, now; the bound is the best of those
-that are found at once, its certificate checked. Of a file that cannot be read, the page
+The verdict in the head is that of the replay engine, now; the bound is the best for every
+cut of the buffer into chunks, as gap prints it, its certificate checked; a note tells what
+is known for the cut of the schedule. Of a file that cannot be read, the page
 says why.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl view ag.json -o ag.html\n" +
@@ -56,11 +55,10 @@ says why.`,
 				draw, fail = view.SVG, view.FailureSVG
 			}
 			seen, err := look(cmd, args[0], &by)
-			if err == nil && !noBound {
-				seen.picture.Bound = boundOf(cmd, seen.picture)
-				err = seen.above(seen.picture.Bound)
-			}
 			if err == nil {
+				if !noBound {
+					seen.picture.Bound = boundOf(cmd, seen.picture)
+				}
 				err = writeFile(out, func(w io.Writer) error { return draw(w, seen.picture) })
 			} else {
 				if werr := writeFile(out, func(w io.Writer) error { return fail(w, filepath.Base(args[0]), withHint(err)) }); werr != nil {
@@ -218,8 +216,8 @@ func foreignVerdict(ctx context.Context, m *imported) verify.Verdict {
 		}
 	}
 	v := replay.Check(ctx, m.Problem, m.Schedule)
-	if m.Assumed != "" {
-		v = verify.All(v, verify.Verdict{Engine: "import", Reason: m.Assumed})
+	if m.Assumed != "" && v.Outcome == verify.Proved {
+		v.Outcome, v.Reason = verify.Unknown, m.Assumed
 	}
 	return v
 }
@@ -240,15 +238,6 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 		}
 	}
 	return &sight{picture: pic, verdict: v}
-}
-
-// above returns an error if what is drawn is proved and ends before its bound.
-func (s *sight) above(b *view.Bound) error {
-	pic := s.picture
-	if b == nil || s.verdict.Outcome != verify.Proved || pic.Schedule.Form == model.Ordered {
-		return nil
-	}
-	return verify.Below(pic.Problem.Makespan(pic.Schedule), b.Value, b.Kind)
 }
 
 // report says what was drawn, with the verdict, and returns its exit status.
@@ -276,29 +265,28 @@ func (s *sight) report(w io.Writer, out string) error {
 // wideNetwork is from how many links on only the bounds that take no search are looked for.
 const wideNetwork = 1 << 14
 
-// boundOf returns the best bound that is found at once and whose certificate passes its
-// check, or nil; a picture does without one.
+// boundOf returns the best checked bound for every cut, as gap prints it, or nil; a picture
+// does without one. What is known for the cut of the schedule alone becomes a note.
 func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
+	find := certified
 	if len(pic.Problem.Topology.Links) >= wideNetwork {
-		c, err := quickBound(cmd.Context(), pic.Problem)
-		if err != nil || c == nil {
-			return nil
-		}
-		return &view.Bound{Value: c.Bound, Kind: c.Witness.Kind(), Detail: describe(c)}
+		find = quickBound
 	}
-	all, err := bound.All(cmd.Context(), pic.Problem)
+	var b below
+	var err error
+	if b.every, err = find(cmd.Context(), anyCut(pic.Problem)); err == nil {
+		b.bound, err = find(cmd.Context(), pic.Problem)
+	}
 	if err != nil {
 		pic.Notes = append(pic.Notes, fmt.Sprintf("No bound: %v.", err))
 		return nil
 	}
-	var found *model.Certificate
-	for _, c := range all {
-		if (found == nil || c.Bound > found.Bound) && cert.Check(cmd.Context(), c).Outcome == verify.Proved {
-			found = c
-		}
+	if b.forCut() {
+		pic.Notes = append(pic.Notes, fmt.Sprintf("No schedule%s ends before %v. %s", chunksOf(pic.Problem, " with"), b.bound.Bound, limitLine(b.bound)))
 	}
-	if found == nil {
+	c := b.every
+	if c == nil {
 		return nil
 	}
-	return &view.Bound{Value: found.Bound, Kind: found.Witness.Kind(), Detail: describe(found)}
+	return &view.Bound{Value: c.Bound, Kind: c.Witness.Kind(), Holds: holdsFor(c), Detail: limitLine(c)}
 }

@@ -177,7 +177,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p, aim: s.aim}
 	if s.aim == leastHorizon && o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) && o.Bound > 0 && o.Start.Makespan() <= o.Bound {
 		models, err := r.shorter(o.Start.Makespan())
-		return solve.Result{Problem: p, Schedule: o.Start.Schedule, Stop: solve.Optimal, Models: models, Note: "the schedule that it was given to start from meets the bound"}, err
+		return solve.Result{Problem: p, Schedule: o.Start.Schedule, Stop: solve.Optimal, Models: models, Note: o.WarmStart() + " meets the bound"}, err
 	}
 	result := solve.Result{Problem: p}
 	var halves []*model.Schedule
@@ -199,7 +199,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if s.aim == leastHorizon && o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) &&
 		(result.Schedule == nil || o.Start.Makespan() < result.Makespan()) {
 		result.Schedule = o.Start.Schedule
-		result.Note = strings.TrimPrefix(result.Note+"; the schedule that it was given to start from is better, and is returned", "; ")
+		result.Note = strings.TrimPrefix(result.Note+"; "+o.WarmStart()+" is better, and is returned", "; ")
 		if result.Stop == solve.Optimal {
 			result.Stop = solve.Done // a finer clock than the grid's does better
 		}

@@ -208,7 +208,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		}
 	}
 	if start != nil && r.result.Schedule == start.Schedule {
-		r.note("the schedule that it was given to start from is the best")
+		r.note("%s is the best", o.WarmStart())
 	}
 	if r.best > 0 && r.best == r.refuted+1 && !s.trees {
 		r.result.Stop = solve.Optimal

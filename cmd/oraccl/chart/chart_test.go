@@ -25,7 +25,7 @@ func lines() *Chart {
 
 func bars() *Bars {
 	return &Bars{Title: "allreduce", ValueName: "makespan", Unit: Seconds, Bound: 1e-4, BoundName: "bound, by volume",
-		Bars: []Bar{{Name: "tacos", Value: 1e-4, Note: "optimal (volume)"}, {Name: "ring", Value: 6e-4, Note: "500.0 % above"}, {Name: "odd", Value: 2e-4, Note: "unknown", Pale: true}}}
+		Bars: []Bar{{Name: "tacos", Value: 1e-4, Note: "optimal (volume)"}, {Name: "ring", Value: 6e-4, Note: "500.0% above", Detail: "none with 8 chunks is faster (distance)"}, {Name: "odd", Value: 2e-4, Note: "unknown", Pale: true}}}
 }
 
 func written(t *testing.T, f Figure, format string) []byte {
@@ -68,7 +68,7 @@ func TestWrite(t *testing.T) {
 		require.True(t, bytes.HasPrefix(written(t, make(), "pdf"), []byte("%PDF-")))
 	}
 	require.Subset(t, texts(t, written(t, lines(), "svg")), []string{"Makespan", "buffer", "makespan", "ring", "certified bound", "1 MiB", "4 MiB", "16 MiB", "10 µs", "100 µs"})
-	require.Subset(t, texts(t, written(t, bars(), "svg")), []string{"allreduce", "makespan (µs)", "tacos", "ring", "odd", "optimal (volume)", "500.0 % above", "bound, by volume"})
+	require.Subset(t, texts(t, written(t, bars(), "svg")), []string{"allreduce", "makespan (µs)", "tacos", "ring", "odd", "optimal (volume)", "500.0% above", "none with 8 chunks is faster (distance)", "bound, by volume"})
 }
 
 // TestHostileText: what a file is called stays text.

@@ -8,7 +8,7 @@ import (
 
 // keys is a section of JSON.md: the keys of one schema.
 type keys struct {
-	schema string // "oraccl/gap/1"
+	schema string // "oraccl/gap/2"
 	title  string // what follows the schema in the heading
 	blocks []Block
 	means  map[string]string // path to meaning

@@ -16,7 +16,7 @@ type Program struct {
 	Keys      string                       // JSON.md
 	Documents []Document
 	// Shared are values of types that several documents have, by the path at which a
-	// document describes them: "oraccl/gap/1 bound".
+	// document describes them: "oraccl/gap/2 bound".
 	Shared map[string]any
 }
 

@@ -29,10 +29,6 @@ const (
 	Refuted     Status = "refuted"     // the method's schedule is wrong: a defect of ours
 	Failed      Status = "failed"      // there is no verdict; Reason says why
 	Unsupported Status = "unsupported" // the method does not serve the instance; Reason says why
-
-	// Contradicted: two checkers establish what cannot both be, so that nothing is known of
-	// the schedule. It is a defect of one of them; Reason has both.
-	Contradicted Status = "contradiction"
 )
 
 // Row is what one method makes of one instance. Numbers that there are none of are 0.
@@ -65,7 +61,7 @@ func (r *Row) Gap() (float64, bool) {
 	if r.Status != Proved || r.BoundPs <= 0 {
 		return 0, false
 	}
-	return float64(r.MakespanPs-r.BoundPs) / float64(r.BoundPs), true
+	return float64(model.GapOf(r.MakespanPs, r.BoundPs)), true
 }
 
 // Algbw returns size / makespan in whole bytes a second, rounded down, and whether there

@@ -73,7 +73,7 @@ func TestPage(t *testing.T) {
 	require.Equal(t, "proved", b.text("verdict"))
 	require.Equal(t, "rotation", b.text("title"))
 	numbers := b.text("numbers")
-	for _, want := range []string{"makespan7us", "bound3.5us by ingress", "gap100.00%", "transfers56", "ranks8", "busy100.0% of the time, 8 of them used"} {
+	for _, want := range []string{"makespan7us", "bound3.5us by ingress", "gap100.0%", "transfers56", "ranks8", "busy100.0% of the time, 8 of them used"} {
 		require.Contains(t, numbers, want)
 	}
 	require.Equal(t, "(circle)", b.text("layout"))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -326,7 +327,7 @@ func (g *gantt) legend(d drawing, y float64) {
 		entry("what is wrong", func(x float64) { d.rect(x, y-8, 14, 9, "fill", "none", "stroke", inkBad, "stroke-width", 2) })
 	}
 	if b := g.p.Bound; b != nil && !g.m.steps {
-		entry("lower bound by "+short(b.Kind, 30), func(x float64) {
+		entry(strings.TrimSuffix("lower bound "+b.Holds, " ")+" by "+short(b.Kind, 30), func(x float64) {
 			d.line(x, y-3, x+14, y-3, "stroke", inkBound, "stroke-width", 1.2, "stroke-dasharray", "4 3")
 		})
 	}

@@ -94,7 +94,7 @@ func TestSVG(t *testing.T) {
 	require.Equal(t, 3+1, having(all, "rect", "stroke", inkPath), "the critical path, and the legend")
 	require.Zero(t, having(all, "rect", "stroke", inkBad))
 	words := texts(all)
-	for _, want := range []string{"rotation", "PROVED", "makespan 3us, bound 1.5us, gap 100.00%", "makespan\n", "bound\n", "0→1", "3→0", "lower bound by ingress", "the rank that the chunk is from"} {
+	for _, want := range []string{"rotation", "PROVED", "makespan 3us, bound 1.5us, gap 100.0%", "makespan\n", "bound\n", "0→1", "3→0", "lower bound by ingress", "the rank that the chunk is from"} {
 		require.Contains(t, words, want)
 	}
 	require.NotContains(t, words, "Too many")

@@ -51,7 +51,8 @@ type Violation struct {
 type Bound struct {
 	Value  model.Time
 	Kind   string // of the certificate's witness: "cut"
-	Detail string // what binds, in words
+	Holds  string // the cuts that it holds for: "for every number of chunks"
+	Detail string // why it is a bound, in a sentence
 }
 
 //go:embed page/page.html
@@ -84,6 +85,7 @@ type head struct {
 	Makespan   string      `json:"makespan"`
 	Bound      string      `json:"bound"`
 	BoundKind  string      `json:"bound_kind"`
+	BoundHolds string      `json:"bound_holds"`
 	Detail     string      `json:"bound_detail"`
 	Gap        string      `json:"gap"`
 	Form       string      `json:"form"`
@@ -134,9 +136,9 @@ func (p *Picture) head(m *moments, l *layout) *head {
 	} else {
 		h.Makespan = m.last.String()
 		if b := p.Bound; b != nil {
-			h.Bound, h.BoundKind, h.Detail = b.Value.String(), b.Kind, b.Detail
+			h.Bound, h.BoundKind, h.BoundHolds, h.Detail = b.Value.String(), b.Kind, b.Holds, b.Detail
 			if b.Value > 0 && p.Verdict.Outcome == "proved" {
-				h.Gap = fmt.Sprintf("%.2f%%", 100*float64(m.last-b.Value)/float64(b.Value))
+				h.Gap = model.GapOf(m.last, b.Value).String()
 			}
 		}
 	}

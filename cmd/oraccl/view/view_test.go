@@ -24,7 +24,7 @@ func TestText(t *testing.T) {
 	require.NotContains(t, page, "<script>y")
 	require.NotContains(t, page, "http:")
 	require.NotContains(t, page, "https:")
-	require.Contains(t, page, `"gap":"100.00%"`)
+	require.Contains(t, page, `"gap":"100.0%"`)
 	require.Equal(t, 3, strings.Count(page, "</script>"))
 
 	b.Reset()

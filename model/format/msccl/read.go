@@ -1,6 +1,7 @@
 package msccl
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -28,25 +29,23 @@ type decoder struct {
 	a *Algo
 }
 
-// missed notes an attribute that is not there, or where the runtimes do not see it.
+// missed notes an attribute that is not there.
 func (d *decoder) missed(key string) {
 	if len(d.a.missing) < maxFaults {
-		late := slices.ContainsFunc(d.attrs, func(x attribute) bool { return x.key == key })
-		d.a.missing = append(d.a.missing, missing{d.tagLine, d.name, key, late})
+		d.a.missing = append(d.a.missing, fault{d.tagLine, fmt.Sprintf("<%s> has no attribute %s", d.name, key)})
 	}
 }
 
-// get returns the value of an attribute that the runtimes see.
 func (d *decoder) get(key string) (string, bool) {
 	for i := range d.attrs {
-		if d.attrs[i].key == key && d.attrs[i].slot < roomAttrs {
+		if d.attrs[i].key == key {
 			return d.attrs[i].value, true
 		}
 	}
 	return "", false
 }
 
-// need returns a needed attribute.
+// text returns a needed attribute.
 func (d *decoder) need(key string) string {
 	v, ok := d.get(key)
 	if !ok {
@@ -127,10 +126,6 @@ func (d *decoder) algo() error {
 		return err
 	}
 	a.InPlace, a.OutPlace, a.Threads = in != 0, out != 0, int(threads)
-	for _, key := range []string{"rtype", "stype"} {
-		_, has := d.get(key)
-		a.typed = a.typed || has
-	}
 	if err := d.children(map[string]func() error{"gpu": d.gpu}); err != nil {
 		return err
 	}
@@ -223,15 +218,7 @@ func (d *decoder) step(t *TB) error {
 		return err
 	}
 	t.Steps = append(t.Steps, s)
-	ignored, first := d.a.Copies, d.a.IgnoredLine
-	if err := d.children(nil); err != nil {
-		return err
-	}
-	if d.a.Copies > ignored {
-		d.odd(int(s.Line), "an element inside a step: the runtimes' parser crashes on it")
-		d.a.Copies, d.a.IgnoredLine = ignored, first
-	}
-	return nil
+	return d.children(nil)
 }
 
 func (d *decoder) buffer(key string, b *Buf) error {

@@ -28,7 +28,7 @@
     return (100 * used.reduce((sum, l) => sum + links.busy[l], 0) / used.length / head.horizon).toFixed(1) + "% of the time" + (used.length < d.links ? `, ${used.length} of them used` : "");
   }
   $("claim").textContent = (head.engine ? head.engine + ": " : "") + head.claim + (head.reason ? " (" + head.reason + ")" : "");
-  for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}`], ["gap", head.gap], ["transfers", head.transfers.toLocaleString("en")],
+  for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}${head.bound_holds && `, ${head.bound_holds}`}`], ["gap", head.gap], ["transfers", head.transfers.toLocaleString("en")],
     ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["busy", busyShare()], ["form", head.form]]) {
     if (v === "" || v === undefined) continue;
     const e = element("div", "", $("numbers"));
@@ -36,7 +36,7 @@
     element("dd", v, e);
   }
   if (!head.bound) { const e = element("div", "", $("numbers")); element("dt", "bound", e); element("dd", "none known", e); }
-  if (head.bound_detail) element("li", `What binds is ${head.bound_kind}: ${head.bound_detail}.`, $("notes"));
+  if (head.bound_detail) element("li", head.bound_detail, $("notes"));
   for (const n of head.notes) element("li", n, $("notes"));
   $("layout").textContent = "(" + head.layout + ")";
 
