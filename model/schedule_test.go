@@ -205,7 +205,7 @@ func TestCertificateValidate(t *testing.T) {
 		"witness.head: 3 times, want one for each":      {p, 0, Distance{-1, 0, 0, 1, make([]Time, 4), make([]Time, 3)}},
 		"witness.from[0]: rank 9 does not exist":        {p, 0, Cut{Nodes: []int{0}, From: []int{9}}},
 		"witness.to[1]: rank 0 after rank 1":            {p, 0, Cut{Nodes: []int{0}, To: []int{1, 0}}},
-		"witness.links: 1 prices, want one for each":    {p, 0, Prices{[]int64{1}}},
+		"witness.prices: 1 prices, want one for each":   {p, 0, Prices{[]int64{1}}},
 		"witness.source: rank 4 does not exist":         {p, 0, Spread{4}},
 		"witness.dest: rank 4 does not exist":           {p, 0, Combine{4}},
 	} {

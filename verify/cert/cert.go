@@ -110,15 +110,15 @@ func Yield(ctx context.Context, c *model.Certificate) (model.Time, error) {
 	if err := c.Problem.Validate(); err != nil {
 		return 0, fmt.Errorf("problem: %w", err)
 	}
-	if w, ok := c.Witness.(model.Refutation); ok {
-		if err := c.Validate(); err != nil {
-			return 0, err
-		}
-		j := newJob(ctx, c.Problem)
-		return j.unless(j.refuted(w), nil)
+	if c.Witness == nil {
+		return 0, errors.New("witness: missing")
 	}
 	j := newJob(ctx, c.Problem)
-	return j.unless(j.yield(c.Witness))
+	yield, known := rules[c.Witness.Kind()]
+	if !known {
+		return 0, fmt.Errorf("witness: of unknown type %T", c.Witness)
+	}
+	return j.unless(yield(j, c.Witness))
 }
 
 // stopped is why a check had to stop.
@@ -133,35 +133,6 @@ func (j *job) unless(yield model.Time, err error) (model.Time, error) {
 		return 0, stopped(j.work.Why())
 	}
 	return yield, err
-}
-
-// yield returns what a witness proves that is no file.
-func (j *job) yield(witness model.Witness) (model.Time, error) {
-	switch w := witness.(type) {
-	case model.Cut:
-		return j.cut(w)
-	case model.Ingress:
-		return j.ingress(w.Rank)
-	case model.Egress:
-		return j.egress(w.Rank)
-	case model.Volume:
-		return j.volume()
-	case model.Partition:
-		return j.partition(w)
-	case model.Prices:
-		return j.prices(w)
-	case model.Distance:
-		return j.distance(w)
-	case model.Doubling:
-		return j.doubling(w)
-	case model.Spread:
-		return j.spread(w.Source)
-	case model.Combine:
-		return j.combine(w.Dest)
-	case model.LPDual:
-		return j.dual(&w)
-	}
-	return 0, fmt.Errorf("witness: of unknown type %T", witness)
 }
 
 // rank says why r is no rank of p, if it is none.

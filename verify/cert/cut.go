@@ -7,6 +7,24 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+var _ = []Kind{
+	rule(Kind{
+		Shows:  "what ranks in a set have and ranks outside need must pass the links that leave the set",
+		Holds:  "the set of nodes, and the ranks whose contributions and needs are counted, if not all",
+		Lemmas: "cut, passing",
+	}, (*job).cut),
+	rule(Kind{
+		Shows:  "what a rank must receive has to pass the links that enter it",
+		Holds:  "the rank",
+		Lemmas: "cut, passing",
+	}, func(j *job, w model.Ingress) (model.Time, error) { return j.ingress(w.Rank) }),
+	rule(Kind{
+		Shows:  "what must leave a rank has to pass the links that leave it",
+		Holds:  "the rank",
+		Lemmas: "cut, passing",
+	}, func(j *job, w model.Egress) (model.Time, error) { return j.egress(w.Rank) }),
+}
+
 // cut returns the bound that a set S of nodes yields: what must leave S has to pass
 // the links that leave it.
 //

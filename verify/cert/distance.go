@@ -6,6 +6,12 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+var _ = rule(Kind{
+	Shows:  "a contribution has to travel from where it is to a rank that needs it",
+	Holds:  "the contribution, the rank, and the least times at which it can be at each node, a dual of the shortest path",
+	Lemmas: "times, distance",
+}, (*job).distance)
+
 // distance returns the bound that a potential yields: the potential of the rank that
 // needs the contribution.
 //

@@ -10,6 +10,13 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+var _ = rule(Kind{
+	Shows:  "at some instants all chunks must pay more for links, ports and ranks than there is, each demand taking the cheapest way in time",
+	Holds:  "prices at instants, and how demands share them out: a dual of the linear program of flows in time",
+	Cut:    true,
+	Lemmas: "instants",
+}, func(j *job, w model.LPDual) (model.Time, error) { return j.dual(&w) })
+
 // dual returns the bound that prices at instants yield.
 //
 // Lemma (instants). Let W(l,θ) >= 0 be the price of occupying link l at the instant θ:

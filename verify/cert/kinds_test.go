@@ -45,9 +45,10 @@ func TestKindsHoldWhereTheySay(t *testing.T) {
 	}
 	kinds := cert.Kinds()
 	require.Len(t, witnesses, len(kinds))
-	for i, w := range witnesses {
+	for _, w := range witnesses {
+		i := slices.IndexFunc(kinds, func(k cert.Kind) bool { return k.Name == w.Kind() })
+		require.GreaterOrEqual(t, i, 0, w.Kind())
 		k := kinds[i]
-		require.Equal(t, k.Name, w.Kind())
 		for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds} {
 			for _, chunks := range []int{0, 4} {
 				p := problem("ring:4", model.AllGather, 4000, chunks, cost)

@@ -6,6 +6,13 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+var _ = rule(Kind{
+	Shows:  "the transfers that the collective needs between parts of the network have to pass the links between them; for an allreduce among k parts, 2k-2 of each chunk",
+	Holds:  "the parts, disjoint sets of nodes that hold every rank",
+	Needs:  "no switch in a part copies",
+	Lemmas: "combine between parts, passing",
+}, (*job).partition)
+
 // partition returns the bound that several parts of the network yield: so many transfers
 // have to go from one part to another, and each has to pass a link that enters the part of
 // its destination and, where no switch copies, a link that leaves that of its source. Every

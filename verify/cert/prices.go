@@ -8,6 +8,12 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+var _ = rule(Kind{
+	Shows:  "every chunk pays, for the time on the links on its way, at least the cheapest way, and all links together sell no more than their time",
+	Holds:  "a price for each link, a dual of the maximum concurrent flow",
+	Lemmas: "prices",
+}, (*job).prices)
+
 // prices returns the bound that prices of links yield. An item of which some rank
 // needs what is elsewhere pays, for every link that it passes on its way there, the
 // link's price for as long as it occupies it; a link earns no more than its price for

@@ -16,6 +16,19 @@ import (
 	"github.com/oraccl/oraccl/verify/lrat"
 )
 
+var _ = rule(Kind{
+	Shows:  "there is no schedule within a number of rounds, or of epochs of equal length",
+	Holds:  "a refutation of the formula of section 10 of the specification, in the format LRAT, in a file beside it",
+	Needs:  "what section 10.1 does not refuse: no switches that copy, no late ranks with reductions or in rounds",
+	Cut:    true,
+	Lemmas: "horizon",
+}, func(j *job, w model.Refutation) (model.Time, error) {
+	if err := (&model.Certificate{Problem: j.p, Witness: w}).Validate(); err != nil {
+		return 0, err
+	}
+	return j.refuted(w), nil
+})
+
 // refuted returns what section 10.1 of the specification says of a horizon without
 // schedule.
 //

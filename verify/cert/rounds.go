@@ -9,6 +9,28 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+var _ = []Kind{
+	rule(Kind{
+		Shows:  "the ranks that hold a contribution at most double each round",
+		Holds:  "the contribution",
+		Needs:  "no switch copies",
+		Costs:  []model.CostModel{model.Rounds},
+		Lemmas: "doubling",
+	}, (*job).doubling),
+	rule(Kind{
+		Shows:  "a rank sends what only it has one chunk a round, and the last one then has to spread by doubling",
+		Holds:  "the rank",
+		Costs:  []model.CostModel{model.Rounds},
+		Lemmas: "spread",
+	}, func(j *job, w model.Spread) (model.Time, error) { return j.spread(w.Source) }),
+	rule(Kind{
+		Shows:  "a rank receives one chunk a round, and the first to be complete there has to be combined by doubling",
+		Holds:  "the rank",
+		Costs:  []model.CostModel{model.Rounds},
+		Lemmas: "combine in rounds",
+	}, func(j *job, w model.Combine) (model.Time, error) { return j.combine(w.Dest) }),
+}
+
 // The bounds of this file hold in rounds only. A round in which a chunk of size
 // bytes or more is moved over one of some links lasts no less than the hop does:
 // see hop. Rounds in which nothing happens take no time and are not counted.

@@ -4,6 +4,12 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
+var _ = rule(Kind{
+	Shows:  "the transfers that the collective needs in all have to pass the links that enter ranks, and those that leave ranks; for an allreduce with late ranks, n-1+l of each chunk after l of n members have come",
+	Holds:  "nothing",
+	Lemmas: "combine, late, passing",
+}, func(j *job, _ model.Volume) (model.Time, error) { return j.volume() })
+
 // volume returns the bound that the collective yields as a whole: so many transfers
 // it needs, and each has to pass a link that enters its destination and, where no
 // switch copies, a link that leaves its source. Two transfers never share the last

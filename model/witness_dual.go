@@ -11,16 +11,18 @@ package model
 // A price or share is named by the lowest-numbered of the links that are alike: of
 // equal ends, latency, bandwidth and ports. It is the price of each of them.
 type LPDual struct {
-	Instants []Time         // ascending, 0 or more
-	Links    []InstantPrice // of a link and those alike
-	Ports    []InstantPrice // of a port of the topology
-	Sends    []InstantPrice // under Rounds: of sending from a rank
-	Receives []InstantPrice // under Rounds: of receiving at a rank
-	Groups   []DualGroup
+	Instants []Time         `json:"instants_ps"`        // ascending, 0 or more
+	Links    []InstantPrice `json:"links,omitempty"`    // of a link and those alike
+	Ports    []InstantPrice `json:"ports,omitempty"`    // of a port of the topology
+	Sends    []InstantPrice `json:"sends,omitempty"`    // under Rounds: of sending from a rank
+	Receives []InstantPrice `json:"receives,omitempty"` // under Rounds: of receiving at a rank
+	Groups   []DualGroup    `json:"groups"`
 }
 
-// InstantPrice is the price of something at one of the instants. Lists of them are in
-// ascending order of what they name, then of the instant.
+var _ = witness(LPDual{})
+
+// InstantPrice is the price of something at one of the instants, in JSON an array of its
+// three numbers. Lists of them are in ascending order of what they name, then of the instant.
 type InstantPrice struct {
 	Of      int   // the link, port or rank
 	Instant int   // index of LPDual.Instants
@@ -36,24 +38,23 @@ const (
 
 // DualGroup holds chunks whose demands share prices out alike.
 type DualGroup struct {
-	Chunks  []int // ascending; no chunk is in two groups
-	Demands []DualDemand
+	Chunks  []int        `json:"chunks"` // ascending; no chunk is in two groups
+	Demands []DualDemand `json:"demands"`
 }
 
 // DualDemand is a contribution that a rank needs of each chunk of its group and does not
 // have at the start, with its share of the links' prices, the ports' and ranks' prices
 // included. nil is all of them, which only a demand that is alone in its group can have.
 type DualDemand struct {
-	Source, Dest int // the rank whose contribution it is, and the rank that needs it
-	Shares       []InstantPrice
+	Source int            `json:"source"` // the rank whose contribution it is
+	Dest   int            `json:"dest"`   // the rank that needs it
+	Shares []InstantPrice `json:"shares,omitempty"`
 }
 
 // Kind implements Witness.
 func (LPDual) Kind() string { return "lp-dual" }
 
-// validate reports the first thing in w that does not exist, is out of order or out of
-// range. It takes O(witness) time.
-func (w *LPDual) validate(p *Problem) error {
+func (w LPDual) validate(p *Problem) error {
 	if p.Chunks == nil {
 		return wrong("groups", "the problem has no chunks, want a cut for a witness of this kind")
 	}

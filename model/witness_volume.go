@@ -1,0 +1,38 @@
+package model
+
+// Volume is the collective as a whole: the receives that it needs, over all
+// links that enter ranks.
+type Volume struct{}
+
+// Partition is several disjoint sets of nodes, ascending, with every rank in one of them:
+// the transfers that the collective needs between them, over all links that enter or leave
+// them. A switch may be in none.
+type Partition struct {
+	Parts [][]int `json:"parts"`
+}
+
+var _, _ = witness(Volume{}), witness(Partition{})
+
+// Kind implements Witness.
+func (Volume) Kind() string { return "volume" }
+
+// Kind implements Witness.
+func (Partition) Kind() string { return "partition" }
+
+func (Volume) validate(*Problem) error { return nil }
+
+func (w Partition) validate(p *Problem) error {
+	part := map[int]int{}
+	for i, nodes := range w.Parts {
+		if err := ascending(Element("parts", i), "node", nodes, p.Topology.Nodes()); err != nil {
+			return err
+		}
+		for _, v := range nodes {
+			if j, taken := part[v]; taken {
+				return wrong(Element("parts", i), "node %d is also in part %d", v, j)
+			}
+			part[v] = i
+		}
+	}
+	return nil
+}
