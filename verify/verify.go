@@ -39,11 +39,15 @@ func (o Outcome) String() string {
 // Verdict is what an engine says of a schedule.
 type Verdict struct {
 	Outcome    Outcome
-	Engine     string      // "replay", "smt"
+	Engine     string      // "replay", "smt"; of several: those that established the outcome
 	Claim      string      // what was proved or refuted, in words
-	Reason     string      // why the outcome is unknown; else empty
+	Reason     string      // why the outcome is unknown; of several engines also which of them gave up, and why
 	Violations []Violation // why it is refuted: at least one, at most MaxViolations
 	Makespan   model.Time  // by the problem's cost model; 0 for a schedule without times
+
+	// Decides lists the violations that the engine looks for, which are those that Proved
+	// rules out; nil: all of them.
+	Decides []Code
 }
 
 // MaxViolations is how many violations an engine reports at most. One refutes.

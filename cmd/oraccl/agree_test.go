@@ -156,3 +156,54 @@ func mutate(rng *rand.Rand, p *model.Problem, s *model.Schedule) {
 		t.End = t.Start + d
 	}
 }
+
+// TestEnginesCombine: whatever order alone a schedule keeps, the engines do not contradict
+// each other, so that one that is refuted for what the other does not decide is no defect.
+func TestEnginesCombine(t *testing.T) {
+	bases := bases(t)
+	var outcomes [3]atomic.Int64
+	backend := z3.New()
+	g := new(errgroup.Group)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range agreements / 16 {
+		g.Go(func() error {
+			rng := rand.New(rand.NewPCG(uint64(i), 20260102))
+			base := bases[rng.IntN(len(bases))]
+			p, s := base.Problem, clone(base.Schedule)
+			for range rng.IntN(3) {
+				mutate(rng, p, s)
+			}
+			if rng.IntN(4) > 0 {
+				loosen(rng, s)
+			}
+			v, err := verify.Combine(replay.Check(context.Background(), p, s), smt.Check(context.Background(), p, s, backend, smt.Options{Threads: 1}))
+			if err != nil {
+				return fmt.Errorf("schedule %d of %v: %w\n%+v", i, p, err, s)
+			}
+			outcomes[v.Outcome].Add(1)
+			return nil
+		})
+	}
+	require.NoError(t, g.Wait())
+	t.Logf("unknown %d, proved %d, refuted %d", outcomes[verify.Unknown].Load(), outcomes[verify.Proved].Load(), outcomes[verify.Refuted].Load())
+	require.Greater(t, outcomes[verify.Proved].Load(), int64(agreements/100), "too few right schedules to mean anything")
+	require.Greater(t, outcomes[verify.Refuted].Load(), int64(agreements/100), "too few wrong schedules to mean anything")
+}
+
+// loosen keeps of the times of s an order: transfers of one chunk keep theirs where one reads
+// or writes what the other writes, and now and then one is lost.
+func loosen(rng *rand.Rand, s *model.Schedule) {
+	after := make([][]int32, len(s.Transfers))
+	for i := range s.Transfers {
+		for j := range s.Transfers {
+			a, b := &s.Transfers[i], &s.Transfers[j]
+			if a.Chunk == b.Chunk && b.End <= a.Start && (a.Dst == b.Dst || a.Src == b.Dst || a.Dst == b.Src) && rng.IntN(200) > 0 {
+				after[i] = append(after[i], int32(j))
+			}
+		}
+	}
+	for i := range s.Transfers {
+		s.Transfers[i].Start, s.Transfers[i].End = 0, 0
+	}
+	s.Form, s.After = model.Ordered, after
+}

@@ -44,7 +44,7 @@ var targets = []target{
 			err := export.Chakra(p, s, func(rank int) (io.WriteCloser, error) { return os.Create(fmt.Sprintf("%s.%d.et", out, rank)) })
 			return fmt.Sprintf("written to %s.0.et to %s.%d.et", out, filepath.Base(out), p.Topology.Ranks-1), err
 		}},
-	{name: "msccl", summary: "MSCCL-IR, for microsoft/msccl and RCCL: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true},
+	{name: "msccl", summary: "MSCCL-IR, for microsoft/msccl, RCCL and Azure's executor: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true},
 }
 
 // emit writes a schedule to a file or, if out is empty, to w.
@@ -130,7 +130,7 @@ if the file serves calls in place.`,
 	f.StringVar(&to, "to", "", "the `format`: "+strings.Join(names, ", "))
 	f.StringVarP(&out, "output", "o", "", "the `file` to write, or the beginning of the names of several; default: standard output")
 	by.addFlags(cmd)
-	f.StringVar(&d.runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl or rccl (default: both)")
+	f.StringVar(&d.runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl, rccl or azure (default: all of them)")
 	f.StringVar(&d.proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple)")
 	f.StringVar(&d.inPlace, "inplace", "", "for msccl: whether it serves calls in place: `yes`, no or both (default: yes, but no for an alltoall)")
 	return cmd
@@ -160,22 +160,7 @@ func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Pro
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(m.Objections) > 0 {
-		o := m.Objections[0]
-		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
-	}
-	if m.Undecided != "" {
-		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Reason: m.Undecided})
-	}
-	if m.feasible != nil {
-		if err := proved(w, file, m.Problem, m.feasible(ctx)); err != nil {
-			return nil, nil, err
-		}
-	}
-	v := replay.Check(ctx, m.Problem, m.Schedule)
-	if m.Assumed != "" && v.Outcome == verify.Proved {
-		v.Outcome, v.Reason = verify.Unknown, m.Assumed
-	}
+	v := foreignVerdict(ctx, m) // which may change what was imported
 	return m.Problem, m.Schedule, proved(w, file, m.Problem, v)
 }
 

@@ -57,6 +57,7 @@ type deployed struct {
 	asked      int64  // the size that was asked about, or 0
 	named      bool   // a runtime was named, as it is built
 	steps      int    // in the file
+	defect     error  // two engines contradict each other, so that there is no outcome
 }
 
 // mode is a file as it is called: in place or not.
@@ -98,7 +99,9 @@ func judgeDeployed(ctx context.Context, file string, by deployment) (*deployed, 
 	if n := d.algo.Ranks; by.root != 0 && (by.root < 0 || by.root >= n) {
 		return nil, fmt.Errorf("--root %d: %s has ranks 0 to %d", by.root, file, n-1)
 	}
-	d.judge(ctx, by, runtimes)
+	if d.judge(ctx, by, runtimes); d.defect != nil {
+		return nil, fmt.Errorf("%s: %w", file, d.defect)
+	}
 	return d, nil
 }
 
@@ -210,19 +213,30 @@ func (d *deployed) algoModes(by deployment) []bool {
 	return modes
 }
 
-// refusals returns the first reason of each runtime if all of them refuse the file.
+// refusals returns the first reason of each runtime if all of them refuse the file; of
+// several with the same one, one.
 func (d *deployed) refusals() []verify.Violation {
-	var all []verify.Violation
+	var reasons []msccl.Remark
+	who := map[msccl.Remark][]string{}
 	for _, l := range d.loads {
 		if len(l.Refusals) == 0 {
 			return nil
 		}
-		all = append(all, verify.Violation{Code: verify.WouldNotLoad, Where: fmt.Sprintf("line %d", l.Refusals[0].Line), Transfer: -1, Rank: -1, Chunk: -1,
-			Message: fmt.Sprintf("%v refuses it: %s", l.Runtime, l.Refusals[0].Message)})
+		first := l.Refusals[0]
+		if who[first] = append(who[first], l.Runtime.String()); len(who[first]) == 1 {
+			reasons = append(reasons, first)
+		}
 	}
-	if len(all) == 2 && all[0].Where == all[1].Where && d.loads[0].Refusals[0].Message == d.loads[1].Refusals[0].Message {
-		all = all[:1]
-		all[0].Message = "no runtime loads it: " + d.loads[0].Refusals[0].Message
+	var all []verify.Violation
+	for _, r := range reasons {
+		text := listed(who[r]) + " refuse it: "
+		switch len(who[r]) {
+		case 1:
+			text = who[r][0] + " refuses it: "
+		case len(msccl.Runtimes()):
+			text = "no runtime loads it: "
+		}
+		all = append(all, verify.Violation{Code: verify.WouldNotLoad, Where: fmt.Sprintf("line %d", r.Line), Transfer: -1, Rank: -1, Chunk: -1, Message: text + r.Message})
 	}
 	return all
 }
@@ -248,7 +262,11 @@ func (d *deployed) conclude() {
 	d.kind = "pass"
 	d.outcome = verify.Proved
 	for _, m := range d.modes {
-		v := m.joined()
+		v, err := m.joined()
+		if err != nil {
+			d.outcome, d.kind, d.bad, d.defect = verify.Unknown, "unknown", nil, err
+			return
+		}
 		if d.guessed != "" && m.report.Kind() == "wrong" {
 			v.Outcome, v.Reason = verify.Unknown, "coll=custom: what is wrong may be what is meant"
 		}
@@ -257,6 +275,8 @@ func (d *deployed) conclude() {
 			if v.Outcome == verify.Unknown {
 				d.kind = v.Outcome.String()
 			}
+		} else if v.Outcome == verify.Proved && v.Reason != "" && d.outcome == verify.Proved {
+			d.reason = v.Basis()
 		}
 		for _, x := range v.Violations {
 			if len(d.modes) > 1 {
@@ -282,23 +302,19 @@ func (d *deployed) conclude() {
 	}
 }
 
-// joined is the verdict of both engines, if both were asked: proved if both prove it,
-// refuted if the order engine refutes it. That they contradict each other would be a
-// defect in one of them, and leaves it unknown.
-func (m mode) joined() verify.Verdict {
-	v := m.report.Verdict
-	switch {
-	case m.smt == nil:
-	case m.smt.Verdict.Outcome == verify.Unknown:
-		if v.Outcome == verify.Proved {
-			v.Outcome, v.Reason = verify.Unknown, "smt: "+m.smt.Verdict.Reason
-		}
-	case m.smt.Verdict.Outcome != v.Outcome && !(v.Outcome == verify.Refuted && m.report.Ownership == verify.Refuted):
-		v.Outcome, v.Reason = verify.Unknown, fmt.Sprintf("the engines disagree: order says %v, smt says %v", v.Outcome, m.smt.Verdict.Outcome)
-	case m.smt.Slots > 0 && m.sizes.step > 0 && m.smt.Slots != m.sizes.step:
-		v.Outcome, v.Reason = verify.Unknown, fmt.Sprintf("the engines disagree: order says that %d slots are enough, smt says %d", m.sizes.step, m.smt.Slots)
+// joined is the verdict of both engines, if both were asked.
+func (m mode) joined() (verify.Verdict, error) {
+	if m.smt == nil {
+		return verify.Combine(m.report.Verdict)
 	}
-	return v
+	if a, b := m.sizes.step, m.smt.Slots; a > 0 && b > 0 && a != b {
+		return verify.Verdict{}, &verify.Contradiction{What: fmt.Sprintf("order needs %d slots, smt %d", a, b)}
+	}
+	v, err := verify.Combine(m.report.Verdict, m.smt.Verdict)
+	if first := m.report.Verdict.Violations; len(first) > 0 && err == nil {
+		v.Violations = first // smt finds the same
+	}
+	return v, err
 }
 
 // emitFormulas writes the formulas about a file, as it is called first.

@@ -117,7 +117,7 @@ func TestNoRoom(t *testing.T) {
 	pairs.HasOutPlace = false
 	d = judgeAlgo(pairs)
 	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
-	require.Contains(t, d.conditions()[0], "more than 32 threadblocks use channel 0")
+	require.Contains(t, d.conditions()[0], "more than 32 threadblocks are on channel 0")
 	a = copyAlgo(exchangeAll(4)) // a wait for threadblock 132, which 8 bits do not hold
 	a.GPUs[0].Scratch = 131
 	for i := range 130 {

@@ -32,7 +32,7 @@ func (f *deployFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.inPlace, "inplace", "", "for MSCCL-IR: verify in place (`yes`), out of place (no), or as the file declares")
 	flags.Lookup("inplace").NoOptDefVal = "yes"
-	flags.StringVar(&f.runtime, "runtime", "", "for MSCCL-IR: the `runtime` that must load it, msccl or rccl; either, if absent")
+	flags.StringVar(&f.runtime, "runtime", "", "for MSCCL-IR: the `runtime` that must load it, msccl, rccl or azure; any of them, if absent")
 	flags.StringVar(&f.format, "format", "text", "for MSCCL-IR: `form` of the report: text, json, sarif, or github (annotations)")
 }
 

@@ -17,7 +17,7 @@ import (
 
 // deployable is how a schedule is to be written as MSCCL-IR.
 type deployable struct {
-	runtime string // a runtime that must load it; empty: both, where both know the collective
+	runtime string // a runtime that must load it; empty: all that know the collective by one name
 	inPlace string // yes, no, both; empty: yes, but no for an alltoall
 	proto   string // of the runtime's connections; empty: Simple
 }
@@ -25,10 +25,10 @@ type deployable struct {
 // maxSize is the largest buffer for which files are picked, in bytes: 1 TiB.
 const maxSize = 1 << 40
 
-// runtimes returns those that must load the file, and what they call the collective. The
-// two have different names for reduce-scatter, and a file has only one.
+// runtimes returns those that must load the file, and what they call the collective. They
+// have two names for reduce-scatter, and a file has only one.
 func (d *deployable) runtimes(k model.Kind) (list []msccl.Runtime, coll string, err error) {
-	asked := []msccl.Runtime{msccl.RCCL, msccl.MSCCL} // of two names, RCCL's
+	asked := []msccl.Runtime{msccl.RCCL, msccl.Azure, msccl.MSCCL} // of two names, RCCL's
 	if d.runtime != "" {
 		r, err := msccl.ParseRuntime(d.runtime)
 		if err != nil {
@@ -81,6 +81,9 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 		return "", fmt.Errorf("--proto %q: want Simple, LL or LL128", d.proto)
 	}
 	l := msccl.LimitsOf(runtimes...)
+	if n := len(p.Members()); n > l.Ranks {
+		return "", fmt.Errorf("%w: %d ranks, and the runtimes' parser reads at most %d", assign.ErrLimit, n, l.Ranks)
+	}
 	program, err := assign.Assign(p, s, assign.Options{InPlace: in, OutOfPlace: out, Limits: assign.Limits{
 		Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
 	if err != nil {
@@ -143,7 +146,9 @@ func confirm(ctx context.Context, b []byte, runtimes []msccl.Runtime, root int) 
 		return nil, err
 	}
 	d := &deployed{file: "schedule", algo: algo}
-	d.judge(ctx, deployment{root: root}, runtimes)
+	if d.judge(ctx, deployment{root: root}, runtimes); d.defect != nil {
+		return nil, d.defect
+	}
 	if d.outcome != verify.Proved {
 		if len(d.bad) > 0 {
 			return nil, errors.New(d.bad[0].String())
@@ -191,12 +196,20 @@ func describeFile(d *deployed, runtimes []msccl.Runtime, root int) string {
 		modes = append(modes, m.String())
 	}
 	text := fmt.Sprintf("%s on %d gpus, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d steps, channels: %d; proved, loads in %s",
-		a.Coll, a.Ranks, strings.Join(modes, " and "), a.ChunksPerLoop, scratch, tbs, steps, a.Channels, strings.Join(names, " and "))
+		a.Coll, a.Ranks, strings.Join(modes, " and "), a.ChunksPerLoop, scratch, tbs, steps, a.Channels, listed(names))
 	switch a.Coll {
 	case "broadcast", "reduce", "gather", "scatter":
 		text += fmt.Sprintf("\nthe format does not say the root: runtimes pick it for every root, and it is right for %d alone (oraccl verify --root %d)", root, root)
 	}
 	return text
+}
+
+// listed writes a list in words: "a, b and c".
+func listed(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
 }
 
 // isXML says whether solve is to write MSCCL-IR.

@@ -163,7 +163,7 @@ func provedXML(t *testing.T, b []byte, p *model.Problem, where string) int {
 	return most
 }
 
-// TestWriteKnown: methods on machines, within both runtimes' limits.
+// TestWriteKnown: methods on machines, within all runtimes' limits.
 func TestWriteKnown(t *testing.T) {
 	for _, c := range []struct {
 		topology, method string

@@ -60,28 +60,15 @@ type row struct {
 	result   solve.Result
 	seed     uint64
 	makespan model.Time
-	verdicts map[string]verify.Verdict // by engine
+	verified
 	below
-	refuted  *model.Certificate // the largest horizon of this row's cut that a proof refutes; nil: none
-	proof    int64              // bytes of the proof that bound names, if it names one
-	solving  time.Duration
-	checking map[string]time.Duration // by engine
+	refuted *model.Certificate // the largest horizon of this row's cut that a proof refutes; nil: none
+	proof   int64              // bytes of the proof that bound names, if it names one
+	solving time.Duration
 }
 
-// outcome is refuted if an engine refutes, and proved if the exact replay proves
-// and no engine refutes: an engine that gives up is named, but it takes nothing
-// away from the other's proof.
-func (r *row) outcome() verify.Outcome {
-	if r.result.Schedule == nil {
-		return verify.Unknown
-	}
-	for _, v := range r.verdicts {
-		if v.Outcome == verify.Refuted {
-			return verify.Refuted
-		}
-	}
-	return r.verdicts["replay"].Outcome
-}
+// outcome is what all engines together establish.
+func (r *row) outcome() verify.Outcome { return r.verdict.Outcome }
 
 // optimal names the evidence that no schedule of any cut is quicker: the kind of a checked
 // certificate for every cut whose bound the makespan meets, or "".
@@ -243,7 +230,10 @@ func (e *evaluator) evaluate(ctx context.Context, p *model.Problem) (*evaluation
 			continue
 		}
 		r, err := e.run(ctx, m, p, ev.rows)
+		var wrong *verify.Contradiction
 		switch {
+		case errors.As(err, &wrong):
+			return nil, fmt.Errorf("%s: %w", m.Name(), err)
 		case err != nil && (errors.Is(err, solve.ErrNotServed) || len(e.methods) > 1):
 			ev.left = append(ev.left, leftOut{m.Name(), reason(err)})
 		case err != nil:
@@ -315,8 +305,8 @@ func (e *evaluator) run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	}
 	r.makespan = result.Makespan()
 	e.note("verifying")
-	r.verdicts, r.checking = verifyFound(ctx, result.Problem, result.Schedule, e.smt, engines)
-	return r, nil
+	r.verified, err = verifyFound(ctx, result.Problem, result.Schedule, e.smt, engines)
+	return r, err
 }
 
 // keepRefuted checks the proof of the largest horizon that a result refutes, and keeps it
@@ -387,31 +377,67 @@ func bestStart(p *model.Problem, before []*row) *row {
 // backend answers the smt engine's queries.
 var backend = z3.New()
 
-// verifyAll asks the named engines for their verdicts.
-func verifyAll(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (map[string]verify.Verdict, map[string]time.Duration) {
-	verdicts, took := map[string]verify.Verdict{}, map[string]time.Duration{}
+// asked answers for an engine with its verdict on a schedule in memory.
+var asked = map[string]func(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options) verify.Verdict{
+	"replay": func(ctx context.Context, p *model.Problem, s *model.Schedule, _ smt.Options) verify.Verdict {
+		return replay.Check(ctx, p, s)
+	},
+	"smt": func(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options) verify.Verdict {
+		return smt.Check(ctx, p, s, backend, o)
+	},
+}
+
+// verified is what the engines make of a schedule.
+type verified struct {
+	verdict  verify.Verdict            // of all together
+	verdicts map[string]verify.Verdict // by engine
+	checking map[string]time.Duration  // by engine
+}
+
+// alone is what one engine makes of a schedule, of those that are asked alone.
+func alone(v verify.Verdict) verified {
+	all, _ := verify.Combine(v) // there is none to contradict it
+	return verified{verdict: all, verdicts: map[string]verify.Verdict{v.Engine: v}}
+}
+
+// ask asks an engine for its verdict.
+func (v *verified) ask(ctx context.Context, engine string, p *model.Problem, s *model.Schedule, o smt.Options) {
+	start := time.Now()
+	v.verdicts[engine] = asked[engine](ctx, p, s, o)
+	v.checking[engine] += time.Since(start)
+}
+
+// combine sets the verdict of all from those of the named engines. An error means that they
+// contradict each other.
+func (v *verified) combine(engines []string) (err error) {
+	var all []verify.Verdict
 	for _, engine := range engines {
-		start := time.Now()
-		switch engine {
-		case "replay":
-			verdicts[engine] = replay.Check(ctx, p, s)
-		case "smt":
-			verdicts[engine] = smt.Check(ctx, p, s, backend, o)
-		}
-		took[engine] = time.Since(start)
+		all = append(all, v.verdicts[engine])
 	}
-	return verdicts, took
+	v.verdict, err = verify.Combine(all...)
+	return err
+}
+
+// verifyAll asks the named engines for their verdicts. An error means that they contradict
+// each other.
+func verifyAll(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (verified, error) {
+	v := verified{verdicts: map[string]verify.Verdict{}, checking: map[string]time.Duration{}}
+	for _, engine := range engines {
+		v.ask(ctx, engine, p, s, o)
+	}
+	err := v.combine(engines)
+	return v, err
 }
 
 // verifyFound is verifyAll for what a solver has found: replay decides that even if ctx is
 // done, since what nothing has verified is not written.
-func verifyFound(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (map[string]verify.Verdict, map[string]time.Duration) {
-	verdicts, took := verifyAll(ctx, p, s, o, engines)
-	if ctx.Err() != nil && verdicts["replay"].Outcome == verify.Unknown {
-		again, _ := verifyAll(context.WithoutCancel(ctx), p, s, o, []string{"replay"})
-		verdicts["replay"] = again["replay"]
+func verifyFound(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (verified, error) {
+	v, err := verifyAll(ctx, p, s, o, engines)
+	if err == nil && ctx.Err() != nil && v.verdicts["replay"].Outcome == verify.Unknown {
+		v.ask(context.WithoutCancel(ctx), "replay", p, s, o)
+		err = v.combine(engines)
 	}
-	return verdicts, took
+	return v, err
 }
 
 // certified returns the best lower bound for p whose certificate the checker
@@ -460,9 +486,11 @@ func (e *evaluator) boundRows(ctx context.Context, ev *evaluation) error {
 			continue
 		}
 		for _, c := range []*model.Certificate{r.every, r.bound} {
-			if c != nil && r.makespan < c.Bound {
-				return fmt.Errorf("%s: a proved schedule of %v is below the certified %s bound of %v: one of the two checkers is wrong; please report this",
-					r.method, r.makespan, c.Witness.Kind(), c.Bound)
+			if c == nil {
+				continue
+			}
+			if err := verify.Below(r.makespan, c.Bound, c.Witness.Kind()); err != nil {
+				return fmt.Errorf("%s: %w", r.method, err)
 			}
 		}
 	}

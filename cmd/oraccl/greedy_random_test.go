@@ -140,8 +140,11 @@ func greedily(p *model.Problem, seed uint64) (equal bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	verdicts, _ := verifyAll(ctx, r.Problem, r.Schedule, smt.Options{Threads: 1}, engines)
-	for engine, v := range verdicts {
+	by, err := verifyAll(ctx, r.Problem, r.Schedule, smt.Options{Threads: 1}, engines)
+	if err != nil {
+		return false, err
+	}
+	for engine, v := range by.verdicts {
 		if v.Outcome != verify.Proved {
 			return false, fmt.Errorf("%s: %+v", engine, v)
 		}

@@ -177,17 +177,17 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 	if v.emit != "" {
 		return 0, fmt.Errorf("--emit-smt2: %s is not a schedule of ours", file)
 	}
-	verdicts := map[string]verify.Verdict{}
+	var by verified
 	chosen := v.chosen
 	if len(m.Objections) > 0 {
 		refuted := verify.Verdict{Outcome: verify.Refuted, Engine: "import"}
 		for _, o := range m.Objections {
 			refuted.Violations = append(refuted.Violations, verify.Violation{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message, Transfer: -1, Rank: -1, Chunk: -1})
 		}
-		verdicts["import"] = refuted
+		by = alone(refuted)
 		chosen = []string{"import"}
 	} else if m.Undecided != "" {
-		verdicts["import"] = verify.Verdict{Engine: "import", Reason: m.Undecided}
+		by = alone(verify.Verdict{Engine: "import", Reason: m.Undecided})
 		chosen = []string{"import"}
 	} else {
 		var before verify.Verdict
@@ -195,9 +195,12 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 			before = m.feasible(ctx)
 			chosen = append([]string{before.Engine}, chosen...)
 		}
-		verdicts, _ = verifyAll(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen)
+		if by, err = verifyAll(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen); err != nil {
+			return 0, fmt.Errorf("%s: %w", file, err)
+		}
 		if m.feasible != nil {
-			verdicts[before.Engine] = before
+			by.verdicts[before.Engine] = before
+			by.verdict = verify.All(by.verdict, before)
 		}
 	}
 	if m.claims != nil {
@@ -205,29 +208,30 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 		if err != nil {
 			return 0, err
 		}
-		first := verdicts[chosen[0]]
+		first := by.verdicts[chosen[0]]
 		if len(wrong) > 0 {
 			first.Outcome = verify.Refuted
 			first.Violations = append(first.Violations[:min(len(first.Violations), verify.MaxViolations-1)], wrong...)
+			by.verdict = verify.All(by.verdict, verify.Verdict{Outcome: verify.Refuted, Engine: first.Engine, Violations: wrong})
 		}
-		verdicts[chosen[0]] = first
+		by.verdicts[chosen[0]] = first
 	}
-	for engine, verdict := range verdicts {
+	if m.Assumed != "" {
+		by.verdict = verify.All(by.verdict, verify.Verdict{Engine: "import", Reason: m.Assumed})
+	}
+	for engine, verdict := range by.verdicts {
 		for i, violation := range verdict.Violations {
 			if violation.Transfer >= 0 && m.Source != nil {
 				verdict.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
 			}
 		}
-		verdicts[engine] = verdict
+		by.verdicts[engine] = verdict
 	}
-	j := verifyToJSON(file, m.Problem, m.Schedule, verdicts, chosen)
+	j := verifyToJSON(file, m.Problem, m.Schedule, by, chosen)
 	if j.MakespanPs == 0 && j.Verdict == verify.Proved.String() {
 		j.MakespanPs = m.lasts
 	}
 	j.Format, j.Notes = m.Tool, m.Notes
-	if m.Assumed != "" && j.Verdict == verify.Proved.String() {
-		j.Verdict, j.Reason = verify.Unknown.String(), m.Assumed
-	}
 	return v.print(j)
 }
 

@@ -158,10 +158,8 @@ func (r *row) note() string {
 	if r.result.Note != "" {
 		notes = append(notes, r.result.Note)
 	}
-	for _, engine := range engines {
-		if v, ran := r.verdicts[engine]; ran && v.Outcome == verify.Unknown {
-			notes = append(notes, fmt.Sprintf("%s unknown: %s", engine, v.Reason))
-		}
+	if r.verdict.Reason != "" {
+		notes = append(notes, r.verdict.Basis())
 	}
 	return strings.Join(notes, "; ")
 }

@@ -254,7 +254,9 @@ func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (
 	case cadical.Satisfiable:
 		p := f.problem.WithChunks(len(q.Chunks))
 		r := &row{method: "sat", result: solve.Result{Problem: p, Schedule: d.Schedule, Stop: solve.Done}, seed: f.options.Seed}
-		r.verdicts, r.checking = verifyFound(ctx, p, d.Schedule, f.smt, engines)
+		if r.verified, err = verifyFound(ctx, p, d.Schedule, f.smt, engines); err != nil {
+			return d.Answer, err
+		}
 		if r.outcome() == verify.Refuted {
 			return d.Answer, fmt.Errorf("the schedule of %d chunks in %d steps and %d rounds is refuted: %v", x.Chunks, x.Steps, x.Rounds, sortedViolations(r.verdicts))
 		}

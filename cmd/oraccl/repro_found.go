@@ -25,23 +25,16 @@ type found struct {
 	Seconds      float64
 }
 
-// provedBy names the engines that proved a schedule, or returns an error: replay must, and
-// none may refute. An engine that gives up is left out.
-func provedBy(verdicts map[string]verify.Verdict) (string, error) {
-	var names []string
-	for _, engine := range engines {
-		switch v, ran := verdicts[engine]; {
-		case !ran:
-		case v.Outcome == verify.Refuted:
-			return "", fmt.Errorf("%s refutes the schedule: %v", engine, sortedViolations(verdicts))
-		case v.Outcome == verify.Proved:
-			names = append(names, engine)
-		}
+// provedBy names the engines that proved a schedule, and those that gave up, or returns an
+// error if it is not proved.
+func (v *verified) provedBy() (string, error) {
+	switch v.verdict.Outcome {
+	case verify.Proved:
+		return strings.TrimPrefix(v.verdict.Basis(), "proved by "), nil
+	case verify.Refuted:
+		return "", fmt.Errorf("the schedule is refuted: %v", sortedViolations(v.verdicts))
 	}
-	if verdicts["replay"].Outcome != verify.Proved {
-		return "", fmt.Errorf("replay does not prove the schedule: %s", verdicts["replay"].Reason)
-	}
-	return strings.Join(names, ", "), nil
+	return "", fmt.Errorf("the schedule is not proved: %s", v.verdict.Reason)
 }
 
 // best runs methods on a problem, has what they find proved, and returns the best.
@@ -69,7 +62,7 @@ func (b *bench) best(ctx context.Context, p *model.Problem, methods string) (*fo
 		return nil, fmt.Errorf("%v: no proved schedule (%s)", p, strings.Join(why, "; "))
 	}
 	f := &found{Method: r.method, Chunks: len(r.result.Problem.Chunks), Transfers: len(r.result.Schedule.Transfers), Makespan: r.makespan, Seconds: r.solving.Seconds()}
-	if f.Proved, err = provedBy(r.verdicts); err != nil {
+	if f.Proved, err = r.provedBy(); err != nil {
 		return nil, fmt.Errorf("%s: %v: %w", r.method, p, err)
 	}
 	if r.result.Schedule.Form == model.InRounds {

@@ -210,7 +210,7 @@ func (x *scclStudy) ask(ctx context.Context, kind model.Kind, chunks, steps, rou
 	case cadical.Satisfiable:
 		d.Answer, d.Schedule = "exists", point.result.result.Schedule
 		d.Steps, d.Rounds = d.Schedule.Steps(), d.Schedule.Rounds()
-		if d.Proved, err = provedBy(point.result.verdicts); err != nil {
+		if d.Proved, err = point.result.provedBy(); err != nil {
 			return nil, err
 		}
 	case cadical.Unsatisfiable:
@@ -345,7 +345,7 @@ func (x *scclStudy) frontierOf(ctx context.Context, kind model.Kind, row *repro.
 		}
 		k := &keptFrontier{Refuted: len(f.Refuted), Undecided: len(f.Undecided)}
 		for _, p := range f.Points {
-			if _, err := provedBy(p.result.verdicts); err != nil {
+			if _, err := p.result.provedBy(); err != nil {
 				return nil, err
 			}
 			k.Points, k.Seconds = append(k.Points, [3]int{p.Chunks, p.Steps, p.Rounds}), k.Seconds+p.SolveSeconds

@@ -41,8 +41,11 @@ func (x *scclStudy) compose(ctx context.Context, chunks, steps, rounds int) (*de
 	all = all.WithChunks(len(scatter.Chunks))
 	d := &decided{Collective: model.AllReduce, Chunks: chunks, Answer: "exists", By: "sat, composed", Seconds: half.Seconds}
 	s := after(solve.ReverseSchedule(scatter, mirrored), gather)
-	verdicts, _ := verifyAll(ctx, all, s, x.smt, engines)
-	if d.Proved, err = provedBy(verdicts); err != nil {
+	v, err := verifyAll(ctx, all, s, x.smt, engines)
+	if err == nil {
+		d.Proved, err = v.provedBy()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the allreduce of %d chunks in %d steps and %d rounds: %w", chunks, steps, rounds, err)
 	}
 	if s.Steps() > steps || s.Rounds() > rounds {

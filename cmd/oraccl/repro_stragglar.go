@@ -78,11 +78,14 @@ func (x *study) solved(ctx context.Context, m solve.Solver, p *model.Problem) (o
 		return outcome{}, fmt.Errorf("%s: answered another problem: %v", m.Name(), r.Problem)
 	}
 	took := time.Since(begin).Seconds()
-	verdicts, _ := verifyAll(ctx, r.Problem, r.Schedule, x.smt, engines)
+	v, err := verifyAll(ctx, r.Problem, r.Schedule, x.smt, engines)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
-	proved, err := provedBy(verdicts)
+	proved := ""
+	if err == nil {
+		proved, err = v.provedBy()
+	}
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %v: %w", m.Name(), p, err)
 	}

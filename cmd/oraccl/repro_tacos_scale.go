@@ -100,7 +100,7 @@ func (x *tacosStudy) timed(ctx context.Context, g *growth, n network) (*growthPo
 		q.Bound, q.Kind = c.Bound, c.Witness.Kind()
 	}
 	for range 3 {
-		now, err := x.contend(ctx, methodOf("tacos"), p, q.Bound, 1, -1)
+		now, err := x.contend(ctx, methodOf("tacos"), p, q.Bound, q.Kind, 1, -1)
 		if err != nil {
 			return nil, err
 		}

@@ -162,9 +162,10 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 		return err
 	}
 	s.peak = peakMemory()
-	if c := s.bound; c != nil && s.verdict.Outcome == verify.Proved && s.verdict.Makespan < c.Bound {
-		return fmt.Errorf("%s: a proved schedule of %v is below the certified %s bound of %v: one of the two checkers is wrong; please report this",
-			s.method, s.verdict.Makespan, c.Witness.Kind(), c.Bound)
+	if c := s.bound; c != nil && s.verdict.Outcome == verify.Proved {
+		if err := verify.Below(s.verdict.Makespan, c.Bound, c.Witness.Kind()); err != nil {
+			return fmt.Errorf("%s: %w", s.method, err)
+		}
 	}
 	if asJSON {
 		err = printJSON(cmd.OutOrStdout(), s.json())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/verify"
 )
 
 // sweeping holds the flags of sweep.
@@ -199,7 +200,7 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 		return listCells(cmd.OutOrStdout(), store, cells)
 	}
 	if s.retry {
-		if err := store.Forget(cells, sweep.Failed); err != nil {
+		if err := store.Forget(cells, sweep.Failed, sweep.Contradicted); err != nil {
 			return err
 		}
 	}
@@ -254,6 +255,13 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 	if err != nil {
 		return err
 	}
+	for i := range rows {
+		if r := &rows[i]; r.Status == sweep.Proved {
+			if err := verify.Below(r.MakespanPs, r.BoundPs, r.Bound); err != nil {
+				return fmt.Errorf("%s %s %s: %w", r.Topology, r.Collective, r.Method, err)
+			}
+		}
+	}
 	if err := store.Tables(rows, !s.noTimes); err != nil {
 		return err
 	}
@@ -279,6 +287,10 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 		fmt.Fprintf(out, ", drawn in %d figures beside them", len(drawn))
 	}
 	fmt.Fprintln(out)
+	if i := slices.IndexFunc(rows, func(r sweep.Row) bool { return r.Status == sweep.Contradicted }); i >= 0 {
+		r := &rows[i]
+		return fmt.Errorf("cells with contradictory verdicts: %d, the first of them %s %s %s: %s", count[sweep.Contradicted], r.Topology, r.Collective, r.Method, r.Reason)
+	}
 	if count[sweep.Refuted] > 0 {
 		return status(exitRefuted)
 	}

@@ -43,7 +43,11 @@ func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) sweep.Row {
 	r := c.Row()
 	if err := x.fill(ctx, c, &r); err != nil {
 		r.Status = sweep.Failed
-		if errors.Is(err, solve.ErrNotServed) {
+		var wrong *verify.Contradiction
+		switch {
+		case errors.As(err, &wrong):
+			r.Status, r.MakespanPs, r.BoundPs, r.Bound = sweep.Contradicted, 0, 0, ""
+		case errors.Is(err, solve.ErrNotServed):
 			r.Status = sweep.Unsupported
 		}
 		r.Reason = reason(err)
@@ -116,16 +120,14 @@ func finish(found *row, r *sweep.Row) error {
 	switch found.outcome() {
 	case verify.Proved:
 		r.Status, r.MakespanPs = sweep.Proved, found.makespan
-		if r.MakespanPs < r.BoundPs {
-			return fmt.Errorf("a proved schedule of %v is below the certified %s bound of %v: one of the two checkers is wrong; please report this", r.MakespanPs, r.Bound, r.BoundPs)
+		if err := verify.Below(r.MakespanPs, r.BoundPs, r.Bound); err != nil {
+			return err
 		}
 		if found.result.Stop == solve.TimeLimit {
 			r.Reason = found.result.Stop.String()
 		}
-		for _, engine := range engines {
-			if v := found.verdicts[engine]; v.Outcome == verify.Unknown {
-				r.Reason = strings.TrimPrefix(fmt.Sprintf("%s; %s unknown: %s", r.Reason, engine, v.Reason), "; ")
-			}
+		if found.verdict.Reason != "" {
+			r.Reason = strings.TrimPrefix(r.Reason+"; "+found.verdict.Basis(), "; ")
 		}
 	case verify.Refuted:
 		r.Status, r.MakespanPs = sweep.Refuted, found.makespan

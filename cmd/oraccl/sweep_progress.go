@@ -35,7 +35,7 @@ func (b *sweepBar) add(r *sweep.Row) {
 	if b.bar == nil {
 		return
 	}
-	b.bar.Describe(fmt.Sprintf("%d proved, %d unsupported, %d failed", b.count[sweep.Proved], b.count[sweep.Unsupported], b.count[sweep.Failed]+b.count[sweep.Refuted]))
+	b.bar.Describe(fmt.Sprintf("%d proved, %d unsupported, %d failed", b.count[sweep.Proved], b.count[sweep.Unsupported], b.count[sweep.Failed]+b.count[sweep.Refuted]+b.count[sweep.Contradicted]))
 	_ = b.bar.Add(1)
 }
 

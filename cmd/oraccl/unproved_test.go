@@ -75,7 +75,8 @@ func TestNotWritten(t *testing.T) {
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
 	p = p.WithChunks(4)
 	r := &row{method: "wrong", result: solve.Result{Problem: p, Schedule: &model.Schedule{Form: model.Timed}}}
-	r.verdicts, r.checking = verifyAll(context.Background(), p, r.result.Schedule, smt.Options{}, []string{"replay"})
+	r.verified, err = verifyAll(context.Background(), p, r.result.Schedule, smt.Options{}, []string{"replay"})
+	require.NoError(t, err)
 	require.Equal(t, verify.Refuted, r.outcome())
 	ev := &evaluation{problem: p, rows: []*row{r}}
 	var out bytes.Buffer

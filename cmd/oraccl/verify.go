@@ -56,8 +56,10 @@ func newVerify() *cobra.Command {
 		Long: `verify reads schedules and says of each whether it is feasible and right.
 
 The replay engine executes it exactly; the smt engine states the claim about the
-data as formulas and lets Z3 refute their negation. A schedule is proved when
-every engine asked proves it, and refuted when one refutes it.
+data as formulas and lets Z3 refute their negation. One that refutes refutes it.
+The replay alone proves it, too, where the smt engine gives up, and the output
+names both. Where the two contradict each other, one of them has a defect: that
+is an error, with exit status 2.
 
 Schedules of other tools are recognised by what is in them: ` + foreignTools() + `.
 They are judged by --topology and --collective, or by what those that their tool names
@@ -213,10 +215,13 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 		if err != nil {
 			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
 		}
-		j = verifyToJSON(file, p, s, map[string]verify.Verdict{stream.Engine: v}, chosen)
+		j = verifyToJSON(file, p, s, alone(v), chosen)
 	} else {
-		verdicts, _ := verifyAll(cmd.Context(), p, s, smt.Options{Timeout: limit}, chosen)
-		j = verifyToJSON(file, p, s, verdicts, chosen)
+		v, err := verifyAll(cmd.Context(), p, s, smt.Options{Timeout: limit}, chosen)
+		if err != nil {
+			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
+		}
+		j = verifyToJSON(file, p, s, v, chosen)
 	}
 	j.remark(sol.Origin.Partial)
 	return j, nil
@@ -228,7 +233,7 @@ func judgeStream(cmd *cobra.Command, file string, asked *model.Problem) (verifyJ
 	if err != nil {
 		return verifyJSON{}, err
 	}
-	j := verifyToJSON(file, v.problem, &model.Schedule{Form: v.form}, map[string]verify.Verdict{stream.Engine: v.verdict}, []string{stream.Engine})
+	j := verifyToJSON(file, v.problem, &model.Schedule{Form: v.form}, alone(v.verdict), []string{stream.Engine})
 	j.MakespanPs = v.verdict.Makespan
 	j.remark(v.partial)
 	return j, nil
@@ -241,26 +246,24 @@ func (j *verifyJSON) remark(partial bool) {
 	}
 }
 
-func verifyToJSON(file string, p *model.Problem, s *model.Schedule, verdicts map[string]verify.Verdict, chosen []string) verifyJSON {
+func verifyToJSON(file string, p *model.Problem, s *model.Schedule, by verified, chosen []string) verifyJSON {
+	verdicts := by.verdicts
 	j := verifyJSON{
-		Schema: "oraccl/verify/1", File: file, Verdict: verify.Proved.String(), Claim: verify.Claim(p, s),
+		Schema: "oraccl/verify/1", File: file, Verdict: by.verdict.Outcome.String(), Claim: verify.Claim(p, s), Reason: by.verdict.Reason,
 		MakespanPs: p.Makespan(s), Engines: map[string]string{}, Properties: map[string]string{}, Violations: []violationJSON{},
 	}
 	for _, engine := range chosen {
 		v := verdicts[engine]
 		j.Engines[engine] = v.Outcome.String()
-		switch {
-		case v.Outcome == verify.Refuted:
-			j.Verdict = v.Outcome.String()
-		case v.Outcome == verify.Unknown:
-			if j.Verdict != verify.Refuted.String() {
-				j.Verdict = v.Outcome.String()
-			}
-			j.Reason = strings.TrimPrefix(fmt.Sprintf("%s; %s: %s", j.Reason, engine, v.Reason), "; ")
-		}
 		for _, violation := range v.Violations {
 			j.Violations = append(j.Violations, violationJSON{string(violation.Code), engine, violation.Where, violation.Message})
 		}
+	}
+	if by.verdict.Decides != nil { // no engine that was asked decides the whole
+		j.Claim = by.verdict.Claim
+	}
+	if by.verdict.Outcome == verify.Proved && j.Reason != "" {
+		j.Reason = by.verdict.Basis()
 	}
 	for name, codes := range properties {
 		j.Properties[name] = propertyOutcome(codes, verdicts, chosen)

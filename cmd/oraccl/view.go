@@ -55,10 +55,11 @@ says why.`,
 				draw, fail = view.SVG, view.FailureSVG
 			}
 			seen, err := look(cmd, args[0], &by)
+			if err == nil && !noBound {
+				seen.picture.Bound = boundOf(cmd, seen.picture)
+				err = seen.above(seen.picture.Bound)
+			}
 			if err == nil {
-				if !noBound {
-					seen.picture.Bound = boundOf(cmd, seen.picture)
-				}
 				err = writeFile(out, func(w io.Writer) error { return draw(w, seen.picture) })
 			} else {
 				if werr := writeFile(out, func(w io.Writer) error { return fail(w, filepath.Base(args[0]), withHint(err)) }); werr != nil {
@@ -216,8 +217,8 @@ func foreignVerdict(ctx context.Context, m *imported) verify.Verdict {
 		}
 	}
 	v := replay.Check(ctx, m.Problem, m.Schedule)
-	if m.Assumed != "" && v.Outcome == verify.Proved {
-		v.Outcome, v.Reason = verify.Unknown, m.Assumed
+	if m.Assumed != "" {
+		v = verify.All(v, verify.Verdict{Engine: "import", Reason: m.Assumed})
 	}
 	return v
 }
@@ -238,6 +239,15 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 		}
 	}
 	return &sight{picture: pic, verdict: v}
+}
+
+// above returns an error if what is drawn is proved and ends before its bound.
+func (s *sight) above(b *view.Bound) error {
+	pic := s.picture
+	if b == nil || s.verdict.Outcome != verify.Proved || pic.Schedule.Form == model.Ordered {
+		return nil
+	}
+	return verify.Below(pic.Problem.Makespan(pic.Schedule), b.Value, b.Kind)
 }
 
 // report says what was drawn, with the verdict, and returns its exit status.

@@ -31,11 +31,13 @@ type Finding struct {
 	makespan model.Time // of a schedule
 	timed    bool       // it has one: its form is not order
 	bound    model.Time // of a certificate
+	kind     string     // of a certificate
 }
 
 // Conclusion is what a schedule and a certificate of the same problem say together.
 type Conclusion struct {
 	Schedule, Certificate string // files
+	Kind                  string // of the certificate
 	Makespan, Bound       model.Time
 }
 
@@ -150,7 +152,7 @@ func file(ctx context.Context, name string) Finding {
 		}
 		defer beside.Close()
 		f.Verdict = cert.CheckIn(ctx, c, beside.FS())
-		f.problem, f.bound = c.Problem, c.Bound
+		f.problem, f.bound, f.kind = c.Problem, c.Bound, c.Witness.Kind()
 	case native.ProblemSchema:
 		f.Kind = "problem"
 		if _, err := native.ReadProblem(name, bytes.NewReader(b)); err != nil {
@@ -186,7 +188,7 @@ func Conclusions(found []Finding) []Conclusion {
 		best := Conclusion{Schedule: s.File, Makespan: s.makespan, Bound: -1}
 		for _, c := range found {
 			if c.Kind == "certificate" && c.Err == nil && c.Verdict.Outcome == verify.Proved && c.bound > best.Bound && c.problem.SameUpToCut(s.problem) {
-				best.Certificate, best.Bound = c.File, c.bound
+				best.Certificate, best.Kind, best.Bound = c.File, c.kind, c.bound
 			}
 		}
 		if best.Certificate != "" {
@@ -226,8 +228,8 @@ func Report(found []Finding) (text string, status int) {
 		case c.Optimal():
 			fmt.Fprintf(&b, "optimal %s: %v, the bound of %s\n", c.Schedule, c.Makespan, c.Certificate)
 		case c.Makespan < c.Bound:
-			refuted = true
-			fmt.Fprintf(&b, "CONTRADICTION %s: %v, below the bound of %s, %v: one of the two checkers is wrong\n", c.Schedule, c.Makespan, c.Certificate, c.Bound)
+			failed = true
+			fmt.Fprintf(&b, "ERROR %s, %s: %v\n", c.Schedule, c.Certificate, verify.Below(c.Makespan, c.Bound, c.Kind))
 		case c.Bound > 0:
 			fmt.Fprintf(&b, "gap %s: %v, %.2f%% above the bound of %s, %v\n", c.Schedule, c.Makespan,
 				100*float64(c.Makespan-c.Bound)/float64(c.Bound), c.Certificate, c.Bound)

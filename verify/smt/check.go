@@ -39,7 +39,7 @@ func Claim(p *model.Problem, s *model.Schedule) string {
 // solver, makes it Unknown, with the reason. A schedule that is malformed is Refuted
 // without asking; of an invalid problem the verdict is Unknown.
 func Check(ctx context.Context, p *model.Problem, s *model.Schedule, backend Backend, o Options) verify.Verdict {
-	v := verify.Verdict{Engine: Engine}
+	v := verify.Verdict{Engine: Engine, Decides: verify.Data}
 	if err := p.Validate(); err != nil {
 		v.Reason = fmt.Sprintf("problem: %v", err)
 		return v

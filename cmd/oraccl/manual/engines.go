@@ -32,7 +32,7 @@ func enginesTopic() Topic {
 				t.Rows = append(t.Rows, []string{"`" + e[0] + "`", e[1], e[2], e[3]})
 			}
 			return []Block{
-				Para("A verdict is `proved`, `refuted` or `unknown`, and unknown where nothing is established. A schedule is proved by `verify` when every engine that was asked proves it, and refuted when one refutes it. " +
+				Para("A verdict is `proved`, `refuted` or `unknown`, and unknown where nothing is established. Of several engines that are asked, one that refutes refutes; one that gives up takes nothing from the proof of another that decides as much: then the verdict reads `proved by replay; smt undecided`, with the reason. Where one refutes what another one proves, or a proved schedule ends before a certified bound, one of two checkers has a defect: every verb then fails with exit status 2, names both, and calls nothing proved or refuted. " +
 					"None of them knows anything of the methods, nor the methods of them."),
 				t,
 				Para("The binary `oraccl-check` has replay and cert, and no solver."),

@@ -29,6 +29,10 @@ const (
 	Refuted     Status = "refuted"     // the method's schedule is wrong: a defect of ours
 	Failed      Status = "failed"      // there is no verdict; Reason says why
 	Unsupported Status = "unsupported" // the method does not serve the instance; Reason says why
+
+	// Contradicted: two checkers establish what cannot both be, so that nothing is known of
+	// the schedule. It is a defect of one of them; Reason has both.
+	Contradicted Status = "contradiction"
 )
 
 // Row is what one method makes of one instance. Numbers that there are none of are 0.

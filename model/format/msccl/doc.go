@@ -1,16 +1,22 @@
 // Package msccl reads MSCCL-IR, the XML in which schedules are deployed on
-// NCCL-like runtimes: microsoft/msccl and RCCL (whose dialect Azure's executor for
-// NCCL shares). Read takes a file as it is, with the line of everything in it;
-// Algo.Load says whether a runtime would load it, Algo.Selection for which calls
-// the runtime would pick it, and Algo.Program what the runtime would then carry
-// out.
+// NCCL-like runtimes: microsoft/msccl, RCCL, and Azure's executor for NCCL, which
+// shares RCCL's dialect. Read takes a file as it is, with the line of everything in
+// it; Algo.Load decides whether a runtime would load it, Algo.Selection for which
+// calls the runtime would pick it, and Algo.Program returns what the runtime would
+// then carry out.
 //
 // What is decided here follows the runtimes' parsers, not a schema: which
 // attributes they need, which elements they ignore, how they fold nop and
 // consecutive re into other instructions and so number what depends and deps refer
-// to, and which limits they have. Chunks are the unit of offsets and counts; sizes
-// are in bytes.
+// to, and which limits they have. A file that makes a loader write outside its
+// arrays is refused as one that it refuses itself, even where nothing may come of
+// it. Chunks are the unit of offsets and counts; sizes are in bytes.
 package msccl
+
+import (
+	"fmt"
+	"slices"
+)
 
 // Algo is a file.
 type Algo struct {
@@ -28,17 +34,46 @@ type Algo struct {
 	Threads            int // nthreads, or 0
 	GPUs               []GPU
 	Elements           int // steps, threadblocks and gpus
-	Copies             int // elements that both runtimes ignore: <copy>, and others
+	Copies             int // elements that the runtimes ignore: <copy>, and others
 	IgnoredLine        int // the first of them
 
-	missing []fault // attributes that every runtime needs and that are not there
-	lexical []fault // what XML allows and the runtimes' parser does not
+	missing []missing // attributes that runtimes need and do not find
+	lexical faults    // what XML allows and the runtimes' parser does not
+	typed   bool      // <algo> has an attribute rtype or stype
 }
 
 // fault is something wrong in a line.
 type fault struct {
 	line    int
 	message string
+}
+
+// faults are some of each grade; those of the grade Loads are notes.
+type faults [Unreadable + 1][]fault
+
+func (f *faults) add(g Grade, line int, format string, args ...any) {
+	if len(f[g]) < maxFaults {
+		f[g] = append(f[g], fault{line, fmt.Sprintf(format, args...)})
+	}
+}
+
+// missing is an attribute that an element should have.
+type missing struct {
+	line         int
+	element, key string
+	late         bool // it is there, behind those that the runtimes see
+}
+
+func (m missing) String() string {
+	if m.late {
+		return fmt.Sprintf("<%s> has no attribute %s among the first %d, which the runtimes see", m.element, m.key, roomAttrs)
+	}
+	return fmt.Sprintf("<%s> has no attribute %s", m.element, m.key)
+}
+
+// lacks reports whether the element algo has no attribute of a name.
+func (a *Algo) lacks(key string) bool {
+	return slices.ContainsFunc(a.missing, func(m missing) bool { return m.element == "algo" && m.key == key })
 }
 
 // GPU is a rank's part.

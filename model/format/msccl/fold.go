@@ -15,11 +15,13 @@ const (
 
 // folded is what the runtimes make of a threadblock's steps.
 type folded struct {
-	steps     []model.Instruction
-	numbers   []int   // of the steps, ascending: what deps refers to
-	refusals  []fault // why they refuse the file
-	undefined int     // the line of a step that cannot take a nop's dependency, or 0
-	notes     []fault // what they lose
+	steps      []model.Instruction
+	numbers    []int   // of the steps, ascending: what deps refers to
+	waits      int     // dependencies, those of nops included
+	reductions int     // re, the joined ones included
+	refusals   []fault // why they refuse the file
+	undefined  int     // the line of a step that cannot take a nop's dependency, or 0
+	notes      []fault // what they lose
 }
 
 const nopNeeds = "the step after a nop with a dependency must have a dependency of its own, want depid >= 0"
@@ -35,7 +37,7 @@ var verbs = map[Type]model.Verb{
 	Reduce:             model.Reads | model.ReadsDst | model.Writes,
 }
 
-// fold joins steps as both runtimes do while they read, and numbers what is left as
+// fold joins steps as the runtimes do while they read, and numbers what is left as
 // they do while they carry it out. A nop leaves its dependency to the next other step,
 // which must have one of its own; a re that has no dependency joins the re before it
 // if that has the same buffers and destination and nothing waits for it, and then its
@@ -53,6 +55,10 @@ func fold(t *TB) folded {
 		if s.DepID >= 0 {
 			pending = append(pending, model.Wait{Process: int(s.DepID), Step: int(s.Deps)})
 			pendingLine = s.Line
+			f.waits++
+		}
+		if s.Type == Reduce {
+			f.reductions++
 		}
 		if s.Type == Nop {
 			if s.HasDep != 0 {

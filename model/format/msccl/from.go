@@ -14,6 +14,7 @@ type Limits struct {
 	Threadblocks int // a rank; fewer than there are, where others could not wait for them
 	Steps        int // a threadblock
 	Channels     int
+	Ranks        int
 	Peers        int // threadblocks of a rank on one channel that send, and that receive
 	Elements     int // that a rank reads
 	Chunks       int // that an offset reaches
@@ -22,11 +23,10 @@ type Limits struct {
 
 // LimitsOf returns what all of some runtimes have room for.
 func LimitsOf(runtimes ...Runtime) Limits {
-	l := Limits{Threadblocks: math.MaxInt8 + 1, Steps: math.MaxInt16, Channels: math.MaxInt16, Peers: math.MaxInt16, Elements: math.MaxInt16, Chunks: math.MaxInt16, Count: maxCount - 1}
+	l := Limits{Threadblocks: math.MaxInt8 + 1, Steps: math.MaxInt16, Channels: math.MaxInt16, Ranks: maxChildren, Peers: maxPeers, Elements: maxNodes, Chunks: math.MaxInt16, Count: maxCount - 1}
 	for _, r := range runtimes {
 		has := limitsOf[r]
 		l.Threadblocks, l.Steps, l.Channels = min(l.Threadblocks, has.tbs), min(l.Steps, has.steps), min(l.Channels, has.channels)
-		l.Peers, l.Elements = min(l.Peers, has.peers), min(l.Elements, has.nodes)
 	}
 	return l
 }

@@ -206,7 +206,7 @@ func TestFromProgram(t *testing.T) {
 		require.ErrorContains(t, err, c.reason)
 	}
 	l := LimitsOf(MSCCL, RCCL)
-	require.Equal(t, Limits{Threadblocks: 64, Steps: 64, Channels: 32, Peers: 32, Elements: 4096, Chunks: 32767, Count: 71}, l)
+	require.Equal(t, Limits{Threadblocks: 64, Steps: 64, Channels: 32, Ranks: 1024, Peers: 32, Elements: 4096, Chunks: 32767, Count: 71}, l)
 	require.Equal(t, 128, LimitsOf(MSCCL).Threadblocks)
 	require.Equal(t, "reduce_scatter", CollName(model.ReduceScatter, MSCCL))
 	require.Equal(t, "reducescatter", CollName(model.ReduceScatter, RCCL))

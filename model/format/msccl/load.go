@@ -9,18 +9,19 @@ import (
 // Runtime is a runtime that deploys files.
 type Runtime uint8
 
-// The runtimes: microsoft/msccl, and RCCL with the dialect that Azure's executor for
-// NCCL shares.
+// The runtimes: microsoft/msccl, RCCL, and Azure's executor for NCCL
+// (msccl-executor-nccl), which reads RCCL's dialect and has limits of its own.
 const (
 	MSCCL Runtime = iota
 	RCCL
+	Azure
 )
 
-// Runtimes returns both.
-func Runtimes() []Runtime { return []Runtime{MSCCL, RCCL} }
+// Runtimes returns all of them.
+func Runtimes() []Runtime { return []Runtime{MSCCL, RCCL, Azure} }
 
-// String returns "msccl" or "rccl".
-func (r Runtime) String() string { return []string{"msccl", "rccl"}[r] }
+// String returns "msccl", "rccl" or "azure".
+func (r Runtime) String() string { return []string{"msccl", "rccl", "azure"}[r] }
 
 // ParseRuntime is the inverse of Runtime.String.
 func ParseRuntime(s string) (Runtime, error) {
@@ -29,26 +30,38 @@ func ParseRuntime(s string) (Runtime, error) {
 			return r, nil
 		}
 	}
-	return 0, fmt.Errorf("runtime %q: want msccl or rccl", s)
+	return 0, fmt.Errorf("runtime %q: want msccl, rccl or azure", s)
 }
 
 // limits are what a runtime has room for.
 type limits struct {
-	tbs, steps, channels, peers, nodes int
-	colls                              []string
+	tbs      int // threadblocks of a rank
+	steps    int // instructions of a threadblock, its dependencies, and its re
+	channels int
+	colls    []string
 }
 
-// limitsOf has the limits of microsoft/msccl and of RCCL as of October 2024.
+// limitsOf has the limits of microsoft/msccl as of 2023, of RCCL as of October 2024, and of
+// Azure's executor as of 2024 and as it is built by default.
 var limitsOf = [...]limits{
-	MSCCL: {216, 256, 32, 32, 4096, []string{"allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_scatter", "custom"}},
-	RCCL: {64, 64, 128, 32, 4096, []string{"reduce", "broadcast", "allreduce", "reducescatter", "allgather", "send", "recv", "gather", "scatter",
-		"alltoall", "alltoallv"}},
+	MSCCL: {216, 256, 32, []string{"allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_scatter", "custom"}},
+	RCCL:  {64, 64, 128, rcclColls},
+	Azure: {1024, 64, 32, rcclColls},
 }
+
+var rcclColls = []string{"reduce", "broadcast", "allreduce", "reducescatter", "allgather", "send", "recv", "gather", "scatter", "alltoall", "alltoallv"}
+
+// What all of them have room for.
+const (
+	maxPeers    = 32   // threadblocks of a rank on a channel that name a peer to send to, and to receive from
+	maxNodes    = 4096 // elements that a rank reads, and one more
+	maxChildren = 1024 // elements gpu in algo, tb in gpu and step in tb
+)
 
 // maxRanks is how many ranks the runtimes' 16 bits can name.
 const maxRanks = 1<<15 - 1
 
-// maxCount is the first cnt that is too large for both runtimes.
+// maxCount is the first cnt that is too large for all runtimes.
 const maxCount = 72
 
 // Remark is something about a line.
@@ -57,7 +70,7 @@ type Remark struct {
 	Message string
 }
 
-// Grade says how far a runtime is from loading a file.
+// Grade is how far a runtime is from loading a file.
 type Grade uint8
 
 // The grades. There is no room for a file that the runtime would load if constants of
@@ -116,10 +129,21 @@ func (c *loader) note(line int, format string, args ...any) {
 // proportional to its steps.
 func (a *Algo) Load(r Runtime) Loading {
 	c := &loader{a: a, l: Loading{Runtime: r}, limits: limitsOf[r]}
-	for _, f := range slices.Concat(a.missing, a.lexical) {
-		c.refuse(f.line, "%s", f.message)
+	for _, m := range a.missing {
+		if m.element != "algo" || m.key != "name" || r == MSCCL { // the others do not read it
+			c.refuse(m.line, "%v", m)
+		}
+	}
+	for _, g := range []Grade{Unreadable, Refused, NoRoom} {
+		for _, f := range a.lexical[g] {
+			c.grade(g, f.line, "%s", f.message)
+		}
+	}
+	for _, f := range a.lexical[Loads] {
+		c.note(f.line, "%s", f.message)
 	}
 	c.head(r)
+	c.children(a.Line, "algo", "gpu", len(a.GPUs))
 	seen := map[int]int{}
 	for i := range a.GPUs {
 		g := &a.GPUs[i]
@@ -145,10 +169,10 @@ func (a *Algo) Load(r Runtime) Loading {
 // head checks the element algo.
 func (c *loader) head(r Runtime) {
 	a := c.a
-	if a.Coll != "" && !slices.Contains(c.colls, a.Coll) {
+	if !a.lacks("coll") && !slices.Contains(c.colls, a.Coll) {
 		c.refuse(a.Line, "coll=%q, which %v does not know, want one of %v", a.Coll, r, c.colls)
 	}
-	if a.Proto != "" && a.Proto != "Simple" && a.Proto != "LL" && a.Proto != "LL128" {
+	if !a.lacks("proto") && a.Proto != "Simple" && a.Proto != "LL" && a.Proto != "LL128" {
 		c.refuse(a.Line, "proto=%q, want Simple, LL or LL128", a.Proto)
 	}
 	if a.Ranks < 1 || a.Ranks > maxRanks {
@@ -171,7 +195,10 @@ func (c *loader) head(r Runtime) {
 		if a.Threads%32 != 0 {
 			c.refuse(a.Line, "nthreads=%d, want a multiple of 32", a.Threads)
 		}
-	case RCCL:
+		if a.typed {
+			c.refuse(a.Line, "<algo> has an attribute rtype or stype, want neither: msccl asks every threadblock for it, and refuses p2p and shm")
+		}
+	default:
 		for _, need := range []struct {
 			key   string
 			there bool
@@ -210,18 +237,20 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 			c.grade(Refused, g.Line, "i_chunks=%d and o_chunks=%d do not fit nchunksperloop=%d of %s on %d ranks", g.Input, g.Output, a.ChunksPerLoop, a.Coll, a.Ranks)
 		}
 	}
+	c.children(g.Line, fmt.Sprintf("gpu %d", g.ID), "tb", len(g.TBs))
 	nodes, seen := 1+len(a.GPUs), map[int]bool{}
 	sends, recvs := map[int]int{}, map[int]int{}
 	for i := range g.TBs {
 		t := &g.TBs[i]
 		nodes += 1 + len(t.Steps)
+		c.children(t.Line, fmt.Sprintf("gpu %d tb %d", g.ID, t.ID), "step", len(t.Steps))
 		if seen[t.ID] {
 			c.refuse(t.Line, "gpu %d tb %d again, want numbers of their own", g.ID, t.ID)
 		}
 		seen[t.ID] = true
 		c.tb(r, g, t)
-		if sends[t.Channel] >= c.peers && t.sends() || recvs[t.Channel] >= c.peers && t.receives() {
-			c.grade(NoRoom, t.Line, "gpu %d tb %d: more than %d threadblocks use channel %d", g.ID, t.ID, c.peers, t.Channel)
+		if c.spills(t, sends, recvs) {
+			c.grade(NoRoom, t.Line, "gpu %d tb %d: more than %d threadblocks are on channel %d, of which %[3]d have a peer", g.ID, t.ID, maxPeers, t.Channel)
 		}
 		if t.Send >= 0 {
 			sends[t.Channel]++
@@ -236,16 +265,25 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 			break
 		}
 	}
-	if nodes >= c.nodes {
-		c.grade(NoRoom, g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, c.nodes)
+	if nodes >= maxNodes {
+		c.grade(NoRoom, g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, maxNodes)
 	}
 }
 
-func (t *TB) sends() bool {
-	return slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Type.Sends() })
+// spills reports whether a loader writes behind its lists of peers, which have so many before
+// the threadblock by channel. Of every threadblock, whatever it does, the loader counts the
+// messages in the two entries that the channel has free, and writes where it finds counts:
+// behind the senders lie the receivers of the channel, behind those the senders of the next.
+func (c *loader) spills(t *TB, sends, recvs map[int]int) bool {
+	return sends[t.Channel] >= maxPeers && (t.Send >= 0 || t.Recv >= 0 || recvs[t.Channel] > 0) ||
+		recvs[t.Channel] >= maxPeers && (t.Recv >= 0 || sends[t.Channel+1] > 0 || t.Channel+1 == c.channels)
 }
-func (t *TB) receives() bool {
-	return slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Type.Receives() })
+
+// children refuses an element that has more children than the parser's list holds.
+func (c *loader) children(line int, at, of string, n int) {
+	if n > maxChildren {
+		c.grade(NoRoom, line, "%s has %d elements <%s>, want at most %d", at, n, of, maxChildren)
+	}
 }
 
 // tb checks a threadblock.
@@ -267,7 +305,7 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 		c.note(t.Line, "%s: chan=%d, and nchannels=%d: the runtime connects channels below that only", at, t.Channel, c.a.Channels)
 	}
 	for i := range t.Steps {
-		c.step(g, t, &t.Steps[i], at)
+		c.step(r, g, t, &t.Steps[i], at)
 	}
 	f := fold(t)
 	for _, x := range f.refusals {
@@ -279,10 +317,16 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 	if len(f.steps) > c.steps {
 		c.grade(NoRoom, t.Line, "%s: %d steps, want at most %d", at, len(f.steps), c.steps)
 	}
+	if f.waits > c.steps {
+		c.grade(NoRoom, t.Line, "%s: %d dependencies, want at most %d", at, f.waits, c.steps)
+	}
+	if f.reductions > c.steps {
+		c.grade(NoRoom, t.Line, "%s: %d steps of type re, want at most %d", at, f.reductions, c.steps)
+	}
 }
 
 // step checks what the runtimes check of a step, and what they have no bits for.
-func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
+func (c *loader) step(r Runtime, g *GPU, t *TB, s *Step, at string) {
 	line := int(s.Line)
 	switch {
 	case s.S < 0 || int(s.S) >= c.steps:
@@ -298,6 +342,8 @@ func (c *loader) step(g *GPU, t *TB, s *Step, at string) {
 	switch {
 	case s.Count < 0 || s.Count >= maxCount:
 		c.refuse(line, "%s: cnt=%d, want 0 to %d", at, s.Count, maxCount-1)
+	case s.Count == 0 && r == MSCCL && (s.Type.Sends() || s.Type.Receives()):
+		c.refuse(line, "%s: cnt=0 of a step that sends or receives: the loader counts it before the beginning of a list", at)
 	case s.Type.Sends() && t.Send < 0:
 		c.refuse(line, "%s: %s sends, and the threadblock has no peer to send to", at, s.Type)
 	case s.Type.Receives() && t.Recv < 0:

@@ -1,6 +1,7 @@
 package msccl
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-func exchange(t *testing.T, changes ...string) *Algo {
+func exchangeText(t *testing.T, changes ...string) string {
 	b, err := os.ReadFile("testdata/exchange.xml")
 	require.NoError(t, err)
 	text := string(b)
@@ -19,13 +20,42 @@ func exchange(t *testing.T, changes ...string) *Algo {
 		require.Contains(t, text, changes[i])
 		text = strings.Replace(text, changes[i], changes[i+1], 1)
 	}
-	a, err := Read("exchange.xml", strings.NewReader(text))
+	return text
+}
+
+func exchange(t *testing.T, changes ...string) *Algo {
+	a, err := Read("exchange.xml", strings.NewReader(exchangeText(t, changes...)))
 	require.NoError(t, err)
 	return a
 }
 
-// TestLoad changes a file that both runtimes load, and says who refuses the change,
-// in which line and why. "" is a runtime that loads it.
+// refusal is what the message of each runtime's first refusal must have; "" for one that
+// loads the file.
+type refusal struct{ msccl, rccl, azure string }
+
+func allRefuse(want string) refusal { return refusal{want, want, want} }
+
+func (want refusal) check(t *testing.T, a *Algo, line int, grade Grade, where string) {
+	t.Helper()
+	for r, message := range []string{want.msccl, want.rccl, want.azure} {
+		l := a.Load(Runtime(r))
+		at := fmt.Sprintf("%s: %v", where, Runtime(r))
+		if message == "" {
+			require.Empty(t, l.Refusals, at)
+			require.Equal(t, Loads, l.Grade, at)
+			continue
+		}
+		require.NotEmpty(t, l.Refusals, at)
+		require.Contains(t, l.Refusals[0].Message, message, at)
+		require.Equal(t, line, l.Refusals[0].Line, at)
+		if grade != Loads {
+			require.Equal(t, grade, l.Grade, at)
+		}
+	}
+}
+
+// TestLoad changes a file that all runtimes load, and names who refuses the change,
+// in which line and why.
 func TestLoad(t *testing.T) {
 	for _, r := range Runtimes() {
 		require.Empty(t, exchange(t).Load(r).Refusals)
@@ -37,71 +67,250 @@ func TestLoad(t *testing.T) {
 	_, err := ParseRuntime("nccl")
 	require.Error(t, err)
 	for _, c := range []struct {
-		from, to    string
-		line        int
-		msccl, rccl string
+		from, to string
+		line     int
+		want     refusal
 	}{
-		{` outofplace="0"`, ``, 1, "", "no attribute outofplace"},
-		{` minBytes="0"`, ``, 1, "", "no attribute minBytes"},
-		{` maxBytes="1048576"`, ``, 1, "", "no attribute maxBytes"},
-		{` coll="allreduce"`, ``, 1, "no attribute coll", "no attribute coll"},
-		{` inplace="1"`, ``, 1, "no attribute inplace", "no attribute inplace"},
-		{` depid="-1"`, ``, 4, "no attribute depid", "no attribute depid"},
-		{`"allreduce"`, `"custom"`, 1, "", "does not know"},
-		{`"allreduce"`, `"reduce_scatter"`, 1, "", "does not know"},
-		{`"allreduce"`, `"reducescatter"`, 1, "does not know", ""},
-		{`"allreduce"`, `"allgather"`, 2, "do not fit nchunksperloop", ""},
-		{`i_chunks="1"`, `i_chunks="2"`, 2, "do not fit nchunksperloop", ""},
-		{`i_chunks="1"`, `i_chunks="0"`, 4, "declared with 0 chunks", "declared with 0 chunks"},
-		{`s_chunks="0"`, `s_chunks="-1"`, 2, "none below 0", "none below 0"},
-		{`"Simple"`, `"simple"`, 1, "want Simple, LL or LL128", "want Simple, LL or LL128"},
-		{`ngpus="2"`, `ngpus="0"`, 1, "at least 1", "at least 1"},
-		{`ngpus="2"`, `ngpus="32768"`, 1, "at most 32767", "at most 32767"},
-		{`ngpus="2"`, `ngpus="1"`, 3, "ranks below 1", "ranks below 1"},
-		{`nchunksperloop="1"`, `nchunksperloop="0"`, 1, "at least 1", "at least 1"},
-		{`minBytes="0"`, `minBytes="2000000"`, 1, "above maxBytes", ""},
-		{`minBytes="0"`, `minBytes="-1"`, 1, "below 0", ""},
-		{` minBytes`, ` nthreads="100" minBytes`, 1, "multiple of 32", ""},
-		{`gpu id="1"`, `gpu id="0"`, 8, "gpu 0 again", "gpu 0 again"},
-		{`tb id="0"`, `tb id="1"`, 2, "none with id 0", "none with id 0"},
-		{`tb id="0"`, `tb id="216"`, 3, "id=216, want 0 to 215", "id=216, want 0 to 63"},
-		{`send="1"`, `send="0"`, 3, "its own peer", "its own peer"},
-		{`send="1"`, `send="-2"`, 3, "want a rank or -1", "want a rank or -1"},
-		{`send="1"`, `send="-1"`, 4, "no peer to send to", "no peer to send to"},
-		{`recv="1"`, `recv="-1"`, 5, "no peer to receive from", "no peer to receive from"},
-		{`chan="0"`, `chan="32"`, 3, "want 0 to 31", ""},
-		{`step s="0"`, `step s="64"`, 4, "", "s=64, want 0 to 63"},
-		{`step s="0"`, `step s="256"`, 4, "s=256", "s=256"},
-		{`cnt="1"`, `cnt="72"`, 4, "cnt=72", "cnt=72"},
-		{`hasdep="0"`, `hasdep="2"`, 4, "want 0 or 1", "want 0 or 1"},
-		{`depid="-1"`, `depid="128"`, 4, "8 bits", "8 bits"},
-		{`srcoff="0"`, `srcoff="1"`, 4, "declared with 1 chunks", "declared with 1 chunks"},
-		{`srcoff="0"`, `srcoff="-2"`, 4, "declared with 1 chunks", "declared with 1 chunks"},
-		{`type="s" srcbuf="i"`, `type="s" srcbuf="s"`, 4, "in s, which is declared with 0", "in s, which is declared with 0"},
-		{`type="s"`, `type="nop"`, 0, "", ""},
-		{`type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1"`, `type="nop" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="0" deps="0"`, 5,
-			"after a nop with a dependency", "after a nop with a dependency"},
-		{"    <tb", "\t<tb", 3, "a tab between elements", "a tab between elements"},
-		{"<algo", "<?xml version=\"1.0\"?>\n<algo", 1, "XML declaration", "XML declaration"},
-		{`chan="0"`, `chan='0'`, 3, `end a value at '"'`, `end a value at '"'`},
-		{`<tb id`, "<tb\n id", 4, "a line break or tab inside <tb>", "a line break or tab inside <tb>"},
-		{`</tb>`, "</tb >", 6, "a blank in </tb >", "a blank in </tb >"},
-		{`chan="0"`, `chan ="0"`, 3, "a blank before '='", "a blank before '='"},
-		{`chan="0"`, `chan= "0"`, 3, "a blank after '='", "a blank after '='"},
-		{`minBytes`, `a="" b="" c="" d="" e="" f="" g="" minBytes`, 1, "17 attributes", "17 attributes"},
+		{` outofplace="0"`, ``, 1, refusal{"", "no attribute outofplace", "no attribute outofplace"}},
+		{` minBytes="0"`, ``, 1, refusal{"", "no attribute minBytes", "no attribute minBytes"}},
+		{` maxBytes="1048576"`, ``, 1, refusal{"", "no attribute maxBytes", "no attribute maxBytes"}},
+		{` coll="allreduce"`, ``, 1, allRefuse("no attribute coll")},
+		{` inplace="1"`, ``, 1, allRefuse("no attribute inplace")},
+		{` depid="-1"`, ``, 4, allRefuse("no attribute depid")},
+		{`"allreduce"`, `"custom"`, 1, refusal{"", "does not know", "does not know"}},
+		{`"allreduce"`, `"reduce_scatter"`, 1, refusal{"", "does not know", "does not know"}},
+		{`"allreduce"`, `"reducescatter"`, 1, refusal{"does not know", "", ""}},
+		{`"allreduce"`, `"allgather"`, 2, refusal{"do not fit nchunksperloop", "", ""}},
+		{`i_chunks="1"`, `i_chunks="2"`, 2, refusal{"do not fit nchunksperloop", "", ""}},
+		{`i_chunks="1"`, `i_chunks="0"`, 4, allRefuse("declared with 0 chunks")},
+		{`s_chunks="0"`, `s_chunks="-1"`, 2, allRefuse("none below 0")},
+		{`"Simple"`, `"simple"`, 1, allRefuse("want Simple, LL or LL128")},
+		{`ngpus="2"`, `ngpus="0"`, 1, allRefuse("at least 1")},
+		{`ngpus="2"`, `ngpus="32768"`, 1, allRefuse("at most 32767")},
+		{`ngpus="2"`, `ngpus="1"`, 3, allRefuse("ranks below 1")},
+		{`nchunksperloop="1"`, `nchunksperloop="0"`, 1, allRefuse("at least 1")},
+		{`minBytes="0"`, `minBytes="2000000"`, 1, refusal{"above maxBytes", "", ""}},
+		{`minBytes="0"`, `minBytes="-1"`, 1, refusal{"below 0", "", ""}},
+		{` minBytes`, ` nthreads="100" minBytes`, 1, refusal{"multiple of 32", "", ""}},
+		{`gpu id="1"`, `gpu id="0"`, 8, allRefuse("gpu 0 again")},
+		{`tb id="0"`, `tb id="1"`, 2, allRefuse("none with id 0")},
+		{`tb id="0"`, `tb id="1024"`, 3, refusal{"id=1024, want 0 to 215", "id=1024, want 0 to 63", "id=1024, want 0 to 1023"}},
+		{`send="1"`, `send="0"`, 3, allRefuse("its own peer")},
+		{`send="1"`, `send="-2"`, 3, allRefuse("want a rank or -1")},
+		{`send="1"`, `send="-1"`, 4, allRefuse("no peer to send to")},
+		{`recv="1"`, `recv="-1"`, 5, allRefuse("no peer to receive from")},
+		{`chan="0"`, `chan="32"`, 3, refusal{"want 0 to 31", "", "want 0 to 31"}},
+		{`step s="0"`, `step s="64"`, 4, refusal{"", "s=64, want 0 to 63", "s=64, want 0 to 63"}},
+		{`step s="0"`, `step s="256"`, 4, allRefuse("s=256")},
+		{`cnt="1"`, `cnt="72"`, 4, allRefuse("cnt=72")},
+		{`hasdep="0"`, `hasdep="2"`, 4, allRefuse("want 0 or 1")},
+		{`depid="-1"`, `depid="128"`, 4, allRefuse("8 bits")},
+		{`srcoff="0"`, `srcoff="1"`, 4, allRefuse("declared with 1 chunks")},
+		{`srcoff="0"`, `srcoff="-2"`, 4, allRefuse("declared with 1 chunks")},
+		{`type="s" srcbuf="i"`, `type="s" srcbuf="s"`, 4, allRefuse("in s, which is declared with 0")},
+		{`type="s"`, `type="nop"`, 0, allRefuse("")},
+		{`type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1"`, `type="nop" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="0" deps="0"`, 5, allRefuse("after a nop with a dependency")},
+		{"    <tb", "\t<tb", 3, allRefuse("a tab between elements")},
+		{"<algo", "<?xml version=\"1.0\"?>\n<algo", 1, allRefuse("XML declaration")},
+		{`chan="0"`, `chan='0'`, 3, allRefuse(`end a value at '"'`)},
+		{`<tb id`, "<tb\n id", 4, allRefuse("a line break or tab inside <tb>")},
+		{`</tb>`, "</tb >", 6, allRefuse("a blank in </tb >")},
+		{`chan="0"`, `chan ="0"`, 3, allRefuse("a blank before '='")},
+		{`chan="0"`, `chan= "0"`, 3, allRefuse("a blank after '='")},
+		{` name="exchange"`, ``, 1, refusal{"no attribute name", "", ""}},
+		{`proto="Simple"`, `proto=""`, 1, allRefuse("want Simple, LL or LL128")},
+		{`coll="allreduce"`, `coll=""`, 1, allRefuse(`coll="", which`)},
+		{` proto="Simple"`, ``, 1, allRefuse("no attribute proto")},
+		{`chan="0"`, `chan="128"`, 3, refusal{"want 0 to 31", "want 0 to 127", "want 0 to 31"}},
+		{`cnt="1"`, `cnt="0"`, 4, refusal{"cnt=0 of a step that sends or receives", "", ""}},
+		{`type="rrc" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1"`, `type="rrc" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="0"`, 5, refusal{"cnt=0 of a step that sends or receives", "", ""}},
+		{`type="rrc" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1"`, `type="cpy" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="0"`, 0, refusal{}},
+		{` minBytes`, ` rtype="p2p" minBytes`, 1, refusal{"rtype or stype", "", ""}},
+		{` minBytes`, ` stype="nic" minBytes`, 1, refusal{"rtype or stype", "", ""}},
+		{`hasdep="0"/>`, `hasdep="0"><why/></step>`, 4, allRefuse("an element inside a step")},
+		{`hasdep="0"/>`, "hasdep=\"0\">\n<!-- why -->\n</step>", 0, refusal{}},
+		{`<tb id`, "<tb \n id", 4, allRefuse("a line break or tab inside <tb>")},
+		{`<tb id`, "<tb \tid", 3, allRefuse("a line break or tab inside <tb>")},
+		{`    <tb`, `<!-- a=b --><tb`, 0, refusal{}},
+		{`    <tb`, `<!--a=b--><tb`, 3, allRefuse("'=' in the first word of a comment")},
+		{`    <tb`, `<!--a>b=c--><tb`, 0, refusal{}},
+
+		// 16 attributes are seen; the needed ones first, or behind them
+		{` minBytes`, ` a="" b="" c="" d="" e="" f="" minBytes`, 0, refusal{}},
+		{`>`, ` a="" b="" c="" d="" e="" f="" g="" h="">`, 0, refusal{}},
+		{` minBytes`, ` a="" b="" c="" d="" e="" f="" g="" minBytes`, 1, refusal{"", "no attribute maxBytes", "no attribute maxBytes"}},
+		{` coll`, strings.Repeat(" ", 11) + `coll`, 1, allRefuse("no attribute inplace among the first 16")},
 	} {
-		a := exchange(t, c.from, c.to)
-		for r, want := range map[Runtime]string{MSCCL: c.msccl, RCCL: c.rccl} {
-			l := a.Load(r)
-			if want == "" {
-				require.Empty(t, l.Refusals, "%s -> %s: %v", c.from, c.to, r)
-				continue
+		c.want.check(t, exchange(t, c.from, c.to), c.line, Loads, c.from+" -> "+c.to)
+	}
+}
+
+// TestRoom: as much as the runtimes have room for, and one more. What is too much would be
+// loaded if constants of their source were larger.
+func TestRoom(t *testing.T) {
+	lengthened := func(format string, from string) func(n int) string {
+		return func(n int) string { return exchangeText(t, from, fmt.Sprintf(format, strings.Repeat("x", n))) }
+	}
+	// block is a threadblock that does nothing, of gpu 0
+	block := func(id, send, recv, channel int) string {
+		return fmt.Sprintf(`<tb id="%d" send="%d" recv="%d" chan="%d"></tb>`+"\n", id, send, recv, channel)
+	}
+	step := func(kind string, i, deps, dst int) string {
+		return fmt.Sprintf(`<step s="%d" type="%s" srcbuf="i" srcoff="0" dstbuf="i" dstoff="%d" cnt="1" depid="%d" deps="0" hasdep="0"/>`, i%64, kind, dst, deps)
+	}
+	steps := func(n int, one func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(one(i))
+		}
+		return b.String()
+	}
+	// with has more threadblocks on gpu 0
+	with := func(blocks string) string {
+		return exchangeText(t, "</tb>", "</tb>"+blocks, `ngpus="2"`, `ngpus="40"`, `nchannels="1"`, `nchannels="2"`)
+	}
+	// crowd has n threadblocks with peers, one of them gpu 0's own, and a further one
+	crowd := func(further func(id int) string) func(n int) string {
+		return func(n int) string {
+			blocks := ""
+			for i := 1; i < n; i++ {
+				blocks += block(i, i+1, -1, 0)
 			}
-			require.NotEmpty(t, l.Refusals, "%s -> %s: %v", c.from, c.to, r)
-			require.Contains(t, l.Refusals[0].Message, want, "%s -> %s: %v", c.from, c.to, r)
-			require.Equal(t, c.line, l.Refusals[0].Line, "%s -> %s: %v", c.from, c.to, r)
+			return with(blocks + further(n))
 		}
 	}
+	for _, c := range []struct {
+		what string
+		make func(n int) string
+		most int
+		want refusal
+	}{
+		{"gpus", func(n int) string {
+			gpus := ""
+			for i := 2; i < n; i++ {
+				gpus += fmt.Sprintf(`<gpu id="%d" i_chunks="1" o_chunks="0" s_chunks="0"/>`, i)
+			}
+			return exchangeText(t, "</algo>", gpus+"</algo>", `ngpus="2"`, fmt.Sprintf(`ngpus="%d"`, n))
+		}, 1024, allRefuse("algo has 1025 elements <gpu>, want at most 1024")},
+		{"steps of a threadblock that are dropped", func(n int) string {
+			return with(`<tb id="1" send="-1" recv="-1" chan="1">` + steps(n, func(i int) string { return step("nop", i, -1, 0) }) + `</tb>`)
+		}, 1024, allRefuse("gpu 0 tb 1 has 1025 elements <step>, want at most 1024")},
+		{"dependencies through nops", func(n int) string {
+			return with(`<tb id="1" send="-1" recv="-1" chan="1">` + steps(n-1, func(i int) string { return step("nop", i, 0, 0) }) + step("cpy", 0, 0, 0) + `</tb>`)
+		}, 64, refusal{"", "65 dependencies, want at most 64", "65 dependencies, want at most 64"}},
+		{"dependencies through nops", func(n int) string {
+			return with(`<tb id="1" send="-1" recv="-1" chan="1">` + steps(n-1, func(i int) string { return step("nop", i, 0, 0) }) + step("cpy", 0, 0, 0) + `</tb>`)
+		}, 256, refusal{"257 dependencies, want at most 256", "", ""}},
+		{"re, joined", func(n int) string { // 16 and 17 and one alone, and so on; a copy of nothing in between
+			return with(`<tb id="1" send="-1" recv="-1" chan="1">` + steps(n, func(i int) string {
+				if i%16 == 0 && i > 0 {
+					return step("cpy", i, -1, 0) + step("re", i, -1, 0)
+				}
+				return step("re", i, -1, 0)
+			}) + `</tb>`)
+		}, 64, refusal{"", "65 steps of type re, want at most 64", "65 steps of type re, want at most 64"}},
+		{"peers, and a threadblock that names one", crowd(func(id int) string { return block(id, 1, -1, 0) }), 31, allRefuse("more than 32 threadblocks are on channel 0")},
+		{"peers, and a threadblock that receives", crowd(func(id int) string { return block(id, -1, 1, 0) }), 31, allRefuse("of which 32 have a peer")},
+		{"peers, and a threadblock that names none", crowd(func(id int) string { return block(id, -1, -1, 0) }), 31, allRefuse("of which 32 have a peer")},
+		{"receivers on the last channel, and a sender", func(n int) string {
+			blocks := ""
+			for i := 1; i < n; i++ {
+				blocks += block(i, -1, i+1, 31)
+			}
+			return with(blocks + block(n, 1, -1, 31))
+		}, 32, refusal{"of which 32 have a peer", "", "of which 32 have a peer"}},
+		{"receivers, and a sender behind one on the next channel", func(n int) string {
+			blocks := block(1, 1, -1, 1)
+			for i := 2; i < n; i++ {
+				blocks += block(i, -1, i+1, 0)
+			}
+			return with(blocks + block(n, 1, -1, 0))
+		}, 32, allRefuse("of which 32 have a peer")},
+		{"threadblocks", func(n int) string {
+			blocks := ""
+			for i := 1; i < n; i++ {
+				blocks += block(i, -1, -1, 1)
+			}
+			return with(blocks)
+		}, 64, refusal{"", "id=64, want 0 to 63", ""}},
+		{"threadblocks", func(n int) string {
+			blocks := ""
+			for i := 1; i < n; i++ {
+				blocks += block(i, -1, -1, 1)
+			}
+			return with(blocks)
+		}, 1024, refusal{"", "", "1025 elements <tb>, want at most 1024"}},
+		{"value", lengthened(`why="%s" minBytes`, "minBytes"), 255, allRefuse("the value of why of 256 bytes in <algo>, and the runtimes have room for 255")},
+		{"value of a name", lengthened(`name="%s"`, `name="exchange"`), 255, allRefuse("of 256 bytes")},
+		{"value of another rank's", lengthened(`<gpu why="%s" id="1"`, `<gpu id="1"`), 255, allRefuse("of 256 bytes")},
+		{"name of an attribute", lengthened(`%s="" minBytes`, "minBytes"), 254, allRefuse("the name of an attribute of 255 bytes")},
+		{"name of an element", lengthened("<%s/></algo>", "</algo>"), 253, allRefuse("an element's name of 254 bytes")},
+		{"first word of a comment", lengthened("<!--%s --></algo>", "</algo>"), 250, allRefuse("a comment that begins with a word of more than 250 bytes")},
+	} {
+		for n := c.most - 1; n <= c.most+1; n++ {
+			text := c.make(n)
+			a, err := Read("exchange.xml", strings.NewReader(text))
+			require.NoError(t, err)
+			for r, message := range []string{c.want.msccl, c.want.rccl, c.want.azure} {
+				l, where := a.Load(Runtime(r)), fmt.Sprintf("%d %s: %v", n, c.what, Runtime(r))
+				why := loads([]byte(text), Runtime(r), 2, a.Ranks)
+				if n <= c.most && message != "" {
+					require.Empty(t, l.Refusals, where)
+				}
+				if len(l.Refusals) == 0 {
+					require.Empty(t, why, where)
+				}
+				if n > c.most && message != "" {
+					require.NotEmpty(t, l.Refusals, where)
+					require.Contains(t, l.Refusals[0].Message, message, where)
+					require.Equal(t, NoRoom, l.Grade, where)
+					require.True(t, why != "" || strings.Contains(c.what, "last channel"), where) // zeros lie behind it here
+				}
+			}
+		}
+	}
+	require.Equal(t, []Limits{
+		{Threadblocks: 128, Steps: 256, Channels: 32, Ranks: 1024, Peers: 32, Elements: 4096, Chunks: 32767, Count: 71},
+		{Threadblocks: 64, Steps: 64, Channels: 128, Ranks: 1024, Peers: 32, Elements: 4096, Chunks: 32767, Count: 71},
+		{Threadblocks: 128, Steps: 64, Channels: 32, Ranks: 1024, Peers: 32, Elements: 4096, Chunks: 32767, Count: 71},
+		{Threadblocks: 64, Steps: 64, Channels: 32, Ranks: 1024, Peers: 32, Elements: 4096, Chunks: 32767, Count: 71},
+	}, []Limits{LimitsOf(MSCCL), LimitsOf(RCCL), LimitsOf(Azure), LimitsOf(Runtimes()...)})
+}
+
+// TestPeersInOrder: as many senders on a channel as there is room for, behind as many
+// receivers, are what the loaders have room for.
+func TestPeersInOrder(t *testing.T) {
+	blocks := ""
+	for i := range 64 {
+		send, recv := i-32, -1
+		if i < 32 {
+			send, recv = -1, i
+		}
+		blocks += fmt.Sprintf(`<tb id="%d" send="%d" recv="%d" chan="0"/>`, i, send, recv)
+	}
+	a := exchange(t, "</algo>", `<gpu id="39" i_chunks="1" o_chunks="0" s_chunks="0">`+blocks+"</gpu></algo>", `ngpus="2"`, `ngpus="40"`)
+	for _, r := range Runtimes() {
+		require.Empty(t, a.Load(r).Refusals)
+	}
+}
+
+// TestManyFaults: what is found is cut off, the grade is that of the worst.
+func TestManyFaults(t *testing.T) {
+	long := fmt.Sprintf(`<x a="%s"/>`, strings.Repeat("y", 300))
+	a := exchange(t, "    <tb", strings.Repeat(long, 50)+"\t<tb")
+	for _, r := range Runtimes() {
+		l := a.Load(r)
+		require.Len(t, l.Refusals, maxFaults)
+		require.Equal(t, Unreadable, l.Grade)
+		require.Contains(t, l.Refusals[0].Message, "a tab between elements")
+	}
+	a = exchange(t, "    <tb", strings.Repeat("<x"+strings.Repeat(` `, 20)+`a="1"/>`, 50)+"\t<tb")
+	require.Equal(t, Unreadable, a.Load(RCCL).Grade)
+	require.Contains(t, a.Load(RCCL).Notes[0].Message, "more than 16 attributes")
+	a = exchange(t, "    <tb", "<x"+strings.Repeat(" ", 20)+"/><tb")
+	require.Empty(t, a.Load(RCCL).Refusals)
+	require.Len(t, a.Load(RCCL).Notes, 1)
+	require.Contains(t, a.Load(RCCL).Notes[0].Message, "no runtime knows")
 }
 
 // TestNotes are what runtimes load and read otherwise than it may be meant.
@@ -133,7 +342,7 @@ func TestNotes(t *testing.T) {
 func TestSelection(t *testing.T) {
 	for _, c := range []struct {
 		changes     []string
-		msccl, rccl string
+		msccl, rccl string // and azure
 	}{
 		{nil, "in place, 0 to 1048575 bytes, elements a multiple of 1", "in place, 0 to 1048576 bytes, elements a multiple of 1"},
 		{[]string{`maxBytes="1048576"`, `maxBytes="0"`}, "never: no size", "in place, any size, elements a multiple of 1"},
@@ -150,6 +359,7 @@ func TestSelection(t *testing.T) {
 			require.Contains(t, a.Selection(MSCCL).String(), c.msccl)
 		}
 		require.Contains(t, a.Selection(RCCL).String(), c.rccl)
+		require.Equal(t, a.Selection(RCCL), a.Selection(Azure))
 	}
 }
 

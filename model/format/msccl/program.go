@@ -17,7 +17,7 @@ const maxCells = 1 << 23
 
 // Meaning is what a file is read as.
 type Meaning struct {
-	Collective string // a name of either runtime, "alltonext" (rank r+1 gets what r has) or "alltonextbackward"; empty: what the file says
+	Collective string // a name of any runtime, "alltonext" (rank r+1 gets what r has) or "alltonextbackward"; empty: what the file says
 	InPlace    bool
 	Root       int // of a broadcast, reduce, gather or scatter; the file does not say it
 }
@@ -30,8 +30,8 @@ func Collectives() []string {
 // Program returns what the runtimes carry out: steps folded, buffers as they alias,
 // and the collective's pre- and postcondition over cells. A chunk is one cell, or
 // more where chunks do not fit the ranks' shares. What Load refuses may still have
-// a program; an error says that it has none: attributes are missing (where the
-// Meaning has a collective, coll and inplace may be), the collective is unknown, a nop leaves a dependency to a step that cannot take it, or there are
+// a program; an error says that it has none: attributes are missing (name may be, and, where the
+// Meaning has a collective, coll and inplace), the collective is unknown, a nop leaves a dependency to a step that cannot take it, or there are
 // more than 2^23 cells (ErrTooLarge).
 //
 // A chunk is a chunk of the larger buffer, whatever i_chunks and o_chunks say, and
@@ -48,9 +48,10 @@ func (a *Algo) Program(m Meaning) (*model.Program, error) {
 	if m.Root < 0 || m.Root >= a.Ranks {
 		return nil, fmt.Errorf("%s: root %d, want 0 to %d", a.File, m.Root, a.Ranks-1)
 	}
-	for _, f := range a.missing {
-		if m.Collective == "" || !strings.HasSuffix(f.message, " coll") && !strings.HasSuffix(f.message, " inplace") {
-			return nil, fmt.Errorf("%s:%d: %s", a.File, f.line, f.message)
+	for _, x := range a.missing {
+		named := x.element == "algo" && (x.key == "name" || m.Collective != "" && (x.key == "coll" || x.key == "inplace"))
+		if !named {
+			return nil, fmt.Errorf("%s:%d: %v", a.File, x.line, x)
 		}
 	}
 	l, err := a.layout(coll, m)

@@ -1,7 +1,6 @@
 package msccl
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -29,23 +28,25 @@ type decoder struct {
 	a *Algo
 }
 
-// missed notes an attribute that is not there.
+// missed notes an attribute that is not there, or where the runtimes do not see it.
 func (d *decoder) missed(key string) {
 	if len(d.a.missing) < maxFaults {
-		d.a.missing = append(d.a.missing, fault{d.tagLine, fmt.Sprintf("<%s> has no attribute %s", d.name, key)})
+		late := slices.ContainsFunc(d.attrs, func(x attribute) bool { return x.key == key })
+		d.a.missing = append(d.a.missing, missing{d.tagLine, d.name, key, late})
 	}
 }
 
+// get returns the value of an attribute that the runtimes see.
 func (d *decoder) get(key string) (string, bool) {
 	for i := range d.attrs {
-		if d.attrs[i].key == key {
+		if d.attrs[i].key == key && d.attrs[i].slot < roomAttrs {
 			return d.attrs[i].value, true
 		}
 	}
 	return "", false
 }
 
-// text returns a needed attribute.
+// need returns a needed attribute.
 func (d *decoder) need(key string) string {
 	v, ok := d.get(key)
 	if !ok {
@@ -126,6 +127,10 @@ func (d *decoder) algo() error {
 		return err
 	}
 	a.InPlace, a.OutPlace, a.Threads = in != 0, out != 0, int(threads)
+	for _, key := range []string{"rtype", "stype"} {
+		_, has := d.get(key)
+		a.typed = a.typed || has
+	}
 	if err := d.children(map[string]func() error{"gpu": d.gpu}); err != nil {
 		return err
 	}
@@ -218,7 +223,15 @@ func (d *decoder) step(t *TB) error {
 		return err
 	}
 	t.Steps = append(t.Steps, s)
-	return d.children(nil)
+	ignored, first := d.a.Copies, d.a.IgnoredLine
+	if err := d.children(nil); err != nil {
+		return err
+	}
+	if d.a.Copies > ignored {
+		d.odd(int(s.Line), "an element inside a step: the runtimes' parser crashes on it")
+		d.a.Copies, d.a.IgnoredLine = ignored, first
+	}
+	return nil
 }
 
 func (d *decoder) buffer(key string, b *Buf) error {

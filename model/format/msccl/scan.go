@@ -10,8 +10,16 @@ import (
 // maxDepth is how deep elements may be nested; the format has four levels.
 const maxDepth = 16
 
-// maxText is how long a name or a value may be; the runtimes have room for 255.
+// maxText is how long a value may be.
 const maxText = 4096
+
+// What the runtimes' parser, which they have in common, has room for.
+const (
+	roomValue   = 255 // bytes of a value; it writes longer ones past their end
+	roomElement = 253 // bytes of an element's name
+	roomKey     = 254 // bytes of an attribute's name
+	roomAttrs   = 16  // attributes of an element, of which it does not see more
+)
 
 // maxFaults is how many faults of a kind are kept.
 const maxFaults = 8
@@ -30,8 +38,12 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e
 // Unwrap returns the error of the underlying reader, if any.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// attribute is one of the tag that was read last; its text is valid until the next.
-type attribute struct{ key, value string }
+// attribute is one of the tag that was read last; its text is valid until the next. Slot is
+// where the runtimes' parser has it: every blank of the tag begins one, also an empty one.
+type attribute struct {
+	key, value string
+	slot       int
+}
 
 // tagKind says what next found.
 type tagKind uint8
@@ -56,8 +68,9 @@ type scanner struct {
 	name    string
 	tagLine int
 	attrs   []attribute
+	slots   int // of the tag, so far
 	text    []byte
-	lexical []fault
+	lexical faults
 	names   map[string]string // names and values that occur again and again
 }
 
@@ -71,9 +84,22 @@ func (s *scanner) fail(line int, format string, args ...any) error {
 
 // odd notes what XML allows and the runtimes do not read.
 func (s *scanner) odd(line int, format string, args ...any) {
-	if len(s.lexical) < maxFaults {
-		s.lexical = append(s.lexical, fault{line, fmt.Sprintf(format, args...)})
+	s.lexical.add(Unreadable, line, format, args...)
+}
+
+// long notes a text that the runtimes have no room for.
+func (s *scanner) long(what, tag string, n, room int) {
+	if n > room {
+		s.lexical.add(NoRoom, s.line, "%s of %d bytes in <%s>, and the runtimes have room for %d", what, n, excerptOf(tag), room)
 	}
+}
+
+// excerptOf shortens a name for a message.
+func excerptOf(name string) string {
+	if len(name) > 40 {
+		return name[:40] + "..."
+	}
+	return name
 }
 
 // char returns the next byte, or 0 at the end.
@@ -229,7 +255,8 @@ func (s *scanner) open() error {
 	if len(s.stack) >= maxDepth {
 		return s.fail(s.tagLine, "elements are nested more than %d deep, want algo, gpu, tb and step", maxDepth)
 	}
-	s.name, s.attrs = name, s.attrs[:0]
+	s.name, s.attrs, s.slots = name, s.attrs[:0], 0
+	s.long("an element's name", name, len(name), roomElement)
 	for {
 		switch {
 		case c == '>':
@@ -260,8 +287,8 @@ func (s *scanner) open() error {
 }
 
 func (s *scanner) finishTag() error {
-	if len(s.attrs) > 16 {
-		s.odd(s.tagLine, "%d attributes in <%s>: the runtimes read 16", len(s.attrs), s.name)
+	if n := len(s.attrs); n > 0 && s.attrs[n-1].slot >= roomAttrs {
+		s.lexical.add(Loads, s.tagLine, "<%s> has more than %d attributes (a further blank counts as one), and the runtimes do not see %s", excerptOf(s.name), roomAttrs, excerptOf(s.attrs[n-1].key))
 	}
 	for i := range s.attrs {
 		for j := range i {
@@ -275,10 +302,17 @@ func (s *scanner) finishTag() error {
 
 // attribute reads one attribute, if there is one, and returns what follows it.
 func (s *scanner) attribute(tag string) (byte, error) {
-	c, err := s.skipSpace()
+	s.slots++
+	c, err := s.char()
+	for ; err == nil && isSpace(c); c, err = s.char() {
+		if s.slots++; c != ' ' {
+			s.odd(s.line, "a line break or tab inside <%s>: the runtimes' parser wants single blanks there and stops", excerptOf(tag))
+		}
+	}
 	if err != nil || c == '>' || c == '/' || c == 0 {
 		return c, err
 	}
+	slot := s.slots - 1
 	if err := s.r.UnreadByte(); err != nil {
 		return 0, s.fail(s.line, "ends inside <%s", tag)
 	}
@@ -286,6 +320,7 @@ func (s *scanner) attribute(tag string) (byte, error) {
 	if err != nil {
 		return 0, err
 	}
+	s.long("the name of an attribute", tag, len(key), roomKey)
 	if isSpace(c) {
 		s.odd(s.line, "a blank before '=' in <%s>: the runtimes do not find the attribute %s", tag, key)
 		if c, err = s.skipSpace(); err != nil {
@@ -318,7 +353,8 @@ func (s *scanner) attribute(tag string) (byte, error) {
 		}
 		switch {
 		case c == quote:
-			s.attrs = append(s.attrs, attribute{key, s.intern(s.text)})
+			s.long("the value of "+excerptOf(key), tag, len(s.text), roomValue)
+			s.attrs = append(s.attrs, attribute{key, s.intern(s.text), slot})
 			if len(s.attrs) > 256 {
 				return 0, s.fail(s.line, "more than 256 attributes in <%s>", tag)
 			}
@@ -371,7 +407,26 @@ func (s *scanner) comment() error {
 	if _, err := s.r.Discard(2); err != nil {
 		return s.fail(s.line, "ends inside a comment")
 	}
+	s.firstWord()
 	return s.until("-->", "a comment")
+}
+
+// firstWord looks at the first word of a comment, which the runtimes' parser reads as it
+// does an element's name.
+func (s *scanner) firstWord() {
+	head, _ := s.r.Peek(roomElement)
+	for i, c := range head {
+		switch {
+		case i+len("!--") > roomElement:
+			s.lexical.add(NoRoom, s.line, "a comment that begins with a word of more than %d bytes, for which the runtimes have no room", roomElement-len("!--"))
+			return
+		case c == '=':
+			s.odd(s.line, "a '=' in the first word of a comment: the runtimes' parser takes it for an attribute and stops")
+			return
+		case c == '>' || c == '/' || isSpace(c) && c != '\t':
+			return
+		}
+	}
 }
 
 func (s *scanner) until(end, what string) error {

@@ -47,7 +47,7 @@ func (a *Algo) Selection(r Runtime) Selection {
 		if s.InPlace && a.Coll == "alltoall" {
 			s.Never = "alltoall is out of place only"
 		}
-	case RCCL: // minBytes <= n <= maxBytes, 0 for no limit; a rank's own count is divided
+	default: // minBytes <= n <= maxBytes, 0 for no limit; a rank's own count is divided
 		if s.Max == 0 {
 			s.Max = -1
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Write writes the file with every attribute that either runtime needs, one element a
-// line. The collective is written as it is named in Coll; reduce-scatter is the only one
-// that no name serves both runtimes for, and CollFor has each one's.
+// Write writes the file with every attribute that a runtime needs, one element a line.
+// The collective is written as it is named in Coll; reduce-scatter is the only one that no
+// name serves all runtimes for, and CollName has each one's.
 func (a *Algo) Write(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, `<algo name="%s" proto="%s" nchannels="%d" nchunksperloop="%d" ngpus="%d" coll="%s" inplace="%d" outofplace="%d" minBytes="%d" maxBytes="%d"`,
@@ -35,15 +35,6 @@ func (a *Algo) Write(w io.Writer) error {
 	}
 	fmt.Fprintln(b, "</algo>")
 	return b.Flush()
-}
-
-// CollFor returns the name that a runtime has for a collective, which may be
-// named as either does.
-func CollFor(r Runtime, coll string) string {
-	if strings.ReplaceAll(coll, "_", "") == "reducescatter" {
-		return []string{"reduce_scatter", "reducescatter"}[r]
-	}
-	return coll
 }
 
 // text takes out of a text what would end a value or a line.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // lineless takes the lines out of a file, and what is not written.
@@ -32,7 +34,7 @@ func lineless(a *Algo) *Algo {
 	return &c
 }
 
-// TestWrite reads what it writes, to the same bytes, and both runtimes load it.
+// TestWrite reads what it writes, to the same bytes, and all runtimes load it.
 func TestWrite(t *testing.T) {
 	a := exchange(t, `outofplace="0" minBytes`, `outofplace="0" nthreads="64" minBytes`)
 	var b bytes.Buffer
@@ -50,9 +52,11 @@ func TestWrite(t *testing.T) {
 	back, err = Read("exchange.xml", bytes.NewReader(b.Bytes()))
 	require.NoError(t, err)
 	require.Equal(t, "x______"+strings.Repeat("y", 56), back.Name)
-	require.Equal(t, "reduce_scatter", CollFor(MSCCL, "reducescatter"))
-	require.Equal(t, "reducescatter", CollFor(RCCL, "reduce_scatter"))
-	require.Equal(t, "allreduce", CollFor(RCCL, "allreduce"))
+	require.Equal(t, "reduce_scatter", CollName(model.ReduceScatter, MSCCL))
+	require.Equal(t, "reducescatter", CollName(model.ReduceScatter, RCCL))
+	require.Equal(t, "reducescatter", CollName(model.ReduceScatter, Azure))
+	require.Empty(t, CollName(model.Gather, MSCCL))
+	require.Empty(t, CollName(model.Custom, MSCCL))
 }
 
 // TestWriteDeployed writes deployed files again.

@@ -62,11 +62,14 @@ type errUndecided string
 
 func (e errUndecided) Error() string { return string(e) }
 
+// decides lists what a proof rules out: structure is not asked about.
+var decides = append([]verify.Code{verify.Deadlock, verify.NeverSignalled, verify.UnmatchedSend, verify.CountMismatch, verify.OutOfBounds, verify.UninitialisedRead}, verify.Data...)
+
 // Check decides about a program. Structure is not its business: of a program with
 // accesses out of bounds, connections with several owners, or unequal messages the
 // verdict is Unknown.
 func Check(ctx context.Context, p *model.Program, backend smt.Backend, o Options) Report {
-	r := Report{Verdict: verify.Verdict{Engine: smt.Engine, Claim: "no interleaving deadlocks, races, reads what is undefined or ends wrong"}}
+	r := Report{Verdict: verify.Verdict{Engine: smt.Engine, Decides: decides, Claim: "no interleaving deadlocks, races, reads what is undefined or ends wrong"}}
 	if o.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, o.Timeout)
 		defer cancel()

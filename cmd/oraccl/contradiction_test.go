@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/order"
+	"github.com/oraccl/oraccl/verify/smt"
+	"github.com/oraccl/oraccl/verify/smt/concurrent"
+)
+
+// fake has the smt engine answer with v for the rest of the test.
+func fake(t *testing.T, v verify.Verdict) {
+	v.Engine, v.Decides = smt.Engine, verify.Data
+	was := asked[smt.Engine]
+	asked[smt.Engine] = func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict { return v }
+	t.Cleanup(func() { asked[smt.Engine] = was })
+}
+
+var (
+	wrongly   = verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.WrongValue, Where: "rank 1, chunk 0", Message: "ends wrong", Transfer: -1}}}
+	exhausted = verify.Verdict{Reason: "the time limit was reached"}
+)
+
+func call(args ...string) (status int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	status = run(args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+// TestContradiction has an engine refute what replay proves: every verb fails with both
+// verdicts and a request to report them, and calls nothing proved, refuted or optimal.
+func TestContradiction(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "s.json")
+	status, _, stderr := call("solve", "ring:4", "--collective", "allgather", "--method", "ring", "-o", file)
+	require.Zero(t, status, stderr)
+
+	fake(t, wrongly)
+	for _, args := range [][]string{
+		{"verify", file},
+		{"verify", file, "--json"},
+		{"verify", file, file},
+		{"solve", "ring:4", "--collective", "allgather", "--method", "ring"},
+		{"solve", "ring:4", "--collective", "allgather", "-o", filepath.Join(dir, "not.json")},
+		{"solve", "ring:4", "--collective", "allgather", "--objective", "rounds", "--pareto", "--chunks", "1"},
+		{"gap", "ring:4", "--collective", "allgather", "--methods", "ring"},
+		{"gap", "ring:4", "--collective", "allgather", "--methods", "ring,direct,tacos", "--proofs", filepath.Join(dir, "proofs")},
+		{"gap", "ring:4", "--collective", "allgather", "--methods", "ring,direct", "--json"},
+	} {
+		status, stdout, stderr := call(args...)
+		require.Equal(t, exitFailure, status, "%v", args)
+		require.Contains(t, stderr, "replay proves what smt refutes (wrong-value: rank 1, chunk 0: ends wrong)", "%v", args)
+		require.Contains(t, stderr, (&verify.Contradiction{}).Error(), "%v", args)
+		require.NotRegexp(t, "(?i)proved|refuted|optimal", stdout, "%v", args)
+	}
+	require.NoFileExists(t, filepath.Join(dir, "not.json"))
+	require.NoDirExists(t, filepath.Join(dir, "proofs"))
+
+	x, err := topo.Parse("ring:4", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: x, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
+	p = p.WithChunks(4)
+	b := &bench{evaluator: &evaluator{progress: &progress{}}}
+	var wrong *verify.Contradiction
+	_, err = b.best(context.Background(), p, "ring,direct")
+	require.ErrorAs(t, err, &wrong)
+	_, err = (&tacosStudy{bench: b}).contend(context.Background(), methodOf("ring"), p, 0, "", 1, 1)
+	require.ErrorAs(t, err, &wrong)
+	_, err = (&study{bench: b}).solved(context.Background(), methodOf("ring"), p)
+	require.ErrorAs(t, err, &wrong)
+}
+
+// TestContradictionInSweep: the cell is kept as what it is, and the sweep fails.
+func TestContradictionInSweep(t *testing.T) {
+	dir := t.TempDir()
+	store, err := sweep.Open(dir, "test")
+	require.NoError(t, err)
+	cell := func(method string) *sweep.Cell {
+		return &sweep.Cell{Topology: "ring:4", Collective: "allgather", SizeBytes: 4 << 10, Chunks: 1, Cost: "pipelined", Method: method, Seed: 1, TimeLimit: time.Minute}
+	}
+	x := &cells{store: store, threads: 1}
+	good := x.compute(context.Background(), 0, cell("direct"))
+	require.Equal(t, sweep.Proved, good.Status, good.Reason)
+	require.NoError(t, store.Put(cell("direct"), &good))
+
+	fake(t, exhausted)
+	undecided := x.compute(context.Background(), 0, cell("ring"))
+	require.Equal(t, sweep.Proved, undecided.Status)
+	require.Equal(t, "proved by replay; smt undecided: the time limit was reached", undecided.Reason)
+
+	fake(t, wrongly)
+	bad := x.compute(context.Background(), 0, cell("ring"))
+	require.Equal(t, sweep.Contradicted, bad.Status)
+	require.Contains(t, bad.Reason, (&verify.Contradiction{}).Error())
+	require.Zero(t, bad.MakespanPs)
+	require.Zero(t, bad.BoundPs)
+	require.NoError(t, store.Put(cell("ring"), &bad))
+
+	cmd := newSweep()
+	cmd.SetOut(io.Discard)
+	s := &sweeping{dir: dir}
+	err = s.finish(cmd, store, []sweep.Cell{*cell("direct"), *cell("ring")}, 0)
+	require.ErrorContains(t, err, "cells with contradictory verdicts: 1, the first of them ring:4 allgather ring: replay proves what smt refutes")
+
+	// A bound above the makespan of another cell of the instance is one too.
+	bad = good
+	bad.Method, bad.Status, bad.BoundPs, bad.Bound = "ring", sweep.Failed, good.MakespanPs+1, "lrat"
+	require.NoError(t, store.Put(cell("ring"), &bad))
+	var wrong *verify.Contradiction
+	err = s.finish(cmd, store, []sweep.Cell{*cell("direct"), *cell("ring")}, 0)
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorContains(t, err, "ring:4 allgather direct: a proved schedule of")
+}
+
+// TestUndecided: what replay alone proves is proved, and every verb says by whom.
+func TestUndecided(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "s.json")
+	fake(t, exhausted)
+	const want = "proved by replay; smt undecided: the time limit was reached"
+	for _, args := range [][]string{
+		{"solve", "ring:4", "--collective", "allgather", "--method", "ring", "-o", file},
+		{"verify", file},
+		{"verify", file, "--json"},
+		{"gap", "ring:4", "--collective", "allgather", "--methods", "ring,direct"},
+		{"gap", "ring:4", "--collective", "allgather", "--methods", "ring", "--json"},
+	} {
+		status, stdout, stderr := call(args...)
+		require.Zero(t, status, "%v: %s", args, stderr)
+		require.Contains(t, stdout, want, "%v", args)
+	}
+	status, stdout, _ := call("verify", file, "--engine", "smt") // it alone was asked
+	require.Equal(t, exitUnknown, status)
+	require.Contains(t, stdout, "UNKNOWN")
+	require.Contains(t, stdout, "smt undecided: the time limit was reached")
+	require.NotContains(t, stdout, "proved")
+}
+
+// TestBelowBound: a bound that its checker accepted, above a proved makespan, ends the run.
+func TestBelowBound(t *testing.T) {
+	x, err := topo.Parse("ring:4", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: x, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
+	p = p.WithChunks(4)
+	e := &evaluator{methods: []solve.Solver{methodOf("ring"), methodOf("direct")}, named: true, progress: &progress{},
+		refuted: map[string]*model.Certificate{cutKey(p): {Problem: p, Bound: model.Second, Witness: model.Refutation{Epoch: 1, Horizon: int(model.Second) - 1}}}}
+	_, err = e.evaluate(context.Background(), p)
+	var wrong *verify.Contradiction
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorContains(t, err, "is below the certified lrat bound of 1s")
+}
+
+// TestContradictionInMSCCL: the engines for programs contradict each other likewise.
+func TestContradictionInMSCCL(t *testing.T) {
+	proved := verify.Verdict{Engine: order.Engine, Outcome: verify.Proved}
+	judge := func(m mode) *deployed {
+		d := &deployed{algo: &msccl.Algo{}, loads: []msccl.Loading{{}}, modes: []mode{m}}
+		d.conclude()
+		return d
+	}
+	var wrong *verify.Contradiction
+	d := judge(mode{report: &order.Report{Verdict: proved}, sizes: &sizes{}, smt: &concurrent.Report{Verdict: wrongly}})
+	require.ErrorAs(t, d.defect, &wrong)
+	require.Equal(t, verify.Unknown, d.outcome)
+	require.Empty(t, d.bad)
+	d = judge(mode{report: &order.Report{Verdict: proved}, sizes: &sizes{step: 2}, smt: &concurrent.Report{Verdict: proved, Slots: 1}})
+	require.ErrorAs(t, d.defect, &wrong)
+	require.ErrorContains(t, d.defect, "order needs 2 slots, smt 1")
+	v := exhausted
+	v.Engine = smt.Engine
+	d = judge(mode{report: &order.Report{Verdict: proved}, sizes: &sizes{step: 2}, smt: &concurrent.Report{Verdict: v}})
+	require.NoError(t, d.defect)
+	require.Equal(t, "proved by order; smt undecided: the time limit was reached", d.reason)
+}
