@@ -63,33 +63,39 @@ func ReverseSchedule(p *model.Problem, s *model.Schedule) *model.Schedule {
 	}
 	slices.Reverse(r.Transfers)
 	if op == model.Reduction {
-		copyFirst(p, r)
+		CopyFirst(p, r.Transfers, func(t *model.Transfer) model.Time { return t.End })
 	}
 	return r
 }
 
-// copyFirst turns the reduction that ends first at a slot that holds nothing at the
-// start into a copy.
-func copyFirst(p *model.Problem, s *model.Schedule) {
-	type slot struct{ rank, chunk int32 }
-	defined := map[slot]bool{}
-	for k := range p.Chunks {
-		for r := range p.Start(k) {
-			defined[slot{int32(r), int32(k)}] = true
-		}
+// Outsiders reports of each rank whether it is outside the group.
+func Outsiders(p *model.Problem) []bool {
+	out := slices.Repeat([]bool{true}, p.Topology.Ranks)
+	for _, r := range p.Members() {
+		out[r] = false
 	}
+	return out
+}
+
+// CopyFirst makes copies of those transfers of a reduction that are the first to bring a rank
+// outside the group a chunk, by a time of theirs, and reductions of the others to such ranks:
+// these have nothing to add to.
+func CopyFirst(p *model.Problem, transfers []model.Transfer, by func(*model.Transfer) model.Time) {
+	out := Outsiders(p)
+	type slot struct{ rank, chunk int32 }
 	first := map[slot]int{}
-	for i := range s.Transfers {
-		t := &s.Transfers[i]
-		at := slot{t.Dst, t.Chunk}
-		if defined[at] {
+	for i := range transfers {
+		t := &transfers[i]
+		if !out[t.Dst] {
 			continue
 		}
-		if j, known := first[at]; !known || t.End < s.Transfers[j].End {
+		t.Op = model.Reduction
+		at := slot{t.Dst, t.Chunk}
+		if j, known := first[at]; !known || by(t) < by(&transfers[j]) {
 			first[at] = i
 		}
 	}
 	for _, i := range first {
-		s.Transfers[i].Op = model.Copy
+		transfers[i].Op = model.Copy
 	}
 }

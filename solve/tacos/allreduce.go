@@ -4,32 +4,33 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // allReduce is what tries on an allreduce among all ranks share, if none is late.
 type allReduce struct {
-	exits  [2]*exit   // of the networks forward and backward
-	halves model.Time // no schedule of two halves ends before; 0 in rounds
-	volume model.Time // no schedule at all does; 0 if that is not known
-	next   []int32    // by rank: the lane to the next one, if there is such a lane for all
+	exits  [2]*network.Exits // of the networks forward and backward
+	halves model.Time        // no schedule of two halves ends before; 0 in rounds
+	volume model.Time        // no schedule at all does; 0 if that is not known
+	next   []int32           // by rank: the lane to the next one, if there is such a lane for all
 }
 
 // newAllReduce returns nil where trees are not packed: where the group is not everyone, or
 // ranks come late, or that would be too much work.
 func (s *synthesis) newAllReduce() *allReduce {
 	p, n := s.p, s.forward
-	if p.Collective.Kind != model.AllReduce || p.Late() || !everyone(p) || p.Topology.Ranks < 2 ||
-		len(p.Chunks)*len(n.lanes) > maxPlanted || 2*len(p.Chunks)*p.Topology.Ranks > maxDeliveries {
+	if p.Collective.Kind != model.AllReduce || p.Late() || !network.Everyone(p) || p.Topology.Ranks < 2 ||
+		len(p.Chunks)*len(n.Hops) > maxPlanted || 2*len(p.Chunks)*p.Topology.Ranks > maxDeliveries {
 		return nil
 	}
-	a := &allReduce{exits: [2]*exit{newExit(n), newExit(s.backward)}}
-	a.next = n.round()
+	a := &allReduce{exits: [2]*network.Exits{network.NewExits(n), network.NewExits(s.backward)}}
+	a.next = cycle(n)
 	if p.Cost.Synchronous() { // times are rounds there
 		return a
 	}
-	pt := trees(p, 0)
-	a.halves = s.backward.floor(pt) + n.floor(pt)
-	a.volume = n.throughput(2 * len(p.Chunks) * (p.Topology.Ranks - 1))
+	pt := network.Trees(p, 0)
+	a.halves = s.backward.Floor(pt) + n.Floor(pt)
+	a.volume = throughput(n, 2*len(p.Chunks)*(p.Topology.Ranks-1))
 	return a
 }
 
@@ -38,33 +39,33 @@ const maxPlanted = 1 << 26
 
 // throughput returns a time before which so many transfers cannot be made, however they are
 // dealt out to the lanes, 0 if lanes share anything.
-func (n *network) throughput(transfers int) model.Time {
-	if !n.private || len(n.lanes) == 0 {
+func throughput(n *network.Network, transfers int) model.Time {
+	if !n.Private || len(n.Hops) == 0 {
 		return 0
 	}
 	class := 0
-	for c := range n.sizes {
-		if n.sizes[c] < n.sizes[class] {
+	for c := range n.Sizes {
+		if n.Sizes[c] < n.Sizes[class] {
 			class = c
 		}
 	}
 	rate := 0.0
-	for i := range n.lanes {
-		x := &n.lanes[i]
-		rate += 1 / float64(n.beta(x, int32(class))+n.uses[x.uses].extra)
+	for i := range n.Hops {
+		x := &n.Hops[i]
+		rate += 1 / float64(n.Beta(x, int32(class))+n.Uses[x.Uses].Extra)
 	}
 	return model.Time(float64(transfers) / rate * (1 - 1e-9))
 }
 
-// round returns for each rank the quickest lane to the rank with the next number, nil if
+// cycle returns for each rank the quickest lane to the rank with the next number, nil if
 // one has none.
-func (n *network) round() []int32 {
-	ranks := int32(n.p.Topology.Ranks)
+func cycle(n *network.Network) []int32 {
+	ranks := int32(n.Problem.Topology.Ranks)
 	next := slices.Repeat([]int32{-1}, int(ranks))
 	for v := range ranks {
-		for l := n.into[v]; l < n.into[v+1]; l++ {
-			if x := &n.lanes[l]; (x.src+1)%ranks == v && next[x.src] < 0 {
-				next[x.src] = l
+		for l := n.Into[v]; l < n.Into[v+1]; l++ {
+			if x := &n.Hops[l]; (x.Src+1)%ranks == v && next[x.Src] < 0 {
+				next[x.Src] = l
 			}
 		}
 	}
@@ -90,7 +91,7 @@ func (s *synthesis) together(seed uint64, i int, limit model.Time, stop func() b
 			best, limit = w, w.makespan
 		}
 	}
-	if i == 0 && a.next != nil && !s.forward.private {
+	if i == 0 && a.next != nil && !s.forward.Private {
 		try(s.chained(seed))
 	}
 	try(s.planted(seed, i, stop))
@@ -111,7 +112,7 @@ func (s *synthesis) planted(seed uint64, i int, stop func() bool) *grove {
 	}
 	if i%2 == 1 {
 		for k := len(turn) - 1; k > 0; k-- {
-			j := g.order.below(k + 1)
+			j := g.order.Below(k + 1)
 			turn[k], turn[j] = turn[j], turn[k]
 		}
 	}
@@ -124,7 +125,7 @@ func (s *synthesis) planted(seed uint64, i int, stop func() bool) *grove {
 			g.plant(k, &hubs[turn[k]])
 		}
 	}
-	if len(g.n.lanes)*g.chunks <= maxRehung {
+	if len(g.n.Hops)*g.chunks <= maxRehung {
 		for range 3 {
 			for k := range g.chunks {
 				if stop() {
@@ -143,15 +144,15 @@ const maxRehung = 1 << 18
 // chained returns a grove of chains round all ranks.
 func (s *synthesis) chained(seed uint64) *grove {
 	n, next := s.forward, s.both.next
-	ranks := n.p.Topology.Ranks
+	ranks := n.Problem.Topology.Ranks
 	hubs := make([]hub, ranks)
 	for r := range hubs {
 		h := hub{rank: int32(r), to: make([]model.Time, ranks), from: make([]model.Time, ranks)}
-		for at := int32(r); n.lanes[next[at]].dst != int32(r); at = n.lanes[next[at]].dst {
-			x := &n.lanes[next[at]]
-			h.from[x.dst] = h.from[at] + n.lasts(x, 0)
+		for at := int32(r); n.Hops[next[at]].Dst != int32(r); at = n.Hops[next[at]].Dst {
+			x := &n.Hops[next[at]]
+			h.from[x.Dst] = h.from[at] + n.Lasts(x, 0)
 		}
-		round := h.from[(r+ranks-1)%ranks] + n.lasts(&n.lanes[next[(r+ranks-1)%ranks]], 0)
+		round := h.from[(r+ranks-1)%ranks] + n.Lasts(&n.Hops[next[(r+ranks-1)%ranks]], 0)
 		for v := range ranks {
 			if v != r {
 				h.to[v] = round - h.from[v]

@@ -12,6 +12,7 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -87,19 +88,19 @@ func TestGrove(t *testing.T) {
 						require.EqualValues(t, []int32{-1, -1}, []int32{g.up[at], g.down[at]})
 						continue
 					}
-					require.Equal(t, v, g.n.lanes[g.up[at]].src)
-					require.Equal(t, v, g.n.lanes[g.down[at]].dst)
+					require.Equal(t, v, g.n.Hops[g.up[at]].Src)
+					require.Equal(t, v, g.n.Hops[g.down[at]].Dst)
 					for u, w, hops := v, v, 0; u != root || w != root; hops++ {
 						require.Less(t, hops, g.ranks, "a circle in chunk %d on %s", k, name)
 						if u != root {
-							u = g.n.lanes[g.up[int(u)*g.chunks+k]].dst
+							u = g.n.Hops[g.up[int(u)*g.chunks+k]].Dst
 						}
 						if w != root {
-							w = g.n.lanes[g.down[int(w)*g.chunks+k]].src
+							w = g.n.Hops[g.down[int(w)*g.chunks+k]].Src
 						}
 					}
-					g.carry(g.up[at], g.n.class[k], 1)
-					g.carry(g.down[at], g.n.class[k], 1)
+					g.carry(g.up[at], g.n.Class[k], 1)
+					g.carry(g.down[at], g.n.Class[k], 1)
 				}
 			}
 			require.InDeltaSlice(t, load, g.load, 1e-3*slices.Max(load))
@@ -112,7 +113,7 @@ func TestHubs(t *testing.T) {
 	for name, want := range map[string][]int32{"line:7": {3}, "mesh:5x5": {12}, "mesh:4x4": {5, 6, 9, 10}, "ring:5": {0, 1, 2, 3, 4}} {
 		p := allReduceOn(t, name, 1)
 		var got []int32
-		for _, h := range findHubs(newNetwork(p, false), newNetwork(p, true), 0) {
+		for _, h := range findHubs(network.New(p, false), network.New(p, true), 0) {
 			got = append(got, h.rank)
 		}
 		require.Equal(t, want, got, name)

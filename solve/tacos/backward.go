@@ -9,6 +9,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // backward is a sweep over a mirrored network that can be read from its end: what spreads from
@@ -34,7 +35,7 @@ func (e *lockstep[K]) record() { e.by = make([]uint8, len(e.log)) }
 const emitted = 1 << 14
 
 func (e *lockstep[K]) reductions(from model.Time, emit func([]model.Transfer) bool) (model.Time, bool) {
-	ranks := e.p.Topology.Ranks
+	ranks := e.Problem.Topology.Ranks
 	at := make([]int32, ranks) // how much of the log is left
 	for v := range at {
 		at[v] = int32(e.chunks)
@@ -49,9 +50,9 @@ func (e *lockstep[K]) reductions(from model.Time, emit func([]model.Transfer) bo
 				at[v]--
 				i := v*e.chunks + int(at[v])
 				k := e.log[i]
-				x := &e.lanes[e.into[v]+int32(e.by[i])]
-				src, dst := e.ends(x)
-				t := model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.route, Op: model.Reduction, Start: start, End: start + e.lasts(x, e.class[k])}
+				x := &e.Hops[e.Into[v]+int32(e.by[i])]
+				src, dst := e.Ends(x)
+				t := model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.Route, Op: model.Reduction, Start: start, End: start + e.Lasts(x, e.Class[k])}
 				end = max(end, t.End)
 				batch = append(batch, t)
 			}
@@ -71,19 +72,19 @@ func (e *lockstep[K]) reductions(from model.Time, emit func([]model.Transfer) bo
 // it spreads from the same roots.
 func (s solver) streamReducing(p *model.Problem, o solve.Options) (*solve.Stream, error) {
 	p = solve.Cut(p, o.Chunks)
-	back, pt := newNetwork(p, true), trees(p, 0)
+	back, pt := network.New(p, true), network.Trees(p, 0)
 	slot, delay, ok := lockstepTime(back, pt)
 	if !ok {
 		return nil, solve.NotServed("hands out reductions while it works only where links are alike and not shared and all ranks are there at once")
 	}
 	for v := range p.Topology.Ranks {
-		if back.into[v+1]-back.into[v] > maxInto {
+		if back.Into[v+1]-back.Into[v] > maxInto {
 			return nil, solve.NotServed("hands out reductions while it works only where at most %d links leave a rank", maxInto)
 		}
 	}
 	deliveries := int64(len(p.Chunks)) * int64(p.Topology.Ranks-1)
 	st := &solve.Stream{
-		Problem: p, Form: model.FormFor(p.Cost), Routes: back.routes, Transfers: deliveries,
+		Problem: p, Form: model.FormFor(p.Cost), Routes: back.Routes, Transfers: deliveries,
 		Memory: lockstepMemory(back, delay) + 2*int64(len(p.Chunks))*int64(p.Topology.Ranks) + 1<<20,
 		Note:   fmt.Sprintf("in slots of %v", slot),
 	}
@@ -122,7 +123,7 @@ func (s solver) streamReducing(p *model.Problem, o solve.Options) (*solve.Stream
 		if p.Collective.Kind != model.AllReduce {
 			return solve.Done, nil
 		}
-		then := newSweep(newNetwork(p, false), pt, o.Seed)
+		then := newSweep(network.New(p, false), pt, o.Seed)
 		if then == nil || !then.run(threads, stop, func(list []model.Transfer) bool {
 			for i := range list {
 				list[i].Start, list[i].End = list[i].Start.Add(end), list[i].End.Add(end)
@@ -138,7 +139,7 @@ func (s solver) streamReducing(p *model.Problem, o solve.Options) (*solve.Stream
 
 // reduceAlong hands out reductions to the roots of a pattern, and returns when they have all
 // arrived, or false. What it needs memory for is gone when it returns.
-func reduceAlong(back *network, pt *pattern, seed uint64, threads int, stop func() bool, emit func([]model.Transfer) bool) (model.Time, bool) {
+func reduceAlong(back *network.Network, pt *network.Pattern, seed uint64, threads int, stop func() bool, emit func([]model.Transfer) bool) (model.Time, bool) {
 	e, ok := newSweep(back, pt, seed).(backward)
 	if !ok {
 		return 0, false

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/events"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/random"
 )
 
 // store decides what is carried: which chunk a lane takes, given what its source
@@ -18,7 +21,7 @@ type store interface {
 	// idle says that no lane into a rank need be looked at.
 	idle(v int32) bool
 	// choose returns a chunk for a lane that is free now, or -1.
-	choose(l int32, s *stream) int32
+	choose(l int32, s *random.Stream) int32
 	// reserve and unreserve note that a chunk starts over a lane now, and that it
 	// does not after all.
 	reserve(i int32)
@@ -49,19 +52,19 @@ type flight struct {
 // engine carries time forward from event to event, and at each event gives the lanes
 // that are free something to carry.
 type engine struct {
-	occupancy
-	roster
+	network.Occupancy
+	network.Arrivals
 	store   store
-	streams []stream // by rank: for the choices of lanes into it
-	order   stream
+	streams []random.Stream // by rank: for the choices of lanes into it
+	order   random.Stream
 
 	now      model.Time
 	flights  []flight
 	spare    []int32
 	fresh    []int32 // flights that start now
-	calendar calendar
+	calendar events.Calendar
 	known    []known // by lane
-	alarms   alarms
+	alarms   events.Queue
 	due      []model.Time // by rank: its next alarm
 	awake    []int32      // ranks to be looked at now
 	isAwake  []bool
@@ -80,18 +83,18 @@ type known struct {
 
 // newEngine returns an engine that passes every transfer to emit, in the order of
 // their ends.
-func newEngine(n *network, s store, seed uint64, emit func(model.Transfer)) *engine {
-	ranks := n.p.Topology.Ranks
-	arrivals := n.p.Release
-	if !n.p.Late() || n.mirrored {
+func newEngine(n *network.Network, s store, seed uint64, emit func(model.Transfer)) *engine {
+	ranks := n.Problem.Topology.Ranks
+	arrivals := n.Problem.Release
+	if !n.Problem.Late() || n.Mirrored {
 		arrivals = nil
 	}
 	e := &engine{
-		occupancy: newOccupancy(n), roster: newRoster(n.p, arrivals), store: s, order: streamOf(seed, 0), streams: make([]stream, ranks),
-		known: make([]known, len(n.lanes)), due: make([]model.Time, ranks), isAwake: make([]bool, ranks), emit: emit,
+		Occupancy: network.NewOccupancy(n), Arrivals: network.NewArrivals(n.Problem, arrivals), store: s, order: random.New(seed, 0), streams: make([]random.Stream, ranks),
+		known: make([]known, len(n.Hops)), due: make([]model.Time, ranks), isAwake: make([]bool, ranks), emit: emit,
 	}
 	for r := range ranks {
-		e.streams[r] = streamOf(seed, uint64(r)+1)
+		e.streams[r] = random.New(seed, uint64(r)+1)
 	}
 	for i := range e.known {
 		e.known[i].lasts = -1
@@ -107,7 +110,7 @@ func (e *engine) run(stop func() bool) bool {
 		if step%32 == 0 && stop() {
 			return false
 		}
-		e.admit(e.now, func(r int32) {
+		e.Admit(e.now, func(r int32) {
 			e.store.admit(r)
 			e.rouseAround(r)
 		})
@@ -126,7 +129,7 @@ func (e *engine) run(stop func() bool) bool {
 		// at the next.
 		stalled = true
 		e.now++
-		for v := range e.present {
+		for v := range e.Present {
 			e.rouse(int32(v))
 		}
 	}
@@ -143,7 +146,7 @@ func (e *engine) rouse(v int32) {
 // rouseAround has a rank and those that lanes lead to from it looked at.
 func (e *engine) rouseAround(v int32) {
 	e.rouse(v)
-	for _, w := range e.onward[v] {
+	for _, w := range e.Onward[v] {
 		e.rouse(w)
 	}
 }
@@ -151,7 +154,7 @@ func (e *engine) rouseAround(v int32) {
 // matchAll gives the lanes into all ranks that are awake something to carry.
 func (e *engine) matchAll() {
 	switch {
-	case !e.private:
+	case !e.Private:
 		e.share()
 	case e.store.mixes():
 		e.serveMixed()
@@ -162,7 +165,7 @@ func (e *engine) matchAll() {
 	}
 	for _, v := range e.awake {
 		e.isAwake[v] = false
-		if (!e.private || e.patient) && !e.store.idle(v) && e.present[v] {
+		if (!e.Private || e.Patient) && !e.store.idle(v) && e.Present[v] {
 			e.setAlarm(v)
 		}
 	}
@@ -170,10 +173,10 @@ func (e *engine) matchAll() {
 	for _, i := range e.fresh {
 		f := &e.flights[i]
 		f.fresh = false
-		e.calendar.add(f.line, f.ends, i)
+		e.calendar.Add(f.line, f.ends, i)
 	}
-	if e.turns() {
-		e.turn(e.longest())
+	if e.Turns() {
+		e.Turn(e.longest())
 	}
 	e.fresh = e.fresh[:0]
 }
@@ -181,18 +184,18 @@ func (e *engine) matchAll() {
 // serve gives the lanes into a rank something to carry: the quickest first, equally
 // quick ones from a random one on.
 func (e *engine) serve(v int32) {
-	if e.store.idle(v) || !e.present[v] {
+	if e.store.idle(v) || !e.Present[v] {
 		return
 	}
 	s := &e.streams[v]
-	for a, end := e.into[v], e.into[v+1]; a < end; {
-		b := e.lanes[a].tie
+	for a, end := e.Into[v], e.Into[v+1]; a < end; {
+		b := e.Hops[a].Tie
 		l := a
 		if b-a > 1 {
-			l += int32(s.below(int(b - a)))
+			l += int32(s.Below(int(b - a)))
 		}
 		for range b - a {
-			if e.opens(l) <= e.now {
+			if e.Opens(l) <= e.now {
 				if k := e.store.choose(l, s); k >= 0 {
 					e.start(l, k)
 				}
@@ -210,24 +213,24 @@ func (e *engine) serve(v int32) {
 func (e *engine) serveMixed() {
 	e.mixed = e.mixed[:0]
 	for _, v := range e.awake {
-		if !e.present[v] || e.store.idle(v) {
+		if !e.Present[v] || e.store.idle(v) {
 			continue
 		}
-		for l := e.into[v]; l < e.into[v+1]; l++ {
-			if e.opens(l) <= e.now {
+		for l := e.Into[v]; l < e.Into[v+1]; l++ {
+			if e.Opens(l) <= e.now {
 				e.mixed = append(e.mixed, l)
 			}
 		}
 	}
 	for i := len(e.mixed) - 1; i > 0; i-- {
-		j := e.order.below(i + 1)
+		j := e.order.Below(i + 1)
 		e.mixed[i], e.mixed[j] = e.mixed[j], e.mixed[i]
 	}
 	slices.SortStableFunc(e.mixed, func(a, b int32) int {
-		return cmp.Compare(e.lasts(&e.lanes[a], 0), e.lasts(&e.lanes[b], 0))
+		return cmp.Compare(e.Lasts(&e.Hops[a], 0), e.Lasts(&e.Hops[b], 0))
 	})
 	for _, l := range e.mixed {
-		if e.opens(l) > e.now {
+		if e.Opens(l) > e.now {
 			continue
 		}
 		if k := e.store.choose(l, &e.order); k >= 0 {
@@ -238,11 +241,11 @@ func (e *engine) serveMixed() {
 
 // start lets a chunk start over an open lane now.
 func (e *engine) start(l, k int32) int32 {
-	x := &e.lanes[l]
-	beta := e.beta(x, e.class[k])
-	lasts := x.alpha + beta
+	x := &e.Hops[l]
+	beta := e.Beta(x, e.Class[k])
+	lasts := x.Alpha + beta
 	if e.known[l].lasts != lasts {
-		e.known[l] = known{lasts, e.calendar.lineOf(lasts)}
+		e.known[l] = known{lasts, e.calendar.LineOf(lasts)}
 	}
 	var i int32
 	if n := len(e.spare); n > 0 {
@@ -253,13 +256,13 @@ func (e *engine) start(l, k int32) int32 {
 	}
 	f := &e.flights[i]
 	*f = flight{start: e.now, ends: e.now + lasts, lane: l, chunk: k, line: e.known[l].line, took: int32(len(e.matching.taken)), robs: -1, fresh: true}
-	if !e.private {
-		for j := x.uses; j < x.usesEnd; j++ {
-			r := e.place(&e.uses[j])
-			e.matching.hold(i, r, e.free[r])
+	if !e.Private {
+		for j := x.Uses; j < x.UsesEnd; j++ {
+			r := e.Place(&e.Uses[j])
+			e.matching.hold(i, r, e.Free[r])
 		}
 	}
-	e.take(l, e.now, beta)
+	e.Take(l, e.now, beta)
 	e.store.reserve(i)
 	e.fresh = append(e.fresh, i)
 	return i
@@ -268,8 +271,8 @@ func (e *engine) start(l, k int32) int32 {
 // setAlarm has a rank looked at when the first lane into it opens that is not open now.
 func (e *engine) setAlarm(v int32) {
 	at := model.MaxTime
-	for l := e.into[v]; l < e.into[v+1]; l++ {
-		if opens := e.opens(l); opens > e.now {
+	for l := e.Into[v]; l < e.Into[v+1]; l++ {
+		if opens := e.Opens(l); opens > e.now {
 			at = min(at, opens)
 		}
 	}
@@ -277,21 +280,21 @@ func (e *engine) setAlarm(v int32) {
 		return
 	}
 	e.due[v] = at
-	e.alarms.add(alarm{at: at, rank: v})
+	e.alarms.Add(events.Event{At: at, ID: v})
 }
 
 // advance goes to the next event. It returns false if there is none.
 func (e *engine) advance() bool {
-	next := min(e.calendar.next(), e.alarms.next())
-	if !e.network.p.Cost.Synchronous() {
-		next = min(next, e.roster.next())
+	next := min(e.calendar.Next(), e.alarms.Next())
+	if !e.Network.Problem.Cost.Synchronous() {
+		next = min(next, e.Arrivals.Next())
 	}
 	if next == model.MaxTime {
-		return len(e.absent) > 0 // in rounds: the clock has gone on
+		return len(e.Absent) > 0 // in rounds: the clock has gone on
 	}
 	e.now = next
-	if e.calendar.next() == next {
-		e.landed = e.calendar.take(e.landed[:0])
+	if e.calendar.Next() == next {
+		e.landed = e.calendar.Take(e.landed[:0])
 		lost := e.landed[:0]
 		for _, i := range e.landed {
 			if e.flights[i].lost {
@@ -305,8 +308,8 @@ func (e *engine) advance() bool {
 			e.land(i, e.store.rebind(i))
 		}
 	}
-	for e.alarms.next() == next {
-		e.rouse(e.alarms.take().rank)
+	for e.alarms.Next() == next {
+		e.rouse(e.alarms.Take().ID)
 	}
 	return true
 }
@@ -314,12 +317,12 @@ func (e *engine) advance() bool {
 // land ends a flight that has carried chunk k, or nothing if that is -1.
 func (e *engine) land(i, k int32) {
 	f := &e.flights[i]
-	x := &e.lanes[f.lane]
-	e.rouse(x.dst)
+	x := &e.Hops[f.lane]
+	e.rouse(x.Dst)
 	if k >= 0 {
-		e.rouseAround(x.dst)
-		src, dst := e.ends(x)
-		e.emit(model.Transfer{Chunk: k, Src: src, Dst: dst, Route: x.route, Start: f.start, End: f.ends})
+		e.rouseAround(x.Dst)
+		src, dst := e.Ends(x)
+		e.emit(model.Transfer{Chunk: k, Src: src, Dst: dst, Route: x.Route, Start: f.start, End: f.ends})
 	}
 	e.spare = append(e.spare, i)
 }
@@ -330,7 +333,7 @@ func (e *engine) longest() model.Time {
 	longest := model.Time(0)
 	for _, i := range e.fresh {
 		f := &e.flights[i]
-		longest = max(longest, e.network.p.Topology.Duration(e.routes[e.lanes[f.lane].route], e.network.p.Chunks[f.chunk].Size))
+		longest = max(longest, e.Network.Problem.Topology.Duration(e.Routes[e.Hops[f.lane].Route], e.Network.Problem.Chunks[f.chunk].Size))
 	}
 	return longest
 }

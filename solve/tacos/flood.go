@@ -4,6 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/random"
 )
 
 // flood is the store for patterns in which every rank wants every chunk, as in
@@ -65,20 +67,20 @@ const (
 
 // newFlood returns the store of a pattern: holders says who holds each chunk at the
 // start. It takes O(ranks·chunks/64 + lanes) time and memory.
-func newFlood(n *network, holders [][]int32, seed uint64) *flood {
-	ranks, chunks := n.p.Topology.Ranks, len(n.p.Chunks)
+func newFlood(n *network.Network, holders [][]int32, seed uint64) *flood {
+	ranks, chunks := n.Problem.Topology.Ranks, len(n.Problem.Chunks)
 	words := (chunks + 63) / 64
 	f := &flood{
 		starts: make([][]int32, ranks), number: make([]int32, chunks), chunk: make([]int32, chunks), words: words,
 		held: make([]uint64, ranks*words), taken: make([]uint64, ranks*words), lack: make([]int32, ranks), need: make([]int32, ranks),
-		copies: make([]int32, chunks), arrived: make([]uint32, ranks), options: make([]options, len(n.lanes)), mixed: make([]bool, ranks),
+		copies: make([]int32, chunks), arrived: make([]uint32, ranks), options: make([]options, len(n.Hops)), mixed: make([]bool, ranks),
 	}
-	s := streamOf(seed, 1<<40)
+	s := random.New(seed, 1<<40)
 	for k := range f.chunk {
 		f.chunk[k] = int32(k)
 	}
 	for i := chunks - 1; i > 0; i-- {
-		j := s.below(i + 1)
+		j := s.Below(i + 1)
 		f.chunk[i], f.chunk[j] = f.chunk[j], f.chunk[i]
 	}
 	for b, k := range f.chunk {
@@ -102,9 +104,9 @@ func newFlood(n *network, holders [][]int32, seed uint64) *flood {
 	}
 	f.mask = minLog - 1
 	for v := range ranks {
-		lanes := n.lanes[n.into[v]:n.into[v+1]]
+		lanes := n.Hops[n.Into[v]:n.Into[v+1]]
 		for i := range lanes {
-			f.mixed[v] = f.mixed[v] || n.lasts(&lanes[i], 0) != n.lasts(&lanes[0], 0) || len(n.sizes) > 1
+			f.mixed[v] = f.mixed[v] || n.Lasts(&lanes[i], 0) != n.Lasts(&lanes[0], 0) || len(n.Sizes) > 1
 		}
 		f.mask = max(f.mask, f.longest(n, v))
 	}
@@ -119,18 +121,18 @@ func newFlood(n *network, holders [][]int32, seed uint64) *flood {
 
 // longest returns a power of two minus 1 that is at least the number of chunks which
 // can arrive at rank u during a transfer from it, within minLog and maxLog.
-func (f *flood) longest(n *network, u int) uint32 {
+func (f *flood) longest(n *network.Network, u int) uint32 {
 	slowest := model.Time(0)
-	for _, v := range n.onward[u] {
-		for l := n.into[v]; l < n.into[v+1]; l++ {
-			if int(n.lanes[l].src) == u {
-				slowest = max(slowest, n.lasts(&n.lanes[l], 0))
+	for _, v := range n.Onward[u] {
+		for l := n.Into[v]; l < n.Into[v+1]; l++ {
+			if int(n.Hops[l].Src) == u {
+				slowest = max(slowest, n.Lasts(&n.Hops[l], 0))
 			}
 		}
 	}
 	most := model.Time(0)
-	for l := n.into[u]; l < n.into[u+1]; l++ {
-		most += slowest/n.beta(&n.lanes[l], 0) + 2
+	for l := n.Into[u]; l < n.Into[u+1]; l++ {
+		most += slowest/n.Beta(&n.Hops[l], 0) + 2
 	}
 	size := uint32(minLog)
 	for size < maxLog && int64(size) < int64(most) && int(size) < len(f.chunk) {
@@ -166,10 +168,10 @@ func (f *flood) hold(v, b int32) {
 	f.left--
 }
 
-func (f *flood) choose(l int32, s *stream) int32 {
-	x := &f.e.lanes[l]
+func (f *flood) choose(l int32, s *random.Stream) int32 {
+	x := &f.e.Hops[l]
 	f.swap.flight = -1
-	if f.need[x.dst] > 0 {
+	if f.need[x.Dst] > 0 {
 		if b := f.candidate(l, x, s); b >= 0 {
 			return f.chunk[b]
 		}
@@ -177,7 +179,7 @@ func (f *flood) choose(l int32, s *stream) int32 {
 			return f.chunk[b]
 		}
 	}
-	if f.mixed[x.dst] {
+	if f.mixed[x.Dst] {
 		return f.overtake(x)
 	}
 	return -1
@@ -185,11 +187,11 @@ func (f *flood) choose(l int32, s *stream) int32 {
 
 // candidate returns a chunk that the source of a lane holds and the destination
 // lacks, and nothing brings, or -1.
-func (f *flood) candidate(l int32, x *lane, s *stream) int32 {
+func (f *flood) candidate(l int32, x *network.Hop, s *random.Stream) int32 {
 	o := &f.options[l]
-	taken := f.row(f.taken, x.dst)
-	if o.count < 0 || !f.update(o, x.src, taken) {
-		return f.scan(o, x.src, taken, s)
+	taken := f.row(f.taken, x.Dst)
+	if o.count < 0 || !f.update(o, x.Src, taken) {
+		return f.scan(o, x.Src, taken, s)
 	}
 	kept := int32(0)
 	for _, b := range o.list[:o.count] {
@@ -204,7 +206,7 @@ func (f *flood) candidate(l int32, x *lane, s *stream) int32 {
 	}
 	i := 0
 	if kept > 1 {
-		i = s.below(int(kept))
+		i = s.Below(int(kept))
 	}
 	best := o.list[i]
 	for range kept - 1 {
@@ -244,10 +246,10 @@ func (f *flood) update(o *options, u int32, taken []uint64) bool {
 
 // scan looks through the rows from a random place on, and returns the rarest of the
 // first candidates. If there are few in all they become the options.
-func (f *flood) scan(o *options, u int32, taken []uint64, s *stream) int32 {
+func (f *flood) scan(o *options, u int32, taken []uint64, s *random.Stream) int32 {
 	held := f.row(f.held, u)
 	taken = taken[:len(held)]
-	r := s.next()
+	r := s.Next()
 	hi, _ := bits.Mul64(r, uint64(len(held)))
 	w, turn := int(hi), int(r&63)
 	best, fewest, count := int32(-1), int32(0), 0
@@ -274,24 +276,24 @@ func (f *flood) scan(o *options, u int32, taken []uint64, s *stream) int32 {
 // chunk which the lane could bring too, and could have been given another one, and
 // returns that chunk, or -1. If it is reserved the other transfer gets the other
 // chunk: a step of an augmenting path in the matching of lanes and chunks.
-func (f *flood) exchange(x *lane, s *stream) int32 {
+func (f *flood) exchange(x *network.Hop, s *random.Stream) int32 {
 	e := f.e
 	list := e.fresh
-	if f.mixed[x.dst] {
-		list = f.inbound[x.dst]
+	if f.mixed[x.Dst] {
+		list = f.inbound[x.Dst]
 	}
 	for j := len(list) - 1; j >= 0; j-- {
 		g := &e.flights[list[j]]
-		y := &e.lanes[g.lane]
-		if y.dst != x.dst {
+		y := &e.Hops[g.lane]
+		if y.Dst != x.Dst {
 			break
 		}
 		b := f.number[g.chunk]
-		if g.lost || g.robs >= 0 || y.src == x.src || f.row(f.held, x.src)[b>>6]>>(b&63)&1 == 0 {
+		if g.lost || g.robs >= 0 || y.Src == x.Src || f.row(f.held, x.Src)[b>>6]>>(b&63)&1 == 0 {
 			continue
 		}
 		other := f.candidate(g.lane, y, s)
-		if other < 0 || e.class[f.chunk[other]] != e.class[g.chunk] || !g.fresh && f.late(y.src, g.seen, other) {
+		if other < 0 || e.Class[f.chunk[other]] != e.Class[g.chunk] || !g.fresh && f.late(y.Src, g.seen, other) {
 			continue
 		}
 		f.swap = swap{list[j], other}
@@ -316,15 +318,15 @@ func (f *flood) late(u int32, seen uint32, b int32) bool {
 
 // overtake returns a chunk that a lane can bring earlier than the flight which
 // carries it, the one that would have arrived last, or -1.
-func (f *flood) overtake(x *lane) int32 {
+func (f *flood) overtake(x *network.Hop) int32 {
 	e := f.e
 	best, latest := int32(-1), model.Time(0)
-	for _, i := range f.inbound[x.dst] {
+	for _, i := range f.inbound[x.Dst] {
 		g := &e.flights[i]
-		if g.lost || g.ends <= latest || e.now+e.lasts(x, e.class[g.chunk]) >= g.ends {
+		if g.lost || g.ends <= latest || e.now+e.Lasts(x, e.Class[g.chunk]) >= g.ends {
 			continue
 		}
-		if b := f.number[g.chunk]; f.row(f.held, x.src)[b>>6]>>(b&63)&1 != 0 {
+		if b := f.number[g.chunk]; f.row(f.held, x.Src)[b>>6]>>(b&63)&1 != 0 {
 			best, latest = g.chunk, g.ends
 		}
 	}
@@ -334,20 +336,20 @@ func (f *flood) overtake(x *lane) int32 {
 func (f *flood) reserve(i int32) {
 	e := f.e
 	g := &e.flights[i]
-	x := &e.lanes[g.lane]
+	x := &e.Hops[g.lane]
 	b := f.number[g.chunk]
-	g.seen = f.arrived[x.src]
-	switch word := f.taken[int(x.dst)*f.words+int(b>>6)]; {
+	g.seen = f.arrived[x.Src]
+	switch word := f.taken[int(x.Dst)*f.words+int(b>>6)]; {
 	case word>>(b&63)&1 == 0:
-		f.expect(x.dst, b)
-	case f.swaps(x.dst, g.chunk):
+		f.expect(x.Dst, b)
+	case f.swaps(x.Dst, g.chunk):
 		e.flights[f.swap.flight].chunk = f.chunk[f.swap.other]
-		f.expect(x.dst, f.swap.other)
+		f.expect(x.Dst, f.swap.other)
 	default:
-		g.robs = f.rob(x.dst, g.chunk)
+		g.robs = f.rob(x.Dst, g.chunk)
 	}
-	if f.mixed[x.dst] {
-		f.inbound[x.dst] = append(f.inbound[x.dst], i)
+	if f.mixed[x.Dst] {
+		f.inbound[x.Dst] = append(f.inbound[x.Dst], i)
 	}
 }
 
@@ -357,7 +359,7 @@ func (f *flood) swaps(v, k int32) bool {
 		return false
 	}
 	g, b := &f.e.flights[f.swap.flight], f.swap.other
-	return !g.lost && g.chunk == k && f.e.lanes[g.lane].dst == v && f.taken[int(v)*f.words+int(b>>6)]>>(b&63)&1 == 0
+	return !g.lost && g.chunk == k && f.e.Hops[g.lane].Dst == v && f.taken[int(v)*f.words+int(b>>6)]>>(b&63)&1 == 0
 }
 
 // expect notes that a chunk that rank v lacks is on its way.
@@ -381,7 +383,7 @@ func (f *flood) rob(v, k int32) int32 {
 func (f *flood) unreserve(i int32) {
 	e := f.e
 	g := &e.flights[i]
-	v := e.lanes[g.lane].dst
+	v := e.Hops[g.lane].Dst
 	f.leave(v, i)
 	if g.robs >= 0 {
 		e.flights[g.robs].lost = false
@@ -391,7 +393,7 @@ func (f *flood) unreserve(i int32) {
 	f.taken[int(v)*f.words+int(b>>6)] &^= 1 << (b & 63)
 	f.need[v]++
 	f.copies[b]--
-	for l := e.into[v]; l < e.into[v+1]; l++ {
+	for l := e.Into[v]; l < e.Into[v+1]; l++ {
 		f.options[l].count = -1 // they may have been rid of the chunk
 	}
 }
@@ -413,7 +415,7 @@ func (f *flood) leave(v, i int32) {
 
 func (f *flood) arrive(i int32) {
 	g := &f.e.flights[i]
-	v := f.e.lanes[g.lane].dst
+	v := f.e.Hops[g.lane].Dst
 	f.leave(v, i)
 	f.hold(v, f.number[g.chunk])
 }
@@ -424,17 +426,17 @@ func (f *flood) arrive(i int32) {
 func (f *flood) rebind(i int32) int32 {
 	e := f.e
 	g := &e.flights[i]
-	x := &e.lanes[g.lane]
-	v := x.dst
+	x := &e.Hops[g.lane]
+	v := x.Dst
 	f.leave(v, i)
-	class := e.class[g.chunk]
+	class := e.Class[g.chunk]
 	best := int32(-1)
-	held, taken := f.row(f.held, x.src), f.row(f.taken, v)
+	held, taken := f.row(f.held, x.Src), f.row(f.taken, v)
 	if f.need[v] > 0 {
 		for w := range held {
 			for y := held[w] &^ taken[w]; y != 0; y &= y - 1 {
 				b := int32(w<<6 | bits.TrailingZeros64(y))
-				if (best < 0 || f.copies[b] < f.copies[best]) && e.class[f.chunk[b]] == class && !f.late(x.src, g.seen, b) {
+				if (best < 0 || f.copies[b] < f.copies[best]) && e.Class[f.chunk[b]] == class && !f.late(x.Src, g.seen, b) {
 					best = b
 				}
 			}
@@ -448,7 +450,7 @@ func (f *flood) rebind(i int32) int32 {
 	latest := e.now
 	for _, j := range f.inbound[v] {
 		h := &e.flights[j]
-		if b := f.number[h.chunk]; !h.lost && h.ends > latest && e.class[h.chunk] == class && held[b>>6]>>(b&63)&1 != 0 && !f.late(x.src, g.seen, b) {
+		if b := f.number[h.chunk]; !h.lost && h.ends > latest && e.Class[h.chunk] == class && held[b>>6]>>(b&63)&1 != 0 && !f.late(x.Src, g.seen, b) {
 			best, latest = b, h.ends
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/random"
 )
 
 // An allreduce in two halves, one after the other, keeps a corner of a mesh busy twice:
@@ -20,64 +22,39 @@ import (
 // grove holds two trees for each chunk. Entry v·chunks+k of a tree is the lane over which
 // rank v sends chunk k, or gets it.
 type grove struct {
-	n        *network
+	n        *network.Network
 	chunks   int
 	ranks    int
 	root     []int32 // by chunk
 	up, down []int32 // lanes of n; -1 at the root
-	out      *exit
+	out      *network.Exits
 	load     []float64 // by resource: for how long all trees keep it busy
 	price    []float64 // by resource
 	busy     []float64 // by size class and use: for how long it keeps each of its resources busy
 	unit     float64   // the load whose price is 1
 	squares  int       // prices are loads to the power 2^squares
 	hubs     []hub     // what may be roots
-	order    stream
+	order    random.Stream
 }
-
-// exit lists the lanes that leave each rank: list[first[v]:first[v+1]]. They lead to the same
-// entries of to.
-type exit struct{ first, list, to []int32 }
-
-func newExit(n *network) *exit {
-	ranks := n.p.Topology.Ranks
-	x := &exit{first: make([]int32, ranks+1), list: make([]int32, len(n.lanes)), to: make([]int32, len(n.lanes))}
-	for i := range n.lanes {
-		x.first[n.lanes[i].src+1]++
-	}
-	for v := range ranks {
-		x.first[v+1] += x.first[v]
-	}
-	next := slices.Clone(x.first)
-	for i := range n.lanes {
-		v := n.lanes[i].src
-		x.list[next[v]], x.to[next[v]] = int32(i), n.lanes[i].dst
-		next[v]++
-	}
-	return x
-}
-
-// of returns the lanes that leave a rank.
-func (x *exit) of(v int32) []int32 { return x.list[x.first[v]:x.first[v+1]] }
 
 // newGrove returns a grove without trees; n must not be mirrored, and have lanes.
-func newGrove(n *network, out *exit, hubs []hub, seed uint64) *grove {
-	g := &grove{n: n, chunks: len(n.p.Chunks), ranks: n.p.Topology.Ranks, out: out, hubs: hubs, order: streamOf(seed, 0)}
+func newGrove(n *network.Network, out *network.Exits, hubs []hub, seed uint64) *grove {
+	g := &grove{n: n, chunks: len(n.Problem.Chunks), ranks: n.Problem.Topology.Ranks, out: out, hubs: hubs, order: random.New(seed, 0)}
 	g.root = slices.Repeat([]int32{-1}, g.chunks)
 	g.up = slices.Repeat([]int32{-1}, g.chunks*g.ranks)
 	g.down = slices.Clone(g.up)
-	g.load, g.price = make([]float64, n.resources), make([]float64, n.resources)
-	g.busy = make([]float64, len(n.sizes)*len(n.uses))
-	for i := range n.lanes {
-		x := &n.lanes[i]
-		for class := range n.sizes {
-			for j := x.uses; j < x.usesEnd; j++ {
-				u := &n.uses[j]
-				g.busy[class*len(n.uses)+int(j)] = float64(n.beta(x, int32(class))+u.extra) / float64(u.choiceEnd-u.choice)
+	g.load, g.price = make([]float64, n.Resources), make([]float64, n.Resources)
+	g.busy = make([]float64, len(n.Sizes)*len(n.Uses))
+	for i := range n.Hops {
+		x := &n.Hops[i]
+		for class := range n.Sizes {
+			for j := x.Uses; j < x.UsesEnd; j++ {
+				u := &n.Uses[j]
+				g.busy[class*len(n.Uses)+int(j)] = float64(n.Beta(x, int32(class))+u.Extra) / float64(u.ChoiceEnd-u.Choice)
 			}
 		}
 	}
-	g.unit = slices.Max(g.busy) * float64(2*g.chunks*g.ranks) / float64(len(n.lanes))
+	g.unit = slices.Max(g.busy) * float64(2*g.chunks*g.ranks) / float64(len(n.Hops))
 	return g
 }
 
@@ -99,10 +76,10 @@ func (g *grove) priceOf(r int32) {
 
 // carry adds the load of a chunk of a size class over a lane, so many times.
 func (g *grove) carry(l, class int32, times float64) {
-	x := &g.n.lanes[l]
-	for j := x.uses; j < x.usesEnd; j++ {
-		u, busy := &g.n.uses[j], times*g.busy[int(class)*len(g.n.uses)+int(j)]
-		for _, r := range g.n.choices[u.choice:u.choiceEnd] {
+	x := &g.n.Hops[l]
+	for j := x.Uses; j < x.UsesEnd; j++ {
+		u, busy := &g.n.Uses[j], times*g.busy[int(class)*len(g.n.Uses)+int(j)]
+		for _, r := range g.n.Choices[u.Choice:u.ChoiceEnd] {
 			g.load[r] += busy
 			g.priceOf(r)
 		}
@@ -111,10 +88,10 @@ func (g *grove) carry(l, class int32, times float64) {
 
 // cost returns what a chunk of a size class pays for a lane.
 func (g *grove) cost(l, class int32) float64 {
-	x := &g.n.lanes[l]
+	x := &g.n.Hops[l]
 	sum := 0.0
-	for j := x.uses; j < x.usesEnd; j++ {
-		sum += g.price[g.n.choices[g.n.uses[j].choice]] * g.busy[int(class)*len(g.n.uses)+int(j)]
+	for j := x.Uses; j < x.UsesEnd; j++ {
+		sum += g.price[g.n.Choices[g.n.Uses[j].Choice]] * g.busy[int(class)*len(g.n.Uses)+int(j)]
 	}
 	return sum
 }
@@ -130,8 +107,8 @@ func (g *grove) uproot(k int) {
 	}
 	for at := k; at < len(g.up); at += g.chunks {
 		if g.up[at] >= 0 {
-			g.carry(g.up[at], g.n.class[k], -1)
-			g.carry(g.down[at], g.n.class[k], -1)
+			g.carry(g.up[at], g.n.Class[k], -1)
+			g.carry(g.down[at], g.n.Class[k], -1)
 		}
 	}
 	g.root[k] = -1

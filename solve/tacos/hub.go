@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // hub is a rank that may be the root of trees, with the distances of all ranks to it and
@@ -29,16 +30,16 @@ const (
 // than 1+slack times as far as from the most central one. Landmarks are ranks that lie far
 // from each other: on a mesh they are its corners. It takes
 // O((landmarks+maxHubs)·lanes·log ranks).
-func findHubs(n, back *network, slack float64) []hub {
-	ranks := n.p.Topology.Ranks
+func findHubs(n, back *network.Network, slack float64) []hub {
+	ranks := n.Problem.Topology.Ranks
 	class := int32(0)
-	for c := range n.sizes {
-		if n.sizes[c] > n.sizes[class] {
+	for c := range n.Sizes {
+		if n.Sizes[c] > n.Sizes[class] {
 			class = int32(c)
 		}
 	}
 	measure := func(r int32) hub {
-		return hub{r, n.distancesTo(nil, r, class), back.distancesTo(nil, r, class)}
+		return hub{r, n.DistancesTo(nil, r, class), back.DistancesTo(nil, r, class)}
 	}
 	farthest := make([]model.Time, ranks) // from and to any landmark
 	nearest := make([]model.Time, ranks)  // from and to the nearest one

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 const (
@@ -42,7 +43,7 @@ func (s *synthesis) repair(list []*model.Schedule, floor model.Time, o labour) [
 		n = s.backward
 	}
 	var once []bool
-	if out := s.outsiders(n); slices.Contains(out, true) {
+	if out := n.Outsiders(); slices.Contains(out, true) {
 		once = out
 	}
 	better := make([]*model.Schedule, len(list))
@@ -79,8 +80,8 @@ type labour struct {
 // than in the schedule.
 func (r *repair) read(s *model.Schedule) {
 	laneOf := map[string]int32{} // the schedule may number routes in its own way
-	for i := range r.n.lanes {
-		laneOf[fmt.Sprint(r.n.routes[r.n.lanes[i].route])] = int32(i)
+	for i := range r.n.Hops {
+		laneOf[fmt.Sprint(r.n.Routes[r.n.Hops[i].Route])] = int32(i)
 	}
 	lanes := make([]int32, len(s.Routes))
 	for i, route := range s.Routes {
@@ -88,7 +89,7 @@ func (r *repair) read(s *model.Schedule) {
 	}
 	end := last(s.Transfers)
 	moves := slices.Clone(s.Transfers)
-	if r.n.mirrored {
+	if r.n.Mirrored {
 		for i := range moves {
 			t := &moves[i]
 			t.Start, t.End = end-t.End, end-t.Start
@@ -96,10 +97,10 @@ func (r *repair) read(s *model.Schedule) {
 	}
 	slices.SortStableFunc(moves, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
 	for _, t := range moves {
-		l, class := lanes[t.Route], r.n.class[t.Chunk]
-		x := &r.n.lanes[l]
-		start := r.opens(l, class, max(t.Start, r.has(x.src, t.Chunk)))
-		r.add(move{chunk: t.Chunk, lane: l, start: start, end: start + r.n.lasts(x, class)})
+		l, class := lanes[t.Route], r.n.Class[t.Chunk]
+		x := &r.n.Hops[l]
+		start := r.opens(l, class, max(t.Start, r.has(x.Src, t.Chunk)))
+		r.add(move{chunk: t.Chunk, lane: l, start: start, end: start + r.n.Lasts(x, class)})
 	}
 }
 
@@ -111,15 +112,15 @@ func (r *repair) write(s *synthesis) *model.Schedule {
 	for k, list := range r.of {
 		for j, i := range list {
 			m := &r.moves[i]
-			x := &r.n.lanes[m.lane]
+			x := &r.n.Hops[m.lane]
 			for _, h := range list[:j] {
-				if r.once != nil && r.once[x.src] && r.n.lanes[r.moves[h].lane].src == x.src && r.moves[h].start == m.start {
+				if r.once != nil && r.once[x.Src] && r.n.Hops[r.moves[h].lane].Src == x.Src && r.moves[h].start == m.start {
 					return nil
 				}
 			}
-			t := model.Transfer{Chunk: int32(k), Route: x.route, Start: m.start, End: m.end}
-			t.Src, t.Dst = r.n.ends(x)
-			if r.n.mirrored {
+			t := model.Transfer{Chunk: int32(k), Route: x.Route, Start: m.start, End: m.end}
+			t.Src, t.Dst = r.n.Ends(x)
+			if r.n.Mirrored {
 				t.Start, t.End, t.Op = end-t.End, end-t.Start, model.Reduction
 			}
 			moves = append(moves, t)
@@ -132,7 +133,7 @@ func (r *repair) write(s *synthesis) *model.Schedule {
 		return 1
 	})
 	if r.once != nil {
-		s.copyFirst(moves, func(t *model.Transfer) model.Time { return t.End })
+		solve.CopyFirst(s.p, moves, func(t *model.Transfer) model.Time { return t.End })
 	}
 	return s.schedule(moves)
 }
@@ -161,13 +162,13 @@ func (r *repair) better(floor model.Time, budget int, stop func() bool) bool {
 			break
 		}
 		before := r.cost()
-		done := r.renew(1 + r.rng.below(ruins))
+		done := r.renew(1 + r.rng.Below(ruins))
 		heat := int64(lasts) * unit / 2 * int64(max(0, budget-r.work)) / int64(budget)
-		if !done || r.beyond > 0 && r.cost() > before+model.Time(r.rng.below(int(heat)+1)) {
+		if !done || r.beyond > 0 && r.cost() > before+model.Time(r.rng.Below(int(heat)+1)) {
 			r.undo()
 			continue
 		}
-		if r.rng.below(calm) == 0 {
+		if r.rng.Below(calm) == 0 {
 			r.justify()
 		}
 		if r.beyond == 0 {

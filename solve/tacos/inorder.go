@@ -1,5 +1,6 @@
 package tacos
 
+import "github.com/oraccl/oraccl/solve/network"
 import "github.com/oraccl/oraccl/model"
 
 // inOrder puts transfers that come in order of their ends into that of their starts. What
@@ -78,15 +79,15 @@ func (q *inOrder) end() bool {
 
 // byEvents makes the transfers of a pattern that floods by the engine for all networks.
 type byEvents struct {
-	n    *network
-	pt   *pattern
+	n    *network.Network
+	pt   *network.Pattern
 	seed uint64
 }
 
 // run implements sweep. It uses one goroutine.
 func (b *byEvents) run(_ int, stop func() bool, emit func([]model.Transfer) bool) bool {
-	q := &inOrder{longest: b.n.longest(), emit: emit}
-	f := newFlood(b.n, b.pt.from, b.seed)
+	q := &inOrder{longest: b.n.Longest(), emit: emit}
+	f := newFlood(b.n, b.pt.From, b.seed)
 	f.e = newEngine(b.n, f, b.seed, q.add)
 	if !f.e.run(func() bool { return q.refused || stop() }) {
 		return false
@@ -94,28 +95,17 @@ func (b *byEvents) run(_ int, stop func() bool, emit func([]model.Transfer) bool
 	return q.end()
 }
 
-// longest returns how long any transfer lasts at most.
-func (n *network) longest() model.Time {
-	longest := model.Time(0)
-	for i := range n.lanes {
-		for class := range n.sizes {
-			longest = max(longest, n.lasts(&n.lanes[i], int32(class)))
-		}
-	}
-	return longest
-}
-
 // byEventsMemory returns how many bytes the engine for all networks needs at most: two
 // rows of bits for each rank, the log of its latest arrivals, what is known of each lane,
 // and the transfers that wait for their turn.
-func byEventsMemory(n *network) int64 {
-	ranks, chunks, lanes := int64(n.p.Topology.Ranks), int64(len(n.p.Chunks)), int64(len(n.lanes))
+func byEventsMemory(n *network.Network) int64 {
+	ranks, chunks, lanes := int64(n.Problem.Topology.Ranks), int64(len(n.Problem.Chunks)), int64(len(n.Hops))
 	shortest := model.MaxTime
-	for i := range n.lanes {
-		for class := range n.sizes {
-			shortest = min(shortest, n.beta(&n.lanes[i], int32(class)))
+	for i := range n.Hops {
+		for class := range n.Sizes {
+			shortest = min(shortest, n.Beta(&n.Hops[i], int32(class)))
 		}
 	}
-	waiting := lanes * int64(2+n.longest()/max(1, shortest))
+	waiting := lanes * int64(2+n.Longest()/max(1, shortest))
 	return ranks*((chunks+63)/64*16+4*maxLog+64) + 12*chunks + lanes*160 + waiting*160 + 1<<20
 }

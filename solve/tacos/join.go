@@ -5,13 +5,15 @@ import (
 	"sync"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
 // join puts the two halves of an allreduce together, reduction and spreading, in the
 // best of some ways. Where ranks are late it times reductions, of which spread may be
 // empty, such that they do not wait for the late ranks longer than they must.
-func (s *synthesis) join(pt *pattern, reduce, spread []model.Transfer, stop func() bool) *model.Schedule {
+func (s *synthesis) join(pt *network.Pattern, reduce, spread []model.Transfer, stop func() bool) *model.Schedule {
 	if len(reduce)+len(spread) == 0 {
 		return s.schedule([]model.Transfer{})
 	}
@@ -22,7 +24,7 @@ func (s *synthesis) join(pt *pattern, reduce, spread []model.Transfer, stop func
 			return s.schedule(append(reduce, spread...))
 		}
 		// They are timed anew, in the order of their starts: so the first to start is it.
-		s.copyFirst(reduce, func(t *model.Transfer) model.Time { return t.Start })
+		solve.CopyFirst(s.p, reduce, func(t *model.Transfer) model.Time { return t.Start })
 		program := place.NewProgram(s.p)
 		program.Append(s.schedule(append(reduce, spread...)))
 		placed, err := program.PlaceInOrder()
@@ -31,9 +33,9 @@ func (s *synthesis) join(pt *pattern, reduce, spread []model.Transfer, stop func
 		}
 		return placed
 	}
-	root := make([]int32, len(pt.from))
+	root := make([]int32, len(pt.From))
 	for k := range root {
-		root[k] = pt.from[k][0]
+		root[k] = pt.From[k][0]
 	}
 	var best *model.Schedule
 	var least model.Time

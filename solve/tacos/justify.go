@@ -27,13 +27,13 @@ func (r *repair) justify() {
 	})
 	for _, i := range order {
 		m := &r.moves[i]
-		x := &r.n.lanes[m.lane]
-		class := r.n.class[m.chunk]
+		x := &r.n.Hops[m.lane]
+		class := r.n.Class[m.chunk]
 		r.cancel(i)
 		m.places = nil
-		m.start = r.closes(m.lane, class, by[int(x.dst)*r.chunks+int(m.chunk)]-r.n.lasts(x, class))
+		m.start = r.closes(m.lane, class, by[int(x.Dst)*r.chunks+int(m.chunk)]-r.n.Lasts(x, class))
 		r.book(i)
-		from := &by[int(x.src)*r.chunks+int(m.chunk)]
+		from := &by[int(x.Src)*r.chunks+int(m.chunk)]
 		*from = min(*from, m.start)
 	}
 	slices.SortFunc(order, func(i, j int32) int {
@@ -41,12 +41,12 @@ func (r *repair) justify() {
 	})
 	for _, i := range order {
 		m := &r.moves[i]
-		x := &r.n.lanes[m.lane]
-		class := r.n.class[m.chunk]
+		x := &r.n.Hops[m.lane]
+		class := r.n.Class[m.chunk]
 		r.cancel(i)
 		m.places = nil
-		m.start = r.opens(m.lane, class, r.has(x.src, m.chunk))
-		m.end = m.start + r.n.lasts(x, class)
+		m.start = r.opens(m.lane, class, r.has(x.Src, m.chunk))
+		m.end = m.start + r.n.Lasts(x, class)
 		r.book(i)
 	}
 	r.aim(r.due, r.limit)

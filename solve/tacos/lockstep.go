@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/random"
 )
 
 // lockstep is a quicker engine for large patterns in which every rank wants every chunk,
@@ -24,7 +26,7 @@ import (
 // In a slot all ranks choose by themselves, from what had arrived before it, so that they
 // can do so at the same time; which goroutine serves which makes no difference.
 type lockstep[K uint16 | int32] struct {
-	*network
+	*network.Network
 	slot    model.Time // its length: the longest that a lane is busy
 	delay   int        // after so many slots at the latest a chunk has arrived
 	chunks  int
@@ -60,17 +62,17 @@ const maxDelay = 1 << 10
 
 // lockstepTime returns the length and the delay of slots, and whether lockstep serves a
 // network and a pattern. It takes O(lanes·sizes).
-func lockstepTime(n *network, pt *pattern) (slot model.Time, delay int, ok bool) {
-	if !n.private || pt.to != nil || n.p.Late() || len(n.lanes) == 0 || len(n.rates)*len(n.sizes) > 64 {
+func lockstepTime(n *network.Network, pt *network.Pattern) (slot model.Time, delay int, ok bool) {
+	if !n.Private || pt.To != nil || n.Problem.Late() || len(n.Hops) == 0 || len(n.Rates)*len(n.Sizes) > 64 {
 		return 0, 0, false
 	}
 	shortest, lasts := model.MaxTime, model.Time(0)
-	for i := range n.lanes {
-		x := &n.lanes[i]
-		for class := range n.sizes {
-			busy := n.beta(x, int32(class)) + n.uses[x.uses].extra
+	for i := range n.Hops {
+		x := &n.Hops[i]
+		for class := range n.Sizes {
+			busy := n.Beta(x, int32(class)) + n.Uses[x.Uses].Extra
 			slot, shortest = max(slot, busy), min(shortest, busy)
-			lasts = max(lasts, n.lasts(x, int32(class)))
+			lasts = max(lasts, n.Lasts(x, int32(class)))
 		}
 	}
 	if slot-shortest > slot/uneven {
@@ -87,54 +89,41 @@ type sweep interface {
 
 // newSweep returns the lockstep engine for a network and a pattern, or nil if they are
 // not served by it.
-func newSweep(n *network, pt *pattern, seed uint64) sweep {
+func newSweep(n *network.Network, pt *network.Pattern, seed uint64) sweep {
 	slot, delay, ok := lockstepTime(n, pt)
 	switch {
 	case !ok:
 		return nil
-	case len(n.p.Chunks) <= 1<<16:
+	case len(n.Problem.Chunks) <= 1<<16:
 		return newLockstep[uint16](n, pt, seed, slot, delay)
 	}
 	return newLockstep[int32](n, pt, seed, slot, delay)
 }
 
-// even says whether all transfers last equally long.
-func (n *network) even() bool {
-	if len(n.sizes) > 1 {
-		return false
-	}
-	for i := range n.lanes {
-		if n.lasts(&n.lanes[i], 0) != n.lasts(&n.lanes[0], 0) {
-			return false
-		}
-	}
-	return true
-}
-
 // newLockstep takes O(ranks·chunks) memory: see lockstepMemory.
-func newLockstep[K uint16 | int32](n *network, pt *pattern, seed uint64, slot model.Time, delay int) *lockstep[K] {
-	ranks, chunks := n.p.Topology.Ranks, len(n.p.Chunks)
+func newLockstep[K uint16 | int32](n *network.Network, pt *network.Pattern, seed uint64, slot model.Time, delay int) *lockstep[K] {
+	ranks, chunks := n.Problem.Topology.Ranks, len(n.Problem.Chunks)
 	e := &lockstep[K]{
-		network: n, slot: slot, delay: delay, chunks: chunks, words: (chunks + 63) / 64,
-		log: make([]K, ranks*chunks), lengths: make([][]int32, delay+1), cursor: make([]int32, len(n.lanes)),
+		Network: n, slot: slot, delay: delay, chunks: chunks, words: (chunks + 63) / 64,
+		log: make([]K, ranks*chunks), lengths: make([][]int32, delay+1), cursor: make([]int32, len(n.Hops)),
 		seed: seed, left: make([]int, (ranks+blockRanks-1)/blockRanks),
 	}
 	e.taken = make([]uint64, (ranks+7)/8*8*e.words)
 	for i := range e.lengths {
 		e.lengths[i] = make([]int32, ranks)
 	}
-	order := streamOf(seed, 1<<40)
+	order := random.New(seed, 1<<40)
 	first := e.lengths[0]
 	at := make([]int32, chunks) // the chunks in random order, for ranks that hold several
 	for k := range at {
 		at[k] = int32(k)
 	}
 	for i := chunks - 1; i > 0; i-- {
-		j := order.below(i + 1)
+		j := order.Below(i + 1)
 		at[i], at[j] = at[j], at[i]
 	}
 	for _, k := range at {
-		for _, r := range pt.from[k] {
+		for _, r := range pt.From[k] {
 			e.take(int(r), K(k))
 			e.log[int(r)*chunks+int(first[r])] = K(k)
 			first[r]++
@@ -195,7 +184,7 @@ func (e *lockstep[K]) run(threads int, stop func() bool, emit func([]model.Trans
 		}
 		set := <-free
 		if e.by != nil {
-			e.counts = append(e.counts, make([]uint8, e.p.Topology.Ranks))
+			e.counts = append(e.counts, make([]uint8, e.Problem.Topology.Ranks))
 		}
 		pool.run(blocks, slot, set)
 		idle++
@@ -217,8 +206,8 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 	after := e.lengths[slot%ring]            // after this one
 	start := e.slot * model.Time(slot)
 	first := block * blockRanks
-	number := streamOf(e.seed, uint64(slot))
-	turn := number.next() // the same for all ranks, so that neighbours look at chunks that lie together in memory
+	number := random.New(e.seed, uint64(slot))
+	turn := number.Next() // the same for all ranks, so that neighbours look at chunks that lie together in memory
 	for v := first; v < min(first+blockRanks, len(after)); v++ {
 		n := before[v]
 		if int(n) == e.chunks {
@@ -227,12 +216,12 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 		}
 		row := e.taken[(v>>3)*e.words*8+v&7 : ((v>>3)+1)*e.words*8]
 		mine := e.log[v*e.chunks : (v+1)*e.chunks]
-		a, b := e.into[v], e.into[v+1]
+		a, b := e.Into[v], e.Into[v+1]
 		hi, _ := bits.Mul64(turn, uint64(b-a))
 		l := a + int32(hi)
 		for range b - a {
-			x := &e.lanes[l]
-			held := e.log[int(x.src)*e.chunks:][:arrived[x.src]]
+			x := &e.Hops[l]
+			held := e.log[int(x.Src)*e.chunks:][:arrived[x.Src]]
 			c := e.cursor[l]
 			for int(c) < len(held) && row[int(held[c]>>6)*8]>>(held[c]&63)&1 != 0 {
 				c++
@@ -246,8 +235,8 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 					e.by[v*e.chunks+int(n)] = uint8(l - a)
 				}
 				n++
-				src, dst := e.ends(x)
-				out = append(out, model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.route, Start: start, End: start + e.lasts(x, e.class[k])})
+				src, dst := e.Ends(x)
+				out = append(out, model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.Route, Start: start, End: start + e.Lasts(x, e.Class[k])})
 			}
 			e.cursor[l] = c
 			if l++; l == b {

@@ -13,13 +13,14 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
 func never() bool { return false }
 
 // swept makes the transfers of a problem in lockstep.
-func swept(t require.TestingT, n *network, pt *pattern, seed uint64, threads int) []model.Transfer {
+func swept(t require.TestingT, n *network.Network, pt *network.Pattern, seed uint64, threads int) []model.Transfer {
 	e := newSweep(n, pt, seed)
 	require.NotNil(t, e)
 	moves := []model.Transfer{}
@@ -46,13 +47,13 @@ func drawEven(t *rapid.T) *model.Problem {
 func TestLockstep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawEven(t)
-		n := newNetwork(p, false)
-		pt, err := spreading(p)
+		n := network.New(p, false)
+		pt, err := network.Spreading(p)
 		require.NoError(t, err)
 		seed := rapid.Uint64().Draw(t, "seed")
 		moves := swept(t, n, pt, seed, 1)
 		if len(moves) < 1<<14 {
-			require.NoError(t, solvetest.Right(p, &model.Schedule{Form: model.FormFor(p.Cost), Routes: n.routes, Transfers: moves}))
+			require.NoError(t, solvetest.Right(p, &model.Schedule{Form: model.FormFor(p.Cost), Routes: n.Routes, Transfers: moves}))
 		}
 		require.Equal(t, moves, swept(t, n, pt, seed, rapid.IntRange(2, 5).Draw(t, "threads")))
 	})
@@ -66,14 +67,14 @@ func TestLockstepBackwards(t *testing.T) {
 			require.NoError(t, err)
 			p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.ReduceScatter}, Size: int64(tp.Ranks)<<16 + 1, Cost: cost}
 			p = p.WithChunks(p.DefaultChunks(1))
-			n := newNetwork(p, true)
-			moves := swept(t, n, trees(p, 0), 1, 2)
+			n := network.New(p, true)
+			moves := swept(t, n, network.Trees(p, 0), 1, 2)
 			end := last(moves)
 			for i := range moves {
 				x := &moves[i]
 				x.Start, x.End, x.Op = end-x.End, end-x.Start, model.Reduction
 			}
-			require.NoError(t, solvetest.Right(p, &model.Schedule{Form: model.FormFor(cost), Routes: n.routes, Transfers: moves}), name)
+			require.NoError(t, solvetest.Right(p, &model.Schedule{Form: model.FormFor(cost), Routes: n.Routes, Transfers: moves}), name)
 		}
 	}
 }
@@ -85,12 +86,12 @@ func TestLockstepNearTheBound(t *testing.T) {
 		require.NoError(t, err)
 		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: int64(tp.Ranks) << 20, Cost: model.Blocking}
 		p = p.WithChunks(tp.Ranks)
-		n := newNetwork(p, false)
-		pt, err := spreading(p)
+		n := network.New(p, false)
+		pt, err := network.Spreading(p)
 		require.NoError(t, err)
 		moves := swept(t, n, pt, 1, 2)
 		require.Len(t, moves, tp.Ranks*(tp.Ranks-1))
-		require.LessOrEqual(t, last(moves), n.floor(pt)+n.lasts(&n.lanes[0], 0), name)
+		require.LessOrEqual(t, last(moves), n.Floor(pt)+n.Lasts(&n.Hops[0], 0), name)
 	}
 }
 
@@ -104,21 +105,21 @@ func TestLockstepNotServed(t *testing.T) {
 			tp.Links[0].Bandwidth /= 2
 		}
 		p = p.WithChunks(tp.Ranks)
-		pt, err := spreading(p)
+		pt, err := network.Spreading(p)
 		require.NoError(t, err)
-		require.Nil(t, newSweep(newNetwork(p, false), pt, 1), name)
+		require.Nil(t, newSweep(network.New(p, false), pt, 1), name)
 	}
 	tp := &model.Topology{Name: "one way", Ranks: 3, Links: []model.Link{{Src: 0, Dst: 1, Bandwidth: 1e9}, {Src: 1, Dst: 2, Bandwidth: 1e9}}}
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 300, Cost: model.Blocking}
 	p = p.WithChunks(3)
-	pt, err := spreading(p)
+	pt, err := network.Spreading(p)
 	require.NoError(t, err)
 	count := 0
 	take := func(list []model.Transfer) bool { count += len(list); return true }
-	require.False(t, newSweep(newNetwork(p, false), pt, 1).run(1, never, take), "rank 0 gets nothing")
+	require.False(t, newSweep(network.New(p, false), pt, 1).run(1, never, take), "rank 0 gets nothing")
 	require.Equal(t, 3, count)
-	require.False(t, newSweep(newNetwork(p, false), pt, 1).run(2, func() bool { return true }, take))
-	require.False(t, newSweep(newNetwork(p, false), pt, 1).run(2, never, func([]model.Transfer) bool { return false }))
+	require.False(t, newSweep(network.New(p, false), pt, 1).run(2, func() bool { return true }, take))
+	require.False(t, newSweep(network.New(p, false), pt, 1).run(2, never, func([]model.Transfer) bool { return false }))
 }
 
 // TestStream: what is handed out is right and in order of starts, whatever the network.

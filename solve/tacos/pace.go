@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/events"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // cell is what is known of a chunk at a rank: everything of it lies together in memory, and
@@ -35,16 +37,16 @@ type begun struct {
 // it gets it from there. Over a mirrored network time runs backwards, and up and down are
 // exchanged.
 type pace struct {
-	occupancy
+	network.Occupancy
 	chunks   int
 	cells    []cell // by rank and chunk
-	out      *exit
+	out      *network.Exits
 	shift    int      // by how many bits times are shifted to be urges
 	begun    []begun  // the jobs in the order of their starts
 	tracks   []track  // by lane
 	leaves   []uint64 // jobs that wait for nothing but a lane, urge before job, sorted
-	calendar calendar
-	alarms   alarms
+	calendar events.Calendar
+	alarms   events.Queue
 	due      []model.Time // by lane: its next alarm
 	awake    []int32      // lanes to be looked at now
 	lines    []int32      // of the calendar, by lane and size class
@@ -55,16 +57,16 @@ type pace struct {
 	end      model.Time // of the last transfer
 }
 
-func newPace(n *network, out *exit, cells []cell, shift int) *pace {
+func newPace(n *network.Network, out *network.Exits, cells []cell, shift int) *pace {
 	p := &pace{
-		occupancy: newOccupancy(n), chunks: len(n.p.Chunks), cells: cells, out: out, shift: shift,
-		tracks: make([]track, len(n.lanes)), due: make([]model.Time, len(n.lanes)),
+		Occupancy: network.NewOccupancy(n), chunks: len(n.Problem.Chunks), cells: cells, out: out, shift: shift,
+		tracks: make([]track, len(n.Hops)), due: make([]model.Time, len(n.Hops)),
 	}
-	for l := range n.lanes {
-		x := &n.lanes[l]
-		p.tracks[l] = track{dst: x.dst, rate: x.rate, alpha: x.alpha, whole: n.uses[x.uses].extra > 0}
-		for c := range n.sizes {
-			p.lines = append(p.lines, p.calendar.lineOf(n.lasts(&n.lanes[l], int32(c))))
+	for l := range n.Hops {
+		x := &n.Hops[l]
+		p.tracks[l] = track{dst: x.Dst, rate: x.Rate, alpha: x.Alpha, whole: n.Uses[x.Uses].Extra > 0}
+		for c := range n.Sizes {
+			p.lines = append(p.lines, p.calendar.LineOf(n.Lasts(&n.Hops[l], int32(c))))
 		}
 	}
 	return p
@@ -81,15 +83,15 @@ func (p *pace) run(stop func() bool) bool {
 			return false
 		}
 		p.match()
-		p.now = min(p.calendar.next(), p.alarms.next())
-		if p.calendar.next() == p.now {
-			landed = p.calendar.take(landed[:0])
+		p.now = min(p.calendar.Next(), p.alarms.Next())
+		if p.calendar.Next() == p.now {
+			landed = p.calendar.Take(landed[:0])
 			left -= len(landed)
 			p.end = p.now
 			p.land(landed)
 		}
-		for p.alarms.next() == p.now && p.now < model.MaxTime {
-			p.rouse(p.alarms.take().rank)
+		for p.alarms.Next() == p.now && p.now < model.MaxTime {
+			p.rouse(p.alarms.Take().ID)
 		}
 	}
 	return true
@@ -98,7 +100,7 @@ func (p *pace) run(stop func() bool) bool {
 // reset has all that waits for nothing wait for its lane.
 func (p *pace) reset() {
 	p.now, p.end, p.begun = 0, 0, p.begun[:0]
-	clear(p.free)
+	clear(p.Free)
 	clear(p.due)
 	p.alarms = p.alarms[:0]
 	for l := range p.tracks {
@@ -151,10 +153,10 @@ func (p *pace) rouse(l int32) {
 
 // opens returns when the next transfer over a lane can start.
 func (p *pace) opens(l int32) model.Time {
-	if p.private {
+	if p.Private {
 		return p.tracks[l].open
 	}
-	return p.occupancy.opens(l)
+	return p.Occupancy.Opens(l)
 }
 
 // land ends transfers. What it needs of cells it reads for all of them, one after the other,
@@ -192,8 +194,8 @@ func (p *pace) land(jobs []int32) {
 	for _, from := range p.reached {
 		v := from / chunks
 		k := from - v*chunks
-		for i := p.out.first[v]; i < p.out.first[v+1]; i++ {
-			l, at := p.out.list[i], uint32(p.out.to[i])*chunks+k
+		for i := p.out.First[v]; i < p.out.First[v+1]; i++ {
+			l, at := p.out.List[i], uint32(p.out.To[i])*chunks+k
 			if c := &p.cells[at]; c.down == l {
 				p.coming = append(p.coming, coming{l, uint64(c.urge[1])<<32 | uint64(half+at)})
 			}
@@ -206,7 +208,7 @@ func (p *pace) land(jobs []int32) {
 
 // match starts what can start now.
 func (p *pace) match() {
-	if !p.private { // where lanes share something it matters who goes first
+	if !p.Private { // where lanes share something it matters who goes first
 		slices.SortFunc(p.awake, func(a, b int32) int { return cmp.Or(cmp.Compare(p.head(a), p.head(b)), cmp.Compare(a, b)) })
 	}
 	for _, l := range p.awake {
@@ -215,14 +217,14 @@ func (p *pace) match() {
 			p.begin(l)
 		}
 	}
-	if !p.private || p.patient {
+	if !p.Private || p.Patient {
 		for _, l := range p.awake {
 			if !p.waits(l) {
 				continue
 			}
 			if at := p.opens(l); at > p.now && (p.due[l] <= p.now || p.due[l] > at) {
 				p.due[l] = at
-				p.alarms.add(alarm{at: at, rank: l})
+				p.alarms.Add(events.Event{At: at, ID: l})
 			}
 		}
 	}
@@ -236,17 +238,17 @@ func (p *pace) begin(l int32) {
 	if at >= len(p.cells) {
 		at, half = at-len(p.cells), 1
 	}
-	t, class := &p.tracks[l], p.class[at%p.chunks]
+	t, class := &p.tracks[l], p.Class[at%p.chunks]
 	var beta model.Time
-	if p.table != nil {
-		beta = p.table[int(t.rate)*len(p.sizes)+int(class)]
+	if p.Table != nil {
+		beta = p.Table[int(t.rate)*len(p.Sizes)+int(class)]
 	} else {
-		beta = p.compute(p.rates[t.rate], p.sizes[class])
+		beta = p.Compute(p.Rates[t.rate], p.Sizes[class])
 	}
 	end := p.now + t.alpha + beta
 	switch {
-	case !p.private:
-		p.take(l, p.now, beta)
+	case !p.Private:
+		p.Take(l, p.now, beta)
 	case t.whole:
 		t.open = end
 	default:
@@ -254,7 +256,7 @@ func (p *pace) begin(l int32) {
 	}
 	p.begun = append(p.begun, begun{int32(job), p.now})
 	p.cells[at].urge[half] = clip(end, p.shift)
-	p.calendar.add(p.lines[int(l)*len(p.sizes)+int(class)], end, int32(job))
+	p.calendar.Add(p.lines[int(l)*len(p.Sizes)+int(class)], end, int32(job))
 }
 
 // shiftOf returns by how many bits times must be shifted for those up to eight times as

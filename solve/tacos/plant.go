@@ -7,22 +7,22 @@ import "github.com/oraccl/oraccl/model"
 // and no long detour. It takes O(lanes).
 func (g *grove) plant(k int, h *hub) {
 	g.uproot(k)
-	class := g.n.class[k]
+	class := g.n.Class[k]
 	g.root[k] = h.rank
-	turn := g.order.next()
+	turn := g.order.Next()
 	for v := range int32(g.ranks) {
 		at := int(v)*g.chunks + k
 		if g.up[at], g.down[at] = -1, -1; v == h.rank {
 			continue
 		}
-		leaving := g.out.of(v)
+		leaving := g.out.Of(v)
 		best, least := int32(-1), 0.0
 		for i, skip := 0, int(turn%uint64(len(leaving))); i < len(leaving); i++ {
 			if skip++; skip >= len(leaving) {
 				skip = 0
 			}
 			l := leaving[skip]
-			if h.to[g.n.lanes[l].dst] < h.to[v] {
+			if h.to[g.n.Hops[l].Dst] < h.to[v] {
 				if c := g.cost(l, class); best < 0 || c < least {
 					best, least = l, c
 				}
@@ -30,14 +30,14 @@ func (g *grove) plant(k int, h *hub) {
 		}
 		g.up[at] = best
 		g.carry(best, class, 1)
-		a, b := g.n.into[v], g.n.into[v+1]
+		a, b := g.n.Into[v], g.n.Into[v+1]
 		best = -1
 		l := a + int32(turn%uint64(b-a))
 		for range b - a {
 			if l++; l >= b {
 				l = a
 			}
-			if h.from[g.n.lanes[l].src] < h.from[v] {
+			if h.from[g.n.Hops[l].Src] < h.from[v] {
 				if c := g.cost(l, class); best < 0 || c < least {
 					best, least = l, c
 				}
@@ -52,12 +52,12 @@ func (g *grove) plant(k int, h *hub) {
 // and round once more, if there are such lanes.
 func (g *grove) chain(k int, next []int32, root int32) {
 	g.uproot(k)
-	class := g.n.class[k]
+	class := g.n.Class[k]
 	g.root[k] = root
-	v := g.n.lanes[next[root]].dst
+	v := g.n.Hops[next[root]].Dst
 	for at := root; ; {
 		l := next[at]
-		w := g.n.lanes[l].dst
+		w := g.n.Hops[l].Dst
 		if w == root {
 			break
 		}
@@ -69,7 +69,7 @@ func (g *grove) chain(k int, next []int32, root int32) {
 		l := next[v]
 		g.up[int(v)*g.chunks+k] = l
 		g.carry(l, class, 1)
-		v = g.n.lanes[l].dst
+		v = g.n.Hops[l].Dst
 	}
 	g.up[int(root)*g.chunks+k], g.down[int(root)*g.chunks+k] = -1, -1
 }
@@ -77,8 +77,8 @@ func (g *grove) chain(k int, next []int32, root int32) {
 // rehang lets every rank in the trees of chunk k change to the cheapest lane that leaves
 // them trees. Depth counts as well, a little. It takes O(lanes·depth).
 func (g *grove) rehang(k int) {
-	class, root := g.n.class[k], g.root[k]
-	first := g.order.below(g.ranks)
+	class, root := g.n.Class[k], g.root[k]
+	first := g.order.Below(g.ranks)
 	for i := range g.ranks {
 		v := int32((first + i) % g.ranks)
 		if v == root {
@@ -88,12 +88,12 @@ func (g *grove) rehang(k int) {
 		best := g.up[at]
 		g.carry(best, class, -1)
 		least := -1.0
-		for _, l := range g.out.of(v) {
-			depth := g.depth(g.up, k, g.n.lanes[l].dst, v, true)
+		for _, l := range g.out.Of(v) {
+			depth := g.depth(g.up, k, g.n.Hops[l].Dst, v, true)
 			if depth < 0 {
 				continue
 			}
-			c := g.cost(l, class) + depthPrice*float64(depth+g.n.lasts(&g.n.lanes[l], class))
+			c := g.cost(l, class) + depthPrice*float64(depth+g.n.Lasts(&g.n.Hops[l], class))
 			if least < 0 || c < least || c == least && l == g.up[at] {
 				best, least = l, c
 			}
@@ -103,12 +103,12 @@ func (g *grove) rehang(k int) {
 		best = g.down[at]
 		g.carry(best, class, -1)
 		least = -1
-		for l := g.n.into[v]; l < g.n.into[v+1]; l++ {
-			depth := g.depth(g.down, k, g.n.lanes[l].src, v, false)
+		for l := g.n.Into[v]; l < g.n.Into[v+1]; l++ {
+			depth := g.depth(g.down, k, g.n.Hops[l].Src, v, false)
 			if depth < 0 {
 				continue
 			}
-			c := g.cost(l, class) + depthPrice*float64(depth+g.n.lasts(&g.n.lanes[l], class))
+			c := g.cost(l, class) + depthPrice*float64(depth+g.n.Lasts(&g.n.Hops[l], class))
 			if least < 0 || c < least || c == least && l == g.down[at] {
 				best, least = l, c
 			}
@@ -130,10 +130,10 @@ func (g *grove) depth(tree []int32, k int, rank, v int32, up bool) model.Time {
 		if rank == v {
 			return -1
 		}
-		x := &g.n.lanes[tree[int(rank)*g.chunks+k]]
-		sum += g.n.lasts(x, g.n.class[k])
-		if rank = x.src; up {
-			rank = x.dst
+		x := &g.n.Hops[tree[int(rank)*g.chunks+k]]
+		sum += g.n.Lasts(x, g.n.Class[k])
+		if rank = x.Src; up {
+			rank = x.Dst
 		}
 	}
 	return sum

@@ -2,6 +2,9 @@ package tacos
 
 import (
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/events"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/random"
 )
 
 // A schedule that a try has made is repaired where it is too long: some transfers that end
@@ -26,8 +29,8 @@ type move struct {
 // repair is a schedule of a pattern from which transfers can be taken out, and into which
 // others can be put wherever links and ports are free.
 type repair struct {
-	n       *network
-	pt      *pattern
+	n       *network.Network
+	pt      *network.Pattern
 	once    []bool       // by rank: it must not send a chunk twice at one time; nil: all may
 	release []model.Time // by rank; nil: all are there at 0
 	out     [][]int32    // by rank: the lanes that lead away
@@ -52,10 +55,10 @@ type repair struct {
 	asked   int     // how often since
 
 	work   int // how often a lane was looked at, about
-	rng    stream
+	rng    random.Stream
 	label  []label // by rank
 	stamp  int32   // of the search
-	queue  alarms
+	queue  events.Queue
 	wanted []int32 // by rank: the stamp with which it wants the chunk that is sought
 
 	// Since the last mark:
@@ -80,25 +83,25 @@ type label struct {
 }
 
 // newRepair returns an empty schedule. once is as for newSteer, or nil.
-func newRepair(n *network, pt *pattern, once []bool, seed uint64) *repair {
-	ranks, chunks := n.p.Topology.Ranks, len(n.p.Chunks)
+func newRepair(n *network.Network, pt *network.Pattern, once []bool, seed uint64) *repair {
+	ranks, chunks := n.Problem.Topology.Ranks, len(n.Problem.Chunks)
 	r := &repair{
 		n: n, pt: pt, once: once, out: make([][]int32, ranks), chunks: chunks, of: make([][]int32, chunks), by: make([]int32, ranks*chunks),
-		agenda: make([]agenda, n.resources), label: make([]label, ranks), wanted: make([]int32, ranks), rng: streamOf(seed, 1<<41),
+		agenda: make([]agenda, n.Resources), label: make([]label, ranks), wanted: make([]int32, ranks), rng: random.New(seed, 1<<41),
 	}
-	for i := range n.uses {
-		r.choosy = r.choosy || n.uses[i].choiceEnd-n.uses[i].choice > 1
+	for i := range n.Uses {
+		r.choosy = r.choosy || n.Uses[i].ChoiceEnd-n.Uses[i].Choice > 1
 	}
-	if n.p.Late() && !n.mirrored {
-		r.release = n.p.Release
+	if n.Problem.Late() && !n.Mirrored {
+		r.release = n.Problem.Release
 	}
-	for i := range n.lanes {
-		r.out[n.lanes[i].src] = append(r.out[n.lanes[i].src], int32(i))
+	for i := range n.Hops {
+		r.out[n.Hops[i].Src] = append(r.out[n.Hops[i].Src], int32(i))
 	}
 	for i := range r.by {
 		r.by[i] = absent
 	}
-	for k, from := range pt.from {
+	for k, from := range pt.From {
 		for _, v := range from {
 			*r.slot(v, int32(k)) = origin
 		}
@@ -160,7 +163,7 @@ func (r *repair) add(m move) int32 {
 	m.at = int32(len(r.of[m.chunk]))
 	r.moves[i] = m
 	r.of[m.chunk] = append(r.of[m.chunk], i)
-	*r.slot(r.n.lanes[m.lane].dst, m.chunk) = i
+	*r.slot(r.n.Hops[m.lane].Dst, m.chunk) = i
 	r.book(i)
 	r.weigh(&m, 1)
 	return i
@@ -176,7 +179,7 @@ func (r *repair) remove(i int32) {
 	list[m.at] = moved
 	r.moves[moved].at = m.at
 	r.of[m.chunk] = list[:len(list)-1]
-	*r.slot(r.n.lanes[m.lane].dst, m.chunk) = absent
+	*r.slot(r.n.Hops[m.lane].Dst, m.chunk) = absent
 	m.at = -1
 	r.spare = append(r.spare, i)
 }
@@ -184,19 +187,19 @@ func (r *repair) remove(i int32) {
 // book takes the resources of a move: the same again if it had some.
 func (r *repair) book(i int32) {
 	m := &r.moves[i]
-	x := &r.n.lanes[m.lane]
-	beta := r.n.beta(x, r.n.class[m.chunk])
+	x := &r.n.Hops[m.lane]
+	beta := r.n.Beta(x, r.n.Class[m.chunk])
 	again := m.places != nil
-	for j := x.uses; j < x.usesEnd; j++ {
-		u := &r.n.uses[j]
-		s := span{model.Interval{From: m.start + u.from, To: m.start + u.from + beta + u.extra}, i}
-		place := r.n.choices[u.choice]
+	for j := x.Uses; j < x.UsesEnd; j++ {
+		u := &r.n.Uses[j]
+		s := span{model.Interval{From: m.start + u.From, To: m.start + u.From + beta + u.Extra}, i}
+		place := r.n.Choices[u.Choice]
 		switch {
 		case again:
-			place = m.places[j-x.uses]
+			place = m.places[j-x.Uses]
 		case r.choosy:
-			for c := u.choice; c < u.choiceEnd; c++ {
-				if place = r.n.choices[c]; r.agenda[place].next(s.From, s.To-s.From) == s.From {
+			for c := u.Choice; c < u.ChoiceEnd; c++ {
+				if place = r.n.Choices[c]; r.agenda[place].next(s.From, s.To-s.From) == s.From {
 					break
 				}
 			}
@@ -209,35 +212,35 @@ func (r *repair) book(i int32) {
 // cancel gives the resources of a move back.
 func (r *repair) cancel(i int32) {
 	m := &r.moves[i]
-	x := &r.n.lanes[m.lane]
-	for j := x.uses; j < x.usesEnd; j++ {
-		u := &r.n.uses[j]
-		place := r.n.choices[u.choice]
+	x := &r.n.Hops[m.lane]
+	for j := x.Uses; j < x.UsesEnd; j++ {
+		u := &r.n.Uses[j]
+		place := r.n.Choices[u.Choice]
 		if r.choosy {
-			place = m.places[j-x.uses]
+			place = m.places[j-x.Uses]
 		}
-		r.agenda[place].strike(m.start+u.from, i)
+		r.agenda[place].strike(m.start+u.From, i)
 	}
 }
 
 // opens returns the first time from at on at which a transfer can start over a lane.
 func (r *repair) opens(l, class int32, at model.Time) model.Time {
-	x := &r.n.lanes[l]
-	beta := r.n.beta(x, class)
+	x := &r.n.Hops[l]
+	beta := r.n.Beta(x, class)
 	if r.release != nil {
-		at = max(at, r.release[x.src], r.release[x.dst])
+		at = max(at, r.release[x.Src], r.release[x.Dst])
 	}
 	r.work++
 	for moved := true; moved; {
 		moved = false
-		for j := x.uses; j < x.usesEnd; j++ {
-			u := &r.n.uses[j]
+		for j := x.Uses; j < x.UsesEnd; j++ {
+			u := &r.n.Uses[j]
 			first := model.MaxTime
-			for c := u.choice; c < u.choiceEnd && first > at; c++ {
-				first = min(first, r.agenda[r.n.choices[c]].next(at+u.from, beta+u.extra)-u.from)
+			for c := u.Choice; c < u.ChoiceEnd && first > at; c++ {
+				first = min(first, r.agenda[r.n.Choices[c]].next(at+u.From, beta+u.Extra)-u.From)
 			}
 			if first > at {
-				at, moved = first, x.usesEnd-x.uses > 1
+				at, moved = first, x.UsesEnd-x.Uses > 1
 			}
 		}
 	}
@@ -246,19 +249,19 @@ func (r *repair) opens(l, class int32, at model.Time) model.Time {
 
 // closes returns the last time up to at at which a transfer can start over a lane.
 func (r *repair) closes(l, class int32, at model.Time) model.Time {
-	x := &r.n.lanes[l]
-	beta := r.n.beta(x, class)
+	x := &r.n.Hops[l]
+	beta := r.n.Beta(x, class)
 	r.work++
 	for moved := true; moved; {
 		moved = false
-		for j := x.uses; j < x.usesEnd; j++ {
-			u := &r.n.uses[j]
+		for j := x.Uses; j < x.UsesEnd; j++ {
+			u := &r.n.Uses[j]
 			latest := model.Time(-1)
-			for c := u.choice; c < u.choiceEnd && latest < at; c++ {
-				latest = max(latest, r.agenda[r.n.choices[c]].last(at+u.from, beta+u.extra)-u.from)
+			for c := u.Choice; c < u.ChoiceEnd && latest < at; c++ {
+				latest = max(latest, r.agenda[r.n.Choices[c]].last(at+u.From, beta+u.Extra)-u.From)
 			}
 			if latest < at {
-				at, moved = latest, x.usesEnd-x.uses > 1
+				at, moved = latest, x.UsesEnd-x.Uses > 1
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/events"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -87,7 +88,7 @@ func TestRepair(t *testing.T) {
 					known := [5]model.Time{r.tardy, r.total, model.Time(r.count), model.Time(r.beyond)}
 					r.aim(r.due, r.limit)
 					require.Equal(t, known, [5]model.Time{r.tardy, r.total, model.Time(r.count), model.Time(r.beyond)})
-					if !done || r.rng.below(2) == 0 {
+					if !done || r.rng.Below(2) == 0 {
 						r.undo()
 						require.Equal(t, before, sorted(r.copy()))
 						require.Equal(t, cost, r.cost())
@@ -115,15 +116,15 @@ func sorted(moves []move) []move {
 // TestQueue: what comes first is taken first.
 func TestQueue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var q alarms
+	var q events.Queue
 	var want []model.Time
 	for range 500 {
 		at := model.Time(rng.IntN(100))
 		want = append(want, at)
-		q.add(alarm{at, rng.Uint32(), rng.Int32()})
+		q.Add(events.Event{At: at, Tie: rng.Uint32(), ID: rng.Int32()})
 	}
 	slices.Sort(want)
 	for _, at := range want {
-		require.Equal(t, at, q.take().at)
+		require.Equal(t, at, q.Take().At)
 	}
 }

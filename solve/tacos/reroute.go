@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/events"
 )
 
 // renew takes out some moves and brings what is missing then. It returns false if it cannot,
@@ -15,7 +16,7 @@ func (r *repair) renew(some int) bool {
 	}
 	r.ruin(some)
 	for i := len(r.touched) - 1; i > 0; i-- {
-		j := r.rng.below(i + 1)
+		j := r.rng.Below(i + 1)
 		r.touched[i], r.touched[j] = r.touched[j], r.touched[i]
 	}
 	for _, k := range r.touched {
@@ -32,13 +33,13 @@ func (r *repair) renew(some int) bool {
 func (r *repair) ruin(some int) {
 	i := r.late()
 	for {
-		k, v := r.moves[i].chunk, r.n.lanes[r.moves[i].lane].dst
+		k, v := r.moves[i].chunk, r.n.Hops[r.moves[i].lane].Dst
 		r.cut(i)
 		if some--; some == 0 {
 			return
 		}
-		if list := r.of[k]; len(list) > 0 && r.rng.below(2) == 0 {
-			v = r.n.lanes[r.moves[list[r.rng.below(len(list))]].lane].dst
+		if list := r.of[k]; len(list) > 0 && r.rng.Below(2) == 0 {
+			v = r.n.Hops[r.moves[list[r.rng.Below(len(list))]].lane].Dst
 		}
 		if i = r.near(v); i < 0 {
 			return
@@ -48,15 +49,15 @@ func (r *repair) ruin(some int) {
 
 // near returns a move that keeps busy something of what a lane into a rank needs, or -1.
 func (r *repair) near(v int32) int32 {
-	first, count := r.n.into[v], int(r.n.into[v+1]-r.n.into[v])
+	first, count := r.n.Into[v], int(r.n.Into[v+1]-r.n.Into[v])
 	for range 4 {
 		if count == 0 {
 			break
 		}
-		x := &r.n.lanes[first+int32(r.rng.below(count))]
-		u := &r.n.uses[x.uses+int32(r.rng.below(int(x.usesEnd-x.uses)))]
-		if busy := r.agenda[r.n.choices[u.choice+int32(r.rng.below(int(u.choiceEnd-u.choice)))]]; len(busy) > 0 {
-			return busy[r.rng.below(len(busy))].move
+		x := &r.n.Hops[first+int32(r.rng.Below(count))]
+		u := &r.n.Uses[x.Uses+int32(r.rng.Below(int(x.UsesEnd-x.Uses)))]
+		if busy := r.agenda[r.n.Choices[u.Choice+int32(r.rng.Below(int(u.ChoiceEnd-u.Choice)))]]; len(busy) > 0 {
+			return busy[r.rng.Below(len(busy))].move
 		}
 	}
 	return -1
@@ -65,7 +66,7 @@ func (r *repair) near(v int32) int32 {
 // late returns a move: of four times three one that sticks out, if there is one. Which do is
 // looked up now and then.
 func (r *repair) late() int32 {
-	if r.rng.below(4) > 0 {
+	if r.rng.Below(4) > 0 {
 		if r.asked++; r.asked > r.count/perLookup || len(r.overdue) == 0 {
 			r.asked, r.overdue = 0, r.overdue[:0]
 			r.work += r.count / 64
@@ -78,7 +79,7 @@ func (r *repair) late() int32 {
 			}
 		}
 		for len(r.overdue) > 0 {
-			j := r.rng.below(len(r.overdue))
+			j := r.rng.Below(len(r.overdue))
 			i := r.overdue[j]
 			if m := &r.moves[i]; m.at >= 0 && m.end > r.due {
 				return i
@@ -88,8 +89,8 @@ func (r *repair) late() int32 {
 		}
 	}
 	for {
-		if list := r.of[r.rng.below(len(r.of))]; len(list) > 0 {
-			return list[r.rng.below(len(list))]
+		if list := r.of[r.rng.Below(len(r.of))]; len(list) > 0 {
+			return list[r.rng.Below(len(list))]
 		}
 	}
 }
@@ -100,8 +101,8 @@ const perLookup = 256
 
 // cut takes out a move, or one that it depends on.
 func (r *repair) cut(i int32) {
-	for r.rng.below(2) != 0 {
-		j := *r.slot(r.n.lanes[r.moves[i].lane].src, r.moves[i].chunk)
+	for r.rng.Below(2) != 0 {
+		j := *r.slot(r.n.Hops[r.moves[i].lane].Src, r.moves[i].chunk)
 		if j < 0 {
 			break
 		}
@@ -120,9 +121,9 @@ func (r *repair) take(i int32) {
 	for len(todo) > 0 {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		v := r.n.lanes[r.moves[i].lane].dst
+		v := r.n.Hops[r.moves[i].lane].Dst
 		for _, j := range r.of[k] {
-			if j != i && r.n.lanes[r.moves[j].lane].src == v {
+			if j != i && r.n.Hops[r.moves[j].lane].Src == v {
 				todo = append(todo, j)
 			}
 		}
@@ -144,12 +145,12 @@ func (r *repair) grow(k int32) bool {
 			left++
 		}
 	}
-	if r.pt.to == nil {
+	if r.pt.To == nil {
 		for v := range r.out {
 			want(int32(v))
 		}
 	} else {
-		for _, v := range r.pt.to[k] {
+		for _, v := range r.pt.To[k] {
 			want(v)
 		}
 	}
@@ -170,48 +171,48 @@ func (r *repair) grow(k int32) bool {
 // and sends it to those it finds. It stops when something that it has found is not free any
 // more, having been taken by what it has sent since.
 func (r *repair) search(k, mark int32, left int) (found int, stale bool) {
-	class := r.n.class[k]
+	class := r.n.Class[k]
 	r.stamp++
 	r.queue = r.queue[:0]
 	reach := func(v int32, at, start model.Time, lane int32) {
 		r.label[v] = label{stamp: r.stamp, lane: lane, at: at, start: start}
-		r.queue.add(alarm{at: at, tie: uint32(r.rng.next()), rank: v})
+		r.queue.Add(events.Event{At: at, Tie: uint32(r.rng.Next()), ID: v})
 	}
-	for _, v := range r.pt.from[k] {
+	for _, v := range r.pt.From[k] {
 		reach(v, r.has(v, k), 0, -1)
 	}
 	for _, i := range r.of[k] {
-		reach(r.n.lanes[r.moves[i].lane].dst, r.moves[i].end, 0, -1)
+		reach(r.n.Hops[r.moves[i].lane].Dst, r.moves[i].end, 0, -1)
 	}
 	for len(r.queue) > 0 {
-		q := r.queue.take()
-		u := &r.label[q.rank]
-		if u.settled || q.at > u.at {
+		q := r.queue.Take()
+		u := &r.label[q.ID]
+		if u.settled || q.At > u.at {
 			continue
 		}
 		u.settled = true
-		if r.wanted[q.rank] == mark && u.lane >= 0 {
-			if !r.send(k, q.rank) {
+		if r.wanted[q.ID] == mark && u.lane >= 0 {
+			if !r.send(k, q.ID) {
 				return found, true
 			}
 			if found++; found == left {
 				return found, false
 			}
 		}
-		for _, l := range r.out[q.rank] {
-			v := r.n.lanes[l].dst
+		for _, l := range r.out[q.ID] {
+			v := r.n.Hops[l].Dst
 			known := &r.label[v]
 			fresh := known.stamp != r.stamp
-			if !fresh && (known.settled || known.lane < 0) || r.rng.next()%blink == 0 {
+			if !fresh && (known.settled || known.lane < 0) || r.rng.Next()%blink == 0 {
 				continue
 			}
-			x := &r.n.lanes[l]
-			lasts := r.n.lasts(x, class)
-			if !fresh && q.at+lasts >= known.at {
+			x := &r.n.Hops[l]
+			lasts := r.n.Lasts(x, class)
+			if !fresh && q.At+lasts >= known.at {
 				continue
 			}
-			start := r.opens(l, class, q.at)
-			for r.forks(q.rank, k, start) {
+			start := r.opens(l, class, q.At)
+			for r.forks(q.ID, k, start) {
 				start = r.opens(l, class, start+1)
 			}
 			if fresh || start+lasts < known.at {
@@ -225,7 +226,7 @@ func (r *repair) search(k, mark int32, left int) (found int, stale bool) {
 // forks says whether a rank that must not do so would send a chunk a second time at one time.
 func (r *repair) forks(src, k int32, start model.Time) bool {
 	return r.once != nil && r.once[src] && slices.ContainsFunc(r.of[k], func(i int32) bool {
-		return r.moves[i].start == start && r.n.lanes[r.moves[i].lane].src == src
+		return r.moves[i].start == start && r.n.Hops[r.moves[i].lane].Src == src
 	})
 }
 
@@ -236,13 +237,13 @@ const blink = 64
 // false if one of them cannot start any more when it should.
 func (r *repair) send(k, v int32) bool {
 	var path []int32
-	for u := v; r.label[u].lane >= 0; u = r.n.lanes[r.label[u].lane].src {
+	for u := v; r.label[u].lane >= 0; u = r.n.Hops[r.label[u].lane].Src {
 		path = append(path, u)
 	}
-	class := r.n.class[k]
-	if !r.n.private || r.once != nil {
+	class := r.n.Class[k]
+	if !r.n.Private || r.once != nil {
 		for _, u := range path {
-			if x := &r.label[u]; r.opens(x.lane, class, x.start) != x.start || r.forks(r.n.lanes[x.lane].src, k, x.start) {
+			if x := &r.label[u]; r.opens(x.lane, class, x.start) != x.start || r.forks(r.n.Hops[x.lane].Src, k, x.start) {
 				return false
 			}
 		}
@@ -257,7 +258,7 @@ func (r *repair) send(k, v int32) bool {
 
 // trim takes out the moves of a chunk to ranks that neither want it nor pass it on.
 func (r *repair) trim(k int32) {
-	if r.pt.to == nil {
+	if r.pt.To == nil {
 		return
 	}
 	for again := true; again; {
@@ -265,8 +266,8 @@ func (r *repair) trim(k int32) {
 		r.work += len(r.of[k]) / 8
 		for j := len(r.of[k]) - 1; j >= 0; j-- {
 			i := r.of[k][j]
-			v := r.n.lanes[r.moves[i].lane].dst
-			if slices.Contains(r.pt.to[k], v) || slices.ContainsFunc(r.of[k], func(h int32) bool { return r.n.lanes[r.moves[h].lane].src == v }) {
+			v := r.n.Hops[r.moves[i].lane].Dst
+			if slices.Contains(r.pt.To[k], v) || slices.ContainsFunc(r.of[k], func(h int32) bool { return r.n.Hops[r.moves[h].lane].Src == v }) {
 				continue
 			}
 			if at := slices.Index(r.added, i); at >= 0 {

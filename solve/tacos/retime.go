@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/events"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // An allreduce is a reduction of each chunk to a root, and a spreading from there.
@@ -26,7 +28,7 @@ type job struct {
 
 // jobs are the transfers of both halves.
 type jobs struct {
-	n     *network
+	n     *network.Network
 	moves []model.Transfer
 	jobs  []job
 	first []int32 // the jobs that need node i are list[first[i]:first[i+1]]
@@ -36,8 +38,8 @@ type jobs struct {
 
 // newJobs takes the transfers of the two halves in the direction of the topology, and
 // the root of each chunk. n must not be mirrored.
-func newJobs(n *network, reduce, spread []model.Transfer, root []int32) *jobs {
-	chunks, ranks := len(n.p.Chunks), n.p.Topology.Ranks
+func newJobs(n *network.Network, reduce, spread []model.Transfer, root []int32) *jobs {
+	chunks, ranks := len(n.Problem.Chunks), n.Problem.Topology.Ranks
 	x := &jobs{n: n, moves: slices.Concat(reduce, spread)}
 	node := func(half int, r, k int32) int32 {
 		if r == root[k] {
@@ -45,9 +47,9 @@ func newJobs(n *network, reduce, spread []model.Transfer, root []int32) *jobs {
 		}
 		return int32((half*ranks+int(r))*chunks + int(k))
 	}
-	laneOf := make([]int32, len(n.routes))
-	for i := range n.lanes {
-		laneOf[n.lanes[i].route] = int32(i)
+	laneOf := make([]int32, len(n.Routes))
+	for i := range n.Hops {
+		laneOf[n.Hops[i].Route] = int32(i)
 	}
 	x.first = make([]int32, 2*ranks*chunks+1)
 	x.jobs = make([]job, len(x.moves))
@@ -106,12 +108,12 @@ func (x *jobs) byUrgency(levels int) *jobs {
 func (x *jobs) retime(levels int, stop func() bool) []model.Transfer {
 	x = x.byUrgency(levels)
 	var late []model.Time
-	if x.n.p.Late() {
-		late = x.n.p.Release
+	if x.n.Problem.Late() {
+		late = x.n.Problem.Release
 	}
 	r := &retiming{
-		jobs: x, occupancy: newOccupancy(x.n), roster: newRoster(x.n.p, late), moves: slices.Clone(x.moves),
-		pending: make([]int32, len(x.first)-1), ready: make([]urgent, len(x.n.lanes)), isAwake: make([]bool, len(x.n.lanes)), due: make([]model.Time, len(x.n.lanes)),
+		jobs: x, Occupancy: network.NewOccupancy(x.n), Arrivals: network.NewArrivals(x.n.Problem, late), moves: slices.Clone(x.moves),
+		pending: make([]int32, len(x.first)-1), ready: make([]urgent, len(x.n.Hops)), isAwake: make([]bool, len(x.n.Hops)), due: make([]model.Time, len(x.n.Hops)),
 	}
 	for i := range x.jobs {
 		r.pending[x.jobs[i].feeds]++
@@ -130,14 +132,14 @@ func (x *jobs) retime(levels int, stop func() bool) []model.Transfer {
 // retiming carries time forward over jobs.
 type retiming struct {
 	*jobs
-	occupancy
-	roster
+	network.Occupancy
+	network.Arrivals
 	now      model.Time
 	moves    []model.Transfer
-	pending  []int32  // by node: arrivals that are still to come
-	ready    []urgent // by lane: what waits for it
-	calendar calendar // of moves
-	alarms   alarms   // of lanes
+	pending  []int32         // by node: arrivals that are still to come
+	ready    []urgent        // by lane: what waits for it
+	calendar events.Calendar // of moves
+	alarms   events.Queue    // of lanes
 	due      []model.Time
 	awake    []int32 // lanes to be looked at now
 	isAwake  []bool
@@ -151,10 +153,10 @@ func (r *retiming) run(stop func() bool) bool {
 		if step%32 == 0 && stop() {
 			return false
 		}
-		r.admit(r.now, r.rouseAround)
+		r.Admit(r.now, r.rouseAround)
 		r.match()
-		if r.turns() {
-			r.turn(r.longest)
+		if r.Turns() {
+			r.Turn(r.longest)
 			r.longest = 0
 		}
 		if !r.advance() {
@@ -173,12 +175,12 @@ func (r *retiming) rouse(l int32) {
 
 // rouseAround has the lanes into and out of a rank looked at, which has arrived now.
 func (r *retiming) rouseAround(rank int32) {
-	n := r.occupancy.network
-	for l := n.into[rank]; l < n.into[rank+1]; l++ {
+	n := r.Occupancy.Network
+	for l := n.Into[rank]; l < n.Into[rank+1]; l++ {
 		r.rouse(l)
 	}
-	for _, v := range n.onward[rank] {
-		for l := n.into[v]; l < n.into[v+1]; l++ {
+	for _, v := range n.Onward[rank] {
+		for l := n.Into[v]; l < n.Into[v+1]; l++ {
 			r.rouse(l)
 		}
 	}
@@ -195,16 +197,16 @@ func (r *retiming) release(node int32) {
 
 // match starts what can start now.
 func (r *retiming) match() {
-	if !r.private { // who shares with whom does not matter, only who goes first
+	if !r.Private { // who shares with whom does not matter, only who goes first
 		slices.SortFunc(r.awake, func(a, b int32) int { return cmp.Compare(r.urge(a), r.urge(b)) })
 	}
 	for _, l := range r.awake {
 		r.isAwake[l] = false
-		x := &r.lanes[l]
-		if len(r.ready[l]) == 0 || !r.present[x.src] || !r.present[x.dst] {
+		x := &r.Hops[l]
+		if len(r.ready[l]) == 0 || !r.Present[x.Src] || !r.Present[x.Dst] {
 			continue
 		}
-		if r.opens(l) <= r.now {
+		if r.Opens(l) <= r.now {
 			r.start(l)
 		}
 	}
@@ -212,9 +214,9 @@ func (r *retiming) match() {
 		if len(r.ready[l]) == 0 {
 			continue
 		}
-		if at := r.opens(l); at > r.now && (r.due[l] <= r.now || r.due[l] > at) {
+		if at := r.Opens(l); at > r.now && (r.due[l] <= r.now || r.due[l] > at) {
 			r.due[l] = at
-			r.alarms.add(alarm{at: at, rank: l})
+			r.alarms.Add(events.Event{At: at, ID: l})
 		}
 	}
 	r.awake = r.awake[:0]
@@ -231,29 +233,29 @@ func (r *retiming) urge(l int32) int32 {
 // start lets the most urgent job of an open lane start now.
 func (r *retiming) start(l int32) {
 	i := r.ready[l].take(r.jobs.jobs)
-	x, t := &r.lanes[l], &r.moves[i]
-	n := r.occupancy.network
-	beta := n.beta(x, n.class[t.Chunk])
-	t.Start, t.End = r.now, r.now+x.alpha+beta
-	r.take(l, r.now, beta)
-	r.calendar.add(r.calendar.lineOf(x.alpha+beta), t.End, i)
-	if r.turns() {
-		r.longest = max(r.longest, n.p.Topology.Duration(n.routes[t.Route], n.p.Chunks[t.Chunk].Size))
+	x, t := &r.Hops[l], &r.moves[i]
+	n := r.Occupancy.Network
+	beta := n.Beta(x, n.Class[t.Chunk])
+	t.Start, t.End = r.now, r.now+x.Alpha+beta
+	r.Take(l, r.now, beta)
+	r.calendar.Add(r.calendar.LineOf(x.Alpha+beta), t.End, i)
+	if r.Turns() {
+		r.longest = max(r.longest, n.Problem.Topology.Duration(n.Routes[t.Route], n.Problem.Chunks[t.Chunk].Size))
 	}
 }
 
 // advance goes to the next event. It returns false if there is none.
 func (r *retiming) advance() bool {
-	next := min(r.calendar.next(), r.alarms.next())
-	if !r.roster.p.Cost.Synchronous() {
-		next = min(next, r.roster.next())
+	next := min(r.calendar.Next(), r.alarms.Next())
+	if !r.Arrivals.Problem.Cost.Synchronous() {
+		next = min(next, r.Arrivals.Next())
 	}
 	if next == model.MaxTime {
-		return len(r.absent) > 0
+		return len(r.Absent) > 0
 	}
 	r.now = next
-	if r.calendar.next() == next {
-		r.landed = r.calendar.take(r.landed[:0])
+	if r.calendar.Next() == next {
+		r.landed = r.calendar.Take(r.landed[:0])
 		for _, i := range r.landed {
 			r.ended++
 			node := r.jobs.jobs[i].feeds
@@ -262,8 +264,8 @@ func (r *retiming) advance() bool {
 			}
 		}
 	}
-	for r.alarms.next() == next {
-		r.rouse(r.alarms.take().rank)
+	for r.alarms.Next() == next {
+		r.rouse(r.alarms.Take().ID)
 	}
 	return true
 }

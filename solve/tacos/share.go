@@ -42,12 +42,12 @@ const effort = 4
 func (e *engine) share() {
 	m := &e.matching
 	if m.holder == nil {
-		m.holder, m.seen = make([]int32, e.resources), make([]int32, len(e.present))
+		m.holder, m.seen = make([]int32, e.Resources), make([]int32, len(e.Present))
 	}
 	m.taken = m.taken[:0]
 	slices.Sort(e.awake)
 	for i := len(e.awake) - 1; i > 0; i-- {
-		j := e.order.below(i + 1)
+		j := e.order.Below(i + 1)
 		e.awake[i], e.awake[j] = e.awake[j], e.awake[i]
 	}
 	if e.store.mixes() {
@@ -60,9 +60,9 @@ func (e *engine) share() {
 	if len(e.fresh) == 0 {
 		return
 	}
-	m.budget = effort * len(e.lanes)
+	m.budget = effort * len(e.Hops)
 	for _, v := range e.awake {
-		if !e.present[v] {
+		if !e.Present[v] {
 			continue
 		}
 		for !e.store.idle(v) && m.budget > 0 {
@@ -86,11 +86,11 @@ func (e *engine) share() {
 // that a transfer which starts now can make room for by taking another lane.
 func (e *engine) augment(v int32) bool {
 	m := &e.matching
-	first, count := e.into[v], e.into[v+1]-e.into[v]
+	first, count := e.Into[v], e.Into[v+1]-e.Into[v]
 	if count == 0 {
 		return false
 	}
-	l := first + int32(e.streams[v].below(int(count)))
+	l := first + int32(e.streams[v].Below(int(count)))
 	for range count {
 		if l++; l == first+count {
 			l = first
@@ -99,11 +99,11 @@ func (e *engine) augment(v int32) bool {
 			return false
 		}
 		blocker := int32(-1)
-		if e.opens(l) > e.now {
+		if e.Opens(l) > e.now {
 			if blocker = e.blocker(l); blocker < 0 {
 				continue
 			}
-			if w := e.lanes[e.flights[blocker].lane].dst; m.seen[w] == m.search {
+			if w := e.Hops[e.flights[blocker].lane].Dst; m.seen[w] == m.search {
 				continue
 			}
 		}
@@ -115,11 +115,11 @@ func (e *engine) augment(v int32) bool {
 			e.start(l, k)
 			return true
 		}
-		w := e.lanes[e.flights[blocker].lane].dst
+		w := e.Hops[e.flights[blocker].lane].Dst
 		m.seen[w] = m.search
 		oldLane, oldChunk := e.flights[blocker].lane, e.flights[blocker].chunk
 		e.cancel(blocker)
-		if e.opens(l) <= e.now {
+		if e.Opens(l) <= e.now {
 			mine := e.start(l, k)
 			if e.augment(w) {
 				return true
@@ -135,12 +135,12 @@ func (e *engine) augment(v int32) bool {
 // -1 if there is none, or more than one, or something else does, or if it cannot be
 // cancelled because another one has taken something of what it took since, or its chunk.
 func (e *engine) blocker(l int32) int32 {
-	x := &e.lanes[l]
+	x := &e.Hops[l]
 	found := int32(-1)
-	for i := x.uses; i < x.usesEnd; i++ {
-		u := &e.uses[i]
-		r := e.place(u)
-		if e.free[r]-u.from <= e.now {
+	for i := x.Uses; i < x.UsesEnd; i++ {
+		u := &e.Uses[i]
+		r := e.Place(u)
+		if e.Free[r]-u.From <= e.now {
 			continue
 		}
 		f := e.matching.holder[r]
@@ -167,7 +167,7 @@ func (e *engine) cancel(i int32) {
 	e.store.unreserve(i)
 	for j := f.took; int(j) < len(e.matching.taken) && e.matching.taken[j].flight == i; j++ {
 		t := &e.matching.taken[j]
-		e.free[t.resource], t.flight = t.before, -1
+		e.Free[t.resource], t.flight = t.before, -1
 	}
 	f.fresh = false
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/random"
 )
 
 // steer is the store for patterns in which chunks have some destinations only, as in
@@ -33,7 +35,7 @@ type steer struct {
 	open    []int32
 	demands []demand
 	left    int
-	way     *distances
+	way     *network.Distances
 	load    []int32 // by rank and row of way: how many demands for a destination are in its care
 	exits   []int32 // by rank and row of way: how many lanes lead towards a destination
 	far     bool    // the farthest goes first, and the pressure decides between equal ones
@@ -58,27 +60,27 @@ type sending struct{ src, chunk int32 }
 const candidates = 48
 
 // newSteer returns the store of a pattern; see far and once.
-func newSteer(n *network, pt *pattern, way *distances, far bool, once []bool) *steer {
-	ranks, chunks := n.p.Topology.Ranks, len(n.p.Chunks)
+func newSteer(n *network.Network, pt *network.Pattern, way *network.Distances, far bool, once []bool) *steer {
+	ranks, chunks := n.Problem.Topology.Ranks, len(n.Problem.Chunks)
 	s := &steer{
 		words: (chunks + 63) / 64, live: make([][]int32, ranks), starts: make([][]int32, ranks),
 		first: make([]int32, chunks), open: make([]int32, chunks), way: way, far: far, single: true, once: once,
 	}
 	s.taken = make([]uint64, ranks*s.words)
-	s.load, s.exits = make([]int32, len(way.to)), exits(n, way)
+	s.load, s.exits = make([]int32, len(way.To)), network.Ways(n, way)
 	for k := range chunks {
-		for _, r := range pt.from[k] {
+		for _, r := range pt.From[k] {
 			s.starts[r] = append(s.starts[r], int32(k))
 			s.take(r, int32(k))
 		}
 		s.first[k] = int32(len(s.demands))
-		for _, d := range pt.goals(k, ranks) {
+		for _, d := range pt.Goals(k, ranks) {
 			if s.has(d, int32(k)) {
 				continue
 			}
-			nearest := pt.from[k][0]
-			for _, r := range pt.from[k][1:] {
-				if way.from(r, d) < way.from(nearest, d) {
+			nearest := pt.From[k][0]
+			for _, r := range pt.From[k][1:] {
+				if way.From(r, d) < way.From(nearest, d) {
 					nearest = r
 				}
 			}
@@ -96,7 +98,7 @@ func (s *steer) has(r, k int32) bool { return s.taken[int(r)*s.words+int(k>>6)]>
 func (s *steer) take(r, k int32)     { s.taken[int(r)*s.words+int(k>>6)] |= 1 << (k & 63) }
 func (s *steer) give(r, k int32)     { s.taken[int(r)*s.words+int(k>>6)] &^= 1 << (k & 63) }
 
-func (s *steer) cell(r, to int32) int { return int(s.way.row[to])*s.way.ranks + int(r) }
+func (s *steer) cell(r, to int32) int { return int(s.way.Row[to])*s.way.Ranks + int(r) }
 
 // waiting returns how many chunks wait at a rank for a destination, in 60ths of a
 // chunk a lane.
@@ -129,38 +131,38 @@ func (s *steer) of(k int32) []demand { return s.demands[s.first[k] : s.first[k]+
 
 // moves says whether sending the chunk over a lane would bring it nearer to a demand's
 // destination.
-func (s *steer) moves(d *demand, x *lane) bool {
+func (s *steer) moves(d *demand, x *network.Hop) bool {
 	switch {
 	case d.care == d.to:
 		return false
-	case d.to == x.dst:
+	case d.to == x.Dst:
 		return true
-	case d.care != x.src:
+	case d.care != x.Src:
 		return false
 	}
-	return s.way.leads(s.e.network, x, d.to)
+	return s.way.Leads(s.e.Network, x, d.to)
 }
 
-func (s *steer) choose(l int32, rng *stream) int32 {
-	x := &s.e.lanes[l]
+func (s *steer) choose(l int32, rng *random.Stream) int32 {
+	x := &s.e.Hops[l]
 	best, most, farthest, seen := int32(-1), int32(0), model.Time(0), 0
 	i := 0
-	if n := len(s.live[x.src]); n > 1 {
-		i = rng.below(n)
+	if n := len(s.live[x.Src]); n > 1 {
+		i = rng.Below(n)
 	}
-	for left := len(s.live[x.src]); left > 0 && seen < candidates; left-- {
-		live := s.live[x.src]
+	for left := len(s.live[x.Src]); left > 0 && seen < candidates; left-- {
+		live := s.live[x.Src]
 		if i >= len(live) {
 			i = 0
 		}
 		k := live[i]
 		if s.open[k] == 0 { // all are served
 			live[i] = live[len(live)-1]
-			s.live[x.src] = live[:len(live)-1]
+			s.live[x.Src] = live[:len(live)-1]
 			continue
 		}
 		i++
-		if s.has(x.dst, k) || s.forks(x.src, k) {
+		if s.has(x.Dst, k) || s.forks(x.Src, k) {
 			continue
 		}
 		moves, pressure, far := false, int32(0), model.Time(0)
@@ -168,8 +170,8 @@ func (s *steer) choose(l int32, rng *stream) int32 {
 		for j := range demands {
 			if d := &demands[j]; s.moves(d, x) {
 				moves = true
-				pressure += s.waiting(x.src, d.to) - s.waiting(x.dst, d.to)
-				far = max(far, s.way.from(x.src, d.to))
+				pressure += s.waiting(x.Src, d.to) - s.waiting(x.Dst, d.to)
+				far = max(far, s.way.From(x.Src, d.to))
 			}
 		}
 		if !moves {
@@ -194,63 +196,63 @@ func (s *steer) forks(src, k int32) bool {
 
 func (s *steer) reserve(i int32) {
 	g := &s.e.flights[i]
-	x := &s.e.lanes[g.lane]
+	x := &s.e.Hops[g.lane]
 	if s.undoAt != s.e.now {
 		s.undo, s.sent, s.undoAt = s.undo[:0], s.sent[:0], s.e.now
 	}
 	demands := s.of(g.chunk)
 	for j := range demands {
-		if d := &demands[j]; d.care != d.to && s.way.from(x.dst, d.to) < s.way.from(d.care, d.to) {
-			if !s.e.private {
+		if d := &demands[j]; d.care != d.to && s.way.From(x.Dst, d.to) < s.way.From(d.care, d.to) {
+			if !s.e.Private {
 				s.undo = append(s.undo, moved{i, s.first[g.chunk] + int32(j), d.care})
 			}
-			s.entrust(d, x.dst)
+			s.entrust(d, x.Dst)
 		}
 	}
-	s.take(x.dst, g.chunk)
+	s.take(x.Dst, g.chunk)
 	if s.single {
-		list := s.live[x.src]
+		list := s.live[x.Src]
 		if j := slices.Index(list, g.chunk); j >= 0 {
 			list[j] = list[len(list)-1]
-			s.live[x.src] = list[:len(list)-1]
+			s.live[x.Src] = list[:len(list)-1]
 		}
 	}
-	if s.once != nil && s.once[x.src] {
-		s.sent = append(s.sent, sending{x.src, g.chunk})
+	if s.once != nil && s.once[x.Src] {
+		s.sent = append(s.sent, sending{x.Src, g.chunk})
 	}
 }
 
 func (s *steer) unreserve(i int32) {
 	g := &s.e.flights[i]
-	x := &s.e.lanes[g.lane]
+	x := &s.e.Hops[g.lane]
 	for j := range s.undo {
 		m := &s.undo[j]
 		if m.flight != i {
 			continue
 		}
 		m.flight = -1
-		if d := &s.demands[m.demand]; d.care == x.dst {
+		if d := &s.demands[m.demand]; d.care == x.Dst {
 			s.entrust(d, m.care)
 			continue
 		}
 		for q := range s.undo[j+1:] { // another flight has moved it on
-			if later := &s.undo[j+1+q]; later.demand == m.demand && later.care == x.dst {
+			if later := &s.undo[j+1+q]; later.demand == m.demand && later.care == x.Dst {
 				later.care = m.care
 			}
 		}
 	}
-	s.give(x.dst, g.chunk)
+	s.give(x.Dst, g.chunk)
 	if s.single {
-		s.live[x.src] = append(s.live[x.src], g.chunk)
+		s.live[x.Src] = append(s.live[x.Src], g.chunk)
 	}
-	if j := slices.Index(s.sent, sending{x.src, g.chunk}); j >= 0 {
+	if j := slices.Index(s.sent, sending{x.Src, g.chunk}); j >= 0 {
 		s.sent = slices.Delete(s.sent, j, j+1)
 	}
 }
 
 func (s *steer) arrive(i int32) {
 	g := &s.e.flights[i]
-	k, v := g.chunk, s.e.lanes[g.lane].dst
+	k, v := g.chunk, s.e.Hops[g.lane].Dst
 	demands := s.of(k)
 	for j := range demands {
 		if demands[j].to == v {

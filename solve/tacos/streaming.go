@@ -9,13 +9,14 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // Stream implements solve.Streamer for allgather and broadcast among all ranks, and for what
 // reduces among all in lockstep only. It makes one try: in lockstep where the links are alike and not shared and the ranks arrive at once,
 // else event by event, which takes some times as long.
 func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
-	if !everyone(p) {
+	if !network.Everyone(p) {
 		return nil, solve.NotServed("hands out while it works only what all ranks take part in")
 	}
 	switch p.Collective.Kind {
@@ -26,26 +27,26 @@ func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error)
 	if o.Unwind > 0 {
 		return nil, solve.NotServed("unwinds switches only where the schedule is held in memory")
 	}
-	if err := connected(p); err != nil {
+	if err := network.Connected(p); err != nil {
 		return nil, err
 	}
 	if p.Collective.Kind.Reduces() {
 		return s.streamReducing(p, o)
 	}
 	p = solve.Cut(p, o.Chunks)
-	n := newNetwork(p, false)
-	pt, err := spreading(p)
+	n := network.New(p, false)
+	pt, err := network.Spreading(p)
 	if err != nil {
 		return nil, err
 	}
-	st := &solve.Stream{Problem: p, Form: model.FormFor(p.Cost), Routes: n.routes}
+	st := &solve.Stream{Problem: p, Form: model.FormFor(p.Cost), Routes: n.Routes}
 	slot, delay, ok := lockstepTime(n, pt)
 	if ok {
 		st.Memory, st.Note = lockstepMemory(n, delay), fmt.Sprintf("in slots of %v", slot)
 	} else {
 		st.Memory, st.Note = byEventsMemory(n), "event by event"
 	}
-	for _, from := range pt.from {
+	for _, from := range pt.From {
 		st.Transfers += int64(p.Topology.Ranks - len(from))
 	}
 	threads := o.Threads
@@ -78,8 +79,8 @@ func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error)
 }
 
 // lockstepMemory returns how many bytes lockstep needs at most.
-func lockstepMemory(n *network, delay int) int64 {
-	ranks, chunks, lanes := int64(n.p.Topology.Ranks), int64(len(n.p.Chunks)), int64(len(n.lanes))
+func lockstepMemory(n *network.Network, delay int) int64 {
+	ranks, chunks, lanes := int64(n.Problem.Topology.Ranks), int64(len(n.Problem.Chunks)), int64(len(n.Hops))
 	entry := int64(4)
 	if chunks <= 1<<16 {
 		entry = 2

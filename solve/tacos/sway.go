@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // sway times a grove forwards and backwards in turn, each time in the order of the time
@@ -25,8 +26,8 @@ type sway struct {
 // success no more. Where lanes share links, more of them wait at a time.
 func (g *grove) passes() (most, idle int) {
 	work := 2 * len(g.up)
-	if !g.n.private {
-		work += work / 4 * len(g.n.lanes) / g.ranks
+	if !g.n.Private {
+		work += work / 4 * len(g.n.Hops) / g.ranks
 	}
 	switch {
 	case work > 1<<20:
@@ -40,7 +41,7 @@ func (g *grove) passes() (most, idle int) {
 }
 
 // newSway returns nil if it is stopped.
-func newSway(g *grove, back *network, exits [2]*exit, stop func() bool) *sway {
+func newSway(g *grove, back *network.Network, exits [2]*network.Exits, stop func() bool) *sway {
 	s := &sway{g: g, makespan: model.MaxTime}
 	s.first(back, exits)
 	most, idle := g.passes()
@@ -71,7 +72,7 @@ func newSway(g *grove, back *network, exits [2]*exit, stop func() bool) *sway {
 
 // first gives all jobs an urge: roots complete their chunks one after the other, evenly,
 // and what is so far away is due so much before, or after.
-func (s *sway) first(back *network, exits [2]*exit) {
+func (s *sway) first(back *network.Network, exits [2]*network.Exits) {
 	g := s.g
 	most := g.most()
 	hubOf := make(map[int32]*hub, len(g.hubs))
@@ -92,9 +93,9 @@ func (s *sway) first(back *network, exits [2]*exit) {
 		}
 	}
 	s.there, s.back = newPace(g.n, exits[0], s.cells, shift), newPace(back, exits[1], s.cells, shift)
-	of := make([][2]int32, len(g.n.routes))
-	for l := range g.n.lanes {
-		of[g.n.lanes[l].route][0], of[back.lanes[l].route][1] = int32(l), int32(l)
+	of := make([][2]int32, len(g.n.Routes))
+	for l := range g.n.Hops {
+		of[g.n.Hops[l].Route][0], of[back.Hops[l].Route][1] = int32(l), int32(l)
 	}
 	s.other = [2][]int32{make([]int32, len(of)), make([]int32, len(of))}
 	for _, l := range of {
@@ -127,14 +128,14 @@ func (s *sway) moves() []model.Transfer {
 			half = 1 - half
 		}
 		l := [2][]int32{g.up, g.down}[half][at]
-		x, k := &g.n.lanes[l], at%g.chunks
-		lasts := g.n.lasts(x, g.n.class[k])
+		x, k := &g.n.Hops[l], at%g.chunks
+		lasts := g.n.Lasts(x, g.n.Class[k])
 		start := b.start
 		if s.mirrored {
 			start = s.makespan - b.start - lasts
 		}
 		moves = append(moves, model.Transfer{
-			Chunk: int32(k), Src: x.src, Dst: x.dst, Route: x.route, Op: [2]model.Op{model.Reduction, model.Copy}[half],
+			Chunk: int32(k), Src: x.Src, Dst: x.Dst, Route: x.Route, Op: [2]model.Op{model.Reduction, model.Copy}[half],
 			Start: start, End: start + lasts,
 		})
 	}

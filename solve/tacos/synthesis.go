@@ -6,30 +6,32 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/random"
 )
 
 // synthesis is what all tries on a problem share.
 type synthesis struct {
 	p        *model.Problem
-	forward  *network
-	backward *network // for reductions
-	pattern  *pattern // of what spreads, or of the trees of a reduction; nil for allreduce, whose roots differ from try to try
-	ways     [2]*distances
+	forward  *network.Network
+	backward *network.Network // for reductions
+	pattern  *network.Pattern // of what spreads, or of the trees of a reduction; nil for allreduce, whose roots differ from try to try
+	ways     [2]*network.Distances
 	both     *allReduce // for trees that are chosen together; nil: none are
 	floor    model.Time // no schedule ends before
 	threads  int        // for each try
 }
 
 func newSynthesis(p *model.Problem) (*synthesis, error) {
-	s := &synthesis{p: p, forward: newNetwork(p, false)}
+	s := &synthesis{p: p, forward: network.New(p, false)}
 	reduces := p.Collective.Kind.Reduces()
 	if reduces {
-		s.backward = newNetwork(p, true)
+		s.backward = network.New(p, true)
 	}
-	pt := trees(p, 0)
+	pt := network.Trees(p, 0)
 	if !reduces {
 		var err error
-		if pt, err = spreading(p); err != nil {
+		if pt, err = network.Spreading(p); err != nil {
 			return nil, err
 		}
 	}
@@ -41,18 +43,18 @@ func newSynthesis(p *model.Problem) (*synthesis, error) {
 		if reduces {
 			n = s.backward
 		}
-		s.floor = n.floor(pt)
+		s.floor = n.Floor(pt)
 	}
 	if s.both = s.newAllReduce(); s.both != nil {
 		s.floor = s.both.volume
 	}
-	if pt.to == nil {
+	if pt.To == nil {
 		return s, nil
 	}
 	for i, n := range s.networks() {
 		if n != nil {
-			s.ways[i] = newDistances(n, pt)
-			if err := s.ways[i].unreachable(n, pt); err != nil {
+			s.ways[i] = network.NewDistances(n, pt)
+			if err := s.ways[i].Unreachable(n, pt); err != nil {
 				return nil, solve.NotServed("%v", err)
 			}
 		}
@@ -61,11 +63,11 @@ func newSynthesis(p *model.Problem) (*synthesis, error) {
 }
 
 // networks returns the networks that are needed, by index into ways.
-func (s *synthesis) networks() [2]*network {
+func (s *synthesis) networks() [2]*network.Network {
 	if s.p.Collective.Kind.Reduces() && s.p.Collective.Kind != model.AllReduce {
-		return [2]*network{nil, s.backward}
+		return [2]*network.Network{nil, s.backward}
 	}
-	return [2]*network{s.forward, s.backward}
+	return [2]*network.Network{s.forward, s.backward}
 }
 
 // try makes one schedule, or nil if it is stopped. An allreduce is made of two halves, or
@@ -75,7 +77,7 @@ func (s *synthesis) try(seed uint64, i int, stop func() bool) *model.Schedule {
 	if s.both == nil {
 		return s.halves(seed, i, stop)
 	}
-	first := !s.forward.private || s.both.halves <= s.both.volume+s.both.volume/64
+	first := !s.forward.Private || s.both.halves <= s.both.volume+s.both.volume/64
 	var best *model.Schedule
 	least := model.MaxTime
 	for n := range 2 {
@@ -98,27 +100,27 @@ func (s *synthesis) try(seed uint64, i int, stop func() bool) *model.Schedule {
 
 // halves makes one schedule, or nil if it is stopped.
 func (s *synthesis) halves(seed uint64, i int, stop func() bool) *model.Schedule {
-	number := streamOf(seed, uint64(i))
+	number := random.New(seed, uint64(i))
 	pt := s.pattern
 	if pt == nil {
-		pt = trees(s.p, i)
+		pt = network.Trees(s.p, i)
 	}
 	far := (i%2 == 1) != s.p.Collective.Kind.Rooted() // the one is better here, the other there
 	quick := i == 0                                   // the next tries are more thorough
 	if !s.p.Collective.Kind.Reduces() {
-		spread, ok := s.spread(s.forward, pt, number.next(), far, quick, stop)
+		spread, ok := s.spread(s.forward, pt, number.Next(), far, quick, stop)
 		if !ok {
 			return nil
 		}
 		return s.schedule(spread)
 	}
-	reduce, ok := s.reduce(pt, number.next(), far, quick, stop)
+	reduce, ok := s.reduce(pt, number.Next(), far, quick, stop)
 	if !ok {
 		return nil
 	}
 	var spread []model.Transfer
 	if s.p.Collective.Kind == model.AllReduce {
-		if spread, ok = s.spread(s.forward, pt, number.next(), far, quick, stop); !ok {
+		if spread, ok = s.spread(s.forward, pt, number.Next(), far, quick, stop); !ok {
 			return nil
 		}
 	} else if !s.p.Late() {
@@ -129,22 +131,22 @@ func (s *synthesis) halves(seed uint64, i int, stop func() bool) *model.Schedule
 
 // schedule returns the schedule that consists of moves.
 func (s *synthesis) schedule(moves []model.Transfer) *model.Schedule {
-	return &model.Schedule{Form: model.FormFor(s.p.Cost), Routes: s.forward.routes, Transfers: moves}
+	return &model.Schedule{Form: model.FormFor(s.p.Cost), Routes: s.forward.Routes, Transfers: moves}
 }
 
 // spread makes the transfers of a pattern, in the order of their ends: in time of the
 // network, which may be mirrored. Where chunks are steered, far says that the farthest
 // go first. Large patterns that flood are made in lockstep, if that is quick enough or
 // quick is asked for. It returns false if it is stopped.
-func (s *synthesis) spread(n *network, pt *pattern, seed uint64, far, quick bool, stop func() bool) ([]model.Transfer, bool) {
-	moves := make([]model.Transfer, 0, pt.deliveries(n))
-	if count := pt.deliveries(n); count >= lockstepFrom && (quick && !n.patient || count >= lockstepAlways) {
+func (s *synthesis) spread(n *network.Network, pt *network.Pattern, seed uint64, far, quick bool, stop func() bool) ([]model.Transfer, bool) {
+	moves := make([]model.Transfer, 0, pt.Deliveries(n))
+	if count := pt.Deliveries(n); count >= lockstepFrom && (quick && !n.Patient || count >= lockstepAlways) {
 		if e := newSweep(n, pt, seed); e != nil {
 			ok := e.run(s.threads, stop, func(list []model.Transfer) bool {
 				moves = append(moves, list...)
 				return true
 			})
-			if !n.even() {
+			if !n.Even() {
 				slices.SortStableFunc(moves, func(a, b model.Transfer) int { return cmp.Compare(a.End, b.End) })
 			}
 			return moves, ok
@@ -152,27 +154,27 @@ func (s *synthesis) spread(n *network, pt *pattern, seed uint64, far, quick bool
 	}
 	emit := func(t model.Transfer) { moves = append(moves, t) }
 	var e *engine
-	if pt.to == nil {
-		f := newFlood(n, pt.from, seed)
+	if pt.To == nil {
+		f := newFlood(n, pt.From, seed)
 		e = newEngine(n, f, seed, emit)
 		f.e = e
 	} else {
-		st := newSteer(n, pt, s.ways[way(n)], far, s.outsiders(n))
+		st := newSteer(n, pt, s.ways[way(n)], far, n.Outsiders())
 		e = newEngine(n, st, seed, emit)
 		st.e = e
 	}
 	if !e.run(stop) {
 		return nil, false
 	}
-	if pt.to != nil {
-		moves = n.prune(pt, moves)
+	if pt.To != nil {
+		moves = prune(n, pt, moves)
 	}
 	return moves, true
 }
 
 // way returns the index of a network in synthesis.ways.
-func way(n *network) int {
-	if n.mirrored {
+func way(n *network.Network) int {
+	if n.Mirrored {
 		return 1
 	}
 	return 0
@@ -184,40 +186,23 @@ func (s *synthesis) deliveries() int {
 	if s.p.Collective.Kind == model.AllReduce {
 		count *= halves
 	}
-	if s.both != nil && !s.forward.private {
+	if s.both != nil && !s.forward.Private {
 		count *= 2
 	}
-	if n := s.forward; !n.private {
-		count += count / crowd * len(n.lanes) / n.p.Topology.Ranks
+	if n := s.forward; !n.Private {
+		count += count / crowd * len(n.Hops) / n.Problem.Topology.Ranks
 	}
 	return max(1, count)
 }
 
-// outsiders says of each rank that it adds nothing of its own to a reduction: the
-// first chunk that comes to it is copied, and the others are added, so that the first
-// one must not come together with another.
-func (s *synthesis) outsiders(n *network) []bool {
-	if !n.mirrored {
-		return nil
-	}
-	out := make([]bool, s.p.Topology.Ranks)
-	for r := range out {
-		out[r] = true
-	}
-	for _, r := range s.p.Members() {
-		out[r] = false
-	}
-	return out
-}
-
 // prune leaves out the transfers to ranks that neither want the chunk nor pass it on.
 // moves must be in the order of their ends.
-func (n *network) prune(pt *pattern, moves []model.Transfer) []model.Transfer {
-	words := (len(pt.from) + 63) / 64
-	useful := make([]uint64, n.p.Topology.Ranks*words)
+func prune(n *network.Network, pt *network.Pattern, moves []model.Transfer) []model.Transfer {
+	words := (len(pt.From) + 63) / 64
+	useful := make([]uint64, n.Problem.Topology.Ranks*words)
 	bit := func(r, k int32) (*uint64, uint64) { return &useful[int(r)*words+int(k>>6)], 1 << (k & 63) }
-	for k := range pt.from {
-		for _, r := range pt.to[k] {
+	for k := range pt.From {
+		for _, r := range pt.To[k] {
 			w, b := bit(r, int32(k))
 			*w |= b
 		}
@@ -225,7 +210,7 @@ func (n *network) prune(pt *pattern, moves []model.Transfer) []model.Transfer {
 	kept := len(moves)
 	for i := len(moves) - 1; i >= 0; i-- {
 		t := moves[i]
-		if n.mirrored {
+		if n.Mirrored {
 			t.Src, t.Dst = t.Dst, t.Src
 		}
 		if w, b := bit(t.Dst, t.Chunk); *w&b != 0 {
@@ -240,7 +225,7 @@ func (n *network) prune(pt *pattern, moves []model.Transfer) []model.Transfer {
 
 // reduce makes the transfers of a reduction along the trees of a pattern, in the order
 // of their starts. It returns false if it is stopped.
-func (s *synthesis) reduce(pt *pattern, seed uint64, far, quick bool, stop func() bool) ([]model.Transfer, bool) {
+func (s *synthesis) reduce(pt *network.Pattern, seed uint64, far, quick bool, stop func() bool) ([]model.Transfer, bool) {
 	moves, ok := s.spread(s.backward, pt, seed, far, quick, stop)
 	if !ok {
 		return nil, false
@@ -252,32 +237,10 @@ func (s *synthesis) reduce(pt *pattern, seed uint64, far, quick bool, stop func(
 		t.Start, t.End = end-t.End, end-t.Start
 		t.Op = model.Reduction
 	}
-	if !everyone(s.p) {
-		s.copyFirst(moves, func(t *model.Transfer) model.Time { return t.End })
+	if !network.Everyone(s.p) {
+		solve.CopyFirst(s.p, moves, func(t *model.Transfer) model.Time { return t.End })
 	}
 	return moves, true
-}
-
-// copyFirst makes copies of the transfers that bring an outsider the first of a chunk, by
-// some time of theirs, and reductions of the others.
-func (s *synthesis) copyFirst(moves []model.Transfer, by func(*model.Transfer) model.Time) {
-	out := s.outsiders(s.backward)
-	type slot struct{ rank, chunk int32 }
-	first := map[slot]int{}
-	for i := range moves {
-		t := &moves[i]
-		if !out[t.Dst] {
-			continue
-		}
-		t.Op = model.Reduction
-		at := slot{t.Dst, t.Chunk}
-		if j, known := first[at]; !known || by(t) < by(&moves[j]) {
-			first[at] = i
-		}
-	}
-	for _, i := range first {
-		moves[i].Op = model.Copy
-	}
 }
 
 func last(moves []model.Transfer) model.Time {

@@ -39,6 +39,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // solver is the greedy method.
@@ -83,7 +84,7 @@ func (solver) About() solve.About {
 // Serves implements solve.Solver.
 func (solver) Serves(p *model.Problem) error {
 	if p.Collective.Kind == model.Custom {
-		if _, err := spreading(solve.Cut(p, 1)); err != nil {
+		if _, err := network.Spreading(solve.Cut(p, 1)); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (solver) Serves(p *model.Problem) error {
 	if err := fits(p, chunks); err != nil {
 		return err
 	}
-	return connected(p)
+	return network.Connected(p)
 }
 
 // fits says why a schedule of so many chunks is not held in memory, if it is not.

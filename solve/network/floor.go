@@ -1,4 +1,4 @@
-package tacos
+package network
 
 import (
 	"sort"
@@ -9,13 +9,13 @@ import (
 // floor returns a time before which no schedule of a pattern ends, however good: what
 // a rank must receive has to come over the links that lead to it. Tries that reach it
 // need no successors. It takes O(lanes·log time). In rounds it is 0.
-func (n *network) floor(pt *pattern) model.Time {
-	if n.p.Cost.Synchronous() {
+func (n *Network) Floor(pt *Pattern) model.Time {
+	if n.Problem.Cost.Synchronous() {
 		return 0
 	}
 	class := int32(0)
-	for c, size := range n.sizes {
-		if size < n.sizes[class] {
+	for c, size := range n.Sizes {
+		if size < n.Sizes[class] {
 			class = int32(c)
 		}
 	}
@@ -48,29 +48,29 @@ func (n *network) floor(pt *pattern) model.Time {
 }
 
 // wants returns how many chunks each rank has to get.
-func (n *network) wants(pt *pattern) []int64 {
-	ranks := n.p.Topology.Ranks
+func (n *Network) wants(pt *Pattern) []int64 {
+	ranks := n.Problem.Topology.Ranks
 	wants := make([]int64, ranks)
-	for k, from := range pt.from {
-		if pt.to == nil {
+	for k, from := range pt.From {
+		if pt.To == nil {
 			continue
 		}
-		for _, r := range pt.to[k] {
+		for _, r := range pt.To[k] {
 			wants[r]++
 		}
 		for _, r := range from {
-			for _, to := range pt.to[k] {
+			for _, to := range pt.To[k] {
 				if to == r {
 					wants[r]--
 				}
 			}
 		}
 	}
-	if pt.to == nil {
+	if pt.To == nil {
 		for r := range wants {
-			wants[r] = int64(len(pt.from))
+			wants[r] = int64(len(pt.From))
 		}
-		for _, from := range pt.from {
+		for _, from := range pt.From {
 			for _, r := range from {
 				wants[r]--
 			}
@@ -83,21 +83,21 @@ func (n *network) wants(pt *pattern) []int64 {
 type door struct{ first, every model.Time }
 
 // doors returns the links over which rank v receives chunks of a size class.
-func (n *network) doors(v int, class int32) []door {
+func (n *Network) doors(v int, class int32) []door {
 	at := map[int]int{}
 	var doors []door
-	for i := n.into[v]; i < n.into[v+1]; i++ {
-		x := &n.lanes[i]
-		route := n.routes[x.route]
+	for i := n.Into[v]; i < n.Into[v+1]; i++ {
+		x := &n.Hops[i]
+		route := n.Routes[x.Route]
 		l := route[len(route)-1]
-		if n.mirrored {
+		if n.Mirrored {
 			l = route[0]
 		}
-		every := n.compute(n.p.Topology.Links[l].Bandwidth, n.sizes[class])
-		if n.p.Cost == model.Blocking {
-			every += n.p.Topology.Links[l].Alpha
+		every := n.Compute(n.Problem.Topology.Links[l].Bandwidth, n.Sizes[class])
+		if n.Problem.Cost == model.Blocking {
+			every += n.Problem.Topology.Links[l].Alpha
 		}
-		first := n.lasts(x, class)
+		first := n.Lasts(x, class)
 		if j, known := at[l]; known {
 			doors[j].first = min(doors[j].first, first)
 			continue

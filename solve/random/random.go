@@ -1,13 +1,13 @@
-package tacos
+package random
 
 import "math/bits"
 
 // stream is a splitmix64 generator (Steele, Lea and Flood, "Fast splittable
 // pseudorandom number generators", OOPSLA 2014): eight bytes of state, so that every
 // rank can have one of its own.
-type stream uint64
+type Stream uint64
 
-func (s *stream) next() uint64 {
+func (s *Stream) Next() uint64 {
 	*s += 0x9e3779b97f4a7c15
 	z := uint64(*s)
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -16,14 +16,14 @@ func (s *stream) next() uint64 {
 }
 
 // below returns a number from 0 to n-1. It requires n > 0.
-func (s *stream) below(n int) int {
-	hi, _ := bits.Mul64(s.next(), uint64(n))
+func (s *Stream) Below(n int) int {
+	hi, _ := bits.Mul64(s.Next(), uint64(n))
 	return int(hi)
 }
 
 // streamOf returns the stream with a number, of a seed.
-func streamOf(seed, number uint64) stream {
-	s := stream(seed)
-	s = stream(s.next() + number*0xd1342543de82ef95)
-	return stream(s.next())
+func New(seed, number uint64) Stream {
+	s := Stream(seed)
+	s = Stream(s.Next() + number*0xd1342543de82ef95)
+	return Stream(s.Next())
 }

@@ -1,4 +1,4 @@
-package tacos
+package network
 
 import (
 	"slices"
@@ -9,15 +9,15 @@ import (
 
 // pattern says who holds each chunk at the start and who must get it: what is left of
 // a collective that does not reduce.
-type pattern struct {
-	from [][]int32 // by chunk: at least one rank
-	to   [][]int32 // by chunk; nil: all ranks of the topology
+type Pattern struct {
+	From [][]int32 // by chunk: at least one rank
+	To   [][]int32 // by chunk; nil: all ranks of the topology
 }
 
 // goals returns the ranks that must get a chunk.
-func (pt *pattern) goals(k, ranks int) []int32 {
-	if pt.to != nil {
-		return pt.to[k]
+func (pt *Pattern) Goals(k, ranks int) []int32 {
+	if pt.To != nil {
+		return pt.To[k]
 	}
 	all := make([]int32, ranks)
 	for r := range all {
@@ -27,24 +27,24 @@ func (pt *pattern) goals(k, ranks int) []int32 {
 }
 
 // deliveries returns how many transfers the pattern needs at least, about.
-func (pt *pattern) deliveries(n *network) int {
-	if pt.to == nil {
-		return len(pt.from) * n.p.Topology.Ranks
+func (pt *Pattern) Deliveries(n *Network) int {
+	if pt.To == nil {
+		return len(pt.From) * n.Problem.Topology.Ranks
 	}
 	count := 0
-	for _, to := range pt.to {
+	for _, to := range pt.To {
 		count += len(to)
 	}
 	return count
 }
 
 // everyone says whether the members are all ranks of the topology.
-func everyone(p *model.Problem) bool { return len(p.Members()) == p.Topology.Ranks }
+func Everyone(p *model.Problem) bool { return len(p.Members()) == p.Topology.Ranks }
 
 // spreading returns the pattern of a collective that does not reduce.
-func spreading(p *model.Problem) (*pattern, error) {
-	pt := &pattern{}
-	dense := everyone(p) && (p.Collective.Kind == model.AllGather || p.Collective.Kind == model.Broadcast)
+func Spreading(p *model.Problem) (*Pattern, error) {
+	pt := &Pattern{}
+	dense := Everyone(p) && (p.Collective.Kind == model.AllGather || p.Collective.Kind == model.Broadcast)
 	for k := range p.Chunks {
 		var from, to []int32
 		var value model.Value
@@ -67,9 +67,9 @@ func spreading(p *model.Problem) (*pattern, error) {
 			}
 			from = []int32{0} // nobody wants it
 		}
-		pt.from = append(pt.from, from)
+		pt.From = append(pt.From, from)
 		if !dense {
-			pt.to = append(pt.to, to)
+			pt.To = append(pt.To, to)
 		}
 	}
 	return pt, nil
@@ -98,11 +98,11 @@ func equal(a, b model.Value) bool {
 // trees returns the pattern that spreads each chunk from one member, its root, to all:
 // read backwards from all to the root it is a reduction. The roots of an allreduce
 // are free: turn moves them on by so many members.
-func trees(p *model.Problem, turn int) *pattern {
+func Trees(p *model.Problem, turn int) *Pattern {
 	members := p.Members()
-	pt := &pattern{}
+	pt := &Pattern{}
 	var all []int32
-	if !everyone(p) {
+	if !Everyone(p) {
 		for _, r := range members {
 			all = append(all, int32(r))
 		}
@@ -116,9 +116,9 @@ func trees(p *model.Problem, turn int) *pattern {
 		case model.AllReduce:
 			root = members[(k*len(members)/len(p.Chunks)+turn)%len(members)]
 		}
-		pt.from = append(pt.from, []int32{int32(root)})
+		pt.From = append(pt.From, []int32{int32(root)})
 		if all != nil {
-			pt.to = append(pt.to, all)
+			pt.To = append(pt.To, all)
 		}
 	}
 	return pt

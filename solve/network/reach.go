@@ -1,4 +1,4 @@
-package tacos
+package network
 
 import (
 	"github.com/oraccl/oraccl/model"
@@ -8,7 +8,7 @@ import (
 // connected returns an error that names a rank which cannot be reached from another
 // one, where the collective needs it to be, or nil. Custom collectives are looked at
 // later, chunk by chunk. It takes O(nodes + links).
-func connected(p *model.Problem) error {
+func Connected(p *model.Problem) error {
 	t := p.Topology
 	members := p.Members()
 	hub := members[0]

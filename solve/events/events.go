@@ -1,11 +1,11 @@
-package tacos
+package events
 
 import "github.com/oraccl/oraccl/model"
 
 // calendar holds the flights that are under way. What lasts equally long arrives in
 // the order in which it starts, so that it is one queue for each duration, of which
 // there are few, and a heap of the queues.
-type calendar struct {
+type Calendar struct {
 	lines  []line
 	number map[model.Time]int32 // of the line of a duration
 	heap   []int32              // the lines that are not empty, that with the earliest arrival on top
@@ -21,14 +21,14 @@ type arrival struct {
 	flight int32
 }
 
-func (c *calendar) before(a, b int32) bool {
+func (c *Calendar) before(a, b int32) bool {
 	x, y := &c.lines[a], &c.lines[b]
 	s, t := x.queue[x.head].at, y.queue[y.head].at
 	return s < t || s == t && a < b
 }
 
 // lineOf returns the line of a duration.
-func (c *calendar) lineOf(lasts model.Time) int32 {
+func (c *Calendar) LineOf(lasts model.Time) int32 {
 	if c.number == nil {
 		c.number = map[model.Time]int32{}
 	}
@@ -42,7 +42,7 @@ func (c *calendar) lineOf(lasts model.Time) int32 {
 }
 
 // add enters a flight that starts now, the latest start so far.
-func (c *calendar) add(line int32, at model.Time, flight int32) {
+func (c *Calendar) Add(line int32, at model.Time, flight int32) {
 	l := &c.lines[line]
 	l.queue = append(l.queue, arrival{at, flight})
 	if len(l.queue)-l.head == 1 {
@@ -59,7 +59,7 @@ func (c *calendar) add(line int32, at model.Time, flight int32) {
 }
 
 // next returns the time of the next arrival, or MaxTime.
-func (c *calendar) next() model.Time {
+func (c *Calendar) Next() model.Time {
 	if len(c.heap) == 0 {
 		return model.MaxTime
 	}
@@ -68,9 +68,9 @@ func (c *calendar) next() model.Time {
 }
 
 // take appends the flights that arrive at the time of the next arrival.
-func (c *calendar) take(flights []int32) []int32 {
-	now := c.next()
-	for len(c.heap) > 0 && c.next() == now {
+func (c *Calendar) Take(flights []int32) []int32 {
+	now := c.Next()
+	for len(c.heap) > 0 && c.Next() == now {
 		l := &c.lines[c.heap[0]]
 		for l.head < len(l.queue) && l.queue[l.head].at == now {
 			flights = append(flights, l.queue[l.head].flight)
@@ -91,7 +91,7 @@ func (c *calendar) take(flights []int32) []int32 {
 }
 
 // sink restores the order of the heap when the top has changed.
-func (c *calendar) sink() {
+func (c *Calendar) sink() {
 	for i := 0; ; {
 		least := i
 		for _, down := range [2]int{2*i + 1, 2*i + 2} {
@@ -108,19 +108,19 @@ func (c *calendar) sink() {
 }
 
 // alarms is a heap of times at which ranks are to be looked at, the first on top.
-type alarms []alarm
+type Queue []Event
 
-type alarm struct {
-	at   model.Time
-	tie  uint32 // which of several at one time comes first, if they are not to come by rank
-	rank int32
+type Event struct {
+	At  model.Time
+	Tie uint32 // which of several at one time comes first, if they are not to come by rank
+	ID  int32
 }
 
-func (a alarm) before(b alarm) bool {
-	return a.at < b.at || a.at == b.at && (a.tie < b.tie || a.tie == b.tie && a.rank < b.rank)
+func (a Event) before(b Event) bool {
+	return a.At < b.At || a.At == b.At && (a.Tie < b.Tie || a.Tie == b.Tie && a.ID < b.ID)
 }
 
-func (h *alarms) add(x alarm) {
+func (h *Queue) Add(x Event) {
 	*h = append(*h, x)
 	a := *h
 	for i := len(a) - 1; i > 0; {
@@ -133,7 +133,7 @@ func (h *alarms) add(x alarm) {
 	}
 }
 
-func (h *alarms) take() alarm {
+func (h *Queue) Take() Event {
 	a := *h
 	top, last := a[0], len(a)-1
 	a[0] = a[last]
@@ -155,9 +155,9 @@ func (h *alarms) take() alarm {
 }
 
 // next returns the time of the first alarm, or MaxTime.
-func (h alarms) next() model.Time {
+func (h Queue) Next() model.Time {
 	if len(h) == 0 {
 		return model.MaxTime
 	}
-	return h[0].at
+	return h[0].At
 }
