@@ -46,10 +46,7 @@ func ReverseSchedule(p *model.Problem, s *model.Schedule) *model.Schedule {
 	if p.Collective.Reduces() {
 		op = model.Reduction
 	}
-	end := model.Time(0)
-	for i := range s.Transfers {
-		end = max(end, s.Transfers[i].End)
-	}
+	end := End(s.Transfers)
 	r := &model.Schedule{Form: s.Form, Routes: make([][]int, len(s.Routes)), Transfers: slices.Clone(s.Transfers)}
 	for i, route := range s.Routes {
 		r.Routes[i] = slices.Clone(route)
@@ -98,4 +95,13 @@ func CopyFirst(p *model.Problem, transfers []model.Transfer, by func(*model.Tran
 	for _, i := range first {
 		transfers[i].Op = model.Copy
 	}
+}
+
+// End returns the latest end of some transfers, or 0 if there are none.
+func End(transfers []model.Transfer) model.Time {
+	end := model.Time(0)
+	for i := range transfers {
+		end = max(end, transfers[i].End)
+	}
+	return end
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -58,7 +59,7 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 	var other *model.Schedule
 	if slices.Max(load) > (hops+len(load)-1)/len(load) && hops*g.n <= maxSplit {
 		var err error
-		if other, err = g.split(p, parts, words, items, weight, least); err == nil && end(other) <= least {
+		if other, err = g.split(p, parts, words, items, weight, least); err == nil && solve.End(other.Transfers) <= least {
 			return other, nil
 		}
 	}
@@ -84,10 +85,10 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 		program.Batch(batch...)
 	}
 	schedule, err := best(program, least)
-	if cerr == nil && (err != nil || conveyed.Last(p) < end(schedule)) {
+	if cerr == nil && (err != nil || conveyed.Last(p) < solve.End(schedule.Transfers)) {
 		schedule, err = conveyed.Schedule(p)
 	}
-	if err == nil && other != nil && end(other) < end(schedule) {
+	if err == nil && other != nil && solve.End(other.Transfers) < solve.End(schedule.Transfers) {
 		return other, nil
 	}
 	return schedule, err

@@ -223,19 +223,11 @@ func best(program *place.Program, least model.Time) (*model.Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	if end(s) <= least {
+	if solve.End(s.Transfers) <= least {
 		return s, nil
 	}
-	if t, err := program.Place(); err == nil && end(t) < end(s) {
+	if t, err := program.Place(); err == nil && solve.End(t.Transfers) < solve.End(s.Transfers) {
 		s = t
 	}
 	return s, nil
-}
-
-func end(s *model.Schedule) model.Time {
-	var last model.Time
-	for i := range s.Transfers {
-		last = max(last, s.Transfers[i].End)
-	}
-	return last
 }

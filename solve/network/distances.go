@@ -52,11 +52,7 @@ func NewDistances(n *Network, pt *Pattern) *Distances {
 	for r := range d.Row {
 		d.Row[r] = -1
 	}
-	for c := range n.Sizes {
-		if n.Sizes[c] > n.Sizes[d.Class] {
-			d.Class = int32(c)
-		}
-	}
+	d.Class = n.Largest()
 	for k := range pt.From {
 		for _, r := range pt.Goals(k, ranks) {
 			if d.Row[r] < 0 {

@@ -13,12 +13,7 @@ func (n *Network) Floor(pt *Pattern) model.Time {
 	if n.Problem.Cost.Synchronous() {
 		return 0
 	}
-	class := int32(0)
-	for c, size := range n.Sizes {
-		if size < n.Sizes[class] {
-			class = int32(c)
-		}
-	}
+	class := n.Smallest()
 	latest := model.Time(0)
 	for v, chunks := range n.wants(pt) {
 		doors := n.doors(v, class)

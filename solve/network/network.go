@@ -328,3 +328,19 @@ func (n *Network) Outsiders() []bool {
 	}
 	return solve.Outsiders(n.Problem)
 }
+
+// Largest returns the size class of the largest chunks.
+func (n *Network) Largest() int32 { return n.extreme(func(a, b int64) bool { return a > b }) }
+
+// Smallest returns the size class of the smallest chunks.
+func (n *Network) Smallest() int32 { return n.extreme(func(a, b int64) bool { return a < b }) }
+
+func (n *Network) extreme(before func(a, b int64) bool) int32 {
+	class := int32(0)
+	for c, size := range n.Sizes {
+		if before(size, n.Sizes[class]) {
+			class = int32(c)
+		}
+	}
+	return class
+}

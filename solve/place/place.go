@@ -314,14 +314,14 @@ func (g *Program) placeGroup(e *engine, group []int32, floor model.Time, placed 
 		}
 	}
 	for range maxTries {
-		marks := make([]mark, 0, len(group))
+		booked := make([]booking, 0, len(group))
 		for n, i := range group {
-			t, m, err := e.place(g.flows[i].Move, earliest[n], endAfter[n])
+			t, b, err := e.place(g.flows[i].Move, earliest[n], endAfter[n])
 			if err != nil {
 				return err
 			}
 			placed[i] = t
-			marks = append(marks, m)
+			booked = append(booked, b)
 		}
 		again := false
 		for n, i := range group {
@@ -335,8 +335,8 @@ func (g *Program) placeGroup(e *engine, group []int32, floor model.Time, placed 
 		if !again {
 			return nil
 		}
-		for _, m := range marks {
-			e.undo(m)
+		for _, b := range booked {
+			e.undo(b)
 		}
 	}
 	m := g.flows[group[0]].Move

@@ -3,7 +3,6 @@ package tacos
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +11,6 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
-	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -64,59 +62,6 @@ func TestNearTheBound(t *testing.T) {
 			require.NoError(t, err)
 			require.LessOrEqual(t, 1000*int64(r.Makespan()), int64(c.Bound)*want.at+1000)
 		})
-	}
-}
-
-// TestGrove: trees are trees, and what links carry is what is said.
-func TestGrove(t *testing.T) {
-	for _, name := range []string{"mesh:4x5", "ring:7", "dgx1", "dragonfly:2x3x2", "fattree:3x2x2", "uniring:5"} {
-		p := allReduceOn(t, name, 2)
-		s, err := newSynthesis(p)
-		require.NoError(t, err)
-		require.NotNil(t, s.both)
-		groves := []*grove{s.planted(7, 0, func() bool { return false })}
-		if s.both.next != nil {
-			groves = append(groves, s.chained(7))
-		}
-		for _, g := range groves {
-			load := slices.Clone(g.load)
-			clear(g.load)
-			for k, root := range g.root {
-				for v := range int32(g.ranks) {
-					at := int(v)*g.chunks + k
-					if v == root {
-						require.EqualValues(t, []int32{-1, -1}, []int32{g.up[at], g.down[at]})
-						continue
-					}
-					require.Equal(t, v, g.n.Hops[g.up[at]].Src)
-					require.Equal(t, v, g.n.Hops[g.down[at]].Dst)
-					for u, w, hops := v, v, 0; u != root || w != root; hops++ {
-						require.Less(t, hops, g.ranks, "a circle in chunk %d on %s", k, name)
-						if u != root {
-							u = g.n.Hops[g.up[int(u)*g.chunks+k]].Dst
-						}
-						if w != root {
-							w = g.n.Hops[g.down[int(w)*g.chunks+k]].Src
-						}
-					}
-					g.carry(g.up[at], g.n.Class[k], 1)
-					g.carry(g.down[at], g.n.Class[k], 1)
-				}
-			}
-			require.InDeltaSlice(t, load, g.load, 1e-3*slices.Max(load))
-		}
-	}
-}
-
-// TestHubs: the middle of a line and of a mesh is central, and on a ring everything is.
-func TestHubs(t *testing.T) {
-	for name, want := range map[string][]int32{"line:7": {3}, "mesh:5x5": {12}, "mesh:4x4": {5, 6, 9, 10}, "ring:5": {0, 1, 2, 3, 4}} {
-		p := allReduceOn(t, name, 1)
-		var got []int32
-		for _, h := range findHubs(network.New(p, false), network.New(p, true), 0) {
-			got = append(got, h.rank)
-		}
-		require.Equal(t, want, got, name)
 	}
 }
 

@@ -87,7 +87,7 @@ func (r *repair) read(s *model.Schedule) {
 	for i, route := range s.Routes {
 		lanes[i] = laneOf[fmt.Sprint(route)]
 	}
-	end := last(s.Transfers)
+	end := solve.End(s.Transfers)
 	moves := slices.Clone(s.Transfers)
 	if r.n.Mirrored {
 		for i := range moves {

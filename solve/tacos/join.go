@@ -41,11 +41,11 @@ func (s *synthesis) join(pt *network.Pattern, reduce, spread []model.Transfer, s
 	var least model.Time
 	if !s.p.Late() {
 		best = s.schedule(slices.Concat(reduce, spread))
-		if least = s.p.Makespan(best); s.both != nil && least <= s.both.volume+s.both.volume/nearly {
+		if least = s.p.Makespan(best); s.both != nil && least <= s.both.Volume+s.both.Volume/nearly {
 			return best
 		}
 	}
-	jobs := newJobs(s.forward, reduce, spread, root)
+	jobs := newHalves(s.forward, reduce, spread, root)
 	var all []int
 	for levels := 1; levels <= maxLevels && levels <= len(root); levels *= 2 {
 		all = append(all, levels)
@@ -84,7 +84,7 @@ const maxLevels = 8
 
 // after moves the second half to where the first one ends.
 func after(first, second []model.Transfer) {
-	end := last(first)
+	end := solve.End(first)
 	for i := range second {
 		second[i].Start += end
 		second[i].End += end

@@ -69,7 +69,7 @@ func TestLockstepBackwards(t *testing.T) {
 			p = p.WithChunks(p.DefaultChunks(1))
 			n := network.New(p, true)
 			moves := swept(t, n, network.Trees(p, 0), 1, 2)
-			end := last(moves)
+			end := solve.End(moves)
 			for i := range moves {
 				x := &moves[i]
 				x.Start, x.End, x.Op = end-x.End, end-x.Start, model.Reduction
@@ -91,7 +91,7 @@ func TestLockstepNearTheBound(t *testing.T) {
 		require.NoError(t, err)
 		moves := swept(t, n, pt, 1, 2)
 		require.Len(t, moves, tp.Ranks*(tp.Ranks-1))
-		require.LessOrEqual(t, last(moves), n.Floor(pt)+n.Lasts(&n.Hops[0], 0), name)
+		require.LessOrEqual(t, solve.End(moves), n.Floor(pt)+n.Lasts(&n.Hops[0], 0), name)
 	}
 }
 

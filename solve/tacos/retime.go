@@ -5,63 +5,61 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve/events"
 	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/timing"
 )
 
 // An allreduce is a reduction of each chunk to a root, and a spreading from there.
 // What remains of the two schedules is their trees and who goes first: every transfer
-// keeps its lane and starts as soon as its data is there and its links are free, the
-// most urgent first where several could (list scheduling: Graham, "Bounds on
-// multiprocessing timing anomalies", 1969). So nothing waits for the slowest chunk
-// between the two halves; and if chunks differ in urgency, the spreading of the first
-// ones fills links that the reduction of the last ones leaves idle, and the other way
+// keeps its hop and starts as soon as its data is there and its links are free, the
+// first in order of priority where several could (timing.Parallel). So nothing waits for the
+// slowest chunk between the two halves; and if chunks differ in priority, the spreading of the
+// first ones fills links that the reduction of the last ones leaves idle, and the other way
 // round, which on networks whose ranks differ in links takes much less time.
 
-// job is a transfer with what it waits for. Nodes are (half, rank, chunk).
-type job struct {
-	needs int32 // node: all its arrivals must be in before the transfer starts
-	feeds int32 // node
-	lane  int32
-	urge  int32 // the least goes first
+// halves are the transfers of both halves of an allreduce with what they wait for, which is
+// all arrivals at a place: a half, a rank and a chunk.
+type halves struct {
+	n         *network.Network
+	transfers []model.Transfer
+	jobs      []job
+	first     []int32 // the jobs that need place i are list[first[i]:first[i+1]]
+	list      []int32
+	arrivals  []int32 // by place: how many there are
+	order     []int32 // the jobs by their starts
 }
 
-// jobs are the transfers of both halves.
-type jobs struct {
-	n     *network.Network
-	moves []model.Transfer
-	jobs  []job
-	first []int32 // the jobs that need node i are list[first[i]:first[i+1]]
-	list  []int32
-	order []int32 // the jobs by their starts
-}
+// job is a transfer that needs all arrivals at one place, and is one at another.
+type job struct{ needs, feeds, hop int32 }
 
-// newJobs takes the transfers of the two halves in the direction of the topology, and
+// newHalves takes the transfers of the two halves in the direction of the topology, and
 // the root of each chunk. n must not be mirrored.
-func newJobs(n *network.Network, reduce, spread []model.Transfer, root []int32) *jobs {
+func newHalves(n *network.Network, reduce, spread []model.Transfer, root []int32) *halves {
 	chunks, ranks := len(n.Problem.Chunks), n.Problem.Topology.Ranks
-	x := &jobs{n: n, moves: slices.Concat(reduce, spread)}
-	node := func(half int, r, k int32) int32 {
+	x := &halves{n: n, transfers: slices.Concat(reduce, spread)}
+	place := func(half int, r, k int32) int32 {
 		if r == root[k] {
 			half = 0 // what is spread is what has been reduced
 		}
 		return int32((half*ranks+int(r))*chunks + int(k))
 	}
-	laneOf := make([]int32, len(n.Routes))
+	hopOf := make([]int32, len(n.Routes))
 	for i := range n.Hops {
-		laneOf[n.Hops[i].Route] = int32(i)
+		hopOf[n.Hops[i].Route] = int32(i)
 	}
 	x.first = make([]int32, 2*ranks*chunks+1)
-	x.jobs = make([]job, len(x.moves))
-	for i := range x.moves {
-		t := &x.moves[i]
+	x.arrivals = make([]int32, 2*ranks*chunks)
+	x.jobs = make([]job, len(x.transfers))
+	for i := range x.transfers {
+		t := &x.transfers[i]
 		half := 0
 		if i >= len(reduce) {
 			half = 1
 		}
 		j := &x.jobs[i]
-		*j = job{needs: node(half, t.Src, t.Chunk), feeds: node(half, t.Dst, t.Chunk), lane: laneOf[t.Route]}
+		*j = job{place(half, t.Src, t.Chunk), place(half, t.Dst, t.Chunk), hopOf[t.Route]}
 		x.first[j.needs+1]++
+		x.arrivals[j.feeds]++
 	}
 	for i := range x.first[1:] {
 		x.first[i+1] += x.first[i]
@@ -77,232 +75,78 @@ func newJobs(n *network.Network, reduce, spread []model.Transfer, root []int32) 
 		x.order[i] = int32(i)
 	}
 	slices.SortFunc(x.order, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(x.moves[i].Start, x.moves[j].Start), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(x.transfers[i].Start, x.transfers[j].Start), cmp.Compare(i, j))
 	})
 	return x
 }
 
-// byUrgency returns x with jobs of its own, those of chunks with a lower level, of so many,
-// before others, and among equals in the order of the starts that they have.
-func (x *jobs) byUrgency(levels int) *jobs {
-	y := *x
-	y.jobs = slices.Clone(x.jobs)
+// retime times all transfers anew, those of chunks with a lower level of priority, of so many,
+// before others, and among equals in the order of the starts that they have. It returns nil if
+// it is stopped. It takes O(transfers·log transfers), and may be called by several goroutines
+// at a time.
+func (x *halves) retime(levels int, stop func() bool) []model.Transfer {
+	r := &retiming{halves: x, pending: slices.Clone(x.arrivals), priority: x.priorities(levels)}
+	p := timing.NewParallel(x.n, r)
+	if !p.Run(stop) {
+		return nil
+	}
+	transfers := slices.Clone(x.transfers)
+	for _, b := range p.Begun {
+		t := &transfers[b.Job]
+		t.Start = b.Start
+		t.End = b.Start + x.n.Lasts(&x.n.Hops[x.jobs[b.Job].hop], x.n.Class[t.Chunk])
+	}
+	return transfers
+}
+
+// priorities returns the place of each job in the order of levels and starts.
+func (x *halves) priorities(levels int) []int32 {
+	place := make([]int32, len(x.jobs))
 	next := make([]int32, levels+1) // where the jobs of each level begin
-	for i := range x.moves {
-		next[int(x.moves[i].Chunk)%levels+1]++
+	for i := range x.transfers {
+		next[int(x.transfers[i].Chunk)%levels+1]++
 	}
 	for level := range levels {
 		next[level+1] += next[level]
 	}
 	for _, i := range x.order {
-		level := int(x.moves[i].Chunk) % levels
-		y.jobs[i].urge = next[level]
+		level := int(x.transfers[i].Chunk) % levels
+		place[i] = next[level]
 		next[level]++
 	}
-	return &y
+	return place
 }
 
-// retime times all transfers anew: chunks are divided into so many levels of urgency (see
-// byUrgency). It returns nil if it is stopped. It takes O(transfers·log transfers), and may
-// be called by several goroutines at a time.
-func (x *jobs) retime(levels int, stop func() bool) []model.Transfer {
-	x = x.byUrgency(levels)
-	var late []model.Time
-	if x.n.Problem.Late() {
-		late = x.n.Problem.Release
-	}
-	r := &retiming{
-		jobs: x, Occupancy: network.NewOccupancy(x.n), Arrivals: network.NewArrivals(x.n.Problem, late), moves: slices.Clone(x.moves),
-		pending: make([]int32, len(x.first)-1), ready: make([]urgent, len(x.n.Hops)), isAwake: make([]bool, len(x.n.Hops)), due: make([]model.Time, len(x.n.Hops)),
-	}
-	for i := range x.jobs {
-		r.pending[x.jobs[i].feeds]++
-	}
-	for node, count := range r.pending {
-		if count == 0 {
-			r.release(int32(node))
-		}
-	}
-	if !r.run(stop) {
-		return nil
-	}
-	return r.moves
-}
-
-// retiming carries time forward over jobs.
+// retiming implements timing.Jobs.
 type retiming struct {
-	*jobs
-	network.Occupancy
-	network.Arrivals
-	now      model.Time
-	moves    []model.Transfer
-	pending  []int32         // by node: arrivals that are still to come
-	ready    []urgent        // by lane: what waits for it
-	calendar events.Calendar // of moves
-	alarms   events.Queue    // of lanes
-	due      []model.Time
-	awake    []int32 // lanes to be looked at now
-	isAwake  []bool
-	landed   []int32
-	ended    int
-	longest  model.Time
+	*halves
+	pending  []int32 // by place: arrivals that are still to come
+	priority []int32 // by job
 }
 
-func (r *retiming) run(stop func() bool) bool {
-	for step := 0; r.ended < len(r.moves); step++ {
-		if step%32 == 0 && stop() {
-			return false
-		}
-		r.Admit(r.now, r.rouseAround)
-		r.match()
-		if r.Turns() {
-			r.Turn(r.longest)
-			r.longest = 0
-		}
-		if !r.advance() {
-			return false
-		}
-	}
-	return true
-}
+func (r *retiming) Count() int            { return len(r.jobs) }
+func (r *retiming) Chunk(job int32) int32 { return r.transfers[job].Chunk }
 
-func (r *retiming) rouse(l int32) {
-	if !r.isAwake[l] {
-		r.isAwake[l] = true
-		r.awake = append(r.awake, l)
-	}
-}
+func (r *retiming) key(job int32) uint64 { return uint64(r.priority[job])<<32 | uint64(job) }
 
-// rouseAround has the lanes into and out of a rank looked at, which has arrived now.
-func (r *retiming) rouseAround(rank int32) {
-	n := r.Occupancy.Network
-	for l := n.Into[rank]; l < n.Into[rank+1]; l++ {
-		r.rouse(l)
-	}
-	for _, v := range n.Onward[rank] {
-		for l := n.Into[v]; l < n.Into[v+1]; l++ {
-			r.rouse(l)
+func (r *retiming) Ready(yield func(hop int32, key uint64)) {
+	for i := range r.jobs {
+		if j := &r.jobs[i]; r.arrivals[j.needs] == 0 {
+			yield(j.hop, r.key(int32(i)))
 		}
 	}
 }
 
-// release notes that a node has all that it waits for.
-func (r *retiming) release(node int32) {
-	for _, i := range r.list[r.first[node]:r.first[node+1]] {
-		j := &r.jobs.jobs[i]
-		r.ready[j.lane].add(i, r.jobs.jobs)
-		r.rouse(j.lane)
-	}
-}
-
-// match starts what can start now.
-func (r *retiming) match() {
-	if !r.Private { // who shares with whom does not matter, only who goes first
-		slices.SortFunc(r.awake, func(a, b int32) int { return cmp.Compare(r.urge(a), r.urge(b)) })
-	}
-	for _, l := range r.awake {
-		r.isAwake[l] = false
-		x := &r.Hops[l]
-		if len(r.ready[l]) == 0 || !r.Present[x.Src] || !r.Present[x.Dst] {
+func (r *retiming) Ended(jobs, hops []int32, ready []timing.Waiting) ([]int32, []timing.Waiting) {
+	for _, i := range jobs {
+		hops = append(hops, r.jobs[i].hop)
+		at := r.jobs[i].feeds
+		if r.pending[at]--; r.pending[at] > 0 {
 			continue
 		}
-		if r.Opens(l) <= r.now {
-			r.start(l)
+		for _, j := range r.list[r.first[at]:r.first[at+1]] {
+			ready = append(ready, timing.Waiting{Hop: r.jobs[j].hop, Key: r.key(j)})
 		}
 	}
-	for _, l := range r.awake {
-		if len(r.ready[l]) == 0 {
-			continue
-		}
-		if at := r.Opens(l); at > r.now && (r.due[l] <= r.now || r.due[l] > at) {
-			r.due[l] = at
-			r.alarms.Add(events.Event{At: at, ID: l})
-		}
-	}
-	r.awake = r.awake[:0]
-}
-
-// urge returns the urgency of the next job of a lane.
-func (r *retiming) urge(l int32) int32 {
-	if len(r.ready[l]) == 0 {
-		return 1<<31 - 1
-	}
-	return r.jobs.jobs[r.ready[l][0]].urge
-}
-
-// start lets the most urgent job of an open lane start now.
-func (r *retiming) start(l int32) {
-	i := r.ready[l].take(r.jobs.jobs)
-	x, t := &r.Hops[l], &r.moves[i]
-	n := r.Occupancy.Network
-	beta := n.Beta(x, n.Class[t.Chunk])
-	t.Start, t.End = r.now, r.now+x.Alpha+beta
-	r.Take(l, r.now, beta)
-	r.calendar.Add(r.calendar.LineOf(x.Alpha+beta), t.End, i)
-	if r.Turns() {
-		r.longest = max(r.longest, n.Problem.Topology.Duration(n.Routes[t.Route], n.Problem.Chunks[t.Chunk].Size))
-	}
-}
-
-// advance goes to the next event. It returns false if there is none.
-func (r *retiming) advance() bool {
-	next := min(r.calendar.Next(), r.alarms.Next())
-	if !r.Arrivals.Problem.Cost.Synchronous() {
-		next = min(next, r.Arrivals.Next())
-	}
-	if next == model.MaxTime {
-		return len(r.Absent) > 0
-	}
-	r.now = next
-	if r.calendar.Next() == next {
-		r.landed = r.calendar.Take(r.landed[:0])
-		for _, i := range r.landed {
-			r.ended++
-			node := r.jobs.jobs[i].feeds
-			if r.pending[node]--; r.pending[node] == 0 {
-				r.release(node)
-			}
-		}
-	}
-	for r.alarms.Next() == next {
-		r.rouse(r.alarms.Take().ID)
-	}
-	return true
-}
-
-// urgent is a heap of jobs, the most urgent on top.
-type urgent []int32
-
-func (h *urgent) add(i int32, list []job) {
-	*h = append(*h, i)
-	a := *h
-	for at := len(a) - 1; at > 0; {
-		up := (at - 1) / 2
-		if list[a[up]].urge < list[a[at]].urge {
-			break
-		}
-		a[at], a[up] = a[up], a[at]
-		at = up
-	}
-}
-
-func (h *urgent) take(list []job) int32 {
-	a := *h
-	top, last := a[0], len(a)-1
-	a[0] = a[last]
-	a = a[:last]
-	*h = a
-	for at := 0; ; {
-		least := at
-		for _, down := range [2]int{2*at + 1, 2*at + 2} {
-			if down < len(a) && list[a[down]].urge < list[a[least]].urge {
-				least = down
-			}
-		}
-		if least == at {
-			return top
-		}
-		a[at], a[least] = a[least], a[at]
-		at = least
-	}
+	return hops, ready
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/random"
+	"github.com/oraccl/oraccl/solve/treepack"
 )
 
 // synthesis is what all tries on a problem share.
@@ -17,9 +18,9 @@ type synthesis struct {
 	backward *network.Network // for reductions
 	pattern  *network.Pattern // of what spreads, or of the trees of a reduction; nil for allreduce, whose roots differ from try to try
 	ways     [2]*network.Distances
-	both     *allReduce // for trees that are chosen together; nil: none are
-	floor    model.Time // no schedule ends before
-	threads  int        // for each try
+	both     *treepack.Packer // for trees that are chosen together; nil: none are
+	floor    model.Time       // no schedule ends before
+	threads  int              // for each try
 }
 
 func newSynthesis(p *model.Problem) (*synthesis, error) {
@@ -45,8 +46,11 @@ func newSynthesis(p *model.Problem) (*synthesis, error) {
 		}
 		s.floor = n.Floor(pt)
 	}
-	if s.both = s.newAllReduce(); s.both != nil {
-		s.floor = s.both.volume
+	if 2*len(p.Chunks)*p.Topology.Ranks <= maxDeliveries {
+		s.both = treepack.New(s.forward, s.backward)
+	}
+	if s.both != nil {
+		s.floor = s.both.Volume
 	}
 	if pt.To == nil {
 		return s, nil
@@ -77,17 +81,19 @@ func (s *synthesis) try(seed uint64, i int, stop func() bool) *model.Schedule {
 	if s.both == nil {
 		return s.halves(seed, i, stop)
 	}
-	first := !s.forward.Private || s.both.halves <= s.both.volume+s.both.volume/64
+	first := !s.forward.Private || s.both.Halves <= s.both.Volume+s.both.Volume/64
 	var best *model.Schedule
 	least := model.MaxTime
 	for n := range 2 {
 		var t *model.Schedule
 		if first == (n == 0) {
-			if s.both.halves < least {
+			if s.both.Halves < least {
 				t = s.halves(seed, i, stop)
 			}
-		} else if s.both.volume+s.both.volume/64 < least {
-			t = s.together(seed, i, least, stop)
+		} else if s.both.Volume+s.both.Volume/64 < least {
+			if list := s.both.Try(seed, i, least, stop); list != nil {
+				t = s.schedule(list)
+			}
 		}
 		if t != nil {
 			if makespan := s.p.Makespan(t); makespan < least {
@@ -184,7 +190,7 @@ func way(n *network.Network) int {
 func (s *synthesis) deliveries() int {
 	count := len(s.p.Chunks) * s.p.Topology.Ranks
 	if s.p.Collective.Kind == model.AllReduce {
-		count *= halves
+		count *= allReduceWork
 	}
 	if s.both != nil && !s.forward.Private {
 		count *= 2
@@ -230,7 +236,7 @@ func (s *synthesis) reduce(pt *network.Pattern, seed uint64, far, quick bool, st
 	if !ok {
 		return nil, false
 	}
-	end := last(moves)
+	end := solve.End(moves)
 	slices.Reverse(moves)
 	for i := range moves {
 		t := &moves[i]
@@ -241,12 +247,4 @@ func (s *synthesis) reduce(pt *network.Pattern, seed uint64, far, quick bool, st
 		solve.CopyFirst(s.p, moves, func(t *model.Transfer) model.Time { return t.End })
 	}
 	return moves, true
-}
-
-func last(moves []model.Transfer) model.Time {
-	end := model.Time(0)
-	for i := range moves {
-		end = max(end, moves[i].End)
-	}
-	return end
 }

@@ -61,9 +61,9 @@ const (
 	maxDeliveries = 1 << 26
 	// work is the number of deliveries after which no more seeds are tried.
 	work = 1 << 20
-	// halves is what a delivery of an allreduce counts: it is reduced and spread, and
+	// allReduceWork is what a delivery of an allreduce counts: it is reduced and spread, and
 	// timed anew some times.
-	halves = 12
+	allReduceWork = 12
 	// crowd is how many lanes into a rank make a delivery twice the work, where they
 	// share links or ports.
 	crowd = 16

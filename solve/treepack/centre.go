@@ -1,4 +1,4 @@
-package tacos
+package treepack
 
 import (
 	"cmp"
@@ -8,9 +8,9 @@ import (
 	"github.com/oraccl/oraccl/solve/network"
 )
 
-// hub is a rank that may be the root of trees, with the distances of all ranks to it and
+// centre is a rank that may be the root of trees, with the distances of all ranks to it and
 // of it to all ranks: times that the largest chunk needs if it meets no other.
-type hub struct {
+type centre struct {
 	rank     int32
 	to, from []model.Time
 }
@@ -18,32 +18,27 @@ type hub struct {
 const (
 	// landmarks is how many ranks are looked at to find out which are central.
 	landmarks = 16
-	// maxHubs is how many ranks may be roots at most, and fewHubs where there are more than
+	// maxRoots is how many ranks may be roots at most, and fewRoots where there are more than
 	// manyRanks: there these do, and chunks with the same root pass ranks in their order, so
 	// that less memory is in use at a time.
-	maxHubs   = 64
-	fewHubs   = 16
+	maxRoots  = 64
+	fewRoots  = 16
 	manyRanks = 256
 )
 
-// findHubs returns ranks that lie centrally: from which, and to which, no landmark is more
+// centres returns ranks that lie centrally: from which, and to which, no landmark is more
 // than 1+slack times as far as from the most central one. Landmarks are ranks that lie far
 // from each other: on a mesh they are its corners. It takes
-// O((landmarks+maxHubs)·lanes·log ranks).
-func findHubs(n, back *network.Network, slack float64) []hub {
+// O((landmarks+maxRoots)·hops·log ranks).
+func centres(n, back *network.Network, slack float64) []centre {
 	ranks := n.Problem.Topology.Ranks
-	class := int32(0)
-	for c := range n.Sizes {
-		if n.Sizes[c] > n.Sizes[class] {
-			class = int32(c)
-		}
-	}
-	measure := func(r int32) hub {
-		return hub{r, n.DistancesTo(nil, r, class), back.DistancesTo(nil, r, class)}
+	class := n.Largest()
+	measure := func(r int32) centre {
+		return centre{r, n.DistancesTo(nil, r, class), back.DistancesTo(nil, r, class)}
 	}
 	farthest := make([]model.Time, ranks) // from and to any landmark
 	nearest := make([]model.Time, ranks)  // from and to the nearest one
-	away := func(h hub, v int) model.Time { return h.to[v] + h.from[v] }
+	away := func(h centre, v int) model.Time { return h.to[v] + h.from[v] }
 	mark := measure(0)
 	for v := range ranks {
 		nearest[v] = away(mark, v)
@@ -71,13 +66,13 @@ func findHubs(n, back *network.Network, slack float64) []hub {
 	limit := model.Time((1 + slack) * float64(farthest[central[0]]))
 	count, _ := slices.BinarySearchFunc(central, limit+1, func(v int32, t model.Time) int { return cmp.Compare(farthest[v], t) })
 	count = max(1, count)
-	most := min(count, maxHubs)
+	most := min(count, maxRoots)
 	if ranks > manyRanks {
-		most = min(count, fewHubs)
+		most = min(count, fewRoots)
 	}
-	var hubs []hub
+	var roots []centre
 	for i := range most {
-		hubs = append(hubs, measure(central[i*count/most]))
+		roots = append(roots, measure(central[i*count/most]))
 	}
-	return hubs
+	return roots
 }

@@ -1,4 +1,4 @@
-package tacos
+package timing
 
 import (
 	"math"
@@ -6,20 +6,20 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// track is what a pace needs of a lane again and again, in a line of the cache.
-type track struct {
-	ready       []uint64 // a heap of jobs that wait for it alone, urge before job
-	first, ends int32    // leaves[first:ends] wait for it from the beginning
-	dst, rate   int32
+// hop is what Parallel needs of a hop again and again, in a line of the cache.
+type hop struct {
+	ready       []uint64 // a heap of the keys of jobs that wait for it alone
+	first, ends int32    // Parallel.first[first:ends] wait for it from the beginning
+	rate        int32
 	open        model.Time // if it shares nothing: when the next transfer can start
 	alpha       model.Time
 	whole       bool // if it shares nothing: a transfer keeps it busy for its latency, too
 	awake       bool // it is to be looked at now
 }
 
-// enqueue has a job wait for its lane.
-func (p *pace) enqueue(l int32, x uint64) {
-	t := &p.tracks[l]
+// enqueue has a job wait for its hop.
+func (p *Parallel) enqueue(l int32, x uint64) {
+	t := &p.hops[l]
 	h := append(t.ready, x)
 	at := len(h) - 1
 	for at > 0 {
@@ -35,13 +35,12 @@ func (p *pace) enqueue(l int32, x uint64) {
 	p.rouse(l)
 }
 
-// head returns the most urgent job that waits for a lane, behind its urge, MaxUint64 if none
-// does.
-func (p *pace) head(l int32) uint64 {
-	t := &p.tracks[l]
+// head returns the key of the first job that waits for a hop, MaxUint64 if none does.
+func (p *Parallel) head(l int32) uint64 {
+	t := &p.hops[l]
 	head := uint64(math.MaxUint64)
 	if t.first < t.ends {
-		head = p.leaves[t.first]
+		head = p.first[t.first]
 	}
 	if len(t.ready) > 0 {
 		head = min(head, t.ready[0])
@@ -49,20 +48,20 @@ func (p *pace) head(l int32) uint64 {
 	return head
 }
 
-// waits says whether a job waits for a lane.
-func (p *pace) waits(l int32) bool {
-	t := &p.tracks[l]
+// waits reports whether a job waits for a hop.
+func (p *Parallel) waits(l int32) bool {
+	t := &p.hops[l]
 	return t.first < t.ends || len(t.ready) > 0
 }
 
-// dequeue takes the most urgent job that waits for a lane.
-func (p *pace) dequeue(l int32) int {
-	t := &p.tracks[l]
+// dequeue takes the first job that waits for a hop.
+func (p *Parallel) dequeue(l int32) int32 {
+	t := &p.hops[l]
 	h := t.ready
 	if t.first < t.ends {
-		if x := p.leaves[t.first]; len(h) == 0 || x < h[0] {
+		if x := p.first[t.first]; len(h) == 0 || x < h[0] {
 			t.first++
-			return int(uint32(x))
+			return int32(uint32(x))
 		}
 	}
 	top, last := h[0], len(h)-1
@@ -85,5 +84,5 @@ func (p *pace) dequeue(l int32) int {
 		h[at] = h[least]
 		at = least
 	}
-	return int(uint32(top))
+	return int32(uint32(top))
 }

@@ -1,4 +1,4 @@
-package tacos
+package treepack
 
 import (
 	"slices"
@@ -8,38 +8,27 @@ import (
 	"github.com/oraccl/oraccl/solve/random"
 )
 
-// An allreduce in two halves, one after the other, keeps a corner of a mesh busy twice:
-// all of the first half with sending, all of the second with receiving. A schedule in
-// which both go on at the same time can take half as long, but only if no link carries
-// much of both. So the trees of both directions are chosen together: a grove has for each
-// chunk a root, one tree that leads to it and one that leads from it, and every link has a
-// price that grows steeply with what it carries already, so that trees avoid what others
-// use (Plotkin, Shmoys and Tardos, "Fast approximation algorithms for fractional packing
-// and covering problems", Mathematics of Operations Research 20, 1995). What the busiest
-// link carries is then near the mean, which no allreduce falls short of. Departs from the
-// paper, which joins a reduction and a spreading that know nothing of each other.
-
-// grove holds two trees for each chunk. Entry v·chunks+k of a tree is the lane over which
+// packing holds two trees for each chunk. Entry v·chunks+k of a tree is the hop over which
 // rank v sends chunk k, or gets it.
-type grove struct {
+type packing struct {
 	n        *network.Network
 	chunks   int
 	ranks    int
 	root     []int32 // by chunk
-	up, down []int32 // lanes of n; -1 at the root
+	up, down []int32 // hops of n; -1 at the root
 	out      *network.Exits
 	load     []float64 // by resource: for how long all trees keep it busy
 	price    []float64 // by resource
 	busy     []float64 // by size class and use: for how long it keeps each of its resources busy
 	unit     float64   // the load whose price is 1
 	squares  int       // prices are loads to the power 2^squares
-	hubs     []hub     // what may be roots
+	roots    []centre  // what may be roots
 	order    random.Stream
 }
 
-// newGrove returns a grove without trees; n must not be mirrored, and have lanes.
-func newGrove(n *network.Network, out *network.Exits, hubs []hub, seed uint64) *grove {
-	g := &grove{n: n, chunks: len(n.Problem.Chunks), ranks: n.Problem.Topology.Ranks, out: out, hubs: hubs, order: random.New(seed, 0)}
+// newPacking returns a packing without trees; n must not be mirrored, and have hops.
+func newPacking(n *network.Network, out *network.Exits, roots []centre, seed uint64) *packing {
+	g := &packing{n: n, chunks: len(n.Problem.Chunks), ranks: n.Problem.Topology.Ranks, out: out, roots: roots, order: random.New(seed, 0)}
 	g.root = slices.Repeat([]int32{-1}, g.chunks)
 	g.up = slices.Repeat([]int32{-1}, g.chunks*g.ranks)
 	g.down = slices.Clone(g.up)
@@ -59,14 +48,14 @@ func newGrove(n *network.Network, out *network.Exits, hubs []hub, seed uint64) *
 }
 
 // reprice sets all prices anew, for a power.
-func (g *grove) reprice(squares int) {
+func (g *packing) reprice(squares int) {
 	g.squares = squares
 	for r := range g.price {
 		g.priceOf(int32(r))
 	}
 }
 
-func (g *grove) priceOf(r int32) {
+func (g *packing) priceOf(r int32) {
 	p := g.load[r] / g.unit
 	for range g.squares {
 		p *= p
@@ -74,8 +63,8 @@ func (g *grove) priceOf(r int32) {
 	g.price[r] = p
 }
 
-// carry adds the load of a chunk of a size class over a lane, so many times.
-func (g *grove) carry(l, class int32, times float64) {
+// carry adds the load of a chunk of a size class over a hop, so many times.
+func (g *packing) carry(l, class int32, times float64) {
 	x := &g.n.Hops[l]
 	for j := x.Uses; j < x.UsesEnd; j++ {
 		u, busy := &g.n.Uses[j], times*g.busy[int(class)*len(g.n.Uses)+int(j)]
@@ -86,8 +75,8 @@ func (g *grove) carry(l, class int32, times float64) {
 	}
 }
 
-// cost returns what a chunk of a size class pays for a lane.
-func (g *grove) cost(l, class int32) float64 {
+// cost returns what a chunk of a size class pays for a hop.
+func (g *packing) cost(l, class int32) float64 {
 	x := &g.n.Hops[l]
 	sum := 0.0
 	for j := x.Uses; j < x.UsesEnd; j++ {
@@ -98,10 +87,10 @@ func (g *grove) cost(l, class int32) float64 {
 
 // most returns for how long the busiest resource is busy: no schedule of these trees is
 // shorter.
-func (g *grove) most() model.Time { return model.Time(slices.Max(g.load)) }
+func (g *packing) most() model.Time { return model.Time(slices.Max(g.load)) }
 
-// uproot takes the trees of a chunk away.
-func (g *grove) uproot(k int) {
+// clear takes the trees of a chunk away.
+func (g *packing) clear(k int) {
 	if g.root[k] < 0 {
 		return
 	}

@@ -1,12 +1,12 @@
-package tacos
+package treepack
 
 import "github.com/oraccl/oraccl/model"
 
-// plant gives chunk k trees to and from a hub. Every rank takes the cheapest of the lanes
+// grow gives chunk k trees to and from a root. Every rank takes the cheapest of the hops
 // that lead nearer to the root, or that come from nearer to it, so that there is no circle
-// and no long detour. It takes O(lanes).
-func (g *grove) plant(k int, h *hub) {
-	g.uproot(k)
+// and no long detour. It takes O(hops).
+func (g *packing) grow(k int, h *centre) {
+	g.clear(k)
 	class := g.n.Class[k]
 	g.root[k] = h.rank
 	turn := g.order.Next()
@@ -49,9 +49,9 @@ func (g *grove) plant(k int, h *hub) {
 }
 
 // chain gives chunk k trees without branches: from the rank after its root round to it,
-// and round once more, if there are such lanes.
-func (g *grove) chain(k int, next []int32, root int32) {
-	g.uproot(k)
+// and round once more, if there are such hops.
+func (g *packing) chain(k int, next []int32, root int32) {
+	g.clear(k)
 	class := g.n.Class[k]
 	g.root[k] = root
 	v := g.n.Hops[next[root]].Dst
@@ -74,9 +74,9 @@ func (g *grove) chain(k int, next []int32, root int32) {
 	g.up[int(root)*g.chunks+k], g.down[int(root)*g.chunks+k] = -1, -1
 }
 
-// rehang lets every rank in the trees of chunk k change to the cheapest lane that leaves
-// them trees. Depth counts as well, a little. It takes O(lanes·depth).
-func (g *grove) rehang(k int) {
+// reattach lets every rank in the trees of chunk k change to the cheapest hop that leaves
+// them trees. Depth counts as well, a little. It takes O(hops·depth).
+func (g *packing) reattach(k int) {
 	class, root := g.n.Class[k], g.root[k]
 	first := g.order.Below(g.ranks)
 	for i := range g.ranks {
@@ -118,13 +118,13 @@ func (g *grove) rehang(k int) {
 	}
 }
 
-// depthPrice is what the time to the root counts in relation to that for which a lane with
+// depthPrice is what the time to the root counts in relation to that for which a hop with
 // the price 1 is busy.
 const depthPrice = 1e-2
 
 // depth returns how far a rank is from the root in a tree of chunk k, -1 if rank v is
 // between.
-func (g *grove) depth(tree []int32, k int, rank, v int32, up bool) model.Time {
+func (g *packing) depth(tree []int32, k int, rank, v int32, up bool) model.Time {
 	sum := model.Time(0)
 	for rank != g.root[k] {
 		if rank == v {

@@ -1,0 +1,74 @@
+package treepack
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/network"
+)
+
+// allReduceOn returns an allreduce of 64 MiB under the blocking cost model, cut into so many
+// chunks a member.
+func allReduceOn(t testing.TB, name string, chunks int) *model.Problem {
+	t.Helper()
+	tp, err := topo.Parse(name, topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 64 << 20, Cost: model.Blocking}
+	return p.WithChunks(p.DefaultChunks(chunks))
+}
+
+// TestPacking: trees are trees, and what links carry is what the packing has counted.
+func TestPacking(t *testing.T) {
+	for _, name := range []string{"mesh:4x5", "ring:7", "dgx1", "dragonfly:2x3x2", "fattree:3x2x2", "uniring:5"} {
+		p := allReduceOn(t, name, 2)
+		a := New(network.New(p, false), network.New(p, true))
+		require.NotNil(t, a)
+		packings := []*packing{a.pack(7, 0, func() bool { return false })}
+		if a.next != nil {
+			packings = append(packings, a.chains(7))
+		}
+		for _, g := range packings {
+			load := slices.Clone(g.load)
+			clear(g.load)
+			for k, root := range g.root {
+				for v := range int32(g.ranks) {
+					at := int(v)*g.chunks + k
+					if v == root {
+						require.EqualValues(t, []int32{-1, -1}, []int32{g.up[at], g.down[at]})
+						continue
+					}
+					require.Equal(t, v, g.n.Hops[g.up[at]].Src)
+					require.Equal(t, v, g.n.Hops[g.down[at]].Dst)
+					for u, w, hops := v, v, 0; u != root || w != root; hops++ {
+						require.Less(t, hops, g.ranks, "a circle in chunk %d on %s", k, name)
+						if u != root {
+							u = g.n.Hops[g.up[int(u)*g.chunks+k]].Dst
+						}
+						if w != root {
+							w = g.n.Hops[g.down[int(w)*g.chunks+k]].Src
+						}
+					}
+					g.carry(g.up[at], g.n.Class[k], 1)
+					g.carry(g.down[at], g.n.Class[k], 1)
+				}
+			}
+			require.InDeltaSlice(t, load, g.load, 1e-3*slices.Max(load))
+		}
+	}
+}
+
+// TestCentres: the middle of a line and of a mesh is central, and on a ring everything is.
+func TestCentres(t *testing.T) {
+	for name, want := range map[string][]int32{"line:7": {3}, "mesh:5x5": {12}, "mesh:4x4": {5, 6, 9, 10}, "ring:5": {0, 1, 2, 3, 4}} {
+		p := allReduceOn(t, name, 1)
+		var got []int32
+		for _, h := range centres(network.New(p, false), network.New(p, true), 0) {
+			got = append(got, h.rank)
+		}
+		require.Equal(t, want, got, name)
+	}
+}
