@@ -1,8 +1,9 @@
+// Package events keeps what is to happen, for simulations that go from event to event.
 package events
 
 import "github.com/oraccl/oraccl/model"
 
-// calendar holds the flights that are under way. What lasts equally long arrives in
+// Calendar holds the transfers that are under way, by number. What lasts equally long arrives in
 // the order in which it starts, so that it is one queue for each duration, of which
 // there are few, and a heap of the queues.
 type Calendar struct {
@@ -18,7 +19,7 @@ type line struct {
 
 type arrival struct {
 	at     model.Time
-	flight int32
+	number int32
 }
 
 func (c *Calendar) before(a, b int32) bool {
@@ -27,7 +28,7 @@ func (c *Calendar) before(a, b int32) bool {
 	return s < t || s == t && a < b
 }
 
-// lineOf returns the line of a duration.
+// LineOf returns the line of a duration, for Add.
 func (c *Calendar) LineOf(lasts model.Time) int32 {
 	if c.number == nil {
 		c.number = map[model.Time]int32{}
@@ -41,10 +42,10 @@ func (c *Calendar) LineOf(lasts model.Time) int32 {
 	return i
 }
 
-// add enters a flight that starts now, the latest start so far.
-func (c *Calendar) Add(line int32, at model.Time, flight int32) {
+// Add enters a transfer that starts now, the latest start so far, and arrives at a time.
+func (c *Calendar) Add(line int32, at model.Time, number int32) {
 	l := &c.lines[line]
-	l.queue = append(l.queue, arrival{at, flight})
+	l.queue = append(l.queue, arrival{at, number})
 	if len(l.queue)-l.head == 1 {
 		c.heap = append(c.heap, line)
 		for i := len(c.heap) - 1; i > 0; {
@@ -58,7 +59,7 @@ func (c *Calendar) Add(line int32, at model.Time, flight int32) {
 	}
 }
 
-// next returns the time of the next arrival, or MaxTime.
+// Next returns the time of the next arrival, or MaxTime.
 func (c *Calendar) Next() model.Time {
 	if len(c.heap) == 0 {
 		return model.MaxTime
@@ -67,13 +68,13 @@ func (c *Calendar) Next() model.Time {
 	return l.queue[l.head].at
 }
 
-// take appends the flights that arrive at the time of the next arrival.
-func (c *Calendar) Take(flights []int32) []int32 {
+// Take appends the transfers that arrive at the time of the next arrival.
+func (c *Calendar) Take(taken []int32) []int32 {
 	now := c.Next()
 	for len(c.heap) > 0 && c.Next() == now {
 		l := &c.lines[c.heap[0]]
 		for l.head < len(l.queue) && l.queue[l.head].at == now {
-			flights = append(flights, l.queue[l.head].flight)
+			taken = append(taken, l.queue[l.head].number)
 			l.head++
 		}
 		switch {
@@ -87,7 +88,7 @@ func (c *Calendar) Take(flights []int32) []int32 {
 		}
 		c.sink()
 	}
-	return flights
+	return taken
 }
 
 // sink restores the order of the heap when the top has changed.
@@ -107,12 +108,13 @@ func (c *Calendar) sink() {
 	}
 }
 
-// alarms is a heap of times at which ranks are to be looked at, the first on top.
+// Queue is a heap of events, the first on top.
 type Queue []Event
 
+// Event is that something, by its number, is due at a time.
 type Event struct {
 	At  model.Time
-	Tie uint32 // which of several at one time comes first, if they are not to come by rank
+	Tie uint32 // which of several at one time comes first, if they are not to come by number
 	ID  int32
 }
 
@@ -120,6 +122,7 @@ func (a Event) before(b Event) bool {
 	return a.At < b.At || a.At == b.At && (a.Tie < b.Tie || a.Tie == b.Tie && a.ID < b.ID)
 }
 
+// Add enters an event.
 func (h *Queue) Add(x Event) {
 	*h = append(*h, x)
 	a := *h
@@ -133,6 +136,7 @@ func (h *Queue) Add(x Event) {
 	}
 }
 
+// Take takes out the first event. There must be one.
 func (h *Queue) Take() Event {
 	a := *h
 	top, last := a[0], len(a)-1
@@ -154,7 +158,7 @@ func (h *Queue) Take() Event {
 	}
 }
 
-// next returns the time of the first alarm, or MaxTime.
+// Next returns the time of the first event, or MaxTime.
 func (h Queue) Next() model.Time {
 	if len(h) == 0 {
 		return model.MaxTime

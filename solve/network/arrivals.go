@@ -7,7 +7,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// roster says which ranks have arrived. In rounds, where time is counted in rounds,
+// Arrivals keeps which ranks have arrived. In rounds, where time is counted in rounds,
 // it keeps the clock: a round begins when the one before has ended, and it does not
 // wait for a rank as long as it can do without.
 type Arrivals struct {
@@ -18,6 +18,7 @@ type Arrivals struct {
 	clock   model.Time // in rounds: when the next round begins
 }
 
+// NewArrivals takes the time at which each rank arrives, or nil if all are there.
 func NewArrivals(p *model.Problem, times []model.Time) Arrivals {
 	o := Arrivals{Problem: p, times: times, Present: make([]bool, p.Topology.Ranks)}
 	for r := len(o.Present) - 1; r >= 0; r-- {
@@ -29,7 +30,7 @@ func NewArrivals(p *model.Problem, times []model.Time) Arrivals {
 	return o
 }
 
-// next returns when the next rank arrives, or MaxTime.
+// Next returns when the next rank arrives, or MaxTime.
 func (o *Arrivals) Next() model.Time {
 	if len(o.Absent) == 0 {
 		return model.MaxTime
@@ -40,7 +41,7 @@ func (o *Arrivals) Next() model.Time {
 	return o.times[o.Absent[len(o.Absent)-1]]
 }
 
-// admit lets in the ranks that have arrived, and calls f for each.
+// Admit lets in the ranks that have arrived, and calls f for each.
 func (o *Arrivals) Admit(now model.Time, f func(r int32)) {
 	if o.Problem.Cost.Synchronous() {
 		now = o.clock
@@ -53,10 +54,10 @@ func (o *Arrivals) Admit(now model.Time, f func(r int32)) {
 	}
 }
 
-// turns says whether the end of a round must be told.
+// Turns reports whether Turn must be called at the end of each round.
 func (o *Arrivals) Turns() bool { return o.times != nil && o.Problem.Cost.Synchronous() }
 
-// turn moves the clock on by a round whose longest transfer takes so long; with 0,
+// Turn moves the clock on by a round whose longest transfer takes so long; with 0,
 // there being none, to the next arrival.
 func (o *Arrivals) Turn(longest model.Time) {
 	if longest == 0 && len(o.Absent) > 0 {

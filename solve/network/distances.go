@@ -7,29 +7,29 @@ import (
 	"github.com/oraccl/oraccl/solve/events"
 )
 
-// distances are the times that the largest chunk needs from each rank to each
+// Distances are the times that the largest chunk needs from each rank to each
 // destination of a pattern, if it meets no other.
 type Distances struct {
 	Ranks int
-	Class int32   // of the largest chunk
-	Row   []int32 // by rank: its row in to, or -1 if it is no destination
-	To    []model.Time
+	Class int32        // of the largest chunk
+	Row   []int32      // by rank: its row in To, or -1 if it is no destination
+	To    []model.Time // by row and rank
 }
 
-// from returns the distance from a rank to a destination, MaxTime if there is no way.
+// From returns the distance from a rank to a destination, MaxTime if there is no path.
 func (d *Distances) From(r, to int32) model.Time {
 	return d.To[int(d.Row[to])*d.Ranks+int(r)]
 }
 
-// leads says whether a lane leads towards a destination, on a way which is at most
+// Leads reports whether a hop leads towards a destination, on a path which is at most
 // half as long again as the shortest.
 func (d *Distances) Leads(n *Network, x *Hop, to int32) bool {
 	before, after := d.From(x.Src, to), d.From(x.Dst, to)
 	return after < before && 2*(n.Lasts(x, d.Class)+after) <= 3*before
 }
 
-// exits returns for each rank and row how many lanes lead from the rank towards the
-// destination. It takes O(destinations·lanes).
+// Ways returns for each rank and row how many hops lead from the rank towards the
+// destination. It takes O(destinations·hops).
 func Ways(n *Network, d *Distances) []int32 {
 	count := make([]int32, len(d.To))
 	for to, row := range d.Row {
@@ -45,7 +45,7 @@ func Ways(n *Network, d *Distances) []int32 {
 	return count
 }
 
-// newDistances takes O(destinations·lanes·log ranks) time.
+// NewDistances returns the distances to all destinations of a pattern. It takes O(destinations·hops·log ranks) time.
 func NewDistances(n *Network, pt *Pattern) *Distances {
 	ranks := n.Problem.Topology.Ranks
 	d := &Distances{Ranks: ranks, Row: make([]int32, ranks)}
@@ -64,7 +64,7 @@ func NewDistances(n *Network, pt *Pattern) *Distances {
 	return d
 }
 
-// distancesTo appends the distances of all ranks to one (Dijkstra's algorithm).
+// DistancesTo appends the distances of all ranks to one (Dijkstra's algorithm).
 func (n *Network) DistancesTo(to []model.Time, r, class int32) []model.Time {
 	base := len(to)
 	for range n.Problem.Topology.Ranks {
@@ -89,7 +89,7 @@ func (n *Network) DistancesTo(to []model.Time, r, class int32) []model.Time {
 	return to
 }
 
-// unreachable returns an error that names a destination which no holder of a chunk
+// Unreachable returns an error that names a destination which no holder of a chunk
 // reaches, or nil.
 func (d *Distances) Unreachable(n *Network, pt *Pattern) error {
 	for k, holders := range pt.From {

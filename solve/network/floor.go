@@ -6,9 +6,9 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// floor returns a time before which no schedule of a pattern ends, however good: what
+// Floor returns a time before which no schedule of a pattern ends, however good: what
 // a rank must receive has to come over the links that lead to it. Tries that reach it
-// need no successors. It takes O(lanes·log time). In rounds it is 0.
+// need no successors. It takes O(hops·log time). In rounds it is 0.
 func (n *Network) Floor(pt *Pattern) model.Time {
 	if n.Problem.Cost.Synchronous() {
 		return 0

@@ -1,3 +1,9 @@
+// Package network sees a topology under a cost model as methods do that plan transfer by
+// transfer: as hops from rank to rank, with what each keeps busy, when and for how long. It knows
+// what a collective asks of them, who holds each chunk and who wants it, how far ranks are from
+// each other, and from when on links are free.
+//
+// Times are whole picoseconds, or rounds under the cost models that count in them.
 package network
 
 import (
@@ -9,30 +15,30 @@ import (
 	"github.com/oraccl/oraccl/solve/hop"
 )
 
-// lane is one way from a rank to a rank without a rank between: a link, or a path
-// over switches. Parallel links are lanes of their own.
+// Hop leads from a rank to a rank without a rank between: a link, or a path over switches.
+// Parallel links are hops of their own.
 type Hop struct {
 	Src, Dst int32
-	Route    int32 // index into network.routes
+	Route    int32 // index into Network.Routes
 	Rate     int32 // index of the bandwidth of its slowest link
-	Tie      int32 // where the lanes into dst that are as quick as this one end
-	Uses     int32 // its uses are network.uses[uses:usesEnd]
+	Tie      int32 // where the hops to Dst that are as quick as this one end
+	Uses     int32 // its uses are Network.Uses[Uses:UsesEnd]
 	UsesEnd  int32
 	Alpha    model.Time // latency of the whole path
 }
 
-// use says that a transfer over a lane keeps a resource busy, one of some where a
-// port has room for several, from "from" after its start for βb + extra.
+// Use is that a transfer over a hop keeps a resource busy, one of several where a
+// port has room for several, from From after its start on for βb + Extra.
 type Use struct {
-	Choice, ChoiceEnd int32 // the resources are network.choices[choice:choiceEnd]
+	Choice, ChoiceEnd int32 // the resources are Network.Choices[Choice:ChoiceEnd]
 	From, Extra       model.Time
 }
 
-// network is a topology as the engine sees it. What is busy is a resource: a link,
+// Network is a topology as hops. What is busy is a resource: a link,
 // or one of the places of a port; in rounds every rank has a send port and a
 // receive port.
 //
-// A mirrored network runs backwards in time: every lane leads from the destination
+// A mirrored network runs backwards in time: every hop leads from the destination
 // of its route to the source, and keeps its links busy as the same transfer seen
 // backwards does. Its schedules, read from the end, are feasible as they stand under
 // every cost model, whatever links and ports are shared.
@@ -41,23 +47,23 @@ type Network struct {
 	Mirrored  bool
 	Hops      []Hop   // by destination, then the quickest first
 	Routes    [][]int // in the direction of the topology; the same list for both kinds of network
-	Into      []int32 // rank v receives over the lanes into[v] to into[v+1]-1
+	Into      []int32 // rank v receives over the hops Into[v] to Into[v+1]-1
 	Onward    [][]int32
 	Uses      []Use
 	Choices   []int32
 	Resources int
-	Private   bool // lane i alone uses resource i, and nothing else
-	Patient   bool // a lane may be free before what it carries has arrived
+	Private   bool // hop i alone uses resource i, and nothing else
+	Patient   bool // a hop may be free before what it carries has arrived
 	Rates     []int64
 	Sizes     []int64
 	Class     []int32      // of each chunk: index of its size
 	Table     []model.Time // βb by rate and size, or nil if that would be large
 }
 
-// maxTable limits network.table; beyond it βb is computed anew each time.
+// maxTable limits Network.Table; beyond it βb is computed each time.
 const maxTable = 1 << 20
 
-// newNetwork takes O(lanes·log lanes + chunks).
+// New returns the network of a problem with chunks. It takes O(hops·log hops + chunks).
 func New(p *model.Problem, mirrored bool) *Network {
 	n := &Network{Problem: p, Mirrored: mirrored}
 	n.measure()
@@ -155,8 +161,8 @@ func (n *Network) findLanes() {
 	}
 }
 
-// findResources numbers links in the order of the lanes, so that where every lane is
-// a link, lane i uses resource i.
+// findResources numbers links in the order of the hops, so that where every hop is
+// a link, hop i uses resource i.
 func (n *Network) findResources() {
 	t := n.Problem.Topology
 	number := make([]int32, len(t.Links))
@@ -243,7 +249,7 @@ func (n *Network) findPorts() [][][]int32 {
 	return ports
 }
 
-// compute returns βb.
+// Compute returns βb.
 func (n *Network) Compute(rate, size int64) model.Time {
 	if n.Problem.Cost.Synchronous() {
 		return 1
@@ -251,7 +257,7 @@ func (n *Network) Compute(rate, size int64) model.Time {
 	return model.TransferTime(size, rate)
 }
 
-// beta returns βb of a chunk of a size class over a lane.
+// Beta returns βb of a chunk of a size class over a hop.
 func (n *Network) Beta(l *Hop, class int32) model.Time {
 	if n.Table != nil {
 		return n.Table[int(l.Rate)*len(n.Sizes)+int(class)]
@@ -259,10 +265,10 @@ func (n *Network) Beta(l *Hop, class int32) model.Time {
 	return n.Compute(n.Rates[l.Rate], n.Sizes[class])
 }
 
-// lasts returns how long a transfer of a chunk of a size class over a lane takes.
+// Lasts returns how long a transfer of a chunk of a size class over a hop takes.
 func (n *Network) Lasts(l *Hop, class int32) model.Time { return l.Alpha + n.Beta(l, class) }
 
-// ends returns the ends of a lane in the direction of the topology.
+// Ends returns the ends of a hop in the direction of the topology.
 func (n *Network) Ends(l *Hop) (src, dst int32) {
 	if n.Mirrored {
 		return l.Dst, l.Src
@@ -270,7 +276,7 @@ func (n *Network) Ends(l *Hop) (src, dst int32) {
 	return l.Src, l.Dst
 }
 
-// even says whether all transfers last equally long.
+// Even reports whether all transfers last equally long.
 func (n *Network) Even() bool {
 	if len(n.Sizes) > 1 {
 		return false
@@ -283,7 +289,7 @@ func (n *Network) Even() bool {
 	return true
 }
 
-// longest returns how long any transfer lasts at most.
+// Longest returns how long any transfer lasts at most.
 func (n *Network) Longest() model.Time {
 	longest := model.Time(0)
 	for i := range n.Hops {
@@ -294,10 +300,11 @@ func (n *Network) Longest() model.Time {
 	return longest
 }
 
-// exit lists the lanes that leave each rank: list[first[v]:first[v+1]]. They lead to the same
-// entries of to.
+// Exits lists the hops that leave each rank: List[First[v]:First[v+1]]. They lead to the same
+// entries of To.
 type Exits struct{ First, List, To []int32 }
 
+// NewExits takes O(hops) time.
 func NewExits(n *Network) *Exits {
 	ranks := n.Problem.Topology.Ranks
 	x := &Exits{First: make([]int32, ranks+1), List: make([]int32, len(n.Hops)), To: make([]int32, len(n.Hops))}
@@ -316,10 +323,10 @@ func NewExits(n *Network) *Exits {
 	return x
 }
 
-// of returns the lanes that leave a rank.
+// Of returns the hops that leave a rank.
 func (x *Exits) Of(v int32) []int32 { return x.List[x.First[v]:x.First[v+1]] }
 
-// outsiders reports of each rank whether it adds nothing of its own to a reduction: the
+// Outsiders reports of each rank whether it adds nothing of its own to a reduction: the
 // first chunk that comes to it is copied, and the others are added, so that the first
 // one must not come together with another. It returns nil for a network that is not mirrored.
 func (n *Network) Outsiders() []bool {

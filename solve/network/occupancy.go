@@ -2,17 +2,19 @@ package network
 
 import "github.com/oraccl/oraccl/model"
 
-// occupancy says when the resources of a network are free.
+// Occupancy is from when on the resources of a network are free, while transfers are put at times
+// in the order of their starts.
 type Occupancy struct {
 	*Network
 	Free []model.Time // by resource: from when on
 }
 
+// NewOccupancy returns an occupancy in which everything is free.
 func NewOccupancy(n *Network) Occupancy {
 	return Occupancy{n, make([]model.Time, n.Resources)}
 }
 
-// opens returns the first time at which a transfer can start over a lane.
+// Opens returns the first time at which a transfer can start over a hop.
 func (o *Occupancy) Opens(l int32) model.Time {
 	x := &o.Hops[l]
 	at := model.Time(0)
@@ -23,7 +25,7 @@ func (o *Occupancy) Opens(l int32) model.Time {
 	return at
 }
 
-// place returns the resource that a use would take: of several, that which is free
+// Place returns the resource that a use would take: of several, that which is free
 // first.
 func (o *Occupancy) Place(u *Use) int32 {
 	best := o.Choices[u.Choice]
@@ -35,7 +37,7 @@ func (o *Occupancy) Place(u *Use) int32 {
 	return best
 }
 
-// take has a transfer that starts at a time take what it needs.
+// Take has a transfer that starts at a time take what it needs.
 func (o *Occupancy) Take(l int32, start, beta model.Time) {
 	x := &o.Hops[l]
 	for i := x.Uses; i < x.UsesEnd; i++ {

@@ -7,14 +7,14 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// pattern says who holds each chunk at the start and who must get it: what is left of
+// Pattern is who holds each chunk at the start and who must get it: what is left of
 // a collective that does not reduce.
 type Pattern struct {
 	From [][]int32 // by chunk: at least one rank
 	To   [][]int32 // by chunk; nil: all ranks of the topology
 }
 
-// goals returns the ranks that must get a chunk.
+// Goals returns the ranks that must get a chunk.
 func (pt *Pattern) Goals(k, ranks int) []int32 {
 	if pt.To != nil {
 		return pt.To[k]
@@ -26,7 +26,7 @@ func (pt *Pattern) Goals(k, ranks int) []int32 {
 	return all
 }
 
-// deliveries returns how many transfers the pattern needs at least, about.
+// Deliveries returns how many transfers the pattern needs at least, about.
 func (pt *Pattern) Deliveries(n *Network) int {
 	if pt.To == nil {
 		return len(pt.From) * n.Problem.Topology.Ranks
@@ -38,10 +38,11 @@ func (pt *Pattern) Deliveries(n *Network) int {
 	return count
 }
 
-// everyone says whether the members are all ranks of the topology.
+// Everyone reports whether the members are all ranks of the topology.
 func Everyone(p *model.Problem) bool { return len(p.Members()) == p.Topology.Ranks }
 
-// spreading returns the pattern of a collective that does not reduce.
+// Spreading returns the pattern of a collective that does not reduce. Of custom collectives that
+// is an error where values would have to become others.
 func Spreading(p *model.Problem) (*Pattern, error) {
 	pt := &Pattern{}
 	dense := Everyone(p) && (p.Collective.Kind == model.AllGather || p.Collective.Kind == model.Broadcast)
@@ -75,7 +76,7 @@ func Spreading(p *model.Problem) (*Pattern, error) {
 	return pt, nil
 }
 
-// equal says whether two values are the same multiset.
+// equal reports whether two values are the same multiset.
 func equal(a, b model.Value) bool {
 	if model.Identical(a, b) {
 		return true
@@ -95,9 +96,9 @@ func equal(a, b model.Value) bool {
 	return true
 }
 
-// trees returns the pattern that spreads each chunk from one member, its root, to all:
+// Trees returns the pattern that spreads each chunk from one member, its root, to all:
 // read backwards from all to the root it is a reduction. The roots of an allreduce
-// are free: turn moves them on by so many members.
+// are free: turn moves them on, by that number of members.
 func Trees(p *model.Problem, turn int) *Pattern {
 	members := p.Members()
 	pt := &Pattern{}

@@ -5,44 +5,48 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// connected returns an error that names a rank which cannot be reached from another
+// Connected returns an error that names a rank which cannot be reached from another
 // one, where the collective needs it to be, or nil. Custom collectives are looked at
 // later, chunk by chunk. It takes O(nodes + links).
 func Connected(p *model.Problem) error {
 	t := p.Topology
 	members := p.Members()
-	hub := members[0]
+	centre := members[0]
 	out, in := true, true
 	switch p.Collective.Kind {
 	case model.Broadcast, model.Scatter:
-		hub, in = p.Collective.Root, false
+		centre, in = p.Collective.Root, false
 	case model.Gather, model.Reduce:
-		hub, out = p.Collective.Root, false
+		centre, out = p.Collective.Root, false
 	case model.Custom:
 		return nil
 	}
 	if out {
-		seen := reach(t, hub, t.Out(), func(l int) int { return t.Links[l].Dst })
+		seen := Reached(t, centre, true)
 		for _, r := range members {
 			if !seen[r] {
-				return solve.NotServed("rank %d cannot reach rank %d on %s", hub, r, t.Name)
+				return solve.NotServed("rank %d cannot reach rank %d on %s", centre, r, t.Name)
 			}
 		}
 	}
 	if in {
-		seen := reach(t, hub, t.In(), func(l int) int { return t.Links[l].Src })
+		seen := Reached(t, centre, false)
 		for _, r := range members {
 			if !seen[r] {
-				return solve.NotServed("rank %d cannot reach rank %d on %s", r, hub, t.Name)
+				return solve.NotServed("rank %d cannot reach rank %d on %s", r, centre, t.Name)
 			}
 		}
 	}
 	return nil
 }
 
-// reach says of each node whether it can be reached from one over links, of which
-// lists has those at each node.
-func reach(t *model.Topology, from int, lists [][]int, end func(l int) int) []bool {
+// Reached reports of each node whether it can be reached from a node over links or, backwards,
+// whether that can be reached from it. It takes O(nodes + links).
+func Reached(t *model.Topology, from int, forwards bool) []bool {
+	lists, end := t.Out(), func(l int) int { return t.Links[l].Dst }
+	if !forwards {
+		lists, end = t.In(), func(l int) int { return t.Links[l].Src }
+	}
 	seen := make([]bool, t.Nodes())
 	seen[from] = true
 	stack := []int{from}

@@ -3,8 +3,10 @@ package place
 import (
 	"container/heap"
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // maxCandidates is how many of the shortest paths between two ranks are tried.
@@ -170,34 +172,11 @@ func (r *router) distances(u int) []model.Time {
 // Reachable returns an error that names a pair of ranks between which there is no
 // path, or nil if from every rank there is one to every other. It takes O(links).
 func Reachable(t *model.Topology) error {
-	if v := unreached(t.Ranks, t.Nodes(), t.Out(), func(l int) int { return t.Links[l].Dst }); v >= 0 {
+	if v := slices.Index(network.Reached(t, 0, true)[:t.Ranks], false); v >= 0 {
 		return fmt.Errorf("rank 0 cannot reach rank %d on %s", v, t.Name)
 	}
-	if v := unreached(t.Ranks, t.Nodes(), t.In(), func(l int) int { return t.Links[l].Src }); v >= 0 {
+	if v := slices.Index(network.Reached(t, 0, false)[:t.Ranks], false); v >= 0 {
 		return fmt.Errorf("rank %d cannot reach rank 0 on %s", v, t.Name)
 	}
 	return nil
-}
-
-// unreached returns a rank that cannot be reached from rank 0, or -1.
-func unreached(ranks, nodes int, links [][]int, end func(int) int) int {
-	seen := make([]bool, nodes)
-	seen[0] = true
-	stack := []int{0}
-	for len(stack) > 0 {
-		v := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, l := range links[v] {
-			if w := end(l); !seen[w] {
-				seen[w] = true
-				stack = append(stack, w)
-			}
-		}
-	}
-	for r := range ranks {
-		if !seen[r] {
-			return r
-		}
-	}
-	return -1
 }

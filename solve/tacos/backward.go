@@ -17,7 +17,7 @@ import (
 type backward interface {
 	sweep
 
-	// record has run keep which lane brought what: a byte for each delivery, and one for each
+	// record has run keep which hop brought what: a byte for each delivery, and one for each
 	// rank and slot.
 	record()
 
@@ -26,7 +26,7 @@ type backward interface {
 	reductions(from model.Time, emit func([]model.Transfer) bool) (model.Time, bool)
 }
 
-// maxInto is how many lanes may lead to a rank where that is kept in a byte.
+// maxInto is how many hops may lead to a rank where that is kept in a byte.
 const maxInto = math.MaxUint8
 
 func (e *lockstep[K]) record() { e.by = make([]uint8, len(e.log)) }

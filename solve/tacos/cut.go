@@ -15,7 +15,7 @@ const (
 	maxCut    = 1 << 17
 )
 
-// gain is what finer chunks must gain, one part of so many.
+// Finer chunks must make the makespan shorter by 1/gain.
 const gain = 256
 
 // candidate is a cut with the schedule of one try, nil if none was made.
@@ -25,7 +25,7 @@ type candidate struct {
 	makespan model.Time
 }
 
-// cuts returns what tries on p share when it is cut as o says or, where an allreduce leaves
+// cuts returns what tries on p share when it is cut as o asks or, where an allreduce leaves
 // that to the method, as is best: chunks are halved as long as a try gains by it, in one of
 // two steps. Many chunks keep links busy while the first ones are on their way; with few,
 // less latency adds up. If a second cut is about as good by that one try it is returned, too.
@@ -70,5 +70,5 @@ func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]c
 	return all[:min(2, len(all))], nil
 }
 
-// about is how much longer a schedule is that is about as good: one part of so many.
+// A schedule is about as good as another if it is longer by no more than 1/about.
 const about = 32

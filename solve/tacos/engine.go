@@ -10,19 +10,19 @@ import (
 	"github.com/oraccl/oraccl/solve/random"
 )
 
-// store decides what is carried: which chunk a lane takes, given what its source
+// store decides what is carried: which chunk a hop takes, given what its source
 // holds and its destination lacks. flood and steer are the stores.
 type store interface {
 	// admit has a rank that arrives now hold what it holds at the start.
 	admit(r int32)
-	// mixes says that lanes into different ranks compete for chunks, so that their
+	// mixes reports whether hops into different ranks compete for chunks, so that their
 	// order matters.
 	mixes() bool
-	// idle says that no lane into a rank need be looked at.
+	// idle reports whether no hop into a rank need be looked at.
 	idle(v int32) bool
-	// choose returns a chunk for a lane that is free now, or -1.
+	// choose returns a chunk for a hop that is free now, or -1.
 	choose(l int32, s *random.Stream) int32
-	// reserve and unreserve note that a chunk starts over a lane now, and that it
+	// reserve and unreserve note that a chunk starts over a hop now, and that it
 	// does not after all.
 	reserve(i int32)
 	unreserve(i int32)
@@ -31,7 +31,7 @@ type store interface {
 	// rebind finds another chunk that a flight which is lost has carried, notes that
 	// it is at its destination now, and returns it, or -1 if there is none.
 	rebind(i int32) int32
-	// done says that all is where it must be.
+	// done reports whether all is where it must be.
 	done() bool
 }
 
@@ -39,7 +39,7 @@ type store interface {
 type flight struct {
 	start model.Time
 	ends  model.Time
-	lane  int32
+	hop   int32
 	chunk int32
 	line  int32  // in the calendar
 	took  int32  // index of the first resource that it took in matching.taken
@@ -49,13 +49,13 @@ type flight struct {
 	fresh bool   // it starts now
 }
 
-// engine carries time forward from event to event, and at each event gives the lanes
+// engine carries time forward from event to event, and at each event gives the hops
 // that are free something to carry.
 type engine struct {
 	network.Occupancy
 	network.Arrivals
 	store   store
-	streams []random.Stream // by rank: for the choices of lanes into it
+	streams []random.Stream // by rank: for the choices of hops into it
 	order   random.Stream
 
 	now      model.Time
@@ -63,19 +63,19 @@ type engine struct {
 	spare    []int32
 	fresh    []int32 // flights that start now
 	calendar events.Calendar
-	known    []known // by lane
+	known    []known // by hop
 	alarms   events.Queue
 	due      []model.Time // by rank: its next alarm
 	awake    []int32      // ranks to be looked at now
 	isAwake  []bool
 	landed   []int32
-	mixed    []int32 // lanes to be offered something now
+	mixed    []int32 // hops to be offered something now
 	matching matching
 
 	emit func(model.Transfer)
 }
 
-// known remembers the line of the calendar that a lane used last.
+// known remembers the line of the calendar that a hop used last.
 type known struct {
 	lasts model.Time
 	line  int32
@@ -143,7 +143,7 @@ func (e *engine) rouse(v int32) {
 	}
 }
 
-// rouseAround has a rank and those that lanes lead to from it looked at.
+// rouseAround has a rank and those that hops lead to from it looked at.
 func (e *engine) rouseAround(v int32) {
 	e.rouse(v)
 	for _, w := range e.Onward[v] {
@@ -151,7 +151,7 @@ func (e *engine) rouseAround(v int32) {
 	}
 }
 
-// matchAll gives the lanes into all ranks that are awake something to carry.
+// matchAll gives the hops into all ranks that are awake something to carry.
 func (e *engine) matchAll() {
 	switch {
 	case !e.Private:
@@ -181,7 +181,7 @@ func (e *engine) matchAll() {
 	e.fresh = e.fresh[:0]
 }
 
-// serve gives the lanes into a rank something to carry: the quickest first, equally
+// serve gives the hops into a rank something to carry: the quickest first, equally
 // quick ones from a random one on.
 func (e *engine) serve(v int32) {
 	if e.store.idle(v) || !e.Present[v] {
@@ -208,7 +208,7 @@ func (e *engine) serve(v int32) {
 	}
 }
 
-// serveMixed gives the lanes into all ranks that are awake something to carry: the
+// serveMixed gives the hops into all ranks that are awake something to carry: the
 // quickest first, equally quick ones in random order.
 func (e *engine) serveMixed() {
 	e.mixed = e.mixed[:0]
@@ -239,7 +239,7 @@ func (e *engine) serveMixed() {
 	}
 }
 
-// start lets a chunk start over an open lane now.
+// start lets a chunk start over an open hop now.
 func (e *engine) start(l, k int32) int32 {
 	x := &e.Hops[l]
 	beta := e.Beta(x, e.Class[k])
@@ -255,7 +255,7 @@ func (e *engine) start(l, k int32) int32 {
 		e.flights = append(e.flights, flight{})
 	}
 	f := &e.flights[i]
-	*f = flight{start: e.now, ends: e.now + lasts, lane: l, chunk: k, line: e.known[l].line, took: int32(len(e.matching.taken)), robs: -1, fresh: true}
+	*f = flight{start: e.now, ends: e.now + lasts, hop: l, chunk: k, line: e.known[l].line, took: int32(len(e.matching.taken)), robs: -1, fresh: true}
 	if !e.Private {
 		for j := x.Uses; j < x.UsesEnd; j++ {
 			r := e.Place(&e.Uses[j])
@@ -268,7 +268,7 @@ func (e *engine) start(l, k int32) int32 {
 	return i
 }
 
-// setAlarm has a rank looked at when the first lane into it opens that is not open now.
+// setAlarm has a rank looked at when the first hop into it opens that is not open now.
 func (e *engine) setAlarm(v int32) {
 	at := model.MaxTime
 	for l := e.Into[v]; l < e.Into[v+1]; l++ {
@@ -317,7 +317,7 @@ func (e *engine) advance() bool {
 // land ends a flight that has carried chunk k, or nothing if that is -1.
 func (e *engine) land(i, k int32) {
 	f := &e.flights[i]
-	x := &e.Hops[f.lane]
+	x := &e.Hops[f.hop]
 	e.rouse(x.Dst)
 	if k >= 0 {
 		e.rouseAround(x.Dst)
@@ -333,7 +333,7 @@ func (e *engine) longest() model.Time {
 	longest := model.Time(0)
 	for _, i := range e.fresh {
 		f := &e.flights[i]
-		longest = max(longest, e.Network.Problem.Topology.Duration(e.Routes[e.Hops[f.lane].Route], e.Network.Problem.Chunks[f.chunk].Size))
+		longest = max(longest, e.Network.Problem.Topology.Duration(e.Routes[e.Hops[f.hop].Route], e.Network.Problem.Chunks[f.chunk].Size))
 	}
 	return longest
 }

@@ -10,7 +10,7 @@ import (
 
 // flood is the store for patterns in which every rank wants every chunk, as in
 // allgather and broadcast: whatever a destination lacks is of use to it. A rank's
-// chunks are a row of bits, and what a lane can carry is held &^ taken, of the rows of
+// chunks are a row of bits, and what a hop can carry is held &^ taken, of the rows of
 // its source and its destination.
 //
 // Departs from the paper in two points. Of some candidates that chunk is sent which
@@ -38,21 +38,21 @@ type flood struct {
 	mask    uint32
 	arrived []uint32 // by rank: how many chunks have arrived
 
-	options []options // by lane
+	options []options // by hop
 	swap    swap      // what reserve will do if the chunk chosen last is reserved
-	mixed   []bool    // by rank: lanes into it are not equally quick
+	mixed   []bool    // by rank: hops into it are not equally quick
 	inbound [][]int32 // by rank, if mixed: flights to it
 }
 
-// options are what a lane can carry, where that is little.
+// options are what a hop can carry, where that is little.
 type options struct {
 	count int32  // of the candidates in list, or -1 if they are not known
-	seen  uint32 // they are all that were there when so many chunks had arrived at the source
+	seen  uint32 // they are all that were there when this many chunks had arrived at the source
 	list  [maxOptions]int32
 }
 
 // swap is a flight that will carry another chunk, so that its own one is free for a
-// lane that has nothing else.
+// hop that has nothing else.
 type swap struct{ flight, other int32 }
 
 const (
@@ -65,8 +65,8 @@ const (
 	minLog, maxLog = 16, 1 << 12
 )
 
-// newFlood returns the store of a pattern: holders says who holds each chunk at the
-// start. It takes O(ranks·chunks/64 + lanes) time and memory.
+// newFlood returns the store of a pattern: holders are the ranks that hold each chunk at the
+// start. It takes O(ranks·chunks/64 + hops) time and memory.
 func newFlood(n *network.Network, holders [][]int32, seed uint64) *flood {
 	ranks, chunks := n.Problem.Topology.Ranks, len(n.Problem.Chunks)
 	words := (chunks + 63) / 64
@@ -104,9 +104,9 @@ func newFlood(n *network.Network, holders [][]int32, seed uint64) *flood {
 	}
 	f.mask = minLog - 1
 	for v := range ranks {
-		lanes := n.Hops[n.Into[v]:n.Into[v+1]]
-		for i := range lanes {
-			f.mixed[v] = f.mixed[v] || n.Lasts(&lanes[i], 0) != n.Lasts(&lanes[0], 0) || len(n.Sizes) > 1
+		hops := n.Hops[n.Into[v]:n.Into[v+1]]
+		for i := range hops {
+			f.mixed[v] = f.mixed[v] || n.Lasts(&hops[i], 0) != n.Lasts(&hops[0], 0) || len(n.Sizes) > 1
 		}
 		f.mask = max(f.mask, f.longest(n, v))
 	}
@@ -185,7 +185,7 @@ func (f *flood) choose(l int32, s *random.Stream) int32 {
 	return -1
 }
 
-// candidate returns a chunk that the source of a lane holds and the destination
+// candidate returns a chunk that the source of a hop holds and the destination
 // lacks, and nothing brings, or -1.
 func (f *flood) candidate(l int32, x *network.Hop, s *random.Stream) int32 {
 	o := &f.options[l]
@@ -272,10 +272,10 @@ func (f *flood) scan(o *options, u int32, taken []uint64, s *random.Stream) int3
 	return best
 }
 
-// exchange looks for a transfer to the destination of a lane that is under way with a
-// chunk which the lane could bring too, and could have been given another one, and
+// exchange looks for a transfer to the destination of a hop that is under way with a
+// chunk which the hop could bring too, and could have been given another one, and
 // returns that chunk, or -1. If it is reserved the other transfer gets the other
-// chunk: a step of an augmenting path in the matching of lanes and chunks.
+// chunk: a step of an augmenting path in the matching of hops and chunks.
 func (f *flood) exchange(x *network.Hop, s *random.Stream) int32 {
 	e := f.e
 	list := e.fresh
@@ -284,7 +284,7 @@ func (f *flood) exchange(x *network.Hop, s *random.Stream) int32 {
 	}
 	for j := len(list) - 1; j >= 0; j-- {
 		g := &e.flights[list[j]]
-		y := &e.Hops[g.lane]
+		y := &e.Hops[g.hop]
 		if y.Dst != x.Dst {
 			break
 		}
@@ -292,7 +292,7 @@ func (f *flood) exchange(x *network.Hop, s *random.Stream) int32 {
 		if g.lost || g.robs >= 0 || y.Src == x.Src || f.row(f.held, x.Src)[b>>6]>>(b&63)&1 == 0 {
 			continue
 		}
-		other := f.candidate(g.lane, y, s)
+		other := f.candidate(g.hop, y, s)
 		if other < 0 || e.Class[f.chunk[other]] != e.Class[g.chunk] || !g.fresh && f.late(y.Src, g.seen, other) {
 			continue
 		}
@@ -302,7 +302,7 @@ func (f *flood) exchange(x *network.Hop, s *random.Stream) int32 {
 	return -1
 }
 
-// late says whether a chunk has arrived at rank u, or may have, since so many had.
+// late reports whether a chunk has arrived at rank u, or may have, since the number of arrivals there was seen.
 func (f *flood) late(u int32, seen uint32, b int32) bool {
 	since := f.arrived[u] - seen
 	if since > f.mask+1 {
@@ -316,7 +316,7 @@ func (f *flood) late(u int32, seen uint32, b int32) bool {
 	return false
 }
 
-// overtake returns a chunk that a lane can bring earlier than the flight which
+// overtake returns a chunk that a hop can bring earlier than the flight which
 // carries it, the one that would have arrived last, or -1.
 func (f *flood) overtake(x *network.Hop) int32 {
 	e := f.e
@@ -336,7 +336,7 @@ func (f *flood) overtake(x *network.Hop) int32 {
 func (f *flood) reserve(i int32) {
 	e := f.e
 	g := &e.flights[i]
-	x := &e.Hops[g.lane]
+	x := &e.Hops[g.hop]
 	b := f.number[g.chunk]
 	g.seen = f.arrived[x.Src]
 	switch word := f.taken[int(x.Dst)*f.words+int(b>>6)]; {
@@ -353,13 +353,13 @@ func (f *flood) reserve(i int32) {
 	}
 }
 
-// swaps says whether swap is about a chunk on its way to rank v.
+// swaps reports whether swap is about a chunk on its way to rank v.
 func (f *flood) swaps(v, k int32) bool {
 	if f.swap.flight < 0 {
 		return false
 	}
 	g, b := &f.e.flights[f.swap.flight], f.swap.other
-	return !g.lost && g.chunk == k && f.e.Hops[g.lane].Dst == v && f.taken[int(v)*f.words+int(b>>6)]>>(b&63)&1 == 0
+	return !g.lost && g.chunk == k && f.e.Hops[g.hop].Dst == v && f.taken[int(v)*f.words+int(b>>6)]>>(b&63)&1 == 0
 }
 
 // expect notes that a chunk that rank v lacks is on its way.
@@ -383,7 +383,7 @@ func (f *flood) rob(v, k int32) int32 {
 func (f *flood) unreserve(i int32) {
 	e := f.e
 	g := &e.flights[i]
-	v := e.Hops[g.lane].Dst
+	v := e.Hops[g.hop].Dst
 	f.leave(v, i)
 	if g.robs >= 0 {
 		e.flights[g.robs].lost = false
@@ -415,7 +415,7 @@ func (f *flood) leave(v, i int32) {
 
 func (f *flood) arrive(i int32) {
 	g := &f.e.flights[i]
-	v := f.e.Hops[g.lane].Dst
+	v := f.e.Hops[g.hop].Dst
 	f.leave(v, i)
 	f.hold(v, f.number[g.chunk])
 }
@@ -426,7 +426,7 @@ func (f *flood) arrive(i int32) {
 func (f *flood) rebind(i int32) int32 {
 	e := f.e
 	g := &e.flights[i]
-	x := &e.Hops[g.lane]
+	x := &e.Hops[g.hop]
 	v := x.Dst
 	f.leave(v, i)
 	class := e.Class[g.chunk]

@@ -96,16 +96,16 @@ func (b *byEvents) run(_ int, stop func() bool, emit func([]model.Transfer) bool
 }
 
 // byEventsMemory returns how many bytes the engine for all networks needs at most: two
-// rows of bits for each rank, the log of its latest arrivals, what is known of each lane,
+// rows of bits for each rank, the log of its latest arrivals, what is known of each hop,
 // and the transfers that wait for their turn.
 func byEventsMemory(n *network.Network) int64 {
-	ranks, chunks, lanes := int64(n.Problem.Topology.Ranks), int64(len(n.Problem.Chunks)), int64(len(n.Hops))
+	ranks, chunks, hops := int64(n.Problem.Topology.Ranks), int64(len(n.Problem.Chunks)), int64(len(n.Hops))
 	shortest := model.MaxTime
 	for i := range n.Hops {
 		for class := range n.Sizes {
 			shortest = min(shortest, n.Beta(&n.Hops[i], int32(class)))
 		}
 	}
-	waiting := lanes * int64(2+n.Longest()/max(1, shortest))
-	return ranks*((chunks+63)/64*16+4*maxLog+64) + 12*chunks + lanes*160 + waiting*160 + 1<<20
+	waiting := hops * int64(2+n.Longest()/max(1, shortest))
+	return ranks*((chunks+63)/64*16+4*maxLog+64) + 12*chunks + hops*160 + waiting*160 + 1<<20
 }

@@ -23,7 +23,7 @@ func (s *synthesis) join(pt *network.Pattern, reduce, spread []model.Transfer, s
 		if !s.p.Late() {
 			return s.schedule(append(reduce, spread...))
 		}
-		// They are timed anew, in the order of their starts: so the first to start is it.
+		// They are timed once more, in the order of their starts: so the first to start is it.
 		solve.CopyFirst(s.p, reduce, func(t *model.Transfer) model.Time { return t.Start })
 		program := place.NewProgram(s.p)
 		program.Append(s.schedule(append(reduce, spread...)))
@@ -74,11 +74,11 @@ func (s *synthesis) join(pt *network.Pattern, reduce, spread []model.Transfer, s
 	return best
 }
 
-// nearly is how near to a bound two halves, one after the other, need not be timed anew: one
-// part of so many.
+// Two halves, one after the other, are good enough if they are longer than a bound by no more
+// than 1/nearly.
 const nearly = 128
 
-// maxLevels is into how many classes of urgency the chunks of an allreduce are
+// maxLevels is into how many classes of priority the chunks of an allreduce are
 // divided at most.
 const maxLevels = 8
 

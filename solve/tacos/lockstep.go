@@ -11,34 +11,34 @@ import (
 )
 
 // lockstep is a quicker engine for large patterns in which every rank wants every chunk,
-// on networks whose lanes share nothing and are equally quick: all lanes start together,
+// on networks whose hops share nothing and are equally quick: all hops start together,
 // slot after slot. Of every rank it keeps the chunks in the order in which they came, its
-// log. A lane reads the log of its source from the front, passes over what its destination
+// log. A hop reads the log of its source from the front, passes over what its destination
 // has or is being sent, and takes the first of the rest; what it has passed over it need
-// not look at again. So every chunk is looked at once by every lane, and the schedule of a
-// slot costs O(lanes) beside that, where the paper's search costs O(lanes·chunks).
+// not look at again. So every chunk is looked at once by every hop, and the schedule of a
+// slot costs O(hops) beside that, where the paper's search costs O(hops·chunks).
 //
 // Departs from the paper in the choice: not a random chunk, but that which has waited
 // longest. Near chunks so go first, and those of far ranks arrive in a front as broad as
-// the network, which keeps all lanes busy to the end: on tori of 256 ranks and more the
+// the network, which keeps all hops busy to the end: on tori of 256 ranks and more the
 // last arrives a slot after the lower bound.
 //
 // In a slot all ranks choose by themselves, from what had arrived before it, so that they
 // can do so at the same time; which goroutine serves which makes no difference.
 type lockstep[K uint16 | int32] struct {
 	*network.Network
-	slot    model.Time // its length: the longest that a lane is busy
-	delay   int        // after so many slots at the latest a chunk has arrived
+	slot    model.Time // its length: the longest that a hop is busy
+	delay   int        // the number of slots after which a chunk has arrived at the latest
 	chunks  int
 	words   int
 	taken   []uint64  // what has arrived or is on its way: tiles of 8 ranks by 64 chunks, a line of the cache each
 	log     []K       // by rank: the same in the order of starts
 	lengths [][]int32 // by slot modulo delay+1, by rank: the length of the log after it
-	cursor  []int32   // by lane: where in the log of its source
+	cursor  []int32   // by hop: where in the log of its source
 	seed    uint64
 	left    []int // by block: deliveries that are still to start
 
-	by     []uint8   // like log: which of the lanes into the rank brought it; nil: not kept
+	by     []uint8   // like log: which of the hops into the rank brought it; nil: not kept
 	counts [][]uint8 // by slot and rank: how many did then
 }
 
@@ -54,14 +54,14 @@ const (
 // blockRanks is how many ranks are served by one goroutine without a pause.
 const blockRanks = 256
 
-// uneven is by how much slots may be longer than some lane is busy: 1/uneven of it.
+// uneven is by how much slots may be longer than some hop is busy: 1/uneven of it.
 const uneven = 64
 
 // maxDelay limits what is kept of the past.
 const maxDelay = 1 << 10
 
 // lockstepTime returns the length and the delay of slots, and whether lockstep serves a
-// network and a pattern. It takes O(lanes·sizes).
+// network and a pattern. It takes O(hops·sizes).
 func lockstepTime(n *network.Network, pt *network.Pattern) (slot model.Time, delay int, ok bool) {
 	if !n.Private || pt.To != nil || n.Problem.Late() || len(n.Hops) == 0 || len(n.Rates)*len(n.Sizes) > 64 {
 		return 0, 0, false
@@ -197,7 +197,7 @@ func (e *lockstep[K]) run(threads int, stop func() bool, emit func([]model.Trans
 	}
 }
 
-// serve lets the lanes into the ranks of a block start in a slot, and appends what they
+// serve lets the hops into the ranks of a block start in a slot, and appends what they
 // carry.
 func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Transfer {
 	ring := e.delay + 1

@@ -95,7 +95,7 @@ func TestLockstepNearTheBound(t *testing.T) {
 	}
 }
 
-// TestLockstepNotServed: lanes that share links, or differ, or are too few.
+// TestLockstepNotServed: hops that share links, or differ, or are too few.
 func TestLockstepNotServed(t *testing.T) {
 	for _, name := range []string{"switch:4", "mesh:3x3", "fattree:2x2"} {
 		tp, err := topo.Parse(name, topo.Options{})

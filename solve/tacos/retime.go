@@ -80,8 +80,8 @@ func newHalves(n *network.Network, reduce, spread []model.Transfer, root []int32
 	return x
 }
 
-// retime times all transfers anew, those of chunks with a lower level of priority, of so many,
-// before others, and among equals in the order of the starts that they have. It returns nil if
+// retime times all transfers once more. Chunks are dealt out to levels, and those of a lower
+// level go before others, and among equals in the order of the starts that they have. It returns nil if
 // it is stopped. It takes O(transfers·log transfers), and may be called by several goroutines
 // at a time.
 func (x *halves) retime(levels int, stop func() bool) []model.Transfer {

@@ -6,11 +6,11 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// Where lanes share links or ports, the transfers that start at one instant are a
+// Where hops share links or ports, the transfers that start at one instant are a
 // matching, and it matters who is served first: a rank whose only source has been
 // given to another one waits for nothing. So after each rank has taken what it could,
-// those that found a lane blocked by a transfer that has only just started try to
-// have that one moved to another lane, and so on (augmenting paths: Kuhn, "The
+// those that found a hop blocked by a transfer that has only just started try to
+// have that one moved to another hop, and so on (augmenting paths: Kuhn, "The
 // Hungarian method for the assignment problem", 1955, section 3). Departs from the
 // paper, which has no shared resources.
 
@@ -34,7 +34,7 @@ func (m *matching) hold(flight, resource int32, before model.Time) {
 	m.holder[resource] = flight
 }
 
-// effort limits how many lanes are looked at for augmenting paths at one instant: so
+// effort limits how many hops are looked at for augmenting paths at one instant: so
 // many times all.
 const effort = 4
 
@@ -82,8 +82,8 @@ func (e *engine) share() {
 	})
 }
 
-// augment starts one more transfer to rank v, over a lane that is open, or over one
-// that a transfer which starts now can make room for by taking another lane.
+// augment starts one more transfer to rank v, over a hop that is open, or over one
+// that a transfer which starts now can make room for by taking another hop.
 func (e *engine) augment(v int32) bool {
 	m := &e.matching
 	first, count := e.Into[v], e.Into[v+1]-e.Into[v]
@@ -103,7 +103,7 @@ func (e *engine) augment(v int32) bool {
 			if blocker = e.blocker(l); blocker < 0 {
 				continue
 			}
-			if w := e.Hops[e.flights[blocker].lane].Dst; m.seen[w] == m.search {
+			if w := e.Hops[e.flights[blocker].hop].Dst; m.seen[w] == m.search {
 				continue
 			}
 		}
@@ -115,9 +115,9 @@ func (e *engine) augment(v int32) bool {
 			e.start(l, k)
 			return true
 		}
-		w := e.Hops[e.flights[blocker].lane].Dst
+		w := e.Hops[e.flights[blocker].hop].Dst
 		m.seen[w] = m.search
-		oldLane, oldChunk := e.flights[blocker].lane, e.flights[blocker].chunk
+		oldHop, oldChunk := e.flights[blocker].hop, e.flights[blocker].chunk
 		e.cancel(blocker)
 		if e.Opens(l) <= e.now {
 			mine := e.start(l, k)
@@ -126,12 +126,12 @@ func (e *engine) augment(v int32) bool {
 			}
 			e.cancel(mine)
 		}
-		e.start(oldLane, oldChunk)
+		e.start(oldHop, oldChunk)
 	}
 	return false
 }
 
-// blocker returns the flight which starts now that keeps a lane from being open, or
+// blocker returns the flight which starts now that keeps a hop from being open, or
 // -1 if there is none, or more than one, or something else does, or if it cannot be
 // cancelled because another one has taken something of what it took since, or its chunk.
 func (e *engine) blocker(l int32) int32 {

@@ -22,7 +22,7 @@ import (
 // that makes the way more than half as long again. Of some candidates the chunk is
 // sent under the greatest pressure, which is the difference between how many chunks
 // wait at the source and at the destination of the hop for the same goal, in relation
-// to the lanes that lead there (back-pressure: Tassiulas and Ephremides, "Stability
+// to the hops that lead there (back-pressure: Tassiulas and Ephremides, "Stability
 // properties of constrained queueing systems", 1992); of equal ones that which has
 // the farthest way to go. Or the other way round: see far.
 type steer struct {
@@ -37,7 +37,7 @@ type steer struct {
 	left    int
 	way     *network.Distances
 	load    []int32 // by rank and row of way: how many demands for a destination are in its care
-	exits   []int32 // by rank and row of way: how many lanes lead towards a destination
+	exits   []int32 // by rank and row of way: how many hops lead towards a destination
 	far     bool    // the farthest goes first, and the pressure decides between equal ones
 	single  bool    // no chunk has more than one destination, so that none needs copies
 	undo    []moved // what reserve has changed at the instant undoAt
@@ -101,7 +101,7 @@ func (s *steer) give(r, k int32)     { s.taken[int(r)*s.words+int(k>>6)] &^= 1 <
 func (s *steer) cell(r, to int32) int { return int(s.way.Row[to])*s.way.Ranks + int(r) }
 
 // waiting returns how many chunks wait at a rank for a destination, in 60ths of a
-// chunk a lane.
+// chunk a hop.
 func (s *steer) waiting(r, to int32) int32 {
 	c := s.cell(r, to)
 	return s.load[c] * 60 / max(1, s.exits[c])
@@ -129,7 +129,7 @@ func (s *steer) admit(r int32) {
 // of returns the demands for a chunk.
 func (s *steer) of(k int32) []demand { return s.demands[s.first[k] : s.first[k]+s.open[k]] }
 
-// moves says whether sending the chunk over a lane would bring it nearer to a demand's
+// moves reports whether sending the chunk over a hop would bring it nearer to a demand's
 // destination.
 func (s *steer) moves(d *demand, x *network.Hop) bool {
 	switch {
@@ -189,14 +189,14 @@ func (s *steer) choose(l int32, rng *random.Stream) int32 {
 	return best
 }
 
-// forks says whether a rank that must not do so would send a chunk a second time now.
+// forks reports whether a rank that must not do so would send a chunk a second time now.
 func (s *steer) forks(src, k int32) bool {
 	return s.once != nil && s.once[src] && s.undoAt == s.e.now && slices.Contains(s.sent, sending{src, k})
 }
 
 func (s *steer) reserve(i int32) {
 	g := &s.e.flights[i]
-	x := &s.e.Hops[g.lane]
+	x := &s.e.Hops[g.hop]
 	if s.undoAt != s.e.now {
 		s.undo, s.sent, s.undoAt = s.undo[:0], s.sent[:0], s.e.now
 	}
@@ -224,7 +224,7 @@ func (s *steer) reserve(i int32) {
 
 func (s *steer) unreserve(i int32) {
 	g := &s.e.flights[i]
-	x := &s.e.Hops[g.lane]
+	x := &s.e.Hops[g.hop]
 	for j := range s.undo {
 		m := &s.undo[j]
 		if m.flight != i {
@@ -252,7 +252,7 @@ func (s *steer) unreserve(i int32) {
 
 func (s *steer) arrive(i int32) {
 	g := &s.e.flights[i]
-	k, v := g.chunk, s.e.Hops[g.lane].Dst
+	k, v := g.chunk, s.e.Hops[g.hop].Dst
 	demands := s.of(k)
 	for j := range demands {
 		if demands[j].to == v {

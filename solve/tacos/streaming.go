@@ -80,13 +80,13 @@ func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error)
 
 // lockstepMemory returns how many bytes lockstep needs at most.
 func lockstepMemory(n *network.Network, delay int) int64 {
-	ranks, chunks, lanes := int64(n.Problem.Topology.Ranks), int64(len(n.Problem.Chunks)), int64(len(n.Hops))
+	ranks, chunks, hops := int64(n.Problem.Topology.Ranks), int64(len(n.Problem.Chunks)), int64(len(n.Hops))
 	entry := int64(4)
 	if chunks <= 1<<16 {
 		entry = 2
 	}
 	logs := ranks*chunks*entry + (ranks+7)/8*8*((chunks+63)/64*8)
 	ring := ranks * 4 * int64(delay+1)
-	out := 2 * (inFlight + 1) * lanes * int64(unsafe.Sizeof(model.Transfer{})) // buffers grow by up to twice
-	return logs + ring + out + 16*(ranks+chunks+lanes) + 1<<20
+	out := 2 * (inFlight + 1) * hops * int64(unsafe.Sizeof(model.Transfer{})) // buffers grow by up to twice
+	return logs + ring + out + 16*(ranks+chunks+hops) + 1<<20
 }

@@ -15,7 +15,7 @@ import (
 type synthesis struct {
 	p        *model.Problem
 	forward  *network.Network
-	backward *network.Network // for reductions
+	backward *network.Network // mirrored, for reductions
 	pattern  *network.Pattern // of what spreads, or of the trees of a reduction; nil for allreduce, whose roots differ from try to try
 	ways     [2]*network.Distances
 	both     *treepack.Packer // for trees that are chosen together; nil: none are
@@ -141,7 +141,7 @@ func (s *synthesis) schedule(moves []model.Transfer) *model.Schedule {
 }
 
 // spread makes the transfers of a pattern, in the order of their ends: in time of the
-// network, which may be mirrored. Where chunks are steered, far says that the farthest
+// network, which may be mirrored. Where chunks are steered, far is that the farthest
 // go first. Large patterns that flood are made in lockstep, if that is quick enough or
 // quick is asked for. It returns false if it is stopped.
 func (s *synthesis) spread(n *network.Network, pt *network.Pattern, seed uint64, far, quick bool, stop func() bool) ([]model.Transfer, bool) {
@@ -186,7 +186,7 @@ func way(n *network.Network) int {
 	return 0
 }
 
-// deliveries says how much work a try is, about.
+// deliveries returns how much work a try is, about.
 func (s *synthesis) deliveries() int {
 	count := len(s.p.Chunks) * s.p.Topology.Ranks
 	if s.p.Collective.Kind == model.AllReduce {
@@ -196,7 +196,7 @@ func (s *synthesis) deliveries() int {
 		count *= 2
 	}
 	if n := s.forward; !n.Private {
-		count += count / crowd * len(n.Hops) / n.Problem.Topology.Ranks
+		count += count / sharing * len(n.Hops) / n.Problem.Topology.Ranks
 	}
 	return max(1, count)
 }

@@ -15,18 +15,17 @@
 //     once, for as long as it needs them. Who is served where links or ports are shared
 //     is decided by a maximum matching: see share.
 //   - Reductions are synthesised backwards in time, on a network that is the exact
-//     mirror image of the topology under the cost model: see network.
+//     mirror image of the topology under the cost model: see package network.
 //   - The two halves of an allreduce have no barrier between them, and chunks may go
 //     through both one after the other: see retime. Its chunks, of whatever number,
 //     are rooted at the members in turn.
 //   - Or the trees of both halves are chosen together, so that no link carries much more
-//     than others, with central roots, and timed forwards and backwards in turn: see grove
-//     and sway. That is shorter where ranks differ in links. Into how many chunks an
-//     allreduce is cut is chosen, too, where it is free: see cut.
+//     than others: see package treepack. That is shorter where ranks differ in links. Into
+//     how many chunks an allreduce is cut is chosen, too, where it is free: see cut.
 //   - Large allgathers and the like, on links that are alike, are made slot by slot, by
 //     all cores: see lockstep.
-//   - Some seeds are tried, and the best schedules are repaired where they are too long, if
-//     they are not too large for that: see repair. The best is kept.
+//   - Some seeds are tried, and the best schedules are improved where they are too long, if
+//     they are not too large for that: see package improve. The best is kept.
 package tacos
 
 import (
@@ -39,6 +38,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/network"
 )
 
@@ -48,12 +48,16 @@ type solver struct{}
 // New returns the greedy method. It tries Options.Tries seeds, derived from Options.Seed,
 // or as many as fit into a fixed amount of work, at most 128, on all threads, and returns
 // the first of the best: so that the number of threads makes no difference.
-// Options.Effort says how much work goes into repairs, and Options.Unwind whether switches
-// are unwound.
+// Options.Effort is how much work goes into repairs, and Options.Unwind how switches are
+// unwound.
 func New() solve.Solver { return solver{} }
 
 // Name implements solve.Solver.
 func (solver) Name() string { return "tacos" }
+
+// chains is how many schedules are repaired, each on its own: of the tries, dealt out in
+// turn, the best of each hand.
+const chains = 4
 
 const (
 	// maxDeliveries limits what is synthesised: schedules are held in memory, with 40
@@ -62,11 +66,11 @@ const (
 	// work is the number of deliveries after which no more seeds are tried.
 	work = 1 << 20
 	// allReduceWork is what a delivery of an allreduce counts: it is reduced and spread, and
-	// timed anew some times.
+	// timed several times.
 	allReduceWork = 12
-	// crowd is how many lanes into a rank make a delivery twice the work, where they
+	// sharing is how many hops into a rank make a delivery twice the work, where they
 	// share links or ports.
-	crowd = 16
+	sharing = 16
 	// maxTries is how many seeds are tried at most, if nobody asks for more.
 	maxTries = 128
 )
@@ -98,7 +102,7 @@ func (solver) Serves(p *model.Problem) error {
 	return network.Connected(p)
 }
 
-// fits says why a schedule of so many chunks is not held in memory, if it is not.
+// fits returns an error if a schedule of that many chunks is not held in memory.
 func fits(p *model.Problem, chunks int) error {
 	if n := int64(chunks) * int64(p.Topology.Ranks); n > maxDeliveries {
 		return solve.NotServed("would make up to %d transfers, at most %d are held in memory", n, maxDeliveries)
@@ -139,14 +143,14 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	}
 	p, repaired := syn.p, ""
 	if b.schedule != nil && b.makespan > b.floor && o.Effort >= 0 && !stop() {
-		can, will := syn.repairs(len(b.schedule.Transfers))
 		switch {
-		case will:
+		case !improve.Reroutes(p):
+		case len(b.schedule.Transfers) <= improve.MaxRerouted:
 			b.offer(tries, s.shifts(ctx, p, o))
-			repaired = b.repair(syn, tries+1, labour{o.Seed, o.Effort, threads, stop})
+			repaired = b.repair(syn, tries+1, improve.Options{Seed: o.Seed, Effort: o.Effort, Threads: threads, Stop: stop})
 			whole = whole && (b.makespan <= b.floor || !stop())
-		case can:
-			repaired = fmt.Sprintf(", too large to be repaired with more than %d transfers", maxRepaired)
+		default:
+			repaired = fmt.Sprintf(", too large to be repaired with more than %d transfers", improve.MaxRerouted)
 		}
 	}
 	r := solve.Result{Problem: p, Schedule: b.schedule, Stop: solve.Done, Note: strings.TrimPrefix(repaired, ", ")}
@@ -164,7 +168,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	return r, nil
 }
 
-// tries makes so many tries, and returns the best.
+// tries makes n attempts and returns the best.
 func (c candidate) tries(tries, threads int, o solve.Options, stop func() bool) *best {
 	syn := c.syn
 	b := &best{p: syn.p, progress: o.Progress, floor: max(o.Bound, syn.floor), reached: tries}
@@ -188,13 +192,13 @@ func (c candidate) tries(tries, threads int, o solve.Options, stop func() bool) 
 	return b
 }
 
-// stopper returns what says that a limit is reached, from now on.
+// stopper returns a function that reports whether a limit is reached; time counts from now on.
 func stopper(ctx context.Context, o solve.Options) func() bool {
 	begin := time.Now()
 	return func() bool { return ctx.Err() != nil || o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit }
 }
 
-// reasonOf says which limit it was.
+// reasonOf returns which limit it was.
 func reasonOf(ctx context.Context) solve.Stop {
 	if ctx.Err() == context.Canceled {
 		return solve.Interrupted
@@ -230,13 +234,14 @@ type hand struct {
 	try      int
 }
 
-// repair makes the schedules better, if it can, and says so.
-func (b *best) repair(s *synthesis, tries int, o labour) string {
+// repair makes the schedules better, if it can, and returns a note.
+func (b *best) repair(s *synthesis, tries int, o improve.Options) string {
 	var list []*model.Schedule
 	for _, h := range b.hands {
 		list = append(list, h.schedule)
 	}
-	for i, better := range s.repair(list, b.floor, o) {
+	o.Bound = b.floor
+	for i, better := range improve.Several(s.forward, s.pattern, list, o) {
 		b.offer(tries+i, better)
 	}
 	if b.try >= tries {
@@ -245,7 +250,7 @@ func (b *best) repair(s *synthesis, tries int, o labour) string {
 	return ""
 }
 
-// beyond says whether a try is of no use any more: an earlier one has reached the floor.
+// beyond reports whether a try is of no use any more: an earlier one has reached the floor.
 func (b *best) beyond(try int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/hop"
+	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -222,8 +223,8 @@ func (s solver) solveUnwound(ctx context.Context, p *model.Problem, o solve.Opti
 	}
 	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor)}
 	b.offer(0, r.Schedule)
-	if _, will := syn.repairs(len(r.Schedule.Transfers)); will && b.makespan > b.floor {
-		r.Note += b.repair(syn, 1, labour{o.Seed, o.Effort, threadsOf(o), stop})
+	if improve.Reroutes(p) && len(r.Schedule.Transfers) <= improve.MaxRerouted && b.makespan > b.floor {
+		r.Note += b.repair(syn, 1, improve.Options{Seed: o.Seed, Effort: o.Effort, Threads: threadsOf(o), Stop: stop})
 		r.Schedule = b.schedule
 		if b.makespan > b.floor && stop() {
 			r.Stop = reasonOf(ctx)

@@ -17,7 +17,8 @@ type Bookings struct {
 	lines   []Timeline
 }
 
-// NewBookings returns bookings of so many resources, none of which is in use.
+// NewBookings returns bookings of resources of which none is in use. The uses of transfers refer
+// to choices.
 func NewBookings(choices []int32, resources int) *Bookings {
 	return &Bookings{choices: choices, lines: make([]Timeline, resources)}
 }

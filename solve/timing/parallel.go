@@ -75,7 +75,7 @@ func NewParallel(n *network.Network, jobs Jobs) *Parallel {
 	return p
 }
 
-// Run times all jobs. It returns false if stop says so, or if some wait for ever. It takes
+// Run times all jobs. It returns false if stop returns true, or if some wait for ever. It takes
 // O(jobs·log jobs) where hops share nothing.
 func (p *Parallel) Run(stop func() bool) bool {
 	p.reset()

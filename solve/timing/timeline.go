@@ -1,3 +1,16 @@
+// Package timing gives transfers times at which their data is there and their links and ports
+// are free, under every cost model: list scheduling, in its two forms.
+//
+// Bookings put one transfer after the other, in the order in which they come, at the first time
+// that is free, gaps included, or at the last one. A Board does so for any routes of a topology.
+//
+// Parallel goes from event to event and starts whatever can start, in the order of priorities.
+// That is quicker, and leaves no link idle for which something waits.
+//
+// Both go back to Graham, "Bounds on multiprocessing timing anomalies" (SIAM Journal on Applied
+// Mathematics 17, 1969); see Kolisch, "Serial and parallel resource-constrained project
+// scheduling methods revisited" (European Journal of Operational Research 90, 1996) on what
+// either can do. Times are whole picoseconds, or rounds.
 package timing
 
 import (

@@ -27,7 +27,7 @@ const (
 )
 
 // centres returns ranks that lie centrally: from which, and to which, no landmark is more
-// than 1+slack times as far as from the most central one. Landmarks are ranks that lie far
+// than 1+slack times the distance from the most central one. Landmarks are ranks that lie far
 // from each other: on a mesh they are its corners. It takes
 // O((landmarks+maxRoots)·hops·log ranks).
 func centres(n, back *network.Network, slack float64) []centre {

@@ -47,7 +47,7 @@ func newPacking(n *network.Network, out *network.Exits, roots []centre, seed uin
 	return g
 }
 
-// reprice sets all prices anew, for a power.
+// reprice computes all prices, for a power of loads.
 func (g *packing) reprice(squares int) {
 	g.squares = squares
 	for r := range g.price {
@@ -63,7 +63,7 @@ func (g *packing) priceOf(r int32) {
 	g.price[r] = p
 }
 
-// carry adds the load of a chunk of a size class over a hop, so many times.
+// carry adds the load of a chunk of a size class over a hop, times a number.
 func (g *packing) carry(l, class int32, times float64) {
 	x := &g.n.Hops[l]
 	for j := x.Uses; j < x.UsesEnd; j++ {

@@ -54,8 +54,8 @@ func New(n, back *network.Network) *Packer {
 	return a
 }
 
-// throughput returns a time before which so many transfers cannot be made, however they are
-// dealt out to the hops, 0 if hops share anything.
+// throughput returns a time before which a number of transfers cannot be made, whatever hops
+// they take, 0 if hops share anything.
 func throughput(n *network.Network, transfers int) model.Time {
 	if !n.Private || len(n.Hops) == 0 {
 		return 0
@@ -87,9 +87,9 @@ func cycle(n *network.Network) []int32 {
 	return next
 }
 
-// Try packs trees and times them, in a way that depends on a seed and on how many tries there
-// were. It returns the transfers, or nil if they would not end before limit, which counts in
-// rounds only there, or if stop says so.
+// Try packs trees and times them, in a way that depends on a seed and on the number of the try.
+// It returns the transfers, or nil if they would not end before limit, or if stop returns true.
+// In rounds limit is not looked at.
 func (a *Packer) Try(seed uint64, try int, limit model.Time, stop func() bool) []model.Transfer {
 	if a.n.Problem.Cost.Synchronous() {
 		limit = model.MaxTime

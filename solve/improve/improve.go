@@ -1,0 +1,82 @@
+// Package improve makes schedules shorter: transfers that end late, and some that are in their
+// way, are taken out with all that depends on them, and what is then missing is brought again,
+// over any hops, as early as links and ports are free (ruin and recreate: Schrimpf et al.,
+// "Record breaking optimization results using the ruin and recreate principle", Journal of
+// Computational Physics 159, 2000). What comes out stays if it is not worse, or at the beginning
+// not much worse. Between repairs all transfers move as late as they can and back again
+// (forward-backward improvement: Li and Willis, "An iterative scheduling technique for
+// resource-constrained project scheduling", European Journal of Operational Research 56, 1992;
+// justification: Valls, Ballestín and Quintanilla, "Justification and RCPSP: a technique that
+// pays", European Journal of Operational Research 165, 2005).
+package improve
+
+import (
+	"sync"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
+)
+
+const (
+	// MaxRerouted is how many transfers a schedule has at most whose transfers are given other
+	// ways.
+	MaxRerouted = 1 << 15
+	// looks and maxLooks are how often a repair looks at a hop, about: times for each
+	// transfer, and at most.
+	looks, maxLooks = 1 << 9, 1 << 19
+	// ruins is how many moves are taken out at most at a time, besides what depends on them.
+	ruins = 6
+	// perJustification is how many repairs there are to one justification, about.
+	perJustification = 20
+)
+
+// Options are how an improvement is made.
+type Options struct {
+	// Seed makes random choices; equal seeds give equal schedules, unless Stop cuts them short.
+	Seed uint64
+	// Effort is how many times the usual work is done. 0: once.
+	Effort int
+	// Threads is how many goroutines work at a time. 0: one.
+	Threads int
+	// Bound is a time before which no schedule ends. 0: not known.
+	Bound model.Time
+	// Stop is asked now and then whether it is time to stop. nil: never.
+	Stop func() bool
+}
+
+// Reroutes reports whether Several serves a problem: there is no allreduce in one pattern, and
+// what rounds with late ranks are like depends on when they begin.
+func Reroutes(p *model.Problem) bool {
+	switch {
+	case p.Collective.Kind == model.AllReduce:
+		return false
+	case p.Late() && (p.Cost.Synchronous() || p.Collective.Kind.Reduces()):
+		return false
+	}
+	return true
+}
+
+// Several improves schedules of one pattern, each on its own, and returns for each a better one,
+// or nil where it finds none, or if there is none to begin with. n must not be mirrored.
+func Several(n *network.Network, pt *network.Pattern, list []*model.Schedule, o Options) []*model.Schedule {
+	better := make([]*model.Schedule, len(list))
+	var wg sync.WaitGroup
+	threads := min(max(1, o.Threads), len(list))
+	for w := range threads {
+		wg.Go(func() {
+			for i := w; i < len(list); i += threads {
+				if list[i] == nil || o.Stop() {
+					continue
+				}
+				r := newRepair(n, []sided{{pt, n.Problem.Collective.Kind.Reduces()}}, o.Seed+uint64(i))
+				r.read(list[i])
+				budget := min(maxLooks, looks*len(list[i].Transfers)) * max(1, o.Effort)
+				if r.better(o.Bound, budget, o.Stop) {
+					better[i] = r.write()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return better
+}
