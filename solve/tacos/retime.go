@@ -85,18 +85,11 @@ func newHalves(n *network.Network, reduce, spread []model.Transfer, root []int32
 // it is stopped. It takes O(transfers·log transfers), and may be called by several goroutines
 // at a time.
 func (x *halves) retime(levels int, stop func() bool) []model.Transfer {
-	r := &retiming{halves: x, pending: slices.Clone(x.arrivals), priority: x.priorities(levels)}
-	p := timing.NewParallel(x.n, r)
-	if !p.Run(stop) {
+	r := &retiming{halves: x, times: slices.Clone(x.transfers), pending: slices.Clone(x.arrivals), priority: x.priorities(levels)}
+	if !timing.NewParallel(x.n, r).Run(stop) {
 		return nil
 	}
-	transfers := slices.Clone(x.transfers)
-	for _, b := range p.Begun {
-		t := &transfers[b.Job]
-		t.Start = b.Start
-		t.End = b.Start + x.n.Lasts(&x.n.Hops[x.jobs[b.Job].hop], x.n.Class[t.Chunk])
-	}
-	return transfers
+	return r.times
 }
 
 // priorities returns the place of each job in the order of levels and starts.
@@ -120,12 +113,17 @@ func (x *halves) priorities(levels int) []int32 {
 // retiming implements timing.Jobs.
 type retiming struct {
 	*halves
+	times    []model.Transfer
 	pending  []int32 // by place: arrivals that are still to come
 	priority []int32 // by job
 }
 
 func (r *retiming) Count() int            { return len(r.jobs) }
 func (r *retiming) Chunk(job int32) int32 { return r.transfers[job].Chunk }
+
+func (r *retiming) Began(job int32, start, end model.Time) {
+	r.times[job].Start, r.times[job].End = start, end
+}
 
 func (r *retiming) key(job int32) uint64 { return uint64(r.priority[job])<<32 | uint64(job) }
 

@@ -19,6 +19,8 @@ type Jobs interface {
 	// job's key: its priority, of which the least goes first, in the upper half, and the job in
 	// the lower. It is called twice, with nothing in between.
 	Ready(yield func(hop int32, key uint64))
+	// Began is called for each job in the order of their starts, with its start and its end.
+	Began(job int32, start, end model.Time)
 	// Ended appends to hops the hop of each of the jobs, which have ended now, and to ready those
 	// that from now on wait for nothing but their hop.
 	Ended(jobs, hops []int32, ready []Waiting) ([]int32, []Waiting)
@@ -30,12 +32,6 @@ type Waiting struct {
 	Key uint64
 }
 
-// Begun is a job and when it starts.
-type Begun struct {
-	Job   int32
-	Start model.Time
-}
-
 // Parallel times jobs, all together: time goes from event to event, and whenever a hop is free
 // the job with the least priority starts of those that wait for it alone (list scheduling:
 // Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17,
@@ -43,8 +39,7 @@ type Begun struct {
 // time runs backwards.
 type Parallel struct {
 	network.Occupancy
-	Begun []Begun    // the jobs in the order of their starts
-	End   model.Time // of the last
+	End model.Time // of the last job
 
 	jobs     Jobs
 	arrivals *network.Arrivals // nil: all ranks are there at once
@@ -119,7 +114,7 @@ func (p *Parallel) Run(stop func() bool) bool {
 
 // reset has all jobs that wait for nothing wait for their hops.
 func (p *Parallel) reset() {
-	p.now, p.End, p.Begun = 0, 0, p.Begun[:0]
+	p.now, p.End = 0, 0
 	clear(p.Free)
 	clear(p.due)
 	p.alarms = p.alarms[:0]
@@ -239,7 +234,7 @@ func (p *Parallel) begin(l int32) {
 	default:
 		x.open = p.now + beta
 	}
-	p.Begun = append(p.Begun, Begun{job, p.now})
+	p.jobs.Began(job, p.now, end)
 	p.calendar.Add(p.lines[int(l)*len(p.Sizes)+int(class)], end, job)
 	if p.arrivals != nil && p.arrivals.Turns() {
 		n := p.Network

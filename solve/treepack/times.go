@@ -15,10 +15,9 @@ type times struct {
 	g           *packing
 	there, back *timing.Parallel
 	trees       *trees     // of both, in the form of that which is next
-	shift       int        // by how many bits times are shifted to be priorities
 	other       [2][]int32 // by hop of there, and of back: that with the same route of the other
-	kept        []timing.Begun
-	mirrored    bool // kept, the best so far, is of back
+	kept        []begun    // the best so far
+	mirrored    bool       // it is of back
 	makespan    model.Time
 }
 
@@ -40,6 +39,14 @@ type trees struct {
 	dst     [2][]int32 // by hop
 	now     int        // 1: time runs backwards
 	reached []uint32   // scratch
+	shift   int        // by how many bits times are shifted to be priorities
+	begun   []begun    // in the order of their starts
+}
+
+// begun is a job with its start.
+type begun struct {
+	job   int32
+	start model.Time
 }
 
 // Count implements timing.Jobs.
@@ -48,8 +55,21 @@ func (t *trees) Count() int { return 2 * (len(t.cells) - t.chunks) }
 // Chunk implements timing.Jobs.
 func (t *trees) Chunk(job int32) int32 { return int32(int(job) % t.chunks) }
 
+// Began implements timing.Jobs.
+func (t *trees) Began(job int32, start, end model.Time) {
+	t.begun = append(t.begun, begun{job, start})
+	at, half := int(job), 0
+	if at >= len(t.cells) {
+		at, half = at-len(t.cells), 1
+	}
+	t.cells[at].priority[half] = clip(end, t.shift)
+}
+
 // reset counts what each cell waits for.
 func (t *trees) reset() {
+	if t.begun = t.begun[:0]; t.begun == nil {
+		t.begun = make([]begun, 0, 2*len(t.cells))
+	}
 	for at := range t.cells {
 		t.cells[at].pending = 0
 	}
@@ -147,18 +167,14 @@ func newTimes(g *packing, back *network.Network, exits [2]*network.Exits, stop f
 		if again > 0 {
 			s.turn(done, s.other[(again+1)%2])
 		}
-		if p.Begun == nil {
-			p.Begun = make([]timing.Begun, 0, 2*len(g.up))
-		}
 		s.trees.now = again % 2
 		s.trees.reset()
 		if !p.Run(stop) {
 			break
 		}
-		s.note(p)
 		if vain++; p.End < s.makespan {
 			s.makespan, s.mirrored, vain = p.End, again%2 == 1, 0
-			s.kept, p.Begun = p.Begun, s.kept
+			s.kept, s.trees.begun = s.trees.begun, s.kept
 		}
 	}
 	if s.kept == nil {
@@ -179,14 +195,14 @@ func (s *times) first(back *network.Network, exits [2]*network.Exits) {
 		centreOf[h.rank] = h
 		reach = max(reach, slices.Max(h.to))
 	}
-	s.shift = shiftOf(most + 2*reach)
-	s.trees = &trees{chunks: g.chunks, cells: make([]cell, len(g.up)), out: exits, dst: [2][]int32{destinations(g.n), destinations(back)}}
+	shift := shiftOf(most + 2*reach)
+	s.trees = &trees{shift: shift, chunks: g.chunks, cells: make([]cell, len(g.up)), out: exits, dst: [2][]int32{destinations(g.n), destinations(back)}}
 	for k, root := range g.root {
 		h := centreOf[root]
 		at := reach + most.Mul(int64(k))/model.Time(g.chunks)
 		for v := range g.ranks {
 			i := v*g.chunks + k
-			s.trees.cells[i] = cell{up: g.up[i], down: g.down[i], priority: [2]uint32{clip(at-h.to[v], s.shift), clip(at+h.from[v], s.shift)}}
+			s.trees.cells[i] = cell{up: g.up[i], down: g.down[i], priority: [2]uint32{clip(at-h.to[v], shift), clip(at+h.from[v], shift)}}
 		}
 	}
 	s.there, s.back = timing.NewParallel(g.n, s.trees), timing.NewParallel(back, s.trees)
@@ -208,24 +224,10 @@ func destinations(n *network.Network) []int32 {
 	return dst
 }
 
-// note puts the ends of all jobs in the place of their priorities.
-func (s *times) note(p *timing.Parallel) {
-	cells := s.trees.cells
-	for _, b := range p.Begun {
-		at, half := int(b.Job), 0
-		if at >= len(cells) {
-			at, half = at-len(cells), 1
-		}
-		c := &cells[at]
-		l := [2]int32{c.up, c.down}[half]
-		c.priority[half] = clip(b.Start+p.Lasts(&p.Hops[l], p.Class[at%s.g.chunks]), s.shift)
-	}
-}
-
 // turn has the jobs that one pass has timed go the earlier in the other direction of time,
 // the later they ended.
 func (s *times) turn(done *timing.Parallel, other []int32) {
-	last := clip(done.End, s.shift)
+	last := clip(done.End, s.trees.shift)
 	for i := range s.trees.cells {
 		if c := &s.trees.cells[i]; c.up >= 0 {
 			c.up, c.down = other[c.down], other[c.up]
@@ -239,7 +241,7 @@ func (s *times) transfers() []model.Transfer {
 	g := s.g
 	list := make([]model.Transfer, 0, len(s.kept))
 	for _, b := range s.kept {
-		at, half := int(b.Job), 0
+		at, half := int(b.job), 0
 		if at >= len(g.up) {
 			at, half = at-len(g.up), 1
 		}
@@ -249,9 +251,9 @@ func (s *times) transfers() []model.Transfer {
 		l := [2][]int32{g.up, g.down}[half][at]
 		x, k := &g.n.Hops[l], at%g.chunks
 		lasts := g.n.Lasts(x, g.n.Class[k])
-		start := b.Start
+		start := b.start
 		if s.mirrored {
-			start = s.makespan - b.Start - lasts
+			start = s.makespan - b.start - lasts
 		}
 		list = append(list, model.Transfer{
 			Chunk: int32(k), Src: x.Src, Dst: x.Dst, Route: x.Route, Op: [2]model.Op{model.Reduction, model.Copy}[half],
