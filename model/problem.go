@@ -269,6 +269,15 @@ func (p *Problem) Late() bool {
 	return slices.ContainsFunc(p.Release, func(t Time) bool { return t > 0 })
 }
 
+// LastArrival returns the time at which the last member arrives.
+func (p *Problem) LastArrival() Time {
+	last := Time(0)
+	for _, r := range p.Members() {
+		last = max(last, p.ReleaseOf(r))
+	}
+	return last
+}
+
 // String returns the claim in short: "allgather of 8 MiB in 8 chunks, 8 ranks, on dgx1, pipelined".
 func (p *Problem) String() string {
 	cut := ""

@@ -191,3 +191,15 @@ func (p *Problem) RoundSpans(s *Schedule) []Interval {
 	}
 	return spans
 }
+
+// RoundsAfterArrival returns how many rounds of a schedule InRounds begin when the last
+// member has arrived.
+func (p *Problem) RoundsAfterArrival(s *Schedule) int {
+	n, last := 0, p.LastArrival()
+	for _, span := range p.RoundSpans(s) {
+		if span.From >= last {
+			n++
+		}
+	}
+	return n
+}

@@ -101,22 +101,12 @@ func (r *row) fewest() string {
 	switch {
 	case r.outcome() != verify.Proved || !r.result.Problem.Cost.Synchronous():
 		return ""
-	case r.bound != nil && r.fewestRounds():
+	case r.bound != nil && cert.FewestRounds(context.Background(), r.bound, r.result.Problem, r.result.Schedule):
 		return r.bound.Witness.Kind()
 	case r.result.Stop == solve.Optimal:
 		return "solver"
 	}
 	return ""
-}
-
-// fewestRounds says whether the bound of r shows that no schedule has fewer rounds.
-func (r *row) fewestRounds() bool {
-	p := r.result.Problem
-	if w, ok := r.bound.Witness.(model.Spread); ok && p.ReleaseOf(w.Source) == latest(p) {
-		least, err := cert.SpreadRounds(context.Background(), p, w)
-		return err == nil && least == r.roundsAfterArrival()
-	}
-	return p.Cost.Synchronous() && leastRounds(r.bound) == r.result.Schedule.Rounds()
 }
 
 // briefest says whether a solver that found no schedule with fewer rounds, where time is
@@ -135,40 +125,6 @@ func (r *row) briefest() bool {
 		least = min(least, l.Alpha.Add(model.TransferTime(size, l.Bandwidth)))
 	}
 	return !p.Late() && r.makespan == least.Mul(int64(r.result.Schedule.Rounds()))
-}
-
-// leastRounds returns how many rounds every schedule has that c bounds, as far as c shows
-// that; at least 0.
-func leastRounds(c *model.Certificate) int {
-	if w, ok := c.Witness.(model.Refutation); ok && w.Epoch == 0 && w.Steps == 0 {
-		return w.Horizon + 1
-	}
-	longest := longestRound(c.Problem)
-	if longest == 0 {
-		return 0
-	}
-	return int((c.Bound + longest - 1) / longest)
-}
-
-// longestRound returns how long a round lasts at most, or 0 if that is not known: under
-// link-rounds as long as the largest chunk takes over the slowest hop. Where ranks are
-// late, the time of a schedule is not that of its rounds alone.
-func longestRound(p *model.Problem) model.Time {
-	if p.Cost != model.LinkRounds || p.Chunks == nil || p.Late() {
-		return 0
-	}
-	size := int64(0)
-	for _, c := range p.Chunks {
-		size = max(size, c.Size)
-	}
-	longest := model.Time(0)
-	for _, l := range p.Topology.Links {
-		if !p.Topology.IsRank(l.Src) || !p.Topology.IsRank(l.Dst) {
-			return 0 // hops over switches: there may be longer ones
-		}
-		longest = max(longest, l.Alpha.Add(model.TransferTime(size, l.Bandwidth)))
-	}
-	return longest
 }
 
 // leftOut is a method that did not run, with the reason.
@@ -508,7 +464,7 @@ func (e *evaluator) boundOfCut(ctx, interrupted context.Context, p *model.Proble
 		return nil, err
 	}
 	better := func(a, b *model.Certificate) bool {
-		return a != nil && (b == nil || a.Bound > b.Bound || leastRounds(a) > leastRounds(b))
+		return a != nil && (b == nil || a.Bound > b.Bound || cert.LeastRounds(a) > cert.LeastRounds(b))
 	}
 	if !better(c, ev.bound) {
 		c = ev.bound

@@ -276,15 +276,6 @@ func splitList(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// latest returns the time at which the last member arrives.
-func latest(p *model.Problem) model.Time {
-	last := model.Time(0)
-	for _, r := range p.Members() {
-		last = max(last, p.ReleaseOf(r))
-	}
-	return last
-}
-
 // gbps returns bytes a time in 10⁹ bytes a second.
 func gbps(bytes int64, t model.Time) float64 {
 	if t == 0 {

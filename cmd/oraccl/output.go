@@ -109,10 +109,10 @@ func (r *row) json() rowJSON {
 		j.Rounds = &n
 	}
 	if p.Late() {
-		after := r.makespan - latest(p)
+		after := r.makespan - p.LastArrival()
 		j.TimeAfterArrivalPs = &after
 		if s.Form == model.InRounds {
-			n := r.roundsAfterArrival()
+			n := p.RoundsAfterArrival(s)
 			j.RoundsAfterArrival = &n
 		}
 	}
@@ -139,17 +139,6 @@ func gapToJSON(makespan model.Time, c *model.Certificate) *float64 {
 	}
 	g := float64(model.GapOf(makespan, c.Bound))
 	return &g
-}
-
-// roundsAfterArrival counts the rounds that begin when the last rank has arrived.
-func (r *row) roundsAfterArrival() int {
-	n := 0
-	for _, span := range r.result.Problem.RoundSpans(r.result.Schedule) {
-		if span.From >= latest(r.result.Problem) {
-			n++
-		}
-	}
-	return n
 }
 
 // note joins what the method and the engines remarked.

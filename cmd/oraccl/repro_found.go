@@ -8,6 +8,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
 )
 
 // found is the best proved schedule of a problem, with the certified bound of its cut.
@@ -66,10 +67,10 @@ func (b *bench) best(ctx context.Context, p *model.Problem, methods string) (*fo
 		return nil, fmt.Errorf("%s: %v: %w", r.method, p, err)
 	}
 	if r.result.Schedule.Form == model.InRounds {
-		f.Rounds, f.AfterArrival = r.result.Schedule.Rounds(), r.roundsAfterArrival()
+		f.Rounds, f.AfterArrival = r.result.Schedule.Rounds(), r.result.Problem.RoundsAfterArrival(r.result.Schedule)
 	}
 	if r.bound != nil {
-		f.Bound, f.Kind, f.LeastRounds = r.bound.Bound, r.bound.Witness.Kind(), leastRounds(r.bound)
+		f.Bound, f.Kind, f.LeastRounds = r.bound.Bound, r.bound.Witness.Kind(), cert.LeastRounds(r.bound)
 	}
 	return f, nil
 }

@@ -89,7 +89,7 @@ func (x *study) solved(ctx context.Context, m solve.Solver, p *model.Problem) (o
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %v: %w", m.Name(), p, err)
 	}
-	return outcome{len(r.Problem.Chunks), (&row{result: r}).roundsAfterArrival(), r.Makespan() - latest(p), proved, took}, nil
+	return outcome{len(r.Problem.Chunks), r.Problem.RoundsAfterArrival(r.Schedule), r.Makespan() - p.LastArrival(), proved, took}, nil
 }
 
 // publishedFor returns the published method for n ranks, or nil.
