@@ -29,7 +29,7 @@ type job struct {
 }
 
 func newJob(ctx context.Context, p *model.Problem) *job {
-	j := &job{work: verify.Begin(ctx), p: p, t: p.Topology, items: p, at: make([]model.Value, p.Topology.Ranks)}
+	j := &job{work: verify.Begin(ctx, 0), p: p, t: p.Topology, items: p, at: make([]model.Value, p.Topology.Ranks)}
 	if p.Chunks == nil {
 		j.items = p.WithChunks(p.Shards())
 		j.free = p.Collective.Kind != model.Custom

@@ -36,7 +36,7 @@ type Emit func(clause []int32) error
 // emit's. It takes O(size of the formula) time, and memory for the problem's tables
 // alone. Once ctx is done it returns an error that wraps the one of ctx.
 func Write(ctx context.Context, p *model.Problem, w model.Refutation, emit Emit) (Size, error) {
-	f := &formula{work: verify.Begin(ctx), horizon: w.Horizon, epoch: w.Epoch, steps: w.Steps, emit: emit}
+	f := &formula{work: verify.Begin(ctx, 0), horizon: w.Horizon, epoch: w.Epoch, steps: w.Steps, emit: emit}
 	if err := f.state(p); err != nil {
 		return Size{}, fmt.Errorf("cnf: %w", err)
 	}

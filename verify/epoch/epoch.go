@@ -57,7 +57,7 @@ var (
 // schedule is for other engines to decide what it performs. It takes O(n log n) time for n
 // transfers and links of their routes. Once ctx is done the outcome is Unknown.
 func Check(ctx context.Context, p *model.Problem, s *model.Schedule, plan Plan) (ordered *model.Schedule, kept []int, v verify.Verdict) {
-	c := &check{p: p, s: s, plan: plan, pairs: map[[2]int]*pair{}, work: verify.Begin(ctx), v: verify.Verdict{Engine: Engine}}
+	c := &check{p: p, s: s, plan: plan, pairs: map[[2]int]*pair{}, work: verify.Begin(ctx, 0), v: verify.Verdict{Engine: Engine}}
 	c.v.Claim = fmt.Sprintf("fits into %d epochs of %s us", plan.Epochs, micros(plan.Epoch))
 	c.links()
 	c.travel()

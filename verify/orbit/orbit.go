@@ -50,7 +50,7 @@ func Check(ctx context.Context, p *model.Problem, o *model.Orbit) verify.Verdict
 		return malformed(v, "orbit", fmt.Errorf("round %d, want a round below %d", int64(o.Turns[n-1].Start), 1024+16*o.Transfers()))
 	}
 	v.Claim = verify.Claim(p, &model.Schedule{Form: model.FormFor(p.Cost)})
-	c := &check{p: p, o: o, moved: moved, work: verify.Begin(ctx)}
+	c := &check{p: p, o: o, moved: moved, work: verify.Begin(ctx, 0)}
 	if v.Reason = c.differs(); v.Reason != "" {
 		return v
 	}

@@ -56,7 +56,7 @@ type event struct {
 }
 
 func newMachine(ctx context.Context, p *model.Program, r *Report) *machine {
-	m := &machine{p: p, r: r, work: verify.Begin(ctx), proc: make(map[[2]int]int32, len(p.Processes)), ofRank: make([][]int32, p.Ranks), byName: map[[3]int32]int32{}}
+	m := &machine{p: p, r: r, work: verify.Begin(ctx, 0), proc: make(map[[2]int]int32, len(p.Processes)), ofRank: make([][]int32, p.Ranks), byName: map[[3]int32]int32{}}
 	total := 0
 	for i := range p.Processes {
 		q := &p.Processes[i]

@@ -23,56 +23,64 @@ func (c *check) capacity() {
 		return
 	}
 	ports := c.ports()
-	portsOf := make([][]int32, len(c.t.Links))
-	spans := make([][]use, len(ports))
-	for i, p := range ports {
-		if len(p.links) <= p.capacity {
-			continue // each of its links carries one at a time, so they are never too many
-		}
+	kept, keeps := make([][]use, len(c.t.Links)), make([]bool, len(c.t.Links)) // the uses of the links of ports
+	for _, p := range ports {
 		for _, l := range p.links {
-			portsOf[l] = append(portsOf[l], int32(i))
+			keeps[l] = true
 		}
 	}
 	users, from := c.byLink()
+	if c.undecided != "" {
+		return
+	}
+	busy, hops := c.newBusy(), c.newHops()
 	var uses []use
 	for l := range c.t.Links {
-		if !c.work.Go(1 + int(from[l+1]-from[l])) {
+		if !c.goes(1 + int(from[l+1]-from[l])) {
 			return
 		}
-		uses = c.usesOf(l, users[from[l]:from[l+1]], uses[:0])
+		hops.to(l)
+		uses = c.usesOf(users[from[l]:from[l+1]], hops, busy, uses[:0])
 		merged := c.link(l, uses)
-		for _, p := range portsOf[l] {
-			spans[p] = append(spans[p], merged...)
+		if keeps[l] {
+			kept[l] = slices.Clone(merged)
 		}
 	}
-	for i, p := range ports {
-		c.port(p, spans[i])
+	for _, p := range ports {
+		c.port(p, kept)
 	}
 }
 
 // port is a capacity over some links: one of the topology's, or, under model.Rounds, the
 // one send or the one receive of a rank.
 type port struct {
-	name     string
+	name     func() string
 	links    []int
 	capacity int
 	rank     int
 }
 
-func (c *check) ports() []port {
-	var all []port
-	for i, p := range c.t.Ports {
-		name := "port " + p.Name
-		if p.Name == "" {
-			name = fmt.Sprintf("port %d", i)
+// ports returns the ports that can be overloaded: with as many links as it has capacity,
+// or fewer, each of which carries one at a time, a port never is.
+func (c *check) ports() (all []port) {
+	add := func(name func() string, links []int, capacity, rank int) {
+		if len(links) > capacity {
+			all = append(all, port{name, links, capacity, rank})
 		}
-		all = append(all, port{name, p.Links, p.Capacity, -1})
+	}
+	for i, p := range c.t.Ports {
+		add(func() string {
+			if p.Name == "" {
+				return fmt.Sprintf("port %d", i)
+			}
+			return "port " + p.Name
+		}, p.Links, p.Capacity, -1)
 	}
 	if c.p.Cost == model.Rounds && c.s.Form == model.InRounds {
 		out, in := c.t.Out(), c.t.In()
 		for r := range c.t.Ranks {
-			all = append(all, port{fmt.Sprintf("the send port of rank %d", r), out[r], 1, r},
-				port{fmt.Sprintf("the receive port of rank %d", r), in[r], 1, r})
+			add(func() string { return fmt.Sprintf("the send port of rank %d", r) }, out[r], 1, r)
+			add(func() string { return fmt.Sprintf("the receive port of rank %d", r) }, in[r], 1, r)
 		}
 	}
 	return all
@@ -82,8 +90,15 @@ func (c *check) ports() []port {
 // are users[from[l]:from[l+1]], in the order of the schedule.
 func (c *check) byLink() (users []int32, from []int64) {
 	from = make([]int64, len(c.t.Links)+1)
+	all := 0
 	for i := range c.s.Transfers {
-		for _, l := range c.s.Routes[c.s.Transfers[i].Route] {
+		route := c.s.Routes[c.s.Transfers[i].Route]
+		if all += len(route); all > maxUses {
+			c.undecided = fmt.Sprintf("the routes of the transfers have more than %d links in all: whether links are busy was not looked at", maxUses)
+			return nil, nil
+		}
+		c.work.Go(len(route))
+		for _, l := range route {
 			from[l+1]++
 		}
 	}
@@ -93,7 +108,9 @@ func (c *check) byLink() (users []int32, from []int64) {
 	users = make([]int32, from[len(c.t.Links)])
 	next := slices.Clone(from)
 	for i := range c.s.Transfers {
-		for _, l := range c.s.Routes[c.s.Transfers[i].Route] {
+		route := c.s.Routes[c.s.Transfers[i].Route]
+		c.work.Go(len(route))
+		for _, l := range route {
 			users[next[l]] = int32(i)
 			next[l]++
 		}
@@ -101,25 +118,124 @@ func (c *check) byLink() (users []int32, from []int64) {
 	return users, from
 }
 
-// usesOf appends the spans in which link l is busy, by ascending start.
-func (c *check) usesOf(l int, users []int32, uses []use) []use {
-	var busy []model.Interval
+// hops knows where in its route a link is: one link at a time, for all routes.
+type hops struct {
+	from   []int32 // by link: where its passes begin
+	passes []pass
+	hop    []int32 // by route: where the link is that was asked for, if it is in the route
+}
+
+// pass says that a link is in a route, and where.
+type pass struct{ route, hop int32 }
+
+func (c *check) newHops() *hops {
+	h := &hops{from: make([]int32, len(c.t.Links)+1), hop: make([]int32, len(c.s.Routes))}
+	for _, route := range c.s.Routes {
+		for _, l := range route {
+			h.from[l+1]++
+		}
+	}
+	for l := range c.t.Links {
+		h.from[l+1] += h.from[l]
+	}
+	h.passes = make([]pass, h.from[len(c.t.Links)])
+	next := slices.Clone(h.from)
+	for r, route := range c.s.Routes {
+		for i, l := range route {
+			h.passes[next[l]] = pass{int32(r), int32(i)}
+			next[l]++
+		}
+	}
+	return h
+}
+
+// to asks for a link.
+func (h *hops) to(l int) {
+	for _, p := range h.passes[h.from[l]:h.from[l+1]] {
+		h.hop[p.route] = p.hop
+	}
+}
+
+// busy knows when a transfer keeps the links of its route busy, from its start, as
+// model.Topology.Busy has it.
+type busy struct {
+	*check
+	class  []int32          // by chunk: the index of its size among the different ones
+	first  []int            // by route: how many links the routes before it have
+	passes int              // how many all have
+	known  []model.Interval // by class, route and hop; not yet known where To is 0
+	last   []model.Interval // of the route and the size that were asked for last, where known is nil
+	route  int32
+	size   int64
+}
+
+func (c *check) newBusy() *busy {
+	b := &busy{check: c, class: make([]int32, len(c.p.Chunks)), first: make([]int, len(c.s.Routes)), route: -1}
+	number := map[int64]int32{}
+	for k := range c.p.Chunks {
+		i, seen := number[c.p.Chunks[k].Size]
+		if !seen {
+			i = int32(len(number))
+			number[c.p.Chunks[k].Size] = i
+		}
+		b.class[k] = i
+	}
+	for r, route := range c.s.Routes {
+		b.first[r] = b.passes
+		b.passes += len(route)
+	}
+	if int64(b.passes)*int64(len(number)) <= maxSpans {
+		b.known = make([]model.Interval, b.passes*len(number))
+	}
+	return b
+}
+
+// of returns when a transfer of a chunk keeps a hop of a route busy.
+func (b *busy) of(route, hop, chunk int32) model.Interval {
+	links, size := b.s.Routes[route], b.p.Chunks[chunk].Size
+	if b.known == nil {
+		if b.route != route || b.size != size {
+			b.work.Go(len(links))
+			b.last, b.route, b.size = b.t.Busy(b.p.Cost, links, size, b.last[:0]), route, size
+		}
+		return b.last[hop]
+	}
+	from := int(b.class[chunk])*b.passes + b.first[route]
+	if b.known[from].To == 0 {
+		b.work.Go(len(links))
+		b.t.Busy(b.p.Cost, links, size, b.known[from:from])
+	}
+	return b.known[from+int(hop)]
+}
+
+// usesOf appends the spans in which the link that hops was asked for is busy, by ascending
+// start.
+func (c *check) usesOf(users []int32, hops *hops, busy *busy, uses []use) []use {
 	for _, i := range users {
 		t := &c.s.Transfers[i]
-		route := c.s.Routes[t.Route]
-		hop := slices.Index(route, l)
+		hop := hops.hop[t.Route]
 		span := model.Interval{From: t.Start, To: t.End}
 		if c.s.Form == model.Timed {
-			busy = c.t.Busy(c.p.Cost, route, c.p.Chunks[t.Chunk].Size, busy[:0])
-			span = model.Interval{From: t.Start.Add(busy[hop].From), To: t.Start.Add(busy[hop].To)}
+			after := busy.of(t.Route, hop, t.Chunk)
+			span = model.Interval{From: t.Start.Add(after.From), To: t.Start.Add(after.To)}
 		}
-		uses = append(uses, use{span, i, int32(hop)})
+		uses = append(uses, use{span, i, hop})
 	}
-	byStart := func(a, b use) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.transfer, b.transfer)) }
+	c.sortUses(uses)
+	return uses
+}
+
+// sortUses sorts uses by start, and then by transfer, if they are not yet sorted.
+func (c *check) sortUses(uses []use) {
+	byStart := func(a, b use) int {
+		if !c.work.Go(1) {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.transfer, b.transfer))
+	}
 	if !slices.IsSortedFunc(uses, byStart) {
 		slices.SortFunc(uses, byStart)
 	}
-	return uses
 }
 
 // link checks the uses of one link, sorted by start. The branches of a multicast
@@ -135,6 +251,9 @@ func (c *check) link(l int, uses []use) []use {
 				merged[n-1].To = max(merged[n-1].To, u.To)
 				continue
 			}
+			if !c.goes(1) {
+				return nil
+			}
 			t := &c.s.Transfers[u.transfer]
 			link := c.t.Links[l]
 			c.report(verify.LinkOverlap, int(u.transfer), link.Src, int(t.Chunk), c.about(int(u.transfer)),
@@ -146,7 +265,7 @@ func (c *check) link(l int, uses []use) []use {
 	return merged
 }
 
-// branches says whether u is one more branch of the multicast of group on a link:
+// branches reports whether u is one more branch of the multicast of group on a link:
 // all carry the same chunk from the same rank at the same start over the same
 // links as far as this one, and part later, two by two, at a switch that copies.
 func (c *check) branches(group []use, u use) bool {
@@ -158,6 +277,7 @@ func (c *check) branches(group []use, u use) bool {
 		}
 		a, b := c.s.Routes[h.Route], c.s.Routes[t.Route]
 		n := 0
+		c.work.Go(min(len(a), len(b)))
 		for n < len(a) && n < len(b) && a[n] == b[n] {
 			n++
 		}
@@ -168,20 +288,34 @@ func (c *check) branches(group []use, u use) bool {
 	return true
 }
 
-// port checks that at no time more transfers use a port than it has capacity.
-func (c *check) port(p port, spans []use) {
-	if len(spans) <= p.capacity {
-		return
-	}
-	slices.SortFunc(spans, func(a, b use) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.transfer, b.transfer)) })
-	var active []use // never more than capacity
-	for _, u := range spans {
-		active = slices.DeleteFunc(active, func(a use) bool { return a.To <= u.From })
-		if len(active) < p.capacity {
-			active = append(active, u)
-			continue
+// port checks that at no time more transfers use a port than it has capacity. Of those
+// that have begun by an instant as many are over as ends lie at or before it.
+func (c *check) port(p port, kept [][]use) {
+	var uses []use
+	for _, l := range p.links {
+		if !c.goes(1 + len(kept[l])) {
+			return
 		}
-		c.report(verify.PortOverload, int(u.transfer), p.rank, int(c.s.Transfers[u.transfer].Chunk), c.about(int(u.transfer)),
-			"%s is in use by %d at that time, such as %s, want at most %d", p.name, len(active)+1, c.about(int(active[0].transfer)), p.capacity)
+		uses = append(uses, kept[l]...)
+	}
+	c.sortUses(uses)
+	ends := make([]model.Time, len(uses))
+	for i, u := range uses {
+		ends[i] = u.To
+	}
+	slices.Sort(ends)
+	over := 0
+	for i, u := range uses {
+		for ends[over] <= u.From {
+			over++
+		}
+		if n := i + 1 - over; n > p.capacity {
+			other := slices.IndexFunc(uses, func(v use) bool { return v.To > u.From })
+			c.report(verify.PortOverload, int(u.transfer), p.rank, int(c.s.Transfers[u.transfer].Chunk), c.about(int(u.transfer)),
+				"%s is in use by %d at that time, such as %s, want at most %d", p.name(), n, c.about(int(uses[other].transfer)), p.capacity)
+			if !c.goes(1) {
+				return
+			}
+		}
 	}
 }

@@ -206,7 +206,71 @@ func bases() map[string]*model.Solution {
 		Pre:  []model.Condition{{Rank: 0, Value: model.Unit(0)}, {Rank: 1, Value: model.Multiset(model.Term{Rank: 0, Count: 1}, model.Term{Rank: 1, Count: 2})}},
 		Post: []model.Condition{{Rank: 2, Value: model.Multiset(model.Term{Rank: 0, Count: 2}, model.Term{Rank: 1, Count: 2})}}}
 	add("line3-custom-counts-pipelined", p, base(p, step{0, reduces, 0, 0, 1, nil}, step{1, copies, 0, 1, 2, nil}))
+	for _, op := range []model.Operator{model.Sum, model.Max} {
+		p, s := counted(full4, op)
+		add(fmt.Sprintf("full4-custom-counts-%v-pipelined", op), p, s)
+	}
 	return all
+}
+
+// counted has rank 3 collect, chunk after chunk, how often each of three contributions
+// occurs, in every order of the counts: those of the ranks 0 to 2 one by one, or what rank
+// 0 starts with and, on top of it, that of rank 1. In the last chunk x1 comes last, and
+// once; the maximum is content with one of each.
+func counted(t *model.Topology, op model.Operator) (*model.Problem, *model.Schedule) {
+	several := func(counts [3]int) model.Value {
+		var terms []model.Term
+		for r, n := range counts {
+			if n > 0 {
+				terms = append(terms, model.Term{Rank: r, Count: n})
+			}
+		}
+		return model.Multiset(terms...)
+	}
+	var c model.Collective
+	var steps []step
+	collect := func(counts [3]int, from [3]int) { // as often from each rank
+		k, first := c.Chunks, true
+		c.Chunks++
+		c.Post = append(c.Post, model.Condition{Rank: 3, Chunk: k, Value: several(counts)})
+		for r, n := range from {
+			for range n {
+				kind := model.Reduction
+				if first {
+					kind = model.Copy
+				}
+				steps, first = append(steps, step{len(steps), kind, k, r, 3, nil}), false
+			}
+		}
+	}
+	orders := [][3]int{{1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {1, 2, 2}, {2, 1, 2}, {2, 2, 1}, {0, 3, 1}, {1, 0, 3}, {1, 3, 0}}
+	for _, counts := range orders {
+		c.Pre = append(c.Pre, model.Condition{Rank: 0, Chunk: c.Chunks, Value: several(counts)}, model.Condition{Rank: 1, Chunk: c.Chunks, Value: model.Unit(1)})
+		counts[1]++
+		collect(counts, [3]int{1, 1, 0})
+	}
+	for _, counts := range append(orders, [3]int{2, 1, 0}) {
+		for r := range counts {
+			c.Pre = append(c.Pre, model.Condition{Rank: r, Chunk: c.Chunks, Value: model.Unit(r)})
+		}
+		from := counts
+		if op.Idempotent() {
+			for r := range from {
+				from[r] = min(from[r], 1)
+			}
+		}
+		collect(counts, from)
+	}
+	c.Kind, c.Op = model.Custom, op
+	p := &model.Problem{Topology: t, Collective: c, Size: 960, Cost: model.Pipelined}
+	p = p.WithChunks(c.Chunks)
+	slot := p.Topology.Duration([]int{0}, p.Chunks[0].Size) + 1000 // sizes differ by a byte
+	s := base(p, steps...)
+	for i := range s.Transfers {
+		at := &s.Transfers[i]
+		shift(at, model.Time(i)*slot)
+	}
+	return p, s
 }
 
 // change is a named single change of transfer i; it returns false where it does not

@@ -13,7 +13,7 @@ import (
 	"github.com/oraccl/oraccl/verify"
 )
 
-// finding is a violation with what orders it among others.
+// finding is a violation of the data, and when it happened.
 type finding struct {
 	at model.Time // when it happened; model.MaxTime for a wrong result
 	verify.Violation
@@ -23,35 +23,60 @@ type finding struct {
 // there at the end with the postcondition (SPEC 6). Chunks do not influence each
 // other: a transfer reads and writes slots of its own chunk only. It returns why it had
 // to stop, or "".
+//
+// Chunks are taken in order until enough is found, so that those taken are the first ones,
+// and the violations reported are the first by chunk. They are reported in order of time.
+//
+// Whoever must end with something that is not there at the start must be sent it. So of
+// a chunk that is right no more slots are looked at than it has transfers, and conditions
+// in the file, and few that are wrong are looked at.
 func (c *check) data() (stopped string) {
 	at, from := c.byChunk()
-	found := make([][]finding, len(c.p.Chunks))
 	inHand := make([]value, len(c.s.Transfers))
-	var next atomic.Int64
+	workers := make([]*execution, min(runtime.GOMAXPROCS(0), len(c.p.Chunks)))
+	large := make([][]int, len(workers)) // chunks that do not fit beside others
+	var next, violations atomic.Int64
 	var wg sync.WaitGroup
-	why := make([]string, min(runtime.GOMAXPROCS(0), len(c.p.Chunks)))
-	for i := range why {
+	for i := range workers {
+		x := newExecution(c, inHand, maxWords/len(workers))
+		workers[i] = x
 		wg.Go(func() {
-			x := newExecution(c, inHand)
-			for x.work.Go(1) {
+			for x.work.Go(1) && violations.Load() < verify.MaxViolations {
 				k := int(next.Add(1)) - 1
 				if k >= len(c.p.Chunks) {
 					return
 				}
-				found[k] = x.run(k, at[from[k]:from[k+1]])
+				before := len(x.found)
+				if !x.run(k, at[from[k]:from[k+1]]) {
+					large[i] = append(large[i], k)
+				}
+				violations.Add(int64(len(x.found) - before))
 			}
-			why[i] = x.work.Why()
 		})
 	}
 	wg.Wait()
-	for _, stopped := range why {
-		if stopped != "" {
-			return stopped
+	var all []finding
+	for _, x := range workers {
+		if !x.work.Go(1) {
+			return x.work.Why()
+		}
+		all = append(all, x.found...)
+		x.values.reset()
+	}
+	x := workers[0]
+	x.values.room = maxWords
+	for _, k := range slices.Sorted(slices.Values(slices.Concat(large...))) {
+		if x.found = nil; !x.run(k, at[from[k]:from[k+1]]) && c.undecided == "" {
+			c.undecided = fmt.Sprintf("the sets of contributions of chunk %d take more than %d words", k, maxWords)
+		}
+		if all = append(all, x.found...); !x.work.Go(1) {
+			return x.work.Why()
 		}
 	}
-	all := slices.Concat(found...)
+	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(a.Chunk, b.Chunk) })
+	all = all[:min(len(all), verify.MaxViolations)]
 	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(a.at, b.at) })
-	for _, f := range all[:min(len(all), verify.MaxViolations)] {
+	for _, f := range all {
 		c.violations = append(c.violations, f.Violation)
 	}
 	return ""
@@ -66,21 +91,25 @@ type execution struct {
 	slots   []value // by rank
 	touched []int   // ranks whose slot is not undefined
 	byEnd   []int32
-	inHand  []value // by transfer: what it has read and not yet written; shared by all executions
-	written []int32 // by rank: the last transfer that wrote the slot in the current batch, plus 1
-	found   []finding
+	inHand  []value   // by transfer: what it has read and not yet written; shared by all executions
+	written []int32   // by rank: the last transfer that wrote the slot in the current batch, plus 1
+	found   []finding // in all chunks
+	limit   int       // of found, for this chunk
 }
 
-func newExecution(c *check, inHand []value) *execution {
+func newExecution(c *check, inHand []value, room int) *execution {
 	return &execution{
-		check: c, values: newValues(c.t.Ranks, c.p.Collective.Op), work: verify.Begin(c.ctx),
+		check: c, values: newValues(c.t.Ranks, c.p.Collective.Op, room), work: c.work.Another(),
 		slots: make([]value, c.t.Ranks), written: make([]int32, c.t.Ranks), inHand: inHand,
 	}
 }
 
-// run executes the transfers of chunk k and returns what is wrong.
-func (x *execution) run(k int, transfers []int32) []finding {
-	x.chunk, x.found = k, nil
+// run executes the transfers of chunk k and adds what is wrong, of which it looks for
+// verify.MaxViolations at most. It returns false, and adds nothing, if there was not enough
+// room for the sets of contributions.
+func (x *execution) run(k int, transfers []int32) bool {
+	before := len(x.found)
+	x.chunk, x.limit = k, before+verify.MaxViolations
 	x.values.reset()
 	for _, r := range x.touched {
 		x.slots[r] = undefined
@@ -88,14 +117,14 @@ func (x *execution) run(k int, transfers []int32) []finding {
 	x.touched = x.touched[:0]
 	for r, v := range x.p.Start(k) {
 		if !x.work.Go(1 + v.Len()) {
-			return nil
+			return true
 		}
-		x.put(r, x.values.of(v))
+		x.put(r, x.of(v))
 	}
 	if x.s.Form == model.Ordered {
 		for _, i := range transfers { // any order that respects After: see order
 			if !x.work.Go(1) {
-				return nil
+				return true
 			}
 			x.read(i)
 			x.write(i)
@@ -104,7 +133,19 @@ func (x *execution) run(k int, transfers []int32) []finding {
 		x.inTime(transfers)
 	}
 	x.compare(transfers)
-	return x.found
+	if x.values.full() {
+		x.found = x.found[:before]
+		return false
+	}
+	return true
+}
+
+// of is values.of, counted as work.
+func (x *execution) of(v model.Value) value {
+	if _, single := v.Single(); !single {
+		x.work.Go(x.words)
+	}
+	return x.values.of(v)
 }
 
 func (x *execution) put(r int, v value) {
@@ -190,7 +231,7 @@ func (x *execution) write(i int32) {
 }
 
 func (x *execution) event(at model.Time, code verify.Code, i int32, rank int, format string, args ...any) {
-	if len(x.found) < verify.MaxViolations {
+	if len(x.found) < x.limit {
 		x.found = append(x.found, finding{at, verify.Violation{
 			Code: code, Where: x.about(int(i)), Message: fmt.Sprintf(format, args...), Transfer: int(i), Rank: rank, Chunk: x.chunk,
 		}})
@@ -202,13 +243,17 @@ func (x *execution) compare(transfers []int32) {
 	var wanted value // of the goal before; collectives want the same of many ranks
 	var described model.Value
 	for r, want := range x.p.Goal(x.chunk) {
-		if !x.work.Go(1) {
+		if !x.work.Go(1) || len(x.found) >= x.limit {
 			return
 		}
 		if wanted == undefined || !sameValue(described, want) {
-			wanted, described = x.values.of(want), want
+			wanted, described = x.of(want), want
 		}
-		if got := x.slots[r]; got == undefined || !x.values.equal(got, wanted) {
+		got := x.slots[r]
+		if got != undefined && got != wanted {
+			x.work.Go(x.words)
+		}
+		if got == undefined || !x.values.equal(got, wanted) {
 			x.wrong(r, got, wanted, transfers)
 		}
 	}
@@ -226,9 +271,7 @@ func sameValue(a, b model.Value) bool {
 
 // wrong reports that rank r ends with got where wanted is wanted.
 func (x *execution) wrong(r int, got, wanted value, transfers []int32) {
-	if len(x.found) >= verify.MaxViolations {
-		return
-	}
+	x.work.Go(8 * x.t.Ranks)
 	where := fmt.Sprintf("rank %d, chunk %d", r, x.chunk)
 	report := func(code verify.Code, transfer int, format string, args ...any) {
 		message := fmt.Sprintf("ends with %s, want %s", x.describe(got), x.describe(wanted))

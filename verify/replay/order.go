@@ -2,21 +2,18 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
 )
 
-// maxClocks limits the memory of vector clocks: entries of 4 bytes.
-const maxClocks = 1 << 28
-
 // order looks for races in an Ordered schedule and fixes the sequence in which
 // data will execute it. If there is no race, every interleaving that the order
 // allows gives the same result, so that one sequence decides for all (SPEC 5.3).
-// It returns why it cannot decide, or "".
-func (c *check) order() (undecided string) {
+func (c *check) order() {
 	if c.s.Form != model.Ordered {
-		return ""
+		return
 	}
 	sequence, err := c.s.TopologicalOrder()
 	if err != nil {
@@ -25,10 +22,11 @@ func (c *check) order() (undecided string) {
 	c.sequence = sequence
 	h, ok := newHistory(c.work, c.s, sequence)
 	if !ok {
-		return fmt.Sprintf("the order has more than %d concurrent chains for %d transfers: races were not looked for", h.chains, len(sequence))
+		c.undecided = fmt.Sprintf("the order has more than %d concurrent chains for %d transfers: races were not looked for", h.chains, len(sequence))
+		return
 	}
 	if !c.work.Go(1) {
-		return ""
+		return
 	}
 	slots := map[[2]int32]*slotHistory{}
 	at := func(rank, chunk int32) *slotHistory {
@@ -39,19 +37,17 @@ func (c *check) order() (undecided string) {
 		return slots[key]
 	}
 	for _, i := range sequence {
-		if !c.work.Go(1) {
-			return ""
-		}
 		t := &c.s.Transfers[i]
 		c.orderedRead(h, at(t.Src, t.Chunk), i)
-		c.orderedWrite(h, at(t.Dst, t.Chunk), i)
+		if c.orderedWrite(h, at(t.Dst, t.Chunk), i); !c.goes(1) {
+			return
+		}
 	}
-	return ""
 }
 
 // slotHistory holds the accesses to one slot that later ones must come after.
 type slotHistory struct {
-	reads    []int32
+	reads    []int32 // since the last copy, those that no later read comes after
 	writes   []int32 // those that no later write comes after
 	lastCopy int32   // or -1
 }
@@ -59,18 +55,20 @@ type slotHistory struct {
 // orderedRead checks that i, which reads the slot, comes after all writes that
 // precede it in the sequence. Writes that a later write comes after need no look.
 func (c *check) orderedRead(h *history, s *slotHistory, i int32) {
+	c.work.Go(len(s.writes) + len(s.reads))
 	for _, w := range s.writes {
 		if !h.before(w, i) {
 			c.race(verify.ReadWriteRace, i, w, c.s.Transfers[i].Src, "reads", "writes it")
 		}
 	}
-	s.reads = append(s.reads, i)
+	s.reads = append(slices.DeleteFunc(s.reads, func(r int32) bool { return h.before(r, i) }), i)
 }
 
 // orderedWrite checks that i, which writes the slot, comes after all reads, after
 // the last copy, and, if it copies itself, after all writes. Reductions commute.
 func (c *check) orderedWrite(h *history, s *slotHistory, i int32) {
 	t := &c.s.Transfers[i]
+	c.work.Go(len(s.writes) + len(s.reads))
 	for _, r := range s.reads {
 		if !h.before(r, i) {
 			c.race(verify.ReadWriteRace, i, r, t.Dst, "writes", "reads it")
@@ -142,7 +140,7 @@ func newHistory(work *verify.Work, s *model.Schedule, sequence []int32) (h *hist
 		return h, false
 	}
 	for _, i := range sequence {
-		if !work.Go(h.chains * (1 + len(s.After[i]))) {
+		if !work.Go((1 + h.chains/8) * (1 + len(s.After[i]))) { // eight or more at a time
 			return h, true
 		}
 		clock := make([]int32, h.chains)

@@ -2,10 +2,14 @@
 // and right. It follows verify/SPEC.md section by section: routes and durations
 // (3), capacity (4), order (5), data and postcondition (6).
 //
-// It takes O(T·w + T log T) time for T transfers, w = ⌈ranks/64⌉ being the words
-// of a set of contributions, and only O(T·w) where the transfers of each chunk and
-// link come in order of time, as those of most schedules do. Beside the schedule
-// it needs some 16 bytes a transfer.
+// It takes O(U + T·w + U log U) time for T transfers whose routes have U links in all,
+// w = ⌈ranks/64⌉ being the words of a set of contributions, and the logarithm only where
+// the transfers of a chunk or link do not come in order of time, as those of most
+// schedules do. It executes chunks until it has found enough that is wrong. Beside the
+// schedule it needs some 16 bytes a transfer, and the sets of the chunks that are being
+// executed. A form of order takes O(chains) for each transfer and each entry of After
+// instead of the logarithm: see SPEC 5. What would take far more than that, or more memory
+// than limits.go allows, is unknown.
 package replay
 
 import (
@@ -35,7 +39,7 @@ func Check(ctx context.Context, p *model.Problem, s *model.Schedule) verify.Verd
 		return malformed(v, "schedule", err)
 	}
 	v.Claim = verify.Claim(p, s)
-	c := &check{p: p, s: s, t: p.Topology, ctx: ctx, work: verify.Begin(ctx)}
+	c := &check{p: p, s: s, t: p.Topology, work: verify.Begin(ctx, steps(p, s))}
 
 	c.routes()
 	paths := len(c.violations) == 0
@@ -45,7 +49,7 @@ func Check(ctx context.Context, p *model.Problem, s *model.Schedule) verify.Verd
 	}
 	feasibility := c.violations
 	c.violations = nil
-	undecided := c.order()
+	c.order()
 	stopped := c.data()
 	if !c.work.Go(1) {
 		stopped = c.work.Why()
@@ -60,8 +64,8 @@ func Check(ctx context.Context, p *model.Problem, s *model.Schedule) verify.Verd
 	switch {
 	case len(v.Violations) > 0:
 		v.Outcome = verify.Refuted
-	case undecided != "":
-		v.Reason = undecided
+	case c.undecided != "":
+		v.Reason = c.undecided
 	default:
 		v.Outcome = verify.Proved
 	}
@@ -91,11 +95,17 @@ type check struct {
 	s *model.Schedule
 	t *model.Topology
 
-	ctx  context.Context
 	work *verify.Work // of what is done before the chunks are executed
 
 	sequence   []int32 // Ordered: an order of execution
 	violations []verify.Violation
+	undecided  string // what was not looked at, and why
+}
+
+// goes reports whether to go on for n more steps: the work has not ended, and not enough
+// violations are found.
+func (c *check) goes(n int) bool {
+	return c.work.Go(n) && len(c.violations) < verify.MaxViolations
 }
 
 // report adds a violation, up to the limit.
@@ -125,12 +135,16 @@ func (c *check) about(i int) string {
 func (c *check) routes() {
 	first, last := make([]int32, len(c.s.Routes)), make([]int32, len(c.s.Routes))
 	why := make([]string, len(c.s.Routes))
+	visited := make([]int32, c.t.Nodes()) // 1 + the route that visited a node last
 	for i, route := range c.s.Routes {
-		why[i] = c.notAPath(route)
+		if !c.work.Go(len(route)) {
+			return
+		}
+		why[i] = c.notAPath(route, visited, int32(i+1))
 		first[i], last[i] = int32(c.t.Links[route[0]].Src), int32(c.t.Links[route[len(route)-1]].Dst)
 	}
 	for i := range c.s.Transfers {
-		if !c.work.Go(1) {
+		if !c.goes(1) {
 			return
 		}
 		t := &c.s.Transfers[i]
@@ -144,24 +158,25 @@ func (c *check) routes() {
 	}
 }
 
-// notAPath says why route is not a simple path, or returns "".
-func (c *check) notAPath(route []int) string {
+// notAPath returns why route is not a simple path, or "". It marks the nodes that it
+// visits with a mark that no other route has.
+func (c *check) notAPath(route []int, visited []int32, mark int32) string {
 	at := c.t.Links[route[0]].Src
-	visited := []int{at}
+	visited[at] = mark
 	for _, l := range route {
 		link := c.t.Links[l]
 		if link.Src != at {
 			return fmt.Sprintf("link %d leaves %s, want one that leaves %s", l, c.t.NodeName(link.Src), c.t.NodeName(at))
 		}
 		at = link.Dst
-		if slices.Contains(visited, at) {
+		if visited[at] == mark {
 			return fmt.Sprintf("its route visits %s twice", c.t.NodeName(at))
 		}
-		visited = append(visited, at)
+		visited[at] = mark
 	}
 	if c.p.Cost == model.LinkRounds {
-		for _, v := range visited[1 : len(visited)-1] {
-			if c.t.IsRank(v) {
+		for _, l := range route[:len(route)-1] {
+			if v := c.t.Links[l].Dst; c.t.IsRank(v) {
 				return fmt.Sprintf("its route passes %s, want one hop a round under link-rounds", c.t.NodeName(v))
 			}
 		}
@@ -180,13 +195,14 @@ func (c *check) timing() {
 	}
 	cache := make([]known, len(c.s.Routes))
 	for i := range c.s.Transfers {
-		if !c.work.Go(1) {
+		if !c.goes(1) {
 			return
 		}
 		t := &c.s.Transfers[i]
 		size := c.p.Chunks[t.Chunk].Size
 		k := &cache[t.Route]
 		if k.size != size {
+			c.work.Go(len(c.s.Routes[t.Route]))
 			*k = known{size, c.t.Duration(c.s.Routes[t.Route], size)}
 		}
 		switch d := t.End - t.Start; {
@@ -201,6 +217,7 @@ func (c *check) timing() {
 		if r := c.p.Release[t.Src]; t.Start < r {
 			c.report(verify.BeforeRelease, i, int(t.Src), int(t.Chunk), c.about(i), "rank %d arrives at %v", t.Src, r)
 		}
+		c.work.Go(len(c.s.Routes[t.Route]))
 		for _, l := range c.s.Routes[t.Route] {
 			if v := c.t.Links[l].Dst; c.t.IsRank(v) && t.Start < c.p.Release[v] {
 				c.report(verify.BeforeRelease, i, v, int(t.Chunk), c.about(i), "rank %d arrives at %v", v, c.p.Release[v])

@@ -97,7 +97,7 @@ func New(ctx context.Context, p *model.Problem, form model.Form, routes [][]int)
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Checker{work: verify.Begin(ctx), p: p, t: p.Topology, form: form, routes: routes}
+	c := &Checker{work: verify.Begin(ctx, 0), p: p, t: p.Topology, form: form, routes: routes}
 	s := &model.Schedule{Form: form, Routes: routes}
 	if err := s.Validate(p); err != nil {
 		return nil, err

@@ -263,6 +263,20 @@ func TestAgainstExecution(t *testing.T) {
 	require.Greater(t, wrong, 500)
 }
 
+// TestCounts does so where contributions occur more than once.
+func TestCounts(t *testing.T) {
+	right, wrong := 0, 0
+	for seed := range uint64(1000) {
+		c := cases.RandomCounts(rand.New(rand.NewPCG(seed, 5)), model.InRounds)
+		compare(t, seed, c, c.Execute(), &right, &wrong)
+		c = cases.RandomCounts(rand.New(rand.NewPCG(seed, 6)), model.Ordered)
+		compare(t, seed, c, c.ExecuteAll(), &right, &wrong)
+	}
+	t.Logf("counts: %d right, %d wrong", right, wrong)
+	require.Greater(t, right, 500)
+	require.Greater(t, wrong, 300)
+}
+
 // TestAgainstAllExecutions does so for schedules without times, executed in every
 // order that they allow.
 func TestAgainstAllExecutions(t *testing.T) {
