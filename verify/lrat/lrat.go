@@ -18,26 +18,84 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/oraccl/oraccl/verify"
 )
 
 // Limits keep hostile files from using up memory.
 const (
-	maxVars    = 1 << 26
-	maxArena   = 1 << 31 // integers in clauses that are live, or were until lately
-	maxClauses = 1 << 30
+	maxVars  = 1 << 26
+	maxArena = 1 << 31 // integers in clauses that are live, or were until lately
 )
 
 // Checker holds a formula. Clauses are numbered from 1 in the order of Add.
 type Checker struct {
 	// arena holds clauses one after the other, each with its length before it.
 	arena   []int32
-	garbage int      // integers in arena that belong to deleted clauses
-	where   []uint32 // by number: place in arena + 1; 0: there is no such clause
-	lines   uint64
-	empty   bool // a clause without literals was added
+	garbage int // integers in arena that belong to deleted clauses
+	places  places
+	last    uint64 // the largest number of a clause so far
+	steps   uint64 // clauses added and lines read
+	empty   bool   // a clause without literals was added
 
 	value []int8  // by variable: 1 true, -1 false, 0 not known
 	trail []int32 // the variables with a value
+	work  *verify.Work
+}
+
+// places knows where in the arena the clause with a number is. Memory goes by how many
+// clauses there are, not by their numbers: solvers count nearly without gaps, and have a
+// slice; numbers far beyond the count of steps so far are in a map.
+type places struct {
+	dense  []uint32 // by number: place + 1; 0: there is no such clause
+	sparse map[uint64]uint32
+}
+
+// of returns the place of a clause.
+func (p *places) of(id uint64) (place uint32, live bool) {
+	if id < uint64(len(p.dense)) && p.dense[id] != 0 {
+		return p.dense[id] - 1, true
+	}
+	if len(p.sparse) == 0 {
+		return 0, false
+	}
+	place, live = p.sparse[id]
+	return place, live
+}
+
+// put notes the place of a clause whose number is larger than all so far.
+func (p *places) put(id uint64, place uint32, steps uint64) {
+	if id > 2*steps+1<<10 {
+		if p.sparse == nil {
+			p.sparse = map[uint64]uint32{}
+		}
+		p.sparse[id] = place
+		return
+	}
+	for uint64(len(p.dense)) < id {
+		p.dense = append(p.dense, 0)
+	}
+	p.dense = append(p.dense, place+1)
+}
+
+// remove forgets a clause.
+func (p *places) remove(id uint64) {
+	if id < uint64(len(p.dense)) {
+		p.dense[id] = 0
+	}
+	delete(p.sparse, id)
+}
+
+// move gives every clause the place that to returns for the one it has.
+func (p *places) move(to func(place uint32) uint32) {
+	for id, place := range p.dense {
+		if place > 0 {
+			p.dense[id] = to(place-1) + 1
+		}
+	}
+	for id, place := range p.sparse {
+		p.sparse[id] = to(place)
+	}
 }
 
 // New returns a checker without clauses over variables 1 to vars.
@@ -45,7 +103,7 @@ func New(vars int) (*Checker, error) {
 	if vars < 0 || vars > maxVars {
 		return nil, fmt.Errorf("lrat: %d variables, want 0 to %d", vars, maxVars)
 	}
-	return &Checker{where: make([]uint32, 1), value: make([]int8, vars+1)}, nil
+	return &Checker{value: make([]int8, vars+1)}, nil
 }
 
 // Add appends a clause to the formula. It returns an error if it names a variable that
@@ -53,11 +111,12 @@ func New(vars int) (*Checker, error) {
 func (c *Checker) Add(lits []int32) error {
 	for _, l := range lits {
 		if !c.known(int64(l)) {
-			return fmt.Errorf("lrat: literal %d in clause %d, want variables 1 to %d", l, len(c.where), len(c.value)-1)
+			return fmt.Errorf("lrat: literal %d in clause %d, want variables 1 to %d", l, c.last+1, len(c.value)-1)
 		}
 	}
 	c.empty = c.empty || len(lits) == 0
-	return c.store(uint64(len(c.where)), lits)
+	c.steps++
+	return c.store(c.last+1, lits)
 }
 
 func (c *Checker) known(l int64) bool {
@@ -71,27 +130,25 @@ func (c *Checker) store(id uint64, lits []int32) error {
 			return errors.New("lrat: too many literals in live clauses")
 		}
 	}
-	for uint64(len(c.where)) < id {
-		c.where = append(c.where, 0)
-	}
-	c.where = append(c.where, uint32(len(c.arena))+1)
+	c.places.put(id, uint32(len(c.arena)), c.steps)
+	c.last = id
 	c.arena = append(append(c.arena, int32(len(lits))), lits...)
 	return nil
 }
 
 // clause returns the literals of a clause.
 func (c *Checker) clause(id uint64) ([]int32, bool) {
-	if id >= uint64(len(c.where)) || c.where[id] == 0 {
+	at, live := c.places.of(id)
+	if !live {
 		return nil, false
 	}
-	at := c.where[id] - 1
 	return c.arena[at+1 : at+1+uint32(c.arena[at])], true
 }
 
-func (c *Checker) remove(id uint64) {
-	at := c.where[id] - 1
-	c.garbage += int(c.arena[at]) + 1
-	c.where[id] = 0
+// remove forgets a clause with so many literals.
+func (c *Checker) remove(id uint64, literals int) {
+	c.garbage += literals + 1
+	c.places.remove(id)
 	if c.garbage > 1<<20 && c.garbage > len(c.arena)/2 {
 		c.collect()
 	}
@@ -100,13 +157,11 @@ func (c *Checker) remove(id uint64) {
 // collect drops deleted clauses from the arena.
 func (c *Checker) collect() {
 	kept := make([]int32, 0, len(c.arena)-c.garbage)
-	for id, at := range c.where {
-		if at > 0 {
-			n := uint32(c.arena[at-1])
-			c.where[id] = uint32(len(kept)) + 1
-			kept = append(kept, c.arena[at-1:at+n]...)
-		}
-	}
+	c.places.move(func(at uint32) uint32 {
+		to := uint32(len(kept))
+		kept = append(kept, c.arena[at:at+1+uint32(c.arena[at])]...)
+		return to
+	})
 	c.arena, c.garbage = kept, 0
 }
 
@@ -117,12 +172,16 @@ func (c *Checker) collect() {
 // is of no further use.
 func (c *Checker) Refute(ctx context.Context, proof io.Reader) error {
 	r := &reader{in: bufio.NewReaderSize(until{ctx, proof}, 1<<16), line: 1}
+	c.work = verify.Begin(ctx, 0)
 	if c.empty {
 		_, err := io.Copy(io.Discard, r.in)
 		return err
 	}
 	for {
 		done, err := c.step(r)
+		if err != nil && ctx.Err() != nil {
+			return fmt.Errorf("line %d: the check has to stop: %w", r.line, ctx.Err())
+		}
 		if errors.Is(err, io.EOF) {
 			return fmt.Errorf("line %d: the proof ends without the empty clause", r.line)
 		}
@@ -145,10 +204,13 @@ type until struct {
 
 func (u until) Read(b []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
-		return 0, fmt.Errorf("the check has to stop: %w", err)
+		return 0, err
 	}
 	return u.in.Read(b)
 }
+
+// errStopped ends a step; Refute returns the error of its context instead.
+var errStopped = errors.New("stopped")
 
 // step executes one line. It returns io.EOF only at the end of the file.
 func (c *Checker) step(r *reader) (done bool, err error) {
@@ -159,7 +221,7 @@ func (c *Checker) step(r *reader) (done bool, err error) {
 	if id <= 0 || deletion {
 		return false, errors.New("want the number of a clause")
 	}
-	c.lines++
+	c.steps++
 	lits := r.lits[:0]
 	first := true
 	for {
@@ -182,13 +244,10 @@ func (c *Checker) step(r *reader) (done bool, err error) {
 		lits = append(lits, int32(l))
 	}
 	r.lits = lits
-	// Numbers may have gaps, but not such that they use up memory.
-	if last := uint64(len(c.where)) - 1; uint64(id) <= last {
-		return false, fmt.Errorf("clause %d after clause %d, want ascending numbers", id, last)
-	} else if limit := min(maxClauses, 16*(last+c.lines)+1<<20); uint64(id) > limit {
-		return false, fmt.Errorf("clause %d after clause %d, want no such gap", id, last)
+	if uint64(id) <= c.last {
+		return false, fmt.Errorf("clause %d after clause %d, want ascending numbers", id, c.last)
 	}
-	if err := c.propagate(r, lits); err != nil {
+	if lits, err = c.propagate(r, lits); err != nil {
 		return false, fmt.Errorf("clause %d: %w", id, err)
 	}
 	if len(lits) == 0 {
@@ -209,24 +268,35 @@ func (c *Checker) deletions(r *reader) error {
 		case id == 0:
 			return r.end()
 		}
-		if _, live := c.clause(uint64(id)); !live {
+		clause, live := c.clause(uint64(id))
+		if !live {
 			return fmt.Errorf("clause %d is deleted, but there is none", id)
 		}
-		c.remove(uint64(id))
+		c.remove(uint64(id), len(clause))
 	}
 }
 
 // propagate takes all literals to be false and reads hints up to 0: each must name a
 // clause that has one literal left that is not false, which is true then, and the last
-// one a clause that has none.
-func (c *Checker) propagate(r *reader, lits []int32) error {
+// one a clause that has none. It returns the literals once each: a clause then takes no
+// longer to look at than the literals took to make false.
+func (c *Checker) propagate(r *reader, lits []int32) ([]int32, error) {
 	defer c.undo()
+	once := lits[:0]
 	for _, l := range lits {
-		if c.of(l) > 0 {
-			return fmt.Errorf("has %d and %d", l, -l)
+		switch c.of(l) {
+		case 1:
+			return nil, fmt.Errorf("has %d and %d", l, -l)
+		case 0:
+			c.set(-l)
+			once = append(once, l)
 		}
-		c.set(-l)
 	}
+	return once, c.follow(r)
+}
+
+// follow reads hints.
+func (c *Checker) follow(r *reader) error {
 	conflict := false
 	for {
 		id, deletion, err := r.number()
@@ -247,6 +317,9 @@ func (c *Checker) propagate(r *reader, lits []int32) error {
 		clause, live := c.clause(uint64(id))
 		if !live {
 			return fmt.Errorf("hint %d: there is no such clause", id)
+		}
+		if !c.work.Go(len(clause)) {
+			return errStopped
 		}
 		unit := int32(0)
 		for _, l := range clause {

@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/verify/internal/ending"
 )
 
 // refute runs the checker on a formula and a proof.
@@ -50,7 +53,10 @@ func TestRefute(t *testing.T) {
 		"tautology":                 {"5 1 -1 0 1 0\n", "line 1: clause 5: has -1 and 1"},
 		"unknown variable":          {"5 3 0 1 2 0\n", "line 1: literal 3, want variables 1 to 2"},
 		"old number":                {"4 1 0 1 2 0\n", "line 1: clause 4 after clause 4, want ascending numbers"},
-		"huge number":               {"99999999999 1 0 1 2 0\n", "line 1: clause 99999999999 after clause 4, want no such gap"},
+		"huge gap":                  {"99999999999 1 0 1 2 0\n99999999999 d 1 2 0\n92233720368547758 0 99999999999 3 4 0\n", ""},
+		"huge, deleted":             {"99999999999 1 0 1 2 0\n99999999999 d 99999999999 0\n999999999990 0 99999999999 3 4 0\n", "line 3: clause 999999999990: hint 99999999999: there is no such clause"},
+		"huge, old number":          {"99999999999 1 0 1 2 0\n99999999999 2 0 1 3 0\n", "line 2: clause 99999999999 after clause 99999999999, want ascending numbers"},
+		"literal twice":             {"5 1 1 1 0 1 2 0\n6 0 5 3 4 0\n", ""},
 		"number too large":          {"99999999999999999999 1 0 1 2 0\n", "line 1: a number that is too large"},
 		"deleted twice":             {"5 d 1 0\n5 d 1 0\n", "line 2: clause 1 is deleted, but there is none"},
 		"deletion among literals":   {"5 1 d 0\n", `line 1: "d" among literals`},
@@ -288,6 +294,73 @@ func TestCollect(t *testing.T) {
 	}
 	require.NoError(t, c.Refute(context.Background(), &proof))
 	require.Less(t, cap(c.arena), 4<<20)
+}
+
+// TestNumbersCostNothing: what a proof takes does not depend on its numbers, however they
+// grow, and neither does the answer.
+func TestNumbersCostNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	memory := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	growing := "17825873 1 0 1 2 0\n303038866 2 0 1 3 0\n491184688 1 2 0 1 0\n1073741824 0 17825873 3 4 0\n"
+	require.Less(t, memory(func() { require.NoError(t, refute(2, square, growing)) }), uint64(1<<20))
+	for range 300 {
+		vars, formula := random(r)
+		proof, ok := prove(vars, formula, r)
+		if !ok {
+			continue
+		}
+		number := map[string]string{}
+		last := uint64(len(formula))
+		var renumbered strings.Builder
+		for _, line := range strings.Split(strings.TrimSpace(proof), "\n") {
+			words := strings.Fields(line)
+			zeros := 0
+			for i, w := range words {
+				hint := i == 0 || words[1] == "d" || zeros > 0 // a number of a clause, no literal
+				if zeros += map[bool]int{true: 1}[w == "0"]; !hint || w == "0" || w == "d" {
+					continue
+				}
+				if id, err := strconv.Atoi(w); err == nil && id > len(formula) {
+					if number[w] == "" {
+						last += 1 + uint64(r.IntN(3))
+						if r.IntN(3) == 0 {
+							last += r.Uint64N(1 << (10 + r.IntN(40)))
+						}
+						number[w] = strconv.FormatUint(last, 10)
+					}
+					words[i] = number[w]
+				}
+			}
+			fmt.Fprintln(&renumbered, strings.Join(words, " "))
+		}
+		p := renumbered.String()
+		require.Less(t, memory(func() { require.NoError(t, refute(vars, formula, p), "%s\n%s", proof, p) }), uint64(1<<20+100*len(p)))
+	}
+}
+
+// TestRepeatedLiterals: a clause that has a literal many times does not take longer each
+// time that it is named.
+func TestRepeatedLiterals(t *testing.T) {
+	proof := "5 " + strings.Repeat("1 ", 1<<16) + "0 1 2 0\n"
+	var b strings.Builder
+	b.WriteString(proof)
+	for id := range 1 << 16 {
+		fmt.Fprintf(&b, "%d 2 0 5 3 0\n", id+6)
+	}
+	c, err := New(2)
+	require.NoError(t, err)
+	for _, clause := range square {
+		require.NoError(t, c.Add(clause))
+	}
+	whole := ending.After(-1)
+	require.ErrorContains(t, c.Refute(whole, strings.NewReader(b.String())), "line 65538: the proof ends without")
+	require.Less(t, whole.Looks(), 1000)
 }
 
 func FuzzRefute(f *testing.F) {

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
 )
 
-// finding is a violation of the data, and when it happened.
+// finding is a violation of the data, and when it happened; model.MaxTime for a wrong
+// result.
 type finding struct {
-	at model.Time // when it happened; model.MaxTime for a wrong result
+	at model.Time
 	verify.Violation
 }
 
@@ -24,62 +24,96 @@ type finding struct {
 // other: a transfer reads and writes slots of its own chunk only. It returns why it had
 // to stop, or "".
 //
-// Chunks are taken in order until enough is found, so that those taken are the first ones,
-// and the violations reported are the first by chunk. They are reported in order of time.
-//
-// Whoever must end with something that is not there at the start must be sent it. So of
-// a chunk that is right no more slots are looked at than it has transfers, and conditions
-// in the file, and few that are wrong are looked at.
+// What is reported is the first that happens, and then the first wrong results, by chunk.
+// Of a chunk that is right no more slots are looked at than it has transfers, and conditions
+// in the file: whoever must end with something that is not there at the start must be
+// sent it. Once enough results are wrong none are looked at any more, and chunks without
+// transfers are left out.
 func (c *check) data() (stopped string) {
 	at, from := c.byChunk()
+	h := &handout{from: from}
 	inHand := make([]value, len(c.s.Transfers))
 	workers := make([]*execution, min(runtime.GOMAXPROCS(0), len(c.p.Chunks)))
-	large := make([][]int, len(workers)) // chunks that do not fit beside others
-	var next, violations atomic.Int64
+	large := make([][]task, len(workers)) // chunks that do not fit beside others
 	var wg sync.WaitGroup
 	for i := range workers {
 		x := newExecution(c, inHand, maxWords/len(workers))
 		workers[i] = x
 		wg.Go(func() {
-			for x.work.Go(1) && violations.Load() < verify.MaxViolations {
-				k := int(next.Add(1)) - 1
-				if k >= len(c.p.Chunks) {
+			for x.work.Go(1) {
+				t, more := h.take()
+				if !more {
 					return
 				}
-				before := len(x.found)
-				if !x.run(k, at[from[k]:from[k+1]]) {
-					large[i] = append(large[i], k)
+				if !x.run(t, at[from[t.chunk]:from[t.chunk+1]]) {
+					large[i] = append(large[i], t)
 				}
-				violations.Add(int64(len(x.found) - before))
+				h.note(x.wrongs)
 			}
 		})
 	}
 	wg.Wait()
-	var all []finding
-	for _, x := range workers {
+	x := workers[0]
+	for _, y := range workers {
+		if !y.work.Go(1) {
+			return y.work.Why()
+		}
+		y.values.release()
+		if y != x {
+			x.found = append(x.found, y.found...)
+		}
+	}
+	again := slices.Concat(large...)
+	slices.SortFunc(again, func(a, b task) int { return a.chunk - b.chunk })
+	x.values.room = maxWords
+	for _, t := range again {
+		if len(workers) == 1 || !x.run(t, at[from[t.chunk]:from[t.chunk+1]]) {
+			c.undecided = fmt.Sprintf("the sets of contributions to chunk %d take more than %d words", t.chunk, maxWords)
+		}
 		if !x.work.Go(1) {
 			return x.work.Why()
 		}
-		all = append(all, x.found...)
-		x.values.reset()
 	}
-	x := workers[0]
-	x.values.room = maxWords
-	for _, k := range slices.Sorted(slices.Values(slices.Concat(large...))) {
-		if x.found = nil; !x.run(k, at[from[k]:from[k+1]]) && c.undecided == "" {
-			c.undecided = fmt.Sprintf("the sets of contributions of chunk %d take more than %d words", k, maxWords)
-		}
-		if all = append(all, x.found...); !x.work.Go(1) {
-			return x.work.Why()
-		}
-	}
-	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(a.Chunk, b.Chunk) })
-	all = all[:min(len(all), verify.MaxViolations)]
-	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(a.at, b.at) })
-	for _, f := range all {
+	x.keepFirst()
+	for _, f := range x.found {
 		c.violations = append(c.violations, f.Violation)
 	}
 	return ""
+}
+
+// task is a chunk to be executed, and whether its results are compared.
+type task struct {
+	chunk   int
+	results bool
+}
+
+// handout gives chunks to executions in ascending order. Those whose results are compared
+// are the first ones, however many executions there are, and have among them as many
+// wrong results as are reported.
+type handout struct {
+	from []int32
+
+	mu     sync.Mutex
+	next   int
+	wrongs int
+}
+
+func (h *handout) take() (t task, more bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	results := h.wrongs < verify.MaxViolations
+	for !results && h.next+1 < len(h.from) && h.from[h.next] == h.from[h.next+1] {
+		h.next++
+	}
+	h.next++
+	return task{h.next - 1, results}, h.next < len(h.from)
+}
+
+// note takes notice of how many results of a chunk are wrong.
+func (h *handout) note(wrongs int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wrongs += wrongs
 }
 
 // execution runs one chunk after the other on the same memory.
@@ -88,43 +122,59 @@ type execution struct {
 	*values
 	work    *verify.Work
 	chunk   int
-	slots   []value // by rank
+	initial []value // by rank: what is there at the start of every chunk, or nil
+	slots   []value // by rank: what was written, or is there at the start of this chunk alone
 	touched []int   // ranks whose slot is not undefined
 	byEnd   []int32
-	inHand  []value   // by transfer: what it has read and not yet written; shared by all executions
-	written []int32   // by rank: the last transfer that wrote the slot in the current batch, plus 1
-	found   []finding // in all chunks
-	limit   int       // of found, for this chunk
+	inHand  []value // by transfer: what it has read and not yet written; shared by all executions
+	written []int32 // by rank: the last transfer that wrote the slot in the current batch, plus 1
+
+	found  []finding // in all chunks
+	limit  int       // of found, in this chunk
+	wrongs int       // of found, results of this chunk
 }
 
+// newExecution returns one with room for so many words of sets.
 func newExecution(c *check, inHand []value, room int) *execution {
-	return &execution{
+	x := &execution{
 		check: c, values: newValues(c.t.Ranks, c.p.Collective.Op, room), work: c.work.Another(),
 		slots: make([]value, c.t.Ranks), written: make([]int32, c.t.Ranks), inHand: inHand,
 	}
+	if c.p.Collective.Kind.Reduces() { // of every chunk each member has what it contributes
+		x.initial = make([]value, c.t.Ranks)
+		for r, v := range c.p.Start(0) {
+			x.initial[r] = x.values.of(v)
+		}
+	}
+	return x
 }
 
-// run executes the transfers of chunk k and adds what is wrong, of which it looks for
-// verify.MaxViolations at most. It returns false, and adds nothing, if there was not enough
-// room for the sets of contributions.
-func (x *execution) run(k int, transfers []int32) bool {
+// run executes the transfers of a chunk and notes what is wrong, verify.MaxViolations
+// things at most. It returns false, and notes nothing, if there was not enough room for the
+// sets of contributions.
+func (x *execution) run(t task, transfers []int32) bool {
+	if len(x.found) > 100*verify.MaxViolations {
+		x.keepFirst()
+	}
 	before := len(x.found)
-	x.chunk, x.limit = k, before+verify.MaxViolations
+	x.chunk, x.limit, x.wrongs = t.chunk, before+verify.MaxViolations, 0
 	x.values.reset()
 	for _, r := range x.touched {
 		x.slots[r] = undefined
 	}
 	x.touched = x.touched[:0]
-	for r, v := range x.p.Start(k) {
-		if !x.work.Go(1 + v.Len()) {
-			return true
+	if x.initial == nil {
+		for r, v := range x.p.Start(t.chunk) {
+			if !x.work.Go(1 + v.Len()) {
+				return true
+			}
+			x.put(r, x.of(v))
 		}
-		x.put(r, x.of(v))
 	}
 	if x.s.Form == model.Ordered {
 		for _, i := range transfers { // any order that respects After: see order
-			if !x.work.Go(1) {
-				return true
+			if !x.goesOn() {
+				break
 			}
 			x.read(i)
 			x.write(i)
@@ -132,12 +182,25 @@ func (x *execution) run(k int, transfers []int32) bool {
 	} else {
 		x.inTime(transfers)
 	}
-	x.compare(transfers)
+	events := len(x.found)
+	if t.results && x.goesOn() {
+		x.compare(transfers)
+	}
 	if x.values.full() {
 		x.found = x.found[:before]
 		return false
 	}
+	x.wrongs = len(x.found) - events
 	return true
+}
+
+// goesOn reports whether what is executed will mean anything.
+func (x *execution) goesOn() bool { return x.work.Go(1) && !x.values.full() }
+
+// keepFirst keeps of what was found the first verify.MaxViolations things.
+func (x *execution) keepFirst() {
+	slices.SortStableFunc(x.found, func(a, b finding) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Chunk, b.Chunk)) })
+	x.found = x.found[:min(len(x.found), verify.MaxViolations)]
 }
 
 // of is values.of, counted as work.
@@ -146,6 +209,14 @@ func (x *execution) of(v model.Value) value {
 		x.work.Go(x.words)
 	}
 	return x.values.of(v)
+}
+
+// holds returns what rank r holds of the chunk.
+func (x *execution) holds(r int32) value {
+	if v := x.slots[r]; v != undefined || x.initial == nil {
+		return v
+	}
+	return x.initial[r]
 }
 
 func (x *execution) put(r int, v value) {
@@ -162,7 +233,7 @@ func (x *execution) inTime(byStart []int32) {
 	x.byEnd = append(x.byEnd[:0], byStart...)
 	x.sortBy(x.work, x.byEnd, func(t *model.Transfer) model.Time { return t.End })
 	ended := 0
-	for i := 0; i < len(byStart) && x.work.Go(1); {
+	for i := 0; i < len(byStart) && x.goesOn(); {
 		now := x.s.Transfers[byStart[i]].Start
 		for ended < len(x.byEnd) && x.s.Transfers[x.byEnd[ended]].End <= now {
 			ended += x.writeBatch(x.byEnd[ended:])
@@ -171,7 +242,7 @@ func (x *execution) inTime(byStart []int32) {
 			x.read(byStart[i])
 		}
 	}
-	for ended < len(x.byEnd) && x.work.Go(1) {
+	for ended < len(x.byEnd) && x.goesOn() {
 		ended += x.writeBatch(x.byEnd[ended:])
 	}
 }
@@ -207,7 +278,7 @@ func (x *execution) writeBatch(byEnd []int32) int {
 // read takes what the source holds into the hand of transfer i.
 func (x *execution) read(i int32) {
 	t := &x.s.Transfers[i]
-	v := x.slots[t.Src]
+	v := x.holds(t.Src)
 	if v == undefined {
 		x.event(t.Start, verify.SendUndefined, i, int(t.Src), "rank %d holds nothing of chunk %d when it sends it", t.Src, t.Chunk)
 	}
@@ -217,7 +288,7 @@ func (x *execution) read(i int32) {
 // write puts what transfer i has in hand into the destination's slot.
 func (x *execution) write(i int32) {
 	t := &x.s.Transfers[i]
-	v, old := x.inHand[i], x.slots[t.Dst]
+	v, old := x.inHand[i], x.holds(t.Dst)
 	switch {
 	case v == undefined:
 		// reported when it was read; the slot keeps what it has
@@ -249,7 +320,7 @@ func (x *execution) compare(transfers []int32) {
 		if wanted == undefined || !sameValue(described, want) {
 			wanted, described = x.of(want), want
 		}
-		got := x.slots[r]
+		got := x.holds(int32(r))
 		if got != undefined && got != wanted {
 			x.work.Go(x.words)
 		}

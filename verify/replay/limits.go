@@ -9,7 +9,7 @@ const (
 	maxUses = 1 << 28
 	// maxWords is how many words the sets of one chunk may take, or those of all chunks
 	// that are being executed.
-	maxWords = 1 << 28
+	maxWords = 1 << 27
 	// maxSpans is how many spans of routes are kept rather than computed for each use.
 	maxSpans = 1 << 22
 	// maxClocks is how many entries vector clocks may have: 4 bytes each.

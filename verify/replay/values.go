@@ -23,13 +23,20 @@ type values struct {
 	ranks      int
 	words      int // of a set: ⌈ranks/64⌉
 	idempotent bool
-	room       int      // how many words there are for sets
-	sets       []uint64 // words for each set: who is in it
-	// more holds for each set who is in it more than once, by ascending rank. A set and
-	// what is more are said of different things, so that they cannot contradict each
-	// other, in whatever order they are filled.
-	more [][]excess
-	used int // words in more
+
+	room int   // how many words sets may take
+	sets []set // the first made of them are in use
+	made int
+	used int      // words in their counts
+	slab []uint64 // where new sets come from
+}
+
+// set is a multiset of contributions: who is in it, and, by ascending rank, who is in it
+// more than once. The two are said of different things, so that they cannot contradict each
+// other, in whatever order they are filled.
+type set struct {
+	who  []uint64
+	more []excess
 }
 
 // excess says how often a contribution is in a set beyond once.
@@ -43,40 +50,45 @@ func newValues(ranks int, op model.Operator, room int) *values {
 }
 
 // reset forgets all values but the undefined one and the single ones.
-func (a *values) reset() {
-	a.sets = a.sets[:0]
-	a.more, a.used = a.more[:0], 0
+func (a *values) reset() { a.made, a.used = 0, 0 }
+
+// release does so too, and gives their memory back.
+func (a *values) release() {
+	a.reset()
+	a.sets, a.slab = nil, nil
 }
 
 // full reports whether the room for sets was not enough. Then values mean nothing.
-func (a *values) full() bool { return len(a.sets)+a.used > a.room }
+func (a *values) full() bool { return a.made*(a.words+perSet)+a.used > a.room }
+
+// perSet is how many words a set takes beside its members.
+const perSet = 6
 
 // single returns rank r's contribution alone.
 func (a *values) single(r int) value { return value(r + 1) }
 
 // make returns a new, empty set; when there is no more room the one that it returned last.
-func (a *values) make() (value, []uint64) {
-	if !a.full() {
-		a.sets = slices.Grow(a.sets, a.words)[:len(a.sets)+a.words]
-		a.more = append(a.more, nil)
-		a.used += 3
+func (a *values) make() (value, *set) {
+	switch {
+	case a.full():
+	case a.made < len(a.sets):
+		a.made++
+	default:
+		if len(a.slab) < a.words {
+			a.slab = make([]uint64, max(a.words, 1<<12))
+		}
+		a.sets = append(a.sets, set{who: a.slab[:a.words:a.words]})
+		a.slab = a.slab[a.words:]
+		a.made++
 	}
-	set := a.sets[len(a.sets)-a.words:]
-	clear(set)
-	return value(a.ranks + len(a.more)), set
+	s := &a.sets[a.made-1]
+	clear(s.who)
+	s.more = nil
+	return value(a.ranks + a.made), s
 }
 
-// hold notes who is in the set that was made last more than once.
-func (a *values) hold(more []excess) {
-	a.more[len(a.more)-1] = more
-	a.used += len(more)
-}
-
-// set returns the words of a value that is not single, and what is more.
-func (a *values) set(v value) ([]uint64, []excess) {
-	i := int(v) - a.ranks - 1
-	return a.sets[i*a.words : (i+1)*a.words], a.more[i]
-}
+// set returns a value that is not single.
+func (a *values) set(v value) *set { return &a.sets[int(v)-a.ranks-1] }
 
 // of returns the value that a model.Value describes, whatever the order of its terms.
 func (a *values) of(m model.Value) value {
@@ -84,15 +96,14 @@ func (a *values) of(m model.Value) value {
 		return a.single(r)
 	}
 	v, set := a.make()
-	var more []excess
 	for r, n := range m.Terms() {
-		set[r/64] |= 1 << (r % 64)
+		set.who[r/64] |= 1 << (r % 64)
 		if n > 1 && !a.idempotent {
-			more = append(more, excess{int32(r), uint32(n - 1)})
+			set.more = append(set.more, excess{int32(r), uint32(n - 1)})
 		}
 	}
-	slices.SortFunc(more, func(x, y excess) int { return int(x.rank - y.rank) })
-	a.hold(more)
+	slices.SortFunc(set.more, func(x, y excess) int { return int(x.rank - y.rank) })
+	a.used += len(set.more)
 	return v
 }
 
@@ -104,15 +115,15 @@ func (a *values) count(v value, r int) uint32 {
 		}
 		return 0
 	}
-	set, more := a.set(v)
-	if set[r/64]>>(r%64)&1 == 0 {
+	set := a.set(v)
+	if set.who[r/64]>>(r%64)&1 == 0 {
 		return 0
 	}
-	i, several := slices.BinarySearchFunc(more, int32(r), func(x excess, r int32) int { return int(x.rank - r) })
+	i, several := slices.BinarySearchFunc(set.more, int32(r), func(x excess, r int32) int { return int(x.rank - r) })
 	if !several {
 		return 1
 	}
-	return 1 + more[i].by
+	return 1 + set.more[i].by
 }
 
 // add returns the sum of two defined values; for idempotent operators, where a
@@ -124,30 +135,29 @@ func (a *values) add(v, w value) value {
 		if int(y) <= a.ranks {
 			r := int(y) - 1
 			bit := uint64(1) << (r % 64)
-			overlap |= sum[r/64] & bit
-			sum[r/64] |= bit
+			overlap |= sum.who[r/64] & bit
+			sum.who[r/64] |= bit
 			continue
 		}
-		set, more := a.set(y)
-		several = several || more != nil
-		for i, word := range set {
-			overlap |= sum[i] & word
-			sum[i] |= word
+		set := a.set(y)
+		several = several || set.more != nil
+		for i, word := range set.who {
+			overlap |= sum.who[i] & word
+			sum.who[i] |= word
 		}
 	}
 	if a.idempotent || overlap == 0 && !several {
 		return x
 	}
-	var more []excess
-	for i, word := range sum {
+	for i, word := range sum.who {
 		for ; word != 0; word &= word - 1 {
 			r := i*64 + bits.TrailingZeros64(word)
 			if n := min(a.count(v, r)+a.count(w, r), maxCount); n > 1 {
-				more = append(more, excess{int32(r), n - 1})
+				sum.more = append(sum.more, excess{int32(r), n - 1})
 			}
 		}
 	}
-	a.hold(more)
+	a.used += len(sum.more)
 	return x
 }
 
@@ -159,16 +169,15 @@ func (a *values) equal(v, w value) bool {
 	case int(v) <= a.ranks && int(w) <= a.ranks:
 		return false
 	case int(v) > a.ranks && int(w) > a.ranks:
-		x, more := a.set(v)
-		y, others := a.set(w)
-		return slices.Equal(x, y) && slices.Equal(more, others)
+		x, y := a.set(v), a.set(w)
+		return slices.Equal(x.who, y.who) && slices.Equal(x.more, y.more)
 	case int(v) <= a.ranks:
 		v, w = w, v
 	}
-	set, more := a.set(v)
+	set := a.set(v)
 	r, n := int(w)-1, 0
-	for _, word := range set {
+	for _, word := range set.who {
 		n += bits.OnesCount64(word)
 	}
-	return n == 1 && set[r/64]>>(r%64)&1 != 0 && more == nil
+	return n == 1 && set.who[r/64]>>(r%64)&1 != 0 && set.more == nil
 }
