@@ -1,13 +1,13 @@
 package forest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -62,7 +62,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 			if ends[f] = model.MaxTime; best.Schedule != nil && (orders[0].Len() > f.most() || ctx.Err() != nil) {
 				continue
 			}
-			s, err := placed(&q, old, orders...)
+			s, err := placed(ctx, &q, old, o.Bound, orders...)
 			if err != nil {
 				return solve.Result{}, solve.NotServed("%v", err)
 			}
@@ -95,7 +95,7 @@ const fewMoves = 1 << 13
 
 // placed returns the best schedule of programs with the same moves: in their orders or, if
 // there are few, what can start first first; justified if that may beat the makespan old.
-func placed(p *model.Problem, old model.Time, programs ...*place.Program) (best *model.Schedule, err error) {
+func placed(ctx context.Context, p *model.Problem, old, bound model.Time, programs ...*place.Program) (best *model.Schedule, err error) {
 	better := func(s *model.Schedule, err2 error) {
 		switch {
 		case err2 != nil:
@@ -113,47 +113,8 @@ func placed(p *model.Problem, old model.Time, programs ...*place.Program) (best 
 	if err != nil {
 		return nil, err
 	}
-	for range 2 {
-		end := p.Makespan(best)
-		if end-end/10 > old {
-			break
-		}
-		better(justified(p, best))
-		if p.Makespan(best) == end {
-			break
-		}
+	if end := p.Makespan(best); end-end/10 <= old {
+		best = improve.Schedule(ctx, p, best, improve.Options{Effort: -1, Bound: bound})
 	}
 	return best, err
-}
-
-// justified places the transfers of a schedule as late as they can be, and then, in the order
-// of these times, as early as they can be (Wiest, "Some properties of schedules for large
-// projects with limited resources", 1964; Valls, Ballestín and Quintanilla, "Justification
-// and RCPSP: a technique that pays", 2005).
-func justified(p *model.Problem, s *model.Schedule) (*model.Schedule, error) {
-	back := *p
-	back.Topology = p.Topology.Reversed()
-	late, err := turned(&back, s).PlaceInOrder()
-	if err != nil {
-		return nil, err
-	}
-	return turned(p, late).PlaceInOrder()
-}
-
-// turned returns a program that does to p what s does backwards: the last transfer first, and
-// where s adds, a copy.
-func turned(p *model.Problem, s *model.Schedule) *place.Program {
-	g := place.NewProgram(p)
-	transfers := slices.Clone(s.Transfers)
-	slices.SortStableFunc(transfers, func(a, b model.Transfer) int { return cmp.Compare(b.End, a.End) })
-	for _, t := range transfers {
-		route := slices.Clone(s.Routes[t.Route])
-		slices.Reverse(route)
-		op := model.Copy
-		if t.Op == model.Copy {
-			op = model.Reduction
-		}
-		g.Batch(place.Move{Chunk: int(t.Chunk), Src: int(t.Dst), Dst: int(t.Src), Op: op, Routes: [][]int{route}})
-	}
-	return g
 }

@@ -11,6 +11,7 @@
 package improve
 
 import (
+	"context"
 	"sync"
 
 	"github.com/oraccl/oraccl/model"
@@ -44,22 +45,48 @@ type Options struct {
 	Stop func() bool
 }
 
-// Reroutes reports whether Several serves a problem: there is no allreduce in one pattern, and
-// what rounds with late ranks are like depends on when they begin.
+// Reroutes reports whether transfers of a problem can be given other ways: what rounds with late
+// ranks are like depends on when they begin, and reductions wait for late ranks.
 func Reroutes(p *model.Problem) bool {
-	switch {
-	case p.Collective.Kind == model.AllReduce:
-		return false
-	case p.Late() && (p.Cost.Synchronous() || p.Collective.Kind.Reduces()):
+	if p.Late() && (p.Cost.Synchronous() || p.Collective.Reduces()) {
 		return false
 	}
-	return true
+	return p.Collective.Kind != model.Custom || !p.Collective.Reduces()
 }
 
-// Several improves schedules of one pattern, each on its own, and returns for each a better one,
-// or nil where it finds none, or if there is none to begin with. n must not be mirrored.
-func Several(n *network.Network, pt *network.Pattern, list []*model.Schedule, o Options) []*model.Schedule {
+// Schedule returns a schedule of p that is not longer than s: s itself where it finds no shorter
+// one. s must be feasible and right, whatever method it is from, and it is not changed. Its
+// transfers are first moved in time, on the routes that they have, which is done for every
+// schedule with times; if there are no more than MaxRerouted of them they are then given other
+// routes too, where that is possible (see Reroutes). A negative effort leaves that out.
+//
+// It ends early, with the best so far, when ctx is done or o.Stop reports true.
+func Schedule(ctx context.Context, p *model.Problem, s *model.Schedule, o Options) *model.Schedule {
+	if o.Stop == nil {
+		o.Stop = func() bool { return false }
+	}
+	given := o.Stop
+	o.Stop = func() bool { return ctx.Err() != nil || given() }
+	best := justified(p, s, o.Bound, o.Stop)
+	if o.Effort < 0 || s.Form == model.Ordered || len(s.Transfers) == 0 || len(s.Transfers) > MaxRerouted || p.Makespan(best) <= o.Bound || !Reroutes(p) || o.Stop() {
+		return best
+	}
+	if t := Several(network.New(p, false), []*model.Schedule{best}, o)[0]; t != nil {
+		if t = justified(p, t, o.Bound, o.Stop); p.Makespan(t) < p.Makespan(best) {
+			best = t
+		}
+	}
+	return best
+}
+
+// Several gives the transfers of schedules other routes, of each on its own, and returns for each
+// a shorter one, or nil where it finds none, or if there is none to begin with. n must not be
+// mirrored.
+func Several(n *network.Network, list []*model.Schedule, o Options) []*model.Schedule {
 	better := make([]*model.Schedule, len(list))
+	if o.Stop == nil {
+		o.Stop = func() bool { return false }
+	}
 	var wg sync.WaitGroup
 	threads := min(max(1, o.Threads), len(list))
 	for w := range threads {
@@ -68,8 +95,14 @@ func Several(n *network.Network, pt *network.Pattern, list []*model.Schedule, o 
 				if list[i] == nil || o.Stop() {
 					continue
 				}
-				r := newRepair(n, []sided{{pt, n.Problem.Collective.Kind.Reduces()}}, o.Seed+uint64(i))
-				r.read(list[i])
+				patterns, err := patternsOf(n.Problem, list[i])
+				if err != nil {
+					continue
+				}
+				r := newRepair(n, patterns, o.Seed+uint64(i))
+				if !r.read(list[i]) {
+					continue
+				}
 				budget := min(maxLooks, looks*len(list[i].Transfers)) * max(1, o.Effort)
 				if r.better(o.Bound, budget, o.Stop) {
 					better[i] = r.write()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/events"
 	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/random"
@@ -37,16 +38,17 @@ type move struct {
 // repair is a schedule from which transfers can be taken out, and into which others can be put
 // wherever links and ports are free.
 type repair struct {
-	n        *network.Network // not mirrored
-	sides    []*side
-	patterns []sided
-	chunks   int       // tree t is one of chunk t%chunks and of side t/chunks
-	from     [][]int32 // by tree: where it is from the beginning
-	to       [][]int32 // by tree: where it must lead; nil: to all ranks
-	wants    []bool    // by tree and rank, unless to is nil
-	outside  []bool    // by rank: only one of the transfers to it that a tree that reduces has at one time may be there; nil: all may
-	release  []model.Time
-	pivot    []model.Time // by chunk, where there are two sides: a time between them
+	n          *network.Network // not mirrored
+	sides      []*side
+	patterns   []sided
+	chunks     int       // tree t is one of chunk t%chunks and of side t/chunks
+	from       [][]int32 // by tree: where it is from the beginning
+	to         [][]int32 // by tree: where it must lead; nil: to all ranks
+	wants      []bool    // by tree and rank, unless to is nil
+	outside    []bool    // by rank: only one of the transfers to it that a tree that reduces has at one time may be there; nil: all may
+	release    []model.Time
+	pivot      []model.Time // by chunk, where there are two sides: a time between them
+	candidates []int32      // for roots, where there are two sides
 
 	bookings *timing.Bookings
 	moves    []move
@@ -74,6 +76,13 @@ type repair struct {
 	removed []move
 	added   []int32
 	touched []int32 // trees
+	moved   []rooted
+}
+
+// rooted is a chunk with its root and its pivot.
+type rooted struct {
+	chunk, root int32
+	pivot       model.Time
 }
 
 // In place of the move that leads a tree to a rank: there is none, or none is needed.
@@ -106,8 +115,8 @@ func newRepair(n *network.Network, patterns []sided, seed uint64) *repair {
 		r.sides = append(r.sides, newSide(n, x.reduces))
 		r.from = append(r.from, x.From...)
 		r.to = append(r.to, x.To...)
-		if x.reduces && slices.Contains(outsiders(p), true) {
-			r.outside = outsiders(p)
+		if x.reduces && slices.Contains(solve.Outsiders(p), true) {
+			r.outside = solve.Outsiders(p)
 		}
 	}
 	if r.to != nil {
@@ -120,6 +129,12 @@ func newRepair(n *network.Network, patterns []sided, seed uint64) *repair {
 	}
 	if len(patterns) > 1 {
 		r.pivot = make([]model.Time, chunks)
+		for t := range r.from {
+			r.from[t] = slices.Clone(r.from[t])
+		}
+		for _, v := range p.Members() {
+			r.candidates = append(r.candidates, int32(v))
+		}
 	}
 	if p.Late() && !patterns[0].reduces {
 		r.release = p.Release

@@ -14,7 +14,11 @@ func (r *repair) renew(some int) bool {
 	if r.count == 0 {
 		return false
 	}
-	r.ruin(some)
+	if r.pivot != nil && r.rng.Below(perUprooting) == 0 {
+		r.uproot(r.rng.Below(r.chunks))
+	} else {
+		r.ruin(some)
+	}
 	for i := len(r.touched) - 1; i > 0; i-- {
 		j := r.rng.Below(i + 1)
 		r.touched[i], r.touched[j] = r.touched[j], r.touched[i]
@@ -45,6 +49,45 @@ func (r *repair) ruin(some int) {
 			return
 		}
 	}
+}
+
+// perUprooting is how many repairs there are to one that takes both trees of a chunk out.
+const perUprooting = 8
+
+// uproot takes out both trees of a chunk. They are to meet at another time and, as often as not,
+// at another rank.
+func (r *repair) uproot(k int) {
+	up, down := int32(k+r.chunks), int32(k)
+	if len(r.of[up]) == 0 && len(r.of[down]) == 0 {
+		return
+	}
+	root := r.from[down][0]
+	at := r.root(down) // when the sum is complete
+	length := r.length() / model.Time(2+r.rng.Below(8))
+	at += model.Time(r.rng.Below(int(length)+1)) - length/2
+	r.moved = append(r.moved, rooted{int32(k), root, r.pivot[k]})
+	for _, t := range []int32{up, down} {
+		r.touched = append(r.touched, t)
+		for len(r.of[t]) > 0 {
+			i := r.of[t][len(r.of[t])-1]
+			r.removed = append(r.removed, r.moves[i])
+			r.remove(i)
+		}
+	}
+	if r.rng.Below(2) == 0 {
+		root = r.candidates[r.rng.Below(len(r.candidates))]
+	}
+	r.plant(rooted{int32(k), root, at})
+}
+
+// plant gives both trees of a chunk, which must be empty, their root and pivot.
+func (r *repair) plant(x rooted) {
+	for _, t := range []int32{x.chunk, x.chunk + int32(r.chunks)} {
+		*r.slot(r.from[t][0], t) = absent
+		r.from[t][0] = x.root
+		*r.slot(x.root, t) = origin
+	}
+	r.pivot[x.chunk] = x.pivot
 }
 
 // near returns a move that keeps busy something of what a hop needs over which trees of a side
@@ -293,10 +336,15 @@ func (r *repair) undo() {
 	for _, i := range r.added {
 		r.remove(i)
 	}
+	for _, x := range r.moved {
+		r.plant(x)
+	}
 	for _, m := range r.removed {
 		r.add(m)
 	}
 }
 
 // mark has undo come back to here.
-func (r *repair) mark() { r.removed, r.added, r.touched = r.removed[:0], r.added[:0], r.touched[:0] }
+func (r *repair) mark() {
+	r.removed, r.added, r.touched, r.moved = r.removed[:0], r.added[:0], r.touched[:0], r.moved[:0]
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/solvetest"
 	"github.com/oraccl/oraccl/solve/tacos"
 )
@@ -89,7 +90,7 @@ func randomProblem(t *rapid.T) *model.Problem {
 }
 
 // TestRandom: on any network every collective is right and feasible, and the same
-// again.
+// again; and so it is when it is improved once more.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomProblem(t)
@@ -103,6 +104,9 @@ func TestRandom(t *testing.T) {
 		again, err := tacos.New().Solve(context.Background(), p, o)
 		require.NoError(t, err)
 		require.Equal(t, r.Schedule, again.Schedule)
+		better := improve.Schedule(context.Background(), r.Problem, r.Schedule, improve.Options{Seed: o.Seed + 1})
+		require.NoError(t, solvetest.Right(r.Problem, better))
+		require.LessOrEqual(t, r.Problem.Makespan(better), r.Makespan())
 	})
 }
 

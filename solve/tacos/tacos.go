@@ -144,7 +144,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	p, repaired := syn.p, ""
 	if b.schedule != nil && b.makespan > b.floor && o.Effort >= 0 && !stop() {
 		switch {
-		case !improve.Reroutes(p):
+		case syn.pattern == nil || !improve.Reroutes(p):
 		case len(b.schedule.Transfers) <= improve.MaxRerouted:
 			b.offer(tries, s.shifts(ctx, p, o))
 			repaired = b.repair(syn, tries+1, improve.Options{Seed: o.Seed, Effort: o.Effort, Threads: threads, Stop: stop})
@@ -241,7 +241,7 @@ func (b *best) repair(s *synthesis, tries int, o improve.Options) string {
 		list = append(list, h.schedule)
 	}
 	o.Bound = b.floor
-	for i, better := range improve.Several(s.forward, s.pattern, list, o) {
+	for i, better := range improve.Several(s.forward, list, o) {
 		b.offer(tries+i, better)
 	}
 	if b.try >= tries {
