@@ -256,6 +256,15 @@ func ofChunk(list []Condition, k int) []Condition {
 	return list[from:to]
 }
 
+// LastArrival returns the time at which the last member arrives.
+func (p *Problem) LastArrival() Time {
+	last := Time(0)
+	for _, r := range p.Members() {
+		last = max(last, p.ReleaseOf(r))
+	}
+	return last
+}
+
 // ReleaseOf returns the time at which rank r arrives.
 func (p *Problem) ReleaseOf(r int) Time {
 	if p.Release == nil {
@@ -267,15 +276,6 @@ func (p *Problem) ReleaseOf(r int) Time {
 // Late says whether any rank arrives after time 0.
 func (p *Problem) Late() bool {
 	return slices.ContainsFunc(p.Release, func(t Time) bool { return t > 0 })
-}
-
-// LastArrival returns the time at which the last member arrives.
-func (p *Problem) LastArrival() Time {
-	last := Time(0)
-	for _, r := range p.Members() {
-		last = max(last, p.ReleaseOf(r))
-	}
-	return last
 }
 
 // String returns the claim in short: "allgather of 8 MiB in 8 chunks, 8 ranks, on dgx1, pipelined".

@@ -59,12 +59,19 @@ type About struct {
 // AlwaysNeedsCut is About.NeedsCut of a method that never chooses the cut.
 func AlwaysNeedsCut(*model.Problem) bool { return true }
 
-// ErrNotServed is wrapped by the errors of Serves.
+// ErrNotServed matches, by errors.Is, the errors of Serves.
 var ErrNotServed = errors.New("not served")
 
-// NotServed returns an error that wraps ErrNotServed and says why.
+// notServed is why a method does not serve a problem.
+type notServed string
+
+func (n notServed) Error() string { return string(n) }
+
+func (notServed) Is(target error) bool { return target == ErrNotServed }
+
+// NotServed returns an error that says why a method does not serve a problem.
 func NotServed(format string, args ...any) error {
-	return fmt.Errorf(format+" (%w)", append(args, ErrNotServed)...)
+	return notServed(fmt.Sprintf(format, args...))
 }
 
 // Options steer a solver. The zero value is a good choice.

@@ -17,6 +17,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -96,7 +97,7 @@ func bases(t *testing.T) []solve.Result {
 		for _, kind := range model.Kinds() {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds} {
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 16, Cost: cost}
-				for _, m := range allMethods() {
+				for _, m := range certify.Methods() {
 					slow := strings.HasPrefix(m.Name(), "sat") && (tp.Ranks > 4 || cost == model.Rounds) // without a bound to start from
 					slow = slow || slices.Contains([]string{"exact", "exact-reward", "rolling"}, m.Name())
 					if slow || m.Serves(p) != nil {

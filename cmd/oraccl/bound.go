@@ -13,6 +13,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 )
@@ -85,7 +86,7 @@ func checkedBounds(cmd *cobra.Command, p *model.Problem) ([]*model.Certificate, 
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *model.Certificate) int { return cmp.Compare(b.Bound, a.Bound) })
-	if c, err := dualBound(cmd.Context(), p, best(all), 0, dualTime); err != nil {
+	if c, err := certify.DualBound(cmd.Context(), p, best(all), 0, certify.DualTime); err != nil {
 		return nil, err
 	} else if c != nil {
 		all = append([]*model.Certificate{c}, all...)

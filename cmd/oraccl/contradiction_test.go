@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/order"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -24,9 +25,7 @@ import (
 // fake has the smt engine answer with v for the rest of the test.
 func fake(t *testing.T, v verify.Verdict) {
 	v.Engine, v.Decides = smt.Engine, verify.Data
-	was := asked[smt.Engine]
-	asked[smt.Engine] = func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict { return v }
-	t.Cleanup(func() { asked[smt.Engine] = was })
+	t.Cleanup(certify.ReplaceEngine(smt.Engine, func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict { return v }))
 }
 
 var (
@@ -73,7 +72,7 @@ func TestContradiction(t *testing.T) {
 	require.NoError(t, err)
 	p := &model.Problem{Topology: x, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
 	p = p.WithChunks(4)
-	b := &bench{evaluator: &evaluator{progress: &progress{}}}
+	b := &bench{Evaluator: &certify.Evaluator{Progress: certify.Silent{}}}
 	var wrong *verify.Contradiction
 	_, err = b.best(context.Background(), p, "ring,direct")
 	require.ErrorAs(t, err, &wrong)
@@ -155,9 +154,9 @@ func TestBelowBound(t *testing.T) {
 	require.NoError(t, err)
 	p := &model.Problem{Topology: x, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
 	p = p.WithChunks(4)
-	e := &evaluator{methods: []solve.Solver{methodOf("ring"), methodOf("direct")}, named: true, progress: &progress{},
-		refuted: map[string]*model.Certificate{cutKey(p): {Problem: p, Bound: model.Second, Witness: model.Refutation{Epoch: 1, Horizon: int(model.Second) - 1}}}}
-	_, err = e.evaluate(context.Background(), p)
+	e := &certify.Evaluator{Methods: []solve.Solver{methodOf("ring"), methodOf("direct")}, Named: true, Progress: certify.Silent{},
+		Horizons: map[string]*model.Certificate{certify.CutKey(p): {Problem: p, Bound: model.Second, Witness: model.Refutation{Epoch: 1, Horizon: int(model.Second) - 1}}}}
+	_, err = e.Evaluate(context.Background(), p)
 	var wrong *verify.Contradiction
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorContains(t, err, "is below the certified lrat bound of 1s")

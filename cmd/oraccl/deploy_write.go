@@ -12,6 +12,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/solve/assign"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -217,27 +218,27 @@ func isXML(out string) bool { return strings.HasSuffix(out, ".xml") }
 
 // deploy writes the best schedule that can be written as MSCCL-IR, and says which better
 // ones cannot.
-func (ev *evaluation) deploy(ctx context.Context, out string) (r *row, note string, err error) {
+func deployBest(ev *certify.Report, ctx context.Context, out string) (r *certify.Row, note string, err error) {
 	var first error
 	left := ""
-	rows := slices.Clone(ev.rows)
-	defer func() { ev.rows = rows }()
+	rows := slices.Clone(ev.Rows)
+	defer func() { ev.Rows = rows }()
 	for {
-		if r = ev.best(); r == nil {
+		if r = ev.Best(); r == nil {
 			return nil, "", first
 		}
-		note, err = (&deployable{}).writeTo(ctx, out, r.result.Problem, r.result.Schedule)
+		note, err = (&deployable{}).writeTo(ctx, out, r.Result.Problem, r.Result.Schedule)
 		if err == nil {
 			return r, note + left, nil
 		}
-		err = fmt.Errorf("-o %s: %s: %w", out, r.method, err)
+		err = fmt.Errorf("-o %s: %s: %w", out, r.Method, err)
 		if !errors.Is(err, assign.ErrNotServed) {
 			return nil, "", err
 		}
 		if first == nil {
 			first = err
 		}
-		left += fmt.Sprintf("\nleft out: %s, %s us: %v", r.method, micros(r.makespan), errors.Unwrap(err))
-		ev.rows = slices.DeleteFunc(slices.Clone(ev.rows), func(o *row) bool { return o == r })
+		left += fmt.Sprintf("\nleft out: %s, %s us: %v", r.Method, micros(r.Makespan), errors.Unwrap(err))
+		ev.Rows = slices.DeleteFunc(slices.Clone(ev.Rows), func(o *certify.Row) bool { return o == r })
 	}
 }

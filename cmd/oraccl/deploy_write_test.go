@@ -18,6 +18,7 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/assign"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/order"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -74,7 +75,7 @@ func TestWriteRandom(t *testing.T) {
 			p = uneven(rng, p)
 		}
 		require.NoError(t, p.Validate())
-		for _, m := range allMethods() {
+		for _, m := range certify.Methods() {
 			if m.Serves(p) != nil || slices.Contains(slowMethods, m.Name()) && (seed%10 != 0 || p.Topology.Ranks > 3) {
 				continue
 			}
@@ -186,7 +187,7 @@ func TestWriteKnown(t *testing.T) {
 		topology, err := topo.Parse(c.topology, topo.Options{})
 		require.NoError(t, err)
 		p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: c.kind}, Size: 8 << 20, Cost: model.Pipelined}
-		list, err := methodsNamed(c.method)
+		list, err := methodsListed(c.method)
 		require.NoError(t, err)
 		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8, Chunks: c.chunks})
 		require.NoError(t, err)
@@ -253,7 +254,7 @@ func TestWaitsAreNeeded(t *testing.T) {
 		topology, err := topo.Parse(c.topology, topo.Options{})
 		require.NoError(t, err)
 		p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: c.kind}, Size: 8 << 20, Cost: model.Pipelined}
-		list, err := methodsNamed(c.method)
+		list, err := methodsListed(c.method)
 		require.NoError(t, err)
 		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8})
 		require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/tacos"
 )
 
@@ -25,7 +26,7 @@ func TestDualBounds(t *testing.T) {
 		}
 		r, err := tacos.New().Solve(context.Background(), p, solve.Options{Seed: 1})
 		require.NoError(t, err)
-		c, err := certified(context.Background(), p)
+		c, err := certify.Bound(context.Background(), p)
 		require.NoError(t, err)
 		known := model.Time(0)
 		if c != nil {
@@ -35,7 +36,7 @@ func TestDualBounds(t *testing.T) {
 			continue
 		}
 		asked++
-		d, err := dualBound(context.Background(), p, known, r.Makespan(), 5*time.Second)
+		d, err := certify.DualBound(context.Background(), p, known, r.Makespan(), 5*time.Second)
 		require.NoError(t, err, "seed %d: %v", seed, p)
 		if d == nil {
 			continue

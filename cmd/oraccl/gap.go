@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/smt"
 )
 
@@ -30,7 +31,7 @@ func (f *effort) addFlags(cmd *cobra.Command) {
 }
 
 // evaluator returns an evaluator of the named methods, all of them for "".
-func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, error) {
+func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluator, error) {
 	if f.timeLimit <= 0 {
 		return nil, fmt.Errorf("--time-limit %v: want more than zero", f.timeLimit)
 	}
@@ -40,7 +41,7 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, erro
 	if err := f.checkTries(); err != nil {
 		return nil, err
 	}
-	chosen, err := methodsNamed(methods)
+	chosen, err := methodsListed(methods)
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +49,13 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*evaluator, erro
 	if err != nil {
 		return nil, err
 	}
-	return &evaluator{
-		scratch:  scratch,
-		methods:  chosen,
-		named:    methods != "",
-		options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries, Effort: f.times, Unwind: f.unwind},
-		smt:      smt.Options{Timeout: f.timeLimit, Threads: f.threads},
-		progress: newProgress(cmd.ErrOrStderr()),
+	return &certify.Evaluator{
+		Scratch:  scratch,
+		Methods:  chosen,
+		Named:    methods != "",
+		Options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries, Effort: f.times, Unwind: f.unwind},
+		SMT:      smt.Options{Timeout: f.timeLimit, Threads: f.threads},
+		Progress: newProgress(cmd.ErrOrStderr()),
 	}, nil
 }
 
@@ -86,27 +87,27 @@ one that holds for every number; --chunks makes all use the same.`,
 			if err != nil {
 				return err
 			}
-			defer e.close()
-			e.refute = proofs != ""
-			ev, err := e.evaluate(cmd.Context(), p)
+			defer e.Close()
+			e.Refute = proofs != ""
+			ev, err := e.Evaluate(cmd.Context(), p)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), ev.json("oraccl/gap/2"))
+				err = printJSON(cmd.OutOrStdout(), reportToJSON(ev, "oraccl/gap/2"))
 			} else {
-				ev.print(cmd.OutOrStdout())
+				printReport(ev, cmd.OutOrStdout())
 			}
 			if err == nil && proofs != "" {
 				err = writeProofs(proofs, ev, e)
 			}
-			if err == nil && figure != "" && len(ev.rows) > 0 {
-				err = ev.plot(figure)
+			if err == nil && figure != "" && len(ev.Rows) > 0 {
+				err = plotGap(ev, figure)
 			}
 			if err != nil {
 				return err
 			}
-			return ev.status(cmd.Context())
+			return statusOf(ev, cmd.Context())
 		},
 	}
 	in.addFlags(cmd)
@@ -119,15 +120,15 @@ one that holds for every number; --chunks makes all use the same.`,
 }
 
 // status is the exit status of an evaluation.
-func (ev *evaluation) status(ctx context.Context) error {
+func statusOf(ev *certify.Report, ctx context.Context) error {
 	switch {
-	case ev.anyRefuted():
+	case ev.AnyRefuted():
 		return status(exitRefuted)
 	case ctx.Err() != nil:
 		return status(exitUnknown)
-	case len(ev.rows) == 0:
-		return ev.nothing()
-	case ev.best() == nil:
+	case len(ev.Rows) == 0:
+		return nothing(ev)
+	case ev.Best() == nil:
 		return status(exitUnknown)
 	}
 	return nil

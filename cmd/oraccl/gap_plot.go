@@ -8,6 +8,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -31,24 +32,24 @@ func checkPlot(name string) error {
 
 // plot draws the makespan of each method beside the bound of every cut, with what the table
 // tells of it. What is not proved is hollow.
-func (ev *evaluation) plot(name string) error {
-	p := ev.problem
+func plotGap(ev *certify.Report, name string) error {
+	p := ev.Problem
 	b := &chart.Bars{Title: p.String(), ValueName: "makespan", Unit: chart.Seconds}
-	if ev.bound != nil {
-		b.Bound, b.BoundName = inSeconds(ev.bound.Bound), "bound "+holdsFor(ev.bound)+", by "+ev.bound.Witness.Kind()
+	if ev.Bound != nil {
+		b.Bound, b.BoundName = inSeconds(ev.Bound.Bound), "bound "+holdsFor(ev.Bound)+", by "+ev.Bound.Witness.Kind()
 	}
-	for _, r := range ev.rows {
-		bar := chart.Bar{Name: r.method, Value: inSeconds(r.makespan)}
-		switch known := r.evidence(); {
-		case r.optimal() != "":
+	for _, r := range ev.Rows {
+		bar := chart.Bar{Name: r.Method, Value: inSeconds(r.Makespan)}
+		switch known := evidence(r); {
+		case r.Optimal() != "":
 			bar.Note = known
-		case ev.bound != nil && ev.bound.Bound > 0:
-			bar.Note, bar.Detail = fmt.Sprintf("%v above", model.GapOf(r.makespan, ev.bound.Bound)), known
+		case ev.Bound != nil && ev.Bound.Bound > 0:
+			bar.Note, bar.Detail = fmt.Sprintf("%v above", model.GapOf(r.Makespan, ev.Bound.Bound)), known
 		default:
 			bar.Note = known
 		}
-		if r.outcome() != verify.Proved {
-			bar.Pale, bar.Note, bar.Detail = true, r.outcome().String(), ""
+		if r.Outcome() != verify.Proved {
+			bar.Pale, bar.Note, bar.Detail = true, r.Outcome().String(), ""
 		}
 		b.Bars = append(b.Bars, bar)
 	}

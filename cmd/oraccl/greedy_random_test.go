@@ -13,6 +13,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/tacos"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -128,7 +129,7 @@ func greedily(p *model.Problem, seed uint64) (equal bool, err error) {
 	if err := p.Validate(); err != nil {
 		return false, err
 	}
-	c, err := certified(ctx, p)
+	c, err := certify.Bound(ctx, p)
 	if err != nil {
 		return false, err
 	}
@@ -140,11 +141,11 @@ func greedily(p *model.Problem, seed uint64) (equal bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	by, err := verifyAll(ctx, r.Problem, r.Schedule, smt.Options{Threads: 1}, engines)
+	by, err := certify.Verify(ctx, r.Problem, r.Schedule, smt.Options{Threads: 1}, certify.Engines)
 	if err != nil {
 		return false, err
 	}
-	for engine, v := range by.verdicts {
+	for engine, v := range by.Verdicts {
 		if v.Outcome != verify.Proved {
 			return false, fmt.Errorf("%s: %+v", engine, v)
 		}

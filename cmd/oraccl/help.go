@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/dossier"
 )
 
@@ -23,7 +24,7 @@ const (
 // documented returns the methods in the order of the tables: those first that start from
 // the best of the others.
 func documented() []manual.Method {
-	methods := allMethods()
+	methods := certify.Methods()
 	first := slices.IndexFunc(methods, func(m solve.Solver) bool { return strings.HasPrefix(m.Name(), "sat") })
 	ordered := methods[first:]
 	slices.Reverse(ordered)

@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/format/sccl"
 	"github.com/oraccl/oraccl/model/format/teccl"
+	"github.com/oraccl/oraccl/solve/certify"
 )
 
 // said runs one command line and returns its output, its errors and its exit status.
@@ -80,10 +81,10 @@ func TestMethodsAreDocumented(t *testing.T) {
 		require.NotEmpty(t, m.Source, m.Name)
 		require.NotContains(t, m.Serves+m.Guarantee+m.Source, "\n")
 	}
-	for _, m := range allMethods() {
+	for _, m := range certify.Methods() {
 		require.Contains(t, names, m.Name())
 	}
-	require.Len(t, names, len(allMethods()))
+	require.Len(t, names, len(certify.Methods()))
 
 	b, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
@@ -142,7 +143,7 @@ func TestEnginesAreDocumented(t *testing.T) {
 	for _, word := range regexp.MustCompile(`\w+`).FindAllString(strings.TrimPrefix(err.Error(), `--engine "none": want `), -1) {
 		require.True(t, word == "or" || word == "all" || slices.Contains(names, word), word)
 	}
-	require.Subset(t, names, engines)
+	require.Subset(t, names, certify.Engines)
 }
 
 // requireFlags says whether a command line, without its operands, has a verb and flags of it.

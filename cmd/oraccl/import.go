@@ -21,6 +21,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/stream"
@@ -177,17 +178,17 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 	if v.emit != "" {
 		return 0, fmt.Errorf("--emit-smt2: %s is not a schedule of ours", file)
 	}
-	var by verified
+	var by certify.Verification
 	chosen := v.chosen
 	if len(m.Objections) > 0 {
 		refuted := verify.Verdict{Outcome: verify.Refuted, Engine: "import"}
 		for _, o := range m.Objections {
 			refuted.Violations = append(refuted.Violations, verify.Violation{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message, Transfer: -1, Rank: -1, Chunk: -1})
 		}
-		by = alone(refuted)
+		by = certify.Alone(refuted)
 		chosen = []string{"import"}
 	} else if m.Undecided != "" {
-		by = alone(verify.Verdict{Engine: "import", Reason: m.Undecided})
+		by = certify.Alone(verify.Verdict{Engine: "import", Reason: m.Undecided})
 		chosen = []string{"import"}
 	} else {
 		var before verify.Verdict
@@ -195,12 +196,12 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 			before = m.feasible(ctx)
 			chosen = append([]string{before.Engine}, chosen...)
 		}
-		if by, err = verifyAll(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen); err != nil {
+		if by, err = certify.Verify(ctx, m.Problem, m.Schedule, smt.Options{Timeout: v.limit}, v.chosen); err != nil {
 			return 0, fmt.Errorf("%s: %w", file, err)
 		}
 		if m.feasible != nil {
-			by.verdicts[before.Engine] = before
-			by.verdict = verify.All(by.verdict, before)
+			by.Verdicts[before.Engine] = before
+			by.Verdict = verify.All(by.Verdict, before)
 		}
 	}
 	if m.claims != nil {
@@ -208,24 +209,24 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 		if err != nil {
 			return 0, err
 		}
-		first := by.verdicts[chosen[0]]
+		first := by.Verdicts[chosen[0]]
 		if len(wrong) > 0 {
 			first.Outcome = verify.Refuted
 			first.Violations = append(first.Violations[:min(len(first.Violations), verify.MaxViolations-1)], wrong...)
-			by.verdict = verify.All(by.verdict, verify.Verdict{Outcome: verify.Refuted, Engine: first.Engine, Violations: wrong})
+			by.Verdict = verify.All(by.Verdict, verify.Verdict{Outcome: verify.Refuted, Engine: first.Engine, Violations: wrong})
 		}
-		by.verdicts[chosen[0]] = first
+		by.Verdicts[chosen[0]] = first
 	}
 	if m.Assumed != "" {
-		by.verdict = verify.All(by.verdict, verify.Verdict{Engine: "import", Reason: m.Assumed})
+		by.Verdict = verify.All(by.Verdict, verify.Verdict{Engine: "import", Reason: m.Assumed})
 	}
-	for engine, verdict := range by.verdicts {
+	for engine, verdict := range by.Verdicts {
 		for i, violation := range verdict.Violations {
 			if violation.Transfer >= 0 && m.Source != nil {
 				verdict.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
 			}
 		}
-		by.verdicts[engine] = verdict
+		by.Verdicts[engine] = verdict
 	}
 	j := verifyToJSON(file, m.Problem, m.Schedule, by, chosen)
 	if j.MakespanPs == 0 && j.Verdict == verify.Proved.String() {

@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/epoch"
 )
@@ -99,7 +100,7 @@ func tooGood(ctx context.Context, m *model.Imported, plan *teccl.Plan) ([]verify
 	}
 	q := *p
 	q.Topology, q.Chunks = &t, nil
-	c, err := certified(ctx, &q)
+	c, err := certify.Bound(ctx, &q)
 	if err != nil || c == nil {
 		return nil, err
 	}

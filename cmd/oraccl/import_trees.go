@@ -8,6 +8,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -92,7 +93,7 @@ func busiest(ctx context.Context, m *model.Imported) error {
 	}
 	q := *p
 	q.Topology, q.Chunks = &t, nil
-	c, err := certified(ctx, &q)
+	c, err := certify.Bound(ctx, &q)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/orbit"
 )
 
@@ -55,7 +56,7 @@ func judgeOrbit(ctx context.Context, file string, o *orbited, asked *model.Probl
 		}
 	}
 	v := orbit.Check(ctx, p, o.orbit)
-	j := verifyToJSON(file, p, &model.Schedule{Form: model.FormFor(p.Cost)}, alone(v), []string{orbit.Engine})
+	j := verifyToJSON(file, p, &model.Schedule{Form: model.FormFor(p.Cost)}, certify.Alone(v), []string{orbit.Engine})
 	j.MakespanPs = v.Makespan
 	j.remark(o.partial)
 	return j, nil

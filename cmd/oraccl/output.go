@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -66,18 +67,18 @@ type leftOutJSON struct {
 	Reason string `json:"reason"`
 }
 
-func (ev *evaluation) json(schema string) gapJSON {
-	p := ev.problem
+func reportToJSON(ev *certify.Report, schema string) gapJSON {
+	p := ev.Problem
 	g := gapJSON{
 		Schema: schema, Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
 		Ranks: len(p.Members()), SizeBytes: p.Size, Cost: p.Cost.String(),
-		Bound: boundToJSON(ev.bound), Rows: []rowJSON{}, LeftOut: []leftOutJSON{},
+		Bound: boundToJSON(ev.Bound), Rows: []rowJSON{}, LeftOut: []leftOutJSON{},
 	}
-	for _, r := range ev.rows {
-		g.Rows = append(g.Rows, r.json())
+	for _, r := range ev.Rows {
+		g.Rows = append(g.Rows, rowToJSON(r))
 	}
-	for _, l := range ev.left {
-		g.LeftOut = append(g.LeftOut, leftOutJSON{l.method, l.reason})
+	for _, l := range ev.LeftOut {
+		g.LeftOut = append(g.LeftOut, leftOutJSON{l.Method, l.Reason})
 	}
 	return g
 }
@@ -94,41 +95,41 @@ func boundToJSON(c *model.Certificate) *boundJSON {
 	return b
 }
 
-func (r *row) json() rowJSON {
-	p, s := r.result.Problem, r.result.Schedule
+func rowToJSON(r *certify.Row) rowJSON {
+	p, s := r.Result.Problem, r.Result.Schedule
 	j := rowJSON{
-		Method: r.method, Chunks: len(p.Chunks), Transfers: len(s.Transfers), MakespanPs: r.makespan,
-		AlgbwGbps: gbps(p.Size, r.makespan), Optimal: r.optimal(), NoneFaster: r.noneFaster(), FewestRounds: r.fewest(),
-		Verdict: r.outcome().String(), Engines: map[string]string{}, EngineSeconds: map[string]float64{},
-		SolveSeconds: r.solving.Seconds(), Stop: r.result.Stop.String(), Note: r.note(),
+		Method: r.Method, Chunks: len(p.Chunks), Transfers: len(s.Transfers), MakespanPs: r.Makespan,
+		AlgbwGbps: gbps(p.Size, r.Makespan), Optimal: r.Optimal(), NoneFaster: r.NoneFaster(), FewestRounds: r.Fewest(),
+		Verdict: r.Outcome().String(), Engines: map[string]string{}, EngineSeconds: map[string]float64{},
+		SolveSeconds: r.Solving.Seconds(), Stop: r.Result.Stop.String(), Note: r.Note(),
 	}
 	j.BusbwGbps = j.AlgbwGbps * busFactor(p)
-	j.known(r.below, r.makespan)
+	j.known(r.Known, r.Makespan)
 	if s.Form == model.InRounds {
 		n := s.Rounds()
 		j.Rounds = &n
 	}
 	if p.Late() {
-		after := r.makespan - p.LastArrival()
+		after := r.Makespan - p.LastArrival()
 		j.TimeAfterArrivalPs = &after
 		if s.Form == model.InRounds {
-			n := p.RoundsAfterArrival(s)
+			n := r.Result.Problem.RoundsAfterArrival(r.Result.Schedule)
 			j.RoundsAfterArrival = &n
 		}
 	}
-	for engine, v := range r.verdicts {
+	for engine, v := range r.Verdicts {
 		j.Engines[engine] = v.Outcome.String()
-		j.EngineSeconds[engine] = r.checking[engine].Seconds()
-		j.VerifySeconds += r.checking[engine].Seconds()
+		j.EngineSeconds[engine] = r.Checking[engine].Seconds()
+		j.VerifySeconds += r.Checking[engine].Seconds()
 	}
 	return j
 }
 
 // known fills in what bounds tell of a makespan.
-func (j *rowJSON) known(b below, makespan model.Time) {
-	j.Gap = gapToJSON(makespan, b.every)
-	if b.forCut() {
-		j.CutBound, j.CutGap = boundToJSON(b.bound), gapToJSON(makespan, b.bound)
+func (j *rowJSON) known(b certify.Known, makespan model.Time) {
+	j.Gap = gapToJSON(makespan, b.EveryCut)
+	if b.ForCut() {
+		j.CutBound, j.CutGap = boundToJSON(b.Bound), gapToJSON(makespan, b.Bound)
 	}
 }
 
@@ -139,18 +140,6 @@ func gapToJSON(makespan model.Time, c *model.Certificate) *float64 {
 	}
 	g := float64(model.GapOf(makespan, c.Bound))
 	return &g
-}
-
-// note joins what the method and the engines remarked.
-func (r *row) note() string {
-	var notes []string
-	if r.result.Note != "" {
-		notes = append(notes, r.result.Note)
-	}
-	if r.verdict.Reason != "" {
-		notes = append(notes, r.verdict.Basis())
-	}
-	return strings.Join(notes, "; ")
 }
 
 // describe explains a bound: a sentence without its capital letter and its full stop.
@@ -278,43 +267,43 @@ func seconds(d time.Duration) string {
 
 // print writes the evaluation as text: the problem, the bounds, one row per method, what
 // limits them, what was left out.
-func (ev *evaluation) print(w io.Writer) {
-	fmt.Fprintln(w, ev.problem)
-	fmt.Fprintln(w, boundLine(ev.bound))
-	cuts := ev.cutBounds()
+func printReport(ev *certify.Report, w io.Writer) {
+	fmt.Fprintln(w, ev.Problem)
+	fmt.Fprintln(w, boundLine(ev.Bound))
+	cuts := cutBounds(ev)
 	for _, c := range cuts {
-		if ev.bound == nil || micros(c.Bound) != micros(ev.bound.Bound) { // not the same line with another cut
+		if ev.Bound == nil || micros(c.Bound) != micros(ev.Bound.Bound) { // not the same line with another cut
 			fmt.Fprintln(w, boundLine(c))
 		}
 	}
-	if len(ev.rows) > 0 {
+	if len(ev.Rows) > 0 {
 		fmt.Fprintln(w)
-		ev.table(w)
+		printTable(ev, w)
 	}
-	printLimits(w, append([]*model.Certificate{ev.bound}, cuts...))
-	for _, r := range ev.rows {
-		if n := r.note(); n != "" {
-			fmt.Fprintf(w, "%s: %s\n", r.method, n)
+	printLimits(w, append([]*model.Certificate{ev.Bound}, cuts...))
+	for _, r := range ev.Rows {
+		if n := r.Note(); n != "" {
+			fmt.Fprintf(w, "%s: %s\n", r.Method, n)
 		}
-		for _, v := range sortedViolations(r.verdicts) {
-			fmt.Fprintf(w, "%s: REFUTED %s\n", r.method, v)
+		for _, v := range r.Violations() {
+			fmt.Fprintf(w, "%s: REFUTED %s\n", r.Method, v)
 		}
 	}
-	if len(ev.left) > 0 {
+	if len(ev.LeftOut) > 0 {
 		fmt.Fprintln(w, "\nLeft out:")
-		for _, l := range ev.left {
-			fmt.Fprintf(w, "  %s: %s\n", l.method, l.reason)
+		for _, l := range ev.LeftOut {
+			fmt.Fprintf(w, "  %s: %s\n", l.Method, l.Reason)
 		}
 	}
 }
 
 // cutBounds returns the bounds of single cuts that are larger than that of every cut, each
 // once, by number of chunks.
-func (ev *evaluation) cutBounds() []*model.Certificate {
+func cutBounds(ev *certify.Report) []*model.Certificate {
 	var all []*model.Certificate
-	for _, r := range ev.rows {
-		if r.forCut() && !slices.Contains(all, r.bound) {
-			all = append(all, r.bound)
+	for _, r := range ev.Rows {
+		if r.ForCut() && !slices.Contains(all, r.Bound) {
+			all = append(all, r.Bound)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *model.Certificate) int { return len(a.Problem.Chunks) - len(b.Problem.Chunks) })
@@ -336,9 +325,9 @@ func holdsFor(c *model.Certificate) string {
 	return "for every number of chunks"
 }
 
-func (ev *evaluation) table(w io.Writer) {
+func printTable(ev *certify.Report, w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	inRounds, late := ev.problem.Cost.Synchronous(), ev.problem.Late()
+	inRounds, late := ev.Problem.Cost.Synchronous(), ev.Problem.Late()
 	head := []string{"method", "chunks", "transfers"}
 	if inRounds {
 		head = append(head, "rounds")
@@ -352,8 +341,8 @@ func (ev *evaluation) table(w io.Writer) {
 	}
 	head = append(head, "algbw GB/s", "gap", "", "replay", "", "smt", "", "solved in", "")
 	fmt.Fprintln(t, strings.Join(head, "\t"))
-	for _, r := range ev.rows {
-		j := r.json()
+	for _, r := range ev.Rows {
+		j := rowToJSON(r)
 		cells := []string{j.Method, fmt.Sprint(j.Chunks), fmt.Sprint(j.Transfers)}
 		if inRounds {
 			cells = append(cells, fmt.Sprint(*j.Rounds))
@@ -365,11 +354,11 @@ func (ev *evaluation) table(w io.Writer) {
 		if late {
 			cells = append(cells, micros(*j.TimeAfterArrivalPs))
 		}
-		cells = append(cells, fmt.Sprintf("%.3f", j.AlgbwGbps), gapText(j.Gap), r.evidence())
-		for _, engine := range engines {
-			cells = append(cells, j.Engines[engine], seconds(r.checking[engine]))
+		cells = append(cells, fmt.Sprintf("%.3f", j.AlgbwGbps), gapText(j.Gap), evidence(r))
+		for _, engine := range certify.Engines {
+			cells = append(cells, j.Engines[engine], seconds(r.Checking[engine]))
 		}
-		cells = append(cells, seconds(r.solving), "")
+		cells = append(cells, seconds(r.Solving), "")
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	t.Flush()
@@ -386,31 +375,31 @@ func gapText(g *float64) string {
 // evidence is what is known of r in the words of the table: that no schedule is quicker;
 // that none of the same cut is; that none of the same cut has fewer rounds; or how much
 // quicker one of the same cut can be at most.
-func (r *row) evidence() string {
-	if r.outcome() != verify.Proved {
+func evidence(r *certify.Row) string {
+	if r.Outcome() != verify.Proved {
 		return ""
 	}
-	if kind := r.fewest(); kind != "" && r.noneFaster() == "" {
+	if kind := r.Fewest(); kind != "" && r.NoneFaster() == "" {
 		what := "fewest rounds"
-		if r.result.Problem.Late() {
+		if r.Result.Problem.Late() {
 			what = "fewest late rounds"
 		}
-		return what + " (" + proofName(kind, r.proof) + ")"
+		return what + " (" + proofName(kind, r.ProofBytes) + ")"
 	}
-	return r.words(r.makespan, r.result.Problem, r.noneFaster(), r.proof)
+	return wordsBelow(r.Known, r.Makespan, r.Result.Problem, r.NoneFaster(), r.ProofBytes)
 }
 
 // words tells how a proved makespan stands to the bounds: p has its cut, noneFaster is why no
 // schedule of that cut is quicker, or "", and proof the size of the proof of b.bound, if there
 // is one.
-func (b below) words(makespan model.Time, p *model.Problem, noneFaster string, proof int64) string {
+func wordsBelow(b certify.Known, makespan model.Time, p *model.Problem, noneFaster string, proof int64) string {
 	switch {
-	case b.optimal(makespan) != "":
-		return "optimal (" + proofName(b.optimal(makespan), proof) + ")"
+	case b.Optimal(makespan) != "":
+		return "optimal (" + proofName(b.Optimal(makespan), proof) + ")"
 	case noneFaster != "":
 		return fmt.Sprintf("none%s is faster (%s)", chunksOf(p, " with"), proofName(noneFaster, proof))
-	case b.forCut():
-		return fmt.Sprintf("within %v%s (%s)", model.GapOf(makespan, b.bound.Bound), chunksOf(p, " with"), proofName(b.bound.Witness.Kind(), proof))
+	case b.ForCut():
+		return fmt.Sprintf("within %v%s (%s)", model.GapOf(makespan, b.Bound.Bound), chunksOf(p, " with"), proofName(b.Bound.Witness.Kind(), proof))
 	}
 	return ""
 }
@@ -437,17 +426,6 @@ func bytesInWords(n int64) string {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-}
-
-func sortedViolations(verdicts map[string]verify.Verdict) []string {
-	var all []string
-	for engine, v := range verdicts {
-		for _, violation := range v.Violations {
-			all = append(all, engine+": "+violation.String())
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // printJSON writes v as one indented JSON document.

@@ -19,6 +19,7 @@ import (
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/hop"
 	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
@@ -46,25 +47,25 @@ type paretoJSON struct {
 
 // pointJSON is a number of chunks a rank, of steps and of rounds.
 type pointJSON struct {
-	Chunks       int     `json:"chunks"`
-	Steps        int     `json:"steps"`
-	Rounds       int     `json:"rounds"`
-	LeastRounds  int     `json:"least_rounds"`          // by a certified bound, in any number of steps
-	Bandwidth    bool    `json:"bandwidth_optimal"`     // by a certified bound, for any number of chunks
-	Replay       string  `json:"replay,omitempty"`      // verdicts on the schedule
-	SMT          string  `json:"smt,omitempty"`         //
-	Transfers    int     `json:"transfers,omitempty"`   //
-	File         string  `json:"file,omitempty"`        // of the schedule or the certificate
-	SolveSeconds float64 `json:"solve_seconds"`         //
-	ProofBytes   int64   `json:"proof_bytes,omitempty"` // of what is refuted
-	Reason       string  `json:"reason,omitempty"`      // why it is undecided
-	result       *row    // of what was found
+	Chunks       int          `json:"chunks"`
+	Steps        int          `json:"steps"`
+	Rounds       int          `json:"rounds"`
+	LeastRounds  int          `json:"least_rounds"`          // by a certified bound, in any number of steps
+	Bandwidth    bool         `json:"bandwidth_optimal"`     // by a certified bound, for any number of chunks
+	Replay       string       `json:"replay,omitempty"`      // verdicts on the schedule
+	SMT          string       `json:"smt,omitempty"`         //
+	Transfers    int          `json:"transfers,omitempty"`   //
+	File         string       `json:"file,omitempty"`        // of the schedule or the certificate
+	SolveSeconds float64      `json:"solve_seconds"`         //
+	ProofBytes   int64        `json:"proof_bytes,omitempty"` // of what is refuted
+	Reason       string       `json:"reason,omitempty"`      // why it is undecided
+	result       *certify.Row // of what was found
 	certificate  *model.Certificate
 }
 
 // frontier searches for Pareto-optimal points.
 type frontier struct {
-	*evaluator
+	*certify.Evaluator
 	problem *model.Problem       // with the real network
 	bounds  []*model.Certificate // on the rounds, by chunks a rank from 1 on; nil: none
 	hops    *model.Certificate   // how far the farthest demand is: one round, or ps a byte of a chunk, a hop
@@ -72,8 +73,8 @@ type frontier struct {
 }
 
 // pareto finds the frontier up to a number of chunks a rank.
-func (e *evaluator) pareto(ctx context.Context, p *model.Problem, maxChunks int) (*frontier, error) {
-	f := &frontier{evaluator: e, problem: p}
+func pareto(e *certify.Evaluator, ctx context.Context, p *model.Problem, maxChunks int) (*frontier, error) {
+	f := &frontier{Evaluator: e, problem: p}
 	f.Schema, f.Topology, f.Collective, f.Ranks, f.MaxChunks = "oraccl/pareto/1", p.Topology.Name, p.Collective.Kind.String(), len(p.Members()), maxChunks
 	f.Points, f.Refuted, f.Undecided = []*pointJSON{}, []*pointJSON{}, []*pointJSON{}
 	if p.Collective.Reduces() && p.Collective.Kind != model.Reduce && p.Collective.Kind != model.ReduceScatter {
@@ -81,19 +82,19 @@ func (e *evaluator) pareto(ctx context.Context, p *model.Problem, maxChunks int)
 	}
 	unit := inUnits(p, maxChunks)
 	if err := sat.New().Serves(unit.WithChunks(unit.DefaultChunks(maxChunks))); err != nil {
-		return nil, errors.New(reason(err))
+		return nil, errors.New(err.Error())
 	}
 	f.LeastSteps = leastSteps(unit)
-	fluid, err := certified(ctx, unit)
+	fluid, err := certify.Bound(ctx, unit)
 	if err != nil {
 		return nil, err
 	}
 	if f.hops, err = f.farthest(ctx, unit.WithChunks(unit.DefaultChunks(1))); err != nil {
 		return nil, err
 	}
-	o := solve.Options{Seed: e.options.Seed, TimeLimit: e.options.TimeLimit}
-	e.begin("sat", &o)
-	defer e.end()
+	o := solve.Options{Seed: e.Options.Seed, TimeLimit: e.Options.TimeLimit}
+	e.Progress.Begin("sat", &o)
+	defer e.Progress.End()
 	for chunks := 1; chunks <= maxChunks && ctx.Err() == nil; chunks++ {
 		if err := f.cut(ctx, unit, fluid, chunks); err != nil {
 			return nil, err
@@ -185,7 +186,7 @@ func (f *frontier) farthest(ctx context.Context, p *model.Problem) (*model.Certi
 func (f *frontier) cut(ctx context.Context, unit *model.Problem, fluid *model.Certificate, chunks int) error {
 	q := unit.WithChunks(unit.DefaultChunks(chunks))
 	round := model.Time(q.Chunks[0].Size) // what a round lasts, ps
-	c, err := certified(ctx, q)
+	c, err := certify.Bound(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -231,43 +232,43 @@ func (y *pointJSON) beats(x *pointJSON) bool {
 // decide asks for a schedule with the figures of a point, and has what comes of it
 // verified.
 func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (cadical.Answer, error) {
-	f.note(fmt.Sprintf("%d chunks in %d steps, %d rounds", x.Chunks, x.Steps, x.Rounds))
+	f.Progress.Note(fmt.Sprintf("%d chunks in %d steps, %d rounds", x.Chunks, x.Steps, x.Rounds))
 	begin := time.Now()
 	question := &sat.Question{Problem: q, Horizon: x.Rounds, Steps: x.Steps}
-	proof := filepath.Join(f.scratch, fmt.Sprintf("no-%d-chunks-%d-steps-%d-rounds.lrat", x.Chunks, x.Steps, x.Rounds))
-	d, err := question.Decide(ctx, sat.Limits{Time: f.options.TimeLimit, Seed: f.options.Seed, Proof: proof})
+	proof := filepath.Join(f.Scratch, fmt.Sprintf("no-%d-chunks-%d-steps-%d-rounds.lrat", x.Chunks, x.Steps, x.Rounds))
+	d, err := question.Decide(ctx, sat.Limits{Time: f.Options.TimeLimit, Seed: f.Options.Seed, Proof: proof})
 	if err != nil {
 		return cadical.Unknown, err
 	}
 	x.SolveSeconds = time.Since(begin).Seconds()
 	switch d.Answer {
 	case cadical.Unsatisfiable:
-		c, err := refutationOf(context.WithoutCancel(ctx), q, solve.Refuted{Horizon: x.Rounds, Steps: x.Steps, Proof: proof})
+		c, err := certify.RefutationOf(context.WithoutCancel(ctx), q, solve.Refuted{Horizon: x.Rounds, Steps: x.Steps, Proof: proof})
 		if err == nil {
-			err = checkRefutation(context.WithoutCancel(ctx), c, f.scratch)
+			err = certify.CheckRefutation(context.WithoutCancel(ctx), c, f.Scratch)
 		}
 		if err != nil {
 			return d.Answer, err
 		}
-		x.certificate, x.ProofBytes = c, f.proofSize(c)
+		x.certificate, x.ProofBytes = c, f.ProofSize(c)
 		f.Refuted = append(f.Refuted, x)
 	case cadical.Satisfiable:
 		p := f.problem.WithChunks(len(q.Chunks))
-		r := &row{method: "sat", result: solve.Result{Problem: p, Schedule: d.Schedule, Stop: solve.Done}, seed: f.options.Seed}
-		if r.verified, err = verifyFound(ctx, p, d.Schedule, f.smt, engines); err != nil {
+		r := &certify.Row{Method: "sat", Result: solve.Result{Problem: p, Schedule: d.Schedule, Stop: solve.Done}, Seed: f.Options.Seed}
+		if r.Verification, err = certify.VerifyFound(ctx, p, d.Schedule, f.SMT, certify.Engines); err != nil {
 			return d.Answer, err
 		}
-		if r.outcome() == verify.Refuted {
-			return d.Answer, fmt.Errorf("the schedule of %d chunks in %d steps and %d rounds is refuted: %v", x.Chunks, x.Steps, x.Rounds, sortedViolations(r.verdicts))
+		if r.Outcome() == verify.Refuted {
+			return d.Answer, fmt.Errorf("the schedule of %d chunks in %d steps and %d rounds is refuted: %v", x.Chunks, x.Steps, x.Rounds, r.Violations())
 		}
 		if s, n := d.Schedule.Steps(), d.Schedule.Rounds(); s > x.Steps || n > x.Rounds {
 			return d.Answer, fmt.Errorf("the schedule of %d chunks has %d steps and %d rounds, want %d and %d", x.Chunks, s, n, x.Steps, x.Rounds)
 		}
 		x.result, x.Transfers = r, len(d.Schedule.Transfers)
-		x.Replay, x.SMT = r.verdicts["replay"].Outcome.String(), r.verdicts["smt"].Outcome.String()
+		x.Replay, x.SMT = r.Verdicts["replay"].Outcome.String(), r.Verdicts["smt"].Outcome.String()
 		f.Points = append(f.Points, x)
 	default:
-		x.Reason = fmt.Sprintf("no answer within %v", f.options.TimeLimit)
+		x.Reason = fmt.Sprintf("no answer within %v", f.Options.TimeLimit)
 		if ctx.Err() != nil {
 			x.Reason = "interrupted"
 		}
@@ -300,7 +301,7 @@ func (f *frontier) write(dir string) error {
 	for _, x := range f.Refuted {
 		w := x.certificate.Witness.(model.Refutation)
 		x.File = strings.TrimSuffix(w.Proof, ".lrat") + ".json"
-		if err := writeRefutation(write, x.certificate.Problem, w, filepath.Join(f.scratch, w.Proof)); err != nil {
+		if err := writeRefutation(write, x.certificate.Problem, w, filepath.Join(f.Scratch, w.Proof)); err != nil {
 			return err
 		}
 		if err := write(x.File, func(out io.Writer) error { return native.WriteCertificate(out, x.certificate) }); err != nil {
@@ -384,7 +385,7 @@ func (f *frontier) print(w io.Writer) {
 }
 
 // runPareto is solve --pareto.
-func runPareto(cmd *cobra.Command, e *evaluator, p *model.Problem, maxChunks int, proofs string, asJSON bool) error {
+func runPareto(cmd *cobra.Command, e *certify.Evaluator, p *model.Problem, maxChunks int, proofs string, asJSON bool) error {
 	switch {
 	case p.Cost != model.LinkRounds:
 		return fmt.Errorf("--pareto: goes with --objective rounds and --cost link-rounds, not with --cost %v", p.Cost)
@@ -393,7 +394,7 @@ func runPareto(cmd *cobra.Command, e *evaluator, p *model.Problem, maxChunks int
 	case maxChunks < 1 || maxChunks > 16:
 		return fmt.Errorf("--chunks %d with --pareto: want 1 to 16, the largest number of chunks a rank to look at", maxChunks)
 	}
-	f, err := e.pareto(cmd.Context(), p, maxChunks)
+	f, err := pareto(e, cmd.Context(), p, maxChunks)
 	if err != nil {
 		return err
 	}

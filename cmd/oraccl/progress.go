@@ -32,14 +32,14 @@ func newProgress(w io.Writer) *progress {
 		progressbar.OptionSetElapsedTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSpinnerType(14))}
 }
 
-// begin starts on a method and hooks into its options.
-func (p *progress) begin(method string, o *solve.Options) {
+// Begin starts on a method and hooks into its options.
+func (p *progress) Begin(method string, o *solve.Options) {
 	p.method, p.known = method, o.Bound
 	if p.bar == nil {
 		return
 	}
 	o.Progress = p.show
-	p.note("solving")
+	p.Note("solving")
 }
 
 func (p *progress) show(s solve.Progress) {
@@ -53,10 +53,11 @@ func (p *progress) show(s solve.Progress) {
 			text += fmt.Sprintf("  gap %v", model.GapOf(s.Incumbent, b))
 		}
 	}
-	p.note(text)
+	p.Note(text)
 }
 
-func (p *progress) note(text string) {
+// Note implements reporter.
+func (p *progress) Note(text string) {
 	if p.bar == nil {
 		return
 	}
@@ -66,7 +67,8 @@ func (p *progress) note(text string) {
 	_ = p.bar.Add(1)
 }
 
-func (p *progress) end() {
+// End implements reporter.
+func (p *progress) End() {
 	if p.bar == nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cnf"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -18,12 +19,12 @@ import (
 // writeProofs writes everything that is needed to check an evaluation again:
 // the problem, each proved schedule with the formulas of its SMT proof, and the
 // certificates of the bounds, and of the horizons that were refuted, with their proofs.
-func writeProofs(dir string, ev *evaluation, e *evaluator) error {
+func writeProofs(dir string, ev *certify.Report, e *certify.Evaluator) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("--proofs: %w", err)
 	}
 	write := func(name string, f func(io.Writer) error) error { return writeFile(filepath.Join(dir, name), f) }
-	if err := write("problem.json", func(w io.Writer) error { return native.WriteProblem(w, ev.problem) }); err != nil {
+	if err := write("problem.json", func(w io.Writer) error { return native.WriteProblem(w, ev.Problem) }); err != nil {
 		return err
 	}
 	written, named := map[*model.Certificate]bool{}, map[string]int{}
@@ -40,38 +41,38 @@ func writeProofs(dir string, ev *evaluation, e *evaluator) error {
 			name += fmt.Sprintf("-%d", named[name])
 		}
 		if w, ok := c.Witness.(model.Refutation); ok {
-			if err := writeRefutation(write, c.Problem, w, filepath.Join(e.scratch, w.Proof)); err != nil {
+			if err := writeRefutation(write, c.Problem, w, filepath.Join(e.Scratch, w.Proof)); err != nil {
 				return err
 			}
 		}
 		return write(name+".json", func(w io.Writer) error { return native.WriteCertificate(w, c) })
 	}
-	if err := certificate(ev.bound); err != nil {
+	if err := certificate(ev.Bound); err != nil {
 		return err
 	}
-	for _, r := range ev.rows {
-		if r.outcome() != verify.Proved {
+	for _, r := range ev.Rows {
+		if r.Outcome() != verify.Proved {
 			continue
 		}
-		for _, c := range []*model.Certificate{r.bound, r.refuted} {
+		for _, c := range []*model.Certificate{r.Bound, r.Refuted} {
 			if err := certificate(c); err != nil {
 				return err
 			}
 		}
-		if err := writeSolution(filepath.Join(dir, "schedule-"+r.method+".json"), r); err != nil {
+		if err := writeSolution(filepath.Join(dir, "schedule-"+r.Method+".json"), r); err != nil {
 			return err
 		}
-		p, s := r.result.Problem, r.result.Schedule
-		if err := write("schedule-"+r.method+".smt2", func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
+		p, s := r.Result.Problem, r.Result.Schedule
+		if err := write("schedule-"+r.Method+".smt2", func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
 			return err
 		}
-		for _, m := range r.result.Models {
-			if err := write(m.File, copyOf(filepath.Join(e.scratch, m.File))); err != nil {
+		for _, m := range r.Result.Models {
+			if err := write(m.File, copyOf(filepath.Join(e.Scratch, m.File))); err != nil {
 				return err
 			}
 		}
 	}
-	return write("README.md", ev.writeReadme)
+	return write("README.md", func(w io.Writer) error { return writeReadme(ev, w) })
 }
 
 // writeRefutation writes a proof, and the formula that it refutes for those who have
@@ -97,9 +98,9 @@ func copyOf(path string) func(io.Writer) error {
 }
 
 // writeReadme says what the directory claims and how to check it.
-func (ev *evaluation) writeReadme(w io.Writer) error {
-	fmt.Fprintf(w, "# %v\n\nWritten by oraccl %s.\n\n## What is claimed\n\n", ev.problem, version())
-	for _, c := range ev.certificates() {
+func writeReadme(ev *certify.Report, w io.Writer) error {
+	fmt.Fprintf(w, "# %v\n\nWritten by oraccl %s.\n\n## What is claimed\n\n", ev.Problem, version())
+	for _, c := range certificates(ev) {
 		cut := "however the buffer is cut into chunks"
 		if n := len(c.Problem.Chunks); n > 0 {
 			cut = fmt.Sprintf("with the buffer cut into %d chunks as the file says", n)
@@ -107,19 +108,19 @@ func (ev *evaluation) writeReadme(w io.Writer) error {
 		fmt.Fprintf(w, "- No right schedule ends before %s us (%d ps), %s: `bound-%s-*.json`. %s.\n",
 			micros(c.Bound), int64(c.Bound), cut, c.Witness.Kind(), describe(c))
 	}
-	for _, r := range ev.rows {
-		if r.outcome() != verify.Proved {
+	for _, r := range ev.Rows {
+		if r.Outcome() != verify.Proved {
 			continue
 		}
 		optimal := ""
-		if r.optimal() != "" {
+		if r.Optimal() != "" {
 			optimal = " That is the bound: no schedule is faster, however the buffer is cut."
-		} else if kind := r.noneFaster(); kind != "" && kind != "solver" {
+		} else if kind := r.NoneFaster(); kind != "" && kind != "solver" {
 			optimal = " That is the bound: with this cut no schedule is faster."
-		} else if kind := r.fewest(); kind != "" && kind != "solver" {
+		} else if kind := r.Fewest(); kind != "" && kind != "solver" {
 			optimal = " That are the fewest rounds with this cut; another schedule may be faster."
 		}
-		fmt.Fprintf(w, "- `schedule-%s.json` is right and ends after %s us (%d ps).%s\n", r.method, micros(r.makespan), int64(r.makespan), optimal)
+		fmt.Fprintf(w, "- `schedule-%s.json` is right and ends after %s us (%d ps).%s\n", r.Method, micros(r.Makespan), int64(r.Makespan), optimal)
 	}
 	_, err := io.WriteString(w, `
 ## How to check it
@@ -143,7 +144,7 @@ func (ev *evaluation) writeReadme(w io.Writer) error {
 }
 
 // certificates returns the certificates of an evaluation, each once.
-func (ev *evaluation) certificates() []*model.Certificate {
+func certificates(ev *certify.Report) []*model.Certificate {
 	var all []*model.Certificate
 	seen := map[*model.Certificate]bool{nil: true}
 	add := func(c *model.Certificate) {
@@ -152,10 +153,10 @@ func (ev *evaluation) certificates() []*model.Certificate {
 		}
 		seen[c] = true
 	}
-	add(ev.bound)
-	for _, r := range ev.rows {
-		add(r.bound)
-		add(r.refuted)
+	add(ev.Bound)
+	for _, r := range ev.Rows {
+		add(r.Bound)
+		add(r.Refuted)
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
 )
@@ -70,17 +70,17 @@ func TestRandomNetworks(t *testing.T) {
 			p = p.WithChunks(p.DefaultChunks(1 + rng.IntN(3)))
 		}
 		require.NoError(t, p.Validate())
-		methods := allMethods()
-		e := &evaluator{methods: methods[:len(methods)-1], named: true, options: solve.Options{Seed: seed, TimeLimit: 300 * time.Millisecond}, scratch: t.TempDir(), smt: smt.Options{Timeout: time.Minute}, progress: newProgress(io.Discard)}
-		ev, err := e.evaluate(context.Background(), p)
+		methods := certify.Methods()
+		e := &certify.Evaluator{Methods: methods[:len(methods)-1], Named: true, Options: solve.Options{Seed: seed, TimeLimit: 300 * time.Millisecond}, Scratch: t.TempDir(), SMT: smt.Options{Timeout: time.Minute}, Progress: certify.Silent{}}
+		ev, err := e.Evaluate(context.Background(), p)
 		require.NoError(t, err, "seed %d: %v", seed, p)
-		refuted += len(e.refuted)
-		for _, r := range ev.rows {
-			where := fmt.Sprintf("seed %d: %s: %v on %+v", seed, r.method, r.result.Problem, p.Topology)
-			require.Equal(t, verify.Proved, r.verdicts["replay"].Outcome, "%s: %v", where, r.verdicts)
-			require.Equal(t, verify.Proved, r.verdicts["smt"].Outcome, "%s: %v", where, r.verdicts)
-			require.NotNil(t, r.bound, where)
-			require.GreaterOrEqual(t, r.makespan, ev.bound.Bound, where)
+		refuted += len(e.Horizons)
+		for _, r := range ev.Rows {
+			where := fmt.Sprintf("seed %d: %s: %v on %+v", seed, r.Method, r.Result.Problem, p.Topology)
+			require.Equal(t, verify.Proved, r.Verdicts["replay"].Outcome, "%s: %v", where, r.Verdicts)
+			require.Equal(t, verify.Proved, r.Verdicts["smt"].Outcome, "%s: %v", where, r.Verdicts)
+			require.NotNil(t, r.Bound, where)
+			require.GreaterOrEqual(t, r.Makespan, ev.Bound.Bound, where)
 			rows++
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/testdata/published"
 )
 
@@ -36,7 +37,7 @@ func experiments() []*experiment {
 
 // bench is what an experiment works with.
 type bench struct {
-	*evaluator
+	*certify.Evaluator
 	full   bool
 	tables fs.FS  // of published values
 	where  string // the directory of the tables, as it is printed
@@ -49,7 +50,7 @@ func (b *bench) table(name string) string { return b.where + "/" + name }
 // keep computes a value, or takes it from the store. The key names all that the value
 // depends on beside the program, the seed and the limits.
 func keep[T any](b *bench, key string, compute func() (T, error)) (T, error) {
-	o := b.options
+	o := b.Options
 	return repro.Keep(b.store, fmt.Sprintf("%s, seed %d, %v, %d tries, effort %d", key, o.Seed, o.TimeLimit, o.Tries, o.Effort), compute)
 }
 
@@ -148,9 +149,9 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer e.close()
-	e.named = true
-	b := &bench{evaluator: e, full: x.full, tables: published.Tables, where: "testdata/published"}
+	defer e.Close()
+	e.Named = true
+	b := &bench{Evaluator: e, full: x.full, tables: published.Tables, where: "testdata/published"}
 	if x.tables != "" {
 		if info, err := os.Stat(x.tables); err != nil || !info.IsDir() {
 			return fmt.Errorf("--published %s: want a directory with tables of published values", x.tables)

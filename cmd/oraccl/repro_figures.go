@@ -7,6 +7,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/stragglar"
 	"github.com/oraccl/oraccl/verify/cert"
 )
@@ -104,7 +105,7 @@ func (x *study) delays(ctx context.Context) (*figure, error) {
 			g.line(names[k], float64(d)/1e12, float64(o.After)/1e12)
 			r = append(r, micros(o.After))
 		}
-		b, err := certified(ctx, p)
+		b, err := certify.Bound(ctx, p)
 		if err != nil {
 			return nil, err
 		}

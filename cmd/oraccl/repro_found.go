@@ -7,7 +7,6 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
@@ -26,51 +25,39 @@ type found struct {
 	Seconds      float64
 }
 
-// provedBy names the engines that proved a schedule, and those that gave up, or returns an
-// error if it is not proved.
-func (v *verified) provedBy() (string, error) {
-	switch v.verdict.Outcome {
-	case verify.Proved:
-		return strings.TrimPrefix(v.verdict.Basis(), "proved by "), nil
-	case verify.Refuted:
-		return "", fmt.Errorf("the schedule is refuted: %v", sortedViolations(v.verdicts))
-	}
-	return "", fmt.Errorf("the schedule is not proved: %s", v.verdict.Reason)
-}
-
 // best runs methods on a problem, has what they find proved, and returns the best.
 func (b *bench) best(ctx context.Context, p *model.Problem, methods string) (*found, error) {
 	var err error
-	if b.methods, err = methodsNamed(methods); err != nil {
+	if b.Methods, err = methodsListed(methods); err != nil {
 		return nil, err
 	}
-	ev, err := b.evaluate(ctx, p)
+	ev, err := b.Evaluate(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // some methods may not have begun
 	}
-	if ev.anyRefuted() {
+	if ev.AnyRefuted() {
 		return nil, fmt.Errorf("%v: a schedule of ours is refuted", p)
 	}
-	r := ev.best()
+	r := ev.Best()
 	if r == nil {
 		var why []string
-		for _, l := range ev.left {
-			why = append(why, l.method+": "+l.reason)
+		for _, l := range ev.LeftOut {
+			why = append(why, l.Method+": "+l.Reason)
 		}
 		return nil, fmt.Errorf("%v: no proved schedule (%s)", p, strings.Join(why, "; "))
 	}
-	f := &found{Method: r.method, Chunks: len(r.result.Problem.Chunks), Transfers: len(r.result.Schedule.Transfers), Makespan: r.makespan, Seconds: r.solving.Seconds()}
-	if f.Proved, err = r.provedBy(); err != nil {
-		return nil, fmt.Errorf("%s: %v: %w", r.method, p, err)
+	f := &found{Method: r.Method, Chunks: len(r.Result.Problem.Chunks), Transfers: len(r.Result.Schedule.Transfers), Makespan: r.Makespan, Seconds: r.Solving.Seconds()}
+	if f.Proved, err = r.ProvedBy(); err != nil {
+		return nil, fmt.Errorf("%s: %v: %w", r.Method, p, err)
 	}
-	if r.result.Schedule.Form == model.InRounds {
-		f.Rounds, f.AfterArrival = r.result.Schedule.Rounds(), r.result.Problem.RoundsAfterArrival(r.result.Schedule)
+	if r.Result.Schedule.Form == model.InRounds {
+		f.Rounds, f.AfterArrival = r.Result.Schedule.Rounds(), r.Result.Problem.RoundsAfterArrival(r.Result.Schedule)
 	}
-	if r.bound != nil {
-		f.Bound, f.Kind, f.LeastRounds = r.bound.Bound, r.bound.Witness.Kind(), cert.LeastRounds(r.bound)
+	if r.Bound != nil {
+		f.Bound, f.Kind, f.LeastRounds = r.Bound.Bound, r.Bound.Witness.Kind(), cert.LeastRounds(r.Bound)
 	}
 	return f, nil
 }

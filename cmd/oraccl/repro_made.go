@@ -20,7 +20,7 @@ import (
 // madeBy says what makes the reports, and returns a stamp for what is kept: of the
 // revision, or of the program itself where that is not known or was changed.
 func (x *reproduction) madeBy(b *bench) (repro.Made, string, error) {
-	m := repro.Made{Oraccl: revision(), Go: runtime.Version(), HiGHS: highs.Version(), Z3: z3.Version(), CaDiCaL: "none", Seed: b.options.Seed, TimeLimit: b.options.TimeLimit.String(), Setting: "quick"}
+	m := repro.Made{Oraccl: revision(), Go: runtime.Version(), HiGHS: highs.Version(), Z3: z3.Version(), CaDiCaL: "none", Seed: b.Options.Seed, TimeLimit: b.Options.TimeLimit.String(), Setting: "quick"}
 	if x.full {
 		m.Setting = "full"
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
 )
 
@@ -196,7 +197,7 @@ func (x *scclStudy) ask(ctx context.Context, kind model.Kind, chunks, steps, rou
 	if err := d.least(ctx, q); err != nil {
 		return nil, err
 	}
-	f := &frontier{evaluator: x.evaluator, problem: p}
+	f := &frontier{Evaluator: x.Evaluator, problem: p}
 	point := &pointJSON{Chunks: chunks, Steps: steps, Rounds: rounds}
 	answer, err := f.decide(ctx, q, point)
 	if err != nil {
@@ -208,9 +209,9 @@ func (x *scclStudy) ask(ctx context.Context, kind model.Kind, chunks, steps, rou
 	d.Seconds = point.SolveSeconds
 	switch answer {
 	case cadical.Satisfiable:
-		d.Answer, d.Schedule = "exists", point.result.result.Schedule
+		d.Answer, d.Schedule = "exists", point.result.Result.Schedule
 		d.Steps, d.Rounds = d.Schedule.Steps(), d.Schedule.Rounds()
-		if d.Proved, err = point.result.provedBy(); err != nil {
+		if d.Proved, err = point.result.ProvedBy(); err != nil {
 			return nil, err
 		}
 	case cadical.Unsatisfiable:
@@ -224,7 +225,7 @@ func (x *scclStudy) ask(ctx context.Context, kind model.Kind, chunks, steps, rou
 // least sets how many rounds q needs at least, by a certified bound. In q a round lasts as
 // many picoseconds as a chunk has bytes.
 func (d *decided) least(ctx context.Context, q *model.Problem) error {
-	c, err := certified(ctx, q)
+	c, err := certify.Bound(ctx, q)
 	if err != nil || c == nil {
 		return err
 	}
@@ -271,7 +272,7 @@ func (x *scclStudy) roundsAChunk(ctx context.Context, kind model.Kind, row *repr
 		return err
 	}
 	unit := inUnits(p, 12)
-	c, err := certified(ctx, unit)
+	c, err := certify.Bound(ctx, unit)
 	if err != nil {
 		return err
 	}
@@ -303,7 +304,7 @@ func (x *scclStudy) leastSteps(ctx context.Context, kind model.Kind, row *repro.
 		return err
 	}
 	unit := inUnits(p, 1)
-	f := &frontier{evaluator: x.evaluator, problem: p}
+	f := &frontier{Evaluator: x.Evaluator, problem: p}
 	f.LeastSteps = leastSteps(unit)
 	c, err := f.farthest(ctx, unit.WithChunks(unit.DefaultChunks(1)))
 	if err != nil {
@@ -336,7 +337,7 @@ func (x *scclStudy) frontierOf(ctx context.Context, kind model.Kind, row *repro.
 		if err != nil {
 			return nil, err
 		}
-		f, err := x.pareto(ctx, p, frontierChunks)
+		f, err := pareto(x.Evaluator, ctx, p, frontierChunks)
 		if err != nil {
 			return nil, err
 		}
@@ -345,7 +346,7 @@ func (x *scclStudy) frontierOf(ctx context.Context, kind model.Kind, row *repro.
 		}
 		k := &keptFrontier{Refuted: len(f.Refuted), Undecided: len(f.Undecided)}
 		for _, p := range f.Points {
-			if _, err := p.result.provedBy(); err != nil {
+			if _, err := p.result.ProvedBy(); err != nil {
 				return nil, err
 			}
 			k.Points, k.Seconds = append(k.Points, [3]int{p.Chunks, p.Steps, p.Rounds}), k.Seconds+p.SolveSeconds

@@ -9,6 +9,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 )
 
 // compose makes an allreduce of a reduce-scatter and an all-gather, each of half the steps
@@ -41,9 +42,9 @@ func (x *scclStudy) compose(ctx context.Context, chunks, steps, rounds int) (*de
 	all = all.WithChunks(len(scatter.Chunks))
 	d := &decided{Collective: model.AllReduce, Chunks: chunks, Answer: "exists", By: "sat, composed", Seconds: half.Seconds}
 	s := after(solve.ReverseSchedule(scatter, mirrored), gather)
-	v, err := verifyAll(ctx, all, s, x.smt, engines)
+	v, err := certify.Verify(ctx, all, s, x.SMT, certify.Engines)
 	if err == nil {
-		d.Proved, err = v.provedBy()
+		d.Proved, err = v.ProvedBy()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the allreduce of %d chunks in %d steps and %d rounds: %w", chunks, steps, rounds, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/stragglar"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -78,13 +79,13 @@ func (x *study) solved(ctx context.Context, m solve.Solver, p *model.Problem) (o
 		return outcome{}, fmt.Errorf("%s: answered another problem: %v", m.Name(), r.Problem)
 	}
 	took := time.Since(begin).Seconds()
-	v, err := verifyAll(ctx, r.Problem, r.Schedule, x.smt, engines)
+	v, err := certify.Verify(ctx, r.Problem, r.Schedule, x.SMT, certify.Engines)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
 	proved := ""
 	if err == nil {
-		proved, err = v.provedBy()
+		proved, err = v.ProvedBy()
 	}
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %v: %w", m.Name(), p, err)
@@ -142,7 +143,7 @@ func (x *study) compare(ctx context.Context, n int) (*compared, error) {
 	if c.Best, err = x.solved(ctx, stragglar.New(), p); err != nil {
 		return nil, err
 	}
-	b, err := certified(ctx, p)
+	b, err := certify.Bound(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func (c *compared) reckon(p *model.Problem) {
 func (c *compared) speedup(t model.Time) float64 { return float64(c.Ring.After) / float64(t) }
 
 func methodOf(name string) solve.Solver {
-	for _, m := range allMethods() {
+	for _, m := range certify.Methods() {
 		if m.Name() == name {
 			return m
 		}

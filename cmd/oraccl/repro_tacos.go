@@ -9,6 +9,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -122,7 +123,7 @@ func (x *tacosStudy) contend(ctx context.Context, m solve.Solver, p *model.Probl
 	if m.Serves(p) != nil {
 		return nil, nil
 	}
-	o := x.options
+	o := x.Options
 	o.Bound, o.Tries, o.Effort = bound, tries, effort
 	begin := time.Now()
 	r, err := m.Solve(ctx, p, o)
@@ -138,16 +139,16 @@ func (x *tacosStudy) contend(ctx context.Context, m solve.Solver, p *model.Probl
 		return nil, fmt.Errorf("%s: answered another problem: %v", m.Name(), r.Problem)
 	}
 	c.Makespan, c.Transfers = r.Makespan(), len(r.Schedule.Transfers)
-	used := engines
+	used := certify.Engines
 	if x.smtTo > 0 && c.Transfers > x.smtTo {
-		used = engines[:1]
+		used = certify.Engines[:1]
 	}
-	v, err := verifyAll(ctx, r.Problem, r.Schedule, x.smt, used)
+	v, err := certify.Verify(ctx, r.Problem, r.Schedule, x.SMT, used)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err == nil {
-		c.Proved, err = v.provedBy()
+		c.Proved, err = v.ProvedBy()
 	}
 	if err == nil {
 		err = verify.Below(c.Makespan, bound, kind)
@@ -155,7 +156,7 @@ func (x *tacosStudy) contend(ctx context.Context, m solve.Solver, p *model.Probl
 	if err != nil {
 		return nil, fmt.Errorf("%s: %v: %w", m.Name(), p, err)
 	}
-	c.Replaying = v.checking["replay"]
+	c.Replaying = v.Checking["replay"]
 	return c, nil
 }
 
@@ -186,7 +187,7 @@ func (c *contest) quickest() *contender {
 
 // certifiedTime returns the best bound of p, which there must be, with its kind.
 func certifiedTime(ctx context.Context, p *model.Problem) (model.Time, string, error) {
-	c, err := certified(ctx, p)
+	c, err := certify.Bound(ctx, p)
 	if err != nil {
 		return 0, "", err
 	}
@@ -206,14 +207,14 @@ func (x *tacosStudy) contest(ctx context.Context, n network, collective string) 
 	if c.Bound, c.Kind, err = certifiedTime(ctx, p); err != nil {
 		return nil, err
 	}
-	if c.Greedy, err = x.contend(ctx, methodOf("tacos"), p, c.Bound, c.Kind, x.options.Tries, x.options.Effort); err != nil {
+	if c.Greedy, err = x.contend(ctx, methodOf("tacos"), p, c.Bound, c.Kind, x.Options.Tries, x.Options.Effort); err != nil {
 		return nil, err
 	}
 	if c.Greedy == nil {
 		return nil, fmt.Errorf("tacos: does not serve %v", p)
 	}
 	for _, name := range tacosBaselines {
-		b, err := x.contend(ctx, methodOf(name), p, c.Bound, c.Kind, x.options.Tries, x.options.Effort)
+		b, err := x.contend(ctx, methodOf(name), p, c.Bound, c.Kind, x.Options.Tries, x.Options.Effort)
 		if err != nil {
 			return nil, err
 		}

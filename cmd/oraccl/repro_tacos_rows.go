@@ -96,7 +96,7 @@ func (x *tacosStudy) gather(ctx context.Context, n network, alpha string, bytes 
 		if c.Bound, c.Kind, err = certifiedTime(ctx, p); err != nil {
 			return nil, err
 		}
-		if c.Greedy, err = x.contend(ctx, methodOf("tacos"), p, c.Bound, c.Kind, x.options.Tries, x.options.Effort); err == nil && c.Greedy == nil {
+		if c.Greedy, err = x.contend(ctx, methodOf("tacos"), p, c.Bound, c.Kind, x.Options.Tries, x.Options.Effort); err == nil && c.Greedy == nil {
 			err = fmt.Errorf("tacos: does not serve %v", p)
 		}
 		return c, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 )
 
 func newSolve() *cobra.Command {
@@ -60,30 +61,30 @@ better ones.`,
 			if err != nil {
 				return err
 			}
-			defer e.close()
+			defer e.Close()
 			if pareto {
 				return runPareto(cmd, e, p, maxChunks, proofs, asJSON)
 			}
 			if err := enoughRoom(out, p); err != nil {
 				return err
 			}
-			if s := e.streams(p, cmd.Flags().Changed("time-limit")); s != nil {
+			if s := streams(e, p, cmd.Flags().Changed("time-limit")); s != nil {
 				if isXML(out) {
 					return fmt.Errorf("-o %s: a schedule that is made as a stream is too large for MSCCL-IR; want .oraccl", out)
 				}
 				return s.solve(cmd, out, asJSON)
 			}
-			ev, err := e.evaluate(cmd.Context(), p)
+			ev, err := e.Evaluate(cmd.Context(), p)
 			if err != nil {
 				return err
 			}
-			if len(ev.rows) == 0 {
-				return ev.nothing()
+			if len(ev.Rows) == 0 {
+				return nothing(ev)
 			}
 			var deployed string
-			if r := ev.best(); r != nil {
+			if r := ev.Best(); r != nil {
 				if isXML(out) {
-					if r, deployed, err = ev.deploy(cmd.Context(), out); err != nil {
+					if r, deployed, err = deployBest(ev, cmd.Context(), out); err != nil {
 						return err
 					}
 				} else if out != "" {
@@ -91,18 +92,18 @@ better ones.`,
 						return err
 					}
 				}
-				ev.rows = []*row{r}
+				ev.Rows = []*certify.Row{r}
 			}
-			if err := ev.printSolved(cmd.OutOrStdout(), asJSON, out); err != nil {
+			if err := printSolved(ev, cmd.OutOrStdout(), asJSON, out); err != nil {
 				return err
 			}
 			if deployed != "" && !asJSON {
 				fmt.Fprintln(cmd.OutOrStdout(), deployed)
 			}
-			if r := ev.rows[0]; r.result.Stop == solve.TimeLimit && r.noneFaster() == "" && r.fewest() == "" {
+			if r := ev.Rows[0]; r.Result.Stop == solve.TimeLimit && r.NoneFaster() == "" && r.Fewest() == "" {
 				return status(exitUnknown)
 			}
-			return ev.status(cmd.Context())
+			return statusOf(ev, cmd.Context())
 		},
 	}
 	in.addFlags(cmd)
@@ -116,27 +117,27 @@ better ones.`,
 }
 
 // nothing says why no method found a schedule.
-func (ev *evaluation) nothing() error {
-	if len(ev.left) == 1 {
-		return fmt.Errorf("%s: %s", ev.left[0].method, ev.left[0].reason)
+func nothing(ev *certify.Report) error {
+	if len(ev.LeftOut) == 1 {
+		return fmt.Errorf("%s: %s", ev.LeftOut[0].Method, ev.LeftOut[0].Reason)
 	}
-	text := fmt.Sprintf("no method found a schedule for %v", ev.problem)
-	for _, l := range ev.left {
-		text += fmt.Sprintf("; %s: %s", l.method, l.reason)
+	text := fmt.Sprintf("no method found a schedule for %v", ev.Problem)
+	for _, l := range ev.LeftOut {
+		text += fmt.Sprintf("; %s: %s", l.Method, l.Reason)
 	}
 	return fmt.Errorf("%s", text)
 }
 
-func (ev *evaluation) printSolved(w io.Writer, asJSON bool, out string) error {
+func printSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
 	if asJSON {
-		return printJSON(w, ev.json("oraccl/gap/2"))
+		return printJSON(w, reportToJSON(ev, "oraccl/gap/2"))
 	}
-	left := ev.left
-	ev.left = nil // of the methods, only the one that won is of interest
-	ev.print(w)
-	ev.left = left
+	left := ev.LeftOut
+	ev.LeftOut = nil // of the methods, only the one that won is of interest
+	printReport(ev, w)
+	ev.LeftOut = left
 	switch {
-	case out != "" && ev.best() == nil:
+	case out != "" && ev.Best() == nil:
 		fmt.Fprintf(w, "\n%s is not written: what was found is not proved\n", out)
 		return nil
 	case out != "":
@@ -144,7 +145,7 @@ func (ev *evaluation) printSolved(w io.Writer, asJSON bool, out string) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	printSchedule(w, ev.rows[0].result.Problem, ev.rows[0].result.Schedule)
+	printSchedule(w, ev.Rows[0].Result.Problem, ev.Rows[0].Result.Schedule)
 	return nil
 }
 
@@ -185,11 +186,11 @@ func path(t *model.Topology, route []int) string {
 }
 
 // writeSolution writes a verified row to a file, whole or not at all.
-func writeSolution(name string, r *row) error {
-	sol := &model.Solution{Problem: r.result.Problem, Schedule: r.result.Schedule, Origin: model.Origin{
-		Method: r.method, Seed: r.seed, Tool: "oraccl " + version(), Verdict: map[string]string{}, Note: r.result.Note,
+func writeSolution(name string, r *certify.Row) error {
+	sol := &model.Solution{Problem: r.Result.Problem, Schedule: r.Result.Schedule, Origin: model.Origin{
+		Method: r.Method, Seed: r.Seed, Tool: "oraccl " + version(), Verdict: map[string]string{}, Note: r.Result.Note,
 	}}
-	for engine, v := range r.verdicts {
+	for engine, v := range r.Verdicts {
 		sol.Origin.Verdict[engine] = v.Outcome.String()
 	}
 	return writeFile(name, func(w io.Writer) error { return encodeSolution(name, w, sol) })

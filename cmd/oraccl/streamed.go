@@ -17,6 +17,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/orbit"
@@ -26,21 +27,21 @@ import (
 // streamed is a schedule that is made, verified and written at the same time, none of it
 // held in memory.
 type streamed struct {
-	*evaluator
+	*certify.Evaluator
 	problem *model.Problem // as it was asked
 	method  string
 	stream  *solve.Stream
-	left    []leftOut
+	left    []certify.LeftOut
 	out     string
 
-	engine   string // that verified it
-	verdict  verify.Verdict
-	stop     solve.Stop
-	below    // found quickly
-	count    int64
-	took     time.Duration // from beginning to end
-	checking time.Duration // of that, in the verifier
-	peak     int64         // bytes
+	engine        string // that verified it
+	verdict       verify.Verdict
+	stop          solve.Stop
+	certify.Known // found quickly
+	count         int64
+	took          time.Duration // from beginning to end
+	checking      time.Duration // of that, in the verifier
+	peak          int64         // bytes
 }
 
 // streamFrom is from how many transfers on schedules are streamed.
@@ -53,40 +54,40 @@ const streamOverhead = 64 << 20
 // in memory or no method asked can stream it. Of several methods it takes that with the
 // least makespan, as far as that is known before, else the first. The time limit counts only
 // if limited says so: a stream has nothing to show before its end.
-func (e *evaluator) streams(p *model.Problem, limited bool) *streamed {
-	o := e.options
+func streams(e *certify.Evaluator, p *model.Problem, limited bool) *streamed {
+	o := e.Options
 	if !limited {
 		o.TimeLimit = 0
 	}
 	chunks := len(p.Chunks)
 	if p.Chunks == nil {
-		chunks = p.DefaultChunks(max(1, e.options.Chunks))
+		chunks = p.DefaultChunks(max(1, e.Options.Chunks))
 	}
 	if int64(chunks)*transfersOf(p) <= streamFrom {
 		return nil
 	}
 	var s *streamed
-	var left []leftOut
-	for _, m := range e.methods {
+	var left []certify.LeftOut
+	for _, m := range e.Methods {
 		streamer, ok := m.(solve.Streamer)
 		if !ok {
-			left = append(left, leftOut{m.Name(), fmt.Sprintf("cannot hand out more than %d transfers while it makes them", streamFrom)})
+			left = append(left, certify.LeftOut{Method: m.Name(), Reason: fmt.Sprintf("cannot hand out more than %d transfers while it makes them", streamFrom)})
 			continue
 		}
 		begin := time.Now()
 		st, err := streamer.Stream(p, o)
 		switch {
 		case err != nil:
-			left = append(left, leftOut{m.Name(), reason(err)})
+			left = append(left, certify.LeftOut{Method: m.Name(), Reason: err.Error()})
 		case !p.SameUpToCut(st.Problem):
-			left = append(left, leftOut{m.Name(), fmt.Sprintf("answered another problem: %v", st.Problem)})
+			left = append(left, certify.LeftOut{Method: m.Name(), Reason: fmt.Sprintf("answered another problem: %v", st.Problem)})
 		case s == nil || st.Makespan > 0 && (s.stream.Makespan == 0 || st.Makespan < s.stream.Makespan):
 			if s != nil {
-				left = append(left, leftOut{s.method, "another method's makespan is known before"})
+				left = append(left, certify.LeftOut{Method: s.method, Reason: "another method's makespan is known before"})
 			}
-			s = &streamed{evaluator: e, problem: p, method: m.Name(), stream: st, took: time.Since(begin)}
+			s = &streamed{Evaluator: e, problem: p, method: m.Name(), stream: st, took: time.Since(begin)}
 		default:
-			left = append(left, leftOut{m.Name(), "another method came first"})
+			left = append(left, certify.LeftOut{Method: m.Name(), Reason: "another method came first"})
 		}
 	}
 	if s != nil {
@@ -148,7 +149,7 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 	bounded := make(chan error, 1)
 	go func() {
 		var err error
-		s.below, err = quickBounds(cmd.Context(), s.stream.Problem)
+		s.Known, err = quickBounds(cmd.Context(), s.stream.Problem)
 		bounded <- err
 	}()
 	err := s.look(cmd.Context())
@@ -162,7 +163,7 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 		return err
 	}
 	s.peak = peakMemory()
-	if c := s.bound; c != nil && s.verdict.Outcome == verify.Proved {
+	if c := s.Bound; c != nil && s.verdict.Outcome == verify.Proved {
 		if err := verify.Below(s.verdict.Makespan, c.Bound, c.Witness.Kind()); err != nil {
 			return fmt.Errorf("%s: %w", s.method, err)
 		}
@@ -214,16 +215,16 @@ func quickBound(ctx context.Context, p *model.Problem) (*model.Certificate, erro
 }
 
 // quickBounds returns what is found quickly for every cut, and for that of p.
-func quickBounds(ctx context.Context, p *model.Problem) (below, error) {
-	every, err := quickBound(ctx, anyCut(p))
+func quickBounds(ctx context.Context, p *model.Problem) (certify.Known, error) {
+	every, err := quickBound(ctx, certify.AnyCut(p))
 	if err != nil {
-		return below{}, err
+		return certify.Known{}, err
 	}
 	own, err := quickBound(ctx, p)
 	if own == nil || every != nil && own.Bound <= every.Bound {
 		own = every
 	}
-	return below{every, own}, err
+	return certify.Known{EveryCut: every, Bound: own}, err
 }
 
 // look has a schedule that is the same for all ranks verified by looking at one, and writes
@@ -249,7 +250,7 @@ func (s *streamed) look(ctx context.Context) error {
 }
 
 func (s *streamed) origin() model.Origin {
-	return model.Origin{Method: s.method, Seed: s.options.Seed, Tool: "oraccl " + version(), Note: s.stream.Note}
+	return model.Origin{Method: s.method, Seed: s.Options.Seed, Tool: "oraccl " + version(), Note: s.stream.Note}
 }
 
 // named says what is wrong with the name of the file, if one was asked for.
@@ -277,7 +278,7 @@ func (s *streamed) run(ctx context.Context) error {
 	var failed error
 	s.engine = stream.Engine
 	begin, said := time.Now(), time.Now()
-	s.begin(s.method, &s.options)
+	s.Progress.Begin(s.method, &s.Options)
 	s.stop, err = st.Run(ctx, func(batch []model.Transfer) bool {
 		if w != nil {
 			if failed = w.Write(batch); failed != nil {
@@ -290,7 +291,7 @@ func (s *streamed) run(ctx context.Context) error {
 		s.count += int64(len(batch))
 		if time.Since(said) > time.Second {
 			said = time.Now()
-			s.note(fmt.Sprintf("%.1f%% of %d transfers", 100*float64(s.count)/float64(st.Transfers), st.Transfers))
+			s.Progress.Note(fmt.Sprintf("%.1f%% of %d transfers", 100*float64(s.count)/float64(st.Transfers), st.Transfers))
 		}
 		return more
 	})
@@ -298,7 +299,7 @@ func (s *streamed) run(ctx context.Context) error {
 	s.verdict = check.Verdict()
 	s.checking += time.Since(at)
 	s.took += time.Since(begin)
-	s.end()
+	s.Progress.End()
 	if v := &s.verdict; s.stop != solve.Done && s.stop != solve.Optimal && v.Outcome == verify.Refuted {
 		v.Violations = slices.DeleteFunc(v.Violations, func(x verify.Violation) bool { return x.Code == verify.MissingContribution })
 		if len(v.Violations) == 0 { // what is missing was still to come
@@ -323,24 +324,24 @@ func (s *streamed) json() gapJSON {
 	}
 	j.BusbwGbps = j.AlgbwGbps * busFactor(p)
 	if s.verdict.Outcome == verify.Proved {
-		j.known(s.below, s.verdict.Makespan)
-		j.Optimal, j.NoneFaster = s.optimal(s.verdict.Makespan), s.noneFaster(s.verdict.Makespan)
+		j.known(s.Known, s.verdict.Makespan)
+		j.Optimal, j.NoneFaster = s.Optimal(s.verdict.Makespan), s.NoneFaster(s.verdict.Makespan)
 	}
 	g := gapJSON{
 		Schema: "oraccl/gap/2", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), SizeBytes: p.Size,
-		Cost: p.Cost.String(), Bound: boundToJSON(s.every), Rows: []rowJSON{j}, LeftOut: []leftOutJSON{},
+		Cost: p.Cost.String(), Bound: boundToJSON(s.EveryCut), Rows: []rowJSON{j}, LeftOut: []leftOutJSON{},
 	}
 	for _, l := range s.left {
-		g.LeftOut = append(g.LeftOut, leftOutJSON{l.method, l.reason})
+		g.LeftOut = append(g.LeftOut, leftOutJSON{l.Method, l.Reason})
 	}
 	return g
 }
 
 func (s *streamed) print(w io.Writer) {
 	j := s.json().Rows[0]
-	fmt.Fprintf(w, "%v\n%s\n", s.problem, boundLine(s.every))
-	if s.forCut() {
-		fmt.Fprintln(w, boundLine(s.bound))
+	fmt.Fprintf(w, "%v\n%s\n", s.problem, boundLine(s.EveryCut))
+	if s.ForCut() {
+		fmt.Fprintln(w, boundLine(s.Bound))
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -348,11 +349,11 @@ func (s *streamed) print(w io.Writer) {
 	known, makespan, algbw := "", "", ""
 	if s.verdict.Outcome == verify.Proved { // of a part of a schedule they say nothing
 		makespan, algbw = micros(j.MakespanPs), fmt.Sprintf("%.3f", j.AlgbwGbps)
-		known = s.words(j.MakespanPs, s.stream.Problem, j.NoneFaster, 0)
+		known = wordsBelow(s.Known, j.MakespanPs, s.stream.Problem, j.NoneFaster, 0)
 	}
 	fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", j.Method, j.Chunks, j.Transfers, makespan, algbw, gapText(j.Gap), known, j.Verdict, seconds(s.took), roundBytes(s.peak))
 	t.Flush()
-	printLimits(w, []*model.Certificate{s.every, s.bound})
+	printLimits(w, []*model.Certificate{s.EveryCut, s.Bound})
 	if s.stream.Note != "" {
 		how := "too large for memory and for SMT, so it was verified while it was made"
 		if s.engine == orbit.Engine {

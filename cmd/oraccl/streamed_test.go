@@ -12,6 +12,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/certify"
 )
 
 // TestSolveStreamed: a schedule of more transfers than are held in memory is made, verified
@@ -100,7 +101,7 @@ func TestQuickBound(t *testing.T) {
 				quick, err := quickBound(context.Background(), p)
 				require.NoError(t, err)
 				require.NotNil(t, quick)
-				best, err := certified(t.Context(), p)
+				best, err := certify.Bound(t.Context(), p)
 				require.NoError(t, err)
 				require.LessOrEqual(t, quick.Bound, best.Bound)
 				if k := best.Witness.Kind(); kind == model.AllGather && (k == "ingress" || k == "distance" && name != "dgx1") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -159,14 +160,14 @@ func (s *sweeping) cells(cmd *cobra.Command, args []string) ([]sweep.Cell, error
 func sweepNames() sweep.Names {
 	n := sweep.Names{Default: func(late bool) []string {
 		var names []string
-		for _, m := range allMethods() {
+		for _, m := range certify.Methods() {
 			if about := m.About(); !about.ComparisonOnly && (late || !about.LateOnly) {
 				names = append(names, m.Name())
 			}
 		}
 		return names
 	}}
-	for _, m := range allMethods() {
+	for _, m := range certify.Methods() {
 		n.Methods = append(n.Methods, m.Name())
 	}
 	for _, f := range topo.List() {

@@ -13,6 +13,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -50,7 +51,7 @@ func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) sweep.Row {
 		case errors.Is(err, solve.ErrNotServed):
 			r.Status = sweep.Unsupported
 		}
-		r.Reason = reason(err)
+		r.Reason = err.Error()
 	}
 	return r
 }
@@ -80,7 +81,7 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
 		}
 	}
 	set(known)
-	methods, err := methodsNamed(c.Method)
+	methods, err := methodsListed(c.Method)
 	if err != nil {
 		return err
 	}
@@ -91,49 +92,49 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
 	if err != nil {
 		return err
 	}
-	e := &evaluator{scratch: scratch, methods: methods, named: true, progress: &progress{},
-		options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.threads, Tries: c.Tries, Effort: c.Effort},
-		smt:     smt.Options{Timeout: c.TimeLimit, Threads: x.threads},
-		bounds:  func(ctx context.Context, p *model.Problem) (*model.Certificate, error) { return x.bound(ctx, p, false) },
+	e := &certify.Evaluator{Scratch: scratch, Methods: methods, Named: true, Progress: certify.Silent{},
+		Options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.threads, Tries: c.Tries, Effort: c.Effort},
+		SMT:     smt.Options{Timeout: c.TimeLimit, Threads: x.threads},
+		Bounds:  func(ctx context.Context, p *model.Problem) (*model.Certificate, error) { return x.bound(ctx, p, false) },
 	}
-	defer e.close()
-	found, err := e.run(ctx, methods[0], p, nil)
+	defer e.Close()
+	found, err := e.Run(ctx, methods[0], p, nil)
 	if err != nil {
 		return err
 	}
 	if p.Chunks != nil {
-		set(e.refuted[cutKey(p)])
+		set(e.Horizons[certify.CutKey(p)])
 	}
-	r.SolvedNs = int64(found.solving)
-	if found.result.Schedule == nil {
-		return fmt.Errorf("found no schedule: %s", found.stopReason())
+	r.SolvedNs = int64(found.Solving)
+	if found.Result.Schedule == nil {
+		return fmt.Errorf("found no schedule: %s", found.StopReason())
 	}
 	return finish(found, r)
 }
 
 // finish puts what a method found and the verifiers say into a row.
-func finish(found *row, r *sweep.Row) error {
-	for _, d := range found.checking {
+func finish(found *certify.Row, r *sweep.Row) error {
+	for _, d := range found.Checking {
 		r.VerifiedNs += int64(d)
 	}
-	r.Transfers = len(found.result.Schedule.Transfers)
-	switch found.outcome() {
+	r.Transfers = len(found.Result.Schedule.Transfers)
+	switch found.Outcome() {
 	case verify.Proved:
-		r.Status, r.MakespanPs = sweep.Proved, found.makespan
+		r.Status, r.MakespanPs = sweep.Proved, found.Makespan
 		if err := verify.Below(r.MakespanPs, r.BoundPs, r.Bound); err != nil {
 			return err
 		}
-		if found.result.Stop == solve.TimeLimit {
-			r.Reason = found.result.Stop.String()
+		if found.Result.Stop == solve.TimeLimit {
+			r.Reason = found.Result.Stop.String()
 		}
-		if found.verdict.Reason != "" {
-			r.Reason = strings.TrimPrefix(r.Reason+"; "+found.verdict.Basis(), "; ")
+		if found.Verdict.Reason != "" {
+			r.Reason = strings.TrimPrefix(r.Reason+"; "+found.Verdict.Basis(), "; ")
 		}
 	case verify.Refuted:
-		r.Status, r.MakespanPs = sweep.Refuted, found.makespan
-		r.Reason = sortedViolations(found.verdicts)[0]
+		r.Status, r.MakespanPs = sweep.Refuted, found.Makespan
+		r.Reason = found.Violations()[0]
 	default:
-		return fmt.Errorf("the verifiers give up: %s", found.note())
+		return fmt.Errorf("the verifiers give up: %s", found.Note())
 	}
 	return nil
 }
@@ -213,7 +214,7 @@ func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dua
 	if c := x.knownBound(ctx, p, key); c != nil {
 		return c, nil
 	}
-	c, err := certified(ctx, p)
+	c, err := certify.Bound(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +223,7 @@ func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dua
 		if c != nil {
 			known = c.Bound
 		}
-		if d, err := dualBound(ctx, p, known, 0, dualTime); err != nil {
+		if d, err := certify.DualBound(ctx, p, known, 0, certify.DualTime); err != nil {
 			return nil, err
 		} else if d != nil {
 			c = d

@@ -13,6 +13,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	"github.com/oraccl/oraccl/verify"
@@ -72,7 +73,7 @@ other shapes of algorithms have only the bound below it.`,
 			j, err := throughput(cmd.Context(), p)
 			if err != nil {
 				if errors.Is(err, solve.ErrNotServed) {
-					err = errors.New(reason(err))
+					err = errors.New(err.Error())
 				}
 				return err
 			}
@@ -182,7 +183,7 @@ func (j *throughputJSON) allReduce(ctx context.Context, p *model.Problem) error 
 
 // boundBy returns the best checked bound of p: that of witness, if there is one, or another.
 func boundBy(ctx context.Context, p *model.Problem, witness model.Witness) (*model.Certificate, error) {
-	best, err := certified(ctx, p)
+	best, err := certify.Bound(ctx, p)
 	if err != nil || witness == nil {
 		return best, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
 )
@@ -48,23 +49,23 @@ func TestAnotherProblem(t *testing.T) {
 	tp, err := topo.Parse("torus:47x47", topo.Options{})
 	require.NoError(t, err)
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 2209 << 10, Cost: model.Pipelined}
-	e := &evaluator{methods: []solve.Solver{liar{}}, named: true, progress: &progress{}}
-	require.Nil(t, e.streams(p, false))
-	honest := &evaluator{methods: []solve.Solver{liar{}, methodOf("tacos")}, named: true, progress: &progress{}}
-	s := honest.streams(p, false)
+	e := &certify.Evaluator{Methods: []solve.Solver{liar{}}, Named: true, Progress: certify.Silent{}}
+	require.Nil(t, streams(e, p, false))
+	honest := &certify.Evaluator{Methods: []solve.Solver{liar{}, methodOf("tacos")}, Named: true, Progress: certify.Silent{}}
+	s := streams(honest, p, false)
 	require.Equal(t, "tacos", s.method)
 	require.Len(t, s.left, 1)
-	require.Contains(t, s.left[0].reason, "answered another problem")
+	require.Contains(t, s.left[0].Reason, "answered another problem")
 
 	small, err := topo.Parse("ring:4", topo.Options{})
 	require.NoError(t, err)
 	q := &model.Problem{Topology: small, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Rounds}
-	_, err = e.evaluate(context.Background(), q)
+	_, err = e.Evaluate(context.Background(), q)
 	require.ErrorContains(t, err, "answered another problem")
-	d := &evaluator{methods: []solve.Solver{dreamer{}}, named: true, progress: &progress{}}
-	_, err = d.evaluate(context.Background(), q)
+	d := &certify.Evaluator{Methods: []solve.Solver{dreamer{}}, Named: true, Progress: certify.Silent{}}
+	_, err = d.Evaluate(context.Background(), q)
 	require.ErrorContains(t, err, "answered with an order")
-	_, err = (&study{bench: &bench{evaluator: e}}).solved(context.Background(), liar{}, q)
+	_, err = (&study{bench: &bench{Evaluator: e}}).solved(context.Background(), liar{}, q)
 	require.ErrorContains(t, err, "answered another problem")
 }
 
@@ -74,13 +75,13 @@ func TestNotWritten(t *testing.T) {
 	require.NoError(t, err)
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
 	p = p.WithChunks(4)
-	r := &row{method: "wrong", result: solve.Result{Problem: p, Schedule: &model.Schedule{Form: model.Timed}}}
-	r.verified, err = verifyAll(context.Background(), p, r.result.Schedule, smt.Options{}, []string{"replay"})
+	r := &certify.Row{Method: "wrong", Result: solve.Result{Problem: p, Schedule: &model.Schedule{Form: model.Timed}}}
+	r.Verification, err = certify.Verify(context.Background(), p, r.Result.Schedule, smt.Options{}, []string{"replay"})
 	require.NoError(t, err)
-	require.Equal(t, verify.Refuted, r.outcome())
-	ev := &evaluation{problem: p, rows: []*row{r}}
+	require.Equal(t, verify.Refuted, r.Outcome())
+	ev := &certify.Report{Problem: p, Rows: []*certify.Row{r}}
 	var out bytes.Buffer
-	require.NoError(t, ev.printSolved(&out, false, "s.json"))
+	require.NoError(t, printSolved(ev, &out, false, "s.json"))
 	require.Contains(t, out.String(), "REFUTED")
 	require.Contains(t, out.String(), "s.json is not written")
 	require.NotContains(t, out.String(), "written to")

@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/epoch"
 	"github.com/oraccl/oraccl/verify/orbit"
@@ -135,7 +136,7 @@ func worse(a, b int) int {
 func enginesNamed(engine string) ([]string, error) {
 	switch engine {
 	case "all":
-		return engines, nil
+		return certify.Engines, nil
 	case "replay", "smt", stream.Engine, orbit.Engine:
 		return []string{engine}, nil
 	case "order":
@@ -176,14 +177,14 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 	if err != nil {
 		return verifyJSON{}, err
 	}
-	if slices.Contains(chosen, orbit.Engine) || slices.Equal(chosen, engines) && o != nil && o.orbit.Transfers() > maxHeld {
+	if slices.Contains(chosen, orbit.Engine) || slices.Equal(chosen, certify.Engines) && o != nil && o.orbit.Transfers() > maxHeld {
 		return judgeOrbit(cmd.Context(), file, o, asked)
 	}
 	if streaming && isCompact(file) {
 		return judgeStream(cmd, file, asked)
 	}
 	sol, err := loadSolution(file, maxHeld)
-	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, engines) && emit == "" {
+	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, certify.Engines) && emit == "" {
 		var j verifyJSON
 		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.Verdict != verify.Unknown.String() || cmd.Context().Err() != nil) {
 			return j, err
@@ -215,9 +216,9 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 		if err != nil {
 			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
 		}
-		j = verifyToJSON(file, p, s, alone(v), chosen)
+		j = verifyToJSON(file, p, s, certify.Alone(v), chosen)
 	} else {
-		v, err := verifyAll(cmd.Context(), p, s, smt.Options{Timeout: limit}, chosen)
+		v, err := certify.Verify(cmd.Context(), p, s, smt.Options{Timeout: limit}, chosen)
 		if err != nil {
 			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
 		}
@@ -233,7 +234,7 @@ func judgeStream(cmd *cobra.Command, file string, asked *model.Problem) (verifyJ
 	if err != nil {
 		return verifyJSON{}, err
 	}
-	j := verifyToJSON(file, v.problem, &model.Schedule{Form: v.form}, alone(v.verdict), []string{stream.Engine})
+	j := verifyToJSON(file, v.problem, &model.Schedule{Form: v.form}, certify.Alone(v.verdict), []string{stream.Engine})
 	j.MakespanPs = v.verdict.Makespan
 	j.remark(v.partial)
 	return j, nil
@@ -246,10 +247,10 @@ func (j *verifyJSON) remark(partial bool) {
 	}
 }
 
-func verifyToJSON(file string, p *model.Problem, s *model.Schedule, by verified, chosen []string) verifyJSON {
-	verdicts := by.verdicts
+func verifyToJSON(file string, p *model.Problem, s *model.Schedule, by certify.Verification, chosen []string) verifyJSON {
+	verdicts := by.Verdicts
 	j := verifyJSON{
-		Schema: "oraccl/verify/1", File: file, Verdict: by.verdict.Outcome.String(), Claim: verify.Claim(p, s), Reason: by.verdict.Reason,
+		Schema: "oraccl/verify/1", File: file, Verdict: by.Verdict.Outcome.String(), Claim: verify.Claim(p, s), Reason: by.Verdict.Reason,
 		MakespanPs: p.Makespan(s), Engines: map[string]string{}, Properties: map[string]string{}, Violations: []violationJSON{},
 	}
 	for _, engine := range chosen {
@@ -259,11 +260,11 @@ func verifyToJSON(file string, p *model.Problem, s *model.Schedule, by verified,
 			j.Violations = append(j.Violations, violationJSON{string(violation.Code), engine, violation.Where, violation.Message})
 		}
 	}
-	if by.verdict.Decides != nil { // no engine that was asked decides the whole
-		j.Claim = by.verdict.Claim
+	if by.Verdict.Decides != nil { // no engine that was asked decides the whole
+		j.Claim = by.Verdict.Claim
 	}
-	if by.verdict.Outcome == verify.Proved && j.Reason != "" {
-		j.Reason = by.verdict.Basis()
+	if by.Verdict.Outcome == verify.Proved && j.Reason != "" {
+		j.Reason = by.Verdict.Basis()
 	}
 	for name, codes := range properties {
 		j.Properties[name] = propertyOutcome(codes, verdicts, chosen)
@@ -312,7 +313,7 @@ func printVerdict(w io.Writer, j verifyJSON) {
 		fmt.Fprintln(w, j.Reason)
 	}
 	var said []string
-	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, engines, []string{stream.Engine, orbit.Engine}) {
+	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, certify.Engines, []string{stream.Engine, orbit.Engine}) {
 		if o, ran := j.Engines[engine]; ran {
 			said = append(said, engine+" "+o)
 		}

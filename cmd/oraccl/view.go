@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 )
@@ -278,23 +279,23 @@ const wideNetwork = 1 << 14
 // boundOf returns the best checked bound for every cut, as gap prints it, or nil; a picture
 // does without one. What is known for the cut of the schedule alone becomes a note.
 func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
-	find := certified
+	find := certify.Bound
 	if len(pic.Problem.Topology.Links) >= wideNetwork {
 		find = quickBound
 	}
-	var b below
+	var b certify.Known
 	var err error
-	if b.every, err = find(cmd.Context(), anyCut(pic.Problem)); err == nil {
-		b.bound, err = find(cmd.Context(), pic.Problem)
+	if b.EveryCut, err = find(cmd.Context(), certify.AnyCut(pic.Problem)); err == nil {
+		b.Bound, err = find(cmd.Context(), pic.Problem)
 	}
 	if err != nil {
 		pic.Notes = append(pic.Notes, fmt.Sprintf("No bound: %v.", err))
 		return nil
 	}
-	if b.forCut() {
-		pic.Notes = append(pic.Notes, fmt.Sprintf("No schedule%s ends before %v. %s", chunksOf(pic.Problem, " with"), b.bound.Bound, limitLine(b.bound)))
+	if b.ForCut() {
+		pic.Notes = append(pic.Notes, fmt.Sprintf("No schedule%s ends before %v. %s", chunksOf(pic.Problem, " with"), b.Bound.Bound, limitLine(b.Bound)))
 	}
-	c := b.every
+	c := b.EveryCut
 	if c == nil {
 		return nil
 	}

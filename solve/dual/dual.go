@@ -9,7 +9,6 @@ package dual
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -53,7 +52,7 @@ func Find(ctx context.Context, p *model.Problem, o Options) ([]Found, error) {
 		return nil, err
 	}
 	if p.Chunks == nil {
-		return nil, fmt.Errorf("the problem has no chunks (%w)", solve.ErrNotServed)
+		return nil, solve.NotServed("the problem has no chunks")
 	}
 	if err := highs.Available(); err != nil {
 		return nil, solve.NotServed("%v", err)
@@ -139,7 +138,7 @@ func (n *network) try(ctx context.Context, end model.Time, sums []model.Time, mo
 	columns := g.columns(most)
 	for gap := end / 1024; columns > most; gap *= 2 {
 		if gap > end/2 {
-			return nil, fmt.Errorf("more than %d columns on the coarsest grid up to %v (%w)", most, end, solve.ErrNotServed)
+			return nil, solve.NotServed("more than %d columns on the coarsest grid up to %v", most, end)
 		}
 		g = n.grid(end, max(1, gap), sums)
 		columns = g.columns(most)

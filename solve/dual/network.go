@@ -65,7 +65,7 @@ func newNetwork(p *model.Problem) (*network, error) {
 	leaving := n.bundle()
 	for r := range p.Topology.Ranks {
 		if !n.extend(leaving, nil, []int{r}) {
-			return nil, fmt.Errorf("more than %d paths between ranks (%w)", maxArcs, solve.ErrNotServed)
+			return nil, solve.NotServed("more than %d paths between ranks", maxArcs)
 		}
 	}
 	demands := 0
@@ -81,7 +81,7 @@ func newNetwork(p *model.Problem) (*network, error) {
 			continue
 		}
 		if demands += len(g.demands); demands > maxDemands {
-			return nil, fmt.Errorf("more than %d demands (%w)", maxDemands, solve.ErrNotServed)
+			return nil, solve.NotServed("more than %d demands", maxDemands)
 		}
 		known[key] = len(n.groups)
 		n.groups = append(n.groups, g)

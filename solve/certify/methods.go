@@ -1,0 +1,57 @@
+package certify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/cayley"
+	"github.com/oraccl/oraccl/solve/classic"
+	"github.com/oraccl/oraccl/solve/exact"
+	"github.com/oraccl/oraccl/solve/forest"
+	"github.com/oraccl/oraccl/solve/sat"
+	"github.com/oraccl/oraccl/solve/stragglar"
+	"github.com/oraccl/oraccl/solve/tacos"
+)
+
+// allMethods returns every method, sat and exact last: they start from the best
+// schedule of the others.
+func Methods() []solve.Solver {
+	methods := []solve.Solver{tacos.New(), cayley.New(), forest.New(), forest.NewPaths(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching()}
+	methods = append(methods, classic.All()...)
+	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
+}
+
+// UnknownMethodError is the error of MethodsNamed for a name that no method has.
+type UnknownMethodError struct {
+	Name  string
+	Known []string // the names that there are
+}
+
+// Error names the method and those that there are.
+func (e *UnknownMethodError) Error() string {
+	return fmt.Sprintf("method %q: want one or more of %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// methodsNamed returns the methods with these names, in the order of allMethods. An error is
+// an *UnknownMethodError.
+func MethodsNamed(names ...string) ([]solve.Solver, error) {
+	all := Methods()
+	known := methodNames()
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, &UnknownMethodError{Name: name, Known: known}
+		}
+	}
+	return slices.DeleteFunc(all, func(m solve.Solver) bool { return !slices.Contains(names, m.Name()) }), nil
+}
+
+// methodNames returns the names of all methods.
+func methodNames() []string {
+	var names []string
+	for _, m := range Methods() {
+		names = append(names, m.Name())
+	}
+	return names
+}
