@@ -67,7 +67,7 @@ fuzz: setup ## run every fuzz target for FUZZTIME each
 	done <.deps/fuzz-targets
 
 lint: setup ## gofmt, go vet and staticcheck
-	@unformatted=$$(gofmt -l cmd model solve verify); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l *.go cmd model solve verify); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go tool staticcheck ./...
 

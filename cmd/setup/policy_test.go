@@ -39,6 +39,7 @@ var policy = []struct {
 	cgo    bool   // has Go files that import "C"
 	solver bool   // may need cgo to build, itself or through what it imports
 }{
+	{dir: ".", may: "model. model/topo solve solve/certify verify verify/smt", solver: true},
 	{dir: "model"},
 	{dir: "model/native", may: "model."},
 	{dir: "model/topo", may: "model."},
@@ -71,7 +72,7 @@ var policy = []struct {
 }
 
 // topLevel is what the top directory holds beside names that begin with a dot.
-var topLevel = []string{"model", "solve", "verify", "cmd", "proofs", "testdata", "go.mod", "go.sum", "README.md", "Makefile", "LICENSE"}
+var topLevel = []string{"model", "solve", "verify", "cmd", "proofs", "testdata", "go.mod", "go.sum", "README.md", "Makefile", "LICENSE", "doc.go", "oraccl.go", "example_test.go"}
 
 // notCommitted is what building leaves there.
 var notCommitted = []string{"vendor", "bin", "demo", "repro"}

@@ -52,6 +52,15 @@ type Row struct {
 	Solving    time.Duration
 }
 
+// Gap returns how far the makespan is above the largest bound that holds for every cut, +Inf
+// where there is none.
+func (r *Row) Gap() model.Gap {
+	if r.EveryCut == nil {
+		return model.GapOf(r.Makespan, 0)
+	}
+	return model.GapOf(r.Makespan, r.EveryCut.Bound)
+}
+
 // Outcome is what all engines together establish.
 func (r *Row) Outcome() verify.Outcome { return r.Verdict.Outcome }
 

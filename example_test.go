@@ -1,0 +1,190 @@
+package oraccl_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/oraccl/oraccl"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify/cert"
+)
+
+// Every method that is named, beside the bound, for an all-gather on a DGX-1.
+func ExampleGap() {
+	p, err := oraccl.NewProblem("dgx1", "allgather", 8<<20)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := oraccl.Gap(context.Background(), p, oraccl.Options{Methods: []string{"tacos", "direct", "ring"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("bound %v by %s\n", report.Bound.Bound, report.Bound.Witness.Kind())
+	for _, r := range report.Rows {
+		fmt.Printf("%-6s %v in %v, %v above the bound\n", r.Method, r.Outcome(), r.Makespan, r.Gap())
+	}
+	// Output:
+	// bound 49.633547us by ingress
+	// tacos  proved in 85.28608us, 71.8% above the bound
+	// direct proved in 210.4152us, 323.9% above the bound
+	// ring   proved in 298.50128us, 501.4% above the bound
+}
+
+// The best schedule, written to a file that "oraccl verify" and oraccl-check read.
+func ExampleSolve() {
+	p, err := oraccl.NewProblem("ring:4", "allgather", 4<<20)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	best, err := oraccl.Solve(context.Background(), p, oraccl.Options{Methods: []string{"ring-bidirectional", "ring", "bruck"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(best.Method, best.Makespan, best.Verdict.Basis())
+	var file bytes.Buffer
+	solution := &model.Solution{Problem: best.Result.Problem, Schedule: best.Result.Schedule}
+	if err := native.WriteSolution(&file, solution); err != nil {
+		fmt.Println(err)
+		return
+	}
+	again, err := native.ReadSolution("best.json", &file)
+	fmt.Println(len(again.Schedule.Transfers), "transfers", err)
+	// Output:
+	// ring-bidirectional 40.0625us proved by replay, smt
+	// 12 transfers <nil>
+}
+
+// A schedule made by hand: two ranks exchange what they have. Then one with a fault.
+func ExampleVerify() {
+	p, err := oraccl.NewProblem("full:2", "allgather", 2000)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p = p.WithChunks(2)
+	took := p.Topology.Duration([]int{0}, 1000)
+	s := &model.Schedule{Form: model.Timed, Routes: [][]int{{0}, {1}}, Transfers: []model.Transfer{
+		{Chunk: 0, Src: 0, Dst: 1, Route: 0, Op: model.Copy, Start: 0, End: took},
+		{Chunk: 1, Src: 1, Dst: 0, Route: 1, Op: model.Copy, Start: 0, End: took},
+	}}
+	v, err := oraccl.Verify(context.Background(), p, s)
+	fmt.Println(v.Outcome, v.Claim, err)
+
+	s.Transfers = s.Transfers[:1]
+	v, err = oraccl.Verify(context.Background(), p, s)
+	fmt.Println(v.Outcome, v.Violations[0], err)
+	// Output:
+	// proved performs allgather of 2000 B in 2 chunks, 2 ranks, on full:2, pipelined <nil>
+	// refuted missing-contribution: rank 0, chunk 1: ends with undefined, want x1: nothing was ever written there <nil>
+}
+
+// A schedule of a file, which holds its problem.
+func ExampleVerify_file() {
+	const name = "testdata/schedules/accept/ring4-allreduce-pipelined.json"
+	f, err := os.Open(name)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	solution, err := native.ReadSolution(name, f)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v, err := oraccl.Verify(context.Background(), solution.Problem, solution.Schedule)
+	fmt.Println(v.Outcome, v.Makespan, err)
+	// Output: proved 1.443us <nil>
+}
+
+// A lower bound, with evidence that someone else can check.
+func ExampleBound() {
+	p, err := oraccl.NewProblem("switch:4", "allreduce", 1<<30)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := oraccl.Bound(context.Background(), p)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var file bytes.Buffer
+	if err := native.WriteCertificate(&file, c); err != nil {
+		fmt.Println(err)
+		return
+	}
+	read, err := native.ReadCertificate("bound.json", &file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v := cert.Check(context.Background(), read)
+	fmt.Println(v.Outcome, v.Claim)
+	// Output: proved no schedule of allreduce of 1 GiB, 4 ranks, on switch:4, pipelined, however it is cut into chunks, ends before 30.0005ms
+}
+
+// star is a method of one's own: the root sends the whole buffer to one rank after another.
+type star struct{}
+
+func (star) Name() string { return "star" }
+
+func (star) About() solve.About {
+	return solve.About{Serves: "broadcast on complete graphs", Guarantee: "none", Source: "this example", NeedsCut: solve.AlwaysNeedsCut}
+}
+
+func (star) Serves(p *model.Problem) error {
+	if p.Collective.Kind != model.Broadcast {
+		return solve.NotServed("serves broadcast, not %v", p.Collective.Kind)
+	}
+	return nil
+}
+
+func (s star) Solve(_ context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
+	if err := s.Serves(p); err != nil {
+		return solve.Result{}, err
+	}
+	schedule := &model.Schedule{Form: model.Timed}
+	at := model.Time(0)
+	for i, l := range p.Topology.Links {
+		if l.Src != p.Collective.Root {
+			continue
+		}
+		took := p.Topology.Duration([]int{i}, p.Size)
+		schedule.Transfers = append(schedule.Transfers, model.Transfer{Src: int32(l.Src), Dst: int32(l.Dst),
+			Route: int32(len(schedule.Routes)), Op: model.Copy, Start: at, End: at + took})
+		schedule.Routes = append(schedule.Routes, []int{i})
+		at += took
+	}
+	return solve.Result{Problem: p.WithChunks(1), Schedule: schedule, Stop: solve.Done}, nil
+}
+
+// A method of one's own in the table, verified and measured like all others.
+func ExampleGap_solver() {
+	t, err := topo.Parse("full:4", topo.Options{Alpha: []model.Time{model.Microsecond}, Bandwidth: []int64{10e9}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p := &model.Problem{Topology: t, Collective: model.Collective{Kind: model.Broadcast}, Size: 1e6, Cost: model.Blocking}
+	report, err := oraccl.Gap(context.Background(), p, oraccl.Options{Methods: []string{"direct"}, Solvers: []solve.Solver{star{}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range report.Rows {
+		fmt.Println(r.Method, r.Outcome(), r.Makespan, r.Gap())
+	}
+	// Output:
+	// direct proved 101us 188.6%
+	// star proved 303us 765.7%
+}
