@@ -53,8 +53,10 @@ func (b *builder) star(name string, first, n int, w Wire) int {
 	return s
 }
 
-func (b *builder) done() (*model.Topology, error) {
+// done returns the topology, named as Parse names it where its links are the default ones.
+func (b *builder) done(name string, args ...any) (*model.Topology, error) {
 	t := &b.Topology
+	t.Name = fmt.Sprintf(name, args...)
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}

@@ -41,5 +41,5 @@ func DGX1() (*model.Topology, error) {
 	for _, e := range cubeMesh.single {
 		b.duplex(e[0], e[1], w)
 	}
-	return b.done()
+	return b.done("dgx1")
 }

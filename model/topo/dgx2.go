@@ -33,5 +33,5 @@ func DGX2(chassis int) (*model.Topology, error) {
 			b.link(16+i, i-1, ib)
 		}
 	}
-	return b.done()
+	return b.done("%s", chassisName("dgx2", chassis))
 }

@@ -56,5 +56,5 @@ func Dragonfly(groups, routers, per int, global, local, rank Wire) (*model.Topol
 			b.duplex(router(i, j-i-1), router(j, groups+i-j-1), global)
 		}
 	}
-	return b.done()
+	return b.done("dragonfly:%dx%dx%d", groups, routers, per)
 }

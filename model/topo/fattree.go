@@ -50,5 +50,5 @@ func FatTree(leaves, per, spines int, low, high Wire) (*model.Topology, error) {
 			b.duplex(b.Ranks+leaf, spine, high)
 		}
 	}
-	return b.done()
+	return b.done("fattree:%dx%dx%d", leaves, per, spines)
 }

@@ -15,5 +15,5 @@ func Full(n int, w Wire) (*model.Topology, error) {
 			b.duplex(u, v, w)
 		}
 	}
-	return b.done()
+	return b.done("full:%d", n)
 }

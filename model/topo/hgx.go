@@ -20,7 +20,7 @@ const maxChassis = 1024
 // Source: NVIDIA, "NVIDIA DGX A100 System Architecture", WP-10083-001 (2020). The
 // latencies are assumptions, those of DGX2: 0.7 us from rank to rank through the
 // NVSwitch, 2.6 us through the fabric.
-func DGXA100(chassis int) (*model.Topology, error) { return hgx(chassis, 300*gb, 25*gb) }
+func DGXA100(chassis int) (*model.Topology, error) { return hgx("dgxa100", chassis, 300*gb, 25*gb) }
 
 // DGXH100 builds DGX H100 chassis: 8 H100 at one NVSwitch node, 450 GB/s a
 // direction (18 NVLinks of 25 GB/s), and, with more than one chassis, a NIC of 400
@@ -28,9 +28,9 @@ func DGXA100(chassis int) (*model.Topology, error) { return hgx(chassis, 300*gb,
 // Source: NVIDIA, "NVIDIA DGX H100 User Guide", DU-10487. The NVSwitches' multicast
 // and in-network reduction are not modelled. The latencies are assumptions, as for
 // DGXA100.
-func DGXH100(chassis int) (*model.Topology, error) { return hgx(chassis, 450*gb, 50*gb) }
+func DGXH100(chassis int) (*model.Topology, error) { return hgx("dgxh100", chassis, 450*gb, 50*gb) }
 
-func hgx(chassis int, nvlink, nic int64) (*model.Topology, error) {
+func hgx(name string, chassis int, nvlink, nic int64) (*model.Topology, error) {
 	if chassis < 1 || chassis > maxChassis {
 		return nil, fmt.Errorf("%d chassis, want 1 to %d", chassis, maxChassis)
 	}
@@ -44,5 +44,13 @@ func hgx(chassis int, nvlink, nic int64) (*model.Topology, error) {
 	if chassis > 1 {
 		b.star("fabric", 0, b.Ranks, Wire{2 * ibAlpha, nic})
 	}
-	return b.done()
+	return b.done("%s", chassisName(name, chassis))
+}
+
+// chassisName returns the name of a number of chassis: "dgx2" for one, "dgx2:2".
+func chassisName(family string, chassis int) string {
+	if chassis == 1 {
+		return family
+	}
+	return fmt.Sprintf("%s:%d", family, chassis)
 }

@@ -44,5 +44,5 @@ func Hypercube(wires []Wire) (*model.Topology, error) {
 			}
 		}
 	}
-	return b.done()
+	return b.done("hypercube:%d", dims)
 }

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -26,13 +27,17 @@ func shaped(arg, syntax string, o Options, build func([]int, []Wire) (*model.Top
 
 // Mesh builds a mesh with the given sizes, each at least 1, and a kind of link for
 // each dimension. Neighbours have a link each way.
-func Mesh(sizes []int, wires []Wire) (*model.Topology, error) { return grid(sizes, wires, false) }
+func Mesh(sizes []int, wires []Wire) (*model.Topology, error) {
+	return grid("mesh", sizes, wires, false)
+}
 
 // Torus builds a mesh with wrap-around links. A dimension of size 2 has one link
 // each way, not two.
-func Torus(sizes []int, wires []Wire) (*model.Topology, error) { return grid(sizes, wires, true) }
+func Torus(sizes []int, wires []Wire) (*model.Topology, error) {
+	return grid("torus", sizes, wires, true)
+}
 
-func grid(sizes []int, wires []Wire, wrap bool) (*model.Topology, error) {
+func grid(name string, sizes []int, wires []Wire, wrap bool) (*model.Topology, error) {
 	if len(sizes) != len(wires) {
 		return nil, fmt.Errorf("%d kinds of link for %d dimensions, want one for each", len(wires), len(sizes))
 	}
@@ -70,5 +75,5 @@ func grid(sizes []int, wires []Wire, wrap bool) (*model.Topology, error) {
 			}
 		}
 	}
-	return b.done()
+	return b.done("%s:%s", name, strings.ReplaceAll(strings.Trim(fmt.Sprint(sizes), "[]"), " ", "x"))
 }

@@ -35,5 +35,5 @@ func MI250() (*model.Topology, error) {
 			b.duplex(e.u, e.v, Wire{xgmiAlpha, 50 * gb})
 		}
 	}
-	return b.done()
+	return b.done("mi250")
 }

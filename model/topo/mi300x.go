@@ -10,4 +10,10 @@ var mi300xFamily = Family{"mi300x", "mi300x", "8 AMD Instinct MI300X, each linke
 // Infinity Fabric link of 64 GB/s a direction (AMD, "AMD Instinct MI300X
 // Platform" data sheet, 2023: 128 GB/s both ways). The latency of 0.7 us is an
 // assumption.
-func MI300X() (*model.Topology, error) { return Full(8, Wire{xgmiAlpha, 64 * gb}) }
+func MI300X() (*model.Topology, error) {
+	t, err := Full(8, Wire{xgmiAlpha, 64 * gb})
+	if err == nil {
+		t.Name = "mi300x"
+	}
+	return t, err
+}

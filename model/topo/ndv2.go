@@ -43,5 +43,5 @@ func NDv2(chassis int) (*model.Topology, error) {
 			b.link(s, 8*c+1, ib)
 		}
 	}
-	return b.done()
+	return b.done("%s", chassisName("ndv2", chassis))
 }

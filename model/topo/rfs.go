@@ -62,5 +62,5 @@ func RFS(ring, full, switched int, r, f, s Wire) (*model.Topology, error) {
 			}
 		}
 	}
-	return b.done()
+	return b.done("rfs:%dx%dx%d", ring, full, switched)
 }

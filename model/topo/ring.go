@@ -10,10 +10,10 @@ var lineFamily = Family{"line", "line:N", "N ranks in a row, a link each way bet
 
 // Ring builds n ranks in a ring with a link each way between neighbours. A ring of
 // 2 has one link each way, not two.
-func Ring(n int, w Wire) (*model.Topology, error) { return Torus([]int{n}, []Wire{w}) }
+func Ring(n int, w Wire) (*model.Topology, error) { return grid("ring", []int{n}, []Wire{w}, true) }
 
 // Line builds n ranks in a row with a link each way between neighbours.
-func Line(n int, w Wire) (*model.Topology, error) { return Mesh([]int{n}, []Wire{w}) }
+func Line(n int, w Wire) (*model.Topology, error) { return grid("line", []int{n}, []Wire{w}, false) }
 
 // UniRing builds n >= 2 ranks in a ring whose links lead from rank i to rank i+1 only.
 func UniRing(n int, w Wire) (*model.Topology, error) {
@@ -24,5 +24,5 @@ func UniRing(n int, w Wire) (*model.Topology, error) {
 	for i := range n {
 		b.link(i, (i+1)%n, w)
 	}
-	return b.done()
+	return b.done("uniring:%d", n)
 }

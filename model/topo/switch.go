@@ -27,5 +27,8 @@ func Switch(n int, w Wire, copies bool) (*model.Topology, error) {
 		return nil, err
 	}
 	b.Switches[b.star("switch", 0, n, w)-n].Copies = copies
-	return b.done()
+	if copies {
+		return b.done("switch:%d:copies", n)
+	}
+	return b.done("switch:%d", n)
 }

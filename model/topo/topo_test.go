@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -408,7 +409,7 @@ func TestGridProperties(t *testing.T) {
 			wires[i] = Wire{model.Time(i), int64(i + 1)} // so that a link tells its dimension
 		}
 		wrap := rapid.Bool().Draw(t, "wrap")
-		got, err := grid(dims, wires, wrap)
+		got, err := grid("grid", dims, wires, wrap)
 		require.NoError(t, err)
 		coordinates := func(v int) []int {
 			c := make([]int, len(dims))
@@ -504,4 +505,22 @@ func BenchmarkParse(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A builder names what it builds as Parse does.
+func TestBuildersName(t *testing.T) {
+	for _, name := range []string{"ring:5", "line:5", "uniring:5", "mesh:3x4", "torus:2x3x4", "hypercube:3", "full:4", "switch:4", "switch:4:copies",
+		"dragonfly:3x2x2", "rfs:2x3x4", "dgx1", "ndv2", "ndv2:2", "dgx2", "dgx2:2", "dgxa100", "dgxa100:2", "dgxh100:16", "mi250", "mi300x", "tpuv4:4x4x4"} {
+		family, arg, _ := strings.Cut(name, ":")
+		i := slices.IndexFunc(families, func(f Family) bool { return f.Name == family })
+		built, err := families[i].build(arg, Options{})
+		require.NoError(t, err)
+		require.Equal(t, name, built.Name)
+	}
+	wire := Wire{Alpha: DefaultAlpha, Bandwidth: DefaultBandwidth}
+	tree, err := FatTree(2, 4, 2, wire, wire)
+	require.NoError(t, err)
+	again, err := Parse(tree.Name, Options{})
+	require.NoError(t, err)
+	require.Equal(t, tree, again)
 }

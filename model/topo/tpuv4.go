@@ -39,5 +39,5 @@ func TPUv4(a, b, c int) (*model.Topology, error) {
 	}
 	ici := Wire{model.Microsecond, 50 * gb}
 	torus := a%4 == 0 && b%4 == 0 && c%4 == 0
-	return grid([]int{a, b, c}, []Wire{ici, ici, ici}, torus)
+	return grid("tpuv4", []int{a, b, c}, []Wire{ici, ici, ici}, torus)
 }
