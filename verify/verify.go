@@ -2,10 +2,24 @@
 // catalogue of the violations that refute a schedule. SPEC.md says in words and
 // formulas what is decided.
 //
-// The verifiers themselves are in the packages below: replay executes a
-// schedule exactly, smt states the same claim as a formula, cert checks
-// certificates of lower bounds. None of them imports anything of solve, and no
-// solver imports any of them.
+// The engines are the packages below. Each takes a problem with what is claimed of it and
+// returns a Verdict, and each ends with its context:
+//
+//	replay  executes a schedule exactly; the fast path
+//	smt     states the claim about the data as formulas, decided by a solver (smt/z3)
+//	stream  verifies a schedule while it is read, in memory that is known before
+//	orbit   verifies a schedule that is the same for all ranks by looking at one
+//	order   programs of MSCCL-IR: races, deadlocks, matching, results, for every interleaving;
+//	        smt/concurrent states the same as formulas, deploy combines the two and adds sizes and runtimes
+//	epoch   schedules given by epochs: whether links have the capacity that is used
+//	cert    certificates of lower bounds, each kind with its lemma and proof
+//	cnf     makes the formula that a refutation of a horizon is about, and lrat checks the refutation
+//	dossier a directory of claims: schedules, certificates and what is concluded from both
+//
+// Combine makes one verdict of several, and Below sets a proved makespan against a bound. A
+// contradiction between engines is an error, and nothing is proved or refuted then.
+//
+// No engine imports anything of solve, and no solver imports any engine.
 package verify
 
 import (
