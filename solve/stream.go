@@ -12,8 +12,8 @@ type Streamer interface {
 	Solver
 
 	// Stream prepares a schedule of p, or says why not with an error that wraps
-	// ErrNotServed. It takes a second at most.
-	Stream(p *model.Problem, o Options) (*Stream, error)
+	// ErrNotServed. If ctx ends before it is prepared, the error is that of ctx.
+	Stream(ctx context.Context, p *model.Problem, o Options) (*Stream, error)
 }
 
 // Stream is a schedule that is still to be made.

@@ -18,7 +18,7 @@ import (
 // agree insists that what solve/bound says that a witness yields is, to the
 // picosecond, what verify/cert computes, which shares no code with it.
 func agree(t *testing.T, p *model.Problem, kinds map[string]int) {
-	all, err := bound.All(context.Background(), p)
+	all, _, err := bound.All(context.Background(), p)
 	require.NoError(t, err)
 	for _, c := range all {
 		yield, err := cert.Yield(context.Background(), c)
@@ -30,7 +30,7 @@ func agree(t *testing.T, p *model.Problem, kinds map[string]int) {
 		require.Equal(t, verify.Proved, cert.Check(context.Background(), c).Outcome)
 		kinds[c.Witness.Kind()]++
 	}
-	again, err := bound.All(context.Background(), p)
+	again, _, err := bound.All(context.Background(), p)
 	require.NoError(t, err)
 	require.Equal(t, all, again, "not deterministic")
 }

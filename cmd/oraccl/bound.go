@@ -76,7 +76,7 @@ number and size of chunks.`,
 // checkedBounds returns the best certificate of each kind, best first, all of
 // them accepted by the checker.
 func checkedBounds(cmd *cobra.Command, p *model.Problem) ([]*model.Certificate, error) {
-	all, err := bound.All(cmd.Context(), p)
+	all, _, err := bound.All(cmd.Context(), p)
 	if err != nil {
 		return nil, err
 	}

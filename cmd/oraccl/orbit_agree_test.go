@@ -30,7 +30,7 @@ func TestOrbitsAgree(t *testing.T) {
 		for _, kind := range []model.Kind{model.AllGather, model.ReduceScatter, model.AllReduce, model.AllToAll} {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.LinkRounds, model.Rounds} {
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1<<20 + 1, Cost: cost}
-				st, err := cayley.New().(solve.Streamer).Stream(p, solve.Options{Chunks: 1 + rng.IntN(2)})
+				st, err := cayley.New().(solve.Streamer).Stream(context.Background(), p, solve.Options{Chunks: 1 + rng.IntN(2)})
 				if cost == model.Rounds && len(tp.Switches) == 0 {
 					require.ErrorIs(t, err, solve.ErrNotServed)
 					continue

@@ -166,7 +166,7 @@ func leastSteps(p *model.Problem) int {
 // farthest returns the certificate that the farthest demand is as many hops away as there
 // are steps at least, or nil where there is none.
 func (f *frontier) farthest(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
-	all, err := bound.All(ctx, p)
+	all, _, err := bound.All(ctx, p)
 	if err != nil {
 		return nil, err
 	}

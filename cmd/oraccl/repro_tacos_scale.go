@@ -89,7 +89,7 @@ func (x *tacosStudy) timed(ctx context.Context, g *growth, n network) (*growthPo
 		return nil, err
 	}
 	q.NPUs = p.Topology.Ranks
-	c, err := bound.Quick(p)
+	c, err := bound.Quick(ctx, p)
 	if err != nil {
 		return nil, err
 	}

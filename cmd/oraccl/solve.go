@@ -68,7 +68,7 @@ better ones.`,
 			if err := enoughRoom(out, p); err != nil {
 				return err
 			}
-			if s := streams(e, p, cmd.Flags().Changed("time-limit")); s != nil {
+			if s := streams(cmd.Context(), e, p, cmd.Flags().Changed("time-limit")); s != nil {
 				if isXML(out) {
 					return fmt.Errorf("-o %s: a schedule that is made as a stream is too large for MSCCL-IR; want .oraccl", out)
 				}

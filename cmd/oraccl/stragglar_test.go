@@ -46,7 +46,7 @@ func TestStragglar(t *testing.T) {
 		least := p.Release[late].Add(round.Mul(int64(m + bits.Len(uint(n-1)) - 1)))
 		require.Equal(t, least, r.Makespan(), where)
 		if n <= 16 {
-			all, err := bound.All(context.Background(), r.Problem)
+			all, _, err := bound.All(context.Background(), r.Problem)
 			require.NoError(t, err)
 			require.Equal(t, verify.Proved, cert.Check(context.Background(), all[0]).Outcome)
 			require.Equal(t, least, all[0].Bound, "%s: %s", where, all[0].Witness.Kind())

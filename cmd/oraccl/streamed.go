@@ -54,7 +54,7 @@ const streamOverhead = 64 << 20
 // in memory or no method asked can stream it. Of several methods it takes that with the
 // least makespan, as far as that is known before, else the first. The time limit counts only
 // if limited says so: a stream has nothing to show before its end.
-func streams(e *certify.Evaluator, p *model.Problem, limited bool) *streamed {
+func streams(ctx context.Context, e *certify.Evaluator, p *model.Problem, limited bool) *streamed {
 	o := e.Options
 	if !limited {
 		o.TimeLimit = 0
@@ -75,7 +75,7 @@ func streams(e *certify.Evaluator, p *model.Problem, limited bool) *streamed {
 			continue
 		}
 		begin := time.Now()
-		st, err := streamer.Stream(p, o)
+		st, err := streamer.Stream(ctx, p, o)
 		switch {
 		case err != nil:
 			left = append(left, certify.LeftOut{Method: m.Name(), Reason: err.Error()})
@@ -204,7 +204,7 @@ func (s *streamed) enough(w io.Writer) error {
 
 // quickBound returns a certified lower bound that is found and checked quickly, or nil.
 func quickBound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
-	c, err := bound.Quick(p)
+	c, err := bound.Quick(ctx, p)
 	if err != nil || c == nil {
 		return nil, err
 	}

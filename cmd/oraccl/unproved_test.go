@@ -32,7 +32,7 @@ func (liar) Solve(_ context.Context, p *model.Problem, _ solve.Options) (solve.R
 	return solve.Result{Problem: another(p), Schedule: &model.Schedule{Form: model.FormFor(p.Cost)}}, nil
 }
 
-func (liar) Stream(p *model.Problem, _ solve.Options) (*solve.Stream, error) {
+func (liar) Stream(_ context.Context, p *model.Problem, _ solve.Options) (*solve.Stream, error) {
 	return &solve.Stream{Problem: another(p), Form: model.FormFor(p.Cost)}, nil
 }
 
@@ -50,9 +50,9 @@ func TestAnotherProblem(t *testing.T) {
 	require.NoError(t, err)
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 2209 << 10, Cost: model.Pipelined}
 	e := &certify.Evaluator{Methods: []solve.Solver{liar{}}, Named: true, Progress: certify.Silent{}}
-	require.Nil(t, streams(e, p, false))
+	require.Nil(t, streams(context.Background(), e, p, false))
 	honest := &certify.Evaluator{Methods: []solve.Solver{liar{}, methodOf("tacos")}, Named: true, Progress: certify.Silent{}}
-	s := streams(honest, p, false)
+	s := streams(context.Background(), honest, p, false)
 	require.Equal(t, "tacos", s.method)
 	require.Len(t, s.left, 1)
 	require.Contains(t, s.left[0].Reason, "answered another problem")

@@ -14,12 +14,13 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 // Best returns the certificate with the largest bound, or nil if there is none
 // above zero. An error means that p is not valid.
 func Best(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
-	all, err := All(ctx, p)
+	all, _, err := All(ctx, p)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -27,37 +28,39 @@ func Best(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 }
 
 // All returns the best certificate of each kind that yields something, the largest
-// bound first. The search for sets of nodes and for prices stops early when ctx is
-// done; what it has by then is returned. It is deterministic otherwise. It takes
-// milliseconds for some 10 nodes, and seconds for some 1000: see the limits in
-// search.go.
-func All(ctx context.Context, p *model.Problem) ([]*model.Certificate, error) {
+// bound first. Each kind is looked for in a share of the time until the deadline of ctx; when
+// that is over, or ctx is done, the best found by then is taken, and complete is false. It is
+// deterministic where it is complete. It takes milliseconds for some 10 nodes, and
+// seconds for some 1000: see the limits in search.go.
+func All(ctx context.Context, p *model.Problem) (all []*model.Certificate, complete bool, err error) {
 	if err := p.Validate(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	f := newFinder(p)
-	var all []*model.Certificate
-	add := func(bound model.Time, w model.Witness) {
-		if bound > 0 && bound < model.MaxTime {
+	budget, cancel := solve.NewBudget(ctx, 0, 1)
+	defer cancel()
+	f := newFinder(budget, p)
+	if f == nil {
+		return nil, false, nil
+	}
+	searches := []func() (model.Time, model.Witness){f.volume, f.ingress, f.egress, f.distance}
+	if p.Cost == model.Rounds {
+		searches = append(searches, f.doubling, f.spread, f.combine)
+	}
+	searches = append(searches, f.partition, f.cuts, f.prices)
+	complete = true
+	for i, search := range searches {
+		share, done := budget.Share(len(searches) - i)
+		f.budget = share
+		if bound, w := search(); bound > 0 && bound < model.MaxTime {
 			all = append(all, &model.Certificate{Problem: p, Bound: bound, Witness: w})
 		}
+		complete = complete && share.Stop() == 0
+		done()
 	}
-	add(f.ranks(true))
-	add(f.ranks(false))
-	add(f.volume())
-	add(f.partition(ctx))
-	add(f.distance())
-	if p.Cost == model.Rounds {
-		add(f.doubling())
-		add(f.spread())
-		add(f.combine())
-	}
-	add(f.cuts(ctx))
-	add(f.prices(ctx))
 	slices.SortStableFunc(all, func(a, b *model.Certificate) int {
 		return cmp.Or(cmp.Compare(b.Bound, a.Bound), cmp.Compare(simplicity(a.Witness), simplicity(b.Witness)))
 	})
-	return all, nil
+	return all, complete, nil
 }
 
 // simplicity orders witnesses that yield the same: the one that is easier to see

@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 // finder is a problem with what the search for bounds asks of it again and again.
 type finder struct {
+	budget  *solve.Budget // of the search under way: when it is spent, the best so far is the answer
 	p       *model.Problem
 	t       *model.Topology
 	members []int
@@ -57,11 +59,15 @@ type conditions struct {
 	pre, post []model.Value
 }
 
-func newFinder(p *model.Problem) *finder {
-	f := &finder{p: p, t: p.Topology, members: p.Members(), out: p.Topology.Out(), in: p.Topology.In()}
+// newFinder returns a finder, or nil if the budget is spent before it is ready.
+func newFinder(budget *solve.Budget, p *model.Problem) *finder {
+	f := &finder{budget: budget, p: p, t: p.Topology, members: p.Members(), out: p.Topology.Out(), in: p.Topology.In()}
 	f.free = p.Chunks == nil && p.Collective.Kind != model.Custom
 	f.makeParts()
 	f.makeShapes()
+	if f.budget.Spent() {
+		return nil
+	}
 	zero := make([]model.Time, f.t.Ranks)
 	f.lead = f.reach(zero, 0, false, false).head
 	f.tail = f.reach(zero, 0, true, false).head
@@ -86,6 +92,9 @@ func (f *finder) makeParts() {
 	f.toAll = c.Kind == model.Broadcast || c.Kind == model.AllGather || c.Kind == model.AllReduce
 	n := len(f.members)
 	for s := range f.parts {
+		if s&0xffff == 0 && f.budget.Spent() {
+			return
+		}
 		q := &f.parts[s]
 		q.src, q.dst = int32(c.Root), int32(c.Root)
 		switch c.Kind {
@@ -117,7 +126,7 @@ func (f *finder) makeShapes() {
 		chunks = f.p.Cut(len(f.parts))
 	}
 	known := map[string]int32{}
-	for k := 0; k < len(chunks); {
+	for k := 0; k < len(chunks) && !f.budget.Spent(); {
 		s := f.shardOf(k)
 		var h shape
 		first := k

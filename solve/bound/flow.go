@@ -14,11 +14,12 @@ type flow struct {
 	level []int32
 	at    []int32
 	eps   float64
-	work  int // edges looked at
+	work  int         // edges looked at
+	spent func() bool // reports whether to stop, with a flow that need not be a maximum
 }
 
-func newFlow(nodes int) *flow {
-	return &flow{next: make([][]int32, nodes), level: make([]int32, nodes), at: make([]int32, nodes)}
+func (f *finder) newFlow(nodes int) *flow {
+	return &flow{spent: f.budget.Spent, next: make([][]int32, nodes), level: make([]int32, nodes), at: make([]int32, nodes)}
 }
 
 // add adds an edge with a capacity.
@@ -33,11 +34,12 @@ func (g *flow) add(u, v int, capacity float64) {
 }
 
 // cut returns the value of a maximum flow from s to t, and the nodes that s can still
-// reach: the smallest side of a minimum cut.
+// reach: the smallest side of a minimum cut. If the time is spent before that is found, it
+// returns some flow and some nodes.
 func (g *flow) cut(s, t int) (value float64, side []bool) {
-	for g.levels(s) && g.level[t] >= 0 {
+	for g.levels(s) && g.level[t] >= 0 && !g.spent() {
 		clear(g.at)
-		for {
+		for !g.spent() {
 			pushed := g.push(s, t, math.Inf(1))
 			if pushed <= g.eps {
 				break

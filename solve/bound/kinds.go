@@ -2,12 +2,18 @@ package bound
 
 import "github.com/oraccl/oraccl/model"
 
+func (f *finder) ingress() (model.Time, model.Witness) { return f.ranks(true) }
+func (f *finder) egress() (model.Time, model.Witness)  { return f.ranks(false) }
+
 // ranks returns the best bound of what must enter, or leave, one rank.
 func (f *finder) ranks(ingress bool) (model.Time, model.Witness) {
 	var best model.Time
 	var witness model.Witness
 	s := scope{inside: make([]bool, f.t.Nodes())}
 	for r := range f.t.Ranks {
+		if f.budget.Spent() {
+			break
+		}
 		for v := range s.inside {
 			s.inside[v] = (v == r) != ingress
 		}
@@ -73,6 +79,9 @@ func (f *finder) volume() (model.Time, model.Witness) {
 		return 0, nil
 	}
 	for _, since := range f.lateTimes() {
+		if f.budget.Spent() {
+			break
+		}
 		best = max(best, f.entering(f.lateLoad(since)))
 	}
 	return best, model.Volume{}

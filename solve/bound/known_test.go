@@ -113,7 +113,7 @@ func TestThroughput(t *testing.T) {
 			require.InEpsilon(t, float64(want), float64(got.Bound), 1e-6, "%v by %s", got.Bound, got.Witness.Kind())
 			require.GreaterOrEqual(t, got.Bound, want)
 			if c.by != "" {
-				all, err := bound.All(context.Background(), p)
+				all, _, err := bound.All(context.Background(), p)
 				require.NoError(t, err)
 				for _, a := range all {
 					if a.Witness.Kind() == c.by {

@@ -60,6 +60,9 @@ func (s *search) ratio(group []int, weight []float64, back bool) {
 	n := s.t.Nodes()
 	best := 0.0
 	for _, r := range group { // begin with single ranks, and all but one
+		if s.stopped() {
+			return
+		}
 		one := make([]bool, n)
 		one[r] = true
 		for _, side := range [][]bool{one, complement(one)} {
@@ -182,7 +185,7 @@ func (s *search) rooted(root int, weight []float64, total float64, back bool) {
 
 // flow returns the network as a flow problem with more nodes for the caller.
 func (s *search) flow(more int, back bool) *flow {
-	g := newFlow(s.t.Nodes() + more)
+	g := s.newFlow(s.t.Nodes() + more)
 	for i := range s.t.Links {
 		l := &s.t.Links[i]
 		if back {

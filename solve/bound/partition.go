@@ -1,7 +1,6 @@
 package bound
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -16,7 +15,7 @@ import (
 // 1985): by Dinkelbach's iteration, each step of which asks for the partition with the least
 // bandwidth that enters it less λ for each part. It is a search in floating point; the parts
 // found are then looked at exactly.
-func (f *finder) partition(ctx context.Context) (model.Time, model.Witness) {
+func (f *finder) partition() (model.Time, model.Witness) {
 	n := len(f.members)
 	if !f.fromAll || !f.toAll || n < 3 || n > maxParts {
 		return 0, nil
@@ -27,8 +26,8 @@ func (f *finder) partition(ctx context.Context) (model.Time, model.Witness) {
 	}
 	best := single
 	rate := f.entered(single) / float64(n-1)
-	for ctx.Err() == nil {
-		parts := f.apart(ctx, rate)
+	for !f.budget.Spent() {
+		parts := f.apart(rate)
 		if len(parts) < 2 {
 			break
 		}
@@ -71,14 +70,14 @@ func (f *finder) entered(parts [][]int) (sum float64) {
 // members before it allow, each time a minimum cut; sets that allow no more are joined where
 // they have a rank in common. A switch may be in any part, or in none; with switches the
 // least is not always found.
-func (f *finder) apart(ctx context.Context, rate float64) (parts [][]int) {
+func (f *finder) apart(rate float64) (parts [][]int) {
 	n := f.t.Nodes()
 	given := make([]float64, n)
 	for i, v := range f.members {
-		if ctx.Err() != nil {
+		if f.budget.Spent() {
 			return nil
 		}
-		g := newFlow(n + 1)
+		g := f.newFlow(n + 1)
 		for _, l := range f.t.Links {
 			g.add(l.Src, l.Dst, float64(l.Bandwidth))
 		}
@@ -95,6 +94,9 @@ func (f *finder) apart(ctx context.Context, rate float64) (parts [][]int) {
 			g.add(n, u, math.Inf(1))
 		}
 		value, _ := g.cut(n, v)
+		if f.budget.Spent() {
+			return nil // that need be no minimum
+		}
 		given[v] = value - positive - rate
 		_, outside := g.cutFromSink(v)
 		set := []int{}

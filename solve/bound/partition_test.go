@@ -10,7 +10,15 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
 )
+
+// unlimited is a budget that is never spent.
+func unlimited(t *testing.T) *solve.Budget {
+	b, cancel := solve.NewBudget(context.Background(), 0, 1)
+	t.Cleanup(cancel)
+	return b
+}
 
 // TestPartition: on random networks, with and without switches, no partition has less
 // bandwidth that enters its parts, over their number less one, than the one that is found.
@@ -35,7 +43,7 @@ func TestPartition(t *testing.T) {
 			link(r.IntN(tp.Nodes()), r.IntN(tp.Nodes()))
 		}
 		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 30, Cost: model.Pipelined}
-		f := newFinder(p)
+		f := newFinder(unlimited(t), p)
 		least := math.Inf(1)
 		part := make([]int, tp.Nodes())
 		var assign func(v, parts int)
@@ -70,7 +78,7 @@ func TestPartition(t *testing.T) {
 		for v := range single {
 			single[v] = []int{v}
 		}
-		for parts := single; len(parts) > 1; parts = f.apart(context.Background(), rate) {
+		for parts := single; len(parts) > 1; parts = f.apart(rate) {
 			next := f.entered(parts) / float64(len(parts)-1)
 			if next >= rate*(1-1e-9) {
 				break
@@ -82,7 +90,7 @@ func TestPartition(t *testing.T) {
 			require.NotNil(t, tp.Switches, "seed %d", seed)
 			missed++
 		}
-		if bound, _ := f.partition(context.Background()); bound > 0 {
+		if bound, _ := f.partition(); bound > 0 {
 			found++
 		}
 	}
@@ -105,7 +113,7 @@ func TestPartitionOfMachines(t *testing.T) {
 		tp, err := topo.Parse(c.name, topo.Options{})
 		require.NoError(t, err)
 		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 40, Cost: model.Pipelined}
-		bound, w := newFinder(p).partition(context.Background())
+		bound, w := newFinder(unlimited(t), p).partition()
 		require.Len(t, w.(model.Partition).Parts, c.parts, c.name)
 		require.InEpsilon(t, float64(p.Size)*c.transfers/c.links/c.bandwidth*1e12, float64(bound), 1e-6, c.name)
 	}

@@ -16,12 +16,43 @@ func (f *finder) distance() (model.Time, model.Witness) {
 		at     []int // the ranks that have it
 		dest   []int // the ranks that need it
 	}
-	var ways []way
+	type key struct {
+		source int
+		size   int64
+	}
+	var last key
+	var at reached
+	try := func(w way) {
+		if len(w.at) == 0 || len(w.dest) == 0 || f.budget.Spent() {
+			return
+		}
+		if k := (key{w.source, f.shape(w.part).most}); k != last || f.custom != nil || at.full == nil {
+			set := make([]bool, f.t.Ranks)
+			for _, r := range w.at {
+				set[r] = true
+			}
+			at, last = f.reach(f.starts(set, true), k.size, false, true), k
+		}
+		for _, d := range w.dest {
+			if slices.Contains(w.at, d) || at.full[d] == model.MaxTime || at.full[d] <= best {
+				continue
+			}
+			best = at.full[d]
+			witness = model.Distance{Source: w.source, Dest: d, Potential: finite(at.full)}
+			witness.Chunk, witness.Shard = f.name(w.part)
+			if len(f.t.Switches) > 0 {
+				witness.Head = finite(at.head)
+			}
+		}
+	}
 	switch {
 	case f.custom != nil:
 		for i := range f.custom {
 			d := &f.custom[i]
 			for c := range f.t.Ranks {
+				if f.budget.Spent() {
+					break
+				}
 				w := way{int32(i), c, nil, nil}
 				for j, r := range d.src {
 					if has(d.pre[j], c) {
@@ -33,11 +64,14 @@ func (f *finder) distance() (model.Time, model.Witness) {
 						w.dest = append(w.dest, r)
 					}
 				}
-				ways = append(ways, w)
+				try(w)
 			}
 		}
 	default:
 		for _, r := range f.members {
+			if f.budget.Spent() {
+				break
+			}
 			dests := map[int]int32{} // to the part with the largest chunk that goes there from r
 			for _, i := range f.from(r) {
 				to := f.members
@@ -62,36 +96,7 @@ func (f *finder) distance() (model.Time, model.Witness) {
 			}
 			slices.Sort(parts)
 			for _, i := range parts {
-				ways = append(ways, way{i, r, []int{r}, byPart[i]})
-			}
-		}
-	}
-	type key struct {
-		source int
-		size   int64
-	}
-	var last key
-	var at reached
-	for _, w := range ways {
-		if len(w.at) == 0 || len(w.dest) == 0 {
-			continue
-		}
-		if k := (key{w.source, f.shape(w.part).most}); k != last || f.custom != nil || at.full == nil {
-			set := make([]bool, f.t.Ranks)
-			for _, r := range w.at {
-				set[r] = true
-			}
-			at, last = f.reach(f.starts(set, true), k.size, false, true), k
-		}
-		for _, d := range w.dest {
-			if slices.Contains(w.at, d) || at.full[d] == model.MaxTime || at.full[d] <= best {
-				continue
-			}
-			best = at.full[d]
-			witness = model.Distance{Source: w.source, Dest: d, Potential: finite(at.full)}
-			witness.Chunk, witness.Shard = f.name(w.part)
-			if len(f.t.Switches) > 0 {
-				witness.Head = finite(at.head)
+				try(way{i, r, []int{r}, byPart[i]})
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package bound
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -28,7 +27,7 @@ const (
 // It begins with equal prices, which are best where all links are alike, and raises
 // those of links that cheapest ways crowd (multiplicative weights: N. Garg, J.
 // Könemann, SIAM J. Computing 37, 2007).
-func (f *finder) prices(ctx context.Context) (model.Time, model.Witness) {
+func (f *finder) prices() (model.Time, model.Witness) {
 	if f.p.Collective.Kind != model.AllToAll || len(f.members) < 2 || len(f.t.Links) == 0 {
 		return 0, nil
 	}
@@ -40,8 +39,11 @@ func (f *finder) prices(ctx context.Context) (model.Time, model.Witness) {
 	bestRatio := 0.0
 	var bestPrice []float64
 	left := priceSteps
-	for round := 1; round <= priceRounds && left > 0 && ctx.Err() == nil; round++ {
+	for round := 1; round <= priceRounds && left > 0; round++ {
 		ratio, load := f.crowd(price)
+		if f.budget.Spent() { // then they are of a part of the ranks
+			break
+		}
 		left -= len(f.members) * (2*len(f.t.Links) + 8*f.t.Nodes())
 		if ratio > bestRatio*(1+1e-9) {
 			bestRatio, bestPrice = ratio, slices.Clone(price)
@@ -87,6 +89,9 @@ func (f *finder) crowd(price []float64) (ratio float64, load []float64) {
 		wants[r] = 1
 	}
 	for _, r := range f.members {
+		if f.budget.Spent() {
+			break
+		}
 		dist, order := f.cheapest(r, cost)
 		ways := make([]float64, len(dist)) // how many cheapest ways there are
 		ways[r] = 1
@@ -167,6 +172,9 @@ func (f *finder) priced(price []float64) (model.Time, model.Witness) {
 		if q.src == q.dst {
 			continue
 		}
+		if i&0xff == 0 && f.budget.Spent() {
+			return 0, nil
+		}
 		l.src[q.src], l.dst[q.dst] = true, true
 		l.add(h, 1)
 		for _, z := range h.sizes {
@@ -191,6 +199,9 @@ func (f *finder) priced(price []float64) (model.Time, model.Witness) {
 	}
 	low, high := model.Time(0), model.Time(1)
 	for !enough(high) {
+		if f.budget.Spent() {
+			return 0, nil
+		}
 		if high > model.MaxTime/4 {
 			return 0, nil
 		}

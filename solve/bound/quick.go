@@ -1,9 +1,11 @@
 package bound
 
 import (
+	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 // maxFares is up to how many members times links Quick looks for what an alltoall pays where
@@ -13,15 +15,21 @@ const maxFares = 1 << 22
 // Quick returns the best of a few certificates that are found in O(links·log links +
 // chunks·members) time, for problems that are too large for All: what must enter or leave the
 // members with the narrowest links, what all links together must carry, of a smaller
-// alltoall at equal prices, and how far the contribution of a member on the rim has to go. It returns nil if none is above zero. Custom collectives are not served, and get nil.
-func Quick(p *model.Problem) (*model.Certificate, error) {
+// alltoall at equal prices, and how far the contribution of a member on the rim has to go. When ctx is done it returns the best
+// of those that it has. It returns nil if none is above zero. Custom collectives are not served, and get nil.
+func Quick(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if p.Collective.Kind == model.Custom {
 		return nil, nil
 	}
-	f := newFinder(p)
+	budget, cancel := solve.NewBudget(ctx, 0, 1)
+	defer cancel()
+	f := newFinder(budget, p)
+	if f == nil {
+		return nil, nil
+	}
 	best := &model.Certificate{Problem: p}
 	better := func(bound model.Time, w model.Witness) {
 		if bound > best.Bound {
@@ -29,6 +37,9 @@ func Quick(p *model.Problem) (*model.Certificate, error) {
 		}
 	}
 	for _, ingress := range []bool{true, false} {
+		if budget.Spent() {
+			break
+		}
 		links := f.out
 		if ingress {
 			links = f.in
@@ -54,7 +65,7 @@ func Quick(p *model.Problem) (*model.Certificate, error) {
 		better(f.priced(slices.Repeat([]float64{1}, len(f.t.Links))))
 	}
 	rim := f.members[0]
-	for range 2 { // the farthest from anywhere is on the rim
+	for i := 0; i < 2 && !budget.Spent(); i++ { // the farthest from anywhere is on the rim
 		parts := f.from(rim)
 		if len(parts) == 0 {
 			break

@@ -29,6 +29,9 @@ func (f *finder) doubling() (model.Time, model.Witness) {
 	}
 	if f.custom == nil {
 		for _, r := range f.members {
+			if f.budget.Spent() {
+				break
+			}
 			most := int32(-1) // of the parts from r the one with the largest chunk
 			for _, i := range f.from(r) {
 				if most < 0 || f.shape(i).most > f.shape(most).most {
@@ -44,6 +47,9 @@ func (f *finder) doubling() (model.Time, model.Witness) {
 		return best, witness
 	}
 	for i := range f.custom {
+		if f.budget.Spent() {
+			break
+		}
 		d := &f.custom[i]
 		for c := range f.t.Ranks {
 			var holders []int
@@ -127,6 +133,9 @@ func (f *finder) spread() (model.Time, model.Witness) {
 	var best model.Time
 	var witness model.Witness
 	for h := range f.t.Ranks {
+		if f.budget.Spent() {
+			break
+		}
 		var s stages
 		add := func(i int32) {
 			if n := f.dependants(i, h); n > 0 && f.copies {
@@ -193,6 +202,9 @@ func (f *finder) combine() (model.Time, model.Witness) {
 		first = min(first, f.p.ReleaseOf(r))
 	}
 	for d := range f.t.Ranks {
+		if f.budget.Spent() {
+			break
+		}
 		var s stages
 		for i := range f.custom {
 			c := &f.custom[i]

@@ -2,7 +2,6 @@ package bound
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -21,7 +20,6 @@ const (
 // search looks for the sets of nodes whose bound is largest.
 type search struct {
 	*finder
-	ctx  context.Context
 	seen map[string]bool
 	best []candidate // by descending bound, at most keep
 	left int         // steps
@@ -36,8 +34,8 @@ type candidate struct {
 
 // cuts returns the best bound of a set of nodes, with the ranks from and to which
 // the ways are worth counting.
-func (f *finder) cuts(ctx context.Context) (model.Time, model.Witness) {
-	s := &search{finder: f, ctx: ctx, left: steps}
+func (f *finder) cuts() (model.Time, model.Witness) {
+	s := &search{finder: f, left: steps}
 	if n := f.t.Nodes(); n <= 20 && s.price()<<n <= steps/4 {
 		s.everySet()
 	} else {
@@ -51,7 +49,10 @@ func (f *finder) cuts(ctx context.Context) (model.Time, model.Witness) {
 	}
 	var best model.Time
 	var witness model.Cut
-	for _, c := range s.best {
+	for i, c := range s.best {
+		if i > 0 && s.budget.Spent() {
+			break
+		}
 		if bound, w := s.closely(c.inside); bound > best {
 			best, witness = bound, w
 		}
@@ -97,11 +98,14 @@ func (s *search) roughly(inside []bool, l *load) {
 }
 
 // stopped says whether the search must end.
-func (s *search) stopped() bool { return s.left <= 0 || s.ctx.Err() != nil }
+func (s *search) stopped() bool { return s.left <= 0 || s.budget.Spent() }
 
 // singles tries every node alone and every node left out.
 func (s *search) singles() {
 	for v := range s.t.Nodes() {
+		if s.stopped() {
+			return
+		}
 		inside := make([]bool, s.t.Nodes())
 		inside[v] = true
 		s.try(inside)
@@ -195,6 +199,9 @@ func (s *search) closely(inside []bool) (best model.Time, witness model.Cut) {
 	to := s.farthest(links, l, false)
 	for _, f := range append(from, nil) {
 		for _, t := range append(to, nil) {
+			if best > 0 && s.budget.Spent() {
+				return best, witness
+			}
 			bound := s.worth(inside, links, f, t)
 			if bound > best && bound < model.MaxTime {
 				best, witness = bound, model.Cut{Nodes: members(inside), From: f, To: t}

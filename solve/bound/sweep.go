@@ -1,12 +1,6 @@
 package bound
 
-import (
-	"cmp"
-	"slices"
-
-	"gonum.org/v1/gonum/graph/simple"
-	"gonum.org/v1/gonum/graph/topo"
-)
+import "slices"
 
 // tryBoth tries a set of ranks and its complement, with the switches on the side
 // where more of their bandwidth is.
@@ -38,6 +32,9 @@ func (s *search) placeSwitches(inside []bool) {
 	}
 }
 
+// mostParts is into how many parts a network may fall for clusters to try them.
+const mostParts = 256
+
 // clusters tries the parts into which the network falls without its slower links,
 // for every speed: chassis, racks, groups. It also tries several of them together.
 func (s *search) clusters() {
@@ -51,7 +48,7 @@ func (s *search) clusters() {
 			return
 		}
 		parts := s.components(speed)
-		if len(parts) < 2 || len(parts) > 256 {
+		if len(parts) < 2 || len(parts) > mostParts {
 			continue
 		}
 		together := make([]bool, s.t.Nodes())
@@ -69,25 +66,29 @@ func (s *search) clusters() {
 // components returns the sets of nodes that hang together by links of at least a
 // speed, in order of their first node.
 func (s *search) components(speed int64) [][]bool {
-	g := simple.NewUndirectedGraph()
-	for v := range s.t.Nodes() {
-		g.AddNode(simple.Node(v))
-	}
-	for i := range s.t.Links {
-		if l := &s.t.Links[i]; l.Bandwidth >= speed {
-			g.SetEdge(g.NewEdge(simple.Node(l.Src), simple.Node(l.Dst)))
-		}
-	}
 	var sets [][]bool
-	for _, part := range topo.ConnectedComponents(g) {
-		set := make([]bool, s.t.Nodes())
-		for _, v := range part {
-			set[v.ID()] = true
+	seen := make([]bool, s.t.Nodes())
+	for first := range seen {
+		if seen[first] || s.stopped() {
+			continue
 		}
-		sets = append(sets, set)
+		set := make([]bool, s.t.Nodes())
+		seen[first], set[first] = true, true
+		for queue := []int{first}; len(queue) > 0; queue = queue[1:] {
+			for _, links := range [][]int{s.out[queue[0]], s.in[queue[0]]} {
+				for _, i := range links {
+					l := &s.t.Links[i]
+					if v := l.Src + l.Dst - queue[0]; l.Bandwidth >= speed && !seen[v] {
+						seen[v], set[v] = true, true
+						queue = append(queue, v)
+					}
+				}
+			}
+		}
+		if sets = append(sets, set); len(sets) > mostParts {
+			break // too many to try
+		}
 	}
-	first := func(set []bool) int { return slices.Index(set, true) }
-	slices.SortFunc(sets, func(a, b []bool) int { return cmp.Compare(first(a), first(b)) }) // gonum walks over maps
 	return sets
 }
 
@@ -161,6 +162,9 @@ func (s *search) climb() {
 		for improved := true; improved && !s.stopped(); {
 			improved = false
 			for v := range current.inside {
+				if s.stopped() {
+					return
+				}
 				next := slices.Clone(current.inside)
 				next[v] = !next[v]
 				if t := s.try(next); t > current.bound {

@@ -1,6 +1,7 @@
 package cayley
 
 import (
+	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -24,7 +25,7 @@ type item struct {
 // balanced with all ranks doing the same, as on a ring of an even length with an odd
 // number of chunks a pair, ranks send differently: see split. The better of the two
 // is returned.
-func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
+func (g *group) allToAll(ctx context.Context, p *model.Problem) (*model.Schedule, error) {
 	parts := make([][]int, g.n*g.n)
 	most, size := 0, int64(0)
 	for k, c := range p.Chunks {
@@ -40,7 +41,7 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 	for i, a := range paces {
 		weight[i] = float64(a.busy)
 	}
-	items, load := g.route(words, most, weight)
+	items, load := g.route(ctx, words, most, weight)
 	var edges [][2]int
 	hops := 0
 	for i, x := range items {
@@ -52,19 +53,22 @@ func (g *group) allToAll(p *model.Problem) (*model.Schedule, error) {
 		}
 	}
 	least := leastTime(paces, hops)
-	conveyed, cerr := g.orbit(p, 0) // the same for all ranks, or not possible
+	conveyed, cerr := g.orbit(ctx, p, 0) // the same for all ranks, or not possible
 	if cerr == nil && conveyed.Last(p) <= least {
 		return conveyed.Schedule(p)
 	}
 	var other *model.Schedule
 	if slices.Max(load) > (hops+len(load)-1)/len(load) && hops*g.n <= maxSplit {
 		var err error
-		if other, err = g.split(p, parts, words, items, weight, least); err == nil && solve.End(other.Transfers) <= least {
+		if other, err = g.split(ctx, p, parts, words, items, weight, least); err == nil && solve.End(other.Transfers) <= least {
 			return other, nil
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	colour, rounds := colourEdges(edges, len(items), len(g.gens))
-	program := place.NewProgram(p)
+	program := place.NewProgram(p).Until(ctx)
 	byRound := make([][]int, rounds)
 	for e, c := range colour {
 		byRound[c] = append(byRound[c], e)
@@ -126,15 +130,15 @@ func (g *group) words() [][][]int {
 
 // route chooses a word for each item, so that the sum of the squares of the
 // generators' loads is least as far as changing one item after the other can make it,
-// and returns how many items take each generator.
-func (g *group) route(words [][][]int, parts int, weight []float64) (items []item, load []int) {
+// and returns how many items take each generator. When ctx ends it leaves words as they are.
+func (g *group) route(ctx context.Context, words [][][]int, parts int, weight []float64) (items []item, load []int) {
 	load = make([]int, len(g.gens))
 	for d := 1; d < g.n; d++ {
 		for part := range parts {
 			items = append(items, item{d, part, nil})
 		}
 	}
-	for changed := true; changed; {
+	for first, changed := true, true; changed && (first || ctx.Err() == nil); first = false {
 		changed = false
 		for i := range items {
 			x := &items[i]

@@ -2,6 +2,7 @@ package cayley
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 
@@ -16,7 +17,7 @@ const maxAnywhere = 1 << 14
 // made for every rank on its own, of the links that enter it and are free with parts
 // that are held at their other ends and missing here. On such networks it is a
 // heuristic.
-func gatherAnywhere(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
+func gatherAnywhere(ctx context.Context, p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
 	t := p.Topology
 	paces := make([]pace, len(t.Links))
 	size := int64(0)
@@ -39,12 +40,15 @@ func gatherAnywhere(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Sch
 	last := model.MaxTime
 	tries := max(1, min(maxTries, maxWork/(len(p.Chunks)*t.Ranks*t.Ranks)))
 	for try := 0; try < tries && last > least; try++ {
-		if s, end := planAnywhere(p, parts, paces, try, rng); end < last {
+		if s, end := planAnywhere(ctx, p, parts, paces, try, rng); s != nil && end < last {
 			plan, last = s, end
 		}
 	}
 	slices.SortStableFunc(plan, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
-	program := place.NewProgram(p)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	program := place.NewProgram(p).Until(ctx)
 	var batch []place.Move
 	for i, a := range plan {
 		batch = append(batch, place.Move{Chunk: int(a.Chunk), Src: int(a.Src), Dst: int(a.Dst), Routes: [][]int{{int(a.Route)}}})
@@ -57,8 +61,8 @@ func gatherAnywhere(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Sch
 }
 
 // planAnywhere returns what is received where, when, over which link (Route), and when
-// the last of it arrives. Every rank must be reachable from every other.
-func planAnywhere(p *model.Problem, parts [][]int, paces []pace, try int, rng *rand.Rand) (plan []model.Transfer, last model.Time) {
+// the last of it arrives; nil if ctx ends before. Every rank must be reachable from every other.
+func planAnywhere(ctx context.Context, p *model.Problem, parts [][]int, paces []pace, try int, rng *rand.Rand) (plan []model.Transfer, last model.Time) {
 	t := p.Topology
 	in := t.In()
 	chunks := len(p.Chunks)
@@ -89,6 +93,9 @@ func planAnywhere(p *model.Problem, parts [][]int, paces []pace, try int, rng *r
 		for u := range missing {
 			if len(missing[u]) == 0 {
 				continue
+			}
+			if ctx.Err() != nil {
+				return nil, 0
 			}
 			left = true
 			taker := map[int]int{} // chunk -> link

@@ -59,13 +59,13 @@ func (method) About() solve.About {
 // Serves implements solve.Solver. It takes the time of recognising the group,
 // O(factorisations of the ranks · links).
 func (method) Serves(p *model.Problem) error {
-	_, _, err := serves(p)
+	_, _, err := serves(context.Background(), p)
 	return err
 }
 
 // serves returns the group of p's topology, or what it is a star of, or neither where p is
 // served without.
-func serves(p *model.Problem) (*group, *star, error) {
+func serves(ctx context.Context, p *model.Problem) (*group, *star, error) {
 	switch p.Collective.Kind {
 	case model.AllToAll, model.AllGather, model.ReduceScatter, model.AllReduce:
 	default:
@@ -100,7 +100,7 @@ func serves(p *model.Problem) (*group, *star, error) {
 	}
 	var g *group
 	if n <= maxRanks {
-		g = recognise(p.Topology)
+		g = recognise(ctx, p.Topology)
 	}
 	if g == nil && p.Collective.Kind != model.AllToAll && len(p.Topology.Switches) == 0 && n > 1 && chunks*int64(n) <= maxAnywhere {
 		if err := place.Reachable(p.Topology); err != nil {
@@ -123,16 +123,21 @@ func serves(p *model.Problem) (*group, *star, error) {
 	return g, nil, nil
 }
 
-// Solve implements solve.Solver. Options.Chunks and Seed are used; equal seeds give
-// equal schedules.
+// Solve implements solve.Solver. Options.Chunks, Seed and TimeLimit are used; equal seeds
+// give equal schedules.
 func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
-	g, x, err := serves(p)
+	g, x, err := serves(ctx, p)
+	if stop := solve.StopOf(ctx); stop != 0 {
+		return solve.Result{Problem: solve.Cut(p, o.Chunks), Stop: stop}, nil
+	}
 	if err != nil {
 		return solve.Result{}, err
 	}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
 	p = solve.Cut(p, o.Chunks)
-	if ctx.Err() != nil {
-		return solve.Result{Problem: p, Stop: solve.Interrupted}, nil
+	if stop := b.Stop(); stop != 0 {
+		return solve.Result{Problem: p, Stop: stop}, nil
 	}
 	if x != nil {
 		s, err := x.schedule(p)
@@ -141,8 +146,11 @@ func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (sol
 		}
 		return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: x.String()}, nil
 	}
-	s, err := g.schedule(p, rand.New(rand.NewPCG(o.Seed, 0)))
-	if err != nil {
+	s, err := g.schedule(b.Context(), p, rand.New(rand.NewPCG(o.Seed, 0)))
+	switch stop := b.Stop(); {
+	case err != nil && stop != 0:
+		return solve.Result{Problem: p, Stop: stop}, nil
+	case err != nil:
 		return solve.Result{}, solve.NotServed("%v", err)
 	}
 	return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: g.String()}, nil
@@ -160,22 +168,23 @@ func (g *group) String() string {
 	return fmt.Sprintf("group %s, %d generators", strings.Join(sides, "×"), len(g.gens))
 }
 
-func (g *group) schedule(p *model.Problem, rng *rand.Rand) (*model.Schedule, error) {
+// schedule returns a schedule of p, or the error of ctx if that ends before.
+func (g *group) schedule(ctx context.Context, p *model.Problem, rng *rand.Rand) (*model.Schedule, error) {
 	switch p.Collective.Kind {
 	case model.AllToAll:
-		return g.allToAll(p)
+		return g.allToAll(ctx, p)
 	case model.AllGather:
-		return g.gather(p, owned(p), rng)
+		return g.gather(ctx, p, owned(p), rng)
 	case model.ReduceScatter:
-		return g.scatter(p, owned(p), rng)
+		return g.scatter(ctx, p, owned(p), rng)
 	}
-	program := place.NewProgram(p)
+	program := place.NewProgram(p).Until(ctx)
 	parts := owned(p)
-	reduced, err := g.scatter(p, parts, rng)
+	reduced, err := g.scatter(ctx, p, parts, rng)
 	if err != nil {
 		return nil, err
 	}
-	gathered, err := g.gather(p, parts, rng)
+	gathered, err := g.gather(ctx, p, parts, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -206,10 +215,10 @@ func owned(p *model.Problem) [][]int {
 
 // scatter reduces every chunk to the rank that owns it: a gathering on the network
 // with its links turned round, read backwards. That network has the same group.
-func (g *group) scatter(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
+func (g *group) scatter(ctx context.Context, p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
 	q := *p
 	q.Topology = p.Topology.Reversed()
-	s, err := recognise(q.Topology).gather(&q, parts, rng)
+	s, err := recognise(context.WithoutCancel(ctx), q.Topology).gather(ctx, &q, parts, rng)
 	if err != nil {
 		return nil, err
 	}

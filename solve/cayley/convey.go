@@ -2,6 +2,7 @@ package cayley
 
 import (
 	"cmp"
+	"context"
 	"math/bits"
 	"slices"
 
@@ -24,7 +25,7 @@ type parcel struct {
 // convey plans an all-to-all in slots, on links that are alike. Of the items that wait
 // for a generator that with the most hops left goes first, and of generators that
 // with the most still to carry chooses first. It takes O(hops · generators) time.
-func (g *group) convey(p *model.Problem) ([]model.Turn, error) {
+func (g *group) convey(ctx context.Context, p *model.Problem) ([]model.Turn, error) {
 	if len(p.Chunks) > maxConveyed || len(p.Chunks)%(g.n*g.n) != 0 {
 		return nil, solve.NotServed("plans for one rank alone an alltoall with as many chunks for each of its %d pairs, and %d at most, not %d", g.n*g.n, maxConveyed, len(p.Chunks))
 	}
@@ -34,7 +35,7 @@ func (g *group) convey(p *model.Problem) ([]model.Turn, error) {
 		return nil, solve.NotServed("plans for one rank alone only what moves over links that are alike")
 	}
 	weight := slices.Repeat([]float64{1}, len(g.gens))
-	items, load := g.route(g.words(), each, weight)
+	items, load := g.route(ctx, g.words(), each, weight)
 	parcels := make([]parcel, len(items))
 	waiting := make([]levels, len(g.gens))
 	put := func(i int32) {
@@ -65,6 +66,9 @@ func (g *group) convey(p *model.Problem) ([]model.Turn, error) {
 		order[s] = s
 	}
 	for slot := 0; len(turns) < hops; slot++ {
+		if slot%64 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		for len(under) > 0 && under[0].slot+w.delay <= slot {
 			put(under[0].item)
 			under = under[1:]

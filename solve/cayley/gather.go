@@ -2,6 +2,7 @@ package cayley
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 
@@ -29,9 +30,9 @@ const (
 )
 
 // gather copies the parts of each rank to all others. g may be nil.
-func (g *group) gather(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
+func (g *group) gather(ctx context.Context, p *model.Problem, parts [][]int, rng *rand.Rand) (*model.Schedule, error) {
 	if g == nil {
-		return gatherAnywhere(p, parts, rng)
+		return gatherAnywhere(ctx, p, parts, rng)
 	}
 	most, size := 0, int64(0)
 	for _, list := range parts {
@@ -45,12 +46,15 @@ func (g *group) gather(p *model.Problem, parts [][]int, rng *rand.Rand) (*model.
 	last, least := model.MaxTime, leastTime(paces, most*(g.n-1))
 	tries := max(1, min(maxTries, maxWork/(most*g.n*g.n)))
 	for try := 0; try < tries && last > least; try++ {
-		if s, t := g.plan(paces, most, try, rng); t < last {
+		if s, t := g.plan(ctx, paces, most, try, rng); s != nil && t < last {
 			plan, last = s, t
 		}
 	}
 	slices.SortStableFunc(plan, func(a, b arrival) int { return cmp.Compare(a.start, b.start) })
-	program := place.NewProgram(p)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	program := place.NewProgram(p).Until(ctx)
 	var batch []place.Move
 	for i, a := range plan {
 		s := &g.gens[a.gen]
@@ -107,8 +111,8 @@ func leastTime(paces []pace, parts int) model.Time {
 // of it arrives. Whenever generators are free, as many as can be get a part, by a
 // maximum matching (Kuhn's augmenting paths), parts of near ranks first; every second
 // try has the order of parts drawn at random instead. It takes
-// O(arrivals · generators · ranks · parts) time.
-func (g *group) plan(paces []pace, parts, try int, rng *rand.Rand) ([]arrival, model.Time) {
+// O(arrivals · generators · ranks · parts) time, and returns nil if ctx ends before.
+func (g *group) plan(ctx context.Context, paces []pace, parts, try int, rng *rand.Rand) ([]arrival, model.Time) {
 	dist := g.distances()
 	order := rng.Perm(g.n * parts)
 	if try%2 == 0 {
@@ -144,6 +148,9 @@ func (g *group) plan(paces []pace, parts, try int, rng *rand.Rand) ([]arrival, m
 			return false
 		}
 		for _, gen := range rng.Perm(len(paces)) {
+			if ctx.Err() != nil {
+				return nil, 0
+			}
 			if free[gen] <= now {
 				visit(gen, map[int]bool{})
 			}

@@ -1,6 +1,7 @@
 package cayley
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 
@@ -55,7 +56,7 @@ func (g *group) combine(u, v, sign int) int {
 // hypercube as Z_2 × Z_2 × ..., under the usual numbering of the ranks only; of more
 // than maxRanks ranks it tries those of up to three factors, and that into primes of 2. It
 // looks at nothing but links: names do not matter. It takes O(factorisations · links) time.
-func recognise(t *model.Topology) *group {
+func recognise(ctx context.Context, t *model.Topology) *group {
 	if len(t.Switches) > 0 || len(t.Ports) > 0 || t.Ranks < 2 || t.Ranks > maxStreamed || len(t.Links)%t.Ranks != 0 {
 		return nil
 	}
@@ -71,6 +72,9 @@ func recognise(t *model.Topology) *group {
 	out := t.Out()
 	of := make([]int32, len(t.Links))
 	for _, sides := range all {
+		if ctx.Err() != nil {
+			return nil
+		}
 		g := &group{sides: sides, n: t.Ranks}
 		if g.generate(t, out, of) {
 			return g

@@ -1,6 +1,7 @@
 package cayley
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestRecognise(t *testing.T) {
 		tp, err := topo.Parse(name, topo.Options{})
 		require.NoError(t, err, name)
 		tp.Name = "x"
-		g := recognise(tp)
+		g := recognise(context.Background(), tp)
 		if want == "" {
 			require.Nil(t, g, name)
 			continue
@@ -37,15 +38,15 @@ func TestRecognise(t *testing.T) {
 		}
 		links := tp.Links
 		tp.Links = links[1:]
-		require.Nil(t, recognise(tp), "%s with a link less", name)
+		require.Nil(t, recognise(context.Background(), tp), "%s with a link less", name)
 		tp.Links = append([]model.Link(nil), links...)
 		tp.Links[1].Bandwidth /= 2
-		require.Nil(t, recognise(tp), "%s with a slow link", name)
+		require.Nil(t, recognise(context.Background(), tp), "%s with a slow link", name)
 	}
 	wires := topo.Options{Bandwidth: []int64{1e9, 2e9}, Alpha: []model.Time{1, 2}}
 	tp, err := topo.Parse("torus:3x4", wires)
 	require.NoError(t, err)
-	require.Equal(t, "group Z3×Z4, 4 generators", recognise(tp).String())
+	require.Equal(t, "group Z3×Z4, 4 generators", recognise(context.Background(), tp).String())
 }
 
 // TestColourEdges colours random multigraphs: no two edges at a node alike, and as

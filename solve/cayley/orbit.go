@@ -2,6 +2,7 @@ package cayley
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -31,23 +32,23 @@ func stated(p *model.Problem, o *model.Orbit, note string) *solve.Stream {
 }
 
 // orbit plans what rank 0 does.
-func (g *group) orbit(p *model.Problem, seed uint64) (*model.Orbit, error) {
+func (g *group) orbit(ctx context.Context, p *model.Problem, seed uint64) (*model.Orbit, error) {
 	var turns []model.Turn
 	switch p.Collective.Kind {
 	case model.AllToAll:
-		c, err := g.convey(p)
+		c, err := g.convey(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		turns = c
 	case model.AllGather:
-		w, err := g.woven(p, seed)
+		w, err := g.woven(ctx, p, seed)
 		if err != nil {
 			return nil, err
 		}
 		turns = w.gathering()
 	default:
-		w, err := g.reversed().woven(p, seed)
+		w, err := g.reversed().woven(ctx, p, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +56,7 @@ func (g *group) orbit(p *model.Problem, seed uint64) (*model.Orbit, error) {
 		if p.Collective.Kind == model.ReduceScatter {
 			break
 		}
-		if w, err = g.woven(p, seed); err != nil {
+		if w, err = g.woven(ctx, p, seed); err != nil {
 			return nil, err
 		}
 		turns = after(p, g.inOrbits(turns), w.gathering())

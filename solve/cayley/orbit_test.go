@@ -1,6 +1,7 @@
 package cayley
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ func TestOrbits(t *testing.T) {
 				for _, chunks := range []int{1, 2} {
 					for _, size := range []int64{32 * 720720, 1<<20 + 1} {
 						p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: size, Cost: cost}
-						st, err := New().(solve.Streamer).Stream(p, solve.Options{Seed: 1, Chunks: chunks})
+						st, err := New().(solve.Streamer).Stream(context.Background(), p, solve.Options{Seed: 1, Chunks: chunks})
 						if cost == model.Rounds && len(tp.Switches) == 0 {
 							require.ErrorIs(t, err, solve.ErrNotServed)
 							continue
@@ -60,7 +61,7 @@ func TestOrbitsLeast(t *testing.T) {
 		require.NoError(t, err)
 		n := int64(tp.Ranks)
 		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: c.kind}, Size: n * 1000, Cost: model.LinkRounds}
-		st, err := New().(solve.Streamer).Stream(p, solve.Options{Seed: 1})
+		st, err := New().(solve.Streamer).Stream(context.Background(), p, solve.Options{Seed: 1})
 		require.NoError(t, err)
 		require.EqualValues(t, c.slots, st.Orbit.Last(st.Problem), "%v on %s", c.kind, c.name)
 	}

@@ -1,6 +1,7 @@
 package cayley
 
 import (
+	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -24,7 +25,7 @@ type packet struct {
 // makes the sum of the squares of the links' loads less. In each round a packet with
 // more hops left goes first (farthest to go, which is optimal in many rings and
 // arrays). It takes O(rounds · packets · generators) time.
-func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []item, weight []float64, least model.Time) (*model.Schedule, error) {
+func (g *group) split(ctx context.Context, p *model.Problem, parts [][]int, words [][][]int, items []item, weight []float64, least model.Time) (*model.Schedule, error) {
 	load := make([][]int, len(g.gens)) // by generator and the rank that its link leaves
 	for s := range load {
 		load[s] = make([]int, g.n)
@@ -56,7 +57,7 @@ func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []
 			shift(u, word, 1)
 		}
 	}
-	for pass, changed := 0, true; changed && pass < 20; pass++ {
+	for pass, changed := 0, true; changed && pass < 20 && ctx.Err() == nil; pass++ {
 		changed = false
 		for i := range packets {
 			x := &packets[i]
@@ -80,7 +81,7 @@ func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []
 			x.left += m
 		}
 	}
-	program := place.NewProgram(p)
+	program := place.NewProgram(p).Until(ctx)
 	busy := make([]int, len(g.gens)*g.n) // the last round, counted from 1, of each link
 	var byLeft [][]int                   // the packets with so many hops left, in order of index
 	for i := range packets {
@@ -90,7 +91,7 @@ func (g *group) split(p *model.Problem, parts [][]int, words [][][]int, items []
 		byLeft[packets[i].left] = append(byLeft[packets[i].left], i)
 	}
 	var batch []place.Move
-	for round, moved := 1, true; moved; round++ {
+	for round, moved := 1, true; moved && ctx.Err() == nil; round++ {
 		moved, batch = false, batch[:0]
 		for left := 1; left < len(byLeft); left++ {
 			// Farthest first: what was moved in this round is one bucket lower already,

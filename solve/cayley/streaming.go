@@ -16,7 +16,7 @@ import (
 // alike, and on ranks at the same switches. The plan is that of one rank (see weave, convey
 // and star), which is a schedule for all by translation. Only an allgather is handed
 // out transfer by transfer too, in runs of as many as there are ranks.
-func (method) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
+func (method) Stream(ctx context.Context, p *model.Problem, o solve.Options) (*solve.Stream, error) {
 	if err := alike(p); err != nil {
 		return nil, err
 	}
@@ -31,19 +31,22 @@ func (method) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
 	if p.Cost == model.Rounds {
 		return nil, solve.NotServed("keeps all links of all ranks busy at once, which is not possible here")
 	}
-	g := recognise(p.Topology)
+	g := recognise(ctx, p.Topology)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if g == nil {
 		return nil, solve.NotServed("%s is not recognised as a Cayley graph of an abelian group under its numbering", p.Topology.Name)
 	}
 	p = solve.Cut(p, o.Chunks)
 	if p.Collective.Kind != model.AllGather {
-		orbit, err := g.orbit(p, o.Seed)
+		orbit, err := g.orbit(ctx, p, o.Seed)
 		if err != nil {
 			return nil, err
 		}
 		return stated(p, orbit, g.String()), nil
 	}
-	w, err := g.woven(p, o.Seed)
+	w, err := g.woven(ctx, p, o.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +77,15 @@ func (method) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
 }
 
 // woven returns the best plan of an allgather of what ranks own of p.
-func (g *group) woven(p *model.Problem, seed uint64) (*weave, error) {
+func (g *group) woven(ctx context.Context, p *model.Problem, seed uint64) (*weave, error) {
 	w := &weave{group: g, p: p, parts: owned(p)}
 	if !w.measure() {
 		return nil, solve.NotServed("plans for one rank alone only what moves over links that are alike")
 	}
-	w.plan(seed)
+	w.plan(ctx, seed)
+	if w.turns == nil && w.n > 1 {
+		return nil, ctx.Err()
+	}
 	return w, nil
 }
 
@@ -162,12 +168,15 @@ func (w *weave) measure() bool {
 	return ok
 }
 
-// plan makes some plans, until one ends as early as any can, and keeps the best.
-func (w *weave) plan(seed uint64) {
+// plan makes some plans, until one ends as early as any can or ctx does, and keeps the best.
+func (w *weave) plan(ctx context.Context, seed uint64) {
 	w.end = model.MaxTime
 	tries := max(1, min(maxTries, 1<<21/(w.n*w.most*len(w.gens))))
 	for try := 0; try < tries && w.end > w.least; try++ {
-		turns := w.weave(rand.New(rand.NewPCG(seed, uint64(try))))
+		turns := w.weave(ctx, rand.New(rand.NewPCG(seed, uint64(try))))
+		if turns == nil {
+			return
+		}
 		end := model.Time(0)
 		for i := max(0, len(turns)-(w.delay+1)*len(w.gens)); i < len(turns); i++ {
 			x := turns[i]
@@ -181,8 +190,8 @@ func (w *weave) plan(seed uint64) {
 
 // weave makes a plan. In every slot each generator takes a part that was there before and
 // is missing at its other end, that which has waited longest. One that finds none takes
-// over what another one was given that finds one more.
-func (w *weave) weave(rng *rand.Rand) []turn {
+// over what another one was given that finds one more. It returns nil if ctx ends before.
+func (w *weave) weave(ctx context.Context, rng *rand.Rand) []turn {
 	all := w.n * w.most
 	here, taken := make([]bool, all), make([]bool, all) // by difference and part
 	queues := make([][]int32, len(w.gens))              // by generator: what it could have brought since, in that order
@@ -212,6 +221,9 @@ func (w *weave) weave(rng *rand.Rand) []turn {
 	landed := 0
 	given := make([]int32, len(w.gens))
 	for slot := 0; len(turns) < all-w.most; slot++ {
+		if slot%64 == 0 && ctx.Err() != nil {
+			return nil
+		}
 		for ; slot >= w.delay && landed < due[(slot-w.delay)%(w.delay+1)]; landed++ {
 			arrive(int(turns[landed].from)*w.most + int(turns[landed].part))
 		}

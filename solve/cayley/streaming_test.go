@@ -39,7 +39,7 @@ func TestStream(t *testing.T) {
 		for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.LinkRounds} {
 			for _, size := range []int64{32 * 720720, 1<<24 + 1, 20000} {
 				p := gathering(t, c.name, size, c.chunks, cost)
-				st, err := New().(solve.Streamer).Stream(p, solve.Options{Seed: 1})
+				st, err := New().(solve.Streamer).Stream(context.Background(), p, solve.Options{Seed: 1})
 				require.NoError(t, err)
 				moves := []model.Transfer{}
 				stop, err := st.Run(context.Background(), func(list []model.Transfer) bool {
@@ -70,7 +70,7 @@ func TestStream(t *testing.T) {
 					require.Equal(t, st.Makespan, end, "%v", st.Problem)
 				}
 				if n := p.Topology.Ranks; c.least && cost == model.Blocking && size == 32*720720 {
-					g := recognise(p.Topology)
+					g := recognise(context.Background(), p.Topology)
 					slots := (len(st.Problem.Chunks) - len(st.Problem.Chunks)/n + len(g.gens) - 1) / len(g.gens)
 					require.LessOrEqual(t, moves[len(moves)-1].Start, moves[0].End*model.Time(slots-1), "%v", st.Problem)
 				}
@@ -83,7 +83,7 @@ func TestStream(t *testing.T) {
 // TestStreamLarge: 40 000 ranks are planned in no time, to end as early as can be.
 func TestStreamLarge(t *testing.T) {
 	p := gathering(t, "torus:200x200", 40000<<20, 0, model.Blocking)
-	st, err := New().(solve.Streamer).Stream(p, solve.Options{})
+	st, err := New().(solve.Streamer).Stream(context.Background(), p, solve.Options{})
 	require.NoError(t, err)
 	require.Equal(t, p.Topology.Duration([]int{0}, 1<<20)*10000, st.Makespan)
 	require.Less(t, st.Memory, int64(64<<20))
@@ -122,7 +122,7 @@ func TestStreamNotServed(t *testing.T) {
 		p := gathering(t, "torus:4x4", 1<<20, 0, model.Pipelined)
 		p.Topology.Links = slices.Clone(p.Topology.Links)
 		change(p)
-		_, err := New().(solve.Streamer).Stream(p, solve.Options{})
+		_, err := New().(solve.Streamer).Stream(context.Background(), p, solve.Options{})
 		require.ErrorIs(t, err, solve.ErrNotServed)
 		require.ErrorContains(t, err, name)
 	}

@@ -108,25 +108,27 @@ func (m *method) Serves(p *model.Problem) error {
 	return nil
 }
 
-// Solve implements solve.Solver. It is deterministic and uses no options but
-// Chunks.
+// Solve implements solve.Solver. It is deterministic and uses no options but Chunks and
+// the time limit.
 func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	if err := m.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
 	p = solve.Cut(p, o.Chunks)
-	x := &plan{Program: place.NewProgram(p), p: p, members: p.Members(), n: len(p.Members())}
+	x := &plan{Program: place.NewProgram(p).Until(b.Context()), p: p, members: p.Members(), n: len(p.Members())}
 	if p.Collective.Kind.Rooted() {
 		x.root = slices.Index(x.members, p.Collective.Root)
 	}
 	if x.n > 1 {
 		m.builders[p.Collective.Kind](x)
 	}
-	if err := ctx.Err(); err != nil {
-		return solve.Result{Problem: p, Stop: solve.Interrupted}, nil
-	}
 	s, err := x.Place()
-	if err != nil {
+	switch stop := b.Stop(); {
+	case err != nil && stop != 0:
+		return solve.Result{Problem: p, Stop: stop}, nil
+	case err != nil:
 		return solve.Result{}, solve.NotServed("%v", err)
 	}
 	return solve.Result{Problem: p, Schedule: s, Stop: solve.Done}, nil

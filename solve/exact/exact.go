@@ -16,7 +16,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -98,16 +97,19 @@ func (s solver) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}
+	if n := p.DefaultChunks(1); p.Chunks == nil && int64(n)*int64(p.Topology.Ranks) > maxColumns {
+		return tooLarge(int64(n)*int64(p.Topology.Ranks), "for %d chunks at %d ranks", n, p.Topology.Ranks)
+	}
 	q := forward(solve.Cut(p, 1))
 	if q == nil {
 		return solve.NotServed("serves no custom collective that reduces, and none with reductions where ranks are late")
 	}
 	if int64(len(q.Chunks))*int64(q.Topology.Ranks) > maxColumns {
-		return tooLarge(len(q.Chunks)*q.Topology.Ranks, "for %d chunks at %d ranks", len(q.Chunks), q.Topology.Ranks)
+		return tooLarge(int64(len(q.Chunks))*int64(q.Topology.Ranks), "for %d chunks at %d ranks", len(q.Chunks), q.Topology.Ranks)
 	}
 	hops := hop.All(q.Topology)
 	if columns := len(q.Chunks) * len(hops); columns > maxColumns {
-		return tooLarge(columns, "for %d chunks over %d hops", len(q.Chunks), len(hops))
+		return tooLarge(int64(columns), "for %d chunks over %d hops", len(q.Chunks), len(hops))
 	}
 	n := ten.New(q, hops, grids(q, hops)[0], 0)
 	if k, r, ok := n.Unreachable(); ok {
@@ -118,12 +120,12 @@ func (s solver) Serves(p *model.Problem) error {
 		return servesRounds(n)
 	}
 	if columns, _ := size(n); columns > maxColumns {
-		return tooLarge(columns, "for %d epochs", n.Horizon)
+		return tooLarge(int64(columns), "for %d epochs", n.Horizon)
 	}
 	return nil
 }
 
-func tooLarge(columns int, format string, args ...any) error {
+func tooLarge(columns int64, format string, args ...any) error {
 	return solve.NotServed("too large: more than %d columns %s, want at most %d: try fewer --chunks, or --method rolling or tacos",
 		columns-1, fmt.Sprintf(format, args...), maxColumns)
 }
@@ -174,7 +176,9 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if forward(p) == nil {
 		return solve.Result{}, solve.NotServed("does not serve %d chunks here", len(p.Chunks))
 	}
-	r := &run{ctx: ctx, options: o, begin: time.Now(), p: p, aim: s.aim}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	r := &run{budget: b, options: o, p: p, aim: s.aim}
 	if s.aim == leastHorizon && o.Start != nil && o.Start.Schedule != nil && sameCut(o.Start.Problem, p) && o.Bound > 0 && o.Start.Makespan() <= o.Bound {
 		models, err := r.shorter(o.Start.Makespan())
 		return solve.Result{Problem: p, Schedule: o.Start.Schedule, Stop: solve.Optimal, Models: models, Note: o.WarmStart() + " meets the bound"}, err
@@ -234,9 +238,8 @@ func join(p *model.Problem, stages []*model.Schedule) (*model.Schedule, error) {
 
 // run is one call of Solve.
 type run struct {
-	ctx     context.Context
+	budget  *solve.Budget
 	options solve.Options
-	begin   time.Time
 	p       *model.Problem
 	stop    solve.Stop
 	raw     string
@@ -284,15 +287,6 @@ func (r *run) stage(p *model.Problem) *model.Schedule {
 	return best
 }
 
-// left returns the wall time that is left, 0 for none and no limit for -1.
-func (r *run) left() time.Duration {
-	left := time.Duration(-1)
-	if r.options.TimeLimit > 0 {
-		left = max(0, r.options.TimeLimit-time.Since(r.begin))
-	}
-	return left
-}
-
 // grid looks for the least horizon on one grid. done says that it was found, all
 // shorter ones being infeasible by the solver's word.
 func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model.Schedule, done bool) {
@@ -312,14 +306,10 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model
 			r.options.Progress(solve.Progress{Bound: epoch.Mul(int64(n.Horizon - 1)), Note: fmt.Sprintf("%d epochs of %v: %d columns, %d rows", n.Horizon, epoch, columns, rows)})
 		}
 		e := encode(n)
-		limit := r.left()
-		if limit == 0 || r.ctx.Err() != nil {
+		if r.budget.Stop() != 0 {
 			return nil, r.stopped(n, epoch)
 		}
-		if limit < 0 {
-			limit = 0
-		}
-		result, err := highs.Solve(r.ctx, &e.Model, highs.Options{TimeLimit: limit, Seed: r.options.Seed, Threads: max(0, r.options.Threads)})
+		result, err := highs.Solve(r.budget.Context(), &e.Model, highs.Options{Seed: r.options.Seed, Threads: max(0, r.options.Threads)})
 		if err != nil {
 			r.stop = solve.Done
 			r.notes = append(r.notes, err.Error())
@@ -367,9 +357,8 @@ func (r *run) stopped(n *ten.Network, epoch model.Time) bool {
 
 // limited says which limit ended the search.
 func (r *run) limited() {
-	r.stop = solve.TimeLimit
-	if r.ctx.Err() == context.Canceled {
-		r.stop = solve.Interrupted
+	if r.stop = r.budget.Stop(); r.stop == 0 { // HiGHS has its own clock
+		r.stop = solve.TimeLimit
 	}
 }
 

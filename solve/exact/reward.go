@@ -21,13 +21,12 @@ func (r *run) rewarded(q *model.Problem, n *ten.Network, s *model.Schedule) *mod
 		}
 		return lp.Frac(1, int64(epoch+1))
 	}, false)
-	limit := r.left()
-	if limit == 0 {
-		r.stop = solve.TimeLimit
+	if stop := r.budget.Stop(); stop != 0 {
+		r.stop = stop
 		r.notes = append(r.notes, "no time was left for the reward: any schedule of the least horizon")
 		return s
 	}
-	result, err := highs.Solve(r.ctx, &e.Model, highs.Options{TimeLimit: max(0, limit), Seed: r.options.Seed, Threads: max(0, r.options.Threads)})
+	result, err := highs.Solve(r.budget.Context(), &e.Model, highs.Options{Seed: r.options.Seed, Threads: max(0, r.options.Threads)})
 	r.raw, r.stop = result.RawStatus, solve.Done
 	switch {
 	case err != nil:

@@ -31,7 +31,7 @@ func servesRounds(n *ten.Network) error {
 	n.Open()
 	if n.Horizon = longest(n); n.Horizon > 0 {
 		if columns, _ := size(n); columns > maxColumns {
-			return tooLarge(columns, "for a round of %d epochs", n.Horizon)
+			return tooLarge(int64(columns), "for a round of %d epochs", n.Horizon)
 		}
 	}
 	return nil
@@ -75,17 +75,13 @@ func (r *run) rounds(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *mod
 			columns, rows := size(n)
 			r.options.Progress(solve.Progress{Note: fmt.Sprintf("round %d of %d epochs of %v, %d demands left: %d columns, %d rows", count+1, n.Horizon, epoch, len(state.Collective.Post), columns, rows)})
 		}
-		limit := r.left()
-		if limit == 0 || r.ctx.Err() != nil {
+		if r.budget.Stop() != 0 {
 			r.limited()
 			r.notes = append(r.notes, fmt.Sprintf("%v in round %d, with %d demands left", r.stop, count+1, len(state.Collective.Post)))
 			return nil, false
 		}
-		if limit < 0 || limit > roundTime {
-			limit = roundTime
-		}
 		e := encodeFor(n, progress(n), true)
-		result, err := highs.Solve(r.ctx, &e.Model, highs.Options{TimeLimit: limit, MIPGap: roundGap, Seed: r.options.Seed, Threads: max(0, r.options.Threads)})
+		result, err := highs.Solve(r.budget.Context(), &e.Model, highs.Options{TimeLimit: roundTime, MIPGap: roundGap, Seed: r.options.Seed, Threads: max(0, r.options.Threads)})
 		if err != nil {
 			r.notes = append(r.notes, err.Error())
 			return nil, false

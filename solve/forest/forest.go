@@ -93,11 +93,9 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err := m.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
-	if o.TimeLimit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
-		defer cancel()
-	}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	ctx = b.Context()
 	switch p.Collective.Kind {
 	case model.ReduceScatter, model.Reduce:
 		q, _ := solve.Reverse(p)

@@ -46,13 +46,11 @@ func (m paths) Solve(ctx context.Context, p *model.Problem, o solve.Options) (so
 	if err := m.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	ctx = b.Context()
 	if ctx.Err() != nil {
 		return stopped(ctx, p), nil
-	}
-	if o.TimeLimit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
-		defer cancel()
 	}
 	c, err := fluid.AllToAll(ctx, p)
 	switch {
@@ -69,6 +67,9 @@ func (m paths) Solve(ctx context.Context, p *model.Problem, o solve.Options) (so
 	members := p.Members()
 	f := &forest{blocks: len(members) * len(members)}
 	for i, s := range members {
+		if ctx.Err() != nil {
+			return stopped(ctx, p), nil
+		}
 		for _, d := range members {
 			list, err := split(p.Topology, c.Flows[i], s, d, c.Algbw/float64(len(members)))
 			if err != nil {

@@ -2,7 +2,6 @@ package forest
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -16,8 +15,8 @@ type flow interface {
 	// cut returns p's space in chunks, pieces for each part with a flow of its own.
 	cut(p *model.Problem, pieces int64) []model.Chunk
 	// programs writes the transfers of p, which has chunks: those of cut or others, in one
-	// order or several.
-	programs(p *model.Problem, own bool) []*place.Program
+	// order or several. The programs end with ctx.
+	programs(ctx context.Context, p *model.Problem, own bool) []*place.Program
 	// rate tells flows of one problem apart: the larger it is, the shorter the time if chunks
 	// are fine enough.
 	rate() float64
@@ -29,14 +28,7 @@ type flow interface {
 
 // stopped is the result of a method that did not get as far as a schedule.
 func stopped(ctx context.Context, p *model.Problem) solve.Result {
-	return solve.Result{Problem: solve.Cut(p, 1), Stop: stopOf(ctx)}
-}
-
-func stopOf(ctx context.Context) solve.Stop {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return solve.TimeLimit
-	}
-	return solve.Interrupted
+	return solve.Result{Problem: solve.Cut(p, 1), Stop: solve.StopOf(ctx)}
 }
 
 // pipelined returns the best schedule over several numbers of chunks: they are doubled until
@@ -58,11 +50,14 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 			} else {
 				q.Chunks = f.cut(p, pieces)
 			}
-			orders := f.programs(&q, !fixed)
+			orders := f.programs(ctx, &q, !fixed)
 			if ends[f] = model.MaxTime; best.Schedule != nil && (orders[0].Len() > f.most() || ctx.Err() != nil) {
 				continue
 			}
 			s, err := placed(ctx, &q, old, o.Bound, orders...)
+			if ctx.Err() != nil && s == nil {
+				break
+			}
 			if err != nil {
 				return solve.Result{}, solve.NotServed("%v", err)
 			}
@@ -70,8 +65,11 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 				best.Problem, best.Schedule, best.Note = &q, s, f.String()
 			}
 		}
-		if ctx.Err() != nil {
-			best.Stop = stopOf(ctx)
+		if stop := solve.StopOf(ctx); stop != 0 {
+			if best.Schedule == nil {
+				return stopped(ctx, p), nil
+			}
+			best.Stop = stop
 			break
 		}
 		if idle++; best.Makespan() < old-old/1000 {
@@ -94,7 +92,8 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 const fewMoves = 1 << 13
 
 // placed returns the best schedule of programs with the same moves: in their orders or, if
-// there are few, what can start first first; justified if that may beat the makespan old.
+// there are few, what can start first first; justified if that may beat the makespan old. When
+// ctx is done it returns the best by then, or its error.
 func placed(ctx context.Context, p *model.Problem, old, bound model.Time, programs ...*place.Program) (best *model.Schedule, err error) {
 	better := func(s *model.Schedule, err2 error) {
 		switch {
@@ -109,6 +108,9 @@ func placed(ctx context.Context, p *model.Problem, old, bound model.Time, progra
 	}
 	if g := programs[0]; g.Len() <= fewMoves {
 		better(g.Place())
+	}
+	if ctx.Err() != nil && best != nil {
+		return best, nil
 	}
 	if err != nil {
 		return nil, err

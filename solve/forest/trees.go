@@ -267,7 +267,7 @@ func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
 // before. No link is asked for more than fits into a period, so that the end is that of the
 // fluid limit and one period for each level. What is under way may go faster than that, if
 // links are free when it comes.
-func (f *forest) programs(p *model.Problem, own bool) (orders []*place.Program) {
+func (f *forest) programs(ctx context.Context, p *model.Problem, own bool) (orders []*place.Program) {
 	type trees struct{ up, down *tree }
 	of, nth := make([]trees, len(p.Chunks)), make([]float64, len(p.Chunks))
 	for k, t := range f.choose(f.down, p, own) {
@@ -328,7 +328,7 @@ func (f *forest) programs(p *model.Problem, own bool) (orders []*place.Program) 
 		slices.SortStableFunc(order, func(a, b move) int {
 			return cmp.Or(cmp.Compare(a.period+pace*a.level, b.period+pace*b.level), cmp.Compare(turn(a.Move), turn(b.Move)))
 		})
-		g := place.NewProgram(p)
+		g := place.NewProgram(p).Until(ctx)
 		for _, m := range order {
 			g.Batch(m.Move)
 		}

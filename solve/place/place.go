@@ -10,6 +10,7 @@ package place
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"fmt"
 	"slices"
 
@@ -30,6 +31,7 @@ type Move struct {
 // what this meaning forces is kept when the moves are placed: a move waits for the
 // data that it reads, not for its batch.
 type Program struct {
+	ctx   context.Context
 	p     *model.Problem
 	flows []flow
 	slots map[int64]*slot
@@ -55,8 +57,18 @@ type slot struct {
 
 // NewProgram returns an empty program for a problem with chunks.
 func NewProgram(p *model.Problem) *Program {
-	return &Program{p: p, slots: map[int64]*slot{}}
+	return &Program{ctx: context.Background(), p: p, slots: map[int64]*slot{}}
 }
+
+// Until makes g end with ctx, and returns g: when ctx is done, batches are left out, and
+// Place and PlaceInOrder fail with the error of ctx.
+func (g *Program) Until(ctx context.Context) *Program {
+	g.ctx = ctx
+	return g
+}
+
+// every is after how many steps a loop looks whether the context is done.
+const every = 1 << 10
 
 func (g *Program) slot(rank, chunk int) *slot {
 	key := int64(rank)*int64(len(g.p.Chunks)) + int64(chunk)
@@ -71,6 +83,9 @@ func (g *Program) slot(rank, chunk int) *slot {
 // Batch appends moves that all read what is there before the batch. Several may
 // reduce into one slot; a copy must be the only write to its slot in the batch.
 func (g *Program) Batch(moves ...Move) {
+	if g.ctx.Err() != nil {
+		return
+	}
 	first := int32(len(g.flows))
 	for _, m := range moves {
 		g.flows = append(g.flows, flow{Move: m, batch: g.batch, raw: append([]int32(nil), g.slot(m.Src, m.Chunk).writers...)})
@@ -186,9 +201,15 @@ func (g *Program) PlaceInOrder() (*model.Schedule, error) { return g.place(true)
 func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 	e := newEngine(g.p)
 	groups, groupOf := g.groups()
+	if err := g.ctx.Err(); err != nil {
+		return nil, err
+	}
 	waiting := make([]int32, len(groups)) // groups that must be placed before
 	next := make([][]int32, len(groups))
 	for i := range g.flows {
+		if err := g.ctx.Err(); i%every == 0 && err != nil {
+			return nil, err
+		}
 		f := &g.flows[i]
 		for _, list := range [][]int32{f.raw, f.war, f.waw} {
 			for _, j := range list {
@@ -213,7 +234,10 @@ func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 	}
 	placed := make([]model.Transfer, len(g.flows))
 	barriers, floor, last := g.barriers, model.Time(0), model.Time(0)
-	for ready.Len() > 0 {
+	for n := 0; ready.Len() > 0; n++ {
+		if err := g.ctx.Err(); n%(every/16) == 0 && err != nil {
+			return nil, err
+		}
 		r := heap.Pop(ready).(readyGroup)
 		for inOrder && len(barriers) > 0 && groups[r.group][0] >= barriers[0] {
 			floor, barriers = last, barriers[1:]
@@ -257,6 +281,9 @@ func (g *Program) groups() (groups [][]int32, of []int32) {
 	of = make([]int32, len(g.flows))
 	number := make(map[int32]int32)
 	for i := range g.flows {
+		if i%every == 0 && g.ctx.Err() != nil {
+			return nil, nil
+		}
 		root := find(int32(i))
 		n, known := number[root]
 		if !known {

@@ -9,6 +9,7 @@ package sat
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -27,6 +28,7 @@ type Lit int32
 // CNF is a conjunction of clauses, all in one arena.
 type CNF struct {
 	Vars int
+	ctx  context.Context // of the encoding; nil: none
 	lits []Lit
 	ends []int32 // of each clause in lits
 }
@@ -63,9 +65,12 @@ func (c *CNF) add(lits ...Lit) {
 
 func (c *CNF) end() { c.ends = append(c.ends, int32(len(c.lits))) }
 
-// full says whether a limit is passed; it is asked often enough that nothing
-// overflows between two questions.
+// full reports whether a limit is passed, or the context is done; it is asked often enough
+// that nothing overflows between two questions.
 func (c *CNF) full() error {
+	if c.ctx != nil && c.ctx.Err() != nil {
+		return c.ctx.Err()
+	}
 	if c.Vars > maxVars || len(c.lits) > maxLiterals {
 		return fmt.Errorf("too large: %d variables and %d literals so far, want at most %d and %d", c.Vars, len(c.lits), maxVars, maxLiterals)
 	}

@@ -1,6 +1,7 @@
 package sat
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,11 +56,15 @@ type window struct {
 // Encode returns the formula of section 10 that is satisfiable if the problem has a
 // schedule within q.Horizon. It serves what sections 10.1 and 10.2 serve. It takes
 // time and memory in the order of the formula's size.
-func (q *Question) Encode() (*Formula, error) {
+func (q *Question) Encode() (*Formula, error) { return q.encode(context.Background()) }
+
+// encode is Encode until ctx is done, whose error it then returns.
+func (q *Question) encode(ctx context.Context) (*Formula, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
 	e := &Formula{q: q, p: q.Problem}
+	e.ctx = ctx
 	switch q.Problem.Collective.Kind {
 	case model.AllReduce:
 		return e, e.allReduce()

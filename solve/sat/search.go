@@ -37,8 +37,11 @@ const defaultLiterals = 20_000_000
 // be satisfied the model is always that of the second, so that equal seeds give equal
 // schedules. Unknown is an answer, not an error.
 func (q *Question) Decide(ctx context.Context, o Limits) (Decision, error) {
-	f, err := q.Encode()
-	if err != nil {
+	f, err := q.encode(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return Decision{}, nil
+	case err != nil:
 		return Decision{}, err
 	}
 	d := Decision{Size: fmt.Sprintf("%d variables, %d clauses", f.Vars, f.Clauses())}

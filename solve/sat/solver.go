@@ -2,8 +2,8 @@ package sat
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,6 +64,9 @@ func (s solver) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}
+	if n := p.DefaultChunks(1); p.Chunks == nil && int64(n)*int64(max(len(p.Topology.Links), p.Topology.Ranks)) > maxTokens/4 {
+		return tooLarge(n, p)
+	}
 	p = solve.Cut(p, 1)
 	q := &Question{Problem: p, Horizon: 1, Trees: s.trees}
 	if !p.Cost.Synchronous() {
@@ -78,9 +81,13 @@ func (s solver) Serves(p *model.Problem) error {
 	n := p.Topology.Ranks
 	if p.Collective.Kind == model.AllReduce && len(p.Chunks)*len(p.Topology.Links)*n > 1<<17 ||
 		len(p.Chunks)*max(len(p.Topology.Links), n) > maxTokens/4 {
-		return solve.NotServed("too large: %d chunks over %d links: try fewer --chunks or --method tacos", len(p.Chunks), len(p.Topology.Links))
+		return tooLarge(len(p.Chunks), p)
 	}
 	return nil
+}
+
+func tooLarge(chunks int, p *model.Problem) error {
+	return solve.NotServed("too large: %d chunks over %d links: try fewer --chunks or --method tacos", chunks, len(p.Topology.Links))
 }
 
 // durations returns how long chunks take over one arc, and how long they keep its links
@@ -150,10 +157,9 @@ func epochFor(transfers, all []model.Time) model.Time {
 
 // run is one call of Solve.
 type run struct {
-	ctx     context.Context
+	budget  *solve.Budget
 	trees   bool
 	options solve.Options
-	begin   time.Time
 	p       *model.Problem
 	epoch   model.Time
 	result  solve.Result
@@ -178,7 +184,9 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if s.trees {
 		o.Start, o.Scratch = nil, ""
 	}
-	r := &run{ctx: ctx, trees: s.trees, options: o, begin: time.Now(), p: p, epoch: epochFor(transfers, all), result: solve.Result{Problem: p, Stop: solve.Done}}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	r := &run{budget: b, trees: s.trees, options: o, p: p, epoch: epochFor(transfers, all), result: solve.Result{Problem: p, Stop: solve.Done}}
 	if p.Cost.Synchronous() {
 		r.epoch = 0
 	}
@@ -283,10 +291,11 @@ func (r *run) search() error {
 
 // left returns the time that is left, at least a millisecond; 0 means no limit.
 func (r *run) left() time.Duration {
-	if r.options.TimeLimit <= 0 {
+	left := r.budget.Left()
+	if left == math.MaxInt64 {
 		return 0
 	}
-	return max(time.Millisecond, r.options.TimeLimit-time.Since(r.begin))
+	return max(time.Millisecond, left)
 }
 
 // share is the time for one question on the way up.
@@ -299,14 +308,11 @@ func (r *run) share() time.Duration {
 
 // stopped says whether the search has to end, and remembers why.
 func (r *run) stopped() bool {
-	switch {
-	case errors.Is(r.ctx.Err(), context.Canceled):
-		r.result.Stop = solve.Interrupted
-	case r.ctx.Err() != nil || r.options.TimeLimit > 0 && time.Since(r.begin) >= r.options.TimeLimit:
-		r.result.Stop = solve.TimeLimit
-	default:
+	stop := r.budget.Stop()
+	if stop == 0 {
 		return false
 	}
+	r.result.Stop = stop
 	return true
 }
 
@@ -324,7 +330,7 @@ func (r *run) ask(h int, limit time.Duration) (cadical.Answer, error) {
 	if r.options.Scratch != "" {
 		o.Proof = filepath.Join(r.options.Scratch, fmt.Sprintf("%v-%d.lrat", r.p.Collective.Kind, h))
 	}
-	d, err := q.Decide(r.ctx, o)
+	d, err := q.Decide(r.budget.Context(), o)
 	if err != nil {
 		if d.Size == "" {
 			return cadical.Unknown, err

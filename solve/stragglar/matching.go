@@ -60,7 +60,10 @@ func (matched) Serves(p *model.Problem) error {
 
 // Solve implements solve.Solver. The straggler is the member that arrives last. It uses
 // no options.
-func (h matched) Solve(ctx context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
+func (h matched) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	ctx = b.Context()
 	if err := h.Serves(p); err != nil {
 		return solve.Result{}, err
 	}

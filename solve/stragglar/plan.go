@@ -72,14 +72,18 @@ func (x *plan) place(ctx context.Context) (solve.Result, error) {
 		return result, nil
 	}
 	var err error
-	if result.Schedule, err = x.placeInOrder(false); err != nil && apart == nil {
+	result.Schedule, err = x.placeInOrder(ctx, false)
+	if stop := solve.StopOf(ctx); stop != 0 {
+		if result.Stop = stop; result.Schedule == nil {
+			result.Schedule = apart
+		}
+		return result, nil
+	}
+	if err != nil && apart == nil {
 		return solve.Result{}, solve.NotServed("%v", err)
 	}
-	if ctx.Err() != nil {
-		return solve.Result{Problem: x.p, Stop: solve.Interrupted}, nil
-	}
 	if apart == nil && x.p.Cost.Synchronous() { // a round with a late rank holds up all that comes later
-		if apart, err = x.placeInOrder(true); err != nil {
+		if apart, err = x.placeInOrder(ctx, true); err != nil && ctx.Err() == nil {
 			return solve.Result{}, solve.NotServed("%v", err)
 		}
 	}
@@ -90,8 +94,8 @@ func (x *plan) place(ctx context.Context) (solve.Result, error) {
 }
 
 // placeInOrder places the phases, with a barrier after the first if asked.
-func (x *plan) placeInOrder(barrier bool) (*model.Schedule, error) {
-	program := place.NewProgram(x.p)
+func (x *plan) placeInOrder(ctx context.Context, barrier bool) (*model.Schedule, error) {
+	program := place.NewProgram(x.p).Until(ctx)
 	batch := func(moves []move) {
 		b := make([]place.Move, 0, len(moves))
 		for _, m := range moves {

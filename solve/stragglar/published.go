@@ -61,7 +61,10 @@ func (published) Serves(p *model.Problem) error {
 }
 
 // Solve implements solve.Solver. The straggler is the member that arrives last.
-func (s published) Solve(ctx context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
+func (s published) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	ctx = b.Context()
 	if err := s.Serves(p); err != nil {
 		return solve.Result{}, err
 	}

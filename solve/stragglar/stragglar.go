@@ -62,10 +62,13 @@ func (g general) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	if err := g.Serves(p); err != nil {
 		return solve.Result{}, err
 	}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	ctx = b.Context()
 	var best solve.Result
 	var failed error
 	for _, x := range plans(p, o) {
-		if ctx.Err() != nil && best.Schedule != nil {
+		if b.Spent() && best.Schedule != nil {
 			break
 		}
 		plan, err := x(ctx)
@@ -88,7 +91,10 @@ func (g general) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	case best.Problem == nil && failed != nil:
 		return solve.Result{}, failed
 	case best.Problem == nil:
-		best = solve.Result{Problem: p, Stop: solve.Interrupted}
+		best = solve.Result{Problem: p, Stop: solve.Done}
+	}
+	if stop := b.Stop(); stop != 0 {
+		best.Stop = stop
 	}
 	return best, nil
 }

@@ -140,7 +140,7 @@ func TestStream(t *testing.T) {
 			p.Release = make([]model.Time, tp.Ranks)
 			p.Release[1] = 30 * model.Microsecond
 		}
-		st, err := New().(solve.Streamer).Stream(p, solve.Options{Seed: rapid.Uint64().Draw(t, "seed"), Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")})
+		st, err := New().(solve.Streamer).Stream(context.Background(), p, solve.Options{Seed: rapid.Uint64().Draw(t, "seed"), Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")})
 		require.NoError(t, err)
 		moves := []model.Transfer{}
 		stop, err := st.Run(context.Background(), func(list []model.Transfer) bool {
@@ -163,7 +163,7 @@ func TestStream(t *testing.T) {
 	require.Greater(t, handed["event"], 5)
 	tp, err := topo.Parse("torus:3x3", topo.Options{})
 	require.NoError(t, err)
-	_, err = New().(solve.Streamer).Stream(&model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllToAll}, Size: 900, Cost: model.Blocking}, solve.Options{})
+	_, err = New().(solve.Streamer).Stream(context.Background(), &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllToAll}, Size: 900, Cost: model.Blocking}, solve.Options{})
 	require.ErrorIs(t, err, solve.ErrNotServed)
 }
 
@@ -181,7 +181,7 @@ func TestStreamReducing(t *testing.T) {
 		o := solve.Options{Seed: rapid.Uint64().Draw(t, "seed"), Chunks: rapid.IntRange(1, 3).Draw(t, "chunks"), Threads: 1}
 		var before []model.Transfer
 		for range 2 {
-			st, err := New().(solve.Streamer).Stream(p, o)
+			st, err := New().(solve.Streamer).Stream(context.Background(), p, o)
 			require.NoError(t, err)
 			moves := []model.Transfer{}
 			stop, err := st.Run(context.Background(), func(list []model.Transfer) bool {
@@ -212,6 +212,6 @@ func TestStreamReducing(t *testing.T) {
 	})
 	tp, err := topo.Parse("switch:4", topo.Options{})
 	require.NoError(t, err)
-	_, err = New().(solve.Streamer).Stream(&model.Problem{Topology: tp, Collective: model.Collective{Kind: model.ReduceScatter}, Size: 900, Cost: model.Blocking}, solve.Options{})
+	_, err = New().(solve.Streamer).Stream(context.Background(), &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.ReduceScatter}, Size: 900, Cost: model.Blocking}, solve.Options{})
 	require.ErrorIs(t, err, solve.ErrNotServed)
 }

@@ -15,7 +15,7 @@ import (
 // Stream implements solve.Streamer for allgather and broadcast among all ranks, and for what
 // reduces among all in lockstep only. It makes one try: in lockstep where the links are alike and not shared and the ranks arrive at once,
 // else event by event, which takes some times as long.
-func (s solver) Stream(p *model.Problem, o solve.Options) (*solve.Stream, error) {
+func (s solver) Stream(_ context.Context, p *model.Problem, o solve.Options) (*solve.Stream, error) {
 	if !network.Everyone(p) {
 		return nil, solve.NotServed("hands out while it works only what all ranks take part in")
 	}

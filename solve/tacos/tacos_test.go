@@ -261,7 +261,7 @@ func BenchmarkStream(b *testing.B) {
 			var st *solve.Stream
 			for b.Loop() {
 				var err error
-				st, err = tacos.New().(solve.Streamer).Stream(p, solve.Options{Seed: 1})
+				st, err = tacos.New().(solve.Streamer).Stream(context.Background(), p, solve.Options{Seed: 1})
 				require.NoError(b, err)
 				_, err = st.Run(context.Background(), func([]model.Transfer) bool { return true })
 				require.NoError(b, err)

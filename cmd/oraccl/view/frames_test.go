@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +22,7 @@ func gathering(t testing.TB, side int) *Picture {
 	require.NoError(t, err)
 	n := w.Ranks
 	p := (&model.Problem{Topology: w, Collective: model.Collective{Kind: model.AllGather}, Size: int64(n) << 16, Cost: model.Pipelined}).WithChunks(n)
-	st, err := cayley.New().(solve.Streamer).Stream(p, solve.Options{})
+	st, err := cayley.New().(solve.Streamer).Stream(context.Background(), p, solve.Options{})
 	require.NoError(t, err)
 	require.NotNil(t, st.Orbit)
 	s, err := st.Orbit.Schedule(st.Problem)

@@ -84,7 +84,7 @@ const poll = 100 * time.Millisecond
 
 // grace is the time that a solver is given to stop before it is left alone.
 // Only tests change it.
-var grace = 2 * time.Second
+var grace = 300 * time.Millisecond
 
 // Version returns the version of the HiGHS library, as in "1.10.0".
 func Version() string { return C.GoString(C.hx_version()) }

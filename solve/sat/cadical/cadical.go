@@ -136,7 +136,10 @@ func Solve(ctx context.Context, f Formula, o Options) (Result, error) {
 	}
 	defer os.RemoveAll(dir)
 	cnf := filepath.Join(dir, "formula.cnf")
-	if err := write(cnf, f); err != nil {
+	if err := write(ctx, cnf, f); err != nil {
+		if ctx.Err() != nil {
+			return Result{}, nil
+		}
 		return Result{}, err
 	}
 	args := append([]string{"-q", fmt.Sprintf("--seed=%d", o.Seed%2_000_000_000)}, o.Args...)
@@ -149,7 +152,7 @@ func Solve(ctx context.Context, f Formula, o Options) (Result, error) {
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = 300 * time.Millisecond
 	// Ctrl-C at the terminal is ours to handle: it ends ctx.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var stdout, stderr bytes.Buffer
@@ -168,13 +171,26 @@ func Solve(ctx context.Context, f Formula, o Options) (Result, error) {
 	return Result{}, fmt.Errorf("cadical: %v: %s", err, strings.Join(strings.Fields(stderr.String()), " "))
 }
 
-func write(name string, f Formula) error {
+func write(ctx context.Context, name string, f Formula) error {
 	file, err := os.Create(name)
 	if err != nil {
 		return fmt.Errorf("cadical: %w", err)
 	}
-	err = f.WriteDIMACS(file)
+	err = f.WriteDIMACS(until{ctx, file})
 	return errors.Join(err, file.Close())
+}
+
+// until is a writer that fails when its context is done.
+type until struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (u until) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Writer.Write(b)
 }
 
 // readModel reads lines "v 1 -2 3 ... 0".

@@ -70,7 +70,7 @@ func TestRefutation(t *testing.T) {
 	r, err := Solve(context.Background(), f, Options{Proof: proof})
 	require.NoError(t, err)
 	require.Equal(t, Unsatisfiable, r.Answer)
-	require.NoError(t, write(cnf, f))
+	require.NoError(t, write(t.Context(), cnf, f))
 	out, err := exec.Command("lrat-check", cnf, proof).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "VERIFIED")
