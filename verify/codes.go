@@ -42,4 +42,5 @@ const (
 	LateSignal     Code = "late-signal"
 	IdleOwner      Code = "idle-owner"
 	TooFewSlots    Code = "too-few-slots"
+	RemoteOrder    Code = "remote-order"
 )

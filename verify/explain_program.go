@@ -164,9 +164,22 @@ var programs = []Explanation{
 	{IdleOwner, "a threadblock names a connection that another one uses, and does not use it (does not refute)", "12.6",
 		exampleOf("two threadblocks have rank 1 as their peer on one channel, and one has no steps", [][2]string{{}, {"0", ""}},
 			tb(0, 0, 1, send("b0")), tb(0, 1, 1), tb(1, 0, 0, recv("b0")))},
+	{RemoteOrder, "two accesses to a cell of a rank are ordered by messages through other ranks only, which not every runtime promises (does not refute)", "12.6",
+		exampleOf("rank 0 sends b[0], and another of its threadblocks receives the answer into b[0]", [][2]string{{"1", ""}, {}},
+			oneWay(tb(0, 0, 1, send("b0"))), oneWay(tb(0, 1, 1, recv("b0"))), tb(1, 0, 0, recv("s0"), send("b0")))},
 	{TooFewSlots, "with the slots that a connection has, processes wait for each other for ever at some sizes of the buffer (refutes for a size that is asked for)", "12.4",
 		exampleOf("two ranks that both send two messages before they receive any, over connections with one slot", [][2]string{{"1", "1"}, {"0", "0"}},
 			tb(0, 0, 1, send("b0"), send("b1"), recv("b0"), recv("b1")), tb(1, 0, 0, send("b0"), send("b1"), recv("b0"), recv("b1")))},
+}
+
+// oneWay takes the connection from a process that its first step does not use.
+func oneWay(p model.Process) model.Process {
+	if p.Steps[0].Verb&model.Sends != 0 {
+		p.RecvFrom = -1
+	} else {
+		p.SendTo = -1
+	}
+	return p
 }
 
 // broadcastAll sends b[0] from each of n ranks to each other: process p of a rank,

@@ -76,6 +76,8 @@ type Violation struct {
 	Transfer int
 	// Rank and Chunk name the slot that is concerned, or are -1.
 	Rank, Chunk int
+	// Line is where it went wrong in the file that was read, or 0.
+	Line int
 }
 
 // String returns the code, the place and the message on one line.
@@ -87,7 +89,7 @@ func (v Violation) String() string {
 func Claim(p *model.Problem, s *model.Schedule) string {
 	switch s.Form {
 	case model.Ordered:
-		return fmt.Sprintf("every interleaving performs %v", p)
+		return fmt.Sprintf("performs %v, whatever order the transfers run in", p)
 	default:
 		return fmt.Sprintf("performs %v", p)
 	}

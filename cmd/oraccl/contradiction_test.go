@@ -12,14 +12,11 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/order"
 	"github.com/oraccl/oraccl/verify/smt"
-	"github.com/oraccl/oraccl/verify/smt/concurrent"
 )
 
 // fake has the smt engine answer with v for the rest of the test.
@@ -160,27 +157,4 @@ func TestBelowBound(t *testing.T) {
 	var wrong *verify.Contradiction
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorContains(t, err, "is below the certified lrat bound of 1s")
-}
-
-// TestContradictionInMSCCL: the engines for programs contradict each other likewise.
-func TestContradictionInMSCCL(t *testing.T) {
-	proved := verify.Verdict{Engine: order.Engine, Outcome: verify.Proved}
-	judge := func(m mode) *deployed {
-		d := &deployed{algo: &msccl.Algo{}, loads: []msccl.Loading{{}}, modes: []mode{m}}
-		d.conclude()
-		return d
-	}
-	var wrong *verify.Contradiction
-	d := judge(mode{report: &order.Report{Verdict: proved}, sizes: &sizes{}, smt: &concurrent.Report{Verdict: wrongly}})
-	require.ErrorAs(t, d.defect, &wrong)
-	require.Equal(t, verify.Unknown, d.outcome)
-	require.Empty(t, d.bad)
-	d = judge(mode{report: &order.Report{Verdict: proved}, sizes: &sizes{step: 2}, smt: &concurrent.Report{Verdict: proved, Slots: 1}})
-	require.ErrorAs(t, d.defect, &wrong)
-	require.ErrorContains(t, d.defect, "order needs 2 slots, smt 1")
-	v := exhausted
-	v.Engine = smt.Engine
-	d = judge(mode{report: &order.Report{Verdict: proved}, sizes: &sizes{step: 2}, smt: &concurrent.Report{Verdict: v}})
-	require.NoError(t, d.defect)
-	require.Equal(t, "proved by order; smt undecided: the time limit was reached", d.reason)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/export"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve/place"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -97,7 +98,8 @@ format if it is right:
 A schedule that has an order but no times gets the times at which it can run.
 
 MSCCL-IR becomes a schedule on --topology, or, without, on links between any two ranks; in place,
-if the file serves calls in place.`,
+if the file serves calls in place. It is converted if it is right as verify finds it, for the
+buffer of --size if that is given.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl convert ag.json --to chrome -o ag.trace.json\n" +
 			"  oraccl convert ag.json --to chakra -o ag\n" +
@@ -114,7 +116,7 @@ if the file serves calls in place.`,
 			if rewrites(args[0], to, out) && !by.given() {
 				return rewrite(cmd, args[0], out)
 			}
-			p, s, err := right(cmd.Context(), cmd.OutOrStdout(), args[0], &by)
+			p, s, err := right(cmd, args[0], &by)
 			if err != nil {
 				return err
 			}
@@ -138,9 +140,14 @@ if the file serves calls in place.`,
 
 // right reads a schedule, ours or another tool's, and has it executed. What is refuted is
 // printed, and is an error.
-func right(ctx context.Context, w io.Writer, file string, by *truth) (*model.Problem, *model.Schedule, error) {
+func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.Schedule, error) {
+	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	if isDeployable(file) {
-		return rightDeployed(ctx, w, file, by)
+		d, p, s, err := rightDeployed(ctx, w, file, by)
+		if err == nil && d.report.Proviso != "" {
+			line(cmd.ErrOrStderr(), "oraccl: %s: %s", quote.Name(file), d.verdict())
+		}
+		return p, s, err
 	}
 	format, b, err := recognise(file)
 	if err != nil {

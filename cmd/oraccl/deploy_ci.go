@@ -3,74 +3,28 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/url"
+	"path/filepath"
 	"strings"
 
-	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 )
 
-// finding is something to show in a file, for machines that do.
-type finding struct {
-	file    string
-	line    int
-	level   string // error, warning or note
-	code    verify.Code
-	message string
-}
-
-// findings returns the violations and conditions of a file, each with its line.
-func (d *deployed) findings() []finding {
-	var all []finding
-	add := func(level string, v verify.Violation) {
-		all = append(all, finding{d.file, lineOf(v), level, v.Code, v.Where + ": " + v.Message})
-	}
-	level := "error"
-	if d.outcome == verify.Unknown {
-		level = "warning"
-	}
-	for _, v := range d.bad {
-		add(level, v)
-	}
-	for _, l := range d.loads {
-		if l.Grade == msccl.NoRoom && d.grade() == msccl.NoRoom {
-			all = append(all, finding{d.file, l.Refusals[0].Line, "warning", verify.WouldNotLoad, fmt.Sprintf("%v has no room for it as it is built: %s", l.Runtime, l.Refusals[0].Message)})
-		}
-	}
-	for _, m := range d.modes {
-		for _, v := range m.report.Conditions {
-			add("warning", v)
-		}
-		if s := m.sizes; s.step > 0 && s.safe >= 0 {
-			all = append(all, finding{d.file, d.algo.Line, "warning", verify.TooFewSlots,
-				fmt.Sprintf("%v: connections need %d slots, %d for large buffers, and %s has %d: safe up to %s", m, s.step, s.chunk, d.algo.Proto, s.slots, binaryBytes(s.safe))})
-		}
-	}
-	return all
-}
-
-// lineOf finds the line that a violation names first.
-func lineOf(v verify.Violation) int {
-	for _, text := range []string{v.Where, v.Message} {
-		if i := strings.Index(text, "line "); i >= 0 {
-			var n int
-			if _, err := fmt.Sscanf(text[i:], "line %d", &n); err == nil {
-				return n
-			}
-		}
-	}
-	return 1
-}
-
 // printGitHub writes annotations as GitHub's runners read them.
-func printGitHub(w io.Writer, all []*deployed) {
+func printGitHub(w io.Writer, all []*deployed, f *deployFlags) {
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	for _, d := range all {
-		for _, f := range d.findings() {
-			fmt.Fprintf(w, "::%s file=%s,line=%d,title=%s::%s\n", f.level, property.Replace(f.file), f.line, property.Replace(string(f.code)), text.Replace(f.message))
+		for _, x := range f.shown(d) {
+			fmt.Fprintf(w, "::%v file=%s,line=%d,title=%s::%s\n", x.Level, property.Replace(quote.Line(d.file)), max(1, x.Line), property.Replace(string(x.Code)), text.Replace(quote.Line(unnamed(x))))
 		}
 	}
 }
+
+// unnamed is a finding without its code, for what shows the code itself.
+func unnamed(x deploy.Finding) string { return strings.TrimPrefix(x.String(), string(x.Code)+": ") }
 
 // The parts of SARIF 2.1.0 that are written.
 type (
@@ -120,18 +74,27 @@ type (
 )
 
 // printSARIF writes a log of one run.
-func printSARIF(w io.Writer, all []*deployed) error {
+func printSARIF(w io.Writer, all []*deployed, flags *deployFlags) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "oraccl", Version: version(), Rules: []sarifRule{}}}, Results: []sarifResult{}}
 	known := map[verify.Code]bool{}
 	for _, d := range all {
-		for _, f := range d.findings() {
-			if e, ok := verify.Explain(f.code); ok && !known[f.code] {
-				known[f.code] = true
-				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(f.code), sarifText{e.Sentence}})
+		at := sarifArtifact{uriOf(d.file)}
+		for _, x := range flags.shown(d) {
+			if e, ok := verify.Explain(x.Code); ok && !known[x.Code] {
+				known[x.Code] = true
+				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(x.Code), sarifText{e.Sentence}})
 			}
-			run.Results = append(run.Results, sarifResult{string(f.code), f.level, sarifText{f.message},
-				[]sarifLocation{{sarifPhysical{sarifArtifact{strings.ReplaceAll(f.file, "\\", "/")}, sarifRegion{f.line}}}}})
+			run.Results = append(run.Results, sarifResult{string(x.Code), x.Level.String(), sarifText{unnamed(x)}, []sarifLocation{{sarifPhysical{at, sarifRegion{max(1, x.Line)}}}}})
 		}
 	}
 	return printJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+// uriOf returns the name of a file as a reference of RFC 3986: a relative one stays relative.
+func uriOf(file string) string {
+	path := filepath.ToSlash(file)
+	if filepath.IsAbs(file) {
+		return (&url.URL{Scheme: "file", Path: path}).String()
+	}
+	return (&url.URL{Path: path}).String()
 }

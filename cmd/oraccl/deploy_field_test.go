@@ -10,6 +10,7 @@ import (
 
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 )
 
 // doubling is an allgather by recursive doubling as compilers replicate it in two
@@ -56,8 +57,8 @@ func doubling(ranks int) *msccl.Algo {
 func TestRaceExample(t *testing.T) {
 	for ranks, kind := range map[int]string{4: "race", 8: "race+wrong", 16: "race+wrong"} {
 		d := judgeAlgo(doubling(ranks))
-		require.Equal(t, verify.Refuted, d.outcome)
-		require.Equal(t, kind, d.kind, "%d ranks: %+v", ranks, d.bad)
+		require.Equal(t, verify.Refuted, d.report.Verdict.Outcome)
+		require.Equal(t, kind, string(d.report.Kind), "%d ranks: %+v", ranks, d.report.Verdict.Violations)
 	}
 }
 
@@ -66,7 +67,7 @@ func TestRaceExample(t *testing.T) {
 func TestRejectFirst(t *testing.T) {
 	wrong := exchangeAll(4)
 	wrong.GPUs[2].TBs[3].Steps[0].SrcOff = 0
-	require.Equal(t, "wrong", judgeAlgo(wrong).kind)
+	require.Equal(t, "wrong", string(judgeAlgo(wrong).report.Kind))
 	for name, change := range map[string]func(a *msccl.Algo){
 		"cnt":    func(a *msccl.Algo) { a.GPUs[1].TBs[0].Steps[0].Count = 72 },
 		"hasdep": func(a *msccl.Algo) { a.GPUs[1].TBs[0].Steps[0].HasDep = 2 },
@@ -75,15 +76,15 @@ func TestRejectFirst(t *testing.T) {
 		a := copyAlgo(wrong)
 		change(a)
 		d := judgeAlgo(a)
-		require.Equal(t, verify.Refuted, d.outcome, name)
-		require.Equal(t, "reject", d.kind, name)
+		require.Equal(t, verify.Refuted, d.report.Verdict.Outcome, name)
+		require.Equal(t, "reject", string(d.report.Kind), name)
 	}
 	for name, change := range map[string]func(a *msccl.Algo){"declared": few, "channels": many} {
 		a := copyAlgo(wrong)
 		change(a)
 		d := judgeAlgo(a)
-		require.Equal(t, verify.Refuted, d.outcome, name)
-		require.Equal(t, "wrong", d.kind, name)
+		require.Equal(t, verify.Refuted, d.report.Verdict.Outcome, name)
+		require.Equal(t, "wrong", string(d.report.Kind), name)
 	}
 }
 
@@ -103,21 +104,21 @@ func TestNoRoom(t *testing.T) {
 	a := copyAlgo(exchangeAll(4))
 	many(a)
 	d := judgeAlgo(a)
-	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
-	require.Contains(t, d.provisos(), "no runtime loads it as it is built")
-	require.Contains(t, d.conditions()[0], "chan=128, want 0 to 31")
-	require.Equal(t, "warning", d.findings()[0].level)
-	require.Equal(t, verify.WouldNotLoad, d.findings()[0].code)
+	require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
+	require.Contains(t, d.report.Proviso, "no runtime loads it as it is built")
+	require.Contains(t, noDeployFlags.remarks(d)[0], "chan=128, want 0 to 31")
+	require.Equal(t, deploy.Warning, d.report.Findings[0].Level)
+	require.Equal(t, verify.WouldNotLoad, d.report.Findings[0].Code)
 	for _, r := range msccl.Runtimes() {
-		d := judgeDeployment(a, deployment{runtime: r.String()})
-		require.Equal(t, verify.Refuted, d.outcome)
-		require.Equal(t, "reject", d.kind)
+		d := judgeDeployment(a, deploy.Options{Runtime: r.String()})
+		require.Equal(t, verify.Refuted, d.report.Verdict.Outcome)
+		require.Equal(t, "reject", string(d.report.Kind))
 	}
 	pairs := exchangeAll(40) // 39 threadblocks on a channel
 	pairs.HasOutPlace = false
 	d = judgeAlgo(pairs)
-	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
-	require.Contains(t, d.conditions()[0], "more than 32 threadblocks are on channel 0")
+	require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
+	require.Contains(t, noDeployFlags.remarks(d)[0], "more than 32 threadblocks are on channel 0")
 	a = copyAlgo(exchangeAll(4)) // a wait for threadblock 132, which 8 bits do not hold
 	a.GPUs[0].Scratch = 131
 	for i := range 130 {
@@ -125,11 +126,11 @@ func TestNoRoom(t *testing.T) {
 	}
 	addTB(a, 0, -1, -1, 0, on(st(msccl.Copy, bs, 128, bs, 130, 1), 132, 0))
 	d = judgeAlgo(a)
-	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
-	require.Contains(t, strings.Join(d.conditions(), " "), "depid=132 does not fit the runtime's 8 bits")
+	require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
+	require.Contains(t, strings.Join(noDeployFlags.remarks(d), " "), "depid=132 does not fit the runtime's 8 bits")
 	a = copyAlgo(exchangeAll(4))
 	few(a)
-	require.Equal(t, "reject", judgeAlgo(a).kind)
+	require.Equal(t, "reject", string(judgeAlgo(a).report.Kind))
 }
 
 // TestGuessBackward: a custom collective by which every rank gets what the next one has.
@@ -149,18 +150,26 @@ func TestGuessBackward(t *testing.T) {
 		addTB(a, r, send, recv, 0, steps...)
 	}
 	d := judgeAlgo(a)
-	require.Equal(t, verify.Proved, d.outcome, "%+v", d.bad)
-	require.Equal(t, "alltonextbackward", d.collective)
-	forward := judgeDeployment(a, deployment{collective: "alltonext"})
-	require.Equal(t, "wrong", forward.kind)
+	require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
+	require.Equal(t, "alltonextbackward", d.report.Collective)
+	forward := judgeDeployment(a, deploy.Options{Collective: "alltonext"})
+	require.Equal(t, "wrong", string(forward.report.Kind))
 }
 
 // judgeDeployment is judgeAlgo with flags.
-func judgeDeployment(a *msccl.Algo, by deployment) *deployed {
+func judgeDeployment(a *msccl.Algo, by deploy.Options) *deployed {
 	d := &deployed{file: a.File, algo: a}
-	runtimes, _ := by.runtimes()
-	d.judge(context.Background(), by, runtimes)
+	if err := d.judge(context.Background(), by); err != nil {
+		panic(err)
+	}
 	return d
+}
+
+// flagsFor are no flags but a form of the report.
+func flagsFor(format string) *deployFlags {
+	f := noDeployFlags
+	f.format = format
+	return &f
 }
 
 // TestRelease: what is printed does not need what is released, whatever the verdict.
@@ -173,12 +182,12 @@ func TestRelease(t *testing.T) {
 	stuck := copyAlgo(halving())
 	stuck.GPUs[0].TBs[0].Channel = 5
 	for _, a := range []*msccl.Algo{halving(), allPairs(4), odd, raced, crowd, stuck} {
-		d := judgeDeployment(copyAlgo(a), deployment{size: 1 << 20})
+		d := judgeDeployment(copyAlgo(a), deploy.Options{Size: 1 << 20})
 		printed := func() string {
 			var b strings.Builder
-			d.print(&b)
+			d.print(&b, &noDeployFlags)
 			for _, format := range []string{"json", "sarif", "github"} {
-				require.NoError(t, (&deployFlags{format: format}).print(&b, []*deployed{d}))
+				require.NoError(t, flagsFor(format).print(&b, []*deployed{d}, 1))
 			}
 			return b.String()
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 )
 
 // wild draws a number that may be out of any range.
@@ -69,19 +70,19 @@ func TestWildFiles(t *testing.T) {
 		begin := time.Now()
 		d := judgeAlgo(a)
 		require.Less(t, time.Since(begin), 20*time.Second, "%+v", a)
-		seen[d.kind]++
-		switch d.outcome {
+		seen[string(d.report.Kind)]++
+		switch d.report.Verdict.Outcome {
 		case verify.Refuted:
-			require.NotEmpty(t, d.bad, "file %d: %+v", i, a)
+			require.NotEmpty(t, d.report.Verdict.Violations, "file %d: %+v", i, a)
 		case verify.Unknown:
-			require.NotEmpty(t, d.reason, "file %d: %+v", i, a)
+			require.NotEmpty(t, d.report.Verdict.Reason, "file %d: %+v", i, a)
 		}
-		d.print(io.Discard)
-		require.NotEmpty(t, d.line(10))
-		_, err := json.Marshal(d.json())
+		d.print(io.Discard, &noDeployFlags)
+		require.NotEmpty(t, d.row(10, &noDeployFlags))
+		_, err := json.Marshal(d.json(&noDeployFlags))
 		require.NoError(t, err)
-		printGitHub(io.Discard, []*deployed{d})
-		require.NoError(t, printSARIF(io.Discard, []*deployed{d}))
+		printGitHub(io.Discard, []*deployed{d}, &noDeployFlags)
+		require.NoError(t, printSARIF(io.Discard, []*deployed{d}, &noDeployFlags))
 	}
 	t.Log(seen)
 	for _, kind := range []string{"reject", "out-of-bounds", "deadlock", "wrong", "pass"} {
@@ -120,12 +121,12 @@ func TestHostileFiles(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := time.Now()
-		d, err := judgeDeployed(t.Context(), file, deployment{})
+		d, err := judgeDeployed(t.Context(), file, deploy.Options{})
 		require.NoError(t, err, name)
 		require.Less(t, time.Since(begin), 20*time.Second, name)
 		runtime.ReadMemStats(&after)
 		require.Less(t, float64(after.TotalAlloc-before.TotalAlloc)/1e6, 1500.0, name)
-		require.Equal(t, c.kind, d.kind, "%s: %v %s", name, d.bad, d.reason)
+		require.Equal(t, c.kind, string(d.report.Kind), "%s: %v %s", name, d.report.Verdict.Violations, d.report.Verdict.Reason)
 		if took := time.Since(begin); took > time.Second/2 {
 			t.Log(name[:min(len(name), 160)], took, (after.TotalAlloc-before.TotalAlloc)>>20, "MB")
 		}

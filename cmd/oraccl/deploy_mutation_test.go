@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,13 +12,12 @@ import (
 
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 )
 
 // judgeAlgo verifies a file that is in memory.
 func judgeAlgo(a *msccl.Algo) *deployed {
-	d := &deployed{file: a.File, algo: a}
-	d.judge(context.Background(), deployment{}, msccl.Runtimes())
-	return d
+	return judgeDeployment(a, deploy.Options{})
 }
 
 func copyAlgo(a *msccl.Algo) *msccl.Algo {
@@ -315,16 +313,16 @@ func TestMutations(t *testing.T) {
 		n, same := 0, 0
 		for _, base := range deployBases(t) {
 			if i == 0 {
-				require.Equal(t, verify.Proved, judgeAlgo(base).outcome, "%s: %+v", base.Name, judgeAlgo(base).bad)
+				require.Equal(t, verify.Proved, judgeAlgo(base).report.Verdict.Outcome, "%s: %+v", base.Name, judgeAlgo(base).report.Verdict.Violations)
 				require.Empty(t, fails(base, rng), base.Name)
 			}
 			for _, c := range m.mutants(base) {
 				n++
 				d := judgeAlgo(c)
-				switch d.outcome {
+				switch d.report.Verdict.Outcome {
 				case verify.Refuted:
 					refuted++
-					if n%8 == 0 && d.meaning == nil && d.kind != "reject" && d.kind != "shared-connection" && base.Ranks == c.Ranks && base.ChunksPerLoop == c.ChunksPerLoop {
+					if n%8 == 0 && string(d.report.Kind) != "reject" && string(d.report.Kind) != "shared-connection" && base.Ranks == c.Ranks && base.ChunksPerLoop == c.ChunksPerLoop {
 						if all++; fails(c, rng) != "" {
 							observed++
 						}
@@ -334,7 +332,7 @@ func TestMutations(t *testing.T) {
 					require.NotEmpty(t, m.same, "%s, %s: proved, and nothing says that this may be", base.Name, m.name)
 					require.Empty(t, fails(c, rng), "%s, %s", base.Name, m.name)
 				default:
-					t.Fatalf("%s, %s: %v: %s", base.Name, m.name, d.outcome, d.reason)
+					t.Fatalf("%s, %s: %v: %s", base.Name, m.name, d.report.Verdict.Outcome, d.report.Verdict.Reason)
 				}
 			}
 		}
@@ -364,13 +362,13 @@ func TestDumbDeployed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 2))
 	right := 0
 	for _, file := range files {
-		d, err := judgeDeployed(t.Context(), file, deployment{})
+		d, err := judgeDeployed(t.Context(), file, deploy.Options{})
 		require.NoError(t, err)
-		if d.outcome != verify.Proved {
+		if d.report.Verdict.Outcome != verify.Proved {
 			continue
 		}
-		for _, m := range d.modes {
-			require.Empty(t, runDumb(d.algo, m.inPlace, rng), file)
+		for _, m := range d.report.Calls {
+			require.Empty(t, runDumb(d.algo, m.InPlace, rng), file)
 			right++
 		}
 	}

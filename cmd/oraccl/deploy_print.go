@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 	"github.com/oraccl/oraccl/verify/order"
 	"github.com/oraccl/oraccl/verify/smt"
 )
@@ -20,9 +22,18 @@ type deployJSON struct {
 	Ranks          int             `json:"ranks"`
 	Steps          int             `json:"steps"`
 	Conditions     []violationJSON `json:"conditions"`
+	Findings       []remarkedJSON  `json:"findings"`
 	Runtimes       []runtimeJSON   `json:"runtimes"`
 	Modes          []modeJSON      `json:"modes"`
 	RankConsistent string          `json:"rank_consistent"`
+}
+
+type remarkedJSON struct {
+	Level   string `json:"level"`
+	Code    string `json:"code"`
+	Line    int    `json:"line"`
+	Where   string `json:"where"`
+	Message string `json:"message"`
 }
 
 type runtimeJSON struct {
@@ -68,68 +79,67 @@ func propertiesOf(r *order.Report) map[string]string {
 	return p
 }
 
-// claim states what is proved or refuted.
-func (d *deployed) claim() string {
-	if d.algo == nil {
-		return "is MSCCL-IR"
-	}
-	coll := d.collective
-	if coll == "" {
-		coll = d.algo.Coll
-	}
-	if coll == "" {
-		coll = "a collective"
-	}
-	var where []string
-	for _, m := range d.modes {
-		where = append(where, m.String())
-	}
-	if len(where) == 0 {
-		return fmt.Sprintf("performs %s on %d ranks", coll, d.algo.Ranks)
-	}
-	return fmt.Sprintf("every interleaving performs %s %s on %d ranks, in %d chunks", strings.ReplaceAll(coll, "_", ""), strings.Join(where, " and "), d.algo.Ranks, d.algo.ChunksPerLoop)
-}
-
-func (d *deployed) json() deployJSON {
+func (d *deployed) json(f *deployFlags) deployJSON {
+	r := d.report
 	j := deployJSON{
-		verifyJSON: verifyJSON{Schema: "oraccl/verify/1", File: d.file, Verdict: d.outcome.String(), Claim: d.claim(), Engines: d.engines(),
-			Properties: map[string]string{}, Reason: d.reason, Violations: violationsToJSON(d.bad), Format: "MSCCL-IR"},
-		Kind: d.kind, Collective: d.collective, Conditions: []violationJSON{}, Runtimes: []runtimeJSON{}, Modes: []modeJSON{}, RankConsistent: verify.Unknown.String(),
+		verifyJSON: verifyJSON{Schema: "oraccl/verify/1", File: d.file, Verdict: r.Verdict.Outcome.String(), Claim: r.Verdict.Claim, Engines: d.engines(),
+			Properties: map[string]string{}, Reason: r.Verdict.Reason, Violations: violationsToJSON(r.Verdict.Violations), Format: "MSCCL-IR"},
+		Kind: string(r.Kind), Collective: r.Collective, Conditions: []violationJSON{}, Findings: []remarkedJSON{}, Runtimes: []runtimeJSON{}, Modes: []modeJSON{}, RankConsistent: r.Consistent().String(),
 	}
-	if d.algo == nil {
+	for _, x := range f.shown(d) {
+		j.Findings = append(j.Findings, remarkedJSON{x.Level.String(), string(x.Code), x.Line, x.Where, x.Message})
+	}
+	if r.Schedule == nil {
 		return j
 	}
-	if j.Collective == "" {
-		j.Collective = d.algo.Coll
+	j.Ranks, j.Steps = r.Schedule.Ranks, r.Schedule.Steps
+	j.Notes = f.remarks(d)
+	for _, l := range r.Loadings {
+		j.Runtimes = append(j.Runtimes, runtimeToJSON(l))
 	}
-	j.Ranks = d.algo.Ranks
-	j.Steps = d.steps
-	j.Notes = d.conditions()
-	for _, l := range d.loads {
-		j.Runtimes = append(j.Runtimes, d.runtimeJSON(l))
-	}
-	for _, m := range d.modes {
-		s := m.sizes
-		mj := modeJSON{InPlace: m.inPlace, Verdict: m.report.Verdict.Outcome.String(), Kind: m.report.Kind(), Properties: propertiesOf(m.report), Counts: map[string]int{},
-			SlotsStep: s.step, SlotsChunk: s.chunk, Slots: s.slots, RemoteOnly: m.report.RemoteOnly, Consistent: m.report.Consistent.String()}
-		for c, n := range m.report.Counts {
-			mj.Counts[string(c)] = n
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		mj := modeJSON{InPlace: c.InPlace, Verdict: c.Order.Verdict.Outcome.String(), Kind: string(c.Order.Kind()), Properties: propertiesOf(c.Order), Counts: map[string]int{},
+			SlotsStep: c.Slots.Least, SlotsChunk: c.Slots.LeastLarge, Slots: c.Slots.Have, RemoteOnly: c.Order.RemoteOnly, Consistent: c.Order.Consistent.String()}
+		for code, n := range c.Order.Counts {
+			mj.Counts[string(code)] = n
 		}
-		if s.safe >= 0 {
-			mj.SafeBytes = &s.safe
+		if c.Slots.Safe != deploy.Any {
+			mj.SafeBytes = &c.Slots.Safe
 		}
 		j.Modes = append(j.Modes, mj)
-		j.Conditions = append(j.Conditions, violationsToJSON(m.report.Conditions)...)
+		j.Conditions = append(j.Conditions, violationsToJSON(slices.DeleteFunc(slices.Clone(c.Order.Conditions), func(v verify.Violation) bool { return !f.shows(deploy.Finding{Code: v.Code}) }))...)
 		for name, o := range mj.Properties { // the worst of all modes
 			if old := j.Properties[name]; old == "" || o == verify.Refuted.String() || old == verify.Proved.String() {
 				j.Properties[name] = o
 			}
 		}
-		if m.report.Consistent != verify.Unknown && j.RankConsistent != verify.Refuted.String() {
-			j.RankConsistent = m.report.Consistent.String()
-		}
 	}
 	return j
+}
+
+// remarks are the findings that do not refute, in words: of each code and place the first.
+func (f *deployFlags) remarks(d *deployed) []string {
+	var all []string
+	if d.report.Guess != "" {
+		all = append(all, d.report.Guess)
+	}
+	for _, x := range f.remarked(d) {
+		all = append(all, x.String())
+	}
+	return all
+}
+
+// remarked are the findings that do not refute, of each code the first, unless each is about
+// something else.
+func (f *deployFlags) remarked(d *deployed) []deploy.Finding {
+	var all []deploy.Finding
+	for _, x := range f.shown(d) {
+		if x.Level < deploy.Error && slices.Contains(deploy.Warnings(), x.Code) && (x.Times > 0 || x.Code == verify.TooFewSlots || x.Code == verify.WouldNotLoad) {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // engines is the verdict of each engine that was asked, the worst of all modes.
@@ -140,10 +150,10 @@ func (d *deployed) engines() map[string]string {
 			all[engine] = o
 		}
 	}
-	for _, m := range d.modes {
-		say(order.Engine, m.report.Verdict.Outcome)
-		if m.smt != nil {
-			say(smt.Engine, m.smt.Verdict.Outcome)
+	for _, c := range d.report.Calls {
+		say(order.Engine, c.Order.Verdict.Outcome)
+		if c.Formulas != nil {
+			say(smt.Engine, c.Formulas.Verdict.Outcome)
 		}
 	}
 	words := map[string]string{}
@@ -161,9 +171,9 @@ func violationsToJSON(all []verify.Violation) []violationJSON {
 	return out
 }
 
-func (d *deployed) runtimeJSON(l msccl.Loading) runtimeJSON {
-	s := d.algo.Selection(l.Runtime)
-	j := runtimeJSON{Runtime: l.Runtime.String(), Loads: len(l.Refusals) == 0, Refusals: []remarkJSON{}, Notes: []remarkJSON{}, Never: s.Never,
+func runtimeToJSON(l model.Loading) runtimeJSON {
+	s := l.Selection
+	j := runtimeJSON{Runtime: l.Runtime, Loads: len(l.Refusals) == 0, Refusals: []remarkJSON{}, Notes: []remarkJSON{}, Never: s.Never,
 		MinBytes: s.Min, Multiple: s.Multiple, InPlace: s.InPlace, OutOfPlace: s.OutOfPlace}
 	if s.Max >= 0 {
 		j.MaxBytes = &s.Max
@@ -177,114 +187,122 @@ func (d *deployed) runtimeJSON(l msccl.Loading) runtimeJSON {
 	return j
 }
 
-// print writes the report on one file: the verdict, what is wrong, what it depends
-// on, the properties, the runtimes.
-func (d *deployed) print(w io.Writer) {
-	if d.syntax != nil {
-		fmt.Fprintf(w, "REFUTED is MSCCL-IR\nmalformed: %v\n", d.syntax)
-		return
+// line prints one line, whatever is in it.
+func line(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, quote.Line(fmt.Sprintf(format, args...)))
+}
+
+// print writes the report on one file: the verdict, what is wrong, what else may matter, the
+// properties, the slots, the runtimes.
+func (d *deployed) print(w io.Writer, f *deployFlags) {
+	r := d.report
+	line(w, "%s", d.verdict())
+	for _, v := range r.Verdict.Violations {
+		line(w, "%v", v)
 	}
-	fmt.Fprintf(w, "%s %s%s\n", strings.ToUpper(d.outcome.String()), d.claim(), d.provisos())
-	for _, v := range d.bad {
-		fmt.Fprintln(w, v)
+	switch {
+	case r.Verdict.Reason == "":
+	case r.Verdict.Outcome == verify.Proved:
+		line(w, "%s", r.Verdict.Basis())
+	default:
+		line(w, "%s", r.Verdict.Reason)
 	}
-	if d.reason != "" {
-		fmt.Fprintln(w, d.reason)
+	if r.Guess != "" {
+		line(w, "%-11s %s", deploy.Note, r.Guess)
 	}
-	for _, c := range d.conditions() {
-		fmt.Fprintf(w, "condition   %s\n", c)
+	for _, x := range f.remarked(d) {
+		line(w, "%-11s %v", x.Level, x)
 	}
-	for _, m := range d.modes {
-		p := propertiesOf(m.report)
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		p := propertiesOf(c.Order)
 		var words []string
 		for _, name := range propertyNames {
 			words = append(words, name+" "+p[name])
 		}
-		fmt.Fprintf(w, "properties  %s\n", strings.Join(words, ", "))
-		if len(d.modes) > 1 {
-			fmt.Fprintf(w, "            %v\n", m)
+		line(w, "properties  %s", strings.Join(words, ", "))
+		if len(r.Calls) > 1 {
+			line(w, "            %v", c)
 		}
-		if m.smt != nil {
-			text := "smt " + m.smt.Verdict.Outcome.String()
-			if m.smt.Verdict.Reason != "" {
-				text += ": " + m.smt.Verdict.Reason
-			} else if m.smt.Slots > 0 {
-				text += fmt.Sprintf(", with at least %d slots", m.smt.Slots)
+		if c.Formulas != nil {
+			text := "smt " + c.Formulas.Verdict.Outcome.String()
+			if c.Formulas.Verdict.Reason != "" {
+				text += ": " + c.Formulas.Verdict.Reason
+			} else if c.Formulas.Slots > 0 {
+				text += fmt.Sprintf(", with at least %d slots", c.Formulas.Slots)
 			}
-			fmt.Fprintf(w, "engines     order %v, %s\n", m.report.Verdict.Outcome, text)
+			line(w, "engines     order %v, %s", c.Order.Verdict.Outcome, text)
 		}
-		s := m.sizes
-		if s.step > 0 {
-			upTo := "any size is safe"
-			switch {
-			case s.safe == 0:
-				upTo = "too few"
-			case s.safe > 0:
-				upTo = "safe up to " + binaryBytes(s.safe)
-			}
-			fmt.Fprintf(w, "slots       at least %d a connection, %d for large buffers; %s has %d: %s\n", s.step, s.chunk, d.algo.Proto, s.slots, upTo)
+		if s := r.Sentence(c); s != "" && c.Slots.Safe == deploy.Any { // else it is above
+			line(w, "slots       %s", s)
 		}
 	}
-	for _, l := range d.loads {
+	for _, l := range r.Loadings {
 		d.printRuntime(w, l)
 	}
-	if len(d.bad) > 0 {
-		fmt.Fprintf(w, "oraccl explain %s says more\n", d.bad[0].Code)
+	if len(r.Verdict.Violations) > 0 {
+		line(w, "oraccl explain %s says more", r.Verdict.Violations[0].Code)
 	}
 }
 
-func (d *deployed) printRuntime(w io.Writer, l msccl.Loading) {
+// verdict is the outcome with what was proved or refuted, and under what proviso.
+func (d *deployed) verdict() string {
+	v := d.report.Verdict
+	return fmt.Sprintf("%s %s%s", strings.ToUpper(v.Outcome.String()), v.Claim, d.report.Proviso)
+}
+
+func (d *deployed) printRuntime(w io.Writer, l model.Loading) {
 	if len(l.Refusals) > 0 {
-		fmt.Fprintf(w, "%-11s does not load it: line %d: %s\n", l.Runtime, l.Refusals[0].Line, l.Refusals[0].Message)
+		line(w, "%-11s does not load it: line %d: %s", l.Runtime, l.Refusals[0].Line, l.Refusals[0].Message)
 	} else {
-		s := d.algo.Selection(l.Runtime)
+		s := l.Selection
 		picked := "picked " + s.String()
-		if d.asked > 0 && s.Never == "" && (d.asked < s.Min || s.Max >= 0 && d.asked > s.Max) {
-			picked = fmt.Sprintf("not picked for %d bytes; %s", d.asked, picked)
+		if asked := d.report.Size; asked > 0 && s.Never == "" && (asked < s.Min || s.Max >= 0 && asked > s.Max) {
+			picked = fmt.Sprintf("not picked for %d bytes; %s", asked, picked)
 		}
-		fmt.Fprintf(w, "%-11s loads it; %s\n", l.Runtime, picked)
+		line(w, "%-11s loads it; %s", l.Runtime, picked)
 	}
 	for i, n := range l.Notes {
 		if i == 2 {
-			fmt.Fprintf(w, "            … and %d more notes\n", len(l.Notes)-2)
+			line(w, "            … and %d more notes", len(l.Notes)-2)
 			break
 		}
-		fmt.Fprintf(w, "            line %d: %s\n", n.Line, n.Message)
+		line(w, "            line %d: %s", n.Line, n.Message)
 	}
 }
 
-// line is the report in a table of files.
-func (d *deployed) line(width int) string {
+// row is the report in a table of files.
+func (d *deployed) row(width int, f *deployFlags) string {
 	first := ""
-	if len(d.bad) > 0 {
-		first = d.bad[0].String()
-	} else if c := d.conditions(); len(c) > 0 {
-		first = c[0]
+	if all := d.report.Verdict.Violations; len(all) > 0 {
+		first = all[0].String()
+	} else if all := f.remarks(d); len(all) > 0 {
+		first = all[0]
 	}
-	if d.reason != "" {
-		first = d.reason
+	if v := d.report.Verdict; v.Reason != "" && v.Outcome != verify.Proved {
+		first = v.Reason
 	}
 	if runes := []rune(first); len(runes) > 120 {
 		first = string(runes[:119]) + "…"
 	}
-	return strings.TrimRight(fmt.Sprintf("%-8s %-19s %-*s  %s", strings.ToUpper(d.outcome.String()), d.kind, width, d.file, first), " ")
+	return strings.TrimRight(fmt.Sprintf("%-8s %-19s %-*s  %s", strings.ToUpper(d.report.Verdict.Outcome.String()), d.report.Kind, width, quote.Name(d.file), first), " ")
 }
 
 // summarise writes a line a file and what they come to.
-func summarise(w io.Writer, all []*deployed) {
+func summarise(w io.Writer, all []*deployed, f *deployFlags) {
 	width := 0
-	count := map[string]int{}
-	var kinds []string
+	count := map[order.Kind]int{}
+	var kinds []order.Kind
 	for _, d := range all {
-		width = max(width, len([]rune(d.file)))
-		if count[d.kind]++; count[d.kind] == 1 {
-			kinds = append(kinds, d.kind)
+		width = max(width, len([]rune(quote.Name(d.file))))
+		if count[d.report.Kind]++; count[d.report.Kind] == 1 {
+			kinds = append(kinds, d.report.Kind)
 		}
 	}
 	for _, d := range all {
-		fmt.Fprintln(w, d.line(min(width, 60)))
+		line(w, "%s", d.row(min(width, 60), f))
 	}
-	slices.SortFunc(kinds, func(a, b string) int { return count[b] - count[a] })
+	slices.SortFunc(kinds, func(a, b order.Kind) int { return count[b] - count[a] })
 	var words []string
 	for _, k := range kinds {
 		words = append(words, fmt.Sprintf("%d %s", count[k], k))

@@ -2,62 +2,97 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 	"github.com/oraccl/oraccl/verify/replay"
 )
 
-// rightDeployed reads MSCCL-IR as a schedule. The file must be right as it is, and so must
-// what was made of it.
-func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth) (*model.Problem, *model.Schedule, error) {
+// rightDeployed reads MSCCL-IR as a schedule. The file must be right as verify finds it, for
+// the size that is asked about, and so must what was made of it.
+func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth) (*deployed, *model.Problem, *model.Schedule, error) {
 	if by.chunks != 0 {
-		return nil, nil, fmt.Errorf("--chunks: %s has as many chunks as it has", file)
+		return nil, nil, nil, fmt.Errorf("--chunks: %s has as many chunks as it has", file)
 	}
-	d, err := judgeDeployed(ctx, file, deployment{collective: by.collective, root: by.root})
+	var asked deploy.Options
+	if err := by.deployed(&asked); err != nil {
+		return nil, nil, nil, err
+	}
+	d, err := judgeDeployed(ctx, file, asked)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if d.outcome != verify.Proved {
-		why := d.reason
-		if len(d.bad) > 0 {
-			why = d.bad[0].String()
+	if v := d.report.Verdict; v.Outcome != verify.Proved {
+		why := v.Reason
+		if len(v.Violations) > 0 {
+			why = v.Violations[0].String()
 		}
-		fmt.Fprintf(w, "%s %s\n%s\nnot converted; oraccl verify says more\n", strings.ToUpper(d.outcome.String()), file, why)
-		return nil, nil, status(d.status())
+		line(w, "%s %s: %s", strings.ToUpper(v.Outcome.String()), quote.Name(file), v.Claim)
+		line(w, "%s", why)
+		fmt.Fprintln(w, "not converted; oraccl verify says more")
+		return nil, nil, nil, status(d.status())
 	}
 	topology, err := by.network(d.algo.Ranks)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	_, _, size, err := by.judged(nil)
-	if err != nil {
-		return nil, nil, err
+	meaning := model.Meaning{Collective: d.report.Collective, InPlace: d.report.Calls[0].InPlace, Root: by.root}
+	m, err := d.algo.Import(meaning, topology, asked.Size)
+	if safe := d.safe(); err == nil && asked.Size == 0 && safe > 0 && m.Problem.Size > safe { // nothing was asked: a size that it is proved for
+		m, err = d.algo.Import(meaning, topology, safe)
 	}
-	m, err := d.algo.Import(msccl.Meaning{Collective: d.collective, InPlace: d.modes[0].inPlace, Root: by.root}, topology, size)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if len(m.Objections) > 0 {
 		o := m.Objections[0]
-		return nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
+		return nil, nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
 	}
 	v := replay.Check(ctx, m.Problem, m.Schedule)
 	if v.Outcome == verify.Refuted {
-		return nil, nil, fmt.Errorf("%s: what was made of it is not right, and is not written: %v", file, v.Violations[0])
+		return nil, nil, nil, fmt.Errorf("%s: what was made of it is not right, and is not written: %v", file, v.Violations[0])
 	}
-	return m.Problem, m.Schedule, proved(w, file, m.Problem, v)
+	return d, m.Problem, m.Schedule, proved(w, file, m.Problem, v)
+}
+
+// shares is how many parts of the larger buffer the runtimes count: one, or a rank's of a
+// gather or scatter.
+func (d *deployed) shares(collective string) int64 {
+	if collective == "" {
+		collective = d.algo.Coll
+	}
+	if collective == "gather" || collective == "scatter" {
+		return int64(max(1, d.algo.Ranks))
+	}
+	return 1
+}
+
+// safe is the size of the larger buffer up to which the file is proved, or 0 where there is
+// none or no limit.
+func (d *deployed) safe() int64 {
+	least := int64(0)
+	for _, c := range d.report.Calls {
+		if safe := c.Slots.Safe; safe > 0 && (least == 0 || safe < least) {
+			least = safe
+		}
+	}
+	return least * d.shares(d.report.Collective)
 }
 
 // network returns the topology that was asked for, or links between any two ranks.
 func (t *truth) network(ranks int) (*model.Topology, error) {
 	if t.topology != "" {
 		return loadTopology(t.topology, t.alpha, t.bandwidth)
+	}
+	if t.alpha != "" || t.bandwidth != "" {
+		return nil, errors.New("--alpha and --bandwidth: are for the links of --topology, which is missing")
 	}
 	return topo.Parse(fmt.Sprintf("full:%d", ranks), topo.Options{})
 }

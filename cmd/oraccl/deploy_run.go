@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,47 +18,127 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 	"github.com/oraccl/oraccl/verify/smt"
+	"github.com/oraccl/oraccl/verify/smt/z3"
 	"github.com/oraccl/oraccl/verify/stream"
 )
 
 // deployFlags are the flags of verify for MSCCL-IR.
 type deployFlags struct {
 	inPlace, runtime, format string
+	warnings, failOn         []string
 }
+
+// noDeployFlags are their values where none is given.
+var noDeployFlags = deployFlags{format: "text", warnings: []string{"all"}, failOn: []string{"error"}}
 
 func (f *deployFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.inPlace, "inplace", "", "for MSCCL-IR: verify in place (`yes`), out of place (no), or as the file declares")
 	flags.Lookup("inplace").NoOptDefVal = "yes"
 	flags.StringVar(&f.runtime, "runtime", "", "for MSCCL-IR: the `runtime` that must load it, msccl, rccl or azure; any of them, if absent")
-	flags.StringVar(&f.format, "format", "text", "for MSCCL-IR: `form` of the report: text, json, sarif, or github (annotations)")
+	flags.StringVar(&f.format, "format", noDeployFlags.format, "for MSCCL-IR: `form` of the report: text, json, sarif, or github (annotations)")
+	flags.StringSliceVar(&f.warnings, "warnings", noDeployFlags.warnings, "for MSCCL-IR: `which` warnings and notes are shown: all, none, or those of these codes, such as too-few-slots,rank-order")
+	flags.StringSliceVar(&f.failOn, "fail-on", noDeployFlags.failOn, "for MSCCL-IR: `what` that is shown makes the exit status 1: error, warning or note, with all that is graver, or these codes")
 }
 
-// deployment brings the flags together.
-func (f *deployFlags) deployment(t *truth) (deployment, error) {
-	d := deployment{collective: t.collective, root: t.root, inPlace: f.inPlace, runtime: f.runtime}
-	if !slices.Contains([]string{"", "yes", "no"}, f.inPlace) {
-		return d, fmt.Errorf("--inplace=%s: want yes or no", f.inPlace)
+// given reports whether a flag was used.
+func (f *deployFlags) given() bool {
+	return f.inPlace != noDeployFlags.inPlace || f.runtime != noDeployFlags.runtime || f.format != noDeployFlags.format ||
+		!slices.Equal(f.warnings, noDeployFlags.warnings) || !slices.Equal(f.failOn, noDeployFlags.failOn)
+}
+
+// options brings the flags together.
+func (f *deployFlags) options(t *truth) (deploy.Options, error) {
+	o := deploy.Options{Runtime: f.runtime}
+	switch f.inPlace {
+	case "":
+	case "yes":
+		o.Mode = deploy.InPlace
+	case "no":
+		o.Mode = deploy.OutOfPlace
+	default:
+		return o, fmt.Errorf("--inplace=%s: want yes or no", f.inPlace)
 	}
-	if _, err := d.runtimes(); err != nil {
-		return d, fmt.Errorf("--runtime: %w", err)
+	if f.runtime != "" {
+		if _, err := msccl.ParseRuntime(f.runtime); err != nil {
+			return o, fmt.Errorf("--runtime: %w", err)
+		}
 	}
 	if !slices.Contains([]string{"text", "json", "sarif", "github"}, f.format) {
-		return d, fmt.Errorf("--format %q: want text, json, sarif or github", f.format)
+		return o, fmt.Errorf("--format %q: want text, json, sarif or github", f.format)
 	}
-	if t.collective != "" && !slices.Contains(msccl.Collectives(), strings.ReplaceAll(t.collective, "_", "")) {
-		return d, fmt.Errorf("--collective %q: of MSCCL-IR, want one of %v", t.collective, msccl.Collectives())
+	if err := codesNamed("--warnings", f.warnings, "all", "none"); err != nil {
+		return o, err
 	}
-	if t.size != "" {
-		size, err := model.ParseBytes(t.size)
-		if err != nil {
-			return d, fmt.Errorf("--size: %w", err)
+	if err := codesNamed("--fail-on", f.failOn, deploy.Error.String(), deploy.Warning.String(), deploy.Note.String()); err != nil {
+		return o, err
+	}
+	return o, t.deployed(&o)
+}
+
+// codesNamed returns an error if a flag's value is neither one of some words nor all codes
+// of warnings.
+func codesNamed(flag string, list []string, words ...string) error {
+	for _, name := range list {
+		word := slices.Contains(words, name)
+		switch {
+		case word && len(list) > 1:
+			return fmt.Errorf("%s %s: want %s alone, or codes", flag, strings.Join(list, ","), name)
+		case !word && !slices.Contains(deploy.Warnings(), verify.Code(name)):
+			return fmt.Errorf("%s %q: want %s, or some of the codes %v", flag, name, strings.Join(words, ", "), deploy.Warnings())
 		}
-		d.size = size
 	}
-	return d, nil
+	return nil
+}
+
+// deployed sets what the flags for schedules of other tools ask of MSCCL-IR.
+func (t *truth) deployed(o *deploy.Options) (err error) {
+	if t.collective != "" && !slices.Contains(msccl.Collectives(), strings.ReplaceAll(t.collective, "_", "")) {
+		return fmt.Errorf("--collective %q: of MSCCL-IR, want one of %v", t.collective, msccl.Collectives())
+	}
+	o.Collective, o.Root = t.collective, t.root
+	if t.size != "" {
+		if o.Size, err = model.ParseBytes(t.size); err != nil {
+			return fmt.Errorf("--size: %w", err)
+		}
+		if o.Size == 0 {
+			return errors.New("--size: 0 bytes, want at least one")
+		}
+	}
+	return nil
+}
+
+// shows reports whether a finding is to be shown: what refutes always is.
+func (f *deployFlags) shows(x deploy.Finding) bool {
+	return x.Level == deploy.Error || !slices.Contains(deploy.Warnings(), x.Code) || slices.Contains(f.warnings, "all") || slices.Contains(f.warnings, string(x.Code))
+}
+
+// shown returns the findings of a file that are to be shown.
+func (f *deployFlags) shown(d *deployed) []deploy.Finding {
+	return slices.DeleteFunc(slices.Clone(d.report.Findings), func(x deploy.Finding) bool { return !f.shows(x) })
+}
+
+// fails reports whether a finding that is shown makes the exit status 1.
+func (f *deployFlags) fails(x deploy.Finding) bool {
+	for l := deploy.Note; l <= x.Level; l++ {
+		if slices.Contains(f.failOn, l.String()) {
+			return true
+		}
+	}
+	return slices.Contains(f.failOn, string(x.Code))
+}
+
+// status is the exit status of a file, with what --fail-on makes of it.
+func (f *deployFlags) status(d *deployed) int {
+	s := d.status()
+	if slices.ContainsFunc(f.shown(d), f.fails) {
+		s = worse(s, exitRefuted)
+	}
+	return s
 }
 
 // run verifies the files among args that are MSCCL-IR, prints the verdicts, and
@@ -78,7 +158,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 			for _, file := range found {
 				if isDeployable(file) {
 					files = append(files, file)
-				} else { // of another tool
+				} else { // of another tool, or no schedule
 					rest = append(rest, file)
 				}
 			}
@@ -88,9 +168,10 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 			rest = append(rest, arg)
 		}
 	}
-	given := *f != deployFlags{format: "text"}
-	if len(rest) > 0 && given {
-		return nil, 0, fmt.Errorf("%s: is no MSCCL-IR, which --inplace, --runtime and --format are for", rest[0])
+	for _, file := range rest {
+		if _, _, err := recognise(file); f.given() && err == nil { // what is no schedule is said later
+			return nil, 0, fmt.Errorf("%s: is no MSCCL-IR, which --inplace, --runtime, --format, --warnings and --fail-on are for", file)
+		}
 	}
 	if len(files) == 0 {
 		return rest, exitDone, nil
@@ -103,7 +184,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 	if asJSON {
 		f.format = "json"
 	}
-	by, err := f.deployment(t)
+	by, err := f.options(t)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -111,7 +192,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 	case engine == "replay" || engine == stream.Engine:
 		return nil, 0, fmt.Errorf("--engine %s: is not for MSCCL-IR, want order, smt or all", engine)
 	case engine == smt.Engine || engine == "all" && cmd.Flags().Changed("engine"):
-		by.formulas, by.limit = true, limit
+		by.Formulas, by.TimeLimit = z3.New(), limit
 	}
 	if emit != "" {
 		if len(files)+len(rest) > 1 {
@@ -121,27 +202,38 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 			return nil, 0, err
 		}
 	}
-	all := make([]*deployed, len(files))
-	g, ctx := errgroup.WithContext(cmd.Context())
+	found, errs := make([]*deployed, len(files)), make([]error, len(files))
+	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range files {
-		g.Go(func() (err error) {
-			if err := ctx.Err(); err != nil {
-				return err
+		g.Go(func() error {
+			if cmd.Context().Err() != nil {
+				return nil
 			}
-			if all[i], err = judgeDeployed(ctx, file, by); err == nil {
-				all[i].release()
+			if found[i], errs[i] = judgeDeployed(cmd.Context(), file, by); errs[i] == nil {
+				found[i].release()
 			}
-			return err
+			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, 0, err
+	_ = g.Wait() // errs has what went wrong
+	var all []*deployed
+	for i, d := range found {
+		switch {
+		case errs[i] != nil && len(args) == 1 && len(files) == 1:
+			return nil, 0, errs[i]
+		case errs[i] != nil: // the other files are still of interest
+			fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: error: %v\n", errs[i])
+			worst = exitFailure
+		case d == nil:
+			worst = worse(worst, exitUnknown)
+			line(cmd.ErrOrStderr(), "oraccl: interrupted before %s", quote.Name(files[i]))
+		default:
+			worst = worse(worst, f.status(d))
+			all = append(all, d)
+		}
 	}
-	for _, d := range all {
-		worst = worse(worst, d.status())
-	}
-	return rest, worst, f.print(cmd.OutOrStdout(), all)
+	return rest, worst, f.print(cmd.OutOrStdout(), all, len(files))
 }
 
 // end is what verify returns where only MSCCL-IR was asked about.
@@ -152,38 +244,26 @@ func (f *deployFlags) end(worst int, err error) error {
 	return err
 }
 
-// status is the exit status of a file.
-func (d *deployed) status() int {
-	switch {
-	case d.syntax != nil:
-		return exitFailure
-	case d.outcome == verify.Proved:
-		return exitDone
-	case d.outcome == verify.Refuted:
-		return exitRefuted
-	}
-	return exitUnknown
-}
-
-func (f *deployFlags) print(w io.Writer, all []*deployed) error {
+// print writes the reports on some of the files.
+func (f *deployFlags) print(w io.Writer, all []*deployed, of int) error {
 	switch f.format {
 	case "json":
 		for _, d := range all {
-			b, err := json.Marshal(d.json())
+			b, err := json.Marshal(d.json(f))
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(w, string(b))
 		}
 	case "sarif":
-		return printSARIF(w, all)
+		return printSARIF(w, all, f)
 	case "github":
-		printGitHub(w, all)
+		printGitHub(w, all, f)
 	default:
-		if len(all) == 1 {
-			all[0].print(w)
+		if of == 1 && len(all) == 1 {
+			all[0].print(w, f)
 		} else {
-			summarise(w, all)
+			summarise(w, all, f)
 		}
 	}
 	return nil
@@ -202,39 +282,4 @@ func xmlBelow(dir string) ([]string, error) {
 		err = hinted{fmt.Errorf("%s: holds no .xml file", dir), "a directory is searched for MSCCL-IR; name other schedules one by one, or ask check, which reads directories of ours"}
 	}
 	return files, err
-}
-
-// isDeployable says whether a file is MSCCL-IR, or is meant to be: its first element is
-// <algo>, or an XML file that no other tool writes.
-func isDeployable(file string) bool {
-	f, err := os.Open(file)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 1<<16)
-	n, _ := io.ReadFull(f, head)
-	head = head[:n]
-	text := bytes.TrimLeft(head, " \t\r\n\ufeff")
-	for bytes.HasPrefix(text, []byte("<!--")) || bytes.HasPrefix(text, []byte("<?")) {
-		i := bytes.IndexByte(text, '>')
-		if bytes.HasPrefix(text, []byte("<!--")) {
-			if i = bytes.Index(text, []byte("-->")); i >= 0 {
-				i += 2
-			}
-		}
-		if i < 0 {
-			break
-		}
-		text = bytes.TrimLeft(text[i+1:], " \t\r\n")
-	}
-	switch {
-	case bytes.HasPrefix(text, []byte("<algo")):
-		return true
-	case bytes.HasPrefix(text, []byte("{")):
-		return false
-	case bytes.Contains(text, []byte("<algo")):
-		return true
-	}
-	return strings.HasSuffix(file, ".xml") && foreignFormat(head) == nil
 }

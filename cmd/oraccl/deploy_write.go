@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/solve/assign"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 )
 
 // deployable is how a schedule is to be written as MSCCL-IR.
@@ -78,7 +79,7 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 	if err != nil {
 		return "", err
 	}
-	if _, known := protocols[d.proto]; d.proto != "" && !known {
+	if _, known := deploy.Protocols[d.proto]; d.proto != "" && !known {
 		return "", fmt.Errorf("--proto %q: want Simple, LL or LL128", d.proto)
 	}
 	l := msccl.LimitsOf(runtimes...)
@@ -147,29 +148,31 @@ func confirm(ctx context.Context, b []byte, runtimes []msccl.Runtime, root int) 
 		return nil, err
 	}
 	d := &deployed{file: "schedule", algo: algo}
-	if d.judge(ctx, deployment{root: root}, runtimes); d.defect != nil {
-		return nil, d.defect
+	if err := d.judge(ctx, deploy.Options{Root: root}); err != nil {
+		return nil, err
 	}
-	if d.outcome != verify.Proved {
-		if len(d.bad) > 0 {
-			return nil, errors.New(d.bad[0].String())
+	if v := d.report.Verdict; v.Outcome != verify.Proved {
+		if len(v.Violations) > 0 {
+			return nil, errors.New(v.Violations[0].String())
 		}
-		return nil, errors.New(d.reason)
+		return nil, errors.New(v.Reason)
 	}
-	for _, l := range d.loads {
+	for _, r := range runtimes {
+		l := algo.Load(r)
 		if len(l.Refusals) > 0 {
-			return nil, fmt.Errorf("%v refuses it: %s", l.Runtime, l.Refusals[0].Message)
+			return nil, fmt.Errorf("%v refuses it: %s", r, l.Refusals[0].Message)
 		}
-		if s := algo.Selection(l.Runtime); s.Never != "" {
-			return nil, fmt.Errorf("%v never picks it: %s", l.Runtime, s.Never)
+		if l.Selection.Never != "" {
+			return nil, fmt.Errorf("%v never picks it: %s", r, l.Selection.Never)
 		}
 	}
-	for _, m := range d.modes {
-		if m.sizes.safe != -1 {
-			return nil, fmt.Errorf("%v, buffers of more than %d bytes need more than %d slots", m, m.sizes.safe, m.sizes.slots)
+	for i := range d.report.Calls {
+		c := &d.report.Calls[i]
+		if c.Slots.Safe != deploy.Any {
+			return nil, fmt.Errorf("%v: %s", c, d.report.Sentence(c))
 		}
-		if m.report.RemoteOnly > 0 || m.report.Counts[verify.ClobberedInput] > 0 {
-			return nil, fmt.Errorf("%v, %d accesses are ordered through other ranks only, and %d writes hit the caller's input", m, m.report.RemoteOnly, m.report.Counts[verify.ClobberedInput])
+		if c.Order.RemoteOnly > 0 || c.Order.Counts[verify.ClobberedInput] > 0 {
+			return nil, fmt.Errorf("%v, %d accesses are ordered through other ranks only, and %d writes hit the caller's input", c, c.Order.RemoteOnly, c.Order.Counts[verify.ClobberedInput])
 		}
 	}
 	return d, nil
@@ -193,8 +196,8 @@ func describeFile(d *deployed, runtimes []msccl.Runtime, root int) string {
 			}
 		}
 	}
-	for _, m := range d.modes {
-		modes = append(modes, m.String())
+	for i := range d.report.Calls {
+		modes = append(modes, d.report.Calls[i].String())
 	}
 	text := fmt.Sprintf("%s on %d gpus, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d steps, channels: %d; proved, loads in %s",
 		a.Coll, a.Ranks, strings.Join(modes, " and "), a.ChunksPerLoop, scratch, tbs, steps, a.Channels, listed(names))

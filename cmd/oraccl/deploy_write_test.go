@@ -141,7 +141,7 @@ func provedXML(t *testing.T, b []byte, p *model.Problem, where string) int {
 			continue
 		}
 		modes++
-		program, err := a.Program(msccl.Meaning{InPlace: in, Root: max(0, slices.Index(p.Members(), p.Collective.Root))})
+		program, err := a.Program(model.Meaning{InPlace: in, Root: max(0, slices.Index(p.Members(), p.Collective.Root))})
 		require.NoError(t, err, where)
 		r := order.Check(context.Background(), program)
 		require.Equal(t, verify.Proved, r.Verdict.Outcome, "%s: %v\n%s", where, r.Verdict.Violations, b)
@@ -211,7 +211,7 @@ func thereAndBack(t *testing.T, b []byte, p *model.Problem, where string) bool {
 	if !p.Collective.Kind.Rooted() {
 		root = 0
 	}
-	meaning := msccl.Meaning{InPlace: a.InPlace, Root: root}
+	meaning := model.Meaning{InPlace: a.InPlace, Root: root}
 	program, err := a.Program(meaning)
 	require.NoError(t, err, where)
 	same, err := msccl.FromProgram(program, msccl.Header{Name: a.Name, Proto: a.Proto, Coll: a.Coll, InPlace: a.InPlace, OutPlace: a.OutPlace, MinBytes: a.MinBytes, MaxBytes: a.MaxBytes})

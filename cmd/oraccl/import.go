@@ -229,7 +229,7 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 		by.Verdicts[engine] = verdict
 	}
 	j := verifyToJSON(file, m.Problem, m.Schedule, by, chosen)
-	if j.MakespanPs == 0 && j.Verdict == verify.Proved.String() {
+	if j.MakespanPs == 0 && j.outcome == verify.Proved {
 		j.MakespanPs = m.lasts
 	}
 	j.Format, j.Notes = m.Tool, m.Notes
@@ -274,8 +274,13 @@ func recognise(file string) (*foreign, []byte, error) {
 	if err != nil {
 		return nil, nil, nil
 	}
-	if first := strings.TrimLeft(string(head), " \t\r\n\ufeff"); !strings.HasPrefix(first, "{") && !strings.HasPrefix(first, "<") ||
-		bytes.Contains(head, []byte(`"oraccl/`)) {
+	first := strings.TrimLeft(string(head), " \t\r\n\ufeff")
+	xml := strings.HasPrefix(first, "<")
+	switch {
+	case xml:
+	case strings.HasSuffix(file, ".xml") && !strings.HasPrefix(first, "{"):
+		return nil, nil, noSchedule(file, head)
+	case !strings.HasPrefix(first, "{") || bytes.Contains(head, []byte(`"oraccl/`)):
 		return nil, nil, nil
 	}
 	b, err := readFile(file, func(_ string, b []byte) ([]byte, error) { return b, nil })
@@ -283,6 +288,9 @@ func recognise(file string) (*foreign, []byte, error) {
 		return nil, nil, err
 	}
 	format := foreignFormat(b)
+	if xml && format == nil {
+		return nil, nil, noSchedule(file, b)
+	}
 	if _, input, _ := teccl.ReadInput(file, b); format == nil && input {
 		return nil, nil, hinted{fmt.Errorf("%s: is an input of TE-CCL, not a schedule", file), "--topology takes it, and verify the schedule that was made of it"}
 	}
@@ -300,16 +308,10 @@ func (v *verifying) print(j verifyJSON) (int, error) {
 	} else {
 		printVerdict(w, j)
 		for _, n := range j.Notes {
-			fmt.Fprintf(w, "note: %s\n", n)
+			line(w, "note: %s", n)
 		}
 	}
-	switch j.Verdict {
-	case verify.Proved.String():
-		return exitDone, nil
-	case verify.Refuted.String():
-		return exitRefuted, nil
-	}
-	return exitUnknown, nil
+	return exitOf(j.outcome), nil
 }
 
 // foreignTools lists the tools whose schedules verify reads.

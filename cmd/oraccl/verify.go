@@ -36,6 +36,8 @@ type verifyJSON struct {
 	Violations []violationJSON   `json:"violations"`
 	Format     string            `json:"format,omitempty"` // who else writes such files
 	Notes      []string          `json:"notes,omitempty"`
+
+	outcome verify.Outcome // what Verdict says
 }
 
 type violationJSON struct {
@@ -70,11 +72,14 @@ Compact files (.oraccl) of more than 4 million transfers are verified by the str
 engine, in memory that is known before, where it decides them.
 
 MSCCL-IR (XML), alone, in lists or in directories, is verified by the order engine:
-whether every interleaving of its threadblocks is right, which runtimes load it, for
-which calls they pick it, and up to which size its connections suffice.`,
+whether it is right whatever order its threadblocks run in, which runtimes load it, for
+which calls they pick it, and up to which size its connections suffice. What may matter
+beside the verdict is a warning, or a note where no runtime reaches it.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl verify ag.json\n" +
-			"  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2",
+			"  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2\n" +
+			"  oraccl solve ring:4 --collective allreduce --method ring -o ar.xml\n" +
+			"  oraccl verify ar.xml --size 1GiB --fail-on warning",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, worst, err := deploy.run(cmd, args, &by, asJSON, engine, emit, timeLimit)
@@ -160,13 +165,7 @@ func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []
 	} else {
 		printVerdict(cmd.OutOrStdout(), j)
 	}
-	switch j.Verdict {
-	case "proved":
-		return exitDone, nil
-	case "refuted":
-		return exitRefuted, nil
-	}
-	return exitUnknown, nil
+	return exitOf(j.outcome), nil
 }
 
 // judgeFile verifies one file: while it is read where that is asked for or the file is
@@ -186,7 +185,7 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 	sol, err := loadSolution(file, maxHeld)
 	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, certify.Engines) && emit == "" {
 		var j verifyJSON
-		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.Verdict != verify.Unknown.String() || cmd.Context().Err() != nil) {
+		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.outcome != verify.Unknown || cmd.Context().Err() != nil) {
 			return j, err
 		}
 		sol, err = loadSolution(file, maxLarge)
@@ -251,6 +250,7 @@ func verifyToJSON(file string, p *model.Problem, s *model.Schedule, by certify.V
 	verdicts := by.Verdicts
 	j := verifyJSON{
 		Schema: "oraccl/verify/1", File: file, Verdict: by.Verdict.Outcome.String(), Claim: verify.Claim(p, s), Reason: by.Verdict.Reason,
+		outcome:    by.Verdict.Outcome,
 		MakespanPs: p.Makespan(s), Engines: map[string]string{}, Properties: map[string]string{}, Violations: []violationJSON{},
 	}
 	for _, engine := range chosen {
@@ -301,16 +301,16 @@ func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, ch
 }
 
 func printVerdict(w io.Writer, j verifyJSON) {
-	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(j.Verdict), j.Claim)
+	line(w, "%s %s", strings.ToUpper(j.Verdict), j.Claim)
 	seen := map[string]bool{}
 	for _, v := range j.Violations {
 		if at := v.Code + v.Where; !seen[at] { // the engines find the same; the first one's words will do
-			fmt.Fprintf(w, "%s: %s: %s\n", v.Code, v.Where, v.Message)
+			line(w, "%s: %s: %s", v.Code, v.Where, v.Message)
 			seen[at] = true
 		}
 	}
 	if j.Reason != "" {
-		fmt.Fprintln(w, j.Reason)
+		line(w, "%s", j.Reason)
 	}
 	var said []string
 	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, certify.Engines, []string{stream.Engine, orbit.Engine}) {
@@ -322,7 +322,7 @@ func printVerdict(w io.Writer, j verifyJSON) {
 		said = append(said, "makespan "+micros(j.MakespanPs)+" us")
 	}
 	fmt.Fprintln(w, strings.Join(said, ", "))
-	if j.Verdict == verify.Refuted.String() && len(j.Violations) > 0 {
+	if j.outcome == verify.Refuted && len(j.Violations) > 0 {
 		fmt.Fprintf(w, "oraccl explain %s says more\n", j.Violations[0].Code)
 	}
 }

@@ -91,7 +91,7 @@ func withHint(err error) error {
 
 // viewTrace writes trace events, as convert does.
 func viewTrace(cmd *cobra.Command, file, out string, by *truth) error {
-	p, s, err := right(cmd.Context(), cmd.OutOrStdout(), file, by)
+	p, s, err := right(cmd, file, by)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (n notRight) Unwrap() error { return n.status }
 // lookDeployed reads MSCCL-IR, of which there is a schedule to draw only if it is right.
 func lookDeployed(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 	var said strings.Builder
-	p, s, err := rightDeployed(cmd.Context(), &said, file, by)
+	d, p, s, err := rightDeployed(cmd.Context(), &said, file, by)
 	var code status
 	switch {
 	case errors.As(err, &code):
@@ -196,6 +196,7 @@ func lookDeployed(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 		return nil, err
 	}
 	v := seen(cmd.Context(), file, p, s, replay.Check(cmd.Context(), p, s))
+	v.picture.Verdict.Engine, v.picture.Verdict.Claim = d.report.Verdict.Engine, d.report.Verdict.Claim+d.report.Proviso
 	v.picture.Notes = append(v.picture.Notes, "The file is MSCCL-IR: it is drawn as a schedule of transfers between slots.")
 	return v, nil
 }

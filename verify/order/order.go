@@ -44,7 +44,7 @@ type Report struct {
 	// with the same bits; Unknown if no value is combined for two ranks.
 	Consistent verify.Outcome
 	// RemoteOnly counts pairs of conflicting accesses of one rank that are ordered
-	// only by messages through other ranks.
+	// only by messages through other ranks; Conditions has the first of them.
 	RemoteOnly int
 
 	// Counts has how often each code was found, also where not all are reported.
@@ -135,7 +135,7 @@ func (r *Report) conclude(p *model.Program) {
 
 // Claim states what a proof establishes.
 func Claim(p *model.Program) string {
-	return fmt.Sprintf("every interleaving performs %v on %d ranks", p.Kind, p.Ranks)
+	return fmt.Sprintf("performs %v on %d ranks, whatever order the processes run in", p.Kind, p.Ranks)
 }
 
 // violate notes a violation, unless there are enough of its code.
@@ -149,7 +149,7 @@ func (r *Report) violate(v verify.Violation) {
 // condition notes what does not refute.
 func (r *Report) condition(v verify.Violation) {
 	r.Counts[v.Code]++
-	if r.Counts[v.Code] <= perCode && len(r.Conditions) < verify.MaxViolations {
+	if r.Counts[v.Code] <= perCode {
 		r.Conditions = append(r.Conditions, v)
 	}
 }
@@ -162,33 +162,6 @@ func (m *machine) proved(codes ...verify.Code) verify.Outcome {
 		}
 	}
 	return verify.Proved
-}
-
-// Kind names what is wrong in a word: pass, out-of-bounds, deadlock, shared-connection,
-// unmatched, race+wrong, race, wrong, reads-uninitialised, or unknown. Of
-// several it is the one that the others follow from.
-func (r *Report) Kind() string {
-	switch {
-	case r.Bounds == verify.Refuted:
-		return "out-of-bounds"
-	case r.Counts[verify.Deadlock] > 0: // of a shared connection, in the one execution that was taken
-		return "deadlock"
-	case r.Ownership == verify.Refuted:
-		return "shared-connection"
-	case r.Matching == verify.Refuted:
-		return "unmatched"
-	case r.Races == verify.Refuted && r.Result == verify.Refuted:
-		return "race+wrong"
-	case r.Races == verify.Refuted:
-		return "race"
-	case r.Result == verify.Refuted:
-		return "wrong"
-	case r.Defined == verify.Refuted:
-		return "reads-uninitialised"
-	case r.Verdict.Outcome == verify.Proved:
-		return "pass"
-	}
-	return r.Verdict.Outcome.String()
 }
 
 // step names an instruction: "gpu 2 tb 4 step 1 (rcs, line 17)".

@@ -12,7 +12,7 @@ import (
 
 // TestExamples runs the example of every code of concurrent programs.
 func TestExamples(t *testing.T) {
-	conditions := map[verify.Code]bool{verify.RankOrder: true, verify.ClobberedInput: true, verify.LateSignal: true, verify.IdleOwner: true}
+	conditions := map[verify.Code]bool{verify.RankOrder: true, verify.ClobberedInput: true, verify.LateSignal: true, verify.IdleOwner: true, verify.RemoteOrder: true}
 	ran := 0
 	for _, code := range verify.Codes() {
 		e, _ := verify.Explain(code)

@@ -220,7 +220,23 @@ func (s *scanner) compare(a, b, cell int32, aWrites, bWrites bool) {
 	}
 	if s.local[int(b)*s.w+i] <= ea.step {
 		m.r.RemoteOnly++
+		m.remote(a, b, cell, aWrites, bWrites)
 	}
+}
+
+// remote notes two accesses that only messages through other ranks order.
+func (m *machine) remote(a, b, cell int32, aWrites, bWrites bool) {
+	ea, eb := m.events[a], m.events[b]
+	v := m.violation(verify.RemoteOrder, eb.proc, eb.step, fmt.Sprintf("%s %s after %s %s it, which only messages through other ranks order", does(bWrites), m.cellAs(eb, cell, bWrites), m.step(ea.proc, ea.step), does(aWrites)))
+	v.Chunk = int(cell)
+	m.r.condition(v)
+}
+
+func does(writes bool) string {
+	if writes {
+		return "writes"
+	}
+	return "reads"
 }
 
 // race notes a race, with what b needs before it, to which a does not belong.
@@ -229,17 +245,11 @@ func (m *machine) race(code verify.Code, a, b, cell int32, aWrites, bWrites bool
 	if m.r.Counts[code] > perCode {
 		return
 	}
-	does := func(writes bool) string {
-		if writes {
-			return "writes"
-		}
-		return "reads"
-	}
 	ea, eb := m.events[a], m.events[b]
 	rank := m.p.Processes[ea.proc].Rank
 	past := m.past(b)
 	m.r.Verdict.Violations = append(m.r.Verdict.Violations, verify.Violation{
-		Code: code, Where: m.step(eb.proc, eb.step), Transfer: -1, Rank: rank, Chunk: int(cell),
+		Code: code, Where: m.step(eb.proc, eb.step), Transfer: -1, Rank: rank, Chunk: int(cell), Line: m.line(eb.proc, eb.step),
 		Message: fmt.Sprintf("%s %s and %s %s it, in no order; it may come first, after %s", does(bWrites), m.cellAs(eb, cell, bWrites), m.step(ea.proc, ea.step), does(aWrites), m.list(past)),
 	})
 }

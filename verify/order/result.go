@@ -52,7 +52,8 @@ func (m *machine) result() {
 			case first[want] == undefined:
 				first[want], firstRank[want] = v, r
 			case first[want] != v:
-				m.r.condition(verify.Violation{Code: verify.RankOrder, Where: fmt.Sprintf("%s on gpus %d and %d", m.cell(r, int32(c)), firstRank[want], r), Transfer: -1, Rank: r, Chunk: c,
+				_, line := m.written(r, int32(c))
+				m.r.condition(verify.Violation{Code: verify.RankOrder, Where: fmt.Sprintf("%s on gpus %d and %d", m.cell(r, int32(c)), firstRank[want], r), Transfer: -1, Rank: r, Chunk: c, Line: line,
 					Message: fmt.Sprintf("combined as %s on gpu %d and as %s on gpu %d: their last bits may differ", m.tree(first[want]), firstRank[want], m.tree(v), r)})
 			default:
 				if m.r.Consistent == verify.Unknown {
@@ -105,10 +106,16 @@ func (m *machine) wrong(r int, c int32, code verify.Code, terms []term, want []i
 	if terms != nil {
 		holds = "ends as " + m.words(terms)
 	}
-	last := "never written"
-	if e := m.writer[r][c]; e >= 0 {
-		last = "last written by " + m.step(m.events[e].proc, m.events[e].step)
-	}
-	m.r.violate(verify.Violation{Code: code, Where: fmt.Sprintf("gpu %d, %s", r, m.cell(r, c)), Transfer: -1, Rank: r, Chunk: int(c),
+	last, line := m.written(r, c)
+	m.r.violate(verify.Violation{Code: code, Where: fmt.Sprintf("gpu %d, %s", r, m.cell(r, c)), Transfer: -1, Rank: r, Chunk: int(c), Line: line,
 		Message: fmt.Sprintf("%s, want %s (%s)", holds, m.words(wanted), last)})
+}
+
+// written returns which instruction wrote a cell last, and its line.
+func (m *machine) written(r int, c int32) (by string, line int) {
+	e := m.writer[r][c]
+	if e < 0 {
+		return "never written", 0
+	}
+	return "last written by " + m.step(m.events[e].proc, m.events[e].step), m.line(m.events[e].proc, m.events[e].step)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // order looks for races in an Ordered schedule and fixes the sequence in which
-// data will execute it. If there is no race, every interleaving that the order
+// data will execute it. If there is no race, every execution that the order
 // allows gives the same result, so that one sequence decides for all (SPEC 5.3).
 func (c *check) order() {
 	if c.s.Form != model.Ordered {

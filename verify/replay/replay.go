@@ -26,7 +26,7 @@ import (
 const Engine = "replay"
 
 // Check decides whether s is a feasible schedule that reaches the postcondition
-// of p. An Ordered schedule is right if every interleaving that its order allows
+// of p. An Ordered schedule is right if every execution that its order allows
 // is; where that is too large to decide the outcome is Unknown, with the reason.
 // Neither p nor s is changed. Once ctx is done the outcome is Unknown, whatever has been
 // found by then.

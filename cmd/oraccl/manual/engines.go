@@ -16,7 +16,7 @@ var Engines = [][4]string{
 	{smt.Engine, "sections 5 and 6: the data. On MSCCL-IR section 12 without its structure", "formulas whose negation Z3 refutes; shares no code with replay", "by `verify`, `gap`, `solve`; on MSCCL-IR with `--engine smt` or `all`"},
 	{stream.Engine, "sections 2 to 6, for what section 11 serves: copies, and sums along trees", "while the file is read or made, in memory that is known before", "with `--engine stream`, and for compact files and schedules too large for memory"},
 	{orbit.Engine, "sections 2 to 6, for schedules that are the same for all ranks (section 14)", "looks at what one rank does", "with `--engine orbit`, and for such files that are too large for memory"},
-	{order.Engine, "section 12: every interleaving of MSCCL-IR's threadblocks", "one execution and vector clocks, which decide for all", "by `verify` on MSCCL-IR"},
+	{order.Engine, "section 12: MSCCL-IR, whatever order its threadblocks run in", "one execution and vector clocks, which decide for all", "by `verify` on MSCCL-IR"},
 	{epoch.Engine, "section 13.2: capacities and arrivals in epochs", "counts", "by `verify` on schedules of TE-CCL, before replay and smt"},
 	{"import", "what of another tool's file cannot be put into a schedule at all (section 13)", "reads it", "by `verify` on schedules of other tools"},
 	{cert.Engine, "whether a certificate proves its bound (`oraccl help bounds`); of kind lrat by section 10", "exact integers, and `verify/lrat`", "wherever a bound is printed, and by `check`"},

@@ -16,6 +16,8 @@ package msccl
 import (
 	"fmt"
 	"slices"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // Algo is a file.
@@ -49,9 +51,9 @@ type fault struct {
 }
 
 // faults are some of each grade; those of the grade Loads are notes.
-type faults [Unreadable + 1][]fault
+type faults [model.Unreadable + 1][]fault
 
-func (f *faults) add(g Grade, line int, format string, args ...any) {
+func (f *faults) add(g model.Grade, line int, format string, args ...any) {
 	if len(f[g]) < maxFaults {
 		f[g] = append(f[g], fault{line, fmt.Sprintf(format, args...)})
 	}

@@ -39,10 +39,10 @@ const maxCounts = 1 << 26
 //
 // Where the topology has no link, or way over switches, from a rank to another one
 // that it sends to, the result has objections.
-func (a *Algo) Import(m Meaning, topology *model.Topology, size int64) (*model.Imported, error) {
+func (a *Algo) Import(m model.Meaning, topology *model.Topology, size int64) (*model.Imported, error) {
 	program, err := a.Program(m)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", a.File, err)
 	}
 	kind := program.Kind
 	if kind == model.Custom {
@@ -57,7 +57,7 @@ func (a *Algo) Import(m Meaning, topology *model.Topology, size int64) (*model.I
 		x.own = true
 	}
 	if n := program.Ranks; int64(n)*int64(n)*int64(program.Inputs) > maxCounts || int64(n)*int64(x.chunks) > maxCounts {
-		return nil, fmt.Errorf("%s: %d chunks on %d ranks: %w for a schedule", a.File, x.chunks, n, ErrTooLarge)
+		return nil, fmt.Errorf("%s: %d chunks on %d ranks: %w for a schedule", a.File, x.chunks, n, model.ErrTooLarge)
 	}
 	p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
 	if kind.Rooted() {

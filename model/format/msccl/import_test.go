@@ -42,7 +42,7 @@ func (s Step) after(tb, step int) Step {
 func imported(t *testing.T, a *Algo, network string, inPlace bool) (*model.Imported, error) {
 	topology, err := topo.Parse(network, topo.Options{})
 	require.NoError(t, err)
-	m, err := a.Import(Meaning{InPlace: inPlace}, topology, 0)
+	m, err := a.Import(model.Meaning{InPlace: inPlace}, topology, 0)
 	if err == nil && len(m.Objections) == 0 {
 		require.NoError(t, m.Schedule.Validate(m.Problem))
 	}
@@ -137,12 +137,12 @@ func TestNoSchedule(t *testing.T) {
 	require.ErrorContains(t, err, "full:3 has 3")
 	large := written("alltoall", 300, 30000, 0)
 	_, err = imported(t, large, "full:300", false)
-	require.ErrorIs(t, err, ErrTooLarge)
+	require.ErrorIs(t, err, model.ErrTooLarge)
 	m, err := imported(t, exchange(t), "switch:2", true)
 	require.NoError(t, err)
 	require.Empty(t, m.Objections)
 	one := &model.Topology{Name: "one way", Ranks: 2, Links: []model.Link{{Src: 0, Dst: 1, Alpha: 1, Bandwidth: 1e9}, {Src: 1, Dst: 2, Alpha: 1, Bandwidth: 1e9}}, Switches: []model.Switch{{Name: "s"}}}
-	m, err = exchange(t).Import(Meaning{InPlace: true}, one, 0)
+	m, err = exchange(t).Import(model.Meaning{InPlace: true}, one, 0)
 	require.NoError(t, err)
 	require.Equal(t, "no-such-link", m.Objections[0].Code)
 }
@@ -171,7 +171,7 @@ func TestImportAnything(t *testing.T) {
 			a.tb(from, to, (from+rng.IntN(2)+1)%3, send)
 			a.tb(to, (to+rng.IntN(2)+1)%3, from, []Step{got, more}[:1+rng.IntN(2)]...)
 		}
-		m, err := a.Import(Meaning{InPlace: rng.IntN(2) == 0}, topology, 0)
+		m, err := a.Import(model.Meaning{InPlace: rng.IntN(2) == 0}, topology, 0)
 		if err == nil && len(m.Schedule.Transfers) > 0 {
 			schedules++
 			require.NoError(t, m.Schedule.Validate(m.Problem), "%+v", a)
@@ -184,7 +184,7 @@ func TestImportAnything(t *testing.T) {
 // TestFromProgram: what the format cannot say.
 func TestFromProgram(t *testing.T) {
 	good := func() *model.Program {
-		p, err := exchange(t).Program(Meaning{InPlace: true})
+		p, err := exchange(t).Program(model.Meaning{InPlace: true})
 		require.NoError(t, err)
 		return p
 	}
@@ -234,7 +234,7 @@ func FuzzImport(f *testing.F) {
 		topology, err := topo.Parse(fmt.Sprintf("full:%d", a.Ranks), topo.Options{})
 		require.NoError(t, err)
 		for _, in := range []bool{true, false} {
-			m, err := a.Import(Meaning{InPlace: in}, topology, 0)
+			m, err := a.Import(model.Meaning{InPlace: in}, topology, 0)
 			if err == nil {
 				require.Empty(t, m.Objections)
 				require.NoError(t, m.Schedule.Validate(m.Problem))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // Runtime is a runtime that deploys files.
@@ -64,82 +66,55 @@ const maxRanks = 1<<15 - 1
 // maxCount is the first cnt that is too large for all runtimes.
 const maxCount = 72
 
-// Remark is something about a line.
-type Remark struct {
-	Line    int
-	Message string
-}
-
-// Grade is how far a runtime is from loading a file.
-type Grade uint8
-
-// The grades. There is no room for a file that the runtime would load if constants of
-// its source and the widths of its fields were larger; one that is refused declares what does not fit what it does;
-// one that is unreadable has no meaning to the runtime.
-const (
-	Loads Grade = iota
-	NoRoom
-	Refused
-	Unreadable
-)
-
-// Loading is what a runtime makes of a file.
-type Loading struct {
-	Runtime  Runtime
-	Refusals []Remark // why it would not load the file; none if it would
-	Grade    Grade    // of the worst refusal
-	Notes    []Remark // what it loads in another sense than was meant, or does not check
-}
-
 // loader collects what is found, not more than a few of each.
 type loader struct {
 	a *Algo
-	l Loading
+	l model.Loading
 	limits
 }
 
 func (c *loader) refuse(line int, format string, args ...any) {
-	c.grade(Unreadable, line, format, args...)
+	c.grade(model.Unreadable, line, format, args...)
 }
 
 // grade refuses for a reason of some grade.
-func (c *loader) grade(g Grade, line int, format string, args ...any) {
+func (c *loader) grade(g model.Grade, line int, format string, args ...any) {
 	c.l.Grade = max(c.l.Grade, g)
 	if len(c.l.Refusals) < maxFaults {
-		c.l.Refusals = append(c.l.Refusals, Remark{line, fmt.Sprintf(format, args...)})
+		c.l.Refusals = append(c.l.Refusals, model.Remark{Line: line, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
 // within refuses a number that is not below a limit of the runtime, or is negative.
 func (c *loader) within(line int, at, name string, n, limit int) {
-	g := NoRoom
+	g := model.NoRoom
 	if n < 0 {
-		g = Refused
+		g = model.Refused
 	}
 	c.grade(g, line, "%s: %s=%d, want 0 to %d", at, name, n, limit-1)
 }
 
 func (c *loader) note(line int, format string, args ...any) {
 	if len(c.l.Notes) < maxFaults {
-		c.l.Notes = append(c.l.Notes, Remark{line, fmt.Sprintf(format, args...)})
+		c.l.Notes = append(c.l.Notes, model.Remark{Line: line, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-// Load says whether every rank of a runtime would load the file, in time
+// Load reports whether every rank of a runtime would load the file, in time
 // proportional to its steps.
-func (a *Algo) Load(r Runtime) Loading {
-	c := &loader{a: a, l: Loading{Runtime: r}, limits: limitsOf[r]}
+func (a *Algo) Load(r Runtime) model.Loading {
+	c := &loader{a: a, l: model.Loading{Runtime: r.String(), Selection: a.Selection(r)}, limits: limitsOf[r]}
 	for _, m := range a.missing {
 		if m.element != "algo" || m.key != "name" || r == MSCCL { // the others do not read it
 			c.refuse(m.line, "%v", m)
 		}
 	}
-	for _, g := range []Grade{Unreadable, Refused, NoRoom} {
+	for _, g := range []model.Grade{model.Unreadable, model.Refused, model.NoRoom} {
 		for _, f := range a.lexical[g] {
 			c.grade(g, f.line, "%s", f.message)
 		}
 	}
-	for _, f := range a.lexical[Loads] {
+	for _, f := range a.lexical[model.Loads] {
 		c.note(f.line, "%s", f.message)
 	}
 	c.head(r)
@@ -234,7 +209,7 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 			out = a.Ranks
 		}
 		if g.Input > 0 && g.Input*in != a.ChunksPerLoop || g.Output > 0 && g.Output*out != a.ChunksPerLoop {
-			c.grade(Refused, g.Line, "i_chunks=%d and o_chunks=%d do not fit nchunksperloop=%d of %s on %d ranks", g.Input, g.Output, a.ChunksPerLoop, a.Coll, a.Ranks)
+			c.grade(model.Refused, g.Line, "i_chunks=%d and o_chunks=%d do not fit nchunksperloop=%d of %s on %d ranks", g.Input, g.Output, a.ChunksPerLoop, a.Coll, a.Ranks)
 		}
 	}
 	c.children(g.Line, fmt.Sprintf("gpu %d", g.ID), "tb", len(g.TBs))
@@ -250,7 +225,7 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 		seen[t.ID] = true
 		c.tb(r, g, t)
 		if c.spills(t, sends, recvs) {
-			c.grade(NoRoom, t.Line, "gpu %d tb %d: more than %d threadblocks are on channel %d, of which %[3]d have a peer", g.ID, t.ID, maxPeers, t.Channel)
+			c.grade(model.NoRoom, t.Line, "gpu %d tb %d: more than %d threadblocks are on channel %d, of which %[3]d have a peer", g.ID, t.ID, maxPeers, t.Channel)
 		}
 		if t.Send >= 0 {
 			sends[t.Channel]++
@@ -261,12 +236,12 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 	}
 	for id := range len(seen) {
 		if !seen[id] {
-			c.grade(Refused, g.Line, "gpu %d has %d threadblocks but none with id %d, want 0 to %d", g.ID, len(seen), id, len(seen)-1)
+			c.grade(model.Refused, g.Line, "gpu %d has %d threadblocks but none with id %d, want 0 to %d", g.ID, len(seen), id, len(seen)-1)
 			break
 		}
 	}
 	if nodes >= maxNodes {
-		c.grade(NoRoom, g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, maxNodes)
+		c.grade(model.NoRoom, g.Line, "gpu %d reads %d elements, want fewer than %d", g.ID, nodes, maxNodes)
 	}
 }
 
@@ -282,7 +257,7 @@ func (c *loader) spills(t *TB, sends, recvs map[int]int) bool {
 // children refuses an element that has more children than the parser's list holds.
 func (c *loader) children(line int, at, of string, n int) {
 	if n > maxChildren {
-		c.grade(NoRoom, line, "%s has %d elements <%s>, want at most %d", at, n, of, maxChildren)
+		c.grade(model.NoRoom, line, "%s has %d elements <%s>, want at most %d", at, n, of, maxChildren)
 	}
 }
 
@@ -315,13 +290,13 @@ func (c *loader) tb(r Runtime, g *GPU, t *TB) {
 		c.note(x.line, "%s: %s", at, x.message)
 	}
 	if len(f.steps) > c.steps {
-		c.grade(NoRoom, t.Line, "%s: %d steps, want at most %d", at, len(f.steps), c.steps)
+		c.grade(model.NoRoom, t.Line, "%s: %d steps, want at most %d", at, len(f.steps), c.steps)
 	}
 	if f.waits > c.steps {
-		c.grade(NoRoom, t.Line, "%s: %d dependencies, want at most %d", at, f.waits, c.steps)
+		c.grade(model.NoRoom, t.Line, "%s: %d dependencies, want at most %d", at, f.waits, c.steps)
 	}
 	if f.reductions > c.steps {
-		c.grade(NoRoom, t.Line, "%s: %d steps of type re, want at most %d", at, f.reductions, c.steps)
+		c.grade(model.NoRoom, t.Line, "%s: %d steps of type re, want at most %d", at, f.reductions, c.steps)
 	}
 }
 
@@ -332,9 +307,9 @@ func (c *loader) step(r Runtime, g *GPU, t *TB, s *Step, at string) {
 	case s.S < 0 || int(s.S) >= c.steps:
 		c.within(line, at, "s", int(s.S), c.steps)
 	case s.DepID > math.MaxInt8:
-		c.grade(NoRoom, line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
+		c.grade(model.NoRoom, line, "%s: depid=%d does not fit the runtime's 8 bits", at, s.DepID)
 	case s.Deps > math.MaxInt16:
-		c.grade(NoRoom, line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
+		c.grade(model.NoRoom, line, "%s: deps=%d does not fit the runtime's 16 bits", at, s.Deps)
 	}
 	if s.Type == Nop {
 		return
@@ -351,7 +326,7 @@ func (c *loader) step(r Runtime, g *GPU, t *TB, s *Step, at string) {
 	case s.HasDep != 0 && s.HasDep != 1:
 		c.refuse(line, "%s: hasdep=%d, want 0 or 1", at, s.HasDep)
 	case s.SrcOff > math.MaxInt16 || s.DstOff > math.MaxInt16:
-		c.grade(NoRoom, line, "%s: an offset does not fit the runtime's 16 bits", at)
+		c.grade(model.NoRoom, line, "%s: an offset does not fit the runtime's 16 bits", at)
 	}
 	if s.Type != Recv && s.Type != RecvCopySend && s.Type != RecvReduceCopy {
 		c.bounds(g, line, at, "src", s.Src, s.SrcOff)
@@ -365,6 +340,6 @@ func (c *loader) step(r Runtime, g *GPU, t *TB, s *Step, at string) {
 func (c *loader) bounds(g *GPU, line int, at, which string, b Buf, off int32) {
 	declared := []int{g.Input, g.Output, g.Scratch}[b]
 	if off < -1 || int(off) >= declared {
-		c.grade(Refused, line, "%s: %soff=%d in %s, which is declared with %d chunks", at, which, off, b, declared)
+		c.grade(model.Refused, line, "%s: %soff=%d in %s, which is declared with %d chunks", at, which, off, b, declared)
 	}
 }

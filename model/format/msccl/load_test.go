@@ -35,20 +35,20 @@ type refusal struct{ msccl, rccl, azure string }
 
 func allRefuse(want string) refusal { return refusal{want, want, want} }
 
-func (want refusal) check(t *testing.T, a *Algo, line int, grade Grade, where string) {
+func (want refusal) check(t *testing.T, a *Algo, line int, grade model.Grade, where string) {
 	t.Helper()
 	for r, message := range []string{want.msccl, want.rccl, want.azure} {
 		l := a.Load(Runtime(r))
 		at := fmt.Sprintf("%s: %v", where, Runtime(r))
 		if message == "" {
 			require.Empty(t, l.Refusals, at)
-			require.Equal(t, Loads, l.Grade, at)
+			require.Equal(t, model.Loads, l.Grade, at)
 			continue
 		}
 		require.NotEmpty(t, l.Refusals, at)
 		require.Contains(t, l.Refusals[0].Message, message, at)
 		require.Equal(t, line, l.Refusals[0].Line, at)
-		if grade != Loads {
+		if grade != model.Loads {
 			require.Equal(t, grade, l.Grade, at)
 		}
 	}
@@ -141,7 +141,7 @@ func TestLoad(t *testing.T) {
 		{` minBytes`, ` a="" b="" c="" d="" e="" f="" g="" minBytes`, 1, refusal{"", "no attribute maxBytes", "no attribute maxBytes"}},
 		{` coll`, strings.Repeat(" ", 11) + `coll`, 1, allRefuse("no attribute inplace among the first 16")},
 	} {
-		c.want.check(t, exchange(t, c.from, c.to), c.line, Loads, c.from+" -> "+c.to)
+		c.want.check(t, exchange(t, c.from, c.to), c.line, model.Loads, c.from+" -> "+c.to)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestRoom(t *testing.T) {
 				if n > c.most && message != "" {
 					require.NotEmpty(t, l.Refusals, where)
 					require.Contains(t, l.Refusals[0].Message, message, where)
-					require.Equal(t, NoRoom, l.Grade, where)
+					require.Equal(t, model.NoRoom, l.Grade, where)
 					require.True(t, why != "" || strings.Contains(c.what, "last channel"), where) // zeros lie behind it here
 				}
 			}
@@ -301,11 +301,11 @@ func TestManyFaults(t *testing.T) {
 	for _, r := range Runtimes() {
 		l := a.Load(r)
 		require.Len(t, l.Refusals, maxFaults)
-		require.Equal(t, Unreadable, l.Grade)
+		require.Equal(t, model.Unreadable, l.Grade)
 		require.Contains(t, l.Refusals[0].Message, "a tab between elements")
 	}
 	a = exchange(t, "    <tb", strings.Repeat("<x"+strings.Repeat(` `, 20)+`a="1"/>`, 50)+"\t<tb")
-	require.Equal(t, Unreadable, a.Load(RCCL).Grade)
+	require.Equal(t, model.Unreadable, a.Load(RCCL).Grade)
 	require.Contains(t, a.Load(RCCL).Notes[0].Message, "more than 16 attributes")
 	a = exchange(t, "    <tb", "<x"+strings.Repeat(" ", 20)+"/><tb")
 	require.Empty(t, a.Load(RCCL).Refusals)
@@ -418,7 +418,7 @@ func TestFold(t *testing.T) {
 func TestProgram(t *testing.T) {
 	buffers := func(coll string, in bool) (*model.Program, [][]model.Buffer) {
 		a := exchange(t, `nchunksperloop="1"`, `nchunksperloop="6"`)
-		p, err := a.Program(Meaning{Collective: coll, InPlace: in})
+		p, err := a.Program(model.Meaning{Collective: coll, InPlace: in})
 		require.NoError(t, err)
 		return p, p.Buffers
 	}
@@ -458,32 +458,32 @@ func TestProgram(t *testing.T) {
 	require.Empty(t, p.Wants)
 
 	a := exchange(t, `nchunksperloop="1"`, `nchunksperloop="3"`) // halves of chunks
-	p, err := a.Program(Meaning{Collective: "allgather", InPlace: true})
+	p, err := a.Program(model.Meaning{Collective: "allgather", InPlace: true})
 	require.NoError(t, err)
 	require.Equal(t, 2, p.Grain)
 	require.Equal(t, model.Buffer{Name: "i", Base: 3, Cells: 3}, p.Buffers[1][0])
 
 	for _, coll := range Collectives() {
 		for _, in := range []bool{false, true} {
-			p, err := exchange(t).Program(Meaning{Collective: coll, InPlace: in})
+			p, err := exchange(t).Program(model.Meaning{Collective: coll, InPlace: in})
 			require.NoError(t, err, coll)
 			require.Equal(t, coll == "custom", len(p.Wants) == 0, coll)
 		}
 	}
-	_, err = exchange(t).Program(Meaning{Collective: "allsum"})
+	_, err = exchange(t).Program(model.Meaning{Collective: "allsum"})
 	require.Error(t, err)
-	_, err = exchange(t).Program(Meaning{Root: 2})
+	_, err = exchange(t).Program(model.Meaning{Root: 2})
 	require.Error(t, err)
-	_, err = exchange(t, ` coll="allreduce"`, ``).Program(Meaning{})
+	_, err = exchange(t, ` coll="allreduce"`, ``).Program(model.Meaning{})
 	require.ErrorContains(t, err, "no attribute coll")
-	_, err = exchange(t, ` coll="allreduce"`, ``).Program(Meaning{Collective: "allreduce"})
+	_, err = exchange(t, ` coll="allreduce"`, ``).Program(model.Meaning{Collective: "allreduce"})
 	require.NoError(t, err)
-	_, err = exchange(t, ` cnt="1"`, ``).Program(Meaning{Collective: "allreduce"})
+	_, err = exchange(t, ` cnt="1"`, ``).Program(model.Meaning{Collective: "allreduce"})
 	require.ErrorContains(t, err, "no attribute cnt")
-	_, err = exchange(t, `nchunksperloop="1"`, `nchunksperloop="999999999"`).Program(Meaning{})
-	require.ErrorIs(t, err, ErrTooLarge)
-	_, err = exchange(t, `s_chunks="0"`, `s_chunks="2147483647"`).Program(Meaning{})
-	require.ErrorIs(t, err, ErrTooLarge)
+	_, err = exchange(t, `nchunksperloop="1"`, `nchunksperloop="999999999"`).Program(model.Meaning{})
+	require.ErrorIs(t, err, model.ErrTooLarge)
+	_, err = exchange(t, `s_chunks="0"`, `s_chunks="2147483647"`).Program(model.Meaning{})
+	require.ErrorIs(t, err, model.ErrTooLarge)
 }
 
 // TestLoadDeployed tells which deployed files no runtime loads.
@@ -500,7 +500,7 @@ func TestLoadDeployed(t *testing.T) {
 		if len(m.Refusals) > 0 && len(r.Refusals) > 0 {
 			t.Log(filepath.Base(file), "msccl:", m.Refusals[0], "rccl:", r.Refusals[0])
 		}
-		p, err := a.Program(Meaning{InPlace: a.InPlace})
+		p, err := a.Program(model.Meaning{InPlace: a.InPlace})
 		if err != nil {
 			require.NotEmpty(t, m.Refusals)
 			require.NotEmpty(t, r.Refusals)

@@ -1,7 +1,6 @@
 package msccl
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,20 +8,11 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// ErrTooLarge says that a file needs more memory to decide about than is allowed.
-var ErrTooLarge = errors.New("too large")
-
 // maxCells is how many cells a program may have in all.
 const maxCells = 1 << 23
 
-// Meaning is what a file is read as.
-type Meaning struct {
-	Collective string // a name of any runtime, "alltonext" (rank r+1 gets what r has) or "alltonextbackward"; empty: what the file says
-	InPlace    bool
-	Root       int // of a broadcast, reduce, gather or scatter; the file does not say it
-}
-
-// Collectives returns the names that Meaning.Collective may have.
+// Collectives returns the names that Meaning.Collective may have: of the runtimes, and
+// "alltonext" (rank r+1 gets what r has) and "alltonextbackward".
 func Collectives() []string {
 	return []string{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter", "alltonext", "alltonextbackward", "custom"}
 }
@@ -32,26 +22,26 @@ func Collectives() []string {
 // more where chunks do not fit the ranks' shares. What Load refuses may still have
 // a program; an error says that it has none: attributes are missing (name may be, and, where the
 // Meaning has a collective, coll and inplace), the collective is unknown, a nop leaves a dependency to a step that cannot take it, or there are
-// more than 2^23 cells (ErrTooLarge).
+// more than 2^23 cells (model.ErrTooLarge).
 //
 // A chunk is a chunk of the larger buffer, whatever i_chunks and o_chunks say, and
 // so is the size of the buffers. In place, the smaller buffer is the rank's share of
 // the larger one.
-func (a *Algo) Program(m Meaning) (*model.Program, error) {
+func (a *Algo) Program(m model.Meaning) (*model.Program, error) {
 	coll := strings.ReplaceAll(a.Coll, "_", "")
 	if m.Collective != "" {
 		coll = strings.ReplaceAll(m.Collective, "_", "")
 	}
 	if a.Ranks < 1 || a.Ranks > maxRanks || a.ChunksPerLoop < 1 {
-		return nil, fmt.Errorf("%s:%d: ngpus=%d and nchunksperloop=%d, want at least 1 of each and at most %d ranks", a.File, a.Line, a.Ranks, a.ChunksPerLoop, maxRanks)
+		return nil, at(a.Line, "ngpus=%d and nchunksperloop=%d, want at least 1 of each and at most %d ranks", a.Ranks, a.ChunksPerLoop, maxRanks)
 	}
 	if m.Root < 0 || m.Root >= a.Ranks {
-		return nil, fmt.Errorf("%s: root %d, want 0 to %d", a.File, m.Root, a.Ranks-1)
+		return nil, fmt.Errorf("root %d, want 0 to %d", m.Root, a.Ranks-1)
 	}
 	for _, x := range a.missing {
 		named := x.element == "algo" && (x.key == "name" || m.Collective != "" && (x.key == "coll" || x.key == "inplace"))
 		if !named {
-			return nil, fmt.Errorf("%s:%d: %v", a.File, x.line, x)
+			return nil, at(x.line, "%v", x)
 		}
 	}
 	l, err := a.layout(coll, m)
@@ -69,9 +59,29 @@ func (a *Algo) Program(m Meaning) (*model.Program, error) {
 		}
 	}
 	if err := p.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", a.File, err)
+		return nil, err
 	}
 	return p, nil
+}
+
+// at returns an error about a line.
+func at(line int, format string, args ...any) error {
+	return &model.Error{Place: fmt.Sprintf("line %d", line), Err: fmt.Errorf(format, args...)}
+}
+
+// Deployable returns the file as verify/deploy decides about it.
+func (a *Algo) Deployable() *model.Deployable {
+	d := &model.Deployable{Line: a.Line, Collective: a.Coll, Ranks: a.Ranks, Chunks: a.ChunksPerLoop, Protocol: a.Proto,
+		InPlace: a.InPlace, OutOfPlace: a.OutPlace, Program: a.Program}
+	for i := range a.GPUs {
+		for j := range a.GPUs[i].TBs {
+			d.Steps += len(a.GPUs[i].TBs[j].Steps)
+		}
+	}
+	for _, r := range Runtimes() {
+		d.Loadings = append(d.Loadings, a.Load(r))
+	}
+	return d
 }
 
 // processes adds the threadblocks of a rank to a program.
@@ -82,7 +92,7 @@ func (a *Algo) processes(p *model.Program, g *GPU) error {
 		t := &g.TBs[j]
 		f := fold(t)
 		if f.undefined > 0 {
-			return fmt.Errorf("%s:%d: gpu %d tb %d: %s", a.File, f.undefined, g.ID, t.ID, nopNeeds)
+			return at(f.undefined, "gpu %d tb %d: %s", g.ID, t.ID, nopNeeds)
 		}
 		numbers[t.ID] = f.numbers
 		p.Processes = append(p.Processes, model.Process{
@@ -107,7 +117,7 @@ type layout struct {
 }
 
 // layout makes buffers and conditions.
-func (a *Algo) layout(coll string, m Meaning) (*layout, error) {
+func (a *Algo) layout(coll string, m model.Meaning) (*layout, error) {
 	shared := coll == "allgather" || coll == "reducescatter" || coll == "alltoall"
 	grain := 1
 	if shared {
@@ -127,7 +137,7 @@ func (a *Algo) layout(coll string, m Meaning) (*layout, error) {
 		factor = 1 + a.Ranks
 	}
 	if cells += a.Ranks * factor * min(total, maxCells); total > maxCells || cells > maxCells {
-		return nil, fmt.Errorf("%s: %d ranks with buffers of %d chunks, each in %d parts: %w, want at most %d in all", a.File, a.Ranks, a.ChunksPerLoop, grain, ErrTooLarge, maxCells)
+		return nil, fmt.Errorf("%d ranks with buffers of %d chunks, each in %d parts: %w, want at most %d in all", a.Ranks, a.ChunksPerLoop, grain, model.ErrTooLarge, maxCells)
 	}
 	n := a.Ranks
 	l := &layout{total: total, share: total, p: &model.Program{
@@ -139,7 +149,7 @@ func (a *Algo) layout(coll string, m Meaning) (*layout, error) {
 	}
 	var err error
 	if l.p.Kind, err = kindOf(coll); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", a.File, a.Line, err)
+		return nil, at(a.Line, "%w", err)
 	}
 	for r := range n {
 		in, out, alias := l.buffers(coll, r)
@@ -217,7 +227,7 @@ func filled(n int) []int32 {
 }
 
 // conditions fills in what the inputs hold and what the outputs must hold.
-func (l *layout) conditions(coll string, m Meaning) {
+func (l *layout) conditions(coll string, m model.Meaning) {
 	p := l.p
 	n := p.Ranks
 	for r := range n {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // maxDepth is how deep elements may be nested; the format has four levels.
@@ -84,13 +86,13 @@ func (s *scanner) fail(line int, format string, args ...any) error {
 
 // odd notes what XML allows and the runtimes do not read.
 func (s *scanner) odd(line int, format string, args ...any) {
-	s.lexical.add(Unreadable, line, format, args...)
+	s.lexical.add(model.Unreadable, line, format, args...)
 }
 
 // long notes a text that the runtimes have no room for.
 func (s *scanner) long(what, tag string, n, room int) {
 	if n > room {
-		s.lexical.add(NoRoom, s.line, "%s of %d bytes in <%s>, and the runtimes have room for %d", what, n, excerptOf(tag), room)
+		s.lexical.add(model.NoRoom, s.line, "%s of %d bytes in <%s>, and the runtimes have room for %d", what, n, excerptOf(tag), room)
 	}
 }
 
@@ -288,7 +290,7 @@ func (s *scanner) open() error {
 
 func (s *scanner) finishTag() error {
 	if n := len(s.attrs); n > 0 && s.attrs[n-1].slot >= roomAttrs {
-		s.lexical.add(Loads, s.tagLine, "<%s> has more than %d attributes (a further blank counts as one), and the runtimes do not see %s", excerptOf(s.name), roomAttrs, excerptOf(s.attrs[n-1].key))
+		s.lexical.add(model.Loads, s.tagLine, "<%s> has more than %d attributes (a further blank counts as one), and the runtimes do not see %s", excerptOf(s.name), roomAttrs, excerptOf(s.attrs[n-1].key))
 	}
 	for i := range s.attrs {
 		for j := range i {
@@ -418,7 +420,7 @@ func (s *scanner) firstWord() {
 	for i, c := range head {
 		switch {
 		case i+len("!--") > roomElement:
-			s.lexical.add(NoRoom, s.line, "a comment that begins with a word of more than %d bytes, for which the runtimes have no room", roomElement-len("!--"))
+			s.lexical.add(model.NoRoom, s.line, "a comment that begins with a word of more than %d bytes, for which the runtimes have no room", roomElement-len("!--"))
 			return
 		case c == '=':
 			s.odd(s.line, "a '=' in the first word of a comment: the runtimes' parser takes it for an attribute and stops")

@@ -81,7 +81,7 @@ func TestWriteDeployed(t *testing.T) {
 // TestNothingMoves: a step with cnt=0 neither sends nor receives, as in the runtimes.
 func TestNothingMoves(t *testing.T) {
 	a := exchange(t, `cnt="1"`, `cnt="0"`)
-	p, err := a.Program(Meaning{InPlace: true})
+	p, err := a.Program(model.Meaning{InPlace: true})
 	require.NoError(t, err)
 	require.Zero(t, p.Processes[0].Steps[0].Verb&verbs[Send]&^verbs[Copy])
 	require.NoError(t, p.Validate())

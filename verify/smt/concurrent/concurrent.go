@@ -69,7 +69,7 @@ var decides = append([]verify.Code{verify.Deadlock, verify.NeverSignalled, verif
 // accesses out of bounds, connections with several owners, or unequal messages the
 // verdict is Unknown.
 func Check(ctx context.Context, p *model.Program, backend smt.Backend, o Options) Report {
-	r := Report{Verdict: verify.Verdict{Engine: smt.Engine, Decides: decides, Claim: "no interleaving deadlocks, races, reads what is undefined or ends wrong"}}
+	r := Report{Verdict: verify.Verdict{Engine: smt.Engine, Decides: decides, Claim: "no order of the steps deadlocks, races, reads what is undefined or ends wrong"}}
 	if o.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, o.Timeout)
 		defer cancel()
