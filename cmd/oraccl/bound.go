@@ -1,21 +1,15 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
-	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/solve/certify"
-	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/cert"
 )
 
 // The JSON of bound, schema oraccl/bound/1.
@@ -48,7 +42,10 @@ number and size of chunks.`,
 			if err != nil {
 				return err
 			}
-			all, err := checkedBounds(cmd, p)
+			all, err := certify.Bounds(cmd.Context(), p)
+			if err == nil && len(all) == 0 {
+				err = fmt.Errorf("no lower bound above zero for %v", p)
+			}
 			if err != nil {
 				return err
 			}
@@ -71,38 +68,6 @@ number and size of chunks.`,
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the best bound's certificate to this `file`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/bound/1")
 	return cmd
-}
-
-// checkedBounds returns the best certificate of each kind, best first, all of
-// them accepted by the checker.
-func checkedBounds(cmd *cobra.Command, p *model.Problem) ([]*model.Certificate, error) {
-	all, _, err := bound.All(cmd.Context(), p)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
-		if v := cert.Check(context.WithoutCancel(cmd.Context()), c); v.Outcome != verify.Proved {
-			return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *model.Certificate) int { return cmp.Compare(b.Bound, a.Bound) })
-	if c, err := certify.DualBound(cmd.Context(), p, best(all), 0, certify.DualTime); err != nil {
-		return nil, err
-	} else if c != nil {
-		all = append([]*model.Certificate{c}, all...)
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no lower bound above zero for %v", p)
-	}
-	return all, nil
-}
-
-// best returns the bound of the first certificate, 0 if there is none.
-func best(all []*model.Certificate) model.Time {
-	if len(all) == 0 {
-		return 0
-	}
-	return all[0].Bound
 }
 
 func boundsToJSON(p *model.Problem, all []*model.Certificate) boundsJSON {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/lint"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
@@ -87,7 +88,10 @@ func (in *instance) judge(cmd *cobra.Command, topology, claim string) (*claimed,
 	if err != nil {
 		return nil, err
 	}
-	all, err := checkedBounds(cmd, p)
+	all, err := certify.Bounds(cmd.Context(), p)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("no lower bound above zero for %v", p)
+	}
 	if err != nil {
 		return nil, err
 	}

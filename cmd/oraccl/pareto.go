@@ -24,7 +24,6 @@ import (
 	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/cert"
 )
 
 // The frontier of Cai et al., "Synthesizing optimal collective algorithms", PPoPP 2021
@@ -174,10 +173,7 @@ func (f *frontier) farthest(ctx context.Context, p *model.Problem) (*model.Certi
 		if c.Witness.Kind() != (model.Distance{}).Kind() || c.Bound < model.Time(p.Chunks[0].Size).Mul(int64(f.LeastSteps)) {
 			continue
 		}
-		if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
-			return nil, fmt.Errorf("the distance bound of %v failed its check and is not used: %s", c.Bound, v.Reason)
-		}
-		return c, nil
+		return c, certify.CheckBound(ctx, c)
 	}
 	return nil, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/certify"
 )
 
 func forestcollExperiment() *experiment {
@@ -103,21 +104,21 @@ func (b *bench) forestcollRate(ctx context.Context, t *model.Topology) (*keptRat
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	j, err := throughput(ctx, p)
+	limit, err := certify.Throughput(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	perByte, ok := new(big.Rat).SetString(j.Exact)
-	if !ok || j.Status != "exact" || len(j.Routes) < 2 && t.Ranks <= maxProgrammed {
+	perByte := limit.Exact
+	if limit.Status != certify.FluidExact || len(limit.By) < 2 && limit.Note == "" {
 		return nil, fmt.Errorf("%s: the rate is not exact by two computations", t.Name)
 	}
 	gb := new(big.Rat).Inv(new(big.Rat).Mul(perByte, big.NewRat(1e9, 1)))
-	k := &keptRate{Algbw: gb.FloatString(2), Fraction: perByte.RatString(), Kind: j.certificate.Witness.Kind()}
+	k := &keptRate{Algbw: gb.FloatString(2), Fraction: perByte.RatString(), Kind: limit.Bound.Witness.Kind()}
 	// The certificate bounds the time of the whole buffer, rounded up to a picosecond.
 	exact := new(big.Rat).Mul(perByte, new(big.Rat).SetInt64(forestcollBytes))
 	exact.Mul(exact, big.NewRat(1e12, 1))
-	if bound := new(big.Rat).SetInt64(int64(j.certificate.Bound)); bound.Cmp(exact) < 0 || bound.Cmp(exact.Add(exact, big.NewRat(1, 1))) > 0 {
-		return nil, fmt.Errorf("%s: the certified bound of %v is not that of the rate", t.Name, j.certificate.Bound)
+	if bound := new(big.Rat).SetInt64(int64(limit.Bound.Bound)); bound.Cmp(exact) < 0 || bound.Cmp(exact.Add(exact, big.NewRat(1, 1))) > 0 {
+		return nil, fmt.Errorf("%s: the certified bound of %v is not that of the rate", t.Name, limit.Bound.Bound)
 	}
 	k.Found, err = b.best(ctx, p, "forest,tacos")
 	return k, err

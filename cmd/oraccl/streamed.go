@@ -16,10 +16,8 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/stream"
 )
@@ -149,7 +147,7 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 	bounded := make(chan error, 1)
 	go func() {
 		var err error
-		s.Known, err = quickBounds(cmd.Context(), s.stream.Problem)
+		s.Known, err = certify.QuickBounds(cmd.Context(), s.stream.Problem)
 		bounded <- err
 	}()
 	err := s.look(cmd.Context())
@@ -200,31 +198,6 @@ func (s *streamed) enough(w io.Writer) error {
 		return nil
 	}
 	return enoughDisk(filepath.Dir(s.out), compact.Size(st.Problem, st.Transfers))
-}
-
-// quickBound returns a certified lower bound that is found and checked quickly, or nil.
-func quickBound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
-	c, err := bound.Quick(ctx, p)
-	if err != nil || c == nil {
-		return nil, err
-	}
-	if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
-		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
-	}
-	return c, nil
-}
-
-// quickBounds returns what is found quickly for every cut, and for that of p.
-func quickBounds(ctx context.Context, p *model.Problem) (certify.Known, error) {
-	every, err := quickBound(ctx, certify.AnyCut(p))
-	if err != nil {
-		return certify.Known{}, err
-	}
-	own, err := quickBound(ctx, p)
-	if own == nil || every != nil && own.Bound <= every.Bound {
-		own = every
-	}
-	return certify.Known{EveryCut: every, Bound: own}, err
 }
 
 // look has a schedule that is the same for all ranks verified by looking at one, and writes

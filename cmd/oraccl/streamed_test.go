@@ -98,7 +98,7 @@ func TestQuickBound(t *testing.T) {
 				tp, err := topo.Parse(name, topo.Options{})
 				require.NoError(t, err)
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
-				quick, err := quickBound(context.Background(), p)
+				quick, err := certify.QuickBound(context.Background(), p)
 				require.NoError(t, err)
 				require.NotNil(t, quick)
 				best, err := certify.Bound(t.Context(), p)

@@ -1,23 +1,16 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
-	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
-	"github.com/oraccl/oraccl/solve/fluid"
-	"github.com/oraccl/oraccl/solve/lp/highs"
-	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/cert"
 )
 
 // The JSON of throughput, schema oraccl/throughput/1.
@@ -70,13 +63,12 @@ other shapes of algorithms have only the bound below it.`,
 			if err != nil {
 				return err
 			}
-			j, err := throughput(cmd.Context(), p)
+			begin := time.Now()
+			f, err := certify.Throughput(cmd.Context(), p)
 			if err != nil {
-				if errors.Is(err, solve.ErrNotServed) {
-					err = errors.New(err.Error())
-				}
 				return err
 			}
+			j := throughputToJSON(p, f, time.Since(begin))
 			if out != "" {
 				if j.certificate == nil {
 					return errors.New("-o: there is no certificate")
@@ -98,106 +90,19 @@ other shapes of algorithms have only the bound below it.`,
 	return cmd
 }
 
-// maxProgrammed is for how many ranks the linear programs run beside the cuts.
-const maxProgrammed = 64
-
-// throughput computes the fluid limit of p, whose cut, latencies and late ranks only the
-// bound looks at.
-func throughput(ctx context.Context, p *model.Problem) (*throughputJSON, error) {
-	begin := time.Now()
+// throughputToJSON returns the JSON of the fluid limit of p, found in the time it took.
+func throughputToJSON(p *model.Problem, f *certify.FluidLimit, took time.Duration) *throughputJSON {
 	j := &throughputJSON{Schema: "oraccl/throughput/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
-		Ranks: len(p.Members()), SizeBytes: p.Size}
-	var witness model.Witness
-	var err error
-	switch p.Collective.Kind {
-	case model.AllToAll:
-		witness, err = j.allToAll(ctx, p)
-	case model.AllReduce:
-		err = j.allReduce(ctx, p)
-	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
-		witness, err = j.cut(ctx, p)
-	default:
-		return nil, fmt.Errorf("--collective: throughput serves broadcast, reduce, allgather, reducescatter, allreduce and alltoall, not %v", p.Collective.Kind)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if j.certificate, err = boundBy(ctx, p, witness); err != nil {
-		return nil, err
-	}
-	j.Bound = boundToJSON(j.certificate)
+		Ranks: len(p.Members()), SizeBytes: p.Size, AlgbwGbps: f.Algbw / 1e9, Status: string(f.Status), Routes: f.By,
+		Bound: boundToJSON(f.Bound), Seconds: took.Seconds(), Note: f.Note, certificate: f.Bound}
 	j.Microsecs = float64(p.Size) / j.AlgbwGbps / 1e3
-	j.Seconds = time.Since(begin).Seconds()
-	return j, nil
-}
-
-func (j *throughputJSON) cut(ctx context.Context, p *model.Problem) (model.Witness, error) {
-	l, err := fluid.Rate(ctx, p)
-	if err != nil {
-		return nil, err
+	if f.Exact != nil {
+		j.Exact = f.Exact.RatString()
 	}
-	j.Status, j.Routes = "exact", []string{"minimum cuts"}
-	j.Exact = l.TimeOf(1).RatString()
-	j.AlgbwGbps, _ = new(big.Rat).Quo(l.Algbw(), big.NewRat(1e9, 1)).Float64()
-	j.Cut = &cutJSON{l.Nodes, l.Shares, l.Of, l.Bandwidth}
-	if len(p.Members()) > maxProgrammed {
-		j.Note = fmt.Sprintf("the linear programs were left out: %d ranks, at most %d", len(p.Members()), maxProgrammed)
-		return l.Witness(), nil
+	if c := f.Cut; c != nil {
+		j.Cut = &cutJSON{c.Nodes, c.Shares, c.Of, c.Bandwidth}
 	}
-	other, _, err := fluid.RateByLP(ctx, p)
-	if errors.Is(err, highs.ErrNotInBuild) {
-		j.Note = "the linear programs were left out: " + highs.ErrNotInBuild.Error()
-		return l.Witness(), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if l.TimeOf(1).Cmp(other.TimeOf(1)) != 0 {
-		return nil, fmt.Errorf("minimum cuts give %s s a byte and linear programs %s: one of the two is wrong; please report this", l.TimeOf(1).RatString(), other.TimeOf(1).RatString())
-	}
-	j.Routes = append(j.Routes, "linear programs")
-	return l.Witness(), nil
-}
-
-func (j *throughputJSON) allToAll(ctx context.Context, p *model.Problem) (model.Witness, error) {
-	c, err := fluid.AllToAll(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	j.AlgbwGbps, j.Status, j.Routes = c.Algbw/1e9, "solver", []string{"concurrent flow"}
-	if c.Bound == nil {
-		return nil, nil
-	}
-	if exact, _ := c.Bound.Float64(); exact < c.Algbw*(1+1e-9) {
-		j.AlgbwGbps, j.Status = exact/1e9, "exact dual"
-		j.Exact = new(big.Rat).Inv(c.Bound).RatString()
-	}
-	return c.Prices, nil
-}
-
-func (j *throughputJSON) allReduce(ctx context.Context, p *model.Problem) error {
-	algbw, err := fluid.AllReduce(ctx, p)
-	j.AlgbwGbps, j.Status, j.Routes = algbw/1e9, "in-trees and out-trees, solver", []string{"linear program"}
-	return err
-}
-
-// boundBy returns the best checked bound of p: that of witness, if there is one, or another.
-func boundBy(ctx context.Context, p *model.Problem, witness model.Witness) (*model.Certificate, error) {
-	best, err := certify.Bound(ctx, p)
-	if err != nil || witness == nil {
-		return best, err
-	}
-	c := &model.Certificate{Problem: p, Witness: witness}
-	if c.Bound, err = cert.Yield(context.WithoutCancel(ctx), c); err != nil {
-		return nil, err
-	}
-	if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
-		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
-	}
-	if best == nil || c.Bound > best.Bound {
-		return c, nil
-	}
-	return best, nil
+	return j
 }
 
 func (j *throughputJSON) print(w io.Writer, p *model.Problem) {

@@ -282,7 +282,7 @@ const wideNetwork = 1 << 14
 func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
 	find := certify.Bound
 	if len(pic.Problem.Topology.Links) >= wideNetwork {
-		find = quickBound
+		find = certify.QuickBound
 	}
 	var b certify.Known
 	var err error

@@ -23,10 +23,63 @@ func Bound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	if err != nil || c == nil {
 		return nil, err
 	}
+	return c, CheckBound(ctx, c)
+}
+
+// CheckBound returns an error if the checker does not accept a certificate, even after ctx
+// is done. Then it is a defect of what found it, and is not used.
+func CheckBound(ctx context.Context, c *model.Certificate) error {
 	if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
-		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
+		return fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
 	}
-	return c, nil
+	return nil
+}
+
+// QuickBound returns a lower bound that is found and checked quickly even on networks with
+// a million links, or nil.
+func QuickBound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
+	c, err := bound.Quick(ctx, p)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return c, CheckBound(ctx, c)
+}
+
+// QuickBounds returns what QuickBound finds for every cut, and for that of p.
+func QuickBounds(ctx context.Context, p *model.Problem) (Known, error) {
+	every, err := QuickBound(ctx, AnyCut(p))
+	if err != nil {
+		return Known{}, err
+	}
+	own, err := QuickBound(ctx, p)
+	if own == nil || every != nil && own.Bound <= every.Bound {
+		own = every
+	}
+	return Known{EveryCut: every, Bound: own}, err
+}
+
+// Bounds returns the best checked certificate of each kind that is found, the largest bound
+// first. Where p has a cut, prices at instants are looked for, too, for DualTime at most.
+func Bounds(ctx context.Context, p *model.Problem) ([]*model.Certificate, error) {
+	all, _, err := bound.All(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if err := CheckBound(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *model.Certificate) int { return cmp.Compare(b.Bound, a.Bound) })
+	known := model.Time(0)
+	if len(all) > 0 {
+		known = all[0].Bound
+	}
+	c, err := DualBound(ctx, p, known, 0, DualTime)
+	if c != nil {
+		all = slices.Insert(all, 0, c)
+	}
+	return all, err
 }
 
 // boundRows gives every row the certified bounds of every cut and of its own, and sorts the
@@ -134,10 +187,7 @@ func DualBound(ctx context.Context, p *model.Problem, known, below model.Time, l
 	if best == nil {
 		return nil, nil
 	}
-	if v := cert.Check(context.WithoutCancel(ctx), best); v.Outcome != verify.Proved {
-		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", best.Witness.Kind(), best.Bound, v.Reason)
-	}
-	return best, nil
+	return best, CheckBound(ctx, best)
 }
 
 // improved returns a certificate of kind lp-dual if one is found that beats c for the cut

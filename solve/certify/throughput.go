@@ -1,0 +1,133 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/fluid"
+	"github.com/oraccl/oraccl/solve/lp/highs"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+)
+
+// FluidLimit is how fast a collective can be where latencies vanish and chunks are
+// infinitely divisible.
+type FluidLimit struct {
+	Algbw  float64            // bytes of the buffer per second
+	Exact  *big.Rat           // seconds per byte; nil: only floating point knows
+	Status FluidStatus        // what is certain of the number
+	By     []string           // independent computations that agree
+	Cut    *fluid.Limit       // the cut that limits; nil: it is no cut
+	Bound  *model.Certificate // for the size of the problem, with latencies; checked; nil: none
+	Note   string             // what was left out, and why
+}
+
+// FluidStatus is what is certain of a fluid limit.
+type FluidStatus string
+
+// The statuses, as they are written in JSON.
+const (
+	FluidExact  FluidStatus = "exact"                          // computed in whole numbers
+	FluidDual   FluidStatus = "exact dual"                     // a solver's, with an exact dual of the same value
+	FluidSolver FluidStatus = "solver"                         // a solver's
+	FluidTrees  FluidStatus = "in-trees and out-trees, solver" // a solver's, for one shape of algorithms
+)
+
+// maxProgrammed is for how many ranks the linear programs run beside the cuts.
+const maxProgrammed = 64
+
+// Throughput computes the fluid limit of p. Only its bound depends on the cut, the latencies
+// and the late ranks of p. For an allgather, reducescatter, broadcast or reduce it is exact,
+// and computed twice, by minimum cuts and, up to 64 ranks, by linear programs; if they differ
+// the error is a *verify.Contradiction. An error that matches solve.ErrNotServed means that
+// the collective is not served.
+func Throughput(ctx context.Context, p *model.Problem) (*FluidLimit, error) {
+	f := &FluidLimit{}
+	var witness model.Witness
+	var err error
+	switch p.Collective.Kind {
+	case model.AllToAll:
+		witness, err = f.allToAll(ctx, p)
+	case model.AllReduce:
+		err = f.allReduce(ctx, p)
+	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
+		witness, err = f.cut(ctx, p)
+	default:
+		return nil, solve.NotServed("throughput serves broadcast, reduce, allgather, reducescatter, allreduce and alltoall, not %v", p.Collective.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.Bound, err = boundBy(ctx, p, witness)
+	return f, err
+}
+
+func (f *FluidLimit) cut(ctx context.Context, p *model.Problem) (model.Witness, error) {
+	l, err := fluid.Rate(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	f.Status, f.By, f.Exact, f.Cut = FluidExact, []string{"minimum cuts"}, l.TimeOf(1), &l
+	f.Algbw, _ = l.Algbw().Float64()
+	if len(p.Members()) > maxProgrammed {
+		f.Note = fmt.Sprintf("the linear programs were left out: %d ranks, at most %d", len(p.Members()), maxProgrammed)
+		return l.Witness(), nil
+	}
+	other, _, err := fluid.RateByLP(ctx, p)
+	if errors.Is(err, highs.ErrNotInBuild) {
+		f.Note = "the linear programs were left out: " + highs.ErrNotInBuild.Error()
+		return l.Witness(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.TimeOf(1).Cmp(other.TimeOf(1)) != 0 {
+		return nil, &verify.Contradiction{What: fmt.Sprintf("minimum cuts give %s s a byte and linear programs %s", l.TimeOf(1).RatString(), other.TimeOf(1).RatString())}
+	}
+	f.By = append(f.By, "linear programs")
+	return l.Witness(), nil
+}
+
+func (f *FluidLimit) allToAll(ctx context.Context, p *model.Problem) (model.Witness, error) {
+	c, err := fluid.AllToAll(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	f.Algbw, f.Status, f.By = c.Algbw, FluidSolver, []string{"concurrent flow"}
+	if c.Bound == nil {
+		return nil, nil
+	}
+	if exact, _ := c.Bound.Float64(); exact < c.Algbw*(1+1e-9) {
+		f.Algbw, f.Status, f.Exact = exact, FluidDual, new(big.Rat).Inv(c.Bound)
+	}
+	return c.Prices, nil
+}
+
+func (f *FluidLimit) allReduce(ctx context.Context, p *model.Problem) (err error) {
+	f.Status, f.By = FluidTrees, []string{"linear program"}
+	f.Algbw, err = fluid.AllReduce(ctx, p)
+	return err
+}
+
+// boundBy returns the best checked bound of p: that of witness, if there is one, or another.
+func boundBy(ctx context.Context, p *model.Problem, witness model.Witness) (*model.Certificate, error) {
+	best, err := Bound(ctx, p)
+	if err != nil || witness == nil {
+		return best, err
+	}
+	c := &model.Certificate{Problem: p, Witness: witness}
+	if c.Bound, err = cert.Yield(context.WithoutCancel(ctx), c); err != nil {
+		return nil, err
+	}
+	if err := CheckBound(ctx, c); err != nil {
+		return nil, err
+	}
+	if best == nil || c.Bound > best.Bound {
+		return c, nil
+	}
+	return best, nil
+}
