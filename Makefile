@@ -5,8 +5,10 @@ SHELL = /bin/sh
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 
-# How long each fuzz target runs under "make fuzz".
+# How long each fuzz target runs under "make fuzz", and all of them and the random tests
+# together under "make soak".
 FUZZTIME ?= 10s
+SOAK ?= 10m
 # Which benchmarks "make bench" runs, and how long each.
 BENCH ?= .
 BENCHTIME ?= 1s
@@ -15,7 +17,7 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help setup browser build demo proofs test bench fuzz lint vendor clean
+.PHONY: help setup browser build demo proofs test bench fuzz soak lint vendor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-15s%s\n' "$$t" "$$d"; done
@@ -58,13 +60,10 @@ bench: setup browser ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 
 fuzz: setup ## run every fuzz target for FUZZTIME each
-	@go test -list '^Fuzz' ./... >.deps/fuzz; \
-	awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }' .deps/fuzz >.deps/fuzz-targets; \
-	test -s .deps/fuzz-targets || { echo "no fuzz targets"; exit 1; }; \
-	while read -r package target; do \
-		echo go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package </dev/null; \
-	done <.deps/fuzz-targets
+	go run $(BUILDFLAGS) ./cmd/soak -run '^Fuzz' -each $(FUZZTIME)
+
+soak: setup ## try random cases and every fuzz target for SOAK in all, and count them (SOAK=10m)
+	go run $(BUILDFLAGS) ./cmd/soak -time $(SOAK)
 
 lint: setup ## gofmt, go vet and staticcheck
 	@unformatted=$$(gofmt -l *.go cmd model solve verify); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi

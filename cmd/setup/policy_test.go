@@ -68,6 +68,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/sweep", may: "model. go.yaml.in/yaml/v3 golang.org/x/sync"},
 	{dir: "cmd/oraccl-check", may: "model verify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
+	{dir: "cmd/soak"},
 	{dir: "cmd/setup", may: "solve/lp solve/lp/highs verify/smt verify/smt/z3", solver: true},
 }
 
