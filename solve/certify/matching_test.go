@@ -1,4 +1,4 @@
-package main
+package certify
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/stragglar"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -33,7 +32,7 @@ func TestStragglarMatching(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, r.Schedule).Outcome, "n=%d", n)
 		if n <= 14 {
-			v := smt.Check(context.Background(), r.Problem, r.Schedule, certify.Backend, smt.Options{Timeout: time.Minute})
+			v := smt.Check(context.Background(), r.Problem, r.Schedule, Backend, smt.Options{Timeout: time.Minute})
 			require.Equal(t, verify.Proved, v.Outcome, "n=%d: %v", n, v)
 		}
 		ours, err := stragglar.New().Solve(context.Background(), r.Problem, solve.Options{})

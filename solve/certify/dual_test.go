@@ -1,4 +1,4 @@
-package main
+package certify
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/tacos"
 )
 
@@ -26,7 +25,7 @@ func TestDualBounds(t *testing.T) {
 		}
 		r, err := tacos.New().Solve(context.Background(), p, solve.Options{Seed: 1})
 		require.NoError(t, err)
-		c, err := certify.Bound(context.Background(), p)
+		c, err := Bound(context.Background(), p)
 		require.NoError(t, err)
 		known := model.Time(0)
 		if c != nil {
@@ -36,7 +35,7 @@ func TestDualBounds(t *testing.T) {
 			continue
 		}
 		asked++
-		d, err := certify.DualBound(context.Background(), p, known, r.Makespan(), 5*time.Second)
+		d, err := DualBound(context.Background(), p, known, r.Makespan(), 5*time.Second)
 		require.NoError(t, err, "seed %d: %v", seed, p)
 		if d == nil {
 			continue

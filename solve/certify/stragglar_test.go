@@ -1,4 +1,4 @@
-package main
+package certify
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
-	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/stragglar"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -39,7 +38,7 @@ func TestStragglar(t *testing.T) {
 		where := fmt.Sprintf("n=%d m=%d straggler %d", n, m, late)
 		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, r.Schedule).Outcome, where)
 		for range engines {
-			v := smt.Check(context.Background(), r.Problem, r.Schedule, certify.Backend, smt.Options{Timeout: time.Minute})
+			v := smt.Check(context.Background(), r.Problem, r.Schedule, Backend, smt.Options{Timeout: time.Minute})
 			require.Equal(t, verify.Proved, v.Outcome, "%s: %v", where, v)
 		}
 		round := tp.Duration([]int{tp.Out()[0][0], tp.In()[1][0]}, 1<<16)
