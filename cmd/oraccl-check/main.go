@@ -6,7 +6,7 @@
 //
 // It reads files, or directories such as oraccl gap --proofs writes, and prints a
 // line for each, and whether a schedule meets a bound; with --json, one object,
-// schema oraccl/check/1. The exit status is 0 if all is proved, 1 if something is
+// schema oraccl/check/2. The exit status is 0 if all is proved, 1 if something is
 // refuted, 2 if something cannot be read, 3 if something is unknown.
 package main
 
@@ -28,9 +28,12 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("oraccl-check", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	asJSON := flags.Bool("json", false, "print JSON, schema oraccl/check/1")
+	asJSON := flags.Bool("json", false, "print JSON, schema oraccl/check/2")
+	documents := flags.Bool("documents", false, "a directory without a manifest is a collection of documents, each of which stands for itself")
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: oraccl-check [--json] FILE|DIRECTORY...\n\nChecks schedules by exact replay and certificates in exact arithmetic.\nExit status: 0 all proved, 1 refuted, 2 unreadable or bad usage, 3 unknown.")
+		fmt.Fprintln(stderr, "usage: oraccl-check [FLAGS] FILE|DIRECTORY...\n\nChecks schedules by exact replay and certificates in exact arithmetic, and of a directory with\na manifest every claim. Exit status: 0 all proved, 1 refuted, or a claim without the evidence,\n2 unreadable or bad usage, 3 unknown, or a directory without a manifest.")
+		fmt.Fprintln(stderr)
+		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -44,17 +47,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	found, err := dossier.CheckAll(ctx, flags.Args())
+	r, err := dossier.Check(ctx, flags.Args(), dossier.Options{Documents: *documents})
 	if err != nil {
 		fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
 		return 2
 	}
 	if !*asJSON {
-		text, status := dossier.Report(found)
+		text, status := r.Text()
 		fmt.Fprint(stdout, text)
 		return status
 	}
-	text, status, err := dossier.ReportJSON(found)
+	text, status, err := r.JSON()
 	if err != nil {
 		fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
 		return 2

@@ -9,7 +9,7 @@ import (
 )
 
 func newCheck() *cobra.Command {
-	var asJSON bool
+	var asJSON, documents bool
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Check schedules and certificates again, no solver involved",
@@ -19,13 +19,13 @@ schedule meets which bound. oraccl-check is the same without anything else in it
 		Example: "  oraccl gap dgx1 --collective allgather --chunks 1 --methods tacos,ring --proofs out\n  oraccl check out",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := dossier.CheckAll(cmd.Context(), args)
+			r, err := dossier.Check(cmd.Context(), args, dossier.Options{Documents: documents})
 			if err != nil {
 				return err
 			}
-			text, s := dossier.Report(found)
+			text, s := r.Text()
 			if asJSON {
-				b, _, err := dossier.ReportJSON(found)
+				b, _, err := r.JSON()
 				if err != nil {
 					return err
 				}
@@ -38,6 +38,7 @@ schedule meets which bound. oraccl-check is the same without anything else in it
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/check/1")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/check/2")
+	cmd.Flags().BoolVar(&documents, "documents", false, "a directory without a manifest is a collection of documents, each of which stands for itself")
 	return cmd
 }

@@ -83,6 +83,9 @@ one that holds for every number; --chunks makes all use the same.`,
 			if err := checkPlot(figure); err != nil {
 				return err
 			}
+			if err := checkProofs(proofs); err != nil {
+				return err
+			}
 			e, err := work.evaluator(cmd, methods)
 			if err != nil {
 				return err
@@ -99,7 +102,7 @@ one that holds for every number; --chunks makes all use the same.`,
 				printReport(ev, cmd.OutOrStdout())
 			}
 			if err == nil && proofs != "" {
-				err = writeProofs(proofs, ev, e)
+				err = writeProofs(context.WithoutCancel(cmd.Context()), proofs, ev, e)
 			}
 			if err == nil && figure != "" && len(ev.Rows) > 0 {
 				err = plotGap(ev, figure)

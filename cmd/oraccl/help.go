@@ -59,10 +59,10 @@ func inManual() manual.Program {
 			{Schema: "oraccl/pareto/1", Types: []any{paretoJSON{}}},
 			{Schema: "oraccl/lint/1", Types: []any{lintJSON{}}},
 			{Schema: "oraccl/verify/1", Types: []any{verifyJSON{}, deployJSON{}}},
-			{Schema: "oraccl/check/1", Types: []any{dossier.JSON{}}},
+			{Schema: "oraccl/check/2", Types: []any{dossier.JSON{}}},
 			{Schema: sweep.Schema, Types: []any{sweep.JSON{}}},
 		},
-		Shared: map[string]any{"oraccl/gap/2 bound": boundJSON{}, "oraccl/pareto/1 points[]": pointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}},
+		Shared: map[string]any{"oraccl/gap/2 bound": boundJSON{}, "oraccl/pareto/1 points[]": pointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}, "oraccl/check/2 files[]": dossier.FileJSON{}},
 	}
 }
 

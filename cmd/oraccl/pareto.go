@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -66,6 +64,7 @@ type pointJSON struct {
 type frontier struct {
 	*certify.Evaluator
 	problem *model.Problem       // with the real network
+	unit    *model.Problem       // in units: see inUnits
 	bounds  []*model.Certificate // on the rounds, by chunks a rank from 1 on; nil: none
 	hops    *model.Certificate   // how far the farthest demand is: one round, or ps a byte of a chunk, a hop
 	paretoJSON
@@ -80,6 +79,7 @@ func pareto(e *certify.Evaluator, ctx context.Context, p *model.Problem, maxChun
 		return nil, fmt.Errorf("--pareto: %v is not served, as steps of it are not defined where sums are passed on: ask for --collective reducescatter and allgather, or for its rounds without --pareto", p.Collective.Kind)
 	}
 	unit := inUnits(p, maxChunks)
+	f.unit = unit
 	if err := sat.New().Serves(unit.WithChunks(unit.DefaultChunks(maxChunks))); err != nil {
 		return nil, errors.New(err.Error())
 	}
@@ -282,55 +282,38 @@ func (f *frontier) keepBest() {
 	slices.SortStableFunc(f.Points, func(a, b *pointJSON) int { return a.Chunks - b.Chunks })
 }
 
-// write writes schedules, certificates and proofs to a directory.
-func (f *frontier) write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("--proofs: %w", err)
+// write writes schedules, certificates and proofs to a directory. What bounds and proofs
+// are about is the problem in units, which has the rounds and steps of the real one.
+func (f *frontier) write(ctx context.Context, dir string) error {
+	p, err := newProofs(dir, f.Scratch)
+	if err != nil {
+		return err
 	}
-	write := func(name string, f func(io.Writer) error) error { return writeFile(filepath.Join(dir, name), f) }
+	const problem, units = "problem.json", "units.json"
+	if err := p.Problem(problem, f.problem, ""); err != nil {
+		return err
+	}
+	if err := p.Problem(units, f.unit, problem); err != nil {
+		return err
+	}
 	for _, x := range f.Points {
 		x.File = fmt.Sprintf("schedule-%d-chunks-%d-steps-%d-rounds.json", x.Chunks, x.Steps, x.Rounds)
-		if err := writeSolution(filepath.Join(dir, x.File), x.result); err != nil {
+		if err := p.Schedule(x.File, problem, solutionOf(x.result), false); err != nil {
 			return err
 		}
 	}
 	for _, x := range f.Refuted {
-		w := x.certificate.Witness.(model.Refutation)
-		x.File = strings.TrimSuffix(w.Proof, ".lrat") + ".json"
-		if err := writeRefutation(write, x.certificate.Problem, w, filepath.Join(f.Scratch, w.Proof)); err != nil {
+		if err := p.add(ctx, units, x.certificate); err != nil {
 			return err
 		}
-		if err := write(x.File, func(out io.Writer) error { return native.WriteCertificate(out, x.certificate) }); err != nil {
-			return err
-		}
+		x.File = p.files[x.certificate]
 	}
-	if f.hops != nil {
-		if err := write("farthest.json", func(out io.Writer) error { return native.WriteCertificate(out, f.hops) }); err != nil {
+	for _, c := range append([]*model.Certificate{f.hops}, f.bounds...) {
+		if err := p.add(ctx, units, c); err != nil {
 			return err
 		}
 	}
-	for i, c := range f.bounds {
-		if c == nil {
-			continue
-		}
-		if err := write(fmt.Sprintf("bound-%d-chunks.json", i+1), func(out io.Writer) error { return native.WriteCertificate(out, c) }); err != nil {
-			return err
-		}
-	}
-	return write("README.md", f.readme)
-}
-
-func (f *frontier) readme(w io.Writer) error {
-	fmt.Fprintf(w, "# The frontier of %s on %s\n\nWritten by oraccl %s.\n\n", f.Collective, f.Topology, version())
-	fmt.Fprintf(w, "Each `schedule-*.json` performs %s with the chunks a rank, steps and rounds that its\nname says.\n", f.Collective)
-	fmt.Fprint(w, "Each `no-*.json` says that there is none with those of its name; `no-*.lrat` refutes\nthe formula `no-*.cnf`, which says that there is.\n\n")
-	fmt.Fprintf(w, "The farthest demand is %d hops away: each needs a step. ", f.LeastSteps)
-	if f.hops != nil {
-		fmt.Fprintf(w, "`farthest.json` proves it, for\nit bounds the time by as many rounds with one chunk a rank. ")
-	}
-	fmt.Fprintf(w, "`bound-*.json` bound the rounds, of\nas many ps each as a chunk has bytes, in any number of steps.\n\n")
-	_, err := io.WriteString(w, "- `oraccl-check .` executes the schedules, makes the formulas anew from the problems, and\n  checks the proofs. It contains no solver.\n- `lrat-check NAME.cnf NAME.lrat` checks a proof with another program.\n")
-	return err
+	return p.Close()
 }
 
 // print writes the frontier as a table.
@@ -395,7 +378,7 @@ func runPareto(cmd *cobra.Command, e *certify.Evaluator, p *model.Problem, maxCh
 		return err
 	}
 	if proofs != "" {
-		if err := f.write(proofs); err != nil {
+		if err := f.write(context.WithoutCancel(cmd.Context()), proofs); err != nil {
 			return err
 		}
 	}

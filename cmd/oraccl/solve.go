@@ -185,14 +185,20 @@ func path(t *model.Topology, route []int) string {
 	return text
 }
 
-// writeSolution writes a verified row to a file, whole or not at all.
-func writeSolution(name string, r *certify.Row) error {
+// solutionOf returns what a row found, with its verdicts.
+func solutionOf(r *certify.Row) *model.Solution {
 	sol := &model.Solution{Problem: r.Result.Problem, Schedule: r.Result.Schedule, Origin: model.Origin{
 		Method: r.Method, Seed: r.Seed, Tool: "oraccl " + version(), Verdict: map[string]string{}, Note: r.Result.Note,
 	}}
 	for engine, v := range r.Verdicts {
 		sol.Origin.Verdict[engine] = v.Outcome.String()
 	}
+	return sol
+}
+
+// writeSolution writes a verified row to a file, whole or not at all.
+func writeSolution(name string, r *certify.Row) error {
+	sol := solutionOf(r)
 	return writeFile(name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
 }
 

@@ -58,6 +58,7 @@ var policy = []struct {
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
 	{dir: "verify", may: "model. model/native verify"},
+	{dir: "verify/dossier", may: "model. model/native model/quote verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},

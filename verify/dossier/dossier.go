@@ -1,6 +1,13 @@
 // Package dossier checks files and directories of evidence: schedules by replay,
-// certificates by their checker, problems for meaning. It needs no solver and
-// trusts nothing that a file says of itself.
+// certificates by their checker, problems for meaning. It needs no solver and trusts
+// nothing that a file states of itself.
+//
+// A directory with a manifest is a dossier: it claims something, and is accepted only if
+// every claim follows from what its files prove, and it has these files and no others. A
+// manifest can be forged as any file can, with the sums in it, so that none is believed:
+// what it claims is derived again. What a dossier cannot prove is which problem its reader
+// has in mind; that is what Digest, and Asked, are for. verify/SPEC.md, section 16, states
+// all of it.
 package dossier
 
 import (
@@ -11,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
@@ -20,96 +28,208 @@ import (
 	"github.com/oraccl/oraccl/verify/replay"
 )
 
-// Finding is what came of one file.
+// Finding is what came of one document.
 type Finding struct {
 	File    string
-	Kind    string // "schedule", "certificate", "problem", or "" for a file that holds no claim
+	Kind    string // "schedule", "certificate", "problem", "topology", "collective"
 	Verdict verify.Verdict
 	Err     error // the file could not be read
 
-	problem  *model.Problem
+	problem *model.Problem
+	digest  string // of the problem
+
+	method   string     // of a schedule
 	makespan model.Time // of a schedule
 	timed    bool       // it has one: its form is not order
-	bound    model.Time // of a certificate
-	kind     string     // of a certificate
+	rounds   int
+	steps    int
+
+	certificate *model.Certificate
+
+	// disowned is why a document of a dossier, though it may be proved for a problem of its
+	// own, is not what the dossier claims of it.
+	disowned string
 }
 
-// Conclusion is what a schedule and a certificate of the same problem say together.
+// Conclusion is what a schedule and a certificate of the same problem state together.
 type Conclusion struct {
 	Schedule, Certificate string // files
 	Kind                  string // of the certificate
+	EveryCut              bool   // the bound holds for every cut
 	Makespan, Bound       model.Time
 }
 
-// Optimal says whether the schedule meets the bound.
-func (c Conclusion) Optimal() bool { return c.Makespan == c.Bound }
+// Met reports whether the schedule meets the bound.
+func (c Conclusion) Met() bool { return c.Makespan == c.Bound }
 
 // ErrEmpty is wrapped by the error for a directory, or files, without a single claim
 // to check.
 var ErrEmpty = errors.New("holds no schedule and no certificate, so that there is nothing to check")
 
-// Check checks a file, or all files of a directory and the directories in it. Files
-// in which no claim is expected (.md, .smt2, .mps, .svg, .txt,
-// .cnf, and .lrat, which certificates name) are passed over; any other
-// that cannot be read as one is an error in its finding. What is not decided when ctx is
-// done is unknown.
-func Check(ctx context.Context, path string) ([]Finding, error) {
+// Asked is the problem that the reader has in mind, for the parts of it that were named.
+type Asked struct {
+	*model.Problem
+	Topology, Collective, Size, Cost, Release bool
+}
+
+// differs returns in words in what q differs from what was asked, or "".
+func (a *Asked) differs(q *model.Problem) string {
+	if a.Topology {
+		if text := TopologyDifference(a.Problem.Topology, q.Topology); text != "" {
+			return text
+		}
+	}
+	if a.Collective {
+		if text := CollectiveDifference(a.Problem, q); text != "" {
+			return text
+		}
+	}
+	switch {
+	case a.Size && a.Problem.Size != q.Size:
+		return fmt.Sprintf("size of %d bytes, want %d", q.Size, a.Problem.Size)
+	case a.Cost && a.Problem.Cost != q.Cost:
+		return fmt.Sprintf("cost model %v, want %v", q.Cost, a.Problem.Cost)
+	}
+	if a.Release {
+		return ReleaseDifference(a.Problem, q)
+	}
+	return ""
+}
+
+// left names the parts that were not asked about.
+func (a *Asked) left() (list []string) {
+	for _, x := range []struct {
+		name  string
+		asked bool
+	}{{"topology", a.Topology}, {"collective", a.Collective}, {"size", a.Size}, {"cost model", a.Cost}, {"arrivals", a.Release}} {
+		if !x.asked {
+			list = append(list, x.name)
+		}
+	}
+	return list
+}
+
+// Options steer Check.
+type Options struct {
+	// Documents takes a directory without a manifest for a collection of documents, each
+	// of which stands for itself.
+	Documents bool
+	// Asked is the problem that every document must be about; nil: any.
+	Asked *Asked
+}
+
+// Report is what came of files and directories.
+type Report struct {
+	found    []Finding // documents that stand for themselves
+	dossiers []*folder
+	bare     []string // directories without a manifest
+	options  Options
+}
+
+// Check checks files and directories one after the other. A directory with a manifest, at any
+// depth, is checked as a dossier; of the others it checks every document, and passes over
+// files in which none is expected (.md, .smt2, .mps, .svg, .txt, .cnf, and .lrat, which
+// certificates name). What is not decided when ctx is done is unknown. An error means that
+// there is nothing to check, or that a file or a manifest cannot be read.
+func Check(ctx context.Context, paths []string, o Options) (*Report, error) {
+	r := &Report{options: o}
+	for _, path := range paths {
+		if err := r.add(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.dossiers) == 0 && !slices.ContainsFunc(r.found, func(f Finding) bool { return f.claims() }) {
+		return nil, fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrEmpty)
+	}
+	return r, nil
+}
+
+// add checks a file or a directory.
+func (r *Report) add(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, short(path, err)
+		return short(path, err)
 	}
 	if !info.IsDir() {
-		return []Finding{file(ctx, path)}, nil
+		if filepath.Base(path) == ManifestName {
+			return r.folder(ctx, filepath.Dir(path))
+		}
+		r.found = append(r.found, file(ctx, path))
+		return nil
 	}
-	var found []Finding
-	claims := 0
+	before, dossiers := len(r.found), len(r.dossiers)
 	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil {
 			return err
+		}
+		if d.IsDir() {
+			if _, err := os.Lstat(filepath.Join(name, ManifestName)); err == nil {
+				if err := r.folder(ctx, name); err != nil {
+					return err
+				}
+				return fs.SkipDir
+			}
+			return nil
 		}
 		switch filepath.Ext(name) {
 		case ".md", ".smt2", ".mps", ".svg", ".txt", ".cnf", ".lrat":
 			return nil
 		}
-		f := file(ctx, name)
-		if f.claims() {
-			claims++
-		}
-		found = append(found, f)
+		r.found = append(r.found, file(ctx, name))
 		return nil
 	})
 	if err != nil {
-		return nil, short(path, err)
+		return short(path, err)
 	}
-	if claims == 0 {
-		return nil, fmt.Errorf("%s: %w", path, ErrEmpty)
+	claims := slices.ContainsFunc(r.found[before:], func(f Finding) bool { return f.claims() })
+	if !claims && len(r.dossiers) == dossiers {
+		return fmt.Errorf("%s: %w", path, ErrEmpty)
 	}
-	return found, nil
+	if len(r.found) > before {
+		r.bare = append(r.bare, path)
+	}
+	return nil
 }
 
-// CheckAll checks files and directories one after the other. At least one of them
-// must hold a claim.
-func CheckAll(ctx context.Context, paths []string) ([]Finding, error) {
-	var all []Finding
-	for _, path := range paths {
-		found, err := Check(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
+// folder checks a dossier.
+func (r *Report) folder(ctx context.Context, path string) error {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return short(path, err)
 	}
-	for i := range all {
-		if all[i].claims() {
-			return all, nil
-		}
+	defer root.Close()
+	info, err := root.Lstat(ManifestName)
+	if err != nil {
+		return short(path, err)
 	}
-	return nil, fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrEmpty)
+	name := join(path, ManifestName)
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: want a regular file", name)
+	}
+	in, err := root.Open(ManifestName)
+	if err != nil {
+		return short(name, err)
+	}
+	defer in.Close()
+	m, err := ReadManifest(name, in)
+	if err != nil {
+		return err
+	}
+	d, err := examine(ctx, path, root.FS(), m)
+	if err != nil {
+		return short(path, err)
+	}
+	r.dossiers = append(r.dossiers, d)
+	return nil
 }
 
-// claims says whether a finding is the answer to a claim, or to what should be one.
+// claims reports whether a finding is the answer to a claim, or to what should be one.
 func (f *Finding) claims() bool {
 	return f.Kind == "schedule" || f.Kind == "certificate" || f.Err != nil
 }
+
+// join names a file of a directory.
+func join(dir, name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 
 // short drops the operation from an error of the operating system.
 func short(path string, err error) error {
@@ -120,7 +240,7 @@ func short(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// file checks one file.
+// file checks a document that stands for itself.
 func file(ctx context.Context, name string) Finding {
 	f := Finding{File: name}
 	b, err := os.ReadFile(name)
@@ -128,127 +248,126 @@ func file(ctx context.Context, name string) Finding {
 		f.Err = short(name, err)
 		return f
 	}
+	beside, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		f.Err = short(name, err)
+		return f
+	}
+	defer beside.Close()
+	f.judge(ctx, b, beside.FS())
+	return f
+}
+
+// judge checks a document, with the files beside it.
+func (f *Finding) judge(ctx context.Context, b []byte, beside fs.FS) {
+	name := f.File
 	switch schema := native.SchemaOf(b); schema {
 	case native.ScheduleSchema:
 		f.Kind = "schedule"
 		s, err := native.ReadSolution(name, bytes.NewReader(b))
 		if err != nil {
 			f.Err = err
-			return f
+			return
 		}
 		f.Verdict = replay.Check(ctx, s.Problem, s.Schedule)
-		f.problem, f.makespan, f.timed = s.Problem, s.Problem.Makespan(s.Schedule), s.Schedule.Form != model.Ordered
+		f.problem, f.method = s.Problem, s.Origin.Method
+		f.makespan, f.timed = s.Problem.Makespan(s.Schedule), s.Schedule.Form != model.Ordered
+		f.rounds, f.steps = s.Schedule.Rounds(), s.Schedule.Steps()
 	case native.CertificateSchema:
 		f.Kind = "certificate"
 		c, err := native.ReadCertificate(name, bytes.NewReader(b))
 		if err != nil {
 			f.Err = err
-			return f
+			return
 		}
-		beside, err := os.OpenRoot(filepath.Dir(name))
-		if err != nil {
-			f.Err = short(name, err)
-			return f
-		}
-		defer beside.Close()
-		f.Verdict = cert.CheckIn(ctx, c, beside.FS())
-		f.problem, f.bound, f.kind = c.Problem, c.Bound, c.Witness.Kind()
+		f.Verdict = cert.CheckIn(ctx, c, beside)
+		f.problem, f.certificate = c.Problem, c
 	case native.ProblemSchema:
 		f.Kind = "problem"
-		if _, err := native.ReadProblem(name, bytes.NewReader(b)); err != nil {
-			f.Err = err
-		}
+		f.problem, f.Err = native.ReadProblem(name, bytes.NewReader(b))
 	case native.TopologySchema:
 		f.Kind = "topology"
-		if _, err := native.ReadTopology(name, bytes.NewReader(b)); err != nil {
-			f.Err = err
-		}
+		_, f.Err = native.ReadTopology(name, bytes.NewReader(b))
 	case native.CollectiveSchema:
 		f.Kind = "collective"
-		if _, err := native.ReadCollective(name, bytes.NewReader(b)); err != nil {
-			f.Err = err
-		}
+		_, f.Err = native.ReadCollective(name, bytes.NewReader(b))
 	case "":
 		f.Err = fmt.Errorf("%s: is no JSON document with a schema, want a schedule or a certificate (%s, %s)", name, native.ScheduleSchema, native.CertificateSchema)
 	default:
-		f.Err = fmt.Errorf("%s: schema %q is unknown, want %s or %s", name, schema, native.ScheduleSchema, native.CertificateSchema)
+		f.Err = fmt.Errorf("%s: schema %s is unknown, want %s or %s", name, model.Quote(schema), native.ScheduleSchema, native.CertificateSchema)
 	}
-	return f
+	if f.problem != nil {
+		f.digest = Digest(f.problem)
+	}
 }
 
-// Conclusions pairs every proved schedule that has times with the proved certificate
-// of the largest bound that holds for it. A schedule that fixes an order alone has no
-// makespan to compare.
-func Conclusions(found []Finding) []Conclusion {
-	var all []Conclusion
-	for _, s := range found {
-		if s.Kind != "schedule" || s.Err != nil || !s.timed || s.Verdict.Outcome != verify.Proved {
-			continue
+// bounds reports whether the bound of a proved certificate holds for a proved schedule that
+// has a makespan.
+func (f *Finding) bounds(s *Finding) bool {
+	return s.Kind == "schedule" && s.Err == nil && s.timed && s.Verdict.Outcome == verify.Proved &&
+		f.Kind == "certificate" && f.Err == nil && f.Verdict.Outcome == verify.Proved && f.digest == s.digest &&
+		(f.problem.Chunks == nil || slices.Equal(f.problem.Chunks, s.problem.Chunks))
+}
+
+// pairs calls f for every schedule with every certificate whose bound holds for it, by their
+// indices.
+func pairs(found []Finding, f func(s, c int)) {
+	byProblem := map[string][]int{}
+	for i := range found {
+		if found[i].Kind == "certificate" {
+			byProblem[found[i].digest] = append(byProblem[found[i].digest], i)
 		}
-		best := Conclusion{Schedule: s.File, Makespan: s.makespan, Bound: -1}
-		for _, c := range found {
-			if c.Kind == "certificate" && c.Err == nil && c.Verdict.Outcome == verify.Proved && c.bound > best.Bound && c.problem.SameUpToCut(s.problem) {
-				best.Certificate, best.Kind, best.Bound = c.File, c.kind, c.bound
+	}
+	for s := range found {
+		for _, c := range byProblem[found[s].digest] {
+			if found[c].bounds(&found[s]) {
+				f(s, c)
 			}
 		}
-		if best.Certificate != "" {
-			all = append(all, best)
+	}
+}
+
+// conclusions pairs every proved schedule that has times with the proved certificate of the
+// largest bound for every cut, and with that of a larger bound for its own cut.
+func conclusions(found []Finding) []Conclusion {
+	type key struct {
+		schedule int
+		every    bool
+	}
+	best := map[key]int{}
+	pairs(found, func(s, c int) {
+		k := key{s, everyCut(found[c].problem)}
+		if b, ok := best[k]; !ok || found[c].certificate.Bound > found[b].certificate.Bound {
+			best[k] = c
+		}
+	})
+	var all []Conclusion
+	for s := range found {
+		every, there := best[key{s, true}]
+		for _, k := range []key{{s, true}, {s, false}} {
+			c, ok := best[k]
+			if !ok || !k.every && there && found[c].certificate.Bound <= found[every].certificate.Bound {
+				continue
+			}
+			b := found[c].certificate
+			all = append(all, Conclusion{Schedule: found[s].File, Certificate: found[c].File, Kind: b.Witness.Kind(), EveryCut: k.every, Makespan: found[s].makespan, Bound: b.Bound})
 		}
 	}
 	return all
 }
 
-// Report writes findings and conclusions, a line each, and returns the exit status:
-// 0 all is proved, 1 something is refuted, 2 something could not be read, 3
-// something is unknown.
-func Report(found []Finding) (text string, status int) {
-	var b strings.Builder
-	refuted, unknown, failed := false, false, false
-	for _, f := range found {
-		switch {
-		case f.Err != nil:
-			failed = true
-			fmt.Fprintf(&b, "ERROR %v\n", f.Err)
-		case f.Kind != "schedule" && f.Kind != "certificate":
-			fmt.Fprintf(&b, "read %s: %s\n", f.File, f.Kind)
-		default:
-			fmt.Fprintf(&b, "%s %s: %s\n", word(f.Verdict.Outcome), f.File, f.Verdict.Claim)
-			refuted = refuted || f.Verdict.Outcome == verify.Refuted
-			unknown = unknown || f.Verdict.Outcome == verify.Unknown
-			for _, v := range f.Verdict.Violations {
-				fmt.Fprintf(&b, "  %v\n", v)
-			}
-			if f.Verdict.Outcome == verify.Unknown {
-				fmt.Fprintf(&b, "  %s\n", f.Verdict.Reason)
-			}
-		}
-	}
-	for _, c := range Conclusions(found) {
-		switch {
-		case c.Optimal():
-			fmt.Fprintf(&b, "optimal %s: %v, the bound of %s\n", c.Schedule, c.Makespan, c.Certificate)
-		case c.Makespan < c.Bound:
-			failed = true
-			fmt.Fprintf(&b, "ERROR %s, %s: %v\n", c.Schedule, c.Certificate, verify.Below(c.Makespan, c.Bound, c.Kind))
-		case c.Bound > 0:
-			fmt.Fprintf(&b, "gap %s: %v, %.2f%% above the bound of %s, %v\n", c.Schedule, c.Makespan,
-				100*float64(c.Makespan-c.Bound)/float64(c.Bound), c.Certificate, c.Bound)
-		}
-	}
-	switch {
-	case failed:
-		return b.String(), 2
-	case refuted:
-		return b.String(), 1
-	case unknown:
-		return b.String(), 3
-	}
-	return b.String(), 0
+// contradiction is a proved schedule that ends before a proved bound, by their indices.
+type contradiction struct {
+	schedule, certificate int
+	err                   error
 }
 
-func word(o verify.Outcome) string {
-	if o == verify.Refuted {
-		return "REFUTED"
-	}
-	return o.String()
+func contradictions(found []Finding) (all []contradiction) {
+	pairs(found, func(s, c int) {
+		b := found[c].certificate
+		if err := verify.Below(found[s].makespan, b.Bound, b.Witness.Kind()); err != nil {
+			all = append(all, contradiction{s, c, fmt.Errorf("%s, %s: %w", found[s].File, found[c].File, err)})
+		}
+	})
+	return all
 }

@@ -2,20 +2,34 @@ package dossier
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
 )
 
-// The JSON of a report, schema oraccl/check/1.
+// The JSON of a report, schema oraccl/check/2.
 type reportJSON struct {
 	Schema      string           `json:"schema"`
+	Claimed     bool             `json:"claimed"` // there is a manifest
+	Problems    []problemJSON    `json:"problems"`
 	Files       []fileJSON       `json:"files"`
 	Conclusions []conclusionJSON `json:"conclusions"`
+	Dossiers    []dossierJSON    `json:"dossiers"`
+	Errors      []string         `json:"errors"` // of checkers that contradict each other
 }
 
-// JSON is what ReportJSON writes, for those who describe it.
+// JSON is what Report.JSON writes, for those who describe it.
 type JSON = reportJSON
+
+// FileJSON is a document in it.
+type FileJSON = fileJSON
+
+type problemJSON struct {
+	Digest  string `json:"digest"`
+	About   string `json:"about"`
+	Differs string `json:"differs,omitempty"`
+}
 
 type fileJSON struct {
 	File       string          `json:"file"`
@@ -25,6 +39,7 @@ type fileJSON struct {
 	Reason     string          `json:"reason,omitempty"`
 	MakespanPs *model.Time     `json:"makespan_ps,omitempty"` // of a schedule with times
 	BoundPs    *model.Time     `json:"bound_ps,omitempty"`    // of a certificate
+	Problem    string          `json:"problem,omitempty"`     // its digest
 	Error      string          `json:"error,omitempty"`       // why the file could not be read
 	Violations []violationJSON `json:"violations,omitempty"`
 }
@@ -40,31 +55,83 @@ type conclusionJSON struct {
 	Certificate string     `json:"certificate"`
 	MakespanPs  model.Time `json:"makespan_ps"`
 	BoundPs     model.Time `json:"bound_ps"`
+	EveryCut    bool       `json:"every_cut"`
 	Gap         *float64   `json:"gap"` // null where the bound is 0
 	Optimal     bool       `json:"optimal"`
+	NoneFaster  bool       `json:"none_faster"`
 }
 
-// ReportJSON is Report as JSON, schema oraccl/check/1, with the same exit status.
-func ReportJSON(found []Finding) (text []byte, status int, err error) {
-	_, status = Report(found)
-	r := reportJSON{Schema: "oraccl/check/1", Files: []fileJSON{}, Conclusions: []conclusionJSON{}}
-	for i := range found {
-		r.Files = append(r.Files, found[i].json())
+type dossierJSON struct {
+	Directory string      `json:"directory"`
+	Verdict   string      `json:"verdict"`
+	Documents []fileJSON  `json:"documents"`
+	Claims    []claimJSON `json:"claims"`
+	Faults    []faultJSON `json:"faults"`
+	Unchecked []string    `json:"unchecked"`
+}
+
+type claimJSON struct {
+	Claim       string `json:"claim"`
+	Schedule    string `json:"schedule,omitempty"`
+	Certificate string `json:"certificate,omitempty"`
+	Verdict     string `json:"verdict"`
+	Reason      string `json:"reason,omitempty"`
+}
+
+type faultJSON struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+}
+
+// JSON returns the report in the schema oraccl/check/2, with the same exit status as Text.
+func (r *Report) JSON() (text []byte, status int, err error) {
+	s := r.state()
+	j := reportJSON{Schema: "oraccl/check/2", Claimed: len(r.dossiers) > 0, Problems: []problemJSON{}, Files: []fileJSON{},
+		Conclusions: []conclusionJSON{}, Dossiers: []dossierJSON{}, Errors: []string{}}
+	for _, p := range s.problems {
+		j.Problems = append(j.Problems, problemJSON{p.digest, p.about, p.differs})
 	}
-	for _, c := range Conclusions(found) {
-		j := conclusionJSON{Schedule: c.Schedule, Certificate: c.Certificate, MakespanPs: c.Makespan, BoundPs: c.Bound, Optimal: c.Optimal()}
-		if c.Bound > 0 {
-			gap := float64(c.Makespan-c.Bound) / float64(c.Bound)
-			j.Gap = &gap
+	for i := range r.found {
+		j.Files = append(j.Files, r.found[i].json())
+	}
+	for _, c := range s.conclusions {
+		x := conclusionJSON{Schedule: c.Schedule, Certificate: c.Certificate, MakespanPs: c.Makespan, BoundPs: c.Bound, EveryCut: c.EveryCut,
+			Optimal: c.Met() && c.EveryCut, NoneFaster: c.Met()}
+		if gap := float64(model.GapOf(c.Makespan, c.Bound)); !math.IsInf(gap, 0) {
+			x.Gap = &gap
 		}
-		r.Conclusions = append(r.Conclusions, j)
+		j.Conclusions = append(j.Conclusions, x)
 	}
-	text, err = json.MarshalIndent(r, "", "  ")
-	return append(text, '\n'), status, err
+	for _, d := range r.dossiers {
+		j.Dossiers = append(j.Dossiers, d.json(s))
+	}
+	for _, err := range s.wrong {
+		j.Errors = append(j.Errors, err.Error())
+	}
+	text, err = json.MarshalIndent(j, "", "  ")
+	return append(text, '\n'), s.status, err
+}
+
+func (d *folder) json(s *state) dossierJSON {
+	verdict := map[int]string{0: "proved", 1: "refuted", 2: "error", 3: "unknown"}[d.status()]
+	if verdict == "proved" && s.differs() {
+		verdict = verify.Refuted.String()
+	}
+	j := dossierJSON{Directory: d.path, Verdict: verdict, Documents: []fileJSON{}, Claims: []claimJSON{}, Faults: []faultJSON{}, Unchecked: d.unchecked()}
+	for i := range d.found {
+		j.Documents = append(j.Documents, d.found[i].json())
+	}
+	for _, c := range d.claims {
+		j.Claims = append(j.Claims, claimJSON{string(c.Kind), c.Schedule, c.Certificate, c.outcome.String(), c.reason})
+	}
+	for _, x := range d.faults {
+		j.Faults = append(j.Faults, faultJSON{x.file, x.why})
+	}
+	return j
 }
 
 func (f *Finding) json() fileJSON {
-	j := fileJSON{File: f.File, Kind: f.Kind}
+	j := fileJSON{File: f.File, Kind: f.Kind, Problem: f.digest}
 	if f.Err != nil {
 		j.Error = f.Err.Error()
 		return j
@@ -75,11 +142,15 @@ func (f *Finding) json() fileJSON {
 			j.MakespanPs = &f.makespan
 		}
 	case "certificate":
-		j.BoundPs = &f.bound
+		j.BoundPs = &f.certificate.Bound
 	default:
 		return j
 	}
 	j.Verdict, j.Claim = f.Verdict.Outcome.String(), f.Verdict.Claim
+	if f.disowned != "" && f.Verdict.Outcome == verify.Proved {
+		j.Verdict, j.Reason = verify.Refuted.String(), f.disowned
+		return j
+	}
 	if f.Verdict.Outcome != verify.Proved {
 		j.Reason = f.Verdict.Reason
 	}

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/verify/dossier"
 )
 
-// read are the documents that are read, strictly: model's, and the manifest of proofs.
+// read are the documents that are read, strictly: model's, and the manifests of proofs and of dossiers.
 var read = []Document{
 	{native.TopologySchema, []any{topologyFile{}}}, {native.CollectiveSchema, []any{collectiveFile{}}}, {native.ProblemSchema, []any{problemFile{}}},
 	{native.ScheduleSchema, []any{scheduleFile{}}}, {native.CertificateSchema, []any{certificateFile{}}}, {"oraccl/proofs/1", []any{manifest{}}},
+	{dossier.ManifestSchema, []any{dossierFile{}}},
 }
 
 // short is the name of a schema without the program's and the version.

@@ -1,0 +1,73 @@
+package manual
+
+import (
+	"fmt"
+
+	"github.com/oraccl/oraccl/verify/dossier"
+)
+
+// dossierFile is a manifest as package dossier reads it.
+type dossierFile struct {
+	Schema   string           `json:"schema"`
+	Tool     string           `json:"tool"`
+	Problems []dossierProblem `json:"problems"`
+	Claims   []dossierClaim   `json:"claims"`
+	Files    []dossierEntry   `json:"files"`
+}
+
+type dossierProblem struct {
+	File       string `json:"file"`
+	About      string `json:"about"`
+	Digest     hash   `json:"digest"`
+	SameRounds string `json:"same_rounds_as,omitempty"`
+}
+
+type dossierEntry struct {
+	File   string `json:"file"`
+	Is     role   `json:"is"`
+	Of     string `json:"of,omitempty"`
+	Bytes  int64  `json:"bytes" range:"0,"`
+	SHA256 hash   `json:"sha256"`
+}
+
+type role string
+
+func (role) shape(*generator) *Schema {
+	s := &Schema{}
+	for _, r := range dossier.Roles() {
+		s.Enum = append(s.Enum, string(r))
+	}
+	return s
+}
+
+// dossierClaim is a claim, whose key "claim" decides which others it has.
+type dossierClaim struct{}
+
+func (dossierClaim) shape(g *generator) *Schema {
+	zero, one := int64(0), int64(1)
+	value := func(key string) *Schema {
+		s := &Schema{Type: types{"string"}}
+		switch key {
+		case "chunks", "rounds", "steps":
+			s = &Schema{Type: types{"integer"}, Minimum: &one}
+		case "makespan_ps", "bound_ps":
+			s = &Schema{Type: types{"integer"}, Minimum: &zero}
+		case "gap":
+			s = &Schema{Type: types{"number"}, Minimum: &zero}
+		}
+		s.Description = g.keys.describe("claims[]." + key)
+		return s
+	}
+	all := &Schema{}
+	for _, c := range dossier.Claims() {
+		s := &Schema{Type: types{"object"}, Properties: properties{{"claim", &Schema{Const: string(c.Kind), Description: g.keys.describe(fmt.Sprintf("claims[].claim"))}}}, Required: []string{"claim"}, Additional: false}
+		for _, key := range c.Must {
+			s.Properties, s.Required = append(s.Properties, Property{key, value(key)}), append(s.Required, key)
+		}
+		for _, key := range c.May {
+			s.Properties = append(s.Properties, Property{key, value(key)})
+		}
+		all.OneOf = append(all.OneOf, s)
+	}
+	return all
+}

@@ -1,0 +1,270 @@
+package dossier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/quote"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// lines is a report in text. Whatever files are called and hold, each line is one of ours.
+type lines struct{ strings.Builder }
+
+func (l *lines) add(format string, args ...any) {
+	l.WriteString(quote.Line(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// verdict writes what came of a document.
+func (l *lines) verdict(f *Finding, ends string) {
+	name := quote.Name(f.File)
+	switch {
+	case f.Err != nil:
+		l.add("ERROR %s", unnamed(f.File, f.Err))
+	case f.Kind != "schedule" && f.Kind != "certificate":
+		l.add("read %s: %s", name, f.Kind)
+	case f.disowned != "" && f.Verdict.Outcome == verify.Proved: // the claim of it fails, which is said there
+	default:
+		word := f.Verdict.Outcome.String()
+		if f.Verdict.Outcome == verify.Refuted {
+			word = "REFUTED"
+		}
+		l.add("%s %s: %s%s", word, name, f.Verdict.Claim, ends)
+		for _, v := range f.Verdict.Violations {
+			l.add("  %v", v)
+		}
+		if f.Verdict.Outcome == verify.Unknown {
+			l.add("  %s", f.Verdict.Reason)
+		}
+	}
+}
+
+// unnamed is an error about a file, with the name as it is printed.
+func unnamed(file string, err error) string {
+	text := err.Error()
+	if rest, ok := strings.CutPrefix(text, file); ok {
+		text = quote.Name(file) + rest
+	}
+	return text
+}
+
+// Text returns the report, a line each document, conclusion and claim, and the exit status:
+// 0 all is proved, 1 something is refuted, or a claim has not the evidence that it needs,
+// 2 something could not be read, or two checkers contradict each other, 3 something is
+// unknown, or nothing is claimed.
+func (r *Report) Text() (text string, status int) {
+	l := &lines{}
+	s := r.state()
+	for _, p := range s.problems {
+		l.add("problem sha256:%s %s", p.digest, p.about)
+		if p.differs != "" {
+			l.add("FAILED it is not the problem that was asked about: %s", p.differs)
+		}
+	}
+	if a := r.options.Asked; a != nil && len(a.left()) > 0 {
+		l.add("not compared with what was asked about: %s", strings.Join(a.left(), ", "))
+	}
+	for i := range r.found {
+		l.verdict(&r.found[i], "")
+	}
+	for _, c := range s.conclusions {
+		every := "for every cut"
+		if !c.EveryCut {
+			every = "for its cut"
+		}
+		switch schedule, certificate := quote.Name(c.Schedule), quote.Name(c.Certificate); {
+		case c.Met() && c.EveryCut:
+			l.add("optimal %s: %v, the bound of %s", schedule, c.Makespan, certificate)
+		case c.Met():
+			l.add("none faster with its cut than %s: %v, the bound of %s", schedule, c.Makespan, certificate)
+		case c.Bound > 0:
+			l.add("gap %s: %v, %v above the bound %s of %s, %v", schedule, c.Makespan, model.GapOf(c.Makespan, c.Bound), every, certificate, c.Bound)
+		}
+	}
+	for _, d := range r.dossiers {
+		d.text(l, s)
+	}
+	for _, err := range s.wrong {
+		l.add("ERROR %v", err)
+	}
+	switch {
+	case len(r.bare) > 0:
+		for _, dir := range r.bare {
+			l.add("%s: nothing is claimed: there is no %s, so that a file may be missing or be about another problem", quote.Name(dir), ManifestName)
+		}
+	case len(r.found) > 0:
+		l.add("nothing is claimed beside what each file states of itself: there is no %s", ManifestName)
+	}
+	return l.String(), s.status
+}
+
+// text writes what came of a dossier.
+func (d *folder) text(l *lines, s *state) {
+	for i := range d.found {
+		ends := ""
+		if f := &d.found[i]; f.Kind == "schedule" && f.timed && f.Err == nil && f.Verdict.Outcome == verify.Proved {
+			ends = fmt.Sprintf(", and ends after %v", f.makespan)
+		}
+		l.verdict(&d.found[i], ends)
+	}
+	for _, x := range d.faults {
+		l.add("FAILED %s: %s", quote.Name(d.name(x.file)), x.why)
+	}
+	held, failed, unknown := 0, 0, 0
+	for i := range d.claims {
+		c := &d.claims[i]
+		switch {
+		case c.outcome == verify.Proved:
+			held++
+			if c.Problem == "" { // the others stand beside their documents
+				l.add("claim holds: %s", c.text)
+			}
+		case c.outcome == verify.Refuted:
+			failed++
+			l.add("FAILED claim: %s: %s", c.text, c.reason)
+		default:
+			unknown++
+			l.add("unknown claim: %s: %s", c.text, c.reason)
+		}
+	}
+	for _, file := range d.unchecked() {
+		l.add("not checked here: %s, a program for MIP solvers", quote.Name(d.name(file)))
+	}
+	name := quote.Name(d.path)
+	switch {
+	case s.differs():
+		l.add("%s: NOT ACCEPTED: it is about another problem than was asked about", name)
+	case len(d.wrong) > 0:
+		l.add("%s: two checkers contradict each other: nothing is established", name)
+	case failed > 0 || len(d.faults) > 0:
+		l.add("%s: NOT ACCEPTED: claims that fail: %d of %d; files that are not as they should be: %d", name, failed, len(d.claims), len(d.faulty()))
+	case unknown > 0 || d.stopped:
+		l.add("%s: UNDECIDED: claims that are unknown: %d of %d", name, unknown, len(d.claims))
+	default:
+		l.add("%s: accepted: all %d claims hold; files: %d", name, held, len(d.files))
+	}
+}
+
+// faulty returns the files with a fault.
+func (d *folder) faulty() map[string]bool {
+	files := map[string]bool{}
+	for _, x := range d.faults {
+		files[x.file] = true
+	}
+	return files
+}
+
+// unchecked lists the files that are as they are listed and that nothing here can check.
+func (d *folder) unchecked() []string {
+	list := []string{}
+	for _, f := range d.m.Files {
+		if f.Is == ModelRole && d.bad[f.File] == "" {
+			list = append(list, f.File)
+		}
+	}
+	return list
+}
+
+// status is the exit status of a dossier.
+func (d *folder) status() int {
+	status := 0
+	for i := range d.claims {
+		switch d.claims[i].outcome {
+		case verify.Refuted:
+			status = worse(status, 1)
+		case verify.Unknown:
+			status = worse(status, 3)
+		}
+	}
+	for i := range d.found {
+		if d.found[i].Err != nil {
+			status = worse(status, 2)
+		}
+	}
+	if len(d.faults) > 0 {
+		status = worse(status, 1)
+	}
+	if d.stopped {
+		status = worse(status, 3)
+	}
+	if len(d.wrong) > 0 {
+		status = 2
+	}
+	return status
+}
+
+// worse returns the exit status that tells more: failure over refuted over unknown.
+func worse(a, b int) int {
+	order := []int{0, 3, 1, 2}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+// problemSeen is a problem that documents are about, up to its cut.
+type problemSeen struct {
+	digest, about string
+	differs       string // from what was asked about
+}
+
+// state is what a report comes to.
+type state struct {
+	problems    []problemSeen
+	conclusions []Conclusion
+	wrong       []error // contradictions
+	status      int
+}
+
+// differs reports whether a problem is not the one that was asked about.
+func (s *state) differs() bool {
+	return slices.ContainsFunc(s.problems, func(p problemSeen) bool { return p.differs != "" })
+}
+
+func (r *Report) state() *state {
+	s := &state{}
+	seen := map[string]bool{}
+	see := func(list []Finding) {
+		for i := range list {
+			if f := &list[i]; f.problem != nil && f.digest != "" && f.disowned == "" && !seen[f.digest] {
+				seen[f.digest] = true
+				x := problemSeen{digest: f.digest, about: uncut(f.problem).String()}
+				if a := r.options.Asked; a != nil {
+					if x.differs = a.differs(f.problem); x.differs != "" {
+						s.status = worse(s.status, 1)
+					}
+				}
+				s.problems = append(s.problems, x)
+			}
+		}
+	}
+	see(r.found)
+	for _, d := range r.dossiers {
+		see(d.found)
+		s.status = worse(s.status, d.status())
+		s.wrong = append(s.wrong, d.wrong...)
+	}
+	for i := range r.found {
+		f := &r.found[i]
+		switch {
+		case f.Err != nil:
+			s.status = worse(s.status, 2)
+		case f.Kind != "schedule" && f.Kind != "certificate":
+		case f.Verdict.Outcome == verify.Refuted:
+			s.status = worse(s.status, 1)
+		case f.Verdict.Outcome == verify.Unknown:
+			s.status = worse(s.status, 3)
+		}
+	}
+	if all := contradictions(r.found); len(all) > 0 {
+		for _, x := range all {
+			s.wrong = append(s.wrong, x.err)
+		}
+		s.status = 2
+	} else {
+		s.conclusions = conclusions(r.found)
+	}
+	if len(r.bare) > 0 && !r.options.Documents {
+		s.status = worse(s.status, 3)
+	}
+	return s
+}
