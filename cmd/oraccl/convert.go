@@ -143,7 +143,7 @@ buffer of --size if that is given.`,
 func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.Schedule, error) {
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	if isDeployable(file) {
-		d, p, s, err := rightDeployed(ctx, w, file, by)
+		d, p, s, err := rightDeployed(ctx, w, file, by, "converted")
 		if err == nil && d.report.Proviso != "" {
 			line(cmd.ErrOrStderr(), "oraccl: %s: %s", quote.Name(file), d.verdict())
 		}
@@ -161,27 +161,31 @@ func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.S
 		if err != nil {
 			return nil, nil, err
 		}
-		return sol.Problem, sol.Schedule, proved(w, file, sol.Problem, replay.Check(ctx, sol.Problem, sol.Schedule))
+		return sol.Problem, sol.Schedule, proved(w, file, sol.Problem, replay.Check(ctx, sol.Problem, sol.Schedule), "converted")
 	}
 	m, err := format.read(by, nil, file, b)
 	if err != nil {
 		return nil, nil, err
 	}
 	v := foreignVerdict(ctx, m) // which may change what was imported
-	return m.Problem, m.Schedule, proved(w, file, m.Problem, v)
+	return m.Problem, m.Schedule, proved(w, file, m.Problem, v, "converted")
 }
 
-// proved is nil for what is right, and else says what is wrong, as verify does.
-func proved(w io.Writer, file string, p *model.Problem, v verify.Verdict) error {
-	switch v.Outcome {
-	case verify.Proved:
+// proved is nil for what is right; else it prints what is wrong, as verify does, and what the
+// schedule was to be: "converted".
+func proved(w io.Writer, file string, p *model.Problem, v verify.Verdict, tobe string) error {
+	if v.Outcome == verify.Proved {
 		return nil
-	case verify.Refuted:
-		fmt.Fprintf(w, "REFUTED %s: %v\n%v\nnot converted; oraccl verify says more\n", file, p, v.Violations[0])
-		return status(exitRefuted)
 	}
-	fmt.Fprintf(w, "UNKNOWN %s: %v\n%s\nnot converted\n", file, p, v.Reason)
-	return status(exitUnknown)
+	line(w, "%s %s: %v", strings.ToUpper(v.Outcome.String()), quote.Name(file), p)
+	if v.Outcome == verify.Refuted {
+		line(w, "%v", v.Violations[0])
+		line(w, "not %s; oraccl verify says more", tobe)
+	} else {
+		line(w, "%s", v.Reason)
+		line(w, "not %s", tobe)
+	}
+	return status(exitOf(v.Outcome))
 }
 
 // timed gives a schedule that has only an order the times at which it can run, on the routes

@@ -50,7 +50,7 @@ func rewrite(cmd *cobra.Command, file, out string) error {
 	case err == nil && v.partial:
 		err = fmt.Errorf("%s: %w", file, compact.ErrPartial)
 	case err == nil:
-		err = proved(cmd.OutOrStdout(), file, v.problem, v.verdict)
+		err = proved(cmd.OutOrStdout(), file, v.problem, v.verdict, "converted")
 	}
 	if err != nil {
 		if derr := g.drop(); derr != nil {

@@ -62,24 +62,30 @@ func addTB(a *msccl.Algo, gpu, send, recv, channel int, steps ...msccl.Step) {
 
 // allPairs adds in scratch: every rank sends every other its chunk, adds the ones that
 // it gets in a chain of re after nops, and sends the sum.
-func allPairs(ranks int) *msccl.Algo {
-	a := fileOf("allpairs", "allreduce", ranks, ranks, 1)
+func allPairs(ranks int) *msccl.Algo { return allPairsOf(ranks, 1) }
+
+// allPairsOf is allPairs with messages of some chunks each, which are sent before any are
+// received: large buffers need as many slots.
+func allPairsOf(ranks, chunks int) *msccl.Algo {
+	a := fileOf("allpairs", "allreduce", ranks, ranks*chunks, 1)
 	for r := range ranks {
-		a.GPUs[r].Scratch = ranks - 1
+		a.GPUs[r].Scratch = (ranks - 1) * chunks
 		var gather []msccl.Step
+		mine := r * chunks
 		for d := 1; d < ranks; d++ {
 			peer := (r + d) % ranks
+			its := peer * chunks
 			addTB(a, r, peer, peer, 0,
-				st(msccl.Send, bi, peer, bi, peer, 1),
-				signalling(st(msccl.Recv, bi, r, bs, d-1, 1)),
-				on(st(msccl.Send, bi, r, bi, r, 1), ranks-1, 2*ranks-4),
-				st(msccl.Recv, bi, peer, bi, peer, 1))
+				st(msccl.Send, bi, its, bi, its, chunks),
+				signalling(st(msccl.Recv, bi, mine, bs, (d-1)*chunks, chunks)),
+				on(st(msccl.Send, bi, mine, bi, mine, chunks), ranks-1, 2*ranks-4),
+				st(msccl.Recv, bi, its, bi, its, chunks))
 			if d < ranks-1 {
 				gather = append(gather, on(st(msccl.Nop, bi, 0, bi, 0, 0), d-1, 1))
 			}
 		}
 		for d := 1; d < ranks; d++ {
-			re := st(msccl.Reduce, bs, d-1, bi, r, 1)
+			re := st(msccl.Reduce, bs, (d-1)*chunks, bi, mine, chunks)
 			if d == 1 {
 				re = on(re, ranks-2, 1)
 			}

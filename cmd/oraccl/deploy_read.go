@@ -16,8 +16,9 @@ import (
 )
 
 // rightDeployed reads MSCCL-IR as a schedule. The file must be right as verify finds it, for
-// the size that is asked about, and so must what was made of it.
-func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth) (*deployed, *model.Problem, *model.Schedule, error) {
+// the size that is asked about, and so must what was made of it. What is not right is
+// printed, with what it was to be: "converted".
+func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth, tobe string) (*deployed, *model.Problem, *model.Schedule, error) {
 	if by.chunks != 0 {
 		return nil, nil, nil, fmt.Errorf("--chunks: %s has as many chunks as it has", file)
 	}
@@ -36,7 +37,7 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth) (*d
 		}
 		line(w, "%s %s: %s", strings.ToUpper(v.Outcome.String()), quote.Name(file), v.Claim)
 		line(w, "%s", why)
-		fmt.Fprintln(w, "not converted; oraccl verify says more")
+		line(w, "not %s; oraccl verify says more", tobe)
 		return nil, nil, nil, status(d.status())
 	}
 	topology, err := by.network(d.algo.Ranks)
@@ -53,13 +54,13 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth) (*d
 	}
 	if len(m.Objections) > 0 {
 		o := m.Objections[0]
-		return nil, nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}})
+		return nil, nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}}, tobe)
 	}
 	v := replay.Check(ctx, m.Problem, m.Schedule)
 	if v.Outcome == verify.Refuted {
 		return nil, nil, nil, fmt.Errorf("%s: what was made of it is not right, and is not written: %v", file, v.Violations[0])
 	}
-	return d, m.Problem, m.Schedule, proved(w, file, m.Problem, v)
+	return d, m.Problem, m.Schedule, proved(w, file, m.Problem, v, tobe)
 }
 
 // shares is how many parts of the larger buffer the runtimes count: one, or a rank's of a

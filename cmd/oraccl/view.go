@@ -185,11 +185,11 @@ func (n notRight) Unwrap() error { return n.status }
 // lookDeployed reads MSCCL-IR, of which there is a schedule to draw only if it is right.
 func lookDeployed(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 	var said strings.Builder
-	d, p, s, err := rightDeployed(cmd.Context(), &said, file, by)
+	d, p, s, err := rightDeployed(cmd.Context(), &said, file, by, "drawn")
 	var code status
 	switch {
 	case errors.As(err, &code):
-		why := strings.Replace(strings.TrimSpace(said.String()), "not converted", "not drawn", 1)
+		why := strings.TrimSpace(said.String())
 		fmt.Fprintln(cmd.OutOrStdout(), why)
 		return nil, notRight{code, why}
 	case err != nil:

@@ -136,7 +136,7 @@ func (a *Algo) Load(r Runtime) model.Loading {
 		c.note(a.Line, "%d of %d ranks have no gpu element: they take no part", missing, a.Ranks)
 	}
 	if a.Copies > 0 {
-		c.note(a.IgnoredLine, "%d elements that no runtime knows are ignored (<copy>, for one, copies nothing)", a.Copies)
+		c.note(a.IgnoredLine, "elements that no runtime knows are ignored, %d in all (<copy>, for one, copies nothing)", a.Copies)
 	}
 	return c.l
 }
@@ -145,7 +145,7 @@ func (a *Algo) Load(r Runtime) model.Loading {
 func (c *loader) head(r Runtime) {
 	a := c.a
 	if !a.lacks("coll") && !slices.Contains(c.colls, a.Coll) {
-		c.refuse(a.Line, "coll=%q, which %v does not know, want one of %v", a.Coll, r, c.colls)
+		c.refuse(a.Line, "coll=%q, want one of %v", a.Coll, c.colls)
 	}
 	if !a.lacks("proto") && a.Proto != "Simple" && a.Proto != "LL" && a.Proto != "LL128" {
 		c.refuse(a.Line, "proto=%q, want Simple, LL or LL128", a.Proto)

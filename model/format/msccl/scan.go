@@ -355,7 +355,9 @@ func (s *scanner) attribute(tag string) (byte, error) {
 		}
 		switch {
 		case c == quote:
-			s.long("the value of "+excerptOf(key), tag, len(s.text), roomValue)
+			if len(s.text) > roomValue { // else no text is made for each of them
+				s.long("the value of "+excerptOf(key), tag, len(s.text), roomValue)
+			}
 			s.attrs = append(s.attrs, attribute{key, s.intern(s.text), slot})
 			if len(s.attrs) > 256 {
 				return 0, s.fail(s.line, "more than 256 attributes in <%s>", tag)
