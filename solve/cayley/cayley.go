@@ -33,6 +33,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -144,7 +145,7 @@ func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (sol
 		if err != nil {
 			return solve.Result{}, err
 		}
-		return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: x.String()}, nil
+		return improve.Result(b.Context(), solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: x.String()}, o), nil
 	}
 	s, err := g.schedule(b.Context(), p, rand.New(rand.NewPCG(o.Seed, 0)))
 	switch stop := b.Stop(); {
@@ -153,7 +154,7 @@ func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (sol
 	case err != nil:
 		return solve.Result{}, solve.NotServed("%v", err)
 	}
-	return solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: g.String()}, nil
+	return improve.Result(b.Context(), solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: g.String()}, o), nil
 }
 
 // String returns "group Z4×Z6, 4 generators".

@@ -20,6 +20,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/hop"
+	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	"github.com/oraccl/oraccl/solve/place"
@@ -211,6 +212,9 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if p.Collective.Kind == model.AllReduce && result.Stop == solve.Optimal {
 		result.Stop = solve.Done // both halves are, the whole need not be
 		result.Note += "; each half is solver-optimal"
+	}
+	if s.aim == leastHorizon {
+		result = improve.Result(r.budget.Context(), result, o)
 	}
 	return result, nil
 }

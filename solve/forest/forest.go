@@ -18,9 +18,11 @@ package forest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
@@ -99,7 +101,14 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	switch p.Collective.Kind {
 	case model.ReduceScatter, model.Reduce:
 		q, _ := solve.Reverse(p)
-		r, err := m.Solve(ctx, q, o)
+		inner := o
+		// Where ranks outside the group add up what comes to them, that must not come at one time:
+		// what is improved backwards does not know that.
+		outsiders := slices.Contains(solve.Outsiders(p), true)
+		if outsiders {
+			inner.Effort = -1
+		}
+		r, err := m.Solve(ctx, q, inner)
 		if err != nil {
 			return r, err
 		}
@@ -108,6 +117,9 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		r.Problem = &back
 		if r.Schedule != nil {
 			r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
+		}
+		if outsiders {
+			r = improve.Result(ctx, r, o)
 		}
 		return r, nil
 	}

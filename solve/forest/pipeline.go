@@ -54,7 +54,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 			if ends[f] = model.MaxTime; best.Schedule != nil && (orders[0].Len() > f.most() || ctx.Err() != nil) {
 				continue
 			}
-			s, err := placed(ctx, &q, old, o.Bound, orders...)
+			s, err := placed(ctx, &q, o, old, orders...)
 			if ctx.Err() != nil && s == nil {
 				break
 			}
@@ -85,7 +85,10 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 			break // there is no room for finer ones
 		}
 	}
-	return best, nil
+	if len(best.Schedule.Transfers) > improve.MaxRerouted { // it is justified already
+		return best, nil
+	}
+	return improve.Result(ctx, best, o), nil
 }
 
 // fewMoves is up to how many of them a second order is tried.
@@ -94,7 +97,7 @@ const fewMoves = 1 << 13
 // placed returns the best schedule of programs with the same moves: in their orders or, if
 // there are few, what can start first first; justified if that may beat the makespan old. When
 // ctx is done it returns the best by then, or its error.
-func placed(ctx context.Context, p *model.Problem, old, bound model.Time, programs ...*place.Program) (best *model.Schedule, err error) {
+func placed(ctx context.Context, p *model.Problem, o solve.Options, old model.Time, programs ...*place.Program) (best *model.Schedule, err error) {
 	better := func(s *model.Schedule, err2 error) {
 		switch {
 		case err2 != nil:
@@ -115,8 +118,8 @@ func placed(ctx context.Context, p *model.Problem, old, bound model.Time, progra
 	if err != nil {
 		return nil, err
 	}
-	if end := p.Makespan(best); end-end/10 <= old {
-		best = improve.Schedule(ctx, p, best, improve.Options{Effort: -1, Bound: bound})
+	if end := p.Makespan(best); o.Effort >= 0 && end-end/10 <= old {
+		best = improve.Schedule(ctx, p, best, improve.Options{Effort: -1, Bound: o.Bound})
 	}
 	return best, err
 }

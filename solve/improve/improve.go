@@ -12,9 +12,11 @@ package improve
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/network"
 )
 
@@ -22,6 +24,8 @@ const (
 	// MaxRerouted is how many transfers a schedule has at most whose transfers are given other
 	// ways.
 	MaxRerouted = 1 << 15
+	// MaxJustified is how many transfers a schedule has at most that are moved in time.
+	MaxJustified = 1 << 17
 	// looks and maxLooks are how often a repair looks at a hop, about: times for each
 	// transfer, and at most.
 	looks, maxLooks = 1 << 9, 1 << 19
@@ -55,10 +59,10 @@ func Reroutes(p *model.Problem) bool {
 }
 
 // Schedule returns a schedule of p that is not longer than s: s itself where it finds no shorter
-// one. s must be feasible and right, whatever method it is from, and it is not changed. Its
-// transfers are first moved in time, on the routes that they have, which is done for every
-// schedule with times; if there are no more than MaxRerouted of them they are then given other
-// routes too, where that is possible (see Reroutes). A negative effort leaves that out.
+// one. s must be feasible and right, whatever method it is from, and it is not changed. If it has
+// times, and no more than MaxJustified transfers, these are first moved in time, on the routes
+// that they have. No more than MaxRerouted transfers are then given other routes too, where that
+// is possible (see Reroutes); a negative effort leaves that out.
 //
 // It ends early, with the best so far, when ctx is done or o.Stop reports true.
 func Schedule(ctx context.Context, p *model.Problem, s *model.Schedule, o Options) *model.Schedule {
@@ -67,6 +71,9 @@ func Schedule(ctx context.Context, p *model.Problem, s *model.Schedule, o Option
 	}
 	given := o.Stop
 	o.Stop = func() bool { return ctx.Err() != nil || given() }
+	if len(s.Transfers) > MaxJustified {
+		return s
+	}
 	best := justified(p, s, o.Bound, o.Stop)
 	if o.Effort < 0 || s.Form == model.Ordered || len(s.Transfers) == 0 || len(s.Transfers) > MaxRerouted || p.Makespan(best) <= o.Bound || !Reroutes(p) || o.Stop() {
 		return best
@@ -103,7 +110,7 @@ func Several(n *network.Network, list []*model.Schedule, o Options) []*model.Sch
 				if !r.read(list[i]) {
 					continue
 				}
-				budget := min(maxLooks, looks*len(list[i].Transfers)) * max(1, o.Effort)
+				budget := min(maxLooks, looks*len(list[i].Transfers)) / len(patterns) * max(1, o.Effort)
 				if r.better(o.Bound, budget, o.Stop) {
 					better[i] = r.write()
 				}
@@ -112,4 +119,29 @@ func Several(n *network.Network, list []*model.Schedule, o Options) []*model.Sch
 	}
 	wg.Wait()
 	return better
+}
+
+// Result returns r with its schedule improved as o asks for, until ctx is done, which has the
+// deadline that o sets. Methods call it at the end of Solve. It leaves r as it is where a limit
+// ended the method already, or where o.Effort is negative.
+func Result(ctx context.Context, r solve.Result, o solve.Options) solve.Result {
+	if r.Schedule == nil || o.Effort < 0 || r.Stop == solve.TimeLimit || r.Stop == solve.Interrupted {
+		return r
+	}
+	s := Schedule(ctx, r.Problem, r.Schedule, Options{Seed: o.Seed, Effort: o.Effort, Bound: o.Bound})
+	if stop := solve.StopOf(ctx); stop != 0 && r.Problem.Makespan(s) > o.Bound {
+		r.Stop = stop
+	}
+	if s == r.Schedule {
+		return r
+	}
+	before := r.Makespan()
+	if r.Schedule = s; r.Note != "" {
+		r.Note += ", "
+	}
+	r.Note += fmt.Sprintf("improved from %v", before)
+	if r.Stop == solve.Optimal { // in a model that does not know all schedules
+		r.Stop = solve.Done
+	}
+	return r
 }

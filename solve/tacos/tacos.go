@@ -144,13 +144,20 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	p, repaired := syn.p, ""
 	if b.schedule != nil && b.makespan > b.floor && o.Effort >= 0 && !stop() {
 		switch {
-		case syn.pattern == nil || !improve.Reroutes(p):
+		case !improve.Reroutes(p):
 		case len(b.schedule.Transfers) <= improve.MaxRerouted:
-			b.offer(tries, s.shifts(ctx, p, o))
+			if syn.pattern != nil {
+				b.offer(tries, s.shifts(ctx, p, o))
+			}
 			repaired = b.repair(syn, tries+1, improve.Options{Seed: o.Seed, Effort: o.Effort, Threads: threads, Stop: stop})
 			whole = whole && (b.makespan <= b.floor || !stop())
-		default:
+		case syn.pattern != nil:
 			repaired = fmt.Sprintf(", too large to be repaired with more than %d transfers", improve.MaxRerouted)
+		}
+	}
+	if b.schedule != nil && b.makespan > b.floor && o.Effort >= 0 {
+		if t := improve.Schedule(ctx, p, b.schedule, improve.Options{Effort: -1, Bound: b.floor, Stop: stop}); t != b.schedule {
+			b.offer(tries+1+chains, t)
 		}
 	}
 	r := solve.Result{Problem: p, Schedule: b.schedule, Stop: solve.Done, Note: strings.TrimPrefix(repaired, ", ")}
@@ -200,8 +207,8 @@ func stopper(ctx context.Context, o solve.Options) func() bool {
 
 // reasonOf returns which limit it was.
 func reasonOf(ctx context.Context) solve.Stop {
-	if ctx.Err() == context.Canceled {
-		return solve.Interrupted
+	if stop := solve.StopOf(ctx); stop != 0 {
+		return stop
 	}
 	return solve.TimeLimit
 }

@@ -223,7 +223,7 @@ func (s solver) solveUnwound(ctx context.Context, p *model.Problem, o solve.Opti
 	}
 	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor)}
 	b.offer(0, r.Schedule)
-	if syn.pattern != nil && improve.Reroutes(p) && len(r.Schedule.Transfers) <= improve.MaxRerouted && b.makespan > b.floor {
+	if improve.Reroutes(p) && len(r.Schedule.Transfers) <= improve.MaxRerouted && b.makespan > b.floor {
 		r.Note += b.repair(syn, 1, improve.Options{Seed: o.Seed, Effort: o.Effort, Threads: threadsOf(o), Stop: stop})
 		r.Schedule = b.schedule
 		if b.makespan > b.floor && stop() {
