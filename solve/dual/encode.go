@@ -70,7 +70,7 @@ func (e *encoding) flow(t *task, occupied [][]int) {
 		}
 	}
 	for a := range e.arcs {
-		u, v := e.arcs[a].src, e.arcs[a].dst
+		u, v := e.arcs[a].Src, e.arcs[a].Dst
 		e.starts(t, a, func(s start) {
 			x := e.AddNonNegative("", lp.Int(0))
 			if t.source[u] {
@@ -81,7 +81,7 @@ func (e *encoding) flow(t *task, occupied [][]int) {
 			if v != t.dest {
 				balance[v*n+s.to] = append(balance[v*n+s.to], lp.T(x, 1))
 			}
-			for k, b := range e.arcs[a].bundles {
+			for k, b := range e.arcs[a].Bundles {
 				first, last := e.occupies(t, a, k, s)
 				for i := first; i <= last; i++ {
 					uses[b*n+i] = append(uses[b*n+i], lp.T(x, 1))
@@ -124,7 +124,7 @@ func (e *encoding) capacities() {
 	for b, byInstant := range e.usage {
 		for i, terms := range byInstant {
 			if len(terms) > 0 {
-				e.linkRows = append(e.linkRows, priceRow{add(terms, e.bundles[b].links), b, i})
+				e.linkRows = append(e.linkRows, priceRow{add(terms, len(e.bundles[b].Links)), b, i})
 			}
 		}
 	}

@@ -70,12 +70,12 @@ type start struct {
 // starts calls use with every start of a task over an arc that is of use.
 func (g *grid) starts(t *task, arc int, use func(start)) {
 	a := &g.arcs[arc]
-	if t.source[a.dst] || a.src == t.dest || t.early[a.src] == model.MaxTime || t.late[a.dst] == model.MaxTime {
+	if t.source[a.Dst] || a.Src == t.dest || t.early[a.Src] == model.MaxTime || t.late[a.Dst] == model.MaxTime {
 		return
 	}
 	h := &g.hops[g.groups[t.group].size][arc]
-	first := max(t.early[a.src], h.soonest)
-	last := g.end - 1 - t.late[a.dst] - h.duration
+	first := max(t.early[a.Src], h.soonest)
+	last := g.end - 1 - t.late[a.Dst] - h.duration
 	if last < first {
 		return
 	}
@@ -89,7 +89,7 @@ func (g *grid) starts(t *task, arc int, use func(start)) {
 // occupies returns the instants first..last, none if last < first, at which a start of a
 // task over an arc occupies the arc's k-th bundle.
 func (g *grid) occupies(t *task, arc, k int, s start) (first, last int) {
-	b := g.arcs[arc].bundles[k]
+	b := g.arcs[arc].Bundles[k]
 	busy := g.hops[g.groups[t.group].size][arc].busy[k]
 	after := busy.From - g.offset[b]
 	first = g.index(s.hi + after)

@@ -7,22 +7,20 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/hop"
 )
 
 // Limits on the network, beyond which programs would be too large anyway.
 const (
 	maxArcs    = 1 << 12
 	maxDemands = 1 << 13
+	maxRoute   = 64
 )
 
-// bundle is a set of links alike; low is the lowest-numbered of them.
-type bundle struct{ low, links int }
-
-// arc leads from a rank over bundles to another rank.
+// arc is a hop with a route: over the lowest link of each bundle.
 type arc struct {
-	src, dst int
-	bundles  []int
-	route    []int
+	hop.Bundled
+	route []int
 }
 
 // resource is what bundles share: a port, or under rounds the sends or receives of a rank.
@@ -50,11 +48,11 @@ type group struct {
 // network is a problem as ranks, arcs and groups.
 type network struct {
 	p         *model.Problem
-	bundles   []bundle
+	bundles   []hop.Bundle
 	arcs      []arc
 	resources []resource
 	groups    []group
-	hops      map[int64][]hop // by size, arc
+	hops      map[int64][]passage // by size, arc
 	tasks     []task
 	offset    []model.Time // by bundle: see grid
 	reach     model.Time   // when the last demand can be met, each by itself
@@ -62,11 +60,8 @@ type network struct {
 
 func newNetwork(p *model.Problem) (*network, error) {
 	n := &network{p: p}
-	leaving := n.bundle()
-	for r := range p.Topology.Ranks {
-		if !n.extend(leaving, nil, []int{r}) {
-			return nil, solve.NotServed("more than %d paths between ranks", maxArcs)
-		}
+	if !n.lay() {
+		return nil, solve.NotServed("more than %d paths between ranks", maxArcs)
 	}
 	demands := 0
 	known := map[string]int{}
@@ -90,27 +85,30 @@ func newNetwork(p *model.Problem) (*network, error) {
 	return n, nil
 }
 
-// bundle puts links that are alike together and returns the bundles that leave each node.
-func (n *network) bundle() [][]int {
+// lay finds the arcs and what they share. It returns false if there are too many arcs, or too
+// long ones.
+func (n *network) lay() bool {
 	t := n.p.Topology
-	type look struct {
-		link  model.Link
-		ports string
+	n.bundles = hop.Bundles(t)
+	hops, ok := hop.AllBundled(t, n.bundles, maxArcs)
+	if !ok {
+		return false
 	}
-	ports, known := t.PortsOf(), map[look]int{}
-	leaving := make([][]int, t.Nodes())
-	of := make([]int, len(t.Links))
-	for l, k := range t.Links {
-		key := look{k, fmt.Sprint(ports[l])}
-		b, ok := known[key]
-		if !ok {
-			b = len(n.bundles)
-			known[key] = b
-			n.bundles = append(n.bundles, bundle{low: l})
-			leaving[k.Src] = append(leaving[k.Src], b)
+	for _, h := range hops {
+		a := arc{Bundled: h}
+		for _, b := range h.Bundles {
+			a.route = append(a.route, n.bundles[b].Links[0])
 		}
-		of[l] = b
-		n.bundles[b].links++
+		if len(a.route) > maxRoute {
+			return false
+		}
+		n.arcs = append(n.arcs, a)
+	}
+	of := make([]int, len(t.Links))
+	for b := range n.bundles {
+		for _, l := range n.bundles[b].Links {
+			of[l] = b
+		}
 	}
 	for i, p := range t.Ports {
 		r := resource{capacity: p.Capacity, what: portPrice, of: i}
@@ -125,7 +123,7 @@ func (n *network) bundle() [][]int {
 		for rank := range t.Ranks {
 			out, in := resource{capacity: 1, what: sendPrice, of: rank}, resource{capacity: 1, what: receivePrice, of: rank}
 			for b := range n.bundles {
-				switch k := t.Links[n.bundles[b].low]; rank {
+				switch k := n.bundles[b]; rank {
 				case k.Src:
 					out.bundles = append(out.bundles, b)
 				case k.Dst:
@@ -134,33 +132,6 @@ func (n *network) bundle() [][]int {
 			}
 			n.resources = append(n.resources, out, in)
 		}
-	}
-	return leaving
-}
-
-// extend adds the arcs that begin with a path. It returns false if there are too many.
-func (n *network) extend(leaving [][]int, path, nodes []int) bool {
-	t := n.p.Topology
-	for _, b := range leaving[nodes[len(nodes)-1]] {
-		v := t.Links[n.bundles[b].low].Dst
-		if slices.Contains(nodes, v) {
-			continue
-		}
-		longer := append(slices.Clone(path), b)
-		if !t.IsRank(v) {
-			if len(longer) > 64 || !n.extend(leaving, longer, append(slices.Clone(nodes), v)) {
-				return false
-			}
-			continue
-		}
-		if len(n.arcs) == maxArcs {
-			return false
-		}
-		a := arc{src: nodes[0], dst: v, bundles: longer}
-		for _, c := range longer {
-			a.route = append(a.route, n.bundles[c].low)
-		}
-		n.arcs = append(n.arcs, a)
 	}
 	return true
 }

@@ -64,7 +64,7 @@ func (e *encoding) witness(duals []float64) model.LPDual {
 	}
 	for n, r := range e.linkRows {
 		if x := int64(math.Round(all[n] * s)); x > 0 {
-			w.Links = append(w.Links, model.InstantPrice{Of: e.bundles[r.of].low, Instant: index[e.instant(r.of, r.instant)], Price: x})
+			w.Links = append(w.Links, model.InstantPrice{Of: e.bundles[r.of].Links[0], Instant: index[e.instant(r.of, r.instant)], Price: x})
 		}
 	}
 	for n, r := range e.portRows {
@@ -103,7 +103,7 @@ func (e *encoding) witness(duals []float64) model.LPDual {
 			for _, x := range list {
 				if x.price > 0 {
 					d := &w.Groups[i].Demands[x.demand]
-					d.Shares = append(d.Shares, model.InstantPrice{Of: e.bundles[k.bundle].low, Instant: index[e.instant(k.bundle, k.instant)], Price: x.price})
+					d.Shares = append(d.Shares, model.InstantPrice{Of: e.bundles[k.bundle].Links[0], Instant: index[e.instant(k.bundle, k.instant)], Price: x.price})
 				}
 			}
 		}

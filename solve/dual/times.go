@@ -7,7 +7,7 @@ import (
 )
 
 // hop is what an arc takes of a chunk of a size.
-type hop struct {
+type passage struct {
 	soonest  model.Time // when its ranks have arrived
 	duration model.Time
 	busy     []model.Interval // of its bundles, from its start
@@ -24,14 +24,14 @@ type task struct {
 
 // measure computes hops and tasks.
 func (n *network) measure() {
-	n.hops = map[int64][]hop{}
+	n.hops = map[int64][]passage{}
 	for i := range n.groups {
 		g := &n.groups[i]
 		if _, known := n.hops[g.size]; !known {
-			hops := make([]hop, len(n.arcs))
+			hops := make([]passage, len(n.arcs))
 			for j := range n.arcs {
 				a := &n.arcs[j]
-				hops[j] = hop{max(n.p.ReleaseOf(a.src), n.p.ReleaseOf(a.dst)),
+				hops[j] = passage{max(n.p.ReleaseOf(a.Src), n.p.ReleaseOf(a.Dst)),
 					n.p.Topology.Duration(a.route, g.size), n.p.Topology.Busy(n.p.Cost, a.route, g.size, nil)}
 			}
 			n.hops[g.size] = hops
@@ -56,14 +56,14 @@ func (n *network) task(group, index int, holders []int, dest int) task {
 		again = false
 		for i, a := range n.arcs {
 			h := &hops[i]
-			if t.early[a.src] < model.MaxTime {
-				if at := max(t.early[a.src], h.soonest).Add(h.duration); at < t.early[a.dst] {
-					t.early[a.dst], again = at, true
+			if t.early[a.Src] < model.MaxTime {
+				if at := max(t.early[a.Src], h.soonest).Add(h.duration); at < t.early[a.Dst] {
+					t.early[a.Dst], again = at, true
 				}
 			}
-			if t.late[a.dst] < model.MaxTime {
-				if at := t.late[a.dst].Add(h.duration); at < t.late[a.src] {
-					t.late[a.src], again = at, true
+			if t.late[a.Dst] < model.MaxTime {
+				if at := t.late[a.Dst].Add(h.duration); at < t.late[a.Src] {
+					t.late[a.Src], again = at, true
 				}
 			}
 		}
@@ -78,7 +78,7 @@ func (n *network) offsets() {
 	for i := range n.arcs {
 		a := &n.arcs[i]
 		for k, b := range n.p.Topology.Busy(n.p.Cost, a.route, 1, nil) {
-			n.offset[a.bundles[k]] = min(n.offset[a.bundles[k]], b.From)
+			n.offset[a.Bundles[k]] = min(n.offset[a.Bundles[k]], b.From)
 		}
 	}
 	for again := true; again; {

@@ -1,5 +1,7 @@
 package sat
 
+import "github.com/oraccl/oraccl/solve/hop"
+
 // sums holds the variables of an allreduce: section 10.6. Each is the first of a
 // block.
 type sums struct {
@@ -52,14 +54,14 @@ func (e *Formula) orElse(all ...maybe) {
 // allReduce makes all of section 10.6.
 func (e *Formula) allReduce() error {
 	t := e.p.Topology
-	e.bundles = bundlesOf(t)
+	e.bundles = hop.Bundles(t)
 	var err error
 	if e.arcs, err = arcsOf(t, e.p.Cost, e.bundles); err != nil {
 		return err
 	}
 	e.into = make([][]int, t.Ranks)
 	for a := range e.arcs {
-		e.into[e.arcs[a].dst] = append(e.into[e.arcs[a].dst], a)
+		e.into[e.arcs[a].Dst] = append(e.into[e.arcs[a].Dst], a)
 	}
 	h, n, chunks := e.q.Horizon, t.Ranks, len(e.p.Chunks)
 	s := &sums{ranks: n, horizon: h, arcs: len(e.arcs)}
@@ -117,7 +119,7 @@ func (e *Formula) trees() error {
 		for a, x := range e.arcs {
 			for t := range h {
 				for j := range s.ranks {
-					e.orElse(maybe{lit: -s.copyOf(k, a, t)}, e.has0(k, x.src, j, t))
+					e.orElse(maybe{lit: -s.copyOf(k, a, t)}, e.has0(k, x.Src, j, t))
 				}
 			}
 		}
@@ -126,7 +128,7 @@ func (e *Formula) trees() error {
 			var sent []Lit
 			for a, x := range e.arcs {
 				for t := range h {
-					if x.src == r {
+					if x.Src == r {
 						sent = append(sent, s.addOf(k, a, t))
 						e.add(-(root + Lit(r)), -s.addOf(k, a, t))
 					}
@@ -171,7 +173,7 @@ func (e *Formula) round(k, v, t int) {
 		}
 	}
 	for _, a := range into {
-		u := e.arcs[a].src
+		u := e.arcs[a].Src
 		for j := range n {
 			e.orElse(copyOf(a).not(), at(u, j).not(), then(j))
 			e.orElse(copyOf(a).not(), at(u, j), then(j).not())
@@ -179,19 +181,19 @@ func (e *Formula) round(k, v, t int) {
 	}
 	for _, a := range into {
 		for j := range n {
-			e.orElse(addOf(a).not(), at(e.arcs[a].src, j).not(), then(j))
+			e.orElse(addOf(a).not(), at(e.arcs[a].Src, j).not(), then(j))
 		}
 	}
 	if !e.p.Collective.Op.Idempotent() {
 		for _, a := range into {
 			for j := range n {
-				e.orElse(addOf(a).not(), at(e.arcs[a].src, j).not(), at(v, j).not())
+				e.orElse(addOf(a).not(), at(e.arcs[a].Src, j).not(), at(v, j).not())
 			}
 		}
 		for i, a := range into {
 			for _, b := range into[i+1:] {
 				for j := range n {
-					e.orElse(addOf(a).not(), addOf(b).not(), at(e.arcs[a].src, j).not(), at(e.arcs[b].src, j).not())
+					e.orElse(addOf(a).not(), addOf(b).not(), at(e.arcs[a].Src, j).not(), at(e.arcs[b].Src, j).not())
 				}
 			}
 		}
@@ -207,7 +209,7 @@ func (e *Formula) round(k, v, t int) {
 		for j := range n {
 			via := maybe{lit: s.viaOf(k, a, t, j)}
 			e.orElse(via.not(), copyOf(a), addOf(a))
-			e.orElse(via.not(), at(e.arcs[a].src, j))
+			e.orElse(via.not(), at(e.arcs[a].Src, j))
 		}
 	}
 	for j := range n {
@@ -256,7 +258,7 @@ func (e *Formula) inOrder() error {
 
 // moving lists the copies and additions of round t over arcs with places, by chunk and
 // arc.
-func (e *Formula) moving(t int, places func(arc) []int) []Lit {
+func (e *Formula) moving(t int, places func(hop.Bundled) []int) []Lit {
 	var lits []Lit
 	for k := range e.p.Chunks {
 		for a := range e.arcs {

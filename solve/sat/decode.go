@@ -6,6 +6,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/hop"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -73,7 +74,7 @@ func (e *Formula) copies(is func(Lit) bool) []move {
 			needed = needed[1:]
 			if m := first[v]; m != nil {
 				moves, first[v] = append(moves, *m), nil
-				needed = append(needed, e.arcs[m.arc].src)
+				needed = append(needed, e.arcs[m.arc].Src)
 			}
 		}
 	}
@@ -90,13 +91,13 @@ func (e *Formula) reductions(is func(Lit) bool) []move {
 			read := make([]bool, len(needed))
 			for a, x := range e.arcs {
 				switch {
-				case !needed[x.dst]:
+				case !needed[x.Dst]:
 				case is(e.sums.copyOf(k, a, t)):
-					before[x.dst] = false
-					read[x.src] = true
+					before[x.Dst] = false
+					read[x.Src] = true
 					moves = append(moves, move{k, a, t, model.Copy})
 				case is(e.sums.addOf(k, a, t)):
-					read[x.src] = true
+					read[x.Src] = true
 					moves = append(moves, move{k, a, t, model.Reduction})
 				}
 			}
@@ -117,7 +118,7 @@ func (e *Formula) place(moves []move) (*model.Schedule, error) {
 		var batch []place.Move
 		for ; i < len(moves) && moves[i].epoch == epoch; i++ {
 			a := e.arcs[moves[i].arc]
-			batch = append(batch, place.Move{Chunk: moves[i].chunk, Src: a.src, Dst: a.dst, Op: moves[i].op, Routes: e.routes(a)})
+			batch = append(batch, place.Move{Chunk: moves[i].chunk, Src: a.Src, Dst: a.Dst, Op: moves[i].op, Routes: e.routes(a)})
 		}
 		program.Batch(batch...)
 		if e.p.Cost.Synchronous() {
@@ -128,15 +129,15 @@ func (e *Formula) place(moves []move) (*model.Schedule, error) {
 }
 
 // routes lists the choices of links along an arc; nil leaves the choice to the router.
-func (e *Formula) routes(a arc) [][]int {
-	if a.bundles == nil {
+func (e *Formula) routes(a hop.Bundled) [][]int {
+	if a.Bundles == nil {
 		return nil
 	}
 	all := [][]int{nil}
-	for _, b := range a.bundles {
+	for _, b := range a.Bundles {
 		var longer [][]int
 		for _, route := range all {
-			for _, l := range e.bundles[b].links {
+			for _, l := range e.bundles[b].Links {
 				longer = append(longer, append(slices.Clone(route), l))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/hop"
 )
 
 // Question asks whether a problem with chunks has a schedule within a horizon.
@@ -31,8 +32,8 @@ type Formula struct {
 	CNF
 	q       *Question
 	p       *model.Problem // for reduce and reducescatter, the problem read backwards
-	bundles []bundle
-	arcs    []arc
+	bundles []hop.Bundle
+	arcs    []hop.Bundled
 	into    [][]int // arcs by destination
 	ready   []int   // by rank: the epoch of its arrival
 	holder  []int   // by chunk
@@ -164,14 +165,14 @@ func (e *Formula) demands() error {
 
 func (e *Formula) network() error {
 	t := e.p.Topology
-	e.bundles = bundlesOf(t)
+	e.bundles = hop.Bundles(t)
 	var err error
 	if e.arcs, err = arcsOf(t, e.p.Cost, e.bundles); err != nil {
 		return err
 	}
 	e.into = make([][]int, t.Ranks)
 	for a := range e.arcs {
-		e.into[e.arcs[a].dst] = append(e.into[e.arcs[a].dst], a)
+		e.into[e.arcs[a].Dst] = append(e.into[e.arcs[a].Dst], a)
 	}
 	e.ready = make([]int, t.Ranks)
 	if e.q.Epoch > 0 {
@@ -207,11 +208,11 @@ func (e *Formula) earliest(k int) []int {
 	for changed := true; changed; {
 		changed = false
 		for a, x := range e.arcs {
-			if at[x.src] == never {
+			if at[x.Src] == never {
 				continue
 			}
-			if t := max(at[x.src], e.ready[x.src], e.ready[x.dst]) + e.pace(k, a).delay; t < at[x.dst] {
-				at[x.dst], changed = t, true
+			if t := max(at[x.Src], e.ready[x.Src], e.ready[x.Dst]) + e.pace(k, a).delay; t < at[x.Dst] {
+				at[x.Dst], changed = t, true
 			}
 		}
 	}
@@ -246,10 +247,10 @@ func (e *Formula) variables() error {
 		list := make([]window, len(e.arcs))
 		for a, x := range e.arcs {
 			list[a] = window{last: -1}
-			if x.dst == e.holder[k] || e.early[k][x.src] == never {
+			if x.Dst == e.holder[k] || e.early[k][x.Src] == never {
 				continue
 			}
-			first, last := max(e.early[k][x.src], e.ready[x.src], e.ready[x.dst]), h-e.pace(k, a).delay
+			first, last := max(e.early[k][x.Src], e.ready[x.Src], e.ready[x.Dst]), h-e.pace(k, a).delay
 			if first <= last {
 				list[a] = window{e.block(last - first + 1), first, last}
 			}
@@ -306,14 +307,14 @@ func (e *Formula) flow() error {
 	}
 	for k := range e.holder {
 		for a, x := range e.arcs {
-			if x.src == e.holder[k] {
+			if x.Src == e.holder[k] {
 				continue
 			}
 			w := e.send[k][a]
 			for t := w.first; t <= w.last; t++ {
-				source := e.hasAt(k, x.src, t)
+				source := e.hasAt(k, x.Src, t)
 				if e.q.Steps > 0 {
-					source = e.availAt(k, x.src, t)
+					source = e.availAt(k, x.Src, t)
 				}
 				e.add(-(w.lit + Lit(t-w.first)), source)
 			}
@@ -349,12 +350,12 @@ func (e *Formula) capacities() error { return e.limits(e.sending) }
 
 // limits says that no link, port or, under Rounds, rank is overloaded in an epoch.
 // sending lists the sends of an epoch that use some place of an arc: see Formula.sending.
-func (e *Formula) limits(sending func(t int, places func(arc) []int) []Lit) error {
+func (e *Formula) limits(sending func(t int, places func(hop.Bundled) []int) []Lit) error {
 	if e.p.Cost == model.Rounds {
 		for r := range e.p.Topology.Ranks {
 			for t := range e.q.Horizon {
-				for _, end := range []func(arc) int{func(a arc) int { return a.src }, func(a arc) int { return a.dst }} {
-					e.atMost(1, sending(t, func(a arc) []int {
+				for _, end := range []func(hop.Bundled) int{func(a hop.Bundled) int { return a.Src }, func(a hop.Bundled) int { return a.Dst }} {
+					e.atMost(1, sending(t, func(a hop.Bundled) []int {
 						if end(a) == r {
 							return []int{-1}
 						}
@@ -369,9 +370,9 @@ func (e *Formula) limits(sending func(t int, places func(arc) []int) []Lit) erro
 		return nil
 	}
 	limit := func(of func(b int) bool, most int) error {
-		uses := func(a arc) []int { // places in a.bundles
+		uses := func(a hop.Bundled) []int { // places in a.bundles
 			var places []int
-			for i, b := range a.bundles {
+			for i, b := range a.Bundles {
 				if of(b) {
 					places = append(places, i)
 				}
@@ -387,12 +388,12 @@ func (e *Formula) limits(sending func(t int, places func(arc) []int) []Lit) erro
 		return nil
 	}
 	for b := range e.bundles {
-		if err := limit(func(c int) bool { return c == b }, len(e.bundles[b].links)); err != nil {
+		if err := limit(func(c int) bool { return c == b }, len(e.bundles[b].Links)); err != nil {
 			return err
 		}
 	}
 	for i, port := range e.p.Topology.Ports {
-		if err := limit(func(b int) bool { return slices.Contains(e.bundles[b].ports, i) }, port.Capacity); err != nil {
+		if err := limit(func(b int) bool { return slices.Contains(e.bundles[b].Ports, i) }, port.Capacity); err != nil {
 			return err
 		}
 	}
@@ -402,7 +403,7 @@ func (e *Formula) limits(sending func(t int, places func(arc) []int) []Lit) erro
 // sending lists the sends that are in the way of others in epoch t, by chunk, arc
 // and start. Of an arc it looks at the given places; -1 stands for the first epoch
 // after the start.
-func (e *Formula) sending(t int, places func(arc) []int) []Lit {
+func (e *Formula) sending(t int, places func(hop.Bundled) []int) []Lit {
 	use := make([][]int, len(e.arcs))
 	var used []int
 	for a := range e.arcs {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/hop"
 	"github.com/oraccl/oraccl/solve/place"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
 )
@@ -97,7 +98,7 @@ func durations(p *model.Problem) (transfers, all []model.Time, err error) {
 	if cost == model.Rounds {
 		cost = model.LinkRounds // there a hop is what is between two ranks
 	}
-	bundles := bundlesOf(p.Topology)
+	bundles := hop.Bundles(p.Topology)
 	arcs, err := arcsOf(p.Topology, cost, bundles)
 	if err != nil {
 		return nil, nil, err
@@ -108,8 +109,8 @@ func durations(p *model.Problem) (transfers, all []model.Time, err error) {
 	}
 	for _, a := range arcs {
 		var route []int
-		for _, b := range a.bundles {
-			route = append(route, bundles[b].links[0])
+		for _, b := range a.Bundles {
+			route = append(route, bundles[b].Links[0])
 		}
 		for _, size := range []int64{small, large} {
 			transfers = append(transfers, p.Topology.Duration(route, size))
