@@ -17,7 +17,7 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help setup browser build demo proofs test bench fuzz soak lint vendor clean
+.PHONY: help setup browser coq build demo proofs test bench fuzz soak lint vendor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-15s%s\n' "$$t" "$$d"; done
@@ -27,6 +27,9 @@ setup: ## install what is missing: compilers, Z3, HiGHS, vendor/
 
 browser: ## install what is missing of what tests in a browser need: a Chromium without windows
 	@sh cmd/setup/setup.sh browser
+
+coq: ## install what is missing of what the theorems need: Coq
+	@sh cmd/setup/setup.sh coq
 
 build: setup ## build bin/oraccl and bin/oraccl-check
 	go build $(BUILDFLAGS) -o bin/oraccl ./cmd/oraccl
@@ -49,7 +52,7 @@ demo: build ## a certified optimum, its proofs re-checked, every method beside i
 	@printf '\nOpen in a browser (nothing is fetched):\n  %s\n  %s\n' "$$PWD/demo/dgx1-allgather.html" "$$PWD/demo/refuted.html"
 	@echo 'The same optimum as a drawing for a paper: demo/dgx1-allgather.svg'
 
-proofs: setup ## check the directory proofs with Z3, cvc5 and two checkers of LRAT (PROOFS='-without cvc5')
+proofs: setup coq ## check the directory proofs with Z3, cvc5, Coq and two checkers of LRAT (PROOFS='-without cvc5')
 	go run $(BUILDFLAGS) ./cmd/proofs $(PROOFS)
 
 test: setup browser ## run all tests (ORACCL_DATA=directory of other people's files, for those that read them)

@@ -1,6 +1,7 @@
 // Command proofs checks everything in the directory proofs: the obligations in SMT-LIB
 // with Z3 and with cvc5, and that small numbers of ranks cannot do with a round less,
-// by refutations that CaDiCaL writes and two checkers of LRAT follow. It prints a table
+// by refutations that CaDiCaL writes and two checkers of LRAT follow, and the theorems in
+// Coq, which must rest on no axiom. It prints a table
 // and fails if anything comes out other than the manifest says. It decides nothing
 // itself but whether the answers are the expected ones.
 //
@@ -34,7 +35,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("proofs", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	without := flags.String("without", "", "`programs` to go without: z3, cvc5, cadical (and with it all refutations that are made anew), lrat-check")
+	without := flags.String("without", "", "`programs` to go without: z3, cvc5, cadical (and with it all refutations that are made anew), lrat-check, coqc")
 	limit := flags.Duration("time-limit", 2*time.Minute, "wall `time` for each query and each refutation")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -83,11 +84,12 @@ func newChecker(dir, without string, limit time.Duration) (*checker, error) {
 	c := &checker{dir: dir, limit: limit, tools: []*tool{
 		{name: "z3", version: []string{"--version"}}, {name: "cvc5", version: []string{"--version"}},
 		{name: "cadical", version: []string{"--version"}}, {name: "lrat-check"},
+		{name: "coqc", version: []string{"--version"}},
 	}}
 	for _, name := range strings.FieldsFunc(without, func(r rune) bool { return r == ',' }) {
 		i := slices.IndexFunc(c.tools, func(t *tool) bool { return t.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("-without %q: want z3, cvc5, cadical, lrat-check or some of them", name)
+			return nil, fmt.Errorf("-without %q: want z3, cvc5, cadical, lrat-check, coqc or some of them", name)
 		}
 		c.tools[i].out = true
 	}
@@ -135,9 +137,13 @@ func (c *checker) all(ctx context.Context, w io.Writer) int {
 			add(h.name(), f)
 		}
 	}
+	err := c.theorems(ctx, func(x theorem, f finding) { add("coq/"+x.File+".v "+x.Name, f) })
+	if err != nil {
+		failed = append(failed, err.Error())
+	}
 	printTable(w, rows)
 	c.printTools(ctx, w)
-	fmt.Fprintf(w, "%d obligations, of which %d is meant to fail, and %d refutations\n", len(c.manifest.Obligations), failing, len(c.manifest.Refutations))
+	fmt.Fprintf(w, "%d obligations, of which %d is meant to fail, %d refutations, and %d theorems\n", len(c.manifest.Obligations), failing, len(c.manifest.Refutations), len(c.manifest.Theorems))
 	for _, t := range c.tools {
 		if t.out {
 			fmt.Fprintf(w, "LEFT OUT as was asked: %s\n", t.name)

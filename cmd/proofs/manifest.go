@@ -18,6 +18,7 @@ type manifest struct {
 	Recorded    recorded     `json:"recorded"`
 	Obligations []obligation `json:"obligations"`
 	Refutations []refutation `json:"refutations"`
+	Theorems    []theorem    `json:"theorems"`
 }
 
 // recorded is with which programs all came out as expected, and in which time.
@@ -25,6 +26,7 @@ type recorded struct {
 	Z3      string  `json:"z3"`
 	CVC5    string  `json:"cvc5"`
 	CaDiCaL string  `json:"cadical"`
+	Coq     string  `json:"coq"`
 	Seconds float64 `json:"seconds"`
 }
 

@@ -44,7 +44,7 @@ func small(t *testing.T, change func(m *manifest)) string {
 	require.NoError(t, err)
 	kept := m.Refutations[0]
 	require.NotEmpty(t, kept.File)
-	m.Obligations, m.Refutations = m.Obligations[:1], m.Refutations[:1]
+	m.Obligations, m.Refutations, m.Theorems = m.Obligations[:1], m.Refutations[:1], nil
 	dir := t.TempDir()
 	copyFile := func(name string) {
 		b, err := os.ReadFile(filepath.Join(proofs, name))
@@ -104,6 +104,63 @@ func TestRun(t *testing.T) {
 			require.Contains(t, out.String(), c.say)
 			require.Equal(t, status == 0, strings.Contains(out.String(), "all as expected"))
 		})
+	}
+}
+
+// What Coq prints of the assumptions decides, and a file that could claim something without
+// a proof is not even asked about.
+func TestTheorems(t *testing.T) {
+	const says = `case $5 in Assumptions.v) echo "Closed under the global context";; esac`
+	for name, c := range map[string]struct {
+		coqc, file, found string
+	}{
+		"closed":           {says, "Lemma a : True. exact I. Qed.", closed},
+		"an axiom is used": {`case $5 in Assumptions.v) echo "Axioms: a";; esac`, "Lemma a : True.", "Axioms: a"},
+		"does not compile": {"echo 'Error: no'; exit 1", "Lemma a : True.", "Error: no"},
+		"admitted":         {says, "Lemma a : True.\nAdmitted.", "has Admitted"},
+		"an axiom":         {says, "  Axiom a : False.", "has Axiom"},
+	} {
+		fake(t, map[string]string{"coqc": c.coqc})
+		dir := small(t, func(m *manifest) { m.Theorems = []theorem{{File: "A", Name: "a"}} })
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "coq"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "coq", "_CoqProject"), []byte("-Q . Oraccl\nA.v\n"), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "coq", "A.v"), []byte(c.file), 0o644))
+		checks, err := newChecker(dir, "", time.Minute)
+		require.NoError(t, err)
+		defer checks.close()
+		asked := 0
+		require.NoError(t, checks.theorems(context.Background(), func(_ theorem, f finding) {
+			asked++
+			require.Equal(t, c.found, f.found, name)
+			require.Equal(t, c.found == closed, f.good(), name)
+		}))
+		require.Equal(t, 1, asked)
+	}
+}
+
+// The manifest, the page about the proofs and the files name the same theorems, and no file
+// claims anything without a proof.
+func TestTheoremsAreNamed(t *testing.T) {
+	m, err := readManifest(proofs)
+	require.NoError(t, err)
+	page, err := os.ReadFile(filepath.Join(proofs, "README.md"))
+	require.NoError(t, err)
+	files, err := coqFiles(proofs)
+	require.NoError(t, err)
+	text := map[string]string{}
+	for _, file := range files {
+		b, err := os.ReadFile(filepath.Join(proofs, "coq", file))
+		require.NoError(t, err)
+		text[strings.TrimSuffix(file, ".v")] = string(b)
+		require.Empty(t, unproved.FindString(string(b)), file)
+	}
+	there, err := filepath.Glob(filepath.Join(proofs, "coq", "*.v"))
+	require.NoError(t, err)
+	require.Len(t, files, len(there))
+	require.NotEmpty(t, m.Theorems)
+	for _, x := range m.Theorems {
+		require.Regexp(t, `(?m)^(Theorem|Corollary) `+x.Name+`\b`, text[x.File])
+		require.Contains(t, string(page), "| `"+x.File+"."+x.Name+"` | "+x.Claim+" | "+x.Of+" |")
 	}
 }
 

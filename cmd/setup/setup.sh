@@ -14,6 +14,9 @@
 # CaDiCaL is taken from what is installed, if that writes LRAT, else from its source
 # archive; so are the checkers.
 #
+# "setup.sh coq" puts in place instead what only the theorems need: Coq, as a package, where
+# packages can be installed.
+#
 # "setup.sh browser" puts in place instead what only tests in a browser need: a Chromium
 # without windows, as a package. Where there is none, it says so, and all else works.
 #
@@ -77,7 +80,8 @@ browser)
 		if [ -z "$browser" ]; then tried=yes; fi
 	fi
 	;;
-*) echo "setup: $1: want nothing, or browser" >&2; exit 2 ;;
+coq) if command -v coqc >/dev/null; then exit 0; fi ;;
+*) echo "setup: $1: want nothing, browser or coq" >&2; exit 2 ;;
 esac
 
 # --- tools -------------------------------------------------------------------
@@ -444,6 +448,12 @@ browser_from_package() {
 	say "installing $packages"
 	install_packages $packages
 }
+if [ "${1:-}" = coq ]; then
+	say "installing coq"
+	if may_root; then install_packages coq || :; fi
+	command -v coqc >/dev/null || say "coq could not be installed: make proofs says what it leaves out"
+	exit 0
+fi
 if [ "${1:-}" = browser ]; then
 	# Tests look for it in the same order: findChromium in cmd/oraccl/view.
 	if has_chromium || { [ $tried = no ] && browser_from_package && hash -r && has_chromium; }; then
