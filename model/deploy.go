@@ -11,7 +11,7 @@ type Deployable struct {
 	Line       int    // of the element that declares it
 	Collective string // as the file names it; "custom" if it may be any; "" if it does not say
 	Ranks      int
-	Chunks     int    // into which runtimes cut a buffer of the size that they select by
+	Chunks     int    // into which runtimes cut the buffer that they count
 	Protocol   string // of the connections: "Simple"
 	Steps      int    // of all ranks
 
@@ -70,7 +70,7 @@ const (
 // Selection is for which calls a runtime picks a file that it has loaded; for all
 // others it silently uses an algorithm of its own.
 type Selection struct {
-	Min, Max   int64 // bytes of the buffer, as the runtime counts them; Max is -1 where there is no limit
+	Min, Max   int64 // bytes of the buffer that the runtime counts, the larger one but of a gather or scatter; Max is -1 where there is no limit
 	Multiple   int64 // the buffer's elements are a multiple of this
 	InPlace    bool
 	OutOfPlace bool

@@ -48,12 +48,8 @@ func judgeDeployed(ctx context.Context, file string, by deploy.Options) (*deploy
 	return d, d.judge(ctx, by)
 }
 
-// judge verifies a file that was read. The size that is asked about is that of the larger
-// buffer.
+// judge verifies a file that was read.
 func (d *deployed) judge(ctx context.Context, by deploy.Options) (err error) {
-	if by.Size > 0 {
-		by.Size = max(1, by.Size/d.shares(by.Collective))
-	}
 	if d.report, err = deploy.Check(ctx, d.algo.Deployable(), by); err != nil {
 		return fmt.Errorf("%s: %w", d.file, err)
 	}
@@ -151,7 +147,8 @@ func firstElement(text []byte) (from []byte, name string) {
 	return text, string(text[1 : 1+end])
 }
 
-// noSchedule says what a file of XML is that is no schedule of any tool.
+// noSchedule returns an error that names what a file is that should be XML and is no schedule
+// of any tool.
 func noSchedule(file string, text []byte) error {
 	from, root := firstElement(text)
 	switch {

@@ -257,7 +257,7 @@ func (d *deployed) printRuntime(w io.Writer, l model.Loading) {
 	} else {
 		s := l.Selection
 		picked := "picked " + s.String()
-		if asked := d.report.Size; asked > 0 && s.Never == "" && (asked < s.Min || s.Max >= 0 && asked > s.Max) {
+		if asked := d.report.Size; asked > 0 && s.Never == "" && !d.report.Picked(s) {
 			picked = fmt.Sprintf("not picked for %d bytes; %s", asked, picked)
 		}
 		line(w, "%-11s loads it; %s", l.Runtime, picked)

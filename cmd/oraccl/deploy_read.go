@@ -63,18 +63,6 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth, tob
 	return d, m.Problem, m.Schedule, proved(w, file, m.Problem, v, tobe)
 }
 
-// shares is how many parts of the larger buffer the runtimes count: one, or a rank's of a
-// gather or scatter.
-func (d *deployed) shares(collective string) int64 {
-	if collective == "" {
-		collective = d.algo.Coll
-	}
-	if collective == "gather" || collective == "scatter" {
-		return int64(max(1, d.algo.Ranks))
-	}
-	return 1
-}
-
 // safe is the size of the larger buffer up to which the file is proved, or 0 where there is
 // none or no limit.
 func (d *deployed) safe() int64 {
@@ -84,7 +72,7 @@ func (d *deployed) safe() int64 {
 			least = safe
 		}
 	}
-	return least * d.shares(d.report.Collective)
+	return least
 }
 
 // network returns the topology that was asked for, or links between any two ranks.

@@ -7,8 +7,8 @@
 //	r, err := deploy.Check(ctx, a.Deployable(), deploy.Options{})
 //
 // Package order decides about calls in place and out of place, package smt/concurrent as well
-// where a solver is given. Sizes of buffers are in bytes, as the runtimes count them: of the
-// larger buffer, but of a gather or scatter of the smaller one.
+// where a solver is given. Sizes are those of the larger buffer, in bytes; but runtimes, and
+// so a model.Selection, count the smaller one of a gather or scatter.
 package deploy
 
 import (
@@ -105,22 +105,23 @@ func Check(ctx context.Context, d *model.Deployable, o Options) (*Report, error)
 	if r.Collective == "" {
 		r.guess(ctx, o.Root)
 	}
+	read := r.Collective
+	if r.Collective == "" {
+		r.Collective = d.Collective
+	}
 	var meaning error // why there is no program
 	for _, in := range r.modes(o.Mode) {
 		var p *model.Program
-		if p, meaning = d.Program(model.Meaning{Collective: r.Collective, InPlace: in, Root: o.Root}); meaning != nil {
+		if p, meaning = d.Program(model.Meaning{Collective: read, InPlace: in, Root: o.Root}); meaning != nil {
 			break
 		}
 		c := Call{InPlace: in, Order: order.Check(ctx, p)}
-		c.Slots = slotsOf(c.Order, d)
+		c.Slots = slotsOf(c.Order, d, r.shares())
 		if o.Formulas != nil {
 			f := concurrent.Check(ctx, p, o.Formulas, concurrent.Options{Timeout: o.TimeLimit})
 			c.Formulas = &f
 		}
 		r.Calls = append(r.Calls, c)
-	}
-	if r.Collective == "" {
-		r.Collective = d.Collective
 	}
 	if err := r.conclude(meaning); err != nil {
 		return nil, err
@@ -220,6 +221,21 @@ func (r *Report) Grade() model.Grade {
 		nearest = model.Refused
 	}
 	return nearest
+}
+
+// shares is how many of what the runtimes count the larger buffer has: one, or a rank's part
+// of a gather or scatter each.
+func (r *Report) shares() int64 {
+	if r.Collective == "gather" || r.Collective == "scatter" {
+		return int64(max(1, r.Schedule.Ranks))
+	}
+	return 1
+}
+
+// Picked reports whether a runtime picks the schedule for the size that was asked about.
+func (r *Report) Picked(s model.Selection) bool {
+	n := r.Size / r.shares()
+	return s.Never == "" && n >= s.Min && (s.Max < 0 || n <= s.Max)
 }
 
 // Consistent reports whether all ranks add in the same order: proved if they do in all

@@ -113,6 +113,16 @@ func TestSentence(t *testing.T) {
 	}
 }
 
+// TestPicked: of a gather or scatter the runtimes count a rank's part of the larger buffer.
+func TestPicked(t *testing.T) {
+	for coll, want := range map[string]bool{"gather": true, "scatter": true, "allgather": false} {
+		r := &Report{Schedule: &model.Deployable{Ranks: 4}, Collective: coll, Size: 4096}
+		require.Equal(t, want, r.Picked(model.Selection{Min: 1024, Max: 1024}), coll)
+		require.False(t, r.Picked(model.Selection{Min: 1024, Max: 1024, Never: "for a reason"}), coll)
+		require.True(t, r.Picked(model.Selection{Max: -1}), coll)
+	}
+}
+
 // TestOnce: ranks that add in different orders are one finding, however many values there
 // are and however the file is called.
 func TestOnce(t *testing.T) {

@@ -92,7 +92,7 @@ func (r *Report) slotsFinding(c *Call) {
 	for _, l := range r.loaders() {
 		switch s := l.Selection; {
 		case s.Never != "" || c.InPlace && !s.InPlace || !c.InPlace && !s.OutOfPlace:
-		case s.Max < 0 || s.Max > c.Slots.Safe:
+		case s.Max < 0 || s.Max > c.Slots.Safe/r.shares():
 			picked = append(picked, l.Runtime)
 		default:
 			largest = max(largest, s.Max)

@@ -37,8 +37,8 @@ type Slots struct {
 
 // slotsOf finds the least number of slots, and the sizes that the protocol's number is
 // enough for: a transfer carries as many chunks as fit, so that large buffers need more
-// of them.
-func slotsOf(r *order.Report, d *model.Deployable) Slots {
+// of them. shares is how many of what the runtimes count the larger buffer has.
+func slotsOf(r *order.Report, d *model.Deployable, shares int64) Slots {
 	p := Protocols[d.Protocol]
 	s := Slots{Least: r.Slots(0), LeastLarge: r.Slots(1), Have: p.Slots, Safe: Any}
 	if s.Have == 0 || s.Least == 0 {
@@ -50,7 +50,7 @@ func slotsOf(r *order.Report, d *model.Deployable) Slots {
 			continue
 		}
 		if s.Safe = 0; n < most {
-			s.Safe = p.Transfer / int64(n+1) * int64(d.Chunks)
+			s.Safe = p.Transfer / int64(n+1) * int64(d.Chunks) * shares
 		}
 		break
 	}
@@ -88,7 +88,7 @@ func (r *Report) tooFew() []verify.Violation {
 	if r.Size == 0 || !known {
 		return nil
 	}
-	chunk := max(1, r.Size/int64(max(1, r.Schedule.Chunks)))
+	chunk := max(1, r.Size/r.shares()/int64(max(1, r.Schedule.Chunks)))
 	n := int(min(max(p.Transfer/chunk, 1), mostChunks))
 	var all []verify.Violation
 	for i := range r.Calls {
