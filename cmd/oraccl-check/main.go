@@ -20,6 +20,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/verify/dossier"
 )
 
@@ -28,6 +30,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("oraccl-check", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	limit := flags.String(files.Flag, "", "the most `bytes` that a file may have: by default 1GiB, and 16GiB for proofs")
 	asJSON := flags.Bool("json", false, "print JSON, schema oraccl/check/2")
 	documents := flags.Bool("documents", false, "a directory without a manifest is a collection of documents, each of which stands for itself")
 	flags.Usage = func() {
@@ -47,8 +50,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	r, err := dossier.Check(ctx, flags.Args(), dossier.Options{Documents: *documents})
-	if err != nil {
+	most := int64(0)
+	if *limit != "" {
+		var err error
+		if most, err = model.ParseBytes(*limit); err != nil || most == 0 {
+			fmt.Fprintf(stderr, "oraccl-check: error: --%s %s: want a size above 0, such as 4GiB\n", files.Flag, *limit)
+			return 2
+		}
+	}
+	r, err := dossier.Check(files.With(ctx, most, os.Stdin), flags.Args(), dossier.Options{Documents: *documents})
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		fmt.Fprintf(stderr, "oraccl-check: %v\n", err)
+		return 3
+	} else if err != nil {
 		fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
 		return 2
 	}

@@ -38,7 +38,7 @@ number and size of chunks.`,
 		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := in.problem(args[0])
+			p, err := in.problem(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -2,11 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/native"
 )
@@ -31,8 +32,8 @@ func encodeSolution(name string, w io.Writer, s *model.Solution) error {
 
 // isCompact says whether a file begins as a compact one does. A file that cannot be read
 // is none.
-func isCompact(name string) bool {
-	f, err := os.Open(name)
+func isCompact(ctx context.Context, name string) bool {
+	f, err := files.Open(ctx, name)
 	if err != nil {
 		return false
 	}
@@ -43,8 +44,8 @@ func isCompact(name string) bool {
 }
 
 // readCompact reads a compact file of at most so many transfers.
-func readCompact(name string, limit int) (*model.Solution, error) {
-	f, err := os.Open(name)
+func readCompact(ctx context.Context, name string, limit int) (*model.Solution, error) {
+	f, err := files.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +55,11 @@ func readCompact(name string, limit int) (*model.Solution, error) {
 
 // loadSolution reads a schedule file in whatever format it is, a compact one of at most so
 // many transfers.
-func loadSolution(name string, limit int) (*model.Solution, error) {
-	if isCompact(name) {
-		return readCompact(name, limit)
+func loadSolution(ctx context.Context, name string, limit int) (*model.Solution, error) {
+	if isCompact(ctx, name) {
+		return readCompact(ctx, name, limit)
 	}
-	return readFile(name, readSolution)
+	return readFile(ctx, name, readSolution)
 }
 
 func readSolution(name string, b []byte) (*model.Solution, error) {

@@ -113,7 +113,7 @@ buffer of --size if that is given.`,
 			if !targets[i].deploys && d != (deployable{}) {
 				return errors.New("--runtime, --inplace and --proto: are for --to msccl")
 			}
-			if rewrites(args[0], to, out) && !by.given() {
+			if rewrites(cmd.Context(), args[0], to, out) && !by.given() {
 				return rewrite(cmd, args[0], out)
 			}
 			p, s, err := right(cmd, args[0], &by)
@@ -142,14 +142,14 @@ buffer of --size if that is given.`,
 // printed, and is an error.
 func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.Schedule, error) {
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
-	if isDeployable(file) {
+	if isDeployable(ctx, file) {
 		d, p, s, err := rightDeployed(ctx, w, file, by, "converted")
 		if err == nil && d.report.Proviso != "" {
 			line(cmd.ErrOrStderr(), "oraccl: %s: %s", quote.Name(file), d.verdict())
 		}
 		return p, s, err
 	}
-	format, b, err := recognise(file)
+	format, b, err := recognise(ctx, file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,13 +157,13 @@ func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.S
 		if by.given() {
 			return nil, nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
 		}
-		sol, err := loadSolution(file, maxHeld)
+		sol, err := loadSolution(ctx, file, maxHeld)
 		if err != nil {
 			return nil, nil, err
 		}
 		return sol.Problem, sol.Schedule, proved(w, file, sol.Problem, replay.Check(ctx, sol.Problem, sol.Schedule), "converted")
 	}
-	m, err := format.read(by, nil, file, b)
+	m, err := format.read(ctx, by, nil, file, b)
 	if err != nil {
 		return nil, nil, err
 	}

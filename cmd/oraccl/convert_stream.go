@@ -1,13 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/stream"
@@ -15,11 +16,11 @@ import (
 
 // rewrites says whether a compact file can become another one transfer by transfer, verified
 // while it is read: of any size, and one that is the same for all ranks as its transfers.
-func rewrites(file, to, out string) bool {
-	if to != "oraccl" || !strings.HasSuffix(out, compactSuffix) || !isCompact(file) {
+func rewrites(ctx context.Context, file, to, out string) bool {
+	if to != "oraccl" || !strings.HasSuffix(out, compactSuffix) || !isCompact(ctx, file) {
 		return false
 	}
-	f, err := os.Open(file)
+	f, err := files.Open(ctx, file)
 	if err != nil {
 		return false
 	}

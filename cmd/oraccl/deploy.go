@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -28,7 +28,7 @@ type deployed struct {
 // if this finds it right. An error means that it could not be opened, or not be judged as
 // it is asked.
 func judgeDeployed(ctx context.Context, file string, by deploy.Options) (*deployed, error) {
-	f, err := os.Open(file)
+	f, err := files.Open(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func exitOf(o verify.Outcome) int {
 }
 
 // emitFormulas writes the formulas about a file, as it is called first.
-func emitFormulas(file, emit string, by deploy.Options) error {
-	f, err := os.Open(file)
+func emitFormulas(ctx context.Context, file, emit string, by deploy.Options) error {
+	f, err := files.Open(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func emitFormulas(file, emit string, by deploy.Options) error {
 
 // isDeployable reports whether a file is MSCCL-IR, or is meant to be: its first element is
 // <algo>, or it has one behind something that is no XML.
-func isDeployable(file string) bool {
-	f, err := os.Open(file)
+func isDeployable(ctx context.Context, file string) bool {
+	f, err := files.Open(ctx, file)
 	if err != nil {
 		return false
 	}

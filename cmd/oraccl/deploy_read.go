@@ -40,7 +40,7 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth, tob
 		line(w, "not %s; oraccl verify says more", tobe)
 		return nil, nil, nil, status(d.status())
 	}
-	topology, err := by.network(d.algo.Ranks)
+	topology, err := by.network(ctx, d.algo.Ranks)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -76,9 +76,9 @@ func (d *deployed) safe() int64 {
 }
 
 // network returns the topology that was asked for, or links between any two ranks.
-func (t *truth) network(ranks int) (*model.Topology, error) {
+func (t *truth) network(ctx context.Context, ranks int) (*model.Topology, error) {
 	if t.topology != "" {
-		return loadTopology(t.topology, t.alpha, t.bandwidth)
+		return loadTopology(ctx, t.topology, t.alpha, t.bandwidth)
 	}
 	if t.alpha != "" || t.bandwidth != "" {
 		return nil, errors.New("--alpha and --bandwidth: are for the links of --topology, which is missing")

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
@@ -147,7 +148,7 @@ func (f *deployFlags) status(d *deployed) int {
 // The order engine decides, unless --engine asks for formulas too; emit is where
 // these go.
 func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bool, engine, emit string, limit time.Duration) (rest []string, worst int, err error) {
-	var files []string
+	var xml []string
 	for _, arg := range args {
 		switch stat, err := os.Stat(arg); {
 		case err == nil && stat.IsDir():
@@ -156,29 +157,29 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 				return nil, 0, err
 			}
 			for _, file := range found {
-				if isDeployable(file) {
-					files = append(files, file)
+				if isDeployable(cmd.Context(), file) {
+					xml = append(xml, file)
 				} else { // of another tool, or no schedule
 					rest = append(rest, file)
 				}
 			}
-		case isDeployable(arg):
-			files = append(files, arg)
+		case isDeployable(cmd.Context(), arg):
+			xml = append(xml, arg)
 		default:
 			rest = append(rest, arg)
 		}
 	}
 	for _, file := range rest {
-		if _, _, err := recognise(file); f.given() && err == nil { // what is no schedule is said later
+		if _, _, err := recognise(cmd.Context(), file); f.given() && err == nil { // what is no schedule is said later
 			return nil, 0, fmt.Errorf("%s: is no MSCCL-IR, which --inplace, --runtime, --format, --warnings and --fail-on are for", file)
 		}
 	}
-	if len(files) == 0 {
+	if len(xml) == 0 {
 		return rest, exitDone, nil
 	}
 	for _, name := range []string{"problem", "topology", "alpha", "bandwidth", "chunks"} {
 		if cmd.Flags().Changed(name) {
-			return nil, 0, fmt.Errorf("--%s: is not for MSCCL-IR, such as %s", name, files[0])
+			return nil, 0, fmt.Errorf("--%s: is not for MSCCL-IR, such as %s", name, xml[0])
 		}
 	}
 	if asJSON {
@@ -195,17 +196,17 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 		by.Formulas, by.TimeLimit = z3.New(), limit
 	}
 	if emit != "" {
-		if len(files)+len(rest) > 1 {
-			return nil, 0, fmt.Errorf("--emit-smt2: goes with one file, not %d", len(files)+len(rest))
+		if len(xml)+len(rest) > 1 {
+			return nil, 0, fmt.Errorf("--emit-smt2: goes with one file, not %d", len(xml)+len(rest))
 		}
-		if err := emitFormulas(files[0], emit, by); err != nil {
+		if err := emitFormulas(cmd.Context(), xml[0], emit, by); err != nil {
 			return nil, 0, err
 		}
 	}
-	found, errs := make([]*deployed, len(files)), make([]error, len(files))
+	found, errs := make([]*deployed, len(xml)), make([]error, len(xml))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, file := range files {
+	for i, file := range xml {
 		g.Go(func() error {
 			if cmd.Context().Err() != nil {
 				return nil
@@ -220,20 +221,20 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 	var all []*deployed
 	for i, d := range found {
 		switch {
-		case errs[i] != nil && len(args) == 1 && len(files) == 1:
+		case errs[i] != nil && len(args) == 1 && len(xml) == 1:
 			return nil, 0, errs[i]
 		case errs[i] != nil: // the other files are still of interest
 			fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: error: %v\n", errs[i])
 			worst = exitFailure
 		case d == nil:
 			worst = worse(worst, exitUnknown)
-			line(cmd.ErrOrStderr(), "oraccl: interrupted before %s", quote.Name(files[i]))
+			line(cmd.ErrOrStderr(), "oraccl: interrupted before %s", quote.Name(xml[i]))
 		default:
 			worst = worse(worst, f.status(d))
 			all = append(all, d)
 		}
 	}
-	return rest, worst, f.print(cmd.OutOrStdout(), all, len(files))
+	return rest, worst, f.print(cmd.OutOrStdout(), all, len(xml))
 }
 
 // end is what verify returns where only MSCCL-IR was asked about.
@@ -271,15 +272,16 @@ func (f *deployFlags) print(w io.Writer, all []*deployed, of int) error {
 
 // xmlBelow returns the XML files below a directory.
 func xmlBelow(dir string) ([]string, error) {
-	var files []string
+	var found []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".xml") {
-			files = append(files, path)
+			found = append(found, path)
+			err = files.IsRegular(path)
 		}
 		return err
 	})
-	if err == nil && files == nil {
+	if err == nil && found == nil {
 		err = hinted{fmt.Errorf("%s: holds no .xml file", dir), "a directory is searched for MSCCL-IR; name other schedules one by one, or ask check, which reads directories of ours"}
 	}
-	return files, err
+	return found, err
 }

@@ -76,7 +76,7 @@ one that holds for every number; --chunks makes all use the same.`,
 		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allgather --methods tacos,direct,ring --plot methods.svg",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := in.problem(args[0])
+			p, err := in.problem(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ func TestGreedyServes(t *testing.T) {
 				if asked.straggler == 0 {
 					asked.straggler = -1
 				}
-				p, err := asked.problem(in.topology)
+				p, err := asked.problem(t.Context(), in.topology)
 				where := fmt.Sprintf("%v %s on %s with %+v", kind, cost, in.topology, asked)
 				require.NoError(t, err, where)
 				if p.Chunks == nil {

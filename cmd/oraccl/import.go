@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/format/sccl"
 	"github.com/oraccl/oraccl/model/format/teccl"
@@ -53,7 +53,7 @@ func (t *truth) given() bool { return *t != truth{} }
 type foreign struct {
 	name string
 	// read brings a file into our terms, to be judged by what asked and t say.
-	read func(t *truth, asked *model.Problem, file string, b []byte) (*imported, error)
+	read func(ctx context.Context, t *truth, asked *model.Problem, file string, b []byte) (*imported, error)
 }
 
 // imported is a schedule of another tool, with what else decides whether it is right.
@@ -84,7 +84,7 @@ func foreignFormat(b []byte) *foreign {
 
 // judged returns the topology, collective and size that were asked for, nil or 0 where
 // the file is to say it.
-func (t *truth) judged(asked *model.Problem) (topology *model.Topology, collective *model.Collective, size int64, err error) {
+func (t *truth) judged(ctx context.Context, asked *model.Problem) (topology *model.Topology, collective *model.Collective, size int64, err error) {
 	if asked != nil {
 		if t.given() {
 			return nil, nil, 0, errors.New("--problem: says what --topology, --collective, --size, --root and --chunks say; want one or the other")
@@ -92,7 +92,7 @@ func (t *truth) judged(asked *model.Problem) (topology *model.Topology, collecti
 		return asked.Topology, &asked.Collective, asked.Size, nil
 	}
 	if t.topology != "" {
-		if topology, err = loadTopology(t.topology, t.alpha, t.bandwidth); err != nil {
+		if topology, err = loadTopology(ctx, t.topology, t.alpha, t.bandwidth); err != nil {
 			return nil, nil, 0, err
 		}
 	} else if t.alpha != "" || t.bandwidth != "" {
@@ -102,7 +102,7 @@ func (t *truth) judged(asked *model.Problem) (topology *model.Topology, collecti
 		kind, err := model.ParseKind(t.collective)
 		switch {
 		case err != nil:
-			c, err := readFile(t.collective, func(name string, b []byte) (*model.Collective, error) {
+			c, err := readFile(ctx, t.collective, func(name string, b []byte) (*model.Collective, error) {
 				return native.ReadCollective(name, bytes.NewReader(b))
 			})
 			if err != nil {
@@ -142,13 +142,13 @@ var scclNetworks = []struct{ theirs, ours string }{
 	{`^HubAndSpoke\(n=([0-9]+)\)$`, "switch:$1"},
 }
 
-func readSCCL(t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
+func readSCCL(ctx context.Context, t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
 	f, err := sccl.Read(file, b)
 	if err != nil {
 		return nil, err
 	}
 	var by sccl.Truth
-	if by.Topology, by.Collective, by.Size, err = t.judged(asked); err != nil {
+	if by.Topology, by.Collective, by.Size, err = t.judged(ctx, asked); err != nil {
 		return nil, err
 	}
 	by.Chunks = t.chunks
@@ -171,7 +171,7 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 	if slices.Contains(v.chosen, stream.Engine) {
 		return 0, fmt.Errorf("--engine %s: is for our own files; want replay, smt or all for %s", stream.Engine, file)
 	}
-	m, err := format.read(&v.truth, v.asked, file, b)
+	m, err := format.read(ctx, &v.truth, v.asked, file, b)
 	if err != nil {
 		return 0, err
 	}
@@ -249,7 +249,7 @@ type verifying struct {
 
 // file verifies one file, prints the verdict and returns the exit status.
 func (v *verifying) file(file string) (int, error) {
-	format, b, err := recognise(file)
+	format, b, err := recognise(v.cmd.Context(), file)
 	switch {
 	case err != nil:
 		return 0, err
@@ -264,8 +264,8 @@ func (v *verifying) file(file string) (int, error) {
 
 // recognise reads a file if it is one of another tool. Ours, which may be large, it only
 // looks at.
-func recognise(file string) (*foreign, []byte, error) {
-	f, err := os.Open(file)
+func recognise(ctx context.Context, file string) (*foreign, []byte, error) {
+	f, err := files.Open(ctx, file)
 	if err != nil {
 		return nil, nil, nil // whoever reads it will say why it cannot be read
 	}
@@ -283,7 +283,7 @@ func recognise(file string) (*foreign, []byte, error) {
 	case !strings.HasPrefix(first, "{") || bytes.Contains(head, []byte(`"oraccl/`)):
 		return nil, nil, nil
 	}
-	b, err := readFile(file, func(_ string, b []byte) ([]byte, error) { return b, nil })
+	b, err := readFile(ctx, file, func(_ string, b []byte) ([]byte, error) { return b, nil })
 	if err != nil {
 		return nil, nil, err
 	}

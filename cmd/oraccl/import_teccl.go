@@ -17,13 +17,13 @@ import (
 )
 
 // readFlows brings a schedule of TE-CCL into our terms.
-func readFlows(t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
+func readFlows(ctx context.Context, t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
 	f, err := teccl.Read(file, b)
 	if err != nil {
 		return nil, err
 	}
 	var by teccl.Truth
-	if by.Topology, by.Collective, by.Size, err = t.judged(asked); err != nil {
+	if by.Topology, by.Collective, by.Size, err = t.judged(ctx, asked); err != nil {
 		return nil, err
 	}
 	by.Chunks = t.chunks

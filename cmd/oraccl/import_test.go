@@ -72,7 +72,7 @@ func TestNCCLTopologies(t *testing.T) {
 		{file: "pcie_2gpu_phb.txt", ranks: 2, switches: 1, links: []link{{"rank 0", "switch phb0", 12}}},
 		{file: "wrapped_header_8gpu.txt", ranks: 8, switches: 1, links: []link{{"switch nvswitch0", "rank 7", 450}}},
 	} {
-		topology, err := loadTopology(filepath.Join(dir, test.file), "", "")
+		topology, err := loadTopology(t.Context(), filepath.Join(dir, test.file), "", "")
 		if test.fails != "" {
 			require.ErrorContains(t, err, test.fails, test.file)
 			continue

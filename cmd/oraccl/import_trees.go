@@ -13,13 +13,13 @@ import (
 )
 
 // readTrees brings the trees of ForestColl into our terms.
-func readTrees(t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
+func readTrees(ctx context.Context, t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
 	f, err := forestcoll.Read(file, b)
 	if err != nil {
 		return nil, err
 	}
 	var by forestcoll.Truth
-	if by.Topology, by.Collective, by.Size, err = t.judged(asked); err != nil {
+	if by.Topology, by.Collective, by.Size, err = t.judged(ctx, asked); err != nil {
 		return nil, err
 	}
 	by.Chunks = t.chunks

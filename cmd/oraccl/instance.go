@@ -2,16 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/place"
@@ -53,8 +53,8 @@ func (in *instance) addFlags(cmd *cobra.Command) {
 }
 
 // problem builds the problem that the flags describe on the topology named topology.
-func (in *instance) problem(topology string) (*model.Problem, error) {
-	t, err := loadTopology(topology, in.alpha, in.bandwidth)
+func (in *instance) problem(ctx context.Context, topology string) (*model.Problem, error) {
+	t, err := loadTopology(ctx, topology, in.alpha, in.bandwidth)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (in *instance) problem(topology string) (*model.Problem, error) {
 		return nil, err
 	}
 	p := &model.Problem{Topology: t}
-	if p.Collective, err = in.loadCollective(t); err != nil {
+	if p.Collective, err = in.loadCollective(ctx, t); err != nil {
 		return nil, err
 	}
 	if p.Size, err = model.ParseBytes(in.size); err != nil {
@@ -114,12 +114,21 @@ func (in *instance) problem(topology string) (*model.Problem, error) {
 }
 
 // loadTopology reads a topology file, or builds the topology of that name.
-func loadTopology(name, alpha, bandwidth string) (*model.Topology, error) {
-	if _, err := os.Stat(name); err == nil {
-		return readFile(name, func(name string, b []byte) (*model.Topology, error) {
+func loadTopology(ctx context.Context, name, alpha, bandwidth string) (*model.Topology, error) {
+	if files.Exists(name) {
+		return readFile(ctx, name, func(name string, b []byte) (*model.Topology, error) {
 			return readTopology(name, b, alpha, bandwidth)
 		})
 	}
+	t, err := generated(name, alpha, bandwidth)
+	if err != nil && strings.ContainsAny(name, "/.") {
+		return nil, fmt.Errorf("%s: no such file, nor the name of a topology", name)
+	}
+	return t, err
+}
+
+// generated builds the topology of that name.
+func generated(name, alpha, bandwidth string) (*model.Topology, error) {
 	var o topo.Options
 	for _, s := range splitList(alpha) {
 		t, err := model.ParseTime(s)
@@ -135,28 +144,20 @@ func loadTopology(name, alpha, bandwidth string) (*model.Topology, error) {
 		}
 		o.Bandwidth = append(o.Bandwidth, r)
 	}
-	t, err := topo.Parse(name, o)
-	if err != nil && strings.ContainsAny(name, "/.") {
-		return nil, fmt.Errorf("%s: no such file, nor the name of a topology", name)
-	}
-	return t, err
+	return topo.Parse(name, o)
 }
 
 // readFile reads a whole file with one of model's readers.
-func readFile[T any](name string, read func(name string, b []byte) (T, error)) (T, error) {
-	b, err := os.ReadFile(name)
+func readFile[T any](ctx context.Context, name string, read func(name string, b []byte) (T, error)) (T, error) {
+	b, err := files.Read(ctx, name)
 	if err != nil {
 		var zero T
-		var perr *fs.PathError
-		if errors.As(err, &perr) {
-			err = perr.Err
-		}
-		return zero, fmt.Errorf("%s: %w", name, err)
+		return zero, err
 	}
 	return read(name, b)
 }
 
-func (in *instance) loadCollective(t *model.Topology) (model.Collective, error) {
+func (in *instance) loadCollective(ctx context.Context, t *model.Topology) (model.Collective, error) {
 	if in.collective == "" {
 		return model.Collective{}, errors.New("--collective: missing, want broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall or a JSON file")
 	}
@@ -168,7 +169,7 @@ func (in *instance) loadCollective(t *model.Topology) (model.Collective, error) 
 	if err == nil && kind != model.Custom {
 		return model.Collective{Kind: kind, Root: in.rootFor(kind, group), Group: group}, nil
 	}
-	if _, statErr := os.Stat(in.collective); statErr != nil {
+	if !files.Exists(in.collective) {
 		err := fmt.Errorf("--collective %q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce or alltoall", in.collective)
 		var names []string
 		for _, k := range model.Kinds() {
@@ -179,7 +180,7 @@ func (in *instance) loadCollective(t *model.Topology) (model.Collective, error) 
 		}
 		return model.Collective{}, err
 	}
-	c, err := readFile(in.collective, func(name string, b []byte) (*model.Collective, error) {
+	c, err := readFile(ctx, in.collective, func(name string, b []byte) (*model.Collective, error) {
 		return native.ReadCollective(name, bytes.NewReader(b))
 	})
 	if err != nil {

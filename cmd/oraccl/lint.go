@@ -32,7 +32,7 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 			"  oraccl topo lint ndv2:2 --collective alltoall --size 1GB --claim 3.524GB/s",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := loadTopology(args[0], in.alpha, in.bandwidth)
+			t, err := loadTopology(cmd.Context(), args[0], in.alpha, in.bandwidth)
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (in *instance) judge(cmd *cobra.Command, topology, claim string) (*claimed,
 	if c.rate, err = model.ParseRate(claim); err != nil {
 		return nil, fmt.Errorf("--claim: %w", err)
 	}
-	p, err := in.problem(topology)
+	p, err := in.problem(cmd.Context(), topology)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // The exit statuses.
@@ -56,6 +59,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	case errors.As(err, &s):
 		return int(s)
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		fmt.Fprintf(stderr, "oraccl: %v\n", err)
+		return exitUnknown
 	}
 	if hintOf(err) == "" {
 		err = commandHint(cmd, err)
@@ -96,6 +102,21 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	var limit string
+	root.PersistentFlags().StringVar(&limit, files.Flag, "", "the most `bytes` that a file may have: by default 1GiB, and 16GiB for compact schedules and proofs")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		most, err := int64(0), error(nil)
+		if cmd.Flags().Changed(files.Flag) {
+			if most, err = model.ParseBytes(limit); err == nil && most == 0 {
+				err = errors.New("0 bytes, want at least one")
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("--%s: %w", files.Flag, err)
+		}
+		cmd.SetContext(files.With(cmd.Context(), most, os.Stdin))
+		return nil
+	}
 	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newRepro(), newVerify(), newView(), newSweep(), newConvert(), newCheck(), newExplain(), newVersion())
 	addHelp(root)
 	addHints(root)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/orbit"
@@ -21,11 +21,11 @@ type orbited struct {
 
 // orbitOf returns what a compact file states as the same for all ranks, or nil if it states
 // no such thing.
-func orbitOf(file string) (*orbited, error) {
-	if !isCompact(file) {
+func orbitOf(ctx context.Context, file string) (*orbited, error) {
+	if !isCompact(ctx, file) {
 		return nil, nil
 	}
-	f, err := os.Open(file)
+	f, err := files.Open(ctx, file)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/testdata/published"
 )
@@ -153,10 +153,12 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	e.Named = true
 	b := &bench{Evaluator: e, full: x.full, tables: published.Tables, where: "testdata/published"}
 	if x.tables != "" {
-		if info, err := os.Stat(x.tables); err != nil || !info.IsDir() {
-			return fmt.Errorf("--published %s: want a directory with tables of published values", x.tables)
+		dir, err := files.OpenDir(cmd.Context(), x.tables)
+		if err != nil {
+			return fmt.Errorf("--published %w; want a directory with tables of published values", err)
 		}
-		b.tables, b.where = os.DirFS(x.tables), filepath.ToSlash(x.tables)
+		defer dir.Close()
+		b.tables, b.where = dir, filepath.ToSlash(x.tables)
 	}
 	made, stamp, err := x.madeBy(b)
 	if err != nil {

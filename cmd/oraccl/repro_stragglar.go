@@ -44,7 +44,7 @@ RHD and direct are reckoned as the script does, by formulas; there are no schedu
 
 // problem is the allreduce among n ranks of which the last one is late by delay.
 func (x *study) problem(n int, delay model.Time) (*model.Problem, error) {
-	tp, err := loadTopology("switch:"+strconv.Itoa(n), x.alpha, x.bandwidth)
+	tp, err := generated("switch:"+strconv.Itoa(n), x.alpha, x.bandwidth)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (x *tacosStudy) problem(n network, collective, share string, chunks int) (*
 	if bandwidth == "" {
 		bandwidth = x.bandwidth
 	}
-	t, err := loadTopology(n.Topology, x.alpha, bandwidth)
+	t, err := generated(n.Topology, x.alpha, bandwidth)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (x *tacosStudy) gather(ctx context.Context, n network, alpha string, bytes 
 	return keep(x.bench, key, func() (*contest, error) {
 		y := *x
 		y.alpha, y.cost = alpha, "blocking"
-		t, err := loadTopology(n.Topology, alpha, n.Bandwidth)
+		t, err := generated(n.Topology, alpha, n.Bandwidth)
 		if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ func (x *tacosStudy) scale(ctx context.Context, code []*codeRun) ([]*growth, err
 	var all []*growth
 	for _, g := range growths() {
 		for _, n := range g.networks {
-			t, err := loadTopology(n.Topology, x.alpha, n.Bandwidth)
+			t, err := generated(n.Topology, x.alpha, n.Bandwidth)
 			if err != nil {
 				return nil, err
 			}

@@ -49,7 +49,7 @@ better ones.`,
 			} else if proofs != "" {
 				return errors.New("--proofs: goes with --pareto; for one problem ask gap --proofs")
 			}
-			p, err := in.problem(args[0])
+			p, err := in.problem(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

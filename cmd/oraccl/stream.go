@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/stream"
@@ -30,7 +30,7 @@ type streamedVerdict struct {
 // that cannot be. Each, if not nil, is passed the transfers too, with the problem, form and
 // routes, and must not keep them.
 func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each func(*model.Solution, []model.Transfer) error) (*streamedVerdict, error) {
-	f, err := os.Open(file)
+	f, err := files.Open(cmd.Context(), file)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 // cells reads the grid and expands it.
 func (s *sweeping) cells(cmd *cobra.Command, args []string) ([]sweep.Cell, error) {
 	if len(args) == 1 {
-		g, err := sweep.OpenGrid(args[0])
+		g, err := sweep.OpenGrid(cmd.Context(), args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (s *sweeping) cells(cmd *cobra.Command, args []string) ([]sweep.Cell, error
 		}
 	}
 	s.grid.Override(&flags)
-	return s.grid.Expand(sweepNames())
+	return s.grid.Expand(cmd.Context(), sweepNames())
 }
 
 // sweepNames are the words that a grid may use.

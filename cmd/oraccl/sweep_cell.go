@@ -63,7 +63,7 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
 	if c.DelayPs > 0 {
 		in.straggler, in.delay = c.Straggler, fmt.Sprintf("%dps", int64(c.DelayPs))
 	}
-	p, err := in.problem(c.Topology)
+	p, err := in.problem(ctx, c.Topology)
 	if err != nil {
 		return err
 	}

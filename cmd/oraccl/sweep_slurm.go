@@ -212,12 +212,12 @@ array of tasks; any other scheduler can do so as well.`,
 			case cpus < 1:
 				return fmt.Errorf("--cpus %d: want 1 or more", cpus)
 			}
-			all, err := sweep.ReadCells(args[0])
+			all, err := sweep.ReadCells(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			part := sweep.Part(all, i, n)
-			if err := sweep.Unchanged(part); err != nil {
+			if err := sweep.Unchanged(cmd.Context(), part); err != nil {
 				return err
 			}
 			store, err := sweep.Open(dir, "oraccl "+version())

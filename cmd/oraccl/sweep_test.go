@@ -34,7 +34,7 @@ func sweepIn(t *testing.T, text string) ([]sweep.Cell, func(dir string, flags ..
 	require.NoError(t, os.WriteFile(work+"/grid.yaml", []byte(text), 0o644))
 	g, err := sweep.ReadGrid("grid.yaml", strings.NewReader(text))
 	require.NoError(t, err)
-	cells, err := g.Expand(sweepNames())
+	cells, err := g.Expand(t.Context(), sweepNames())
 	require.NoError(t, err)
 	return cells, func(dir string, flags ...string) *exec.Cmd {
 		cmd := exec.Command("oraccl", append([]string{"sweep", "grid.yaml", "--no-times", "--dir", dir}, flags...)...)
@@ -169,10 +169,10 @@ func TestSweepTwice(t *testing.T) {
 // too much, or of another problem, nothing is used.
 func TestSweepBoundsAreChecked(t *testing.T) {
 	in := instance{collective: "allgather", size: "1MiB", chunks: 1, straggler: -1, objective: "makespan"}
-	p, err := in.problem("ring:4")
+	p, err := in.problem(t.Context(), "ring:4")
 	require.NoError(t, err)
 	in.size = "64MiB"
-	other, err := in.problem("ring:4")
+	other, err := in.problem(t.Context(), "ring:4")
 	require.NoError(t, err)
 	key, err := problemText(p)
 	require.NoError(t, err)

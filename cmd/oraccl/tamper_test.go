@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -43,6 +45,9 @@ func TestTamperedProofs(t *testing.T) {
 	}
 	require.Equal(t, verify.Proved, check(c, proof))
 	require.Equal(t, verify.Unknown, cert.Check(context.Background(), c).Outcome)
+	for _, cut := range []int{0, 1, len(proof) / 2, len(proof)} { // a disk that fails says nothing of the proof
+		require.Equal(t, verify.Unknown, cert.CheckIn(context.Background(), c, failing{proof[:cut]}).Outcome, "after %d bytes", cut)
+	}
 
 	r := rand.New(rand.NewPCG(1, 1))
 	resealed := 0
@@ -91,3 +96,24 @@ func TestTamperedProofs(t *testing.T) {
 		require.NotEqual(t, verify.Proved, check(&bad, proof), name)
 	}
 }
+
+// failing is a directory of a file that cannot be read to its end.
+type failing struct{ begin []byte }
+
+func (f failing) Open(string) (fs.File, error) { return &failingFile{begin: f.begin}, nil }
+
+type failingFile struct {
+	fs.File
+	begin []byte
+}
+
+func (f *failingFile) Read(p []byte) (int, error) {
+	if len(f.begin) == 0 {
+		return 0, errors.New("input/output error")
+	}
+	n := copy(p, f.begin)
+	f.begin = f.begin[n:]
+	return n, nil
+}
+
+func (*failingFile) Close() error { return nil }

@@ -59,7 +59,7 @@ other shapes of algorithms have only the bound below it.`,
 		Example: "  oraccl throughput dgx1 --collective allgather\n  oraccl throughput torus:8x8 --collective reducescatter --size 1GiB",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := in.problem(args[0])
+			p, err := in.problem(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

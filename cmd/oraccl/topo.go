@@ -66,7 +66,7 @@ func newTopoShow() *cobra.Command {
 		Example: "  oraccl topo show dgx1\n  oraccl topo show torus:4x4 --alpha 1us --bandwidth 100GB/s --json > torus.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := loadTopology(args[0], alpha, bandwidth)
+			t, err := loadTopology(cmd.Context(), args[0], alpha, bandwidth)
 			if err != nil {
 				return err
 			}

@@ -95,7 +95,7 @@ beside the verdict is a warning, or a note where no runtime reaches it.`,
 			}
 			var asked *model.Problem
 			if problem != "" {
-				if asked, err = readFile(problem, readProblem); err != nil {
+				if asked, err = readFile(cmd.Context(), problem, readProblem); err != nil {
 					return err
 				}
 			}
@@ -172,25 +172,25 @@ func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []
 // large, else in memory.
 func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string) (verifyJSON, error) {
 	streaming := slices.Contains(chosen, stream.Engine)
-	o, err := orbitOf(file)
+	o, err := orbitOf(cmd.Context(), file)
 	if err != nil {
 		return verifyJSON{}, err
 	}
 	if slices.Contains(chosen, orbit.Engine) || slices.Equal(chosen, certify.Engines) && o != nil && o.orbit.Transfers() > maxHeld {
 		return judgeOrbit(cmd.Context(), file, o, asked)
 	}
-	if streaming && isCompact(file) {
+	if streaming && isCompact(cmd.Context(), file) {
 		return judgeStream(cmd, file, asked)
 	}
-	sol, err := loadSolution(file, maxHeld)
+	sol, err := loadSolution(cmd.Context(), file, maxHeld)
 	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, certify.Engines) && emit == "" {
 		var j verifyJSON
 		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.outcome != verify.Unknown || cmd.Context().Err() != nil) {
 			return j, err
 		}
-		sol, err = loadSolution(file, maxLarge)
+		sol, err = loadSolution(cmd.Context(), file, maxLarge)
 	} else if errors.Is(err, compact.ErrTooMany) {
-		sol, err = loadSolution(file, maxLarge)
+		sol, err = loadSolution(cmd.Context(), file, maxLarge)
 	}
 	if err != nil {
 		return verifyJSON{}, err

@@ -113,10 +113,10 @@ type sight struct {
 
 // look reads a schedule, ours or another tool's, and has it executed.
 func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
-	if isDeployable(file) {
+	if isDeployable(cmd.Context(), file) {
 		return lookDeployed(cmd, file, by)
 	}
-	format, b, err := recognise(file)
+	format, b, err := recognise(cmd.Context(), file)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 		if by.given() {
 			return nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
 		}
-		sol, err := drawable(file)
+		sol, err := drawable(cmd.Context(), file)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 		}
 		return s, nil
 	}
-	m, err := format.read(by, nil, file, b)
+	m, err := format.read(cmd.Context(), by, nil, file, b)
 	if err != nil {
 		return nil, err
 	}
@@ -151,16 +151,16 @@ func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 const maxDrawn = maxHeld
 
 // drawable reads a schedule of ours that is not too large for a page.
-func drawable(file string) (*model.Solution, error) {
+func drawable(ctx context.Context, file string) (*model.Solution, error) {
 	const hint = "oraccl verify judges files of any size; for a picture, solve the same on a smaller network or in fewer chunks"
-	o, err := orbitOf(file)
+	o, err := orbitOf(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	if o != nil && o.orbit.Transfers() > maxDrawn {
 		return nil, hinted{fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, o.orbit.Transfers(), maxDrawn), hint}
 	}
-	sol, err := loadSolution(file, maxDrawn)
+	sol, err := loadSolution(ctx, file, maxDrawn)
 	switch {
 	case errors.Is(err, compact.ErrTooMany):
 		return nil, hinted{fmt.Errorf("%s: more than %d transfers, want at most so many for a picture", file, maxDrawn), hint}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/sat"
@@ -54,7 +55,13 @@ func (c *checker) refutation(ctx context.Context, r refutation) []finding {
 		return []finding{ours}
 	}
 	begin = time.Now()
-	v := cert.CheckIn(context.Background(), certificate, os.DirFS(dir))
+	beside, err := files.OpenDir(ctx, dir)
+	if err != nil {
+		ours.found = err.Error()
+		return []finding{ours}
+	}
+	defer beside.Close()
+	v := cert.CheckIn(context.Background(), certificate, beside)
 	ours.took += time.Since(begin)
 	if ours.found = v.Outcome.String(); v.Outcome != verify.Proved {
 		ours.found += ": " + v.Reason
@@ -81,7 +88,7 @@ func (c *checker) certificate(ctx context.Context, r refutation) (*model.Certifi
 	}
 	if r.File != "" {
 		name := filepath.Join(c.dir, filepath.FromSlash(r.File))
-		b, err := os.ReadFile(name)
+		b, err := files.ReadRegular(ctx, name)
 		if err != nil {
 			return nil, "", err
 		}

@@ -2,14 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/bits"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // manifest says what there is to check and what comes of it.
@@ -55,7 +57,7 @@ const schema = "oraccl/proofs/1"
 // empty claim pass.
 func readManifest(dir string) (*manifest, error) {
 	name := filepath.Join(dir, "manifest.json")
-	b, err := os.ReadFile(name)
+	b, err := files.ReadRegular(context.Background(), name)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ var policy = []struct {
 }{
 	{dir: ".", may: "model. model/topo solve solve/certify verify verify/smt", solver: true},
 	{dir: "model"},
+	{dir: "model/files"},
 	{dir: "model/native", may: "model."},
 	{dir: "model/topo", may: "model."},
 	{dir: "model/format", may: "model."},
@@ -58,15 +59,15 @@ var policy = []struct {
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
 	{dir: "verify", may: "model. model/native verify"},
-	{dir: "verify/dossier", may: "model. model/native model/quote verify"},
+	{dir: "verify/dossier", may: "model. model/files model/native model/quote verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},
 	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/chart cmd/oraccl/manual cmd/oraccl/repro cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
 	{dir: "cmd/oraccl/manual", may: "model solve. verify"},
-	{dir: "cmd/oraccl/repro"},
+	{dir: "cmd/oraccl/repro", may: "model/files"},
 	{dir: "cmd/oraccl/view", may: "model"},
-	{dir: "cmd/oraccl/sweep", may: "model. go.yaml.in/yaml/v3 golang.org/x/sync"},
+	{dir: "cmd/oraccl/sweep", may: "model. model/files go.yaml.in/yaml/v3 golang.org/x/sync"},
 	{dir: "cmd/oraccl-check", may: "model verify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
 	{dir: "cmd/soak"},

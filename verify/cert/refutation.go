@@ -65,14 +65,33 @@ func refutation(ctx context.Context, c *model.Certificate, w model.Refutation, d
 		return v
 	}
 	defer proof.Close()
-	if err := followProof(ctx, c.Problem, w, proof); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	in := &source{Reader: proof}
+	if err := followProof(ctx, c.Problem, w, in); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		v.Reason = verify.Stopped(ctx)
+		return v
+	} else if in.err != nil {
+		v.Reason = fmt.Sprintf("the proof cannot be read: %v", in.err)
 		return v
 	} else if err != nil {
 		return refuse(v, fmt.Errorf("%s: %w", w.Proof, err))
 	}
 	v.Outcome = verify.Proved
 	return v
+}
+
+// source keeps the error that ends its reading, if that is not the end of the file: it
+// says nothing of the proof.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
 }
 
 // followProof makes the formula, and refutes it by a proof.

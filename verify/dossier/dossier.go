@@ -17,11 +17,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	slash "path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -146,40 +148,55 @@ func Check(ctx context.Context, paths []string, o Options) (*Report, error) {
 
 // add checks a file or a directory.
 func (r *Report) add(ctx context.Context, path string) error {
-	info, err := os.Stat(path)
+	isDir, err := files.IsDir(path)
 	if err != nil {
-		return short(path, err)
+		return err
 	}
-	if !info.IsDir() {
+	if !isDir {
 		if filepath.Base(path) == ManifestName {
 			return r.folder(ctx, filepath.Dir(path))
 		}
-		r.found = append(r.found, file(ctx, path))
-		return nil
-	}
-	before, dossiers := len(r.found), len(r.dossiers)
-	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		beside, err := files.OpenDir(ctx, filepath.Dir(path))
 		if err != nil {
 			return err
 		}
+		defer beside.Close()
+		b, err := files.Read(ctx, path)
+		return r.file(ctx, path, b, err, beside)
+	}
+	dir, err := files.OpenDir(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	before, dossiers := len(r.found), len(r.dossiers)
+	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		at := join(path, name)
 		if d.IsDir() {
-			if _, err := os.Lstat(filepath.Join(name, ManifestName)); err == nil {
-				if err := r.folder(ctx, name); err != nil {
+			if _, err := os.Lstat(filepath.Join(at, ManifestName)); err == nil {
+				if err := r.folder(ctx, at); err != nil {
 					return err
 				}
 				return fs.SkipDir
 			}
 			return nil
 		}
-		switch filepath.Ext(name) {
+		switch slash.Ext(name) {
 		case ".md", ".smt2", ".mps", ".svg", ".txt", ".cnf", ".lrat":
 			return nil
 		}
-		r.found = append(r.found, file(ctx, name))
-		return nil
+		beside, err := fs.Sub(dir, slash.Dir(name))
+		if err != nil {
+			return err
+		}
+		b, err := dir.ReadFile(name)
+		return r.file(ctx, at, b, err, beside)
 	})
 	if err != nil {
-		return short(path, err)
+		return err
 	}
 	claims := slices.ContainsFunc(r.found[before:], func(f Finding) bool { return f.claims() })
 	if !claims && len(r.dossiers) == dossiers {
@@ -193,29 +210,27 @@ func (r *Report) add(ctx context.Context, path string) error {
 
 // folder checks a dossier.
 func (r *Report) folder(ctx context.Context, path string) error {
-	root, err := os.OpenRoot(path)
+	dir, err := files.OpenDir(ctx, path)
 	if err != nil {
-		return short(path, err)
+		return err
 	}
-	defer root.Close()
-	info, err := root.Lstat(ManifestName)
-	if err != nil {
-		return short(path, err)
-	}
+	defer dir.Close()
 	name := join(path, ManifestName)
-	if !info.Mode().IsRegular() {
+	if info, err := os.Lstat(name); err != nil {
+		return short(path, err)
+	} else if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s: want a regular file", name)
 	}
-	in, err := root.Open(ManifestName)
+	in, err := dir.Open(ManifestName)
 	if err != nil {
-		return short(name, err)
+		return err
 	}
 	defer in.Close()
 	m, err := ReadManifest(name, in)
 	if err != nil {
 		return err
 	}
-	d, err := examine(ctx, path, root.FS(), m)
+	d, err := examine(ctx, path, dir, m)
 	if err != nil {
 		return short(path, err)
 	}
@@ -240,22 +255,18 @@ func short(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// file checks a document that stands for itself.
-func file(ctx context.Context, name string) Finding {
-	f := Finding{File: name}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		f.Err = short(name, err)
-		return f
+// file checks a document that stands for itself: what was read of it, or why it could not be
+// read. It returns an error if it was not read since ctx is done.
+func (r *Report) file(ctx context.Context, name string, b []byte, err error, beside fs.FS) error {
+	if err != nil && ctx.Err() != nil {
+		return err
 	}
-	beside, err := os.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		f.Err = short(name, err)
-		return f
+	f := Finding{File: name, Err: err}
+	if err == nil {
+		f.judge(ctx, b, beside)
 	}
-	defer beside.Close()
-	f.judge(ctx, b, beside.FS())
-	return f
+	r.found = append(r.found, f)
+	return nil
 }
 
 // judge checks a document, with the files beside it.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify/cnf"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -42,7 +43,7 @@ func Create(dir, tool string) (*Writer, error) {
 	}
 	w := &Writer{root: root, m: Manifest{Schema: ManifestSchema, Tool: tool, Problems: []Problem{}, Claims: []Claim{}, Files: []File{}},
 		taken: map[string]bool{ManifestName: true, strings.ToLower(readmeName): true}, ends: map[string]model.Time{}, bounds: map[string]model.Time{}}
-	if err := w.clear(); err != nil {
+	if err := w.clear(dir); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -50,8 +51,8 @@ func Create(dir, tool string) (*Writer, error) {
 }
 
 // clear removes an earlier dossier.
-func (w *Writer) clear() error {
-	names, err := replaceable(w.root.FS())
+func (w *Writer) clear(dir string) error {
+	names, err := replaceable(dir)
 	if err != nil {
 		return err
 	}
@@ -74,15 +75,20 @@ func Free(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s: want a directory", dir)
 	}
-	if _, err := replaceable(os.DirFS(dir)); err != nil {
+	if _, err := replaceable(dir); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil
 }
 
-// replaceable returns the names of all files in a directory, that of a manifest first, or an
+// replaceable returns the names of all files in the directory name, that of a manifest first, or an
 // error if it holds what the manifest does not list.
-func replaceable(dir fs.FS) ([]string, error) {
+func replaceable(name string) ([]string, error) {
+	dir, err := files.OpenDir(context.Background(), name)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil || len(entries) == 0 {
 		return nil, err

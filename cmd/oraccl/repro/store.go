@@ -2,6 +2,7 @@ package repro
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // Store keeps what was computed, a file each, so that it is not computed again. The zero
@@ -49,7 +52,7 @@ func Keep[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 	}
 	hash := sha256.Sum256([]byte(key))
 	name := filepath.Join(s.dir, hex.EncodeToString(hash[:12])+".json")
-	b, err := os.ReadFile(name)
+	b, err := files.ReadRegular(context.Background(), name)
 	switch {
 	case err == nil:
 		var c cell

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // Cell is one instance with one method: the unit that is computed, kept and lost. Its
@@ -103,7 +105,7 @@ const defaultTimeLimit = time.Minute
 // as the digits of a number, the last one fastest, values in the order given.
 // A value that cannot be read is an error that names its place; an instance that cannot
 // be built is none, it is for the cell's row to say.
-func (g *Grid) Expand(names Names) ([]Cell, error) {
+func (g *Grid) Expand(ctx context.Context, names Names) ([]Cell, error) {
 	base, err := g.base()
 	if err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func (g *Grid) Expand(names Names) ([]Cell, error) {
 			cells[i].Straggler = straggler
 		}
 	}
-	return cells, digests(cells)
+	return cells, digests(ctx, cells)
 }
 
 // base reads the options that all cells share.
@@ -334,15 +336,15 @@ func read(axis, text string, names Names) (string, setter, error) {
 
 // digests adds to every cell the hashes of the files that it names, so that a changed
 // file makes another cell.
-func digests(cells []Cell) error {
+func digests(ctx context.Context, cells []Cell) error {
 	known := map[string]string{}
 	for i := range cells {
 		c := &cells[i]
 		for _, name := range []string{c.Topology, c.Collective} {
 			sum, done := known[name]
 			if k, err := model.ParseKind(name); !done && (err != nil || k == model.Custom) {
-				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-					b, err := os.ReadFile(name)
+				if files.Exists(name) {
+					b, err := files.ReadRegular(ctx, name) // each cell reads it again, which a pipe does not allow
 					if err != nil {
 						return err
 					}

@@ -2,16 +2,18 @@ package sweep
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // Grid is what a sweep runs over: the product of its axes. In a file it is YAML: a key an
@@ -143,14 +145,10 @@ func ReadGrid(name string, r io.Reader) (*Grid, error) {
 }
 
 // OpenGrid reads the grid in a file.
-func OpenGrid(name string) (*Grid, error) {
-	f, err := os.Open(name)
+func OpenGrid(ctx context.Context, name string) (*Grid, error) {
+	f, err := files.Open(ctx, name)
 	if err != nil {
-		var perr *os.PathError
-		if errors.As(err, &perr) {
-			err = perr.Err
-		}
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	defer f.Close()
 	return ReadGrid(name, f)

@@ -26,7 +26,7 @@ func expand(t *testing.T, text string) ([]Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.Expand(words)
+	return g.Expand(t.Context(), words)
 }
 
 func TestExpand(t *testing.T) {
@@ -131,7 +131,7 @@ func TestGridErrors(t *testing.T) {
 	}
 	_, err := ReadGrid("g.yaml", strings.NewReader(strings.Repeat(" ", maxGridFile+1)))
 	require.ErrorContains(t, err, "g.yaml: more than")
-	_, err = OpenGrid("nowhere.yaml")
+	_, err = OpenGrid(t.Context(), "nowhere.yaml")
 	require.EqualError(t, err, "nowhere.yaml: no such file or directory")
 }
 
@@ -150,7 +150,7 @@ func TestFlagsOverride(t *testing.T) {
 	g, err := ReadGrid("g.yaml", strings.NewReader("topologies: ring:4\ncollectives: allgather\nmethods: [ring, tacos]\ntries: 3\n"))
 	require.NoError(t, err)
 	g.Override(&Grid{Methods: Values("--methods", []string{"late"}), TimeLimit: Single{"3s", "--time-limit"}})
-	cells, err := g.Expand(words)
+	cells, err := g.Expand(t.Context(), words)
 	require.NoError(t, err)
 	require.Len(t, cells, 1)
 	require.Equal(t, "late", cells[0].Method)
@@ -158,7 +158,7 @@ func TestFlagsOverride(t *testing.T) {
 	require.EqualValues(t, 3e9, cells[0].TimeLimit)
 
 	g.Override(&Grid{Methods: Values("--methods", []string{"x"})})
-	_, err = g.Expand(words)
+	_, err = g.Expand(t.Context(), words)
 	require.ErrorContains(t, err, `--methods: "x"`)
 }
 
@@ -187,7 +187,7 @@ func FuzzReadGrid(f *testing.F) {
 			require.Contains(t, err.Error(), "g.yaml")
 			return
 		}
-		if cells, err := g.Expand(words); err == nil {
+		if cells, err := g.Expand(t.Context(), words); err == nil {
 			require.NotEmpty(t, cells)
 		}
 	})

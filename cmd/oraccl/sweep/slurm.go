@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // Job is an array of Slurm tasks that computes cells: a directory DIR/slurm/N with
@@ -133,7 +135,7 @@ func (s *Store) Jobs(ctx context.Context) ([]*Job, error) {
 	}
 	var jobs []*Job
 	for _, name := range found {
-		id, err := os.ReadFile(name)
+		id, err := files.ReadRegular(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +145,7 @@ func (s *Store) Jobs(ctx context.Context) ([]*Job, error) {
 		} else if !alive {
 			continue
 		}
-		if j.Cells, err = ReadCells(j.File("cells.jsonl")); err != nil {
+		if j.Cells, err = ReadCells(ctx, j.File("cells.jsonl")); err != nil {
 			return nil, err
 		}
 		jobs = append(jobs, j)
@@ -189,7 +191,7 @@ var patience = []string{"None", "Resources", "Priority", "JobArrayTaskLimit", "B
 // the given index, of so many tasks.
 func (j *Job) LastWords(cell, tasks int) (file, line string) {
 	file = j.File(fmt.Sprintf("task-%d.out", cell%tasks))
-	b, err := os.ReadFile(file)
+	b, err := files.ReadRegular(context.Background(), file)
 	if err != nil {
 		return file, ""
 	}
@@ -198,10 +200,10 @@ func (j *Job) LastWords(cell, tasks int) (file, line string) {
 }
 
 // ReadCells reads a file with a cell a line.
-func ReadCells(name string) ([]Cell, error) {
-	f, err := os.Open(name)
+func ReadCells(ctx context.Context, name string) ([]Cell, error) {
+	f, err := files.Open(ctx, name)
 	if err != nil {
-		return nil, located(err)
+		return nil, err
 	}
 	defer f.Close()
 	var cells []Cell
@@ -223,13 +225,13 @@ func ReadCells(name string) ([]Cell, error) {
 }
 
 // Unchanged returns an error if a file that a cell names is no longer what it was.
-func Unchanged(cells []Cell) error {
+func Unchanged(ctx context.Context, cells []Cell) error {
 	now := make([]Cell, len(cells))
 	copy(now, cells)
 	for i := range now {
 		now[i].Files = nil
 	}
-	if err := digests(now); err != nil {
+	if err := digests(ctx, now); err != nil {
 		return err
 	}
 	for i := range cells {

@@ -39,7 +39,7 @@ func TestParts(t *testing.T) {
 	s, cells := open(t, t.TempDir()), someCells(23)
 	j, err := s.WriteJob(cells, 5, "/bin/oraccl", "/work")
 	require.NoError(t, err)
-	read, err := ReadCells(j.File("cells.jsonl"))
+	read, err := ReadCells(t.Context(), j.File("cells.jsonl"))
 	require.NoError(t, err)
 	require.Equal(t, j.Cells, read)
 	var all []Cell
@@ -96,10 +96,10 @@ func TestReadCells(t *testing.T) {
 		strings.Replace(whole, ":", ": ", 1):                           name + ":1: a cell that is not in canonical form",
 	} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
-		_, err := ReadCells(name)
+		_, err := ReadCells(t.Context(), name)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := ReadCells(name + "x")
+	_, err := ReadCells(t.Context(), name + "x")
 	require.ErrorContains(t, err, "cells.jsonlx: no such file")
 }
 

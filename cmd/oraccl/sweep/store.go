@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // Store is a directory that keeps cells: DIR/cells/ab/abcd….json, one file a finished
@@ -142,12 +145,12 @@ func (s *Store) put(kind, key string, b []byte) error {
 }
 
 func (s *Store) get(kind, key string) ([]byte, error) {
-	b, err := os.ReadFile(s.path(kind, key))
+	b, err := files.ReadRegular(context.Background(), s.path(kind, key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the sweep's directory: %w", located(err))
+		return nil, fmt.Errorf("the sweep's directory: %w", err)
 	}
 	cut := bytes.LastIndexByte(bytes.TrimSuffix(b, []byte("\n")), '\n') + 1
 	if !bytes.Equal(sum(b[:cut]), b[cut:]) {
