@@ -114,7 +114,7 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 	s.options["time-limit"] = f.String("time-limit", "", "wall `time` for each method, and for each proof by SMT (default 1m)")
 	s.options["cell-limit"] = f.String("cell-limit", "", "wall `time` for a cell in all, after which it counts as failed (default: none)")
 	s.options["tries"] = f.String("tries", "", "tacos: how many `seeds` to try, keeping the best schedule (default: its own)")
-	s.options["effort"] = f.String("effort", "", "tacos: how many `times` its usual work it puts into repairs, -1 for none (default: once)")
+	s.options["effort"] = f.String("effort", "", "how many `times` the usual work goes into improving schedules, -1 for none (default: once)")
 	s.options["dual"] = f.String("dual", "", "look for bounds of kind lp-dual, too, up to 10 s an instance; then bounds may depend on the machine's speed")
 	f.Lookup("dual").NoOptDefVal = "true"
 	f.StringVar(&s.dir, "dir", "", "the `directory` of finished cells and of the table")

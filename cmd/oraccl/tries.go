@@ -15,7 +15,7 @@ const (
 // addTries declares the flag for methods that make random choices.
 func (f *effort) addTries(cmd *cobra.Command) {
 	f.addUnwind(cmd)
-	cmd.Flags().IntVar(&f.times, "effort", 0, "tacos: how many `times` its usual work it puts into repairing its best schedules, -1 for none (default: once)")
+	cmd.Flags().IntVar(&f.times, "effort", 0, "how many `times` the usual work goes into improving schedules, -1 for none (default: once): tacos, forest, paths, cayley, exact")
 	cmd.Flags().IntVar(&f.tries, "tries", 0, "tacos: how many `seeds` to try, keeping the best schedule (default: as many as a fixed amount of work allows)")
 }
 

@@ -25,7 +25,7 @@ const (
 // flow). For other collectives cuts serve better.
 //
 // It begins with equal prices, which are best where all links are alike, and raises
-// those of links that cheapest ways crowd (multiplicative weights: N. Garg, J.
+// those of links that the cheapest paths overload (multiplicative weights: N. Garg, J.
 // Könemann, SIAM J. Computing 37, 2007).
 func (f *finder) prices() (model.Time, model.Witness) {
 	if f.p.Collective.Kind != model.AllToAll || len(f.members) < 2 || len(f.t.Links) == 0 {
@@ -40,7 +40,7 @@ func (f *finder) prices() (model.Time, model.Witness) {
 	var bestPrice []float64
 	left := priceSteps
 	for round := 1; round <= priceRounds && left > 0; round++ {
-		ratio, load := f.crowd(price)
+		ratio, load := f.congestion(price)
 		if f.budget.Spent() { // then they are of a part of the ranks
 			break
 		}
@@ -68,10 +68,10 @@ func (f *finder) prices() (model.Time, model.Witness) {
 	return best, witness
 }
 
-// crowd returns what all parts pay on their cheapest ways over what all links earn,
+// congestion returns what all parts pay on their cheapest ways over what all links earn,
 // and how long each link is busy if the parts go these ways, divided evenly where
 // several are cheapest.
-func (f *finder) crowd(price []float64) (ratio float64, load []float64) {
+func (f *finder) congestion(price []float64) (ratio float64, load []float64) {
 	load = make([]float64, len(price))
 	busy := make([]float64, len(price))
 	earned, paid := 0.0, 0.0
@@ -180,7 +180,7 @@ func (f *finder) priced(price []float64) (model.Time, model.Witness) {
 		for _, z := range h.sizes {
 			key := [2]int64{int64(q.src), z.size}
 			if known[key] == nil {
-				known[key] = f.fares(int(q.src), z.size, w.Links)
+				known[key] = f.pathCosts(int(q.src), z.size, w.Links)
 			}
 			due = due.plus(area{0, uint64(known[key][q.dst])}.times(z.n))
 		}
@@ -217,18 +217,18 @@ func (f *finder) priced(price []float64) (model.Time, model.Witness) {
 	return high, w
 }
 
-// fares returns what it costs for size bytes to go from a rank to each node, MaxTime
+// pathCosts returns what it costs for size bytes to go from a rank to each node, MaxTime
 // if there is no way. Where the cut is free, bytes pay for their own time alone, each
 // link's price rounded down.
-func (f *finder) fares(rank int, size int64, price []int64) []model.Time {
-	fare := make([]model.Time, len(price))
-	for i := range fare {
+func (f *finder) pathCosts(rank int, size int64, price []int64) []model.Time {
+	linkCost := make([]model.Time, len(price))
+	for i := range linkCost {
 		if !f.free {
-			fare[i] = f.beside(i).Add(model.TransferTime(size, f.t.Links[i].Bandwidth)).Mul(price[i])
+			linkCost[i] = f.beside(i).Add(model.TransferTime(size, f.t.Links[i].Bandwidth)).Mul(price[i])
 			continue
 		}
 		a := rectangle(size, model.Second).times(price[i])
-		fare[i] = a.over(f.t.Links[i].Bandwidth)
+		linkCost[i] = a.over(f.t.Links[i].Bandwidth)
 	}
 	cost := slices.Repeat([]model.Time{model.MaxTime}, f.t.Nodes())
 	cost[rank] = 0
@@ -240,7 +240,7 @@ func (f *finder) fares(rank int, size int64, price []int64) []model.Time {
 		queued[v] = false
 		for _, i := range f.out[v] {
 			d := f.t.Links[i].Dst
-			if c := cost[v].Add(fare[i]); c < cost[d] {
+			if c := cost[v].Add(linkCost[i]); c < cost[d] {
 				cost[d] = c
 				if !queued[d] {
 					queued[d] = true

@@ -8,14 +8,14 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// maxFares is up to how many members times links Quick looks for what an alltoall pays where
+// maxPathCosts is up to how many members times links Quick looks for what an alltoall pays where
 // all links have the same price.
-const maxFares = 1 << 22
+const maxPathCosts = 1 << 22
 
 // Quick returns the best of a few certificates that are found in O(links·log links +
 // chunks·members) time, for problems that are too large for All: what must enter or leave the
 // members with the narrowest links, what all links together must carry, of a smaller
-// alltoall at equal prices, and how far the contribution of a member on the rim has to go. When ctx is done it returns the best
+// alltoall at equal prices, and how far the contribution of a member on the periphery has to go. When ctx is done it returns the best
 // of those that it has. It returns nil if none is above zero. Custom collectives are not served, and get nil.
 func Quick(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	if err := p.Validate(); err != nil {
@@ -61,12 +61,12 @@ func Quick(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	if p.Collective.Kind == model.AllReduce || p.Collective.Kind == model.AllToAll { // of others no more than a rank's
 		better(f.volume())
 	}
-	if p.Collective.Kind == model.AllToAll && len(f.t.Links) > 0 && len(f.members)*len(f.t.Links) <= maxFares {
+	if p.Collective.Kind == model.AllToAll && len(f.t.Links) > 0 && len(f.members)*len(f.t.Links) <= maxPathCosts {
 		better(f.priced(slices.Repeat([]float64{1}, len(f.t.Links))))
 	}
-	rim := f.members[0]
-	for i := 0; i < 2 && !budget.Spent(); i++ { // the farthest from anywhere is on the rim
-		parts := f.from(rim)
+	outer := f.members[0]
+	for i := 0; i < 2 && !budget.Spent(); i++ { // the farthest from anywhere is on the periphery
+		parts := f.from(outer)
 		if len(parts) == 0 {
 			break
 		}
@@ -89,26 +89,26 @@ func Quick(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 			}
 		}
 		set := make([]bool, f.t.Ranks)
-		set[rim] = true
+		set[outer] = true
 		at := f.reach(f.starts(set, true), size, false, true)
-		far := rim
+		far := outer
 		for _, d := range f.members {
-			if wanted[d] >= 0 && d != rim && at.full[d] < model.MaxTime && (far == rim || at.full[d] > at.full[far]) {
+			if wanted[d] >= 0 && d != outer && at.full[d] < model.MaxTime && (far == outer || at.full[d] > at.full[far]) {
 				far = d
 			}
 		}
-		if far == rim {
+		if far == outer {
 			break
 		}
 		if at.full[far] > best.Bound {
-			w := model.Distance{Source: rim, Dest: far, Potential: finite(at.full)}
+			w := model.Distance{Source: outer, Dest: far, Potential: finite(at.full)}
 			w.Chunk, w.Shard = f.name(wanted[far])
 			if len(f.t.Switches) > 0 {
 				w.Head = finite(at.head)
 			}
 			better(at.full[far], w)
 		}
-		rim = far
+		outer = far
 	}
 	if best.Witness == nil || best.Bound <= 0 || best.Bound >= model.MaxTime {
 		return nil, nil

@@ -44,7 +44,7 @@ var _ = rule(Kind{
 // receives over two: prices of sending and receiving are those of ports of capacity 1.
 // Under link-rounds likewise, without these.
 //
-// C(T) is computed by fares.go, for all T at once. The witness yields the least T that
+// C(T) is computed by costs.go, for all T at once. The witness yields the least T that
 // the lemma does not exclude.
 func (j *job) dual(w *model.LPDual) (model.Time, error) {
 	if err := (&model.Certificate{Problem: j.p, Witness: *w}).Validate(); err != nil {
@@ -172,7 +172,7 @@ type market struct {
 	net      *arcs
 	instants []model.Time
 	prices   map[spot]int64
-	hops     map[int64][][]hop // by size, rank: see fares.go
+	hops     map[int64][][]hop // by size, rank: see costs.go
 	left     int64             // looks at a price that may still be made
 }
 

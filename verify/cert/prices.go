@@ -44,15 +44,15 @@ func (j *job) prices(w model.Prices) (model.Time, error) {
 			links = append(links, i)
 		}
 	}
-	f := &fares{job: j, prices: w.Links, known: map[fareKey][]model.Time{}}
+	f := &pathCosts{job: j, prices: w.Links, known: map[pathKey][]model.Time{}}
 	due := new(big.Int)
 	for k := range j.items.Chunks {
 		if !j.work.Go(1) {
 			break
 		}
-		if fare := f.dearest(l, k); fare > 0 {
+		if cost := f.dearest(l, k); cost > 0 {
 			j.add(l, k, 1)
-			due.Add(due, big.NewInt(int64(fare)))
+			due.Add(due, big.NewInt(int64(cost)))
 		}
 	}
 	if len(l.count) == 0 {
@@ -76,21 +76,21 @@ func (j *job) prices(w model.Prices) (model.Time, error) {
 	}), nil
 }
 
-// fares knows what the ways of items cost. Costs that do not fit are rounded down.
-type fares struct {
+// pathCosts knows what the paths of items cost. Costs that do not fit are rounded down.
+type pathCosts struct {
 	*job
 	prices []int64
-	known  map[fareKey][]model.Time
+	known  map[pathKey][]model.Time
 }
 
-type fareKey struct {
+type pathKey struct {
 	rank int
 	size int64
 }
 
-// dearest returns the cost of the dearest of the cheapest ways that item k has to
+// dearest returns the cost of the dearest of the cheapest paths that item k has to
 // make, 0 if there is none, and notes in l between which ranks it has to go.
-func (f *fares) dearest(l *load, k int) model.Time {
+func (f *pathCosts) dearest(l *load, k int) model.Time {
 	holders := map[int][]int{} // by contribution
 	for r, v := range f.items.Start(k) {
 		if !f.work.Go(1) {
@@ -124,8 +124,8 @@ func (f *fares) dearest(l *load, k int) model.Time {
 }
 
 // from returns what it costs for size bytes to go from a rank to each node.
-func (f *fares) from(rank int, size int64) []model.Time {
-	key := fareKey{rank, size}
+func (f *pathCosts) from(rank int, size int64) []model.Time {
+	key := pathKey{rank, size}
 	if cost, ok := f.known[key]; ok {
 		return cost
 	}
@@ -135,7 +135,7 @@ func (f *fares) from(rank int, size int64) []model.Time {
 		again = false
 		for i := range f.t.Links {
 			k := &f.t.Links[i]
-			if at := cost[k.Src].Add(f.fare(i, size)); at < cost[k.Dst] {
+			if at := cost[k.Src].Add(f.linkCost(i, size)); at < cost[k.Dst] {
 				cost[k.Dst], again = at, true
 			}
 		}
@@ -144,9 +144,9 @@ func (f *fares) from(rank int, size int64) []model.Time {
 	return cost
 }
 
-// fare returns what size bytes pay for passing a link. Where the cut is free, each
+// linkCost returns what size bytes pay for passing a link. Where the cut is free, each
 // byte pays its part of their time, however it is cut.
-func (f *fares) fare(i int, size int64) model.Time {
+func (f *pathCosts) linkCost(i int, size int64) model.Time {
 	l := &f.t.Links[i]
 	if f.free {
 		v := new(big.Int).Mul(big.NewInt(f.prices[i]), big.NewInt(size))
