@@ -224,7 +224,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 		case errs[i] != nil && len(args) == 1 && len(xml) == 1:
 			return nil, 0, errs[i]
 		case errs[i] != nil: // the other files are still of interest
-			fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: error: %v\n", errs[i])
+			line(cmd.ErrOrStderr(), "oraccl: error: %v", errs[i])
 			worst = exitFailure
 		case d == nil:
 			worst = worse(worst, exitUnknown)

@@ -66,9 +66,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if hintOf(err) == "" {
 		err = commandHint(cmd, err)
 	}
-	fmt.Fprintf(stderr, "oraccl: error: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
+	line(stderr, "oraccl: error: %s", strings.NewReplacer("\n", " ", "\t", " ").Replace(err.Error()))
 	if hint := hintOf(err); hint != "" {
-		fmt.Fprintf(stderr, "oraccl: hint: %s\n", hint)
+		line(stderr, "oraccl: hint: %s", hint)
 	}
 	return exitFailure
 }

@@ -106,7 +106,7 @@ beside the verdict is a warning, or a note where no runtime reaches it.`,
 					return err
 				}
 				if err != nil { // the other files are still of interest
-					fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: error: %v\n", err)
+					line(cmd.ErrOrStderr(), "oraccl: error: %v", err)
 					s = exitFailure
 				}
 				worst = worse(worst, s)
