@@ -131,7 +131,7 @@ func count(n int, thing string) string {
 }
 
 // proviso is what the claim of a proved schedule goes on with: it holds with as many slots,
-// up to this size, but for the last bits.
+// up to this size, with ranks that may differ in the last bits.
 func (r *Report) proviso() string {
 	if r.Verdict.Outcome != verify.Proved {
 		return ""

@@ -183,7 +183,7 @@ func (r *Report) guess(ctx context.Context, root int) {
 			right, wanted := performs(ctx, p)
 			if share := float64(right) / float64(max(wanted, 1)); share > most {
 				most, r.Collective = share, coll
-				r.Guess = fmt.Sprintf("coll=custom: judged as %s, which it performs for %d of %d chunks %v; --collective says otherwise", coll, right, wanted, &Call{InPlace: in})
+				r.Guess = fmt.Sprintf("coll=custom: judged as %s, which it performs for %d of %d chunks %v; --collective names another", coll, right, wanted, &Call{InPlace: in})
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // Package order decides whether a program of concurrent processes performs its
 // collective whatever the timing: processes of one rank order their instructions by
 // waiting for each other, processes of different ranks by messages through FIFO
-// channels. It says whether the result is right, whether two accesses to one cell
+// channels. It reports whether the result is right, whether two accesses to one cell
 // are unordered, whether the processes can wait for each other for ever, and how
 // many messages a channel must be able to hold for that; verify/SPEC.md, section
 // Order, has the semantics and the argument why one execution and vector clocks
@@ -40,7 +40,7 @@ type Report struct {
 	// Conditions are what may matter beside the verdict: inputs that are written,
 	// ranks that combine in different orders, waits that end later than they say.
 	Conditions []verify.Violation
-	// Consistent says whether all ranks combine in the same order, so that they end
+	// Consistent reports whether all ranks combine in the same order, so that they end
 	// with the same bits; Unknown if no value is combined for two ranks.
 	Consistent verify.Outcome
 	// RemoteOnly counts pairs of conflicting accesses of one rank that are ordered

@@ -56,7 +56,7 @@ func transfers(count, perTransfer int) int {
 	return (count + perTransfer - 1) / perTransfer
 }
 
-// Completes says whether all processes end if a channel holds at most slots
+// Completes reports whether all processes end if a channel holds at most slots
 // transfers of at most perTransfer chunks (0: any number). It is for programs of which
 // Deadlock, Matching and Bounds are proved.
 func (r *Report) Completes(slots, perTransfer int) bool {

@@ -128,12 +128,12 @@ var typeNames = []string{"nop", "s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "r
 // String returns the name in the file: "rrc".
 func (t Type) String() string { return typeNames[t] }
 
-// Sends says whether a step of the type sends.
+// Sends reports whether a step of the type sends.
 func (t Type) Sends() bool {
 	return t == Send || t == RecvCopySend || t == RecvReduceSend || t == RecvReduceCopySend
 }
 
-// Receives says whether a step of the type receives.
+// Receives reports whether a step of the type receives.
 func (t Type) Receives() bool { return t >= Recv && t <= RecvReduceCopySend }
 
 // Buf is a buffer.

@@ -122,7 +122,7 @@ func (f *folded) number() {
 	}
 }
 
-// joins says whether a re has the buffers and the destination of the last one.
+// joins reports whether a re has the buffers and the destination of the last one.
 func (f *folded) joins(s *Step) bool {
 	last := &f.steps[len(f.steps)-1]
 	return last.Dst == model.Ref{Buffer: int(s.Dst), Offset: int(s.DstOff)} && last.Src.Buffer == int(s.Src)

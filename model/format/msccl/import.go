@@ -200,7 +200,7 @@ func (x *importer) run() error {
 	return nil
 }
 
-// ready says whether an instruction can go on.
+// ready reports whether an instruction can go on.
 func (x *importer) ready(q *model.Process, in *model.Instruction) bool {
 	for _, w := range in.Waits {
 		on, ok := x.byID[[2]int{q.Rank, w.Process}]

@@ -121,7 +121,7 @@ func newRoom(t *model.Topology) *room {
 	return r
 }
 
-// fits says whether transfers fit into a round beside what is there.
+// fits reports whether transfers fit into a round beside what is there.
 func (r *room) fits(round model.Time, s *model.Schedule, transfers []int) bool {
 	more := map[[2]int64]int{}
 	for _, i := range transfers {

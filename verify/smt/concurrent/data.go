@@ -42,7 +42,7 @@ func (e *encoder) writes(i int) run {
 	return run{e.p.Buffers[e.rank(i)][s.Dst.Buffer].Base + s.Dst.Offset*e.p.Grain, s.Count * e.p.Grain}
 }
 
-// outside says whether a step accesses what is beyond a buffer.
+// outside reports whether a step accesses what is beyond a buffer.
 func (e *encoder) outside(rank int, s *model.Instruction) bool {
 	beyond := func(ref model.Ref, off int) bool {
 		b := &e.p.Buffers[rank][ref.Buffer]
@@ -96,7 +96,7 @@ func (e *encoder) pairs() [][2]int {
 	return pairs
 }
 
-// bothWrite says whether two steps write a cell in common.
+// bothWrite reports whether two steps write a cell in common.
 func (e *encoder) bothWrite(pair [2]int) bool {
 	a, b := e.writes(pair[0]), e.writes(pair[1])
 	return a.n > 0 && b.n > 0 && a.from < b.from+b.n && b.from < a.from+a.n
