@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -92,33 +90,18 @@ func (s solver) streamReducing(p *model.Problem, o solve.Options) (*solve.Stream
 		st.Transfers *= 2
 		st.Memory += lockstepMemory(back, delay) // what is no longer needed goes later
 	}
-	threads := o.Threads
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
 	st.Run = func(ctx context.Context, emit func([]model.Transfer) bool) (solve.Stop, error) {
-		begin := time.Now()
-		late := func() bool { return o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit }
-		stop := func() bool { return ctx.Err() != nil || late() }
+		b, cancel := o.Budget(ctx)
+		defer cancel()
+		stop, threads := b.Spent, b.Threads()
 		refused := false
 		pass := func(list []model.Transfer) bool {
 			refused = refused || stop() || !emit(list)
 			return !refused
 		}
-		why := func() (solve.Stop, error) {
-			switch {
-			case ctx.Err() != nil:
-				return solve.Interrupted, nil
-			case late():
-				return solve.TimeLimit, nil
-			case refused:
-				return solve.Interrupted, nil
-			}
-			return 0, fmt.Errorf("came to no end on %v, which is a defect: please report it", p)
-		}
 		end, done := reduceAlong(back, pt, o.Seed, threads, stop, pass)
 		if !done {
-			return why()
+			return unfinished(p, b, refused)
 		}
 		if p.Collective.Kind != model.AllReduce {
 			return solve.Done, nil
@@ -130,7 +113,7 @@ func (s solver) streamReducing(p *model.Problem, o solve.Options) (*solve.Stream
 			}
 			return pass(list)
 		}) || refused {
-			return why()
+			return unfinished(p, b, refused)
 		}
 		return solve.Done, nil
 	}

@@ -3,8 +3,6 @@ package tacos
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"time"
 	"unsafe"
 
 	"github.com/oraccl/oraccl/model"
@@ -49,33 +47,35 @@ func (s solver) Stream(_ context.Context, p *model.Problem, o solve.Options) (*s
 	for _, from := range pt.From {
 		st.Transfers += int64(p.Topology.Ranks - len(from))
 	}
-	threads := o.Threads
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
 	st.Run = func(ctx context.Context, emit func([]model.Transfer) bool) (solve.Stop, error) {
-		begin := time.Now()
-		late := func() bool { return o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit }
+		b, cancel := o.Budget(ctx)
+		defer cancel()
 		refused := false
 		e := newSweep(n, pt, o.Seed)
 		if e == nil {
 			e = &byEvents{n, pt, o.Seed}
 		}
-		done := e.run(threads, func() bool { return ctx.Err() != nil || late() }, func(list []model.Transfer) bool {
+		done := e.run(b.Threads(), b.Spent, func(list []model.Transfer) bool {
 			refused = refused || !emit(list)
 			return !refused
 		})
-		switch {
-		case done && !refused:
+		if done && !refused {
 			return solve.Done, nil
-		case refused || ctx.Err() != nil:
-			return solve.Interrupted, nil
-		case late():
-			return solve.TimeLimit, nil
 		}
-		return 0, fmt.Errorf("came to no end on %v, which is a defect: please report it", p)
+		return unfinished(p, b, refused)
 	}
 	return st, nil
+}
+
+// unfinished returns why a stream has not come to its end.
+func unfinished(p *model.Problem, b *solve.Budget, refused bool) (solve.Stop, error) {
+	switch stop := b.Stop(); {
+	case refused && stop != solve.TimeLimit:
+		return solve.Interrupted, nil
+	case stop != 0:
+		return stop, nil
+	}
+	return 0, fmt.Errorf("came to no end on %v, which is a defect: please report it", p)
 }
 
 // lockstepMemory returns how many bytes lockstep needs at most.

@@ -31,10 +31,8 @@ package tacos
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -118,11 +116,13 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err := fits(p, len(solve.Cut(p, o.Chunks).Chunks)); err != nil {
 		return solve.Result{}, err
 	}
-	stop := stopper(ctx, o)
+	budget, cancel := o.Budget(ctx)
+	defer cancel()
+	ctx = budget.Context()
+	stop, threads := budget.Spent, budget.Threads()
 	if o.Unwind > 0 {
-		return s.solveUnwound(ctx, p, o, stop)
+		return s.solveUnwound(p, o, budget)
 	}
-	threads := threadsOf(o)
 	list, err := cuts(p, o, threads, stop)
 	if err != nil {
 		return solve.Result{}, err
@@ -170,7 +170,7 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return solve.Result{}, fmt.Errorf("no try came to an end on %v, which is a defect: please report it", p)
 	case !stop(): // some tries were stuck, which is no loss
 	default:
-		r.Stop = reasonOf(ctx)
+		r.Stop = budget.Stop()
 	}
 	return r, nil
 }
@@ -197,27 +197,6 @@ func (c candidate) tries(tries, threads int, o solve.Options, stop func() bool) 
 	}
 	wg.Wait()
 	return b
-}
-
-// stopper returns a function that reports whether a limit is reached; time counts from now on.
-func stopper(ctx context.Context, o solve.Options) func() bool {
-	begin := time.Now()
-	return func() bool { return ctx.Err() != nil || o.TimeLimit > 0 && time.Since(begin) > o.TimeLimit }
-}
-
-// reasonOf returns which limit it was.
-func reasonOf(ctx context.Context) solve.Stop {
-	if stop := solve.StopOf(ctx); stop != 0 {
-		return stop
-	}
-	return solve.TimeLimit
-}
-
-func threadsOf(o solve.Options) int {
-	if o.Threads <= 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return o.Threads
 }
 
 // best keeps the best schedule so far, of equal ones that of the earliest try.

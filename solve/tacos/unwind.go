@@ -184,7 +184,7 @@ func (s solver) shifts(ctx context.Context, p *model.Problem, o solve.Options) *
 
 // solveUnwound synthesises on the network unwound with degree o.Unwind, and repairs what
 // comes of that on the network as it is.
-func (s solver) solveUnwound(ctx context.Context, p *model.Problem, o solve.Options, stop func() bool) (solve.Result, error) {
+func (s solver) solveUnwound(p *model.Problem, o solve.Options, budget *solve.Budget) (solve.Result, error) {
 	u, err := unwind(p.Topology, o.Unwind)
 	if err != nil {
 		return solve.Result{}, err
@@ -193,7 +193,7 @@ func (s solver) solveUnwound(ctx context.Context, p *model.Problem, o solve.Opti
 	inner.Unwind, inner.Effort, inner.Bound, inner.Progress = 0, -1, 0, nil
 	q := *p
 	q.Topology = u.topology
-	r, err := s.Solve(ctx, &q, inner)
+	r, err := s.Solve(budget.Context(), &q, inner)
 	if r.Problem != nil { // with the cut that is chosen
 		real := *p
 		real.Chunks = r.Problem.Chunks
@@ -224,10 +224,10 @@ func (s solver) solveUnwound(ctx context.Context, p *model.Problem, o solve.Opti
 	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor)}
 	b.offer(0, r.Schedule)
 	if improve.Reroutes(p) && len(r.Schedule.Transfers) <= improve.MaxRerouted && b.makespan > b.floor {
-		r.Note += b.repair(syn, 1, improve.Options{Seed: o.Seed, Effort: o.Effort, Threads: threadsOf(o), Stop: stop})
+		r.Note += b.repair(syn, 1, improve.Options{Seed: o.Seed, Effort: o.Effort, Threads: budget.Threads(), Stop: budget.Spent})
 		r.Schedule = b.schedule
-		if b.makespan > b.floor && stop() {
-			r.Stop = reasonOf(ctx)
+		if b.makespan > b.floor && budget.Spent() {
+			r.Stop = budget.Stop()
 		}
 	}
 	return r, nil
