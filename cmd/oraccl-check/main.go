@@ -4,10 +4,13 @@
 //
 //	CGO_ENABLED=0 go build ./cmd/oraccl-check
 //
-// It reads files, or directories such as oraccl gap --proofs writes, and prints a
-// line for each, and whether a schedule meets a bound; with --json, one object,
-// schema oraccl/check/2. The exit status is 0 if all is proved, 1 if something is
-// refuted, 2 if something cannot be read, 3 if something is unknown.
+// It reads directories such as oraccl gap --proofs writes, and files, and prints a line for
+// each document and claim; with --json, one object, schema oraccl/check/2. A directory with
+// a manifest is accepted only if every claim in it follows from what its files prove.
+// --topology, --collective, --size and so on compare the problem with the one that the
+// reader means. The exit status is 0 if all is proved, 1 if something is refuted or a claim
+// lacks its evidence, 2 if something cannot be read, 3 if something is unknown, or if a
+// directory has no manifest.
 package main
 
 import (
@@ -22,6 +25,9 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/format/topologies"
+	"github.com/oraccl/oraccl/model/instance"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify/dossier"
 )
 
@@ -38,13 +44,31 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr)
 		flags.PrintDefaults()
 	}
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return 0
-	} else if err != nil {
+	var in instance.Flags
+	topology := flags.String("topology", "", "compare the network with this one, by `name` or from a file")
+	in.Define(flags)
+	flags.Func("fail", instance.FailUsage, func(s string) error {
+		in.Fail = append(in.Fail, instance.List(s)...)
+		return nil
+	})
+	var paths []string
+	for rest := args; ; { // flags may stand after names
+		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
+			return 0
+		} else if err != nil {
+			return 2
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		paths, rest = append(paths, flags.Arg(0)), flags.Args()[1:]
+	}
+	if len(paths) == 0 {
+		flags.Usage()
 		return 2
 	}
-	if flags.NArg() == 0 {
-		flags.Usage()
+	fail := func(err error) int {
+		fmt.Fprintf(stderr, "oraccl-check: error: %s\n", quote.Line(err.Error()))
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -54,17 +78,23 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if *limit != "" {
 		var err error
 		if most, err = model.ParseBytes(*limit); err != nil || most == 0 {
-			fmt.Fprintf(stderr, "oraccl-check: error: --%s %s: want a size above 0, such as 4GiB\n", files.Flag, *limit)
-			return 2
+			return fail(fmt.Errorf("--%s %s: want a size above 0, such as 4GiB", files.Flag, *limit))
 		}
 	}
-	r, err := dossier.Check(files.With(ctx, most, os.Stdin), flags.Args(), dossier.Options{Documents: *documents})
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		fmt.Fprintf(stderr, "oraccl-check: %v\n", err)
+	ctx = files.With(ctx, most, os.Stdin)
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	asked, err := dossier.NewAsked(topologies.Files{Context: ctx}, *topology, &in, func(name string) bool { return given[name] })
+	if err != nil {
+		return fail(err)
+	}
+	r, err := dossier.Check(ctx, paths, dossier.Options{Documents: *documents, Asked: asked})
+	switch {
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		fmt.Fprintf(stderr, "oraccl-check: %s\n", quote.Line(err.Error()))
 		return 3
-	} else if err != nil {
-		fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
-		return 2
+	case err != nil:
+		return fail(err)
 	}
 	if !*asJSON {
 		text, status := r.Text()
@@ -73,8 +103,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	text, status, err := r.JSON()
 	if err != nil {
-		fmt.Fprintf(stderr, "oraccl-check: error: %v\n", err)
-		return 2
+		return fail(err)
 	}
 	fmt.Fprintf(stdout, "%s", text)
 	return status

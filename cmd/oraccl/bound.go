@@ -25,7 +25,7 @@ type boundsJSON struct {
 }
 
 func newBound() *cobra.Command {
-	var in instance
+	var in problemFlags
 	var out string
 	var asJSON bool
 	cmd := &cobra.Command{

@@ -5,21 +5,34 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/model/format/topologies"
 	"github.com/oraccl/oraccl/verify/dossier"
 )
 
 func newCheck() *cobra.Command {
+	var in problemFlags
+	var topology string
 	var asJSON, documents bool
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Check schedules and certificates again, no solver involved",
-		Long: `check reads files, or directories such as gap --proofs writes, executes every
-schedule exactly, checks every certificate in exact arithmetic, and says which
-schedule meets which bound. oraccl-check is the same without anything else in it.`,
-		Example: "  oraccl gap dgx1 --collective allgather --chunks 1 --methods tacos,ring --proofs out\n  oraccl check out",
+		Long: `check reads directories such as gap --proofs writes, and files. It executes every
+schedule exactly and checks every certificate in exact arithmetic. A directory with a
+manifest is accepted only if every claim in it follows, and nothing is missing, changed
+or superfluous; without a manifest nothing is claimed, and the exit status is 3 unless
+--documents is given. oraccl-check is the same without anything else in it.
+
+What a network is called proves nothing: the digest of every problem is printed, and
+--topology compares the network with the one that you mean. With --collective it is the
+whole problem that is compared, with the defaults of gap for flags that are not given.`,
+		Example: "  oraccl gap dgx1 --collective allgather --chunks 1 --methods tacos,ring --proofs out\n  oraccl check out --topology dgx1 --collective allgather --size 8MiB",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := dossier.Check(cmd.Context(), args, dossier.Options{Documents: documents})
+			asked, err := dossier.NewAsked(topologies.Files{Context: cmd.Context()}, topology, &in.Flags, cmd.Flags().Changed)
+			if err != nil {
+				return err
+			}
+			r, err := dossier.Check(cmd.Context(), args, dossier.Options{Documents: documents, Asked: asked})
 			if err != nil {
 				return err
 			}
@@ -40,5 +53,7 @@ schedule meets which bound. oraccl-check is the same without anything else in it
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/check/2")
 	cmd.Flags().BoolVar(&documents, "documents", false, "a directory without a manifest is a collection of documents, each of which stands for itself")
+	cmd.Flags().StringVar(&topology, "topology", "", "compare the network with this one, by `name` or from a file")
+	in.addCompared(cmd)
 	return cmd
 }

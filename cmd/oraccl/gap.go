@@ -60,7 +60,7 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluat
 }
 
 func newGap() *cobra.Command {
-	var in instance
+	var in problemFlags
 	var work effort
 	var methods, proofs, figure string
 	var asJSON bool

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/lint"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
 func newTopoLint() *cobra.Command {
-	var in instance
+	var in problemFlags
 	var claim string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -32,11 +33,11 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 			"  oraccl topo lint ndv2:2 --collective alltoall --size 1GB --claim 3.524GB/s",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := loadTopology(cmd.Context(), args[0], in.alpha, in.bandwidth)
+			t, err := loadTopology(cmd.Context(), args[0], in.Alpha, in.Bandwidth)
 			if err != nil {
 				return err
 			}
-			if t, err = failed(t, in.fail); err != nil {
+			if t, err = instance.Failed(t, in.Fail); err != nil {
 				return err
 			}
 			found, err := lint.Check(t)
@@ -45,7 +46,7 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 			}
 			r := lintResult{t: t, found: found}
 			switch {
-			case claim == "" && in.collective != "":
+			case claim == "" && in.Collective != "":
 				return errors.New("--collective: goes with --claim RATE")
 			case claim != "":
 				if r.claim, err = in.judge(cmd, args[0], claim); err != nil {
@@ -78,7 +79,7 @@ type claimed struct {
 }
 
 // judge holds the best checked bound of the instance against a claim.
-func (in *instance) judge(cmd *cobra.Command, topology, claim string) (*claimed, error) {
+func (in *problemFlags) judge(cmd *cobra.Command, topology, claim string) (*claimed, error) {
 	c := &claimed{}
 	var err error
 	if c.rate, err = model.ParseRate(claim); err != nil {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/instance"
 )
 
 // The exit statuses.
@@ -83,8 +84,12 @@ func (h hinted) Unwrap() error { return h.error }
 
 func hintOf(err error) string {
 	var h hinted
-	if errors.As(err, &h) {
+	var e *instance.Error
+	switch {
+	case errors.As(err, &h):
 		return h.hint
+	case errors.As(err, &e):
+		return e.Hint
 	}
 	return ""
 }

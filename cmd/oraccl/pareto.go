@@ -108,6 +108,7 @@ func pareto(e *certify.Evaluator, ctx context.Context, p *model.Problem, maxChun
 // many bytes that a bound on the time, a whole number, is one on the rounds a chunk.
 func inUnits(p *model.Problem, maxChunks int) *model.Problem {
 	q, t := *p, *p.Topology
+	t.Name += " in units"
 	t.Links = slices.Clone(t.Links)
 	for i := range t.Links {
 		t.Links[i].Alpha, t.Links[i].Bandwidth = 0, 1e12

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/stragglar"
@@ -44,7 +45,7 @@ RHD and direct are reckoned as the script does, by formulas; there are no schedu
 
 // problem is the allreduce among n ranks of which the last one is late by delay.
 func (x *study) problem(n int, delay model.Time) (*model.Problem, error) {
-	tp, err := generated("switch:"+strconv.Itoa(n), x.alpha, x.bandwidth)
+	tp, err := instance.Generated("switch:"+strconv.Itoa(n), x.alpha, x.bandwidth)
 	if err != nil {
 		return nil, err
 	}

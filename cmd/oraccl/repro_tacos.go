@@ -8,6 +8,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
@@ -76,7 +77,7 @@ func (x *tacosStudy) problem(n network, collective, share string, chunks int) (*
 	if bandwidth == "" {
 		bandwidth = x.bandwidth
 	}
-	t, err := generated(n.Topology, x.alpha, bandwidth)
+	t, err := instance.Generated(n.Topology, x.alpha, bandwidth)
 	if err != nil {
 		return nil, err
 	}

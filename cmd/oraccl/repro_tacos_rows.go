@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/model/instance"
 )
 
 // codeRun is an all-gather that the authors' code was run on: Number is the time that it
@@ -83,7 +84,7 @@ func (x *tacosStudy) gather(ctx context.Context, n network, alpha string, bytes 
 	return keep(x.bench, key, func() (*contest, error) {
 		y := *x
 		y.alpha, y.cost = alpha, "blocking"
-		t, err := generated(n.Topology, alpha, n.Bandwidth)
+		t, err := instance.Generated(n.Topology, alpha, n.Bandwidth)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -58,7 +59,7 @@ func (x *tacosStudy) scale(ctx context.Context, code []*codeRun) ([]*growth, err
 	var all []*growth
 	for _, g := range growths() {
 		for _, n := range g.networks {
-			t, err := generated(n.Topology, x.alpha, n.Bandwidth)
+			t, err := instance.Generated(n.Topology, x.alpha, n.Bandwidth)
 			if err != nil {
 				return nil, err
 			}

@@ -18,7 +18,7 @@ import (
 )
 
 func newSolve() *cobra.Command {
-	var in instance
+	var in problemFlags
 	var work effort
 	var method, out, proofs string
 	var asJSON, pareto bool
@@ -37,12 +37,12 @@ better ones.`,
 		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json\n  oraccl solve ring:4 --collective allgather --method ring -o ag.xml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			maxChunks := in.chunks
-			if pareto && in.totalChunks != 0 {
+			maxChunks := in.Chunks
+			if pareto && in.TotalChunks != 0 {
 				return errors.New("--total-chunks: does not go with --pareto, which tries several numbers of chunks a rank")
 			}
 			if pareto {
-				in.chunks = 0
+				in.Chunks = 0
 				if maxChunks == 0 {
 					maxChunks = 6
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -58,10 +59,10 @@ func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) sweep.Row {
 
 // fill computes a cell. An error is why there is no verdict.
 func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
-	in := instance{alpha: c.Alpha, bandwidth: c.Bandwidth, fail: splitList(c.Fail), collective: c.Collective, size: fmt.Sprint(c.SizeBytes),
-		chunks: c.Chunks, cost: c.Cost, objective: "makespan", straggler: -1}
+	in := problemFlags{instance.Flags{Alpha: c.Alpha, Bandwidth: c.Bandwidth, Fail: instance.List(c.Fail), Collective: c.Collective, Size: fmt.Sprint(c.SizeBytes),
+		Chunks: c.Chunks, Cost: c.Cost, Objective: "makespan", Straggler: -1}}
 	if c.DelayPs > 0 {
-		in.straggler, in.delay = c.Straggler, fmt.Sprintf("%dps", int64(c.DelayPs))
+		in.Straggler, in.Delay = c.Straggler, fmt.Sprintf("%dps", int64(c.DelayPs))
 	}
 	p, err := in.problem(ctx, c.Topology)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/native"
 )
 
@@ -168,10 +169,10 @@ func TestSweepTwice(t *testing.T) {
 // A bound that is kept is checked like one that was just found: of a certificate that says
 // too much, or of another problem, nothing is used.
 func TestSweepBoundsAreChecked(t *testing.T) {
-	in := instance{collective: "allgather", size: "1MiB", chunks: 1, straggler: -1, objective: "makespan"}
+	in := problemFlags{instance.Flags{Collective: "allgather", Size: "1MiB", Chunks: 1, Straggler: -1}}
 	p, err := in.problem(t.Context(), "ring:4")
 	require.NoError(t, err)
-	in.size = "64MiB"
+	in.Size = "64MiB"
 	other, err := in.problem(t.Context(), "ring:4")
 	require.NoError(t, err)
 	key, err := problemText(p)

@@ -41,7 +41,7 @@ type cutJSON struct {
 }
 
 func newThroughput() *cobra.Command {
-	var in instance
+	var in problemFlags
 	var out string
 	var asJSON bool
 	cmd := &cobra.Command{

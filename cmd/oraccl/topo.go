@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 )
@@ -70,7 +71,7 @@ func newTopoShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if t, err = failed(t, fail); err != nil {
+			if t, err = instance.Failed(t, fail); err != nil {
 				return err
 			}
 			if asJSON {

@@ -46,6 +46,8 @@ var policy = []struct {
 	{dir: "model/topo", may: "model."},
 	{dir: "model/format", may: "model."},
 	{dir: "model/format/compact", may: "model. model/native"},
+	{dir: "model/format/topologies", may: "model. model/files model/native model/topo model/format"},
+	{dir: "model/instance", may: "model. model/topo"},
 	{dir: "model/lint", may: "model."},
 
 	{dir: "solve", may: "model. solve gonum.org/v1/gonum golang.org/x/sync"},
@@ -59,7 +61,7 @@ var policy = []struct {
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
 	{dir: "verify", may: "model. model/native verify"},
-	{dir: "verify/dossier", may: "model. model/files model/native model/quote verify"},
+	{dir: "verify/dossier", may: "model. model/files model/native model/quote model/instance model/topo verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},

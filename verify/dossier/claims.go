@@ -156,7 +156,7 @@ func (d *folder) problem(p *Problem) {
 	if err != nil {
 		return // it is a fault already
 	}
-	f := Finding{File: d.name(p.File), Kind: "problem"}
+	f := Finding{File: d.name(p.File), Kind: "problem", tied: p.SameRoundsAs != ""}
 	q, err := native.ReadProblem(f.File, bytes.NewReader(b))
 	if err != nil {
 		f.Err = err
@@ -388,8 +388,9 @@ func (d *folder) contradictions() {
 		d.wrong = append(d.wrong, x.err)
 		for file, i := range d.at {
 			if i == x.schedule || i == x.certificate {
+				d.found[i].withdraw()
 				c := &d.claims[d.of[file]]
-				c.outcome, c.reason = verify.Unknown, "a schedule and a bound contradict each other"
+				c.outcome, c.reason = verify.Unknown, d.found[i].Verdict.Reason
 			}
 		}
 	}

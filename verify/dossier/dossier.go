@@ -48,6 +48,8 @@ type Finding struct {
 
 	certificate *model.Certificate
 
+	tied bool // a problem has the rounds of another one, which is the one that was asked about
+
 	// disowned is why a document of a dossier, though it may be proved for a problem of its
 	// own, is not what the dossier claims of it.
 	disowned string
@@ -68,49 +70,6 @@ func (c Conclusion) Met() bool { return c.Makespan == c.Bound }
 // to check.
 var ErrEmpty = errors.New("holds no schedule and no certificate, so that there is nothing to check")
 
-// Asked is the problem that the reader has in mind, for the parts of it that were named.
-type Asked struct {
-	*model.Problem
-	Topology, Collective, Size, Cost, Release bool
-}
-
-// differs returns in words in what q differs from what was asked, or "".
-func (a *Asked) differs(q *model.Problem) string {
-	if a.Topology {
-		if text := TopologyDifference(a.Problem.Topology, q.Topology); text != "" {
-			return text
-		}
-	}
-	if a.Collective {
-		if text := CollectiveDifference(a.Problem, q); text != "" {
-			return text
-		}
-	}
-	switch {
-	case a.Size && a.Problem.Size != q.Size:
-		return fmt.Sprintf("size of %d bytes, want %d", q.Size, a.Problem.Size)
-	case a.Cost && a.Problem.Cost != q.Cost:
-		return fmt.Sprintf("cost model %v, want %v", q.Cost, a.Problem.Cost)
-	}
-	if a.Release {
-		return ReleaseDifference(a.Problem, q)
-	}
-	return ""
-}
-
-// left names the parts that were not asked about.
-func (a *Asked) left() (list []string) {
-	for _, x := range []struct {
-		name  string
-		asked bool
-	}{{"topology", a.Topology}, {"collective", a.Collective}, {"size", a.Size}, {"cost model", a.Cost}, {"arrivals", a.Release}} {
-		if !x.asked {
-			list = append(list, x.name)
-		}
-	}
-	return list
-}
-
 // Options steer Check.
 type Options struct {
 	// Documents takes a directory without a manifest for a collection of documents, each
@@ -125,6 +84,8 @@ type Report struct {
 	found    []Finding // documents that stand for themselves
 	dossiers []*folder
 	bare     []string // directories without a manifest
+	problems []problemSeen
+	wrong    []error // contradictions among documents that stand for themselves
 	options  Options
 }
 
@@ -143,6 +104,7 @@ func Check(ctx context.Context, paths []string, o Options) (*Report, error) {
 	if len(r.dossiers) == 0 && !slices.ContainsFunc(r.found, func(f Finding) bool { return f.claims() }) {
 		return nil, fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrEmpty)
 	}
+	r.settle()
 	return r, nil
 }
 
@@ -315,7 +277,7 @@ func (f *Finding) judge(ctx context.Context, b []byte, beside fs.FS) {
 // bounds reports whether the bound of a proved certificate holds for a proved schedule that
 // has a makespan.
 func (f *Finding) bounds(s *Finding) bool {
-	return s.Kind == "schedule" && s.Err == nil && s.timed && s.Verdict.Outcome == verify.Proved &&
+	return s.Kind == "schedule" && s.Err == nil && s.disowned == "" && f.disowned == "" && s.timed && s.Verdict.Outcome == verify.Proved &&
 		f.Kind == "certificate" && f.Err == nil && f.Verdict.Outcome == verify.Proved && f.digest == s.digest &&
 		(f.problem.Chunks == nil || slices.Equal(f.problem.Chunks, s.problem.Chunks))
 }

@@ -1,6 +1,7 @@
 package dossier
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 
@@ -108,8 +109,12 @@ func (r *Report) JSON() (text []byte, status int, err error) {
 	for _, err := range s.wrong {
 		j.Errors = append(j.Errors, err.Error())
 	}
-	text, err = json.MarshalIndent(j, "", "  ")
-	return append(text, '\n'), s.status, err
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err = e.Encode(j)
+	return b.Bytes(), s.status, err
 }
 
 func (d *folder) json(s *state) dossierJSON {

@@ -38,7 +38,7 @@ type Problem struct {
 	Digest string `json:"digest"` // see Digest
 	// SameRoundsAs is the file of another problem that differs from this one in latencies,
 	// bandwidths and sizes alone, under link-rounds: what rounds and steps one has, the
-	// other has too.
+	// other has too. Such a problem has bounds and refutations, and no schedules.
 	SameRoundsAs string `json:"same_rounds_as,omitempty"`
 }
 
@@ -286,8 +286,12 @@ func (m *Manifest) Validate() error {
 			return fmt.Errorf("%s: %w", place, err)
 		}
 		if c.Problem != "" {
-			if problems[c.Problem] == nil {
+			p := problems[c.Problem]
+			if p == nil {
 				return fmt.Errorf("%s: %s is not in problems", place, model.Quote(c.Problem))
+			}
+			if c.Schedule != "" && p.SameRoundsAs != "" {
+				return fmt.Errorf("%s: a schedule for %s, want one for %s, which has its rounds", place, p.File, model.Quote(p.SameRoundsAs))
 			}
 			used[c.Problem] = true
 		}

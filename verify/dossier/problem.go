@@ -144,9 +144,11 @@ func CollectiveDifference(p, q *model.Problem) string {
 	return ""
 }
 
-// ReleaseDifference returns in words in what the arrivals of q differ from those of p, which
-// has as many ranks, or "".
+// ReleaseDifference returns in words in what the arrivals of q differ from those of p, or "".
 func ReleaseDifference(p, q *model.Problem) string {
+	if p.Topology.Ranks != q.Topology.Ranks {
+		return fmt.Sprintf("%d ranks, want %d", q.Topology.Ranks, p.Topology.Ranks)
+	}
 	for r := range p.Topology.Ranks {
 		if a, b := p.ReleaseOf(r), q.ReleaseOf(r); a != b {
 			return fmt.Sprintf("rank %d arrives at %v, want %v", r, b, a)

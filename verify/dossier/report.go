@@ -18,18 +18,23 @@ func (l *lines) add(format string, args ...any) {
 }
 
 // verdict writes what came of a document.
-func (l *lines) verdict(f *Finding, ends string) {
+func (l *lines) verdict(f *Finding) {
 	name := quote.Name(f.File)
 	switch {
 	case f.Err != nil:
 		l.add("ERROR %s", unnamed(f.File, f.Err))
 	case f.Kind != "schedule" && f.Kind != "certificate":
 		l.add("read %s: %s", name, f.Kind)
-	case f.disowned != "" && f.Verdict.Outcome == verify.Proved: // the claim of it fails, which is said there
+	case f.disowned != "" && f.Verdict.Outcome == verify.Proved:
+		l.add("FAILED %s: %s", name, f.disowned)
 	default:
 		word := f.Verdict.Outcome.String()
 		if f.Verdict.Outcome == verify.Refuted {
 			word = "REFUTED"
+		}
+		ends := ""
+		if f.Kind == "schedule" && f.timed && f.Verdict.Outcome == verify.Proved {
+			ends = fmt.Sprintf(", and ends after %v", f.makespan)
 		}
 		l.add("%s %s: %s%s", word, name, f.Verdict.Claim, ends)
 		for _, v := range f.Verdict.Violations {
@@ -67,7 +72,7 @@ func (r *Report) Text() (text string, status int) {
 		l.add("not compared with what was asked about: %s", strings.Join(a.left(), ", "))
 	}
 	for i := range r.found {
-		l.verdict(&r.found[i], "")
+		l.verdict(&r.found[i])
 	}
 	for _, c := range s.conclusions {
 		every := "for every cut"
@@ -103,11 +108,9 @@ func (r *Report) Text() (text string, status int) {
 // text writes what came of a dossier.
 func (d *folder) text(l *lines, s *state) {
 	for i := range d.found {
-		ends := ""
-		if f := &d.found[i]; f.Kind == "schedule" && f.timed && f.Err == nil && f.Verdict.Outcome == verify.Proved {
-			ends = fmt.Sprintf(", and ends after %v", f.makespan)
+		if f := &d.found[i]; f.disowned == "" || f.Verdict.Outcome != verify.Proved { // else its claim, below, tells why
+			l.verdict(f)
 		}
-		l.verdict(&d.found[i], ends)
 	}
 	for _, x := range d.faults {
 		l.add("FAILED %s: %s", quote.Name(d.name(x.file)), x.why)
@@ -220,26 +223,68 @@ func (s *state) differs() bool {
 	return slices.ContainsFunc(s.problems, func(p problemSeen) bool { return p.differs != "" })
 }
 
-func (r *Report) state() *state {
-	s := &state{}
-	seen := map[string]bool{}
+// settle notes what the problems are, and takes back what cannot stand: documents about
+// another problem than was asked about, and those that contradict each other.
+func (r *Report) settle() {
+	seen := map[string]int{} // by digest
 	see := func(list []Finding) {
 		for i := range list {
-			if f := &list[i]; f.problem != nil && f.digest != "" && f.disowned == "" && !seen[f.digest] {
-				seen[f.digest] = true
+			f := &list[i]
+			if f.problem == nil || f.digest == "" || f.disowned != "" {
+				continue
+			}
+			at, ok := seen[f.digest]
+			if !ok {
 				x := problemSeen{digest: f.digest, about: uncut(f.problem).String()}
-				if a := r.options.Asked; a != nil {
-					if x.differs = a.differs(f.problem); x.differs != "" {
-						s.status = worse(s.status, 1)
-					}
+				if f.tied {
+					x.about += ", which has the rounds and steps of another one"
+				} else if a := r.options.Asked; a != nil {
+					x.differs = a.differs(f.problem)
 				}
-				s.problems = append(s.problems, x)
+				at = len(r.problems)
+				seen[f.digest], r.problems = at, append(r.problems, x)
+			}
+			if r.problems[at].differs != "" {
+				f.disowned = otherProblem
 			}
 		}
 	}
 	see(r.found)
+	for _, x := range contradictions(r.found) {
+		r.wrong = append(r.wrong, x.err)
+		for _, i := range []int{x.schedule, x.certificate} {
+			r.found[i].withdraw()
+		}
+	}
 	for _, d := range r.dossiers {
 		see(d.found)
+		if !slices.ContainsFunc(d.found, func(f Finding) bool { return f.disowned == otherProblem }) {
+			continue
+		}
+		for i := range d.claims {
+			if c := &d.claims[i]; c.outcome == verify.Proved {
+				c.outcome, c.reason = verify.Refuted, otherProblem
+			}
+		}
+	}
+}
+
+const otherProblem = "it is about another problem than was asked about"
+
+// withdraw takes back the verdict on a document that another one contradicts.
+func (f *Finding) withdraw() {
+	f.Verdict.Outcome, f.Verdict.Reason = verify.Unknown, "a schedule and a bound contradict each other"
+}
+
+func (r *Report) state() *state {
+	s := &state{problems: r.problems, wrong: slices.Clone(r.wrong)}
+	if s.differs() {
+		s.status = 1
+	}
+	if len(r.wrong) > 0 {
+		s.status = 2
+	}
+	for _, d := range r.dossiers {
 		s.status = worse(s.status, d.status())
 		s.wrong = append(s.wrong, d.wrong...)
 	}
@@ -255,14 +300,7 @@ func (r *Report) state() *state {
 			s.status = worse(s.status, 3)
 		}
 	}
-	if all := contradictions(r.found); len(all) > 0 {
-		for _, x := range all {
-			s.wrong = append(s.wrong, x.err)
-		}
-		s.status = 2
-	} else {
-		s.conclusions = conclusions(r.found)
-	}
+	s.conclusions = conclusions(r.found)
 	if len(r.bare) > 0 && !r.options.Documents {
 		s.status = worse(s.status, 3)
 	}

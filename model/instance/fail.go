@@ -1,4 +1,4 @@
-package main
+package instance
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// failed returns t without what has failed: of each entry "link:u-v" every link between
+// Failed returns t without what has failed: of each entry "link:u-v" every link between
 // the nodes u and v, either way; of "rank:r" the rank with its links. The ranks that are
 // left are renumbered from 0 in their old order; links and ports likewise. What cuts a
 // rank off is refused, naming it.
-func failed(t *model.Topology, entries []string) (*model.Topology, error) {
+func Failed(t *model.Topology, entries []string) (*model.Topology, error) {
 	if len(entries) == 0 {
 		return t, nil
 	}
@@ -33,7 +33,7 @@ func failed(t *model.Topology, entries []string) (*model.Topology, error) {
 		return nil, fmt.Errorf("--fail: %w", err)
 	}
 	if cut := severed(t, deadRank, deadLink); cut != "" {
-		return nil, hinted{fmt.Errorf("--fail %s: cuts %s apart: %s", strings.Join(entries, ","), t.Name, cut), "a collective needs a path from every rank to every other; ranks are numbered here as before the failure"}
+		return nil, &Error{fmt.Errorf("--fail %s: cuts %s apart: %s", strings.Join(entries, ","), t.Name, cut), "a collective needs a path from every rank to every other; ranks are numbered here as before the failure"}
 	}
 	return left, nil
 }
@@ -115,19 +115,8 @@ func severed(t *model.Topology, deadRank, deadLink []bool) string {
 		return deadLink[l] || deadRank[k.Src] || deadRank[k.Dst]
 	}
 	first := slices.Index(deadRank[:t.Ranks], false)
-	sides := func(lists [][]int, end func(l int) int) (near, far []int) {
-		seen := make([]bool, t.Nodes())
-		seen[first] = true
-		for stack := []int{first}; len(stack) > 0; {
-			v := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			for _, l := range lists[v] {
-				if w := end(l); !dead(l) && !seen[w] {
-					seen[w] = true
-					stack = append(stack, w)
-				}
-			}
-		}
+	sides := func(forwards bool) (near, far []int) {
+		seen := reached(t, first, forwards, dead)
 		for r := range t.Ranks {
 			switch {
 			case deadRank[r]:
@@ -139,15 +128,49 @@ func severed(t *model.Topology, deadRank, deadLink []bool) string {
 		}
 		return near, far
 	}
-	near, far := sides(t.Out(), func(l int) int { return t.Links[l].Dst })
+	near, far := sides(true)
 	if len(far) > 0 {
 		return fmt.Sprintf("no link leads from %s to %s any more", ranges(near), ranges(far))
 	}
-	near, far = sides(t.In(), func(l int) int { return t.Links[l].Src })
+	near, far = sides(false)
 	if len(far) > 0 {
 		return fmt.Sprintf("no link leads from %s to %s any more", ranges(far), ranges(near))
 	}
 	return ""
+}
+
+// reached returns the nodes that a node reaches over links that are not dead, or backwards
+// those that reach it. It takes O(links).
+func reached(t *model.Topology, from int, forwards bool, dead func(l int) bool) []bool {
+	lists, end := t.Out(), func(l int) int { return t.Links[l].Dst }
+	if !forwards {
+		lists, end = t.In(), func(l int) int { return t.Links[l].Src }
+	}
+	seen := make([]bool, t.Nodes())
+	seen[from] = true
+	for stack := []int{from}; len(stack) > 0; {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, l := range lists[v] {
+			if w := end(l); !dead(l) && !seen[w] {
+				seen[w] = true
+				stack = append(stack, w)
+			}
+		}
+	}
+	return seen
+}
+
+// connected returns an error that names two ranks between which there is no path, or nil.
+func connected(t *model.Topology) error {
+	none := func(int) bool { return false }
+	if r := slices.Index(reached(t, 0, true, none)[:t.Ranks], false); r >= 0 {
+		return fmt.Errorf("rank 0 cannot reach rank %d on %s", r, t.Name)
+	}
+	if r := slices.Index(reached(t, 0, false, none)[:t.Ranks], false); r >= 0 {
+		return fmt.Errorf("rank %d cannot reach rank 0 on %s", r, t.Name)
+	}
+	return nil
 }
 
 // ranges writes an ascending list such as "ranks 0-3,8", of long ones only the beginning.

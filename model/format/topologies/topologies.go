@@ -1,10 +1,14 @@
-package main
+// Package topologies reads a topology from a file of any format that is known: ours, those of
+// NCCL and nvidia-smi, and inputs of TE-CCL. So commands read what their flags name.
+package topologies
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/nccl"
 	"github.com/oraccl/oraccl/model/format/smi"
 	"github.com/oraccl/oraccl/model/format/teccl"
@@ -12,9 +16,34 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 )
 
-// readTopology reads the topology of a file: ours, what NCCL dumps, what nvidia-smi topo -m
-// prints, or that of an input of TE-CCL. alpha and bandwidth are for those that lack them.
-func readTopology(name string, b []byte, alpha, bandwidth string) (*model.Topology, error) {
+// Files reads the files that flags name, under a context that ends reads: see files.With.
+type Files struct{ Context context.Context }
+
+// Exists implements instance.Files.
+func (Files) Exists(name string) bool { return files.Exists(name) }
+
+// Topology implements instance.Files.
+func (f Files) Topology(name, alpha, bandwidth string) (*model.Topology, error) {
+	b, err := files.Read(f.Context, name)
+	if err != nil {
+		return nil, err
+	}
+	return Read(name, b, alpha, bandwidth)
+}
+
+// Collective implements instance.Files.
+func (f Files) Collective(name string) (*model.Collective, error) {
+	b, err := files.Read(f.Context, name)
+	if err != nil {
+		return nil, err
+	}
+	return native.ReadCollective(name, bytes.NewReader(b))
+}
+
+// Read reads the topology of a file: ours, what NCCL dumps, what nvidia-smi topo -m prints, or
+// that of an input of TE-CCL. alpha and bandwidth are the values of the flags of these names,
+// for formats that lack them; "" where they are not given. Errors name the file or the flag.
+func Read(name string, b []byte, alpha, bandwidth string) (*model.Topology, error) {
 	first := bytes.TrimLeft(b, " \t\r\n\ufeff")
 	dump := bytes.HasPrefix(first, []byte("<")) && nccl.Is(b)
 	matrix := !bytes.HasPrefix(first, []byte("{")) && !dump && smi.Is(b)

@@ -1,0 +1,315 @@
+// Package instance makes the problem that the flags of a command describe: a topology by
+// name or from a file, what has failed of it, a collective, a size and so on. It reads no
+// file itself: Files does.
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+)
+
+// Flags describe a problem, as the words of a command line do. Those that Define and
+// DefineCut declare have their values; Fail is the caller's to declare.
+type Flags struct {
+	Alpha, Bandwidth string   // of a generator's links
+	Fail             []string // link:U-V or rank:R
+
+	Collective string // a name or a file
+	Root       int
+	Group      string // ranks, such as 0-3,8; "": all
+	Size       string
+	Cost       string // "": by Objective
+	Straggler  int    // -1: nobody is late by Delay alone
+	Delay      string
+
+	Objective   string // makespan or rounds; "" is makespan
+	Chunks      int    // a rank; 0: the cut is left open
+	TotalChunks int    // 0: see Chunks
+}
+
+// FlagSet declares flags, as those of package flag and of others do.
+type FlagSet interface {
+	StringVar(p *string, name, value, usage string)
+	IntVar(p *int, name string, value int, usage string)
+}
+
+// Define declares the flags that describe what is asked for on a topology.
+func (f *Flags) Define(set FlagSet) {
+	set.StringVar(&f.Collective, "collective", "", "broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, or a JSON `file`")
+	set.StringVar(&f.Size, "size", DefaultSize, "buffer in `bytes` a rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer)")
+	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive a rank) or link-rounds (one chunk a link); by default pipelined")
+	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce")
+	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8 (default: all)")
+	set.StringVar(&f.Alpha, "alpha", "", "latency of a generator's links, a `time` such as 500ns, or one a dimension, separated by commas")
+	set.StringVar(&f.Bandwidth, "bandwidth", "", "bandwidth of a generator's links, a `rate` such as 50GiB/s, or one a dimension")
+	set.IntVar(&f.Straggler, "straggler", -1, "`rank` that arrives late, by --delay")
+	set.StringVar(&f.Delay, "delay", "", "how late: a `time` for --straggler, or a list such as 3=1.2ms,5=0.4ms")
+}
+
+// DefineCut declares the flags that describe how the buffer is cut into chunks, and what is
+// to be minimised.
+func (f *Flags) DefineCut(set FlagSet) {
+	set.IntVar(&f.Chunks, "chunks", 0, "chunks a rank: `K`·n in all; K for broadcast and reduce, K·n² for alltoall (default: each method's own)")
+	set.IntVar(&f.TotalChunks, "total-chunks", 0, "chunks in all, `M`, whatever the number of ranks")
+	set.StringVar(&f.Objective, "objective", "makespan", "`what` to minimise: makespan or rounds, with which --cost is link-rounds by default")
+}
+
+// The usage of --fail, and the default of --size.
+const (
+	FailUsage   = "`what` has failed: link:U-V (both ways) or rank:R; other flags count the ranks that are left, from 0"
+	DefaultSize = "8MiB"
+)
+
+// Error is an error with a way out.
+type Error struct {
+	error
+	Hint string
+}
+
+// Unwrap returns the error without the hint.
+func (e *Error) Unwrap() error { return e.error }
+
+// UnknownCollectiveError is the error for a collective that is neither a kind nor a file.
+type UnknownCollectiveError struct{ Name string }
+
+func (e *UnknownCollectiveError) Error() string {
+	return fmt.Sprintf("--collective %q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce or alltoall", e.Name)
+}
+
+// Files reads the files that flags name.
+type Files interface {
+	Exists(name string) bool
+	// Topology reads the topology of a file; alpha and bandwidth are those of the flags.
+	Topology(name, alpha, bandwidth string) (*model.Topology, error)
+	Collective(name string) (*model.Collective, error)
+}
+
+// Problem returns the problem that the flags describe on a topology, by name or from a file.
+// Errors name the flag that is wrong.
+func (in *Flags) Problem(files Files, topology string) (*model.Problem, error) {
+	t, err := LoadTopology(files, topology, in.Alpha, in.Bandwidth)
+	if err != nil {
+		return nil, err
+	}
+	if t, err = Failed(t, in.Fail); err != nil {
+		return nil, err
+	}
+	p := &model.Problem{Topology: t}
+	if p.Collective, err = in.collective(files, t); err != nil {
+		return nil, err
+	}
+	if p.Size, err = model.ParseBytes(in.Size); err != nil {
+		return nil, fmt.Errorf("--size: %w", err)
+	}
+	cost := in.Cost
+	if cost == "" {
+		cost = map[bool]string{true: "link-rounds", false: "pipelined"}[in.Objective == "rounds"]
+	}
+	if p.Cost, err = model.ParseCostModel(cost); err != nil {
+		return nil, fmt.Errorf("--cost: %w", err)
+	}
+	switch in.Objective {
+	case "", "makespan":
+	case "rounds":
+		if !p.Cost.Synchronous() {
+			return nil, &Error{fmt.Errorf("--objective rounds: does not go with --cost %v, which has none", p.Cost), "leave --cost out, or say --cost rounds or link-rounds"}
+		}
+	default:
+		return nil, fmt.Errorf("--objective %q: want makespan or rounds", in.Objective)
+	}
+	if p.Release, err = in.release(t.Ranks); err != nil {
+		return nil, err
+	}
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := connected(p.Topology); err != nil {
+		return nil, &Error{err, "a collective needs a path from every rank to every other"}
+	}
+	if in.Chunks < 0 || in.Chunks > model.MaxChunks {
+		return nil, fmt.Errorf("--chunks %d: want 1 to %d chunks a rank", in.Chunks, model.MaxChunks)
+	}
+	if in.TotalChunks != 0 {
+		return in.cutInto(p)
+	}
+	if in.Chunks == 0 {
+		return p, nil
+	}
+	n := len(p.Members())
+	if c := p.Collective.Kind; c == model.AllToAll && in.Chunks*n > model.MaxChunks/n || in.Chunks > model.MaxChunks/n {
+		return nil, fmt.Errorf("--chunks %d: makes more than %d chunks with %d ranks", in.Chunks, model.MaxChunks, n)
+	}
+	total := p.DefaultChunks(in.Chunks)
+	if int64(total) > p.Space() {
+		return nil, fmt.Errorf("--chunks %d: %d chunks of %d bytes in all, want at least one byte a chunk", in.Chunks, total, p.Space())
+	}
+	p = p.WithChunks(total)
+	return p, p.Validate()
+}
+
+// LoadTopology reads a topology file, or builds the topology of that name.
+func LoadTopology(files Files, name, alpha, bandwidth string) (*model.Topology, error) {
+	if files.Exists(name) {
+		return files.Topology(name, alpha, bandwidth)
+	}
+	t, err := Generated(name, alpha, bandwidth)
+	if err != nil && strings.ContainsAny(name, "/.") {
+		return nil, fmt.Errorf("%s: no such file, nor the name of a topology", name)
+	}
+	return t, err
+}
+
+// Generated builds the topology of that name, with the values of --alpha and --bandwidth.
+func Generated(name, alpha, bandwidth string) (*model.Topology, error) {
+	var o topo.Options
+	for _, s := range List(alpha) {
+		t, err := model.ParseTime(s)
+		if err != nil {
+			return nil, fmt.Errorf("--alpha: %w", err)
+		}
+		o.Alpha = append(o.Alpha, t)
+	}
+	for _, s := range List(bandwidth) {
+		r, err := model.ParseRate(s)
+		if err != nil {
+			return nil, fmt.Errorf("--bandwidth: %w", err)
+		}
+		o.Bandwidth = append(o.Bandwidth, r)
+	}
+	return topo.Parse(name, o)
+}
+
+// collective returns the collective that the flags name.
+func (in *Flags) collective(files Files, t *model.Topology) (model.Collective, error) {
+	if in.Collective == "" {
+		return model.Collective{}, errors.New("--collective: missing, want broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall or a JSON file")
+	}
+	group, err := parseGroup(in.Group, t.Ranks)
+	if err != nil {
+		return model.Collective{}, err
+	}
+	kind, err := model.ParseKind(in.Collective)
+	if err == nil && kind != model.Custom {
+		return model.Collective{Kind: kind, Root: in.rootFor(kind, group), Group: group}, nil
+	}
+	if !files.Exists(in.Collective) {
+		return model.Collective{}, &UnknownCollectiveError{in.Collective}
+	}
+	c, err := files.Collective(in.Collective)
+	if err != nil {
+		return model.Collective{}, err
+	}
+	if group != nil {
+		return model.Collective{}, errors.New("--group: the collective's file says which ranks take part")
+	}
+	return *c, nil
+}
+
+// rootFor returns the root to use: where the group leaves rank 0 out and no root
+// was asked for, its first member.
+func (in *Flags) rootFor(kind model.Kind, group []int) int {
+	switch {
+	case !kind.Rooted():
+		return 0
+	case in.Root == 0 && len(group) > 0:
+		for _, r := range group {
+			if r == 0 {
+				return 0
+			}
+		}
+		return group[0]
+	}
+	return in.Root
+}
+
+// parseGroup reads a list such as "0-3,8". Empty: nil, all ranks.
+func parseGroup(s string, ranks int) ([]int, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var group []int
+	for _, part := range List(s) {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		to := from
+		if err == nil && isRange {
+			to, err = strconv.Atoi(last)
+		}
+		if err != nil || from > to || from < 0 || to >= ranks {
+			return nil, fmt.Errorf("--group %q: want ranks 0 to %d and ranges of them, such as 0-3,8", part, ranks-1)
+		}
+		for r := from; r <= to; r++ {
+			group = append(group, r)
+		}
+	}
+	return group, nil
+}
+
+// release returns when each rank arrives, nil if nobody is late.
+func (in *Flags) release(ranks int) ([]model.Time, error) {
+	if in.Straggler < 0 && in.Delay == "" {
+		return nil, nil
+	}
+	release := make([]model.Time, ranks)
+	set := func(rank int, delay string) error {
+		if rank < 0 || rank >= ranks {
+			return fmt.Errorf("rank %d does not exist, want 0 to %d", rank, ranks-1)
+		}
+		t, err := model.ParseTime(delay)
+		if err != nil {
+			return err
+		}
+		release[rank] = t
+		return nil
+	}
+	if in.Straggler >= 0 {
+		if in.Delay == "" {
+			return nil, errors.New("--straggler: also needs --delay, how late that rank is")
+		}
+		if err := set(in.Straggler, in.Delay); err != nil {
+			return nil, fmt.Errorf("--straggler %d --delay %s: %w", in.Straggler, in.Delay, err)
+		}
+		return release, nil
+	}
+	for _, part := range List(in.Delay) {
+		rank, delay, ok := strings.Cut(part, "=")
+		r, err := strconv.Atoi(rank)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("--delay %q: want rank=time, such as 3=1.2ms, or a time with --straggler", part)
+		}
+		if err := set(r, delay); err != nil {
+			return nil, fmt.Errorf("--delay %q: %w", part, err)
+		}
+	}
+	return release, nil
+}
+
+// List splits a list at its commas; "" has no elements.
+func List(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+// cutInto cuts p into as many chunks as --total-chunks says.
+func (in *Flags) cutInto(p *model.Problem) (*model.Problem, error) {
+	m := in.TotalChunks
+	switch {
+	case in.Chunks != 0:
+		return nil, errors.New("--total-chunks: does not go with --chunks, which says the same otherwise")
+	case m < 1 || m > model.MaxChunks:
+		return nil, fmt.Errorf("--total-chunks %d: want 1 to %d chunks", m, model.MaxChunks)
+	case m%p.Shards() != 0:
+		return nil, fmt.Errorf("--total-chunks %d: want a multiple of %d, the parts of the %v that start or end apart", m, p.Shards(), p.Collective.Kind)
+	case int64(m) > p.Space():
+		return nil, fmt.Errorf("--total-chunks %d: there are %d bytes, want at least one a chunk", m, p.Space())
+	}
+	p = p.WithChunks(m)
+	return p, p.Validate()
+}
