@@ -25,7 +25,7 @@ func TestSoakDual(t *testing.T) {
 	soak(t, 250, often, func(c *trial) error {
 		p, known := drawTiny(c.Rand)
 		at, err := optimum(c.Rand, p, known, c.budget())
-		if err != nil || at.least == 0 {
+		if err != nil || at.best == nil {
 			return err
 		}
 		best, least := at.best, at.least

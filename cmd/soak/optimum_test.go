@@ -683,7 +683,8 @@ func optimum(r *rand.Rand, p *model.Problem, known *model.Schedule, budget int) 
 // these it returns a schedule.
 func drawTiny(r *rand.Rand) (*model.Problem, *model.Schedule) {
 	for {
-		p := &model.Problem{Topology: drawTinyTopology(r), Cost: model.CostModel(1 + r.IntN(4))}
+		p := &model.Problem{Cost: model.CostModel(1 + r.IntN(4))}
+		p.Topology = drawTinyTopology(r, r.IntN(8) == 0 || p.Cost == model.Rounds && r.IntN(2) == 0)
 		n := p.Topology.Ranks
 		if r.IntN(3) == 0 {
 			p.Release = make([]model.Time, n)
@@ -696,7 +697,7 @@ func drawTiny(r *rand.Rand) (*model.Problem, *model.Schedule) {
 		var known *model.Schedule
 		if r.IntN(5) == 0 {
 			p.Collective.Op = model.Operator(r.IntN(4))
-			if r.IntN(3) == 0 {
+			if r.IntN(2) == 0 {
 				drawConditions(r, p)
 			} else if s, ok := verifytest.Custom(r, p, []int{1, 1, 1, 2, 3}); ok {
 				known = s
@@ -717,7 +718,9 @@ func drawTiny(r *rand.Rand) (*model.Problem, *model.Schedule) {
 	}
 }
 
-func drawTinyTopology(r *rand.Rand) *model.Topology {
+// drawTinyTopology returns a network with few links, or, if it is to be full, with one from
+// each rank to each other.
+func drawTinyTopology(r *rand.Rand, full bool) *model.Topology {
 	t := &model.Topology{Name: "tiny", Ranks: 2 + r.IntN(3)}
 	link := func(u, v int) {
 		if u != v {
@@ -729,7 +732,7 @@ func drawTinyTopology(r *rand.Rand) *model.Topology {
 		t.Switches = append(t.Switches, model.Switch{Name: fmt.Sprint(i), Copies: copies})
 	}
 	switch {
-	case r.IntN(6) == 0: // a link from each rank to each other, all alike
+	case full: // all alike
 		t.Switches = nil
 		link(0, 1)
 		for u := range t.Ranks {
@@ -778,8 +781,12 @@ func drawTinyTopology(r *rand.Rand) *model.Topology {
 func drawConditions(r *rand.Rand, p *model.Problem) {
 	n := p.Topology.Ranks
 	c := model.Collective{Kind: model.Custom, Op: p.Collective.Op, Chunks: 1 + r.IntN(2)}
+	same := r.IntN(3) == 0 // one contribution, which some ranks have and others want
 	counts := func(among []int) verifytest.Counts {
 		v := verifytest.Counts{}
+		if same {
+			return verifytest.Counts{0: 1}
+		}
 		for len(v) == 0 {
 			for _, j := range among {
 				if r.IntN(2) == 0 {
@@ -794,7 +801,7 @@ func drawConditions(r *rand.Rand, p *model.Problem) {
 		for a := range n {
 			if r.IntN(2) == 0 {
 				v := verifytest.Counts{a: 1}
-				if r.IntN(4) == 0 {
+				if same || r.IntN(4) == 0 {
 					v = counts(r.Perm(n))
 				}
 				for j := range v {

@@ -558,7 +558,7 @@ func changeOrbit(r *rand.Rand, p *model.Problem, o *model.Orbit) {
 	n, t := p.Topology.Ranks, p.Topology
 	i := r.IntN(len(o.Turns))
 	x, y := &o.Turns[i], o.Turns[r.IntN(len(o.Turns))]
-	switch r.IntN(18) {
+	switch r.IntN(20) {
 	case 0:
 		o.Turns = slices.Delete(o.Turns, i, i+1)
 	case 1:
@@ -616,7 +616,23 @@ func changeOrbit(r *rand.Rand, p *model.Problem, o *model.Orbit) {
 				}
 			}
 		}
-	case 16: // chunks cut at other places
+	case 16, 17: // again, over another route to the same rank, with the same end
+		end := func(route int32) int { return t.Links[o.Routes[route][len(o.Routes[route])-1]].Dst }
+		lasts := func(route int32) model.Time {
+			if p.Cost.Synchronous() {
+				return 1
+			}
+			return verifytest.Duration(p, 0, o.Routes[route], p.Chunks[0].Size)
+		}
+		for _, other := range r.Perm(len(o.Routes)) {
+			if other := int32(other); other != y.Route && end(other) == end(y.Route) {
+				z := y
+				z.Route, z.Start = other, max(0, y.Start+lasts(y.Route)-lasts(other))
+				o.Turns = append(o.Turns, z)
+				break
+			}
+		}
+	case 18: // chunks cut at other places
 		chunks := p.Chunks
 		k := r.IntN(len(chunks))
 		if k > 0 && chunks[k-1].Size > 1 {
