@@ -16,6 +16,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -67,9 +68,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			break
 		}
 		fmt.Fprintf(stdout, "%s in %s for %v\n", t.name, t.dir, t.time)
-		if t.try(ctx, *first); t.failed && ctx.Err() == nil {
+		switch t.try(ctx, *first); {
+		case t.outcome == "FAILED":
 			failed++
 			fmt.Fprintf(stdout, "%s\n", t.output)
+		case !t.fuzz():
+			fmt.Fprintf(stdout, "  %s\n", ofTest.Find(t.output))
 		}
 	}
 	table(stdout, all)
@@ -89,10 +93,10 @@ type target struct {
 	dir, name string
 	time      time.Duration
 
-	ran    time.Duration
-	cases  string // how many; empty: unknown
-	failed bool
-	output []byte
+	ran     time.Duration
+	cases   string // how many; empty: unknown
+	outcome string // "ok", "FAILED", "interrupted"; empty: it did not run
+	output  []byte
 }
 
 // fuzz reports whether t is a fuzz target.
@@ -156,7 +160,7 @@ func divide(all []target, total, each time.Duration) {
 }
 
 var (
-	ofTest = regexp.MustCompile(`soak: (\d+) cases`)
+	ofTest = regexp.MustCompile(`soak: (\d+) cases.*`)
 	ofFuzz = regexp.MustCompile(`execs: (\d+) `)
 )
 
@@ -173,11 +177,17 @@ func (t *target) try(ctx context.Context, first uint64) {
 	begin := time.Now()
 	var err error
 	t.output, err = cmd.CombinedOutput()
-	t.ran, t.failed = time.Since(begin), err != nil
-	t.cases = counted(t.output, t.fuzz())
-	if t.cases == "" && !t.failed { // a test that tries nothing is no test
-		t.failed = true
+	t.ran, t.cases = time.Since(begin), counted(t.output, t.fuzz())
+	switch {
+	case ctx.Err() != nil:
+		t.outcome = "interrupted"
+	case err != nil:
+		t.outcome = "FAILED"
+	case t.cases == "": // a test that tries nothing is no test
+		t.outcome = "FAILED"
 		t.output = append(t.output, "soak: it does not print how many cases it tried\n"...)
+	default:
+		t.outcome = "ok"
 	}
 }
 
@@ -199,14 +209,7 @@ func table(out io.Writer, all []target) {
 	fmt.Fprintln(out)
 	fmt.Fprintln(w, "cases\twall s\t\t")
 	for _, t := range all {
-		outcome := "ok"
-		switch {
-		case t.ran == 0:
-			outcome = "not run"
-		case t.failed:
-			outcome = "FAILED"
-		}
-		fmt.Fprintf(w, "%s\t%.0f\t%s\t  %s %s\n", t.cases, t.ran.Seconds(), outcome, t.name, t.dir)
+		fmt.Fprintf(w, "%s\t%.0f\t%s\t  %s %s\n", t.cases, t.ran.Seconds(), cmp.Or(t.outcome, "not run"), t.name, t.dir)
 	}
 	w.Flush()
 }
