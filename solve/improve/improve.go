@@ -39,7 +39,7 @@ const (
 type Options struct {
 	// Seed makes random choices; equal seeds give equal schedules, unless Stop cuts them short.
 	Seed uint64
-	// Effort is how many times the usual work is done. 0: once.
+	// Effort is how many times the usual work goes into other routes. 0: once; negative: none.
 	Effort int
 	// Threads is how many goroutines work at a time. 0: one.
 	Threads int
@@ -111,7 +111,11 @@ func Several(n *network.Network, list []*model.Schedule, o Options) []*model.Sch
 					continue
 				}
 				budget := min(maxLooks, looks*len(list[i].Transfers)) / len(patterns) * max(1, o.Effort)
-				if r.better(o.Bound, budget, o.Stop) {
+				bound := o.Bound
+				if n.Problem.Cost.Synchronous() { // lengths are rounds there
+					bound = 0
+				}
+				if r.better(bound, budget, o.Stop) || r.length() < solve.End(list[i].Transfers) {
 					better[i] = r.write()
 				}
 			}

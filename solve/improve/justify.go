@@ -7,13 +7,11 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// justify moves all transfers as far away from the end of growth of their trees as others allow,
-// and then back: what was in the way of others moves into gaps. With one side that is to start
-// each as late as it can, from the last to the first, where trees lead to ranks, and then as
-// early as it can. Where there are two sides, late first or early first, as asked for.
+// justify starts all transfers as late as they can, and then as early as they can, or the other
+// way round: what was in the way of others moves into gaps.
 //
-// Nothing ends later, or starts earlier, than the last and the first move did: every move can
-// stay where it is.
+// Nothing ends later than the last, or starts earlier than the first did: every move can stay
+// where it is.
 func (r *repair) justify(lateFirst bool) {
 	if lateFirst {
 		r.push(true)
