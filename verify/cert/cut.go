@@ -2,7 +2,6 @@ package cert
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -51,7 +50,7 @@ func (j *job) cut(w model.Cut) (model.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	return j.leaving(inside, j.total(j.crossing(inside, from, to)))
+	return j.leaving(inside, j.total(j.crossings(inside, from, to)))
 }
 
 // leaving returns the time that a load takes to pass the links that leave a set of
@@ -79,7 +78,7 @@ func (j *job) ingress(rank int) (model.Time, error) {
 		inside[v] = v != rank
 	}
 	all, _ := chosen("", nil, j.t.Ranks)
-	crossing := j.crossing(inside, all, all)
+	crossing := j.crossings(inside, all, all)
 	return j.leaving(inside, j.total(func(l *load, k int) int64 {
 		if n := crossing(l, k); n > 0 {
 			return n
@@ -87,7 +86,7 @@ func (j *job) ingress(rank int) (model.Time, error) {
 		if !j.needs(k, rank) {
 			return 0
 		}
-		for r := range j.items.Start(k) {
+		for r := range j.start(k) {
 			j.startsAt(l, r)
 		}
 		j.endsAt(l, rank)
@@ -104,96 +103,85 @@ func (j *job) egress(rank int) (model.Time, error) {
 	return j.cut(model.Cut{Nodes: []int{rank}})
 }
 
-// crossing returns a function for total: 1 if a contribution of a rank of from to
-// item k must leave the set for a rank of to.
-//
-// What reducing collectives have at the start is the same for all items, and what
-// most items want is the same: what follows from it is found once.
-func (j *job) crossing(inside, from, to []bool) func(l *load, k int) int64 {
-	same := j.p.Collective.Kind.Reduces()
-	outside := make([]int, j.t.Ranks) // the last stamp of an item of which a rank outside has the contribution
-	leaves := make([]int, j.t.Ranks)  // the last stamp of an item of which the contribution must leave
-	var ends []int                    // members that what must leave may end at
+// crossing returns 1 if a contribution of a rank of from to item k must leave the set for a
+// rank of to, else 0, and notes in l where such contributions are, and where they must go.
+func (j *job) crossing(l *load, k int, inside, from, to []bool) int64 {
+	outside := map[int]bool{} // contributions that a rank outside has
+	for r, v := range j.start(k) {
+		if !inside[r] {
+			for c := range j.terms(v) {
+				outside[c] = true
+			}
+		}
+	}
+	leaves := map[int]bool{} // contributions that must leave the set
+	for r, want := range j.goal(k) {
+		if inside[r] || !to[r] {
+			continue
+		}
+		for c := range j.terms(want) {
+			if from[c] && !outside[c] {
+				leaves[c] = true
+				j.endsAt(l, r)
+			}
+		}
+	}
+	for r, v := range j.start(k) {
+		for c := range j.terms(v) {
+			if leaves[c] {
+				j.startsAt(l, r)
+			}
+		}
+	}
+	return int64(min(len(leaves), 1))
+}
+
+// crossings returns crossing for all items. It is what crossing returns, sooner, for the
+// standard collectives: of an item that is reduced every member has what it contributes
+// itself at the start, and all of that is wanted; of another one a rank has the only
+// contribution. TestCrossings sets the two against each other.
+func (j *job) crossings(inside, from, to []bool) func(l *load, k int) int64 {
+	kind := j.p.Collective.Kind
+	if kind == model.Custom {
+		return func(l *load, k int) int64 { return j.crossing(l, k, inside, from, to) }
+	}
+	var leave, ends []int // the members that can have what leaves, and those that can want it
 	for _, r := range j.items.Members() {
+		if inside[r] && from[r] {
+			leave = append(leave, r)
+		}
 		if !inside[r] && to[r] {
 			ends = append(ends, r)
 		}
 	}
-	stamp := 0
-	var seen model.Value // the last value wanted; many ranks want the same
-	crosses, noted := false, false
 	return func(l *load, k int) int64 {
-		if !same || stamp == 0 {
-			stamp++
-			seen = model.Value{}
-			for r, v := range j.items.Start(k) {
-				if !j.work.Go(1) {
-					break
-				}
-				if !inside[r] {
-					for c := range v.Terms() {
-						outside[c] = stamp
-					}
+		leave, ends := leave, ends // of this item
+		if !kind.Reduces() {
+			leave = nil
+			for r := range j.start(k) {
+				if inside[r] && from[r] {
+					leave = []int{r}
 				}
 			}
 		}
-		any := int64(0)
-		for r, want := range j.goals(k, ends) {
-			if !j.work.Go(1) {
-				break
-			}
-			if inside[r] || !to[r] {
-				continue
-			}
-			if seen.Len() == 0 || !model.Identical(seen, want) {
-				seen, crosses, noted = want, false, false
-				for c := range want.Terms() {
-					if from[c] && outside[c] != stamp {
-						leaves[c], crosses = stamp, true
-					}
-				}
-			}
-			if crosses {
-				j.endsAt(l, r)
-				any = 1
-			}
-		}
-		if any == 0 || same && noted {
-			return any
-		}
-		noted = true
-		for r, v := range j.items.Start(k) {
-			if !j.work.Go(1) {
-				break
-			}
-			for c := range v.Terms() {
-				if leaves[c] == stamp {
-					j.startsAt(l, r)
-					break
+		if kind != model.Broadcast && kind != model.AllGather && kind != model.AllReduce { // one rank wants it
+			ends = nil
+			for r := range j.goal(k) {
+				if !inside[r] && to[r] {
+					ends = []int{r}
 				}
 			}
 		}
-		return any
-	}
-}
-
-// goals yields what ranks must end with of item k, as the postcondition says, of collectives
-// that want the same of all members only those of a list of members.
-func (j *job) goals(k int, some []int) iter.Seq2[int, model.Value] {
-	switch j.p.Collective.Kind {
-	case model.Broadcast, model.AllGather, model.AllReduce:
-	default:
-		return j.items.Goal(k)
-	}
-	return func(yield func(int, model.Value) bool) {
-		for _, want := range j.items.Goal(k) {
-			for _, r := range some {
-				if !yield(r, want) {
-					return
-				}
-			}
-			return
+		if len(leave) == 0 || len(ends) == 0 || !j.work.Go((len(leave)+len(ends))/8) {
+			return 0
 		}
+		for _, r := range leave {
+			j.startsAt(l, r)
+		}
+		for _, r := range ends {
+			j.endsAt(l, r)
+		}
+		return 1
 	}
 }
 

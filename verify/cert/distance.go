@@ -43,8 +43,8 @@ func (j *job) distance(w model.Distance) (model.Time, error) {
 	if !j.wants(item, w.Dest, w.Source) {
 		return 0, fmt.Errorf("dest: rank %d need not end with the contribution of rank %d", w.Dest, w.Source)
 	}
-	for r, v := range j.items.Start(item) {
-		if !contains(v, w.Source) {
+	for r, v := range j.start(item) {
+		if !j.contains(v, w.Source) {
 			continue
 		}
 		if r == w.Dest {
@@ -129,19 +129,16 @@ func (j *job) item(chunk, shard int) (int, error) {
 
 // wants says whether rank must end with a contribution to item k.
 func (j *job) wants(k, rank, contribution int) bool {
-	for r, want := range j.items.Goal(k) {
-		if !j.work.Go(1) {
-			return false
-		}
+	for r, want := range j.goal(k) {
 		if r == rank {
-			return contains(want, contribution)
+			return j.contains(want, contribution)
 		}
 	}
 	return false
 }
 
-func contains(v model.Value, contribution int) bool {
-	for c := range v.Terms() {
+func (j *job) contains(v model.Value, contribution int) bool {
+	for c := range j.terms(v) {
 		if c == contribution {
 			return true
 		}

@@ -229,21 +229,15 @@ func (m *market) group(g *model.DualGroup) ([]fall, error) {
 // demand returns the ranks that have at the start what a demand wants of chunk k.
 func (m *market) demand(k int, d *model.DualDemand) ([]int, error) {
 	needed := false
-	for r, want := range m.items.Goal(k) {
-		if !m.work.Go(1) {
-			return nil, nil
-		}
-		needed = needed || r == d.Dest && contains(want, d.Source)
+	for r, want := range m.goal(k) {
+		needed = needed || r == d.Dest && m.contains(want, d.Source)
 	}
 	if !needed {
 		return nil, fmt.Errorf("rank %d need not end with what rank %d contributes to chunk %d", d.Dest, d.Source, k)
 	}
 	have := []int{}
-	for r, v := range m.items.Start(k) {
-		if !m.work.Go(1) {
-			return nil, nil
-		}
-		if contains(v, d.Source) {
+	for r, v := range m.start(k) {
+		if m.contains(v, d.Source) {
 			if r == d.Dest {
 				return nil, fmt.Errorf("rank %d has what rank %d contributes to chunk %d at the start", d.Dest, d.Source, k)
 			}

@@ -2,6 +2,7 @@ package cert
 
 import (
 	"context"
+	"iter"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
@@ -28,8 +29,15 @@ type job struct {
 	loaded  int
 }
 
+// steps returns how many steps a check may take: some seconds for what is small, and time
+// for what large topologies need.
+func steps(p *model.Problem) int64 {
+	n := len(p.Topology.Links) + len(p.Topology.Ports) + len(p.Collective.Pre) + len(p.Collective.Post)
+	return 1<<30 + int64(n)<<17
+}
+
 func newJob(ctx context.Context, p *model.Problem) *job {
-	j := &job{work: verify.Begin(ctx, 0), p: p, t: p.Topology, items: p, at: make([]model.Value, p.Topology.Ranks)}
+	j := &job{work: verify.Begin(ctx, steps(p)), p: p, t: p.Topology, items: p, at: make([]model.Value, p.Topology.Ranks)}
 	if p.Chunks == nil {
 		j.items = p.WithChunks(p.Shards())
 		j.free = p.Collective.Kind != model.Custom
@@ -73,6 +81,26 @@ func (j *job) add(l *load, k int, times int64) {
 	l.least = min(l.least, size)
 	if j.free {
 		l.least = 1
+	}
+}
+
+// start yields what ranks have of item k at the start, as work.
+func (j *job) start(k int) iter.Seq2[int, model.Value] { return counted(j, j.items.Start(k)) }
+
+// goal yields what ranks must end with of item k, as work.
+func (j *job) goal(k int) iter.Seq2[int, model.Value] { return counted(j, j.items.Goal(k)) }
+
+// terms yields the contributions in v and how often they are there, as work.
+func (j *job) terms(v model.Value) iter.Seq2[int, int] { return counted(j, v.Terms()) }
+
+// counted yields what list does until the work has ended.
+func counted[A, B any](j *job, list iter.Seq2[A, B]) iter.Seq2[A, B] {
+	return func(yield func(A, B) bool) {
+		for a, b := range list {
+			if !j.work.Go(1) || !yield(a, b) {
+				return
+			}
+		}
 	}
 }
 
@@ -120,10 +148,7 @@ func (j *job) settled(k, rank int, want model.Value) bool {
 			j.at[r] = model.Value{}
 		}
 		j.holders = j.holders[:0]
-		for r, v := range j.items.Start(k) {
-			if !j.work.Go(1) {
-				return false
-			}
+		for r, v := range j.start(k) {
 			j.at[r] = v
 			j.holders = append(j.holders, r)
 		}
@@ -137,10 +162,10 @@ func (j *job) settled(k, rank int, want model.Value) bool {
 		return false
 	}
 	counts := map[int]int{}
-	for c, n := range has.Terms() {
+	for c, n := range j.terms(has) {
 		counts[c] = n
 	}
-	for c, n := range want.Terms() {
+	for c, n := range j.terms(want) {
 		if got := counts[c]; got == 0 || got != n && !j.p.Collective.Op.Idempotent() {
 			return false
 		}
@@ -151,10 +176,7 @@ func (j *job) settled(k, rank int, want model.Value) bool {
 // needs says whether rank must end with something of item k that it does not have
 // at the start.
 func (j *job) needs(k, rank int) bool {
-	for r, want := range j.items.Goal(k) {
-		if !j.work.Go(1) {
-			return false
-		}
+	for r, want := range j.goal(k) {
 		if r == rank {
 			return !j.settled(k, r, want)
 		}

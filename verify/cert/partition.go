@@ -54,7 +54,7 @@ func (j *job) partition(w model.Partition) (model.Time, error) {
 		}
 	}
 	l := j.total(func(l *load, k int) int64 {
-		for r := range j.items.Start(k) {
+		for r := range j.start(k) {
 			j.startsAt(l, r)
 		}
 		return j.between(part, k)
@@ -104,21 +104,15 @@ func (j *job) partition(w model.Partition) (model.Time, error) {
 func (j *job) between(part []int, k int) int64 {
 	have := map[[2]int]bool{} // part and contribution
 	sources := map[int]bool{}
-	for r, v := range j.items.Start(k) {
-		if !j.work.Go(1) {
-			return 0
-		}
+	for r, v := range j.start(k) {
 		sources[part[r]] = true
-		for c := range v.Terms() {
+		for c := range j.terms(v) {
 			have[[2]int{part[r], c}] = true
 		}
 	}
 	needy := map[int]bool{}
-	for r, want := range j.items.Goal(k) {
-		if !j.work.Go(want.Len()) {
-			return 0
-		}
-		for c := range want.Terms() {
+	for r, want := range j.goal(k) {
+		for c := range j.terms(want) {
 			if !have[[2]int{part[r], c}] {
 				needy[part[r]] = true
 				break

@@ -81,7 +81,11 @@ type pathCosts struct {
 	*job
 	prices []int64
 	known  map[pathKey][]model.Time
+	kept   int // costs in known
 }
+
+// maxKept limits how many costs are kept.
+const maxKept = 1 << 24
 
 type pathKey struct {
 	rank int
@@ -92,17 +96,14 @@ type pathKey struct {
 // make, 0 if there is none, and notes in l between which ranks it has to go.
 func (f *pathCosts) dearest(l *load, k int) model.Time {
 	holders := map[int][]int{} // by contribution
-	for r, v := range f.items.Start(k) {
-		if !f.work.Go(1) {
-			break
-		}
-		for c := range v.Terms() {
+	for r, v := range f.start(k) {
+		for c := range f.terms(v) {
 			holders[c] = append(holders[c], r)
 		}
 	}
 	dearest := model.Time(0)
-	for r, want := range f.items.Goal(k) {
-		for c := range want.Terms() {
+	for r, want := range f.goal(k) {
+		for c := range f.terms(want) {
 			if !f.work.Go(1 + len(holders[c])) {
 				return 0
 			}
@@ -139,6 +140,10 @@ func (f *pathCosts) from(rank int, size int64) []model.Time {
 				cost[k.Dst], again = at, true
 			}
 		}
+	}
+	if f.kept += len(cost); f.kept > maxKept { // items of one rank follow each other
+		clear(f.known)
+		f.kept = len(cost)
 	}
 	f.known[key] = cost
 	return cost

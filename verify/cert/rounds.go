@@ -79,15 +79,15 @@ func (j *job) doubling(w model.Doubling) (model.Time, error) {
 		return 0, err
 	}
 	holders, first := map[int]bool{}, model.MaxTime
-	for r, v := range j.items.Start(item) {
-		if contains(v, w.Source) {
+	for r, v := range j.start(item) {
+		if j.contains(v, w.Source) {
 			holders[r] = true
 			first = min(first, j.p.ReleaseOf(r))
 		}
 	}
 	n := len(holders)
-	for r, want := range j.items.Goal(item) {
-		if !holders[r] && contains(want, w.Source) {
+	for r, want := range j.goal(item) {
+		if !holders[r] && j.contains(want, w.Source) {
 			n++
 		}
 	}
@@ -197,19 +197,16 @@ func SpreadRounds(ctx context.Context, p *model.Problem, w model.Spread) (int, e
 // h alone has at the start: of the one of which most do.
 func (j *job) dependants(k, h int) int64 {
 	need := map[int]int64{} // by contribution
-	for r, v := range j.items.Start(k) {
-		if !j.work.Go(1) {
-			break
-		}
+	for r, v := range j.start(k) {
 		if r == h {
-			for c := range v.Terms() {
+			for c := range j.terms(v) {
 				need[c] = 0
 			}
 		}
 	}
-	for r, v := range j.items.Start(k) {
+	for r, v := range j.start(k) {
 		if r != h && len(need) > 0 {
-			for c := range v.Terms() {
+			for c := range j.terms(v) {
 				delete(need, c)
 			}
 		}
@@ -218,12 +215,9 @@ func (j *job) dependants(k, h int) int64 {
 	for c := range need {
 		var seen model.Value
 		has := false
-		for r, want := range j.items.Goal(k) {
-			if !j.work.Go(1) {
-				break
-			}
+		for r, want := range j.goal(k) {
 			if seen.Len() == 0 || !model.Identical(seen, want) {
-				seen, has = want, contains(want, c)
+				seen, has = want, j.contains(want, c)
 			}
 			if has && r != h {
 				need[c]++
@@ -260,13 +254,10 @@ func (j *job) combine(d int) (model.Time, error) {
 			return 0
 		}
 		most, n := 0, 0
-		for _, v := range j.items.Start(k) {
-			if !j.work.Go(1) {
-				break
-			}
+		for _, v := range j.start(k) {
 			most = max(most, v.Len())
 		}
-		for r, want := range j.items.Goal(k) {
+		for r, want := range j.goal(k) {
 			if r == d {
 				n = want.Len()
 			}

@@ -20,7 +20,7 @@ var _ = rule(Kind{
 // see late.go.
 func (j *job) volume() (model.Time, error) {
 	best, err := j.entering(j.total(func(l *load, k int) int64 {
-		for r := range j.items.Start(k) {
+		for r := range j.start(k) {
 			j.startsAt(l, r)
 		}
 		return j.transfers(k)
@@ -94,10 +94,7 @@ func (j *job) transfers(k int) int64 {
 		return int64(m-1) + int64(len(ends)-1)
 	}
 	n := int64(0)
-	for r, want := range j.items.Goal(k) {
-		if !j.work.Go(1) {
-			break
-		}
+	for r, want := range j.goal(k) {
 		if !j.settled(k, r, want) {
 			n++
 		}
@@ -110,10 +107,7 @@ func (j *job) transfers(k int) int64 {
 // single contributions.
 func (j *job) combined(k int) (m int, ends []int) {
 	at := map[int]bool{}
-	for _, v := range j.items.Start(k) {
-		if !j.work.Go(1) {
-			return 0, nil
-		}
+	for _, v := range j.start(k) {
 		c, single := v.Single()
 		if !single || at[c] {
 			return 0, nil
@@ -122,14 +116,11 @@ func (j *job) combined(k int) (m int, ends []int) {
 	}
 	var seen model.Value
 	all := false
-	for r, want := range j.items.Goal(k) {
-		if !j.work.Go(1) {
-			return 0, nil
-		}
+	for r, want := range j.goal(k) {
 		if !model.Identical(seen, want) || seen.Len() == 0 {
 			seen, all = want, true
 			n := 0
-			for c := range want.Terms() {
+			for c := range j.terms(want) {
 				if at[c] {
 					n++
 				}
