@@ -9,10 +9,13 @@ import (
 
 // The network of ranks and arcs on which prices at instants are paid.
 
-// Limits above which a certificate of kind lp-dual is refused, by name.
+// Limits above which it is unknown whether a certificate of kind lp-dual holds.
 const (
-	maxPaths = 1 << 16 // paths over switches from rank to rank
-	maxSteps = 1 << 31 // looks at a price while the cheapest ways are sought
+	maxPaths  = 1 << 16 // paths over switches from rank to rank
+	maxPassed = 1 << 22 // links that they have in all
+	maxSteps  = 1 << 31 // looks at a price while the cheapest ways are sought
+	maxLabels = 1 << 24 // ways that are kept at a time
+	maxHops   = 1 << 22 // links of hops that are kept, for all sizes of chunks
 )
 
 // bundle is a set of links that are alike: of equal ends, latency, bandwidth and ports.
@@ -37,7 +40,7 @@ type arcs struct {
 }
 
 // newArcs finds them: links are put into bundles, and paths are searched depth first.
-func newArcs(t *model.Topology) (*arcs, error) {
+func (j *job) newArcs(t *model.Topology) (*arcs, error) {
 	n := &arcs{bundleOf: make([]int, len(t.Links)), out: make([][]arc, t.Ranks)}
 	type look struct {
 		link  model.Link
@@ -60,34 +63,45 @@ func newArcs(t *model.Topology) (*arcs, error) {
 		n.bundles[b].links++
 		n.bundleOf[l] = b
 	}
-	paths := 0
-	var extend func(path, nodes []int) error
-	extend = func(path, nodes []int) error {
-		for _, b := range leaving[nodes[len(nodes)-1]] {
+	paths, passed := 0, 0
+	on := make([]bool, t.Nodes()) // the path
+	var path []int                // of bundles
+	var extend func(from, at int) error
+	extend = func(from, at int) error {
+		on[at] = true
+		defer func() { on[at] = false }()
+		for _, b := range leaving[at] {
 			v := t.Links[n.bundles[b].low].Dst
-			if slices.Contains(nodes, v) {
+			if !j.work.Go(1) {
+				return stopped(j.work.Why())
+			}
+			if on[v] {
 				continue
 			}
 			if paths++; paths > maxPaths {
-				return fmt.Errorf("topology: more than %d paths from rank to rank over switches, too many to look at each", maxPaths)
+				return stopped(fmt.Sprintf("topology: more than %d paths from rank to rank over switches, too many to look at each", maxPaths))
 			}
-			longer := append(slices.Clone(path), b)
+			path = append(path, b)
 			if !t.IsRank(v) {
-				if err := extend(longer, append(slices.Clone(nodes), v)); err != nil {
+				if err := extend(from, v); err != nil {
 					return err
 				}
-				continue
+			} else {
+				a := arc{src: from, dst: v, bundles: slices.Clone(path)}
+				for _, c := range path {
+					a.route = append(a.route, n.bundles[c].low)
+				}
+				n.out[from] = append(n.out[from], a)
+				if passed += len(path); passed > maxPassed {
+					return stopped(fmt.Sprintf("topology: the paths from rank to rank over switches have more than %d links in all, too many to look at each", maxPassed))
+				}
 			}
-			a := arc{src: nodes[0], dst: v, bundles: longer}
-			for _, c := range longer {
-				a.route = append(a.route, n.bundles[c].low)
-			}
-			n.out[a.src] = append(n.out[a.src], a)
+			path = path[:len(path)-1]
 		}
 		return nil
 	}
 	for r := range t.Ranks {
-		if err := extend(nil, []int{r}); err != nil {
+		if err := extend(r, r); err != nil {
 			return nil, err
 		}
 	}

@@ -27,12 +27,18 @@ func (m *market) hopsFor(size int64) [][]hop {
 	all := make([][]hop, m.t.Ranks)
 	for r, out := range m.net.out {
 		for _, a := range out {
+			m.work.Go(len(a.route))
+			m.kept += len(a.route)
 			all[r] = append(all[r], hop{
 				dst: a.dst, earliest: max(m.p.ReleaseOf(r), m.p.ReleaseOf(a.dst)),
 				duration: m.t.Duration(a.route, size), bundles: a.bundles,
 				busy: m.t.Busy(m.p.Cost, a.route, size, nil),
 			})
 		}
+	}
+	if m.kept > maxHops {
+		clear(m.hops)
+		m.kept = 0
 	}
 	m.hops[size] = all
 	return all
@@ -85,6 +91,7 @@ func (q *labels) Pop() any {
 // a bundle from x on starts at θ-x+1 to begin just after θ.
 func (m *market) cheapest(shares map[int]*priced, holders []int, dest int, size int64) ([]stair, error) {
 	hops := m.hopsFor(size)
+	m.work.Go(m.t.Ranks / 8)
 	best := slices.Repeat([]int64{math.MaxInt64}, m.t.Ranks) // by rank, up to the time now
 	var queue labels
 	for _, r := range holders {
@@ -130,7 +137,10 @@ func (m *market) cheapest(shares map[int]*priced, holders []int, dest int, size 
 				}
 			}
 			if m.left < 0 {
-				return nil, fmt.Errorf("more than %d looks at prices in search of the cheapest ways, too many", int64(maxSteps))
+				return nil, stopped(fmt.Sprintf("more than %d looks at prices in search of the cheapest ways, too many", int64(maxSteps)))
+			}
+			if len(queue) > maxLabels {
+				return nil, stopped(fmt.Sprintf("more than %d ways at a time in search of the cheapest ones, too many", maxLabels))
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (j *job) dual(w *model.LPDual) (model.Time, error) {
 	if err := (&model.Certificate{Problem: j.p, Witness: *w}).Validate(); err != nil {
 		return 0, err
 	}
-	net, err := newArcs(j.t)
+	net, err := j.newArcs(j.t)
 	if err != nil {
 		return 0, err
 	}
@@ -173,6 +173,7 @@ type market struct {
 	instants []model.Time
 	prices   map[spot]int64
 	hops     map[int64][][]hop // by size, rank: see costs.go
+	kept     int               // links in hops
 	left     int64             // looks at a price that may still be made
 }
 

@@ -33,7 +33,7 @@ type job struct {
 // for what large topologies need.
 func steps(p *model.Problem) int64 {
 	n := len(p.Topology.Links) + len(p.Topology.Ports) + len(p.Collective.Pre) + len(p.Collective.Post)
-	return 1<<30 + int64(n)<<17
+	return 1<<28 + int64(n)<<18
 }
 
 func newJob(ctx context.Context, p *model.Problem) *job {

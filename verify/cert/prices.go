@@ -130,6 +130,7 @@ func (f *pathCosts) from(rank int, size int64) []model.Time {
 	if cost, ok := f.known[key]; ok {
 		return cost
 	}
+	f.work.Go(f.t.Nodes())
 	cost := slices.Repeat([]model.Time{model.MaxTime}, f.t.Nodes())
 	cost[rank] = 0
 	for again := true; again && f.work.Go(8*len(f.t.Links)); {

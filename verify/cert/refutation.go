@@ -59,28 +59,76 @@ func refutation(ctx context.Context, c *model.Certificate, w model.Refutation, d
 		v.Reason = fmt.Sprintf("the proof %s is not at hand", w.Proof)
 		return v
 	}
-	proof, err := dir.Open(w.Proof)
-	if err != nil {
-		v.Reason = fmt.Sprintf("the proof cannot be read: %v", err)
-		return v
-	}
-	defer proof.Close()
-	in := &source{Reader: proof}
-	if err := followProof(ctx, c.Problem, w, in); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	var unread unreadable
+	switch err := followProof(ctx, c.Problem, w, dir); {
+	case err == nil:
+		v.Outcome = verify.Proved
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		v.Reason = verify.Stopped(ctx)
-		return v
-	} else if in.err != nil {
-		v.Reason = fmt.Sprintf("the proof cannot be read: %v", in.err)
-		return v
-	} else if err != nil {
+	case errors.As(err, &unread), errors.Is(err, cnf.ErrTooLarge), errors.Is(err, lrat.ErrTooLarge):
+		v.Reason = err.Error()
+	default:
 		return refuse(v, fmt.Errorf("%s: %w", w.Proof, err))
 	}
-	v.Outcome = verify.Proved
 	return v
 }
 
-// source keeps the error that ends its reading, if that is not the end of the file: it
-// says nothing of the proof.
+// followProof makes the formula, and refutes it by the proof that lies in dir. It reads the
+// proof twice: first for which clauses it names, so that no others are kept.
+func followProof(ctx context.Context, p *model.Problem, w model.Refutation, dir fs.FS) error {
+	var named *lrat.Set
+	if err := reading(dir, w.Proof, func(proof io.Reader) (err error) {
+		named, err = lrat.Named(ctx, proof)
+		return err
+	}); err != nil {
+		return err
+	}
+	checker, clauses := lrat.New(), uint64(0)
+	size, err := cnf.Write(ctx, p, w, func(clause []int32) error {
+		if clauses++; len(clause) > 0 && !named.Has(clauses) {
+			checker.Skip()
+			return nil
+		}
+		return checker.Add(clause)
+	})
+	if err != nil {
+		return err
+	}
+	if err := checker.Variables(size.Variables); err != nil {
+		return err
+	}
+	return reading(dir, w.Proof, func(proof io.Reader) error {
+		hash := sha256.New()
+		if err := checker.Refute(ctx, io.TeeReader(proof, hash)); err != nil {
+			return err
+		}
+		if got := hex.EncodeToString(hash.Sum(nil)); !strings.EqualFold(got, w.SHA256) {
+			return fmt.Errorf("has SHA-256 %s, want %s", got, w.SHA256)
+		}
+		return nil
+	})
+}
+
+// reading opens a file for a function.
+func reading(dir fs.FS, name string, read func(io.Reader) error) error {
+	f, err := dir.Open(name)
+	if err != nil {
+		return unreadable{err}
+	}
+	defer f.Close()
+	in := &source{Reader: f}
+	if err = read(in); in.err != nil {
+		return unreadable{in.err}
+	}
+	return err
+}
+
+// unreadable is why a proof cannot be read, which says nothing of the proof.
+type unreadable struct{ error }
+
+func (u unreadable) Error() string { return fmt.Sprintf("the proof cannot be read: %v", u.error) }
+
+// source keeps the error that ends its reading, if that is not the end of the file.
 type source struct {
 	io.Reader
 	err error
@@ -92,27 +140,4 @@ func (s *source) Read(p []byte) (int, error) {
 		s.err = err
 	}
 	return n, err
-}
-
-// followProof makes the formula, and refutes it by a proof.
-func followProof(ctx context.Context, p *model.Problem, w model.Refutation, proof io.Reader) error {
-	size, err := cnf.Write(ctx, p, w, func([]int32) error { return nil })
-	if err != nil {
-		return err
-	}
-	checker, err := lrat.New(size.Variables)
-	if err != nil {
-		return err
-	}
-	if _, err := cnf.Write(ctx, p, w, checker.Add); err != nil {
-		return err
-	}
-	hash := sha256.New()
-	if err := checker.Refute(ctx, io.TeeReader(proof, hash)); err != nil {
-		return err
-	}
-	if got := hex.EncodeToString(hash.Sum(nil)); !strings.EqualFold(got, w.SHA256) {
-		return fmt.Errorf("has SHA-256 %s, want %s", got, w.SHA256)
-	}
-	return nil
 }

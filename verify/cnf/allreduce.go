@@ -1,9 +1,6 @@
 package cnf
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // vector is a block of variables with up to four indices.
 type vector struct {
@@ -15,7 +12,7 @@ func (f *formula) vector(a, b, c, d int) (vector, error) {
 	n := int64(1)
 	for _, s := range []int{a, b, c, d} {
 		if s > 0 && n > math.MaxInt32/int64(s) {
-			return vector{}, fmt.Errorf("more than %d variables", maxVars)
+			return vector{}, tooLarge("more than %d variables", maxVars)
 		}
 		n *= int64(s)
 	}
@@ -69,10 +66,10 @@ func (f *formula) allReduce() error {
 	if f.failed != nil {
 		return f.failed
 	}
-	return f.capacities(func(epoch int, take func(k, a int, uses func(place int) bool, l int)) {
+	return f.capacities(func(epoch int, over []int, take func(k, a int, uses func(place int) bool, l int)) {
 		always := func(int) bool { return true }
 		for k := range chunks {
-			for a := range arcs {
+			for _, a := range over {
 				take(k, a, always, v.move.at(k, a, epoch, 0))
 				take(k, a, always, v.move.at(k, a, epoch, 1))
 			}

@@ -25,23 +25,23 @@ func (f *formula) bundle() {
 	portsOf := make([][]int, len(f.t.Links))
 	for i, port := range f.t.Ports {
 		for _, l := range port.Links {
-			if !slices.Contains(portsOf[l], i) {
+			if n := len(portsOf[l]); n == 0 || portsOf[l][n-1] != i {
 				portsOf[l] = append(portsOf[l], i)
 			}
 		}
 	}
-	type pair struct{ src, dst int }
-	between := map[pair][]int{}
-next:
+	type kind struct {
+		model.Link
+		ports string
+	}
+	known := map[kind]int{}
 	for i, l := range f.t.Links {
-		for _, b := range between[pair{l.Src, l.Dst}] {
-			twin := f.t.Links[f.bundles[b].link]
-			if twin.Alpha == l.Alpha && twin.Bandwidth == l.Bandwidth && slices.Equal(f.bundles[b].ports, portsOf[i]) {
-				f.bundles[b].count++
-				continue next
-			}
+		key := kind{l, fmt.Sprint(portsOf[i])}
+		if b, is := known[key]; is {
+			f.bundles[b].count++
+			continue
 		}
-		between[pair{l.Src, l.Dst}] = append(between[pair{l.Src, l.Dst}], len(f.bundles))
+		known[key] = len(f.bundles)
 		f.bundles = append(f.bundles, bundle{link: i, count: 1, ports: portsOf[i]})
 	}
 }
@@ -53,7 +53,7 @@ func (f *formula) ends(b int) (src, dst int) {
 
 // findArcs lists arcs in the order of section 10.3.
 func (f *formula) findArcs() error {
-	tooMany := fmt.Errorf("more than %d arcs", maxArcs)
+	tooMany := tooLarge("more than %d arcs", maxArcs)
 	if f.p.Cost == model.Rounds {
 		if n := int64(f.t.Ranks); n*(n-1) > maxArcs {
 			return tooMany
@@ -75,7 +75,7 @@ func (f *formula) findArcs() error {
 	// A path is a stack of bundles, with how many of those that leave its end have
 	// been looked at.
 	type turn struct{ node, tried int }
-	steps := 0
+	steps, passed := 0, 0
 	for start := range f.t.Ranks {
 		on := map[int]bool{start: true}
 		path, stack := []int{}, []turn{{start, 0}}
@@ -91,7 +91,7 @@ func (f *formula) findArcs() error {
 			b := leave[top.node][top.tried]
 			top.tried++
 			if steps++; steps > maxPaths {
-				return fmt.Errorf("more than %d steps on paths over switches", maxPaths)
+				return tooLarge("more than %d steps on paths over switches", maxPaths)
 			}
 			_, end := f.ends(b)
 			switch {
@@ -100,6 +100,9 @@ func (f *formula) findArcs() error {
 				f.arcs = append(f.arcs, arc{start, end, append(slices.Clone(path), b)})
 				if len(f.arcs) > maxArcs {
 					return tooMany
+				}
+				if passed += len(path) + 1; passed > maxPaths {
+					return tooLarge("arcs over more than %d links in all", maxPaths)
 				}
 			default:
 				on[end] = true
@@ -119,6 +122,12 @@ type timing struct {
 
 // timings returns those of all arcs for chunks of a size.
 func (f *formula) timings(size int64) ([]timing, error) {
+	for _, a := range f.arcs {
+		f.spans += len(a.over)
+	}
+	if f.spans > maxPairs {
+		return nil, tooLarge("arcs over more than %d links in all, for each size of a chunk", maxPairs)
+	}
 	all := make([]timing, len(f.arcs))
 	for i, a := range f.arcs {
 		if f.epoch == 0 {

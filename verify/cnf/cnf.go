@@ -20,10 +20,22 @@ import (
 const (
 	maxArcs     = 1 << 16
 	maxPaths    = 1 << 22
-	maxPairs    = 1 << 26
+	maxPairs    = 1 << 24
 	maxVars     = 1 << 26
 	maxLiterals = 1 << 28
 )
+
+// maxSteps is how many steps the making of a formula may take: a few for each literal.
+const maxSteps = 1 << 31
+
+// ErrTooLarge is wrapped by errors for formulas that are beyond a limit: whether they are
+// false is not known.
+var ErrTooLarge = errors.New("too large")
+
+// tooLarge names a limit.
+func tooLarge(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrTooLarge}, args...)...)
+}
 
 // Size is how large a formula is.
 type Size struct{ Variables, Clauses, Literals int }
@@ -36,7 +48,7 @@ type Emit func(clause []int32) error
 // emit's. It takes O(size of the formula) time, and memory for the problem's tables
 // alone. Once ctx is done it returns an error that wraps the one of ctx.
 func Write(ctx context.Context, p *model.Problem, w model.Refutation, emit Emit) (Size, error) {
-	f := &formula{work: verify.Begin(ctx, 0), horizon: w.Horizon, epoch: w.Epoch, steps: w.Steps, emit: emit}
+	f := &formula{work: verify.Begin(ctx, maxSteps), horizon: w.Horizon, epoch: w.Epoch, steps: w.Steps, emit: emit}
 	if err := f.state(p); err != nil {
 		return Size{}, fmt.Errorf("cnf: %w", err)
 	}
@@ -50,7 +62,9 @@ func Write(ctx context.Context, p *model.Problem, w model.Refutation, emit Emit)
 		err = f.failed
 	}
 	if !f.work.Go(1) {
-		err = fmt.Errorf("the check has to stop: %w", ctx.Err())
+		if err = tooLarge("%s", f.work.Why()); ctx.Err() != nil {
+			err = fmt.Errorf("the check has to stop: %w", ctx.Err())
+		}
 	}
 	if err != nil {
 		return Size{}, fmt.Errorf("cnf: %w", err)
@@ -91,7 +105,7 @@ type formula struct {
 	wanted        [][]int
 	bundles       []bundle
 	arcs          []arc
-	into          [][]int // by rank: arcs
+	into, outOf   [][]int // by rank: arcs
 	ready         []int   // by rank: the epoch of its arrival
 
 	vars, clauses, literals int
@@ -100,6 +114,7 @@ type formula struct {
 	satisfied               bool // the clause that is being written has a true literal
 	failed                  error
 	work                    *verify.Work
+	spans                   int // in the timings of all sizes
 }
 
 // state fills in everything that does not depend on the horizon.
@@ -115,7 +130,7 @@ func (f *formula) state(p *model.Problem) error {
 	case p.Chunks == nil:
 		return errors.New("the problem has no chunks")
 	case f.horizon < 1 || f.horizon > maxVars:
-		return fmt.Errorf("horizon %d, want 1 to %d", f.horizon, maxVars)
+		return tooLarge("horizon %d, want 1 to %d", f.horizon, maxVars)
 	case inRounds && f.epoch != 0 || !inRounds && f.epoch < 1:
 		return fmt.Errorf("epochs of %d ps under %v", int64(f.epoch), p.Cost)
 	case f.steps < 0 || f.steps > 0 && !inRounds:
@@ -123,7 +138,7 @@ func (f *formula) state(p *model.Problem) error {
 	case p.Late() && (inRounds || p.Collective.Reduces()):
 		return errors.New("late ranks are served neither with reductions nor in rounds")
 	case int64(len(p.Chunks))*int64(p.Topology.Ranks) > maxPairs:
-		return fmt.Errorf("%d chunks at %d ranks are too many", len(p.Chunks), p.Topology.Ranks)
+		return tooLarge("%d chunks at %d ranks, want at most %d pairs", len(p.Chunks), p.Topology.Ranks, maxPairs)
 	}
 	var err error
 	switch kind := p.Collective.Kind; {
@@ -148,11 +163,12 @@ func (f *formula) state(p *model.Problem) error {
 		return err
 	}
 	if int64(len(f.p.Chunks))*int64(len(f.arcs)) > maxPairs {
-		return fmt.Errorf("%d chunks over %d arcs are too many", len(f.p.Chunks), len(f.arcs))
+		return tooLarge("%d chunks over %d arcs, want at most %d pairs", len(f.p.Chunks), len(f.arcs), maxPairs)
 	}
-	f.into = make([][]int, f.t.Ranks)
+	f.into, f.outOf = make([][]int, f.t.Ranks), make([][]int, f.t.Ranks)
 	for i, a := range f.arcs {
 		f.into[a.to] = append(f.into[a.to], i)
+		f.outOf[a.from] = append(f.outOf[a.from], i)
 	}
 	f.ready = make([]int, f.t.Ranks)
 	if !inRounds {
@@ -264,7 +280,7 @@ func (f *formula) end() {
 	if !f.satisfied && f.failed == nil {
 		f.clauses++
 		if f.literals += len(f.clause); f.literals > maxLiterals {
-			f.failed = fmt.Errorf("more than %d literals", maxLiterals)
+			f.failed = tooLarge("more than %d literals", maxLiterals)
 		} else {
 			f.failed = f.emit(f.clause)
 		}
@@ -282,7 +298,7 @@ func (f *formula) say(lits ...int) {
 // number returns the first of n new variables.
 func (f *formula) number(n int) (int, error) {
 	if n > maxVars-f.vars {
-		return 0, fmt.Errorf("more than %d variables", maxVars)
+		return 0, tooLarge("more than %d variables", maxVars)
 	}
 	first := f.vars + 1
 	f.vars += n
@@ -310,7 +326,7 @@ func (f *formula) atMost(m int, xs []int) error {
 		return f.failed
 	}
 	if n-1 > maxVars/m {
-		return fmt.Errorf("more than %d variables", maxVars)
+		return tooLarge("more than %d variables", maxVars)
 	}
 	first, err := f.number((n - 1) * m)
 	if err != nil {

@@ -28,6 +28,10 @@ const (
 	maxArena = 1 << 31 // integers in clauses that are live, or were until lately
 )
 
+// ErrTooLarge is wrapped by errors for what is beyond a limit: whether it refutes is not
+// known.
+var ErrTooLarge = errors.New("too large")
+
 // Checker holds a formula. Clauses are numbered from 1 in the order of Add.
 type Checker struct {
 	// arena holds clauses one after the other, each with its length before it.
@@ -35,6 +39,7 @@ type Checker struct {
 	garbage int // integers in arena that belong to deleted clauses
 	places  places
 	last    uint64 // the largest number of a clause so far
+	skipped uint64 // the largest number of a clause that was left out
 	steps   uint64 // clauses added and lines read
 	empty   bool   // a clause without literals was added
 
@@ -98,20 +103,36 @@ func (p *places) move(to func(place uint32) uint32) {
 	}
 }
 
-// New returns a checker without clauses over variables 1 to vars.
-func New(vars int) (*Checker, error) {
-	if vars < 0 || vars > maxVars {
-		return nil, fmt.Errorf("lrat: %d variables, want 0 to %d", vars, maxVars)
+// New returns a checker of a formula without clauses.
+func New() *Checker { return &Checker{value: make([]int8, 1)} }
+
+// Variables makes the variables 1 to n known, beside those of the clauses that were added:
+// a proof may name them.
+func (c *Checker) Variables(n int) error {
+	if n < 0 || n > maxVars {
+		return fmt.Errorf("lrat: %w: %d variables, want 0 to %d", ErrTooLarge, n, maxVars)
 	}
-	return &Checker{value: make([]int8, vars+1)}, nil
+	if more := n + 1 - len(c.value); more > 0 {
+		c.value = append(c.value, make([]int8, more)...)
+	}
+	return nil
 }
 
-// Add appends a clause to the formula. It returns an error if it names a variable that
-// does not exist, or if there are too many.
+// Skip leaves out the next clause of the formula, which no step of the proof names.
+func (c *Checker) Skip() {
+	c.last++
+	c.skipped = c.last
+}
+
+// Add appends a clause to the formula, and makes its variables known. It returns an error if
+// there are too many.
 func (c *Checker) Add(lits []int32) error {
 	for _, l := range lits {
-		if !c.known(int64(l)) {
-			return fmt.Errorf("lrat: literal %d in clause %d, want variables 1 to %d", l, c.last+1, len(c.value)-1)
+		if l == 0 || l == math.MinInt32 {
+			return fmt.Errorf("lrat: literal %d in clause %d", l, c.last+1)
+		}
+		if err := c.Variables(int(max(l, -l))); err != nil {
+			return err
 		}
 	}
 	c.empty = c.empty || len(lits) == 0
@@ -127,7 +148,7 @@ func (c *Checker) known(l int64) bool {
 func (c *Checker) store(id uint64, lits []int32) error {
 	if len(c.arena)+len(lits)+1 > maxArena {
 		if c.collect(); len(c.arena)+len(lits)+1 > maxArena {
-			return errors.New("lrat: too many literals in live clauses")
+			return fmt.Errorf("lrat: %w: more than %d literals in live clauses", ErrTooLarge, maxArena)
 		}
 	}
 	c.places.put(id, uint32(len(c.arena)), c.steps)
@@ -269,10 +290,12 @@ func (c *Checker) deletions(r *reader) error {
 			return r.end()
 		}
 		clause, live := c.clause(uint64(id))
-		if !live {
+		switch {
+		case live:
+			c.remove(uint64(id), len(clause))
+		case uint64(id) > c.skipped:
 			return fmt.Errorf("clause %d is deleted, but there is none", id)
 		}
-		c.remove(uint64(id), len(clause))
 	}
 }
 
@@ -443,4 +466,72 @@ func (r *reader) end() error {
 		b = next
 	}
 	return nil
+}
+
+// Set is a set of numbers of clauses. Its memory goes by how many it holds.
+type Set struct {
+	bits   []uint64
+	sparse map[uint64]bool
+	held   uint64 // how often something was added
+}
+
+// Has reports whether the clause with a number is in the set.
+func (s *Set) Has(id uint64) bool {
+	return id/64 < uint64(len(s.bits)) && s.bits[id/64]>>(id%64)&1 != 0 || s.sparse[id]
+}
+
+func (s *Set) add(id uint64) {
+	if s.held++; id > 64*s.held+1<<16 {
+		if s.sparse == nil {
+			s.sparse = map[uint64]bool{}
+		}
+		s.sparse[id] = true
+		return
+	}
+	for uint64(len(s.bits)) <= id/64 {
+		s.bits = append(s.bits, 0)
+	}
+	s.bits[id/64] |= 1 << (id % 64)
+}
+
+// Named returns the clauses that the steps of a proof name as hints. It reads to the end of the proof, or to where it is not
+// understood: there Refute returns the error. Once ctx is done it returns an error that wraps
+// the one of ctx.
+func Named(ctx context.Context, proof io.Reader) (*Set, error) {
+	r := &reader{in: bufio.NewReaderSize(until{ctx, proof}, 1<<16)}
+	named := &Set{}
+	for {
+		if _, _, err := r.number(); err != nil {
+			return named, done(ctx)
+		}
+		for zeros, first := 0, true; zeros < 2; first = false {
+			n, deletion, err := r.number()
+			switch {
+			case err != nil:
+				return named, done(ctx)
+			case deletion && first:
+				zeros = 2
+				for n = 1; n != 0; {
+					if n, _, err = r.number(); err != nil {
+						return named, done(ctx)
+					}
+				}
+			case n == 0:
+				zeros++
+			case zeros == 1 && n > 0:
+				named.add(uint64(n))
+			}
+		}
+		if r.end() != nil {
+			return named, done(ctx)
+		}
+	}
+}
+
+// done returns an error once ctx is done.
+func done(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("the check has to stop: %w", ctx.Err())
 }

@@ -157,8 +157,8 @@ var checks = []struct {
 		fmt.Fprintf(&b, "%d 0 1 2 0\n", id+1)
 		proof := b.String()
 		return func(ctx context.Context) verify.Verdict {
-			c, err := lrat.New(2)
-			require.NoError(t, err)
+			c := lrat.New()
+			require.NoError(t, c.Variables(2))
 			require.NoError(t, c.Add([]int32{1}))
 			require.NoError(t, c.Add([]int32{-1}))
 			return decided(ctx, c.Refute(ctx, strings.NewReader(proof)))
