@@ -103,7 +103,12 @@ type finding struct {
 	proved     bool
 	violations []verify.Violation
 	reason     string
+	large      bool // the query is TooLarge
 }
+
+// maxLarge is how many chunks may be too large to ask about before none is asked about any
+// more: as a rule all are alike.
+const maxLarge = 10
 
 // verdict asks about the order of events, where that is open, and then about all
 // chunks in ascending order, several at a time. It stops asking once enough
@@ -123,12 +128,15 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	var next, violations int
-	take := func(before int) (int, bool) {
+	var next, violations, large int
+	take := func(before *finding) (int, bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		violations += before
-		if next == len(findings) || violations >= verify.MaxViolations || ctx.Err() != nil {
+		violations += len(before.violations)
+		if before.large {
+			large++
+		}
+		if next == len(findings) || violations >= verify.MaxViolations || large >= maxLarge || ctx.Err() != nil {
 			return 0, false
 		}
 		next++
@@ -137,7 +145,7 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 	var group sync.WaitGroup
 	for range min(threads, len(findings)) {
 		group.Go(func() {
-			for k, ok := take(0); ok; k, ok = take(len(findings[k].violations)) {
+			for k, ok := take(&finding{}); ok; k, ok = take(&findings[k]) {
 				findings[k] = r.query(ctx, r.encode(k, false))
 			}
 		})
@@ -172,7 +180,7 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 
 // query asks about all goals of a query.
 func (r *run) query(ctx context.Context, q *Query) finding {
-	f := finding{reason: q.TooLarge}
+	f := finding{reason: q.TooLarge, large: q.TooLarge != ""}
 	proved := 0
 	for _, g := range q.Goals {
 		outcome, violations, reason := r.goal(ctx, q, g)

@@ -15,12 +15,18 @@ import (
 // comments that say what is what and which answer is expected. The schedule is
 // right if the answers are as expected throughout.
 //
-// It returns an error if p or s is invalid, or if the order of s is too large to
-// state: see MaxOrder.
+// It returns an error if p or s is invalid, or if there is too much to state: see
+// MaxOrder and MaxWritten.
 func WriteSMT2(w io.Writer, p *model.Problem, s *model.Schedule) error {
 	e, err := NewEncoder(p, s)
 	if err != nil {
 		return err
+	}
+	n := 0
+	for k := range p.Chunks {
+		if n += e.size(k, MaxWritten-n); n > MaxWritten {
+			return fmt.Errorf("more than %d accesses, conditions and contributions in them, too many for a file", MaxWritten)
+		}
 	}
 	b := bufio.NewWriter(w)
 	head := &text{comments: true}
@@ -34,10 +40,18 @@ func WriteSMT2(w io.Writer, p *model.Problem, s *model.Schedule) error {
 		q.annotated(b)
 	}
 	for k := range p.Chunks {
-		e.Encode(k).annotated(b)
+		q := e.Encode(k)
+		if q.TooLarge != "" {
+			return fmt.Errorf("chunk %d: %s", k, q.TooLarge)
+		}
+		q.annotated(b)
 	}
 	return b.Flush()
 }
+
+// MaxWritten is how many accesses, conditions and contributions in them there may be of all
+// chunks for a file to state them.
+const MaxWritten = 1 << 26
 
 // annotated writes the goals of a query, with comments.
 func (q *Query) annotated(b *bufio.Writer) {

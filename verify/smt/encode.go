@@ -3,6 +3,7 @@ package smt
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -79,10 +80,36 @@ func Encode(p *model.Problem, s *model.Schedule, chunk int) (*Query, error) {
 // time.
 func (e *Encoder) Encode(k int) *Query { return e.encode(k, true) }
 
+// MaxData is how many accesses, conditions and contributions in them there may be of a
+// chunk. Beyond that, nothing is asked about it, and its query is TooLarge.
+const MaxData = 1 << 18
+
+// size returns how many accesses, conditions and contributions in them there are of chunk k,
+// or some number above most if there are more. It takes O(most) time.
+func (e *Encoder) size(k, most int) int {
+	n := 2 * len(e.transfers[k])
+	var last model.Value
+	for _, list := range []iter.Seq2[int, model.Value]{e.p.Start(k), e.p.Goal(k)} {
+		for _, v := range list {
+			if n++; !model.Identical(v, last) {
+				n += v.Len()
+			}
+			if last = v; n > most {
+				return n
+			}
+		}
+	}
+	return n
+}
+
 // encode returns the query for chunk k. For people, ranks keep their numbers;
 // otherwise they are numbered as they come up, so that equal queries read equal.
 func (e *Encoder) encode(k int, forPeople bool) *Query {
 	q := &Query{Chunk: k, p: e.p, s: e.s}
+	if e.size(k, MaxData) > MaxData {
+		q.TooLarge = fmt.Sprintf("more than %d accesses, conditions and contributions in them, about so many of which a question is asked at most", MaxData)
+		return q
+	}
 	accesses := e.accesses(k)
 	n := e.number(q, accesses, forPeople)
 	q.Goals = []*Goal{e.dataGoal(q, accesses, n, forPeople)}
