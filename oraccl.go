@@ -39,7 +39,7 @@ func NewProblem(topology, collective string, size int64) (*model.Problem, error)
 type Options struct {
 	Methods   []string       // names, as certify.Methods has them; nil: all that serve the problem, or none if there are Solvers
 	Solvers   []solve.Solver // methods of your own
-	TimeLimit time.Duration  // wall time for each method, and for each proof by SMT; 0: one minute
+	TimeLimit time.Duration  // wall time for all of it: bounds, methods and proofs; 0: one minute
 	Seed      uint64         // of random choices; equal seeds give equal schedules. 0: 1
 	Threads   int            // 0: as many as there are cores
 }
@@ -47,7 +47,8 @@ type Options struct {
 // Gap runs methods on a problem. The report has a row for each schedule, verified by exact
 // replay and by SMT, the proved ones first and the shortest of them first; the largest lower
 // bound that was found, its certificate checked; and why other methods were left out. When
-// ctx is done, the report has what was found by then. An error means that the question could
+// the time is over, or ctx is done, Gap returns within certify.Grace, and the report has what
+// was found by then. An error means that the question could
 // not be asked, or that two checkers contradict each other.
 func Gap(ctx context.Context, p *model.Problem, o Options) (*certify.Report, error) {
 	e, err := o.evaluator()
@@ -116,6 +117,6 @@ func (o Options) evaluator() (*certify.Evaluator, error) {
 		Methods: append(methods, o.Solvers...), Named: o.Methods != nil || o.Solvers != nil, Scratch: scratch,
 		Options:  solve.Options{TimeLimit: o.TimeLimit, Seed: max(1, o.Seed), Threads: o.Threads},
 		SMT:      smt.Options{Timeout: o.TimeLimit, Threads: o.Threads},
-		Progress: certify.Silent{},
+		Progress: certify.Silent{}, WarmStart: true,
 	}, nil
 }

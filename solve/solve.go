@@ -50,6 +50,9 @@ type About struct {
 	// serve, or that takes long for what it finds. It runs only if it is asked for by name.
 	ComparisonOnly bool
 
+	// WarmStart marks a method that begins from Options.Start and returns nothing worse.
+	WarmStart bool
+
 	// NeedsCut reports whether the method wants the cut of p to be chosen for it where p
 	// leaves it open. A caller may then pass bounds that hold for that cut alone. nil: the
 	// method chooses the cut of every such problem itself.

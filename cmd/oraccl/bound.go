@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 )
 
@@ -22,11 +25,13 @@ type boundsJSON struct {
 	Cost       string       `json:"cost"`
 	Bound      *boundJSON   `json:"bound"`
 	All        []*boundJSON `json:"all"`
+	Stopped    string       `json:"stopped,omitempty"`
 }
 
 func newBound() *cobra.Command {
 	var in problemFlags
 	var out string
+	var limit time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bound TOPO --collective C",
@@ -34,18 +39,24 @@ func newBound() *cobra.Command {
 		Long: `bound prints the lower bounds on the makespan of every schedule, each with a
 certificate that was checked in exact arithmetic before it is printed, and can
 write the best one to a file for check. Without --chunks a bound holds for every
-number and size of chunks.`,
+number and size of chunks. Each kind gets an equal share of the time that is left; when
+the time limit is reached, or after Ctrl-C, the best bounds found by then are printed,
+and the exit status is 3.`,
 		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			enter(cmd, "reading "+args[0])
 			p, err := in.problem(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			all, err := certify.Bounds(cmd.Context(), p)
-			if err == nil && len(all) == 0 {
-				err = fmt.Errorf("no lower bound above zero for %v", p)
+			if err := checkTimeLimit(limit); err != nil {
+				return err
 			}
+			ctx, done := sessionOf(cmd.Context()).limited(cmd.Context(), limit)
+			defer done()
+			enter(cmd, "bounding")
+			all, stop, err := boundsOf(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -54,29 +65,55 @@ number and size of chunks.`,
 					return err
 				}
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), boundsToJSON(p, all))
+			err = sessionOf(ctx).report(func() error {
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), boundsToJSON(p, all, stop))
+				}
+				printBounds(cmd.OutOrStdout(), p, all)
+				if stop != 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "\nThese are the best bounds found in the time: %s.\n", why(stop))
+				}
+				if out != "" {
+					fmt.Fprintf(cmd.OutOrStdout(), "\nwritten to %s\n", out)
+				}
+				return nil
+			})
+			if err == nil && stop != 0 {
+				return status(exitUnknown)
 			}
-			printBounds(cmd.OutOrStdout(), p, all)
-			if out != "" {
-				fmt.Fprintf(cmd.OutOrStdout(), "\nwritten to %s\n", out)
-			}
-			return nil
+			return err
 		},
 	}
 	in.addFlags(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the best bound's certificate to this `file`")
+	addTimeLimit(cmd, &limit, "wall `time` for all kinds of bounds together")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/bound/1")
 	return cmd
 }
 
-func boundsToJSON(p *model.Problem, all []*model.Certificate) boundsJSON {
+// boundsOf returns what certify.Bounds does. That there is none is an error.
+func boundsOf(ctx context.Context, p *model.Problem) ([]*model.Certificate, solve.Stop, error) {
+	all, stop, err := certify.Bounds(ctx, p)
+	switch {
+	case err != nil:
+	case len(all) == 0 && stop != 0:
+		err = unknown{fmt.Errorf("no lower bound was found for %v before %s", p, why(stop))}
+	case len(all) == 0:
+		err = fmt.Errorf("no lower bound above zero for %v", p)
+	}
+	return all, stop, err
+}
+
+func boundsToJSON(p *model.Problem, all []*model.Certificate, stop solve.Stop) boundsJSON {
 	j := boundsJSON{
 		Schema: "oraccl/bound/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
 		Ranks: len(p.Members()), SizeBytes: p.Size, Cost: p.Cost.String(), Bound: boundToJSON(all[0]),
 	}
 	for _, c := range all {
 		j.All = append(j.All, boundToJSON(c))
+	}
+	if stop != 0 {
+		j.Stopped = stop.String()
 	}
 	return j
 }

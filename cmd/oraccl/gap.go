@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,16 +22,29 @@ type effort struct {
 }
 
 func (f *effort) addFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.timeLimit, "time-limit", time.Minute, "wall `time` for each method, and for each proof by SMT")
+	addTimeLimit(cmd, &f.timeLimit, "wall `time` for all of it: bounds, methods and proofs")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random choices; equal seeds give equal schedules")
 	f.addTries(cmd)
 	cmd.Flags().IntVar(&f.threads, "threads", 0, "threads to use (default: as many as cores)")
 }
 
+// addTimeLimit adds the flag --time-limit, of a minute.
+func addTimeLimit(cmd *cobra.Command, limit *time.Duration, usage string) {
+	cmd.Flags().DurationVar(limit, "time-limit", time.Minute, usage)
+}
+
+// checkTimeLimit refuses what is no limit.
+func checkTimeLimit(limit time.Duration) error {
+	if limit <= 0 {
+		return fmt.Errorf("--time-limit %v: want more than zero", limit)
+	}
+	return nil
+}
+
 // evaluator returns an evaluator of the named methods, all of them for "".
 func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluator, error) {
-	if f.timeLimit <= 0 {
-		return nil, fmt.Errorf("--time-limit %v: want more than zero", f.timeLimit)
+	if err := checkTimeLimit(f.timeLimit); err != nil {
+		return nil, err
 	}
 	if f.threads < 0 {
 		return nil, fmt.Errorf("--threads %d: want 0 or more", f.threads)
@@ -45,7 +56,8 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluat
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := os.MkdirTemp("", "oraccl-")
+	s := sessionOf(cmd.Context())
+	scratch, err := s.scratch()
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +67,7 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluat
 		Named:    methods != "",
 		Options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries, Effort: f.times, Unwind: f.unwind},
 		SMT:      smt.Options{Timeout: f.timeLimit, Threads: f.threads},
-		Progress: newProgress(cmd.ErrOrStderr()),
+		Progress: s,
 	}, nil
 }
 
@@ -71,11 +83,17 @@ func newGap() *cobra.Command {
 replay and by SMT, and prints how far each is from a lower bound whose
 certificate is checked before it is printed.
 
-Where the methods cut the buffer into different numbers of chunks, the bound is
-one that holds for every number; --chunks makes all use the same.`,
+The bound, and the gap to it, is for every cut of the buffer into chunks; beside the
+gap stands what is known for the cut of the row. --chunks makes all methods use the
+same.
+
+Methods run one after the other, quick ones first, each with an equal share of the time
+that is left. When the time limit is reached, or after Ctrl-C, what was found by then
+is printed within a second, and the exit status is 3.`,
 		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allgather --methods tacos,direct,ring --plot methods.svg",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			enter(cmd, "reading "+args[0])
 			p, err := in.problem(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -91,26 +109,38 @@ one that holds for every number; --chunks makes all use the same.`,
 				return err
 			}
 			defer e.Close()
-			e.Refute = proofs != ""
-			ev, err := e.Evaluate(cmd.Context(), p)
+			e.Refute, e.WarmStart = proofs != "", true
+			print := func(ev *certify.Report) error {
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), reportToJSON(ev, "oraccl/gap/2"))
+				}
+				printReport(ev, cmd.OutOrStdout())
+				return nil
+			}
+			s := sessionOf(cmd.Context())
+			ctx, done := s.limited(cmd.Context(), work.timeLimit)
+			defer done()
+			late, cancel := solve.Grace(ctx, writeGrace)
+			defer cancel()
+			e.Found = func(ev *certify.Report) { s.keeping(func() error { return print(ev) }) }
+			e.Found(&certify.Report{Problem: p})
+			ev, err := e.Evaluate(ctx, p)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), reportToJSON(ev, "oraccl/gap/2"))
-			} else {
-				printReport(ev, cmd.OutOrStdout())
-			}
+			err = s.report(func() error { return print(ev) })
 			if err == nil && proofs != "" {
-				err = writeProofs(context.WithoutCancel(cmd.Context()), proofs, ev, e)
+				enter(cmd, "writing proofs")
+				err = writeProofs(late, proofs, ev, e)
 			}
 			if err == nil && figure != "" && len(ev.Rows) > 0 {
+				enter(cmd, "drawing")
 				err = plotGap(ev, figure)
 			}
 			if err != nil {
 				return err
 			}
-			return statusOf(ev, cmd.Context())
+			return statusOf(ev)
 		},
 	}
 	in.addFlags(cmd)
@@ -122,12 +152,12 @@ one that holds for every number; --chunks makes all use the same.`,
 	return cmd
 }
 
-// status is the exit status of an evaluation.
-func statusOf(ev *certify.Report, ctx context.Context) error {
+// statusOf is the exit status of an evaluation.
+func statusOf(ev *certify.Report) error {
 	switch {
 	case ev.AnyRefuted():
 		return status(exitRefuted)
-	case ctx.Err() != nil:
+	case ev.Stopped != 0 || ev.Undecided() != 0:
 		return status(exitUnknown)
 	case len(ev.Rows) == 0:
 		return nothing(ev)

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/lint"
-	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
@@ -89,10 +89,9 @@ func (in *problemFlags) judge(cmd *cobra.Command, topology, claim string) (*clai
 	if err != nil {
 		return nil, err
 	}
-	all, err := certify.Bounds(cmd.Context(), p)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("no lower bound above zero for %v", p)
-	}
+	ctx, done := sessionOf(cmd.Context()).limited(cmd.Context(), time.Minute)
+	defer done()
+	all, _, err := boundsOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}

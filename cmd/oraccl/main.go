@@ -42,26 +42,40 @@ type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	s := &session{stderr: os.Stderr, exit: os.Exit}
+	s.on(os.Stderr)
+	os.Exit(s.run(os.Args[1:], os.Stdout))
+}
 
 // run executes one command line and returns its exit status.
 func run(args []string, stdout, stderr io.Writer) int {
+	return (&session{stderr: stderr}).run(args, stdout)
+}
+
+// run executes one command line and returns its exit status.
+func (s *session) run(args []string, stdout io.Writer) int {
+	defer s.leave()
+	stderr := s.stderr
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	ctx = s.in(ctx)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	var s status
+	s.End()
+	var code status
+	var open unknown
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &s):
-		return int(s)
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		fmt.Fprintf(stderr, "oraccl: %v\n", err)
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &open), errors.Is(err, context.Canceled) && ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
+		line(stderr, "oraccl: %v", err)
 		return exitUnknown
 	}
 	if hintOf(err) == "" {
@@ -73,6 +87,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	return exitFailure
 }
+
+// unknown is an error for want of time: its exit status is exitUnknown.
+type unknown struct{ error }
+
+func (u unknown) Unwrap() error { return u.error }
 
 // hinted is an error with a way out.
 type hinted struct {
@@ -120,6 +139,7 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 			return fmt.Errorf("--%s: %w", files.Flag, err)
 		}
 		cmd.SetContext(files.With(cmd.Context(), most, os.Stdin))
+		enter(cmd, cmd.Name())
 		return nil
 	}
 	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newRepro(), newVerify(), newView(), newSweep(), newConvert(), newCheck(), newExplain(), newVersion())

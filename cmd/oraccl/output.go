@@ -26,6 +26,7 @@ type gapJSON struct {
 	Bound      *boundJSON    `json:"bound"`
 	Rows       []rowJSON     `json:"rows"`
 	LeftOut    []leftOutJSON `json:"left_out"`
+	Stopped    string        `json:"stopped,omitempty"`
 }
 
 type boundJSON struct {
@@ -79,6 +80,9 @@ func reportToJSON(ev *certify.Report, schema string) gapJSON {
 	}
 	for _, l := range ev.LeftOut {
 		g.LeftOut = append(g.LeftOut, leftOutJSON{l.Method, l.Reason})
+	}
+	if ev.Stopped != 0 {
+		g.Stopped = ev.Stopped.String()
 	}
 	return g
 }
@@ -269,7 +273,11 @@ func seconds(d time.Duration) string {
 // limits them, what was left out.
 func printReport(ev *certify.Report, w io.Writer) {
 	fmt.Fprintln(w, ev.Problem)
-	fmt.Fprintln(w, boundLine(ev.Bound))
+	line := boundLine(ev.Bound)
+	if ev.BoundEnded {
+		line += "; the best found in the time"
+	}
+	fmt.Fprintln(w, line)
 	cuts := cutBounds(ev)
 	for _, c := range cuts {
 		if ev.Bound == nil || micros(c.Bound) != micros(ev.Bound.Bound) { // not the same line with another cut
@@ -288,6 +296,9 @@ func printReport(ev *certify.Report, w io.Writer) {
 		for _, v := range r.Violations() {
 			fmt.Fprintf(w, "%s: REFUTED %s\n", r.Method, v)
 		}
+	}
+	if ev.Stopped != 0 {
+		fmt.Fprintf(w, "Stopped early: %s.\n", why(ev.Stopped))
 	}
 	if len(ev.LeftOut) > 0 {
 		fmt.Fprintln(w, "\nLeft out:")

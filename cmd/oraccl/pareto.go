@@ -40,6 +40,7 @@ type paretoJSON struct {
 	Points     []*pointJSON `json:"points"`
 	Refuted    []*pointJSON `json:"refuted"`
 	Undecided  []*pointJSON `json:"undecided"`
+	Stopped    string       `json:"stopped,omitempty"`
 }
 
 // pointJSON is a number of chunks a rank, of steps and of rounds.
@@ -67,6 +68,7 @@ type frontier struct {
 	unit    *model.Problem       // in units: see inUnits
 	bounds  []*model.Certificate // on the rounds, by chunks a rank from 1 on; nil: none
 	hops    *model.Certificate   // how far the farthest demand is: one round, or ps a byte of a chunk, a hop
+	stop    solve.Stop           // why numbers of chunks were not looked at; 0: all were
 	paretoJSON
 }
 
@@ -94,7 +96,11 @@ func pareto(e *certify.Evaluator, ctx context.Context, p *model.Problem, maxChun
 	o := solve.Options{Seed: e.Options.Seed, TimeLimit: e.Options.TimeLimit}
 	e.Progress.Begin("sat", &o)
 	defer e.Progress.End()
-	for chunks := 1; chunks <= maxChunks && ctx.Err() == nil; chunks++ {
+	for chunks := 1; chunks <= maxChunks; chunks++ {
+		if f.stop = solve.StopOf(ctx); f.stop != 0 {
+			f.Stopped = f.stop.String()
+			break
+		}
 		if err := f.cut(ctx, unit, fluid, chunks); err != nil {
 			return nil, err
 		}
@@ -174,7 +180,7 @@ func (f *frontier) farthest(ctx context.Context, p *model.Problem) (*model.Certi
 		if c.Witness.Kind() != (model.Distance{}).Kind() || c.Bound < model.Time(p.Chunks[0].Size).Mul(int64(f.LeastSteps)) {
 			continue
 		}
-		return c, certify.CheckBound(ctx, c)
+		return certify.Checked(ctx, c)
 	}
 	return nil, nil
 }
@@ -233,16 +239,25 @@ func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (
 	begin := time.Now()
 	question := &sat.Question{Problem: q, Horizon: x.Rounds, Steps: x.Steps}
 	proof := filepath.Join(f.Scratch, fmt.Sprintf("no-%d-chunks-%d-steps-%d-rounds.lrat", x.Chunks, x.Steps, x.Rounds))
-	d, err := question.Decide(ctx, sat.Limits{Time: f.Options.TimeLimit, Seed: f.Options.Seed, Proof: proof})
+	late, end := solve.Grace(ctx, certify.Grace)
+	defer end()
+	b, cancel := solve.NewBudget(ctx, 0, 0)
+	defer cancel()
+	share, done := b.Share(2) // a hard question leaves half of the time to the others
+	defer done()
+	d, err := question.Decide(share.Context(), sat.Limits{Seed: f.Options.Seed, Proof: proof})
 	if err != nil {
 		return cadical.Unknown, err
 	}
 	x.SolveSeconds = time.Since(begin).Seconds()
 	switch d.Answer {
 	case cadical.Unsatisfiable:
-		c, err := certify.RefutationOf(context.WithoutCancel(ctx), q, solve.Refuted{Horizon: x.Rounds, Steps: x.Steps, Proof: proof})
+		c, err := certify.RefutationOf(late, q, solve.Refuted{Horizon: x.Rounds, Steps: x.Steps, Proof: proof})
 		if err == nil {
-			err = certify.CheckRefutation(context.WithoutCancel(ctx), c, f.Scratch)
+			err = certify.CheckRefutation(late, c, f.Scratch)
+		}
+		if late.Err() != nil {
+			return f.open(x, "a refutation was found, and there was no time to check it")
 		}
 		if err != nil {
 			return d.Answer, err
@@ -252,7 +267,7 @@ func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (
 	case cadical.Satisfiable:
 		p := f.problem.WithChunks(len(q.Chunks))
 		r := &certify.Row{Method: "sat", Result: solve.Result{Problem: p, Schedule: d.Schedule, Stop: solve.Done}, Seed: f.Options.Seed}
-		if r.Verification, err = certify.VerifyFound(ctx, p, d.Schedule, f.SMT, certify.Engines); err != nil {
+		if r.Verification, err = certify.Verify(late, p, d.Schedule, f.SMT, certify.Engines); err != nil {
 			return d.Answer, err
 		}
 		if r.Outcome() == verify.Refuted {
@@ -261,17 +276,26 @@ func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (
 		if s, n := d.Schedule.Steps(), d.Schedule.Rounds(); s > x.Steps || n > x.Rounds {
 			return d.Answer, fmt.Errorf("the schedule of %d chunks has %d steps and %d rounds, want %d and %d", x.Chunks, s, n, x.Steps, x.Rounds)
 		}
+		if r.Outcome() != verify.Proved {
+			return f.open(x, "a schedule was found, and is not proved: "+r.Verdict.Reason)
+		}
 		x.result, x.Transfers = r, len(d.Schedule.Transfers)
 		x.Replay, x.SMT = r.Verdicts["replay"].Outcome.String(), r.Verdicts["smt"].Outcome.String()
 		f.Points = append(f.Points, x)
 	default:
-		x.Reason = fmt.Sprintf("no answer within %v", f.Options.TimeLimit)
-		if ctx.Err() != nil {
-			x.Reason = "interrupted"
+		if solve.StopOf(ctx) == solve.Interrupted {
+			return f.open(x, "interrupted")
 		}
-		f.Undecided = append(f.Undecided, x)
+		return f.open(x, fmt.Sprintf("no answer within %v", time.Since(begin).Round(time.Millisecond)))
 	}
 	return d.Answer, nil
+}
+
+// open leaves a point undecided.
+func (f *frontier) open(x *pointJSON, reason string) (cadical.Answer, error) {
+	x.Reason = reason
+	f.Undecided = append(f.Undecided, x)
+	return cadical.Unknown, nil
 }
 
 // keepBest leaves out points that others beat.
@@ -286,7 +310,7 @@ func (f *frontier) keepBest() {
 // write writes schedules, certificates and proofs to a directory. What bounds and proofs
 // are about is the problem in units, which has the rounds and steps of the real one.
 func (f *frontier) write(ctx context.Context, dir string) error {
-	p, err := newProofs(dir, f.Scratch)
+	p, err := newProofs(ctx, dir, f.Scratch)
 	if err != nil {
 		return err
 	}
@@ -349,7 +373,10 @@ func (f *frontier) print(w io.Writer) {
 	if f.LeastSteps > 1 {
 		hops = fmt.Sprintf("%d hops", f.LeastSteps)
 	}
-	if f.hops != nil && len(f.Undecided) == 0 {
+	if f.stop != 0 {
+		fmt.Fprintf(w, "Stopped early: %s, before all numbers of chunks had been looked at.\n", why(f.stop))
+	}
+	if f.hops != nil && len(f.Undecided) == 0 && f.stop == 0 {
 		fmt.Fprintf(w, "\nNo schedule has fewer steps than the %s of the farthest demand, and none has fewer\nrounds than are listed here, by bounds that were checked.\n", hops)
 		return
 	}
@@ -359,13 +386,13 @@ func (f *frontier) print(w io.Writer) {
 	} else {
 		fmt.Fprintln(w, "of which there is no certificate.")
 	}
-	if len(f.Undecided) > 0 {
+	if len(f.Undecided) > 0 || f.stop != 0 {
 		fmt.Fprintln(w, "Where something is undecided there may be points with fewer rounds than are listed here.")
 	}
 }
 
 // runPareto is solve --pareto.
-func runPareto(cmd *cobra.Command, e *certify.Evaluator, p *model.Problem, maxChunks int, proofs string, asJSON bool) error {
+func runPareto(ctx context.Context, cmd *cobra.Command, e *certify.Evaluator, p *model.Problem, maxChunks int, proofs string, asJSON bool) error {
 	switch {
 	case p.Cost != model.LinkRounds:
 		return fmt.Errorf("--pareto: goes with --objective rounds and --cost link-rounds, not with --cost %v", p.Cost)
@@ -374,21 +401,26 @@ func runPareto(cmd *cobra.Command, e *certify.Evaluator, p *model.Problem, maxCh
 	case maxChunks < 1 || maxChunks > 16:
 		return fmt.Errorf("--chunks %d with --pareto: want 1 to 16, the largest number of chunks a rank to look at", maxChunks)
 	}
-	f, err := pareto(e, cmd.Context(), p, maxChunks)
+	late, cancel := solve.Grace(ctx, writeGrace)
+	defer cancel()
+	f, err := pareto(e, ctx, p, maxChunks)
 	if err != nil {
 		return err
 	}
 	if proofs != "" {
-		if err := f.write(context.WithoutCancel(cmd.Context()), proofs); err != nil {
+		enter(cmd, "writing proofs")
+		if err := f.write(late, proofs); err != nil {
 			return err
 		}
 	}
-	if asJSON {
-		err = printJSON(cmd.OutOrStdout(), f.paretoJSON)
-	} else {
+	err = sessionOf(ctx).report(func() error {
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), f.paretoJSON)
+		}
 		f.print(cmd.OutOrStdout())
-	}
-	if err == nil && len(f.Undecided) > 0 {
+		return nil
+	})
+	if err == nil && (len(f.Undecided) > 0 || f.stop != 0) {
 		err = status(exitUnknown)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,65 +15,119 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// progress shows on stderr how far long work has come, if stderr is a terminal.
+// progress knows what a verb is doing, and shows it on stderr as soon as some phase has taken
+// two seconds, if stderr is a terminal.
 type progress struct {
-	mu     sync.Mutex
+	lock   sync.Mutex
+	lines  io.Writer                // gets a line for each phase; nil: none
 	bar    *progressbar.ProgressBar // nil: nothing is shown
-	method string
+	method string                   // that is running; "": none
+	text   string                   // what is being done
+	since  time.Time                // when that began
+	shown  bool
 	known  model.Time // a certified bound, if any
 }
 
-// newProgress returns a progress that writes to w where that is a terminal.
-func newProgress(w io.Writer) *progress {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return &progress{}
-	}
-	return &progress{bar: progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetElapsedTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSpinnerType(14))}
-}
+// showAfter is how long a phase takes before anything is shown.
+const showAfter = 2 * time.Second
 
-// Begin starts on a method and hooks into its options.
-func (p *progress) Begin(method string, o *solve.Options) {
-	p.method, p.known = method, o.Bound
-	if p.bar == nil {
+// on has p show what it knows on w, where that is a terminal, or with ORACCL_PROGRESS=lines
+// write a line for each phase.
+func (p *progress) on(w io.Writer) {
+	if os.Getenv("ORACCL_PROGRESS") == "lines" {
+		p.lines = w
 		return
 	}
-	o.Progress = p.show
-	p.Note("solving")
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return
+	}
+	p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetElapsedTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSpinnerType(14))
+	go func() {
+		for range time.Tick(200 * time.Millisecond) {
+			p.show()
+		}
+	}()
 }
 
-func (p *progress) show(s solve.Progress) {
+// quiet has p show nothing: the verb has a display of its own.
+func (p *progress) quiet() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.bar = nil
+}
+
+// show writes the line anew.
+func (p *progress) show() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.bar == nil || p.text == "" || !p.shown && time.Since(p.since) < showAfter {
+		return
+	}
+	p.shown = true
+	p.bar.Describe(p.line())
+	_ = p.bar.Add(1)
+}
+
+func (p *progress) line() string {
+	return strings.TrimPrefix(p.method+": "+p.text, ": ")
+}
+
+// phase returns what is being done, in words.
+func (p *progress) phase() string {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.text == "" {
+		return "the program"
+	}
+	return p.line()
+}
+
+// Begin implements certify.Progress: a method starts.
+func (p *progress) Begin(method string, o *solve.Options) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.method, p.known, p.text, p.since = method, o.Bound, "solving", time.Now()
+	o.Progress = p.reached
+}
+
+// reached is told how far a method has come.
+func (p *progress) reached(s solve.Progress) {
 	text := s.Note
 	if s.Incumbent > 0 {
 		text += fmt.Sprintf("  incumbent %v", s.Incumbent)
 	}
-	if b := max(s.Bound, p.known); b > 0 {
+	p.lock.Lock()
+	known := p.known
+	p.lock.Unlock()
+	if b := max(s.Bound, known); b > 0 {
 		text += fmt.Sprintf("  bound %v", b)
 		if s.Incumbent > 0 {
 			text += fmt.Sprintf("  gap %v", model.GapOf(s.Incumbent, b))
 		}
 	}
-	p.Note(text)
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.text = text
 }
 
-// Note implements reporter.
+// Note implements certify.Progress: a phase is begun.
 func (p *progress) Note(text string) {
-	if p.bar == nil {
-		return
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.text, p.since = text, time.Now()
+	if p.lines != nil {
+		fmt.Fprintf(p.lines, "oraccl: %s\n", p.line())
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bar.Describe(p.method + ": " + text)
-	_ = p.bar.Add(1)
 }
 
-// End implements reporter.
+// End implements certify.Progress: the method has ended, or the verb prints.
 func (p *progress) End() {
-	if p.bar == nil {
-		return
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.method = ""
+	if p.bar != nil && p.shown {
+		_ = p.bar.Clear()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_ = p.bar.Clear()
 }

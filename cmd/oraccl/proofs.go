@@ -32,12 +32,13 @@ func checkProofs(dir string) error {
 	return nil
 }
 
-func newProofs(dir, scratch string) (*proofs, error) {
+// newProofs begins a dossier; what is written to it ends with ctx.
+func newProofs(ctx context.Context, dir, scratch string) (*proofs, error) {
 	w, err := dossier.Create(dir, "oraccl "+version())
 	if err != nil {
 		return nil, fmt.Errorf("--proofs: %w", err)
 	}
-	return &proofs{w, scratch, map[*model.Certificate]string{}, map[string]int{}}, nil
+	return &proofs{w.Until(ctx), scratch, map[*model.Certificate]string{}, map[string]int{}}, nil
 }
 
 // add writes a certificate about the problem in a file.
@@ -71,7 +72,7 @@ func (p *proofs) proof(c *model.Certificate) string {
 // each proved schedule with the formulas of its SMT proof, the certificates of the bounds,
 // and of the horizons that were refuted, with their proofs; and what is claimed of them.
 func writeProofs(ctx context.Context, dir string, ev *certify.Report, e *certify.Evaluator) error {
-	p, err := newProofs(dir, e.Scratch)
+	p, err := newProofs(ctx, dir, e.Scratch)
 	if err != nil {
 		return err
 	}

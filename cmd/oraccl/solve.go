@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,8 +30,8 @@ func newSolve() *cobra.Command {
 		Long: `solve finds a schedule by one method, or by the best of all, has it verified by
 replay and by SMT, and writes it with its problem to a file.
 
-A limit or Ctrl-C ends the search, not the program: the best schedule so far is
-verified and written all the same, and the exit status is 3.
+A limit or Ctrl-C ends the search, not the program: within a second the best schedule
+so far is verified and written all the same, and the exit status is 3.
 
 With --objective rounds --pareto it lists instead the Pareto-optimal numbers of chunks
 a rank, steps and rounds, up to --chunks (by default 6), with proofs that there are no
@@ -49,6 +51,7 @@ better ones.`,
 			} else if proofs != "" {
 				return errors.New("--proofs: goes with --pareto; for one problem ask gap --proofs")
 			}
+			enter(cmd, "reading "+args[0])
 			p, err := in.problem(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -62,8 +65,12 @@ better ones.`,
 				return err
 			}
 			defer e.Close()
+			e.WarmStart = true
+			session := sessionOf(cmd.Context())
 			if pareto {
-				return runPareto(cmd, e, p, maxChunks, proofs, asJSON)
+				ctx, done := session.limited(cmd.Context(), work.timeLimit)
+				defer done()
+				return runPareto(ctx, cmd, e, p, maxChunks, proofs, asJSON)
 			}
 			if err := enoughRoom(out, p); err != nil {
 				return err
@@ -74,36 +81,63 @@ better ones.`,
 				}
 				return s.solve(cmd, out, asJSON)
 			}
-			ev, err := e.Evaluate(cmd.Context(), p)
-			if err != nil {
-				return err
+			ctx, done := session.limited(cmd.Context(), work.timeLimit)
+			defer done()
+			late, cancel := solve.Grace(ctx, writeGrace)
+			defer cancel()
+			e.Found = func(ev *certify.Report) {
+				session.keeping(func() error { return keepSolved(ev, cmd.OutOrStdout(), asJSON, out) })
 			}
-			if len(ev.Rows) == 0 {
+			e.Found(&certify.Report{Problem: p})
+			ev, err := e.Evaluate(ctx, p)
+			switch {
+			case err != nil:
+				return err
+			case len(ev.Rows) == 0 && ev.Undecided() == 0:
 				return nothing(ev)
+			case len(ev.Rows) == 0:
+				return errors.Join(session.report(func() error { return printUnsolved(ev, cmd.OutOrStdout(), asJSON) }), status(exitUnknown))
 			}
 			var deployed string
 			if r := ev.Best(); r != nil {
+				enter(cmd, "writing "+out)
+				session.keeping(func() error { return keepSolved(onlyBest(ev), cmd.OutOrStdout(), asJSON, "") })
 				if isXML(out) {
-					if r, deployed, err = deployBest(ev, cmd.Context(), out); err != nil {
+					if r, deployed, err = deployBest(ev, late, out); err != nil {
 						return err
 					}
 				} else if out != "" {
-					if err := writeSolution(out, r); err != nil {
+					if err := writeSolution(late, out, r); err != nil {
 						return err
 					}
 				}
 				ev.Rows = []*certify.Row{r}
 			}
-			if err := printSolved(ev, cmd.OutOrStdout(), asJSON, out); err != nil {
+			err = session.report(func() error {
+				if err := printSolved(ev, cmd.OutOrStdout(), asJSON, out); err != nil {
+					return err
+				}
+				if deployed != "" && !asJSON {
+					fmt.Fprintln(cmd.OutOrStdout(), deployed)
+				}
+				return nil
+			})
+			if err != nil {
 				return err
 			}
-			if deployed != "" && !asJSON {
-				fmt.Fprintln(cmd.OutOrStdout(), deployed)
-			}
-			if r := ev.Rows[0]; r.Result.Stop == solve.TimeLimit && r.NoneFaster() == "" && r.Fewest() == "" {
+			r := ev.Rows[0]
+			known := r.NoneFaster() != "" || r.Fewest() != ""
+			switch {
+			case ev.AnyRefuted():
+				return status(exitRefuted)
+			case ev.Stopped == solve.Interrupted:
+				return status(exitUnknown)
+			case known:
+				return nil
+			case r.Result.Stop == solve.TimeLimit || r.Result.Stop == solve.Interrupted:
 				return status(exitUnknown)
 			}
-			return statusOf(ev, cmd.Context())
+			return statusOf(ev)
 		},
 	}
 	in.addFlags(cmd)
@@ -114,6 +148,45 @@ better ones.`,
 	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/2 with one row, or with --pareto oraccl/pareto/1")
 	return cmd
+}
+
+// writeGrace is how long after the time is over what was found is written at most.
+const writeGrace = certify.Grace + 200*time.Millisecond
+
+// onlyBest returns ev with its best row alone, if there is one.
+func onlyBest(ev *certify.Report) *certify.Report {
+	one := *ev
+	if r := ev.Best(); r != nil {
+		one.Rows = []*certify.Row{r}
+	}
+	return &one
+}
+
+// keepSolved writes and prints the best of what was found when the program is ended.
+func keepSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
+	ev = onlyBest(ev)
+	if len(ev.Rows) == 0 {
+		return printUnsolved(ev, w, asJSON)
+	}
+	if out != "" && ev.Best() != nil {
+		if isXML(out) {
+			out = ""
+			defer fmt.Fprintln(w, "\nMSCCL-IR is not written: there was no time for it")
+		} else if err := writeSolution(context.Background(), out, ev.Best()); err != nil {
+			return err
+		}
+	}
+	return printSolved(ev, w, asJSON, out)
+}
+
+// printUnsolved prints what is known where the time was not enough for a schedule: the
+// bound, and what became of each method.
+func printUnsolved(ev *certify.Report, w io.Writer, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, reportToJSON(ev, "oraccl/gap/2"))
+	}
+	printReport(ev, w)
+	return nil
 }
 
 // nothing says why no method found a schedule.
@@ -196,10 +269,34 @@ func solutionOf(r *certify.Row) *model.Solution {
 	return sol
 }
 
-// writeSolution writes a verified row to a file, whole or not at all.
-func writeSolution(name string, r *certify.Row) error {
+// writeSolution writes a verified row to a file, whole or, if ctx ends before, not at all.
+func writeSolution(ctx context.Context, name string, r *certify.Row) error {
 	sol := solutionOf(r)
-	return writeFile(name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
+	return writeFileIn(ctx, name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
+}
+
+// writeFileIn is writeFile until ctx is done.
+func writeFileIn(ctx context.Context, name string, write func(io.Writer) error) error {
+	return writeFile(name, func(w io.Writer) error {
+		err := write(untilDone{ctx, w})
+		if ctx.Err() != nil {
+			return fmt.Errorf("not written: %w", ctx.Err())
+		}
+		return err
+	})
+}
+
+// untilDone is a writer that fails when its context is done.
+type untilDone struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (u untilDone) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Writer.Write(b)
 }
 
 // writeFile writes a file under another name and renames it, so that a reader

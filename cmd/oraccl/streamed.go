@@ -166,11 +166,13 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 			return fmt.Errorf("%s: %w", s.method, err)
 		}
 	}
-	if asJSON {
-		err = printJSON(cmd.OutOrStdout(), s.json())
-	} else {
+	err = sessionOf(cmd.Context()).report(func() error {
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), s.json())
+		}
 		s.print(cmd.OutOrStdout())
-	}
+		return nil
+	})
 	switch {
 	case err != nil:
 		return err
@@ -207,7 +209,9 @@ func (s *streamed) look(ctx context.Context) error {
 		return nil
 	}
 	begin := time.Now()
-	v := orbit.Check(context.WithoutCancel(ctx), s.stream.Problem, s.stream.Orbit)
+	late, cancel := solve.Grace(ctx, certify.Grace)
+	defer cancel()
+	v := orbit.Check(late, s.stream.Problem, s.stream.Orbit)
 	s.checking = time.Since(begin)
 	s.took += s.checking
 	if v.Outcome == verify.Unknown && s.stream.Run != nil {
@@ -238,7 +242,9 @@ func (s *streamed) named() error {
 // for. A file is complete only when the schedule is proved.
 func (s *streamed) run(ctx context.Context) error {
 	st := s.stream
-	check, err := stream.New(context.WithoutCancel(ctx), st.Problem, st.Form, st.Routes)
+	late, cancel := solve.Grace(ctx, certify.Grace)
+	defer cancel()
+	check, err := stream.New(late, st.Problem, st.Form, st.Routes)
 	if err != nil {
 		return err
 	}

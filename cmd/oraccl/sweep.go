@@ -111,7 +111,7 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 		}
 	}
 	s.options["straggler"] = f.String("straggler", "", "the `rank` that --delays are for (default 0)")
-	s.options["time-limit"] = f.String("time-limit", "", "wall `time` for each method, and for each proof by SMT (default 1m)")
+	s.options["time-limit"] = f.String("time-limit", "", "wall `time` for each cell: bound, method and proofs (default 1m)")
 	s.options["cell-limit"] = f.String("cell-limit", "", "wall `time` for a cell in all, after which it counts as failed (default: none)")
 	s.options["tries"] = f.String("tries", "", "tacos: how many `seeds` to try, keeping the best schedule (default: its own)")
 	s.options["effort"] = f.String("effort", "", "how many `times` the usual work goes into improving schedules, -1 for none (default: once)")
@@ -245,6 +245,7 @@ func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep
 	}
 	x := newWorkers(store, workers, threads)
 	defer x.close()
+	sessionOf(cmd.Context()).quiet() // there is a bar
 	bar := newSweepBar(cmd.ErrOrStderr(), len(missing))
 	defer bar.end()
 	return store.Run(cmd.Context(), missing, workers, x.compute, func(_ *sweep.Cell, r *sweep.Row) { bar.add(r) })

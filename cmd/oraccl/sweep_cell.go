@@ -72,7 +72,12 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
 	if err := tooLarge(p); err != nil {
 		return err
 	}
-	known, err := x.bound(ctx, p, c.Dual)
+	budget, cancel := solve.NewBudget(ctx, c.TimeLimit, x.threads)
+	defer cancel()
+	ctx = budget.Context()
+	share, done := budget.Share(4)
+	known, err := x.bound(share.Context(), p, c.Dual)
+	done()
 	if err != nil {
 		return err
 	}
@@ -224,14 +229,20 @@ func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dua
 		if c != nil {
 			known = c.Bound
 		}
-		if d, err := certify.DualBound(ctx, p, known, 0, certify.DualTime); err != nil {
+		if d, err := certify.DualBound(ctx, p, known, 0); err != nil {
 			return nil, err
 		} else if d != nil {
 			c = d
 		}
 	}
-	if c == nil || ctx.Err() != nil { // what is found after Ctrl-C is not the best
+	switch solve.StopOf(ctx) {
+	case solve.Interrupted:
 		return nil, ctx.Err()
+	case solve.TimeLimit: // it need not be the best, and is not kept
+		return c, nil
+	}
+	if c == nil {
+		return nil, nil
 	}
 	var out bytes.Buffer
 	if err := native.WriteCertificate(&out, c); err != nil {

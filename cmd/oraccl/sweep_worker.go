@@ -91,8 +91,9 @@ func (w *workers) compute(ctx context.Context, i int, c *sweep.Cell) sweep.Row {
 	return r
 }
 
-// grace is how long a worker has to end when it is told to.
-const grace = 2 * time.Second
+// grace is how long a worker has to end when it is told to: less than the program itself
+// has.
+const grace = patience * 2 / 3
 
 // close ends all workers.
 func (w *workers) close() {

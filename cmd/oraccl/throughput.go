@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 )
 
@@ -29,6 +31,8 @@ type throughputJSON struct {
 	Bound       *boundJSON `json:"bound"`            // of the size, with latencies; checked
 	Seconds     float64    `json:"seconds"`          // that it took
 	Note        string     `json:"note,omitempty"`   //
+	Stopped     string     `json:"stopped,omitempty"`
+	stop        solve.Stop // why not all was done, 0: all was
 	certificate *model.Certificate
 }
 
@@ -43,6 +47,7 @@ type cutJSON struct {
 func newThroughput() *cobra.Command {
 	var in problemFlags
 	var out string
+	var limit time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "throughput TOPO --collective C",
@@ -55,16 +60,26 @@ For allgather, reducescatter, broadcast and reduce the number is exact. It is co
 twice, by minimum cuts in whole numbers and, up to 64 ranks, by linear programs, which
 must agree. For alltoall it is a maximum concurrent flow by HiGHS, with an exact bound
 from its dual. For allreduce it is the best that in-trees and out-trees can do, by HiGHS;
-other shapes of algorithms have only the bound below it.`,
+other shapes of algorithms have only the bound below it.
+
+When the time limit is reached, or after Ctrl-C, what was found by then is printed, and the
+exit status is 3.`,
 		Example: "  oraccl throughput dgx1 --collective allgather\n  oraccl throughput torus:8x8 --collective reducescatter --size 1GiB",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			enter(cmd, "reading "+args[0])
 			p, err := in.problem(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
+			if err := checkTimeLimit(limit); err != nil {
+				return err
+			}
+			ctx, done := sessionOf(cmd.Context()).limited(cmd.Context(), limit)
+			defer done()
+			enter(cmd, "computing the fluid limit")
 			begin := time.Now()
-			f, err := certify.Throughput(cmd.Context(), p)
+			f, err := certify.Throughput(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -77,15 +92,22 @@ other shapes of algorithms have only the bound below it.`,
 					return err
 				}
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), j)
+			err = sessionOf(ctx).report(func() error {
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), j)
+				}
+				j.print(cmd.OutOrStdout(), p)
+				return nil
+			})
+			if err == nil && j.stop != 0 {
+				return status(exitUnknown)
 			}
-			j.print(cmd.OutOrStdout(), p)
-			return nil
+			return err
 		},
 	}
 	in.addFlags(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the certificate of the bound to this `file`")
+	addTimeLimit(cmd, &limit, "wall `time` for the limit and the bound together")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/throughput/1")
 	return cmd
 }
@@ -94,8 +116,13 @@ other shapes of algorithms have only the bound below it.`,
 func throughputToJSON(p *model.Problem, f *certify.FluidLimit, took time.Duration) *throughputJSON {
 	j := &throughputJSON{Schema: "oraccl/throughput/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
 		Ranks: len(p.Members()), SizeBytes: p.Size, AlgbwGbps: f.Algbw / 1e9, Status: string(f.Status), Routes: f.By,
-		Bound: boundToJSON(f.Bound), Seconds: took.Seconds(), Note: f.Note, certificate: f.Bound}
-	j.Microsecs = float64(p.Size) / j.AlgbwGbps / 1e3
+		Bound: boundToJSON(f.Bound), Seconds: took.Seconds(), Note: f.Note, certificate: f.Bound, stop: f.Stopped}
+	if j.AlgbwGbps > 0 {
+		j.Microsecs = float64(p.Size) / j.AlgbwGbps / 1e3
+	}
+	if f.Stopped != 0 {
+		j.Stopped = f.Stopped.String()
+	}
 	if f.Exact != nil {
 		j.Exact = f.Exact.RatString()
 	}
@@ -115,7 +142,11 @@ func (j *throughputJSON) print(w io.Writer, p *model.Problem) {
 	if what == "" {
 		what = "by in-trees and out-trees, by the solver's word"
 	}
-	fmt.Fprintf(w, "fluid limit  %.3f us, %.3f GB/s  %s\n", j.Microsecs, j.AlgbwGbps, what)
+	if j.Status == string(certify.FluidUnknown) {
+		fmt.Fprintf(w, "fluid limit  not found: %s\n", why(j.stop))
+	} else {
+		fmt.Fprintf(w, "fluid limit  %.3f us, %.3f GB/s  %s\n", j.Microsecs, j.AlgbwGbps, what)
+	}
 	if j.Cut != nil {
 		fmt.Fprintf(w, "Limit: %d of %d shares have to leave %s over %.3f GB/s.\n", j.Cut.Shares, j.Cut.Of, nodeSet(p.Topology, j.Cut.Nodes), float64(j.Cut.Bandwidth)/1e9)
 	}
@@ -129,5 +160,5 @@ func joined(words []string) string {
 	if len(words) == 2 {
 		return words[0] + " and by " + words[1]
 	}
-	return words[0]
+	return strings.Join(words, "")
 }

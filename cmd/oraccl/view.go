@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -55,11 +57,14 @@ says why.`,
 			if filepath.Ext(out) == ".svg" {
 				draw, fail = view.SVG, view.FailureSVG
 			}
+			enter(cmd, "reading and executing "+args[0])
 			seen, err := look(cmd, args[0], &by)
 			if err == nil && !noBound {
+				enter(cmd, "bounding")
 				seen.picture.Bound = boundOf(cmd, seen.picture)
 				err = seen.above(seen.picture.Bound)
 			}
+			enter(cmd, "drawing")
 			if err == nil {
 				err = writeFile(out, func(w io.Writer) error { return draw(w, seen.picture) })
 			} else {
@@ -70,7 +75,11 @@ says why.`,
 			if err != nil {
 				return err
 			}
-			return seen.report(cmd.OutOrStdout(), out)
+			err = seen.report(cmd.OutOrStdout(), out)
+			if err == nil && cmd.Context().Err() != nil {
+				return status(exitUnknown) // there may be a larger bound
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -277,6 +286,9 @@ func (s *sight) report(w io.Writer, out string) error {
 // wideNetwork is from how many links on only the bounds that take no search are looked for.
 const wideNetwork = 1 << 14
 
+// viewTime is how long bounds are looked for at most.
+const viewTime = 10 * time.Second
+
 // boundOf returns the best checked bound for every cut, as gap prints it, or nil; a picture
 // does without one. What is known for the cut of the schedule alone becomes a note.
 func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
@@ -284,11 +296,15 @@ func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
 	if len(pic.Problem.Topology.Links) >= wideNetwork {
 		find = certify.QuickBound
 	}
+	budget, cancel := solve.NewBudget(cmd.Context(), viewTime, 1)
+	defer cancel()
+	half, done := budget.Share(2)
 	var b certify.Known
 	var err error
-	if b.EveryCut, err = find(cmd.Context(), certify.AnyCut(pic.Problem)); err == nil {
-		b.Bound, err = find(cmd.Context(), pic.Problem)
+	if b.EveryCut, err = find(half.Context(), certify.AnyCut(pic.Problem)); err == nil {
+		b.Bound, err = find(budget.Context(), pic.Problem)
 	}
+	done()
 	if err != nil {
 		pic.Notes = append(pic.Notes, fmt.Sprintf("No bound: %v.", err))
 		return nil

@@ -139,7 +139,8 @@ func (f *finder) passage(lanes []lane, l *load) *passage {
 	return p
 }
 
-// by returns the least time by which the load can have passed, MaxTime if never.
+// by returns the least time by which the load can have passed, MaxTime if never, and 0 if the
+// budget is spent before that is known.
 func (p *passage) by() model.Time {
 	if p.load.count == 0 {
 		return 0
@@ -152,9 +153,15 @@ func (p *passage) by() model.Time {
 		if high > model.MaxTime/4 {
 			return model.MaxTime
 		}
+		if p.budget.Spent() {
+			return 0
+		}
 		low, high = high+1, 2*high
 	}
 	for low < high {
+		if p.budget.Spent() {
+			return 0
+		}
 		if mid := low + (high-low)/2; p.done(mid) {
 			high = mid
 		} else {

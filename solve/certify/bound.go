@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,33 +15,54 @@ import (
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
-// Bound returns the best lower bound for p whose certificate the checker
-// accepts. A certificate that it does not accept is a defect, and an error.
+// Bound returns the best lower bound for p whose certificate the checker accepts, as far as
+// it is found before ctx is done, or nil. A certificate that the checker does not accept is a
+// defect, and an error.
 func Bound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
-	c, err := bound.Best(ctx, p)
-	if err != nil || c == nil {
-		return nil, err
-	}
-	return c, CheckBound(ctx, c)
+	s, err := searchFor(ctx, p)
+	return s.best, err
 }
 
-// CheckBound returns an error if the checker does not accept a certificate, even after ctx
-// is done. Then it is a defect of what found it, and is not used.
-func CheckBound(ctx context.Context, c *model.Certificate) error {
-	if v := cert.Check(context.WithoutCancel(ctx), c); v.Outcome != verify.Proved {
-		return fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
+// search is the best bound of a cut, and whether the search for it came to its end.
+type search struct {
+	best     *model.Certificate // nil: none
+	complete bool
+}
+
+func searchFor(ctx context.Context, p *model.Problem) (search, error) {
+	late, cancel := solve.Grace(ctx, Grace/2)
+	defer cancel()
+	all, complete, err := bound.All(ctx, p)
+	if err != nil || len(all) == 0 {
+		return search{complete: complete}, err
 	}
-	return nil
+	c, err := Checked(late, all[0])
+	return search{c, complete && c != nil}, err
+}
+
+// Checked returns c if the checker accepts its certificate, and nil if ctx ends before that
+// is known. That the checker does not accept it is an error.
+func Checked(ctx context.Context, c *model.Certificate) (*model.Certificate, error) {
+	switch v := cert.Check(ctx, c); {
+	case v.Outcome == verify.Proved:
+		return c, nil
+	case v.Outcome == verify.Unknown && ctx.Err() != nil:
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("the %s bound of %v failed its check and is not used: %s", c.Witness.Kind(), c.Bound, v.Reason)
+	}
 }
 
 // QuickBound returns a lower bound that is found and checked quickly even on networks with
 // a million links, or nil.
 func QuickBound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
+	late, cancel := solve.Grace(ctx, Grace/2)
+	defer cancel()
 	c, err := bound.Quick(ctx, p)
 	if err != nil || c == nil {
 		return nil, err
 	}
-	return c, CheckBound(ctx, c)
+	return Checked(late, c)
 }
 
 // QuickBounds returns what QuickBound finds for every cut, and for that of p.
@@ -58,59 +78,94 @@ func QuickBounds(ctx context.Context, p *model.Problem) (Known, error) {
 	return Known{EveryCut: every, Bound: own}, err
 }
 
-// Bounds returns the best checked certificate of each kind that is found, the largest bound
-// first. Where p has a cut, prices at instants are looked for, too, for DualTime at most.
-func Bounds(ctx context.Context, p *model.Problem) ([]*model.Certificate, error) {
-	all, _, err := bound.All(ctx, p)
+// Bounds returns the best checked certificate of each kind that is found before ctx is done,
+// the largest bound first; and, if there was no time for all of the search, why. Where p has
+// a cut, prices at instants are looked for, too, for DualTime at most.
+func Bounds(ctx context.Context, p *model.Problem) (all []*model.Certificate, stopped solve.Stop, err error) {
+	late, cancel := solve.Grace(ctx, Grace)
+	defer cancel()
+	found, complete, err := bound.All(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	for _, c := range all {
-		if err := CheckBound(ctx, c); err != nil {
-			return nil, err
+	known := model.Time(0)
+	for _, c := range found { // the largest bound first
+		if c, err = Checked(late, c); err != nil {
+			return nil, 0, err
+		}
+		if c != nil {
+			all, known = append(all, c), max(known, c.Bound)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *model.Certificate) int { return cmp.Compare(b.Bound, a.Bound) })
-	known := model.Time(0)
-	if len(all) > 0 {
-		known = all[0].Bound
-	}
-	c, err := DualBound(ctx, p, known, 0, DualTime)
+	c, err := DualBound(ctx, p, known, 0)
 	if c != nil {
 		all = slices.Insert(all, 0, c)
 	}
-	return all, err
+	if stopped = solve.StopOf(ctx); stopped == 0 && !complete {
+		stopped = solve.TimeLimit // of a kind
+	}
+	return all, stopped, err
+}
+
+// search returns the best bound of p, which it looks for only once.
+func (e *Evaluator) search(ctx context.Context, p *model.Problem) (search, error) {
+	key := CutKey(p)
+	if known, ok := e.searched[key]; ok || ctx.Err() != nil {
+		return known, nil
+	}
+	s, err := searchFor(ctx, p)
+	if err != nil {
+		return s, err
+	}
+	if e.searched == nil {
+		e.searched = map[string]search{}
+	}
+	e.searched[key] = s
+	return s, nil
+}
+
+// boundAll gives ev the certified bound of every cut, looked for in a quarter of the time.
+func (e *Evaluator) boundAll(b *solve.Budget, ev *Report) error {
+	e.Progress.Note("bounding")
+	defer e.Progress.End()
+	share, done := b.Share(4)
+	defer done()
+	s, err := e.search(share.Context(), AnyCut(ev.Problem))
+	ev.Bound, ev.BoundEnded = s.best, !s.complete
+	return err
 }
 
 // boundRows gives every row the certified bounds of every cut and of its own, and sorts the
-// rows by makespan.
-func (e *Evaluator) boundRows(ctx context.Context, ev *Report) error {
+// rows by makespan. When the time is over, a cut has the bounds that were found before.
+func (e *Evaluator) boundRows(b *solve.Budget, ev *Report) error {
 	e.Progress.Note("bounding")
 	defer e.Progress.End()
-	interrupted := ctx
-	ctx = context.WithoutCancel(ctx) // after Ctrl-C what was found still gets its bound
-	var err error
-	if ev.Bound, err = Bound(ctx, AnyCut(ev.Problem)); err != nil {
-		return err
-	}
 	byCut := map[string]*model.Certificate{}
+	var cuts []*model.Problem
 	for _, r := range ev.Rows {
-		key := CutKey(r.Result.Problem)
-		if _, known := byCut[key]; !known {
-			if byCut[key], err = e.boundOfCut(ctx, interrupted, r.Result.Problem, ev); err != nil {
-				return err
-			}
+		if key := CutKey(r.Result.Problem); byCut[key] == nil {
+			byCut[key] = &model.Certificate{}
+			cuts = append(cuts, r.Result.Problem)
 		}
-		r.Bound, r.Refuted = byCut[key], e.Horizons[key]
-		if r.Bound != nil {
-			r.ProofBytes = e.ProofSize(r.Bound)
+	}
+	for i, p := range cuts {
+		share, done := shareOf(b, len(cuts)-i)
+		c, err := e.boundOfCut(share.Context(), p, ev)
+		done()
+		if err != nil {
+			return err
 		}
+		byCut[CutKey(p)] = c
 	}
 	if c := byCut[CutKey(AnyCut(ev.Problem))]; c != nil { // there is one cut
 		ev.Bound = c
 	}
 	for _, r := range ev.Rows {
-		r.EveryCut = ev.Bound
+		key := CutKey(r.Result.Problem)
+		r.EveryCut, r.Bound, r.Refuted = ev.Bound, byCut[key], e.Horizons[key]
+		if r.Bound != nil {
+			r.ProofBytes = e.ProofSize(r.Bound)
+		}
 		if r.Outcome() != verify.Proved {
 			continue
 		}
@@ -123,19 +178,18 @@ func (e *Evaluator) boundRows(ctx context.Context, ev *Report) error {
 			}
 		}
 	}
-	slices.SortStableFunc(ev.Rows, func(a, b *Row) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Makespan, b.Makespan))
-	})
+	ev.sort()
 	return nil
 }
 
 // boundOfCut returns the best certified bound for the cut of p: that of every cut unless one
 // for this cut alone is larger, or shows that more rounds are needed.
-func (e *Evaluator) boundOfCut(ctx, interrupted context.Context, p *model.Problem, ev *Report) (*model.Certificate, error) {
-	c, err := Bound(ctx, p)
+func (e *Evaluator) boundOfCut(ctx context.Context, p *model.Problem, ev *Report) (*model.Certificate, error) {
+	s, err := e.search(ctx, p)
 	if err != nil {
 		return nil, err
 	}
+	c := s.best
 	better := func(a, b *model.Certificate) bool {
 		return a != nil && (b == nil || a.Bound > b.Bound || cert.LeastRounds(a) > cert.LeastRounds(b))
 	}
@@ -145,7 +199,7 @@ func (e *Evaluator) boundOfCut(ctx, interrupted context.Context, p *model.Proble
 	if no := e.Horizons[CutKey(p)]; better(no, c) {
 		c = no
 	}
-	return e.improved(interrupted, c, p, ev.Rows)
+	return e.improved(ctx, c, p, ev.Rows)
 }
 
 // AnyCut returns p with its cut left open. A custom collective has only one, and keeps it.
@@ -162,21 +216,26 @@ func AnyCut(p *model.Problem) *model.Problem {
 const DualTime = 10 * time.Second
 
 // DualBound returns the best certificate of kind lp-dual that beats what is known, as far
-// as one is found within the limits, or nil. below is a makespan that is reached, beyond
+// as one is found within DualTime and before ctx is done, or nil. below is a makespan that is reached, beyond
 // which there is nothing to find, or 0. The bound is what the checker finds the witness
 // to yield, and the certificate has passed its check.
-func DualBound(ctx context.Context, p *model.Problem, known, below model.Time, limit time.Duration) (*model.Certificate, error) {
+func DualBound(ctx context.Context, p *model.Problem, known, below model.Time) (*model.Certificate, error) {
 	if p.Chunks == nil || below > 0 && known >= below {
 		return nil, nil
 	}
-	found, err := dual.Find(ctx, p, dual.Options{TimeLimit: min(limit, DualTime), Known: known, Below: below})
+	after, cancel := solve.Grace(ctx, Grace/2)
+	defer cancel()
+	found, err := dual.Find(ctx, p, dual.Options{TimeLimit: DualTime, Known: known, Below: below})
 	if err != nil && !errors.Is(err, solve.ErrNotServed) && len(found) == 0 {
 		return nil, err
 	}
 	var best *model.Certificate
 	for _, f := range found {
 		c := &model.Certificate{Problem: p, Witness: f.Witness}
-		yield, err := cert.Yield(context.WithoutCancel(ctx), c)
+		yield, err := cert.Yield(after, c)
+		if after.Err() != nil {
+			break
+		}
 		if err != nil {
 			return nil, fmt.Errorf("a witness of kind %s is none: %w", f.Witness.Kind(), err)
 		}
@@ -187,7 +246,7 @@ func DualBound(ctx context.Context, p *model.Problem, known, below model.Time, l
 	if best == nil {
 		return nil, nil
 	}
-	return best, CheckBound(ctx, best)
+	return Checked(after, best)
 }
 
 // improved returns a certificate of kind lp-dual if one is found that beats c for the cut
@@ -205,7 +264,7 @@ func (e *Evaluator) improved(ctx context.Context, c *model.Certificate, p *model
 	if ctx.Err() != nil || below == 0 {
 		return c, nil
 	}
-	d, err := DualBound(ctx, p, known, below, e.Options.TimeLimit)
+	d, err := DualBound(ctx, p, known, below)
 	if d == nil {
 		d = c
 	}

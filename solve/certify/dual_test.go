@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,7 +34,7 @@ func TestDualBounds(t *testing.T) {
 			continue
 		}
 		asked++
-		d, err := DualBound(context.Background(), p, known, r.Makespan(), 5*time.Second)
+		d, err := DualBound(context.Background(), p, known, r.Makespan())
 		require.NoError(t, err, "seed %d: %v", seed, p)
 		if d == nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -44,10 +45,23 @@ type Evaluator struct {
 	// Horizons holds, by cut, the checked certificate of the largest horizon without a
 	// schedule.
 	Horizons map[string]*model.Certificate
-	// bounds says what is known below the makespan before a method begins; nil: certified.
+	// Bounds returns what is known below the makespan before a method begins; nil: Bound.
 	Bounds   func(context.Context, *model.Problem) (*model.Certificate, error)
 	Progress Progress
+
+	// WarmStart has quick methods find a schedule for a method to begin from that can, if
+	// it is not to run after others.
+	WarmStart bool
+
+	// Found, if not nil, is called when the bound is known, and after each row, with the
+	// report as it is then and a copy of each row.
+	Found func(*Report)
+
+	searched map[string]search // by cut
 }
+
+// Grace is how long at most what was found when the time is over is verified and bounded.
+const Grace = 600 * time.Millisecond
 
 // Close removes what was left in the directory for proofs.
 func (e *Evaluator) Close() {
@@ -57,74 +71,142 @@ func (e *Evaluator) Close() {
 }
 
 // Evaluate runs every method that serves p, verifies what they find, and bounds
-// it. A method that fails is left out with its reason; if ctx ends, the rows that
-// are there by then are returned.
+// it. A method that fails is left out with its reason.
+//
+// Options.TimeLimit is for all of it. Each method gets an equal share of what is left when
+// it begins, most of it to find a schedule and the rest to have it verified, so that what quick methods
+// leave is for those after them. When the time is over, or ctx is done, Evaluate returns
+// within Grace, and the report has what there is by then.
 func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, error) {
+	b, cancel := e.Options.Budget(ctx)
+	defer cancel()
+	e.Horizons, e.searched = nil, nil // of another problem
 	ev := &Report{Problem: p}
-	for _, m := range e.Methods {
-		about := m.About()
-		if !e.Named && !p.Late() && about.LateOnly {
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), "no rank is late (name it in --methods to have it all the same)"})
+	methods := e.serving(b, p, ev)
+	if err := e.boundAll(b, ev); err != nil {
+		return nil, err
+	}
+	if e.Found != nil {
+		e.Found(ev.soFar())
+	}
+	for i, m := range methods {
+		if stop := b.Stop(); stop != 0 {
+			ev.Stopped = stop
+			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), tooLate(stop), stop})
 			continue
 		}
-		if !e.Named && about.ComparisonOnly {
-			continue
-		}
-		if err := m.Serves(p); err != nil {
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), err.Error()})
-			continue
-		}
-		if ctx.Err() != nil {
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), "interrupted before it began"})
-			continue
-		}
-		r, err := e.Run(ctx, m, p, ev.Rows)
+		share, done := shareOf(b, len(methods)-i)
+		r, err := e.run(share, m, p, ev.Rows)
+		done()
 		var wrong *verify.Contradiction
 		switch {
 		case errors.As(err, &wrong):
 			return nil, fmt.Errorf("%s: %w", m.Name(), err)
 		case err != nil && (errors.Is(err, solve.ErrNotServed) || len(e.Methods) > 1):
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), err.Error()})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), err.Error(), 0})
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", m.Name(), err)
 		case r.Result.Schedule == nil:
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), "found no schedule: " + r.StopReason()})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), "found no schedule: " + r.StopReason(), r.Result.Stop})
 		default:
 			ev.Rows = append(ev.Rows, r)
+			if e.Found != nil {
+				e.Found(ev.soFar())
+			}
 		}
 	}
-	return ev, e.boundRows(ctx, ev)
+	err := e.boundRows(b, ev)
+	if stop := b.Stop(); stop != 0 {
+		ev.Stopped = stop
+	}
+	return ev, err
 }
 
-// Run runs one method and verifies what it finds.
+// serving returns the methods that are to run, and notes in ev why others are not.
+func (e *Evaluator) serving(b *solve.Budget, p *model.Problem, ev *Report) (methods []solve.Solver) {
+	for _, m := range e.Methods {
+		about := m.About()
+		if !e.Named && !p.Late() && about.LateOnly {
+			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), "no rank is late (name it in --methods to have it all the same)", 0})
+			continue
+		}
+		if !e.Named && about.ComparisonOnly {
+			continue
+		}
+		if b.Stop() == 0 {
+			if err := m.Serves(p); err != nil {
+				ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), err.Error(), 0})
+				continue
+			}
+		}
+		methods = append(methods, m)
+	}
+	return methods
+}
+
+// tooLate is why a method does not begin.
+func tooLate(stop solve.Stop) string {
+	if stop == solve.Interrupted {
+		return "interrupted before it began"
+	}
+	return "the time limit was reached before it began"
+}
+
+// mostReserve limits the time that is kept for what comes after the methods.
+const mostReserve = 5 * time.Second
+
+// shareOf returns the share of the time that the first of several methods gets. An eighth
+// is kept for what comes after them.
+func shareOf(b *solve.Budget, methods int) (*solve.Budget, context.CancelFunc) {
+	left := b.Left()
+	if left == math.MaxInt64 {
+		return solve.NewBudget(b.Context(), 0, b.Threads())
+	}
+	left -= min(left/8, mostReserve)
+	return solve.NewBudget(b.Context(), max(1, left/time.Duration(methods)), b.Threads())
+}
+
+// Run runs one method and verifies what it finds, within Options.TimeLimit and Grace.
 func (e *Evaluator) Run(ctx context.Context, m solve.Solver, p *model.Problem, before []*Row) (*Row, error) {
+	b, cancel := e.Options.Budget(ctx)
+	defer cancel()
+	return e.run(b, m, p, before)
+}
+
+// run is Run within a budget.
+func (e *Evaluator) run(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row) (*Row, error) {
+	after, cancel := solve.Grace(b.Context(), Grace)
+	defer cancel()
 	o := e.Options
-	if needs := m.About().NeedsCut; needs != nil && needs(p) {
+	about := m.About()
+	if about.NeedsCut != nil && about.NeedsCut(p) {
 		p = solve.Cut(p, max(1, o.Chunks))
 	}
+	e.Progress.Begin(m.Name(), &o)
+	defer e.Progress.End()
 	if best := bestStart(p, before); best != nil {
 		o.Start, o.StartFrom = &best.Result, best.Method
+	} else if e.WarmStart && about.WarmStart {
+		o.Start, o.StartFrom = e.warmStart(b, p)
 	}
-	bounds := e.Bounds
-	if bounds == nil {
-		bounds = Bound
-	}
-	if c, err := bounds(ctx, p); err == nil && c != nil { // for every cut, where p leaves it open
+	if c, err := e.boundBefore(b, p); err == nil && c != nil { // for every cut, where p leaves it open
 		o.Bound = c.Bound
 	}
 	if c := e.Horizons[CutKey(p)]; c != nil {
 		o.Bound = max(o.Bound, c.Bound)
 	}
 	o.Scratch, o.Refute = e.Scratch, e.Refute
-	e.Progress.Begin(m.Name(), &o)
-	defer e.Progress.End()
+	if o.TimeLimit = 0; b.Left() != math.MaxInt64 {
+		o.TimeLimit = max(1, b.Left()/5*4) // the rest is for the verifiers
+	}
+	e.Progress.Note("solving")
 	start := time.Now()
-	result, err := m.Solve(ctx, p, o)
+	result, err := m.Solve(b.Context(), p, o)
 	if err != nil {
 		return nil, err
 	}
 	r := &Row{Method: m.Name(), Result: result, Seed: o.Seed, Solving: time.Since(start)}
-	if err := e.keepRefuted(context.WithoutCancel(ctx), result); err != nil {
+	if err := e.keepRefuted(after, result); err != nil {
 		return nil, err
 	}
 	if result.Schedule == nil {
@@ -138,8 +220,48 @@ func (e *Evaluator) Run(ctx context.Context, m solve.Solver, p *model.Problem, b
 	}
 	r.Makespan = result.Makespan()
 	e.Progress.Note("verifying")
-	r.Verification, err = VerifyFound(ctx, result.Problem, result.Schedule, e.SMT, Engines)
+	r.Verification, err = Verify(after, result.Problem, result.Schedule, e.SMT, Engines)
 	return r, err
+}
+
+// boundBefore returns the bound of p that a method is told.
+func (e *Evaluator) boundBefore(b *solve.Budget, p *model.Problem) (*model.Certificate, error) {
+	e.Progress.Note("bounding")
+	share, done := b.Share(4)
+	defer done()
+	if e.Bounds != nil {
+		return e.Bounds(share.Context(), p)
+	}
+	s, err := e.search(share.Context(), p)
+	return s.best, err
+}
+
+// mostWarm limits the time for a warm start.
+const mostWarm = time.Second
+
+// warmStart returns the best that quick methods find for the cut of p in a tenth of the
+// time, and which of them found it; nil if none does. Nothing has verified it: whoever begins
+// from it has what it returns verified.
+func (e *Evaluator) warmStart(b *solve.Budget, p *model.Problem) (best *solve.Result, from string) {
+	e.Progress.Note("looking for a start")
+	limit := mostWarm
+	if b.Left() != math.MaxInt64 {
+		limit = min(limit, max(1, b.Left()/10))
+	}
+	share, done := solve.NewBudget(b.Context(), limit, b.Threads())
+	defer done()
+	for _, m := range Methods() {
+		about := m.About()
+		if about.WarmStart || about.ComparisonOnly || about.LateOnly && !p.Late() || share.Stop() != 0 || m.Serves(p) != nil {
+			continue
+		}
+		r, err := m.Solve(share.Context(), p, solve.Options{Seed: e.Options.Seed, Threads: e.Options.Threads})
+		if err == nil && r.Schedule != nil && r.Problem.SameUpToCut(p) && slices.Equal(r.Problem.Chunks, p.Chunks) &&
+			r.Schedule.Form != model.Ordered && (best == nil || r.Makespan() < best.Makespan()) {
+			best, from = &r, m.Name()
+		}
+	}
+	return best, from
 }
 
 // bestStart returns the best proved row so far of the cut of p, of any cut where p leaves it

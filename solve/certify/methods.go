@@ -15,11 +15,10 @@ import (
 	"github.com/oraccl/oraccl/solve/tacos"
 )
 
-// allMethods returns every method, sat and exact last: they start from the best
+// Methods returns every method, quick ones first, sat and exact last: they start from the best
 // schedule of the others.
 func Methods() []solve.Solver {
-	methods := []solve.Solver{tacos.New(), cayley.New(), forest.New(), forest.NewPaths(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching()}
-	methods = append(methods, classic.All()...)
+	methods := append(classic.All(), cayley.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
 }
 

@@ -26,6 +26,9 @@ func (e *Evaluator) keepRefuted(ctx context.Context, result solve.Result) error 
 	}
 	e.Progress.Note("checking a proof")
 	c, err := RefutationOf(ctx, result.Problem, result.Refuted[len(result.Refuted)-1])
+	if ctx.Err() != nil {
+		return nil // there is no time to check it
+	}
 	if err != nil {
 		return err
 	}
@@ -33,7 +36,9 @@ func (e *Evaluator) keepRefuted(ctx context.Context, result solve.Result) error 
 	if known := e.Horizons[key]; known != nil && known.Bound >= c.Bound {
 		return nil
 	}
-	if err := CheckRefutation(ctx, c, e.Scratch); err != nil {
+	if err := CheckRefutation(ctx, c, e.Scratch); ctx.Err() != nil {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if e.Horizons == nil {
@@ -52,13 +57,26 @@ func RefutationOf(ctx context.Context, p *model.Problem, r solve.Refuted) (*mode
 	}
 	defer proof.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(hash, proof); err != nil {
+	if _, err := io.Copy(hash, until{ctx, proof}); err != nil {
 		return nil, err
 	}
 	c := &model.Certificate{Problem: p, Witness: model.Refutation{Epoch: r.Epoch, Horizon: r.Horizon, Steps: r.Steps,
 		Proof: filepath.Base(r.Proof), SHA256: hex.EncodeToString(hash.Sum(nil))}}
 	c.Bound, err = cert.Yield(ctx, c)
 	return c, err
+}
+
+// until is a reader that fails when its context is done.
+type until struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (u until) Read(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Reader.Read(b)
 }
 
 // CheckRefutation checks a certificate whose proof lies in dir.

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -121,8 +122,11 @@ func (r *Row) briefest() bool {
 	return !p.Late() && r.Makespan == least.Mul(int64(r.Result.Schedule.Rounds()))
 }
 
-// LeftOut is a method that did not run, with the reason.
-type LeftOut struct{ Method, Reason string }
+// LeftOut is a method that did not run, or found nothing, with the reason.
+type LeftOut struct {
+	Method, Reason string
+	Stop           solve.Stop // TimeLimit or Interrupted if that is the reason
+}
 
 // Report is a problem with what the methods make of it.
 type Report struct {
@@ -130,6 +134,33 @@ type Report struct {
 	Rows    []*Row // the proved ones first, by makespan
 	LeftOut []LeftOut
 	Bound   *model.Certificate // the best for every cut, checked; nil: none
+
+	// BoundEnded reports that the search for Bound ended with its time: there may be a
+	// larger one.
+	BoundEnded bool
+
+	// Stopped is TimeLimit or Interrupted if that ended the work before all was done that
+	// might have improved the report, and 0 otherwise.
+	Stopped solve.Stop
+}
+
+// soFar returns a copy of the report, sorted, with the bound of every cut in all rows.
+func (ev *Report) soFar() *Report {
+	now := *ev
+	now.Rows, now.LeftOut = nil, slices.Clone(ev.LeftOut)
+	for _, r := range ev.Rows {
+		row := *r
+		row.EveryCut, row.Bound = ev.Bound, ev.Bound
+		now.Rows = append(now.Rows, &row)
+	}
+	now.sort()
+	return &now
+}
+
+func (ev *Report) sort() {
+	slices.SortStableFunc(ev.Rows, func(a, b *Row) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Makespan, b.Makespan))
+	})
 }
 
 func (r *Row) StopReason() string {
@@ -160,6 +191,23 @@ func (ev *Report) Best() *Row {
 		}
 	}
 	return best
+}
+
+// Undecided returns why there is no proved schedule, if that is only for want of time:
+// TimeLimit or Interrupted, and 0 otherwise.
+func (ev *Report) Undecided() solve.Stop {
+	if ev.Best() != nil {
+		return 0
+	}
+	if ev.Stopped != 0 {
+		return ev.Stopped
+	}
+	for _, l := range ev.LeftOut {
+		if l.Stop == solve.TimeLimit || l.Stop == solve.Interrupted {
+			return l.Stop
+		}
+	}
+	return 0
 }
 
 // AnyRefuted says whether a verifier refuted what a method of ours returned.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -24,6 +25,10 @@ type FluidLimit struct {
 	Cut    *fluid.Limit       // the cut that limits; nil: it is no cut
 	Bound  *model.Certificate // for the size of the problem, with latencies; checked; nil: none
 	Note   string             // what was left out, and why
+
+	// Stopped is why the work ended before all was done, 0 if all was. Then the limit may
+	// be FluidUnknown, and there may be a larger bound.
+	Stopped solve.Stop
 }
 
 // FluidStatus is what is certain of a fluid limit.
@@ -35,6 +40,8 @@ const (
 	FluidDual   FluidStatus = "exact dual"                     // a solver's, with an exact dual of the same value
 	FluidSolver FluidStatus = "solver"                         // a solver's
 	FluidTrees  FluidStatus = "in-trees and out-trees, solver" // a solver's, for one shape of algorithms
+
+	FluidUnknown FluidStatus = "unknown" // there was not enough time
 )
 
 // maxProgrammed is for how many ranks the linear programs run beside the cuts.
@@ -45,7 +52,17 @@ const maxProgrammed = 64
 // and computed twice, by minimum cuts and, up to 64 ranks, by linear programs; if they differ
 // the error is a *verify.Contradiction. An error that matches solve.ErrNotServed means that
 // the collective is not served.
+//
+// When ctx is done it returns what it has within Grace. A quarter of the time until the
+// deadline of ctx is kept for the bound.
 func Throughput(ctx context.Context, p *model.Problem) (*FluidLimit, error) {
+	late, cancel := solve.Grace(ctx, Grace)
+	defer cancel()
+	if deadline, limited := ctx.Deadline(); limited {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, time.Until(deadline)/4*3)
+		defer end()
+	}
 	f := &FluidLimit{}
 	var witness model.Witness
 	var err error
@@ -59,10 +76,15 @@ func Throughput(ctx context.Context, p *model.Problem) (*FluidLimit, error) {
 	default:
 		return nil, solve.NotServed("throughput serves broadcast, reduce, allgather, reducescatter, allreduce and alltoall, not %v", p.Collective.Kind)
 	}
-	if err != nil {
+	switch stop := solve.StopOf(ctx); {
+	case err != nil && stop == 0:
 		return nil, err
+	case err != nil:
+		f, witness = &FluidLimit{Status: FluidUnknown, By: []string{}, Stopped: stop}, nil
+	default:
+		f.Stopped = stop
 	}
-	f.Bound, err = boundBy(ctx, p, witness)
+	f.Bound, err = boundBy(late, p, witness)
 	return f, err
 }
 
@@ -80,6 +102,10 @@ func (f *FluidLimit) cut(ctx context.Context, p *model.Problem) (model.Witness, 
 	other, _, err := fluid.RateByLP(ctx, p)
 	if errors.Is(err, highs.ErrNotInBuild) {
 		f.Note = "the linear programs were left out: " + highs.ErrNotInBuild.Error()
+		return l.Witness(), nil
+	}
+	if err != nil && ctx.Err() != nil {
+		f.Note = "the linear programs had not ended in the time"
 		return l.Witness(), nil
 	}
 	if err != nil {
@@ -120,13 +146,16 @@ func boundBy(ctx context.Context, p *model.Problem, witness model.Witness) (*mod
 		return best, err
 	}
 	c := &model.Certificate{Problem: p, Witness: witness}
-	if c.Bound, err = cert.Yield(context.WithoutCancel(ctx), c); err != nil {
+	if c.Bound, err = cert.Yield(ctx, c); err != nil {
+		if ctx.Err() != nil {
+			return best, nil
+		}
 		return nil, err
 	}
-	if err := CheckBound(ctx, c); err != nil {
+	if c, err = Checked(ctx, c); err != nil {
 		return nil, err
 	}
-	if best == nil || c.Bound > best.Bound {
+	if c != nil && (best == nil || c.Bound > best.Bound) {
 		return c, nil
 	}
 	return best, nil

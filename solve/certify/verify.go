@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -83,15 +84,12 @@ func Verify(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Opti
 	return v, err
 }
 
-// VerifyFound is verifyAll for what a solver has found: replay decides that even if ctx is
-// done, since what nothing has verified is not written.
+// VerifyFound is Verify for what a solver has found, which gets Grace when ctx is done: what
+// nothing has verified is not written.
 func VerifyFound(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (Verification, error) {
-	v, err := Verify(ctx, p, s, o, engines)
-	if err == nil && ctx.Err() != nil && v.Verdicts["replay"].Outcome == verify.Unknown {
-		v.ask(context.WithoutCancel(ctx), "replay", p, s, o)
-		err = v.combine(engines)
-	}
-	return v, err
+	after, cancel := solve.Grace(ctx, Grace)
+	defer cancel()
+	return Verify(after, p, s, o, engines)
 }
 
 // ProvedBy names the engines that proved a schedule, and those that gave up, or returns an

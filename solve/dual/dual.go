@@ -137,11 +137,17 @@ func (n *network) try(ctx context.Context, end model.Time, sums []model.Time, mo
 	g := n.grid(end, 1, sums)
 	columns := g.columns(most)
 	for gap := end / 1024; columns > most; gap *= 2 {
+		if ctx.Err() != nil {
+			return nil, nil
+		}
 		if gap > end/2 {
 			return nil, solve.NotServed("more than %d columns on the coarsest grid up to %v", most, end)
 		}
 		g = n.grid(end, max(1, gap), sums)
 		columns = g.columns(most)
+	}
+	if ctx.Err() != nil {
+		return nil, nil
 	}
 	e := g.encode()
 	options := highs.Options{Threads: 1}

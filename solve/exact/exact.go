@@ -87,6 +87,7 @@ func (s solver) About() solve.About {
 		Guarantee: "least makespan on a grid of epochs, by the solver's word; `optimal` only where a checked bound is met",
 		Source:    "time-expanded MILP as in TE-CCL, solved by HiGHS",
 		NeedsCut:  solve.AlwaysNeedsCut,
+		WarmStart: true,
 	}
 }
 

@@ -54,6 +54,7 @@ func (s solver) About() solve.About {
 		Guarantee: "least rounds, or least epochs of the quickest hop, with a proof in LRAT that fewer are impossible",
 		Source:    "formula as in SCCL's (Cai et al., PPoPP 2021) and by contributions, decided by CaDiCaL",
 		NeedsCut:  solve.AlwaysNeedsCut,
+		WarmStart: true,
 	}
 }
 

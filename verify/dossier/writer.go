@@ -24,6 +24,7 @@ import (
 // manifest comes last, so that a directory that was left half-written claims nothing.
 type Writer struct {
 	root   *os.Root
+	ctx    context.Context
 	m      Manifest
 	taken  map[string]bool // names of files, in lower case
 	ends   map[string]model.Time
@@ -41,13 +42,33 @@ func Create(dir, tool string) (*Writer, error) {
 	if err != nil {
 		return nil, short(dir, err)
 	}
-	w := &Writer{root: root, m: Manifest{Schema: ManifestSchema, Tool: tool, Problems: []Problem{}, Claims: []Claim{}, Files: []File{}},
+	w := &Writer{root: root, ctx: context.Background(), m: Manifest{Schema: ManifestSchema, Tool: tool, Problems: []Problem{}, Claims: []Claim{}, Files: []File{}},
 		taken: map[string]bool{ManifestName: true, strings.ToLower(readmeName): true}, ends: map[string]model.Time{}, bounds: map[string]model.Time{}}
 	if err := w.clear(dir); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return w, nil
+}
+
+// Until has everything that w writes from now on fail when ctx is done, and returns w. Without
+// its manifest the directory then claims nothing.
+func (w *Writer) Until(ctx context.Context) *Writer {
+	w.ctx = ctx
+	return w
+}
+
+// until is a writer that fails when its context is done.
+type until struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (u until) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Writer.Write(b)
 }
 
 // clear removes an earlier dossier.
@@ -135,7 +156,7 @@ func (w *Writer) add(f File, write func(io.Writer) error) error {
 	}
 	h := sha256.New()
 	n := new(counter)
-	b := bufio.NewWriterSize(io.MultiWriter(out, h, n), 1<<16)
+	b := bufio.NewWriterSize(io.MultiWriter(until{w.ctx, out}, h, n), 1<<16)
 	err = write(b)
 	if ferr := b.Flush(); err == nil {
 		err = ferr

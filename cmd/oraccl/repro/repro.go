@@ -103,7 +103,7 @@ func (m Made) Lines() []string {
 	return []string{
 		"oraccl " + m.Oraccl + ", " + m.Go,
 		"HiGHS " + m.HiGHS + ", Z3 " + m.Z3 + ", CaDiCaL " + m.CaDiCaL,
-		fmt.Sprintf("%s setting, seed %d, %s for each method", m.Setting, m.Seed, m.TimeLimit),
+		fmt.Sprintf("%s setting, seed %d, %s for each instance", m.Setting, m.Seed, m.TimeLimit),
 	}
 }
 

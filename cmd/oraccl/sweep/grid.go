@@ -37,7 +37,7 @@ type Grid struct {
 	Methods     Axis `yaml:"methods"`
 
 	Straggler Single `yaml:"straggler"`  // the rank that the delays are for, by default 0
-	TimeLimit Single `yaml:"time_limit"` // of a method, and of a proof by SMT, in a cell
+	TimeLimit Single `yaml:"time_limit"` // of a cell: bound, method and proofs
 	CellLimit Single `yaml:"cell_limit"` // of a cell in all; by default none
 	Tries     Single `yaml:"tries"`      // of methods that make random choices; 0: their own
 	Effort    Single `yaml:"effort"`     // how many times their work such methods put into repairs; -1: none
