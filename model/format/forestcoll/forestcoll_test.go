@@ -138,6 +138,23 @@ func TestNoLink(t *testing.T) {
 	require.Contains(t, m.Objections[0].Where, "line 3")
 }
 
+// TestManySwitches: a network of hundreds of switches, and no way, is searched at once.
+func TestManySwitches(t *testing.T) {
+	const n = 300
+	net := &model.Topology{Name: "clique", Ranks: 2, Switches: make([]model.Switch, n)}
+	for i := range n {
+		net.Links = append(net.Links, model.Link{Src: 0, Dst: 2 + i, Bandwidth: 1e9})
+		for j := range n {
+			if i != j {
+				net.Links = append(net.Links, model.Link{Src: 2 + i, Dst: 2 + j, Bandwidth: 1e9})
+			}
+		}
+	}
+	m, err := read(t, file(1, tree("0", 1, send("0", "x", "1")))).Import(Truth{Topology: net})
+	require.NoError(t, err)
+	require.Equal(t, "no-such-link", m.Objections[0].Code)
+}
+
 // TestOwn: without a topology nothing is proved.
 func TestOwn(t *testing.T) {
 	m, err := read(t, two()).Import(Truth{})

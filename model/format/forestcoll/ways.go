@@ -1,7 +1,10 @@
 package forestcoll
 
 import (
+	"slices"
+
 	"github.com/oraccl/oraccl/model"
+	between "github.com/oraccl/oraccl/model/ways"
 )
 
 // ways finds the links of a topology that a path of the file stands for. The file's names
@@ -10,6 +13,7 @@ import (
 type ways struct {
 	t      *model.Topology
 	out    [][]int
+	finder *between.Finder
 	rank   map[string]int
 	reach  []map[int]bool          // of each switch of t: the ranks that reach it over switches
 	theirs map[string]map[int]bool // of each switch of the file: the ranks beside it
@@ -21,7 +25,7 @@ type ways struct {
 const maxRoutes = 1 << 10 // of a pair of ranks
 
 func newWays(t *model.Topology, f *File, rank map[string]int) *ways {
-	w := &ways{t: t, out: t.Out(), rank: rank, theirs: map[string]map[int]bool{}, known: map[string][][]int{}, load: map[int]int64{}, found: map[[2]int][][]int{}}
+	w := &ways{t: t, out: t.Out(), finder: between.New(t), rank: rank, theirs: map[string]map[int]bool{}, known: map[string][][]int{}, load: map[int]int64{}, found: map[[2]int][][]int{}}
 	for _, tree := range f.Trees {
 		for _, s := range tree.Sends {
 			last := 0 // the last rank on the path
@@ -144,30 +148,36 @@ func (w *ways) candidates(u, v int, between []string) [][]int {
 	return best
 }
 
-// overSwitches returns the simple routes from u to v over switches alone.
+// overSwitches returns the shortest simple routes from u to v over switches alone, up to
+// maxRoutes.
 func (w *ways) overSwitches(u, v int) [][]int {
 	key := [2]int{u, v}
 	if list, known := w.found[key]; known {
 		return list
 	}
 	var list [][]int
-	on := map[int]bool{}
-	var walk func(at int, route []int)
-	walk = func(at int, route []int) {
-		for _, l := range w.out[at] {
-			switch next := w.t.Links[l].Dst; {
-			case len(list) >= maxRoutes:
-				return
-			case next == v && len(route) > 0:
-				list = append(list, append(append([]int{}, route...), l))
-			case !w.t.IsRank(next) && !on[next] && len(route) < maxPath-2:
-				on[next] = true
-				walk(next, append(route, l))
-				delete(on, next)
+	paths, _ := w.finder.Between(u, v, maxPath-1, maxRoutes)
+	for _, path := range paths {
+		if len(path) == 2 {
+			continue
+		}
+		routes := [][]int{nil}
+		for i, at := range path[:len(path)-1] {
+			var longer [][]int
+			for _, route := range routes {
+				for _, l := range w.out[at] {
+					if w.t.Links[l].Dst == path[i+1] {
+						longer = append(longer, append(slices.Clone(route), l))
+					}
+				}
 			}
+			routes = longer[:min(len(longer), maxRoutes)]
+		}
+		if list = append(list, routes...); len(list) >= maxRoutes {
+			list = list[:maxRoutes]
+			break
 		}
 	}
-	walk(u, nil)
 	w.found[key] = list
 	return list
 }

@@ -17,8 +17,9 @@ type Truth struct {
 }
 
 // Import puts the file into our terms: rounds of the cost model model.LinkRounds, each
-// send on its way over a direct link or, where there is none, over switches. It fails
-// where the truth does not fit the file at all.
+// send on a direct link or over switches. The file does not say which way, nor in which
+// round of a step: what the links can carry in some way, and in some order, is right.
+// Import fails where the truth does not fit the file at all.
 func (f *File) Import(truth Truth) (*model.Imported, error) {
 	b := &builder{f: f, arrived: map[slot]bool{}, m: &model.Imported{Tool: Tool, Schedule: &model.Schedule{Form: model.InRounds}}}
 	p := &model.Problem{Topology: truth.Topology, Cost: model.LinkRounds, Size: truth.Size}
@@ -216,38 +217,38 @@ func (b *builder) chunk(addr int) int {
 // sends makes the transfers.
 func (b *builder) sends() {
 	p, s := b.m.Problem, b.m.Schedule
-	ways := newRouter(p.Topology)
-	ids := map[int]int32{} // a route of direct links by its link, others by their first and last
-	next := map[[2]int]int{}
-	first := 0 // round
+	net := newLanes(p.Topology)
+	ids := map[string]int32{} // of routes
+	first := 0                // round
 	for i, step := range b.f.Steps {
-		clear(next)
 		var sends []int
-		var routes [][]int
+		var ends [][2]int
 		for j, send := range step.Sends {
-			switch list := ways.routes(send.Src, send.Dst); {
+			switch {
 			case send.Addr >= b.addresses:
 				b.m.Object("malformed", b.name(i, j), fmt.Sprintf("address %d does not exist, want 0 to %d", send.Addr, b.addresses-1))
-			case list == nil:
-				b.m.Object("no-such-link", b.name(i, j), fmt.Sprintf("%s has no link from rank %d to rank %d", p.Topology.Name, send.Src, send.Dst))
+			case len(net.choices(send.Src, send.Dst).ways) == 0 && !net.choices(send.Src, send.Dst).all:
+				b.m.Undecided = fmt.Sprintf("%s: %s has no way from rank %d to rank %d of at most %d links; longer ones are not looked for", b.name(i, j), p.Topology.Name, send.Src, send.Dst, maxLinks)
+			case len(net.choices(send.Src, send.Dst).ways) == 0:
+				b.m.Object("no-such-link", b.name(i, j), fmt.Sprintf("%s has no link from rank %d to rank %d, nor a way over switches", p.Topology.Name, send.Src, send.Dst))
 			default:
-				pair := [2]int{send.Src, send.Dst}
-				routes = append(routes, list[next[pair]%len(list)])
 				sends = append(sends, j)
-				next[pair]++
+				ends = append(ends, [2]int{send.Src, send.Dst})
 			}
 		}
-		rounds, exact := spread(routes, step.Rounds)
-		if !exact && b.m.Undecided == "" && overlaps(routes, rounds) {
-			b.m.Undecided = fmt.Sprintf("step %d: no assignment of its sends to %d rounds was found, though there may be one", i+1, step.Rounds)
+		chosen, can := net.fit(ends, step.Rounds)
+		routes := net.pickLinks(chosen)
+		rounds, fit := net.spread(routes, step.Rounds)
+		if can == impossible {
+			b.m.Notes = append(b.m.Notes, fmt.Sprintf("step %d: whatever their ways and rounds, its links cannot carry %d sends in %d rounds", i+1, len(sends), step.Rounds))
+		}
+		if b.m.Undecided == "" && (can == unknown || can == fits && !fit) {
+			b.m.Undecided = fmt.Sprintf("step %d: no ways over the switches, and rounds among its %d, were found for its %d sends that the links can carry, though there may be some", i+1, step.Rounds, len(sends))
 		}
 		b.order(i, sends, rounds)
 		for x, j := range sends {
 			send := step.Sends[j]
-			key := routes[x][0]
-			if len(routes[x]) > 1 {
-				key = -1 - send.Src*p.Topology.Ranks - send.Dst
-			}
+			key := fmt.Sprint(routes[x])
 			id, known := ids[key]
 			if !known {
 				id = int32(len(s.Routes))
@@ -261,21 +262,6 @@ func (b *builder) sends() {
 		}
 		first += step.Rounds
 	}
-}
-
-// overlaps says whether two routes use a link in the same round.
-func overlaps(routes [][]int, rounds []int) bool {
-	seen := map[[2]int]bool{}
-	for i, route := range routes {
-		for _, l := range route {
-			if key := [2]int{l, rounds[i]}; seen[key] {
-				return true
-			} else {
-				seen[key] = true
-			}
-		}
-	}
-	return false
 }
 
 type slot struct{ rank, addr int }

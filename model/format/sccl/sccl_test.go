@@ -176,9 +176,15 @@ func TestSpread(t *testing.T) {
 				routes = append(routes, []int{u, n + v})
 			}
 		}
-		at, exact := spread(routes, rounds)
-		require.True(t, exact)
-		require.False(t, overlaps(routes, at))
+		at, fit := colour(routes, rounds)
+		require.True(t, fit)
+		used := map[[2]int]bool{}
+		for i, route := range routes {
+			for _, l := range route {
+				require.False(t, used[[2]int{l, at[i]}], "two sends on a link in a round")
+				used[[2]int{l, at[i]}] = true
+			}
+		}
 		for _, r := range at {
 			require.True(t, 0 <= r && r < rounds)
 		}
