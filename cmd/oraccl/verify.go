@@ -109,6 +109,9 @@ beside the verdict is a warning, or a note where no runtime reaches it.`,
 					line(cmd.ErrOrStderr(), "oraccl: error: %v", err)
 					s = exitFailure
 				}
+				if s == exitDone && cmd.Context().Err() != nil { // not by every engine that was asked
+					s = exitUnknown
+				}
 				worst = worse(worst, s)
 			}
 			if worst != exitDone {

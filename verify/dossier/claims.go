@@ -147,7 +147,14 @@ func (d *folder) read(file string) ([]byte, error) {
 	if why := d.bad[file]; why != "" {
 		return nil, errors.New(why)
 	}
-	return fs.ReadFile(d.dir, file)
+	b, err := fs.ReadFile(d.dir, file)
+	if err == nil {
+		if h := sha256.Sum256(b); hex.EncodeToString(h[:]) != d.files[file].SHA256 { // it was another one a moment ago
+			d.fault(file, "changed while it was checked")
+			err = errors.New(d.bad[file])
+		}
+	}
+	return b, err
 }
 
 // problem reads a problem and compares it with its digest.

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
@@ -116,7 +117,11 @@ func replaceable(name string) ([]string, error) {
 	}
 	listed := map[string]bool{ManifestName: true}
 	var names []string
-	if in, err := dir.Open(ManifestName); err == nil {
+	if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ManifestName && e.Type().IsRegular() }); i >= 0 {
+		in, err := dir.Open(ManifestName)
+		if err != nil {
+			return nil, err
+		}
 		m, err := ReadManifest(ManifestName, in)
 		in.Close()
 		if err != nil {
