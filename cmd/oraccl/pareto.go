@@ -241,11 +241,13 @@ func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (
 	proof := filepath.Join(f.Scratch, fmt.Sprintf("no-%d-chunks-%d-steps-%d-rounds.lrat", x.Chunks, x.Steps, x.Rounds))
 	late, end := solve.Grace(ctx, certify.Grace)
 	defer end()
-	b, cancel := solve.NewBudget(ctx, 0, 0)
-	defer cancel()
-	share, done := b.Share(2) // a hard question leaves half of the time to the others
+	limit := f.Options.TimeLimit
+	if deadline, limited := ctx.Deadline(); limited { // a hard question leaves half of the time to the others
+		limit = min(limit, max(1, time.Until(deadline)/2))
+	}
+	b, done := solve.NewBudget(ctx, limit, 0)
 	defer done()
-	d, err := question.Decide(share.Context(), sat.Limits{Seed: f.Options.Seed, Proof: proof})
+	d, err := question.Decide(b.Context(), sat.Limits{Seed: f.Options.Seed, Proof: proof})
 	if err != nil {
 		return cadical.Unknown, err
 	}
@@ -286,7 +288,7 @@ func (f *frontier) decide(ctx context.Context, q *model.Problem, x *pointJSON) (
 		if solve.StopOf(ctx) == solve.Interrupted {
 			return f.open(x, "interrupted")
 		}
-		return f.open(x, fmt.Sprintf("no answer within %v", time.Since(begin).Round(time.Millisecond)))
+		return f.open(x, fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond)))
 	}
 	return d.Answer, nil
 }

@@ -11,14 +11,6 @@ import (
 	"time"
 )
 
-// theorem is a headline theorem of the Coq development in the directory coq.
-type theorem struct {
-	File  string `json:"file"` // without its ending: Spread
-	Name  string `json:"name"`
-	Claim string `json:"claim"`
-	Of    string `json:"of"` // the section of SPEC, or the lemma of package cert, that it is about
-}
-
 // closed is what Coq prints for a theorem that rests on no axiom.
 const closed = "Closed under the global context"
 

@@ -50,6 +50,14 @@ type refutation struct {
 	File   string `json:"file,omitempty"` // the certificate, if it is kept; else it is made anew
 }
 
+// theorem is a headline theorem of the Coq development in the directory coq.
+type theorem struct {
+	File  string `json:"file"` // without its ending: Spread
+	Name  string `json:"name"`
+	Claim string `json:"claim"`
+	Of    string `json:"of"` // the section of SPEC, or the lemma of package cert, that it is about
+}
+
 const schema = "oraccl/proofs/1"
 
 // readManifest reads and checks the manifest of a directory: every file with queries is

@@ -52,9 +52,7 @@ func TestUsersFilesAreOpenedInOnePlace(t *testing.T) {
 		set := token.NewFileSet()
 		f, err := parser.ParseFile(set, filepath.Join(root, s.name), nil, 0)
 		require.NoError(t, err)
-		for _, use := range openings(f) {
-			found[s.name] = append(found[s.name], use)
-		}
+		found[s.name] = append(found[s.name], openings(f)...)
 	}
 	for name, uses := range found {
 		if may := mayOpen[name]; len(uses) != may.times {

@@ -57,6 +57,7 @@ type Evaluator struct {
 	// report as it is then and a copy of each row.
 	Found func(*Report)
 
+	of       *model.Problem    // that Horizons and searched are about; nil: the first one
 	searched map[string]search // by cut
 }
 
@@ -80,7 +81,10 @@ func (e *Evaluator) Close() {
 func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, error) {
 	b, cancel := e.Options.Budget(ctx)
 	defer cancel()
-	e.Horizons, e.searched = nil, nil // of another problem
+	if e.of != nil && e.of != p {
+		e.Horizons, e.searched = nil, nil // of another problem
+	}
+	e.of = p
 	ev := &Report{Problem: p}
 	methods := e.serving(b, p, ev)
 	if err := e.boundAll(b, ev); err != nil {

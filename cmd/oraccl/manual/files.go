@@ -279,6 +279,7 @@ type manifest struct {
 		Z3      string  `json:"z3"`
 		CVC5    string  `json:"cvc5"`
 		CaDiCaL string  `json:"cadical"`
+		Coq     string  `json:"coq"`
 		Seconds float64 `json:"seconds"`
 	} `json:"recorded"`
 	Obligations []struct {
@@ -294,4 +295,10 @@ type manifest struct {
 		Rounds int    `json:"rounds" range:"0,"`
 		File   string `json:"file,omitempty"`
 	} `json:"refutations"`
+	Theorems []struct {
+		File  string `json:"file"`
+		Name  string `json:"name"`
+		Claim string `json:"claim"`
+		Of    string `json:"of"`
+	} `json:"theorems"`
 }

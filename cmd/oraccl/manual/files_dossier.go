@@ -1,8 +1,6 @@
 package manual
 
 import (
-	"fmt"
-
 	"github.com/oraccl/oraccl/verify/dossier"
 )
 
@@ -60,7 +58,7 @@ func (dossierClaim) shape(g *generator) *Schema {
 	}
 	all := &Schema{}
 	for _, c := range dossier.Claims() {
-		s := &Schema{Type: types{"object"}, Properties: properties{{"claim", &Schema{Const: string(c.Kind), Description: g.keys.describe(fmt.Sprintf("claims[].claim"))}}}, Required: []string{"claim"}, Additional: false}
+		s := &Schema{Type: types{"object"}, Properties: properties{{"claim", &Schema{Const: string(c.Kind), Description: g.keys.describe("claims[].claim")}}}, Required: []string{"claim"}, Additional: false}
 		for _, key := range c.Must {
 			s.Properties, s.Required = append(s.Properties, Property{key, value(key)}), append(s.Required, key)
 		}

@@ -99,7 +99,7 @@ func TestReadCells(t *testing.T) {
 		_, err := ReadCells(t.Context(), name)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := ReadCells(t.Context(), name + "x")
+	_, err := ReadCells(t.Context(), name+"x")
 	require.ErrorContains(t, err, "cells.jsonlx: no such file")
 }
 

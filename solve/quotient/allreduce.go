@@ -1,0 +1,126 @@
+package quotient
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// reducing is a shop with its reverse, for sums.
+type reducing struct {
+	s, r  *shop
+	twins [][]twin
+	index int // among the shops of a search
+}
+
+func newReducing(s *shop) *reducing {
+	x := &reducing{s: s}
+	x.r, x.twins = s.reversed()
+	return x
+}
+
+// divide returns the parts of p, and the shop with how their hops take its ways.
+func (x *reducing) divide(p *model.Problem, roots roots) (*reducing, []part) {
+	parts := x.s.divide(p, x.s.orbits(roots))
+	y := &reducing{s: x.s.timed(parts), r: x.r.timed(parts), twins: x.twins, index: x.index}
+	return y, parts
+}
+
+// roots is where an allreduce has the roots of its parts.
+type roots int
+
+const (
+	anywhere roots = iota // at all members in turn
+	central               // at those from which the farthest is least far
+)
+
+// orbits returns the numbers of the orbits of members where roots may be.
+func (s *shop) orbits(r roots) []int32 {
+	var all, least []int32
+	best := 0
+	for c, u := range s.reps {
+		if !s.member[u] {
+			continue
+		}
+		all = append(all, int32(c))
+		far := s.farthest(int(u))
+		if len(least) == 0 || far < best {
+			least, best = least[:0], far
+		}
+		if far == best {
+			least = append(least, int32(c))
+		}
+	}
+	if r == central {
+		return least
+	}
+	return all
+}
+
+// farthest returns how many hops the farthest rank is from u.
+func (s *shop) farthest(u int) int {
+	far := make([]int, s.t.Ranks)
+	far[u] = 1
+	most := 0
+	for queue := []int{u}; len(queue) > 0; queue = queue[1:] {
+		v := queue[0]
+		most = far[v] - 1
+		by := s.g.Nodes(int(s.element[v]))
+		for i := range s.out[s.class[v]] {
+			if w := by[s.out[s.class[v]][i].to]; far[w] == 0 {
+				far[w] = far[v] + 1
+				queue = append(queue, int(w))
+			}
+		}
+	}
+	return most
+}
+
+// sum returns a plan that reduces each part to its root.
+func (x *reducing) sum(parts []part, r rule, until model.Time, rng *rand.Rand, work *counter) *plan {
+	p := x.r.gather(parts, state{free: x.r.idle()}, r, until, rng, work)
+	if p == nil {
+		return nil
+	}
+	p = x.s.backward(p, x.twins)
+	p.early(p.waits(), nil)
+	return p
+}
+
+// allreduce returns a plan that reduces each part and then gathers it, in what time the
+// reductions leave free.
+func (x *reducing) allreduce(sums *plan, r rule, until model.Time, rng *rand.Rand, work *counter) *plan {
+	from := state{free: x.s.idle(), busy: make([]calendar, len(x.s.lanes)), ready: make([]model.Time, len(sums.parts))}
+	for i := range sums.jobs {
+		j := &sums.jobs[i]
+		st := x.s.step(j)
+		tm := x.s.at(st.way, &sums.parts[j.part])
+		for n, v := range x.s.ways[st.way].visits {
+			span := model.Interval{From: j.start + tm.spans[n].From, To: j.start + tm.spans[n].To}
+			if lanes := from.free[v.machine]; len(lanes) > 1 { // of these no calendar is kept
+				for l := range lanes {
+					lanes[l] = max(lanes[l], span.To)
+				}
+			} else {
+				from.busy[v.machine] = append(from.busy[v.machine], span)
+			}
+		}
+		if int(j.dst) == sums.parts[j.part].root {
+			from.ready[j.part] = max(from.ready[j.part], j.end)
+		}
+	}
+	for m := range from.busy {
+		slices.SortFunc(from.busy[m], func(a, b model.Interval) int { return cmp.Compare(a.From, b.From) })
+	}
+	g := x.s.gather(sums.parts, from, r, until, rng, work)
+	if g == nil {
+		return nil
+	}
+	g.jobs = append(slices.Clone(sums.jobs), g.jobs...)
+	for i := range g.jobs {
+		g.end = max(g.end, g.jobs[i].end)
+	}
+	return g
+}

@@ -1,0 +1,164 @@
+package quotient
+
+import (
+	"math"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// part is a chunk of one rank together with its images under the group.
+type part struct {
+	root   int     // the rank that has it at first or, of a sum, at last; or that sends it
+	to     int     // in an all-to-all, the rank that it is for; else -1
+	size   int64   // of the largest image
+	kind   int32   // of its size: see timed
+	chunks []int32 // by element: the image, or -1 where there is none
+}
+
+// cut is how the bytes of a member are divided into parts.
+type cut struct {
+	parts int
+	ratio float64 // of the size of each part to that of the one before
+}
+
+// apply returns p with chunks.
+func (c cut) apply(p *model.Problem) *model.Problem {
+	n := c.parts
+	if c.ratio == 1 || n == 1 {
+		return p.WithChunks(p.DefaultChunks(n))
+	}
+	shares := make([]float64, n+1) // up to each part
+	for k := range n {
+		shares[k+1] = shares[k] + math.Pow(c.ratio, float64(k))
+	}
+	whole := p.DefaultChunks(1)
+	q := *p
+	q.Chunks = nil
+	for _, shard := range p.Cut(whole) {
+		from := int64(0)
+		for k := range n {
+			to := shard.Size
+			if k < n-1 {
+				to = int64(shares[k+1] / shares[n] * float64(shard.Size))
+			}
+			q.Chunks = append(q.Chunks, model.Chunk{Offset: shard.Offset + from, Size: to - from})
+			from = to
+		}
+	}
+	return &q
+}
+
+// fits reports whether every part of p has a byte or more.
+func (c cut) fits(p *model.Problem) bool {
+	each := p.Space() / int64(max(1, p.DefaultChunks(1)))
+	least := 1.0
+	if c.ratio != 1 {
+		sum := 0.0
+		for k := range c.parts {
+			least = math.Pow(c.ratio, float64(k))
+			sum += least
+		}
+		return float64(each)*least/sum >= 2
+	}
+	return each >= int64(c.parts)
+}
+
+// divide returns the parts of p, which has chunks. Those of an allreduce take turns to have
+// their roots in the given orbits.
+func (s *shop) divide(p *model.Problem, orbits []int32) []part {
+	order := s.g.Order()
+	var parts []part
+	fill := func(x part, chunk func(e int) int) {
+		x.chunks = make([]int32, order)
+		for e := range x.chunks {
+			x.chunks[e] = -1
+			if k := chunk(e); k >= 0 {
+				x.chunks[e] = int32(k)
+				x.size = max(x.size, p.Chunks[k].Size)
+			}
+		}
+		if x.size > 0 {
+			parts = append(parts, x)
+		}
+	}
+	nth := func(list []int, k int) int {
+		if k < len(list) {
+			return list[k]
+		}
+		return -1
+	}
+	switch p.Collective.Kind {
+	case model.Broadcast, model.Reduce:
+		for first := 0; first < len(p.Chunks); first += order {
+			fill(part{root: p.Collective.Root, to: -1}, func(e int) int {
+				if first+e < len(p.Chunks) {
+					return first + e
+				}
+				return -1
+			})
+		}
+	case model.AllReduce:
+		// as many for each member, one after the other, and what is left over by elements
+		members := p.Members()
+		place := make([]int, s.t.Ranks)
+		for i, v := range members {
+			place[v] = i
+		}
+		each := len(p.Chunks) / len(members)
+		for k := range each {
+			for _, u := range s.reps {
+				if s.member[u] {
+					root := int(s.reps[orbits[len(parts)%len(orbits)]])
+					fill(part{root: root, to: -1}, func(e int) int { return place[s.g.Node(e, int(u))]*each + k })
+				}
+			}
+		}
+		for first := each * len(members); first < len(p.Chunks); first += order {
+			root := int(s.reps[orbits[len(parts)%len(orbits)]])
+			fill(part{root: root, to: -1}, func(e int) int {
+				if first+e < len(p.Chunks) {
+					return first + e
+				}
+				return -1
+			})
+		}
+	case model.AllToAll:
+		own := map[[2]int][]int{}
+		for k := range p.Chunks {
+			from, to := p.Owner(k)
+			own[[2]int{from, to}] = append(own[[2]int{from, to}], k)
+		}
+		for _, u := range s.reps {
+			if !s.member[u] {
+				continue
+			}
+			for _, v := range p.Members() {
+				most := 0
+				for e := range order {
+					most = max(most, len(own[[2]int{s.g.Node(e, int(u)), s.g.Node(e, v)}]))
+				}
+				for k := range most {
+					fill(part{root: int(u), to: v}, func(e int) int { return nth(own[[2]int{s.g.Node(e, int(u)), s.g.Node(e, v)}], k) })
+				}
+			}
+		}
+	default:
+		own := make([][]int, s.t.Ranks)
+		for k := range p.Chunks {
+			from, to := p.Owner(k)
+			own[max(from, to)] = append(own[max(from, to)], k)
+		}
+		most := 0
+		for _, list := range own {
+			most = max(most, len(list))
+		}
+		for k := range most {
+			for _, u := range s.reps {
+				if s.member[u] {
+					fill(part{root: int(u), to: -1}, func(e int) int { return nth(own[s.g.Node(e, int(u))], k) })
+				}
+			}
+		}
+	}
+	return parts
+}

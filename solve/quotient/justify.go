@@ -1,0 +1,162 @@
+package quotient
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// calendar has the times at which a machine is busy, in order.
+type calendar []model.Interval
+
+// free returns the first time from at on at which the machine is free for so long.
+func (c calendar) free(at, long model.Time) model.Time {
+	if len(c) == 0 || c[len(c)-1].To <= at {
+		return at
+	}
+	i, _ := slices.BinarySearchFunc(c, at, func(x model.Interval, at model.Time) int { return cmp.Compare(x.To, at+1) })
+	for ; i < len(c) && c[i].From < at+long; i++ {
+		at = c[i].To
+	}
+	return at
+}
+
+// freeBefore returns the last time at which the machine can begin to be busy for so long and
+// end by then.
+func (c calendar) freeBefore(by, long model.Time) model.Time {
+	i, _ := slices.BinarySearchFunc(c, by, func(x model.Interval, by model.Time) int { return cmp.Compare(x.From, by) })
+	for i--; i >= 0 && c[i].To > by-long; i-- {
+		by = c[i].From
+	}
+	return by - long
+}
+
+func (c *calendar) take(x model.Interval) {
+	i, _ := slices.BinarySearchFunc(*c, x.From, func(y model.Interval, from model.Time) int { return cmp.Compare(y.From, from) })
+	*c = slices.Insert(*c, i, x)
+}
+
+// waits returns, for each job of a plan, those that must have ended before it starts: that
+// bring what it sends. The order of the jobs does not matter.
+func (x *plan) waits() [][]int32 {
+	n := x.s.t.Ranks
+	at := func(j *job, rank int32) int { return int(j.part)*n + int(rank) }
+	into := map[int][]int32{} // reductions, by part and rank
+	by := map[int]int32{}     // copies
+	for i := range x.jobs {
+		if j := &x.jobs[i]; j.op == model.Reduction {
+			into[at(j, j.dst)] = append(into[at(j, j.dst)], int32(i))
+		} else {
+			by[at(j, j.dst)] = int32(i)
+		}
+	}
+	list := make([][]int32, len(x.jobs))
+	for i := range x.jobs {
+		j := &x.jobs[i]
+		if c, copied := by[at(j, j.src)]; copied && j.op == model.Copy {
+			list[i] = []int32{c}
+		} else {
+			list[i] = into[at(j, j.src)]
+		}
+	}
+	return list
+}
+
+// justify moves jobs to the end and back to the start, each as far as it can go, in the order
+// that they have. That rarely makes a schedule worse (Li and Willis, European Journal of
+// Operational Research 56, 1992); then it is left as it was. It returns whether it is better.
+func (x *plan) justify(release []model.Time) bool {
+	if slices.Max(x.s.lanes) > 1 {
+		return false
+	}
+	waits := x.waits()
+	y := *x
+	y.jobs = slices.Clone(x.jobs)
+	y.late(waits)
+	y.early(waits, release)
+	if y.end < x.end {
+		*x = y
+		return true
+	}
+	return false
+}
+
+// early starts each job as early as it can, in order of starts.
+func (x *plan) early(waits [][]int32, release []model.Time) {
+	order := x.order(func(a, b *job) int { return cmp.Compare(a.start, b.start) })
+	busy := make([]calendar, len(x.s.lanes))
+	x.end = 0
+	for _, i := range order {
+		j := &x.jobs[i]
+		st := x.s.step(j)
+		tm := x.s.at(st.way, &x.parts[j.part])
+		at := st.wait
+		if release != nil {
+			at = max(at, release[j.part])
+		}
+		for _, k := range waits[i] {
+			at = max(at, x.jobs[k].end)
+		}
+		visits := x.s.ways[st.way].visits
+		for moved := true; moved; {
+			moved = false
+			for n, v := range visits {
+				span := tm.spans[n]
+				if t := busy[v.machine].free(at+span.From, span.To-span.From) - span.From; t > at {
+					at, moved = t, true
+				}
+			}
+		}
+		for n, v := range visits {
+			busy[v.machine].take(model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
+		}
+		j.start, j.end = at, at+tm.lasts
+		x.end = max(x.end, j.end)
+	}
+}
+
+// late ends each job as late as it can, the last one at the end, in order of ends.
+func (x *plan) late(waits [][]int32) {
+	next := make([][]int32, len(x.jobs))
+	for i, list := range waits {
+		for _, k := range list {
+			next[k] = append(next[k], int32(i))
+		}
+	}
+	order := x.order(func(a, b *job) int { return cmp.Compare(b.end, a.end) })
+	busy := make([]calendar, len(x.s.lanes))
+	for _, i := range order {
+		j := &x.jobs[i]
+		st := x.s.step(j)
+		tm := x.s.at(st.way, &x.parts[j.part])
+		by := x.end
+		for _, k := range next[i] {
+			by = min(by, x.jobs[k].start)
+		}
+		at := by - tm.lasts
+		visits := x.s.ways[st.way].visits
+		for moved := true; moved; {
+			moved = false
+			for n, v := range visits {
+				span := tm.spans[n]
+				if t := busy[v.machine].freeBefore(at+span.To, span.To-span.From) - span.From; t < at {
+					at, moved = t, true
+				}
+			}
+		}
+		for n, v := range visits {
+			busy[v.machine].take(model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
+		}
+		j.start, j.end = at, at+tm.lasts
+	}
+}
+
+func (x *plan) order(by func(a, b *job) int) []int32 {
+	order := make([]int32, len(x.jobs))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return by(&x.jobs[a], &x.jobs[b]) })
+	return order
+}

@@ -1,0 +1,128 @@
+// Package quotient schedules collectives on the quotient of a network by a group of its
+// symmetries.
+//
+// Let a group of symmetries move every link. Move one hop of one chunk by all its elements:
+// the copies take each link of the orbits on the hop's way once, all at one time. So each
+// orbit of links, or of ports, is a machine that serves one hop at a time, and the hops of
+// the chunks of one rank of each orbit are the jobs of a small shop. A schedule of that
+// shop, moved by the group, is a schedule of the whole, in which nothing collides. Two
+// DGX H100 have 16 ranks, 64 links and 4 machines; 128 of them still have 4. What an edge
+// colouring does for bipartite multigraphs the group does here, for every hop is a
+// permutation of ports.
+//
+// Package symmetry finds the groups, from the links alone. Where a group fixes a link or a
+// port, a hop takes it once for each copy that would meet another, one after the other.
+//
+// An allgather or broadcast builds trees and times together, forward in time: see gathering.
+// A reduce-scatter or reduce is that on the network with its links turned round, read
+// backwards. An allreduce is both, the gatherings with what the sums leave free; or
+// trees that balance the loads of all machines over both, list-scheduled: see balance. Each
+// part is tried with several rules and deadlines, and jobs are moved to the end and back.
+// How many chunks a rank should have, and of what sizes, is found by trying.
+//
+// The idea is that of the symmetric schedules of Cayley graphs (package cayley) and of
+// SyCCL's sketches (SIGCOMM 2025), without their conditions on the network.
+package quotient
+
+import (
+	"context"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// New returns the method.
+func New() solve.Solver { return method{} }
+
+type method struct{}
+
+// Name implements solve.Solver.
+func (method) Name() string { return "quotient" }
+
+// About implements solve.Solver.
+func (method) About() solve.About {
+	return solve.About{
+		Serves:    "allgather, reducescatter, allreduce, alltoall, broadcast, reduce; up to 1024 ranks",
+		Guarantee: "none; sound, same schedule for the same seed",
+		Source:    "`solve/quotient`",
+
+		ComparisonOnly: true,
+	}
+}
+
+// Limits of what is served.
+const (
+	maxRanks     = 1024
+	maxTransfers = 1 << 22
+)
+
+// Serves implements solve.Solver, in O(ranks).
+func (method) Serves(p *model.Problem) error {
+	switch p.Collective.Kind {
+	case model.AllGather, model.ReduceScatter, model.AllReduce, model.AllToAll, model.Broadcast, model.Reduce:
+	default:
+		return solve.NotServed("serves allgather, reducescatter, allreduce, alltoall, broadcast and reduce, not %v", p.Collective.Kind)
+	}
+	switch n := p.Topology.Ranks; {
+	case n > maxRanks:
+		return solve.NotServed("serves up to %d ranks, not %d", maxRanks, n)
+	case p.Late() && (p.Collective.Reduces() || p.Cost.Synchronous()):
+		return solve.NotServed("serves late ranks in allgather and broadcast, in time and not in rounds")
+	case len(p.Members()) < 2:
+		return solve.NotServed("serves two members or more")
+	}
+	if n := transfers(p, p.Chunks, 1); n > maxTransfers {
+		return solve.NotServed("would make %d transfers, at most %d are made", n, maxTransfers)
+	}
+	return nil
+}
+
+// transfers returns how many transfers p takes with some chunks, or k of them a member.
+func transfers(p *model.Problem, chunks []model.Chunk, k int) int64 {
+	n := int64(len(chunks))
+	if chunks == nil {
+		n = int64(p.DefaultChunks(k))
+	}
+	switch each := int64(len(p.Members()) - 1); p.Collective.Kind {
+	case model.AllReduce:
+		return n * each * 2
+	case model.AllToAll:
+		return n // and more where chunks pass other ranks
+	default:
+		return n * each
+	}
+}
+
+// Solve implements solve.Solver. Options.Chunks, Seed, Tries and Effort are used; equal ones
+// give equal schedules unless a limit ends the search.
+func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	if err := m.Serves(p); err != nil {
+		return solve.Result{}, err
+	}
+	if o.TimeLimit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
+		defer cancel()
+	}
+	if o.Chunks > 0 {
+		p = solve.Cut(p, o.Chunks)
+	}
+	if p.Collective.Kind == model.ReduceScatter || p.Collective.Kind == model.Reduce {
+		q, ok := solve.Reverse(p)
+		if !ok {
+			return solve.Result{}, solve.NotServed("cannot be read backwards")
+		}
+		r, err := newSearch(ctx, q, o).run()
+		if err != nil {
+			return r, err
+		}
+		back := *p
+		back.Chunks = r.Problem.Chunks
+		r.Problem = &back
+		if r.Schedule != nil {
+			r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
+		}
+		return r, nil
+	}
+	return newSearch(ctx, p, o).run()
+}

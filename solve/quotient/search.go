@@ -1,0 +1,553 @@
+package quotient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/solve/symmetry"
+)
+
+// search looks for the best group, cut, rules and deadline.
+type search struct {
+	ctx     context.Context
+	p       *model.Problem
+	o       solve.Options
+	bound   model.Time // of all schedules of p
+	shops   []*reducing
+	trials  []*trial
+	work    int64 // done so far
+	budget  int64
+	best    *trial
+	last    int64   // the work after which it was last better by as much as counts
+	worth   float64 // its end then
+	joined  bool    // all kinds of trials are there
+	refused error   // why a group could not be used
+}
+
+// trial is a group and a cut, with the best plan found for them.
+type trial struct {
+	x        *reducing
+	cut      cut
+	roots    roots
+	p        *model.Problem // with chunks
+	parts    []part
+	best     *plan
+	sums     model.Time // the least end of sums alone
+	trees    *balance   // with balanced loads
+	balanced bool       // it builds those
+	rng      *rand.Rand
+	rules    []rule // of the best plan
+}
+
+func newSearch(ctx context.Context, p *model.Problem, o solve.Options) *search {
+	return &search{ctx: ctx, p: p, o: o}
+}
+
+// Budgets are in units of work: an offer that is looked at, about 10 ns.
+const (
+	usualWork = 6e7
+	hopWork   = 40 // for a hop that is made
+)
+
+// fewJobs is how many jobs of one part a rank are enough for all the usual work.
+const fewJobs = 30
+
+// jobs returns how many jobs there are with one part a rank that stands for others.
+func (s *search) jobs() int64 {
+	if len(s.shops) == 0 {
+		return 0
+	}
+	n := int64(len(s.shops[0].s.reps) * (len(s.p.Members()) - 1))
+	if s.p.Collective.Kind == model.AllReduce {
+		n *= 2
+	}
+	return n
+}
+
+// run searches and returns the best schedule found.
+func (s *search) run() (solve.Result, error) {
+	s.budget = usualWork
+	switch {
+	case s.o.Effort > 0:
+		s.budget *= int64(s.o.Effort)
+	case s.o.Effort < 0:
+		s.budget /= 100
+	}
+	s.bound = s.o.Bound
+	if s.ctx.Err() == nil {
+		s.findBound()
+		s.groups()
+		if n := s.jobs(); n < fewJobs && n > 0 {
+			s.budget = s.budget/10 + s.budget*9/10*n/fewJobs
+		}
+		s.explore()
+	}
+	r := solve.Result{Problem: solve.Cut(s.p, s.o.Chunks), Stop: s.stop()}
+	if s.best == nil || s.best.best == nil {
+		if r.Stop == solve.Done {
+			if s.refused == nil {
+				s.refused = errors.New("no plan reaches all members")
+			}
+			return r, solve.NotServed("%v", s.refused)
+		}
+		return r, nil
+	}
+	t := s.best
+	r.Problem, r.Schedule = t.p, t.best.emit(t.p)
+	r.Note = t.String()
+	return r, nil
+}
+
+func (s *search) stop() solve.Stop {
+	switch {
+	case s.best != nil && s.met():
+		return solve.Done
+	case errors.Is(s.ctx.Err(), context.DeadlineExceeded):
+		return solve.TimeLimit
+	case s.ctx.Err() != nil:
+		return solve.Interrupted
+	}
+	return solve.Done
+}
+
+// String returns "group of order 16, 4 machines, 2 parts a rank".
+func (t *trial) String() string {
+	s := t.x.s
+	text := fmt.Sprintf("a group of order %d leaves %d of %d links to schedule, and %d of %d chunks", s.g.Order(), len(s.lanes), len(s.t.Links), len(t.parts), len(t.p.Chunks))
+	if t.cut.ratio != 1 {
+		text += fmt.Sprintf("; each chunk of a rank has %g times the size of the one before", t.cut.ratio)
+	}
+	return text
+}
+
+// maxBounded is up to how many ranks the bound is looked for with all means.
+const maxBounded = 128
+
+// findBound finds a bound, to know when to stop.
+func (s *search) findBound() {
+	var c *model.Certificate
+	var err error
+	if s.p.Topology.Ranks <= maxBounded {
+		c, err = bound.Best(s.ctx, s.p)
+	} else {
+		c, err = bound.Quick(s.ctx, s.p)
+	}
+	if err == nil && c != nil {
+		s.bound = max(s.bound, c.Bound)
+	}
+}
+
+// met reports whether the best plan is as good as it can be, or as good as makes no odds.
+func (s *search) met() bool {
+	return s.best != nil && s.best.best != nil && s.best.best.end <= s.bound+s.bound/100000
+}
+
+// Limits of the search for groups.
+const (
+	maxSeveral = 128     // ranks up to which several groups are looked for
+	maxHops    = 1 << 19 // hops of one part a rank that stands for others
+	fewHops    = 1 << 14 // as many are no reason to look for larger groups
+)
+
+// groups finds the groups and divides the network by them.
+func (s *search) groups() {
+	o := symmetry.Options{Labels: s.labels(), StayingRanks: s.p.Collective.Kind.Rooted()}
+	t := s.p.Topology
+	var found []*symmetry.Group
+	if t.Ranks <= maxSeveral {
+		found = symmetry.Several(s.ctx, t, o)
+	} else {
+		found = []*symmetry.Group{symmetry.Find(s.ctx, t, o)}
+	}
+	if !o.StayingRanks && t.Ranks*t.Ranks/found[0].Order() > fewHops {
+		o.StayingLinks, o.Base = true, found[0]
+		found = append(found, symmetry.Find(s.ctx, t, o))
+	}
+	type size struct{ order, machines int }
+	seen := map[size]bool{}
+	var list []*reducing
+	for _, g := range found {
+		for _, order := range g.Orders() {
+			if s.ctx.Err() != nil && len(list) > 0 {
+				break
+			}
+			if t.Ranks*t.Ranks/order > maxHops && order < found[0].Order() {
+				continue
+			}
+			x, err := newShop(s.p, g.Sub(order))
+			if err != nil {
+				s.refused = err
+				continue
+			}
+			if k := (size{order, len(x.lanes)}); !seen[k] {
+				seen[k] = true
+				list = append(list, newReducing(x))
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *reducing) int { return b.s.g.Order() - a.s.g.Order() })
+	for i, x := range list {
+		x.index = i
+	}
+	s.shops = list
+}
+
+// labels returns what symmetries must keep of the nodes beside the network.
+func (s *search) labels() []int {
+	labels := make([]int, s.p.Topology.Nodes())
+	for _, v := range s.p.Members() {
+		labels[v] = 1
+	}
+	if s.p.Collective.Kind.Rooted() {
+		labels[s.p.Collective.Root] = 2
+	}
+	kinds := map[[2]int64]int{}
+	for v := range s.p.Topology.Ranks {
+		k := [2]int64{int64(labels[v]), int64(s.p.ReleaseOf(v))}
+		if _, known := kinds[k]; !known {
+			kinds[k] = len(kinds) + 1
+		}
+		labels[v] = kinds[k]
+	}
+	return labels
+}
+
+// explore tries groups, cuts and roots, all of them shortly, and the better half of them for
+// longer, again and again (successive halving; Karnin, Koren, Somekh, ICML 2013). Once few
+// are left, those are joined by cuts into unequal parts and by balanced trees.
+func (s *search) explore() {
+	for i, x := range s.shops {
+		for _, k := range s.cuts() {
+			if i > 0 && len(s.trials) >= maxTrials {
+				break
+			}
+			s.add(i, cut{k, 1}, anywhere, false)
+			if s.p.Collective.Kind == model.AllReduce && len(x.s.orbits(central)) < len(x.s.orbits(anywhere)) {
+				s.add(i, cut{k, 1}, central, false)
+			}
+		}
+	}
+	s.first()
+	arms := s.leaders(s.trials, fewTrials)
+	for round := 0; !s.done() && len(arms) > 0; round++ {
+		if round == 1 {
+			s.joined = true
+			s.last = s.work
+			arms = append(arms, s.join(arms)...)
+		}
+		for _, t := range arms {
+			s.spend(t, s.budget/rounds/int64(len(arms)))
+		}
+		best := s.leaders(arms, len(arms))
+		arms = best[:max(min(2, len(best)), (len(best)+1)/2)]
+	}
+}
+
+// first tries each trial of the largest group, and of each other group as many as there is
+// work for, two at least.
+func (s *search) first() {
+	all := s.budget / firstPart
+	shop, until, n := -1, int64(0), 0
+	for _, t := range s.trials {
+		if t.x.index != shop {
+			shop, n = t.x.index, 0
+			until = s.work + all/2
+			if shop > 0 {
+				until = s.work + all/2/int64(len(s.shops)-1)
+			}
+		}
+		if n++; n <= 2 && s.work < 2*all || shop == 0 || s.work < until {
+			s.spend(t, all/32)
+		}
+	}
+}
+
+// Limits of explore.
+const (
+	maxTrials = 96 // before smaller groups are left out
+	fewTrials = 16
+	firstPart = 5 // one part of so many of the work is for the first attempts
+	rounds    = 7 // more or less
+)
+
+// join returns more trials, from the best so far.
+func (s *search) join(best []*trial) []*trial {
+	var more []*trial
+	add := func(t *trial) {
+		if t != nil {
+			more = append(more, t)
+		}
+	}
+	if s.p.Chunks == nil && s.p.Collective.Kind != model.AllToAll {
+		for _, t := range best[:min(2, len(best))] {
+			for _, k := range []int{t.cut.parts, 6, 10, 16} {
+				for _, ratio := range []float64{0.85, 0.7, 0.57} {
+					if k >= 3 {
+						add(s.add(t.x.index, cut{k, ratio}, t.roots, false))
+					}
+				}
+			}
+		}
+	}
+	if s.p.Collective.Kind == model.AllReduce && s.gap() > 0.001 {
+		for _, t := range best[:min(2, len(best))] {
+			for _, k := range []int{0, 2, 4, 8, 16, 6, 3} {
+				if (k == 0) == (s.p.Chunks != nil) {
+					add(s.add(t.x.index, cut{k, 1}, t.roots, true))
+				}
+			}
+		}
+	}
+	return more
+}
+
+// gap returns how far the best plan is above the bound.
+func (s *search) gap() float64 {
+	if s.best == nil || s.best.best == nil || s.bound == 0 {
+		return 1
+	}
+	return float64(s.best.best.end)/float64(s.bound) - 1
+}
+
+// Limits of annealing.
+const (
+	maxBalanced = 1 << 13 // jobs
+	moveWork    = 25
+)
+
+// tryBalanced makes one attempt with balanced trees: new ones at first, then others near by.
+func (t *trial) tryBalanced(allreduce bool, bound model.Time, work *counter) {
+	jobs := 2 * t.x.s.t.Ranks * len(t.parts)
+	moves, heat := min(10*jobs, 40000), 0.05
+	if t.trees == nil {
+		moves, heat = min(120*jobs, 400000), 0.3
+		t.trees = newBalance(t.x, t.parts, allreduce, true, max(bound, 1), t.x.s.depth(t.parts), t.rng)
+	}
+	t.trees.improve(moves, heat)
+	x := t.trees.plan()
+	x.schedule(12, t.rng)
+	for x.justify(nil) {
+	}
+	t.keep(x)
+	work.n += int64(moves)*moveWork + 15*2*hopWork*int64(jobs)
+}
+
+// cuts returns the numbers of chunks of a member to try, the likely ones first.
+func (s *search) cuts() []int {
+	if s.p.Chunks != nil {
+		return []int{0}
+	}
+	if s.p.Collective.Kind == model.AllToAll {
+		return []int{1, 2, 3, 4, 6, 8}
+	}
+	return []int{1, 2, 4, 3, 6, 8, 12, 16, 5, 7, 10, 14, 9, 11, 13, 15}
+}
+
+// add adds a trial unless there is one like it or it is too large.
+func (s *search) add(shop int, c cut, where roots, balanced bool) *trial {
+	x := s.shops[shop]
+	q := s.p
+	if q.Chunks == nil {
+		if !c.fits(q) || transfers(q, nil, c.parts) > maxTransfers {
+			return nil
+		}
+		q = c.apply(q)
+	}
+	for _, t := range s.trials {
+		if t.x.index == shop && t.cut == c && t.roots == where && t.balanced == balanced {
+			return nil
+		}
+	}
+	t := &trial{cut: c, roots: where, balanced: balanced, p: q, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
+	t.x, t.parts = x.divide(q, where)
+	if balanced && 2*len(t.parts)*q.Topology.Ranks > maxBalanced {
+		return nil
+	}
+	s.trials = append(s.trials, t)
+	return t
+}
+
+// spend has a trial work so much more, at least one attempt.
+func (s *search) spend(t *trial, work int64) {
+	allreduce := s.p.Collective.Kind == model.AllReduce
+	until := s.work + work
+	for first := true; first || s.work < until; first = false {
+		if s.done() {
+			return
+		}
+		c := &counter{ctx: s.ctx, limit: s.budget / 4}
+		if s.best == nil {
+			c.limit = 100 * s.budget
+		}
+		if t.balanced {
+			t.tryBalanced(allreduce, s.bound, c)
+		} else {
+			t.try(allreduce, s.bound, c)
+		}
+		s.work += c.n
+		s.note(t)
+	}
+}
+
+// done reports whether to stop: the work is done, or it was long ago that it was worth while.
+func (s *search) done() bool {
+	return s.ctx.Err() != nil || s.met() || s.best != nil && (s.work > s.budget || s.joined && s.work > s.last+s.budget/5)
+}
+
+// note keeps a trial if it is the best.
+func (s *search) note(t *trial) {
+	if t.best == nil || s.best != nil && !t.better(s.best) {
+		return
+	}
+	if s.best == nil || float64(t.best.end) < s.worth*0.9999 {
+		s.last, s.worth = s.work, float64(t.best.end)
+	}
+	s.best = t
+	if s.o.Progress != nil {
+		s.o.Progress(solve.Progress{Incumbent: t.best.end, Bound: s.bound, Note: fmt.Sprintf("group of order %d, %d chunks", t.x.s.g.Order(), len(t.p.Chunks))})
+	}
+}
+
+// leaders returns the best n of some trials, the best first.
+func (s *search) leaders(list []*trial, n int) []*trial {
+	list = slices.DeleteFunc(slices.Clone(list), func(t *trial) bool { return t.best == nil })
+	slices.SortStableFunc(list, func(a, b *trial) int {
+		switch {
+		case a.better(b):
+			return -1
+		case b.better(a):
+			return 1
+		}
+		return 0
+	})
+	return list[:min(n, len(list))]
+}
+
+// better reports whether t is worth more than u: transfers have a price, small where there are
+// few.
+func (t *trial) better(u *trial) bool { return t.price() < u.price() }
+
+func (t *trial) price() float64 {
+	n := float64(len(t.best.jobs)) * float64(t.x.s.g.Order())
+	return float64(t.best.end) * (1 + 1e-5*(n/16384) + 1e-6*float64(len(t.parts)))
+}
+
+// try makes one attempt.
+func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
+	if t.p.Collective.Kind == model.AllToAll {
+		x := t.x.s.convey(t.parts, max(bound, 1), t.rng, work)
+		if x != nil && !work.stop() {
+			x.schedule(4, t.rng)
+			work.n += 4 * hopWork * int64(len(x.jobs))
+			if len(x.jobs) <= maxJustified {
+				for x.justify(nil) {
+					work.n += 4 * hopWork * int64(len(x.jobs))
+				}
+			}
+			t.keep(x)
+		}
+		return
+	}
+	until := t.deadline(bound)
+	if !allreduce {
+		r := t.rule(0, false)
+		x := t.x.s.gather(t.parts, state{free: t.x.s.idle()}, r, until, t.rng, work)
+		t.keep(x, r)
+		return
+	}
+	sumsUntil := until
+	if t.best != nil {
+		sumsUntil = model.Time(float64(t.sums) * (0.97 + 0.2*t.rng.Float64()))
+	}
+	first := t.rule(0, true)
+	sums := t.x.sum(t.parts, first, sumsUntil, t.rng, work)
+	if sums == nil {
+		return
+	}
+	if t.sums == 0 || sums.end < t.sums {
+		t.sums = sums.end
+	}
+	for range 4 {
+		r := t.rule(1, true)
+		late, justified := until, len(sums.jobs) <= maxJustified
+		if justified && until < never-1 { // what is late by a little may be moved
+			late = model.Time(float64(until) * (1 + 0.03*t.rng.Float64()))
+		}
+		x := t.x.allreduce(sums, r, late, t.rng, work)
+		if x != nil && justified {
+			for x.justify(nil) {
+				work.n += 4 * hopWork * int64(len(x.jobs))
+			}
+		}
+		if t.keep(x, first, r) {
+			until = min(until, t.best.end-1)
+		}
+	}
+}
+
+// deadline draws a deadline for the next plan: below the best one, by a part of what it is above
+// the bound, or by a part of itself that may be small.
+func (t *trial) deadline(bound model.Time) model.Time {
+	if t.best == nil {
+		return never - 1
+	}
+	end, draw := float64(t.best.end), t.rng.Float64()
+	if t.rng.IntN(2) == 0 && t.best.end > bound {
+		return model.Time(end - (end-float64(bound))*draw)
+	}
+	return model.Time(end*(1-0.03*math.Pow(10, -3*draw))) - 1
+}
+
+// maxJustified is up to how many jobs are moved to and fro.
+const maxJustified = 1 << 13
+
+// keep keeps a plan if it is the best.
+func (t *trial) keep(x *plan, rules ...rule) bool {
+	if x == nil || t.best != nil && x.end >= t.best.end {
+		return false
+	}
+	t.best, t.rules = x, rules
+	return true
+}
+
+// rule draws a rule for sums (0) or gatherings (1): at first one that often does well, later one near
+// that of the best plan half of the time.
+func (t *trial) rule(i int, allreduce bool) rule {
+	draw := t.rng.Float64
+	late := 2 * draw()
+	if allreduce && i == 0 && draw() < 0.5 {
+		late = -late
+	}
+	r := rule{choices: 2 * draw(), rare: 4 * draw(), long: draw(), late: late, random: 0.3 * draw()}
+	if t.rules == nil {
+		usual := rule{choices: 1.5, rare: 1, long: 0.5, late: 1.5, random: 0.1}
+		if allreduce && i == 0 && t.cut.ratio == 1 {
+			usual.late = -1.5 // what is gathered first is added up first
+		}
+		return usual
+	}
+	if draw() < 0.5 || i >= len(t.rules) {
+		return r
+	}
+	old := t.rules[i]
+	mix := 0.3 * draw()
+	blend := func(a, b float64) float64 { return a + mix*(b-a) }
+	return rule{blend(old.choices, r.choices), blend(old.rare, r.rare), blend(old.long, r.long), blend(old.late, r.late), blend(old.random, r.random)}
+}
+
+// counter counts work, up to a limit.
+type counter struct {
+	ctx   context.Context
+	n     int64
+	limit int64
+}
+
+// stop reports whether to give up.
+func (c *counter) stop() bool { return c.n > c.limit || c.ctx.Err() != nil }
