@@ -106,7 +106,10 @@ func (d *decoder) topology(schema string) *model.Topology {
 		{"name", true, func() { t.Name = d.label("a name") }},
 		{"ranks", true, func() { t.Ranks = int(d.whole(1, model.MaxNodes)) }},
 		{"switches", false, func() {
-			d.array("an array of switches", func(int) {
+			d.array("an array of switches", func(i int) {
+				if i == model.MaxNodes {
+					d.fail("more than %d switches, want no more", model.MaxNodes)
+				}
 				var s model.Switch
 				d.object("a switch", []field{
 					{"name", false, func() { s.Name = d.label("a name") }},

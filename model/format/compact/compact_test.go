@@ -3,10 +3,12 @@ package compact
 import (
 	"bytes"
 	"cmp"
+	"compress/flate"
 	"encoding/binary"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -165,6 +167,45 @@ func TestLimits(t *testing.T) {
 	file := written(t, &model.Solution{Problem: p, Schedule: &model.Schedule{Form: model.Timed, Routes: [][]int{{0}, {2}}, Transfers: []model.Transfer{good, good}}})
 	_, err = Read("f", bytes.NewReader(file), 1)
 	require.ErrorIs(t, err, ErrTooMany)
+}
+
+// TestBomb: a head that inflates to far more than it has bytes is refused, and takes no
+// memory.
+func TestBomb(t *testing.T) {
+	var head bytes.Buffer
+	z, err := flate.NewWriter(&head, flate.BestCompression)
+	require.NoError(t, err)
+	spaces := bytes.Repeat([]byte(" "), 1<<20)
+	for range 1 << 6 {
+		_, err := z.Write(spaces)
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	require.Less(t, head.Len(), 1<<17)
+	var file bytes.Buffer
+	w := &Writer{w: &file}
+	w.raw([]byte(Magic))
+	w.block('H', head.Bytes())
+	require.NoError(t, w.err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = NewReader("bomb.oraccl", &file)
+	runtime.ReadMemStats(&after)
+	require.ErrorContains(t, err, "inflates to more than")
+	require.ErrorIs(t, err, errDamaged)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
+}
+
+// TestRepetitive: a problem that deflates as no topology does is written so that it is read.
+func TestRepetitive(t *testing.T) {
+	p := ring(4, 4, model.Pipelined)
+	for range 1 << 17 {
+		p.Topology.Links = append(p.Topology.Links, p.Topology.Links[0])
+	}
+	s := &model.Solution{Problem: p, Schedule: &model.Schedule{Form: model.Timed, Routes: [][]int{{0}}, Transfers: []model.Transfer{{Chunk: 0, Src: 0, Dst: 1, End: 1}}}}
+	got, err := Read("f", bytes.NewReader(written(t, s)), 1)
+	require.NoError(t, err)
+	require.Equal(t, p.Topology, got.Problem.Topology)
 }
 
 // TestSize: random chunks cost three bytes a transfer, what is the same for every rank

@@ -13,7 +13,8 @@
 // (uvarint); differences are zigzag-coded in them (varint). The kinds, in their order:
 //
 //	'H'  once: a schedule file (oraccl/schedule/1, JSON) without transfers, deflated (RFC
-//	     1951). It has the problem, the origin and the form: timed or rounds
+//	     1951) to at least a 128th of what exceeds 4 MiB. It has the problem, the origin
+//	     and the form: timed or rounds
 //	'R'  any number: routes, numbered from 0 over all blocks. Each is the number of its
 //	     links (uvarint) and then each link as the difference (varint) to the one before it
 //	     in the block, the first to 0

@@ -65,12 +65,9 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 	if kind != 'H' {
 		return nil, c.damaged("begins with a block %q, want %q", kind, 'H')
 	}
-	head, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(payload)), maxHeader+1))
-	switch {
-	case err != nil:
-		return nil, c.damaged("its head does not inflate: %v", err)
-	case len(head) > maxHeader:
-		return nil, c.damaged("its head is larger than %d bytes", maxHeader)
+	head, err := c.inflate(payload)
+	if err != nil {
+		return nil, err
 	}
 	if c.sol, err = native.ReadSolution(name, bytes.NewReader(head)); err != nil {
 		return nil, fmt.Errorf("its head: %w", err)
@@ -95,6 +92,25 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 		c.before = 'O'
 	}
 	return c, nil
+}
+
+// inflated returns how many bytes a head of so many deflated ones may have. The JSON of
+// topologies deflates to a thirtieth or more.
+func inflated(deflated int) int64 { return min(maxHeader, 1<<22+128*int64(deflated)) }
+
+// inflate returns the head. Memory is taken once it is known how much is needed.
+func (c *Reader) inflate(payload []byte) ([]byte, error) {
+	limit := inflated(len(payload))
+	size, err := io.Copy(io.Discard, io.LimitReader(flate.NewReader(bytes.NewReader(payload)), limit+1))
+	switch {
+	case err != nil:
+		return nil, c.damaged("its head does not inflate: %v", err)
+	case size > limit:
+		return nil, c.damaged("its head of %d bytes inflates to more than %d, want at most that", len(payload), limit)
+	}
+	head := make([]byte, size)
+	_, err = io.ReadFull(flate.NewReader(bytes.NewReader(payload)), head)
+	return head, err
 }
 
 // Solution returns the problem, the origin, the form and the routes that have been read

@@ -76,19 +76,12 @@ func NewWriter(w io.Writer, p *model.Problem, form model.Form, o model.Origin, r
 		return nil, fmt.Errorf("compact: form %v, want timed or rounds; JSON has them all", form)
 	}
 	c := &Writer{w: w, p: p, form: form, width: width(len(p.Chunks)), ends: make([]entry, len(routes)), slots: make([]int32, len(routes)), number: map[key]int{}}
-	var head bytes.Buffer
-	z, err := flate.NewWriter(&head, flate.BestSpeed)
+	head, err := deflate(&model.Solution{Problem: p, Origin: o, Schedule: &model.Schedule{Form: form}})
 	if err != nil {
 		return nil, err
 	}
-	if err := native.WriteSolution(z, &model.Solution{Problem: p, Origin: o, Schedule: &model.Schedule{Form: form}}); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
 	c.raw([]byte(Magic))
-	c.block('H', head.Bytes())
+	c.block('H', head)
 	var buf []byte
 	before := 0
 	for i, route := range routes {
@@ -113,6 +106,42 @@ func NewWriter(w io.Writer, p *model.Problem, form model.Form, o model.Origin, r
 		c.block('R', buf)
 	}
 	return c, c.err
+}
+
+// deflate returns the head of a file: by repeats, unless there are so many that a reader would
+// take it for an attack.
+func deflate(s *model.Solution) ([]byte, error) {
+	var head bytes.Buffer
+	for _, level := range []int{flate.BestSpeed, flate.HuffmanOnly} {
+		head.Reset()
+		z, err := flate.NewWriter(&head, level)
+		if err != nil {
+			return nil, err
+		}
+		text := &counter{Writer: z}
+		if err := native.WriteSolution(text, s); err != nil {
+			return nil, err
+		}
+		if err := z.Close(); err != nil {
+			return nil, err
+		}
+		if text.bytes <= inflated(head.Len()) {
+			return head.Bytes(), nil
+		}
+	}
+	return nil, fmt.Errorf("compact: the problem takes more than %d bytes", inflated(head.Len()))
+}
+
+// counter counts what is written.
+type counter struct {
+	io.Writer
+	bytes int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.bytes += int64(n)
+	return n, err
 }
 
 // width returns how many bytes hold a number below n.
