@@ -82,8 +82,16 @@ func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each fu
 	}
 }
 
-// streamHeld has a schedule in memory verified as a stream.
-func streamHeld(ctx context.Context, p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
+// streamHeld has a schedule in memory verified as a stream. It writes to w how much memory
+// that needs, if that is much.
+func streamHeld(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
+	need, err := stream.Memory(p, s.Form, s.Routes)
+	if err != nil {
+		return verify.Verdict{}, err
+	}
+	if err := enoughMemory(w, "verifying", need); err != nil {
+		return verify.Verdict{}, err
+	}
 	check, err := stream.New(ctx, p, s.Form, s.Routes)
 	if err != nil {
 		return verify.Verdict{}, err

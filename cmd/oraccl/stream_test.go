@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ func TestStreamAgrees(t *testing.T) {
 		for _, kind := range []model.Kind{model.AllGather, model.AllToAll, model.Broadcast} {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds} {
 				p, s := synthesised(t, name, kind, cost)
-				v, err := streamHeld(context.Background(), p, s)
+				v, err := streamHeld(context.Background(), io.Discard, p, s)
 				require.NoError(t, err)
 				require.Equal(t, verify.Proved, v.Outcome, "%v: %v", p, v.Violations)
 				require.Equal(t, p.Makespan(s), v.Makespan)
@@ -65,7 +66,7 @@ func TestStreamAgrees(t *testing.T) {
 					case 4:
 						x.Route, x.Src, x.Dst = y.Route, y.Src, y.Dst
 					}
-					got, err := streamHeld(context.Background(), p, &m)
+					got, err := streamHeld(context.Background(), io.Discard, p, &m)
 					require.NoError(t, err)
 					want := replay.Check(context.Background(), p, &m)
 					require.Equal(t, want.Outcome, got.Outcome, "%v: replay %v, stream %v", p, want.Violations, got.Violations)

@@ -214,7 +214,7 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 	}
 	var j verifyJSON
 	if streaming {
-		v, err := streamHeld(cmd.Context(), p, s)
+		v, err := streamHeld(cmd.Context(), cmd.ErrOrStderr(), p, s)
 		if err != nil {
 			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
 		}
