@@ -12,6 +12,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -85,21 +86,21 @@ func TestContradictionInSweep(t *testing.T) {
 	store, err := sweep.Open(dir, "test")
 	require.NoError(t, err)
 	cell := func(method string) *sweep.Cell {
-		return &sweep.Cell{Topology: "ring:4", Collective: "allgather", SizeBytes: 4 << 10, Chunks: 1, Cost: "pipelined", Method: method, Seed: 1, TimeLimit: time.Minute}
+		return &sweep.Cell{Instance: table.Instance{Topology: "ring:4", Collective: "allgather", SizeBytes: 4 << 10, Chunks: 1, Cost: "pipelined", Method: method, Seed: 1}, TimeLimit: time.Minute}
 	}
 	x := &cells{store: store, threads: 1}
 	good := x.compute(context.Background(), 0, cell("direct"))
-	require.Equal(t, sweep.Proved, good.Status, good.Reason)
+	require.Equal(t, table.Proved, good.Status, good.Reason)
 	require.NoError(t, store.Put(cell("direct"), &good))
 
 	fake(t, exhausted)
 	undecided := x.compute(context.Background(), 0, cell("ring"))
-	require.Equal(t, sweep.Proved, undecided.Status)
+	require.Equal(t, table.Proved, undecided.Status)
 	require.Equal(t, "proved by replay; smt undecided: the time limit was reached", undecided.Reason)
 
 	fake(t, wrongly)
 	bad := x.compute(context.Background(), 0, cell("ring"))
-	require.Equal(t, sweep.Contradicted, bad.Status)
+	require.Equal(t, table.Contradicted, bad.Status)
 	require.Contains(t, bad.Reason, (&verify.Contradiction{}).Error())
 	require.Zero(t, bad.MakespanPs)
 	require.Zero(t, bad.BoundPs)
@@ -113,7 +114,7 @@ func TestContradictionInSweep(t *testing.T) {
 
 	// A bound above the makespan of another cell of the instance is one too.
 	bad = good
-	bad.Method, bad.Status, bad.BoundPs, bad.Bound = "ring", sweep.Failed, good.MakespanPs+1, "lrat"
+	bad.Method, bad.Status, bad.BoundPs, bad.Bound = "ring", table.Failed, good.MakespanPs+1, "lrat"
 	require.NoError(t, store.Put(cell("ring"), &bad))
 	var wrong *verify.Contradiction
 	err = s.finish(cmd, store, []sweep.Cell{*cell("direct"), *cell("ring")}, 0)

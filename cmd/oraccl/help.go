@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
-	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/dossier"
@@ -60,7 +60,7 @@ func inManual() manual.Program {
 			{Schema: "oraccl/lint/1", Types: []any{lintJSON{}}},
 			{Schema: "oraccl/verify/1", Types: []any{verifyJSON{}, deployJSON{}}},
 			{Schema: "oraccl/check/2", Types: []any{dossier.JSON{}}},
-			{Schema: sweep.Schema, Types: []any{sweep.JSON{}}},
+			{Schema: table.Schema, Types: []any{table.JSON{}}},
 		},
 		Shared: map[string]any{"oraccl/gap/2 bound": boundJSON{}, "oraccl/pareto/1 points[]": pointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}, "oraccl/check/2 files[]": dossier.FileJSON{}},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
@@ -201,7 +202,7 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 		return listCells(cmd.OutOrStdout(), store, cells)
 	}
 	if s.retry {
-		if err := store.Forget(cells, sweep.Failed, sweep.Contradicted); err != nil {
+		if err := store.Forget(cells, table.Failed, table.Contradicted); err != nil {
 			return err
 		}
 	}
@@ -248,7 +249,7 @@ func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep
 	sessionOf(cmd.Context()).quiet() // there is a bar
 	bar := newSweepBar(cmd.ErrOrStderr(), len(missing))
 	defer bar.end()
-	return store.Run(cmd.Context(), missing, workers, x.compute, func(_ *sweep.Cell, r *sweep.Row) { bar.add(r) })
+	return store.Run(cmd.Context(), missing, workers, x.compute, func(_ *sweep.Cell, r *table.Row) { bar.add(r) })
 }
 
 // finish writes the table, and prints what is in it.
@@ -258,7 +259,7 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 		return err
 	}
 	for i := range rows {
-		if r := &rows[i]; r.Status == sweep.Proved {
+		if r := &rows[i]; r.Status == table.Proved {
 			if err := verify.Below(r.MakespanPs, r.BoundPs, r.Bound); err != nil {
 				return fmt.Errorf("%s %s %s: %w", r.Topology, r.Collective, r.Method, err)
 			}
@@ -268,12 +269,12 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 		return err
 	}
 	out := cmd.OutOrStdout()
-	count := map[sweep.Status]int{}
+	count := map[table.Status]int{}
 	for i := range rows {
 		count[rows[i].Status]++
 	}
 	fmt.Fprintf(out, "%d cells: %d proved, %d unsupported, %d failed, %d refuted; %d computed now, %d kept from before\n", len(rows),
-		count[sweep.Proved], count[sweep.Unsupported], count[sweep.Failed], count[sweep.Refuted], computed, len(rows)-computed)
+		count[table.Proved], count[table.Unsupported], count[table.Failed], count[table.Refuted], computed, len(rows)-computed)
 	printReasons(out, rows)
 	drawn, err := drawSweep(s.dir, rows)
 	if err != nil {
@@ -289,11 +290,11 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 		fmt.Fprintf(out, ", drawn in %d figures beside them", len(drawn))
 	}
 	fmt.Fprintln(out)
-	if i := slices.IndexFunc(rows, func(r sweep.Row) bool { return r.Status == sweep.Contradicted }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(r table.Row) bool { return r.Status == table.Contradicted }); i >= 0 {
 		r := &rows[i]
-		return fmt.Errorf("cells with contradictory verdicts: %d, the first of them %s %s %s: %s", count[sweep.Contradicted], r.Topology, r.Collective, r.Method, r.Reason)
+		return fmt.Errorf("cells with contradictory verdicts: %d, the first of them %s %s %s: %s", count[table.Contradicted], r.Topology, r.Collective, r.Method, r.Reason)
 	}
-	if count[sweep.Refuted] > 0 {
+	if count[table.Refuted] > 0 {
 		return status(exitRefuted)
 	}
 	return nil
@@ -304,13 +305,13 @@ const shownReasons = 8
 
 // printReasons lists why cells have no verdict, the most frequent reason first, with the
 // methods that it is of.
-func printReasons(w io.Writer, rows []sweep.Row) {
+func printReasons(w io.Writer, rows []table.Row) {
 	count := map[string]int{}
 	methods := map[string][]string{}
 	var order []string
 	for i := range rows {
 		r := &rows[i]
-		if r.Status == sweep.Proved {
+		if r.Status == table.Proved {
 			continue
 		}
 		text := string(r.Status) + ": " + r.Reason

@@ -11,8 +11,8 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
@@ -41,16 +41,16 @@ type bounded struct {
 const keptBounds = 16
 
 // compute returns the row of a cell.
-func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) sweep.Row {
+func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) table.Row {
 	r := c.Row()
 	if err := x.fill(ctx, c, &r); err != nil {
-		r.Status = sweep.Failed
+		r.Status = table.Failed
 		var wrong *verify.Contradiction
 		switch {
 		case errors.As(err, &wrong):
-			r.Status, r.MakespanPs, r.BoundPs, r.Bound = sweep.Contradicted, 0, 0, ""
+			r.Status, r.MakespanPs, r.BoundPs, r.Bound = table.Contradicted, 0, 0, ""
 		case errors.Is(err, solve.ErrNotServed):
-			r.Status = sweep.Unsupported
+			r.Status = table.Unsupported
 		}
 		r.Reason = err.Error()
 	}
@@ -58,12 +58,8 @@ func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) sweep.Row {
 }
 
 // fill computes a cell. An error is why there is no verdict.
-func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
-	in := problemFlags{instance.Flags{Alpha: c.Alpha, Bandwidth: c.Bandwidth, Fail: instance.List(c.Fail), Collective: c.Collective, Size: fmt.Sprint(c.SizeBytes),
-		Chunks: c.Chunks, Cost: c.Cost, Objective: "makespan", Straggler: -1}}
-	if c.DelayPs > 0 {
-		in.Straggler, in.Delay = c.Straggler, fmt.Sprintf("%dps", int64(c.DelayPs))
-	}
+func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row) error {
+	in := problemFlags{c.Flags()}
 	p, err := in.problem(ctx, c.Topology)
 	if err != nil {
 		return err
@@ -119,14 +115,14 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *sweep.Row) error {
 }
 
 // finish puts what a method found and the verifiers say into a row.
-func finish(found *certify.Row, r *sweep.Row) error {
+func finish(found *certify.Row, r *table.Row) error {
 	for _, d := range found.Checking {
 		r.VerifiedNs += int64(d)
 	}
 	r.Transfers = len(found.Result.Schedule.Transfers)
 	switch found.Outcome() {
 	case verify.Proved:
-		r.Status, r.MakespanPs = sweep.Proved, found.Makespan
+		r.Status, r.MakespanPs = table.Proved, found.Makespan
 		if err := verify.Below(r.MakespanPs, r.BoundPs, r.Bound); err != nil {
 			return err
 		}
@@ -137,7 +133,7 @@ func finish(found *certify.Row, r *sweep.Row) error {
 			r.Reason = strings.TrimPrefix(r.Reason+"; "+found.Verdict.Basis(), "; ")
 		}
 	case verify.Refuted:
-		r.Status, r.MakespanPs = sweep.Refuted, found.Makespan
+		r.Status, r.MakespanPs = table.Refuted, found.Makespan
 		r.Reason = found.Violations()[0]
 	default:
 		return fmt.Errorf("the verifiers give up: %s", found.Note())

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
-	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/table"
 )
 
 // curve is a figure of a sweep: a value of the rows against another, a line a method. Rows
@@ -24,43 +24,43 @@ type curve struct {
 	xName, yName string
 	xUnit, yUnit chart.Unit
 	logY         bool
-	x            func(*sweep.Row) float64
-	y            func(*sweep.Row) (float64, bool)
-	bound        func(*sweep.Row) (float64, bool) // nil: there is no line of bounds
-	apart        func(*sweep.Row) []string        // rows that differ here belong to different figures
+	x            func(*table.Row) float64
+	y            func(*table.Row) (float64, bool)
+	bound        func(*table.Row) (float64, bool) // nil: there is no line of bounds
+	apart        func(*table.Row) []string        // rows that differ here belong to different figures
 	fit, pareto  bool
 }
 
 // curves are the figures that a sweep may have: those whose x varies are drawn.
 var curves = []curve{
 	{name: "makespan-by-size", title: "Makespan", xName: "buffer", yName: "makespan", xUnit: chart.Bytes, yUnit: chart.Seconds, logY: true,
-		x: bySize, y: makespanOf, bound: leastOf, apart: func(r *sweep.Row) []string { return append(cellOf(r), cutOf(r)) }},
+		x: bySize, y: makespanOf, bound: leastOf, apart: func(r *table.Row) []string { return append(cellOf(r), cutOf(r)) }},
 	{name: "algbw-by-size", title: "Algorithm bandwidth", xName: "buffer", yName: "algorithm bandwidth", xUnit: chart.Bytes, yUnit: chart.BytesPerSecond,
-		x: bySize, y: func(r *sweep.Row) (float64, bool) { b, ok := r.Algbw(); return float64(b), ok },
-		bound: func(r *sweep.Row) (float64, bool) {
+		x: bySize, y: func(r *table.Row) (float64, bool) { b, ok := r.Algbw(); return float64(b), ok },
+		bound: func(r *table.Row) (float64, bool) {
 			return float64(r.SizeBytes) / inSeconds(max(1, r.BoundPs)), r.BoundPs > 0
-		}, apart: func(r *sweep.Row) []string { return append(cellOf(r), cutOf(r)) }},
+		}, apart: func(r *table.Row) []string { return append(cellOf(r), cutOf(r)) }},
 	{name: "gap-by-ranks", title: "Above the certified bound", xName: "ranks", yName: "gap", yUnit: chart.Percent,
-		x: byRanks, y: (*sweep.Row).Gap, apart: func(r *sweep.Row) []string { return append(familyOf(r), cutOf(r)) }},
+		x: byRanks, y: (*table.Row).Gap, apart: func(r *table.Row) []string { return append(familyOf(r), cutOf(r)) }},
 	{name: "synthesis-by-ranks", title: "Time of the synthesis", xName: "ranks", yName: "time of the synthesis", yUnit: chart.Seconds, logY: true, fit: true,
-		x: byRanks, y: func(r *sweep.Row) (float64, bool) {
-			return float64(r.SolvedNs) / 1e9, r.Status == sweep.Proved && r.SolvedNs > 0
+		x: byRanks, y: func(r *table.Row) (float64, bool) {
+			return float64(r.SolvedNs) / 1e9, r.Status == table.Proved && r.SolvedNs > 0
 		},
-		apart: func(r *sweep.Row) []string { return append(familyOf(r), cutOf(r)) }},
+		apart: func(r *table.Row) []string { return append(familyOf(r), cutOf(r)) }},
 	{name: "pareto", title: "Transfers and makespan, and what none betters", xName: "transfers", yName: "makespan", yUnit: chart.Seconds, logY: true, pareto: true,
-		x: func(r *sweep.Row) float64 { return float64(r.Transfers) }, y: makespanOf,
-		apart: func(r *sweep.Row) []string { return append(cellOf(r), chart.Bytes.Format(float64(r.SizeBytes))) }},
+		x: func(r *table.Row) float64 { return float64(r.Transfers) }, y: makespanOf,
+		apart: func(r *table.Row) []string { return append(cellOf(r), chart.Bytes.Format(float64(r.SizeBytes))) }},
 }
 
-func bySize(r *sweep.Row) float64  { return float64(r.SizeBytes) }
-func byRanks(r *sweep.Row) float64 { return float64(r.Ranks) }
-func makespanOf(r *sweep.Row) (float64, bool) {
-	return inSeconds(r.MakespanPs), r.Status == sweep.Proved && r.MakespanPs > 0
+func bySize(r *table.Row) float64  { return float64(r.SizeBytes) }
+func byRanks(r *table.Row) float64 { return float64(r.Ranks) }
+func makespanOf(r *table.Row) (float64, bool) {
+	return inSeconds(r.MakespanPs), r.Status == table.Proved && r.MakespanPs > 0
 }
-func leastOf(r *sweep.Row) (float64, bool) { return inSeconds(r.BoundPs), r.BoundPs > 0 }
+func leastOf(r *table.Row) (float64, bool) { return inSeconds(r.BoundPs), r.BoundPs > 0 }
 
 // cellOf is what a row's instance is beside its size and its cut.
-func cellOf(r *sweep.Row) []string {
+func cellOf(r *table.Row) []string {
 	late, seed := "", ""
 	if r.DelayPs > 0 {
 		late = fmt.Sprintf("a rank %v late", r.DelayPs)
@@ -72,7 +72,7 @@ func cellOf(r *sweep.Row) []string {
 }
 
 // cutOf is how a row's buffer is cut, "" where that is left to the method.
-func cutOf(r *sweep.Row) string {
+func cutOf(r *table.Row) string {
 	if r.Chunks == 0 {
 		return ""
 	}
@@ -83,7 +83,7 @@ func cutOf(r *sweep.Row) string {
 var figures = regexp.MustCompile(`\d+`)
 
 // familyOf is what a row's instance is beside its ranks.
-func familyOf(r *sweep.Row) []string {
+func familyOf(r *table.Row) []string {
 	family, rest, _ := strings.Cut(r.Topology, ":")
 	size, wires, _ := strings.Cut(rest, " ")
 	return append([]string{strings.TrimSpace(family + ":" + figures.ReplaceAllString(size, "*") + " " + wires), chart.Bytes.Format(float64(r.SizeBytes))}, cellOf(r)[1:]...)
@@ -91,11 +91,11 @@ func familyOf(r *sweep.Row) []string {
 
 // drawSweep writes the figures that the rows have to a directory, and returns their names in
 // order. Old ones of the same kinds that they do not have any more are removed.
-func drawSweep(dir string, rows []sweep.Row) ([]string, error) {
+func drawSweep(dir string, rows []table.Row) ([]string, error) {
 	fresh := map[string]*chart.Chart{}
 	for i := range curves {
 		c := &curves[i]
-		together := map[string][]*sweep.Row{}
+		together := map[string][]*table.Row{}
 		for j := range rows {
 			key := strings.Join(c.apart(&rows[j]), "\x00")
 			together[key] = append(together[key], &rows[j])
@@ -135,7 +135,7 @@ func drawSweep(dir string, rows []sweep.Row) ([]string, error) {
 }
 
 // of returns the figure of rows that belong together, or nil where x does not vary.
-func (c *curve) of(rows []*sweep.Row) *chart.Chart {
+func (c *curve) of(rows []*table.Row) *chart.Chart {
 	points := map[string]map[float64]float64{} // by method
 	bounds, xs := map[float64]float64{}, map[float64]bool{}
 	var methods []string

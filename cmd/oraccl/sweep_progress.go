@@ -10,17 +10,18 @@ import (
 	"golang.org/x/term"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/table"
 )
 
 // sweepBar shows how many cells are done, and when the last one may be, if the output is
 // a terminal.
 type sweepBar struct {
 	bar   *progressbar.ProgressBar // nil: nothing is shown
-	count map[sweep.Status]int
+	count map[table.Status]int
 }
 
 func newSweepBar(w io.Writer, n int) *sweepBar {
-	b := &sweepBar{count: map[sweep.Status]int{}}
+	b := &sweepBar{count: map[table.Status]int{}}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && n > 0 {
 		b.bar = progressbar.NewOptions(n, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionShowCount(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetWidth(20))
@@ -30,12 +31,12 @@ func newSweepBar(w io.Writer, n int) *sweepBar {
 }
 
 // add counts a finished cell.
-func (b *sweepBar) add(r *sweep.Row) {
+func (b *sweepBar) add(r *table.Row) {
 	b.count[r.Status]++
 	if b.bar == nil {
 		return
 	}
-	b.bar.Describe(fmt.Sprintf("%d proved, %d unsupported, %d failed", b.count[sweep.Proved], b.count[sweep.Unsupported], b.count[sweep.Failed]+b.count[sweep.Refuted]+b.count[sweep.Contradicted]))
+	b.bar.Describe(fmt.Sprintf("%d proved, %d unsupported, %d failed", b.count[table.Proved], b.count[table.Unsupported], b.count[table.Failed]+b.count[table.Refuted]+b.count[table.Contradicted]))
 	_ = b.bar.Add(1)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/table"
 )
 
 // slurm holds the flags of a sweep on Slurm.
@@ -227,7 +228,7 @@ array of tasks; any other scheduler can do so as well.`,
 			workers := max(1, min(cpus, len(part)))
 			x := newWorkers(store, workers, max(1, cpus/workers))
 			defer x.close()
-			err = store.Run(cmd.Context(), part, workers, x.compute, func(c *sweep.Cell, r *sweep.Row) {
+			err = store.Run(cmd.Context(), part, workers, x.compute, func(c *sweep.Cell, r *table.Row) {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", r.Status, c.Text())
 			})
 			if errors.Is(err, context.Canceled) {

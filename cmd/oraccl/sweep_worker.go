@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/table"
 )
 
 // workers computes cells in processes of their own, one a worker, so that a cell that
@@ -43,18 +44,18 @@ func newWorkers(store *sweep.Store, n, threads int) *workers {
 type worker struct {
 	cmd     *exec.Cmd
 	cells   io.WriteCloser
-	rows    chan sweep.Row // closed when the process has ended
+	rows    chan table.Row // closed when the process has ended
 	errs    firstLine
 	scratch string // its temporary directory
 }
 
 // compute has a worker compute a cell.
-func (w *workers) compute(ctx context.Context, i int, c *sweep.Cell) sweep.Row {
+func (w *workers) compute(ctx context.Context, i int, c *sweep.Cell) table.Row {
 	if w.program == "" {
 		return w.in.compute(ctx, i, c)
 	}
 	r := c.Row()
-	r.Status = sweep.Failed
+	r.Status = table.Failed
 	if w.running[i] == nil {
 		started, err := startWorker(w.program, w.in.store.Dir(), w.in.threads)
 		if err != nil {
@@ -115,7 +116,7 @@ func startWorker(program, dir string, threads int) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &worker{cmd: exec.Command(program, "sweep", "worker", "--dir", dir, "--threads", strconv.Itoa(threads), "--scratch", scratch), rows: make(chan sweep.Row), scratch: scratch}
+	x := &worker{cmd: exec.Command(program, "sweep", "worker", "--dir", dir, "--threads", strconv.Itoa(threads), "--scratch", scratch), rows: make(chan table.Row), scratch: scratch}
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	x.cmd.Env = append(os.Environ(), "TMPDIR="+scratch)
 	x.cmd.Stderr = &x.errs
@@ -135,7 +136,7 @@ func startWorker(program, dir string, threads int) (*worker, error) {
 		defer close(x.rows)
 		defer out.Close()
 		for d := json.NewDecoder(out); ; {
-			var r sweep.Row
+			var r table.Row
 			if d.Decode(&r) != nil {
 				_, _ = io.Copy(io.Discard, out)
 				return

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/table"
 )
 
 // actor returns workers that are a shell script instead.
@@ -34,7 +35,7 @@ const answer = `{"schema":"oraccl/sweep/1","method":"x","status":"proved"}`
 
 // However a worker ends, its cell has a row, and the next one gets a new worker.
 func TestWorkersThatDie(t *testing.T) {
-	c := sweep.Cell{Topology: "ring:4", Collective: "allgather", Method: "x", CellLimit: 10 * time.Second}
+	c := sweep.Cell{Instance: table.Instance{Topology: "ring:4", Collective: "allgather", Method: "x"}, CellLimit: 10 * time.Second}
 	for script, want := range map[string]string{
 		"read line; kill -9 $$":                                   "the process that computed it died: signal: killed",
 		"read line; echo 'panic: odd' >&2; echo more >&2; exit 2": "the process that computed it died: exit status 2: panic: odd",
@@ -49,7 +50,7 @@ func TestWorkersThatDie(t *testing.T) {
 		for range 2 {
 			r := w.compute(t.Context(), 0, &c)
 			require.Equal(t, want, r.Reason, script)
-			require.Equal(t, want == "", r.Status == sweep.Proved, script)
+			require.Equal(t, want == "", r.Status == table.Proved, script)
 			require.Equal(t, "x", r.Method)
 			if want == "" {
 				break
@@ -59,11 +60,11 @@ func TestWorkersThatDie(t *testing.T) {
 }
 
 func TestWorkerThatDoesNotEnd(t *testing.T) {
-	c := sweep.Cell{Topology: "ring:4", Method: "x", CellLimit: 300 * time.Millisecond}
+	c := sweep.Cell{Instance: table.Instance{Topology: "ring:4", Method: "x"}, CellLimit: 300 * time.Millisecond}
 	w := actor(t, "trap '' TERM\nread line; while :; do sleep 0.1; done")
 	begin := time.Now()
 	r := w.compute(t.Context(), 0, &c)
-	require.Equal(t, sweep.Failed, r.Status)
+	require.Equal(t, table.Failed, r.Status)
 	require.Equal(t, "not done in 300ms, the limit of a cell", r.Reason)
 
 	c.CellLimit = 0

@@ -50,6 +50,7 @@ var policy = []struct {
 	{dir: "model/format/topologies", may: "model. model/files model/native model/topo model/format"},
 	{dir: "model/instance", may: "model. model/topo"},
 	{dir: "model/lint", may: "model."},
+	{dir: "model/table", may: "model. model/instance"},
 
 	{dir: "solve", may: "model. solve gonum.org/v1/gonum golang.org/x/sync"},
 	{dir: "solve/solvetest", may: "model solve github.com/stretchr/testify"},
@@ -62,7 +63,7 @@ var policy = []struct {
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
 	{dir: "verify", may: "model. model/native verify"},
-	{dir: "verify/dossier", may: "model. model/files model/native model/quote model/instance model/topo verify"},
+	{dir: "verify/dossier", may: "model. model/files model/native model/quote model/instance model/table model/topo verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},
@@ -70,7 +71,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/manual", may: "model solve. verify"},
 	{dir: "cmd/oraccl/repro", may: "model/files"},
 	{dir: "cmd/oraccl/view", may: "model"},
-	{dir: "cmd/oraccl/sweep", may: "model. model/files go.yaml.in/yaml/v3 golang.org/x/sync"},
+	{dir: "cmd/oraccl/sweep", may: "model. model/files model/table go.yaml.in/yaml/v3 golang.org/x/sync"},
 	{dir: "cmd/oraccl-check", may: "model verify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
 	{dir: "cmd/soak"},

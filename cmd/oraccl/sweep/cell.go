@@ -1,3 +1,8 @@
+// Package sweep holds a sweep: a grid of instances and methods that expands into
+// cells in a fixed order, and the directory that keeps every finished cell, so that a run
+// which was killed goes on where it was.
+//
+// It decides nothing about schedules: whoever computes a cell hands in its row.
 package sweep
 
 import (
@@ -15,29 +20,19 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/table"
 )
 
 // Cell is one instance with one method: the unit that is computed, kept and lost. Its
 // fields are in canonical form, so that two ways to write the same cell are equal.
 type Cell struct {
-	Topology   string            `json:"topology"` // a name or a file
-	Fail       string            `json:"fail,omitempty"`
-	Alpha      string            `json:"alpha,omitempty"`
-	Bandwidth  string            `json:"bandwidth,omitempty"`
-	Collective string            `json:"collective"` // a name or a file
-	Cost       string            `json:"cost"`
-	SizeBytes  int64             `json:"size_bytes"`
-	Chunks     int               `json:"chunks,omitempty"` // 0: the method's own
-	DelayPs    model.Time        `json:"delay_ps,omitempty"`
-	Straggler  int               `json:"straggler,omitempty"` // 0 where there is no delay
-	Seed       uint64            `json:"seed"`
-	Method     string            `json:"method"`
-	TimeLimit  time.Duration     `json:"time_limit_ns"`
-	CellLimit  time.Duration     `json:"cell_limit_ns,omitempty"` // 0: none
-	Tries      int               `json:"tries,omitempty"`
-	Effort     int               `json:"effort,omitempty"`
-	Dual       bool              `json:"dual,omitempty"`
-	Files      map[string]string `json:"sha256,omitempty"` // of the files that it names
+	table.Instance
+	TimeLimit time.Duration     `json:"time_limit_ns"`
+	CellLimit time.Duration     `json:"cell_limit_ns,omitempty"` // 0: none
+	Tries     int               `json:"tries,omitempty"`
+	Effort    int               `json:"effort,omitempty"`
+	Dual      bool              `json:"dual,omitempty"`
+	Files     map[string]string `json:"sha256,omitempty"` // of the files that it names
 }
 
 // Results is part of every cell's key. It is raised whenever a method, a bound or a
@@ -63,23 +58,6 @@ func (c *Cell) Key() string { return hash(fmt.Sprintf("cell %d %d %s", format, R
 func hash(text string) string {
 	h := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(h[:16])
-}
-
-// Label returns what a table calls the topology of c: its name, and what makes it another
-// one than usual.
-func (c *Cell) Label() string {
-	label := c.Topology
-	for _, x := range []struct{ word, value string }{{"without", c.Fail}, {"alpha", c.Alpha}, {"bandwidth", c.Bandwidth}} {
-		if x.value != "" {
-			label += " " + x.word + " " + x.value
-		}
-	}
-	return label
-}
-
-// Row returns the row of c that says nothing yet but which cell it is.
-func (c *Cell) Row() Row {
-	return Row{Topology: c.Label(), Collective: c.Collective, SizeBytes: c.SizeBytes, Chunks: c.Chunks, DelayPs: c.DelayPs, Cost: c.Cost, Method: c.Method, Seed: c.Seed}
 }
 
 // instance is the text of all of c but its method, seed, tries and effort.

@@ -9,18 +9,20 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/oraccl/oraccl/model/table"
 )
 
 // Compute returns the row of a cell. It must not fail: what goes wrong is the row's
 // reason. If ctx is done when it returns, the row is thrown away.
-type Compute func(ctx context.Context, worker int, c *Cell) Row
+type Compute func(ctx context.Context, worker int, c *Cell) table.Row
 
 // Run computes those of the cells that are not kept, with so many workers, and keeps each
 // as soon as it is finished. Cells that another process is computing are left to it, and
 // computed here if it dies. done is called after each cell that has come to be kept, from
 // one goroutine at a time. Run returns when all cells are kept, with ctx's error when that
 // is done, or with the first error of the store.
-func (s *Store) Run(ctx context.Context, cells []Cell, workers int, compute Compute, done func(c *Cell, r *Row)) error {
+func (s *Store) Run(ctx context.Context, cells []Cell, workers int, compute Compute, done func(c *Cell, r *table.Row)) error {
 	s.sweepUp()
 	todo, err := s.Missing(cells)
 	if err != nil {
@@ -79,7 +81,7 @@ const poll = 200 * time.Millisecond
 
 // one returns the row of a cell, computed and kept now or by another process meanwhile,
 // or nil if another process is at it.
-func (s *Store) one(ctx context.Context, worker int, c *Cell, compute Compute) (*Row, error) {
+func (s *Store) one(ctx context.Context, worker int, c *Cell, compute Compute) (*table.Row, error) {
 	cl, err := s.claim(c)
 	if err != nil || cl == nil {
 		return nil, err
@@ -104,11 +106,11 @@ func (s *Store) one(ctx context.Context, worker int, c *Cell, compute Compute) (
 }
 
 // guarded computes a cell; a panic is a failed cell, not the end of the sweep.
-func guarded(ctx context.Context, worker int, c *Cell, compute Compute) (r Row) {
+func guarded(ctx context.Context, worker int, c *Cell, compute Compute) (r table.Row) {
 	defer func() {
 		if p := recover(); p != nil {
 			r = c.Row()
-			r.Status = Failed
+			r.Status = table.Failed
 			at := ""
 			for line := range strings.Lines(string(debug.Stack())) {
 				if line = strings.TrimSpace(line); strings.Contains(line, "/oraccl/") && strings.Contains(line, ".go:") && !strings.Contains(line, "sweep/run.go") {

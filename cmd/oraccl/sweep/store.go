@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/table"
 )
 
 // Store is a directory that keeps cells: DIR/cells/ab/abcd….json, one file a finished
@@ -48,13 +49,13 @@ func (s *Store) Dir() string { return s.dir }
 // kept is what the file of a cell says.
 type kept struct {
 	Cell json.RawMessage `json:"cell"`
-	Row  Row             `json:"row"`
+	Row  table.Row       `json:"row"`
 	Tool string          `json:"tool"`
 }
 
 // Put keeps the row of a finished cell. When it returns nil, the cell survives whatever
 // happens to the process, and to the machine as far as its disk does.
-func (s *Store) Put(c *Cell, r *Row) error {
+func (s *Store) Put(c *Cell, r *table.Row) error {
 	b, err := json.Marshal(kept{json.RawMessage(c.Text()), *r, s.tool})
 	if err != nil {
 		return err
@@ -64,14 +65,14 @@ func (s *Store) Put(c *Cell, r *Row) error {
 
 // Get returns the row of a cell, and whether there is one. A file that is damaged, or
 // that belongs to another cell, is as good as none.
-func (s *Store) Get(c *Cell) (Row, bool, error) {
+func (s *Store) Get(c *Cell) (table.Row, bool, error) {
 	b, err := s.get("cells", c.Key())
 	if err != nil || b == nil {
-		return Row{}, false, err
+		return table.Row{}, false, err
 	}
 	var k kept
 	if json.Unmarshal(b, &k) != nil || string(k.Cell) != c.Text() {
-		return Row{}, false, nil
+		return table.Row{}, false, nil
 	}
 	return k.Row, true, nil
 }
@@ -98,7 +99,7 @@ func (s *Store) Missing(cells []Cell) ([]Cell, error) {
 }
 
 // Forget drops the rows of those of the cells that ended in one of the states.
-func (s *Store) Forget(cells []Cell, states ...Status) error {
+func (s *Store) Forget(cells []Cell, states ...table.Status) error {
 	for i := range cells {
 		r, ok, err := s.Get(&cells[i])
 		if err != nil {
@@ -215,16 +216,16 @@ func located(err error) error {
 }
 
 // Tables writes DIR/table.csv and DIR/table.jsonl, each whole or not at all.
-func (s *Store) Tables(rows []Row, times bool) error {
+func (s *Store) Tables(rows []table.Row, times bool) error {
 	var text bytes.Buffer
-	if err := WriteCSV(&text, rows, times); err != nil {
+	if err := table.WriteCSV(&text, rows, times); err != nil {
 		return err
 	}
 	if err := s.replace(filepath.Join(s.dir, "table.csv"), text.Bytes()); err != nil {
 		return err
 	}
 	text.Reset()
-	if err := WriteJSONL(&text, rows, times); err != nil {
+	if err := table.WriteJSONL(&text, rows, times); err != nil {
 		return err
 	}
 	return s.replace(filepath.Join(s.dir, "table.jsonl"), text.Bytes())
@@ -233,10 +234,10 @@ func (s *Store) Tables(rows []Row, times bool) error {
 // Rows returns the rows of the cells that are kept, in the order of cells. Rows of one
 // instance whose cut is given share the best bound that any of its cells certifies: it
 // holds for all of them. The caller sees to it that no proved makespan is below one.
-func (s *Store) Rows(cells []Cell) ([]Row, error) {
-	var rows []Row
+func (s *Store) Rows(cells []Cell) ([]table.Row, error) {
+	var rows []table.Row
 	var at []string // the instance of each row
-	best := map[string]*Row{}
+	best := map[string]*table.Row{}
 	for i := range cells {
 		r, ok, err := s.Get(&cells[i])
 		if err != nil {

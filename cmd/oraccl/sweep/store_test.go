@@ -12,14 +12,21 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model/table"
 )
 
 func someCells(n int) []Cell {
 	var cells []Cell
 	for i := range n {
-		cells = append(cells, Cell{Topology: "ring:4", Collective: "allgather", Cost: "pipelined", SizeBytes: int64(i + 1), Method: "ring", Seed: 1})
+		cells = append(cells, Cell{Instance: table.Instance{Topology: "ring:4", Collective: "allgather", Cost: "pipelined", SizeBytes: int64(i + 1), Method: "ring", Seed: 1}})
 	}
 	return cells
+}
+
+func someRow() table.Row {
+	return table.Row{Topology: "ring:4", Ranks: 4, Collective: "allgather", SizeBytes: 1, Chunks: 1, Cost: "pipelined", Method: "ring", Seed: 1, Status: table.Proved,
+		MakespanPs: 3000, BoundPs: 2000, Bound: "cut", Transfers: 12, SolvedNs: 5, VerifiedNs: 6}
 }
 
 func open(t *testing.T, dir string) *Store {
@@ -35,7 +42,7 @@ func TestStore(t *testing.T) {
 	_, ok, err := s.Get(c)
 	require.NoError(t, err)
 	require.False(t, ok)
-	for _, r := range someRows() {
+	for _, r := range []table.Row{someRow(), {Topology: "odd, \"name\"\n<b>", Method: "x", Status: table.Failed, Reason: "no\nsuch, thing"}} {
 		require.NoError(t, s.Put(c, &r))
 		got, ok, err := s.Get(c)
 		require.NoError(t, err)
@@ -54,7 +61,7 @@ func TestStore(t *testing.T) {
 // However a file is cut off or changed, it is whole or it is missing.
 func TestDamagedFiles(t *testing.T) {
 	s := open(t, t.TempDir())
-	c, row := &someCells(1)[0], someRows()[0]
+	c, row := &someCells(1)[0], someRow()
 	require.NoError(t, s.Put(c, &row))
 	name := s.path("cells", c.Key())
 	whole, err := os.ReadFile(name)
@@ -87,14 +94,14 @@ func flipped(b []byte, n int) []byte {
 // A full disk is an error that names the file; nothing of the file is left.
 func TestFullDisk(t *testing.T) {
 	s := open(t, t.TempDir())
-	c, row := &someCells(1)[0], someRows()[0]
+	c, row := &someCells(1)[0], someRow()
 	s.write = func(f *os.File, b []byte) error {
 		if _, err := f.Write(b[:len(b)/2]); err != nil {
 			return err
 		}
 		return &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
 	}
-	err := s.Run(context.Background(), []Cell{*c}, 2, func(context.Context, int, *Cell) Row { return row }, func(*Cell, *Row) { t.Error("kept") })
+	err := s.Run(context.Background(), []Cell{*c}, 2, func(context.Context, int, *Cell) table.Row { return row }, func(*Cell, *table.Row) { t.Error("kept") })
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.EqualError(t, err, s.path("cells", c.Key())+": no space left on device")
 	require.ErrorIs(t, s.Tables(nil, true), syscall.ENOSPC)
@@ -115,7 +122,7 @@ func TestUnusableDirectory(t *testing.T) {
 	require.ErrorContains(t, err, "not a directory")
 
 	s := open(t, dir)
-	c, row := &someCells(1)[0], someRows()[0]
+	c, row := &someCells(1)[0], someRow()
 	require.NoError(t, os.RemoveAll(dir+"/cells"))
 	require.NoError(t, os.WriteFile(dir+"/cells", nil, 0o644))
 	require.ErrorContains(t, s.Put(c, &row), dir+"/cells")
@@ -131,13 +138,13 @@ func TestRunTogether(t *testing.T) {
 	for range 3 {
 		s := open(t, dir)
 		group.Go(func() {
-			err := s.Run(context.Background(), cells, 4, func(_ context.Context, _ int, c *Cell) Row {
+			err := s.Run(context.Background(), cells, 4, func(_ context.Context, _ int, c *Cell) table.Row {
 				computed.Add(1)
 				time.Sleep(time.Millisecond)
 				r := c.Row()
-				r.Status = Proved
+				r.Status = table.Proved
 				return r
-			}, func(*Cell, *Row) { told.Add(1) })
+			}, func(*Cell, *table.Row) { told.Add(1) })
 			if err != nil {
 				t.Error(err)
 			}
@@ -162,7 +169,7 @@ func TestOtherDies(t *testing.T) {
 	require.NotNil(t, held)
 	s := open(t, dir)
 	var order []int64
-	require.NoError(t, s.Run(context.Background(), cells, 1, func(_ context.Context, _ int, c *Cell) Row { return c.Row() }, func(c *Cell, _ *Row) {
+	require.NoError(t, s.Run(context.Background(), cells, 1, func(_ context.Context, _ int, c *Cell) table.Row { return c.Row() }, func(c *Cell, _ *table.Row) {
 		if order = append(order, c.SizeBytes); len(order) == 2 {
 			held.release(false)
 		}
@@ -172,15 +179,15 @@ func TestOtherDies(t *testing.T) {
 
 func TestPanicIsARow(t *testing.T) {
 	s, cells := open(t, t.TempDir()), someCells(2)
-	require.NoError(t, s.Run(context.Background(), cells, 1, func(_ context.Context, _ int, c *Cell) Row {
+	require.NoError(t, s.Run(context.Background(), cells, 1, func(_ context.Context, _ int, c *Cell) table.Row {
 		if c.SizeBytes == 1 {
 			panic("odd")
 		}
 		return c.Row()
-	}, func(*Cell, *Row) {}))
+	}, func(*Cell, *table.Row) {}))
 	rows, err := s.Rows(cells)
 	require.NoError(t, err)
-	require.Equal(t, Failed, rows[0].Status)
+	require.Equal(t, table.Failed, rows[0].Status)
 	require.Regexp(t, `^a defect, please report it: panic: odd`, rows[0].Reason)
 }
 
@@ -188,12 +195,12 @@ func TestPanicIsARow(t *testing.T) {
 func TestCancel(t *testing.T) {
 	s, cells := open(t, t.TempDir()), someCells(5)
 	ctx, stop := context.WithCancel(context.Background())
-	err := s.Run(ctx, cells, 1, func(_ context.Context, _ int, c *Cell) Row {
+	err := s.Run(ctx, cells, 1, func(_ context.Context, _ int, c *Cell) table.Row {
 		if c.SizeBytes == 3 {
 			stop()
 		}
 		return c.Row()
-	}, func(*Cell, *Row) {})
+	}, func(*Cell, *table.Row) {})
 	require.ErrorIs(t, err, context.Canceled)
 	missing, err := s.Missing(cells)
 	require.NoError(t, err)
@@ -206,9 +213,9 @@ func TestRowsShareBounds(t *testing.T) {
 	var cells []Cell
 	for _, chunks := range []int{2, 0} {
 		for _, method := range []string{"a", "b"} {
-			c := Cell{Topology: "ring:4", SizeBytes: 1, Chunks: chunks, Method: method}
+			c := Cell{Instance: table.Instance{Topology: "ring:4", SizeBytes: 1, Chunks: chunks, Method: method}}
 			r := c.Row()
-			r.Status, r.MakespanPs, r.BoundPs, r.Bound = Proved, 10, 5, "cut"
+			r.Status, r.MakespanPs, r.BoundPs, r.Bound = table.Proved, 10, 5, "cut"
 			if method == "b" {
 				r.BoundPs, r.Bound = 8, "lrat"
 			}
@@ -224,9 +231,9 @@ func TestRowsShareBounds(t *testing.T) {
 	}
 	require.Equal(t, []string{"8lrat", "8lrat", "5cut", "8lrat"}, bounds)
 
-	c := Cell{Topology: "ring:4", SizeBytes: 1, Chunks: 2, Method: "c"}
+	c := Cell{Instance: table.Instance{Topology: "ring:4", SizeBytes: 1, Chunks: 2, Method: "c"}}
 	r := c.Row()
-	r.Status, r.MakespanPs = Proved, 7
+	r.Status, r.MakespanPs = table.Proved, 7
 	require.NoError(t, s.Put(&c, &r))
 	rows, err = s.Rows(append(cells, c))
 	require.NoError(t, err)
@@ -235,7 +242,7 @@ func TestRowsShareBounds(t *testing.T) {
 
 func TestSweepUp(t *testing.T) {
 	s := open(t, t.TempDir())
-	c, row := &someCells(1)[0], someRows()[0]
+	c, row := &someCells(1)[0], someRow()
 	require.NoError(t, s.Put(c, &row))
 	dir := filepath.Dir(s.path("cells", c.Key()))
 	for _, name := range []string{".new-1", ".new-2"} {

@@ -1,11 +1,10 @@
-// Package sweep holds a sweep: a grid of instances and methods that expands into
-// cells in a fixed order, the rows that the cells yield, and the directory that keeps
-// every finished cell, so that a run which was killed goes on where it was.
+// Package table has the table of a sweep: a row for each method on each instance, as CSV and
+// as JSON Lines, and the words in which an instance is named.
 //
-// It decides nothing about schedules: whoever computes a cell hands in its row. Times
-// are whole picoseconds where they belong to a schedule, and nanoseconds of wall time
-// where they say how long something took.
-package sweep
+// It decides nothing about schedules: what is in a row is for whoever computes it, or checks
+// it. Times are whole picoseconds where they belong to a schedule, and nanoseconds of wall time
+// where they tell how long something took.
+package table
 
 import (
 	"encoding/csv"
