@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -53,7 +56,7 @@ and the exit status is 3.`,
 			if err := checkTimeLimit(limit); err != nil {
 				return err
 			}
-			ctx, done := sessionOf(cmd.Context()).limited(cmd.Context(), limit)
+			ctx, done := session.Of(cmd.Context()).Limited(cmd.Context(), limit)
 			defer done()
 			enter(cmd, "bounding")
 			all, stop, err := boundsOf(ctx, p)
@@ -61,11 +64,11 @@ and the exit status is 3.`,
 				return err
 			}
 			if out != "" {
-				if err := writeFile(out, func(w io.Writer) error { return native.WriteCertificate(w, all[0]) }); err != nil {
+				if err := files.Write(out, func(w io.Writer) error { return native.WriteCertificate(w, all[0]) }); err != nil {
 					return err
 				}
 			}
-			err = sessionOf(ctx).report(func() error {
+			err = session.Of(ctx).Report(func() error {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), boundsToJSON(p, all, stop))
 				}
@@ -79,7 +82,7 @@ and the exit status is 3.`,
 				return nil
 			})
 			if err == nil && stop != 0 {
-				return status(exitUnknown)
+				return exit.Status(exit.Unknown)
 			}
 			return err
 		},
@@ -97,7 +100,7 @@ func boundsOf(ctx context.Context, p *model.Problem) ([]*model.Certificate, solv
 	switch {
 	case err != nil:
 	case len(all) == 0 && stop != 0:
-		err = unknown{fmt.Errorf("no lower bound was found for %v before %s", p, why(stop))}
+		err = exit.Early(fmt.Errorf("no lower bound was found for %v before %s", p, why(stop)))
 	case len(all) == 0:
 		err = fmt.Errorf("no lower bound above zero for %v", p)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model/format/topologies"
 	"github.com/oraccl/oraccl/verify/dossier"
 )
@@ -45,8 +46,8 @@ whole problem that is compared, with the defaults of gap for flags that are not 
 				text = string(b)
 			}
 			fmt.Fprint(cmd.OutOrStdout(), text)
-			if s != exitDone {
-				return status(s)
+			if s != exit.Done {
+				return exit.Status(s)
 			}
 			return nil
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/table"
@@ -58,7 +59,7 @@ func TestContradiction(t *testing.T) {
 		{"gap", "ring:4", "--collective", "allgather", "--methods", "ring,direct", "--json"},
 	} {
 		status, stdout, stderr := call(args...)
-		require.Equal(t, exitFailure, status, "%v", args)
+		require.Equal(t, exit.Failure, status, "%v", args)
 		require.Contains(t, stderr, "replay proves what smt refutes (wrong-value: rank 1, chunk 0: ends wrong)", "%v", args)
 		require.Contains(t, stderr, (&verify.Contradiction{}).Error(), "%v", args)
 		require.NotRegexp(t, "(?i)proved|refuted|optimal", stdout, "%v", args)
@@ -140,7 +141,7 @@ func TestUndecided(t *testing.T) {
 		require.Contains(t, stdout, want, "%v", args)
 	}
 	status, stdout, _ := call("verify", file, "--engine", "smt") // it alone was asked
-	require.Equal(t, exitUnknown, status)
+	require.Equal(t, exit.Unknown, status)
 	require.Contains(t, stdout, "UNKNOWN")
 	require.Contains(t, stdout, "smt undecided: the time limit was reached")
 	require.NotContains(t, stdout, "proved")

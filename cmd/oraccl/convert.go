@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/export"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve/place"
@@ -71,7 +73,7 @@ func (t *target) emit(ctx context.Context, w io.Writer, out string, p *model.Pro
 	case out == "":
 		return t.write(out, w, p, s)
 	}
-	if err := writeFile(out, func(f io.Writer) error { return t.write(out, f, p, s) }); err != nil {
+	if err := files.Write(out, func(f io.Writer) error { return t.write(out, f, p, s) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "written to %s\n", out)
@@ -185,7 +187,7 @@ func proved(w io.Writer, file string, p *model.Problem, v verify.Verdict, tobe s
 		line(w, "%s", v.Reason)
 		line(w, "not %s", tobe)
 	}
-	return status(exitOf(v.Outcome))
+	return exit.Status(exit.Of(v.Outcome))
 }
 
 // timed gives a schedule that has only an order the times at which it can run, on the routes

@@ -9,10 +9,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
-	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 	"github.com/oraccl/oraccl/verify/smt/concurrent"
 )
@@ -64,18 +64,7 @@ func (d *deployed) release() {
 }
 
 // status is the exit status of a file.
-func (d *deployed) status() int { return exitOf(d.report.Verdict.Outcome) }
-
-// exitOf is the exit status of an outcome.
-func exitOf(o verify.Outcome) int {
-	switch o {
-	case verify.Proved:
-		return exitDone
-	case verify.Refuted:
-		return exitRefuted
-	}
-	return exitUnknown
-}
+func (d *deployed) status() int { return exit.Of(d.report.Verdict.Outcome) }
 
 // emitFormulas writes the formulas about a file, as it is called first.
 func emitFormulas(ctx context.Context, file, emit string, by deploy.Options) error {
@@ -97,7 +86,7 @@ func emitFormulas(ctx context.Context, file, emit string, by deploy.Options) err
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	return writeFile(emit, func(w io.Writer) error {
+	return files.Write(emit, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
@@ -155,7 +144,7 @@ func noSchedule(file string, text []byte) error {
 	case len(from) == 0:
 		return fmt.Errorf("%s: is empty, want a schedule", file)
 	case root == "system":
-		return hinted{fmt.Errorf("%s: is a topology of NCCL or RCCL (<system>), not a schedule", file), "--topology takes it"}
+		return exit.Hint(fmt.Errorf("%s: is a topology of NCCL or RCCL (<system>), not a schedule", file), "--topology takes it")
 	case root == "graphs":
 		return fmt.Errorf("%s: is what NCCL or RCCL plans by itself (<graphs>), not a schedule", file)
 	case root != "":

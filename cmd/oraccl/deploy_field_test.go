@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -199,8 +200,8 @@ func TestVerbsAgree(t *testing.T) {
 		}
 	}
 	t.Log(outcomes)
-	require.Greater(t, outcomes[exitDone], 20)
-	require.Greater(t, outcomes[exitRefuted], 10)
+	require.Greater(t, outcomes[exit.Done], 20)
+	require.Greater(t, outcomes[exit.Refuted], 10)
 	// the case that was found in the field, of the shape of RCCL's allreduce-allpairs-8n-simple
 	r := judgeAlgo(allPairsOf(8, 8)).report
 	require.Equal(t, "needs 1 buffer slot per connection, 8 for large buffers; Simple has 2, so it may deadlock above 32 MiB", r.Sentence(&r.Calls[0]))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/model/topo"
@@ -38,7 +39,7 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth, tob
 		line(w, "%s %s: %s", strings.ToUpper(v.Outcome.String()), quote.Name(file), v.Claim)
 		line(w, "%s", why)
 		line(w, "not %s; oraccl verify says more", tobe)
-		return nil, nil, nil, status(d.status())
+		return nil, nil, nil, exit.Status(d.status())
 	}
 	topology, err := by.network(ctx, d.algo.Ranks)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
@@ -137,7 +138,7 @@ func (f *deployFlags) fails(x deploy.Finding) bool {
 func (f *deployFlags) status(d *deployed) int {
 	s := d.status()
 	if slices.ContainsFunc(f.shown(d), f.fails) {
-		s = worse(s, exitRefuted)
+		s = exit.Worse(s, exit.Refuted)
 	}
 	return s
 }
@@ -175,7 +176,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 		}
 	}
 	if len(xml) == 0 {
-		return rest, exitDone, nil
+		return rest, exit.Done, nil
 	}
 	for _, name := range []string{"problem", "topology", "alpha", "bandwidth", "chunks"} {
 		if cmd.Flags().Changed(name) {
@@ -225,12 +226,12 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 			return nil, 0, errs[i]
 		case errs[i] != nil: // the other files are still of interest
 			line(cmd.ErrOrStderr(), "oraccl: error: %v", errs[i])
-			worst = exitFailure
+			worst = exit.Failure
 		case d == nil:
-			worst = worse(worst, exitUnknown)
+			worst = exit.Worse(worst, exit.Unknown)
 			line(cmd.ErrOrStderr(), "oraccl: interrupted before %s", quote.Name(xml[i]))
 		default:
-			worst = worse(worst, f.status(d))
+			worst = exit.Worse(worst, f.status(d))
 			all = append(all, d)
 		}
 	}
@@ -239,8 +240,8 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 
 // end is what verify returns where only MSCCL-IR was asked about.
 func (f *deployFlags) end(worst int, err error) error {
-	if err == nil && worst != exitDone {
-		return status(worst)
+	if err == nil && worst != exit.Done {
+		return exit.Status(worst)
 	}
 	return err
 }
@@ -281,7 +282,7 @@ func xmlBelow(dir string) ([]string, error) {
 		return err
 	})
 	if err == nil && found == nil {
-		err = hinted{fmt.Errorf("%s: holds no .xml file", dir), "a directory is searched for MSCCL-IR; name other schedules one by one, or ask check, which reads directories of ours"}
+		err = exit.Hint(fmt.Errorf("%s: holds no .xml file", dir), "a directory is searched for MSCCL-IR; name other schedules one by one, or ask check, which reads directories of ours")
 	}
 	return found, err
 }

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/solve/assign"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -90,7 +92,7 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 		Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
 	if err != nil {
 		if errors.Is(err, assign.ErrLimit) && len(runtimes) > 1 {
-			return "", hinted{err, "fewer chunks fit (solve --chunks), and runtimes cut large ones themselves; convert --runtime msccl keeps to microsoft/msccl's limits alone, which are larger"}
+			return "", exit.Hint(err, "fewer chunks fit (solve --chunks), and runtimes cut large ones themselves; convert --runtime msccl keeps to microsoft/msccl's limits alone, which are larger")
 		}
 		return "", err
 	}
@@ -135,7 +137,7 @@ func (d *deployable) writeTo(ctx context.Context, out string, p *model.Problem, 
 	if note, err = d.write(ctx, &b, p, s); err != nil {
 		return "", err
 	}
-	return note, writeFile(out, func(w io.Writer) error {
+	return note, files.Write(out, func(w io.Writer) error {
 		_, err := w.Write(b.Bytes())
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt/z3"
@@ -37,7 +38,7 @@ func newExplain() *cobra.Command {
 				if near := nearest(args[0], codes); len(near) > 0 {
 					hint = "did you mean " + strings.Join(near, " or ") + "?"
 				}
-				return hinted{fmt.Errorf("code %q: does not exist", args[0]), hint}
+				return exit.Hint(fmt.Errorf("code %q: does not exist", args[0]), hint)
 			}
 			fmt.Fprint(w, e)
 			return nil

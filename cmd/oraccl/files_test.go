@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
@@ -114,7 +115,7 @@ func TestWhatIsNoFile(t *testing.T) {
 				begin := time.Now()
 				code := run(args, &stdout, &stderr)
 				what := strings.Join(args, " ") + "\n" + stdout.String() + stderr.String()
-				require.Equal(t, exitFailure, code, what)
+				require.Equal(t, exit.Failure, code, what)
 				require.Less(t, time.Since(begin), 5*time.Second, what)
 				require.Contains(t, what, strings.TrimSuffix(lies, "/x.json"))
 			}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -56,8 +58,8 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluat
 	if err != nil {
 		return nil, err
 	}
-	s := sessionOf(cmd.Context())
-	scratch, err := s.scratch()
+	s := session.Of(cmd.Context())
+	scratch, err := s.Scratch()
 	if err != nil {
 		return nil, err
 	}
@@ -117,18 +119,18 @@ is printed within a second, and the exit status is 3.`,
 				printReport(ev, cmd.OutOrStdout())
 				return nil
 			}
-			s := sessionOf(cmd.Context())
-			ctx, done := s.limited(cmd.Context(), work.timeLimit)
+			s := session.Of(cmd.Context())
+			ctx, done := s.Limited(cmd.Context(), work.timeLimit)
 			defer done()
 			late, cancel := solve.Grace(ctx, writeGrace)
 			defer cancel()
-			e.Found = func(ev *certify.Report) { s.keeping(func() error { return print(ev) }) }
+			e.Found = func(ev *certify.Report) { s.Keep(func() error { return print(ev) }) }
 			e.Found(&certify.Report{Problem: p})
 			ev, err := e.Evaluate(ctx, p)
 			if err != nil {
 				return err
 			}
-			err = s.report(func() error { return print(ev) })
+			err = s.Report(func() error { return print(ev) })
 			if err == nil && proofs != "" {
 				enter(cmd, "writing proofs")
 				err = writeProofs(late, proofs, ev, e)
@@ -156,13 +158,13 @@ is printed within a second, and the exit status is 3.`,
 func statusOf(ev *certify.Report) error {
 	switch {
 	case ev.AnyRefuted():
-		return status(exitRefuted)
+		return exit.Status(exit.Refuted)
 	case ev.Stopped != 0 || ev.Undecided() != 0:
-		return status(exitUnknown)
+		return exit.Status(exit.Unknown)
 	case len(ev.Rows) == 0:
 		return nothing(ev)
 	case ev.Best() == nil:
-		return status(exitUnknown)
+		return exit.Status(exit.Unknown)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 )
@@ -57,7 +58,7 @@ func plotGap(ev *certify.Report, name string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(name, func(w io.Writer) error { return b.Write(w, format) })
+	return files.Write(name, func(w io.Writer) error { return b.Write(w, format) })
 }
 
 // inSeconds returns a time in seconds.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/solve"
@@ -140,7 +141,7 @@ func printTopic(cmd *cobra.Command, t *manual.Topic, args []string) error {
 func unknownName(where, what, name string, names []string) error {
 	err := fmt.Errorf("%s: %s %q does not exist; there are %s", where, what, name, strings.Join(names, ", "))
 	if near := nearest(name, names); len(near) > 0 {
-		return hinted{err, "did you mean " + strings.Join(near, " or ") + "?"}
+		return exit.Hint(err, "did you mean "+strings.Join(near, " or ")+"?")
 	}
 	return err
 }

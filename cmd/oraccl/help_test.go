@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/format/sccl"
@@ -65,7 +66,7 @@ func TestHelpOfWhatIsNot(t *testing.T) {
 		"oraccl help methods zzzzzzzzzzz": `method "zzzzzzzzzzz" does not exist; there are .*tacos\n$`,
 	} {
 		_, errs, status := said(line)
-		require.Equal(t, exitFailure, status, line)
+		require.Equal(t, exit.Failure, status, line)
 		require.Regexp(t, "(?s)"+want, strings.ReplaceAll(errs, "\noraccl: hint", " hint"), line)
 	}
 }
@@ -118,7 +119,7 @@ func TestFormatsAreDocumented(t *testing.T) {
 		require.Contains(t, all, "verify --format "+form)
 	}
 	_, errs, status := said("oraccl view a.json -o a.none")
-	require.Equal(t, exitFailure, status)
+	require.Equal(t, exit.Failure, status)
 	kinds := regexp.MustCompile(`\.(\w+)(?:,| or|$)`).FindAllStringSubmatch(strings.TrimSpace(errs), -1)
 	require.GreaterOrEqual(t, len(kinds), 3, errs)
 	for _, kind := range kinds {
@@ -209,7 +210,7 @@ func TestExitStatuses(t *testing.T) {
 	statuses := manual.Statuses()
 	require.Len(t, statuses, 4)
 	for i, s := range statuses {
-		require.Equal(t, []int{exitDone, exitRefuted, exitFailure, exitUnknown}[i], s.Code)
+		require.Equal(t, []int{exit.Done, exit.Refuted, exit.Failure, exit.Unknown}[i], s.Code)
 		_, _, status := said(s.Example)
 		require.Equal(t, s.Code, status, s.Example)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
@@ -256,8 +257,8 @@ func (v *verifying) file(file string) (int, error) {
 	case format != nil:
 		return v.verifyForeign(v.cmd.Context(), file, b, format)
 	case v.truth.given():
-		return 0, hinted{fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file),
-			"--problem has our own schedules judged by another problem than theirs"}
+		return 0, exit.Hint(fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file),
+			"--problem has our own schedules judged by another problem than theirs")
 	}
 	return verifyFile(v.cmd, file, v.asked, v.chosen, v.limit, v.emit, v.asJSON)
 }
@@ -292,7 +293,7 @@ func recognise(ctx context.Context, file string) (*foreign, []byte, error) {
 		return nil, nil, noSchedule(file, b)
 	}
 	if _, input, _ := teccl.ReadInput(file, b); format == nil && input {
-		return nil, nil, hinted{fmt.Errorf("%s: is an input of TE-CCL, not a schedule", file), "--topology takes it, and verify the schedule that was made of it"}
+		return nil, nil, exit.Hint(fmt.Errorf("%s: is an input of TE-CCL, not a schedule", file), "--topology takes it, and verify the schedule that was made of it")
 	}
 	return format, b, nil
 }
@@ -311,7 +312,7 @@ func (v *verifying) print(j verifyJSON) (int, error) {
 			line(w, "note: %s", n)
 		}
 	}
-	return exitOf(j.outcome), nil
+	return exit.Of(j.outcome), nil
 }
 
 // foreignTools lists the tools whose schedules verify reads.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/topo"
@@ -165,7 +166,7 @@ func guessTECCL(f *teccl.File) (*model.Topology, string, error) {
 		}
 	}
 	if best == nil {
-		return nil, "", hinted{fmt.Errorf("has %d nodes, and no topology of TE-CCL that is known here has", f.Nodes()), "--topology says what it is for"}
+		return nil, "", exit.Hint(fmt.Errorf("has %d nodes, and no topology of TE-CCL that is known here has", f.Nodes()), "--topology says what it is for")
 	}
 	note := fmt.Sprintf("the file does not say what topology it is for; %d of its %d flows have links on %s", len(f.Flows)-least, len(f.Flows), best.Name)
 	if len(names) > 1 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,7 +41,7 @@ func TestSolversOfOthers(t *testing.T) {
 		var j verifyJSON
 		require.NoError(t, json.Unmarshal(stdout.Bytes(), &j), "%s: %s", test.file, stderr.String())
 		require.Equal(t, test.verdict, j.Verdict, "%s: %s", test.file, stdout.String())
-		require.Equal(t, map[string]int{"proved": exitDone, "refuted": exitRefuted}[test.verdict], status, test.file)
+		require.Equal(t, map[string]int{"proved": exit.Done, "refuted": exit.Refuted}[test.verdict], status, test.file)
 		if test.code != "" {
 			require.NotEmpty(t, j.Violations, test.file)
 			require.Equal(t, test.code, j.Violations[0].Code, test.file)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/topologies"
@@ -43,7 +44,7 @@ func (in *problemFlags) problem(ctx context.Context, topology string) (*model.Pr
 			names = append(names, k.String())
 		}
 		if near := nearest(unknown.Name, names); len(near) > 0 {
-			return nil, hinted{err, "did you mean " + strings.Join(near, " or ") + "?"}
+			return nil, exit.Hint(err, "did you mean "+strings.Join(near, " or ")+"?")
 		}
 	}
 	return p, err

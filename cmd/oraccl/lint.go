@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/lint"
@@ -59,7 +61,7 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 				r.print(cmd.OutOrStdout())
 			}
 			if err == nil && (lint.Errors(found) > 0 || r.claim != nil && r.claim.refuted) {
-				return status(exitRefuted)
+				return exit.Status(exit.Refuted)
 			}
 			return err
 		},
@@ -89,7 +91,7 @@ func (in *problemFlags) judge(cmd *cobra.Command, topology, claim string) (*clai
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := sessionOf(cmd.Context()).limited(cmd.Context(), time.Minute)
+	ctx, done := session.Of(cmd.Context()).Limited(cmd.Context(), time.Minute)
 	defer done()
 	all, _, err := boundsOf(ctx, p)
 	if err != nil {

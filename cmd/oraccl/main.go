@@ -23,60 +23,47 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/instance"
 )
 
-// The exit statuses.
-const (
-	exitDone    = 0
-	exitRefuted = 1
-	exitFailure = 2
-	exitUnknown = 3
-)
-
-// status is an error that carries an exit status and nothing to print: what
-// there was to say has been said.
-type status int
-
-func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
-
 func main() {
-	s := &session{stderr: os.Stderr, exit: os.Exit}
-	s.on(os.Stderr)
-	os.Exit(s.run(os.Args[1:], os.Stdout))
+	s := session.New(os.Stderr, os.Exit)
+	s.Show(os.Stderr)
+	os.Exit(runIn(s, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run executes one command line and returns its exit status.
 func run(args []string, stdout, stderr io.Writer) int {
-	return (&session{stderr: stderr}).run(args, stdout)
+	return runIn(session.New(stderr, nil), args, stdout, stderr)
 }
 
-// run executes one command line and returns its exit status.
-func (s *session) run(args []string, stdout io.Writer) int {
-	defer s.leave()
-	stderr := s.stderr
+// runIn is run in a session.
+func runIn(s *session.Session, args []string, stdout, stderr io.Writer) int {
+	defer s.Leave()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	ctx = s.in(ctx)
+	ctx = s.In(ctx)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	s.End()
-	var code status
-	var open unknown
+	var code exit.Status
+	var open exit.LimitReached
 	switch {
 	case err == nil:
-		return exitDone
+		return exit.Done
 	case errors.As(err, &code):
 		return int(code)
 	case errors.As(err, &open), errors.Is(err, context.Canceled) && ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
 		line(stderr, "oraccl: %v", err)
-		return exitUnknown
+		return exit.Unknown
 	}
 	if hintOf(err) == "" {
 		err = commandHint(cmd, err)
@@ -85,28 +72,16 @@ func (s *session) run(args []string, stdout io.Writer) int {
 	if hint := hintOf(err); hint != "" {
 		line(stderr, "oraccl: hint: %s", hint)
 	}
-	return exitFailure
+	return exit.Failure
 }
 
-// unknown is an error for want of time: its exit status is exitUnknown.
-type unknown struct{ error }
-
-func (u unknown) Unwrap() error { return u.error }
-
-// hinted is an error with a way out.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h hinted) Unwrap() error { return h.error }
-
+// hintOf returns the way out of an error, or "".
 func hintOf(err error) string {
-	var h hinted
+	var h exit.Hinted
 	var e *instance.Error
 	switch {
 	case errors.As(err, &h):
-		return h.hint
+		return h.Hint
 	case errors.As(err, &e):
 		return e.Hint
 	}
@@ -147,3 +122,6 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 	addHints(root)
 	return root
 }
+
+// enter enters a phase of a verb.
+func enter(cmd *cobra.Command, phase string) { session.Of(cmd.Context()).Note(phase) }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
 )
 
@@ -46,8 +47,8 @@ func executed(t *testing.T, cmd *cobra.Command) []manual.Run {
 		sh := exec.Command("sh", "-c", command)
 		sh.Dir = dir
 		out, err := sh.CombinedOutput()
-		var exit *exec.ExitError
-		if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == exitRefuted && strings.Contains(string(out), "REFUTED ")) {
+		var ended *exec.ExitError
+		if err != nil && !(errors.As(err, &ended) && ended.ExitCode() == exit.Refuted && strings.Contains(string(out), "REFUTED ")) {
 			require.NoError(t, err, "%s: $ %s\n%s", cmd.CommandPath(), command, out)
 		}
 		run := manual.Run{Line: command}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 )
@@ -19,7 +20,7 @@ func methodsListed(list string) ([]solve.Solver, error) {
 		return chosen, err
 	}
 	if near := nearest(unknown.Name, unknown.Known); len(near) > 0 {
-		return nil, hinted{err, "did you mean " + strings.Join(near, " or ") + "?"}
+		return nil, exit.Hint(err, "did you mean "+strings.Join(near, " or ")+"?")
 	}
-	return nil, hinted{err, "oraccl help methods describes them"}
+	return nil, exit.Hint(err, "oraccl help methods describes them")
 }

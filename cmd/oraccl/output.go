@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 )
@@ -444,4 +445,12 @@ func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// why names the reason why a verb stopped early, in a sentence.
+func why(stop solve.Stop) string {
+	if stop == solve.Interrupted {
+		return "it was interrupted"
+	}
+	return "the time limit was reached"
 }

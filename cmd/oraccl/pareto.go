@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
@@ -415,7 +417,7 @@ func runPareto(ctx context.Context, cmd *cobra.Command, e *certify.Evaluator, p 
 			return err
 		}
 	}
-	err = sessionOf(ctx).report(func() error {
+	err = session.Of(ctx).Report(func() error {
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), f.paretoJSON)
 		}
@@ -423,7 +425,7 @@ func runPareto(ctx context.Context, cmd *cobra.Command, e *certify.Evaluator, p 
 		return nil
 	})
 	if err == nil && (len(f.Undecided) > 0 || f.stop != 0) {
-		err = status(exitUnknown)
+		err = exit.Status(exit.Unknown)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -123,7 +124,7 @@ func chosen(args []string) (all []*experiment, err error) {
 			if near := nearest(name, append(experimentNames(), "all", "list")); len(near) > 0 {
 				hint = "did you mean " + strings.Join(near, " or ") + "?"
 			}
-			return nil, hinted{fmt.Errorf("experiment %q: want one or more of %s, or all or list alone", name, strings.Join(experimentNames(), ", ")), hint}
+			return nil, exit.Hint(fmt.Errorf("experiment %q: want one or more of %s, or all or list alone", name, strings.Join(experimentNames(), ", ")), hint)
 		}
 		if !slices.ContainsFunc(all, func(e *experiment) bool { return e.name == name }) {
 			all = append(all, known[i])
@@ -179,7 +180,7 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	}
 	if index && len(reports) > 0 {
 		name := filepath.Join(x.out, "index.html")
-		if err := writeFile(name, func(w io.Writer) error { return repro.WriteIndex(w, reports) }); err != nil {
+		if err := files.Write(name, func(w io.Writer) error { return repro.WriteIndex(w, reports) }); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "wrote %s\n", name)
@@ -226,7 +227,7 @@ func (x *reproduction) interrupted(w io.Writer, e *experiment, b *bench) error {
 	} else {
 		fmt.Fprintf(w, "oraccl: interrupted in %s; what is finished is kept in %s, and the same command goes on from there\n", e.name, x.out)
 	}
-	return status(exitUnknown)
+	return exit.Status(exit.Unknown)
 }
 
 func listExperiments(w io.Writer) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/testdata/published"
 )
@@ -50,9 +51,9 @@ func TestReproInterrupted(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool { return len(kept()) > 0 }, 30*time.Second, 10*time.Millisecond, "nothing kept")
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	var exit *exec.ExitError
-	require.ErrorAs(t, cmd.Wait(), &exit)
-	require.Equal(t, exitUnknown, exit.ExitCode(), stderr.String())
+	var ended *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &ended)
+	require.Equal(t, exit.Unknown, ended.ExitCode(), stderr.String())
 	require.Contains(t, stderr.String(), "interrupted in sccl; what is finished is kept in out")
 	require.Len(t, kept(), 1)
 	require.NoFileExists(t, filepath.Join(dir, "out", "sccl", "report.md"))

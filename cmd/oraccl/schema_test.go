@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
 	"github.com/oraccl/oraccl/model/native"
 )
@@ -419,7 +420,7 @@ func TestPrintedJSONKeepsToItsSchema(t *testing.T) {
 		"oraccl solve ring:4 --collective allgather --objective rounds --pareto --chunks 2 --json",
 	} {
 		out, errs, status := said(line)
-		require.LessOrEqual(t, status, exitRefuted, "%s: %s", line, errs)
+		require.LessOrEqual(t, status, exit.Refuted, "%s: %s", line, errs)
 		schema := native.SchemaOf([]byte(out))
 		name := strings.Split(schema, "/")[1]
 		seen[name]++

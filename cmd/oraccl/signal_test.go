@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
@@ -103,8 +104,8 @@ func TestSignalEndsEveryPhase(t *testing.T) {
 				cmd := exec.Command(oraccl, strings.Fields(c.setup)...)
 				cmd.Dir = dir
 				out, err := cmd.CombinedOutput()
-				var exit *exec.ExitError
-				require.True(t, err == nil || errors.As(err, &exit) && exit.ExitCode() == exitUnknown, "%s", out)
+				var ended *exec.ExitError
+				require.True(t, err == nil || errors.As(err, &ended) && ended.ExitCode() == exit.Unknown, "%s", out)
 			}
 			var stdout bytes.Buffer
 			var stderr lines
@@ -121,9 +122,9 @@ func TestSignalEndsEveryPhase(t *testing.T) {
 			select {
 			case err := <-ended:
 				t.Logf("ended %v after the signal", time.Since(begin).Round(10*time.Millisecond))
-				var exit *exec.ExitError
-				require.ErrorAs(t, err, &exit, "%s%s", &stdout, &stderr)
-				require.Equal(t, exitUnknown, exit.ExitCode(), "%s%s", &stdout, &stderr)
+				var ended *exec.ExitError
+				require.ErrorAs(t, err, &ended, "%s%s", &stdout, &stderr)
+				require.Equal(t, exit.Unknown, ended.ExitCode(), "%s%s", &stdout, &stderr)
 			case <-time.After(slowest):
 				_ = cmd.Process.Kill()
 				<-ended
@@ -161,9 +162,9 @@ func TestTimeLimitIsForAll(t *testing.T) {
 			took := time.Since(begin)
 			t.Logf("%v: %v", limit, took.Round(10*time.Millisecond))
 			require.Less(t, took, limit+slowest, "%s", &stderr)
-			var exit *exec.ExitError
-			require.ErrorAs(t, err, &exit, "%s", &stdout)
-			require.Equal(t, exitUnknown, exit.ExitCode(), "%s%s", &stdout, &stderr)
+			var ended *exec.ExitError
+			require.ErrorAs(t, err, &ended, "%s", &stdout)
+			require.Equal(t, exit.Unknown, ended.ExitCode(), "%s%s", &stdout, &stderr)
 			if stdout.Len() > 0 { // there may be no bound at all in the time
 				var j struct {
 					Stopped string // why the evaluation ended; else why the method of a row did
@@ -180,58 +181,6 @@ func TestTimeLimitIsForAll(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestEndKeeps: a verb that does not end is ended, after what it found has been written.
-func TestEndKeeps(t *testing.T) {
-	var stderr lines
-	codes := make(chan int, 1)
-	s := &session{stderr: &stderr, exit: func(code int) { codes <- code }}
-	ctx, cancel := context.WithCancel(context.Background())
-	ctx, done := s.limited(s.in(ctx), time.Hour)
-	defer done()
-	s.Begin("stuck", &solve.Options{})
-	kept, cleaned := make(chan string, 2), false
-	s.keeping(func() error { kept <- "an old schedule"; return nil })
-	s.keeping(func() error { kept <- "the best schedule"; return nil })
-	s.atEnd(func() { cleaned = true })
-	begin := time.Now()
-	cancel()
-	require.Equal(t, exitUnknown, <-codes)
-	require.GreaterOrEqual(t, time.Since(begin), patience)
-	require.Equal(t, "the best schedule", <-kept)
-	require.Empty(t, kept)
-	require.True(t, cleaned)
-	require.Contains(t, stderr.String(), "stuck: solving had not ended 900ms after it was told to")
-	require.ErrorIs(t, ctx.Err(), context.Canceled)
-}
-
-// TestEndWaits: the program is not ended while a verb prints, and what is printed is not
-// printed again.
-func TestEndWaits(t *testing.T) {
-	var stderr lines
-	codes := make(chan int, 1)
-	s := &session{stderr: &stderr, exit: func(code int) { codes <- code }}
-	ctx, done := s.limited(s.in(context.Background()), 10*time.Millisecond)
-	defer done()
-	s.keeping(func() error { t.Error("printed twice"); return nil })
-	require.NoError(t, s.report(func() error {
-		<-ctx.Done()
-		time.Sleep(patience + 300*time.Millisecond)
-		require.Empty(t, codes)
-		return nil
-	}))
-	require.Equal(t, exitUnknown, <-codes)
-}
-
-// TestSessionIsQuiet: a run that ends in time is not disturbed.
-func TestSessionIsQuiet(t *testing.T) {
-	var stderr lines
-	s := &session{stderr: &stderr, exit: func(int) { t.Error("ended") }}
-	_, done := s.limited(s.in(context.Background()), 50*time.Millisecond)
-	done()
-	time.Sleep(patience + 200*time.Millisecond)
-	require.Empty(t, stderr.String())
 }
 
 // TestSharesOfTheTime: every method gets its share of one time limit, and what is found is

@@ -1,20 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 )
@@ -66,9 +65,9 @@ better ones.`,
 			}
 			defer e.Close()
 			e.WarmStart = true
-			session := sessionOf(cmd.Context())
+			session := session.Of(cmd.Context())
 			if pareto {
-				ctx, done := session.limited(cmd.Context(), work.timeLimit)
+				ctx, done := session.Limited(cmd.Context(), work.timeLimit)
 				defer done()
 				return runPareto(ctx, cmd, e, p, maxChunks, proofs, asJSON)
 			}
@@ -81,12 +80,12 @@ better ones.`,
 				}
 				return s.solve(cmd, out, asJSON)
 			}
-			ctx, done := session.limited(cmd.Context(), work.timeLimit)
+			ctx, done := session.Limited(cmd.Context(), work.timeLimit)
 			defer done()
 			late, cancel := solve.Grace(ctx, writeGrace)
 			defer cancel()
 			e.Found = func(ev *certify.Report) {
-				session.keeping(func() error { return keepSolved(ev, cmd.OutOrStdout(), asJSON, out) })
+				session.Keep(func() error { return keepSolved(ev, cmd.OutOrStdout(), asJSON, out) })
 			}
 			e.Found(&certify.Report{Problem: p})
 			ev, err := e.Evaluate(ctx, p)
@@ -96,12 +95,12 @@ better ones.`,
 			case len(ev.Rows) == 0 && ev.Undecided() == 0:
 				return nothing(ev)
 			case len(ev.Rows) == 0:
-				return errors.Join(session.report(func() error { return printUnsolved(ev, cmd.OutOrStdout(), asJSON) }), status(exitUnknown))
+				return errors.Join(session.Report(func() error { return printUnsolved(ev, cmd.OutOrStdout(), asJSON) }), exit.Status(exit.Unknown))
 			}
 			var deployed string
 			if r := ev.Best(); r != nil {
 				enter(cmd, "writing "+out)
-				session.keeping(func() error { return keepSolved(onlyBest(ev), cmd.OutOrStdout(), asJSON, "") })
+				session.Keep(func() error { return keepSolved(onlyBest(ev), cmd.OutOrStdout(), asJSON, "") })
 				if isXML(out) {
 					if r, deployed, err = deployBest(ev, late, out); err != nil {
 						return err
@@ -113,7 +112,7 @@ better ones.`,
 				}
 				ev.Rows = []*certify.Row{r}
 			}
-			err = session.report(func() error {
+			err = session.Report(func() error {
 				if err := printSolved(ev, cmd.OutOrStdout(), asJSON, out); err != nil {
 					return err
 				}
@@ -129,13 +128,13 @@ better ones.`,
 			known := r.NoneFaster() != "" || r.Fewest() != ""
 			switch {
 			case ev.AnyRefuted():
-				return status(exitRefuted)
+				return exit.Status(exit.Refuted)
 			case ev.Stopped == solve.Interrupted:
-				return status(exitUnknown)
+				return exit.Status(exit.Unknown)
 			case known:
 				return nil
 			case r.Result.Stop == solve.TimeLimit || r.Result.Stop == solve.Interrupted:
-				return status(exitUnknown)
+				return exit.Status(exit.Unknown)
 			}
 			return statusOf(ev)
 		},
@@ -272,61 +271,5 @@ func solutionOf(r *certify.Row) *model.Solution {
 // writeSolution writes a verified row to a file, whole or, if ctx ends before, not at all.
 func writeSolution(ctx context.Context, name string, r *certify.Row) error {
 	sol := solutionOf(r)
-	return writeFileIn(ctx, name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
-}
-
-// writeFileIn is writeFile until ctx is done.
-func writeFileIn(ctx context.Context, name string, write func(io.Writer) error) error {
-	return writeFile(name, func(w io.Writer) error {
-		err := write(untilDone{ctx, w})
-		if ctx.Err() != nil {
-			return fmt.Errorf("not written: %w", ctx.Err())
-		}
-		return err
-	})
-}
-
-// untilDone is a writer that fails when its context is done.
-type untilDone struct {
-	ctx context.Context
-	io.Writer
-}
-
-func (u untilDone) Write(b []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.Writer.Write(b)
-}
-
-// writeFile writes a file under another name and renames it, so that a reader
-// never sees half of it.
-func writeFile(name string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		var perr *fs.PathError
-		if errors.As(err, &perr) {
-			err = perr.Err // the name is ours
-		}
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	_, err = f.Write(b.Bytes())
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return files.WriteUntil(ctx, name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/topo"
@@ -95,15 +96,15 @@ func TestVerifyPartial(t *testing.T) {
 	}
 	for _, engine := range []string{"all", "stream"} {
 		code, said := verifying(b.Bytes(), engine)
-		require.Equal(t, exitDone, code, said)
+		require.Equal(t, exit.Done, code, said)
 		code, said = verifying(b.Bytes()[:b.Len()*2/3], engine)
-		require.Equal(t, exitRefuted, code, said)
+		require.Equal(t, exit.Refuted, code, said)
 		require.Contains(t, said, "missing-contribution")
 		require.Contains(t, said, "the file is marked as partial")
 		broken := slices.Clone(b.Bytes())
 		broken[b.Len()/2] ^= 1
 		code, said = verifying(broken, engine)
-		require.Equal(t, exitFailure, code, said)
+		require.Equal(t, exit.Failure, code, said)
 		require.Contains(t, said, "the file is damaged")
 	}
 }

@@ -13,7 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -166,7 +169,7 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 			return fmt.Errorf("%s: %w", s.method, err)
 		}
 	}
-	err = sessionOf(cmd.Context()).report(func() error {
+	err = session.Of(cmd.Context()).Report(func() error {
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), s.json())
 		}
@@ -177,9 +180,9 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 	case err != nil:
 		return err
 	case s.verdict.Outcome == verify.Refuted:
-		return status(exitRefuted)
+		return exit.Status(exit.Refuted)
 	case s.verdict.Outcome == verify.Unknown:
-		return status(exitUnknown)
+		return exit.Status(exit.Unknown)
 	}
 	return nil
 }
@@ -223,7 +226,7 @@ func (s *streamed) look(ctx context.Context) error {
 	}
 	o := s.origin()
 	o.Verdict = map[string]string{orbit.Engine: v.Outcome.String()}
-	return writeFile(s.out, func(w io.Writer) error { return compact.WriteOrbit(w, s.stream.Problem, s.stream.Orbit, o) })
+	return files.Write(s.out, func(w io.Writer) error { return compact.WriteOrbit(w, s.stream.Problem, s.stream.Orbit, o) })
 }
 
 func (s *streamed) origin() model.Origin {
@@ -235,7 +238,7 @@ func (s *streamed) named() error {
 	if s.out == "" || strings.HasSuffix(s.out, compactSuffix) {
 		return nil
 	}
-	return hinted{fmt.Errorf("%s: up to %d transfers are too many for JSON", s.out, s.stream.Transfers), "a name that ends in .oraccl gets the compact format"}
+	return exit.Hint(fmt.Errorf("%s: up to %d transfers are too many for JSON", s.out, s.stream.Transfers), "a name that ends in .oraccl gets the compact format")
 }
 
 // run makes the schedule, has it verified on the way, and writes it where that was asked

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -26,7 +27,7 @@ func TestSolveStreamed(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := run([]string{"solve", "torus:47x47", "--collective", "allgather", "--method", "tacos", "--cost", "blocking", "--size", "2209MiB",
 			"--threads", threads, "-o", file, "--json"}, &out, &errs)
-		require.Equal(t, exitDone, code, errs.String())
+		require.Equal(t, exit.Done, code, errs.String())
 		var g gapJSON
 		require.NoError(t, json.Unmarshal(out.Bytes(), &g))
 		require.Len(t, g.Rows, 1)
@@ -44,19 +45,19 @@ func TestSolveStreamed(t *testing.T) {
 	}
 	require.True(t, bytes.Equal(files[0], files[1]))
 	var out, errs bytes.Buffer
-	require.Equal(t, exitDone, run([]string{"verify", filepath.Join(dir, "1.oraccl")}, &out, &errs), errs.String())
+	require.Equal(t, exit.Done, run([]string{"verify", filepath.Join(dir, "1.oraccl")}, &out, &errs), errs.String())
 	require.Contains(t, out.String(), "stream proved")
 
 	partial := filepath.Join(dir, "partial.oraccl")
 	out.Reset()
 	code := run([]string{"solve", "torus:47x47", "--collective", "allgather", "--method", "tacos", "--time-limit", "20ms", "-o", partial}, &out, &errs)
-	require.Equal(t, exitUnknown, code, errs.String())
+	require.Equal(t, exit.Unknown, code, errs.String())
 	require.Contains(t, out.String(), "time limit after")
 	require.Contains(t, out.String(), "partial.oraccl is partial")
 	out.Reset()
-	require.Equal(t, exitRefuted, run([]string{"verify", partial, "--engine", "stream"}, &out, &errs))
+	require.Equal(t, exit.Refuted, run([]string{"verify", partial, "--engine", "stream"}, &out, &errs))
 	require.Contains(t, out.String(), "the file is marked as partial")
-	require.Equal(t, exitFailure, run([]string{"solve", "torus:47x47", "--collective", "allgather", "--method", "tacos", "-o", filepath.Join(dir, "s.json")}, &out, &errs))
+	require.Equal(t, exit.Failure, run([]string{"solve", "torus:47x47", "--collective", "allgather", "--method", "tacos", "-o", filepath.Join(dir, "s.json")}, &out, &errs))
 	require.Contains(t, errs.String(), "too many for JSON")
 }
 
@@ -64,7 +65,7 @@ func TestSolveStreamed(t *testing.T) {
 func TestSolveStreamedReducing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.oraccl")
 	var out, errs bytes.Buffer
-	require.Equal(t, exitDone, run([]string{"solve", "mesh:46x46", "--collective", "reducescatter", "--method", "tacos", "--size", "2116MiB", "-o", file, "--json"}, &out, &errs), errs.String())
+	require.Equal(t, exit.Done, run([]string{"solve", "mesh:46x46", "--collective", "reducescatter", "--method", "tacos", "--size", "2116MiB", "-o", file, "--json"}, &out, &errs), errs.String())
 	var g gapJSON
 	require.NoError(t, json.Unmarshal(out.Bytes(), &g))
 	require.Equal(t, 2116*2115, g.Rows[0].Transfers)
@@ -72,7 +73,7 @@ func TestSolveStreamedReducing(t *testing.T) {
 	require.Equal(t, "egress", g.Bound.Kind)
 	require.LessOrEqual(t, *g.Rows[0].Gap, 0.005)
 	out.Reset()
-	require.Equal(t, exitDone, run([]string{"verify", file}, &out, &errs), errs.String())
+	require.Equal(t, exit.Done, run([]string{"verify", file}, &out, &errs), errs.String())
 	require.Contains(t, out.String(), "PROVED performs reducescatter")
 	require.Contains(t, out.String(), "stream proved")
 }

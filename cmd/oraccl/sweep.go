@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/model/topo"
@@ -232,7 +234,7 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 			why = "interrupted"
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: %s: %d of %d cells are kept in %s; the same command goes on from there\n", why, len(cells)-len(left), len(cells), s.dir)
-		return status(exitUnknown)
+		return exit.Status(exit.Unknown)
 	}
 	return s.finish(cmd, store, cells, len(missing))
 }
@@ -246,7 +248,7 @@ func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep
 	}
 	x := newWorkers(store, workers, threads)
 	defer x.close()
-	sessionOf(cmd.Context()).quiet() // there is a bar
+	session.Of(cmd.Context()).Quiet() // there is a bar
 	bar := newSweepBar(cmd.ErrOrStderr(), len(missing))
 	defer bar.end()
 	return store.Run(cmd.Context(), missing, workers, x.compute, func(_ *sweep.Cell, r *table.Row) { bar.add(r) })
@@ -295,7 +297,7 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 		return fmt.Errorf("cells with contradictory verdicts: %d, the first of them %s %s %s: %s", count[table.Contradicted], r.Topology, r.Collective, r.Method, r.Reason)
 	}
 	if count[table.Refuted] > 0 {
-		return status(exitRefuted)
+		return exit.Status(exit.Refuted)
 	}
 	return nil
 }

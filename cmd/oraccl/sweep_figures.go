@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/table"
 )
 
@@ -127,7 +128,7 @@ func drawSweep(dir string, rows []table.Row) ([]string, error) {
 		if err := fresh[name].Write(&b, "svg"); err != nil {
 			return nil, err
 		}
-		if err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
+		if err := files.Write(filepath.Join(dir, name), func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
 			return nil, err
 		}
 	}

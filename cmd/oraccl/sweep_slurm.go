@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model/table"
 )
@@ -233,7 +234,7 @@ array of tasks; any other scheduler can do so as well.`,
 			})
 			if errors.Is(err, context.Canceled) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "oraccl: interrupted; finished cells are kept")
-				return status(exitUnknown)
+				return exit.Status(exit.Unknown)
 			}
 			return err
 		},

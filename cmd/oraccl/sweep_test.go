@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/instance"
@@ -142,7 +143,7 @@ func TestSweepInterrupted(t *testing.T) {
 	until(t, "a cell on disk", func() bool { return onDisk(t, dir) == 1 })
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
-	require.Equal(t, exitUnknown, cmd.ProcessState.ExitCode())
+	require.Equal(t, exit.Unknown, cmd.ProcessState.ExitCode())
 	require.Equal(t, "oraccl: interrupted: 1 of 2 cells are kept in "+dir+"; the same command goes on from there\n", out.String())
 	require.NoFileExists(t, dir+"/table.csv")
 	require.Equal(t, 1, onDisk(t, dir))

@@ -18,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model/table"
 )
@@ -94,7 +96,7 @@ func (w *workers) compute(ctx context.Context, i int, c *sweep.Cell) table.Row {
 
 // grace is how long a worker has to end when it is told to: less than the program itself
 // has.
-const grace = patience * 2 / 3
+const grace = session.Patience * 2 / 3
 
 // close ends all workers.
 func (w *workers) close() {
@@ -218,7 +220,7 @@ func newSweepWorker() *cobra.Command {
 					if err != nil || json.Unmarshal(line, &c) != nil {
 						time.AfterFunc(grace, func() { // a solver may not listen
 							_ = os.RemoveAll(scratch)
-							os.Exit(exitUnknown)
+							os.Exit(exit.Unknown)
 						})
 						return
 					}
@@ -231,7 +233,7 @@ func newSweepWorker() *cobra.Command {
 			for c := range feed {
 				r := x.compute(ctx, 0, &c)
 				if ctx.Err() != nil {
-					return status(exitUnknown)
+					return exit.Status(exit.Unknown)
 				}
 				if err := out.Encode(r); err != nil {
 					return errors.New("nobody reads the rows")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model/table"
 )
@@ -142,7 +143,7 @@ func TestSweepAllInterrupted(t *testing.T) {
 	require.Equal(t, workers, children(t, cmd.Process.Pid))
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.Error(t, cmd.Wait())
-	require.Equal(t, exitUnknown, cmd.ProcessState.ExitCode())
+	require.Equal(t, exit.Unknown, cmd.ProcessState.ExitCode())
 	require.Equal(t, 1, onDisk(t, dir))
 }
 

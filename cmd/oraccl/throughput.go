@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -75,7 +78,7 @@ exit status is 3.`,
 			if err := checkTimeLimit(limit); err != nil {
 				return err
 			}
-			ctx, done := sessionOf(cmd.Context()).limited(cmd.Context(), limit)
+			ctx, done := session.Of(cmd.Context()).Limited(cmd.Context(), limit)
 			defer done()
 			enter(cmd, "computing the fluid limit")
 			begin := time.Now()
@@ -88,11 +91,11 @@ exit status is 3.`,
 				if j.certificate == nil {
 					return errors.New("-o: there is no certificate")
 				}
-				if err := writeFile(out, func(w io.Writer) error { return native.WriteCertificate(w, j.certificate) }); err != nil {
+				if err := files.Write(out, func(w io.Writer) error { return native.WriteCertificate(w, j.certificate) }); err != nil {
 					return err
 				}
 			}
-			err = sessionOf(ctx).report(func() error {
+			err = session.Of(ctx).Report(func() error {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), j)
 				}
@@ -100,7 +103,7 @@ exit status is 3.`,
 				return nil
 			})
 			if err == nil && j.stop != 0 {
-				return status(exitUnknown)
+				return exit.Status(exit.Unknown)
 			}
 			return err
 		},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/spf13/cobra"
 )
 
@@ -19,11 +20,11 @@ func addHints(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
-			var h hinted
+			var h exit.Hinted
 			if err == nil || errors.As(err, &h) {
 				return err
 			}
-			return hinted{err, usageHint(cmd, args)}
+			return exit.Hint(err, usageHint(cmd, args))
 		}
 	}
 	cmd.SetFlagErrorFunc(flagHint)
@@ -68,21 +69,21 @@ func flagHint(cmd *cobra.Command, err error) error {
 	if strings.Contains(err.Error(), "missing unit in duration") {
 		hint = "a time has a unit, such as 90s or 1m30s"
 	}
-	return hinted{err, hint}
+	return exit.Hint(err, hint)
 }
 
 // commandHint makes two lines of what cobra says of a command that does not exist, and says
 // how one is used that lacks a flag.
 func commandHint(cmd *cobra.Command, err error) error {
 	if strings.HasPrefix(err.Error(), "required flag(s)") {
-		return hinted{err, "usage: " + cmd.UseLine()}
+		return exit.Hint(err, "usage: "+cmd.UseLine())
 	}
 	text, near, found := strings.Cut(err.Error(), "\n\nDid you mean this?\n")
 	if !strings.HasPrefix(text, "unknown command ") {
 		return err
 	}
 	if !found {
-		return hinted{errors.New(text), "oraccl help lists the verbs and the topics of the manual"}
+		return exit.Hint(errors.New(text), "oraccl help lists the verbs and the topics of the manual")
 	}
-	return hinted{errors.New(text), "did you mean " + strings.Join(strings.Fields(near), " or ") + "?"}
+	return exit.Hint(errors.New(text), "did you mean "+strings.Join(strings.Fields(near), " or ")+"?")
 }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -107,15 +109,15 @@ beside the verdict is a warning, or a note where no runtime reaches it.`,
 				}
 				if err != nil { // the other files are still of interest
 					line(cmd.ErrOrStderr(), "oraccl: error: %v", err)
-					s = exitFailure
+					s = exit.Failure
 				}
-				if s == exitDone && cmd.Context().Err() != nil { // not by every engine that was asked
-					s = exitUnknown
+				if s == exit.Done && cmd.Context().Err() != nil { // not by every engine that was asked
+					s = exit.Unknown
 				}
-				worst = worse(worst, s)
+				worst = exit.Worse(worst, s)
 			}
-			if worst != exitDone {
-				return status(worst)
+			if worst != exit.Done {
+				return exit.Status(worst)
 			}
 			return nil
 		},
@@ -133,12 +135,6 @@ beside the verdict is a warning, or a note where no runtime reaches it.`,
 
 func readProblem(name string, b []byte) (*model.Problem, error) {
 	return native.ReadProblem(name, bytes.NewReader(b))
-}
-
-// worse returns the exit status that tells more: failure over refuted over unknown.
-func worse(a, b int) int {
-	order := []int{exitDone, exitUnknown, exitRefuted, exitFailure}
-	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
 func enginesNamed(engine string) ([]string, error) {
@@ -168,7 +164,7 @@ func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []
 	} else {
 		printVerdict(cmd.OutOrStdout(), j)
 	}
-	return exitOf(j.outcome), nil
+	return exit.Of(j.outcome), nil
 }
 
 // judgeFile verifies one file: while it is read where that is asked for or the file is
@@ -208,7 +204,7 @@ func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []s
 		}
 	}
 	if emit != "" {
-		if err := writeFile(emit, func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
+		if err := files.Write(emit, func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
 			return verifyJSON{}, err
 		}
 	}

@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -66,9 +68,9 @@ says why.`,
 			}
 			enter(cmd, "drawing")
 			if err == nil {
-				err = writeFile(out, func(w io.Writer) error { return draw(w, seen.picture) })
+				err = files.Write(out, func(w io.Writer) error { return draw(w, seen.picture) })
 			} else {
-				if werr := writeFile(out, func(w io.Writer) error { return fail(w, filepath.Base(args[0]), withHint(err)) }); werr != nil {
+				if werr := files.Write(out, func(w io.Writer) error { return fail(w, filepath.Base(args[0]), withHint(err)) }); werr != nil {
 					return werr
 				}
 			}
@@ -77,7 +79,7 @@ says why.`,
 			}
 			err = seen.report(cmd.OutOrStdout(), out)
 			if err == nil && cmd.Context().Err() != nil {
-				return status(exitUnknown) // there may be a larger bound
+				return exit.Status(exit.Unknown) // there may be a larger bound
 			}
 			return err
 		},
@@ -167,16 +169,16 @@ func drawable(ctx context.Context, file string) (*model.Solution, error) {
 		return nil, err
 	}
 	if o != nil && o.orbit.Transfers() > maxDrawn {
-		return nil, hinted{fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, o.orbit.Transfers(), maxDrawn), hint}
+		return nil, exit.Hint(fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, o.orbit.Transfers(), maxDrawn), hint)
 	}
 	sol, err := loadSolution(ctx, file, maxDrawn)
 	switch {
 	case errors.Is(err, compact.ErrTooMany):
-		return nil, hinted{fmt.Errorf("%s: more than %d transfers, want at most so many for a picture", file, maxDrawn), hint}
+		return nil, exit.Hint(fmt.Errorf("%s: more than %d transfers, want at most so many for a picture", file, maxDrawn), hint)
 	case err != nil:
 		return nil, err
 	case len(sol.Schedule.Transfers) > maxDrawn:
-		return nil, hinted{fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, len(sol.Schedule.Transfers), maxDrawn), hint}
+		return nil, exit.Hint(fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, len(sol.Schedule.Transfers), maxDrawn), hint)
 	}
 	return sol, nil
 }
@@ -184,18 +186,18 @@ func drawable(ctx context.Context, file string) (*model.Solution, error) {
 // notRight is why a file that must be right to be drawn is not: it was printed, and has an
 // exit status.
 type notRight struct {
-	status
+	exit.Status
 	said string
 }
 
 func (n notRight) Error() string { return n.said }
-func (n notRight) Unwrap() error { return n.status }
+func (n notRight) Unwrap() error { return n.Status }
 
 // lookDeployed reads MSCCL-IR, of which there is a schedule to draw only if it is right.
 func lookDeployed(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 	var said strings.Builder
 	d, p, s, err := rightDeployed(cmd.Context(), &said, file, by, "drawn")
-	var code status
+	var code exit.Status
 	switch {
 	case errors.As(err, &code):
 		why := strings.TrimSpace(said.String())
@@ -278,9 +280,9 @@ func (s *sight) report(w io.Writer, out string) error {
 	case verify.Proved:
 		return nil
 	case verify.Refuted:
-		return status(exitRefuted)
+		return exit.Status(exit.Refuted)
 	}
-	return status(exitUnknown)
+	return exit.Status(exit.Unknown)
 }
 
 // wideNetwork is from how many links on only the bounds that take no search are looked for.

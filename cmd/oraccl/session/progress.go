@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"fmt"
@@ -31,9 +31,9 @@ type progress struct {
 // showAfter is how long a phase takes before anything is shown.
 const showAfter = 2 * time.Second
 
-// on has p show what it knows on w, where that is a terminal, or with ORACCL_PROGRESS=lines
+// Show has p show what it knows on w, where that is a terminal, or with ORACCL_PROGRESS=lines
 // write a line for each phase.
-func (p *progress) on(w io.Writer) {
+func (p *progress) Show(w io.Writer) {
 	if os.Getenv("ORACCL_PROGRESS") == "lines" {
 		p.lines = w
 		return
@@ -51,14 +51,14 @@ func (p *progress) on(w io.Writer) {
 	}()
 }
 
-// quiet has p show nothing: the verb has a display of its own.
-func (p *progress) quiet() {
+// Quiet has p show nothing: the verb has a display of its own.
+func (p *progress) Quiet() {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.bar = nil
 }
 
-// show writes the line anew.
+// show writes the line again.
 func (p *progress) show() {
 	p.lock.Lock()
 	defer p.lock.Unlock()

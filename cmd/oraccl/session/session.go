@@ -1,4 +1,7 @@
-package main
+// Package session knows the run of a command from its first flag to its exit: which phase it
+// is in, which it shows on a terminal; when its time is over or a signal has come; and what it
+// has found by then, which is printed and written before the program ends.
+package session
 
 import (
 	"context"
@@ -8,20 +11,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/solve"
 )
 
-// session is one run of the program. It knows the phase that the run is in, shows it on a
+// Session is one run of the program. It knows the phase that the run is in, shows it on a
 // terminal, and ends the program if something does not: every phase is told to end by its
 // context, when its time limit is reached or a signal comes, and returns what it has. What
 // cannot be told, such as a call into a library, is left alone after the patience, and what
 // was found by then is printed and written.
-type session struct {
+type Session struct {
 	progress
 	stderr io.Writer
-	exit   func(status int) // nil: nothing is ended, as in tests in one process
+	exit   func(status int)
 
 	mu    sync.Mutex
 	keep  func() error // prints and writes what was found so far; nil: nothing was
@@ -30,53 +32,59 @@ type session struct {
 	clean []func()
 }
 
-// patience is how long after the time is over, or after a signal, a run is left alone.
-const patience = 900 * time.Millisecond
+// New returns a session that writes what is wrong to stderr and ends the program with
+// exit. Where exit is nil nothing is ended, as in tests that run verbs in one process.
+func New(stderr io.Writer, exit func(status int)) *Session {
+	return &Session{stderr: stderr, exit: exit}
+}
+
+// Patience is how long after the time is over, or after a signal, a run is left alone.
+const Patience = 900 * time.Millisecond
 
 // keepTime is how long printing and writing what was found may take at most after that.
 const keepTime = 2 * time.Second
 
 type sessionKey struct{}
 
-// sessionOf returns the session of a verb, or one that does nothing where there is none.
-func sessionOf(ctx context.Context) *session {
-	if s, ok := ctx.Value(sessionKey{}).(*session); ok {
+// Of returns the session of a verb, or one that does nothing where there is none.
+func Of(ctx context.Context) *Session {
+	if s, ok := ctx.Value(sessionKey{}).(*Session); ok {
 		return s
 	}
-	return &session{stderr: io.Discard}
+	return &Session{stderr: io.Discard}
 }
 
-// in returns ctx with the session. When ctx is done, the patience begins.
-func (s *session) in(ctx context.Context) context.Context {
+// In returns ctx with the session. When ctx is done, the patience begins.
+func (s *Session) In(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	s.watch(ctx)
 	return ctx
 }
 
 // watch ends the program some time after ctx is done, unless stop is called before that.
-func (s *session) watch(ctx context.Context) (stop func() bool) {
-	return context.AfterFunc(ctx, func() { time.AfterFunc(patience, s.end) })
+func (s *Session) watch(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { time.AfterFunc(Patience, s.end) })
 }
 
-// limited returns a context that ends when ctx does or when the time limit is reached, after
+// Limited returns a context that ends when ctx does or when the time limit is reached, after
 // which the patience begins. Call the returned function when the verb is done.
-func (s *session) limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+func (s *Session) Limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	b, cancel := solve.NewBudget(ctx, limit, 0)
 	stop := s.watch(b.Context())
 	return b.Context(), func() { stop(); cancel() }
 }
 
-// keeping sets what prints and writes what was found so far, if the program must be ended.
+// Keep sets what prints and writes what was found so far, if the program must be ended.
 // It runs beside the verb, and must not read what the verb still changes.
-func (s *session) keeping(keep func() error) {
+func (s *Session) Keep(keep func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep = keep
 }
 
-// report has a verb print what it has. The program is not ended meanwhile, and keeps nothing
+// Report has a verb print what it has. The program is not ended meanwhile, and keeps nothing
 // more after that. If it is being ended already, report does not return.
-func (s *session) report(f func() error) error {
+func (s *Session) Report(f func() error) error {
 	s.mu.Lock()
 	if s.ended {
 		s.mu.Unlock()
@@ -94,14 +102,14 @@ func (s *session) report(f func() error) error {
 }
 
 // atEnd has f run before the program is ended: it removes files that nobody wants.
-func (s *session) atEnd(f func()) {
+func (s *Session) atEnd(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clean = append(s.clean, f)
 }
 
-// end prints and writes what was found, and ends the program with exitUnknown.
-func (s *session) end() {
+// end prints and writes what was found, and ends the program with exit.Unknown.
+func (s *Session) end() {
 	if s.exit == nil {
 		return
 	}
@@ -120,7 +128,7 @@ func (s *session) end() {
 	keep, clean, phase := s.keep, s.clean, s.phase()
 	s.mu.Unlock()
 	s.End()
-	fmt.Fprintf(s.stderr, "oraccl: %s had not ended %v after it was told to: the program ends with what was found before\n", phase, patience)
+	fmt.Fprintf(s.stderr, "oraccl: %s had not ended %v after it was told to: the program ends with what was found before\n", phase, Patience)
 	if keep != nil {
 		kept := make(chan error, 1)
 		go func() { kept <- keep() }()
@@ -136,11 +144,11 @@ func (s *session) end() {
 	for _, f := range clean {
 		f()
 	}
-	s.exit(exitUnknown)
+	s.exit(exit.Unknown)
 }
 
-// leave waits for ever if the program is being ended.
-func (s *session) leave() {
+// Leave never returns if the program is being ended.
+func (s *Session) Leave() {
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
@@ -149,22 +157,11 @@ func (s *session) leave() {
 	}
 }
 
-// phase enters a phase of a verb.
-func enter(cmd *cobra.Command, phase string) { sessionOf(cmd.Context()).Note(phase) }
-
-// scratch returns a new temporary directory, which is removed if the program is ended.
-func (s *session) scratch() (string, error) {
+// Scratch returns a new temporary directory, which is removed if the program is ended.
+func (s *Session) Scratch() (string, error) {
 	dir, err := os.MkdirTemp("", "oraccl-")
 	if err == nil {
 		s.atEnd(func() { os.RemoveAll(dir) })
 	}
 	return dir, err
-}
-
-// why names the reason why a verb stopped early, in a sentence.
-func why(stop solve.Stop) string {
-	if stop == solve.Interrupted {
-		return "it was interrupted"
-	}
-	return "the time limit was reached"
 }

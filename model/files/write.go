@@ -1,0 +1,103 @@
+package files
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Replacement is a file that is being written. Until Commit it has another name, and what
+// was there under its own stays, so that no reader ever sees half of it.
+type Replacement struct {
+	*os.File
+	name string
+}
+
+// Replace begins to write the file of a name. suffix is how the file is called until Commit,
+// behind the name and some random characters: with ".partial" it can be seen, with "" it is
+// hidden.
+func Replace(name, suffix string) (*Replacement, error) {
+	pattern := "." + filepath.Base(name) + ".*"
+	if suffix != "" {
+		pattern = filepath.Base(name) + ".*" + suffix
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, unnamed(err))
+	}
+	return &Replacement{f, name}, nil
+}
+
+// Commit gives the file its name. If that fails, or failed is an error, nothing of it is
+// left. An error names the file.
+func (r *Replacement) Commit(failed error) error {
+	err := failed
+	if err == nil {
+		err = r.Chmod(0o644)
+	}
+	if cerr := r.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(r.Name(), r.name)
+	}
+	if err != nil {
+		_ = os.Remove(r.Name())
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	return nil
+}
+
+// Drop removes what has been written.
+func (r *Replacement) Drop() error { return errors.Join(r.Close(), os.Remove(r.Name())) }
+
+// Write writes a file, whole or not at all. An error names the file.
+func Write(name string, write func(io.Writer) error) error {
+	r, err := Replace(name, "")
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(r, 1<<16)
+	if err = write(b); err == nil {
+		err = b.Flush()
+	}
+	return r.Commit(err)
+}
+
+// WriteUntil is Write that fails when ctx is done.
+func WriteUntil(ctx context.Context, name string, write func(io.Writer) error) error {
+	return Write(name, func(w io.Writer) error {
+		err := write(until{ctx, w})
+		if ctx.Err() != nil {
+			return fmt.Errorf("not written: %w", ctx.Err())
+		}
+		return err
+	})
+}
+
+// until is a writer that fails when its context is done.
+type until struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (u until) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Writer.Write(b)
+}
+
+// unnamed returns the reason of an error about a file whose name is not the user's.
+func unnamed(err error) error {
+	var perr *fs.PathError
+	if errors.As(err, &perr) {
+		return perr.Err
+	}
+	return err
+}
