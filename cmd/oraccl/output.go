@@ -160,6 +160,23 @@ func describe(c *model.Certificate) string {
 			text += ", before it goes on to " + nodeSet(t, w.To)
 		}
 		return text
+	case model.Coverage:
+		text := fmt.Sprintf("what enters %s early is a sum of few contributions, and what enters late serves few ranks there", nodeSet(t, w.Nodes))
+		if len(w.Nodes) == 1 {
+			text = fmt.Sprintf("what enters %s early is a sum of few contributions", nodeSet(t, w.Nodes))
+			if !c.Problem.Collective.Kind.Reduces() {
+				text = fmt.Sprintf("what must enter %s comes to the links into it one after another", nodeSet(t, w.Nodes))
+			}
+		} else if !c.Problem.Collective.Kind.Reduces() {
+			text = fmt.Sprintf("what enters %s late serves few ranks there", nodeSet(t, w.Nodes))
+		}
+		if w.From != nil {
+			text += "; counted is what comes from " + nodeSet(t, w.From)
+		}
+		if w.To != nil {
+			text += "; counted is what goes to " + nodeSet(t, w.To)
+		}
+		return text
 	case model.Ingress:
 		return fmt.Sprintf("what rank %d must receive fills the links into it", w.Rank)
 	case model.Egress:
@@ -196,7 +213,7 @@ func describe(c *model.Certificate) string {
 func limitName(kind string) string {
 	if name := map[string]string{
 		"cut": "traffic out of a set of nodes", "ingress": "traffic into a rank", "egress": "traffic out of a rank",
-		"volume": "total traffic", "partition": "traffic between parts", "prices": "link prices", "lp-dual": "link prices over time",
+		"volume": "total traffic", "coverage": "contributions that can have met", "partition": "traffic between parts", "prices": "link prices", "lp-dual": "link prices over time",
 		"broadcast": "spreading from one rank", "combine": "combining at one rank", "lrat": "a refuted formula",
 	}[kind]; name != "" {
 		return name

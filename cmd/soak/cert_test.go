@@ -21,7 +21,7 @@ import (
 // and, where the cut is left open, for these chunks as well as for any.
 func TestSoakCertificates(t *testing.T) {
 	often := map[string]float64{"optimal": 0.3, "link-rounds": 0.03, "rounds": 0.03, "pipelined": 0.03, "blocking": 0.03, "late": 0.03, "met by a bound": 0.1}
-	for _, kind := range []string{"cut", "ingress", "egress", "volume", "partition", "prices", "distance"} {
+	for _, kind := range []string{"coverage", "cut", "ingress", "egress", "volume", "partition", "prices", "distance"} {
 		often[kind] = 0.02
 	}
 	for _, kind := range []string{"doubling", "broadcast", "combine"} {
@@ -159,7 +159,7 @@ func subset(r *rand.Rand, n, least int) []int {
 	}
 }
 
-// drawWitness returns a witness of one of the ten kinds that are in the certificate itself
+// drawWitness returns a witness of one of the eleven kinds that are in the certificate itself
 // and not prices at instants.
 func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 	t := p.Topology
@@ -168,7 +168,7 @@ func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 		chunk = r.IntN(len(p.Chunks))
 		shard = p.Shard(chunk)
 	}
-	kind := r.IntN(12)
+	kind := r.IntN(15)
 	if p.Cost == model.Rounds && r.IntN(2) == 0 {
 		kind = 7 + r.IntN(3)
 	}
@@ -208,6 +208,15 @@ func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 		return model.Spread{Source: r.IntN(t.Ranks)}
 	case 9:
 		return model.Combine{Dest: r.IntN(t.Ranks)}
+	case 10, 11, 12:
+		w := model.Coverage{Nodes: subset(r, t.Nodes(), 1)}
+		if r.IntN(3) == 0 {
+			w.From = subset(r, t.Ranks, 1)
+		}
+		if r.IntN(3) == 0 {
+			w.To = subset(r, t.Ranks, 1)
+		}
+		return w
 	}
 	w := model.Distance{Chunk: chunk, Shard: shard, Source: r.IntN(t.Ranks), Dest: r.IntN(t.Ranks)}
 	if r.IntN(4) > 0 {
@@ -286,6 +295,16 @@ func changeWitness(r *rand.Rand, p *model.Problem, w model.Witness) model.Witnes
 	}
 	switch w := w.(type) {
 	case model.Cut:
+		switch r.IntN(4) {
+		case 0:
+			w.From = toggle(w.From, r.IntN(t.Ranks))
+		case 1:
+			w.To = toggle(w.To, r.IntN(t.Ranks))
+		default:
+			w.Nodes = toggle(w.Nodes, r.IntN(t.Nodes()))
+		}
+		return w
+	case model.Coverage:
 		switch r.IntN(4) {
 		case 0:
 			w.From = toggle(w.From, r.IntN(t.Ranks))

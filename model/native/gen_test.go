@@ -240,6 +240,8 @@ func drawCertificate(t *rapid.T) *model.Certificate {
 		model.Ingress{Rank: source}, model.Egress{Rank: source}, model.Volume{}, model.Partition{Parts: [][]int{drawSubset(t, p.Topology.Nodes(), "part")}}, model.Prices{Links: prices},
 		model.Distance{Chunk: chunk, Shard: shard, Source: source, Dest: rank.Draw(t, "dest"), Potential: potential, Head: nil},
 		model.Distance{Chunk: chunk, Shard: shard, Source: source, Dest: rank.Draw(t, "dest"), Potential: potential, Head: potential},
+		model.Coverage{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
+		model.Coverage{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes"), From: []int{source}, To: drawSubset(t, p.Topology.Ranks, "to")},
 		model.Doubling{Chunk: chunk, Shard: shard, Source: source}, model.Spread{Source: source}, model.Combine{Dest: source},
 	}).Draw(t, "witness")
 	return c

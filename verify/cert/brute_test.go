@@ -82,6 +82,9 @@ func (b *brute) extend(src int, route, visited []int) {
 				b.moves = append(b.moves, m)
 			}
 		}
+		if b.p.Cost == model.LinkRounds {
+			return
+		}
 	}
 	for i, l := range b.t.Links {
 		if l.Src == at && !slices.Contains(visited, l.Dst) {
@@ -156,7 +159,7 @@ func (b *brute) done(s *state) bool {
 // optimum returns the least makespan of any schedule, or ok false if that is beyond
 // limit or the budget is used up; exhausted tells which.
 func (b *brute) optimum(limit model.Time) (least model.Time, found *state, exhausted bool) {
-	if b.p.Cost == model.Rounds {
+	if b.p.Cost.Synchronous() {
 		return b.byRounds(limit)
 	}
 	return b.byTime(limit)
@@ -414,6 +417,9 @@ func (b *brute) together(chosen []int) bool {
 	var sends, receives uint64
 	for u := used; u != 0; u &= u - 1 {
 		l := b.t.Links[bits.TrailingZeros64(u)]
+		if b.p.Cost == model.LinkRounds {
+			continue
+		}
 		if b.t.IsRank(l.Src) && sends>>l.Src&1 == 1 || b.t.IsRank(l.Dst) && receives>>l.Dst&1 == 1 {
 			return false
 		}
@@ -438,7 +444,7 @@ func (b *brute) schedule(s *state) *model.Schedule {
 		for _, i := range at.moves {
 			m := &b.moves[i]
 			t := model.Transfer{Chunk: int32(m.chunk), Src: int32(m.src), Dst: int32(m.dst), Route: int32(i), Op: m.op, Start: at.at, End: at.at + m.duration}
-			if b.p.Cost == model.Rounds {
+			if b.p.Cost.Synchronous() {
 				t.Start, t.End = model.Time(round), model.Time(round+1)
 			}
 			out.Transfers = append(out.Transfers, t)

@@ -114,6 +114,18 @@ func entries() []entry {
 		{"broadcast-full8-late-allreduce", late(problem("full:8", model.AllReduce, 500, 5, rounds), 3, 1000*ns), model.Spread{Source: 3}, 2400,
 			"5-1+3 rounds of 200 after it has arrived"},
 		{"broadcast-multicast-switch4", multicast, model.Spread{Source: 0}, 300, "one round: the switch copies"},
+		{"coverage-switch4-allreduce-any-cut", problem("switch:4", model.AllReduce, 100, 0, pipelined), model.Coverage{Nodes: []int{2}}, 434,
+			"of 3 contributions that rank 2 needs one can be on the link to it from 100 on, all 3 from 100+201 on, and the latency after that is 100: T-200 + 2(T-401) = 300"},
+		{"coverage-full4-allreduce-any-cut", problem("full:4", model.AllReduce, 398, 0, pipelined), model.Coverage{Nodes: []int{0}}, 300,
+			"over each of 3 links one contribution from the start on, 3 from 100+1 on, the latency after them: 3(T-100 + 2(T-201)) = 3·398"},
+		{"coverage-line4-broadcast-blocking", problem("line:4", model.Broadcast, 100, 1, blocking), model.Coverage{Nodes: []int{1, 2, 3}, To: []int{3}}, 600,
+			"200 on the link from rank 0, and two links of 200 from rank 1 to rank 3"},
+		{"coverage-line4-broadcast-any-cut", problem("line:4", model.Broadcast, 106, 0, pipelined), model.Coverage{Nodes: []int{1, 2, 3}}, 307,
+			"what enters serves ranks 1, 2, 3 if it has 100, 201, 302 left: T-100 + T-201 + T-302 = 3·106"},
+		{"coverage-late-source", late(problem("ring:4", model.AllGather, 400, 4, pipelined), 2, 1000*ns), model.Coverage{Nodes: []int{0}, From: []int{2}}, 1350,
+			"its 100 bytes are at ranks 1 and 3 at 1200, and share two links with a latency of 100"},
+		{"coverage-switch4-copies", func() *model.Problem { p := *multicast; p.Cost = pipelined; return &p }(), model.Coverage{Nodes: []int{1, 2, 3, 4}}, 300,
+			"100 bytes and a latency occupy the link, and after that another latency: the switch serves all three"},
 		{"combine-full8-reduce", problem("full:8", model.Reduce, 500, 5, rounds), model.Combine{Dest: 0}, 1400, "5-1+3 rounds of 200"},
 	}
 }
@@ -172,6 +184,8 @@ var changes = []struct {
 		switch w := c.Witness.(type) {
 		case model.Cut:
 			c.Witness = model.Cut{From: w.From, To: w.To}
+		case model.Coverage:
+			c.Witness = model.Coverage{From: w.From, To: w.To}
 		case model.Prices:
 			c.Witness = model.Prices{Links: make([]int64, len(w.Links))}
 		case model.Distance:
@@ -185,6 +199,9 @@ var changes = []struct {
 	{"no-such-rank", func(c *model.Certificate) bool {
 		switch w := c.Witness.(type) {
 		case model.Cut:
+			w.Nodes = append(slices.Clone(w.Nodes), 99)
+			c.Witness = w
+		case model.Coverage:
 			w.Nodes = append(slices.Clone(w.Nodes), 99)
 			c.Witness = w
 		case model.Ingress:
@@ -217,6 +234,31 @@ var changes = []struct {
 		if ok {
 			w.Nodes = slices.Clone(w.Nodes)
 			slices.Reverse(w.Nodes)
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"all-nodes-entered", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Coverage)
+		w.Nodes = nil
+		for v := range c.Problem.Topology.Nodes() {
+			w.Nodes = append(w.Nodes, v)
+		}
+		c.Witness = w
+		return ok
+	}},
+	{"only-from-inside", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Coverage)
+		if ok {
+			w.From = []int{slices.Min(w.Nodes)}
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"to-the-near-one", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.Coverage)
+		if ok = ok && len(w.Nodes) == 3; ok {
+			w.To = []int{1}
 			c.Witness = w
 		}
 		return ok
@@ -440,6 +482,9 @@ func TestNoCertificate(t *testing.T) {
 		"no problem":     {Bound: 1, Witness: model.Volume{}},
 		"no witness":     {Problem: p, Bound: 0},
 		"a pointer":      {Problem: p, Witness: &model.Cut{Nodes: []int{1}}},
+		"entered twice":  {Problem: p, Witness: model.Coverage{Nodes: []int{1, 1}}},
+		"from nowhere":   {Problem: p, Witness: model.Coverage{Nodes: []int{1}, From: []int{9}}},
+		"to nowhere":     {Problem: p, Witness: model.Coverage{Nodes: []int{1}, To: []int{-1}}},
 		"wrong problem":  {Problem: &wrong, Witness: model.Volume{}},
 		"negative bound": {Problem: p, Bound: -1, Witness: model.Volume{}},
 		"short prices":   {Problem: p, Witness: model.Prices{Links: []int64{1}}},
@@ -461,4 +506,5 @@ func TestNoCertificate(t *testing.T) {
 	islands := *p
 	islands.Topology = &model.Topology{Name: "islands", Ranks: 4}
 	require.Equal(t, verify.Proved, cert.Check(context.Background(), &model.Certificate{Problem: &islands, Bound: model.MaxTime, Witness: model.Cut{Nodes: []int{0}}}).Outcome)
+	require.Equal(t, verify.Proved, cert.Check(context.Background(), &model.Certificate{Problem: &islands, Bound: model.MaxTime, Witness: model.Coverage{Nodes: []int{0}}}).Outcome)
 }

@@ -39,7 +39,7 @@ func TestKindsHoldWhereTheySay(t *testing.T) {
 	witnesses := []model.Witness{
 		model.Cut{Nodes: []int{0, 1}}, model.Ingress{Rank: 0}, model.Egress{Rank: 0}, model.Volume{}, model.Partition{Parts: [][]int{{0}, {1, 2}, {3}}}, model.Prices{Links: prices},
 		model.Distance{Chunk: -1, Shard: 0, Source: 0, Dest: 1, Potential: []model.Time{0, 1, 0, 0}},
-		model.Doubling{Chunk: -1}, model.Spread{}, model.Combine{},
+		model.Doubling{Chunk: -1}, model.Spread{}, model.Combine{}, model.Coverage{Nodes: []int{0}},
 		model.LPDual{Instants: []model.Time{0}, Links: []model.InstantPrice{{Of: 0, Price: 1}}, Groups: []model.DualGroup{{Chunks: []int{0}, Demands: []model.DualDemand{{Source: 0, Dest: 1}}}}},
 		model.Refutation{Horizon: 1, Proof: "p", SHA256: strings.Repeat("0", 64)},
 	}

@@ -161,6 +161,18 @@ func witnesses(p *model.Problem) []model.Witness {
 			}
 		}
 	}
+	for set := 1; set < 1<<t.Nodes(); set++ {
+		var nodes []int
+		for v := range t.Nodes() {
+			if set>>v&1 == 1 {
+				nodes = append(nodes, v)
+			}
+		}
+		all = append(all, model.Coverage{Nodes: nodes})
+		for r := range t.Ranks {
+			all = append(all, model.Coverage{Nodes: nodes, From: []int{r}}, model.Coverage{Nodes: nodes, To: []int{r}})
+		}
+	}
 	for _, parts := range partitions(t) {
 		all = append(all, model.Partition{Parts: parts})
 	}

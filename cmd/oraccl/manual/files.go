@@ -179,6 +179,11 @@ var witnesses = []struct {
 		From  []int `json:"from,omitempty" range:"0,"`
 		To    []int `json:"to,omitempty" range:"0,"`
 	}{}},
+	{"coverage", struct {
+		Nodes []int `json:"nodes" range:"0,"`
+		From  []int `json:"from,omitempty" range:"0,"`
+		To    []int `json:"to,omitempty" range:"0,"`
+	}{}},
 	{"ingress", struct {
 		Rank int `json:"rank" range:"0,"`
 	}{}},

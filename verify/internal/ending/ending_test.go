@@ -145,6 +145,7 @@ var checks = []struct {
 	}},
 	{"cert, cut", certificate("ring:512", model.AllToAll, 1<<18, model.Cut{Nodes: []int{0, 1, 2}})},
 	{"cert, volume", certificate("torus:32x32", model.AllGather, 1<<10, model.Volume{})},
+	{"cert, coverage", certificate("torus:32x32", model.AllReduce, 1<<10, model.Coverage{Nodes: []int{0}})},
 	{"cert, prices", certificate("torus:32x32", model.AllGather, 1<<10, model.Prices{Links: ones(4 << 10)})},
 	{"cert, partition", certificate("ring:512", model.AllGather, 1<<9, model.Partition{Parts: halves(512)})},
 	{"lrat", func(t testing.TB) func(context.Context) verify.Verdict {
