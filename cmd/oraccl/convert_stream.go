@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
@@ -38,7 +39,7 @@ func rewrite(cmd *cobra.Command, file, out string) error {
 	var g *growing
 	v, err := verifyStream(cmd, file, nil, func(sol *model.Solution, batch []model.Transfer) (err error) {
 		if g == nil {
-			o := model.Origin{Method: "convert", Tool: "oraccl " + version()}
+			o := model.Origin{Method: "convert", Tool: built.Tool()}
 			if g, err = newGrowing(out, sol.Problem, sol.Schedule.Form, o, sol.Schedule.Routes); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -75,7 +76,7 @@ type (
 
 // printSARIF writes a log of one run.
 func printSARIF(w io.Writer, all []*deployed, flags *deployFlags) error {
-	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "oraccl", Version: version(), Rules: []sarifRule{}}}, Results: []sarifResult{}}
+	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "oraccl", Version: built.Version(), Rules: []sarifRule{}}}, Results: []sarifResult{}}
 	known := map[verify.Code]bool{}
 	for _, d := range all {
 		at := sarifArtifact{uriOf(d.file)}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	"github.com/oraccl/oraccl/verify"
@@ -46,14 +46,6 @@ func newExplain() *cobra.Command {
 	}
 }
 
-// version returns the version that the module was built at, or "devel".
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
-
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -61,7 +53,7 @@ func newVersion() *cobra.Command {
 		Example: "  oraccl version",
 		Args:    cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "oraccl %s, HiGHS %s, Z3 %s\n", version(), highs.Version(), z3.Version())
+			fmt.Fprintf(cmd.OutOrStdout(), "oraccl %s, HiGHS %s, Z3 %s\n", built.Version(), highs.Version(), z3.Version())
 		},
 	}
 }

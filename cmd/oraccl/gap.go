@@ -6,10 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/certify/proofs"
+	"github.com/oraccl/oraccl/verify/dossier"
 	"github.com/oraccl/oraccl/verify/smt"
 )
 
@@ -76,7 +79,7 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluat
 func newGap() *cobra.Command {
 	var in problemFlags
 	var work effort
-	var methods, proofs, figure string
+	var methods, dir, figure string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gap TOPO --collective C",
@@ -103,7 +106,7 @@ is printed within a second, and the exit status is 3.`,
 			if err := checkPlot(figure); err != nil {
 				return err
 			}
-			if err := checkProofs(proofs); err != nil {
+			if err := checkProofs(dir); err != nil {
 				return err
 			}
 			e, err := work.evaluator(cmd, methods)
@@ -111,7 +114,7 @@ is printed within a second, and the exit status is 3.`,
 				return err
 			}
 			defer e.Close()
-			e.Refute, e.WarmStart = proofs != "", true
+			e.Refute, e.WarmStart = dir != "", true
 			print := func(ev *certify.Report) error {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), reportToJSON(ev, "oraccl/gap/2"))
@@ -131,9 +134,9 @@ is printed within a second, and the exit status is 3.`,
 				return err
 			}
 			err = s.Report(func() error { return print(ev) })
-			if err == nil && proofs != "" {
+			if err == nil && dir != "" {
 				enter(cmd, "writing proofs")
-				err = writeProofs(late, proofs, ev, e)
+				err = proofs.Write(late, dir, ev, e.Scratch, built.Tool())
 			}
 			if err == nil && figure != "" && len(ev.Rows) > 0 {
 				enter(cmd, "drawing")
@@ -148,7 +151,7 @@ is printed within a second, and the exit status is 3.`,
 	in.addFlags(cmd)
 	work.addFlags(cmd)
 	cmd.Flags().StringVar(&methods, "methods", "", "the `methods` to compare, separated by commas (default: all that serve)")
-	cmd.Flags().StringVar(&proofs, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
+	cmd.Flags().StringVar(&dir, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/2")
 	cmd.Flags().StringVar(&figure, "plot", "", "draw the methods beside the bound to this `file`, .svg, .png or .pdf")
 	return cmd
@@ -165,6 +168,18 @@ func statusOf(ev *certify.Report) error {
 		return nothing(ev)
 	case ev.Best() == nil:
 		return exit.Status(exit.Unknown)
+	}
+	return nil
+}
+
+// checkProofs refuses, before any work, a directory that no dossier can be written to. ""
+// asks for none.
+func checkProofs(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := dossier.Free(dir); err != nil {
+		return fmt.Errorf("--proofs: %w", err)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
@@ -42,7 +43,7 @@ func (x *reproduction) madeBy(b *bench) (repro.Made, string, error) {
 
 // revision is the version, with the revision of the source where the program knows it.
 func revision() string {
-	text, changed := version(), false
+	text, changed := built.Version(), false
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {

@@ -12,7 +12,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/certify"
-	"github.com/oraccl/oraccl/solve/sat/cadical"
+	"github.com/oraccl/oraccl/solve/certify/pareto"
 )
 
 func scclExperiment() *experiment {
@@ -191,30 +191,28 @@ func (x *scclStudy) ask(ctx context.Context, kind model.Kind, chunks, steps, rou
 	if err != nil {
 		return nil, err
 	}
-	unit := inUnits(p, chunks)
+	unit := pareto.InUnits(p, chunks)
 	q := unit.WithChunks(unit.DefaultChunks(chunks))
 	d := &decided{Collective: kind, Chunks: chunks, By: "sat"}
 	if err := d.least(ctx, q); err != nil {
 		return nil, err
 	}
-	f := &frontier{Evaluator: x.Evaluator, problem: p}
-	point := &pointJSON{Chunks: chunks, Steps: steps, Rounds: rounds}
-	answer, err := f.decide(ctx, q, point)
-	if err != nil {
+	point := &pareto.Point{Chunks: chunks, Steps: steps, Rounds: rounds}
+	if err := pareto.Decide(ctx, x.Evaluator, p, q, point); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	d.Seconds = point.SolveSeconds
-	switch answer {
-	case cadical.Satisfiable:
-		d.Answer, d.Schedule = "exists", point.result.Result.Schedule
+	d.Seconds = point.Solving.Seconds()
+	switch {
+	case point.Row != nil:
+		d.Answer, d.Schedule = "exists", point.Row.Result.Schedule
 		d.Steps, d.Rounds = d.Schedule.Steps(), d.Schedule.Rounds()
-		if d.Proved, err = point.result.ProvedBy(); err != nil {
+		if d.Proved, err = point.Row.ProvedBy(); err != nil {
 			return nil, err
 		}
-	case cadical.Unsatisfiable:
+	case point.Certificate != nil:
 		d.Answer, d.Proof = "impossible", point.ProofBytes
 	default:
 		d.Reason = point.Reason
@@ -271,7 +269,7 @@ func (x *scclStudy) roundsAChunk(ctx context.Context, kind model.Kind, row *repr
 	if err != nil {
 		return err
 	}
-	unit := inUnits(p, 12)
+	unit := pareto.InUnits(p, 12)
 	c, err := certify.Bound(ctx, unit)
 	if err != nil {
 		return err
@@ -303,14 +301,13 @@ func (x *scclStudy) leastSteps(ctx context.Context, kind model.Kind, row *repro.
 	if err != nil {
 		return err
 	}
-	unit := inUnits(p, 1)
-	f := &frontier{Evaluator: x.Evaluator, problem: p}
-	f.LeastSteps = leastSteps(unit)
-	c, err := f.farthest(ctx, unit.WithChunks(unit.DefaultChunks(1)))
+	unit := pareto.InUnits(p, 1)
+	least := pareto.LeastSteps(unit)
+	c, err := pareto.Farthest(ctx, unit.WithChunks(unit.DefaultChunks(1)), least)
 	if err != nil {
 		return err
 	}
-	row.Ours = fmt.Sprint(f.LeastSteps)
+	row.Ours = fmt.Sprint(least)
 	if c != nil {
 		row.Bound, row.Certificate = row.Ours, c.Witness.Kind()
 	}
@@ -337,7 +334,7 @@ func (x *scclStudy) frontierOf(ctx context.Context, kind model.Kind, row *repro.
 		if err != nil {
 			return nil, err
 		}
-		f, err := pareto(x.Evaluator, ctx, p, frontierChunks)
+		f, err := pareto.Search(ctx, x.Evaluator, p, frontierChunks)
 		if err != nil {
 			return nil, err
 		}
@@ -346,13 +343,13 @@ func (x *scclStudy) frontierOf(ctx context.Context, kind model.Kind, row *repro.
 		}
 		k := &keptFrontier{Refuted: len(f.Refuted), Undecided: len(f.Undecided)}
 		for _, p := range f.Points {
-			if _, err := p.result.ProvedBy(); err != nil {
+			if _, err := p.Row.ProvedBy(); err != nil {
 				return nil, err
 			}
-			k.Points, k.Seconds = append(k.Points, [3]int{p.Chunks, p.Steps, p.Rounds}), k.Seconds+p.SolveSeconds
+			k.Points, k.Seconds = append(k.Points, [3]int{p.Chunks, p.Steps, p.Rounds}), k.Seconds+p.Solving.Seconds()
 		}
 		for _, p := range f.Refuted {
-			k.Seconds += p.SolveSeconds
+			k.Seconds += p.Solving.Seconds()
 		}
 		if k.Undecided > 0 {
 			open, err = k, errUndecided

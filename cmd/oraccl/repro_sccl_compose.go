@@ -10,6 +10,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/certify/pareto"
 )
 
 // compose makes an allreduce of a reduce-scatter and an all-gather, each of half the steps
@@ -53,7 +54,7 @@ func (x *scclStudy) compose(ctx context.Context, chunks, steps, rounds int) (*de
 		return nil, fmt.Errorf("the allreduce of %d chunks has %d steps and %d rounds, want %d and %d", chunks, s.Steps(), s.Rounds(), steps, rounds)
 	}
 	d.Schedule, d.Steps, d.Rounds = s, s.Steps(), s.Rounds()
-	unit := inUnits(all, chunks)
+	unit := pareto.InUnits(all, chunks)
 	return d, d.least(ctx, unit.WithChunks(unit.DefaultChunks(chunks)))
 }
 

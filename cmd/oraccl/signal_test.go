@@ -25,8 +25,8 @@ import (
 	"github.com/oraccl/oraccl/solve/certify"
 )
 
-// built is the program, built once.
-var built = sync.OnceValues(func() (string, error) {
+// binary is the program, built once.
+var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "oraccl-test-")
 	if err != nil {
 		return "", err
@@ -65,7 +65,7 @@ const slowest = 6 * time.Second
 // has begun, and sends SIGTERM: the program ends with status 3, and what was found by then
 // is printed and written.
 func TestSignalEndsEveryPhase(t *testing.T) {
-	oraccl, err := built()
+	oraccl, err := binary()
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name  string
@@ -142,7 +142,7 @@ func TestSignalEndsEveryPhase(t *testing.T) {
 
 // TestTimeLimitIsForAll: bounds, methods and proofs together end with the time limit.
 func TestTimeLimitIsForAll(t *testing.T) {
-	oraccl, err := built()
+	oraccl, err := binary()
 	require.NoError(t, err)
 	for _, line := range []string{
 		"gap torus:12x12 --collective alltoall --time-limit 2s --json",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
@@ -45,7 +46,7 @@ better ones.`,
 			if pareto {
 				in.Chunks = 0
 				if maxChunks == 0 {
-					maxChunks = 6
+					maxChunks = mostFrontier
 				}
 			} else if proofs != "" {
 				return errors.New("--proofs: goes with --pareto; for one problem ask gap --proofs")
@@ -257,19 +258,8 @@ func path(t *model.Topology, route []int) string {
 	return text
 }
 
-// solutionOf returns what a row found, with its verdicts.
-func solutionOf(r *certify.Row) *model.Solution {
-	sol := &model.Solution{Problem: r.Result.Problem, Schedule: r.Result.Schedule, Origin: model.Origin{
-		Method: r.Method, Seed: r.Seed, Tool: "oraccl " + version(), Verdict: map[string]string{}, Note: r.Result.Note,
-	}}
-	for engine, v := range r.Verdicts {
-		sol.Origin.Verdict[engine] = v.Outcome.String()
-	}
-	return sol
-}
-
 // writeSolution writes a verified row to a file, whole or, if ctx ends before, not at all.
 func writeSolution(ctx context.Context, name string, r *certify.Row) error {
-	sol := solutionOf(r)
+	sol := r.Solution(built.Tool())
 	return files.WriteUntil(ctx, name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
 }

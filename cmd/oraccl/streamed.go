@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
@@ -230,7 +231,7 @@ func (s *streamed) look(ctx context.Context) error {
 }
 
 func (s *streamed) origin() model.Origin {
-	return model.Origin{Method: s.method, Seed: s.Options.Seed, Tool: "oraccl " + version(), Note: s.stream.Note}
+	return model.Origin{Method: s.method, Seed: s.Options.Seed, Tool: built.Tool(), Note: s.stream.Note}
 }
 
 // named says what is wrong with the name of the file, if one was asked for.

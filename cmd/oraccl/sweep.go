@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
@@ -196,7 +197,7 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	store, err := sweep.Open(s.dir, "oraccl "+version())
+	store, err := sweep.Open(s.dir, built.Tool())
 	if err != nil {
 		return err
 	}

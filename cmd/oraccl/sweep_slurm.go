@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model/table"
@@ -222,7 +223,7 @@ array of tasks; any other scheduler can do so as well.`,
 			if err := sweep.Unchanged(cmd.Context(), part); err != nil {
 				return err
 			}
-			store, err := sweep.Open(dir, "oraccl "+version())
+			store, err := sweep.Open(dir, built.Tool())
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/certify/pareto"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
 )
@@ -89,18 +90,18 @@ func TestNotWritten(t *testing.T) {
 
 // TestParetoClaims: what is not certified, or not decided, is not said to be.
 func TestParetoClaims(t *testing.T) {
-	said := func(hops *model.Certificate, undecided ...*pointJSON) string {
-		f := &frontier{hops: hops}
-		f.LeastSteps, f.Undecided = 2, undecided
+	p := &model.Problem{Topology: topology(t, "ring:4"), Collective: model.Collective{Kind: model.AllGather}}
+	said := func(hops *model.Certificate, undecided ...*pareto.Point) string {
+		f := &pareto.Frontier{Problem: p, Hops: hops, LeastSteps: 2, Undecided: undecided}
 		var out bytes.Buffer
-		f.print(&out)
+		printPareto(&out, f)
 		return out.String()
 	}
 	hops := &model.Certificate{}
 	require.Contains(t, said(hops), "rounds than are listed here, by bounds that were checked.")
 	require.Contains(t, said(nil), "of which there is no certificate")
 	require.NotContains(t, said(nil), "checked")
-	text := said(hops, &pointJSON{Chunks: 1, Steps: 2, Rounds: 3, Reason: "no answer within 1s"})
+	text := said(hops, &pareto.Point{Chunks: 1, Steps: 2, Rounds: 3, Reason: "no answer within 1s"})
 	require.Contains(t, text, "by a bound that was checked")
 	require.Contains(t, text, "may be points with fewer rounds")
 	require.NotContains(t, text, "none has fewer")

@@ -226,3 +226,15 @@ func (r *Row) Note() string {
 	}
 	return strings.Join(notes, "; ")
 }
+
+// Solution returns what the method found with its verdicts, as written by a tool, such as
+// "oraccl v1.2.3".
+func (r *Row) Solution(tool string) *model.Solution {
+	s := &model.Solution{Problem: r.Result.Problem, Schedule: r.Result.Schedule, Origin: model.Origin{
+		Method: r.Method, Seed: r.Seed, Tool: tool, Verdict: map[string]string{}, Note: r.Result.Note,
+	}}
+	for engine, v := range r.Verdicts {
+		s.Origin.Verdict[engine] = v.Outcome.String()
+	}
+	return s
+}
