@@ -16,8 +16,8 @@ type Imported struct {
 	// Assumed is what the file does not say and Schedule takes for granted, or empty.
 	// Where it is set, a schedule that is right proves nothing; one that is wrong refutes.
 	Assumed string
-	// Notes say what was taken from where, and what else a reader of the file should know.
-	Notes []string
+	// Notes are about the file; those about its topology are in Problem.Topology.
+	Notes Notes
 	// Source names the part of the file that a transfer comes from: "step 2, send 14: [0, 2, 6]".
 	Source func(transfer int) string
 }

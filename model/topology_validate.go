@@ -37,6 +37,14 @@ func (t *Topology) Validate() error {
 			return Within(Element("ports", i), err)
 		}
 	}
+	if len(t.Notes) > MaxNotes {
+		return wrong("notes", "%d, want at most %d", len(t.Notes), MaxNotes)
+	}
+	for i, n := range t.Notes {
+		if err := CheckName(n.String()); err != nil {
+			return Within(Element("notes", i), err)
+		}
+	}
 	return nil
 }
 

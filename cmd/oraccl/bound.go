@@ -29,6 +29,7 @@ type boundsJSON struct {
 	Bound      *boundJSON   `json:"bound"`
 	All        []*boundJSON `json:"all"`
 	Stopped    string       `json:"stopped,omitempty"`
+	Notes      []string     `json:"notes,omitempty"`
 }
 
 func newBound() *cobra.Command {
@@ -110,7 +111,7 @@ func boundsOf(ctx context.Context, p *model.Problem) ([]*model.Certificate, solv
 func boundsToJSON(p *model.Problem, all []*model.Certificate, stop solve.Stop) boundsJSON {
 	j := boundsJSON{
 		Schema: "oraccl/bound/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
-		Ranks: len(p.Members()), SizeBytes: p.Size, Cost: p.Cost.String(), Bound: boundToJSON(all[0]),
+		Ranks: len(p.Members()), SizeBytes: p.Size, Cost: p.Cost.String(), Bound: boundToJSON(all[0]), Notes: p.Topology.Notes.Strings(),
 	}
 	for _, c := range all {
 		j.All = append(j.All, boundToJSON(c))
@@ -131,4 +132,5 @@ func printBounds(w io.Writer, p *model.Problem, all []*model.Certificate) {
 		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\n", micros(c.Bound), c.Witness.Kind(), gbps(p.Size, c.Bound), describe(c))
 	}
 	t.Flush()
+	printNotes(w, p.Topology.Notes)
 }

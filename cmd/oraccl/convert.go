@@ -127,6 +127,7 @@ buffer of --size if that is given.`,
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
 			}
+			printNotes(cmd.ErrOrStderr(), p.Topology.Notes)
 			return targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, &d)
 		},
 	}
@@ -170,6 +171,7 @@ func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.S
 		return nil, nil, err
 	}
 	v := foreignVerdict(ctx, m) // which may change what was imported
+	printNotes(cmd.ErrOrStderr(), m.Notes)
 	return m.Problem, m.Schedule, proved(w, file, m.Problem, v, "converted")
 }
 

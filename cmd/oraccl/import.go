@@ -156,7 +156,10 @@ func readSCCL(ctx context.Context, t *truth, asked *model.Problem, file string, 
 	for _, n := range scclNetworks {
 		known := regexp.MustCompile(n.theirs)
 		if m := known.FindStringSubmatchIndex(f.Network); m != nil && by.Topology == nil {
-			by.Topology, _ = topo.Parse(string(known.ExpandString(nil, n.ours, f.Network, m)), topo.Options{})
+			ours := string(known.ExpandString(nil, n.ours, f.Network, m))
+			if by.Topology, _ = topo.Parse(ours, topo.Options{}); by.Topology != nil {
+				by.Topology.Notes.Add(model.Assumed, "the links of %s: the file names its network %.40q", ours, f.Network)
+			}
 		}
 	}
 	m, err := f.Import(by)
@@ -233,7 +236,7 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 	if j.MakespanPs == 0 && j.outcome == verify.Proved {
 		j.MakespanPs = m.lasts
 	}
-	j.Format, j.Notes = m.Tool, m.Notes
+	j.Format, j.Notes = m.Tool, append(m.Notes.Strings(), j.Notes...)
 	return v.print(j)
 }
 
@@ -308,9 +311,6 @@ func (v *verifying) print(j verifyJSON) (int, error) {
 		fmt.Fprintln(w, string(b))
 	} else {
 		printVerdict(w, j)
-		for _, n := range j.Notes {
-			line(w, "note: %s", n)
-		}
 	}
 	return exit.Of(j.outcome), nil
 }

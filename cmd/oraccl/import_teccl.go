@@ -39,7 +39,7 @@ func readFlows(ctx context.Context, t *truth, asked *model.Problem, file string,
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if note != "" {
-		m.Notes = append(m.Notes, note)
+		m.Notes.Add(model.Assumed, "%s", note)
 	}
 	whole := new(big.Rat).Mul(plan.Epoch, big.NewRat(int64(plan.Epochs), 1))
 	lasts, _ := new(big.Float).SetRat(whole).Int64()
@@ -51,7 +51,7 @@ func readFlows(ctx context.Context, t *truth, asked *model.Problem, file string,
 			v.Violations[i].Transfer = -1
 		}
 		if n := len(m.Schedule.Transfers) - len(kept); n > 0 {
-			m.Notes = append(m.Notes, fmt.Sprintf("%d flows bring what is there already", n))
+			m.Notes.Add(model.Fact, "%d flows bring what is there already", n)
 		}
 		m.Schedule = ordered
 		source := m.Source
@@ -81,8 +81,9 @@ func epochs(ctx context.Context, m *model.Imported, plan *teccl.Plan) (*model.Sc
 	p.Topology = &copying
 	o, k, w := epoch.Check(ctx, &p, m.Schedule, in)
 	m.Problem = &p
+	m.Notes.Add(model.Assumed, "switches that copy, as TE-CCL has them; those of %s do not", t.Name)
 	if w.Outcome == verify.Proved {
-		m.Notes = append(m.Notes, "only where switches copy what several flows share on their way in; without that, "+v.Violations[0].Message)
+		m.Notes.Add(model.Fact, "only where switches copy what several flows share on their way in; without that, %s", v.Violations[0].Message)
 	}
 	return o, k, w // what is wrong though switches copy is the better reason
 }
@@ -111,7 +112,7 @@ func tooGood(ctx context.Context, m *model.Imported, plan *teccl.Plan) ([]verify
 			return nil, nil
 		}
 		gap, _ := new(big.Rat).Quo(claimed, big.NewRat(int64(c.Bound), 1)).Float64()
-		m.Notes = append(m.Notes, fmt.Sprintf("no schedule takes less than %s us, by %s, certified: the gap is %.1f%%", micros(c.Bound), c.Witness.Kind(), max(0, 100*(gap-1))))
+		m.Notes.Add(model.Fact, "no schedule takes less than %s us, by %s, certified: the gap is %.1f%%", micros(c.Bound), c.Witness.Kind(), max(0, 100*(gap-1)))
 		return nil, nil
 	}
 	micro := new(big.Rat).Quo(claimed, big.NewRat(1e6, 1)).FloatString(3)
@@ -168,9 +169,9 @@ func guessTECCL(f *teccl.File) (*model.Topology, string, error) {
 	if best == nil {
 		return nil, "", exit.Hint(fmt.Errorf("has %d nodes, and no topology of TE-CCL that is known here has", f.Nodes()), "--topology says what it is for")
 	}
-	note := fmt.Sprintf("the file does not say what topology it is for; %d of its %d flows have links on %s", len(f.Flows)-least, len(f.Flows), best.Name)
+	note := fmt.Sprintf("%s: the file does not name its topology; %d of its %d flows have links there", best.Name, len(f.Flows)-least, len(f.Flows))
 	if len(names) > 1 {
-		note += ", of " + strings.Join(names, ", ") + " the one with the most"
+		note += ", the most among " + strings.Join(names, ", ")
 	}
 	return best, note, nil
 }

@@ -46,10 +46,10 @@ func elsewhere(f *forestcoll.File, by *forestcoll.Truth, m *model.Imported) (*mo
 	case t != nil && (t.Name != "mi250" || len(m.Objections) == 0):
 		return m, nil
 	case t == nil && per == 8 && f.Passes("NVSwitch"):
-		note = "the file does not say what network it is for; its names are those of DGX A100"
+		note = "DGX A100: the file does not name its network, and its ranks have such names"
 		candidate.Topology, _ = topo.Parse(fmt.Sprintf("dgxa100:%d", machines), topo.Options{})
 	case t != nil || per == 16 && machines == 1:
-		note = "the numbers of the dies are those of TE-CCL and ForestColl"
+		note = "MI250 with the dies numbered as TE-CCL and ForestColl do"
 		candidate.Topology, _ = theirMI250()
 	}
 	if candidate.Topology == nil {
@@ -59,7 +59,7 @@ func elsewhere(f *forestcoll.File, by *forestcoll.Truth, m *model.Imported) (*mo
 	if err != nil || len(other.Objections) > 0 {
 		return m, nil
 	}
-	other.Notes = append(other.Notes, note)
+	other.Notes.Add(model.Assumed, "%s", note)
 	*by = candidate
 	return other, nil
 }
@@ -100,6 +100,6 @@ func busiest(ctx context.Context, m *model.Imported) error {
 	if c != nil {
 		note += fmt.Sprintf("; the certified bound, by %s, allows %.2f", c.Witness.Kind(), gbps(p.Size, c.Bound))
 	}
-	m.Notes = append(m.Notes, note)
+	m.Notes.Add(model.Fact, "%s", note)
 	return nil
 }

@@ -114,6 +114,7 @@ func (r *lintResult) print(w io.Writer) {
 	for _, f := range r.found {
 		fmt.Fprintf(w, "%s %s: %s\n", severity(f.Code), f.Code, f.Text)
 	}
+	printNotes(w, r.t.Notes)
 	if c := r.claim; c != nil {
 		word := "NOT REFUTED"
 		if c.refuted {
@@ -138,6 +139,7 @@ type lintJSON struct {
 	Warnings int           `json:"warnings"`
 	Findings []findingJSON `json:"findings"`
 	Claim    *claimJSON    `json:"claim"`
+	Notes    []string      `json:"notes,omitempty"`
 }
 
 type findingJSON struct {
@@ -160,7 +162,7 @@ type claimJSON struct {
 }
 
 func (r *lintResult) json() lintJSON {
-	j := lintJSON{Schema: "oraccl/lint/1", Topology: r.t.Name, Errors: lint.Errors(r.found), Findings: []findingJSON{}}
+	j := lintJSON{Schema: "oraccl/lint/1", Topology: r.t.Name, Errors: lint.Errors(r.found), Findings: []findingJSON{}, Notes: r.t.Notes.Strings()}
 	j.Warnings = len(r.found) - j.Errors
 	for _, f := range r.found {
 		j.Findings = append(j.Findings, findingJSON{severity(f.Code), string(f.Code), f.Text,

@@ -28,6 +28,7 @@ type gapJSON struct {
 	Rows       []rowJSON     `json:"rows"`
 	LeftOut    []leftOutJSON `json:"left_out"`
 	Stopped    string        `json:"stopped,omitempty"`
+	Notes      []string      `json:"notes,omitempty"`
 }
 
 type boundJSON struct {
@@ -74,7 +75,7 @@ func reportToJSON(ev *certify.Report, schema string) gapJSON {
 	g := gapJSON{
 		Schema: schema, Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
 		Ranks: len(p.Members()), SizeBytes: p.Size, Cost: p.Cost.String(),
-		Bound: boundToJSON(ev.Bound), Rows: []rowJSON{}, LeftOut: []leftOutJSON{},
+		Bound: boundToJSON(ev.Bound), Rows: []rowJSON{}, LeftOut: []leftOutJSON{}, Notes: p.Topology.Notes.Strings(),
 	}
 	for _, r := range ev.Rows {
 		g.Rows = append(g.Rows, rowToJSON(r))
@@ -324,6 +325,7 @@ func printReport(ev *certify.Report, w io.Writer) {
 			fmt.Fprintf(w, "  %s: %s\n", l.Method, l.Reason)
 		}
 	}
+	printNotes(w, ev.Problem.Topology.Notes)
 }
 
 // cutBounds returns the bounds of single cuts that are larger than that of every cut, each

@@ -38,6 +38,7 @@ func runPareto(ctx context.Context, cmd *cobra.Command, e *certify.Evaluator, p 
 			return printJSON(cmd.OutOrStdout(), paretoToJSON(f, at))
 		}
 		printPareto(cmd.OutOrStdout(), f)
+		printNotes(cmd.OutOrStdout(), p.Topology.Notes)
 		return nil
 	})
 	if err == nil && (len(f.Undecided) > 0 || f.Stopped != 0) {

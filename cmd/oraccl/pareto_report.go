@@ -21,6 +21,7 @@ type paretoJSON struct {
 	Refuted    []*pointJSON `json:"refuted"`
 	Undecided  []*pointJSON `json:"undecided"`
 	Stopped    string       `json:"stopped,omitempty"`
+	Notes      []string     `json:"notes,omitempty"`
 }
 
 // pointJSON is a number of chunks a rank, of steps and of rounds.
@@ -55,7 +56,7 @@ func paretoToJSON(f *pareto.Frontier, files map[*pareto.Point]string) paretoJSON
 		return list
 	}
 	j := paretoJSON{Schema: "oraccl/pareto/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), MaxChunks: f.MaxChunks,
-		LeastSteps: f.LeastSteps, Points: points(f.Points), Refuted: points(f.Refuted), Undecided: points(f.Undecided)}
+		LeastSteps: f.LeastSteps, Points: points(f.Points), Refuted: points(f.Refuted), Undecided: points(f.Undecided), Notes: p.Topology.Notes.Strings()}
 	if f.Stopped != 0 {
 		j.Stopped = f.Stopped.String()
 	}

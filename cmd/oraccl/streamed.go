@@ -312,7 +312,7 @@ func (s *streamed) json() gapJSON {
 	}
 	g := gapJSON{
 		Schema: "oraccl/gap/2", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), SizeBytes: p.Size,
-		Cost: p.Cost.String(), Bound: boundToJSON(s.EveryCut), Rows: []rowJSON{j}, LeftOut: []leftOutJSON{},
+		Cost: p.Cost.String(), Bound: boundToJSON(s.EveryCut), Rows: []rowJSON{j}, LeftOut: []leftOutJSON{}, Notes: p.Topology.Notes.Strings(),
 	}
 	for _, l := range s.left {
 		g.LeftOut = append(g.LeftOut, leftOutJSON{l.Method, l.Reason})
@@ -353,6 +353,7 @@ func (s *streamed) print(w io.Writer) {
 	if s.verdict.Reason != "" {
 		fmt.Fprintln(w, s.verdict.Reason)
 	}
+	printNotes(w, s.problem.Topology.Notes)
 	switch {
 	case s.out != "" && s.verdict.Outcome == verify.Proved:
 		fmt.Fprintf(w, "\nwritten to %s\n", s.out)

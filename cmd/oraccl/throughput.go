@@ -33,7 +33,8 @@ type throughputJSON struct {
 	Cut         *cutJSON   `json:"cut"`              // what binds, where it is a cut
 	Bound       *boundJSON `json:"bound"`            // of the size, with latencies; checked
 	Seconds     float64    `json:"seconds"`          // that it took
-	Note        string     `json:"note,omitempty"`   //
+	Notes       []string   `json:"notes,omitempty"`
+	Note        string     `json:"note,omitempty"` //
 	Stopped     string     `json:"stopped,omitempty"`
 	stop        solve.Stop // why not all was done, 0: all was
 	certificate *model.Certificate
@@ -119,7 +120,7 @@ exit status is 3.`,
 func throughputToJSON(p *model.Problem, f *certify.FluidLimit, took time.Duration) *throughputJSON {
 	j := &throughputJSON{Schema: "oraccl/throughput/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
 		Ranks: len(p.Members()), SizeBytes: p.Size, AlgbwGbps: f.Algbw / 1e9, Status: string(f.Status), Routes: f.By,
-		Bound: boundToJSON(f.Bound), Seconds: took.Seconds(), Note: f.Note, certificate: f.Bound, stop: f.Stopped}
+		Bound: boundToJSON(f.Bound), Seconds: took.Seconds(), Note: f.Note, Notes: p.Topology.Notes.Strings(), certificate: f.Bound, stop: f.Stopped}
 	if j.AlgbwGbps > 0 {
 		j.Microsecs = float64(p.Size) / j.AlgbwGbps / 1e3
 	}
@@ -157,6 +158,7 @@ func (j *throughputJSON) print(w io.Writer, p *model.Problem) {
 	if j.Note != "" {
 		fmt.Fprintln(w, j.Note)
 	}
+	printNotes(w, p.Topology.Notes)
 }
 
 func joined(words []string) string {

@@ -116,5 +116,6 @@ func printTopology(w io.Writer, t *model.Topology) error {
 		links := slices.Clone(p.Links)
 		fmt.Fprintf(w, "port %s: at most %d at a time over links %v\n", p.Name, p.Capacity, links)
 	}
+	printNotes(w, t.Notes)
 	return nil
 }

@@ -250,7 +250,7 @@ func verifyToJSON(file string, p *model.Problem, s *model.Schedule, by certify.V
 	j := verifyJSON{
 		Schema: "oraccl/verify/1", File: file, Verdict: by.Verdict.Outcome.String(), Claim: verify.Claim(p, s), Reason: by.Verdict.Reason,
 		outcome:    by.Verdict.Outcome,
-		MakespanPs: p.Makespan(s), Engines: map[string]string{}, Properties: map[string]string{}, Violations: []violationJSON{},
+		MakespanPs: p.Makespan(s), Engines: map[string]string{}, Properties: map[string]string{}, Violations: []violationJSON{}, Notes: p.Topology.Notes.Strings(),
 	}
 	for _, engine := range chosen {
 		v := verdicts[engine]
@@ -323,5 +323,8 @@ func printVerdict(w io.Writer, j verifyJSON) {
 	fmt.Fprintln(w, strings.Join(said, ", "))
 	if j.outcome == verify.Refuted && len(j.Violations) > 0 {
 		fmt.Fprintf(w, "oraccl explain %s says more\n", j.Violations[0].Code)
+	}
+	for _, n := range j.Notes {
+		line(w, "note: %s", n)
 	}
 }

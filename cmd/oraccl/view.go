@@ -120,6 +120,7 @@ type sight struct {
 	picture *view.Picture
 	verdict verify.Verdict
 	partial bool
+	notes   model.Notes // of those who read the file and its topology
 }
 
 // look reads a schedule, ours or another tool's, and has it executed.
@@ -154,7 +155,8 @@ func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 	}
 	v := foreignVerdict(cmd.Context(), m)
 	s := seen(cmd.Context(), file, m.Problem, m.Schedule, v)
-	s.picture.Notes = append(s.picture.Notes, m.Notes...)
+	s.picture.Notes = append(s.picture.Notes, m.Notes.Strings()...)
+	s.notes = append(slices.Clone(m.Notes), s.notes...)
 	return s, nil
 }
 
@@ -251,7 +253,8 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 			pic.Notes = append(pic.Notes, "The file has an order and no times: these are the times at which it can run.")
 		}
 	}
-	return &sight{picture: pic, verdict: v}
+	pic.Notes = append(pic.Notes, p.Topology.Notes.Strings()...)
+	return &sight{picture: pic, verdict: v, notes: p.Topology.Notes}
 }
 
 // above returns an error if what is drawn is proved and ends before its bound.
@@ -275,6 +278,7 @@ func (s *sight) report(w io.Writer, out string) error {
 	if s.partial {
 		fmt.Fprintln(w, "the file is marked as partial")
 	}
+	printNotes(w, s.notes)
 	fmt.Fprintf(w, "written to %s\n", out)
 	switch s.verdict.Outcome {
 	case verify.Proved:

@@ -72,7 +72,7 @@ func strike(t *model.Topology, entry string, deadRank, deadLink []bool) error {
 
 // without returns t less the dead ranks with their links, and the dead links.
 func without(t *model.Topology, deadRank, deadLink []bool) *model.Topology {
-	left := &model.Topology{Name: t.Name, Switches: t.Switches}
+	left := &model.Topology{Name: t.Name, Switches: t.Switches, Notes: t.Notes}
 	node := make([]int, t.Nodes())
 	for v := range node {
 		node[v] = -1

@@ -39,6 +39,9 @@ func drawTopology(t *rapid.T) *model.Topology {
 		}
 		tp.Ports = append(tp.Ports, p)
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "notes") {
+		tp.Notes.Add(rapid.SampledFrom([]model.NoteKind{model.Fact, model.Assumed, model.LeftOut}).Draw(t, "kind of note"), "%s", drawName(t, "note"))
+	}
 	return tp
 }
 

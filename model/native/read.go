@@ -136,6 +136,14 @@ func (d *decoder) topology(schema string) *model.Topology {
 				t.Ports = append(t.Ports, p)
 			})
 		}},
+		{"notes", false, func() {
+			d.array("an array of notes", func(i int) {
+				if i == model.MaxNotes {
+					d.fail("more than %d notes, want no more", model.MaxNotes)
+				}
+				t.Notes = append(t.Notes, model.ParseNote(d.label("a note")))
+			})
+		}},
 	}))
 	return t
 }

@@ -76,6 +76,11 @@ func (e *encoder) topology(t *model.Topology, schema string) {
 			})
 		}})
 	}
+	if len(t.Notes) > 0 {
+		members = append(members, member{"notes", func() {
+			e.lines(len(t.Notes), func(i int) { e.text(t.Notes[i].String()) })
+		}})
+	}
 	e.block(e.withSchema(schema, members)...)
 }
 

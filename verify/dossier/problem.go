@@ -26,11 +26,11 @@ func uncut(p *model.Problem) *model.Problem {
 }
 
 // Digest returns the SHA-256, in hexadecimal digits, of p in its normal form as a problem
-// file, without its cut and without the name of the topology, which is a remark. Two problems
+// file, without its cut and without the name of the topology and its notes, which are remarks. Two problems
 // with the same digest are the same up to these. It takes O(p) time.
 func Digest(p *model.Problem) string {
 	q, t := uncut(p), *p.Topology
-	t.Name = ""
+	t.Name, t.Notes = "", nil
 	q.Topology = &t
 	h := sha256.New()
 	if err := native.WriteProblem(h, q); err != nil {

@@ -21,6 +21,7 @@ type topology struct {
 	Switches []switchFile `json:"switches,omitempty"`
 	Links    []linkFile   `json:"links"`
 	Ports    []portFile   `json:"ports,omitempty"`
+	Notes    []string     `json:"notes,omitempty"`
 }
 
 type switchFile struct {

@@ -34,10 +34,14 @@ func (f *File) Import(truth Truth) (*model.Imported, error) {
 		}
 		p.Topology = t
 		m.Assumed = "the file does not say what network its links are of; --topology does"
+		t.Notes.Add(model.Assumed, "links of 50 GiB/s without latency both ways between all neighbours on its paths: the file has no bandwidths")
 	}
 	rank, _, err := f.ranks(p.Topology.Ranks)
 	if err != nil {
 		return nil, err
+	}
+	if truth.Collective == nil {
+		m.Notes.Add(model.Assumed, "an allgather: the file does not name its collective; --collective does")
 	}
 	b := &builder{f: f, m: m, rank: rank, ways: newWays(p.Topology, f, rank), chunk: make([]int, len(f.Trees)), routes: map[string]int32{}}
 	if err := b.cut(truth.Chunks); err != nil {
@@ -70,6 +74,7 @@ func (b *builder) cut(asked int) error {
 	}
 	if p.Size == 0 {
 		p.Size = n * k << 16
+		b.m.Notes.Add(model.Assumed, "64 KiB a chunk: the file has no sizes; --size sets it")
 	}
 	trees := make([][]int, n)
 	for i, t := range b.f.Trees {

@@ -42,57 +42,61 @@ func pciBandwidth(e *element) (int64, error) {
 	return width * lane * gb / 80, nil
 }
 
-// linkBandwidth returns the bandwidth of one NVLink or xGMI link of a GPU.
-func linkBandwidth(gpu *element, kind string) (int64, error) {
+// linkBandwidth returns the bandwidth of one NVLink or xGMI link of a GPU, and whether its
+// generation is known; for others the bandwidth is that of NCCL and RCCL.
+func linkBandwidth(gpu *element, kind string) (bandwidth int64, known bool, err error) {
 	if kind == "xgmi" {
 		switch arch := strings.TrimPrefix(gpu.attr["gcn"], "gfx"); {
 		case strings.HasPrefix(arch, "94"), strings.HasPrefix(arch, "95"):
-			return 48 * gb, nil
+			return 48 * gb, true, nil
 		case strings.HasPrefix(arch, "90a"), arch == "910":
-			return 36 * gb, nil
+			return 36 * gb, true, nil
+		case arch == "906", arch == "908":
+			return 24 * gb, true, nil
 		}
-		return 24 * gb, nil
+		return 24 * gb, false, nil
 	}
 	sm, err := gpu.number("sm", 0, 10000)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	switch {
 	case sm >= 100:
-		return 401 * gb / 10, nil
+		return 401 * gb / 10, sm < 110, nil
 	case sm >= 90:
-		return 206 * gb / 10, nil
+		return 206 * gb / 10, true, nil
 	case sm == 86:
-		return 12 * gb, nil
+		return 12 * gb, true, nil
 	case sm >= 70:
-		return 20 * gb, nil
+		return 20 * gb, true, nil
 	case sm >= 60:
-		return 18 * gb, nil
+		return 18 * gb, true, nil
 	}
-	return 20 * gb, nil
+	return 20 * gb, false, nil
 }
 
-// cpuBandwidth returns the bandwidth between two CPUs.
-func cpuBandwidth(e *element) int64 {
+// cpuBandwidth returns the bandwidth between two CPUs, and whether their model is known.
+func cpuBandwidth(e *element) (bandwidth int64, known bool) {
 	family, _ := strconv.ParseInt(e.attr["familyid"], 0, 64)
 	mod, _ := strconv.ParseInt(e.attr["modelid"], 0, 64)
 	switch arch, vendor := e.attr["arch"], e.attr["vendor"]; {
 	case arch == "ppc64":
-		return 32 * gb
+		return 32 * gb, true
 	case arch == "arm64":
-		return 6 * gb
+		return 6 * gb, true
 	case vendor == "AuthenticAMD":
-		return 16 * gb
+		return 16 * gb, true
 	case vendor == "GenuineIntel" && family == 6 && mod >= 0xcf:
-		return 40 * gb
+		return 40 * gb, true
 	case vendor == "GenuineIntel" && family == 6 && mod >= 0x8f:
-		return 22 * gb
+		return 22 * gb, true
 	case vendor == "GenuineIntel" && family == 6 && mod >= 0x55:
-		return 10 * gb
+		return 10 * gb, true
 	case strings.Contains(vendor, "Zhaoxin"), strings.Contains(vendor, "Shanghai"):
 		if family == 7 && mod == 0x5b {
-			return 9 * gb
+			return 9 * gb, true
 		}
+		return 6 * gb, true
 	}
-	return 6 * gb
+	return 6 * gb, false
 }

@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,7 +12,8 @@ import (
 // gpu is a rank to be.
 type gpu struct {
 	e     *element
-	bus   string // PCI bus id, in lower case
+	pci   *element // that it is in
+	bus   string   // PCI bus id, in lower case
 	above *switchNode
 	up    int64 // bandwidth to what is above
 	cpu   *switchNode
@@ -25,7 +27,8 @@ type switchNode struct {
 	above  *switchNode
 	up     int64
 	cpu    *element
-	useful bool // has GPUs below
+	e      *element // of a PCI bridge
+	useful bool     // has GPUs below
 	node   int
 }
 
@@ -34,9 +37,15 @@ type builder struct {
 	gpus  []*gpu
 	nodes []*switchNode // parents before children
 	t     *model.Topology
+
+	guess    assumed
+	out      omitted
+	order    string // what ranks are numbered by: "rank", "dev", or "" for the order of the file
+	switches int    // NVSwitches that the file tells apart
 }
 
-func build(root *element, alpha model.Time) (*model.Topology, error) {
+// build makes the topology; given reports whether the latency was asked for.
+func build(root *element, alpha model.Time, given bool) (*model.Topology, error) {
 	b := &builder{alpha: alpha, t: &model.Topology{}}
 	cpus := 0
 	for _, c := range root.children {
@@ -61,7 +70,11 @@ func build(root *element, alpha model.Time) (*model.Topology, error) {
 	b.place()
 	b.pci()
 	b.cpus()
-	return b.t, b.links()
+	if err := b.links(); err != nil {
+		return nil, err
+	}
+	b.notes(root, given)
+	return b.t, nil
 }
 
 // below walks down from a CPU or PCI bridge.
@@ -75,7 +88,7 @@ func (b *builder) below(e *element, above, cpu *switchNode) error {
 			return err
 		}
 		bus := strings.ToLower(c.attr["busid"])
-		bridge := &switchNode{name: "pci " + bus, above: above, up: up}
+		bridge := &switchNode{name: "pci " + bus, above: above, up: up, e: c}
 		at := len(b.nodes)
 		b.nodes = append(b.nodes, bridge)
 		has := false
@@ -86,7 +99,7 @@ func (b *builder) below(e *element, above, cpu *switchNode) error {
 			if len(b.gpus) >= maxGPUs {
 				return g.wrong("more than %d GPUs, want at most that", maxGPUs)
 			}
-			b.gpus = append(b.gpus, &gpu{e: g, bus: bus, above: above, up: up, cpu: cpu, index: len(b.gpus)})
+			b.gpus = append(b.gpus, &gpu{e: g, pci: c, bus: bus, above: above, up: up, cpu: cpu, index: len(b.gpus)})
 			for n := above; n != nil && !n.useful; n = n.above {
 				n.useful = true
 			}
@@ -122,6 +135,7 @@ func (b *builder) ranks() error {
 			g.rank = int(v)
 		}
 		if all {
+			b.order = key
 			break
 		}
 		for _, g := range b.gpus {
@@ -171,9 +185,15 @@ func (b *builder) duplex(u, v int, bandwidth int64) {
 func (b *builder) pci() {
 	for _, g := range b.gpus {
 		b.duplex(g.rank, g.above.node, g.up)
+		if !states(g.pci) {
+			b.guess.pci++
+		}
 	}
 	for _, n := range b.nodes {
 		if n.useful && n.above != nil {
+			if !states(n.e) {
+				b.guess.pci++
+			}
 			b.duplex(n.node, n.above.node, n.up)
 		}
 	}
@@ -188,9 +208,13 @@ func (b *builder) cpus() {
 		}
 	}
 	for _, n := range all {
+		bandwidth, known := cpuBandwidth(n.cpu)
+		if !known && len(all) > 1 {
+			b.guess.cpu++
+		}
 		for _, m := range all {
 			if n != m {
-				b.link(n.node, m.node, cpuBandwidth(n.cpu))
+				b.link(n.node, m.node, bandwidth)
 			}
 		}
 	}
@@ -202,7 +226,7 @@ func (b *builder) links() error {
 	for _, g := range b.gpus {
 		byBus[g.bus] = g
 	}
-	nvswitch := -1
+	nvswitch, seen := -1, map[string]bool{}
 	type pair struct{ src, dst int }
 	sum := map[pair]int64{}
 	var order []pair
@@ -221,9 +245,16 @@ func (b *builder) links() error {
 				if err != nil {
 					return err
 				}
-				each, err := linkBandwidth(g.e, e.name)
+				each, known, err := linkBandwidth(g.e, e.name)
 				if err != nil {
 					return err
+				}
+				switch {
+				case known:
+				case e.name == "xgmi":
+					b.guess.xgmi += int(count)
+				default:
+					b.guess.nvlink += int(count)
 				}
 				target, class := strings.ToLower(e.attr["target"]), strings.ToLower(e.attr["tclass"])
 				switch {
@@ -234,13 +265,18 @@ func (b *builder) links() error {
 					if nvswitch < 0 {
 						nvswitch = b.addSwitch("nvswitch")
 					}
+					seen[target] = true
 					add(g.rank, nvswitch, count*each)
 					add(nvswitch, g.rank, count*each)
 				case byBus[target] == g:
 					return e.wrong("links a GPU to itself")
 				case byBus[target] != nil:
 					add(g.rank, byBus[target].rank, count*each)
-				} // else a GPU that the file leaves out
+				default:
+					if name := fmt.Sprintf("%.40q", target); !slices.Contains(b.out.targets, name) {
+						b.out.targets = append(b.out.targets, name)
+					}
+				}
 			case "c2c":
 				count, err := e.number("count", 1, 1<<10)
 				if err != nil {
@@ -255,6 +291,7 @@ func (b *builder) links() error {
 			}
 		}
 	}
+	b.switches = len(seen)
 	for _, key := range order {
 		b.link(key.src, key.dst, sum[key])
 	}

@@ -64,16 +64,18 @@ func Is(b []byte) bool {
 }
 
 // Read reads a file. Errors name the file and the line. alpha is the latency between GPUs,
-// DefaultAlpha if it is negative.
+// DefaultAlpha if it is negative. What was left out and what was assumed is in the notes of
+// the topology.
 func Read(name string, b []byte, alpha model.Time) (*model.Topology, error) {
 	root, err := parse(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if alpha < 0 {
+	given := alpha >= 0
+	if !given {
 		alpha = DefaultAlpha
 	}
-	t, err := build(root, alpha)
+	t, err := build(root, alpha, given)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -145,3 +145,39 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestNotes: what a file has and the topology has not is in its notes, and the reverse.
+func TestNotes(t *testing.T) {
+	plain := []string{
+		"assumed: 700ns between GPUs, half of it to or from a switch: the file has no latencies; --alpha sets it",
+		`left out: 1 NIC ("mlx5_0"): the topology is of one machine`,
+		`left out: 3 CPU or PCI devices with no GPU below: "pci 0000:0c:00.0", "pci 0000:02:00.0", "cpu2"`,
+		"assumed: 8 GT/s, or 16 lanes, or both: the file does not state them for 1 PCI device",
+		"bandwidths of PCIe, NVLink and links between CPUs are those that NCCL takes, not measured ones",
+	}
+	_, topology := read(t, direct)
+	require.Equal(t, plain, topology.Notes.Strings())
+	topology, err := Read("a.xml", []byte(direct), model.Microsecond)
+	require.NoError(t, err)
+	require.Equal(t, plain[1:], topology.Notes.Strings(), "with a latency that was asked for")
+	for name, test := range map[string]struct{ file, want string }{
+		"a GPU elsewhere":    {strings.Replace(direct, `target="0000:0b:00.0"`, `target="0000:0e:00.0"`, 1), `left out: links to 1 device not in the file ("0000:0e:00.0")`},
+		"no ranks":           {strings.ReplaceAll(direct, `rank="`, `r="`), "assumed: ranks in the order of their devices: not every GPU has a rank of its own in the file"},
+		"no ranks, devices":  {strings.ReplaceAll(strings.ReplaceAll(direct, `rank="`, `r="`), `dev="`, `d="`), "assumed: ranks in the order of the file: not every GPU has a rank of its own in the file"},
+		"two NVSwitches":     {swap(`<nvlink target="0000:c1:00.0" count="6" tclass="0x068000"/><nvlink target="0000:c2:00.0" count="6" tclass="0x068000"/>`), "assumed: one switch for the 2 NVSwitches of the file: what a GPU has towards them is shared between its peers"},
+		"another element":    {swap(`<tpulink/>`), `left out: elements that are not known here: "tpulink" in "gpu"`},
+		"an element astray":  {swap(`<net name="x"/>`), `left out: elements that are not known here: "net" in "gpu"`},
+		"old":                {strings.ReplaceAll(direct, `sm="70"`, `sm="35"`), "assumed: as much bandwidth as NCCL takes for 4 NVLinks of an unknown compute capability"},
+		"new":                {strings.ReplaceAll(direct, `sm="70"`, `sm="130"`), "assumed: as much bandwidth as NCCL takes for 4 NVLinks of an unknown compute capability"},
+		"new xGMI":           {strings.ReplaceAll(strings.ReplaceAll(direct, "nvlink", "xgmi"), `sm="70"`, `sm="1" gcn="gfx1200"`), "assumed: 24 GB/s, as RCCL takes for 4 xGMI links of an unknown architecture"},
+		"a CPU":              {strings.Replace(direct, `vendor="GenuineIntel" familyid="6" modelid="143"`, `vendor="other"`, 1), "assumed: 6 GB/s, as NCCL takes from 1 CPU of an unknown model to others"},
+		"a speed with a dot": {strings.Replace(direct, `link_speed="2.5 GT/s"`, `link_speed="2.6 GT/s"`, 1), "assumed: 8 GT/s, or 16 lanes, or both: the file does not state them for 2 PCI devices"},
+	} {
+		topology, err := Read("a.xml", []byte(test.file), -1)
+		require.NoError(t, err, name)
+		require.Contains(t, topology.Notes.Strings(), test.want, name)
+	}
+	below := strings.Replace(direct, `<gpu dev="2" sm="70" rank="2" gdr="1"/>`, `<gpu dev="2" sm="70" rank="2" gdr="1"/><pci busid="0000:0f:00.0"/>`, 1)
+	_, topology = read(t, below)
+	require.Contains(t, topology.Notes.Strings(), "left out: 1 PCI device below GPUs")
+}

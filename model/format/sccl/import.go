@@ -30,7 +30,8 @@ func (f *File) Import(truth Truth) (*model.Imported, error) {
 			return nil, err
 		}
 		p.Topology = t
-		b.m.Notes = append(b.m.Notes, fmt.Sprintf("the links are those that the file states for %q", f.Network))
+		b.m.Notes.Add(model.Fact, "the links are those that the file states for %q", f.Network)
+		t.Notes.Add(model.Assumed, "%v and 50 GiB/s for each link: the file has how many sends pass in a round", model.Time(nominalAlpha))
 	}
 	if n := len(f.Links); n > p.Topology.Ranks {
 		return nil, fmt.Errorf("the file has %d nodes, %s has %d ranks", n, p.Topology.Name, p.Topology.Ranks)
@@ -76,7 +77,7 @@ func (b *builder) collective(truth Truth) error {
 	case truth.Collective != nil:
 		b.m.Problem.Collective = *truth.Collective
 		if standard && named.Kind != truth.Collective.Kind {
-			b.m.Notes = append(b.m.Notes, fmt.Sprintf("the file says that it performs %v", named))
+			b.m.Notes.Add(model.Fact, "the file says that it performs %v", named)
 		}
 	case standard:
 		b.m.Problem.Collective = named
@@ -87,7 +88,7 @@ func (b *builder) collective(truth Truth) error {
 		}
 		b.m.Problem.Collective = c
 		b.custom = true
-		b.m.Notes = append(b.m.Notes, fmt.Sprintf("what must be where is what the file states for %q", b.f.Collective.Name))
+		b.m.Notes.Add(model.Fact, "what must be where is what the file states for %q", b.f.Collective.Name)
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func (b *builder) compare() {
 	for dst, row := range b.f.Links {
 		for src, n := range row {
 			if m := count[[2]int{src, dst}]; m != n {
-				b.m.Notes = append(b.m.Notes, fmt.Sprintf("the file says that %d sends a round go from node %d to node %d; %s has %d links there", n, src, dst, t.Name, m))
+				b.m.Notes.Add(model.Fact, "the file says that %d sends a round go from node %d to node %d; %s has %d links there", n, src, dst, t.Name, m)
 				return
 			}
 		}
@@ -165,8 +166,8 @@ func (b *builder) cut(asked int) error {
 		}
 		b.addresses = p.DefaultChunks(k)
 		if b.composed && asked == 0 {
-			b.m.Notes = append(b.m.Notes, fmt.Sprintf("an allreduce composed of a reduce-scatter and an all-gather with C = %d has %d addresses; the file's collective names %d",
-				k, b.addresses, b.named()))
+			b.m.Notes.Add(model.Fact, "an allreduce composed of a reduce-scatter and an all-gather with C = %d has %d addresses; the file's collective names %d",
+				k, b.addresses, b.named())
 		}
 	}
 	if b.addresses > model.MaxChunks {
@@ -174,6 +175,7 @@ func (b *builder) cut(asked int) error {
 	}
 	if p.Size == 0 {
 		p.Size = max(8<<20, int64(b.addresses))
+		b.m.Notes.Add(model.Assumed, "%d bytes: the file has no size; --size sets it", p.Size)
 	}
 	if p.Space() < int64(b.addresses) {
 		return fmt.Errorf("%d bytes for %d addresses, want at least one byte each", p.Space(), b.addresses)
@@ -240,7 +242,7 @@ func (b *builder) sends() {
 		routes := net.pickLinks(chosen)
 		rounds, fit := net.spread(routes, step.Rounds)
 		if can == impossible {
-			b.m.Notes = append(b.m.Notes, fmt.Sprintf("step %d: whatever their ways and rounds, its links cannot carry %d sends in %d rounds", i+1, len(sends), step.Rounds))
+			b.m.Notes.Add(model.Fact, "step %d: whatever their ways and rounds, its links cannot carry %d sends in %d rounds", i+1, len(sends), step.Rounds)
 		}
 		if b.m.Undecided == "" && (can == unknown || can == fits && !fit) {
 			b.m.Undecided = fmt.Sprintf("step %d: no ways over the switches, and rounds among its %d, were found for its %d sends that the links can carry, though there may be some", i+1, step.Rounds, len(sends))

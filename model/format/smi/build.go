@@ -1,6 +1,7 @@
 package smi
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,17 +13,65 @@ type builder struct {
 	o Options
 	t *model.Topology
 	m [][]string
+
+	switched int // GPUs whose NVLinks go to an NVSwitch
 }
 
-func build(m [][]string, o Options) (*model.Topology, error) {
+func build(m [][]string, others rest, o Options) (*model.Topology, error) {
 	b := &builder{o: o, m: m, t: &model.Topology{Ranks: len(m)}}
+	if o.Alpha < 0 {
+		b.o.Alpha = DefaultAlpha
+	}
+	if o.Bandwidth == 0 {
+		b.o.Bandwidth = DefaultBandwidth
+	}
 	if err := b.nvlinks(); err != nil {
 		return nil, err
 	}
-	if n := len(m); n > 1 && !b.connected() {
+	byPCIe := len(m) > 1 && !b.connected()
+	if byPCIe {
 		b.pcie()
 	}
+	b.notes(others, byPCIe, o)
 	return b.t, nil
+}
+
+// notes writes down what the text has and the topology has not, and the reverse; asked is
+// what was asked for, and byPCIe reports whether GPUs are linked by PCIe too.
+func (b *builder) notes(others rest, byPCIe bool, asked Options) {
+	n := &b.t.Notes
+	linked, distances := false, false
+	for i, r := range b.m {
+		for j := range r {
+			linked = linked || b.count(i, j) > 0
+			distances = distances || i != j && b.count(i, j) == 0
+		}
+	}
+	if asked.Alpha < 0 && len(b.m) > 1 {
+		n.Add(model.Assumed, "%v between GPUs, half of it to or from a switch: the matrix has no latencies; --alpha sets it", b.o.Alpha)
+	}
+	if asked.Bandwidth == 0 && linked {
+		n.Add(model.Assumed, "%d GB/s and direction for one NVLink: the matrix has their number alone; --bandwidth sets it", b.o.Bandwidth/1_000_000_000)
+	}
+	if b.switched > 0 {
+		n.Add(model.Assumed, "NVLinks of %d GPUs go to an NVSwitch, since no GPU has as many as their numbers add up to", b.switched)
+	}
+	switch {
+	case byPCIe:
+		n.Add(model.Assumed, "12 GB/s for each link over PCIe, host bridges and between NUMA nodes: the matrix has distances alone")
+	case distances:
+		n.Add(model.LeftOut, "paths over PCIe: NVLinks connect all GPUs")
+	}
+	if c := max(len(others.rows), others.columns); c > 0 {
+		var names []string
+		for _, name := range others.rows {
+			names = append(names, fmt.Sprintf("%.40q", name))
+		}
+		n.Add(model.LeftOut, "%s not of a GPU (%s): the topology is of one machine, without NICs", model.Count(c, "column or row"), cmp.Or(model.Few(names), "without names"))
+	}
+	if others.matrices > 0 {
+		n.Add(model.LeftOut, "%d further matrices in the text", others.matrices)
+	}
 }
 
 // count returns the number of NVLinks between two GPUs.
@@ -80,6 +129,7 @@ func (b *builder) nvlinks() error {
 			for _, i := range members {
 				b.toSwitch(i, s, k*b.o.Bandwidth)
 			}
+			b.switched += len(members)
 		default:
 			return fmt.Errorf("GPU%d would have %d NVLinks, more than the %d of any GPU, and not the same number to each of its peers, as over an NVSwitch", busy, most, maxNVLinks)
 		}

@@ -26,8 +26,8 @@ import (
 
 // Options set what the matrix does not say.
 type Options struct {
-	Alpha     model.Time // latency between GPUs, half of it to or from a switch
-	Bandwidth int64      // of one NVLink, bytes a second and direction
+	Alpha     model.Time // latency between GPUs, half of it to or from a switch; negative: DefaultAlpha
+	Bandwidth int64      // of one NVLink, bytes a second and direction; 0: DefaultBandwidth
 }
 
 // Defaults: the latency is that which TE-CCL (Liu et al., SIGCOMM 2024) takes for NVLink,
@@ -44,6 +44,8 @@ const (
 var (
 	escape = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 	row    = regexp.MustCompile(`^\s*GPU([0-9]+)\s+(X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC|PSB)\s`)
+	word   = `(?:X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC|PSB)`
+	other  = regexp.MustCompile(`^\s*([A-Za-z]\S*)(?:\s+` + word + `)+\s*$`)
 	entry  = regexp.MustCompile(`^(X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC|PSB)$`)
 )
 
@@ -63,12 +65,13 @@ func lines(b []byte) []string {
 	return strings.Split(string(b), "\n")
 }
 
-// Read reads a matrix. Errors name the file and the line.
+// Read reads a matrix. Errors name the file and the line. What was left out and what was
+// assumed is in the notes of the topology.
 func Read(name string, b []byte, o Options) (*model.Topology, error) {
-	m, err := matrix(b)
+	m, others, err := matrix(b)
 	if err == nil {
 		var t *model.Topology
-		if t, err = build(m, o); err == nil {
+		if t, err = build(m, others, o); err == nil {
 			t.Name = name[strings.LastIndexAny(name, "/\\")+1:]
 			if err = t.Validate(); err == nil {
 				return t, nil
@@ -78,49 +81,64 @@ func Read(name string, b []byte, o Options) (*model.Topology, error) {
 	return nil, fmt.Errorf("%s: %w", name, err)
 }
 
-// matrix returns the entries between GPUs, which are the first of each row.
-func matrix(b []byte) ([][]string, error) {
-	var rows [][]string
+// rest is what a text has besides the entries between GPUs.
+type rest struct {
+	rows     []string // names of rows that are not of GPUs: NICs
+	columns  int      // entries of GPUs for what is not a GPU
+	matrices int      // other matrices, such as that of topo -p2p
+}
+
+// matrix returns the entries between GPUs, which are the first of each row, and the rest.
+func matrix(b []byte) (rows [][]string, others rest, err error) {
 	var at []int
 	for i, line := range lines(b) {
 		m := row.FindStringSubmatch(line + " ")
 		if m == nil {
+			if o := other.FindStringSubmatch(line); o != nil && others.matrices == 0 && len(rows) > 0 {
+				others.rows = append(others.rows, o[1])
+			}
 			continue
 		}
-		if m[1] == "0" && len(rows) > 0 { // another matrix, such as that of topo -p2p
-			break
+		if m[1] == "0" && len(rows) > 0 {
+			others.matrices++
+		}
+		if others.matrices > 0 {
+			continue
 		}
 		if v, err := strconv.Atoi(m[1]); err != nil || v != len(rows) {
-			return nil, fmt.Errorf("line %d: row of GPU%.10s, want GPU%d", i+1, m[1], len(rows))
+			return nil, others, fmt.Errorf("line %d: row of GPU%.10s, want GPU%d", i+1, m[1], len(rows))
 		}
 		if len(rows) == maxGPUs {
-			return nil, fmt.Errorf("line %d: more than %d GPUs, want at most that", i+1, maxGPUs)
+			return nil, others, fmt.Errorf("line %d: more than %d GPUs, want at most that", i+1, maxGPUs)
 		}
 		rows = append(rows, strings.Fields(line)[1:])
 		at = append(at, i+1)
 	}
 	n := len(rows)
 	if n == 0 {
-		return nil, fmt.Errorf("has no row for GPU0")
+		return nil, others, fmt.Errorf("has no row for GPU0")
 	}
 	for i, r := range rows {
 		if len(r) < n {
-			return nil, fmt.Errorf("line %d: %d entries for %d GPUs, want one for each", at[i], len(r), n)
+			return nil, others, fmt.Errorf("line %d: %d entries for %d GPUs, want one for each", at[i], len(r), n)
+		}
+		for k := n; k < len(r) && entry.MatchString(r[k]); k++ {
+			others.columns = max(others.columns, k-n+1)
 		}
 		rows[i] = r[:n]
 		for j, e := range rows[i] {
 			switch {
 			case !entry.MatchString(e):
-				return nil, fmt.Errorf("line %d: entry %.20q for GPU%d, want X, NV and a number, PIX, PXB, PHB, NODE or SYS", at[i], e, j)
+				return nil, others, fmt.Errorf("line %d: entry %.20q for GPU%d, want X, NV and a number, PIX, PXB, PHB, NODE or SYS", at[i], e, j)
 			case (e == "X") != (i == j):
-				return nil, fmt.Errorf("line %d: entry %s for GPU%d, want X for the GPU itself and for no other", at[i], e, j)
+				return nil, others, fmt.Errorf("line %d: entry %s for GPU%d, want X for the GPU itself and for no other", at[i], e, j)
 			case j < i && rows[j][i] != e:
-				return nil, fmt.Errorf("line %d: GPU%d has %s to GPU%d, which has %s back, want the same", at[i], i, e, j, rows[j][i])
+				return nil, others, fmt.Errorf("line %d: GPU%d has %s to GPU%d, which has %s back, want the same", at[i], i, e, j, rows[j][i])
 			}
 			if v, err := strconv.Atoi(strings.TrimPrefix(e, "NV")); strings.HasPrefix(e, "NV") && (err != nil || v < 1 || v > 1<<10) {
-				return nil, fmt.Errorf("line %d: entry %.20q, want NV1 to NV%d", at[i], e, 1<<10)
+				return nil, others, fmt.Errorf("line %d: entry %.20q, want NV1 to NV%d", at[i], e, 1<<10)
 			}
 		}
 	}
-	return rows, nil
+	return rows, others, nil
 }

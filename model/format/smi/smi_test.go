@@ -108,6 +108,33 @@ func TestText(t *testing.T) {
 	require.False(t, Is([]byte("hello")))
 }
 
+// TestNotes: what a text has and the topology has not is in its notes, and the reverse.
+func TestNotes(t *testing.T) {
+	const alpha = "assumed: 700ns between GPUs, half of it to or from a switch: the matrix has no latencies; --alpha sets it"
+	const nvlink = "assumed: 25 GB/s and direction for one NVLink: the matrix has their number alone; --bandwidth sets it"
+	const nic = `left out: 1 column or row not of a GPU ("mlx5_0"): the topology is of one machine, without NICs`
+	for name, test := range map[string]struct {
+		text string
+		want []string
+	}{
+		"direct":   {table(3, "NV1", nil), []string{alpha, nvlink, nic}},
+		"no names": {strings.Replace(table(3, "NV1", nil), "\nmlx5_0\tPIX\tPIX\t X ", "", 1), []string{alpha, nvlink, "left out: 1 column or row not of a GPU (without names): the topology is of one machine, without NICs"}},
+		"PCIe":     {table(2, "SYS", nil), []string{alpha, "assumed: 12 GB/s for each link over PCIe, host bridges and between NUMA nodes: the matrix has distances alone", nic}},
+		"both":     {table(3, "SYS", map[[2]int]string{{0, 1}: "NV2", {1, 2}: "NV2"}), []string{alpha, nvlink, "left out: paths over PCIe: NVLinks connect all GPUs", nic}},
+		"NVSwitch": {table(8, "NV12", nil), []string{alpha, nvlink, "assumed: NVLinks of 8 GPUs go to an NVSwitch, since no GPU has as many as their numbers add up to", nic}},
+		"another":  {table(2, "NV2", nil) + "\nGPU0\tX\tOK\nGPU1\tOK\tX\nGPU0\tX\tNV1\n", []string{alpha, nvlink, nic, "left out: 2 further matrices in the text"}},
+	} {
+		topology, err := Read("a.txt", []byte(test.text), Options{Alpha: -1})
+		require.NoError(t, err, name)
+		require.Equal(t, test.want, topology.Notes.Strings(), name)
+		given, err := Read("a.txt", []byte(test.text), defaults)
+		require.NoError(t, err, name)
+		require.True(t, given.Equal(topology), name)
+		require.NotContains(t, given.Notes.Strings(), alpha, name)
+		require.NotContains(t, given.Notes.Strings(), nvlink, name)
+	}
+}
+
 func TestMalformed(t *testing.T) {
 	s := table(3, "NV1", nil)
 	for name, test := range map[string]struct{ text, want string }{

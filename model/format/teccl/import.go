@@ -45,6 +45,9 @@ func (f *File) Import(truth Truth) (*model.Imported, *Plan, error) {
 	default:
 		p.Collective = model.Collective{Kind: model.AllGather}
 	}
+	if truth.Collective == nil {
+		m.Notes.Add(model.Assumed, "an %v: the file does not name its collective; --collective does", p.Collective.Kind)
+	}
 	if k := p.Collective.Kind; k != model.AllGather && k != model.AllToAll {
 		return nil, nil, fmt.Errorf("%v: its schedules are all-gathers and all-to-alls", p.Collective)
 	}
@@ -114,6 +117,7 @@ func (c *importer) size(truth Truth) error {
 		whole := new(big.Rat).Mul(c.plan.Bytes, big.NewRat(per, 1))
 		whole.Add(whole, big.NewRat(1, 2))
 		p.Size = new(big.Int).Quo(whole.Num(), whole.Denom()).Int64()
+		c.m.Notes.Add(model.Assumed, "%d bytes: the size at which the bandwidth that the file claims is that of its time; --size sets it", max(p.Size, per))
 	default:
 		return fmt.Errorf("5-Algo_Bandwidth is missing, so that nothing says how large the chunks are")
 	}

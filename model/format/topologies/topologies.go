@@ -54,14 +54,12 @@ func Read(name string, b []byte, alpha, bandwidth string) (*model.Topology, erro
 		}
 		return nil, fmt.Errorf("%s: %s", name, what)
 	}
-	o := smi.Options{Alpha: smi.DefaultAlpha, Bandwidth: smi.DefaultBandwidth}
+	o := smi.Options{Alpha: -1} // the default of the format
 	var err error
 	if alpha != "" {
 		if o.Alpha, err = model.ParseTime(alpha); err != nil {
 			return nil, fmt.Errorf("--alpha: %w", err)
 		}
-	} else if dump {
-		o.Alpha = nccl.DefaultAlpha
 	}
 	if bandwidth != "" {
 		if o.Bandwidth, err = model.ParseRate(bandwidth); err != nil {
@@ -110,6 +108,22 @@ func topologyOf(name string, in teccl.Input) (*model.Topology, error) {
 	t, err := topo.Parse(ours, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	t.Notes.Add(model.Assumed, "the links of %s: the file has the name %s and no links", ours, in.Name)
+	if in.Name == "Mesh" {
+		t.Notes.Add(model.Assumed, "100 GB/s for each link, as in TE-CCL's code")
+	}
+	if in.Name == "Mesh" && in.Alphas == 0 {
+		t.Notes.Add(model.Assumed, "no latency: the file has none")
+	}
+	if used := map[bool]int{true: 1}[in.Name == "Mesh"]; in.Alphas > used {
+		t.Notes.Add(model.LeftOut, "%d of the file's %d latencies", in.Alphas-used, in.Alphas)
+	}
+	if in.Copies != nil && *in.Copies && len(t.Switches) > 0 {
+		t.Notes.Add(model.LeftOut, "switch_copy: the switches of %s do not copy", ours)
+	}
+	if len(in.Others) > 0 {
+		t.Notes.Add(model.LeftOut, "%s: only the topology is read", model.Few(in.Others))
 	}
 	return t, nil
 }
