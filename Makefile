@@ -73,7 +73,7 @@ lint: setup ## gofmt, go vet and staticcheck
 	go vet ./...
 	go tool staticcheck ./...
 
-vendor: ## write vendor/ anew, as after a change of go.mod (never "go mod vendor")
+vendor: ## write vendor/ again, as after a change of go.mod (never "go mod vendor")
 	@rm -f .deps/stamp
 	@sh cmd/setup/setup.sh
 

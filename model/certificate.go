@@ -37,8 +37,8 @@ type Solution struct {
 	Origin   Origin
 }
 
-// Origin says where a schedule came from. It is a remark, not evidence: whoever
-// reads it checks again.
+// Origin says where a schedule came from. It is a remark, not evidence: a
+// reader checks again.
 type Origin struct {
 	Method  string            // name of the method, empty if unknown
 	Seed    uint64            // its seed

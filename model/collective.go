@@ -46,12 +46,12 @@ func Kinds() []Kind {
 	return []Kind{Broadcast, Scatter, Gather, Reduce, AllGather, ReduceScatter, AllReduce, AllToAll}
 }
 
-// Rooted says whether the collective has a root.
+// Rooted reports whether the collective has a root.
 func (k Kind) Rooted() bool {
 	return k == Broadcast || k == Scatter || k == Gather || k == Reduce
 }
 
-// Reduces says whether the collective combines contributions. A custom one may.
+// Reduces reports whether the collective combines contributions. A custom one may.
 func (k Kind) Reduces() bool {
 	return k == Reduce || k == ReduceScatter || k == AllReduce
 }
@@ -87,7 +87,7 @@ func ParseOperator(s string) (Operator, error) {
 	return 0, fmt.Errorf("operator %q: want sum, prod, min or max", s)
 }
 
-// Idempotent says whether adding a contribution again changes nothing.
+// Idempotent reports whether adding a contribution again changes nothing.
 func (o Operator) Idempotent() bool { return o == Min || o == Max }
 
 // Term is a contribution and how often it occurs.
@@ -151,7 +151,7 @@ func (v Value) Terms() iter.Seq2[int, int] {
 // Single returns the contribution that v consists of, if it is just one, once.
 func (v Value) Single() (rank int, ok bool) { return v.unit - 1, v.unit != 0 }
 
-// Condition says what a rank holds of a chunk.
+// Condition states what a rank holds of a chunk.
 type Condition struct {
 	Rank, Chunk int
 	Value       Value
@@ -164,9 +164,9 @@ type Condition struct {
 //
 //	broadcast, reduce, allreduce            one shard, the buffer
 //	scatter, gather, allgather,
-//	reducescatter                           one shard a member, in the group's order
-//	alltoall                                one shard a pair: shard s·n+d goes from member s to member d
-//	custom                                  one shard a chunk
+//	reducescatter                           one shard per member, in the group's order
+//	alltoall                                one shard per pair: shard s·n+d goes from member s to member d
+//	custom                                  one shard per chunk
 //
 // A chunk never straddles two shards.
 type Collective struct {
@@ -193,7 +193,7 @@ func (c Collective) String() string {
 	return c.Kind.String()
 }
 
-// Reduces says whether c combines contributions: its postcondition has a value
+// Reduces reports whether c combines contributions: its postcondition has a value
 // of more than one contribution.
 func (c *Collective) Reduces() bool {
 	if c.Kind != Custom {
@@ -209,7 +209,7 @@ func compareConditions(a, b Condition) int {
 	return cmp.Or(cmp.Compare(a.Chunk, b.Chunk), cmp.Compare(a.Rank, b.Rank))
 }
 
-// Identical says whether two values were made from the same terms in memory, which
+// Identical reports whether two values were made from the same terms in memory, which
 // takes no time to see. Equal values need not be identical.
 func Identical(a, b Value) bool {
 	return a.unit == b.unit && len(a.once) == len(b.once) && len(a.terms) == len(b.terms) &&

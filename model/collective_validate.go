@@ -113,7 +113,7 @@ func validateOrder(name string, list []Condition) error {
 	return nil
 }
 
-// Equal says whether v and w hold the same contributions equally often.
+// Equal reports whether v and w hold the same contributions equally often.
 func (v Value) Equal(w Value) bool {
 	if v.Len() != w.Len() {
 		return false

@@ -29,7 +29,7 @@ const (
 	LinkRounds
 )
 
-// Synchronous says whether c counts time in rounds.
+// Synchronous reports whether c counts time in rounds.
 func (c CostModel) Synchronous() bool { return c == Rounds || c == LinkRounds }
 
 var costNames = []string{"", "blocking", "pipelined", "rounds", "link-rounds"}

@@ -6,7 +6,7 @@
 // # Units
 //
 // Time is a whole number of picoseconds, size a whole number of bytes,
-// bandwidth a whole number of bytes a second. There is no floating point.
+// bandwidth a whole number of bytes per second. There is no floating point.
 //
 // # Nodes
 //

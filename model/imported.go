@@ -1,7 +1,7 @@
 package model
 
 // Imported is a schedule that another tool wrote, in the terms of this package, with
-// what is wrong with it as far as that shows before it is executed.
+// what is wrong with it that shows before it is executed.
 type Imported struct {
 	Tool     string // who writes such files: "SCCL"
 	Problem  *Problem

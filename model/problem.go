@@ -19,8 +19,8 @@ type Problem struct {
 	Topology   *Topology
 	Collective Collective
 
-	// Size is the buffer in bytes a rank, as NCCL-tests counts: the larger one
-	// of send and receive buffer. For alltoall it holds one shard a member.
+	// Size is the buffer in bytes per rank, as NCCL-tests counts: the larger one
+	// of send and receive buffer. For alltoall it holds one shard per member.
 	Size int64
 
 	// Chunks tile the space of the collective (Space bytes). nil leaves the cut
@@ -35,7 +35,7 @@ type Problem struct {
 }
 
 // Members returns the group, in the collective's order. The caller must not
-// change it. It takes O(1), but for the first time that the group is so many ranks.
+// change it. It takes O(1), except for the first call with a larger group.
 func (p *Problem) Members() []int {
 	if p.Collective.Group != nil {
 		return p.Collective.Group
@@ -53,7 +53,7 @@ func (p *Problem) Members() []int {
 	return (*all)[:n:n]
 }
 
-// counting holds 0, 1, 2, ..., as far as it was needed so far.
+// counting caches 0, 1, 2, ... up to the largest n requested.
 var counting atomic.Pointer[[]int]
 
 // groupSize returns len(p.Members()) in O(1).
@@ -113,7 +113,7 @@ func (p *Problem) WithChunks(n int) *Problem {
 	return &q
 }
 
-// DefaultChunks returns how many chunks p has with k chunks a member: k·n for
+// DefaultChunks returns how many chunks p has with k chunks per member: k·n for
 // the collectives in which every member sends or receives its own part and for
 // allreduce, k for broadcast and reduce, k·n² for alltoall, and for a custom
 // collective as many as it defines.
@@ -157,7 +157,7 @@ func (p *Problem) Shard(k int) int {
 }
 
 // Owner returns the member whose shard chunk k lies in, for the collectives
-// with one shard a member, and for alltoall the pair that it travels between.
+// with one shard per member, and for alltoall the pair that it travels between.
 // For the others both are -1.
 func (p *Problem) Owner(k int) (from, to int) {
 	s := p.Shard(k)
@@ -273,7 +273,7 @@ func (p *Problem) ReleaseOf(r int) Time {
 	return p.Release[r]
 }
 
-// Late says whether any rank arrives after time 0.
+// Late reports whether any rank arrives after time 0.
 func (p *Problem) Late() bool {
 	return slices.ContainsFunc(p.Release, func(t Time) bool { return t > 0 })
 }

@@ -255,7 +255,7 @@ func TestTopologyValidate(t *testing.T) {
 		"links[1].dst: node 1 is the source too":               func(p *Topology) { p.Links[1].Src = 1 },
 		"links[1].alpha: -1 ps":                                func(p *Topology) { p.Links[1].Alpha = -1 },
 		"links[1].alpha: 9223372036854775807 ps":               func(p *Topology) { p.Links[1].Alpha = MaxTime },
-		"links[1].bandwidth: 0 bytes a second":                 func(p *Topology) { p.Links[1].Bandwidth = 0 },
+		"links[1].bandwidth: 0 bytes per second":               func(p *Topology) { p.Links[1].Bandwidth = 0 },
 		"ports[0].capacity: 0":                                 func(p *Topology) { p.Ports[0].Capacity = 0 },
 		"ports[1].name: \"p\" is that of ports[0]":             func(p *Topology) { p.Ports[1].Name = "p" },
 		"ports[0].links: empty":                                func(p *Topology) { p.Ports[0].Links = nil },

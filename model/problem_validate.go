@@ -103,7 +103,7 @@ func (p *Problem) validateChunks() error {
 	return nil
 }
 
-// SameUpToCut says whether q asks the same as p, the chunks of q being a cut of
+// SameUpToCut reports whether q asks the same as p, the chunks of q being a cut of
 // p's: p has none, or the same ones.
 func (p *Problem) SameUpToCut(q *Problem) bool {
 	same := p.Topology.Equal(q.Topology) && p.Collective.equal(&q.Collective) &&
@@ -114,7 +114,7 @@ func (p *Problem) SameUpToCut(q *Problem) bool {
 	return same && (p.Chunks == nil || slices.Equal(p.Chunks, q.Chunks))
 }
 
-// Equal says whether t and u have the same nodes, links and ports, in the same
+// Equal reports whether t and u have the same nodes, links and ports, in the same
 // order. Names of topologies do not matter.
 func (t *Topology) Equal(u *Topology) bool {
 	return t.Ranks == u.Ranks && slices.Equal(t.Switches, u.Switches) && slices.Equal(t.Links, u.Links) &&

@@ -33,7 +33,7 @@ func ParseOp(s string) (Op, error) {
 	return 0, fmt.Errorf("operation %q: want copy or reduce", s)
 }
 
-// Form says what a schedule fixes of its transfers' order.
+// Form states what a schedule fixes of its transfers' order.
 type Form uint8
 
 // The forms.

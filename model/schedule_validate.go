@@ -8,7 +8,7 @@ const MaxEnd = MaxTime / 2
 
 // Validate reports the first thing that makes s meaningless for p: a chunk, rank
 // or route that does not exist, a form that does not go with the cost model, a
-// cycle in the order. It does not say whether s is feasible or right; verify
+// cycle in the order. It does not report whether s is feasible or right; verify
 // does. p must be valid and have chunks. It takes O(transfers + routes) time.
 func (s *Schedule) Validate(p *Problem) error {
 	if p.Chunks == nil {

@@ -11,7 +11,7 @@ type Translations struct {
 	t     *Topology
 	links [][]int32 // by class: by the rank that they leave, or, from switches, that they enter
 	class []int32   // by link
-	out   int       // of so many classes the links leave ranks
+	out   int       // of this many classes the links leave ranks
 }
 
 // Translations says how the translations by o's group move the topology, or why they do not

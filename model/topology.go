@@ -31,7 +31,7 @@ type Switch struct {
 type Link struct {
 	Src, Dst  int   // nodes
 	Alpha     Time  // latency
-	Bandwidth int64 // bytes a second
+	Bandwidth int64 // bytes per second
 }
 
 // Port is a capacity that several links of one node share, such as a NIC.
@@ -58,10 +58,10 @@ const (
 // Nodes returns the number of nodes, ranks and switches.
 func (t *Topology) Nodes() int { return t.Ranks + len(t.Switches) }
 
-// IsRank says whether node v is a rank.
+// IsRank reports whether node v is a rank.
 func (t *Topology) IsRank(v int) bool { return v < t.Ranks }
 
-// Copies says whether node v is a switch that can copy.
+// Copies reports whether node v is a switch that can copy.
 func (t *Topology) Copies(v int) bool {
 	return v >= t.Ranks && t.Switches[v-t.Ranks].Copies
 }

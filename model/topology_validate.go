@@ -75,7 +75,7 @@ func (t *Topology) validateLink(l Link) error {
 	case l.Alpha < 0 || l.Alpha > MaxAlpha:
 		return wrong("alpha", "%d ps, want 0 to %d", int64(l.Alpha), int64(MaxAlpha))
 	case l.Bandwidth <= 0:
-		return wrong("bandwidth", "%d bytes a second, want more than zero", l.Bandwidth)
+		return wrong("bandwidth", "%d bytes per second, want more than zero", l.Bandwidth)
 	}
 	return nil
 }

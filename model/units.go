@@ -78,7 +78,7 @@ var byteUnits = []unit{
 }
 
 // TransferTime returns ⌈bytes·10¹²/bandwidth⌉ picoseconds, the time that bytes
-// take at bandwidth bytes a second, or MaxTime where that would overflow.
+// take at bandwidth bytes per second, or MaxTime where that would overflow.
 // It requires bytes >= 0 and bandwidth > 0.
 func TransferTime(bytes, bandwidth int64) Time {
 	hi, lo := bits.Mul64(uint64(bytes), uint64(Second))

@@ -5,7 +5,7 @@ import "cmp"
 // Coverage is a set of nodes. Every byte that one rank outside contributes and a rank inside
 // needs is a pair, and each pair has to enter the set over some link, after it came to that
 // link and before it goes on inside. What enters early is a sum of few contributions, and
-// what enters late can serve few ranks, so that no transfer covers more than so many pairs
+// what enters late can serve few ranks, so that no transfer covers more than this many pairs
 // with a byte.
 //
 // From restricts the pairs to what these ranks contribute, and To to what these ranks need.

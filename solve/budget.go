@@ -69,7 +69,7 @@ func (b *Budget) Left() time.Duration {
 	return max(0, time.Until(deadline))
 }
 
-// Share returns a part of b: an equal share of the time that is left among so many pieces of
+// Share returns a part of b: an equal share of the time that is left among this many pieces of
 // work, this one the first of them.
 func (b *Budget) Share(pieces int) (*Budget, context.CancelFunc) {
 	limit := time.Duration(0)

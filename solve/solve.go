@@ -1,5 +1,5 @@
 // Package solve defines what a method is: something that takes a model.Problem
-// and returns a schedule for it, a bound on every schedule, or both, and says
+// and returns a schedule for it, a bound on every schedule, or both, and reports
 // why it stopped. The methods are in the packages below.
 //
 // Nothing here is trusted. A result reaches the user only after the packages
@@ -20,10 +20,10 @@ type Solver interface {
 	// Name is the method's name on the command line: "ring", "exact".
 	Name() string
 
-	// About says what the method is, for tables and manuals.
+	// About states what the method is, for tables and manuals.
 	About() About
 
-	// Serves returns nil if the method can work on p, or an error that says why
+	// Serves returns nil if the method can work on p, or an error that explains why
 	// not, wrapping ErrNotServed. It does no work beyond O(size of p).
 	Serves(p *model.Problem) error
 
@@ -72,7 +72,7 @@ func (n notServed) Error() string { return string(n) }
 
 func (notServed) Is(target error) bool { return target == ErrNotServed }
 
-// NotServed returns an error that says why a method does not serve a problem.
+// NotServed returns an error that explains why a method does not serve a problem.
 func NotServed(format string, args ...any) error {
 	return notServed(fmt.Sprintf(format, args...))
 }
@@ -105,7 +105,7 @@ type Options struct {
 	Effort int
 
 	// Unwind asks a method that can do so to plan as if each rank had, in place of its
-	// switches, links of its own to so many others, each with that part of the bandwidth.
+	// switches, links of its own to this many others, each with that part of the bandwidth.
 	// 0: switches are what they are.
 	Unwind int
 
@@ -139,7 +139,7 @@ func (o Options) WarmStart() string {
 	return "the warm start (from " + o.StartFrom + ")"
 }
 
-// Cut returns p with chunks: its own or, where the cut is left to the method, k a member, at
+// Cut returns p with chunks: its own or, where the cut is left to the method, k per member, at
 // least one and no more than there are bytes.
 func Cut(p *model.Problem, k int) *model.Problem {
 	if p.Chunks != nil {
@@ -155,7 +155,7 @@ type Progress struct {
 	Note      string     // what it is doing
 }
 
-// Stop says why a solver stopped.
+// Stop explains why a solver stopped.
 type Stop uint8
 
 // The reasons to stop.
@@ -163,7 +163,7 @@ const (
 	// Done: the method came to its end. Heuristics do.
 	Done Stop = iota + 1
 	// Optimal: the method believes that no schedule is better in the model that
-	// it solved. That is the solver's word, no proof.
+	// it solved. That is the solver's claim, no proof.
 	Optimal
 	// Infeasible: the method believes that there is no schedule.
 	Infeasible

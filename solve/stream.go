@@ -11,7 +11,7 @@ import (
 type Streamer interface {
 	Solver
 
-	// Stream prepares a schedule of p, or says why not with an error that wraps
+	// Stream prepares a schedule of p, or explains why not with an error that wraps
 	// ErrNotServed. If ctx ends before it is prepared, the error is that of ctx.
 	Stream(ctx context.Context, p *model.Problem, o Options) (*Stream, error)
 }
@@ -29,7 +29,7 @@ type Stream struct {
 
 	// Run makes the schedule, once, and passes its transfers to emit in order of their
 	// starts, from one goroutine at a time; emit must not keep the slice. It stops when ctx
-	// is done or emit returns false. Whoever gets another Stop than Done or Optimal has but
+	// is done or emit returns false. With another Stop than Done or Optimal the caller has only
 	// a part of the schedule. An error means that there is none. It is nil, and Routes too, for a
 	// schedule that is stated only as an Orbit.
 	Run func(ctx context.Context, emit func([]model.Transfer) bool) (Stop, error)

@@ -41,7 +41,7 @@ func (v Verdict) Basis() string {
 //     engine that gives up takes nothing from the proof of one that decides as much;
 //   - else unknown. Combine() is unknown.
 //
-// Engine names those that established the outcome, Reason says why others gave up.
+// Engine names those that established the outcome, Reason explains why others gave up.
 //
 // Where an engine refutes what another one proves, or two prove different makespans, one of
 // them is wrong. That is a *Contradiction, and nothing is established: the verdict is then

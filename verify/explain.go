@@ -8,7 +8,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// Explanation says what a code means.
+// Explanation states what a code means.
 type Explanation struct {
 	Code     Code
 	Sentence string // begins in lower case, says when the code occurs
@@ -17,7 +17,7 @@ type Explanation struct {
 }
 
 // Example is the smallest schedule that shows a code. It is on a ring of three
-// ranks with a link each way, 1 byte a chunk, every transfer lasting 1 ns over
+// ranks with one link each way, 1 byte a chunk, every transfer lasting 1 ns over
 // links without latency, unless Story says otherwise.
 //
 // The example of a code of concurrent programs is a Program instead, or a Story

@@ -66,7 +66,7 @@ func TestEnginesAgree(t *testing.T) {
 	require.Greater(t, refuted.Load(), int64(agreements/4), "too few wrong schedules to mean anything")
 }
 
-// agree says what is wrong with a pair of verdicts. The smt engine decides what
+// agree states what is wrong with a pair of verdicts. The smt engine decides what
 // concerns the data; the replay decides that and feasibility.
 func agree(r, z verify.Verdict) error {
 	if r.Outcome == verify.Unknown || z.Outcome == verify.Unknown {

@@ -40,10 +40,9 @@ func newBound() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bound TOPO --collective C",
 		Short: "Lower bounds on the makespan, with certificates",
-		Long: `bound prints the lower bounds on the makespan of every schedule, each with a
-certificate that was checked in exact arithmetic before it is printed, and can
-write the best one to a file for check. Without --chunks a bound holds for every
-number and size of chunks. Each kind gets an equal share of the time that is left; when
+		Long: `bound prints lower bounds on the makespan of all schedules. The certificate of each
+is checked in exact arithmetic before it is printed; -o writes the best one to a
+file for check. Without --chunks a bound holds for every number and size of chunks. Each kind gets an equal share of the time that is left; when
 the time limit is reached, or after Ctrl-C, the best bounds found by then are printed,
 and the exit status is 3.`,
 		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json",

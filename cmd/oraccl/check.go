@@ -16,16 +16,16 @@ func newCheck() *cobra.Command {
 	var asJSON, documents bool
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
-		Short: "Check schedules and certificates again, no solver involved",
-		Long: `check reads directories such as gap --proofs writes, and files. It executes every
+		Short: "Check schedules and certificates again, without a solver",
+		Long: `check reads files and directories such as those of gap --proofs. It executes every
 schedule exactly and checks every certificate in exact arithmetic. A directory with a
 manifest is accepted only if every claim in it follows, and nothing is missing, changed
 or superfluous; without a manifest nothing is claimed, and the exit status is 3 unless
---documents is given. oraccl-check is the same without anything else in it.
+--documents is given. oraccl-check does the same and contains nothing else.
 
-What a network is called proves nothing: the digest of every problem is printed, and
---topology compares the network with the one that you mean. With --collective it is the
-whole problem that is compared, with the defaults of gap for flags that are not given.`,
+A network's name proves nothing: the digest of every problem is printed, and --topology
+compares the network with the one that you mean. With --collective the whole problem is
+compared; flags that are not given have the defaults of gap.`,
 		Example: "  oraccl gap dgx1 --collective allgather --chunks 1 --methods tacos,ring --proofs out\n  oraccl check out --topology dgx1 --collective allgather --size 8MiB",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

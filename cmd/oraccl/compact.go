@@ -30,7 +30,7 @@ func encodeSolution(name string, w io.Writer, s *model.Solution) error {
 	return native.WriteSolution(w, s)
 }
 
-// isCompact says whether a file begins as a compact one does. A file that cannot be read
+// isCompact reports whether a file begins as a compact one does. A file that cannot be read
 // is none.
 func isCompact(ctx context.Context, name string) bool {
 	f, err := files.Open(ctx, name)
@@ -43,7 +43,7 @@ func isCompact(ctx context.Context, name string) bool {
 	return err == nil && string(head) == compact.Magic
 }
 
-// readCompact reads a compact file of at most so many transfers.
+// readCompact reads a compact file of at most this many transfers.
 func readCompact(ctx context.Context, name string, limit int) (*model.Solution, error) {
 	f, err := files.Open(ctx, name)
 	if err != nil {
@@ -53,8 +53,8 @@ func readCompact(ctx context.Context, name string, limit int) (*model.Solution, 
 	return compact.Read(name, f, limit)
 }
 
-// loadSolution reads a schedule file in whatever format it is, a compact one of at most so
-// many transfers.
+// loadSolution reads a schedule file in any format, a compact one of at most this many
+// transfers.
 func loadSolution(ctx context.Context, name string, limit int) (*model.Solution, error) {
 	if isCompact(ctx, name) {
 		return readCompact(ctx, name, limit)

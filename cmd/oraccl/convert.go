@@ -42,7 +42,7 @@ var targets = []target{
 		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule) error { return export.Chrome(w, p, s) }},
 	{name: "goal", summary: "GOAL, for LogGOPSim and ATLAHS", timed: true,
 		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule) error { return export.GOAL(w, p, s) }},
-	{name: "chakra", summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one a rank", timed: true,
+	{name: "chakra", summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one per rank", timed: true,
 		files: func(out string, p *model.Problem, s *model.Schedule) (string, error) {
 			err := export.Chakra(p, s, func(rank int) (io.WriteCloser, error) { return os.Create(fmt.Sprintf("%s.%d.et", out, rank)) })
 			return fmt.Sprintf("written to %s.0.et to %s.%d.et", out, filepath.Base(out), p.Topology.Ranks-1), err
@@ -91,16 +91,15 @@ func newConvert() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "convert FILE --to FORMAT",
-		Short: "Write a schedule, ours or another tool's, for other tools",
-		Long: `convert reads a schedule that verify reads, has it executed, and writes it in another
-format if it is right:
+		Short: "Convert a schedule to another tool's format",
+		Long: `convert reads a schedule, executes it, and writes it in another format if it is right:
 
 ` + strings.Join(summaries, "\n") + `
 
-A schedule that has an order but no times gets the times at which it can run.
+A schedule with an order but no times gets the earliest times of that order.
 
-MSCCL-IR becomes a schedule on --topology, or, without, on links between any two ranks; in place,
-if the file serves calls in place. It is converted if it is right as verify finds it, for the
+MSCCL-IR becomes a schedule on --topology, or else on links between every two ranks; in
+place, if the file serves calls in place. It is converted if verify accepts it, for the
 buffer of --size if that is given.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl convert ag.json --to chrome -o ag.trace.json\n" +

@@ -15,7 +15,7 @@ import (
 	"github.com/oraccl/oraccl/verify/stream"
 )
 
-// rewrites says whether a compact file can become another one transfer by transfer, verified
+// rewrites reports whether a compact file can become another one transfer by transfer, verified
 // while it is read: of any size, and one that is the same for all ranks as its transfers.
 func rewrites(ctx context.Context, file, to, out string) bool {
 	if to != "oraccl" || !strings.HasSuffix(out, compactSuffix) || !isCompact(ctx, file) {
@@ -28,7 +28,7 @@ func rewrites(ctx context.Context, file, to, out string) bool {
 	defer f.Close()
 	r, err := compact.NewReader(file, f)
 	if err != nil {
-		return false // whoever reads it next will say why
+		return false // the reader reports why
 	}
 	_, err = stream.Memory(r.Solution().Problem, r.Solution().Schedule.Form, nil)
 	return err == nil

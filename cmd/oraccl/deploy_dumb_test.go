@@ -234,7 +234,7 @@ func (d *dumb) step(t *dumbTB) string {
 	return ""
 }
 
-// wrong says which output is wrong.
+// wrong states which output is wrong.
 func (d *dumb) wrong(coll string) string {
 	n, ranks := d.a.ChunksPerLoop, d.a.Ranks
 	share := n / ranks

@@ -58,7 +58,7 @@ func doubling(ranks int) *msccl.Algo {
 }
 
 // TestRaceExample: what the one execution that is taken makes of a race, which is how
-// the kind says whether the result can be seen to be wrong.
+// the kind reports whether the result can be seen to be wrong.
 func TestRaceExample(t *testing.T) {
 	for ranks, kind := range map[int]string{4: "race", 8: "race+wrong", 16: "race+wrong"} {
 		d := judgeAlgo(doubling(ranks))

@@ -33,7 +33,7 @@ func copyAlgo(a *msccl.Algo) *msccl.Algo {
 }
 
 // mutation is a kind of single change. It is tried at every step, or at every
-// threadblock, gpu or file; change says whether there is something to change.
+// threadblock, gpu or file; change reports whether there is something to change.
 type mutation struct {
 	name string
 	step func(a *msccl.Algo, g *msccl.GPU, t *msccl.TB, i int) bool

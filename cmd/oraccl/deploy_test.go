@@ -86,7 +86,7 @@ func TestDeployedFiles(t *testing.T) {
 	require.Less(t, time.Since(begin), 20*time.Second) // one on an idle machine; tests share theirs
 }
 
-// rings writes an allreduce along a ring of n ranks, with so many channels.
+// rings writes an allreduce along a ring of n ranks, with this many channels.
 func rings(n, channels int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<algo name="ring" proto="Simple" nchannels="%d" nchunksperloop="%d" ngpus="%d" coll="allreduce" inplace="1" outofplace="0" minBytes="0" maxBytes="0">`+"\n", channels, n*channels, n)
@@ -128,7 +128,7 @@ func TestLargeFiles(t *testing.T) {
 		took := time.Since(begin)
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err)
-		require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations) // with more than 256 steps a threadblock only if a runtime is built for it
+		require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations) // with more than 256 steps per threadblock only if a runtime is built for it
 		require.Equal(t, c.ranks > 128, strings.Contains(d.report.Proviso, "as it is built"))
 		require.Equal(t, c.steps, d.json(&noDeployFlags).Steps)
 		require.Equal(t, 2, d.report.Calls[0].Slots.Least)

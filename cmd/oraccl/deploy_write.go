@@ -218,10 +218,10 @@ func listed(words []string) string {
 	return strings.Join(words, "")
 }
 
-// isXML says whether solve is to write MSCCL-IR.
+// isXML reports whether solve is to write MSCCL-IR.
 func isXML(out string) bool { return strings.HasSuffix(out, ".xml") }
 
-// deploy writes the best schedule that can be written as MSCCL-IR, and says which better
+// deploy writes the best schedule that can be written as MSCCL-IR, and states which better
 // ones cannot.
 func deployBest(ev *certify.Report, ctx context.Context, out string) (r *certify.Row, note string, err error) {
 	var first error

@@ -195,7 +195,7 @@ func TestWriteKnown(t *testing.T) {
 		note, err := (&deployable{}).write(context.Background(), &b, r.Problem, r.Schedule)
 		require.NoError(t, err, "%v", c)
 		provedXML(t, b.Bytes(), r.Problem, note)
-		if c.method != "forest" { // of so many chunks in an order, races are not looked for
+		if c.method != "forest" { // of this many chunks in an order, races are not looked for
 			require.True(t, thereAndBack(t, b.Bytes(), r.Problem, note), note)
 		}
 		t.Log(c.topology, c.method, note)

@@ -16,7 +16,7 @@ import (
 func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain [CODE]",
-		Short:   "What a violation code means, with its smallest example",
+		Short:   "Explain a violation code, with its smallest example",
 		Example: "  oraccl explain\n  oraccl explain missing-contribution",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,7 +27,7 @@ type effort struct {
 }
 
 func (f *effort) addFlags(cmd *cobra.Command) {
-	addTimeLimit(cmd, &f.timeLimit, "wall `time` for all of it: bounds, methods and proofs")
+	addTimeLimit(cmd, &f.timeLimit, "wall `time` in total: bounds, methods and proofs")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random choices; equal seeds give equal schedules")
 	f.addTries(cmd)
 	cmd.Flags().IntVar(&f.threads, "threads", 0, "threads to use (default: as many as cores)")
@@ -83,14 +83,13 @@ func newGap() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gap TOPO --collective C",
-		Short: "Every method beside the certified bound",
-		Long: `gap runs every method that serves the problem, has every schedule verified by
-replay and by SMT, and prints how far each is from a lower bound whose
-certificate is checked before it is printed.
+		Short: "All methods compared with the certified bound",
+		Long: `gap runs every method that serves the problem, verifies every schedule by replay
+and by SMT, and prints the gap of each to a lower bound whose certificate is
+checked before it is printed.
 
-The bound, and the gap to it, is for every cut of the buffer into chunks; beside the
-gap stands what is known for the cut of the row. --chunks makes all methods use the
-same.
+The bound and the gap are for every cut of the buffer into chunks. The next column
+tells what is known for the cut of the row. With --chunks all methods use the same cut.
 
 Methods run one after the other, quick ones first, each with an equal share of the time
 that is left. When the time limit is reached, or after Ctrl-C, what was found by then

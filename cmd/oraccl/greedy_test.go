@@ -12,7 +12,7 @@ import (
 
 // TestGreedyServes: what the flags of a problem can say, the greedy method serves, for every
 // collective under both cost models with times, proved by both engines and no better than
-// the bound: links that fail, a rank that does, ranks that are late, several chunks a rank,
+// the bound: links that fail, a rank that does, ranks that are late, several chunks per rank,
 // groups, links of different speeds, switches with ports and without.
 func TestGreedyServes(t *testing.T) {
 	for _, in := range []struct {

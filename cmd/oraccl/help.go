@@ -44,7 +44,7 @@ func documented() []manual.Method {
 	return all
 }
 
-// jsonKeys says what the keys of all JSON documents mean.
+// jsonKeys states what the keys of all JSON documents mean.
 //
 //go:embed JSON.md
 var jsonKeys string
@@ -159,9 +159,9 @@ func nearest(name string, names []string) []string {
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB | TOPIC]",
-		Short: "What a verb does, or a topic of the manual",
-		Long: `help lists the verbs and the topics of the manual, shows what a verb does and which
-flags it has, or prints a topic. Topics with parts take the name of one: help violations
+		Short: "Help on a verb or a topic of the manual",
+		Long: `help lists the verbs and the topics of the manual, describes a verb and its flags, or
+prints a topic. Topics with parts accept the name of a part: help violations
 deadlock, help spec 4, help methods exact.`,
 		Example: "  oraccl help\n  oraccl help gap\n  oraccl help bounds\n  oraccl help violations deadlock",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

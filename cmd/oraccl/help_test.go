@@ -147,7 +147,7 @@ func TestEnginesAreDocumented(t *testing.T) {
 	require.Subset(t, names, certify.Engines)
 }
 
-// requireFlags says whether a command line, without its operands, has a verb and flags of it.
+// requireFlags reports whether a command line, without its operands, has a verb and flags of it.
 func requireFlags(t *testing.T, line string) {
 	words := strings.Fields(line)[1:]
 	if words[0] == "oraccl-check" {
@@ -166,7 +166,7 @@ func requireFlags(t *testing.T, line string) {
 	}
 }
 
-// Every variable that the repository reads is documented, but for those of tests alone, and
+// Every variable that the repository reads is documented, except for those of tests alone, and
 // none that it does not read.
 func TestEnvironmentIsDocumented(t *testing.T) {
 	var documented []string

@@ -42,12 +42,12 @@ func (t *truth) addFlags(cmd *cobra.Command) {
 	f.StringVar(&t.alpha, "alpha", "", "latency of the links of --topology, where it is a generator: a `time`")
 	f.StringVar(&t.bandwidth, "bandwidth", "", "bandwidth of the links of --topology, where it is a generator: a `rate`")
 	f.StringVar(&t.collective, "collective", "", "for schedules of other tools: the `collective` that they must perform")
-	f.StringVar(&t.size, "size", "", "for schedules of other tools: buffer in `bytes` a rank")
+	f.StringVar(&t.size, "size", "", "for schedules of other tools: buffer in `bytes` per rank")
 	f.IntVar(&t.root, "root", 0, "root `rank` of --collective")
-	f.IntVar(&t.chunks, "chunks", 0, "for schedules of other tools: `chunks` a rank, where the file may have lost some")
+	f.IntVar(&t.chunks, "chunks", 0, "for schedules of other tools: `chunks` per rank, where the file may have lost some")
 }
 
-// given says whether a flag was used that only schedules of other tools know.
+// given reports whether a flag was used that only schedules of other tools know.
 func (t *truth) given() bool { return *t != truth{} }
 
 // foreign is the format of a file that another tool wrote.
@@ -88,7 +88,7 @@ func foreignFormat(b []byte) *foreign {
 func (t *truth) judged(ctx context.Context, asked *model.Problem) (topology *model.Topology, collective *model.Collective, size int64, err error) {
 	if asked != nil {
 		if t.given() {
-			return nil, nil, 0, errors.New("--problem: says what --topology, --collective, --size, --root and --chunks say; want one or the other")
+			return nil, nil, 0, errors.New("--problem: states what --topology, --collective, --size, --root and --chunks say; want one or the other")
 		}
 		return asked.Topology, &asked.Collective, asked.Size, nil
 	}
@@ -111,7 +111,7 @@ func (t *truth) judged(ctx context.Context, asked *model.Problem) (topology *mod
 			}
 			collective = c
 		case kind == model.Custom:
-			return nil, nil, 0, errors.New("--collective custom: want a file that says what it is")
+			return nil, nil, 0, errors.New("--collective custom: want a file that states what it is")
 		default:
 			collective = &model.Collective{Kind: kind}
 			if kind.Rooted() {
@@ -271,7 +271,7 @@ func (v *verifying) file(file string) (int, error) {
 func recognise(ctx context.Context, file string) (*foreign, []byte, error) {
 	f, err := files.Open(ctx, file)
 	if err != nil {
-		return nil, nil, nil // whoever reads it will say why it cannot be read
+		return nil, nil, nil // the reader reports why it cannot be read
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, 4096))

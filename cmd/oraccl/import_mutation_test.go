@@ -31,7 +31,7 @@ func composedRing() [][][3]int {
 	return steps
 }
 
-// judgeSteps says whether an allreduce of a ring of 4 with these steps is right.
+// judgeSteps reports whether an allreduce of a ring of 4 with these steps is right.
 func judgeSteps(t *testing.T, steps [][][3]int) bool {
 	t.Helper()
 	links := [4][4]int{{0, 1, 0, 1}, {1, 0, 1, 0}, {0, 1, 0, 1}, {1, 0, 1, 0}}
@@ -115,7 +115,7 @@ func flow(source, from, to, epoch int) string {
 	return fmt.Sprintf("Chunk 0 from %d traveled over %d->%d in epoch %d", source, from, to, epoch)
 }
 
-// judgeFlows says whether an all-gather of a 2x2 mesh in two epochs with these flows is right.
+// judgeFlows reports whether an all-gather of a 2x2 mesh in two epochs with these flows is right.
 func judgeFlows(t *testing.T, flows []string) bool {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{"1-Epoch_Duration": 1e-6, "3-Epochs_Required": 2, "5-Algo_Bandwidth": 200, "7-Flows": flows})

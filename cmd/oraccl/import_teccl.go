@@ -167,7 +167,7 @@ func guessTECCL(f *teccl.File) (*model.Topology, string, error) {
 		}
 	}
 	if best == nil {
-		return nil, "", exit.Hint(fmt.Errorf("has %d nodes, and no topology of TE-CCL that is known here has", f.Nodes()), "--topology says what it is for")
+		return nil, "", exit.Hint(fmt.Errorf("has %d nodes, and no topology of TE-CCL that is known here has", f.Nodes()), "--topology states what it is for")
 	}
 	note := fmt.Sprintf("%s: the file does not name its topology; %d of its %d flows have links there", best.Name, len(f.Flows)-least, len(f.Flows))
 	if len(names) > 1 {

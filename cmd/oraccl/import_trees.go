@@ -65,7 +65,7 @@ func elsewhere(f *forestcoll.File, by *forestcoll.Truth, m *model.Imported) (*mo
 }
 
 // busiest notes how long the link that carries most needs for it, which is what trees that
-// are pipelined in small pieces take, but for latencies, and what a certified bound allows.
+// are pipelined in small pieces take, except for latencies, and what a certified bound allows.
 func busiest(ctx context.Context, m *model.Imported) error {
 	p, s := m.Problem, m.Schedule
 	load := make([]int64, len(p.Topology.Links))

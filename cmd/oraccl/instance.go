@@ -65,7 +65,7 @@ func readFile[T any](ctx context.Context, name string, read func(name string, b 
 	return read(name, b)
 }
 
-// gbps returns bytes a time in 10⁹ bytes a second.
+// gbps returns bytes a time in 10⁹ bytes per second.
 func gbps(bytes int64, t model.Time) float64 {
 	if t == 0 {
 		return 0

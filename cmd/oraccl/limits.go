@@ -110,7 +110,7 @@ func enoughRoom(file string, p *model.Problem) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if strings.HasSuffix(file, compactSuffix) || isXML(file) {
-		return nil // of a few bytes a transfer, or of fewer steps: whoever writes knows more
+		return nil // of a few bytes a transfer, or of fewer steps: the writer knows more
 	}
 	if n := leastTransfers(p); n < math.MaxInt64/leastBytes {
 		return enoughDisk(filepath.Dir(file), n*leastBytes)

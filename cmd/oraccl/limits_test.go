@@ -12,7 +12,7 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 )
 
-// TestControlGroupMemory: the tightest limit counts, of both versions, less what is used but
+// TestControlGroupMemory: the tightest limit counts, of both versions, less what is used except
 // for what gives way.
 func TestControlGroupMemory(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -27,7 +27,7 @@ func newTopoLint() *cobra.Command {
 across the rows of a mesh, figures that are off by a unit, ranks out of reach and
 the like, and names the place. Errors make the exit status 1; warnings do not.
 
-With --claim it also says whether a certified lower bound refutes that a
+With --claim it also reports whether a certified lower bound refutes that a
 collective reaches this algorithmic bandwidth, however the buffer is cut unless
 --chunks says how. If so, the exit status is 1 too.`,
 		Example: "  oraccl topo show torus:4x4 --json > cluster.json\n" +
@@ -74,7 +74,7 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 
 // claimed is a claim about a problem, and the certificate that was held against it.
 type claimed struct {
-	rate        int64 // bytes a second
+	rate        int64 // bytes per second
 	refuted     bool
 	bound       model.Time
 	certificate *model.Certificate

@@ -64,12 +64,12 @@ func peakMemory() int64 {
 	return int64(u.Maxrss) << 10
 }
 
-// enoughDisk returns an error if the file system of a directory has no room for so many
+// enoughDisk returns an error if the file system of a directory has no room for this many
 // bytes.
 func enoughDisk(dir string, need int64) error {
 	var fs syscall.Statfs_t
 	if runtime.GOOS != "linux" || syscall.Statfs(dir, &fs) != nil {
-		return nil // whoever writes will say what is wrong
+		return nil // the writer reports what is wrong
 	}
 	if have := int64(fs.Bavail) * int64(fs.Bsize); need > have {
 		return fmt.Errorf("the file needs up to %s, and %s are free in %s", roundBytes(need), roundBytes(have), dir)

@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// mostFrontier is up to how many chunks a rank solve --pareto looks where --chunks is not given.
+// mostFrontier is up to how many chunks per rank solve --pareto looks where --chunks is not given.
 const mostFrontier = 6
 
-// runPareto is solve --pareto up to a number of chunks a rank.
+// runPareto is solve --pareto up to a number of chunks per rank.
 func runPareto(ctx context.Context, cmd *cobra.Command, e *certify.Evaluator, p *model.Problem, maxChunks int, dir string, asJSON bool) error {
 	late, cancel := solve.Grace(ctx, writeGrace)
 	defer cancel()

@@ -24,7 +24,7 @@ type paretoJSON struct {
 	Notes      []string     `json:"notes,omitempty"`
 }
 
-// pointJSON is a number of chunks a rank, of steps and of rounds.
+// pointJSON is a number of chunks per rank, of steps and of rounds.
 type pointJSON struct {
 	Chunks       int     `json:"chunks"`
 	Steps        int     `json:"steps"`
@@ -66,7 +66,7 @@ func paretoToJSON(f *pareto.Frontier, files map[*pareto.Point]string) paretoJSON
 // printPareto writes a frontier as a table.
 func printPareto(w io.Writer, f *pareto.Frontier) {
 	p := f.Problem
-	fmt.Fprintf(w, "%s among %d ranks on %s: the Pareto-optimal points up to %d chunks a rank\n\n", p.Collective.Kind, len(p.Members()), p.Topology.Name, f.MaxChunks)
+	fmt.Fprintf(w, "%s among %d ranks on %s: the Pareto-optimal points up to %d chunks per rank\n\n", p.Collective.Kind, len(p.Members()), p.Topology.Name, f.MaxChunks)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "chunks\tsteps\trounds\trounds/chunk\t\treplay\tsmt\tsolved in\t")
 	for _, x := range f.Points {

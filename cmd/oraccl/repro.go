@@ -70,12 +70,12 @@ func newRepro() *cobra.Command {
 	var x reproduction
 	cmd := &cobra.Command{
 		Use:   "repro list | NAME... | all",
-		Short: "Published results beside ours and the certified bound",
-		Long: `repro computes published tables and figures again and sets ours beside them: every row
-has the published value with its source and how certain it is, ours, the certified bound
-where there is one, a verdict (agrees, better, worse, not comparable, not published) and
-the difference in a sentence. Schedules are proved by replay and by SMT, bounds are
-checked, before either is printed.
+		Short: "Published results compared with ours and with the certified bound",
+		Long: `repro recomputes published tables and figures and compares them with ours. Every row has
+the published value with its source and its certainty, our value, the certified bound
+if there is one, a verdict (agrees, better, worse, not comparable, not published) and
+the difference in a sentence. Schedules are proved by replay and by SMT, and bounds are
+checked, before they are printed.
 
 "repro list" names the experiments. Without -o the report is printed as Markdown. With
 -o DIR there is a directory for each in DIR, with report.md, rows.csv and the figures as
@@ -120,7 +120,7 @@ func chosen(args []string) (all []*experiment, err error) {
 		case name == "all" && len(args) == 1:
 			return known, nil
 		case i < 0:
-			hint := "oraccl repro list says what they are"
+			hint := "oraccl repro list states what they are"
 			if near := nearest(name, append(experimentNames(), "all", "list")); len(near) > 0 {
 				hint = "did you mean " + strings.Join(near, " or ") + "?"
 			}
@@ -220,7 +220,7 @@ func (x *reproduction) one(cmd *cobra.Command, b *bench, e *experiment, made rep
 	return r, nil
 }
 
-// interrupted says what is kept.
+// interrupted states what is kept.
 func (x *reproduction) interrupted(w io.Writer, e *experiment, b *bench) error {
 	if x.out == "" {
 		fmt.Fprintf(w, "oraccl: interrupted in %s; with -o DIR what is finished would have been kept\n", e.name)

@@ -19,7 +19,7 @@ func forestcollExperiment() *experiment {
 		source: `Zhao et al., "ForestColl: throughput-optimal collective communications on heterogeneous network fabrics", arXiv:2402.06787`,
 		about: `The optimal algorithmic bandwidth of an all-gather is the least, over cuts, of what the links that leave the cut carry to the shards that must leave it. Ours is exact: by minimum cuts in whole numbers, by linear programs, which must agree, and by a certificate of the cut that is checked on its own. The networks are those of the authors' topologies.py, without latencies, as there.
 
-Beside the rate, which no schedule exceeds, is what a schedule of 1 GB comes to that packs trees of at most 128 chunks a rank.`,
+Beside the rate, which no schedule exceeds, is what a schedule of 1 GB comes to that packs trees of at most 128 chunks per rank.`,
 		fill: forestcollRates,
 	}
 }
@@ -66,7 +66,7 @@ func forestcollRates(ctx context.Context, b *bench, r *repro.Report) error {
 		if p.Value != "" {
 			ours, _ := strconv.ParseFloat(k.Algbw, 64)
 			row.Verdict = repro.Judge(p.Number, ours, repro.HalfDigit(p.Value), repro.More)
-			if row.Why = fmt.Sprintf("Exactly 1/(%s) bytes a second.", k.Fraction); row.Verdict != repro.Agrees {
+			if row.Why = fmt.Sprintf("Exactly 1/(%s) bytes per second.", k.Fraction); row.Verdict != repro.Agrees {
 				row.Why = "Ours is exact and certified, so that the network is not the same or theirs is wrong."
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/oraccl/oraccl/verify/smt/z3"
 )
 
-// madeBy says what makes the reports, and returns a stamp for what is kept: of the
+// madeBy states what makes the reports, and returns a stamp for what is kept: of the
 // revision, or of the program itself where that is not known or was changed.
 func (x *reproduction) madeBy(b *bench) (repro.Made, string, error) {
 	m := repro.Made{Oraccl: revision(), Go: runtime.Version(), HiGHS: highs.Version(), Z3: z3.Version(), CaDiCaL: "none", Seed: b.Options.Seed, TimeLimit: b.Options.TimeLimit.String(), Setting: "quick"}

@@ -20,7 +20,7 @@ func scclExperiment() *experiment {
 		name:   "sccl",
 		title:  "SCCL's algorithms for a DGX-1: chunks, steps, rounds",
 		source: `Cai et al., "Synthesizing optimal collective algorithms", PPoPP 2021, doi:10.1145/3437801.3441620`,
-		about: `An algorithm of C chunks a rank in S steps and R rounds takes S latencies and the time of R/C shards over a link. SCCL asks an SMT solver (Z3) for one. Each point is decided anew by a SAT solver: a schedule is proved by replay and by SMT, and has no more steps and rounds than asked; "impossible" is a refutation in LRAT that was checked.
+		about: `An algorithm of C chunks per rank in S steps and R rounds takes S latencies and the time of R/C shards over a link. SCCL asks an SMT solver (Z3) for one. Each point is decided again by a SAT solver: a schedule is proved by replay and by SMT, and has no more steps and rounds than asked; "impossible" is a refutation in LRAT that was checked.
 
 The paper counts 8 times as many chunks for allreduce and alltoall. Its table could not be read: points that are not in the authors' files or issues are marked as recalled. An allreduce is composed of a reduce-scatter and an all-gather of half the steps and rounds each, as SCCL does.`,
 		fill: func(ctx context.Context, b *bench, r *repro.Report) error {
@@ -127,7 +127,7 @@ func (d *decided) row(p *repro.Published, kind model.Kind, chunks, steps, rounds
 	}
 	switch {
 	case d.Answer == "impossible":
-		r.Proved, r.Why = "lrat", fmt.Sprintf("SCCL has its solver's word; here a proof of %s was checked.", bytesInWords(d.Proof))
+		r.Proved, r.Why = "lrat", fmt.Sprintf("SCCL relies on its solver; here a proof of %s was checked.", bytesInWords(d.Proof))
 	case d.Rounds < rounds || d.Steps < steps:
 		r.Why = fmt.Sprintf("By (%d, %d, %d), which is no worse in either.", chunks, d.Steps, d.Rounds)
 	case d.Least == rounds:

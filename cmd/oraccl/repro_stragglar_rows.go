@@ -158,7 +158,7 @@ func (c *compared) rows(p *repro.Published, rounds int) ([]*repro.Row, error) {
 // does not cover, those of ours.
 func (x *study) theorem(ctx context.Context, lines []*repro.Published, known map[int]*compared) (*repro.Section, error) {
 	s := &repro.Section{Name: "theorem", Title: "Theorem 1", Table: x.table("stragglar/theorem.csv"),
-		About: "Rounds after the arrival with n-1 chunks, and times that the buffer takes over a link. Every schedule is of so many rounds, and proved; that no schedule has fewer follows from how quickly the last chunk of the late rank can spread."}
+		About: "Rounds after the arrival with n-1 chunks, and times that the buffer takes over a link. Every schedule is of this many rounds, and proved; that no schedule has fewer follows from how quickly the last chunk of the late rank can spread."}
 	for _, p := range lines {
 		n := p.Int("ranks")
 		if n < 3 || n > 1024 {

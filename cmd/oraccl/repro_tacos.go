@@ -71,7 +71,7 @@ func tacosExperiment() *experiment {
 	}
 }
 
-// problem is a collective on a network, in chunks of a number of bytes, so many a rank.
+// problem is a collective on a network, in chunks of a number of bytes, this many a rank.
 func (x *tacosStudy) problem(n network, collective, share string, chunks int) (*model.Problem, error) {
 	bandwidth := n.Bandwidth
 	if bandwidth == "" {
@@ -118,7 +118,7 @@ func (c *contender) into(r *repro.Row) {
 	r.By, r.Proved, r.Seconds = c.Method, c.Proved, c.Solving.Seconds()
 }
 
-// contend runs a method, with so many tries and times the usual effort, and has what it finds proved, by SMT, too, unless there is too much
+// contend runs a method, with this many tries and times the usual effort, and has what it finds proved, by SMT, too, unless there is too much
 // of it. It returns nil for a method that does not serve the problem.
 func (x *tacosStudy) contend(ctx context.Context, m solve.Solver, p *model.Problem, bound model.Time, kind string, tries, effort int) (*contender, error) {
 	if m.Serves(p) != nil {

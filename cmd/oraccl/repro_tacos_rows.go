@@ -78,7 +78,7 @@ func (x *tacosStudy) fill(ctx context.Context, r *repro.Report) error {
 	return scaleFigure(growths, papers).into(r)
 }
 
-// gather solves an all-gather of so many bytes in all and chunks a rank.
+// gather solves an all-gather of this many bytes in all and chunks per rank.
 func (x *tacosStudy) gather(ctx context.Context, n network, alpha string, bytes int64, chunks int) (*contest, error) {
 	key := fmt.Sprintf("tacos allgather on %v, %s, %d bytes, %d chunks", n, alpha, bytes, chunks)
 	return keep(x.bench, key, func() (*contest, error) {
@@ -184,7 +184,7 @@ func (x *tacosStudy) claimed(ctx context.Context, claims []*repro.Published) (*r
 // run sets what the authors' code said when it was run beside ours.
 func (x *tacosStudy) run(growths []*growth) *repro.Section {
 	s := &repro.Section{Name: "code", Title: "The authors' code, as it was run", Table: x.table("tacos/code.csv"),
-		About: fmt.Sprintf("All-gathers of 1 MiB and one chunk a rank, 500 ns, 50 GiB/s where none is named: what the collective takes, in microseconds, and how long the synthesis took, on another machine. Ours is one try, without repairs. Schedules of more than %d transfers are proved by replay alone.", x.smtTo)}
+		About: fmt.Sprintf("All-gathers of 1 MiB and one chunk per rank, 500 ns, 50 GiB/s where none is named: what the collective takes, in microseconds, and how long the synthesis took, on another machine. Ours is one try, without repairs. Schedules of more than %d transfers are proved by replay alone.", x.smtTo)}
 	for _, g := range growths {
 		for _, q := range g.points {
 			if q.code == nil {

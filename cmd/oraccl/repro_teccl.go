@@ -210,7 +210,7 @@ func leftOutLatencies(p *repro.Published) []string {
 	return left
 }
 
-// tecclVerdict compares, and says what the difference is.
+// tecclVerdict compares, and states what the difference is.
 func tecclVerdict(row *repro.Row, p *repro.Published, x tecclInstance, f *found) error {
 	ours, bound := float64(f.Makespan)/1e6, float64(f.Bound)/1e6
 	left := leftOutLatencies(p)
@@ -231,7 +231,7 @@ func tecclVerdict(row *repro.Row, p *repro.Published, x tecclInstance, f *found)
 	}
 	switch {
 	case f.Makespan == f.Bound:
-		row.Why += " No schedule with one chunk a rank takes less than ours."
+		row.Why += " No schedule with one chunk per rank takes less than ours."
 	case len(left) > 0:
 		row.Why += fmt.Sprintf(" Theirs leaves out latencies of %s.", strings.Join(left, " and "))
 	}

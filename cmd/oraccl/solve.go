@@ -27,21 +27,20 @@ func newSolve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "solve TOPO --collective C",
 		Short: "Find a schedule, verify it and write it",
-		Long: `solve finds a schedule by one method, or by the best of all, has it verified by
+		Long: `solve finds a schedule by one method, or the best of all methods, verifies it by
 replay and by SMT, and writes it with its problem to a file.
 
-A limit or Ctrl-C ends the search, not the program: within a second the best schedule
-so far is verified and written all the same, and the exit status is 3.
+When the time limit is reached, or after Ctrl-C, the best schedule so far is verified and
+written within a second, and the exit status is 3.
 
-With --objective rounds --pareto it lists instead the Pareto-optimal numbers of chunks
-a rank, steps and rounds, up to --chunks (by default 6), with proofs that there are no
-better ones.`,
+With --objective rounds --pareto it lists the Pareto-optimal numbers of chunks per rank,
+steps and rounds, up to --chunks (by default 6), with proofs that no better ones exist.`,
 		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json\n  oraccl solve ring:4 --collective allgather --method ring -o ag.xml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			maxChunks := in.Chunks
 			if pareto && in.TotalChunks != 0 {
-				return errors.New("--total-chunks: does not go with --pareto, which tries several numbers of chunks a rank")
+				return errors.New("--total-chunks: does not go with --pareto, which tries several numbers of chunks per rank")
 			}
 			if pareto {
 				in.Chunks = 0
@@ -189,7 +188,7 @@ func printUnsolved(ev *certify.Report, w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// nothing says why no method found a schedule.
+// nothing explains why no method found a schedule.
 func nothing(ev *certify.Report) error {
 	if len(ev.LeftOut) == 1 {
 		return fmt.Errorf("%s: %s", ev.LeftOut[0].Method, ev.LeftOut[0].Reason)

@@ -54,7 +54,7 @@ const streamOverhead = 64 << 20
 
 // streams returns how to stream the solution of p, or nil if it is small enough to be held
 // in memory or no method asked can stream it. Of several methods it takes that with the
-// least makespan, as far as that is known before, else the first. The time limit counts only
+// least makespan where makespans are known before, else the first. The time limit counts only
 // if limited says so: a stream has nothing to show before its end.
 func streams(ctx context.Context, e *certify.Evaluator, p *model.Problem, limited bool) *streamed {
 	o := e.Options
@@ -188,7 +188,7 @@ func (s *streamed) solve(cmd *cobra.Command, out string, asJSON bool) error {
 	return nil
 }
 
-// enough says what is lacking, memory or room for the file, before the start.
+// enough states what is lacking, memory or room for the file, before the start.
 func (s *streamed) enough(w io.Writer) error {
 	st := s.stream
 	need, err := stream.Memory(st.Problem, st.Form, st.Routes)
@@ -234,7 +234,7 @@ func (s *streamed) origin() model.Origin {
 	return model.Origin{Method: s.method, Seed: s.Options.Seed, Tool: built.Tool(), Note: s.stream.Note}
 }
 
-// named says what is wrong with the name of the file, if one was asked for.
+// named states what is wrong with the name of the file, if one was asked for.
 func (s *streamed) named() error {
 	if s.out == "" || strings.HasSuffix(s.out, compactSuffix) {
 		return nil

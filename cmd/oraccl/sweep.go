@@ -39,40 +39,38 @@ func newSweep() *cobra.Command {
 	var s sweeping
 	cmd := &cobra.Command{
 		Use:   "sweep [GRID.yaml] --dir DIR",
-		Short: "A grid of instances and methods as one table, every schedule proved, resumable",
-		Long: `sweep computes a grid of topologies, sizes, chunks, methods, delays and more: every
-method on every instance, each schedule verified by replay and by SMT, each bound
-certified. It writes DIR/table.csv and DIR/table.jsonl, a row a cell, and figures of
-what varies: makespan and bandwidth by size, gap and time of the synthesis by ranks, with
-the fitted exponent, and Pareto fronts of transfers and makespan.
+		Short: "A table of instances and methods, every schedule proved; can be interrupted and resumed",
+		Long: `sweep runs every method on every instance of a grid of topologies, sizes, chunks,
+delays and more. It verifies each schedule by replay and by SMT and certifies each bound.
+It writes DIR/table.csv and DIR/table.jsonl, one row per cell, and figures: makespan and
+bandwidth by size, gap and synthesis time by ranks, with the fitted exponent, and Pareto
+fronts of transfers and makespan.
 
-The grid is a file, or flags, or both; a flag replaces the file's list. The file has a
-key for each flag that names an axis, with a value or a list of them:
+The grid is a file, or flags, or both; a flag replaces the list in the file. The file
+has a key for each axis, with a value or a list of values:
 
   topologies: [ring:4, ring:8, "mesh:4x4"]
   collectives: [allgather, allreduce]
   sizes: 64KiB..16MiB*4        # 64KiB, 256KiB, 1MiB, 4MiB, 16MiB; without *4 it doubles
-  chunks: [auto, 1, 4]         # a rank; auto: each method's own
+  chunks: [auto, 1, 4]         # per rank; auto: each method's own
   methods: [tacos, ring, rhd]  # or all
 
-and where wanted fails, alphas, bandwidths, costs, delays, seeds, and for all cells
+and optionally fails, alphas, bandwidths, costs, delays, seeds, and for all cells
 straggler, time_limit, cell_limit, tries, effort, dual. Rows come in the order of the
 axes topologies, fails, alphas, bandwidths, collectives, costs, sizes, chunks, delays,
 seeds, methods, the last one fastest.
 
 Every finished cell is kept in DIR at once. After Ctrl-C, a kill or a power cut the same
-command computes what is missing, with a changed grid what is new; several may run on
-one DIR. A cell that cannot be computed says why in its row, and the sweep goes on, even
-where it takes all memory or crashes a solver: cells are computed in processes of their
-own. --retry computes cells that failed again.
+command computes the missing cells; with a changed grid it computes the new ones. Several
+sweeps may share one DIR. If a cell fails, its row gives the reason, and the sweep goes on:
+cells run in processes of their own, so that one may exhaust memory or crash a solver. --retry computes cells that failed again.
 
-The columns solved_ns and verified_ns, the last two, say how long it took: all else is
-the same whenever and wherever a cell is computed, unless it reaches its time limit.
---no-times leaves them out.
+The last two columns, solved_ns and verified_ns, are measured times. All other columns
+are reproducible, unless a cell reaches its time limit. --no-times omits the two.
 
 With --on slurm an array of Slurm tasks computes the cells, on machines that share DIR
-and the working directory. A lost node loses what it was computing; the same command
-submits only what is missing, and waits for jobs that are there already.`,
+and the working directory. If a node is lost, the same command submits only the missing
+cells, and waits for jobs that exist already.`,
 		Example: "  oraccl sweep --topologies ring:4,ring:8 --collectives allgather --sizes 64KiB..1MiB*4 --methods tacos,ring,direct --dir results\n" +
 			"  printf 'topologies: [ring:4, ring:8]\\ncollectives: allreduce\\nmethods: [ring, rhd]\\n' > grid.yaml\n" +
 			"  oraccl sweep grid.yaml --dir more -j 2\n" +
@@ -95,8 +93,8 @@ var gridFlags = []struct{ name, usage string }{
 	{"bandwidths", "bandwidths of a generator's links; repeat the flag for another `case`"},
 	{"collectives", "collectives, or files of them"},
 	{"costs", "cost models: pipelined (the default), blocking, rounds, link-rounds"},
-	{"sizes", "buffers in bytes a rank, such as 1MiB or 64KiB..16MiB*4 (default 8MiB)"},
-	{"chunks", "chunks a rank, or auto (the default): each method's own"},
+	{"sizes", "buffers in bytes per rank, such as 1MiB or 64KiB..16MiB*4 (default 8MiB)"},
+	{"chunks", "chunks per rank, or auto (the default): each method's own"},
 	{"delays", "how late the straggler is, such as 0 or 1ms"},
 	{"seeds", "seeds of random choices (default 1)"},
 	{"methods", "methods, or all"},
@@ -118,7 +116,7 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 	s.options["time-limit"] = f.String("time-limit", "", "wall `time` for each cell: bound, method and proofs (default 1m)")
 	s.options["cell-limit"] = f.String("cell-limit", "", "wall `time` for a cell in all, after which it counts as failed (default: none)")
 	s.options["tries"] = f.String("tries", "", "tacos: how many `seeds` to try, keeping the best schedule (default: its own)")
-	s.options["effort"] = f.String("effort", "", "how many `times` the usual work goes into improving schedules, -1 for none (default: once)")
+	s.options["effort"] = f.String("effort", "", "effort of improving schedules, in `times` the default; -1 for none (default: 1)")
 	s.options["dual"] = f.String("dual", "", "look for bounds of kind lp-dual, too, up to 10 s an instance; then bounds may depend on the machine's speed")
 	f.Lookup("dual").NoOptDefVal = "true"
 	f.StringVar(&s.dir, "dir", "", "the `directory` of finished cells and of the table")

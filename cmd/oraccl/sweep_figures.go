@@ -77,7 +77,7 @@ func cutOf(r *table.Row) string {
 	if r.Chunks == 0 {
 		return ""
 	}
-	return fmt.Sprintf("chunks a rank: %d", r.Chunks)
+	return fmt.Sprintf("chunks per rank: %d", r.Chunks)
 }
 
 // figures are digits, which a family's topologies differ in.

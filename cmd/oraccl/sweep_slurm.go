@@ -32,7 +32,7 @@ func (s *slurm) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.on, "on", "", "compute on an `engine` instead of this machine: slurm")
 	f.StringVar(&s.args, "slurm-args", "", "more `arguments` for sbatch, such as '--partition=x --time=1:00:00 --cpus-per-task=4'")
-	f.IntVar(&s.tasks, "tasks", 0, "with --on slurm: at most so many tasks (default: one a cell, as far as Slurm's MaxArraySize allows)")
+	f.IntVar(&s.tasks, "tasks", 0, "with --on slurm: at most this many tasks (default: one per cell, at most Slurm's MaxArraySize)")
 	f.BoolVar(&s.submit, "submit", true, "with --on slurm: submit the script and wait; --submit=false only writes it")
 	f.DurationVar(&s.poll, "poll", 5*time.Second, "with --on slurm: how often to look")
 }
@@ -172,7 +172,7 @@ func (s *slurm) wait(cmd *cobra.Command, store *sweep.Store, missing []sweep.Cel
 	}
 }
 
-// lost says what is missing although the job is at its end.
+// lost states what is missing although the job is at its end.
 func (s *slurm) lost(cmd *cobra.Command, store *sweep.Store, job *sweep.Job, tasks int) error {
 	if job == nil {
 		return nil

@@ -34,7 +34,7 @@ type workers struct {
 	running []*worker // by worker
 }
 
-// newWorkers returns so many workers.
+// newWorkers returns this many workers.
 func newWorkers(store *sweep.Store, n, threads int) *workers {
 	w := &workers{in: cells{store: store, threads: threads}, running: make([]*worker, n)}
 	if program, err := os.Executable(); err == nil && !strings.HasSuffix(program, ".test") { // a binary of tests is no oraccl

@@ -30,7 +30,7 @@ type throughputJSON struct {
 	Exact       string     `json:"seconds_per_byte"` // as a fraction; empty where only floating point knows
 	Status      string     `json:"status"`           // what the number is: see the text
 	Routes      []string   `json:"computed_by"`      // independent computations that agree
-	Cut         *cutJSON   `json:"cut"`              // what binds, where it is a cut
+	Cut         *cutJSON   `json:"cut"`              // the limit, where it is a cut
 	Bound       *boundJSON `json:"bound"`            // of the size, with latencies; checked
 	Seconds     float64    `json:"seconds"`          // that it took
 	Notes       []string   `json:"notes,omitempty"`
@@ -55,10 +55,9 @@ func newThroughput() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "throughput TOPO --collective C",
-		Short: "How fast a collective can be in the fluid limit, and what binds",
-		Long: `throughput says how many bytes of the buffer can pass in a second where latencies
-vanish and chunks are infinitely divisible: no schedule of any number of chunks is
-faster.
+		Short: "The highest rate of a collective in the fluid limit, and what limits it",
+		Long: `throughput prints the bytes of the buffer per second if latencies are zero and chunks
+infinitely divisible. No schedule with any number of chunks is faster.
 
 For allgather, reducescatter, broadcast and reduce the number is exact. It is computed
 twice, by minimum cuts in whole numbers and, up to 64 ranks, by linear programs, which
@@ -141,10 +140,10 @@ func (j *throughputJSON) print(w io.Writer, p *model.Problem) {
 	what := map[string]string{
 		"exact":      "exactly, by " + joined(j.Routes),
 		"exact dual": "by a concurrent flow, with an exact dual of the same value",
-		"solver":     "by a concurrent flow, by the solver's word",
+		"solver":     "by a concurrent flow, according to the solver",
 	}[j.Status]
 	if what == "" {
-		what = "by in-trees and out-trees, by the solver's word"
+		what = "by in-trees and out-trees, according to the solver"
 	}
 	if j.Status == string(certify.FluidUnknown) {
 		fmt.Fprintf(w, "fluid limit  not found: %s\n", why(j.stop))

@@ -20,11 +20,11 @@ func newTopo() *cobra.Command {
 		Use:     "topo [TOPO]",
 		Aliases: []string{"topology"},
 		Short:   "List, show and check topologies",
-		Long: `topo lists, shows and checks topologies. With just a topology it shows it.
+		Long: `topo lists, shows and checks topologies. Without a verb it shows the topology.
 
-Wherever a topology is wanted, a name will do, or a file: ours (JSON), what NCCL or RCCL
-writes to NCCL_TOPO_DUMP_FILE (XML), what nvidia-smi topo -m prints (--bandwidth is then
-that of one NVLink), or an input of TE-CCL.`,
+A topology is a name or a file: ours (JSON), a dump of NCCL or RCCL
+(NCCL_TOPO_DUMP_FILE, XML), the output of nvidia-smi topo -m (--bandwidth is then that
+of one NVLink), or an input of TE-CCL.`,
 		Example: "  oraccl topo ring:3\n" +
 			"  oraccl topo show torus:4x4 --json > torus.json\n" +
 			"  oraccl topo lint torus.json",

@@ -15,8 +15,8 @@ const (
 // addTries declares the flag for methods that make random choices.
 func (f *effort) addTries(cmd *cobra.Command) {
 	f.addUnwind(cmd)
-	cmd.Flags().IntVar(&f.times, "effort", 0, "how many `times` the usual work goes into improving schedules, -1 for none (default: once): tacos, forest, paths, cayley, exact")
-	cmd.Flags().IntVar(&f.tries, "tries", 0, "tacos: how many `seeds` to try, keeping the best schedule (default: as many as a fixed amount of work allows)")
+	cmd.Flags().IntVar(&f.times, "effort", 0, "effort of improving schedules, in `times` the default; -1 for none (default: 1): tacos, forest, paths, cayley, exact")
+	cmd.Flags().IntVar(&f.tries, "tries", 0, "tacos: number of `seeds` to try, of which the best schedule is kept (default: as many as fit a fixed amount of work)")
 }
 
 func (f *effort) checkTries() error {

@@ -50,7 +50,7 @@ func usageHint(cmd *cobra.Command, args []string) string {
 // flagNames finds the flags in a usage text.
 var flagNames = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z0-9-]+)`)
 
-// flagHint says which flags there are that are like one that there is not.
+// flagHint states which flags there are that are like one that there is not.
 func flagHint(cmd *cobra.Command, err error) error {
 	hint := fmt.Sprintf("oraccl help %s lists the flags", strings.TrimPrefix(cmd.CommandPath(), "oraccl "))
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {

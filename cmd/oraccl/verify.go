@@ -57,26 +57,27 @@ func newVerify() *cobra.Command {
 	var deploy deployFlags
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
-		Short: "Prove or refute that a schedule does what it must",
-		Long: `verify reads schedules and says of each whether it is feasible and right.
+		Short: "Prove or refute that a schedule performs its collective",
+		Long: `verify reports whether schedules are feasible and correct.
 
-The replay engine executes it exactly; the smt engine states the claim about the
-data as formulas and lets Z3 refute their negation. One that refutes refutes it.
-The replay alone proves it, too, where the smt engine gives up, and the output
-names both. Where the two contradict each other, one of them has a defect: that
-is an error, with exit status 2.
+The replay engine executes a schedule exactly; the smt engine states the claim about
+the data as formulas, and Z3 refutes their negation. A schedule is refuted if either
+refutes it. If the smt engine gives up, the replay alone can prove it, and the output
+names both. If the two contradict each other, one of them has a defect: that is an
+error, with exit status 2.
 
-Schedules of other tools are recognised by what is in them: ` + foreignTools() + `.
-They are judged by --topology and --collective, or by what those that their tool names
-really are, not by what the file says of itself.
+Schedules of other tools are recognised by their content: ` + foreignTools() + `.
+They are judged by --topology and --collective, or else by the real topology and
+collective whose names they state, not by the description in the file.
 
 Compact files (.oraccl) of more than 4 million transfers are verified by the stream
-engine, in memory that is known before, where it decides them.
+engine, where it serves them, with a memory limit that is known in advance.
 
-MSCCL-IR (XML), alone, in lists or in directories, is verified by the order engine:
-whether it is right whatever order its threadblocks run in, which runtimes load it, for
-which calls they pick it, and up to which size its connections suffice. What may matter
-beside the verdict is a warning, or a note where no runtime reaches it.`,
+MSCCL-IR (XML), as files, lists or directories, is verified by the order engine. It
+decides whether a file is correct for every order in which its threadblocks can run,
+which runtimes load it, for which calls they select it, and up to which size its
+connections have enough slots. Other findings are warnings, or notes if no runtime is
+affected.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl verify ag.json\n" +
 			"  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2\n" +

@@ -29,19 +29,18 @@ func newView() *cobra.Command {
 	var by truth
 	cmd := &cobra.Command{
 		Use:   "view FILE -o OUT",
-		Short: "A schedule as a picture: a page to scrub through, or a drawing",
-		Long: `view reads a schedule that verify reads, has it executed, and draws it, right or wrong:
+		Short: "Draw a schedule: an HTML page with a time slider, or an SVG",
+		Long: `view reads a schedule, executes it, and draws it, right or wrong:
 
-  OUT.html  one page that needs no network: the network with what is under way, a
-            timeline a link or a rank, what each rank holds, the critical path
-  OUT.svg   one drawing for a paper: the network, and a row a link over time; of more than
-            a few thousand transfers, how busy links are
-  OUT.json  trace events for Perfetto, as convert --to chrome (of what is right)
+  OUT.html  one page that works offline: the network with the current transfers, one
+            timeline per link or rank, the data of each rank, the critical path
+  OUT.svg   one drawing for a paper: the network, and one row per link over time; above a
+            few thousand transfers, the load of the links
+  OUT.json  trace events for Perfetto, as convert --to chrome (right schedules only)
 
-The verdict in the head is that of the replay engine, now; the bound is the best for every
-cut of the buffer into chunks, as gap prints it, its certificate checked; a note tells what
-is known for the cut of the schedule. Of a file that cannot be read, the page
-says why.`,
+The page shows the verdict of the replay engine and the best bound for every cut of the
+buffer into chunks, as gap prints it, with its certificate checked. A note tells what is
+known for the cut of the schedule. If a file cannot be read, the page explains why.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl view ag.json -o ag.html\n" +
 			"  oraccl view ag.json -o ag.svg\n" +
@@ -176,7 +175,7 @@ func drawable(ctx context.Context, file string) (*model.Solution, error) {
 	sol, err := loadSolution(ctx, file, maxDrawn)
 	switch {
 	case errors.Is(err, compact.ErrTooMany):
-		return nil, exit.Hint(fmt.Errorf("%s: more than %d transfers, want at most so many for a picture", file, maxDrawn), hint)
+		return nil, exit.Hint(fmt.Errorf("%s: more than %d transfers, more than a picture can show", file, maxDrawn), hint)
 	case err != nil:
 		return nil, err
 	case len(sol.Schedule.Transfers) > maxDrawn:
@@ -266,7 +265,7 @@ func (s *sight) above(b *view.Bound) error {
 	return verify.Below(pic.Problem.Makespan(pic.Schedule), b.Value, b.Kind)
 }
 
-// report says what was drawn, with the verdict, and returns its exit status.
+// report states what was drawn, with the verdict, and returns its exit status.
 func (s *sight) report(w io.Writer, out string) error {
 	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(s.verdict.Outcome.String()), s.picture.Verdict.Claim)
 	if len(s.verdict.Violations) > 0 {

@@ -25,7 +25,7 @@ import (
 	"github.com/oraccl/oraccl/verify/cnf"
 )
 
-// Whoever completes an allreduce after the straggler's arrival spreads what the
+// A rank that completes an allreduce after the straggler's arrival spreads what the
 // straggler alone has of m chunks to all n ranks: the broadcast of m chunks, in which
 // no more is asked for. So what is refuted for the broadcast is for the allreduce.
 
@@ -79,7 +79,7 @@ func (c *checker) refutation(ctx context.Context, r refutation) []finding {
 	return []finding{ours, theirs}
 }
 
-// certificate reads the certificate that is kept, or makes one anew, and returns the
+// certificate reads the certificate that is kept, or makes one again, and returns the
 // directory of its proof.
 func (c *checker) certificate(ctx context.Context, r refutation) (*model.Certificate, string, error) {
 	p, err := r.problem()

@@ -35,7 +35,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("proofs", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	without := flags.String("without", "", "`programs` to go without: z3, cvc5, cadical (and with it all refutations that are made anew), lrat-check, coqc")
+	without := flags.String("without", "", "`programs` to go without: z3, cvc5, cadical (and with it all refutations that are made again), lrat-check, coqc")
 	limit := flags.Duration("time-limit", 2*time.Minute, "wall `time` for each query and each refutation")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/oraccl/oraccl/model/files"
 )
 
-// manifest says what there is to check and what comes of it.
+// manifest states what there is to check and what comes of it.
 type manifest struct {
 	Schema      string       `json:"schema"`
 	Recorded    recorded     `json:"recorded"`
@@ -42,12 +42,12 @@ type obligation struct {
 	Fails  bool     `json:"fails,omitempty"` // is meant to: the claim is false
 }
 
-// refutation is that the straggler's m chunks cannot reach all ranks in so many rounds.
+// refutation is that the straggler's m chunks cannot reach all ranks in this many rounds.
 type refutation struct {
 	Ranks  int    `json:"ranks"`
 	Chunks int    `json:"chunks"`
 	Rounds int    `json:"rounds"`
-	File   string `json:"file,omitempty"` // the certificate, if it is kept; else it is made anew
+	File   string `json:"file,omitempty"` // the certificate, if it is kept; else it is made again
 }
 
 // theorem is a headline theorem of the Coq development in the directory coq.

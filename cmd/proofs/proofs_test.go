@@ -37,7 +37,7 @@ func fake(t *testing.T, scripts map[string]string) {
 	t.Cleanup(func() { lookPath = exec.LookPath })
 }
 
-// small writes a manifest of one obligation, which says what it is meant to say, and one
+// small writes a manifest of one obligation, which states what it is meant to say, and one
 // refutation that is kept, and returns its directory.
 func small(t *testing.T, change func(m *manifest)) string {
 	m, err := readManifest(proofs)

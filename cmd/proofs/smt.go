@@ -23,7 +23,7 @@ type finding struct {
 	missing  bool
 }
 
-// good says whether the program said what was expected.
+// good reports whether the program said what was expected.
 func (f finding) good() bool { return !f.left && !f.missing && f.found == f.expected }
 
 func (f finding) row(claim string) row {

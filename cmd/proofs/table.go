@@ -26,7 +26,7 @@ func printTable(w io.Writer, rows []row) {
 	fmt.Fprintln(w)
 }
 
-// printTools says which programs were used.
+// printTools states which programs were used.
 func (c *checker) printTools(ctx context.Context, w io.Writer) {
 	for _, t := range c.tools {
 		if t.out || t.path == "" || t.version == nil {

@@ -28,7 +28,7 @@ const (
 	module = "github.com/oraccl/oraccl/"
 )
 
-// policy says what the packages of a directory, and those below it without a row
+// policy states what the packages of a directory, and those below it without a row
 // of their own, may import beside the standard library. A name stands for a
 // package and all below it; names without a dot in their first part are ours.
 // Test files are exempt, except that what may not know each other never does,
@@ -109,7 +109,7 @@ type source struct {
 	doc       string   // the package comment
 }
 
-// sources parses every Go file of ours, whatever its build constraints, but for
+// sources parses every Go file of ours, whatever its build constraints, except for
 // those that only keep tools in go.mod.
 func sources(t *testing.T) []source {
 	var all []source

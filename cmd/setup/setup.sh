@@ -104,7 +104,7 @@ if [ -n "$PKG_CONFIG_PATH" ]; then export PKG_CONFIG_PATH; else unset PKG_CONFIG
 case ${PKG_CONFIG:-} in "$deps"/*) unset PKG_CONFIG ;; esac
 case ${CGO_CFLAGS:-} in *"$deps"/*) unset CGO_CFLAGS CGO_CXXFLAGS CGO_LDFLAGS ;; esac
 
-# may_root says whether as_root works. It asks for a password only if there is
+# may_root reports whether as_root works. It asks for a password only if there is
 # somebody at the terminal, and only once something must be installed.
 privileged=
 may_root() {
@@ -383,7 +383,7 @@ drat_trim_from_source() {
 
 # Z3 and cvc5 as programs are for "make proofs" alone. They come as packages, whose
 # checksums apt has from its signed lists. Where there are none, all else still
-# works, and "make proofs" says what is missing.
+# works, and "make proofs" states what is missing.
 answers() { [ "$(echo '(set-logic QF_LIA)(declare-const x Int)(assert (and (< 2 x) (< x 3)))(check-sat)' | "$@" 2>/dev/null)" = unsat ]; }
 has_z3_program() { answers z3 -in; }
 has_cvc5() { answers cvc5 --lang=smt2; }
@@ -451,7 +451,7 @@ browser_from_package() {
 if [ "${1:-}" = coq ]; then
 	say "installing coq"
 	if may_root; then install_packages coq || :; fi
-	command -v coqc >/dev/null || say "coq could not be installed: make proofs says what it leaves out"
+	command -v coqc >/dev/null || say "coq could not be installed: make proofs states what it leaves out"
 	exit 0
 fi
 if [ "${1:-}" = browser ]; then
@@ -476,7 +476,7 @@ need has_compilers build-essential
 need has_pkg_config pkg-config
 need has_z3 libz3-dev
 
-# found_by_default says whether pkg-config looks below a prefix by itself.
+# found_by_default reports whether pkg-config looks below a prefix by itself.
 found_by_default() {
 	case ":${PKG_CONFIG_PATH:-}:$(pc --variable pc_path pkg-config 2>/dev/null || :):" in
 	*":$1/lib/pkgconfig:"*) return 0 ;;
@@ -490,7 +490,7 @@ use_prefix() {
 		export PKG_CONFIG_PATH="$1/lib/pkgconfig${pc_path:+:$pc_path}"
 	fi
 }
-# somebody_elses_highs says whether /usr/local has one that does not work, and
+# somebody_elses_highs reports whether /usr/local has one that does not work, and
 # that is not ours to replace.
 somebody_elses_highs() {
 	f=/usr/local/lib/pkgconfig/highs.pc
@@ -564,7 +564,7 @@ fi
 # go-z3 links a libz3.a in its own directory, which no module holds. A linker
 # script of that name hands the job to the Z3 that is installed. The header is
 # read by nobody, but it is an input of the package: Go's build cache does not
-# see when pkg-config's answer changes, and builds anew because of it.
+# see when pkg-config's answer changes, and builds again because of it.
 rm -rf "$deps/vendor"
 try go mod vendor -o "$deps/vendor" || die "go mod vendor failed"
 echo 'INPUT(-lz3)' >"$deps/vendor/github.com/mitchellh/go-z3/libz3.a"

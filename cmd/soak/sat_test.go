@@ -44,7 +44,7 @@ func (f *formula) WriteDIMACS(out io.Writer) error {
 	return nil
 }
 
-// satisfiable decides by the algorithm of Davis, Putnam, Logemann and Loveland, within so
+// satisfiable decides by the algorithm of Davis, Putnam, Logemann and Loveland, within this
 // many decisions, or by CaDiCaL, where that is installed. It returns false if neither does.
 func (f *formula) satisfiable(decisions int) (sat, decided bool, err error) {
 	d := &dpll{f: f, value: make([]int8, f.vars+1), in: make([][]int, 2*f.vars+2), left: decisions}

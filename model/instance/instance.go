@@ -41,8 +41,8 @@ type FlagSet interface {
 // Define declares the flags that describe what is asked for on a topology.
 func (f *Flags) Define(set FlagSet) {
 	set.StringVar(&f.Collective, "collective", "", "broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, or a JSON `file`")
-	set.StringVar(&f.Size, "size", DefaultSize, "buffer in `bytes` a rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer)")
-	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive a rank) or link-rounds (one chunk a link); by default pipelined")
+	set.StringVar(&f.Size, "size", DefaultSize, "buffer in `bytes` per rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer)")
+	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive per rank) or link-rounds (one chunk per link); by default pipelined")
 	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce")
 	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8 (default: all)")
 	set.StringVar(&f.Alpha, "alpha", "", "latency of a generator's links, a `time` such as 500ns, or one a dimension, separated by commas")
@@ -54,8 +54,8 @@ func (f *Flags) Define(set FlagSet) {
 // DefineCut declares the flags that describe how the buffer is cut into chunks, and what is
 // to be minimised.
 func (f *Flags) DefineCut(set FlagSet) {
-	set.IntVar(&f.Chunks, "chunks", 0, "chunks a rank: `K`·n in all; K for broadcast and reduce, K·n² for alltoall (default: each method's own)")
-	set.IntVar(&f.TotalChunks, "total-chunks", 0, "chunks in all, `M`, whatever the number of ranks")
+	set.IntVar(&f.Chunks, "chunks", 0, "chunks per rank: `K`·n in all; K for broadcast and reduce, K·n² for alltoall (default: each method's own)")
+	set.IntVar(&f.TotalChunks, "total-chunks", 0, "`M` chunks in total, for any number of ranks")
 	set.StringVar(&f.Objective, "objective", "makespan", "`what` to minimise: makespan or rounds, with which --cost is link-rounds by default")
 }
 
@@ -132,7 +132,7 @@ func (in *Flags) Problem(files Files, topology string) (*model.Problem, error) {
 		return nil, &Error{err, "a collective needs a path from every rank to every other"}
 	}
 	if in.Chunks < 0 || in.Chunks > model.MaxChunks {
-		return nil, fmt.Errorf("--chunks %d: want 1 to %d chunks a rank", in.Chunks, model.MaxChunks)
+		return nil, fmt.Errorf("--chunks %d: want 1 to %d chunks per rank", in.Chunks, model.MaxChunks)
 	}
 	if in.TotalChunks != 0 {
 		return in.cutInto(p)
@@ -205,7 +205,7 @@ func (in *Flags) collective(files Files, t *model.Topology) (model.Collective, e
 		return model.Collective{}, err
 	}
 	if group != nil {
-		return model.Collective{}, errors.New("--group: the collective's file says which ranks take part")
+		return model.Collective{}, errors.New("--group: the collective's file states which ranks take part")
 	}
 	return *c, nil
 }
@@ -308,7 +308,7 @@ func (in *Flags) cutInto(p *model.Problem) (*model.Problem, error) {
 	case m%p.Shards() != 0:
 		return nil, fmt.Errorf("--total-chunks %d: want a multiple of %d, the parts of the %v that start or end apart", m, p.Shards(), p.Collective.Kind)
 	case int64(m) > p.Space():
-		return nil, fmt.Errorf("--total-chunks %d: there are %d bytes, want at least one a chunk", m, p.Space())
+		return nil, fmt.Errorf("--total-chunks %d: there are %d bytes, want at least one per chunk", m, p.Space())
 	}
 	p = p.WithChunks(m)
 	return p, p.Validate()

@@ -56,7 +56,7 @@ func TestProblem(t *testing.T) {
 		"a latency":           {"ring:4", []string{"--collective", "allgather", "--alpha", "x"}, "error: --alpha: "},
 		"a bandwidth":         {"ring:4", []string{"--collective", "allgather", "--bandwidth", "x"}, "error: --bandwidth: "},
 		"a wrong group":       {"ring:4", []string{"--collective", "allgather", "--group", "3-9"}, `error: --group "3-9": want ranks 0 to 3`},
-		"a group of a file":   {"ring:4", []string{"--collective", "ours.json", "--group", "0-1"}, "error: --group: the collective's file says which ranks take part"},
+		"a group of a file":   {"ring:4", []string{"--collective", "ours.json", "--group", "0-1"}, "error: --group: the collective's file states which ranks take part"},
 		"straggler, not late": {"ring:4", []string{"--collective", "allgather", "--straggler", "1"}, "error: --straggler: also needs --delay"},
 		"no such straggler":   {"ring:4", []string{"--collective", "allgather", "--straggler", "9", "--delay", "1us"}, "error: --straggler 9 --delay 1us: rank 9 does not exist"},
 		"no such delay":       {"ring:4", []string{"--collective", "allgather", "--delay", "1us"}, `error: --delay "1us": want rank=time`},

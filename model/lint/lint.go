@@ -1,9 +1,9 @@
-// Package lint says what is suspicious about the description of a topology, before
+// Package lint states what is suspicious about the description of a topology, before
 // any work is spent on it: things that model.Topology.Validate accepts, since they
 // have a meaning, but hardly the one that was intended.
 //
 // An error is what no machine is like, or what makes every collective over all ranks
-// impossible. A warning is what some machines are like, and many mistakes. Explain says
+// impossible. A warning is what some machines are like, and many mistakes. Explain returns
 // what each code means.
 //
 // The class of a link is what its ends are: rank or switch. Links are directed, and
@@ -51,7 +51,7 @@ const errorCodes = 3
 // Codes returns all codes, errors first.
 func Codes() []Code { return slices.Clone(codes) }
 
-// IsError says whether a finding with code c is an error; else it is a warning.
+// IsError reports whether a finding with code c is an error; else it is a warning.
 func (c Code) IsError() bool { return slices.Index(codes, c) < errorCodes }
 
 // Finding is something suspicious and its place.

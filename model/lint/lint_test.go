@@ -28,7 +28,7 @@ func codes(t *testing.T, n *model.Topology) map[lint.Code]lint.Finding {
 	return all
 }
 
-// duplex adds a link each way.
+// duplex adds one link each way.
 func duplex(n *model.Topology, u, v int) {
 	k := n.Links[0]
 	k.Src, k.Dst = u, v
@@ -37,7 +37,7 @@ func duplex(n *model.Topology, u, v int) {
 	n.Links = append(n.Links, k)
 }
 
-// examples has, for every code, a topology that is clean but for one change, and the
+// examples has, for every code, a topology that is clean except for one change, and the
 // place that the finding must name.
 var examples = []struct {
 	code         lint.Code

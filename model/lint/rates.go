@@ -38,7 +38,7 @@ var ratios = []ratio{
 	{1 << 30, 1e9, BinaryUnits, "1.0737: GB and GiB?"},
 }
 
-// is says whether a/b is the ratio, exactly but for the rounding of a and b to whole
+// is reports whether a/b is the ratio, exactly except for the rounding of a and b to whole
 // numbers: |a·den - b·num| < den + num.
 func (r ratio) is(a, b int64) bool {
 	if b <= 0 || a <= b {
@@ -62,10 +62,10 @@ func (l *linter) units() {
 	}
 	if odd != nil {
 		b := l.t.Links[odd[0]].Bandwidth
-		l.add(Finding{Code: Rate, Links: odd}, "%s: a bandwidth of %d bytes a second, want 10^6 to 10^15", links(odd), b)
+		l.add(Finding{Code: Rate, Links: odd}, "%s: a bandwidth of %d bytes per second, want 10^6 to 10^15", links(odd), b)
 	}
 	for _, c := range [][2]bool{{true, true}, {true, false}, {false, true}, {false, false}} {
-		l.off(classes[c], "bandwidth", "bytes a second", false, func(k model.Link) int64 { return k.Bandwidth })
+		l.off(classes[c], "bandwidth", "bytes per second", false, func(k model.Link) int64 { return k.Bandwidth })
 		l.off(classes[c], "latency", "ps", true, func(k model.Link) int64 { return int64(k.Alpha) })
 	}
 }

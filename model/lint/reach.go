@@ -86,7 +86,7 @@ func (l *linter) nodes() {
 	}
 }
 
-// between says whether no two nodes of near are joined, links taken both ways, once v
+// between reports whether no two nodes of near are joined, links taken both ways, once v
 // is taken out. It takes O(nodes + links) time.
 func (l *linter) between(v int, near []int) bool {
 	part := make([]int, l.t.Nodes()) // 1 + the node of near that it is joined to

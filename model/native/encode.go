@@ -37,7 +37,7 @@ type member struct {
 	write func()
 }
 
-// block writes an object with a member a line.
+// block writes an object with one member per line.
 func (e *encoder) block(members ...member) {
 	e.raw("{")
 	e.depth++

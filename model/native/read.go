@@ -44,7 +44,7 @@ func ReadProblem(name string, r io.Reader) (*model.Problem, error) {
 }
 
 // ReadSolution reads a schedule file, which holds its problem too. The verdicts
-// in its origin are a remark: whoever needs one verifies again.
+// in its origin are a remark: verify again to rely on one.
 func ReadSolution(name string, r io.Reader) (*model.Solution, error) {
 	return decode(name, r, (*decoder).solution, func(d *decoder, s *model.Solution) error {
 		if err := d.finish(s.Problem); err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // The writers below write what the readers read. Their output depends on the
-// value alone, with one link, condition or transfer a line.
+// value alone, with one link, condition or transfer per line.
 
 // WriteTopology writes a topology file.
 func WriteTopology(w io.Writer, t *model.Topology) error {

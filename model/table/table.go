@@ -1,8 +1,7 @@
 // Package table has the table of a sweep: a row for each method on each instance, as CSV and
 // as JSON Lines, and the words in which an instance is named.
 //
-// It decides nothing about schedules: what is in a row is for whoever computes it, or checks
-// it. Times are whole picoseconds where they belong to a schedule, and nanoseconds of wall time
+// It decides nothing about schedules: packages that compute rows, or check them, do. Times are whole picoseconds where they belong to a schedule, and nanoseconds of wall time
 // where they tell how long something took.
 package table
 
@@ -26,8 +25,8 @@ type Status string
 const (
 	Proved      Status = "proved"      // the method's schedule is proved
 	Refuted     Status = "refuted"     // the method's schedule is wrong: a defect of ours
-	Failed      Status = "failed"      // there is no verdict; Reason says why
-	Unsupported Status = "unsupported" // the method does not serve the instance; Reason says why
+	Failed      Status = "failed"      // there is no verdict; Reason explains why
+	Unsupported Status = "unsupported" // the method does not serve the instance; Reason explains why
 
 	// Contradicted: two checkers establish what cannot both be, so that nothing is known of
 	// the schedule. It is a defect of one of them; Reason has both.
@@ -67,7 +66,7 @@ func (r *Row) Gap() (float64, bool) {
 	return float64(model.GapOf(r.MakespanPs, r.BoundPs)), true
 }
 
-// Algbw returns size / makespan in whole bytes a second, rounded down, and whether there
+// Algbw returns size / makespan in whole bytes per second, rounded down, and whether there
 // is one: the schedule is proved and takes time.
 func (r *Row) Algbw() (int64, bool) {
 	if r.Status != Proved || r.MakespanPs <= 0 || r.SizeBytes < 0 {

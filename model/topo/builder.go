@@ -13,7 +13,7 @@ const maxLinks = 1 << 22
 // builder collects nodes and links.
 type builder struct{ model.Topology }
 
-// newBuilder starts a topology, or says why it is too large: links is how many it
+// newBuilder starts a topology, or explains why it is too large: links is how many it
 // will have.
 func newBuilder(ranks, links int64) (*builder, error) {
 	switch {
@@ -36,7 +36,7 @@ func (b *builder) link(u, v int, w Wire) {
 	b.Links = append(b.Links, model.Link{Src: u, Dst: v, Alpha: w.Alpha, Bandwidth: w.Bandwidth})
 }
 
-// duplex adds a link each way.
+// duplex adds one link each way.
 func (b *builder) duplex(u, v int, w Wire) {
 	b.link(u, v, w)
 	b.link(v, u, w)

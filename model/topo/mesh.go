@@ -7,7 +7,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-var meshFamily = Family{"mesh", "mesh:AxB[xC...]", "a mesh of any dimension, a link each way between neighbours", byDefault,
+var meshFamily = Family{"mesh", "mesh:AxB[xC...]", "a mesh of any dimension, one link each way between neighbours", byDefault,
 	func(arg string, o Options) (*model.Topology, error) { return shaped(arg, "mesh:AxB[xC...]", o, Mesh) }}
 
 var torusFamily = Family{"torus", "torus:AxB[xC...]", "a mesh with wrap-around links", byDefault,
@@ -26,7 +26,7 @@ func shaped(arg, syntax string, o Options, build func([]int, []Wire) (*model.Top
 }
 
 // Mesh builds a mesh with the given sizes, each at least 1, and a kind of link for
-// each dimension. Neighbours have a link each way.
+// each dimension. Neighbours have one link each way.
 func Mesh(sizes []int, wires []Wire) (*model.Topology, error) {
 	return grid("mesh", sizes, wires, false)
 }

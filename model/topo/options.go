@@ -11,20 +11,20 @@ import (
 // Defaults for the links of a generator.
 const (
 	DefaultAlpha     = 500 * model.Nanosecond
-	DefaultBandwidth = 50 << 30 // bytes a second
+	DefaultBandwidth = 50 << 30 // bytes per second
 )
 
 // Options set the links of a generator. Each list is empty (the default), has one
 // value for all links, or one for each dimension or tier.
 type Options struct {
 	Alpha     []model.Time // latency
-	Bandwidth []int64      // bytes a second
+	Bandwidth []int64      // bytes per second
 }
 
 // Wire is what the links of a dimension or tier are.
 type Wire struct {
 	Alpha     model.Time // latency
-	Bandwidth int64      // bytes a second and direction
+	Bandwidth int64      // bytes per second and direction
 }
 
 // wires returns what the links of n dimensions or tiers are; parts is their name
@@ -135,7 +135,7 @@ func machine(most int, build func(chassis int) (*model.Topology, error)) func(st
 	}
 }
 
-// none says why options that are set cannot be.
+// none explains why options that are set cannot be.
 func (o Options) none() error {
 	if len(o.Alpha) > 0 {
 		return fmt.Errorf("is a machine with latencies of its own, which cannot be set; a generator's can, such as ring:8, or a file's")

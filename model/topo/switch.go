@@ -19,7 +19,7 @@ var switchFamily = Family{"switch", "switch:N[:copies]", "N ranks at one switch,
 	}}
 
 // Switch builds n ranks at one switch. The latency from rank to rank is w.Alpha:
-// half of it on the way in, the rest on the way out. copies says whether the switch
+// half of it on the way in, the rest on the way out. copies reports whether the switch
 // can send what enters it to several ranks at once.
 func Switch(n int, w Wire, copies bool) (*model.Topology, error) {
 	b, err := newBuilder(int64(n), 2*int64(n))

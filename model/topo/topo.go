@@ -3,7 +3,7 @@
 // where its figures come from, and which of them are assumptions.
 //
 // Ranks of meshes, tori, hypercubes and the like are numbered with the last coordinate
-// running fastest. Latencies are whole picoseconds, bandwidths bytes a second and
+// running fastest. Latencies are whole picoseconds, bandwidths bytes per second and
 // direction.
 package topo
 
@@ -76,8 +76,8 @@ func unknown(name, family string) error {
 	return fmt.Errorf("topology %q: unknown, want a file or one of %s", name, strings.Join(all, ", "))
 }
 
-// similar says whether someone who wrote got may have meant want: part of it, or
-// all but for one letter, or two where it is long.
+// similar reports whether someone who wrote got may have meant want: part of it, or
+// all except for one letter, or two where it is long.
 func similar(got, want string) bool {
 	switch {
 	case len(got) > 2*len(want) || len(got) < 2:

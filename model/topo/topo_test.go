@@ -245,7 +245,7 @@ func TestErrors(t *testing.T) {
 		{"ring:4", `topology "ring:4": 2 latencies for one kind of link, want 1`, Options{Alpha: []model.Time{1, 2}}},
 		{"fattree:2x2x2", `topology "fattree:2x2x2": 3 latencies for 2 tiers (ranks, spines), want 1 or 2`, Options{Alpha: []model.Time{1, 2, 3}}},
 		{"ring:4", `topology "ring:4": links[0].alpha: -1 ps, want 0 to 1000000000000000`, Options{Alpha: []model.Time{-1}}},
-		{"ring:4", `topology "ring:4": links[0].bandwidth: 0 bytes a second, want more than zero`, Options{Bandwidth: []int64{0}}},
+		{"ring:4", `topology "ring:4": links[0].bandwidth: 0 bytes per second, want more than zero`, Options{Bandwidth: []int64{0}}},
 	} {
 		_, err := Parse(bad.name, bad.o)
 		require.EqualError(t, err, bad.want)
@@ -358,7 +358,7 @@ func TestDGX1Matrix(t *testing.T) {
 	require.Equal(t, want, links("ndv2", 25e9), "ndv2 has the same capacities on fewer links")
 }
 
-// AMD's connection matrix has a pattern: dies 8 to 15 are wired as 0 to 7 are, but
+// AMD's connection matrix has a pattern: dies 8 to 15 are wired as 0 to 7 are, except
 // for the links between the halves.
 func TestMI250Matrix(t *testing.T) {
 	got, err := MI250()
@@ -445,7 +445,7 @@ func TestGridProperties(t *testing.T) {
 	})
 }
 
-// Each pair of groups of a dragonfly has a link each way, and the routers of a group
+// Each pair of groups of a dragonfly has one link each way, and the routers of a group
 // share them evenly.
 func TestDragonflyProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

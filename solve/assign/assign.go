@@ -61,7 +61,7 @@ type Options struct {
 	InPlace, OutOfPlace bool
 }
 
-// ErrNotServed is wrapped by errors that say why a schedule has no program.
+// ErrNotServed is wrapped by errors that explain why a schedule has no program.
 var ErrNotServed = errors.New("cannot be assigned to threadblocks")
 
 // ErrLimit is wrapped, beside ErrNotServed, where a larger limit might do.

@@ -135,7 +135,7 @@ func TestLimits(t *testing.T) {
 		{func(l *Limits) { l.Threadblocks = 1 }, nil, "threadblocks"},
 		{func(l *Limits) { l.Elements = 20 }, nil, "elements"},
 		{func(l *Limits) { l.Chunks = 5 }, nil, "common unit"},
-		{func(l *Limits) { l.Steps, l.Channels = 4, 1 }, nil, "for 4 steps a threadblock"},
+		{func(l *Limits) { l.Steps, l.Channels = 4, 1 }, nil, "for 4 steps per threadblock"},
 	} {
 		l := wide
 		c.change(&l)

@@ -80,7 +80,7 @@ func connect(f *flow, steps []step, limits Limits, room int) (*connected, error)
 			placed, channel := c.best(left)
 			if placed == 0 {
 				x := &f.messages[left[0]]
-				return nil, tooSmall("rank %d needs more than %d channels to rank %d, for %d steps a threadblock", x.src, limits.Channels, x.dst, limits.Steps)
+				return nil, tooSmall("rank %d needs more than %d channels to rank %d, for %d steps per threadblock", x.src, limits.Channels, x.dst, limits.Steps)
 			}
 			for j, m := range left[:placed] {
 				c.place(m, channel)
@@ -133,7 +133,7 @@ func (c *connected) best(chain []int32) (placed int, channel int32) {
 	return placed, channel
 }
 
-// fitsOn says whether a message of a chain may take a channel, given that those of the
+// fitsOn reports whether a message of a chain may take a channel, given that those of the
 // chain before it do, which may have come through the same member.
 func (c *connected) fitsOn(chain []int32, i int, channel int32) bool {
 	x := &c.messages[chain[i]]

@@ -28,7 +28,7 @@ type message struct {
 type flow struct {
 	*layout
 	messages []message
-	before   [][]int32 // of a node: those on the same rank that it conflicts with, but for what follows from them
+	before   [][]int32 // of a node: those on the same rank that it conflicts with, except for what follows from them
 	begins   []bool    // by slot: member·chunks + chunk
 	wanted   []bool
 	written  []bool
@@ -142,7 +142,7 @@ type latest struct {
 	reads []int32
 }
 
-// conflicts goes over the events in the order of the schedule: it says what conflicts
+// conflicts goes over the events in the order of the schedule: it states what conflicts
 // with what, gives every event a level, and finds out which receives are followed at
 // once by a send of the same. Levels are times in which every message takes 1, and each
 // rank sends each other one message at a time: a send reads what was written up to

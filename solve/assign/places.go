@@ -2,7 +2,7 @@ package assign
 
 import "github.com/oraccl/oraccl/model"
 
-// stays says whether a slot is written where it lies at the beginning. It goes by the
+// stays reports whether a slot is written where it lies at the beginning. It goes by the
 // name of the output then, whose reads RCCL orders after what a step has waited for.
 func (f *flow) stays(member, chunk int32) bool {
 	return f.inPlace && f.wanted[f.slot(member, chunk)]
@@ -27,7 +27,7 @@ func (f *flow) write(member, chunk int32) model.Ref {
 	return *w
 }
 
-// instructions says what the steps do, and where. It hands out scratch anew.
+// instructions states what the steps do, and where. It hands out scratch again.
 func (f *flow) instructions(steps []step) []model.Instruction {
 	clear(f.used)
 	for i := range f.work {
@@ -79,7 +79,7 @@ var verbs = map[string]model.Verb{
 	"re":   model.Reads | model.ReadsDst | model.Writes,
 }
 
-// move says what a step does that receives, sends, or both.
+// move states what a step does that receives, sends, or both.
 func (f *flow) move(s *step, in *model.Instruction, aside map[int32]model.Ref) {
 	switch {
 	case s.recv < 0:

@@ -99,7 +99,7 @@ func (f *flow) steps(eager bool) []step {
 	return list
 }
 
-// fills returns the copies of what is in its place from the beginning, but for the
+// fills returns the copies of what is in its place from the beginning, except for the
 // buffer.
 func (f *flow) fills() []step {
 	var list []step

@@ -2,7 +2,7 @@
 // each as a certificate: a set of nodes, a rank, a path, prices of links. It
 // searches, in floating point where that is quicker; what a witness yields it then
 // computes in exact integers. Nobody has to believe it: package verify/cert, which
-// shares no code with this one, computes the same again and proves why it is a bound.
+// shares no code with this one, computes the bound a second time and proves why it holds.
 //
 // Where a problem has chunks, the bounds are for that cut; where it has none, they
 // hold for every one.

@@ -230,10 +230,10 @@ type scope struct {
 	from, to []bool
 }
 
-// starts says whether a contribution of rank r counts and is inside.
+// starts reports whether a contribution of rank r counts and is inside.
 func (s *scope) starts(r int) bool { return s.inside[r] && (s.from == nil || s.from[r]) }
 
-// ends says whether a need of rank r counts and is outside.
+// ends reports whether a need of rank r counts and is outside.
 func (s *scope) ends(r int) bool { return !s.inside[r] && (s.to == nil || s.to[r]) }
 
 // leaving adds to l what must leave the scope's nodes.
@@ -336,7 +336,7 @@ func (f *finder) leavingCustom(s *scope, i int, l *load) {
 	}
 }
 
-// unsettled says whether a rank must end with something of part i that it does not
+// unsettled reports whether a rank must end with something of part i that it does not
 // have at first.
 func (f *finder) unsettled(i int32, rank int) bool {
 	if f.custom == nil {

@@ -33,7 +33,7 @@ func network(t *testing.T, name string, alpha model.Time, bandwidth int64) *mode
 	return n
 }
 
-// petersen builds the Petersen graph with a link each way for each of its 15 edges.
+// petersen builds the Petersen graph with one link each way for each of its 15 edges.
 func petersen(bandwidth int64) *model.Topology {
 	t := &model.Topology{Name: "petersen", Ranks: 10}
 	edge := func(u, v int) {
@@ -253,7 +253,7 @@ func TestAnyCut(t *testing.T) {
 				for _, k := range []int{1, 3} {
 					fixed, err := bound.Best(context.Background(), p.WithChunks(p.DefaultChunks(k)))
 					require.NoError(t, err)
-					require.LessOrEqual(t, free.Bound, fixed.Bound, "%v with %d chunks a rank", p, k)
+					require.LessOrEqual(t, free.Bound, fixed.Bound, "%v with %d chunks per rank", p, k)
 				}
 			}
 		}

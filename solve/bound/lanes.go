@@ -181,7 +181,7 @@ const (
 	byReceipt                 // in rounds, what a rank receives on
 )
 
-// done says whether the load can have passed by t: whatever way the lanes are put
+// done reports whether the load can have passed by t: whatever way the lanes are put
 // into ports, they carry enough transfers and enough bytes.
 func (p *passage) done(t model.Time) bool {
 	if len(p.t.Ports) > 0 && !p.doneBy(t, byPort) {

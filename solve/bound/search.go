@@ -68,7 +68,7 @@ func (s *search) price() int {
 	return len(s.parts) + len(s.t.Links) + s.t.Nodes()
 }
 
-// many says whether there are too many parts to look at each of them for every set:
+// many reports whether there are too many parts to look at each of them for every set:
 // those of an alltoall, which are as good as equal.
 func (s *search) many() bool {
 	return s.p.Collective.Kind == model.AllToAll && len(s.parts) > 1<<12
@@ -97,7 +97,7 @@ func (s *search) roughly(inside []bool, l *load) {
 	l.add(&h, pairs)
 }
 
-// stopped says whether the search must end.
+// stopped reports whether the search must end.
 func (s *search) stopped() bool { return s.left <= 0 || s.budget.Spent() }
 
 // singles tries every node alone and every node left out.
@@ -258,7 +258,7 @@ func (s *search) farthest(links []int, l *load, back bool) [][]int {
 	return [][]int{{far}}
 }
 
-// nextTo says whether a link leads from switch v to rank r, or back from r to v.
+// nextTo reports whether a link leads from switch v to rank r, or back from r to v.
 func (s *search) nextTo(v, r int, back bool) bool {
 	links := s.out[v]
 	if back {

@@ -23,7 +23,7 @@ type item struct {
 // allToAll sends every item by a shortest way, chosen to balance the load of the
 // generators, in the rounds that colours of edges make. Where the load cannot be
 // balanced with all ranks doing the same, as on a ring of an even length with an odd
-// number of chunks a pair, ranks send differently: see split. The better of the two
+// number of chunks per pair, ranks send differently: see split. The better of the two
 // is returned.
 func (g *group) allToAll(ctx context.Context, p *model.Problem) (*model.Schedule, error) {
 	parts := make([][]int, g.n*g.n)
@@ -129,7 +129,7 @@ func (g *group) words() [][][]int {
 }
 
 // route chooses a word for each item, so that the sum of the squares of the
-// generators' loads is least as far as changing one item after the other can make it,
+// generators' loads is the least that changing one item after the other reaches,
 // and returns how many items take each generator. When ctx ends it leaves words as they are.
 func (g *group) route(ctx context.Context, words [][][]int, parts int, weight []float64) (items []item, load []int) {
 	load = make([]int, len(g.gens))

@@ -18,11 +18,11 @@
 //
 // All-gather. Whenever a generator is free it takes a part that is held one step
 // before and missing here; which one for which generator is a maximum matching. With
-// one chunk a rank on links that are alike this is the breadth-first broadcast with
+// one chunk per rank on links that are alike this is the breadth-first broadcast with
 // balanced ingress of Zhao et al., arXiv:2202.03356, where steps overlap to keep
 // every link busy. On other networks of ranks alone the matching is made rank by rank,
 // and is a heuristic. Reduce-scatter is its reverse and all-reduce both, one after the
-// other as far as the data of each chunk demand.
+// other where the data of each chunk demand it.
 package cayley
 
 import (

@@ -33,7 +33,7 @@ func problem(t testing.TB, name string, kind model.Kind, cost model.CostModel, c
 	return p.WithChunks(p.DefaultChunks(chunks))
 }
 
-// TestRounds compares the rounds of one chunk a rank, or a pair, with the least
+// TestRounds compares the rounds of one chunk per rank, or a pair, with the least
 // number that there can be.
 func TestRounds(t *testing.T) {
 	for _, c := range []struct {

@@ -107,7 +107,7 @@ func leastTime(paces []pace, parts int) model.Time {
 	return last
 }
 
-// plan says what each rank receives when and over which generator, and when the last
+// plan states what each rank receives when and over which generator, and when the last
 // of it arrives. Whenever generators are free, as many as can be get a part, by a
 // maximum matching (Kuhn's augmenting paths), parts of near ranks first; every second
 // try has the order of parts drawn at random instead. It takes

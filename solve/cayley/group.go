@@ -84,7 +84,7 @@ func recognise(ctx context.Context, t *model.Topology) *group {
 }
 
 // factorisations returns the ways to write n as an ordered product of factors of 2
-// and more, of which there are at most so many.
+// and more, of which there are at most this many.
 func factorisations(n, most int) [][]int {
 	all := [][]int{{n}}
 	if most == 1 {
@@ -100,7 +100,7 @@ func factorisations(n, most int) [][]int {
 	return all
 }
 
-// generate sorts the links into classes, and says whether every rank has one link of
+// generate sorts the links into classes, and reports whether every rank has one link of
 // each. It notes the class of each link in of.
 func (g *group) generate(t *model.Topology, out [][]int, of []int32) bool {
 	type class struct {
@@ -143,7 +143,7 @@ func (g *group) generate(t *model.Topology, out [][]int, of []int32) bool {
 	return g.reaches()
 }
 
-// reaches says whether the generators reach every element from 0.
+// reaches reports whether the generators reach every element from 0.
 func (g *group) reaches() bool { return !slices.Contains(g.distances(), -1) }
 
 // distances returns for each element the number of generators that it is the sum of

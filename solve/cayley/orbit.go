@@ -9,7 +9,7 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// alike says why p is not the same for all ranks, or returns nil.
+// alike explains why p is not the same for all ranks, or returns nil.
 func alike(p *model.Problem) error {
 	switch p.Collective.Kind {
 	case model.AllToAll, model.AllGather, model.ReduceScatter, model.AllReduce:

@@ -83,7 +83,7 @@ func (g *group) split(ctx context.Context, p *model.Problem, parts [][]int, word
 	}
 	program := place.NewProgram(p).Until(ctx)
 	busy := make([]int, len(g.gens)*g.n) // the last round, counted from 1, of each link
-	var byLeft [][]int                   // the packets with so many hops left, in order of index
+	var byLeft [][]int                   // the packets with this many hops left, in order of index
 	for i := range packets {
 		for len(byLeft) <= packets[i].left {
 			byLeft = append(byLeft, nil)

@@ -69,7 +69,7 @@ func (x *star) String() string {
 	return fmt.Sprintf("group Z%d, %d switches", x.t.Ranks, len(x.up))
 }
 
-// divides says whether p has as many chunks for each rank, or leaves its cut to the method.
+// divides reports whether p has as many chunks for each rank, or leaves its cut to the method.
 func (x *star) divides(p *model.Problem) bool {
 	return p.Chunks == nil || (&model.Orbit{Sides: []int{x.t.Ranks}}).Validate(p) == nil
 }

@@ -104,7 +104,7 @@ type weave struct {
 	class []int32        // by chunk
 	large []int32        // by part: the class of its largest chunk
 	slot  model.Time
-	delay int // after so many slots what is sent has arrived
+	delay int // after this many slots what is sent has arrived
 	least model.Time
 	turns []turn
 	end   model.Time // of the last transfer
@@ -116,7 +116,7 @@ const uneven = 64
 // maxDelay limits the delay.
 const maxDelay = 1 << 10
 
-// clock finds the length of slots, and says whether the links are alike. It returns the
+// clock finds the length of slots, and reports whether the links are alike. It returns the
 // paces of the smallest chunk.
 func (w *weave) clock() (slowest []pace, ok bool) {
 	var sizes []int64
@@ -148,7 +148,7 @@ func (w *weave) clock() (slowest []pace, ok bool) {
 	return slowest, w.slot-shortest <= w.slot/uneven && w.delay <= maxDelay
 }
 
-// measure finds the length of slots and what no plan can do without, and says whether the
+// measure finds the length of slots and what no plan can do without, and reports whether the
 // links are alike.
 func (w *weave) measure() bool {
 	slowest, ok := w.clock()

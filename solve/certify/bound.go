@@ -15,8 +15,8 @@ import (
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
-// Bound returns the best lower bound for p whose certificate the checker accepts, as far as
-// it is found before ctx is done, or nil. A certificate that the checker does not accept is a
+// Bound returns the best lower bound for p that is found before ctx is done and whose
+// certificate the checker accepts, or nil. A certificate that the checker does not accept is a
 // defect, and an error.
 func Bound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	s, err := searchFor(ctx, p)
@@ -215,8 +215,8 @@ func AnyCut(p *model.Problem) *model.Problem {
 // DualTime is how long at most a bound by prices at instants is looked for.
 const DualTime = 10 * time.Second
 
-// DualBound returns the best certificate of kind lp-dual that beats what is known, as far
-// as one is found within DualTime and before ctx is done, or nil. below is a makespan that is reached, beyond
+// DualBound returns the best certificate of kind lp-dual that beats what is known, if
+// one is found within DualTime and before ctx is done, or nil. below is a makespan that is reached, beyond
 // which there is nothing to find, or 0. The bound is what the checker finds the witness
 // to yield, and the certificate has passed its check.
 func DualBound(ctx context.Context, p *model.Problem, known, below model.Time) (*model.Certificate, error) {

@@ -19,7 +19,7 @@ import (
 type Progress interface {
 	// Begin is called before a method starts, and may set o.Progress.
 	Begin(method string, o *solve.Options)
-	// Note says what is being done.
+	// Note states what is being done.
 	Note(text string)
 	// End is called when the work is done.
 	End()
@@ -244,8 +244,8 @@ func (e *Evaluator) boundBefore(b *solve.Budget, p *model.Problem) (*model.Certi
 const mostWarm = time.Second
 
 // warmStart returns the best that quick methods find for the cut of p in a tenth of the
-// time, and which of them found it; nil if none does. Nothing has verified it: whoever begins
-// from it has what it returns verified.
+// time, and which of them found it; nil if none does. Nothing has verified it: what a method
+// makes of it is verified.
 func (e *Evaluator) warmStart(b *solve.Budget, p *model.Problem) (best *solve.Result, from string) {
 	e.Progress.Note("looking for a start")
 	limit := mostWarm

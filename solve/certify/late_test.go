@@ -57,7 +57,7 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// TestLateRanks: whoever comes how late, and on whatever topology, the schedules are right,
+// TestLateRanks: for all late ranks, delays and topologies the schedules are right,
 // and not worse than those of the ring where all ranks are on one switch.
 func TestLateRanks(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))

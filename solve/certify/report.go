@@ -104,7 +104,7 @@ func (r *Row) Fewest() string {
 	return ""
 }
 
-// briefest says whether a solver that found no schedule with fewer rounds, where time is
+// briefest reports whether a solver that found no schedule with fewer rounds, where time is
 // counted in rounds, has found none that is quicker: no rank is late, and no round of r
 // lasts longer than any round does that moves something.
 func (r *Row) briefest() bool {
@@ -210,7 +210,7 @@ func (ev *Report) Undecided() solve.Stop {
 	return 0
 }
 
-// AnyRefuted says whether a verifier refuted what a method of ours returned.
+// AnyRefuted reports whether a verifier refuted what a method of ours returned.
 func (ev *Report) AnyRefuted() bool {
 	return slices.ContainsFunc(ev.Rows, func(r *Row) bool { return r.Outcome() == verify.Refuted })
 }

@@ -152,7 +152,7 @@ func (x *plan) move(chunk, from, to int, op model.Op) place.Move {
 }
 
 // blocks returns the chunks of each of n blocks: the shards where the collective
-// has one a member, and equal runs of chunks where it has one in all.
+// has one per member, and equal runs of chunks where it has one in all.
 func (x *plan) blocks(n int) [][]int {
 	blocks := make([][]int, n)
 	sharded := x.p.Shards() == n

@@ -5,7 +5,7 @@ import (
 	"github.com/oraccl/oraccl/solve/place"
 )
 
-// The direct algorithms: whoever has something sends it straight to whoever needs
+// The direct algorithms: each rank sends what it has straight to those that need
 // it, in step s to the member s places on, so that nobody is everybody's first.
 var directBuilders = builders{
 	model.Broadcast:     directBroadcast,

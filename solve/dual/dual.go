@@ -38,7 +38,7 @@ type Found struct {
 }
 
 // Find returns witnesses whose bounds should be larger than what is known, in the order
-// in which they were found. An error says why none can be looked for: solve.ErrNotServed
+// in which they were found. An error explains why none can be looked for: solve.ErrNotServed
 // is in it where the problem is of a kind, or of a size, for which this does not work.
 // When the time is up or ctx is done it returns what it has.
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/oraccl/oraccl/solve/exact"
 )
 
-// BenchmarkDGX1 solves collectives on DGX-1 with one chunk a rank, without a schedule
+// BenchmarkDGX1 solves collectives on DGX-1 with one chunk per rank, without a schedule
 // to start from.
 func BenchmarkDGX1(b *testing.B) {
 	for _, kind := range []model.Kind{model.AllGather, model.ReduceScatter, model.AllReduce} {

@@ -19,7 +19,7 @@ import (
 //	port    Σ transfers on a port at t <= its capacity
 //
 // B is integral by itself once F is. Columns exist only where ten.Network.Window
-// allows a transfer. It follows TE-CCL (Liu et al., SIGCOMM 2024, section 3) but
+// allows a transfer. It follows TE-CCL (Liu et al., SIGCOMM 2024, section 3) except
 // for the objective: here every horizon is a question of feasibility.
 type encoding struct {
 	*ten.Network

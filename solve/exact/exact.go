@@ -8,7 +8,7 @@
 // allgather, which start as soon as their data allow.
 //
 // What the solver returns is rounded, checked against the encoding in exact
-// numbers, turned into a program of transfers and timed anew in picoseconds. The
+// numbers, turned into a program of transfers and timed again in picoseconds. The
 // word "optimal" is the solver's, for the grid of epochs that the note names.
 package exact
 
@@ -53,7 +53,7 @@ func New() solve.Solver { return solver{leastHorizon} }
 func NewReward() solve.Solver { return solver{reward} }
 
 // NewRolling returns the method rolling: the time is divided into rounds of a few epochs,
-// each solved to get as far as possible, as TE-CCL's A* does (section 4). It is a heuristic
+// each solved for the most progress, as TE-CCL's A* does (section 4). It is a heuristic
 // for instances too large for the exact method.
 func NewRolling() solve.Solver { return solver{rolling} }
 
@@ -66,7 +66,7 @@ func (s solver) About() solve.About {
 	case reward:
 		return solve.About{
 			Serves:    "as `exact`",
-			Guarantee: "the most of TE-CCL's reward in half as many epochs again as are needed, by the solver's word; for comparison",
+			Guarantee: "the most of TE-CCL's reward in half as many epochs again as are needed, according to the solver; for comparison",
 			Source:    "Liu et al., SIGCOMM 2024",
 
 			ComparisonOnly: true,
@@ -84,7 +84,7 @@ func (s solver) About() solve.About {
 	}
 	return solve.About{
 		Serves:    fmt.Sprintf("all eight collectives, custom ones without reduction; up to %d columns", maxColumns),
-		Guarantee: "least makespan on a grid of epochs, by the solver's word; `optimal` only where a checked bound is met",
+		Guarantee: "least makespan on a grid of epochs, according to the solver; `optimal` only where a checked bound is met",
 		Source:    "time-expanded MILP as in TE-CCL, solved by HiGHS",
 		NeedsCut:  solve.AlwaysNeedsCut,
 		WarmStart: true,
@@ -232,7 +232,7 @@ func stages(p *model.Problem) []*model.Problem {
 	return []*model.Problem{&scatter, &gather}
 }
 
-// join times the schedules of the stages anew, as one program.
+// join times the schedules of the stages again, as one program.
 func join(p *model.Problem, stages []*model.Schedule) (*model.Schedule, error) {
 	program := place.NewProgram(p)
 	for _, s := range stages {
@@ -293,7 +293,7 @@ func (r *run) stage(p *model.Problem) *model.Schedule {
 }
 
 // grid looks for the least horizon on one grid. done says that it was found, all
-// shorter ones being infeasible by the solver's word.
+// shorter ones being infeasible according to the solver.
 func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model.Schedule, done bool) {
 	n := ten.New(q, hops, epoch, 0)
 	least := n.LeastHorizon()
@@ -360,7 +360,7 @@ func (r *run) stopped(n *ten.Network, epoch model.Time) bool {
 	return false
 }
 
-// limited says which limit ended the search.
+// limited states which limit ended the search.
 func (r *run) limited() {
 	if r.stop = r.budget.Stop(); r.stop == 0 { // HiGHS has its own clock
 		r.stop = solve.TimeLimit

@@ -79,7 +79,7 @@ func roundedUp(times []duration, epoch model.Time) float64 {
 	return most
 }
 
-// error says what the grid may cost. A schedule that is stretched by what the grid rounds
+// error states what the grid may cost. A schedule that is stretched by what the grid rounds
 // up, and whose starts are then rounded up, is one on the grid; so if there is none within
 // horizon-1 epochs, none ends before that time, shrunk as much. That needs each link to be
 // entered equally long after the start by all hops over it, for the grid knows no offsets.
@@ -109,5 +109,5 @@ func (r *run) error(p *model.Problem, hops []hop.Hop, epoch model.Time, horizon 
 		return text
 	}
 	least := model.Time(float64(epoch.Mul(int64(horizon-1))) / (1 + up))
-	return fmt.Sprintf("%s, so that by the solver's word nothing ends before %v", text, least)
+	return fmt.Sprintf("%s, so that according to the solver nothing ends before %v", text, least)
 }

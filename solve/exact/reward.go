@@ -41,7 +41,7 @@ func (r *run) rewarded(q *model.Problem, n *ten.Network, s *model.Schedule) *mod
 		r.notes = append(r.notes, err.Error())
 		return s
 	}
-	r.notes = append(r.notes, fmt.Sprintf("reward %.4f, at most %.4f by the solver's word, in %d epochs of %v, %v", result.Objective, result.DualBound, n.Horizon, n.Epoch, e.Dims()))
+	r.notes = append(r.notes, fmt.Sprintf("reward %.4f, at most %.4f according to the solver, in %d epochs of %v, %v", result.Objective, result.DualBound, n.Horizon, n.Epoch, e.Dims()))
 	best.Transfers = useful(q, best.Transfers)
 	return best
 }

@@ -23,7 +23,7 @@ const (
 	roundGap = 0.01
 )
 
-// servesRounds says whether the shortest useful round of n is small enough.
+// servesRounds reports whether the shortest useful round of n is small enough.
 func servesRounds(n *ten.Network) error {
 	if n.Problem.Late() {
 		return solve.NotServed("serves ranks that all arrive at once")

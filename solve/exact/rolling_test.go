@@ -65,8 +65,8 @@ func TestGrids(t *testing.T) {
 	r, err := New().Solve(context.Background(), p, solve.Options{})
 	require.NoError(t, err)
 	require.Contains(t, r.Note, "grid of 4 epochs of 2us")
-	require.Contains(t, r.Note, "rounded up by at most 33 %, so that by the solver's word nothing ends before 4.5us")
+	require.Contains(t, r.Note, "rounded up by at most 33 %, so that according to the solver nothing ends before 4.5us")
 	require.Contains(t, r.Note, "grid of 6 epochs of 1us")
-	require.Contains(t, r.Note, "no time is rounded, so that by the solver's word nothing ends before 5us")
+	require.Contains(t, r.Note, "no time is rounded, so that according to the solver nothing ends before 5us")
 	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
-// AllReduce returns the solver's word for the bytes of the buffer that pass in a second
+// AllReduce returns, according to the solver, the bytes of the buffer that pass in a second
 // where each byte is reduced along an in-tree to a root and spread from there along an
 // out-tree, with the shares of the roots, and of both kinds of trees in each link, free:
 // for each rank, the shares of all roots must be able to flow to it over what links give

@@ -1,6 +1,6 @@
 // Package fluid computes how fast a collective can be in the fluid limit, where latencies
 // vanish and chunks are infinitely divisible: the least time for each byte of the buffer,
-// exactly, with the cut that binds.
+// exactly, with the limiting cut.
 //
 // For allgather that is ForestColl's bound (Zhao et al., "ForestColl: throughput-optimal
 // collective communications on heterogeneous network fabrics", arXiv:2402.06787): the
@@ -32,7 +32,7 @@ import (
 type Limit struct {
 	// Shares is how many of the Of equal shards of the buffer must leave the nodes.
 	Shares, Of int64
-	// Bandwidth is that of the links that leave the nodes, in bytes a second.
+	// Bandwidth is that of the links that leave the nodes, in bytes per second.
 	Bandwidth int64
 	// Nodes is the set, ascending, as model.Cut takes it.
 	Nodes []int
@@ -97,7 +97,7 @@ func (in *instance) limit(side []bool) (Limit, error) {
 		if side[link.Src] && !side[link.Dst] {
 			sum, carry := bits.Add64(uint64(l.Bandwidth), uint64(link.Bandwidth), 0)
 			if carry != 0 || sum > 1<<62 {
-				return Limit{}, errors.New("fluid: bandwidths that add up to more than 2^62 bytes a second")
+				return Limit{}, errors.New("fluid: bandwidths that add up to more than 2^62 bytes per second")
 			}
 			l.Bandwidth = int64(sum)
 		}

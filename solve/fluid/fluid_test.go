@@ -94,7 +94,7 @@ func exhaustive(t *testing.T, p *model.Problem) *big.Rat {
 func TestKnown(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  model.Kind
-		links float64 // bytes a second of the buffer, in links' bandwidths
+		links float64 // bytes per second of the buffer, in links' bandwidths
 	}{
 		"ring:8":      {model.AllGather, 8. / 7 * 2},
 		"full:5":      {model.AllGather, 5. / 4 * 4},

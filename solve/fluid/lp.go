@@ -91,7 +91,7 @@ func (in *instance) toSink(ctx context.Context, d int) (Limit, float64, error) {
 		return Limit{}, 0, err
 	}
 	if l.Shares == 0 || l.Bandwidth == 0 {
-		return Limit{}, 0, fmt.Errorf("the dual is no cut: %d shards over %d bytes a second", l.Shares, l.Bandwidth)
+		return Limit{}, 0, fmt.Errorf("the dual is no cut: %d shards over %d bytes per second", l.Shares, l.Bandwidth)
 	}
 	exact, _ := new(big.Rat).SetFrac64(l.Bandwidth, l.Shares).Float64()
 	return l, math.Abs(r.Objective*float64(scale)/exact - 1), nil
@@ -99,14 +99,14 @@ func (in *instance) toSink(ctx context.Context, d int) (Limit, float64, error) {
 
 // Concurrent is the maximum concurrent flow of an alltoall.
 type Concurrent struct {
-	// Algbw is the solver's word for the bytes of the buffer that pass in a second.
+	// Algbw is, according to the solver, the bytes of the buffer that pass per second.
 	Algbw float64
-	// Flows holds, by member and link, the bytes a second of what comes from that member,
+	// Flows holds, by member and link, the bytes per second of what comes from that member,
 	// when from each member to each other one Algbw/members passes.
 	Flows [][]float64
 	// Prices of links, from the dual: a certificate of kind prices.
 	Prices model.Prices
-	// Bound is the exact upper bound on the bytes a second that the prices prove.
+	// Bound is the exact upper bound on the bytes per second that the prices prove.
 	Bound *big.Rat
 }
 

@@ -89,7 +89,7 @@ func servesNetwork(p *model.Problem) error {
 	return nil
 }
 
-// Solve implements solve.Solver. Options.Chunks is used: that many equal chunks a member
+// Solve implements solve.Solver. Options.Chunks is used: that many equal chunks per member
 // instead of a number by trying.
 func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	if err := m.Serves(p); err != nil {

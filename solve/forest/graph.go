@@ -7,7 +7,7 @@ import (
 	"github.com/oraccl/oraccl/solve/maxflow"
 )
 
-// arc is a way from one node to another, with room for so many trees.
+// arc is a way from one node to another, with room for this many trees.
 type arc struct {
 	from, to int
 	room     int64
@@ -107,7 +107,7 @@ func (w *network) splitOff(v int) {
 	w.arcs = slices.DeleteFunc(w.arcs, func(a arc) bool { return a.from == v || a.to == v || a.room == 0 })
 }
 
-// straight says whether the way over arcs i and o visits no node twice.
+// straight reports whether the way over arcs i and o visits no node twice.
 func (w *network) straight(i, o int) bool {
 	seen := map[int]bool{w.arcs[i].from: true}
 	for _, l := range w.arcs[i].route {

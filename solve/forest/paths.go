@@ -40,7 +40,7 @@ func (paths) Serves(p *model.Problem) error {
 	return servesNetwork(p)
 }
 
-// Solve implements solve.Solver. Options.Chunks is used: that many equal chunks a pair
+// Solve implements solve.Solver. Options.Chunks is used: that many equal chunks per pair
 // instead of a number by trying.
 func (m paths) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	if err := m.Serves(p); err != nil {

@@ -20,13 +20,13 @@ type flow interface {
 	// rate tells flows of one problem apart: the larger it is, the shorter the time if chunks
 	// are fine enough.
 	rate() float64
-	// most is how many transfers are placed at most, but for the first number of chunks.
+	// most is how many transfers are placed at most, except for the first number of chunks.
 	most() int
-	// String says what there is.
+	// String states what there is.
 	String() string
 }
 
-// stopped is the result of a method that did not get as far as a schedule.
+// stopped is the result of a method that stopped before it had a schedule.
 func stopped(ctx context.Context, p *model.Problem) solve.Result {
 	return solve.Result{Problem: solve.Cut(p, 1), Stop: solve.StopOf(ctx)}
 }

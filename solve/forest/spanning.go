@@ -12,7 +12,7 @@ import (
 	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
-// edge is a way between two ranks in both directions, with room for so many trees.
+// edge is a way between two ranks in both directions, with room for this many trees.
 type edge struct {
 	u, v        int
 	room        float64
@@ -95,7 +95,7 @@ type column struct {
 	depth int
 }
 
-// add adds a tree, and says whether it is new.
+// add adds a tree, and reports whether it is new.
 func (g *packing) add(edges []int) bool {
 	slices.Sort(edges)
 	key := fmt.Sprint(edges)
@@ -124,7 +124,7 @@ func (g *packing) flattest() {
 	}
 }
 
-// generate adds trees until the largest rate is reached, but for the tolerance, and returns
+// generate adds trees until the largest rate is reached, except for the tolerance, and returns
 // the rate.
 func (g *packing) generate(ctx context.Context) (float64, error) {
 	for {
@@ -153,7 +153,7 @@ func (g *packing) generate(ctx context.Context) (float64, error) {
 }
 
 // prim returns the edges of a tree from a root, and its price: by Prim's way a cheapest one,
-// flat as far as prices leave a choice; or, flat first, one of shortest ways, cheap as far
+// flat where prices leave a choice; or, flat first, one of shortest ways, cheap where
 // as these leave a choice.
 func (g *packing) prim(root int, prices []float64, flat bool) (t []int, price float64) {
 	equal := slices.Max(prices) * 1e-9

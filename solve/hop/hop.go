@@ -45,7 +45,7 @@ func All(t *model.Topology) []Hop {
 	return hops
 }
 
-// alike says whether two routes are single links with the same figures.
+// alike reports whether two routes are single links with the same figures.
 func alike(t *model.Topology, a, b []int) bool {
 	l, m := t.Links[a[0]], t.Links[b[0]]
 	return len(a) == 1 && len(b) == 1 && l == m

@@ -323,7 +323,7 @@ func (r *repair) uses(hop, class int32) ([]network.Use, model.Time) {
 	return r.n.Uses[x.Uses:x.UsesEnd], r.n.Beta(x, class)
 }
 
-// book takes the resources of a move: the same again if it had some.
+// book takes the resources of a move, those that it had if there were some.
 func (r *repair) book(i int32) {
 	m := &r.moves[i]
 	uses, length := r.uses(m.hop, r.class(m.tree))

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Side says which demand of a model is violated.
+// Side states which demand of a model is violated.
 type Side uint8
 
 // The demands.
@@ -143,7 +143,7 @@ func (m *Model) checkLength(what string, got, want int, of string) error {
 
 // DualBound returns what the multipliers y, one a row, prove about the optimum:
 // no feasible x has an objective below (for Maximise: above) the bound that
-// comes back. It is true for every y, whoever made it up; the optimal row duals
+// comes back. It is true for every y, wherever it is from; the optimal row duals
 // of the linear relaxation prove the relaxation's optimum. Where y proves
 // nothing, the bound is infinite. An error means that y has the wrong length.
 // It takes O(nonzeros) operations.

@@ -27,8 +27,8 @@ const maxVertices = 2048
 
 // Max returns a matching of maximum weight among n vertices, numbered from 0: for each
 // vertex the other end of its edge, -1 for none. Of parallel edges the heaviest counts.
-// With cardinality it has maximum weight among those with most edges. An error says
-// which edge is not one, or that there are too many vertices. It is deterministic, and
+// With cardinality it has maximum weight among those with most edges. An error names
+// the edge that is not one, or that there are too many vertices. It is deterministic, and
 // takes O(n³) time and O(n²) memory.
 func Max(n int, edges []Edge, cardinality bool) ([]int, error) {
 	s, err := prepare(n, edges, cardinality)

@@ -230,7 +230,7 @@ func (s *search) expand(b int) {
 	s.node[b] = 0
 }
 
-// tight looks at a tight edge from an outer vertex, and says whether the matching has
+// tight looks at a tight edge from an outer vertex, and reports whether the matching has
 // grown.
 func (s *search) tight(e link) bool {
 	u, v := s.node[e.u], s.node[e.v]
@@ -305,7 +305,7 @@ func (s *search) phase() bool {
 }
 
 // reprice changes prices, by as much as keeps them a dual solution: what is outer gets
-// cheaper, what is inner dearer. It says whether the free vertices still have a price.
+// cheaper, what is inner dearer. It reports whether the free vertices still have a price.
 func (s *search) reprice() bool {
 	by := int64(math.MaxInt64)
 	for b := s.n + 1; b <= s.top; b++ {

@@ -58,7 +58,7 @@ func (g *Network) MaxFlow(s, t int) int64 {
 	return total
 }
 
-// search numbers nodes by their distance from s in arcs that can carry more, and says
+// search numbers nodes by their distance from s in arcs that can carry more, and reports
 // whether t is reached.
 func (g *Network) search(s, t int) bool {
 	for v := range g.level {

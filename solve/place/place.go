@@ -314,7 +314,7 @@ func (g *Program) afterData(i int32, placed []model.Transfer) model.Time {
 	return at
 }
 
-// maxTries is how often the moves of a group are placed anew before giving up.
+// maxTries is how often the moves of a group are placed again before giving up.
 const maxTries = 1000
 
 // placeGroup places the moves of a group, none before floor. Alone, a move has only lower bounds. In

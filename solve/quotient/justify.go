@@ -63,7 +63,7 @@ func (x *plan) waits() [][]int32 {
 	return list
 }
 
-// justify moves jobs to the end and back to the start, each as far as it can go, in the order
+// justify moves jobs to the end and back to the start, each by the most that is possible, in the order
 // that they have. That rarely makes a schedule worse (Li and Willis, European Journal of
 // Operational Research 56, 1992); then it is left as it was. It returns whether it is better.
 func (x *plan) justify(release []model.Time) bool {

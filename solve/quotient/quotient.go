@@ -18,7 +18,7 @@
 // backwards. An allreduce is both, the gatherings with what the sums leave free; or
 // trees that balance the loads of all machines over both, list-scheduled: see balance. Each
 // part is tried with several rules and deadlines, and jobs are moved to the end and back.
-// How many chunks a rank should have, and of what sizes, is found by trying.
+// How many chunks per rank should have, and of what sizes, is found by trying.
 //
 // The idea is that of the symmetric schedules of Cayley graphs (package cayley) and of
 // SyCCL's sketches (SIGCOMM 2025), without their conditions on the network.

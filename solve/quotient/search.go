@@ -273,7 +273,7 @@ func (s *search) first() {
 const (
 	maxTrials = 96 // before smaller groups are left out
 	fewTrials = 16
-	firstPart = 5 // one part of so many of the work is for the first attempts
+	firstPart = 5 // one part of this many of the work is for the first attempts
 	rounds    = 7 // more or less
 )
 

@@ -38,7 +38,7 @@ func (barrier) About() solve.About { return ofOneShape }
 // ofOneShape describes the methods that look at allreduces of one shape.
 var ofOneShape = solve.About{
 	Serves:    "allreduce in rounds",
-	Guarantee: "least rounds among algorithms of one shape, by the solver's word",
+	Guarantee: "least rounds among algorithms of one shape, according to the solver",
 	Source:    "`solve/sat`",
 
 	ComparisonOnly: true,

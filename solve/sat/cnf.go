@@ -1,5 +1,5 @@
 // Package sat states in propositional logic that a problem has a schedule of at
-// most so many epochs or rounds: the formula of section 10 of verify/SPEC.md,
+// most this many epochs or rounds: the formula of section 10 of verify/SPEC.md,
 // clause by clause in the order given there. A refutation of the formula is a
 // proof that there is no such schedule.
 //

@@ -221,7 +221,7 @@ func (e *Formula) earliest(k int) []int {
 
 func (e *Formula) pace(k, a int) *pace { return &e.paces[e.class[k]][a] }
 
-// variables numbers those of section 10.4, but for the counters'.
+// variables numbers those of section 10.4, except for the counters'.
 func (e *Formula) variables() error {
 	h, ranks := e.q.Horizon, e.p.Topology.Ranks
 	upTo := func(last int) ([][]Lit, error) { // of each chunk and rank, from early to last

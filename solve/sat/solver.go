@@ -22,7 +22,7 @@ type solver struct{ trees bool }
 // New returns the method "sat": it asks for a schedule of as few epochs as the bound
 // allows, and of one more until there is one, and keeps the refutation of the largest
 // horizon without. An epoch is a round, or as long as suits the times of the hops, which
-// are rounded down to epochs; what comes of it is timed anew, exactly.
+// are rounded down to epochs; what comes of it is timed again, exactly.
 //
 // Where a question stays open, it goes on from the other end: from the best schedule
 // known downwards.
@@ -30,7 +30,7 @@ func New() solve.Solver { return solver{} }
 
 // NewTrees returns the method "sat-trees": sat for an allreduce whose chunks are each
 // reduced along a tree to one root and spread from there, without a barrier between. Its
-// rounds are the least of that shape, by the solver's word.
+// rounds are the least of that shape, according to the solver.
 func NewTrees() solve.Solver { return solver{trees: true} }
 
 // Name implements solve.Solver.
@@ -308,7 +308,7 @@ func (r *run) share() time.Duration {
 	return r.left() * 2 / 3
 }
 
-// stopped says whether the search has to end, and remembers why.
+// stopped reports whether the search has to end, and remembers why.
 func (r *run) stopped() bool {
 	stop := r.budget.Stop()
 	if stop == 0 {

@@ -76,7 +76,7 @@ func TestLeastRounds(t *testing.T) {
 	}
 }
 
-// hasEmpty says whether there is an empty clause.
+// hasEmpty reports whether there is an empty clause.
 func (c *CNF) hasEmpty() bool {
 	for i := range c.Clauses() {
 		if len(c.Clause(i)) == 0 {

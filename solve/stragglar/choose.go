@@ -53,7 +53,7 @@ func plans(p *model.Problem, o solve.Options) []proposal {
 	return all
 }
 
-// inTime says whether the ready ranks have reduced m chunks, with all ranks on one switch,
+// inTime reports whether the ready ranks have reduced m chunks, with all ranks on one switch,
 // by the time that the straggler arrives.
 func inTime(p *model.Problem, m int) bool {
 	n, route := len(p.Members()), quickest(p)
@@ -178,7 +178,7 @@ func partly(p *model.Problem, since model.Time, m int) proposal {
 	}
 }
 
-// fitting returns the largest number of bytes up to limit for which so many rounds end by
+// fitting returns the largest number of bytes up to limit for which this many rounds end by
 // a time.
 func fitting(hop func(bytes int64) model.Time, rounds int64, by model.Time, limit int64) int64 {
 	low := int64(0)
@@ -217,7 +217,7 @@ func hidden(p *model.Problem) int {
 // chunks.
 func scattering(n, m int) int64 { return int64(n-2) * int64(most(n, m)) }
 
-// share is what goes by the rounds for one straggler: so many bytes in m chunks; the rest
+// share is what goes by the rounds for one straggler: this many bytes in m chunks; the rest
 // goes round a ring. The zero value leaves all to the ring.
 type share struct {
 	bytes int64

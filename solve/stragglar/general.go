@@ -531,7 +531,7 @@ func (s *spreading) three() []Round {
 	return s.rounds
 }
 
-// five is the schedule for 5 ranks: every round is the same, but for the turn of the
+// five is the schedule for 5 ranks: every round is the same, except for the turn of the
 // ranks. The owners take turns.
 func (s *spreading) five() []Round {
 	turn := slices.Clone(s.owners[:min(4, s.m)])

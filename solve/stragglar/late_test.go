@@ -10,7 +10,7 @@ import (
 )
 
 // Several ranks late together: what SAT solvers find to be the least, where they do, and
-// else not far above (n-1+l)/n; every round one send and one receive a rank; all parts
+// else not far above (n-1+l)/n; every round one send and one receive per rank; all parts
 // come together once, and end everywhere.
 func TestGather(t *testing.T) {
 	for _, c := range []struct{ n, late, chunks, most int }{

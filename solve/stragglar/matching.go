@@ -190,7 +190,7 @@ func (h *holdings) round() ([]move, error) {
 	return moves, nil
 }
 
-// entering says whether chunks still come in from the straggler.
+// entering reports whether chunks still come in from the straggler.
 func (h *holdings) entering() bool { return h.u < h.n-1 }
 
 // worth returns how many transfers take place if x and y are paired, 0 if they may not

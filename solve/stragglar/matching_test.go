@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMatched: the heuristic's rounds are right, as many as the authors' code takes but
+// TestMatched: the heuristic's rounds are right, as many as the authors' code takes except
 // for how ties are broken, and more than the general construction needs.
 func TestMatched(t *testing.T) {
 	authors := map[int]int{

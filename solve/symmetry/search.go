@@ -525,7 +525,7 @@ func (e *extension) uniform() bool {
 // mayStay reports whether g may take the orbit of x to itself.
 func (e *extension) mayStay(x int) bool { return e.o.StayingRanks || !e.net.t.IsRank(x) }
 
-// next gives one more vertex an image: cur, which is where g takes start after so many
+// next gives one more vertex an image: cur, which is where g takes start after this many
 // steps, or, if start is negative, that of an orbit without one. Orbits are taken in
 // cycles, for g^p must take each to itself, by the same element of h.
 func (e *extension) next(start, cur, steps int) {

@@ -8,7 +8,7 @@
 // told to let ranks stay.
 //
 // The search refines partitions and backtracks, as programs for graph isomorphism do
-// (McKay, "Practical graph isomorphism", Congressus Numerantium 30, 1981), but for one
+// (McKay, "Practical graph isomorphism", Congressus Numerantium 30, 1981), except for one
 // element at a time, and not for the group of all symmetries: of that, which may have
 // (n-1)! elements, few subgroups are of use. It builds a chain 1 = H0 < H1 < ... in which
 // H(i) is normal in H(i+1) with a prime index p: it looks for an element g with gH = Hg
@@ -63,7 +63,7 @@ func (g *Group) Order() int { return len(g.nodes) }
 // last, each a multiple of the one before. See Sub.
 func (g *Group) Orders() []int { return g.orders }
 
-// Sub returns the subgroup of the first so many elements: order is one of Orders.
+// Sub returns the subgroup of the first this many elements: order is one of Orders.
 func (g *Group) Sub(order int) *Group {
 	at := slices.Index(g.orders, order)
 	if at < 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 // allReduceOn returns an allreduce of 64 MiB under the blocking cost model, with 0.5 us a
-// link and bandwidths in GiB/s where rates are given, cut into so many chunks a member; 0:
+// link and bandwidths in GiB/s where rates are given, cut into this many chunks per member; 0:
 // the cut is free.
 func allReduceOn(t testing.TB, name string, chunks int, rates ...int64) *model.Problem {
 	t.Helper()
@@ -84,7 +84,7 @@ func TestFreeCut(t *testing.T) {
 	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 }
 
-// BenchmarkAllReduce: heterogeneous meshes, one chunk a rank, one try.
+// BenchmarkAllReduce: heterogeneous meshes, one chunk per rank, one try.
 func BenchmarkAllReduce(b *testing.B) {
 	for _, name := range []string{"mesh:16x16", "mesh:16x32", "mesh:32x32", "mesh:32x64"} {
 		b.Run(name, func(b *testing.B) {

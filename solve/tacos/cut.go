@@ -8,7 +8,7 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// maxPieces is into how many chunks a member an allreduce is cut at most, and maxCut limits
+// maxPieces is into how many chunks per member an allreduce is cut at most, and maxCut limits
 // its transfers if it is cut into more than one.
 const (
 	maxPieces = 16

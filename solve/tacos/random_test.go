@@ -90,7 +90,7 @@ func randomProblem(t *rapid.T) *model.Problem {
 }
 
 // TestRandom: on any network every collective is right and feasible, and the same
-// again; and so it is when it is improved once more.
+// in a second run; and so it is when it is improved once more.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomProblem(t)

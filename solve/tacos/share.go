@@ -34,8 +34,8 @@ func (m *matching) hold(flight, resource int32, before model.Time) {
 	m.holder[resource] = flight
 }
 
-// effort limits how many hops are looked at for augmenting paths at one instant: so
-// many times all.
+// effort limits how many hops are looked at for augmenting paths at one instant, in
+// multiples of all hops.
 const effort = 4
 
 // share serves all ranks that are awake.

@@ -189,7 +189,7 @@ func (s *steer) choose(l int32, rng *random.Stream) int32 {
 	return best
 }
 
-// forks reports whether a rank that must not do so would send a chunk a second time now.
+// forks reports whether a rank that must not do so would send a chunk per second time now.
 func (s *steer) forks(src, k int32) bool {
 	return s.once != nil && s.once[src] && s.undoAt == s.e.now && slices.Contains(s.sent, sending{src, k})
 }

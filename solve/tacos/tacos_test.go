@@ -139,7 +139,7 @@ func TestIngress(t *testing.T) {
 
 // TestOverlap: on a mesh the links of corners are the scarce ones, those out of them
 // while chunks are reduced, those into them while they are spread. With several chunks
-// a rank both are used at once.
+// per rank both are used at once.
 func TestOverlap(t *testing.T) {
 	p := &model.Problem{Topology: network(t, "mesh:8x8"), Collective: model.Collective{Kind: model.AllReduce}, Size: 64 << 20, Cost: model.Blocking}
 	p = p.WithChunks(p.DefaultChunks(4))

@@ -100,10 +100,10 @@ func (n *Network) Busy(k, h int) int { return int(n.busy[n.class[k]][h]) }
 // Delay is how many epochs after its start a transfer of chunk k over hop h has arrived.
 func (n *Network) Delay(k, h int) int { return int(n.delay[n.class[k]][h]) }
 
-// Holds says whether rank r has chunk k from the start, or from its arrival.
+// Holds reports whether rank r has chunk k from the start, or from its arrival.
 func (n *Network) Holds(k, r int) bool { return n.holder[k][r] }
 
-// Wants says whether rank r must have chunk k at the end, and has not at the start.
+// Wants reports whether rank r must have chunk k at the end, and has not at the start.
 func (n *Network) Wants(k, r int) bool { return n.wants[k][r] }
 
 // Earliest is the first epoch at which chunk k can be at rank r.
@@ -237,7 +237,7 @@ func (n *Network) LeastHorizon() int {
 	return least
 }
 
-// enough says whether the hops at one side of rank r can carry count chunks in so
+// enough reports whether the hops at one side of rank r can carry count chunks in this
 // many epochs, if each link that they use at the rank carries one at a time.
 func (n *Network) enough(r, count, epochs int, end func(hop.Hop) int) bool {
 	if count == 0 {

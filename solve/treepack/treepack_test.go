@@ -11,8 +11,8 @@ import (
 	"github.com/oraccl/oraccl/solve/network"
 )
 
-// allReduceOn returns an allreduce of 64 MiB under the blocking cost model, cut into so many
-// chunks a member.
+// allReduceOn returns an allreduce of 64 MiB under the blocking cost model, cut into this many
+// chunks per member.
 func allReduceOn(t testing.TB, name string, chunks int) *model.Problem {
 	t.Helper()
 	tp, err := topo.Parse(name, topo.Options{})

@@ -262,7 +262,7 @@ func (b *brute) start(s *state, now, limit model.Time, first int, chosen []int, 
 	}
 }
 
-// coming says whether the chunk is on its way to where m would bring it, and will be
+// coming reports whether the chunk is on its way to where m would bring it, and will be
 // there no later.
 func (b *brute) coming(s *state, m *move, now model.Time) bool {
 	for _, f := range s.flights {
@@ -311,7 +311,7 @@ func mask(i model.Interval) uint64 {
 	return (1<<uint(i.To) - 1) &^ (1<<uint(i.From) - 1)
 }
 
-// branches says whether two moves that start together may share the link that is
+// branches reports whether two moves that start together may share the link that is
 // number g of the one's route and number h of the other's.
 func (b *brute) branches(x, y *move, g, h int) bool {
 	if x.chunk != y.chunk || x.src != y.src || g != h || !slices.Equal(x.route[:g+1], y.route[:g+1]) {

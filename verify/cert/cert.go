@@ -97,7 +97,7 @@ func Claim(c *model.Certificate) string {
 
 // Yield returns the largest bound that the witness of c proves, whatever bound c
 // claims. It is MaxTime where the witness shows that there is no schedule at all.
-// An error says why c is no certificate: its problem is meaningless, or the witness
+// An error explains why c is no certificate: its problem is meaningless, or the witness
 // names what does not exist or proves nothing. Of a proof in a file it is what the proof
 // yields if it holds, which CheckIn decides. Once ctx is done it returns an error, too.
 func Yield(ctx context.Context, c *model.Certificate) (model.Time, error) {
@@ -135,7 +135,7 @@ func (j *job) unless(yield model.Time, err error) (model.Time, error) {
 	return yield, err
 }
 
-// rank says why r is no rank of p, if it is none.
+// rank explains why r is no rank of p, if it is none.
 func (j *job) rank(name string, r int) error {
 	if r < 0 || r >= j.t.Ranks {
 		return fmt.Errorf("%s: rank %d does not exist, want 0 to %d", name, r, j.t.Ranks-1)

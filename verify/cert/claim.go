@@ -8,14 +8,14 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// Refutes says whether c shows that no schedule of its problem has the algorithmic
-// bandwidth claimed, in bytes a second: that the size, at that rate, takes less time
+// Refutes reports whether c shows that no schedule of its problem has the algorithmic
+// bandwidth claimed, in bytes per second: that the size, at that rate, takes less time
 // than the witness of c says that every schedule takes. It decides in exact integers,
-// and returns the bound too. An error says why c is no certificate, or that the claim
+// and returns the bound too. An error explains why c is no certificate, or that the claim
 // is not positive. Not refuted does not mean attainable.
 func Refutes(ctx context.Context, c *model.Certificate, claimed int64) (refuted bool, bound model.Time, err error) {
 	if claimed <= 0 {
-		return false, 0, fmt.Errorf("claim: a bandwidth of %d bytes a second, want more than zero", claimed)
+		return false, 0, fmt.Errorf("claim: a bandwidth of %d bytes per second, want more than zero", claimed)
 	}
 	if bound, err = Yield(ctx, c); err != nil {
 		return false, 0, err

@@ -19,7 +19,7 @@ import (
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
-var update = flag.Bool("update", false, "write the corpus of certificates anew")
+var update = flag.Bool("update", false, "write the corpus of certificates again")
 
 const corpus = "../../testdata/certificates"
 

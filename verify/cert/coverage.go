@@ -76,7 +76,7 @@ const maxMet = 1 << 26
 // the schedule has all that was used. ∎
 //
 // Where the cut is given, more holds. A transmission of m bytes occupies λ for busy(m) = τ,
-// and, but for pipelined, α + τ. Take that as the window, count α in s no more where it is
+// and, except for pipelined, α + τ. Take that as the window, count α in s no more where it is
 // part of the window, and weigh each pair of a chunk of m bytes by the least B·busy(m) of any link into X
 // instead of m: the sum of these weights is F(T) at most, by the same steps.
 func (j *job) coverage(w model.Coverage) (model.Time, error) {

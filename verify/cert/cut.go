@@ -8,7 +8,7 @@ import (
 
 var _ = []Kind{
 	rule(Kind{
-		Shows:  "what ranks in a set have and ranks outside need must pass the links that leave the set",
+		Shows:  "the data that ranks in a set have and ranks outside need must pass the links that leave the set",
 		Holds:  "the set of nodes, and the ranks whose contributions and needs are counted, if not all",
 		Lemmas: "cut, passing",
 	}, (*job).cut),
@@ -138,7 +138,7 @@ func (j *job) crossing(l *load, k int, inside, from, to []bool) int64 {
 
 // crossings returns crossing for all items. It is what crossing returns, sooner, for the
 // standard collectives: of an item that is reduced every member has what it contributes
-// itself at the start, and all of that is wanted; of another one a rank has the only
+// itself at the start, and all of that is wanted; of another one per rank has the only
 // contribution. TestCrossings sets the two against each other.
 func (j *job) crossings(inside, from, to []bool) func(l *load, k int) int64 {
 	kind := j.p.Collective.Kind

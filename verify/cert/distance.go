@@ -66,7 +66,7 @@ func (j *job) distance(w model.Distance) (model.Time, error) {
 	return max(0, w.Potential[w.Dest]), nil
 }
 
-// rises says why the potential rises too much along link i, if it does.
+// rises explains why the potential rises too much along link i, if it does.
 func (j *job) rises(w model.Distance, i int, size int64) error {
 	l := &j.t.Links[i]
 	tau := model.TransferTime(size, l.Bandwidth)
@@ -89,7 +89,7 @@ func (j *job) rises(w model.Distance, i int, size int64) error {
 	return nil
 }
 
-// potentials says what is wrong with the form of the potentials, if anything is.
+// potentials states what is wrong with the form of the potentials, if anything is.
 func (j *job) potentials(w model.Distance) error {
 	n := j.t.Nodes()
 	if len(w.Potential) != n {
@@ -127,7 +127,7 @@ func (j *job) item(chunk, shard int) (int, error) {
 	return chunk, nil
 }
 
-// wants says whether rank must end with a contribution to item k.
+// wants reports whether rank must end with a contribution to item k.
 func (j *job) wants(k, rank, contribution int) bool {
 	for r, want := range j.goal(k) {
 		if r == rank {

@@ -11,8 +11,8 @@ import (
 )
 
 var _ = rule(Kind{
-	Shows:  "at some instants all chunks must pay more for links, ports and ranks than there is, each demand taking the cheapest way in time",
-	Holds:  "prices at instants, and how demands share them out: a dual of the linear program of flows in time",
+	Shows:  "at these link prices, which change at some instants, the demands cost more than links, ports and ranks can supply, even if each takes its cheapest route",
+	Holds:  "prices at instants, and the share of each demand: a dual of the linear program of flows over time",
 	Cut:    true,
 	Lemmas: "instants",
 }, func(j *job, w model.LPDual) (model.Time, error) { return j.dual(&w) })

@@ -140,7 +140,7 @@ func (j *job) startsAt(l *load, r int) { l.from[r] = j.p.ReleaseOf(r) }
 // endsAt notes that something of the load is needed at rank r.
 func (j *job) endsAt(l *load, r int) { l.to[r] = 0 }
 
-// settled says whether what rank has of item k at the start, if anything, will do
+// settled reports whether what rank has of item k at the start, if anything, will do
 // where want is wanted.
 func (j *job) settled(k, rank int, want model.Value) bool {
 	if k+1 != j.loaded {
@@ -173,7 +173,7 @@ func (j *job) settled(k, rank int, want model.Value) bool {
 	return true
 }
 
-// needs says whether rank must end with something of item k that it does not have
+// needs reports whether rank must end with something of item k that it does not have
 // at the start.
 func (j *job) needs(k, rank int) bool {
 	for r, want := range j.goal(k) {

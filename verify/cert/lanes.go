@@ -138,7 +138,7 @@ func group(lanes []lane, key func(lane) (key, capacity int)) []port {
 	return ports
 }
 
-// picoBytes is what a link of 10¹² bytes a second carries in a picosecond: areas are
+// picoBytes is what a link of 10¹² bytes per second carries in a picosecond: areas are
 // bandwidth times time, and a byte has this area.
 var picoBytes = big.NewInt(int64(model.Second))
 
@@ -235,7 +235,7 @@ func product(bandwidth int64, t model.Time) *big.Int {
 	return new(big.Int).Mul(big.NewInt(bandwidth), big.NewInt(int64(t)))
 }
 
-// fits says whether the ports can carry, by t, what is needed, in transfers of least
+// fits reports whether the ports can carry, by t, what is needed, in transfers of least
 // bytes or more.
 func (j *job) fits(ports []port, t model.Time, least int64, need amount) bool {
 	sum := amount{occupied: new(big.Int), bytes: new(big.Int)}

@@ -13,7 +13,7 @@ var _ = rule(Kind{
 	Lemmas: "combine between parts, passing",
 }, (*job).partition)
 
-// partition returns the bound that several parts of the network yield: so many transfers
+// partition returns the bound that several parts of the network yield: this many transfers
 // have to go from one part to another, and each has to pass a link that enters the part of
 // its destination and, where no switch copies, a link that leaves that of its source. Every
 // rank is in a part; a switch may be in none. With every rank a part of its own it is

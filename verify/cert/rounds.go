@@ -18,13 +18,13 @@ var _ = []Kind{
 		Lemmas: "doubling",
 	}, (*job).doubling),
 	rule(Kind{
-		Shows:  "a rank sends what only it has one chunk a round, and the last one then has to spread by doubling",
+		Shows:  "a rank sends what only it has at one chunk per round, and the last chunk then spreads by doubling",
 		Holds:  "the rank",
 		Costs:  []model.CostModel{model.Rounds},
 		Lemmas: "spread",
 	}, func(j *job, w model.Spread) (model.Time, error) { return j.spread(w.Source) }),
 	rule(Kind{
-		Shows:  "a rank receives one chunk a round, and the first to be complete there has to be combined by doubling",
+		Shows:  "a rank receives one chunk per round, and the first complete chunk is combined by doubling",
 		Holds:  "the rank",
 		Costs:  []model.CostModel{model.Rounds},
 		Lemmas: "combine in rounds",

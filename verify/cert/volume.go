@@ -10,7 +10,7 @@ var _ = rule(Kind{
 	Lemmas: "combine, late, passing",
 }, func(j *job, _ model.Volume) (model.Time, error) { return j.volume() })
 
-// volume returns the bound that the collective yields as a whole: so many transfers
+// volume returns the bound that the collective yields as a whole: this many transfers
 // it needs, and each has to pass a link that enters its destination and, where no
 // switch copies, a link that leaves its source. Two transfers never share the last
 // link at one time, nor, without copying, the first [(apart)]; so (passing) holds
@@ -61,7 +61,7 @@ func (j *job) entering(l *load) (model.Time, error) {
 	return max(best, other), err
 }
 
-// copies says whether any switch copies.
+// copies reports whether any switch copies.
 func (j *job) copies() bool {
 	for _, s := range j.t.Switches {
 		if s.Copies {

@@ -1,7 +1,7 @@
 // Package cnf makes the formula of section 10 of verify/SPEC.md, which says that a
 // problem has a schedule within some epochs or rounds, so that a refutation of it can be
 // checked against the problem and not against somebody's file. It follows the section
-// sentence by sentence, and shares nothing with whoever searched for the refutation.
+// sentence by sentence, and shares nothing with the search for the refutation.
 package cnf
 
 import (
@@ -44,7 +44,7 @@ type Size struct{ Variables, Clauses, Literals int }
 // caller's until it returns.
 type Emit func(clause []int32) error
 
-// Write passes the formula of w and p to emit. An error says what is not served, or is
+// Write passes the formula of w and p to emit. An error states what is not served, or is
 // emit's. It takes O(size of the formula) time, and memory for the problem's tables
 // alone. Once ctx is done it returns an error that wraps the one of ctx.
 func Write(ctx context.Context, p *model.Problem, w model.Refutation, emit Emit) (Size, error) {

@@ -525,7 +525,7 @@ func TestTampering(t *testing.T) {
 		"a file twice": {func(t *testing.T, dir string, m *dossier.Manifest) {
 			m.Files = append(m.Files, m.Files[0])
 		}, `error: .*: problem.json is there twice`},
-		"a file twice but for its case": {func(t *testing.T, dir string, m *dossier.Manifest) {
+		"a file twice except for its case": {func(t *testing.T, dir string, m *dossier.Manifest) {
 			f := m.Files[0]
 			f.File = "Problem.json"
 			m.Files = append(m.Files, f)
@@ -736,13 +736,13 @@ func TestAsked(t *testing.T) {
 
 	build(t, dir)
 	for part, change := range map[string]func(a *dossier.Asked, p *model.Problem){
-		"size of 400 bytes, want 401":             func(a *dossier.Asked, p *model.Problem) { a.Size, p.Size = true, 401 },
-		"cost model pipelined, want blocking":     func(a *dossier.Asked, p *model.Problem) { a.Cost, p.Cost = true, model.Blocking },
-		"allgather, want alltoall":                func(a *dossier.Asked, p *model.Problem) { a.Collective, p.Collective.Kind = true, model.AllToAll },
-		"rank 2 arrives at 0s, want 1ps":          func(a *dossier.Asked, p *model.Problem) { a.Release, p.Release = true, []model.Time{0, 0, 1, 0} },
-		"a group of 4 ranks, want another one":    func(a *dossier.Asked, p *model.Problem) { a.Collective, p.Collective.Group = true, []int{0, 1} },
-		"switches, want|3 ranks, want 4|ranks":    func(a *dossier.Asked, p *model.Problem) { a.Topology = true },
-		"the same, but for a problem with rounds": func(a *dossier.Asked, p *model.Problem) { a.Size = true },
+		"size of 400 bytes, want 401":                func(a *dossier.Asked, p *model.Problem) { a.Size, p.Size = true, 401 },
+		"cost model pipelined, want blocking":        func(a *dossier.Asked, p *model.Problem) { a.Cost, p.Cost = true, model.Blocking },
+		"allgather, want alltoall":                   func(a *dossier.Asked, p *model.Problem) { a.Collective, p.Collective.Kind = true, model.AllToAll },
+		"rank 2 arrives at 0s, want 1ps":             func(a *dossier.Asked, p *model.Problem) { a.Release, p.Release = true, []model.Time{0, 0, 1, 0} },
+		"a group of 4 ranks, want another one":       func(a *dossier.Asked, p *model.Problem) { a.Collective, p.Collective.Group = true, []int{0, 1} },
+		"switches, want|3 ranks, want 4|ranks":       func(a *dossier.Asked, p *model.Problem) { a.Topology = true },
+		"the same, except for a problem with rounds": func(a *dossier.Asked, p *model.Problem) { a.Size = true },
 	} {
 		p := *mine
 		a := &dossier.Asked{Problem: &p}

@@ -92,7 +92,7 @@ func Difference(p, q *model.Problem) string {
 	return ""
 }
 
-// TopologyDifference returns in words the first thing in which u differs from t but for
+// TopologyDifference returns in words the first thing in which u differs from t except for
 // their names, or "".
 func TopologyDifference(t, u *model.Topology) string {
 	switch {

@@ -126,7 +126,7 @@ func (c *check) links() {
 		alpha[q] = max(alpha[q], l.Alpha)
 	}
 	for _, q := range c.pairs {
-		// B bytes a second, τ picoseconds
+		// B bytes per second, τ picoseconds
 		q.capacity = new(big.Rat).Mul(big.NewRat(bandwidth[q], 1e12), c.plan.Epoch)
 		q.capacity.Quo(q.capacity, c.plan.Bytes)
 		q.capacity.Mul(q.capacity, Slack)
@@ -219,7 +219,7 @@ func (c *check) capacity() {
 				c.report(verify.LinkOverlap, u.transfer, q.src, int(x.Chunk), c.about(u.transfer),
 					"the link from %s to %s has to carry %d chunks in the epochs %d to %d, such as %s; it can carry %d",
 					t.NodeName(q.src), t.NodeName(q.dst), n, u.epoch-q.kappa+1, u.epoch, c.about(uses[first].transfer), limit)
-				break // one a link
+				break // one per link
 			}
 		}
 	}

@@ -166,7 +166,7 @@ func (c *Checker) clause(id uint64) ([]int32, bool) {
 	return c.arena[at+1 : at+1+uint32(c.arena[at])], true
 }
 
-// remove forgets a clause with so many literals.
+// remove forgets a clause with this many literals.
 func (c *Checker) remove(id uint64, literals int) {
 	c.garbage += literals + 1
 	c.places.remove(id)

@@ -161,7 +161,7 @@ func (x *execution) compare() {
 	}
 }
 
-// equal says whether a value is what is wanted, and reports what is wrong with it. In how many
+// equal reports whether a value is what is wanted, and reports what is wrong with it. In how many
 // ways a contribution is in a value it finds from the sums down to their terms.
 func (x *execution) equal(r int, v int32, want model.Value) bool {
 	n := x.p.Topology.Ranks

@@ -1,7 +1,7 @@
 // Package orbit decides whether a schedule that is the same for all ranks, translated, is
 // feasible and right, by looking at one rank and at the chunks that one rank owns: see
 // model.Orbit. What takes minutes transfer by transfer takes milliseconds here. Section 14
-// of verify/SPEC.md says why it is enough.
+// of verify/SPEC.md explains why it is enough.
 package orbit
 
 import (

@@ -219,7 +219,7 @@ func (m *machine) put(proc, step, me int32, s *model.Instruction, value []int32)
 			kept = false // once an instruction
 		}
 	}
-	for _, off := range append([]int32{int32(s.Src.Offset)}, s.More...) { // sources that overlap, but for a shift
+	for _, off := range append([]int32{int32(s.Src.Offset)}, s.More...) { // sources that overlap, except for a shift
 		if s.Verb&model.Reads == 0 {
 			break
 		}

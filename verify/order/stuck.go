@@ -79,7 +79,7 @@ func (m *machine) waitsFor(proc int32) (int32, string) {
 	return c.sender, ""
 }
 
-// waitWords says what a stuck process waits for.
+// waitWords states what a stuck process waits for.
 func (m *machine) waitWords(proc int32) string {
 	step := m.pc[proc]
 	if t, blocked := m.blockedBy(proc, step); blocked {

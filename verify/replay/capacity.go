@@ -267,7 +267,7 @@ func (c *check) link(l int, uses []use) []use {
 
 // branches reports whether u is one more branch of the multicast of group on a link:
 // all carry the same chunk from the same rank at the same start over the same
-// links as far as this one, and part later, two by two, at a switch that copies.
+// links up to this one, and part later, two by two, at a switch that copies.
 func (c *check) branches(group []use, u use) bool {
 	t := &c.s.Transfers[u.transfer]
 	for _, g := range group {

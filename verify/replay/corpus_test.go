@@ -20,7 +20,7 @@ import (
 	"github.com/oraccl/oraccl/verify/replay"
 )
 
-var update = flag.Bool("update", false, "write testdata/schedules anew")
+var update = flag.Bool("update", false, "write testdata/schedules again")
 
 const corpus = "../../testdata/schedules"
 
@@ -431,7 +431,7 @@ func clone(s *model.Schedule) *model.Schedule {
 // samples is of how many transfers of a base each change is written to the corpus.
 const samples = 2
 
-// TestWriteCorpus writes the corpus anew with -update, and otherwise does nothing
+// TestWriteCorpus writes the corpus again with -update, and otherwise does nothing
 // but check that the generator still makes what is there.
 func TestWriteCorpus(t *testing.T) {
 	files := map[string][]byte{}

@@ -26,7 +26,7 @@ type finding struct {
 //
 // What is reported is the first that happens, and then the first wrong results, by chunk.
 // Of a chunk that is right no more slots are looked at than it has transfers, and conditions
-// in the file: whoever must end with something that is not there at the start must be
+// in the file: a rank that must end with something that is not there at the start must be
 // sent it. Once enough results are wrong none are looked at any more, and chunks without
 // transfers are left out.
 func (c *check) data() (stopped string) {
@@ -134,7 +134,7 @@ type execution struct {
 	wrongs int       // of found, results of this chunk
 }
 
-// newExecution returns one with room for so many words of sets.
+// newExecution returns one with room for this many words of sets.
 func newExecution(c *check, inHand []value, room int) *execution {
 	x := &execution{
 		check: c, values: newValues(c.t.Ranks, c.p.Collective.Op, room), work: c.work.Another(),

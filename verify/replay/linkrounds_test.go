@@ -11,7 +11,7 @@ import (
 )
 
 // In link-rounds a rank uses all of its links in one round, each once, and a chunk
-// goes one hop; rounds have one send and one receive a rank.
+// goes one hop; rounds have one send and one receive per rank.
 func TestLinkRounds(t *testing.T) {
 	link := func(u, v int) model.Link { return model.Link{Src: u, Dst: v, Alpha: 1, Bandwidth: 1e9} }
 	// Links: 0: 0->1, 1: 0->2, 2: 1->2, 3: 2->0.

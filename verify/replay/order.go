@@ -155,7 +155,7 @@ func newHistory(work *verify.Work, s *model.Schedule, sequence []int32) (h *hist
 	return h, true
 }
 
-// before says whether j must have ended before i starts. A transfer is not before
+// before reports whether j must have ended before i starts. A transfer is not before
 // itself, but its read comes before its write.
 func (h *history) before(j, i int32) bool {
 	return j != i && h.clock[i][h.chain[j]] >= h.position[j]

@@ -18,7 +18,7 @@ func reference(p *model.Problem, s *model.Schedule) map[verify.Code]bool {
 	return verifytest.Execute(p, s).All()
 }
 
-// concernsData says whether a violation is one of the data, which the smt engine
+// concernsData reports whether a violation is one of the data, which the smt engine
 // must find too.
 func concernsData(c verify.Code) bool {
 	return slices.Contains([]verify.Code{

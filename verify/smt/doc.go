@@ -28,7 +28,7 @@
 // inputs are Booleans then, a reduction is a disjunction, and two disjunctions of
 // inputs agree on all of them exactly if they are over the same inputs.
 //
-// A flag beside each version says whether the slot is defined there. To read an
+// A flag beside each version reports whether the slot is defined there. To read an
 // undefined slot, or to reduce into one, refutes by itself; after that, a copy of
 // what is undefined is undefined, and a reduction leaves the flag as it was.
 //

@@ -66,7 +66,7 @@ const preamble = `Claim: the schedule %s.
 
 x3 is rank 3's contribution to the chunk, any value. v3_0 is the first value that
 rank 3 holds of the chunk, v3_1 the one after the next write to it, and so on;
-d3_1 says whether v3_1 is defined. Each scope asserts the negated claim, that
+d3_1 reports whether v3_1 is defined. Each scope asserts the negated claim, that
 some obligation o0, o1, ... is broken: unsat says that none can be. Numbers
 compared are times, in picoseconds or rounds from the chunk's first read.
 The schedule is right if every (check-sat) answers what the line before it expects.

@@ -107,7 +107,7 @@ func (e *Encoder) size(k, most int) int {
 func (e *Encoder) encode(k int, forPeople bool) *Query {
 	q := &Query{Chunk: k, p: e.p, s: e.s}
 	if e.size(k, MaxData) > MaxData {
-		q.TooLarge = fmt.Sprintf("more than %d accesses, conditions and contributions in them, about so many of which a question is asked at most", MaxData)
+		q.TooLarge = fmt.Sprintf("more than %d accesses, conditions and contributions in them, about this many of which a question is asked at most", MaxData)
 		return q
 	}
 	accesses := e.accesses(k)
@@ -124,7 +124,7 @@ type access struct {
 	at       model.Time // Ordered: not used
 }
 
-// verb says what the access does.
+// verb states what the access does.
 func (a *access) verb() string {
 	if a.write {
 		return "write"

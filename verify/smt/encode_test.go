@@ -36,7 +36,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// broken says whether a goal over contributions is refuted, by evaluating its
+// broken reports whether a goal over contributions is refuted, by evaluating its
 // terms for each contribution alone, which decides linear forms.
 func broken(t *testing.T, q *Query) bool {
 	g := q.Goals[len(q.Goals)-1]

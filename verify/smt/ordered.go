@@ -37,7 +37,7 @@ func (e *Encoder) phases(accesses []access) [][]phase {
 	return slots
 }
 
-// harmless says whether a and b, accesses to one slot, need no order.
+// harmless reports whether a and b, accesses to one slot, need no order.
 func (e *Encoder) harmless(a, b *access) bool {
 	if a.write != b.write {
 		return false
@@ -136,7 +136,7 @@ func (e *Encoder) precede(g *Goal, a, b phase, forPeople bool) {
 	g.must(o, words)
 }
 
-// event returns the name of the unknown that says whether the access has happened.
+// event returns the name of the unknown that reports whether the access has happened.
 func (a *access) event() string {
 	if a.write {
 		return indexed("e", int(a.transfer))

@@ -14,7 +14,7 @@ import (
 type Query struct {
 	Chunk int // or -1: the order of events in all chunks
 	Goals []*Goal
-	// TooLarge, if not empty, says why the query leaves a part of the claim open:
+	// TooLarge, if not empty, explains why the query leaves a part of the claim open:
 	// even if all goals are proved, it is not.
 	TooLarge string
 
@@ -54,7 +54,7 @@ type obligation struct {
 	words    string       // for people: when it is broken
 }
 
-// kind says what an obligation is about.
+// kind states what an obligation is about.
 type kind uint8
 
 const (
@@ -96,7 +96,7 @@ func (g *Goal) close() *Goal {
 	return g
 }
 
-// Assumes says whether the goal has assumptions. Without any it consists of
+// Assumes reports whether the goal has assumptions. Without any it consists of
 // definitions and the negated claim, and cannot be vacuous.
 func (g *Goal) Assumes() bool { return len(g.assume) > 0 }
 
@@ -171,7 +171,7 @@ func (g *Goal) annotated() string {
 	return w.String()
 }
 
-// refutation checks the solver's model and returns what it shows, or an error if
+// refutation checks the solver's model and returns states, or an error if
 // it does not break any obligation, or not that of the case.
 func (q *Query) refutation(g *Goal, answer Answer) ([]verify.Violation, error) {
 	v, err := g.terms.evaluate(answer.Values, nil)

@@ -116,7 +116,7 @@ func (e *ending) look(c int, v *values) {
 	}
 }
 
-// violation says what is wrong, or returns an error if nothing is.
+// violation states what is wrong, or returns an error if nothing is.
 func (e *ending) violation() (verify.Violation, error) {
 	rank := int(e.q.rank[e.rank])
 	v := verify.Violation{Where: fmt.Sprintf("rank %d, chunk %d", rank, e.q.Chunk), Rank: rank, Chunk: e.q.Chunk, Transfer: -1}

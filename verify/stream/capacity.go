@@ -112,7 +112,7 @@ func (c *Checker) occupy(t *model.Transfer, route []int, busy []model.Interval) 
 }
 
 // fits adds a span to others, of which those that are over by the latest start go, and
-// returns true, unless more than so many would lie over one another.
+// returns true, unless more than this many would lie over one another.
 func (c *Checker) fits(list *[]model.Interval, x model.Interval, capacity int) bool {
 	spans := slices.DeleteFunc(*list, func(y model.Interval) bool { return y.To <= c.now })
 	*list = spans

@@ -35,7 +35,7 @@ const Engine = "stream"
 // does not decide.
 var ErrNotServed = errors.New("not decided by streaming")
 
-// serves says why a problem is not decided here.
+// serves explains why a problem is not decided here.
 func serves(p *model.Problem, form model.Form) error {
 	switch p.Collective.Kind {
 	case model.Custom:
@@ -138,7 +138,7 @@ func Memory(p *model.Problem, form model.Form, routes [][]int) (int64, error) {
 	return bits + 4*int64(len(p.Chunks)) + 24*links + 32*int64(len(routes)) + 4*flightSize*flights + 1<<20, nil
 }
 
-// notAPath says why a route is not a simple path that the cost model allows, or "" (SPEC 3.1).
+// notAPath explains why a route is not a simple path that the cost model allows, or "" (SPEC 3.1).
 func (c *Checker) notAPath(route []int) string {
 	at := c.t.Links[route[0]].Src
 	visited := map[int]bool{at: true}
@@ -223,7 +223,7 @@ func (c *Checker) transfer(t *model.Transfer) {
 	c.launch(t.End, t.End-t.Start, t.Dst, t.Chunk)
 }
 
-// shape says what makes a transfer meaningless, or "" (SPEC 2).
+// shape states what makes a transfer meaningless, or "" (SPEC 2).
 func (c *Checker) shape(t *model.Transfer) string {
 	switch {
 	case t.Chunk < 0 || int(t.Chunk) >= len(c.p.Chunks):

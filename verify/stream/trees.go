@@ -9,7 +9,7 @@ import (
 
 // trees follows reductions in bounded memory: of each slot it keeps whether its rank has sent
 // it on, and whether it is full, which is the bit that slots keep. Section 11 of
-// verify/SPEC.md says which schedules it decides, and why.
+// verify/SPEC.md states which schedules it decides, and why.
 type trees struct {
 	sent   []uint64 // like slots.bits
 	sends  []int32  // by chunk: how many ranks have sent it on to be added
@@ -18,7 +18,7 @@ type trees struct {
 	losses int
 }
 
-// reduces says whether a collective is followed by trees.
+// reduces reports whether a collective is followed by trees.
 func reduces(k model.Kind) bool {
 	return k == model.Reduce || k == model.ReduceScatter || k == model.AllReduce
 }
@@ -31,12 +31,12 @@ func (s *slots) isSent(rank, chunk int32) bool {
 	return s.trees.sent[s.word(rank, chunk)]>>(chunk&63)&1 != 0
 }
 
-// complete says whether a rank holds all contributions to a chunk as the root of its tree.
+// complete reports whether a rank holds all contributions to a chunk as the root of its tree.
 func (s *slots) complete(ranks int, rank, chunk int32) bool {
 	return int(s.landed[chunk]) == ranks-1 && !s.isSent(rank, chunk)
 }
 
-// reduce has a transfer of a reducing collective read and write, or says why that is not decided.
+// reduce has a transfer of a reducing collective read and write, or explains why that is not decided.
 func (c *Checker) reduce(t *model.Transfer) {
 	n := c.t.Ranks
 	if t.Op == model.Copy {

@@ -1,7 +1,7 @@
-// Package chart says what a figure shows, and has it drawn by gonum/plot: lines, marks, steps
+// Package chart states what a figure shows, and has it drawn by gonum/plot: lines, marks, steps
 // and fitted power laws over common axes, or bars beside a bound. It decides nothing.
 //
-// A figure is described in base units (seconds, bytes, bytes a second, shares of one); the
+// A figure is described in base units (seconds, bytes, bytes per second, shares of one); the
 // axes choose the prefixes. Equal figures give equal files, in every format: colours, marks
 // and fonts (Liberation, which gonum/plot carries) do not depend on the system.
 package chart
@@ -90,7 +90,7 @@ func (c *Chart) styles() []int {
 	return styles
 }
 
-// bound says whether the series is a line to compare with, rather than something found.
+// bound reports whether the series is a line to compare with, rather than something found.
 func (s *Series) bound() bool { return s.Dashed && !s.Dots && !s.Fit }
 
 func (s *Series) line(style int) draw.LineStyle {
@@ -144,7 +144,7 @@ func (c *Chart) check() error {
 	return nil
 }
 
-// bad says whether v is no number, or one that no measurement has.
+// bad reports whether v is no number, or one that no measurement has.
 func bad(v float64) bool { return math.IsNaN(v) || math.Abs(v) > 1e24 || v != 0 && math.Abs(v) < 1e-24 }
 
 // axes are the horizontal and the vertical axis around all points.

@@ -186,7 +186,7 @@ func (c *Chart) add(s *sheet, r *Series, style int) error {
 // fitted is how many pieces a fitted curve is drawn in: between logarithmic axes one would do.
 const fitted = 64
 
-// powerLaw is the part of a fitted curve above the points, as far as the axes reach.
+// powerLaw is the part of a fitted curve above the points, within the axes.
 func (c *Chart) powerLaw(points plotter.XYs, factor, exponent float64) plotter.XYs {
 	_, y := c.axes()
 	low, high := math.Inf(1), math.Inf(-1)

@@ -35,7 +35,7 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
 }
 
-// named returns a clean name that is no wider than so many points.
+// named returns a clean name that is no wider than this many points.
 func named(s string, points float64) string {
 	s = clean(s)
 	st, wide := style(nameSize), vg.Points(points)

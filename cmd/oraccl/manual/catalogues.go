@@ -12,9 +12,9 @@ import (
 func boundsTopic() Topic {
 	return Topic{
 		Name:  "bounds",
-		Short: "Every kind of certificate, and what it is a proof of",
+		Short: "The kinds of certificates, and what each proves",
 		Body: always(func() []Block {
-			t := Table{Head: []string{"kind", "what it shows", "what it holds", "under", "chunks", "lemmas"}}
+			t := Table{Head: []string{"kind", "states", "what it holds", "under", "chunks", "lemmas"}}
 			for _, k := range cert.Kinds() {
 				costs := make([]string, len(k.Costs))
 				for i, c := range k.Costs {
@@ -47,7 +47,7 @@ func boundsTopic() Topic {
 func violationsTopic() Topic {
 	t := Topic{
 		Name: "violations", What: "CODE", Shown: true,
-		Short: "Every violation code, with the section of the specification and an example",
+		Short: "The violation codes, with the section of the specification and an example",
 		Body: always(func() []Block {
 			table := Table{Head: []string{"code", "section", "meaning"}}
 			for _, c := range verify.Codes() {
@@ -77,7 +77,7 @@ func violationsTopic() Topic {
 func lintTopic() Topic {
 	return Topic{
 		Name:  "lint",
-		Short: "What topo lint looks for in a description of a network",
+		Short: "The findings of topo lint",
 		Body: always(func() []Block {
 			t := Table{Head: []string{"code", "severity", "meaning"}}
 			for _, c := range lint.Codes() {
@@ -101,7 +101,7 @@ func lintTopic() Topic {
 func specTopic() Topic {
 	t := Topic{
 		Name: "spec", What: "SECTION", Elsewhere: "[verify/SPEC.md](../../verify/SPEC.md); `oraccl help spec 5.1` prints a section, or the one that a paragraph is in.",
-		Short: "What is decided: the specification, or one section of it",
+		Short: "The specification, or one section of it",
 		Body:  always(func() []Block { return []Block{Raw(verify.Spec)} }),
 	}
 	t.parts = func() (parts []Part) {

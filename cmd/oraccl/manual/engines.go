@@ -25,7 +25,7 @@ var Engines = [][4]string{
 func enginesTopic() Topic {
 	return Topic{
 		Name:  "engines",
-		Short: "Who gives verdicts, on what, and how",
+		Short: "The engines that give verdicts: what they decide, and how",
 		Body: always(func() []Block {
 			t := Table{Head: []string{"engine", "decides", "how", "asked"}}
 			for _, e := range Engines {

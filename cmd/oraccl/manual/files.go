@@ -152,7 +152,7 @@ type certificateFile struct {
 	Witness witness `json:"witness"`
 }
 
-// witness is an object whose key "kind" says what else it has.
+// witness is an object whose key "kind" states what else it has.
 type witness struct{}
 
 func (witness) shape(g *generator) *Schema {

@@ -24,14 +24,14 @@ func short(schema string) string { return strings.Split(schema, "/")[1] }
 func jsonTopic(text string) Topic {
 	t := Topic{
 		Name: "json", What: "NAME", Elsewhere: "[JSON.md](JSON.md); `oraccl help json gap` prints a section of it.",
-		Short: "Every JSON document that is read or printed, key by key",
+		Short: "The JSON documents that are read or printed, key by key",
 		Body: always(func() []Block {
 			table := Table{Head: []string{"name", "schema", "what it is"}}
 			for _, k := range readKeys(text) {
 				table.Rows = append(table.Rows, []string{short(k.schema), k.schema, k.title})
 			}
 			return []Block{
-				Para("Every document names its schema and version in the key `schema`. `oraccl help json NAME` says what its keys mean, `oraccl help schema NAME` prints a JSON Schema."),
+				Para("Every document names its schema and version in the key `schema`. `oraccl help json NAME` states what its keys mean, `oraccl help schema NAME` prints a JSON Schema."),
 				table,
 				Para("What is read is read strictly: no key may be unknown, missing or there twice. To what is printed, keys are only ever added within a version."),
 			}
@@ -85,7 +85,7 @@ func schemaTopic(p Program) Topic {
 }
 
 // Schemas returns the schema of every document, by the name that it has in the document.
-// An error says which key has no description, or which description no key.
+// An error states which key has no description, or which description no key.
 func Schemas(p Program) (map[string]*Schema, error) {
 	sections := map[string]*keys{}
 	ordered := readKeys(p.Keys)

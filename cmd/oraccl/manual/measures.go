@@ -9,7 +9,7 @@ import (
 func costTopic() Topic {
 	return Topic{
 		Name:  "cost",
-		Short: "The cost models: how long a transfer lasts, and how long a link is busy",
+		Short: "The cost models: duration of a transfer, and occupation of a link",
 		Body: func() ([]Block, error) {
 			t := Table{Head: []string{"model", "as in", "busy", "what it says"}}
 			w := model.Link{Src: 0, Dst: 1, Alpha: model.Microsecond, Bandwidth: 1e9}
@@ -18,8 +18,8 @@ func costTopic() Topic {
 			for _, c := range []struct{ name, says, as string }{
 				{"blocking", "a link is busy for its latency and for the time that the bytes take", "TACOS"},
 				{"pipelined", "a link is busy for the time that the bytes take, and they arrive its latency later; the default", "TE-CCL, ForestColl"},
-				{"rounds", "time passes in rounds; in one a rank sends at most once and receives at most once, and a link carries at most one chunk; a round lasts as long as its longest transfer", "StragglAR"},
-				{"link-rounds", "time passes in rounds; in one a link carries at most one chunk, however many links a rank has, and a chunk goes no further than to the next rank (as many steps as rounds, in SCCL's words); the default with --objective rounds", "SCCL"},
+				{"rounds", "time passes in rounds; in one per rank sends at most once and receives at most once, and a link carries at most one chunk; a round lasts as long as its longest transfer", "StragglAR"},
+				{"link-rounds", "time passes in rounds; in each, a link carries at most one chunk, however many links a rank has, and a chunk goes no further than to the next rank (as many steps as rounds, in SCCL's words); the default with --objective rounds", "SCCL"},
 			} {
 				cost, err := model.ParseCostModel(c.name)
 				if err != nil {
@@ -50,7 +50,7 @@ var byteUnits = []string{"B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"
 func unitsTopic() Topic {
 	return Topic{
 		Name:  "units",
-		Short: "Times, sizes and bandwidths: how they are written",
+		Short: "Notation of times, sizes and bandwidths",
 		Body: func() ([]Block, error) {
 			times := Table{Head: []string{"unit", "picoseconds"}}
 			for _, u := range timeUnits {
@@ -75,7 +75,7 @@ func unitsTopic() Topic {
 				sizes,
 				Para("A bandwidth is a size and `/s`, as in `50GiB/s`, of one link in one direction. There are no bits: 400 Gb/s are `50GB/s`."),
 				Para("`--time-limit` is wall time as Go writes it: `90s`, `1m30s`. Files have whole numbers with the unit in the key: `_ps`, `_bytes`, `_bytes_per_s`. " +
-					"Where makespans are printed, us are 10⁻⁶ s with three decimals, and GB/s are 10⁹ bytes a second."),
+					"Where makespans are printed, us are 10⁻⁶ s with three decimals, and GB/s are 10⁹ bytes per second."),
 			}, nil
 		},
 	}

@@ -41,14 +41,14 @@ func (m Method) sameRow(n Method) bool {
 func methodsTopic(methods []Method) Topic {
 	t := Topic{
 		Name: "methods", What: "METHOD",
-		Short: "Every method: what it serves, what it guarantees, where it is from",
+		Short: "The methods: what each serves, its guarantee, its source",
 		Body: always(func() []Block {
 			return []Block{
 				Para("`gap` runs the methods that serve the problem, or those of `--methods`; `solve` keeps the best schedule, or runs that of `--method`. " +
 					"What they return is verified before it is printed, and a method's guarantee is the method's word: what is certain stands beside a bound that was checked."),
 				MethodTable(methods),
 				Para("\"Named only\": left out unless it is named, for it is never better than another method where that one can work, or slow for what it finds. " +
-					"A method that does not serve a problem says why, below the table of `gap`."),
+					"A method that does not serve a problem explains why, below the table of `gap`."),
 			}
 		}),
 	}

@@ -19,7 +19,7 @@ var examples = map[string]string{
 func topologiesTopic() Topic {
 	return Topic{
 		Name:  "topologies",
-		Short: "Every network that can be named: parameters, figures and where they come from",
+		Short: "The named networks: parameters, figures and their sources",
 		Body: func() ([]Block, error) {
 			names := Table{Head: []string{"name", "network", "figures from"}}
 			built := Table{Head: []string{"example", "ranks", "switches", "links", "ports", "latency and bandwidth of a link"}}
@@ -73,7 +73,7 @@ func rate(b int64) string {
 	return fmt.Sprintf("%g GB/s", float64(b)/1e9)
 }
 
-// meanings says what the collectives do, in a phrase each.
+// meanings states what the collectives do, in a phrase each.
 var meanings = map[model.Kind]string{
 	model.Broadcast:     "the root's buffer goes to all",
 	model.Scatter:       "a part of the root's buffer goes to each",
@@ -88,7 +88,7 @@ var meanings = map[model.Kind]string{
 func collectivesTopic(busFactor func(*model.Problem) float64) Topic {
 	return Topic{
 		Name:  "collectives",
-		Short: "What each collective is: sizes, chunks, what is there at the start and at the end",
+		Short: "The collectives: sizes, chunks, data at the start and at the end",
 		Body: func() ([]Block, error) {
 			counts := Table{Head: []string{"collective", "meaning", "shards", "chunks with --chunks K", "bytes in all", "busbw / algbw"}}
 			states := Table{Head: []string{"collective", "chunk", "at the start", "at the end"}}
@@ -114,7 +114,7 @@ func collectivesTopic(busFactor func(*model.Problem) float64) Topic {
 					"n ranks take part: all, or those of `--group`, in its order. `--root` is the root of a broadcast, scatter, gather or reduce."),
 				counts,
 				Para("A shard is a part of the buffer that starts or ends apart from the others; a chunk never straddles two. `--total-chunks M` cuts into M chunks in all, a multiple of the shards. " +
-					"algbw is size / makespan in 10⁹ bytes a second; busbw is NCCL-tests'."),
+					"algbw is size / makespan in 10⁹ bytes per second; busbw is NCCL-tests'."),
 				Para("What three ranks hold of a chunk with K = 1, root 0, xR being the contribution of rank R; the rest is undefined at the start and does not matter at the end:"),
 				states,
 				Para("A reduction is a sum unless a file says `prod`, `min` or `max`; `min` and `max` may have a contribution twice. " +

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Schema is a JSON Schema, draft 2020-12, as far as it is needed here.
+// Schema is a JSON Schema, draft 2020-12, of which it has what is needed here.
 type Schema struct {
 	Dialect     string     `json:"$schema,omitempty"`
 	ID          string     `json:"$id,omitempty"`

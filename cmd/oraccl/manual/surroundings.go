@@ -25,11 +25,11 @@ func Formats() []Format {
 		{"nvidia-smi", "text, a matrix", "wherever a topology is wanted", "", "what `nvidia-smi topo -m` prints; --bandwidth is then that of one NVLink"},
 		{"chrome", "`.json`", "", "`convert --to chrome`, `view -o FILE.json`", "trace events, for Perfetto and chrome://tracing"},
 		{"GOAL", "text", "", "`convert --to goal`", "for LogGOPSim and ATLAHS"},
-		{"Chakra", "`OUT.RANK.et`", "", "`convert --to chakra`", "execution traces, one a rank, for ASTRA-sim"},
+		{"Chakra", "`OUT.RANK.et`", "", "`convert --to chakra`", "execution traces, one per rank, for ASTRA-sim"},
 		{"HTML", "`.html`", "", "`view -o FILE.html`, `repro all -o`", "one page that needs no network"},
 		{"SVG", "`.svg`", "", "`view -o FILE.svg`, `gap --plot`, `sweep --dir`, `repro -o`", "drawings and charts; `gap --plot` also writes `.png` and `.pdf`"},
 		{"LRAT", "`.lrat`", "`check`, `oraccl-check`", "`gap --proofs`, `solve --pareto --proofs`", "a refutation, checked against a formula that is made from the problem; `lrat-check` takes it with the `.cnf` beside it (DIMACS)"},
-		{"MPS", "`.mps`", "", "`gap --proofs`", "the mixed-integer programs that `exact` solved; the name says whether one is feasible"},
+		{"MPS", "`.mps`", "", "`gap --proofs`", "the mixed-integer programs that `exact` solved; the name reports whether one is feasible"},
 		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
 		{"SARIF", "`.sarif`, JSON", "", "`verify --format sarif`", "version 2.1.0, of MSCCL-IR, for code scanning"},
 		{"GitHub", "lines on standard output", "", "`verify --format github`", "annotations, of MSCCL-IR"},
@@ -42,7 +42,7 @@ func Formats() []Format {
 func formatsTopic() Topic {
 	return Topic{
 		Name:  "formats",
-		Short: "Every file format that is read or written",
+		Short: "The file formats that are read or written",
 		Body: always(func() []Block {
 			t := Table{Head: []string{"format", "files", "read by", "written by", "remarks"}}
 			for _, f := range Formats() {
@@ -71,7 +71,7 @@ func Environment() []Variable {
 		{"ORACCL_PREFIX", "`make setup` only: install what is built below this directory"},
 		{"ORACCL_MIRROR", "`make setup` only: a Debian mirror to take the sources from"},
 		{"TMPDIR", "where proofs lie while they are made, and what is not yet renamed into place"},
-		{"UPDATE", "tests only: 1 writes expected outputs, MANUAL.md and the outputs in the README anew"},
+		{"UPDATE", "tests only: 1 writes expected outputs, MANUAL.md and the outputs in the README again"},
 	}
 }
 

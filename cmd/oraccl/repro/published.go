@@ -59,7 +59,7 @@ var certainties = []string{"certain", "measured", "secondary", "recalled"}
 
 // Load reads a table of published values. Columns names what it has beside the common
 // ones, each as "name" for text, "name:int" for whole numbers, "name:number" for numbers
-// or "name:this|that" for one of some words; "value:…" says what values are. Lines that
+// or "name:this|that" for one of some words; "value:…" states what values are. Lines that
 // begin with # are comments. An error names file and line.
 func Load(fsys fs.FS, name string, columns ...string) ([]*Published, error) {
 	f, err := fsys.Open(name)

@@ -26,7 +26,7 @@ const (
 // Verdicts are all of them, in the order of summaries.
 var Verdicts = []Verdict{Agrees, Better, Worse, NotComparable, NotPublished}
 
-// Sense says which of two different numbers is better.
+// Sense states which of two different numbers is better.
 type Sense int
 
 // The senses.
@@ -90,7 +90,7 @@ type Figure struct {
 	SVG   []byte // nil: the table alone
 }
 
-// Made says what made a report.
+// Made states what made a report.
 type Made struct {
 	Oraccl, Go, HiGHS, Z3, CaDiCaL string
 	Seed                           uint64

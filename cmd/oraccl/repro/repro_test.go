@@ -131,7 +131,7 @@ func TestStore(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(dir, "kept", "*.json"))
 	require.NoError(t, err)
 	require.Len(t, files, 2)
-	for _, name := range files { // what is cut short or damaged is computed anew
+	for _, name := range files { // what is cut short or damaged is computed again
 		b, err := os.ReadFile(name)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(name, b[:len(b)/2], 0o644))

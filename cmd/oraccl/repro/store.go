@@ -43,8 +43,8 @@ type cell struct {
 const cellSchema = "oraccl/repro-cell/1"
 
 // Keep returns what is kept under a key, or else what compute returns, which it keeps. Key
-// names everything that the value depends on but for the program. A file that is damaged
-// or of another program is computed anew; an error of compute is not kept.
+// names everything that the value depends on except for the program. A file that is damaged
+// or of another program is computed again; an error of compute is not kept.
 func Keep[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 	var v T
 	if s.dir == "" {

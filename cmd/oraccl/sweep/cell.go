@@ -2,7 +2,7 @@
 // cells in a fixed order, and the directory that keeps every finished cell, so that a run
 // which was killed goes on where it was.
 //
-// It decides nothing about schedules: whoever computes a cell hands in its row.
+// It decides nothing about schedules: the worker that computes a cell hands in its row.
 package sweep
 
 import (

@@ -30,7 +30,7 @@ type Grid struct {
 	Bandwidths  Axis `yaml:"bandwidths"`  // as alphas
 	Collectives Axis `yaml:"collectives"` // names or files
 	Costs       Axis `yaml:"costs"`       // cost models
-	Sizes       Axis `yaml:"sizes"`       // bytes a rank; A..B doubles from A to B, A..B*K multiplies by K
+	Sizes       Axis `yaml:"sizes"`       // bytes per rank; A..B doubles from A to B, A..B*K multiplies by K
 	Chunks      Axis `yaml:"chunks"`      // a rank; "auto": each method's own
 	Delays      Axis `yaml:"delays"`      // how late the straggler is; 0: not at all
 	Seeds       Axis `yaml:"seeds"`

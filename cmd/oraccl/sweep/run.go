@@ -17,7 +17,7 @@ import (
 // reason. If ctx is done when it returns, the row is thrown away.
 type Compute func(ctx context.Context, worker int, c *Cell) table.Row
 
-// Run computes those of the cells that are not kept, with so many workers, and keeps each
+// Run computes those of the cells that are not kept, with this many workers, and keeps each
 // as soon as it is finished. Cells that another process is computing are left to it, and
 // computed here if it dies. done is called after each cell that has come to be kept, from
 // one goroutine at a time. Run returns when all cells are kept, with ctx's error when that

@@ -51,7 +51,7 @@ func ArraySize(ctx context.Context) int {
 	return n
 }
 
-// WriteJob writes the directory of a new job that computes cells in so many tasks: the
+// WriteJob writes the directory of a new job that computes cells in this many tasks: the
 // program is run in the directory work, as "PROGRAM sweep cells FILE I/T --dir DIR".
 func (s *Store) WriteJob(cells []Cell, tasks int, program, work string) (*Job, error) {
 	dir, err := filepath.Abs(s.dir)
@@ -153,7 +153,7 @@ func (s *Store) Jobs(ctx context.Context) ([]*Job, error) {
 	return jobs, nil
 }
 
-// Alive says whether Slurm has tasks of the job that are not at their end, and why some of
+// Alive reports whether Slurm has tasks of the job that are not at their end, and why some of
 // them do not begin, where that is not for want of free nodes. An error means that Slurm
 // does not answer.
 func (j *Job) Alive(ctx context.Context) (alive bool, waitsFor string, err error) {
@@ -188,7 +188,7 @@ func (j *Job) Alive(ctx context.Context) (alive bool, waitsFor string, err error
 var patience = []string{"None", "Resources", "Priority", "JobArrayTaskLimit", "BeginTime", "Cleaning", "Prolog"}
 
 // LastWords returns the end of what the task printed that had to compute the cell with
-// the given index, of so many tasks.
+// the given index, of this many tasks.
 func (j *Job) LastWords(cell, tasks int) (file, line string) {
 	file = j.File(fmt.Sprintf("task-%d.out", cell%tasks))
 	b, err := files.ReadRegular(context.Background(), file)

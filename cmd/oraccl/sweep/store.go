@@ -54,7 +54,7 @@ type kept struct {
 }
 
 // Put keeps the row of a finished cell. When it returns nil, the cell survives whatever
-// happens to the process, and to the machine as far as its disk does.
+// happens to the process, and to the machine, if its disk keeps what it was told to.
 func (s *Store) Put(c *Cell, r *table.Row) error {
 	b, err := json.Marshal(kept{json.RawMessage(c.Text()), *r, s.tool})
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Store) Get(c *Cell) (table.Row, bool, error) {
 	return k.Row, true, nil
 }
 
-// Has says whether a cell is kept.
+// Has reports whether a cell is kept.
 func (s *Store) Has(c *Cell) (bool, error) {
 	_, ok, err := s.Get(c)
 	return ok, err

@@ -85,7 +85,7 @@ func TestPage(t *testing.T) {
 		value[bool](b, "(() => { const e = document.getElementById('time'); e.value = 1000; e.dispatchEvent(new Event('input')); return true; })()")
 		b.frame()
 		require.Equal(t, "3.5us", b.text("now"))
-		require.Equal(t, 8, value[int](b, "oracclView.cursor.count"), "one transfer a rank is under way")
+		require.Equal(t, 8, value[int](b, "oracclView.cursor.count"), "one transfer per rank is under way")
 		require.Equal(t, 4, value[int](b, "oracclView.held.done[3]"), "its own, and three that came")
 	})
 	t.Run("slider by keys", func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestRefutedPage(t *testing.T) {
 	require.False(t, paints(right, "timeline", "--bad"), "nothing is marked where nothing is wrong")
 }
 
-// paints says whether a canvas has a pixel of a colour of the theme.
+// paints reports whether a canvas has a pixel of a colour of the theme.
 func paints(b *tab, id, name string) bool {
 	return value[bool](b, fmt.Sprintf(`(() => {
 		const c = document.getElementById(%q), px = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;

@@ -3,7 +3,7 @@ package view
 import "github.com/oraccl/oraccl/model"
 
 // grid lays out meshes and tori of any dimensions, in the numbering in which the last
-// dimension varies fastest, and says whether the topology is one: every link must join
+// dimension varies fastest, and reports whether the topology is one: every link must join
 // neighbours, or the two ends of a row. Of more than two dimensions, the third and so on
 // set grids side by side and below each other.
 func (l *layout) grid(t *model.Topology) bool {
@@ -69,7 +69,7 @@ func factor(t *model.Topology, n, count int, dims []int) []int {
 	return nil
 }
 
-// joins says whether every link joins neighbours in a grid of these dimensions, and
+// joins reports whether every link joins neighbours in a grid of these dimensions, and
 // whether every two neighbours are joined.
 func joins(t *model.Topology, dims []int) bool {
 	joined := map[[2]int]bool{}
@@ -91,7 +91,7 @@ func joins(t *model.Topology, dims []int) bool {
 	return true
 }
 
-// neighbour says whether two ranks differ in one coordinate, by one or from end to end.
+// neighbour reports whether two ranks differ in one coordinate, by one or from end to end.
 func neighbour(u, v int, dims []int) bool {
 	different := 0
 	for d := len(dims) - 1; d >= 0; d-- {

@@ -69,7 +69,7 @@ func isFull(t *model.Topology, near [][]int) bool {
 	return !slices.ContainsFunc(near, func(list []int) bool { return len(list) < t.Ranks-1 })
 }
 
-// isTree says whether the network is connected and has no circle.
+// isTree reports whether the network is connected and has no circle.
 func isTree(near [][]int) bool {
 	edges := 0
 	for _, list := range near {

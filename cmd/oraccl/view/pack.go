@@ -71,7 +71,7 @@ func (k *packer) conditions(p *model.Problem) {
 	}
 	chunks := packer{}
 	type owner struct{ from, to int }
-	known := map[owner][2]int64{} // but for custom collectives, patterns are the owner's
+	known := map[owner][2]int64{} // except for custom collectives, patterns are the owner's
 	for c := range p.Chunks {
 		from, to := p.Owner(c)
 		both, ok := known[owner{from, to}]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Takes the screenshots of the README anew, with the browser of the tests: makes the
+# Takes the screenshots of the README again, with the browser of the tests: makes the
 # schedules, writes their pages, and lets TestShoot open them. What is written is in
 # testdata/screenshots. A line of the list is a page, a picture, a theme, and the part of
 # the makespan at which the slider is (-1: where the page puts it).

@@ -91,7 +91,7 @@ func (d drawing) line(x0, y0, x1, y1 float64, attributes ...any) {
 	d.tag("line", nil, append([]any{"x1", x0, "y1", y0, "x2", x1, "y2", y1}, attributes...)...)
 }
 
-// short cuts text that is longer than so many runes.
+// short cuts text that is longer than this many runes.
 func short(s string, runes int) string {
 	r := []rune(s)
 	if len(r) <= runes {
@@ -143,7 +143,7 @@ func SVG(w io.Writer, p *Picture) error {
 	return d.Flush()
 }
 
-// FailureSVG writes a drawing that says why there is nothing to see.
+// FailureSVG writes a drawing that explains why there is nothing to see.
 func FailureSVG(w io.Writer, title string, why error) error {
 	d := drawing{bufio.NewWriter(w)}
 	lines := strings.Split("There is nothing to see: "+why.Error(), "\n")
@@ -223,7 +223,7 @@ func hex(hue, saturation, lightness float64) string {
 	return fmt.Sprintf("#%02x%02x%02x", part(0), part(8), part(4))
 }
 
-// dark says whether white text is easier to read than black on a colour.
+// dark reports whether white text is easier to read than black on a colour.
 func dark(ink string) bool {
 	v, err := strconv.ParseUint(ink[1:], 16, 32)
 	if err != nil {
@@ -232,7 +232,7 @@ func dark(ink string) bool {
 	return 299*(v>>16)+587*(v>>8&255)+114*(v&255) < 140_000
 }
 
-// colouring says what colours mean: the owner of a chunk where it has one, else the chunk.
+// colouring states what colours mean: the owner of a chunk where it has one, else the chunk.
 func colouring(p *model.Problem) (meaning string, of func(chunk int) string) {
 	switch from, to := p.Owner(0); {
 	case from >= 0:

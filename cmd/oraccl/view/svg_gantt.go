@@ -67,7 +67,7 @@ func (g *gantt) height() float64                { return float64(g.count()) * g.
 func (g *gantt) x(t model.Time) float64         { return svgTimes + float64(t)/g.last*(svgRight-svgTimes) }
 func (g *gantt) y(row int, top float64) float64 { return top + 24 + float64(row)*g.tall }
 
-// remarks says what the drawing leaves out.
+// remarks states what the drawing leaves out.
 func (g *gantt) remarks() []string {
 	if !g.dense {
 		return nil
@@ -299,7 +299,7 @@ func (g *gantt) outline(d drawing, top float64, i int, ink string, width float64
 	}
 }
 
-// legend says what the marks mean, in one line.
+// legend states what the marks mean, in one line.
 func (g *gantt) legend(d drawing, y float64) {
 	x := float64(svgMargin)
 	entry := func(name string, mark func(x float64)) {

@@ -13,7 +13,7 @@ const (
 	maxNamed      = 256 // nodes with a number
 )
 
-// netRemarks says what a drawing leaves out of a network.
+// netRemarks states what a drawing leaves out of a network.
 func netRemarks(t *model.Topology) []string {
 	if step := skip(t); step > 1 {
 		return []string{fmt.Sprintf("Of %d links one in %d is drawn in the network.", len(t.Links), step)}

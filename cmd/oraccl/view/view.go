@@ -115,7 +115,7 @@ func HTML(w io.Writer, p *Picture) error {
 	return page(w, h, pack(p.Problem, p.Schedule, m, l, critical(p.Problem, p.Schedule, m)))
 }
 
-// Failure writes a page that says why there is nothing to see.
+// Failure writes a page that explains why there is nothing to see.
 func Failure(w io.Writer, title string, why error) error {
 	return page(w, &head{Title: title, Verdict: "unreadable", Error: why.Error(), Violations: []Violation{}, Notes: []string{}, Switches: []string{}}, nil)
 }

@@ -76,7 +76,7 @@ func written(t require.TestingT, s *model.Solution) []byte {
 	return b.Bytes()
 }
 
-// TestRoundTrip: what is written is read again, but for the order within an instant.
+// TestRoundTrip: what is written is read again, except for the order within an instant.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSolution(t)

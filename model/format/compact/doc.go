@@ -26,9 +26,9 @@
 //	     turn before (the first: less 0), doubled, and 1 more if it reduces (uvarint)
 //	'E'  once, at the end: the number of transfers (uvarint), the latest end (uvarint), the
 //	     number of verdicts (uvarint), and for each an engine and its outcome, both as a
-//	     length (uvarint) and so many bytes
+//	     length (uvarint) and this many bytes
 //
-// A file without its block E is partial: whoever wrote it was interrupted, or did not come
+// A file without its block E is partial: its writer was interrupted, or did not come
 // to vouch for it.
 //
 // A group is a set of transfers with one start, duration and operation. It begins with

@@ -16,7 +16,7 @@ import (
 
 // ErrPartial is wrapped by what Read returns at the end of a file that is not marked as
 // complete.
-var ErrPartial = errors.New("the file is partial: whoever wrote it did not come to its end")
+var ErrPartial = errors.New("the file is partial: its writer did not come to its end")
 
 // errDamaged is wrapped by the other errors about what is in a file.
 var errDamaged = errors.New("the file is damaged")
@@ -94,7 +94,7 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 	return c, nil
 }
 
-// inflated returns how many bytes a head of so many deflated ones may have. The JSON of
+// inflated returns how many bytes a head of this many deflated ones may have. The JSON of
 // topologies deflates to a thirtieth or more.
 func inflated(deflated int) int64 { return min(maxHeader, 1<<22+128*int64(deflated)) }
 

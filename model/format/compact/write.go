@@ -108,7 +108,7 @@ func NewWriter(w io.Writer, p *model.Problem, form model.Form, o model.Origin, r
 	return c, c.err
 }
 
-// deflate returns the head of a file: by repeats, unless there are so many that a reader would
+// deflate returns the head of a file: by repeats, unless there are this many that a reader would
 // take it for an attack.
 func deflate(s *model.Solution) ([]byte, error) {
 	var head bytes.Buffer
@@ -216,7 +216,7 @@ func (c *Writer) groupOf(k key) *group {
 	return &c.groups[i]
 }
 
-// check says why a transfer cannot be written.
+// check explains why a transfer cannot be written.
 func (c *Writer) check(t *model.Transfer) error {
 	switch {
 	case c.closed:
@@ -354,7 +354,7 @@ func (c *Writer) writePlain(entries []entry) {
 	}
 }
 
-// Size returns how many bytes a file with so many transfers has at most, about: where groups
+// Size returns how many bytes a file with this many transfers has at most, about: where groups
 // are small their heads count too.
 func Size(p *model.Problem, transfers int64) int64 {
 	return transfers*int64(1+width(len(p.Chunks))) + 64*int64(len(p.Topology.Links)) + 1<<20

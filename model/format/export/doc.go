@@ -10,8 +10,8 @@
 // when the receive begins, a computation after the receive waits instead, and where a send
 // is still under way when its chunk is overwritten, a computation before it keeps what it
 // sends. So every wait is for something that has ended by then in the schedule: there can be
-// no circle, and whoever keeps to the waits gets the result of the schedule. Times are left
-// to the simulator, but for ranks that arrive late, which begin with a computation of that
+// no circle, and an execution that keeps to the waits has the result of the schedule. Times are left
+// to the simulator, except for ranks that arrive late, which begin with a computation of that
 // length.
 //
 // The schedule must be right and have times: of the form model.Timed or model.InRounds.

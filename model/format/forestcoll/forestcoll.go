@@ -52,7 +52,7 @@ const (
 	maxChunks = 1 << 20
 )
 
-// Is says whether an XML document is such a file: its root is an Algo with a number of
+// Is reports whether an XML document is such a file: its root is an Algo with a number of
 // chunks a node.
 func Is(b []byte) bool {
 	d := xml.NewDecoder(bytes.NewReader(b))
@@ -112,7 +112,7 @@ func (r *reader) file() error {
 		case xml.StartElement:
 			want := []string{"Algo", "tree", "send"}
 			if ended || depth >= len(want) || e.Name.Local != want[depth] {
-				return fmt.Errorf("element %.40q, want an Algo of trees of sends, and one a file", e.Name.Local)
+				return fmt.Errorf("element %.40q, want an Algo of trees of sends, and one per file", e.Name.Local)
 			}
 			if err := r.element(e, depth); err != nil {
 				return err

@@ -167,7 +167,7 @@ func TestMalformed(t *testing.T) {
 	good := two()
 	for name, test := range map[string]struct{ file, want string }{
 		"truncated": {good[:len(good)-20], "a.xml: line "},
-		"twice":     {good + good, "one a file"},
+		"twice":     {good + good, "one per file"},
 		"text":      {strings.Replace(good, "<tree", "hello <tree", 1), "line 2: text \"hello\""},
 		"nested":    {strings.Replace(good, "<send", "<tree", 1), "element"},
 		"no chunks": {strings.Replace(good, `nchunks="1"`, `nchunks="0"`, 1), "nchunks of tree"},

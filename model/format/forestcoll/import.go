@@ -94,7 +94,7 @@ func (b *builder) cut(asked int) error {
 				if len(b.m.Objections) > 0 {
 					break
 				}
-				return fmt.Errorf("%d bytes are too few for %d chunks a rank, want at least one byte each", p.Size, k)
+				return fmt.Errorf("%d bytes are too few for %d chunks per rank, want at least one byte each", p.Size, k)
 			}
 			b.chunk[i] = len(p.Chunks)
 			p.Chunks = append(p.Chunks, model.Chunk{Offset: at, Size: next - at})

@@ -105,7 +105,7 @@ func (f *File) Machines() (machines, per int) {
 	return machines, most / machines
 }
 
-// Passes says whether a path passes a node of that kind, such as NVSwitch in (2, 'NVSwitch', 0).
+// Passes reports whether a path passes a node of that kind, such as NVSwitch in (2, 'NVSwitch', 0).
 func (f *File) Passes(kind string) bool {
 	for _, t := range f.Trees {
 		for _, s := range t.Sends {

@@ -52,7 +52,7 @@ type Header struct {
 // FromProgram returns the file that a program is read from: three buffers a rank, i, o
 // and s; instructions that a type of step has, with the numbers that the runtimes give
 // them; waits as depid and deps, all but the last of a step in a nop before it. It is the
-// inverse of Algo.Program but for lines and labels, if the program's conditions are those of its
+// inverse of Algo.Program except for lines and labels, if the program's conditions are those of its
 // collective. An error names what the format cannot say.
 func FromProgram(p *model.Program, h Header) (*Algo, error) {
 	if err := p.Validate(); err != nil {

@@ -11,7 +11,7 @@ import (
 // Tool is who reads such files.
 const Tool = "MSCCL"
 
-// ErrNoSchedule is wrapped by errors that say why a file is no schedule in our terms.
+// ErrNoSchedule is wrapped by errors that explain why a file is no schedule in our terms.
 var ErrNoSchedule = errors.New("has no schedule of transfers between slots")
 
 // unitBytes is how large a chunk is where nothing says it.
@@ -30,7 +30,7 @@ const maxCounts = 1 << 26
 // when a later instruction does that; or it is a transfer's way through the rank, if it is
 // only sent on. The file must be right as Program has it: then the one execution that is taken
 // here orders conflicting accesses as any other one does. An error that wraps
-// ErrNoSchedule says what does not fit: a file that keeps several values of a chunk
+// ErrNoSchedule states what does not fit: a file that keeps several values of a chunk
 // on a rank and sends more than one of them, for instance.
 //
 // Ranks that exchange values in place, each reading before the other writes, cannot wait

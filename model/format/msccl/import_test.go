@@ -13,7 +13,7 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 )
 
-// written makes a file on so many ranks, without threadblocks.
+// written makes a file on this many ranks, without threadblocks.
 func written(coll string, ranks, chunks, scratch int) *Algo {
 	a := &Algo{File: "t.xml", Name: "t", Proto: "Simple", Coll: coll, Channels: 1, ChunksPerLoop: chunks, Ranks: ranks, InPlace: true}
 	for r := range ranks {

@@ -245,7 +245,7 @@ func (c *loader) gpu(r Runtime, g *GPU) {
 	}
 }
 
-// spills reports whether a loader writes behind its lists of peers, which have so many before
+// spills reports whether a loader writes behind its lists of peers, which have this many before
 // the threadblock by channel. Of every threadblock, whatever it does, the loader counts the
 // messages in the two entries that the channel has free, and writes where it finds counts:
 // behind the senders lie the receivers of the channel, behind those the senders of the next.

@@ -42,7 +42,7 @@ type loaderAtWork struct {
 	nodes   int
 }
 
-// loads returns "" if the first ranks of so many load the text, or why one does not.
+// loads returns "" if the first ranks of this many load the text, or why one does not.
 func loads(text []byte, r Runtime, first, ranks int) (why string) {
 	defer func() {
 		if o, stopped := recover().(outcome); stopped {

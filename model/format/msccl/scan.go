@@ -47,7 +47,7 @@ type attribute struct {
 	slot       int
 }
 
-// tagKind says what next found.
+// tagKind states what next found.
 type tagKind uint8
 
 const (

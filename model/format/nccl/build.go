@@ -282,7 +282,7 @@ func (b *builder) links() error {
 				if err != nil {
 					return err
 				}
-				each, err := e.number("bw", 1, 1<<24) // in 10⁶ bytes a second
+				each, err := e.number("bw", 1, 1<<24) // in 10⁶ bytes per second
 				if err != nil {
 					return err
 				}

@@ -5,7 +5,7 @@
 // GPUs are ranks; CPUs and PCI bridges above GPUs are switches, and so is the NVSwitch: all
 // links to NVSwitches go to one switch node, since what a GPU has towards them is shared
 // between its peers. NICs are left out: a file is of one machine. Bandwidths are those that
-// NCCL takes, in 10⁹ bytes a second and direction:
+// NCCL takes, in 10⁹ bytes per second and direction:
 //
 //	NVLink      count times 18 (sm 60), 20 (70), 20 (80), 12 (86), 20.6 (90), 40.1 (100)
 //	xGMI        count times 24, 36 (gfx90a) or 48 (gfx94x, gfx95x)
@@ -49,7 +49,7 @@ const (
 	maxCPUs     = 1 << 8
 )
 
-// Is says whether an XML document is such a file: its root is a system.
+// Is reports whether an XML document is such a file: its root is a system.
 func Is(b []byte) bool {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	for {

@@ -297,7 +297,7 @@ func (b *builder) order(step int, sends, rounds []int) {
 	}
 }
 
-// holds says whether a node holds an address, from the start or since a step before.
+// holds reports whether a node holds an address, from the start or since a step before.
 func (b *builder) holds(s slot) bool {
 	if b.arrived[s] {
 		return true

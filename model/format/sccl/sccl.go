@@ -72,7 +72,7 @@ const (
 	maxSends  = 1 << 24
 )
 
-// Is says whether a JSON document is such a file: an object whose key msccl_type, or in
+// Is reports whether a JSON document is such a file: an object whose key msccl_type, or in
 // early ones sccl_type, is "algorithm".
 func Is(b []byte) bool {
 	b = bytes.TrimLeft(b, " \t\r\n")

@@ -27,7 +27,7 @@ import (
 // Options set what the matrix does not say.
 type Options struct {
 	Alpha     model.Time // latency between GPUs, half of it to or from a switch; negative: DefaultAlpha
-	Bandwidth int64      // of one NVLink, bytes a second and direction; 0: DefaultBandwidth
+	Bandwidth int64      // of one NVLink, bytes per second and direction; 0: DefaultBandwidth
 }
 
 // Defaults: the latency is that which TE-CCL (Liu et al., SIGCOMM 2024) takes for NVLink,
@@ -49,7 +49,7 @@ var (
 	entry  = regexp.MustCompile(`^(X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC|PSB)$`)
 )
 
-// Is says whether a text has such a matrix: a row for GPU0.
+// Is reports whether a text has such a matrix: a row for GPU0.
 func Is(b []byte) bool {
 	for _, line := range lines(b[:min(len(b), 1<<20)]) {
 		if m := row.FindStringSubmatch(line + " "); m != nil && m[1] == "0" {

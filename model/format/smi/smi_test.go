@@ -39,7 +39,7 @@ func table(n int, otherwise string, given map[[2]int]string) string {
 	return b.String()
 }
 
-// read returns the bandwidth between nodes in 10⁹ bytes a second.
+// read returns the bandwidth between nodes in 10⁹ bytes per second.
 func read(t *testing.T, s string) (map[[2]int]int64, *model.Topology) {
 	t.Helper()
 	require.True(t, Is([]byte(s)))

@@ -64,12 +64,12 @@ func (f *File) Import(truth Truth) (*model.Imported, *Plan, error) {
 	return m, plan, nil
 }
 
-// volumes says whether flows have volumes, as those of all-to-alls do.
+// volumes reports whether flows have volumes, as those of all-to-alls do.
 func (f *File) volumes() bool {
 	return slices.ContainsFunc(f.Flows, func(x Flow) bool { return x.Volume != nil })
 }
 
-// fluid says whether flows are parts of chunks.
+// fluid reports whether flows are parts of chunks.
 func (f *File) fluid() bool {
 	return slices.ContainsFunc(f.Flows, func(x Flow) bool { return x.Volume != nil && x.Volume.Cmp(big.NewRat(9999, 10000)) < 0 })
 }
@@ -100,7 +100,7 @@ func (c *importer) size(truth Truth) error {
 		c.chunks = truth.Chunks
 	}
 	if int64(c.chunks) > model.MaxChunks/n/n {
-		return fmt.Errorf("%d chunks a rank: more than %d in all", c.chunks, model.MaxChunks)
+		return fmt.Errorf("%d chunks per rank: more than %d in all", c.chunks, model.MaxChunks)
 	}
 	per := n * int64(c.chunks) // chunks of a rank's buffer
 	switch {
@@ -184,7 +184,7 @@ func (c *importer) transfers() error {
 		if owner := c.number[flow.Source]; t.IsRank(owner) {
 			chunk, ok := c.chunk(owner, flow.Chunk)
 			if !ok {
-				c.m.Object("malformed", flow.name(), fmt.Sprintf("chunk %d does not exist with %d chunks a rank or pair", flow.Chunk, c.chunks))
+				c.m.Object("malformed", flow.name(), fmt.Sprintf("chunk %d does not exist with %d chunks per rank or pair", flow.Chunk, c.chunks))
 				continue
 			}
 			c.transfer(flow, chunk, nil)

@@ -49,7 +49,7 @@ func (f *File) numbering(t *model.Topology) []int {
 	return first
 }
 
-// consistent says whether flows go from ranks over switches to ranks.
+// consistent reports whether flows go from ranks over switches to ranks.
 func (f *File) consistent(t *model.Topology, number []int) bool {
 	for _, flow := range f.Flows {
 		for _, v := range []int{flow.Source, flow.From, flow.To} {
@@ -110,5 +110,5 @@ func (m links) route(flow Flow, number []int) (route []int, missing [2]int) {
 	return route, missing
 }
 
-// name says which flow it is.
+// name states which flow it is.
 func (f Flow) name() string { return fmt.Sprintf("line %d: %q", f.Line, f.String()) }

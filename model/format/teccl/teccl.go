@@ -28,7 +28,7 @@ type File struct {
 	Epoch     float64 // seconds
 	Epochs    int     // that it needs
 	Finish    float64 // seconds; 0: not said
-	Bandwidth float64 // algorithmic, in 10⁹ bytes a second; 0: not said
+	Bandwidth float64 // algorithmic, in 10⁹ bytes per second; 0: not said
 	Flows     []Flow
 	Paths     []Path // those of flows with volumes: how parts of chunks go on
 }
@@ -77,7 +77,7 @@ const (
 
 var flowsKey = regexp.MustCompile(`"[0-9]+-Flows"\s*:`)
 
-// Is says whether a JSON document is such a file: it has an epoch duration and flows.
+// Is reports whether a JSON document is such a file: it has an epoch duration and flows.
 func Is(b []byte) bool {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	return len(b) > 0 && b[0] == '{' && bytes.Contains(b, []byte(`"1-Epoch_Duration"`)) && flowsKey.Match(b)

@@ -1,5 +1,5 @@
 // Package pareto finds the frontier of Cai et al., "Synthesizing optimal collective
-// algorithms", PPoPP 2021 (SCCL): a schedule of C chunks a rank in S steps and R rounds takes
+// algorithms", PPoPP 2021 (SCCL): a schedule of C chunks per rank in S steps and R rounds takes
 // S latencies, and the time of R/C buffers over a link. No point of the frontier is beaten in
 // both, except by one of more rounds: fewer, and so larger, messages count as well.
 //
@@ -26,21 +26,21 @@ import (
 	"github.com/oraccl/oraccl/verify"
 )
 
-// Frontier is what was found up to a number of chunks a rank.
+// Frontier is what was found up to a number of chunks per rank.
 type Frontier struct {
 	Problem    *model.Problem       // with the real network
 	Units      *model.Problem       // what bounds and proofs are about: see InUnits
-	MaxChunks  int                  // chunks a rank that were asked for
+	MaxChunks  int                  // chunks per rank that were asked for
 	LeastSteps int                  // hops to the farthest demand
 	Points     []*Point             // proved, none beaten by another, by chunks
 	Refuted    []*Point             // with checked proofs that there is no schedule
 	Undecided  []*Point             // with a Reason
-	Bounds     []*model.Certificate // on the rounds, by chunks a rank from 1 on; nil: none
+	Bounds     []*model.Certificate // on the rounds, by chunks per rank from 1 on; nil: none
 	Hops       *model.Certificate   // how far the farthest demand is: one round, or ps a byte of a chunk, a hop; nil: none
 	Stopped    solve.Stop           // why numbers of chunks were not looked at; 0: all were
 }
 
-// Point is a number of chunks a rank, of steps and of rounds, and what is known of it.
+// Point is a number of chunks per rank, of steps and of rounds, and what is known of it.
 type Point struct {
 	Chunks, Steps, Rounds int
 
@@ -54,7 +54,7 @@ type Point struct {
 	Solving     time.Duration
 }
 
-// MostChunks is the largest number of chunks a rank that Search looks at.
+// MostChunks is the largest number of chunks per rank that Search looks at.
 const MostChunks = 16
 
 // searcher finds the points of a frontier.
@@ -64,7 +64,7 @@ type searcher struct {
 }
 
 // Search finds the frontier of a problem of cost model.LinkRounds without late ranks up to a
-// number of chunks a rank. When ctx is done, it returns what it has within certify.Grace.
+// number of chunks per rank. When ctx is done, it returns what it has within certify.Grace.
 func Search(ctx context.Context, e *certify.Evaluator, p *model.Problem, maxChunks int) (*Frontier, error) {
 	switch {
 	case p.Cost != model.LinkRounds:
@@ -72,7 +72,7 @@ func Search(ctx context.Context, e *certify.Evaluator, p *model.Problem, maxChun
 	case p.Late():
 		return nil, errors.New("does not go with late ranks")
 	case maxChunks < 1 || maxChunks > MostChunks:
-		return nil, fmt.Errorf("%d chunks a rank: want 1 to %d, the largest number to look at", maxChunks, MostChunks)
+		return nil, fmt.Errorf("%d chunks per rank: want 1 to %d, the largest number to look at", maxChunks, MostChunks)
 	case p.Collective.Reduces() && p.Collective.Kind != model.Reduce && p.Collective.Kind != model.ReduceScatter:
 		return nil, fmt.Errorf("%v is not served, as steps of it are not defined where sums are passed on: ask for --collective reducescatter and allgather, or for its rounds alone", p.Collective.Kind)
 	}
@@ -105,8 +105,8 @@ func Search(ctx context.Context, e *certify.Evaluator, p *model.Problem, maxChun
 }
 
 // InUnits returns p with links of no latency on which each byte takes a picosecond, and of
-// a size that divides into chunks evenly: in rounds speeds do not matter. A chunk has so
-// many bytes that a bound on the time, a whole number, is one on the rounds a chunk.
+// a size that divides into chunks evenly: in rounds speeds do not matter. A chunk has enough
+// bytes that a bound on the time, a whole number, is one on the rounds a chunk.
 func InUnits(p *model.Problem, maxChunks int) *model.Problem {
 	q, t := *p, *p.Topology
 	t.Name += " in units"
@@ -180,7 +180,7 @@ func Farthest(ctx context.Context, p *model.Problem, steps int) (*model.Certific
 	return nil, nil
 }
 
-// cut decides the points of a number of chunks a rank, from few steps to many.
+// cut decides the points of a number of chunks per rank, from few steps to many.
 func (f *searcher) cut(ctx context.Context, unit *model.Problem, fluid *model.Certificate, chunks int) error {
 	q := unit.WithChunks(unit.DefaultChunks(chunks))
 	round := model.Time(q.Chunks[0].Size) // what a round lasts, ps

@@ -81,7 +81,7 @@ func TestServes(t *testing.T) {
 	}{
 		{blocking, 1, "goes with --objective rounds"},
 		{problem(t, "ring:4", model.AllReduce), 1, "allreduce is not served"},
-		{problem(t, "ring:4", model.AllGather), 17, "17 chunks a rank: want 1 to 16"},
+		{problem(t, "ring:4", model.AllGather), 17, "17 chunks per rank: want 1 to 16"},
 	} {
 		_, err := Search(context.Background(), evaluator(t), c.p, c.chunks)
 		require.ErrorContains(t, err, c.want)

@@ -120,7 +120,7 @@ type Result struct {
 	Elapsed      time.Duration
 
 	// Rounded says how many numbers of the model have no exact float64. The
-	// solver saw a model that differs from the one given in so many places.
+	// solver saw a model that differs from the one given in this many places.
 	Rounded int
 }
 

@@ -2,8 +2,8 @@ package highs
 
 import "fmt"
 
-// Status says why a run stopped. All but Unknown are answers. They are the
-// solver's word, found in floating point, and no proof.
+// Status explains why a run stopped. All but Unknown are answers. They are the
+// solver's claim, found in floating point, and no proof.
 type Status uint8
 
 const (

@@ -152,7 +152,7 @@ func around(rng *rand.Rand) *model.Program {
 	return p
 }
 
-// Overlaps says whether an instruction races with itself.
+// Overlaps reports whether an instruction races with itself.
 func Overlaps(in *model.Instruction) bool {
 	if in.Verb&model.Reads == 0 || in.Verb&model.Writes == 0 || in.Src.Buffer != in.Dst.Buffer {
 		return false

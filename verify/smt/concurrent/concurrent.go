@@ -24,7 +24,7 @@
 // Result: the inputs are unknown integers, what steps write are definitions, in the
 // order that the races have been asked about. The claim is refuted by inputs for which a
 // cell ends with another number than the wanted sum, or by a read of a cell that is
-// undefined (SPEC.md, section 7 says why this decides about multisets).
+// undefined (SPEC.md, section 7 explains why this decides about multisets).
 package concurrent
 
 import (

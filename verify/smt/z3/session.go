@@ -57,7 +57,7 @@ func open() *session {
 
 func (s *session) close() { s.context.Close() }
 
-// interruptEvery is how often a cancelled call is interrupted anew: an interrupt
+// interruptEvery is how often a cancelled call is interrupted again: an interrupt
 // that comes before the search has begun is lost.
 const interruptEvery = 10 * time.Millisecond
 

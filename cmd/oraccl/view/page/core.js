@@ -248,7 +248,7 @@ const core = (() => {
 
   // counter finds how many contributions each transfer carries, and how many its destination
   // holds before and after: -1 for undefined, and with the 30th bit set where some is held
-  // more than once. step(chunks) goes on for that many chunks, and says whether it is done.
+  // more than once. step(chunks) goes on for that many chunks, and reports whether it is done.
   const TWICE = 1 << 29;
   function counter(d) {
     if (d.custom) return exactCounter(d);

@@ -1,9 +1,9 @@
-// The page: head, slider, keys, pointer, and when what is drawn anew.
+// The page: head, slider, keys, pointer, and when to draw again.
 (() => {
   const began = performance.now();
   const $ = id => document.getElementById(id);
   const state = { ready: false, errors: [], firstPaint: 0, counted: false, frames: 0 };
-  window.oracclView = state; // for whoever drives the page
+  window.oracclView = state; // for programs that drive the page
   window.addEventListener("error", e => { state.errors.push(String(e.message)); document.documentElement.dataset.error = String(e.message); if (!state.ready) $("claim").textContent = "This page is damaged: " + e.message; });
   const head = JSON.parse($("head").textContent);
   const element = (name, text, parent) => { const e = document.createElement(name); e.textContent = text; if (parent) parent.append(e); return e; };
@@ -44,7 +44,7 @@
   const rankRows = () => ranks ||= core.rankRows(d);
   const marked = [...new Set(head.violations.filter(v => v.transfer >= 0 && v.transfer < d.n).map(v => d.place[v.transfer]))];
 
-  // Colours: those of the theme, and one a chunk.
+  // Colours: those of the theme, and one per chunk.
   let styles = {}, palette = [];
   const colour = name => styles[name] ||= getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   // Few are told apart by those who do not tell red from green, too (Okabe and Ito).

@@ -8,7 +8,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// Bytes is the size of every chunk, but for collectives of odd sizes.
+// Bytes is the size of every chunk, except for collectives of odd sizes.
 const Bytes = 1 << 20
 
 // Switch returns n ranks around one switch: link r leaves rank r, link n+r enters
@@ -32,7 +32,7 @@ type Case struct {
 	routes map[[2]int]int32
 }
 
-// New returns a case on a switch with n ranks, with c and k chunks a member as
+// New returns a case on a switch with n ranks, with c and k chunks per member as
 // model.Problem.DefaultChunks counts, and an empty schedule.
 func New(n int, c model.Collective, k int, form model.Form) *Case {
 	p := &model.Problem{Topology: Switch(n), Collective: c, Cost: model.Pipelined, Size: 1}

@@ -3,7 +3,7 @@ package cases
 import "github.com/oraccl/oraccl/model"
 
 // RingAllReduce is reduce-scatter and all-gather around a ring of n ranks, one
-// chunk a rank.
+// chunk per rank.
 func RingAllReduce(n int, op model.Operator, form model.Form) *Case {
 	c := New(n, model.Collective{Kind: model.AllReduce, Op: op}, 1, form)
 	for i := range 2 * (n - 1) {
