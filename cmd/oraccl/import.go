@@ -39,8 +39,8 @@ type truth struct {
 func (t *truth) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&t.topology, "topology", "", "for schedules of other tools: the `topology` that they are to be judged on, by name or from a file")
-	f.StringVar(&t.alpha, "alpha", "", "latency of the links of --topology, where it is a generator: a `time`")
-	f.StringVar(&t.bandwidth, "bandwidth", "", "bandwidth of the links of --topology, where it is a generator: a `rate`")
+	f.StringVar(&t.alpha, "alpha", "", "latency of the links of --topology, where it is a name: a `time`")
+	f.StringVar(&t.bandwidth, "bandwidth", "", "bandwidth of the links of --topology, where it is a name: a `rate`")
 	f.StringVar(&t.collective, "collective", "", "for schedules of other tools: the `collective` that they must perform")
 	f.StringVar(&t.size, "size", "", "for schedules of other tools: buffer in `bytes` per rank")
 	f.IntVar(&t.root, "root", 0, "root `rank` of --collective")

@@ -80,8 +80,8 @@ func newTopoShow() *cobra.Command {
 			return printTopology(cmd.OutOrStdout(), t)
 		},
 	}
-	cmd.Flags().StringVar(&alpha, "alpha", "", "latency of a generator's links, a `time` such as 500ns, or one a dimension, separated by commas")
-	cmd.Flags().StringVar(&bandwidth, "bandwidth", "", "bandwidth of a generator's links, a `rate` such as 50GiB/s, or one a dimension")
+	cmd.Flags().StringVar(&alpha, "alpha", "", "latency of the links of a named topology: a `time` such as 500ns, or one per dimension, separated by commas")
+	cmd.Flags().StringVar(&bandwidth, "bandwidth", "", "bandwidth of the links of a named topology: a `rate` such as 50GiB/s, or one per dimension")
 	cmd.Flags().StringSliceVar(&fail, "fail", nil, "`what` has failed: link:U-V (both ways) or rank:R")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/topology/1, which every verb reads as a topology")
 	return cmd

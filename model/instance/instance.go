@@ -45,10 +45,10 @@ func (f *Flags) Define(set FlagSet) {
 	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive per rank) or link-rounds (one chunk per link); by default pipelined")
 	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce")
 	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8 (default: all)")
-	set.StringVar(&f.Alpha, "alpha", "", "latency of a generator's links, a `time` such as 500ns, or one a dimension, separated by commas")
-	set.StringVar(&f.Bandwidth, "bandwidth", "", "bandwidth of a generator's links, a `rate` such as 50GiB/s, or one a dimension")
+	set.StringVar(&f.Alpha, "alpha", "", "latency of the links of a named topology: a `time` such as 500ns, or one per dimension, separated by commas")
+	set.StringVar(&f.Bandwidth, "bandwidth", "", "bandwidth of the links of a named topology: a `rate` such as 50GiB/s, or one per dimension")
 	set.IntVar(&f.Straggler, "straggler", -1, "`rank` that arrives late, by --delay")
-	set.StringVar(&f.Delay, "delay", "", "how late: a `time` for --straggler, or a list such as 3=1.2ms,5=0.4ms")
+	set.StringVar(&f.Delay, "delay", "", "how late: a `time` for --straggler, or a list of ranks and times such as 3=1.2ms,5=0.4ms")
 }
 
 // DefineCut declares the flags that describe how the buffer is cut into chunks, and what is

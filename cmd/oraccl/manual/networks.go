@@ -40,10 +40,10 @@ func topologiesTopic() Topic {
 			}
 			return []Block{
 				Para("Wherever a topology is wanted, a name will do, or a file (`oraccl help formats`). What stands in brackets may be left out. " +
-					"A generator's links are as `--alpha` and `--bandwidth` say: one value for all, or one for each dimension of a mesh, torus or hypercube, " +
+					"The links of a named topology are as `--alpha` and `--bandwidth` say: one value for all, or one for each dimension of a mesh, torus or hypercube, " +
 					"for each tier of a fat tree (ranks, spines), dragonfly (groups, routers, ranks) or rfs (rings, full graphs, switches), separated by commas. A machine's cannot be set; a file's can."),
 				names,
-				Para(fmt.Sprintf("By default a generator's links have %v and %s. Bandwidths are of one link in one direction; the latency of a switch's network is that from rank to rank. "+
+				Para(fmt.Sprintf("By default the links of a named topology have %v and %s. Bandwidths are of one link in one direction; the latency of a switch's network is that from rank to rank. "+
 					"Built with their defaults:", topo.DefaultAlpha, rate(topo.DefaultBandwidth))),
 				built,
 				Para("Links are directed. Ranks of meshes, tori and hypercubes are numbered with the last coordinate running fastest. " +

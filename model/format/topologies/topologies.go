@@ -48,9 +48,9 @@ func Read(name string, b []byte, alpha, bandwidth string) (*model.Topology, erro
 	dump := bytes.HasPrefix(first, []byte("<")) && nccl.Is(b)
 	matrix := !bytes.HasPrefix(first, []byte("{")) && !dump && smi.Is(b)
 	if bandwidth != "" && !matrix || alpha != "" && !matrix && !dump {
-		what := "--alpha and --bandwidth set a generator's links; this is a file with links of its own"
+		what := "--alpha and --bandwidth set the links of a named topology; this is a file with links of its own"
 		if dump {
-			what = "--bandwidth sets a generator's links; this is a file with bandwidths of its own"
+			what = "--bandwidth sets the links of a named topology; this is a file with bandwidths of its own"
 		}
 		return nil, fmt.Errorf("%s: %s", name, what)
 	}
