@@ -46,7 +46,7 @@ func All(ctx context.Context, p *model.Problem) (all []*model.Certificate, compl
 	if p.Cost == model.Rounds {
 		searches = append(searches, f.doubling, f.spread, f.combine)
 	}
-	searches = append(searches, f.partition, f.cuts, f.prices)
+	searches = append(searches, f.coverage, f.partition, f.cuts, f.prices)
 	complete = true
 	for i, search := range searches {
 		share, done := budget.Share(len(searches) - i)
@@ -66,6 +66,6 @@ func All(ctx context.Context, p *model.Problem) (all []*model.Certificate, compl
 // simplicity orders witnesses that yield the same: the one that is easier to see
 // comes first.
 func simplicity(w model.Witness) int {
-	kinds := []string{"ingress", "egress", "distance", "volume", "cut", "partition", "doubling", "broadcast", "combine", "prices"}
+	kinds := []string{"ingress", "egress", "distance", "volume", "cut", "partition", "coverage", "doubling", "broadcast", "combine", "prices"}
 	return slices.Index(kinds, w.Kind())
 }

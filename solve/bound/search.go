@@ -20,11 +20,12 @@ const (
 // search looks for the sets of nodes whose bound is largest.
 type search struct {
 	*finder
-	seen map[string]bool
-	best []candidate // by descending bound, at most keep
-	left int         // steps
-	buf  []lane
-	work []int
+	value func(inside []bool) model.Time // of a set: what it yields at least, or 0 if that is no better than the best
+	seen  map[string]bool
+	best  []candidate // by descending bound, at most keep
+	left  int         // steps
+	buf   []lane
+	work  []int
 }
 
 type candidate struct {
@@ -36,6 +37,7 @@ type candidate struct {
 // the ways are worth counting.
 func (f *finder) cuts() (model.Time, model.Witness) {
 	s := &search{finder: f, left: steps}
+	s.value = s.leaves
 	if n := f.t.Nodes(); n <= 20 && s.price()<<n <= steps/4 {
 		s.everySet()
 	} else {
@@ -138,6 +140,18 @@ func (s *search) try(inside []bool) model.Time {
 		}
 		s.seen[key] = true
 	}
+	t := s.value(inside)
+	if t == 0 || t == model.MaxTime {
+		return 0
+	}
+	s.best = append(s.best, candidate{t, slices.Clone(inside)})
+	slices.SortStableFunc(s.best, func(a, b candidate) int { return cmp.Compare(b.bound, a.bound) })
+	s.best = s.best[:min(len(s.best), keep)]
+	return t
+}
+
+// leaves returns the bound of what must leave a set, all ranks counted.
+func (s *search) leaves(inside []bool) model.Time {
 	s.left -= s.price()
 	l := &load{}
 	s.roughly(inside, l)
@@ -155,14 +169,7 @@ func (s *search) try(inside []bool) model.Time {
 	if len(s.best) == keep && p.done(s.best[keep-1].bound) {
 		return 0
 	}
-	t := p.by()
-	if t == model.MaxTime {
-		return 0
-	}
-	s.best = append(s.best, candidate{t, slices.Clone(inside)})
-	slices.SortStableFunc(s.best, func(a, b candidate) int { return cmp.Compare(b.bound, a.bound) })
-	s.best = s.best[:min(len(s.best), keep)]
-	return t
+	return p.by()
 }
 
 func packed(inside []bool) []byte {

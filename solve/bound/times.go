@@ -15,6 +15,11 @@ type reached struct{ full, head, origin []model.Time }
 // back, links are walked backwards. It corrects labels from a queue of nodes, which
 // takes O(links) where paths with few links are short.
 func (f *finder) reach(start []model.Time, size int64, back, late bool) reached {
+	return f.reachAmong(nil, start, size, back, late)
+}
+
+// reachAmong is reach over links between nodes of a set, nil for all.
+func (f *finder) reachAmong(among []bool, start []model.Time, size int64, back, late bool) reached {
 	n := f.t.Nodes()
 	never := slices.Repeat([]model.Time{model.MaxTime}, n)
 	r := reached{never, slices.Clone(never), slices.Clone(never)}
@@ -50,6 +55,9 @@ func (f *finder) reach(start []model.Time, size int64, back, late bool) reached 
 		for _, i := range links[u] {
 			l := &f.t.Links[i]
 			v := l.Src + l.Dst - u
+			if among != nil && !(among[u] && among[v]) {
+				continue
+			}
 			beta := model.TransferTime(size, l.Bandwidth)
 			head := r.head[u].Add(l.Alpha)
 			full := max(head.Add(beta), r.full[u].Add(l.Alpha))
