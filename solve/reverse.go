@@ -9,10 +9,15 @@ import (
 // Reverse returns the problem whose schedules, read backwards, are schedules of
 // p: links are turned round, reducescatter becomes allgather, reduce broadcast,
 // gather scatter, and the other way round. ok is false where there is no such
-// problem here: for allreduce, alltoall and custom collectives, and where ranks
-// are late. Time reversal keeps the makespan under every cost model.
+// problem here: for allreduce, alltoall and custom collectives, where ranks are
+// late, and where pipelined hops share a port whose links have unequal latencies.
+// Elsewhere time reversal keeps the makespan under every cost model.
+//
+// A pipelined hop keeps a link busy from when its first byte enters to when its last one
+// does. Backwards, that span begins a latency of the link later. All users of one link are
+// late by the same time, but those of a port only if its links are alike.
 func Reverse(p *model.Problem) (q *model.Problem, ok bool) {
-	if p.Late() {
+	if p.Late() || p.Cost == model.Pipelined && unequalPort(p.Topology) {
 		return nil, false
 	}
 	r := *p
@@ -34,6 +39,18 @@ func Reverse(p *model.Problem) (q *model.Problem, ok bool) {
 	}
 	r.Topology = p.Topology.Reversed()
 	return &r, true
+}
+
+// unequalPort reports whether a port of t has links of unequal latencies.
+func unequalPort(t *model.Topology) bool {
+	for _, port := range t.Ports {
+		for _, l := range port.Links {
+			if t.Links[l].Alpha != t.Links[port.Links[0]].Alpha {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ReverseSchedule reads s, a Timed or InRounds schedule of some problem q with

@@ -60,22 +60,23 @@ func (s *shop) orbits(r roots) []int32 {
 }
 
 // farthest returns how many hops the farthest rank is from u.
-func (s *shop) farthest(u int) int {
-	far := make([]int, s.t.Ranks)
-	far[u] = 1
-	most := 0
+func (s *shop) farthest(u int) int { return slices.Max(s.hops(u)) }
+
+// hops returns how many hops each rank is from u, -1 for those that none reach.
+func (s *shop) hops(u int) []int {
+	far := slices.Repeat([]int{-1}, s.t.Ranks)
+	far[u] = 0
 	for queue := []int{u}; len(queue) > 0; queue = queue[1:] {
 		v := queue[0]
-		most = far[v] - 1
 		by := s.g.Nodes(int(s.element[v]))
 		for i := range s.out[s.class[v]] {
-			if w := by[s.out[s.class[v]][i].to]; far[w] == 0 {
+			if w := by[s.out[s.class[v]][i].to]; far[w] < 0 {
 				far[w] = far[v] + 1
 				queue = append(queue, int(w))
 			}
 		}
 	}
-	return most
+	return far
 }
 
 // sum returns a plan that reduces each part to its root.

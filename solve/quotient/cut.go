@@ -8,10 +8,11 @@ import (
 
 // part is a chunk of one rank together with its images under the group.
 type part struct {
-	root   int     // the rank that has it at first or, of a sum, at last; or that sends it
-	to     int     // in an all-to-all, the rank that it is for; else -1
+	root   int     // the rank that has it at first or, of a sum, at last
+	to     int     // the rank that it is for, if it is for one; else -1
 	size   int64   // of the largest image
-	kind   int32   // of its size: see timed
+	least  int64   // of the smallest
+	kind   int32   // of its sizes: see timed
 	chunks []int32 // by element: the image, or -1 where there is none
 }
 
@@ -74,7 +75,10 @@ func (s *shop) divide(p *model.Problem, orbits []int32) []part {
 			x.chunks[e] = -1
 			if k := chunk(e); k >= 0 {
 				x.chunks[e] = int32(k)
-				x.size = max(x.size, p.Chunks[k].Size)
+				if x.size == 0 {
+					x.least = p.Chunks[k].Size
+				}
+				x.size, x.least = max(x.size, p.Chunks[k].Size), min(x.least, p.Chunks[k].Size)
 			}
 		}
 		if x.size > 0 {
@@ -122,23 +126,39 @@ func (s *shop) divide(p *model.Problem, orbits []int32) []part {
 				return -1
 			})
 		}
-	case model.AllToAll:
-		own := map[[2]int][]int{}
-		for k := range p.Chunks {
-			from, to := p.Owner(k)
-			own[[2]int{from, to}] = append(own[[2]int{from, to}], k)
-		}
+	case model.AllToAll, model.Gather, model.Scatter:
+		own := newPairs(p)
+		var roots, ends []int
 		for _, u := range s.reps {
-			if !s.member[u] {
-				continue
+			if s.member[u] && (p.Collective.Kind != model.Scatter || int(u) == p.Collective.Root) {
+				roots = append(roots, int(u))
 			}
-			for _, v := range p.Members() {
+		}
+		ends = p.Members()
+		if p.Collective.Kind == model.Gather {
+			ends = []int{p.Collective.Root}
+		}
+		for _, u := range roots {
+			for _, v := range ends {
+				if p.Collective.Kind == model.Scatter && s.reps[s.class[v]] != int32(v) {
+					continue // an image of another
+				}
+				// those of an image are shared among the elements that lead to it
+				place, shared, seen := make([]int, order), 1, map[[2]int]int{}
 				most := 0
 				for e := range order {
-					most = max(most, len(own[[2]int{s.g.Node(e, int(u)), s.g.Node(e, v)}]))
+					at := [2]int{s.g.Node(e, u), s.g.Node(e, v)}
+					if p.Collective.Kind.Rooted() {
+						place[e] = seen[at]
+						seen[at]++
+						shared = seen[at]
+					}
+					most = max(most, len(own.chunks(at[0], at[1])))
 				}
-				for k := range most {
-					fill(part{root: int(u), to: v}, func(e int) int { return nth(own[[2]int{s.g.Node(e, int(u)), s.g.Node(e, v)}], k) })
+				for k := range (most + shared - 1) / shared {
+					fill(part{root: u, to: v}, func(e int) int {
+						return nth(own.chunks(s.g.Node(e, u), s.g.Node(e, v)), k*shared+place[e])
+					})
 				}
 			}
 		}
@@ -162,3 +182,40 @@ func (s *shop) divide(p *model.Problem, orbits []int32) []part {
 	}
 	return parts
 }
+
+// pairs has the chunks of each pair of ranks that one travels between.
+type pairs struct {
+	n     int
+	first []int32 // by pair: where its chunks begin, and one more
+	all   []int
+}
+
+// newPairs lists the chunks of p, an all-to-all, gather or scatter, in O(ranks² + chunks).
+func newPairs(p *model.Problem) *pairs {
+	n := p.Topology.Ranks
+	x := &pairs{n: n, first: make([]int32, n*n+1), all: make([]int, len(p.Chunks))}
+	at := make([]int32, len(p.Chunks))
+	for k := range p.Chunks {
+		from, to := p.Owner(k)
+		if from < 0 {
+			from = p.Collective.Root
+		}
+		if to < 0 {
+			to = p.Collective.Root
+		}
+		at[k] = int32(from*n + to)
+		x.first[at[k]+1]++
+	}
+	for i := range n * n {
+		x.first[i+1] += x.first[i]
+	}
+	next := make([]int32, n*n)
+	for k := range p.Chunks {
+		x.all[x.first[at[k]]+next[at[k]]] = k
+		next[at[k]]++
+	}
+	return x
+}
+
+// chunks returns the chunks from u to v, in order.
+func (x *pairs) chunks(u, v int) []int { return x.all[x.first[u*x.n+v]:x.first[u*x.n+v+1]] }

@@ -31,10 +31,7 @@ func (s *shop) step(j *job) *step { return &s.out[s.class[j.src]][j.step] }
 func (x *plan) emit(p *model.Problem) *model.Schedule {
 	s := x.s
 	sched := &model.Schedule{Form: model.FormFor(p.Cost)}
-	type place struct {
-		ends int64
-		way  int32
-	}
+	type place struct{ orbit, step, element int32 }
 	routes := map[place]int32{}
 	total := 0
 	for i := range x.jobs {
@@ -50,16 +47,18 @@ func (x *plan) emit(p *model.Problem) *model.Schedule {
 		st := s.step(j)
 		pt := &x.parts[j.part]
 		stride := s.at(st.way, pt).stride
+		orbit := s.class[j.src]
+		first := s.element[j.src] // the element that takes the step to this hop
+		if s.g.Node(int(first), int(st.to)) != int(j.dst) {
+			first = s.between(int(s.reps[orbit]), int(st.to), int(j.src), int(j.dst))
+		}
 		for e, k := range pt.chunks {
 			if k < 0 {
 				continue
 			}
 			src, dst := s.g.Node(e, int(j.src)), s.g.Node(e, int(j.dst))
-			by := s.element[src] // the element that takes the step to this hop
-			if s.g.Node(int(by), int(st.to)) != dst {
-				by = s.between(int(s.reps[s.class[src]]), int(st.to), src, dst)
-			}
-			at := place{int64(src)*int64(s.t.Ranks) + int64(dst), st.way}
+			by := int32(s.g.Product(e, int(first))) // and this one to the hop's image
+			at := place{orbit, j.step, by}
 			id, known := routes[at]
 			if !known {
 				id = int32(len(sched.Routes))

@@ -32,6 +32,56 @@ func (c calendar) freeBefore(by, long model.Time) model.Time {
 	return by - long
 }
 
+// book is a machine with a calendar for each of its lanes.
+type book []calendar
+
+// books returns a book for each machine, with nothing in it.
+func (s *shop) books() []book {
+	list := make([]book, len(s.lanes))
+	for m, n := range s.lanes {
+		list[m] = make(book, n)
+	}
+	return list
+}
+
+// free returns at if n lanes are free for so long from then on, else a later time before
+// which they are not.
+func (b book) free(n int32, at, long model.Time) model.Time {
+	if len(b) == 1 {
+		return b[0].free(at, long)
+	}
+	times := make([]model.Time, len(b))
+	for i := range b {
+		times[i] = b[i].free(at, long)
+	}
+	slices.Sort(times)
+	return times[n-1]
+}
+
+// freeBefore returns by-long if n lanes are free for so long up to by, else an earlier time
+// after which they are not.
+func (b book) freeBefore(n int32, by, long model.Time) model.Time {
+	if len(b) == 1 {
+		return b[0].freeBefore(by, long)
+	}
+	times := make([]model.Time, len(b))
+	for i := range b {
+		times[i] = b[i].freeBefore(by, long)
+	}
+	slices.Sort(times)
+	return times[len(times)-int(n)]
+}
+
+// take enters x into n lanes that are free then.
+func (b book) take(n int32, x model.Interval) {
+	for i := range b {
+		if n > 0 && b[i].free(x.From, x.To-x.From) == x.From {
+			b[i].take(x)
+			n--
+		}
+	}
+}
+
 func (c *calendar) take(x model.Interval) {
 	i, _ := slices.BinarySearchFunc(*c, x.From, func(y model.Interval, from model.Time) int { return cmp.Compare(y.From, from) })
 	*c = slices.Insert(*c, i, x)
@@ -67,9 +117,6 @@ func (x *plan) waits() [][]int32 {
 // that they have. That rarely makes a schedule worse (Li and Willis, European Journal of
 // Operational Research 56, 1992); then it is left as it was. It returns whether it is better.
 func (x *plan) justify(release []model.Time) bool {
-	if slices.Max(x.s.lanes) > 1 {
-		return false
-	}
 	waits := x.waits()
 	y := *x
 	y.jobs = slices.Clone(x.jobs)
@@ -85,7 +132,7 @@ func (x *plan) justify(release []model.Time) bool {
 // early starts each job as early as it can, in order of starts.
 func (x *plan) early(waits [][]int32, release []model.Time) {
 	order := x.order(func(a, b *job) int { return cmp.Compare(a.start, b.start) })
-	busy := make([]calendar, len(x.s.lanes))
+	busy := x.s.books()
 	x.end = 0
 	for _, i := range order {
 		j := &x.jobs[i]
@@ -103,13 +150,13 @@ func (x *plan) early(waits [][]int32, release []model.Time) {
 			moved = false
 			for n, v := range visits {
 				span := tm.spans[n]
-				if t := busy[v.machine].free(at+span.From, span.To-span.From) - span.From; t > at {
+				if t := busy[v.machine].free(v.lanes, at+span.From, span.To-span.From) - span.From; t > at {
 					at, moved = t, true
 				}
 			}
 		}
 		for n, v := range visits {
-			busy[v.machine].take(model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
+			busy[v.machine].take(v.lanes, model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
 		}
 		j.start, j.end = at, at+tm.lasts
 		x.end = max(x.end, j.end)
@@ -125,7 +172,7 @@ func (x *plan) late(waits [][]int32) {
 		}
 	}
 	order := x.order(func(a, b *job) int { return cmp.Compare(b.end, a.end) })
-	busy := make([]calendar, len(x.s.lanes))
+	busy := x.s.books()
 	for _, i := range order {
 		j := &x.jobs[i]
 		st := x.s.step(j)
@@ -140,13 +187,13 @@ func (x *plan) late(waits [][]int32) {
 			moved = false
 			for n, v := range visits {
 				span := tm.spans[n]
-				if t := busy[v.machine].freeBefore(at+span.To, span.To-span.From) - span.From; t < at {
+				if t := busy[v.machine].freeBefore(v.lanes, at+span.To, span.To-span.From) - span.From; t < at {
 					at, moved = t, true
 				}
 			}
 		}
 		for n, v := range visits {
-			busy[v.machine].take(model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
+			busy[v.machine].take(v.lanes, model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
 		}
 		j.start, j.end = at, at+tm.lasts
 	}

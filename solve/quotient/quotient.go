@@ -15,7 +15,7 @@
 //
 // An allgather or broadcast builds trees and times together, forward in time: see gathering.
 // A reduce-scatter or reduce is that on the network with its links turned round, read
-// backwards. An allreduce is both, the gatherings with what the sums leave free; or
+// backwards and timed again. An all-to-all, gather or scatter chooses paths: see conveying. An allreduce is both, the gatherings with what the sums leave free; or
 // trees that balance the loads of all machines over both, list-scheduled: see balance. Each
 // part is tried with several rules and deadlines, and jobs are moved to the end and back.
 // How many chunks per rank should have, and of what sizes, is found by trying.
@@ -42,7 +42,7 @@ func (method) Name() string { return "quotient" }
 // About implements solve.Solver.
 func (method) About() solve.About {
 	return solve.About{
-		Serves:    "allgather, reducescatter, allreduce, alltoall, broadcast, reduce; up to 1024 ranks",
+		Serves:    "all standard collectives, up to 1024 ranks; late ranks where nothing is reduced",
 		Guarantee: "none; sound, same schedule for the same seed",
 		Source:    "`solve/quotient`",
 
@@ -59,15 +59,14 @@ const (
 // Serves implements solve.Solver, in O(ranks).
 func (method) Serves(p *model.Problem) error {
 	switch p.Collective.Kind {
-	case model.AllGather, model.ReduceScatter, model.AllReduce, model.AllToAll, model.Broadcast, model.Reduce:
-	default:
-		return solve.NotServed("serves allgather, reducescatter, allreduce, alltoall, broadcast and reduce, not %v", p.Collective.Kind)
+	case model.Custom:
+		return solve.NotServed("does not serve custom collectives")
 	}
 	switch n := p.Topology.Ranks; {
 	case n > maxRanks:
 		return solve.NotServed("serves up to %d ranks, not %d", maxRanks, n)
 	case p.Late() && (p.Collective.Reduces() || p.Cost.Synchronous()):
-		return solve.NotServed("serves late ranks in allgather and broadcast, in time and not in rounds")
+		return solve.NotServed("serves late ranks in collectives without reductions, in time and not in rounds")
 	case len(p.Members()) < 2:
 		return solve.NotServed("serves two members or more")
 	}
@@ -86,7 +85,7 @@ func transfers(p *model.Problem, chunks []model.Chunk, k int) int64 {
 	switch each := int64(len(p.Members()) - 1); p.Collective.Kind {
 	case model.AllReduce:
 		return n * each * 2
-	case model.AllToAll:
+	case model.AllToAll, model.Gather, model.Scatter:
 		return n // and more where chunks pass other ranks
 	default:
 		return n * each
@@ -106,23 +105,6 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	}
 	if o.Chunks > 0 {
 		p = solve.Cut(p, o.Chunks)
-	}
-	if p.Collective.Kind == model.ReduceScatter || p.Collective.Kind == model.Reduce {
-		q, ok := solve.Reverse(p)
-		if !ok {
-			return solve.Result{}, solve.NotServed("cannot be read backwards")
-		}
-		r, err := newSearch(ctx, q, o).run()
-		if err != nil {
-			return r, err
-		}
-		back := *p
-		back.Chunks = r.Problem.Chunks
-		r.Problem = &back
-		if r.Schedule != nil {
-			r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
-		}
-		return r, nil
 	}
 	return newSearch(ctx, p, o).run()
 }

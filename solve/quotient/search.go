@@ -182,6 +182,9 @@ func (s *search) groups() {
 				continue
 			}
 			x, err := newShop(s.p, g.Sub(order))
+			if err == nil {
+				err = x.reaches(s.p)
+			}
 			if err != nil {
 				s.refused = err
 				continue
@@ -285,7 +288,7 @@ func (s *search) join(best []*trial) []*trial {
 			more = append(more, t)
 		}
 	}
-	if s.p.Chunks == nil && s.p.Collective.Kind != model.AllToAll {
+	if s.p.Chunks == nil && !conveys(s.p) {
 		for _, t := range best[:min(2, len(best))] {
 			for _, k := range []int{t.cut.parts, 6, 10, 16} {
 				for _, ratio := range []float64{0.85, 0.7, 0.57} {
@@ -344,7 +347,7 @@ func (s *search) cuts() []int {
 	if s.p.Chunks != nil {
 		return []int{0}
 	}
-	if s.p.Collective.Kind == model.AllToAll {
+	if conveys(s.p) {
 		return []int{1, 2, 3, 4, 6, 8}
 	}
 	return []int{1, 2, 4, 3, 6, 8, 12, 16, 5, 7, 10, 14, 9, 11, 13, 15}
@@ -441,7 +444,7 @@ func (t *trial) price() float64 {
 
 // try makes one attempt.
 func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
-	if t.p.Collective.Kind == model.AllToAll {
+	if conveys(t.p) {
 		x := t.x.s.convey(t.parts, max(bound, 1), t.rng, work)
 		if x != nil && !work.stop() {
 			x.schedule(4, t.rng)
@@ -458,7 +461,12 @@ func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
 	until := t.deadline(bound)
 	if !allreduce {
 		r := t.rule(0, false)
-		x := t.x.s.gather(t.parts, state{free: t.x.s.idle()}, r, until, t.rng, work)
+		var x *plan
+		if t.p.Collective.Reduces() {
+			x = t.x.sum(t.parts, r, until, t.rng, work)
+		} else {
+			x = t.x.s.gather(t.parts, state{free: t.x.s.idle()}, r, until, t.rng, work)
+		}
 		t.keep(x, r)
 		return
 	}
@@ -490,6 +498,15 @@ func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
 			until = min(until, t.best.end-1)
 		}
 	}
+}
+
+// conveys reports whether each chunk of p goes to one rank as it is.
+func conveys(p *model.Problem) bool {
+	switch p.Collective.Kind {
+	case model.AllToAll, model.Gather, model.Scatter:
+		return true
+	}
+	return false
 }
 
 // deadline draws a deadline for the next plan: below the best one, by a part of what it is above

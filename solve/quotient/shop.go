@@ -50,10 +50,9 @@ type step struct {
 	batch   []int32 // by element: in which batch its copy goes; nil: all in one
 }
 
-// timing is how long a hop of one size takes, with all its batches, and from when to when
+// timing is how long a hop of one part takes, with all its batches, and from when to when
 // each of its visits takes.
 type timing struct {
-	size   int64
 	lasts  model.Time
 	stride model.Time // between batches
 	spans  []model.Interval
@@ -64,14 +63,16 @@ func (s *shop) timed(parts []part) *shop {
 	y := *s
 	s = &y
 	s.ways = slices.Clone(s.ways)
-	sizes := map[int64]int32{}
-	var order []int64
+	type sizes struct{ least, most int64 }
+	kinds := map[sizes]int32{}
+	var order []sizes
 	for i := range parts {
-		k, known := sizes[parts[i].size]
+		x := sizes{parts[i].least, parts[i].size}
+		k, known := kinds[x]
 		if !known {
 			k = int32(len(order))
-			sizes[parts[i].size] = k
-			order = append(order, parts[i].size)
+			kinds[x] = k
+			order = append(order, x)
 		}
 		parts[i].kind = k
 	}
@@ -80,7 +81,7 @@ func (s *shop) timed(parts []part) *shop {
 		x := &s.ways[w]
 		x.times = nil
 		for _, size := range order {
-			tm := s.time(x, size)
+			tm := s.time(x, size.least, size.most)
 			for i, v := range x.visits {
 				if at := tm.spans[i].From; !slices.Contains(s.before[v.machine], at) {
 					s.before[v.machine] = append(s.before[v.machine], at)
@@ -95,16 +96,23 @@ func (s *shop) timed(parts []part) *shop {
 // at returns how hops of a part take a way.
 func (s *shop) at(w int32, x *part) *timing { return &s.ways[w].times[x.kind] }
 
-func (s *shop) time(x *way, size int64) timing {
-	tm := timing{size: size, lasts: 1}
+// time returns the timing of chunks of two sizes, the least and the largest of a part, and
+// of all between: behind a relay the spans of a smaller one begin earlier.
+func (s *shop) time(x *way, least, most int64) timing {
+	tm := timing{lasts: 1}
 	spans := make([]model.Interval, 0, len(x.links))
 	if s.cost.Synchronous() {
 		for range x.links {
 			spans = append(spans, model.Interval{From: 0, To: 1})
 		}
 	} else {
-		tm.lasts = s.t.Duration(x.links, size)
-		spans = s.t.Busy(s.cost, x.links, size, spans)
+		tm.lasts = s.t.Duration(x.links, most)
+		spans = s.t.Busy(s.cost, x.links, most, spans)
+		if least < most {
+			for i, early := range s.t.Busy(s.cost, x.links, least, nil) {
+				spans[i].From = early.From
+			}
+		}
 	}
 	for _, span := range spans {
 		tm.stride = max(tm.stride, span.To-span.From)
@@ -183,6 +191,22 @@ func newShop(p *model.Problem, g *symmetry.Group) (*shop, error) {
 		}
 	}
 	return s, nil
+}
+
+// reaches returns an error if a member that must be reached from another is not.
+func (s *shop) reaches(p *model.Problem) error {
+	for c, u := range s.reps {
+		if !s.member[u] || p.Collective.Kind.Rooted() && int(u) != p.Collective.Root {
+			continue
+		}
+		far := s.hops(int(u))
+		for v, m := range s.member {
+			if m && far[v] < 0 {
+				return fmt.Errorf("no way leads from rank %d to rank %d", s.reps[c], v)
+			}
+		}
+	}
+	return nil
 }
 
 // machines numbers the orbits of what hops compete for: links, ports and, where a rank sends

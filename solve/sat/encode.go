@@ -72,7 +72,7 @@ func (q *Question) encode(ctx context.Context) (*Formula, error) {
 	case model.Reduce, model.ReduceScatter:
 		back, ok := solve.Reverse(q.Problem)
 		if !ok {
-			return nil, solve.NotServed("late ranks with reductions")
+			return nil, solve.NotServed("reductions where ranks are late, or where a port has links of unequal latencies")
 		}
 		e.p = back
 	}

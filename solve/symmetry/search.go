@@ -194,7 +194,7 @@ type extension struct {
 func (e *extension) limit() int { return 100 + 4*(len(e.ranks)+len(e.switches)) }
 
 func newExtension(s *search, h *Group, p int, how kind) *extension {
-	e := &extension{search: s, h: h, p: p, how: how, took: make([]int16, s.net.vertices()), numbers: map[[2]int32]int{}, power: -1}
+	e := &extension{search: s, h: h, p: p, how: how, took: make([]int16, s.net.vertices()), power: -1}
 	n := s.net.vertices()
 	e.orbit = make([]int32, n)
 	for v := range e.orbit {
@@ -207,10 +207,10 @@ func newExtension(s *search, h *Group, p int, how kind) *extension {
 			}
 		}
 	}
-	e.findBase()
-	for i := range h.nodes {
-		e.numbers[e.images(i)] = i
+	if h.numbers == nil {
+		h.findBase()
 	}
+	e.base, e.numbers = h.base, h.numbers
 	for i := 1; i < len(h.orders); i++ {
 		e.generators = append(e.generators, h.orders[i-1]) // the first element that is new
 	}
@@ -259,40 +259,8 @@ func (e *extension) staying() [][2]int {
 	return all
 }
 
-// findBase finds a rank, or two neighbours, that no element of h but the identity leaves
-// where they are.
-func (e *extension) findBase() {
-	distinct := func(a, b int) bool {
-		seen := map[[2]int32]bool{}
-		for i := range e.h.nodes {
-			seen[[2]int32{e.h.nodes[i][a], e.h.nodes[i][b]}] = true
-		}
-		return len(seen) == len(e.h.nodes)
-	}
-	for v := range e.net.t.Ranks {
-		if distinct(v, v) {
-			e.base = [2]int{v, v}
-			return
-		}
-	}
-	for _, l := range e.net.t.Links {
-		if distinct(l.Src, l.Dst) {
-			e.base = [2]int{l.Src, l.Dst}
-			return
-		}
-	}
-	panic("symmetry: a group without a base")
-}
-
-func (e *extension) images(i int) [2]int32 {
-	return [2]int32{e.h.nodes[i][e.base[0]], e.h.nodes[i][e.base[1]]}
-}
-
 // product returns the number of the element ij of h: j first.
-func (e *extension) product(i, j int) int {
-	at := e.images(j)
-	return e.numbers[[2]int32{e.h.nodes[i][at[0]], e.h.nodes[i][at[1]]}]
-}
+func (e *extension) product(i, j int) int { return e.h.Product(i, j) }
 
 // find returns an element that makes the group larger, or nil.
 func (e *extension) find() []int32 {

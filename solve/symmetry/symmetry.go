@@ -54,6 +54,9 @@ type Group struct {
 	net    *network
 	nodes  [][]int32 // by element: the images of the nodes and, after them, of the ports
 	orders []int     // of the subgroups of the chain, ascending: 1 first, then up to len(nodes)
+
+	base    [2]int           // vertices whose images tell the elements apart
+	numbers map[[2]int32]int // of the elements, by these images; nil: not known yet
 }
 
 // Order returns the number of elements.
@@ -70,6 +73,44 @@ func (g *Group) Sub(order int) *Group {
 		panic("symmetry: no subgroup of that order in the chain")
 	}
 	return &Group{net: g.net, nodes: g.nodes[:order:order], orders: g.orders[: at+1 : at+1]}
+}
+
+// Product returns the number of the element that moves everything as f does and then as e
+// does, in O(1) after the first call, which takes O(elements). It must not be called by
+// several goroutines at a time.
+func (g *Group) Product(e, f int) int {
+	if g.numbers == nil {
+		g.findBase()
+	}
+	return g.numbers[[2]int32{g.nodes[e][g.nodes[f][g.base[0]]], g.nodes[e][g.nodes[f][g.base[1]]]}]
+}
+
+// findBase finds a rank, or two neighbours, that no element but the identity leaves where
+// they are, and numbers the elements by their images.
+func (g *Group) findBase() {
+	t := g.net.t
+	try := func(a, b int) bool {
+		numbers := make(map[[2]int32]int, len(g.nodes))
+		for i := range g.nodes {
+			numbers[[2]int32{g.nodes[i][a], g.nodes[i][b]}] = i
+		}
+		if len(numbers) < len(g.nodes) {
+			return false
+		}
+		g.base, g.numbers = [2]int{a, b}, numbers
+		return true
+	}
+	for v := range t.Ranks {
+		if try(v, v) {
+			return
+		}
+	}
+	for _, l := range t.Links {
+		if try(l.Src, l.Dst) {
+			return
+		}
+	}
+	panic("symmetry: a group without a base")
 }
 
 // Node returns the image of node v under element e.
