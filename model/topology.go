@@ -48,6 +48,7 @@ const (
 	MaxLinks     = 1 << 26
 	MaxChunks    = 1 << 22
 	MaxTransfers = 1 << 31
+	MaxHeld      = 1 << 22 // transfers that are held in memory, 40 bytes each, where schedules can be made or verified piece by piece
 	MaxSize      = 1 << 50 // bytes
 
 	MaxAlpha   = 1000 * Second

@@ -16,6 +16,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/export"
+	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve/place"
 	"github.com/oraccl/oraccl/verify"
@@ -36,7 +37,7 @@ type target struct {
 var targets = []target{
 	{name: "oraccl", summary: "our own schedule file (compact, if its name ends in .oraccl)",
 		write: func(out string, w io.Writer, p *model.Problem, s *model.Schedule) error {
-			return encodeSolution(out, w, &model.Solution{Problem: p, Schedule: s, Origin: model.Origin{Method: "convert"}})
+			return schedules.Encode(out, w, &model.Solution{Problem: p, Schedule: s, Origin: model.Origin{Method: "convert"}})
 		}},
 	{name: "chrome", summary: "trace events, for Perfetto and chrome://tracing", timed: true,
 		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule) error { return export.Chrome(w, p, s) }},
@@ -159,7 +160,7 @@ func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.S
 		if by.given() {
 			return nil, nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
 		}
-		sol, err := loadSolution(ctx, file, maxHeld)
+		sol, err := schedules.Load(ctx, file, model.MaxHeld)
 		if err != nil {
 			return nil, nil, err
 		}

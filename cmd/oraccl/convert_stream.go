@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/stream"
 )
@@ -18,7 +19,7 @@ import (
 // rewrites reports whether a compact file can become another one transfer by transfer, verified
 // while it is read: of any size, and one that is the same for all ranks as its transfers.
 func rewrites(ctx context.Context, file, to, out string) bool {
-	if to != "oraccl" || !strings.HasSuffix(out, compactSuffix) || !isCompact(ctx, file) {
+	if to != "oraccl" || !strings.HasSuffix(out, schedules.CompactSuffix) || !schedules.IsCompact(ctx, file) {
 		return false
 	}
 	f, err := files.Open(ctx, file)
@@ -36,11 +37,11 @@ func rewrites(ctx context.Context, file, to, out string) bool {
 
 // rewrite writes the transfers of a compact file to another one, if they are right.
 func rewrite(cmd *cobra.Command, file, out string) error {
-	var g *growing
+	var g *schedules.Growing
 	v, err := verifyStream(cmd, file, nil, func(sol *model.Solution, batch []model.Transfer) (err error) {
 		if g == nil {
 			o := model.Origin{Method: "convert", Tool: built.Tool()}
-			if g, err = newGrowing(out, sol.Problem, sol.Schedule.Form, o, sol.Schedule.Routes); err != nil {
+			if g, err = schedules.Create(out, sol.Problem, sol.Schedule.Form, o, sol.Schedule.Routes); err != nil {
 				return err
 			}
 		}
@@ -55,12 +56,12 @@ func rewrite(cmd *cobra.Command, file, out string) error {
 		err = proved(cmd.OutOrStdout(), file, v.problem, v.verdict, "converted")
 	}
 	if err != nil {
-		if derr := g.drop(); derr != nil {
+		if derr := g.Drop(); derr != nil {
 			return derr
 		}
 		return err
 	}
-	if err := g.finish(verify.Proved); err != nil {
+	if err := g.Finish(map[string]string{stream.Engine: verify.Proved.String()}); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", out)

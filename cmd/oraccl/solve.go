@@ -12,11 +12,14 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/machine"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/certify/streamed"
 )
 
 func newSolve() *cobra.Command {
@@ -71,14 +74,16 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 				defer done()
 				return runPareto(ctx, cmd, e, p, maxChunks, proofs, asJSON)
 			}
-			if err := enoughRoom(out, p); err != nil {
-				return err
+			if out != "" {
+				if err := machine.EnoughRoom(out, schedules.LeastBytes(out, p)); err != nil {
+					return err
+				}
 			}
-			if s := streams(cmd.Context(), e, p, cmd.Flags().Changed("time-limit")); s != nil {
+			if s := streamed.Find(cmd.Context(), e, p, cmd.Flags().Changed("time-limit")); s != nil {
 				if isXML(out) {
 					return fmt.Errorf("-o %s: a schedule that is made as a stream is too large for MSCCL-IR; want .oraccl", out)
 				}
-				return s.solve(cmd, out, asJSON)
+				return solveStreamed(cmd, s, out, asJSON)
 			}
 			ctx, done := session.Limited(cmd.Context(), work.timeLimit)
 			defer done()
@@ -260,5 +265,5 @@ func path(t *model.Topology, route []int) string {
 // writeSolution writes a verified row to a file, whole or, if ctx ends before, not at all.
 func writeSolution(ctx context.Context, name string, r *certify.Row) error {
 	sol := r.Solution(built.Tool())
-	return files.WriteUntil(ctx, name, func(w io.Writer) error { return encodeSolution(name, w, sol) })
+	return files.WriteUntil(ctx, name, func(w io.Writer) error { return schedules.Encode(name, w, sol) })
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/machine"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
@@ -54,7 +55,7 @@ func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each fu
 			if serr != nil {
 				return nil, serr
 			}
-			if serr := enoughMemory(cmd.ErrOrStderr(), "verifying", need); serr != nil {
+			if serr := machine.EnoughMemory(cmd.ErrOrStderr(), "verifying", need); serr != nil {
 				return nil, serr
 			}
 			if check, serr = stream.New(cmd.Context(), v.problem, v.form, r.Solution().Schedule.Routes); serr != nil {
@@ -89,7 +90,7 @@ func streamHeld(ctx context.Context, w io.Writer, p *model.Problem, s *model.Sch
 	if err != nil {
 		return verify.Verdict{}, err
 	}
-	if err := enoughMemory(w, "verifying", need); err != nil {
+	if err := machine.EnoughMemory(w, "verifying", need); err != nil {
 		return verify.Verdict{}, err
 	}
 	check, err := stream.New(ctx, p, s.Form, s.Routes)

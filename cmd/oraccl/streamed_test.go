@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,9 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
-	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/topo"
-	"github.com/oraccl/oraccl/solve/certify"
 )
 
 // TestSolveStreamed: a schedule of more transfers than are held in memory is made, verified
@@ -76,39 +72,4 @@ func TestSolveStreamedReducing(t *testing.T) {
 	require.Equal(t, exit.Done, run([]string{"verify", file}, &out, &errs), errs.String())
 	require.Contains(t, out.String(), "PROVED performs reducescatter")
 	require.Contains(t, out.String(), "stream proved")
-}
-
-// TestEnough: what is lacking is said before the start.
-func TestEnough(t *testing.T) {
-	var said bytes.Buffer
-	require.ErrorContains(t, enoughMemory(&said, "this", 1<<60), "this needs 1073741824 GiB of memory, and ")
-	require.Empty(t, said.String())
-	require.NoError(t, enoughMemory(&said, "this", 70<<20))
-	require.Equal(t, "oraccl: this needs at most 70 MiB of memory\n", said.String())
-	require.NoError(t, enoughMemory(&said, "this", 1))
-	require.ErrorContains(t, enoughDisk(t.TempDir(), 1<<60), "the file needs up to")
-	require.NoError(t, enoughDisk(t.TempDir(), 1))
-}
-
-// TestQuickBound: the quick bound is no worse than the best of all where that is ingress or
-// distance.
-func TestQuickBound(t *testing.T) {
-	for _, name := range []string{"torus:6x6", "mesh:4x6", "line:9", "dgx1", "switch:8", "hypercube:5"} {
-		for _, kind := range []model.Kind{model.AllGather, model.Broadcast, model.AllToAll, model.Gather, model.AllReduce} {
-			for _, size := range []int64{1 << 10, 1 << 28} {
-				tp, err := topo.Parse(name, topo.Options{})
-				require.NoError(t, err)
-				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
-				quick, err := certify.QuickBound(context.Background(), p)
-				require.NoError(t, err)
-				require.NotNil(t, quick)
-				best, err := certify.Bound(t.Context(), p)
-				require.NoError(t, err)
-				require.LessOrEqual(t, quick.Bound, best.Bound)
-				if k := best.Witness.Kind(); kind == model.AllGather && (k == "ingress" || k == "distance" && name != "dgx1") {
-					require.Equal(t, best.Bound, quick.Bound, "%s %v %d", name, kind, size)
-				}
-			}
-		}
-	}
 }

@@ -150,8 +150,8 @@ func tooLarge(p *model.Problem) error {
 		for range cut.Goal(k) {
 			n++
 		}
-		if n--; n > maxHeld {
-			return solve.NotServed("too large for a sweep: more than %d transfers", maxHeld)
+		if n--; n > model.MaxHeld {
+			return solve.NotServed("too large for a sweep: more than %d transfers", model.MaxHeld)
 		}
 	}
 	return nil

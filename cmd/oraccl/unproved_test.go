@@ -12,6 +12,7 @@ import (
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/certify/pareto"
+	"github.com/oraccl/oraccl/solve/certify/streamed"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
 )
@@ -51,12 +52,12 @@ func TestAnotherProblem(t *testing.T) {
 	require.NoError(t, err)
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 2209 << 10, Cost: model.Pipelined}
 	e := &certify.Evaluator{Methods: []solve.Solver{liar{}}, Named: true, Progress: certify.Silent{}}
-	require.Nil(t, streams(context.Background(), e, p, false))
+	require.Nil(t, streamed.Find(context.Background(), e, p, false))
 	honest := &certify.Evaluator{Methods: []solve.Solver{liar{}, methodOf("tacos")}, Named: true, Progress: certify.Silent{}}
-	s := streams(context.Background(), honest, p, false)
-	require.Equal(t, "tacos", s.method)
-	require.Len(t, s.left, 1)
-	require.Contains(t, s.left[0].Reason, "answered another problem")
+	s := streamed.Find(context.Background(), honest, p, false)
+	require.Equal(t, "tacos", s.Method)
+	require.Len(t, s.Left, 1)
+	require.Contains(t, s.Left[0].Reason, "answered another problem")
 
 	small, err := topo.Parse("ring:4", topo.Options{})
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
@@ -172,25 +173,25 @@ func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []
 // large, else in memory.
 func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string) (verifyJSON, error) {
 	streaming := slices.Contains(chosen, stream.Engine)
-	o, err := orbitOf(cmd.Context(), file)
+	o, err := schedules.OrbitOf(cmd.Context(), file)
 	if err != nil {
 		return verifyJSON{}, err
 	}
-	if slices.Contains(chosen, orbit.Engine) || slices.Equal(chosen, certify.Engines) && o != nil && o.orbit.Transfers() > maxHeld {
+	if slices.Contains(chosen, orbit.Engine) || slices.Equal(chosen, certify.Engines) && o != nil && o.Orbit.Transfers() > model.MaxHeld {
 		return judgeOrbit(cmd.Context(), file, o, asked)
 	}
-	if streaming && isCompact(cmd.Context(), file) {
+	if streaming && schedules.IsCompact(cmd.Context(), file) {
 		return judgeStream(cmd, file, asked)
 	}
-	sol, err := loadSolution(cmd.Context(), file, maxHeld)
+	sol, err := schedules.Load(cmd.Context(), file, model.MaxHeld)
 	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, certify.Engines) && emit == "" {
 		var j verifyJSON
 		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.outcome != verify.Unknown || cmd.Context().Err() != nil) {
 			return j, err
 		}
-		sol, err = loadSolution(cmd.Context(), file, maxLarge)
+		sol, err = schedules.Load(cmd.Context(), file, schedules.MaxLarge)
 	} else if errors.Is(err, compact.ErrTooMany) {
-		sol, err = loadSolution(cmd.Context(), file, maxLarge)
+		sol, err = schedules.Load(cmd.Context(), file, schedules.MaxLarge)
 	}
 	if err != nil {
 		return verifyJSON{}, err

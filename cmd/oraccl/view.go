@@ -17,6 +17,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
@@ -160,19 +161,19 @@ func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 }
 
 // maxDrawn is how many transfers a page draws: about 13 bytes of it are one.
-const maxDrawn = maxHeld
+const maxDrawn = model.MaxHeld
 
 // drawable reads a schedule of ours that is not too large for a page.
 func drawable(ctx context.Context, file string) (*model.Solution, error) {
 	const hint = "oraccl verify judges files of any size; for a picture, solve the same on a smaller network or in fewer chunks"
-	o, err := orbitOf(ctx, file)
+	o, err := schedules.OrbitOf(ctx, file)
 	if err != nil {
 		return nil, err
 	}
-	if o != nil && o.orbit.Transfers() > maxDrawn {
-		return nil, exit.Hint(fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, o.orbit.Transfers(), maxDrawn), hint)
+	if o != nil && o.Orbit.Transfers() > maxDrawn {
+		return nil, exit.Hint(fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, o.Orbit.Transfers(), maxDrawn), hint)
 	}
-	sol, err := loadSolution(ctx, file, maxDrawn)
+	sol, err := schedules.Load(ctx, file, maxDrawn)
 	switch {
 	case errors.Is(err, compact.ErrTooMany):
 		return nil, exit.Hint(fmt.Errorf("%s: more than %d transfers, more than a picture can show", file, maxDrawn), hint)

@@ -47,6 +47,7 @@ var policy = []struct {
 	{dir: "model/ways", may: "model."},
 	{dir: "model/format", may: "model. model/ways"},
 	{dir: "model/format/compact", may: "model. model/native"},
+	{dir: "model/format/schedules", may: "model. model/files model/native model/format/compact"},
 	{dir: "model/format/topologies", may: "model. model/files model/native model/topo model/format"},
 	{dir: "model/instance", may: "model. model/topo"},
 	{dir: "model/lint", may: "model."},
@@ -61,6 +62,7 @@ var policy = []struct {
 	{dir: "solve/forest", may: "model. solve", solver: true},
 	{dir: "solve/certify", may: "model. model/native solve verify", solver: true},
 	{dir: "solve/certify/pareto", may: "model. solve verify", solver: true},
+	{dir: "solve/certify/streamed", may: "model. solve verify", solver: true},
 	{dir: "solve/certify/proofs", may: "model. solve/certify verify verify/dossier", solver: true},
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
@@ -69,9 +71,10 @@ var policy = []struct {
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},
-	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/manual cmd/oraccl/repro cmd/oraccl/session cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
+	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/repro cmd/oraccl/session cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
 	{dir: "cmd/oraccl/built"},
 	{dir: "cmd/oraccl/exit", may: "verify."},
+	{dir: "cmd/oraccl/machine", may: "model/files"},
 	{dir: "cmd/oraccl/session", may: "model. solve. cmd/oraccl/exit github.com/schollz/progressbar golang.org/x/term"},
 	{dir: "cmd/oraccl/manual", may: "model solve. verify"},
 	{dir: "cmd/oraccl/repro", may: "model/files"},

@@ -1,15 +1,13 @@
-package main
+package machine
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/topo"
 )
 
 // TestControlGroupMemory: the tightest limit counts, of both versions, less what is used except
@@ -55,21 +53,24 @@ func TestControlGroupMemory(t *testing.T) {
 
 // TestEnoughRoom: a file that cannot be written is refused before anything is solved.
 func TestEnoughRoom(t *testing.T) {
-	tp, err := topo.Parse("ring:4", topo.Options{})
-	require.NoError(t, err)
-	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 4000, Cost: model.Pipelined}
 	dir := t.TempDir()
-	require.NoError(t, enoughRoom("", p))
-	require.NoError(t, enoughRoom(filepath.Join(dir, "s.json"), p))
-	require.ErrorContains(t, enoughRoom(dir, p), "is a directory, want a file")
-	require.ErrorContains(t, enoughRoom(filepath.Join(dir, "none", "s.json"), p), "no such file or directory")
+	require.NoError(t, EnoughRoom(filepath.Join(dir, "s.json"), 600))
+	require.ErrorContains(t, EnoughRoom(filepath.Join(dir, "s.json"), 1<<60), "the file needs up to")
+	require.ErrorContains(t, EnoughRoom(dir, 0), "is a directory, want a file")
+	require.ErrorContains(t, EnoughRoom(filepath.Join(dir, "none", "s.json"), 0), "no such file or directory")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
-	for kind, want := range map[model.Kind]int64{model.AllGather: 12, model.ReduceScatter: 12, model.AllReduce: 6, model.Broadcast: 3, model.Reduce: 3, model.AllToAll: 0} {
-		q := *p
-		q.Collective.Kind = kind
-		require.Equal(t, want, leastTransfers(&q), "%v", kind)
-	}
-	require.Equal(t, int64(48), leastTransfers(&model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 4000, Chunks: p.Cut(8)}))
+}
+
+// TestEnough: what is lacking is said before the start.
+func TestEnough(t *testing.T) {
+	var said bytes.Buffer
+	require.ErrorContains(t, EnoughMemory(&said, "this", 1<<60), "this needs 1073741824 GiB of memory, and ")
+	require.Empty(t, said.String())
+	require.NoError(t, EnoughMemory(&said, "this", 70<<20))
+	require.Equal(t, "oraccl: this needs at most 70 MiB of memory\n", said.String())
+	require.NoError(t, EnoughMemory(&said, "this", 1))
+	require.ErrorContains(t, EnoughDisk(t.TempDir(), 1<<60), "the file needs up to")
+	require.NoError(t, EnoughDisk(t.TempDir(), 1))
 }

@@ -1,7 +1,8 @@
-package main
+// Package machine knows what memory and disk there is for the program, so that it can refuse
+// before it begins what it could not finish.
+package machine
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -11,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // controlGroupMemory returns how much memory the control groups of this program leave it,
@@ -85,54 +86,18 @@ func addressSpace() (int64, bool) {
 	return max(0, int64(limit.Cur)-n*int64(os.Getpagesize())), err == nil
 }
 
-// leastBytes is what a transfer takes at least in a file of JSON.
-const leastBytes = 50
-
-// enoughRoom says, before the start, why a file cannot be written: that its directory is not
-// there or not to be written to, or has no room even for the transfers that the problem
-// needs in any case.
-func enoughRoom(file string, p *model.Problem) error {
-	if file == "" {
-		return nil
-	}
+// EnoughRoom returns, before the start, why a file of this many bytes at least cannot be
+// written: its directory is not there or not to be written to, or has not the room.
+func EnoughRoom(file string, need int64) error {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		return fmt.Errorf("%s: is a directory, want a file", file)
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
-	var perr *fs.PathError
-	if errors.As(err, &perr) {
-		err = perr.Err
-	}
-	if err == nil {
-		err = errors.Join(f.Close(), os.Remove(f.Name()))
-	}
+	f, err := files.Replace(file, "")
 	if err != nil {
+		return err
+	}
+	if err := f.Drop(); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if strings.HasSuffix(file, compactSuffix) || isXML(file) {
-		return nil // of a few bytes a transfer, or of fewer steps: the writer knows more
-	}
-	if n := leastTransfers(p); n < math.MaxInt64/leastBytes {
-		return enoughDisk(filepath.Dir(file), n*leastBytes)
-	}
-	return nil
-}
-
-// leastTransfers returns a number of transfers that no schedule of p can do without.
-func leastTransfers(p *model.Problem) int64 {
-	n := int64(len(p.Members()))
-	chunks := int64(len(p.Chunks))
-	if p.Chunks == nil {
-		chunks = min(int64(p.DefaultChunks(1)), p.Space())
-		if c := p.Collective.Kind; c == model.AllReduce {
-			chunks = 1
-		}
-	}
-	switch p.Collective.Kind {
-	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
-		return chunks * (n - 1)
-	case model.AllReduce:
-		return chunks * 2 * (n - 1)
-	}
-	return 0
+	return EnoughDisk(filepath.Dir(file), need)
 }

@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"fmt"
@@ -14,15 +14,15 @@ import (
 // begins.
 const saidFrom = 64 << 20
 
-// enoughMemory prints how much memory something needs at most, and returns an error if
+// EnoughMemory prints how much memory something needs at most, and returns an error if
 // the machine does not have it.
-func enoughMemory(w io.Writer, what string, need int64) error {
+func EnoughMemory(w io.Writer, what string, need int64) error {
 	have, known := availableMemory()
 	if known && need > have {
-		return fmt.Errorf("%s needs %s of memory, and %s are available", what, roundBytes(need), roundBytes(have))
+		return fmt.Errorf("%s needs %s of memory, and %s are available", what, Bytes(need), Bytes(have))
 	}
 	if need >= saidFrom {
-		fmt.Fprintf(w, "oraccl: %s needs at most %s of memory\n", what, roundBytes(need))
+		fmt.Fprintf(w, "oraccl: %s needs at most %s of memory\n", what, Bytes(need))
 	}
 	return nil
 }
@@ -54,9 +54,9 @@ func freeMemory() (int64, bool) {
 	return 0, false
 }
 
-// peakMemory returns the most that the program has had in memory so far, by the operating
+// PeakMemory returns the most that the program has had in memory so far, by the operating
 // system's account, or 0 if that is not known.
-func peakMemory() int64 {
+func PeakMemory() int64 {
 	var u syscall.Rusage
 	if runtime.GOOS != "linux" || syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
@@ -64,21 +64,21 @@ func peakMemory() int64 {
 	return int64(u.Maxrss) << 10
 }
 
-// enoughDisk returns an error if the file system of a directory has no room for this many
+// EnoughDisk returns an error if the file system of a directory has no room for this many
 // bytes.
-func enoughDisk(dir string, need int64) error {
+func EnoughDisk(dir string, need int64) error {
 	var fs syscall.Statfs_t
 	if runtime.GOOS != "linux" || syscall.Statfs(dir, &fs) != nil {
 		return nil // the writer reports what is wrong
 	}
 	if have := int64(fs.Bavail) * int64(fs.Bsize); need > have {
-		return fmt.Errorf("the file needs up to %s, and %s are free in %s", roundBytes(need), roundBytes(have), dir)
+		return fmt.Errorf("the file needs up to %s, and %s are free in %s", Bytes(need), Bytes(have), dir)
 	}
 	return nil
 }
 
-// roundBytes writes a number of bytes to three figures.
-func roundBytes(n int64) string {
+// Bytes writes a number of bytes to three figures.
+func Bytes(n int64) string {
 	for _, unit := range []string{"B", "KiB", "MiB"} {
 		if n < 10000 {
 			return fmt.Sprintf("%d %s", n, unit)
