@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,22 +30,85 @@ type target struct {
 	name, summary string
 	timed         bool // needs a schedule with times
 	// write writes one file; nil: files writes several, whose names begin with out.
-	write func(out string, w io.Writer, p *model.Problem, s *model.Schedule) error
+	write func(out string, w io.Writer, p *model.Problem, s *model.Schedule, o *exportFlags) error
 	files func(out string, p *model.Problem, s *model.Schedule) (note string, err error)
+	// use returns how the tool is to be run on what was written, in lines; nil: as it is.
+	use func(out string, p *model.Problem, s *model.Schedule, o *exportFlags) []string
 	// deploys says that the flags for deployable schedules are for it.
 	deploys bool
 }
 
+// exportFlags are the flags of convert for other formats than MSCCL-IR.
+type exportFlags struct {
+	unit  string // of GOAL's calc
+	pairs bool
+}
+
+// goal returns the options of GOAL.
+func (o *exportFlags) goal() (export.GOALOptions, error) {
+	g := export.GOALOptions{Unit: model.Nanosecond, Pairs: o.pairs}
+	if o.unit == "" {
+		return g, nil
+	}
+	unit, err := model.ParseTime(o.unit)
+	if err == nil && unit == 0 {
+		err = errors.New("0, want more")
+	}
+	if err != nil {
+		return g, fmt.Errorf("--unit: %w", err)
+	}
+	g.Unit = unit
+	return g, nil
+}
+
+// useGOAL returns the parameters of LogGOPSim for a GOAL file, and what they leave out.
+func useGOAL(_ string, p *model.Problem, s *model.Schedule, o *exportFlags) []string {
+	g, err := o.goal()
+	if err != nil {
+		return nil // it was not written
+	}
+	x := export.NewLogGOPS(p, s, g.Unit)
+	lines := []string{fmt.Sprintf("for LogGOPSim: %v (units of %v)", x, g.Unit)}
+	exact, _ := x.Exact.Float64()
+	if off := math.Abs(float64(x.G)-exact) / exact; off > 0.01 {
+		lines = append(lines, fmt.Sprintf("a byte takes %.4g units, G is a whole number of them: its times are %.1f%% off; a smaller --unit is closer", exact, 100*off))
+	}
+	if !x.Latency || !x.PerByte {
+		lines = append(lines, "the routes of the schedule differ in latency or bandwidth; LogGOPSim has one of each, here those of the slowest")
+	}
+	if !g.Pairs && !x.OnePort {
+		lines = append(lines, "LogGOPSim sends and receives one message at a time per rank; with --pairs one per directed pair of ranks")
+	}
+	return lines
+}
+
+// useChakra returns the lines of ASTRA-sim's system file.
+func useChakra(out string, p *model.Problem, _ *model.Schedule, _ *exportFlags) []string {
+	key := export.CustomCollective(p.Collective.Kind)
+	if key == "" {
+		return []string{fmt.Sprintf("ASTRA-sim has no custom collective for %v: it can run the files as a workload only, one send at a time per NPU", p.Collective.Kind)}
+	}
+	return []string{fmt.Sprintf(`for ASTRA-sim's system file: "%s": [%s], "active-chunks-per-dimension": 1, "preferred-dataset-splits": 1`, key, strconv.Quote(out))}
+}
+
 var targets = []target{
 	{name: "oraccl", summary: "our own schedule file (compact, if its name ends in .oraccl)",
-		write: func(out string, w io.Writer, p *model.Problem, s *model.Schedule) error {
+		write: func(out string, w io.Writer, p *model.Problem, s *model.Schedule, _ *exportFlags) error {
 			return schedules.Encode(out, w, &model.Solution{Problem: p, Schedule: s, Origin: model.Origin{Method: "convert"}})
 		}},
 	{name: "chrome", summary: "trace events, for Perfetto and chrome://tracing", timed: true,
-		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule) error { return export.Chrome(w, p, s) }},
-	{name: "goal", summary: "GOAL, for LogGOPSim and ATLAHS", timed: true,
-		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule) error { return export.GOAL(w, p, s) }},
-	{name: "chakra", summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one per rank", timed: true,
+		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule, _ *exportFlags) error {
+			return export.Chrome(w, p, s)
+		}},
+	{name: "goal", summary: "GOAL, for LogGOPSim and ATLAHS", timed: true, use: useGOAL,
+		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule, o *exportFlags) error {
+			g, err := o.goal()
+			if err != nil {
+				return err
+			}
+			return export.GOAL(w, p, s, g)
+		}},
+	{name: "chakra", summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one per rank", timed: true, use: useChakra,
 		files: func(out string, p *model.Problem, s *model.Schedule) (string, error) {
 			err := export.Chakra(p, s, func(rank int) (io.WriteCloser, error) { return os.Create(fmt.Sprintf("%s.%d.et", out, rank)) })
 			return fmt.Sprintf("written to %s.0.et to %s.%d.et", out, filepath.Base(out), p.Topology.Ranks-1), err
@@ -52,7 +117,7 @@ var targets = []target{
 }
 
 // emit writes a schedule to a file or, if out is empty, to w.
-func (t *target) emit(ctx context.Context, w io.Writer, out string, p *model.Problem, s *model.Schedule, d *deployable) error {
+func (t *target) emit(ctx context.Context, w io.Writer, out string, p *model.Problem, s *model.Schedule, o *exportFlags, d *deployable) error {
 	switch {
 	case t.deploys && out == "":
 		_, err := d.write(ctx, w, p, s)
@@ -72,9 +137,9 @@ func (t *target) emit(ctx context.Context, w io.Writer, out string, p *model.Pro
 		}
 		return err
 	case out == "":
-		return t.write(out, w, p, s)
+		return t.write(out, w, p, s, o)
 	}
-	if err := files.Write(out, func(f io.Writer) error { return t.write(out, f, p, s) }); err != nil {
+	if err := files.Write(out, func(f io.Writer) error { return t.write(out, f, p, s, o) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "written to %s\n", out)
@@ -85,6 +150,7 @@ func newConvert() *cobra.Command {
 	var to, out string
 	var by truth
 	var d deployable
+	var o exportFlags
 	var names, summaries []string
 	for _, t := range targets {
 		names = append(names, t.name)
@@ -97,7 +163,25 @@ func newConvert() *cobra.Command {
 
 ` + strings.Join(summaries, "\n") + `
 
-A schedule with an order but no times gets the earliest times of that order.
+A schedule with an order but no times gets the earliest times of that order. Trace events
+begin at 1 us, since viewers take a time of 0 for none.
+
+GOAL is for LogGOPSim with the parameters that are printed: L, o, g and G in units of
+--unit, which is 1 ns by default. It then takes as long as the schedule where a rank sends
+and receives one chunk at a time. With --pairs it does so too where a rank has several at
+once over links of their own, and what it forwards goes to the rank that is as far from it
+as the sender is: LogGOPSim has an operation wait for others on its own CPU alone.
+
+Chakra files are for ASTRA-sim as a custom collective, not as a workload. The keys of its
+system file are, for an allgather that was written with -o ag (all-reduce-, reduce-scatter-
+and all-to-all-implementation-custom for the others):
+
+  "all-gather-implementation-custom": ["ag"],
+  "active-chunks-per-dimension": 1,
+  "preferred-dataset-splits": 1
+
+It then takes as long as the schedule where no link is shared. Run as a workload, the files
+take up to 7 times as long, since ASTRA-sim then has one send at a time per NPU.
 
 MSCCL-IR becomes a schedule on --topology, or else on links between every two ranks; in
 place, if the file serves calls in place. It is converted if verify accepts it, for the
@@ -115,6 +199,9 @@ buffer of --size if that is given.`,
 			if !targets[i].deploys && d != (deployable{}) {
 				return errors.New("--runtime, --inplace and --proto: are for --to msccl")
 			}
+			if to != "goal" && o != (exportFlags{}) {
+				return errors.New("--unit and --pairs: are for --to goal")
+			}
 			if rewrites(cmd.Context(), args[0], to, out) && !by.given() {
 				return rewrite(cmd, args[0], out)
 			}
@@ -128,13 +215,25 @@ buffer of --size if that is given.`,
 				}
 			}
 			printNotes(cmd.ErrOrStderr(), p.Topology.Notes)
-			return targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, &d)
+			if err := targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, &o, &d); err != nil || targets[i].use == nil {
+				return err
+			}
+			w := cmd.OutOrStdout()
+			if out == "" {
+				w = cmd.ErrOrStderr()
+			}
+			for _, text := range targets[i].use(out, p, s, &o) {
+				line(w, "%s", text)
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", "the `format`: "+strings.Join(names, ", "))
 	f.StringVarP(&out, "output", "o", "", "the `file` to write, or the beginning of the names of several; default: standard output")
 	by.addFlags(cmd)
+	f.StringVar(&o.unit, "unit", "", "for goal: the `time` of one unit of calc, and of the parameters that are printed (default: 1ns)")
+	f.BoolVar(&o.pairs, "pairs", false, "for goal: a CPU and a NIC for each directed pair of ranks, up to 256 ranks (default: one of each for a rank)")
 	f.StringVar(&d.runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl, rccl or azure (default: all of them)")
 	f.StringVar(&d.proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple)")
 	f.StringVar(&d.inPlace, "inplace", "", "for msccl: whether it serves calls in place: `yes`, no or both (default: yes, but no for an alltoall)")

@@ -40,7 +40,7 @@ func TestConvertMethods(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, r.Schedule).Outcome)
 		require.NoError(t, export.Chrome(io.Discard, r.Problem, r.Schedule))
-		require.NoError(t, export.GOAL(io.Discard, r.Problem, r.Schedule))
+		require.NoError(t, export.GOAL(io.Discard, r.Problem, r.Schedule, export.GOALOptions{}))
 		files := 0
 		require.NoError(t, export.Chakra(r.Problem, r.Schedule, func(int) (io.WriteCloser, error) {
 			files++

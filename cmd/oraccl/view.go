@@ -112,7 +112,7 @@ func viewTrace(cmd *cobra.Command, file, out string, by *truth) error {
 		}
 	}
 	i := slices.IndexFunc(targets, func(t target) bool { return t.name == "chrome" })
-	return targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, nil)
+	return targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, &exportFlags{}, nil)
 }
 
 // sight is a schedule that was read and executed, right or wrong.

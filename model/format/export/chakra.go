@@ -44,6 +44,16 @@ func Chakra(p *model.Problem, s *model.Schedule, create func(rank int) (io.Write
 	return nil
 }
 
+// CustomCollective returns the key of ASTRA-sim's system file under which it takes traces as a
+// collective of a kind, "" where it has none.
+func CustomCollective(k model.Kind) string {
+	name := map[model.Kind]string{model.AllGather: "all-gather", model.ReduceScatter: "reduce-scatter", model.AllReduce: "all-reduce", model.AllToAll: "all-to-all"}[k]
+	if name == "" {
+		return ""
+	}
+	return name + "-implementation-custom"
+}
+
 // The types of nodes of the schema.
 const (
 	compNode = 4
@@ -78,6 +88,8 @@ func (g *program) node(m *message, r int, n node) {
 		m.number(3, compNode)
 		m.number(7, uint64((g.p.ReleaseOf(r)+model.Microsecond-1)/model.Microsecond))
 		m.attribute(10, "is_cpu_op", func(a *message) { a.number(27, 0) })
+		m.attribute(10, "num_ops", func(a *message) { a.number(9, 0) })
+		m.attribute(10, "tensor_size", func(a *message) { a.number(13, 1) }) // simulators divide by it
 		return
 	}
 	t := &g.s.Transfers[n.transfer]

@@ -14,7 +14,8 @@ import (
 // Chrome writes a schedule as trace events: a process for each rank, with a row for what it
 // sends to and receives from each other (more rows where several are under way at a time),
 // an arrow from each send to its receive, and a process with a row for each link in use,
-// which shows when it is busy. Times are in microseconds, exact to the picosecond.
+// which shows when it is busy. Times are in microseconds, exact to the picosecond. The
+// schedule begins at Origin, since viewers take a time of 0 for none.
 func Chrome(w io.Writer, p *model.Problem, s *model.Schedule) error {
 	g, err := newProgram(p, s)
 	if err != nil {
@@ -23,7 +24,7 @@ func Chrome(w io.Writer, p *model.Problem, s *model.Schedule) error {
 	b := bufio.NewWriter(w)
 	c := &chrome{program: g, w: b}
 	name, _ := json.Marshal(fmt.Sprint(p))
-	fmt.Fprintf(b, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schedule\":%s},\"traceEvents\":[", name)
+	fmt.Fprintf(b, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schedule\":%s,\"begins_at_us\":%d},\"traceEvents\":[", name, Origin/model.Microsecond)
 	for r := range p.Topology.Ranks {
 		c.process(r, fmt.Sprintf("rank %d", r))
 		c.rank(r)
@@ -32,6 +33,9 @@ func Chrome(w io.Writer, p *model.Problem, s *model.Schedule) error {
 	fmt.Fprint(b, "\n]}\n")
 	return b.Flush()
 }
+
+// Origin is the time of trace events at which a schedule begins.
+const Origin = model.Microsecond
 
 type chrome struct {
 	*program
@@ -47,8 +51,11 @@ func (c *chrome) event(format string, args ...any) {
 	fmt.Fprintf(c.w, "\n"+format, args...)
 }
 
-// micro writes a time in microseconds.
+// micro writes a length of time in microseconds.
 func micro(t model.Time) string { return fmt.Sprintf("%d.%06d", t/1e6, t%1e6) }
+
+// instant writes a time of the schedule as that of an event.
+func instant(t model.Time) string { return micro(Origin.Add(t)) }
 
 func (c *chrome) process(pid int, name string) {
 	text, _ := json.Marshal(name)
@@ -118,8 +125,8 @@ func (c *chrome) transfer(i int32, pid, tid int, sends bool) {
 		arrow, at, end = `"s"`, c.from[i], "send"
 	}
 	c.event(`{"name":"%v chunk %d","cat":"%s","ph":"X","ts":%s,"dur":%s,"pid":%d,"tid":%d,"args":{"transfer":%d,"chunk":%d,"src":%d,"dst":%d,"op":"%v","bytes":%d}}`,
-		t.Op, t.Chunk, end, micro(c.from[i]), micro(c.to[i]-c.from[i]), pid, tid, i, t.Chunk, t.Src, t.Dst, t.Op, c.p.Chunks[t.Chunk].Size)
-	c.event(`{"name":"transfer","cat":"transfer","id":%d,"ph":%s,"ts":%s,"pid":%d,"tid":%d}`, i, arrow, micro(max(at, 0)), pid, tid)
+		t.Op, t.Chunk, end, instant(c.from[i]), micro(c.to[i]-c.from[i]), pid, tid, i, t.Chunk, t.Src, t.Dst, t.Op, c.p.Chunks[t.Chunk].Size)
+	c.event(`{"name":"transfer","cat":"transfer","id":%d,"ph":%s,"ts":%s,"pid":%d,"tid":%d}`, i, arrow, instant(max(at, 0)), pid, tid)
 }
 
 // links writes when links are busy. Branches of a multicast share a link; they count once.
@@ -155,7 +162,7 @@ func (c *chrome) links() {
 			}
 			t := &c.s.Transfers[u.transfer]
 			c.event(`{"name":"chunk %d","cat":"link","ph":"X","ts":%s,"dur":%s,"pid":%d,"tid":%d,"args":{"transfer":%d,"src":%d,"dst":%d}}`,
-				t.Chunk, micro(u.From), micro(u.To-u.From), pid, l, u.transfer, t.Src, t.Dst)
+				t.Chunk, instant(u.From), micro(u.To-u.From), pid, l, u.transfer, t.Src, t.Dst)
 		}
 	}
 }

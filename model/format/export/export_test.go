@@ -243,10 +243,12 @@ func TestExchange(t *testing.T) {
 	require.Equal(t, []string{"recv chunk 0 from 1", "send chunk 0 to 1", "reduce chunk 0 of transfer 1"}, names(all[0]))
 	require.Equal(t, "arrive", all[1][0].name)
 	require.EqualValues(t, 2, all[1][0].duration)
+	require.Equal(t, etValue{field: 9}, all[1][0].attr["num_ops"])
+	require.Equal(t, etValue{field: 13, number: 1}, all[1][0].attr["tensor_size"])
 	require.Equal(t, []uint64{1}, all[1][1].deps)
 
 	var b bytes.Buffer
-	require.NoError(t, GOAL(&b, p, s))
+	require.NoError(t, GOAL(&b, p, s, GOALOptions{}))
 	require.Equal(t, `num_ranks 2
 
 rank 0 {
@@ -314,7 +316,7 @@ func TestChrome(t *testing.T) {
 			switch e.Cat {
 			case "send":
 				require.Equal(t, int(x.Src), e.Pid)
-				require.InDelta(t, float64(x.Start)/1e6, ts, 1e-9)
+				require.InDelta(t, float64(x.Start+Origin)/1e6, ts, 1e-9)
 			case "receive":
 				require.Equal(t, int(x.Dst), e.Pid)
 				require.InDelta(t, float64(x.End-x.Start)/1e6, dur, 1e-9)
@@ -329,7 +331,7 @@ func TestChrome(t *testing.T) {
 func TestRefused(t *testing.T) {
 	p := (&model.Problem{Topology: full(2), Collective: model.Collective{Kind: model.Broadcast}, Size: 1, Cost: model.Pipelined}).WithChunks(1)
 	s := &model.Schedule{Form: model.Ordered, Routes: [][]int{{0}}, Transfers: []model.Transfer{{Dst: 1}}, After: [][]int32{nil}}
-	require.ErrorContains(t, GOAL(io.Discard, p, s), "want one with times")
+	require.ErrorContains(t, GOAL(io.Discard, p, s, GOALOptions{}), "want one with times")
 	require.ErrorContains(t, Chrome(io.Discard, p, s), "want one with times")
 	require.ErrorContains(t, Chakra(p, s, nil), "want one with times")
 }
