@@ -4,7 +4,7 @@
 //
 //	CGO_ENABLED=0 go build ./cmd/oraccl-check
 //
-// It reads directories such as oraccl gap --proofs writes, and files, and prints a line for
+// It reads directories such as oraccl gap --proofs and sweep --proofs write, and files, and prints a line for
 // each document and claim; with --json, one object, schema oraccl/check/2. A directory with
 // a manifest is accepted only if every claim in it follows from what its files prove.
 // --topology, --collective, --size and so on compare the problem with the one that the

@@ -17,11 +17,13 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Check schedules and certificates again, without a solver",
-		Long: `check reads files and directories such as those of gap --proofs. It executes every
-schedule exactly and checks every certificate in exact arithmetic. A directory with a
-manifest is accepted only if every claim in it follows, and nothing is missing, changed
+		Long: `check reads files and directories such as those of gap --proofs and sweep --proofs. It
+executes every schedule exactly and checks every certificate in exact arithmetic. A directory
+with a manifest is accepted only if every claim in it follows, and nothing is missing, changed
 or superfluous; without a manifest nothing is claimed, and the exit status is 3 unless
---documents is given. oraccl-check does the same and contains nothing else.
+--documents is given. Of a sweep's directory it decides the table: every instance is made
+again from its words, and every number has to follow. oraccl-check does the same and contains
+nothing else.
 
 A network's name proves nothing: the digest of every problem is printed, and --topology
 compares the network with the one that you mean. With --collective the whole problem is

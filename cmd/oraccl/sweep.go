@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,10 +16,12 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/dossier"
 )
 
 // sweeping holds the flags of sweep.
@@ -32,6 +35,7 @@ type sweeping struct {
 	noTimes bool
 	list    bool
 	retry   bool
+	proofs  bool
 	slurm   slurm
 }
 
@@ -63,7 +67,12 @@ seeds, methods, the last one fastest.
 Every finished cell is kept in DIR at once. After Ctrl-C, a kill or a power cut the same
 command computes the missing cells; with a changed grid it computes the new ones. Several
 sweeps may share one DIR. If a cell fails, its row gives the reason, and the sweep goes on:
-cells run in processes of their own, so that one may exhaust memory or crash a solver. --retry computes cells that failed again.
+cells run in processes of their own, so that one may exhaust memory or crash a solver.
+--retry computes cells that failed again.
+
+With --proofs every cell also keeps its schedule and its certificate, and DIR/proofs has all
+of them with the table: check DIR, or oraccl-check DIR, makes every instance again from its
+words, and accepts the table only if every number in it follows.
 
 The last two columns, solved_ns and verified_ns, are measured times. All other columns
 are reproducible, unless a cell reaches its time limit. --no-times omits the two.
@@ -125,6 +134,7 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 	f.IntVar(&s.threads, "threads", 0, "threads for each of them (default: the cores, shared out)")
 	f.BoolVar(&s.noTimes, "no-times", false, "leave the columns solved_ns and verified_ns out of the table")
 	f.BoolVar(&s.retry, "retry", false, "compute the cells that failed again")
+	f.BoolVar(&s.proofs, "proofs", false, "keep schedules and certificates, and write DIR/proofs, from which check decides the whole table")
 	f.BoolVar(&s.list, "list", false, "print the cells and what is kept of them, and compute nothing")
 }
 
@@ -195,6 +205,14 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if s.proofs {
+		for i := range cells {
+			cells[i].Proofs = true
+		}
+		if err := checkProofs(filepath.Join(s.dir, dossier.ProofsDir)); err != nil {
+			return err
+		}
+	}
 	store, err := sweep.Open(s.dir, built.Tool())
 	if err != nil {
 		return err
@@ -255,19 +273,29 @@ func (s *sweeping) local(cmd *cobra.Command, store *sweep.Store, missing []sweep
 
 // finish writes the table, and prints what is in it.
 func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.Cell, computed int) error {
-	rows, err := store.Rows(cells)
+	kept, err := store.Rows(cells)
 	if err != nil {
 		return err
 	}
-	for i := range rows {
+	rows := make([]table.Row, len(kept))
+	for i := range kept {
+		rows[i] = kept[i].Row
 		if r := &rows[i]; r.Status == table.Proved {
 			if err := verify.Below(r.MakespanPs, r.BoundPs, r.Bound); err != nil {
 				return fmt.Errorf("%s %s %s: %w", r.Topology, r.Collective, r.Method, err)
 			}
 		}
 	}
-	if err := store.Tables(rows, !s.noTimes); err != nil {
-		return err
+	if err := s.write(cmd.Context(), store, cells, kept, rows); err != nil {
+		var damaged *damagedError
+		if !errors.As(err, &damaged) {
+			return err
+		}
+		if derr := store.Drop(damaged.cell); derr != nil {
+			return derr
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: %s; the same command computes the cell again\n", quote.Line(err.Error()))
+		return exit.Status(exit.Unknown)
 	}
 	out := cmd.OutOrStdout()
 	count := map[table.Status]int{}
@@ -291,6 +319,9 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 		fmt.Fprintf(out, ", drawn in %d figures beside them", len(drawn))
 	}
 	fmt.Fprintln(out)
+	if s.proofs {
+		fmt.Fprintf(out, "proofs are in %s/%s; oraccl check %s decides the table\n", dir, dossier.ProofsDir, shellQuoted(dir))
+	}
 	if i := slices.IndexFunc(rows, func(r table.Row) bool { return r.Status == table.Contradicted }); i >= 0 {
 		r := &rows[i]
 		return fmt.Errorf("cells with contradictory verdicts: %d, the first of them %s %s %s: %s", count[table.Contradicted], r.Topology, r.Collective, r.Method, r.Reason)
@@ -299,6 +330,19 @@ func (s *sweeping) finish(cmd *cobra.Command, store *sweep.Store, cells []sweep.
 		return exit.Status(exit.Refuted)
 	}
 	return nil
+}
+
+// write writes the table, and its proofs if they are wanted.
+func (s *sweeping) write(ctx context.Context, store *sweep.Store, cells []sweep.Cell, kept []sweep.Kept, rows []table.Row) error {
+	done, err := store.Writing(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := store.Tables(rows, !s.noTimes); err != nil || !s.proofs {
+		return err
+	}
+	return writeTableProofs(ctx, store, cells, kept, !s.noTimes)
 }
 
 // shownReasons is how many different reasons sweep prints; the table has them all.

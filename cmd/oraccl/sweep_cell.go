@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
@@ -43,12 +45,23 @@ const keptBounds = 16
 // compute returns the row of a cell.
 func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) table.Row {
 	r := c.Row()
-	if err := x.fill(ctx, c, &r); err != nil {
+	var found restsOn
+	err := x.inScratch(func(scratch string) error {
+		err := x.fill(ctx, c, &r, &found, scratch)
+		if c.Proofs && ctx.Err() == nil {
+			if kerr := x.keep(c, &r, &found, scratch); kerr != nil {
+				r.MakespanPs, r.BoundPs, r.Bound, r.Transfers = 0, 0, "", 0
+				return fmt.Errorf("its proofs cannot be kept: %w", kerr)
+			}
+		}
+		return err
+	})
+	if err != nil {
 		r.Status = table.Failed
 		var wrong *verify.Contradiction
 		switch {
 		case errors.As(err, &wrong):
-			r.Status, r.MakespanPs, r.BoundPs, r.Bound = table.Contradicted, 0, 0, ""
+			r.Status, r.MakespanPs, r.BoundPs, r.Bound, r.Transfers = table.Contradicted, 0, 0, "", 0
 		case errors.Is(err, solve.ErrNotServed):
 			r.Status = table.Unsupported
 		}
@@ -57,8 +70,47 @@ func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) table.Row {
 	return r
 }
 
-// fill computes a cell. An error is why there is no verdict.
-func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row) error {
+// restsOn is what a row rests on.
+type restsOn struct {
+	row   *certify.Row       // with the schedule, if it is proved
+	bound *model.Certificate // of the row's bound; nil: there is none
+}
+
+// inScratch calls f with a directory that is removed after it.
+func (x *cells) inScratch(f func(scratch string) error) error {
+	scratch, err := os.MkdirTemp("", "oraccl-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	return f(scratch)
+}
+
+// keep keeps what the row of a cell rests on.
+func (x *cells) keep(c *sweep.Cell, r *table.Row, found *restsOn, scratch string) error {
+	var e sweep.Evidence
+	var out bytes.Buffer
+	if r.Status == table.Proved {
+		if err := native.WriteSolution(&out, found.row.Solution(built.Tool())); err != nil {
+			return err
+		}
+		e.Schedule = bytes.Clone(out.Bytes())
+	}
+	if r.BoundPs > 0 {
+		out.Reset()
+		if err := native.WriteCertificate(&out, found.bound); err != nil {
+			return err
+		}
+		e.Certificate = out.Bytes()
+		if w, ok := found.bound.Witness.(model.Refutation); ok {
+			e.Proof = filepath.Join(scratch, w.Proof)
+		}
+	}
+	return x.store.PutEvidence(c, e)
+}
+
+// fill computes a cell, and has what it rests on in found. An error is why there is no verdict.
+func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row, found *restsOn, scratch string) error {
 	in := problemFlags{c.Flags()}
 	p, err := in.problem(ctx, c.Topology)
 	if err != nil {
@@ -79,7 +131,7 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row) error {
 	}
 	set := func(c *model.Certificate) {
 		if c != nil && c.Bound > r.BoundPs {
-			r.BoundPs, r.Bound = c.Bound, c.Witness.Kind()
+			r.BoundPs, r.Bound, found.bound = c.Bound, c.Witness.Kind(), c
 		}
 	}
 	set(known)
@@ -90,28 +142,24 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row) error {
 	if err := methods[0].Serves(p); err != nil {
 		return err
 	}
-	scratch, err := os.MkdirTemp("", "oraccl-")
-	if err != nil {
-		return err
-	}
 	e := &certify.Evaluator{Scratch: scratch, Methods: methods, Named: true, Progress: certify.Silent{},
 		Options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.threads, Tries: c.Tries, Effort: c.Effort},
 		SMT:     smt.Options{Timeout: c.TimeLimit, Threads: x.threads},
 		Bounds:  func(ctx context.Context, p *model.Problem) (*model.Certificate, error) { return x.bound(ctx, p, false) },
 	}
-	defer e.Close()
-	found, err := e.Run(ctx, methods[0], p, nil)
+	row, err := e.Run(ctx, methods[0], p, nil)
 	if err != nil {
 		return err
 	}
 	if p.Chunks != nil {
 		set(e.Horizons[certify.CutKey(p)])
 	}
-	r.SolvedNs = int64(found.Solving)
-	if found.Result.Schedule == nil {
-		return fmt.Errorf("found no schedule: %s", found.StopReason())
+	r.SolvedNs = int64(row.Solving)
+	if row.Result.Schedule == nil {
+		return fmt.Errorf("found no schedule: %s", row.StopReason())
 	}
-	return finish(found, r)
+	found.row = row
+	return finish(row, r)
 }
 
 // finish puts what a method found and the verifiers say into a row.
@@ -119,10 +167,9 @@ func finish(found *certify.Row, r *table.Row) error {
 	for _, d := range found.Checking {
 		r.VerifiedNs += int64(d)
 	}
-	r.Transfers = len(found.Result.Schedule.Transfers)
-	switch found.Outcome() {
+	switch transfers := len(found.Result.Schedule.Transfers); found.Outcome() {
 	case verify.Proved:
-		r.Status, r.MakespanPs = table.Proved, found.Makespan
+		r.Status, r.MakespanPs, r.Transfers = table.Proved, found.Makespan, transfers
 		if err := verify.Below(r.MakespanPs, r.BoundPs, r.Bound); err != nil {
 			return err
 		}
@@ -133,7 +180,7 @@ func finish(found *certify.Row, r *table.Row) error {
 			r.Reason = strings.TrimPrefix(r.Reason+"; "+found.Verdict.Basis(), "; ")
 		}
 	case verify.Refuted:
-		r.Status, r.MakespanPs = table.Refuted, found.Makespan
+		r.Status, r.MakespanPs, r.Transfers = table.Refuted, found.Makespan, transfers
 		r.Reason = found.Violations()[0]
 	default:
 		return fmt.Errorf("the verifiers give up: %s", found.Note())

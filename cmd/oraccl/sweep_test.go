@@ -132,6 +132,82 @@ func TestSweepKilledTwice(t *testing.T) {
 	require.Contains(t, string(out), "; 50 computed now, 200 kept from before\n")
 }
 
+// TestSweepProofsKilled kills a sweep with proofs, spoils some of what it kept, and goes on: the
+// dossier is that of an undisturbed one, byte for byte, and accepted.
+func TestSweepProofsKilled(t *testing.T) {
+	cells, command := sweepIn(t, "topologies: [ring:4, mesh:2x3, switch:4]\ncollectives: [allgather, allreduce]\nsizes: [1KiB, 64KiB]\nchunks: [auto, 1]\nmethods: [tacos, ring, rhd]\ntries: 4\n")
+	require.Len(t, cells, 72)
+	for i := range cells {
+		cells[i].Proofs = true
+	}
+	calm, killed := t.TempDir(), t.TempDir()
+	out, err := command(calm, "--proofs", "-j", "1").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	free := hold(t, killed, cells[40:])
+	cmd := command(killed, "--proofs", "-j", "2")
+	require.NoError(t, cmd.Start())
+	until(t, "cells on disk", func() bool { return onDisk(t, killed) >= 20 })
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	free()
+	require.NoDirExists(t, killed+"/proofs")
+
+	// What a bad disk makes of evidence; and what is left of a dossier that was being written.
+	for _, kind := range []string{"schedules", "certificates"} {
+		found, err := filepath.Glob(killed + "/" + kind + "/*/*.json")
+		require.NoError(t, err)
+		require.NoError(t, os.Truncate(found[0], 100))
+		b, err := os.ReadFile(found[1])
+		require.NoError(t, err)
+		b[len(b)/2] ^= 1
+		require.NoError(t, os.WriteFile(found[1], b, 0o644))
+		require.NoError(t, os.Remove(found[2]))
+	}
+	require.NoError(t, os.Mkdir(killed+"/proofs.new", 0o755))
+	require.NoError(t, os.WriteFile(killed+"/proofs.new/schedule-1.json", []byte("{"), 0o644))
+
+	out, err = command(killed, "--proofs", "-j", "2").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NoDirExists(t, killed+"/proofs.new")
+	sameTree(t, calm+"/proofs", killed+"/proofs")
+	status, stdout, stderr := call("check", killed)
+	require.Zero(t, status, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "and all 72 rows of the table; ")
+
+	// In parts, as tasks of Slurm compute it.
+	parts := t.TempDir()
+	out, err = command(parts, "--proofs", "--on", "slurm", "--submit=false", "--tasks", "3").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for i := range 3 {
+		cmd := exec.Command("oraccl", "sweep", "cells", parts+"/slurm/1/cells.jsonl", strconv.Itoa(i)+"/3", "--dir", parts)
+		cmd.Dir = command(parts).Dir
+		out, err = cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	out, err = command(parts, "--proofs").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "; 0 computed now, 72 kept from before\n")
+	sameTree(t, calm+"/proofs", parts+"/proofs")
+}
+
+// sameTree compares two directories, byte for byte.
+func sameTree(t *testing.T, want, got string) {
+	t.Helper()
+	wants, err := os.ReadDir(want)
+	require.NoError(t, err)
+	gots, err := os.ReadDir(got)
+	require.NoError(t, err)
+	require.Len(t, gots, len(wants))
+	for _, e := range wants {
+		a, err := os.ReadFile(filepath.Join(want, e.Name()))
+		require.NoError(t, err)
+		b, err := os.ReadFile(filepath.Join(got, e.Name()))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(a, b), "%s differs", e.Name())
+	}
+}
+
 // TestSweepInterrupted interrupts a sweep in the middle of a cell.
 func TestSweepInterrupted(t *testing.T) {
 	_, command := sweepIn(t, "topologies: [mesh:3x4]\ncollectives: alltoall\nchunks: 1\nmethods: [direct, exact]\ntime_limit: 10m\n")

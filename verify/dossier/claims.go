@@ -46,8 +46,11 @@ type folder struct {
 	problems map[string]*model.Problem
 	claims   []claimed
 	of       map[string]int // the claim about a document, by its file
-	wrong    []error        // contradictions
-	stopped  bool           // ctx was done before all was compared
+	rows     []claimedRow
+	tables   []string // those beside the dossier of a sweep that are its own
+	passed   []string // what else stands beside the dossier of a sweep, and is not looked at
+	wrong    []error  // contradictions
+	stopped  bool     // ctx was done before all was compared
 }
 
 // name is a file as it is printed.
@@ -81,6 +84,7 @@ func examine(ctx context.Context, path string, dir fs.FS, m *Manifest) (*folder,
 			d.derived(ctx, c)
 		}
 	}
+	d.table(ctx)
 	d.texts(ctx)
 	return d, nil
 }
@@ -222,7 +226,19 @@ func (d *folder) primary(ctx context.Context, c *Claim) {
 	default:
 		if x.reason = d.mismatch(c, p, &f); x.reason == "" {
 			x.outcome = verify.Proved
+			d.found[d.at[file]].share(p)
 		}
+	}
+}
+
+// share has a finding about p, up to its cut, keep no copy of its own: a table has thousands.
+func (f *Finding) share(p *model.Problem) {
+	q := *p
+	q.Chunks = f.problem.Chunks
+	f.problem = &q
+	if f.certificate != nil {
+		c := *f.certificate
+		c.Problem, f.certificate = &q, &c
 	}
 }
 
@@ -308,16 +324,16 @@ func (d *folder) mismatch(c *Claim, p *model.Problem, f *Finding) string {
 	return ""
 }
 
-// proved returns what was found of a document, or nil with the reason unless all that is
-// claimed of it is established.
-func (d *folder) proved(file string) (*Finding, string) {
+// proved returns what was found of a document, or nil with the outcome and the reason unless
+// all that is claimed of it is established.
+func (d *folder) proved(file string) (*Finding, verify.Outcome, string) {
 	switch i, ok := d.of[file]; {
 	case !ok:
-		return nil, fmt.Sprintf("nothing is claimed of %s", file)
+		return nil, verify.Refuted, fmt.Sprintf("nothing is claimed of %s", file)
 	case d.claims[i].outcome != verify.Proved:
-		return nil, fmt.Sprintf("what is claimed of %s is not established", file)
+		return nil, d.claims[i].outcome, fmt.Sprintf("what is claimed of %s is not established", file)
 	}
-	return &d.found[d.at[file]], ""
+	return &d.found[d.at[file]], verify.Proved, ""
 }
 
 // solution reads a proved schedule again: schedules are not kept.
@@ -331,16 +347,19 @@ func (d *folder) solution(file string) (*model.Solution, error) {
 
 // derived decides a claim that follows from a schedule and a certificate.
 func (d *folder) derived(ctx context.Context, c *Claim) {
-	x := claimed{Claim: *c, outcome: verify.Refuted, text: c.words(d)}
+	x := claimed{Claim: *c, text: c.words(d)}
 	defer func() { d.claims = append(d.claims, x) }()
-	s, why := d.proved(c.Schedule)
-	if x.reason = why; s == nil {
+	s, outcome, why := d.proved(c.Schedule)
+	if s == nil {
+		x.outcome, x.reason = outcome, why
 		return
 	}
-	b, why := d.proved(c.Certificate)
-	if x.reason = why; b == nil {
+	b, outcome, why := d.proved(c.Certificate)
+	if b == nil {
+		x.outcome, x.reason = outcome, why
 		return
 	}
+	x.outcome = verify.Refuted
 	if x.reason = d.follows(ctx, c, s, b); x.reason == "" {
 		x.outcome = verify.Proved
 	}
@@ -414,7 +433,7 @@ func (d *folder) texts(ctx context.Context) {
 		case TextRole:
 			write = d.m.Readme
 		case FormulasRole:
-			x, why := d.proved(f.Of)
+			x, _, why := d.proved(f.Of)
 			if x == nil {
 				d.fault(f.File, "not compared: %s", why)
 				continue
@@ -427,7 +446,7 @@ func (d *folder) texts(ctx context.Context) {
 				return smt.WriteSMT2(w, s.Problem, s.Schedule)
 			}
 		case FormulaRole:
-			x, why := d.proved(f.Of)
+			x, _, why := d.proved(f.Of)
 			if x == nil {
 				d.fault(f.File, "not compared: %s", why)
 				continue
@@ -439,7 +458,7 @@ func (d *folder) texts(ctx context.Context) {
 			}
 			write = func(out io.Writer) error { return cnf.DIMACS(ctx, out, x.problem, w) }
 		case ProofRole:
-			x, why := d.proved(f.Of)
+			x, _, why := d.proved(f.Of)
 			if x == nil {
 				d.fault(f.File, "not looked at: %s", why)
 			} else if w, ok := x.certificate.Witness.(model.Refutation); !ok || w.Proof != f.File {

@@ -40,11 +40,14 @@ type Finding struct {
 	problem *model.Problem
 	digest  string // of the problem
 
-	method   string     // of a schedule
-	makespan model.Time // of a schedule
-	timed    bool       // it has one: its form is not order
-	rounds   int
-	steps    int
+	// Of a schedule.
+	method    string
+	seed      uint64
+	makespan  model.Time
+	timed     bool // it has a makespan: its form is not order
+	rounds    int
+	steps     int
+	transfers int
 
 	certificate *model.Certificate
 
@@ -90,9 +93,10 @@ type Report struct {
 }
 
 // Check checks files and directories one after the other. A directory with a manifest, at any
-// depth, is checked as a dossier; of the others it checks every document, and passes over
-// files in which none is expected (.md, .smt2, .mps, .svg, .txt, .cnf, and .lrat, which
-// certificates name). What is not decided when ctx is done is unknown. An error means that
+// depth, is checked as a dossier. Of the directory of a sweep it checks the dossier of
+// the table, and that its table is the one that is claimed, and looks at nothing else. Of other
+// directories it checks every document, and passes over files in which none is expected (.md,
+// .smt2, .mps, .svg, .txt, .cnf, and .lrat, which certificates name). What is not decided when ctx is done is unknown. An error means that
 // there is nothing to check, or that a file or a manifest cannot be read.
 func Check(ctx context.Context, paths []string, o Options) (*Report, error) {
 	r := &Report{options: o}
@@ -144,7 +148,11 @@ func (r *Report) add(ctx context.Context, path string) error {
 				}
 				return fs.SkipDir
 			}
-			return nil
+			done, err := r.sweep(ctx, at)
+			if err == nil && done {
+				err = fs.SkipDir
+			}
+			return err
 		}
 		switch slash.Ext(name) {
 		case ".md", ".smt2", ".mps", ".svg", ".txt", ".cnf", ".lrat":
@@ -243,7 +251,7 @@ func (f *Finding) judge(ctx context.Context, b []byte, beside fs.FS) {
 			return
 		}
 		f.Verdict = replay.Check(ctx, s.Problem, s.Schedule)
-		f.problem, f.method = s.Problem, s.Origin.Method
+		f.problem, f.method, f.seed, f.transfers = s.Problem, s.Origin.Method, s.Origin.Seed, len(s.Schedule.Transfers)
 		f.makespan, f.timed = s.Problem.Makespan(s.Schedule), s.Schedule.Form != model.Ordered
 		f.rounds, f.steps = s.Schedule.Rounds(), s.Schedule.Steps()
 	case native.CertificateSchema:

@@ -650,6 +650,11 @@ func copyFile(t testing.TB, from, to string) {
 // TestNumbers changes every number of every document of a dossier, one after the other, and
 // makes all that can be made to fit fit. What is still accepted claims what it did before.
 func TestNumbers(t *testing.T) {
+	t.Run("claims", func(t *testing.T) { numbers(t, build) })
+	t.Run("table", func(t *testing.T) { numbers(t, func(t testing.TB, dir string) { tabled(t, dir) }) })
+}
+
+func numbers(t *testing.T, build func(t testing.TB, dir string)) {
 	base := filepath.Join(t.TempDir(), "base")
 	build(t, base)
 	entries, err := os.ReadDir(base)
@@ -693,13 +698,13 @@ func TestNumbers(t *testing.T) {
 	require.Less(t, accepted, tried/10)
 }
 
-// claims returns the claims and problems of a dossier.
+// claims returns the claims, problems and rows of a dossier.
 func claims(t testing.TB, dir string) []any {
 	b, err := os.ReadFile(filepath.Join(dir, dossier.ManifestName))
 	require.NoError(t, err)
 	m, err := dossier.ReadManifest("m", bytes.NewReader(b))
 	require.NoError(t, err)
-	return []any{m.Problems, m.Claims}
+	return []any{m.Problems, m.Claims, m.Rows}
 }
 
 // TestAsked: a dossier about another network of the same name is right in itself, and not

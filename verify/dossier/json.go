@@ -67,6 +67,7 @@ type dossierJSON struct {
 	Verdict   string      `json:"verdict"`
 	Documents []fileJSON  `json:"documents"`
 	Claims    []claimJSON `json:"claims"`
+	Rows      []rowJSON   `json:"rows,omitempty"` // of the table
 	Faults    []faultJSON `json:"faults"`
 	Unchecked []string    `json:"unchecked"`
 }
@@ -77,6 +78,12 @@ type claimJSON struct {
 	Certificate string `json:"certificate,omitempty"`
 	Verdict     string `json:"verdict"`
 	Reason      string `json:"reason,omitempty"`
+}
+
+type rowJSON struct {
+	Row     int    `json:"row"` // counted from 1, as the lines of table.jsonl
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 type faultJSON struct {
@@ -128,6 +135,9 @@ func (d *folder) json(s *state) dossierJSON {
 	}
 	for _, c := range d.claims {
 		j.Claims = append(j.Claims, claimJSON{string(c.Kind), c.Schedule, c.Certificate, c.outcome.String(), c.reason})
+	}
+	for i, x := range d.rows {
+		j.Rows = append(j.Rows, rowJSON{i + 1, x.outcome.String(), x.reason})
 	}
 	for _, x := range d.faults {
 		j.Faults = append(j.Faults, faultJSON{x.file, x.why})

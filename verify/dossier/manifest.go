@@ -28,6 +28,7 @@ type Manifest struct {
 	Tool     string    `json:"tool"` // that wrote it
 	Problems []Problem `json:"problems"`
 	Claims   []Claim   `json:"claims"`
+	Rows     []Row     `json:"rows,omitempty"` // of the table, in its order
 	Files    []File    `json:"files"`
 }
 
@@ -99,6 +100,8 @@ const (
 	FormulasRole    Role = "formulas" // in SMT-LIB 2, about the schedule in Of
 	ModelRole       Role = "model"    // a program for MIP solvers about the schedule in Of; it is not checked
 	TextRole        Role = "text"     // the manifest in words
+	TableRole       Role = "table"    // the rows as CSV or as JSON Lines
+	InputRole       Role = "input"    // a topology or a collective, where a row has the name of a file
 )
 
 // File is a file of the directory.
@@ -141,7 +144,7 @@ func Claims() []ClaimFields { return slices.Clone(claimFields) }
 
 // of is the role of the file that a file of each role belongs to, "" if it belongs to none.
 var of = map[Role]Role{
-	ProblemRole: "", ScheduleRole: "", CertificateRole: "", TextRole: "",
+	ProblemRole: "", ScheduleRole: "", CertificateRole: "", TextRole: "", TableRole: "", InputRole: "",
 	ProofRole: CertificateRole, FormulaRole: CertificateRole, FormulasRole: ScheduleRole, ModelRole: ScheduleRole,
 }
 
@@ -321,6 +324,9 @@ func (m *Manifest) Validate() error {
 			}
 		}
 	}
+	for i := range m.Rows {
+		used[m.Rows[i].Problem] = true
+	}
 	for i, f := range m.Files {
 		switch f.Is {
 		case ProblemRole, ScheduleRole, CertificateRole:
@@ -329,7 +335,7 @@ func (m *Manifest) Validate() error {
 			}
 		}
 	}
-	return nil
+	return m.validateRows(files)
 }
 
 // linked reports whether a problem that no claim names is tied to one.
@@ -398,6 +404,8 @@ func (m *Manifest) index() (map[string]*File, error) {
 			return nil, fmt.Errorf("files[%d]: %s is a %s, which is not of another file", i, f.File, f.Is)
 		case f.Is == TextRole && f.File != readmeName:
 			return nil, fmt.Errorf("files[%d]: %s is a text, want %s for it", i, f.File, readmeName)
+		case f.Is == TableRole && f.File != TableCSV && f.File != TableJSONL:
+			return nil, fmt.Errorf("files[%d]: %s is a table, want %s or %s for it", i, f.File, TableCSV, TableJSONL)
 		}
 	}
 	return files, nil

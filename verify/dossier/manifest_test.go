@@ -72,6 +72,11 @@ func TestReadManifest(t *testing.T) {
 // TestManifestBits flips a bit of every third byte of a manifest: none is read as another
 // one that claims the same, and nothing is accepted but another name of the tool.
 func TestManifestBits(t *testing.T) {
+	t.Run("claims", func(t *testing.T) { bits(t, build) })
+	t.Run("table", func(t *testing.T) { bits(t, func(t testing.TB, dir string) { tabled(t, dir) }) })
+}
+
+func bits(t *testing.T, build func(t testing.TB, dir string)) {
 	dir := filepath.Join(t.TempDir(), "d")
 	build(t, dir)
 	path := filepath.Join(dir, dossier.ManifestName)
@@ -93,12 +98,18 @@ func TestManifestBits(t *testing.T) {
 		if text, status := check(t, dossier.Options{}, dir); status == 0 {
 			require.Equal(t, want.Claims, m.Claims, "byte %d: %s", i, text)
 			require.Equal(t, want.Problems, m.Problems, "byte %d: %s", i, text)
+			require.Equal(t, want.Rows, m.Rows, "byte %d: %s", i, text)
 		}
 	}
 }
 
 func FuzzReadManifest(f *testing.F) {
 	f.Add(manifest(f))
+	dir := filepath.Join(f.TempDir(), "d")
+	tabled(f, dir)
+	b, err := os.ReadFile(filepath.Join(dir, dossier.ManifestName))
+	require.NoError(f, err)
+	f.Add(b)
 	f.Add([]byte(`{"schema":"oraccl/dossier/1","tool":"","problems":[],"claims":[],"files":[]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := dossier.ReadManifest("m", bytes.NewReader(b))

@@ -37,6 +37,12 @@ func (m *Manifest) Readme(w io.Writer) error {
 		}
 		p.line("")
 	}
+	if len(m.Rows) > 0 {
+		p.line("## The table\n\n`%s` and `%s` have the same rows: %d. The manifest names for each its instance,\nand the evidence for its makespan and its bound. Of a row without a schedule only\nthe bound is claimed.\n", TableCSV, TableJSONL, len(m.Rows))
+		for _, x := range m.inputNames() {
+			p.line("- %s in the table is a file, kept as `%s`.", x[1], x[0])
+		}
+	}
 	if slices.ContainsFunc(m.Files, func(f File) bool { return f.Is == ModelRole }) {
 		p.line("## Not checked by oraccl-check\n")
 		for _, f := range m.Files {

@@ -132,8 +132,15 @@ func (d *folder) text(l *lines, s *state) {
 			l.add("unknown claim: %s: %s", c.text, c.reason)
 		}
 	}
+	failed, unknown = d.rowLines(l, failed, unknown)
 	for _, file := range d.unchecked() {
 		l.add("not checked here: %s, a program for MIP solvers", quote.Name(d.name(file)))
+	}
+	for _, file := range d.tables {
+		l.add("claim holds: %s is the table that %s claims", quote.Name(d.name(file)), quote.Name(d.path))
+	}
+	for _, file := range d.passed {
+		l.add("not looked at: %s", quote.Name(d.name(file)))
 	}
 	name := quote.Name(d.path)
 	switch {
@@ -142,12 +149,33 @@ func (d *folder) text(l *lines, s *state) {
 	case len(d.wrong) > 0:
 		l.add("%s: two checkers contradict each other: nothing is established", name)
 	case failed > 0 || len(d.faults) > 0:
-		l.add("%s: NOT ACCEPTED: claims that fail: %d of %d; files that are not as they should be: %d", name, failed, len(d.claims), len(d.faulty()))
+		l.add("%s: NOT ACCEPTED: claims that fail: %d of %d; files that are not as they should be: %d", name, failed, len(d.claims)+len(d.rows), len(d.faulty()))
 	case unknown > 0 || d.stopped:
-		l.add("%s: UNDECIDED: claims that are unknown: %d of %d", name, unknown, len(d.claims))
+		l.add("%s: UNDECIDED: claims that are unknown: %d of %d", name, unknown, len(d.claims)+len(d.rows))
+	case len(d.rows) > 0:
+		l.add("%s: accepted: all %d claims hold, and all %d rows of the table; files: %d", name, held, len(d.rows), len(d.files))
 	default:
 		l.add("%s: accepted: all %d claims hold; files: %d", name, held, len(d.files))
 	}
+}
+
+// rowLines writes what came of the rows, and returns the numbers of failed and of unknown
+// claims with them.
+func (d *folder) rowLines(l *lines, failed, unknown int) (int, int) {
+	for i, x := range d.rows {
+		switch x.outcome {
+		case verify.Refuted:
+			failed++
+			l.add("FAILED %s: %s", d.rowWords(i), x.reason)
+		case verify.Unknown:
+			unknown++
+			l.add("unknown %s: %s", d.rowWords(i), x.reason)
+		}
+	}
+	for _, x := range d.m.inputNames() {
+		l.add("%s in the table is a file, read as %s: which file is meant is not decided here", quote.Name(x[1]), quote.Name(d.name(x[0])))
+	}
+	return failed, unknown
 }
 
 // faulty returns the files with a fault.
@@ -175,6 +203,14 @@ func (d *folder) status() int {
 	status := 0
 	for i := range d.claims {
 		switch d.claims[i].outcome {
+		case verify.Refuted:
+			status = worse(status, 1)
+		case verify.Unknown:
+			status = worse(status, 3)
+		}
+	}
+	for _, x := range d.rows {
+		switch x.outcome {
 		case verify.Refuted:
 			status = worse(status, 1)
 		case verify.Unknown:
@@ -264,6 +300,11 @@ func (r *Report) settle() {
 		for i := range d.claims {
 			if c := &d.claims[i]; c.outcome == verify.Proved {
 				c.outcome, c.reason = verify.Refuted, otherProblem
+			}
+		}
+		for i := range d.rows {
+			if x := &d.rows[i]; x.outcome == verify.Proved {
+				x.outcome, x.reason = verify.Refuted, otherProblem
 			}
 		}
 	}

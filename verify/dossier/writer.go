@@ -2,6 +2,7 @@ package dossier
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/verify/cnf"
 	"github.com/oraccl/oraccl/verify/smt"
 )
@@ -227,6 +229,22 @@ func (w *Writer) Certificate(ctx context.Context, file, problem string, c *model
 	return w.add(File{File: strings.TrimSuffix(r.Proof, ".lrat") + ".cnf", Is: FormulaRole, Of: file}, func(out io.Writer) error { return cnf.DIMACS(ctx, out, c.Problem, r) })
 }
 
+// Input adds a file that a row names, as write writes it in our format.
+func (w *Writer) Input(file string, write func(io.Writer) error) error {
+	return w.add(File{File: file, Is: InputRole}, write)
+}
+
+// Row claims a row of the table. What it names is added before.
+func (w *Writer) Row(r Row) { w.m.Rows = append(w.m.Rows, r) }
+
+// Table adds the table whose rows are claimed, with the columns of times if times is true.
+func (w *Writer) Table(rows []table.Row, times bool) error {
+	if err := w.add(File{File: TableCSV, Is: TableRole}, func(out io.Writer) error { return table.WriteCSV(out, rows, times) }); err != nil {
+		return err
+	}
+	return w.add(File{File: TableJSONL, Is: TableRole}, func(out io.Writer) error { return table.WriteJSONL(out, rows, times) })
+}
+
 // Model adds a program for MIP solvers about a schedule, copied from the file at path.
 // Nothing is claimed of it, and no check looks at it.
 func (w *Writer) Model(file, schedule, path string) error {
@@ -269,11 +287,18 @@ func (w *Writer) Close() error {
 	if err := w.m.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", ManifestName, err)
 	}
+	var text bytes.Buffer
+	if err := w.m.Write(&text); err != nil {
+		return err
+	}
+	if text.Len() > maxManifest {
+		return fmt.Errorf("%s: of %d bytes, want at most %d: claim less in one directory", ManifestName, text.Len(), maxManifest)
+	}
 	out, err := w.root.OpenFile(ManifestName, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	err = w.m.Write(out)
+	_, err = out.Write(text.Bytes())
 	if cerr := out.Close(); err == nil {
 		err = cerr
 	}

@@ -10,6 +10,7 @@ type dossierFile struct {
 	Tool     string           `json:"tool"`
 	Problems []dossierProblem `json:"problems"`
 	Claims   []dossierClaim   `json:"claims"`
+	Rows     []dossierRow     `json:"rows,omitempty"`
 	Files    []dossierEntry   `json:"files"`
 }
 
@@ -18,6 +19,26 @@ type dossierProblem struct {
 	About      string `json:"about"`
 	Digest     hash   `json:"digest"`
 	SameRounds string `json:"same_rounds_as,omitempty"`
+}
+
+type dossierRow struct {
+	Topology       string   `json:"topology"`
+	Fail           string   `json:"fail,omitempty"`
+	Alpha          string   `json:"alpha,omitempty"`
+	Bandwidth      string   `json:"bandwidth,omitempty"`
+	Collective     string   `json:"collective"`
+	Cost           costName `json:"cost"`
+	SizeBytes      int64    `json:"size_bytes" range:"0,"`
+	Chunks         int64    `json:"chunks,omitempty" range:"1,"`
+	DelayPs        int64    `json:"delay_ps,omitempty" range:"1,"`
+	Straggler      int64    `json:"straggler,omitempty" range:"1,"`
+	Seed           uint64   `json:"seed"`
+	Method         string   `json:"method"`
+	TopologyFile   string   `json:"topology_file,omitempty"`
+	CollectiveFile string   `json:"collective_file,omitempty"`
+	Problem        string   `json:"problem,omitempty"`
+	Schedule       string   `json:"schedule,omitempty"`
+	Certificate    string   `json:"certificate,omitempty"`
 }
 
 type dossierEntry struct {

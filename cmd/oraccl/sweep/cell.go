@@ -32,6 +32,7 @@ type Cell struct {
 	Tries     int               `json:"tries,omitempty"`
 	Effort    int               `json:"effort,omitempty"`
 	Dual      bool              `json:"dual,omitempty"`
+	Proofs    bool              `json:"proofs,omitempty"` // the schedule and the certificate are kept, too
 	Files     map[string]string `json:"sha256,omitempty"` // of the files that it names
 }
 

@@ -35,8 +35,17 @@ func (s *Store) lock(name string) (*claim, error) {
 // Alone waits until no other process is looking for the bound of a problem, and returns
 // what ends that this one does.
 func (s *Store) Alone(ctx context.Context, problem string) (func(), error) {
+	return s.wait(ctx, "bound-"+boundKey(problem))
+}
+
+// Writing waits until no other process writes the table or its proofs, and returns what ends
+// that this one does.
+func (s *Store) Writing(ctx context.Context) (func(), error) { return s.wait(ctx, "table") }
+
+// wait waits for a lock, and returns what gives it back.
+func (s *Store) wait(ctx context.Context, name string) (func(), error) {
 	for {
-		c, err := s.lock("bound-" + boundKey(problem))
+		c, err := s.lock(name)
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,9 @@ import (
 // or a file system damaged all the same counts as missing. Any number of processes, on
 // any number of machines that share the directory, may use it at once.
 //
-// DIR/bounds keeps certificates likewise, and DIR/claims the locks of running cells.
+// DIR/bounds keeps certificates likewise, and DIR/claims the locks of running cells. Of cells
+// with proofs DIR/schedules and DIR/certificates keep the documents likewise, and
+// DIR/refutations the proofs in the format LRAT that certificates name.
 type Store struct {
 	dir  string
 	tool string // the version of the program, for the record
@@ -64,8 +66,18 @@ func (s *Store) Put(c *Cell, r *table.Row) error {
 }
 
 // Get returns the row of a cell, and whether there is one. A file that is damaged, or
-// that belongs to another cell, is as good as none.
+// that belongs to another cell, is as good as none. The row of a cell with proofs is none
+// without them; and it serves the same cell without proofs.
 func (s *Store) Get(c *Cell) (table.Row, bool, error) {
+	r, ok, err := s.row(c)
+	if err != nil || ok || c.Proofs {
+		return r, ok, err
+	}
+	return s.row(c.withProofs())
+}
+
+// row is Get for the cell as it is.
+func (s *Store) row(c *Cell) (table.Row, bool, error) {
 	b, err := s.get("cells", c.Key())
 	if err != nil || b == nil {
 		return table.Row{}, false, err
@@ -73,6 +85,11 @@ func (s *Store) Get(c *Cell) (table.Row, bool, error) {
 	var k kept
 	if json.Unmarshal(b, &k) != nil || string(k.Cell) != c.Text() {
 		return table.Row{}, false, nil
+	}
+	if c.Proofs {
+		if ok, err := s.hasEvidence(c, &k.Row); err != nil || !ok {
+			return table.Row{}, false, err
+		}
 	}
 	return k.Row, true, nil
 }
@@ -106,9 +123,19 @@ func (s *Store) Forget(cells []Cell, states ...table.Status) error {
 			return err
 		}
 		if ok && slices.Contains(states, r.Status) {
-			if err := os.Remove(s.path("cells", cells[i].Key())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("the sweep's directory: %w", located(err))
+			if err := s.Drop(&cells[i]); err != nil {
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+// Drop drops the row of a cell, also that with proofs if it serves c.
+func (s *Store) Drop(c *Cell) error {
+	for _, c := range []*Cell{c, c.withProofs()} {
+		if err := os.Remove(s.path("cells", c.Key())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the sweep's directory: %w", located(err))
 		}
 	}
 	return nil
@@ -162,12 +189,17 @@ func (s *Store) get(kind, key string) ([]byte, error) {
 
 // replace writes a file, whole or not at all.
 func (s *Store) replace(name string, b []byte) error {
+	return s.replaceBy(name, func(f *os.File) error { return s.write(f, b) })
+}
+
+// replaceBy is replace for what a function writes.
+func (s *Store) replaceBy(name string, write func(f *os.File) error) error {
 	dir := filepath.Dir(name)
 	f, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, located(err))
 	}
-	err = s.write(f, b)
+	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -231,13 +263,20 @@ func (s *Store) Tables(rows []table.Row, times bool) error {
 	return s.replace(filepath.Join(s.dir, "table.jsonl"), text.Bytes())
 }
 
+// Kept is a row with the cells, by their indices, that have the evidence for it.
+type Kept struct {
+	table.Row
+	Cell      int // whose row it is
+	Certified int // whose bound it is
+}
+
 // Rows returns the rows of the cells that are kept, in the order of cells. Rows of one
 // instance whose cut is given share the best bound that any of its cells certifies: it
 // holds for all of them. The caller sees to it that no proved makespan is below one.
-func (s *Store) Rows(cells []Cell) ([]table.Row, error) {
-	var rows []table.Row
+func (s *Store) Rows(cells []Cell) ([]Kept, error) {
+	var rows []Kept
 	var at []string // the instance of each row
-	best := map[string]*table.Row{}
+	best := map[string]*Kept{}
 	for i := range cells {
 		r, ok, err := s.Get(&cells[i])
 		if err != nil {
@@ -250,14 +289,15 @@ func (s *Store) Rows(cells []Cell) ([]table.Row, error) {
 		if cells[i].Chunks > 0 {
 			instance = cells[i].instance()
 		}
-		rows, at = append(rows, r), append(at, instance)
-		if b := best[instance]; instance != "" && (b == nil || r.BoundPs > b.BoundPs) {
-			best[instance] = &r
+		k := Kept{Row: r, Cell: i, Certified: i}
+		rows, at = append(rows, k), append(at, instance)
+		if b := best[instance]; instance != "" && r.BoundPs > 0 && (b == nil || r.BoundPs > b.BoundPs) {
+			best[instance] = &k
 		}
 	}
 	for i := range rows {
-		if b := best[at[i]]; b != nil {
-			rows[i].BoundPs, rows[i].Bound = b.BoundPs, b.Bound
+		if b := best[at[i]]; b != nil { // the instance is one, also where a cell did not get that far
+			rows[i].BoundPs, rows[i].Bound, rows[i].Ranks, rows[i].Certified = b.BoundPs, b.Bound, b.Ranks, b.Cell
 		}
 	}
 	return rows, nil
@@ -266,7 +306,7 @@ func (s *Store) Rows(cells []Cell) ([]table.Row, error) {
 // sweepUp removes what was left behind by processes that were killed: files under other
 // names that are older than any writer takes, and claims of cells that are kept.
 func (s *Store) sweepUp() {
-	for _, kind := range []string{"cells", "bounds"} {
+	for _, kind := range []string{"cells", "bounds", "schedules", "certificates", "refutations"} {
 		_ = filepath.WalkDir(filepath.Join(s.dir, kind), func(name string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && strings.HasPrefix(d.Name(), ".new-") {
 				if info, err := d.Info(); err == nil && old(info) {

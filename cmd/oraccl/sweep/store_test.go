@@ -58,6 +58,57 @@ func TestStore(t *testing.T) {
 	require.Equal(t, "{}\n", string(b))
 }
 
+// The row of a cell with proofs is there with its evidence alone, and serves the cell without.
+func TestEvidence(t *testing.T) {
+	s := open(t, t.TempDir())
+	plain := someCells(1)[0]
+	c, row := plain.withProofs(), someRow()
+	has := func(c *Cell) bool {
+		ok, err := s.Has(c)
+		require.NoError(t, err)
+		return ok
+	}
+	proof := filepath.Join(t.TempDir(), "p")
+	require.NoError(t, os.WriteFile(proof, []byte("1 0\n"), 0o644))
+	row.Bound = "lrat"
+	require.NoError(t, s.Put(c, &row))
+	require.False(t, has(c))
+	require.NoError(t, s.PutEvidence(c, Evidence{Schedule: []byte("{}")}))
+	require.False(t, has(c))
+	require.NoError(t, s.PutEvidence(c, Evidence{Certificate: []byte("{}")}))
+	require.False(t, has(c))
+	require.False(t, has(&plain))
+	require.NoError(t, s.PutEvidence(c, Evidence{Proof: proof}))
+	require.True(t, has(c))
+	require.True(t, has(&plain))
+	b, err := os.ReadFile(s.Proof(c))
+	require.NoError(t, err)
+	require.Equal(t, "1 0\n", string(b), "as it was, without a sum")
+
+	for _, name := range []string{s.path("schedules", c.Key()), s.path("certificates", c.Key()), s.Proof(c)} {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(name))
+		require.False(t, has(c), name)
+		if name != s.Proof(c) { // the sum of a proof is in its certificate
+			require.NoError(t, os.WriteFile(name, flipped(b, 0), 0o644))
+			require.False(t, has(c), name)
+		}
+		require.NoError(t, os.WriteFile(name, b, 0o644))
+		require.True(t, has(c), name)
+	}
+	require.Error(t, s.PutEvidence(c, Evidence{Proof: proof + "x"}))
+
+	require.NoError(t, s.Forget([]Cell{plain}, table.Proved))
+	require.False(t, has(c))
+	require.NoError(t, s.Put(&plain, &row))
+	require.False(t, has(c), "without proofs")
+	row.Status, row.BoundPs, row.Bound = table.Failed, 0, ""
+	other := someCells(2)[1].withProofs()
+	require.NoError(t, s.Put(other, &row))
+	require.True(t, has(other), "nothing to prove")
+}
+
 // However a file is cut off or changed, it is whole or it is missing.
 func TestDamagedFiles(t *testing.T) {
 	s := open(t, t.TempDir())
