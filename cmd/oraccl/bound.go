@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -17,20 +17,6 @@ import (
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 )
-
-// The JSON of bound, schema oraccl/bound/1.
-type boundsJSON struct {
-	Schema     string       `json:"schema"`
-	Topology   string       `json:"topology"`
-	Collective string       `json:"collective"`
-	Ranks      int          `json:"ranks"`
-	SizeBytes  int64        `json:"size_bytes"`
-	Cost       string       `json:"cost"`
-	Bound      *boundJSON   `json:"bound"`
-	All        []*boundJSON `json:"all"`
-	Stopped    string       `json:"stopped,omitempty"`
-	Notes      []string     `json:"notes,omitempty"`
-}
 
 func newBound() *cobra.Command {
 	var in problemFlags
@@ -70,11 +56,11 @@ and the exit status is 3.`,
 			}
 			err = session.Of(ctx).Report(func() error {
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), boundsToJSON(p, all, stop))
+					return report.PrintJSON(cmd.OutOrStdout(), report.BoundsToJSON(p, all, stop))
 				}
-				printBounds(cmd.OutOrStdout(), p, all)
+				report.PrintBounds(cmd.OutOrStdout(), p, all)
 				if stop != 0 {
-					fmt.Fprintf(cmd.OutOrStdout(), "\nThese are the best bounds found in the time: %s.\n", why(stop))
+					fmt.Fprintf(cmd.OutOrStdout(), "\nThese are the best bounds found in the time: %s.\n", report.Why(stop))
 				}
 				if out != "" {
 					fmt.Fprintf(cmd.OutOrStdout(), "\nwritten to %s\n", out)
@@ -100,36 +86,9 @@ func boundsOf(ctx context.Context, p *model.Problem) ([]*model.Certificate, solv
 	switch {
 	case err != nil:
 	case len(all) == 0 && stop != 0:
-		err = exit.Early(fmt.Errorf("no lower bound was found for %v before %s", p, why(stop)))
+		err = exit.Early(fmt.Errorf("no lower bound was found for %v before %s", p, report.Why(stop)))
 	case len(all) == 0:
 		err = fmt.Errorf("no lower bound above zero for %v", p)
 	}
 	return all, stop, err
-}
-
-func boundsToJSON(p *model.Problem, all []*model.Certificate, stop solve.Stop) boundsJSON {
-	j := boundsJSON{
-		Schema: "oraccl/bound/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
-		Ranks: len(p.Members()), SizeBytes: p.Size, Cost: p.Cost.String(), Bound: boundToJSON(all[0]), Notes: p.Topology.Notes.Strings(),
-	}
-	for _, c := range all {
-		j.All = append(j.All, boundToJSON(c))
-	}
-	if stop != 0 {
-		j.Stopped = stop.String()
-	}
-	return j
-}
-
-func printBounds(w io.Writer, p *model.Problem, all []*model.Certificate) {
-	fmt.Fprintln(w, p)
-	fmt.Fprintln(w, boundLine(all[0]))
-	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "bound us\tkind\talgbw at most GB/s\twhy")
-	for _, c := range all {
-		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\n", micros(c.Bound), c.Witness.Kind(), gbps(p.Size, c.Bound), describe(c))
-	}
-	t.Flush()
-	printNotes(w, p.Topology.Notes)
 }

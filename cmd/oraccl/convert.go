@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/export"
@@ -214,7 +215,7 @@ buffer of --size if that is given.`,
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
 			}
-			printNotes(cmd.ErrOrStderr(), p.Topology.Notes)
+			report.PrintNotes(cmd.ErrOrStderr(), p.Topology.Notes)
 			if err := targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, &o, &d); err != nil || targets[i].use == nil {
 				return err
 			}
@@ -223,7 +224,7 @@ buffer of --size if that is given.`,
 				w = cmd.ErrOrStderr()
 			}
 			for _, text := range targets[i].use(out, p, s, &o) {
-				line(w, "%s", text)
+				report.Line(w, "%s", text)
 			}
 			return nil
 		},
@@ -247,7 +248,7 @@ func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.S
 	if isDeployable(ctx, file) {
 		d, p, s, err := rightDeployed(ctx, w, file, by, "converted")
 		if err == nil && d.report.Proviso != "" {
-			line(cmd.ErrOrStderr(), "oraccl: %s: %s", quote.Name(file), d.verdict())
+			report.Line(cmd.ErrOrStderr(), "oraccl: %s: %s", quote.Name(file), d.verdict())
 		}
 		return p, s, err
 	}
@@ -270,7 +271,7 @@ func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.S
 		return nil, nil, err
 	}
 	v := foreignVerdict(ctx, m) // which may change what was imported
-	printNotes(cmd.ErrOrStderr(), m.Notes)
+	report.PrintNotes(cmd.ErrOrStderr(), m.Notes)
 	return m.Problem, m.Schedule, proved(w, file, m.Problem, v, "converted")
 }
 
@@ -280,13 +281,13 @@ func proved(w io.Writer, file string, p *model.Problem, v verify.Verdict, tobe s
 	if v.Outcome == verify.Proved {
 		return nil
 	}
-	line(w, "%s %s: %v", strings.ToUpper(v.Outcome.String()), quote.Name(file), p)
+	report.Line(w, "%s %s: %v", strings.ToUpper(v.Outcome.String()), quote.Name(file), p)
 	if v.Outcome == verify.Refuted {
-		line(w, "%v", v.Violations[0])
-		line(w, "not %s; oraccl verify says more", tobe)
+		report.Line(w, "%v", v.Violations[0])
+		report.Line(w, "not %s; oraccl verify says more", tobe)
 	} else {
-		line(w, "%s", v.Reason)
-		line(w, "not %s", tobe)
+		report.Line(w, "%s", v.Reason)
+		report.Line(w, "not %s", tobe)
 	}
 	return exit.Status(exit.Of(v.Outcome))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -88,7 +89,7 @@ func printSARIF(w io.Writer, all []*deployed, flags *deployFlags) error {
 			run.Results = append(run.Results, sarifResult{string(x.Code), x.Level.String(), sarifText{unnamed(x)}, []sarifLocation{{sarifPhysical{at, sarifRegion{max(1, x.Line)}}}}})
 		}
 	}
-	return printJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return report.PrintJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
 // uriOf returns the name of a file as a reference of RFC 3986: a relative one stays relative.

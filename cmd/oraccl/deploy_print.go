@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
@@ -187,31 +188,26 @@ func runtimeToJSON(l model.Loading) runtimeJSON {
 	return j
 }
 
-// line prints one line, whatever is in it.
-func line(w io.Writer, format string, args ...any) {
-	fmt.Fprintln(w, quote.Line(fmt.Sprintf(format, args...)))
-}
-
 // print writes the report on one file: the verdict, what is wrong, what else may matter, the
 // properties, the slots, the runtimes.
 func (d *deployed) print(w io.Writer, f *deployFlags) {
 	r := d.report
-	line(w, "%s", d.verdict())
+	report.Line(w, "%s", d.verdict())
 	for _, v := range r.Verdict.Violations {
-		line(w, "%v", v)
+		report.Line(w, "%v", v)
 	}
 	switch {
 	case r.Verdict.Reason == "":
 	case r.Verdict.Outcome == verify.Proved:
-		line(w, "%s", r.Verdict.Basis())
+		report.Line(w, "%s", r.Verdict.Basis())
 	default:
-		line(w, "%s", r.Verdict.Reason)
+		report.Line(w, "%s", r.Verdict.Reason)
 	}
 	if r.Guess != "" {
-		line(w, "%-11s %s", deploy.Note, r.Guess)
+		report.Line(w, "%-11s %s", deploy.Note, r.Guess)
 	}
 	for _, x := range f.remarked(d) {
-		line(w, "%-11s %v", x.Level, x)
+		report.Line(w, "%-11s %v", x.Level, x)
 	}
 	for i := range r.Calls {
 		c := &r.Calls[i]
@@ -220,9 +216,9 @@ func (d *deployed) print(w io.Writer, f *deployFlags) {
 		for _, name := range propertyNames {
 			words = append(words, name+" "+p[name])
 		}
-		line(w, "properties  %s", strings.Join(words, ", "))
+		report.Line(w, "properties  %s", strings.Join(words, ", "))
 		if len(r.Calls) > 1 {
-			line(w, "            %v", c)
+			report.Line(w, "            %v", c)
 		}
 		if c.Formulas != nil {
 			text := "smt " + c.Formulas.Verdict.Outcome.String()
@@ -231,17 +227,17 @@ func (d *deployed) print(w io.Writer, f *deployFlags) {
 			} else if c.Formulas.Slots > 0 {
 				text += fmt.Sprintf(", with at least %d slots", c.Formulas.Slots)
 			}
-			line(w, "engines     order %v, %s", c.Order.Verdict.Outcome, text)
+			report.Line(w, "engines     order %v, %s", c.Order.Verdict.Outcome, text)
 		}
 		if s := r.Sentence(c); s != "" && c.Slots.Safe == deploy.Any { // else it is above
-			line(w, "slots       %s", s)
+			report.Line(w, "slots       %s", s)
 		}
 	}
 	for _, l := range r.Loadings {
 		d.printRuntime(w, l)
 	}
 	if len(r.Verdict.Violations) > 0 {
-		line(w, "oraccl explain %s says more", r.Verdict.Violations[0].Code)
+		report.Line(w, "oraccl explain %s says more", r.Verdict.Violations[0].Code)
 	}
 }
 
@@ -253,21 +249,21 @@ func (d *deployed) verdict() string {
 
 func (d *deployed) printRuntime(w io.Writer, l model.Loading) {
 	if len(l.Refusals) > 0 {
-		line(w, "%-11s does not load it: line %d: %s", l.Runtime, l.Refusals[0].Line, l.Refusals[0].Message)
+		report.Line(w, "%-11s does not load it: line %d: %s", l.Runtime, l.Refusals[0].Line, l.Refusals[0].Message)
 	} else {
 		s := l.Selection
 		picked := "picked " + s.String()
 		if asked := d.report.Size; asked > 0 && s.Never == "" && !d.report.Picked(s) {
 			picked = fmt.Sprintf("not picked for %d bytes; %s", asked, picked)
 		}
-		line(w, "%-11s loads it; %s", l.Runtime, picked)
+		report.Line(w, "%-11s loads it; %s", l.Runtime, picked)
 	}
 	for i, n := range l.Notes {
 		if i == 2 {
-			line(w, "            … and %d more notes", len(l.Notes)-2)
+			report.Line(w, "            … and %d more notes", len(l.Notes)-2)
 			break
 		}
-		line(w, "            line %d: %s", n.Line, n.Message)
+		report.Line(w, "            line %d: %s", n.Line, n.Message)
 	}
 }
 
@@ -300,7 +296,7 @@ func summarise(w io.Writer, all []*deployed, f *deployFlags) {
 		}
 	}
 	for _, d := range all {
-		line(w, "%s", d.row(min(width, 60), f))
+		report.Line(w, "%s", d.row(min(width, 60), f))
 	}
 	slices.SortFunc(kinds, func(a, b order.Kind) int { return count[b] - count[a] })
 	var words []string

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/model/topo"
@@ -36,9 +37,9 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth, tob
 		if len(v.Violations) > 0 {
 			why = v.Violations[0].String()
 		}
-		line(w, "%s %s: %s", strings.ToUpper(v.Outcome.String()), quote.Name(file), v.Claim)
-		line(w, "%s", why)
-		line(w, "not %s; oraccl verify says more", tobe)
+		report.Line(w, "%s %s: %s", strings.ToUpper(v.Outcome.String()), quote.Name(file), v.Claim)
+		report.Line(w, "%s", why)
+		report.Line(w, "not %s; oraccl verify says more", tobe)
 		return nil, nil, nil, exit.Status(d.status())
 	}
 	topology, err := by.network(ctx, d.algo.Ranks)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
@@ -225,11 +226,11 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 		case errs[i] != nil && len(args) == 1 && len(xml) == 1:
 			return nil, 0, errs[i]
 		case errs[i] != nil: // the other files are still of interest
-			line(cmd.ErrOrStderr(), "oraccl: error: %v", errs[i])
+			report.Line(cmd.ErrOrStderr(), "oraccl: error: %v", errs[i])
 			worst = exit.Failure
 		case d == nil:
 			worst = exit.Worse(worst, exit.Unknown)
-			line(cmd.ErrOrStderr(), "oraccl: interrupted before %s", quote.Name(xml[i]))
+			report.Line(cmd.ErrOrStderr(), "oraccl: interrupted before %s", quote.Name(xml[i]))
 		default:
 			worst = exit.Worse(worst, f.status(d))
 			all = append(all, d)

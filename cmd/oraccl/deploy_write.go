@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
@@ -243,7 +244,7 @@ func deployBest(ev *certify.Report, ctx context.Context, out string) (r *certify
 		if first == nil {
 			first = err
 		}
-		left += fmt.Sprintf("\nleft out: %s, %s us: %v", r.Method, micros(r.Makespan), errors.Unwrap(err))
+		left += fmt.Sprintf("\nleft out: %s, %s us: %v", r.Method, report.Micros(r.Makespan), errors.Unwrap(err))
 		ev.Rows = slices.DeleteFunc(slices.Clone(ev.Rows), func(o *certify.Row) bool { return o == r })
 	}
 }

@@ -2,12 +2,16 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
+	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -116,9 +120,9 @@ is printed within a second, and the exit status is 3.`,
 			e.Refute, e.WarmStart = dir != "", true
 			print := func(ev *certify.Report) error {
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), reportToJSON(ev, "oraccl/gap/2"))
+					return report.PrintJSON(cmd.OutOrStdout(), report.GapToJSON(ev))
 				}
-				printReport(ev, cmd.OutOrStdout())
+				report.PrintGap(cmd.OutOrStdout(), ev)
 				return nil
 			}
 			s := session.Of(cmd.Context())
@@ -139,7 +143,7 @@ is printed within a second, and the exit status is 3.`,
 			}
 			if err == nil && figure != "" && len(ev.Rows) > 0 {
 				enter(cmd, "drawing")
-				err = plotGap(ev, figure)
+				err = report.DrawGap(ev, figure)
 			}
 			if err != nil {
 				return err
@@ -179,6 +183,24 @@ func checkProofs(dir string) error {
 	}
 	if err := dossier.Free(dir); err != nil {
 		return fmt.Errorf("--proofs: %w", err)
+	}
+	return nil
+}
+
+// checkPlot refuses, before any work, the name of a figure that could not be written. ""
+// asks for none.
+func checkPlot(name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, err := chart.Format(name); err != nil {
+		return fmt.Errorf("--plot %w", err)
+	}
+	switch d, err := os.Stat(filepath.Dir(name)); {
+	case err != nil:
+		return fmt.Errorf("--plot %s: %w", name, err)
+	case !d.IsDir():
+		return fmt.Errorf("--plot %s: %s is no directory", name, filepath.Dir(name))
 	}
 	return nil
 }

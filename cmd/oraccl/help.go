@@ -10,6 +10,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -52,18 +53,18 @@ var jsonKeys string
 // inManual is what the manual has to know of the program.
 func inManual() manual.Program {
 	return manual.Program{
-		Methods: documented(), BusFactor: busFactor, Keys: jsonKeys,
+		Methods: documented(), BusFactor: report.BusFactor, Keys: jsonKeys,
 		Documents: []manual.Document{
-			{Schema: "oraccl/gap/2", Types: []any{gapJSON{}}},
-			{Schema: "oraccl/bound/1", Types: []any{boundsJSON{}}},
-			{Schema: "oraccl/throughput/1", Types: []any{throughputJSON{}}},
-			{Schema: "oraccl/pareto/1", Types: []any{paretoJSON{}}},
-			{Schema: "oraccl/lint/1", Types: []any{lintJSON{}}},
+			{Schema: "oraccl/gap/2", Types: []any{report.GapJSON{}}},
+			{Schema: "oraccl/bound/1", Types: []any{report.BoundsJSON{}}},
+			{Schema: "oraccl/throughput/1", Types: []any{report.ThroughputJSON{}}},
+			{Schema: "oraccl/pareto/1", Types: []any{report.ParetoJSON{}}},
+			{Schema: "oraccl/lint/1", Types: []any{report.LintJSON{}}},
 			{Schema: "oraccl/verify/1", Types: []any{verifyJSON{}, deployJSON{}}},
 			{Schema: "oraccl/check/2", Types: []any{dossier.JSON{}}},
 			{Schema: table.Schema, Types: []any{table.JSON{}}},
 		},
-		Shared: map[string]any{"oraccl/gap/2 bound": boundJSON{}, "oraccl/pareto/1 points[]": pointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}, "oraccl/check/2 files[]": dossier.FileJSON{}},
+		Shared: map[string]any{"oraccl/gap/2 bound": report.BoundJSON{}, "oraccl/pareto/1 points[]": report.PointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}, "oraccl/check/2 files[]": dossier.FileJSON{}},
 	}
 }
 

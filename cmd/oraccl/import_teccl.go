@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/topo"
@@ -112,12 +113,12 @@ func tooGood(ctx context.Context, m *model.Imported, plan *teccl.Plan) ([]verify
 			return nil, nil
 		}
 		gap, _ := new(big.Rat).Quo(claimed, big.NewRat(int64(c.Bound), 1)).Float64()
-		m.Notes.Add(model.Fact, "no schedule takes less than %s us, by %s, certified: the gap is %.1f%%", micros(c.Bound), c.Witness.Kind(), max(0, 100*(gap-1)))
+		m.Notes.Add(model.Fact, "no schedule takes less than %s us, by %s, certified: the gap is %.1f%%", report.Micros(c.Bound), c.Witness.Kind(), max(0, 100*(gap-1)))
 		return nil, nil
 	}
 	micro := new(big.Rat).Quo(claimed, big.NewRat(1e6, 1)).FloatString(3)
 	return []verify.Violation{{Code: verify.TooFast, Where: "3-Epochs_Required", Transfer: -1, Rank: -1, Chunk: -1,
-		Message: fmt.Sprintf("%d epochs are %s us, less than the %s us that no schedule beats: %s", plan.Epochs, micro, micros(c.Bound), describe(c))}}, nil
+		Message: fmt.Sprintf("%d epochs are %s us, less than the %s us that no schedule beats: %s", plan.Epochs, micro, report.Micros(c.Bound), report.Describe(c))}}, nil
 }
 
 // theirMI250 returns the node of MI250 with the dies numbered as TE-CCL and ForestColl do:

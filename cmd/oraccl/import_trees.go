@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/topo"
@@ -85,7 +86,7 @@ func busiest(ctx context.Context, m *model.Imported) error {
 	}
 	l := p.Topology.Links[at]
 	note := fmt.Sprintf("the busiest link, %s to %s, needs %s us for what it carries: with pieces small enough, %.2f GB/s of algorithmic bandwidth",
-		p.Topology.NodeName(l.Src), p.Topology.NodeName(l.Dst), micros(most), gbps(p.Size, most))
+		p.Topology.NodeName(l.Src), p.Topology.NodeName(l.Dst), report.Micros(most), report.Gbps(p.Size, most))
 	t := *p.Topology
 	t.Links = slices.Clone(t.Links)
 	for i := range t.Links {
@@ -98,7 +99,7 @@ func busiest(ctx context.Context, m *model.Imported) error {
 		return err
 	}
 	if c != nil {
-		note += fmt.Sprintf("; the certified bound, by %s, allows %.2f", c.Witness.Kind(), gbps(p.Size, c.Bound))
+		note += fmt.Sprintf("; the certified bound, by %s, allows %.2f", c.Witness.Kind(), report.Gbps(p.Size, c.Bound))
 	}
 	m.Notes.Add(model.Fact, "%s", note)
 	return nil

@@ -64,23 +64,3 @@ func readFile[T any](ctx context.Context, name string, read func(name string, b 
 	}
 	return read(name, b)
 }
-
-// gbps returns bytes a time in 10⁹ bytes per second.
-func gbps(bytes int64, t model.Time) float64 {
-	if t == 0 {
-		return 0
-	}
-	return float64(bytes) * 1e3 / float64(t)
-}
-
-// busFactor is what NCCL-tests multiplies algbw by to get busbw.
-func busFactor(p *model.Problem) float64 {
-	n := float64(len(p.Members()))
-	switch p.Collective.Kind {
-	case model.AllReduce:
-		return 2 * (n - 1) / n
-	case model.AllGather, model.ReduceScatter, model.AllToAll, model.Scatter, model.Gather:
-		return (n - 1) / n
-	}
-	return 1
-}

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/instance"
@@ -46,21 +46,21 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 			if err != nil {
 				return err
 			}
-			r := lintResult{t: t, found: found}
+			r := report.Lint{Topology: t, Found: found}
 			switch {
 			case claim == "" && in.Collective != "":
 				return errors.New("--collective: goes with --claim RATE")
 			case claim != "":
-				if r.claim, err = in.judge(cmd, args[0], claim); err != nil {
+				if r.Claim, err = in.judge(cmd, args[0], claim); err != nil {
 					return err
 				}
 			}
 			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), r.json())
+				err = report.PrintJSON(cmd.OutOrStdout(), report.LintToJSON(&r))
 			} else {
-				r.print(cmd.OutOrStdout())
+				report.PrintLint(cmd.OutOrStdout(), &r)
 			}
-			if err == nil && (lint.Errors(found) > 0 || r.claim != nil && r.claim.refuted) {
+			if err == nil && (lint.Errors(found) > 0 || r.Claim != nil && r.Claim.Refuted) {
 				return exit.Status(exit.Refuted)
 			}
 			return err
@@ -72,19 +72,11 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 	return cmd
 }
 
-// claimed is a claim about a problem, and the certificate that was held against it.
-type claimed struct {
-	rate        int64 // bytes per second
-	refuted     bool
-	bound       model.Time
-	certificate *model.Certificate
-}
-
 // judge holds the best checked bound of the instance against a claim.
-func (in *problemFlags) judge(cmd *cobra.Command, topology, claim string) (*claimed, error) {
-	c := &claimed{}
+func (in *problemFlags) judge(cmd *cobra.Command, topology, claim string) (*report.Claim, error) {
+	c := &report.Claim{}
 	var err error
-	if c.rate, err = model.ParseRate(claim); err != nil {
+	if c.Rate, err = model.ParseRate(claim); err != nil {
 		return nil, fmt.Errorf("--claim: %w", err)
 	}
 	p, err := in.problem(cmd.Context(), topology)
@@ -97,80 +89,7 @@ func (in *problemFlags) judge(cmd *cobra.Command, topology, claim string) (*clai
 	if err != nil {
 		return nil, err
 	}
-	c.certificate = all[0]
-	c.refuted, c.bound, err = cert.Refutes(cmd.Context(), c.certificate, c.rate)
+	c.Certificate = all[0]
+	c.Refuted, c.Bound, err = cert.Refutes(cmd.Context(), c.Certificate, c.Rate)
 	return c, err
-}
-
-type lintResult struct {
-	t     *model.Topology
-	found []lint.Finding
-	claim *claimed
-}
-
-func (r *lintResult) print(w io.Writer) {
-	bad := lint.Errors(r.found)
-	fmt.Fprintf(w, "%s: %d errors, %d warnings\n", r.t.Name, bad, len(r.found)-bad)
-	for _, f := range r.found {
-		fmt.Fprintf(w, "%s %s: %s\n", severity(f.Code), f.Code, f.Text)
-	}
-	printNotes(w, r.t.Notes)
-	if c := r.claim; c != nil {
-		word := "NOT REFUTED"
-		if c.refuted {
-			word = "REFUTED"
-		}
-		p := c.certificate.Problem
-		fmt.Fprintf(w, "%s %v at %.3f GB/s: at most %.3f GB/s (%s: %s)\n", word, p, float64(c.rate)/1e9, gbps(p.Size, c.bound), c.certificate.Witness.Kind(), describe(c.certificate))
-	}
-}
-
-func severity(c lint.Code) string {
-	if c.IsError() {
-		return "error"
-	}
-	return "warning"
-}
-
-type lintJSON struct {
-	Schema   string        `json:"schema"`
-	Topology string        `json:"topology"`
-	Errors   int           `json:"errors"`
-	Warnings int           `json:"warnings"`
-	Findings []findingJSON `json:"findings"`
-	Claim    *claimJSON    `json:"claim"`
-	Notes    []string      `json:"notes,omitempty"`
-}
-
-type findingJSON struct {
-	Severity string `json:"severity"`
-	Code     string `json:"code"`
-	Text     string `json:"text"`
-	Nodes    []int  `json:"nodes"`
-	Links    []int  `json:"links"`
-	Ports    []int  `json:"ports"`
-}
-
-type claimJSON struct {
-	Collective string     `json:"collective"`
-	SizeBytes  int64      `json:"size_bytes"`
-	Cost       string     `json:"cost"`
-	Rate       int64      `json:"claimed_bytes_per_second"`
-	Refuted    bool       `json:"refuted"`
-	AtMostGbps float64    `json:"at_most_gbps"`
-	Bound      *boundJSON `json:"bound"`
-}
-
-func (r *lintResult) json() lintJSON {
-	j := lintJSON{Schema: "oraccl/lint/1", Topology: r.t.Name, Errors: lint.Errors(r.found), Findings: []findingJSON{}, Notes: r.t.Notes.Strings()}
-	j.Warnings = len(r.found) - j.Errors
-	for _, f := range r.found {
-		j.Findings = append(j.Findings, findingJSON{severity(f.Code), string(f.Code), f.Text,
-			append([]int{}, f.Nodes...), append([]int{}, f.Links...), append([]int{}, f.Ports...)})
-	}
-	if c := r.claim; c != nil {
-		p := c.certificate.Problem
-		j.Claim = &claimJSON{p.Collective.Kind.String(), p.Size, p.Cost.String(), c.rate, c.refuted, gbps(p.Size, c.bound), boundToJSON(c.certificate)}
-	}
-	return j
 }

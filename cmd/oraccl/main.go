@@ -24,6 +24,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -62,15 +63,15 @@ func runIn(s *session.Session, args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.As(err, &open), errors.Is(err, context.Canceled) && ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
-		line(stderr, "oraccl: %v", err)
+		report.Line(stderr, "oraccl: %v", err)
 		return exit.Unknown
 	}
 	if hintOf(err) == "" {
 		err = commandHint(cmd, err)
 	}
-	line(stderr, "oraccl: error: %s", strings.NewReplacer("\n", " ", "\t", " ").Replace(err.Error()))
+	report.Line(stderr, "oraccl: error: %s", strings.NewReplacer("\n", " ", "\t", " ").Replace(err.Error()))
 	if hint := hintOf(err); hint != "" {
-		line(stderr, "oraccl: hint: %s", hint)
+		report.Line(stderr, "oraccl: hint: %s", hint)
 	}
 	return exit.Failure
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -35,10 +36,10 @@ func runPareto(ctx context.Context, cmd *cobra.Command, e *certify.Evaluator, p 
 	}
 	err = session.Of(ctx).Report(func() error {
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), paretoToJSON(f, at))
+			return report.PrintJSON(cmd.OutOrStdout(), report.ParetoToJSON(f, at))
 		}
-		printPareto(cmd.OutOrStdout(), f)
-		printNotes(cmd.OutOrStdout(), p.Topology.Notes)
+		report.PrintPareto(cmd.OutOrStdout(), f)
+		report.PrintNotes(cmd.OutOrStdout(), p.Topology.Notes)
 		return nil
 	})
 	if err == nil && (len(f.Undecided) > 0 || f.Stopped != 0) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -55,7 +56,7 @@ func (x *study) speedups(all []*compared, papers map[int]float64) *figure {
 			g.line("StragglAR, the script's", at, v)
 		}
 		if c.Published != nil {
-			published = []string{c.Method, fmt.Sprint(c.Published.Rounds), micros(c.Published.After), decimal(c.speedup(c.Published.After))}
+			published = []string{c.Method, fmt.Sprint(c.Published.Rounds), report.Micros(c.Published.After), decimal(c.speedup(c.Published.After))}
 			g.line("StragglAR, published", at, c.speedup(c.Published.After))
 		}
 		g.line("ours, m = n-1", at, c.speedup(c.Same.After))
@@ -63,9 +64,9 @@ func (x *study) speedups(all []*compared, papers map[int]float64) *figure {
 		g.line("bound", at, c.speedup(c.Bound))
 		g.line("RHD", at, c.RHD)
 		g.line("direct", at, c.Direct)
-		r := append([]string{fmt.Sprint(c.Ranks), micros(c.Ring.After), decimal(c.RHD), decimal(c.Direct), paper}, published...)
-		g.table = append(g.table, append(r, fmt.Sprint(c.Same.Rounds), micros(c.Same.After), decimal(c.speedup(c.Same.After)),
-			fmt.Sprint(c.Best.Chunks), fmt.Sprint(c.Best.Rounds), micros(c.Best.After), decimal(c.speedup(c.Best.After)), micros(c.Bound), decimal(c.speedup(c.Bound))))
+		r := append([]string{fmt.Sprint(c.Ranks), report.Micros(c.Ring.After), decimal(c.RHD), decimal(c.Direct), paper}, published...)
+		g.table = append(g.table, append(r, fmt.Sprint(c.Same.Rounds), report.Micros(c.Same.After), decimal(c.speedup(c.Same.After)),
+			fmt.Sprint(c.Best.Chunks), fmt.Sprint(c.Best.Rounds), report.Micros(c.Best.After), decimal(c.speedup(c.Best.After)), report.Micros(c.Bound), decimal(c.speedup(c.Bound))))
 	}
 	g.dashed("bound")
 	return g
@@ -92,7 +93,7 @@ func (x *study) delays(ctx context.Context) (*figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := []string{micros(d)}
+		r := []string{report.Micros(d)}
 		for k, m := range methods {
 			if m == nil {
 				r = append(r, "")
@@ -103,7 +104,7 @@ func (x *study) delays(ctx context.Context) (*figure, error) {
 				return nil, err
 			}
 			g.line(names[k], float64(d)/1e12, float64(o.After)/1e12)
-			r = append(r, micros(o.After))
+			r = append(r, report.Micros(o.After))
 		}
 		b, err := certify.Bound(ctx, p)
 		if err != nil {
@@ -111,7 +112,7 @@ func (x *study) delays(ctx context.Context) (*figure, error) {
 		}
 		if b != nil {
 			g.line("bound", float64(d)/1e12, float64(b.Bound-d)/1e12)
-			r = append(r, micros(b.Bound-d))
+			r = append(r, report.Micros(b.Bound-d))
 		}
 		g.table = append(g.table, r)
 	}
@@ -127,7 +128,7 @@ func (x *study) delays(ctx context.Context) (*figure, error) {
 				if err != nil {
 					return nil, err
 				}
-				even = micros(d)
+				even = report.Micros(d)
 			}
 			evens = append(evens, even)
 		}

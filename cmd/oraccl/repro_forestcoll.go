@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -70,7 +71,7 @@ func forestcollRates(ctx context.Context, b *bench, r *repro.Report) error {
 				row.Why = "Ours is exact and certified, so that the network is not the same or theirs is wrong."
 			}
 		}
-		near := &repro.Row{Instance: name, Quantity: "GB/s of a schedule of 1 GB", Ours: fmt.Sprintf("%.2f", gbps(forestcollBytes, k.Found.Makespan)), Bound: k.Algbw, Certificate: k.Kind,
+		near := &repro.Row{Instance: name, Quantity: "GB/s of a schedule of 1 GB", Ours: fmt.Sprintf("%.2f", report.Gbps(forestcollBytes, k.Found.Makespan)), Bound: k.Algbw, Certificate: k.Kind,
 			Verdict: repro.NotPublished, Why: fmt.Sprintf("What the authors publish are measurements on machines. Ours has %d chunks and takes as long as at the optimal rate.", k.Found.Chunks)}
 		if k.Found.Makespan > k.Found.Bound {
 			near.Why = strings.Replace(near.Why, "as long as", percent(float64(k.Found.Makespan), float64(k.Found.Bound))+" longer than", 1)
@@ -80,11 +81,11 @@ func forestcollRates(ctx context.Context, b *bench, r *repro.Report) error {
 		at := float64(len(g.chart.Places))
 		g.chart.Places = append(g.chart.Places, name)
 		g.line("optimal, certified", at, mustFloat(k.Algbw))
-		g.line("a schedule of ours", at, gbps(forestcollBytes, k.Found.Makespan))
+		g.line("a schedule of ours", at, report.Gbps(forestcollBytes, k.Found.Makespan))
 		if p.Value != "" {
 			g.line("ForestColl's code", at, p.Number)
 		}
-		g.table = append(g.table, []string{name, p.Value, k.Algbw, k.Fraction, near.Ours, micros(k.Found.Makespan), k.Found.Method})
+		g.table = append(g.table, []string{name, p.Value, k.Algbw, k.Fraction, near.Ours, report.Micros(k.Found.Makespan), k.Found.Method})
 	}
 	r.Sections = []*repro.Section{s}
 	return g.into(r)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
@@ -127,7 +128,7 @@ func (d *decided) row(p *repro.Published, kind model.Kind, chunks, steps, rounds
 	}
 	switch {
 	case d.Answer == "impossible":
-		r.Proved, r.Why = "lrat", fmt.Sprintf("SCCL relies on its solver; here a proof of %s was checked.", bytesInWords(d.Proof))
+		r.Proved, r.Why = "lrat", fmt.Sprintf("SCCL relies on its solver; here a proof of %s was checked.", report.Bytes(d.Proof))
 	case d.Rounds < rounds || d.Steps < steps:
 		r.Why = fmt.Sprintf("By (%d, %d, %d), which is no worse in either.", chunks, d.Steps, d.Rounds)
 	case d.Least == rounds:

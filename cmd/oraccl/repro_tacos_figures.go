@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 )
 
 // collectivesFigure has every method's time over the bound, a network and collective for
@@ -22,14 +23,14 @@ func (x *tacosStudy) collectivesFigure(all []*contest, code []*codeRun) *figure 
 		if bandwidth == "" {
 			bandwidth = x.bandwidth
 		}
-		r := []string{c.Network.Topology, bandwidth, fmt.Sprint(c.NPUs), c.Collective, micros(c.Bound), c.Kind, micros(c.Greedy.Makespan), decimal(c.Greedy.Solving.Seconds())}
+		r := []string{c.Network.Topology, bandwidth, fmt.Sprint(c.NPUs), c.Collective, report.Micros(c.Bound), c.Kind, report.Micros(c.Greedy.Makespan), decimal(c.Greedy.Solving.Seconds())}
 		g.line("tacos", at, c.over(c.Greedy.Makespan))
 		for _, b := range c.Baselines {
 			if b == nil {
 				r = append(r, "")
 				continue
 			}
-			r = append(r, micros(b.Makespan))
+			r = append(r, report.Micros(b.Makespan))
 			g.line(b.Method, at, c.over(b.Makespan))
 		}
 		if b := c.quickest(); b != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model/instance"
 )
@@ -106,7 +107,7 @@ func (x *tacosStudy) gather(ctx context.Context, n network, alpha string, bytes 
 
 // times sets ours and the bound, in microseconds.
 func (c *contest) times(r *repro.Row) {
-	r.Ours, r.Bound, r.Certificate = micros(c.Greedy.Makespan), micros(c.Bound), c.Kind
+	r.Ours, r.Bound, r.Certificate = report.Micros(c.Greedy.Makespan), report.Micros(c.Bound), c.Kind
 	c.Greedy.into(r)
 }
 
@@ -191,9 +192,9 @@ func (x *tacosStudy) run(growths []*growth) *repro.Section {
 				continue
 			}
 			r := q.code.Row(q.Network.String(), "us")
-			r.Ours = micros(q.Ours.Makespan)
+			r.Ours = report.Micros(q.Ours.Makespan)
 			if q.Bound > 0 {
-				r.Bound, r.Certificate = micros(q.Bound), q.Kind
+				r.Bound, r.Certificate = report.Micros(q.Bound), q.Kind
 			}
 			q.Ours.into(r)
 			x.judge(r, q.code.Published, &contest{Greedy: q.Ours, Bound: q.Bound}, repro.HalfDigit(q.code.Value))

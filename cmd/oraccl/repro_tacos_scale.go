@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/instance"
@@ -144,9 +145,9 @@ func scaleFigure(all []*growth, papers []*repro.Published) *figure {
 		ours, theirs := f.fits()
 		name := f.name + ", " + f.collective
 		for _, q := range f.points {
-			r := []string{f.name, f.collective, q.Network.Topology, q.Network.Bandwidth, fmt.Sprint(q.NPUs), fmt.Sprint(q.Ours.Transfers), decimal(q.Ours.Solving.Seconds()), decimal(q.Ours.Replaying.Seconds()), micros(q.Ours.Makespan), "", ours, "", "", "", ""}
+			r := []string{f.name, f.collective, q.Network.Topology, q.Network.Bandwidth, fmt.Sprint(q.NPUs), fmt.Sprint(q.Ours.Transfers), decimal(q.Ours.Solving.Seconds()), decimal(q.Ours.Replaying.Seconds()), report.Micros(q.Ours.Makespan), "", ours, "", "", "", ""}
 			if q.Bound > 0 {
-				r[9] = micros(q.Bound)
+				r[9] = report.Micros(q.Bound)
 			}
 			g.line(name, float64(q.NPUs), q.Ours.Solving.Seconds())
 			if q.code != nil {

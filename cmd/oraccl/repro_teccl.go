@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
@@ -216,7 +217,7 @@ func tecclVerdict(row *repro.Row, p *repro.Published, x tecclInstance, f *found)
 	left := leftOutLatencies(p)
 	if p.Number < bound {
 		if len(left) == 0 {
-			return fmt.Errorf("%s:%d: %v in %s us, below the certified bound of %s us, and no latency is left out: one of the two is wrong", p.File, p.Line, x, p.Value, micros(f.Bound))
+			return fmt.Errorf("%s:%d: %v in %s us, below the certified bound of %s us, and no latency is left out: one of the two is wrong", p.File, p.Line, x, p.Value, report.Micros(f.Bound))
 		}
 		row.Verdict = repro.NotComparable
 		row.Why = fmt.Sprintf("Theirs is below the bound: its epochs of %s us leave out latencies of %s.", p.Text("epoch_us"), strings.Join(left, " and "))
@@ -262,7 +263,7 @@ func tecclBandwidths(ctx context.Context, b *bench, plotted []*repro.Published) 
 		if err != nil {
 			return nil, err
 		}
-		ours, most := gbps(bytes, f.Makespan), gbps(bytes, f.Bound)
+		ours, most := report.Gbps(bytes, f.Makespan), report.Gbps(bytes, f.Bound)
 		row.Ours, row.Bound, row.Certificate = fmt.Sprintf("%.9f", ours), fmt.Sprintf("%.9f", most), f.Kind
 		f.into(row)
 		if p.Number > most {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,8 +12,8 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/machine"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
-	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/solve"
@@ -100,7 +99,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			case len(ev.Rows) == 0 && ev.Undecided() == 0:
 				return nothing(ev)
 			case len(ev.Rows) == 0:
-				return errors.Join(session.Report(func() error { return printUnsolved(ev, cmd.OutOrStdout(), asJSON) }), exit.Status(exit.Unknown))
+				return errors.Join(session.Report(func() error { return show(ev, cmd.OutOrStdout(), asJSON, "") }), exit.Status(exit.Unknown))
 			}
 			var deployed string
 			if r := ev.Best(); r != nil {
@@ -118,7 +117,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 				ev.Rows = []*certify.Row{r}
 			}
 			err = session.Report(func() error {
-				if err := printSolved(ev, cmd.OutOrStdout(), asJSON, out); err != nil {
+				if err := show(ev, cmd.OutOrStdout(), asJSON, out); err != nil {
 					return err
 				}
 				if deployed != "" && !asJSON {
@@ -169,9 +168,6 @@ func onlyBest(ev *certify.Report) *certify.Report {
 // keepSolved writes and prints the best of what was found when the program is ended.
 func keepSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
 	ev = onlyBest(ev)
-	if len(ev.Rows) == 0 {
-		return printUnsolved(ev, w, asJSON)
-	}
 	if out != "" && ev.Best() != nil {
 		if isXML(out) {
 			out = ""
@@ -180,16 +176,20 @@ func keepSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error 
 			return err
 		}
 	}
-	return printSolved(ev, w, asJSON, out)
+	return show(ev, w, asJSON, out)
 }
 
-// printUnsolved prints what is known where the time was not enough for a schedule: the
-// bound, and what became of each method.
-func printUnsolved(ev *certify.Report, w io.Writer, asJSON bool) error {
-	if asJSON {
-		return printJSON(w, reportToJSON(ev, "oraccl/gap/2"))
+// show prints the best of what was found, or what is known where the time was not enough for
+// a schedule: the bound, and what became of each method.
+func show(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
+	switch {
+	case asJSON:
+		return report.PrintJSON(w, report.GapToJSON(ev))
+	case len(ev.Rows) == 0:
+		report.PrintGap(w, ev)
+	default:
+		report.PrintSolved(w, ev, out)
 	}
-	printReport(ev, w)
 	return nil
 }
 
@@ -203,63 +203,6 @@ func nothing(ev *certify.Report) error {
 		text += fmt.Sprintf("; %s: %s", l.Method, l.Reason)
 	}
 	return fmt.Errorf("%s", text)
-}
-
-func printSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
-	if asJSON {
-		return printJSON(w, reportToJSON(ev, "oraccl/gap/2"))
-	}
-	left := ev.LeftOut
-	ev.LeftOut = nil // of the methods, only the one that won is of interest
-	printReport(ev, w)
-	ev.LeftOut = left
-	switch {
-	case out != "" && ev.Best() == nil:
-		fmt.Fprintf(w, "\n%s is not written: what was found is not proved\n", out)
-		return nil
-	case out != "":
-		fmt.Fprintf(w, "\nwritten to %s\n", out)
-		return nil
-	}
-	fmt.Fprintln(w)
-	printSchedule(w, ev.Rows[0].Result.Problem, ev.Rows[0].Result.Schedule)
-	return nil
-}
-
-// shownTransfers is how many transfers solve prints where it writes no file.
-const shownTransfers = 64
-
-// printSchedule lists the transfers in order of time.
-func printSchedule(w io.Writer, p *model.Problem, s *model.Schedule) {
-	order := make([]int, len(s.Transfers))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := &s.Transfers[i], &s.Transfers[j]
-		return int(min(max(a.Start-b.Start, -1), 1))
-	})
-	for n, i := range order {
-		if n == shownTransfers {
-			fmt.Fprintf(w, "… %d more transfers; -o FILE writes them all\n", len(order)-n)
-			return
-		}
-		t := &s.Transfers[i]
-		when := fmt.Sprintf("%12s us to %12s us", micros(t.Start), micros(t.End))
-		if s.Form == model.InRounds {
-			when = fmt.Sprintf("round %4d", t.Start)
-		}
-		fmt.Fprintf(w, "%s  %-6v chunk %d  %d -> %d  over %s\n", when, t.Op, t.Chunk, t.Src, t.Dst, path(p.Topology, s.Routes[t.Route]))
-	}
-}
-
-// path writes a route as its links and what lies between them.
-func path(t *model.Topology, route []int) string {
-	text := fmt.Sprintf("link %d", route[0])
-	for _, l := range route[1:] {
-		text += fmt.Sprintf(", %s, link %d", t.NodeName(t.Links[l].Src), l)
-	}
-	return text
 }
 
 // writeSolution writes a verified row to a file, whole or, if ctx ends before, not at all.

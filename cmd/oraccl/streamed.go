@@ -9,6 +9,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/machine"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -47,9 +48,9 @@ func solveStreamed(cmd *cobra.Command, s *streamed.Schedule, out string, asJSON 
 	peak := machine.PeakMemory()
 	err := session.Of(cmd.Context()).Report(func() error {
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), streamedToJSON(s, peak))
+			return report.PrintJSON(cmd.OutOrStdout(), report.StreamedToJSON(s, peak))
 		}
-		printStreamed(cmd.OutOrStdout(), s, out, peak)
+		report.PrintStreamed(cmd.OutOrStdout(), s, out, peak)
 		return nil
 	})
 	if code := exit.Of(s.Verdict.Outcome); err == nil && code != exit.Done {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 )
 
 // TestSolveStreamed: a schedule of more transfers than are held in memory is made, verified
@@ -24,7 +25,7 @@ func TestSolveStreamed(t *testing.T) {
 		code := run([]string{"solve", "torus:47x47", "--collective", "allgather", "--method", "tacos", "--cost", "blocking", "--size", "2209MiB",
 			"--threads", threads, "-o", file, "--json"}, &out, &errs)
 		require.Equal(t, exit.Done, code, errs.String())
-		var g gapJSON
+		var g report.GapJSON
 		require.NoError(t, json.Unmarshal(out.Bytes(), &g))
 		require.Len(t, g.Rows, 1)
 		r := g.Rows[0]
@@ -62,7 +63,7 @@ func TestSolveStreamedReducing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.oraccl")
 	var out, errs bytes.Buffer
 	require.Equal(t, exit.Done, run([]string{"solve", "mesh:46x46", "--collective", "reducescatter", "--method", "tacos", "--size", "2116MiB", "-o", file, "--json"}, &out, &errs), errs.String())
-	var g gapJSON
+	var g report.GapJSON
 	require.NoError(t, json.Unmarshal(out.Bytes(), &g))
 	require.Equal(t, 2116*2115, g.Rows[0].Transfers)
 	require.Equal(t, map[string]string{"stream": "proved"}, g.Rows[0].Engines)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/table"
 )
@@ -39,7 +40,7 @@ var curves = []curve{
 	{name: "algbw-by-size", title: "Algorithm bandwidth", xName: "buffer", yName: "algorithm bandwidth", xUnit: chart.Bytes, yUnit: chart.BytesPerSecond,
 		x: bySize, y: func(r *table.Row) (float64, bool) { b, ok := r.Algbw(); return float64(b), ok },
 		bound: func(r *table.Row) (float64, bool) {
-			return float64(r.SizeBytes) / inSeconds(max(1, r.BoundPs)), r.BoundPs > 0
+			return float64(r.SizeBytes) / report.InSeconds(max(1, r.BoundPs)), r.BoundPs > 0
 		}, apart: func(r *table.Row) []string { return append(cellOf(r), cutOf(r)) }},
 	{name: "gap-by-ranks", title: "Above the certified bound", xName: "ranks", yName: "gap", yUnit: chart.Percent,
 		x: byRanks, y: (*table.Row).Gap, apart: func(r *table.Row) []string { return append(familyOf(r), cutOf(r)) }},
@@ -56,9 +57,9 @@ var curves = []curve{
 func bySize(r *table.Row) float64  { return float64(r.SizeBytes) }
 func byRanks(r *table.Row) float64 { return float64(r.Ranks) }
 func makespanOf(r *table.Row) (float64, bool) {
-	return inSeconds(r.MakespanPs), r.Status == table.Proved && r.MakespanPs > 0
+	return report.InSeconds(r.MakespanPs), r.Status == table.Proved && r.MakespanPs > 0
 }
-func leastOf(r *table.Row) (float64, bool) { return inSeconds(r.BoundPs), r.BoundPs > 0 }
+func leastOf(r *table.Row) (float64, bool) { return report.InSeconds(r.BoundPs), r.BoundPs > 0 }
 
 // cellOf is what a row's instance is beside its size and its cut.
 func cellOf(r *table.Row) []string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
@@ -83,7 +84,7 @@ func TestNotWritten(t *testing.T) {
 	require.Equal(t, verify.Refuted, r.Outcome())
 	ev := &certify.Report{Problem: p, Rows: []*certify.Row{r}}
 	var out bytes.Buffer
-	require.NoError(t, printSolved(ev, &out, false, "s.json"))
+	report.PrintSolved(&out, ev, "s.json")
 	require.Contains(t, out.String(), "REFUTED")
 	require.Contains(t, out.String(), "s.json is not written")
 	require.NotContains(t, out.String(), "written to")
@@ -95,7 +96,7 @@ func TestParetoClaims(t *testing.T) {
 	said := func(hops *model.Certificate, undecided ...*pareto.Point) string {
 		f := &pareto.Frontier{Problem: p, Hops: hops, LeastSteps: 2, Undecided: undecided}
 		var out bytes.Buffer
-		printPareto(&out, f)
+		report.PrintPareto(&out, f)
 		return out.String()
 	}
 	hops := &model.Certificate{}

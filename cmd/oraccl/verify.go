@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
@@ -110,7 +111,7 @@ affected.`,
 					return err
 				}
 				if err != nil { // the other files are still of interest
-					line(cmd.ErrOrStderr(), "oraccl: error: %v", err)
+					report.Line(cmd.ErrOrStderr(), "oraccl: error: %v", err)
 					s = exit.Failure
 				}
 				if s == exit.Done && cmd.Context().Err() != nil { // not by every engine that was asked
@@ -302,16 +303,16 @@ func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, ch
 }
 
 func printVerdict(w io.Writer, j verifyJSON) {
-	line(w, "%s %s", strings.ToUpper(j.Verdict), j.Claim)
+	report.Line(w, "%s %s", strings.ToUpper(j.Verdict), j.Claim)
 	seen := map[string]bool{}
 	for _, v := range j.Violations {
 		if at := v.Code + v.Where; !seen[at] { // the engines find the same; the first one's words will do
-			line(w, "%s: %s: %s", v.Code, v.Where, v.Message)
+			report.Line(w, "%s: %s: %s", v.Code, v.Where, v.Message)
 			seen[at] = true
 		}
 	}
 	if j.Reason != "" {
-		line(w, "%s", j.Reason)
+		report.Line(w, "%s", j.Reason)
 	}
 	var said []string
 	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, certify.Engines, []string{stream.Engine, orbit.Engine}) {
@@ -320,13 +321,13 @@ func printVerdict(w io.Writer, j verifyJSON) {
 		}
 	}
 	if j.MakespanPs > 0 {
-		said = append(said, "makespan "+micros(j.MakespanPs)+" us")
+		said = append(said, "makespan "+report.Micros(j.MakespanPs)+" us")
 	}
 	fmt.Fprintln(w, strings.Join(said, ", "))
 	if j.outcome == verify.Refuted && len(j.Violations) > 0 {
 		fmt.Fprintf(w, "oraccl explain %s says more\n", j.Violations[0].Code)
 	}
 	for _, n := range j.Notes {
-		line(w, "note: %s", n)
+		report.Line(w, "note: %s", n)
 	}
 }

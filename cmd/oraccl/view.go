@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -278,7 +279,7 @@ func (s *sight) report(w io.Writer, out string) error {
 	if s.partial {
 		fmt.Fprintln(w, "the file is marked as partial")
 	}
-	printNotes(w, s.notes)
+	report.PrintNotes(w, s.notes)
 	fmt.Fprintf(w, "written to %s\n", out)
 	switch s.verdict.Outcome {
 	case verify.Proved:
@@ -316,11 +317,11 @@ func boundOf(cmd *cobra.Command, pic *view.Picture) *view.Bound {
 		return nil
 	}
 	if b.ForCut() {
-		pic.Notes = append(pic.Notes, fmt.Sprintf("No schedule%s ends before %v. %s", chunksOf(pic.Problem, " with"), b.Bound.Bound, limitLine(b.Bound)))
+		pic.Notes = append(pic.Notes, fmt.Sprintf("No schedule%s ends before %v. %s", report.ChunksOf(pic.Problem, " with"), b.Bound.Bound, report.Limit(b.Bound)))
 	}
 	c := b.EveryCut
 	if c == nil {
 		return nil
 	}
-	return &view.Bound{Value: c.Bound, Kind: c.Witness.Kind(), Holds: holdsFor(c), Detail: limitLine(c)}
+	return &view.Bound{Value: c.Bound, Kind: c.Witness.Kind(), Holds: report.HoldsFor(c), Detail: report.Limit(c)}
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -12,22 +12,22 @@ import (
 	"github.com/oraccl/oraccl/verify/orbit"
 )
 
-// streamedToJSON returns what gap and solve return for schedules in memory, with one engine.
+// StreamedToJSON returns what gap and solve return for schedules in memory, with one engine.
 // peak is the most memory that was used, in bytes.
-func streamedToJSON(s *streamed.Schedule, peak int64) gapJSON {
+func StreamedToJSON(s *streamed.Schedule, peak int64) GapJSON {
 	p := s.Stream.Problem
 	j := rowJSON{
-		Method: s.Method, Chunks: len(p.Chunks), Transfers: int(s.Count), MakespanPs: s.Verdict.Makespan, AlgbwGbps: gbps(p.Size, s.Verdict.Makespan),
+		Method: s.Method, Chunks: len(p.Chunks), Transfers: int(s.Count), MakespanPs: s.Verdict.Makespan, AlgbwGbps: Gbps(p.Size, s.Verdict.Makespan),
 		Verdict: s.Verdict.Outcome.String(), Engines: map[string]string{s.Engine: s.Verdict.Outcome.String()},
 		EngineSeconds: map[string]float64{s.Engine: s.Checking.Seconds()}, SolveSeconds: s.Took.Seconds(), VerifySeconds: s.Checking.Seconds(),
 		Stop: s.Stop.String(), Note: s.Stream.Note, PeakMemoryBytes: peak,
 	}
-	j.BusbwGbps = j.AlgbwGbps * busFactor(p)
+	j.BusbwGbps = j.AlgbwGbps * BusFactor(p)
 	if s.Verdict.Outcome == verify.Proved {
 		j.known(s.Known, s.Verdict.Makespan)
 		j.Optimal, j.NoneFaster = s.Optimal(s.Verdict.Makespan), s.NoneFaster(s.Verdict.Makespan)
 	}
-	g := gapJSON{
+	g := GapJSON{
 		Schema: "oraccl/gap/2", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), SizeBytes: p.Size,
 		Cost: p.Cost.String(), Bound: boundToJSON(s.EveryCut), Rows: []rowJSON{j}, LeftOut: []leftOutJSON{}, Notes: p.Topology.Notes.Strings(),
 	}
@@ -37,10 +37,10 @@ func streamedToJSON(s *streamed.Schedule, peak int64) gapJSON {
 	return g
 }
 
-// printStreamed writes a streamed schedule as text. out is the file that it was written to, ""
+// PrintStreamed writes a streamed schedule as text. out is the file that it was written to, ""
 // for none.
-func printStreamed(w io.Writer, s *streamed.Schedule, out string, peak int64) {
-	j := streamedToJSON(s, peak).Rows[0]
+func PrintStreamed(w io.Writer, s *streamed.Schedule, out string, peak int64) {
+	j := StreamedToJSON(s, peak).Rows[0]
 	fmt.Fprintf(w, "%v\n%s\n", s.Problem, boundLine(s.EveryCut))
 	if s.ForCut() {
 		fmt.Fprintln(w, boundLine(s.Bound))
@@ -50,7 +50,7 @@ func printStreamed(w io.Writer, s *streamed.Schedule, out string, peak int64) {
 	fmt.Fprintln(t, "method\tchunks\ttransfers\tmakespan us\talgbw GB/s\tgap\t\t"+s.Engine+"\tsolved and verified in\tpeak memory\t")
 	known, makespan, algbw := "", "", ""
 	if s.Verdict.Outcome == verify.Proved { // of a part of a schedule they say nothing
-		makespan, algbw = micros(j.MakespanPs), fmt.Sprintf("%.3f", j.AlgbwGbps)
+		makespan, algbw = Micros(j.MakespanPs), fmt.Sprintf("%.3f", j.AlgbwGbps)
 		known = wordsBelow(s.Known, j.MakespanPs, s.Stream.Problem, j.NoneFaster, 0)
 	}
 	fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", j.Method, j.Chunks, j.Transfers, makespan, algbw, gapText(j.Gap), known, j.Verdict, seconds(s.Took), machine.Bytes(peak))
@@ -72,7 +72,7 @@ func printStreamed(w io.Writer, s *streamed.Schedule, out string, peak int64) {
 	if s.Verdict.Reason != "" {
 		fmt.Fprintln(w, s.Verdict.Reason)
 	}
-	printNotes(w, s.Problem.Topology.Notes)
+	PrintNotes(w, s.Problem.Topology.Notes)
 	switch {
 	case out != "" && s.Verdict.Outcome == verify.Proved:
 		fmt.Fprintf(w, "\nwritten to %s\n", out)

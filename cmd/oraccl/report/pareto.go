@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -9,23 +9,23 @@ import (
 	"github.com/oraccl/oraccl/solve/certify/pareto"
 )
 
-// The JSON of solve --pareto, schema oraccl/pareto/1.
-type paretoJSON struct {
+// ParetoJSON is the JSON of solve --pareto, schema oraccl/pareto/1.
+type ParetoJSON struct {
 	Schema     string       `json:"schema"`
 	Topology   string       `json:"topology"`
 	Collective string       `json:"collective"`
 	Ranks      int          `json:"ranks"`
 	MaxChunks  int          `json:"max_chunks"`
 	LeastSteps int          `json:"least_steps"`
-	Points     []*pointJSON `json:"points"`
-	Refuted    []*pointJSON `json:"refuted"`
-	Undecided  []*pointJSON `json:"undecided"`
+	Points     []*PointJSON `json:"points"`
+	Refuted    []*PointJSON `json:"refuted"`
+	Undecided  []*PointJSON `json:"undecided"`
 	Stopped    string       `json:"stopped,omitempty"`
 	Notes      []string     `json:"notes,omitempty"`
 }
 
-// pointJSON is a number of chunks per rank, of steps and of rounds.
-type pointJSON struct {
+// PointJSON is a number of chunks per rank, of steps and of rounds.
+type PointJSON struct {
 	Chunks       int     `json:"chunks"`
 	Steps        int     `json:"steps"`
 	Rounds       int     `json:"rounds"`
@@ -40,13 +40,13 @@ type pointJSON struct {
 	Reason       string  `json:"reason,omitempty"`      // why it is undecided
 }
 
-// paretoToJSON returns the JSON of a frontier whose points are in files, if they are.
-func paretoToJSON(f *pareto.Frontier, files map[*pareto.Point]string) paretoJSON {
+// ParetoToJSON returns the JSON of a frontier whose points are in files, if they are.
+func ParetoToJSON(f *pareto.Frontier, files map[*pareto.Point]string) ParetoJSON {
 	p := f.Problem
-	points := func(all []*pareto.Point) []*pointJSON {
-		list := []*pointJSON{}
+	points := func(all []*pareto.Point) []*PointJSON {
+		list := []*PointJSON{}
 		for _, x := range all {
-			j := &pointJSON{Chunks: x.Chunks, Steps: x.Steps, Rounds: x.Rounds, LeastRounds: x.LeastRounds, Bandwidth: x.Bandwidth, File: files[x],
+			j := &PointJSON{Chunks: x.Chunks, Steps: x.Steps, Rounds: x.Rounds, LeastRounds: x.LeastRounds, Bandwidth: x.Bandwidth, File: files[x],
 				SolveSeconds: x.Solving.Seconds(), ProofBytes: x.ProofBytes, Reason: x.Reason}
 			if x.Row != nil {
 				j.Replay, j.SMT, j.Transfers = x.Row.Verdicts["replay"].Outcome.String(), x.Row.Verdicts["smt"].Outcome.String(), len(x.Row.Result.Schedule.Transfers)
@@ -55,7 +55,7 @@ func paretoToJSON(f *pareto.Frontier, files map[*pareto.Point]string) paretoJSON
 		}
 		return list
 	}
-	j := paretoJSON{Schema: "oraccl/pareto/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), MaxChunks: f.MaxChunks,
+	j := ParetoJSON{Schema: "oraccl/pareto/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), MaxChunks: f.MaxChunks,
 		LeastSteps: f.LeastSteps, Points: points(f.Points), Refuted: points(f.Refuted), Undecided: points(f.Undecided), Notes: p.Topology.Notes.Strings()}
 	if f.Stopped != 0 {
 		j.Stopped = f.Stopped.String()
@@ -63,8 +63,8 @@ func paretoToJSON(f *pareto.Frontier, files map[*pareto.Point]string) paretoJSON
 	return j
 }
 
-// printPareto writes a frontier as a table.
-func printPareto(w io.Writer, f *pareto.Frontier) {
+// PrintPareto writes a frontier as a table.
+func PrintPareto(w io.Writer, f *pareto.Frontier) {
 	p := f.Problem
 	fmt.Fprintf(w, "%s among %d ranks on %s: the Pareto-optimal points up to %d chunks per rank\n\n", p.Collective.Kind, len(p.Members()), p.Topology.Name, f.MaxChunks)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -85,7 +85,7 @@ func printPareto(w io.Writer, f *pareto.Frontier) {
 		fmt.Fprintln(w, "\nImpossible, by proofs that were checked:")
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		for _, x := range f.Refuted {
-			fmt.Fprintf(t, "%d chunks\t%d steps\t%d rounds\tLRAT, %s\t%s\t\n", x.Chunks, x.Steps, x.Rounds, bytesInWords(x.ProofBytes), seconds(x.Solving))
+			fmt.Fprintf(t, "%d chunks\t%d steps\t%d rounds\tLRAT, %s\t%s\t\n", x.Chunks, x.Steps, x.Rounds, Bytes(x.ProofBytes), seconds(x.Solving))
 		}
 		t.Flush()
 	}
@@ -97,7 +97,7 @@ func printPareto(w io.Writer, f *pareto.Frontier) {
 		hops = fmt.Sprintf("%d hops", f.LeastSteps)
 	}
 	if f.Stopped != 0 {
-		fmt.Fprintf(w, "Stopped early: %s, before all numbers of chunks had been looked at.\n", why(f.Stopped))
+		fmt.Fprintf(w, "Stopped early: %s, before all numbers of chunks had been looked at.\n", Why(f.Stopped))
 	}
 	if f.Hops != nil && len(f.Undecided) == 0 && f.Stopped == 0 {
 		fmt.Fprintf(w, "\nNo schedule has fewer steps than the %s of the farthest demand, and none has fewer\nrounds than are listed here, by bounds that were checked.\n", hops)

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/lint"
+)
+
+// Claim is a claim about a problem, and the certificate that was held against it.
+type Claim struct {
+	Rate        int64 // bytes per second
+	Refuted     bool
+	Bound       model.Time // the least makespan that the certificate leaves
+	Certificate *model.Certificate
+}
+
+// Lint is what is suspicious about a topology, and about a claim.
+type Lint struct {
+	Topology *model.Topology
+	Found    []lint.Finding
+	Claim    *Claim // nil: none was made
+}
+
+// PrintLint writes what is suspicious about a topology as text.
+func PrintLint(w io.Writer, r *Lint) {
+	bad := lint.Errors(r.Found)
+	fmt.Fprintf(w, "%s: %d errors, %d warnings\n", r.Topology.Name, bad, len(r.Found)-bad)
+	for _, f := range r.Found {
+		fmt.Fprintf(w, "%s %s: %s\n", severity(f.Code), f.Code, f.Text)
+	}
+	PrintNotes(w, r.Topology.Notes)
+	if c := r.Claim; c != nil {
+		word := "NOT REFUTED"
+		if c.Refuted {
+			word = "REFUTED"
+		}
+		p := c.Certificate.Problem
+		fmt.Fprintf(w, "%s %v at %.3f GB/s: at most %.3f GB/s (%s: %s)\n", word, p, float64(c.Rate)/1e9, Gbps(p.Size, c.Bound), c.Certificate.Witness.Kind(), Describe(c.Certificate))
+	}
+}
+
+func severity(c lint.Code) string {
+	if c.IsError() {
+		return "error"
+	}
+	return "warning"
+}
+
+// LintJSON is the JSON of topo lint, schema oraccl/lint/1.
+type LintJSON struct {
+	Schema   string        `json:"schema"`
+	Topology string        `json:"topology"`
+	Errors   int           `json:"errors"`
+	Warnings int           `json:"warnings"`
+	Findings []findingJSON `json:"findings"`
+	Claim    *claimJSON    `json:"claim"`
+	Notes    []string      `json:"notes,omitempty"`
+}
+
+type findingJSON struct {
+	Severity string `json:"severity"`
+	Code     string `json:"code"`
+	Text     string `json:"text"`
+	Nodes    []int  `json:"nodes"`
+	Links    []int  `json:"links"`
+	Ports    []int  `json:"ports"`
+}
+
+type claimJSON struct {
+	Collective string     `json:"collective"`
+	SizeBytes  int64      `json:"size_bytes"`
+	Cost       string     `json:"cost"`
+	Rate       int64      `json:"claimed_bytes_per_second"`
+	Refuted    bool       `json:"refuted"`
+	AtMostGbps float64    `json:"at_most_gbps"`
+	Bound      *BoundJSON `json:"bound"`
+}
+
+// LintToJSON returns the JSON of what lint found.
+func LintToJSON(r *Lint) LintJSON {
+	j := LintJSON{Schema: "oraccl/lint/1", Topology: r.Topology.Name, Errors: lint.Errors(r.Found), Findings: []findingJSON{}, Notes: r.Topology.Notes.Strings()}
+	j.Warnings = len(r.Found) - j.Errors
+	for _, f := range r.Found {
+		j.Findings = append(j.Findings, findingJSON{severity(f.Code), string(f.Code), f.Text,
+			append([]int{}, f.Nodes...), append([]int{}, f.Links...), append([]int{}, f.Ports...)})
+	}
+	if c := r.Claim; c != nil {
+		p := c.Certificate.Problem
+		j.Claim = &claimJSON{p.Collective.Kind.String(), p.Size, p.Cost.String(), c.Rate, c.Refuted, Gbps(p.Size, c.Bound), boundToJSON(c.Certificate)}
+	}
+	return j
+}
