@@ -19,22 +19,29 @@ import (
 	"github.com/oraccl/oraccl/solve/place"
 )
 
-// All returns the methods of this package.
+// All returns the methods of this package. Those that users compare with, and that others of
+// ours equal or beat, run only if they are asked for by name.
 func All() []solve.Solver {
 	return []solve.Solver{
-		&method{"ring", ringBuilders, "none on other networks than rings", "Patarasuk and Yuan 2009"},
-		&method{"ring-bidirectional", bidirectionalBuilders, "none on other networks than rings", "Patarasuk and Yuan 2009"},
-		&method{"rhd", halvingBuilders, "none", "Rabenseifner 2004"},
-		&method{"recursive-doubling", doublingBuilders, "none", "Thakur et al. 2005"},
-		&method{"bruck", bruckBuilders, "none", "Bruck et al. 1997"},
-		&method{"direct", directBuilders, "none", "`solve/classic`"},
-		&method{"binomial", binomialBuilders, "none", "`solve/classic`"},
-		&method{"double-binary-tree", doubleTreeBuilders, "none", "Sanders, Speck and Träff 2009"},
+		&method{name: "ring", builders: ringBuilders, guarantee: "none on other networks than rings", source: "Patarasuk and Yuan 2009"},
+		&method{name: "ring-bidirectional", builders: bidirectionalBuilders, guarantee: "none on other networks than rings", source: "Patarasuk and Yuan 2009"},
+		&method{name: "rhd", builders: halvingBuilders, guarantee: "none", source: "Rabenseifner 2004", powers: []model.Kind{model.ReduceScatter}},
+		&method{name: "recursive-doubling", builders: doublingBuilders, guarantee: "none", source: "Thakur et al. 2005", powers: []model.Kind{model.AllGather}},
+		&method{name: "bruck", builders: bruckBuilders, guarantee: "none", source: "Bruck et al. 1997"},
+		&method{name: "direct", builders: directBuilders, guarantee: "none", source: "`solve/classic`"},
+		&method{name: "binomial", builders: binomialBuilders, guarantee: "none", source: "`solve/classic`"},
+		&method{name: "double-binary-tree", builders: doubleTreeBuilders, guarantee: "none", source: "Sanders, Speck and Träff 2009"},
+		&method{name: "swing", builders: swingBuilders, guarantee: "2 log2 n steps of an allreduce, short where they carry much", source: "De Sensi et al., NSDI 2024",
+			powers: []model.Kind{model.ReduceScatter, model.AllGather, model.AllReduce}, parts: gridParts, comparison: true},
+		&method{name: "bine", builders: bineBuilders, guarantee: "log2 n steps, far ones first", source: "De Sensi et al., SC 2025",
+			powers: []model.Kind{model.Broadcast, model.Reduce}, comparison: true},
+		&method{name: "bucket", builders: bucketBuilders, guarantee: "on tori whose dimensions are alike, the bound where latency is small", source: "Jain and Sabharwal, ICS 2010", parts: gridParts, comparison: true},
+		&method{name: "pat", builders: patBuilders, guarantee: "⌈log2 n⌉ steps for every n", source: "Jeaugey, arXiv:2506.20252", comparison: true},
+		&method{name: "recursive-multiplying", builders: multiplyingBuilders, guarantee: "⌈log4 n⌉ steps, two more where n is no such product", source: "Ruefenacht et al. 2017", comparison: true},
 	}
 }
 
-// builders says for each collective that an algorithm serves how its program is
-// written, and whether it needs a power of two of members.
+// builders has for each collective that an algorithm serves how its program is written.
 type builders map[model.Kind]func(*plan)
 
 // method is a solve.Solver made of builders.
@@ -42,16 +49,16 @@ type method struct {
 	name              string
 	builders          builders
 	guarantee, source string
+	powers            []model.Kind               // collectives for 2^q members only
+	parts             func(p *model.Problem) int // in how many parts it cuts a block; nil: one
+	comparison        bool
 }
+
+// gridParts is two for each dimension of a grid, one for each way round.
+func gridParts(p *model.Problem) int { return 2 * max(1, len(gridOf(p))) }
 
 // Name implements solve.Solver.
 func (m *method) Name() string { return m.name }
-
-// powersOfTwo are the pairs of method and collective that need 2^k members.
-var powersOfTwo = map[string][]model.Kind{
-	"rhd":                {model.ReduceScatter},
-	"recursive-doubling": {model.AllGather},
-}
 
 // About implements solve.Solver.
 func (m *method) About() solve.About {
@@ -59,7 +66,7 @@ func (m *method) About() solve.About {
 	if len(m.builders) < len(model.Kinds()) {
 		serves = strings.Join(m.collectives(" of 2^q ranks"), ", ")
 	}
-	return solve.About{Serves: serves, Guarantee: m.guarantee, Source: m.source}
+	return solve.About{Serves: serves, Guarantee: m.guarantee, Source: m.source, ComparisonOnly: m.comparison}
 }
 
 // collectives names those that are served; the ones that need a power of two of members
@@ -69,7 +76,7 @@ func (m *method) collectives(remark string) []string {
 	for _, k := range model.Kinds() {
 		switch {
 		case m.builders[k] == nil:
-		case slices.Contains(powersOfTwo[m.name], k):
+		case slices.Contains(m.powers, k):
 			names = append(names, k.String()+remark)
 		default:
 			names = append(names, k.String())
@@ -88,7 +95,7 @@ func (m *method) Serves(p *model.Problem) error {
 		return solve.NotServed("serves %s, not %v", strings.Join(m.collectives(""), ", "), kind)
 	}
 	n := len(p.Members())
-	if slices.Contains(powersOfTwo[m.name], kind) && n&(n-1) != 0 {
+	if slices.Contains(m.powers, kind) && n&(n-1) != 0 {
 		return solve.NotServed("serves %v for a power of two of ranks, not %d", kind, n)
 	}
 	chunks := len(p.Chunks)
@@ -116,7 +123,11 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	}
 	b, cancel := o.Budget(ctx)
 	defer cancel()
-	p = solve.Cut(p, o.Chunks)
+	k := o.Chunks
+	if k == 0 && m.parts != nil {
+		k = m.parts(p)
+	}
+	p = solve.Cut(p, k)
 	x := &plan{Program: place.NewProgram(p).Until(b.Context()), p: p, members: p.Members(), n: len(p.Members())}
 	if p.Collective.Kind.Rooted() {
 		x.root = slices.Index(x.members, p.Collective.Root)

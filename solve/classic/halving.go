@@ -75,28 +75,33 @@ func (x *plan) double(q int, member func(int) int, blocks [][]int) {
 	}
 }
 
-// folded wraps an allreduce for q = 2^⌊log2 n⌋ members: of the first 2(n-q)
-// members the even ones give all they have to the next, and get the result back.
+// folded wraps an allreduce for q = 2^⌊log2 n⌋ members.
 func folded(build func(x *plan, q int, member func(int) int)) func(*plan) {
 	return func(x *plan) {
 		q := 1 << (bits.Len(uint(x.n)) - 1)
-		extra := x.n - q
-		member := func(v int) int {
-			if v < extra {
-				return 2*v + 1
-			}
-			return v + extra
+		x.fold(q, func(member func(int) int) { build(x, q, member) })
+	}
+}
+
+// fold has build write an allreduce for q members, q >= n/2: of the first 2(n-q) members the
+// even ones give all they have to the next, and get the result back.
+func (x *plan) fold(q int, build func(member func(int) int)) {
+	extra := x.n - q
+	member := func(v int) int {
+		if v < extra {
+			return 2*v + 1
 		}
-		for _, k := range x.all() {
-			for i := range extra {
-				x.Batch(x.move(k, 2*i, 2*i+1, model.Reduction))
-			}
+		return v + extra
+	}
+	for _, k := range x.all() {
+		for i := range extra {
+			x.Batch(x.move(k, 2*i, 2*i+1, model.Reduction))
 		}
-		build(x, q, member)
-		for _, k := range x.all() {
-			for i := range extra {
-				x.Batch(x.move(k, 2*i+1, 2*i, model.Copy))
-			}
+	}
+	build(member)
+	for _, k := range x.all() {
+		for i := range extra {
+			x.Batch(x.move(k, 2*i+1, 2*i, model.Copy))
 		}
 	}
 }
