@@ -21,13 +21,17 @@ func agree(t *testing.T, p *model.Problem, kinds map[string]int) {
 	all, _, err := bound.All(context.Background(), p)
 	require.NoError(t, err)
 	for _, c := range all {
-		yield, err := cert.Yield(context.Background(), c)
+		yield, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: c.Witness})
 		require.NoError(t, err, "%v: %#v", p, c.Witness)
 		if yield == model.MaxTime {
 			continue // there is no schedule at all, which bound need not see
 		}
-		require.Equal(t, yield, c.Bound, "%v on %+v: %#v", p, p.Topology, c.Witness)
-		require.Equal(t, verify.Proved, cert.Check(context.Background(), c).Outcome)
+		if _, ok := c.Witness.(model.Coverage); ok && p.Chunks != nil { // the checker takes the smallest chunk of those that count
+			require.GreaterOrEqual(t, yield, c.Estimate, "%v on %+v: %#v", p, p.Topology, c.Witness)
+		} else {
+			require.Equal(t, yield, c.Estimate, "%v on %+v: %#v", p, p.Topology, c.Witness)
+		}
+		require.Equal(t, verify.Proved, cert.Check(context.Background(), &model.Certificate{Problem: p, Witness: c.Witness, Bound: c.Estimate}).Outcome)
 		kinds[c.Witness.Kind()]++
 	}
 	again, _, err := bound.All(context.Background(), p)

@@ -62,10 +62,10 @@ func TestSoakCertificates(t *testing.T) {
 				if made == nil {
 					continue
 				}
-				if v := cert.Check(context.Background(), made); v.Outcome != verify.Proved {
-					return fmt.Errorf("solve/bound: %s of %v: %v %v\n%s", made.Witness.Kind(), made.Bound, v.Outcome, v.Violations, show(p, best))
+				if v := cert.Check(context.Background(), &model.Certificate{Problem: made.Problem, Witness: made.Witness, Bound: made.Estimate}); v.Outcome != verify.Proved {
+					return fmt.Errorf("solve/bound: %s of %v: %v %v\n%s", made.Witness.Kind(), made.Estimate, v.Outcome, v.Violations, show(p, best))
 				}
-				x.top = max(x.top, made.Bound)
+				x.top = max(x.top, made.Estimate)
 				if _, err := x.yield(made.Problem, made.Witness); err != nil {
 					return err
 				}
@@ -103,7 +103,7 @@ type claims struct {
 	*reached
 	c   *trial
 	p   *model.Problem
-	top model.Time // the largest bound of solve/bound
+	top model.Time // the largest estimate of solve/bound
 }
 
 // yield returns what a witness yields, or -1 if it is no certificate. It returns an error if

@@ -1,11 +1,11 @@
-// Package bound finds lower bounds on the makespan of every schedule of a problem,
-// each as a certificate: a set of nodes, a rank, a path, prices of links. It
-// searches, in floating point where that is quicker; what a witness yields it then
-// computes in exact integers. Nobody has to believe it: package verify/cert, which
-// shares no code with this one, computes the bound a second time and proves why it holds.
+// Package bound proposes witnesses of lower bounds on the makespan of every schedule of a
+// problem: a set of nodes, a rank, a path, prices of links. It searches, in floating point
+// where that is quicker, and estimates what each witness yields. An estimate is no bound:
+// package verify/cert, which shares no code with this one, alone values witnesses, and
+// proves why what it computes holds.
 //
-// Where a problem has chunks, the bounds are for that cut; where it has none, they
-// hold for every one.
+// Where a problem has chunks, the proposals are for that cut; where it has none, for
+// every one.
 package bound
 
 import (
@@ -17,9 +17,16 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// Best returns the certificate with the largest bound, or nil if there is none
+// Proposal is a witness of a lower bound on every schedule of a problem.
+type Proposal struct {
+	Problem  *model.Problem
+	Witness  model.Witness
+	Estimate model.Time // what the search expects the witness to yield
+}
+
+// Best returns the proposal with the largest estimate, or nil if there is none
 // above zero. An error means that p is not valid.
-func Best(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
+func Best(ctx context.Context, p *model.Problem) (*Proposal, error) {
 	all, _, err := All(ctx, p)
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -27,12 +34,12 @@ func Best(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	return all[0], nil
 }
 
-// All returns the best certificate of each kind that yields something, the largest
-// bound first. Each kind is looked for in a share of the time until the deadline of ctx; when
+// All returns the best proposal of each kind that yields something, the largest
+// estimate first. Each kind is looked for in a share of the time until the deadline of ctx; when
 // that is over, or ctx is done, the best found by then is taken, and complete is false. It is
 // deterministic where it is complete. It takes milliseconds for some 10 nodes, and
 // seconds for some 1000: see the limits in search.go.
-func All(ctx context.Context, p *model.Problem) (all []*model.Certificate, complete bool, err error) {
+func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, false, err
 	}
@@ -51,14 +58,14 @@ func All(ctx context.Context, p *model.Problem) (all []*model.Certificate, compl
 	for i, search := range searches {
 		share, done := budget.Share(len(searches) - i)
 		f.budget = share
-		if bound, w := search(); bound > 0 && bound < model.MaxTime {
-			all = append(all, &model.Certificate{Problem: p, Bound: bound, Witness: w})
+		if estimate, w := search(); estimate > 0 && estimate < model.MaxTime {
+			all = append(all, &Proposal{p, w, estimate})
 		}
 		complete = complete && share.Stop() == 0
 		done()
 	}
-	slices.SortStableFunc(all, func(a, b *model.Certificate) int {
-		return cmp.Or(cmp.Compare(b.Bound, a.Bound), cmp.Compare(simplicity(a.Witness), simplicity(b.Witness)))
+	slices.SortStableFunc(all, func(a, b *Proposal) int {
+		return cmp.Or(cmp.Compare(b.Estimate, a.Estimate), cmp.Compare(simplicity(a.Witness), simplicity(b.Witness)))
 	})
 	return all, complete, nil
 }

@@ -20,7 +20,7 @@ func found(t *testing.T, p *model.Problem, kind string) model.Time {
 	require.True(t, complete)
 	for _, c := range all {
 		if c.Witness.Kind() == kind {
-			return c.Bound
+			return c.Estimate
 		}
 	}
 	return 0
@@ -75,7 +75,7 @@ func TestCoverageOfSmallBuffers(t *testing.T) {
 		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: c.kind}, Size: c.kib << 10, Cost: model.Pipelined}
 		best, err := bound.Best(context.Background(), p)
 		require.NoError(t, err)
-		require.InDelta(t, c.want, float64(best.Bound)/1000, 1.5, "%s, %v of %d KiB, by %s", c.name, c.kind, c.kib, best.Witness.Kind())
+		require.InDelta(t, c.want, float64(best.Estimate)/1000, 1.5, "%s, %v of %d KiB, by %s", c.name, c.kind, c.kib, best.Witness.Kind())
 	}
 }
 

@@ -110,14 +110,14 @@ func TestThroughput(t *testing.T) {
 			want := 40 * model.Millisecond * model.Time(c.num) / model.Time(c.den)
 			got, err := bound.Best(context.Background(), p)
 			require.NoError(t, err)
-			require.InEpsilon(t, float64(want), float64(got.Bound), 1e-6, "%v by %s", got.Bound, got.Witness.Kind())
-			require.GreaterOrEqual(t, got.Bound, want)
+			require.InEpsilon(t, float64(want), float64(got.Estimate), 1e-6, "%v by %s", got.Estimate, got.Witness.Kind())
+			require.GreaterOrEqual(t, got.Estimate, want)
 			if c.by != "" {
 				all, _, err := bound.All(context.Background(), p)
 				require.NoError(t, err)
 				for _, a := range all {
 					if a.Witness.Kind() == c.by {
-						require.InEpsilon(t, float64(want), float64(a.Bound), 1e-6, "%v by %s", a.Bound, c.by)
+						require.InEpsilon(t, float64(want), float64(a.Estimate), 1e-6, "%v by %s", a.Estimate, c.by)
 						return
 					}
 				}
@@ -165,7 +165,7 @@ func TestWithChunks(t *testing.T) {
 			require.NoError(t, p.Validate())
 			got, err := bound.Best(context.Background(), p)
 			require.NoError(t, err)
-			require.InDelta(t, c.want, float64(got.Bound)/1e6, 0.01, "%s by %s", c.source, got.Witness.Kind())
+			require.InDelta(t, c.want, float64(got.Estimate)/1e6, 0.01, "%s by %s", c.source, got.Witness.Kind())
 		})
 	}
 }
@@ -189,7 +189,7 @@ func TestRounds(t *testing.T) {
 			rounds := func(p *model.Problem) model.Time {
 				c, err := bound.Best(context.Background(), p)
 				require.NoError(t, err)
-				return c.Bound / 1000
+				return c.Estimate / 1000
 			}
 			require.EqualValues(t, m-1+log, rounds(problem(model.Broadcast)), "n=%d m=%d", n, m)
 			require.EqualValues(t, m-1+log, rounds(problem(model.Reduce)), "n=%d m=%d", n, m)
@@ -236,7 +236,7 @@ func TestSlots(t *testing.T) {
 		}
 		c, err := bound.Best(context.Background(), p)
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, c.Bound, want.bound, "%v by %s", p, c.Witness.Kind())
+		require.GreaterOrEqual(t, c.Estimate, want.bound, "%v by %s", p, c.Witness.Kind())
 	}
 }
 
@@ -253,7 +253,7 @@ func TestAnyCut(t *testing.T) {
 				for _, k := range []int{1, 3} {
 					fixed, err := bound.Best(context.Background(), p.WithChunks(p.DefaultChunks(k)))
 					require.NoError(t, err)
-					require.LessOrEqual(t, free.Bound, fixed.Bound, "%v with %d chunks per rank", p, k)
+					require.LessOrEqual(t, free.Estimate, fixed.Estimate, "%v with %d chunks per rank", p, k)
 				}
 			}
 		}

@@ -12,12 +12,12 @@ import (
 // all links have the same price.
 const maxPathCosts = 1 << 22
 
-// Quick returns the best of a few certificates that are found in O(links·log links +
+// Quick returns the best of a few proposals that are found in O(links·log links +
 // chunks·members) time, for problems that are too large for All: what must enter or leave the
 // members with the narrowest links, what all links together must carry, of a smaller
 // alltoall at equal prices, and how far the contribution of a member on the periphery has to go. When ctx is done it returns the best
 // of those that it has. It returns nil if none is above zero. Custom collectives are not served, and get nil.
-func Quick(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
+func Quick(ctx context.Context, p *model.Problem) (*Proposal, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -30,10 +30,10 @@ func Quick(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	if f == nil {
 		return nil, nil
 	}
-	best := &model.Certificate{Problem: p}
-	better := func(bound model.Time, w model.Witness) {
-		if bound > best.Bound {
-			best.Bound, best.Witness = bound, w
+	best := &Proposal{Problem: p}
+	better := func(estimate model.Time, w model.Witness) {
+		if estimate > best.Estimate {
+			best.Estimate, best.Witness = estimate, w
 		}
 	}
 	for _, ingress := range []bool{true, false} {
@@ -100,7 +100,7 @@ func Quick(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 		if far == outer {
 			break
 		}
-		if at.full[far] > best.Bound {
+		if at.full[far] > best.Estimate {
 			w := model.Distance{Source: outer, Dest: far, Potential: finite(at.full)}
 			w.Chunk, w.Shard = f.name(wanted[far])
 			if len(f.t.Switches) > 0 {
@@ -110,7 +110,7 @@ func Quick(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 		}
 		outer = far
 	}
-	if best.Witness == nil || best.Bound <= 0 || best.Bound >= model.MaxTime {
+	if best.Witness == nil || best.Estimate <= 0 || best.Estimate >= model.MaxTime {
 		return nil, nil
 	}
 	return best, nil

@@ -23,7 +23,7 @@ func benchmark(b *testing.B, kind model.Kind) {
 			}
 			c, err := bound.Best(context.Background(), p)
 			require.NoError(b, err)
-			b.ReportMetric(float64(r.Makespan())/float64(c.Bound), "makespan/bound")
+			b.ReportMetric(float64(r.Makespan())/float64(c.Estimate), "makespan/bound")
 		})
 	}
 }

@@ -94,7 +94,7 @@ func TestRounds(t *testing.T) {
 				}
 				b, err := bound.Best(context.Background(), p)
 				require.NoError(t, err)
-				t.Logf("%v, %v, %d transfers; makespan/bound %.4f", r.Note, took, len(r.Schedule.Transfers), float64(r.Makespan())/float64(b.Bound))
+				t.Logf("%v, %v, %d transfers; makespan/bound %.4f", r.Note, took, len(r.Schedule.Transfers), float64(r.Makespan())/float64(b.Estimate))
 				require.Equal(t, model.Time(c.rounds)*model.Microsecond, r.Makespan())
 			})
 		}

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +16,8 @@ import (
 	"github.com/oraccl/oraccl/verify/cert"
 )
 
-// Bound returns the best lower bound for p that is found before ctx is done and whose
-// certificate the checker accepts, or nil. A certificate that the checker does not accept is a
-// defect, and an error.
+// Bound returns the best lower bound for p that is found before ctx is done, as the checker
+// values it, or nil. A witness that the checker does not accept is a defect, and an error.
 func Bound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	s, err := searchFor(ctx, p)
 	return s.best, err
@@ -36,8 +36,26 @@ func searchFor(ctx context.Context, p *model.Problem) (search, error) {
 	if err != nil || len(all) == 0 {
 		return search{complete: complete}, err
 	}
-	c, err := Checked(late, all[0])
+	c, err := Value(late, all[0])
 	return search{c, complete && c != nil}, err
+}
+
+// Value returns the certificate of a proposal, with the bound that the checker finds its witness
+// to yield, or nil if ctx ends before that is known. That it yields nothing is an error. A
+// witness that there is no schedule at all stands for the bound that was expected of it.
+func Value(ctx context.Context, w *bound.Proposal) (*model.Certificate, error) {
+	c := &model.Certificate{Problem: w.Problem, Witness: w.Witness}
+	yield, err := cert.Yield(ctx, c)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("a witness of kind %s is none: %w", w.Witness.Kind(), err)
+	case yield == model.MaxTime:
+		yield = w.Estimate
+	}
+	c.Bound = yield
+	return c, nil
 }
 
 // Checked returns c if the checker accepts its certificate, and nil if ctx ends before that
@@ -58,11 +76,11 @@ func Checked(ctx context.Context, c *model.Certificate) (*model.Certificate, err
 func QuickBound(ctx context.Context, p *model.Problem) (*model.Certificate, error) {
 	late, cancel := solve.Grace(ctx, Grace/2)
 	defer cancel()
-	c, err := bound.Quick(ctx, p)
-	if err != nil || c == nil {
+	w, err := bound.Quick(ctx, p)
+	if err != nil || w == nil {
 		return nil, err
 	}
-	return Checked(late, c)
+	return Value(late, w)
 }
 
 // QuickBounds returns what QuickBound finds for every cut, and for that of p.
@@ -89,14 +107,16 @@ func Bounds(ctx context.Context, p *model.Problem) (all []*model.Certificate, st
 		return nil, 0, err
 	}
 	known := model.Time(0)
-	for _, c := range found { // the largest bound first
-		if c, err = Checked(late, c); err != nil {
+	for _, w := range found {
+		c, err := Value(late, w)
+		if err != nil {
 			return nil, 0, err
 		}
 		if c != nil {
 			all, known = append(all, c), max(known, c.Bound)
 		}
 	}
+	slices.SortStableFunc(all, func(a, b *model.Certificate) int { return cmp.Compare(b.Bound, a.Bound) })
 	c, err := DualBound(ctx, p, known, 0)
 	if c != nil {
 		all = slices.Insert(all, 0, c)

@@ -41,7 +41,7 @@ func TestCloseToTheBound(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, r.Schedule)
 		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
-		gap := 100 * float64(model.GapOf(r.Makespan(), least.Bound))
+		gap := 100 * float64(model.GapOf(r.Makespan(), least.Estimate))
 		t.Logf("%s %v %d: %.3f %% with %d chunks; %s", c.topology, c.kind, c.size, gap, len(r.Problem.Chunks), r.Note)
 		require.LessOrEqual(t, gap, c.gap, "%s %v", c.topology, c.kind)
 		require.LessOrEqual(t, len(r.Problem.Chunks), c.chunks*tp.Ranks)

@@ -132,15 +132,15 @@ const maxBounded = 128
 
 // findBound finds a bound, to know when to stop.
 func (s *search) findBound() {
-	var c *model.Certificate
+	var w *bound.Proposal
 	var err error
 	if s.p.Topology.Ranks <= maxBounded {
-		c, err = bound.Best(s.ctx, s.p)
+		w, err = bound.Best(s.ctx, s.p)
 	} else {
-		c, err = bound.Quick(s.ctx, s.p)
+		w, err = bound.Quick(s.ctx, s.p)
 	}
-	if err == nil && c != nil {
-		s.bound = max(s.bound, c.Bound)
+	if err == nil && w != nil {
+		s.bound = max(s.bound, w.Estimate)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestNearTheBound(t *testing.T) {
 			}
 			c, err := bound.Best(context.Background(), r.Problem)
 			require.NoError(t, err)
-			require.LessOrEqual(t, 1000*int64(r.Makespan()), int64(c.Bound)*want.at+1000)
+			require.LessOrEqual(t, 1000*int64(r.Makespan()), int64(c.Estimate)*want.at+1000)
 		})
 	}
 }

@@ -172,10 +172,10 @@ func Farthest(ctx context.Context, p *model.Problem, steps int) (*model.Certific
 		return nil, err
 	}
 	for _, c := range all {
-		if c.Witness.Kind() != (model.Distance{}).Kind() || c.Bound < model.Time(p.Chunks[0].Size).Mul(int64(steps)) {
+		if c.Witness.Kind() != (model.Distance{}).Kind() || c.Estimate < model.Time(p.Chunks[0].Size).Mul(int64(steps)) {
 			continue
 		}
-		return certify.Checked(ctx, c)
+		return certify.Value(ctx, c)
 	}
 	return nil, nil
 }
