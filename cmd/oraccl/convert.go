@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -149,7 +150,7 @@ func (t *target) emit(ctx context.Context, w io.Writer, out string, p *model.Pro
 
 func newConvert() *cobra.Command {
 	var to, out string
-	var by truth
+	var by foreign.Truth
 	var d deployable
 	var o exportFlags
 	var names, summaries []string
@@ -203,7 +204,7 @@ buffer of --size if that is given.`,
 			if to != "goal" && o != (exportFlags{}) {
 				return errors.New("--unit and --pairs: are for --to goal")
 			}
-			if rewrites(cmd.Context(), args[0], to, out) && !by.given() {
+			if rewrites(cmd.Context(), args[0], to, out) && !by.Given() {
 				return rewrite(cmd, args[0], out)
 			}
 			p, s, err := right(cmd, args[0], &by)
@@ -232,7 +233,7 @@ buffer of --size if that is given.`,
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", "the `format`: "+strings.Join(names, ", "))
 	f.StringVarP(&out, "output", "o", "", "the `file` to write, or the beginning of the names of several; default: standard output")
-	by.addFlags(cmd)
+	by.Define(cmd.Flags())
 	f.StringVar(&o.unit, "unit", "", "for goal: the `time` of one unit of calc, and of the parameters that are printed (default: 1ns)")
 	f.BoolVar(&o.pairs, "pairs", false, "for goal: a CPU and a NIC for each directed pair of ranks, up to 256 ranks (default: one of each for a rank)")
 	f.StringVar(&d.runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl, rccl or azure (default: all of them)")
@@ -243,7 +244,7 @@ buffer of --size if that is given.`,
 
 // right reads a schedule, ours or another tool's, and has it executed. What is refuted is
 // printed, and is an error.
-func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.Schedule, error) {
+func right(cmd *cobra.Command, file string, by *foreign.Truth) (*model.Problem, *model.Schedule, error) {
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	if isDeployable(ctx, file) {
 		d, p, s, err := rightDeployed(ctx, w, file, by, "converted")
@@ -252,12 +253,12 @@ func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.S
 		}
 		return p, s, err
 	}
-	format, b, err := recognise(ctx, file)
+	format, b, err := foreign.Recognise(ctx, file)
 	if err != nil {
 		return nil, nil, err
 	}
 	if format == nil {
-		if by.given() {
+		if by.Given() {
 			return nil, nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
 		}
 		sol, err := schedules.Load(ctx, file, model.MaxHeld)
@@ -266,11 +267,11 @@ func right(cmd *cobra.Command, file string, by *truth) (*model.Problem, *model.S
 		}
 		return sol.Problem, sol.Schedule, proved(w, file, sol.Problem, replay.Check(ctx, sol.Problem, sol.Schedule), "converted")
 	}
-	m, err := format.read(ctx, by, nil, file, b)
+	m, err := format.Read(ctx, by, nil, file, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	v := foreignVerdict(ctx, m) // which may change what was imported
+	v := m.Verdict(ctx) // which may change what was imported
 	report.PrintNotes(cmd.ErrOrStderr(), m.Notes)
 	return m.Problem, m.Schedule, proved(w, file, m.Problem, v, "converted")
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/quote"
@@ -20,12 +20,12 @@ import (
 // rightDeployed reads MSCCL-IR as a schedule. The file must be right as verify finds it, for
 // the size that is asked about, and so must what was made of it. What is not right is
 // printed, with what it was to be: "converted".
-func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth, tobe string) (*deployed, *model.Problem, *model.Schedule, error) {
-	if by.chunks != 0 {
+func rightDeployed(ctx context.Context, w io.Writer, file string, by *foreign.Truth, tobe string) (*deployed, *model.Problem, *model.Schedule, error) {
+	if by.Chunks != 0 {
 		return nil, nil, nil, fmt.Errorf("--chunks: %s has as many chunks as it has", file)
 	}
 	var asked deploy.Options
-	if err := by.deployed(&asked); err != nil {
+	if err := askedBy(by, &asked); err != nil {
 		return nil, nil, nil, err
 	}
 	d, err := judgeDeployed(ctx, file, asked)
@@ -42,11 +42,11 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *truth, tob
 		report.Line(w, "not %s; oraccl verify says more", tobe)
 		return nil, nil, nil, exit.Status(d.status())
 	}
-	topology, err := by.network(ctx, d.algo.Ranks)
+	topology, err := networkOf(ctx, by, d.algo.Ranks)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	meaning := model.Meaning{Collective: d.report.Collective, InPlace: d.report.Calls[0].InPlace, Root: by.root}
+	meaning := model.Meaning{Collective: d.report.Collective, InPlace: d.report.Calls[0].InPlace, Root: by.Root}
 	m, err := d.algo.Import(meaning, topology, asked.Size)
 	if safe := d.safe(); err == nil && asked.Size == 0 && safe > 0 && m.Problem.Size > safe { // nothing was asked: a size that it is proved for
 		m, err = d.algo.Import(meaning, topology, safe)
@@ -77,13 +77,10 @@ func (d *deployed) safe() int64 {
 	return least
 }
 
-// network returns the topology that was asked for, or links between any two ranks.
-func (t *truth) network(ctx context.Context, ranks int) (*model.Topology, error) {
-	if t.topology != "" {
-		return loadTopology(ctx, t.topology, t.alpha, t.bandwidth)
-	}
-	if t.alpha != "" || t.bandwidth != "" {
-		return nil, errors.New("--alpha and --bandwidth: are for the links of --topology, which is missing")
+// networkOf returns the topology that was asked for, or links between any two ranks.
+func networkOf(ctx context.Context, t *foreign.Truth, ranks int) (*model.Topology, error) {
+	if network, err := t.Load(ctx); network != nil || err != nil {
+		return network, err
 	}
 	return topo.Parse(fmt.Sprintf("full:%d", ranks), topo.Options{})
 }

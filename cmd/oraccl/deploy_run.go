@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -55,7 +56,7 @@ func (f *deployFlags) given() bool {
 }
 
 // options brings the flags together.
-func (f *deployFlags) options(t *truth) (deploy.Options, error) {
+func (f *deployFlags) options(t *foreign.Truth) (deploy.Options, error) {
 	o := deploy.Options{Runtime: f.runtime}
 	switch f.inPlace {
 	case "":
@@ -80,7 +81,7 @@ func (f *deployFlags) options(t *truth) (deploy.Options, error) {
 	if err := codesNamed("--fail-on", f.failOn, deploy.Error.String(), deploy.Warning.String(), deploy.Note.String()); err != nil {
 		return o, err
 	}
-	return o, t.deployed(&o)
+	return o, askedBy(t, &o)
 }
 
 // codesNamed returns an error if a flag's value is neither one of some words nor all codes
@@ -98,14 +99,14 @@ func codesNamed(flag string, list []string, words ...string) error {
 	return nil
 }
 
-// deployed sets what the flags for schedules of other tools ask of MSCCL-IR.
-func (t *truth) deployed(o *deploy.Options) (err error) {
-	if t.collective != "" && !slices.Contains(msccl.Collectives(), strings.ReplaceAll(t.collective, "_", "")) {
-		return fmt.Errorf("--collective %q: of MSCCL-IR, want one of %v", t.collective, msccl.Collectives())
+// askedBy sets what the flags for schedules of other tools ask of MSCCL-IR.
+func askedBy(t *foreign.Truth, o *deploy.Options) (err error) {
+	if t.Collective != "" && !slices.Contains(msccl.Collectives(), strings.ReplaceAll(t.Collective, "_", "")) {
+		return fmt.Errorf("--collective %q: of MSCCL-IR, want one of %v", t.Collective, msccl.Collectives())
 	}
-	o.Collective, o.Root = t.collective, t.root
-	if t.size != "" {
-		if o.Size, err = model.ParseBytes(t.size); err != nil {
+	o.Collective, o.Root = t.Collective, t.Root
+	if t.Size != "" {
+		if o.Size, err = model.ParseBytes(t.Size); err != nil {
 			return fmt.Errorf("--size: %w", err)
 		}
 		if o.Size == 0 {
@@ -149,7 +150,7 @@ func (f *deployFlags) status(d *deployed) int {
 //
 // The order engine decides, unless --engine asks for formulas too; emit is where
 // these go.
-func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bool, engine, emit string, limit time.Duration) (rest []string, worst int, err error) {
+func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, asJSON bool, engine, emit string, limit time.Duration) (rest []string, worst int, err error) {
 	var xml []string
 	for _, arg := range args {
 		switch stat, err := os.Stat(arg); {
@@ -172,7 +173,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *truth, asJSON bo
 		}
 	}
 	for _, file := range rest {
-		if _, _, err := recognise(cmd.Context(), file); f.given() && err == nil { // what is no schedule is said later
+		if _, _, err := foreign.Recognise(cmd.Context(), file); f.given() && err == nil { // what is no schedule is said later
 			return nil, 0, fmt.Errorf("%s: is no MSCCL-IR, which --inplace, --runtime, --format, --warnings and --fail-on are for", file)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/format/sccl"
@@ -111,7 +112,7 @@ func TestFormatsAreDocumented(t *testing.T) {
 	}
 	for _, tool := range []string{sccl.Tool, teccl.Tool, forestcoll.Tool} {
 		require.Contains(t, all, " "+tool+" ")
-		require.Contains(t, foreignTools(), tool)
+		require.Contains(t, foreign.Tools(), tool)
 	}
 	flags := newVerify().Flags()
 	for _, form := range []string{"sarif", "github"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -55,7 +56,7 @@ func newVerify() *cobra.Command {
 	var engine, problem, emit string
 	var timeLimit time.Duration
 	var asJSON bool
-	var by truth
+	var by foreign.Truth
 	var deploy deployFlags
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
@@ -68,7 +69,7 @@ refutes it. If the smt engine gives up, the replay alone can prove it, and the o
 names both. If the two contradict each other, one of them has a defect: that is an
 error, with exit status 2.
 
-Schedules of other tools are recognised by their content: ` + foreignTools() + `.
+Schedules of other tools are recognised by their content: ` + foreign.Tools() + `.
 They are judged by --topology and --collective, or else by the real topology and
 collective whose names they state, not by the description in the file.
 
@@ -131,7 +132,7 @@ affected.`,
 	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
 	f.BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/verify/1, one object a line")
-	by.addFlags(cmd)
+	by.Define(cmd.Flags())
 	deploy.addFlags(cmd)
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
@@ -28,7 +29,7 @@ import (
 func newView() *cobra.Command {
 	var out string
 	var noBound bool
-	var by truth
+	var by foreign.Truth
 	cmd := &cobra.Command{
 		Use:   "view FILE -o OUT",
 		Short: "Draw a schedule: an HTML page with a time slider, or an SVG",
@@ -88,7 +89,7 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 	f := cmd.Flags()
 	f.StringVarP(&out, "output", "o", "", "the `file` to write: .html, .svg or .json")
 	f.BoolVar(&noBound, "no-bound", false, "do not look for a lower bound")
-	by.addFlags(cmd)
+	by.Define(cmd.Flags())
 	_ = cmd.MarkFlagRequired("output")
 	return cmd
 }
@@ -102,7 +103,7 @@ func withHint(err error) error {
 }
 
 // viewTrace writes trace events, as convert does.
-func viewTrace(cmd *cobra.Command, file, out string, by *truth) error {
+func viewTrace(cmd *cobra.Command, file, out string, by *foreign.Truth) error {
 	p, s, err := right(cmd, file, by)
 	if err != nil {
 		return err
@@ -125,16 +126,16 @@ type sight struct {
 }
 
 // look reads a schedule, ours or another tool's, and has it executed.
-func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
+func look(cmd *cobra.Command, file string, by *foreign.Truth) (*sight, error) {
 	if isDeployable(cmd.Context(), file) {
 		return lookDeployed(cmd, file, by)
 	}
-	format, b, err := recognise(cmd.Context(), file)
+	format, b, err := foreign.Recognise(cmd.Context(), file)
 	if err != nil {
 		return nil, err
 	}
 	if format == nil {
-		if by.given() {
+		if by.Given() {
 			return nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
 		}
 		sol, err := drawable(cmd.Context(), file)
@@ -147,14 +148,14 @@ func look(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 		}
 		return s, nil
 	}
-	m, err := format.read(cmd.Context(), by, nil, file, b)
+	m, err := format.Read(cmd.Context(), by, nil, file, b)
 	if err != nil {
 		return nil, err
 	}
 	if m.Problem == nil || m.Schedule == nil || m.Problem.Chunks == nil {
 		return nil, fmt.Errorf("%s: cannot be drawn; oraccl verify says more", file)
 	}
-	v := foreignVerdict(cmd.Context(), m)
+	v := m.Verdict(cmd.Context())
 	s := seen(cmd.Context(), file, m.Problem, m.Schedule, v)
 	s.picture.Notes = append(s.picture.Notes, m.Notes.Strings()...)
 	s.notes = append(slices.Clone(m.Notes), s.notes...)
@@ -197,7 +198,7 @@ func (n notRight) Error() string { return n.said }
 func (n notRight) Unwrap() error { return n.Status }
 
 // lookDeployed reads MSCCL-IR, of which there is a schedule to draw only if it is right.
-func lookDeployed(cmd *cobra.Command, file string, by *truth) (*sight, error) {
+func lookDeployed(cmd *cobra.Command, file string, by *foreign.Truth) (*sight, error) {
 	var said strings.Builder
 	d, p, s, err := rightDeployed(cmd.Context(), &said, file, by, "drawn")
 	var code exit.Status
@@ -213,30 +214,6 @@ func lookDeployed(cmd *cobra.Command, file string, by *truth) (*sight, error) {
 	v.picture.Verdict.Engine, v.picture.Verdict.Claim = d.report.Verdict.Engine, d.report.Verdict.Claim+d.report.Proviso
 	v.picture.Notes = append(v.picture.Notes, "The file is MSCCL-IR: it is drawn as a schedule of transfers between slots.")
 	return v, nil
-}
-
-// foreignVerdict judges a schedule of another tool as convert does.
-func foreignVerdict(ctx context.Context, m *imported) verify.Verdict {
-	if len(m.Objections) > 0 {
-		v := verify.Verdict{Outcome: verify.Refuted, Engine: "import"}
-		for _, o := range m.Objections {
-			v.Violations = append(v.Violations, verify.Violation{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message, Transfer: -1, Rank: -1, Chunk: -1})
-		}
-		return v
-	}
-	if m.Undecided != "" {
-		return verify.Verdict{Engine: "import", Reason: m.Undecided}
-	}
-	if m.feasible != nil {
-		if v := m.feasible(ctx); v.Outcome != verify.Proved {
-			return v
-		}
-	}
-	v := replay.Check(ctx, m.Problem, m.Schedule)
-	if m.Assumed != "" {
-		v = verify.All(v, verify.Verdict{Engine: "import", Reason: m.Assumed})
-	}
-	return v
 }
 
 // seen puts a schedule with its verdict into a picture. One that has only an order, and is

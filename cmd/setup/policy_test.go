@@ -71,9 +71,10 @@ var policy = []struct {
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},
-	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/report cmd/oraccl/repro cmd/oraccl/session cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
+	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/foreign cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/report cmd/oraccl/repro cmd/oraccl/session cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
 	{dir: "cmd/oraccl/built"},
 	{dir: "cmd/oraccl/exit", may: "verify."},
+	{dir: "cmd/oraccl/foreign", may: "model solve/certify verify cmd/oraccl/exit cmd/oraccl/report", solver: true},
 	{dir: "cmd/oraccl/machine", may: "model/files"},
 	{dir: "cmd/oraccl/report", may: "model. model/files model/lint model/quote solve. solve/certify verify cmd/oraccl/chart cmd/oraccl/machine", solver: true},
 	{dir: "cmd/oraccl/session", may: "model. solve. cmd/oraccl/exit github.com/schollz/progressbar golang.org/x/term"},

@@ -1,4 +1,4 @@
-package main
+package foreign
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 )
 
 // readFlows brings a schedule of TE-CCL into our terms.
-func readFlows(ctx context.Context, t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
+func readFlows(ctx context.Context, t *Truth, asked *model.Problem, file string, b []byte) (*Imported, error) {
 	f, err := teccl.Read(file, b)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func readFlows(ctx context.Context, t *truth, asked *model.Problem, file string,
 	if by.Topology, by.Collective, by.Size, err = t.judged(ctx, asked); err != nil {
 		return nil, err
 	}
-	by.Chunks = t.chunks
+	by.Chunks = t.Chunks
 	note := ""
 	if by.Topology == nil {
 		if by.Topology, note, err = guessTECCL(f); err != nil {
@@ -45,7 +45,7 @@ func readFlows(ctx context.Context, t *truth, asked *model.Problem, file string,
 	whole := new(big.Rat).Mul(plan.Epoch, big.NewRat(int64(plan.Epochs), 1))
 	lasts, _ := new(big.Float).SetRat(whole).Int64()
 	claims := func(ctx context.Context) ([]verify.Violation, error) { return tooGood(ctx, m, plan) }
-	return &imported{m, func(ctx context.Context) verify.Verdict {
+	return &Imported{m, func(ctx context.Context) verify.Verdict {
 		ordered, kept, v := epochs(ctx, m, plan)
 		for i, violation := range v.Violations { // named here, by the numbers before some are left out
 			v.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)

@@ -1,4 +1,4 @@
-package main
+package foreign
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package main
+package foreign
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // readTrees brings the trees of ForestColl into our terms.
-func readTrees(ctx context.Context, t *truth, asked *model.Problem, file string, b []byte) (*imported, error) {
+func readTrees(ctx context.Context, t *Truth, asked *model.Problem, file string, b []byte) (*Imported, error) {
 	f, err := forestcoll.Read(file, b)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func readTrees(ctx context.Context, t *truth, asked *model.Problem, file string,
 	if by.Topology, by.Collective, by.Size, err = t.judged(ctx, asked); err != nil {
 		return nil, err
 	}
-	by.Chunks = t.chunks
+	by.Chunks = t.Chunks
 	m, err := f.Import(by)
 	if err == nil {
 		m, err = elsewhere(f, &by, m)
@@ -32,9 +32,9 @@ func readTrees(ctx context.Context, t *truth, asked *model.Problem, file string,
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if by.Topology == nil || len(m.Objections) > 0 {
-		return &imported{Imported: m}, nil
+		return &Imported{Imported: m}, nil
 	}
-	return &imported{Imported: m, claims: func(ctx context.Context) ([]verify.Violation, error) { return nil, busiest(ctx, m) }}, nil
+	return &Imported{Imported: m, Claims: func(ctx context.Context) ([]verify.Violation, error) { return nil, busiest(ctx, m) }}, nil
 }
 
 // elsewhere tries the networks that a file may be for: where none is given, those that
