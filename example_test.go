@@ -5,13 +5,16 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/oraccl/oraccl"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/deploy"
 )
 
 // Every method that is named, beside the bound, for an all-gather on a DGX-1.
@@ -104,6 +107,35 @@ func ExampleVerify_file() {
 	v, err := oraccl.Verify(context.Background(), solution.Problem, solution.Schedule)
 	fmt.Println(v.Outcome, v.Makespan, err)
 	// Output: proved 1.443us <nil>
+}
+
+// An MSCCL-IR file: what it performs, whatever order its threadblocks run in, and which runtimes
+// load it. Here rank 1 never sends.
+func ExampleVerify_msccl() {
+	const file = `<algo name="exchange" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="allgather" inplace="1" outofplace="0">
+  <gpu id="0" i_chunks="1" o_chunks="2" s_chunks="0">
+    <tb id="0" send="1" recv="1" chan="0">
+      <step s="0" type="s" srcbuf="o" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+      <step s="1" type="r" srcbuf="o" srcoff="1" dstbuf="o" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb>
+  </gpu>
+  <gpu id="1" i_chunks="1" o_chunks="2" s_chunks="0">
+    <tb id="0" send="0" recv="0" chan="0">
+      <step s="0" type="r" srcbuf="o" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb>
+  </gpu>
+</algo>`
+	algo, err := msccl.Read("exchange.xml", strings.NewReader(file))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := deploy.Check(context.Background(), algo.Deployable(), deploy.Options{})
+	fmt.Println(report.Verdict.Outcome, err)
+	fmt.Println(report.Findings[0].Code, "in line", report.Findings[0].Line)
+	// Output:
+	// refuted <nil>
+	// deadlock in line 5
 }
 
 // A lower bound, with evidence that someone else can check.
