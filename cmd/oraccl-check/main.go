@@ -23,6 +23,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/topologies"
@@ -38,6 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	limit := flags.String(files.Flag, "", "the most `bytes` that a file may have: by default 1GiB, and 16GiB for proofs")
 	asJSON := flags.Bool("json", false, "print JSON, schema oraccl/check/2")
+	version := flags.Bool("version", false, "print the version")
 	documents := flags.Bool("documents", false, "a directory without a manifest is a collection of documents, each of which stands for itself")
 	flags.Usage = func() {
 		fmt.Fprintln(stderr, "usage: oraccl-check [FLAGS] FILE|DIRECTORY...\n\nChecks schedules by exact replay and certificates in exact arithmetic, and of a directory with\na manifest every claim. Exit status: 0 all proved, 1 refuted, or a claim without the evidence,\n2 unreadable or bad usage, 3 unknown, or a directory without a manifest.")
@@ -62,6 +64,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 			break
 		}
 		paths, rest = append(paths, flags.Arg(0)), flags.Args()[1:]
+	}
+	if *version {
+		fmt.Fprintln(stdout, "oraccl-check", built.Version())
+		return 0
 	}
 	if len(paths) == 0 {
 		flags.Usage()

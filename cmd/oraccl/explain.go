@@ -46,6 +46,11 @@ func newExplain() *cobra.Command {
 	}
 }
 
+// versions names the program and the solvers in it, with their versions.
+func versions() string {
+	return fmt.Sprintf("oraccl %s, HiGHS %s, Z3 %s", built.Version(), highs.Version(), z3.Version())
+}
+
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -53,7 +58,7 @@ func newVersion() *cobra.Command {
 		Example: "  oraccl version",
 		Args:    cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "oraccl %s, HiGHS %s, Z3 %s\n", built.Version(), highs.Version(), z3.Version())
+			fmt.Fprintln(cmd.OutOrStdout(), versions())
 		},
 	}
 }

@@ -100,7 +100,9 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 2 bad usage, bad input or failure, 3 a limit was reached and the answer is unknown.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       versions(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	var limit string
 	root.PersistentFlags().StringVar(&limit, files.Flag, "", "the most `bytes` that a file may have: by default 1GiB, and 16GiB for compact schedules and proofs")

@@ -82,7 +82,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/repro", may: "model/files"},
 	{dir: "cmd/oraccl/view", may: "model"},
 	{dir: "cmd/oraccl/sweep", may: "model. model/files model/table go.yaml.in/yaml/v3 golang.org/x/sync"},
-	{dir: "cmd/oraccl-check", may: "model verify"},
+	{dir: "cmd/oraccl-check", may: "model verify cmd/oraccl/built"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
 	{dir: "cmd/soak"},
 	{dir: "cmd/setup", may: "solve/lp solve/lp/highs verify/smt verify/smt/z3", solver: true},
