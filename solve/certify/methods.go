@@ -19,7 +19,7 @@ import (
 // Methods returns every method, quick ones first, sat and exact last: they start from the best
 // schedule of the others.
 func Methods() []solve.Solver {
-	methods := append(classic.All(), cayley.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths(), quotient.New())
+	methods := append(classic.All(), cayley.New(), quotient.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
 }
 

@@ -12,7 +12,8 @@ import (
 type reducing struct {
 	s, r  *shop
 	twins [][]twin
-	index int // among the shops of a search
+	index int   // among the shops of a search
+	far   int64 // hops from all ranks to all others in all; 0: not counted yet
 }
 
 func newReducing(s *shop) *reducing {
@@ -66,12 +67,14 @@ func (s *shop) farthest(u int) int { return slices.Max(s.hops(u)) }
 func (s *shop) hops(u int) []int {
 	far := slices.Repeat([]int{-1}, s.t.Ranks)
 	far[u] = 0
-	for queue := []int{u}; len(queue) > 0; queue = queue[1:] {
+	left := s.t.Ranks - 1
+	for queue := []int{u}; len(queue) > 0 && left > 0; queue = queue[1:] {
 		v := queue[0]
 		by := s.g.Nodes(int(s.element[v]))
 		for i := range s.out[s.class[v]] {
 			if w := by[s.out[s.class[v]][i].to]; far[w] < 0 {
 				far[w] = far[v] + 1
+				left--
 				queue = append(queue, int(w))
 			}
 		}

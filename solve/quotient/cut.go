@@ -22,9 +22,12 @@ type cut struct {
 	ratio float64 // of the size of each part to that of the one before
 }
 
-// apply returns p with chunks.
+// apply returns p with chunks: its own, or those of the cut.
 func (c cut) apply(p *model.Problem) *model.Problem {
 	n := c.parts
+	if p.Chunks != nil {
+		return p
+	}
 	if c.ratio == 1 || n == 1 {
 		return p.WithChunks(p.DefaultChunks(n))
 	}

@@ -45,15 +45,15 @@ func (method) About() solve.About {
 		Serves:    "all standard collectives, up to 1024 ranks; late ranks where nothing is reduced",
 		Guarantee: "none; sound, same schedule for the same seed",
 		Source:    "`solve/quotient`",
-
-		ComparisonOnly: true,
 	}
 }
 
 // Limits of what is served.
 const (
 	maxRanks     = 1024
+	maxLinks     = 1 << 18
 	maxTransfers = 1 << 22
+	fewTransfers = 1 << 20 // beyond which a member has one chunk: Z3 takes 20 s for these
 )
 
 // Serves implements solve.Solver, in O(ranks).
@@ -65,6 +65,8 @@ func (method) Serves(p *model.Problem) error {
 	switch n := p.Topology.Ranks; {
 	case n > maxRanks:
 		return solve.NotServed("serves up to %d ranks, not %d", maxRanks, n)
+	case len(p.Topology.Links) > maxLinks:
+		return solve.NotServed("serves up to %d links, not %d", maxLinks, len(p.Topology.Links))
 	case p.Late() && (p.Collective.Reduces() || p.Cost.Synchronous()):
 		return solve.NotServed("serves late ranks in collectives without reductions, in time and not in rounds")
 	case len(p.Members()) < 2:

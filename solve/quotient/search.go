@@ -36,8 +36,8 @@ type trial struct {
 	x        *reducing
 	cut      cut
 	roots    roots
-	p        *model.Problem // with chunks
-	parts    []part
+	p        *model.Problem // with chunks, once it is divided
+	parts    []part         // nil: it is not divided yet
 	best     *plan
 	sums     model.Time // the least end of sums alone
 	trees    *balance   // with balanced loads
@@ -130,8 +130,11 @@ func (t *trial) String() string {
 // maxBounded is up to how many ranks the bound is looked for with all means.
 const maxBounded = 128
 
-// findBound finds a bound, to know when to stop.
+// findBound finds a bound, to know when to stop, if the caller knows none.
 func (s *search) findBound() {
+	if s.bound > 0 {
+		return
+	}
 	var w *bound.Proposal
 	var err error
 	if s.p.Topology.Ranks <= maxBounded {
@@ -181,7 +184,7 @@ func (s *search) groups() {
 			if t.Ranks*t.Ranks/order > maxHops && order < found[0].Order() {
 				continue
 			}
-			x, err := newShop(s.p, g.Sub(order))
+			x, err := newShop(s.ctx, s.p, g.Sub(order))
 			if err == nil {
 				err = x.reaches(s.p)
 			}
@@ -227,15 +230,19 @@ func (s *search) labels() []int {
 // are left, those are joined by cuts into unequal parts and by balanced trees.
 func (s *search) explore() {
 	for i, x := range s.shops {
+		several := len(x.s.orbits(central)) < len(x.s.orbits(anywhere))
 		for _, k := range s.cuts() {
 			if i > 0 && len(s.trials) >= maxTrials {
 				break
 			}
 			s.add(i, cut{k, 1}, anywhere, false)
-			if s.p.Collective.Kind == model.AllReduce && len(x.s.orbits(central)) < len(x.s.orbits(anywhere)) {
+			if s.p.Collective.Kind == model.AllReduce && several {
 				s.add(i, cut{k, 1}, central, false)
 			}
 		}
+	}
+	if len(s.trials) == 0 && len(s.shops) > 0 {
+		s.refused = fmt.Errorf("would make %d transfers or more, at most %d are made", s.transfers(s.shops[0], 1), maxTransfers)
 	}
 	s.first()
 	arms := s.leaders(s.trials, fewTrials)
@@ -358,29 +365,62 @@ func (s *search) add(shop int, c cut, where roots, balanced bool) *trial {
 	x := s.shops[shop]
 	q := s.p
 	if q.Chunks == nil {
-		if !c.fits(q) || transfers(q, nil, c.parts) > maxTransfers {
+		if n := s.transfers(x, c.parts); !c.fits(q) || n > maxTransfers || n > fewTransfers && c.parts > 1 {
 			return nil
 		}
-		q = c.apply(q)
 	}
 	for _, t := range s.trials {
 		if t.x.index == shop && t.cut == c && t.roots == where && t.balanced == balanced {
 			return nil
 		}
 	}
-	t := &trial{cut: c, roots: where, balanced: balanced, p: q, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
-	t.x, t.parts = x.divide(q, where)
-	if balanced && 2*len(t.parts)*q.Topology.Ranks > maxBalanced {
-		return nil
+	t := &trial{x: x, cut: c, roots: where, balanced: balanced, p: q, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
+	if balanced {
+		if t.divide(); 2*len(t.parts)*q.Topology.Ranks > maxBalanced {
+			return nil
+		}
 	}
 	s.trials = append(s.trials, t)
 	return t
 }
 
+// transfers returns how many transfers a schedule takes with k chunks a member.
+func (s *search) transfers(x *reducing, k int) int64 {
+	n := transfers(s.p, s.p.Chunks, k)
+	if s.p.Collective.Kind != model.AllToAll || len(x.s.reps) == 0 {
+		return n
+	}
+	if x.far == 0 { // hops from all ranks to all others
+		sizes := make([]int64, len(x.s.reps))
+		for _, c := range x.s.class {
+			sizes[c]++
+		}
+		for c, u := range x.s.reps {
+			for _, far := range x.s.hops(int(u)) {
+				x.far += sizes[c] * int64(max(0, far))
+			}
+		}
+	}
+	members := int64(len(s.p.Members()))
+	return max(n, n*x.far/(members*members))
+}
+
+// divide makes the parts of a trial, once.
+func (t *trial) divide() {
+	if t.parts == nil {
+		t.p = t.cut.apply(t.p)
+		t.x, t.parts = t.x.divide(t.p, t.roots)
+	}
+}
+
 // spend has a trial work so much more, at least one attempt.
 func (s *search) spend(t *trial, work int64) {
 	allreduce := s.p.Collective.Kind == model.AllReduce
+	if s.done() {
+		return
+	}
 	until := s.work + work
+	t.divide()
 	for first := true; first || s.work < until; first = false {
 		if s.done() {
 			return

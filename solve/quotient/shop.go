@@ -1,6 +1,8 @@
 package quotient
 
 import (
+	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -139,8 +141,8 @@ const (
 )
 
 // newShop divides p's network by g. Hops lead over switches and over ranks that are no
-// members.
-func newShop(p *model.Problem, g *symmetry.Group) (*shop, error) {
+// members. The error is that of ctx if it is done before.
+func newShop(ctx context.Context, p *model.Problem, g *symmetry.Group) (*shop, error) {
 	t := p.Topology
 	s := &shop{t: t, cost: p.Cost, g: g, class: slices.Repeat([]int32{-1}, t.Ranks), element: make([]int32, t.Ranks), member: make([]bool, t.Ranks)}
 	for v := range t.Ranks {
@@ -165,6 +167,9 @@ func newShop(p *model.Problem, g *symmetry.Group) (*shop, error) {
 	r := newRouter(t, through)
 	steps := 0
 	for _, u := range s.reps {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		var list []step
 		if s.member[u] {
 			list = m.steps(r.from(int(u), s.member))
@@ -218,6 +223,7 @@ type machines struct {
 	of        [][]int32 // by link: the machines that a hop over it takes
 	instances [][]int   // by link: the links and ports themselves, by machine
 	known     map[string]int32
+	key       []byte
 }
 
 func newMachines(s *shop) *machines {
@@ -307,11 +313,21 @@ func (m *machines) way(route []int) (int32, []int32) {
 			visits[i].lanes = min(visits[i].lanes, m.lanes[visits[i].machine])
 		}
 	}
-	key := fmt.Sprint(visits, batches, apart)
-	w, known := m.known[key]
+	key := m.key[:0]
+	for _, v := range visits {
+		for _, n := range []int32{v.machine, v.lanes, v.from, v.to} {
+			key = binary.AppendUvarint(key, uint64(n))
+		}
+	}
+	key = binary.AppendUvarint(key, uint64(batches))
+	if apart {
+		key = append(key, 0)
+	}
+	m.key = key
+	w, known := m.known[string(key)]
 	if !known {
 		w = int32(len(m.s.ways))
-		m.known[key] = w
+		m.known[string(key)] = w
 		m.s.ways = append(m.s.ways, way{links: route, visits: visits, batches: batches, apart: apart})
 	}
 	return w, batch
