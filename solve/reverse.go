@@ -41,9 +41,13 @@ func Reverse(p *model.Problem) (q *model.Problem, ok bool) {
 	return &r, true
 }
 
-// unequalPort reports whether a port of t has links of unequal latencies.
+// unequalPort reports whether a port of t that limits anything has links of unequal
+// latencies: one with room for a transfer on each of its links limits nothing.
 func unequalPort(t *model.Topology) bool {
 	for _, port := range t.Ports {
+		if port.Capacity >= len(port.Links) {
+			continue
+		}
 		for _, l := range port.Links {
 			if t.Links[l].Alpha != t.Links[port.Links[0]].Alpha {
 				return true

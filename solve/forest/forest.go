@@ -100,7 +100,10 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	ctx = b.Context()
 	switch p.Collective.Kind {
 	case model.ReduceScatter, model.Reduce:
-		q, _ := solve.Reverse(p)
+		q, ok := solve.Reverse(p)
+		if !ok {
+			return solve.Result{}, solve.NotServed("cannot be read backwards")
+		}
 		inner := o
 		// Where ranks outside the group add up what comes to them, that must not come at one time:
 		// what is improved backwards does not know that.
