@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/model/topo"
-	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -67,18 +67,19 @@ func TestContradiction(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "not.json"))
 	require.NoDirExists(t, filepath.Join(dir, "proofs"))
 
-	x, err := topo.Parse("ring:4", topo.Options{})
-	require.NoError(t, err)
-	p := &model.Problem{Topology: x, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
-	p = p.WithChunks(4)
-	b := &bench{Evaluator: &certify.Evaluator{Progress: certify.Silent{}}}
-	var wrong *verify.Contradiction
-	_, err = b.best(context.Background(), p, "ring,direct")
-	require.ErrorAs(t, err, &wrong)
-	_, err = (&tacosStudy{bench: b}).contend(context.Background(), methodOf("ring"), p, 0, "", 1, 1)
-	require.ErrorAs(t, err, &wrong)
-	_, err = (&study{bench: b}).solved(context.Background(), methodOf("ring"), p)
-	require.ErrorAs(t, err, &wrong)
+	paper := filepath.Join(dir, "paper.yaml")
+	require.NoError(t, os.WriteFile(paper, []byte(`title: A paper
+sections:
+  - name: times
+    title: Times
+    grid: {topology: "ring:4"}
+    compute: {best: {topology: "${topology}", collective: allgather, chunks: 1, methods: [ring, direct]}}
+    rows: [{instance: "${topology}", quantity: us, unpublished: ours alone, ours: best.makespan / 1e6}]
+`), 0o644))
+	status, stdout, stderr := call("repro", paper)
+	require.Equal(t, exit.Failure, status)
+	require.Contains(t, stderr, "replay proves what smt refutes (wrong-value: rank 1, chunk 0: ends wrong)")
+	require.Empty(t, stdout)
 }
 
 // TestContradictionInSweep: the cell is kept as what it is, and the sweep fails.
@@ -153,7 +154,9 @@ func TestBelowBound(t *testing.T) {
 	require.NoError(t, err)
 	p := &model.Problem{Topology: x, Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 10, Cost: model.Pipelined}
 	p = p.WithChunks(4)
-	e := &certify.Evaluator{Methods: []solve.Solver{methodOf("ring"), methodOf("direct")}, Named: true, Progress: certify.Silent{},
+	methods, err := certify.MethodsNamed("ring", "direct")
+	require.NoError(t, err)
+	e := &certify.Evaluator{Methods: methods, Named: true, Progress: certify.Silent{},
 		Horizons: map[string]*model.Certificate{certify.CutKey(p): {Problem: p, Bound: model.Second, Witness: model.Refutation{Epoch: 1, Horizon: int(model.Second) - 1}}}}
 	_, err = e.Evaluate(context.Background(), p)
 	var wrong *verify.Contradiction

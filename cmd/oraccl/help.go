@@ -53,7 +53,7 @@ var jsonKeys string
 // inManual is what the manual has to know of the program.
 func inManual() manual.Program {
 	return manual.Program{
-		Methods: documented(), BusFactor: report.BusFactor, Keys: jsonKeys,
+		Methods: documented(), BusFactor: report.BusFactor, Keys: jsonKeys, Experiments: aboutExperiments(),
 		Documents: []manual.Document{
 			{Schema: "oraccl/gap/2", Types: []any{report.GapJSON{}}},
 			{Schema: "oraccl/bound/1", Types: []any{report.BoundsJSON{}}},

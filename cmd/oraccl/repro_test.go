@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -13,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
-	"github.com/oraccl/oraccl/cmd/oraccl/repro"
-	"github.com/oraccl/oraccl/testdata/published"
 )
 
 // TestReproInterrupted: what is finished when the run is interrupted is kept, and the same
@@ -69,72 +66,6 @@ func TestReproInterrupted(t *testing.T) {
 	after, err := os.Stat(kept()[0])
 	require.NoError(t, err)
 	require.Equal(t, before.Sys().(*syscall.Stat_t).Ino, after.Sys().(*syscall.Stat_t).Ino, "computed again")
-}
-
-// TestPublishedTables: every table is read by the experiment of its paper, so that each of
-// its lines is well formed, and no paper's tables are without an experiment.
-func TestPublishedTables(t *testing.T) {
-	entries, err := published.Tables.ReadDir(".")
-	require.NoError(t, err)
-	var papers []string
-	for _, e := range entries {
-		papers = append(papers, e.Name())
-	}
-	require.ElementsMatch(t, experimentNames(), papers)
-	for name, columns := range map[string][]string{
-		"stragglar/simulation.csv":  {"ranks:int", "quantity:rounds|speedup|rhd|direct", "value:number"},
-		"stragglar/theorem.csv":     {"ranks:int", "quantity:rounds|beta", "value:number"},
-		"stragglar/claims.csv":      {"id", "quantity", "by:model|machine", "value:number"},
-		"tacos/tests.csv":           {"topology", "bandwidth", "alpha", "chunks:int", "mib:int", "value:number"},
-		"tacos/code.csv":            {"topology", "bandwidth", "npus:int", "least_s:number", "most_s:number", "value:number"},
-		"tacos/claims.csv":          {"topology", "bandwidth", "achieved:number", "value:number"},
-		"tacos/paper.csv":           {"collective", "network", "npus", "quantity", "value:number"},
-		"sccl/dgx1.csv":             {"collective", "chunks:int", "steps:int", "rounds:int", "claim:search|latency|bandwidth|none", "sccl_s", "value:exists|impossible"},
-		"sccl/bounds.csv":           {"collective", "quantity:rounds a chunk|least steps|Pareto-optimal points", "value"},
-		"teccl/output_provided.csv": {"topology", "chassis", "collective", "variant:fast|slow|fast-early-stop", "size", "epoch_us:number", "epochs:int", "solver_s:number", "value:number"},
-		"teccl/figure5a.csv":        {"topology", "chassis", "collective", "size", "value:number"},
-		"forestcoll/allgather.csv":  {"network", "value:number"},
-	} {
-		all, err := repro.Load(published.Tables, name, columns...)
-		require.NoError(t, err)
-		if strings.HasPrefix(name, "teccl/output") { // the time is that of the epochs
-			for _, p := range all {
-				epochs := p.Float("epoch_us") * float64(p.Int("epochs"))
-				require.InDelta(t, epochs, p.Number, 1e-6*p.Number, "%s:%d", p.File, p.Line)
-			}
-			best, err := bestOfVariants(all)
-			require.NoError(t, err)
-			require.Len(t, best, 5*11)
-		}
-	}
-}
-
-// TestForestcollNetworks: nodes and links are those of the authors' topologies.py.
-func TestForestcollNetworks(t *testing.T) {
-	for name, want := range map[string][3]int{ // ranks, switches, links
-		"a100:1":  {8, 1, 16},
-		"a100:2":  {16, 2 + 16 + 2, 2*16 + 2*32},
-		"mi250:1": {16, 0, 56},
-		"mi250:2": {32, 1, 2*56 + 64},
-	} {
-		n, err := forestcollNetwork(name)
-		require.NoError(t, err)
-		require.Equal(t, want, [3]int{n.Ranks, len(n.Switches), len(n.Links)}, name)
-	}
-	for _, name := range []string{"a100", "a100:0", "a100:17", "h100:2", "mi250:x"} {
-		_, err := forestcollNetwork(name)
-		require.ErrorContains(t, err, "want a100:N or mi250:N", name)
-	}
-	// A die of an MI250 has links of 350 GB/s in all, by AMD's count of 7.
-	n, err := forestcollNetwork("mi250:1")
-	require.NoError(t, err)
-	for r, links := range n.Out() {
-		sum := int64(0)
-		for _, l := range links {
-			sum += n.Links[l].Bandwidth
-		}
-		require.LessOrEqual(t, sum, int64(350e9), "die %d", r)
-	}
 }
 
 // TestReproUndecided: what no answer came of within the limit is said, and is not kept, so

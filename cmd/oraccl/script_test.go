@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,7 +17,12 @@ func TestMain(m *testing.M) {
 // TestScript runs the command line as users do: testdata/script/*.txtar.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			example, err := filepath.Abs("experiment/example")
+			e.Setenv("EXAMPLE", example)
+			return err
+		},
 		UpdateScripts: os.Getenv("UPDATE") != "",
 	})
 }

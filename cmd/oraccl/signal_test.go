@@ -189,7 +189,9 @@ func TestSharesOfTheTime(t *testing.T) {
 	p := &model.Problem{Topology: topology(t, "ring:4"), Collective: model.Collective{Kind: model.AllGather}, Size: 4 << 20, Cost: model.Pipelined}
 	var limits []time.Duration
 	reports := 0
-	greedy := func(name string) solve.Solver { return &sleeper{Solver: methodOf("ring"), name: name, limits: &limits} }
+	ring, err := certify.MethodsNamed("ring")
+	require.NoError(t, err)
+	greedy := func(name string) solve.Solver { return &sleeper{Solver: ring[0], name: name, limits: &limits} }
 	e := &certify.Evaluator{Methods: []solve.Solver{greedy("a"), greedy("b"), greedy("c")}, Named: true, Progress: certify.Silent{},
 		Options: solve.Options{TimeLimit: 3 * time.Second}, Found: func(*certify.Report) { reports++ }}
 	begin := time.Now()

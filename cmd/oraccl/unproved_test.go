@@ -54,7 +54,9 @@ func TestAnotherProblem(t *testing.T) {
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 2209 << 10, Cost: model.Pipelined}
 	e := &certify.Evaluator{Methods: []solve.Solver{liar{}}, Named: true, Progress: certify.Silent{}}
 	require.Nil(t, streamed.Find(context.Background(), e, p, false))
-	honest := &certify.Evaluator{Methods: []solve.Solver{liar{}, methodOf("tacos")}, Named: true, Progress: certify.Silent{}}
+	tacos, err := certify.MethodsNamed("tacos")
+	require.NoError(t, err)
+	honest := &certify.Evaluator{Methods: append([]solve.Solver{liar{}}, tacos...), Named: true, Progress: certify.Silent{}}
 	s := streamed.Find(context.Background(), honest, p, false)
 	require.Equal(t, "tacos", s.Method)
 	require.Len(t, s.Left, 1)
@@ -68,7 +70,7 @@ func TestAnotherProblem(t *testing.T) {
 	d := &certify.Evaluator{Methods: []solve.Solver{dreamer{}}, Named: true, Progress: certify.Silent{}}
 	_, err = d.Evaluate(context.Background(), q)
 	require.ErrorContains(t, err, "answered with an order")
-	_, err = (&study{bench: &bench{Evaluator: e}}).solved(context.Background(), liar{}, q)
+	_, err = e.Run(context.Background(), liar{}, q, nil)
 	require.ErrorContains(t, err, "answered another problem")
 }
 

@@ -71,7 +71,7 @@ var policy = []struct {
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},
-	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/foreign cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/report cmd/oraccl/repro cmd/oraccl/session cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
+	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/experiment cmd/oraccl/foreign cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/report cmd/oraccl/repro cmd/oraccl/session cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
 	{dir: "cmd/oraccl/built"},
 	{dir: "cmd/oraccl/exit", may: "verify."},
 	{dir: "cmd/oraccl/foreign", may: "model solve/certify verify cmd/oraccl/exit cmd/oraccl/report", solver: true},
@@ -79,6 +79,8 @@ var policy = []struct {
 	{dir: "cmd/oraccl/report", may: "model. model/files model/lint model/quote solve. solve/certify verify cmd/oraccl/chart cmd/oraccl/machine", solver: true},
 	{dir: "cmd/oraccl/session", may: "model. solve. cmd/oraccl/exit github.com/schollz/progressbar golang.org/x/term"},
 	{dir: "cmd/oraccl/manual", may: "model solve. verify"},
+	{dir: "cmd/oraccl/experiment", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/experiment/expression cmd/oraccl/repro testdata/published go.yaml.in/yaml/v3", solver: true},
+	{dir: "cmd/oraccl/experiment/expression", may: "model."},
 	{dir: "cmd/oraccl/repro", may: "model/files"},
 	{dir: "cmd/oraccl/view", may: "model"},
 	{dir: "cmd/oraccl/sweep", may: "model. model/files model/table go.yaml.in/yaml/v3 golang.org/x/sync"},

@@ -40,6 +40,7 @@ type Evaluator struct {
 	Named   bool // the methods were asked for by name
 	Options solve.Options
 	SMT     smt.Options
+	SMTMost int    // transfers above which a schedule is proved by replay alone; 0: any number
 	Scratch string // a directory for proofs; empty: none are written
 	Refute  bool   // proofs are wanted where other bounds say as much, too
 	// Horizons holds, by cut, the checked certificate of the largest horizon without a
@@ -224,7 +225,11 @@ func (e *Evaluator) run(b *solve.Budget, m solve.Solver, p *model.Problem, befor
 	}
 	r.Makespan = result.Makespan()
 	e.Progress.Note("verifying")
-	r.Verification, err = Verify(after, result.Problem, result.Schedule, e.SMT, Engines)
+	engines := Engines
+	if e.SMTMost > 0 && len(result.Schedule.Transfers) > e.SMTMost {
+		engines = engines[:1]
+	}
+	r.Verification, err = Verify(after, result.Problem, result.Schedule, e.SMT, engines)
 	return r, err
 }
 

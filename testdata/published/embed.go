@@ -6,5 +6,5 @@ import "embed"
 
 // Tables are the tables.
 //
-//go:embed */*.csv
+//go:embed *.yaml */*.csv
 var Tables embed.FS

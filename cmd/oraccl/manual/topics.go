@@ -11,10 +11,11 @@ type Document struct {
 
 // Program is what the manual has to know of the program that it is for.
 type Program struct {
-	Methods   []Method
-	BusFactor func(*model.Problem) float64 // busbw over algbw
-	Keys      string                       // JSON.md
-	Documents []Document
+	Methods     []Method
+	BusFactor   func(*model.Problem) float64 // busbw over algbw
+	Keys        string                       // JSON.md
+	Documents   []Document
+	Experiments Experiments
 	// Shared are values of types that several documents have, by the path at which a
 	// document describes them: "oraccl/gap/2 bound".
 	Shared map[string]any
@@ -25,6 +26,6 @@ func Topics(p Program) []Topic {
 	return []Topic{
 		methodsTopic(p.Methods), boundsTopic(), enginesTopic(), violationsTopic(), lintTopic(),
 		topologiesTopic(), collectivesTopic(p.BusFactor), costTopic(), unitsTopic(),
-		formatsTopic(), jsonTopic(p.Keys), schemaTopic(p), specTopic(), environmentTopic(), exitTopic(),
+		formatsTopic(), jsonTopic(p.Keys), schemaTopic(p), specTopic(), experimentsTopic(p.Experiments), environmentTopic(), exitTopic(),
 	}
 }

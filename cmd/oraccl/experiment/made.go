@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"crypto/sha256"
@@ -20,9 +20,9 @@ import (
 
 // madeBy states what makes the reports, and returns a stamp for what is kept: of the
 // revision, or of the program itself where that is not known or was changed.
-func (x *reproduction) madeBy(b *bench) (repro.Made, string, error) {
-	m := repro.Made{Oraccl: revision(), Go: runtime.Version(), HiGHS: highs.Version(), Z3: z3.Version(), CaDiCaL: "none", Seed: b.Options.Seed, TimeLimit: b.Options.TimeLimit.String(), Setting: "quick"}
-	if x.full {
+func (x *Runner) madeBy() (repro.Made, string, error) {
+	m := repro.Made{Oraccl: revision(), Go: runtime.Version(), HiGHS: highs.Version(), Z3: z3.Version(), CaDiCaL: "none", Seed: x.Options.Seed, TimeLimit: x.Options.TimeLimit.String(), Setting: "quick"}
+	if x.Full {
 		m.Setting = "full"
 	}
 	if program, err := cadical.Find(); err == nil {

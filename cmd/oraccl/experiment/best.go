@@ -1,0 +1,295 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment/expression"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/topologies"
+	"github.com/oraccl/oraccl/model/instance"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+)
+
+// networks build topologies that are not in model/topo, by what their names begin with.
+var networks = map[string]func(name string) (*model.Topology, error){
+	"forestcoll": forestcollNetwork,
+}
+
+// result is what a method makes of an instance, proved.
+type result struct {
+	Method    string
+	Reason    string `json:",omitempty"` // why there is no schedule
+	Chunks    int
+	Rounds    int `json:",omitempty"`
+	Late      int `json:",omitempty"` // rounds after the last arrival
+	Transfers int
+	Ranks     int
+	Size      int64
+	Makespan  model.Time
+	Arrival   model.Time `json:",omitempty"` // the last one
+	Proved    string     // the engines
+	Seconds   float64
+	Replay    float64 // seconds that the replay took
+	bounded
+}
+
+// bounded is the certified bound of an instance.
+type bounded struct {
+	Bound model.Time
+	Kind  string // of its certificate; "": there is none
+	Least int    // rounds that the certificate leaves
+}
+
+// record has the fields of a result by their names in files. What there is none of is
+// unknown.
+func (r *result) record() expression.Record {
+	some := func(n int64) expression.Value {
+		if n == 0 {
+			return expression.Value{}
+		}
+		return expression.Number(n)
+	}
+	named := func(s string) expression.Value {
+		if s == "" {
+			return expression.Value{}
+		}
+		return expression.Text(s)
+	}
+	f := expression.Record{
+		"method": named(r.Method), "reason": expression.Text(r.Reason), "proved": named(r.Proved), "kind": named(r.Kind),
+		"chunks": some(int64(r.Chunks)), "rounds": some(int64(r.Rounds)), "late_rounds": some(int64(r.Late)), "transfers": some(int64(r.Transfers)),
+		"ranks": some(int64(r.Ranks)), "size": some(r.Size), "makespan": some(int64(r.Makespan)), "bound": some(int64(r.Bound)), "least_rounds": some(int64(r.Least)),
+		"after": {}, "bound_after": {}, "seconds": {}, "replay_seconds": {},
+	}
+	if r.Makespan > 0 {
+		f["after"], f["seconds"], f["replay_seconds"] = expression.Number(r.Makespan-r.Arrival), expression.Float(r.Seconds), expression.Float(r.Replay)
+	}
+	if r.Bound > 0 {
+		f["bound_after"] = expression.Number(r.Bound - r.Arrival)
+	}
+	return f
+}
+
+// best returns the best proved schedule of some methods as a record, which has a record for
+// each method, too. Where no method has a schedule its reason explains that.
+func (x *Runner) best(ctx context.Context, s spec, methods []string) (expression.Record, error) {
+	p, err := s.problem(ctx)
+	if err != nil {
+		return nil, err
+	}
+	solvers, err := certify.MethodsNamed(methods...)
+	if err != nil {
+		return nil, err
+	}
+	b, err := keep(x, "bound "+s.key("tries", "effort", "smt_most"), func() (bounded, error) { return x.bound(ctx, s, p) })
+	if err != nil {
+		return nil, err
+	}
+	best := &result{Ranks: len(p.Members()), Size: p.Size, bounded: b, Arrival: p.LastArrival()}
+	each := expression.Record{"methods": expression.Text(strings.Join(methods, " "))}
+	var reasons []string
+	for _, m := range solvers {
+		if m.About().WarmStart && best.Method != "" && best.Makespan <= best.Bound {
+			each[m.Name()] = expression.Fields((&result{Reason: "no schedule is faster than that of " + best.Method}).record())
+			continue // it would begin from what is best, and end with it
+		}
+		r, err := keep(x, m.Name()+" "+s.key(), func() (*result, error) { return x.solve(ctx, s, p, m, b) })
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name(), err)
+		}
+		if r.Bound < b.Bound {
+			r.bounded = b
+		}
+		if r.Bound > best.Bound {
+			best.bounded = r.bounded
+		}
+		each[m.Name()] = expression.Fields(r.record())
+		switch {
+		case r.Reason != "":
+			reasons = append(reasons, m.Name()+": "+r.Reason)
+		case best.Method == "" || r.Makespan < best.Makespan:
+			r := *r // its bound is that of all
+			if r.Bound < best.Bound {
+				r.bounded = best.bounded
+			}
+			best = &r
+		}
+	}
+	if best.Method == "" {
+		best.Reason = strings.Join(reasons, "; ")
+	}
+	f := best.record()
+	maps.Copy(f, each)
+	return f, nil
+}
+
+// key is the text of a spec without some fields.
+func (s spec) key(without ...string) string {
+	t := spec{}
+	for k, v := range s {
+		t[k] = v
+	}
+	for _, k := range without {
+		delete(t, k)
+	}
+	b, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // strings
+	}
+	return string(b)
+}
+
+// whole returns the number of a field, 0 where it is not given.
+func (s spec) whole(field string, least int) (int, error) {
+	if s[field] == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(s[field])
+	if err != nil || n < least {
+		return 0, fmt.Errorf("%s %q: want a whole number from %d on", field, s[field], least)
+	}
+	return n, nil
+}
+
+// problem builds the problem of a spec.
+func (s spec) problem(ctx context.Context) (*model.Problem, error) {
+	in := instance.Flags{Alpha: s["alpha"], Bandwidth: s["bandwidth"], Fail: instance.List(s["fail"]), Collective: s["collective"], Size: s["size"], Cost: s["cost"], Straggler: -1, Delay: s["delay"]}
+	if in.Size == "" {
+		in.Size = instance.DefaultSize
+	}
+	var err error
+	if in.Chunks, err = s.whole("chunks", 0); err != nil {
+		return nil, err
+	}
+	if in.TotalChunks, err = s.whole("total_chunks", 0); err != nil {
+		return nil, err
+	}
+	if s["straggler"] != "" {
+		if in.Straggler, err = s.whole("straggler", 0); err != nil {
+			return nil, err
+		}
+	}
+	return in.Problem(network{topologies.Files{Context: ctx}, s["switches"] == "copy"}, s["topology"])
+}
+
+// network reads topologies of files, and builds those that model/topo does not know.
+type network struct {
+	topologies.Files
+	copies bool // switches can copy
+}
+
+// Exists reports whether Topology is to be asked for a name.
+func (n network) Exists(name string) bool {
+	family, _, _ := strings.Cut(name, "-")
+	return n.copies || networks[family] != nil || n.Files.Exists(name)
+}
+
+// Topology returns the topology of that name.
+func (n network) Topology(name, alpha, bandwidth string) (t *model.Topology, err error) {
+	family, rest, _ := strings.Cut(name, "-")
+	switch build := networks[family]; {
+	case build != nil:
+		t, err = build(rest)
+	case n.Files.Exists(name):
+		t, err = n.Files.Topology(name, alpha, bandwidth)
+	default:
+		t, err = instance.Generated(name, alpha, bandwidth)
+	}
+	if err == nil && n.copies {
+		for i := range t.Switches {
+			t.Switches[i].Copies = true
+		}
+	}
+	return t, err
+}
+
+// bound returns the certified bound of an instance.
+func (x *Runner) bound(ctx context.Context, s spec, p *model.Problem) (b bounded, err error) {
+	var c *model.Certificate
+	switch s["bounds"] {
+	case "none":
+	case "quick":
+		c, err = certify.QuickBound(ctx, p)
+	case "", "best":
+		c, err = certify.Bound(ctx, p)
+	default:
+		err = fmt.Errorf("bounds %q: want best, quick or none", s["bounds"])
+	}
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil || c == nil {
+		return b, err
+	}
+	return bounded{c.Bound, c.Witness.Kind(), cert.LeastRounds(c)}, nil
+}
+
+// solve runs a method, and has what it finds proved.
+func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.Solver, b bounded) (*result, error) {
+	r := &result{Method: m.Name(), Ranks: len(p.Members()), Size: p.Size, Arrival: p.LastArrival()}
+	e := *x.Evaluator
+	e.Horizons = nil
+	var err error
+	if s["tries"] != "" {
+		if e.Options.Tries, err = s.whole("tries", 0); err != nil {
+			return nil, err
+		}
+	}
+	if s["effort"] != "" {
+		if e.Options.Effort, err = s.whole("effort", -1); err != nil {
+			return nil, err
+		}
+	}
+	if e.SMTMost, err = s.whole("smt_most", 0); err != nil {
+		return nil, err
+	}
+	if err := m.Serves(p); err != nil {
+		r.Reason = err.Error()
+		return r, nil
+	}
+	e.Bounds = func(_ context.Context, q *model.Problem) (*model.Certificate, error) {
+		if b.Kind == "" {
+			return nil, nil
+		}
+		return &model.Certificate{Problem: q, Bound: b.Bound}, nil // that is told to a method
+	}
+	found, err := e.Run(ctx, m, p, nil)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, solve.ErrNotServed):
+		r.Reason = err.Error()
+		return r, nil
+	case err != nil:
+		return nil, err
+	case found.Result.Schedule == nil:
+		r.Reason = "found no schedule: " + found.StopReason()
+		return r, errUndecided
+	}
+	if r.Proved, err = found.ProvedBy(); err != nil {
+		return nil, fmt.Errorf("%v: %w", p, err)
+	}
+	if c := e.Horizons[certify.CutKey(p)]; c != nil && c.Bound > b.Bound { // refuted, which is checked
+		b = bounded{c.Bound, c.Witness.Kind(), cert.LeastRounds(c)}
+		r.bounded = b
+	}
+	if err := verify.Below(found.Makespan, b.Bound, b.Kind); err != nil {
+		return nil, fmt.Errorf("%v: %w", p, err)
+	}
+	q, schedule := found.Result.Problem, found.Result.Schedule
+	r.Chunks, r.Transfers, r.Makespan = len(q.Chunks), len(schedule.Transfers), found.Makespan
+	r.Seconds, r.Replay = found.Solving.Seconds(), found.Checking["replay"].Seconds()
+	if schedule.Form == model.InRounds {
+		r.Rounds, r.Late = schedule.Rounds(), q.RoundsAfterArrival(schedule)
+	}
+	return r, nil
+}

@@ -1,0 +1,150 @@
+package experiment
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment/expression"
+	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+)
+
+// figure draws the lines of a figure, and writes its table. Points that are unknown are left
+// out, and a figure without any has its table alone.
+func (x *Runner) figure(base *expression.Scope, g *FigureBlock) (*repro.Figure, error) {
+	title, err := x.expand(base, g.Title)
+	if err != nil {
+		return nil, err
+	}
+	c := &chart.Chart{Title: title, XName: g.X.Name, YName: g.Y.Name, XUnit: units[g.X.Unit], YUnit: units[g.Y.Unit], LogX: g.X.Log, LogY: g.Y.Log}
+	var all, drawn []*line
+	names := expression.Record{} // of all lines, unknown for lines that do not have them
+	for _, of := range g.Of {
+		for _, l := range x.sections[of.Text()] {
+			for name := range l.scope.Names {
+				names[name] = expression.Value{}
+			}
+		}
+	}
+	for _, of := range g.Of {
+		for _, l := range x.sections[of.Text()] {
+			l = &line{&expression.Scope{Names: l.scope.Names, Outer: base.In(names)}, l.place}
+			yes, err := x.holds(l, l.scope, g.Only)
+			if err != nil {
+				return nil, err
+			}
+			if !yes {
+				continue
+			}
+			all = append(all, l)
+			if yes, err = x.holds(l, l.scope, g.Drawn); err != nil {
+				return nil, err
+			}
+			if !yes {
+				continue
+			}
+			drawn = append(drawn, l)
+			if g.Places != nil {
+				place, err := x.expand(l.scope, g.Places)
+				if err != nil {
+					return nil, err
+				}
+				c.Places = append(c.Places, place)
+			}
+		}
+	}
+	fits := expression.Record{}
+	for _, s := range g.Series {
+		for i, l := range drawn {
+			if err := x.plot(c, g, s, l, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, s := range c.Series {
+		fits[s.Name] = expression.Value{}
+		if _, e, ok := chart.PowerLaw(s.X, s.Y); ok {
+			fits[s.Name] = expression.Float(e)
+		}
+	}
+	f := &repro.Figure{Name: g.Name, Title: title, Table: [][]string{nil}}
+	for i := range g.Table {
+		f.Table[0] = append(f.Table[0], g.Table[i].key)
+	}
+	for _, l := range all {
+		scope := l.scope.In(expression.Record{"fits": expression.Fields(fits)})
+		var cells []string
+		for i := range g.Table {
+			cell, err := x.expand(scope, &g.Table[i].value)
+			if err != nil {
+				return nil, err
+			}
+			cells = append(cells, cell)
+		}
+		f.Table = append(f.Table, cells)
+	}
+	if len(c.Series) == 0 {
+		return f, nil
+	}
+	var b bytes.Buffer
+	if err := c.WriteSVG(&b); err != nil {
+		return nil, fmt.Errorf("%s: figure %s: %w", x.f.Path, g.Name, err)
+	}
+	f.SVG = b.Bytes()
+	return f, nil
+}
+
+// plot adds the points that a line has in a series.
+func (x *Runner) plot(c *chart.Chart, g *FigureBlock, s *SeriesBlock, l *line, at int) error {
+	scopes := []*expression.Scope{l.scope}
+	if s.Each != "" {
+		scopes = nil
+		run, _ := l.scope.Get(s.Each)
+		fields, _ := run.Record()
+		for _, m := range strings.Fields(fields["methods"].String()) {
+			scopes = append(scopes, l.scope.In(expression.Record{"method": expression.Text(m), "it": fields[m]}))
+		}
+	}
+	for _, scope := range scopes {
+		yes, err := x.holds(l, scope, s.Only)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			continue
+		}
+		name, err := x.expand(scope, s.Name)
+		if err != nil {
+			return err
+		}
+		px, known := float64(at), true
+		if s.X != nil {
+			v, err := x.eval(l, scope, s.X)
+			if err != nil {
+				return err
+			}
+			px, known = v.Float()
+		}
+		v, err := x.eval(l, scope, s.Y)
+		if err != nil {
+			return err
+		}
+		if py, ok := v.Float(); ok && known {
+			add(c, chart.Series{Name: name, Dashed: s.Dashed, Fit: s.Fit, Dots: !s.Dashed || s.Fit}, px, py)
+		}
+	}
+	return nil
+}
+
+// add adds a point to the series of a name, which begins with its first.
+func add(c *chart.Chart, like chart.Series, x, y float64) {
+	for i := range c.Series {
+		if s := &c.Series[i]; s.Name == like.Name {
+			s.X, s.Y = append(s.X, x), append(s.Y, y)
+			return
+		}
+	}
+	like.X, like.Y = []float64{x}, []float64{y}
+	c.Series = append(c.Series, like)
+}
