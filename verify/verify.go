@@ -67,24 +67,6 @@ type Verdict struct {
 // MaxViolations is how many violations an engine reports at most. One refutes.
 const MaxViolations = 10
 
-// Violation is one thing that is wrong, with the place.
-type Violation struct {
-	Code    Code
-	Where   string // in the words of the field: "rank 3, chunk 1", "transfer 7"
-	Message string // what is there, and what was wanted
-	// Transfer is the index of the transfer at which it went wrong, or -1.
-	Transfer int
-	// Rank and Chunk name the slot that is concerned, or are -1.
-	Rank, Chunk int
-	// Line is where it went wrong in the file that was read, or 0.
-	Line int
-}
-
-// String returns the code, the place and the message on one line.
-func (v Violation) String() string {
-	return fmt.Sprintf("%s: %s: %s", v.Code, v.Where, v.Message)
-}
-
 // Claim states what a proof of s being right for p establishes.
 func Claim(p *model.Problem, s *model.Schedule) string {
 	switch s.Form {

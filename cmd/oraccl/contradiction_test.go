@@ -28,7 +28,7 @@ func fake(t *testing.T, v verify.Verdict) {
 }
 
 var (
-	wrongly   = verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.WrongValue, Where: "rank 1, chunk 0", Message: "ends wrong", Transfer: -1}}}
+	wrongly   = verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{verify.Wrong(verify.WrongValue, "rank 1, chunk 0", "ends wrong")}}
 	exhausted = verify.Verdict{Reason: "the time limit was reached"}
 )
 

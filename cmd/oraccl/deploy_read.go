@@ -56,7 +56,7 @@ func rightDeployed(ctx context.Context, w io.Writer, file string, by *foreign.Tr
 	}
 	if len(m.Objections) > 0 {
 		o := m.Objections[0]
-		return nil, nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message}}}, tobe)
+		return nil, nil, nil, proved(w, file, m.Problem, verify.Verdict{Outcome: verify.Refuted, Violations: []verify.Violation{verify.Wrong(verify.Code(o.Code), o.Where, o.Message)}}, tobe)
 	}
 	v := replay.Check(ctx, m.Problem, m.Schedule)
 	if v.Outcome == verify.Refuted {

@@ -66,8 +66,8 @@ func (v *verifying) verifyForeign(ctx context.Context, file string, b []byte, fo
 	}
 	for engine, verdict := range by.Verdicts {
 		for i, violation := range verdict.Violations {
-			if violation.Transfer >= 0 && m.Source != nil {
-				verdict.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
+			if at, ok := violation.Transfer(); ok && m.Source != nil {
+				verdict.Violations[i].Message += "; in the file " + m.Source(at)
 			}
 		}
 		by.Verdicts[engine] = verdict

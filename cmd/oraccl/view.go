@@ -223,7 +223,8 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 		Outcome: v.Outcome.String(), Engine: v.Engine, Claim: verify.Claim(p, s), Reason: v.Reason,
 	}}
 	for _, x := range v.Violations {
-		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: x.Transfer})
+		at, _ := x.Transfer() // -1: none
+		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: at})
 	}
 	if s.Form == model.Ordered && v.Outcome == verify.Proved {
 		if t, err := timed(ctx, p, s); err == nil {

@@ -74,7 +74,7 @@ func CheckIn(ctx context.Context, c *model.Certificate, dir fs.FS) verify.Verdic
 
 func refuse(v verify.Verdict, err error) verify.Verdict {
 	v.Outcome, v.Reason = verify.Refuted, err.Error()
-	v.Violations = []verify.Violation{{Code: verify.Malformed, Where: "certificate", Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1}}
+	v.Violations = []verify.Violation{verify.Wrong(verify.Malformed, "certificate", err.Error())}
 	return v
 }
 

@@ -172,7 +172,7 @@ func (r *Report) refusals() []verify.Violation {
 		case len(x.who) == 1:
 			text = x.who[0] + " refuses it: "
 		}
-		all = append(all, verify.Violation{Code: verify.WouldNotLoad, Where: fmt.Sprintf("line %d", x.Line), Message: text + x.Message, Transfer: -1, Rank: -1, Chunk: -1, Line: x.Line})
+		all = append(all, verify.Wrong(verify.WouldNotLoad, fmt.Sprintf("line %d", x.Line), text+x.Message).AtLine(x.Line))
 	}
 	return all
 }
@@ -198,7 +198,7 @@ func reasons(all []model.Loading) []reason {
 
 // meaningless is the violation of a schedule without a program.
 func (r *Report) meaningless(err error) verify.Violation {
-	v := verify.Violation{Code: verify.WouldNotLoad, Where: fmt.Sprintf("line %d", r.Schedule.Line), Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1, Line: r.Schedule.Line}
+	v := verify.Wrong(verify.WouldNotLoad, fmt.Sprintf("line %d", r.Schedule.Line), err.Error()).AtLine(r.Schedule.Line)
 	var placed *model.Error
 	if errors.As(err, &placed) {
 		v.Where, v.Message = placed.Place, placed.Err.Error()

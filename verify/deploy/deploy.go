@@ -134,7 +134,7 @@ func Check(ctx context.Context, d *model.Deployable, o Options) (*Report, error)
 // read: the line, and what is wrong there.
 func Unreadable(line int, message string) *Report {
 	r := &Report{Kind: Reject, Verdict: verify.Verdict{Outcome: verify.Refuted, Engine: "import", Claim: "is MSCCL-IR", Violations: []verify.Violation{
-		{Code: verify.Malformed, Where: fmt.Sprintf("line %d", line), Message: message, Transfer: -1, Rank: -1, Chunk: -1, Line: line}}}}
+		verify.Wrong(verify.Malformed, fmt.Sprintf("line %d", line), message).AtLine(line)}}}
 	r.find()
 	return r
 }

@@ -94,8 +94,8 @@ func (r *Report) tooFew() []verify.Violation {
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		if c.Slots.Least > 0 && !c.Order.Completes(p.Slots, n) {
-			all = append(all, verify.Violation{Code: verify.TooFewSlots, Where: fmt.Sprintf("buffer of %d bytes, %v", r.Size, c), Transfer: -1, Rank: -1, Chunk: -1, Line: r.Schedule.Line,
-				Message: fmt.Sprintf("%s is %s ahead at most and a transfer has room for %d of these chunks: threadblocks wait for ever", r.Schedule.Protocol, count(p.Slots, "transfer"), n)})
+			message := fmt.Sprintf("%s is %s ahead at most and a transfer has room for %d of these chunks: threadblocks wait for ever", r.Schedule.Protocol, count(p.Slots, "transfer"), n)
+			all = append(all, verify.Wrong(verify.TooFewSlots, fmt.Sprintf("buffer of %d bytes, %v", r.Size, c), message).AtLine(r.Schedule.Line))
 		}
 	}
 	return all

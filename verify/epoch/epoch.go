@@ -101,7 +101,7 @@ type check struct {
 
 func (c *check) report(code verify.Code, transfer, rank, chunk int, where, format string, args ...any) {
 	if len(c.v.Violations) < verify.MaxViolations {
-		c.v.Violations = append(c.v.Violations, verify.Violation{Code: code, Where: where, Message: fmt.Sprintf(format, args...), Transfer: transfer, Rank: rank, Chunk: chunk})
+		c.v.Violations = append(c.v.Violations, verify.Wrong(code, where, fmt.Sprintf(format, args...)).AtTransfer(transfer).AtSlot(rank, chunk))
 	}
 }
 

@@ -211,8 +211,6 @@ func (x *execution) equal(r int, v int32, want model.Value) bool {
 
 func (x *execution) wrong(code verify.Code, r int, format string, args ...any) {
 	if len(x.violations) < verify.MaxViolations {
-		x.violations = append(x.violations, verify.Violation{
-			Code: code, Where: fmt.Sprintf("rank %d, chunk %d, and its translates", r, x.chunk), Message: fmt.Sprintf(format, args...), Transfer: -1, Rank: r, Chunk: x.chunk,
-		})
+		x.violations = append(x.violations, verify.Wrong(code, fmt.Sprintf("rank %d, chunk %d, and its translates", r, x.chunk), fmt.Sprintf(format, args...)).AtSlot(r, x.chunk))
 	}
 }

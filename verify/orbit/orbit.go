@@ -75,7 +75,7 @@ func Check(ctx context.Context, p *model.Problem, o *model.Orbit) verify.Verdict
 func malformed(v verify.Verdict, where string, err error) verify.Verdict {
 	v.Outcome = verify.Refuted
 	v.Claim = "is a well-formed schedule"
-	v.Violations = []verify.Violation{{Code: verify.Malformed, Where: where, Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1}}
+	v.Violations = []verify.Violation{verify.Wrong(verify.Malformed, where, err.Error())}
 	return v
 }
 
@@ -124,10 +124,8 @@ func (c *check) to(t *model.Turn) int {
 func (c *check) report(code verify.Code, i int, format string, args ...any) {
 	if len(c.violations) < verify.MaxViolations {
 		t := &c.o.Turns[i]
-		c.violations = append(c.violations, verify.Violation{
-			Code: code, Where: fmt.Sprintf("turn %d (%v of part %d of rank %d, 0->%d, from %v on, and its translates)", i, t.Op, t.Part, t.Owner, c.to(t), t.Start),
-			Message: fmt.Sprintf(format, args...), Transfer: -1, Rank: 0, Chunk: -1,
-		})
+		where := fmt.Sprintf("turn %d (%v of part %d of rank %d, 0->%d, from %v on, and its translates)", i, t.Op, t.Part, t.Owner, c.to(t), t.Start)
+		c.violations = append(c.violations, verify.Wrong(code, where, fmt.Sprintf(format, args...)).AtRank(0))
 	}
 }
 

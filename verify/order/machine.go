@@ -169,8 +169,8 @@ func (m *machine) connect(proc int32, sends bool) int32 {
 	}
 	if *owner >= 0 {
 		first := &m.p.Processes[*owner]
-		m.r.violate(verify.Violation{Code: verify.SharedConnection, Where: fmt.Sprintf("gpu %d tb %d (line %d)", q.Rank, q.ID, q.Line), Transfer: -1, Rank: q.Rank, Chunk: -1, Line: q.Line,
-			Message: fmt.Sprintf("its connection to %s on channel %d, gpu %d to gpu %d, is tb %d's as well (line %d), want one owner", end, q.Channel, src, dst, first.ID, first.Line)})
+		m.r.violate(attached(verify.SharedConnection, q,
+			fmt.Sprintf("its connection to %s on channel %d, gpu %d to gpu %d, is tb %d's as well (line %d), want one owner", end, q.Channel, src, dst, first.ID, first.Line)))
 	} else {
 		*owner = proc
 	}
@@ -200,15 +200,20 @@ func (m *machine) owners() {
 			if owner < 0 {
 				continue
 			}
-			m.r.condition(verify.Violation{Code: verify.IdleOwner, Where: fmt.Sprintf("gpu %d tb %d (line %d)", q.Rank, q.ID, q.Line), Transfer: -1, Rank: q.Rank, Chunk: -1, Line: q.Line,
-				Message: fmt.Sprintf("names the connection to %s on channel %d, gpu %d to gpu %d, that tb %d uses, and does not use it", end.what, q.Channel, end.src, end.dst, m.p.Processes[owner].ID)})
+			m.r.condition(attached(verify.IdleOwner, q,
+				fmt.Sprintf("names the connection to %s on channel %d, gpu %d to gpu %d, that tb %d uses, and does not use it", end.what, q.Channel, end.src, end.dst, m.p.Processes[owner].ID)))
 		}
 	}
 }
 
+// attached is a violation by a connection of a process.
+func attached(code verify.Code, q *model.Process, message string) verify.Violation {
+	return verify.Wrong(code, fmt.Sprintf("gpu %d tb %d (line %d)", q.Rank, q.ID, q.Line), message).AtRank(q.Rank).AtLine(q.Line)
+}
+
 // violation is one at an instruction.
 func (m *machine) violation(code verify.Code, proc, step int32, message string) verify.Violation {
-	return verify.Violation{Code: code, Where: m.step(proc, step), Message: message, Transfer: -1, Rank: m.p.Processes[proc].Rank, Chunk: -1, Line: m.line(proc, step)}
+	return verify.Wrong(code, m.step(proc, step), message).AtRank(m.p.Processes[proc].Rank).AtLine(m.line(proc, step))
 }
 
 // line is where an instruction is in its file, or 0.

@@ -67,7 +67,7 @@ func Check(ctx context.Context, p *model.Program) *Report {
 	r := &Report{Counts: map[verify.Code]int{}}
 	r.Verdict = verify.Verdict{Engine: Engine, Claim: Claim(p)}
 	if err := p.Validate(); err != nil {
-		r.violate(verify.Violation{Code: verify.Malformed, Where: p.Name, Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1})
+		r.violate(verify.Wrong(verify.Malformed, p.Name, err.Error()))
 		r.Verdict.Outcome = verify.Refuted
 		return r
 	}

@@ -228,8 +228,7 @@ func (s *scanner) compare(a, b, cell int32, aWrites, bWrites bool) {
 func (m *machine) remote(a, b, cell int32, aWrites, bWrites bool) {
 	ea, eb := m.events[a], m.events[b]
 	v := m.violation(verify.RemoteOrder, eb.proc, eb.step, fmt.Sprintf("%s %s after %s %s it, which only messages through other ranks order", does(bWrites), m.cellAs(eb, cell, bWrites), m.step(ea.proc, ea.step), does(aWrites)))
-	v.Chunk = int(cell)
-	m.r.condition(v)
+	m.r.condition(v.AtChunk(int(cell)))
 }
 
 func does(writes bool) string {
@@ -248,10 +247,8 @@ func (m *machine) race(code verify.Code, a, b, cell int32, aWrites, bWrites bool
 	ea, eb := m.events[a], m.events[b]
 	rank := m.p.Processes[ea.proc].Rank
 	past := m.past(b)
-	m.r.Verdict.Violations = append(m.r.Verdict.Violations, verify.Violation{
-		Code: code, Where: m.step(eb.proc, eb.step), Transfer: -1, Rank: rank, Chunk: int(cell), Line: m.line(eb.proc, eb.step),
-		Message: fmt.Sprintf("%s %s and %s %s it, in no order; it may come first, after %s", does(bWrites), m.cellAs(eb, cell, bWrites), m.step(ea.proc, ea.step), does(aWrites), m.list(past)),
-	})
+	message := fmt.Sprintf("%s %s and %s %s it, in no order; it may come first, after %s", does(bWrites), m.cellAs(eb, cell, bWrites), m.step(ea.proc, ea.step), does(aWrites), m.list(past))
+	m.r.Verdict.Violations = append(m.r.Verdict.Violations, verify.Wrong(code, m.step(eb.proc, eb.step), message).AtSlot(rank, int(cell)).AtLine(m.line(eb.proc, eb.step)))
 }
 
 // cellAs names a cell as the instruction of an event does.

@@ -53,8 +53,8 @@ func (m *machine) result() {
 				first[want], firstRank[want] = v, r
 			case first[want] != v:
 				_, line := m.written(r, int32(c))
-				m.r.condition(verify.Violation{Code: verify.RankOrder, Where: fmt.Sprintf("%s on gpus %d and %d", m.cell(r, int32(c)), firstRank[want], r), Transfer: -1, Rank: r, Chunk: c, Line: line,
-					Message: fmt.Sprintf("combined as %s on gpu %d and as %s on gpu %d: their last bits may differ", m.tree(first[want]), firstRank[want], m.tree(v), r)})
+				m.r.condition(verify.Wrong(verify.RankOrder, fmt.Sprintf("%s on gpus %d and %d", m.cell(r, int32(c)), firstRank[want], r),
+					fmt.Sprintf("combined as %s on gpu %d and as %s on gpu %d: their last bits may differ", m.tree(first[want]), firstRank[want], m.tree(v), r)).AtSlot(r, c).AtLine(line))
 			default:
 				if m.r.Consistent == verify.Unknown {
 					m.r.Consistent = verify.Proved
@@ -107,8 +107,8 @@ func (m *machine) wrong(r int, c int32, code verify.Code, terms []term, want []i
 		holds = "ends as " + m.words(terms)
 	}
 	last, line := m.written(r, c)
-	m.r.violate(verify.Violation{Code: code, Where: fmt.Sprintf("gpu %d, %s", r, m.cell(r, c)), Transfer: -1, Rank: r, Chunk: int(c), Line: line,
-		Message: fmt.Sprintf("%s, want %s (%s)", holds, m.words(wanted), last)})
+	message := fmt.Sprintf("%s, want %s (%s)", holds, m.words(wanted), last)
+	m.r.violate(verify.Wrong(code, fmt.Sprintf("gpu %d, %s", r, m.cell(r, c)), message).AtSlot(r, int(c)).AtLine(line))
 }
 
 // written returns which instruction wrote a cell last, and its line.

@@ -185,8 +185,7 @@ func (m *machine) take(proc, step int32, ref model.Ref, offset int, value []int3
 // unwritten notes a read of something undefined, once a chunk.
 func (m *machine) unwritten(proc, step int32, at span, cell int32) {
 	v := m.violation(verify.UninitialisedRead, proc, step, fmt.Sprintf("reads %s%s, which nothing has written", at.name, m.chunk(int(cell-at.base))))
-	v.Chunk = int(cell)
-	m.r.violate(v)
+	m.r.violate(v.AtChunk(int(cell)))
 }
 
 func (m *machine) beyond(proc, step int32, does string, rank int, ref model.Ref, offset, count int) {

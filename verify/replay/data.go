@@ -197,9 +197,15 @@ func (x *execution) run(t task, transfers []int32) bool {
 // goesOn reports whether what is executed will mean anything.
 func (x *execution) goesOn() bool { return x.work.Go(1) && !x.values.full() }
 
+// chunk is the chunk that is concerned.
+func (f *finding) chunk() int {
+	chunk, _ := f.Chunk()
+	return chunk
+}
+
 // keepFirst keeps of what was found the first verify.MaxViolations things.
 func (x *execution) keepFirst() {
-	slices.SortStableFunc(x.found, func(a, b finding) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Chunk, b.Chunk)) })
+	slices.SortStableFunc(x.found, func(a, b finding) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.chunk(), b.chunk())) })
 	x.found = x.found[:min(len(x.found), verify.MaxViolations)]
 }
 
@@ -303,9 +309,7 @@ func (x *execution) write(i int32) {
 
 func (x *execution) event(at model.Time, code verify.Code, i int32, rank int, format string, args ...any) {
 	if len(x.found) < x.limit {
-		x.found = append(x.found, finding{at, verify.Violation{
-			Code: code, Where: x.about(int(i)), Message: fmt.Sprintf(format, args...), Transfer: int(i), Rank: rank, Chunk: x.chunk,
-		}})
+		x.found = append(x.found, finding{at, verify.Wrong(code, x.about(int(i)), fmt.Sprintf(format, args...)).AtTransfer(int(i)).AtSlot(rank, x.chunk)})
 	}
 }
 
@@ -349,9 +353,7 @@ func (x *execution) wrong(r int, got, wanted value, transfers []int32) {
 		if format != "" {
 			message += ": " + fmt.Sprintf(format, args...)
 		}
-		x.found = append(x.found, finding{model.MaxTime, verify.Violation{
-			Code: code, Where: where, Message: message, Transfer: transfer, Rank: r, Chunk: x.chunk,
-		}})
+		x.found = append(x.found, finding{model.MaxTime, verify.Wrong(code, where, message).AtTransfer(transfer).AtSlot(r, x.chunk)})
 	}
 	if got == undefined {
 		report(verify.MissingContribution, -1, "nothing was ever written there")

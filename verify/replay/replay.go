@@ -75,7 +75,7 @@ func Check(ctx context.Context, p *model.Problem, s *model.Schedule) verify.Verd
 func malformed(v verify.Verdict, where string, err error) verify.Verdict {
 	v.Outcome = verify.Refuted
 	v.Claim = "is a well-formed schedule"
-	v.Violations = []verify.Violation{{Code: verify.Malformed, Where: where, Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1}}
+	v.Violations = []verify.Violation{verify.Wrong(verify.Malformed, where, err.Error())}
 	return v
 }
 
@@ -111,9 +111,7 @@ func (c *check) goes(n int) bool {
 // report adds a violation, up to the limit.
 func (c *check) report(code verify.Code, transfer int, rank, chunk int, where, format string, args ...any) {
 	if len(c.violations) < verify.MaxViolations {
-		c.violations = append(c.violations, verify.Violation{
-			Code: code, Where: where, Message: fmt.Sprintf(format, args...), Transfer: transfer, Rank: rank, Chunk: chunk,
-		})
+		c.violations = append(c.violations, verify.Wrong(code, where, fmt.Sprintf(format, args...)).AtTransfer(transfer).AtSlot(rank, chunk))
 	}
 }
 

@@ -50,7 +50,7 @@ func Check(ctx context.Context, p *model.Problem, s *model.Schedule, backend Bac
 		return v
 	}
 	if err := s.Validate(p); err != nil {
-		return refuted(v, verify.Violation{Code: verify.Malformed, Where: "schedule", Message: err.Error(), Transfer: -1, Rank: -1, Chunk: -1})
+		return refuted(v, verify.Wrong(verify.Malformed, "schedule", err.Error()))
 	}
 	v.Makespan = p.Makespan(s)
 	if o.Timeout > 0 {

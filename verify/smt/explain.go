@@ -26,13 +26,11 @@ func (q *Query) explain(g *Goal, v *values) ([]verify.Violation, error) {
 		}
 		switch rank := q.rank[o.rank]; o.kind {
 		case sourceDefined:
-			list = append(list, verify.Violation{Code: verify.SendUndefined, Transfer: int(o.transfer), Rank: int(rank), Chunk: q.Chunk,
-				Where:   fmt.Sprintf("transfer %d", o.transfer),
-				Message: fmt.Sprintf("sends chunk %d from rank %d, which holds nothing of it then (%s), want it to have arrived before", q.Chunk, rank, short(q.s, o.transfer))})
+			list = append(list, q.undefined(verify.SendUndefined, &o,
+				fmt.Sprintf("sends chunk %d from rank %d, which holds nothing of it then (%s), want it to have arrived before", q.Chunk, rank, short(q.s, o.transfer))))
 		case targetDefined:
-			list = append(list, verify.Violation{Code: verify.ReduceUndefined, Transfer: int(o.transfer), Rank: int(rank), Chunk: q.Chunk,
-				Where:   fmt.Sprintf("transfer %d", o.transfer),
-				Message: fmt.Sprintf("reduces into chunk %d of rank %d, which holds nothing of it then (%s), want a copy or an earlier value", q.Chunk, rank, short(q.s, o.transfer))})
+			list = append(list, q.undefined(verify.ReduceUndefined, &o,
+				fmt.Sprintf("reduces into chunk %d of rank %d, which holds nothing of it then (%s), want a copy or an earlier value", q.Chunk, rank, short(q.s, o.transfer))))
 		case inOrder:
 			a, b := &q.s.Transfers[o.other], &q.s.Transfers[o.transfer]
 			if a.Dst != b.Dst || a.End != b.End {
@@ -47,13 +45,17 @@ func (q *Query) explain(g *Goal, v *values) ([]verify.Violation, error) {
 	return q.ends(g, list)
 }
 
+// undefined is the violation of an obligation that something is defined.
+func (q *Query) undefined(code verify.Code, o *obligation, message string) verify.Violation {
+	return verify.Wrong(code, fmt.Sprintf("transfer %d", o.transfer), message).AtTransfer(int(o.transfer)).AtSlot(int(q.rank[o.rank]), q.Chunk)
+}
+
 // race says that transfers x and y, in this order, are at odds over their chunk at
 // a rank.
 func (q *Query) race(code verify.Code, rank int, x, y int32, what string) verify.Violation {
 	chunk := int(q.s.Transfers[y].Chunk)
-	return verify.Violation{Code: code, Transfer: int(y), Rank: rank, Chunk: chunk,
-		Where:   fmt.Sprintf("rank %d, chunk %d", rank, chunk),
-		Message: fmt.Sprintf("transfer %d (%s) and transfer %d (%s) %s", x, short(q.s, x), y, short(q.s, y), what)}
+	message := fmt.Sprintf("transfer %d (%s) and transfer %d (%s) %s", x, short(q.s, x), y, short(q.s, y), what)
+	return verify.Wrong(code, fmt.Sprintf("rank %d, chunk %d", rank, chunk), message).AtTransfer(int(y)).AtSlot(rank, chunk)
 }
 
 // unordered returns the races that the solver's instant shows: accesses that have

@@ -119,18 +119,16 @@ func (e *ending) look(c int, v *values) {
 // violation states what is wrong, or returns an error if nothing is.
 func (e *ending) violation() (verify.Violation, error) {
 	rank := int(e.q.rank[e.rank])
-	v := verify.Violation{Where: fmt.Sprintf("rank %d, chunk %d", rank, e.q.Chunk), Rank: rank, Chunk: e.q.Chunk, Transfer: -1}
+	wrong := func(code verify.Code, message string) verify.Violation {
+		return verify.Wrong(code, fmt.Sprintf("rank %d, chunk %d", rank, e.q.Chunk), message).AtSlot(rank, e.q.Chunk)
+	}
 	switch {
 	case e.undefined:
-		v.Code = verify.MissingContribution
-		v.Message = fmt.Sprintf("ends undefined, want %v", e.wanted)
+		return wrong(verify.MissingContribution, fmt.Sprintf("ends undefined, want %v", e.wanted)), nil
 	case e.code == "":
-		return v, fmt.Errorf("rank %d ends chunk %d with %v, which is what is wanted, where the query says otherwise", rank, e.q.Chunk, e.ends)
-	default:
-		v.Code, v.Transfer = e.code, int(e.at)
-		v.Message = fmt.Sprintf("ends with %v, want %v: %s", e.ends, e.wanted, e.why)
+		return verify.Violation{}, fmt.Errorf("rank %d ends chunk %d with %v, which is what is wanted, where the query says otherwise", rank, e.q.Chunk, e.ends)
 	}
-	return v, nil
+	return wrong(e.code, fmt.Sprintf("ends with %v, want %v: %s", e.ends, e.wanted, e.why)).AtTransfer(int(e.at)), nil
 }
 
 // judge compares how often version i holds rank j's contribution, n times, with

@@ -171,10 +171,13 @@ func (c *Checker) Add(batch []model.Transfer) bool {
 	return true
 }
 
+// malform notes that what is read is no schedule.
+func (c *Checker) malform(v verify.Violation) { c.malformed = &v }
+
 // transfer looks at one transfer.
 func (c *Checker) transfer(t *model.Transfer) {
 	if why := c.shape(t); why != "" {
-		c.malformed = &verify.Violation{Code: verify.Malformed, Where: fmt.Sprintf("transfer %d", c.count), Message: why, Transfer: c.index(), Rank: -1, Chunk: -1}
+		c.malform(verify.Wrong(verify.Malformed, fmt.Sprintf("transfer %d", c.count), why).AtTransfer(c.index()))
 		return
 	}
 	if t.Op != model.Copy && !reduces(c.p.Collective.Kind) {
@@ -262,7 +265,7 @@ func (c *Checker) arrived(t *model.Transfer, route []int) {
 func (c *Checker) Verdict() verify.Verdict {
 	v := verify.Verdict{Engine: Engine, Claim: verify.Claim(c.p, &model.Schedule{Form: c.form})}
 	if rounds := model.Time(1024 + 16*c.count); c.malformed == nil && c.form == model.InRounds && c.last > rounds {
-		c.malformed = &verify.Violation{Code: verify.Malformed, Where: "schedule", Message: fmt.Sprintf("round %d, want a round below %d", int64(c.last-1), int64(rounds)), Transfer: -1, Rank: -1, Chunk: -1}
+		c.malform(verify.Wrong(verify.Malformed, "schedule", fmt.Sprintf("round %d, want a round below %d", int64(c.last-1), int64(rounds))))
 	}
 	if c.malformed == nil && c.undecided == "" && len(c.violations) < verify.MaxViolations {
 		c.land(model.MaxTime, c.race)
@@ -341,14 +344,10 @@ func (c *Checker) about(t *model.Transfer) string {
 
 // report notes a violation by the transfer that is being looked at.
 func (c *Checker) report(code verify.Code, t *model.Transfer, rank int32, format string, args ...any) {
-	c.violations = append(c.violations, verify.Violation{
-		Code: code, Where: c.about(t), Message: fmt.Sprintf(format, args...), Transfer: c.index(), Rank: int(rank), Chunk: int(t.Chunk),
-	})
+	c.violations = append(c.violations, verify.Wrong(code, c.about(t), fmt.Sprintf(format, args...)).AtTransfer(c.index()).AtSlot(int(rank), int(t.Chunk)))
 }
 
 // reportSlot notes a violation at a slot.
 func (c *Checker) reportSlot(code verify.Code, rank, chunk int, format string, args ...any) {
-	c.violations = append(c.violations, verify.Violation{
-		Code: code, Where: fmt.Sprintf("rank %d, chunk %d", rank, chunk), Message: fmt.Sprintf(format, args...), Transfer: -1, Rank: rank, Chunk: chunk,
-	})
+	c.violations = append(c.violations, verify.Wrong(code, fmt.Sprintf("rank %d, chunk %d", rank, chunk), fmt.Sprintf(format, args...)).AtSlot(rank, chunk))
 }

@@ -181,7 +181,7 @@ func (m *Imported) Before() (verify.Verdict, bool) {
 	case len(m.Objections) > 0:
 		v.Outcome = verify.Refuted
 		for _, o := range m.Objections {
-			v.Violations = append(v.Violations, verify.Violation{Code: verify.Code(o.Code), Where: o.Where, Message: o.Message, Transfer: -1, Rank: -1, Chunk: -1})
+			v.Violations = append(v.Violations, verify.Wrong(verify.Code(o.Code), o.Where, o.Message))
 		}
 	case m.Undecided != "":
 		v.Reason = m.Undecided

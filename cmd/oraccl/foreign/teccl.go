@@ -48,8 +48,10 @@ func readFlows(ctx context.Context, t *Truth, asked *model.Problem, file string,
 	return &Imported{m, func(ctx context.Context) verify.Verdict {
 		ordered, kept, v := epochs(ctx, m, plan)
 		for i, violation := range v.Violations { // named here, by the numbers before some are left out
-			v.Violations[i].Message += "; in the file " + m.Source(violation.Transfer)
-			v.Violations[i].Transfer = -1
+			if at, ok := violation.Transfer(); ok {
+				violation.Message += "; in the file " + m.Source(at)
+				v.Violations[i] = violation.AtTransfer(-1)
+			}
 		}
 		if n := len(m.Schedule.Transfers) - len(kept); n > 0 {
 			m.Notes.Add(model.Fact, "%d flows bring what is there already", n)
@@ -117,8 +119,8 @@ func tooGood(ctx context.Context, m *model.Imported, plan *teccl.Plan) ([]verify
 		return nil, nil
 	}
 	micro := new(big.Rat).Quo(claimed, big.NewRat(1e6, 1)).FloatString(3)
-	return []verify.Violation{{Code: verify.TooFast, Where: "3-Epochs_Required", Transfer: -1, Rank: -1, Chunk: -1,
-		Message: fmt.Sprintf("%d epochs are %s us, less than the %s us that no schedule beats: %s", plan.Epochs, micro, report.Micros(c.Bound), report.Describe(c))}}, nil
+	message := fmt.Sprintf("%d epochs are %s us, less than the %s us that no schedule beats: %s", plan.Epochs, micro, report.Micros(c.Bound), report.Describe(c))
+	return []verify.Violation{verify.Wrong(verify.TooFast, "3-Epochs_Required", message)}, nil
 }
 
 // theirMI250 returns the node of MI250 with the dies numbered as TE-CCL and ForestColl do:

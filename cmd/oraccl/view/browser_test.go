@@ -36,7 +36,8 @@ func judged(p *model.Problem, s *model.Schedule, title string) *Picture {
 	v := replay.Check(context.Background(), p, s)
 	pic := &Picture{Title: title, Problem: p, Schedule: s, Verdict: Verdict{Outcome: v.Outcome.String(), Engine: v.Engine, Claim: verify.Claim(p, s), Reason: v.Reason}}
 	for _, x := range v.Violations {
-		pic.Verdict.Violations = append(pic.Verdict.Violations, Violation{string(x.Code), x.Where, x.Message, x.Transfer})
+		at, _ := x.Transfer()
+		pic.Verdict.Violations = append(pic.Verdict.Violations, Violation{string(x.Code), x.Where, x.Message, at})
 	}
 	return pic
 }

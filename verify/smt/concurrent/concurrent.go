@@ -167,10 +167,6 @@ func (e *encoder) name(i int) string {
 	return fmt.Sprintf("gpu %d tb %d step %d (%s%s)", q.Rank, q.ID, s.Label, s.Name, at)
 }
 
-func violation(code verify.Code, where, message string) verify.Violation {
-	return verify.Violation{Code: code, Where: where, Message: message, Transfer: -1, Rank: -1, Chunk: -1}
-}
-
 // stuck reads a deadlock off the solver's model.
 func (e *encoder) stuck(q smt.Question, a smt.Answer) verify.Violation {
 	first, n := -1, 0
@@ -182,7 +178,7 @@ func (e *encoder) stuck(q smt.Question, a smt.Answer) verify.Violation {
 			n++
 		}
 	}
-	return violation(verify.Deadlock, e.name(max(first, 0)), fmt.Sprintf("never happens, with %d steps that wait for each other, or for nothing", n))
+	return verify.Wrong(verify.Deadlock, e.name(max(first, 0)), fmt.Sprintf("never happens, with %d steps that wait for each other, or for nothing", n))
 }
 
 func (e *encoder) race(pair [2]int) verify.Violation {
@@ -190,7 +186,7 @@ func (e *encoder) race(pair [2]int) verify.Violation {
 	if e.bothWrite(pair) {
 		code = verify.WriteWriteRace
 	}
-	return violation(code, e.name(pair[1]), fmt.Sprintf("may happen without %s, and both access a cell that one of them writes", e.name(pair[0])))
+	return verify.Wrong(code, e.name(pair[1]), fmt.Sprintf("may happen without %s, and both access a cell that one of them writes", e.name(pair[0])))
 }
 
 // Script returns all questions as one text for any SMT solver, with the answer that

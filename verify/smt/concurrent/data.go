@@ -227,7 +227,7 @@ func (e *encoder) result() (smt.Question, []ending) {
 func (e *encoder) wrong(a smt.Answer, ends []ending) verify.Violation {
 	for _, i := range e.order {
 		if v := a.Values[fmt.Sprintf("u%d", i)]; v != nil && v.Sign() > 0 {
-			return violation(verify.UninitialisedRead, e.name(i), "reads what nothing has written")
+			return verify.Wrong(verify.UninitialisedRead, e.name(i), "reads what nothing has written")
 		}
 	}
 	for _, x := range ends {
@@ -236,7 +236,7 @@ func (e *encoder) wrong(a smt.Answer, ends []ending) verify.Violation {
 		}
 		where := fmt.Sprintf("gpu %d, cell %d", x.rank, x.cell)
 		if x.got == "" {
-			return violation(verify.MissingContribution, where, "is never written")
+			return verify.Wrong(verify.MissingContribution, where, "is never written")
 		}
 		counts := map[string]int{}
 		e.expand(x.got, counts)
@@ -250,9 +250,9 @@ func (e *encoder) wrong(a smt.Answer, ends []ending) verify.Violation {
 		if len(counts) > 0 {
 			code = verify.WrongValue
 		}
-		return violation(code, where, fmt.Sprintf("ends with another sum than that of %d contributions for some inputs", len(x.want)))
+		return verify.Wrong(code, where, fmt.Sprintf("ends with another sum than that of %d contributions for some inputs", len(x.want)))
 	}
-	return violation(verify.MissingContribution, "the end", "some cell ends wrong")
+	return verify.Wrong(verify.MissingContribution, "the end", "some cell ends wrong")
 }
 
 // expand counts the contributions in a term, up to 2 each.

@@ -85,57 +85,41 @@ func TestRefutations(t *testing.T) {
 		change func(c *cases.Case)
 		want   verify.Violation
 	}{
-		{"double", ring(), func(c *cases.Case) { c.S.Transfers[9].Op = model.Reduction }, verify.Violation{
-			Code: verify.DoubleContribution, Where: "rank 1, chunk 0", Transfer: 9, Rank: 1, Chunk: 0,
-			Message: "ends with 2·x0+2·x1+x2, want x0+x1+x2: x0 is added again by transfer 9 (reduce 0→1, round 3)"}},
-		{"missing", ring(), func(c *cases.Case) { c.S.Transfers = slices.Delete(c.S.Transfers, 9, 10) }, verify.Violation{
-			Code: verify.MissingContribution, Where: "rank 1, chunk 0", Transfer: -1, Rank: 1, Chunk: 0,
-			Message: "ends with x0+x1, want x0+x1+x2: x2 never arrives"}},
-		{"overwritten", ring(), func(c *cases.Case) { c.S.Transfers[4].Op = model.Copy }, verify.Violation{
-			Code: verify.MissingContribution, Where: "rank 0, chunk 0", Transfer: -1, Rank: 0, Chunk: 0,
-			Message: "ends with x0+x1, want x0+x1+x2: x2 never arrives"}},
+		{"double", ring(), func(c *cases.Case) { c.S.Transfers[9].Op = model.Reduction }, verify.Wrong(verify.DoubleContribution, "rank 1, chunk 0",
+			"ends with 2·x0+2·x1+x2, want x0+x1+x2: x0 is added again by transfer 9 (reduce 0→1, round 3)").AtTransfer(9).AtSlot(1, 0)},
+		{"missing", ring(), func(c *cases.Case) { c.S.Transfers = slices.Delete(c.S.Transfers, 9, 10) }, verify.Wrong(verify.MissingContribution, "rank 1, chunk 0",
+			"ends with x0+x1, want x0+x1+x2: x2 never arrives").AtSlot(1, 0)},
+		{"overwritten", ring(), func(c *cases.Case) { c.S.Transfers[4].Op = model.Copy }, verify.Wrong(verify.MissingContribution, "rank 0, chunk 0",
+			"ends with x0+x1, want x0+x1+x2: x2 never arrives").AtSlot(0, 0)},
 		{"lost", cases.Direct(3, model.Collective{Kind: model.Reduce, Root: 1}, 1, model.InRounds),
-			func(c *cases.Case) { c.S.Transfers[1].Op = model.Copy }, verify.Violation{
-				Code: verify.MissingContribution, Where: "rank 1, chunk 0", Transfer: 1, Rank: 1, Chunk: 0,
-				Message: "ends with x2, want x0+x1+x2: x0 is overwritten by transfer 1 (copy 2→1, round 1)"}},
-		{"wrong", cases.Pipeline(model.Timed), func(c *cases.Case) { c.P.Collective.Post[1].Value = model.Unit(0) }, verify.Violation{
-			Code: verify.MissingContribution, Where: "rank 2, chunk 1", Transfer: -1, Rank: 2, Chunk: 1,
-			Message: "ends with 2·x2, want x0: x0 never arrives"}},
+			func(c *cases.Case) { c.S.Transfers[1].Op = model.Copy }, verify.Wrong(verify.MissingContribution, "rank 1, chunk 0",
+				"ends with x2, want x0+x1+x2: x0 is overwritten by transfer 1 (copy 2→1, round 1)").AtTransfer(1).AtSlot(1, 0)},
+		{"wrong", cases.Pipeline(model.Timed), func(c *cases.Case) { c.P.Collective.Post[1].Value = model.Unit(0) }, verify.Wrong(verify.MissingContribution, "rank 2, chunk 1",
+			"ends with 2·x2, want x0: x0 never arrives").AtSlot(2, 1)},
 		{"unwanted", cases.Pipeline(model.InRounds), func(c *cases.Case) {
 			c.P.Collective.Pre[2].Value = model.Multiset(model.Term{Rank: 0, Count: 1}, model.Term{Rank: 2, Count: 2})
-		}, verify.Violation{
-			Code: verify.WrongValue, Where: "rank 2, chunk 1", Transfer: 3, Rank: 2, Chunk: 1,
-			Message: "ends with x0+2·x2, want 2·x2: x0 comes with transfer 3 (copy 1→2, round 0)"}},
-		{"count short", cases.Pipeline(model.InRounds), func(c *cases.Case) { c.S.Transfers = c.S.Transfers[1:] }, verify.Violation{
-			Code: verify.MissingContribution, Where: "rank 0, chunk 0", Transfer: -1, Rank: 0, Chunk: 0,
-			Message: "ends with x0+2·x1, want x0+3·x1: x1 never arrives 3 times"}},
-		{"count over", cases.Pipeline(model.InRounds), func(c *cases.Case) { c.Send(0, 1, 0, model.Reduction, 7, 8) }, verify.Violation{
-			Code: verify.DoubleContribution, Where: "rank 0, chunk 0", Transfer: 4, Rank: 0, Chunk: 0,
-			Message: "ends with x0+4·x1, want x0+3·x1: x1 is added again by transfer 4 (reduce 1→0, round 7)"}},
-		{"set", cases.RecursiveDoubling(4, model.Max, model.InRounds), func(c *cases.Case) { c.S.Transfers = c.S.Transfers[:7] }, verify.Violation{
-			Code: verify.MissingContribution, Where: "rank 1, chunk 0", Transfer: -1, Rank: 1, Chunk: 0,
-			Message: "ends with x0+x1, want x0+…+x3: x2 never arrives"}},
-		{"undefined at the end", cases.BinomialBroadcast(4, model.InRounds), func(c *cases.Case) { c.S.Transfers = c.S.Transfers[:2] }, verify.Violation{
-			Code: verify.MissingContribution, Where: "rank 3, chunk 0", Transfer: -1, Rank: 3, Chunk: 0, Message: "ends undefined, want x0"}},
-		{"send undefined", cases.BinomialBroadcast(4, model.InRounds), func(c *cases.Case) { c.S.Transfers[2].Start, c.S.Transfers[2].End = 0, 1 }, verify.Violation{
-			Code: verify.SendUndefined, Where: "transfer 2", Transfer: 2, Rank: 1, Chunk: 0,
-			Message: "sends chunk 0 from rank 1, which holds nothing of it then (copy 1→3, round 0), want it to have arrived before"}},
-		{"reduce into undefined", cases.BinomialBroadcast(2, model.InRounds), func(c *cases.Case) { c.S.Transfers[0].Op = model.Reduction }, verify.Violation{
-			Code: verify.ReduceUndefined, Where: "transfer 0", Transfer: 0, Rank: 1, Chunk: 0,
-			Message: "reduces into chunk 0 of rank 1, which holds nothing of it then (reduce 0→1, round 0), want a copy or an earlier value"}},
+		}, verify.Wrong(verify.WrongValue, "rank 2, chunk 1",
+			"ends with x0+2·x2, want 2·x2: x0 comes with transfer 3 (copy 1→2, round 0)").AtTransfer(3).AtSlot(2, 1)},
+		{"count short", cases.Pipeline(model.InRounds), func(c *cases.Case) { c.S.Transfers = c.S.Transfers[1:] }, verify.Wrong(verify.MissingContribution, "rank 0, chunk 0",
+			"ends with x0+2·x1, want x0+3·x1: x1 never arrives 3 times").AtSlot(0, 0)},
+		{"count over", cases.Pipeline(model.InRounds), func(c *cases.Case) { c.Send(0, 1, 0, model.Reduction, 7, 8) }, verify.Wrong(verify.DoubleContribution, "rank 0, chunk 0",
+			"ends with x0+4·x1, want x0+3·x1: x1 is added again by transfer 4 (reduce 1→0, round 7)").AtTransfer(4).AtSlot(0, 0)},
+		{"set", cases.RecursiveDoubling(4, model.Max, model.InRounds), func(c *cases.Case) { c.S.Transfers = c.S.Transfers[:7] }, verify.Wrong(verify.MissingContribution, "rank 1, chunk 0",
+			"ends with x0+x1, want x0+…+x3: x2 never arrives").AtSlot(1, 0)},
+		{"undefined at the end", cases.BinomialBroadcast(4, model.InRounds), func(c *cases.Case) { c.S.Transfers = c.S.Transfers[:2] }, verify.Wrong(verify.MissingContribution, "rank 3, chunk 0", "ends undefined, want x0").AtSlot(3, 0)},
+		{"send undefined", cases.BinomialBroadcast(4, model.InRounds), func(c *cases.Case) { c.S.Transfers[2].Start, c.S.Transfers[2].End = 0, 1 }, verify.Wrong(verify.SendUndefined, "transfer 2",
+			"sends chunk 0 from rank 1, which holds nothing of it then (copy 1→3, round 0), want it to have arrived before").AtTransfer(2).AtSlot(1, 0)},
+		{"reduce into undefined", cases.BinomialBroadcast(2, model.InRounds), func(c *cases.Case) { c.S.Transfers[0].Op = model.Reduction }, verify.Wrong(verify.ReduceUndefined, "transfer 0",
+			"reduces into chunk 0 of rank 1, which holds nothing of it then (reduce 0→1, round 0), want a copy or an earlier value").AtTransfer(0).AtSlot(1, 0)},
 		{"write-write race", cases.BinomialBroadcast(2, model.Timed), func(c *cases.Case) {
 			c.Send(0, 0, 1, model.Copy, 5, c.S.Transfers[0].End)
-		}, verify.Violation{
-			Code: verify.WriteWriteRace, Where: "rank 1, chunk 0", Transfer: 1, Rank: 1, Chunk: 0,
-			Message: "transfer 0 (copy 0→1, 0s to 21.97152us) and transfer 1 (copy 0→1, 5ps to 21.97152us) both write it at the same instant and not both reduce"}},
-		{"unordered writes", cases.BinomialBroadcast(2, model.Ordered), func(c *cases.Case) { c.Wait(0, 0, 1, model.Copy) }, verify.Violation{
-			Code: verify.WriteWriteRace, Where: "rank 1, chunk 0", Transfer: 1, Rank: 1, Chunk: 0,
-			Message: "transfer 0 (copy 0→1) and transfer 1 (copy 0→1) both write it, not both reduce, and neither waits for the other"}},
-		{"unordered read", cases.BinomialBroadcast(4, model.Ordered), func(c *cases.Case) { c.S.After[2] = nil }, verify.Violation{
-			Code: verify.ReadWriteRace, Where: "rank 1, chunk 0", Transfer: 2, Rank: 1, Chunk: 0,
-			Message: "transfer 0 (copy 0→1) and transfer 2 (copy 1→3) write and read it, and neither waits for the other"}},
-		{"exchange without order", cases.RecursiveDoubling(2, model.Sum, model.Ordered), func(c *cases.Case) { c.S.After[1] = nil }, verify.Violation{
-			Code: verify.ReadWriteRace, Transfer: 1}},
+		}, verify.Wrong(verify.WriteWriteRace, "rank 1, chunk 0",
+			"transfer 0 (copy 0→1, 0s to 21.97152us) and transfer 1 (copy 0→1, 5ps to 21.97152us) both write it at the same instant and not both reduce").AtTransfer(1).AtSlot(1, 0)},
+		{"unordered writes", cases.BinomialBroadcast(2, model.Ordered), func(c *cases.Case) { c.Wait(0, 0, 1, model.Copy) }, verify.Wrong(verify.WriteWriteRace, "rank 1, chunk 0",
+			"transfer 0 (copy 0→1) and transfer 1 (copy 0→1) both write it, not both reduce, and neither waits for the other").AtTransfer(1).AtSlot(1, 0)},
+		{"unordered read", cases.BinomialBroadcast(4, model.Ordered), func(c *cases.Case) { c.S.After[2] = nil }, verify.Wrong(verify.ReadWriteRace, "rank 1, chunk 0",
+			"transfer 0 (copy 0→1) and transfer 2 (copy 1→3) write and read it, and neither waits for the other").AtTransfer(2).AtSlot(1, 0)},
+		{"exchange without order", cases.RecursiveDoubling(2, model.Sum, model.Ordered), func(c *cases.Case) { c.S.After[1] = nil }, verify.Wrong(verify.ReadWriteRace, "", "")},
 	} {
 		x.change(x.c)
 		v := check(x.c)
@@ -159,14 +143,15 @@ func TestCauses(t *testing.T) {
 	require.Equal(t, verify.Refuted, v.Outcome)
 	require.Len(t, v.Violations, 4)
 	for rank, x := range v.Violations {
-		require.Equal(t, verify.Violation{Code: verify.DoubleContribution, Where: fmt.Sprintf("rank %d, chunk 0", rank), Transfer: int(again), Rank: rank,
-			Message: fmt.Sprintf("ends with x0+x1+2·x2+x3, want x0+…+x3: x2 is added again by transfer %d (reduce 2→0, round 2)", again)}, x)
+		require.Equal(t, verify.Wrong(verify.DoubleContribution, fmt.Sprintf("rank %d, chunk 0", rank),
+			fmt.Sprintf("ends with x0+x1+2·x2+x3, want x0+…+x3: x2 is added again by transfer %d (reduce 2→0, round 2)", again)).AtTransfer(int(again)).AtSlot(rank, 0), x)
 	}
 	// From the start, it is nobody's fault.
 	c = cases.Pipeline(model.InRounds)
 	c.P.Collective.Post[1].Value = model.Unit(2)
 	v = check(c)
-	require.Equal(t, -1, v.Violations[0].Transfer)
+	_, is := v.Violations[0].Transfer()
+	require.False(t, is)
 	require.Equal(t, "ends with 2·x2, want x2: x2 is there too often from the start", v.Violations[0].Message)
 }
 
@@ -218,7 +203,9 @@ func TestManyUnordered(t *testing.T) {
 	require.Equal(t, verify.Refuted, v.Outcome)
 	for _, x := range v.Violations {
 		require.Equal(t, verify.ReadWriteRace, x.Code)
-		require.Equal(t, 2*n-4, x.Transfer)
+		at, is := x.Transfer()
+		require.True(t, is)
+		require.Equal(t, 2*n-4, at)
 	}
 }
 
@@ -305,7 +292,10 @@ func compare(t *testing.T, seed uint64, c *cases.Case, codes []verify.Code, righ
 		found[x.Code] = true
 		require.Contains(t, codes, x.Code, "seed %d: %v\n%+v\n%+v", seed, c.P, v, c.S)
 		require.NotEmpty(t, x.Message)
-		require.True(t, x.Chunk >= 0 && x.Chunk < len(c.P.Chunks) && x.Rank >= 0 && x.Rank < c.P.Topology.Ranks && x.Transfer < len(c.S.Transfers))
+		chunk, isChunk := x.Chunk()
+		rank, isRank := x.Rank()
+		at, _ := x.Transfer()
+		require.True(t, isChunk && chunk < len(c.P.Chunks) && isRank && rank < c.P.Topology.Ranks && at < len(c.S.Transfers))
 	}
 	// All kinds are found, unless there are too many to report, or the one
 	// execution that shows a race does not show all.

@@ -36,8 +36,10 @@ func wanted(rng *rand.Rand, p *model.Program) {
 	for range 4 { // settle for what comes out
 		violations := order.Check(context.Background(), p).Verdict.Violations
 		for _, v := range violations {
-			if v.Rank >= 0 && v.Chunk >= 0 && (v.Code == verify.MissingContribution || v.Code == verify.DoubleContribution || v.Code == verify.WrongValue) && rng.IntN(8) > 0 {
-				p.Post[v.Rank][v.Chunk] = -1
+			rank, isRank := v.Rank()
+			chunk, isChunk := v.Chunk()
+			if isRank && isChunk && (v.Code == verify.MissingContribution || v.Code == verify.DoubleContribution || v.Code == verify.WrongValue) && rng.IntN(8) > 0 {
+				p.Post[rank][chunk] = -1
 			}
 		}
 	}
