@@ -183,8 +183,7 @@ func sweepNames() sweep.Names {
 		n.Methods = append(n.Methods, m.Name())
 	}
 	for _, f := range topo.List() {
-		family, _, _ := strings.Cut(f.Syntax, ":")
-		n.Families = append(n.Families, family)
+		n.Families = append(n.Families, f.Syntax[:strings.IndexAny(f.Syntax+":", ":[")]) // dgxh100 of dgxh100[:N]
 	}
 	return n
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/oraccl/oraccl/solve/classic"
 	"github.com/oraccl/oraccl/solve/exact"
 	"github.com/oraccl/oraccl/solve/forest"
+	"github.com/oraccl/oraccl/solve/oneshot"
 	"github.com/oraccl/oraccl/solve/quotient"
 	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/stragglar"
@@ -19,7 +20,8 @@ import (
 // Methods returns every method, quick ones first, sat and exact last: they start from the best
 // schedule of the others.
 func Methods() []solve.Solver {
-	methods := append(classic.All(), cayley.New(), quotient.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
+	methods := append(classic.All(), oneshot.All()...)
+	methods = append(methods, cayley.New(), quotient.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
 }
 

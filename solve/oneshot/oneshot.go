@@ -1,0 +1,121 @@
+// Package oneshot holds allreduces of small buffers.
+//
+// One-shot: every rank sends what it has to every other one, which adds it up. No sum goes on,
+// so that all is over after one latency from each rank to each, where two-shot methods, which
+// add a part up at its owner and send the sum to all, take two. But each link carries (n-1)/2
+// times as much.
+//
+// The mixture sends a part of the buffer one-shot while the sums of the other part are on their
+// way. Let A be the parts that owners add up, B the part that is sent one-shot, and C the
+// sums. Each rank sends A, B and C without a pause. Around one switch, with n equal ranks, a
+// latency of a from rank to rank, and x for all of the buffer over one link, no allreduce ends
+// before
+//
+//	a + (n-1)x                where (n-1)x <= a: one-shot does that,
+//	x + a(2n-3)/(n-1)         where a <= (n-1)x <= na: the mixture comes within (n-1)x/nP
+//	                          of that, with P pieces for each owner,
+//	a + 2(n-1)x/n             above: two-shot does that, with P(1-1/P)(n-1)x/nP >= a.
+//
+// The first two are coverages, the third is the volume: see package verify/cert. Other
+// networks have no such formula; the same two methods serve them over ways of least latency.
+package oneshot
+
+import (
+	"context"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/place"
+)
+
+// All returns the methods of this package.
+func All() []solve.Solver { return []solve.Solver{&method{name: "oneshot"}, &method{name: "mixed"}} }
+
+// method is one-shot, or the mixture.
+type method struct{ name string }
+
+// Limits of the methods.
+const (
+	maxMembers   = 256
+	maxTransfers = 1 << 18
+	maxWork      = 1 << 20 // transfers that a search for a mixture places in all
+)
+
+// Name implements solve.Solver.
+func (m *method) Name() string { return m.name }
+
+// About implements solve.Solver.
+func (m *method) About() solve.About {
+	a := solve.About{
+		Serves:    "allreduce, timed, no rank late; up to 256 members",
+		Guarantee: "optimal around one switch with n equal ranks, and on complete graphs, where all that a rank sends takes a latency or less",
+		Source:    "`solve/oneshot`",
+	}
+	if m.name == "mixed" {
+		a.Guarantee = "around one switch with equal ranks optimal in the limit of small pieces, for every size"
+	}
+	return a
+}
+
+// Serves implements solve.Solver.
+func (m *method) Serves(p *model.Problem) error {
+	n := len(p.Members())
+	switch {
+	case p.Collective.Kind != model.AllReduce:
+		return solve.NotServed("serves allreduce, not %v", p.Collective.Kind)
+	case p.Cost.Synchronous():
+		return solve.NotServed("serves blocking and pipelined schedules, not those in %v: a rank would send all in one round", p.Cost)
+	case p.Late():
+		return solve.NotServed("serves ranks that are all there at the start")
+	case n > maxMembers:
+		return solve.NotServed("serves up to %d members, not %d", maxMembers, n)
+	case len(p.Chunks)*n*(n-1) > maxTransfers:
+		return solve.NotServed("would make %d transfers, more than %d", len(p.Chunks)*n*(n-1), maxTransfers)
+	}
+	if err := place.Reachable(p.Topology); err != nil {
+		return solve.NotServed("%v", err)
+	}
+	return nil
+}
+
+// Solve implements solve.Solver. It is deterministic and uses no options but Chunks, Bound and
+// the time limit.
+func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	if err := m.Serves(p); err != nil {
+		return solve.Result{}, err
+	}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	if p.Chunks == nil && o.Chunks > 0 {
+		p = solve.Cut(p, o.Chunks)
+		if err := m.Serves(p); err != nil {
+			return solve.Result{}, err
+		}
+	}
+	if len(p.Members()) == 1 {
+		return solve.Result{Problem: solve.Cut(p, 1), Schedule: &model.Schedule{Form: model.Timed}, Stop: solve.Done}, nil
+	}
+	w := newWays(p)
+	s := &search{p: p, b: b, bound: o.Bound, ways: w, order: slices.Clone(w.pairs), large: map[int]int64{}}
+	switch {
+	case b.Spent():
+	case m.name == "mixed" && p.Chunks != nil:
+		s.mixCut()
+	case m.name == "mixed":
+		s.mix()
+	default:
+		s.oneShot()
+	}
+	stop := solve.Done
+	if s.best == nil {
+		if stop = b.Stop(); stop == 0 {
+			return solve.Result{}, solve.NotServed("found no order in which each rank sends its contribution before others are added to it")
+		}
+		return solve.Result{Problem: solve.Cut(p, 1), Stop: stop}, nil
+	}
+	if b.Spent() {
+		stop = b.Stop()
+	}
+	return s.result(stop), nil
+}

@@ -1,0 +1,136 @@
+package oneshot_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/oneshot"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+func TestConformance(t *testing.T) {
+	for _, s := range oneshot.All() {
+		t.Run(s.Name(), func(t *testing.T) { solvetest.Run(t, s, solvetest.Config{Serves: 12}) })
+	}
+}
+
+func method(name string) solve.Solver {
+	for _, s := range oneshot.All() {
+		if s.Name() == name {
+			return s
+		}
+	}
+	panic(name)
+}
+
+// run returns the makespan that a method finds, of a schedule that is right.
+func run(t *testing.T, name string, p *model.Problem) model.Time {
+	r, err := method(name).Solve(context.Background(), p, solve.Options{})
+	require.NoError(t, err)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	require.True(t, p.SameUpToCut(r.Problem))
+	return r.Makespan()
+}
+
+func allreduce(tp *model.Topology, size int64) *model.Problem {
+	return &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: size, Cost: model.Pipelined}
+}
+
+// Around one switch with equal ranks the mixture is near the bound for every size, and
+// one-shot meets it where all that a rank sends takes a latency or less.
+func TestThreeRegimes(t *testing.T) {
+	const a, bandwidth = 700_000.0, int64(450e9)
+	for _, n := range []int{4, 8, 16} {
+		tp, err := topo.Switch(n, topo.Wire{Alpha: a, Bandwidth: bandwidth}, false)
+		require.NoError(t, err)
+		for kib := int64(1); kib <= 4096; kib *= 4 {
+			x := float64(kib<<10) / float64(bandwidth) * 1e12
+			all, others := float64(n), float64(n-1)
+			bound, within := a+2*others*x/all, 0.001
+			switch {
+			case others*x <= a:
+				bound, within = a+others*x, 0.0001
+			case others*x <= all*a:
+				bound, within = x+a*(2*all-3)/others, 0.02
+			}
+			got := float64(run(t, "mixed", allreduce(tp, kib<<10)))
+			require.GreaterOrEqual(t, got, math.Floor(bound), "%d ranks, %d KiB", n, kib)
+			require.Less(t, got, bound*(1+within), "%d ranks, %d KiB", n, kib)
+			if others*x <= a {
+				require.InDelta(t, bound, float64(run(t, "oneshot", allreduce(tp, kib<<10))), 10*others, "%d ranks, %d KiB", n, kib)
+			}
+		}
+	}
+}
+
+// Over shortest ways, through relays, one-shot takes one diameter and little more: makespans in
+// nanoseconds that must not become longer.
+func TestOneShotThroughRelays(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kib  int64
+		most float64
+	}{
+		{"dgxh100", 1, 717}, {"mi300x", 1, 717}, {"full:8", 1, 520}, {"dragonfly:2x2x2", 1, 2577}, {"dgxa100:2", 1, 2929}, {"dgxh100:2", 1, 2765},
+		{"dgx1", 1, 1492}, {"ring:8", 1, 2077}, {"mi250", 1, 3602}, {"torus:4x4", 1, 2095}, {"fattree:2x4", 1, 2134},
+		{"dgxh100", 8, 828}, {"full:8", 8, 654}, {"dgx1", 8, 2137}, {"ring:8", 8, 2611}, {"fattree:2x4", 8, 3068},
+	} {
+		tp, err := topo.Parse(c.name, topo.Options{})
+		require.NoError(t, err)
+		require.LessOrEqual(t, float64(run(t, "oneshot", allreduce(tp, c.kib<<10)))/1000, c.most, "%s, %d KiB", c.name, c.kib)
+	}
+}
+
+// A cut that is given is kept, with chunks of any sizes.
+func TestGivenCut(t *testing.T) {
+	tp, err := topo.Parse("switch:5", topo.Options{})
+	require.NoError(t, err)
+	for _, name := range []string{"oneshot", "mixed"} {
+		for chunks := 1; chunks <= 12; chunks++ {
+			p := allreduce(tp, 100)
+			at := int64(0)
+			for i := range chunks {
+				size := int64(i%3 + 1)
+				p.Chunks = append(p.Chunks, model.Chunk{Offset: at, Size: size})
+				at += size
+			}
+			p.Size = at
+			r, err := method(name).Solve(context.Background(), p, solve.Options{})
+			require.NoError(t, err)
+			require.Equal(t, p.Chunks, r.Problem.Chunks)
+			require.NoError(t, solvetest.Right(p, r.Schedule), "%s in %d chunks", name, chunks)
+		}
+		r, err := method(name).Solve(context.Background(), allreduce(tp, 1000), solve.Options{Chunks: 3})
+		require.NoError(t, err)
+		require.Len(t, r.Problem.Chunks, 15)
+	}
+}
+
+// Without a rank's links nothing is served; nor with late ranks, in rounds, or of other
+// collectives.
+func TestNotServed(t *testing.T) {
+	tp, err := topo.Parse("switch:4", topo.Options{})
+	require.NoError(t, err)
+	for what, change := range map[string]func(p *model.Problem){
+		"late":   func(p *model.Problem) { p.Release = []model.Time{0, 5, 0, 0} },
+		"rounds": func(p *model.Problem) { p.Cost = model.Rounds },
+		"kind":   func(p *model.Problem) { p.Collective.Kind = model.AllGather },
+		"large": func(p *model.Problem) {
+			p.Size = 1 << 30
+			*p = *p.WithChunks(1 << 17)
+		},
+	} {
+		p := allreduce(tp, 1<<10)
+		change(p)
+		for _, s := range oneshot.All() {
+			require.ErrorIs(t, s.Serves(p), solve.ErrNotServed, fmt.Sprint(s.Name(), " ", what))
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package oneshot
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// pair is a way from one member to another, in members.
+type pair struct {
+	from, to int
+	route    int32 // index of ways.routes
+}
+
+// ways holds a route of least latency for each pair of members. Of routes with equal latency it
+// is one that adds least to the sum of the squares of the times for which links are busy, those
+// apart for which what passes is not as far on its way: they come one after the other.
+type ways struct {
+	routes [][]int
+	pairs  []pair // by distance in the group's order, so that no two that follow meet
+}
+
+// Each route is chosen again while the others stay, in passes; and all of that is done in several
+// orders, of which the best is taken.
+const (
+	passes = 4
+	orders = 12
+	// maxRouted is up to how many pairs times links there are several orders.
+	maxRouted = 1 << 16
+)
+
+func newWays(p *model.Problem) *ways {
+	n := len(p.Members())
+	w := &ways{}
+	for d := 1; d < n; d++ {
+		for i := range n {
+			w.pairs = append(w.pairs, pair{i, (i + d) % n, int32(len(w.pairs))})
+		}
+	}
+	tries := orders
+	if len(w.pairs)*len(p.Topology.Links) > maxRouted {
+		tries = 1
+	}
+	order := slices.Clone(w.pairs)
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	least := math.Inf(1)
+	for range tries {
+		if routes, load := routed(p, order); load < least {
+			w.routes, least = routes, load
+		}
+		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	return w
+}
+
+// routed chooses routes for pairs in an order. It returns the sum of the squares of the links'
+// loads, too, in which the greatest load counts most.
+func routed(p *model.Problem, order []pair) (routes [][]int, load float64) {
+	t, members := p.Topology, p.Members()
+	fastest := 0.0
+	for i := range t.Links {
+		fastest = max(fastest, float64(t.Links[i].Bandwidth))
+	}
+	x := &router{t: t, out: t.Out(), fastest: fastest, used: map[stage]float64{}}
+	routes = make([][]int, len(order))
+	for range passes {
+		changed := false
+		for _, q := range order {
+			old := routes[q.route]
+			x.use(old, -1)
+			route := x.lightest(members[q.from], members[q.to])
+			x.use(route, 1)
+			routes[q.route], changed = route, changed || !slices.Equal(route, old)
+		}
+		if !changed {
+			break
+		}
+	}
+	var busy []float64
+	for s, n := range x.used {
+		busy = append(busy, n*x.slowness(s.link))
+	}
+	slices.Sort(busy) // sums of floats depend on their order
+	for _, b := range busy {
+		load += b * b
+	}
+	most := busy[len(busy)-1]
+	return routes, load + most*most*float64(len(busy))
+}
+
+// label is how a node is reached.
+type label struct {
+	node, link int // the last link
+	alpha      model.Time
+	relays     int
+	load       float64
+}
+
+func (a *label) compare(b *label) int {
+	return cmp.Or(cmp.Compare(a.alpha, b.alpha), cmp.Compare(a.relays, b.relays), cmp.Compare(a.load, b.load), cmp.Compare(a.node, b.node), cmp.Compare(a.link, b.link))
+}
+
+type labels []label
+
+func (q labels) Len() int           { return len(q) }
+func (q labels) Less(i, j int) bool { return q[i].compare(&q[j]) < 0 }
+func (q labels) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *labels) Push(x any)        { *q = append(*q, x.(label)) }
+func (q *labels) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	*q = (*q)[:last]
+	return x
+}
+
+// stage is a link at some way from where routes begin.
+type stage struct {
+	link int
+	at   model.Time
+}
+
+// router chooses routes.
+type router struct {
+	t       *model.Topology
+	out     [][]int
+	fastest float64
+	used    map[stage]float64 // by how many routes
+}
+
+// slowness returns how many times longer a link takes for a byte than the fastest one.
+func (x *router) slowness(link int) float64 { return x.fastest / float64(x.t.Links[link].Bandwidth) }
+
+// use adds a route to those that are used, or takes one away.
+func (x *router) use(route []int, more float64) {
+	at := model.Time(0)
+	for _, l := range route {
+		x.used[stage{l, at}] += more
+		at = at.Add(x.t.Links[l].Alpha)
+	}
+}
+
+// cost returns what one route more adds to the sum of squares.
+func (x *router) cost(s stage) float64 {
+	slow := x.slowness(s.link)
+	return (2*x.used[s] + 1) * slow * slow
+}
+
+// lightest returns the route of least latency between two ranks; of these one with the fewest
+// ranks on the way, then with the least load. Dijkstra's algorithm.
+func (x *router) lightest(from, to int) []int {
+	by := slices.Repeat([]int{-1}, x.t.Nodes()) // the link over which a node was reached, -2 at the start
+	queue := labels{{node: from, link: -2}}
+	for len(queue) > 0 && by[to] == -1 {
+		at := heap.Pop(&queue).(label)
+		if by[at.node] != -1 {
+			continue
+		}
+		by[at.node] = at.link
+		for _, i := range x.out[at.node] {
+			l := &x.t.Links[i]
+			if by[l.Dst] != -1 {
+				continue
+			}
+			next := label{node: l.Dst, link: i, alpha: at.alpha.Add(l.Alpha), relays: at.relays, load: at.load + x.cost(stage{i, at.alpha})}
+			if x.t.IsRank(l.Dst) {
+				next.relays++
+			}
+			heap.Push(&queue, next)
+		}
+	}
+	var route []int
+	for v := to; by[v] >= 0; v = x.t.Links[by[v]].Src {
+		route = append(route, by[v])
+	}
+	slices.Reverse(route)
+	return route
+}
