@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
@@ -84,7 +85,7 @@ func agree(r, z verify.Verdict) error {
 }
 
 func concernsData(c verify.Code) bool {
-	return slices.Contains(properties["result"], c) || slices.Contains(properties["races"], c) || c == verify.Malformed
+	return slices.Contains(report.Properties["result"], c) || slices.Contains(report.Properties["races"], c) || c == verify.Malformed
 }
 
 // bases returns right schedules of many kinds, small ones.

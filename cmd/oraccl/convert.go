@@ -1,162 +1,30 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/files"
-	"github.com/oraccl/oraccl/model/format/export"
-	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/model/quote"
-	"github.com/oraccl/oraccl/solve/place"
-	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/replay"
+	"github.com/oraccl/oraccl/solve/certify"
 )
-
-// target is a format that convert writes.
-type target struct {
-	name, summary string
-	timed         bool // needs a schedule with times
-	// write writes one file; nil: files writes several, whose names begin with out.
-	write func(out string, w io.Writer, p *model.Problem, s *model.Schedule, o *exportFlags) error
-	files func(out string, p *model.Problem, s *model.Schedule) (note string, err error)
-	// use returns how the tool is to be run on what was written, in lines; nil: as it is.
-	use func(out string, p *model.Problem, s *model.Schedule, o *exportFlags) []string
-	// deploys says that the flags for deployable schedules are for it.
-	deploys bool
-}
-
-// exportFlags are the flags of convert for other formats than MSCCL-IR.
-type exportFlags struct {
-	unit  string // of GOAL's calc
-	pairs bool
-}
-
-// goal returns the options of GOAL.
-func (o *exportFlags) goal() (export.GOALOptions, error) {
-	g := export.GOALOptions{Unit: model.Nanosecond, Pairs: o.pairs}
-	if o.unit == "" {
-		return g, nil
-	}
-	unit, err := model.ParseTime(o.unit)
-	if err == nil && unit == 0 {
-		err = errors.New("0, want more")
-	}
-	if err != nil {
-		return g, fmt.Errorf("--unit: %w", err)
-	}
-	g.Unit = unit
-	return g, nil
-}
-
-// useGOAL returns the parameters of LogGOPSim for a GOAL file, and what they leave out.
-func useGOAL(_ string, p *model.Problem, s *model.Schedule, o *exportFlags) []string {
-	g, err := o.goal()
-	if err != nil {
-		return nil // it was not written
-	}
-	x := export.NewLogGOPS(p, s, g.Unit)
-	lines := []string{fmt.Sprintf("for LogGOPSim: %v (units of %v)", x, g.Unit)}
-	exact, _ := x.Exact.Float64()
-	if off := math.Abs(float64(x.G)-exact) / exact; off > 0.01 {
-		lines = append(lines, fmt.Sprintf("a byte takes %.4g units, G is a whole number of them: its times are %.1f%% off; a smaller --unit is closer", exact, 100*off))
-	}
-	if !x.Latency || !x.PerByte {
-		lines = append(lines, "the routes of the schedule differ in latency or bandwidth; LogGOPSim has one of each, here those of the slowest")
-	}
-	if !g.Pairs && !x.OnePort {
-		lines = append(lines, "LogGOPSim sends and receives one message at a time per rank; with --pairs one per directed pair of ranks")
-	}
-	return lines
-}
-
-// useChakra returns the lines of ASTRA-sim's system file.
-func useChakra(out string, p *model.Problem, _ *model.Schedule, _ *exportFlags) []string {
-	key := export.CustomCollective(p.Collective.Kind)
-	if key == "" {
-		return []string{fmt.Sprintf("ASTRA-sim has no custom collective for %v: it can run the files as a workload only, one send at a time per NPU", p.Collective.Kind)}
-	}
-	return []string{fmt.Sprintf(`for ASTRA-sim's system file: "%s": [%s], "active-chunks-per-dimension": 1, "preferred-dataset-splits": 1`, key, strconv.Quote(out))}
-}
-
-var targets = []target{
-	{name: "oraccl", summary: "our own schedule file (compact, if its name ends in .oraccl)",
-		write: func(out string, w io.Writer, p *model.Problem, s *model.Schedule, _ *exportFlags) error {
-			return schedules.Encode(out, w, &model.Solution{Problem: p, Schedule: s, Origin: model.Origin{Method: "convert"}})
-		}},
-	{name: "chrome", summary: "trace events, for Perfetto and chrome://tracing", timed: true,
-		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule, _ *exportFlags) error {
-			return export.Chrome(w, p, s)
-		}},
-	{name: "goal", summary: "GOAL, for LogGOPSim and ATLAHS", timed: true, use: useGOAL,
-		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule, o *exportFlags) error {
-			g, err := o.goal()
-			if err != nil {
-				return err
-			}
-			return export.GOAL(w, p, s, g)
-		}},
-	{name: "chakra", summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one per rank", timed: true, use: useChakra,
-		files: func(out string, p *model.Problem, s *model.Schedule) (string, error) {
-			err := export.Chakra(p, s, func(rank int) (io.WriteCloser, error) { return os.Create(fmt.Sprintf("%s.%d.et", out, rank)) })
-			return fmt.Sprintf("written to %s.0.et to %s.%d.et", out, filepath.Base(out), p.Topology.Ranks-1), err
-		}},
-	{name: "msccl", summary: "MSCCL-IR, for microsoft/msccl, RCCL and Azure's executor: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true},
-}
-
-// emit writes a schedule to a file or, if out is empty, to w.
-func (t *target) emit(ctx context.Context, w io.Writer, out string, p *model.Problem, s *model.Schedule, o *exportFlags, d *deployable) error {
-	switch {
-	case t.deploys && out == "":
-		_, err := d.write(ctx, w, p, s)
-		return err
-	case t.deploys:
-		note, err := d.writeTo(ctx, out, p, s)
-		if err == nil {
-			fmt.Fprintf(w, "%s\nwritten to %s\n", note, out)
-		}
-		return err
-	case t.files != nil && out == "":
-		return fmt.Errorf("--to %s: writes several files, and needs -o for the beginning of their names", t.name)
-	case t.files != nil:
-		note, err := t.files(out, p, s)
-		if err == nil {
-			fmt.Fprintln(w, note)
-		}
-		return err
-	case out == "":
-		return t.write(out, w, p, s, o)
-	}
-	if err := files.Write(out, func(f io.Writer) error { return t.write(out, f, p, s, o) }); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "written to %s\n", out)
-	return nil
-}
 
 func newConvert() *cobra.Command {
 	var to, out string
 	var by foreign.Truth
-	var d deployable
-	var o exportFlags
+	var o convert.Options
 	var names, summaries []string
-	for _, t := range targets {
-		names = append(names, t.name)
-		summaries = append(summaries, fmt.Sprintf("  %-8s %s", t.name, t.summary))
+	for _, t := range convert.Targets() {
+		names = append(names, t.Name)
+		summaries = append(summaries, fmt.Sprintf("  %-8s %s", t.Name, t.Summary))
 	}
 	cmd := &cobra.Command{
 		Use:   "convert FILE --to FORMAT",
@@ -194,123 +62,95 @@ buffer of --size if that is given.`,
 			"  oraccl convert ag.json --to msccl -o ag.xml",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			i := slices.IndexFunc(targets, func(t target) bool { return t.name == to })
-			if i < 0 {
-				return fmt.Errorf("--to %q: want %s", to, strings.Join(names, ", "))
-			}
-			if !targets[i].deploys && d != (deployable{}) {
-				return errors.New("--runtime, --inplace and --proto: are for --to msccl")
-			}
-			if to != "goal" && o != (exportFlags{}) {
-				return errors.New("--unit and --pairs: are for --to goal")
-			}
-			if rewrites(cmd.Context(), args[0], to, out) && !by.Given() {
-				return rewrite(cmd, args[0], out)
-			}
-			p, s, err := right(cmd, args[0], &by)
+			target, err := convert.Named(to)
 			if err != nil {
 				return err
 			}
-			if targets[i].timed && s.Form == model.Ordered {
-				if s, err = timed(cmd.Context(), p, s); err != nil {
-					return fmt.Errorf("%s: %w", args[0], err)
-				}
-			}
-			report.PrintNotes(cmd.ErrOrStderr(), p.Topology.Notes)
-			if err := targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, &o, &d); err != nil || targets[i].use == nil {
+			if err := o.Check(target); err != nil {
 				return err
 			}
-			w := cmd.OutOrStdout()
-			if out == "" {
-				w = cmd.ErrOrStderr()
+			if convert.Streams(cmd.Context(), args[0], to, out) && !by.Given() {
+				if err := convert.Stream(cmd.Context(), cmd.ErrOrStderr(), args[0], out); err != nil {
+					return notRight(cmd, err, "converted")
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", out)
+				return nil
 			}
-			for _, text := range targets[i].use(out, p, s, &o) {
-				report.Line(w, "%s", text)
+			r, err := right(cmd, args[0], &by)
+			if err != nil {
+				return err
 			}
-			return nil
+			return convertTo(cmd, args[0], r, target, out, &o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", "the `format`: "+strings.Join(names, ", "))
 	f.StringVarP(&out, "output", "o", "", "the `file` to write, or the beginning of the names of several; default: standard output")
 	by.Define(cmd.Flags())
-	f.StringVar(&o.unit, "unit", "", "for goal: the `time` of one unit of calc, and of the parameters that are printed (default: 1ns)")
-	f.BoolVar(&o.pairs, "pairs", false, "for goal: a CPU and a NIC for each directed pair of ranks, up to 256 ranks (default: one of each for a rank)")
-	f.StringVar(&d.runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl, rccl or azure (default: all of them)")
-	f.StringVar(&d.proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple)")
-	f.StringVar(&d.inPlace, "inplace", "", "for msccl: whether it serves calls in place: `yes`, no or both (default: yes, but no for an alltoall)")
+	f.StringVar(&o.GOAL.Unit, "unit", "", "for goal: the `time` of one unit of calc, and of the parameters that are printed (default: 1ns)")
+	f.BoolVar(&o.GOAL.Pairs, "pairs", false, "for goal: a CPU and a NIC for each directed pair of ranks, up to 256 ranks (default: one of each for a rank)")
+	f.StringVar(&o.MSCCL.Runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl, rccl or azure (default: all of them)")
+	f.StringVar(&o.MSCCL.Proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple)")
+	f.StringVar(&o.MSCCL.InPlace, "inplace", "", "for msccl: whether it serves calls in place: `yes`, no or both (default: yes, but no for an alltoall)")
 	return cmd
 }
 
-// right reads a schedule, ours or another tool's, and has it executed. What is refuted is
-// printed, and is an error.
-func right(cmd *cobra.Command, file string, by *foreign.Truth) (*model.Problem, *model.Schedule, error) {
-	ctx, w := cmd.Context(), cmd.OutOrStdout()
-	if isDeployable(ctx, file) {
-		d, p, s, err := rightDeployed(ctx, w, file, by, "converted")
-		if err == nil && d.report.Proviso != "" {
-			report.Line(cmd.ErrOrStderr(), "oraccl: %s: %s", quote.Name(file), d.verdict())
+// convertTo writes a schedule that was read from a file in another format, and prints what is
+// to be known of what it wrote.
+func convertTo(cmd *cobra.Command, file string, r *judge.Right, target *convert.Target, out string, o *convert.Options) error {
+	p, s, stdout := r.Problem, r.Schedule, cmd.OutOrStdout()
+	if target.Timed && s.Form == model.Ordered {
+		var err error
+		if s, err = certify.Timed(cmd.Context(), p, s); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
-		return p, s, err
 	}
-	format, b, err := foreign.Recognise(ctx, file)
+	report.PrintNotes(cmd.ErrOrStderr(), p.Topology.Notes)
+	lines, err := target.Emit(cmd.Context(), stdout, out, p, s, o)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if format == nil {
-		if by.Given() {
-			return nil, nil, fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
-		}
-		sol, err := schedules.Load(ctx, file, model.MaxHeld)
-		if err != nil {
-			return nil, nil, err
-		}
-		return sol.Problem, sol.Schedule, proved(w, file, sol.Problem, replay.Check(ctx, sol.Problem, sol.Schedule), "converted")
+	for _, text := range lines {
+		fmt.Fprintln(stdout, text)
 	}
-	m, err := format.Read(ctx, by, nil, file, b)
-	if err != nil {
-		return nil, nil, err
+	w := stdout
+	if out == "" {
+		w = cmd.ErrOrStderr()
 	}
-	v := m.Verdict(ctx) // which may change what was imported
-	report.PrintNotes(cmd.ErrOrStderr(), m.Notes)
-	return m.Problem, m.Schedule, proved(w, file, m.Problem, v, "converted")
+	for _, text := range target.Use(out, p, s, o) {
+		report.Line(w, "%s", text)
+	}
+	return nil
 }
 
-// proved is nil for what is right; else it prints what is wrong, as verify does, and what the
-// schedule was to be: "converted".
-func proved(w io.Writer, file string, p *model.Problem, v verify.Verdict, tobe string) error {
-	if v.Outcome == verify.Proved {
-		return nil
+// right reads a schedule that is to be converted, ours or another tool's, and has it executed.
+// What is not right is printed.
+func right(cmd *cobra.Command, file string, by *foreign.Truth) (*judge.Right, error) {
+	r, err := judge.ReadRight(cmd.Context(), file, by)
+	if err != nil {
+		return nil, notRight(cmd, err, "converted")
 	}
-	report.Line(w, "%s %s: %v", strings.ToUpper(v.Outcome.String()), quote.Name(file), p)
-	if v.Outcome == verify.Refuted {
-		report.Line(w, "%v", v.Violations[0])
-		report.Line(w, "not %s; oraccl verify says more", tobe)
-	} else {
-		report.Line(w, "%s", v.Reason)
-		report.Line(w, "not %s", tobe)
+	if d := r.Deployed; d != nil && d.Proviso != "" {
+		report.Line(cmd.ErrOrStderr(), "oraccl: %s: %s", quote.Name(file), report.DeployVerdict(d))
 	}
-	return exit.Status(exit.Of(v.Outcome))
+	report.PrintNotes(cmd.ErrOrStderr(), r.Notes)
+	return r, nil
 }
 
-// timed gives a schedule that has only an order the times at which it can run, on the routes
-// that it has, and checks that it is right with them.
-func timed(ctx context.Context, p *model.Problem, s *model.Schedule) (*model.Schedule, error) {
-	order, err := s.TopologicalOrder()
-	if err != nil {
-		return nil, err
+// notRight prints what is wrong with a schedule that was to be converted, or whatever was to be
+// done with it, and returns the exit status. Another error it returns.
+func notRight(cmd *cobra.Command, err error, tobe string) error {
+	var wrong *judge.NotRightError
+	if !errors.As(err, &wrong) {
+		return err
 	}
-	program := place.NewProgram(p)
-	for _, i := range order {
-		t := &s.Transfers[i]
-		program.Batch(place.Move{Chunk: int(t.Chunk), Src: int(t.Src), Dst: int(t.Dst), Op: t.Op, Routes: [][]int{s.Routes[t.Route]}})
+	report.PrintNotes(cmd.ErrOrStderr(), wrong.Notes)
+	lines := append(wrong.Lines(), "not "+tobe)
+	if len(wrong.Verdict.Violations) > 0 {
+		lines[2] += "; oraccl verify says more"
 	}
-	placed, err := program.Place()
-	if err != nil {
-		return nil, err
+	for _, text := range lines {
+		report.Line(cmd.OutOrStdout(), "%s", text)
 	}
-	if v := replay.Check(ctx, p, placed); v.Outcome != verify.Proved {
-		return nil, fmt.Errorf("with times it is not right: %v %s", v.Violations, v.Reason)
-	}
-	return placed, nil
+	return exit.Status(exit.Of(wrong.Verdict.Outcome))
 }

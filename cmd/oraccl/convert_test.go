@@ -13,6 +13,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/export"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 )
@@ -50,7 +51,7 @@ func TestConvertMethods(t *testing.T) {
 
 		ordered := inOrder(r.Schedule)
 		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, ordered).Outcome)
-		s, err := timed(context.Background(), r.Problem, ordered)
+		s, err := certify.Timed(context.Background(), r.Problem, ordered)
 		require.NoError(t, err)
 		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, s).Outcome)
 	}

@@ -1,114 +1,181 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io"
+	"os"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
-	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/quote"
+	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
-	"github.com/oraccl/oraccl/verify/smt/concurrent"
+	"github.com/oraccl/oraccl/verify/smt"
+	"github.com/oraccl/oraccl/verify/smt/z3"
+	"github.com/oraccl/oraccl/verify/stream"
 )
 
-// deployed is a file of MSCCL-IR with what is decided about it.
-type deployed struct {
-	file   string
-	algo   *msccl.Algo // nil if the file cannot be read
-	report *deploy.Report
+// deployFlags are the flags of verify for MSCCL-IR.
+type deployFlags struct {
+	inPlace, runtime, format string
+	filter                   report.Filter
 }
 
-// judgeDeployed reads and verifies a file: whatever a verb does with MSCCL-IR, it is right
-// if this finds it right. An error means that it could not be opened, or not be judged as
-// it is asked.
-func judgeDeployed(ctx context.Context, file string, by deploy.Options) (*deployed, error) {
-	f, err := files.Open(ctx, file)
-	if err != nil {
-		return nil, err
+// noDeployFlags are their values where none is given.
+var noDeployFlags = deployFlags{format: "text", filter: report.NewFilter()}
+
+func (f *deployFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.inPlace, "inplace", "", "for MSCCL-IR: verify in place (`yes`), out of place (no), or as the file declares")
+	flags.Lookup("inplace").NoOptDefVal = "yes"
+	flags.StringVar(&f.runtime, "runtime", "", "for MSCCL-IR: the `runtime` that must load it, msccl, rccl or azure; any of them, if absent")
+	flags.StringVar(&f.format, "format", noDeployFlags.format, "for MSCCL-IR: `form` of the report: text, json, sarif, or github (annotations)")
+	flags.StringSliceVar(&f.filter.Warnings, "warnings", noDeployFlags.filter.Warnings, "for MSCCL-IR: `which` warnings and notes are shown: all, none, or those of these codes, such as too-few-slots,rank-order")
+	flags.StringSliceVar(&f.filter.FailOn, "fail-on", noDeployFlags.filter.FailOn, "for MSCCL-IR: `what` that is shown makes the exit status 1: error, warning or note, with all that is graver, or these codes")
+}
+
+// given reports whether a flag was used.
+func (f *deployFlags) given() bool {
+	return f.inPlace != noDeployFlags.inPlace || f.runtime != noDeployFlags.runtime || f.format != noDeployFlags.format ||
+		!slices.Equal(f.filter.Warnings, noDeployFlags.filter.Warnings) || !slices.Equal(f.filter.FailOn, noDeployFlags.filter.FailOn)
+}
+
+// options brings the flags together.
+func (f *deployFlags) options(t *foreign.Truth) (deploy.Options, error) {
+	o := deploy.Options{Runtime: f.runtime}
+	switch f.inPlace {
+	case "":
+	case "yes":
+		o.Mode = deploy.InPlace
+	case "no":
+		o.Mode = deploy.OutOfPlace
+	default:
+		return o, fmt.Errorf("--inplace=%s: want yes or no", f.inPlace)
 	}
-	defer f.Close()
-	d := &deployed{file: file}
-	if d.algo, err = msccl.Read(file, bufio.NewReader(f)); err != nil {
-		var syntax *msccl.SyntaxError
-		if !errors.As(err, &syntax) || syntax.Err != nil {
-			return nil, err
+	if f.runtime != "" {
+		if _, err := msccl.ParseRuntime(f.runtime); err != nil {
+			return o, fmt.Errorf("--runtime: %w", err)
 		}
-		d.report = deploy.Unreadable(syntax.Line, syntax.Message)
-		return d, nil
 	}
-	if n := d.algo.Ranks; by.Root != 0 && (by.Root < 0 || by.Root >= n) {
-		return nil, fmt.Errorf("--root %d: %s has ranks 0 to %d", by.Root, file, n-1)
+	if !slices.Contains(report.Formats(), f.format) {
+		return o, fmt.Errorf("--format %q: want text, json, sarif or github", f.format)
 	}
-	return d, d.judge(ctx, by)
+	if err := codesNamed("--warnings", f.filter.Warnings, "all", "none"); err != nil {
+		return o, err
+	}
+	if err := codesNamed("--fail-on", f.filter.FailOn, deploy.Error.String(), deploy.Warning.String(), deploy.Note.String()); err != nil {
+		return o, err
+	}
+	return o, judge.AskedDeployed(t, &o)
 }
 
-// judge verifies a file that was read.
-func (d *deployed) judge(ctx context.Context, by deploy.Options) (err error) {
-	if d.report, err = deploy.Check(ctx, d.algo.Deployable(), by); err != nil {
-		return fmt.Errorf("%s: %w", d.file, err)
+// codesNamed returns an error if a flag's value is neither one of some words nor all codes
+// of warnings.
+func codesNamed(flag string, list []string, words ...string) error {
+	for _, name := range list {
+		word := slices.Contains(words, name)
+		switch {
+		case word && len(list) > 1:
+			return fmt.Errorf("%s %s: want %s alone, or codes", flag, strings.Join(list, ","), name)
+		case !word && !slices.Contains(deploy.Warnings(), verify.Code(name)):
+			return fmt.Errorf("%s %q: want %s, or some of the codes %v", flag, name, strings.Join(words, ", "), deploy.Warnings())
+		}
 	}
 	return nil
 }
 
-// release forgets what is in proportion to the file, so that many can be verified at a
-// time: what is left is for printing.
-func (d *deployed) release() {
-	d.algo = nil
-	d.report.Release()
-}
-
-// status is the exit status of a file.
-func (d *deployed) status() int { return exit.Of(d.report.Verdict.Outcome) }
-
-// emitFormulas writes the formulas about a file, as it is called first.
-func emitFormulas(ctx context.Context, file, emit string, by deploy.Options) error {
-	f, err := files.Open(ctx, file)
-	if err != nil {
-		return err
+// run verifies the files among args that are MSCCL-IR, prints the verdicts, and
+// returns the other files and the worst exit status.
+//
+// The order engine decides, unless --engine asks for formulas too; emit is where
+// these go.
+func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, asJSON bool, engine, emit string, limit time.Duration) (rest []string, worst int, err error) {
+	var xml []string
+	for _, arg := range args {
+		switch stat, err := os.Stat(arg); {
+		case err == nil && stat.IsDir():
+			found, err := judge.XMLBelow(arg)
+			if err != nil {
+				return nil, 0, err
+			}
+			for _, file := range found {
+				if judge.IsDeployed(cmd.Context(), file) {
+					xml = append(xml, file)
+				} else { // of another tool, or no schedule
+					rest = append(rest, file)
+				}
+			}
+		case judge.IsDeployed(cmd.Context(), arg):
+			xml = append(xml, arg)
+		default:
+			rest = append(rest, arg)
+		}
 	}
-	defer f.Close()
-	a, err := msccl.Read(file, bufio.NewReader(f))
-	if err != nil {
-		return err
+	for _, file := range rest {
+		if _, _, err := foreign.Recognise(cmd.Context(), file); f.given() && err == nil { // what is no schedule is said later
+			return nil, 0, fmt.Errorf("%s: is no MSCCL-IR, which --inplace, --runtime, --format, --warnings and --fail-on are for", file)
+		}
 	}
-	in := by.Mode == deploy.InPlace || by.Mode == deploy.AsDeclared && a.InPlace
-	p, err := a.Program(model.Meaning{Collective: by.Collective, InPlace: in, Root: by.Root})
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	if len(xml) == 0 {
+		return rest, exit.Done, nil
 	}
-	text, err := concurrent.Script(p)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	for _, name := range []string{"problem", "topology", "alpha", "bandwidth", "chunks"} {
+		if cmd.Flags().Changed(name) {
+			return nil, 0, fmt.Errorf("--%s: is not for MSCCL-IR, such as %s", name, xml[0])
+		}
 	}
-	return files.Write(emit, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
-}
-
-// isDeployable reports whether a file is MSCCL-IR, or is meant to be: its first element is
-// <algo>, or it has one behind something that is no XML.
-func isDeployable(ctx context.Context, file string) bool {
-	f, err := files.Open(ctx, file)
-	if err != nil {
-		return false
+	if asJSON {
+		f.format = "json"
 	}
-	defer f.Close()
-	head := make([]byte, 1<<16)
-	n, _ := io.ReadFull(f, head)
-	text, root := foreign.FirstElement(head[:n])
+	by, err := f.options(t)
+	if err != nil {
+		return nil, 0, err
+	}
 	switch {
-	case root != "":
-		return root == "algo"
-	case bytes.HasPrefix(text, []byte("{")):
-		return false
+	case engine == "replay" || engine == stream.Engine:
+		return nil, 0, fmt.Errorf("--engine %s: is not for MSCCL-IR, want order, smt or all", engine)
+	case engine == smt.Engine || engine == "all" && cmd.Flags().Changed("engine"):
+		by.Formulas, by.TimeLimit = z3.New(), limit
 	}
-	return bytes.Contains(text, []byte("<algo")) || len(text) > 0 && text[0] == '<' && strings.HasSuffix(file, ".xml")
+	if emit != "" {
+		if len(xml)+len(rest) > 1 {
+			return nil, 0, fmt.Errorf("--emit-smt2: goes with one file, not %d", len(xml)+len(rest))
+		}
+		if err := judge.WriteFormulas(cmd.Context(), xml[0], emit, by); err != nil {
+			return nil, 0, err
+		}
+	}
+	found, errs := judge.AllDeployed(cmd.Context(), xml, by)
+	var all []*deploy.Report
+	for i, d := range found {
+		switch {
+		case errs[i] != nil && len(args) == 1 && len(xml) == 1:
+			return nil, 0, errs[i]
+		case errs[i] != nil: // the other files are still of interest
+			report.Line(cmd.ErrOrStderr(), "oraccl: error: %v", errs[i])
+			worst = exit.Failure
+		case d == nil:
+			worst = exit.Worse(worst, exit.Unknown)
+			report.Line(cmd.ErrOrStderr(), "oraccl: interrupted before %s", quote.Name(xml[i]))
+		default:
+			worst = exit.Worse(worst, f.filter.Status(d))
+			all = append(all, d)
+		}
+	}
+	return rest, worst, report.PrintAllDeployed(cmd.OutOrStdout(), all, len(xml), f.format, &f.filter)
+}
+
+// end is what verify returns where only MSCCL-IR was asked about.
+func (f *deployFlags) end(worst int, err error) error {
+	if err == nil && worst != exit.Done {
+		return exit.Status(worst)
+	}
+	return err
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -62,8 +64,8 @@ func doubling(ranks int) *msccl.Algo {
 func TestRaceExample(t *testing.T) {
 	for ranks, kind := range map[int]string{4: "race", 8: "race+wrong", 16: "race+wrong"} {
 		d := judgeAlgo(doubling(ranks))
-		require.Equal(t, verify.Refuted, d.report.Verdict.Outcome)
-		require.Equal(t, kind, string(d.report.Kind), "%d ranks: %+v", ranks, d.report.Verdict.Violations)
+		require.Equal(t, verify.Refuted, d.Report.Verdict.Outcome)
+		require.Equal(t, kind, string(d.Report.Kind), "%d ranks: %+v", ranks, d.Report.Verdict.Violations)
 	}
 }
 
@@ -72,7 +74,7 @@ func TestRaceExample(t *testing.T) {
 func TestRejectFirst(t *testing.T) {
 	wrong := exchangeAll(4)
 	wrong.GPUs[2].TBs[3].Steps[0].SrcOff = 0
-	require.Equal(t, "wrong", string(judgeAlgo(wrong).report.Kind))
+	require.Equal(t, "wrong", string(judgeAlgo(wrong).Report.Kind))
 	for name, change := range map[string]func(a *msccl.Algo){
 		"cnt":    func(a *msccl.Algo) { a.GPUs[1].TBs[0].Steps[0].Count = 72 },
 		"hasdep": func(a *msccl.Algo) { a.GPUs[1].TBs[0].Steps[0].HasDep = 2 },
@@ -81,15 +83,15 @@ func TestRejectFirst(t *testing.T) {
 		a := copyAlgo(wrong)
 		change(a)
 		d := judgeAlgo(a)
-		require.Equal(t, verify.Refuted, d.report.Verdict.Outcome, name)
-		require.Equal(t, "reject", string(d.report.Kind), name)
+		require.Equal(t, verify.Refuted, d.Report.Verdict.Outcome, name)
+		require.Equal(t, "reject", string(d.Report.Kind), name)
 	}
 	for name, change := range map[string]func(a *msccl.Algo){"declared": few, "channels": many} {
 		a := copyAlgo(wrong)
 		change(a)
 		d := judgeAlgo(a)
-		require.Equal(t, verify.Refuted, d.report.Verdict.Outcome, name)
-		require.Equal(t, "wrong", string(d.report.Kind), name)
+		require.Equal(t, verify.Refuted, d.Report.Verdict.Outcome, name)
+		require.Equal(t, "wrong", string(d.Report.Kind), name)
 	}
 }
 
@@ -109,21 +111,21 @@ func TestNoRoom(t *testing.T) {
 	a := copyAlgo(exchangeAll(4))
 	many(a)
 	d := judgeAlgo(a)
-	require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
-	require.Contains(t, d.report.Proviso, "no runtime loads it as it is built")
-	require.Contains(t, noDeployFlags.remarks(d)[0], "chan=128, want 0 to 31")
-	require.Equal(t, deploy.Warning, d.report.Findings[0].Level)
-	require.Equal(t, verify.WouldNotLoad, d.report.Findings[0].Code)
+	require.Equal(t, verify.Proved, d.Report.Verdict.Outcome, "%+v", d.Report.Verdict.Violations)
+	require.Contains(t, d.Report.Proviso, "no runtime loads it as it is built")
+	require.Contains(t, report.Remarks(d.Report, &noFilter)[0], "chan=128, want 0 to 31")
+	require.Equal(t, deploy.Warning, d.Report.Findings[0].Level)
+	require.Equal(t, verify.WouldNotLoad, d.Report.Findings[0].Code)
 	for _, r := range msccl.Runtimes() {
 		d := judgeDeployment(a, deploy.Options{Runtime: r.String()})
-		require.Equal(t, verify.Refuted, d.report.Verdict.Outcome)
-		require.Equal(t, "reject", string(d.report.Kind))
+		require.Equal(t, verify.Refuted, d.Report.Verdict.Outcome)
+		require.Equal(t, "reject", string(d.Report.Kind))
 	}
 	pairs := exchangeAll(40) // 39 threadblocks on a channel
 	pairs.HasOutPlace = false
 	d = judgeAlgo(pairs)
-	require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
-	require.Contains(t, noDeployFlags.remarks(d)[0], "more than 32 threadblocks are on channel 0")
+	require.Equal(t, verify.Proved, d.Report.Verdict.Outcome, "%+v", d.Report.Verdict.Violations)
+	require.Contains(t, report.Remarks(d.Report, &noFilter)[0], "more than 32 threadblocks are on channel 0")
 	a = copyAlgo(exchangeAll(4)) // a wait for threadblock 132, which 8 bits do not hold
 	a.GPUs[0].Scratch = 131
 	for i := range 130 {
@@ -131,11 +133,11 @@ func TestNoRoom(t *testing.T) {
 	}
 	addTB(a, 0, -1, -1, 0, on(st(msccl.Copy, bs, 128, bs, 130, 1), 132, 0))
 	d = judgeAlgo(a)
-	require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
-	require.Contains(t, strings.Join(noDeployFlags.remarks(d), " "), "depid=132 does not fit the runtime's 8 bits")
+	require.Equal(t, verify.Proved, d.Report.Verdict.Outcome, "%+v", d.Report.Verdict.Violations)
+	require.Contains(t, strings.Join(report.Remarks(d.Report, &noFilter), " "), "depid=132 does not fit the runtime's 8 bits")
 	a = copyAlgo(exchangeAll(4))
 	few(a)
-	require.Equal(t, "reject", string(judgeAlgo(a).report.Kind))
+	require.Equal(t, "reject", string(judgeAlgo(a).Report.Kind))
 }
 
 // TestGuessBackward: a custom collective by which every rank gets what the next one has.
@@ -155,16 +157,16 @@ func TestGuessBackward(t *testing.T) {
 		addTB(a, r, send, recv, 0, steps...)
 	}
 	d := judgeAlgo(a)
-	require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
-	require.Equal(t, "alltonextbackward", d.report.Collective)
+	require.Equal(t, verify.Proved, d.Report.Verdict.Outcome, "%+v", d.Report.Verdict.Violations)
+	require.Equal(t, "alltonextbackward", d.Report.Collective)
 	forward := judgeDeployment(a, deploy.Options{Collective: "alltonext"})
-	require.Equal(t, "wrong", string(forward.report.Kind))
+	require.Equal(t, "wrong", string(forward.Report.Kind))
 }
 
 // judgeDeployment is judgeAlgo with flags.
-func judgeDeployment(a *msccl.Algo, by deploy.Options) *deployed {
-	d := &deployed{file: a.File, algo: a}
-	if err := d.judge(context.Background(), by); err != nil {
+func judgeDeployment(a *msccl.Algo, by deploy.Options) *judge.Deployed {
+	d, err := judge.Algo(context.Background(), a.File, a, by)
+	if err != nil {
 		panic(err)
 	}
 	return d
@@ -203,16 +205,12 @@ func TestVerbsAgree(t *testing.T) {
 	require.Greater(t, outcomes[exit.Done], 20)
 	require.Greater(t, outcomes[exit.Refuted], 10)
 	// the case that was found in the field, of the shape of RCCL's allreduce-allpairs-8n-simple
-	r := judgeAlgo(allPairsOf(8, 8)).report
+	r := judgeAlgo(allPairsOf(8, 8)).Report
 	require.Equal(t, "needs 1 buffer slot per connection, 8 for large buffers; Simple has 2, so it may deadlock above 32 MiB", r.Sentence(&r.Calls[0]))
 }
 
-// flagsFor are no flags but a form of the report.
-func flagsFor(format string) *deployFlags {
-	f := noDeployFlags
-	f.format = format
-	return &f
-}
+// noFilter is what is shown where no flag is given.
+var noFilter = report.NewFilter()
 
 // TestRelease: what is printed does not need what is released, whatever the verdict.
 func TestRelease(t *testing.T) {
@@ -227,14 +225,14 @@ func TestRelease(t *testing.T) {
 		d := judgeDeployment(copyAlgo(a), deploy.Options{Size: 1 << 20})
 		printed := func() string {
 			var b strings.Builder
-			d.print(&b, &noDeployFlags)
+			report.PrintDeployed(&b, d.Report, &noFilter)
 			for _, format := range []string{"json", "sarif", "github"} {
-				require.NoError(t, flagsFor(format).print(&b, []*deployed{d}, 1))
+				require.NoError(t, report.PrintAllDeployed(&b, []*deploy.Report{d.Report}, 1, format, &noFilter))
 			}
 			return b.String()
 		}
 		before := printed()
-		d.release()
+		d.Report.Release()
 		require.Equal(t, before, printed(), a.Name)
 	}
 }

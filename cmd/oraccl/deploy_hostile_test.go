@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -70,19 +72,19 @@ func TestWildFiles(t *testing.T) {
 		begin := time.Now()
 		d := judgeAlgo(a)
 		require.Less(t, time.Since(begin), 20*time.Second, "%+v", a)
-		seen[string(d.report.Kind)]++
-		switch d.report.Verdict.Outcome {
+		seen[string(d.Report.Kind)]++
+		switch d.Report.Verdict.Outcome {
 		case verify.Refuted:
-			require.NotEmpty(t, d.report.Verdict.Violations, "file %d: %+v", i, a)
+			require.NotEmpty(t, d.Report.Verdict.Violations, "file %d: %+v", i, a)
 		case verify.Unknown:
-			require.NotEmpty(t, d.report.Verdict.Reason, "file %d: %+v", i, a)
+			require.NotEmpty(t, d.Report.Verdict.Reason, "file %d: %+v", i, a)
 		}
-		d.print(io.Discard, &noDeployFlags)
-		require.NotEmpty(t, d.row(10, &noDeployFlags))
-		_, err := json.Marshal(d.json(&noDeployFlags))
+		report.PrintDeployed(io.Discard, d.Report, &noFilter)
+		require.NotEmpty(t, report.DeployRow(d.Report, 10, &noFilter))
+		_, err := json.Marshal(report.DeployToJSON(d.Report, &noFilter))
 		require.NoError(t, err)
-		printGitHub(io.Discard, []*deployed{d}, &noDeployFlags)
-		require.NoError(t, printSARIF(io.Discard, []*deployed{d}, &noDeployFlags))
+		report.PrintGitHub(io.Discard, []*deploy.Report{d.Report}, &noFilter)
+		require.NoError(t, report.PrintSARIF(io.Discard, []*deploy.Report{d.Report}, &noFilter))
 	}
 	t.Log(seen)
 	for _, kind := range []string{"reject", "out-of-bounds", "deadlock", "wrong", "pass"} {
@@ -121,12 +123,12 @@ func TestHostileFiles(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := time.Now()
-		d, err := judgeDeployed(t.Context(), file, deploy.Options{})
+		d, err := judge.ReadDeployed(t.Context(), file, deploy.Options{})
 		require.NoError(t, err, name)
 		require.Less(t, time.Since(begin), 20*time.Second, name)
 		runtime.ReadMemStats(&after)
 		require.Less(t, float64(after.TotalAlloc-before.TotalAlloc)/1e6, 1500.0, name)
-		require.Equal(t, c.kind, string(d.report.Kind), "%s: %v %s", name, d.report.Verdict.Violations, d.report.Verdict.Reason)
+		require.Equal(t, c.kind, string(d.Report.Kind), "%s: %v %s", name, d.Report.Verdict.Violations, d.Report.Verdict.Reason)
 		if took := time.Since(begin); took > time.Second/2 {
 			t.Log(name[:min(len(name), 160)], took, (after.TotalAlloc-before.TotalAlloc)>>20, "MB")
 		}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 )
 
 // judgeAlgo verifies a file that is in memory.
-func judgeAlgo(a *msccl.Algo) *deployed {
+func judgeAlgo(a *msccl.Algo) *judge.Deployed {
 	return judgeDeployment(a, deploy.Options{})
 }
 
@@ -313,16 +314,16 @@ func TestMutations(t *testing.T) {
 		n, same := 0, 0
 		for _, base := range deployBases(t) {
 			if i == 0 {
-				require.Equal(t, verify.Proved, judgeAlgo(base).report.Verdict.Outcome, "%s: %+v", base.Name, judgeAlgo(base).report.Verdict.Violations)
+				require.Equal(t, verify.Proved, judgeAlgo(base).Report.Verdict.Outcome, "%s: %+v", base.Name, judgeAlgo(base).Report.Verdict.Violations)
 				require.Empty(t, fails(base, rng), base.Name)
 			}
 			for _, c := range m.mutants(base) {
 				n++
 				d := judgeAlgo(c)
-				switch d.report.Verdict.Outcome {
+				switch d.Report.Verdict.Outcome {
 				case verify.Refuted:
 					refuted++
-					if n%8 == 0 && string(d.report.Kind) != "reject" && string(d.report.Kind) != "shared-connection" && base.Ranks == c.Ranks && base.ChunksPerLoop == c.ChunksPerLoop {
+					if n%8 == 0 && string(d.Report.Kind) != "reject" && string(d.Report.Kind) != "shared-connection" && base.Ranks == c.Ranks && base.ChunksPerLoop == c.ChunksPerLoop {
 						if all++; fails(c, rng) != "" {
 							observed++
 						}
@@ -332,7 +333,7 @@ func TestMutations(t *testing.T) {
 					require.NotEmpty(t, m.same, "%s, %s: proved, and nothing says that this may be", base.Name, m.name)
 					require.Empty(t, fails(c, rng), "%s, %s", base.Name, m.name)
 				default:
-					t.Fatalf("%s, %s: %v: %s", base.Name, m.name, d.report.Verdict.Outcome, d.report.Verdict.Reason)
+					t.Fatalf("%s, %s: %v: %s", base.Name, m.name, d.Report.Verdict.Outcome, d.Report.Verdict.Reason)
 				}
 			}
 		}
@@ -362,13 +363,13 @@ func TestDumbDeployed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 2))
 	right := 0
 	for _, file := range files {
-		d, err := judgeDeployed(t.Context(), file, deploy.Options{})
+		d, err := judge.ReadDeployed(t.Context(), file, deploy.Options{})
 		require.NoError(t, err)
-		if d.report.Verdict.Outcome != verify.Proved {
+		if d.Report.Verdict.Outcome != verify.Proved {
 			continue
 		}
-		for _, m := range d.report.Calls {
-			require.Empty(t, runDumb(d.algo, m.InPlace, rng), file)
+		for _, m := range d.Report.Calls {
+			require.Empty(t, runDumb(d.Algo, m.InPlace, rng), file)
 			right++
 		}
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 	"github.com/oraccl/oraccl/verify/smt/z3"
@@ -43,15 +45,15 @@ func TestDeployedFiles(t *testing.T) {
 	begin := time.Now()
 	for _, row := range rows[1:] {
 		get := func(name string) string { return row[column[name]] }
-		d, err := judgeDeployed(t.Context(), filepath.Join(dir, row[0]), deploy.Options{Formulas: z3.New()})
+		d, err := judge.ReadDeployed(t.Context(), filepath.Join(dir, row[0]), deploy.Options{Formulas: z3.New()})
 		require.NoError(t, err)
-		require.Equal(t, get("verdict"), string(d.report.Kind), row[0])
-		require.Equal(t, get("verdict") == "pass", d.report.Verdict.Outcome == verify.Proved, row[0])
-		if string(d.report.Kind) == "reject" || string(d.report.Kind) == "shared-connection" {
+		require.Equal(t, get("verdict"), string(d.Report.Kind), row[0])
+		require.Equal(t, get("verdict") == "pass", d.Report.Verdict.Outcome == verify.Proved, row[0])
+		if string(d.Report.Kind) == "reject" || string(d.Report.Kind) == "shared-connection" {
 			continue
 		}
-		require.Len(t, d.report.Calls, 1, row[0])
-		m := d.report.Calls[0]
+		require.Len(t, d.Report.Calls, 1, row[0])
+		m := d.Report.Calls[0]
 		number := func(name string) int { // of the first mode in the table
 			first, _, _ := strings.Cut(get(name), "/")
 			n, err := strconv.Atoi("0" + first)
@@ -60,11 +62,11 @@ func TestDeployedFiles(t *testing.T) {
 		}
 		require.Equal(t, number("uninit_reads"), m.Order.Counts[verify.UninitialisedRead], row[0])
 		require.Equal(t, number("races") > 0, m.Order.Races == verify.Refuted, row[0])
-		if string(d.report.Kind) == "deadlock" {
+		if string(d.Report.Kind) == "deadlock" {
 			continue
 		}
-		require.Equal(t, d.report.Verdict.Outcome, m.Formulas.Verdict.Outcome, row[0])
-		if d.algo.ChunksPerLoop%d.algo.Ranks == 0 || d.algo.Coll == "allreduce" { // else our cells are smaller
+		require.Equal(t, d.Report.Verdict.Outcome, m.Formulas.Verdict.Outcome, row[0])
+		if d.Algo.ChunksPerLoop%d.Algo.Ranks == 0 || d.Algo.Coll == "allreduce" { // else our cells are smaller
 			wrong := 0
 			for _, c := range []verify.Code{verify.MissingContribution, verify.DoubleContribution, verify.WrongValue} {
 				wrong += m.Order.Counts[c]
@@ -124,14 +126,14 @@ func TestLargeFiles(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := time.Now()
-		d, err := judgeDeployed(t.Context(), file, deploy.Options{})
+		d, err := judge.ReadDeployed(t.Context(), file, deploy.Options{})
 		took := time.Since(begin)
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err)
-		require.Equal(t, verify.Proved, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations) // with more than 256 steps per threadblock only if a runtime is built for it
-		require.Equal(t, c.ranks > 128, strings.Contains(d.report.Proviso, "as it is built"))
-		require.Equal(t, c.steps, d.json(&noDeployFlags).Steps)
-		require.Equal(t, 2, d.report.Calls[0].Slots.Least)
+		require.Equal(t, verify.Proved, d.Report.Verdict.Outcome, "%+v", d.Report.Verdict.Violations) // with more than 256 steps per threadblock only if a runtime is built for it
+		require.Equal(t, c.ranks > 128, strings.Contains(d.Report.Proviso, "as it is built"))
+		require.Equal(t, c.steps, report.DeployToJSON(d.Report, &noFilter).Steps)
+		require.Equal(t, 2, d.Report.Calls[0].Slots.Least)
 		allocated := float64(after.TotalAlloc-before.TotalAlloc) / 1e6
 		t.Logf("%d ranks, %d steps: %v, %.0f MB allocated", c.ranks, c.steps, took, allocated)
 		require.Less(t, took, 20*time.Second) // a second on an idle machine; tests share theirs
@@ -153,9 +155,9 @@ func TestGuess(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "custom.xml")
 		require.NoError(t, os.WriteFile(file, []byte(c.text), 0o644))
-		d, err := judgeDeployed(t.Context(), file, deploy.Options{Mode: deploy.InPlace})
+		d, err := judge.ReadDeployed(t.Context(), file, deploy.Options{Mode: deploy.InPlace})
 		require.NoError(t, err)
-		require.Equal(t, c.outcome, d.report.Verdict.Outcome, "%+v", d.report.Verdict.Violations)
-		require.Equal(t, c.kind, string(d.report.Kind))
+		require.Equal(t, c.outcome, d.Report.Verdict.Outcome, "%+v", d.Report.Verdict.Violations)
+		require.Equal(t, c.kind, string(d.Report.Kind))
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/model/topo"
@@ -93,13 +94,13 @@ func TestWriteRandom(t *testing.T) {
 					s = o
 				}
 			}
-			d := &deployable{inPlace: []string{"", "no", "both"}[rng.IntN(3)]}
+			d := &convert.MSCCL{InPlace: []string{"", "no", "both"}[rng.IntN(3)]}
 			if p.Collective.Kind == model.AllToAll {
-				d.inPlace = ""
+				d.InPlace = ""
 			}
-			where := fmt.Sprintf("seed %d: %s: %v, inplace=%q", seed, m.Name(), r.Problem, d.inPlace)
+			where := fmt.Sprintf("seed %d: %s: %v, inplace=%q", seed, m.Name(), r.Problem, d.InPlace)
 			var b bytes.Buffer
-			_, err = d.write(context.Background(), &b, r.Problem, s)
+			_, err = d.Write(context.Background(), &b, r.Problem, s)
 			if errors.Is(err, assign.ErrNotServed) {
 				reason, _, _ := strings.Cut(err.Error(), ":")
 				refused[reason]++
@@ -192,7 +193,7 @@ func TestWriteKnown(t *testing.T) {
 		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8, Chunks: c.chunks})
 		require.NoError(t, err)
 		var b bytes.Buffer
-		note, err := (&deployable{}).write(context.Background(), &b, r.Problem, r.Schedule)
+		note, err := (&convert.MSCCL{}).Write(context.Background(), &b, r.Problem, r.Schedule)
 		require.NoError(t, err, "%v", c)
 		provedXML(t, b.Bytes(), r.Problem, note)
 		if c.method != "forest" { // of this many chunks in an order, races are not looked for
@@ -231,7 +232,7 @@ func thereAndBack(t *testing.T, b []byte, p *model.Problem, where string) bool {
 	v := replay.Check(context.Background(), m.Problem, m.Schedule)
 	require.Equal(t, verify.Proved, v.Outcome, "%s: %v", where, v)
 	again.Reset()
-	_, err = (&deployable{}).write(context.Background(), &again, m.Problem, m.Schedule)
+	_, err = (&convert.MSCCL{}).Write(context.Background(), &again, m.Problem, m.Schedule)
 	require.NoError(t, err, where)
 	provedXML(t, again.Bytes(), m.Problem, where)
 	return true
@@ -303,7 +304,7 @@ func TestWriteExchange(t *testing.T) {
 	require.Equal(t, verify.Proved, replay.Check(context.Background(), p, s).Outcome)
 	for _, mode := range []string{"yes", "no", "both"} {
 		var b bytes.Buffer
-		note, err := (&deployable{inPlace: mode}).write(context.Background(), &b, p, s)
+		note, err := (&convert.MSCCL{InPlace: mode}).Write(context.Background(), &b, p, s)
 		require.NoError(t, err)
 		require.Contains(t, b.String(), `cnt="2"`, note)
 		require.Contains(t, b.String(), `type="re" srcbuf="s"`, note)

@@ -60,11 +60,11 @@ func inManual() manual.Program {
 			{Schema: "oraccl/throughput/1", Types: []any{report.ThroughputJSON{}}},
 			{Schema: "oraccl/pareto/1", Types: []any{report.ParetoJSON{}}},
 			{Schema: "oraccl/lint/1", Types: []any{report.LintJSON{}}},
-			{Schema: "oraccl/verify/1", Types: []any{verifyJSON{}, deployJSON{}}},
+			{Schema: "oraccl/verify/1", Types: []any{report.VerifyJSON{}, report.DeployJSON{}}},
 			{Schema: "oraccl/check/2", Types: []any{dossier.JSON{}}},
 			{Schema: table.Schema, Types: []any{table.JSON{}}},
 		},
-		Shared: map[string]any{"oraccl/gap/2 bound": report.BoundJSON{}, "oraccl/pareto/1 points[]": report.PointJSON{}, "oraccl/verify/1 violations[]": violationJSON{}, "oraccl/check/2 files[]": dossier.FileJSON{}},
+		Shared: map[string]any{"oraccl/gap/2 bound": report.BoundJSON{}, "oraccl/pareto/1 points[]": report.PointJSON{}, "oraccl/verify/1 violations[]": report.ViolationJSON{}, "oraccl/check/2 files[]": dossier.FileJSON{}},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
@@ -107,8 +108,8 @@ func TestFormatsAreDocumented(t *testing.T) {
 		require.NotEmpty(t, f.Says, f.Name)
 		require.NotEmpty(t, f.Reads+f.Writes, f.Name)
 	}
-	for _, target := range targets {
-		require.Contains(t, all, "convert --to "+target.name)
+	for _, target := range convert.Targets() {
+		require.Contains(t, all, "convert --to "+target.Name)
 	}
 	for _, tool := range []string{sccl.Tool, teccl.Tool, forestcoll.Tool} {
 		require.Contains(t, all, " "+tool+" ")

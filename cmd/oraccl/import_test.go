@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,7 +39,7 @@ func TestSolversOfOthers(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		status := run([]string{"verify", "--json", filepath.Join(dir, test.file)}, &stdout, &stderr)
-		var j verifyJSON
+		var j report.VerifyJSON
 		require.NoError(t, json.Unmarshal(stdout.Bytes(), &j), "%s: %s", test.file, stderr.String())
 		require.Equal(t, test.verdict, j.Verdict, "%s: %s", test.file, stdout.String())
 		require.Equal(t, map[string]int{"proved": exit.Done, "refuted": exit.Refuted}[test.verdict], status, test.file)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/topologies"
 	"github.com/oraccl/oraccl/model/instance"
 )
@@ -53,14 +52,4 @@ func (in *problemFlags) problem(ctx context.Context, topology string) (*model.Pr
 // loadTopology reads a topology file, or builds the topology of that name.
 func loadTopology(ctx context.Context, name, alpha, bandwidth string) (*model.Topology, error) {
 	return instance.LoadTopology(topologies.Files{Context: ctx}, name, alpha, bandwidth)
-}
-
-// readFile reads a whole file with one of model's readers.
-func readFile[T any](ctx context.Context, name string, read func(name string, b []byte) (T, error)) (T, error) {
-	b, err := files.Read(ctx, name)
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	return read(name, b)
 }

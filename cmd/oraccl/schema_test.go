@@ -20,13 +20,13 @@ import (
 	"github.com/oraccl/oraccl/model/native"
 )
 
-// judge validates JSON by a schema. It knows the keywords that manual.Schema has, and no
+// validator validates JSON by a schema. It knows the keywords that manual.Schema has, and no
 // others: the schema is what is printed, read back.
-type judge struct {
+type validator struct {
 	closed bool // keys that a schema does not name are wrong, whatever it says
 }
 
-func (j judge) check(schema map[string]any, v any, at string) error {
+func (j validator) check(schema map[string]any, v any, at string) error {
 	for keyword, want := range schema {
 		if err := j.keyword(schema, keyword, want, v, at); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (j judge) check(schema map[string]any, v any, at string) error {
 	return nil
 }
 
-func (j judge) keyword(schema map[string]any, keyword string, want, v any, at string) error {
+func (j validator) keyword(schema map[string]any, keyword string, want, v any, at string) error {
 	object, _ := v.(map[string]any)
 	list, isList := v.([]any)
 	number, isNumber := v.(json.Number)
@@ -307,7 +307,7 @@ func TestSchemasAndReadersAgree(t *testing.T) {
 	}
 	agree := func(name, schema string, b []byte) (taken bool) {
 		read := readerOf(schema, b)
-		judged := judge{}.check(schemas[schema], decoded(t, b), "")
+		judged := validator{}.check(schemas[schema], decoded(t, b), "")
 		if read == nil {
 			require.NoError(t, judged, "%s: the reader takes it: %s", name, b)
 		} else if ofForm.MatchString(read.Error()) {
@@ -358,7 +358,7 @@ func TestManifestKeepsToItsSchema(t *testing.T) {
 	schema := printedSchema(t, "proofs")
 	b, err := os.ReadFile("../../proofs/manifest.json")
 	require.NoError(t, err)
-	require.NoError(t, judge{}.check(schema, decoded(t, b), ""))
+	require.NoError(t, validator{}.check(schema, decoded(t, b), ""))
 	source, err := os.ReadFile("../proofs/manifest.go")
 	require.NoError(t, err)
 	var read, said []string
@@ -424,7 +424,7 @@ func TestPrintedJSONKeepsToItsSchema(t *testing.T) {
 		schema := native.SchemaOf([]byte(out))
 		name := strings.Split(schema, "/")[1]
 		seen[name]++
-		require.NoError(t, judge{closed: true}.check(printedSchema(t, name), decoded(t, []byte(out)), schema), "%s\n%s", line, out)
+		require.NoError(t, validator{closed: true}.check(printedSchema(t, name), decoded(t, []byte(out)), schema), "%s\n%s", line, out)
 	}
 	_, errs, status := said("oraccl sweep --topologies ring:4 --collectives allgather,alltoall --methods ring --dir s")
 	require.Zero(t, status, errs)
@@ -432,24 +432,24 @@ func TestPrintedJSONKeepsToItsSchema(t *testing.T) {
 	require.NoError(t, err)
 	for _, row := range strings.Split(strings.TrimSpace(string(b)), "\n") {
 		seen["sweep"]++
-		require.NoError(t, judge{closed: true}.check(printedSchema(t, "sweep"), decoded(t, []byte(row)), "sweep"), row)
+		require.NoError(t, validator{closed: true}.check(printedSchema(t, "sweep"), decoded(t, []byte(row)), "sweep"), row)
 	}
 	for _, name := range []string{"gap", "bound", "throughput", "pareto", "lint", "verify", "check", "sweep"} {
 		require.NotZero(t, seen[name], name)
 	}
 }
 
-// A judge that takes everything would prove nothing.
+// A validator that takes everything would prove nothing.
 func TestJudge(t *testing.T) {
 	schema := printedSchema(t, "gap")
 	out, _, status := said("oraccl gap ring:4 --collective allgather --json --methods ring")
 	require.Zero(t, status)
 	v := decoded(t, []byte(out))
-	require.NoError(t, judge{closed: true}.check(schema, v, ""))
+	require.NoError(t, validator{closed: true}.check(schema, v, ""))
 	refused := 0
 	all := changes(v)
 	for _, changed := range all {
-		if (judge{closed: true}).check(schema, changed, "") != nil {
+		if (validator{closed: true}).check(schema, changed, "") != nil {
 			refused++
 		}
 	}

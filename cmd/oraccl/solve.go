@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
+	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/machine"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
@@ -79,7 +80,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 				}
 			}
 			if s := streamed.Find(cmd.Context(), e, p, cmd.Flags().Changed("time-limit")); s != nil {
-				if isXML(out) {
+				if convert.IsXML(out) {
 					return fmt.Errorf("-o %s: a schedule that is made as a stream is too large for MSCCL-IR; want .oraccl", out)
 				}
 				return solveStreamed(cmd, s, out, asJSON)
@@ -105,8 +106,8 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			if r := ev.Best(); r != nil {
 				enter(cmd, "writing "+out)
 				session.Keep(func() error { return keepSolved(onlyBest(ev), cmd.OutOrStdout(), asJSON, "") })
-				if isXML(out) {
-					if r, deployed, err = deployBest(ev, late, out); err != nil {
+				if convert.IsXML(out) {
+					if r, deployed, err = convert.Best(late, ev, out); err != nil {
 						return err
 					}
 				} else if out != "" {
@@ -169,7 +170,7 @@ func onlyBest(ev *certify.Report) *certify.Report {
 func keepSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
 	ev = onlyBest(ev)
 	if out != "" && ev.Best() != nil {
-		if isXML(out) {
+		if convert.IsXML(out) {
 			out = ""
 			defer fmt.Fprintln(w, "\nMSCCL-IR is not written: there was no time for it")
 		} else if err := writeSolution(context.Background(), out, ev.Best()); err != nil {

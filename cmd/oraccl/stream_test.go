@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/topo"
@@ -45,7 +46,7 @@ func TestStreamAgrees(t *testing.T) {
 		for _, kind := range []model.Kind{model.AllGather, model.AllToAll, model.Broadcast} {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds} {
 				p, s := synthesised(t, name, kind, cost)
-				v, err := streamHeld(context.Background(), io.Discard, p, s)
+				v, err := judge.StreamHeld(context.Background(), io.Discard, p, s)
 				require.NoError(t, err)
 				require.Equal(t, verify.Proved, v.Outcome, "%v: %v", p, v.Violations)
 				require.Equal(t, p.Makespan(s), v.Makespan)
@@ -67,7 +68,7 @@ func TestStreamAgrees(t *testing.T) {
 					case 4:
 						x.Route, x.Src, x.Dst = y.Route, y.Src, y.Dst
 					}
-					got, err := streamHeld(context.Background(), io.Discard, p, &m)
+					got, err := judge.StreamHeld(context.Background(), io.Discard, p, &m)
 					require.NoError(t, err)
 					want := replay.Check(context.Background(), p, &m)
 					require.Equal(t, want.Outcome, got.Outcome, "%v: replay %v, stream %v", p, want.Violations, got.Violations)

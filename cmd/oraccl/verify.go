@@ -2,55 +2,23 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
+	"context"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
-	"github.com/oraccl/oraccl/model/format/compact"
-	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve/certify"
-	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/epoch"
 	"github.com/oraccl/oraccl/verify/orbit"
-	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/stream"
 )
-
-// The JSON of verify, schema oraccl/verify/1; one object a file.
-type verifyJSON struct {
-	Schema     string            `json:"schema"`
-	File       string            `json:"file"`
-	Verdict    string            `json:"verdict"`
-	Claim      string            `json:"claim"`
-	MakespanPs model.Time        `json:"makespan_ps"`
-	Engines    map[string]string `json:"engines"`
-	Properties map[string]string `json:"properties"`
-	Reason     string            `json:"reason,omitempty"`
-	Violations []violationJSON   `json:"violations"`
-	Format     string            `json:"format,omitempty"` // who else writes such files
-	Notes      []string          `json:"notes,omitempty"`
-
-	outcome verify.Outcome // what Verdict says
-}
-
-type violationJSON struct {
-	Code    string `json:"code"`
-	Engine  string `json:"engine"`
-	Where   string `json:"where"`
-	Message string `json:"message"`
-}
 
 func newVerify() *cobra.Command {
 	var engine, problem, emit string
@@ -101,13 +69,13 @@ affected.`,
 			}
 			var asked *model.Problem
 			if problem != "" {
-				if asked, err = readFile(cmd.Context(), problem, readProblem); err != nil {
+				if asked, err = readProblem(cmd.Context(), problem); err != nil {
 					return err
 				}
 			}
-			v := &verifying{cmd, asked, by, chosen, timeLimit, emit, asJSON}
+			v := &judge.Asked{Problem: asked, Truth: by, Engines: chosen, TimeLimit: timeLimit, Formulas: emit, Said: cmd.ErrOrStderr()}
 			for _, file := range args {
-				s, err := v.file(file)
+				s, err := verifyFile(cmd, v, file, asJSON)
 				if err != nil && len(args) == 1 {
 					return err
 				}
@@ -137,7 +105,26 @@ affected.`,
 	return cmd
 }
 
-func readProblem(name string, b []byte) (*model.Problem, error) {
+// verifyFile verifies one file, prints the verdict and returns the exit status.
+func verifyFile(cmd *cobra.Command, by *judge.Asked, file string, asJSON bool) (int, error) {
+	v, err := by.File(cmd.Context(), file)
+	if err != nil {
+		return 0, err
+	}
+	if asJSON {
+		err = report.PrintVerdictJSON(cmd.OutOrStdout(), v)
+	} else {
+		report.PrintVerdict(cmd.OutOrStdout(), v)
+	}
+	return exit.Of(v.Verdict.Outcome), err
+}
+
+// readProblem reads the problem in a file.
+func readProblem(ctx context.Context, name string) (*model.Problem, error) {
+	b, err := files.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	return native.ReadProblem(name, bytes.NewReader(b))
 }
 
@@ -151,184 +138,4 @@ func enginesNamed(engine string) ([]string, error) {
 		return nil, fmt.Errorf("--engine order: is for MSCCL-IR, where it is the only one; want replay, smt, stream, orbit or all")
 	}
 	return nil, fmt.Errorf("--engine %q: want replay, smt, stream, orbit or all", engine)
-}
-
-// verifyFile verifies one file, prints the verdict and returns the exit status.
-func verifyFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string, asJSON bool) (int, error) {
-	j, err := judgeFile(cmd, file, asked, chosen, limit, emit)
-	if err != nil {
-		return 0, err
-	}
-	if asJSON {
-		b, err := json.Marshal(j)
-		if err != nil {
-			return 0, err
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), string(b))
-	} else {
-		printVerdict(cmd.OutOrStdout(), j)
-	}
-	return exit.Of(j.outcome), nil
-}
-
-// judgeFile verifies one file: while it is read where that is asked for or the file is
-// large, else in memory.
-func judgeFile(cmd *cobra.Command, file string, asked *model.Problem, chosen []string, limit time.Duration, emit string) (verifyJSON, error) {
-	streaming := slices.Contains(chosen, stream.Engine)
-	o, err := schedules.OrbitOf(cmd.Context(), file)
-	if err != nil {
-		return verifyJSON{}, err
-	}
-	if slices.Contains(chosen, orbit.Engine) || slices.Equal(chosen, certify.Engines) && o != nil && o.Orbit.Transfers() > model.MaxHeld {
-		return judgeOrbit(cmd.Context(), file, o, asked)
-	}
-	if streaming && schedules.IsCompact(cmd.Context(), file) {
-		return judgeStream(cmd, file, asked)
-	}
-	sol, err := schedules.Load(cmd.Context(), file, model.MaxHeld)
-	if errors.Is(err, compact.ErrTooMany) && slices.Equal(chosen, certify.Engines) && emit == "" {
-		var j verifyJSON
-		if j, err = judgeStream(cmd, file, asked); !errors.Is(err, stream.ErrNotServed) && (err != nil || j.outcome != verify.Unknown || cmd.Context().Err() != nil) {
-			return j, err
-		}
-		sol, err = schedules.Load(cmd.Context(), file, schedules.MaxLarge)
-	} else if errors.Is(err, compact.ErrTooMany) {
-		sol, err = schedules.Load(cmd.Context(), file, schedules.MaxLarge)
-	}
-	if err != nil {
-		return verifyJSON{}, err
-	}
-	p, s := sol.Problem, sol.Schedule
-	if asked != nil {
-		if p, err = askedFor(file, asked, p); err != nil {
-			return verifyJSON{}, err
-		}
-		if err := s.Validate(p); err != nil {
-			return verifyJSON{}, fmt.Errorf("%s: does not fit the problem asked: %w", file, err)
-		}
-	}
-	if emit != "" {
-		if err := files.Write(emit, func(w io.Writer) error { return smt.WriteSMT2(w, p, s) }); err != nil {
-			return verifyJSON{}, err
-		}
-	}
-	var j verifyJSON
-	if streaming {
-		v, err := streamHeld(cmd.Context(), cmd.ErrOrStderr(), p, s)
-		if err != nil {
-			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
-		}
-		j = verifyToJSON(file, p, s, certify.Alone(v), chosen)
-	} else {
-		v, err := certify.Verify(cmd.Context(), p, s, smt.Options{Timeout: limit}, chosen)
-		if err != nil {
-			return verifyJSON{}, fmt.Errorf("%s: %w", file, err)
-		}
-		j = verifyToJSON(file, p, s, v, chosen)
-	}
-	j.remark(sol.Origin.Partial)
-	return j, nil
-}
-
-// judgeStream verifies a compact file while it is read.
-func judgeStream(cmd *cobra.Command, file string, asked *model.Problem) (verifyJSON, error) {
-	v, err := verifyStream(cmd, file, asked, nil)
-	if err != nil {
-		return verifyJSON{}, err
-	}
-	j := verifyToJSON(file, v.problem, &model.Schedule{Form: v.form}, certify.Alone(v.verdict), []string{stream.Engine})
-	j.MakespanPs = v.verdict.Makespan
-	j.remark(v.partial)
-	return j, nil
-}
-
-// remark notes that a file is partial, if so.
-func (j *verifyJSON) remark(partial bool) {
-	if partial {
-		j.Reason = strings.TrimPrefix(j.Reason+"; the file is marked as partial", "; ")
-	}
-}
-
-func verifyToJSON(file string, p *model.Problem, s *model.Schedule, by certify.Verification, chosen []string) verifyJSON {
-	verdicts := by.Verdicts
-	j := verifyJSON{
-		Schema: "oraccl/verify/1", File: file, Verdict: by.Verdict.Outcome.String(), Claim: verify.Claim(p, s), Reason: by.Verdict.Reason,
-		outcome:    by.Verdict.Outcome,
-		MakespanPs: p.Makespan(s), Engines: map[string]string{}, Properties: map[string]string{}, Violations: []violationJSON{}, Notes: p.Topology.Notes.Strings(),
-	}
-	for _, engine := range chosen {
-		v := verdicts[engine]
-		j.Engines[engine] = v.Outcome.String()
-		for _, violation := range v.Violations {
-			j.Violations = append(j.Violations, violationJSON{string(violation.Code), engine, violation.Where, violation.Message})
-		}
-	}
-	if by.Verdict.Decides != nil { // no engine that was asked decides the whole
-		j.Claim = by.Verdict.Claim
-	}
-	if by.Verdict.Outcome == verify.Proved && j.Reason != "" {
-		j.Reason = by.Verdict.Basis()
-	}
-	for name, codes := range properties {
-		j.Properties[name] = propertyOutcome(codes, verdicts, chosen)
-	}
-	return j
-}
-
-// properties groups the codes by what they are about.
-var properties = map[string][]verify.Code{
-	"result":   {verify.MissingContribution, verify.DoubleContribution, verify.WrongValue, verify.SendUndefined, verify.ReduceUndefined},
-	"races":    {verify.ReadWriteRace, verify.WriteWriteRace},
-	"capacity": {verify.LinkOverlap, verify.PortOverload},
-	"timing":   {verify.TooFast, verify.TooSlow, verify.BeforeRelease},
-	"routes":   {verify.NoSuchLink},
-}
-
-// propertyOutcome is refuted if an engine found a violation of it, proved if the
-// replay, the stream or the orbit proved the whole, and else unknown: a refuted schedule may have more
-// wrong with it than was reported.
-func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, chosen []string) string {
-	for _, engine := range chosen {
-		for _, v := range verdicts[engine].Violations {
-			if slices.Contains(codes, v.Code) {
-				return verify.Refuted.String()
-			}
-		}
-	}
-	for _, engine := range []string{"replay", stream.Engine, orbit.Engine} {
-		if v, ran := verdicts[engine]; ran && v.Outcome == verify.Proved {
-			return verify.Proved.String()
-		}
-	}
-	return verify.Unknown.String()
-}
-
-func printVerdict(w io.Writer, j verifyJSON) {
-	report.Line(w, "%s %s", strings.ToUpper(j.Verdict), j.Claim)
-	seen := map[string]bool{}
-	for _, v := range j.Violations {
-		if at := v.Code + v.Where; !seen[at] { // the engines find the same; the first one's words will do
-			report.Line(w, "%s: %s: %s", v.Code, v.Where, v.Message)
-			seen[at] = true
-		}
-	}
-	if j.Reason != "" {
-		report.Line(w, "%s", j.Reason)
-	}
-	var said []string
-	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, certify.Engines, []string{stream.Engine, orbit.Engine}) {
-		if o, ran := j.Engines[engine]; ran {
-			said = append(said, engine+" "+o)
-		}
-	}
-	if j.MakespanPs > 0 {
-		said = append(said, "makespan "+report.Micros(j.MakespanPs)+" us")
-	}
-	fmt.Fprintln(w, strings.Join(said, ", "))
-	if j.outcome == verify.Refuted && len(j.Violations) > 0 {
-		fmt.Fprintf(w, "oraccl explain %s says more\n", j.Violations[0].Code)
-	}
-	for _, n := range j.Notes {
-		report.Line(w, "note: %s", n)
-	}
 }

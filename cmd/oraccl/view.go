@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
@@ -77,7 +79,7 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 				}
 			}
 			if err != nil {
-				return err
+				return notRight(cmd, err, "drawn")
 			}
 			err = seen.report(cmd.OutOrStdout(), out)
 			if err == nil && cmd.Context().Err() != nil {
@@ -104,17 +106,15 @@ func withHint(err error) error {
 
 // viewTrace writes trace events, as convert does.
 func viewTrace(cmd *cobra.Command, file, out string, by *foreign.Truth) error {
-	p, s, err := right(cmd, file, by)
+	r, err := right(cmd, file, by)
 	if err != nil {
 		return err
 	}
-	if s.Form == model.Ordered {
-		if s, err = timed(cmd.Context(), p, s); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
+	target, err := convert.Named("chrome")
+	if err != nil {
+		return err
 	}
-	i := slices.IndexFunc(targets, func(t target) bool { return t.name == "chrome" })
-	return targets[i].emit(cmd.Context(), cmd.OutOrStdout(), out, p, s, &exportFlags{}, nil)
+	return convertTo(cmd, file, r, target, out, &convert.Options{})
 }
 
 // sight is a schedule that was read and executed, right or wrong.
@@ -127,7 +127,7 @@ type sight struct {
 
 // look reads a schedule, ours or another tool's, and has it executed.
 func look(cmd *cobra.Command, file string, by *foreign.Truth) (*sight, error) {
-	if isDeployable(cmd.Context(), file) {
+	if judge.IsDeployed(cmd.Context(), file) {
 		return lookDeployed(cmd, file, by)
 	}
 	format, b, err := foreign.Recognise(cmd.Context(), file)
@@ -187,31 +187,14 @@ func drawable(ctx context.Context, file string) (*model.Solution, error) {
 	return sol, nil
 }
 
-// notRight is why a file that must be right to be drawn is not: it was printed, and has an
-// exit status.
-type notRight struct {
-	exit.Status
-	said string
-}
-
-func (n notRight) Error() string { return n.said }
-func (n notRight) Unwrap() error { return n.Status }
-
 // lookDeployed reads MSCCL-IR, of which there is a schedule to draw only if it is right.
 func lookDeployed(cmd *cobra.Command, file string, by *foreign.Truth) (*sight, error) {
-	var said strings.Builder
-	d, p, s, err := rightDeployed(cmd.Context(), &said, file, by, "drawn")
-	var code exit.Status
-	switch {
-	case errors.As(err, &code):
-		why := strings.TrimSpace(said.String())
-		fmt.Fprintln(cmd.OutOrStdout(), why)
-		return nil, notRight{code, why}
-	case err != nil:
+	r, err := judge.ReadRight(cmd.Context(), file, by)
+	if err != nil {
 		return nil, err
 	}
-	v := seen(cmd.Context(), file, p, s, replay.Check(cmd.Context(), p, s))
-	v.picture.Verdict.Engine, v.picture.Verdict.Claim = d.report.Verdict.Engine, d.report.Verdict.Claim+d.report.Proviso
+	v := seen(cmd.Context(), file, r.Problem, r.Schedule, r.Verdict)
+	v.picture.Verdict.Engine, v.picture.Verdict.Claim = r.Deployed.Verdict.Engine, r.Deployed.Verdict.Claim+r.Deployed.Proviso
 	v.picture.Notes = append(v.picture.Notes, "The file is MSCCL-IR: it is drawn as a schedule of transfers between slots.")
 	return v, nil
 }
@@ -227,7 +210,7 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: at})
 	}
 	if s.Form == model.Ordered && v.Outcome == verify.Proved {
-		if t, err := timed(ctx, p, s); err == nil {
+		if t, err := certify.Timed(ctx, p, s); err == nil {
 			pic.Schedule = t
 			pic.Notes = append(pic.Notes, "The file has an order and no times: these are the times at which it can run.")
 		}

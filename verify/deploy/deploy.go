@@ -55,6 +55,7 @@ type Report struct {
 	// claim of a proved schedule goes on with. It is empty of what is not proved.
 	Proviso string
 
+	File       string            // that was judged, for those who print the report; Check leaves it empty
 	Schedule   *model.Deployable // what was judged; nil if it could not be read
 	Collective string            // by which it was judged
 	Guess      string            // how that was guessed, if it was

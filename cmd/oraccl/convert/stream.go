@@ -1,13 +1,13 @@
-package main
+package convert
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
@@ -16,9 +16,9 @@ import (
 	"github.com/oraccl/oraccl/verify/stream"
 )
 
-// rewrites reports whether a compact file can become another one transfer by transfer, verified
+// Streams reports whether a compact file can become another one transfer by transfer, verified
 // while it is read: of any size, and one that is the same for all ranks as its transfers.
-func rewrites(ctx context.Context, file, to, out string) bool {
+func Streams(ctx context.Context, file, to, out string) bool {
 	if to != "oraccl" || !strings.HasSuffix(out, schedules.CompactSuffix) || !schedules.IsCompact(ctx, file) {
 		return false
 	}
@@ -35,10 +35,11 @@ func rewrites(ctx context.Context, file, to, out string) bool {
 	return err == nil
 }
 
-// rewrite writes the transfers of a compact file to another one, if they are right.
-func rewrite(cmd *cobra.Command, file, out string) error {
+// Stream writes the transfers of a compact file to another one, if they are right: if they are
+// not, that is a *judge.NotRightError. said gets how much memory that needs, if it is much.
+func Stream(ctx context.Context, said io.Writer, file, out string) error {
 	var g *schedules.Growing
-	v, err := verifyStream(cmd, file, nil, func(sol *model.Solution, batch []model.Transfer) (err error) {
+	v, err := judge.Stream(ctx, said, file, nil, func(sol *model.Solution, batch []model.Transfer) (err error) {
 		if g == nil {
 			o := model.Origin{Method: "convert", Tool: built.Tool()}
 			if g, err = schedules.Create(out, sol.Problem, sol.Schedule.Form, o, sol.Schedule.Routes); err != nil {
@@ -50,10 +51,10 @@ func rewrite(cmd *cobra.Command, file, out string) error {
 	switch {
 	case g == nil:
 		return err
-	case err == nil && v.partial:
+	case err == nil && v.Partial:
 		err = fmt.Errorf("%s: %w", file, compact.ErrPartial)
-	case err == nil:
-		err = proved(cmd.OutOrStdout(), file, v.problem, v.verdict, "converted")
+	case err == nil && v.Verdict.Outcome != verify.Proved:
+		err = &judge.NotRightError{File: file, Claim: fmt.Sprint(v.Problem), Verdict: v.Verdict}
 	}
 	if err != nil {
 		if derr := g.Drop(); derr != nil {
@@ -61,9 +62,5 @@ func rewrite(cmd *cobra.Command, file, out string) error {
 		}
 		return err
 	}
-	if err := g.Finish(map[string]string{stream.Engine: verify.Proved.String()}); err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", out)
-	return nil
+	return g.Finish(map[string]string{stream.Engine: verify.Proved.String()})
 }

@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"cmp"
@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/oraccl/oraccl/cmd/oraccl/machine"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -18,20 +16,20 @@ import (
 	"github.com/oraccl/oraccl/verify/stream"
 )
 
-// streamedVerdict says of the file that it was verified while it was read.
-type streamedVerdict struct {
-	problem *model.Problem
-	form    model.Form
-	verdict verify.Verdict
-	partial bool
+// Streamed is what is decided about a file that was verified while it was read.
+type Streamed struct {
+	Problem *model.Problem
+	Form    model.Form
+	Verdict verify.Verdict
+	Partial bool // the run that wrote the file was interrupted
 }
 
-// verifyStream verifies a compact file of any size while it is read, against the problem
+// Stream verifies a compact file of any size while it is read, against the problem
 // asked, or its own if that is nil. It returns an error that wraps stream.ErrNotServed if
-// that cannot be. Each, if not nil, is passed the transfers too, with the problem, form and
+// that cannot be. said gets how much memory it needs, if that is much. Each, if not nil, is passed the transfers too, with the problem, form and
 // routes, and must not keep them.
-func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each func(*model.Solution, []model.Transfer) error) (*streamedVerdict, error) {
-	f, err := files.Open(cmd.Context(), file)
+func Stream(ctx context.Context, said io.Writer, file string, asked *model.Problem, each func(*model.Solution, []model.Transfer) error) (*Streamed, error) {
+	f, err := files.Open(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +38,9 @@ func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each fu
 	if err != nil {
 		return nil, err
 	}
-	v := &streamedVerdict{problem: r.Solution().Problem, form: r.Solution().Schedule.Form}
+	v := &Streamed{Problem: r.Solution().Problem, Form: r.Solution().Schedule.Form}
 	if asked != nil {
-		if v.problem, err = askedFor(file, asked, v.problem); err != nil {
+		if v.Problem, err = askedFor(file, asked, v.Problem); err != nil {
 			return nil, err
 		}
 	}
@@ -51,14 +49,14 @@ func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each fu
 	for i := 0; ; i++ {
 		n, err := r.Read(batch)
 		if check == nil { // now the routes have been read
-			need, serr := stream.Memory(v.problem, v.form, r.Solution().Schedule.Routes)
+			need, serr := stream.Memory(v.Problem, v.Form, r.Solution().Schedule.Routes)
 			if serr != nil {
 				return nil, serr
 			}
-			if serr := machine.EnoughMemory(cmd.ErrOrStderr(), "verifying", need); serr != nil {
+			if serr := machine.EnoughMemory(said, "verifying", need); serr != nil {
 				return nil, serr
 			}
-			if check, serr = stream.New(cmd.Context(), v.problem, v.form, r.Solution().Schedule.Routes); serr != nil {
+			if check, serr = stream.New(ctx, v.Problem, v.Form, r.Solution().Schedule.Routes); serr != nil {
 				return nil, serr
 			}
 		}
@@ -70,22 +68,22 @@ func verifyStream(cmd *cobra.Command, file string, asked *model.Problem, each fu
 		more := check.Add(batch[:n])
 		switch {
 		case errors.Is(err, compact.ErrPartial):
-			v.partial = true
+			v.Partial = true
 		case err != nil && err != io.EOF:
 			return nil, err
-		case err == nil && more && i%64 == 0 && cmd.Context().Err() != nil:
+		case err == nil && more && i%64 == 0 && ctx.Err() != nil:
 			return nil, fmt.Errorf("%s: interrupted", file)
 		case err == nil && more:
 			continue
 		}
-		v.verdict = check.Verdict()
+		v.Verdict = check.Verdict()
 		return v, nil
 	}
 }
 
-// streamHeld has a schedule in memory verified as a stream. It writes to w how much memory
+// StreamHeld has a schedule in memory verified as a stream. It writes to w how much memory
 // that needs, if that is much.
-func streamHeld(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
+func StreamHeld(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
 	need, err := stream.Memory(p, s.Form, s.Routes)
 	if err != nil {
 		return verify.Verdict{}, err

@@ -1,4 +1,4 @@
-package main
+package convert
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
@@ -20,11 +21,11 @@ import (
 	"github.com/oraccl/oraccl/verify/deploy"
 )
 
-// deployable is how a schedule is to be written as MSCCL-IR.
-type deployable struct {
-	runtime string // a runtime that must load it; empty: all that know the collective by one name
-	inPlace string // yes, no, both; empty: yes, but no for an alltoall
-	proto   string // of the runtime's connections; empty: Simple
+// MSCCL tells how a schedule is written as MSCCL-IR.
+type MSCCL struct {
+	Runtime string // a runtime that must load it; empty: all that know the collective by one name
+	InPlace string // yes, no, both; empty: yes, but no for an alltoall
+	Proto   string // of the runtime's connections; empty: Simple
 }
 
 // maxSize is the largest buffer for which files are picked, in bytes: 1 TiB.
@@ -32,10 +33,10 @@ const maxSize = 1 << 40
 
 // runtimes returns those that must load the file, and what they call the collective. They
 // have two names for reduce-scatter, and a file has only one.
-func (d *deployable) runtimes(k model.Kind) (list []msccl.Runtime, coll string, err error) {
+func (d *MSCCL) runtimes(k model.Kind) (list []msccl.Runtime, coll string, err error) {
 	asked := []msccl.Runtime{msccl.RCCL, msccl.Azure, msccl.MSCCL} // of two names, RCCL's
-	if d.runtime != "" {
-		r, err := msccl.ParseRuntime(d.runtime)
+	if d.Runtime != "" {
+		r, err := msccl.ParseRuntime(d.Runtime)
 		if err != nil {
 			return nil, "", fmt.Errorf("--runtime: %w", err)
 		}
@@ -56,8 +57,8 @@ func (d *deployable) runtimes(k model.Kind) (list []msccl.Runtime, coll string, 
 }
 
 // modes returns whether the file serves calls in place, and out of place.
-func (d *deployable) modes(k model.Kind) (in, out bool, err error) {
-	switch d.inPlace {
+func (d *MSCCL) modes(k model.Kind) (in, out bool, err error) {
+	switch d.InPlace {
 	case "":
 		return k != model.AllToAll, k == model.AllToAll, nil
 	case "yes":
@@ -67,13 +68,13 @@ func (d *deployable) modes(k model.Kind) (in, out bool, err error) {
 	case "both":
 		return true, true, nil
 	}
-	return false, false, fmt.Errorf("--inplace %q: want yes, no or both", d.inPlace)
+	return false, false, fmt.Errorf("--inplace %q: want yes, no or both", d.InPlace)
 }
 
-// write writes a schedule, which must be right for p, as MSCCL-IR, if what was written,
+// Write writes a schedule, which must be right for p, as MSCCL-IR, if what was written,
 // read again, is proved: by every runtime asked, in every mode that it declares, for
 // buffers of every size. It returns a line about the file.
-func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
+func (d *MSCCL) Write(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
 	runtimes, coll, err := d.runtimes(p.Collective.Kind)
 	if err != nil {
 		return "", err
@@ -82,8 +83,8 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 	if err != nil {
 		return "", err
 	}
-	if _, known := deploy.Protocols[d.proto]; d.proto != "" && !known {
-		return "", fmt.Errorf("--proto %q: want Simple, LL or LL128", d.proto)
+	if _, known := deploy.Protocols[d.Proto]; d.Proto != "" && !known {
+		return "", fmt.Errorf("--proto %q: want Simple, LL or LL128", d.Proto)
 	}
 	l := msccl.LimitsOf(runtimes...)
 	if n := len(p.Members()); n > l.Ranks {
@@ -97,7 +98,7 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 		}
 		return "", err
 	}
-	proto := d.proto
+	proto := d.Proto
 	if proto == "" {
 		proto = "Simple"
 	}
@@ -132,10 +133,10 @@ func (d *deployable) write(ctx context.Context, w io.Writer, p *model.Problem, s
 	return note, nil
 }
 
-// writeTo writes to a file, whole or not at all.
-func (d *deployable) writeTo(ctx context.Context, out string, p *model.Problem, s *model.Schedule) (note string, err error) {
+// WriteTo writes to a file, whole or not at all.
+func (d *MSCCL) WriteTo(ctx context.Context, out string, p *model.Problem, s *model.Schedule) (note string, err error) {
 	var b bytes.Buffer
-	if note, err = d.write(ctx, &b, p, s); err != nil {
+	if note, err = d.Write(ctx, &b, p, s); err != nil {
 		return "", err
 	}
 	return note, files.Write(out, func(w io.Writer) error {
@@ -145,16 +146,16 @@ func (d *deployable) writeTo(ctx context.Context, out string, p *model.Problem, 
 }
 
 // confirm reads a file and is nil if it is right in every respect.
-func confirm(ctx context.Context, b []byte, runtimes []msccl.Runtime, root int) (*deployed, error) {
+func confirm(ctx context.Context, b []byte, runtimes []msccl.Runtime, root int) (*judge.Deployed, error) {
 	algo, err := msccl.Read("schedule", bytes.NewReader(b))
 	if err != nil {
 		return nil, err
 	}
-	d := &deployed{file: "schedule", algo: algo}
-	if err := d.judge(ctx, deploy.Options{Root: root}); err != nil {
+	d, err := judge.Algo(ctx, "schedule", algo, deploy.Options{Root: root})
+	if err != nil {
 		return nil, err
 	}
-	if v := d.report.Verdict; v.Outcome != verify.Proved {
+	if v := d.Report.Verdict; v.Outcome != verify.Proved {
 		if len(v.Violations) > 0 {
 			return nil, errors.New(v.Violations[0].String())
 		}
@@ -169,10 +170,10 @@ func confirm(ctx context.Context, b []byte, runtimes []msccl.Runtime, root int) 
 			return nil, fmt.Errorf("%v never picks it: %s", r, l.Selection.Never)
 		}
 	}
-	for i := range d.report.Calls {
-		c := &d.report.Calls[i]
+	for i := range d.Report.Calls {
+		c := &d.Report.Calls[i]
 		if c.Slots.Safe != deploy.Any {
-			return nil, fmt.Errorf("%v: %s", c, d.report.Sentence(c))
+			return nil, fmt.Errorf("%v: %s", c, d.Report.Sentence(c))
 		}
 		if c.Order.RemoteOnly > 0 || c.Order.Counts[verify.ClobberedInput] > 0 {
 			return nil, fmt.Errorf("%v, %d accesses are ordered through other ranks only, and %d writes hit the caller's input", c, c.Order.RemoteOnly, c.Order.Counts[verify.ClobberedInput])
@@ -182,8 +183,8 @@ func confirm(ctx context.Context, b []byte, runtimes []msccl.Runtime, root int) 
 }
 
 // describeFile says in a line or two what a file has and what it is for.
-func describeFile(d *deployed, runtimes []msccl.Runtime, root int) string {
-	a := d.algo
+func describeFile(d *judge.Deployed, runtimes []msccl.Runtime, root int) string {
+	a := d.Algo
 	tbs, steps, scratch := 0, 0, 0
 	for i := range a.GPUs {
 		tbs, scratch = max(tbs, len(a.GPUs[i].TBs)), max(scratch, a.GPUs[i].Scratch)
@@ -199,8 +200,8 @@ func describeFile(d *deployed, runtimes []msccl.Runtime, root int) string {
 			}
 		}
 	}
-	for i := range d.report.Calls {
-		modes = append(modes, d.report.Calls[i].String())
+	for i := range d.Report.Calls {
+		modes = append(modes, d.Report.Calls[i].String())
 	}
 	text := fmt.Sprintf("%s on %d gpus, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d steps, channels: %d; proved, loads in %s",
 		a.Coll, a.Ranks, strings.Join(modes, " and "), a.ChunksPerLoop, scratch, tbs, steps, a.Channels, listed(names))
@@ -219,12 +220,12 @@ func listed(words []string) string {
 	return strings.Join(words, "")
 }
 
-// isXML reports whether solve is to write MSCCL-IR.
-func isXML(out string) bool { return strings.HasSuffix(out, ".xml") }
+// IsXML reports whether solve is to write MSCCL-IR.
+func IsXML(out string) bool { return strings.HasSuffix(out, ".xml") }
 
-// deploy writes the best schedule that can be written as MSCCL-IR, and states which better
+// Best writes the best schedule that can be written as MSCCL-IR, and states which better
 // ones cannot.
-func deployBest(ev *certify.Report, ctx context.Context, out string) (r *certify.Row, note string, err error) {
+func Best(ctx context.Context, ev *certify.Report, out string) (r *certify.Row, note string, err error) {
 	var first error
 	left := ""
 	rows := slices.Clone(ev.Rows)
@@ -233,7 +234,7 @@ func deployBest(ev *certify.Report, ctx context.Context, out string) (r *certify
 		if r = ev.Best(); r == nil {
 			return nil, "", first
 		}
-		note, err = (&deployable{}).writeTo(ctx, out, r.Result.Problem, r.Result.Schedule)
+		note, err = (&MSCCL{}).WriteTo(ctx, out, r.Result.Problem, r.Result.Schedule)
 		if err == nil {
 			return r, note + left, nil
 		}

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -8,19 +8,18 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
-	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 )
 
-// printGitHub writes annotations as GitHub's runners read them.
-func printGitHub(w io.Writer, all []*deployed, f *deployFlags) {
+// PrintGitHub writes annotations as GitHub's runners read them.
+func PrintGitHub(w io.Writer, all []*deploy.Report, f *Filter) {
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	for _, d := range all {
-		for _, x := range f.shown(d) {
-			fmt.Fprintf(w, "::%v file=%s,line=%d,title=%s::%s\n", x.Level, property.Replace(quote.Line(d.file)), max(1, x.Line), property.Replace(string(x.Code)), text.Replace(quote.Line(unnamed(x))))
+		for _, x := range f.Shown(d) {
+			fmt.Fprintf(w, "::%v file=%s,line=%d,title=%s::%s\n", x.Level, property.Replace(quote.Line(d.File)), max(1, x.Line), property.Replace(string(x.Code)), text.Replace(quote.Line(unnamed(x))))
 		}
 	}
 }
@@ -75,13 +74,13 @@ type (
 	}
 )
 
-// printSARIF writes a log of one run.
-func printSARIF(w io.Writer, all []*deployed, flags *deployFlags) error {
+// PrintSARIF writes a log of one run.
+func PrintSARIF(w io.Writer, all []*deploy.Report, flags *Filter) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "oraccl", Version: built.Version(), Rules: []sarifRule{}}}, Results: []sarifResult{}}
 	known := map[verify.Code]bool{}
 	for _, d := range all {
-		at := sarifArtifact{uriOf(d.file)}
-		for _, x := range flags.shown(d) {
+		at := sarifArtifact{uriOf(d.File)}
+		for _, x := range flags.Shown(d) {
 			if e, ok := verify.Explain(x.Code); ok && !known[x.Code] {
 				known[x.Code] = true
 				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(x.Code), sarifText{e.Sentence}})
@@ -89,7 +88,7 @@ func printSARIF(w io.Writer, all []*deployed, flags *deployFlags) error {
 			run.Results = append(run.Results, sarifResult{string(x.Code), x.Level.String(), sarifText{unnamed(x)}, []sarifLocation{{sarifPhysical{at, sarifRegion{max(1, x.Line)}}}}})
 		}
 	}
-	return report.PrintJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return PrintJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
 // uriOf returns the name of a file as a reference of RFC 3986: a relative one stays relative.

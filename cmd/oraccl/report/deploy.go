@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
@@ -16,13 +15,13 @@ import (
 )
 
 // The JSON of verify on MSCCL-IR: oraccl/verify/1 with more keys.
-type deployJSON struct {
-	verifyJSON
+type DeployJSON struct {
+	VerifyJSON
 	Kind           string          `json:"kind"`
 	Collective     string          `json:"collective"`
 	Ranks          int             `json:"ranks"`
 	Steps          int             `json:"steps"`
-	Conditions     []violationJSON `json:"conditions"`
+	Conditions     []ViolationJSON `json:"conditions"`
 	Findings       []remarkedJSON  `json:"findings"`
 	Runtimes       []runtimeJSON   `json:"runtimes"`
 	Modes          []modeJSON      `json:"modes"`
@@ -80,21 +79,22 @@ func propertiesOf(r *order.Report) map[string]string {
 	return p
 }
 
-func (d *deployed) json(f *deployFlags) deployJSON {
-	r := d.report
-	j := deployJSON{
-		verifyJSON: verifyJSON{Schema: "oraccl/verify/1", File: d.file, Verdict: r.Verdict.Outcome.String(), Claim: r.Verdict.Claim, Engines: d.engines(),
+// DeployToJSON returns the JSON of the report on a file.
+func DeployToJSON(d *deploy.Report, f *Filter) DeployJSON {
+	r := d
+	j := DeployJSON{
+		VerifyJSON: VerifyJSON{Schema: "oraccl/verify/1", File: d.File, Verdict: r.Verdict.Outcome.String(), Claim: r.Verdict.Claim, Engines: deployEngines(d),
 			Properties: map[string]string{}, Reason: r.Verdict.Reason, Violations: violationsToJSON(r.Verdict.Violations), Format: "MSCCL-IR"},
-		Kind: string(r.Kind), Collective: r.Collective, Conditions: []violationJSON{}, Findings: []remarkedJSON{}, Runtimes: []runtimeJSON{}, Modes: []modeJSON{}, RankConsistent: r.Consistent().String(),
+		Kind: string(r.Kind), Collective: r.Collective, Conditions: []ViolationJSON{}, Findings: []remarkedJSON{}, Runtimes: []runtimeJSON{}, Modes: []modeJSON{}, RankConsistent: r.Consistent().String(),
 	}
-	for _, x := range f.shown(d) {
+	for _, x := range f.Shown(d) {
 		j.Findings = append(j.Findings, remarkedJSON{x.Level.String(), string(x.Code), x.Line, x.Where, x.Message})
 	}
 	if r.Schedule == nil {
 		return j
 	}
 	j.Ranks, j.Steps = r.Schedule.Ranks, r.Schedule.Steps
-	j.Notes = f.remarks(d)
+	j.Notes = Remarks(d, f)
 	for _, l := range r.Loadings {
 		j.Runtimes = append(j.Runtimes, runtimeToJSON(l))
 	}
@@ -109,7 +109,7 @@ func (d *deployed) json(f *deployFlags) deployJSON {
 			mj.SafeBytes = &c.Slots.Safe
 		}
 		j.Modes = append(j.Modes, mj)
-		j.Conditions = append(j.Conditions, violationsToJSON(slices.DeleteFunc(slices.Clone(c.Order.Conditions), func(v verify.Violation) bool { return !f.shows(deploy.Finding{Code: v.Code}) }))...)
+		j.Conditions = append(j.Conditions, violationsToJSON(slices.DeleteFunc(slices.Clone(c.Order.Conditions), func(v verify.Violation) bool { return !f.Shows(deploy.Finding{Code: v.Code}) }))...)
 		for name, o := range mj.Properties { // the worst of all modes
 			if old := j.Properties[name]; old == "" || o == verify.Refuted.String() || old == verify.Proved.String() {
 				j.Properties[name] = o
@@ -119,11 +119,11 @@ func (d *deployed) json(f *deployFlags) deployJSON {
 	return j
 }
 
-// remarks are the findings that do not refute, in words: of each code and place the first.
-func (f *deployFlags) remarks(d *deployed) []string {
+// Remarks are the findings that do not refute, in words: of each code and place the first.
+func Remarks(d *deploy.Report, f *Filter) []string {
 	var all []string
-	if d.report.Guess != "" {
-		all = append(all, d.report.Guess)
+	if d.Guess != "" {
+		all = append(all, d.Guess)
 	}
 	for _, x := range f.remarked(d) {
 		all = append(all, x.String())
@@ -133,9 +133,9 @@ func (f *deployFlags) remarks(d *deployed) []string {
 
 // remarked are the findings that do not refute, of each code the first, unless each is about
 // something else.
-func (f *deployFlags) remarked(d *deployed) []deploy.Finding {
+func (f *Filter) remarked(d *deploy.Report) []deploy.Finding {
 	var all []deploy.Finding
-	for _, x := range f.shown(d) {
+	for _, x := range f.Shown(d) {
 		if x.Level < deploy.Error && slices.Contains(deploy.Warnings(), x.Code) && (x.Times > 0 || x.Code == verify.TooFewSlots || x.Code == verify.WouldNotLoad) {
 			all = append(all, x)
 		}
@@ -143,15 +143,15 @@ func (f *deployFlags) remarked(d *deployed) []deploy.Finding {
 	return all
 }
 
-// engines is the verdict of each engine that was asked, the worst of all modes.
-func (d *deployed) engines() map[string]string {
+// deployEngines is the verdict of each engine that was asked, the worst of all modes.
+func deployEngines(d *deploy.Report) map[string]string {
 	all := map[string]verify.Outcome{}
 	say := func(engine string, o verify.Outcome) {
 		if old, known := all[engine]; !known || o == verify.Refuted || old == verify.Proved {
 			all[engine] = o
 		}
 	}
-	for _, c := range d.report.Calls {
+	for _, c := range d.Calls {
 		say(order.Engine, c.Order.Verdict.Outcome)
 		if c.Formulas != nil {
 			say(smt.Engine, c.Formulas.Verdict.Outcome)
@@ -164,10 +164,10 @@ func (d *deployed) engines() map[string]string {
 	return words
 }
 
-func violationsToJSON(all []verify.Violation) []violationJSON {
-	out := []violationJSON{}
+func violationsToJSON(all []verify.Violation) []ViolationJSON {
+	out := []ViolationJSON{}
 	for _, v := range all {
-		out = append(out, violationJSON{string(v.Code), order.Engine, v.Where, v.Message})
+		out = append(out, ViolationJSON{string(v.Code), order.Engine, v.Where, v.Message})
 	}
 	return out
 }
@@ -188,26 +188,26 @@ func runtimeToJSON(l model.Loading) runtimeJSON {
 	return j
 }
 
-// print writes the report on one file: the verdict, what is wrong, what else may matter, the
+// PrintDeployed writes the report on one file: the verdict, what is wrong, what else may matter, the
 // properties, the slots, the runtimes.
-func (d *deployed) print(w io.Writer, f *deployFlags) {
-	r := d.report
-	report.Line(w, "%s", d.verdict())
+func PrintDeployed(w io.Writer, d *deploy.Report, f *Filter) {
+	r := d
+	Line(w, "%s", DeployVerdict(d))
 	for _, v := range r.Verdict.Violations {
-		report.Line(w, "%v", v)
+		Line(w, "%v", v)
 	}
 	switch {
 	case r.Verdict.Reason == "":
 	case r.Verdict.Outcome == verify.Proved:
-		report.Line(w, "%s", r.Verdict.Basis())
+		Line(w, "%s", r.Verdict.Basis())
 	default:
-		report.Line(w, "%s", r.Verdict.Reason)
+		Line(w, "%s", r.Verdict.Reason)
 	}
 	if r.Guess != "" {
-		report.Line(w, "%-11s %s", deploy.Note, r.Guess)
+		Line(w, "%-11s %s", deploy.Note, r.Guess)
 	}
 	for _, x := range f.remarked(d) {
-		report.Line(w, "%-11s %v", x.Level, x)
+		Line(w, "%-11s %v", x.Level, x)
 	}
 	for i := range r.Calls {
 		c := &r.Calls[i]
@@ -216,9 +216,9 @@ func (d *deployed) print(w io.Writer, f *deployFlags) {
 		for _, name := range propertyNames {
 			words = append(words, name+" "+p[name])
 		}
-		report.Line(w, "properties  %s", strings.Join(words, ", "))
+		Line(w, "properties  %s", strings.Join(words, ", "))
 		if len(r.Calls) > 1 {
-			report.Line(w, "            %v", c)
+			Line(w, "            %v", c)
 		}
 		if c.Formulas != nil {
 			text := "smt " + c.Formulas.Verdict.Outcome.String()
@@ -227,76 +227,76 @@ func (d *deployed) print(w io.Writer, f *deployFlags) {
 			} else if c.Formulas.Slots > 0 {
 				text += fmt.Sprintf(", with at least %d slots", c.Formulas.Slots)
 			}
-			report.Line(w, "engines     order %v, %s", c.Order.Verdict.Outcome, text)
+			Line(w, "engines     order %v, %s", c.Order.Verdict.Outcome, text)
 		}
 		if s := r.Sentence(c); s != "" && c.Slots.Safe == deploy.Any { // else it is above
-			report.Line(w, "slots       %s", s)
+			Line(w, "slots       %s", s)
 		}
 	}
 	for _, l := range r.Loadings {
-		d.printRuntime(w, l)
+		printRuntime(w, d, l)
 	}
 	if len(r.Verdict.Violations) > 0 {
-		report.Line(w, "oraccl explain %s says more", r.Verdict.Violations[0].Code)
+		Line(w, "oraccl explain %s says more", r.Verdict.Violations[0].Code)
 	}
 }
 
-// verdict is the outcome with what was proved or refuted, and under what proviso.
-func (d *deployed) verdict() string {
-	v := d.report.Verdict
-	return fmt.Sprintf("%s %s%s", strings.ToUpper(v.Outcome.String()), v.Claim, d.report.Proviso)
+// DeployVerdict is the outcome with what was proved or refuted, and under what proviso.
+func DeployVerdict(d *deploy.Report) string {
+	v := d.Verdict
+	return fmt.Sprintf("%s %s%s", strings.ToUpper(v.Outcome.String()), v.Claim, d.Proviso)
 }
 
-func (d *deployed) printRuntime(w io.Writer, l model.Loading) {
+func printRuntime(w io.Writer, d *deploy.Report, l model.Loading) {
 	if len(l.Refusals) > 0 {
-		report.Line(w, "%-11s does not load it: line %d: %s", l.Runtime, l.Refusals[0].Line, l.Refusals[0].Message)
+		Line(w, "%-11s does not load it: line %d: %s", l.Runtime, l.Refusals[0].Line, l.Refusals[0].Message)
 	} else {
 		s := l.Selection
 		picked := "picked " + s.String()
-		if asked := d.report.Size; asked > 0 && s.Never == "" && !d.report.Picked(s) {
+		if asked := d.Size; asked > 0 && s.Never == "" && !d.Picked(s) {
 			picked = fmt.Sprintf("not picked for %d bytes; %s", asked, picked)
 		}
-		report.Line(w, "%-11s loads it; %s", l.Runtime, picked)
+		Line(w, "%-11s loads it; %s", l.Runtime, picked)
 	}
 	for i, n := range l.Notes {
 		if i == 2 {
-			report.Line(w, "            … and %d more notes", len(l.Notes)-2)
+			Line(w, "            … and %d more notes", len(l.Notes)-2)
 			break
 		}
-		report.Line(w, "            line %d: %s", n.Line, n.Message)
+		Line(w, "            line %d: %s", n.Line, n.Message)
 	}
 }
 
-// row is the report in a table of files.
-func (d *deployed) row(width int, f *deployFlags) string {
+// DeployRow is the report in a table of files.
+func DeployRow(d *deploy.Report, width int, f *Filter) string {
 	first := ""
-	if all := d.report.Verdict.Violations; len(all) > 0 {
+	if all := d.Verdict.Violations; len(all) > 0 {
 		first = all[0].String()
-	} else if all := f.remarks(d); len(all) > 0 {
+	} else if all := Remarks(d, f); len(all) > 0 {
 		first = all[0]
 	}
-	if v := d.report.Verdict; v.Reason != "" && v.Outcome != verify.Proved {
+	if v := d.Verdict; v.Reason != "" && v.Outcome != verify.Proved {
 		first = v.Reason
 	}
 	if runes := []rune(first); len(runes) > 120 {
 		first = string(runes[:119]) + "…"
 	}
-	return strings.TrimRight(fmt.Sprintf("%-8s %-19s %-*s  %s", strings.ToUpper(d.report.Verdict.Outcome.String()), d.report.Kind, width, quote.Name(d.file), first), " ")
+	return strings.TrimRight(fmt.Sprintf("%-8s %-19s %-*s  %s", strings.ToUpper(d.Verdict.Outcome.String()), d.Kind, width, quote.Name(d.File), first), " ")
 }
 
-// summarise writes a line a file and what they come to.
-func summarise(w io.Writer, all []*deployed, f *deployFlags) {
+// SummariseDeployed writes a line a file and what they come to.
+func SummariseDeployed(w io.Writer, all []*deploy.Report, f *Filter) {
 	width := 0
 	count := map[order.Kind]int{}
 	var kinds []order.Kind
 	for _, d := range all {
-		width = max(width, len([]rune(quote.Name(d.file))))
-		if count[d.report.Kind]++; count[d.report.Kind] == 1 {
-			kinds = append(kinds, d.report.Kind)
+		width = max(width, len([]rune(quote.Name(d.File))))
+		if count[d.Kind]++; count[d.Kind] == 1 {
+			kinds = append(kinds, d.Kind)
 		}
 	}
 	for _, d := range all {
-		report.Line(w, "%s", d.row(min(width, 60), f))
+		Line(w, "%s", DeployRow(d, min(width, 60), f))
 	}
 	slices.SortFunc(kinds, func(a, b order.Kind) int { return count[b] - count[a] })
 	var words []string
