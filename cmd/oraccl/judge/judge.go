@@ -43,7 +43,7 @@ func (a *Asked) File(ctx context.Context, file string) (*certify.Judgement, erro
 	case format != nil:
 		return a.foreign(ctx, file, b, format)
 	}
-	if err := ours(file, &a.Truth); err != nil {
+	if err := Ours(file, &a.Truth); err != nil {
 		return nil, exit.Hint(err, "--problem has our own schedules judged by another problem than theirs")
 	}
 	return a.ours(ctx, file)

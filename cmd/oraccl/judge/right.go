@@ -55,7 +55,7 @@ func ReadRight(ctx context.Context, file string, by *foreign.Truth) (*Right, err
 	}
 	var r *Right
 	if format == nil {
-		if err := ours(file, by); err != nil {
+		if err := Ours(file, by); err != nil {
 			return nil, err
 		}
 		sol, err := schedules.Load(ctx, file, model.MaxHeld)
@@ -77,8 +77,8 @@ func ReadRight(ctx context.Context, file string, by *foreign.Truth) (*Right, err
 	return r, nil
 }
 
-// ours returns an error if something was asked of a file of ours that only other tools' know.
-func ours(file string, by *foreign.Truth) error {
+// Ours returns an error if something was asked of a file of ours that only other tools' know.
+func Ours(file string, by *foreign.Truth) error {
 	if by.Given() {
 		return fmt.Errorf("%s: is no schedule of another tool, which --topology, --collective, --size, --root and --chunks are for", file)
 	}

@@ -1,0 +1,170 @@
+// Package drawing reads schedules, has them executed, and makes of each, right or wrong, the
+// picture that package view draws.
+package drawing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
+	"github.com/oraccl/oraccl/cmd/oraccl/view"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/compact"
+	"github.com/oraccl/oraccl/model/format/schedules"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/replay"
+)
+
+// Drawing is a schedule that was read and executed, with its picture.
+type Drawing struct {
+	Picture *view.Picture
+	Verdict verify.Verdict
+	Partial bool        // the run that wrote the file was interrupted
+	Notes   model.Notes // of those who read the file and its topology
+}
+
+// Read reads a schedule, ours or another tool's, and has it executed. Of MSCCL-IR there is a
+// schedule to draw only if it is right: if it is not, that is a *judge.NotRightError.
+func Read(ctx context.Context, file string, by *foreign.Truth) (*Drawing, error) {
+	if judge.IsDeployed(ctx, file) {
+		return deployed(ctx, file, by)
+	}
+	format, b, err := foreign.Recognise(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	if format == nil {
+		if err := judge.Ours(file, by); err != nil {
+			return nil, err
+		}
+		sol, err := drawable(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		s := seen(ctx, file, sol.Problem, sol.Schedule, replay.Check(ctx, sol.Problem, sol.Schedule))
+		if s.Partial = sol.Origin.Partial; s.Partial {
+			s.Picture.Notes = append(s.Picture.Notes, "The file is marked as partial: the run that wrote it was interrupted, and transfers are missing.")
+		}
+		return s, nil
+	}
+	m, err := format.Read(ctx, by, nil, file, b)
+	if err != nil {
+		return nil, err
+	}
+	if m.Problem == nil || m.Schedule == nil || m.Problem.Chunks == nil {
+		return nil, fmt.Errorf("%s: cannot be drawn; oraccl verify says more", file)
+	}
+	v := m.Verdict(ctx)
+	s := seen(ctx, file, m.Problem, m.Schedule, v)
+	s.Picture.Notes = append(s.Picture.Notes, m.Notes.Strings()...)
+	s.Notes = append(slices.Clone(m.Notes), s.Notes...)
+	return s, nil
+}
+
+// maxDrawn is how many transfers a page draws: about 13 bytes of it are one.
+const maxDrawn = model.MaxHeld
+
+// drawable reads a schedule of ours that is not too large for a page.
+func drawable(ctx context.Context, file string) (*model.Solution, error) {
+	const hint = "oraccl verify judges files of any size; for a picture, solve the same on a smaller network or in fewer chunks"
+	o, err := schedules.OrbitOf(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	if o != nil && o.Orbit.Transfers() > maxDrawn {
+		return nil, exit.Hint(fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, o.Orbit.Transfers(), maxDrawn), hint)
+	}
+	sol, err := schedules.Load(ctx, file, maxDrawn)
+	switch {
+	case errors.Is(err, compact.ErrTooMany):
+		return nil, exit.Hint(fmt.Errorf("%s: more than %d transfers, more than a picture can show", file, maxDrawn), hint)
+	case err != nil:
+		return nil, err
+	case len(sol.Schedule.Transfers) > maxDrawn:
+		return nil, exit.Hint(fmt.Errorf("%s: %d transfers, want at most %d for a picture", file, len(sol.Schedule.Transfers), maxDrawn), hint)
+	}
+	return sol, nil
+}
+
+// deployed reads MSCCL-IR, of which there is a schedule to draw only if it is right.
+func deployed(ctx context.Context, file string, by *foreign.Truth) (*Drawing, error) {
+	r, err := judge.ReadRight(ctx, file, by)
+	if err != nil {
+		return nil, err
+	}
+	v := seen(ctx, file, r.Problem, r.Schedule, r.Verdict)
+	v.Picture.Verdict.Engine, v.Picture.Verdict.Claim = r.Deployed.Verdict.Engine, r.Deployed.Verdict.Claim+r.Deployed.Proviso
+	v.Picture.Notes = append(v.Picture.Notes, "The file is MSCCL-IR: it is drawn as a schedule of transfers between slots.")
+	return v, nil
+}
+
+// seen puts a schedule with its verdict into a picture. One that has only an order, and is
+// right, gets the times at which it can run.
+func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule, v verify.Verdict) *Drawing {
+	pic := &view.Picture{Title: filepath.Base(file), Problem: p, Schedule: s, Verdict: view.Verdict{
+		Outcome: v.Outcome.String(), Engine: v.Engine, Claim: verify.Claim(p, s), Reason: v.Reason,
+	}}
+	for _, x := range v.Violations {
+		at, _ := x.Transfer() // -1: none
+		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: at})
+	}
+	if s.Form == model.Ordered && v.Outcome == verify.Proved {
+		if t, err := certify.Timed(ctx, p, s); err == nil {
+			pic.Schedule = t
+			pic.Notes = append(pic.Notes, "The file has an order and no times: these are the times at which it can run.")
+		}
+	}
+	pic.Notes = append(pic.Notes, p.Topology.Notes.Strings()...)
+	return &Drawing{Picture: pic, Verdict: v, Notes: p.Topology.Notes}
+}
+
+// wideNetwork is from how many links on only the bounds that take no search are looked for.
+const wideNetwork = 1 << 14
+
+// viewTime is how long bounds are looked for at most.
+const viewTime = 10 * time.Second
+
+// Bound gives the picture the best checked bound for every cut, as gap prints it, if one is
+// found within ten seconds. What is known for the cut of the schedule alone becomes a note. That
+// what is drawn is proved and ends before its bound is an error, a *verify.Contradiction.
+func (d *Drawing) Bound(ctx context.Context) error {
+	pic := d.Picture
+	find := certify.Bound
+	if len(pic.Problem.Topology.Links) >= wideNetwork {
+		find = certify.QuickBound
+	}
+	budget, cancel := solve.NewBudget(ctx, viewTime, 1)
+	defer cancel()
+	half, done := budget.Share(2)
+	var b certify.Known
+	var err error
+	if b.EveryCut, err = find(half.Context(), certify.AnyCut(pic.Problem)); err == nil {
+		b.Bound, err = find(budget.Context(), pic.Problem)
+	}
+	done()
+	if err != nil {
+		pic.Notes = append(pic.Notes, fmt.Sprintf("No bound: %v.", err))
+		return nil
+	}
+	if b.ForCut() {
+		pic.Notes = append(pic.Notes, fmt.Sprintf("No schedule%s ends before %v. %s", report.ChunksOf(pic.Problem, " with"), b.Bound.Bound, report.Limit(b.Bound)))
+	}
+	c := b.EveryCut
+	if c == nil {
+		return nil
+	}
+	pic.Bound = &view.Bound{Value: c.Bound, Kind: c.Witness.Kind(), Holds: report.HoldsFor(c), Detail: report.Limit(c)}
+	if d.Verdict.Outcome != verify.Proved || pic.Schedule.Form == model.Ordered {
+		return nil
+	}
+	return verify.Below(pic.Problem.Makespan(pic.Schedule), c.Bound, c.Witness.Kind())
+}
