@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify/hops"
 )
 
 // The network of ranks and arcs on which prices at instants are paid.
@@ -18,92 +19,48 @@ const (
 	maxHops   = 1 << 22 // links of hops that are kept, for all sizes of chunks
 )
 
-// bundle is a set of links that are alike: of equal ends, latency, bandwidth and ports.
-type bundle struct {
-	low   int // its lowest-numbered link, which stands for all
-	links int64
-	ports []int
-}
-
-// arc is a hop: a path of bundles from a rank over switches, if any, to another rank.
+// arc is a hop with the lowest link of each bundle that it leads over.
 type arc struct {
 	src, dst int
 	bundles  []int
-	route    []int // the lowest link of each
+	route    []int
 }
 
 // arcs holds the bundles and arcs of a topology.
 type arcs struct {
-	bundles  []bundle
+	bundles  []hops.Bundle
 	bundleOf []int // by link
 	out      [][]arc
 }
 
-// newArcs finds them: links are put into bundles, and paths are searched depth first.
+// newArcs finds them.
 func (j *job) newArcs(t *model.Topology) (*arcs, error) {
-	n := &arcs{bundleOf: make([]int, len(t.Links)), out: make([][]arc, t.Ranks)}
-	type look struct {
-		link  model.Link
-		ports string
-	}
-	known := map[look]int{}
-	portsOf := t.PortsOf()
-	leaving := make([][]int, t.Nodes())
-	for l, k := range t.Links {
-		ports := slices.Clone(portsOf[l])
-		slices.Sort(ports)
-		key := look{k, fmt.Sprint(ports)}
-		b, ok := known[key]
-		if !ok {
-			b = len(n.bundles)
-			known[key] = b
-			n.bundles = append(n.bundles, bundle{low: l, ports: ports})
-			leaving[k.Src] = append(leaving[k.Src], b)
-		}
-		n.bundles[b].links++
-		n.bundleOf[l] = b
-	}
+	n := &arcs{out: make([][]arc, t.Ranks)}
+	n.bundles, n.bundleOf = hops.Bundles(t)
 	paths, passed := 0, 0
-	on := make([]bool, t.Nodes()) // the path
-	var path []int                // of bundles
-	var extend func(from, at int) error
-	extend = func(from, at int) error {
-		on[at] = true
-		defer func() { on[at] = false }()
-		for _, b := range leaving[at] {
-			v := t.Links[n.bundles[b].low].Dst
+	return n, hops.Search(t, n.bundles, hops.Visitor{
+		Look: func(back bool) error {
 			if !j.work.Go(1) {
 				return stopped(j.work.Why())
 			}
-			if on[v] {
-				continue
+			if back {
+				return nil
 			}
 			if paths++; paths > maxPaths {
 				return stopped(fmt.Sprintf("topology: more than %d paths from rank to rank over switches, too many to look at each", maxPaths))
 			}
-			path = append(path, b)
-			if !t.IsRank(v) {
-				if err := extend(from, v); err != nil {
-					return err
-				}
-			} else {
-				a := arc{src: from, dst: v, bundles: slices.Clone(path)}
-				for _, c := range path {
-					a.route = append(a.route, n.bundles[c].low)
-				}
-				n.out[from] = append(n.out[from], a)
-				if passed += len(path); passed > maxPassed {
-					return stopped(fmt.Sprintf("topology: the paths from rank to rank over switches have more than %d links in all, too many to look at each", maxPassed))
-				}
+			return nil
+		},
+		Found: func(src, dst int, over []int) error {
+			a := arc{src: src, dst: dst, bundles: slices.Clone(over)}
+			for _, b := range over {
+				a.route = append(a.route, n.bundles[b].Link)
 			}
-			path = path[:len(path)-1]
-		}
-		return nil
-	}
-	for r := range t.Ranks {
-		if err := extend(r, r); err != nil {
-			return nil, err
-		}
-	}
-	return n, nil
+			n.out[src] = append(n.out[src], a)
+			if passed += len(over); passed > maxPassed {
+				return stopped(fmt.Sprintf("topology: the paths from rank to rank over switches have more than %d links in all, too many to look at each", maxPassed))
+			}
+			return nil
+		},
+	})
 }

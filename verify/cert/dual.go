@@ -115,15 +115,15 @@ func (j *job) allPrices(net *arcs, w *model.LPDual) (map[spot]int64, *big.Int, e
 			return nil, nil, err
 		}
 		prices[spot{b, x.Instant}] += x.Price
-		sell(x.Price, net.bundles[b].links)
+		sell(x.Price, int64(net.bundles[b].Links))
 	}
 	member := make([][]int, len(j.t.Ports)) // bundles of each port
 	sends, receives := make([][]int, j.t.Ranks), make([][]int, j.t.Ranks)
 	for b := range net.bundles {
-		for _, p := range net.bundles[b].ports {
+		for _, p := range net.bundles[b].Ports {
 			member[p] = append(member[p], b)
 		}
-		l := j.t.Links[net.bundles[b].low]
+		l := j.t.Links[net.bundles[b].Link]
 		if j.t.IsRank(l.Src) {
 			sends[l.Src] = append(sends[l.Src], b)
 		}
@@ -160,7 +160,7 @@ func (j *job) allPrices(net *arcs, w *model.LPDual) (map[spot]int64, *big.Int, e
 // named returns the bundle that entry i of a list names.
 func (n *arcs) named(list string, i int, x model.InstantPrice) (int, error) {
 	b := n.bundleOf[x.Of]
-	if low := n.bundles[b].low; low != x.Of {
+	if low := n.bundles[b].Link; low != x.Of {
 		return 0, fmt.Errorf("%s[%d]: link %d, want link %d, which is the lowest of those alike", list, i, x.Of, low)
 	}
 	return b, nil

@@ -5,50 +5,13 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify/hops"
 )
-
-// bundle is a number of links that are alike, named by the lowest: section 10.3.
-type bundle struct {
-	link  int // the lowest
-	count int
-	ports []int // ascending
-}
 
 // arc leads from rank to rank over bundles. Under rounds it has none.
 type arc struct {
 	from, to int
 	over     []int
-}
-
-// bundle sorts links into bundles.
-func (f *formula) bundle() {
-	portsOf := make([][]int, len(f.t.Links))
-	for i, port := range f.t.Ports {
-		for _, l := range port.Links {
-			if n := len(portsOf[l]); n == 0 || portsOf[l][n-1] != i {
-				portsOf[l] = append(portsOf[l], i)
-			}
-		}
-	}
-	type kind struct {
-		model.Link
-		ports string
-	}
-	known := map[kind]int{}
-	for i, l := range f.t.Links {
-		key := kind{l, fmt.Sprint(portsOf[i])}
-		if b, is := known[key]; is {
-			f.bundles[b].count++
-			continue
-		}
-		known[key] = len(f.bundles)
-		f.bundles = append(f.bundles, bundle{link: i, count: 1, ports: portsOf[i]})
-	}
-}
-
-func (f *formula) ends(b int) (src, dst int) {
-	l := f.t.Links[f.bundles[b].link]
-	return l.Src, l.Dst
 }
 
 // findArcs lists arcs in the order of section 10.3.
@@ -67,51 +30,25 @@ func (f *formula) findArcs() error {
 		}
 		return nil
 	}
-	leave := make([][]int, f.t.Nodes())
-	for b := range f.bundles {
-		src, _ := f.ends(b)
-		leave[src] = append(leave[src], b)
-	}
-	// A path is a stack of bundles, with how many of those that leave its end have
-	// been looked at.
-	type turn struct{ node, tried int }
 	steps, passed := 0, 0
-	for start := range f.t.Ranks {
-		on := map[int]bool{start: true}
-		path, stack := []int{}, []turn{{start, 0}}
-		for len(stack) > 0 {
-			top := &stack[len(stack)-1]
-			if top.tried == len(leave[top.node]) {
-				delete(on, top.node)
-				if stack = stack[:len(stack)-1]; len(path) > 0 {
-					path = path[:len(path)-1]
-				}
-				continue
-			}
-			b := leave[top.node][top.tried]
-			top.tried++
+	return hops.Search(f.t, f.bundles, hops.Visitor{
+		Look: func(bool) error {
 			if steps++; steps > maxPaths {
 				return tooLarge("more than %d steps on paths over switches", maxPaths)
 			}
-			_, end := f.ends(b)
-			switch {
-			case on[end]:
-			case f.t.IsRank(end):
-				f.arcs = append(f.arcs, arc{start, end, append(slices.Clone(path), b)})
-				if len(f.arcs) > maxArcs {
-					return tooMany
-				}
-				if passed += len(path) + 1; passed > maxPaths {
-					return tooLarge("arcs over more than %d links in all", maxPaths)
-				}
-			default:
-				on[end] = true
-				path = append(path, b)
-				stack = append(stack, turn{end, 0})
+			return nil
+		},
+		Found: func(src, dst int, over []int) error {
+			f.arcs = append(f.arcs, arc{src, dst, slices.Clone(over)})
+			if len(f.arcs) > maxArcs {
+				return tooMany
 			}
-		}
-	}
-	return nil
+			if passed += len(over); passed > maxPaths {
+				return tooLarge("arcs over more than %d links in all", maxPaths)
+			}
+			return nil
+		},
+	})
 }
 
 // timing is what an arc costs a chunk, in epochs from the start.
@@ -139,7 +76,7 @@ func (f *formula) timings(size int64) ([]timing, error) {
 		}
 		route := make([]int, len(a.over))
 		for j, b := range a.over {
-			route[j] = f.bundles[b].link
+			route[j] = f.bundles[b].Link
 		}
 		all[i].delay = whole(f.t.Duration(route, size), f.epoch)
 		if all[i].delay < 1 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/hops"
 )
 
 // Limits of section 10.1.
@@ -103,7 +104,7 @@ type formula struct {
 	contributions bool  // section 10.6, else 10.2 to 10.5
 	holder        []int // by chunk
 	wanted        [][]int
-	bundles       []bundle
+	bundles       []hops.Bundle
 	arcs          []arc
 	into, outOf   [][]int // by rank: arcs
 	ready         []int   // by rank: the epoch of its arrival
@@ -158,7 +159,7 @@ func (f *formula) state(p *model.Problem) error {
 	if err != nil {
 		return err
 	}
-	f.bundle()
+	f.bundles, _ = hops.Bundles(f.t)
 	if err := f.findArcs(); err != nil {
 		return err
 	}

@@ -299,10 +299,10 @@ func (f *formula) capacities(each func(epoch int, over []int, take func(k, a int
 	}
 	inPort := make([][]int, len(f.t.Ports)) // by port: bundles
 	for b := range f.bundles {
-		for _, i := range f.bundles[b].ports {
+		for _, i := range f.bundles[b].Ports {
 			inPort[i] = append(inPort[i], b)
 		}
-		if err := limit(f.bundles[b].count, over[b], func(x int) bool { return x == b }); err != nil {
+		if err := limit(f.bundles[b].Links, over[b], func(x int) bool { return x == b }); err != nil {
 			return err
 		}
 	}
