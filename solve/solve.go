@@ -53,11 +53,25 @@ type About struct {
 	// WarmStart marks a method that begins from Options.Start and returns nothing worse.
 	WarmStart bool
 
+	// Uses is which of the options that steer a search have an effect on the method.
+	Uses Uses
+
 	// NeedsCut reports whether the method wants the cut of p to be chosen for it where p
 	// leaves it open. A caller may then pass bounds that hold for that cut alone. nil: the
 	// method chooses the cut of every such problem itself.
 	NeedsCut func(p *model.Problem) bool
 }
+
+// Uses is a set of options that have an effect on a method.
+type Uses uint8
+
+// The options that a method may leave out of account.
+const (
+	UsesSeed   Uses = 1 << iota // Options.Seed
+	UsesTries                   // Options.Tries
+	UsesEffort                  // Options.Effort
+	UsesUnwind                  // Options.Unwind
+)
 
 // AlwaysNeedsCut is About.NeedsCut of a method that never chooses the cut.
 func AlwaysNeedsCut(*model.Problem) bool { return true }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -47,10 +46,7 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 				return err
 			}
 			r := report.Lint{Topology: t, Found: found}
-			switch {
-			case claim == "" && in.Collective != "":
-				return errors.New("--collective: goes with --claim RATE")
-			case claim != "":
+			if claim != "" {
 				if r.Claim, err = in.judge(cmd, args[0], claim); err != nil {
 					return err
 				}

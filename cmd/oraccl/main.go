@@ -106,7 +106,10 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	var limit string
 	root.PersistentFlags().StringVar(&limit, files.Flag, "", "the most `bytes` that a file may have: by default 1GiB, and 16GiB for compact schedules and proofs")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := commandLine(cmd, args).Useless(); err != nil {
+			return err
+		}
 		most, err := int64(0), error(nil)
 		if cmd.Flags().Changed(files.Flag) {
 			if most, err = model.ParseBytes(limit); err == nil && most == 0 {

@@ -42,16 +42,11 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			maxChunks := in.Chunks
-			if pareto && in.TotalChunks != 0 {
-				return errors.New("--total-chunks: does not go with --pareto, which tries several numbers of chunks per rank")
-			}
 			if pareto {
 				in.Chunks = 0
 				if maxChunks == 0 {
 					maxChunks = mostFrontier
 				}
-			} else if proofs != "" {
-				return errors.New("--proofs: goes with --pareto; for one problem ask gap --proofs")
 			}
 			enter(cmd, "reading "+args[0])
 			p, err := in.problem(cmd.Context(), args[0])

@@ -197,7 +197,7 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 	case s.threads < 0:
 		return fmt.Errorf("--threads %d: want 0 or more", s.threads)
 	}
-	if err := s.slurm.check(cmd); err != nil {
+	if err := s.slurm.check(); err != nil {
 		return err
 	}
 	cells, err := s.cells(cmd, args)

@@ -37,14 +37,9 @@ func (s *slurm) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&s.poll, "poll", 5*time.Second, "with --on slurm: how often to look")
 }
 
-func (s *slurm) check(cmd *cobra.Command) error {
+func (s *slurm) check() error {
 	switch {
 	case s.on == "":
-		for _, name := range []string{"slurm-args", "tasks", "submit", "poll"} {
-			if cmd.Flags().Changed(name) {
-				return fmt.Errorf("--%s: goes with --on slurm", name)
-			}
-		}
 	case s.on != "slurm":
 		return fmt.Errorf("--on %q: want slurm", s.on)
 	case s.tasks < 0:

@@ -15,7 +15,7 @@ const (
 // addTries declares the flag for methods that make random choices.
 func (f *effort) addTries(cmd *cobra.Command) {
 	f.addUnwind(cmd)
-	cmd.Flags().IntVar(&f.times, "effort", 0, "effort of improving schedules, in `times` the default; -1 for none (default: 1): tacos, forest, paths, cayley, exact")
+	cmd.Flags().IntVar(&f.times, "effort", 0, "effort of improving schedules, in `times` the default; -1 for none (default: 1): tacos, forest, paths, cayley, exact, quotient")
 	cmd.Flags().IntVar(&f.tries, "tries", 0, "tacos: number of `seeds` to try, of which the best schedule is kept (default: as many as fit a fixed amount of work)")
 }
 

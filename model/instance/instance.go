@@ -195,6 +195,9 @@ func (in *Flags) collective(files Files, t *model.Topology) (model.Collective, e
 	}
 	kind, err := model.ParseKind(in.Collective)
 	if err == nil && kind != model.Custom {
+		if in.Root != 0 && !kind.Rooted() {
+			return model.Collective{}, fmt.Errorf("--root: %v has no root", kind)
+		}
 		return model.Collective{Kind: kind, Root: in.rootFor(kind, group), Group: group}, nil
 	}
 	if !files.Exists(in.Collective) {
@@ -203,6 +206,9 @@ func (in *Flags) collective(files Files, t *model.Topology) (model.Collective, e
 	c, err := files.Collective(in.Collective)
 	if err != nil {
 		return model.Collective{}, err
+	}
+	if in.Root != 0 {
+		return model.Collective{}, errors.New("--root: the collective's file names its root, if it has one")
 	}
 	if group != nil {
 		return model.Collective{}, errors.New("--group: the collective's file states which ranks take part")

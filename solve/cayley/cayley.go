@@ -54,6 +54,7 @@ func (method) About() solve.About {
 		Serves:    "allgather, reducescatter, allreduce, alltoall; rings, tori, hypercubes, complete graphs and switches, recognised from their links; gatherings elsewhere as a heuristic",
 		Guarantee: "alltoall and allgather meet the bound where latency is small",
 		Source:    "König's edge colouring; breadth-first broadcast, Zhao et al., arXiv:2202.03356",
+		Uses:      solve.UsesSeed | solve.UsesEffort,
 	}
 }
 

@@ -68,6 +68,7 @@ func (s solver) About() solve.About {
 			Serves:    "as `exact`",
 			Guarantee: "the most of TE-CCL's reward in half as many epochs again as are needed, according to the solver; for comparison",
 			Source:    "Liu et al., SIGCOMM 2024",
+			Uses:      solve.UsesSeed,
 
 			ComparisonOnly: true,
 			NeedsCut:       solve.AlwaysNeedsCut,
@@ -77,6 +78,7 @@ func (s solver) About() solve.About {
 			Serves:    "as `exact`, larger ones",
 			Guarantee: "none: rounds of a rolling horizon, each an MILP",
 			Source:    "as TE-CCL's A*",
+			Uses:      solve.UsesSeed,
 
 			ComparisonOnly: true,
 			NeedsCut:       solve.AlwaysNeedsCut,
@@ -88,6 +90,7 @@ func (s solver) About() solve.About {
 		Source:    "time-expanded MILP as in TE-CCL, solved by HiGHS",
 		NeedsCut:  solve.AlwaysNeedsCut,
 		WarmStart: true,
+		Uses:      solve.UsesSeed | solve.UsesEffort,
 	}
 }
 

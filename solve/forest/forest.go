@@ -49,6 +49,7 @@ func (method) About() solve.About {
 		Serves:    fmt.Sprintf("allgather, reducescatter, broadcast, reduce, allreduce; up to %d members", maxMembers),
 		Guarantee: "approaches the fluid limit as chunks get finer (networks without switches; close to it around one switch)",
 		Source:    "ForestColl, arXiv:2402.06787; Edmonds, 1973",
+		Uses:      solve.UsesSeed | solve.UsesEffort,
 	}
 }
 

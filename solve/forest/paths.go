@@ -26,6 +26,7 @@ func (paths) About() solve.About {
 		Serves:    fmt.Sprintf("alltoall; up to %d members", maxMembers),
 		Guarantee: "as `forest`, by paths of the maximum concurrent flow",
 		Source:    "`solve/forest`",
+		Uses:      solve.UsesSeed | solve.UsesEffort,
 	}
 }
 

@@ -45,6 +45,7 @@ func (method) About() solve.About {
 		Serves:    "all standard collectives, up to 1024 ranks; late ranks where nothing is reduced",
 		Guarantee: "none; sound, same schedule for the same seed",
 		Source:    "`solve/quotient`",
+		Uses:      solve.UsesSeed | solve.UsesEffort,
 	}
 }
 

@@ -40,6 +40,7 @@ var ofOneShape = solve.About{
 	Serves:    "allreduce in rounds",
 	Guarantee: "least rounds among algorithms of one shape, according to the solver",
 	Source:    "`solve/sat`",
+	Uses:      solve.UsesSeed,
 
 	ComparisonOnly: true,
 	NeedsCut:       solve.AlwaysNeedsCut,

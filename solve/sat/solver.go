@@ -55,6 +55,7 @@ func (s solver) About() solve.About {
 		Source:    "formula as in SCCL's (Cai et al., PPoPP 2021) and by contributions, decided by CaDiCaL",
 		NeedsCut:  solve.AlwaysNeedsCut,
 		WarmStart: true,
+		Uses:      solve.UsesSeed,
 	}
 }
 

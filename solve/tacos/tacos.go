@@ -79,6 +79,7 @@ func (solver) About() solve.About {
 		Serves:    "all eight, custom ones without reduction",
 		Guarantee: "none; sound, same schedule for the same seed",
 		Source:    "Won et al., MICRO 2024, arXiv:2304.05301",
+		Uses:      solve.UsesSeed | solve.UsesTries | solve.UsesEffort | solve.UsesUnwind,
 		NeedsCut:  func(p *model.Problem) bool { return p.Collective.Kind != model.AllReduce },
 	}
 }

@@ -53,7 +53,14 @@ func ReadDeployed(ctx context.Context, file string, by deploy.Options) (*Deploye
 	if n := algo.Ranks; by.Root != 0 && (by.Root < 0 || by.Root >= n) {
 		return nil, fmt.Errorf("--root %d: %s has ranks 0 to %d", by.Root, file, n-1)
 	}
-	return Algo(ctx, file, algo, by)
+	d, err := Algo(ctx, file, algo, by)
+	if err != nil {
+		return nil, err
+	}
+	if k, err := model.ParseKind(d.Report.Collective); by.Root != 0 && err == nil && k != model.Custom && !k.Rooted() {
+		return nil, fmt.Errorf("--root: %s performs %v, which has no root", file, k)
+	}
+	return d, nil
 }
 
 // Algo verifies a file that was read.
