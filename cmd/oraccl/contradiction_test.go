@@ -13,6 +13,8 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep/compute"
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep/driver"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/model/topo"
@@ -90,28 +92,26 @@ func TestContradictionInSweep(t *testing.T) {
 	cell := func(method string) *sweep.Cell {
 		return &sweep.Cell{Instance: table.Instance{Topology: "ring:4", Collective: "allgather", SizeBytes: 4 << 10, Chunks: 1, Cost: "pipelined", Method: method, Seed: 1}, TimeLimit: time.Minute}
 	}
-	x := &cells{store: store, threads: 1}
-	good := x.compute(context.Background(), 0, cell("direct"))
+	x := &compute.Cells{Store: store, Threads: 1}
+	good := x.Compute(context.Background(), 0, cell("direct"))
 	require.Equal(t, table.Proved, good.Status, good.Reason)
 	require.NoError(t, store.Put(cell("direct"), &good))
 
 	fake(t, exhausted)
-	undecided := x.compute(context.Background(), 0, cell("ring"))
+	undecided := x.Compute(context.Background(), 0, cell("ring"))
 	require.Equal(t, table.Proved, undecided.Status)
 	require.Equal(t, "proved by replay; smt undecided: the time limit was reached", undecided.Reason)
 
 	fake(t, wrongly)
-	bad := x.compute(context.Background(), 0, cell("ring"))
+	bad := x.Compute(context.Background(), 0, cell("ring"))
 	require.Equal(t, table.Contradicted, bad.Status)
 	require.Contains(t, bad.Reason, (&verify.Contradiction{}).Error())
 	require.Zero(t, bad.MakespanPs)
 	require.Zero(t, bad.BoundPs)
 	require.NoError(t, store.Put(cell("ring"), &bad))
 
-	cmd := newSweep()
-	cmd.SetOut(io.Discard)
-	s := &sweeping{dir: dir}
-	err = s.finish(cmd, store, []sweep.Cell{*cell("direct"), *cell("ring")}, 0)
+	s := &driver.Sweep{Dir: dir, Workers: 1, Stdout: io.Discard, Stderr: io.Discard}
+	err = s.Run(context.Background(), []sweep.Cell{*cell("direct"), *cell("ring")})
 	require.ErrorContains(t, err, "cells with contradictory verdicts: 1, the first of them ring:4 allgather ring: replay proves what smt refutes")
 
 	// A bound above the makespan of another cell of the instance is one too.
@@ -119,7 +119,7 @@ func TestContradictionInSweep(t *testing.T) {
 	bad.Method, bad.Status, bad.BoundPs, bad.Bound = "ring", table.Failed, good.MakespanPs+1, "lrat"
 	require.NoError(t, store.Put(cell("ring"), &bad))
 	var wrong *verify.Contradiction
-	err = s.finish(cmd, store, []sweep.Cell{*cell("direct"), *cell("ring")}, 0)
+	err = s.Run(context.Background(), []sweep.Cell{*cell("direct"), *cell("ring")})
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorContains(t, err, "ring:4 allgather direct: a proved schedule of")
 }

@@ -15,9 +15,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
-	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/instance"
-	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/cmd/oraccl/sweep/compute"
 )
 
 const gridOf200 = `topologies: [ring:4, mesh:2x3, "full:5", switch:4, ring:1]
@@ -36,7 +34,7 @@ func sweepIn(t *testing.T, text string) ([]sweep.Cell, func(dir string, flags ..
 	require.NoError(t, os.WriteFile(work+"/grid.yaml", []byte(text), 0o644))
 	g, err := sweep.ReadGrid("grid.yaml", strings.NewReader(text))
 	require.NoError(t, err)
-	cells, err := g.Expand(t.Context(), sweepNames())
+	cells, err := g.Expand(t.Context(), compute.Names())
 	require.NoError(t, err)
 	return cells, func(dir string, flags ...string) *exec.Cmd {
 		cmd := exec.Command("oraccl", append([]string{"sweep", "grid.yaml", "--no-times", "--dir", dir}, flags...)...)
@@ -241,43 +239,4 @@ func TestSweepTwice(t *testing.T) {
 	require.NoError(t, b.Wait())
 	require.Contains(t, ab.String(), "200 cells: 140 proved")
 	require.Contains(t, bb.String(), "200 cells: 140 proved")
-}
-
-// A bound that is kept is checked like one that was just found: of a certificate that says
-// too much, or of another problem, nothing is used.
-func TestSweepBoundsAreChecked(t *testing.T) {
-	in := problemFlags{instance.Flags{Collective: "allgather", Size: "1MiB", Chunks: 1, Straggler: -1}}
-	p, err := in.problem(t.Context(), "ring:4")
-	require.NoError(t, err)
-	in.Size = "64MiB"
-	other, err := in.problem(t.Context(), "ring:4")
-	require.NoError(t, err)
-	key, err := problemText(p)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	bound := func(p *model.Problem) *model.Certificate {
-		store, err := sweep.Open(dir, "test")
-		require.NoError(t, err)
-		c, err := (&cells{store: store, threads: 1}).bound(t.Context(), p, false)
-		require.NoError(t, err)
-		return c
-	}
-	right, wrong := bound(p), bound(other)
-	require.Greater(t, wrong.Bound, right.Bound)
-	more := *right
-	more.Bound++
-	for _, c := range []*model.Certificate{&more, wrong} {
-		var text bytes.Buffer
-		require.NoError(t, native.WriteCertificate(&text, c))
-		store, err := sweep.Open(dir, "test")
-		require.NoError(t, err)
-		require.NoError(t, store.PutBound(key, text.Bytes()))
-		require.Equal(t, right.Bound, bound(p).Bound)
-		kept, err := store.GetBound(key)
-		require.NoError(t, err)
-		text.Reset()
-		require.NoError(t, native.WriteCertificate(&text, right))
-		require.Equal(t, text.String(), string(kept), "the right one is kept in its place")
-	}
-	require.Equal(t, right.Witness, bound(p).Witness)
 }

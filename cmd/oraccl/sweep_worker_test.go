@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,65 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
-	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
-	"github.com/oraccl/oraccl/model/table"
 )
-
-// actor returns workers that are a shell script instead.
-func actor(t *testing.T, script string) *workers {
-	t.Helper()
-	store, err := sweep.Open(t.TempDir(), "test")
-	require.NoError(t, err)
-	program := filepath.Join(t.TempDir(), "worker")
-	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755))
-	w := newWorkers(store, 1, 1)
-	w.program = program
-	t.Cleanup(w.close)
-	return w
-}
-
-const answer = `{"schema":"oraccl/sweep/1","method":"x","status":"proved"}`
-
-// However a worker ends, its cell has a row, and the next one gets a new worker.
-func TestWorkersThatDie(t *testing.T) {
-	c := sweep.Cell{Instance: table.Instance{Topology: "ring:4", Collective: "allgather", Method: "x"}, CellLimit: 10 * time.Second}
-	for script, want := range map[string]string{
-		"read line; kill -9 $$":                                   "the process that computed it died: signal: killed",
-		"read line; echo 'panic: odd' >&2; echo more >&2; exit 2": "the process that computed it died: exit status 2: panic: odd",
-		"exit 0": "the process that computed it died: it ended",
-		"read line; echo '{\"schema\"' >&3; exec 3>&-":                            "the process that computed it died: it ended",
-		"read line; echo '{\"schema\":\"other\"}' >&3":                            "the process that computed it died: it ended",
-		"read line; yes nonsense | head -c 3000000 >&3; kill -9 $$":               "the process that computed it died: signal: killed",
-		"read line; yes talk | head -c 3000000 >&2; exit 1":                       "the process that computed it died: exit status 1: talk",
-		"read line; yes talk | head -c 300000; echo '" + answer + "' >&3; read x": "",
-	} {
-		w := actor(t, script)
-		for range 2 {
-			r := w.compute(t.Context(), 0, &c)
-			require.Equal(t, want, r.Reason, script)
-			require.Equal(t, want == "", r.Status == table.Proved, script)
-			require.Equal(t, "x", r.Method)
-			if want == "" {
-				break
-			}
-		}
-	}
-}
-
-func TestWorkerThatDoesNotEnd(t *testing.T) {
-	c := sweep.Cell{Instance: table.Instance{Topology: "ring:4", Method: "x"}, CellLimit: 300 * time.Millisecond}
-	w := actor(t, "trap '' TERM\nread line; while :; do sleep 0.1; done")
-	begin := time.Now()
-	r := w.compute(t.Context(), 0, &c)
-	require.Equal(t, table.Failed, r.Status)
-	require.Equal(t, "not done in 300ms, the limit of a cell", r.Reason)
-
-	c.CellLimit = 0
-	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer stop()
-	w.compute(ctx, 0, &c)
-	require.Less(t, time.Since(begin), time.Minute)
-}
 
 // children returns the processes that a process has started.
 func children(t *testing.T, parent int) []int {

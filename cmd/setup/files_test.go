@@ -26,21 +26,21 @@ var mayOpen = map[string]struct {
 	times int
 	what  string
 }{
-	"model/files/files.go":          {4, "this is where users' files are opened"},
-	"cmd/oraccl/main.go":            {1, "standard input, for model/files"},
-	"cmd/oraccl-check/main.go":      {1, "standard input, for model/files"},
-	"cmd/oraccl/machine/memory.go":  {2, "what the system says of memory"},
-	"cmd/oraccl/machine/limits.go":  {1, "what the system says of this process"},
-	"cmd/oraccl/experiment/made.go": {1, "this program"},
-	"solve/certify/refutation.go":   {2, "proofs that a solver wrote into a directory of its own"},
-	"verify/dossier/writer.go":      {2, "the directory of a dossier, to write into, and proofs that a solver wrote"},
-	"cmd/proofs/lrat.go":            {1, "a proof that a solver wrote"},
-	"cmd/proofs/coq.go":             {2, "proofs of ours"},
-	"solve/sat/cadical/cadical.go":  {1, "a proof that a solver wrote"},
-	"cmd/oraccl/sweep_worker.go":    {1, "a worker's standard input, a pipe from the sweep"},
-	"cmd/soak/main.go":              {1, "test files of ours, for their names"},
-	"cmd/oraccl/sweep/claim.go":     {1, "a lock, of which nothing is read"},
-	"cmd/oraccl/sweep/store.go":     {1, "a directory, to make it durable"},
+	"model/files/files.go":               {4, "this is where users' files are opened"},
+	"cmd/oraccl/main.go":                 {1, "standard input, for model/files"},
+	"cmd/oraccl-check/main.go":           {1, "standard input, for model/files"},
+	"cmd/oraccl/machine/memory.go":       {2, "what the system says of memory"},
+	"cmd/oraccl/machine/limits.go":       {1, "what the system says of this process"},
+	"cmd/oraccl/experiment/made.go":      {1, "this program"},
+	"solve/certify/refutation.go":        {2, "proofs that a solver wrote into a directory of its own"},
+	"verify/dossier/writer.go":           {2, "the directory of a dossier, to write into, and proofs that a solver wrote"},
+	"cmd/proofs/lrat.go":                 {1, "a proof that a solver wrote"},
+	"cmd/proofs/coq.go":                  {2, "proofs of ours"},
+	"solve/sat/cadical/cadical.go":       {1, "a proof that a solver wrote"},
+	"cmd/oraccl/sweep/compute/worker.go": {1, "a worker's standard input, a pipe from the sweep"},
+	"cmd/soak/main.go":                   {1, "test files of ours, for their names"},
+	"cmd/oraccl/sweep/claim.go":          {1, "a lock, of which nothing is read"},
+	"cmd/oraccl/sweep/store.go":          {1, "a directory, to make it durable"},
 }
 
 func TestUsersFilesAreOpenedInOnePlace(t *testing.T) {

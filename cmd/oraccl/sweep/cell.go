@@ -20,6 +20,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/format/topologies"
 	"github.com/oraccl/oraccl/model/table"
 )
 
@@ -42,6 +43,12 @@ const Results = 3
 
 // format is the version of the files in which cells are kept; it is part of every key.
 const format = 1
+
+// Problem builds the problem of c, from the files that it names, too.
+func (c *Cell) Problem(ctx context.Context) (*model.Problem, error) {
+	in := c.Flags()
+	return in.Problem(topologies.Files{Context: ctx}, c.Topology)
+}
 
 // Text returns the canonical text of c.
 func (c *Cell) Text() string {

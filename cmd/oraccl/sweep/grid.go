@@ -57,15 +57,6 @@ type Single Value
 // At returns an error that names the place of v.
 func (v Value) At(err error) error { return fmt.Errorf("%s: %w", v.Place, err) }
 
-// Values returns an axis from a flag's values.
-func Values(flag string, texts []string) Axis {
-	axis := Axis{}
-	for _, t := range texts {
-		axis = append(axis, Value{t, flag})
-	}
-	return axis
-}
-
 // UnmarshalYAML reads a scalar or a list of scalars.
 func (a *Axis) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode {
@@ -208,18 +199,19 @@ func (g *Grid) options() []named[*Single] {
 	return []named[*Single]{{"straggler", &g.Straggler}, {"time_limit", &g.TimeLimit}, {"cell_limit", &g.CellLimit}, {"tries", &g.Tries}, {"effort", &g.Effort}, {"dual", &g.Dual}}
 }
 
-// Override puts what other gives into g's place.
-func (g *Grid) Override(other *Grid) {
-	theirs := other.axes()
-	for i, a := range g.axes() {
-		if len(*theirs[i].value) > 0 {
-			*a.value = *theirs[i].value
+// Set gives an axis or an option the values of the flag of that name, in place of what it has.
+func (g *Grid) Set(flag string, values []string) {
+	for _, a := range g.axes() {
+		if a.name == flag {
+			*a.value = nil
+			for _, text := range values {
+				*a.value = append(*a.value, Value{text, "--" + flag})
+			}
 		}
 	}
-	options := other.options()
-	for i, o := range g.options() {
-		if options[i].value.Place != "" {
-			*o.value = *options[i].value
+	for _, o := range g.options() {
+		if o.name == strings.ReplaceAll(flag, "-", "_") {
+			*o.value = Single{values[0], "--" + flag}
 		}
 	}
 }

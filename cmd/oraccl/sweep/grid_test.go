@@ -149,7 +149,8 @@ func seeds(n int) string {
 func TestFlagsOverride(t *testing.T) {
 	g, err := ReadGrid("g.yaml", strings.NewReader("topologies: ring:4\ncollectives: allgather\nmethods: [ring, tacos]\ntries: 3\n"))
 	require.NoError(t, err)
-	g.Override(&Grid{Methods: Values("--methods", []string{"late"}), TimeLimit: Single{"3s", "--time-limit"}})
+	g.Set("methods", []string{"late"})
+	g.Set("time-limit", []string{"3s"})
 	cells, err := g.Expand(t.Context(), words)
 	require.NoError(t, err)
 	require.Len(t, cells, 1)
@@ -157,7 +158,7 @@ func TestFlagsOverride(t *testing.T) {
 	require.Equal(t, 3, cells[0].Tries)
 	require.EqualValues(t, 3e9, cells[0].TimeLimit)
 
-	g.Override(&Grid{Methods: Values("--methods", []string{"x"})})
+	g.Set("methods", []string{"x"})
 	_, err = g.Expand(t.Context(), words)
 	require.ErrorContains(t, err, `--methods: "x"`)
 }

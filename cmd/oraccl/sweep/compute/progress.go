@@ -1,4 +1,4 @@
-package main
+package compute
 
 import (
 	"fmt"
@@ -13,15 +13,15 @@ import (
 	"github.com/oraccl/oraccl/model/table"
 )
 
-// sweepBar shows how many cells are done, and when the last one may be, if the output is
+// bar shows how many cells are done, and when the last one may be, if the output is
 // a terminal.
-type sweepBar struct {
+type bar struct {
 	bar   *progressbar.ProgressBar // nil: nothing is shown
 	count map[table.Status]int
 }
 
-func newSweepBar(w io.Writer, n int) *sweepBar {
-	b := &sweepBar{count: map[table.Status]int{}}
+func newBar(w io.Writer, n int) *bar {
+	b := &bar{count: map[table.Status]int{}}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && n > 0 {
 		b.bar = progressbar.NewOptions(n, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionShowCount(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetWidth(20))
@@ -31,7 +31,7 @@ func newSweepBar(w io.Writer, n int) *sweepBar {
 }
 
 // add counts a finished cell.
-func (b *sweepBar) add(r *table.Row) {
+func (b *bar) add(r *table.Row) {
 	b.count[r.Status]++
 	if b.bar == nil {
 		return
@@ -41,7 +41,7 @@ func (b *sweepBar) add(r *table.Row) {
 }
 
 // addAll counts the cells of before that are not in left.
-func (b *sweepBar) addAll(store *sweep.Store, before, left []sweep.Cell) error {
+func (b *bar) addAll(store *sweep.Store, before, left []sweep.Cell) error {
 	if b.bar == nil || len(before) == len(left) {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (b *sweepBar) addAll(store *sweep.Store, before, left []sweep.Cell) error {
 	return nil
 }
 
-func (b *sweepBar) end() {
+func (b *bar) end() {
 	if b.bar != nil {
 		_ = b.bar.Clear()
 	}

@@ -1,4 +1,4 @@
-package main
+package driver
 
 import (
 	"bytes"
@@ -127,8 +127,7 @@ func (x *tableProofs) problem(ctx context.Context, c *sweep.Cell, row *dossier.R
 	if row.Problem = x.problems[key]; row.Problem != "" {
 		return nil
 	}
-	in := problemFlags{c.Flags()}
-	p, err := in.problem(ctx, c.Topology)
+	p, err := c.Problem(ctx)
 	if err != nil {
 		return err
 	}

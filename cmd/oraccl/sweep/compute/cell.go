@@ -1,4 +1,6 @@
-package main
+// Package compute computes the cells of a sweep: in this process, in processes of its own
+// that may die without the sweep, or as an array of tasks of Slurm.
+package compute
 
 import (
 	"bytes"
@@ -22,11 +24,11 @@ import (
 	"github.com/oraccl/oraccl/verify/smt"
 )
 
-// cells computes the cells of a sweep: each as solve --method does, with the bound that
+// Cells computes the cells of a sweep: each as solve --method does, with the bound that
 // its store keeps for the instance.
-type cells struct {
-	store   *sweep.Store
-	threads int
+type Cells struct {
+	Store   *sweep.Store
+	Threads int // for each cell
 
 	mu     sync.Mutex
 	bounds map[string]*bounded // by the text of the problem
@@ -42,8 +44,8 @@ type bounded struct {
 // keptBounds is how many bounds are held in memory at once; the others are on disk.
 const keptBounds = 16
 
-// compute returns the row of a cell.
-func (x *cells) compute(ctx context.Context, _ int, c *sweep.Cell) table.Row {
+// Compute returns the row of a cell.
+func (x *Cells) Compute(ctx context.Context, _ int, c *sweep.Cell) table.Row {
 	r := c.Row()
 	var found restsOn
 	err := x.inScratch(func(scratch string) error {
@@ -77,7 +79,7 @@ type restsOn struct {
 }
 
 // inScratch calls f with a directory that is removed after it.
-func (x *cells) inScratch(f func(scratch string) error) error {
+func (x *Cells) inScratch(f func(scratch string) error) error {
 	scratch, err := os.MkdirTemp("", "oraccl-")
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func (x *cells) inScratch(f func(scratch string) error) error {
 }
 
 // keep keeps what the row of a cell rests on.
-func (x *cells) keep(c *sweep.Cell, r *table.Row, found *restsOn, scratch string) error {
+func (x *Cells) keep(c *sweep.Cell, r *table.Row, found *restsOn, scratch string) error {
 	var e sweep.Evidence
 	var out bytes.Buffer
 	if r.Status == table.Proved {
@@ -106,13 +108,12 @@ func (x *cells) keep(c *sweep.Cell, r *table.Row, found *restsOn, scratch string
 			e.Proof = filepath.Join(scratch, w.Proof)
 		}
 	}
-	return x.store.PutEvidence(c, e)
+	return x.Store.PutEvidence(c, e)
 }
 
 // fill computes a cell, and has what it rests on in found. An error is why there is no verdict.
-func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row, found *restsOn, scratch string) error {
-	in := problemFlags{c.Flags()}
-	p, err := in.problem(ctx, c.Topology)
+func (x *Cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row, found *restsOn, scratch string) error {
+	p, err := c.Problem(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row, found *re
 	if err := tooLarge(p); err != nil {
 		return err
 	}
-	budget, cancel := solve.NewBudget(ctx, c.TimeLimit, x.threads)
+	budget, cancel := solve.NewBudget(ctx, c.TimeLimit, x.Threads)
 	defer cancel()
 	ctx = budget.Context()
 	share, done := budget.Share(4)
@@ -135,7 +136,7 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row, found *re
 		}
 	}
 	set(known)
-	methods, err := methodsListed(c.Method)
+	methods, err := certify.MethodsNamed(c.Method)
 	if err != nil {
 		return err
 	}
@@ -143,8 +144,8 @@ func (x *cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row, found *re
 		return err
 	}
 	e := &certify.Evaluator{Scratch: scratch, Methods: methods, Named: true, Progress: certify.Silent{},
-		Options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.threads, Tries: c.Tries, Effort: c.Effort},
-		SMT:     smt.Options{Timeout: c.TimeLimit, Threads: x.threads},
+		Options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.Threads, Tries: c.Tries, Effort: c.Effort},
+		SMT:     smt.Options{Timeout: c.TimeLimit, Threads: x.Threads},
 		Bounds:  func(ctx context.Context, p *model.Problem) (*model.Certificate, error) { return x.bound(ctx, p, false) },
 	}
 	row, err := e.Run(ctx, methods[0], p, nil)
@@ -206,7 +207,7 @@ func tooLarge(p *model.Problem) error {
 
 // bound returns the best certified bound of p, from the store if it is there, where its
 // certificate is checked again. With dual set also those of kind lp-dual are looked for.
-func (x *cells) bound(ctx context.Context, p *model.Problem, dual bool) (*model.Certificate, error) {
+func (x *Cells) bound(ctx context.Context, p *model.Problem, dual bool) (*model.Certificate, error) {
 	key, err := problemText(p)
 	if err != nil {
 		return nil, err
@@ -236,8 +237,8 @@ func problemText(p *model.Problem) (string, error) {
 }
 
 // knownBound returns the bound that the store has, or nil. One that fails its check is none.
-func (x *cells) knownBound(ctx context.Context, p *model.Problem, key string) *model.Certificate {
-	b, err := x.store.GetBound(key)
+func (x *Cells) knownBound(ctx context.Context, p *model.Problem, key string) *model.Certificate {
+	b, err := x.Store.GetBound(key)
 	if err != nil || b == nil {
 		return nil
 	}
@@ -253,11 +254,11 @@ func (x *cells) knownBound(ctx context.Context, p *model.Problem, key string) *m
 	return c
 }
 
-func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dual bool) (*model.Certificate, error) {
+func (x *Cells) findBound(ctx context.Context, p *model.Problem, key string, dual bool) (*model.Certificate, error) {
 	if c := x.knownBound(ctx, p, key); c != nil {
 		return c, nil
 	}
-	if done, err := x.store.Alone(ctx, key); err == nil {
+	if done, err := x.Store.Alone(ctx, key); err == nil {
 		defer done()
 	}
 	if c := x.knownBound(ctx, p, key); c != nil {
@@ -291,6 +292,6 @@ func (x *cells) findBound(ctx context.Context, p *model.Problem, key string, dua
 	if err := native.WriteCertificate(&out, c); err != nil {
 		return nil, err
 	}
-	_ = x.store.PutBound(key, out.Bytes()) // what prevents that prevents keeping the row, which says so
+	_ = x.Store.PutBound(key, out.Bytes()) // what prevents that prevents keeping the row, which says so
 	return c, nil
 }

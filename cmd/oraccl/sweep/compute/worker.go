@@ -1,4 +1,4 @@
-package main
+package compute
 
 import (
 	"bufio"
@@ -16,27 +16,23 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/oraccl/oraccl/cmd/oraccl/built"
-	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/model/table"
 )
 
-// workers computes cells in processes of their own, one a worker, so that a cell that
+// Workers computes cells in processes of their own, one a worker, so that a cell that
 // takes all memory, crashes a solver or does not end is a row with its reason, and not the
 // end of the sweep. A worker ends when the process that started it does, however that ends.
-type workers struct {
+type Workers struct {
 	program string // "": in this process
-	in      cells
+	in      Cells
 	running []*worker // by worker
 }
 
-// newWorkers returns this many workers.
-func newWorkers(store *sweep.Store, n, threads int) *workers {
-	w := &workers{in: cells{store: store, threads: threads}, running: make([]*worker, n)}
+// NewWorkers returns this many workers.
+func NewWorkers(store *sweep.Store, n, threads int) *Workers {
+	w := &Workers{in: Cells{Store: store, Threads: threads}, running: make([]*worker, n)}
 	if program, err := os.Executable(); err == nil && !strings.HasSuffix(program, ".test") { // a binary of tests is no oraccl
 		w.program = program
 	}
@@ -52,15 +48,15 @@ type worker struct {
 	scratch string // its temporary directory
 }
 
-// compute has a worker compute a cell.
-func (w *workers) compute(ctx context.Context, i int, c *sweep.Cell) table.Row {
+// Compute has a worker compute a cell.
+func (w *Workers) Compute(ctx context.Context, i int, c *sweep.Cell) table.Row {
 	if w.program == "" {
-		return w.in.compute(ctx, i, c)
+		return w.in.Compute(ctx, i, c)
 	}
 	r := c.Row()
 	r.Status = table.Failed
 	if w.running[i] == nil {
-		started, err := startWorker(w.program, w.in.store.Dir(), w.in.threads)
+		started, err := startWorker(w.program, w.in.Store.Dir(), w.in.Threads)
 		if err != nil {
 			r.Reason = fmt.Sprintf("no process to compute it in: %v", err)
 			return r
@@ -99,8 +95,8 @@ func (w *workers) compute(ctx context.Context, i int, c *sweep.Cell) table.Row {
 // has.
 const grace = session.Patience * 2 / 3
 
-// close ends all workers.
-func (w *workers) close() {
+// Close ends all workers.
+func (w *Workers) Close() {
 	for _, x := range w.running {
 		if x != nil {
 			x.end(grace)
@@ -192,59 +188,46 @@ func (l *firstLine) line() string {
 	return line
 }
 
-// newSweepWorker is the process in which cells are computed: cells in, a line each, rows
-// out.
-func newSweepWorker() *cobra.Command {
-	var dir, scratch string
-	var threads int
-	cmd := &cobra.Command{
-		Use:    "worker --dir DIR --scratch DIR",
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, err := sweep.Open(dir, built.Tool())
-			if err != nil {
-				return err
+// ErrInterrupted is the error of Work when nobody waits for its rows any more.
+var ErrInterrupted = errors.New("interrupted")
+
+// Work is the process in which a worker computes cells: cells in, a line each, rows out. It
+// ends when its input does, and calls end if something keeps it from that. scratch is a
+// temporary directory of its own, which it removes.
+func Work(ctx context.Context, store *sweep.Store, threads int, scratch string, end func()) error {
+	// Who ends it closes its input: a signal to all processes is for the one that started it.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	feed := make(chan sweep.Cell)
+	go func() { // the end of the input is the end of whom the rows are for
+		defer close(feed)
+		defer stop()
+		lines := bufio.NewReader(os.Stdin)
+		for {
+			line, err := lines.ReadBytes('\n')
+			var c sweep.Cell
+			if err != nil || json.Unmarshal(line, &c) != nil {
+				time.AfterFunc(grace, func() { // a solver may not listen
+					_ = os.RemoveAll(scratch)
+					end()
+				})
+				return
 			}
-			// Who ends it closes its input: a signal to all processes is for the one that started it.
-			signal.Ignore(os.Interrupt, syscall.SIGTERM)
-			ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
-			defer stop()
-			feed := make(chan sweep.Cell)
-			go func() { // the end of the input is the end of whom the rows are for
-				defer close(feed)
-				defer stop()
-				lines := bufio.NewReader(os.Stdin)
-				for {
-					line, err := lines.ReadBytes('\n')
-					var c sweep.Cell
-					if err != nil || json.Unmarshal(line, &c) != nil {
-						time.AfterFunc(grace, func() { // a solver may not listen
-							_ = os.RemoveAll(scratch)
-							os.Exit(exit.Unknown)
-						})
-						return
-					}
-					feed <- c
-				}
-			}()
-			defer os.RemoveAll(scratch)
-			x := &cells{store: store, threads: threads}
-			out := json.NewEncoder(os.NewFile(rowsAt, "rows"))
-			for c := range feed {
-				r := x.compute(ctx, 0, &c)
-				if ctx.Err() != nil {
-					return exit.Status(exit.Unknown)
-				}
-				if err := out.Encode(r); err != nil {
-					return errors.New("nobody reads the rows")
-				}
-			}
-			return nil
-		},
+			feed <- c
+		}
+	}()
+	defer os.RemoveAll(scratch)
+	x := &Cells{Store: store, Threads: threads}
+	out := json.NewEncoder(os.NewFile(rowsAt, "rows"))
+	for c := range feed {
+		r := x.Compute(ctx, 0, &c)
+		if ctx.Err() != nil {
+			return ErrInterrupted
+		}
+		if err := out.Encode(r); err != nil {
+			return errors.New("nobody reads the rows")
+		}
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the `directory` of finished cells")
-	cmd.Flags().StringVar(&scratch, "scratch", "", "a temporary `directory` of its own, which it removes")
-	cmd.Flags().IntVar(&threads, "threads", 1, "threads to use")
-	return cmd
+	return nil
 }
