@@ -8,8 +8,6 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/network"
-	"github.com/oraccl/oraccl/solve/timing"
 )
 
 // division is a cut whose first chunks are sent one-shot; the others are added up by the members
@@ -173,22 +171,26 @@ func (s *search) try(d division) model.Time {
 	}
 	p := *s.p
 	p.Chunks = d.chunks
-	b := &builder{search: s, p: &p, board: timing.NewBoard(&p), uses: map[use][]network.Use{}}
-	if !b.place(d) {
+	b := s.builder(&p)
+	if !b.mixture(d) {
 		return model.MaxTime
 	}
+	one := int64(0)
+	for _, c := range d.chunks[:d.one] {
+		one += c.Size
+	}
+	return s.keep(b, fmt.Sprintf("%s of %s one-shot", model.FormatBytes(one), model.FormatBytes(p.Size)))
+}
+
+// keep keeps what was built if it is the best, and returns its makespan.
+func (s *search) keep(b *builder, note string) model.Time {
 	end := model.Time(0)
 	for _, t := range b.transfers {
 		end = max(end, t.End)
 	}
-	if s.best == nil || end < s.makespan || end == s.makespan && len(d.chunks) < len(s.best.Chunks) {
-		s.best, s.makespan = &p, end
+	if s.best == nil || end < s.makespan || end == s.makespan && len(b.p.Chunks) < len(s.best.Chunks) {
+		s.best, s.makespan, s.note = b.p, end, note
 		s.schedule = &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: b.transfers}
-		one := int64(0)
-		for _, c := range d.chunks[:d.one] {
-			one += c.Size
-		}
-		s.note = fmt.Sprintf("%s of %s one-shot", model.FormatBytes(one), model.FormatBytes(p.Size))
 	}
 	return end
 }
@@ -197,135 +199,4 @@ func (s *search) try(d division) model.Time {
 func (s *search) result(stop solve.Stop) solve.Result {
 	slices.SortStableFunc(s.schedule.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
 	return solve.Result{Problem: s.best, Schedule: s.schedule, Stop: stop, Note: s.note}
-}
-
-// builder places the transfers of a division, one after the other, at the first time that is free.
-type builder struct {
-	*search
-	p         *model.Problem
-	board     *timing.Board
-	transfers []model.Transfer
-	uses      map[use][]network.Use
-}
-
-// use is a route as a chunk of a size takes it.
-type use struct {
-	route int32
-	size  int64
-}
-
-// of returns what a chunk uses on a pair's way, and for how long it is on it.
-func (b *builder) of(k int, w pair) (uses []network.Use, length model.Time) {
-	key := use{w.route, b.p.Chunks[k].Size}
-	uses, known := b.uses[key]
-	if !known {
-		uses = b.board.Uses(b.ways.routes[w.route], key.size, nil)
-		b.uses[key] = uses
-	}
-	return uses, b.board.Duration(b.ways.routes[w.route], key.size)
-}
-
-// place places all, or returns false if that cannot be or the time is over.
-func (b *builder) place(d division) bool {
-	n := b.n()
-	var rounds [][]int // the chunks of each piece number
-	for k := d.one; k < len(d.chunks); k++ {
-		if (k-d.one)%n == 0 {
-			rounds = append(rounds, nil)
-		}
-		last := len(rounds) - 1
-		rounds[last] = append(rounds[last], k)
-	}
-	ready := make([]model.Time, len(d.chunks))
-	for _, chunks := range rounds { // to the owners
-		for _, w := range b.byDuration(chunks) {
-			if w.to < len(chunks) {
-				k := chunks[w.to]
-				t := b.send(k, w, model.Reduction, 0)
-				ready[k] = max(ready[k], t.End)
-			}
-		}
-	}
-	for k := range d.one {
-		if !b.toAll(k) {
-			return false
-		}
-	}
-	for _, chunks := range rounds { // from the owners
-		for _, w := range b.byDuration(chunks) {
-			if w.from < len(chunks) {
-				b.send(chunks[w.from], w, model.Copy, ready[chunks[w.from]])
-			}
-		}
-		if b.b.Spent() {
-			return false
-		}
-	}
-	return true
-}
-
-// byDuration returns the pairs, those first whose ways take longest for the first chunk.
-func (b *builder) byDuration(chunks []int) []pair {
-	pairs := slices.Clone(b.order)
-	length := make([]model.Time, len(b.ways.routes))
-	for _, w := range pairs {
-		length[w.route] = b.board.Duration(b.ways.routes[w.route], b.p.Chunks[chunks[0]].Size)
-	}
-	slices.SortStableFunc(pairs, func(x, y pair) int { return cmp.Compare(length[y.route], length[x.route]) })
-	return pairs
-}
-
-// send places a transfer, no earlier than after.
-func (b *builder) send(k int, w pair, op model.Op, after model.Time) model.Transfer {
-	members := b.p.Members()
-	uses, length := b.of(k, w)
-	start := b.board.First(uses, 0, after)
-	b.board.Take(uses, 0, start, int32(len(b.transfers)), nil)
-	t := model.Transfer{Chunk: int32(k), Src: int32(members[w.from]), Dst: int32(members[w.to]), Route: w.route, Op: op, Start: start, End: start + length}
-	b.transfers = append(b.transfers, t)
-	b.work++
-	return t
-}
-
-// again is how often a chunk is placed until no rank has sent it too late.
-const again = 8
-
-// toAll places a chunk that each rank sends to each. Every rank has to have begun to send it to
-// all before the first of the others' has come: what is late is waited for by what comes.
-func (b *builder) toAll(k int) bool {
-	n := b.n()
-	pairs := b.byDuration([]int{k})
-	notBefore := make([]model.Time, n) // by member: when what comes may end
-	first := len(b.transfers)
-	var places [][]int32
-	for range again {
-		sent, came := make([]model.Time, n), slices.Repeat([]model.Time{model.MaxTime}, n)
-		for _, w := range pairs {
-			uses, length := b.of(k, w)
-			start := b.board.First(uses, 0, max(0, notBefore[w.to]-length))
-			places = append(places, b.board.Take(uses, 0, start, int32(len(b.transfers)), nil))
-			members := b.p.Members()
-			b.transfers = append(b.transfers, model.Transfer{Chunk: int32(k), Src: int32(members[w.from]), Dst: int32(members[w.to]), Route: w.route, Op: model.Reduction, Start: start, End: start + length})
-			sent[w.from], came[w.to] = max(sent[w.from], start), min(came[w.to], start+length)
-			b.work++
-		}
-		right := true
-		for v := range n {
-			if came[v] <= sent[v] {
-				notBefore[v], right = sent[v]+1, false
-			}
-		}
-		if right {
-			return true
-		}
-		for i, w := range pairs {
-			uses, _ := b.of(k, w)
-			b.board.Cancel(uses, 0, b.transfers[first+i].Start, int32(first+i), places[i])
-		}
-		b.transfers, places = b.transfers[:first], nil
-		if b.b.Spent() {
-			return false
-		}
-	}
-	return false
 }

@@ -30,9 +30,11 @@ import (
 )
 
 // All returns the methods of this package.
-func All() []solve.Solver { return []solve.Solver{&method{name: "oneshot"}, &method{name: "mixed"}} }
+func All() []solve.Solver {
+	return []solve.Solver{&method{name: "oneshot"}, &method{name: "mixed"}, &method{name: "hierarchical"}}
+}
 
-// method is one-shot, or the mixture.
+// method is one-shot, the mixture, or the composition.
 type method struct{ name string }
 
 // Limits of the methods.
@@ -52,7 +54,12 @@ func (m *method) About() solve.About {
 		Guarantee: "optimal around one switch with n equal ranks, and on complete graphs, where all that a rank sends takes a latency or less",
 		Source:    "`solve/oneshot`",
 	}
-	if m.name == "mixed" {
+	switch m.name {
+	case "hierarchical":
+		a.Serves = "allreduce, timed, no rank late, on networks that fall into equal groups; up to 256 members"
+		a.Guarantee = "none"
+		a.Source = "Cho et al., BlueConnect, MLSys 2019; `solve/oneshot`"
+	case "mixed":
 		a.Guarantee = "around one switch with equal ranks optimal in the limit of small pieces, for every size"
 	}
 	return a
@@ -76,6 +83,9 @@ func (m *method) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}
+	if m.name == "hierarchical" && len(levels(p)) == 0 {
+		return solve.NotServed("serves networks that fall into equal groups of members without their slow links, those of high latency, or a switch")
+	}
 	return nil
 }
 
@@ -96,10 +106,15 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	if len(p.Members()) == 1 {
 		return solve.Result{Problem: solve.Cut(p, 1), Schedule: &model.Schedule{Form: model.Timed}, Stop: solve.Done}, nil
 	}
-	w := newWays(p)
-	s := &search{p: p, b: b, bound: o.Bound, ways: w, order: slices.Clone(w.pairs), large: map[int]int64{}}
+	s := &search{p: p, b: b, bound: o.Bound, large: map[int]int64{}}
+	if m.name == "hierarchical" {
+		s.compose(levels(p))
+	} else {
+		s.ways = newWays(b, p, everyPair(len(p.Members())))
+		s.order = slices.Clone(s.ways.pairs)
+	}
 	switch {
-	case b.Spent():
+	case b.Spent(), m.name == "hierarchical":
 	case m.name == "mixed" && p.Chunks != nil:
 		s.mixCut()
 	case m.name == "mixed":

@@ -17,7 +17,11 @@ import (
 
 func TestConformance(t *testing.T) {
 	for _, s := range oneshot.All() {
-		t.Run(s.Name(), func(t *testing.T) { solvetest.Run(t, s, solvetest.Config{Serves: 12}) })
+		least := 12
+		if s.Name() == "hierarchical" {
+			least = 2 // of the networks of the suite few have groups
+		}
+		t.Run(s.Name(), func(t *testing.T) { solvetest.Run(t, s, solvetest.Config{Serves: least}) })
 	}
 }
 
@@ -85,6 +89,41 @@ func TestOneShotThroughRelays(t *testing.T) {
 		tp, err := topo.Parse(c.name, topo.Options{})
 		require.NoError(t, err)
 		require.LessOrEqual(t, float64(run(t, "oneshot", allreduce(tp, c.kib<<10)))/1000, c.most, "%s, %d KiB", c.name, c.kib)
+	}
+}
+
+// Two machines exchange the sums of their ranks, each over its own NIC: makespans in
+// microseconds that must not become longer.
+func TestHierarchical(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kib  int64
+		most float64
+	}{
+		{"dgxh100:2", 16, 3.7}, {"dgxh100:2", 64, 4.2}, {"dgxh100:2", 1 << 10, 6.75}, {"dgxh100:2", 1 << 20, 4177},
+		{"dgxa100:2", 64, 4.36}, {"dgxa100:2", 1 << 10, 9.45}, {"dgxh100:4", 64, 4.55}, {"ndv2:2", 64, 10.9}, {"fattree:2x4", 64, 5.0},
+	} {
+		tp, err := topo.Parse(c.name, topo.Options{})
+		require.NoError(t, err)
+		require.LessOrEqual(t, float64(run(t, "hierarchical", allreduce(tp, c.kib<<10)))/1e6, c.most, "%s, %d KiB", c.name, c.kib)
+	}
+}
+
+// Some ranks of each machine, in any order, are groups, too; unequal groups are none.
+func TestGroups(t *testing.T) {
+	tp, err := topo.Parse("dgxh100:2", topo.Options{})
+	require.NoError(t, err)
+	for _, cost := range []model.CostModel{model.Blocking, model.Pipelined} {
+		p := allreduce(tp, 1000)
+		p.Cost = cost
+		p.Collective.Group = []int{9, 3, 1, 12, 15, 0}
+		require.NoError(t, method("hierarchical").Serves(p))
+		run(t, "hierarchical", p)
+		run(t, "hierarchical", p.WithChunks(7))
+		p.Collective.Group = []int{9, 3, 1, 12, 15}
+		require.ErrorIs(t, method("hierarchical").Serves(p), solve.ErrNotServed)
+		p.Collective.Group = []int{9, 3}
+		require.ErrorIs(t, method("hierarchical").Serves(p), solve.ErrNotServed)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 // pair is a way from one member to another, in members.
@@ -21,7 +22,7 @@ type pair struct {
 // apart for which what passes is not as far on its way: they come one after the other.
 type ways struct {
 	routes [][]int
-	pairs  []pair // by distance in the group's order, so that no two that follow meet
+	pairs  []pair
 }
 
 // Each route is chosen again while the others stay, in passes; and all of that is done in several
@@ -33,23 +34,25 @@ const (
 	maxRouted = 1 << 16
 )
 
-func newWays(p *model.Problem) *ways {
-	n := len(p.Members())
-	w := &ways{}
-	for d := 1; d < n; d++ {
-		for i := range n {
-			w.pairs = append(w.pairs, pair{i, (i + d) % n, int32(len(w.pairs))})
-		}
+// newWays returns ways for pairs of members, which it numbers. It stops early when the budget is
+// spent; then some routes are missing.
+func newWays(b *solve.Budget, p *model.Problem, pairs []pair) *ways {
+	w := &ways{pairs: pairs}
+	for i := range w.pairs {
+		w.pairs[i].route = int32(i)
 	}
 	tries := orders
 	if len(w.pairs)*len(p.Topology.Links) > maxRouted {
 		tries = 1
 	}
 	order := slices.Clone(w.pairs)
-	r := rand.New(rand.NewPCG(1, uint64(n)))
+	r := rand.New(rand.NewPCG(1, uint64(len(pairs))))
 	least := math.Inf(1)
-	for range tries {
-		if routes, load := routed(p, order); load < least {
+	for i := range tries {
+		if i > 0 && b.Spent() {
+			break
+		}
+		if routes, load := routed(b, p, order); load < least {
 			w.routes, least = routes, load
 		}
 		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -57,9 +60,19 @@ func newWays(p *model.Problem) *ways {
 	return w
 }
 
+// everyPair returns the pairs of n members, by distance, so that no two that follow meet.
+func everyPair(n int) (pairs []pair) {
+	for d := 1; d < n; d++ {
+		for i := range n {
+			pairs = append(pairs, pair{from: i, to: (i + d) % n})
+		}
+	}
+	return pairs
+}
+
 // routed chooses routes for pairs in an order. It returns the sum of the squares of the links'
 // loads, too, in which the greatest load counts most.
-func routed(p *model.Problem, order []pair) (routes [][]int, load float64) {
+func routed(b *solve.Budget, p *model.Problem, order []pair) (routes [][]int, load float64) {
 	t, members := p.Topology, p.Members()
 	fastest := 0.0
 	for i := range t.Links {
@@ -70,6 +83,9 @@ func routed(p *model.Problem, order []pair) (routes [][]int, load float64) {
 	for range passes {
 		changed := false
 		for _, q := range order {
+			if b.Spent() {
+				return routes, 0
+			}
 			old := routes[q.route]
 			x.use(old, -1)
 			route := x.lightest(members[q.from], members[q.to])

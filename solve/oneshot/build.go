@@ -1,0 +1,159 @@
+package oneshot
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/timing"
+)
+
+// builder places the transfers of a division, one after the other, at the first time that is free.
+type builder struct {
+	*search
+	p         *model.Problem
+	board     *timing.Board
+	transfers []model.Transfer
+	uses      map[use]passage
+}
+
+func (s *search) builder(p *model.Problem) *builder {
+	return &builder{search: s, p: p, board: timing.NewBoard(p), uses: map[use]passage{}}
+}
+
+// passage is what a chunk uses on a way, and for how long it is on it.
+type passage struct {
+	uses   []network.Use
+	length model.Time
+}
+
+// use is a route as a chunk of a size takes it.
+type use struct {
+	route int32
+	size  int64
+}
+
+// of returns the passage of a chunk on a pair's way.
+func (b *builder) of(k int, w pair) (uses []network.Use, length model.Time) {
+	key := use{w.route, b.p.Chunks[k].Size}
+	x, known := b.uses[key]
+	if !known {
+		route := b.ways.routes[w.route]
+		x = passage{b.board.Uses(route, key.size, nil), b.board.Duration(route, key.size)}
+		b.uses[key] = x
+	}
+	return x.uses, x.length
+}
+
+// mixture places the chunks of a division, or returns false if that cannot be or the time is over.
+func (b *builder) mixture(d division) bool {
+	n := b.n()
+	var rounds [][]int // the chunks of each piece number
+	for k := d.one; k < len(d.chunks); k++ {
+		if (k-d.one)%n == 0 {
+			rounds = append(rounds, nil)
+		}
+		last := len(rounds) - 1
+		rounds[last] = append(rounds[last], k)
+	}
+	ready := make([]model.Time, len(d.chunks))
+	for _, chunks := range rounds { // to the owners
+		for _, w := range b.byDuration(chunks[0], b.order) {
+			if w.to < len(chunks) {
+				k := chunks[w.to]
+				t := b.send(k, w, model.Reduction, 0)
+				ready[k] = max(ready[k], t.End)
+			}
+		}
+	}
+	for k := range d.one {
+		if !b.toAll(k, b.order, make([]model.Time, n)) {
+			return false
+		}
+	}
+	for _, chunks := range rounds { // from the owners
+		for _, w := range b.byDuration(chunks[0], b.order) {
+			if w.from < len(chunks) {
+				b.send(chunks[w.from], w, model.Copy, ready[chunks[w.from]])
+			}
+		}
+		if b.b.Spent() {
+			return false
+		}
+	}
+	return true
+}
+
+// byDuration returns pairs in order, those first whose ways take longest for a chunk.
+func (b *builder) byDuration(k int, pairs []pair) []pair {
+	pairs = slices.Clone(pairs)
+	slices.SortStableFunc(pairs, func(x, y pair) int {
+		_, i := b.of(k, x)
+		_, j := b.of(k, y)
+		return cmp.Compare(j, i)
+	})
+	return pairs
+}
+
+// send places a transfer, no earlier than after.
+func (b *builder) send(k int, w pair, op model.Op, after model.Time) model.Transfer {
+	t, _ := b.book(k, w, op, after)
+	return t
+}
+
+// book is send, and returns what places of ports the transfer takes, too.
+func (b *builder) book(k int, w pair, op model.Op, after model.Time) (model.Transfer, []int32) {
+	members := b.p.Members()
+	uses, length := b.of(k, w)
+	start := b.board.First(uses, 0, after)
+	places := b.board.Take(uses, 0, start, int32(len(b.transfers)), nil)
+	t := model.Transfer{Chunk: int32(k), Src: int32(members[w.from]), Dst: int32(members[w.to]), Route: w.route, Op: op, Start: start, End: start + length}
+	b.transfers = append(b.transfers, t)
+	b.work++
+	return t, places
+}
+
+// again is how often a chunk is placed until no rank has sent it too late.
+const again = 8
+
+// toAll places a chunk that each member sends over all of its pairs, no earlier than it is ready.
+// Every member has to have begun to send it to all before the first of the others' has come:
+// what is late is waited for by what comes. When it returns true, ready has when each
+// member has all that came, and has sent.
+func (b *builder) toAll(k int, pairs []pair, ready []model.Time) bool {
+	pairs = b.byDuration(k, pairs)
+	notBefore := make([]model.Time, len(ready)) // by member: when what comes may end
+	first := len(b.transfers)
+	for range again {
+		sent, came := make([]model.Time, len(ready)), slices.Repeat([]model.Time{model.MaxTime}, len(ready))
+		last := slices.Clone(ready)
+		var taken [][]int32
+		for _, w := range pairs {
+			_, length := b.of(k, w)
+			t, places := b.book(k, w, model.Reduction, max(ready[w.from], notBefore[w.to]-length))
+			taken = append(taken, places)
+			sent[w.from], came[w.to] = max(sent[w.from], t.Start), min(came[w.to], t.End)
+			last[w.from], last[w.to] = max(last[w.from], t.Start), max(last[w.to], t.End)
+		}
+		right := true
+		for v := range ready {
+			if came[v] <= sent[v] {
+				notBefore[v], right = sent[v]+1, false
+			}
+		}
+		if right {
+			copy(ready, last)
+			return true
+		}
+		for i, w := range pairs {
+			uses, _ := b.of(k, w)
+			b.board.Cancel(uses, 0, b.transfers[first+i].Start, int32(first+i), taken[i])
+		}
+		b.transfers = b.transfers[:first]
+		if b.b.Spent() {
+			return false
+		}
+	}
+	return false
+}
