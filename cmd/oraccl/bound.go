@@ -34,17 +34,11 @@ and the exit status is 3.`,
 		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			enter(cmd, "reading "+args[0])
-			p, err := in.problem(cmd.Context(), args[0])
+			p, ctx, done, err := in.begin(cmd, args[0], limit, "bounding")
 			if err != nil {
 				return err
 			}
-			if err := checkTimeLimit(limit); err != nil {
-				return err
-			}
-			ctx, done := session.Of(cmd.Context()).Limited(cmd.Context(), limit)
 			defer done()
-			enter(cmd, "bounding")
 			all, stop, err := boundsOf(ctx, p)
 			if err != nil {
 				return err

@@ -35,7 +35,7 @@ func TestConvertMethods(t *testing.T) {
 		topology, err := topo.Parse(test.topology, topo.Options{})
 		require.NoError(t, err)
 		p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: test.kind}, Size: 1 << 20, Cost: test.cost}
-		list, err := methodsListed(test.method)
+		list, err := certify.MethodsListed(test.method)
 		require.NoError(t, err)
 		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, TimeLimit: 5 * time.Second})
 		require.NoError(t, err)

@@ -188,7 +188,7 @@ func TestWriteKnown(t *testing.T) {
 		topology, err := topo.Parse(c.topology, topo.Options{})
 		require.NoError(t, err)
 		p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: c.kind}, Size: 8 << 20, Cost: model.Pipelined}
-		list, err := methodsListed(c.method)
+		list, err := certify.MethodsListed(c.method)
 		require.NoError(t, err)
 		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8, Chunks: c.chunks})
 		require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestWaitsAreNeeded(t *testing.T) {
 		topology, err := topo.Parse(c.topology, topo.Options{})
 		require.NoError(t, err)
 		p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: c.kind}, Size: 8 << 20, Cost: model.Pipelined}
-		list, err := methodsListed(c.method)
+		list, err := certify.MethodsListed(c.method)
 		require.NoError(t, err)
 		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8})
 		require.NoError(t, err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,11 +33,7 @@ func newExplain() *cobra.Command {
 				for _, code := range verify.Codes() {
 					codes = append(codes, string(code))
 				}
-				hint := "oraccl explain lists the codes"
-				if near := nearest(args[0], codes); len(near) > 0 {
-					hint = "did you mean " + strings.Join(near, " or ") + "?"
-				}
-				return exit.Hint(fmt.Errorf("code %q: does not exist", args[0]), hint)
+				return exit.Hint(fmt.Errorf("code %q: does not exist", args[0]), meant(args[0], codes, "oraccl explain lists the codes"))
 			}
 			fmt.Fprint(w, e)
 			return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,68 +16,7 @@ import (
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/certify/proofs"
 	"github.com/oraccl/oraccl/verify/dossier"
-	"github.com/oraccl/oraccl/verify/smt"
 )
-
-// effort holds the flags that say how hard to work.
-type effort struct {
-	timeLimit time.Duration
-	seed      uint64
-	threads   int
-	tries     int
-	times     int // --effort
-	unwind    int
-}
-
-func (f *effort) addFlags(cmd *cobra.Command) {
-	addTimeLimit(cmd, &f.timeLimit, "wall `time` in total: bounds, methods and proofs")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random choices; equal seeds give equal schedules")
-	f.addTries(cmd)
-	cmd.Flags().IntVar(&f.threads, "threads", 0, "threads to use (default: as many as cores)")
-}
-
-// addTimeLimit adds the flag --time-limit, of a minute.
-func addTimeLimit(cmd *cobra.Command, limit *time.Duration, usage string) {
-	cmd.Flags().DurationVar(limit, "time-limit", time.Minute, usage)
-}
-
-// checkTimeLimit refuses what is no limit.
-func checkTimeLimit(limit time.Duration) error {
-	if limit <= 0 {
-		return fmt.Errorf("--time-limit %v: want more than zero", limit)
-	}
-	return nil
-}
-
-// evaluator returns an evaluator of the named methods, all of them for "".
-func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluator, error) {
-	if err := checkTimeLimit(f.timeLimit); err != nil {
-		return nil, err
-	}
-	if f.threads < 0 {
-		return nil, fmt.Errorf("--threads %d: want 0 or more", f.threads)
-	}
-	if err := f.checkTries(); err != nil {
-		return nil, err
-	}
-	chosen, err := methodsListed(methods)
-	if err != nil {
-		return nil, err
-	}
-	s := session.Of(cmd.Context())
-	scratch, err := s.Scratch()
-	if err != nil {
-		return nil, err
-	}
-	return &certify.Evaluator{
-		Scratch:  scratch,
-		Methods:  chosen,
-		Named:    methods != "",
-		Options:  solve.Options{TimeLimit: f.timeLimit, Seed: f.seed, Threads: f.threads, Tries: f.tries, Effort: f.times, Unwind: f.unwind},
-		SMT:      smt.Options{Timeout: f.timeLimit, Threads: f.threads},
-		Progress: s,
-	}, nil
-}
 
 func newGap() *cobra.Command {
 	var in problemFlags

@@ -141,8 +141,8 @@ func printTopic(cmd *cobra.Command, t *manual.Topic, args []string) error {
 // unknownName is the error for a name that does not exist; it proposes the nearest.
 func unknownName(where, what, name string, names []string) error {
 	err := fmt.Errorf("%s: %s %q does not exist; there are %s", where, what, name, strings.Join(names, ", "))
-	if near := nearest(name, names); len(near) > 0 {
-		return exit.Hint(err, "did you mean "+strings.Join(near, " or ")+"?")
+	if near := meant(name, names, ""); near != "" {
+		return exit.Hint(err, near)
 	}
 	return err
 }

@@ -28,7 +28,6 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
-	"github.com/oraccl/oraccl/model/instance"
 )
 
 func main() {
@@ -74,19 +73,6 @@ func runIn(s *session.Session, args []string, stdout, stderr io.Writer) int {
 		report.Line(stderr, "oraccl: hint: %s", hint)
 	}
 	return exit.Failure
-}
-
-// hintOf returns the way out of an error, or "".
-func hintOf(err error) string {
-	var h exit.Hinted
-	var e *instance.Error
-	switch {
-	case errors.As(err, &h):
-		return h.Hint
-	case errors.As(err, &e):
-		return e.Hint
-	}
-	return ""
 }
 
 func newRoot() *cobra.Command {

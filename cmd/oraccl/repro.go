@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,25 +74,11 @@ func experimentNames() []string {
 	return names
 }
 
-// chosen returns the experiments that the arguments name, and what closes their files.
-func chosen(cmd *cobra.Command, args []string) ([]*experiment.File, func(), error) {
-	all, done, err := experiment.Choose(cmd.Context(), args)
-	var unknown *experiment.UnknownError
-	if errors.As(err, &unknown) {
-		hint := "oraccl repro list names them"
-		if near := nearest(unknown.Name, append(unknown.Known, "all", "list")); len(near) > 0 {
-			hint = "did you mean " + strings.Join(near, " or ") + "?"
-		}
-		err = exit.Hint(err, hint)
-	}
-	return all, done, err
-}
-
 func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	if slices.Equal(args, []string{"list"}) {
 		return experiment.List(cmd.OutOrStdout(), experiment.Known())
 	}
-	all, done, err := chosen(cmd, args)
+	all, done, err := experiment.Choose(cmd.Context(), args)
 	defer done()
 	if err != nil {
 		return err

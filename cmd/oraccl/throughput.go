@@ -37,17 +37,11 @@ exit status is 3.`,
 		Example: "  oraccl throughput dgx1 --collective allgather\n  oraccl throughput torus:8x8 --collective reducescatter --size 1GiB",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			enter(cmd, "reading "+args[0])
-			p, err := in.problem(cmd.Context(), args[0])
+			p, ctx, done, err := in.begin(cmd, args[0], limit, "computing the fluid limit")
 			if err != nil {
 				return err
 			}
-			if err := checkTimeLimit(limit); err != nil {
-				return err
-			}
-			ctx, done := session.Of(cmd.Context()).Limited(cmd.Context(), limit)
 			defer done()
-			enter(cmd, "computing the fluid limit")
 			begin := time.Now()
 			f, err := certify.Throughput(ctx, p)
 			if err != nil {

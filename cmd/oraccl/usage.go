@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/spf13/cobra"
 )
 
@@ -41,10 +45,7 @@ func usageHint(cmd *cobra.Command, args []string) string {
 	if below == nil || len(args) == 0 {
 		return "usage: " + cmd.UseLine()
 	}
-	if near := nearest(args[0], below); len(near) > 0 {
-		return "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return fmt.Sprintf("%s knows %s", cmd.CommandPath(), strings.Join(below, ", "))
+	return meant(args[0], below, fmt.Sprintf("%s knows %s", cmd.CommandPath(), strings.Join(below, ", ")))
 }
 
 // flagNames finds the flags in a usage text.
@@ -86,4 +87,39 @@ func commandHint(cmd *cobra.Command, err error) error {
 		return exit.Hint(errors.New(text), "oraccl help lists the verbs and the topics of the manual")
 	}
 	return exit.Hint(errors.New(text), "did you mean "+strings.Join(strings.Fields(near), " or ")+"?")
+}
+
+// hintOf returns the way out of an error, or "".
+func hintOf(err error) string {
+	var h exit.Hinted
+	var wrong *instance.Error
+	var method *certify.UnknownMethodError
+	var collective *instance.UnknownCollectiveError
+	var paper *experiment.UnknownError
+	switch {
+	case errors.As(err, &h):
+		return h.Hint
+	case errors.As(err, &wrong):
+		return wrong.Hint
+	case errors.As(err, &method):
+		return meant(method.Name, method.Known, "oraccl help methods describes them")
+	case errors.As(err, &paper):
+		return meant(paper.Name, append(paper.Known, "all", "list"), "oraccl repro list names them")
+	case errors.As(err, &collective):
+		var names []string
+		for _, k := range model.Kinds() {
+			names = append(names, k.String())
+		}
+		return meant(collective.Name, names, "")
+	}
+	return ""
+}
+
+// meant asks whether one of the names was meant that are nearest to a name that does not
+// exist. Where none is near, it returns the other hint.
+func meant(name string, names []string, other string) string {
+	if near := nearest(name, names); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return other
 }

@@ -17,8 +17,8 @@ type Judgement struct {
 	Notes   model.Notes // of those who read the file and its topology
 }
 
-// Judge returns what a verification decides about a schedule of p of the engines asked.
-// Without transfers the makespan is that of the verdict.
+// Judge returns the judgement of the engines asked about the schedule s of p in a file. Where
+// the transfers are not in s, because the file is not held in memory, the caller sets Makespan.
 func Judge(file string, p *model.Problem, s *model.Schedule, v Verification, asked []string) *Judgement {
 	j := &Judgement{File: file, Claim: verify.Claim(p, s), Makespan: p.Makespan(s), Verification: v, Asked: asked, Notes: p.Topology.Notes}
 	if v.Verdict.Decides != nil { // no engine that was asked decides the whole

@@ -49,6 +49,15 @@ func MethodsNamed(names ...string) ([]solve.Solver, error) {
 	return slices.DeleteFunc(all, func(m solve.Solver) bool { return !slices.Contains(names, m.Name()) }), nil
 }
 
+// MethodsListed returns the methods of a list of names that are separated by commas, all of
+// them for "". An error is an *UnknownMethodError.
+func MethodsListed(list string) ([]solve.Solver, error) {
+	if list == "" {
+		return Methods(), nil
+	}
+	return MethodsNamed(strings.Split(list, ",")...)
+}
+
 // methodNames returns the names of all methods.
 func methodNames() []string {
 	var names []string

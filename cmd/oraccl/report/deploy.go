@@ -80,21 +80,20 @@ func propertiesOf(r *order.Report) map[string]string {
 }
 
 // DeployToJSON returns the JSON of the report on a file.
-func DeployToJSON(d *deploy.Report, f *Filter) DeployJSON {
-	r := d
+func DeployToJSON(r *deploy.Report, f *Filter) DeployJSON {
 	j := DeployJSON{
-		VerifyJSON: VerifyJSON{Schema: "oraccl/verify/1", File: d.File, Verdict: r.Verdict.Outcome.String(), Claim: r.Verdict.Claim, Engines: deployEngines(d),
+		VerifyJSON: VerifyJSON{Schema: "oraccl/verify/1", File: r.File, Verdict: r.Verdict.Outcome.String(), Claim: r.Verdict.Claim, Engines: deployEngines(r),
 			Properties: map[string]string{}, Reason: r.Verdict.Reason, Violations: violationsToJSON(r.Verdict.Violations), Format: "MSCCL-IR"},
 		Kind: string(r.Kind), Collective: r.Collective, Conditions: []ViolationJSON{}, Findings: []remarkedJSON{}, Runtimes: []runtimeJSON{}, Modes: []modeJSON{}, RankConsistent: r.Consistent().String(),
 	}
-	for _, x := range f.Shown(d) {
+	for _, x := range f.Shown(r) {
 		j.Findings = append(j.Findings, remarkedJSON{x.Level.String(), string(x.Code), x.Line, x.Where, x.Message})
 	}
 	if r.Schedule == nil {
 		return j
 	}
 	j.Ranks, j.Steps = r.Schedule.Ranks, r.Schedule.Steps
-	j.Notes = Remarks(d, f)
+	j.Notes = Remarks(r, f)
 	for _, l := range r.Loadings {
 		j.Runtimes = append(j.Runtimes, runtimeToJSON(l))
 	}
@@ -188,11 +187,10 @@ func runtimeToJSON(l model.Loading) runtimeJSON {
 	return j
 }
 
-// PrintDeployed writes the report on one file: the verdict, what is wrong, what else may matter, the
-// properties, the slots, the runtimes.
-func PrintDeployed(w io.Writer, d *deploy.Report, f *Filter) {
-	r := d
-	Line(w, "%s", DeployVerdict(d))
+// PrintDeployed writes the report on one file: the verdict, what is wrong, what else may
+// matter, the properties, the slots, the runtimes.
+func PrintDeployed(w io.Writer, r *deploy.Report, f *Filter) {
+	Line(w, "%s", DeployVerdict(r))
 	for _, v := range r.Verdict.Violations {
 		Line(w, "%v", v)
 	}
@@ -206,7 +204,7 @@ func PrintDeployed(w io.Writer, d *deploy.Report, f *Filter) {
 	if r.Guess != "" {
 		Line(w, "%-11s %s", deploy.Note, r.Guess)
 	}
-	for _, x := range f.remarked(d) {
+	for _, x := range f.remarked(r) {
 		Line(w, "%-11s %v", x.Level, x)
 	}
 	for i := range r.Calls {
@@ -234,7 +232,7 @@ func PrintDeployed(w io.Writer, d *deploy.Report, f *Filter) {
 		}
 	}
 	for _, l := range r.Loadings {
-		printRuntime(w, d, l)
+		printRuntime(w, r, l)
 	}
 	if len(r.Verdict.Violations) > 0 {
 		Line(w, "oraccl explain %s says more", r.Verdict.Violations[0].Code)
@@ -267,7 +265,7 @@ func printRuntime(w io.Writer, d *deploy.Report, l model.Loading) {
 	}
 }
 
-// DeployRow is the report in a table of files.
+// DeployRow returns the row of a file in a table of files, whose names have a width.
 func DeployRow(d *deploy.Report, width int, f *Filter) string {
 	first := ""
 	if all := d.Verdict.Violations; len(all) > 0 {
@@ -284,7 +282,7 @@ func DeployRow(d *deploy.Report, width int, f *Filter) string {
 	return strings.TrimRight(fmt.Sprintf("%-8s %-19s %-*s  %s", strings.ToUpper(d.Verdict.Outcome.String()), d.Kind, width, quote.Name(d.File), first), " ")
 }
 
-// SummariseDeployed writes a line a file and what they come to.
+// SummariseDeployed writes a line per file, and how many there are of each kind.
 func SummariseDeployed(w io.Writer, all []*deploy.Report, f *Filter) {
 	width := 0
 	count := map[order.Kind]int{}

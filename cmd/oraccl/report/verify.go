@@ -30,6 +30,7 @@ type VerifyJSON struct {
 	Notes      []string          `json:"notes,omitempty"`
 }
 
+// ViolationJSON is a violation in a document.
 type ViolationJSON struct {
 	Code    string `json:"code"`
 	Engine  string `json:"engine"`

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mostLines is how many lines the command may have beside its tests. It is thin: flags in,
+// library, report. What it would have to decide belongs to a package, and what it would have
+// to write to cmd/oraccl/report.
+const mostLines = 3500
+
+func TestCommandIsThin(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(root, "cmd/oraccl/*.go"))
+	require.NoError(t, err)
+	lines, files := 0, 0
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		lines += bytes.Count(b, []byte("\n"))
+		files++
+	}
+	require.Greater(t, files, 10, "few files: is this the command's directory?")
+	require.LessOrEqual(t, lines, mostLines, "cmd/oraccl has %d lines in %d files", lines, files)
+}
+
+// TestCobraIsForTheCommand: no package but the command's own knows how command lines are read.
+func TestCobraIsForTheCommand(t *testing.T) {
+	users := 0
+	for _, s := range sources(t) {
+		for _, name := range s.imports {
+			if !under(name, "github.com/spf13/cobra") {
+				continue
+			}
+			users++
+			require.Equal(t, "cmd/oraccl", s.dir, "%s imports %s", s.name, name)
+		}
+	}
+	require.Positive(t, users)
+}
