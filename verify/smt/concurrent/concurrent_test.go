@@ -1,6 +1,6 @@
 //go:build cgo
 
-package z3_test
+package concurrent_test
 
 import (
 	"context"
@@ -45,9 +45,9 @@ func wanted(rng *rand.Rand, p *model.Program) {
 	}
 }
 
-// TestConcurrentAgainstOrder sets the formulas against the execution, on random
+// TestAgainstOrder sets the formulas against the execution, on random
 // programs, which the execution's own tests set against every interleaving.
-func TestConcurrentAgainstOrder(t *testing.T) {
+func TestAgainstOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 4))
 	seen := map[string]int{}
 	for i := range 3000 {
@@ -93,8 +93,8 @@ func TestConcurrentAgainstOrder(t *testing.T) {
 	}
 }
 
-// TestConcurrentExamples asks about the examples of the catalogue.
-func TestConcurrentExamples(t *testing.T) {
+// TestExamples asks about the examples of the catalogue.
+func TestExamples(t *testing.T) {
 	asked := 0
 	for _, code := range verify.Codes() {
 		e, _ := verify.Explain(code)
@@ -113,8 +113,8 @@ func TestConcurrentExamples(t *testing.T) {
 	require.GreaterOrEqual(t, asked, 6)
 }
 
-// TestConcurrentScript has another process of the solver read the whole text.
-func TestConcurrentScript(t *testing.T) {
+// TestScript has another process of the solver read the whole text.
+func TestScript(t *testing.T) {
 	e, _ := verify.Explain(verify.RankOrder)
 	text, err := concurrent.Script(e.Example.Program)
 	require.NoError(t, err)
