@@ -15,7 +15,7 @@ import (
 	"github.com/oraccl/oraccl/model/files"
 )
 
-// reproduction holds the flags of repro.
+// reproduction holds the flags of report.
 type reproduction struct {
 	work   effort
 	full   bool

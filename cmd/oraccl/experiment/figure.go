@@ -7,12 +7,12 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/expression"
-	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
 )
 
 // figure draws the lines of a figure, and writes its table. Points that are unknown are left
 // out, and a figure without any has its table alone.
-func (x *Runner) figure(base *expression.Scope, g *FigureBlock) (*repro.Figure, error) {
+func (x *Runner) figure(base *expression.Scope, g *FigureBlock) (*report.Figure, error) {
 	title, err := x.expand(base, g.Title)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (x *Runner) figure(base *expression.Scope, g *FigureBlock) (*repro.Figure, 
 			fits[s.Name] = expression.Float(e)
 		}
 	}
-	f := &repro.Figure{Name: g.Name, Title: title, Table: [][]string{nil}}
+	f := &report.Figure{Name: g.Name, Title: title, Table: [][]string{nil}}
 	for i := range g.Table {
 		f.Table[0] = append(f.Table[0], g.Table[i].key)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/repro"
 	"github.com/oraccl/oraccl/testdata/published"
 )
 
@@ -20,7 +19,7 @@ func TestKnown(t *testing.T) {
 		require.NotEmpty(t, f.Title)
 		require.NotEmpty(t, f.Source)
 		for _, full := range []bool{false, true} {
-			x := &Runner{Full: full, Store: &repro.Store{}}
+			x := &Runner{Full: full, Store: &Store{}}
 			x.begin(f)
 			base, err := x.base()
 			require.NoError(t, err)
@@ -49,7 +48,7 @@ func TestKnown(t *testing.T) {
 func TestTECCL(t *testing.T) {
 	f, err := Named("teccl")
 	require.NoError(t, err)
-	x := &Runner{Store: &repro.Store{}}
+	x := &Runner{Store: &Store{}}
 	x.begin(f)
 	base, err := x.base()
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
-	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
 	"github.com/oraccl/oraccl/verify/smt/z3"
@@ -20,8 +20,8 @@ import (
 
 // madeBy states what makes the reports, and returns a stamp for what is kept: of the
 // revision, or of the program itself where that is not known or was changed.
-func (x *Runner) madeBy() (repro.Made, string, error) {
-	m := repro.Made{Oraccl: revision(), Go: runtime.Version(), HiGHS: highs.Version(), Z3: z3.Version(), CaDiCaL: "none", Seed: x.Options.Seed, TimeLimit: x.Options.TimeLimit.String(), Setting: "quick"}
+func (x *Runner) madeBy() (report.Made, string, error) {
+	m := report.Made{Oraccl: revision(), Go: runtime.Version(), HiGHS: highs.Version(), Z3: z3.Version(), CaDiCaL: "none", Seed: x.Options.Seed, TimeLimit: x.Options.TimeLimit.String(), Setting: "quick"}
 	if x.Full {
 		m.Setting = "full"
 	}

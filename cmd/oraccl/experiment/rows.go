@@ -9,16 +9,16 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/expression"
-	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
 )
 
 // row makes a row of a line, or returns nil where it has none.
-func (x *Runner) row(s *Section, b *RowBlock, l *line) (*repro.Row, error) {
+func (x *Runner) row(s *Section, b *RowBlock, l *line) (*report.Row, error) {
 	yes, err := x.holds(l, l.scope, b.Only)
 	if err != nil || !yes {
 		return nil, err
 	}
-	e := &rowMaker{x: x, l: l, b: b, row: &repro.Row{}}
+	e := &rowMaker{x: x, l: l, b: b, row: &report.Row{}}
 	e.scope = l.scope.In(expression.Record{})
 	for _, name := range rowNames {
 		e.scope.Names[name] = expression.Value{}
@@ -37,7 +37,7 @@ type rowMaker struct {
 	x     *Runner
 	l     *line
 	b     *RowBlock
-	row   *repro.Row
+	row   *report.Row
 	scope *expression.Scope
 	err   error
 }
@@ -76,7 +76,7 @@ func (e *rowMaker) published() bool {
 	r.Instance, r.Quantity = e.expand(e.b.Instance), e.expand(e.b.Quantity)
 	e.scope.Names["value"] = expression.Value{}
 	if e.b.Unpublished != nil {
-		r.Verdict, r.Why = repro.NotPublished, e.expand(e.b.Unpublished)
+		r.Verdict, r.Why = report.NotPublished, e.expand(e.b.Unpublished)
 		return e.err == nil
 	}
 	said, _ := e.l.scope.Get("said")
@@ -95,7 +95,7 @@ func (e *rowMaker) published() bool {
 	}
 	r.Published, r.Source, r.Where, r.Certainty = printed, of["source"].String(), of["where"].String(), of["certainty"].String()
 	if r.Published == "" {
-		r.Verdict, r.Why = repro.NotPublished, of["reason"].String()
+		r.Verdict, r.Why = report.NotPublished, of["reason"].String()
 	}
 	e.scope.Names["value"] = value
 	return e.err == nil
@@ -153,26 +153,26 @@ func (e *rowMaker) judge() {
 	o, computed := ours.Float()
 	agrees := r.Published != "" && r.Ours == r.Published
 	if number && computed {
-		tolerance := repro.HalfDigit(r.Published)
+		tolerance := report.HalfDigit(r.Published)
 		if e.b.Tolerance != nil {
 			tolerance, _ = e.eval(e.b.Tolerance).Float()
 		}
-		first := repro.Judge(p, o, tolerance, repro.Less)
-		agrees = first == repro.Agrees
-		names["less"], names["more"] = expression.Truth(first == repro.Better), expression.Truth(first == repro.Worse)
+		first := report.Judge(p, o, tolerance, report.Less)
+		agrees = first == report.Agrees
+		names["less"], names["more"] = expression.Truth(first == report.Better), expression.Truth(first == report.Worse)
 	}
 	switch {
-	case e.err != nil, r.Verdict == repro.NotPublished:
+	case e.err != nil, r.Verdict == report.NotPublished:
 	case agrees:
-		r.Verdict = repro.Agrees
+		r.Verdict = report.Agrees
 	case e.b.Better == nil && names["less"].IsTrue(), e.b.Better != nil && e.eval(e.b.Better).IsTrue():
-		r.Verdict = repro.Better
+		r.Verdict = report.Better
 	default:
-		r.Verdict = repro.Worse
+		r.Verdict = report.Worse
 	}
-	if r.Verdict != repro.NotPublished {
+	if r.Verdict != report.NotPublished {
 		if reasons := e.held(e.b.NotComparable); len(reasons) > 0 {
-			r.Verdict, r.Why = repro.NotComparable, reasons[0]
+			r.Verdict, r.Why = report.NotComparable, reasons[0]
 		}
 	}
 }
@@ -181,22 +181,22 @@ func (e *rowMaker) judge() {
 func (e *rowMaker) explain(run expression.Record) {
 	r, names := e.row, e.scope.Names
 	reason := run["reason"].String()
-	if !names["ours"].Known() && e.b.Ours != nil && r.Verdict != repro.NotComparable {
-		if r.Verdict != repro.NotPublished {
-			r.Verdict = repro.NotComparable
+	if !names["ours"].Known() && e.b.Ours != nil && r.Verdict != report.NotComparable {
+		if r.Verdict != report.NotPublished {
+			r.Verdict = report.NotComparable
 		}
 		if reason != "" {
 			r.Why = strings.TrimPrefix(r.Why+"; "+reason, "; ")
 		}
 	}
-	for name, v := range map[string]repro.Verdict{"agrees": repro.Agrees, "better": repro.Better, "worse": repro.Worse, "not_comparable": repro.NotComparable, "not_published": repro.NotPublished} {
+	for name, v := range map[string]report.Verdict{"agrees": report.Agrees, "better": report.Better, "worse": report.Worse, "not_comparable": report.NotComparable, "not_published": report.NotPublished} {
 		names[name] = expression.Truth(r.Verdict == v)
 	}
 	if never := e.held(e.b.Never); len(never) > 0 && e.err == nil {
 		e.err = e.x.at(e.l, e.b.Never[0].line, fmt.Errorf("%s, %s: %s", r.Instance, r.Quantity, never[0]))
 	}
 	between := " "
-	if r.Verdict == repro.NotPublished && r.Why != "" {
+	if r.Verdict == report.NotPublished && r.Why != "" {
 		between = "; "
 	}
 	r.Why = strings.TrimSpace(strings.Join(append(slices.DeleteFunc([]string{r.Why}, func(s string) bool { return s == "" }), e.held(e.b.Why)...), between))

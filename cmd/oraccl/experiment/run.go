@@ -10,15 +10,15 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/expression"
-	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
 	"github.com/oraccl/oraccl/solve/certify"
 )
 
 // Runner runs experiments.
 type Runner struct {
 	*certify.Evaluator
-	Full  bool         // larger instances and longer searches, too: what full is in a file
-	Store *repro.Store // keeps what is computed
+	Full  bool   // larger instances and longer searches, too: what full is in a file
+	Store *Store // keeps what is computed
 
 	f        *File
 	sections map[string][]*line // by name
@@ -28,8 +28,8 @@ type Runner struct {
 
 // Report computes the rows and figures that the file asks for. It returns the context's
 // error when that ends; the store has what was finished.
-func (x *Runner) Report(ctx context.Context, f *File) (*repro.Report, error) {
-	r := &repro.Report{Name: f.Name, Title: f.Title, Source: f.Source, About: strings.TrimRight(f.About, "\n")}
+func (x *Runner) Report(ctx context.Context, f *File) (*report.Report, error) {
+	r := &report.Report{Name: f.Name, Title: f.Title, Source: f.Source, About: strings.TrimRight(f.About, "\n")}
 	x.begin(f)
 	base, err := x.base()
 	if err != nil {
@@ -43,7 +43,7 @@ func (x *Runner) Report(ctx context.Context, f *File) (*repro.Report, error) {
 		x.sections[s.Name] = all
 	}
 	for _, s := range f.Sections {
-		section := &repro.Section{Name: s.Name, Title: s.Title}
+		section := &report.Section{Name: s.Name, Title: s.Title}
 		if s.Table != "" {
 			section.Table = f.where + "/" + s.Table
 		}
@@ -224,37 +224,29 @@ func (x *Runner) published(base *expression.Scope, s *Section) ([]*line, error) 
 		}
 		columns = append(columns, strings.TrimSuffix(c.key+":"+kind, ":"))
 	}
-	read, err := repro.Load(x.f.tables, path.Clean(s.Table), columns...)
+	read, err := load(x.f.tables, path.Clean(s.Table), columns...)
 	if err != nil {
 		return nil, err
 	}
 	var all []*line
 	at := map[string]*line{}
 	for _, p := range read {
-		l := &line{base.In(expression.Record{}), fmt.Sprintf("%s:%d", p.File, p.Line)}
+		l := &line{base.In(expression.Record{}), p.place}
 		names := l.scope.Names
+		names["value"] = expression.Value{}
+		for name, text := range p.text {
+			if text != "" || slices.Contains(common[1:], name) {
+				names[name] = expression.Text(text)
+			}
+		}
 		for _, c := range s.Columns {
-			v := expression.Text(p.Text(c.key))
-			if c.value == "int" || c.value == "number" {
-				if v, err = expression.ReadNumber(p.Text(c.key)); err != nil && p.Text(c.key) != "" {
+			if text := p.text[c.key]; text != "" && (c.value == "int" || c.value == "number") {
+				if names[c.key], err = expression.ReadNumber(text); err != nil {
 					return nil, fmt.Errorf("%s: %s %w", l.place, c.key, err)
 				}
 			}
-			if p.Text(c.key) == "" {
-				v = expression.Value{}
-			}
-			names[c.key] = v
 		}
-		for name, value := range map[string]string{"source": p.Source, "where": p.Where, "certainty": p.Certainty, "reason": p.Reason} {
-			names[name] = expression.Text(value)
-		}
-		if _, ok := names["value"]; !ok {
-			names["value"] = expression.Value{}
-			if p.Value != "" {
-				names["value"] = expression.Text(p.Value)
-			}
-		}
-		names["said"] = saidOf(names, p.Value)
+		names["said"] = saidOf(names, p.text["value"])
 		if s.Pivot == nil {
 			all = append(all, l)
 			continue
@@ -475,7 +467,7 @@ func keep[T any](x *Runner, key string, compute func() (T, error)) (T, error) {
 		return v, nil
 	}
 	var open T
-	v, err := repro.Keep(x.Store, key, func() (T, error) {
+	v, err := keepIn(x.Store, key, func() (T, error) {
 		v, err := compute()
 		open = v
 		return v, err

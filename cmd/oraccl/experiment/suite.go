@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/repro"
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
 	"github.com/oraccl/oraccl/model/files"
 )
 
@@ -40,7 +40,7 @@ func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 	if err != nil {
 		return err
 	}
-	var reports []*repro.Report
+	var reports []*report.Report
 	var failed []error
 	for _, f := range all {
 		r, err := x.one(ctx, f, made, stamp)
@@ -55,7 +55,7 @@ func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 	}
 	if index && len(reports) > 0 {
 		name := filepath.Join(x.Out, "index.html")
-		if err := files.Write(name, func(w io.Writer) error { return repro.WriteIndex(w, reports) }); err != nil {
+		if err := files.Write(name, func(w io.Writer) error { return report.WriteIndex(w, reports) }); err != nil {
 			return err
 		}
 		fmt.Fprintf(x.Stdout, "wrote %s\n", name)
@@ -64,12 +64,12 @@ func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 }
 
 // one makes the report of an experiment, and writes or prints it.
-func (x *Suite) one(ctx context.Context, f *File, made repro.Made, stamp string) (*repro.Report, error) {
-	x.Store = &repro.Store{}
+func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string) (*report.Report, error) {
+	x.Store = &Store{}
 	dir := filepath.Join(x.Out, f.Name)
 	if x.Out != "" {
 		var err error
-		if x.Store, err = repro.Open(filepath.Join(dir, "kept"), stamp); err != nil {
+		if x.Store, err = OpenStore(filepath.Join(dir, "kept"), stamp); err != nil {
 			return nil, fmt.Errorf("--output: %w", err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -226,6 +227,13 @@ func (e *Expr) check(n ast.Expr) error {
 		if n.Kind == token.IMAG || n.Kind == token.CHAR {
 			return unlike()
 		}
+		if v := (Value{scalar: constant.MakeFromLiteral(n.Value, n.Kind, 0)}); v.IsNumber() {
+			if f, _ := v.Float(); math.IsInf(f, 0) || f == 0 && constant.Sign(v.scalar) != 0 {
+				return fmt.Errorf("%q: %s is out of range", e.text, n.Value)
+			}
+		} else if n.Kind != token.STRING {
+			return unlike()
+		}
 		return nil
 	case *ast.ParenExpr:
 		return e.check(n.X)
@@ -343,7 +351,9 @@ func (e *Expr) operate(n *ast.BinaryExpr, s *Scope) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	if n.Op == token.LAND || n.Op == token.LOR {
+	if logic := n.Op == token.LAND || n.Op == token.LOR; logic && x.Known() && !x.is(constant.Bool) {
+		return Value{}, fmt.Errorf("%v %v …: want conditions", x, n.Op)
+	} else if logic {
 		if x.IsTrue() == (n.Op == token.LOR) {
 			return Truth(n.Op == token.LOR), nil
 		}
@@ -356,7 +366,7 @@ func (e *Expr) operate(n *ast.BinaryExpr, s *Scope) (Value, error) {
 	compares := binary[n.Op]
 	switch {
 	case n.Op == token.LAND || n.Op == token.LOR:
-		if x.Known() && !x.is(constant.Bool) || y.Known() && !y.is(constant.Bool) {
+		if y.Known() && !y.is(constant.Bool) {
 			return Value{}, fmt.Errorf("%v %v %v: want conditions", x, n.Op, y)
 		}
 		return Truth(y.IsTrue()), nil

@@ -1,4 +1,4 @@
-package repro
+package report
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/oraccl/oraccl/model/files"
 )
 
 // head are the columns of a report's CSV.
@@ -105,13 +107,7 @@ func (r *Report) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	write := func(name string, f func(io.Writer) error) error {
-		var b bytes.Buffer
-		if err := f(&b); err != nil {
-			return err
-		}
-		return WriteFile(filepath.Join(dir, name), b.Bytes())
-	}
+	write := func(name string, f func(io.Writer) error) error { return files.Write(filepath.Join(dir, name), f) }
 	for _, g := range r.Figures {
 		if err := write(g.Name+".csv", func(w io.Writer) error { return csv.NewWriter(w).WriteAll(g.Table) }); err != nil {
 			return err
@@ -119,7 +115,7 @@ func (r *Report) Write(dir string) error {
 		if g.SVG == nil {
 			continue
 		}
-		if err := WriteFile(filepath.Join(dir, g.Name+".svg"), g.SVG); err != nil {
+		if err := write(g.Name+".svg", func(w io.Writer) error { _, err := w.Write(g.SVG); return err }); err != nil {
 			return err
 		}
 	}

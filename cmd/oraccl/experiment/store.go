@@ -1,13 +1,13 @@
-package repro
+package experiment
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,9 +23,9 @@ type Store struct {
 	counted    map[string]bool
 }
 
-// Open returns a store in a directory, which it makes. Stamp names the program: what
+// OpenStore returns a store in a directory, which it makes. Stamp names the program: what
 // another one computed is not used.
-func Open(dir, stamp string) (*Store, error) {
+func OpenStore(dir, stamp string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -42,10 +42,10 @@ type cell struct {
 
 const cellSchema = "oraccl/repro-cell/1"
 
-// Keep returns what is kept under a key, or else what compute returns, which it keeps. Key
+// keepIn returns what is kept under a key, or else what compute returns, which it keeps. Key
 // names everything that the value depends on except for the program. A file that is damaged
 // or of another program is computed again; an error of compute is not kept.
-func Keep[T any](s *Store, key string, compute func() (T, error)) (T, error) {
+func keepIn[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 	var v T
 	if s.dir == "" {
 		return compute()
@@ -72,7 +72,7 @@ func Keep[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 		b, err = json.Marshal(cell{cellSchema, s.stamp, key, value})
 	}
 	if err == nil {
-		err = WriteFile(name, b)
+		err = files.Write(name, func(w io.Writer) error { _, err := w.Write(b); return err })
 	}
 	if err != nil {
 		return v, fmt.Errorf("what was computed cannot be kept: %w", err)
@@ -89,30 +89,4 @@ func (s *Store) count(key string, n *int) {
 		s.counted[key] = true
 		*n++
 	}
-}
-
-// WriteFile writes a file so that it is there as a whole or not at all, whenever the
-// program ends.
-func WriteFile(name string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = bytes.NewReader(b).WriteTo(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

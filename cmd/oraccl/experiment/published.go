@@ -1,4 +1,4 @@
-package repro
+package experiment
 
 import (
 	"encoding/csv"
@@ -12,56 +12,29 @@ import (
 	"strings"
 )
 
-// Published is a line of a table of published values: what it is about, in columns of the
-// table's own, and
+// said is a line of a table of published values: what it is about, in columns of the table's
+// own, and
 //
 //	value      as it was printed; blank if it could not be found
 //	source     the paper, or the file of a repository
 //	where      page, table, figure or line in it
-//	certainty  certain: read there; measured: what the authors' program said when it was
+//	certainty  certain: read there; measured: what the authors' program printed when it was
 //	           run here; secondary: as others quote it; recalled: from memory
 //	reason     why there is no value; blank if there is one
-type Published struct {
-	File   string
-	Line   int
-	Value  string
-	Number float64 // of Value, where the table has numbers
-	Source string  //
-	Where  string  //
-	// Certainty is blank where Value is.
-	Certainty string
-	Reason    string
-	text      map[string]string
-	numbers   map[string]float64
-}
-
-// Text returns what a column says.
-func (p *Published) Text(column string) string { return p.text[column] }
-
-// Int returns what a column of whole numbers says.
-func (p *Published) Int(column string) int { return int(p.numbers[column]) }
-
-// Float returns what a column of numbers says.
-func (p *Published) Float(column string) float64 { return p.numbers[column] }
-
-// Row returns a row with what was published.
-func (p *Published) Row(instance, quantity string) *Row {
-	r := &Row{Instance: instance, Quantity: quantity, Published: p.Value, Source: p.Source, Where: p.Where, Certainty: p.Certainty}
-	if p.Value == "" {
-		r.Verdict, r.Why = NotPublished, p.Reason
-	}
-	return r
+type said struct {
+	place string // the file and the line
+	text  map[string]string
 }
 
 var common = []string{"value", "source", "where", "certainty", "reason"}
 
 var certainties = []string{"certain", "measured", "secondary", "recalled"}
 
-// Load reads a table of published values. Columns names what it has beside the common
+// load reads a table of published values. Columns names what it has beside the common
 // ones, each as "name" for text, "name:int" for whole numbers, "name:number" for numbers
 // or "name:this|that" for one of some words; "value:…" states what values are. Lines that
 // begin with # are comments. An error names file and line.
-func Load(fsys fs.FS, name string, columns ...string) ([]*Published, error) {
+func load(fsys fs.FS, name string, columns ...string) ([]*said, error) {
 	f, err := fsys.Open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -73,7 +46,7 @@ func Load(fsys fs.FS, name string, columns ...string) ([]*Published, error) {
 	return read(name, f, columns)
 }
 
-func read(name string, in io.Reader, columns []string) ([]*Published, error) {
+func read(name string, in io.Reader, columns []string) ([]*said, error) {
 	kinds, want := map[string]string{}, slices.Clone(common)
 	for _, c := range columns {
 		column, kind, _ := strings.Cut(c, ":")
@@ -102,7 +75,7 @@ func read(name string, in io.Reader, columns []string) ([]*Published, error) {
 			return nil, fmt.Errorf("%s:%d: no column %q", name, line, column)
 		}
 	}
-	var all []*Published
+	var all []*said
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -112,7 +85,7 @@ func read(name string, in io.Reader, columns []string) ([]*Published, error) {
 			return nil, fmt.Errorf("%s: %w", name, err) // which names the line
 		}
 		line, _ := r.FieldPos(0)
-		p := &Published{File: name, Line: line, text: map[string]string{}, numbers: map[string]float64{}}
+		p := &said{fmt.Sprintf("%s:%d", name, line), map[string]string{}}
 		for i, cell := range cells {
 			if err := p.set(head[i], kinds[head[i]], cell); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", name, line, err)
@@ -130,7 +103,7 @@ func read(name string, in io.Reader, columns []string) ([]*Published, error) {
 }
 
 // set takes a cell.
-func (p *Published) set(column, kind, cell string) error {
+func (p *said) set(column, kind, cell string) error {
 	p.text[column] = cell
 	if cell != strings.TrimSpace(cell) {
 		return fmt.Errorf("%s %q: blanks around it", column, cell)
@@ -148,13 +121,11 @@ func (p *Published) set(column, kind, cell string) error {
 		if err != nil || n < 0 || n > 1e9 {
 			return fmt.Errorf("%s %q: want a whole number", column, cell)
 		}
-		p.numbers[column] = float64(n)
 	case kind == "number":
 		v, err := strconv.ParseFloat(cell, 64)
 		if err != nil || math.IsNaN(v) || math.Abs(v) > 1e15 || strings.ContainsAny(cell, "eExX_") {
 			return fmt.Errorf("%s %q: want a number such as 1.127", column, cell)
 		}
-		p.numbers[column] = v
 	default:
 		if words := strings.Split(kind, "|"); !slices.Contains(words, cell) {
 			return fmt.Errorf("%s %q: want %s", column, cell, strings.Join(words, " or "))
@@ -164,20 +135,19 @@ func (p *Published) set(column, kind, cell string) error {
 }
 
 // finish judges the common columns.
-func (p *Published) finish() error {
-	p.Value, p.Number, p.Certainty, p.Reason = p.text["value"], p.numbers["value"], p.text["certainty"], p.text["reason"]
-	p.Source, p.Where = p.text["source"], p.text["where"]
+func (p *said) finish() error {
+	value, certainty, reason := p.text["value"], p.text["certainty"], p.text["reason"]
 	switch {
-	case p.Source == "":
+	case p.text["source"] == "":
 		return errors.New("no source")
-	case p.Value == "" && p.Reason == "":
+	case value == "" && reason == "":
 		return errors.New("neither a value nor a reason why there is none")
-	case p.Value != "" && p.Reason != "":
-		return fmt.Errorf("a value, %q, and a reason why there is none", p.Value)
-	case p.Value == "" && p.Certainty != "":
-		return fmt.Errorf("certainty %q of no value", p.Certainty)
-	case p.Value != "" && !slices.Contains(certainties, p.Certainty):
-		return fmt.Errorf("certainty %q: want %s", p.Certainty, strings.Join(certainties, " or "))
+	case value != "" && reason != "":
+		return fmt.Errorf("a value, %q, and a reason why there is none", value)
+	case value == "" && certainty != "":
+		return fmt.Errorf("certainty %q of no value", certainty)
+	case value != "" && !slices.Contains(certainties, certainty):
+		return fmt.Errorf("certainty %q: want %s", certainty, strings.Join(certainties, " or "))
 	}
 	return nil
 }

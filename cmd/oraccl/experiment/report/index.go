@@ -1,4 +1,4 @@
-package repro
+package report
 
 import (
 	"encoding/base64"

@@ -1,8 +1,7 @@
-// Package repro sets published results beside ours. It decides whether a number of ours
-// agrees with a published one, given how many digits were printed; it reads the tables of
-// published values, keeps what was computed so that it is not computed again, and writes
-// reports as Markdown, CSV and one page of HTML. It solves and verifies nothing.
-package repro
+// Package report holds the rows and figures of an experiment. It decides whether a number
+// of ours agrees with a published one, given how many digits were printed, and writes
+// reports as Markdown, CSV and one page of HTML. It computes nothing.
+package report
 
 import (
 	"fmt"
@@ -62,7 +61,7 @@ type Row struct {
 	Published   string  // as it was printed; empty: not found
 	Source      string  // the paper, or the repository
 	Where       string  // page, table, figure or file in it
-	Certainty   string  // how sure it is that this was published, see Published
+	Certainty   string  // how sure it is that this was published, see oraccl help experiments
 	Ours        string  //
 	Bound       string  // certified; empty: none
 	Verdict     Verdict //
