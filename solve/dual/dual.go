@@ -82,6 +82,9 @@ func Find(ctx context.Context, p *model.Problem, o Options) ([]Found, error) {
 // strides that double among the ends that can matter, then by halves. A makespan that is
 // reached is tried first.
 func (n *network) search(ctx context.Context, o Options) ([]Found, error) {
+	if o.Below > 0 && o.Below <= o.Known {
+		return nil, nil
+	}
 	known := max(o.Known, n.reach)
 	limit := o.Below
 	if limit == 0 {

@@ -336,7 +336,7 @@ func drawn(r *rand.Rand) *model.Problem {
 func TestAgainstExecution(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 5))
 	count := map[string]int{}
-	for i := range 450 {
+	for i := range 260 {
 		p := drawn(r)
 		n := len(p.Members())
 		chunks := 1 + r.IntN(2)
