@@ -9,7 +9,8 @@ import (
 
 // Witness is the evidence of a Certificate. It is a struct, and its JSON has the key
 // "kind" and a key for each of its fields, named in the field's tag; fields with
-// "omitempty" may be absent. Only this package has witnesses: WitnessOf knows them all.
+// "omitempty" may be absent. The tags "range" and "pattern" are for the JSON Schema; what a
+// witness may be validate decides. Only this package has witnesses: WitnessOf knows them all.
 type Witness interface {
 	// Kind returns the name used in files and on the command line: "cut".
 	Kind() string

@@ -10,9 +10,9 @@ import "cmp"
 //
 // From restricts the pairs to what these ranks contribute, and To to what these ranks need.
 type Coverage struct {
-	Nodes []int `json:"nodes"`          // ascending
-	From  []int `json:"from,omitempty"` // ranks, ascending; nil: all
-	To    []int `json:"to,omitempty"`   // ranks, ascending; nil: all
+	Nodes []int `json:"nodes" range:"0,"`          // ascending
+	From  []int `json:"from,omitempty" range:"0,"` // ranks, ascending; nil: all
+	To    []int `json:"to,omitempty" range:"0,"`   // ranks, ascending; nil: all
 }
 
 var _ = witness(Coverage{})

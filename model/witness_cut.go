@@ -10,19 +10,19 @@ import "cmp"
 // ranks need. The fewer they are, the less must pass the links, but the longer are
 // the paths to the links and from them.
 type Cut struct {
-	Nodes []int `json:"nodes"`          // ascending
-	From  []int `json:"from,omitempty"` // ranks, ascending; nil: all
-	To    []int `json:"to,omitempty"`   // ranks, ascending; nil: all
+	Nodes []int `json:"nodes" range:"0,"`          // ascending
+	From  []int `json:"from,omitempty" range:"0,"` // ranks, ascending; nil: all
+	To    []int `json:"to,omitempty" range:"0,"`   // ranks, ascending; nil: all
 }
 
 // Ingress is a rank: what it must receive must pass the links that enter it.
 type Ingress struct {
-	Rank int `json:"rank"`
+	Rank int `json:"rank" range:"0,"`
 }
 
 // Egress is a rank: what must leave it must pass the links that leave it.
 type Egress struct {
-	Rank int `json:"rank"`
+	Rank int `json:"rank" range:"0,"`
 }
 
 var _, _, _ = witness(Cut{}), witness(Ingress{}), witness(Egress{})

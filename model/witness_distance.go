@@ -9,10 +9,10 @@ import "math"
 // release time where the contribution is at the start, and rise along each link by
 // no more than the time that it takes. For ranks only Potential counts.
 type Distance struct {
-	Chunk     int    `json:"chunk"` // -1 where the problem has no chunks: then a byte of Shard
-	Shard     int    `json:"shard"`
-	Source    int    `json:"source"` // the rank whose contribution it is
-	Dest      int    `json:"dest"`   // the rank that needs it
+	Chunk     int    `json:"chunk" range:"-1,"` // -1 where the problem has no chunks: then a byte of Shard
+	Shard     int    `json:"shard" range:"0,"`
+	Source    int    `json:"source" range:"0,"` // the rank whose contribution it is
+	Dest      int    `json:"dest" range:"0,"`   // the rank that needs it
 	Potential []Time `json:"potential_ps"`
 	Head      []Time `json:"head_ps,omitempty"` // nil where there are no switches
 }

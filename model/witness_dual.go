@@ -11,11 +11,11 @@ package model
 // A price or share is named by the lowest-numbered of the links that are alike: of
 // equal ends, latency, bandwidth and ports. It is the price of each of them.
 type LPDual struct {
-	Instants []Time         `json:"instants_ps"`        // ascending, 0 or more
-	Links    []InstantPrice `json:"links,omitempty"`    // of a link and those alike
-	Ports    []InstantPrice `json:"ports,omitempty"`    // of a port of the topology
-	Sends    []InstantPrice `json:"sends,omitempty"`    // under Rounds: of sending from a rank
-	Receives []InstantPrice `json:"receives,omitempty"` // under Rounds: of receiving at a rank
+	Instants []Time         `json:"instants_ps" range:"0,"` // ascending, 0 or more
+	Links    []InstantPrice `json:"links,omitempty"`        // of a link and those alike
+	Ports    []InstantPrice `json:"ports,omitempty"`        // of a port of the topology
+	Sends    []InstantPrice `json:"sends,omitempty"`        // under Rounds: of sending from a rank
+	Receives []InstantPrice `json:"receives,omitempty"`     // under Rounds: of receiving at a rank
 	Groups   []DualGroup    `json:"groups"`
 }
 
@@ -38,7 +38,7 @@ const (
 
 // DualGroup holds chunks whose demands share prices out alike.
 type DualGroup struct {
-	Chunks  []int        `json:"chunks"` // ascending; no chunk is in two groups
+	Chunks  []int        `json:"chunks" range:"0,"` // ascending; no chunk is in two groups
 	Demands []DualDemand `json:"demands"`
 }
 
@@ -46,8 +46,8 @@ type DualGroup struct {
 // have at the start, with its share of the links' prices, the ports' and ranks' prices
 // included. nil is all of them, which only a demand that is alone in its group can have.
 type DualDemand struct {
-	Source int            `json:"source"` // the rank whose contribution it is
-	Dest   int            `json:"dest"`   // the rank that needs it
+	Source int            `json:"source" range:"0,"` // the rank whose contribution it is
+	Dest   int            `json:"dest" range:"0,"`   // the rank that needs it
 	Shares []InstantPrice `json:"shares,omitempty"`
 }
 

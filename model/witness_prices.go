@@ -5,7 +5,7 @@ package model
 // links together can sell no more than their time. It is a feasible dual of the
 // maximum concurrent flow, of which cuts are special cases.
 type Prices struct {
-	Links []int64 `json:"prices"` // by link, each >= 0
+	Links []int64 `json:"prices" range:"0,"` // by link, each >= 0
 }
 
 var _ = witness(Prices{})

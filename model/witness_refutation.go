@@ -10,11 +10,11 @@ import (
 // that the problem has a schedule within some epochs, or some rounds, is false. The
 // formula is not kept: who checks the proof makes it from the problem.
 type Refutation struct {
-	Epoch   Time   `json:"epoch_ps"`        // 0: the horizon counts rounds
-	Horizon int    `json:"horizon"`         // epochs or rounds, at least 1
-	Steps   int    `json:"steps,omitempty"` // into how many steps the rounds may fall; 0: any number
-	Proof   string `json:"proof"`           // name of the file beside the certificate that holds the proof, in the format LRAT
-	SHA256  string `json:"sha256"`          // of that file, in 64 hexadecimal digits
+	Epoch   Time   `json:"epoch_ps" range:"0,"`             // 0: the horizon counts rounds
+	Horizon int    `json:"horizon" range:"1,"`              // epochs or rounds, at least 1
+	Steps   int    `json:"steps,omitempty" range:"0,"`      // into how many steps the rounds may fall; 0: any number
+	Proof   string `json:"proof"`                           // name of the file beside the certificate that holds the proof, in the format LRAT
+	SHA256  string `json:"sha256" pattern:"^[0-9a-f]{64}$"` // of that file, in 64 hexadecimal digits
 }
 
 var _ = witness(Refutation{})

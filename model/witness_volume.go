@@ -8,7 +8,7 @@ type Volume struct{}
 // the transfers that the collective needs between them, over all links that enter or leave
 // them. A switch may be in none.
 type Partition struct {
-	Parts [][]int `json:"parts"`
+	Parts [][]int `json:"parts" range:"0,"`
 }
 
 var _, _ = witness(Volume{}), witness(Partition{})

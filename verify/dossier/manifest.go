@@ -35,8 +35,8 @@ type Manifest struct {
 // Problem is what claims are about.
 type Problem struct {
 	File   string `json:"file"`
-	About  string `json:"about"`  // the problem in words, as its String method gives them
-	Digest string `json:"digest"` // see Digest
+	About  string `json:"about"`                           // the problem in words, as its String method gives them
+	Digest string `json:"digest" pattern:"^[0-9a-f]{64}$"` // see Digest
 	// SameRoundsAs is the file of another problem that differs from this one in latencies,
 	// bandwidths and sizes alone, under link-rounds: what rounds and steps one has, the
 	// other has too. Such a problem has bounds and refutations, and no schedules.
@@ -109,8 +109,8 @@ type File struct {
 	File   string `json:"file"`
 	Is     Role   `json:"is"`
 	Of     string `json:"of,omitempty"`
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes" range:"0,"`
+	SHA256 string `json:"sha256" pattern:"^[0-9a-f]{64}$"`
 }
 
 // Limits of a manifest.

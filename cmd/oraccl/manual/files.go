@@ -157,9 +157,14 @@ type witness struct{}
 
 func (witness) shape(g *generator) *Schema {
 	s := &Schema{}
-	for _, w := range witnesses {
-		one := g.of(reflect.TypeOf(w.keys), "witness")
-		kind := Property{"kind", &Schema{Const: w.kind}}
+	for _, name := range model.WitnessKinds() {
+		w, err := model.WitnessOf(name)
+		if err != nil {
+			g.fail("witness: %v", err)
+			return s
+		}
+		one := g.of(reflect.TypeOf(w), "witness")
+		kind := Property{"kind", &Schema{Const: name}}
 		one.Properties = append(properties{kind}, one.Properties...)
 		one.Required = append([]string{"kind"}, one.Required...)
 		s.OneOf = append(s.OneOf, one)
@@ -168,82 +173,8 @@ func (witness) shape(g *generator) *Schema {
 	return s
 }
 
-// price is [what, instant, price].
+// price is a model.InstantPrice in a file: [what, instant, price].
 type price [3]uint64
-
-var witnesses = []struct {
-	kind string
-	keys any
-}{
-	{"cut", struct {
-		Nodes []int `json:"nodes" range:"0,"`
-		From  []int `json:"from,omitempty" range:"0,"`
-		To    []int `json:"to,omitempty" range:"0,"`
-	}{}},
-	{"coverage", struct {
-		Nodes []int `json:"nodes" range:"0,"`
-		From  []int `json:"from,omitempty" range:"0,"`
-		To    []int `json:"to,omitempty" range:"0,"`
-	}{}},
-	{"ingress", struct {
-		Rank int `json:"rank" range:"0,"`
-	}{}},
-	{"egress", struct {
-		Rank int `json:"rank" range:"0,"`
-	}{}},
-	{"volume", struct{}{}},
-	{"partition", struct {
-		Parts [][]int `json:"parts" range:"0,"`
-	}{}},
-	{"prices", struct {
-		Prices []int64 `json:"prices" range:"0,"`
-	}{}},
-	{"distance", struct {
-		Chunk     int     `json:"chunk" range:"-1,"`
-		Shard     int     `json:"shard" range:"0,"`
-		Source    int     `json:"source" range:"0,"`
-		Dest      int     `json:"dest" range:"0,"`
-		Potential []int64 `json:"potential_ps"`
-		Head      []int64 `json:"head_ps,omitempty"`
-	}{}},
-	{"doubling", struct {
-		Chunk  int `json:"chunk" range:"-1,"`
-		Shard  int `json:"shard" range:"0,"`
-		Source int `json:"source" range:"0,"`
-	}{}},
-	{"broadcast", struct {
-		Source int `json:"source" range:"0,"`
-	}{}},
-	{"combine", struct {
-		Dest int `json:"dest" range:"0,"`
-	}{}},
-	{"lp-dual", struct {
-		Instants []int64     `json:"instants_ps" range:"0,"`
-		Links    []price     `json:"links,omitempty"`
-		Ports    []price     `json:"ports,omitempty"`
-		Sends    []price     `json:"sends,omitempty"`
-		Receives []price     `json:"receives,omitempty"`
-		Groups   []dualGroup `json:"groups"`
-	}{}},
-	{"lrat", struct {
-		Epoch   int64  `json:"epoch_ps" range:"0,"`
-		Horizon int    `json:"horizon" range:"1,"`
-		Steps   int    `json:"steps,omitempty" range:"0,"`
-		Proof   string `json:"proof"`
-		SHA256  hash   `json:"sha256"`
-	}{}},
-}
-
-type dualGroup struct {
-	Chunks  []int        `json:"chunks" range:"0,"`
-	Demands []dualDemand `json:"demands"`
-}
-
-type dualDemand struct {
-	Source int     `json:"source" range:"0,"`
-	Dest   int     `json:"dest" range:"0,"`
-	Shares []price `json:"shares,omitempty"`
-}
 
 // The words of files.
 type (

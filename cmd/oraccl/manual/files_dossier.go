@@ -4,23 +4,7 @@ import (
 	"github.com/oraccl/oraccl/verify/dossier"
 )
 
-// dossierFile is a manifest as package dossier reads it.
-type dossierFile struct {
-	Schema   string           `json:"schema"`
-	Tool     string           `json:"tool"`
-	Problems []dossierProblem `json:"problems"`
-	Claims   []dossierClaim   `json:"claims"`
-	Rows     []dossierRow     `json:"rows,omitempty"`
-	Files    []dossierEntry   `json:"files"`
-}
-
-type dossierProblem struct {
-	File       string `json:"file"`
-	About      string `json:"about"`
-	Digest     hash   `json:"digest"`
-	SameRounds string `json:"same_rounds_as,omitempty"`
-}
-
+// dossierRow is a dossier.Row with the limits of its fields.
 type dossierRow struct {
 	Topology       string   `json:"topology"`
 	Fail           string   `json:"fail,omitempty"`
@@ -39,14 +23,6 @@ type dossierRow struct {
 	Problem        string   `json:"problem,omitempty"`
 	Schedule       string   `json:"schedule,omitempty"`
 	Certificate    string   `json:"certificate,omitempty"`
-}
-
-type dossierEntry struct {
-	File   string `json:"file"`
-	Is     role   `json:"is"`
-	Of     string `json:"of,omitempty"`
-	Bytes  int64  `json:"bytes" range:"0,"`
-	SHA256 hash   `json:"sha256"`
 }
 
 type role string

@@ -15,7 +15,7 @@ import (
 var read = []Document{
 	{native.TopologySchema, []any{topologyFile{}}}, {native.CollectiveSchema, []any{collectiveFile{}}}, {native.ProblemSchema, []any{problemFile{}}},
 	{native.ScheduleSchema, []any{scheduleFile{}}}, {native.CertificateSchema, []any{certificateFile{}}}, {"oraccl/proofs/1", []any{manifest{}}},
-	{dossier.ManifestSchema, []any{dossierFile{}}},
+	{dossier.ManifestSchema, []any{dossier.Manifest{}}},
 }
 
 // short is the name of a schema without the program's and the version.

@@ -7,6 +7,9 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify/dossier"
 )
 
 // Schema is a JSON Schema, draft 2020-12, of which it has what is needed here.
@@ -78,7 +81,8 @@ type refined interface {
 }
 
 // generator makes schemas of Go types, as encoding/json would write them. Keys have the
-// descriptions of a section of JSON.md; fields may have a tag "range", as "1,", "0,9".
+// descriptions of a section of JSON.md; fields may have a tag
+// "range", as "1,", "0,9", or "pattern".
 type generator struct {
 	places map[reflect.Type]place // of the types that are described elsewhere
 	strict bool                   // other keys are refused
@@ -97,6 +101,9 @@ func (g *generator) of(t reflect.Type, path string) *Schema {
 	if own, ok := g.places[t]; ok {
 		defer func(k *keys) { g.keys = k }(g.keys)
 		g.keys, path = own.keys, own.path
+	}
+	if in, ok := inFiles[t]; ok {
+		t = in
 	}
 	if s, ok := reflect.Zero(t).Interface().(shaped); ok {
 		return s.shape(g)
@@ -147,6 +154,14 @@ func (g *generator) fail(format string, args ...any) {
 	}
 }
 
+// inFiles are the types of the library that look another way in files than their fields do.
+var inFiles = map[reflect.Type]reflect.Type{
+	reflect.TypeFor[model.InstantPrice](): reflect.TypeFor[price](),
+	reflect.TypeFor[dossier.Claim]():      reflect.TypeFor[dossierClaim](),
+	reflect.TypeFor[dossier.Role]():       reflect.TypeFor[role](),
+	reflect.TypeFor[dossier.Row]():        reflect.TypeFor[dossierRow](),
+}
+
 // fields adds the keys of a struct, those of embedded ones in their place.
 func (g *generator) fields(s *Schema, t reflect.Type, path string) {
 	for i := range t.NumField() {
@@ -162,6 +177,7 @@ func (g *generator) fields(s *Schema, t reflect.Type, path string) {
 		at := strings.TrimPrefix(path+"."+name, ".")
 		value := g.of(f.Type, at)
 		g.limits(value, f.Tag.Get("range"))
+		value.Pattern += f.Tag.Get("pattern")
 		if name == "schema" && path == "" {
 			value.Const = g.keys.schema
 			value.Type = nil
