@@ -7,11 +7,14 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// grouping is the members in equal groups: the i-th members of all groups are peers.
+// grouping is the members in equal groups.
 type grouping [][]int
 
-// maxGroupings is how many groupings of a network are tried.
-const maxGroupings = 4
+// Limits of what is tried of a network.
+const (
+	maxGroupings = 4
+	maxLayouts   = 6
+)
 
 // levels returns the ways in which the members of a network fall into two or more groups of
 // equal size, two or more each, that hang together: without links of some latency or more,
@@ -95,105 +98,176 @@ func groupsBy(p *model.Problem, with func(l *model.Link) bool) (groups grouping)
 	return groups
 }
 
-// form is how the levels are combined.
+// layout gives every member a digit in each of some dimensions, so that no two have the same
+// digits: the members that differ in one digit alone are a group of that dimension.
+type layout struct {
+	radix  []int
+	digits [][]int  // by dimension and member
+	member []int    // by the number that the digits make, the first dimension fastest
+	pairs  [][]pair // by dimension, of members of a group
+}
+
+// layouts returns the layouts to try: those of the network's levels, and those of the members'
+// numbers in two dimensions, and in as many as n has prime factors. Ranks of grids, cubes and
+// machines are numbered along their dimensions.
+func layouts(p *model.Problem) (all []*layout) {
+	n := len(p.Members())
+	for _, groups := range levels(p) {
+		x := &layout{radix: []int{len(groups[0]), len(groups)}, digits: [][]int{make([]int, n), make([]int, n)}}
+		for h, list := range groups {
+			for i, v := range list {
+				x.digits[0][v], x.digits[1][v] = i, h
+			}
+		}
+		all = append(all, x.numbered())
+	}
+	add := func(radix ...int) {
+		x := &layout{radix: radix}
+		stride := 1
+		for _, r := range radix {
+			digit := make([]int, n)
+			for v := range digit {
+				digit[v] = v / stride % r
+			}
+			x.digits = append(x.digits, digit)
+			stride *= r
+		}
+		x.numbered()
+		if !slices.ContainsFunc(all, func(y *layout) bool { return slices.EqualFunc(x.digits, y.digits, slices.Equal) }) {
+			all = append(all, x)
+		}
+	}
+	var primes []int
+	for left, f := n, 2; left > 1; {
+		if left%f > 0 {
+			f++
+			continue
+		}
+		primes = append(primes, f)
+		left /= f
+	}
+	if len(primes) > 2 {
+		add(primes...)
+	}
+	for size := 2; size < n && len(all) < maxLayouts; size++ {
+		if n%size == 0 {
+			add(size, n/size)
+		}
+	}
+	return all
+}
+
+// numbered notes which member has which digits.
+func (x *layout) numbered() *layout {
+	x.member = make([]int, len(x.digits[0]))
+	for v := range x.member {
+		x.member[x.number(v, -1, 0)] = v
+	}
+	return x
+}
+
+// number returns what a member's digits make, one of them moved on.
+func (x *layout) number(v, dimension, by int) int {
+	sum, stride := 0, 1
+	for j, r := range x.radix {
+		d := x.digits[j][v]
+		if j == dimension {
+			d = (d + by) % r
+		}
+		sum += d * stride
+		stride *= r
+	}
+	return sum
+}
+
+// form is how dimensions are combined.
 type form uint8
 
 const (
-	// exchange: each member adds up parts of its group's, peers send these sums to each other,
-	// and each spreads the result in its group.
+	// exchange: along each dimension but the last, the members of a group add up a part each;
+	// along the last one all send their sums to all; then the sums go back the same way.
 	exchange form = iota
-	// owners: as exchange, but among peers one adds up, and sends the result to the others.
+	// owners: as exchange, but of the last group one adds up, and sends the result to the others.
 	owners
-	// acrossFirst: all peers send all they have to each other, then all of a group do.
-	acrossFirst
-	// insideFirst: the other way round.
-	insideFirst
+	// steps: along one dimension after the other, all members of a group send all to all.
+	steps
 	forms
 )
 
 func (f form) String() string {
-	return []string{"sums of groups exchanged by peers", "sums of groups added up by one of the peers",
-		"one-shot among peers, then in groups", "one-shot in groups, then among peers"}[f]
+	return []string{"sums of groups exchanged by peers", "sums of groups added up by one of the peers", "one-shot in groups, one dimension after the other"}[f]
 }
 
-// composition is a grouping with its pairs.
-type composition struct {
-	groups         grouping
-	group, local   []int // by member
-	inside, across []pair
-}
-
-// compose tries the forms with growing numbers of chunks, for each grouping.
-func (s *search) compose(all []grouping) {
-	for _, groups := range all {
-		c := &composition{groups: groups, group: make([]int, s.n()), local: make([]int, s.n())}
+// compose tries the forms with growing numbers of chunks, for each layout.
+func (s *search) compose(all []*layout) {
+	for _, x := range all {
 		var pairs []pair
-		m, g := len(groups), len(groups[0])
-		for d := 1; d < g; d++ {
-			for _, list := range groups {
-				for i := range g {
-					pairs = append(pairs, pair{from: list[i], to: list[(i+d)%g]})
+		ends := []int{0}
+		for j, r := range x.radix {
+			for d := 1; d < r; d++ {
+				for v := range x.member {
+					pairs = append(pairs, pair{from: v, to: x.member[x.number(v, j, d)]})
 				}
 			}
-		}
-		inside := len(pairs)
-		for d := 1; d < m; d++ {
-			for h := range m {
-				for i := range g {
-					pairs = append(pairs, pair{from: groups[h][i], to: groups[(h+d)%m][i]})
-				}
-			}
-		}
-		for h, list := range groups {
-			for i, v := range list {
-				c.group[v], c.local[v] = h, i
-			}
+			ends = append(ends, len(pairs))
 		}
 		s.ways = newWays(s.b, s.p, pairs)
-		c.inside, c.across = s.ways.pairs[:inside], s.ways.pairs[inside:]
+		for j := range x.radix {
+			x.pairs = append(x.pairs, s.ways.pairs[ends[j]:ends[j+1]])
+		}
+		order := make([]int, len(x.radix))
+		for j := range order {
+			order[j] = j
+		}
+		back := slices.Clone(order)
+		slices.Reverse(back)
 		for f := range forms {
-			s.combine(c, f)
+			s.combine(x, f, order)
+			s.combine(x, f, back)
 		}
 	}
 }
 
-// parts returns how many chunks the form divides a piece of the buffer into.
-func (c *composition) parts(f form) int {
-	switch f {
-	case exchange:
-		return len(c.groups[0])
-	case owners:
-		return len(c.group)
+// parts returns how many chunks the form divides a piece of the buffer into, so that the members
+// share the work.
+func (x *layout) parts(f form, order []int) int {
+	parts := 1
+	for i, j := range order {
+		if f == owners || f == exchange && i < len(order)-1 {
+			parts *= x.radix[j]
+		}
 	}
-	return 1
+	return parts
 }
 
-// combine tries a form with more and more chunks, as long as that helps.
-func (s *search) combine(c *composition, f form) {
-	worse := 0
-	last := model.MaxTime
-	for pieces := 1; pieces <= 64 && worse < 2; pieces *= 2 {
+// combine tries a form, with the dimensions in an order, with more and more chunks as long as
+// that helps.
+func (s *search) combine(x *layout, f form, order []int) {
+	last, worse := model.MaxTime, 0
+	pairs := 0
+	for _, list := range x.pairs {
+		pairs += len(list)
+	}
+	for pieces := 1; pieces <= 64 && worse < 2 && !s.over(); pieces *= 2 {
 		p := *s.p
-		if p.Chunks == nil {
-			d := s.divide(s.p.Size, pieces*c.parts(f), 0)
-			if len(d.chunks) < pieces*c.parts(f) && pieces > 1 {
+		if parts := pieces * x.parts(f, order); p.Chunks == nil {
+			if int64(parts) > p.Size/s.unit() && pieces > 1 {
 				return
 			}
-			p.Chunks = d.chunks
+			p.Chunks = s.divide(p.Size, parts, 0).chunks
 		}
-		if s.over() || len(p.Chunks)*len(c.inside) > maxTransfers/4 {
+		if len(p.Chunks)*pairs > maxTransfers/4 {
 			return
 		}
 		b := s.builder(&p)
-		if b.compose(c, f) {
-			end := s.keep(b, f.String())
-			if end >= last/1000*996 {
-				worse++
-			}
-			last = min(last, end)
-		} else {
+		end := model.MaxTime
+		if b.compose(x, f, order) {
+			end = s.keep(b, f.String())
+		}
+		if end >= last/1000*996 {
 			worse++
 		}
+		last = min(last, end)
 		if s.p.Chunks != nil {
 			return
 		}
@@ -201,79 +275,69 @@ func (s *search) combine(c *composition, f form) {
 }
 
 // compose places all chunks by a form.
-func (b *builder) compose(c *composition, f form) bool {
-	n := len(c.group)
+func (b *builder) compose(x *layout, f form, order []int) bool {
 	ready := make([][]model.Time, len(b.p.Chunks)) // by chunk and member
 	for k := range ready {
-		ready[k] = make([]model.Time, n)
+		ready[k] = make([]model.Time, len(x.member))
 	}
-	if f == acrossFirst || f == insideFirst {
-		first, second := c.across, c.inside
-		if f == insideFirst {
-			first, second = second, first
-		}
-		for _, pairs := range [][]pair{first, second} {
+	if f == steps {
+		for _, j := range order {
 			for k := range ready {
-				if !b.toAll(k, pairs, ready[k]) {
+				if !b.toAll(k, x.pairs[j], ready[k]) {
 					return false
 				}
 			}
 		}
 		return true
 	}
-	g := len(c.groups[0])
-	for k := range ready { // in groups, to the i-th of each
-		for _, w := range b.byDuration(k, c.inside) {
-			if c.local[w.to] == k%g {
-				t := b.send(k, w, model.Reduction, 0)
-				ready[k][w.to] = max(ready[k][w.to], t.End)
-			}
-		}
-		if b.b.Spent() {
-			return false
-		}
-	}
-	for k := range ready {
-		var peers []pair
-		for _, w := range c.across {
-			if c.local[w.from] == k%g {
-				peers = append(peers, w)
-			}
-		}
-		if f == exchange {
-			if !b.toAll(k, peers, ready[k]) {
+	// owns reports whether a member has the digits of chunk k's owner in the first dimensions.
+	owns := func(k, v, dimensions int) bool {
+		for _, j := range order[:dimensions] {
+			if x.digits[j][v] != k%x.radix[j] {
 				return false
 			}
-			continue
+			k /= x.radix[j]
 		}
-		owner := k / g % len(c.groups)
-		done := model.Time(0)
-		for _, w := range b.byDuration(k, peers) {
-			if c.group[w.to] == owner {
+		return true
+	}
+	last := len(order) - 1
+	collected := last // dimensions along which one of a group adds up
+	if f == owners {
+		collected++
+	}
+	for i := range order {
+		for k := range ready {
+			var pairs []pair
+			for _, w := range x.pairs[order[i]] {
+				if owns(k, w.from, i) && owns(k, w.to, min(i+1, collected)) {
+					pairs = append(pairs, w)
+				}
+			}
+			if i == last && f == exchange {
+				if !b.toAll(k, pairs, ready[k]) {
+					return false
+				}
+				continue
+			}
+			for _, w := range b.byDuration(k, pairs) {
 				t := b.send(k, w, model.Reduction, ready[k][w.from])
-				done = max(done, t.End, ready[k][w.to])
+				ready[k][w.to] = max(ready[k][w.to], t.End)
+			}
+			if b.b.Spent() {
+				return false
 			}
 		}
-		ready[k][c.groups[owner][k%g]] = done
 	}
-	if f == owners {
+	for i := collected - 1; i >= 0; i-- {
 		for k := range ready {
-			owner := k / g % len(c.groups)
-			for _, w := range b.byDuration(k, c.across) {
-				if c.local[w.from] == k%g && c.group[w.from] == owner {
+			for _, w := range b.byDuration(k, x.pairs[order[i]]) {
+				if owns(k, w.from, i+1) {
 					ready[k][w.to] = b.send(k, w, model.Copy, ready[k][w.from]).End
 				}
 			}
-		}
-	}
-	for k := range ready { // in groups, from the i-th of each
-		for _, w := range b.byDuration(k, c.inside) {
-			if c.local[w.from] == k%g {
-				b.send(k, w, model.Copy, ready[k][w.from])
+			if b.b.Spent() {
+				return false
 			}
-		}
-		if b.b.Spent() {
-			return false
 		}
 	}
 	return true

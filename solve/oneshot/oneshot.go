@@ -41,7 +41,7 @@ type method struct{ name string }
 const (
 	maxMembers   = 256
 	maxTransfers = 1 << 18
-	maxWork      = 1 << 20 // transfers that a search for a mixture places in all
+	maxWork      = 1 << 20 // transfers that a search for a mixture places in all, twice what one for a composition does
 )
 
 // Name implements solve.Solver.
@@ -56,9 +56,9 @@ func (m *method) About() solve.About {
 	}
 	switch m.name {
 	case "hierarchical":
-		a.Serves = "allreduce, timed, no rank late, on networks that fall into equal groups; up to 256 members"
+		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members"
 		a.Guarantee = "none"
-		a.Source = "Cho et al., BlueConnect, MLSys 2019; `solve/oneshot`"
+		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
 	case "mixed":
 		a.Guarantee = "around one switch with equal ranks optimal in the limit of small pieces, for every size"
 	}
@@ -83,8 +83,8 @@ func (m *method) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}
-	if m.name == "hierarchical" && len(levels(p)) == 0 {
-		return solve.NotServed("serves networks that fall into equal groups of members without their slow links, those of high latency, or a switch")
+	if m.name == "hierarchical" && n > 1 && len(layouts(p)) == 0 {
+		return solve.NotServed("serves members that fall into equal groups, not %d", n)
 	}
 	return nil
 }
@@ -108,7 +108,8 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	}
 	s := &search{p: p, b: b, bound: o.Bound, large: map[int]int64{}}
 	if m.name == "hierarchical" {
-		s.compose(levels(p))
+		s.work = maxWork / 2
+		s.compose(layouts(p))
 	} else {
 		s.ways = newWays(b, p, everyPair(len(p.Members())))
 		s.order = slices.Clone(s.ways.pairs)
