@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 )
@@ -57,7 +58,7 @@ and the exit status is 3.`,
 					fmt.Fprintf(cmd.OutOrStdout(), "\nThese are the best bounds found in the time: %s.\n", report.Why(stop))
 				}
 				if out != "" {
-					fmt.Fprintf(cmd.OutOrStdout(), "\nwritten to %s\n", out)
+					fmt.Fprintf(cmd.OutOrStdout(), "\nwritten to %s\n", quote.Name(out))
 				}
 				return nil
 			})

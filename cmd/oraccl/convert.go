@@ -73,7 +73,7 @@ buffer of --size if that is given.`,
 				if err := convert.Stream(cmd.Context(), cmd.ErrOrStderr(), args[0], out); err != nil {
 					return notRight(cmd, err, "converted")
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", out)
+				fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", quote.Name(out))
 				return nil
 			}
 			r, err := right(cmd, args[0], &by)

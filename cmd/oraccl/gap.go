@@ -68,7 +68,7 @@ is printed within a second, and the exit status is 3.`,
 			defer done()
 			late, cancel := solve.Grace(ctx, writeGrace)
 			defer cancel()
-			e.Found = func(ev *certify.Report) { s.Keep(func() error { return print(ev) }) }
+			e.Found = func(ev *certify.Report) { s.Keep(func(why solve.Stop) error { return print(stopped(ev, why)) }) }
 			e.Found(&certify.Report{Problem: p})
 			ev, err := e.Evaluate(ctx, p)
 			if err != nil {

@@ -85,7 +85,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			late, cancel := solve.Grace(ctx, writeGrace)
 			defer cancel()
 			e.Found = func(ev *certify.Report) {
-				session.Keep(func() error { return keepSolved(ev, cmd.OutOrStdout(), asJSON, out) })
+				session.Keep(func(why solve.Stop) error { return keepSolved(stopped(ev, why), cmd.OutOrStdout(), asJSON, out) })
 			}
 			e.Found(&certify.Report{Problem: p})
 			ev, err := e.Evaluate(ctx, p)
@@ -100,7 +100,9 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			var deployed string
 			if r := ev.Best(); r != nil {
 				enter(cmd, "writing "+out)
-				session.Keep(func() error { return keepSolved(onlyBest(ev), cmd.OutOrStdout(), asJSON, "") })
+				session.Keep(func(why solve.Stop) error {
+					return keepSolved(stopped(onlyBest(ev), why), cmd.OutOrStdout(), asJSON, "")
+				})
 				if convert.IsXML(out) {
 					if r, deployed, err = convert.Best(late, ev, out); err != nil {
 						return err
@@ -157,6 +159,15 @@ func onlyBest(ev *certify.Report) *certify.Report {
 	one := *ev
 	if r := ev.Best(); r != nil {
 		one.Rows = []*certify.Row{r}
+	}
+	return &one
+}
+
+// stopped returns ev as ended early, for a reason, if it does not name another one.
+func stopped(ev *certify.Report, why solve.Stop) *certify.Report {
+	one := *ev
+	if one.Stopped == 0 {
+		one.Stopped = why
 	}
 	return &one
 }

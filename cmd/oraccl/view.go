@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/quote"
 )
 
 func newView() *cobra.Command {
@@ -118,7 +119,7 @@ func drawn(w io.Writer, d *drawing.Drawing, out string) error {
 		fmt.Fprintln(w, "the file is marked as partial")
 	}
 	report.PrintNotes(w, d.Notes)
-	fmt.Fprintf(w, "written to %s\n", out)
+	fmt.Fprintf(w, "written to %s\n", quote.Name(out))
 	if code := exit.Of(d.Verdict.Outcome); code != exit.Done {
 		return exit.Status(code)
 	}

@@ -6,7 +6,6 @@
 package table
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"strconv"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/quote"
 )
 
 // Status says how a cell ended.
@@ -193,18 +193,12 @@ func WriteCSV(w io.Writer, rows []Row, times bool) error {
 	if !times {
 		drop = Times
 	}
-	c := csv.NewWriter(w)
 	head := Header()
-	if err := c.Write(head[:len(head)-drop]); err != nil {
-		return err
-	}
+	all := [][]string{head[:len(head)-drop]}
 	for i := range rows {
-		if err := c.Write(rows[i].Record()[:len(head)-drop]); err != nil {
-			return err
-		}
+		all = append(all, rows[i].Record()[:len(head)-drop])
 	}
-	c.Flush()
-	return c.Error()
+	return quote.WriteCSV(w, all)
 }
 
 // WriteJSONL writes a table as JSON Lines, one row a line, without times if times is false.

@@ -18,6 +18,7 @@ import (
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/export"
 	"github.com/oraccl/oraccl/model/format/schedules"
+	"github.com/oraccl/oraccl/model/quote"
 )
 
 // Target is a format that schedules are written in.
@@ -105,7 +106,7 @@ var targets = []Target{
 	{Name: "chakra", Summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one per rank", Timed: true, use: useChakra,
 		files: func(out string, p *model.Problem, s *model.Schedule) (string, error) {
 			err := export.Chakra(p, s, func(rank int) (io.WriteCloser, error) { return os.Create(fmt.Sprintf("%s.%d.et", out, rank)) })
-			return fmt.Sprintf("written to %s.0.et to %s.%d.et", out, filepath.Base(out), p.Topology.Ranks-1), err
+			return fmt.Sprintf("written to %s to %s", quote.Name(out+".0.et"), quote.Name(fmt.Sprintf("%s.%d.et", filepath.Base(out), p.Topology.Ranks-1))), err
 		}},
 	{Name: "msccl", Summary: "MSCCL-IR, for microsoft/msccl, RCCL and Azure's executor: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true},
 }
@@ -160,7 +161,7 @@ func (t *Target) Emit(ctx context.Context, w io.Writer, out string, p *model.Pro
 		return nil, err
 	case t.deploys:
 		if note, err = o.MSCCL.WriteTo(ctx, out, p, s); err == nil {
-			lines = append(strings.Split(note, "\n"), "written to "+out)
+			lines = append(strings.Split(note, "\n"), "written to "+quote.Name(out))
 		}
 	case t.files != nil && out == "":
 		return nil, fmt.Errorf("--to %s: writes several files, and needs -o for the beginning of their names", t.Name)
@@ -172,7 +173,7 @@ func (t *Target) Emit(ctx context.Context, w io.Writer, out string, p *model.Pro
 		return nil, t.write(out, w, p, s, &o.GOAL)
 	default:
 		if err = files.Write(out, func(f io.Writer) error { return t.write(out, f, p, s, &o.GOAL) }); err == nil {
-			lines = []string{"written to " + out}
+			lines = []string{"written to " + quote.Name(out)}
 		}
 	}
 	return lines, err

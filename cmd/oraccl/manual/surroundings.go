@@ -33,7 +33,7 @@ func Formats() []Format {
 		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
 		{"SARIF", "`.sarif`, JSON", "", "`verify --format sarif`", "version 2.1.0, of MSCCL-IR, for code scanning"},
 		{"GitHub", "lines on standard output", "", "`verify --format github`", "annotations, of MSCCL-IR"},
-		{"CSV", "`.csv`", "`repro FILE.yaml`, `repro --published`", "`sweep --dir`, `repro -o`", "tables"},
+		{"CSV", "`.csv`", "`repro FILE.yaml`, `repro --published`", "`sweep --dir`, `repro -o`", "tables; text that a spreadsheet would take for a formula has an apostrophe before it"},
 		{"JSON Lines", "`.jsonl`", "", "`sweep --dir`", "a row of the table a line"},
 		{"YAML", "`.yaml`", "`sweep`, `repro`", "", "a grid, of which `oraccl help sweep` has the keys, or an experiment, of which `oraccl help experiments` has them"},
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve/certify"
 )
 
@@ -54,10 +55,10 @@ func PrintSolved(w io.Writer, ev *certify.Report, out string) {
 	ev.LeftOut = left
 	switch {
 	case out != "" && ev.Best() == nil:
-		fmt.Fprintf(w, "\n%s is not written: what was found is not proved\n", out)
+		fmt.Fprintf(w, "\n%s is not written: what was found is not proved\n", quote.Name(out))
 		return
 	case out != "":
-		fmt.Fprintf(w, "\nwritten to %s\n", out)
+		fmt.Fprintf(w, "\nwritten to %s\n", quote.Name(out))
 		return
 	}
 	fmt.Fprintln(w)

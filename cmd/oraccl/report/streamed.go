@@ -7,6 +7,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/machine"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve/certify/streamed"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/orbit"
@@ -75,8 +76,8 @@ func PrintStreamed(w io.Writer, s *streamed.Schedule, out string, peak int64) {
 	PrintNotes(w, s.Problem.Topology.Notes)
 	switch {
 	case out != "" && s.Verdict.Outcome == verify.Proved:
-		fmt.Fprintf(w, "\nwritten to %s\n", out)
+		fmt.Fprintf(w, "\nwritten to %s\n", quote.Name(out))
 	case out != "":
-		fmt.Fprintf(w, "\n%s is partial, and marked as such\n", out)
+		fmt.Fprintf(w, "\n%s is partial, and marked as such\n", quote.Name(out))
 	}
 }

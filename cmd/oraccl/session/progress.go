@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve"
 )
 
@@ -70,8 +71,9 @@ func (p *progress) show() {
 	_ = p.bar.Add(1)
 }
 
+// line returns what is being done, as text of one line whatever names are in it.
 func (p *progress) line() string {
-	return strings.TrimPrefix(p.method+": "+p.text, ": ")
+	return quote.Line(strings.TrimPrefix(p.method+": "+p.text, ": "))
 }
 
 // phase returns what is being done, in words.

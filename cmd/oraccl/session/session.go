@@ -26,8 +26,8 @@ type Session struct {
 	exit   func(status int)
 
 	mu    sync.Mutex
-	keep  func() error // prints and writes what was found so far; nil: nothing was
-	busy  bool         // the verb prints what it has
+	keep  func(solve.Stop) error // prints and writes what was found so far, and why that is all; nil: nothing was
+	busy  bool                   // the verb prints what it has
 	ended bool
 	clean []func()
 }
@@ -63,7 +63,7 @@ func (s *Session) In(ctx context.Context) context.Context {
 
 // watch ends the program some time after ctx is done, unless stop is called before that.
 func (s *Session) watch(ctx context.Context) (stop func() bool) {
-	return context.AfterFunc(ctx, func() { time.AfterFunc(Patience, s.end) })
+	return context.AfterFunc(ctx, func() { time.AfterFunc(Patience, func() { s.end(solve.StopOf(ctx)) }) })
 }
 
 // Limited returns a context that ends when ctx does or when the time limit is reached, after
@@ -74,9 +74,10 @@ func (s *Session) Limited(ctx context.Context, limit time.Duration) (context.Con
 	return b.Context(), func() { stop(); cancel() }
 }
 
-// Keep sets what prints and writes what was found so far, if the program must be ended.
-// It runs beside the verb, and must not read what the verb still changes.
-func (s *Session) Keep(keep func() error) {
+// Keep sets what prints and writes what was found so far, if the program must be ended. It
+// gets the reason why there is no more, runs beside the verb, and must not read what the verb
+// still changes.
+func (s *Session) Keep(keep func(why solve.Stop) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep = keep
@@ -108,8 +109,9 @@ func (s *Session) atEnd(f func()) {
 	s.clean = append(s.clean, f)
 }
 
-// end prints and writes what was found, and ends the program with exit.Unknown.
-func (s *Session) end() {
+// end prints and writes what was found until it was stopped, and ends the program with
+// exit.Unknown.
+func (s *Session) end(why solve.Stop) {
 	if s.exit == nil {
 		return
 	}
@@ -131,7 +133,7 @@ func (s *Session) end() {
 	fmt.Fprintf(s.stderr, "oraccl: %s had not ended %v after it was told to: the program ends with what was found before\n", phase, Patience)
 	if keep != nil {
 		kept := make(chan error, 1)
-		go func() { kept <- keep() }()
+		go func() { kept <- keep(why) }()
 		select {
 		case err := <-kept:
 			if err != nil {

@@ -129,12 +129,13 @@ func (s *Store) Jobs(ctx context.Context) ([]*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "slurm", "*", "job"))
+	found, err := fs.Glob(os.DirFS(dir), "slurm/*/job") // dir itself may have the marks of a pattern
 	if err != nil {
 		return nil, err
 	}
 	var jobs []*Job
 	for _, name := range found {
+		name = filepath.Join(dir, filepath.FromSlash(name))
 		id, err := files.ReadRegular(ctx, name)
 		if err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/quote"
 )
 
 // head are the columns of a report's CSV.
@@ -19,14 +19,13 @@ var head = []string{"section", "instance", "quantity", "published", "ours", "bou
 
 // WriteCSV writes all rows.
 func (r *Report) WriteCSV(w io.Writer) error {
-	c := csv.NewWriter(w)
 	all := [][]string{head}
 	for _, s := range r.Sections {
 		for _, x := range s.Rows {
 			all = append(all, []string{s.Name, x.Instance, x.Quantity, x.Published, x.Ours, x.Bound, string(x.Verdict), x.Why, x.By, x.Proved, x.Certificate, x.Certainty, x.Source, x.Where, strconv.FormatFloat(x.Seconds, 'f', 3, 64)})
 		}
 	}
-	return c.WriteAll(all)
+	return quote.WriteCSV(w, all)
 }
 
 // WriteMarkdown writes the report; where its files lie beside it, with links to them.
@@ -109,7 +108,7 @@ func (r *Report) Write(dir string) error {
 	}
 	write := func(name string, f func(io.Writer) error) error { return files.Write(filepath.Join(dir, name), f) }
 	for _, g := range r.Figures {
-		if err := write(g.Name+".csv", func(w io.Writer) error { return csv.NewWriter(w).WriteAll(g.Table) }); err != nil {
+		if err := write(g.Name+".csv", func(w io.Writer) error { return quote.WriteCSV(w, g.Table) }); err != nil {
 			return err
 		}
 		if g.SVG == nil {

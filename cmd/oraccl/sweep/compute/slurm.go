@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
+	"github.com/oraccl/oraccl/model/quote"
 )
 
 // Slurm computes cells by an array of tasks of Slurm.
@@ -152,6 +153,6 @@ func (s *Slurm) lost(store *sweep.Store, job *sweep.Job, tasks int) error {
 	if words == "" {
 		words = "nothing"
 	}
-	fmt.Fprintf(s.Stderr, "oraccl: job %s is at its end; %s, the first that lost a cell, ends with: %s\n", job.ID, file, words)
+	fmt.Fprintf(s.Stderr, "oraccl: job %s is at its end; %s, the first that lost a cell, ends with: %s\n", job.ID, quote.Name(file), quote.Line(words))
 	return nil
 }

@@ -81,7 +81,7 @@ func (s *Sweep) Run(ctx context.Context, cells []sweep.Cell) error {
 		if interrupted {
 			why = "interrupted"
 		}
-		fmt.Fprintf(s.Stderr, "oraccl: %s: %d of %d cells are kept in %s; the same command goes on from there\n", why, len(cells)-len(left), len(cells), s.Dir)
+		fmt.Fprintf(s.Stderr, "oraccl: %s: %d of %d cells are kept in %s; the same command goes on from there\n", why, len(cells)-len(left), len(cells), quote.Name(s.Dir))
 		return exit.Status(exit.Unknown)
 	}
 	return s.finish(ctx, store, cells, len(missing))
@@ -126,17 +126,17 @@ func (s *Sweep) finish(ctx context.Context, store *sweep.Store, cells []sweep.Ce
 		return err
 	}
 	dir := strings.TrimRight(s.Dir, "/")
-	fmt.Fprintf(out, "written to %s/table.csv and %s/table.jsonl", dir, dir)
+	fmt.Fprintf(out, "written to %s and %s", quote.Name(filepath.Join(dir, "table.csv")), quote.Name(filepath.Join(dir, "table.jsonl")))
 	switch len(drawn) {
 	case 0:
 	case 1:
-		fmt.Fprintf(out, ", drawn in %s/%s", dir, drawn[0])
+		fmt.Fprintf(out, ", drawn in %s", quote.Name(filepath.Join(dir, drawn[0])))
 	default:
 		fmt.Fprintf(out, ", drawn in %d figures beside them", len(drawn))
 	}
 	fmt.Fprintln(out)
 	if s.Proofs {
-		fmt.Fprintf(out, "proofs are in %s/%s; oraccl check %s decides the table\n", dir, dossier.ProofsDir, compute.Quoted(dir))
+		fmt.Fprintf(out, "proofs are in %s; oraccl check %s decides the table\n", quote.Name(filepath.Join(dir, dossier.ProofsDir)), quote.Line(compute.Quoted(dir)))
 	}
 	if i := slices.IndexFunc(rows, func(r table.Row) bool { return r.Status == table.Contradicted }); i >= 0 {
 		r := &rows[i]

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -111,13 +112,13 @@ func drawSweep(dir string, rows []table.Row) ([]string, error) {
 		}
 	}
 	for i := range curves {
-		old, err := filepath.Glob(filepath.Join(dir, curves[i].name+"-*.svg"))
+		old, err := fs.Glob(os.DirFS(dir), curves[i].name+"-*.svg") // dir itself may have the marks of a pattern
 		if err != nil {
 			return nil, err
 		}
 		for _, file := range old {
-			if fresh[filepath.Base(file)] == nil {
-				if err := os.Remove(file); err != nil {
+			if fresh[file] == nil {
+				if err := os.Remove(filepath.Join(dir, file)); err != nil {
 					return nil, err
 				}
 			}
