@@ -50,6 +50,9 @@ type About struct {
 	// serve, or that takes long for what it finds. It runs only if it is asked for by name.
 	ComparisonOnly bool
 
+	// Quick marks a method that takes milliseconds where it serves some hundred ranks.
+	Quick bool
+
 	// WarmStart marks a method that begins from Options.Start and returns nothing worse.
 	WarmStart bool
 

@@ -70,7 +70,7 @@ and the exit status is 3.`,
 	}
 	in.addFlags(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the best bound's certificate to this `file`")
-	addTimeLimit(cmd, &limit, "wall `time` for all kinds of bounds together")
+	addTimeLimit(cmd, &limit, time.Minute, "wall `time` for all kinds of bounds together")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/bound/1")
 	return cmd
 }

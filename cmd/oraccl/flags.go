@@ -74,8 +74,9 @@ type effort struct {
 	unwind    int
 }
 
-func (f *effort) addFlags(cmd *cobra.Command) {
-	addTimeLimit(cmd, &f.timeLimit, "wall `time` in total: bounds, methods and proofs")
+// addFlags adds the flags with a usual time limit and a remark on it.
+func (f *effort) addFlags(cmd *cobra.Command, limit time.Duration, remark string) {
+	addTimeLimit(cmd, &f.timeLimit, limit, "wall `time` in total: bounds, methods and proofs"+remark)
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of random choices; equal seeds give equal schedules")
 	cmd.Flags().IntVar(&f.times, "effort", 0, "effort of improving schedules, in `times` the default; -1 for none (default: 1): tacos, forest, paths, cayley, exact, quotient")
 	cmd.Flags().IntVar(&f.tries, "tries", 0, "tacos: number of `seeds` to try, of which the best schedule is kept (default: as many as fit a fixed amount of work)")
@@ -84,9 +85,9 @@ func (f *effort) addFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.threads, "threads", 0, "threads to use (default: as many as cores)")
 }
 
-// addTimeLimit adds the flag --time-limit, of a minute.
-func addTimeLimit(cmd *cobra.Command, limit *time.Duration, usage string) {
-	cmd.Flags().DurationVar(limit, "time-limit", time.Minute, usage)
+// addTimeLimit adds the flag --time-limit with its default.
+func addTimeLimit(cmd *cobra.Command, limit *time.Duration, usual time.Duration, usage string) {
+	cmd.Flags().DurationVar(limit, "time-limit", usual, usage)
 }
 
 // checkTimeLimit refuses what is no limit.

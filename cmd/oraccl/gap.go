@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +91,7 @@ is printed within a second, and the exit status is 3.`,
 		},
 	}
 	in.addFlags(cmd)
-	work.addFlags(cmd)
+	work.addFlags(cmd, time.Minute, "")
 	cmd.Flags().StringVar(&methods, "methods", "", "the `methods` to compare, separated by commas (default: all that serve)")
 	cmd.Flags().StringVar(&dir, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/2")

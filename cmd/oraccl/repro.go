@@ -56,10 +56,8 @@ in place of those in the program.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return x.run(cmd, args) },
 	}
-	x.work.addFlags(cmd)
+	x.work.addFlags(cmd, 5*time.Minute, "") // what takes seconds is not to depend on how busy the machine is
 	f := cmd.Flags()
-	x.work.timeLimit = 5 * time.Minute // what takes seconds is not to depend on how busy the machine is
-	f.Lookup("time-limit").DefValue = x.work.timeLimit.String()
 	f.BoolVar(&x.full, "full", false, "larger instances and longer searches, too: hours")
 	f.StringVarP(&x.out, "output", "o", "", "write reports, tables and figures to this `directory`")
 	f.StringVar(&x.tables, "published", "", "a `directory` with tables of published values to use in place of those in the program")

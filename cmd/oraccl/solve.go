@@ -30,8 +30,13 @@ func newSolve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "solve TOPO --collective C",
 		Short: "Find a schedule, verify it and write it",
-		Long: `solve finds a schedule by one method, or the best of all methods, verifies it by
-replay and by SMT, and writes it with its problem to a file.
+		Long: `solve finds a schedule, verifies it by replay and by SMT, and writes it with its problem
+to a file.
+
+Without --method, methods run one after the other, those first that usually win, until a
+schedule is proved to be at most 0.5 % above the bound for every cut. Only schedules that
+are shorter than the best so far are verified; "Tried" lists what all of them found. The
+result does not depend on the speed of the machine unless the time limit is reached.
 
 When the time limit is reached, or after Ctrl-C, the best schedule so far is verified and
 written within a second, and the exit status is 3.
@@ -53,6 +58,9 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			if err != nil {
 				return err
 			}
+			if (pareto || method != "best") && !cmd.Flags().Changed("time-limit") {
+				work.timeLimit = time.Minute
+			}
 			names := method
 			if method == "best" {
 				names = ""
@@ -63,6 +71,9 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			}
 			defer e.Close()
 			e.WarmStart = true
+			if method == "best" && !convert.IsXML(out) { // of an XML, the best that a runtime loads may be another
+				e.Enough = certify.UsuallyEnough
+			}
 			session := session.Of(cmd.Context())
 			if pareto {
 				ctx, done := session.Limited(cmd.Context(), work.timeLimit)
@@ -142,8 +153,8 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 		},
 	}
 	in.addFlags(cmd)
-	work.addFlags(cmd)
-	cmd.Flags().StringVar(&method, "method", "best", "the `method`, or best: all that serve, keeping the best schedule")
+	work.addFlags(cmd, 10*time.Second, "; 1m0s with --method or --pareto")
+	cmd.Flags().StringVar(&method, "method", "best", "the `method`, or best: those that usually win first, until one is proved to be within 0.5 % of the bound")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl, or as MSCCL-IR if in .xml")
 	cmd.Flags().BoolVar(&pareto, "pareto", false, "list the Pareto-optimal chunks, steps and rounds up to --chunks; with --objective rounds")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")

@@ -71,7 +71,7 @@ exit status is 3.`,
 	}
 	in.addFlags(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the certificate of the bound to this `file`")
-	addTimeLimit(cmd, &limit, "wall `time` for the limit and the bound together")
+	addTimeLimit(cmd, &limit, time.Minute, "wall `time` for the limit and the bound together")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/throughput/1")
 	return cmd
 }

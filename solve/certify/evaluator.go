@@ -54,6 +54,12 @@ type Evaluator struct {
 	// it is not to run after others.
 	WarmStart bool
 
+	// Enough, if above zero, asks for the best schedule alone: methods run until one is
+	// proved to be at most that far above the bound, 0.005 for half a percent, and only what
+	// may be the best is proved and becomes a row. See UsuallyEnough. 0: all methods run, and
+	// all that they find is proved.
+	Enough float64
+
 	// Found, if not nil, is called when the bound is known, and after each row, with the
 	// report as it is then and a copy of each row.
 	Found func(*Report)
@@ -94,6 +100,12 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 	if e.Found != nil {
 		e.Found(ev.soFar())
 	}
+	if e.Enough > 0 {
+		if err := e.portfolio(b, p, methods, ev); err != nil {
+			return nil, err
+		}
+		methods = nil
+	}
 	for i, m := range methods {
 		if stop := b.Stop(); stop != 0 {
 			ev.Stopped = stop
@@ -121,7 +133,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 		}
 	}
 	err := e.boundRows(b, ev)
-	if stop := b.Stop(); stop != 0 {
+	if stop := b.Stop(); stop != 0 && (e.Enough == 0 || !e.enough(b, p, ev)) {
 		ev.Stopped = stop
 	}
 	return ev, err
@@ -180,12 +192,26 @@ func (e *Evaluator) Run(ctx context.Context, m solve.Solver, p *model.Problem, b
 
 // run is Run within a budget.
 func (e *Evaluator) run(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row) (*Row, error) {
+	r, err := e.find(b, m, p, before)
+	if err != nil || r.Result.Schedule == nil {
+		return r, err
+	}
+	return r, e.prove(b, r)
+}
+
+// cutFor returns p with the cut that a method gets which does not choose one.
+func (e *Evaluator) cutFor(p *model.Problem, _ []*Row) *model.Problem {
+	return solve.Cut(p, max(1, e.Options.Chunks))
+}
+
+// find runs one method.
+func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row) (*Row, error) {
 	after, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
 	o := e.Options
 	about := m.About()
 	if about.NeedsCut != nil && about.NeedsCut(p) {
-		p = solve.Cut(p, max(1, o.Chunks))
+		p = e.cutFor(p, before)
 	}
 	e.Progress.Begin(m.Name(), &o)
 	defer e.Progress.End()
@@ -224,13 +250,22 @@ func (e *Evaluator) run(b *solve.Budget, m solve.Solver, p *model.Problem, befor
 		return nil, errors.New("answered with an order, want times or rounds")
 	}
 	r.Makespan = result.Makespan()
+	return r, nil
+}
+
+// prove has what a method found verified.
+func (e *Evaluator) prove(b *solve.Budget, r *Row) (err error) {
+	after, cancel := solve.Grace(b.Context(), Grace)
+	defer cancel()
+	e.Progress.Begin(r.Method, &solve.Options{})
+	defer e.Progress.End()
 	e.Progress.Note("verifying")
 	engines := Engines
-	if e.SMTMost > 0 && len(result.Schedule.Transfers) > e.SMTMost {
+	if e.SMTMost > 0 && len(r.Result.Schedule.Transfers) > e.SMTMost {
 		engines = engines[:1]
 	}
-	r.Verification, err = Verify(after, result.Problem, result.Schedule, e.SMT, engines)
-	return r, err
+	r.Verification, err = Verify(after, r.Result.Problem, r.Result.Schedule, e.SMT, engines)
+	return err
 }
 
 // boundBefore returns the bound of p that a method is told.

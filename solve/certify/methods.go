@@ -21,7 +21,7 @@ import (
 // schedule of the others.
 func Methods() []solve.Solver {
 	methods := append(classic.All(), oneshot.All()...)
-	methods = append(methods, cayley.New(), quotient.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
+	methods = append(methods, quotient.New(), cayley.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
 }
 

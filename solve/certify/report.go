@@ -133,6 +133,7 @@ type Report struct {
 	Problem *model.Problem
 	Rows    []*Row // the proved ones first, by makespan
 	LeftOut []LeftOut
+	Tried   []Tried            // what the methods of a portfolio found, in their order; see Evaluator.Enough
 	Bound   *model.Certificate // the best for every cut, checked; nil: none
 
 	// BoundEnded reports that the search for Bound ended with its time: there may be a

@@ -66,7 +66,7 @@ func (m *method) About() solve.About {
 	if len(m.builders) < len(model.Kinds()) {
 		serves = strings.Join(m.collectives(" of 2^q ranks"), ", ")
 	}
-	return solve.About{Serves: serves, Guarantee: m.guarantee, Source: m.source, ComparisonOnly: m.comparison}
+	return solve.About{Serves: serves, Guarantee: m.guarantee, Source: m.source, ComparisonOnly: m.comparison, Quick: true}
 }
 
 // collectives names those that are served; the ones that need a power of two of members

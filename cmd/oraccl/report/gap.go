@@ -29,6 +29,7 @@ type GapJSON struct {
 	Bound      *BoundJSON    `json:"bound"`
 	Rows       []rowJSON     `json:"rows"`
 	LeftOut    []leftOutJSON `json:"left_out"`
+	Tried      []triedJSON   `json:"tried,omitempty"`
 	Stopped    string        `json:"stopped,omitempty"`
 	Notes      []string      `json:"notes,omitempty"`
 }
@@ -68,6 +69,12 @@ type rowJSON struct {
 	PeakMemoryBytes    int64              `json:"peak_memory_bytes,omitempty"`
 }
 
+type triedJSON struct {
+	Method       string     `json:"method"`
+	MakespanPs   model.Time `json:"makespan_ps"`
+	SolveSeconds float64    `json:"solve_seconds"`
+}
+
 type leftOutJSON struct {
 	Method string `json:"method"`
 	Reason string `json:"reason"`
@@ -86,6 +93,9 @@ func GapToJSON(ev *certify.Report) GapJSON {
 	}
 	for _, l := range ev.LeftOut {
 		g.LeftOut = append(g.LeftOut, leftOutJSON{l.Method, l.Reason})
+	}
+	for _, t := range ev.Tried {
+		g.Tried = append(g.Tried, triedJSON{t.Method, t.Makespan, t.Solving.Seconds()})
 	}
 	if ev.Stopped != 0 {
 		g.Stopped = ev.Stopped.String()

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/quote"
@@ -46,12 +48,27 @@ func path(t *model.Topology, route []int) string {
 	return text
 }
 
+// printTried names what the methods of a portfolio found, the shortest first.
+func printTried(w io.Writer, ev *certify.Report) {
+	if len(ev.Tried) == 0 {
+		return
+	}
+	all := slices.Clone(ev.Tried)
+	slices.SortStableFunc(all, func(a, b certify.Tried) int { return cmp.Compare(a.Makespan, b.Makespan) })
+	var text []string
+	for _, t := range all {
+		text = append(text, fmt.Sprintf("%s %s us", t.Method, Micros(t.Makespan)))
+	}
+	fmt.Fprintf(w, "Tried: %s.\n", strings.Join(text, ", "))
+}
+
 // PrintSolved writes the best of an evaluation, the first of its rows, as text: out is the file
 // that it was written to. Without one its transfers follow.
 func PrintSolved(w io.Writer, ev *certify.Report, out string) {
 	left := ev.LeftOut
 	ev.LeftOut = nil // of the methods, only the one that won is of interest
 	PrintGap(w, ev)
+	printTried(w, ev)
 	ev.LeftOut = left
 	switch {
 	case out != "" && ev.Best() == nil:

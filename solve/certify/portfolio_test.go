@@ -1,0 +1,165 @@
+package certify
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/classic"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// copied is a method that answers with what another one finds, cut into k chunks, later by some
+// time, and notes that it ran.
+type copied struct {
+	solve.Solver
+	name    string
+	about   solve.About
+	k       int
+	late    model.Time // that every transfer starts later
+	wrong   bool       // the last transfer is missing
+	ran     *[]string
+	started *solve.Result // what it was to begin from
+}
+
+func (c *copied) Name() string       { return c.name }
+func (c *copied) About() solve.About { return c.about }
+
+func (c *copied) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	*c.ran = append(*c.ran, c.name)
+	c.started = o.Start
+	o.Chunks = c.k
+	r, err := c.Solver.Solve(ctx, p, o)
+	if err != nil {
+		return r, err
+	}
+	for i := range r.Schedule.Transfers {
+		r.Schedule.Transfers[i].Start += c.late
+		r.Schedule.Transfers[i].End += c.late
+	}
+	if c.wrong {
+		r.Schedule.Transfers = r.Schedule.Transfers[:len(r.Schedule.Transfers)-1]
+	}
+	return r, nil
+}
+
+// portfolioOf evaluates methods that copy the direct algorithm on four ranks around a switch,
+// which is optimal for every cut.
+func portfolioOf(t *testing.T, ran *[]string, methods ...*copied) *Report {
+	t.Helper()
+	tp, err := topo.Parse("switch:4", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 20, Cost: model.Pipelined}
+	direct, err := MethodsNamed("direct")
+	require.NoError(t, err)
+	e := &Evaluator{Options: solve.Options{Seed: 1}, Progress: Silent{}, Enough: UsuallyEnough}
+	for _, m := range methods {
+		m.Solver, m.ran, m.k = direct[0], ran, max(1, m.k)
+		e.Methods = append(e.Methods, m)
+	}
+	ev, err := e.Evaluate(context.Background(), p)
+	require.NoError(t, err)
+	return ev
+}
+
+// TestPortfolioStops: once a schedule is proved to be close to the bound, no further method runs.
+func TestPortfolioStops(t *testing.T) {
+	var ran []string
+	ev := portfolioOf(t, &ran, &copied{name: "far", late: model.Microsecond * 10}, &copied{name: "near"}, &copied{name: "never"})
+	require.Equal(t, []string{"far", "near"}, ran)
+	require.Len(t, ev.Rows, 1)
+	require.Equal(t, "near", ev.Rows[0].Method)
+	require.Equal(t, verify.Proved, ev.Rows[0].Verdicts["smt"].Outcome)
+	require.LessOrEqual(t, float64(ev.Rows[0].Gap()), UsuallyEnough)
+	require.Equal(t, []LeftOut{{"never", "not needed: near is within 0.5 % of the bound", 0}}, ev.LeftOut)
+	require.Equal(t, []string{"far", "near"}, []string{ev.Tried[0].Method, ev.Tried[1].Method})
+	require.Zero(t, ev.Stopped)
+}
+
+// TestPortfolioProvesTheBest: quick methods come first and all run, and only the best of what
+// they find is proved; others begin from it; what is worse is not proved.
+func TestPortfolioProvesTheBest(t *testing.T) {
+	var ran []string
+	quick := solve.About{Quick: true}
+	last := &copied{name: "last", late: 4 * model.Microsecond}
+	ev := portfolioOf(t, &ran, last, &copied{name: "q1", about: quick, late: 3 * model.Microsecond}, &copied{name: "q2", about: quick, late: 2 * model.Microsecond})
+	require.Equal(t, []string{"q1", "q2", "last"}, ran)
+	require.Len(t, ev.Rows, 1)
+	require.Equal(t, "q2", ev.Rows[0].Method)
+	require.NotNil(t, last.started)
+	require.Equal(t, ev.Rows[0].Makespan, last.started.Makespan())
+	require.Len(t, ev.Tried, 3)
+}
+
+// TestPortfolioRefutes: a wrong schedule is never the answer, however short, and is not hidden.
+func TestPortfolioRefutes(t *testing.T) {
+	var ran []string
+	ev := portfolioOf(t, &ran, &copied{name: "wrong", wrong: true, about: solve.About{Quick: true}}, &copied{name: "right", late: model.Microsecond, about: solve.About{Quick: true}})
+	require.True(t, ev.AnyRefuted())
+	require.Equal(t, "right", ev.Best().Method)
+	require.Len(t, ev.Rows, 2)
+}
+
+// TestPortfolioCannotWin: a method that keeps to a cut in which nothing is shorter than what is
+// proved does not run.
+func TestPortfolioCannotWin(t *testing.T) {
+	tp, err := topo.Parse("dgx1", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 8 << 20, Cost: model.Pipelined}
+	methods, err := MethodsNamed("quotient", "exact")
+	require.NoError(t, err)
+	e := &Evaluator{Methods: methods, Options: solve.Options{Seed: 1}, Progress: Silent{}, Enough: 1e-9}
+	ev, err := e.Evaluate(context.Background(), p)
+	require.NoError(t, err)
+	require.Len(t, ev.LeftOut, 1)
+	require.Contains(t, ev.LeftOut[0].Reason, "with 8 chunks nothing is faster than 85.28608us")
+}
+
+// TestPortfolioIsDeterministic: what is answered does not depend on the time that is left, as
+// long as there is enough.
+func TestPortfolioIsDeterministic(t *testing.T) {
+	for _, name := range []string{"dgx1", "ring:6", "dgxh100:2"} {
+		tp, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 8 << 20, Cost: model.Pipelined}
+		var first *Report
+		for _, limit := range []time.Duration{0, time.Hour} {
+			methods := append(classic.All(), mustName(t, "quotient")...)
+			e := &Evaluator{Methods: methods, Options: solve.Options{Seed: 1, TimeLimit: limit}, Progress: Silent{}, Enough: UsuallyEnough}
+			ev, err := e.Evaluate(context.Background(), p)
+			require.NoError(t, err)
+			if first == nil {
+				first = ev
+				continue
+			}
+			require.Equal(t, first.Best().Result.Schedule, ev.Best().Result.Schedule)
+			require.Equal(t, fmt.Sprint(first.LeftOut), fmt.Sprint(ev.LeftOut))
+		}
+	}
+}
+
+func mustName(t *testing.T, names ...string) []solve.Solver {
+	t.Helper()
+	methods, err := MethodsNamed(names...)
+	require.NoError(t, err)
+	return methods
+}
+
+// TestPortfolioTime: the time limit is for all of it.
+func TestPortfolioTime(t *testing.T) {
+	tp, err := topo.Parse("mesh:5x5", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 64 << 10, Cost: model.Pipelined}
+	e := &Evaluator{Methods: Methods(), Options: solve.Options{Seed: 1, TimeLimit: time.Second}, Progress: Silent{}, Enough: 1e-9}
+	start := time.Now()
+	ev, err := e.Evaluate(context.Background(), p)
+	require.NoError(t, err)
+	require.Less(t, time.Since(start), 10*time.Second, "much more than it may take on a busy machine")
+	require.NotNil(t, ev.Best())
+}
