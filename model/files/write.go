@@ -18,11 +18,14 @@ type Replacement struct {
 	name string
 }
 
-// Replace begins to write the file of a name. suffix is how the file is called until Commit,
-// behind the name and some random characters: with ".partial" it can be seen, with "" it is
-// hidden.
+// Unfinished is how the names of files begin that were not committed, where they have no
+// suffix.
+const Unfinished = ".new-"
+
+// Replace begins to write the file of a name. Until Commit its name begins with Unfinished or,
+// where a suffix is given, is the same with random characters and the suffix behind it.
 func Replace(name, suffix string) (*Replacement, error) {
-	pattern := "." + filepath.Base(name) + ".*"
+	pattern := Unfinished + "*"
 	if suffix != "" {
 		pattern = filepath.Base(name) + ".*" + suffix
 	}
@@ -48,7 +51,7 @@ func (r *Replacement) Commit(failed error) error {
 	}
 	if err != nil {
 		_ = os.Remove(r.Name())
-		return fmt.Errorf("%s: %w", r.name, err)
+		return fmt.Errorf("%s: %w", r.name, unnamed(err))
 	}
 	return nil
 }
@@ -93,11 +96,14 @@ func (u until) Write(b []byte) (int, error) {
 	return u.Writer.Write(b)
 }
 
-// unnamed returns the reason of an error about a file whose name is not the user's.
+// unnamed returns the reason of an error of the system alone: its file has a name that is not
+// the user's.
 func unnamed(err error) error {
-	var perr *fs.PathError
-	if errors.As(err, &perr) {
-		return perr.Err
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
 	}
 	return err
 }

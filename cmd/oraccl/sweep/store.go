@@ -195,47 +195,23 @@ func (s *Store) replace(name string, b []byte) error {
 // replaceBy is replace for what a function writes.
 func (s *Store) replaceBy(name string, write func(f *os.File) error) error {
 	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, ".new-*")
+	r, err := files.Replace(name, "")
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, located(err))
+		return err
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
+	if err = write(r.File); err == nil {
+		err = r.Sync()
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("%s: %w", name, cause(err))
+	if err := r.Commit(err); err != nil {
+		return err
 	}
 	d, err := os.Open(dir)
 	if err != nil {
-		return fmt.Errorf("%s: %w", dir, cause(err))
+		return fmt.Errorf("the sweep's directory: %w", located(err))
 	}
 	defer d.Close()
 	_ = d.Sync() // some file systems cannot; the file is whole in any case
 	return nil
-}
-
-// cause is an error without the name of a file.
-func cause(err error) error {
-	var perr *fs.PathError
-	var lerr *os.LinkError
-	switch {
-	case errors.As(err, &perr):
-		return perr.Err
-	case errors.As(err, &lerr):
-		return lerr.Err
-	}
-	return err
 }
 
 // located is an error as "file: cause", without the system call.
@@ -308,7 +284,7 @@ func (s *Store) Rows(cells []Cell) ([]Kept, error) {
 func (s *Store) sweepUp() {
 	for _, kind := range []string{"cells", "bounds", "schedules", "certificates", "refutations"} {
 		_ = filepath.WalkDir(filepath.Join(s.dir, kind), func(name string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && strings.HasPrefix(d.Name(), ".new-") {
+			if err == nil && !d.IsDir() && strings.HasPrefix(d.Name(), files.Unfinished) {
 				if info, err := d.Info(); err == nil && old(info) {
 					_ = os.Remove(name)
 				}
