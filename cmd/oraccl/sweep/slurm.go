@@ -129,13 +129,12 @@ func (s *Store) Jobs(ctx context.Context) ([]*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := fs.Glob(os.DirFS(dir), "slurm/*/job") // dir itself may have the marks of a pattern
+	found, err := files.Glob(dir, "slurm/*/job")
 	if err != nil {
 		return nil, err
 	}
 	var jobs []*Job
 	for _, name := range found {
-		name = filepath.Join(dir, filepath.FromSlash(name))
 		id, err := files.ReadRegular(ctx, name)
 		if err != nil {
 			return nil, err

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -112,13 +111,13 @@ func drawSweep(dir string, rows []table.Row) ([]string, error) {
 		}
 	}
 	for i := range curves {
-		old, err := fs.Glob(os.DirFS(dir), curves[i].name+"-*.svg") // dir itself may have the marks of a pattern
+		old, err := files.Glob(dir, curves[i].name+"-*.svg")
 		if err != nil {
 			return nil, err
 		}
 		for _, file := range old {
-			if fresh[file] == nil {
-				if err := os.Remove(filepath.Join(dir, file)); err != nil {
+			if fresh[filepath.Base(file)] == nil {
+				if err := os.Remove(file); err != nil {
 					return nil, err
 				}
 			}
