@@ -113,6 +113,9 @@ var arrows = []struct{ from, to string }{
 // files of any format.
 const usersProgram = "example_test.go"
 
+// forTests are the rooms that only tests enter, with all below them.
+var forTests = []string{"verify/verifytest", "solve/solvetest"}
+
 // aboveMethods is the room of solve that no method may know, itself and what is below it.
 const aboveMethods = "solve/certify"
 
@@ -233,6 +236,9 @@ func TestImports(t *testing.T) {
 			}
 			if under(name, aboveMethods) && under(s.dir, "solve") && !under(s.dir, aboveMethods) {
 				t.Errorf("%s imports %s, which stands above the methods", s.name, name)
+			}
+			if i := slices.IndexFunc(forTests, func(dir string) bool { return under(name, dir) }); i >= 0 && !s.test && !under(s.dir, forTests[i]) {
+				t.Errorf("%s imports %s, which is for tests", s.name, name)
 			}
 			switch {
 			case name == "C":

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/oraccl/oraccl/verify/internal/ending"
+	"github.com/oraccl/oraccl/verify/verifytest/ending"
 )
 
 // refute runs the checker on a formula and a proof.

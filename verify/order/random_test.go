@@ -11,7 +11,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/internal/programs"
+	"github.com/oraccl/oraccl/verify/verifytest/programs"
 )
 
 // full writes a value of the machine as the explorer does.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/smt/internal/cases"
+	"github.com/oraccl/oraccl/verify/verifytest/cases"
 )
 
 func bigInt(n int) *big.Int { return big.NewInt(int64(n)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/verify/smt/internal/cases"
+	"github.com/oraccl/oraccl/verify/verifytest/cases"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden scripts")
@@ -51,7 +51,7 @@ func TestAgainstExecution(t *testing.T) {
 	right, wrong := 0, 0
 	for seed := range uint64(6000) {
 		c := cases.Random(rand.New(rand.NewPCG(seed, 1)))
-		codes := c.Execute()
+		codes := c.Codes()
 		e, err := NewEncoder(c.P, c.S)
 		require.NoError(t, err)
 		for _, forPeople := range []bool{false, true} {

@@ -25,9 +25,10 @@ func (c Codes) Sorted() []verify.Code { return slices.Sorted(maps.Keys(c)) }
 
 // Findings is what is wrong with a schedule.
 type Findings struct {
-	Malformed bool    // sections 1 and 2; nothing else is decided then
-	Network   Codes   // sections 3 and 4: routes, durations, arrivals, capacity
-	Data      []Codes // sections 5 and 6, by chunk
+	Malformed bool           // sections 1 and 2; nothing else is decided then
+	Network   Codes          // sections 3 and 4: routes, durations, arrivals, capacity
+	Data      []Codes        // sections 5 and 6, by chunk
+	Ends      map[Slot]Codes // of these section 6.3, by slot
 
 	Makespan model.Time       // section 3.3; 0 for a schedule without times
 	Rounds   []model.Interval // from when to when each round lasts in which something is moved
@@ -67,7 +68,7 @@ func (f *Findings) Raced() bool {
 
 // Execute decides about s, a schedule for the valid problem p with chunks.
 func Execute(p *model.Problem, s *model.Schedule) *Findings {
-	f := &Findings{Network: Codes{}}
+	f := &Findings{Network: Codes{}, Ends: map[Slot]Codes{}}
 	if !wellFormed(p, s) {
 		f.Malformed = true
 		return f
@@ -534,7 +535,7 @@ func (x *executor) data() {
 		x.timed(state)
 	}
 	for slot, want := range goal { // 6.3
-		codes, got := x.f.Data[slot.Chunk], state[slot]
+		codes, got := Codes{}, state[slot]
 		op := x.p.Collective.Op
 		for j := range x.p.Topology.Ranks {
 			w, g := want[j], got[j]
@@ -549,6 +550,10 @@ func (x *executor) data() {
 			case g > w:
 				codes[verify.WrongValue] = true
 			}
+		}
+		if len(codes) > 0 {
+			x.f.Ends[slot] = codes
+			maps.Copy(x.f.Data[slot.Chunk], codes)
 		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/internal/programs"
 	"github.com/oraccl/oraccl/verify/order"
 	"github.com/oraccl/oraccl/verify/smt/concurrent"
 	"github.com/oraccl/oraccl/verify/smt/z3"
+	"github.com/oraccl/oraccl/verify/verifytest/programs"
 )
 
 // wanted makes what a program really ends with what it must end with, in some cells,

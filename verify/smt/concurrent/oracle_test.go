@@ -11,9 +11,9 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/internal/programs"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/smt/concurrent"
+	"github.com/oraccl/oraccl/verify/verifytest/programs"
 )
 
 // oracle answers the questions in their order as it is told, the rest as the last one.

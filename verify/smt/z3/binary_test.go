@@ -13,7 +13,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
-	"github.com/oraccl/oraccl/verify/smt/internal/cases"
+	"github.com/oraccl/oraccl/verify/verifytest/cases"
 )
 
 // TestOtherSolvers hands the written scripts to the solvers that are installed as

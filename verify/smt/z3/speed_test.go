@@ -10,8 +10,8 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
-	"github.com/oraccl/oraccl/verify/smt/internal/cases"
 	"github.com/oraccl/oraccl/verify/smt/z3"
+	"github.com/oraccl/oraccl/verify/verifytest/cases"
 )
 
 // uneven makes every chunk's times its own, so that no two queries are the same.

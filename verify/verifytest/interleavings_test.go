@@ -1,12 +1,41 @@
-package cases
+package verifytest_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/verifytest/cases"
 )
+
+// TestInterleavings sets the reference against the execution of schedules without times in every
+// order that they allow.
+func TestInterleavings(t *testing.T) {
+	right, wrong := 0, 0
+	try := func(c *cases.Case, seed uint64) {
+		want := executeAll(c)
+		require.Equal(t, want, c.Codes(), "seed %d: %v\n%+v", seed, c.P, c.S)
+		if len(want) == 0 {
+			right++
+		} else {
+			wrong++
+		}
+	}
+	for seed := range uint64(2000) {
+		try(cases.RandomOrdered(rand.New(rand.NewPCG(seed, 4))), seed)
+		if seed%2 == 0 {
+			try(cases.RandomCounts(rand.New(rand.NewPCG(seed, 6)), model.Ordered), seed)
+		}
+	}
+	t.Logf("%d right, %d wrong", right, wrong)
+	require.Greater(t, right, 500)
+	require.Greater(t, wrong, 500)
+}
 
 // state is S[r][k], nil where undefined: how often each rank's contribution is in
 // what rank r holds of chunk k.
@@ -33,80 +62,18 @@ func counts(p *model.Problem, v model.Value) []int {
 	return c
 }
 
-// Execute runs a Timed schedule, or one InRounds, instant by instant, and returns
-// the codes of what is wrong, sorted, each once; none means right. Of a chunk with
-// a race only the race counts.
-func (c *Case) Execute() []verify.Code {
-	s := start(c.P)
-	found := make([]map[verify.Code]bool, len(c.P.Chunks))
-	for k := range found {
-		found[k] = map[verify.Code]bool{}
-	}
-	end := model.Time(0)
-	for _, t := range c.S.Transfers {
-		end = max(end, t.End)
-	}
-	flying := make([][]int, len(c.S.Transfers))
-	for now := model.Time(0); now <= end; now++ {
-		for k := range c.P.Chunks {
-			for r := range c.P.Topology.Ranks {
-				writers, copies := c.writers(r, k, now)
-				if len(writers) > 1 && copies > 0 {
-					found[k][verify.WriteWriteRace] = true
-				}
-				for _, i := range writers {
-					s[r][k] = apply(c.S.Transfers[i].Op, s[r][k], flying[i], found[k])
-				}
-			}
-		}
-		for i, t := range c.S.Transfers {
-			if t.Start == now {
-				if flying[i] = slices.Clone(s[t.Src][t.Chunk]); flying[i] == nil {
-					found[t.Chunk][verify.SendUndefined] = true
-				}
-			}
-		}
-	}
-	all := map[verify.Code]bool{}
-	for k := range c.P.Chunks {
-		if found[k][verify.WriteWriteRace] {
-			all[verify.WriteWriteRace] = true
-			continue
-		}
-		c.judge(s, k, found[k])
-		for code := range found[k] {
-			all[code] = true
-		}
-	}
-	return sorted(all)
-}
-
-// writers returns the transfers that write a slot at an instant, and how many of
-// them copy.
-func (c *Case) writers(r, k int, now model.Time) (list []int, copies int) {
-	for i, t := range c.S.Transfers {
-		if t.End == now && int(t.Dst) == r && int(t.Chunk) == k {
-			list = append(list, i)
-			if t.Op == model.Copy {
-				copies++
-			}
-		}
-	}
-	return list, copies
-}
-
 // apply returns what a slot holds after a write, and notes what is wrong with it.
 func apply(op model.Op, old, got []int, found map[verify.Code]bool) []int {
-	if op == model.Copy {
+	switch {
+	case got == nil: // which is noted where it is read
+		return old
+	case op == model.Copy:
 		return slices.Clone(got)
-	}
-	if old == nil {
+	case old == nil:
 		found[verify.ReduceUndefined] = true
-	}
-	if old == nil {
 		return nil
 	}
-	sum := slices.Clone(old) // unchanged by what is undefined, which is noted where it is read
+	sum := slices.Clone(old)
 	for j, n := range got {
 		sum[j] += n
 	}
@@ -114,7 +81,7 @@ func apply(op model.Op, old, got []int, found map[verify.Code]bool) []int {
 }
 
 // judge compares what is there in the end with what is wanted.
-func (c *Case) judge(s state, k int, found map[verify.Code]bool) {
+func judge(c *cases.Case, s state, k int, found map[verify.Code]bool) {
 	for r, v := range c.P.Goal(k) {
 		want, ends := counts(c.P, v), s[r][k]
 		code := verify.Code("")
@@ -143,7 +110,7 @@ func (c *Case) judge(s state, k int, found map[verify.Code]bool) {
 }
 
 func sorted(found map[verify.Code]bool) []verify.Code {
-	codes := []verify.Code{}
+	var codes []verify.Code
 	for c := range found {
 		codes = append(codes, c)
 	}
@@ -151,12 +118,12 @@ func sorted(found map[verify.Code]bool) []verify.Code {
 	return codes
 }
 
-// ExecuteAll runs an Ordered schedule in every order of its transfers' starts and
-// ends that the waits allow, and returns what Execute does, of all of them. A pair
+// executeAll runs an Ordered schedule in every order of its transfers' starts and
+// ends that the waits allow, and returns the codes of what is wrong in any of them. A pair
 // of conflicting accesses that comes in both orders is a race. It panics if without
 // a race some executions are right and others are not: package smt argues that
 // this cannot be.
-func (c *Case) ExecuteAll() []verify.Code {
+func executeAll(c *cases.Case) []verify.Code {
 	n := len(c.S.Transfers)
 	type pair struct{ x, y int } // events: 2i is the start of i, 2i+1 its end
 	seen := map[pair]bool{}
@@ -176,7 +143,7 @@ func (c *Case) ExecuteAll() []verify.Code {
 				}
 			}
 			executions++
-			for k, codes := range c.replay(trace) {
+			for k, codes := range replay(c, trace) {
 				for code := range codes {
 					wrong[k][code] = true
 				}
@@ -206,7 +173,7 @@ func (c *Case) ExecuteAll() []verify.Code {
 		raced := false
 		for x := range 2 * n {
 			for y := range x {
-				if code := c.conflict(x, y, k); code != "" && seen[pair{x, y}] && seen[pair{y, x}] {
+				if code := conflict(c, x, y, k); code != "" && seen[pair{x, y}] && seen[pair{y, x}] {
 					raced = true
 					found[code] = true
 				}
@@ -227,7 +194,7 @@ func (c *Case) ExecuteAll() []verify.Code {
 
 // conflict returns the race that two events on one slot of chunk k make if they
 // are unordered, or "".
-func (c *Case) conflict(x, y, k int) verify.Code {
+func conflict(c *cases.Case, x, y, k int) verify.Code {
 	a, b := &c.S.Transfers[x/2], &c.S.Transfers[y/2]
 	slot := func(t *model.Transfer, x int) int32 {
 		if x%2 == 0 {
@@ -247,7 +214,7 @@ func (c *Case) conflict(x, y, k int) verify.Code {
 }
 
 // replay runs one order of events and returns what is wrong, by chunk.
-func (c *Case) replay(trace []int) []map[verify.Code]bool {
+func replay(c *cases.Case, trace []int) []map[verify.Code]bool {
 	s := start(c.P)
 	flying := make([][]int, len(c.S.Transfers))
 	found := make([]map[verify.Code]bool, len(c.P.Chunks))
@@ -265,7 +232,7 @@ func (c *Case) replay(trace []int) []map[verify.Code]bool {
 		s[t.Dst][t.Chunk] = apply(t.Op, s[t.Dst][t.Chunk], flying[x/2], found[t.Chunk])
 	}
 	for k := range c.P.Chunks {
-		c.judge(s, k, found[k])
+		judge(c, s, k, found[k])
 	}
 	return found
 }

@@ -103,3 +103,12 @@ func (c *Case) recount(rng *rand.Rand) {
 	at.Value = value(counts)
 	*list, c.P = changed, &p
 }
+
+// counts returns how often each rank's contribution is in v.
+func counts(p *model.Problem, v model.Value) []int {
+	c := make([]int, p.Topology.Ranks)
+	for r, n := range v.Terms() {
+		c[r] += n
+	}
+	return c
+}

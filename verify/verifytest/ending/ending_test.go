@@ -17,12 +17,12 @@ import (
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/cnf"
 	"github.com/oraccl/oraccl/verify/epoch"
-	"github.com/oraccl/oraccl/verify/internal/ending"
 	"github.com/oraccl/oraccl/verify/lrat"
 	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/order"
 	"github.com/oraccl/oraccl/verify/replay"
 	"github.com/oraccl/oraccl/verify/stream"
+	"github.com/oraccl/oraccl/verify/verifytest/ending"
 )
 
 func network(t testing.TB, name string) *model.Topology {
