@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/expression"
 	"github.com/oraccl/oraccl/model"
@@ -85,6 +87,15 @@ func (x *Runner) best(ctx context.Context, s spec, methods []string) (expression
 	p, err := s.problem(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if slices.Equal(methods, []string{"all"}) {
+		r, err := keep(x, "all "+s.key(), func() (*result, error) { return x.portfolio(ctx, s, p) })
+		if err != nil {
+			return nil, err
+		}
+		f := r.record()
+		f["methods"] = expression.Text(r.Method)
+		return f, nil
 	}
 	solvers, err := certify.MethodsNamed(methods...)
 	if err != nil {
@@ -233,12 +244,10 @@ func (x *Runner) bound(ctx context.Context, s spec, p *model.Problem) (b bounded
 	return bounded{c.Bound, c.Witness.Kind(), cert.LeastRounds(c)}, nil
 }
 
-// solve runs a method, and has what it finds proved.
-func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.Solver, b bounded) (*result, error) {
-	r := &result{Method: m.Name(), Ranks: len(p.Members()), Size: p.Size, Arrival: p.LastArrival()}
-	e := *x.Evaluator
+// evaluator returns an evaluator with the options of a spec.
+func (x *Runner) evaluator(s spec) (*certify.Evaluator, error) {
+	e, err := *x.Evaluator, error(nil)
 	e.Horizons = nil
-	var err error
 	if s["tries"] != "" {
 		if e.Options.Tries, err = s.whole("tries", 0); err != nil {
 			return nil, err
@@ -250,6 +259,70 @@ func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.So
 		}
 	}
 	if e.SMTMost, err = s.whole("smt_most", 0); err != nil {
+		return nil, err
+	}
+	if s["time_limit"] != "" {
+		if e.Options.TimeLimit, err = time.ParseDuration(s["time_limit"]); err != nil || e.Options.TimeLimit <= 0 {
+			return nil, fmt.Errorf("time_limit %q: want a time above zero, such as 10s", s["time_limit"])
+		}
+		e.SMT.Timeout = e.Options.TimeLimit
+	}
+	return &e, nil
+}
+
+// portfolio runs all methods on an instance, as gap does, with one time limit for all of it,
+// and returns the best proved schedule with the bound for every cut. Its seconds are of all.
+func (x *Runner) portfolio(ctx context.Context, s spec, p *model.Problem) (*result, error) {
+	e, err := x.evaluator(s)
+	if err != nil {
+		return nil, err
+	}
+	e.Methods, e.Named = certify.Methods(), false
+	begin := time.Now()
+	ev, err := e.Evaluate(ctx, p)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
+	case ev.AnyRefuted():
+		return nil, fmt.Errorf("%v: a schedule of ours is refuted", p)
+	}
+	r := &result{Ranks: len(p.Members()), Size: p.Size, Arrival: p.LastArrival()}
+	if c := ev.Bound; c != nil {
+		r.bounded = bounded{c.Bound, c.Witness.Kind(), 0}
+	}
+	best := ev.Best()
+	if best == nil {
+		r.Reason = "no method has a proved schedule"
+		return r, errUndecided
+	}
+	if err := r.take(best); err != nil {
+		return nil, fmt.Errorf("%s: %v: %w", best.Method, p, err)
+	}
+	r.Seconds = time.Since(begin).Seconds()
+	return r, nil
+}
+
+// take sets what is known of a proved schedule.
+func (r *result) take(found *certify.Row) (err error) {
+	if r.Proved, err = found.ProvedBy(); err != nil {
+		return err
+	}
+	q, schedule := found.Result.Problem, found.Result.Schedule
+	r.Method, r.Chunks, r.Transfers, r.Makespan = found.Method, len(q.Chunks), len(schedule.Transfers), found.Makespan
+	r.Seconds, r.Replay = found.Solving.Seconds(), found.Checking["replay"].Seconds()
+	if schedule.Form == model.InRounds {
+		r.Rounds, r.Late = schedule.Rounds(), q.RoundsAfterArrival(schedule)
+	}
+	return nil
+}
+
+// solve runs a method, and has what it finds proved.
+func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.Solver, b bounded) (*result, error) {
+	r := &result{Method: m.Name(), Ranks: len(p.Members()), Size: p.Size, Arrival: p.LastArrival()}
+	e, err := x.evaluator(s)
+	if err != nil {
 		return nil, err
 	}
 	if err := m.Serves(p); err != nil {
@@ -275,7 +348,7 @@ func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.So
 		r.Reason = "found no schedule: " + found.StopReason()
 		return r, errUndecided
 	}
-	if r.Proved, err = found.ProvedBy(); err != nil {
+	if err := r.take(found); err != nil {
 		return nil, fmt.Errorf("%v: %w", p, err)
 	}
 	if c := e.Horizons[certify.CutKey(p)]; c != nil && c.Bound > b.Bound { // refuted, which is checked
@@ -284,12 +357,6 @@ func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.So
 	}
 	if err := verify.Below(found.Makespan, b.Bound, b.Kind); err != nil {
 		return nil, fmt.Errorf("%v: %w", p, err)
-	}
-	q, schedule := found.Result.Problem, found.Result.Schedule
-	r.Chunks, r.Transfers, r.Makespan = len(q.Chunks), len(schedule.Transfers), found.Makespan
-	r.Seconds, r.Replay = found.Solving.Seconds(), found.Checking["replay"].Seconds()
-	if schedule.Form == model.InRounds {
-		r.Rounds, r.Late = schedule.Rounds(), q.RoundsAfterArrival(schedule)
 	}
 	return r, nil
 }

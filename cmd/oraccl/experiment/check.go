@@ -245,7 +245,11 @@ func (c *checker) row(known []string, b *RowBlock) {
 }
 
 func (c *checker) figure(bySection map[string][]string, g *FigureBlock) {
-	for _, u := range []string{g.X.Unit, g.Y.Unit} {
+	used := []string{g.X.Unit, g.Y.Unit}
+	if g.Heat != nil {
+		used = append(used, g.Heat.Unit)
+	}
+	for _, u := range used {
 		if _, ok := units[u]; !ok {
 			c.fail(0, "figure %s: unit %q: want one of%s", g.Name, u, strings.Join(slices.Sorted(maps.Keys(units)), " "))
 		}
@@ -258,6 +262,14 @@ func (c *checker) figure(bySection map[string][]string, g *FigureBlock) {
 			return
 		}
 		known = append(known, names...)
+	}
+	if h := g.Heat; h != nil {
+		if h.Row == nil || h.Column == nil || h.Value == nil || h.Most <= 0 || len(g.Series) > 0 {
+			c.fail(0, "figure %s: heat: want row, column, value and most, above zero, and no series", g.Name)
+			return
+		}
+		c.texts(known, h.Row, h.Column)
+		c.exprs(known, h.Value)
 	}
 	c.texts(known, g.Places)
 	c.exprs(known, g.Only, g.Drawn)

@@ -84,15 +84,43 @@ func (x *Runner) figure(base *expression.Scope, g *FigureBlock) (*report.Figure,
 		}
 		f.Table = append(f.Table, cells)
 	}
-	if len(c.Series) == 0 {
+	var drawing chart.Figure = c
+	if g.Heat != nil {
+		if drawing, err = x.heat(g, title, drawn); err != nil {
+			return nil, err
+		}
+	} else if len(c.Series) == 0 {
 		return f, nil
 	}
 	var b bytes.Buffer
-	if err := c.WriteSVG(&b); err != nil {
+	if err := drawing.Write(&b, "svg"); err != nil {
 		return nil, fmt.Errorf("%s: figure %s: %w", x.f.Path, g.Name, err)
 	}
 	f.SVG = b.Bytes()
 	return f, nil
+}
+
+// heat returns the map of the values of lines.
+func (x *Runner) heat(g *FigureBlock, title string, lines []*line) (*chart.Heat, error) {
+	h := &chart.Heat{Title: title, Unit: units[g.Heat.Unit], Most: g.Heat.Most}
+	for _, l := range lines {
+		row, err := x.expand(l.scope, g.Heat.Row)
+		if err != nil {
+			return nil, err
+		}
+		column, err := x.expand(l.scope, g.Heat.Column)
+		if err != nil {
+			return nil, err
+		}
+		v, err := x.eval(l, l.scope, g.Heat.Value)
+		if err != nil {
+			return nil, err
+		}
+		if value, ok := v.Float(); ok {
+			h.Set(row, column, value)
+		}
+	}
+	return h, nil
 }
 
 // plot adds the points that a line has in a series.

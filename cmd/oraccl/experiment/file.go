@@ -98,6 +98,7 @@ type Instance struct {
 	TotalChunks *text `yaml:"total_chunks" about:"chunks in all"`
 	Straggler   *text `yaml:"straggler" about:"the rank that is late"`
 	Delay       *text `yaml:"delay" about:"how late it is"`
+	TimeLimit   *text `yaml:"time_limit" about:"for all that is computed of the instance; by default that of the command"`
 	Tries       *text `yaml:"tries" about:"as --tries"`
 	Effort      *text `yaml:"effort" about:"as --effort"`
 	Bounds      *text `yaml:"bounds" about:"best (the default), quick or none"`
@@ -120,19 +121,18 @@ type Run struct {
 	Instance `yaml:",inline"`
 	If       *expr       `yaml:"if" about:"where this does not hold nothing is computed"`
 	Else     *text       `yaml:"else" about:"why, then"`
-	Methods  list        `yaml:"methods" about:"those that do not serve the instance are left out"`
+	Methods  list        `yaml:"methods" about:"those that do not serve the instance are left out; all is what gap runs, in one time limit, with the bound for every cut"`
 	Measure  string      `yaml:"measure" about:"in place of methods: a function of the program, see below"`
 	With     pairs[expr] `yaml:"with" about:"more arguments of the measure"`
 }
 
 // RowBlock makes a row of a report for each line.
 type RowBlock struct {
-	Only      *expr `yaml:"only" about:"lines without it have no such row"`
-	Instance  *text `yaml:"instance" about:"what is solved"`
-	Quantity  *text `yaml:"quantity" about:"what is compared, with its unit"`
-	Published *expr `yaml:"published" about:"what was published; by default said, all of the line"`
-	// Unpublished is why nothing was published, where that is so for all lines.
-	Unpublished *text `yaml:"unpublished" about:"in place of published: why nothing was published"`
+	Only        *expr `yaml:"only" about:"lines without it have no such row"`
+	Instance    *text `yaml:"instance" about:"what is solved"`
+	Quantity    *text `yaml:"quantity" about:"what is compared, with its unit"`
+	Published   *expr `yaml:"published" about:"what was published; by default said, all of the line"`
+	Unpublished *text `yaml:"unpublished" about:"why nothing was published, in place of published or where that is unknown"`
 
 	Of          string `yaml:"of" about:"the run that ours is from; by default the first by name"`
 	Ours        *expr  `yaml:"ours" about:"a number, or a text"`
@@ -161,7 +161,17 @@ type FigureBlock struct {
 	Y      axisBlock      `yaml:"y" about:"the axis: name, unit, log"`
 	Places *text          `yaml:"places" about:"names of lines, in place of numbers on the x axis"`
 	Series []*SeriesBlock `yaml:"series" about:"what is drawn"`
-	Table  pairs[text]    `yaml:"table" about:"columns"`
+	Table  pairs[text]    `yaml:"table" about:"the columns of its CSV file, with the text of each cell"`
+	Heat   *heatBlock     `yaml:"heat" about:"a map of values by rows and columns, in place of x, y and series"`
+}
+
+// heatBlock draws a value for each line, in the row and the column that it names.
+type heatBlock struct {
+	Row    *text   `yaml:"row" about:"the name of the row"`
+	Column *text   `yaml:"column" about:"the name of the column"`
+	Value  *expr   `yaml:"value" about:"a number from zero on; what is unknown is left blank"`
+	Unit   string  `yaml:"unit" about:"as of an axis"`
+	Most   float64 `yaml:"most" about:"values from here on have the darkest colour"`
 }
 
 type axisBlock struct {
@@ -423,7 +433,7 @@ func keysOf(name string) (keys []string) {
 			}
 		}
 	}
-	for _, v := range []any{File{}, Section{}, least{}, pivot{}, join{}, Instance{}, Run{}, RowBlock{}, FigureBlock{}, axisBlock{}, SeriesBlock{}} {
+	for _, v := range []any{File{}, Section{}, least{}, pivot{}, join{}, Instance{}, Run{}, RowBlock{}, FigureBlock{}, axisBlock{}, SeriesBlock{}, heatBlock{}} {
 		if t := reflect.TypeOf(v); t.Name() == name {
 			visit(t)
 		}

@@ -75,23 +75,23 @@ func (e *rowMaker) published() bool {
 	r := e.row
 	r.Instance, r.Quantity = e.expand(e.b.Instance), e.expand(e.b.Quantity)
 	e.scope.Names["value"] = expression.Value{}
-	if e.b.Unpublished != nil {
-		r.Verdict, r.Why = report.NotPublished, e.expand(e.b.Unpublished)
-		return e.err == nil
-	}
-	said, _ := e.l.scope.Get("said")
-	of, _ := said.Record()
+	found, _ := e.l.scope.Get("said")
+	of, _ := found.Record()
 	value, printed := of["value"], of["printed"].String()
 	if e.b.Published != nil {
 		v := e.eval(e.b.Published)
-		if !v.Known() {
-			return false
-		}
 		if is, ok := v.Record(); ok {
 			of, value, printed = is, is["value"], is["printed"].String()
 		} else {
 			value, printed = v, v.String()
 		}
+		if !v.Known() && e.b.Unpublished == nil {
+			return false
+		}
+	}
+	if e.b.Unpublished != nil && (e.b.Published == nil || !value.Known()) {
+		r.Verdict, r.Why = report.NotPublished, e.expand(e.b.Unpublished)
+		return e.err == nil
 	}
 	r.Published, r.Source, r.Where, r.Certainty = printed, of["source"].String(), of["where"].String(), of["certainty"].String()
 	if r.Published == "" {

@@ -34,7 +34,7 @@ func Schema() []Keys {
 		of   any
 	}{
 		{"The file", File{}}, {"An instance", Instance{}}, {"A section", Section{}}, {"least", least{}}, {"pivot", pivot{}}, {"join", join{}},
-		{"A run, beside the keys of an instance", Run{}}, {"A row", RowBlock{}}, {"A figure", FigureBlock{}}, {"An axis", axisBlock{}}, {"A series", SeriesBlock{}},
+		{"A run, beside the keys of an instance", Run{}}, {"A row", RowBlock{}}, {"A figure", FigureBlock{}}, {"An axis", axisBlock{}}, {"A series", SeriesBlock{}}, {"heat", heatBlock{}},
 	} {
 		k := Keys{Part: p.name}
 		t := reflect.TypeOf(p.of)
@@ -74,6 +74,8 @@ func kindOf(t reflect.Type) string {
 		return "name: name"
 	default:
 		switch t := reflect.TypeOf(v); {
+		case t.Kind() == reflect.Float64:
+			return "number"
 		case t.Kind() == reflect.Bool:
 			return "true or false"
 		case t.Kind() == reflect.String:
