@@ -44,11 +44,14 @@ type xmlStep struct {
 	DepID  int    `xml:"depid,attr"`
 	Deps   int    `xml:"deps,attr"`
 	HasDep int    `xml:"hasdep,attr"`
+
+	number int   // what deps refers to
+	more   []int // offsets of the sources of re that are joined with this one
 }
 
 // machine interprets an MSCCL-IR file step by step: section 12 of the specification and the
 // meaning of the types of steps, without anything of package msccl. Steps are
-// carried out as they are written, nops too, which wait and do nothing.
+// carried out as they are written, nops too, which wait and do nothing; re are joined.
 type machine struct {
 	algo    xmlAlgo
 	grain   int // cells a chunk
@@ -117,10 +120,37 @@ func newMachine(text string, inPlace bool, root int) (*machine, bool, error) {
 			for len(t.Steps) > 0 && t.Steps[len(t.Steps)-1].Type == "nop" { // nothing comes after it
 				t.Steps = t.Steps[:len(t.Steps)-1]
 			}
+			t.Steps = joined(t.Steps)
 			m.blocks = append(m.blocks, block{gpu: g.ID, tb: t})
 		}
 	}
 	return m, true, nil
+}
+
+// joined numbers steps and joins as the runtimes do: a re that waits for nothing with the re
+// before it, if that adds from the same buffer to the same place and does not signal. All of
+// them are one step, with the last one's count, number and signal. Of a threadblock the
+// first sixteen re are looked at.
+func joined(steps []xmlStep) (list []xmlStep) {
+	additions, open := 0, false
+	for i, s := range steps {
+		s.number = i
+		if s.Type == "re" && open && s.DepID < 0 {
+			if last := &list[len(list)-1]; last.Src == s.Src && last.Dst == s.Dst && last.DstOff == s.DstOff {
+				last.more = append(last.more, s.SrcOff)
+				last.Count, last.number, last.HasDep = s.Count, s.number, s.HasDep
+				additions++
+				open = s.HasDep != 1 && additions != 16
+				continue
+			}
+		}
+		list = append(list, s)
+		if open = false; s.Type == "re" {
+			additions++
+			open = s.HasDep != 1 && additions != 16
+		}
+	}
+	return list
 }
 
 func (m *machine) coll() string { return strings.ReplaceAll(m.algo.Coll, "_", "") }
@@ -283,8 +313,8 @@ func (m *machine) step(w *world, b, n int, sent func(block, step int) int) event
 	}
 	if s.DepID >= 0 { // the first step from that on that signals has been carried out
 		j := m.block(x.gpu, s.DepID)
-		first := max(s.Deps, 0)
-		for m.blocks[j].tb.Steps[first].HasDep != 1 {
+		first := 0
+		for o := m.blocks[j].tb.Steps; o[first].HasDep != 1 || o[first].number < s.Deps; {
 			first++
 		}
 		e.before = append(e.before, sent(j, first))
@@ -329,7 +359,9 @@ func (m *machine) step(w *world, b, n int, sent func(block, step int) int) event
 		take(load(s.Dst, s.DstOff))
 	}
 	if k.reads {
-		take(load(s.Src, s.SrcOff))
+		for _, off := range append([]int{s.SrcOff}, s.more...) {
+			take(load(s.Src, off))
+		}
 	}
 	if k.writes {
 		e.writes = m.cells(x.gpu, s.Dst, s.DstOff, s.Count)
@@ -338,11 +370,10 @@ func (m *machine) step(w *world, b, n int, sent func(block, step int) int) event
 				w.memory[c] = values[i]
 			}
 		}
-		if from := e.reads[max(0, len(e.reads)-len(values)):]; k.reads && !slices.Equal(from, e.writes) { // of unequal runs
-			for _, c := range from {
-				if c.gpu >= 0 && slices.Contains(e.writes, c) {
-					m.found[verify.ReadWriteRace] = true
-				}
+		for i := 0; i < len(e.reads); i += len(values) { // runs of the same length
+			run := e.reads[i : i+len(values)]
+			if !slices.Equal(run, e.writes) && slices.ContainsFunc(run, func(c cell) bool { return c.gpu >= 0 && slices.Contains(e.writes, c) }) {
+				m.found[verify.ReadWriteRace] = true
 			}
 		}
 	}
@@ -350,7 +381,7 @@ func (m *machine) step(w *world, b, n int, sent func(block, step int) int) event
 		w.channels[m.outgoing(b)] = append(slices.Clip(w.channels[m.outgoing(b)]), message{slices.Clone(values), n})
 	}
 	if s.HasDep == 1 {
-		w.signal[b] = w.pc[b]
+		w.signal[b] = s.number
 	}
 	w.pc[b]++
 	return e
@@ -496,7 +527,7 @@ func (m *machine) completes(slots, per int) bool {
 				}
 				piece[b] = 0
 				if s.HasDep == 1 {
-					signal[b] = pc[b]
+					signal[b] = s.number
 				}
 				pc[b]++
 			}

@@ -356,9 +356,10 @@ func ringAlgo(r *rand.Rand) *msccl.Algo {
 }
 
 // exchangeAlgo returns an allreduce in which every rank sends all to every other and adds
-// what comes, in one threadblock a pair and a last one that adds up; or an allgather.
+// what comes, in one threadblock a pair and a last one that adds up, in steps that wait one
+// by one or in a chain; or an allgather.
 func exchangeAlgo(r *rand.Rand) *msccl.Algo {
-	n, gather := 2+r.IntN(3), r.IntN(2) == 0
+	n, gather, chain := 2+r.IntN(3), r.IntN(2) == 0, r.IntN(2) == 0
 	a := &msccl.Algo{Name: "exchange", Proto: "LL", Coll: "allreduce", Channels: 1, ChunksPerLoop: 1 + r.IntN(2), Ranks: n, InPlace: true, MaxBytes: 1 << 30}
 	if gather {
 		a.Coll, a.ChunksPerLoop = "allgather", n
@@ -386,6 +387,21 @@ func exchangeAlgo(r *rand.Rand) *msccl.Algo {
 			add := none
 			add.Type, add.Src, add.SrcOff, add.Dst, add.DepID, add.Deps = msccl.Reduce, msccl.Scratch, int32(h)*cnt, msccl.Input, int32(id), 1
 			sum.Steps = append(sum.Steps, add)
+		}
+		if chain { // the first waits for all, and the others are joined with it
+			var waits []msccl.Step
+			for i := range sum.Steps {
+				s := &sum.Steps[i]
+				if i+1 < len(sum.Steps) {
+					waits = append(waits, msccl.Step{Type: msccl.Nop, DepID: s.DepID, Deps: s.Deps})
+				} else {
+					sum.Steps[0].DepID, sum.Steps[0].Deps = s.DepID, s.Deps
+				}
+				if i > 0 {
+					s.DepID, s.Deps = -1, -1
+				}
+			}
+			sum.Steps = append(waits, sum.Steps...)
 		}
 		if !gather {
 			gpu.TBs = append(gpu.TBs, sum)
