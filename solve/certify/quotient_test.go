@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/quotient"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/replay"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/verifytest"
 )
@@ -269,5 +271,76 @@ func TestQuotientPorts(t *testing.T) {
 			got, err := quotient.New().Solve(context.Background(), p, solve.Options{Effort: -1})
 			requireProved(t, p, got, err, fmt.Sprint(kind, size))
 		}
+	}
+}
+
+// TestQuotientIsClose: on networks whose symmetries move every link, schedules with few chunks
+// are close to the checked bound for every cut, and replay and Z3 prove them.
+func TestQuotientIsClose(t *testing.T) {
+	for _, c := range []struct {
+		topology string
+		kind     model.Kind
+		size     int64
+		gap      float64 // at most, in percent
+	}{
+		{"dgxh100:2", model.AllGather, 1 << 30, 0.1},
+		{"dgxh100:2", model.AllGather, 8 << 20, 0.1},
+		{"dgxh100:2", model.ReduceScatter, 8 << 20, 0.1},
+		{"dgxh100:2", model.AllReduce, 1 << 30, 0.1},
+		{"dgxa100:2", model.AllGather, 8 << 20, 0.1},
+		{"dgxa100:2", model.AllReduce, 1 << 30, 0.1},
+		{"dragonfly:3x2x2", model.AllGather, 1 << 30, 0.1},
+		{"dgx1", model.AllGather, 8 << 20, 0.01},
+		{"dgx2:2", model.AllReduce, 1 << 30, 0.5},
+		{"mesh:3x4", model.AllToAll, 16 << 20, 0.01},
+		{"torus:4x4", model.AllGather, 1 << 30, 0.1},
+		{"fattree:4x4", model.AllGather, 1 << 30, 0.1},
+	} {
+		tp, err := topo.Parse(c.topology, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: c.kind}, Size: c.size, Cost: model.Pipelined}
+		least, err := Bound(context.Background(), p)
+		require.NoError(t, err)
+		got, err := quotient.New().Solve(context.Background(), p, solve.Options{Seed: 1, Bound: least.Bound})
+		requireProved(t, p, got, err, c.topology)
+		gap := 100 * float64(model.GapOf(got.Makespan(), least.Bound))
+		t.Logf("%s %v %d: %.4f %% with %d chunks; %s", c.topology, c.kind, c.size, gap, len(got.Problem.Chunks), got.Note)
+		require.LessOrEqual(t, gap, c.gap, "%s %v", c.topology, c.kind)
+		require.LessOrEqual(t, len(got.Problem.Chunks), 16*p.DefaultChunks(1))
+	}
+}
+
+// TestQuotientEnds: the time limit and a cancelled context end it soon, however large the
+// network, and what it has by then is right.
+func TestQuotientEnds(t *testing.T) {
+	for _, c := range []struct {
+		topology string
+		kind     model.Kind
+	}{
+		{"torus:16x16", model.AllToAll}, {"full:256", model.AllToAll}, {"mesh:23x22", model.AllReduce}, {"mesh:32x32", model.AllToAll},
+		{"dragonfly:9x4x4", model.AllReduce}, {"dgxh100:32", model.AllReduce}, {"line:300", model.Scatter},
+	} {
+		tp, err := topo.Parse(c.topology, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: c.kind}, Size: 1 << 30, Cost: model.Pipelined}
+		for _, limit := range []time.Duration{time.Millisecond, 300 * time.Millisecond} {
+			start := time.Now()
+			got, err := quotient.New().Solve(context.Background(), p, solve.Options{Seed: 1, TimeLimit: limit})
+			require.Less(t, time.Since(start), 10*time.Second, "%v, much more than it may take on a busy machine", p)
+			if errors.Is(err, solve.ErrNotServed) {
+				continue
+			}
+			require.NoError(t, err)
+			if got.Schedule != nil {
+				require.Equal(t, verify.Proved, replay.Check(context.Background(), got.Problem, got.Schedule).Outcome, "%v", p)
+			} else {
+				require.Equal(t, solve.TimeLimit, got.Stop, "%v", p)
+			}
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		got, err := quotient.New().Solve(ctx, p, solve.Options{Seed: 1})
+		require.NoError(t, err)
+		require.Equal(t, solve.Interrupted, got.Stop)
 	}
 }
