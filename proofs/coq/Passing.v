@@ -1,0 +1,335 @@
+(** What transfers with routes occupy of links, and how much passes them: lemmas (hop), (lanes)
+    and (passing) of package cert, for the windows from 0 to the makespan less a link's own
+    latency. Left out there: the times before and after a link on the way, ports, and the
+    first of the two areas. *)
+From Coq Require Import Bool List ZArith Lia.
+From Oraccl Require Import Cut Round Timed Schedule.
+Import ListNotations.
+Open Scope Z_scope.
+
+Definition positive (j : job) : Prop :=
+  (forall l, In l (links j) -> 0 <= latency l /\ 0 < bandwidth l) /\ (forall b, In b (sizes j) -> 0 <= b).
+Definition positiveb (j : job) : bool :=
+  forallb (fun l => (0 <=? latency l) && (0 <? bandwidth l)) (links j) && forallb (fun b => 0 <=? b) (sizes j).
+Lemma positiveb_spec j : positiveb j = true <-> positive j.
+Proof.
+  unfold positiveb, positive. rewrite andb_true_iff, !forallb_forall.
+  split; intros [A B]; split; intros x Hx; specialize (A x) || idtac.
+  - specialize (A Hx). apply andb_true_iff in A. rewrite Z.leb_le, Z.ltb_lt in A. exact A.
+  - apply Z.leb_le. apply B; auto.
+  - specialize (A Hx). apply andb_true_iff. rewrite Z.leb_le, Z.ltb_lt. exact A.
+  - apply Z.leb_le. apply B; auto.
+Qed.
+
+(** ** Pairs and sums *)
+
+Lemma pairs_app {A} (R : A -> A -> Prop) a b :
+  ForallOrdPairs R (a ++ b) <->
+  ForallOrdPairs R a /\ ForallOrdPairs R b /\ (forall x y, In x a -> In y b -> R x y).
+Proof.
+  induction a as [|x a IH]; simpl.
+  - split; [intros H; repeat split; auto; [constructor|tauto]|tauto].
+  - split.
+    + intros H. inversion H as [|? ? Hx Hr]; subst. apply IH in Hr. destruct Hr as [Ha [Hb Hab]].
+      rewrite Forall_forall in Hx. repeat split; auto.
+      * constructor; auto. rewrite Forall_forall. intros y Hy. apply Hx, in_or_app. auto.
+      * intros y z [->|Hy] Hz; auto. apply Hx, in_or_app. auto.
+    + intros [Ha [Hb Hab]]. inversion Ha as [|? ? Hx Hr]; subst. rewrite Forall_forall in Hx.
+      constructor; [|apply IH; auto]. rewrite Forall_forall. intros y Hy. apply in_app_or in Hy.
+      destruct Hy; auto.
+Qed.
+
+(** One of each. *)
+Lemma pairs_pick {A B} (R : A -> A -> Prop) (f : B -> list A) (g : B -> option A) l :
+  (forall x a, In x l -> g x = Some a -> In a (f x)) -> ForallOrdPairs R (flat_map f l) ->
+  ForallOrdPairs R (flat_map (fun x => match g x with Some a => [a] | None => [] end) l).
+Proof.
+  induction l as [|x l IH]; simpl; intros Hg H; [constructor|].
+  apply pairs_app in H. destruct H as [_ [Hl Hx]].
+  apply pairs_app. repeat split; auto.
+  - destruct (g x); repeat constructor.
+  - intros a b Ha Hb. apply Hx.
+    + destruct (g x) eqn:E; simpl in Ha; [|tauto]. destruct Ha as [->|[]]. auto.
+    + apply in_flat_map in Hb. destruct Hb as [y [Hy Hb]]. apply in_flat_map. exists y. split; auto.
+      destruct (g y) eqn:E; simpl in Hb; [|tauto]. destruct Hb as [->|[]]. auto.
+Qed.
+
+Lemma sum_by {A} (key : A -> nat) (f : A -> Z) ls xs :
+  NoDup ls -> (forall t, In t xs -> In (key t) ls) ->
+  sum f xs = sum (fun i => sum f (filter (fun t => Nat.eqb (key t) i) xs)) ls.
+Proof.
+  intros Hnd. induction xs as [|t xs IH]; intros Hin; simpl.
+  - clear. induction ls; simpl in *; lia.
+  - rewrite IH by (intros; apply Hin; right; auto).
+    pose proof (Hin t (or_introl eq_refl)) as Ht. clear IH Hin.
+    destruct (in_split _ _ Ht) as [l1 [l2 ->]]. apply NoDup_remove_2 in Hnd.
+    assert (E : forall l, ~ In (key t) l ->
+      sum (fun i => sum f (if Nat.eqb (key t) i then t :: filter (fun t => Nat.eqb (key t) i) xs
+                           else filter (fun t => Nat.eqb (key t) i) xs)) l =
+      sum (fun i => sum f (filter (fun t => Nat.eqb (key t) i) xs)) l).
+    { induction l as [|i l IH]; simpl; intros Hn; auto. rewrite IH by tauto.
+      destruct (Nat.eqb_spec (key t) i); auto. subst. tauto. }
+    rewrite in_app_iff in Hnd.
+    rewrite !sum_app. simpl. rewrite !E, Nat.eqb_refl by tauto. simpl. lia.
+Qed.
+
+Lemma sum_one {A} (l : list A) : sum (fun _ => 1) l = Z.of_nat (length l).
+Proof. induction l as [|a l IH]; [reflexivity|]. cbn [sum fold_right length] in *. unfold sum in IH. rewrite IH. lia. Qed.
+
+Section Job.
+Variable j : job.
+Hypothesis sane : positive j.
+Notation at_link := (at_link j).
+
+Lemma sane_link i : 0 <= latency (at_link i) /\ 0 < bandwidth (at_link i).
+Proof.
+  unfold Schedule.at_link, the. destruct (Nat.lt_ge_cases i (length (links j))) as [H|H].
+  - apply sane, nth_In, H.
+  - rewrite nth_overflow by exact H. simpl. lia.
+Qed.
+Lemma sane_size k : 0 <= size j k.
+Proof.
+  unfold size. destruct (Nat.lt_ge_cases k (length (sizes j))) as [H|H].
+  - apply sane, nth_In, H.
+  - rewrite nth_overflow by exact H. lia.
+Qed.
+Lemma beta_0 l b : 0 < bandwidth l -> 0 <= b -> 0 <= beta l b.
+Proof. intros. unfold beta. apply Z.div_pos; [unfold picoseconds|]; lia. Qed.
+Lemma beta_mono l a b : 0 < bandwidth l -> a <= b -> beta l a <= beta l b.
+Proof. intros. unfold beta. apply Z.div_le_mono; [lia|]. unfold picoseconds. lia. Qed.
+Lemma beta_pos l b : 0 < bandwidth l -> 0 < b -> 0 < beta l b.
+Proof.
+  intros Hl Hb. unfold beta. apply Z.div_str_pos. unfold picoseconds. split; [lia|].
+  change (10 ^ 12) with 1000000000000. lia.
+Qed.
+
+(** ** (hop) *)
+
+(** What of a link's latency is beside its occupation, and what is in it. *)
+Definition tail (i : nat) : Z := match model j with Blocking => 0 | Pipelined => latency (at_link i) end.
+Definition beside (i : nat) : Z := match model j with Blocking => latency (at_link i) | Pipelined => 0 end.
+
+Lemma concat_hops r : concat (hops j r) = r.
+Proof.
+  induction r as [|i r IH]; simpl; auto.
+  destruct (is_rank j _); simpl; [congruence|].
+  destruct (hops j r); simpl in *; congruence.
+Qed.
+
+Lemma slowest_ge b h : forall i, In i h -> beta (at_link i) b <= slowest j b h.
+Proof. induction h as [|a h IH]; simpl; [tauto|]. intros i [->|Hi]; [lia|]. specialize (IH i Hi). lia. Qed.
+Lemma slowest_0 b h : 0 <= slowest j b h.
+Proof. induction h as [|a h IH]; simpl; lia. Qed.
+Lemma latencies_0 h : 0 <= latencies j h.
+Proof. unfold latencies. induction h as [|a h IH]; simpl; [lia|]. pose proof (sane_link a). lia. Qed.
+
+Lemma along_inside slow h : 0 <= slow -> forall from i sp, In (i, sp) (along j slow from h) ->
+  In i h /\ from <= first sp /\ long sp = slow + beside i /\
+  first sp + long sp + tail i <= from + latencies j h + slow.
+Proof.
+  intros Hs. unfold beside, tail. induction h as [|a h IH]; simpl; [tauto|]. intros from i sp [E|Hin].
+  - injection E as <- <-. simpl. pose proof (sane_link a). pose proof (latencies_0 h).
+    unfold latencies in *. simpl. destruct (model j); repeat split; auto; lia.
+  - destruct (IH _ _ _ Hin) as [A [B [C D]]]. pose proof (sane_link a).
+    unfold latencies in *. simpl. repeat split; auto; lia.
+Qed.
+Lemma along_all slow h : forall from i, In i h -> exists sp, In (i, sp) (along j slow from h).
+Proof.
+  induction h as [|a h IH]; simpl; [tauto|]. intros from i [->|Hi]; [eauto|].
+  destruct (IH (from + latency (at_link a)) i Hi) as [sp H]. eauto.
+Qed.
+
+Definition lasting (b : Z) (hs : list (list nat)) : Z := sum (fun h => latencies j h + slowest j b h) hs.
+Lemma lasting_0 b hs : 0 <= lasting b hs.
+Proof.
+  unfold lasting. induction hs as [|h hs IH]; simpl; [lia|].
+  pose proof (latencies_0 h). pose proof (slowest_0 b h). lia.
+Qed.
+Lemma busy_inside b hs : forall from i sp, In (i, sp) (busy_hops j b from hs) ->
+  In i (concat hs) /\ from <= first sp /\ beta (at_link i) b + beside i <= long sp /\
+  first sp + long sp + tail i <= from + lasting b hs.
+Proof.
+  induction hs as [|h hs IH]; simpl; [tauto|]. intros from i sp Hin. apply in_app_or in Hin.
+  pose proof (slowest_0 b h). pose proof (latencies_0 h). pose proof (lasting_0 b hs).
+  unfold lasting in *. simpl. destruct Hin as [Hin|Hin].
+  - destruct (along_inside _ _ (slowest_0 b h) _ _ _ Hin) as [A [B [C D]]].
+    pose proof (slowest_ge b h i A). repeat split; try lia. apply in_or_app; auto.
+  - destruct (IH _ _ _ Hin) as [A [B [C D]]]. repeat split; try lia. apply in_or_app; auto.
+Qed.
+Lemma busy_all b hs : forall from i, In i (concat hs) -> exists sp, In (i, sp) (busy_hops j b from hs).
+Proof.
+  induction hs as [|h hs IH]; simpl; [tauto|]. intros from i Hi. apply in_app_or in Hi. destruct Hi as [Hi|Hi].
+  - destruct (along_all (slowest j b h) h from i Hi) as [sp H]. exists sp. apply in_or_app; auto.
+  - destruct (IH (from + (latencies j h + slowest j b h)) i Hi) as [sp H]. exists sp. apply in_or_app; auto.
+Qed.
+
+(** A transfer occupies each link of its route, for its bytes or longer, inside its time. *)
+Lemma uses_inside t : well j t -> forall i sp, In (i, sp) (uses_of j t) ->
+  In i (route t) /\ 0 <= first sp /\ beta (at_link i) (size j (what (tr (data t)))) + beside i <= long sp /\
+  first sp + long sp + tail i <= ends (data t).
+Proof.
+  intros [_ [_ [_ [Hb [He _]]]]] i sp Hin. unfold uses_of in Hin.
+  destruct (busy_inside _ _ _ _ _ Hin) as [A [B [C D]]]. rewrite concat_hops in A.
+  unfold duration in He. unfold lasting in D. repeat split; auto; lia.
+Qed.
+Lemma uses_all t i : In i (route t) -> exists sp, In (i, sp) (uses_of j t).
+Proof. intros H. apply busy_all. rewrite concat_hops. exact H. Qed.
+
+(** ** (passing) *)
+
+Definition window (T : Z) (i : nat) : Z := Z.max 0 (T - tail i).
+Definition takes (b : Z) (i : nat) : Z := beta (at_link i) b + beside i.
+
+(** What is on one link, disjoint, fits into its window. *)
+Lemma fit_link T i (us : list use) :
+  disjoint us -> (forall a, In a us -> fst a = i /\ 0 <= first (snd a) /\ 0 <= long (snd a) /\
+    first (snd a) + long (snd a) + tail i <= T) ->
+  sum (fun a => long (snd a)) us <= window T i.
+Proof.
+  intros Hd Hin. unfold window. destruct us as [|u us'] eqn:E; [simpl; lia|]. rewrite <- E in *.
+  assert (Hu : In u us) by (rewrite E; left; auto).
+  pose proof (Hin u Hu) as Hu'.
+  enough (sum long (map snd us) <= (T - tail i) - 0) by (rewrite sum_map in *; lia).
+  apply (spans_fit (length (map snd us))); auto.
+  - lia.
+  - intros a Ha. apply in_map_iff in Ha. destruct Ha as [x [<- Hx]]. specialize (Hin x Hx). lia.
+  - clear - Hd Hin. unfold disjoint in Hd. induction Hd as [|x l Hx _ IH]; simpl; constructor.
+    + rewrite Forall_forall in *. intros b Hb. apply in_map_iff in Hb. destruct Hb as [y [<- Hy]].
+      apply Hx; auto. destruct (Hin x (or_introl eq_refl)) as [-> _].
+      destruct (Hin y (or_intror Hy)) as [-> _]. reflexivity.
+    + apply IH. intros y Hy. apply Hin. right; auto.
+Qed.
+
+(** Different items need different transfers, and each of these passes one of the links. *)
+Section Items.
+Variable A : Type.
+Variable key : sent -> A.
+Variable weight : A -> Z.
+Variable sch : list sent.
+Variable ls : list nat.
+Variable items : list A.
+Hypothesis good : right j sch.
+Hypothesis weights : forall t, In t sch -> weight (key t) = size j (what (tr (data t))).
+Hypothesis ls_once : NoDup ls.
+Hypothesis items_once : NoDup items.
+Hypothesis served : forall a, In a items ->
+  exists t i, In t sch /\ key t = a /\ In i (route t) /\ In i ls.
+Hypothesis heavy : forall a, 0 <= weight a.
+
+Definition chosen (t : sent) : option use := find (fun a => existsb (Nat.eqb (fst a)) ls) (uses_of j t).
+Definition movers : list sent := filter (fun t => match chosen t with Some _ => true | None => false end) sch.
+
+Lemma chosen_in t a : chosen t = Some a -> In a (uses_of j t) /\ In (fst a) ls.
+Proof.
+  intros H. apply find_some in H. destruct H as [H1 H2]. split; auto.
+  apply existsb_exists in H2. destruct H2 as [x [Hx E]]. apply Nat.eqb_eq in E. congruence.
+Qed.
+Lemma movers_cover : incl items (map key movers).
+Proof.
+  intros a Ha. destruct (served a Ha) as [t [i [Ht [<- [Hi Hl]]]]].
+  apply in_map. apply filter_In. split; auto.
+  destruct (chosen t) eqn:E; auto. destruct (uses_all t i Hi) as [sp Hs].
+  apply (find_none _ _ E) in Hs. simpl in Hs.
+  assert (existsb (Nat.eqb i) ls = true); [|congruence].
+  apply existsb_exists. exists i. split; auto. apply Nat.eqb_refl.
+Qed.
+
+Definition pick (t : sent) : use := match chosen t with Some a => a | None => (O, Span 0 0) end.
+Lemma mover_pick t : In t movers -> In t sch /\ well j t /\ In (pick t) (uses_of j t) /\ In (fst (pick t)) ls.
+Proof.
+  intros H. apply filter_In in H. destruct H as [H1 H2]. unfold pick.
+  destruct (chosen t) eqn:E; [|discriminate]. destruct (chosen_in _ _ E).
+  repeat split; auto; apply good; auto.
+Qed.
+Lemma picks_disjoint l : (forall t, In t l -> In t sch) -> disjoint (flat_map (uses_of j) l) ->
+  disjoint (map pick (filter (fun t => match chosen t with Some _ => true | None => false end) l)).
+Proof.
+  intros Hl H. apply (pairs_pick _ (uses_of j) chosen) in H.
+  - unfold disjoint. replace (map pick _) with
+      (flat_map (fun x => match chosen x with Some a => [a] | None => [] end) l); auto.
+    clear. induction l as [|t l IH]; simpl; auto. 
+    destruct (chosen t) eqn:E; simpl; rewrite IH; auto. f_equal. unfold pick. rewrite E. reflexivity.
+  - intros x a _ E. apply (chosen_in _ _ E).
+Qed.
+
+Definition on (i : nat) : list sent := filter (fun t => Nat.eqb (fst (pick t)) i) movers.
+Lemma on_fits T i : makespan sch <= T -> sum (fun t => long (snd (pick t))) (on i) <= window T i.
+Proof.
+  intros HT. rewrite <- (sum_map pick (fun a : use => long (snd a))).
+  apply fit_link.
+  - assert (D : disjoint (map pick movers)) by (apply picks_disjoint; auto; apply good).
+    unfold disjoint, on in *. clear - D. induction movers as [|t l IH]; simpl in *; auto.
+    inversion D as [|? ? Hx Hr]; subst. destruct (Nat.eqb _ i); auto. simpl. constructor; auto.
+    rewrite Forall_forall in *. intros b Hb. apply Hx. apply in_map_iff in Hb. destruct Hb as [y [<- Hy]].
+    apply in_map. apply filter_In in Hy. tauto.
+  - intros a Ha. apply in_map_iff in Ha. destruct Ha as [t [<- Ht]]. apply filter_In in Ht.
+    destruct Ht as [Ht E]. apply Nat.eqb_eq in E. destruct (mover_pick t Ht) as [Hs [Hw [Hu _]]].
+    destruct (pick t) as [i' sp] eqn:P. simpl in *. subst i'.
+    destruct (uses_inside t Hw i sp Hu) as [_ [A1 [A2 A3]]]. pose proof (ends_makespan sch t Hs).
+    pose proof (beta_0 (at_link i) (size j (what (tr (data t)))) (proj2 (sane_link i)) (sane_size _)).
+    assert (0 <= beside i) by (unfold beside; destruct (model j); [apply sane_link|lia]).
+    repeat split; auto; lia.
+Qed.
+
+Lemma on_takes i t : In t (on i) ->
+  takes (size j (what (tr (data t)))) i <= long (snd (pick t)) /\ In t sch.
+Proof.
+  intros Ht. apply filter_In in Ht. destruct Ht as [Ht E]. apply Nat.eqb_eq in E.
+  destruct (mover_pick t Ht) as [Hs [Hw [Hu _]]]. destruct (pick t) as [i' sp] eqn:P. simpl in *. subst i'.
+  destruct (uses_inside t Hw i sp Hu) as [_ [_ [A2 _]]]. unfold takes. split; auto.
+Qed.
+
+Theorem passing_bytes T : makespan sch <= T ->
+  sum weight items * picoseconds <= sum (fun i => bandwidth (at_link i) * window T i) ls.
+Proof.
+  intros HT.
+  assert (H1 : sum weight items <= sum weight (map key movers)) by (apply sum_incl; auto using movers_cover).
+  rewrite sum_map in H1.
+  apply Z.le_trans with (picoseconds * sum (fun t => weight (key t)) movers); [unfold picoseconds; lia|].
+  rewrite <- sum_mul. rewrite (sum_by (fun t => fst (pick t)) _ ls) by (auto; intros t Ht; apply mover_pick, Ht).
+  apply sum_le. intros i Hi. fold (on i).
+  apply Z.le_trans with (bandwidth (at_link i) * sum (fun t => long (snd (pick t))) (on i)).
+  - rewrite <- sum_mul. apply sum_le. intros t Ht. destruct (on_takes i t Ht) as [H Hs].
+    rewrite (weights t Hs). unfold takes in H.
+    pose proof (beta_enough (at_link i) (size j (what (tr (data t)))) (proj2 (sane_link i))).
+    assert (0 <= beside i) by (unfold beside; destruct (model j); [apply sane_link|lia]).
+    pose proof (proj2 (sane_link i)). nia.
+  - pose proof (on_fits T i HT). pose proof (proj2 (sane_link i)). nia.
+Qed.
+
+Theorem passing_items T least : makespan sch <= T -> 0 < least -> (forall a, In a items -> least <= weight a) ->
+  Z.of_nat (length items) <= sum (fun i => window T i / takes least i) ls.
+Proof.
+  intros HT Hl Hleast.
+  (* those that move items of this weight *)
+  set (g := fun t => least <=? weight (key t)).
+  assert (Hc : incl items (map key (filter g movers))).
+  { intros a Ha. pose proof (movers_cover a Ha) as H. apply in_map_iff in H. destruct H as [t [<- Ht]].
+    apply in_map, filter_In. split; auto. apply Z.leb_le. auto. }
+  assert (H1 : (length items <= length (filter g movers))%nat).
+  { rewrite <- (map_length key (filter g movers)). apply NoDup_incl_length; auto. }
+  apply Z.le_trans with (sum (fun _ => 1) (filter g movers)); [rewrite sum_one; lia|].
+  rewrite (sum_by (fun t => fst (pick t)) _ ls) by
+    (auto; intros t Ht; apply filter_In in Ht; apply mover_pick, Ht).
+  apply sum_le. intros i Hi. rewrite sum_one.
+  assert (Hb : 0 < takes least i).
+  { unfold takes. pose proof (beta_pos (at_link i) least (proj2 (sane_link i)) Hl).
+    unfold beside. pose proof (sane_link i). destruct (model j); lia. }
+  apply Z.div_le_lower_bound; auto.
+  apply Z.le_trans with (sum (fun t => long (snd (pick t))) (filter (fun t => Nat.eqb (fst (pick t)) i) (filter g movers))).
+  - rewrite <- sum_one, <- sum_mul. apply sum_le. intros t Ht. apply filter_In in Ht. destruct Ht as [Ht E].
+    apply filter_In in Ht. destruct Ht as [Ht G]. apply Z.leb_le in G.
+    destruct (on_takes i t) as [H Hs]; [apply filter_In; auto|]. rewrite (weights t Hs) in G.
+    pose proof (beta_mono (at_link i) _ _ (proj2 (sane_link i)) G). unfold takes in *. lia.
+  - apply Z.le_trans with (sum (fun t => long (snd (pick t))) (on i)); [|apply on_fits; auto].
+    unfold on. assert (P : forall t, In t movers -> 0 <= long (snd (pick t))).
+    { intros t Ht. destruct (mover_pick t Ht) as [_ [Hw [Hu _]]]. destruct (pick t) as [i' sp].
+      destruct (uses_inside t Hw i' sp Hu) as [_ [_ [A2 _]]]. simpl.
+      pose proof (beta_0 (at_link i') (size j (what (tr (data t)))) (proj2 (sane_link i')) (sane_size _)).
+      assert (0 <= beside i') by (unfold beside; destruct (model j); [apply sane_link|lia]). lia. }
+    clear - P. induction movers as [|t l IH]; simpl; [lia|].
+    assert (IH' := IH (fun t Ht => P t (or_intror Ht))). pose proof (P t (or_introl eq_refl)).
+    destruct (g t); simpl; destruct (Nat.eqb _ i); simpl; lia.
+Qed.
+End Items.
+End Job.
