@@ -50,7 +50,7 @@ type folder struct {
 	tables   []string // those beside the dossier of a sweep that are its own
 	passed   []string // what else stands beside the dossier of a sweep, and is not looked at
 	wrong    []error  // contradictions
-	stopped  bool     // ctx was done before all was compared
+	stopped  bool     // not all was compared: ctx was done, or what it belongs to is unknown
 }
 
 // name is a file as it is printed.
@@ -195,6 +195,7 @@ func (d *folder) primary(ctx context.Context, c *Claim) {
 	file := c.Schedule + c.Certificate // it has one of them
 	x := claimed{Claim: *c, text: c.words(d)}
 	defer func() {
+		x.outcome, x.reason = inTime(ctx, x.outcome, x.reason)
 		d.of[file] = len(d.claims)
 		d.claims = append(d.claims, x)
 	}()
@@ -229,6 +230,15 @@ func (d *folder) primary(ctx context.Context, c *Claim) {
 			d.found[d.at[file]].share(p)
 		}
 	}
+}
+
+// inTime returns an outcome with its reason; once ctx is done, what is not proved is unknown: it may
+// be for want of what was not read.
+func inTime(ctx context.Context, outcome verify.Outcome, reason string) (verify.Outcome, string) {
+	if ctx.Err() != nil && outcome == verify.Refuted {
+		return verify.Unknown, "interrupted"
+	}
+	return outcome, reason
 }
 
 // share has a finding about p, up to its cut, keep no copy of its own: a table has thousands.
@@ -348,7 +358,10 @@ func (d *folder) solution(file string) (*model.Solution, error) {
 // derived decides a claim that follows from a schedule and a certificate.
 func (d *folder) derived(ctx context.Context, c *Claim) {
 	x := claimed{Claim: *c, text: c.words(d)}
-	defer func() { d.claims = append(d.claims, x) }()
+	defer func() {
+		x.outcome, x.reason = inTime(ctx, x.outcome, x.reason)
+		d.claims = append(d.claims, x)
+	}()
 	s, outcome, why := d.proved(c.Schedule)
 	if s == nil {
 		x.outcome, x.reason = outcome, why
@@ -425,6 +438,10 @@ func (d *folder) contradictions() {
 // texts compares the files that follow from others, byte for byte.
 func (d *folder) texts(ctx context.Context) {
 	for _, f := range d.m.Files {
+		if ctx.Err() != nil {
+			d.stopped = true
+			return
+		}
 		if d.bad[f.File] != "" {
 			continue
 		}
@@ -433,9 +450,8 @@ func (d *folder) texts(ctx context.Context) {
 		case TextRole:
 			write = d.m.Readme
 		case FormulasRole:
-			x, _, why := d.proved(f.Of)
+			x := d.basis(&f)
 			if x == nil {
-				d.fault(f.File, "not compared: %s", why)
 				continue
 			}
 			write = func(w io.Writer) error {
@@ -446,9 +462,8 @@ func (d *folder) texts(ctx context.Context) {
 				return smt.WriteSMT2(w, s.Problem, s.Schedule)
 			}
 		case FormulaRole:
-			x, _, why := d.proved(f.Of)
+			x := d.basis(&f)
 			if x == nil {
-				d.fault(f.File, "not compared: %s", why)
 				continue
 			}
 			w, ok := x.certificate.Witness.(model.Refutation)
@@ -458,10 +473,11 @@ func (d *folder) texts(ctx context.Context) {
 			}
 			write = func(out io.Writer) error { return cnf.DIMACS(ctx, out, x.problem, w) }
 		case ProofRole:
-			x, _, why := d.proved(f.Of)
+			x := d.basis(&f)
 			if x == nil {
-				d.fault(f.File, "not looked at: %s", why)
-			} else if w, ok := x.certificate.Witness.(model.Refutation); !ok || w.Proof != f.File {
+				continue
+			}
+			if w, ok := x.certificate.Witness.(model.Refutation); !ok || w.Proof != f.File {
 				d.fault(f.File, "superfluous: %s does not name it", f.Of)
 			}
 			continue
@@ -479,6 +495,20 @@ func (d *folder) texts(ctx context.Context) {
 			d.fault(f.File, "it is not what the manifest and the documents say: see SPEC.md, section 16")
 		}
 	}
+}
+
+// basis returns what was found of the document that a file belongs to, or nil, with a fault unless
+// what is claimed of that document is unknown.
+func (d *folder) basis(f *File) *Finding {
+	x, outcome, why := d.proved(f.Of)
+	switch {
+	case x != nil:
+	case outcome == verify.Unknown:
+		d.stopped = true
+	default:
+		d.fault(f.File, "not compared: %s", why)
+	}
+	return x
 }
 
 // same reports whether a file is what write writes.

@@ -20,6 +20,7 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/dossier"
+	"github.com/oraccl/oraccl/verify/verifytest/ending"
 )
 
 func check(t testing.TB, o dossier.Options, paths ...string) (text string, status int) {
@@ -769,17 +770,34 @@ func TestAsked(t *testing.T) {
 	require.NotEqual(t, dossier.Digest(mine), dossier.Digest(&p))
 }
 
-// TestInterrupted: what is not decided is unknown, and nothing is accepted.
+// TestInterrupted ends a check at each of the places where it looks whether it has to: what is not
+// decided is unknown, and what is accepted is all of it.
 func TestInterrupted(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "d")
-	build(t, dir)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	r, err := dossier.Check(ctx, []string{dir}, dossier.Options{})
-	if err != nil {
-		return // not even the manifest was read
+	for name, build := range map[string]func(t testing.TB, dir string){"claims": build, "table": func(t testing.TB, dir string) { tabled(t, dir) }} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "d")
+			build(t, dir)
+			whole, status := check(t, dossier.Options{}, dir)
+			require.Zero(t, status, whole)
+			decided, undecided := 0, 0
+			for n := 0; decided == 0; n++ {
+				r, err := dossier.Check(ending.After(n), []string{dir}, dossier.Options{})
+				if err != nil {
+					require.ErrorIs(t, err, context.Canceled)
+					continue // not even the manifest was read
+				}
+				text, status := r.Text()
+				if status == 0 {
+					require.Equal(t, whole, text, "after %d looks", n)
+					decided++
+					continue
+				}
+				undecided++
+				require.Equal(t, 3, status, "after %d looks: %s", n, text)
+				require.NotContains(t, text, ": accepted")
+				require.NotContains(t, text, "FAILED")
+			}
+			require.Greater(t, undecided, 5)
+		})
 	}
-	text, status := r.Text()
-	require.NotZero(t, status)
-	require.NotContains(t, text, "accepted")
 }

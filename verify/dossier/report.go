@@ -150,7 +150,7 @@ func (d *folder) text(l *lines, s *state) {
 		l.add("%s: two checkers contradict each other: nothing is established", name)
 	case failed > 0 || len(d.faults) > 0:
 		l.add("%s: NOT ACCEPTED: claims that fail: %d of %d; files that are not as they should be: %d", name, failed, len(d.claims)+len(d.rows), len(d.faulty()))
-	case unknown > 0 || d.stopped:
+	case unknown > 0 || d.unfinished():
 		l.add("%s: UNDECIDED: claims that are unknown: %d of %d", name, unknown, len(d.claims)+len(d.rows))
 	case len(d.rows) > 0:
 		l.add("%s: accepted: all %d claims hold, and all %d rows of the table; files: %d", name, held, len(d.rows), len(d.files))
@@ -177,6 +177,9 @@ func (d *folder) rowLines(l *lines, failed, unknown int) (int, int) {
 	}
 	return failed, unknown
 }
+
+// unfinished reports whether ctx was done before all was compared.
+func (d *folder) unfinished() bool { return d.stopped || len(d.rows) < len(d.m.Rows) }
 
 // faulty returns the files with a fault.
 func (d *folder) faulty() map[string]bool {
@@ -225,7 +228,7 @@ func (d *folder) status() int {
 	if len(d.faults) > 0 {
 		status = worse(status, 1)
 	}
-	if d.stopped {
+	if d.unfinished() {
 		status = worse(status, 3)
 	}
 	if len(d.wrong) > 0 {

@@ -183,7 +183,10 @@ func (d *folder) table(ctx context.Context) {
 	}
 	b, err := d.read(TableJSONL)
 	if err != nil {
-		return // it is a fault already
+		if ctx.Err() == nil && d.bad[TableJSONL] == "" {
+			d.fault(TableJSONL, "it cannot be read: %v", err)
+		}
+		return
 	}
 	rows, err := table.ReadJSONL(d.name(TableJSONL), bytes.NewReader(b))
 	switch {
@@ -201,6 +204,7 @@ func (d *folder) table(ctx context.Context) {
 			x.reason = "interrupted"
 		} else {
 			x.outcome, x.reason = d.row(r, &rows[i], same)
+			x.outcome, x.reason = inTime(ctx, x.outcome, x.reason)
 		}
 		d.rows = append(d.rows, x)
 	}
