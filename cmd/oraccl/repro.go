@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -21,10 +22,9 @@ type reproduction struct {
 	full   bool
 	out    string
 	tables string
+	part   string
+	s      experiment.Suite
 }
-
-// allOut is where repro all writes if nothing else is said.
-const allOut = "repro"
 
 func newRepro() *cobra.Command {
 	var x reproduction
@@ -43,9 +43,13 @@ published values, which are beside it. "oraccl help experiments" describes the f
 
 Without -o the report is printed as Markdown. With -o DIR there is a directory for each in
 DIR, with report.md, rows.csv and the figures as CSV and SVG; "repro all" writes index.html,
-too, one page with all of it (by default to the directory ` + allOut + `). What is finished is kept
+too, one page with all of it (by default to the directory repro). What is finished is kept
 in DIR, and a run with the same program, seed and limits goes on from there, after Ctrl-C,
 too: "oraccl repro stragglar tacos sccl -o repro", "oraccl repro all --full".
+
+With -j N processes compute at once. Machines that share DIR compute parts: in an array of
+64 tasks of Slurm, "oraccl repro atlas --full -o DIR --part $SLURM_ARRAY_TASK_ID/64"; the
+same command without --part then makes the report, and computes what a lost task left.
 
 --published names a directory with tables of the same form, <paper>/<table>.csv, to be used
 in place of those in the program.`,
@@ -59,6 +63,8 @@ in place of those in the program.`,
 	x.work.addFlags(cmd, 5*time.Minute, "") // what takes seconds is not to depend on how busy the machine is
 	f := cmd.Flags()
 	f.BoolVar(&x.full, "full", false, "larger instances and longer searches, too: hours")
+	f.IntVarP(&x.s.Workers, "workers", "j", 1, "with -o: how many processes compute at once")
+	f.StringVar(&x.part, "part", "", "with -o: compute only every N-th line, from the I-th on, counted from 0, as `I/N`, and write no report: a task of an array")
 	f.StringVarP(&x.out, "output", "o", "", "write reports, tables and figures to this `directory`")
 	f.StringVar(&x.tables, "published", "", "a `directory` with tables of published values to use in place of those in the program")
 	return cmd
@@ -72,6 +78,21 @@ func experimentNames() []string {
 	return names
 }
 
+// parts reads the flags of several processes.
+func (x *reproduction) parts() error {
+	switch {
+	case x.s.Workers < 1:
+		return fmt.Errorf("-j %d: want 1 or more", x.s.Workers)
+	case x.out == "" && (x.s.Workers > 1 || x.part != ""):
+		return errors.New("-j and --part: want -o, the directory that the processes share")
+	case x.part == "":
+		return nil
+	}
+	i, n, err := splitPart(x.part)
+	x.s.Part, x.s.Parts = i, n
+	return err
+}
+
 func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	if slices.Equal(args, []string{"list"}) {
 		return experiment.List(cmd.OutOrStdout(), experiment.Known())
@@ -83,7 +104,10 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	}
 	index := slices.Equal(args, []string{"all"})
 	if index && x.out == "" {
-		x.out = allOut
+		x.out = "repro"
+	}
+	if err := x.parts(); err != nil {
+		return err
 	}
 	e, err := x.work.evaluator(cmd, "")
 	if err != nil {
@@ -101,8 +125,10 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 			f.Replace(dir, filepath.ToSlash(x.tables))
 		}
 	}
-	s := &experiment.Suite{Runner: experiment.Runner{Evaluator: e, Full: x.full}, Out: x.out, Stdout: cmd.OutOrStdout()}
-	err = s.Run(cmd.Context(), all, index)
+	s := &x.s
+	s.Evaluator, s.Full, s.Out, s.Stdout, s.Stderr = e, x.full, x.out, cmd.OutOrStdout(), cmd.ErrOrStderr()
+	s.Again = append(slices.Clone(os.Args[1:]), "--workers=1") // the last value of a flag counts
+	err = s.Run(cmd.Context(), all, index && s.Parts == 0)
 	var interrupted *experiment.InterruptedError
 	if errors.As(err, &interrupted) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: %v\n", err)

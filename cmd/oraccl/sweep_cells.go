@@ -30,12 +30,10 @@ array of tasks; any other scheduler can do so as well.`,
 			"  oraccl sweep cells results/slurm/1/cells.jsonl 0/2 --dir results",
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			first, of, _ := strings.Cut(args[1], "/")
-			i, ierr := strconv.Atoi(first)
-			n, nerr := strconv.Atoi(of)
+			i, n, err := splitPart(args[1])
 			switch {
-			case ierr != nil || nerr != nil || i < 0 || i >= n:
-				return fmt.Errorf("part %q: want I/N with I from 0 to N-1, such as 3/16", args[1])
+			case err != nil:
+				return err
 			case dir == "":
 				return errors.New("--dir: missing, want the directory to keep finished cells in")
 			case cpus < 1:
@@ -83,4 +81,15 @@ func newSweepWorker() *cobra.Command {
 	cmd.Flags().StringVar(&scratch, "scratch", "", "a temporary `directory` of its own, which it removes")
 	cmd.Flags().IntVar(&threads, "threads", 1, "threads to use")
 	return cmd
+}
+
+// splitPart reads the part I of N.
+func splitPart(s string) (i, n int, err error) {
+	first, of, _ := strings.Cut(s, "/")
+	i, ierr := strconv.Atoi(first)
+	n, nerr := strconv.Atoi(of)
+	if ierr != nil || nerr != nil || i < 0 || i >= n {
+		return 0, 0, fmt.Errorf("part %q: want I/N with I from 0 to N-1, such as 3/16", s)
+	}
+	return i, n, nil
 }

@@ -20,6 +20,10 @@ type Runner struct {
 	Full  bool   // larger instances and longer searches, too: what full is in a file
 	Store *Store // keeps what is computed
 
+	// Part and Parts have Compute compute every Parts-th line only, from the Part-th on,
+	// counted from 0. Parts is 0 for all of them.
+	Part, Parts int
+
 	f        *File
 	sections map[string][]*line // by name
 	memo     map[string]any     // what was computed or taken from the store, by key
@@ -30,17 +34,9 @@ type Runner struct {
 // error when that ends; the store has what was finished.
 func (x *Runner) Report(ctx context.Context, f *File) (*report.Report, error) {
 	r := &report.Report{Name: f.Name, Title: f.Title, Source: f.Source, About: strings.TrimRight(f.About, "\n")}
-	x.begin(f)
-	base, err := x.base()
+	base, err := x.prepare(f)
 	if err != nil {
 		return nil, err
-	}
-	for _, s := range f.Sections {
-		all, err := x.lines(base, s)
-		if err != nil {
-			return nil, err
-		}
-		x.sections[s.Name] = all
 	}
 	for _, s := range f.Sections {
 		section := &report.Section{Name: s.Name, Title: s.Title}
@@ -78,6 +74,45 @@ func (x *Runner) Report(ctx context.Context, f *File) (*report.Report, error) {
 		r.Figures = append(r.Figures, figure)
 	}
 	return r, nil
+}
+
+// Compute computes the lines of its part, and keeps what it computes in the store. It returns
+// the context's error when that ends.
+func (x *Runner) Compute(ctx context.Context, f *File) error {
+	if _, err := x.prepare(f); err != nil {
+		return err
+	}
+	n := 0
+	for _, s := range f.Sections {
+		for _, l := range x.sections[s.Name] {
+			if len(s.Compute) > 0 {
+				n++
+			}
+			if x.Parts > 0 && n%x.Parts != x.Part {
+				continue
+			}
+			if err := x.compute(ctx, s, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prepare reads the lines of all sections, with nothing computed, and returns the names that
+// all of the file has.
+func (x *Runner) prepare(f *File) (*expression.Scope, error) {
+	x.begin(f)
+	base, err := x.base()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range f.Sections {
+		if x.sections[s.Name], err = x.lines(base, s); err != nil {
+			return nil, err
+		}
+	}
+	return base, nil
 }
 
 // begin begins with an experiment.

@@ -1,12 +1,20 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"text/tabwriter"
+	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
 	"github.com/oraccl/oraccl/model/files"
@@ -15,8 +23,14 @@ import (
 // Suite runs experiments, and prints or writes their reports.
 type Suite struct {
 	Runner
-	Out    string // the directory to write to, one below it for each experiment; "": reports are printed
-	Stdout io.Writer
+	Out            string // the directory to write to, one below it for each experiment; "": reports are printed
+	Stdout, Stderr io.Writer
+
+	// Workers is how many processes compute at once, each a part, before the reports are made.
+	// Again are the arguments that have this program run the same experiments; to them a
+	// worker's part and its threads are added.
+	Workers int
+	Again   []string
 }
 
 // InterruptedError is the error of a run that ended with its context.
@@ -40,6 +54,9 @@ func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 	if err != nil {
 		return err
 	}
+	if x.Workers > 1 {
+		x.work(ctx)
+	}
 	var reports []*report.Report
 	var failed []error
 	for _, f := range all {
@@ -51,7 +68,9 @@ func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 			failed = append(failed, fmt.Errorf("%s: %w", f.Name, err))
 			continue
 		}
-		reports = append(reports, r)
+		if r != nil {
+			reports = append(reports, r)
+		}
 	}
 	if index && len(reports) > 0 {
 		name := filepath.Join(x.Out, "index.html")
@@ -63,6 +82,49 @@ func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 	return errors.Join(failed...)
 }
 
+// work has processes compute parts, and waits for them. What one that ends early leaves is
+// computed by this process.
+func (x *Suite) work(ctx context.Context) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for i := range x.Workers {
+		all.Go(func() {
+			said, err := x.worker(ctx, i)
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(x.Stderr, "oraccl: part %d of %d ended with %v: %s\n", i, x.Workers, err, said)
+		})
+	}
+	all.Wait()
+}
+
+// workerGrace is how long a worker has to end when it is told to: less than the program
+// itself has.
+const workerGrace = 600 * time.Millisecond
+
+// worker runs the process of a part, and returns the first line of its errors.
+func (x *Suite) worker(ctx context.Context, part int) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	threads := x.Options.Threads
+	if threads == 0 {
+		threads = max(1, runtime.NumCPU()/x.Workers)
+	}
+	cmd := exec.CommandContext(ctx, program, append(slices.Clone(x.Again), fmt.Sprintf("--part=%d/%d", part, x.Workers), fmt.Sprintf("--threads=%d", threads))...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = workerGrace
+	err = cmd.Run()
+	line, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+	return line, err
+}
+
 // one makes the report of an experiment, and writes or prints it.
 func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string) (*report.Report, error) {
 	x.Store = &Store{}
@@ -72,6 +134,13 @@ func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string
 		if x.Store, err = OpenStore(filepath.Join(dir, "kept"), stamp); err != nil {
 			return nil, fmt.Errorf("--output: %w", err)
 		}
+	}
+	if x.Parts > 0 {
+		if err := x.Compute(ctx, f); err != nil {
+			return nil, err
+		}
+		_, err := fmt.Fprintf(x.Stdout, "%s: part %d of %d is kept in %s: %d results computed and verified now, %d from before\n", f.Name, x.Part, x.Parts, filepath.Join(dir, "kept"), x.Store.Made, x.Store.Kept)
+		return nil, err
 	}
 	r, err := x.Report(ctx, f)
 	if err != nil {
