@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,4 +74,33 @@ func TestSolveStreamedReducing(t *testing.T) {
 	require.Equal(t, exit.Done, run([]string{"verify", file}, &out, &errs), errs.String())
 	require.Contains(t, out.String(), "PROVED performs reducescatter")
 	require.Contains(t, out.String(), "stream proved")
+}
+
+// TestVerifyPartial: a file whose writer was interrupted is said to be partial, and is
+// not proved; one in which a byte differs is damaged.
+func TestVerifyPartial(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.oraccl")
+	var out, errs bytes.Buffer
+	require.Equal(t, exit.Done, run([]string{"solve", "torus:4x4", "--collective", "allgather", "--method", "tacos", "--cost", "blocking", "-o", file}, &out, &errs), errs.String())
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	verifying := func(content []byte, engine string) (int, string) {
+		require.NoError(t, os.WriteFile(file, content, 0o644))
+		var out, errs bytes.Buffer
+		code := run([]string{"verify", file, "--engine", engine}, &out, &errs)
+		return code, out.String() + errs.String()
+	}
+	for _, engine := range []string{"all", "stream"} {
+		code, said := verifying(whole, engine)
+		require.Equal(t, exit.Done, code, said)
+		code, said = verifying(whole[:len(whole)*2/3], engine)
+		require.Equal(t, exit.Refuted, code, said)
+		require.Contains(t, said, "missing-contribution")
+		require.Contains(t, said, "the file is marked as partial")
+		broken := slices.Clone(whole)
+		broken[len(whole)/2] ^= 1
+		code, said = verifying(broken, engine)
+		require.Equal(t, exit.Failure, code, said)
+		require.Contains(t, said, "the file is damaged")
+	}
 }

@@ -47,6 +47,7 @@ var policy = []struct {
 	{dir: "model/ways", may: "model."},
 	{dir: "model/format", may: "model. model/ways"},
 	{dir: "model/format/compact", may: "model. model/native"},
+	{dir: "model/format/msccl/msccltest", may: "model. model/format/msccl"},
 	{dir: "model/format/schedules", may: "model. model/files model/native model/format/compact"},
 	{dir: "model/format/topologies", may: "model. model/files model/native model/topo model/format"},
 	{dir: "model/instance", may: "model. model/topo"},

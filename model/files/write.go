@@ -31,7 +31,7 @@ func Replace(name, suffix string) (*Replacement, error) {
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), pattern)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, unnamed(err))
+		return nil, fmt.Errorf("%s: %w", name, unnamed(err, ""))
 	}
 	return &Replacement{f, name}, nil
 }
@@ -51,7 +51,7 @@ func (r *Replacement) Commit(failed error) error {
 	}
 	if err != nil {
 		_ = os.Remove(r.Name())
-		return fmt.Errorf("%s: %w", r.name, unnamed(err))
+		return fmt.Errorf("%s: %w", r.name, unnamed(err, r.Name()))
 	}
 	return nil
 }
@@ -96,14 +96,18 @@ func (u until) Write(b []byte) (int, error) {
 	return u.Writer.Write(b)
 }
 
-// unnamed returns the reason of an error of the system alone: its file has a name that is not
-// the user's.
-func unnamed(err error) error {
+// unnamed returns the reason of an error about the file called temporary, whose name is not the
+// user's, and any other error as it is.
+func unnamed(err error, temporary string) error {
 	switch e := err.(type) {
 	case *fs.PathError:
-		return e.Err
+		if e.Path == temporary || temporary == "" {
+			return e.Err
+		}
 	case *os.LinkError:
-		return e.Err
+		if e.Old == temporary {
+			return e.Err
+		}
 	}
 	return err
 }

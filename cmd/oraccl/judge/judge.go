@@ -93,7 +93,7 @@ func (a *Asked) ours(ctx context.Context, file string) (*certify.Judgement, erro
 	}
 	var v certify.Verification
 	if streaming {
-		held, serr := StreamHeld(ctx, a.Said, p, s)
+		held, serr := streamHeld(ctx, a.Said, p, s)
 		v, err = certify.Alone(held), serr
 	} else {
 		v, err = certify.Verify(ctx, p, s, smt.Options{Timeout: a.TimeLimit}, chosen)

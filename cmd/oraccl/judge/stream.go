@@ -81,9 +81,9 @@ func Stream(ctx context.Context, said io.Writer, file string, asked *model.Probl
 	}
 }
 
-// StreamHeld has a schedule in memory verified as a stream. It writes to w how much memory
+// streamHeld has a schedule in memory verified as a stream. It writes to w how much memory
 // that needs, if that is much.
-func StreamHeld(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
+func streamHeld(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (verify.Verdict, error) {
 	need, err := stream.Memory(p, s.Form, s.Routes)
 	if err != nil {
 		return verify.Verdict{}, err

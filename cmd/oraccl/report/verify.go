@@ -57,14 +57,14 @@ func VerifyToJSON(v *certify.Judgement) VerifyJSON {
 	if v.Partial {
 		j.Reason = strings.TrimPrefix(j.Reason+"; the file is marked as partial", "; ")
 	}
-	for name, codes := range Properties {
+	for name, codes := range properties {
 		j.Properties[name] = propertyOutcome(codes, v.Verdicts, v.Asked)
 	}
 	return j
 }
 
-// Properties groups the codes by what they are about.
-var Properties = map[string][]verify.Code{
+// properties groups the codes by what they are about.
+var properties = map[string][]verify.Code{
 	"result":   {verify.MissingContribution, verify.DoubleContribution, verify.WrongValue, verify.SendUndefined, verify.ReduceUndefined},
 	"races":    {verify.ReadWriteRace, verify.WriteWriteRace},
 	"capacity": {verify.LinkOverlap, verify.PortOverload},

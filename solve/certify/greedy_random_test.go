@@ -1,4 +1,4 @@
-package main
+package certify
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/solvetest"
 	"github.com/oraccl/oraccl/solve/tacos"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -34,7 +34,7 @@ func TestGreedyOnRandomNetworks(t *testing.T) {
 	for seed := range uint64(greedyNetworks) {
 		g.Go(func() error {
 			rng := rand.New(rand.NewPCG(seed, 41))
-			network := randomNetwork(rng)
+			network := solvetest.RandomNetwork(rng)
 			if len(network.Switches) > 0 {
 				switches.Add(1)
 			}
@@ -129,7 +129,7 @@ func greedily(p *model.Problem, seed uint64) (equal bool, err error) {
 	if err := p.Validate(); err != nil {
 		return false, err
 	}
-	c, err := certify.Bound(ctx, p)
+	c, err := Bound(ctx, p)
 	if err != nil {
 		return false, err
 	}
@@ -141,7 +141,7 @@ func greedily(p *model.Problem, seed uint64) (equal bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	by, err := certify.Verify(ctx, r.Problem, r.Schedule, smt.Options{Threads: 1}, certify.Engines)
+	by, err := Verify(ctx, r.Problem, r.Schedule, smt.Options{Threads: 1}, Engines)
 	if err != nil {
 		return false, err
 	}

@@ -1,4 +1,4 @@
-package main
+package certify
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/sat/cadical"
 	"github.com/oraccl/oraccl/verify"
@@ -36,7 +35,7 @@ func TestTamperedProofs(t *testing.T) {
 	d, err := (&sat.Question{Problem: p, Horizon: 4, Steps: 2}).Decide(context.Background(), sat.Limits{Proof: file})
 	require.NoError(t, err)
 	require.Equal(t, cadical.Unsatisfiable, d.Answer)
-	c, err := certify.RefutationOf(context.Background(), p, solve.Refuted{Horizon: 4, Steps: 2, Proof: file})
+	c, err := RefutationOf(context.Background(), p, solve.Refuted{Horizon: 4, Steps: 2, Proof: file})
 	require.NoError(t, err)
 	proof, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"fmt"
@@ -10,27 +10,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/format/msccl/msccltest"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 )
 
 // judgeAlgo verifies a file that is in memory.
-func judgeAlgo(a *msccl.Algo) *judge.Deployed {
+func judgeAlgo(a *msccl.Algo) *Deployed {
 	return judgeDeployment(a, deploy.Options{})
-}
-
-func copyAlgo(a *msccl.Algo) *msccl.Algo {
-	c := *a
-	c.GPUs = slices.Clone(a.GPUs)
-	for i := range c.GPUs {
-		c.GPUs[i].TBs = slices.Clone(c.GPUs[i].TBs)
-		for j := range c.GPUs[i].TBs {
-			c.GPUs[i].TBs[j].Steps = slices.Clone(c.GPUs[i].TBs[j].Steps)
-		}
-	}
-	return &c
 }
 
 // mutation is a kind of single change. It is tried at every step, or at every
@@ -100,7 +88,7 @@ var mutations = []mutation{
 		return was == msccl.Nop
 	}},
 	{name: "nop without a dependency added", same: "it is dropped and not numbered, as the runtimes do", step: func(_ *msccl.Algo, _ *msccl.GPU, t *msccl.TB, i int) bool {
-		t.Steps = slices.Insert(t.Steps, i, st(msccl.Nop, bi, 0, bi, 0, 0))
+		t.Steps = slices.Insert(t.Steps, i, msccltest.Step(msccl.Nop, msccltest.Bi, 0, msccltest.Bi, 0, 0))
 		return true
 	}},
 	{name: "step doubled", same: "a copy that is made twice", step: func(_ *msccl.Algo, _ *msccl.GPU, t *msccl.TB, i int) bool {
@@ -260,7 +248,7 @@ func other(a *msccl.Algo, g *msccl.GPU, peer int) int {
 func (m *mutation) mutants(a *msccl.Algo) []*msccl.Algo {
 	var all []*msccl.Algo
 	try := func(change func(c *msccl.Algo) bool) {
-		if c := copyAlgo(a); change(c) {
+		if c := msccltest.Copy(a); change(c) {
 			all = append(all, c)
 		}
 	}
@@ -295,7 +283,7 @@ func fails(a *msccl.Algo, rng *rand.Rand) string {
 			continue
 		}
 		for range runs {
-			if bad := runDumb(a, in, rng); bad != "" {
+			if bad := msccltest.Run(a, in, rng); bad != "" {
 				return bad
 			}
 		}
@@ -312,7 +300,7 @@ func TestMutations(t *testing.T) {
 	for i := range mutations {
 		m := &mutations[i]
 		n, same := 0, 0
-		for _, base := range deployBases(t) {
+		for _, base := range msccltest.Bases() {
 			if i == 0 {
 				require.Equal(t, verify.Proved, judgeAlgo(base).Report.Verdict.Outcome, "%s: %+v", base.Name, judgeAlgo(base).Report.Verdict.Violations)
 				require.Empty(t, fails(base, rng), base.Name)
@@ -363,13 +351,13 @@ func TestDumbDeployed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 2))
 	right := 0
 	for _, file := range files {
-		d, err := judge.ReadDeployed(t.Context(), file, deploy.Options{})
+		d, err := ReadDeployed(t.Context(), file, deploy.Options{})
 		require.NoError(t, err)
 		if d.Report.Verdict.Outcome != verify.Proved {
 			continue
 		}
 		for _, m := range d.Report.Calls {
-			require.Empty(t, runDumb(d.Algo, m.InPlace, rng), file)
+			require.Empty(t, msccltest.Run(d.Algo, m.InPlace, rng), file)
 			right++
 		}
 	}

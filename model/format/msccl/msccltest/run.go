@@ -1,4 +1,4 @@
-package main
+package msccltest
 
 import (
 	"fmt"
@@ -107,9 +107,9 @@ func (d *dumb) place(gpu int, b msccl.Buf, off int) *datum {
 	return &d.cells[gpu][base+off]
 }
 
-// runDumb carries out a file once, in an order drawn from rng, and returns what goes
+// Run carries out a file once, in an order drawn from rng, and returns what goes
 // wrong, or "".
-func runDumb(a *msccl.Algo, inPlace bool, rng *rand.Rand) string {
+func Run(a *msccl.Algo, inPlace bool, rng *rand.Rand) string {
 	d := &dumb{a: a, tbs: prepare(a), in: inPlace, fifos: map[[3]int][][]datum{}}
 	coll := strings.ReplaceAll(a.Coll, "_", "")
 	for range a.Ranks {

@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"encoding/csv"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
+	"github.com/oraccl/oraccl/model/format/msccl/msccltest"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 	"github.com/oraccl/oraccl/verify/smt/z3"
@@ -45,7 +45,7 @@ func TestDeployedFiles(t *testing.T) {
 	begin := time.Now()
 	for _, row := range rows[1:] {
 		get := func(name string) string { return row[column[name]] }
-		d, err := judge.ReadDeployed(t.Context(), filepath.Join(dir, row[0]), deploy.Options{Formulas: z3.New()})
+		d, err := ReadDeployed(t.Context(), filepath.Join(dir, row[0]), deploy.Options{Formulas: z3.New()})
 		require.NoError(t, err)
 		require.Equal(t, get("verdict"), string(d.Report.Kind), row[0])
 		require.Equal(t, get("verdict") == "pass", d.Report.Verdict.Outcome == verify.Proved, row[0])
@@ -88,45 +88,15 @@ func TestDeployedFiles(t *testing.T) {
 	require.Less(t, time.Since(begin), 20*time.Second) // one on an idle machine; tests share theirs
 }
 
-// rings writes an allreduce along a ring of n ranks, with this many channels.
-func rings(n, channels int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `<algo name="ring" proto="Simple" nchannels="%d" nchunksperloop="%d" ngpus="%d" coll="allreduce" inplace="1" outofplace="0" minBytes="0" maxBytes="0">`+"\n", channels, n*channels, n)
-	for r := range n {
-		fmt.Fprintf(&b, `<gpu id="%d" i_chunks="%d" o_chunks="0" s_chunks="0">`+"\n", r, n*channels)
-		for c := range channels {
-			fmt.Fprintf(&b, `<tb id="%d" send="%d" recv="%d" chan="%d">`+"\n", c, (r+1)%n, (r+n-1)%n, c)
-			s := 0
-			step := func(kind string, chunk int) {
-				fmt.Fprintf(&b, `<step s="%d" type="%s" srcbuf="i" srcoff="%[3]d" dstbuf="i" dstoff="%[3]d" cnt="1" depid="-1" deps="-1" hasdep="0"/>`+"\n", s, kind, c*n+(chunk+2*n)%n)
-				s++
-			}
-			step("s", r)
-			for i := 1; i < n-1; i++ {
-				step("rrs", r-i)
-			}
-			step("rrcs", r-n+1)
-			for i := range n - 2 {
-				step("rcs", r-i)
-			}
-			step("r", r-n+2)
-			fmt.Fprintln(&b, "</tb>")
-		}
-		fmt.Fprintln(&b, "</gpu>")
-	}
-	fmt.Fprintln(&b, "</algo>")
-	return b.String()
-}
-
 // TestLargeFiles verifies 35 000 steps in a second and 500 MB, and 256 ranks.
 func TestLargeFiles(t *testing.T) {
 	for _, c := range []struct{ ranks, channels, steps int }{{70, 4, 38920}, {256, 1, 130816}} {
 		file := filepath.Join(t.TempDir(), "ring.xml")
-		require.NoError(t, os.WriteFile(file, []byte(rings(c.ranks, c.channels)), 0o644))
+		require.NoError(t, os.WriteFile(file, []byte(msccltest.Rings(c.ranks, c.channels)), 0o644))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := time.Now()
-		d, err := judge.ReadDeployed(t.Context(), file, deploy.Options{})
+		d, err := ReadDeployed(t.Context(), file, deploy.Options{})
 		took := time.Since(begin)
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err)
@@ -144,7 +114,7 @@ func TestLargeFiles(t *testing.T) {
 // TestGuess: what a file that says custom does, and what it does not do quite, which is
 // no reason to refute it.
 func TestGuess(t *testing.T) {
-	custom := strings.Replace(rings(4, 1), "allreduce", "custom", 1)
+	custom := strings.Replace(msccltest.Rings(4, 1), "allreduce", "custom", 1)
 	for _, c := range []struct {
 		text    string
 		outcome verify.Outcome
@@ -155,7 +125,7 @@ func TestGuess(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "custom.xml")
 		require.NoError(t, os.WriteFile(file, []byte(c.text), 0o644))
-		d, err := judge.ReadDeployed(t.Context(), file, deploy.Options{Mode: deploy.InPlace})
+		d, err := ReadDeployed(t.Context(), file, deploy.Options{Mode: deploy.InPlace})
 		require.NoError(t, err)
 		require.Equal(t, c.outcome, d.Report.Verdict.Outcome, "%+v", d.Report.Verdict.Violations)
 		require.Equal(t, c.kind, string(d.Report.Kind))

@@ -1,4 +1,4 @@
-package main
+package certify
 
 import (
 	"context"
@@ -11,40 +11,10 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/solvetest"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
 )
-
-// randomNetwork returns a strongly connected network of 2 to 6 ranks with links of
-// different speeds, sometimes with a switch or a port.
-func randomNetwork(rng *rand.Rand) *model.Topology {
-	n := 2 + rng.IntN(5)
-	t := &model.Topology{Name: "random", Ranks: n}
-	link := func(u, v int) {
-		t.Links = append(t.Links, model.Link{Src: u, Dst: v, Alpha: model.Time(rng.IntN(5)) * 300 * model.Nanosecond, Bandwidth: int64(1+rng.IntN(4)) * 12.5e9})
-	}
-	order := rng.Perm(n)
-	for i, u := range order {
-		link(u, order[(i+1)%n])
-	}
-	for range rng.IntN(2 * n) {
-		if u, v := rng.IntN(n), rng.IntN(n); u != v {
-			link(u, v)
-		}
-	}
-	if rng.IntN(3) == 0 {
-		t.Switches = []model.Switch{{Name: "s", Copies: rng.IntN(2) == 0}}
-		for r := range n {
-			link(r, n)
-			link(n, r)
-		}
-	}
-	if out := t.Out()[0]; len(out) > 1 && rng.IntN(3) == 0 {
-		t.Ports = []model.Port{{Name: "nic", Links: out, Capacity: 1 + rng.IntN(2)}}
-	}
-	return t
-}
 
 // TestRandomNetworks: on random networks every schedule of every polynomial method
 // is proved by both engines, and none is faster than a certified bound. evaluate
@@ -54,7 +24,7 @@ func TestRandomNetworks(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 99))
 		p := &model.Problem{
-			Topology:   randomNetwork(rng),
+			Topology:   solvetest.RandomNetwork(rng),
 			Collective: model.Collective{Kind: model.Kinds()[rng.IntN(8)]},
 			Size:       100000 + rng.Int64N(100000),
 			Cost:       []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds}[rng.IntN(4)],
@@ -70,8 +40,8 @@ func TestRandomNetworks(t *testing.T) {
 			p = p.WithChunks(p.DefaultChunks(1 + rng.IntN(3)))
 		}
 		require.NoError(t, p.Validate())
-		methods := certify.Methods()
-		e := &certify.Evaluator{Methods: methods[:len(methods)-1], Named: true, Options: solve.Options{Seed: seed, TimeLimit: 300 * time.Millisecond}, Scratch: t.TempDir(), SMT: smt.Options{Timeout: time.Minute}, Progress: certify.Silent{}}
+		methods := Methods()
+		e := &Evaluator{Methods: methods[:len(methods)-1], Named: true, Options: solve.Options{Seed: seed, TimeLimit: 300 * time.Millisecond}, Scratch: t.TempDir(), SMT: smt.Options{Timeout: time.Minute}, Progress: Silent{}}
 		ev, err := e.Evaluate(context.Background(), p)
 		require.NoError(t, err, "seed %d: %v", seed, p)
 		refuted += len(e.Horizons)

@@ -1,4 +1,4 @@
-package main
+package certify
 
 import (
 	"fmt"
@@ -33,12 +33,12 @@ func TestGreedyServes(t *testing.T) {
 	} {
 		for _, kind := range model.Kinds() {
 			for _, cost := range []string{"blocking", "pipelined"} {
-				asked := problemFlags{in.Flags}
+				asked := in.Flags
 				asked.Collective, asked.Cost, asked.Objective, asked.Size = kind.String(), cost, "makespan", "777KB"
 				if asked.Straggler == 0 {
 					asked.Straggler = -1
 				}
-				p, err := asked.problem(t.Context(), in.topology)
+				p, err := asked.Problem(noFiles{}, in.topology)
 				where := fmt.Sprintf("%v %s on %s with %+v", kind, cost, in.topology, asked)
 				require.NoError(t, err, where)
 				if p.Chunks == nil {
@@ -49,4 +49,17 @@ func TestGreedyServes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// noFiles has no files for flags to name.
+type noFiles struct{}
+
+func (noFiles) Exists(string) bool { return false }
+
+func (noFiles) Topology(name, _, _ string) (*model.Topology, error) {
+	return nil, fmt.Errorf("%s: no such file", name)
+}
+
+func (noFiles) Collective(name string) (*model.Collective, error) {
+	return nil, fmt.Errorf("%s: no such file", name)
 }

@@ -1,4 +1,4 @@
-package main
+package certify
 
 import (
 	"context"
@@ -14,11 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -84,8 +82,10 @@ func agree(r, z verify.Verdict) error {
 	return nil
 }
 
+// concernsData reports whether a violation is about what the slots hold, and when.
 func concernsData(c verify.Code) bool {
-	return slices.Contains(report.Properties["result"], c) || slices.Contains(report.Properties["races"], c) || c == verify.Malformed
+	return slices.Contains([]verify.Code{verify.MissingContribution, verify.DoubleContribution, verify.WrongValue, verify.SendUndefined, verify.ReduceUndefined,
+		verify.ReadWriteRace, verify.WriteWriteRace, verify.Malformed}, c)
 }
 
 // bases returns right schedules of many kinds, small ones.
@@ -98,7 +98,7 @@ func bases(t *testing.T) []solve.Result {
 		for _, kind := range model.Kinds() {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds} {
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 16, Cost: cost}
-				for _, m := range certify.Methods() {
+				for _, m := range Methods() {
 					slow := strings.HasPrefix(m.Name(), "sat") && (tp.Ranks > 4 || cost == model.Rounds) // without a bound to start from
 					slow = slow || slices.Contains([]string{"exact", "exact-reward", "rolling"}, m.Name())
 					if slow || m.Serves(p) != nil {

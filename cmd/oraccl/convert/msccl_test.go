@@ -1,4 +1,4 @@
-package main
+package convert
 
 import (
 	"bytes"
@@ -13,13 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/format/msccl/msccltest"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/assign"
 	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/solvetest"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/order"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -61,7 +62,7 @@ func TestWriteRandom(t *testing.T) {
 	for seed := range uint64(48) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		p := &model.Problem{
-			Topology:   randomNetwork(rng),
+			Topology:   solvetest.RandomNetwork(rng),
 			Collective: model.Collective{Kind: model.Kinds()[seed%8]},
 			Size:       100000 + rng.Int64N(100000),
 			Cost:       []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds}[rng.IntN(4)],
@@ -94,7 +95,7 @@ func TestWriteRandom(t *testing.T) {
 					s = o
 				}
 			}
-			d := &convert.MSCCL{InPlace: []string{"", "no", "both"}[rng.IntN(3)]}
+			d := &MSCCL{InPlace: []string{"", "no", "both"}[rng.IntN(3)]}
 			if p.Collective.Kind == model.AllToAll {
 				d.InPlace = ""
 			}
@@ -154,7 +155,7 @@ func provedXML(t *testing.T, b []byte, p *model.Problem, where string) int {
 		if !p.Collective.Kind.Rooted() && a.ChunksPerLoop <= 400 { // the dumb interpreter agrees
 			rng := rand.New(rand.NewPCG(1, 1))
 			for range 3 {
-				require.Empty(t, runDumb(a, in, rng), where)
+				require.Empty(t, msccltest.Run(a, in, rng), where)
 			}
 		}
 	}
@@ -193,7 +194,7 @@ func TestWriteKnown(t *testing.T) {
 		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8, Chunks: c.chunks})
 		require.NoError(t, err)
 		var b bytes.Buffer
-		note, err := (&convert.MSCCL{}).Write(context.Background(), &b, r.Problem, r.Schedule)
+		note, err := (&MSCCL{}).Write(context.Background(), &b, r.Problem, r.Schedule)
 		require.NoError(t, err, "%v", c)
 		provedXML(t, b.Bytes(), r.Problem, note)
 		if c.method != "forest" { // of this many chunks in an order, races are not looked for
@@ -232,7 +233,7 @@ func thereAndBack(t *testing.T, b []byte, p *model.Problem, where string) bool {
 	v := replay.Check(context.Background(), m.Problem, m.Schedule)
 	require.Equal(t, verify.Proved, v.Outcome, "%s: %v", where, v)
 	again.Reset()
-	_, err = (&convert.MSCCL{}).Write(context.Background(), &again, m.Problem, m.Schedule)
+	_, err = (&MSCCL{}).Write(context.Background(), &again, m.Problem, m.Schedule)
 	require.NoError(t, err, where)
 	provedXML(t, again.Bytes(), m.Problem, where)
 	return true
@@ -304,7 +305,7 @@ func TestWriteExchange(t *testing.T) {
 	require.Equal(t, verify.Proved, replay.Check(context.Background(), p, s).Outcome)
 	for _, mode := range []string{"yes", "no", "both"} {
 		var b bytes.Buffer
-		note, err := (&convert.MSCCL{InPlace: mode}).Write(context.Background(), &b, p, s)
+		note, err := (&MSCCL{InPlace: mode}).Write(context.Background(), &b, p, s)
 		require.NoError(t, err)
 		require.Contains(t, b.String(), `cnt="2"`, note)
 		require.Contains(t, b.String(), `type="re" srcbuf="s"`, note)

@@ -1,22 +1,16 @@
-package main
+package judge
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/exit"
-	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/tacos"
@@ -46,7 +40,7 @@ func TestStreamAgrees(t *testing.T) {
 		for _, kind := range []model.Kind{model.AllGather, model.AllToAll, model.Broadcast} {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds} {
 				p, s := synthesised(t, name, kind, cost)
-				v, err := judge.StreamHeld(context.Background(), io.Discard, p, s)
+				v, err := streamHeld(context.Background(), io.Discard, p, s)
 				require.NoError(t, err)
 				require.Equal(t, verify.Proved, v.Outcome, "%v: %v", p, v.Violations)
 				require.Equal(t, p.Makespan(s), v.Makespan)
@@ -68,7 +62,7 @@ func TestStreamAgrees(t *testing.T) {
 					case 4:
 						x.Route, x.Src, x.Dst = y.Route, y.Src, y.Dst
 					}
-					got, err := judge.StreamHeld(context.Background(), io.Discard, p, &m)
+					got, err := streamHeld(context.Background(), io.Discard, p, &m)
 					require.NoError(t, err)
 					want := replay.Check(context.Background(), p, &m)
 					require.Equal(t, want.Outcome, got.Outcome, "%v: replay %v, stream %v", p, want.Violations, got.Violations)
@@ -80,32 +74,4 @@ func TestStreamAgrees(t *testing.T) {
 		}
 	}
 	require.Greater(t, refuted, 300)
-}
-
-// TestVerifyPartial: a file whose writer was interrupted is said to be partial, and is
-// not proved; one in which a byte differs is damaged.
-func TestVerifyPartial(t *testing.T) {
-	p, s := synthesised(t, "torus:4x4", model.AllGather, model.Blocking)
-	var b bytes.Buffer
-	require.NoError(t, compact.Write(&b, &model.Solution{Problem: p, Schedule: s}))
-	file := filepath.Join(t.TempDir(), "s.oraccl")
-	verifying := func(content []byte, engine string) (int, string) {
-		require.NoError(t, os.WriteFile(file, content, 0o644))
-		var out, errs bytes.Buffer
-		code := run([]string{"verify", file, "--engine", engine}, &out, &errs)
-		return code, out.String() + errs.String()
-	}
-	for _, engine := range []string{"all", "stream"} {
-		code, said := verifying(b.Bytes(), engine)
-		require.Equal(t, exit.Done, code, said)
-		code, said = verifying(b.Bytes()[:b.Len()*2/3], engine)
-		require.Equal(t, exit.Refuted, code, said)
-		require.Contains(t, said, "missing-contribution")
-		require.Contains(t, said, "the file is marked as partial")
-		broken := slices.Clone(b.Bytes())
-		broken[b.Len()/2] ^= 1
-		code, said = verifying(broken, engine)
-		require.Equal(t, exit.Failure, code, said)
-		require.Contains(t, said, "the file is damaged")
-	}
 }

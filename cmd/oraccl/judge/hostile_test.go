@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"encoding/json"
@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/format/msccl/msccltest"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 )
@@ -94,7 +94,7 @@ func TestWildFiles(t *testing.T) {
 
 // TestHostileFiles are small files that ask for much.
 func TestHostileFiles(t *testing.T) {
-	base := rings(2, 1)
+	base := msccltest.Rings(2, 1)
 	from := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(base) }
 	for _, c := range []struct{ text, kind string }{
 		{from(`nchunksperloop="2"`, `nchunksperloop="2147483647"`), "unknown"},
@@ -123,7 +123,7 @@ func TestHostileFiles(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := time.Now()
-		d, err := judge.ReadDeployed(t.Context(), file, deploy.Options{})
+		d, err := ReadDeployed(t.Context(), file, deploy.Options{})
 		require.NoError(t, err, name)
 		require.Less(t, time.Since(begin), 20*time.Second, name)
 		runtime.ReadMemStats(&after)
