@@ -14,10 +14,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/experiment"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/testdata/published"
 )
 
 // validator validates JSON by a schema. It knows the keywords that manual.Schema has, and no
@@ -455,4 +458,54 @@ func TestJudge(t *testing.T) {
 	}
 	t.Logf("%d of %d changes are refused", refused, len(all))
 	require.Greater(t, refused, len(all)*3/4)
+}
+
+// TestExperimentSchema: the schema of experiments takes those of the program and the example
+// of the manual, and refuses keys that the reader refuses.
+func TestExperimentSchema(t *testing.T) {
+	schema := printedSchema(t, "experiment")
+	example, _ := experiment.Example()
+	files := map[string]string{"example": example}
+	for _, f := range experiment.Known() {
+		b, err := published.Tables.ReadFile(f.Name + ".yaml")
+		require.NoError(t, err)
+		files[f.Name] = string(b)
+	}
+	asJSON := func(text string) any {
+		var v any
+		require.NoError(t, yaml.Unmarshal([]byte(text), &v))
+		b, err := json.Marshal(named(v))
+		require.NoError(t, err)
+		return decoded(t, b)
+	}
+	for name, text := range files {
+		require.NoError(t, validator{closed: true}.check(schema, asJSON(text), ""), name)
+	}
+	for _, text := range []string{"title: x\nsectoins: []", "title: x", "title: x\nsections: {}", "title: [x]\nsections: []", "title: x\nsections: [{name: a, rows: [{instanse: x}]}]",
+		"title: x\nsections: [{name: a, compute: {b: {sizes: 1}}}]", "title: x\nsections: []\nfigures: [{name: f, x: {log: 1}}]"} {
+		require.Error(t, validator{closed: true}.check(schema, asJSON(text), ""), text)
+		_, err := experiment.Read("x.yaml", strings.NewReader(text))
+		require.Error(t, err, text)
+	}
+}
+
+// named has texts for the keys of a document in YAML, where true is a truth value.
+func named(v any) any {
+	switch v := v.(type) {
+	case map[any]any:
+		m := map[string]any{}
+		for k, x := range v {
+			m[fmt.Sprint(k)] = named(x)
+		}
+		return m
+	case map[string]any:
+		for k, x := range v {
+			v[k] = named(x)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = named(x)
+		}
+	}
+	return v
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
+	"github.com/oraccl/oraccl/solve/certify"
 )
 
 // The names that rows and figures have beside those of their section.
@@ -218,6 +219,7 @@ func (c *checker) section(base []string, above map[string][]string, s *Section) 
 		c.exprs(known, r.If)
 		c.texts(known, r.Else)
 		c.texts(known, r.Methods...)
+		c.methods(r.Methods)
 		for i := range r.With {
 			c.exprs(known, &r.With[i].value)
 		}
@@ -233,6 +235,19 @@ func (c *checker) section(base []string, above map[string][]string, s *Section) 
 		c.row(append(slices.Clip(known), rowNames...), b)
 	}
 	return known
+}
+
+// methods checks the names of methods that are no expressions.
+func (c *checker) methods(all list) {
+	for _, t := range all {
+		names := methodNames(t.Text())
+		if strings.Contains(t.Text(), "${") || slices.Equal(names, []string{"all"}) {
+			continue
+		}
+		if _, err := certify.MethodsNamed(names...); err != nil {
+			c.fail(t.line, "%w", err)
+		}
+	}
 }
 
 func (c *checker) row(known []string, b *RowBlock) {

@@ -149,10 +149,8 @@ func (x *Runner) expand(s *expression.Scope, t *text) (string, error) {
 		return "", nil
 	}
 	out, err := t.Expand(s)
-	return out, x.at(nil, t.lineOf(), err)
+	return out, x.at(nil, t.line, err)
 }
-
-func (t *text) lineOf() int { return t.line }
 
 func (x *Runner) eval(l *line, s *expression.Scope, e *expr) (expression.Value, error) {
 	if e == nil {
@@ -460,9 +458,14 @@ func (x *Runner) run(ctx context.Context, s *Section, r *Run, l *line) (expressi
 		if err != nil {
 			return nil, err
 		}
-		methods = append(methods, strings.FieldsFunc(m, func(c rune) bool { return c == ',' || c == ' ' })...)
+		methods = append(methods, methodNames(m)...)
 	}
 	return x.best(ctx, spec, methods)
+}
+
+// methodNames splits a list of methods.
+func methodNames(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })
 }
 
 // spec is an instance as it is solved: its fields by their keys. Those that are empty are

@@ -24,7 +24,7 @@ func experimentsTopic(e Experiments) Topic {
 		Short: "The files that repro runs: a published result beside ours, without a program",
 		Body: always(func() []Block {
 			blocks := []Block{
-				Para("An experiment is a file in YAML. It names instances, methods, what is compared, and tables of published values, which are CSV files beside it. `oraccl repro my-paper.yaml` computes and proves, compares, explains and draws. The papers that `oraccl repro list` names are such files, in `testdata/published`."),
+				Para("An experiment is a file in YAML. It names instances, methods, what is compared, and tables of published values, which are CSV files beside it. `oraccl repro my-paper.yaml` computes and proves, compares, explains and draws. The papers that `oraccl repro list` names are such files, in `testdata/published`. `oraccl help schema experiment` prints a JSON Schema of the file, for editors."),
 				Para("my-paper.yaml, as an example:"),
 				Code(strings.TrimRight(e.File, "\n")),
 				Para("times.csv, beside it:"),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model/native"
@@ -48,13 +49,17 @@ func jsonTopic(text string) Topic {
 	return t
 }
 
+// dialect is that of all schemas.
+const dialect = "https://json-schema.org/draft/2020-12/schema"
+
 func schemaTopic(p Program) Topic {
+	documents := append(slices.Concat(read, p.Documents), Document{Schema: ExperimentSchema})
 	t := Topic{
 		Name: "schema", What: "NAME", Elsewhere: "The directory [manual/schemas](manual/schemas) has them.",
 		Short: "The JSON Schema of a document, for validators and editors",
 		Body: always(func() []Block {
 			table := Table{Head: []string{"name", "schema"}}
-			for _, d := range append(read[:len(read):len(read)], p.Documents...) {
+			for _, d := range documents {
 				table.Rows = append(table.Rows, []string{short(d.Schema), d.Schema})
 			}
 			return []Block{
@@ -65,7 +70,7 @@ func schemaTopic(p Program) Topic {
 		}),
 	}
 	t.parts = func() (parts []Part) {
-		for _, d := range append(read[:len(read):len(read)], p.Documents...) {
+		for _, d := range documents {
 			parts = append(parts, Part{short(d.Schema), func() ([]Block, error) {
 				all, err := Schemas(p)
 				if err != nil {
@@ -123,12 +128,13 @@ func Schemas(p Program) (map[string]*Schema, error) {
 		if len(forms) > 1 {
 			s = &Schema{AnyOf: forms}
 		}
-		s.Dialect, s.ID, s.Title = "https://json-schema.org/draft/2020-12/schema", "urn:"+strings.ReplaceAll(d.Schema, "/", ":"), plain(g.keys.title)
+		s.Dialect, s.ID, s.Title = dialect, "urn:"+strings.ReplaceAll(d.Schema, "/", ":"), plain(g.keys.title)
 		all[d.Schema] = s
 	}
 	if g.err != nil {
 		return nil, g.err
 	}
+	all[ExperimentSchema] = p.Experiments.schema()
 	for _, k := range ordered {
 		name := k.schema
 		if all[name] == nil {
