@@ -28,6 +28,9 @@ type covering struct {
 	onto   [][]way        // by node x: ranks from which x is reached over switches alone, and how soon
 	colour []uint64       // by node: what it looks like from where it stands
 	known  map[uint64]model.Time
+
+	best    model.Time // and what yields it
+	witness model.Coverage
 }
 
 // way leads to a rank, or from it, over switches, in so much latency.
@@ -69,17 +72,11 @@ func (f *finder) coverage() (model.Time, model.Witness) {
 		s.balls()
 		s.climb()
 	}
-	var best model.Time
-	var witness model.Coverage
-	for i, x := range s.best {
-		if i > 0 && f.budget.Spent() {
-			break
-		}
-		if bound, w := c.closely(x.inside); bound > best {
-			best, witness = bound, w
-		}
+	s.left = coverSteps / 4
+	for _, x := range s.best {
+		c.closely(x.inside)
 	}
-	return best, witness
+	return c.best, c.witness
 }
 
 // split tries the parts into which the network falls without the links of each latency or more,
@@ -203,13 +200,33 @@ func (c *covering) value(inside []bool) model.Time {
 	t := model.Time(0)
 	if len(outside) > 0 && len(within) > 0 {
 		e := c.entering(inside)
-		if t = e.worth(outside, within); t != model.MaxTime && !c.fromAll {
+		if t = c.take(e, outside, within, true, true); t != model.MaxTime && !c.fromAll {
 			for _, w := range thresholds(outside, e.distances(outside)) {
-				t = max(t, e.worth(w, within))
+				t = max(t, c.take(e, w, within, false, true))
 			}
 		}
 	}
 	c.known[key] = t
+	return t
+}
+
+// take values a set for the contributions of some members outside and the needs of some ranks
+// inside, which may be all that count, and keeps it if it is the best.
+func (c *covering) take(e *entering, outside, within []int, allOutside, allWithin bool) model.Time {
+	t := e.worth(outside, within)
+	if t <= c.best || t == model.MaxTime {
+		return t
+	}
+	c.best, c.witness = t, model.Coverage{Nodes: members(e.inside)}
+	if !allOutside {
+		for _, m := range outside {
+			c.witness.From = append(c.witness.From, c.members[m])
+		}
+		slices.Sort(c.witness.From)
+	}
+	if !allWithin {
+		c.witness.To = slices.Sorted(slices.Values(within))
+	}
 	return t
 }
 
@@ -228,38 +245,23 @@ func (c *covering) ends(inside []bool) (outside, within []int) {
 	return outside, within
 }
 
-// closely returns the best bound of a set, for the ranks outside that are far and the ranks
-// inside that are deep.
-func (c *covering) closely(inside []bool) (best model.Time, witness model.Coverage) {
+// closely values a set for the ranks outside that are far and the ranks inside that are deep.
+func (c *covering) closely(inside []bool) {
 	outside, within := c.ends(inside)
-	if len(outside) == 0 || len(within) == 0 {
-		return 0, witness
+	if len(outside) == 0 || len(within) == 0 || c.s.stopped() {
+		return
 	}
 	e := c.entering(inside)
 	sources := append([][]int{outside}, thresholds(outside, e.distances(outside))...)
 	dests := append([][]int{within}, thresholds(within, e.depths(within))...)
 	for i, w := range sources {
 		for k, v := range dests {
-			if best > 0 && c.budget.Spent() {
-				return best, witness
+			if c.s.stopped() {
+				return
 			}
-			bound := e.worth(w, v)
-			if bound <= best || bound == model.MaxTime {
-				continue
-			}
-			best, witness = bound, model.Coverage{Nodes: members(inside)}
-			if i > 0 {
-				for _, m := range w {
-					witness.From = append(witness.From, c.members[m])
-				}
-				slices.Sort(witness.From)
-			}
-			if k > 0 {
-				witness.To = slices.Sorted(slices.Values(v))
-			}
+			c.take(e, w, v, i == 0, k == 0)
 		}
 	}
-	return best, witness
 }
 
 // thresholds returns the subsets of a list whose distances are those of a quantile or more,
@@ -501,7 +503,7 @@ func (e *entering) by(outside, within []int, need area, occupied bool) model.Tim
 	heads, tails := map[ends][]model.Time{}, map[int][]model.Time{}
 	slope := map[model.Time]area{}
 	for _, x := range e.entries {
-		if e.s.stopped() {
+		if e.budget.Spent() {
 			return 0
 		}
 		k := ends{node: x.src}

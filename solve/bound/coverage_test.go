@@ -79,6 +79,16 @@ func TestCoverageOfSmallBuffers(t *testing.T) {
 	}
 }
 
+// Where the search ends with its steps, what it found by then stays.
+func TestCoverageOfLargeNetworks(t *testing.T) {
+	for name, least := range map[string]float64{"torus:16x16": 7.0, "full:64": 1.01} {
+		tp, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 64 << 10, Cost: model.Pipelined}
+		require.GreaterOrEqual(t, float64(found(t, p, "coverage"))/1e6, least, name)
+	}
+}
+
 // The search ends with the time, and says that it is not complete.
 func TestCoverageEndsInTime(t *testing.T) {
 	tp, err := topo.Parse("torus:16x16", topo.Options{})

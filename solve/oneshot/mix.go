@@ -84,7 +84,7 @@ func (s *search) mix() {
 	unit := s.unit()
 	units := s.p.Size / unit
 	for pieces := 1; pieces <= 32; pieces *= 2 {
-		if n := s.n(); 2*n*(n-1)*pieces > maxTransfers/8 {
+		if n := s.n(); pieces > 1 && 2*n*(n-1)*pieces > maxTransfers/8 {
 			break
 		}
 		before := s.makespan

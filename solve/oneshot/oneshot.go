@@ -14,10 +14,18 @@
 //	a + (n-1)x                where (n-1)x <= a: one-shot does that,
 //	x + a(2n-3)/(n-1)         where a <= (n-1)x <= na: the mixture comes within (n-1)x/nP
 //	                          of that, with P pieces for each owner,
-//	a + 2(n-1)x/n             above: two-shot does that, with P(1-1/P)(n-1)x/nP >= a.
+//	a + 2(n-1)x/n             above: two-shot does that, with P pieces for which
+//	                          (1-1/P)(n-1)x/n >= a.
 //
 // The first two are coverages, the third is the volume: see package verify/cert. Other
 // networks have no such formula; the same two methods serve them over ways of least latency.
+//
+// The hierarchical composition goes along dimensions. On networks of several levels, such as
+// machines with switches between them, these are the ranks of a machine and the machines; on grids
+// and cubes those of the members' numbers. It adds up along all but the last, exchanges sums along
+// the last, and spreads them back (BlueConnect); or it is one-shot along each (recursive
+// multiplying: Ruefenacht, Bull and Booth, "Generalisation of recursive doubling for allreduce",
+// Parallel Computing 69, 2017). All chunks are on their way at once.
 package oneshot
 
 import (

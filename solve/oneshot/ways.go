@@ -30,8 +30,10 @@ type ways struct {
 const (
 	passes = 4
 	orders = 12
-	// maxRouted is up to how many pairs times links there are several orders.
+	// maxRouted is up to how many pairs times links there are several orders, and maxPaired up to
+	// how many each pair has a search of its own; beyond, each rank has one.
 	maxRouted = 1 << 16
+	maxPaired = 1 << 21
 )
 
 // newWays returns ways for pairs of members, which it numbers. It stops early when the budget is
@@ -80,6 +82,28 @@ func routed(b *solve.Budget, p *model.Problem, order []pair) (routes [][]int, lo
 	}
 	x := &router{t: t, out: t.Out(), fastest: fastest, used: map[stage]float64{}}
 	routes = make([][]int, len(order))
+	if len(order)*len(t.Links) > maxPaired {
+		from := make([][]pair, len(members))
+		for _, q := range order {
+			from[q.from] = append(from[q.from], q)
+		}
+		for v, pairs := range from {
+			if len(pairs) == 0 {
+				continue
+			}
+			if b.Spent() {
+				return routes, 0
+			}
+			by := x.reach(members[v], -1)
+			for _, q := range pairs {
+				routes[q.route] = x.back(by, members[q.to])
+			}
+			for _, q := range pairs {
+				x.use(routes[q.route], 1)
+			}
+		}
+		return routes, 0
+	}
 	for range passes {
 		changed := false
 		for _, q := range order {
@@ -166,11 +190,15 @@ func (x *router) cost(s stage) float64 {
 }
 
 // lightest returns the route of least latency between two ranks; of these one with the fewest
-// ranks on the way, then with the least load. Dijkstra's algorithm.
-func (x *router) lightest(from, to int) []int {
-	by := slices.Repeat([]int{-1}, x.t.Nodes()) // the link over which a node was reached, -2 at the start
+// ranks on the way, then with the least load.
+func (x *router) lightest(from, to int) []int { return x.back(x.reach(from, to), to) }
+
+// reach returns for each node the last link of the lightest route from a rank, -1 where none is
+// known, and -2 for the rank itself: of all nodes, or up to one. Dijkstra's algorithm.
+func (x *router) reach(from, to int) []int {
+	by := slices.Repeat([]int{-1}, x.t.Nodes())
 	queue := labels{{node: from, link: -2}}
-	for len(queue) > 0 && by[to] == -1 {
+	for len(queue) > 0 && (to < 0 || by[to] == -1) {
 		at := heap.Pop(&queue).(label)
 		if by[at.node] != -1 {
 			continue
@@ -188,7 +216,11 @@ func (x *router) lightest(from, to int) []int {
 			heap.Push(&queue, next)
 		}
 	}
-	var route []int
+	return by
+}
+
+// back follows last links back from a node.
+func (x *router) back(by []int, to int) (route []int) {
 	for v := to; by[v] >= 0; v = x.t.Links[by[v]].Src {
 		route = append(route, by[v])
 	}
