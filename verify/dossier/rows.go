@@ -154,25 +154,25 @@ func (in inputs) Collective(string) (*model.Collective, error) {
 	return native.ReadCollective(in.row.CollectiveFile, bytes.NewReader(b))
 }
 
-// problemOf makes the problem of a row again from its words, and returns that of the file that
-// it names if the two are the same, or why they are not.
-func (d *folder) problemOf(r *Row) (*model.Problem, string) {
+// differs makes the problem of a row again from its words, and returns why it is not that of the
+// file that the row names, or "".
+func (d *folder) differs(r *Row) string {
 	p := d.problems[r.Problem]
 	if p == nil {
-		return nil, fmt.Sprintf("its problem %s cannot be read, or is another one", r.Problem)
+		return fmt.Sprintf("its problem %s cannot be read, or is another one", r.Problem)
 	}
 	flags := r.Flags()
 	q, err := flags.Problem(inputs{d, r}, r.Topology)
 	if err != nil {
-		return nil, fmt.Sprintf("its words make no problem: %v", err)
+		return fmt.Sprintf("its words make no problem: %v", err)
 	}
 	if why := about(q, p); why != "" {
-		return nil, fmt.Sprintf("%s is not what its words make: %s", r.Problem, why)
+		return fmt.Sprintf("%s is not what its words make: %s", r.Problem, why)
 	}
 	if q.Chunks == nil && p.Chunks != nil {
-		return nil, fmt.Sprintf("%s is about one cut, want any", r.Problem)
+		return fmt.Sprintf("%s is about one cut, want any", r.Problem)
 	}
-	return p, ""
+	return ""
 }
 
 // table decides the rows: each is what its evidence proves, and the files of the table are
@@ -197,7 +197,7 @@ func (d *folder) table(ctx context.Context) {
 		d.fault(TableJSONL, "it has %d rows, want %d", len(rows), len(d.m.Rows))
 		return
 	}
-	same := map[string]string{} // by problem and words, why the words do not make the problem
+	same := map[wording]string{} // why words do not make a problem
 	for i := range rows {
 		r, x := &d.m.Rows[i], claimedRow{}
 		if ctx.Err() != nil {
@@ -211,18 +211,23 @@ func (d *folder) table(ctx context.Context) {
 	d.sameTable(ctx, rows)
 }
 
+// wording is a problem with the words that are to make it.
+type wording struct {
+	table.Instance                       // without method and seed
+	topology, collective, problem string // files
+}
+
 // row decides a row: r is what the manifest claims, and got is what the table states.
-func (d *folder) row(r *Row, got *table.Row, same map[string]string) (verify.Outcome, string) {
+func (d *folder) row(r *Row, got *table.Row, same map[wording]string) (verify.Outcome, string) {
 	want := r.Row()
 	want.Status, want.Reason, want.SolvedNs, want.VerifiedNs = got.Status, got.Reason, got.SolvedNs, got.VerifiedNs // proved is decided below, the rest are remarks
 	if r.Problem != "" {
-		words := r.Instance
+		words := wording{r.Instance, r.TopologyFile, r.CollectiveFile, r.Problem}
 		words.Method, words.Seed = "", 0
-		key := fmt.Sprintf("%q %q %q %+v", r.Problem, r.TopologyFile, r.CollectiveFile, words)
-		why, known := same[key]
+		why, known := same[words]
 		if !known {
-			_, why = d.problemOf(r)
-			same[key] = why
+			why = d.differs(r)
+			same[words] = why
 		}
 		if why != "" {
 			return verify.Refuted, why

@@ -319,11 +319,19 @@ func TestRowsForged(t *testing.T) {
 		"another file": {func(t *testing.T, dir string, m *dossier.Manifest) {
 			rewrite(t, dir, "topology-1.json", "1000000000", "2000000000")
 		}, `FAILED .*:4 .*: problem-3.json is not what its words make: .*link 0`},
-		"a file that is none":        {func(t *testing.T, dir string, m *dossier.Manifest) { rewrite(t, dir, "topology-1.json", "{", "") }, `FAILED .*:4 .*: its words make no problem: topology-1.json:`},
-		"a schedule for a file":      {func(t *testing.T, dir string, m *dossier.Manifest) { m.Rows[3].TopologyFile = "schedule-1.json" }, `error: .*rows\[3\]: "schedule-1.json" is not in files as a input`},
-		"a file that nothing names":  {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows[3].TopologyFile = "" }, `error: .*: no row names the input topology-1.json`},
-		"the name of a network":      {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows[3].Topology = "full:4" }, `error: .*rows\[3\]: the topology "full:4" is one that is known by its name`},
-		"the name of a collective":   {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows[0].CollectiveFile = "topology-1.json" }, `error: .*rows\[0\]: the collective "allgather" is one that is known by its name`},
+		"a file that is none":       {func(t *testing.T, dir string, m *dossier.Manifest) { rewrite(t, dir, "topology-1.json", "{", "") }, `FAILED .*:4 .*: its words make no problem: topology-1.json:`},
+		"a schedule for a file":     {func(t *testing.T, dir string, m *dossier.Manifest) { m.Rows[3].TopologyFile = "schedule-1.json" }, `error: .*rows\[3\]: "schedule-1.json" is not in files as a input`},
+		"a file that nothing names": {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows[3].TopologyFile = "" }, `error: .*: no row names the input topology-1.json`},
+		"the name of a network":     {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows[3].Topology = "full:4" }, `error: .*rows\[3\]: the topology "full:4" is one that is known by its name`},
+		"the name of a collective":  {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows[0].CollectiveFile = "topology-1.json" }, `error: .*rows\[0\]: the collective "allgather" is one that is known by its name`},
+		"words that read alike": {func(t *testing.T, dir string, m *dossier.Manifest) { // where a name runs into the next one
+			rows := readRows(t, dir)
+			one, two := m.Rows[3], m.Rows[3]
+			one.Topology, two.Topology, two.Fail = "m Fail:x", "m", "x Fail:"
+			m.Rows, rows = append(m.Rows, one, two), append(rows, rows[3], rows[3])
+			rows[6].Topology, rows[7].Topology = one.Label(), two.Label()
+			retable(t, dir, rows)
+		}, `FAILED .*:8 .*: its words make no problem: --fail`},
 		"a row twice":                {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows = append(m.Rows, m.Rows[0]) }, `FAILED .*/table.jsonl: it has 6 rows, want 7`},
 		"a row less":                 {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows = m.Rows[:5] }, `FAILED .*/table.jsonl: it has 6 rows, want 5`},
 		"no rows":                    {func(_ *testing.T, _ string, m *dossier.Manifest) { m.Rows = nil }, `error: .*`},

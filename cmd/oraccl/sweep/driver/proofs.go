@@ -37,8 +37,8 @@ type tableProofs struct {
 	*dossier.Writer
 	store    *sweep.Store
 	cells    []sweep.Cell
-	problems map[string]string // files by the text of the instance
-	inputs   map[string]string // files by what they hold
+	problems map[table.Instance]string // files by the instance, without method and seed
+	inputs   map[string]string         // files by what they hold
 	bounds   map[[sha256.Size]byte]string
 }
 
@@ -57,7 +57,7 @@ func writeTableProofs(ctx context.Context, store *sweep.Store, cells []sweep.Cel
 	if err != nil {
 		return err
 	}
-	x := &tableProofs{Writer: w.Until(ctx), store: store, cells: cells, problems: map[string]string{}, inputs: map[string]string{}, bounds: map[[sha256.Size]byte]string{}}
+	x := &tableProofs{Writer: w.Until(ctx), store: store, cells: cells, problems: map[table.Instance]string{}, inputs: map[string]string{}, bounds: map[[sha256.Size]byte]string{}}
 	plain := make([]table.Row, len(rows))
 	for i := range rows {
 		plain[i] = rows[i].Row
@@ -123,8 +123,7 @@ func (x *tableProofs) problem(ctx context.Context, c *sweep.Cell, row *dossier.R
 	}
 	words := c.Instance
 	words.Method, words.Seed = "", 0
-	key := fmt.Sprintf("%+v", words)
-	if row.Problem = x.problems[key]; row.Problem != "" {
+	if row.Problem = x.problems[words]; row.Problem != "" {
 		return nil
 	}
 	p, err := c.Problem(ctx)
@@ -132,7 +131,7 @@ func (x *tableProofs) problem(ctx context.Context, c *sweep.Cell, row *dossier.R
 		return err
 	}
 	row.Problem = fmt.Sprintf("problem-%d.json", len(x.problems)+1)
-	x.problems[key] = row.Problem
+	x.problems[words] = row.Problem
 	return x.Problem(row.Problem, p, "")
 }
 
