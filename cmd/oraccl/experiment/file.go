@@ -39,6 +39,7 @@ type File struct {
 
 	tables fs.FS  // with the tables of published values
 	where  string // their directory, as it is printed
+	dir    string // the directory of the file, in which topologies and collectives may be; "": none
 }
 
 // Section is a table of the report: a line for each line of a table of published values, or
@@ -86,12 +87,12 @@ type join struct {
 // Instance is what is solved, in the words of the flags of solve. What is not given here is
 // as in the section or the file.
 type Instance struct {
-	Topology    *text `yaml:"topology" about:"a name that topo list knows, or a file"`
+	Topology    *text `yaml:"topology" about:"a name that topo list knows, or a file beside this one"`
 	Switches    *text `yaml:"switches" about:"copy: switches can copy"`
 	Fail        *text `yaml:"fail" about:"what has failed: link:U-V or rank:R"`
 	Alpha       *text `yaml:"alpha" about:"latencies of a generated topology"`
 	Bandwidth   *text `yaml:"bandwidth" about:"bandwidths of a generated topology"`
-	Collective  *text `yaml:"collective" about:"allgather, allreduce, … or a file"`
+	Collective  *text `yaml:"collective" about:"allgather, allreduce, … or a file beside this one"`
 	Cost        *text `yaml:"cost" about:"pipelined (the default), blocking, rounds or link-rounds"`
 	Size        *text `yaml:"size" about:"the buffer, bytes per rank: 64KiB, 1GB; 8MiB by default"`
 	Chunks      *text `yaml:"chunks" about:"chunks per rank; by default the method decides"`

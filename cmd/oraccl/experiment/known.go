@@ -82,7 +82,7 @@ func Open(ctx context.Context, name string) (*File, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f.tables = dir
+	f.tables, f.dir = dir, filepath.Dir(name)
 	return f, func() { dir.Close() }, nil
 }
 

@@ -2,15 +2,18 @@ package experiment
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/expression"
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/solve/certify"
 )
 
@@ -489,7 +492,31 @@ func (x *Runner) spec(l *line, s *Section, r *Run) (spec, error) {
 		}
 	}
 	maps.DeleteFunc(of, func(_, v string) bool { return v == "" })
-	return of, nil
+	return of, x.beside(of)
+}
+
+// beside has the topology and the collective of a spec name the file beside the experiment,
+// if there is one, and adds the sum of what is in it, so that a changed file is another
+// instance.
+func (x *Runner) beside(of spec) error {
+	for _, key := range []string{"topology", "collective"} {
+		name := of[key]
+		if name == "" || x.f.dir == "" {
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(x.f.dir, name)
+		}
+		if !files.Exists(name) {
+			continue
+		}
+		b, err := files.ReadRegular(context.Background(), name)
+		if err != nil {
+			return err
+		}
+		of[key], of[key+" sha256"] = name, fmt.Sprintf("%x", sha256.Sum256(b))
+	}
+	return nil
 }
 
 // errUndecided keeps the store from keeping what another run may decide.
