@@ -139,17 +139,13 @@ func right(cmd *cobra.Command, file string, by *foreign.Truth) (*judge.Right, er
 
 // notRight prints what is wrong with a schedule that was to be converted, or whatever was to be
 // done with it, and returns the exit status. Another error it returns.
-func notRight(cmd *cobra.Command, err error, tobe string) error {
+func notRight(cmd *cobra.Command, err error, done string) error {
 	var wrong *judge.NotRightError
 	if !errors.As(err, &wrong) {
 		return err
 	}
 	report.PrintNotes(cmd.ErrOrStderr(), wrong.Notes)
-	lines := append(wrong.Lines(), "not "+tobe)
-	if len(wrong.Verdict.Violations) > 0 {
-		lines[2] += "; oraccl verify says more"
-	}
-	for _, text := range lines {
+	for _, text := range wrong.Lines(done) {
 		report.Line(cmd.OutOrStdout(), "%s", text)
 	}
 	return exit.Status(exit.Of(wrong.Verdict.Outcome))

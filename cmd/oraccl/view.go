@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/drawing"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model/files"
@@ -63,7 +65,7 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 			if err == nil {
 				err = files.Write(out, func(w io.Writer) error { return draw(w, d.Picture) })
 			} else {
-				if werr := files.Write(out, func(w io.Writer) error { return fail(w, filepath.Base(args[0]), withHint(err)) }); werr != nil {
+				if werr := files.Write(out, func(w io.Writer) error { return fail(w, filepath.Base(args[0]), onPage(err)) }); werr != nil {
 					return werr
 				}
 			}
@@ -85,8 +87,12 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 	return cmd
 }
 
-// withHint says the way out of an error with it: a page has one place for both.
-func withHint(err error) error {
+// onPage returns an error as a page shows it, which has one place for it and for its way out.
+func onPage(err error) error {
+	var wrong *judge.NotRightError
+	if errors.As(err, &wrong) {
+		return errors.New(strings.Join(wrong.Lines("drawn"), "\n"))
+	}
 	if h := hintOf(err); h != "" {
 		return fmt.Errorf("%w (%s)", err, h)
 	}

@@ -31,17 +31,23 @@ type NotRightError struct {
 	Notes   model.Notes // of the reader of another tool's file
 }
 
-// Lines returns what is wrong, as verify prints it.
-func (e *NotRightError) Lines() []string {
+// Error returns what is wrong, as verify prints it.
+func (e *NotRightError) Error() string {
 	why := e.Verdict.Reason
 	if len(e.Verdict.Violations) > 0 {
 		why = e.Verdict.Violations[0].String()
 	}
-	return []string{fmt.Sprintf("%s %s: %s", strings.ToUpper(e.Verdict.Outcome.String()), quote.Name(e.File), e.Claim), why}
+	return fmt.Sprintf("%s %s: %s\n%s", strings.ToUpper(e.Verdict.Outcome.String()), quote.Name(e.File), e.Claim, why)
 }
 
-// Error returns Lines as one text.
-func (e *NotRightError) Error() string { return strings.Join(e.Lines(), "\n") }
+// Lines returns what is wrong, and what was therefore not done with the schedule: "converted".
+func (e *NotRightError) Lines(done string) []string {
+	lines := append(strings.Split(e.Error(), "\n"), "not "+done)
+	if len(e.Verdict.Violations) > 0 {
+		lines[len(lines)-1] += "; oraccl verify says more"
+	}
+	return lines
+}
 
 // ReadRight reads a schedule, ours or another tool's, and has it executed. That it is not right
 // is a *NotRightError.
