@@ -124,7 +124,8 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 			v.Reason = "order of events: " + f.reason
 		}
 	}
-	findings := make([]finding, len(r.p.Chunks))
+	concerned := r.concerned()
+	findings := make([]finding, len(concerned))
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
@@ -146,7 +147,7 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 	for range min(threads, len(findings)) {
 		group.Go(func() {
 			for k, ok := take(&finding{}); ok; k, ok = take(&findings[k]) {
-				findings[k] = r.query(ctx, r.encode(k, false))
+				findings[k] = r.query(ctx, r.encode(int(concerned[k]), false))
 			}
 		})
 	}
@@ -164,7 +165,7 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 			}
 		}
 		if f.reason != "" && v.Reason == "" {
-			v.Reason = fmt.Sprintf("chunk %d: %s", k, f.reason)
+			v.Reason = fmt.Sprintf("chunk %d: %s", concerned[k], f.reason)
 		}
 	}
 	switch {
@@ -176,6 +177,22 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 		v.Reason = verify.Stopped(ctx)
 	}
 	return v
+}
+
+// concerned returns the chunks, ascending, that a transfer moves or a condition is about: of
+// the others there is nothing to prove. A schedule of which no chunk is concerned is asked about
+// its first one.
+func (r *run) concerned() []int32 {
+	var list []int32
+	for k := range r.p.Chunks {
+		if r.size(k, 0) > 0 {
+			list = append(list, int32(k))
+		}
+	}
+	if list == nil {
+		list = []int32{0}
+	}
+	return list
 }
 
 // query asks about all goals of a query.
