@@ -1,6 +1,7 @@
 package oneshot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -105,6 +106,7 @@ type layout struct {
 	digits [][]int  // by dimension and member
 	member []int    // by the number that the digits make, the first dimension fastest
 	pairs  [][]pair // by dimension, of members of a group
+	ways   *ways    // of these
 }
 
 // layouts returns the layouts to try: those of the network's levels, and those of the members'
@@ -149,8 +151,14 @@ func layouts(p *model.Problem) (all []*layout) {
 	if len(primes) > 2 {
 		add(primes...)
 	}
-	for size := 2; size < n && len(all) < maxLayouts; size++ {
+	even := n // the least sum of two sides
+	for size := 2; size < n; size++ {
 		if n%size == 0 {
+			even = min(even, size+n/size)
+		}
+	}
+	for size := 2; size < n && len(all) < maxLayouts; size++ {
+		if n%size == 0 && size+n/size <= 2*even { // others have many pairs
 			add(size, n/size)
 		}
 	}
@@ -198,23 +206,27 @@ func (f form) String() string {
 	return []string{"sums of groups exchanged by peers", "sums of groups added up by one of the peers", "one-shot in groups, one dimension after the other"}[f]
 }
 
-// compose tries the forms with growing numbers of chunks, for each layout.
+// plan is a layout with a form, the dimensions in an order.
+type plan struct {
+	*layout
+	form  form
+	order []int
+	end   model.Time // what it reached with some pieces
+}
+
+// Of all plans with a few pieces the best are tried with others.
+const (
+	fewPieces  = 4
+	mostPieces = 64
+	bestPlans  = 4
+)
+
+// compose tries every plan with a few pieces, and the best plans with other numbers of them as
+// long as more of them help.
 func (s *search) compose(all []*layout) {
+	var plans []*plan
 	for _, x := range all {
-		var pairs []pair
-		ends := []int{0}
-		for j, r := range x.radix {
-			for d := 1; d < r; d++ {
-				for v := range x.member {
-					pairs = append(pairs, pair{from: v, to: x.member[x.number(v, j, d)]})
-				}
-			}
-			ends = append(ends, len(pairs))
-		}
-		s.ways = newWays(s.b, s.p, pairs)
-		for j := range x.radix {
-			x.pairs = append(x.pairs, s.ways.pairs[ends[j]:ends[j+1]])
-		}
+		s.route(x)
 		order := make([]int, len(x.radix))
 		for j := range order {
 			order[j] = j
@@ -222,9 +234,49 @@ func (s *search) compose(all []*layout) {
 		back := slices.Clone(order)
 		slices.Reverse(back)
 		for f := range forms {
-			s.combine(x, f, order)
-			s.combine(x, f, back)
+			for _, o := range [][]int{order, back} {
+				q := &plan{layout: x, form: f, order: o}
+				if q.end = s.combine(q, fewPieces); q.end == model.MaxTime && s.p.Chunks == nil {
+					q.end = s.combine(q, 1) // the others are too many transfers
+				}
+				plans = append(plans, q)
+			}
 		}
+	}
+	if s.p.Chunks != nil {
+		return
+	}
+	slices.SortStableFunc(plans, func(a, b *plan) int { return cmp.Compare(a.end, b.end) })
+	for _, q := range plans[:min(bestPlans, len(plans))] {
+		last, worse := q.end, 0
+		for pieces := 2 * fewPieces; pieces <= mostPieces && worse < 2; pieces *= 2 {
+			end := s.combine(q, pieces)
+			if end >= last/1000*996 {
+				worse++
+			}
+			last = min(last, end)
+		}
+		for pieces := 1; pieces < fewPieces; pieces *= 2 {
+			s.combine(q, pieces)
+		}
+	}
+}
+
+// route finds ways for the pairs of a layout.
+func (s *search) route(x *layout) {
+	var pairs []pair
+	ends := []int{0}
+	for j, r := range x.radix {
+		for d := 1; d < r; d++ {
+			for v := range x.member {
+				pairs = append(pairs, pair{from: v, to: x.member[x.number(v, j, d)]})
+			}
+		}
+		ends = append(ends, len(pairs))
+	}
+	x.ways = newWays(s.b, s.p, pairs)
+	for j := range x.radix {
+		x.pairs = append(x.pairs, x.ways.pairs[ends[j]:ends[j+1]])
 	}
 }
 
@@ -240,38 +292,22 @@ func (x *layout) parts(f form, order []int) int {
 	return parts
 }
 
-// combine tries a form, with the dimensions in an order, with more and more chunks as long as
-// that helps.
-func (s *search) combine(x *layout, f form, order []int) {
-	last, worse := model.MaxTime, 0
-	pairs := 0
-	for _, list := range x.pairs {
-		pairs += len(list)
+// combine tries a plan with a number of pieces for each part, and returns its makespan, MaxTime if
+// there is none.
+func (s *search) combine(q *plan, pieces int) model.Time {
+	p := *s.p
+	if parts := pieces * q.parts(q.form, q.order); p.Chunks == nil {
+		p.Chunks = s.divide(p.Size, int(min(int64(parts), max(1, p.Size/s.unit()))), 0).chunks
 	}
-	for pieces := 1; pieces <= 64 && worse < 2 && !s.over(); pieces *= 2 {
-		p := *s.p
-		if parts := pieces * x.parts(f, order); p.Chunks == nil {
-			if int64(parts) > p.Size/s.unit() && pieces > 1 {
-				return
-			}
-			p.Chunks = s.divide(p.Size, parts, 0).chunks
-		}
-		if len(p.Chunks)*pairs > maxTransfers/4 {
-			return
-		}
-		b := s.builder(&p)
-		end := model.MaxTime
-		if b.compose(x, f, order) {
-			end = s.keep(b, f.String())
-		}
-		if end >= last/1000*996 {
-			worse++
-		}
-		last = min(last, end)
-		if s.p.Chunks != nil {
-			return
-		}
+	if s.over() || len(p.Chunks)*len(q.ways.pairs) > maxTransfers/4 {
+		return model.MaxTime
 	}
+	s.ways = q.ways
+	b := s.builder(&p)
+	if !b.compose(q.layout, q.form, q.order) {
+		return model.MaxTime
+	}
+	return s.keep(b, q.form.String())
 }
 
 // compose places all chunks by a form.
