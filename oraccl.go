@@ -127,6 +127,6 @@ func (o Options) evaluator() (*certify.Evaluator, error) {
 		Methods: append(methods, o.Solvers...), Named: o.Methods != nil || o.Solvers != nil, Scratch: scratch,
 		Options:  solve.Options{TimeLimit: o.TimeLimit, Seed: max(1, o.Seed), Threads: o.Threads},
 		SMT:      smt.Options{Timeout: o.TimeLimit, Threads: o.Threads},
-		Progress: certify.Silent{}, WarmStart: true,
+		Progress: certify.Silent{}, WarmStart: true, ChooseCuts: true,
 	}, nil
 }

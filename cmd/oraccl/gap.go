@@ -56,7 +56,7 @@ is printed within a second, and the exit status is 3.`,
 				return err
 			}
 			defer e.Close()
-			e.Refute, e.WarmStart = dir != "", true
+			e.Refute, e.WarmStart, e.ChooseCuts = dir != "", true, true
 			print := func(ev *certify.Report) error {
 				if asJSON {
 					return report.PrintJSON(cmd.OutOrStdout(), report.GapToJSON(ev))

@@ -70,7 +70,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 				return err
 			}
 			defer e.Close()
-			e.WarmStart = true
+			e.WarmStart, e.ChooseCuts = true, true
 			if method == "best" && !convert.IsXML(out) { // of an XML, the best that a runtime loads may be another
 				e.Enough = certify.UsuallyEnough
 			}

@@ -226,6 +226,9 @@ func (e *Evaluator) boundOfCut(ctx context.Context, p *model.Problem, ev *Report
 	if e.Enough > 0 { // the answer is wanted; gap looks for what takes ten seconds
 		return c, nil
 	}
+	if best := ev.Best(); best != nil && !slices.Equal(best.Result.Problem.Chunks, p.Chunks) {
+		return c, nil // another cut is better
+	}
 	return e.improved(ctx, c, p, ev.Rows)
 }
 
@@ -276,6 +279,10 @@ func DualBound(ctx context.Context, p *model.Problem, known, below model.Time) (
 	return Checked(after, best)
 }
 
+// wellKnown is which part of a bound a makespan is above it at most for no better bound to be
+// looked for: a thousandth.
+const wellKnown = 1000
+
 // improved returns a certificate of kind lp-dual if one is found that beats c for the cut
 // of p, and c otherwise. Nothing is looked for where a row's makespan meets c already.
 func (e *Evaluator) improved(ctx context.Context, c *model.Certificate, p *model.Problem, rows []*Row) (*model.Certificate, error) {
@@ -288,7 +295,7 @@ func (e *Evaluator) improved(ctx context.Context, c *model.Certificate, p *model
 			below = r.Makespan
 		}
 	}
-	if ctx.Err() != nil || below == 0 {
+	if ctx.Err() != nil || below == 0 || below-known <= known/wellKnown {
 		return c, nil
 	}
 	d, err := DualBound(ctx, p, known, below)

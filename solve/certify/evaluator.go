@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oraccl/oraccl/model"
@@ -59,6 +60,11 @@ type Evaluator struct {
 	// may be the best is proved and becomes a row. See UsuallyEnough. 0: all methods run, and
 	// all that they find is proved.
 	Enough float64
+
+	// ChooseCuts has the cut searched, where p and Options leave it open, for methods that
+	// choose none. Methods that begin from a schedule get one chunk a member, as all others do
+	// where this is not set.
+	ChooseCuts bool
 
 	// Found, if not nil, is called when the bound is known, and after each row, with the
 	// report as it is then and a copy of each row.
@@ -199,22 +205,25 @@ func (e *Evaluator) run(b *solve.Budget, m solve.Solver, p *model.Problem, befor
 	return r, e.prove(b, r)
 }
 
-// cutFor returns p with the cut that a method gets which does not choose one.
-func (e *Evaluator) cutFor(p *model.Problem, _ []*Row) *model.Problem {
-	return solve.Cut(p, max(1, e.Options.Chunks))
-}
-
 // find runs one method.
 func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row) (*Row, error) {
 	after, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
 	o := e.Options
 	about := m.About()
-	if about.NeedsCut != nil && about.NeedsCut(p) {
-		p = e.cutFor(p, before)
-	}
 	e.Progress.Begin(m.Name(), &o)
 	defer e.Progress.End()
+	cutNote, choosing := "", time.Duration(0)
+	if about.NeedsCut != nil && about.NeedsCut(p) {
+		k := max(1, o.Chunks)
+		if e.searchesCut(m, p) {
+			e.Progress.Note("choosing the cut")
+			start := time.Now()
+			k, cutNote = e.chooseCut(b, m, p)
+			choosing = time.Since(start)
+		}
+		p = solve.Cut(p, k)
+	}
 	if best := bestStart(p, before); best != nil {
 		o.Start, o.StartFrom = &best.Result, best.Method
 	} else if e.WarmStart && about.WarmStart {
@@ -236,7 +245,10 @@ func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, befo
 	if err != nil {
 		return nil, err
 	}
-	r := &Row{Method: m.Name(), Result: result, Seed: o.Seed, Solving: time.Since(start)}
+	if cutNote != "" && result.Schedule != nil {
+		result.Note = strings.TrimPrefix(result.Note+"; "+cutNote, "; ")
+	}
+	r := &Row{Method: m.Name(), Result: result, Seed: o.Seed, Solving: choosing + time.Since(start)}
 	if err := e.keepRefuted(after, result); err != nil {
 		return nil, err
 	}

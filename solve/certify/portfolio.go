@@ -144,10 +144,10 @@ func (e *Evaluator) enough(b *solve.Budget, p *model.Problem, ev *Report) bool {
 // than the best, or "".
 func (e *Evaluator) cannotWin(b *solve.Budget, m solve.Solver, p *model.Problem, ev *Report) string {
 	best, about := ev.Best(), m.About()
-	if best == nil || about.NeedsCut == nil || !about.NeedsCut(p) {
+	if best == nil || about.NeedsCut == nil || !about.NeedsCut(p) || e.searchesCut(m, p) {
 		return ""
 	}
-	q := e.cutFor(p, ev.Rows)
+	q := solve.Cut(p, max(1, e.Options.Chunks))
 	if bound := e.known(b, q); bound >= best.Makespan {
 		return fmt.Sprintf("not needed: with %d chunks nothing is faster than %v, and %s has %v", len(q.Chunks), bound, best.Method, best.Makespan)
 	}

@@ -1,0 +1,95 @@
+package certify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/bound"
+)
+
+// triedCuts are the numbers of chunks a member that are tried with a method that chooses none;
+// of one buffer for all members, those of wholeCuts.
+var (
+	triedCuts = []int{1, 2, 3, 4, 6, 8, 12, 16}
+	wholeCuts = []int{1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256}
+)
+
+// Limits of the search for a cut.
+const (
+	mostMoved = 1 << 17 // transfers at least beyond which a larger cut is not tried
+	fewTries  = 16      // of a method that makes some, with each cut
+	idleCuts  = 2       // as many in a row that are no better end the search
+)
+
+// searchesCut reports whether the cut is searched for a method that needs one for p.
+func (e *Evaluator) searchesCut(m solve.Solver, p *model.Problem) bool {
+	return e.ChooseCuts && p.Chunks == nil && e.Options.Chunks == 0 && p.Collective.Kind != model.Custom && !m.About().WarmStart &&
+		!p.Cost.Synchronous()
+}
+
+// chooseCut returns how many chunks a member are best for a method that chooses no cut, and
+// a note on what was tried. The method works for a short time with one cut after the other,
+// in ascending order, except those whose own bound is no better than what another reached. The
+// answer does not depend on the clock unless half the time of b passes.
+func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem) (k int, note string) {
+	b, cancel := b.Share(2)
+	defer cancel()
+	o := e.Options
+	o.TimeLimit, o.Effort = 0, -1
+	if o.Tries == 0 {
+		o.Tries = fewTries
+	}
+	o.Bound = e.known(b, p)
+	k = 1
+	best, idle, tried := model.MaxTime, 0, []string(nil)
+	cuts := triedCuts
+	if p.DefaultChunks(1) == 1 {
+		cuts = wholeCuts
+	}
+	for _, n := range cuts {
+		q := solve.Cut(p, n)
+		if n > 1 && (len(q.Chunks) < q.DefaultChunks(n) || moved(q) > mostMoved) || b.Stop() != 0 || m.Serves(q) != nil {
+			break
+		}
+		if quickEstimate(b.Context(), q) >= best {
+			continue
+		}
+		r, err := m.Solve(b.Context(), q, o)
+		if err != nil || r.Schedule == nil {
+			break
+		}
+		tried = append(tried, fmt.Sprint(n))
+		if makespan := r.Makespan(); makespan < best-best/1000 { // less does not pay for more chunks
+			best, k, idle = makespan, n, 0
+		} else if idle++; idle == idleCuts {
+			break
+		}
+		if best <= o.Bound+o.Bound/10000 {
+			break
+		}
+	}
+	if len(tried) > 1 {
+		note = fmt.Sprintf("best cut of %s chunks per rank", strings.Join(tried, ", "))
+	}
+	return k, note
+}
+
+// moved returns how many transfers p, which has chunks, needs at least.
+func moved(p *model.Problem) int {
+	switch p.Collective.Kind {
+	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
+		return len(p.Chunks) * (len(p.Members()) - 1)
+	}
+	return len(p.Chunks)
+}
+
+// quickEstimate returns what a quick search takes for a bound of the cut of p, 0 if it finds none.
+func quickEstimate(ctx context.Context, p *model.Problem) model.Time {
+	if w, err := bound.Quick(ctx, p); err == nil && w != nil {
+		return w.Estimate
+	}
+	return 0
+}
