@@ -223,25 +223,39 @@ func (n network) Topology(name, alpha, bandwidth string) (t *model.Topology, err
 	return t, err
 }
 
-// bound returns the certified bound of an instance.
+// bound returns the certified bound of an instance that is found in a quarter of its time. If
+// the time ended the search, another run may find a larger one: the error is errUndecided.
 func (x *Runner) bound(ctx context.Context, s spec, p *model.Problem) (b bounded, err error) {
+	e, err := x.evaluator(s)
+	if err != nil {
+		return b, err
+	}
+	all, cancel := e.Options.Budget(ctx)
+	defer cancel()
+	share, done := all.Share(4)
+	defer done()
 	var c *model.Certificate
 	switch s["bounds"] {
 	case "none":
 	case "quick":
-		c, err = certify.QuickBound(ctx, p)
+		c, err = certify.QuickBound(share.Context(), p)
 	case "", "best":
-		c, err = certify.Bound(ctx, p)
+		c, err = certify.Bound(share.Context(), p)
 	default:
 		err = fmt.Errorf("bounds %q: want best, quick or none", s["bounds"])
 	}
-	if err == nil && ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	if err != nil || c == nil {
+	switch {
+	case ctx.Err() != nil:
+		return b, ctx.Err()
+	case err != nil:
 		return b, err
+	case share.Stop() != 0:
+		err = errUndecided
 	}
-	return bounded{c.Bound, c.Witness.Kind(), cert.LeastRounds(c)}, nil
+	if c != nil {
+		b = bounded{c.Bound, c.Witness.Kind(), cert.LeastRounds(c)}
+	}
+	return b, err
 }
 
 // evaluator returns an evaluator with the options of a spec.

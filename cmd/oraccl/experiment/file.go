@@ -9,19 +9,18 @@
 package experiment
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/expression"
+	"github.com/oraccl/oraccl/cmd/oraccl/strict"
 )
 
 // File is an experiment as it is written, in YAML. Its text fields may have expressions in
@@ -201,14 +200,6 @@ type expr struct {
 // unmarshaler is what a type of this file reads itself by.
 type unmarshaler interface{ UnmarshalYAML(n *yaml.Node) error }
 
-// aliased returns what an alias stands for, or n itself.
-func aliased(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
 // UnmarshalYAML reads a scalar.
 func (e *expr) UnmarshalYAML(n *yaml.Node) (err error) {
 	s, err := scalar(n)
@@ -347,9 +338,9 @@ func (p *pairs[T]) UnmarshalYAML(n *yaml.Node) error {
 		x := pair[T]{key: k.Value, line: k.Line}
 		var err error
 		if c, ok := any(&x.value).(*condition); ok {
-			err = errors.Join(c.expr.UnmarshalYAML(k), c.text.UnmarshalYAML(aliased(n.Content[i+1])))
+			err = errors.Join(c.expr.UnmarshalYAML(k), c.text.UnmarshalYAML(strict.Aliased(n.Content[i+1])))
 		} else {
-			err = any(&x.value).(unmarshaler).UnmarshalYAML(aliased(n.Content[i+1]))
+			err = any(&x.value).(unmarshaler).UnmarshalYAML(strict.Aliased(n.Content[i+1]))
 		}
 		if err != nil {
 			return err
@@ -359,85 +350,17 @@ func (p *pairs[T]) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-func scalar(n *yaml.Node) (string, error) {
-	if n = aliased(n); n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return "", fmt.Errorf("line %d: want a value", n.Line)
-	}
-	return n.Value, nil
-}
-
-// maxFile limits the size of a file, in bytes.
-const maxFile = 1 << 20
+func scalar(n *yaml.Node) (string, error) { return strict.Scalar(n, "a value") }
 
 // Read reads the experiment in a file of that path. Errors name file and line.
 func Read(path string, r io.Reader) (*File, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(b) > maxFile {
-		return nil, fmt.Errorf("%s: more than %d bytes, want a small file", path, maxFile)
-	}
-	d := yaml.NewDecoder(bytes.NewReader(b))
-	d.KnownFields(true)
 	f := &File{Path: path, Name: strings.TrimSuffix(path[strings.LastIndexAny(path, `/\`)+1:], ".yaml")}
-	if err := d.Decode(f); errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s:1: an empty file, want an experiment: oraccl help experiments", path)
-	} else if err != nil {
-		return nil, placed(path, err)
-	}
-	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: more than one document, want one experiment", path)
+	err := strict.Decode(path, r, f, strict.Kind{One: "one experiment", Want: "an experiment: oraccl help experiments", Shape: "keys with values: oraccl help experiments", Types: parts})
+	if err != nil {
+		return nil, err
 	}
 	return f, f.check()
 }
 
-var (
-	yamlLine    = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): (.*)`)
-	yamlUnknown = regexp.MustCompile(`^field (\S+) not found in type experiment\.(\S+)`)
-)
-
-// placed puts the file's path and the line before what the reader of YAML reports.
-func placed(path string, err error) error {
-	message := err.Error()
-	var te *yaml.TypeError
-	if errors.As(err, &te) && len(te.Errors) > 0 {
-		message = te.Errors[0]
-	}
-	message, _, _ = strings.Cut(message, "\n")
-	m := yamlLine.FindStringSubmatch(message)
-	if m == nil {
-		return fmt.Errorf("%s: %s", path, strings.TrimPrefix(message, "yaml: "))
-	}
-	what := m[2]
-	if u := yamlUnknown.FindStringSubmatch(what); u != nil {
-		what = fmt.Sprintf("unknown key %q, want one of %s", u[1], strings.Join(keysOf(u[2]), ", "))
-	} else if strings.HasPrefix(what, "cannot unmarshal") {
-		what = "want keys with values: oraccl help experiments"
-	}
-	return fmt.Errorf("%s:%s: %s", path, m[1], what)
-}
-
-// keysOf returns the keys that a type of this file has in YAML.
-func keysOf(name string) (keys []string) {
-	var visit func(t reflect.Type)
-	visit = func(t reflect.Type) {
-		for i := range t.NumField() {
-			if !t.Field(i).IsExported() {
-				continue
-			}
-			switch key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); {
-			case key == "" && t.Field(i).Anonymous:
-				visit(t.Field(i).Type)
-			case key != "-":
-				keys = append(keys, key)
-			}
-		}
-	}
-	for _, v := range []any{File{}, Section{}, least{}, pivot{}, join{}, Instance{}, Run{}, RowBlock{}, FigureBlock{}, axisBlock{}, SeriesBlock{}, heatBlock{}} {
-		if t := reflect.TypeOf(v); t.Name() == name {
-			visit(t)
-		}
-	}
-	return keys
-}
+// parts are the types of a file's parts.
+var parts = []any{Section{}, least{}, pivot{}, join{}, Instance{}, Run{}, RowBlock{}, FigureBlock{}, axisBlock{}, SeriesBlock{}, heatBlock{}}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
+	"github.com/oraccl/oraccl/cmd/oraccl/strict"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/testdata/published"
 )
@@ -184,7 +185,7 @@ func TestRead(t *testing.T) {
 		_, err := Read("x.yaml", strings.NewReader(text))
 		require.ErrorContains(t, err, want, "%s", text)
 	}
-	_, err := Read("x.yaml", strings.NewReader(strings.Repeat("#", maxFile+1)))
+	_, err := Read("x.yaml", strings.NewReader(strings.Repeat("#", strict.MaxFile+1)))
 	require.ErrorContains(t, err, "want a small file")
 }
 

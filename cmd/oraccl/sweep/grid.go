@@ -1,18 +1,16 @@
 package sweep
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/strict"
 	"github.com/oraccl/oraccl/model/files"
 )
 
@@ -59,9 +57,7 @@ func (v Value) At(err error) error { return fmt.Errorf("%s: %w", v.Place, err) }
 
 // UnmarshalYAML reads a scalar or a list of scalars.
 func (a *Axis) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
+	n = strict.Aliased(n)
 	nodes := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
 		nodes = n.Content
@@ -88,38 +84,17 @@ func (s *Single) UnmarshalYAML(n *yaml.Node) error {
 }
 
 func scalar(n *yaml.Node) (Value, error) {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return Value{}, fmt.Errorf("line %d: want a value, or a list of values", n.Line)
-	}
-	return Value{n.Value, strconv.Itoa(n.Line)}, nil
+	text, err := strict.Scalar(n, "a value, or a list of values")
+	return Value{text, strconv.Itoa(strict.Aliased(n).Line)}, err
 }
-
-// maxGridFile limits the size of a grid's file, in bytes.
-const maxGridFile = 1 << 20
 
 // ReadGrid reads a grid. Unknown keys and keys given twice are errors; errors name file
 // and line.
 func ReadGrid(name string, r io.Reader) (*Grid, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxGridFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(b) > maxGridFile {
-		return nil, fmt.Errorf("%s: more than %d bytes, want a small file", name, maxGridFile)
-	}
-	d := yaml.NewDecoder(bytes.NewReader(b))
-	d.KnownFields(true)
 	g := &Grid{}
-	if err := d.Decode(g); errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s:1: an empty file, want a grid: topologies, collectives, methods and what else is to vary", name)
-	} else if err != nil {
-		return nil, placed(name, err)
-	}
-	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: more than one document, want one grid", name)
+	err := strict.Decode(name, r, g, strict.Kind{One: "one grid", Want: "a grid: topologies, collectives, methods and what else is to vary", Shape: "keys with values, such as topologies: [ring:4, ring:8]"})
+	if err != nil {
+		return nil, err
 	}
 	for _, a := range g.axes() {
 		for i := range *a.value {
@@ -143,41 +118,6 @@ func OpenGrid(ctx context.Context, name string) (*Grid, error) {
 	}
 	defer f.Close()
 	return ReadGrid(name, f)
-}
-
-var (
-	yamlLine    = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): (.*)`)
-	yamlUnknown = regexp.MustCompile(`^field (\S+) not found in type \S+`)
-)
-
-// placed puts the file's name and the line before what the reader of YAML says.
-func placed(name string, err error) error {
-	text := err.Error()
-	var te *yaml.TypeError
-	if errors.As(err, &te) && len(te.Errors) > 0 {
-		text = te.Errors[0]
-	}
-	text, _, _ = strings.Cut(text, "\n")
-	m := yamlLine.FindStringSubmatch(text)
-	if m == nil {
-		return fmt.Errorf("%s: %s", name, strings.TrimPrefix(text, "yaml: "))
-	}
-	what := m[2]
-	if u := yamlUnknown.FindStringSubmatch(what); u != nil {
-		g := &Grid{}
-		var keys []string
-		for _, a := range g.axes() {
-			keys = append(keys, a.name)
-		}
-		for _, o := range g.options() {
-			keys = append(keys, o.name)
-		}
-		what = fmt.Sprintf("unknown key %q, want one of %s", u[1], strings.Join(keys, ", "))
-	}
-	if strings.HasPrefix(what, "cannot unmarshal") {
-		what = "want keys with values, such as topologies: [ring:4, ring:8]"
-	}
-	return fmt.Errorf("%s:%s: %s", name, m[1], what)
 }
 
 // named is an axis or an option with its name in files and on the command line.

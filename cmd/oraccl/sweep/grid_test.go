@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/strict"
 	"github.com/stretchr/testify/require"
 )
 
@@ -129,7 +130,7 @@ func TestGridErrors(t *testing.T) {
 		require.NotContains(t, err.Error(), "\n")
 		require.NotContains(t, err.Error(), "sweep.Grid", "%s", c.text)
 	}
-	_, err := ReadGrid("g.yaml", strings.NewReader(strings.Repeat(" ", maxGridFile+1)))
+	_, err := ReadGrid("g.yaml", strings.NewReader(strings.Repeat(" ", strict.MaxFile+1)))
 	require.ErrorContains(t, err, "g.yaml: more than")
 	_, err = OpenGrid(t.Context(), "nowhere.yaml")
 	require.EqualError(t, err, "nowhere.yaml: no such file or directory")

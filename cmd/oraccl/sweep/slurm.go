@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/strict"
 	"github.com/oraccl/oraccl/model/files"
 )
 
@@ -208,7 +209,7 @@ func ReadCells(ctx context.Context, name string) ([]Cell, error) {
 	defer f.Close()
 	var cells []Cell
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxGridFile)
+	lines.Buffer(nil, strict.MaxFile)
 	for n := 1; lines.Scan(); n++ {
 		var c Cell
 		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
