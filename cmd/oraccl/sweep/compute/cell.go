@@ -206,8 +206,12 @@ func tooLarge(p *model.Problem) error {
 }
 
 // bound returns the best certified bound of p, from the store if it is there, where its
-// certificate is checked again. With dual set also those of kind lp-dual are looked for.
+// certificate is checked again. Where the cut is open it holds for every cut, of which a custom
+// collective has one. With dual set also bounds of kind lp-dual are looked for.
 func (x *Cells) bound(ctx context.Context, p *model.Problem, dual bool) (*model.Certificate, error) {
+	if p.Chunks == nil {
+		p = certify.AnyCut(p)
+	}
 	key, err := problemText(p)
 	if err != nil {
 		return nil, err
