@@ -61,24 +61,24 @@ const maxMet = 1 << 26
 //
 // After λ the walk stays in X. So the hop ends at a rank z of X, at σ + m/B + α + L'(y,z) or
 // later [(hop): τ >= m/B], and v is reached D'(z,v) later or more [(times), of a chain between
-// nodes of X; if z = v, D' = 0], by T. Branches that share λ part at a switch that copies. If they
-// part after λ and before z, that switch is in X, and every v of X has its own z; else one
-// part of X is entered once, and z is one rank. So at most s(T - σ - m/B) of V are served, for
-// each contribution. Where a byte is needed by one rank, there is one.
+// nodes of X; if z = v, D' = 0], by T. Branches that share λ part at a switch that copies. If that
+// is before the first rank behind λ, the switch is in X [the walks stay there], and each v may
+// have another z; else z is that rank for all. So at most s(T - σ - m/B) of V are served, for each
+// contribution. Where a byte is needed by one rank, there is one.
 //
 // So at most m·c(σ)·s(T-σ-m/B) pairs count for the transmission. For t in its window, c(σ) <=
 // c(t) and s(T-σ-m/B) <= s(T-t) [both grow], so that this is at most B·∫c(t)·s(T-t)dt over
 // the window. Windows of one link are disjoint; the sum over all is N or more.
 //
 // A blocking schedule is a pipelined one: every hop lasts as long, and occupies its links for
-// longer. In rounds, let each transfer start with its round: it ends within it, no earlier
-// than it would by (hop), a link is occupied by one chunk, and the ranks have arrived [(round)]. So
-// the schedule has all that was used. ∎
+// longer. In rounds, let each transfer start with its round and last as long as (hop) has it: then
+// it ends within the round, a link is occupied by one chunk, and the ranks have arrived [(round)].
+// So the schedule has all that was used. ∎
 //
-// Where the cut is given, more holds. A transmission of m bytes occupies λ for busy(m) = τ,
-// and, except for pipelined, α + τ. Take that as the window, count α in s no more where it is
-// part of the window, and weigh each pair of a chunk of m bytes by the least B·busy(m) of any link into X
-// instead of m: the sum of these weights is F(T) at most, by the same steps.
+// Where the cut is given, more holds. A transmission of m bytes occupies λ for busy(m) or longer,
+// which is τ under pipelined, and else α + τ. Take that as the window, leave α out of s where it
+// is part of the window, and weigh each pair of a chunk of m bytes by the least B·busy(m) of any
+// link into X instead of m: the sum of these weights is F(T) at most, by the same steps.
 func (j *job) coverage(w model.Coverage) (model.Time, error) {
 	if j.p.Collective.Kind == model.Custom {
 		return 0, errors.New("witness: of kind coverage needs one of the standard collectives")
