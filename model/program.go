@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 )
 
 // Program is a collective as processes carry it out: every rank has memory and
@@ -114,8 +113,8 @@ func (p *Program) Validate() error {
 		return fmt.Errorf("memory: want an entry a rank, of %d", p.Ranks)
 	}
 	for i, want := range p.Wants {
-		if !slices.IsSorted(want) || len(want) > 0 && (want[0] < 0 || int(want[len(want)-1]) >= p.Inputs*p.Ranks) {
-			return fmt.Errorf("wants[%d]: want ascending contributions below %d", i, p.Inputs*p.Ranks)
+		if !increasing(want) || len(want) > 0 && (want[0] < 0 || int(want[len(want)-1]) >= p.Inputs*p.Ranks) {
+			return fmt.Errorf("wants[%d]: want ascending contributions below %d, each once", i, p.Inputs*p.Ranks)
 		}
 	}
 	for r := range p.Ranks {
@@ -154,6 +153,16 @@ func (p *Program) Validate() error {
 		}
 	}
 	return nil
+}
+
+// increasing reports whether every element is larger than the one before it.
+func increasing(list []int32) bool {
+	for i := 1; i < len(list); i++ {
+		if list[i] <= list[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *Program) validateStep(q *Process, s *Instruction) error {
