@@ -147,6 +147,15 @@ figures:
 	require.True(t, bytes.Contains(r.Figures[0].SVG, []byte("<svg")))
 }
 
+// TestPivotTwice: two lines that say the same word of the same thing are an error.
+func TestPivotTwice(t *testing.T) {
+	_, err := reported(t, false, `title: T
+sections:
+  - {name: p, title: P, table: t.csv, columns: {n: int, what: text, value: number}, pivot: {by: [n], on: what}}
+`, map[string]string{"t.csv": header + csvLine("4", "a", "7") + csvLine("4", "b", "7") + csvLine("4", "a", "8")})
+	require.EqualError(t, err, `t.csv:4: another line has what "a", and is equal in n`)
+}
+
 // TestRead: what is wrong with a file is named with its line.
 func TestRead(t *testing.T) {
 	const section = "title: x\nsections:\n  - name: a\n    title: A\n    grid: {n: 1..2}\n"

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,16 +86,16 @@ func (x *Runner) Compute(ctx context.Context, f *File) error {
 	}
 	n := 0
 	for _, s := range f.Sections {
+		if len(s.Compute) == 0 {
+			continue
+		}
 		for _, l := range x.sections[s.Name] {
-			if len(s.Compute) > 0 {
-				n++
+			if mine := x.Parts == 0 || n%x.Parts == x.Part; mine {
+				if err := x.compute(ctx, s, l); err != nil {
+					return err
+				}
 			}
-			if x.Parts > 0 && n%x.Parts != x.Part {
-				continue
-			}
-			if err := x.compute(ctx, s, l); err != nil {
-				return err
-			}
+			n++
 		}
 	}
 	return nil
@@ -126,7 +125,7 @@ func (x *Runner) begin(f *File) {
 // base returns the names that all of the file has.
 func (x *Runner) base() (*expression.Scope, error) {
 	base := (&expression.Scope{}).In(expression.Record{"full": expression.Truth(x.Full), "none": {}})
-	return base, x.define(base, x.f.Define)
+	return base, x.define(nil, base, x.f.Define)
 }
 
 // line is a line of a section: its names, and what was published.
@@ -172,199 +171,15 @@ func (x *Runner) holds(l *line, s *expression.Scope, e *expr) (bool, error) {
 	return v.IsTrue(), err
 }
 
-func (x *Runner) define(s *expression.Scope, all pairs[expr]) error {
+func (x *Runner) define(l *line, s *expression.Scope, all pairs[expr]) error {
 	for i := range all {
-		v, err := x.eval(nil, s, &all[i].value)
+		v, err := x.eval(l, s, &all[i].value)
 		if err != nil {
 			return err
 		}
 		s.Names[all[i].key] = v
 	}
 	return nil
-}
-
-// lines returns the lines of a section for which its condition holds, with nothing computed.
-func (x *Runner) lines(base *expression.Scope, s *Section) ([]*line, error) {
-	var all []*line
-	var err error
-	if s.Table != "" {
-		all, err = x.published(base, s)
-	} else {
-		all = gridOf(base, s)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var kept []*line
-	for _, l := range all {
-		for name := range s.Compute {
-			l.scope.Names[name] = expression.Value{}
-		}
-		for name := range s.Join {
-			l.scope.Names[name] = expression.Value{}
-		}
-		l.scope.Names["verdict"] = expression.Value{}
-		if err := x.define(l.scope, s.Define); err != nil {
-			return nil, err
-		}
-		yes, err := x.holds(l, l.scope, s.Only)
-		if err != nil {
-			return nil, err
-		}
-		if yes {
-			kept = append(kept, l)
-		}
-	}
-	if s.Least == nil {
-		return kept, nil
-	}
-	return leastOf(kept, s.Least), nil
-}
-
-// leastOf keeps, of lines that are equal in some columns, the one with the least value, in
-// the place of the first.
-func leastOf(all []*line, by *least) []*line {
-	var kept []*line
-	at := map[string]int{}
-	for _, l := range all {
-		key := keyOf(l, by.By)
-		i, known := at[key]
-		if !known {
-			at[key], kept = len(kept), append(kept, l)
-			continue
-		}
-		v, vok := l.scope.Names[by.Value].Float()
-		w, wok := kept[i].scope.Names[by.Value].Float()
-		if vok && (!wok || v < w) {
-			kept[i] = l
-		}
-	}
-	return kept
-}
-
-func keyOf(l *line, columns []string) string {
-	key := ""
-	for _, name := range columns {
-		key += l.scope.Names[name].String() + "\x00"
-	}
-	return key
-}
-
-// published reads the table of a section.
-func (x *Runner) published(base *expression.Scope, s *Section) ([]*line, error) {
-	var columns []string
-	for _, c := range s.Columns {
-		kind := string(c.value)
-		if kind == "text" {
-			kind = ""
-		}
-		columns = append(columns, strings.TrimSuffix(c.key+":"+kind, ":"))
-	}
-	read, err := load(x.f.tables, path.Clean(s.Table), columns...)
-	if err != nil {
-		return nil, err
-	}
-	var all []*line
-	at := map[string]*line{}
-	for _, p := range read {
-		l := &line{base.In(expression.Record{}), p.place}
-		names := l.scope.Names
-		names["value"] = expression.Value{}
-		for name, text := range p.text {
-			if text != "" || slices.Contains(common[1:], name) {
-				names[name] = expression.Text(text)
-			}
-		}
-		for _, c := range s.Columns {
-			if text := p.text[c.key]; text != "" && (c.value == "int" || c.value == "number") {
-				if names[c.key], err = expression.ReadNumber(text); err != nil {
-					return nil, fmt.Errorf("%s: %s %w", l.place, c.key, err)
-				}
-			}
-		}
-		names["said"] = saidOf(names, p.text["value"])
-		if s.Pivot == nil {
-			all = append(all, l)
-			continue
-		}
-		key := keyOf(l, s.Pivot.By)
-		of := at[key]
-		if of == nil {
-			of, at[key] = l, l
-			all = append(all, l)
-			names["all"] = expression.Fields(expression.Record{})
-		}
-		said, _ := of.scope.Names["all"].Record()
-		said[names[s.Pivot.On].String()] = names["said"]
-	}
-	if s.Pivot == nil {
-		return all, nil
-	}
-	words := map[string]bool{} // that any line has
-	for _, l := range all {
-		said, _ := l.scope.Names["all"].Record()
-		for w := range said {
-			words[w] = true
-		}
-	}
-	for _, l := range all {
-		said, _ := l.scope.Names["all"].Record()
-		for w := range words {
-			if _, ok := said[w]; !ok {
-				said[w] = expression.Value{}
-			}
-		}
-		delete(l.scope.Names, "all")
-		l.scope.Names["said"], l.scope.Names["value"] = expression.Fields(said), expression.Value{}
-	}
-	return all, nil
-}
-
-// saidOf is what a line says was published, with where.
-func saidOf(names expression.Record, printed string) expression.Value {
-	return expression.Fields(expression.Record{
-		"value": names["value"], "printed": expression.Text(printed),
-		"source": names["source"], "where": names["where"], "certainty": names["certainty"], "reason": names["reason"],
-	})
-}
-
-// gridOf returns the product of the lists of a section, the last one fastest.
-func gridOf(base *expression.Scope, s *Section) []*line {
-	all := []expression.Record{{}}
-	for _, p := range s.Grid {
-		names := map[string]bool{}
-		for _, values := range p.value {
-			for name := range values {
-				names[name] = true
-			}
-		}
-		var next []expression.Record
-		for _, so := range all {
-			for _, values := range p.value {
-				r := maps.Clone(so)
-				for name := range names {
-					v := expression.Value{}
-					if value, ok := values[name]; ok {
-						v = expression.Text(value)
-						if n, err := expression.ReadNumber(value); err == nil {
-							v = n
-						}
-					}
-					if name == "" {
-						name = p.key
-					}
-					r[name] = v
-				}
-				next = append(next, r)
-			}
-		}
-		all = next
-	}
-	var lines []*line
-	for _, r := range all {
-		lines = append(lines, &line{scope: base.In(r)})
-	}
-	return lines
 }
 
 // compute computes the runs of a line, and what is defined by them.
@@ -383,41 +198,13 @@ func (x *Runner) compute(ctx context.Context, s *Section, l *line) error {
 		}
 		l.scope.Names[name] = expression.Fields(v)
 	}
-	if err := x.define(l.scope, s.Define); err != nil || len(s.Join) == 0 {
+	if err := x.define(l, l.scope, s.Define); err != nil || len(s.Join) == 0 {
 		return err
 	}
 	for name, j := range s.Join {
 		l.scope.Names[name] = j.find(x.sections[j.Section], l)
 	}
-	return x.define(l.scope, s.Define)
-}
-
-// find returns the names of the line that is joined to l, unknown where there is none.
-func (j *join) find(lines []*line, l *line) expression.Value {
-	var found *line
-	for _, m := range lines {
-		same := true
-		for there, here := range j.By {
-			same = same && m.scope.Names[there].String() == l.scope.Names[here].String()
-		}
-		if !same {
-			continue
-		}
-		if found == nil {
-			found = m
-		}
-		if j.Greatest == "" {
-			break
-		}
-		v, known := m.scope.Names[j.Greatest].Float()
-		if w, _ := found.scope.Names[j.Greatest].Float(); known && v > w {
-			found = m
-		}
-	}
-	if found == nil {
-		return expression.Value{}
-	}
-	return expression.Fields(found.scope.Names)
+	return x.define(l, l.scope, s.Define)
 }
 
 // run computes one run of a line.
