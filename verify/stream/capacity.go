@@ -112,28 +112,44 @@ func (c *Checker) occupy(t *model.Transfer, route []int, busy []model.Interval) 
 }
 
 // fits adds a span to others, of which those that are over by the latest start go, and
-// returns true, unless more than this many would lie over one another.
+// returns true, unless more than this many would lie over one another. It takes
+// O(spans · log spans) time.
 func (c *Checker) fits(list *[]model.Interval, x model.Interval, capacity int) bool {
-	spans := slices.DeleteFunc(*list, func(y model.Interval) bool { return y.To <= c.now })
-	*list = spans
-	for i := -1; i < len(spans); i++ { // most lie over one another where one begins
-		at := x.From
-		if i >= 0 {
-			at = spans[i].From
-		}
-		if at < x.From || at >= x.To {
-			continue
-		}
-		over := 1
-		for _, y := range spans {
-			if y.From <= at && at < y.To {
+	c.work.Go(len(*list))         // where that is too much, the next transfer is not looked at
+	spans, over := (*list)[:0], 1 // x, and spans that lie over a part of it
+	for _, y := range *list {
+		if y.To > c.now {
+			spans = append(spans, y)
+			if y.From < x.To && x.From < y.To {
 				over++
 			}
 		}
-		if over > capacity {
-			return false
-		}
+	}
+	*list = spans
+	if over > capacity && most(spans, x) > capacity {
+		return false
 	}
 	*list = append(spans, x)
 	return true
+}
+
+// most returns how many of x and the spans lie over one another at some instant within x. The
+// most do where one of them begins.
+func most(spans []model.Interval, x model.Interval) int {
+	var begins, ends []model.Time
+	for _, y := range spans {
+		if y.From < x.To && x.From < y.To {
+			begins, ends = append(begins, max(y.From, x.From)), append(ends, y.To)
+		}
+	}
+	slices.Sort(begins)
+	slices.Sort(ends)
+	found, over := 0, 0
+	for i, at := range begins {
+		for ends[over] <= at {
+			over++
+		}
+		found = max(found, i+1-over)
+	}
+	return found + 1
 }
