@@ -52,8 +52,8 @@ demo: build ## a certified optimum, its proofs re-checked, every method beside i
 	@printf '\nOpen in a browser (nothing is fetched):\n  %s\n  %s\n' "$$PWD/demo/dgx1-allgather.html" "$$PWD/demo/refuted.html"
 	@echo 'The same optimum as a drawing for a paper: demo/dgx1-allgather.svg'
 
-proofs: setup coq ## check the directory proofs with Z3, cvc5, Coq and two checkers of LRAT (PROOFS='-without cvc5')
-	go run $(BUILDFLAGS) ./cmd/proofs $(PROOFS)
+proofs: setup coq ## check the directory proofs with Z3, cvc5, Coq and two checkers of LRAT, and build bin/oraccl-check-proved (PROOFS='-without cvc5')
+	go run $(BUILDFLAGS) ./cmd/proofs -checker bin/oraccl-check-proved $(PROOFS)
 
 test: setup browser ## run all tests (ORACCL_DATA=directory of other people's files, for those that read them)
 	@[ -n "$$ORACCL_DATA" ] || echo "ORACCL_DATA is not set: tests on other people's files are left out"

@@ -1,11 +1,13 @@
 // Command proofs checks everything in the directory proofs: the obligations in SMT-LIB
 // with Z3 and with cvc5, and that small numbers of ranks cannot do with a round less,
 // by refutations that CaDiCaL writes and two checkers of LRAT follow, and the theorems in
-// Coq, which must rest on no axiom. It prints a table
+// Coq, which must rest on no axiom. The functions that are proved there it has Coq write in
+// OCaml, builds a checker of them, and compares what that says of documents with what ours
+// do. It prints a table
 // and fails if anything comes out other than the manifest says. It decides nothing
 // itself but whether the answers are the expected ones.
 //
-//	go run ./cmd/proofs [-without NAME,...] [-time-limit 2m] [DIRECTORY]
+//	go run ./cmd/proofs [-without NAME,...] [-time-limit 2m] [-checker FILE] [DIRECTORY]
 //
 // A program that is missing is a failure, unless -without names it; then the table says
 // that it was left out. The exit status is 0 if all is as expected, 1 if not, 2 if the
@@ -35,8 +37,9 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("proofs", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	without := flags.String("without", "", "`programs` to go without: z3, cvc5, cadical (and with it all refutations that are made again), lrat-check, coqc")
+	without := flags.String("without", "", "`programs` to go without: z3, cvc5, cadical (and with it all refutations that are made again), lrat-check, coqc, ocamlfind")
 	limit := flags.Duration("time-limit", 2*time.Minute, "wall `time` for each query and each refutation")
+	keep := flags.String("checker", "", "`file` to keep the proved checker in")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -57,6 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	defer c.close()
+	c.keep = *keep
 	return c.all(ctx, stdout)
 }
 
@@ -75,6 +79,7 @@ type checker struct {
 	limit    time.Duration
 	tools    []*tool
 	scratch  string
+	keep     string // where the proved checker is to stay, if anywhere
 }
 
 func newChecker(dir, without string, limit time.Duration) (*checker, error) {
@@ -84,12 +89,12 @@ func newChecker(dir, without string, limit time.Duration) (*checker, error) {
 	c := &checker{dir: dir, limit: limit, tools: []*tool{
 		{name: "z3", version: []string{"--version"}}, {name: "cvc5", version: []string{"--version"}},
 		{name: "cadical", version: []string{"--version"}}, {name: "lrat-check"},
-		{name: "coqc", version: []string{"--version"}},
+		{name: "coqc", version: []string{"--version"}}, {name: "ocamlfind", version: []string{"ocamlopt", "-version"}},
 	}}
 	for _, name := range strings.FieldsFunc(without, func(r rune) bool { return r == ',' }) {
 		i := slices.IndexFunc(c.tools, func(t *tool) bool { return t.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("-without %q: want z3, cvc5, cadical, lrat-check, coqc or some of them", name)
+			return nil, fmt.Errorf("-without %q: want z3, cvc5, cadical, lrat-check, coqc, ocamlfind or some of them", name)
 		}
 		c.tools[i].out = true
 	}
@@ -141,6 +146,7 @@ func (c *checker) all(ctx context.Context, w io.Writer) int {
 	if err != nil {
 		failed = append(failed, err.Error())
 	}
+	c.provedChecker(ctx, add)
 	printTable(w, rows)
 	c.printTools(ctx, w)
 	fmt.Fprintf(w, "%d obligations, of which %d is meant to fail, %d refutations, and %d theorems\n", len(c.manifest.Obligations), failing, len(c.manifest.Refutations), len(c.manifest.Theorems))

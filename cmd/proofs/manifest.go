@@ -21,6 +21,7 @@ type manifest struct {
 	Obligations []obligation `json:"obligations"`
 	Refutations []refutation `json:"refutations"`
 	Theorems    []theorem    `json:"theorems"`
+	Documents   []documents  `json:"documents"`
 }
 
 // recorded is with which programs all came out as expected, and in which time.
@@ -29,6 +30,7 @@ type recorded struct {
 	CVC5    string  `json:"cvc5"`
 	CaDiCaL string  `json:"cadical"`
 	Coq     string  `json:"coq"`
+	OCaml   string  `json:"ocaml"`
 	Seconds float64 `json:"seconds"`
 }
 
@@ -56,6 +58,12 @@ type theorem struct {
 	Name  string `json:"name"`
 	Claim string `json:"claim"`
 	Of    string `json:"of"` // the section of SPEC, or the lemma of package cert, that it is about
+}
+
+// documents are the files of a directory, and what the proved checker answers of them.
+type documents struct {
+	Dir     string         `json:"dir"`     // from the manifest's directory, with the directories in it
+	Answers map[string]int `json:"answers"` // how often it gives which: "proved", "refuted", "not served: form order"
 }
 
 const schema = "oraccl/proofs/1"

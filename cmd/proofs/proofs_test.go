@@ -44,7 +44,7 @@ func small(t *testing.T, change func(m *manifest)) string {
 	require.NoError(t, err)
 	kept := m.Refutations[0]
 	require.NotEmpty(t, kept.File)
-	m.Obligations, m.Refutations, m.Theorems = m.Obligations[:1], m.Refutations[:1], nil
+	m.Obligations, m.Refutations, m.Theorems, m.Documents = m.Obligations[:1], m.Refutations[:1], nil, nil
 	dir := t.TempDir()
 	copyFile := func(name string) {
 		b, err := os.ReadFile(filepath.Join(proofs, name))
@@ -136,6 +136,65 @@ func TestTheorems(t *testing.T) {
 		}))
 		require.Equal(t, 1, asked)
 	}
+}
+
+// The proved checker's answers are compared with ours, one by one, and counted. Here a script
+// stands in for it, which says the same of every document.
+func TestProvedChecker(t *testing.T) {
+	source, err := filepath.Abs("../../testdata/schedules/accept/ring4-allgather-pipelined.json")
+	require.NoError(t, err)
+	right, err := os.ReadFile(source)
+	require.NoError(t, err)
+	wrong := bytes.Replace(right, []byte(`"start_ps": 0`), []byte(`"start_ps": 1`), 1)
+	require.NotEqual(t, right, wrong)
+	for name, c := range map[string]struct {
+		says     string
+		document []byte
+		answers  map[string]int
+		bad      string // the first number that is not the recorded one
+	}{
+		"both proved":          {"proved", right, map[string]int{"proved": 1}, ""},
+		"both refuted":         {"refuted", wrong, map[string]int{"refuted": 1}, ""},
+		"only it proves":       {"proved", wrong, map[string]int{"proved": 1}, "1, such as a.json: proved, and ours: refuted"},
+		"only it refutes":      {"refuted", right, map[string]int{"refuted": 1}, "1, such as a.json: refuted, and ours: proved"},
+		"only it cannot read":  {"unreadable: x", right, nil, "1, such as a.json: unreadable: x, and ours: proved"},
+		"another answer":       {"perhaps", right, nil, "1, such as a.json: perhaps, and ours: proved"},
+		"fewer than recorded":  {"not served: x", right, map[string]int{"proved": 1}, "1"},
+		"not served, recorded": {"not served: x", right, map[string]int{"not served: x": 1}, ""},
+	} {
+		fake(t, map[string]string{
+			"coqc":      "exit 0",
+			"ocamlfind": `for last; do :; done; printf '#!/bin/sh\nfor f; do echo "$f: ` + c.says + `"; done\nexit 1\n' >"$last"; chmod 755 "$last"`,
+		})
+		dir := small(t, func(m *manifest) { m.Documents = []documents{{Dir: "documents", Answers: c.answers}} })
+		for _, sub := range []string{"coq", "checker", "documents"} {
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, sub), 0o755))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "checker", "main.ml"), nil, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "documents", "a.json"), c.document, 0o644))
+		checks, err := newChecker(dir, "", time.Minute)
+		require.NoError(t, err)
+		defer checks.close()
+		require.NoError(t, os.MkdirAll(filepath.Join(checks.scratch, "coq"), 0o755))
+		bad := ""
+		checks.provedChecker(context.Background(), func(_ string, f finding) {
+			if !f.good() && bad == "" {
+				bad = f.found
+			}
+		})
+		require.Equal(t, c.bad, bad, name)
+	}
+	fake(t, map[string]string{"coqc": "exit 0"})
+	checks, err := newChecker(proofs, "", time.Minute)
+	require.NoError(t, err)
+	defer checks.close()
+	asked := 0
+	checks.provedChecker(context.Background(), func(_ string, f finding) {
+		asked++
+		require.True(t, f.missing)
+	})
+	require.Equal(t, len(checks.manifest.Documents), asked)
+	require.NotZero(t, asked)
 }
 
 // The manifest, the page about the proofs and the files name the same theorems, and no file

@@ -14,8 +14,8 @@
 # CaDiCaL is taken from what is installed, if that writes LRAT, else from its source
 # archive; so are the checkers.
 #
-# "setup.sh coq" puts in place instead what only the theorems need: Coq, as a package, where
-# packages can be installed.
+# "setup.sh coq" puts in place instead what only the theorems need: Coq, and OCaml with two
+# libraries for the checker that is proved, as packages, where packages can be installed.
 #
 # "setup.sh browser" puts in place instead what only tests in a browser need: a Chromium
 # without windows, as a package. Where there is none, it says so, and all else works.
@@ -80,7 +80,7 @@ browser)
 		if [ -z "$browser" ]; then tried=yes; fi
 	fi
 	;;
-coq) if command -v coqc >/dev/null; then exit 0; fi ;;
+coq) if command -v coqc >/dev/null && ocamlfind query zarith yojson >/dev/null 2>&1; then exit 0; fi ;;
 *) echo "setup: $1: want nothing, browser or coq" >&2; exit 2 ;;
 esac
 
@@ -449,9 +449,9 @@ browser_from_package() {
 	install_packages $packages
 }
 if [ "${1:-}" = coq ]; then
-	say "installing coq"
-	if may_root; then install_packages coq || :; fi
-	command -v coqc >/dev/null || say "coq could not be installed: make proofs states what it leaves out"
+	say "installing coq, ocaml and its libraries"
+	if may_root; then install_packages coq ocaml-nox ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev || :; fi
+	{ command -v coqc && ocamlfind query zarith yojson; } >/dev/null 2>&1 || say "coq or ocaml could not be installed: make proofs states what it leaves out"
 	exit 0
 fi
 if [ "${1:-}" = browser ]; then

@@ -1,0 +1,147 @@
+(* Reads schedules and certificates and asks the proved functions about them. What is here has
+   no proof: that a document is the job, the schedule and the witness that it is taken for.
+
+     oraccl-check-proved FILE...
+
+   prints a line for each file: "proved", "refuted" (a schedule is not right), "not shown" (the
+   rule as it is proved does not yield the bound), or "not served" and why. The exit status is 0
+   if all are proved, 1 if some are refuted or not shown, 2 if some cannot be read, 3 if some
+   are not served. *)
+module Integers = Z
+module Lists = List
+open Proved
+module Z = Integers
+module List = Lists
+module J = Yojson.Safe.Util
+
+exception Not_served of string
+
+let no why = raise (Not_served why)
+
+(* Integers are of any size. *)
+let num = function
+  | `Int i -> Z.of_int i
+  | `Intlit s -> Z.of_string s
+  | _ -> failwith "want a number"
+
+let field name d = match J.member name d with `Null -> failwith (name ^ ": missing") | v -> v
+let has name d = J.member name d <> `Null
+let number name d = num (field name d)
+let optional name d default read = match J.member name d with `Null -> default | v -> read v
+let nums v = List.map num (J.to_list v)
+let small z = Z.to_int z
+let upto n = List.init n Z.of_int
+
+(* The vector in which contribution c occurs as often as the list has it. *)
+let vector ranks contributions =
+  List.init ranks (fun c -> Z.of_int (List.length (List.filter (fun x -> Z.equal x (Z.of_int c)) contributions)))
+
+(* Pre- and postcondition, as the collective's kind means them: a shard is a part of the space,
+   and chunk k lies in one. *)
+let conditions problem ranks chunks =
+  let c = field "collective" problem in
+  let members = optional "group" c (upto ranks) nums in
+  let root () = number "root" c in
+  let n = List.length members in
+  let member i = List.nth members i in
+  let all = vector ranks members and only r = vector ranks [ r ] in
+  (* Chunks are as equal as whole bytes allow, and so are shards: of which shard chunk k's first
+     byte is. *)
+  let shard shards k =
+    let space = if J.to_string (field "kind" c) = "alltoall" then Z.mul (number "size_bytes" problem) (Z.of_int n) else number "size_bytes" problem in
+    let part i of_ = Z.div (Z.mul space (Z.of_int i)) (Z.of_int of_) in
+    let first = part k chunks in
+    let rec go s = if s + 1 < shards && Z.leq (part (s + 1) shards) first then go (s + 1) else s in
+    go 0
+  in
+  let each f = List.concat (List.init chunks (fun k -> List.map (fun (r, w) -> ((r, Z.of_int k), w)) (f k))) in
+  let owner k = member (shard n k) in
+  let pair k = let s = shard (n * n) k in (member (s / n), member (s mod n)) in
+  let everywhere w = List.map (fun r -> (r, w)) members in
+  let own = List.map (fun r -> (r, only r)) members in
+  match J.to_string (field "kind" c) with
+  | "broadcast" -> (each (fun _ -> [ (root (), only (root ())) ]), each (fun _ -> everywhere (only (root ()))))
+  | "scatter" -> (each (fun _ -> [ (root (), only (root ())) ]), each (fun k -> [ (owner k, only (root ())) ]))
+  | "gather" -> (each (fun k -> [ (owner k, only (owner k)) ]), each (fun k -> [ (root (), only (owner k)) ]))
+  | "allgather" -> (each (fun k -> [ (owner k, only (owner k)) ]), each (fun k -> everywhere (only (owner k))))
+  | "alltoall" -> (each (fun k -> [ (fst (pair k), only (fst (pair k))) ]), each (fun k -> [ (snd (pair k), only (fst (pair k))) ]))
+  | "reduce" -> (each (fun _ -> own), each (fun _ -> [ (root (), all) ]))
+  | "reducescatter" -> (each (fun _ -> own), each (fun k -> [ (owner k, all) ]))
+  | "allreduce" -> (each (fun _ -> own), each (fun _ -> everywhere all))
+  | "custom" ->
+      let read d = ((number "rank" d, number "chunk" d), vector ranks (nums (field "contributions" d))) in
+      (List.map read (J.to_list (field "pre" c)), List.map read (J.to_list (field "post" c)))
+  | kind -> failwith ("collective: " ^ kind)
+
+let job_of problem =
+  let t = field "topology" problem in
+  let ranks = small (number "ranks" t) in
+  List.iter (fun s -> if optional "copies" s false J.to_bool then no "a switch copies") (optional "switches" t [] J.to_list);
+  let model = match J.to_string (field "cost" problem) with
+    | "blocking" -> Blocking | "pipelined" -> Pipelined | cost -> no ("cost " ^ cost) in
+  let chunks = match J.member "chunks" problem with
+    | `Int n -> n | `Null -> no "the cut is free" | _ -> no "chunks are listed" in
+  let c = field "collective" problem in
+  let size = number "size_bytes" problem in
+  let members = optional "group" c ranks (fun g -> List.length (J.to_list g)) in
+  let space = if J.to_string (field "kind" c) = "alltoall" then Z.mul size (Z.of_int members) else size in
+  let part i = Z.div (Z.mul space (Z.of_int i)) (Z.of_int chunks) in
+  let pre, post = conditions problem ranks chunks in
+  { nodes = Z.of_int ranks;
+    links = List.map (fun l -> { src = number "src" l; dst = number "dst" l; latency = number "alpha_ps" l;
+                                 bandwidth = number "bandwidth_bytes_per_s" l }) (J.to_list (field "links" t));
+    ports = List.map (fun p -> (nums (field "links" p), number "capacity" p)) (optional "ports" t [] J.to_list);
+    model; release = optional "release_ps" problem [] nums;
+    sizes = List.init chunks (fun k -> Z.sub (part (k + 1)) (part k));
+    idempotent = List.mem (optional "op" c "sum" J.to_string) [ "min"; "max" ]; pre; post }
+
+let schedule d =
+  let j = job_of (field "problem" d) in
+  (match J.to_string (field "form" d) with "timed" -> () | form -> no ("form " ^ form));
+  let transfer x =
+    let op = match J.to_string (field "op" x) with "copy" -> Copy | "reduce" -> Reduce | op -> failwith op in
+    { data = { tr = { what = number "chunk" x; src0 = number "src" x; dst0 = number "dst" x; op };
+               begins = number "start_ps" x; ends = number "end_ps" x };
+      route = nums (field "links" x) } in
+  if replay j (List.map transfer (J.to_list (field "transfers" d))) then "proved" else "refuted"
+
+let certificate d =
+  let w = field "witness" d in
+  let kind = J.to_string (field "kind" w) in
+  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "distance" ]) then no ("kind " ^ kind);
+  if kind = "cut" && (has "from" w || has "to" w) then no "a cut of some contributions or needs only";
+  let j = job_of (field "problem" d) in
+  let bound = number "bound_ps" d in
+  let shown = match kind with
+    | "cut" -> let inside = nums (field "nodes" w) in cut_rule j (fun v -> List.exists (Z.equal v) inside) bound
+    | "ingress" -> ingress_rule j (number "rank" w) bound
+    | "egress" -> egress_rule j (number "rank" w) bound
+    | "volume" -> volume_rule j bound
+    | _ ->
+        let full = nums (field "potential_ps" w) and head = optional "head_ps" w [] nums in
+        let nodes = small j.nodes + List.length (optional "switches" (field "topology" (field "problem" d)) [] J.to_list) in
+        if List.length full <> nodes || List.length head <> nodes && (head <> [] || nodes > small j.nodes) then
+          failwith "potential_ps, head_ps: want a time for each node";
+        distance_rule j full head (number "chunk" w) (number "source" w) (number "dest" w) bound in
+  if positiveb j && shown then "proved" else "not shown"
+
+let check file =
+  let d = Yojson.Safe.from_file file in
+  match J.to_string (field "schema" d) with
+  | "oraccl/schedule/1" -> schedule d
+  | "oraccl/certificate/1" -> certificate d
+  | schema -> no ("schema " ^ schema)
+
+let () =
+  let status = ref 0 in
+  for i = 1 to Array.length Sys.argv - 1 do
+    let file = Sys.argv.(i) in
+    let found, code = match check file with
+      | "proved" -> ("proved", 0)
+      | found -> (found, 1)
+      | exception Not_served why -> ("not served: " ^ why, 3)
+      | exception (Failure why | Sys_error why | Invalid_argument why | Yojson.Json_error why | J.Type_error (why, _)) -> ("unreadable: " ^ why, 2) in
+    if !status = 0 || code > 0 && code < !status then status := code;
+    Printf.printf "%s: %s\n%!" file found
+  done;
+  exit !status
