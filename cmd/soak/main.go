@@ -162,6 +162,9 @@ func divide(all []target, total, each time.Duration) {
 var (
 	ofTest = regexp.MustCompile(`soak: (\d+) cases.*`)
 	ofFuzz = regexp.MustCompile(`execs: (\d+) `)
+	// ofSeeds is what there is of a fuzz target that has not come to the end of the cases
+	// that it knows: on a busy machine, in a short time.
+	ofSeeds = regexp.MustCompile(`gathering baseline coverage: ([1-9]\d*)/`)
 )
 
 // try runs a target for its time.
@@ -193,12 +196,14 @@ func (t *target) try(ctx context.Context, first uint64) {
 
 // counted returns the number of cases that go test printed last.
 func counted(output []byte, fuzz bool) string {
-	pattern := ofTest
+	patterns := []*regexp.Regexp{ofTest}
 	if fuzz {
-		pattern = ofFuzz
+		patterns = []*regexp.Regexp{ofFuzz, ofSeeds}
 	}
-	if all := pattern.FindAllSubmatch(output, -1); all != nil {
-		return string(all[len(all)-1][1])
+	for _, pattern := range patterns {
+		if all := pattern.FindAllSubmatch(output, -1); all != nil {
+			return string(all[len(all)-1][1])
+		}
 	}
 	return ""
 }

@@ -61,6 +61,8 @@ func TestCounted(t *testing.T) {
 	require.Equal(t, "500", counted([]byte("    orbit_test.go:23: soak: 500 cases in 2.3s: 150 not served\n"), false))
 	require.Equal(t, "325017", counted([]byte("fuzz: elapsed: 6s, execs: 9 (3/sec), new interesting: 1\nfuzz: elapsed: 10s, execs: 325017 (108336/sec), new interesting: 2\n"), true))
 	require.Empty(t, counted([]byte("ok  	package	0.1s\n"), true))
+	require.Equal(t, "117", counted([]byte("fuzz: elapsed: 0s, gathering baseline coverage: 0/204 completed\nfuzz: elapsed: 9s, gathering baseline coverage: 117/204 completed\nPASS\n"), true))
+	require.Empty(t, counted([]byte("fuzz: elapsed: 0s, gathering baseline coverage: 0/204 completed\nPASS\n"), true))
 }
 
 func TestUsage(t *testing.T) {
