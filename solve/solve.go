@@ -137,6 +137,10 @@ type Options struct {
 	// method may stop as soon as it reaches it. 0: none.
 	Bound model.Time
 
+	// Enough is a makespan that satisfies the caller: a method may stop as soon as it
+	// reaches it. 0: none does.
+	Enough model.Time
+
 	// Scratch is a directory for files that belong to the result, such as proofs. "":
 	// a method leaves out what it would put there.
 	Scratch string

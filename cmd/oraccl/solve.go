@@ -144,7 +144,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 				return exit.Status(exit.Refuted)
 			case ev.Stopped == solve.Interrupted:
 				return exit.Status(exit.Unknown)
-			case known:
+			case known, e.Enough > 0 && r.Within(e.Enough):
 				return nil
 			case r.Result.Stop == solve.TimeLimit || r.Result.Stop == solve.Interrupted:
 				return exit.Status(exit.Unknown)

@@ -205,6 +205,10 @@ func (e *Evaluator) run(b *solve.Budget, m solve.Solver, p *model.Problem, befor
 	return r, e.prove(b, r)
 }
 
+// better is how many times as close to the bound a method may come before it is told to stop
+// as Enough asks for: of what is quick to find, a little more is taken.
+const better = 5
+
 // find runs one method.
 func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row) (*Row, error) {
 	after, cancel := solve.Grace(b.Context(), Grace)
@@ -234,6 +238,9 @@ func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, befo
 	}
 	if c := e.Horizons[CutKey(p)]; c != nil {
 		o.Bound = max(o.Bound, c.Bound)
+	}
+	if e.Enough > 0 {
+		o.Enough = o.Bound + model.Time(e.Enough/better*float64(o.Bound))
 	}
 	o.Scratch, o.Refute = e.Scratch, e.Refute
 	if o.TimeLimit = 0; b.Left() != math.MaxInt64 {

@@ -163,3 +163,39 @@ func TestPortfolioTime(t *testing.T) {
 	require.Less(t, time.Since(start), 10*time.Second, "much more than it may take on a busy machine")
 	require.NotNil(t, ev.Best())
 }
+
+// TestEnough: quotient stops as soon as it has what satisfies the caller, and not before.
+func TestEnough(t *testing.T) {
+	tp, err := topo.Parse("dgxh100:2", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 8 << 20, Cost: model.Pipelined}
+	c, err := Bound(context.Background(), p)
+	require.NoError(t, err)
+	m := mustName(t, "quotient")[0]
+	var last model.Time
+	for _, percent := range []model.Time{100, 10, 1} {
+		enough := c.Bound + c.Bound*percent/100
+		shown := 0
+		r, err := m.Solve(context.Background(), p, solve.Options{Seed: 1, Bound: c.Bound, Enough: enough, Progress: func(x solve.Progress) {
+			if x.Incumbent <= enough {
+				shown++
+			}
+		}})
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.Makespan(), enough)
+		require.LessOrEqual(t, shown, 1, "it goes on after it has enough")
+		require.True(t, last == 0 || r.Makespan() <= last)
+		last = r.Makespan()
+	}
+}
+
+// TestWithin: only what is proved is within a part of the bound.
+func TestWithin(t *testing.T) {
+	r := &Row{Makespan: 1005, Known: Known{EveryCut: &model.Certificate{Bound: 1000}}}
+	require.False(t, r.Within(0.005), "nothing is proved")
+	r.Verdict.Outcome = verify.Proved
+	require.True(t, r.Within(0.005))
+	require.False(t, r.Within(0.004))
+	r.EveryCut = nil
+	require.False(t, r.Within(0.005))
+}

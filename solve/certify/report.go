@@ -62,6 +62,12 @@ func (r *Row) Gap() model.Gap {
 	return model.GapOf(r.Makespan, r.EveryCut.Bound)
 }
 
+// Within reports whether the schedule is proved to be at most a part of the bound for every
+// cut above it, 0.005 for half a percent.
+func (r *Row) Within(part float64) bool {
+	return r.Outcome() == verify.Proved && r.EveryCut != nil && float64(r.Gap()) <= part
+}
+
 // Outcome is what all engines together establish.
 func (r *Row) Outcome() verify.Outcome { return r.Verdict.Outcome }
 

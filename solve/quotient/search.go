@@ -149,7 +149,7 @@ func (s *search) findBound() {
 
 // met reports whether the best plan is as good as it can be, or as good as makes no odds.
 func (s *search) met() bool {
-	return s.best != nil && s.best.best != nil && s.best.best.end <= s.bound+s.bound/100000
+	return s.best != nil && s.best.best != nil && s.best.best.end <= max(s.bound+s.bound/100000, s.o.Enough)
 }
 
 // Limits of the search for groups.
