@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -82,14 +81,6 @@ func Verify(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Opti
 	}
 	err := v.combine(engines)
 	return v, err
-}
-
-// VerifyFound is Verify for what a solver has found, which gets Grace when ctx is done: what
-// nothing has verified is not written.
-func VerifyFound(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options, engines []string) (Verification, error) {
-	after, cancel := solve.Grace(ctx, Grace)
-	defer cancel()
-	return Verify(after, p, s, o, engines)
 }
 
 // ProvedBy names the engines that proved a schedule, and those that gave up, or returns an

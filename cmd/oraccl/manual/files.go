@@ -184,7 +184,6 @@ type (
 	formName string
 	copyOr   string
 	verdict  string
-	hash     string
 )
 
 func names[T interface{ String() string }](list ...T) *Schema {
@@ -204,9 +203,6 @@ func (formName) shape(*generator) *Schema { return names(model.Timed, model.InRo
 func (copyOr) shape(*generator) *Schema   { return names(model.Copy, model.Reduction) }
 func (verdict) shape(*generator) *Schema {
 	return &Schema{Enum: []string{"proved", "refuted", "unknown"}}
-}
-func (hash) shape(*generator) *Schema {
-	return &Schema{Type: types{"string"}, Pattern: "^[0-9a-f]{64}$"}
 }
 
 // manifest is what the program of make proofs reads: cmd/proofs has the type.

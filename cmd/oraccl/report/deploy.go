@@ -14,7 +14,7 @@ import (
 	"github.com/oraccl/oraccl/verify/smt"
 )
 
-// The JSON of verify on MSCCL-IR: oraccl/verify/1 with more keys.
+// DeployJSON is the JSON of verify on MSCCL-IR: oraccl/verify/1 with more keys.
 type DeployJSON struct {
 	VerifyJSON
 	Kind           string          `json:"kind"`

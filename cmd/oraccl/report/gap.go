@@ -302,7 +302,7 @@ func proofName(kind string, proof int64) string {
 	case "broadcast":
 		return "broadcast bound"
 	case "lrat":
-		return "LRAT, " + Bytes(proof)
+		return "LRAT, " + byteCount(proof)
 	}
 	return kind
 }

@@ -85,7 +85,7 @@ func PrintPareto(w io.Writer, f *pareto.Frontier) {
 		fmt.Fprintln(w, "\nImpossible, by proofs that were checked:")
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		for _, x := range f.Refuted {
-			fmt.Fprintf(t, "%d chunks\t%d steps\t%d rounds\tLRAT, %s\t%s\t\n", x.Chunks, x.Steps, x.Rounds, Bytes(x.ProofBytes), seconds(x.Solving))
+			fmt.Fprintf(t, "%d chunks\t%d steps\t%d rounds\tLRAT, %s\t%s\t\n", x.Chunks, x.Steps, x.Rounds, byteCount(x.ProofBytes), seconds(x.Solving))
 		}
 		t.Flush()
 	}

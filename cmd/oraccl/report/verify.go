@@ -15,7 +15,7 @@ import (
 	"github.com/oraccl/oraccl/verify/stream"
 )
 
-// The JSON of verify, schema oraccl/verify/1; one object a file.
+// VerifyJSON is the JSON of verify, schema oraccl/verify/1; one object per file.
 type VerifyJSON struct {
 	Schema     string            `json:"schema"`
 	File       string            `json:"file"`
@@ -26,7 +26,7 @@ type VerifyJSON struct {
 	Properties map[string]string `json:"properties"`
 	Reason     string            `json:"reason,omitempty"`
 	Violations []ViolationJSON   `json:"violations"`
-	Format     string            `json:"format,omitempty"` // who else writes such files
+	Format     string            `json:"format,omitempty"` // the tool that writes such files
 	Notes      []string          `json:"notes,omitempty"`
 }
 

@@ -73,8 +73,8 @@ func seconds(d time.Duration) string {
 	}
 }
 
-// Bytes writes a size with one decimal.
-func Bytes(n int64) string {
+// byteCount writes a size with one decimal.
+func byteCount(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprintf("%d B", n)

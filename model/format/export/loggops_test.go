@@ -13,13 +13,12 @@ import (
 
 // goalOp is an operation of a GOAL file.
 type goalOp struct {
-	what          string // send, recv, calc
-	size          int64
-	peer, tag     int
-	cpu, nic      int
-	needs, frees  []int
-	waits, rank   int
-	started, done bool
+	what        string // send, recv, calc
+	size        int64
+	peer, tag   int
+	cpu, nic    int
+	frees       []int
+	waits, rank int
 }
 
 // parseGOAL reads a file by the grammar of LogGOPSim's txt2bin.
