@@ -108,6 +108,7 @@ func (x *Runner) best(ctx context.Context, s spec, methods []string) (expression
 	best := &result{Ranks: len(p.Members()), Size: p.Size, bounded: b, Arrival: p.LastArrival()}
 	each := expression.Record{"methods": expression.Text(strings.Join(methods, " "))}
 	var reasons []string
+	var found []*result
 	for _, m := range solvers {
 		if m.About().WarmStart && best.Method != "" && best.Makespan <= best.Bound {
 			each[m.Name()] = expression.Fields((&result{Reason: "no schedule is faster than that of " + best.Method}).record())
@@ -123,6 +124,7 @@ func (x *Runner) best(ctx context.Context, s spec, methods []string) (expression
 		if r.Bound > best.Bound {
 			best.bounded = r.bounded
 		}
+		found = append(found, r)
 		each[m.Name()] = expression.Fields(r.record())
 		switch {
 		case r.Reason != "":
@@ -137,6 +139,13 @@ func (x *Runner) best(ctx context.Context, s spec, methods []string) (expression
 	}
 	if best.Method == "" {
 		best.Reason = strings.Join(reasons, "; ")
+	}
+	for _, r := range found { // what one method refutes bounds the others
+		if r.Makespan > 0 {
+			if err := verify.Below(r.Makespan, best.Bound, best.Kind); err != nil {
+				return nil, fmt.Errorf("%s: %v: %w", r.Method, p, err)
+			}
+		}
 	}
 	f := best.record()
 	maps.Copy(f, each)

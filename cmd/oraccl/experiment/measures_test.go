@@ -3,6 +3,9 @@ package experiment
 import (
 	"testing"
 
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/verify"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,4 +41,24 @@ func TestMeasures(t *testing.T) {
 		}
 		require.Equal(t, test.want, got, name)
 	}
+}
+
+// TestBestBelowBound: a bound that one method establishes, above the proved makespan of
+// another, ends the run.
+func TestBestBelowBound(t *testing.T) {
+	x := &Runner{Evaluator: &certify.Evaluator{Scratch: t.TempDir(), Named: true, Progress: certify.Silent{}}, Store: &Store{}}
+	x.begin(&File{})
+	of := spec{"topology": "ring:4", "collective": "allgather", "chunks": "1", "size": "4KiB"}
+	r, err := x.best(t.Context(), of, []string{"ring", "direct"})
+	require.NoError(t, err)
+	require.True(t, r["makespan"].Known())
+	for _, v := range x.memo {
+		if r, ok := v.(*result); ok && r.Method == "direct" {
+			r.bounded = bounded{model.Second, "lrat", 0}
+		}
+	}
+	_, err = x.best(t.Context(), of, []string{"ring", "direct"})
+	var wrong *verify.Contradiction
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorContains(t, err, "below the certified lrat bound of 1s")
 }
