@@ -72,7 +72,7 @@ var policy = []struct {
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},
-	{dir: "cmd/oraccl", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/convert cmd/oraccl/drawing cmd/oraccl/effect cmd/oraccl/exit cmd/oraccl/experiment cmd/oraccl/foreign cmd/oraccl/judge cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/report cmd/oraccl/session cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra github.com/schollz/progressbar golang.org/x/term golang.org/x/sync", solver: true},
+	{dir: "cmd/oraccl", may: "model solve. solve/certify solve/lp/highs verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/convert cmd/oraccl/drawing cmd/oraccl/effect cmd/oraccl/exit cmd/oraccl/experiment cmd/oraccl/foreign cmd/oraccl/judge cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/report cmd/oraccl/session cmd/oraccl/view cmd/oraccl/sweep github.com/spf13/cobra", solver: true},
 	{dir: "cmd/oraccl/built"},
 	{dir: "cmd/oraccl/convert", may: "model solve/assign solve/certify verify cmd/oraccl/built cmd/oraccl/exit cmd/oraccl/judge cmd/oraccl/report", solver: true},
 	{dir: "cmd/oraccl/drawing", may: "model solve. solve/certify verify cmd/oraccl/exit cmd/oraccl/foreign cmd/oraccl/judge cmd/oraccl/report cmd/oraccl/view", solver: true},
