@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -143,6 +144,8 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, a
 		return nil, 0, fmt.Errorf("--engine %s: is not for MSCCL-IR, want order, smt or all", engine)
 	case engine == smt.Engine || engine == "all" && cmd.Flags().Changed("engine"):
 		by.Formulas, by.TimeLimit = z3.New(), limit
+	case cmd.Flags().Changed("time-limit") && len(rest) == 0:
+		return nil, 0, errors.New("--time-limit: the smt engine alone has a limit; --engine smt asks for it of MSCCL-IR")
 	}
 	if emit != "" {
 		if len(xml)+len(rest) > 1 {
