@@ -73,12 +73,15 @@ let conditions problem ranks chunks =
       (List.map read (J.to_list (field "pre" c)), List.map read (J.to_list (field "post" c)))
   | kind -> failwith ("collective: " ^ kind)
 
-let job_of problem =
+(* In rounds no function looks at the model of the job. *)
+let job_of ~rounds problem =
   let t = field "topology" problem in
   let ranks = small (number "ranks" t) in
   List.iter (fun s -> if optional "copies" s false J.to_bool then no "a switch copies") (optional "switches" t [] J.to_list);
   let model = match J.to_string (field "cost" problem) with
-    | "blocking" -> Blocking | "pipelined" -> Pipelined | cost -> no ("cost " ^ cost) in
+    | "blocking" when not rounds -> Blocking | "pipelined" when not rounds -> Pipelined
+    | "rounds" | "link-rounds" when rounds -> Blocking
+    | cost -> no ("cost " ^ cost) in
   let chunks = match J.member "chunks" problem with
     | `Int n -> n | `Null -> no "the cut is free" | _ -> no "chunks are listed" in
   let c = field "collective" problem in
@@ -96,21 +99,24 @@ let job_of problem =
     idempotent = List.mem (optional "op" c "sum" J.to_string) [ "min"; "max" ]; pre; post }
 
 let schedule d =
-  let j = job_of (field "problem" d) in
-  (match J.to_string (field "form" d) with "timed" -> () | form -> no ("form " ^ form));
+  let rounds = match J.to_string (field "form" d) with "timed" -> false | "rounds" -> true | form -> no ("form " ^ form) in
+  let j = job_of ~rounds (field "problem" d) in
   let transfer x =
     let op = match J.to_string (field "op" x) with "copy" -> Copy | "reduce" -> Reduce | op -> failwith op in
     { data = { tr = { what = number "chunk" x; src0 = number "src" x; dst0 = number "dst" x; op };
-               begins = number "start_ps" x; ends = number "end_ps" x };
+               begins = number (if rounds then "round" else "start_ps") x;
+               ends = if rounds then Z.succ (number "round" x) else number "end_ps" x };
       route = nums (field "links" x) } in
-  if replay j (List.map transfer (J.to_list (field "transfers" d))) then "proved" else "refuted"
+  let by_link = J.to_string (field "cost" (field "problem" d)) = "link-rounds" in
+  let sch = List.map transfer (J.to_list (field "transfers" d)) in
+  if (if rounds then replay_rounds j by_link sch else replay j sch) then "proved" else "refuted"
 
 let certificate d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
   if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "distance" ]) then no ("kind " ^ kind);
   if kind = "cut" && (has "from" w || has "to" w) then no "a cut of some contributions or needs only";
-  let j = job_of (field "problem" d) in
+  let j = job_of ~rounds:false (field "problem" d) in
   let bound = number "bound_ps" d in
   let shown = match kind with
     | "cut" -> let inside = nums (field "nodes" w) in cut_rule j (fun v -> List.exists (Z.equal v) inside) bound

@@ -1,7 +1,7 @@
 (** The functions that are proved, in OCaml, with integers of any size: what
     proofs/checker puts a reader before. *)
 From Coq Require Extraction ExtrOcamlBasic ExtrOcamlNatBigInt ExtrOcamlZBigInt.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds.
 
 Extraction Language OCaml.
-Extraction "proved.ml" replay positiveb cut_rule egress_rule ingress_rule volume_rule distance_rule.
+Extraction "proved.ml" replay replay_rounds positiveb cut_rule egress_rule ingress_rule volume_rule distance_rule.

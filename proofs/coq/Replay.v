@@ -454,12 +454,14 @@ Definition goal_met (m : book) (T : Z) : bool :=
                     | None => false
                     end) (post j).
 
-Definition replay (sch : list sent) : bool :=
-  forallb wellb sch && disjointb (uses j sch) && within_portsb (uses j sch) &&
+Definition data_met (sch : list sent) : bool :=
   match pass_in (open_book (pre j)) 0 (map data (Sorting.sort sch)) with
   | Some m => goal_met m (makespan sch)
   | None => false
   end.
+
+Definition replay (sch : list sent) : bool :=
+  forallb wellb sch && disjointb (uses j sch) && within_portsb (uses j sch) && data_met sch.
 
 Lemma uses_links sch : (forall t, In t sch -> well j t) -> forall a, In a (uses j sch) -> (fst a < length (links j))%nat.
 Proof.
@@ -482,42 +484,60 @@ Proof.
   specialize (Hf y Hy). unfold is_true, ByEnd.leb in Hf. apply Z.leb_le, Hf.
 Qed.
 
+(** 5 and 6, for any times. *)
+Definition executes (sch : list sent) : Prop :=
+  exists H, execution (lookup (pre j)) (map data sch) H /\
+    forall v k w, In ((v, k), w) (post j) ->
+      exists got, H (makespan sch) v k = Some got /\ agrees j got w.
+
+Lemma data_sound sch : data_met sch = true -> executes sch.
+Proof.
+  unfold data_met. intros Hm. destruct (pass_in _ _ _) as [m|] eqn:E; [|discriminate].
+  pose proof (pass_like (map data (Sorting.sort sch)) _ _ 0 (open_like (pre j))) as L. rewrite E in L.
+  destruct (pass (at_start (pre j)) 0 (map data (Sorting.sort sch))) as [h'|] eqn:E'; [|tauto].
+  exists (fun x v k => at_time x (h' v k)). split.
+  - apply (execution_permuted _ (map data (Sorting.sort sch))).
+    + apply Permutation_map, Permutation_sym, Sorting.Permuted_sort.
+    + apply (pass_sound _ (at_start (pre j))); auto.
+  - intros v k w Hin. unfold goal_met in Hm. rewrite forallb_forall in Hm. specialize (Hm _ Hin). cbn [fst snd] in Hm.
+    rewrite L in Hm. destruct (at_time _ _) as [got|]; [|discriminate]. exists got. split; auto.
+    apply agreesb_spec, Hm.
+Qed.
+
+Lemma data_complete sch : (forall t, In t sch -> 0 <= begins (data t) < ends (data t)) ->
+  executes sch -> data_met sch = true.
+Proof.
+  intros W [H [He Hg]]. unfold data_met.
+  assert (P : Permutation (map data sch) (map data (Sorting.sort sch))) by apply Permutation_map, Sorting.Permuted_sort.
+  destruct (pass_complete (lookup (pre j)) H (map data (Sorting.sort sch))
+              (execution_permuted _ _ _ _ P He)) with (h := at_start (pre j)) as [h' [Hps Hx]].
+  - intros t Ht. apply Permutation_sym in P. pose proof (Permutation_in _ P Ht) as Hin.
+    apply in_map_iff in Hin. destruct Hin as [s [<- Hs]]. apply W, Hs.
+  - reflexivity.
+  - apply sorted_ends.
+  - pose proof (pass_like (map data (Sorting.sort sch)) _ _ 0 (open_like (pre j))) as L. rewrite Hps in L.
+    destruct (pass_in _ _ _) as [m|]; [|tauto]. unfold goal_met. apply forallb_forall.
+    intros [[v k] w] Hin. cbn [fst snd]. rewrite L, Hx by apply makespan_0.
+    destruct (Hg _ _ _ Hin) as [got [-> Ha]]. apply agreesb_spec, Ha.
+Qed.
+
 (** What the checker accepts is right, and it accepts what is right. *)
 Theorem replay_sound sch : replay sch = true -> right j sch.
 Proof.
   unfold replay. rewrite !andb_true_iff, forallb_forall. intros [[[Hw Hd] Hp] Hm].
   assert (W : forall t, In t sch -> well j t) by (intros t Ht; apply wellb_spec, Hw, Ht).
-  repeat split; try (apply W; assumption).
+  split; [exact W|]. repeat split.
   - apply disjointb_spec; [apply uses_links, W|assumption].
   - apply within_portsb_spec, Hp.
-  - destruct (pass_in _ _ _) as [m|] eqn:E; [|discriminate].
-    pose proof (pass_like (map data (Sorting.sort sch)) _ _ 0 (open_like (pre j))) as L. rewrite E in L.
-    destruct (pass (at_start (pre j)) 0 (map data (Sorting.sort sch))) as [h'|] eqn:E'; [|tauto].
-    exists (fun x v k => at_time x (h' v k)). split.
-    + apply (execution_permuted _ (map data (Sorting.sort sch))).
-      * apply Permutation_map, Permutation_sym, Sorting.Permuted_sort.
-      * apply (pass_sound _ (at_start (pre j))); auto.
-    + intros v k w Hin. unfold goal_met in Hm. rewrite forallb_forall in Hm. specialize (Hm _ Hin). cbn [fst snd] in Hm.
-      rewrite L in Hm. destruct (at_time _ _) as [got|]; [|discriminate]. exists got. split; auto.
-      apply agreesb_spec, Hm.
+  - apply data_sound, Hm.
 Qed.
 
 Theorem replay_complete sch : right j sch -> replay sch = true.
 Proof.
-  intros [W [Hd [Hp [H [He Hg]]]]]. unfold replay. rewrite !andb_true_iff, forallb_forall. repeat split.
+  intros [W [Hd [Hp He]]]. unfold replay. rewrite !andb_true_iff, forallb_forall. repeat split.
   - intros t Ht. apply wellb_spec, W, Ht.
   - apply disjointb_spec; [apply uses_links, W|assumption].
   - apply within_portsb_spec, Hp.
-  - assert (P : Permutation (map data sch) (map data (Sorting.sort sch))) by apply Permutation_map, Sorting.Permuted_sort.
-    destruct (pass_complete (lookup (pre j)) H (map data (Sorting.sort sch))
-                (execution_permuted _ _ _ _ P He)) with (h := at_start (pre j)) as [h' [Hps Hx]].
-    + intros t Ht. apply Permutation_sym in P. pose proof (Permutation_in _ P Ht) as Hin.
-      apply in_map_iff in Hin. destruct Hin as [s [<- Hs]]. apply W, Hs.
-    + reflexivity.
-    + apply sorted_ends.
-    + pose proof (pass_like (map data (Sorting.sort sch)) _ _ 0 (open_like (pre j))) as L. rewrite Hps in L.
-      destruct (pass_in _ _ _) as [m|]; [|tauto]. unfold goal_met. apply forallb_forall.
-      intros [[v k] w] Hin. cbn [fst snd]. rewrite L, Hx by apply makespan_0.
-      destruct (Hg _ _ _ Hin) as [got [-> Ha]]. apply agreesb_spec, Ha.
+  - apply data_complete; auto. intros t Ht. apply W, Ht.
 Qed.
 End Job.
