@@ -41,7 +41,7 @@ func TestCutsAreChosen(t *testing.T) {
 		chosen := run(solve.Options{}, true, p)
 		require.LessOrEqual(t, 100*float64(chosen.Gap()), c.gap, "%s %v: %s", c.topology, c.kind, chosen.Note())
 		require.Contains(t, chosen.Note(), "best cut of 1, 2")
-		require.Equal(t, chosen.Result.Schedule, run(solve.Options{}, true, p).Result.Schedule, "the same again")
+		require.Equal(t, chosen.Result.Schedule, run(solve.Options{}, true, p).Result.Schedule, "equal seeds give equal schedules")
 
 		for _, one := range []*Row{run(solve.Options{Chunks: 1}, true, p), run(solve.Options{}, false, p), run(solve.Options{}, true, p.WithChunks(p.DefaultChunks(1)))} {
 			require.Len(t, one.Result.Problem.Chunks, p.DefaultChunks(1))
