@@ -66,7 +66,11 @@ func useGOAL(_ string, p *model.Problem, s *model.Schedule, o *GOAL) []string {
 	lines := []string{fmt.Sprintf("for LogGOPSim: %v (units of %v)", x, g.Unit)}
 	exact, _ := x.Exact.Float64()
 	if off := math.Abs(float64(x.G)-exact) / exact; off > 0.01 {
-		lines = append(lines, fmt.Sprintf("a byte takes %.4g units, G is a whole number of them: its times are %.1f%% off; a smaller --unit is closer", exact, 100*off))
+		text := fmt.Sprintf("a byte takes %.4g units, G is a whole number of them: its times are %.1f%% off", exact, 100*off)
+		if g.Unit > 1 {
+			text += "; a smaller --unit is closer"
+		}
+		lines = append(lines, text)
 	}
 	if !x.Latency || !x.PerByte {
 		lines = append(lines, "the routes of the schedule differ in latency or bandwidth; LogGOPSim has one of each, here those of the slowest")
