@@ -133,22 +133,40 @@ Proof. apply cut_sound. Qed.
 
 (** ** Slots that must change *)
 
-Definition agreesb (a w : value) : bool :=
-  forallb (fun i => if idempotent j then Bool.eqb (0 <? count a i)%nat (0 <? count w i)%nat
-                    else (count a i =? count w i)%nat) (seq 0 (Nat.max (length a) (length w))).
+Definition alike (x y : nat) : bool :=
+  if idempotent j then Bool.eqb (0 <? x)%nat (0 <? y)%nat else (x =? y)%nat.
+Fixpoint agreesb (a w : value) : bool :=
+  match a, w with
+  | [], _ => forallb (alike 0) w
+  | _, [] => forallb (fun x => alike x 0) a
+  | x :: a, y :: w => alike x y && agreesb a w
+  end.
+Lemma alike_spec x y : alike x y = true <-> if idempotent j then (0 < x <-> 0 < y)%nat else x = y.
+Proof.
+  unfold alike. destruct (idempotent j); [|apply Nat.eqb_eq]. rewrite eqb_true_iff.
+  destruct (Nat.ltb_spec 0 x), (Nat.ltb_spec 0 y); split; intros; try tauto; try lia; try congruence.
+Qed.
+Lemma agreesb_alike a : forall w, agreesb a w = true <-> forall i, alike (count a i) (count w i) = true.
+Proof.
+  assert (Z : forall (f : nat -> bool) l, f 0%nat = true -> forallb f l = true <-> forall i, f (count l i) = true).
+  { intros f l H0. rewrite forallb_forall. split.
+    - intros H i. unfold count. destruct (Nat.lt_ge_cases i (length l)); [apply H, nth_In; auto|].
+      rewrite nth_overflow; auto.
+    - intros H x Hx. destruct (In_nth _ _ 0%nat Hx) as [i [_ <-]]. apply H. }
+  assert (R : alike 0 0 = true) by (apply alike_spec; destruct (idempotent j); tauto).
+  induction a as [|x a IH]; intros w.
+  - cbn [agreesb]. rewrite (Z (alike 0) w R). split; intros H i; specialize (H i);
+      unfold count in *; destruct i; exact H.
+  - destruct w as [|y w].
+    + cbn [agreesb]. rewrite (Z (fun x => alike x 0) (x :: a) R). split; intros H i; specialize (H i);
+        unfold count in *; destruct i; exact H.
+    + cbn [agreesb]. rewrite andb_true_iff, IH. split.
+      * intros [A B] [|i]; [exact A|apply B].
+      * intros H. split; [apply (H 0%nat)|]. intros i. apply (H (S i)).
+Qed.
 Lemma agreesb_spec a w : agreesb a w = true <-> agrees j a w.
 Proof.
-  unfold agreesb, agrees. rewrite forallb_forall.
-  assert (E : forall i, (if idempotent j then Bool.eqb (0 <? count a i)%nat (0 <? count w i)%nat
-                         else (count a i =? count w i)%nat) = true <->
-                        (if idempotent j then ((0 < count a i)%nat <-> (0 < count w i)%nat) else count a i = count w i)).
-  { intros i. destruct (idempotent j); [|apply Nat.eqb_eq]. rewrite eqb_true_iff.
-    destruct (Nat.ltb_spec 0 (count a i)), (Nat.ltb_spec 0 (count w i)); split; intros; try tauto; try lia; try congruence. }
-  split; intros H i.
-  - destruct (Nat.lt_ge_cases i (Nat.max (length a) (length w))) as [L|L].
-    + apply E, H. apply in_seq. lia.
-    + unfold count. rewrite !nth_overflow by lia. destruct (idempotent j); [tauto|reflexivity].
-  - intros _. apply E, H.
+  rewrite agreesb_alike. unfold agrees. split; intros H i; apply alike_spec, H.
 Qed.
 
 Definition settled (v k : nat) (w : value) : bool :=
