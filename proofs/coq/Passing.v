@@ -1,7 +1,7 @@
 (** What transfers with routes occupy of links, and how much passes them: lemmas (hop), (lanes)
-    and (passing) of package cert, for the windows from 0 to the makespan less a link's own
-    latency. Left out there: the times before and after a link on the way, ports, and the
-    first of the two areas. *)
+    and (passing) of package cert, for the windows from the arrival of the ranks at a link's ends to the
+    makespan less its own latency. Left out there: the times before and after a link on the way,
+    ports, and the first of the two areas. *)
 From Coq Require Import Bool List ZArith Lia.
 From Oraccl Require Import Cut Round Timed Schedule.
 Import ListNotations.
@@ -163,33 +163,52 @@ Proof.
   - destruct (IH (from + (latencies j h + slowest j b h)) i Hi) as [sp H]. exists sp. apply in_or_app; auto.
 Qed.
 
+(** A transfer waits for the ranks on its route, and so for those at the ends of its links. *)
+Definition since (i : nat) : Z :=
+  let at_rank v := if is_rank j v then arrival j v else 0 in
+  Z.max 0 (Z.max (at_rank (Cut.src (at_link i))) (at_rank (Cut.dst (at_link i)))).
+Lemma ends_visited r : forall u v i, leads j u r v -> In i r ->
+  In (Cut.src (at_link i)) (visited j u r) /\ In (Cut.dst (at_link i)) (visited j u r).
+Proof.
+  induction r as [|a r IH]; intros u v i Hl Hi; [destruct Hi|]. destruct Hl as [_ [Hs Hl]].
+  destruct Hi as [->|Hi].
+  - split; [left; symmetry; exact Hs|right; left; reflexivity].
+  - destruct (IH _ _ i Hl Hi). split; right; assumption.
+Qed.
+Lemma since_begins t i : well j t -> In i (route t) -> since i <= begins (data t).
+Proof.
+  intros [_ [Hl [_ [Hb [_ Ha]]]]] Hi. destruct (ends_visited _ _ _ i Hl Hi) as [A B].
+  unfold since. pose proof (Ha _ A). pose proof (Ha _ B).
+  destruct (is_rank j (Cut.src (at_link i))), (is_rank j (Cut.dst (at_link i))); intuition lia.
+Qed.
+
 (** A transfer occupies each link of its route, for its bytes or longer, inside its time. *)
 Lemma uses_inside t : well j t -> forall i sp, In (i, sp) (uses_of j t) ->
-  In i (route t) /\ 0 <= first sp /\ beta (at_link i) (size j (what (tr (data t)))) + beside i <= long sp /\
+  In i (route t) /\ since i <= first sp /\ beta (at_link i) (size j (what (tr (data t)))) + beside i <= long sp /\
   first sp + long sp + tail i <= ends (data t).
 Proof.
-  intros [_ [_ [_ [Hb [He _]]]]] i sp Hin. unfold uses_of in Hin.
+  intros Hw i sp Hin. pose proof Hw as [_ [_ [_ [Hb [He _]]]]]. unfold uses_of in Hin.
   destruct (busy_inside _ _ _ _ _ Hin) as [A [B [C D]]]. rewrite concat_hops in A.
-  unfold duration in He. unfold lasting in D. repeat split; auto; lia.
+  pose proof (since_begins t i Hw A). unfold duration in He. unfold lasting in D. repeat split; auto; lia.
 Qed.
 Lemma uses_all t i : In i (route t) -> exists sp, In (i, sp) (uses_of j t).
 Proof. intros H. apply busy_all. rewrite concat_hops. exact H. Qed.
 
 (** ** (passing) *)
 
-Definition window (T : Z) (i : nat) : Z := Z.max 0 (T - tail i).
+Definition window (T : Z) (i : nat) : Z := Z.max 0 (T - tail i - since i).
 Definition takes (b : Z) (i : nat) : Z := beta (at_link i) b + beside i.
 
 (** What is on one link, disjoint, fits into its window. *)
 Lemma fit_link T i (us : list use) :
-  disjoint us -> (forall a, In a us -> fst a = i /\ 0 <= first (snd a) /\ 0 <= long (snd a) /\
+  disjoint us -> (forall a, In a us -> fst a = i /\ since i <= first (snd a) /\ 0 <= long (snd a) /\
     first (snd a) + long (snd a) + tail i <= T) ->
   sum (fun a => long (snd a)) us <= window T i.
 Proof.
   intros Hd Hin. unfold window. destruct us as [|u us'] eqn:E; [simpl; lia|]. rewrite <- E in *.
   assert (Hu : In u us) by (rewrite E; left; auto).
   pose proof (Hin u Hu) as Hu'.
-  enough (sum long (map snd us) <= (T - tail i) - 0) by (rewrite sum_map in *; lia).
+  enough (sum long (map snd us) <= (T - tail i) - since i) by (rewrite sum_map in *; lia).
   apply (spans_fit (length (map snd us))); auto.
   - lia.
   - intros a Ha. apply in_map_iff in Ha. destruct Ha as [x [<- Hx]]. specialize (Hin x Hx). lia.
