@@ -300,5 +300,5 @@ func nobodyLate(l *Line, _ string) string {
 	if len(l.Args) > 0 || l.Given("delays") {
 		return ""
 	}
-	return "goes with --delays, which says how late that rank is"
+	return "goes with --delays, how late that rank is"
 }
