@@ -16,9 +16,7 @@ Notation at_link := (at_link j).
 Definition least (ws : list Z) : Z := match ws with [] => 0 | w :: ws => fold_right Z.min w ws end.
 Lemma least_le ws w : In w ws -> least ws <= w.
 Proof.
-  destruct ws as [|a ws]; simpl; [tauto|]. intros [->|H].
-  - induction ws as [|b ws IH]; simpl; lia.
-  - induction ws as [|b ws IH]; simpl in *; [tauto|]. destruct H as [->|H]; [lia|]. specialize (IH H). lia.
+  destruct ws as [|a ws]; [intros []|apply fold_min].
 Qed.
 
 (** Items of these sizes cannot pass the links by [T]. *)

@@ -1,7 +1,7 @@
 (** What transfers with routes occupy of links, and how much passes them: lemmas (hop), (lanes)
     and (passing) of package cert, for the windows from the arrival of the ranks at a link's ends to the
-    makespan less its own latency. Left out there: the times before and after a link on the way,
-    ports, and the first of the two areas. *)
+    makespan less its own latency and that of a link that must follow it. Left out there: the
+    times before a link on the way, and further on; ports; the first of the two areas. *)
 From Coq Require Import Bool List ZArith Lia.
 From Oraccl Require Import Cut Round Timed Schedule.
 Import ListNotations.
@@ -105,9 +105,58 @@ Qed.
 
 (** ** (hop) *)
 
-(** What of a link's latency is beside its occupation, and what is in it. *)
-Definition tail (i : nat) : Z := match model j with Blocking => 0 | Pipelined => latency (at_link i) end.
+(** What of a link's latency is in its occupation. What comes after that is its tail. *)
 Definition beside (i : nat) : Z := match model j with Blocking => latency (at_link i) | Pipelined => 0 end.
+
+(** From a switch the next link leads on, with its latency. *)
+Definition onward (v : nat) : Z :=
+  if is_rank j v then 0 else
+  match map latency (filter (fun l => (Cut.src l =? v)%nat) (links j)) with
+  | [] => 0
+  | x :: l => fold_right Z.min x l
+  end.
+Lemma fold_min x l y : In y (x :: l) -> fold_right Z.min x l <= y.
+Proof.
+  intros [->|H].
+  - induction l as [|b l IH]; simpl; lia.
+  - induction l as [|b l IH]; simpl in *; [tauto|]. destruct H as [->|H]; [lia|]. specialize (IH H). lia.
+Qed.
+Lemma onward_le v i : (i < length (links j))%nat -> Cut.src (at_link i) = v -> onward v <= latency (at_link i).
+Proof.
+  intros Hi Hs. unfold onward. pose proof (sane_link i). destruct (is_rank j v); [lia|].
+  assert (H' : In (latency (at_link i)) (map latency (filter (fun l => (Cut.src l =? v)%nat) (links j)))).
+  { apply in_map, filter_In. split; [apply nth_In, Hi|]. apply Nat.eqb_eq, Hs. }
+  destruct (map latency _) as [|x l]; [destruct H'|]. apply fold_min, H'.
+Qed.
+
+Definition tail (i : nat) : Z :=
+  match model j with Blocking => 0 | Pipelined => latency (at_link i) end + onward (Cut.dst (at_link i)).
+
+(** The links of a hop follow one another, and the last ends at a rank. *)
+Fixpoint chain (h : list nat) : Prop :=
+  match h with
+  | [] => True
+  | i :: h' => match h' with
+               | [] => is_rank j (Cut.dst (at_link i)) = true
+               | i' :: _ => (i' < length (links j))%nat /\ Cut.src (at_link i') = Cut.dst (at_link i)
+               end /\ chain h'
+  end.
+Lemma hops_chain r : forall u v, leads j u r v -> is_rank j v = true ->
+  (forall h, In h (hops j r) -> chain h) /\
+  match hops j r with
+  | (i :: _) :: _ => (i < length (links j))%nat /\ Cut.src (at_link i) = u
+  | [] :: _ => False
+  | [] => r = []
+  end.
+Proof.
+  induction r as [|i r IH]; intros u v Hl Hv; [simpl; tauto|]. destruct Hl as [Hi [Hs Hl]].
+  destruct (IH _ _ Hl Hv) as [A B]. cbn [hops]. destruct (is_rank j (Cut.dst (at_link i))) eqn:E.
+  - split; [|auto]. intros h [<-|Hh]; [simpl; auto|auto].
+  - destruct (hops j r) as [|h hs].
+    + subst r. simpl in Hl. congruence.
+    + destruct h as [|i' h]; [destruct B|]. split; [|auto].
+      intros h' [<-|Hh]; [|apply A; right; auto]. cbn [chain]. split; [exact B|]. apply (A (i' :: h)). left; auto.
+Qed.
 
 Lemma concat_hops r : concat (hops j r) = r.
 Proof.
@@ -123,14 +172,19 @@ Proof. induction h as [|a h IH]; simpl; lia. Qed.
 Lemma latencies_0 h : 0 <= latencies j h.
 Proof. unfold latencies. induction h as [|a h IH]; simpl; [lia|]. pose proof (sane_link a). lia. Qed.
 
-Lemma along_inside slow h : 0 <= slow -> forall from i sp, In (i, sp) (along j slow from h) ->
+Lemma along_inside slow h : 0 <= slow -> chain h -> forall from i sp, In (i, sp) (along j slow from h) ->
   In i h /\ from <= first sp /\ long sp = slow + beside i /\
   first sp + long sp + tail i <= from + latencies j h + slow.
 Proof.
-  intros Hs. unfold beside, tail. induction h as [|a h IH]; simpl; [tauto|]. intros from i sp [E|Hin].
+  intros Hs. unfold beside, tail. induction h as [|a h IH]; [simpl; tauto|]. intros [Hc Hc'] from i sp [E|Hin].
   - injection E as <- <-. simpl. pose proof (sane_link a). pose proof (latencies_0 h).
+    assert (On : onward (Cut.dst (at_link a)) <= latencies j h).
+    { destruct h as [|i' h].
+      - unfold onward. rewrite Hc. simpl. lia.
+      - destruct Hc as [Hi Hsrc]. pose proof (onward_le _ i' Hi Hsrc). pose proof (latencies_0 h).
+        unfold latencies in *. simpl. lia. }
     unfold latencies in *. simpl. destruct (model j); repeat split; auto; lia.
-  - destruct (IH _ _ _ Hin) as [A [B [C D]]]. pose proof (sane_link a).
+  - destruct (IH Hc' _ _ _ Hin) as [A [B [C D]]]. pose proof (sane_link a).
     unfold latencies in *. simpl. repeat split; auto; lia.
 Qed.
 Lemma along_all slow h : forall from i, In i h -> exists sp, In (i, sp) (along j slow from h).
@@ -145,16 +199,18 @@ Proof.
   unfold lasting. induction hs as [|h hs IH]; simpl; [lia|].
   pose proof (latencies_0 h). pose proof (slowest_0 b h). lia.
 Qed.
-Lemma busy_inside b hs : forall from i sp, In (i, sp) (busy_hops j b from hs) ->
+Lemma busy_inside b hs : (forall h, In h hs -> chain h) -> forall from i sp, In (i, sp) (busy_hops j b from hs) ->
   In i (concat hs) /\ from <= first sp /\ beta (at_link i) b + beside i <= long sp /\
   first sp + long sp + tail i <= from + lasting b hs.
 Proof.
-  induction hs as [|h hs IH]; simpl; [tauto|]. intros from i sp Hin. apply in_app_or in Hin.
+  induction hs as [|h hs IH]; [simpl; tauto|]. intros Hch from i sp Hin. cbn [busy_hops] in Hin. simpl.
+  apply in_app_or in Hin.
   pose proof (slowest_0 b h). pose proof (latencies_0 h). pose proof (lasting_0 b hs).
   unfold lasting in *. simpl. destruct Hin as [Hin|Hin].
-  - destruct (along_inside _ _ (slowest_0 b h) _ _ _ Hin) as [A [B [C D]]].
+  - destruct (along_inside _ _ (slowest_0 b h) (Hch h (or_introl eq_refl)) _ _ _ Hin) as [A [B [C D]]].
     pose proof (slowest_ge b h i A). repeat split; try lia. apply in_or_app; auto.
-  - destruct (IH _ _ _ Hin) as [A [B [C D]]]. repeat split; try lia. apply in_or_app; auto.
+  - destruct (IH (fun h' H' => Hch h' (or_intror H')) _ _ _ Hin) as [A [B [C D]]].
+    repeat split; try lia. apply in_or_app; auto.
 Qed.
 Lemma busy_all b hs : forall from i, In i (concat hs) -> exists sp, In (i, sp) (busy_hops j b from hs).
 Proof.
@@ -187,8 +243,8 @@ Lemma uses_inside t : well j t -> forall i sp, In (i, sp) (uses_of j t) ->
   In i (route t) /\ since i <= first sp /\ beta (at_link i) (size j (what (tr (data t)))) + beside i <= long sp /\
   first sp + long sp + tail i <= ends (data t).
 Proof.
-  intros Hw i sp Hin. pose proof Hw as [_ [_ [_ [Hb [He _]]]]]. unfold uses_of in Hin.
-  destruct (busy_inside _ _ _ _ _ Hin) as [A [B [C D]]]. rewrite concat_hops in A.
+  intros Hw i sp Hin. pose proof Hw as [[_ [_ [Rv _]]] [Hl [_ [Hb [He _]]]]]. unfold uses_of in Hin.
+  apply Nat.ltb_lt in Rv. destruct (busy_inside _ _ (proj1 (hops_chain _ _ _ Hl Rv)) _ _ _ Hin) as [A [B [C D]]]. rewrite concat_hops in A.
   pose proof (since_begins t i Hw A). unfold duration in He. unfold lasting in D. repeat split; auto; lia.
 Qed.
 Lemma uses_all t i : In i (route t) -> exists sp, In (i, sp) (uses_of j t).
