@@ -450,7 +450,10 @@ browser_from_package() {
 }
 if [ "${1:-}" = coq ]; then
 	say "installing coq, ocaml and its libraries"
-	if may_root; then install_packages coq ocaml-nox ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev || :; fi
+	if may_root; then
+		install_packages coq || :
+		install_packages ocaml ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev || :
+	fi
 	{ command -v coqc && ocamlfind query zarith yojson; } >/dev/null 2>&1 || say "coq or ocaml could not be installed: make proofs states what it leaves out"
 	exit 0
 fi
