@@ -3,9 +3,8 @@
 // by refutations that CaDiCaL writes and two checkers of LRAT follow, and the theorems in
 // Coq, which must rest on no axiom. The functions that are proved there it has Coq write in
 // OCaml, builds a checker of them, and compares what that says of documents with what ours
-// do. It prints a table
-// and fails if anything comes out other than the manifest says. It decides nothing
-// itself but whether the answers are the expected ones.
+// do. It prints a table and fails if anything comes out other than the manifest says. It
+// decides nothing itself but whether the answers are the expected ones.
 //
 //	go run ./cmd/proofs [-without NAME,...] [-time-limit 2m] [-checker FILE] [DIRECTORY]
 //
