@@ -213,6 +213,7 @@ type manifest struct {
 		CVC5    string  `json:"cvc5"`
 		CaDiCaL string  `json:"cadical"`
 		Coq     string  `json:"coq"`
+		OCaml   string  `json:"ocaml"`
 		Seconds float64 `json:"seconds"`
 	} `json:"recorded"`
 	Obligations []struct {
@@ -234,4 +235,8 @@ type manifest struct {
 		Claim string `json:"claim"`
 		Of    string `json:"of"`
 	} `json:"theorems"`
+	Documents []struct {
+		Dir     string         `json:"dir"`
+		Answers map[string]int `json:"answers"`
+	} `json:"documents"`
 }

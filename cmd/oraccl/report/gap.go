@@ -6,6 +6,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -97,8 +98,8 @@ func GapToJSON(ev *certify.Report) GapJSON {
 	for _, t := range ev.Tried {
 		g.Tried = append(g.Tried, triedJSON{t.Method, t.Makespan, t.Solving.Seconds()})
 	}
-	if ev.Stopped != 0 {
-		g.Stopped = ev.Stopped.String()
+	if stop := cmp.Or(ev.Stopped, ev.Undecided()); stop != 0 {
+		g.Stopped = stop.String()
 	}
 	return g
 }
@@ -190,8 +191,8 @@ func PrintGap(w io.Writer, ev *certify.Report) {
 			fmt.Fprintf(w, "%s: REFUTED %s\n", r.Method, v)
 		}
 	}
-	if ev.Stopped != 0 {
-		fmt.Fprintf(w, "Stopped early: %s.\n", Why(ev.Stopped))
+	if stop := cmp.Or(ev.Stopped, ev.Undecided()); stop != 0 {
+		fmt.Fprintf(w, "Stopped early: %s.\n", Why(stop))
 	}
 	if len(ev.LeftOut) > 0 {
 		fmt.Fprintln(w, "\nLeft out:")
