@@ -53,6 +53,7 @@ stop() {  # PID: ends it, with SIGKILL if it does not listen
 finish() {
 	local status=$?
 	set +e
+	if [ "$status" -eq 2 ] && [ "$trouble" -eq 1 ]; then status=1; fi # a program's 2 is not ours
 	for job in $(squeue --noheader --format=%A 2>/dev/null | sort -u); do scancel --full --signal=KILL "$job" 2>/dev/null; done
 	for p in "${pids[@]}"; do stop "$p"; done
 	if [ "$status" -ne 0 ]; then
@@ -62,10 +63,10 @@ finish() {
 	for _ in 1 2 3 4 5; do rm -rf "$T" 2>/dev/null && break; sleep 0.5; done
 	exit "$status"
 }
+trouble=2 # the status of a failure: 2 as long as there is no Slurm
 trap finish EXIT
 trap 'exit 130' INT TERM
 say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
-trouble=2 # the status of a failure: 2 as long as there is no Slurm
 die() {
 	echo "slurm-test: $*" >&2
 	exit "$trouble"
@@ -156,6 +157,7 @@ methods: [tacos, ring, rhd]
 END
 cd "$T"
 grid=(sweep grid.yaml --no-times)
+list=(sweep grid.yaml --list)
 "$oraccl" "${grid[@]}" --dir here >here.said
 head -n 1 here.said
 
@@ -163,12 +165,12 @@ head -n 1 here.said
 # it waits and can be hit in the middle of its work.
 hold() {
 	local key
-	key=$("$oraccl" "${grid[@]}" --dir "$1" --list | sed -n 's/^missing\t\([0-9a-f]*\)\t.*/\1/p' | tail -n 1)
+	key=$("$oraccl" "${list[@]}" --dir "$1" | sed -n 's/^missing\t\([0-9a-f]*\)\t.*/\1/p' | tail -n 1)
 	[ -n "$key" ] || die "nothing is missing in $1"
 	exec 9>"$1/claims/$key"
 	flock -x 9
 }
-all_but_one() { [ "$("$oraccl" "${grid[@]}" --dir "$1" --list | grep -c '^missing')" = 1 ]; }
+all_but_one() { [ "$("$oraccl" "${list[@]}" --dir "$1" | grep -c '^missing')" = 1 ]; }
 running() { [ "$(squeue --noheader --states=RUNNING --format=%i | wc -l)" = 1 ] && [ "$(squeue --noheader --format=%i | wc -l)" = 1 ]; }
 # worker: the process that computes cells in the job that runs.
 worker() {
