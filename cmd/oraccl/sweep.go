@@ -16,8 +16,7 @@ import (
 // sweeping holds the flags of sweep.
 type sweeping struct {
 	driver.Sweep
-	slurm compute.Slurm
-	on    string
+	slurm onSlurm
 }
 
 func newSweep() *cobra.Command {
@@ -82,15 +81,8 @@ func (s *sweeping) checkFlags() error {
 		return fmt.Errorf("-j %d: want 1 or more", s.Workers)
 	case s.Threads < 0:
 		return fmt.Errorf("--threads %d: want 0 or more", s.Threads)
-	case s.on == "":
-	case s.on != "slurm":
-		return fmt.Errorf("--on %q: want slurm", s.on)
-	case s.slurm.Tasks < 0:
-		return fmt.Errorf("--tasks %d: want 1 or more", s.slurm.Tasks)
-	case s.slurm.Poll <= 0:
-		return fmt.Errorf("--poll %v: want more than zero", s.slurm.Poll)
 	}
-	return nil
+	return s.slurm.check()
 }
 
 func (s *sweeping) run(cmd *cobra.Command, args []string) error {
@@ -120,8 +112,8 @@ func (s *sweeping) run(cmd *cobra.Command, args []string) error {
 	}
 	s.Stdout, s.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	s.slurm.Stdout, s.slurm.Stderr = s.Stdout, s.Stderr
-	if s.on != "" {
-		s.Slurm = &s.slurm
+	if s.slurm.on != "" {
+		s.Slurm = &s.slurm.Array
 	}
 	session.Of(cmd.Context()).Quiet() // there is a bar
 	return s.Run(cmd.Context(), cells)

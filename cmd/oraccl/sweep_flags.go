@@ -3,7 +3,6 @@ package main
 import (
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -58,9 +57,5 @@ func (s *sweeping) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&s.Retry, "retry", false, "compute the cells that failed again")
 	f.BoolVar(&s.Proofs, "proofs", false, "keep schedules and certificates, and write DIR/proofs, from which check decides the whole table")
 	f.BoolVar(&s.List, "list", false, "print the cells and what is kept of them, and compute nothing")
-	f.StringVar(&s.on, "on", "", "compute on an `engine` instead of this machine: slurm")
-	f.StringVar(&s.slurm.Args, "slurm-args", "", "more `arguments` for sbatch, such as '--partition=x --time=1:00:00 --cpus-per-task=4'")
-	f.IntVar(&s.slurm.Tasks, "tasks", 0, "with --on slurm: at most this many tasks (default: one per cell, at most Slurm's MaxArraySize)")
-	f.BoolVar(&s.slurm.Submit, "submit", true, "with --on slurm: submit the script and wait; --submit=false only writes it")
-	f.DurationVar(&s.slurm.Poll, "poll", 5*time.Second, "with --on slurm: how often to look")
+	s.slurm.addFlags(cmd, "cell")
 }

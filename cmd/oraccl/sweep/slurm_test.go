@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,38 +9,21 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-func TestArguments(t *testing.T) {
-	for in, want := range map[string][]string{
-		"":                          nil,
-		"  ":                        nil,
-		"-p x":                      {"-p", "x"},
-		" --a=b\t--c ":              {"--a=b", "--c"},
-		`--comment="a  b" -n1`:      {"--comment=a  b", "-n1"},
-		`'' "" x`:                   {"", "", "x"},
-		`'say "x"' "it's"`:          {`say "x"`, "it's"},
-		`--constraint='[a|b]'--x`:   {"--constraint=[a|b]--x"},
-		"--exclude=n[1-3],n9\n-N 2": {"--exclude=n[1-3],n9", "-N", "2"},
-	} {
-		got, err := Arguments(in)
-		require.NoError(t, err, in)
-		require.Equal(t, want, got, in)
-	}
-	for _, in := range []string{`"`, `a'b`, `"a' b`} {
-		_, err := Arguments(in)
-		require.Error(t, err, in)
-	}
-}
+	"github.com/oraccl/oraccl/cmd/oraccl/slurm"
+)
 
 // The parts of a job are all its cells, each once.
 func TestParts(t *testing.T) {
-	s, cells := open(t, t.TempDir()), someCells(23)
-	j, err := s.WriteJob(cells, 5, "/bin/oraccl", "/work")
+	cells := someCells(23)
+	dir := t.TempDir()
+	script, sorted := Job(cells, 5, dir)
+	require.Len(t, script.Tasks, 5)
+	j, err := slurm.NewJob(dir, script)
 	require.NoError(t, err)
-	read, err := ReadCells(t.Context(), j.File("cells.jsonl"))
+	read, err := JobCells(t.Context(), j)
 	require.NoError(t, err)
-	require.Equal(t, j.Cells, read)
+	require.Equal(t, sorted, read)
 	var all []Cell
 	for i := range 5 {
 		part := Part(read, i, 5)
@@ -50,41 +32,6 @@ func TestParts(t *testing.T) {
 	}
 	slices.SortFunc(all, func(a, b Cell) int { return int(a.SizeBytes - b.SizeBytes) })
 	require.Equal(t, cells, all)
-
-	again, err := s.WriteJob(cells, 5, "/bin/oraccl", "/work")
-	require.NoError(t, err)
-	require.NotEqual(t, j.Dir, again.Dir)
-	jobs, err := s.Jobs(context.Background())
-	require.NoError(t, err)
-	require.Empty(t, jobs, "none is submitted")
-}
-
-func TestScript(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "50% 'odd' $dir")
-	s := open(t, dir)
-	j, err := s.WriteJob(someCells(3), 2, "/o p/oraccl", "/w d")
-	require.NoError(t, err)
-	b, err := os.ReadFile(j.File("job.sh"))
-	require.NoError(t, err)
-	text := string(b)
-	require.Contains(t, text, "\n#SBATCH --array=0-1\n")
-	require.Contains(t, text, "\n#SBATCH --chdir=\"/w d\"\n")
-	require.Contains(t, text, "/50%% 'odd' $dir/slurm/1/task-%a.out\"\n")
-
-	// What a shell makes of it: the program with the right words.
-	bin := t.TempDir()
-	require.NoError(t, os.WriteFile(bin+"/oraccl", []byte("#!/bin/sh\nprintf '%s|' \"$@\"\n"), 0o755))
-	require.NoError(t, os.WriteFile(j.File("job.sh"), []byte(strings.ReplaceAll(text, "/o p/", bin+"/")), 0o644))
-	cmd := exec.Command("sh", j.File("job.sh"))
-	cmd.Env = []string{"SLURM_ARRAY_TASK_ID=1", "SLURM_CPUS_PER_TASK=4", "PATH=" + os.Getenv("PATH")}
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, "sweep|cells|"+j.File("cells.jsonl")+"|1/2|--dir|"+dir+"|--cpus|4|", string(out))
-
-	for _, bad := range []string{"/a\nb", `/a"b`, `/a\b`} {
-		_, err := s.WriteJob(someCells(1), 1, bad, "/w")
-		require.ErrorContains(t, err, "a script for sbatch cannot name it")
-	}
 }
 
 func TestReadCells(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/slurm"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep"
 	"github.com/oraccl/oraccl/cmd/oraccl/sweep/compute"
 	"github.com/oraccl/oraccl/model/quote"
@@ -23,13 +24,13 @@ import (
 
 // Sweep is what to do with some cells.
 type Sweep struct {
-	Dir              string         // of finished cells and of the table
-	Workers, Threads int            // cells at once, threads for each; 0: the cores, shared out
-	Slurm            *compute.Slurm // computes cells; nil: this machine
-	NoTimes          bool           // the table has no columns of times
-	List             bool           // cells are listed, and nothing is computed
-	Retry            bool           // cells that failed are computed again
-	Proofs           bool           // schedules and certificates are kept, and written beside the table
+	Dir              string       // of finished cells and of the table
+	Workers, Threads int          // cells at once, threads for each; 0: the cores, shared out
+	Slurm            *slurm.Array // computes cells; nil: this machine
+	NoTimes          bool         // the table has no columns of times
+	List             bool         // cells are listed, and nothing is computed
+	Retry            bool         // cells that failed are computed again
+	Proofs           bool         // schedules and certificates are kept, and written beside the table
 	Stdout, Stderr   io.Writer
 }
 
@@ -64,7 +65,7 @@ func (s *Sweep) Run(ctx context.Context, cells []sweep.Cell) error {
 		err = compute.Local(ctx, store, missing, s.Workers, s.Threads, s.Stderr)
 	} else {
 		var written bool
-		if written, err = s.Slurm.Run(ctx, store, missing); written {
+		if written, err = compute.Slurm(ctx, s.Slurm, store, missing); written {
 			return err
 		}
 	}
@@ -136,7 +137,7 @@ func (s *Sweep) finish(ctx context.Context, store *sweep.Store, cells []sweep.Ce
 	}
 	fmt.Fprintln(out)
 	if s.Proofs {
-		fmt.Fprintf(out, "proofs are in %s; oraccl check %s decides the table\n", quote.Name(filepath.Join(dir, dossier.ProofsDir)), quote.Line(compute.Quoted(dir)))
+		fmt.Fprintf(out, "proofs are in %s; oraccl check %s decides the table\n", quote.Name(filepath.Join(dir, dossier.ProofsDir)), quote.Line(slurm.Quoted(dir)))
 	}
 	if i := slices.IndexFunc(rows, func(r table.Row) bool { return r.Status == table.Contradicted }); i >= 0 {
 		r := &rows[i]
