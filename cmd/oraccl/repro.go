@@ -23,6 +23,7 @@ type reproduction struct {
 	out    string
 	tables string
 	part   string
+	slurm  onSlurm
 	s      experiment.Suite
 }
 
@@ -47,14 +48,17 @@ too, one page with all of it (by default to the directory repro). What is finish
 in DIR, and a run with the same program, seed and limits goes on from there, after Ctrl-C,
 too: "oraccl repro stragglar tacos sccl -o repro", "oraccl repro all --full".
 
-With -j N processes compute at once. Machines that share DIR compute parts: in an array of
-64 tasks of Slurm, "oraccl repro atlas --full -o DIR --part $SLURM_ARRAY_TASK_ID/64"; the
-same command without --part then makes the report, and computes what a lost task left.
+With -j N processes compute at once. With --on slurm an array of Slurm tasks computes, on
+machines that share DIR and the working directory; the report is written when they are
+done. If a node is lost, the same command submits only the lines that are missing, and
+waits for jobs that exist already. Any other scheduler runs tasks with --part I/N; the same
+command without --part then makes the report, and computes what a lost task left.
 
 --published names a directory with tables of the same form, <paper>/<table>.csv, to be used
 in place of those in the program.`,
-		Example: "  oraccl repro list",
-		Args:    cobra.MinimumNArgs(1),
+		Example: "  oraccl repro list\n" +
+			"  oraccl repro tacos -o repro --on slurm --submit=false --slurm-args '--partition=long --time=2:00:00'",
+		Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append(experimentNames(), "all", "list"), cobra.ShellCompDirectiveDefault
 		},
@@ -65,6 +69,7 @@ in place of those in the program.`,
 	f.BoolVar(&x.full, "full", false, "larger instances and longer searches, too: hours")
 	f.IntVarP(&x.s.Workers, "workers", "j", 1, "with -o: how many processes compute at once")
 	f.StringVar(&x.part, "part", "", "with -o: compute only every N-th line, from the I-th on, counted from 0, as `I/N`, and write no report: a task of an array")
+	x.slurm.addFlags(cmd, "line")
 	f.StringVarP(&x.out, "output", "o", "", "write reports, tables and figures to this `directory`")
 	f.StringVar(&x.tables, "published", "", "a `directory` with tables of published values to use in place of those in the program")
 	return cmd
@@ -85,8 +90,11 @@ func (x *reproduction) parts() error {
 		return fmt.Errorf("-j %d: want 1 or more", x.s.Workers)
 	case x.out == "" && (x.s.Workers > 1 || x.part != ""):
 		return errors.New("-j and --part: want -o, the directory that the processes share")
-	case x.part == "":
-		return nil
+	case x.out == "" && x.slurm.on != "":
+		return errors.New("--on: want -o, the directory that the tasks share")
+	}
+	if err := x.slurm.check(); err != nil || x.part == "" {
+		return err
 	}
 	i, n, err := splitPart(x.part)
 	x.s.Part, x.s.Parts = i, n
@@ -127,10 +135,19 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	}
 	s := &x.s
 	s.Evaluator, s.Full, s.Out, s.Stdout, s.Stderr = e, x.full, x.out, cmd.OutOrStdout(), cmd.ErrOrStderr()
-	s.Again = append(slices.Clone(os.Args[1:]), "--workers=1") // the last value of a flag counts
+	s.Again = append(slices.Clone(os.Args[1:]), "--workers=1", "--on=") // the last value of a flag counts
+	if x.slurm.on != "" {
+		s.Slurm = &x.slurm.Array
+		s.Slurm.Stdout, s.Slurm.Stderr = s.Stdout, s.Stderr
+	}
 	err = s.Run(cmd.Context(), all, index && s.Parts == 0)
 	var interrupted *experiment.InterruptedError
 	if errors.As(err, &interrupted) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: %v\n", err)
+		return exit.Status(exit.Unknown)
+	}
+	var incomplete *experiment.IncompleteError
+	if errors.As(err, &incomplete) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "oraccl: %v\n", err)
 		return exit.Status(exit.Unknown)
 	}

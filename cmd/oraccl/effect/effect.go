@@ -106,9 +106,13 @@ func Rules() []Rule {
 		{Verbs: []string{"view"}, Flags: []string{"no-bound"}, Why: traceEvents, Example: "view ours.json --no-bound -o x.json"},
 		{Verbs: []string{"convert"}, Flags: []string{"runtime", "proto", "inplace"}, Why: to("msccl"), Example: "convert ours.json --runtime rccl --to goal"},
 		{Verbs: []string{"convert"}, Flags: []string{"unit", "pairs"}, Why: to("goal"), Example: "convert ours.json --unit 1ps --to chrome"},
-		{Verbs: []string{"repro"}, Flags: []string{"full", "output", "workers", "part", "published", "time-limit", "seed", "threads", "tries", "effort", "unwind", "max-file-size"}, Why: listing, Example: "repro list --full"},
+		{Verbs: []string{"repro"}, Flags: []string{"full", "output", "workers", "part", "on", "slurm-args", "tasks", "submit", "poll", "published", "time-limit", "seed", "threads", "tries", "effort", "unwind", "max-file-size"}, Why: listing, Example: "repro list --full"},
 		{Verbs: []string{"sweep"}, Flags: []string{"workers", "threads", "no-times", "retry", "on", "slurm-args", "tasks", "submit", "poll"}, Why: without("list", "nothing is computed with --list"),
 			Example: "sweep --topologies ring:4 --collectives allgather --dir out --list --workers 2"},
+		{Verbs: []string{"repro"}, Flags: []string{"slurm-args", "tasks", "submit", "poll"}, Why: notOnSlurm, Example: "repro tacos -o out --slurm-args x"},
+		{Verbs: []string{"repro"}, Flags: []string{"workers", "threads"}, Why: onSlurm, Example: "repro tacos -o out --on slurm --workers 2"},
+		{Verbs: []string{"repro"}, Flags: []string{"part"}, Why: partOfSlurm, Example: "repro tacos -o out --on slurm --part 0/2"},
+		{Verbs: []string{"repro"}, Flags: []string{"poll"}, Why: notSubmitted, Example: "repro tacos -o out --on slurm --submit=false --poll 1s"},
 		{Verbs: []string{"sweep"}, Flags: []string{"slurm-args", "tasks", "submit", "poll"}, Why: notOnSlurm, Example: "sweep --topologies ring:4 --collectives allgather --dir out --slurm-args x"},
 		{Verbs: []string{"sweep"}, Flags: []string{"workers", "threads"}, Why: onSlurm, Example: "sweep --topologies ring:4 --collectives allgather --dir out --on slurm --workers 2"},
 		{Verbs: []string{"sweep"}, Flags: []string{"poll"}, Why: notSubmitted, Example: "sweep --topologies ring:4 --collectives allgather --dir out --on slurm --submit=false --poll 1s"},
@@ -285,6 +289,14 @@ func onSlurm(l *Line, _ string) string {
 		return ""
 	}
 	return "Slurm gives a task its cores; --slurm-args '--cpus-per-task=4' asks for more"
+}
+
+// partOfSlurm: the tasks have their parts by their numbers.
+func partOfSlurm(l *Line, _ string) string {
+	if l.Value("on") == "" {
+		return ""
+	}
+	return "with --on slurm each task has its own part"
 }
 
 // notSubmitted: what is not submitted is not waited for.

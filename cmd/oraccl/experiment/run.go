@@ -185,18 +185,9 @@ func (x *Runner) define(l *line, s *expression.Scope, all pairs[expr]) error {
 // compute computes the runs of a line, and what is defined by them.
 func (x *Runner) compute(ctx context.Context, s *Section, l *line) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Compute)) {
-		r := s.Compute[name]
-		v, err := x.run(ctx, s, r, l)
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := x.runOf(ctx, s, name, l); err != nil {
+			return err
 		}
-		if err != nil {
-			if l.place != "" {
-				return fmt.Errorf("%s: %w", l.place, err)
-			}
-			return fmt.Errorf("%s: section %s: %w", x.f.Path, s.Name, err)
-		}
-		l.scope.Names[name] = expression.Fields(v)
 	}
 	if err := x.define(l, l.scope, s.Define); err != nil || len(s.Join) == 0 {
 		return err
@@ -205,6 +196,21 @@ func (x *Runner) compute(ctx context.Context, s *Section, l *line) error {
 		l.scope.Names[name] = j.find(x.sections[j.Section], l)
 	}
 	return x.define(l, l.scope, s.Define)
+}
+
+// runOf computes the run of a line that has this name, and gives it to the line.
+func (x *Runner) runOf(ctx context.Context, s *Section, name string, l *line) error {
+	v, err := x.run(ctx, s, s.Compute[name], l)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && l.place != "":
+		return fmt.Errorf("%s: %w", l.place, err)
+	case err != nil:
+		return fmt.Errorf("%s: section %s: %w", x.f.Path, s.Name, err)
+	}
+	l.scope.Names[name] = expression.Fields(v)
+	return nil
 }
 
 // run computes one run of a line.

@@ -21,6 +21,7 @@ type Store struct {
 	dir, stamp string
 	Kept, Made int // how many keys were there from before, and were computed
 	counted    map[string]bool
+	look       bool // nothing is computed: what is not kept is errMissing
 }
 
 // OpenStore returns a store in a directory, which it makes. Stamp names the program: what
@@ -62,6 +63,9 @@ func keepIn[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return v, err
+	}
+	if s.look {
+		return v, errMissing
 	}
 	if v, err = compute(); err != nil {
 		return v, err

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
+	"github.com/oraccl/oraccl/cmd/oraccl/slurm"
 	"github.com/oraccl/oraccl/model/files"
 )
 
@@ -31,6 +32,8 @@ type Suite struct {
 	// worker's part and its threads are added.
 	Workers int
 	Again   []string
+
+	Slurm *slurm.Array // computes before the reports are made, in place of Workers; nil: this machine
 }
 
 // InterruptedError is the error of a run that ended with its context.
@@ -48,13 +51,22 @@ func (e *InterruptedError) Error() string {
 
 // Run runs the experiments, and writes index.html with all of them if index is set. One that
 // fails does not keep the others from being run. The error is an *InterruptedError if ctx
-// ended.
+// ended, and an *IncompleteError if tasks of Slurm did not compute all.
 func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 	made, stamp, err := x.madeBy()
 	if err != nil {
 		return err
 	}
-	if x.Workers > 1 {
+	switch {
+	case x.Slurm != nil:
+		onlyWritten, err := x.onSlurm(ctx, all, stamp)
+		if ctx.Err() != nil {
+			return &InterruptedError{all[0].Name, x.Out}
+		}
+		if err != nil || onlyWritten {
+			return err
+		}
+	case x.Workers > 1:
 		x.work(ctx)
 	}
 	var reports []*report.Report
@@ -139,7 +151,7 @@ func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string
 		if err := x.Compute(ctx, f); err != nil {
 			return nil, err
 		}
-		_, err := fmt.Fprintf(x.Stdout, "%s: part %d of %d is kept in %s: %d results computed and verified now, %d from before\n", f.Name, x.Part, x.Parts, filepath.Join(dir, "kept"), x.Store.Made, x.Store.Kept)
+		_, err := fmt.Fprintf(x.Stdout, "%s%s: %d results computed and verified now, %d from before\n", partKept(f.Name, x.Part, x.Parts), filepath.Join(dir, "kept"), x.Store.Made, x.Store.Kept)
 		return nil, err
 	}
 	r, err := x.Report(ctx, f)
