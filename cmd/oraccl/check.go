@@ -17,7 +17,7 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Check schedules and certificates again, without a solver",
-		Long: `check reads files and directories such as those of gap --proofs and sweep --proofs. It
+		Long: `check reads files and directories such as those of gap, sweep and repro --proofs. It
 executes every schedule exactly and checks every certificate in exact arithmetic. A directory
 with a manifest is accepted only if every claim in it follows, and nothing is missing, changed
 or superfluous; without a manifest nothing is claimed, and the exit status is 3 unless

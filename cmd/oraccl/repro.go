@@ -54,6 +54,11 @@ done. If a node is lost, the same command submits only the lines that are missin
 waits for jobs that exist already. Any other scheduler runs tasks with --part I/N; the same
 command without --part then makes the report, and computes what a lost task left.
 
+With --proofs each result is kept with what it rests on: DIR/NAME/proofs has a dossier for each
+bound, each method's schedule and each measure of an instance, which "oraccl check
+DIR/NAME/proofs/*" accepts. What was kept without proofs is computed again; what was kept with
+them serves runs without. What a measure rests on that no dossier holds is printed by name.
+
 --published names a directory with tables of the same form, <paper>/<table>.csv, to be used
 in place of those in the program.`,
 		Example: "  oraccl repro list\n" +
@@ -71,6 +76,7 @@ in place of those in the program.`,
 	f.StringVar(&x.part, "part", "", "with -o: compute only every N-th line, from the I-th on, counted from 0, as `I/N`, and write no report: a task of an array")
 	x.slurm.addFlags(cmd, "line")
 	f.StringVarP(&x.out, "output", "o", "", "write reports, tables and figures to this `directory`")
+	f.BoolVar(&x.s.Proofs, "proofs", false, "with -o: keep schedules and certificates, too, in DIR/NAME/proofs, for check")
 	f.StringVar(&x.tables, "published", "", "a `directory` with tables of published values to use in place of those in the program")
 	return cmd
 }
@@ -83,7 +89,7 @@ func experimentNames() []string {
 	return names
 }
 
-// parts reads the flags of several processes.
+// parts checks the flags that want a directory, and reads those of several processes.
 func (x *reproduction) parts() error {
 	switch {
 	case x.s.Workers < 1:
@@ -92,6 +98,8 @@ func (x *reproduction) parts() error {
 		return errors.New("-j and --part: want -o, the directory that the processes share")
 	case x.out == "" && x.slurm.on != "":
 		return errors.New("--on: want -o, the directory that the tasks share")
+	case x.out == "" && x.s.Proofs:
+		return errors.New("--proofs: want -o, the directory that they are written to")
 	}
 	if err := x.slurm.check(); err != nil || x.part == "" {
 		return err

@@ -106,7 +106,7 @@ func Rules() []Rule {
 		{Verbs: []string{"view"}, Flags: []string{"no-bound"}, Why: traceEvents, Example: "view ours.json --no-bound -o x.json"},
 		{Verbs: []string{"convert"}, Flags: []string{"runtime", "proto", "inplace"}, Why: to("msccl"), Example: "convert ours.json --runtime rccl --to goal"},
 		{Verbs: []string{"convert"}, Flags: []string{"unit", "pairs"}, Why: to("goal"), Example: "convert ours.json --unit 1ps --to chrome"},
-		{Verbs: []string{"repro"}, Flags: []string{"full", "output", "workers", "part", "on", "slurm-args", "tasks", "submit", "poll", "published", "time-limit", "seed", "threads", "tries", "effort", "unwind", "max-file-size"}, Why: listing, Example: "repro list --full"},
+		{Verbs: []string{"repro"}, Flags: []string{"full", "output", "workers", "part", "on", "slurm-args", "tasks", "submit", "poll", "proofs", "published", "time-limit", "seed", "threads", "tries", "effort", "unwind", "max-file-size"}, Why: listing, Example: "repro list --full"},
 		{Verbs: []string{"sweep"}, Flags: []string{"workers", "threads", "no-times", "retry", "on", "slurm-args", "tasks", "submit", "poll"}, Why: without("list", "nothing is computed with --list"),
 			Example: "sweep --topologies ring:4 --collectives allgather --dir out --list --workers 2"},
 		{Verbs: []string{"repro"}, Flags: []string{"slurm-args", "tasks", "submit", "poll"}, Why: notOnSlurm, Example: "repro tacos -o out --slurm-args x"},

@@ -89,7 +89,7 @@ func (x *Runner) best(ctx context.Context, s spec, methods []string) (expression
 		return nil, err
 	}
 	if slices.Equal(methods, []string{"all"}) {
-		r, err := keep(x, "all "+s.key(), func() (*result, error) { return x.portfolio(ctx, s, p) })
+		r, err := keep(ctx, x, s.label("all"), "all "+s.key(), func(e *evidence) (*result, error) { return x.portfolio(ctx, s, p, e) })
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,8 @@ func (x *Runner) best(ctx context.Context, s spec, methods []string) (expression
 	if err != nil {
 		return nil, err
 	}
-	b, err := keep(x, "bound "+s.key("tries", "effort", "smt_most"), func() (bounded, error) { return x.bound(ctx, s, p) })
+	boundLabel, boundKey := s.label("bound"), "bound "+s.key("tries", "effort", "smt_most")
+	b, err := keep(ctx, x, boundLabel, boundKey, func(e *evidence) (bounded, error) { return x.bound(ctx, s, p, e) })
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,13 @@ func (x *Runner) best(ctx context.Context, s spec, methods []string) (expression
 			each[m.Name()] = expression.Fields((&result{Reason: "no schedule is faster than that of " + best.Method}).record())
 			continue // it would begin from what is best, and end with it
 		}
-		r, err := keep(x, m.Name()+" "+s.key(), func() (*result, error) { return x.solve(ctx, s, p, m, b) })
+		r, err := keep(ctx, x, s.label(m.Name()), m.Name()+" "+s.key(), func(e *evidence) (*result, error) {
+			c, err := x.certificate(x.dossier(boundLabel, boundKey), b)
+			if err != nil {
+				return nil, err
+			}
+			return x.solve(ctx, s, p, m, b, c, e)
+		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name(), err)
 		}
@@ -234,7 +241,7 @@ func (n network) Topology(name, alpha, bandwidth string) (t *model.Topology, err
 
 // bound returns the certified bound of an instance that is found in a quarter of its time. If
 // the time ended the search, another run may find a larger one: the error is errUndecided.
-func (x *Runner) bound(ctx context.Context, s spec, p *model.Problem) (b bounded, err error) {
+func (x *Runner) bound(ctx context.Context, s spec, p *model.Problem, rests *evidence) (b bounded, err error) {
 	e, err := x.evaluator(s)
 	if err != nil {
 		return b, err
@@ -263,6 +270,7 @@ func (x *Runner) bound(ctx context.Context, s spec, p *model.Problem) (b bounded
 	}
 	if c != nil {
 		b = bounded{c.Bound, c.Witness.Kind(), cert.LeastRounds(c)}
+		rests.bound(c)
 	}
 	return b, err
 }
@@ -295,7 +303,7 @@ func (x *Runner) evaluator(s spec) (*certify.Evaluator, error) {
 
 // portfolio runs all methods on an instance, as gap does, with one time limit for all of it,
 // and returns the best proved schedule with the bound for every cut. Its seconds are of all.
-func (x *Runner) portfolio(ctx context.Context, s spec, p *model.Problem) (*result, error) {
+func (x *Runner) portfolio(ctx context.Context, s spec, p *model.Problem, rests *evidence) (*result, error) {
 	e, err := x.evaluator(s)
 	if err != nil {
 		return nil, err
@@ -311,6 +319,7 @@ func (x *Runner) portfolio(ctx context.Context, s spec, p *model.Problem) (*resu
 	case ev.AnyRefuted():
 		return nil, fmt.Errorf("%v: a schedule of ours is refuted", p)
 	}
+	rests.report = ev
 	r := &result{Ranks: len(p.Members()), Size: p.Size, Arrival: p.LastArrival()}
 	if c := ev.Bound; c != nil {
 		r.bounded = bounded{c.Bound, c.Witness.Kind(), 0}
@@ -341,8 +350,9 @@ func (r *result) take(found *certify.Row) (err error) {
 	return nil
 }
 
-// solve runs a method, and has what it finds proved.
-func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.Solver, b bounded) (*result, error) {
+// solve runs a method, and has what it finds proved. c is the certificate of the bound b; it
+// may be nil where proofs are not kept.
+func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.Solver, b bounded, c *model.Certificate, rests *evidence) (*result, error) {
 	r := &result{Method: m.Name(), Ranks: len(p.Members()), Size: p.Size, Arrival: p.LastArrival()}
 	e, err := x.evaluator(s)
 	if err != nil {
@@ -374,8 +384,11 @@ func (x *Runner) solve(ctx context.Context, s spec, p *model.Problem, m solve.So
 	if err := r.take(found); err != nil {
 		return nil, fmt.Errorf("%v: %w", p, err)
 	}
-	if c := e.Horizons[certify.CutKey(p)]; c != nil && c.Bound > b.Bound { // refuted, which is checked
-		b = bounded{c.Bound, c.Witness.Kind(), cert.LeastRounds(c)}
+	refuted := e.Horizons[certify.CutKey(p)]
+	judge(p, found, c, refuted)
+	rests.report = &certify.Report{Problem: p, Bound: c, Rows: []*certify.Row{found}}
+	if refuted != nil && refuted.Bound > b.Bound { // which is checked
+		b = bounded{refuted.Bound, refuted.Witness.Kind(), cert.LeastRounds(refuted)}
 		r.bounded = b
 	}
 	if err := verify.Below(found.Makespan, b.Bound, b.Kind); err != nil {

@@ -13,6 +13,7 @@ import (
 // after the arrival of the late rank than another one. It is a multiple of step, up to most.
 func breakeven() *Measure {
 	return &Measure{"after: the least delay, ps, from which on method takes no longer than other after the arrival; a multiple of step, up to most", []string{"after", "bound_after", "reason"},
+		"the schedules at the delays that were tried are kept; that longer delays change nothing is not proved",
 		func(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 			most, err := strconv.ParseInt(s["most"], 10, 64)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // perChunk measures the certified bound on the rounds per chunk of any number of chunks.
 func perChunk() *Measure {
-	return &Measure{"rounds: the certified bound on rounds per chunk, for every number of chunks, exact", []string{"rounds", "kind", "reason"},
+	return &Measure{"rounds: the certified bound on rounds per chunk, for every number of chunks, exact", []string{"rounds", "kind", "reason"}, "",
 		func(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 			p, err := s.problem(ctx)
 			if err != nil {
@@ -27,6 +27,11 @@ func perChunk() *Measure {
 			if c == nil {
 				return nil, errors.New(p.Topology.Name + ": no bound")
 			}
+			var e evidence
+			e.bound(c)
+			if err := x.rests(ctx, s.label("rounds-per-chunk"), "rounds-per-chunk "+s.key(), &e); err != nil {
+				return nil, err
+			}
 			one := unit.WithChunks(unit.DefaultChunks(1)).Chunks[0].Size
 			return expression.Record{"rounds": expression.Fraction(big.NewRat(int64(c.Bound), one)), "kind": expression.Text(c.Witness.Kind()), "reason": expression.Text("")}, nil
 		}}
@@ -34,7 +39,7 @@ func perChunk() *Measure {
 
 // leastSteps measures how many steps the farthest demand needs.
 func leastSteps() *Measure {
-	return &Measure{"steps: hops to the farthest demand; bound is as many where a certificate was checked", []string{"steps", "bound", "kind", "reason"},
+	return &Measure{"steps: hops to the farthest demand; bound is as many where a certificate was checked", []string{"steps", "bound", "kind", "reason"}, "",
 		func(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 			p, err := s.problem(ctx)
 			if err != nil {
@@ -44,6 +49,11 @@ func leastSteps() *Measure {
 			least := pareto.LeastSteps(unit)
 			c, err := pareto.Farthest(ctx, unit.WithChunks(unit.DefaultChunks(1)), least)
 			r := expression.Record{"steps": expression.Number(least), "bound": {}, "kind": {}, "reason": expression.Text("")}
+			if err == nil {
+				var e evidence
+				e.bound(c)
+				err = x.rests(ctx, s.label("least-steps"), "least-steps "+s.key(), &e)
+			}
 			if c != nil {
 				r["bound"], r["kind"] = expression.Number(least), expression.Text(c.Witness.Kind())
 			}
@@ -63,14 +73,14 @@ type searched struct {
 // is what SCCL counts, up to the given chunks per rank.
 func frontier() *Measure {
 	return &Measure{"points: how many numbers of chunks, steps and rounds no other beats in steps and rounds per chunk, up to chunks; list names them, refuted is how many others checked proofs exclude",
-		[]string{"points", "list", "refuted", "method", "proved", "kind", "seconds", "reason"},
+		[]string{"points", "list", "refuted", "method", "proved", "kind", "seconds", "reason"}, "",
 		func(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 			chunks, err := s.whole("chunks", 1)
 			if err != nil {
 				return nil, err
 			}
 			delete(s, "chunks")
-			k, err := keep(x, fmt.Sprintf("frontier of %s to %d chunks", s.key(), chunks), func() (*searched, error) { return x.search(ctx, s, chunks) })
+			k, err := keep(ctx, x, s.label("frontier"), fmt.Sprintf("frontier of %s to %d chunks", s.key(), chunks), func(e *evidence) (*searched, error) { return x.search(ctx, s, chunks, e) })
 			if err != nil {
 				return nil, err
 			}
@@ -94,7 +104,7 @@ func frontier() *Measure {
 		}}
 }
 
-func (x *Runner) search(ctx context.Context, s spec, chunks int) (*searched, error) {
+func (x *Runner) search(ctx context.Context, s spec, chunks int, rests *evidence) (*searched, error) {
 	p, err := s.problem(ctx)
 	if err != nil {
 		return nil, err
@@ -106,6 +116,7 @@ func (x *Runner) search(ctx context.Context, s spec, chunks int) (*searched, err
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	rests.frontier = f
 	k := &searched{Refuted: len(f.Refuted), Undecided: len(f.Undecided)}
 	for _, p := range f.Points {
 		if _, err := p.Row.ProvedBy(); err != nil {

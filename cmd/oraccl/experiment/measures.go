@@ -12,6 +12,7 @@ import (
 type Measure struct {
 	About   string
 	Fields  []string
+	Beyond  string // what it rests on that no dossier holds; "": nothing
 	compute func(ctx context.Context, x *Runner, s spec) (expression.Record, error)
 }
 

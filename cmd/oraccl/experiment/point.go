@@ -38,7 +38,7 @@ type decided struct {
 // steps and rounds that was found before exists by that, in no time.
 func point() *Measure {
 	return &Measure{"whether an algorithm of chunks, steps and rounds exists: answer is exists or impossible, proof the bytes of a refutation, least the rounds of as many chunks",
-		[]string{"answer", "steps", "rounds", "method", "proved", "proof", "least", "kind", "seconds", "reason"},
+		[]string{"answer", "steps", "rounds", "method", "proved", "proof", "least", "kind", "seconds", "reason"}, "",
 		func(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 			var n [3]int
 			for i, name := range []string{"chunks", "steps", "rounds"} {
@@ -83,11 +83,11 @@ func (x *Runner) decide(ctx context.Context, of spec, chunks, steps, rounds int)
 			return &e, nil
 		}
 	}
-	d, err := keep(x, fmt.Sprintf("%s (%d, %d, %d)", of.key(), chunks, steps, rounds), func() (d *decided, err error) {
+	d, err := keep(ctx, x, of.label(fmt.Sprintf("%d-%d-%d", chunks, steps, rounds)), fmt.Sprintf("%s (%d, %d, %d)", of.key(), chunks, steps, rounds), func(e *evidence) (d *decided, err error) {
 		if of["collective"] == model.AllReduce.String() {
-			d, err = x.compose(ctx, of, chunks, steps, rounds)
+			d, err = x.compose(ctx, of, chunks, steps, rounds, e)
 		} else {
-			d, err = x.ask(ctx, of, chunks, steps, rounds)
+			d, err = x.ask(ctx, of, chunks, steps, rounds, e)
 		}
 		if err == nil && d.Answer == "" {
 			err = errUndecided
@@ -102,7 +102,7 @@ func (x *Runner) decide(ctx context.Context, of spec, chunks, steps, rounds int)
 }
 
 // ask asks the SAT solver about a point.
-func (x *Runner) ask(ctx context.Context, of spec, chunks, steps, rounds int) (*decided, error) {
+func (x *Runner) ask(ctx context.Context, of spec, chunks, steps, rounds int, rests *evidence) (*decided, error) {
 	p, err := of.problem(ctx)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,8 @@ func (x *Runner) ask(ctx context.Context, of spec, chunks, steps, rounds int) (*
 	unit := pareto.InUnits(p, chunks)
 	q := unit.WithChunks(unit.DefaultChunks(chunks))
 	d := &decided{By: "sat"}
-	if err := d.least(ctx, q); err != nil {
+	least, err := d.least(ctx, q)
+	if err != nil {
 		return nil, err
 	}
 	point := &pareto.Point{Chunks: chunks, Steps: steps, Rounds: rounds}
@@ -120,13 +121,16 @@ func (x *Runner) ask(ctx context.Context, of spec, chunks, steps, rounds int) (*
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	rests.frontier = &pareto.Frontier{Problem: p, Units: unit, Bounds: []*model.Certificate{least}}
 	d.Seconds = point.Solving.Seconds()
 	switch {
 	case point.Row != nil:
+		rests.frontier.Points = []*pareto.Point{point}
 		d.Answer, d.Schedule = "exists", point.Row.Result.Schedule
 		d.Steps, d.Rounds = d.Schedule.Steps(), d.Schedule.Rounds()
 		d.Proved, err = point.Row.ProvedBy()
 	case point.Certificate != nil:
+		rests.frontier.Refuted = []*pareto.Point{point}
 		d.Answer, d.Proof, d.Proved = "impossible", point.ProofBytes, "lrat"
 	default:
 		d.Reason = "not decided: " + point.Reason
@@ -135,15 +139,15 @@ func (x *Runner) ask(ctx context.Context, of spec, chunks, steps, rounds int) (*
 }
 
 // least sets how many rounds q needs at least, by a certified bound. In q a round lasts as
-// many picoseconds as a chunk has bytes.
-func (d *decided) least(ctx context.Context, q *model.Problem) error {
+// many picoseconds as a chunk has bytes. It returns the certificate, or nil.
+func (d *decided) least(ctx context.Context, q *model.Problem) (*model.Certificate, error) {
 	c, err := certify.Bound(ctx, q)
 	if err != nil || c == nil {
-		return err
+		return nil, err
 	}
 	round := model.Time(q.Chunks[0].Size)
 	d.Least, d.Kind = int((c.Bound+round-1)/round), c.Witness.Kind()
-	return nil
+	return c, nil
 }
 
 // as returns the spec with another collective.
@@ -155,7 +159,7 @@ func (s spec) as(k model.Kind) spec {
 
 // compose makes an allreduce of a reduce-scatter and an all-gather, each of half the steps
 // and rounds, the first being the second read backwards, and has it proved.
-func (x *Runner) compose(ctx context.Context, of spec, chunks, steps, rounds int) (*decided, error) {
+func (x *Runner) compose(ctx context.Context, of spec, chunks, steps, rounds int, rests *evidence) (*decided, error) {
 	if steps%2 != 0 || rounds%2 != 0 {
 		return &decided{Reason: "not decided: an allreduce is composed of two halves: want even numbers of steps and rounds"}, nil
 	}
@@ -192,7 +196,10 @@ func (x *Runner) compose(ctx context.Context, of spec, chunks, steps, rounds int
 		return nil, fmt.Errorf("the allreduce of %d chunks has %d steps and %d rounds, want %d and %d", chunks, d.Steps, d.Rounds, steps, rounds)
 	}
 	unit := pareto.InUnits(all, chunks)
-	return d, d.least(ctx, unit.WithChunks(unit.DefaultChunks(chunks)))
+	least, err := d.least(ctx, unit.WithChunks(unit.DefaultChunks(chunks)))
+	row := &certify.Row{Method: d.By, Result: solve.Result{Problem: all, Schedule: d.Schedule}, Makespan: all.Makespan(d.Schedule), Verification: v}
+	rests.frontier = &pareto.Frontier{Problem: all, Units: unit, Points: []*pareto.Point{{Chunks: chunks, Steps: d.Steps, Rounds: d.Rounds, Row: row}}, Bounds: []*model.Certificate{least}}
+	return d, err
 }
 
 // mirror returns a schedule on t as one on t with every link turned round, where each link

@@ -315,19 +315,38 @@ func (x *Runner) beside(of spec) error {
 // errUndecided keeps the store from keeping what another run may decide.
 var errUndecided = errors.New("undecided")
 
+// whole is a key with what every value depends on.
+func (x *Runner) whole(key string) string {
+	o := x.Options
+	return fmt.Sprintf("%s, seed %d, %v, %d tries, effort %d", key, o.Seed, o.TimeLimit, o.Tries, o.Effort)
+}
+
 // keep computes a value, or takes it from the store. The key names all that the value
 // depends on beside the program, the seed and the limits. What compute returns with
 // errUndecided is returned, and is not kept.
-func keep[T any](x *Runner, key string, compute func() (T, error)) (T, error) {
-	o := x.Options
-	key = fmt.Sprintf("%s, seed %d, %v, %d tries, effort %d", key, o.Seed, o.TimeLimit, o.Tries, o.Effort)
+//
+// What compute says that the value rests on is kept, too, if proofs are: in a dossier with
+// that label, before the value.
+func keep[T any](ctx context.Context, x *Runner, label, key string, compute func(*evidence) (T, error)) (T, error) {
+	var proofs *foundation
+	if dir := x.dossier(label, key); dir != "" {
+		proofs = &foundation{dir: dir}
+	}
+	key = x.whole(key)
 	if v, ok := x.memo[key].(T); ok {
 		return v, nil
 	}
 	var open T
-	v, err := keepIn(x.Store, key, func() (T, error) {
-		v, err := compute()
+	v, err := keepIn(x.Store, key, proofs, func() (T, error) {
+		var e evidence
+		v, err := compute(&e)
 		open = v
+		if proofs != nil && (err == nil || errors.Is(err, errUndecided)) {
+			var werr error
+			if proofs.sum, werr = x.prove(ctx, proofs.dir, &e); werr != nil {
+				return v, werr
+			}
+		}
 		return v, err
 	})
 	switch {

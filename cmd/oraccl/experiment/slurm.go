@@ -119,6 +119,9 @@ func (s *arrays) look(ctx context.Context) (int, error) {
 	s.missing, s.count = nil, 0
 	for i, f := range s.all {
 		x := &Runner{Evaluator: s.Evaluator, Full: s.Full, Store: &Store{dir: filepath.Join(s.Out, f.Name, "kept"), stamp: s.stamp, look: true}}
+		if s.Proofs {
+			x.Store.proofs = filepath.Join(s.Out, f.Name, ProofsDir)
+		}
 		lines, n, err := x.missing(ctx, f, func(line int) bool { return s.done[place{i, line}] })
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", f.Name, err)

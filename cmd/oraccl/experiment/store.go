@@ -21,7 +21,8 @@ type Store struct {
 	dir, stamp string
 	Kept, Made int // how many keys were there from before, and were computed
 	counted    map[string]bool
-	look       bool // nothing is computed: what is not kept is errMissing
+	look       bool   // nothing is computed: what is not kept is errMissing
+	proofs     string // the directory of the dossiers; "": none are kept
 }
 
 // OpenStore returns a store in a directory, which it makes. Stamp names the program: what
@@ -38,6 +39,7 @@ type cell struct {
 	Schema string          `json:"schema"` // oraccl/repro-cell/1
 	Stamp  string          `json:"stamp"`
 	Key    string          `json:"key"`
+	Proofs *string         `json:"proofs,omitempty"` // the SHA-256 of the manifest of what the value rests on, "" where that is nothing; nil: not kept
 	Value  json.RawMessage `json:"value"`
 }
 
@@ -45,19 +47,20 @@ const cellSchema = "oraccl/repro-cell/1"
 
 // keepIn returns what is kept under a key, or else what compute returns, which it keeps. Key
 // names everything that the value depends on except for the program. A file that is damaged
-// or of another program is computed again; an error of compute is not kept.
-func keepIn[T any](s *Store, key string, compute func() (T, error)) (T, error) {
+// or of another program is computed again; an error of compute is not kept. With
+// proofs, which may be nil, compute writes what the value rests on there; what was kept without
+// that, or with what is changed since, is computed again.
+func keepIn[T any](s *Store, key string, proofs *foundation, compute func() (T, error)) (T, error) {
 	var v T
 	if s.dir == "" {
 		return compute()
 	}
-	hash := sha256.Sum256([]byte(key))
-	name := filepath.Join(s.dir, hex.EncodeToString(hash[:12])+".json")
+	name := filepath.Join(s.dir, nameOf(key)+".json")
 	b, err := files.ReadRegular(context.Background(), name)
 	switch {
 	case err == nil:
 		var c cell
-		if json.Unmarshal(b, &c) == nil && c.Schema == cellSchema && c.Stamp == s.stamp && c.Key == key && json.Unmarshal(c.Value, &v) == nil {
+		if json.Unmarshal(b, &c) == nil && c.Schema == cellSchema && c.Stamp == s.stamp && c.Key == key && (proofs == nil || s.counted[key] || c.proves(proofs.dir)) && json.Unmarshal(c.Value, &v) == nil {
 			s.count(key, &s.Kept)
 			return v, nil
 		}
@@ -71,9 +74,12 @@ func keepIn[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 		return v, err
 	}
 	s.count(key, &s.Made)
-	value, err := json.Marshal(v)
-	if err == nil {
-		b, err = json.Marshal(cell{cellSchema, s.stamp, key, value})
+	c := cell{Schema: cellSchema, Stamp: s.stamp, Key: key}
+	if proofs != nil {
+		c.Proofs = &proofs.sum
+	}
+	if c.Value, err = json.Marshal(v); err == nil {
+		b, err = json.Marshal(c)
 	}
 	if err == nil {
 		err = files.Write(name, func(w io.Writer) error { _, err := w.Write(b); return err })
@@ -82,6 +88,23 @@ func keepIn[T any](s *Store, key string, compute func() (T, error)) (T, error) {
 		return v, fmt.Errorf("what was computed cannot be kept: %w", err)
 	}
 	return v, nil
+}
+
+// foundation is where what a value rests on is.
+type foundation struct {
+	dir string
+	sum string // the SHA-256 of the manifest that was written, "" where the value rests on nothing
+}
+
+// nameOf is a name for a key.
+func nameOf(key string) string {
+	hash := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(hash[:12])
+}
+
+// proves reports whether a directory has what the value rests on, as it was kept.
+func (c *cell) proves(dir string) bool {
+	return c.Proofs != nil && (*c.Proofs == "" || intact(dir, *c.Proofs))
 }
 
 // count counts a key, once.

@@ -16,7 +16,7 @@ func TestStoreCounts(t *testing.T) {
 		s, err := OpenStore(dir, "stamp")
 		require.NoError(t, err)
 		for _, key := range []string{"a", "b", "a"} {
-			v, err := keepIn(s, key, func() (string, error) { return key, nil })
+			v, err := keepIn(s, key, nil, func() (string, error) { return key, nil })
 			require.NoError(t, err)
 			require.Equal(t, key, v)
 		}
@@ -38,7 +38,7 @@ func TestStore(t *testing.T) {
 		return s
 	}
 	get := func(s *Store, key string) int {
-		v, err := keepIn(s, key, compute)
+		v, err := keepIn(s, key, nil, compute)
 		require.NoError(t, err)
 		return v["x"]
 	}
@@ -60,14 +60,14 @@ func TestStore(t *testing.T) {
 	require.Equal(t, 5, get(open("b"), "k"))
 	require.Equal(t, 5, get(open("b"), "k"))
 
-	_, err = keepIn(open("b"), "fails", func() (int, error) { return 7, context.Canceled })
+	_, err = keepIn(open("b"), "fails", nil, func() (int, error) { return 7, context.Canceled })
 	require.ErrorIs(t, err, context.Canceled)
-	v, err := keepIn(open("b"), "fails", func() (int, error) { return 8, nil })
+	v, err := keepIn(open("b"), "fails", nil, func() (int, error) { return 8, nil })
 	require.NoError(t, err)
 	require.Equal(t, 8, v, "an error is not kept")
 
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "kept"))) // as if the disk were gone
 	s := &Store{dir: filepath.Join(dir, "kept"), stamp: "b"}
-	_, err = keepIn(s, "k", compute)
+	_, err = keepIn(s, "k", nil, compute)
 	require.ErrorContains(t, err, "cannot be kept")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/slurm"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/quote"
 )
 
 // Suite runs experiments, and prints or writes their reports.
@@ -31,6 +32,7 @@ type Suite struct {
 	// Again are the arguments that have this program run the same experiments; to them a
 	// worker's part and its threads are added.
 	Workers int
+	Proofs  bool // what rows rest on is kept, in a directory of the name ProofsDir beside each report
 	Again   []string
 
 	Slurm *slurm.Array // computes before the reports are made, in place of Workers; nil: this machine
@@ -146,6 +148,9 @@ func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string
 		if x.Store, err = OpenStore(filepath.Join(dir, "kept"), stamp); err != nil {
 			return nil, fmt.Errorf("--output: %w", err)
 		}
+		if x.Proofs {
+			x.Store.proofs = filepath.Join(dir, ProofsDir)
+		}
 	}
 	if x.Parts > 0 {
 		if err := x.Compute(ctx, f); err != nil {
@@ -173,7 +178,24 @@ func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string
 		fmt.Fprintf(x.Stdout, "%d results computed and verified now, %d taken from an earlier run in %s\n", x.Store.Made, x.Store.Kept, filepath.Join(dir, "kept"))
 	}
 	fmt.Fprintf(x.Stdout, "wrote %s\n", filepath.Join(dir, "report.md"))
+	x.aboutProofs(f)
 	return r, nil
+}
+
+// aboutProofs prints where proofs are, what decides them, and what they leave out.
+func (x *Suite) aboutProofs(f *File) {
+	if !x.Proofs {
+		return
+	}
+	dir := filepath.Join(x.Out, f.Name, ProofsDir)
+	if n := dossiers(dir); n > 0 {
+		fmt.Fprintf(x.Stdout, "proofs are in %s: dossiers: %d; oraccl check %s%c* decides them\n", quote.Name(dir), n, quote.Line(slurm.Quoted(dir)), filepath.Separator)
+	} else {
+		fmt.Fprintf(x.Stdout, "%s: nothing that a dossier holds was computed\n", f.Name)
+	}
+	for _, why := range f.unproved() {
+		fmt.Fprintf(x.Stdout, "not in the proofs: measure %s\n", why)
+	}
 }
 
 // List writes the names of experiments, with their titles and sources.

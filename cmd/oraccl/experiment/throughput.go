@@ -19,11 +19,12 @@ type rate struct {
 // infinitely divisible. It fails unless the rate is exact, by two computations that agree
 // where there are two, and certified.
 func throughput() *Measure {
-	return &Measure{"seconds per byte and bytes per second in the fluid limit, exact and certified", []string{"seconds_per_byte", "algbw", "kind", "reason"}, fluid}
+	return &Measure{"seconds per byte and bytes per second in the fluid limit, exact and certified", []string{"seconds_per_byte", "algbw", "kind", "reason"},
+		"the bound is kept with its certificate; that the rate is reached rests on two computations that agree", fluid}
 }
 
 func fluid(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
-	k, err := keep(x, "throughput "+s.key(), func() (*rate, error) {
+	k, err := keep(ctx, x, s.label("throughput"), "throughput "+s.key(), func(e *evidence) (*rate, error) {
 		p, err := s.problem(ctx)
 		if err != nil {
 			return nil, err
@@ -41,6 +42,7 @@ func fluid(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 		if bound := new(big.Rat).SetInt64(int64(limit.Bound.Bound)); bound.Cmp(exact) < 0 || bound.Cmp(exact.Add(exact, big.NewRat(1, 1))) > 0 {
 			return nil, fmt.Errorf("%s: the certified bound of %v is not that of the rate", p.Topology.Name, limit.Bound.Bound)
 		}
+		e.bound(limit.Bound)
 		return &rate{limit.Exact, limit.Bound.Witness.Kind()}, nil
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ type Format struct {
 func Formats() []Format {
 	return []Format{
 		{"oraccl", "JSON with a key `schema`", "every verb that wants a topology, collective, problem, schedule or certificate",
-			"`topo show --json`, `solve -o`, `bound -o`, `throughput -o`, `gap --proofs`, `sweep --proofs`, `convert --to oraccl`", "our own; `oraccl help json` has every key. Readers are strict"},
+			"`topo show --json`, `solve -o`, `bound -o`, `throughput -o`, `gap --proofs`, `sweep --proofs`, `repro --proofs`, `convert --to oraccl`", "our own; `oraccl help json` has every key. Readers are strict"},
 		{"compact", "`.oraccl`", "`verify`, `view`, `convert`", "`solve -o FILE.oraccl`, `convert --to oraccl -o FILE.oraccl`",
 			"a schedule in a few bytes a transfer, or as what one rank does where all do the same; one that was interrupted is known as partial. `model/format/compact` has the layout"},
 		{"MSCCL-IR", "XML with a root `algo`", "`verify`, `view`, `convert`", "`solve -o FILE.xml`, `convert --to msccl`",
@@ -28,9 +28,9 @@ func Formats() []Format {
 		{"Chakra", "`OUT.RANK.et`", "", "`convert --to chakra`", "execution traces, one per rank, for ASTRA-sim as a custom collective: `\"all-gather-implementation-custom\": [\"OUT\"]` and the like with one active chunk in its system file (`oraccl help convert`); as a workload they take up to 7 times as long"},
 		{"HTML", "`.html`", "", "`view -o FILE.html`, `repro all -o`", "one page that needs no network"},
 		{"SVG", "`.svg`", "", "`view -o FILE.svg`, `gap --plot`, `sweep --dir`, `repro -o`", "drawings and charts; `gap --plot` also writes `.png` and `.pdf`"},
-		{"LRAT", "`.lrat`", "`check`, `oraccl-check`", "`gap --proofs`, `solve --pareto --proofs`, `sweep --proofs`", "a refutation, checked against a formula that is made from the problem; `lrat-check` takes it with the `.cnf` beside it (DIMACS)"},
-		{"MPS", "`.mps`", "", "`gap --proofs`", "the mixed-integer programs that `exact` solved; the name reports whether one is feasible"},
-		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
+		{"LRAT", "`.lrat`", "`check`, `oraccl-check`", "`gap --proofs`, `solve --pareto --proofs`, `sweep --proofs`, `repro --proofs`", "a refutation, checked against a formula that is made from the problem; `lrat-check` takes it with the `.cnf` beside it (DIMACS)"},
+		{"MPS", "`.mps`", "", "`gap --proofs`, `repro --proofs`", "the mixed-integer programs that `exact` solved; the name reports whether one is feasible"},
+		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`, `repro --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
 		{"SARIF", "`.sarif`, JSON", "", "`verify --format sarif`", "version 2.1.0, of MSCCL-IR, for code scanning"},
 		{"GitHub", "lines on standard output", "", "`verify --format github`", "annotations, of MSCCL-IR"},
 		{"CSV", "`.csv`", "`repro FILE.yaml`, `repro --published`", "`sweep --dir`, `repro -o`", "tables; text that a spreadsheet would take for a formula has an apostrophe before it"},
