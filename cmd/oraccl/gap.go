@@ -78,7 +78,7 @@ is printed within a second, and the exit status is 3.`,
 			err = s.Report(func() error { return print(ev) })
 			if err == nil && dir != "" {
 				enter(cmd, "writing proofs")
-				err = proofs.Write(late, dir, ev, e.Scratch, built.Tool())
+				err = proofs.Write(late, dir, ev, e.Scratch, built.Tool(), true)
 			}
 			if err == nil && figure != "" && len(ev.Rows) > 0 {
 				enter(cmd, "drawing")

@@ -100,7 +100,7 @@ func (x *Runner) replace(ctx context.Context, dir string, e *evidence) (string, 
 	case e.frontier != nil:
 		_, err = proofs.WriteFrontier(ctx, made, e.frontier, x.Scratch, built.Tool())
 	case e.report != nil:
-		err = proofs.Write(ctx, made, e.report, x.Scratch, built.Tool())
+		err = proofs.Write(ctx, made, e.report, x.Scratch, built.Tool(), false)
 	}
 	if err != nil {
 		return "", err

@@ -30,7 +30,7 @@ func Formats() []Format {
 		{"SVG", "`.svg`", "", "`view -o FILE.svg`, `gap --plot`, `sweep --dir`, `repro -o`", "drawings and charts; `gap --plot` also writes `.png` and `.pdf`"},
 		{"LRAT", "`.lrat`", "`check`, `oraccl-check`", "`gap --proofs`, `solve --pareto --proofs`, `sweep --proofs`, `repro --proofs`", "a refutation, checked against a formula that is made from the problem; `lrat-check` takes it with the `.cnf` beside it (DIMACS)"},
 		{"MPS", "`.mps`", "", "`gap --proofs`, `repro --proofs`", "the mixed-integer programs that `exact` solved; the name reports whether one is feasible"},
-		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`, `repro --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
+		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},
 		{"SARIF", "`.sarif`, JSON", "", "`verify --format sarif`", "version 2.1.0, of MSCCL-IR, for code scanning"},
 		{"GitHub", "lines on standard output", "", "`verify --format github`", "annotations, of MSCCL-IR"},
 		{"CSV", "`.csv`", "`repro FILE.yaml`, `repro --published`", "`sweep --dir`, `repro -o`", "tables; text that a spreadsheet would take for a formula has an apostrophe before it"},

@@ -61,10 +61,12 @@ func (p *writer) proof(c *model.Certificate) string {
 }
 
 // Write writes everything that is needed to check an evaluation again to a directory: the
-// problem, each proved schedule with the formulas of its SMT proof, the certificates of the
-// bounds, and of the horizons that were refuted, with their proofs from the directory scratch;
-// and what is claimed of them. tool names the program that writes.
-func Write(ctx context.Context, dir string, ev *certify.Report, scratch, tool string) error {
+// problem, each proved schedule, with the formulas of its SMT proof if they are wanted, the
+// certificates of the bounds, and of the horizons that were refuted, with their proofs from the
+// directory scratch; and what is claimed of them. tool names the program that writes. Formulas
+// are for other solvers: they take about ten times the space of a schedule, from which they can
+// be made.
+func Write(ctx context.Context, dir string, ev *certify.Report, scratch, tool string, formulas bool) error {
 	p, err := begin(ctx, dir, scratch, tool)
 	if err != nil {
 		return err
@@ -86,7 +88,7 @@ func Write(ctx context.Context, dir string, ev *certify.Report, scratch, tool st
 			}
 		}
 		file := "schedule-" + r.Method + ".json"
-		if err := p.Schedule(file, problem, r.Solution(tool), true); err != nil {
+		if err := p.Schedule(file, problem, r.Solution(tool), formulas); err != nil {
 			return err
 		}
 		for _, m := range r.Result.Models {
