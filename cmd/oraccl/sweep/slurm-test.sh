@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries "oraccl sweep --on slurm" against a real Slurm: one node, this machine, with
+# Tries "oraccl sweep --on slurm", and repro likewise, against a real Slurm: one node, this machine, with
 # a munged, a slurmctld and a slurmd of its own in a temporary directory, which end
 # with this script. Nothing of a Slurm that is there already is touched.
 #
@@ -8,7 +8,8 @@
 #   2. the node dies in the middle, slurmd, its step and the worker, and comes back:
 #      Slurm starts the tasks again, and the sweep ends as if nothing had been.
 #
-# Both tables must be, byte for byte, that of a sweep without Slurm.
+# Both tables must be, byte for byte, that of a sweep without Slurm. Then an array computes an
+# experiment ("oraccl repro --on slurm"), and after a loss the missing line alone.
 #
 # The programs are taken from PATH; where they are missing, root gets them from the
 # distribution (Debian, Ubuntu: slurmctld slurmd slurm-client munge), others are told so.
@@ -155,6 +156,7 @@ sizes: 64KiB..1MiB*4
 chunks: 1
 methods: [tacos, ring, rhd]
 END
+cp cmd/oraccl/experiment/example/* "$T"
 cd "$T"
 grid=(sweep grid.yaml --no-times)
 list=(sweep grid.yaml --list)
@@ -224,3 +226,18 @@ same lost
 say "and back: $(head -n 1 lost.out)"
 [ "$(grep -c 'cells in' lost.log)" = 1 ] || die "the sweep submitted twice: $(cat lost.log)"
 say "both tables are that of a sweep without Slurm"
+
+# --- an experiment ------------------------------------------------------------
+
+"$oraccl" repro paper.yaml -o here >repro.here
+repro() { "$oraccl" repro paper.yaml -o array --on slurm --poll 1s >repro.out 2>repro.log || die "repro failed: $(cat repro.log)"; }
+repro
+grep -q ': 3 lines in 3 tasks;' repro.log || die "not all lines are submitted: $(cat repro.log)"
+grep -q '^0 results computed and verified now, 12 taken' repro.out || die "the tasks did not compute all: $(cat repro.out)"
+cmp here/paper/times.csv array/paper/times.csv
+rm "$(grep -l 'ring:8' array/paper/kept/*.json | head -n 1)"
+repro
+grep -q ': 1 lines in 1 tasks;' repro.log || die "more than what was missing is submitted: $(cat repro.log)"
+grep -q '^0 results computed and verified now, 12 taken' repro.out || die "the task did not compute what was missing: $(cat repro.out)"
+cmp here/paper/times.csv array/paper/times.csv
+say "an experiment: $(head -n 1 repro.out)"
