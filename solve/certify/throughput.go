@@ -24,6 +24,7 @@ type FluidLimit struct {
 	By     []string           // independent computations that agree
 	Cut    *fluid.Limit       // the cut that limits; nil: it is no cut
 	Bound  *model.Certificate // for the size of the problem, with latencies; checked; nil: none
+	Rate   *model.Certificate // that nothing is faster than the limit, for the size of the problem; checked; nil: none
 	Note   string             // what was left out, and why
 
 	// Stopped is why the work ended before all was done, 0 if all was. Then the limit may
@@ -84,7 +85,7 @@ func Throughput(ctx context.Context, p *model.Problem) (*FluidLimit, error) {
 	default:
 		f.Stopped = stop
 	}
-	f.Bound, err = boundBy(late, p, witness)
+	f.Bound, f.Rate, err = boundBy(late, p, witness)
 	return f, err
 }
 
@@ -139,24 +140,25 @@ func (f *FluidLimit) allReduce(ctx context.Context, p *model.Problem) (err error
 	return err
 }
 
-// boundBy returns the best checked bound of p: that of witness, if there is one, or another.
-func boundBy(ctx context.Context, p *model.Problem, witness model.Witness) (*model.Certificate, error) {
-	best, err := Bound(ctx, p)
+// boundBy returns the best checked bound of p, that of witness or another, and that of witness,
+// if there is one.
+func boundBy(ctx context.Context, p *model.Problem, witness model.Witness) (best, rate *model.Certificate, err error) {
+	best, err = Bound(ctx, p)
 	if err != nil || witness == nil {
-		return best, err
+		return best, nil, err
 	}
 	c := &model.Certificate{Problem: p, Witness: witness}
 	if c.Bound, err = cert.Yield(ctx, c); err != nil {
 		if ctx.Err() != nil {
-			return best, nil
+			return best, nil, nil
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	if c, err = Checked(ctx, c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c != nil && (best == nil || c.Bound > best.Bound) {
-		return c, nil
+		best = c
 	}
-	return best, nil
+	return best, c, nil
 }

@@ -36,14 +36,17 @@ func fluid(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 		if limit.Status != certify.FluidExact || len(limit.By) < 2 && limit.Note == "" {
 			return nil, fmt.Errorf("%s: the rate is not exact by two computations", p.Topology.Name)
 		}
+		if limit.Rate == nil {
+			return nil, fmt.Errorf("%s: the rate is not certified", p.Topology.Name)
+		}
 		// The certificate bounds the time of the whole buffer, rounded up to a picosecond.
 		exact := new(big.Rat).Mul(limit.Exact, new(big.Rat).SetInt64(p.Size))
 		exact.Mul(exact, big.NewRat(1e12, 1))
-		if bound := new(big.Rat).SetInt64(int64(limit.Bound.Bound)); bound.Cmp(exact) < 0 || bound.Cmp(exact.Add(exact, big.NewRat(1, 1))) > 0 {
-			return nil, fmt.Errorf("%s: the certified bound of %v is not that of the rate", p.Topology.Name, limit.Bound.Bound)
+		if bound := new(big.Rat).SetInt64(int64(limit.Rate.Bound)); bound.Cmp(exact) < 0 || bound.Cmp(exact.Add(exact, big.NewRat(1, 1))) > 0 {
+			return nil, fmt.Errorf("%s: the certified bound of %v is not that of the rate", p.Topology.Name, limit.Rate.Bound)
 		}
-		e.bound(limit.Bound)
-		return &rate{limit.Exact, limit.Bound.Witness.Kind()}, nil
+		e.bound(limit.Rate)
+		return &rate{limit.Exact, limit.Rate.Witness.Kind()}, nil
 	})
 	if err != nil {
 		return nil, err
