@@ -54,25 +54,6 @@ Proof.
       destruct (g y) eqn:E; simpl in Hb; [|tauto]. destruct Hb as [->|[]]. auto.
 Qed.
 
-Lemma sum_by {A} (key : A -> nat) (f : A -> Z) ls xs :
-  NoDup ls -> (forall t, In t xs -> In (key t) ls) ->
-  sum f xs = sum (fun i => sum f (filter (fun t => Nat.eqb (key t) i) xs)) ls.
-Proof.
-  intros Hnd. induction xs as [|t xs IH]; intros Hin; simpl.
-  - clear. induction ls; simpl in *; lia.
-  - rewrite IH by (intros; apply Hin; right; auto).
-    pose proof (Hin t (or_introl eq_refl)) as Ht. clear IH Hin.
-    destruct (in_split _ _ Ht) as [l1 [l2 ->]]. apply NoDup_remove_2 in Hnd.
-    assert (E : forall l, ~ In (key t) l ->
-      sum (fun i => sum f (if Nat.eqb (key t) i then t :: filter (fun t => Nat.eqb (key t) i) xs
-                           else filter (fun t => Nat.eqb (key t) i) xs)) l =
-      sum (fun i => sum f (filter (fun t => Nat.eqb (key t) i) xs)) l).
-    { induction l as [|i l IH]; simpl; intros Hn; auto. rewrite IH by tauto.
-      destruct (Nat.eqb_spec (key t) i); auto. subst. tauto. }
-    rewrite in_app_iff in Hnd.
-    rewrite !sum_app. simpl. rewrite !E, Nat.eqb_refl by tauto. simpl. lia.
-Qed.
-
 Lemma sum_one {A} (l : list A) : sum (fun _ => 1) l = Z.of_nat (length l).
 Proof. induction l as [|a l IH]; [reflexivity|]. cbn [sum fold_right length] in *. unfold sum in IH. rewrite IH. lia. Qed.
 
