@@ -75,7 +75,7 @@ func Write(name string, write func(io.Writer) error) error {
 // WriteUntil is Write that fails when ctx is done.
 func WriteUntil(ctx context.Context, name string, write func(io.Writer) error) error {
 	return Write(name, func(w io.Writer) error {
-		err := write(until{ctx, w})
+		err := write(Until(ctx, w))
 		if ctx.Err() != nil {
 			return fmt.Errorf("not written: %w", ctx.Err())
 		}
@@ -83,7 +83,9 @@ func WriteUntil(ctx context.Context, name string, write func(io.Writer) error) e
 	})
 }
 
-// until is a writer that fails when its context is done.
+// Until returns a writer to w that fails when ctx is done.
+func Until(ctx context.Context, w io.Writer) io.Writer { return until{ctx, w} }
+
 type until struct {
 	ctx context.Context
 	io.Writer

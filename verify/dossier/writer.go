@@ -61,19 +61,6 @@ func (w *Writer) Until(ctx context.Context) *Writer {
 	return w
 }
 
-// until is a writer that fails when its context is done.
-type until struct {
-	ctx context.Context
-	io.Writer
-}
-
-func (u until) Write(b []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.Writer.Write(b)
-}
-
 // clear removes an earlier dossier.
 func (w *Writer) clear(dir string) error {
 	names, err := replaceable(dir)
@@ -163,7 +150,7 @@ func (w *Writer) add(f File, write func(io.Writer) error) error {
 	}
 	h := sha256.New()
 	n := new(counter)
-	b := bufio.NewWriterSize(io.MultiWriter(until{w.ctx, out}, h, n), 1<<16)
+	b := bufio.NewWriterSize(io.MultiWriter(files.Until(w.ctx, out), h, n), 1<<16)
 	err = write(b)
 	if ferr := b.Flush(); err == nil {
 		err = ferr

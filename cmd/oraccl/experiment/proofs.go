@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -145,23 +143,9 @@ func intact(dir, sum string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(m.Files, func(f dossier.File) bool {
-		is, err := sumOf(filepath.Join(dir, f.File))
+		is, err := files.SHA256(context.Background(), filepath.Join(dir, f.File))
 		return err != nil || is != f.SHA256
 	})
-}
-
-// sumOf returns the SHA-256 of a file, in hexadecimal digits.
-func sumOf(name string) (string, error) {
-	f, err := files.Open(context.Background(), name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // certificate returns the certificate of a bound from its dossier, so that the claims about a

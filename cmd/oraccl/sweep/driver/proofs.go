@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -188,7 +187,7 @@ func (x *tableProofs) certificate(ctx context.Context, c *sweep.Cell, r *sweep.K
 	proof := ""
 	if w, ok := k.Witness.(model.Refutation); ok {
 		proof = x.store.Proof(c)
-		sum, err := sumOf(ctx, proof)
+		sum, err := files.SHA256(ctx, proof)
 		if err != nil {
 			return err
 		}
@@ -201,18 +200,4 @@ func (x *tableProofs) certificate(ctx context.Context, c *sweep.Cell, r *sweep.K
 	row.Certificate = name + ".json"
 	x.bounds[key] = row.Certificate
 	return x.Certificate(ctx, row.Certificate, row.Problem, k, proof)
-}
-
-// sumOf returns the SHA-256 of a file, in hexadecimal digits.
-func sumOf(ctx context.Context, name string) (string, error) {
-	f, err := files.Open(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
