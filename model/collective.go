@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // Kind names a collective.
@@ -39,6 +40,15 @@ func ParseKind(s string) (Kind, error) {
 		return Kind(i), nil
 	}
 	return 0, fmt.Errorf("collective %q: want broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall or custom", s)
+}
+
+// KindNamed is ParseKind for what people type: letters of either case, with or without
+// hyphens and underscores between the words, as in nccl-tests' all_gather or MPI's Reduce_scatter.
+func KindNamed(s string) (Kind, error) {
+	if k, err := ParseKind(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))); err == nil {
+		return k, nil
+	}
+	return ParseKind(s)
 }
 
 // Kinds returns the eight standard collectives.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -112,20 +114,62 @@ func ParseTime(s string) (Time, error) {
 	return Time(v), nil
 }
 
+// testUnits are the sizes that nccl-tests and rccl-tests take.
+var testUnits = []unit{{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}}
+
+// sizeUnits are those of ParseBytes.
+var sizeUnits = slices.Concat(testUnits, byteUnits)
+
 // ParseBytes reads a size: a whole number of bytes, alone or with one of the
 // units B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (powers of
-// 1024), as in "8MiB". It must not be negative and be below 2⁶².
+// 1024), as in "8MiB". K, M, G and T alone are powers of 1024, as nccl-tests
+// reads them. The size must not be negative and be below 2⁶².
 func ParseBytes(s string) (int64, error) {
-	v, err := parseQuantity(s, byteUnits, "B, KB, MB, GB, TB, KiB, MiB, GiB or TiB")
+	v, err := parseQuantity(s, sizeUnits, "B, KB, MB, GB, TB, KiB, MiB, GiB or TiB")
 	if err != nil {
 		return 0, fmt.Errorf("size %q: %w", s, err)
 	}
 	return v, nil
 }
 
-// ParseRate reads a bandwidth: a size as ParseBytes reads it, followed by
-// "/s", as in "50GiB/s". It must be positive.
+// bitUnits are those in which networks are sold, in bits.
+var bitUnits = []unit{{"Tb", 1e12}, {"Gb", 1e9}, {"Mb", 1e6}, {"Kb", 1e3}, {"kb", 1e3}, {"b", 1}}
+
+// inBits returns an error that states a rate in bits a second in bytes, or nil if s is none.
+func inBits(s string) error {
+	size, ok := strings.CutSuffix(s, "/s")
+	if !ok {
+		size, ok = strings.CutSuffix(s, "ps") // Gbps
+	}
+	if !ok {
+		return nil
+	}
+	size = strings.TrimSuffix(strings.Replace(size, "bit", "b", 1), " ")
+	v, err := parseQuantity(size, bitUnits, "")
+	if err != nil || v == 0 || v%8 != 0 {
+		return nil
+	}
+	return fmt.Errorf("bandwidth %q: counts bits, want bytes per second: %s", s, FormatRate(v/8))
+}
+
+// FormatRate writes a bandwidth of v bytes per second so that ParseRate reads it, in the largest
+// unit that gives a number of at most three decimals, powers of 1000 first: "50GB/s".
+func FormatRate(v int64) string {
+	for _, u := range byteUnits[4:8] {
+		if v >= int64(u.size) && v%int64(u.size/1000) == 0 {
+			return strconv.FormatFloat(float64(v/int64(u.size/1000))/1000, 'f', -1, 64) + u.name + "/s"
+		}
+	}
+	return fmt.Sprintf("%dB/s", v)
+}
+
+// ParseRate reads a bandwidth: a size with a unit in bytes, followed by "/s", as in
+// "50GiB/s" or "50GB/s". It must be positive. Of one in bits, such as "400Gb/s", the
+// error says how many bytes that is.
 func ParseRate(s string) (int64, error) {
+	if err := inBits(s); err != nil {
+		return 0, err
+	}
 	size, ok := strings.CutSuffix(s, "/s")
 	if !ok {
 		return 0, fmt.Errorf("bandwidth %q: want a size a second, as in 50GiB/s", s)

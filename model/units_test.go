@@ -41,6 +41,7 @@ func TestParseTime(t *testing.T) {
 func TestParseBytesAndRate(t *testing.T) {
 	for s, want := range map[string]int64{
 		"0": 0, "1": 1, "1B": 1, "8MiB": 8 << 20, "1.5KiB": 1536, "2KB": 2000, "2kB": 2000, "3GB": 3e9, "3GiB": 3 << 30, "1TiB": 1 << 40, "1TB": 1e12,
+		"8M": 8 << 20, "1G": 1 << 30, "512K": 512 << 10, "1.5T": 3 << 39, // as nccl-tests counts
 	} {
 		got, err := ParseBytes(s)
 		require.NoError(t, err, s)
@@ -56,6 +57,13 @@ func TestParseBytesAndRate(t *testing.T) {
 	for _, s := range []string{"0/s", "0GB/s", "1GB", "1GB/ms", "1Gb/s", "/s", "GB/s"} {
 		_, err := ParseRate(s)
 		require.Error(t, err, s)
+	}
+	for s, want := range map[string]string{
+		"400Gb/s": "50GB/s", "400 Gbit/s": "50GB/s", "25Gbps": "3.125GB/s", "100Mb/s": "12.5MB/s", "8b/s": "1B/s", "1.6Tb/s": "200GB/s", "12344b/s": "1.543KB/s", "8.008Kbps": "1.001KB/s", "8.008008Mb/s": "1001.001KB/s",
+	} {
+		_, err := ParseRate(s)
+		require.ErrorContains(t, err, "counts bits", s)
+		require.ErrorContains(t, err, "per second: "+want, s)
 	}
 }
 
@@ -82,6 +90,11 @@ func TestUnitsRoundTrip(t *testing.T) {
 		back, err := ParseBytes(FormatBytes(size))
 		require.NoError(t, err)
 		require.Equal(t, size, back)
+
+		rate := rapid.Int64Range(1, 1<<62-1).Draw(t, "rate")
+		back, err = ParseRate(FormatRate(rate))
+		require.NoError(t, err)
+		require.Equal(t, rate, back)
 	})
 }
 

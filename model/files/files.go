@@ -7,11 +7,16 @@
 // leads out of it. Devices are refused. Every read has a limit in bytes, which the user
 // may set, and ends when its context does.
 //
+// What the user names may be compressed by gzip, and text may begin with a byte order mark:
+// neither reaches the caller. Files in a directory are read as they are.
+//
 // The package needs Unix: a pipe without a writer is opened without waiting for one.
 package files
 
 import (
+	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -112,9 +117,9 @@ type File struct {
 	ctx  context.Context
 	name string
 	r    io.Reader
-	f    *os.File // nil: what a pipe held
+	f    *os.File // nil: what is held in memory
 	held []byte   // that
-	size int64
+	size int64    // when it was opened
 	read int64
 	most int64
 }
@@ -123,20 +128,24 @@ type File struct {
 // the context sets a limit. A pipe is read to its end first, up to Document bytes.
 func Open(ctx context.Context, name string) (*File, error) {
 	s := of(ctx)
-	return s.open(ctx, name, s.most(Stream), true)
+	return s.openPlain(ctx, name, s.most(Stream))
 }
 
 // Read returns what a file or a pipe holds, at most Document bytes unless the context sets
 // a limit. The caller must not change it.
-func Read(ctx context.Context, name string) ([]byte, error) { return readAll(ctx, name, true) }
+func Read(ctx context.Context, name string) ([]byte, error) {
+	s := of(ctx)
+	return all(s.openPlain(ctx, name, s.most(Document)))
+}
 
 // ReadRegular is Read for a name that the user did not give, such as that of a file in a
-// directory: it refuses pipes too.
-func ReadRegular(ctx context.Context, name string) ([]byte, error) { return readAll(ctx, name, false) }
-
-func readAll(ctx context.Context, name string, pipes bool) ([]byte, error) {
+// directory: it refuses pipes too, and returns the bytes as they are.
+func ReadRegular(ctx context.Context, name string) ([]byte, error) {
 	s := of(ctx)
-	f, err := s.open(ctx, name, s.most(Document), pipes)
+	return all(s.open(ctx, name, s.most(Document), false))
+}
+
+func all(f *File, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +161,62 @@ func (f *File) all() ([]byte, error) {
 	b := bytes.NewBuffer(make([]byte, 0, f.size+bytes.MinRead))
 	_, err := b.ReadFrom(f)
 	return b.Bytes(), err
+}
+
+// openPlain opens a file or a pipe past a byte order mark, and unpacked.
+func (s *session) openPlain(ctx context.Context, name string, most int64) (*File, error) {
+	f, err := s.open(ctx, name, most, true)
+	if err != nil || f.f == nil { // what a pipe held is plain
+		return f, err
+	}
+	if err := f.plain(); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// plain has a file that is open at its beginning read unpacked, and from behind its mark.
+func (f *File) plain() error {
+	packed := &File{ctx: f.ctx, name: f.name, r: f.r, most: f.most}
+	r := bufio.NewReader(packed)
+	if head, _ := r.Peek(2); compressed(head) {
+		unpacked, err := gzip.NewReader(r)
+		if err != nil {
+			return broken(f.name, err)
+		}
+		r = bufio.NewReader(unpacked)
+	}
+	if head, _ := r.Peek(len(mark)); string(head) == mark {
+		_, _ = r.Discard(len(mark))
+	}
+	f.r = r
+	return nil
+}
+
+// mark is the byte order mark with which some editors begin a text in UTF-8.
+const mark = "\xef\xbb\xbf"
+
+// compressed reports whether a file that begins with head is compressed by gzip (RFC 1952,
+// section 2.3.1).
+func compressed(head []byte) bool {
+	return len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b
+}
+
+// broken is the error for what is compressed and cannot be unpacked.
+func broken(name string, err error) error {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%s: the compressed data end too early: %w", name, err)
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
+		return fmt.Errorf("%s: not what gzip writes: %w", name, err)
+	}
+	return err
+}
+
+// held returns a file of bytes that are in memory.
+func held(ctx context.Context, name string, b []byte) *File {
+	return &File{ctx: ctx, name: name, r: bytes.NewReader(b), held: b, size: int64(len(b)), most: int64(len(b))}
 }
 
 func (s *session) open(ctx context.Context, name string, most int64, pipes bool) (*File, error) {
@@ -202,13 +267,19 @@ func (s *session) fromPipe(ctx context.Context, name string, open func() (*os.Fi
 	defer s.mu.Unlock()
 	p, ok := s.pipes[name]
 	if !ok {
-		p.b, p.err = drain(ctx, name, s.most(Document), open)
+		if p.b, p.err = drain(ctx, name, s.most(Document), open); p.err == nil {
+			f := held(ctx, name, p.b)
+			f.most = s.most(Document)
+			if p.err = f.plain(); p.err == nil {
+				p.b, p.err = f.all()
+			}
+		}
 		s.pipes[name] = p
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &File{ctx: ctx, name: name, r: bytes.NewReader(p.b), held: p.b, size: int64(len(p.b)), most: int64(len(p.b))}, nil
+	return held(ctx, name, p.b), nil
 }
 
 // drain reads a pipe to its end. Nobody need write to a pipe, ever: what waits for a writer
@@ -262,7 +333,7 @@ func (f *File) Read(p []byte) (int, error) {
 		return 0, tooLarge(f.name, 0, f.most)
 	}
 	if err != nil && err != io.EOF {
-		err = short(f.name, err)
+		err = broken(f.name, short(f.name, err))
 	}
 	return n, err
 }
@@ -274,9 +345,6 @@ func (f *File) Close() error {
 	}
 	return f.f.Close()
 }
-
-// Size returns how many bytes the file had when it was opened.
-func (f *File) Size() int64 { return f.size }
 
 // short names the file and the cause, without the system call.
 func short(name string, err error) error {

@@ -193,7 +193,7 @@ func (in *Flags) collective(files Files, t *model.Topology) (model.Collective, e
 	if err != nil {
 		return model.Collective{}, err
 	}
-	kind, err := model.ParseKind(in.Collective)
+	kind, err := model.KindNamed(in.Collective)
 	if err == nil && kind != model.Custom {
 		if in.Root != 0 && !kind.Rooted() {
 			return model.Collective{}, fmt.Errorf("--root: %v has no root", kind)

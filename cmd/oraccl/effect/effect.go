@@ -148,7 +148,7 @@ func without(other, why string) func(*Line, string) string {
 // rootless: a collective without a root, or of a file, which names its own.
 func rootless(l *Line, _ string) string {
 	name := l.Value("collective")
-	kind, err := model.ParseKind(name)
+	kind, err := model.KindNamed(name)
 	switch {
 	case name == "":
 		return "" // of what a file performs, or there is an error to come

@@ -45,7 +45,7 @@ func costTopic() Topic {
 
 // units are those that ParseTime and ParseBytes know.
 var timeUnits = []string{"ps", "ns", "us", "ms", "s"}
-var byteUnits = []string{"B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
+var byteUnits = []string{"B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "K", "M", "G", "T"}
 
 func unitsTopic() Topic {
 	return Topic{
@@ -71,9 +71,9 @@ func unitsTopic() Topic {
 			return []Block{
 				Para("A time of a network is a decimal number and a unit, as in `500ns`, `1.2ms` or `0`. It must be a whole number of picoseconds and less than 2⁶² of them. `µs` is `us`."),
 				times,
-				Para("A size is a number and a unit, as in `8MiB` or `1.5GB`, or bytes without one: a whole number of bytes, less than 2⁶². kB is KB."),
+				Para("A size is a number and a unit, as in `8MiB` or `1.5GB`, or bytes without one: a whole number of bytes, less than 2⁶². kB is KB; `8M` and `1G` are what nccl-tests means by them."),
 				sizes,
-				Para("A bandwidth is a size and `/s`, as in `50GiB/s`, of one link in one direction. There are no bits: 400 Gb/s are `50GB/s`."),
+				Para("A bandwidth is a size and `/s`, as in `50GiB/s`, of one link in one direction. There are no bits: 400 Gb/s are `50GB/s`, as the error for `400Gb/s` states."),
 				Para("`--time-limit` is wall time as Go writes it: `90s`, `1m30s`. Files have whole numbers with the unit in the key: `_ps`, `_bytes`, `_bytes_per_s`. " +
 					"Where makespans are printed, us are 10⁻⁶ s with three decimals, and GB/s are 10⁹ bytes per second."),
 			}, nil

@@ -110,7 +110,7 @@ func collectivesTopic(busFactor func(*model.Problem) float64) Topic {
 				states.Rows = append(states.Rows, []string{"`" + k.String() + "`", fmt.Sprintf("%d of %d", c, len(three.Chunks)), state(three.Start(c)), state(three.Goal(c))})
 			}
 			return []Block{
-				Para("`--size` is the buffer of a rank as NCCL-tests counts it; for an allgather, a gather, a scatter or a reducescatter that is the larger buffer, n times what one rank contributes or gets. " +
+				Para("A name may be written as other tools write it: `all_gather`, `AllGather`, `reduce-scatter`. `--size` is the buffer of a rank as NCCL-tests counts it; for an allgather, a gather, a scatter or a reducescatter that is the larger buffer, n times what one rank contributes or gets. " +
 					"n ranks take part: all, or those of `--group`, in its order. `--root` is the root of a broadcast, scatter, gather or reduce."),
 				counts,
 				Para("A shard is a part of the buffer that starts or ends apart from the others; a chunk never straddles two. `--total-chunks M` cuts into M chunks in all, a multiple of the shards. " +

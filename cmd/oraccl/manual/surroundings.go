@@ -52,6 +52,7 @@ func formatsTopic() Topic {
 				Para("Files of other tools are recognised by what is in them, not by their names. What cannot be read is refused with file, line and what was expected."),
 				t,
 				Para("A file is a regular file, a pipe (a FIFO, or `<(command)` of a shell) or `-`, standard input. A device is refused. In a directory that is checked, a file is a regular file, and no link leads out of the directory. " +
+					"What you name may be compressed by gzip, and a text may begin with a byte order mark. " +
 					"A file has at most 1 GiB, a compact schedule or a proof 16 GiB, and what comes from a pipe 1 GiB; `--max-file-size` sets another limit for all of them."),
 			}
 		}),

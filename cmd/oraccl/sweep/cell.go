@@ -271,7 +271,9 @@ func read(axis, text string, names Names) (string, setter, error) {
 			}
 		}), nil
 	case "collectives":
-		if k, err := model.ParseKind(text); err != nil || k == model.Custom {
+		if k, err := model.KindNamed(text); err == nil && k != model.Custom {
+			text = k.String()
+		} else {
 			if _, err := os.Stat(text); err != nil {
 				return "", nil, fmt.Errorf("%q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce or alltoall", text)
 			}
@@ -328,7 +330,7 @@ func digests(ctx context.Context, cells []Cell) error {
 		c := &cells[i]
 		for _, name := range []string{c.Topology, c.Collective} {
 			sum, done := known[name]
-			if k, err := model.ParseKind(name); !done && (err != nil || k == model.Custom) {
+			if k, err := model.KindNamed(name); !done && (err != nil || k == model.Custom) {
 				if files.Exists(name) {
 					b, err := files.ReadRegular(ctx, name) // each cell reads it again, which a pipe does not allow
 					if err != nil {
