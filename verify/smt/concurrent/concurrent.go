@@ -114,6 +114,10 @@ func (e *encoder) decide(ctx context.Context, backend smt.Backend, o Options, r 
 		return nil
 	}
 	r.Deadlock = verify.Proved
+	if err := e.arrange(); err != nil { // the solver is wrong
+		r.Deadlock = verify.Unknown
+		return err
+	}
 	if q, ok := e.slots(o.Transfers); ok {
 		if r.Slots = 1; len(q.Cases) > 0 {
 			a, err := ask(q)
@@ -124,9 +128,6 @@ func (e *encoder) decide(ctx context.Context, backend smt.Backend, o Options, r 
 				r.Slots = len(q.Cases) - a.Case + 1
 			}
 		}
-	}
-	if err := e.arrange(); err != nil {
-		return err
 	}
 	r.Races = verify.Proved
 	if pairs := e.pairs(); len(pairs) > 0 {

@@ -106,3 +106,13 @@ func TestStructure(t *testing.T) {
 	require.Greater(t, asked[1], 100)
 	require.Len(t, asked, 2, "%v", asked)
 }
+
+// TestAlwaysUnsat: an answer that is wrong makes nothing crash, of any program.
+func TestAlwaysUnsat(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	for range 2000 {
+		p := programs.Draw(rng)
+		r := concurrent.Check(t.Context(), p, &oracle{answers: []smt.Answer{{Status: smt.Unsat}}}, concurrent.Options{Transfers: rng.IntN(3)})
+		require.NotEqual(t, verify.Refuted, r.Verdict.Outcome)
+	}
+}
