@@ -78,7 +78,7 @@ func TestWorkloadRefused(t *testing.T) {
 		{`"back": [1, 0]`, `"back": [1]`, `ops[2].group: 1 ranks, want two for a sendrecv`},
 		{`"iterations": 2`, `"iterations": 0`, `0 is out of range, want 1 to 65536`},
 		{`"id": "M", "kind": "allreduce"`, `"id": "M", "kind": "allsum"`, `ops[1].kind: "allsum", want a collective, sendrecv, compute or barrier`},
-		{`"id": "D"`, `"id": "B"`, `ops[4]: operation "B" is there twice`},
+		{`"id": "X"`, `"id": "B"`, `ops[5]: operation "B" is there twice`},
 		{`"group": "all", "size_bytes"`, `"group": "none", "size_bytes"`, `ops[1]: group "none" does not exist`},
 		{`"kind": "allreduce", "job": "A"`, `"kind": "allreduce", "job": "Z"`, `ops[1]: job "Z" does not exist`},
 		{`"chunks": 2`, `"chunks": 17`, `ops[1].chunks: 17 chunks of 16 bytes`},
