@@ -137,6 +137,10 @@ type Options struct {
 	// method may stop as soon as it reaches it. 0: none.
 	Bound model.Time
 
+	// Best is the makespan of what others have found, of any cut: a method that learns that
+	// it will find nothing shorter may stop, with what it has. 0: others have nothing.
+	Best model.Time
+
 	// Enough is a makespan that satisfies the caller: a method may stop as soon as it
 	// reaches it. 0: none does.
 	Enough model.Time

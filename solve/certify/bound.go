@@ -168,13 +168,17 @@ func (e *Evaluator) boundRows(b *solve.Budget, ev *Report) error {
 			cuts = append(cuts, r.Result.Problem)
 		}
 	}
+	limit := DualTime
+	if !e.Named {
+		limit = min(limit, max(leastLong, time.Since(e.begun)))
+	}
 	for i, p := range cuts {
 		if best := ev.Best(); e.Enough > 0 && best != nil && ev.Bound != nil && e.within(best.Makespan, ev.Bound.Bound) {
 			byCut[CutKey(p)] = ev.Bound // more would not matter
 			continue
 		}
 		share, done := shareOf(b, len(cuts)-i)
-		c, err := e.boundOfCut(share.Context(), p, ev)
+		c, err := e.boundOfCut(share.Context(), p, ev, limit)
 		done()
 		if err != nil {
 			return err
@@ -207,8 +211,9 @@ func (e *Evaluator) boundRows(b *solve.Budget, ev *Report) error {
 }
 
 // boundOfCut returns the best certified bound for the cut of p: that of every cut unless one
-// for this cut alone is larger, or shows that more rounds are needed.
-func (e *Evaluator) boundOfCut(ctx context.Context, p *model.Problem, ev *Report) (*model.Certificate, error) {
+// for this cut alone is larger, or shows that more rounds are needed. Prices at instants are
+// looked for until limit.
+func (e *Evaluator) boundOfCut(ctx context.Context, p *model.Problem, ev *Report, limit time.Duration) (*model.Certificate, error) {
 	s, err := e.search(ctx, p)
 	if err != nil {
 		return nil, err
@@ -229,6 +234,8 @@ func (e *Evaluator) boundOfCut(ctx context.Context, p *model.Problem, ev *Report
 	if best := ev.Best(); best != nil && !slices.Equal(best.Result.Problem.Chunks, p.Chunks) {
 		return c, nil // another cut is better
 	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	return e.improved(ctx, c, p, ev.Rows)
 }
 

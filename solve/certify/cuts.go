@@ -30,6 +30,63 @@ func (e *Evaluator) searchesCut(m solve.Solver, p *model.Problem) bool {
 		!p.Cost.Synchronous()
 }
 
+// triesCuts reports whether a method that works long on one cut is to try several.
+func (e *Evaluator) triesCuts(m solve.Solver, p *model.Problem) bool {
+	about := m.About()
+	return e.ChooseCuts && p.Chunks == nil && e.Options.Chunks == 0 && p.Collective.Kind != model.Custom && about.WarmStart &&
+		!p.Cost.Synchronous() && about.NeedsCut != nil && about.NeedsCut(p)
+}
+
+// mostTried is how many cuts are tried with a method that works long on one.
+const mostTried = 3
+
+// cutsToTry returns with how many chunks a member a method may find something shorter than the
+// best of what was proved before, as a quick search for bounds has it: those that come first
+// of triedCuts and that the method serves, in ascending order.
+func (e *Evaluator) cutsToTry(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row) (cuts []int) {
+	best := bestStart(p, before)
+	for _, k := range cutsOf(p) {
+		q := solve.Cut(p, k)
+		switch {
+		case k > 1 && len(q.Chunks) < q.DefaultChunks(k), k > 1 && best != nil && e.near(b, p, best.Makespan), b.Stop() != 0, m.Serves(q) != nil, len(cuts) == mostTried:
+			return cuts
+		case best != nil && !e.mayBeat(best.Makespan, e.least(b, q)):
+			continue
+		}
+		cuts = append(cuts, k)
+	}
+	return cuts
+}
+
+// near reports whether a makespan is so close to the bound for every cut that larger cuts are
+// not tried.
+func (e *Evaluator) near(b *solve.Budget, p *model.Problem, makespan model.Time) bool {
+	return float64(makespan) <= (1+UsuallyEnough)*float64(e.known(b, p))
+}
+
+// mayBeat reports whether a schedule of a cut with a bound is wanted beside one with a makespan.
+// Where methods are compared, one that is as good is.
+func (e *Evaluator) mayBeat(makespan, bound model.Time) bool {
+	return bound < makespan || bound == makespan && e.Enough == 0
+}
+
+// least returns the largest bound of the cut of p that is known, or that a quick search finds.
+func (e *Evaluator) least(b *solve.Budget, p *model.Problem) model.Time {
+	least := quickEstimate(b.Context(), p)
+	if s, ok := e.searched[CutKey(p)]; ok && s.best != nil {
+		least = max(least, s.best.Bound)
+	}
+	return least
+}
+
+// cutsOf returns the numbers of chunks a member that are tried.
+func cutsOf(p *model.Problem) []int {
+	if p.DefaultChunks(1) == 1 {
+		return wholeCuts
+	}
+	return triedCuts
+}
+
 // chooseCut returns how many chunks a member are best for a method that chooses no cut, and
 // a note on what was tried. The method works for a short time with one cut after the other,
 // in ascending order, except those whose own bound is no better than what another reached. The
@@ -45,11 +102,7 @@ func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem)
 	o.Bound = e.known(b, p)
 	k = 1
 	best, idle, tried := model.MaxTime, 0, []string(nil)
-	cuts := triedCuts
-	if p.DefaultChunks(1) == 1 {
-		cuts = wholeCuts
-	}
-	for _, n := range cuts {
+	for _, n := range cutsOf(p) {
 		q := solve.Cut(p, n)
 		if n > 1 && (len(q.Chunks) < q.DefaultChunks(n) || moved(q) > mostMoved) || b.Stop() != 0 || m.Serves(q) != nil {
 			break

@@ -72,6 +72,7 @@ type Evaluator struct {
 
 	of       *model.Problem    // that Horizons and searched are about; nil: the first one
 	searched map[string]search // by cut
+	begun    time.Time         // when the methods began
 }
 
 // Grace is how long at most what was found when the time is over is verified and bounded.
@@ -86,6 +87,10 @@ func (e *Evaluator) Close() {
 
 // Evaluate runs every method that serves p, verifies what they find, and bounds
 // it. A method that fails is left out with its reason.
+//
+// A method that begins from the best schedule of the others is left out, unless it was asked for
+// by name, if nothing of its cuts is shorter; otherwise it works no longer than the others
+// together did, or two seconds.
 //
 // Options.TimeLimit is for all of it. Each method gets an equal share of what is left when
 // it begins, most of it to find a schedule and the rest to have it verified, so that what quick methods
@@ -112,13 +117,25 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 		}
 		methods = nil
 	}
+	e.begun = time.Now()
 	for i, m := range methods {
 		if stop := b.Stop(); stop != 0 {
 			ev.Stopped = stop
 			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), tooLate(stop), stop})
 			continue
 		}
+		if !e.Named && m.About().WarmStart {
+			if reason := e.cannotWin(b, m, p, ev); reason != "" {
+				ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), reason, 0})
+				continue
+			}
+		}
 		share, done := shareOf(b, len(methods)-i)
+		if !e.Named && m.About().WarmStart && b.Left() != math.MaxInt64 {
+			limit := max(1, min(share.Left(), max(leastLong, time.Since(e.begun))))
+			done()
+			share, done = solve.NewBudget(b.Context(), limit, b.Threads())
+		}
 		r, err := e.run(share, m, p, ev.Rows)
 		done()
 		var wrong *verify.Contradiction
@@ -175,6 +192,10 @@ func tooLate(stop solve.Stop) string {
 	return "the time limit was reached before it began"
 }
 
+// leastLong is for how long at least a method that begins from what others found may look for
+// something better.
+const leastLong = 2 * time.Second
+
 // mostReserve limits the time that is kept for what comes after the methods.
 const mostReserve = 5 * time.Second
 
@@ -209,14 +230,55 @@ func (e *Evaluator) run(b *solve.Budget, m solve.Solver, p *model.Problem, befor
 // as Enough asks for: of what is quick to find, a little more is taken.
 const better = 5
 
-// find runs one method.
+// find runs one method, with one cut after the other where it is one of those that work long on
+// one, and returns the best of what it finds.
 func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row) (*Row, error) {
+	if !e.triesCuts(m, p) {
+		return e.findFor(b, m, p, before)
+	}
+	cuts := e.cutsToTry(b, m, p, before)
+	if len(cuts) == 0 {
+		cuts = []int{1}
+	}
+	var best *Row
+	for i, k := range cuts {
+		share, done := b.Share(len(cuts) - i)
+		r, err := e.findFor(share, m, solve.Cut(p, k), before)
+		done()
+		switch {
+		case err != nil && best != nil: // too large, though its least horizon is not
+			return best, nil
+		case err != nil:
+			return nil, err
+		}
+		if best == nil || r.Result.Schedule != nil && (best.Result.Schedule == nil || r.Makespan < best.Makespan) {
+			if best != nil {
+				r.Solving += best.Solving
+			}
+			best = r
+		} else {
+			best.Solving += r.Solving
+		}
+		if b.Stop() != 0 || best.Result.Schedule != nil && e.near(b, p, best.Makespan) {
+			break
+		}
+	}
+	return best, nil
+}
+
+// findFor runs one method on p, whose cut is searched or left to the method if it is open.
+func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row) (*Row, error) {
 	after, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
 	o := e.Options
 	about := m.About()
 	e.Progress.Begin(m.Name(), &o)
 	defer e.Progress.End()
+	for _, r := range before {
+		if r.Outcome() == verify.Proved && (o.Best == 0 || r.Makespan < o.Best) {
+			o.Best = r.Makespan
+		}
+	}
 	cutNote, choosing := "", time.Duration(0)
 	if about.NeedsCut != nil && about.NeedsCut(p) {
 		k := max(1, o.Chunks)

@@ -25,22 +25,26 @@ type Tried struct {
 const UsuallyEnough = 0.005
 
 // portfolio runs methods until a proved schedule is within e.Enough of the bound, and proves
-// only what may be the best. Quick methods come first: of what these find, only the best is
-// proved. Each of the others may use half of the time that is left.
+// only what may be the best: when it is close enough, before a method that begins from a
+// schedule, when half of the time is over, and in the end. Quick methods come first.
 //
 // What it answers does not depend on the clock as long as no limit is reached: methods run
 // in one order, each ends by itself, and what ends the work is a makespan.
 func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
-	var quick []*Row
+	var found []*Row // and not proved
 	isQuick := func(m solve.Solver) bool { return m.About().Quick }
 	methods = slices.Concat(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }),
 		slices.DeleteFunc(slices.Clone(methods), isQuick))
-	for _, m := range methods {
-		if !isQuick(m) && len(quick) > 0 {
-			if err := e.proveBest(b, quick, ev); err != nil {
+	late := b.Left() / 4
+	quick, cancel := b.Share(4) // for all quick methods together
+	defer cancel()
+	quicks := len(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }))
+	for i, m := range methods {
+		if len(found) > 0 && !isQuick(m) && (m.About().WarmStart || b.Left() < late || e.isEnough(b, p, found)) {
+			if err := e.proveBest(b, found, ev); err != nil {
 				return err
 			}
-			quick = nil
+			found = nil
 		}
 		switch stop := b.Stop(); {
 		case e.enough(b, p, ev):
@@ -54,7 +58,11 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), reason, 0})
 			continue
 		}
-		share, done := portfolioShare(b, isQuick(m))
+		share, done := fallingShare(b, len(methods)-i)
+		if isQuick(m) {
+			done()
+			share, done = quick.Share(quicks - i)
+		}
 		r, err := e.find(share, m, p, ev.Rows)
 		done()
 		switch {
@@ -68,27 +76,26 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 			continue
 		}
 		ev.Tried = append(ev.Tried, Tried{m.Name(), r.Makespan, r.Solving})
-		quick = append(quick, r)
-		if !isQuick(m) {
-			if err := e.proveBest(b, quick, ev); err != nil {
-				return err
-			}
-			quick = nil
-		}
+		found = append(found, r)
 	}
-	return e.proveBest(b, quick, ev)
+	return e.proveBest(b, found, ev)
 }
 
-// portfolioShare returns the share of the time of a method.
-func portfolioShare(b *solve.Budget, quick bool) (*solve.Budget, context.CancelFunc) {
+// isEnough reports whether the best of what was found is close enough to the bound.
+func (e *Evaluator) isEnough(b *solve.Budget, p *model.Problem, found []*Row) bool {
+	known := e.known(b, p)
+	return slices.ContainsFunc(found, func(r *Row) bool { return e.within(r.Makespan, known) })
+}
+
+// fallingShare returns the share of the first of some methods. Shares fall evenly: of three
+// methods the first one gets half, the second a third, the last a sixth; and what one leaves
+// is for those after it.
+func fallingShare(b *solve.Budget, methods int) (*solve.Budget, context.CancelFunc) {
 	left := b.Left()
 	if left == math.MaxInt64 {
 		return solve.NewBudget(b.Context(), 0, b.Threads())
 	}
-	if left /= 2; quick {
-		left = min(left/4, time.Second)
-	}
-	return solve.NewBudget(b.Context(), max(1, left), b.Threads())
+	return solve.NewBudget(b.Context(), max(1, 2*left/time.Duration(methods+1)), b.Threads())
 }
 
 // proveBest has found schedules verified, the shortest first, until one is proved, and keeps
@@ -141,15 +148,19 @@ func (e *Evaluator) enough(b *solve.Budget, p *model.Problem, ev *Report) bool {
 }
 
 // cannotWin returns why a method that does not choose the cut cannot find a better schedule
-// than the best, or "".
+// than the best, or "". A quick method may run all the same.
 func (e *Evaluator) cannotWin(b *solve.Budget, m solve.Solver, p *model.Problem, ev *Report) string {
 	best, about := ev.Best(), m.About()
-	if best == nil || about.NeedsCut == nil || !about.NeedsCut(p) || e.searchesCut(m, p) {
+	if best == nil || about.Quick || about.NeedsCut == nil || !about.NeedsCut(p) || e.searchesCut(m, p) {
 		return ""
 	}
 	q := solve.Cut(p, max(1, e.Options.Chunks))
-	if bound := e.known(b, q); bound >= best.Makespan {
-		return fmt.Sprintf("not needed: with %d chunks nothing is faster than %v, and %s has %v", len(q.Chunks), bound, best.Method, best.Makespan)
+	if e.triesCuts(m, p) {
+		if len(e.cutsToTry(b, m, p, ev.Rows)) > 0 {
+			return ""
+		}
+	} else if e.mayBeat(best.Makespan, e.known(b, q)) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("not needed: with %d chunks nothing is faster than %v, and %s has %v", len(q.Chunks), e.least(b, q), best.Method, best.Makespan)
 }

@@ -87,7 +87,7 @@ func TestPortfolioStops(t *testing.T) {
 func TestPortfolioProvesTheBest(t *testing.T) {
 	var ran []string
 	quick := solve.About{Quick: true}
-	last := &copied{name: "last", late: 4 * model.Microsecond}
+	last := &copied{name: "last", about: solve.About{WarmStart: true}, late: 4 * model.Microsecond}
 	ev := portfolioOf(t, &ran, last, &copied{name: "q1", about: quick, late: 3 * model.Microsecond}, &copied{name: "q2", about: quick, late: 2 * model.Microsecond})
 	require.Equal(t, []string{"q1", "q2", "last"}, ran)
 	require.Len(t, ev.Rows, 1)

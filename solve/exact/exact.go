@@ -19,6 +19,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/solve/hop"
 	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/lp"
@@ -263,12 +264,13 @@ func (r *run) stage(p *model.Problem) *model.Schedule {
 	hops := hop.All(q.Topology)
 	var best *model.Schedule
 	r.stop = solve.Done
+	bound := r.boundOf(p)
 	search, epochs := r.grid, grids(q, hops)
 	if r.aim == rolling {
 		search, epochs = r.rounds, epochs[:1]
 	}
 	for i, epoch := range epochs {
-		s, done := search(q, hops, epoch)
+		s, done := search(q, hops, epoch, bound)
 		if s == nil {
 			if i == 0 {
 				return nil
@@ -288,22 +290,39 @@ func (r *run) stage(p *model.Problem) *model.Schedule {
 		if best == nil || p.Makespan(timed) < p.Makespan(best) {
 			best = timed
 		}
-		if !done || r.p.Collective.Kind != model.AllReduce && p.Makespan(best) <= r.options.Bound {
+		if !done || p.Makespan(best) <= bound {
 			break
 		}
 	}
 	return best
 }
 
+// boundOf returns what no schedule of a stage ends before: what the caller knows of the
+// whole problem or, of a half, what a quick search takes for a bound.
+func (r *run) boundOf(stage *model.Problem) model.Time {
+	if stage == r.p {
+		return r.options.Bound
+	}
+	if w, err := bound.Quick(r.budget.Context(), stage); err == nil && w != nil {
+		return w.Estimate
+	}
+	return 0
+}
+
 // grid looks for the least horizon on one grid. done says that it was found, all
 // shorter ones being infeasible according to the solver.
-func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model.Schedule, done bool) {
+func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch, bound model.Time) (s *model.Schedule, done bool) {
 	n := ten.New(q, hops, epoch, 0)
 	least := n.LeastHorizon()
-	if epoch > 0 && r.p.Collective.Kind != model.AllReduce { // what fits into fewer epochs would end before the bound
-		least = max(least, int((r.options.Bound+epoch-1)/epoch))
+	if epoch > 0 { // what fits into fewer epochs would end before the bound
+		least = max(least, int((bound+epoch-1)/epoch))
 	}
 	for n.Horizon = max(1, least); ; n.Horizon++ {
+		if least := leastOf(q, hops, epoch, n.Horizon-1); r.options.Best > 0 && least >= r.options.Best && r.aim == leastHorizon {
+			r.stop = solve.Done
+			r.notes = append(r.notes, fmt.Sprintf("gave up at %d epochs of %v: according to the solver nothing ends before %v, and %v is known", n.Horizon, epoch, least, r.options.Best))
+			return nil, false
+		}
 		columns, rows := size(n)
 		if columns > maxColumns {
 			r.stop = solve.Done

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/hop"
@@ -79,18 +80,14 @@ func roundedUp(times []duration, epoch model.Time) float64 {
 	return most
 }
 
-// error states what the grid may cost. A schedule that is stretched by what the grid rounds
+// leastOf returns what nothing ends before if no schedule on the grid ends within a number of
+// epochs, 0 where that is not known. A schedule that is stretched by what the grid rounds
 // up, and whose starts are then rounded up, is one on the grid; so if there is none within
-// horizon-1 epochs, none ends before that time, shrunk as much. That needs each link to be
+// the epochs, none ends before that time, shrunk as much. That needs each link to be
 // entered equally long after the start by all hops over it, for the grid knows no offsets.
-func (r *run) error(p *model.Problem, hops []hop.Hop, epoch model.Time, horizon int) string {
-	if p.Cost.Synchronous() {
-		return ""
-	}
-	up := roundedUp(durations(p, hops), epoch)
-	text := fmt.Sprintf("; times are rounded up by at most %.2g %%", 100*up)
-	if up == 0 {
-		text = "; no time is rounded"
+func leastOf(p *model.Problem, hops []hop.Hop, epoch model.Time, epochs int) model.Time {
+	if epochs < 1 || p.Late() || p.Cost.Synchronous() {
+		return 0
 	}
 	offset := map[int]model.Time{}
 	for _, h := range hops {
@@ -98,16 +95,33 @@ func (r *run) error(p *model.Problem, hops []hop.Hop, epoch model.Time, horizon 
 			at := model.Time(0)
 			for _, l := range route {
 				if before, known := offset[l]; known && before != at {
-					return text
+					return 0
 				}
 				offset[l] = at
 				at = at.Add(p.Topology.Links[l].Alpha)
 			}
 		}
 	}
-	if horizon < 2 || p.Late() || r.p.Collective.Kind == model.AllReduce {
-		return text
+	return model.Time(float64(epoch.Mul(int64(epochs))) / (1 + roundedUp(durations(p, hops), epoch)))
+}
+
+// error states what the grid may cost, given the least number of epochs with a schedule.
+func (r *run) error(p *model.Problem, hops []hop.Hop, epoch model.Time, horizon int) string {
+	if p.Cost.Synchronous() {
+		return ""
 	}
-	least := model.Time(float64(epoch.Mul(int64(horizon-1))) / (1 + up))
-	return fmt.Sprintf("%s, so that according to the solver nothing ends before %v", text, least)
+	up := roundedUp(durations(p, hops), epoch)
+	var text string
+	switch {
+	case up == 0:
+		text = "; no time is rounded"
+	case up < 1:
+		text = fmt.Sprintf("; times are rounded up by at most %.2g %%", 100*up)
+	default: // the number of epochs tells little of the time then
+		return fmt.Sprintf("; some times are rounded up to %.0f times as much", math.Ceil(1+up))
+	}
+	if least := leastOf(p, hops, epoch, horizon-1); least > 0 && r.p.Collective.Kind != model.AllReduce {
+		text = fmt.Sprintf("%s, so that according to the solver nothing ends before %v", text, least)
+	}
+	return text
 }

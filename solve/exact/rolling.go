@@ -52,7 +52,7 @@ func longest(n *ten.Network) int {
 // and the next one starts from there. A round is worth the epochs for which demands are
 // met in it, and at its end half as much for what brought chunks nearer to others.
 // Afterwards everything starts as early as it can, so that the ends of rounds cost little.
-func (r *run) rounds(q *model.Problem, hops []hop.Hop, epoch model.Time) (s *model.Schedule, done bool) {
+func (r *run) rounds(q *model.Problem, hops []hop.Hop, epoch, _ model.Time) (s *model.Schedule, done bool) {
 	state := *q
 	state.Collective = custom(q)
 	s = &model.Schedule{Form: model.FormFor(q.Cost)}

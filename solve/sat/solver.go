@@ -255,6 +255,10 @@ const maxMet = 3
 func (r *run) search() error {
 	met := 0 // how often the formula could be satisfied
 	for h := r.refuted + 1; r.best == 0 || h < r.best; h++ {
+		if least := r.epoch.Mul(int64(h - 1)); r.options.Best > 0 && least >= r.options.Best && !r.options.Refute {
+			r.note("gave up: nothing ends before %v, and %v is known", least, r.options.Best)
+			return nil
+		}
 		answer, err := r.ask(h, r.share())
 		if err != nil {
 			return err
