@@ -125,7 +125,7 @@ func ExampleVerify_order() {
 	}, After: [][]int32{nil, {0}}} // the second one waits for the first
 	v, err := oraccl.Verify(context.Background(), p, s)
 	fmt.Println(v.Outcome, err)
-	timed, err := certify.Timed(context.Background(), p, s)
+	timed, err := certify.Timed(context.Background(), p, s, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

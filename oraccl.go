@@ -42,6 +42,10 @@ type Options struct {
 	TimeLimit time.Duration  // wall time for all of it: bounds, methods and proofs; 0: one minute
 	Seed      uint64         // of random choices; equal seeds give equal schedules. 0: 1
 	Threads   int            // 0: as many as there are cores
+
+	// Given are schedules of your own, or of other tools, that Gap compares with what the methods
+	// find. Each is for the problem that Gap gets, with a cut of its own.
+	Given []certify.Given
 }
 
 // Gap runs methods on a problem. The report has a row for each schedule, verified by exact
@@ -127,6 +131,7 @@ func (o Options) evaluator() (*certify.Evaluator, error) {
 		Methods: append(methods, o.Solvers...), Named: o.Methods != nil || o.Solvers != nil, Scratch: scratch,
 		Options:  solve.Options{TimeLimit: o.TimeLimit, Seed: max(1, o.Seed), Threads: o.Threads},
 		SMT:      smt.Options{Timeout: o.TimeLimit, Threads: o.Threads},
+		Given:    o.Given,
 		Progress: certify.Silent{}, WarmStart: true, ChooseCuts: true,
 	}, nil
 }

@@ -1,8 +1,10 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Gap is how far a makespan is above a lower bound, as a share of the bound. It is zero
@@ -36,4 +38,17 @@ func (g Gap) String() string {
 	}
 	percent, _ = strconv.ParseFloat(strconv.FormatFloat(percent, 'e', 0, 64), 64)
 	return strconv.FormatFloat(percent, 'f', -1, 64) + "%"
+}
+
+// ParseGap reads a gap in percent, "5%" or "0.5 %", or as a number, "0.05".
+func ParseGap(s string) (Gap, error) {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	g, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(g >= 0) || math.IsInf(g, 0) {
+		return 0, fmt.Errorf("gap %q: want a percentage of 0 or more, such as 5%%", s)
+	}
+	if percent {
+		g /= 100
+	}
+	return Gap(g), nil
 }

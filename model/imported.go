@@ -7,6 +7,10 @@ type Imported struct {
 	Problem  *Problem
 	Schedule *Schedule
 
+	// Order is what the transfers wait for because of the form of the file, such as what a
+	// threadblock does before; nil: nothing but what Schedule says.
+	Order *Precedence
+
 	// Objections say what cannot be put into a schedule at all, such as a send over
 	// a link that does not exist. Where there are any, Schedule may lack transfers.
 	Objections []Objection

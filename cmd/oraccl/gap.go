@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,8 +13,12 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/certify/proofs"
@@ -22,7 +28,8 @@ import (
 func newGap() *cobra.Command {
 	var in problemFlags
 	var work effort
-	var methods, dir, figure string
+	var methods, dir, figure, most string
+	var compared []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gap TOPO --collective C",
@@ -34,10 +41,15 @@ checked before it is printed.
 The bound and the gap are for every cut of the buffer into chunks. The next column
 tells what is known for the cut of the row. With --chunks all methods use the same cut.
 
+Schedules in files (--schedule) become rows beside those of the methods, at the size that is
+asked for: ours, MSCCL-IR, and those of ` + strings.ReplaceAll(foreign.Tools(), "\n", " ") + `. One without times, or for another
+size, gets the best times that its order, its threadblocks and the links allow. It is judged as
+verify judges it, with its slots and deadlocks; what is refuted is left out, with exit status 1.
+
 Methods run one after the other, quick ones first, each with an equal share of the time
 that is left. When the time limit is reached, or after Ctrl-C, what was found by then
 is printed within a second, and the exit status is 3.`,
-		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allgather --methods tacos,direct,ring --plot methods.svg",
+		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allgather --methods tacos,direct,ring --plot methods.svg\n  oraccl solve ring:4 --collective allreduce --method ring -o ar.xml\n  oraccl gap ring:4 --collective allreduce --size 64MiB --schedule ar.xml --methods quotient --max-gap 110%",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			enter(cmd, "reading "+args[0])
@@ -51,12 +63,27 @@ is printed within a second, and the exit status is 3.`,
 			if err := checkProofs(dir); err != nil {
 				return err
 			}
+			limit, err := parseMaxGap(cmd, most)
+			if err != nil {
+				return err
+			}
 			e, err := work.evaluator(cmd, methods)
 			if err != nil {
 				return err
 			}
 			defer e.Close()
 			e.Refute, e.WarmStart, e.ChooseCuts = dir != "", true, true
+			for _, file := range compared {
+				enter(cmd, "reading "+file)
+				g, err := judge.Given(cmd.Context(), file, p, work.timeLimit)
+				if err != nil {
+					return err
+				}
+				if slices.ContainsFunc(e.Given, func(x certify.Given) bool { return x.Name == g.Name }) {
+					g.Name = file
+				}
+				e.Given = append(e.Given, *g)
+			}
 			print := func(ev *certify.Report) error {
 				if asJSON {
 					return report.PrintJSON(cmd.OutOrStdout(), report.GapToJSON(ev))
@@ -87,10 +114,15 @@ is printed within a second, and the exit status is 3.`,
 			if err != nil {
 				return err
 			}
-			return statusOf(ev)
+			if limit == nil {
+				return statusOf(ev)
+			}
+			return beyond(cmd, *limit, ev.Beyond(float64(*limit)), statusOf(ev))
 		},
 	}
 	in.addFlags(cmd)
+	cmd.Flags().StringSliceVar(&compared, "schedule", nil, "schedules to compare, in `files` separated by commas, of any format that verify reads")
+	addMaxGap(cmd, &most, "the schedules of --schedule, or the best row where there are none")
 	work.addFlags(cmd, time.Minute, "")
 	cmd.Flags().StringVar(&methods, "methods", "", "the `methods` to compare, separated by commas (default: all that serve)")
 	cmd.Flags().StringVar(&dir, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
@@ -99,12 +131,42 @@ is printed within a second, and the exit status is 3.`,
 	return cmd
 }
 
+// addMaxGap adds the flag --max-gap.
+func addMaxGap(cmd *cobra.Command, most *string, of string) {
+	cmd.Flags().StringVar(most, "max-gap", "", "the exit status is 1 where the gap to the bound for every cut is `more` than this, such as 5%, or not known: "+of)
+}
+
+// parseMaxGap returns the value of --max-gap, nil if it is not given.
+func parseMaxGap(cmd *cobra.Command, most string) (*model.Gap, error) {
+	if !cmd.Flags().Changed("max-gap") {
+		return nil, nil
+	}
+	g, err := model.ParseGap(most)
+	if err != nil {
+		return nil, fmt.Errorf("--max-gap: %w", err)
+	}
+	return &g, nil
+}
+
+// beyond is the exit status of a verb with --max-gap: that of the verb, unless names are those of
+// schedules that exceed it.
+func beyond(cmd *cobra.Command, limit model.Gap, names []string, status error) error {
+	if len(names) == 0 {
+		return status
+	}
+	for i := range names {
+		names[i] = quote.Name(names[i])
+	}
+	report.Line(cmd.ErrOrStderr(), "oraccl: --max-gap %v: exceeded, or not known, for %s", limit, strings.Join(names, ", "))
+	return exit.Status(exit.Refuted)
+}
+
 // statusOf is the exit status of an evaluation.
 func statusOf(ev *certify.Report) error {
 	switch {
 	case ev.AnyRefuted():
 		return exit.Status(exit.Refuted)
-	case ev.Stopped != 0 || ev.Undecided() != 0:
+	case ev.Stopped != 0 || ev.Undecided() != 0 || ev.GivenUndecided():
 		return exit.Status(exit.Unknown)
 	case len(ev.Rows) == 0:
 		return nothing(ev)

@@ -38,7 +38,8 @@ func (Silent) End() {}
 // Evaluator runs methods on a problem.
 type Evaluator struct {
 	Methods []solve.Solver
-	Named   bool // the methods were asked for by name
+	Named   bool    // the methods were asked for by name
+	Given   []Given // schedules that become rows beside those of the methods, by their names
 	Options solve.Options
 	SMT     smt.Options
 	SMTMost int    // transfers above which a schedule is proved by replay alone; 0: any number
@@ -111,6 +112,9 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 	if e.Found != nil {
 		e.Found(ev.soFar())
 	}
+	if err := e.addGiven(b, ev); err != nil {
+		return nil, err
+	}
 	if e.Enough > 0 {
 		if err := e.portfolio(b, p, methods, ev); err != nil {
 			return nil, err
@@ -121,12 +125,12 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 	for i, m := range methods {
 		if stop := b.Stop(); stop != 0 {
 			ev.Stopped = stop
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), tooLate(stop), stop})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: tooLate(stop), Stop: stop})
 			continue
 		}
 		if !e.Named && m.About().WarmStart {
 			if reason := e.cannotWin(b, m, p, ev); reason != "" {
-				ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), reason, 0})
+				ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: reason})
 				continue
 			}
 		}
@@ -143,11 +147,11 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 		case errors.As(err, &wrong):
 			return nil, fmt.Errorf("%s: %w", m.Name(), err)
 		case err != nil && (errors.Is(err, solve.ErrNotServed) || len(e.Methods) > 1):
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), err.Error(), 0})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: err.Error()})
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", m.Name(), err)
 		case r.Result.Schedule == nil:
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), "found no schedule: " + r.StopReason(), r.Result.Stop})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: "found no schedule: " + r.StopReason(), Stop: r.Result.Stop})
 		default:
 			ev.Rows = append(ev.Rows, r)
 			if e.Found != nil {
@@ -167,7 +171,7 @@ func (e *Evaluator) serving(b *solve.Budget, p *model.Problem, ev *Report) (meth
 	for _, m := range e.Methods {
 		about := m.About()
 		if !e.Named && !p.Late() && about.LateOnly {
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), "no rank is late (name it in --methods to have it all the same)", 0})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: "no rank is late (name it in --methods to have it all the same)"})
 			continue
 		}
 		if !e.Named && about.ComparisonOnly {
@@ -175,7 +179,7 @@ func (e *Evaluator) serving(b *solve.Budget, p *model.Problem, ev *Report) (meth
 		}
 		if b.Stop() == 0 {
 			if err := m.Serves(p); err != nil {
-				ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), err.Error(), 0})
+				ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: err.Error()})
 				continue
 			}
 		}

@@ -48,14 +48,14 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 		}
 		switch stop := b.Stop(); {
 		case e.enough(b, p, ev):
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), fmt.Sprintf("not needed: %s is within %g %% of the bound", ev.Best().Method, 100*e.Enough), 0})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: fmt.Sprintf("not needed: %s is within %g %% of the bound", ev.Best().Method, 100*e.Enough)})
 			continue
 		case stop != 0:
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), tooLate(stop), stop})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: tooLate(stop), Stop: stop})
 			continue
 		}
 		if reason := e.cannotWin(b, m, p, ev); reason != "" {
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), reason, 0})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: reason})
 			continue
 		}
 		share, done := fallingShare(b, len(methods)-i)
@@ -67,12 +67,12 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 		done()
 		switch {
 		case err != nil && (errors.Is(err, solve.ErrNotServed) || len(methods) > 1):
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), err.Error(), 0})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: err.Error()})
 			continue
 		case err != nil:
 			return fmt.Errorf("%s: %w", m.Name(), err)
 		case r.Result.Schedule == nil:
-			ev.LeftOut = append(ev.LeftOut, LeftOut{m.Name(), "found no schedule: " + r.StopReason(), r.Result.Stop})
+			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: "found no schedule: " + r.StopReason(), Stop: r.Result.Stop})
 			continue
 		}
 		ev.Tried = append(ev.Tried, Tried{m.Name(), r.Makespan, r.Solving})
@@ -117,7 +117,7 @@ func (e *Evaluator) proveBest(b *solve.Budget, found []*Row, ev *Report) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Method, err)
 		}
-		ev.Rows = append(slices.DeleteFunc(ev.Rows, func(x *Row) bool { return x.Outcome() == verify.Proved && r.Outcome() == verify.Proved }), r)
+		ev.Rows = append(slices.DeleteFunc(ev.Rows, func(x *Row) bool { return x.Outcome() == verify.Proved && r.Outcome() == verify.Proved && !x.Given }), r)
 		if e.Found != nil {
 			e.Found(ev.soFar())
 		}

@@ -77,7 +77,7 @@ func TestPortfolioStops(t *testing.T) {
 	require.Equal(t, "near", ev.Rows[0].Method)
 	require.Equal(t, verify.Proved, ev.Rows[0].Verdicts["smt"].Outcome)
 	require.LessOrEqual(t, float64(ev.Rows[0].Gap()), UsuallyEnough)
-	require.Equal(t, []LeftOut{{"never", "not needed: near is within 0.5 % of the bound", 0}}, ev.LeftOut)
+	require.Equal(t, []LeftOut{{Method: "never", Reason: "not needed: near is within 0.5 % of the bound"}}, ev.LeftOut)
 	require.Equal(t, []string{"far", "near"}, []string{ev.Tried[0].Method, ev.Tried[1].Method})
 	require.Zero(t, ev.Stopped)
 }

@@ -43,6 +43,7 @@ func (b Known) NoneFaster(makespan model.Time) string {
 // Row is a method with what it found and what the verifiers say of that.
 type Row struct {
 	Method   string
+	Given    bool // it is one of Evaluator.Given, and Method is its name
 	Result   solve.Result
 	Seed     uint64
 	Makespan model.Time
@@ -128,10 +129,12 @@ func (r *Row) briefest() bool {
 	return !p.Late() && r.Makespan == least.Mul(int64(r.Result.Schedule.Rounds()))
 }
 
-// LeftOut is a method that did not run, or found nothing, with the reason.
+// LeftOut is a method that did not run, or found nothing, with the reason; or a schedule that
+// was given and has no row.
 type LeftOut struct {
 	Method, Reason string
 	Stop           solve.Stop // TimeLimit or Interrupted if that is the reason
+	Given, Refuted bool       // it is a schedule that was given; and it is refuted
 }
 
 // Report is a problem with what the methods make of it.
@@ -217,9 +220,9 @@ func (ev *Report) Undecided() solve.Stop {
 	return 0
 }
 
-// AnyRefuted reports whether a verifier refuted what a method of ours returned.
+// AnyRefuted reports whether a verifier refuted what a method of ours returned, or what was given.
 func (ev *Report) AnyRefuted() bool {
-	return slices.ContainsFunc(ev.Rows, func(r *Row) bool { return r.Outcome() == verify.Refuted })
+	return slices.ContainsFunc(ev.LeftOut, func(l LeftOut) bool { return l.Refuted }) || slices.ContainsFunc(ev.Rows, func(r *Row) bool { return r.Outcome() == verify.Refuted })
 }
 
 // Note joins what the method and the engines remarked.

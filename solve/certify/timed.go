@@ -5,24 +5,19 @@ import (
 	"fmt"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve/place"
+	"github.com/oraccl/oraccl/model/pace"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 )
 
-// Timed gives a schedule that has only an order the times at which it can run, on the routes
-// that it has, and checks that it is right with them.
-func Timed(ctx context.Context, p *model.Problem, s *model.Schedule) (*model.Schedule, error) {
-	order, err := s.TopologicalOrder()
-	if err != nil {
-		return nil, err
+// Timed gives a schedule the best times that a list scheduler finds for what its transfers wait
+// for, on the routes that it has, under the cost model of p, and checks that it is right with
+// them. Where order is nil, transfers wait for what pace.OrderOf returns.
+func Timed(ctx context.Context, p *model.Problem, s *model.Schedule, order *model.Precedence) (*model.Schedule, error) {
+	if order == nil {
+		order = pace.OrderOf(s)
 	}
-	program := place.NewProgram(p)
-	for _, i := range order {
-		t := &s.Transfers[i]
-		program.Batch(place.Move{Chunk: int(t.Chunk), Src: int(t.Src), Dst: int(t.Dst), Op: t.Op, Routes: [][]int{s.Routes[t.Route]}})
-	}
-	placed, err := program.Place()
+	placed, err := pace.Times(ctx, p, s, order)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func TestConvertMethods(t *testing.T) {
 
 		ordered := inOrder(r.Schedule)
 		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, ordered).Outcome)
-		s, err := certify.Timed(context.Background(), r.Problem, ordered)
+		s, err := certify.Timed(context.Background(), r.Problem, ordered, nil)
 		require.NoError(t, err)
 		require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, s).Outcome)
 	}

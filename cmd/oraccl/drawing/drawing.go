@@ -118,7 +118,7 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: at})
 	}
 	if s.Form == model.Ordered && v.Outcome == verify.Proved {
-		if t, err := certify.Timed(ctx, p, s); err == nil {
+		if t, err := certify.Timed(ctx, p, s, nil); err == nil {
 			pic.Schedule = t
 			pic.Notes = append(pic.Notes, "The file has an order and no times: these are the times at which it can run.")
 		}

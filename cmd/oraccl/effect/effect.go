@@ -201,7 +201,7 @@ func named(l *Line) bool {
 
 // noFile: neither the topology nor the collective is a file.
 func noFile(l *Line, _ string) string {
-	if l.Verb == "check" || len(l.Args) == 0 || named(l) {
+	if l.Verb == "check" || len(l.Args) == 0 || l.Given("schedule") || named(l) {
 		return ""
 	}
 	return fmt.Sprintf("no file is read: %s is a name", l.Args[0])

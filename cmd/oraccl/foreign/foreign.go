@@ -16,6 +16,7 @@ import (
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/forestcoll"
 	"github.com/oraccl/oraccl/model/format/sccl"
+	"github.com/oraccl/oraccl/model/format/syccl"
 	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/format/topologies"
 	"github.com/oraccl/oraccl/model/instance"
@@ -83,6 +84,8 @@ func formatOf(b []byte) *Format {
 		return &Format{sccl.Tool, readSCCL}
 	case teccl.Is(b):
 		return &Format{teccl.Tool, readFlows}
+	case syccl.Is(b):
+		return &Format{syccl.Tool, readSyCCL}
 	case forestcoll.Is(b):
 		return &Format{forestcoll.Tool, readTrees}
 	}
@@ -170,7 +173,7 @@ func Recognise(ctx context.Context, file string) (*Format, []byte, error) {
 
 // Tools lists the tools whose schedules verify reads.
 func Tools() string {
-	return "SCCL and msccl-tools (JSON), TE-CCL (JSON),\nForestColl (trees, XML)"
+	return "SCCL and msccl-tools (JSON), TE-CCL (JSON),\nForestColl (trees, XML), SyCCL (JSON)"
 }
 
 // Before returns the verdict on a file that no engine is asked about: objections refute it,

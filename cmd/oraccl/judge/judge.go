@@ -137,15 +137,31 @@ func (a *Asked) orbit(ctx context.Context, file string, o *schedules.Orbit) (*ce
 
 // foreign verifies a schedule of another tool.
 func (a *Asked) foreign(ctx context.Context, file string, b []byte, format *foreign.Format) (*certify.Judgement, error) {
-	if slices.Contains(a.Engines, stream.Engine) {
-		return nil, fmt.Errorf("--engine %s: is for our own files; want replay, smt or all for %s", stream.Engine, file)
-	}
-	m, err := format.Read(ctx, &a.Truth, a.Problem, file, b)
+	m, by, chosen, err := a.decide(ctx, file, b, format)
 	if err != nil {
 		return nil, err
 	}
+	j := certify.Judge(file, m.Problem, m.Schedule, by, chosen)
+	if j.Makespan == 0 && by.Verdict.Outcome == verify.Proved {
+		j.Makespan = m.Lasts
+	}
+	j.Tool, j.Notes = m.Tool, append(slices.Clone(m.Notes), j.Notes...)
+	return j, nil
+}
+
+// decide reads a schedule of another tool and has it verified by the engines that are asked, which it
+// returns with those of the reader.
+func (a *Asked) decide(ctx context.Context, file string, b []byte, format *foreign.Format) (*foreign.Imported, certify.Verification, []string, error) {
+	none := certify.Verification{}
+	if slices.Contains(a.Engines, stream.Engine) {
+		return nil, none, nil, fmt.Errorf("--engine %s: is for our own files; want replay, smt or all for %s", stream.Engine, file)
+	}
+	m, err := format.Read(ctx, &a.Truth, a.Problem, file, b)
+	if err != nil {
+		return nil, none, nil, err
+	}
 	if a.Formulas != "" {
-		return nil, fmt.Errorf("--emit-smt2: %s is not a schedule of ours", file)
+		return nil, none, nil, fmt.Errorf("--emit-smt2: %s is not a schedule of ours", file)
 	}
 	var by certify.Verification
 	chosen := a.Engines
@@ -158,7 +174,7 @@ func (a *Asked) foreign(ctx context.Context, file string, b []byte, format *fore
 			chosen = append([]string{before.Engine}, chosen...)
 		}
 		if by, err = certify.Verify(ctx, m.Problem, m.Schedule, smt.Options{Timeout: a.TimeLimit}, a.Engines); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, none, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		if m.Feasible != nil {
 			by.Verdicts[before.Engine] = before
@@ -168,7 +184,7 @@ func (a *Asked) foreign(ctx context.Context, file string, b []byte, format *fore
 	if m.Claims != nil {
 		wrong, err := m.Claims(ctx)
 		if err != nil {
-			return nil, err
+			return nil, none, nil, err
 		}
 		first := by.Verdicts[chosen[0]]
 		if len(wrong) > 0 {
@@ -189,10 +205,5 @@ func (a *Asked) foreign(ctx context.Context, file string, b []byte, format *fore
 		}
 		by.Verdicts[engine] = verdict
 	}
-	j := certify.Judge(file, m.Problem, m.Schedule, by, chosen)
-	if j.Makespan == 0 && by.Verdict.Outcome == verify.Proved {
-		j.Makespan = m.Lasts
-	}
-	j.Tool, j.Notes = m.Tool, append(slices.Clone(m.Notes), j.Notes...)
-	return j, nil
+	return m, by, chosen, nil
 }

@@ -37,6 +37,9 @@ const maxCounts = 1 << 26
 // for each other's transfers to end. A file that has them becomes a schedule in rounds, at
 // the cost model link-rounds, in which they do that in one round.
 //
+// What else transfers wait for, because a threadblock does one thing after the other and
+// dependencies hold whatever is in the memory, is in the Order of the result.
+//
 // Where the topology has no link, or way over switches, from a rank to another one
 // that it sends to, the result has objections.
 func (a *Algo) Import(m model.Meaning, topology *model.Topology, size int64) (*model.Imported, error) {
@@ -100,6 +103,7 @@ type moved struct {
 	line  int     // where it was received last
 	after []int32 // those that must have ended when it begins
 	with  []int32 // those that must have begun when it ends: they read what it replaces, or add to the same
+	turn  []event // what its threadblocks do before
 }
 
 // place is a slot.
@@ -121,6 +125,7 @@ type importer struct {
 	fifo   map[[3]int][][]sent
 	pc     []int
 	byID   map[[2]int]int
+	turns  turns
 }
 
 // sent is a chunk in a message.
@@ -169,9 +174,11 @@ func (x *importer) run() error {
 				if in.Verb&model.Receives != 0 != receives {
 					break
 				}
+				x.turns.begin()
 				if err := x.execute(q, in); err != nil {
 					return false, fmt.Errorf("line %d: gpu %d tb %d step %d (%s): %w", in.Line, q.Rank, q.ID, in.Label, in.Name, err)
 				}
+				x.turn(i, in)
 				x.pc[i]++
 				if moved = true; receives {
 					return true, nil
@@ -200,19 +207,25 @@ func (x *importer) run() error {
 	return nil
 }
 
+// awaited returns the process and the step that a dependency waits for; false: there is none.
+func (x *importer) awaited(q *model.Process, w model.Wait) (on, step int, ok bool) {
+	on, ok = x.byID[[2]int{q.Rank, w.Process}]
+	if !ok {
+		return 0, 0, false
+	}
+	steps := x.p.Processes[on].Steps
+	step = max(w.Step, 0)
+	for step < len(steps) && !steps[step].Signals {
+		step++
+	}
+	return on, step, step < len(steps)
+}
+
 // ready reports whether an instruction can go on.
 func (x *importer) ready(q *model.Process, in *model.Instruction) bool {
 	for _, w := range in.Waits {
-		on, ok := x.byID[[2]int{q.Rank, w.Process}]
-		if !ok {
-			return false
-		}
-		steps := x.p.Processes[on].Steps
-		step := max(w.Step, 0)
-		for step < len(steps) && !steps[step].Signals {
-			step++
-		}
-		if step >= len(steps) || x.pc[on] <= step {
+		on, step, ok := x.awaited(q, w)
+		if !ok || x.pc[on] <= step {
 			return false
 		}
 	}
@@ -235,6 +248,9 @@ func (x *importer) execute(q *model.Process, in *model.Instruction) error {
 	if in.Verb&model.Receives != 0 {
 		name := [3]int{q.RecvFrom, q.Rank, q.Channel}
 		message, x.fifo[name] = x.fifo[name][0], x.fifo[name][1:]
+		for _, s := range message {
+			x.turns.received = append(x.turns.received, s.transfer)
+		}
 		if len(message) != in.Count*x.p.Grain {
 			return fmt.Errorf("receives %d cells, want %d: %w", len(message), in.Count*x.p.Grain, ErrNoSchedule)
 		}
@@ -301,6 +317,7 @@ func (x *importer) execute(q *model.Process, in *model.Instruction) error {
 				return err
 			}
 			out = append(out, s)
+			x.turns.sent = append(x.turns.sent, s.transfer)
 		}
 	}
 	if in.Verb&model.Sends != 0 {

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/ways"
 )
 
 // schedule writes the transfers down.
 func (x *importer) schedule(m *model.Imported) error {
 	s := m.Schedule
-	ways := newWays(m.Problem.Topology)
+	shortest := ways.NewShortest(m.Problem.Topology)
 	known := map[string]int32{}
 	lines := make([]int, len(x.moves))
 	for i := range x.moves {
@@ -21,7 +22,7 @@ func (x *importer) schedule(m *model.Imported) error {
 		lines[i] = t.line
 		var route []int
 		for j, u := range t.ranks[:len(t.ranks)-1] {
-			way := ways.from(int(u), int(t.ranks[j+1]))
+			way := shortest.Route(int(u), int(t.ranks[j+1]))
 			if way == nil {
 				m.Object("no-such-link", fmt.Sprintf("line %d", t.line), fmt.Sprintf("%s has no link and no way over switches from rank %d to rank %d", m.Problem.Topology.Name, u, t.ranks[j+1]))
 			}
@@ -43,52 +44,11 @@ func (x *importer) schedule(m *model.Imported) error {
 	if len(m.Objections) > 0 {
 		return nil
 	}
+	m.Order = x.order()
 	if _, err := s.TopologicalOrder(); err != nil {
 		if err := x.rounds(m); err != nil {
 			return fmt.Errorf("ranks exchange values in place, so that no transfer can be the first, and %w: %w", err, ErrNoSchedule)
 		}
 	}
 	return nil
-}
-
-// ways finds paths from rank to rank that pass switches only, with the fewest links.
-type ways struct {
-	t     *model.Topology
-	out   [][]int
-	known map[[2]int][]int
-}
-
-func newWays(t *model.Topology) *ways {
-	return &ways{t: t, out: t.Out(), known: map[[2]int][]int{}}
-}
-
-// from returns a path, or nil.
-func (w *ways) from(u, v int) []int {
-	if way, ok := w.known[[2]int{u, v}]; ok {
-		return way
-	}
-	by := map[int]int{} // the link over which a node was reached
-	queue := []int{u}
-	for i := 0; i < len(queue); i++ {
-		at := queue[i]
-		if at != u && w.t.IsRank(at) {
-			continue
-		}
-		for _, l := range w.out[at] {
-			d := w.t.Links[l].Dst
-			if _, seen := by[d]; !seen && d != u {
-				by[d] = l
-				queue = append(queue, d)
-			}
-		}
-	}
-	var way []int
-	if _, ok := by[v]; ok {
-		for at := v; at != u; at = w.t.Links[by[at]].Src {
-			way = append(way, by[at])
-		}
-		slices.Reverse(way)
-	}
-	w.known[[2]int{u, v}] = way
-	return way
 }

@@ -1,0 +1,193 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/format/schedules"
+	"github.com/oraccl/oraccl/model/pace"
+	"github.com/oraccl/oraccl/model/ways"
+	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
+	"github.com/oraccl/oraccl/verify/order"
+	"github.com/oraccl/oraccl/verify/replay"
+)
+
+// Given reads the schedule in a file, ours or another tool's, to be compared with what methods
+// find for p: at the size of p, on its topology, with its late ranks. What verify decides about
+// the file, at that size, is part of the result. An error means that the file cannot be read, or
+// is no schedule of that collective; limit is for the smt engine.
+func Given(ctx context.Context, file string, p *model.Problem, limit time.Duration) (*certify.Given, error) {
+	g := &certify.Given{Name: filepath.Base(file)}
+	if IsDeployed(ctx, file) {
+		return g, givenDeployed(ctx, g, file, p)
+	}
+	format, b, err := foreign.Recognise(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	if format == nil {
+		return g, givenOurs(ctx, g, file, p)
+	}
+	q := *p
+	q.Chunks = nil
+	a := &Asked{Problem: &q, Engines: certify.Engines, TimeLimit: limit}
+	m, v, _, err := a.decide(ctx, file, b, format)
+	if err != nil {
+		return nil, err
+	}
+	g.Before = map[string]verify.Verdict{m.Tool: v.Verdict}
+	if v.Verdict.Outcome == verify.Refuted || m.Undecided != "" {
+		return g, nil
+	}
+	g.Note = notesOf(m.Tool, m.Notes)
+	return g, take(g, p, m.Problem, m.Schedule, m.Order, file)
+}
+
+// givenDeployed reads MSCCL-IR, which is judged as its runtimes execute it.
+func givenDeployed(ctx context.Context, g *certify.Given, file string, p *model.Problem) error {
+	asked := deploy.Options{Size: p.Size, Root: p.Collective.Root}
+	d, err := ReadDeployed(ctx, file, asked)
+	if err != nil {
+		return err
+	}
+	if d.Algo != nil && d.Algo.Ranks != p.Topology.Ranks {
+		return fmt.Errorf("%s: %d ranks, and %s has %d", file, d.Algo.Ranks, p.Topology.Name, p.Topology.Ranks)
+	}
+	if kind, err := model.ParseKind(strings.ReplaceAll(d.Report.Collective, "_", "")); d.Algo != nil && (err != nil || kind != p.Collective.Kind) {
+		if d.Report.Collective != "custom" && d.Algo.Coll != "" {
+			return otherCollective(file, d.Report.Collective, p)
+		}
+		asked.Collective = p.Collective.Kind.String()
+		if d, err = ReadDeployed(ctx, file, asked); err != nil {
+			return err
+		}
+	}
+	v := d.Report.Verdict
+	g.Before = map[string]verify.Verdict{order.Engine: v}
+	if v.Outcome != verify.Proved {
+		return nil
+	}
+	meaning := model.Meaning{Collective: d.Report.Collective, InPlace: d.Report.Calls[0].InPlace, Root: p.Collective.Root}
+	m, err := d.Algo.Import(meaning, p.Topology, p.Size)
+	if err != nil {
+		g.Before[msccl.Tool] = verify.Verdict{Engine: "import", Reason: err.Error()}
+		return nil
+	}
+	if len(m.Objections) > 0 {
+		o := m.Objections[0]
+		g.Before[msccl.Tool] = verify.Verdict{Outcome: verify.Refuted, Engine: "import", Violations: []verify.Violation{verify.Wrong(verify.Code(o.Code), o.Where, o.Message)}}
+		return nil
+	}
+	g.Note = "the best times for its threadblocks, channels and dependencies" + d.Report.Proviso
+	return take(g, p, m.Problem, m.Schedule, m.Order, file)
+}
+
+// givenOurs reads a schedule of ours, which is judged by its own problem, and then timed for p.
+func givenOurs(ctx context.Context, g *certify.Given, file string, p *model.Problem) error {
+	sol, err := schedules.Load(ctx, file, model.MaxHeld)
+	if err != nil {
+		return err
+	}
+	if sol.Origin.Partial {
+		g.Before = map[string]verify.Verdict{"reader": {Engine: "reader", Reason: "the file is marked as partial"}}
+		return nil
+	}
+	if p.SameUpToCut(sol.Problem) && sol.Schedule.Form != model.Ordered { // its times stand
+		return take(g, p, sol.Problem, sol.Schedule, nil, file)
+	}
+	v := replay.Check(ctx, sol.Problem, sol.Schedule)
+	v.Engine = "replay of the file's own problem"
+	if g.Before = map[string]verify.Verdict{v.Engine: v}; v.Outcome == verify.Refuted {
+		return nil
+	}
+	g.Note = "the best times for its order"
+	if sol.Problem.Size != p.Size {
+		g.Note += fmt.Sprintf("; the file is for %d bytes", sol.Problem.Size)
+	}
+	return take(g, p, sol.Problem, sol.Schedule, pace.OrderOf(sol.Schedule), file)
+}
+
+// take puts a schedule for another problem, which differs in size, links or cost, into g as one
+// for p.
+func take(g *certify.Given, p, from *model.Problem, s *model.Schedule, order *model.Precedence, file string) error {
+	if !sameCollective(p, from) {
+		return otherCollective(file, fmt.Sprint(from.Collective), p)
+	}
+	q := *p
+	switch n := len(from.Chunks); {
+	case from.Size == p.Size:
+		q.Chunks = from.Chunks
+	case slices.Equal(from.Chunks, from.Cut(n)):
+		q.Chunks = p.Cut(n)
+	default:
+		return fmt.Errorf("%s: its chunks are not equal parts of %d bytes, and cannot be scaled to %d", file, from.Size, p.Size)
+	}
+	if p.Chunks != nil && !slices.Equal(p.Chunks, q.Chunks) {
+		return fmt.Errorf("%s: has %d chunks, and --chunks or --total-chunks asks for %d", file, len(q.Chunks), len(p.Chunks))
+	}
+	g.Problem = &q
+	if order == nil && (s.Form == model.Ordered || !p.SameUpToCut(from)) {
+		order = pace.OrderOf(s)
+	}
+	if g.Schedule, g.Order = s, order; p.Topology.Equal(from.Topology) {
+		return nil
+	}
+	moved, missing := rerouted(p.Topology, s)
+	if missing != "" {
+		g.Before["links"] = verify.Verdict{Outcome: verify.Refuted, Engine: "links", Violations: []verify.Violation{verify.Wrong(verify.NoSuchLink, "the file", missing)}}
+		g.Schedule = nil
+		return nil
+	}
+	g.Schedule = moved
+	return nil
+}
+
+// rerouted returns s over the links of another topology with as many ranks, or what is missing.
+func rerouted(t *model.Topology, s *model.Schedule) (*model.Schedule, string) {
+	moved := &model.Schedule{Form: s.Form, Transfers: slices.Clone(s.Transfers), After: s.After}
+	shortest, known := ways.NewShortest(t), map[[2]int32]int32{}
+	for i := range moved.Transfers {
+		x := &moved.Transfers[i]
+		id, ok := known[[2]int32{x.Src, x.Dst}]
+		if !ok {
+			if int(max(x.Src, x.Dst)) >= t.Ranks {
+				return nil, fmt.Sprintf("rank %d, and %s has %d", max(x.Src, x.Dst), t.Name, t.Ranks)
+			}
+			route := shortest.Route(int(x.Src), int(x.Dst))
+			if route == nil {
+				return nil, fmt.Sprintf("%s has no link and no way over switches from rank %d to rank %d", t.Name, x.Src, x.Dst)
+			}
+			id = int32(len(moved.Routes))
+			known[[2]int32{x.Src, x.Dst}] = id
+			moved.Routes = append(moved.Routes, route)
+		}
+		x.Route = id
+	}
+	return moved, ""
+}
+
+// sameCollective reports whether two problems ask for the same, whatever the size.
+func sameCollective(p, q *model.Problem) bool {
+	if p.Collective.Kind != q.Collective.Kind || p.Collective.Kind == model.Custom || !slices.Equal(p.Members(), q.Members()) {
+		return false
+	}
+	return !p.Collective.Kind.Rooted() || p.Collective.Root == q.Collective.Root
+}
+
+func otherCollective(file, theirs string, p *model.Problem) error {
+	return fmt.Errorf("%s: performs %s among its ranks, want %v among %d", file, theirs, p.Collective, len(p.Members()))
+}
+
+// notesOf joins what a reader says of a file.
+func notesOf(tool string, notes model.Notes) string {
+	return strings.Join(append([]string{tool + ": the best times for its order"}, notes.Strings()...), "; ")
+}
