@@ -72,20 +72,20 @@ func (o *Orbit) Validate(p *Problem) error {
 	}
 	before := Time(0)
 	for i, t := range o.Turns {
-		place := Element("turns", i)
+		place := func() string { return Element("turns", i) }
 		switch {
 		case t.Route < 0 || int(t.Route) >= len(o.Routes):
-			return wrong(place, "route %d does not exist, want 0 to %d", t.Route, len(o.Routes)-1)
+			return wrong(place(), "route %d does not exist, want 0 to %d", t.Route, len(o.Routes)-1)
 		case t.Owner < 0 || int(t.Owner) >= n:
-			return wrong(place, "rank %d does not exist, want 0 to %d", t.Owner, n-1)
+			return wrong(place(), "rank %d does not exist, want 0 to %d", t.Owner, n-1)
 		case t.Part < 0 || int(t.Part) >= len(parts)/n:
-			return wrong(place, "part %d does not exist, want 0 to %d", t.Part, len(parts)/n-1)
+			return wrong(place(), "part %d does not exist, want 0 to %d", t.Part, len(parts)/n-1)
 		case t.Op > Reduction:
-			return wrong(place, "operation %v does not exist, want copy or reduce", t.Op)
+			return wrong(place(), "operation %v does not exist, want copy or reduce", t.Op)
 		case t.Start < before:
-			return wrong(place, "starts at %d after one that starts at %d, want order of starts", int64(t.Start), int64(before))
+			return wrong(place(), "starts at %d after one that starts at %d, want order of starts", int64(t.Start), int64(before))
 		case t.Start >= MaxEnd/2:
-			return wrong(place, "starts at %d, want a start below %d", int64(t.Start), int64(MaxEnd/2))
+			return wrong(place(), "starts at %d, want a start below %d", int64(t.Start), int64(MaxEnd/2))
 		}
 		before = t.Start
 	}

@@ -12,7 +12,7 @@ import (
 // and maxStreamed that above which no group is looked for.
 const (
 	maxRanks    = 4096
-	maxStreamed = 1 << 17
+	maxStreamed = 1 << 20
 )
 
 // generator is a class of links that translations carry into each other: one leaves

@@ -43,6 +43,19 @@ func TestOrbits(t *testing.T) {
 	}
 }
 
+// TestManyRanks: a plan of one rank is one for as many as there are.
+func TestManyRanks(t *testing.T) {
+	tp, err := topo.Parse("torus:512x512", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 30, Cost: model.Pipelined}
+	st, err := New().(solve.Streamer).Stream(t.Context(), p, solve.Options{Seed: 1})
+	require.NoError(t, err)
+	n := int64(tp.Ranks)
+	require.Equal(t, n*(n-1), st.Transfers)
+	require.Equal(t, st.Makespan, st.Orbit.Last(st.Problem))
+	require.NoError(t, st.Orbit.Validate(st.Problem))
+}
+
 // TestOrbitsLeast: the makespans are the least that there can be where all is in whole slots:
 // an all-to-all as its hops demand on the links, a reduce-scatter as an allgather, one
 // switch as its ports.

@@ -1,6 +1,7 @@
 package cert
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -86,8 +87,15 @@ func (j *job) beside(l *model.Link) model.Time {
 
 // port is a set of lanes of which no more than capacity are occupied at one time.
 type port struct {
-	lanes    []lane
+	lanes    []alike
+	size     int // how many lanes there are
 	capacity int
+}
+
+// alike is a number of lanes that differ in their link alone.
+type alike struct {
+	lane
+	n int64
 }
 
 // families returns several ways to put every lane into one port: the ports of the
@@ -122,9 +130,15 @@ func (j *job) families(lanes []lane) [][]port {
 	return families
 }
 
+// group puts lanes into ports by their keys. It takes O(lanes).
 func group(lanes []lane, key func(lane) (key, capacity int)) []port {
 	var ports []port
 	index := map[int]int{}
+	type kind struct {
+		port int
+		lane lane // of no link
+	}
+	kinds := map[kind]int{} // where among the port's lanes
 	for _, a := range lanes {
 		k, capacity := key(a)
 		i, known := index[k]
@@ -133,7 +147,16 @@ func group(lanes []lane, key func(lane) (key, capacity int)) []port {
 			index[k] = i
 			ports = append(ports, port{capacity: capacity})
 		}
-		ports[i].lanes = append(ports[i].lanes, a)
+		p := &ports[i]
+		p.size++
+		a.link = 0
+		j, known := kinds[kind{i, a}]
+		if !known {
+			j = len(p.lanes)
+			kinds[kind{i, a}] = j
+			p.lanes = append(p.lanes, alike{a, 0})
+		}
+		p.lanes[j].n++
 	}
 	return ports
 }
@@ -178,11 +201,17 @@ func (j *job) passing(lanes []lane, l *load) (model.Time, error) {
 		need.bytes.Add(need.bytes, new(big.Int).Mul(big.NewInt(n), new(big.Int).Mul(big.NewInt(size), picoBytes)))
 	}
 	families := j.families(lanes)
+	kinds := 0
+	for _, f := range families {
+		for _, p := range f {
+			kinds += len(p.lanes)
+		}
+	}
 	return leastTime(func(t model.Time) bool {
+		if !j.work.Go(16 * kinds) {
+			return true
+		}
 		for _, f := range families {
-			if !j.work.Go(16 * len(lanes)) {
-				return true
-			}
 			if !j.fits(f, t, l.least, need) {
 				return false
 			}
@@ -252,28 +281,32 @@ func (j *job) fits(ports []port, t model.Time, least int64, need amount) bool {
 func (p *port) carries(t model.Time, least, items int64) amount {
 	sum := amount{occupied: new(big.Int), bytes: new(big.Int)}
 	first, last, shortest, fixed := model.MaxTime, model.MaxTime, model.MaxTime, model.MaxTime
-	var speeds []int64
 	for i := range p.lanes {
 		a := &p.lanes[i]
 		w, busy := a.window(t), a.busy(least)
 		first, last = min(first, a.from), min(last, a.after)
 		shortest, fixed = min(shortest, busy), min(fixed, a.each)
-		speeds = append(speeds, a.bandwidth)
-		sum.items = min(items, sum.items+min(items, int64(w/busy)))
-		sum.occupied.Add(sum.occupied, product(a.bandwidth, w))
-		sum.bytes.Add(sum.bytes, product(a.bandwidth, max(0, w-a.each)))
+		each := min(items, int64(w/busy))
+		if each > items/a.n {
+			sum.items = items
+		} else {
+			sum.items = min(items, sum.items+a.n*each)
+		}
+		sum.occupied.Add(sum.occupied, new(big.Int).Mul(big.NewInt(a.n), product(a.bandwidth, w)))
+		sum.bytes.Add(sum.bytes, new(big.Int).Mul(big.NewInt(a.n), product(a.bandwidth, max(0, w-a.each))))
 	}
-	if p.capacity >= len(p.lanes) {
+	if p.capacity >= p.size {
 		return sum
 	}
 	hull := (&lane{from: first, after: last}).window(t)
 	if each := int64(hull / shortest); each <= items/int64(p.capacity) {
 		sum.items = min(sum.items, int64(p.capacity)*each)
 	}
-	slices.Sort(speeds)
-	fastest := big.NewInt(0)
-	for _, b := range speeds[len(speeds)-p.capacity:] {
-		fastest.Add(fastest, big.NewInt(b))
+	fastest, left := big.NewInt(0), int64(p.capacity)
+	for _, a := range slices.SortedFunc(slices.Values(p.lanes), func(a, b alike) int { return cmp.Compare(b.bandwidth, a.bandwidth) }) {
+		n := min(left, a.n)
+		fastest.Add(fastest, new(big.Int).Mul(big.NewInt(n), big.NewInt(a.bandwidth)))
+		left -= n
 	}
 	sum.occupied = smaller(sum.occupied, new(big.Int).Mul(fastest, big.NewInt(int64(hull))))
 	sum.bytes = smaller(sum.bytes, new(big.Int).Mul(fastest, big.NewInt(int64(max(0, hull-fixed)))))
