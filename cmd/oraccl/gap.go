@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
-	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/judge"
@@ -194,7 +193,7 @@ func checkPlot(name string) error {
 	if name == "" {
 		return nil
 	}
-	if _, err := chart.Format(name); err != nil {
+	if err := report.CanDraw(name); err != nil {
 		return fmt.Errorf("--plot %w", err)
 	}
 	switch d, err := os.Stat(filepath.Dir(name)); {

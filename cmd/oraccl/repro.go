@@ -1,3 +1,5 @@
+//go:build !js
+
 package main
 
 import (
@@ -160,6 +162,19 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 		return exit.Status(exit.Unknown)
 	}
 	return err
+}
+
+// longRunning returns the verbs that run for hours, with processes of their own.
+func longRunning() []*cobra.Command { return []*cobra.Command{newRepro(), newSweep()} }
+
+// experimentMeant asks whether another experiment was meant than one that does not exist; "":
+// err is about something else.
+func experimentMeant(err error) string {
+	var paper *experiment.UnknownError
+	if !errors.As(err, &paper) {
+		return ""
+	}
+	return meant(paper.Name, append(paper.Known, "all", "list"), "oraccl repro list names them")
 }
 
 // aboutExperiments is what the manual has to know of the files of experiments.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
-	"github.com/oraccl/oraccl/cmd/oraccl/experiment"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -95,7 +94,6 @@ func hintOf(err error) string {
 	var wrong *instance.Error
 	var method *certify.UnknownMethodError
 	var collective *instance.UnknownCollectiveError
-	var paper *experiment.UnknownError
 	switch {
 	case errors.As(err, &h):
 		return h.Hint
@@ -103,8 +101,6 @@ func hintOf(err error) string {
 		return wrong.Hint
 	case errors.As(err, &method):
 		return meant(method.Name, method.Known, "oraccl help methods describes them")
-	case errors.As(err, &paper):
-		return meant(paper.Name, append(paper.Known, "all", "list"), "oraccl repro list names them")
 	case errors.As(err, &collective):
 		var names []string
 		for _, k := range model.Kinds() {
@@ -112,7 +108,7 @@ func hintOf(err error) string {
 		}
 		return meant(collective.Name, names, "")
 	}
-	return ""
+	return experimentMeant(err)
 }
 
 // meant asks whether one of the names was meant that are nearest to a name that does not

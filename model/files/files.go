@@ -9,8 +9,6 @@
 //
 // What the user names may be compressed by gzip, and text may begin with a byte order mark:
 // neither reaches the caller. Files in a directory are read as they are.
-//
-// The package needs Unix: a pipe without a writer is opened without waiting for one.
 package files
 
 import (
@@ -25,7 +23,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 )
 
 // Stdin is the name of standard input.
@@ -234,7 +231,7 @@ func (s *session) open(ctx context.Context, name string, most int64, pipes bool)
 		return s.fromPipe(ctx, name, func() (*os.File, error) { return os.Open(name) })
 	}
 	return regular(ctx, name, info, most, func() (*os.File, error) {
-		return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		return os.OpenFile(name, os.O_RDONLY|waitless, 0)
 	})
 }
 
@@ -457,7 +454,7 @@ func (d *Dir) regular(name string, info fs.FileInfo, most int64) (*File, error) 
 		return nil, interruption{d.path(name), err}
 	}
 	return regular(d.ctx, d.path(name), info, of(d.ctx).most(most), func() (*os.File, error) {
-		return d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		return d.root.OpenFile(name, os.O_RDONLY|waitless, 0)
 	})
 }
 

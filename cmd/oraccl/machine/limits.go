@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/oraccl/oraccl/model/files"
 )
@@ -68,22 +67,6 @@ func number(root fs.FS, name string) (int64, bool) {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
 	return n, err == nil
-}
-
-// addressSpace returns how much more address space this program may have (ulimit -v), or
-// false if that is not limited.
-func addressSpace() (int64, bool) {
-	var limit syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur > math.MaxInt64 {
-		return 0, false
-	}
-	b, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, false
-	}
-	pages, _, _ := strings.Cut(string(b), " ")
-	n, err := strconv.ParseInt(pages, 10, 64)
-	return max(0, int64(limit.Cur)-n*int64(os.Getpagesize())), err == nil
 }
 
 // EnoughRoom returns, before the start, why a file of this many bytes at least cannot be

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // saidFrom is from how many bytes on the memory that something needs is printed before it
@@ -54,24 +52,10 @@ func freeMemory() (int64, bool) {
 	return 0, false
 }
 
-// PeakMemory returns the most that the program has had in memory so far, by the operating
-// system's account, or 0 if that is not known.
-func PeakMemory() int64 {
-	var u syscall.Rusage
-	if runtime.GOOS != "linux" || syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return int64(u.Maxrss) << 10
-}
-
 // EnoughDisk returns an error if the file system of a directory has no room for this many
-// bytes.
+// bytes. Where that is not known it returns none: the writer reports what is wrong.
 func EnoughDisk(dir string, need int64) error {
-	var fs syscall.Statfs_t
-	if runtime.GOOS != "linux" || syscall.Statfs(dir, &fs) != nil {
-		return nil // the writer reports what is wrong
-	}
-	if have := int64(fs.Bavail) * int64(fs.Bsize); need > have {
+	if have, known := freeDisk(dir); known && need > have {
 		return fmt.Errorf("the file needs up to %s, and %s are free in %s", Bytes(need), Bytes(have), dir)
 	}
 	return nil

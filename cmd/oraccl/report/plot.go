@@ -1,3 +1,5 @@
+//go:build !js
+
 package report
 
 import (
@@ -41,5 +43,8 @@ func DrawGap(ev *certify.Report, name string) error {
 	return files.Write(name, func(w io.Writer) error { return b.Write(w, format) })
 }
 
-// InSeconds returns a time in seconds.
-func InSeconds(t model.Time) float64 { return float64(t) / float64(model.Second) }
+// CanDraw returns an error if no figure is written to a file of that name.
+func CanDraw(name string) error {
+	_, err := chart.Format(name)
+	return err
+}

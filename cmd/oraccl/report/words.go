@@ -83,3 +83,6 @@ func byteCount(n int64) string {
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
+
+// InSeconds returns a time in seconds.
+func InSeconds(t model.Time) float64 { return float64(t) / float64(model.Second) }

@@ -8,9 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
-
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve"
@@ -20,13 +17,20 @@ import (
 // two seconds, if stderr is a terminal.
 type progress struct {
 	lock   sync.Mutex
-	lines  io.Writer                // gets a line for each phase; nil: none
-	bar    *progressbar.ProgressBar // nil: nothing is shown
-	method string                   // that is running; "": none
-	text   string                   // what is being done
-	since  time.Time                // when that began
+	lines  io.Writer // gets a line for each phase; nil: none
+	bar    bar       // nil: nothing is shown
+	method string    // that is running; "": none
+	text   string    // what is being done
+	since  time.Time // when that began
 	shown  bool
 	known  model.Time // a certified bound, if any
+}
+
+// bar is a line that is written again and again.
+type bar interface {
+	Describe(text string)
+	Add(int) error
+	Clear() error
 }
 
 // showAfter is how long a phase takes before anything is shown.
@@ -39,12 +43,9 @@ func (p *progress) Show(w io.Writer) {
 		p.lines = w
 		return
 	}
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if p.bar = onTerminal(w); p.bar == nil {
 		return
 	}
-	p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetElapsedTime(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSpinnerType(14))
 	go func() {
 		for range time.Tick(200 * time.Millisecond) {
 			p.show()

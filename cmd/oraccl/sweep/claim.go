@@ -2,12 +2,10 @@ package sweep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -26,7 +24,7 @@ func (s *Store) lock(name string) (*claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the sweep's directory: %w", located(err))
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+	if taken(f) {
 		return nil, f.Close()
 	}
 	return &claim{f}, nil

@@ -153,8 +153,7 @@ func Solve(ctx context.Context, f Formula, o Options) (Result, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 300 * time.Millisecond
-	// Ctrl-C at the terminal is ours to handle: it ends ctx.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	apart(cmd) // Ctrl-C at the terminal is ours to handle: it ends ctx
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()

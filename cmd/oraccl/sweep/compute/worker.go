@@ -116,7 +116,7 @@ func startWorker(program, dir string, threads int) (*worker, error) {
 		return nil, err
 	}
 	x := &worker{cmd: exec.Command(program, "sweep", "worker", "--dir", dir, "--threads", strconv.Itoa(threads), "--scratch", scratch), rows: make(chan table.Row), scratch: scratch}
-	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	apart(x.cmd)
 	x.cmd.Env = append(os.Environ(), "TMPDIR="+scratch)
 	x.cmd.Stderr = &x.errs
 	out, in, err := os.Pipe()

@@ -1,0 +1,16 @@
+package report
+
+import (
+	"errors"
+
+	"github.com/oraccl/oraccl/solve/certify"
+)
+
+// errNoFigures is why nothing is drawn in a web page: the fonts alone would double its size.
+var errNoFigures = errors.New("figures are not drawn in a web page")
+
+// DrawGap returns an error: figures are not drawn in a web page.
+func DrawGap(*certify.Report, string) error { return errNoFigures }
+
+// CanDraw returns an error: figures are not drawn in a web page.
+func CanDraw(string) error { return errNoFigures }
