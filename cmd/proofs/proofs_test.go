@@ -110,12 +110,14 @@ func TestRun(t *testing.T) {
 // What Coq prints of the assumptions decides, and a file that could claim something without
 // a proof is not even asked about.
 func TestTheorems(t *testing.T) {
-	const says = `case $5 in Assumptions.v) echo "Closed under the global context";; esac`
+	const says = `case $5 in Assumptions.v) echo "ASSUMPTIONS OF A.a"; echo "Closed under the global context";; esac`
 	for name, c := range map[string]struct {
 		coqc, file, found string
 	}{
 		"closed":           {says, "Lemma a : True. exact I. Qed.", closed},
-		"an axiom is used": {`case $5 in Assumptions.v) echo "Axioms: a";; esac`, "Lemma a : True.", "Axioms: a"},
+		"an axiom is used": {`case $5 in Assumptions.v) echo "ASSUMPTIONS OF A.a"; echo "Axioms: a";; esac`, "Lemma a : True.", "Axioms: a"},
+		"no answer":        {"exit 0", "Lemma a : True. exact I. Qed.", ""},
+		"not there":        {`case $5 in Assumptions.v) echo "A.a not found"; exit 1;; esac`, "Lemma b : True. exact I. Qed.", "A.a not found"},
 		"does not compile": {"echo 'Error: no'; exit 1", "Lemma a : True.", "Error: no"},
 		"admitted":         {says, "Lemma a : True.\nAdmitted.", "has Admitted"},
 		"an axiom":         {says, "  Axiom a : False.", "has Axiom"},

@@ -73,7 +73,9 @@ let conditions problem ranks chunks =
       (List.map read (J.to_list (field "pre" c)), List.map read (J.to_list (field "post" c)))
   | kind -> failwith ("collective: " ^ kind)
 
-(* In rounds no function looks at the model of the job. *)
+(* A problem whose cut is free is the job of its shards. In rounds no function looks at the
+   model of the job. *)
+let is_free problem = not (has "chunks" problem)
 let job_of ~rounds problem =
   let t = field "topology" problem in
   let ranks = small (number "ranks" t) in
@@ -82,12 +84,18 @@ let job_of ~rounds problem =
     | "blocking" when not rounds -> Blocking | "pipelined" when not rounds -> Pipelined
     | "rounds" | "link-rounds" when rounds -> Blocking
     | cost -> no ("cost " ^ cost) in
-  let chunks = match J.member "chunks" problem with
-    | `Int n -> n | `Null -> no "the cut is free" | _ -> no "chunks are listed" in
   let c = field "collective" problem in
+  let kind = J.to_string (field "kind" c) in
   let size = number "size_bytes" problem in
   let members = optional "group" c ranks (fun g -> List.length (J.to_list g)) in
-  let space = if J.to_string (field "kind" c) = "alltoall" then Z.mul size (Z.of_int members) else size in
+  let chunks = match J.member "chunks" problem, kind with
+    | `Int n, _ -> n
+    | `Null, "custom" -> no "the cut of a custom collective is free"
+    | `Null, ("allgather" | "reducescatter" | "scatter" | "gather") -> members
+    | `Null, "alltoall" -> members * members
+    | `Null, _ -> 1
+    | _ -> no "chunks are listed" in
+  let space = if kind = "alltoall" then Z.mul size (Z.of_int members) else size in
   let part i = Z.div (Z.mul space (Z.of_int i)) (Z.of_int chunks) in
   let pre, post = conditions problem ranks chunks in
   { nodes = Z.of_int ranks;
@@ -114,21 +122,29 @@ let schedule d =
 let certificate d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
-  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "distance" ]) then no ("kind " ^ kind);
+  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "distance"; "coverage" ]) then no ("kind " ^ kind);
   if kind = "cut" && (has "from" w || has "to" w) then no "a cut of some contributions or needs only";
-  let j = job_of ~rounds:false (field "problem" d) in
+  let problem = field "problem" d in
+  let free = is_free problem in
+  let j = job_of ~rounds:false problem in
   let bound = number "bound_ps" d in
+  let inside () =
+    let nodes = nums (field "nodes" w) in
+    fun v -> List.exists (Z.equal v) nodes in
   let shown = match kind with
-    | "cut" -> let inside = nums (field "nodes" w) in cut_rule j (fun v -> List.exists (Z.equal v) inside) bound
-    | "ingress" -> ingress_rule j (number "rank" w) bound
-    | "egress" -> egress_rule j (number "rank" w) bound
-    | "volume" -> volume_rule j bound
+    | "cut" -> (if free then free_cut_rule else cut_rule) j (inside ()) bound
+    | "ingress" -> (if free then free_ingress_rule else ingress_rule) j (number "rank" w) bound
+    | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound
+    | "volume" -> (if free then free_volume_rule else volume_rule) j bound
+    | "coverage" ->
+        let all = upto (small j.nodes) in
+        (if free then free_coverage_rule else coverage_rule) j (inside ()) (optional "from" w all nums) (optional "to" w all nums) bound
     | _ ->
         let full = nums (field "potential_ps" w) and head = optional "head_ps" w [] nums in
         let nodes = small j.nodes + List.length (optional "switches" (field "topology" (field "problem" d)) [] J.to_list) in
         if List.length full <> nodes || List.length head <> nodes && (head <> [] || nodes > small j.nodes) then
           failwith "potential_ps, head_ps: want a time for each node";
-        distance_rule j full head (number "chunk" w) (number "source" w) (number "dest" w) bound in
+        (if free then free_distance_rule else distance_rule) j full head (number (if free then "shard" else "chunk") w) (number "source" w) (number "dest" w) bound in
   if positiveb j && shown then "proved" else "not shown"
 
 let check file =

@@ -241,16 +241,17 @@ Qed.
 
 (** ** (distance) *)
 
-(** [full] and [head]: by node; beyond the end of the lists: 0. Along link [l], for [b] bytes. *)
+(** [full] and [head]: by node; beyond the end of the lists: 0. Along link [l], for [b] bytes,
+    where node v can be passed from [wait v] on. *)
 Definition potential (p : list Z) (v : nat) : Z := nth v p 0.
-Definition rises_well (full head : list Z) (b : Z) (l : link) : bool :=
+Definition rises_well (wait : nat -> Z) (full head : list Z) (b : Z) (l : link) : bool :=
   let u := Cut.src l in let v := Cut.dst l in
-  let h := (if is_rank j u then Z.max (potential full u) (arrival j u) else potential head u) + latency l in
+  let h := (if is_rank j u then Z.max (potential full u) (wait u) else potential head u) + latency l in
   let f := Z.max (if is_rank j u then h else potential full u + latency l) (h + beta l b) in
-  if is_rank j v then potential full v <=? Z.max f (arrival j v + latency l + beta l b)
+  if is_rank j v then potential full v <=? Z.max f (wait v + latency l + beta l b)
   else (potential full v <=? f) && (potential head v <=? h).
 Definition distance_rule (full head : list Z) (k c v : nat) (b : Z) : bool :=
-  forallb (rises_well full head (size j k)) (links j) &&
+  forallb (rises_well (arrival j) full head (size j k)) (links j) &&
   forallb (fun e => negb ((snd (fst e) =? k)%nat && containsb (snd e) c) ||
     negb (fst (fst e) =? v)%nat && (potential full (fst (fst e)) <=? arrival j (fst (fst e)))) (pre j) &&
   existsb (fun e => (fst (fst e) =? v)%nat && (snd (fst e) =? k)%nat && containsb (snd e) c) (post j) &&
@@ -258,42 +259,54 @@ Definition distance_rule (full head : list Z) (k c v : nat) (b : Z) : bool :=
 
 Section Distance.
 Hypothesis sane : positive j.
+Variable wait : nat -> Z.
+Variable on : link -> bool.
 Variables full head : list Z.
+
+Lemma rises_more b b' l : 0 < bandwidth l -> b <= b' ->
+  rises_well wait full head b l = true -> rises_well wait full head b' l = true.
+Proof.
+  intros Hl Hb. pose proof (beta_mono l b b' Hl Hb). unfold rises_well.
+  destruct (is_rank j (Cut.dst l)); rewrite ?andb_true_iff, !Z.leb_le; lia.
+Qed.
+
 Variable b : Z.
 Hypothesis bytes : 0 <= b.
-Hypothesis rises : forallb (rises_well full head b) (links j) = true.
+Hypothesis rises : forall l, In l (links j) -> on l = true -> rises_well wait full head b l = true.
 
 (** What comes to node [u]: its first byte at [a] or later, its last [m] later or later; at a
     rank it is there. *)
 Definition comes (u : nat) (a m : Z) : Prop :=
-  if is_rank j u then Z.max (potential full u) (arrival j u) <= a /\ m = 0
+  if is_rank j u then Z.max (potential full u) (wait u) <= a /\ m = 0
   else potential head u <= a /\ potential full u <= a + m.
 
-Lemma route_rises r : forall u v a m, leads j u r v -> is_rank j v = true -> r <> [] -> 0 <= m ->
-  comes u a m -> (forall w, In w (visited j u r) -> is_rank j w = true -> arrival j w <= a) ->
+Lemma route_rises r : forall u v a m, leads j u r v -> (forall i, In i r -> on (at_link i) = true) ->
+  is_rank j v = true -> r <> [] -> 0 <= m ->
+  comes u a m -> (forall w, In w (visited j u r) -> is_rank j w = true -> wait w <= a) ->
   potential full v <= a + match hops j r with [] => 0
                           | h :: hs => latencies j h + Z.max m (slowest j b h) + lasting j b hs end.
 Proof.
-  induction r as [|i r IH]; intros u v a m Hl Hv Hne Hm Hc Ha; [congruence|].
+  induction r as [|i r IH]; intros u v a m Hl Hon Hv Hne Hm Hc Ha; [congruence|].
   destruct Hl as [Hi [Hs Hl]].
-  assert (R : rises_well full head b (at_link i) = true)
-    by (rewrite forallb_forall in rises; apply rises, nth_In, Hi).
+  assert (R : rises_well wait full head b (at_link i) = true)
+    by (apply rises; [apply nth_In, Hi|apply Hon; left; auto]).
+  assert (Hon' : forall i, In i r -> on (at_link i) = true) by (intros; apply Hon; right; auto).
   pose proof (sane_link j sane i) as [La Lb]. pose proof (beta_0 (at_link i) b Lb bytes) as Bt.
   set (w := Cut.dst (at_link i)) in *. unfold rises_well in R. rewrite Hs in R. fold w in R.
-  assert (Hu : (if is_rank j u then Z.max (potential full u) (arrival j u) else potential head u) <= a
+  assert (Hu : (if is_rank j u then Z.max (potential full u) (wait u) else potential head u) <= a
             /\ (if is_rank j u then 0 else potential full u - a) <= m)
     by (unfold comes in Hc; destruct (is_rank j u); lia).
-  assert (Hw : forall w', In w' (visited j w r) -> is_rank j w' = true -> arrival j w' <= a)
+  assert (Hw : forall w', In w' (visited j w r) -> is_rank j w' = true -> wait w' <= a)
     by (intros w' H'; apply Ha; right; exact H').
   cbn [hops]. fold w. destruct (is_rank j w) eqn:Ew.
-  - assert (Aw : arrival j w <= a) by (apply Hw; auto; left; auto).
+  - assert (Aw : wait w <= a) by (apply Hw; auto; left; auto).
     assert (Fw : potential full w <= a + latency (at_link i) + Z.max m (beta (at_link i) b)).
     { apply Z.leb_le in R. destruct (is_rank j u); lia. }
     unfold latencies, slowest. cbn [sum fold_right]. fold (lasting j b).
     destruct r as [|i' r'] eqn:Er.
     + cbn [leads] in Hl. subst v. simpl. lia.
     + rewrite <- Er in *.
-      assert (IH' := IH w v (a + latency (at_link i) + Z.max m (beta (at_link i) b)) 0 Hl Hv).
+      assert (IH' := IH w v (a + latency (at_link i) + Z.max m (beta (at_link i) b)) 0 Hl Hon' Hv).
       assert (potential full v <= a + latency (at_link i) + Z.max m (beta (at_link i) b) + lasting j b (hops j r)); [|lia].
       eapply Z.le_trans; [apply IH'|].
       * congruence.
@@ -305,11 +318,11 @@ Proof.
   - apply andb_true_iff in R. destruct R as [R1 R2]. apply Z.leb_le in R1, R2.
     assert (Hr : r <> []).
     { intros ->. cbn [leads] in Hl. congruence. }
-    assert (IH' := IH w v (a + latency (at_link i)) (Z.max m (beta (at_link i) b)) Hl Hv Hr ltac:(lia)).
+    assert (IH' := IH w v (a + latency (at_link i)) (Z.max m (beta (at_link i) b)) Hl Hon' Hv Hr ltac:(lia)).
     assert (H1 : comes w (a + latency (at_link i)) (Z.max m (beta (at_link i) b))).
     { unfold comes. rewrite Ew. destruct (is_rank j u); lia. }
     specialize (IH' H1). 
-    assert (H2 : forall w', In w' (visited j w r) -> is_rank j w' = true -> arrival j w' <= a + latency (at_link i))
+    assert (H2 : forall w', In w' (visited j w r) -> is_rank j w' = true -> wait w' <= a + latency (at_link i))
       by (intros w' A B; specialize (Hw w' A B); lia).
     specialize (IH' H2). destruct (hops j r) as [|h hs] eqn:Eh.
     + destruct r as [|i' r']; [congruence|]. simpl in Eh. destruct (is_rank j _); [discriminate|].
@@ -317,11 +330,11 @@ Proof.
     + unfold latencies, slowest in *. cbn [sum fold_right]. unfold sum in *. lia.
 Qed.
 
-Lemma hold_rises sch k c : right j sch -> size j k = b ->
+Lemma hold_rises sch k c : (forall v, wait v = arrival j v) -> (forall l, on l = true) -> right j sch -> size j k = b ->
   (forall u w, In ((u, k), w) (pre j) -> contains w c -> potential full u <= arrival j u) ->
   forall v x, holds j (map data sch) c v k x -> potential full v <= Z.max x (arrival j v).
 Proof.
-  intros Hr Hb Hs v x H. remember k as k' eqn:Ek in H.
+  intros Ewait Hon Hr Hb Hs v x H. remember k as k' eqn:Ek in H.
   induction H as [v k' x w Hl Hc _|t x Ht Hh IH Hx].
   - subst k'. apply lookup_In in Hl. specialize (Hs _ _ Hl Hc). lia.
   - apply in_map_iff in Ht. destruct Ht as [s [<- Hin]]. specialize (IH Ek). rewrite <- Ek in Hb.
@@ -329,11 +342,11 @@ Proof.
     assert (Eu : is_rank j (src (tr (data s))) = true) by (apply Nat.ltb_lt, Ru).
     assert (Ev : is_rank j (dst (tr (data s))) = true) by (apply Nat.ltb_lt, Rv).
     pose proof (Ha _ (or_introl eq_refl) Eu).
-    assert (P := route_rises (route s) _ _ (begins (data s)) 0 Hl Ev).
+    assert (P := route_rises (route s) _ _ (begins (data s)) 0 Hl (fun _ _ => Hon _) Ev).
     assert (N : route s <> []) by (intros E; rewrite E in Hl; simpl in Hl; congruence).
     specialize (P N ltac:(lia)).
-    assert (Q : comes (src (tr (data s))) (begins (data s)) 0) by (unfold comes; rewrite Eu; lia).
-    specialize (P Q Ha). unfold duration in He. rewrite Hb in He.
+    assert (Q : comes (src (tr (data s))) (begins (data s)) 0) by (unfold comes; rewrite Eu, Ewait; lia).
+    specialize (P Q (fun w A B => eq_ind_r (fun z => z <= _) (Ha w A B) (Ewait w))). unfold duration in He. rewrite Hb in He.
     assert (begins (data s) + match hops j (route s) with [] => 0 | h :: hs =>
               latencies j h + Z.max 0 (slowest j b h) + lasting j b hs end
             <= ends (data s)).
@@ -362,7 +375,8 @@ Proof.
   pose proof (right_holds sch v k w c Hr Hin Hc) as Hh. pose proof (makespan_0 sch).
   inversion Hh as [v' k' x w' Hlk Hc' Hx|t x Ht Hh' Hx]; subst.
   - apply lookup_In in Hlk. destruct (Hstart _ _ Hlk Hc'). congruence.
-  - pose proof (hold_rises Hp full head (size j (what (tr t))) (sane_size j Hp _) Hl sch (what (tr t)) c Hr eq_refl
+  - pose proof (hold_rises Hp (arrival j) (fun _ => true) full head (size j (what (tr t))) (sane_size j Hp _)
+      (fun l H' _ => proj1 (forallb_forall _ _) Hl l H') sch (what (tr t)) c (fun _ => eq_refl) (fun _ => eq_refl) Hr eq_refl
       (fun u x A B => proj2 (Hstart u x A B)) _ _ Hh) as P.
     apply in_map_iff in Ht. destruct Ht as [s [<- Hs']].
     destruct (proj1 Hr s Hs') as [[_ [_ [Rv _]]] [Hld [_ [Hbg [_ Ha]]]]].
