@@ -176,9 +176,10 @@ type Condition struct {
 //	scatter, gather, allgather,
 //	reducescatter                           one shard per member, in the group's order
 //	alltoall                                one shard per pair: shard s·n+d goes from member s to member d
-//	custom                                  one shard per chunk
+//	custom                                  one shard per chunk of its own
 //
-// A chunk never straddles two shards.
+// A chunk never straddles two shards. A custom collective without Ends has as many chunks as
+// shards; with Ends its shards are cut like those of the others.
 type Collective struct {
 	Kind  Kind
 	Group []int // the ranks that take part, in the collective's order; nil: all
@@ -186,15 +187,50 @@ type Collective struct {
 	Op    Operator
 
 	// Custom only.
-	Chunks int         // number of chunks
+	Name   string      // what it is called, such as "alltoallv"; "": nothing. It has no meaning.
+	Chunks int         // number of chunks, which are its shards
+	Ends   []int64     // where each ends, in bytes, ascending; nil: where the chunks of the problem do
 	Pre    []Condition // what is there at the start; the rest is undefined
 	Post   []Condition // what must be there at the end; the rest does not matter
 	// Both are sorted by chunk, then rank.
 }
 
+// Label returns the kind or, of a custom collective with a name, "custom alltoallv".
+func (c *Collective) Label() string {
+	if c.Kind == Custom && c.Name != "" {
+		return c.Kind.String() + " " + c.Name
+	}
+	return c.Kind.String()
+}
+
+// Cuttable reports whether there is more than one way to cut c into chunks: a custom collective
+// without Ends has only that of its problem.
+func (c *Collective) Cuttable() bool { return c.Kind != Custom || c.Ends != nil }
+
+// Sizes returns how many bytes each shard of a custom collective with Ends has, else nil.
+func (c *Collective) Sizes() []int64 {
+	sizes := slices.Clone(c.Ends)
+	for i := len(sizes) - 1; i > 0; i-- {
+		sizes[i] -= sizes[i-1]
+	}
+	return sizes
+}
+
+// EndsOf returns where shards of these sizes end. Sums beyond MaxSize are MaxSize+1.
+func EndsOf(sizes []int64) []int64 {
+	ends, at := make([]int64, len(sizes)), int64(0)
+	for i, n := range sizes {
+		at = min(at+min(n, MaxSize+1), MaxSize+1)
+		ends[i] = at
+	}
+	return ends
+}
+
 // String returns "allgather" or "broadcast from rank 2".
 func (c Collective) String() string {
 	switch c.Kind {
+	case Custom:
+		return c.Label()
 	case Broadcast, Scatter:
 		return fmt.Sprintf("%v from rank %d", c.Kind, c.Root)
 	case Gather, Reduce:

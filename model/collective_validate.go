@@ -52,8 +52,18 @@ func (c *Collective) validateUnordered(n int) error {
 			return wrong("pre", "%v has its conditions by itself, want them with custom only", c.Kind)
 		case c.Post != nil:
 			return wrong("post", "%v has its conditions by itself, want them with custom only", c.Kind)
+		case c.Ends != nil:
+			return wrong("sizes", "%v has equal shards, want sizes with custom only", c.Kind)
+		case c.Name != "":
+			return wrong("name", "%v has none of its own, custom has", c.Kind)
 		}
 		return nil
+	}
+	if err := CheckName(c.Name); err != nil {
+		return Within("name", err)
+	}
+	if k, err := ParseKind(c.Name); err == nil {
+		return wrong("name", "%q is that of another collective, want one that is no kind", k)
 	}
 	if c.Chunks == 0 {
 		return wrong("chunks", "missing, want 1 to %d", MaxChunks)
@@ -63,6 +73,14 @@ func (c *Collective) validateUnordered(n int) error {
 	}
 	if len(c.Post) == 0 {
 		return wrong("post", "empty, want at least one condition")
+	}
+	if c.Ends != nil && len(c.Ends) != c.Chunks {
+		return wrong("sizes", "%d, want one for each of %d chunks", len(c.Ends), c.Chunks)
+	}
+	for i, n := range c.Sizes() {
+		if n < 1 || c.Ends[i] > MaxSize {
+			return wrong(Element("sizes", i), "%d bytes, want at least 1, and at most %d in all", n, int64(MaxSize))
+		}
 	}
 	for i, d := range c.Pre {
 		if err := c.validateCondition(d, member); err != nil {
@@ -130,12 +148,13 @@ func (v Value) Equal(w Value) bool {
 	return true
 }
 
-// equal compares all but the group.
+// equal compares all but the group and the name.
 func (c *Collective) equal(d *Collective) bool {
 	same := func(a, b Condition) bool {
 		return a.Rank == b.Rank && a.Chunk == b.Chunk && a.Value.Equal(b.Value)
 	}
 	return c.Kind == d.Kind && c.Root == d.Root && c.Op == d.Op && c.Chunks == d.Chunks &&
+		slices.Equal(c.Ends, d.Ends) &&
 		slices.EqualFunc(c.Pre, d.Pre, same) && slices.EqualFunc(c.Post, d.Post, same)
 }
 

@@ -3,8 +3,10 @@ package model
 import (
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
+	"sort"
 	"sync/atomic"
 )
 
@@ -94,16 +96,42 @@ func (p *Problem) Space() int64 {
 	return p.Size
 }
 
-// Cut divides the space of p into n chunks as equal as whole bytes allow:
-// chunk i covers the bytes from ⌊i·space/n⌋ to ⌊(i+1)·space/n⌋. It requires n > 0.
+// Cut divides the space of p into n chunks as equal as whole bytes allow: chunk i covers the
+// bytes from ⌊i·space/n⌋ to ⌊(i+1)·space/n⌋. Where shards have sizes of their own, each is
+// divided like that into ⌈its size/g⌉ chunks, g being the least number of bytes with which
+// there are no more than n chunks in all, or one a shard. It requires n > 0.
 func (p *Problem) Cut(n int) []Chunk {
-	chunks := make([]Chunk, n)
-	space := p.Space()
-	for i := range chunks {
-		from, to := part(space, int64(i), int64(n)), part(space, int64(i)+1, int64(n))
-		chunks[i] = Chunk{from, to - from}
+	if p.Collective.Ends == nil {
+		return pieces(nil, 0, p.Space(), int64(n))
+	}
+	sizes := p.Collective.Sizes()
+	g := 1 + int64(sort.Search(int(slices.Max(sizes))-1, func(g int) bool { return count(sizes, int64(g)+1) <= int64(n) }))
+	chunks := make([]Chunk, 0, count(sizes, g))
+	at := int64(0)
+	for _, size := range sizes {
+		chunks = pieces(chunks, at, size, (size-1)/g+1)
+		at += size
 	}
 	return chunks
+}
+
+// pieces appends n chunks of the space from at on.
+func pieces(chunks []Chunk, at, space, n int64) []Chunk {
+	chunks = slices.Grow(chunks, int(n))
+	for i := range n {
+		from, to := part(space, i, n), part(space, i+1, n)
+		chunks = append(chunks, Chunk{at + from, to - from})
+	}
+	return chunks
+}
+
+// count returns into how many chunks of at most g bytes shards of these sizes are cut.
+func count(sizes []int64, g int64) int64 {
+	n := int64(0)
+	for _, size := range sizes {
+		n += (size-1)/g + 1
+	}
+	return n
 }
 
 // WithChunks returns a copy of p that is cut into n equal chunks.
@@ -116,7 +144,8 @@ func (p *Problem) WithChunks(n int) *Problem {
 // DefaultChunks returns how many chunks p has with k chunks per member: k·n for
 // the collectives in which every member sends or receives its own part and for
 // allreduce, k for broadcast and reduce, k·n² for alltoall, and for a custom
-// collective as many as it defines.
+// collective as many as it defines or, with sizes, k for its largest shard and no larger
+// ones for the others.
 func (p *Problem) DefaultChunks(k int) int {
 	switch n := p.groupSize(); p.Collective.Kind {
 	case Broadcast, Reduce:
@@ -124,6 +153,9 @@ func (p *Problem) DefaultChunks(k int) int {
 	case AllToAll:
 		return k * n * n
 	case Custom:
+		if sizes := p.Collective.Sizes(); sizes != nil {
+			return int(min(count(sizes, (slices.Max(sizes)-1)/int64(k)+1), math.MaxInt32))
+		}
 		return p.Collective.Chunks
 	default:
 		return k * n
@@ -137,16 +169,26 @@ func part(s, i, n int64) int64 {
 	return int64(q)
 }
 
-// Shard returns the shard that chunk k lies in, in O(1). p must have chunks.
+// Shard returns the shard that chunk k lies in, in O(1) or, where shards have sizes of their
+// own, in O(log shards). p must have chunks, unless it is a custom collective's.
 func (p *Problem) Shard(k int) int {
-	n := int64(p.Shards())
-	switch {
-	case n == 1:
-		return 0
-	case p.Collective.Kind == Custom:
+	if p.Collective.Kind == Custom && (p.Collective.Ends == nil || len(p.Chunks) <= p.Collective.Chunks) {
 		return k
 	}
-	space, off := p.Space(), p.Chunks[k].Offset
+	return p.shardAt(p.Chunks[k].Offset)
+}
+
+// shardAt returns the shard that a byte of the space lies in.
+func (p *Problem) shardAt(off int64) int {
+	if ends := p.Collective.Ends; ends != nil {
+		s, _ := slices.BinarySearch(ends, off+1)
+		return s
+	}
+	n := int64(p.Shards())
+	if n == 1 {
+		return 0
+	}
+	space := p.Space()
 	hi, lo := bits.Mul64(uint64(off), uint64(n))
 	q, _ := bits.Div64(hi, lo, uint64(space))
 	s := int64(q) // part(space, s, n) <= off, but with shards of unequal size s may be too low
@@ -154,6 +196,14 @@ func (p *Problem) Shard(k int) int {
 		s++
 	}
 	return int(s)
+}
+
+// shardEnd returns where a shard ends, in bytes of the space.
+func (p *Problem) shardEnd(s int) int64 {
+	if p.Collective.Ends != nil {
+		return p.Collective.Ends[s]
+	}
+	return part(p.Space(), int64(s)+1, int64(p.Shards()))
 }
 
 // Owner returns the member whose shard chunk k lies in, for the collectives
@@ -191,7 +241,7 @@ func (p *Problem) Start(k int) iter.Seq2[int, Value] {
 				}
 			}
 		case Custom:
-			for _, d := range ofChunk(c.Pre, k) {
+			for _, d := range ofShard(c.Pre, p.Shard(k)) {
 				if !yield(d.Rank, d.Value) {
 					return
 				}
@@ -239,7 +289,7 @@ func (p *Problem) Goal(k int) iter.Seq2[int, Value] {
 				}
 			}
 		case Custom:
-			for _, d := range ofChunk(c.Post, k) {
+			for _, d := range ofShard(c.Post, p.Shard(k)) {
 				if !yield(d.Rank, d.Value) {
 					return
 				}
@@ -248,8 +298,8 @@ func (p *Problem) Goal(k int) iter.Seq2[int, Value] {
 	}
 }
 
-// ofChunk returns the conditions on chunk k; they are sorted by chunk.
-func ofChunk(list []Condition, k int) []Condition {
+// ofShard returns the conditions on shard k; they are sorted by it.
+func ofShard(list []Condition, k int) []Condition {
 	byChunk := func(d Condition, k int) int { return d.Chunk - k }
 	from, _ := slices.BinarySearchFunc(list, k, byChunk)
 	to, _ := slices.BinarySearchFunc(list, k+1, byChunk)

@@ -35,6 +35,9 @@ func (p *Problem) Validate() error {
 			return wrong("size", "%d bytes a member of %d, want at most %d in all", p.Size, n, int64(MaxSize))
 		}
 	}
+	if ends := p.Collective.Ends; ends != nil && ends[len(ends)-1] != p.Size {
+		return wrong("size", "%d bytes, want %d, the sum of the collective's sizes", p.Size, ends[len(ends)-1])
+	}
 	if int64(p.Shards()) > p.Space() {
 		return wrong("size", "%d bytes for %d shards, want at least one byte a shard", p.Size, p.Shards())
 	}
@@ -75,10 +78,10 @@ func (p *Problem) validateChunks() error {
 	if len(p.Chunks) == 0 || len(p.Chunks) > MaxChunks {
 		return wrong("chunks", "%d, want 1 to %d", len(p.Chunks), MaxChunks)
 	}
-	if p.Collective.Kind == Custom && len(p.Chunks) != p.Collective.Chunks {
+	if !p.Collective.Cuttable() && len(p.Chunks) != p.Collective.Chunks {
 		return wrong("chunks", "%d, want the %d of the custom collective", len(p.Chunks), p.Collective.Chunks)
 	}
-	at, space, shards := int64(0), p.Space(), int64(p.Shards())
+	at, space := int64(0), p.Space()
 	for k, c := range p.Chunks {
 		if c.Size < 1 {
 			return wrong(Element("chunks", k), "size %d, want at least 1 byte", c.Size)
@@ -90,10 +93,10 @@ func (p *Problem) validateChunks() error {
 			return wrong(Element("chunks", k), "ends beyond the %d bytes of the %v", space, p.Collective.Kind)
 		}
 		at += c.Size
-		if p.Collective.Kind == Custom {
+		if !p.Collective.Cuttable() {
 			continue // each is a shard of its own, whatever its size
 		}
-		if end := part(space, int64(p.Shard(k))+1, shards); at > end {
+		if end := p.shardEnd(p.shardAt(c.Offset)); at > end {
 			return wrong(Element("chunks", k), "bytes %d to %d straddle two shards, want an end at %d or before", c.Offset, at, end)
 		}
 	}

@@ -75,3 +75,19 @@ func neighbour(u, v int, dims []int) bool {
 	}
 	return different == 1
 }
+
+// Closed reports of each dimension of a grid of ranks, as Grid returns them, whether the ends of its
+// rows are joined. In a dimension of two there is no such link.
+func (t *Topology) Closed(dims []int) []bool {
+	closed := make([]bool, len(dims))
+	for _, k := range t.Links {
+		u, v := k.Src, k.Dst
+		for d := len(dims) - 1; d >= 0; d-- {
+			if a, b := u%dims[d], v%dims[d]; max(a, b)-min(a, b) > 1 {
+				closed[d] = true
+			}
+			u, v = u/dims[d], v/dims[d]
+		}
+	}
+	return closed
+}

@@ -33,9 +33,8 @@ file for check. Without --chunks a bound holds for every number and size of chun
 the time limit is reached, or after Ctrl-C, the best bounds found by then are printed,
 and the exit status is 3.`,
 		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, ctx, done, err := in.begin(cmd, args[0], limit, "bounding")
+			p, ctx, done, err := in.begin(cmd, args, limit, "bounding")
 			if err != nil {
 				return err
 			}

@@ -19,12 +19,12 @@ import (
 // is given, by verb. A flag that is in neither this list nor the table of package effect
 // fails the test: it has to be thought about.
 var alwaysEffective = map[string][]string{
-	"solve":        {"collective", "size", "cost", "straggler", "delay", "alpha", "bandwidth", "fail", "group", "chunks", "objective", "time-limit", "threads", "json", "pareto"},
-	"gap":          {"collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot"},
-	"bound":        {"collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
-	"throughput":   {"collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
+	"solve":        {"problem", "collective", "size", "cost", "straggler", "delay", "alpha", "bandwidth", "fail", "group", "chunks", "objective", "time-limit", "threads", "json", "pareto"},
+	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot"},
+	"bound":        {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
+	"throughput":   {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
 	"topo show":    {"fail", "json"},
-	"topo lint":    {"fail", "json", "claim"},
+	"topo lint":    {"problem", "fail", "json", "claim"},
 	"check":        {"json", "topology"},
 	"verify":       {"engine", "json"},
 	"view":         {"output"},
@@ -103,6 +103,9 @@ func TestUselessFlags(t *testing.T) {
 	write("collective.json", `{"schema": "oraccl/collective/1", "kind": "broadcast", "root": 1}`)
 	write("other.json", `{"1-Epoch_Duration": 1e-06, "3-Epochs_Required": 1, "4-Collective_Finish_Time": 1e-06, "5-Algo_Bandwidth": 200.0, "7-Flows": ["Chunk 0 from 0 traveled over 0->1 in epoch 0"]}`)
 	write("topology.json", `{"schema": "oraccl/topology/1", "name": "x", "ranks": 2, "links": [{"src": 0, "dst": 1, "alpha_ps": 1, "bandwidth_bytes_per_s": 1}]}`)
+	write("problem.json", `{"schema": "oraccl/problem/1", "topology": {"name": "x", "ranks": 2, "links": [{"src": 0, "dst": 1, "alpha_ps": 1, "bandwidth_bytes_per_s": 1},
+		{"src": 1, "dst": 0, "alpha_ps": 1, "bandwidth_bytes_per_s": 1}]}, "collective": {"kind": "allgather"}, "size_bytes": 2, "cost": "pipelined"}`)
+	write("sizes.csv", "0,1,1,1\n1,0,1,1\n1,1,0,1\n1,1,1,0\n")
 	for _, args := range []string{
 		"bound ring:4 --collective allgather -o bound.json",
 		"solve ring:4 --collective allgather --method ring -o ours.json",

@@ -23,7 +23,14 @@ func (in *problemFlags) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	in.Define(f)
 	in.DefineCut(f)
+	in.DefineFile(f)
 	in.addFail(cmd)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if in.File != "" {
+			return cobra.NoArgs(cmd, args)
+		}
+		return cobra.ExactArgs(1)(cmd, args)
+	}
 }
 
 // addCompared declares the flags of an instance without its cut.
@@ -38,16 +45,21 @@ func (in *problemFlags) addFail(cmd *cobra.Command) {
 	f.StringSliceVar(&in.Fail, "fail", nil, instance.FailUsage)
 }
 
-// problem builds the problem that the flags describe on the topology named topology.
-func (in *problemFlags) problem(ctx context.Context, topology string) (*model.Problem, error) {
-	return in.Problem(topologies.Files{Context: ctx}, topology)
+// problem reads the problem of --problem, or builds the one that the flags describe on the topology
+// that is the only argument.
+func (in *problemFlags) problem(cmd *cobra.Command, args []string) (*model.Problem, error) {
+	topology := ""
+	if in.File == "" {
+		topology = args[0]
+	}
+	enter(cmd, "reading "+topology+in.File)
+	return in.Problem(topologies.Files{Context: cmd.Context()}, topology)
 }
 
 // begin reads the problem of a verb, begins its time limit, and enters its first phase. Call
 // the returned function when the verb is done.
-func (in *problemFlags) begin(cmd *cobra.Command, topology string, limit time.Duration, phase string) (*model.Problem, context.Context, context.CancelFunc, error) {
-	enter(cmd, "reading "+topology)
-	p, err := in.problem(cmd.Context(), topology)
+func (in *problemFlags) begin(cmd *cobra.Command, args []string, limit time.Duration, phase string) (*model.Problem, context.Context, context.CancelFunc, error) {
+	p, err := in.problem(cmd, args)
 	if err == nil {
 		err = checkTimeLimit(limit)
 	}

@@ -49,10 +49,8 @@ Methods run one after the other, quick ones first, each with an equal share of t
 that is left. When the time limit is reached, or after Ctrl-C, what was found by then
 is printed within a second, and the exit status is 3.`,
 		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allgather --methods tacos,direct,ring --plot methods.svg\n  oraccl solve ring:4 --collective allreduce --method ring -o ar.xml\n  oraccl gap ring:4 --collective allreduce --size 64MiB --schedule ar.xml --methods quotient --max-gap 110%",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			enter(cmd, "reading "+args[0])
-			p, err := in.problem(cmd.Context(), args[0])
+			p, err := in.problem(cmd, args)
 			if err != nil {
 				return err
 			}

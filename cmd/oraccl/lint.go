@@ -32,13 +32,9 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 		Example: "  oraccl topo show torus:4x4 --json > cluster.json\n" +
 			"  oraccl topo lint cluster.json\n" +
 			"  oraccl topo lint ndv2:2 --collective alltoall --size 1GB --claim 3.524GB/s",
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := loadTopology(cmd.Context(), args[0], in.Alpha, in.Bandwidth)
+			t, err := in.topology(cmd, args)
 			if err != nil {
-				return err
-			}
-			if t, err = instance.Failed(t, in.Fail); err != nil {
 				return err
 			}
 			found, err := lint.Check(t)
@@ -47,7 +43,7 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 			}
 			r := report.Lint{Topology: t, Found: found}
 			if claim != "" {
-				if r.Claim, err = in.judge(cmd, args[0], claim); err != nil {
+				if r.Claim, err = in.judge(cmd, args, claim); err != nil {
 					return err
 				}
 			}
@@ -68,14 +64,30 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 	return cmd
 }
 
+// topology returns the topology that is the only argument, or that of --problem.
+func (in *problemFlags) topology(cmd *cobra.Command, args []string) (*model.Topology, error) {
+	if in.File != "" {
+		p, err := in.problem(cmd, args)
+		if err != nil {
+			return nil, err
+		}
+		return p.Topology, nil
+	}
+	t, err := loadTopology(cmd.Context(), args[0], in.Alpha, in.Bandwidth)
+	if err != nil {
+		return nil, err
+	}
+	return instance.Failed(t, in.Fail)
+}
+
 // judge holds the best checked bound of the instance against a claim.
-func (in *problemFlags) judge(cmd *cobra.Command, topology, claim string) (*report.Claim, error) {
+func (in *problemFlags) judge(cmd *cobra.Command, args []string, claim string) (*report.Claim, error) {
 	c := &report.Claim{}
 	var err error
 	if c.Rate, err = model.ParseRate(claim); err != nil {
 		return nil, fmt.Errorf("--claim: %w", err)
 	}
-	p, err := in.problem(cmd.Context(), topology)
+	p, err := in.problem(cmd, args)
 	if err != nil {
 		return nil, err
 	}

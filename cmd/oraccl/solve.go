@@ -44,7 +44,6 @@ written within a second, and the exit status is 3.
 With --objective rounds --pareto it lists the Pareto-optimal numbers of chunks per rank,
 steps and rounds, up to --chunks (by default 6), with proofs that no better ones exist.`,
 		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json\n  oraccl solve ring:4 --collective allgather --method ring -o ag.xml",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			maxChunks := in.Chunks
 			if pareto {
@@ -53,8 +52,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 					maxChunks = mostFrontier
 				}
 			}
-			enter(cmd, "reading "+args[0])
-			p, err := in.problem(cmd.Context(), args[0])
+			p, err := in.problem(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -35,9 +35,8 @@ other shapes of algorithms have only the bound below it.
 When the time limit is reached, or after Ctrl-C, what was found by then is printed, and the
 exit status is 3.`,
 		Example: "  oraccl throughput dgx1 --collective allgather\n  oraccl throughput torus:8x8 --collective reducescatter --size 1GiB",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, ctx, done, err := in.begin(cmd, args[0], limit, "computing the fluid limit")
+			p, ctx, done, err := in.begin(cmd, args, limit, "computing the fluid limit")
 			if err != nil {
 				return err
 			}

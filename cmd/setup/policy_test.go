@@ -45,14 +45,15 @@ var policy = []struct {
 	{dir: "model/native", may: "model. model/workload"},
 	{dir: "model/pace", may: "model."},
 	{dir: "model/topo", may: "model."},
+	{dir: "model/traffic", may: "model."},
 	{dir: "model/ways", may: "model."},
 	{dir: "model/workload", may: "model."},
 	{dir: "model/format", may: "model. model/ways"},
 	{dir: "model/format/compact", may: "model. model/native"},
 	{dir: "model/format/msccl/msccltest", may: "model. model/format/msccl"},
 	{dir: "model/format/schedules", may: "model. model/files model/native model/format/compact"},
-	{dir: "model/format/topologies", may: "model. model/files model/native model/topo model/format"},
-	{dir: "model/instance", may: "model. model/topo"},
+	{dir: "model/format/topologies", may: "model. model/files model/native model/topo model/traffic model/format"},
+	{dir: "model/instance", may: "model. model/topo model/traffic"},
 	{dir: "model/lint", may: "model."},
 	{dir: "model/table", may: "model. model/instance model/quote"},
 
@@ -70,7 +71,7 @@ var policy = []struct {
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
 	{dir: "verify", may: "model. model/native verify"},
-	{dir: "verify/dossier", may: "model. model/files model/native model/quote model/instance model/table model/topo verify"},
+	{dir: "verify/dossier", may: "model. model/files model/native model/quote model/instance model/table model/topo model/traffic verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},

@@ -710,6 +710,9 @@ func drawTiny(r *rand.Rand) (*model.Problem, *model.Schedule) {
 			if p.Collective.Kind == model.AllToAll {
 				p.Size = int64(len(p.Members()))
 			}
+			if r.IntN(4) == 0 && p.Validate() == nil { // shards of sizes of their own
+				p = verifytest.Spelled(p, func() int64 { return 1 + r.Int64N(3) })
+			}
 			verifytest.DrawChunks(r, p, 1+r.IntN(3))
 		}
 		if p.Validate() == nil && len(p.Chunks) <= 6 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/model/traffic"
 )
 
 // Flags describe a problem, as the words of a command line do. Those that Define and
@@ -18,14 +19,17 @@ import (
 type Flags struct {
 	Alpha, Bandwidth string   // of a generator's links
 	Fail             []string // link:U-V or rank:R
+	File             string   // a problem; "": it is described by the rest
 
-	Collective string // a name or a file
-	Root       int
-	Group      string // ranks, such as 0-3,8; "": all
-	Size       string
-	Cost       string // "": by Objective
-	Straggler  int    // -1: nobody is late by Delay alone
-	Delay      string
+	Collective  string // a name or a file
+	Sizes       string // a file of the sizes of a collective of package traffic
+	Permutation string // of the collective permutation
+	Root        int
+	Group       string // ranks, such as 0-3,8; "": all
+	Size        string
+	Cost        string // "": by Objective
+	Straggler   int    // -1: nobody is late by Delay alone
+	Delay       string
 
 	Objective   string // makespan or rounds; "" is makespan
 	Chunks      int    // a rank; 0: the cut is left open
@@ -40,10 +44,12 @@ type FlagSet interface {
 
 // Define declares the flags that describe what is asked for on a topology.
 func (f *Flags) Define(set FlagSet) {
-	set.StringVar(&f.Collective, "collective", "", "broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, or a JSON `file`")
-	set.StringVar(&f.Size, "size", DefaultSize, "buffer in `bytes` per rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer)")
+	set.StringVar(&f.Collective, "collective", "", "broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, one of "+strings.Join(traffic.Names(), ", ")+", or a JSON `file`")
+	set.StringVar(&f.Size, "size", DefaultSize, "buffer in `bytes` per rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer; halo, permutation: what goes to one rank)")
+	set.StringVar(&f.Sizes, "sizes", "", "CSV `file` of bytes: for alltoallv a matrix, senders by receivers; for allgatherv and the like a number for each rank; for halo one for each number of coordinates that differ")
+	set.StringVar(&f.Permutation, "permutation", "", "with --collective permutation: `where` each rank sends: 1,0,3,2 or shift:K, reverse or transpose")
 	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive per rank) or link-rounds (one chunk per link); by default pipelined")
-	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce")
+	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce, gatherv, scatterv")
 	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8 (default: all)")
 	set.StringVar(&f.Alpha, "alpha", "", "latency of the links of a named topology: a `time` such as 500ns, or one per dimension, separated by commas")
 	set.StringVar(&f.Bandwidth, "bandwidth", "", "bandwidth of the links of a named topology: a `rate` such as 50GiB/s, or one per dimension")
@@ -57,6 +63,11 @@ func (f *Flags) DefineCut(set FlagSet) {
 	set.IntVar(&f.Chunks, "chunks", 0, "chunks per rank: `K`·n in all; K for broadcast and reduce, K·n² for alltoall (default: each method's own)")
 	set.IntVar(&f.TotalChunks, "total-chunks", 0, "`M` chunks in total, for any number of ranks")
 	set.StringVar(&f.Objective, "objective", "makespan", "`what` to minimise: makespan or rounds, with which --cost is link-rounds by default")
+}
+
+// DefineFile declares the flag that names the file of a whole problem.
+func (f *Flags) DefineFile(set FlagSet) {
+	set.StringVar(&f.File, "problem", "", "the problem of this JSON `file`, instead of TOPO, --collective and the rest but the cut and the objective")
 }
 
 // The usage of --fail, and the default of --size.
@@ -78,7 +89,7 @@ func (e *Error) Unwrap() error { return e.error }
 type UnknownCollectiveError struct{ Name string }
 
 func (e *UnknownCollectiveError) Error() string {
-	return fmt.Sprintf("--collective %q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce or alltoall", e.Name)
+	return fmt.Sprintf("--collective %q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, %s", e.Name, strings.Join(traffic.Names(), ", "))
 }
 
 // Files reads the files that flags name.
@@ -87,45 +98,21 @@ type Files interface {
 	// Topology reads the topology of a file; alpha and bandwidth are those of the flags.
 	Topology(name, alpha, bandwidth string) (*model.Topology, error)
 	Collective(name string) (*model.Collective, error)
+	Problem(name string) (*model.Problem, error)
+	Sizes(name string) (*traffic.Table, error)
 }
 
-// Problem returns the problem that the flags describe on a topology, by name or from a file.
-// Errors name the flag that is wrong.
+// Problem returns the problem that the flags describe on a topology, by name or from a file, or
+// that of the file in.File, where topology is not used. Errors name the flag that is wrong.
 func (in *Flags) Problem(files Files, topology string) (*model.Problem, error) {
-	t, err := LoadTopology(files, topology, in.Alpha, in.Bandwidth)
+	var p *model.Problem
+	var err error
+	if in.File != "" {
+		p, err = in.fromFile(files)
+	} else {
+		p, err = in.described(files, topology)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if t, err = Failed(t, in.Fail); err != nil {
-		return nil, err
-	}
-	p := &model.Problem{Topology: t}
-	if p.Collective, err = in.collective(files, t); err != nil {
-		return nil, err
-	}
-	if p.Size, err = model.ParseBytes(in.Size); err != nil {
-		return nil, fmt.Errorf("--size: %w", err)
-	}
-	cost := in.Cost
-	if cost == "" {
-		cost = map[bool]string{true: "link-rounds", false: "pipelined"}[in.Objective == "rounds"]
-	}
-	if p.Cost, err = model.ParseCostModel(cost); err != nil {
-		return nil, fmt.Errorf("--cost: %w", err)
-	}
-	switch in.Objective {
-	case "", "makespan":
-	case "rounds":
-		if !p.Cost.Synchronous() {
-			return nil, &Error{fmt.Errorf("--objective rounds: does not go with --cost %v, which has none", p.Cost), "leave --cost out, or say --cost rounds or link-rounds"}
-		}
-	default:
-		return nil, fmt.Errorf("--objective %q: want makespan or rounds", in.Objective)
-	}
-	if p.Release, err = in.release(t.Ranks); err != nil {
-		return nil, err
-	}
-	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if err := connected(p.Topology); err != nil {
@@ -145,10 +132,78 @@ func (in *Flags) Problem(files Files, topology string) (*model.Problem, error) {
 		return nil, fmt.Errorf("--chunks %d: makes more than %d chunks with %d ranks", in.Chunks, model.MaxChunks, n)
 	}
 	total := p.DefaultChunks(in.Chunks)
+	if total > model.MaxChunks {
+		return nil, fmt.Errorf("--chunks %d: makes %d chunks, want at most %d", in.Chunks, total, model.MaxChunks)
+	}
 	if int64(total) > p.Space() {
 		return nil, fmt.Errorf("--chunks %d: %d chunks of %d bytes in all, want at least one byte a chunk", in.Chunks, total, p.Space())
 	}
 	p = p.WithChunks(total)
+	return p, p.Validate()
+}
+
+// fromFile returns the problem of the file that the flags name.
+func (in *Flags) fromFile(files Files) (*model.Problem, error) {
+	p, err := files.Problem(in.File)
+	if err != nil {
+		return nil, err
+	}
+	if p.Chunks != nil && (in.Chunks != 0 || in.TotalChunks != 0) {
+		return nil, fmt.Errorf("--chunks: %s cuts the buffer into %d chunks itself", in.File, len(p.Chunks))
+	}
+	if in.Objective == "rounds" && !p.Cost.Synchronous() {
+		return nil, fmt.Errorf("--objective rounds: does not go with the cost model of %s, %v, which has none", in.File, p.Cost)
+	}
+	return p, objectiveKnown(in.Objective)
+}
+
+func objectiveKnown(name string) error {
+	if name != "" && name != "makespan" && name != "rounds" {
+		return fmt.Errorf("--objective %q: want makespan or rounds", name)
+	}
+	return nil
+}
+
+// described returns the problem that the flags describe, without a cut.
+func (in *Flags) described(files Files, topology string) (*model.Problem, error) {
+	t, err := LoadTopology(files, topology, in.Alpha, in.Bandwidth)
+	if err != nil {
+		return nil, err
+	}
+	if t, err = Failed(t, in.Fail); err != nil {
+		return nil, err
+	}
+	p := &model.Problem{Topology: t}
+	size, wrong := model.ParseBytes(in.Size)
+	if p.Collective, err = in.collective(files, t, size); err != nil {
+		return nil, err
+	}
+	if p.Size = size; wrong != nil {
+		return nil, fmt.Errorf("--size: %w", wrong)
+	}
+	if ends := p.Collective.Ends; ends != nil {
+		sum := ends[len(ends)-1]
+		if in.sized() && in.Size != DefaultSize && p.Size != sum {
+			return nil, fmt.Errorf("--size %s: the sizes are %d bytes in all", in.Size, sum)
+		}
+		p.Size = sum
+	}
+	cost := in.Cost
+	if cost == "" {
+		cost = map[bool]string{true: "link-rounds", false: "pipelined"}[in.Objective == "rounds"]
+	}
+	if p.Cost, err = model.ParseCostModel(cost); err != nil {
+		return nil, fmt.Errorf("--cost: %w", err)
+	}
+	if err := objectiveKnown(in.Objective); err != nil {
+		return nil, err
+	}
+	if in.Objective == "rounds" && !p.Cost.Synchronous() {
+		return nil, &Error{fmt.Errorf("--objective rounds: does not go with --cost %v, which has none", p.Cost), "leave --cost out, or say --cost rounds or link-rounds"}
+	}
+	if p.Release, err = in.release(t.Ranks); err != nil {
+		return nil, err
+	}
 	return p, p.Validate()
 }
 
@@ -184,8 +239,11 @@ func Generated(name, alpha, bandwidth string) (*model.Topology, error) {
 	return topo.Parse(name, o)
 }
 
+// sized reports whether the sizes of the collective are in a file, where it has sizes.
+func (in *Flags) sized() bool { return in.Sizes != "" || !traffic.Is(in.Collective) }
+
 // collective returns the collective that the flags name.
-func (in *Flags) collective(files Files, t *model.Topology) (model.Collective, error) {
+func (in *Flags) collective(files Files, t *model.Topology, size int64) (model.Collective, error) {
 	if in.Collective == "" {
 		return model.Collective{}, errors.New("--collective: missing, want broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall or a JSON file")
 	}
@@ -193,15 +251,23 @@ func (in *Flags) collective(files Files, t *model.Topology) (model.Collective, e
 	if err != nil {
 		return model.Collective{}, err
 	}
+	if traffic.Is(in.Collective) && !files.Exists(in.Collective) {
+		return in.traffic(files, t, group, size)
+	}
 	kind, err := model.KindNamed(in.Collective)
-	if err == nil && kind != model.Custom {
+	standard := err == nil && kind != model.Custom
+	switch {
+	case !standard && !files.Exists(in.Collective):
+		return model.Collective{}, &UnknownCollectiveError{in.Collective}
+	case in.Sizes != "":
+		return model.Collective{}, fmt.Errorf("--sizes: %s has equal shards, or states its sizes itself", in.Collective)
+	case in.Permutation != "":
+		return model.Collective{}, errNoPermutation
+	case standard:
 		if in.Root != 0 && !kind.Rooted() {
 			return model.Collective{}, fmt.Errorf("--root: %v has no root", kind)
 		}
 		return model.Collective{Kind: kind, Root: in.rootFor(kind, group), Group: group}, nil
-	}
-	if !files.Exists(in.Collective) {
-		return model.Collective{}, &UnknownCollectiveError{in.Collective}
 	}
 	c, err := files.Collective(in.Collective)
 	if err != nil {

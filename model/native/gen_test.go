@@ -83,6 +83,12 @@ func drawCollective(t *rapid.T, ranks int) model.Collective {
 		c.Chunks = rapid.IntRange(1, 4).Draw(t, "custom chunks")
 		c.Pre = drawConditions(t, members, c.Chunks, 0)
 		c.Post = drawConditions(t, members, c.Chunks, 1)
+		if rapid.Bool().Draw(t, "named") {
+			c.Name = "moves of " + rapid.StringN(1, 8, -1).Filter(func(s string) bool { return model.CheckName(s) == nil }).Draw(t, "name")
+		}
+		if rapid.Bool().Draw(t, "sized") {
+			c.Ends = model.EndsOf(rapid.SliceOfN(rapid.Int64Range(1, 1<<20), c.Chunks, c.Chunks).Draw(t, "sizes"))
+		}
 	}
 	return c
 }
@@ -111,6 +117,9 @@ func drawProblem(t *rapid.T, cut bool) *model.Problem {
 	p.Collective = drawCollective(t, p.Topology.Ranks)
 	p.Cost = rapid.SampledFrom([]model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds}).Draw(t, "cost")
 	p.Size = rapid.Int64Range(int64(p.Shards()), 1<<24).Draw(t, "size")
+	if ends := p.Collective.Ends; ends != nil {
+		p.Size = ends[len(ends)-1]
+	}
 	if rapid.Bool().Draw(t, "late") {
 		p.Release = make([]model.Time, p.Topology.Ranks)
 		for r := range p.Release {
@@ -128,7 +137,10 @@ func drawCut(t *rapid.T, p *model.Problem) []model.Chunk {
 	space, shards := p.Space(), p.Shards()
 	if rapid.Bool().Draw(t, "equal") {
 		k := 1
-		if p.Collective.Kind != model.Custom {
+		switch {
+		case p.Collective.Ends != nil:
+			return p.Cut(rapid.IntRange(shards, 40).Draw(t, "chunks"))
+		case p.Collective.Kind != model.Custom:
 			k = rapid.IntRange(1, int(min(4, space/int64(shards)))).Draw(t, "chunks a shard")
 		}
 		return p.Cut(k * shards)
@@ -136,9 +148,12 @@ func drawCut(t *rapid.T, p *model.Problem) []model.Chunk {
 	var chunks []model.Chunk
 	for s := range shards {
 		at, end := space*int64(s)/int64(shards), space*int64(s+1)/int64(shards)
+		if ends := p.Collective.Ends; ends != nil {
+			at, end = ends[s]-p.Collective.Sizes()[s], ends[s]
+		}
 		for at < end {
 			size := end - at
-			if p.Collective.Kind != model.Custom {
+			if p.Collective.Cuttable() {
 				size = rapid.Int64Range(1, end-at).Draw(t, "chunk size")
 			}
 			if len(chunks) > 40 {

@@ -52,7 +52,7 @@ func sameUpToGroup(c, d *model.Collective) bool {
 	same := func(a, b model.Condition) bool {
 		return a.Rank == b.Rank && a.Chunk == b.Chunk && a.Value.Equal(b.Value)
 	}
-	return c.Kind == d.Kind && c.Root == d.Root && c.Op == d.Op && c.Chunks == d.Chunks &&
+	return c.Kind == d.Kind && c.Root == d.Root && c.Op == d.Op && c.Chunks == d.Chunks && c.Name == d.Name && slices.Equal(c.Ends, d.Ends) &&
 		slices.EqualFunc(c.Pre, d.Pre, same) && slices.EqualFunc(c.Post, d.Post, same)
 }
 
@@ -66,6 +66,7 @@ func TestProblemRoundTrip(t *testing.T) {
 
 func sameProblem(t require.TestingT, want, got *model.Problem) {
 	require.True(t, want.SameUpToCut(got))
+	require.Equal(t, want.Collective.Name, got.Collective.Name)
 	require.Equal(t, want.Chunks, got.Chunks)
 	require.Equal(t, want.Release, got.Release)
 	require.Equal(t, want.Topology, got.Topology)

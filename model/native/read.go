@@ -80,7 +80,9 @@ func (d *decoder) finish(p *model.Problem) error {
 	if int64(d.cut) > p.Space() {
 		return &model.Error{Place: "chunks", Err: fmt.Errorf("%d chunks of %d bytes, want at least one byte a chunk", d.cut, p.Space())}
 	}
-	p.Chunks = p.Cut(d.cut)
+	if p.Chunks = p.Cut(d.cut); len(p.Chunks) != d.cut {
+		return &model.Error{Place: "chunks", Err: fmt.Errorf("%d, with which the %d shards are cut into %d, want that or a list", d.cut, p.Shards(), len(p.Chunks))}
+	}
 	return p.Validate()
 }
 
@@ -152,10 +154,12 @@ func (d *decoder) collective(schema string) model.Collective {
 	var c model.Collective
 	d.object("a collective", d.withSchema(schema, []field{
 		{"kind", true, func() { c.Kind = word(d, "a kind", model.ParseKind) }},
+		{"name", false, func() { c.Name = d.label("a name") }},
 		{"group", false, func() { c.Group = d.ints("an array of ranks", 0, model.MaxNodes) }},
 		{"root", false, func() { c.Root = int(d.whole(0, model.MaxNodes)) }},
 		{"op", false, func() { c.Op = word(d, "an operator", model.ParseOperator) }},
 		{"chunks", false, func() { c.Chunks = int(d.whole(1, model.MaxChunks)) }},
+		{"sizes", false, func() { c.Ends = model.EndsOf(d.sizes()) }},
 		{"pre", false, func() { c.Pre = d.conditions() }},
 		{"post", false, func() { c.Post = d.conditions() }},
 	}))
@@ -212,6 +216,13 @@ func (d *decoder) problem(schema string) *model.Problem {
 		{"release_ps", false, func() { p.Release = d.times(0, model.MaxRelease) }},
 	}))
 	return p
+}
+
+// sizes reads the bytes of each chunk of a custom collective.
+func (d *decoder) sizes() []int64 {
+	sizes := []int64{}
+	d.array("an array of sizes in bytes", func(int) { sizes = append(sizes, d.whole(1, model.MaxSize)) })
+	return sizes
 }
 
 // chunks reads a number of equal chunks, or a list of offsets and sizes.

@@ -86,6 +86,9 @@ func (e *encoder) topology(t *model.Topology, schema string) {
 
 func (e *encoder) collective(c *model.Collective, schema string) {
 	members := []member{textMember(e, "kind", c.Kind.String())}
+	if c.Name != "" {
+		members = append(members, textMember(e, "name", c.Name))
+	}
 	if c.Group != nil {
 		members = append(members, member{"group", func() { list(e, c.Group) }})
 	}
@@ -96,8 +99,11 @@ func (e *encoder) collective(c *model.Collective, schema string) {
 		members = append(members, textMember(e, "op", c.Op.String()))
 	}
 	if c.Kind == model.Custom {
-		members = append(members, numberMember(e, "chunks", int64(c.Chunks)),
-			member{"pre", func() { e.conditions(c.Pre) }}, member{"post", func() { e.conditions(c.Post) }})
+		members = append(members, numberMember(e, "chunks", int64(c.Chunks)))
+		if c.Ends != nil {
+			members = append(members, member{"sizes", func() { list(e, c.Sizes()) }})
+		}
+		members = append(members, member{"pre", func() { e.conditions(c.Pre) }}, member{"post", func() { e.conditions(c.Post) }})
 	}
 	e.block(e.withSchema(schema, members)...)
 }

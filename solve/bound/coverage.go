@@ -44,7 +44,7 @@ type way struct {
 // single nodes, parts of the network that hang together without slow links, without links of
 // high latency, or without one switch, balls, and what these become by moving single nodes.
 func (f *finder) coverage() (model.Time, model.Witness) {
-	if f.custom != nil || len(f.members) < 2 || len(f.members)*len(f.t.Links) > maxCovered {
+	if f.p.Collective.Kind == model.Custom || len(f.members) < 2 || len(f.members)*len(f.t.Links) > maxCovered {
 		return 0, nil
 	}
 	c := &covering{finder: f, known: map[uint64]model.Time{}, onto: make([][]way, f.t.Nodes()), least: math.MaxInt64}

@@ -24,9 +24,10 @@ type finder struct {
 
 	// A standard collective has at first each contribution where it comes from and
 	// nowhere else. So a part goes from one rank, or from every member, to one rank,
-	// or to every member.
+	// or to every member. So is a custom collective that asks the same of all its parts.
+	kind           model.Kind // a standard one with parts as these, though of other sizes; else Custom
 	fromAll, toAll bool
-	custom         []conditions // by part; nil for a standard collective
+	custom         []conditions // by part; nil unless kind is Custom
 	parts          []part
 	shapes         []shape
 	bySrc, byDst   [][]int32 // by rank: parts that go from, or to, it
@@ -62,7 +63,7 @@ type conditions struct {
 // newFinder returns a finder, or nil if the budget is spent before it is ready.
 func newFinder(budget *solve.Budget, p *model.Problem) *finder {
 	f := &finder{budget: budget, p: p, t: p.Topology, members: p.Members(), out: p.Topology.Out(), in: p.Topology.In()}
-	f.free = p.Chunks == nil && p.Collective.Kind != model.Custom
+	f.free = p.Chunks == nil && p.Collective.Cuttable()
 	f.makeParts()
 	f.makeShapes()
 	if f.budget.Spent() {
@@ -88,9 +89,12 @@ func (f *finder) makeParts() {
 	c := &f.p.Collective
 	f.parts = make([]part, f.p.Shards())
 	f.bySrc, f.byDst = make([][]int32, f.t.Ranks), make([][]int32, f.t.Ranks)
-	f.fromAll = c.Kind.Reduces()
-	f.toAll = c.Kind == model.Broadcast || c.Kind == model.AllGather || c.Kind == model.AllReduce
+	f.kind = c.Kind
 	n := len(f.members)
+	shards := f.p
+	if len(f.p.Chunks) > len(f.parts) {
+		shards = f.p.WithChunks(len(f.parts))
+	}
 	for s := range f.parts {
 		if s&0xffff == 0 && f.budget.Spent() {
 			return
@@ -106,17 +110,71 @@ func (f *finder) makeParts() {
 			q.src, q.dst = int32(f.members[s/n]), int32(f.members[s%n])
 		case model.Custom:
 			var d conditions
-			for r, v := range f.p.Start(s) {
+			for r, v := range shards.Start(s) {
 				d.src, d.pre = append(d.src, r), append(d.pre, v)
 			}
-			for r, v := range f.p.Goal(s) {
+			for r, v := range shards.Goal(s) {
 				d.dst, d.post = append(d.dst, r), append(d.post, v)
 			}
 			f.custom = append(f.custom, d)
 		}
+	}
+	if c.Kind == model.Custom {
+		f.likeStandard()
+	}
+	f.fromAll = f.kind.Reduces()
+	f.toAll = f.kind == model.Broadcast || f.kind == model.AllGather || f.kind == model.AllReduce
+	for s := range f.parts {
+		q := &f.parts[s]
 		f.bySrc[q.src] = append(f.bySrc[q.src], int32(s))
 		f.byDst[q.dst] = append(f.byDst[q.dst], int32(s))
 	}
+}
+
+// likeStandard makes a custom collective one of a standard kind, if each of its parts goes from
+// one rank to one, from one to all members, or is summed up from all members at one.
+func (f *finder) likeStandard() {
+	single := func(ranks []int, values []model.Value) (int, bool) { // one rank with its own contribution
+		if len(ranks) != 1 {
+			return 0, false
+		}
+		r, ok := values[0].Single()
+		return ranks[0], ok && r == ranks[0]
+	}
+	every := func(ranks []int, ok func(i int) bool) bool {
+		if len(ranks) != len(f.members) {
+			return false
+		}
+		for i := range ranks {
+			if !ok(i) {
+				return false
+			}
+		}
+		return true
+	}
+	kind := model.Custom
+	for i := range f.custom {
+		d, q := &f.custom[i], &f.parts[i]
+		var is model.Kind
+		src, moved := single(d.src, d.pre)
+		same := func(k int) bool { r, ok := d.post[k].Single(); return ok && r == src }
+		switch {
+		case moved && len(d.dst) == 1 && same(0):
+			is, q.src, q.dst = model.AllToAll, int32(src), int32(d.dst[0])
+		case moved && every(d.dst, same):
+			is, q.src = model.AllGather, int32(src)
+		case len(d.dst) == 1 && d.post[0].Equal(model.Once(f.members)) &&
+			every(d.src, func(k int) bool { r, ok := d.pre[k].Single(); return ok && r == d.src[k] }):
+			is, q.dst = model.ReduceScatter, int32(d.dst[0])
+		default:
+			return
+		}
+		if i > 0 && is != kind {
+			return
+		}
+		kind = is
+	}
+	f.kind, f.custom = kind, nil
 }
 
 // makeShapes counts the chunks of each part.
@@ -163,7 +221,7 @@ func (f *finder) makeShapes() {
 
 // shardOf returns the part that a chunk lies in.
 func (f *finder) shardOf(k int) int {
-	if f.p.Chunks == nil || f.p.Collective.Kind == model.Custom {
+	if f.p.Chunks == nil {
 		return k
 	}
 	return f.p.Shard(k)
@@ -196,9 +254,10 @@ type load struct {
 	bytes int64
 	least int64
 	sizes []sized
-	src   []bool     // ranks that have something of it at first; nil if nobody asks
-	dst   []bool     // ranks that need something of it
-	since model.Time // when its transfers can start at the earliest
+	known map[int64]int // index into sizes, by size
+	src   []bool        // ranks that have something of it at first; nil if nobody asks
+	dst   []bool        // ranks that need something of it
+	since model.Time    // when its transfers can start at the earliest
 }
 
 func (f *finder) newLoad() *load {
@@ -213,11 +272,16 @@ func (l *load) add(h *shape, times int64) {
 	l.count += times * h.chunks
 	l.bytes += times * h.bytes
 	for _, z := range h.sizes {
-		if i := slices.IndexFunc(l.sizes, func(y sized) bool { return y.size == z.size }); i >= 0 {
-			l.sizes[i].n += times * z.n
-		} else {
-			l.sizes = append(l.sizes, sized{z.size, times * z.n})
+		i, known := l.known[z.size]
+		if !known {
+			if l.known == nil {
+				l.known = map[int64]int{}
+			}
+			i = len(l.sizes)
+			l.known[z.size] = i
+			l.sizes = append(l.sizes, sized{size: z.size})
 		}
+		l.sizes[i].n += times * z.n
 	}
 }
 

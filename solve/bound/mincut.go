@@ -25,23 +25,23 @@ func (s *search) minimum() {
 	for i := range s.parts {
 		q, bytes := &s.parts[i], float64(s.shape(int32(i)).bytes)
 		total += bytes
-		switch c.Kind {
+		switch s.kind {
 		case model.AllGather, model.Gather:
 			weight[q.src] += bytes
 		case model.ReduceScatter, model.Scatter:
 			weight[q.dst] += bytes
 		}
 	}
-	switch c.Kind {
+	switch s.kind {
 	case model.AllGather, model.ReduceScatter:
-		s.ratio(group, weight, c.Kind == model.ReduceScatter)
+		s.ratio(group, weight, s.kind == model.ReduceScatter)
 	case model.Broadcast, model.Reduce:
-		s.separate(c.Root, group, c.Kind == model.Reduce)
+		s.separate(c.Root, group, s.kind == model.Reduce)
 	case model.AllReduce:
 		s.separate(group[0], group, false)
 		s.separate(group[0], group, true)
 	case model.Scatter, model.Gather:
-		s.rooted(c.Root, weight, total, c.Kind == model.Gather)
+		s.rooted(c.Root, weight, total, s.kind == model.Gather)
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 // those of links that the cheapest paths overload (multiplicative weights: N. Garg, J.
 // Könemann, SIAM J. Computing 37, 2007).
 func (f *finder) prices() (model.Time, model.Witness) {
-	if f.p.Collective.Kind != model.AllToAll || len(f.members) < 2 || len(f.t.Links) == 0 {
+	if f.kind != model.AllToAll || len(f.members) < 2 || len(f.t.Links) == 0 {
 		return 0, nil
 	}
 	if len(f.parts) > 1<<18 {
@@ -84,13 +84,13 @@ func (f *finder) congestion(price []float64) (ratio float64, load []float64) {
 	for i := range cost {
 		cost[i] = price[i] * busy[i]
 	}
-	wants := make([]float64, f.t.Nodes())
-	for _, r := range f.members {
-		wants[r] = 1
-	}
 	for _, r := range f.members {
 		if f.budget.Spent() {
 			break
+		}
+		wants := make([]float64, f.t.Nodes()) // in parts of the average size
+		for _, i := range f.bySrc[r] {
+			wants[f.parts[i].dst] += float64(f.shape(i).bytes) / float64(max(1, size))
 		}
 		dist, order := f.cheapest(r, cost)
 		ways := make([]float64, len(dist)) // how many cheapest ways there are

@@ -16,18 +16,16 @@ const maxPathCosts = 1 << 22
 // chunks·members) time, for problems that are too large for All: what must enter or leave the
 // members with the narrowest links, what all links together must carry, of a smaller
 // alltoall at equal prices, and how far the contribution of a member on the periphery has to go. When ctx is done it returns the best
-// of those that it has. It returns nil if none is above zero. Custom collectives are not served, and get nil.
+// of those that it has. It returns nil if none is above zero. Custom collectives are served
+// where they are like a standard one, and get nil elsewhere.
 func Quick(ctx context.Context, p *model.Problem) (*Proposal, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	if p.Collective.Kind == model.Custom {
-		return nil, nil
-	}
 	budget, cancel := solve.NewBudget(ctx, 0, 1)
 	defer cancel()
 	f := newFinder(budget, p)
-	if f == nil {
+	if f == nil || f.kind == model.Custom {
 		return nil, nil
 	}
 	best := &Proposal{Problem: p}
@@ -58,10 +56,10 @@ func Quick(ctx context.Context, p *model.Problem) (*Proposal, error) {
 			better(bound, model.Egress{Rank: r})
 		}
 	}
-	if p.Collective.Kind == model.AllReduce || p.Collective.Kind == model.AllToAll { // of others no more than a rank's
+	if f.kind == model.AllReduce || f.kind == model.AllToAll { // of others no more than a rank's
 		better(f.volume())
 	}
-	if p.Collective.Kind == model.AllToAll && len(f.t.Links) > 0 && len(f.members)*len(f.t.Links) <= maxPathCosts {
+	if f.kind == model.AllToAll && len(f.t.Links) > 0 && len(f.members)*len(f.t.Links) <= maxPathCosts {
 		better(f.priced(slices.Repeat([]float64{1}, len(f.t.Links))))
 	}
 	outer := f.members[0]

@@ -241,7 +241,7 @@ func (e *Evaluator) boundOfCut(ctx context.Context, p *model.Problem, ev *Report
 
 // AnyCut returns p with its cut left open. A custom collective has only one, and keeps it.
 func AnyCut(p *model.Problem) *model.Problem {
-	if p.Collective.Kind == model.Custom {
+	if !p.Collective.Cuttable() {
 		return solve.Cut(p, 1)
 	}
 	q := *p

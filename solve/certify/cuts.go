@@ -26,7 +26,7 @@ const (
 
 // searchesCut reports whether the cut is searched for a method that needs one for p.
 func (e *Evaluator) searchesCut(m solve.Solver, p *model.Problem) bool {
-	return e.ChooseCuts && p.Chunks == nil && e.Options.Chunks == 0 && p.Collective.Kind != model.Custom && !m.About().WarmStart &&
+	return e.ChooseCuts && p.Chunks == nil && e.Options.Chunks == 0 && p.Collective.Cuttable() && !m.About().WarmStart &&
 		!p.Cost.Synchronous()
 }
 

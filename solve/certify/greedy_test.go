@@ -52,7 +52,7 @@ func TestGreedyServes(t *testing.T) {
 }
 
 // noFiles has no files for flags to name.
-type noFiles struct{}
+type noFiles struct{ instance.Files }
 
 func (noFiles) Exists(string) bool { return false }
 

@@ -40,7 +40,7 @@ func newJob(ctx context.Context, p *model.Problem) *job {
 	j := &job{work: verify.Begin(ctx, steps(p)), p: p, t: p.Topology, items: p, at: make([]model.Value, p.Topology.Ranks)}
 	if p.Chunks == nil {
 		j.items = p.WithChunks(p.Shards())
-		j.free = p.Collective.Kind != model.Custom
+		j.free = p.Collective.Cuttable()
 	}
 	all := make([]model.Time, j.t.Ranks)
 	j.near = j.arrivals(j.t, nil, all, 0)

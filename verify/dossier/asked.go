@@ -19,7 +19,7 @@ type Asked struct {
 // alone. given reports whether a flag was given.
 func NewAsked(files instance.Files, topology string, flags *instance.Flags, given func(name string) bool) (*Asked, error) {
 	if topology == "" {
-		for _, name := range []string{"collective", "size", "cost", "root", "group", "alpha", "bandwidth", "straggler", "delay", "fail"} {
+		for _, name := range []string{"collective", "size", "sizes", "permutation", "cost", "root", "group", "alpha", "bandwidth", "straggler", "delay", "fail"} {
 			if given(name) {
 				return nil, fmt.Errorf("--%s: goes with --topology, which is missing", name)
 			}
@@ -30,7 +30,7 @@ func NewAsked(files instance.Files, topology string, flags *instance.Flags, give
 		p, err := flags.Problem(files, topology)
 		return &Asked{Problem: p, Topology: true, Collective: true, Size: true, Cost: true, Release: true}, err
 	}
-	for _, name := range []string{"size", "cost", "root", "group", "straggler", "delay"} {
+	for _, name := range []string{"size", "sizes", "permutation", "cost", "root", "group", "straggler", "delay"} {
 		if given(name) {
 			return nil, fmt.Errorf("--%s: goes with --collective, which is missing", name)
 		}

@@ -327,7 +327,7 @@ func (d *folder) mismatch(c *Claim, p *model.Problem, f *Finding) string {
 			return "it refutes no number of rounds in a number of steps"
 		case w.Horizon != c.Rounds || w.Steps != c.Steps:
 			return fmt.Sprintf("it refutes %d rounds in %d steps, want %d in %d", w.Horizon, w.Steps, c.Rounds, c.Steps)
-		case !slices.Equal(q.Chunks, q.Cut(len(q.Chunks))):
+		case q.Collective.Ends != nil || !slices.Equal(q.Chunks, q.Cut(len(q.Chunks))):
 			return "its chunks are not of equal size"
 		}
 	}
@@ -417,7 +417,7 @@ func (d *folder) follows(ctx context.Context, c *Claim, s, b *Finding) string {
 
 // everyCut reports whether what is certified for p holds for every cut.
 func everyCut(p *model.Problem) bool {
-	return p.Chunks == nil || p.Collective.Kind == model.Custom // which has one
+	return p.Chunks == nil || !p.Collective.Cuttable() // which has one
 }
 
 // contradictions looks for proved schedules that end before a proved bound on them, whether

@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/model/traffic"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -152,6 +153,16 @@ func (in inputs) Collective(string) (*model.Collective, error) {
 		return nil, fmt.Errorf("%s: %w", in.row.CollectiveFile, err)
 	}
 	return native.ReadCollective(in.row.CollectiveFile, bytes.NewReader(b))
+}
+
+// Problem implements instance.Files: rows name none.
+func (in inputs) Problem(name string) (*model.Problem, error) {
+	return nil, fmt.Errorf("%s: a row names no file of a problem", name)
+}
+
+// Sizes implements instance.Files: rows name none.
+func (in inputs) Sizes(name string) (*traffic.Table, error) {
+	return nil, fmt.Errorf("%s: a row names no file of sizes", name)
 }
 
 // differs makes the problem of a row again from its words, and returns why it is not that of the

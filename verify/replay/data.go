@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -356,7 +357,7 @@ func (x *execution) wrong(r int, got, wanted value, transfers []int32) {
 		x.found = append(x.found, finding{model.MaxTime, verify.Wrong(code, where, message).AtTransfer(transfer).AtSlot(r, x.chunk)})
 	}
 	if got == undefined {
-		report(verify.MissingContribution, -1, "nothing was ever written there")
+		report(verify.MissingContribution, -1, "nothing was ever written there%s", x.between())
 		return
 	}
 	missing, double, foreign := -1, -1, -1
@@ -382,6 +383,29 @@ func (x *execution) wrong(r int, got, wanted value, transfers []int32) {
 		i, why := x.trace(r, foreign, 0, transfers)
 		report(verify.WrongValue, i, "x%d does not belong there%s", foreign, why)
 	}
+}
+
+// between names the bytes of a chunk of a custom collective that one rank has for one other, so
+// that a reader finds them in the table that it was made of; else "".
+func (x *execution) between() string {
+	if x.p.Collective.Kind != model.Custom {
+		return ""
+	}
+	only := func(list iter.Seq2[int, model.Value]) int {
+		rank := -1
+		for r := range list {
+			if rank >= 0 || !x.work.Go(1) {
+				return -1
+			}
+			rank = r
+		}
+		return rank
+	}
+	from, to := only(x.p.Start(x.chunk)), only(x.p.Goal(x.chunk))
+	if from < 0 || to < 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s from rank %d for rank %d are missing", model.FormatBytes(x.p.Chunks[x.chunk].Size), from, to)
 }
 
 // describe writes a value as a sum: "x0+2·x1+x2".

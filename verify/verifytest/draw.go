@@ -95,6 +95,12 @@ func DrawChunks(r *rand.Rand, p *model.Problem, most int) {
 	n, space := int64(p.Shards()), p.Space()
 	for s := range n {
 		at, end := space*s/n, space*(s+1)/n
+		if ends := p.Collective.Ends; ends != nil {
+			at, end = 0, ends[s]
+			if s > 0 {
+				at = ends[s-1]
+			}
+		}
 		for left := 1 + r.IntN(most); at < end; left-- {
 			size := end - at
 			if left > 1 && size > 1 {
@@ -104,6 +110,46 @@ func DrawChunks(r *rand.Rand, p *model.Problem, most int) {
 			at += size
 		}
 	}
+}
+
+// Spelled returns p, of a standard collective, with its conditions written out as those of a
+// custom one, whose shards are as large as p's or, where size is not nil, as large as that
+// returns for each. The first has the chunks of p, the second has none.
+func Spelled(p *model.Problem, size func() int64) *model.Problem {
+	q, whole := *p, *p
+	space := p.Size
+	if p.Collective.Kind == model.AllToAll {
+		space *= int64(len(p.Members()))
+	}
+	n := int64(p.Shards())
+	c := model.Collective{Kind: model.Custom, Name: "spelled " + p.Collective.Kind.String(), Group: p.Collective.Group, Op: p.Collective.Op, Chunks: int(n)}
+	whole.Chunks = nil
+	at := int64(0)
+	for s := range n {
+		from, to := space*s/n, space*(s+1)/n
+		whole.Chunks = append(whole.Chunks, model.Chunk{Offset: from, Size: to - from})
+		if at = to; size != nil {
+			at = size()
+			if s > 0 {
+				at += c.Ends[s-1]
+			}
+		}
+		c.Ends = append(c.Ends, at)
+	}
+	start, goal := Conditions(&whole)
+	for _, x := range []struct {
+		from map[Slot]Counts
+		to   *[]model.Condition
+	}{{start, &c.Pre}, {goal, &c.Post}} {
+		for slot, counts := range x.from {
+			*x.to = append(*x.to, model.Condition{Rank: slot.Rank, Chunk: slot.Chunk, Value: Multiset(counts)})
+		}
+		model.SortConditions(*x.to)
+	}
+	if q.Collective, q.Size = c, at; size != nil {
+		q.Chunks = nil
+	}
+	return &q
 }
 
 // DrawProblem returns a random problem of a standard collective, with chunks of a few

@@ -456,11 +456,22 @@ func Conditions(p *model.Problem) (start, goal map[Slot]Counts) {
 		return m
 	}
 	if c.Kind == model.Custom {
-		for _, d := range c.Pre {
-			start[Slot{d.Rank, d.Chunk}] = counts(d.Value)
-		}
-		for _, d := range c.Post {
-			goal[Slot{d.Rank, d.Chunk}] = counts(d.Value)
+		for k, chunk := range p.Chunks {
+			shard := k
+			if c.Ends != nil {
+				for shard = 0; chunk.Offset >= c.Ends[shard]; shard++ {
+				}
+			}
+			for _, d := range c.Pre {
+				if d.Chunk == shard {
+					start[Slot{d.Rank, k}] = counts(d.Value)
+				}
+			}
+			for _, d := range c.Post {
+				if d.Chunk == shard {
+					goal[Slot{d.Rank, k}] = counts(d.Value)
+				}
+			}
 		}
 		return start, goal
 	}

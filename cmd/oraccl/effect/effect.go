@@ -55,8 +55,12 @@ func (l *Line) Useless() error {
 	return nil
 }
 
-// problem are the verbs that describe a problem with flags.
-var problem = []string{"solve", "gap", "bound", "throughput", "topo lint", "check"}
+// problem are the verbs that describe a problem with flags, and described those of them that
+// take it from a file, too.
+var (
+	described = []string{"solve", "gap", "bound", "throughput", "topo lint"}
+	problem   = append(slices.Clone(described), "check")
+)
 
 // foreign are the verbs that read schedules of other tools, and the flags that say what these
 // are to be judged by.
@@ -73,10 +77,13 @@ func Rules() []Rule {
 		{Verbs: []string{"solve", "gap", "bound", "throughput"}, Flags: []string{"total-chunks"}, Where: "model/instance", Example: "bound ring:4 --collective allgather --total-chunks 4 --chunks 1"},
 		{Verbs: problem, Flags: []string{"group"}, Where: "model/instance", Example: "bound ring:4 --group 0-1 --collective collective.json"},
 		{Verbs: problem, Flags: []string{"straggler"}, Where: "model/instance", Example: "bound ring:4 --collective allgather --straggler 1"},
+		{Verbs: described, Flags: []string{"collective", "size", "sizes", "permutation", "cost", "root", "group", "alpha", "bandwidth", "straggler", "delay", "fail"},
+			Why: without("problem", "the file of --problem states it"), Example: "bound --problem problem.json --collective allgather"},
+		{Verbs: problem, Flags: []string{"sizes", "permutation"}, Where: "model/instance", Example: "bound ring:4 --sizes sizes.csv --collective allgather"},
 		{Verbs: append([]string{"topo", "topo show"}, problem...), Flags: []string{"alpha", "bandwidth"}, Where: "model/format/topologies, model/topo", Example: "topo show topology.json --alpha 1us"},
-		{Verbs: []string{"topo lint"}, Flags: []string{"collective", "root", "group", "size", "cost", "straggler", "delay", "chunks", "total-chunks", "objective"},
+		{Verbs: []string{"topo lint"}, Flags: []string{"collective", "root", "group", "size", "sizes", "permutation", "cost", "straggler", "delay", "chunks", "total-chunks", "objective"},
 			Why: needs("claim", "what it describes is judged"), Example: "topo lint ring:4 --collective allgather"},
-		{Verbs: []string{"check"}, Flags: []string{"collective", "size", "cost", "root", "group", "alpha", "bandwidth", "straggler", "delay", "fail"}, Where: "verify/dossier",
+		{Verbs: []string{"check"}, Flags: []string{"collective", "size", "sizes", "permutation", "cost", "root", "group", "alpha", "bandwidth", "straggler", "delay", "fail"}, Where: "verify/dossier",
 			Example: "check bound.json --collective allgather"},
 		{Verbs: []string{"check"}, Flags: []string{"documents"}, Why: noDirectory, Example: "check bound.json --documents"},
 		{Verbs: []string{"topo"}, Flags: []string{"alpha", "bandwidth", "fail", "json"}, Why: noTopology, Example: "topo --alpha 1us"},
@@ -196,7 +203,7 @@ func pareto(l *Line, flag string) string {
 
 // named reports whether an argument or the collective names a file.
 func named(l *Line) bool {
-	return slices.ContainsFunc(append([]string{l.Value("collective"), l.Value("topology")}, l.Args...), l.Exists)
+	return slices.ContainsFunc(append([]string{l.Value("collective"), l.Value("sizes"), l.Value("problem"), l.Value("topology")}, l.Args...), l.Exists)
 }
 
 // noFile: neither the topology nor the collective is a file.

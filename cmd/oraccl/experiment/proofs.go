@@ -188,7 +188,7 @@ var globbed = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 // method refutes, either of which may be nil.
 func judge(p *model.Problem, found *certify.Row, bound, refuted *model.Certificate) {
 	found.Known = certify.Known{Bound: bound}
-	if len(p.Chunks) == 0 || p.Collective.Kind == model.Custom { // the bound is of every cut
+	if len(p.Chunks) == 0 || !p.Collective.Cuttable() { // the bound is of every cut
 		found.EveryCut = bound
 	}
 	if refuted != nil && (bound == nil || refuted.Bound > bound.Bound) {

@@ -49,10 +49,12 @@ type collectiveFile struct {
 
 type collective struct {
 	Kind   kindName    `json:"kind"`
+	Name   string      `json:"name,omitempty"`
 	Group  []int       `json:"group,omitempty" range:"0,"`
 	Root   int         `json:"root,omitempty" range:"0,"`
 	Op     opName      `json:"op,omitempty"`
 	Chunks int         `json:"chunks,omitempty" range:"1,"`
+	Sizes  []int64     `json:"sizes,omitempty" range:"1,"`
 	Pre    []condition `json:"pre,omitempty"`
 	Post   []condition `json:"post,omitempty"`
 }

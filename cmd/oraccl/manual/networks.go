@@ -118,7 +118,19 @@ func collectivesTopic(busFactor func(*model.Problem) float64) Topic {
 				Para("What three ranks hold of a chunk with K = 1, root 0, xR being the contribution of rank R; the rest is undefined at the start and does not matter at the end:"),
 				states,
 				Para("A reduction is a sum unless a file says `prod`, `min` or `max`; `min` and `max` may have a contribution twice. " +
-					"Any other pattern is a custom collective: `--collective FILE` with its chunks, its `pre` and its `post` (`oraccl help json collective`)."),
+					"Any other pattern is a custom collective: `--collective FILE` with its chunks, its `pre` and its `post` (`oraccl help json collective`). " +
+					"With `sizes`, the bytes of each chunk, these are shards, which methods cut as they like, and `--chunks K` cuts the largest into K and the others into no larger ones; " +
+					"without them the problem's cut is the only one. The size of a custom collective is all its bytes, and its algbw all its bytes / makespan."),
+				Para("Collectives with sizes of their own are made by name. `--sizes FILE` is CSV: bytes, or such as 64KiB, 0 for none; lines that begin with # are left out."),
+				Table{Head: []string{"collective", "sizes", "meaning"}, Rows: [][]string{
+					{"`alltoallv`", "n rows of n numbers, or lines `src,dst,bytes` under that heading", "rank i has the number in row i, column j, for rank j"},
+					{"`allgatherv`, `reducescatterv`", "n numbers", "as without v, with a part for each rank that is as large as its number"},
+					{"`gatherv`, `scatterv`", "n numbers", "the same to, or from, `--root`"},
+					{"`halo`, `halo-corners`", "none, or up to d numbers", "on a mesh or torus of d dimensions: `--size` to each neighbour in one dimension, or with the corners to each that is at most one away in all; " +
+						"with `--sizes` the first number to those that differ in one coordinate, the second to those in two, and so on"},
+					{"`permutation`", "none", "`--size` from each rank to the one that `--permutation` names: `1,0,3,2`, `shift:K`, `reverse` or `transpose`"},
+				}},
+				Para("`--problem FILE` takes the whole problem from a file (`oraccl help json problem`), such as that of a schedule's; the flags for the cut and the objective remain."),
 			}, nil
 		},
 	}

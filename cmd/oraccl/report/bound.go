@@ -27,7 +27,7 @@ type BoundsJSON struct {
 // first. stop is why there may be larger ones, 0 if there is no such reason.
 func BoundsToJSON(p *model.Problem, all []*model.Certificate, stop solve.Stop) BoundsJSON {
 	j := BoundsJSON{
-		Schema: "oraccl/bound/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
+		Schema: "oraccl/bound/1", Topology: p.Topology.Name, Collective: p.Collective.Label(),
 		Ranks: len(p.Members()), SizeBytes: p.Size, Cost: p.Cost.String(), Bound: boundToJSON(all[0]), Notes: p.Topology.Notes.Strings(),
 	}
 	for _, c := range all {

@@ -85,7 +85,7 @@ type leftOutJSON struct {
 func GapToJSON(ev *certify.Report) GapJSON {
 	p := ev.Problem
 	g := GapJSON{
-		Schema: "oraccl/gap/2", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
+		Schema: "oraccl/gap/2", Topology: p.Topology.Name, Collective: p.Collective.Label(),
 		Ranks: len(p.Members()), SizeBytes: p.Size, Cost: p.Cost.String(),
 		Bound: boundToJSON(ev.Bound), Rows: []rowJSON{}, LeftOut: []leftOutJSON{}, Notes: p.Topology.Notes.Strings(),
 	}

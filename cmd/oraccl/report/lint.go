@@ -88,7 +88,7 @@ func LintToJSON(r *Lint) LintJSON {
 	}
 	if c := r.Claim; c != nil {
 		p := c.Certificate.Problem
-		j.Claim = &claimJSON{p.Collective.Kind.String(), p.Size, p.Cost.String(), c.Rate, c.Refuted, Gbps(p.Size, c.Bound), boundToJSON(c.Certificate)}
+		j.Claim = &claimJSON{p.Collective.Label(), p.Size, p.Cost.String(), c.Rate, c.Refuted, Gbps(p.Size, c.Bound), boundToJSON(c.Certificate)}
 	}
 	return j
 }

@@ -55,7 +55,7 @@ func ParetoToJSON(f *pareto.Frontier, files map[*pareto.Point]string) ParetoJSON
 		}
 		return list
 	}
-	j := ParetoJSON{Schema: "oraccl/pareto/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), MaxChunks: f.MaxChunks,
+	j := ParetoJSON{Schema: "oraccl/pareto/1", Topology: p.Topology.Name, Collective: p.Collective.Label(), Ranks: len(p.Members()), MaxChunks: f.MaxChunks,
 		LeastSteps: f.LeastSteps, Points: points(f.Points), Refuted: points(f.Refuted), Undecided: points(f.Undecided), Notes: p.Topology.Notes.Strings()}
 	if f.Stopped != 0 {
 		j.Stopped = f.Stopped.String()
@@ -66,7 +66,7 @@ func ParetoToJSON(f *pareto.Frontier, files map[*pareto.Point]string) ParetoJSON
 // PrintPareto writes a frontier as a table.
 func PrintPareto(w io.Writer, f *pareto.Frontier) {
 	p := f.Problem
-	fmt.Fprintf(w, "%s among %d ranks on %s: the Pareto-optimal points up to %d chunks per rank\n\n", p.Collective.Kind, len(p.Members()), p.Topology.Name, f.MaxChunks)
+	fmt.Fprintf(w, "%s among %d ranks on %s: the Pareto-optimal points up to %d chunks per rank\n\n", p.Collective.Label(), len(p.Members()), p.Topology.Name, f.MaxChunks)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "chunks\tsteps\trounds\trounds/chunk\t\treplay\tsmt\tsolved in\t")
 	for _, x := range f.Points {

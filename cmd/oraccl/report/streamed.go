@@ -29,7 +29,7 @@ func StreamedToJSON(s *streamed.Schedule, peak int64) GapJSON {
 		j.Optimal, j.NoneFaster = s.Optimal(s.Verdict.Makespan), s.NoneFaster(s.Verdict.Makespan)
 	}
 	g := GapJSON{
-		Schema: "oraccl/gap/2", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(), Ranks: len(p.Members()), SizeBytes: p.Size,
+		Schema: "oraccl/gap/2", Topology: p.Topology.Name, Collective: p.Collective.Label(), Ranks: len(p.Members()), SizeBytes: p.Size,
 		Cost: p.Cost.String(), Bound: boundToJSON(s.EveryCut), Rows: []rowJSON{j}, LeftOut: []leftOutJSON{}, Notes: p.Topology.Notes.Strings(),
 	}
 	for _, l := range s.Left {

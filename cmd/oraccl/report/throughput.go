@@ -40,7 +40,7 @@ type cutJSON struct {
 
 // ThroughputToJSON returns the JSON of the fluid limit of p, found in the time it took.
 func ThroughputToJSON(p *model.Problem, f *certify.FluidLimit, took time.Duration) ThroughputJSON {
-	j := ThroughputJSON{Schema: "oraccl/throughput/1", Topology: p.Topology.Name, Collective: p.Collective.Kind.String(),
+	j := ThroughputJSON{Schema: "oraccl/throughput/1", Topology: p.Topology.Name, Collective: p.Collective.Label(),
 		Ranks: len(p.Members()), SizeBytes: p.Size, AlgbwGbps: f.Algbw / 1e9, Microsecs: fluidMicros(p, f), Status: string(f.Status), Routes: f.By,
 		Bound: boundToJSON(f.Bound), Seconds: took.Seconds(), Note: f.Note, Notes: p.Topology.Notes.Strings()}
 	if f.Stopped != 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/model/traffic"
 )
 
 // Files reads the files that flags name, under a context that ends reads: see files.With.
@@ -38,6 +39,24 @@ func (f Files) Collective(name string) (*model.Collective, error) {
 		return nil, err
 	}
 	return native.ReadCollective(name, bytes.NewReader(b))
+}
+
+// Problem implements instance.Files.
+func (f Files) Problem(name string) (*model.Problem, error) {
+	b, err := files.Read(f.Context, name)
+	if err != nil {
+		return nil, err
+	}
+	return native.ReadProblem(name, bytes.NewReader(b))
+}
+
+// Sizes implements instance.Files.
+func (f Files) Sizes(name string) (*traffic.Table, error) {
+	b, err := files.Read(f.Context, name)
+	if err != nil {
+		return nil, err
+	}
+	return traffic.Read(name, bytes.NewReader(b))
 }
 
 // Read reads the topology of a file: ours, what NCCL dumps, what nvidia-smi topo -m prints, or
