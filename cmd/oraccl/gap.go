@@ -27,7 +27,7 @@ import (
 func newGap() *cobra.Command {
 	var in problemFlags
 	var work effort
-	var methods, dir, figure, most string
+	var methods, dir, figure, most, fits string
 	var compared []string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -44,6 +44,9 @@ Schedules in files (--schedule) become rows beside those of the methods, at the 
 asked for: ours, MSCCL-IR, and those of ` + strings.ReplaceAll(foreign.Tools(), "\n", " ") + `. One without times, or for another
 size, gets the best times that its order, its threadblocks and the links allow. It is judged as
 verify judges it, with its slots and deadlocks; what is refuted is left out, with exit status 1.
+
+With --fits RUNTIME a column tells which schedules the runtime loads; of a method whose best
+does not fit, the best with fewer chunks that does is another row.
 
 Methods run one after the other, quick ones first, each with an equal share of the time
 that is left. When the time limit is reached, or after Ctrl-C, what was found by then
@@ -69,6 +72,9 @@ is printed within a second, and the exit status is 3.`,
 				return err
 			}
 			defer e.Close()
+			if e.Fits, err = fitsFor(fits, ""); err != nil {
+				return err
+			}
 			e.Refute, e.WarmStart, e.ChooseCuts = dir != "", true, true
 			for _, file := range compared {
 				enter(cmd, "reading "+file)
@@ -122,6 +128,7 @@ is printed within a second, and the exit status is 3.`,
 	addMaxGap(cmd, &most, "the schedules of --schedule, or the best row where there are none")
 	work.addFlags(cmd, time.Minute, "")
 	cmd.Flags().StringVar(&methods, "methods", "", "the `methods` to compare, separated by commas (default: all that serve)")
+	addFits(cmd, &fits, "")
 	cmd.Flags().StringVar(&dir, "proofs", "", "write problem, schedules, certificates and formulas to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/2")
 	cmd.Flags().StringVar(&figure, "plot", "", "draw the methods beside the bound to this `file`, .svg, .png or .pdf")

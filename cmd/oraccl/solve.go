@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ import (
 func newSolve() *cobra.Command {
 	var in problemFlags
 	var work effort
-	var method, out, proofs string
+	var method, out, proofs, fits string
 	var asJSON, pareto bool
 	cmd := &cobra.Command{
 		Use:   "solve TOPO --collective C",
@@ -40,6 +41,10 @@ result does not depend on the speed of the machine unless the time limit is reac
 
 When the time limit is reached, or after Ctrl-C, the best schedule so far is verified and
 written within a second, and the exit status is 3.
+
+With --fits RUNTIME, or -o FILE.xml, it looks for the best schedule that the runtime loads: it
+has as many threadblocks, channels, steps and chunks as there is room for. What that costs
+is printed beside it.
 
 With --objective rounds --pareto it lists the Pareto-optimal numbers of chunks per rank,
 steps and rounds, up to --chunks (by default 6), with proofs that no better ones exist.`,
@@ -69,8 +74,11 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			}
 			defer e.Close()
 			e.WarmStart, e.ChooseCuts = true, true
-			if method == "best" && !convert.IsXML(out) { // of an XML, the best that a runtime loads may be another
+			if method == "best" {
 				e.Enough = certify.UsuallyEnough
+			}
+			if e.Fits, err = fitsFor(fits, out); err != nil {
+				return err
 			}
 			session := session.Of(cmd.Context())
 			if pareto {
@@ -98,9 +106,14 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			}
 			e.Found(&certify.Report{Problem: p})
 			ev, err := e.Evaluate(ctx, p)
+			if err == nil {
+				ev.KeepFitting()
+			}
 			switch {
 			case err != nil:
 				return err
+			case len(ev.Rows) == 0 && ev.Free != nil:
+				return nothingFits(ev)
 			case len(ev.Rows) == 0 && ev.Undecided() == 0:
 				return nothing(ev)
 			case len(ev.Rows) == 0:
@@ -113,7 +126,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 					return keepSolved(stopped(onlyBest(ev), why), cmd.OutOrStdout(), asJSON, "")
 				})
 				if convert.IsXML(out) {
-					if r, deployed, err = convert.Best(late, ev, out); err != nil {
+					if r, deployed, err = convert.Best(late, ev, fits, out); err != nil {
 						return err
 					}
 				} else if out != "" {
@@ -154,10 +167,30 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 	work.addFlags(cmd, 10*time.Second, "; 1m0s with --method or --pareto")
 	cmd.Flags().StringVar(&method, "method", "best", "the `method`, or best: those that usually win first, until one is proved to be within 0.5 % of the bound")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl, or as MSCCL-IR if in .xml")
+	addFits(cmd, &fits, "; an output in .xml asks for all")
 	cmd.Flags().BoolVar(&pareto, "pareto", false, "list the Pareto-optimal chunks, steps and rounds up to --chunks; with --objective rounds")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/2 with one row, or with --pareto oraccl/pareto/1")
 	return cmd
+}
+
+// addFits adds the flag --fits with a remark.
+func addFits(cmd *cobra.Command, fits *string, remark string) {
+	cmd.Flags().StringVar(fits, "fits", "", "look for the best schedule that this `runtime` loads, too: "+strings.Join(convert.FitsNames(), ", ")+remark)
+}
+
+// fitsFor returns what a schedule must fit: what --fits names or, without it, all runtimes that
+// load the MSCCL-IR that it is to be written as; nil for nothing.
+func fitsFor(fits, out string) (*certify.Fits, error) {
+	if fits == "" && !convert.IsXML(out) {
+		return nil, nil
+	}
+	return convert.Fits(fits)
+}
+
+// nothingFits is the error where schedules were found, and none fits.
+func nothingFits(ev *certify.Report) error {
+	return fmt.Errorf("no schedule that was found fits %s: %s, %s us: %w", ev.Free.Fit.Name, ev.Free.Method, report.Micros(ev.Free.Makespan), ev.Free.Fit.Err)
 }
 
 // writeGrace is how long after the time is over what was found is written at most.

@@ -206,6 +206,14 @@ func (e *Evaluator) boundRows(b *solve.Budget, ev *Report) error {
 			}
 		}
 	}
+	if r := ev.Free; r != nil {
+		r.EveryCut, r.Bound = ev.Bound, ev.Bound
+		if c := ev.Bound; c != nil {
+			if err := verify.Below(r.Makespan, c.Bound, c.Witness.Kind()); err != nil {
+				return fmt.Errorf("%s: %w", r.Method, err)
+			}
+		}
+	}
 	ev.sort()
 	return nil
 }

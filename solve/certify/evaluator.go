@@ -62,6 +62,11 @@ type Evaluator struct {
 	// all that they find is proved.
 	Enough float64
 
+	// Fits, if not nil, asks for schedules that fit, beside those that are best: of each method
+	// that finds one which does not, the best with fewer chunks that does; and with Enough the
+	// best of all methods.
+	Fits *Fits
+
 	// ChooseCuts has the cut searched, where p and Options leave it open, for methods that
 	// choose none. Methods that begin from a schedule get one chunk a member, as all others do
 	// where this is not set.
@@ -116,7 +121,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 		return nil, err
 	}
 	if e.Enough > 0 {
-		if err := e.portfolio(b, p, methods, ev); err != nil {
+		if err := e.answer(b, p, methods, ev); err != nil {
 			return nil, err
 		}
 		methods = nil
@@ -156,6 +161,9 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 			ev.Rows = append(ev.Rows, r)
 			if e.Found != nil {
 				e.Found(ev.soFar())
+			}
+			if err := e.addFitting(b, len(methods)-i, m, p, r, ev); err != nil {
+				return nil, fmt.Errorf("%s: %w", m.Name(), err)
 			}
 		}
 	}

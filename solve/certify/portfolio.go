@@ -24,6 +24,24 @@ type Tried struct {
 // not look for a better one: half a percent.
 const UsuallyEnough = 0.005
 
+// answer runs a portfolio, and another one for what fits if that is asked for and the best does
+// not.
+func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
+	if e.Fits == nil {
+		return e.portfolio(b, p, methods, ev)
+	}
+	limit := time.Duration(0)
+	if left := b.Left(); left != math.MaxInt64 {
+		limit = max(1, left/3*2)
+	}
+	share, cancel := solve.NewBudget(b.Context(), limit, b.Threads())
+	defer cancel()
+	if err := e.portfolio(share, p, methods, ev); err != nil {
+		return err
+	}
+	return e.fitting(b, p, methods, ev)
+}
+
 // portfolio runs methods until a proved schedule is within e.Enough of the bound, and proves
 // only what may be the best: when it is close enough, before a method that begins from a
 // schedule, when half of the time is over, and in the end. Quick methods come first.
@@ -36,7 +54,7 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	methods = slices.Concat(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }),
 		slices.DeleteFunc(slices.Clone(methods), isQuick))
 	late := b.Left() / 4
-	quick, cancel := b.Share(4) // for all quick methods together
+	quick, cancel := b.Share(3) // for all quick methods together
 	defer cancel()
 	quicks := len(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }))
 	for i, m := range methods {

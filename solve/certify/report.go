@@ -52,6 +52,7 @@ type Row struct {
 	Refuted    *model.Certificate // the largest horizon of this row's cut that a proof refutes; nil: none
 	ProofBytes int64              // bytes of the proof that bound names, if it names one
 	Solving    time.Duration
+	Fit        *Fitting // nil: nothing was to be fitted
 }
 
 // Gap returns how far the makespan is above the largest bound that holds for every cut, +Inf
@@ -144,6 +145,8 @@ type Report struct {
 	LeftOut []LeftOut
 	Tried   []Tried            // what the methods of a portfolio found, in their order; see Evaluator.Enough
 	Bound   *model.Certificate // the best for every cut, checked; nil: none
+
+	Free *Row // the best of all, if Fits was asked for and it does not fit; not in Rows
 
 	// BoundEnded reports that the search for Bound ended with its time: there may be a
 	// larger one.

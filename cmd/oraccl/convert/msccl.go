@@ -11,7 +11,6 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/judge"
-	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
@@ -220,32 +219,44 @@ func listed(words []string) string {
 	return strings.Join(words, "")
 }
 
+// FitsNames are the runtimes whose limits a schedule can be asked to keep.
+func FitsNames() []string {
+	var names []string
+	for _, r := range msccl.Runtimes() {
+		names = append(names, r.String())
+	}
+	return names
+}
+
+// Fits returns what a runtime asks of a schedule: that what is written of it, read again, is
+// proved and loaded; of all runtimes that know the collective for "".
+func Fits(runtime string) (*certify.Fits, error) {
+	name := runtime
+	if runtime == "" {
+		name = "MSCCL-IR"
+	} else if !slices.Contains(FitsNames(), runtime) {
+		return nil, fmt.Errorf("--fits %q: want %s", runtime, strings.Join(FitsNames(), ", "))
+	}
+	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) error {
+		_, err := (&MSCCL{Runtime: runtime}).Write(ctx, io.Discard, p, s)
+		return err
+	}}, nil
+}
+
 // IsXML reports whether solve is to write MSCCL-IR.
 func IsXML(out string) bool { return strings.HasSuffix(out, ".xml") }
 
-// Best writes the best schedule that can be written as MSCCL-IR, and states which better
-// ones cannot.
-func Best(ctx context.Context, ev *certify.Report, out string) (r *certify.Row, note string, err error) {
-	var first error
-	left := ""
-	rows := slices.Clone(ev.Rows)
-	defer func() { ev.Rows = rows }()
-	for {
-		if r = ev.Best(); r == nil {
-			return nil, "", first
+// Best writes the best schedule of those that fit as MSCCL-IR, for one runtime or, for "", for all
+// that know the collective.
+func Best(ctx context.Context, ev *certify.Report, runtime, out string) (r *certify.Row, note string, err error) {
+	if r = ev.BestFitting(); r == nil {
+		if ev.Free != nil {
+			return nil, "", fmt.Errorf("-o %s: %s: %w", out, ev.Free.Method, ev.Free.Fit.Err)
 		}
-		note, err = (&MSCCL{}).WriteTo(ctx, out, r.Result.Problem, r.Result.Schedule)
-		if err == nil {
-			return r, note + left, nil
-		}
-		err = fmt.Errorf("-o %s: %s: %w", out, r.Method, err)
-		if !errors.Is(err, assign.ErrNotServed) {
-			return nil, "", err
-		}
-		if first == nil {
-			first = err
-		}
-		left += fmt.Sprintf("\nleft out: %s, %s us: %v", r.Method, report.Micros(r.Makespan), errors.Unwrap(err))
-		ev.Rows = slices.DeleteFunc(slices.Clone(ev.Rows), func(o *certify.Row) bool { return o == r })
+		return nil, "", fmt.Errorf("-o %s: no proved schedule was found", out)
 	}
+	if note, err = (&MSCCL{Runtime: runtime}).WriteTo(ctx, out, r.Result.Problem, r.Result.Schedule); err != nil {
+		return nil, "", fmt.Errorf("-o %s: %s: %w", out, r.Method, err)
+	}
+	return r, note, nil
 }

@@ -92,7 +92,7 @@ func Rules() []Rule {
 
 		// Methods.
 		{Verbs: []string{"solve", "gap"}, Flags: []string{"seed", "tries", "effort", "unwind"}, Why: unused, Example: "solve ring:4 --collective allgather --method ring --seed 7"},
-		{Verbs: []string{"solve"}, Flags: []string{"output", "method", "tries", "effort", "unwind", "total-chunks"}, Why: pareto,
+		{Verbs: []string{"solve"}, Flags: []string{"output", "method", "tries", "effort", "unwind", "total-chunks", "fits"}, Why: pareto,
 			Example: "solve ring:4 --collective allgather --objective rounds --pareto --output x.json"},
 		{Verbs: []string{"solve"}, Flags: []string{"proofs"}, Why: needs("pareto", "for one problem there is gap --proofs, and several are proved"), Example: "solve ring:4 --collective allgather --proofs out"},
 
@@ -195,6 +195,8 @@ func pareto(l *Line, flag string) string {
 	switch flag {
 	case "output":
 		return "--pareto finds several schedules; --proofs DIR writes them"
+	case "fits":
+		return "--pareto writes no schedule for a runtime"
 	case "total-chunks":
 		return "does not go with --pareto, which tries several numbers of chunks per rank"
 	}

@@ -31,6 +31,8 @@ type GapJSON struct {
 	Rows       []rowJSON     `json:"rows"`
 	LeftOut    []leftOutJSON `json:"left_out"`
 	Tried      []triedJSON   `json:"tried,omitempty"`
+	Free       *freeJSON     `json:"free,omitempty"`
+	Slower     *float64      `json:"slower,omitempty"`
 	Stopped    string        `json:"stopped,omitempty"`
 	Notes      []string      `json:"notes,omitempty"`
 }
@@ -67,6 +69,7 @@ type rowJSON struct {
 	VerifySeconds      float64            `json:"verify_seconds"`
 	Stop               string             `json:"stop"`
 	Note               string             `json:"note"`
+	Fits               *fitsJSON          `json:"fits,omitempty"`
 	PeakMemoryBytes    int64              `json:"peak_memory_bytes,omitempty"`
 }
 
@@ -74,6 +77,20 @@ type triedJSON struct {
 	Method       string     `json:"method"`
 	MakespanPs   model.Time `json:"makespan_ps"`
 	SolveSeconds float64    `json:"solve_seconds"`
+}
+
+type freeJSON struct {
+	Method     string     `json:"method"`
+	Chunks     int        `json:"chunks"`
+	Transfers  int        `json:"transfers"`
+	MakespanPs model.Time `json:"makespan_ps"`
+	Why        string     `json:"why"`
+}
+
+type fitsJSON struct {
+	Runtime string `json:"runtime"`
+	OK      bool   `json:"ok"`
+	Why     string `json:"why,omitempty"`
 }
 
 type leftOutJSON struct {
@@ -97,6 +114,12 @@ func GapToJSON(ev *certify.Report) GapJSON {
 	}
 	for _, t := range ev.Tried {
 		g.Tried = append(g.Tried, triedJSON{t.Method, t.Makespan, t.Solving.Seconds()})
+	}
+	if r := ev.Free; r != nil {
+		g.Free = &freeJSON{r.Method, len(r.Result.Problem.Chunks), len(r.Result.Schedule.Transfers), r.Makespan, r.Fit.Err.Error()}
+	}
+	if slower, ok := ev.Slower(); ok {
+		g.Slower = &slower
 	}
 	if stop := cmp.Or(ev.Stopped, ev.Undecided()); stop != 0 {
 		g.Stopped = stop.String()
@@ -123,6 +146,12 @@ func rowToJSON(r *certify.Row) rowJSON {
 		AlgbwGbps: Gbps(p.Size, r.Makespan), Optimal: r.Optimal(), NoneFaster: r.NoneFaster(), FewestRounds: r.Fewest(),
 		Verdict: r.Outcome().String(), Engines: map[string]string{}, EngineSeconds: map[string]float64{},
 		SolveSeconds: r.Solving.Seconds(), Stop: r.Result.Stop.String(), Note: r.Note(),
+	}
+	if f := r.Fit; f != nil {
+		j.Fits = &fitsJSON{Runtime: f.Name, OK: f.OK()}
+		if f.Err != nil {
+			j.Fits.Why = f.Err.Error()
+		}
 	}
 	j.BusbwGbps = j.AlgbwGbps * BusFactor(p)
 	j.known(r.Known, r.Makespan)
@@ -183,6 +212,7 @@ func PrintGap(w io.Writer, ev *certify.Report) {
 		printTable(w, ev)
 	}
 	printLimits(w, append([]*model.Certificate{ev.Bound}, cuts...))
+	printFit(w, ev)
 	for _, r := range ev.Rows {
 		if n := r.Note(); n != "" {
 			fmt.Fprintf(w, "%s: %s\n", r.Method, n)
@@ -201,6 +231,30 @@ func PrintGap(w io.Writer, ev *certify.Report) {
 		}
 	}
 	PrintNotes(w, ev.Problem.Topology.Notes)
+}
+
+// printFit tells what it costs that a schedule fits, and why others do not.
+func printFit(w io.Writer, ev *certify.Report) {
+	fit := ev.BestFitting()
+	slower, asked := ev.Slower()
+	free := ev.Free
+	if free == nil {
+		free = ev.Best()
+	}
+	switch {
+	case !asked && free != nil && !free.Fit.OK():
+		fmt.Fprintf(w, "Fits %s: none that was found.\n", free.Fit.Name)
+	case !asked:
+	case slower == 0:
+		fmt.Fprintf(w, "Fits %s: the best of all.\n", fit.Fit.Name)
+	default:
+		fmt.Fprintf(w, "Fits %s: %v slower than the best of all, %s us by %s with %d chunks.\n", fit.Fit.Name, model.Gap(slower), Micros(free.Makespan), free.Method, len(free.Result.Problem.Chunks))
+	}
+	for _, r := range append(slices.Clone(ev.Rows), ev.Free) {
+		if r != nil && !r.Fit.OK() {
+			fmt.Fprintf(w, "%s with %d chunks does not fit: %s\n", r.Method, len(r.Result.Problem.Chunks), r.Fit.Err)
+		}
+	}
 }
 
 // cutBounds returns the bounds of single cuts that are larger than that of every cut, each
@@ -230,7 +284,12 @@ func printTable(w io.Writer, ev *certify.Report) {
 	if late {
 		head = append(head, "after arrival us")
 	}
-	head = append(head, "algbw GB/s", "gap", "", "replay", "", "smt", "", "solved in", "")
+	fitted := slices.ContainsFunc(ev.Rows, func(r *certify.Row) bool { return r.Fit != nil })
+	head = append(head, "algbw GB/s", "gap", "", "replay", "", "smt", "", "solved in")
+	if fitted {
+		head = append(head, "fits")
+	}
+	head = append(head, "")
 	fmt.Fprintln(t, strings.Join(head, "\t"))
 	for _, r := range ev.Rows {
 		j := rowToJSON(r)
@@ -249,10 +308,25 @@ func printTable(w io.Writer, ev *certify.Report) {
 		for _, engine := range certify.Engines {
 			cells = append(cells, j.Engines[engine], seconds(r.Checking[engine]))
 		}
-		cells = append(cells, seconds(r.Solving), "")
+		cells = append(cells, seconds(r.Solving))
+		if fitted {
+			cells = append(cells, fitsText(r))
+		}
+		cells = append(cells, "")
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	t.Flush()
+}
+
+// fitsText is "yes" or "no", "" where that was not looked at.
+func fitsText(r *certify.Row) string {
+	switch {
+	case r.Fit == nil:
+		return ""
+	case r.Fit.OK():
+		return "yes"
+	}
+	return "no"
 }
 
 // gapText writes a gap of a JSON document in percent, "" for none.
