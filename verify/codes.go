@@ -44,3 +44,21 @@ const (
 	TooFewSlots    Code = "too-few-slots"
 	RemoteOrder    Code = "remote-order"
 )
+
+// The codes of execution plans, beside those of concurrent programs. The first refute.
+const (
+	BadReference    Code = "bad-reference"
+	RuntimeLimit    Code = "runtime-limit"
+	SignalBalance   Code = "signal-balance"
+	BarrierMismatch Code = "barrier-mismatch"
+	EntryHandshake  Code = "entry-handshake"
+	ExitHandshake   Code = "exit-handshake"
+	PacketProtocol  Code = "packet-protocol"
+	PacketMixed     Code = "packet-mixed"
+	PacketTwice     Code = "packet-twice"
+	SizeLimit       Code = "size-limit"
+	RelaxedOrder    Code = "relaxed-order"
+	NextLaunch      Code = "next-launch"
+	SharedChannel   Code = "shared-channel"
+	KernelDeparts   Code = "kernel-departs"
+)

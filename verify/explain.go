@@ -20,13 +20,15 @@ type Explanation struct {
 // ranks with one link each way, 1 byte a chunk, every transfer lasting 1 ns over
 // links without latency, unless Story says otherwise.
 //
-// The example of a code of concurrent programs is a Program instead, or a Story
+// The example of a code of concurrent programs is a Program instead, that of a code of execution
+// plans a Plan, or a Story
 // alone where the code is about the file or the runtime.
 type Example struct {
 	Story    string
 	Problem  *model.Problem
 	Schedule *model.Schedule
 	Program  *model.Program
+	Plan     *model.Plan // of a code of execution plans
 }
 
 // String writes the explanation as a user reads it.
@@ -35,6 +37,7 @@ func (e Explanation) String() string {
 	fmt.Fprintf(&b, "%s: %s (SPEC.md, section %s)\n\nExample: %s.\n", e.Code, e.Sentence, e.Rule, e.Example.Story)
 	if e.Example.Schedule == nil {
 		writeProgram(&b, e.Example.Program)
+		writePlan(&b, e.Example.Plan)
 		return b.String()
 	}
 	for i, t := range e.Example.Schedule.Transfers {
@@ -53,7 +56,7 @@ func (e Explanation) String() string {
 // Codes returns all codes in the order of the catalogue.
 func Codes() []Code {
 	var codes []Code
-	for _, e := range slices.Concat(catalogue, programs) {
+	for _, e := range slices.Concat(catalogue, programs, plans) {
 		codes = append(codes, e.Code)
 	}
 	return codes
@@ -61,7 +64,7 @@ func Codes() []Code {
 
 // Explain returns what a code means; ok is false if there is no such code.
 func Explain(c Code) (e Explanation, ok bool) {
-	all := slices.Concat(catalogue, programs)
+	all := slices.Concat(catalogue, programs, plans)
 	i := slices.IndexFunc(all, func(e Explanation) bool { return e.Code == c })
 	if i < 0 {
 		return Explanation{}, false

@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -23,7 +24,7 @@ import (
 	"github.com/oraccl/oraccl/verify/stream"
 )
 
-// deployFlags are the flags of verify for MSCCL-IR.
+// deployFlags are the flags of verify for MSCCL-IR and execution plans.
 type deployFlags struct {
 	inPlace, runtime, format string
 	filter                   report.Filter
@@ -34,12 +35,12 @@ var noDeployFlags = deployFlags{format: "text", filter: report.NewFilter()}
 
 func (f *deployFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.inPlace, "inplace", "", "for MSCCL-IR: verify in place (`yes`), out of place (no), or as the file declares")
+	flags.StringVar(&f.inPlace, "inplace", "", "for MSCCL-IR and execution plans: verify in place (`yes`), out of place (no), or as the file declares")
 	flags.Lookup("inplace").NoOptDefVal = "yes"
-	flags.StringVar(&f.runtime, "runtime", "", "for MSCCL-IR: the `runtime` that must load it, msccl, rccl or azure; any of them, if absent")
-	flags.StringVar(&f.format, "format", noDeployFlags.format, "for MSCCL-IR: `form` of the report: text, json, sarif, or github (annotations)")
-	flags.StringSliceVar(&f.filter.Warnings, "warnings", noDeployFlags.filter.Warnings, "for MSCCL-IR: `which` warnings and notes are shown: all, none, or those of these codes, such as too-few-slots,rank-order")
-	flags.StringSliceVar(&f.filter.FailOn, "fail-on", noDeployFlags.filter.FailOn, "for MSCCL-IR: `what` that is shown makes the exit status 1: error, warning or note, with all that is graver, or these codes")
+	flags.StringVar(&f.runtime, "runtime", "", "for MSCCL-IR and execution plans: the `runtime` that must load it, msccl, rccl or azure, mscclpp@0.5, mscclpp@0.7 or mscclpp@0.10; any of them, if absent")
+	flags.StringVar(&f.format, "format", noDeployFlags.format, "for MSCCL-IR and execution plans: `form` of the report: text, json, sarif, or github (annotations)")
+	flags.StringSliceVar(&f.filter.Warnings, "warnings", noDeployFlags.filter.Warnings, "for MSCCL-IR and execution plans: `which` warnings and notes are shown: all, none, or those of these codes, such as too-few-slots,rank-order")
+	flags.StringSliceVar(&f.filter.FailOn, "fail-on", noDeployFlags.filter.FailOn, "for MSCCL-IR and execution plans: `what` that is shown makes the exit status 1: error, warning or note, with all that is graver, or these codes")
 }
 
 // given reports whether a flag was used.
@@ -61,8 +62,8 @@ func (f *deployFlags) options(t *foreign.Truth) (deploy.Options, error) {
 		return o, fmt.Errorf("--inplace=%s: want yes or no", f.inPlace)
 	}
 	if f.runtime != "" {
-		if _, err := msccl.ParseRuntime(f.runtime); err != nil {
-			return o, fmt.Errorf("--runtime: %w", err)
+		if _, err := msccl.ParseRuntime(f.runtime); err != nil && !slices.Contains(mscclpp.Runtimes(), f.runtime) {
+			return o, fmt.Errorf("--runtime: %w; of execution plans, one of %v", err, mscclpp.Runtimes())
 		}
 	}
 	if !slices.Contains(report.Formats(), f.format) {
@@ -92,7 +93,7 @@ func codesNamed(flag string, list []string, words ...string) error {
 	return nil
 }
 
-// run verifies the files among args that are MSCCL-IR, prints the verdicts, and
+// run verifies the files among args that are MSCCL-IR or execution plans, prints the verdicts, and
 // returns the other files and the worst exit status.
 //
 // The order engine decides, unless --engine asks for formulas too; emit is where
@@ -102,7 +103,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, a
 	for _, arg := range args {
 		switch stat, err := os.Stat(arg); {
 		case err == nil && stat.IsDir():
-			found, err := judge.XMLBelow(arg)
+			found, err := judge.Below(cmd.Context(), arg)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -121,7 +122,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, a
 	}
 	for _, file := range rest {
 		if _, _, err := foreign.Recognise(cmd.Context(), file); f.given() && err == nil { // what is no schedule is said later
-			return nil, 0, fmt.Errorf("%s: is no MSCCL-IR, which --inplace, --runtime, --format, --warnings and --fail-on are for", file)
+			return nil, 0, fmt.Errorf("%s: is neither MSCCL-IR nor an execution plan, which --inplace, --runtime, --format, --warnings and --fail-on are for", file)
 		}
 	}
 	if len(xml) == 0 {

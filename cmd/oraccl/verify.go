@@ -48,7 +48,10 @@ MSCCL-IR (XML), as files, lists or directories, is verified by the order engine.
 decides whether a file is correct for every order in which its threadblocks can run,
 which runtimes load it, for which calls they select it, and up to which size its
 connections have enough slots. Other findings are warnings, or notes if no runtime is
-affected.`,
+affected.
+
+Execution plans of MSCCL++ (JSON), likewise, are verified by the plan engine: for every
+order in which their threads can run, and for a range of messages, which is printed.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl verify ag.json\n" +
 			"  oraccl verify ag.json --engine smt --emit-smt2 ag.smt2\n" +

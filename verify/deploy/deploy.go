@@ -6,6 +6,8 @@
 //	a, err := msccl.Read("ring.xml", f)
 //	r, err := deploy.Check(ctx, a.Deployable(), deploy.Options{})
 //
+// CheckPlan is Check for execution plans, such as those of MSCCL++, about which package plan decides.
+//
 // Package order decides about calls in place and out of place, package smt/concurrent as well
 // where a solver is given. Sizes are those of the larger buffer, in bytes; but runtimes, and
 // so a model.Selection, count the smaller one of a gather or scatter.
@@ -20,6 +22,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/order"
+	"github.com/oraccl/oraccl/verify/plan"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/smt/concurrent"
 )
@@ -62,7 +65,8 @@ type Report struct {
 	Size       int64             // that was asked about, or 0
 	Loadings   []model.Loading   // of the runtimes that were asked about
 	Calls      []Call
-	Findings   []Finding // the gravest first
+	Plan       *plan.Report // of an execution plan, which has no calls; else nil
+	Findings   []Finding    // the gravest first
 
 	named bool // a runtime was asked about by name
 }
@@ -131,10 +135,10 @@ func Check(ctx context.Context, d *model.Deployable, o Options) (*Report, error)
 	return r, nil
 }
 
-// Unreadable returns the report on a file that is meant as MSCCL-IR and that no runtime can
-// read: the line, and what is wrong there.
-func Unreadable(line int, message string) *Report {
-	r := &Report{Kind: Reject, Verdict: verify.Verdict{Outcome: verify.Refuted, Engine: "import", Claim: "is MSCCL-IR", Violations: []verify.Violation{
+// Unreadable returns the report on a file that no runtime can read: what it is meant to be ("is
+// MSCCL-IR"), the line, and what is wrong there.
+func Unreadable(claim string, line int, message string) *Report {
+	r := &Report{Kind: Reject, Verdict: verify.Verdict{Outcome: verify.Refuted, Engine: "import", Claim: claim, Violations: []verify.Violation{
 		verify.Wrong(verify.Malformed, fmt.Sprintf("line %d", line), message).AtLine(line)}}}
 	r.find()
 	return r

@@ -87,7 +87,7 @@ func TestOptions(t *testing.T) {
 
 // TestUnreadable: what cannot be read is refuted in its line.
 func TestUnreadable(t *testing.T) {
-	r := Unreadable(7, "a second document begins")
+	r := Unreadable("is MSCCL-IR", 7, "a second document begins")
 	require.Equal(t, verify.Refuted, r.Verdict.Outcome)
 	require.Equal(t, Reject, r.Kind)
 	require.Equal(t, []Finding{{Error, verify.Malformed, 7, "line 7", "a second document begins", 0}}, r.Findings)

@@ -135,5 +135,6 @@ func (r *Report) conditions() {
 
 // Warnings are the codes that findings which do not refute may have.
 func Warnings() []verify.Code {
-	return []verify.Code{verify.WouldNotLoad, verify.TooFewSlots, verify.RankOrder, verify.RemoteOrder, verify.ClobberedInput, verify.LateSignal, verify.IdleOwner}
+	return []verify.Code{verify.WouldNotLoad, verify.TooFewSlots, verify.RankOrder, verify.RemoteOrder, verify.ClobberedInput, verify.LateSignal, verify.IdleOwner,
+		verify.RelaxedOrder, verify.NextLaunch, verify.SharedChannel, verify.PacketTwice, verify.KernelDeparts, verify.SizeLimit}
 }

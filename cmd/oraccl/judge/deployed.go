@@ -18,6 +18,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -26,15 +27,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Deployed is a file of MSCCL-IR with what is decided about it.
+// Deployed is a file of MSCCL-IR, or of execution plans, with what is decided about it.
 type Deployed struct {
-	Algo   *msccl.Algo // nil if the file cannot be read
+	Algo   *msccl.Algo   // nil if the file cannot be read, or is the other
+	Plan   *mscclpp.File // likewise
 	Report *deploy.Report
 }
 
-// ReadDeployed reads and verifies a file of MSCCL-IR: a verb accepts it if this does. An error
-// means that it could not be opened, or not be judged as it is asked.
+// ReadDeployed reads and verifies a file of MSCCL-IR or of execution plans: a verb accepts it if
+// this does. An error means that it could not be opened, or not be judged as it is asked.
 func ReadDeployed(ctx context.Context, file string, by deploy.Options) (*Deployed, error) {
+	if IsPlan(ctx, file) {
+		return readPlan(ctx, file, by)
+	}
 	f, err := files.Open(ctx, file)
 	if err != nil {
 		return nil, err
@@ -46,7 +51,7 @@ func ReadDeployed(ctx context.Context, file string, by deploy.Options) (*Deploye
 		if !errors.As(err, &syntax) || syntax.Err != nil {
 			return nil, err
 		}
-		d := &Deployed{Report: deploy.Unreadable(syntax.Line, syntax.Message)}
+		d := &Deployed{Report: deploy.Unreadable("is MSCCL-IR", syntax.Line, syntax.Message)}
 		d.Report.File = file
 		return d, nil
 	}
@@ -70,7 +75,7 @@ func Algo(ctx context.Context, file string, algo *msccl.Algo, by deploy.Options)
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	r.File = file
-	return &Deployed{algo, r}, nil
+	return &Deployed{Algo: algo, Report: r}, nil
 }
 
 // AllDeployed reads and verifies files, as many at a time as there are threads, and keeps of
@@ -125,8 +130,11 @@ func WriteFormulas(ctx context.Context, file, emit string, by deploy.Options) er
 }
 
 // IsDeployed reports whether a file is MSCCL-IR, or is meant to be: its first element is
-// <algo>, or it has one behind something that is no XML.
+// <algo>, or it has one behind something that is no XML; or whether it is execution plans.
 func IsDeployed(ctx context.Context, file string) bool {
+	if IsPlan(ctx, file) {
+		return true
+	}
 	f, err := files.Open(ctx, file)
 	if err != nil {
 		return false
@@ -144,18 +152,20 @@ func IsDeployed(ctx context.Context, file string) bool {
 	return bytes.Contains(text, []byte("<algo")) || len(text) > 0 && text[0] == '<' && strings.HasSuffix(file, ".xml")
 }
 
-// XMLBelow returns the XML files below a directory.
-func XMLBelow(dir string) ([]string, error) {
+// Below returns the XML files below a directory, and those of execution plans.
+func Below(ctx context.Context, dir string) ([]string, error) {
 	var found []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".xml") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".xml") && !strings.HasSuffix(path, ".json") {
+			return err
+		}
+		if err = files.IsRegular(path); err == nil && (strings.HasSuffix(path, ".xml") || IsPlan(ctx, path)) {
 			found = append(found, path)
-			err = files.IsRegular(path)
 		}
 		return err
 	})
 	if err == nil && found == nil {
-		err = exit.Hint(fmt.Errorf("%s: holds no .xml file", dir), "a directory is searched for MSCCL-IR; name other schedules one by one, or ask check, which reads directories of ours")
+		err = exit.Hint(fmt.Errorf("%s: holds no .xml file and no execution plan", dir), "a directory is searched for MSCCL-IR and execution plans; name other schedules one by one, or ask check, which reads directories of ours")
 	}
 	return found, err
 }
@@ -190,6 +200,9 @@ func rightDeployed(ctx context.Context, file string, by *foreign.Truth) (*Right,
 	d, err := ReadDeployed(ctx, file, asked)
 	if err != nil {
 		return nil, err
+	}
+	if d.Plan != nil {
+		return nil, fmt.Errorf("%s: is an execution plan, which has no form of ours: nothing says when its moves begin", file)
 	}
 	if v := d.Report.Verdict; v.Outcome != verify.Proved {
 		return nil, &NotRightError{File: file, Claim: v.Claim, Verdict: v}

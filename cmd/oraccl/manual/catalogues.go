@@ -56,7 +56,7 @@ func violationsTopic() Topic {
 			}
 			return []Block{
 				Para("What `verify` complains of, by code. Codes never change their meaning. Sections are those of `verify/SPEC.md` (`oraccl help spec`). " +
-					"Schedules, other tools' included, have the codes of sections 2 to 6; MSCCL-IR has those of section 12, and of the others those of results and races, and `malformed`."),
+					"Schedules, other tools' included, have the codes of sections 2 to 6; MSCCL-IR has those of section 12, and of the others those of results and races, and `malformed`; execution plans those of section 18, and of section 12 those of bounds, deadlocks, results and races."),
 				table,
 				Para("`oraccl explain CODE` shows the smallest example of each. What `topo lint` says of topologies is in `oraccl help lint`."),
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/oraccl/oraccl/verify/smt"
 )
 
-// DeployJSON is the JSON of verify on MSCCL-IR: oraccl/verify/1 with more keys.
+// DeployJSON is the JSON of verify on MSCCL-IR and execution plans: oraccl/verify/1 with more keys.
 type DeployJSON struct {
 	VerifyJSON
 	Kind           string          `json:"kind"`
@@ -26,6 +26,16 @@ type DeployJSON struct {
 	Runtimes       []runtimeJSON   `json:"runtimes"`
 	Modes          []modeJSON      `json:"modes"`
 	RankConsistent string          `json:"rank_consistent"`
+	Messages       *messagesJSON   `json:"messages,omitempty"`
+}
+
+// messagesJSON is for which messages an execution plan is proved.
+type messagesJSON struct {
+	Min      int64  `json:"min_bytes"`
+	Max      int64  `json:"max_bytes"`
+	Multiple int64  `json:"multiple_of"`
+	Beyond   string `json:"beyond"`
+	Fails    int64  `json:"fails_bytes"`
 }
 
 type remarkedJSON struct {
@@ -93,6 +103,9 @@ func DeployToJSON(r *deploy.Report, f *Filter) DeployJSON {
 		return j
 	}
 	j.Ranks, j.Steps = r.Schedule.Ranks, r.Schedule.Steps
+	if r.Plan != nil {
+		planToJSON(&j, r.Plan)
+	}
 	j.Notes = Remarks(r, f)
 	for _, l := range r.Loadings {
 		j.Runtimes = append(j.Runtimes, runtimeToJSON(l))
@@ -230,6 +243,9 @@ func PrintDeployed(w io.Writer, r *deploy.Report, f *Filter) {
 		if s := r.Sentence(c); s != "" && c.Slots.Safe == deploy.Any { // else it is above
 			Line(w, "slots       %s", s)
 		}
+	}
+	if r.Plan != nil {
+		printPlan(w, r.Plan)
 	}
 	for _, l := range r.Loadings {
 		printRuntime(w, r, l)
