@@ -240,7 +240,7 @@ func TestCollectiveValidate(t *testing.T) {
 
 func TestTopologyValidate(t *testing.T) {
 	good := func() *Topology {
-		return &Topology{Ranks: 2, Switches: []Switch{{"a", false}, {"", true}, {"", false}},
+		return &Topology{Ranks: 2, Switches: []Switch{{Name: "a"}, {Copies: true}, {}},
 			Links: []Link{{0, 2, 0, 1}, {2, 1, 5, 9}, {0, 1, 0, 1}}, Ports: []Port{{"p", []int{0, 2}, 1}, {"", []int{1, 2}, 2}}}
 	}
 	require.NoError(t, good().Validate())
@@ -269,8 +269,42 @@ func TestTopologyValidate(t *testing.T) {
 	}
 }
 
+// TestTopologyAdds: a switch that ranks read sums at has one link each way to a rank, alike.
+func TestTopologyAdds(t *testing.T) {
+	good := func(r Reducing) *Topology {
+		return &Topology{Ranks: 2, Switches: []Switch{{Name: "a", Copies: true, Reduces: r, Sums: 2}},
+			Links: []Link{{0, 2, 1, 5}, {2, 0, 2, 5}, {1, 2, 1, 7}, {2, 1, 2, 7}}}
+	}
+	for _, r := range []Reducing{SumsRead, SumsTurned} {
+		require.NoError(t, good(r).Validate())
+		got, err := ParseReducing(r.String())
+		require.NoError(t, err)
+		require.Equal(t, r, got)
+	}
+	for want, change := range map[string]func(p *Topology){
+		"switches[0].reduces: Reducing(3), want read or turn": func(p *Topology) { p.Switches[0].Reduces = 3 },
+		"switches[0].sums: -1, want 0 to":                     func(p *Topology) { p.Switches[0].Sums = -1 },
+		"want none at a switch that does not add":             func(p *Topology) { p.Switches[0].Reduces = NoReducing },
+		"read, with two links from rank 1, want one":          func(p *Topology) { p.Links = append(p.Links, p.Links[2]) },
+		"read, with two links to rank 0, want one":            func(p *Topology) { p.Links = append(p.Links, p.Links[1]) },
+		"read, with latencies of 1ps and 3ps from ranks":      func(p *Topology) { p.Links[2].Alpha = 3 },
+		"read, with latencies of 2ps and 0s to ranks":         func(p *Topology) { p.Links[3].Alpha = 0 },
+		"of equal bandwidth at rank 1":                        func(p *Topology) { p.Links[3].Bandwidth = 8 },
+		"without a link each way":                             func(p *Topology) { p.Links = p.Links[:3] },
+	} {
+		p := good(SumsRead)
+		change(p)
+		require.ErrorContains(t, p.Validate(), want)
+	}
+	_, err := ParseReducing("add")
+	require.ErrorContains(t, err, `reduces "add": want read or turn`)
+	v, adds := good(SumsTurned).Reducer()
+	require.Equal(t, []any{2, true, SumsTurned, NoReducing}, []any{v, adds, good(SumsTurned).Reduces(2), good(SumsTurned).Reduces(1)})
+	require.Equal(t, []Switch{{Name: "a", Copies: true}}, good(SumsRead).Reversed().Switches)
+}
+
 func TestTopologyParts(t *testing.T) {
-	tp := &Topology{Name: "t", Ranks: 2, Switches: []Switch{{"a", true}, {"", false}}, Links: []Link{{0, 2, 1, 1}, {2, 1, 2, 2}, {0, 2, 3, 3}}, Ports: []Port{{"p", []int{0, 2}, 1}}}
+	tp := &Topology{Name: "t", Ranks: 2, Switches: []Switch{{Name: "a", Copies: true}, {}}, Links: []Link{{0, 2, 1, 1}, {2, 1, 2, 2}, {0, 2, 3, 3}}, Ports: []Port{{"p", []int{0, 2}, 1}}}
 	require.Equal(t, [][]int{{0, 2}, {}, {1}, {}}, tp.Out())
 	require.Equal(t, [][]int{{}, {1}, {0, 2}, {}}, tp.In())
 	require.Equal(t, [][]int{{0}, nil, {0}}, tp.PortsOf())

@@ -18,14 +18,6 @@ type Topology struct {
 	Notes Notes
 }
 
-// Switch is a node that forwards and holds nothing.
-type Switch struct {
-	Name string
-	// Copies says that the switch can send what enters it to several of its
-	// links at once (multicast).
-	Copies bool
-}
-
 // Link is a directed edge. A chunk of b bytes passes it in
 // Alpha + ⌈b·10¹²/Bandwidth⌉ picoseconds.
 type Link struct {
@@ -61,11 +53,6 @@ func (t *Topology) Nodes() int { return t.Ranks + len(t.Switches) }
 
 // IsRank reports whether node v is a rank.
 func (t *Topology) IsRank(v int) bool { return v < t.Ranks }
-
-// Copies reports whether node v is a switch that can copy.
-func (t *Topology) Copies(v int) bool {
-	return v >= t.Ranks && t.Switches[v-t.Ranks].Copies
-}
 
 // NodeName returns "rank 3" or "switch nvswitch0".
 func (t *Topology) NodeName(v int) string {
@@ -120,8 +107,8 @@ func (t *Topology) PortsOf() [][]int {
 }
 
 // Reversed returns the topology with every link turned round; links, ports and
-// nodes keep their indices. No switch of it copies: the reverse of copying is
-// adding, which switches do not do here.
+// nodes keep their indices. The reverse of a sum is a multicast: a switch of it copies
+// where one of t adds, and none adds.
 func (t *Topology) Reversed() *Topology {
 	r := *t
 	r.Name = t.Name + " reversed"
@@ -130,8 +117,8 @@ func (t *Topology) Reversed() *Topology {
 		r.Links[i].Src, r.Links[i].Dst = l.Dst, l.Src
 	}
 	r.Switches = slices.Clone(t.Switches)
-	for i := range r.Switches {
-		r.Switches[i].Copies = false
+	for i, s := range t.Switches {
+		r.Switches[i] = Switch{Name: s.Name, Copies: s.Reduces != NoReducing}
 	}
 	return &r
 }

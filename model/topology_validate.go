@@ -28,6 +28,9 @@ func (t *Topology) Validate() error {
 			return Within(Element("links", i), err)
 		}
 	}
+	if err := t.validateSwitches(); err != nil {
+		return err
+	}
 	names = map[string]int{}
 	for i, p := range t.Ports {
 		if err := checkUnique("ports", names, i, p.Name); err != nil {
@@ -43,6 +46,23 @@ func (t *Topology) Validate() error {
 	for i, n := range t.Notes {
 		if err := CheckName(n.String()); err != nil {
 			return Within(Element("notes", i), err)
+		}
+	}
+	return nil
+}
+
+// validateSwitches checks how switches add. Links must be valid.
+func (t *Topology) validateSwitches() error {
+	var out, in [][]int
+	for i, s := range t.Switches {
+		if s.Reduces == NoReducing && s.Sums == 0 {
+			continue
+		}
+		if out == nil {
+			out, in = t.Out(), t.In()
+		}
+		if err := t.validateReducing(i, out, in); err != nil {
+			return Within(Element("switches", i), err)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ const (
 	WriteWriteRace      Code = "write-write-race"
 	LinkOverlap         Code = "link-overlap"
 	PortOverload        Code = "port-overload"
+	StaleSum            Code = "stale-sum"
 	NoSuchLink          Code = "no-such-link"
 	TooFast             Code = "too-fast"
 	TooSlow             Code = "too-slow"

@@ -142,6 +142,25 @@ func custom(e Example, pre, post []model.Condition) Example {
 	return e
 }
 
+// atSwitch gives an example a switch that copies and that ranks read sums at, with links
+// to and from every rank, and a multicast at it from rank src to others after 1 ns.
+func atSwitch(e Example, src int32, dsts ...int32) Example {
+	t := e.Problem.Topology
+	t.Switches = []model.Switch{{Name: "s", Copies: true, Reduces: model.SumsRead}}
+	for r := range t.Ranks {
+		half := model.Link{Src: r, Dst: t.Ranks, Alpha: t.Links[0].Alpha, Bandwidth: t.Links[0].Bandwidth}
+		back := half
+		back.Src, back.Dst = half.Dst, half.Src
+		t.Links = append(t.Links, half, back)
+	}
+	for _, dst := range dsts {
+		route := []int{6 + 2*int(src), 7 + 2*int(dst)}
+		e.Schedule.Transfers = append(e.Schedule.Transfers, model.Transfer{Src: src, Dst: dst, Route: int32(len(e.Schedule.Routes)), Op: cp, Start: model.Nanosecond, End: 2 * model.Nanosecond})
+		e.Schedule.Routes = append(e.Schedule.Routes, route)
+	}
+	return e
+}
+
 // rerouted gives the first transfer of an example another route.
 func rerouted(e Example, route ...int) Example {
 	e.Schedule.Routes[e.Schedule.Transfers[0].Route] = route
@@ -182,6 +201,9 @@ var catalogue = []Explanation{
 	{PortOverload, "more transfers use a port at the same time than it has capacity", "4.2",
 		example("a broadcast in rounds in which rank 0 sends twice in one round", model.Broadcast, 1, model.InRounds,
 			inRound(0, cp, 0, 0), inRound(5, cp, 0, 0))},
+	{StaleSum, "a slot is written while a sum or a multicast that has what was there, and writes it there again, is on its way", "4.3",
+		atSwitch(example("a broadcast in which rank 1 writes back to rank 0 while ranks 1 and 2 receive what rank 0 writes to all", model.Broadcast, 1, model.Timed,
+			over(0, cp, 0, 0), over(1, cp, 0, 1)), 0, 1, 2)},
 	{NoSuchLink, "a transfer has a route that is no path from its source to its destination", "3.1",
 		rerouted(example("a broadcast from rank 0 whose first transfer goes to rank 1 over the link from rank 1 to rank 2", model.Broadcast, 1, model.Timed,
 			over(0, cp, 0, 0), over(5, cp, 0, 0)), 2)},

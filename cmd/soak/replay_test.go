@@ -94,6 +94,9 @@ func compare(c *trial, p *model.Problem, s *model.Schedule) error {
 		want = verify.Proved
 	}
 	c.count(want.String())
+	if f.Sums > 0 {
+		c.count("sums " + want.String())
+	}
 	v := replay.Check(context.Background(), p, s)
 	if err := decided(f, want, v); err != nil {
 		return err
@@ -153,7 +156,7 @@ func ofData(code verify.Code) bool {
 func streamed(c *trial, p *model.Problem, s *model.Schedule, f *verifytest.Findings, want verify.Outcome) error {
 	served := s.Form != model.Ordered && p.Collective.Kind != model.Custom
 	for _, x := range p.Topology.Switches {
-		served = served && !x.Copies
+		served = served && !x.Copies && x.Reduces == model.NoReducing
 	}
 	reduces := p.Collective.Kind.Reduces()
 	if reduces && p.Collective.Group != nil {

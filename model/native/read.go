@@ -116,6 +116,8 @@ func (d *decoder) topology(schema string) *model.Topology {
 				d.object("a switch", []field{
 					{"name", false, func() { s.Name = d.label("a name") }},
 					{"copies", false, func() { s.Copies = d.boolean() }},
+					{"reduces", false, func() { s.Reduces = word(d, "read or turn", model.ParseReducing) }},
+					{"sums", false, func() { s.Sums = int(d.whole(1, model.MaxNodes)) }},
 				})
 				t.Switches = append(t.Switches, s)
 			})

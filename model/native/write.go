@@ -55,7 +55,14 @@ func (e *encoder) topology(t *model.Topology, schema string) {
 			e.lines(len(t.Switches), func(i int) {
 				e.raw(`{"name": `)
 				e.text(t.Switches[i].Name)
-				fmt.Fprintf(e.w, `, "copies": %t}`, t.Switches[i].Copies)
+				fmt.Fprintf(e.w, `, "copies": %t`, t.Switches[i].Copies)
+				if s := t.Switches[i]; s.Reduces != model.NoReducing {
+					fmt.Fprintf(e.w, `, "reduces": "%v"`, s.Reduces)
+					if s.Sums > 0 {
+						fmt.Fprintf(e.w, `, "sums": %d`, s.Sums)
+					}
+				}
+				e.raw("}")
 			})
 		}})
 	}

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -9,8 +10,17 @@ import (
 var dgxA100Family = Family{"dgxa100", "dgxa100[:N]", "NVIDIA DGX A100: N chassis of 8 A100 at an NVSwitch, a 200 Gb/s NIC a rank",
 	"NVIDIA WP-10083-001; latencies are assumptions", machine(maxChassis, DGXA100)}
 
-var dgxH100Family = Family{"dgxh100", "dgxh100[:N]", "NVIDIA DGX H100: N chassis of 8 H100 at an NVSwitch, a 400 Gb/s NIC a rank",
-	"NVIDIA DU-10487; latencies are assumptions", machine(maxChassis, DGXH100)}
+var dgxH100Family = Family{"dgxh100", "dgxh100[:N[:rails,spine,sharp]]", "NVIDIA DGX H100: N chassis of 8 H100 at an NVSwitch, a 400 Gb/s NIC a rank; no sums in NVSwitches",
+	"NVIDIA DU-10487; latencies are assumptions", dgxH100.build(false)}
+
+var dgxH100NVLSFamily = Family{"dgxh100-nvls", "dgxh100-nvls[:N[:rails,spine,sharp]]", "dgxh100 with NVLink SHARP: ranks read sums at the NVSwitch, and multicast over it",
+	"as dgxh100; NVIDIA's PTX ISA, multimem", dgxH100.build(true)}
+
+var dgxB200Family = Family{"dgxb200", "dgxb200[:N[:rails,spine,sharp]]", "NVIDIA DGX B200: N chassis of 8 B200 at an NVSwitch, a 400 Gb/s NIC a rank; no sums in NVSwitches",
+	"NVIDIA DGX B200 datasheet; latencies are assumptions", dgxB200.build(false)}
+
+var dgxB200NVLSFamily = Family{"dgxb200-nvls", "dgxb200-nvls[:N[:rails,spine,sharp]]", "dgxb200 with NVLink SHARP: ranks read sums at the NVSwitch, and multicast over it",
+	"as dgxb200; NVIDIA's PTX ISA, multimem", dgxB200.build(true)}
 
 const maxChassis = 1024
 
@@ -20,31 +30,146 @@ const maxChassis = 1024
 // Source: NVIDIA, "NVIDIA DGX A100 System Architecture", WP-10083-001 (2020). The
 // latencies are assumptions, those of DGX2: 0.7 us from rank to rank through the
 // NVSwitch, 2.6 us through the fabric.
-func DGXA100(chassis int) (*model.Topology, error) { return hgx("dgxa100", chassis, 300*gb, 25*gb) }
+func DGXA100(chassis int) (*model.Topology, error) {
+	return hgx{"dgxa100", 300 * gb, 25 * gb}.chassis(chassis, false, fabric{})
+}
 
 // DGXH100 builds DGX H100 chassis: 8 H100 at one NVSwitch node, 450 GB/s a
 // direction (18 NVLinks of 25 GB/s), and, with more than one chassis, a NIC of 400
 // Gb/s a rank at one non-blocking fabric, a switch node that stands for all rails.
 // Source: NVIDIA, "NVIDIA DGX H100 User Guide", DU-10487. The NVSwitches' multicast
-// and in-network reduction are not modelled. The latencies are assumptions, as for
-// DGXA100.
-func DGXH100(chassis int) (*model.Topology, error) { return hgx("dgxh100", chassis, 450*gb, 50*gb) }
+// and in-network reduction are not modelled: dgxh100-nvls has them. The latencies are
+// assumptions, as for DGXA100.
+func DGXH100(chassis int) (*model.Topology, error) { return dgxH100.chassis(chassis, false, fabric{}) }
 
-func hgx(name string, chassis int, nvlink, nic int64) (*model.Topology, error) {
+// hgx is a machine of 8 ranks at an NVSwitch node, with a NIC a rank.
+type hgx struct {
+	name        string
+	nvlink, nic int64 // bytes per second and direction, of a rank
+}
+
+var (
+	dgxH100 = hgx{"dgxh100", 450 * gb, 50 * gb}
+	dgxB200 = hgx{"dgxb200", 900 * gb, 50 * gb} // 18 NVLinks of 50 GB/s a direction, ConnectX-7
+)
+
+// fabric is how the NICs of several machines are linked.
+type fabric struct {
+	rails bool // the NICs of equal ranks of the machines at a switch of their own
+	spine bool // rails that a second level of switches links, with all their bandwidth
+	sharp bool // its switches add and multicast in one pass, as Quantum-2 switches do (SHARPv3)
+}
+
+// build returns the build function of a family: N machines, and options of their fabric.
+func (m hgx) build(nvls bool) func(string, Options) (*model.Topology, error) {
+	return func(arg string, o Options) (*model.Topology, error) {
+		arg, options, hasOptions := strings.Cut(arg, ":")
+		var f fabric
+		for _, option := range strings.Split(options, ",") {
+			switch {
+			case !hasOptions:
+			case option == "rails":
+				f.rails = true
+			case option == "spine":
+				f.rails, f.spine = true, true
+			case option == "sharp":
+				f.sharp = true
+			default:
+				return nil, fmt.Errorf("option %s, want rails, spine or sharp", model.Quote(option))
+			}
+		}
+		return machine(maxChassis, func(chassis int) (*model.Topology, error) {
+			if chassis == 1 && hasOptions {
+				return nil, fmt.Errorf("options %s of the network between machines, want two machines or more", options)
+			}
+			return m.chassis(chassis, nvls, f)
+		})(arg, o)
+	}
+}
+
+func (m hgx) chassis(chassis int, nvls bool, f fabric) (*model.Topology, error) {
 	if chassis < 1 || chassis > maxChassis {
 		return nil, fmt.Errorf("%d chassis, want 1 to %d", chassis, maxChassis)
 	}
-	b, err := newBuilder(8*int64(chassis), 32*int64(chassis))
+	b, err := newBuilder(8*int64(chassis), 32*int64(chassis)+16)
 	if err != nil {
 		return nil, err
 	}
 	for c := range chassis {
-		b.star(fmt.Sprintf("nvswitch%d", c), 8*c, 8, Wire{nvlinkAlpha, nvlink})
+		s := b.star(fmt.Sprintf("nvswitch%d", c), 8*c, 8, Wire{nvlinkAlpha, m.nvlink})
+		if nvls {
+			b.Switches[s-b.Ranks].Copies, b.Switches[s-b.Ranks].Reduces = true, model.SumsRead
+		}
 	}
 	if chassis > 1 {
-		b.star("fabric", 0, b.Ranks, Wire{2 * ibAlpha, nic})
+		b.fabric(m.nic, f)
+	}
+	name := m.name
+	if nvls {
+		name += "-nvls"
 	}
 	return b.done("%s", chassisName(name, chassis))
+}
+
+// fabric links machines of 8 ranks.
+func (b *builder) fabric(nic int64, f fabric) {
+	first := len(b.Switches)
+	if !f.rails {
+		b.star("fabric", 0, b.Ranks, Wire{2 * ibAlpha, nic})
+	} else {
+		var rails []int
+		for rail := range 8 {
+			s := b.node(fmt.Sprintf("rail%d", rail))
+			for v := rail; v < b.Ranks; v += 8 {
+				b.duplex(v, s, Wire{ibAlpha, nic})
+			}
+			rails = append(rails, s)
+		}
+		if f.spine {
+			spine := b.node("spine")
+			for _, s := range rails {
+				b.duplex(s, spine, Wire{ibAlpha / 2, nic * int64(b.Ranks/8)})
+			}
+		}
+	}
+	if f.sharp {
+		for i := first; i < len(b.Switches); i++ {
+			b.Switches[i].Copies, b.Switches[i].Reduces = true, model.SumsTurned
+		}
+	}
+}
+
+var gb200Family = Family{"gb200", "gb200:nvl72", "NVIDIA GB200 NVL72: 72 B200 at 18 NVSwitches, an NVLink of 50 GB/s from each to each; no sums in NVSwitches",
+	"NVIDIA GB200 NVL72 datasheet; latencies are assumptions", gb200(false)}
+
+var gb200NVLSFamily = Family{"gb200-nvls", "gb200-nvls:nvl72", "gb200 with NVLink SHARP: ranks read sums at the NVSwitches, and multicast over them",
+	"as gb200; NVIDIA's PTX ISA, multimem", gb200(true)}
+
+// gb200 returns the build function of a rack of 72 GPUs, whose 18 NVLinks of 50 GB/s a
+// direction lead to 18 NVSwitches, one to each. The latencies are assumptions, as for DGXA100.
+func gb200(nvls bool) func(string, Options) (*model.Topology, error) {
+	return func(arg string, o Options) (*model.Topology, error) {
+		if err := o.none(); err != nil {
+			return nil, err
+		}
+		if arg != "nvl72" {
+			return nil, fmt.Errorf("%s, want gb200:nvl72", model.Quote(arg))
+		}
+		b, err := newBuilder(72, 2*18*72)
+		if err != nil {
+			return nil, err
+		}
+		for i := range 18 {
+			s := b.star(fmt.Sprintf("nvswitch%d", i), 0, 72, Wire{nvlinkAlpha, 50 * gb})
+			if nvls {
+				b.Switches[s-b.Ranks].Copies, b.Switches[s-b.Ranks].Reduces = true, model.SumsRead
+			}
+		}
+		if nvls {
+			return b.done("gb200-nvls:nvl72")
+		}
+		return b.done("gb200:nvl72")
+	}
 }
 
 // chassisName returns the name of a number of chassis: "dgx2" for one, "dgx2:2".

@@ -7,14 +7,20 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-var switchFamily = Family{"switch", "switch:N[:copies]", "N ranks at one switch, which may copy; --alpha is the latency from rank to rank", byDefault,
+var switchFamily = Family{"switch", "switch:N[:copies|read|turn]", "N ranks at one switch, which may copy; or copy and add, so that ranks read sums, or that it turns them round; --alpha is the latency from rank to rank", byDefault,
 	func(arg string, o Options) (*model.Topology, error) {
 		arg, option, hasOption := strings.Cut(arg, ":")
-		if hasOption && option != "copies" {
-			return nil, fmt.Errorf("option %q, want switch:N or switch:N:copies", option)
+		how, err := model.ParseReducing(option)
+		if hasOption && option != "copies" && err != nil {
+			return nil, fmt.Errorf("option %s, want switch:N, switch:N:copies, switch:N:read or switch:N:turn", model.Quote(option))
 		}
-		return sized("switch:N[:copies]", 2, func(n int, w Wire) (*model.Topology, error) {
-			return Switch(n, w, hasOption)
+		return sized("switch:N[:copies|read|turn]", 2, func(n int, w Wire) (*model.Topology, error) {
+			t, err := Switch(n, w, hasOption)
+			if err == nil && how != model.NoReducing {
+				t.Switches[0].Reduces = how
+				err = t.Validate()
+			}
+			return t, err
 		})(arg, o)
 	}}
 

@@ -31,7 +31,7 @@ const byDefault = "generator: 500 ns and 50 GiB/s a link unless set"
 var families = []Family{
 	ringFamily, uniRingFamily, lineFamily, meshFamily, torusFamily, hypercubeFamily, fullFamily, switchFamily,
 	fatTreeFamily, dragonflyFamily, rfsFamily,
-	dgx1Family, ndv2Family, dgx2Family, dgxA100Family, dgxH100Family, mi250Family, mi300xFamily, tpuV4Family,
+	dgx1Family, ndv2Family, dgx2Family, dgxA100Family, dgxH100Family, dgxH100NVLSFamily, dgxB200Family, dgxB200NVLSFamily, gb200Family, gb200NVLSFamily, mi250Family, mi300xFamily, tpuV4Family,
 }
 
 // List returns all families, in the order in which they are shown.

@@ -79,7 +79,8 @@ let is_free problem = not (has "chunks" problem)
 let job_of ~rounds problem =
   let t = field "topology" problem in
   let ranks = small (number "ranks" t) in
-  List.iter (fun s -> if optional "copies" s false J.to_bool then no "a switch copies") (optional "switches" t [] J.to_list);
+  List.iter (fun s -> if optional "copies" s false J.to_bool then no "a switch copies";
+    if has "reduces" s then no "a switch adds") (optional "switches" t [] J.to_list);
   let model = match J.to_string (field "cost" problem) with
     | "blocking" when not rounds -> Blocking | "pipelined" when not rounds -> Pipelined
     | "rounds" | "link-rounds" when rounds -> Blocking

@@ -128,6 +128,8 @@ func (c *covering) paint() {
 	c.colour = make([]uint64, c.t.Nodes())
 	for v := range c.t.Nodes() {
 		switch {
+		case c.t.Reduces(v) != model.NoReducing:
+			c.colour[v] = 5 + uint64(c.t.Reduces(v))
 		case c.t.Copies(v):
 			c.colour[v] = 2
 		case !c.t.IsRank(v):
@@ -516,6 +518,12 @@ func (e *entering) by(outside, within []int, need area, occupied bool) model.Tim
 				list := make([]model.Time, len(outside))
 				for i, w := range outside {
 					list[i] = max(e.far[w][u.rank], k.arrival).Add(u.alpha)
+				}
+				if e.adds && len(lists) > 0 {
+					for i, at := range list {
+						lists[0][i] = min(lists[0][i], at)
+					}
+					continue
 				}
 				lists = append(lists, list)
 			}

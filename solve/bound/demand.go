@@ -19,6 +19,7 @@ type finder struct {
 	tail    []model.Time // the same to any rank
 	portOf  []int        // by link, -1 for none
 	copies  bool         // some switch does
+	adds    bool         // some switch does
 	groups  []group      // scratch of doneBy, by port
 	used    []int        // and the ports that are in use there
 
@@ -82,6 +83,7 @@ func newFinder(budget *solve.Budget, p *model.Problem) *finder {
 	}
 	f.groups = make([]group, max(len(f.t.Ports), f.t.Ranks))
 	f.copies = slices.ContainsFunc(f.t.Switches, func(s model.Switch) bool { return s.Copies })
+	_, f.adds = f.t.Reducer()
 	return f
 }
 

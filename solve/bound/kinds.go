@@ -105,8 +105,19 @@ func (f *finder) entering(l *load) model.Time {
 			out = append(out, i)
 		}
 	}
-	best := f.passage(f.lanes(in, l, true, nil), l).by()
-	if !f.copies {
+	if f.copies && f.adds {
+		return f.reading(f.lanes(append(in, out...), l, true, nil), l)
+	}
+	return f.either(in, out, l, !f.adds, !f.copies)
+}
+
+// either returns by when a load can have passed the links in, and the links out, where what
+// it counts passes them one by one.
+func (f *finder) either(in, out []int, l *load, apartIn, apartOut bool) (best model.Time) {
+	if apartIn {
+		best = f.passage(f.lanes(in, l, true, nil), l).by()
+	}
+	if apartOut {
 		best = max(best, f.passage(f.lanes(out, l, true, nil), l).by())
 	}
 	return best

@@ -168,10 +168,21 @@ func (f *finder) between(w model.Partition) model.Time {
 	part := make([]int, f.t.Nodes())
 	for i, nodes := range w.Parts {
 		for _, v := range nodes {
-			if part[v] = i + 1; f.t.Copies(v) {
-				return 0
-			}
+			part[v] = i + 1
 		}
+	}
+	apartIn, apartOut := true, true
+	for i, s := range f.t.Switches {
+		v := f.t.Ranks + i
+		if !s.Copies && s.Reduces == model.NoReducing || f.within(part, v) {
+			continue
+		}
+		if s.Copies && part[v] != 0 {
+			return 0
+		}
+		adds := s.Reduces != model.NoReducing
+		apartIn = apartIn && !adds
+		apartOut = apartOut && !s.Copies && !(adds && part[v] != 0)
 	}
 	home := map[int]bool{}
 	for _, r := range f.members {
@@ -199,9 +210,18 @@ func (f *finder) between(w model.Partition) model.Time {
 			}
 		}
 	}
-	best := f.passage(f.lanes(in, l, true, nil), l).by()
-	if !f.copies {
-		best = max(best, f.passage(f.lanes(out, l, true, nil), l).by())
+	return f.either(in, out, l, apartIn, apartOut)
+}
+
+// within reports whether ranks read sums at switch v, all of them in its part.
+func (f *finder) within(part []int, v int) bool {
+	if f.t.Reduces(v) != model.SumsRead || part[v] == 0 {
+		return false
 	}
-	return best
+	for _, l := range f.t.Links {
+		if l.Src == v && f.t.IsRank(l.Dst) && part[l.Dst] != part[v] || l.Dst == v && f.t.IsRank(l.Src) && part[l.Src] != part[v] {
+			return false
+		}
+	}
+	return true
 }

@@ -193,6 +193,15 @@ func (f *finder) dependants(i int32, h int) int {
 	return most
 }
 
+// rounds returns how many rounds a rank needs to have as many contributions as are wanted, if
+// each rank has some at first.
+func (f *finder) rounds(want, have int) int {
+	if f.adds {
+		return 1
+	}
+	return max(1, logarithm(want, have))
+}
+
 // combine returns the bound of a rank that must end with what many have.
 func (f *finder) combine() (model.Time, model.Witness) {
 	var best model.Time
@@ -215,14 +224,14 @@ func (f *finder) combine() (model.Time, model.Witness) {
 			for _, v := range c.pre {
 				have = max(have, v.Len())
 			}
-			s.add(max(1, logarithm(want, have)), f.shape(int32(i)))
+			s.add(f.rounds(want, have), f.shape(int32(i)))
 		}
 		if f.custom == nil {
 			for _, i := range f.to(d) {
 				switch {
 				case !f.unsettled(i, d):
 				case f.fromAll:
-					s.add(max(1, logarithm(len(f.members), 1)), f.shape(i))
+					s.add(f.rounds(len(f.members), 1), f.shape(i))
 				default:
 					s.add(1, f.shape(i))
 				}

@@ -54,6 +54,11 @@ func Find(ctx context.Context, p *model.Problem, o Options) ([]Found, error) {
 	if p.Chunks == nil {
 		return nil, solve.NotServed("the problem has no chunks")
 	}
+	for i, s := range p.Topology.Switches {
+		if s.Reduces == model.SumsTurned {
+			return nil, solve.NotServed("%s, which turns sums round: routes may pass it twice", p.Topology.NodeName(p.Topology.Ranks+i))
+		}
+	}
 	if err := highs.Available(); err != nil {
 		return nil, solve.NotServed("%v", err)
 	}

@@ -103,6 +103,9 @@ func (s solver) Serves(p *model.Problem) error {
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
 	}
+	if v, adds := p.Topology.Reducer(); adds && p.Collective.Reduces() {
+		return solve.NotServed("reductions where %s adds: sums in switches are not in its model", p.Topology.NodeName(v))
+	}
 	if n := p.DefaultChunks(1); p.Chunks == nil && int64(n)*int64(p.Topology.Ranks) > maxColumns {
 		return tooLarge(int64(n)*int64(p.Topology.Ranks), "for %d chunks at %d ranks", n, p.Topology.Ranks)
 	}

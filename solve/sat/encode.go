@@ -130,6 +130,9 @@ func (q *Question) check() error {
 			return solve.NotServed("switches that copy")
 		}
 	}
+	if _, adds := p.Topology.Reducer(); adds {
+		return solve.NotServed("switches that add")
+	}
 	return nil
 }
 

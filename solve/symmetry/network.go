@@ -90,10 +90,12 @@ func newNetwork(t *model.Topology, labels []int) *network {
 			label = int64(labels[v])
 		}
 		switch {
-		case t.Copies(v):
-			kind = 2
 		case !t.IsRank(v):
-			kind = 1
+			s := t.Switches[v-t.Ranks]
+			kind = 1 + 4*int64(s.Reduces) + 16*int64(s.Sums)
+			if s.Copies {
+				kind++
+			}
 		}
 		net.colour[v] = number(0, kind, label)
 	}

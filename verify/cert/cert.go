@@ -21,9 +21,20 @@
 //	(round)   In rounds a transfer lies within its round, a link carries one chunk a
 //	          round, and a rank sends one chunk and receives one chunk a round.
 //	(apart)   Two transfers of different chunks never occupy a link at the same time,
-//	          and at no time more of them use a port than it has capacity. Two
-//	          transfers of one chunk share a link only as branches of a multicast,
-//	          and never the last link of either.
+//	          and at no time more of them use a port than it has capacity. What
+//	          shares a link at one time is one stream: transfers of one chunk, of
+//	          which those with one source are branches of a multicast, with one start,
+//	          that part at a switch that copies, behind the link; and those with one
+//	          destination are terms of a sum, with one end, that meet at a switch that
+//	          adds, before the link; where it has several sources and several
+//	          destinations, all occupy the link for one span. So only terms of a sum share the last link of
+//	          their routes, and only branches of a multicast the first. Each of them
+//	          occupies the link by itself as (busy) has it.
+//	(read)    At a switch that adds as model.SumsRead has it, a stream of several transfers
+//	          has the links of one rank there, and all its routes have two links: a
+//	          multicast is on the link from its source, and a sum on that to its
+//	          destination. No transfer is both a branch and a term. The stream keeps
+//	          the other link of that rank busy, too.
 //
 // Sizes are used from below only: whatever holds for a chunk of b bytes holds for
 // a larger one. So a problem without chunks is bounded for every cut at once.

@@ -34,7 +34,8 @@ const maxMet = 1 << 26
 //	           nodes of X: full[v] of (times) with all ranks there at time 0
 //	L'(y, z)   as L, over links between nodes of X
 //	c(t)       the most of W for one rank u: #{w : max(D(w,u), arrival of y) + L(u,x) <= t}; if
-//	           contributions are not added, 1 at most
+//	           contributions are not added, 1 at most; and if any switch adds, u may be another one
+//	           for each w
 //	s(r)       the most of V for one rank z: #{v : α + L'(y,z) + D'(z,v) <= r}; if a byte is
 //	           needed by one rank alone, 1 at most; and if a switch in X copies, z may be
 //	           another one for each v
@@ -47,20 +48,24 @@ const maxMet = 1 << 26
 // Proof. Take pipelined schedules first. For each pair take a chain from w to v [(arrive);
 // what w contributes is at the start at w alone]. Its routes, one after the other, are a walk
 // that begins outside X and ends in X. Let λ be the link over which it enters X for the last
-// time, and let the pair count for that transmission: what occupies λ from σ on, for a hop
-// that begins at rank u. Branches of one multicast that share λ are one transmission.
+// time, and let the pair count for that transmission: the stream [(apart)] that its transfer
+// belongs to. Let σ be the latest time at which a transfer of the stream begins to occupy λ.
 //
-// Let the chunk have m bytes. The transmission occupies λ until σ + m/B or later [(busy)].
-// Its window is [σ, σ + m/B). The windows of one link are disjoint [(apart)].
+// Let the chunk have m bytes. Every transfer of the stream occupies λ until σ + m/B or later
+// [(busy); branches all begin at σ, terms all end with the one that begins at σ, and a stream
+// with several sources and several destinations has one span (apart)]. Let the window be
+// [σ, σ + m/B). Each of them occupies λ for all of it, so that the windows of one link are
+// disjoint [(apart)].
 //
-// It carries what the slot contained that the transfer reads. Of each such contribution of w
-// a chain leads to u, relays included, and takes D(w,u) or more [(times)], and the hop begins
-// at u no earlier than when the rank y has arrived [(late)], and at λ's source L(u,x) later
-// or more [(hop)]. So it carries contributions of at most c(σ) ranks of W. Where contributions
-// are not added, a chunk has that of one rank.
+// A transfer carries what the slot contained that it reads. Of each such contribution of w a
+// chain leads to the rank u where its hop over λ begins, relays included, and takes D(w,u) or
+// more [(times)], and the hop begins at u no earlier than when the rank y has arrived [(late)],
+// and is at λ's source L(u,x) later or more [(hop)]: by σ. If no switch adds, u is the same for
+// all of the stream. So the stream carries contributions of at most c(σ) ranks of W. Where
+// contributions are not added, a chunk has that of one rank.
 //
 // After λ the walk stays in X. So the hop ends at a rank z of X, at σ + m/B + α + L'(y,z) or
-// later [(hop): τ >= m/B], and v is reached D'(z,v) later or more [(times), of a chain between
+// later [(hop); the window is over before λ is free], and v is reached D'(z,v) later or more [(times), of a chain between
 // nodes of X; if z = v, D' = 0], by T. Branches that share λ part at a switch that copies. If that
 // is before the first rank behind λ, the switch is in X [the walks stay there], and each v may
 // have another z; else z is that rank for all. So at most s(T - σ - m/B) of V are served, for each
@@ -295,7 +300,23 @@ func (c *cover) heads(a *lane) []rise {
 		}
 		lists = append(lists, list)
 	}
+	if c.adds() {
+		lists = leastOf(lists)
+	}
 	return c.highest(lists, most)
+}
+
+// leastOf returns the least of several lists for each place, as the only list.
+func leastOf(lists [][]model.Time) [][]model.Time {
+	if len(lists) == 0 {
+		return nil
+	}
+	for _, list := range lists[1:] {
+		for i, at := range list {
+			lists[0][i] = min(lists[0][i], at)
+		}
+	}
+	return lists[:1]
 }
 
 // tails returns the steps of s for a lane, without α.
@@ -317,13 +338,8 @@ func (c *cover) tails(a *lane) []rise {
 		}
 		lists = append(lists, list)
 	}
-	if c.copiesInside() && len(lists) > 0 {
-		for _, list := range lists[1:] {
-			for v, at := range list {
-				lists[0][v] = min(lists[0][v], at)
-			}
-		}
-		lists = lists[:1]
+	if c.copiesInside() {
+		lists = leastOf(lists)
 	}
 	return c.highest(lists, most)
 }

@@ -33,8 +33,8 @@ var _ = rule(Kind{
 // be 1 if chunk k occupies l at θ, else 0. A chain's transfers do not overlap in time, so
 // that the chain occupies l at θ once at most, and then k does. So the chains of k pay
 // together no more than Σ_cd Σ_lθ π_cd(l,θ)·k(l,θ) <= Σ_lθ W(l,θ)·k(l,θ). [However many
-// contributions a transfer carries, and whatever branches of a multicast share, it is
-// counted once here.] Over all chunks that is no more than the prices of the links, since
+// contributions a transfer carries, and whatever the transfers of a stream share, it is
+// counted once here. No route passes a switch twice, so that its hops are arcs.] Over all chunks that is no more than the prices of the links, since
 // at no instant do two chunks occupy one link [(apart)], and of the ports times their
 // capacities, since at no instant do more links of a port carry something [(apart); a
 // route has at most one link of a port, for all of them leave, or enter, one node]. ∎
@@ -49,6 +49,11 @@ var _ = rule(Kind{
 func (j *job) dual(w *model.LPDual) (model.Time, error) {
 	if err := (&model.Certificate{Problem: j.p, Witness: *w}).Validate(); err != nil {
 		return 0, err
+	}
+	for i, s := range j.t.Switches {
+		if s.Reduces == model.SumsTurned {
+			return 0, fmt.Errorf("topology: %s turns sums round, so that routes may pass it twice, which the ways that are looked at do not", j.t.NodeName(j.t.Ranks+i))
+		}
 	}
 	net, err := j.newArcs(j.t)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 var _ = rule(Kind{
 	Shows:  "the transfers that the collective needs between parts of the network have to pass the links between them; for an allreduce among k parts, 2k-2 of each chunk",
 	Holds:  "the parts, disjoint sets of nodes that hold every rank",
-	Needs:  "no switch in a part copies",
+	Needs:  "no switch in a part copies, unless ranks read sums at it and all of them are in the part",
 	Lemmas: "combine between parts, passing",
 }, (*job).partition)
 
@@ -19,12 +19,19 @@ var _ = rule(Kind{
 // rank is in a part; a switch may be in none. With every rank a part of its own it is
 // (volume), with two parts (cut) in both directions at once.
 //
-// A transfer's way enters the part of its destination for the last time by some link. No
-// two transfers share that one at one time: only branches of a multicast could [(apart)],
-// and those part at a switch that copies, which lies in no part, so that at least one of
-// them would leave the part again. So (passing) holds for all links that enter parts.
-// Without switches that copy no two transfers share any link, and it holds for all that
-// leave parts.
+// A transfer's way enters the part of its destination for the last time by some link, and
+// leaves that of its source for the first time by one. Streams of several transfers at a
+// switch that adds as model.SumsRead has it pass only links between it and its ranks [(read)]:
+// where these are all in one part, they pass no link that enters or leaves a part. Let all
+// other switches that copy lie in no part.
+//
+// No two transfers share the link by which both enter, unless switches add elsewhere: only
+// branches of a multicast could [(apart)], and those part at a switch that copies, which
+// lies in no part, so that at least one of them would leave the part again. So (passing)
+// holds for all links that enter parts. Unless switches copy elsewhere, transfers that share
+// the link by which both leave differ in their sources and are terms of a sum, which meet at
+// a switch that adds, before that link, and so in the part: those are not there, or keep to
+// it, if no switch in a part adds. So then (passing) holds for all links that leave parts.
 func (j *job) partition(w model.Partition) (model.Time, error) {
 	part := make([]int, j.t.Nodes()) // 1 + the part
 	for i, nodes := range w.Parts {
@@ -41,8 +48,6 @@ func (j *job) partition(w model.Partition) (model.Time, error) {
 			case !in:
 			case part[v] != 0:
 				return 0, fmt.Errorf("%s: node %d is in parts[%d], too", name, v, part[v]-1)
-			case j.t.Copies(v):
-				return 0, fmt.Errorf("%s: node %d is a switch that copies, want it in no part", name, v)
 			default:
 				part[v] = i + 1
 			}
@@ -52,6 +57,19 @@ func (j *job) partition(w model.Partition) (model.Time, error) {
 		if part[r] == 0 {
 			return 0, fmt.Errorf("parts: rank %d is in none", r)
 		}
+	}
+	apartIn, apartOut := true, true
+	for i, s := range j.t.Switches {
+		v := j.t.Ranks + i
+		if !s.Copies && s.Reduces == model.NoReducing || j.within(part, v) {
+			continue
+		}
+		if s.Copies && part[v] != 0 {
+			return 0, fmt.Errorf("parts[%d]: node %d is a switch that copies, want it in no part", part[v]-1, v)
+		}
+		adds := s.Reduces != model.NoReducing
+		apartIn = apartIn && !adds
+		apartOut = apartOut && !s.Copies && !(adds && part[v] != 0)
 	}
 	l := j.total(func(l *load, k int) int64 {
 		for r := range j.start(k) {
@@ -73,12 +91,21 @@ func (j *job) partition(w model.Partition) (model.Time, error) {
 			}
 		}
 	}
-	best, err := j.passing(j.lanes(in, l), l)
-	if err != nil || j.copies() {
-		return best, err
+	return j.either(in, out, l, apartIn, apartOut)
+}
+
+// within reports whether streams of several transfers at switch v stay in a part: v adds as
+// model.SumsRead has it, and all ranks with links to it or from it are in its part.
+func (j *job) within(part []int, v int) bool {
+	if j.t.Reduces(v) != model.SumsRead || part[v] == 0 || !j.work.Go(len(j.t.Links)/8) {
+		return false
 	}
-	other, err := j.passing(j.lanes(out, l), l)
-	return max(best, other), err
+	for _, l := range j.t.Links {
+		if l.Src == v && j.t.IsRank(l.Dst) && part[l.Dst] != part[v] || l.Dst == v && j.t.IsRank(l.Src) && part[l.Src] != part[v] {
+			return false
+		}
+	}
+	return true
 }
 
 // between returns a number of transfers of item k that go from one part to another, at

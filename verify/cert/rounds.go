@@ -240,9 +240,10 @@ func (j *job) dependants(k, h int) int64 {
 // slot changes in no other way.] In a round d receives one item [(round)], so that
 // these are m rounds. Let x be the item of the first of them: when it ends, d has n
 // contributions to x for good. A round in which the most that any slot of x contains
-// grows moves x, and at most doubles it, for a slot becomes the sum of itself and
-// one other at most [(round)]; so there were ⌈log2(n/h)⌉ such rounds up to this one,
-// which may be one of them.
+// grows moves x, and, where no switch adds, at most doubles it, for a slot becomes the sum
+// of itself and one other at most [(round)]; so there were ⌈log2(n/h)⌉ such rounds up to
+// this one, which may be one of them. Where switches add, only the m rounds count: what d
+// receives in one is one stream.
 func (j *job) combine(d int) (model.Time, error) {
 	if err := errors.Join(j.inRounds(), j.rank("dest", d)); err != nil {
 		return 0, err
@@ -265,6 +266,9 @@ func (j *job) combine(d int) (model.Time, error) {
 		if most == 0 {
 			impossible = true // needed and nowhere to be had
 			return 0
+		}
+		if j.adds() {
+			return 1
 		}
 		return int64(max(1, log2(max(n, most), most)))
 	}, func(k int, rounds int64) {

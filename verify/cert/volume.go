@@ -1,20 +1,23 @@
 package cert
 
 import (
+	"errors"
+
 	"github.com/oraccl/oraccl/model"
 )
 
 var _ = rule(Kind{
 	Shows:  "the transfers that the collective needs in all have to pass the links that enter ranks, and those that leave ranks; for an allreduce with late ranks, n-1+l of each chunk after l of n members have come",
 	Holds:  "nothing",
-	Lemmas: "combine, late, passing",
+	Needs:  "that not both switches copy and switches add, unless ranks read sums at all of these",
+	Lemmas: "combine, late, passing, reading",
 }, func(j *job, _ model.Volume) (model.Time, error) { return j.volume() })
 
 // volume returns the bound that the collective yields as a whole: this many transfers
-// it needs, and each has to pass a link that enters its destination and, where no
-// switch copies, a link that leaves its source. Two transfers never share the last
-// link at one time, nor, without copying, the first [(apart)]; so (passing) holds
-// for all links that enter ranks, and for all that leave ranks.
+// it needs, and each has to pass a link that enters its destination and one that leaves
+// its source. Where no switch adds, two transfers never share the last link at one time,
+// and where none copies, the first [(apart)]; so (passing) holds for all links that enter
+// ranks, or for all that leave ranks. Where switches do both, see reading.go.
 //
 // Where ranks come late, the same is said of the transfers that have to wait for them:
 // see late.go.
@@ -53,12 +56,37 @@ func (j *job) entering(l *load) (model.Time, error) {
 			out = append(out, i)
 		}
 	}
-	best, err := j.passing(j.lanes(in, l), l)
-	if err != nil || j.copies() {
-		return best, err
+	if j.adds() && j.copies() {
+		return j.reading(in, out, l)
 	}
-	other, err := j.passing(j.lanes(out, l), l)
-	return max(best, other), err
+	return j.either(in, out, l, !j.adds(), !j.copies())
+}
+
+// either returns the bound of a load that passes the links in, and the links out, where
+// what it counts passes them one by one.
+func (j *job) either(in, out []int, l *load, apartIn, apartOut bool) (best model.Time, err error) {
+	if !apartIn && !apartOut {
+		return 0, errors.New("topology: switches copy and add, so that what passes a link at one time can count for many transfers")
+	}
+	if apartIn {
+		if best, err = j.passing(j.lanes(in, l), l); err != nil {
+			return 0, err
+		}
+	}
+	if apartOut {
+		other, err := j.passing(j.lanes(out, l), l)
+		if err != nil {
+			return 0, err
+		}
+		best = max(best, other)
+	}
+	return best, nil
+}
+
+// adds reports whether any switch adds.
+func (j *job) adds() bool {
+	_, adds := j.t.Reducer()
+	return adds
 }
 
 // copies reports whether any switch copies.

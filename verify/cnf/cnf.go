@@ -127,6 +127,9 @@ func (f *formula) state(p *model.Problem) error {
 			return errors.New("switches that copy are not served")
 		}
 	}
+	if _, adds := p.Topology.Reducer(); adds {
+		return errors.New("switches that add are not served")
+	}
 	switch {
 	case p.Chunks == nil:
 		return errors.New("the problem has no chunks")

@@ -107,7 +107,7 @@ func TopologyDifference(t, u *model.Topology) string {
 	}
 	for i, s := range t.Switches {
 		if s != u.Switches[i] {
-			return fmt.Sprintf("switch %d (%s, copies %t), want (%s, copies %t)", i, model.Quote(u.Switches[i].Name), u.Switches[i].Copies, model.Quote(s.Name), s.Copies)
+			return fmt.Sprintf("switch %d (%s), want (%s)", i, switchInWords(u.Switches[i]), switchInWords(s))
 		}
 	}
 	for i, l := range t.Links {
@@ -120,6 +120,17 @@ func TopologyDifference(t, u *model.Topology) string {
 		return "other ports"
 	}
 	return ""
+}
+
+func switchInWords(s model.Switch) string {
+	words := fmt.Sprintf("%s, copies %t", model.Quote(s.Name), s.Copies)
+	if s.Reduces != model.NoReducing {
+		words += fmt.Sprintf(", reduces by %v", s.Reduces)
+	}
+	if s.Sums > 0 {
+		words += fmt.Sprintf(", %d sums", s.Sums)
+	}
+	return words
 }
 
 // CollectiveDifference returns in words in what the collective of q differs from that of p,

@@ -63,9 +63,12 @@ func Check(ctx context.Context, p *model.Problem, s *model.Schedule, plan Plan) 
 	c.travel()
 	c.capacity()
 	ordered, kept = c.order()
+	at, adds := p.Topology.Reducer()
 	switch {
 	case !c.work.Go(1):
 		c.v.Reason, c.v.Violations = c.work.Why(), nil
+	case adds:
+		c.v.Reason, c.v.Violations = fmt.Sprintf("%s adds: want no sums in switches", p.Topology.NodeName(at)), nil
 	case len(c.v.Violations) > 0:
 		c.v.Outcome = verify.Refuted
 	default:

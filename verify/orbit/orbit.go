@@ -93,6 +93,9 @@ func (c *check) differs() string {
 			return fmt.Sprintf("%s copies: want no multicast", c.p.Topology.NodeName(v))
 		}
 	}
+	if v, adds := c.p.Topology.Reducer(); adds {
+		return fmt.Sprintf("%s adds: want no sums in switches", c.p.Topology.NodeName(v))
+	}
 	parts, each := c.o.Parts(c.p)
 	c.own = parts[:each]
 	c.sizes = make([][]int64, each)

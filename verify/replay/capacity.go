@@ -33,7 +33,7 @@ func (c *check) capacity() {
 	if c.undecided != "" {
 		return
 	}
-	busy, hops := c.newBusy(), c.newHops()
+	busy, hops, streams := c.newBusy(), c.newHops(), c.newStreams()
 	var uses []use
 	for l := range c.t.Links {
 		if !c.goes(1 + int(from[l+1]-from[l])) {
@@ -41,10 +41,18 @@ func (c *check) capacity() {
 		}
 		hops.to(l)
 		uses = c.usesOf(users[from[l]:from[l+1]], hops, busy, uses[:0])
+		if streams != nil {
+			streams.link(l, uses)
+			continue
+		}
 		merged := c.link(l, uses)
 		if keeps[l] {
 			kept[l] = slices.Clone(merged)
 		}
+	}
+	if streams != nil {
+		streams.all()
+		return
 	}
 	for _, p := range ports {
 		c.port(p, kept)

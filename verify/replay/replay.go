@@ -133,12 +133,12 @@ func (c *check) about(i int) string {
 func (c *check) routes() {
 	first, last := make([]int32, len(c.s.Routes)), make([]int32, len(c.s.Routes))
 	why := make([]string, len(c.s.Routes))
-	visited := make([]int32, c.t.Nodes()) // 1 + the route that visited a node last
+	visited, passed := make([]int32, c.t.Nodes()), make([]int32, len(c.t.Links)) // 1 + the route that was there last
 	for i, route := range c.s.Routes {
 		if !c.work.Go(len(route)) {
 			return
 		}
-		why[i] = c.notAPath(route, visited, int32(i+1))
+		why[i] = c.notAPath(route, visited, passed, int32(i+1))
 		first[i], last[i] = int32(c.t.Links[route[0]].Src), int32(c.t.Links[route[len(route)-1]].Dst)
 	}
 	for i := range c.s.Transfers {
@@ -156,18 +156,23 @@ func (c *check) routes() {
 	}
 }
 
-// notAPath returns why route is not a simple path, or "". It marks the nodes that it
+// notAPath returns why route is not a path that visits no node twice, except for switches that
+// turn sums round, and no link, or "". It marks the nodes that it
 // visits with a mark that no other route has.
-func (c *check) notAPath(route []int, visited []int32, mark int32) string {
+func (c *check) notAPath(route []int, visited, passed []int32, mark int32) string {
 	at := c.t.Links[route[0]].Src
 	visited[at] = mark
 	for _, l := range route {
 		link := c.t.Links[l]
+		if passed[l] == mark {
+			return fmt.Sprintf("its route passes link %d twice", l)
+		}
+		passed[l] = mark
 		if link.Src != at {
 			return fmt.Sprintf("link %d leaves %s, want one that leaves %s", l, c.t.NodeName(link.Src), c.t.NodeName(at))
 		}
 		at = link.Dst
-		if visited[at] == mark {
+		if visited[at] == mark && c.t.Reduces(at) != model.SumsTurned {
 			return fmt.Sprintf("its route visits %s twice", c.t.NodeName(at))
 		}
 		visited[at] = mark

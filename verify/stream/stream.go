@@ -56,6 +56,9 @@ func serves(p *model.Problem, form model.Form) error {
 			return fmt.Errorf("%s copies: want no multicast: %w", p.Topology.NodeName(v), ErrNotServed)
 		}
 	}
+	if v, adds := p.Topology.Reducer(); adds {
+		return fmt.Errorf("%s adds: want no sums in switches: %w", p.Topology.NodeName(v), ErrNotServed)
+	}
 	return nil
 }
 

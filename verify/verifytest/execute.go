@@ -32,6 +32,8 @@ type Findings struct {
 
 	Makespan model.Time       // section 3.3; 0 for a schedule without times
 	Rounds   []model.Interval // from when to when each round lasts in which something is moved
+
+	Sums int // how many streams with several sources pass a link: section 4.3
 }
 
 // Right reports whether nothing is wrong.
@@ -248,7 +250,7 @@ func leads(p *model.Problem, src, dst int, links []int) bool {
 	at, visited := src, map[int]bool{src: true}
 	for i, l := range links {
 		k := p.Topology.Links[l]
-		if k.Src != at || visited[k.Dst] {
+		if k.Src != at || visited[k.Dst] && p.Topology.Reduces(k.Dst) != model.SumsTurned || slices.Contains(links[:i], l) {
 			return false
 		}
 		at = k.Dst
@@ -355,6 +357,10 @@ func (x *executor) capacity() {
 			uses[l] = append(uses[l], use{span, i, place})
 		}
 	}
+	if slices.ContainsFunc(x.p.Topology.Switches, func(s model.Switch) bool { return s.Reduces != model.NoReducing }) {
+		x.streams(uses)
+		return
+	}
 	for _, list := range uses { // 4.1
 		for n, a := range list {
 			for _, b := range list[:n] {
@@ -369,19 +375,24 @@ func (x *executor) capacity() {
 	}
 	if x.p.Cost == model.Rounds {
 		for r := range x.p.Topology.Ranks {
-			var out, in []int
-			for l, k := range x.p.Topology.Links {
-				if k.Src == r {
-					out = append(out, l)
-				}
-				if k.Dst == r {
-					in = append(in, l)
-				}
-			}
+			out, in := x.atRank(r)
 			x.port(uses, out, 1)
 			x.port(uses, in, 1)
 		}
 	}
+}
+
+// atRank returns the links that leave a rank, and those that enter it.
+func (x *executor) atRank(r int) (out, in []int) {
+	for l, k := range x.p.Topology.Links {
+		if k.Src == r {
+			out = append(out, l)
+		}
+		if k.Dst == r {
+			in = append(in, l)
+		}
+	}
+	return out, in
 }
 
 // branches reports whether two uses of a link are those of one multicast: 4.1.

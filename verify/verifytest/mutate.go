@@ -64,6 +64,10 @@ func mutateProblem(r *rand.Rand, p *model.Problem) {
 		if len(t.Switches) > 0 {
 			s := &t.Switches[r.IntN(len(t.Switches))]
 			s.Copies = !s.Copies
+			if s.Reduces != model.NoReducing { // ranks may read sums only at some switches
+				s.Reduces = []model.Reducing{model.NoReducing, model.SumsTurned}[r.IntN(2)]
+				s.Sums = 0
+			}
 		}
 	case 3:
 		v := r.IntN(t.Nodes())

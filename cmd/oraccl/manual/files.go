@@ -25,8 +25,10 @@ type topology struct {
 }
 
 type switchFile struct {
-	Name   string `json:"name,omitempty"`
-	Copies bool   `json:"copies,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Copies  bool   `json:"copies,omitempty"`
+	Reduces string `json:"reduces,omitempty"`
+	Sums    int    `json:"sums,omitempty" range:"1,"`
 }
 
 type linkFile struct {

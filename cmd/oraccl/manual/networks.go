@@ -13,7 +13,8 @@ import (
 var examples = map[string]string{
 	"ring": "ring:8", "uniring": "uniring:8", "line": "line:8", "mesh": "mesh:4x4", "torus": "torus:4x4", "hypercube": "hypercube:3",
 	"full": "full:8", "switch": "switch:8:copies", "fattree": "fattree:4x4x2", "dragonfly": "dragonfly:3x2x2", "rfs": "rfs:2x4x8",
-	"dgx1": "dgx1", "ndv2": "ndv2:2", "dgx2": "dgx2:2", "dgxa100": "dgxa100:2", "dgxh100": "dgxh100:2", "mi250": "mi250", "mi300x": "mi300x", "tpuv4": "tpuv4:4x4x4",
+	"dgx1": "dgx1", "ndv2": "ndv2:2", "dgx2": "dgx2:2", "dgxa100": "dgxa100:2", "dgxh100": "dgxh100:2", "dgxh100-nvls": "dgxh100-nvls:2:rails,sharp", "dgxb200": "dgxb200",
+	"dgxb200-nvls": "dgxb200-nvls", "gb200": "gb200:nvl72", "gb200-nvls": "gb200-nvls:nvl72", "mi250": "mi250", "mi300x": "mi300x", "tpuv4": "tpuv4:4x4x4",
 }
 
 func topologiesTopic() Topic {
@@ -48,9 +49,26 @@ func topologiesTopic() Topic {
 				built,
 				Para("Links are directed. Ranks of meshes, tori and hypercubes are numbered with the last coordinate running fastest. " +
 					"`oraccl topo show NAME` lists the links, `--json` writes a file to change."),
+				Para("Switches that add have `reduces` in a file: `read` where ranks read sums and multicast over them, `turn` where what was added goes on to other switches, or to several " +
+					"ranks in the same pass; and may have `sums`, how many chunks one of them adds up at one time. `oraccl help formats` has the syntax, section 4.3 of the specification the rules. " +
+					"The names without `-nvls` and `sharp` are of the same machines without sums and multicasts in switches."),
+				adding,
 			}, nil
 		},
 	}
+}
+
+// adding is what named networks suppose of switches that add.
+var adding = Table{
+	Head: []string{"switch", "`reduces`", "operations", "documented", "assumed here"},
+	Rows: [][]string{
+		{"NVSwitch of H100 and B200 (NVLink SHARP)", "`read`", "sum, min, max",
+			"NVIDIA, PTX ISA, `multimem.ld_reduce`, `multimem.st`, `multimem.red`: load with reduction from, and store to, all replicas of an address",
+			"any set of ranks with the one that reads or writes, no limit of sums at one time, the rate of a link, latencies without reductions"},
+		{"Quantum-2 (SHARPv3)", "`turn`", "sum, min, max",
+			"Graham et al., COM-HPC 2016: aggregation trees of switches, whose root sends the result to all",
+			"any tree, no limit of sums at one time, the rate of a link, no time for additions"},
+	},
 }
 
 // figures lists the kinds of links of t.

@@ -33,6 +33,12 @@ func PrintTopology(w io.Writer, t *model.Topology) error {
 		if s.Copies {
 			fmt.Fprintf(w, "%s copies\n", t.NodeName(t.Ranks+i))
 		}
+		switch s.Reduces {
+		case model.SumsRead:
+			fmt.Fprintf(w, "%s adds: ranks read sums, their own contribution included%s\n", t.NodeName(t.Ranks+i), sums(s))
+		case model.SumsTurned:
+			fmt.Fprintf(w, "%s adds, and sends sums on in the same pass%s\n", t.NodeName(t.Ranks+i), sums(s))
+		}
 	}
 	for _, p := range t.Ports {
 		links := slices.Clone(p.Links)
@@ -40,4 +46,12 @@ func PrintTopology(w io.Writer, t *model.Topology) error {
 	}
 	PrintNotes(w, t.Notes)
 	return nil
+}
+
+// sums returns how many chunks a switch adds up at one time, where that is limited.
+func sums(s model.Switch) string {
+	if s.Sums == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", of at most %d chunks at one time", s.Sums)
 }

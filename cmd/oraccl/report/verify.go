@@ -67,7 +67,7 @@ func VerifyToJSON(v *certify.Judgement) VerifyJSON {
 var properties = map[string][]verify.Code{
 	"result":   {verify.MissingContribution, verify.DoubleContribution, verify.WrongValue, verify.SendUndefined, verify.ReduceUndefined},
 	"races":    {verify.ReadWriteRace, verify.WriteWriteRace},
-	"capacity": {verify.LinkOverlap, verify.PortOverload},
+	"capacity": {verify.LinkOverlap, verify.PortOverload, verify.StaleSum},
 	"timing":   {verify.TooFast, verify.TooSlow, verify.BeforeRelease},
 	"routes":   {verify.NoSuchLink},
 }

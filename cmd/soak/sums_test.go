@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/verifytest"
+)
+
+// TestSoakSums sets replay and smt against a naive execution on networks of switches that
+// add: schedules of sums and multicasts, and six that come of each by random changes.
+func TestSoakSums(t *testing.T) {
+	soak(t, 400, map[string]float64{"sums proved": 0.4, "sums refuted": 0.5, "stale": 0.02, "overlap": 0.5, "overload": 0.03, "timed": 0.3, "rounds": 0.2}, func(c *trial) error {
+		p, s, ok := verifytest.DrawSums(c.Rand)
+		if !ok {
+			c.count("not drawn")
+			return nil
+		}
+		if f := verifytest.Execute(p, s); !f.Right() {
+			return fmt.Errorf("drawn as right, but %v\n%s", f.All().Sorted(), show(p, s))
+		}
+		c.count(s.Form.String())
+		if err := below(c, p, s); err != nil {
+			return err
+		}
+		if err := agree(c, p, s); err != nil {
+			return err
+		}
+		for range 6 {
+			q, m := p, s
+			for range 1 + c.IntN(2) {
+				q, m = verifytest.Mutate(c.Rand, q, m)
+			}
+			f := verifytest.Execute(q, m)
+			for code, name := range map[verify.Code]string{verify.StaleSum: "stale", verify.LinkOverlap: "overlap", verify.PortOverload: "overload"} {
+				if f.Network[code] {
+					c.count(name)
+				}
+			}
+			if err := agree(c, q, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// below returns an error if a certificate claims that a right schedule is not possible: all
+// that solve/bound finds, and random ones, for its cut and for any.
+func below(c *trial, p *model.Problem, s *model.Schedule) error {
+	makespan := verifytest.Execute(p, s).Makespan
+	open := *p
+	open.Chunks = nil
+	for _, q := range []*model.Problem{p, &open} {
+		all, _, err := bound.All(context.Background(), q)
+		if err != nil {
+			return fmt.Errorf("bound.All: %w\n%s", err, show(p, s))
+		}
+		for range 24 {
+			w := drawWitness(c.Rand, q)
+			all = append(all, &bound.Proposal{Problem: q, Witness: w})
+			for range 8 {
+				all = append(all, &bound.Proposal{Problem: q, Witness: changeWitness(c.Rand, q, w)})
+			}
+		}
+		for _, made := range all {
+			if made == nil {
+				continue
+			}
+			yield, err := cert.Yield(context.Background(), &model.Certificate{Problem: made.Problem, Witness: made.Witness})
+			switch {
+			case err != nil && made.Estimate > 0:
+				return fmt.Errorf("solve/bound: %s of %v: %w\n%s", made.Witness.Kind(), made.Estimate, err, show(p, s))
+			case err != nil:
+				continue
+			case yield < made.Estimate:
+				return fmt.Errorf("solve/bound: %s of %v, which yields %v\n%s", made.Witness.Kind(), made.Estimate, yield, show(p, s))
+			case yield > makespan:
+				return fmt.Errorf("%#v yields %v, above %v\n%s", made.Witness, yield, makespan, show(p, s))
+			case yield == makespan:
+				c.count("met by " + made.Witness.Kind())
+			}
+			c.count("bounds")
+		}
+	}
+	return nil
+}

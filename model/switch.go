@@ -1,0 +1,127 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Switch is a node that forwards and holds nothing.
+type Switch struct {
+	Name string
+	// Copies says that the switch can send what enters it to several of its
+	// links at once (multicast).
+	Copies bool
+	// Reduces is whether, and how, the switch adds what enters it over several of its
+	// links, and sends on the sum.
+	Reduces Reducing
+	// Sums is how many chunks the switch can add up at one time; 0: any number.
+	Sums int
+}
+
+// Reducing is how a switch adds: as SPEC 4.3 has it.
+type Reducing uint8
+
+// How switches add.
+const (
+	// NoReducing: the switch does not add.
+	NoReducing Reducing = iota
+	// SumsRead: a rank reads the sum of what ranks at the switch hold, its own among it, and a
+	// rank that writes to several ranks at the switch writes to itself, too: a reducing load
+	// and a multicast store, as NVLink SHARP has them (multimem.ld_reduce and multimem.st of
+	// NVIDIA's PTX ISA, section "multimem"). A sum is not multicast in one pass.
+	SumsRead
+	// SumsTurned: sums pass on from switch to switch, and where a switch copies it sends what it
+	// has added to several links in the same pass: aggregation trees, as those of Graham et
+	// al., "Scalable Hierarchical Aggregation Protocol (SHArP)", COM-HPC 2016.
+	SumsTurned
+)
+
+var reducingNames = []string{"", "read", "turn"}
+
+// String returns the name used in files: "read", and "" for NoReducing.
+func (r Reducing) String() string {
+	if int(r) < len(reducingNames) {
+		return reducingNames[r]
+	}
+	return fmt.Sprintf("Reducing(%d)", uint8(r))
+}
+
+// ParseReducing is the inverse of Reducing.String, without NoReducing.
+func ParseReducing(s string) (Reducing, error) {
+	if i := slices.Index(reducingNames, s); i > 0 {
+		return Reducing(i), nil
+	}
+	return 0, fmt.Errorf("reduces %s: want read or turn", Quote(s))
+}
+
+// Copies reports whether node v is a switch that can copy.
+func (t *Topology) Copies(v int) bool {
+	return v >= t.Ranks && t.Switches[v-t.Ranks].Copies
+}
+
+// Reduces returns how node v adds; ranks are no switches, and have NoReducing.
+func (t *Topology) Reduces(v int) Reducing {
+	if v < t.Ranks {
+		return NoReducing
+	}
+	return t.Switches[v-t.Ranks].Reduces
+}
+
+// Reducer returns the first switch that adds, as a node.
+func (t *Topology) Reducer() (v int, ok bool) {
+	i := slices.IndexFunc(t.Switches, func(s Switch) bool { return s.Reduces != NoReducing })
+	return t.Ranks + i, i >= 0
+}
+
+// validateReducing explains what is wrong with how switch i adds: see SumsRead, of which a
+// rank's own contribution goes there and back over links that are alike. own holds, for
+// each rank and switch that SumsRead, its links to and from it. It takes O(links of i) time.
+func (t *Topology) validateReducing(i int, out, in [][]int) error {
+	s := &t.Switches[i]
+	switch {
+	case s.Reduces > SumsTurned:
+		return wrong("reduces", "%v, want read or turn", s.Reduces)
+	case s.Sums < 0 || s.Sums > MaxNodes:
+		return wrong("sums", "%d, want 0 to %d", s.Sums, MaxNodes)
+	case s.Sums > 0 && s.Reduces == NoReducing:
+		return wrong("sums", "%d, want none at a switch that does not add", s.Sums)
+	case s.Reduces != SumsRead:
+		return nil
+	}
+	v := t.Ranks + i
+	up, down := map[int]Link{}, map[int]Link{} // by rank
+	for _, side := range []struct {
+		links []int
+		by    map[int]Link
+		rank  func(Link) int
+		way   string
+	}{{in[v], up, func(l Link) int { return l.Src }, "from"}, {out[v], down, func(l Link) int { return l.Dst }, "to"}} {
+		first := Link{Alpha: -1}
+		for _, l := range side.links {
+			k := t.Links[l]
+			r := side.rank(k)
+			if !t.IsRank(r) {
+				continue
+			}
+			if _, twice := side.by[r]; twice {
+				return wrong("reduces", "read, with two links %s rank %d, want one: a switch for each plane", side.way, r)
+			}
+			if first.Alpha >= 0 && k.Alpha != first.Alpha {
+				return wrong("reduces", "read, with latencies of %v and %v %s ranks, want one", first.Alpha, k.Alpha, side.way)
+			}
+			side.by[r], first = k, k
+		}
+	}
+	for _, l := range append(slices.Clone(in[v]), out[v]...) {
+		r := min(t.Links[l].Src, t.Links[l].Dst)
+		if !t.IsRank(r) {
+			continue
+		}
+		a, there := up[r]
+		b, back := down[r]
+		if !there || !back || a.Bandwidth != b.Bandwidth {
+			return wrong("reduces", "read, without a link each way of equal bandwidth at rank %d, want both: what a rank reads has its own in it", r)
+		}
+	}
+	return nil
+}
