@@ -36,6 +36,14 @@ const (
 	WouldNotLoad      Code = "would-not-load"
 )
 
+// The codes of workloads, beside those of schedules and Deadlock.
+const (
+	ComputeOverlap   Code = "compute-overlap"
+	BeforeDependency Code = "before-dependency"
+	OutOfMemory      Code = "out-of-memory"
+	WrongTree        Code = "wrong-tree"
+)
+
 // The codes of conditions: what may matter about a program, and does not refute it.
 const (
 	RankOrder      Code = "rank-order"

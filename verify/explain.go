@@ -56,7 +56,7 @@ func (e Explanation) String() string {
 // Codes returns all codes in the order of the catalogue.
 func Codes() []Code {
 	var codes []Code
-	for _, e := range slices.Concat(catalogue, programs, plans) {
+	for _, e := range slices.Concat(catalogue, programs, plans, workloads) {
 		codes = append(codes, e.Code)
 	}
 	return codes
@@ -64,7 +64,7 @@ func Codes() []Code {
 
 // Explain returns what a code means; ok is false if there is no such code.
 func Explain(c Code) (e Explanation, ok bool) {
-	all := slices.Concat(catalogue, programs, plans)
+	all := slices.Concat(catalogue, programs, plans, workloads)
 	i := slices.IndexFunc(all, func(e Explanation) bool { return e.Code == c })
 	if i < 0 {
 		return Explanation{}, false

@@ -101,9 +101,12 @@ func (w *Workload) validateOperators() error {
 			return wrong(at, "%s is built in, want another name", o.Name)
 		}
 		switch o.Tree {
-		case AnyTree, Balanced, Chain:
+		case AnyTree, Same, Balanced, Chain:
 		default:
-			return wrong(at, "tree %s, want %s or %s", model.Quote(string(o.Tree)), Balanced, Chain)
+			return wrong(at, "tree %s, want %s, %s or %s", model.Quote(string(o.Tree)), Same, Balanced, Chain)
+		}
+		if o.Tree == Same && !o.Elementwise {
+			return wrong(at, "tree %s, want %s or %s: %s is not elementwise, so that one tree is needed for all of a tensor", Same, Balanced, Chain, o.Name)
 		}
 		if o.Tree == AnyTree && (!o.Associative || !o.Elementwise) {
 			return wrong(at, "%s is not associative, or not elementwise, and has no tree, want one: else its result is not defined", o.Name)
@@ -241,6 +244,13 @@ func (w *Workload) validateCollective(i int) error {
 		return wrong("operator", "%s does not reduce, want no operator", op.Kind)
 	} else if o.Tree == Balanced && len(p.Members())&(len(p.Members())-1) != 0 {
 		return wrong("operator", "%s has a balanced tree, which needs a power of two of ranks, not %d", o.Name, len(p.Members()))
+	}
+	if p.Collective.Kind == model.Custom {
+		for k, c := range p.Collective.Pre {
+			if r, single := c.Value.Single(); !single || r != c.Rank {
+				return wrong(model.Element("custom.pre", k), "rank %d begins with something else than its own, want what its buffer holds", c.Rank)
+			}
+		}
 	}
 	if err := region("buffer", op.Buffer, p.Space()); err != nil {
 		return err

@@ -68,7 +68,8 @@ type Tree string
 
 // The trees.
 const (
-	AnyTree  Tree = ""             // any, but the same on all ranks
+	AnyTree  Tree = ""             // any: of an operator that is associative
+	Same     Tree = "same"         // any, but the same on all ranks: a floating-point sum, bit for bit
 	Balanced Tree = "balanced-lsb" // of 2^L members: by the bits of the index, lowest first; ((0,1),(2,3)) for four
 	Chain    Tree = "chain"        // (((0,1),2),3)
 )

@@ -1,0 +1,379 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+	wl "github.com/oraccl/oraccl/model/workload"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// The values of Compose: what operations make of each other's results by what they promise,
+// not by their transfers. A value is a word of a language in which equal values are equal
+// words; long ones are kept once, by number.
+
+// word is a value. The zero word is none.
+type word string
+
+// algebra makes words.
+type algebra struct {
+	numbers map[string]int
+	sums    map[word]map[word]int // what is in a sum
+	shapes  map[word][3]word      // operator and operands of a tree
+	inputs  map[word][3]int       // buffer, rank, cell
+	swap    map[string]bool
+}
+
+func newAlgebra(w *wl.Workload) *algebra {
+	a := &algebra{numbers: map[string]int{}, sums: map[word]map[word]int{}, shapes: map[word][3]word{}, inputs: map[word][3]int{}, swap: map[string]bool{}}
+	for _, o := range w.Operators {
+		a.swap[o.Name] = o.Commutative
+	}
+	return a
+}
+
+// short returns the word for a text: the kind, and the text's number.
+func (a *algebra) short(kind byte, text string) word {
+	text = string(kind) + text
+	n, ok := a.numbers[text]
+	if !ok {
+		n = len(a.numbers)
+		a.numbers[text] = n
+	}
+	return word(string(kind) + strconv.Itoa(n))
+}
+
+func (a *algebra) input(buffer, rank, cell int) word {
+	w := word(fmt.Sprintf("x%d.%d.%d", buffer, rank, cell))
+	a.inputs[w] = [3]int{buffer, rank, cell}
+	return w
+}
+
+func (a *algebra) combine(operator string, of []word) word {
+	sum := map[word]int{}
+	for _, x := range of {
+		if parts := a.sums[x]; parts != nil && strings.HasPrefix(string(x), "+"+operator+"#") {
+			for y, n := range parts {
+				sum[y] += n
+			}
+			continue
+		}
+		sum[x]++
+	}
+	var text strings.Builder
+	for _, x := range slices.Sorted(maps.Keys(sum)) {
+		if operator == "min" || operator == "max" {
+			sum[x] = 1
+		}
+		fmt.Fprintf(&text, "%d*%s,", sum[x], x)
+	}
+	if len(sum) == 1 {
+		for x, n := range sum {
+			if n == 1 {
+				return x
+			}
+		}
+	}
+	w := word("+" + operator + "#" + string(a.short('s', operator+":"+text.String())))
+	a.sums[w] = sum
+	return w
+}
+
+func (a *algebra) tree(operator string, l, r word) word {
+	if a.swap[operator] && r < l {
+		l, r = r, l
+	}
+	w := a.short('t', fmt.Sprintf("%s(%s,%s)", operator, l, r))
+	a.shapes[w] = [3]word{word(operator), l, r}
+	return w
+}
+
+func (a *algebra) apply(function string, args []word, at int64) word {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s@%d", function, at)
+	for _, x := range args {
+		text.WriteByte(' ')
+		text.WriteString(string(x))
+	}
+	return a.short('f', text.String())
+}
+
+func (a *algebra) scalar(operator string, l, r word, at int64) word {
+	if a.swap[operator] && r < l {
+		l, r = r, l
+	}
+	return a.short('q', fmt.Sprintf("%s@%d(%s,%s)", operator, at, l, r))
+}
+
+// elsewhere is a tree of inputs with all of them in another cell; ok is false if they are not
+// in one cell of one buffer.
+func (a *algebra) elsewhere(x word, buffer, from, to int) (word, bool) {
+	if in, ok := a.inputs[x]; ok {
+		return a.input(in[0], in[1], to), in[0] == buffer && in[2] == from
+	}
+	t, ok := a.shapes[x]
+	if !ok {
+		return "", false
+	}
+	l, okL := a.elsewhere(t[1], buffer, from, to)
+	r, okR := a.elsewhere(t[2], buffer, from, to)
+	return a.tree(string(t[0]), l, r), okL && okR
+}
+
+// place is a cell of a buffer on a rank.
+type place struct{ buffer, rank, cell int }
+
+// state is what all places hold.
+type state struct {
+	c   *composition
+	l   *layout
+	a   *algebra
+	now map[place]word
+}
+
+// values derives what is there at the end from what operations promise (V4, V9). Since nothing
+// races, any order that the edges allow will do. For a periodic workload nothing is left to
+// derive: see races.
+func (c *composition) values() {
+	if c.s.Period > 0 {
+		for i := range c.w.Ops {
+			if o, _ := c.w.OperatorOf(c.w.Ops[i].Operator); !o.Elementwise {
+				c.reason = fmt.Sprintf("%s has the operator %s, whose scalars are not followed from period to period", c.w.Ops[i].ID, o.Name)
+			}
+		}
+		return
+	}
+	l, err := newLayout(c.w)
+	if err != nil {
+		c.reason = err.Error()
+		return
+	}
+	s := &state{c: c, l: l, a: newAlgebra(c.w), now: map[place]word{}}
+	most := 1
+	for _, j := range c.w.Jobs {
+		most = max(most, j.Iterations)
+	}
+	order := c.w.Order()
+	for k := range most {
+		for _, i := range order {
+			if k >= c.w.Iterations(i) {
+				continue
+			}
+			switch _, collective := c.w.Ops[i].Kind.Collective(); {
+			case collective:
+				s.collective(i, k)
+			case c.w.Ops[i].Kind == wl.Compute:
+				s.compute(i, k)
+			}
+			if len(c.wrong) > 0 || c.reason != "" || !c.work.Go(1) {
+				return
+			}
+		}
+	}
+	s.goals()
+}
+
+func (s *state) at(p place) word {
+	if x, ok := s.now[p]; ok {
+		return x
+	}
+	return s.a.input(p.buffer, p.rank, p.cell)
+}
+
+// collective has each rank hold what the postcondition says of what ranks held before, and
+// nothing definite where it was written otherwise.
+func (s *state) collective(i, iteration int) {
+	p := s.c.problems[i]
+	o, _ := s.c.w.OperatorOf(s.c.w.Ops[i].Operator)
+	written := make([][]int, len(p.Chunks)) // the ranks to which a chunk goes
+	program := s.c.s.Programs[s.c.s.Placed[s.c.placed[i][iteration]].Program]
+	for j := range program.Transfers {
+		t := &program.Transfers[j]
+		written[t.Chunk] = append(written[t.Chunk], int(t.Dst))
+	}
+	s.c.work.Go(len(program.Transfers))
+	member := map[int]bool{}
+	for _, v := range p.Members() {
+		member[v] = true
+	}
+	for k, chunk := range p.Chunks {
+		where := func(v int) (b, from, to int) {
+			name, at := s.c.w.BufferOf(i, v)
+			return s.l.cells(wl.Region{Buffer: name, Offset: at + chunk.Offset, Size: chunk.Size})
+		}
+		_, from, to := where(p.Members()[0])
+		for d := range to - from {
+			before := map[int]word{}
+			for v := range p.Start(k) {
+				b, from, _ := where(v)
+				before[v] = s.at(place{b, v, from + d})
+			}
+			after := map[int]word{}
+			var last model.Value // most goals want the same, which is made once
+			var made word
+			for v, want := range p.Goal(k) {
+				if made == "" || !model.Identical(last, want) {
+					var of []word
+					for u, n := range want.Terms() {
+						for range n {
+							of = append(of, before[u])
+						}
+					}
+					made, last = s.promised(o, of, i, iteration, k, d), want
+					s.c.work.Go(len(of))
+				}
+				after[v] = made
+			}
+			for _, v := range written[k] {
+				if _, ok := after[v]; !ok && member[v] {
+					after[v] = s.a.short('?', fmt.Sprintf("%d.%d.%d.%d.%d", i, iteration, k, d, v))
+				}
+			}
+			for v, x := range after {
+				b, from, _ := where(v)
+				s.now[place{b, v, from + d}] = x
+			}
+			if !s.c.work.Go(1 + len(after)) {
+				return
+			}
+		}
+	}
+}
+
+// promised is what an operation makes of operands.
+func (s *state) promised(o wl.Operator, of []word, i, iteration, chunk, d int) word {
+	if len(of) == 1 {
+		return of[0]
+	}
+	if o.Associative && o.Elementwise {
+		return s.a.combine(o.Name, of)
+	}
+	if o.Tree == wl.Same {
+		return s.a.short('?', fmt.Sprintf("same %d.%d.%d.%d", i, iteration, chunk, d))
+	}
+	x, err := grow[word](s.a, o.Name, o.Tree, of)
+	if err != nil {
+		s.c.reason = err.Error()
+	}
+	return x
+}
+
+// compute carries out a computation on all its ranks.
+func (s *state) compute(i, iteration int) {
+	op := &s.c.w.Ops[i]
+	o, _ := s.c.w.OperatorOf(op.Operator)
+	for m, v := range s.c.w.Members(op.Group) {
+		list := func(all []wl.Access) (cells []place, at []int64) {
+			before := int64(0)
+			for _, a := range all {
+				b, from, to := s.l.cells(a.Region)
+				for c := from; c < to; c++ {
+					cells, at = append(cells, place{b, v, c}), append(at, before+s.l.cuts[b][c]-a.Offset)
+				}
+				before += a.Size
+			}
+			return cells, at
+		}
+		reads, _ := list(op.Reads)
+		writes, at := list(op.Writes)
+		var args, result []word
+		for _, p := range reads {
+			args = append(args, s.at(p))
+		}
+		join := func(own, x word) word {
+			if o.Associative && o.Elementwise {
+				return s.a.combine(o.Name, []word{own, x})
+			}
+			return s.a.tree(o.Name, own, x)
+		}
+		for k, p := range writes {
+			var x word
+			switch own := s.at(p); {
+			case op.Function == wl.Scalars:
+				var of []word
+				for d := range len(args) / 2 {
+					of = append(of, s.a.scalar(o.Name, args[d], args[len(args)/2+d], at[k]))
+				}
+				x = s.a.combine(model.Sum.String(), of)
+			case !o.Elementwise:
+				if !s.scalarsFit(o.Name, own, args[k], args[len(writes):], reads[len(writes):], op.Reads[1].Region) {
+					s.c.report(verify.Wrong(verify.WrongTree, s.c.name(s.c.placed[i][iteration]), fmt.Sprintf("rank %d combines by %s with scalars that are not those of the two operands over their whole tensor", v, o.Name)).AtRank(v))
+					return
+				}
+				x = s.a.tree(o.Name, own, args[k])
+			case op.Function == "" && len(op.Reads) == 0:
+				x = s.a.short('?', fmt.Sprintf("new %d.%d.%d.%d", i, iteration, m, k))
+			case op.Function == "" && op.Operator == "":
+				x = args[k]
+			case op.Function == "":
+				x = join(own, args[k])
+			default:
+				if x = s.a.apply(op.Function, args, at[k]); op.Operator != "" {
+					x = join(own, x)
+				}
+			}
+			result = append(result, x)
+			s.c.work.Go(1 + len(args))
+		}
+		for k, p := range writes {
+			s.now[p] = result[k]
+		}
+	}
+}
+
+// scalarsFit reports whether scalars are those of two operands over the whole buffer that
+// their inputs are from (A3).
+func (s *state) scalarsFit(operator string, l, r word, got []word, at []place, region wl.Region) bool {
+	x := l
+	for s.a.shapes[x][0] != "" {
+		x = s.a.shapes[x][1]
+	}
+	in, ok := s.a.inputs[x]
+	if !ok {
+		return false
+	}
+	for k, g := range got {
+		var of []word
+		for c := range s.l.count(in[0]) {
+			a, okA := s.a.elsewhere(l, in[0], in[2], c)
+			b, okB := s.a.elsewhere(r, in[0], in[2], c)
+			if !okA || !okB {
+				return false
+			}
+			of = append(of, s.a.scalar(operator, a, b, s.l.cuts[at[k].buffer][at[k].cell]-region.Offset))
+			s.c.work.Go(8)
+		}
+		if g != s.a.combine(model.Sum.String(), of) {
+			return false
+		}
+	}
+	return true
+}
+
+// goals compares what is there at the end with what is wanted.
+func (s *state) goals() {
+	for i := range s.c.w.Goal {
+		g := &s.c.w.Goal[i]
+		b, from, to := s.l.cells(g.Region)
+		for _, v := range s.c.w.Members(g.Group) {
+			for c := from; c < to; c++ {
+				at := s.l.cuts[b][c]
+				want, err := expect[word](s.c.w, s.l, s.a, &g.Value, v, at-g.Offset)
+				if err != nil {
+					s.c.reason = err.Error()
+					return
+				}
+				if got := s.at(place{b, v, c}); got != want {
+					s.c.report(verify.Wrong(verify.WrongValue, fmt.Sprintf("rank %d, byte %d of %s", v, at, model.Quote(g.Buffer)), "does not hold at the end what the goal wants").AtRank(v))
+				}
+				if !s.c.work.Go(1) || len(s.c.wrong) >= verify.MaxViolations {
+					return
+				}
+			}
+		}
+	}
+}
