@@ -57,20 +57,20 @@ var policy = []struct {
 	{dir: "model/lint", may: "model."},
 	{dir: "model/table", may: "model. model/instance model/quote"},
 
-	{dir: "solve", may: "model. solve gonum.org/v1/gonum golang.org/x/sync"},
+	{dir: "solve", may: "model. model/workload solve gonum.org/v1/gonum golang.org/x/sync"},
 	{dir: "solve/solvetest", may: "model solve github.com/stretchr/testify"},
 	{dir: "solve/lp"},
 	{dir: "solve/lp/highs", may: "solve/lp. github.com/lanl/highs", cgo: true, solver: true},
 	{dir: "solve/exact", may: "model. solve", solver: true},
 	{dir: "solve/dual", may: "model. solve", solver: true},
 	{dir: "solve/forest", may: "model. solve", solver: true},
-	{dir: "solve/certify", may: "model. model/native model/pace solve verify", solver: true},
+	{dir: "solve/certify", may: "model. model/native model/pace model/workload solve verify", solver: true},
 	{dir: "solve/certify/pareto", may: "model. solve verify", solver: true},
 	{dir: "solve/certify/streamed", may: "model. solve verify", solver: true},
 	{dir: "solve/certify/proofs", may: "model. solve/certify verify verify/dossier", solver: true},
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
-	{dir: "verify", may: "model. model/native verify"},
+	{dir: "verify", may: "model. model/native model/workload verify"},
 	{dir: "verify/dossier", may: "model. model/files model/native model/quote model/instance model/table model/topo model/traffic verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 

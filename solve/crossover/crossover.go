@@ -134,7 +134,7 @@ type Bound struct {
 	Value model.Time
 }
 
-// String names what binds, such as "job vgg16".
+// String names the limit, such as "job vgg16".
 func (b Bound) String() string { return b.Kind }
 
 // Describe says in words what a bound rests on.

@@ -91,7 +91,7 @@ func TestPeriodicIsAttained(t *testing.T) {
 	}
 }
 
-// The vectors of the field: what binds, and in what order lock-step is best.
+// The vectors of the field: the limit, and in what order lock-step is best.
 func TestPeriodVectors(t *testing.T) {
 	s, err := crossover.Periodic(jobs(nil, [2]model.Time{7, 4}, [2]model.Time{5, 6}, [2]model.Time{3, 9}, [2]model.Time{8, 2}))
 	require.NoError(t, err)

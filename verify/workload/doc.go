@@ -1,6 +1,6 @@
 // Package workload decides whether a schedule of a workload is right: several operations over
 // process groups, their collectives, computations and jobs, on one network, once or
-// periodically. verify/SPEC.md, section 18, says what is decided; the conditions V1 to V10 are
+// periodically. verify/SPEC.md, section 19, states what is decided; the conditions V1 to V10 are
 // numbered there.
 //
 // Two engines share no more than the division of buffers into cells and the walk over a

@@ -192,7 +192,7 @@ func (x *execution) unroll() string {
 				r.left = len(r.program.Transfers)
 				slots += len(r.problem.Chunks) * x.w.Topology.Ranks
 			}
-			for _, v := range r.members { // whoever has nothing to do passes at once
+			for _, v := range r.members { // a rank that has nothing to do passes at once
 				if _, ok := r.first[v]; !ok {
 					r.first[v], r.last[v] = r.at, r.at
 				}

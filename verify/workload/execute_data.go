@@ -268,7 +268,7 @@ func (x *execution) goals(r *run) {
 			}
 			s := &r.slots[k*n+v]
 			if !s.seen {
-				if own, single := want.Single(); !single || own != v {
+				if !onlyOwn(want, v) {
 					x.report(verify.Wrong(verify.MissingContribution, r.name, fmt.Sprintf("chunk %d never reaches rank %d", k, v)).AtSlot(v, k))
 				}
 				continue
@@ -311,6 +311,16 @@ func (x *execution) goals(r *run) {
 		}
 	}
 	r.slots = nil
+}
+
+// onlyOwn reports whether a value is a rank's own contribution, once.
+func onlyOwn(want model.Value, rank int) bool {
+	for r, n := range want.Terms() {
+		if r != rank || n != 1 {
+			return false
+		}
+	}
+	return want.Len() == 1
 }
 
 // grown reports whether got is a tree whose leaves are the given ones.
