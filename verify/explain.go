@@ -36,8 +36,7 @@ func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s (SPEC.md, section %s)\n\nExample: %s.\n", e.Code, e.Sentence, e.Rule, e.Example.Story)
 	if e.Example.Schedule == nil {
-		writeProgram(&b, e.Example.Program)
-		writePlan(&b, e.Example.Plan)
+		b.WriteString(e.Example.Text())
 		return b.String()
 	}
 	for i, t := range e.Example.Schedule.Transfers {
@@ -50,6 +49,14 @@ func (e Explanation) String() string {
 			fmt.Fprintf(&b, "  transfer %d: %v chunk %d, %d->%d, after %v\n", i, t.Op, t.Chunk, t.Src, t.Dst, e.Example.Schedule.After[i])
 		}
 	}
+	return b.String()
+}
+
+// Text writes a program or plan as an explanation shows it.
+func (e Example) Text() string {
+	var b strings.Builder
+	writeProgram(&b, e.Program)
+	writePlan(&b, e.Plan)
 	return b.String()
 }
 

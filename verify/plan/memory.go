@@ -23,6 +23,9 @@ type piece struct {
 // undefined is the sum that nobody has written.
 const undefined int32 = -1
 
+// nobody is the rank of what was read where nobody wrote.
+const nobody = -1
+
 // values interns sums: multisets of terms.
 type values struct {
 	all   [][]term

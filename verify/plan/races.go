@@ -340,7 +340,6 @@ func (g *graph) handshakes(ctx context.Context) (wrong, weak []verify.Violation)
 		whose := fmt.Sprintf("%s %s of gpu %d", verb, map[string]string{"i": "the input", "o": "the output"}[p.Name], p.Rank)
 		if !questions[a.q].weak {
 			say(&wrong, g.at(verify.EntryHandshake, a.move, "%s before that rank is known to have started", whose))
-			continue
 		}
 		switch q := questions[a.q+1]; {
 		case q.strong || q.weak && !a.write:

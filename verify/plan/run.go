@@ -286,13 +286,15 @@ func (r *run) move(b, i int, m *model.PlanMove, proxy bool) {
 		}
 		part := at.at(from, from+size)
 		for j := range part {
-			if part[j].of == undefined && !r.quiet {
+			if part[j].of == undefined && !r.quiet && len(r.found) < verify.MaxViolations {
 				what := "%s of gpu %d from byte %d on"
 				if s.Packet {
 					what = "packets in " + what
 				}
 				r.report(verify.UninitialisedRead, b, i, "reads "+what+", which nobody has written", x.Name, x.Rank, s.Start+part[j].start-from)
-				return
+			}
+			if part[j].of == undefined {
+				part[j].of = r.values.intern([]term{{rank: nobody}})
 			}
 			part[j] = piece{part[j].start - from, part[j].end - from, r.values.moved(part[j].of, -from)}
 		}
@@ -414,6 +416,8 @@ func (r *run) differs(w model.PlanWant, h piece, base int64) (verify.Code, strin
 		}
 	}
 	switch {
+	case have[nobody] > 0:
+		return verify.MissingContribution, "comes from what nobody wrote"
 	case wrong:
 		return verify.WrongValue, "holds " + r.describe(h.of, h.start) + ", want " + wanted(w, h.start-base)
 	case twice >= 0:

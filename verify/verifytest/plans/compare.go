@@ -1,0 +1,68 @@
+package plans
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/plan"
+)
+
+// Draw makes a plan by one to four mutations of one that is right.
+func Draw(rng *rand.Rand) *model.Plan {
+	p := Right(rng.IntN(Kinds))
+	for range 1 + rng.IntN(4) {
+		q, ok := Mutate(p, rng.IntN(len(Mutations)), rng)
+		if ok && len(q.Blocks) > 0 && !slices.ContainsFunc(q.Blocks, func(b model.PlanBlock) bool { return len(b.Ops) == 0 }) {
+			p = q
+		}
+	}
+	return p
+}
+
+// codes are those of what refutes a plan.
+func codes(ctx context.Context, p *model.Plan) (all []verify.Code, why string) {
+	wrong, _, why := plan.Judge(ctx, p)
+	for _, v := range wrong {
+		all = append(all, v.Code)
+	}
+	return all, why
+}
+
+// Compare compares what package plan finds and what Explore finds in at most limit states, and
+// returns whether they both decided, whether the plan is right, and how they differ.
+func Compare(ctx context.Context, p *model.Plan, limit int) (decided, right bool, differs string) {
+	all, why := codes(ctx, p)
+	has := func(list ...verify.Code) bool {
+		return slices.ContainsFunc(list, func(c verify.Code) bool { return slices.Contains(all, c) })
+	}
+	if why != "" || has(verify.OutOfBounds, verify.PacketMixed, verify.PacketTwice) {
+		return false, false, ""
+	}
+	f := Explore(p, limit)
+	if !f.Enough {
+		return false, false, ""
+	}
+	compare := func(what string, a, b bool) {
+		if a != b && differs == "" {
+			differs = fmt.Sprintf("%s: plan %v %v, exploration %v (%s)", what, a, all, b, f.First+f.Result)
+		}
+	}
+	if has(verify.BarrierMismatch) { // what comes of it depends on the executor
+		return false, false, ""
+	}
+	compare("deadlock", has(verify.Deadlock), f.Deadlock)
+	if f.Deadlock {
+		return true, false, differs
+	}
+	compare("race", has(verify.ReadWriteRace, verify.WriteWriteRace), f.Race)
+	compare("entry", has(verify.EntryHandshake), f.Entry)
+	compare("exit", has(verify.ExitHandshake), f.Exit)
+	if !f.Race {
+		compare("result", has(verify.MissingContribution, verify.DoubleContribution, verify.WrongValue, verify.UninitialisedRead), f.Result != "")
+	}
+	return true, len(all) == 0, differs
+}

@@ -1,0 +1,507 @@
+// Package plans has what tests of verify/plan need: Explore, which carries out small plans in
+// every order of their threads, and shares no code with what it is compared to; plans that are
+// right, and mutations of plans.
+package plans
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// Threads is how many threads a threadblock has here. Moves should have as many elements at
+// least, and operations at most as many identifiers.
+const Threads = 2
+
+// Found is what is wrong in some order.
+type Found struct {
+	Deadlock, Race, Entry, Exit bool
+	Result                      string // what is wrong in the end, in an order without races
+	States                      int
+	Enough                      bool // all orders were looked at
+	First                       string
+}
+
+// step is what a thread, or a proxy, does at once.
+type step struct {
+	kind    byte // 'j' join, 'b' barrier, 's' raise, 'w' take, 'm' element, 'p' hand over, 'f' wait for the proxy, 'e' end
+	id      int  // counter, or number of the join
+	to      *request
+	reads   []int64 // cells
+	packets []int64 // cells that must have been written as packets
+	writes  []int64
+	sums    [][]int64 // of each write the cells that it is the sum of
+	group   []int     // threads that meet
+	place   string
+}
+
+// request is what a proxy does: a transfer, then a signal; either may be missing.
+type request struct {
+	channel  int
+	transfer *step
+	signal   int
+	number   int
+}
+
+// machine is a plan as threads and cells of 8 bytes. A cell is a space's number and a position;
+// cells of packets are marked by a bit.
+type machine struct {
+	p        *model.Plan
+	threads  [][]step
+	rank     []int
+	credit   []int
+	owner    map[int64]int // of the caller's cells
+	requests []*request
+	channels int
+	slot     map[int64]int // cells of packets
+}
+
+const packetBit = int64(1) << 62
+
+func cells(p *model.Plan, s model.PlanSpan, from, size int64) []int64 {
+	x := p.Buffers[s.Buffer]
+	var all []int64
+	for c := int64(0); c < size; c += 8 {
+		at := s.Start + from + c
+		cell := int64(x.Space)<<40 | (x.Base + at)
+		if s.Packet {
+			cell = int64(x.Space)<<40 | at | packetBit
+		}
+		all = append(all, cell)
+	}
+	return all
+}
+
+func compile(p *model.Plan) *machine {
+	m := &machine{p: p, owner: map[int64]int{}, slot: map[int64]int{}}
+	for _, b := range p.Buffers {
+		for c := int64(0); b.User && c < b.Size; c += 8 {
+			m.owner[int64(b.Space)<<40|(b.Base+c)] = b.Rank
+		}
+	}
+	m.credit = append(make([]int, len(p.Counters)), p.Semaphores...)
+	channels := map[[2]int]int{}
+	for b := range p.Blocks {
+		x := &p.Blocks[b]
+		base := len(m.threads)
+		for range Threads {
+			m.threads, m.rank = append(m.threads, nil), append(m.rank, x.Rank)
+		}
+		do := func(t int, s step) { m.threads[base+t] = append(m.threads[base+t], s) }
+		for i := range x.Ops {
+			o := &x.Ops[i]
+			place := x.Place(i)
+			join := func() {
+				for t := range Threads {
+					do(t, step{kind: 'j', group: []int{base, base + 1}, place: place})
+				}
+			}
+			hand := func(k, port int, transfer *step, signal int) *request {
+				c := [2]int{x.Rank, port}
+				if _, ok := channels[c]; !ok {
+					channels[c] = len(channels)
+				}
+				r := &request{channel: channels[c], transfer: transfer, signal: signal, number: len(m.requests)}
+				m.requests = append(m.requests, r)
+				do(k, step{kind: 'p', to: r, place: place})
+				return r
+			}
+			element := func(v *model.PlanMove, from, size int64, wait bool) step {
+				s := step{kind: 'm', place: place}
+				for _, list := range [][]model.PlanSpan{v.Srcs, v.Dsts} {
+					for _, x := range list {
+						for _, c := range cells(p, x, from, size) {
+							if _, ok := m.slot[c]; !ok && x.Packet {
+								m.slot[c] = len(m.slot)
+							}
+						}
+					}
+				}
+				var all [][]int64
+				for _, r := range v.Srcs {
+					list := cells(p, r, from, size)
+					all = append(all, list)
+					if r.Packet && wait {
+						s.packets = append(s.packets, list...)
+					} else {
+						s.reads = append(s.reads, list...)
+					}
+				}
+				for _, w := range v.Dsts {
+					for c, cell := range cells(p, w, from, size) {
+						s.writes = append(s.writes, cell)
+						var sum []int64
+						for _, list := range all {
+							sum = append(sum, list[c])
+						}
+						s.sums = append(s.sums, sum)
+					}
+				}
+				return s
+			}
+			switch o.Verb {
+			case model.PlanJoin:
+				join()
+			case model.PlanBarrier:
+				join()
+				do(0, step{kind: 'b', id: o.Barrier<<8 | o.Blocks, place: place})
+				join()
+			case model.PlanSignal, model.PlanRelease:
+				for k, c := range o.IDs {
+					if o.Verb == model.PlanRelease {
+						c += len(p.Counters)
+					}
+					if o.Ports != nil {
+						hand(k, o.Ports[k], nil, c)
+					} else {
+						do(k, step{kind: 's', id: c, place: place})
+					}
+				}
+			case model.PlanWait, model.PlanAcquire:
+				for k, c := range o.IDs {
+					if o.Verb == model.PlanAcquire {
+						c += len(p.Counters)
+					}
+					do(k, step{kind: 't', id: c, place: place})
+					do(k, step{kind: 'w', id: c, place: place})
+				}
+			case model.PlanCompute:
+				for j := range o.Moves {
+					v := &o.Moves[j]
+					for e := int64(0); e*v.Grain < v.Bytes(); e++ {
+						do(int(e%Threads), element(v, e*v.Grain, v.Grain, true))
+					}
+				}
+			case model.PlanRequest:
+				for k := range o.Moves {
+					t := element(&o.Moves[k], 0, o.Moves[k].Bytes(), false)
+					signal := -1
+					if o.IDs != nil {
+						signal = o.IDs[k]
+					}
+					r := hand(k, o.Ports[k], &t, signal)
+					if o.Flush {
+						do(k, step{kind: 'f', to: r, place: place})
+					}
+				}
+			}
+		}
+	}
+	m.channels = len(channels)
+	return m
+}
+
+// state is how far all are.
+type state struct {
+	pc      []uint8
+	joined  []uint8 // of each thread: whether it waits in a join
+	started []bool
+	ended   []bool
+	queue   []uint8 // of requests, in the order of their coming; a proxy takes the first of each channel
+	done    []bool  // requests; half is the transfer without its signal
+	half    []bool
+	count   []uint8
+	taken   []uint8
+	ticket  []uint8
+	met     []uint8 // of each thread: barriers that it came to
+	packets []bool  // by machine.slot
+}
+
+func (s *state) clone() *state {
+	c := *s
+	c.pc, c.joined, c.started, c.ended = slices.Clone(s.pc), slices.Clone(s.joined), slices.Clone(s.started), slices.Clone(s.ended)
+	c.queue, c.done, c.half, c.count = slices.Clone(s.queue), slices.Clone(s.done), slices.Clone(s.half), slices.Clone(s.count)
+	c.taken, c.ticket, c.met = slices.Clone(s.taken), slices.Clone(s.ticket), slices.Clone(s.met)
+	c.packets = slices.Clone(s.packets)
+	return &c
+}
+
+func (s *state) key() string {
+	b := slices.Concat(s.pc, s.joined, s.queue, []uint8{255}, s.ticket, s.taken, s.met)
+	for _, list := range [][]bool{s.started, s.ended, s.done, s.half} {
+		n := uint64(0)
+		for i, x := range list {
+			if x {
+				n |= 1 << i
+			}
+		}
+		b = binary.AppendUvarint(b, n)
+	}
+	return string(b)
+}
+
+// action is something that can happen next.
+type action struct {
+	step  *step
+	owner int // rank
+	by    int // thread, or minus one minus the channel of a proxy
+	do    func(*state)
+}
+
+// Explore carries a plan out in every order, as long as there are at most limit states.
+func Explore(p *model.Plan, limit int) *Found {
+	m := compile(p)
+	n := len(m.threads)
+	first := &state{pc: make([]uint8, n), joined: make([]uint8, n), started: make([]bool, p.Ranks), ended: make([]bool, p.Ranks), done: make([]bool, len(m.requests)), half: make([]bool, len(m.requests)),
+		count: make([]uint8, len(m.credit)), taken: make([]uint8, len(m.credit)), ticket: make([]uint8, n), met: make([]uint8, n), packets: make([]bool, len(m.slot))}
+	for i, c := range m.credit {
+		first.count[i] = uint8(c)
+	}
+	f := &Found{Enough: true}
+	seen := map[string]bool{first.key(): true}
+	stack := []*state{first}
+	for len(stack) > 0 {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if f.States++; f.States > limit {
+			f.Enough = false
+			break
+		}
+		list := m.next(s)
+		m.look(s, list, f)
+		if len(list) == 0 {
+			for r := range p.Ranks {
+				if !s.ended[r] {
+					f.Deadlock = true
+				}
+			}
+		}
+		for _, a := range list {
+			c := s.clone()
+			a.do(c)
+			if k := c.key(); !seen[k] {
+				seen[k] = true
+				stack = append(stack, c)
+			}
+		}
+	}
+	if f.Enough && !f.Deadlock && !f.Race {
+		f.Result = m.result(first)
+	}
+	return f
+}
+
+// next lists what can happen.
+func (m *machine) next(s *state) []action {
+	var all []action
+	for r := range s.started {
+		if !s.started[r] {
+			all = append(all, action{owner: r, do: func(c *state) { c.started[r] = true }})
+			continue
+		}
+		over := !s.ended[r]
+		for t := range m.threads {
+			over = over && (m.rank[t] != r || int(s.pc[t]) == len(m.threads[t]))
+		}
+		if over {
+			all = append(all, action{owner: r, do: func(c *state) { c.ended[r] = true }})
+		}
+	}
+	for t := range m.threads {
+		if !s.started[m.rank[t]] || int(s.pc[t]) == len(m.threads[t]) {
+			continue
+		}
+		x := &m.threads[t][s.pc[t]]
+		a := action{step: x, owner: m.rank[t], by: t, do: func(c *state) { c.pc[t]++ }}
+		switch x.kind {
+		case 'j':
+			if s.joined[t] == 0 {
+				a.do = func(c *state) {
+					c.joined[t] = 1
+					for _, o := range x.group {
+						if c.joined[o] == 0 {
+							return
+						}
+					}
+					for _, o := range x.group {
+						c.joined[o] = 0
+						c.pc[o]++
+					}
+				}
+				break
+			}
+			continue
+		case 'b':
+			if s.met[t]&1 == 0 {
+				a.do = func(c *state) { c.met[t]++ } // odd: it waits
+				break
+			}
+			round, here := s.met[t]/2, 0
+			for o := range m.threads {
+				if m.rank[o] == m.rank[t] && m.meets(o, x.id>>8) && (s.met[o]+1)/2 > round {
+					here++
+				}
+			}
+			if here < x.id&255 {
+				continue
+			}
+			a.do = func(c *state) { c.met[t]++; c.pc[t]++ }
+		case 's':
+			a.do = func(c *state) { c.count[x.id]++; c.pc[t]++ }
+		case 't':
+			a.do = func(c *state) { c.taken[x.id]++; c.ticket[t] = c.taken[x.id]; c.pc[t]++ }
+		case 'w':
+			if s.count[x.id] < s.ticket[t] {
+				continue
+			}
+			a.do = func(c *state) { c.ticket[t] = 0; c.pc[t]++ }
+		case 'p':
+			a.do = func(c *state) { c.queue = append(c.queue, uint8(x.to.number)); c.pc[t]++ }
+		case 'f':
+			if !s.half[x.to.number] {
+				continue
+			}
+		case 'm':
+			ready := true
+			for _, c := range x.packets {
+				ready = ready && s.packets[m.slot[c]]
+			}
+			if !ready {
+				continue
+			}
+			a.do = func(c *state) {
+				c.pc[t]++
+				for _, w := range x.writes {
+					if w&packetBit != 0 {
+						c.packets[m.slot[w]] = true
+					}
+				}
+			}
+		}
+		all = append(all, a)
+	}
+	busy := map[int]bool{}
+	for i, number := range s.queue {
+		r := m.requests[number]
+		if busy[r.channel] {
+			continue
+		}
+		busy[r.channel] = true
+		a := action{by: -1 - r.channel}
+		if r.transfer != nil && !s.half[number] {
+			a.step = r.transfer
+			a.do = func(c *state) {
+				c.half[number] = true
+				for _, w := range r.transfer.writes {
+					if w&packetBit != 0 {
+						c.packets[m.slot[w]] = true
+					}
+				}
+				if r.signal < 0 {
+					c.done[number] = true
+					c.queue = slices.Delete(c.queue, i, i+1)
+				}
+			}
+		} else {
+			a.do = func(c *state) {
+				c.half[number], c.done[number] = true, true
+				c.count[r.signal]++
+				c.queue = slices.Delete(c.queue, i, i+1)
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// meets reports whether a thread comes to a barrier.
+func (m *machine) meets(t, barrier int) bool {
+	return slices.ContainsFunc(m.threads[t], func(s step) bool { return s.kind == 'b' && s.id>>8 == barrier })
+}
+
+// look looks for two that use a cell at once, one writing, and for uses of memory of a rank that
+// has not started or has ended.
+func (m *machine) look(s *state, list []action, f *Found) {
+	for i, a := range list {
+		if a.step == nil || a.step.kind != 'm' {
+			continue
+		}
+		for _, c := range slices.Concat(a.step.reads, a.step.writes) {
+			r, user := m.owner[c]
+			if !user || r == a.owner && a.by >= 0 {
+				continue
+			}
+			if !s.started[r] {
+				f.say(&f.Entry, a.step.place)
+			}
+			if s.ended[r] {
+				f.say(&f.Exit, a.step.place)
+			}
+		}
+		for _, b := range list[:i] {
+			if b.step == nil || b.step.kind != 'm' {
+				continue
+			}
+			for _, w := range a.step.writes {
+				if slices.Contains(b.step.reads, w) || slices.Contains(b.step.writes, w) {
+					f.say(&f.Race, a.step.place+" and "+b.step.place)
+				}
+			}
+			for _, r := range a.step.reads {
+				if slices.Contains(b.step.writes, r) {
+					f.say(&f.Race, a.step.place+" and "+b.step.place)
+				}
+			}
+		}
+	}
+}
+
+func (f *Found) say(what *bool, place string) {
+	if !*what {
+		f.First += place + "; "
+	}
+	*what = true
+}
+
+// result carries the plan out in one order, and compares what memory holds in the end.
+func (m *machine) result(s *state) string {
+	memory := map[int64]map[int64]int{} // of each cell how often it has the contribution of an input's cell
+	for r, b := range m.p.Inputs {
+		x := m.p.Buffers[b]
+		for c := int64(0); c < x.Size; c += 8 {
+			memory[int64(x.Space)<<40|(x.Base+c)] = map[int64]int{int64(r)<<40 | c: 1}
+		}
+	}
+	for {
+		list := m.next(s)
+		if len(list) == 0 {
+			break
+		}
+		a := list[0]
+		if a.step != nil && a.step.kind == 'm' {
+			fresh := make([]map[int64]int, len(a.step.writes))
+			for i, sum := range a.step.sums {
+				fresh[i] = map[int64]int{}
+				for _, c := range sum {
+					if memory[c] == nil {
+						return "reads what nobody wrote at " + a.step.place
+					}
+					for k, n := range memory[c] {
+						fresh[i][k] += n
+					}
+				}
+			}
+			for i, w := range a.step.writes {
+				memory[w] = fresh[i]
+			}
+		}
+		s = s.clone()
+		a.do(s)
+	}
+	for _, w := range m.p.Wants {
+		x := m.p.Buffers[w.Buffer]
+		for c := int64(0); c < w.Size && !w.Kept; c += 8 {
+			have := memory[int64(x.Space)<<40|(x.Base+w.Start+c)]
+			right := len(have) == len(w.Ranks)
+			for _, r := range w.Ranks {
+				right = right && have[int64(r)<<40|(w.From+c)] == 1
+			}
+			if !right {
+				return fmt.Sprintf("%s of gpu %d holds something else at %d", x.Name, x.Rank, w.Start+c)
+			}
+		}
+	}
+	return ""
+}
