@@ -20,7 +20,7 @@ import (
 // fails the test: it has to be thought about.
 var alwaysEffective = map[string][]string{
 	"solve":        {"problem", "collective", "size", "cost", "straggler", "delay", "alpha", "bandwidth", "fail", "group", "chunks", "objective", "time-limit", "threads", "json", "pareto"},
-	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot"},
+	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot", "schedule", "max-gap", "fits"},
 	"bound":        {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
 	"throughput":   {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
 	"topo show":    {"fail", "json"},
@@ -29,6 +29,7 @@ var alwaysEffective = map[string][]string{
 	"verify":       {"engine", "json"},
 	"view":         {"output"},
 	"convert":      {"to", "output"},
+	"trace":        {"json", "plot"},
 	"repro":        {},
 	"sweep":        {"topologies", "fails", "alphas", "bandwidths", "collectives", "costs", "sizes", "chunks", "delays", "seeds", "methods", "time-limit", "cell-limit", "tries", "effort", "dual", "dir", "list", "proofs"},
 	"sweep cells":  {"dir", "cpus"},
@@ -36,7 +37,7 @@ var alwaysEffective = map[string][]string{
 }
 
 // readsFiles are the verbs that read files whatever they are given.
-var readsFiles = []string{"verify", "view", "convert", "check", "sweep", "sweep cells", "sweep worker"}
+var readsFiles = []string{"trace", "verify", "view", "convert", "check", "sweep", "sweep cells", "sweep worker"}
 
 // TestFlagsHaveEffect walks over all flags of all commands: each has an effect always, or is
 // in the table with the condition under which it is refused.

@@ -61,6 +61,7 @@ func inManual() manual.Program {
 			{Schema: "oraccl/pareto/1", Types: []any{report.ParetoJSON{}}},
 			{Schema: "oraccl/lint/1", Types: []any{report.LintJSON{}}},
 			{Schema: "oraccl/verify/1", Types: []any{report.VerifyJSON{}, report.DeployJSON{}}},
+			{Schema: "oraccl/trace/1", Types: []any{report.TraceJSON{}}},
 			{Schema: "oraccl/check/2", Types: []any{dossier.JSON{}}},
 			{Schema: table.Schema, Types: []any{table.JSON{}}},
 		},

@@ -396,6 +396,7 @@ func TestPrintedJSONKeepsToItsSchema(t *testing.T) {
 		_, errs, status := said(line)
 		require.Zero(t, status, "%s: %s", line, errs)
 	}
+	require.NoError(t, os.WriteFile("timeline.json", []byte(smallTimeline), 0o600))
 	b, err := os.ReadFile("ar.json")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile("bad.json", bytes.Replace(b, []byte(`"op": "reduce"`), []byte(`"op": "copy"`), 1), 0o644))
@@ -420,6 +421,7 @@ func TestPrintedJSONKeepsToItsSchema(t *testing.T) {
 		"oraccl verify bad.xml --json",
 		"oraccl check out bad.json --json",
 		"oraccl topo show dgx1 --json",
+		"oraccl trace timeline.json --json",
 		"oraccl solve ring:4 --collective allgather --objective rounds --pareto --chunks 2 --json",
 	} {
 		out, errs, status := said(line)
@@ -437,10 +439,19 @@ func TestPrintedJSONKeepsToItsSchema(t *testing.T) {
 		seen["sweep"]++
 		require.NoError(t, validator{closed: true}.check(printedSchema(t, "sweep"), decoded(t, []byte(row)), "sweep"), row)
 	}
-	for _, name := range []string{"gap", "bound", "throughput", "pareto", "lint", "verify", "check", "sweep"} {
+	for _, name := range []string{"gap", "bound", "throughput", "pareto", "lint", "verify", "check", "sweep", "trace"} {
 		require.NotZero(t, seen[name], name)
 	}
 }
+
+// smallTimeline is a timeline of Horovod: two iterations of one tensor on two ranks.
+const smallTimeline = `[
+{"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "grad"}},
+{"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 10, "pid": 1}, {"ph": "X", "name": "0", "ts": 10, "pid": 1, "dur": 0}, {"ph": "X", "name": "1", "ts": 30, "pid": 1, "dur": 0}, {"ph": "E", "ts": 30, "pid": 1},
+{"ph": "B", "name": "ALLREDUCE", "ts": 30, "pid": 1}, {"ph": "B", "name": "MPI_ALLREDUCE", "ts": 31, "pid": 1}, {"ph": "E", "ts": 38, "pid": 1}, {"ph": "E", "ts": 40, "pid": 1, "args": {"dtype": "float32", "shape": "[16]"}},
+{"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 110, "pid": 1}, {"ph": "X", "name": "0", "ts": 110, "pid": 1, "dur": 0}, {"ph": "X", "name": "1", "ts": 135, "pid": 1, "dur": 0}, {"ph": "E", "ts": 135, "pid": 1},
+{"ph": "B", "name": "ALLREDUCE", "ts": 135, "pid": 1}, {"ph": "B", "name": "MPI_ALLREDUCE", "ts": 136, "pid": 1}, {"ph": "E", "ts": 144, "pid": 1}, {"ph": "E", "ts": 145, "pid": 1, "args": {"dtype": "float32", "shape": "[16]"}},
+`
 
 // A validator that takes everything would prove nothing.
 func TestJudge(t *testing.T) {

@@ -84,7 +84,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/foreign", may: "model solve/certify verify cmd/oraccl/exit cmd/oraccl/report", solver: true},
 	{dir: "cmd/oraccl/judge", may: "model solve/certify verify cmd/oraccl/exit cmd/oraccl/foreign cmd/oraccl/machine golang.org/x/sync", solver: true},
 	{dir: "cmd/oraccl/machine", may: "model/files"},
-	{dir: "cmd/oraccl/report", may: "model. model/files model/lint model/quote solve. solve/certify verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/machine", solver: true},
+	{dir: "cmd/oraccl/report", may: "model. model/files model/format/trace model/lint model/quote solve. solve/certify verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/machine", solver: true},
 	{dir: "cmd/oraccl/session", may: "model. model/quote solve. cmd/oraccl/exit github.com/schollz/progressbar golang.org/x/term"},
 	{dir: "cmd/oraccl/manual", may: "model solve. verify"},
 	{dir: "cmd/oraccl/experiment", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/experiment/expression cmd/oraccl/experiment/report cmd/oraccl/slurm cmd/oraccl/strict testdata/published go.yaml.in/yaml/v3", solver: true},

@@ -106,6 +106,10 @@ func Rules() []Rule {
 		{Verbs: []string{"view", "convert"}, Flags: []string{"chunks"}, Where: "cmd/oraccl", Example: "convert msccl.xml --to oraccl --chunks 2"},
 		{Verbs: []string{"verify"}, Flags: []string{"inplace", "runtime", "format", "warnings", "fail-on"}, Where: "cmd/oraccl", Example: "verify ours.json --inplace"},
 
+		// Traces.
+		{Verbs: []string{"trace"}, Flags: []string{"steps"}, Where: "cmd/oraccl", Example: "trace profile.json --steps 1..2"},
+		{Verbs: []string{"trace"}, Flags: []string{"values"}, Why: without("json", "--json prints every quantity"), Example: "trace log.txt --values --json"},
+
 		// What a verb does.
 		{Verbs: []string{"verify"}, Flags: []string{"time-limit"}, Why: withoutSMT("the smt engine alone has a limit"), Example: "verify ours.json --time-limit 1s --engine replay"},
 		{Verbs: []string{"verify"}, Flags: []string{"emit-smt2"}, Why: withoutFormulas, Example: "verify ours.json --emit-smt2 x.smt2 --engine stream"},

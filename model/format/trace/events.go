@@ -201,7 +201,7 @@ func readEvents(ctx context.Context, t *Trace, r *bufio.Reader) error {
 	}
 	if k.kernels > 0 && len(h.tensors) == 0 {
 		k.finish()
-	} else if len(h.tensors) == 0 {
+	} else if len(h.tensors) == 0 && err == nil {
 		return errors.New("an array of events with neither a tensor of Horovod nor a kernel in it")
 	} else {
 		h.finish()

@@ -191,7 +191,7 @@ func product(shape json.RawMessage) int64 {
 // finish finds the job.
 func (h *horovod) finish() {
 	t := h.t
-	t.Format = "Horovod timeline"
+	t.Format = horovodFormat
 	t.value("events", "", "%d", h.total)
 	for _, ph := range []string{"B", "X", "i"} {
 		t.value("events_"+ph, "", "%d", h.events[ph])

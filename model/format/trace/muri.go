@@ -94,10 +94,12 @@ func readMuri(ctx context.Context, t *Trace, r *bufio.Reader) error {
 		name := fmt.Sprintf("%s gpus %d batch %s", p.name, p.ranks, p.batch)
 		t.value("profile "+name, "iteration, data, gpu, network in ms", "%s", profiles[p])
 		var x [4]model.Time
-		whole := true
-		for i, text := range strings.Fields(profiles[p]) {
-			v, ok := decimal(text, model.Millisecond)
-			x[i], whole = v, whole && ok && i < 4
+		fields := strings.Fields(profiles[p])
+		whole := len(fields) == len(x)
+		for i := range x {
+			if whole {
+				x[i], whole = decimal(fields[i], model.Millisecond)
+			}
 		}
 		if !whole {
 			t.Notes.Add(model.LeftOut, "the times of %s: want four numbers", name)

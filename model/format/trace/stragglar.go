@@ -21,7 +21,7 @@ type step struct {
 
 // readStragglAR reads the log of StragglAR's training runs.
 func readStragglAR(ctx context.Context, t *Trace, r *bufio.Reader) error {
-	t.Format = "StragglAR log"
+	t.Format = stragglarFormat
 	steps := map[int]*step{}
 	ranks := map[int]bool{}
 	records := 0

@@ -144,6 +144,16 @@ type Options struct {
 	First, Last int
 }
 
+// ByIteration reports whether the format has iterations that Options can choose from.
+func (t *Trace) ByIteration() bool {
+	return t.Format == horovodFormat || t.Format == stragglarFormat
+}
+
+const (
+	horovodFormat   = "Horovod timeline"
+	stragglarFormat = "StragglAR log"
+)
+
 // counts reports whether an iteration is counted.
 func (o *Options) counts(i int) bool {
 	return i >= max(1, o.First) && (o.Last == 0 || i <= o.Last)
