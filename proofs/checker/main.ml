@@ -123,7 +123,7 @@ let schedule d =
 let certificate d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
-  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "distance"; "coverage" ]) then no ("kind " ^ kind);
+  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage" ]) then no ("kind " ^ kind);
   if kind = "cut" && (has "from" w || has "to" w) then no "a cut of some contributions or needs only";
   let problem = field "problem" d in
   let free = is_free problem in
@@ -136,7 +136,16 @@ let certificate d =
     | "cut" -> (if free then free_cut_rule else cut_rule) j (inside ()) bound
     | "ingress" -> (if free then free_ingress_rule else ingress_rule) j (number "rank" w) bound
     | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound
-    | "volume" -> (if free then free_volume_rule else volume_rule) j bound
+    | "volume" ->
+        if free then free_volume_rule j bound || free_combining_volume_rule j bound
+        else volume_rule j bound || combining_volume_rule j bound
+    | "partition" ->
+        let parts = List.map nums (J.to_list (field "parts" w)) in
+        let named = List.concat parts in
+        if List.mem [] parts || List.length (List.sort_uniq Z.compare named) < List.length named then
+          failwith "parts: want a node or more in each, and each node in one";
+        let rec find i v = function [] -> 0 | nodes :: rest -> if List.exists (Z.equal v) nodes then i else find (i + 1) v rest in
+        (if free then free_partition_rule else partition_rule) j (fun v -> Z.of_int (find 1 v parts)) bound
     | "coverage" ->
         let all = upto (small j.nodes) in
         (if free then free_coverage_rule else coverage_rule) j (inside ()) (optional "from" w all nums) (optional "to" w all nums) bound
