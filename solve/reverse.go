@@ -8,9 +8,10 @@ import (
 
 // Reverse returns the problem whose schedules, read backwards, are schedules of
 // p: links are turned round, reducescatter becomes allgather, reduce broadcast,
-// gather scatter, and the other way round. ok is false where there is no such
-// problem here: for allreduce, alltoall and custom collectives, where ranks are
-// late, and where pipelined hops share a port whose links have unequal latencies.
+// gather scatter, and the other way round. A custom collective that sums up, of each shard, what all
+// members have at one of them, such as reducescatterv, becomes one that spreads what that one has.
+// ok is false where there is no such problem here: for allreduce, alltoall and other custom
+// collectives, where ranks are late, and where pipelined hops share a port whose links have unequal latencies.
 // Elsewhere time reversal keeps the makespan under every cost model.
 //
 // A pipelined hop keeps a link busy from when its first byte enters to when its last one
@@ -34,11 +35,60 @@ func Reverse(p *model.Problem) (q *model.Problem, ok bool) {
 		r.Collective.Kind = model.Scatter
 	case model.Scatter:
 		r.Collective.Kind = model.Gather
+	case model.Custom:
+		if r.Collective, ok = spreading(p); !ok {
+			return nil, false
+		}
 	default:
 		return nil, false
 	}
 	r.Topology = p.Topology.Reversed()
 	return &r, true
+}
+
+// SumsUp reports whether p is a custom collective that sums up, of each shard, what all members have
+// at one of them.
+func SumsUp(p *model.Problem) bool {
+	if p.Collective.Kind != model.Custom {
+		return false
+	}
+	_, ok := spreading(p)
+	return ok
+}
+
+// spreading returns the custom collective that is that of p read backwards, if p sums up what all
+// members have at one of them, shard by shard.
+func spreading(p *model.Problem) (model.Collective, bool) {
+	c := p.Collective
+	members := p.Members()
+	sum := model.Once(members)
+	roots := make([]int, c.Chunks) // 1 + the rank that wants the shard
+	for _, d := range c.Post {
+		if roots[d.Chunk] != 0 || !d.Value.Equal(sum) {
+			return c, false
+		}
+		roots[d.Chunk] = 1 + d.Rank
+	}
+	counts := make([]int, c.Chunks)
+	for _, d := range c.Pre {
+		if r, single := d.Value.Single(); !single || r != d.Rank {
+			return c, false
+		}
+		counts[d.Chunk]++
+	}
+	c.Pre, c.Post = nil, nil
+	sorted := slices.Sorted(slices.Values(members))
+	for k, root := range roots {
+		if root == 0 || counts[k] != len(members) {
+			return c, false
+		}
+		v := model.Unit(root - 1)
+		c.Pre = append(c.Pre, model.Condition{Rank: root - 1, Chunk: k, Value: v})
+		for _, r := range sorted {
+			c.Post = append(c.Post, model.Condition{Rank: r, Chunk: k, Value: v})
+		}
+	}
+	return c, true
 }
 
 // unequalPort reports whether a port of t that limits anything has links of unequal

@@ -9,6 +9,7 @@ import (
 	"github.com/oraccl/oraccl/solve/cayley"
 	"github.com/oraccl/oraccl/solve/classic"
 	"github.com/oraccl/oraccl/solve/exact"
+	"github.com/oraccl/oraccl/solve/flows"
 	"github.com/oraccl/oraccl/solve/forest"
 	"github.com/oraccl/oraccl/solve/oneshot"
 	"github.com/oraccl/oraccl/solve/quotient"
@@ -21,7 +22,7 @@ import (
 // schedule of the others.
 func Methods() []solve.Solver {
 	methods := append(classic.All(), oneshot.All()...)
-	methods = append(methods, quotient.New(), cayley.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
+	methods = append(methods, quotient.New(), cayley.New(), flows.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
 }
 

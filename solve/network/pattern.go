@@ -114,6 +114,9 @@ func Trees(p *model.Problem, turn int) *Pattern {
 		switch p.Collective.Kind {
 		case model.ReduceScatter:
 			_, root = p.Owner(k)
+		case model.Custom: // the one rank that wants the sum
+			for root = range p.Goal(k) {
+			}
 		case model.AllReduce:
 			root = members[(k*len(members)/len(p.Chunks)+turn)%len(members)]
 		}

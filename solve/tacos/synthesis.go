@@ -25,7 +25,7 @@ type synthesis struct {
 
 func newSynthesis(p *model.Problem) (*synthesis, error) {
 	s := &synthesis{p: p, forward: network.New(p, false)}
-	reduces := p.Collective.Kind.Reduces()
+	reduces := p.Collective.Kind.Reduces() || solve.SumsUp(p)
 	if reduces {
 		s.backward = network.New(p, true)
 	}
@@ -68,7 +68,7 @@ func newSynthesis(p *model.Problem) (*synthesis, error) {
 
 // networks returns the networks that are needed, by index into ways.
 func (s *synthesis) networks() [2]*network.Network {
-	if s.p.Collective.Kind.Reduces() && s.p.Collective.Kind != model.AllReduce {
+	if s.backward != nil && s.p.Collective.Kind != model.AllReduce {
 		return [2]*network.Network{nil, s.backward}
 	}
 	return [2]*network.Network{s.forward, s.backward}
@@ -113,7 +113,7 @@ func (s *synthesis) halves(seed uint64, i int, stop func() bool) *model.Schedule
 	}
 	far := (i%2 == 1) != s.p.Collective.Kind.Rooted() // the one is better here, the other there
 	quick := i == 0                                   // the next tries are more thorough
-	if !s.p.Collective.Kind.Reduces() {
+	if s.backward == nil {
 		spread, ok := s.spread(s.forward, pt, number.Next(), far, quick, stop)
 		if !ok {
 			return nil

@@ -76,7 +76,7 @@ const (
 // About implements solve.Solver.
 func (solver) About() solve.About {
 	return solve.About{
-		Serves:    "all eight, custom ones without reduction",
+		Serves:    "all eight, custom ones without reduction, and those that sum up at one rank what all have",
 		Guarantee: "none; sound, same schedule for the same seed",
 		Source:    "Won et al., MICRO 2024, arXiv:2304.05301",
 		Uses:      solve.UsesSeed | solve.UsesTries | solve.UsesEffort | solve.UsesUnwind,
@@ -87,8 +87,13 @@ func (solver) About() solve.About {
 // Serves implements solve.Solver.
 func (solver) Serves(p *model.Problem) error {
 	if p.Collective.Kind == model.Custom {
-		if _, err := network.Spreading(solve.Cut(p, 1)); err != nil {
-			return err
+		switch sums := solve.SumsUp(p); {
+		case sums && p.Late():
+			return solve.NotServed("late ranks in a custom collective that reduces")
+		case !sums:
+			if _, err := network.Spreading(solve.Cut(p, 1)); err != nil {
+				return err
+			}
 		}
 	}
 	chunks := len(p.Chunks)

@@ -1,0 +1,181 @@
+// Package flows schedules what goes from single ranks to single ranks, in any sizes: all-to-alls
+// with a matrix of bytes, gathers and scatters, halos, permutations.
+//
+// Around one switch the optimum is known. By König's theorem ("Über Graphen und ihre Anwendung auf
+// Determinantentheorie und Mengenlehre", Mathematische Annalen 77, 1916) the edges of a bipartite
+// multigraph have a colouring with as many colours as its largest degree; with bytes for parallel
+// edges, that is Birkhoff's decomposition into permutations, and the schedule of an open shop
+// with interruptions (Gonzalez and Sahni, "Open shop scheduling to minimize finish time", Journal
+// of the ACM 23, 1976): all ranks send to different ones for as long as the least of them needs,
+// and so on. The makespan is the larger of the greatest sums of a row and of a column, and the
+// latency. See birkhoff.
+//
+// On other networks each piece of a shard gets a way, as if it were the last one, at prices that rise
+// steeply with the loads of the links, again and again in the light of the others (McMurchie and Ebeling,
+// "PathFinder", FPGA 1995); so the links that bind have about the same load. Then time
+// goes from event to event, and of the pieces that could start the one goes first that has the
+// most loaded link before it. Where a fabric joins machines this is what FAST does in two
+// stages (Lei et al., "FAST: an efficient scheduler for all-to-all GPU communication",
+// arXiv:2505.09764): mates even out what each NIC has to send and to receive. How fine the pieces are is
+// found by trying.
+package flows
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/improve"
+	"github.com/oraccl/oraccl/solve/network"
+)
+
+// New returns the method.
+func New() solve.Solver { return method{} }
+
+type method struct{}
+
+// Name implements solve.Solver.
+func (method) Name() string { return "flows" }
+
+// Limits of what is served.
+const (
+	maxRanks     = 512
+	maxHops      = 1 << 17 // estimated as pairs of ranks and links
+	maxTransfers = 1 << 17 // beyond which no finer cut is tried
+	maxPieces    = 1 << 20
+	finest       = 64 // pieces of the largest shard
+)
+
+// About implements solve.Solver.
+func (method) About() solve.About {
+	return solve.About{
+		Serves:    fmt.Sprintf("alltoall, gather, scatter, and custom collectives in which each chunk goes from one rank to one, such as alltoallv; up to %d ranks, blocking and pipelined", maxRanks),
+		Guarantee: "optimal up to a picosecond a piece on one switch with equal links, pipelined and with a free cut; else none",
+		Source:    "König 1916; Gonzalez and Sahni 1976; FAST, arXiv:2505.09764",
+		Uses:      solve.UsesSeed | solve.UsesEffort,
+	}
+}
+
+// Serves implements solve.Solver.
+func (method) Serves(p *model.Problem) error {
+	switch {
+	case p.Cost.Synchronous():
+		return solve.NotServed("fills links, which %v does not ask for", p.Cost)
+	case p.Late():
+		return solve.NotServed("serves ranks that all arrive at once")
+	case p.Topology.Ranks > maxRanks:
+		return solve.NotServed("serves at most %d ranks, not %d", maxRanks, p.Topology.Ranks)
+	case len(p.Topology.Links) > maxHops:
+		return solve.NotServed("serves at most %d links, not %d", maxHops, len(p.Topology.Links))
+	case len(p.Chunks) > maxPieces:
+		return solve.NotServed("serves at most %d chunks, not %d", maxPieces, len(p.Chunks))
+	}
+	switch p.Collective.Kind {
+	case model.AllToAll, model.Gather, model.Scatter:
+	case model.Custom:
+		q := p
+		if p.Chunks == nil {
+			q = p.WithChunks(p.Shards())
+		}
+		if _, err := demands(q); err != nil {
+			return err
+		}
+	default:
+		return solve.NotServed("serves what goes from one rank to one, which %v does not", p.Collective.Kind)
+	}
+	return network.Connected(p)
+}
+
+// demand is where a chunk goes from and to.
+type demand struct{ src, dst int32 }
+
+// demands returns them by chunk of p, which has chunks. A chunk that nobody else wants stays.
+func demands(p *model.Problem) ([]demand, error) {
+	list := make([]demand, len(p.Chunks))
+	for k := range p.Chunks {
+		d, n := demand{-1, -1}, 0
+		var value model.Value
+		for r, v := range p.Goal(k) {
+			d.dst, value, n = int32(r), v, n+1
+		}
+		if n > 1 {
+			return nil, solve.NotServed("several ranks want chunk %d: serves what one rank wants", k)
+		}
+		for r, v := range p.Start(k) {
+			if n == 1 && v.Equal(value) && (d.src < 0 || int32(r) == d.dst) {
+				d.src = int32(r)
+			}
+		}
+		switch {
+		case n == 0:
+			d = demand{0, 0}
+		case d.src < 0:
+			return nil, solve.NotServed("what rank %d wants of chunk %d is nowhere at the start", d.dst, k)
+		}
+		list[k] = d
+	}
+	return list, nil
+}
+
+// Solve implements solve.Solver. Options.Chunks is used: that many pieces of the largest shard
+// instead of a number by trying.
+func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	if err := m.Serves(p); err != nil {
+		return solve.Result{}, err
+	}
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	best := solve.Result{Problem: solve.Cut(p, o.Chunks), Stop: solve.Done}
+	makespan := model.MaxTime
+	offer := func(q *model.Problem, s *model.Schedule, note string) {
+		if t := solve.End(s.Transfers); t < makespan {
+			makespan, best.Problem, best.Schedule, best.Note = t, q, s, note
+			if o.Progress != nil {
+				o.Progress(solve.Progress{Incumbent: t, Note: note})
+			}
+		}
+	}
+	floor, idle := max(o.Bound, o.Enough), 0
+	for k := max(1, o.Chunks); k <= finest && makespan > floor && idle < 2 && !b.Spent(); k *= 2 {
+		q := solve.Cut(p, k)
+		if k > 1 && len(q.Chunks) > maxTransfers {
+			break
+		}
+		before := makespan
+		s, err := plan(q, o.Seed, o.Bound, b.Spent)
+		if err != nil {
+			return best, err
+		}
+		if s == nil {
+			break
+		}
+		if len(s.Transfers) <= improve.MaxJustified && o.Effort >= 0 {
+			s = improve.Schedule(b.Context(), q, s, improve.Options{Effort: -1, Bound: o.Bound, Stop: b.Spent})
+		}
+		if offer(q, s, fmt.Sprintf("pieces of at most %s", model.FormatBytes(largest(q)))); makespan >= before-before/1000 {
+			idle++
+		} else {
+			idle = 0
+		}
+		if p.Chunks != nil || o.Chunks > 0 || len(s.Transfers) > maxTransfers {
+			break
+		}
+		if k == 1 && makespan > floor {
+			if q, s, slots := birkhoff(p, b.Spent); s != nil {
+				offer(q, s, fmt.Sprintf("%d permutations", slots))
+				break // finer pieces save the time of rounding at most
+			}
+		}
+	}
+	if makespan > floor && b.Spent() {
+		best.Stop = b.Stop()
+	}
+	return best, nil
+}
+
+// largest returns the bytes of the largest chunk.
+func largest(p *model.Problem) int64 {
+	return slices.MaxFunc(p.Chunks, func(a, b model.Chunk) int { return int(min(max(a.Size-b.Size, -1), 1)) }).Size
+}
