@@ -116,6 +116,10 @@ const uneven = 64
 // maxDelay limits the delay.
 const maxDelay = 1 << 10
 
+// many is from how many ranks on slots are longer than it takes where there is no other plan:
+// for the larger ones of chunks that are not equal, or so that a latency has maxDelay of them.
+const many = 1 << 14
+
 // clock finds the length of slots, and reports whether the links are alike. It returns the
 // paces of the smallest chunk.
 func (w *weave) clock() (slowest []pace, ok bool) {
@@ -133,19 +137,26 @@ func (w *weave) clock() (slowest []pace, ok bool) {
 	}
 	w.sizes = sizes
 	w.lasts = make([][]model.Time, len(w.gens))
-	shortest, longest := model.MaxTime, model.Time(0)
+	shortest, longest, alike := model.MaxTime, model.Time(0), true
 	for i := range sizes {
 		paces := w.paces(w.p, sizes[i])
+		least, most := model.MaxTime, model.Time(0)
 		for j, x := range paces {
 			w.lasts[j] = append(w.lasts[j], x.lasts)
-			shortest, w.slot, longest = min(shortest, x.busy), max(w.slot, x.busy), max(longest, x.lasts)
+			least, most, longest = min(least, x.busy), max(most, x.busy), max(longest, x.lasts)
 		}
+		shortest, w.slot, alike = min(shortest, least), max(w.slot, most), alike && most-least <= most/uneven
 		if i == 0 || sizes[i] < slices.Min(sizes[:i]) {
 			slowest = paces
 		}
 	}
-	w.delay = int((longest + w.slot - 1) / w.slot)
-	return slowest, w.slot-shortest <= w.slot/uneven && w.delay <= maxDelay
+	if w.n >= many {
+		w.slot = max(w.slot, (longest+maxDelay-1)/maxDelay)
+	} else {
+		alike = w.slot-shortest <= w.slot/uneven
+	}
+	w.delay = int((longest + w.slot - 1) / max(1, w.slot))
+	return slowest, alike && w.delay <= maxDelay
 }
 
 // measure finds the length of slots and what no plan can do without, and reports whether the

@@ -87,3 +87,25 @@ func changeOrbit(rng *rand.Rand, ranks int, o *model.Orbit) {
 	}
 	slices.SortStableFunc(o.Turns, func(a, b model.Turn) int { return cmp.Compare(a.Start, b.Start) })
 }
+
+// TestOrbitOfManyRanks: chunks that differ by a byte, each much shorter than a latency, do not
+// keep an orbit of many ranks from being planned, and right.
+func TestOrbitOfManyRanks(t *testing.T) {
+	tp, err := topo.Parse("torus:128x128", topo.Options{})
+	require.NoError(t, err)
+	for _, kind := range []model.Kind{model.AllGather, model.AllReduce} {
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 8*128*128 + 1000, Cost: model.Pipelined}
+		st, err := cayley.New().(solve.Streamer).Stream(context.Background(), p, solve.Options{Seed: 1})
+		require.NoError(t, err)
+		v := orbit.Check(context.Background(), st.Problem, st.Orbit)
+		require.Equal(t, verify.Proved, v.Outcome, v.Reason)
+		require.Equal(t, st.Makespan, v.Makespan)
+		known, err := QuickBound(context.Background(), p)
+		require.NoError(t, err)
+		most := known.Bound + known.Bound/20
+		if kind == model.AllReduce {
+			most *= 2
+		}
+		require.LessOrEqual(t, v.Makespan, most)
+	}
+}
