@@ -105,15 +105,15 @@ func (e *Evaluator) isEnough(b *solve.Budget, p *model.Problem, found []*Row) bo
 	return slices.ContainsFunc(found, func(r *Row) bool { return e.within(r.Makespan, known) })
 }
 
-// fallingShare returns the share of the first of some methods. Shares fall evenly: of three
-// methods the first one gets half, the second a third, the last a sixth; and what one leaves
+// fallingShare returns the share of the first of some methods. Shares fall: of three methods the
+// first one gets three fifths, the second three tenths, the last a tenth; and what one leaves
 // is for those after it.
 func fallingShare(b *solve.Budget, methods int) (*solve.Budget, context.CancelFunc) {
 	left := b.Left()
 	if left == math.MaxInt64 {
 		return solve.NewBudget(b.Context(), 0, b.Threads())
 	}
-	return solve.NewBudget(b.Context(), max(1, 2*left/time.Duration(methods+1)), b.Threads())
+	return solve.NewBudget(b.Context(), max(1, 3*(left/time.Duration(methods+2))), b.Threads())
 }
 
 // proveBest has found schedules verified, the shortest first, until one is proved, and keeps

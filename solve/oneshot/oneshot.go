@@ -61,7 +61,7 @@ func (m *method) About() solve.About {
 		Serves:    "allreduce, timed, no rank late; up to 256 members",
 		Guarantee: "optimal around one switch with n equal ranks, and on complete graphs, where all that a rank sends takes a latency or less",
 		Source:    "`solve/oneshot`",
-		Quick:     true,
+		Quick:     m.name != "hierarchical",
 	}
 	switch m.name {
 	case "hierarchical":
