@@ -187,6 +187,9 @@ func (s spec) whole(field string, least int) (int, error) {
 	return n, nil
 }
 
+// cutSearched is the value of chunks that has the cut searched for methods that choose none.
+const cutSearched = "search"
+
 // problem builds the problem of a spec.
 func (s spec) problem(ctx context.Context) (*model.Problem, error) {
 	in := instance.Flags{Alpha: s["alpha"], Bandwidth: s["bandwidth"], Fail: instance.List(s["fail"]), Collective: s["collective"], Size: s["size"], Cost: s["cost"], Straggler: -1, Delay: s["delay"]}
@@ -194,8 +197,10 @@ func (s spec) problem(ctx context.Context) (*model.Problem, error) {
 		in.Size = instance.DefaultSize
 	}
 	var err error
-	if in.Chunks, err = s.whole("chunks", 0); err != nil {
-		return nil, err
+	if s["chunks"] != cutSearched {
+		if in.Chunks, err = s.whole("chunks", 0); err != nil {
+			return nil, err
+		}
 	}
 	if in.TotalChunks, err = s.whole("total_chunks", 0); err != nil {
 		return nil, err
@@ -279,6 +284,7 @@ func (x *Runner) bound(ctx context.Context, s spec, p *model.Problem, rests *evi
 func (x *Runner) evaluator(s spec) (*certify.Evaluator, error) {
 	e, err := *x.Evaluator, error(nil)
 	e.Horizons = nil
+	e.ChooseCuts = s["chunks"] == cutSearched
 	if s["tries"] != "" {
 		if e.Options.Tries, err = s.whole("tries", 0); err != nil {
 			return nil, err
@@ -301,14 +307,14 @@ func (x *Runner) evaluator(s spec) (*certify.Evaluator, error) {
 	return &e, nil
 }
 
-// portfolio runs all methods on an instance, as gap does, with one time limit for all of it,
+// portfolio runs the portfolio on an instance, as solve does, with one time limit for all of it,
 // and returns the best proved schedule with the bound for every cut. Its seconds are of all.
 func (x *Runner) portfolio(ctx context.Context, s spec, p *model.Problem, rests *evidence) (*result, error) {
 	e, err := x.evaluator(s)
 	if err != nil {
 		return nil, err
 	}
-	e.Methods, e.Named = certify.Methods(), false
+	e.Methods, e.Named, e.WarmStart, e.ChooseCuts, e.Enough = certify.Methods(), false, true, true, certify.UsuallyEnough
 	begin := time.Now()
 	ev, err := e.Evaluate(ctx, p)
 	switch {

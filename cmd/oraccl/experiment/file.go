@@ -94,7 +94,7 @@ type Instance struct {
 	Collective  *text `yaml:"collective" about:"allgather, allreduce, … or a file beside this one"`
 	Cost        *text `yaml:"cost" about:"pipelined (the default), blocking, rounds or link-rounds"`
 	Size        *text `yaml:"size" about:"the buffer, bytes per rank: 64KiB, 1GB; 8MiB by default"`
-	Chunks      *text `yaml:"chunks" about:"chunks per rank; by default the method decides"`
+	Chunks      *text `yaml:"chunks" about:"chunks per rank, or search: methods that choose no cut are tried with several; by default the method decides, or has one per rank"`
 	TotalChunks *text `yaml:"total_chunks" about:"chunks in all"`
 	Straggler   *text `yaml:"straggler" about:"the rank that is late"`
 	Delay       *text `yaml:"delay" about:"how late it is"`
@@ -121,7 +121,7 @@ type Run struct {
 	Instance `yaml:",inline"`
 	If       *expr       `yaml:"if" about:"where this does not hold nothing is computed"`
 	Else     *text       `yaml:"else" about:"why, then"`
-	Methods  list        `yaml:"methods" about:"those that do not serve the instance are left out; all is what gap runs, in one time limit, with the bound for every cut"`
+	Methods  list        `yaml:"methods" about:"those that do not serve the instance are left out; all is the portfolio that solve runs, in one time limit, with the bound for every cut"`
 	Measure  string      `yaml:"measure" about:"in place of methods: a function of the program, see below"`
 	With     pairs[expr] `yaml:"with" about:"more arguments of the measure"`
 }

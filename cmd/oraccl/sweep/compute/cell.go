@@ -143,7 +143,7 @@ func (x *Cells) fill(ctx context.Context, c *sweep.Cell, r *table.Row, found *re
 	if err := methods[0].Serves(p); err != nil {
 		return err
 	}
-	e := &certify.Evaluator{Scratch: scratch, Methods: methods, Named: true, Progress: certify.Silent{},
+	e := &certify.Evaluator{Scratch: scratch, Methods: methods, Named: true, ChooseCuts: true, Progress: certify.Silent{},
 		Options: solve.Options{TimeLimit: c.TimeLimit, Seed: c.Seed, Threads: x.Threads, Tries: c.Tries, Effort: c.Effort},
 		SMT:     smt.Options{Timeout: c.TimeLimit, Threads: x.Threads},
 		Bounds:  func(ctx context.Context, p *model.Problem) (*model.Certificate, error) { return x.bound(ctx, p, false) },
