@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
+	"github.com/oraccl/oraccl/cmd/oraccl/turns"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -62,6 +63,8 @@ func inManual() manual.Program {
 			{Schema: "oraccl/lint/1", Types: []any{report.LintJSON{}}},
 			{Schema: "oraccl/verify/1", Types: []any{report.VerifyJSON{}, report.DeployJSON{}}},
 			{Schema: "oraccl/trace/1", Types: []any{report.TraceJSON{}}},
+			{Schema: turns.JobsSchema, Types: []any{turns.JobsFile{}}},
+			{Schema: turns.Schema, Types: []any{turns.Report{}}},
 			{Schema: "oraccl/check/2", Types: []any{dossier.JSON{}}},
 			{Schema: table.Schema, Types: []any{table.JSON{}}},
 		},

@@ -53,6 +53,11 @@ func (w *Workload) Validate() error {
 	if w.Cost != model.Blocking && w.Cost != model.Pipelined {
 		return wrong("cost", "%v, want blocking or pipelined: a workload has computations, which rounds do not", w.Cost)
 	}
+	for i, s := range w.Topology.Switches {
+		if s.Reduces != model.NoReducing {
+			return wrong(model.Element("topology.switches", i), "it adds, which workloads do not serve, want one that forwards")
+		}
+	}
 	n := w.Topology.Ranks
 	if w.Release != nil && len(w.Release) != n {
 		return wrong("release_ps", "%d times, want one for each of %d ranks", len(w.Release), n)

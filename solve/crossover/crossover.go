@@ -149,11 +149,14 @@ func (b Bound) Describe(jobs []Job) string {
 	case "waiting":
 		return fmt.Sprintf("job %s waits while job %s holds the GPUs, and while it holds the network", jobs[b.Jobs[0]].Name, jobs[b.Jobs[1]].Name)
 	}
-	return b.Kind
+	if b.Kind == "flow-gpu" {
+		return "the GPUs compute all of it, and then the least communication is still to come"
+	}
+	return "the network carries all of it, after the least computation that precedes any"
 }
 
-// Bounds proposes all bounds on the period, largest first; package verify/cert/crossover values
-// them again. It takes O(jobs²) time.
+// Bounds proposes all bounds on the period, largest first; package verify/workload values
+// those of a workload again. It takes O(jobs²) time.
 func Bounds(jobs []Job) []Bound {
 	compute, network, alone, slowest := Load(jobs)
 	all := []Bound{{"gpu", nil, compute}, {"network", nil, network}, {"job", []int{slowest}, alone}}

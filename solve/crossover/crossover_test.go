@@ -169,3 +169,30 @@ func TestJohnson(t *testing.T) {
 		require.Equal(t, crossover.Finite(best, crossover.RoundRobin).End(best), crossover.Finite(johnson, crossover.RoundRobin).End(johnson), "%+v", all)
 	}
 }
+
+// Unequal rates: the waiting bound is attained where brute force over integers says that it is the
+// optimum, and no schedule is below any bound.
+func TestRates(t *testing.T) {
+	s := crossover.Rates(t.Context(), jobs([]int{1, 2}, [2]model.Time{10, 10}, [2]model.Time{5, 5}))
+	require.EqualValues(t, 30, s.Period)
+	r := rand.New(rand.NewPCG(9, 10))
+	met := 0
+	for range 300 {
+		var rates []int
+		var pairs [][2]model.Time
+		for range 2 + r.IntN(2) {
+			rates = append(rates, 1+r.IntN(3))
+			pairs = append(pairs, [2]model.Time{model.Time(1 + r.IntN(9)), model.Time(1 + r.IntN(9))})
+		}
+		all := jobs(rates, pairs...)
+		s := crossover.Rates(t.Context(), all)
+		require.GreaterOrEqual(t, s.Period, crossover.Bounds(all)[0].Value)
+		if s.Period == crossover.Bounds(all)[0].Value {
+			met++
+		}
+		least := crossover.TimeSlicing(all)
+		require.LessOrEqual(t, s.Period, least)
+	}
+	t.Logf("%d of 300 attain the bound", met)
+	require.Greater(t, met, 100)
+}

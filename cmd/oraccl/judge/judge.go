@@ -4,6 +4,7 @@
 package judge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,11 +18,13 @@ import (
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/format/schedules"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/stream"
+	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // Asked is by what the schedules in files are to be judged.
@@ -52,6 +55,9 @@ func (a *Asked) File(ctx context.Context, file string) (*certify.Judgement, erro
 // ours verifies a schedule of ours: while it is read where that is asked for or the file is
 // large, else in memory.
 func (a *Asked) ours(ctx context.Context, file string) (*certify.Judgement, error) {
+	if timetable(ctx, file) {
+		return a.timetable(ctx, file)
+	}
 	chosen, all := a.Engines, slices.Equal(a.Engines, certify.Engines)
 	streaming := slices.Contains(chosen, stream.Engine)
 	o, err := schedules.OrbitOf(ctx, file)
@@ -103,6 +109,43 @@ func (a *Asked) ours(ctx context.Context, file string) (*certify.Judgement, erro
 	}
 	j := certify.Judge(file, p, s, v, chosen)
 	j.Partial = sol.Origin.Partial
+	return j, nil
+}
+
+// timetable reports whether a file is a schedule of a workload, by its beginning.
+func timetable(ctx context.Context, file string) bool {
+	f, err := files.Open(ctx, file)
+	if err != nil {
+		return false // the reader reports why it cannot be read
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 4096))
+	return err == nil && bytes.Contains(head, []byte(native.TimetableSchema))
+}
+
+// timetable verifies a schedule of a workload.
+func (a *Asked) timetable(ctx context.Context, file string) (*certify.Judgement, error) {
+	if a.Problem != nil || a.Formulas != "" || !slices.Equal(a.Engines, certify.Engines) {
+		return nil, fmt.Errorf("%s: is a schedule of a workload, which engines of its own decide about, by the workload in the file; want no --problem, --engine or --emit-smt2", file)
+	}
+	b, err := files.Read(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	s, err := native.ReadTimetable(file, bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	v, each, err := workload.Check(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	j := &certify.Judgement{File: file, Claim: workload.Claim(s), Makespan: v.Makespan, Notes: s.Workload.Topology.Notes, Partial: s.Origin.Partial}
+	j.Verdict, j.Verdicts = v, map[string]verify.Verdict{}
+	for _, e := range each {
+		j.Asked = append(j.Asked, e.Engine)
+		j.Verdicts[e.Engine] = e
+	}
 	return j, nil
 }
 

@@ -17,6 +17,7 @@ var read = []Document{
 	{native.TopologySchema, []any{topologyFile{}}}, {native.CollectiveSchema, []any{collectiveFile{}}}, {native.ProblemSchema, []any{problemFile{}}},
 	{native.ScheduleSchema, []any{scheduleFile{}}}, {native.CertificateSchema, []any{certificateFile{}}}, {"oraccl/proofs/1", []any{manifest{}}},
 	{dossier.ManifestSchema, []any{dossier.Manifest{}}},
+	{native.WorkloadSchema, []any{workloadFile{}}}, {native.TimetableSchema, []any{timetableFile{}}},
 }
 
 // short is the name of a schema without the program's and the version.
@@ -106,7 +107,7 @@ func Schemas(p Program) (map[string]*Schema, error) {
 		g.places[reflect.TypeOf(v)] = place{sections[schema], path}
 		return nil
 	}
-	shared := map[string]any{native.TopologySchema: topology{}, native.CollectiveSchema: collective{}, native.ProblemSchema: problem{}}
+	shared := map[string]any{native.TopologySchema: topology{}, native.CollectiveSchema: collective{}, native.ProblemSchema: problem{}, native.WorkloadSchema: workload{}, native.ScheduleSchema + " origin": originFile{}}
 	for _, m := range []map[string]any{shared, p.Shared} {
 		for where, v := range m {
 			if err := at(where, v); err != nil {

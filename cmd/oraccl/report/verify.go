@@ -13,6 +13,7 @@ import (
 	"github.com/oraccl/oraccl/verify/epoch"
 	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/stream"
+	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // VerifyJSON is the JSON of verify, schema oraccl/verify/1; one object per file.
@@ -68,7 +69,7 @@ var properties = map[string][]verify.Code{
 	"result":   {verify.MissingContribution, verify.DoubleContribution, verify.WrongValue, verify.SendUndefined, verify.ReduceUndefined},
 	"races":    {verify.ReadWriteRace, verify.WriteWriteRace},
 	"capacity": {verify.LinkOverlap, verify.PortOverload, verify.StaleSum},
-	"timing":   {verify.TooFast, verify.TooSlow, verify.BeforeRelease},
+	"timing":   {verify.TooFast, verify.TooSlow, verify.BeforeRelease, verify.BeforeDependency},
 	"routes":   {verify.NoSuchLink},
 }
 
@@ -83,7 +84,7 @@ func propertyOutcome(codes []verify.Code, verdicts map[string]verify.Verdict, ch
 			}
 		}
 	}
-	for _, engine := range []string{"replay", stream.Engine, orbit.Engine} {
+	for _, engine := range []string{"replay", stream.Engine, orbit.Engine, workload.ComposeEngine} {
 		if v, ran := verdicts[engine]; ran && v.Outcome == verify.Proved {
 			return verify.Proved.String()
 		}
@@ -106,7 +107,7 @@ func PrintVerdict(w io.Writer, v *certify.Judgement) {
 		Line(w, "%s", j.Reason)
 	}
 	var said []string
-	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, certify.Engines, []string{stream.Engine, orbit.Engine}) {
+	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, certify.Engines, []string{stream.Engine, orbit.Engine, workload.ComposeEngine, workload.ExecuteEngine}) {
 		if o, ran := j.Engines[engine]; ran {
 			said = append(said, engine+" "+o)
 		}

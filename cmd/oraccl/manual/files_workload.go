@@ -1,0 +1,140 @@
+package manual
+
+// The types of this file say what the files of workloads look like: see files.go.
+
+type workloadFile struct {
+	Schema string `json:"schema"`
+	workload
+}
+
+type workload struct {
+	Topology  topology                `json:"topology"`
+	Cost      costName                `json:"cost"`
+	Operators map[string]operatorFile `json:"operators,omitempty"`
+	Groups    map[string][]int        `json:"groups,omitempty"`
+	Release   []int64                 `json:"release_ps,omitempty" range:"0,"`
+	Memory    []int64                 `json:"memory_bytes,omitempty" range:"0,"`
+	Jobs      []workloadJob           `json:"jobs,omitempty"`
+	Periodic  bool                    `json:"periodic,omitempty"`
+	Ops       []opFile                `json:"ops"`
+	Edges     []edgeFile              `json:"edges,omitempty"`
+	Goal      []goalFile              `json:"goal,omitempty"`
+}
+
+type operatorFile struct {
+	Associative bool   `json:"associative"`
+	Commutative bool   `json:"commutative"`
+	Elementwise bool   `json:"elementwise"`
+	Tree        string `json:"tree,omitempty"`
+}
+
+type workloadJob struct {
+	Name       string `json:"name"`
+	Iterations int    `json:"iterations,omitempty" range:"1,"`
+	Resident   int64  `json:"resident_bytes,omitempty" range:"0,"`
+}
+
+type opFile struct {
+	ID       string           `json:"id"`
+	Kind     string           `json:"kind"`
+	Job      string           `json:"job,omitempty"`
+	Group    string           `json:"group,omitempty"`
+	Root     int              `json:"root,omitempty" range:"0,"`
+	Operator string           `json:"operator,omitempty"`
+	Size     int64            `json:"size_bytes,omitempty" range:"1,"`
+	Chunks   cutFile          `json:"chunks,omitempty"`
+	Custom   collective       `json:"custom,omitempty"`
+	Buffer   placeFile        `json:"buffer,omitempty"`
+	Into     placeFile        `json:"into,omitempty"`
+	Schedule freeOr           `json:"schedule,omitempty"`
+	Duration oneOrEach        `json:"duration_ps,omitempty"`
+	Reads    []accessFile     `json:"reads,omitempty"`
+	Writes   []accessFile     `json:"writes,omitempty"`
+	Function string           `json:"function,omitempty"`
+	Bytes    int64            `json:"memory_bytes,omitempty" range:"0,"`
+	Release  map[string]int64 `json:"release_ps,omitempty"`
+	After    []afterFile      `json:"after,omitempty"`
+}
+
+type placeFile struct {
+	Buffer string `json:"buffer"`
+	Offset int64  `json:"offset_bytes,omitempty" range:"0,"`
+}
+
+type accessFile struct {
+	placeFile
+	Size  int64 `json:"size_bytes" range:"1,"`
+	Until int64 `json:"until_ps,omitempty" range:"0,"`
+}
+
+type edgeBody struct {
+	Scope  scopeName `json:"scope,omitempty"`
+	Height int       `json:"height,omitempty" range:"0,"`
+	Offset int64     `json:"offset_ps,omitempty" range:"0,"`
+}
+
+type afterFile struct {
+	Op string `json:"op"`
+	edgeBody
+}
+
+type edgeFile struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	edgeBody
+}
+
+type goalFile struct {
+	placeFile
+	Size  int64  `json:"size_bytes" range:"1,"`
+	Group string `json:"group,omitempty"`
+	Value term   `json:"value"`
+}
+
+type scopeName struct{}
+
+func (scopeName) shape(*generator) *Schema {
+	return &Schema{Type: types{"string"}, Enum: []string{"rank", "chunk", "all"}}
+}
+
+// freeOr is the word free, or an object with transfers.
+type freeOr struct{}
+
+func (freeOr) shape(*generator) *Schema {
+	return &Schema{OneOf: []*Schema{{Const: "free"}, {Type: types{"object"}, Required: []string{"transfers"}}}}
+}
+
+// oneOrEach is a time, or one for each member.
+type oneOrEach struct{}
+
+func (oneOrEach) shape(*generator) *Schema {
+	one := int64(1)
+	number := &Schema{Type: types{"integer"}, Minimum: &one}
+	return &Schema{OneOf: []*Schema{number, {Type: types{"array"}, Items: number}}}
+}
+
+// term is what a region is to hold; it may be nested.
+type term struct{}
+
+func (term) shape(*generator) *Schema { return &Schema{Type: types{"object"}} }
+
+type timetableFile struct {
+	Schema   string          `json:"schema"`
+	Workload workload        `json:"workload"`
+	Origin   originFile      `json:"origin,omitempty"`
+	Period   int64           `json:"period_ps,omitempty" range:"1,"`
+	Programs []programFile   `json:"programs"`
+	Placed   []placementFile `json:"placed"`
+}
+
+type programFile struct {
+	Transfers transfers `json:"transfers"`
+}
+
+type placementFile struct {
+	Op        string  `json:"op"`
+	Iteration int     `json:"iteration,omitempty" range:"0,"`
+	At        int64   `json:"at_ps,omitempty" range:"0,"`
+	Program   int     `json:"program,omitempty" range:"0,"`
+	Starts    []int64 `json:"starts_ps,omitempty" range:"0,"`
+}
