@@ -17,7 +17,7 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help setup browser coq build demo proofs test bench fuzz soak lint vendor clean
+.PHONY: help setup browser coq build site sites demo proofs test bench fuzz soak lint vendor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-15s%s\n' "$$t" "$$d"; done
@@ -34,6 +34,12 @@ coq: ## install what is missing of what the theorems need: Coq
 build: setup ## build bin/oraccl and bin/oraccl-check
 	go build $(BUILDFLAGS) -o bin/oraccl ./cmd/oraccl
 	CGO_ENABLED=0 go build $(BUILDFLAGS) -o bin/oraccl-check ./cmd/oraccl-check
+
+site: setup ## write bin/site, a web page in which oraccl runs: open bin/site/index.html
+	go run $(BUILDFLAGS) ./cmd/oraccl-site -o bin/site
+
+sites: setup browser ## try the page of "make site" on every file of testdata in a browser, and on those of ORACCL_DATA
+	ORACCL_SITE=all go test -timeout 60m -count 1 -v -run '^TestSite$$' ./cmd/oraccl-site
 
 # The demo writes proofs of a small instance, re-checks them with a binary that
 # contains no solver, compares every method on a DGX-1, and draws the optimum and a

@@ -31,7 +31,7 @@ var mayOpen = map[string]struct {
 	"cmd/oraccl/main.go":                 {1, "standard input, for model/files"},
 	"cmd/oraccl-check/main.go":           {1, "standard input, for model/files"},
 	"cmd/oraccl/machine/memory.go":       {2, "what the system says of memory"},
-	  "cmd/oraccl/machine/system_linux.go":       {1, "what the system says of this process"},
+	"cmd/oraccl/machine/system_linux.go": {1, "what the system says of this process"},
 	"cmd/oraccl/experiment/made.go":      {1, "this program"},
 	"solve/certify/refutation.go":        {2, "proofs that a solver wrote into a directory of its own"},
 	"verify/dossier/writer.go":           {2, "the directory of a dossier, to write into, and proofs that a solver wrote"},

@@ -98,6 +98,9 @@ var policy = []struct {
 	{dir: "cmd/oraccl/sweep/compute", may: "model solve verify cmd/oraccl/built cmd/oraccl/session cmd/oraccl/slurm cmd/oraccl/sweep. github.com/schollz/progressbar golang.org/x/term", solver: true},
 	{dir: "cmd/oraccl/sweep/driver", may: "model verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/report cmd/oraccl/slurm cmd/oraccl/sweep", solver: true},
 	{dir: "cmd/oraccl-check", may: "model verify cmd/oraccl/built"},
+	{dir: "cmd/oraccl-site", may: "model. model/files verify. cmd/licences cmd/oraccl/built cmd/oraccl/view"},
+	{dir: "cmd/licences", may: "model/files"},
+	{dir: "cmd/browser", may: "github.com/chromedp github.com/stretchr/testify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
 	{dir: "cmd/soak"},
 	{dir: "cmd/setup", may: "solve/lp solve/lp/highs verify/smt verify/smt/z3", solver: true},
@@ -121,7 +124,7 @@ var arrows = []struct{ from, to string }{
 const usersProgram = "example_test.go"
 
 // forTests are the rooms that only tests enter, with all below them.
-var forTests = []string{"verify/verifytest", "solve/solvetest"}
+var forTests = []string{"verify/verifytest", "solve/solvetest", "cmd/browser"}
 
 // aboveMethods is the room of solve that no method may know, itself and what is below it.
 const aboveMethods = "solve/certify"

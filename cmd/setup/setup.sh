@@ -458,7 +458,7 @@ if [ "${1:-}" = coq ]; then
 	exit 0
 fi
 if [ "${1:-}" = browser ]; then
-	# Tests look for it in the same order: findChromium in cmd/oraccl/view.
+	# Tests look for it in the same order: find in cmd/browser.
 	if has_chromium || { [ $tried = no ] && browser_from_package && hash -r && has_chromium; }; then
 		say "$chromium works: $("$chromium" --version 2>/dev/null | head -n 1)"
 	else

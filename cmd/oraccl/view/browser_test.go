@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/browser"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
@@ -70,136 +70,136 @@ func rotation(t testing.TB, n int) *Picture {
 
 // TestPage opens the page of a schedule that is right and uses it, by pointer and by keys.
 func TestPage(t *testing.T) {
-	b := open(t, write(t, rotation(t, 8)), "light")
-	require.Equal(t, "proved", b.text("verdict"))
-	require.Equal(t, "rotation", b.text("title"))
-	numbers := b.text("numbers")
+	b := browser.Open(t, write(t, rotation(t, 8)), "light")
+	require.Equal(t, "proved", b.Text("verdict"))
+	require.Equal(t, "rotation", b.Text("title"))
+	numbers := b.Text("numbers")
 	for _, want := range []string{"makespan7us", "bound3.5us by ingress", "gap100.0%", "transfers56", "ranks8", "busy100.0% of the time, 8 of them used"} {
 		require.Contains(t, numbers, want)
 	}
-	require.Equal(t, "(circle)", b.text("layout"))
-	require.Equal(t, 7, value[int](b, "oracclView.data.path.length"), "each step waits for the one before it")
+	require.Equal(t, "(circle)", b.Text("layout"))
+	require.Equal(t, 7, browser.Value[int](b, "oracclView.data.path.length"), "each step waits for the one before it")
 
 	t.Run("slider", func(t *testing.T) {
-		require.Equal(t, "0s", b.text("now"))
-		require.Equal(t, 1, value[int](b, "oracclView.held.done[3]"), "its own chunk")
-		value[bool](b, "(() => { const e = document.getElementById('time'); e.value = 1000; e.dispatchEvent(new Event('input')); return true; })()")
-		b.frame()
-		require.Equal(t, "3.5us", b.text("now"))
-		require.Equal(t, 8, value[int](b, "oracclView.cursor.count"), "one transfer per rank is under way")
-		require.Equal(t, 4, value[int](b, "oracclView.held.done[3]"), "its own, and three that came")
+		require.Equal(t, "0s", b.Text("now"))
+		require.Equal(t, 1, browser.Value[int](b, "oracclView.held.done[3]"), "its own chunk")
+		browser.Value[bool](b, "(() => { const e = document.getElementById('time'); e.value = 1000; e.dispatchEvent(new Event('input')); return true; })()")
+		b.Frame()
+		require.Equal(t, "3.5us", b.Text("now"))
+		require.Equal(t, 8, browser.Value[int](b, "oracclView.cursor.count"), "one transfer per rank is under way")
+		require.Equal(t, 4, browser.Value[int](b, "oracclView.held.done[3]"), "its own, and three that came")
 	})
 	t.Run("slider by keys", func(t *testing.T) {
-		b.press("t")
-		require.Equal(t, "time", value[string](b, "document.activeElement.id"))
-		b.press(kb.Home)
-		before := b.text("now")
-		b.press(kb.ArrowRight)
-		require.NotEqual(t, before, b.text("now"))
+		b.Press("t")
+		require.Equal(t, "time", browser.Value[string](b, "document.activeElement.id"))
+		b.Press(kb.Home)
+		before := b.Text("now")
+		b.Press(kb.ArrowRight)
+		require.NotEqual(t, before, b.Text("now"))
 	})
 	t.Run("events by keys", func(t *testing.T) {
-		value[bool](b, "(document.activeElement.blur(), oracclView.setTime(0), true)")
-		b.press("..")
-		require.Equal(t, "2us", b.text("now"))
-		require.Equal(t, 3, value[int](b, "oracclView.held.done[0]"))
-		b.press(",")
-		require.Equal(t, "1us", b.text("now"))
-		require.Equal(t, 2, value[int](b, "oracclView.held.done[0]"), "going back takes back")
+		browser.Value[bool](b, "(document.activeElement.blur(), oracclView.setTime(0), true)")
+		b.Press("..")
+		require.Equal(t, "2us", b.Text("now"))
+		require.Equal(t, 3, browser.Value[int](b, "oracclView.held.done[0]"))
+		b.Press(",")
+		require.Equal(t, "1us", b.Text("now"))
+		require.Equal(t, 2, browser.Value[int](b, "oracclView.held.done[0]"), "going back takes back")
 	})
 	t.Run("timeline by keys", func(t *testing.T) {
-		value[bool](b, "(document.getElementById('timeline').focus(), true)")
-		b.press("+")
-		require.InDelta(t, 3.5e6, value[float64](b, "oracclView.timeline.view.to - oracclView.timeline.view.from"), 1)
-		b.press("0n")
-		first := value[int](b, "oracclView.timeline.chosen()")
+		browser.Value[bool](b, "(document.getElementById('timeline').focus(), true)")
+		b.Press("+")
+		require.InDelta(t, 3.5e6, browser.Value[float64](b, "oracclView.timeline.view.to - oracclView.timeline.view.from"), 1)
+		b.Press("0n")
+		first := browser.Value[int](b, "oracclView.timeline.chosen()")
 		require.GreaterOrEqual(t, first, 0)
-		require.Contains(t, b.text("detailtext"), fmt.Sprintf("transfer %d: copy chunk", first))
-		b.press("n")
-		require.Equal(t, first+8, value[int](b, "oracclView.timeline.chosen()"), "the next on this link")
-		b.press("r")
-		require.Equal(t, "ranks", value[string](b, "oracclView.timeline.mode()"))
-		require.Equal(t, 16, value[int](b, "oracclView.timeline.rowsShown()"))
-		b.press("l0")
-		require.Equal(t, "links", value[string](b, "oracclView.timeline.mode()"))
+		require.Contains(t, b.Text("detailtext"), fmt.Sprintf("transfer %d: copy chunk", first))
+		b.Press("n")
+		require.Equal(t, first+8, browser.Value[int](b, "oracclView.timeline.chosen()"), "the next on this link")
+		b.Press("r")
+		require.Equal(t, "ranks", browser.Value[string](b, "oracclView.timeline.mode()"))
+		require.Equal(t, 16, browser.Value[int](b, "oracclView.timeline.rowsShown()"))
+		b.Press("l0")
+		require.Equal(t, "links", browser.Value[string](b, "oracclView.timeline.mode()"))
 	})
 	t.Run("hover", func(t *testing.T) {
-		require.True(t, value[bool](b, "document.getElementById('tip').hidden"))
-		at := value[[]float64](b, "oracclView.middle(8)") // of the second step
-		b.pointAt("timeline", at[0], at[1])
-		require.False(t, value[bool](b, "document.getElementById('tip').hidden"))
-		tip := b.text("tip")
+		require.True(t, browser.Value[bool](b, "document.getElementById('tip').hidden"))
+		at := browser.Value[[]float64](b, "oracclView.middle(8)") // of the second step
+		b.PointAt("timeline", at[0], at[1])
+		require.False(t, browser.Value[bool](b, "document.getElementById('tip').hidden"))
+		tip := b.Text("tip")
 		for _, want := range []string{"transfer 8: copy chunk 7, 1000 B", "rank 0 \u2192 rank 1", "1us to 2us, 1us", "contributions: {7}"} {
 			require.Contains(t, tip, want)
 		}
-		at = value[[]float64](b, "oracclView.middle(oracclView.data.path[2])")
-		b.pointAt("timeline", at[0], at[1])
-		require.Contains(t, b.text("tip"), "on the critical path: it sends what the one before it brought")
-		b.pointAt("held", 5, 5)
-		require.Contains(t, b.text("tip"), "rank 0 at ")
-		at = value[[]float64](b, "oracclView.network.where(2)")
-		b.pointAt("network", at[0], at[1])
-		require.Contains(t, b.text("tip"), "rank 2 at ")
+		at = browser.Value[[]float64](b, "oracclView.middle(oracclView.data.path[2])")
+		b.PointAt("timeline", at[0], at[1])
+		require.Contains(t, b.Text("tip"), "on the critical path: it sends what the one before it brought")
+		b.PointAt("held", 5, 5)
+		require.Contains(t, b.Text("tip"), "rank 0 at ")
+		at = browser.Value[[]float64](b, "oracclView.network.where(2)")
+		b.PointAt("network", at[0], at[1])
+		require.Contains(t, b.Text("tip"), "rank 2 at ")
 	})
 	t.Run("network by keys", func(t *testing.T) {
-		value[bool](b, "(document.getElementById('network').focus(), true)")
-		b.press(kb.ArrowRight + kb.ArrowRight)
-		require.Equal(t, 1, value[int](b, "oracclView.network.chosen()"))
-		require.Contains(t, b.text("detailtext"), "rank 1 at ")
+		browser.Value[bool](b, "(document.getElementById('network').focus(), true)")
+		b.Press(kb.ArrowRight + kb.ArrowRight)
+		require.Equal(t, 1, browser.Value[int](b, "oracclView.network.chosen()"))
+		require.Contains(t, b.Text("detailtext"), "rank 1 at ")
 	})
 	t.Run("matrix by keys", func(t *testing.T) {
-		value[bool](b, "(oracclView.setTime(2e6), document.getElementById('held').focus(), true)")
-		b.press(kb.ArrowRight + kb.ArrowDown + kb.ArrowRight)
-		require.Contains(t, b.text("detailtext"), "rank 1 at 2us")
-		require.Contains(t, b.text("detailtext"), "chunk 1: {1}")
-		b.press(kb.End)
-		require.Contains(t, b.text("detailtext"), "chunk 7: {7}", "it came two steps ago")
-		value[bool](b, "(oracclView.setTime(1e6), true)")
-		b.frame()
-		require.Contains(t, b.text("detailtext"), "chunk 7: undefined", "details follow the slider")
+		browser.Value[bool](b, "(oracclView.setTime(2e6), document.getElementById('held').focus(), true)")
+		b.Press(kb.ArrowRight + kb.ArrowDown + kb.ArrowRight)
+		require.Contains(t, b.Text("detailtext"), "rank 1 at 2us")
+		require.Contains(t, b.Text("detailtext"), "chunk 1: {1}")
+		b.Press(kb.End)
+		require.Contains(t, b.Text("detailtext"), "chunk 7: {7}", "it came two steps ago")
+		browser.Value[bool](b, "(oracclView.setTime(1e6), true)")
+		b.Frame()
+		require.Contains(t, b.Text("detailtext"), "chunk 7: undefined", "details follow the slider")
 	})
 	t.Run("play", func(t *testing.T) {
-		value[bool](b, "(document.activeElement.blur(), oracclView.setTime(0), true)")
-		b.press(" ")
-		b.until("oracclView.time() > 0")
-		b.press(" ")
-		at := b.text("now")
-		b.frame()
-		require.Equal(t, at, b.text("now"), "it stands still")
+		browser.Value[bool](b, "(document.activeElement.blur(), oracclView.setTime(0), true)")
+		b.Press(" ")
+		b.Until("oracclView.time() > 0")
+		b.Press(" ")
+		at := b.Text("now")
+		b.Frame()
+		require.Equal(t, at, b.Text("now"), "it stands still")
 	})
 	t.Run("dark and light", func(t *testing.T) {
 		const background = "getComputedStyle(document.body).backgroundColor"
-		light := value[string](b, background)
-		b.press("d")
-		require.NotEqual(t, light, value[string](b, background))
-		b.press("d")
-		require.Equal(t, light, value[string](b, background))
-		dark := open(t, write(t, rotation(t, 8)), "dark")
-		require.NotEqual(t, light, value[string](dark, background), "as the system asks")
+		light := browser.Value[string](b, background)
+		b.Press("d")
+		require.NotEqual(t, light, browser.Value[string](b, background))
+		b.Press("d")
+		require.Equal(t, light, browser.Value[string](b, background))
+		dark := browser.Open(t, write(t, rotation(t, 8)), "dark")
+		require.NotEqual(t, light, browser.Value[string](dark, background), "as the system asks")
 	})
 }
 
 // TestNodesApart sees to it that no two nodes overlap, however many there are.
 func TestNodesApart(t *testing.T) {
-	var b *tab
+	var b *browser.Tab
 	for _, name := range []string{"ring:8", "ring:256", "full:64", "mesh:32x32", "fattree:16x16", "dragonfly:6x4x4"} {
 		w, err := topo.Parse(name, topo.Options{})
 		require.NoError(t, err)
 		p := (&model.Problem{Topology: w, Collective: model.Collective{Kind: model.Broadcast}, Size: 1, Cost: model.Pipelined}).WithChunks(1)
 		page := write(t, judged(p, &model.Schedule{Form: model.Timed}, name)) // nothing is sent
 		if b == nil {
-			b = open(t, page, "light")
+			b = browser.Open(t, page, "light")
 		} else {
-			b.load(page)
+			b.Load(page)
 		}
-		apart := value[[]float64](b, `(() => {
+		apart := browser.Value[[]float64](b, `(() => {
 			const n = oracclView.data.nodes, at = Array.from({ length: n }, (_, v) => oracclView.network.where(v));
 			let near = Infinity;
 			for (let u = 0; u < n; u++) for (let v = 0; v < u; v++) near = Math.min(near, Math.hypot(at[u][0] - at[v][0], at[u][1] - at[v][1]));
 			return [near, oracclView.network.radius()];
 		})()`)
 		require.GreaterOrEqual(t, apart[0], 2*apart[1], name)
-		require.Equal(t, "refuted", b.text("verdict"))
-		b.press(". n+")
+		require.Equal(t, "refuted", b.Text("verdict"))
+		b.Press(". n+")
 	}
 }
 
@@ -215,31 +215,31 @@ func TestRefutedPage(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, with, 0)
-	b := open(t, write(t, pic), "light")
-	require.Equal(t, "refuted", b.text("verdict"))
-	require.Contains(t, b.text("violations"), pic.Verdict.Violations[0].Message)
-	require.Contains(t, b.text("detailtext"), fmt.Sprintf("transfer %d", with), "it is chosen from the beginning")
-	require.Contains(t, b.text("detailtext"), pic.Verdict.Violations[0].Code)
-	require.NotEqual(t, "0s", b.text("now"), "the slider is where it is under way")
+	b := browser.Open(t, write(t, pic), "light")
+	require.Equal(t, "refuted", b.Text("verdict"))
+	require.Contains(t, b.Text("violations"), pic.Verdict.Violations[0].Message)
+	require.Contains(t, b.Text("detailtext"), fmt.Sprintf("transfer %d", with), "it is chosen from the beginning")
+	require.Contains(t, b.Text("detailtext"), pic.Verdict.Violations[0].Code)
+	require.NotEqual(t, "0s", b.Text("now"), "the slider is where it is under way")
 	require.True(t, paints(b, "timeline", "--bad"), "it is marked in the timeline")
 	require.True(t, paints(b, "network", "--bad"), "and in the network")
-	require.Equal(t, 2, value[int](b, "core.linkRows(oracclView.data).lanes[0]"), "the two that overlap are side by side")
+	require.Equal(t, 2, browser.Value[int](b, "core.linkRows(oracclView.data).lanes[0]"), "the two that overlap are side by side")
 	for _, i := range []int{0, with} {
-		at := value[[]float64](b, fmt.Sprintf("oracclView.middle(%d)", i))
-		b.pointAt("timeline", at[0], at[1])
-		require.Contains(t, b.text("tip"), fmt.Sprintf("transfer %d:", i))
+		at := browser.Value[[]float64](b, fmt.Sprintf("oracclView.middle(%d)", i))
+		b.PointAt("timeline", at[0], at[1])
+		require.Contains(t, b.Text("tip"), fmt.Sprintf("transfer %d:", i))
 	}
-	value[bool](b, "(oracclView.setTime(0), true)")
-	b.press("x")
-	require.NotEqual(t, "0s", b.text("now"), "x goes there")
+	browser.Value[bool](b, "(oracclView.setTime(0), true)")
+	b.Press("x")
+	require.NotEqual(t, "0s", b.Text("now"), "x goes there")
 
-	right := open(t, write(t, rotation(t, 4)), "light")
+	right := browser.Open(t, write(t, rotation(t, 4)), "light")
 	require.False(t, paints(right, "timeline", "--bad"), "nothing is marked where nothing is wrong")
 }
 
 // paints reports whether a canvas has a pixel of a colour of the theme.
-func paints(b *tab, id, name string) bool {
-	return value[bool](b, fmt.Sprintf(`(() => {
+func paints(b *browser.Tab, id, name string) bool {
+	return browser.Value[bool](b, fmt.Sprintf(`(() => {
 		const c = document.getElementById(%q), px = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
 		const g = document.createElement("canvas").getContext("2d");
 		g.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(%q);
@@ -261,20 +261,20 @@ func TestHostilePage(t *testing.T) {
 	require.Equal(t, "proved", pic.Verdict.Outcome)
 	pic.Verdict.Violations = []Violation{{Code: attack, Where: attack, Message: attack}}
 	pic.Verdict.Reason, pic.Notes, pic.Bound = attack, []string{attack}, &Bound{Value: 1, Kind: attack, Detail: attack}
-	b := open(t, write(t, pic), "light")
-	require.Equal(t, attack, b.text("title"))
-	require.Contains(t, b.text("claim"), attack, "the network's name is there")
-	require.Contains(t, b.text("numbers"), attack, "the bound's")
-	require.Contains(t, b.text("violations"), attack)
-	require.Contains(t, b.text("notes"), attack)
-	require.Equal(t, attack+" - oraccl", value[string](b, "document.title"))
-	at := value[[]float64](b, "oracclView.network.where(2)")
-	b.pointAt("network", at[0], at[1])
-	require.Contains(t, b.text("tip"), attack)
-	at = value[[]float64](b, "oracclView.middle(0)")
-	b.pointAt("timeline", at[0], at[1])
-	require.Contains(t, b.text("tip"), "by switch "+attack)
-	require.True(t, value[bool](b, "window.hit === undefined && document.images.length === 0"))
+	b := browser.Open(t, write(t, pic), "light")
+	require.Equal(t, attack, b.Text("title"))
+	require.Contains(t, b.Text("claim"), attack, "the network's name is there")
+	require.Contains(t, b.Text("numbers"), attack, "the bound's")
+	require.Contains(t, b.Text("violations"), attack)
+	require.Contains(t, b.Text("notes"), attack)
+	require.Equal(t, attack+" - oraccl", browser.Value[string](b, "document.title"))
+	at := browser.Value[[]float64](b, "oracclView.network.where(2)")
+	b.PointAt("network", at[0], at[1])
+	require.Contains(t, b.Text("tip"), attack)
+	at = browser.Value[[]float64](b, "oracclView.middle(0)")
+	b.PointAt("timeline", at[0], at[1])
+	require.Contains(t, b.Text("tip"), "by switch "+attack)
+	require.True(t, browser.Value[bool](b, "window.hit === undefined && document.images.length === 0"))
 }
 
 // TestFailurePage opens the page of a file that cannot be read.
@@ -284,27 +284,24 @@ func TestFailurePage(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, Failure(f, "<script>x</script>", errors.New(`bad.json:3:7: "<img src=x>", want a number`)))
 	require.NoError(t, f.Close())
-	b := open(t, file, "dark")
-	require.Equal(t, "unreadable", b.text("verdict"))
-	require.Contains(t, b.text("claim"), `bad.json:3:7: "<img src=x>", want a number`)
-	require.True(t, value[bool](b, "document.getElementById('main').hidden"))
-	require.Zero(t, value[int](b, "document.images.length"))
+	b := browser.Open(t, file, "dark")
+	require.Equal(t, "unreadable", b.Text("verdict"))
+	require.Contains(t, b.Text("claim"), `bad.json:3:7: "<img src=x>", want a number`)
+	require.True(t, browser.Value[bool](b, "document.getElementById('main').hidden"))
+	require.Zero(t, browser.Value[int](b, "document.images.length"))
 }
 
 // TestDamagedPage opens a page of which a part is missing.
 func TestDamagedPage(t *testing.T) {
 	file := write(t, rotation(t, 8))
-	b := open(t, file, "light")
+	b := browser.Open(t, file, "light")
 	page, err := os.ReadFile(file)
 	require.NoError(t, err)
 	at := bytes.Index(page, []byte(`id="data">`)) + 100
 	require.NoError(t, os.WriteFile(file, slices.Concat(page[:at], page[at+40:]), 0o644))
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.address)))
-	b.until("document.getElementById('claim').textContent.startsWith('This page is damaged: ')")
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	require.NotEmpty(t, b.errors)
-	b.errors, b.asked = nil, b.asked[:1]
+	b.Again("")
+	b.Until("document.getElementById('claim').textContent.startsWith('This page is damaged: ')")
+	require.NotEmpty(t, b.Complaints())
 }
 
 // TestCorpusPages opens a page of each schedule of the corpus that is right, and of
@@ -316,20 +313,20 @@ func TestCorpusPages(t *testing.T) {
 	files, err := filepath.Glob("../../../testdata/schedules/accept/*.json")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 10)
-	var b *tab
+	var b *browser.Tab
 	for i, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		page := write(t, corpus(t, "accept/"+name+".json"))
 		if b == nil {
-			b = open(t, page, "light")
+			b = browser.Open(t, page, "light")
 		} else {
-			b.load(page)
+			b.Load(page)
 		}
-		require.Equal(t, "proved", b.text("verdict"), name)
-		b.press("...")
-		require.NotEqual(t, "0s", b.text("now"), name)
-		b.at(1)
-		require.Equal(t, value[[]int](b, "[...oracclView.held.goals]"), value[[]int](b, "[...oracclView.held.done]"), "%s: at the end every rank holds what it must", name)
+		require.Equal(t, "proved", b.Text("verdict"), name)
+		b.Press("...")
+		require.NotEqual(t, "0s", b.Text("now"), name)
+		at(b, 1)
+		require.Equal(t, browser.Value[[]int](b, "[...oracclView.held.goals]"), browser.Value[[]int](b, "[...oracclView.held.done]"), "%s: at the end every rank holds what it must", name)
 		require.False(t, paints(b, "held", "--bad"), "%s: and nothing too often", name)
 		if i%7 != 0 {
 			continue
@@ -338,13 +335,25 @@ func TestCorpusPages(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, changed, name)
 		pic := corpus(t, "reject/"+name+"/"+filepath.Base(changed[len(changed)/2]))
-		b.load(write(t, pic))
-		require.Equal(t, "refuted", b.text("verdict"), changed[len(changed)/2])
-		b.at(1)
+		b.Load(write(t, pic))
+		require.Equal(t, "refuted", b.Text("verdict"), changed[len(changed)/2])
+		at(b, 1)
 		if slices.ContainsFunc(pic.Verdict.Violations, func(v Violation) bool {
 			return v.Code == "missing-contribution" || v.Code == "double-contribution" || v.Code == "wrong-value"
 		}) {
-			require.NotEqual(t, value[[]int](b, "[...oracclView.held.goals]"), value[[]int](b, "[...oracclView.held.done]"), "%s: at the end some rank does not hold what it must", changed[len(changed)/2])
+			require.NotEqual(t, browser.Value[[]int](b, "[...oracclView.held.goals]"), browser.Value[[]int](b, "[...oracclView.held.done]"), "%s: at the end some rank does not hold what it must", changed[len(changed)/2])
 		}
 	}
 }
+
+// write writes a page to a file of the test.
+func write(t testing.TB, p *Picture) string {
+	file := filepath.Join(t.TempDir(), "page.html")
+	f, err := os.Create(file)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, HTML(f, p))
+	return file
+}
+
+func TestMain(m *testing.M) { browser.Main(m) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/browser"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
@@ -67,10 +68,10 @@ func BenchmarkBrowser(b *testing.B) {
 	}
 	for name, page := range pages {
 		b.Run(name, func(b *testing.B) {
-			tab := open(b, page, "light")
+			tab := browser.Open(b, page, "light")
 			frames, ms, worst := 0.0, 0.0, 0.0
 			for b.Loop() {
-				took := value[[]float64](tab, `(async () => {
+				took := browser.Value[[]float64](tab, `(async () => {
 					const slider = document.getElementById("time"), frame = () => new Promise(requestAnimationFrame);
 					await frame();
 					const began = performance.now();
@@ -91,8 +92,8 @@ func BenchmarkBrowser(b *testing.B) {
 			}
 			b.ReportMetric(1000*frames/ms, "frames/s")
 			b.ReportMetric(worst, "ms/worst-frame")
-			b.ReportMetric(value[float64](tab, "oracclView.firstPaint"), "ms/first-paint")
-			b.ReportMetric(value[float64](tab, "oracclView.counting"), "ms/counting")
+			b.ReportMetric(browser.Value[float64](tab, "oracclView.firstPaint"), "ms/first-paint")
+			b.ReportMetric(browser.Value[float64](tab, "oracclView.counting"), "ms/counting")
 		})
 	}
 }

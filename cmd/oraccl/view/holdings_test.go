@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/cmd/browser"
 )
 
 // TestHoldings lets the page's own code execute every schedule of the corpus, and compares
@@ -19,7 +21,7 @@ func TestHoldings(t *testing.T) {
 	require.NoError(t, err)
 	wrong, err := filepath.Glob("../../../testdata/schedules/reject/*/*.json")
 	require.NoError(t, err)
-	b := open(t, write(t, rotation(t, 4)), "light")
+	b := browser.Open(t, write(t, rotation(t, 4)), "light")
 	right, refuted := 0, 0
 	for _, file := range append(files, wrong...) {
 		name, err := filepath.Rel("../../../testdata/schedules", file)
@@ -33,7 +35,7 @@ func TestHoldings(t *testing.T) {
 		j, err := json.Marshal(pic.head(m, l))
 		require.NoError(t, err)
 		data := pack(pic.Problem, pic.Schedule, m, l, critical(pic.Problem, pic.Schedule, m))
-		whole := value[bool](b, fmt.Sprintf(`(() => {
+		whole := browser.Value[bool](b, fmt.Sprintf(`(() => {
 			const head = %s, d = core.decode(head, core.bytesOf(%q)), c = core.counter(d), counts = { ready: true };
 			while (!c.step(1));
 			const held = heldOf(d, () => "", null, counts);

@@ -14,6 +14,8 @@ import (
 	"encoding/base64"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/cmd/browser"
 )
 
 // block is how many pixels of a canvas, either way, become one of the picture that is
@@ -30,12 +32,12 @@ const (
 
 // canvases returns what is drawn on the three canvases, on the page's background, a mean a
 // block, one below the other.
-func (b *tab) canvases() *image.RGBA {
-	b.t.Helper()
+func canvases(t testing.TB, b *browser.Tab) *image.RGBA {
+	t.Helper()
 	var parts []*image.RGBA
 	width, height := 0, 0
 	for _, id := range []string{"network", "held", "timeline"} {
-		url := value[string](b, `(() => {
+		url := browser.Value[string](b, `(() => {
 			const c = document.getElementById("`+id+`"), o = document.createElement("canvas"), g = o.getContext("2d");
 			o.width = c.width; o.height = c.height;
 			g.fillStyle = getComputedStyle(document.body).backgroundColor;
@@ -44,9 +46,9 @@ func (b *tab) canvases() *image.RGBA {
 			return o.toDataURL("image/png");
 		})()`)
 		raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(url, "data:image/png;base64,"))
-		require.NoError(b.t, err)
+		require.NoError(t, err)
 		full, err := png.Decode(bytes.NewReader(raw))
-		require.NoError(b.t, err)
+		require.NoError(t, err)
 		part := means(full)
 		parts = append(parts, part)
 		width, height = max(width, part.Rect.Dx()), height+part.Rect.Dy()
@@ -111,14 +113,14 @@ func same(a, b *image.RGBA) bool {
 // What must be different is compared, too, so that the tolerance is known to be none for
 // what matters.
 func TestPixels(t *testing.T) {
-	b := open(t, write(t, rotation(t, 8)), "light")
+	b := browser.Open(t, write(t, rotation(t, 8)), "light")
 	drawn := map[string]*image.RGBA{}
-	b.at(0.5)
-	drawn["light-half"] = b.canvases()
-	b.at(1)
-	drawn["light-end"] = b.canvases()
-	b.press("d")
-	drawn["dark-end"] = b.canvases()
+	at(b, 0.5)
+	drawn["light-half"] = canvases(t, b)
+	at(b, 1)
+	drawn["light-end"] = canvases(t, b)
+	b.Press("d")
+	drawn["dark-end"] = canvases(t, b)
 	for name, picture := range drawn {
 		file := "testdata/pixels/" + name + ".png"
 		if os.Getenv("UPDATE") != "" {

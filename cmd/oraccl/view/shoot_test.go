@@ -14,6 +14,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/cmd/browser"
 )
 
 // TestShoot takes the pictures that the file named by ORACCL_SHOOT lists, a line each: the
@@ -31,11 +33,11 @@ func TestShoot(t *testing.T) {
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		words := strings.Fields(lines.Text())
 		require.Len(t, words, 4, lines.Text())
-		at, err := strconv.ParseFloat(words[3], 64)
+		part, err := strconv.ParseFloat(words[3], 64)
 		require.NoError(t, err)
-		b := open(t, words[0], words[2])
-		b.at(at)
-		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		b := browser.Open(t, words[0], words[2])
+		at(b, part)
+		shot, err := chromedp.Run(b.Context, chromedp.CaptureScreenshot())
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(words[1], small(t, shot), 0o644))
 		taken++
@@ -45,12 +47,11 @@ func TestShoot(t *testing.T) {
 
 // at moves the slider to a part of the makespan, where it is not already. Less than 0
 // leaves it where it is.
-func (b *tab) at(part float64) {
-	b.t.Helper()
+func at(b *browser.Tab, part float64) {
 	if part >= 0 {
-		value[bool](b, "(oracclView.setTime("+strconv.FormatFloat(part, 'f', -1, 64)+" * oracclView.head.horizon), true)")
+		browser.Value[bool](b, "(oracclView.setTime("+strconv.FormatFloat(part, 'f', -1, 64)+" * oracclView.head.horizon), true)")
 	}
-	b.frame()
+	b.Frame()
 }
 
 // small returns a picture in 256 colours, to keep files small.

@@ -4,11 +4,12 @@
 // what the page says that ranks hold it finds by executing the transfers by the rules of
 // verify/SPEC.md, sections 5 and 6.
 //
-// The page needs no network and asks for none: its policy forbids it. Text from files is
-// data, and is shown as text. Times are exact up to 2^53 ps, two and a half hours.
+// The page needs no network and asks for none: its policy forbids it, and any script but its
+// own. Text from files is data, and is shown as text. Times are exact up to 2^53 ps, two and a half hours.
 package view
 
 import (
+	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
@@ -145,6 +146,19 @@ func (p *Picture) head(m *moments, l *layout) *head {
 	return h
 }
 
+// scriptJS returns the script of every page.
+func scriptJS() string { return "\n" + coreJS + networkJS + timelineJS + pageJS + "\n" }
+
+// Sources returns what a Content-Security-Policy must allow as script and as style for a page
+// of HTML to work in a frame: these very texts, and no others.
+func Sources() (script, style string) { return source(scriptJS()), source(pageCSS) }
+
+// source is a hash-source of a Content-Security-Policy, for a script or style of this text.
+func source(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
 // page fills the template. The JSON has no '<', which json.Marshal escapes.
 func page(w io.Writer, h *head, packed []byte) error {
 	j, err := json.Marshal(h)
@@ -156,8 +170,8 @@ func page(w io.Writer, h *head, packed []byte) error {
 		mark string
 		text string
 	}{
-		{"{{title}}", html.EscapeString(h.Title)}, {"{{css}}", pageCSS}, {"{{head}}", string(j)}, {"{{data}}", ""},
-		{"{{js}}", coreJS + networkJS + timelineJS + pageJS},
+		{"{{script}}", source(scriptJS())}, {"{{style}}", source(pageCSS)}, {"{{title}}", html.EscapeString(h.Title)}, {"{{css}}", pageCSS}, {"{{head}}", string(j)}, {"{{data}}", ""},
+		{"{{js}}", scriptJS()},
 	} {
 		before, after, ok := strings.Cut(rest, part.mark)
 		if !ok {

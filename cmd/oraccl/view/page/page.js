@@ -8,6 +8,14 @@
   const head = JSON.parse($("head").textContent);
   const element = (name, text, parent) => { const e = document.createElement(name); e.textContent = text; if (parent) parent.append(e); return e; };
 
+  // ready tells programs that drive the page, and the page in whose frame it is, that all is drawn.
+  const ready = () => {
+    if (document.documentElement.dataset.ready === "1") return;
+    document.documentElement.dataset.ready = "1";
+    if (parent !== window) parent.postMessage("drawn", "*");
+  };
+  if (["dark", "light"].includes(location.hash.slice(1))) document.documentElement.dataset.theme = location.hash.slice(1); // the theme of the page in whose frame it is
+
   $("title").textContent = head.title;
   $("verdict").textContent = head.verdict;
   $("verdict").classList.add(head.verdict);
@@ -15,7 +23,7 @@
     $("claim").textContent = "There is nothing to see: " + head.error;
     $("main").hidden = true;
     state.ready = true;
-    document.documentElement.dataset.ready = "1";
+    ready();
     return;
   }
   const d = core.decode(head, core.bytesOf($("data").textContent.trim()));
@@ -66,7 +74,7 @@
       return `hsl(${hue} ${55 + c * 7 % 25}% ${light}%)`;
     });
   }
-  theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  theme(document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", e => { theme(e.matches ? "dark" : "light"); resize(); });
 
   const counts = { ready: false };
@@ -112,7 +120,7 @@
     playhead();
     dirty = 0;
     state.frames++;
-    if (state.counted) document.documentElement.dataset.ready = "1"; // drawn with all that is known
+    if (state.counted) ready(); // drawn with all that is known
     if (!state.firstPaint) { state.firstPaint = performance.now(); state.setup = state.firstPaint - began; }
     if (playing) ask(0);
   }

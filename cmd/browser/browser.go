@@ -1,4 +1,7 @@
-package view
+// Package browser has tests open pages in a Chromium without windows, one for all tests of a
+// package, and fails them if a page complains of anything or asks the network for anything.
+// Where there is no Chromium such tests are left out, and TestMain says so.
+package browser
 
 import (
 	"context"
@@ -19,14 +22,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// findChromium returns the browser of the tests: what ORACCL_CHROMIUM names, what the
+// find returns the browser of the tests: what ORACCL_CHROMIUM names, what the
 // set-up unpacked into .deps, or what is in PATH. The browser of a snap does not count: it
 // may not read what tests write.
-func findChromium() (string, error) {
+func find() (string, error) {
 	if path := os.Getenv("ORACCL_CHROMIUM"); path != "" {
 		return path, nil
 	}
-	if path, err := filepath.Abs("../../../.deps/tools/chromium-headless-shell"); err == nil {
+	for dir, err := os.Getwd(); err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, ".deps", "tools", "chromium-headless-shell")
 		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		}
@@ -53,8 +57,9 @@ var chromium struct {
 	absent error
 }
 
-func TestMain(m *testing.M) {
-	if _, err := findChromium(); err != nil {
+// Main runs the tests of a package, as TestMain, and ends the browser.
+func Main(m *testing.M) {
+	if _, err := find(); err != nil {
 		fmt.Fprintf(os.Stderr, "oraccl: tests in a browser are left out: %v\n", err)
 	}
 	code := m.Run()
@@ -65,7 +70,7 @@ func TestMain(m *testing.M) {
 }
 
 func startChromium() {
-	path, err := findChromium()
+	path, err := find()
 	if err != nil {
 		chromium.absent = err
 		return
@@ -81,10 +86,11 @@ func startChromium() {
 	}
 }
 
-// tab is a page in the browser, with all that it complained of and asked for.
-type tab struct {
-	t   testing.TB
-	ctx context.Context
+// Tab is a page in the browser, with all that it complained of and asked for.
+type Tab struct {
+	t testing.TB
+	// Context is what chromedp is called with.
+	Context context.Context
 
 	address string
 	mu      sync.Mutex
@@ -92,10 +98,10 @@ type tab struct {
 	asked   []string // addresses
 }
 
-// open opens a file in a new tab of a theme, "light" or "dark", and waits until all is
+// Open opens a file in a new tab of a theme, "light" or "dark", and waits until all is
 // drawn and counted. The test ends with an error if the page complains of anything, or asks
 // for anything but itself.
-func open(t testing.TB, file, theme string) *tab {
+func Open(t testing.TB, file, theme string) *Tab {
 	chromium.once.Do(startChromium)
 	if chromium.absent != nil {
 		t.Skipf("left out: %v", chromium.absent)
@@ -103,33 +109,33 @@ func open(t testing.TB, file, theme string) *tab {
 	require.NoError(t, chromium.err)
 	parent, cancel := chromedp.NewContext(chromium.ctx)
 	t.Cleanup(cancel)
-	b := &tab{t: t}
+	b := &Tab{t: t}
 	require.NoError(t, chromedp.Do(parent))
 	ctx, stop := context.WithTimeout(parent, 5*time.Minute)
 	t.Cleanup(stop)
-	b.ctx = ctx
+	b.Context = ctx
 	require.NoError(t, chromedp.Listen(ctx, b.hear))
 	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
 	require.NoError(t, err)
 	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
 	require.NoError(t, err)
 	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1400, 1000)))
-	b.load(file)
-	t.Cleanup(b.quiet)
+	b.Load(file)
+	t.Cleanup(b.Quiet)
 	return b
 }
 
-// load opens another file in the tab.
-func (b *tab) load(file string) {
+// Load opens another file in the tab.
+func (b *Tab) Load(file string) {
 	b.t.Helper()
-	b.quiet()
+	b.Quiet()
 	b.address = "file://" + file
-	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(b.address)))
-	b.until("document.documentElement.dataset.ready === '1'")
+	require.NoError(b.t, chromedp.Do(b.Context, chromedp.Navigate(b.address)))
+	b.Until("document.documentElement.dataset.ready === '1'")
 }
 
-// quiet sees to it that the page complained of nothing, and asked for nothing but itself.
-func (b *tab) quiet() {
+// Quiet sees to it that the page complained of nothing, and asked for nothing but itself.
+func (b *Tab) Quiet() {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,7 +146,7 @@ func (b *tab) quiet() {
 	b.asked = nil
 }
 
-func (b *tab) hear(event any) {
+func (b *Tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
@@ -153,59 +159,72 @@ func (b *tab) hear(event any) {
 	case *log.EventEntryAdded:
 		b.errors = append(b.errors, e.Entry.Text)
 	case *network.EventRequestWillBeSent:
-		b.asked = append(b.asked, e.Request.URL)
+		if !strings.HasPrefix(e.Request.URL, "blob:") { // which is what the page made itself
+			b.asked = append(b.asked, e.Request.URL)
+		}
 	}
 }
 
-// until waits for a condition, frame by frame.
-func (b *tab) until(condition string) {
+// Until waits for a condition, frame by frame.
+func (b *Tab) Until(condition string) {
 	b.t.Helper()
-	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(2*time.Minute)))
+	_, err := chromedp.Run(b.Context, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(2*time.Minute)))
 	require.NoError(b.t, err, condition)
 }
 
-// value evaluates an expression in the page.
-func value[T any](b *tab, expression string) T {
+// Value evaluates an expression in the page.
+func Value[T any](b *Tab, expression string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	v, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	require.NoError(b.t, err, expression)
 	return v
 }
 
-// frame waits until what was asked for is drawn.
-func (b *tab) frame() {
+// Frame waits until what was asked for is drawn.
+func (b *Tab) Frame() {
 	b.t.Helper()
-	value[bool](b, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+	Value[bool](b, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 }
 
-func (b *tab) text(id string) string {
+func (b *Tab) Text(id string) string {
 	b.t.Helper()
-	return value[string](b, fmt.Sprintf("document.getElementById(%q).textContent", id))
+	return Value[string](b, fmt.Sprintf("document.getElementById(%q).textContent", id))
 }
 
-// press sends keys to what has the focus, as a keyboard does.
-func (b *tab) press(keys string) {
+// Press sends keys to what has the focus, as a keyboard does.
+func (b *Tab) Press(keys string) {
 	b.t.Helper()
-	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.KeyEvent(keys)))
-	b.frame()
+	require.NoError(b.t, chromedp.Do(b.Context, chromedp.KeyEvent(keys)))
+	b.Frame()
 }
 
-// pointAt moves the pointer to a place of an element, in its pixels.
-func (b *tab) pointAt(id string, x, y float64) {
+// PointAt moves the pointer to a place of an element, in its pixels.
+func (b *Tab) PointAt(id string, x, y float64) {
 	b.t.Helper()
-	at := value[[]float64](b, fmt.Sprintf("(() => { const e = document.getElementById(%q); e.scrollIntoView({ block: 'nearest' }); const r = e.getBoundingClientRect(); return [r.left, r.top]; })()", id))
-	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, at[0]+x, at[1]+y)))
-	b.frame()
+	at := Value[[]float64](b, fmt.Sprintf("(() => { const e = document.getElementById(%q); e.scrollIntoView({ block: 'nearest' }); const r = e.getBoundingClientRect(); return [r.left, r.top]; })()", id))
+	require.NoError(b.t, chromedp.Do(b.Context, chromedp.MouseEvent(chromedp.MouseMoved, at[0]+x, at[1]+y)))
+	b.Frame()
 }
 
-// write writes a page to a file of the test.
-func write(t testing.TB, p *Picture) string {
-	file := filepath.Join(t.TempDir(), "page.html")
-	f, err := os.Create(file)
-	require.NoError(t, err)
-	defer f.Close()
-	require.NoError(t, HTML(f, p))
-	return file
+// Complaints returns what the page has complained of so far, and forgets it.
+func (b *Tab) Complaints() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.errors
+	b.errors = nil
+	return all
+}
+
+// Again opens the file of the tab once more, with a fragment of the address that may be empty,
+// and does not wait for anything.
+func (b *Tab) Again(fragment string) {
+	b.t.Helper()
+	b.Quiet()
+	require.NoError(b.t, chromedp.Do(b.Context, chromedp.Navigate("about:blank"))) // from which another fragment is another page
+	b.mu.Lock()
+	b.asked = nil
+	b.mu.Unlock()
+	require.NoError(b.t, chromedp.Do(b.Context, chromedp.Navigate(b.address+fragment)))
 }
 
 func thrown(e *runtime.ExceptionDetails) string {

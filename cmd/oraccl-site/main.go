@@ -1,0 +1,225 @@
+// Command oraccl-site writes a web page in which oraccl runs: a directory of static files that
+// works on any host and from the file system. The page holds the command itself, built for
+// WebAssembly, and runs command lines of it in a worker on files in memory, so that its verdicts
+// are the command's. It asks the network for nothing; its policy forbids it.
+//
+// It is run in the top directory, needs xz, and takes some 30 seconds.
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/oraccl/oraccl/cmd/licences"
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
+	"github.com/oraccl/oraccl/cmd/oraccl/view"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/verify"
+)
+
+var (
+	//go:embed page/page.html
+	pageHTML string
+	//go:embed page/page.css
+	pageCSS string
+	//go:embed page/page.js
+	pageJS string
+	//go:embed page/memory.js
+	memoryJS string
+	//go:embed page/lzma.js
+	lzmaJS string
+	//go:embed page/worker.js
+	workerJS string
+)
+
+func main() {
+	out := flag.String("o", "bin/site", "the directory to write")
+	quick := flag.Bool("quick", false, "compress in two seconds instead of twenty, to a file a fifth larger")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	said, err := site(ctx, *out, *quick)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "oraccl-site: error: %v\n", err)
+		os.Exit(2)
+	}
+	fmt.Print(said)
+}
+
+// site writes the directory and returns what it wrote, in words.
+func site(ctx context.Context, out string, quick bool) (string, error) {
+	tmp, err := os.MkdirTemp("", "oraccl-site-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	program, err := program(ctx, tmp)
+	if err != nil {
+		return "", err
+	}
+	packed, err := compress(ctx, program, quick)
+	if err != nil {
+		return "", err
+	}
+	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOROOT: %w", err)
+	}
+	glue, err := files.ReadRegular(ctx, filepath.Join(strings.TrimSpace(string(goroot)), "lib", "wasm", "wasm_exec.js"))
+	if err != nil {
+		return "", err
+	}
+	all, err := licences.Of(ctx, "./cmd/oraccl", environment)
+	if err != nil {
+		return "", err
+	}
+	d, err := newData(ctx, ".", string(glue))
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", err
+	}
+	if err := files.Write(filepath.Join(out, "LICENSES.txt"), func(w io.Writer) error { return licences.Write(w, all) }); err != nil {
+		return "", err
+	}
+	if err := files.Write(filepath.Join(out, "index.html"), func(w io.Writer) error { return page(w, d, packed) }); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("written to %s: index.html and LICENSES.txt; the program has %.1f MB, %.2f MB compressed\n", out, float64(len(program))/1e6, float64(len(packed))/1e6), nil
+}
+
+// environment is in what the program is built.
+var environment = []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
+
+// program builds the command for WebAssembly.
+func program(ctx context.Context, tmp string) ([]byte, error) {
+	file := filepath.Join(tmp, "oraccl.wasm")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, "./cmd/oraccl")
+	build.Env = append(os.Environ(), environment...)
+	if said, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build for js/wasm: %w: %s", err, bytes.TrimSpace(said))
+	}
+	return files.ReadRegular(ctx, file)
+}
+
+// compress returns what unlzma in lzma.js reads. xz does not write the length into its header,
+// since it reads a pipe; here it stands there.
+func compress(ctx context.Context, program []byte, quick bool) ([]byte, error) {
+	options := "preset=9e,lc=3,lp=0,pb=2"
+	if quick {
+		options = "preset=0,lc=3,lp=0,pb=2"
+	}
+	xz := exec.CommandContext(ctx, "xz", "--format=lzma", "--stdout", "--lzma1="+options)
+	xz.Stdin = bytes.NewReader(program)
+	var stderr bytes.Buffer
+	xz.Stderr = &stderr
+	packed, err := xz.Output()
+	if err != nil {
+		return nil, fmt.Errorf("xz, which compresses the program: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	if len(packed) < 13 {
+		return nil, fmt.Errorf("xz wrote %d bytes, want a header of 13 and data", len(packed))
+	}
+	binary.LittleEndian.PutUint64(packed[5:], uint64(len(program)))
+	return packed, nil
+}
+
+// data is what the page is told.
+type data struct {
+	Version      string            `json:"version"`
+	Worker       string            `json:"worker"` // its script
+	Explanations map[string]string `json:"explanations"`
+	Collectives  []string          `json:"collectives"`
+	Topologies   []string          `json:"topologies"` // some that can be named
+	Examples     []example         `json:"examples"`
+}
+
+// example is a file to start from.
+type example struct {
+	Name  string `json:"name"` // in links
+	Group string `json:"group"`
+	Title string `json:"title"`
+	File  string `json:"file"`
+	Text  string `json:"text"`
+}
+
+// newData reads the examples below the top directory, and puts all in place that does not change.
+func newData(ctx context.Context, top, glue string) (*data, error) {
+	d := &data{
+		Version: built.Version(), Worker: memoryJS + lzmaJS + glue + workerJS, Explanations: map[string]string{},
+		Topologies: []string{"ring:4", "ring:8", "full:8", "mesh:4x4", "torus:4x4", "torus:4x4x4", "hypercube:3", "fattree:4x4", "dragonfly:3x2x2", "dgx1", "dgx2", "dgxa100", "dgxa100:2", "dgxh100", "dgxh100:2", "mi250"},
+	}
+	for _, code := range verify.Codes() {
+		e, _ := verify.Explain(code)
+		d.Explanations[string(code)] = e.String()
+	}
+	for _, k := range model.Kinds() {
+		if k != model.Custom {
+			d.Collectives = append(d.Collectives, k.String())
+		}
+	}
+	for _, e := range examples {
+		b, err := files.ReadRegular(ctx, filepath.Join(top, filepath.FromSlash(e.file)))
+		if err != nil {
+			return nil, err
+		}
+		name := e.code
+		if name == "" {
+			name = strings.TrimSuffix(path.Base(e.file), path.Ext(e.file))
+		}
+		d.Examples = append(d.Examples, example{Name: name, Group: e.group, Title: e.title, File: path.Base(e.file), Text: string(b)})
+	}
+	return d, nil
+}
+
+// page writes index.html. Its policy allows the script and style that it holds, WebAssembly, its
+// worker, and in a frame the script and style of view's pages; and nothing else.
+func page(w io.Writer, d *data, packed []byte) error {
+	j, err := json.Marshal(d) // it escapes '<'
+	if err != nil {
+		return err
+	}
+	script, style := view.Sources()
+	policy := strings.Join([]string{
+		"default-src 'none'", "script-src " + source(pageJS) + " " + script + " 'wasm-unsafe-eval'", "style-src " + source(pageCSS) + " " + style,
+		"worker-src blob:", "frame-src blob:", "img-src data:", "base-uri 'none'", "form-action 'none'",
+	}, "; ")
+	rest := pageHTML
+	for _, part := range []struct{ mark, text string }{
+		{"{{policy}}", policy}, {"{{css}}", pageCSS}, {"{{data}}", string(j)}, {"{{packed}}", base64.StdEncoding.EncodeToString(packed)}, {"{{js}}", pageJS},
+	} {
+		before, after, ok := strings.Cut(rest, part.mark)
+		if !ok {
+			return fmt.Errorf("the page has no %s", part.mark)
+		}
+		if _, err := io.WriteString(w, before+part.text); err != nil {
+			return err
+		}
+		rest = after
+	}
+	_, err = io.WriteString(w, rest)
+	return err
+}
+
+// source is a hash-source of a Content-Security-Policy.
+func source(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

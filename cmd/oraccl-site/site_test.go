@@ -1,0 +1,330 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/cmd/browser"
+)
+
+func TestMain(m *testing.M) { browser.Main(m) }
+
+// top is the top directory of the repository.
+const top = "../.."
+
+// all reports whether every file is tried in the browser, and large ones, as "make sites"
+// has it; else it is a sample.
+var all = os.Getenv("ORACCL_SITE") == "all"
+
+// command is the program without cgo, which the page has, built for this machine.
+func command(t testing.TB) string {
+	file := filepath.Join(t.TempDir(), "oraccl")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", file, "./cmd/oraccl")
+	build.Dir, build.Env = top, append(os.Environ(), "CGO_ENABLED=0")
+	said, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	return file
+}
+
+// TestSite writes the site and uses it as a user does.
+func TestSite(t *testing.T) {
+	dir := t.TempDir()
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	t.Chdir(top)
+	_, err = site(context.Background(), dir, !all)
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skipf("left out: %v", err)
+	}
+	require.NoError(t, err)
+	t.Chdir(here)
+	index := filepath.Join(dir, "index.html")
+	b := browser.Open(t, index, "light")
+
+	t.Run("examples", func(t *testing.T) { tryExamples(t, b) })
+	t.Run("verdicts", func(t *testing.T) { compareVerdicts(t, b, command(t)) })
+	t.Run("hostile", func(t *testing.T) { tryHostile(t, b) })
+	t.Run("links", func(t *testing.T) { tryLinks(t, b) })
+	t.Run("stop", func(t *testing.T) { tryStop(t, b) })
+	t.Run("convert", func(t *testing.T) { tryConvert(t, b) })
+	t.Run("methods", func(t *testing.T) { tryMethods(t, b) })
+	t.Run("first", func(t *testing.T) { timeFirst(t, b) })
+	if all {
+		t.Run("large", func(t *testing.T) { tryLarge(t, b) })
+	}
+	licences, err := os.ReadFile(filepath.Join(dir, "LICENSES.txt"))
+	require.NoError(t, err)
+	for _, of := range []string{"the Go programming language\n===", "github.com/oraccl/oraccl\n===", "github.com/spf13/cobra\n==="} {
+		require.Contains(t, string(licences), of)
+	}
+}
+
+// verdict has the page verify a file, and returns what it shows, what the command printed there
+// and its exit status.
+func verdict(b *browser.Tab, name string, data []byte) (shown, printed string, status int) {
+	type answer struct {
+		Shown, Out string
+		Status     int
+	}
+	a := browser.Value[answer](b, fmt.Sprintf(`(async () => {
+		clearAsked();
+		$('picture').hidden = true;
+		const s = atob(%q), bytes = Uint8Array.from({ length: s.length }, (_, i) => s.charCodeAt(i));
+		await take(%q, new Blob([bytes]));
+		const m = await verify();
+		$('picture').hidden = false;
+		return { Shown: $('verdict').textContent, Out: m ? m.out : $('claim').textContent, Status: m ? m.status : -1 };
+	})()`, base64.StdEncoding.EncodeToString(data), name))
+	return a.Shown, strings.ReplaceAll(a.Out, "/in/", ""), a.Status
+}
+
+// compareVerdicts: the page prints what the command prints, byte for byte.
+func compareVerdicts(t *testing.T, b *browser.Tab, command string) {
+	var files []string
+	for _, pattern := range []string{"testdata/schedules/accept/*.json", "testdata/schedules/reject/*/*.json", "cmd/oraccl-site/example/*.xml", "testdata/hostile/*.xml", "testdata/malformed/*.json"} {
+		found, err := filepath.Glob(filepath.Join(top, pattern))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, pattern)
+		files = append(files, found...)
+	}
+	step := len(files) / 25
+	if all {
+		step = 1
+		data := os.Getenv("ORACCL_DATA")
+		found, err := filepath.Glob(filepath.Join(data, "msccl", "*", "*.xml"))
+		require.NoError(t, err)
+		more, err := filepath.Glob(filepath.Join(data, "msccl", "*.xml"))
+		require.NoError(t, err)
+		if found = append(found, more...); len(found) == 0 {
+			t.Logf("left out: ORACCL_DATA=%q holds no msccl/*.xml", data)
+		}
+		for i := 0; i < len(found); i += max(1, len(found)/50) {
+			files = append(files, found[i])
+		}
+	}
+	count := map[string]int{}
+	began := time.Now()
+	for i := 0; i < len(files); i += step {
+		file := files[i]
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if strings.ContainsAny(filepath.Base(file), " &%") {
+			continue // the page changes the name
+		}
+		run := exec.Command(command, "verify", filepath.Base(file), "--json")
+		run.Dir = filepath.Dir(file)
+		out, err := run.Output()
+		var failed *exec.ExitError
+		require.True(t, err == nil || errors.As(err, &failed), "%s: %v", file, err)
+		shown, printed, status := verdict(b, filepath.Base(file), data)
+		require.Equal(t, string(out), printed, file)
+		require.Equal(t, run.ProcessState.ExitCode(), status, file)
+		require.Equal(t, []string{"proved", "refuted", "unreadable", "unknown"}[status], shown, file)
+		count[shown]++
+	}
+	require.Greater(t, count["proved"], 0)
+	require.Greater(t, count["refuted"], 5)
+	require.Greater(t, count["unreadable"], 2)
+	t.Logf("%v in %v", count, time.Since(began))
+}
+
+// tryExamples: each example is right, or shows the fault that it is for, beside its text.
+func tryExamples(t *testing.T, b *browser.Tab) {
+	type answer struct {
+		Verdict string
+		Codes   []string
+		Marks   int
+		Frames  int
+	}
+	for i, e := range examples {
+		if !all && i%4 != 0 {
+			continue
+		}
+		a := browser.Value[answer](b, fmt.Sprintf(`(async () => {
+			await example(site.examples[%d]);
+			return { Verdict: $('verdict').textContent, Codes: [...document.querySelectorAll('#findings li > code')].map(c => c.textContent), Marks: document.querySelectorAll('#gutter .error').length, Frames: document.querySelectorAll('iframe').length };
+		})()`, i))
+		require.Equal(t, 1, a.Frames, e.file)
+		b.Until("document.querySelector('iframe').dataset.drawn === '1'")
+		if e.code == "" {
+			require.Equal(t, "proved", a.Verdict, e.file)
+			require.NotContains(t, a.Codes, "deadlock")
+			continue
+		}
+		require.Equal(t, "refuted", a.Verdict, e.file)
+		require.Contains(t, a.Codes, e.code, e.file)
+		if strings.HasSuffix(e.file, ".xml") || e.code == "too-fast" {
+			require.Positive(t, a.Marks, e.file)
+		}
+		require.True(t, browser.Value[bool](b, fmt.Sprintf("document.querySelector('#findings details pre').textContent.includes(%q)", a.Codes[0])), e.file)
+	}
+}
+
+// tryHostile: what is pasted stays text.
+func tryHostile(t *testing.T, b *browser.Tab) {
+	const attack = `"><img src=x onerror="window.hit=1"></title></script><script>window.hit=2</script><svg onload="window.hit=3">`
+	for name, text := range map[string]string{
+		"attack.xml":  `<algo name="` + strings.NewReplacer("<", "&lt;", `"`, "&quot;").Replace(attack) + `" proto="` + strings.NewReplacer("<", "&lt;", `"`, "&quot;").Replace(attack) + `" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="1" outofplace="0" minBytes="0" maxBytes="0"><gpu id="0" i_chunks="1" o_chunks="0" s_chunks="0"/></algo>`,
+		attack:        attack,
+		"attack.json": `{"schema": "` + strings.ReplaceAll(attack, `"`, `\"`) + `"}`,
+		"page.svg":    `<svg xmlns="x" onload="window.hit=4"><script>window.hit=5</script></svg>`,
+	} {
+		verdict(b, name, []byte(text))
+		require.True(t, browser.Value[bool](b, "window.hit === undefined && document.images.length === 0 && document.querySelectorAll('svg, title ~ title').length === 0"), name)
+	}
+	name := strings.ReplaceAll(`{"schema":"oraccl/schedule/1","problem":{"topology":{"name":NAME,"ranks":2,"links":[{"src":0,"dst":1,"alpha_ps":0,"bandwidth_bytes_per_s":1000000000}]},"collective":{"kind":"broadcast","root":0},"size_bytes":8,"chunks":1,"cost":"pipelined"},"form":"timed","transfers":[{"chunk":0,"src":0,"dst":1,"links":[0],"op":"copy","start_ps":0,"end_ps":8000}]}`,
+		"NAME", `"`+strings.ReplaceAll(attack, `"`, `\"`)+`"`)
+	shown, printed, _ := verdict(b, "named.json", []byte(name))
+	require.Equal(t, "proved", shown, printed)
+	require.Contains(t, b.Text("claim"), "<img src=x", "the name is shown as text")
+	browser.Value[bool](b, "draw().then(() => true)")
+	b.Until("document.querySelector('iframe') !== null")
+	require.True(t, browser.Value[bool](b, "document.querySelector('iframe').sandbox.value === 'allow-scripts' && window.hit === undefined"))
+	// The policy holds against what a fault of ours would let in.
+	require.True(t, browser.Value[bool](b, `(() => { const s = document.createElement('script'); s.textContent = 'window.hit = 6'; document.body.append(s); s.remove(); return window.hit === undefined; })()`))
+	require.NotEmpty(t, b.Complaints(), "the policy forbids another script")
+	require.True(t, browser.Value[bool](b, `fetch('data:,x').then(() => false, () => true)`))
+	require.NotEmpty(t, b.Complaints(), "the policy forbids requests")
+}
+
+// tryLinks: a link holds the text and the options; damaged ones are refused.
+func tryLinks(t *testing.T, b *browser.Tab) {
+	link := browser.Value[string](b, "(async () => { await example(site.examples.find(e => e.name === 'deadlock')); return makeLink(); })()")
+	require.Less(t, len(link), 1500)
+	follow := func(hash string) {
+		browser.Value[bool](b, fmt.Sprintf("(forget(), history.replaceState(null, '', %q), follow().then(() => true))", hash))
+	}
+	follow(link[strings.Index(link, "#"):])
+	require.Equal(t, "refuted", b.Text("verdict"))
+	follow("#example=exchange")
+	require.Equal(t, "proved", b.Text("verdict"))
+	var bomb bytes.Buffer // a million letters in a short link
+	bomb.WriteString(`{"name":"a","text":"` + strings.Repeat("a", 4<<20) + `"}`)
+	packed := browser.Value[string](b, fmt.Sprintf("squeeze(new TextEncoder().encode('{\"name\":\"a\",\"text\":\"' + 'a'.repeat(%d) + '\"}'), CompressionStream).then(toBase64)", 4<<20))
+	for _, bad := range []string{"#s=AAAA", "#s=%%%", "#s=" + strings.Repeat("A", 20000), "#s=" + packed} {
+		follow(bad)
+		require.Contains(t, b.Text("status"), "damaged", bad[:min(len(bad), 30)])
+	}
+	follow("#example=none")
+	require.Contains(t, b.Text("status"), "there is not")
+}
+
+// tryStop: what runs can be stopped, and the page goes on.
+func tryStop(t *testing.T, b *browser.Tab) {
+	browser.Value[bool](b, "(document.querySelector('[data-tab=network]').click(), $('ntopology').value = 'torus:16x16', $('ncollective').value = 'alltoall', $('nsize').value = '1GiB', $('limit').value = '5m', methods(), true)")
+	b.Until("!$('stop').hidden && /… [1-9]/.test($('status').textContent)")
+	browser.Value[bool](b, "($('stop').click(), true)")
+	b.Until("$('stop').hidden && $('status').textContent === 'stopped'")
+	shown, _, _ := verdict(b, "e.xml", []byte(exchange(t)))
+	require.Equal(t, "proved", shown)
+}
+
+func exchange(t testing.TB) string {
+	b, err := os.ReadFile("example/exchange.xml")
+	require.NoError(t, err)
+	return string(b)
+}
+
+// tryConvert: what is right is converted, and read again.
+func tryConvert(t *testing.T, b *browser.Tab) {
+	verdict(b, "e.xml", []byte(exchange(t)))
+	for _, to := range []string{"oraccl", "msccl", "chrome", "goal", "chakra"} {
+		browser.Value[bool](b, fmt.Sprintf("($('to').value = %q, convert().then(() => true))", to))
+		require.Equal(t, map[string]int{"chakra": 2}[to]+map[bool]int{true: 1}[to != "chakra"], browser.Value[int](b, "document.querySelectorAll('#results a').length"), "%s: %s", to, b.Text("converted"))
+	}
+	verdict(b, "d.xml", []byte(strings.Replace(exchange(t), `type="rrc"`, `type="r"`, 1)))
+	browser.Value[bool](b, "($('to').value = 'oraccl', convert().then(() => true))")
+	require.Contains(t, b.Text("converted"), "not converted")
+	require.Zero(t, browser.Value[int](b, "document.querySelectorAll('#results a').length"))
+}
+
+// tryMethods: a topology by name and one that is pasted give a table, and a method's schedule
+// opens.
+func tryMethods(t *testing.T, b *browser.Tab) {
+	browser.Value[bool](b, "($('ntopology').value = 'ring:4', $('ncollective').value = 'allgather', $('nsize').value = '64KiB', $('limit').value = '3s', methods().then(() => true))")
+	require.Contains(t, b.Text("table"), "tacos")
+	require.Contains(t, b.Text("table"), "certificate checked")
+	browser.Value[bool](b, "(document.querySelector('#table button').click(), true)")
+	b.Until("$('verdict').textContent === 'proved' && worker.job === null")
+	require.Regexp(t, `allgather of 64 KiB`, b.Text("claim"))
+	browser.Value[bool](b, `($('nfile').value = '{"schema":"oraccl/topology/1","name":"mine","ranks":2,"links":[{"src":0,"dst":1,"alpha_ps":0,"bandwidth_bytes_per_s":1000000000},{"src":1,"dst":0,"alpha_ps":0,"bandwidth_bytes_per_s":1000000000}]}', bounds().then(() => true))`)
+	require.Contains(t, b.Text("table"), "No schedule ends before 32.77 us")
+	browser.Value[bool](b, "($('nfile').value = '{', bounds().then(() => true))")
+	require.Contains(t, b.Text("table"), "topology:1:")
+}
+
+// timeFirst measures from the load of the page to the first verdict.
+func timeFirst(t *testing.T, b *browser.Tab) {
+	began := time.Now()
+	b.Again("#example=exchange")
+	b.Until("document.getElementById('verdict').textContent === 'proved'")
+	took := time.Since(began)
+	t.Logf("from load to the first verdict: %v", took)
+	require.Less(t, took, 30*time.Second, "on a machine that has nothing else to do it is less than 2 s")
+	b.Until("worker.job === null")
+}
+
+// tryLarge: a schedule of 50 MB is verified while the page stays alive.
+func tryLarge(t *testing.T, b *browser.Tab) {
+	program := command(t)
+	file := filepath.Join(t.TempDir(), "large.json")
+	said, err := exec.Command(program, "solve", "torus:20x20", "--collective", "allgather", "--size", "64MiB", "--method", "tacos", "--tries", "1", "--chunks", "2", "-o", file).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	node := browser.Value[bool](b, `(() => { const i = document.createElement('input'); i.type = 'file'; i.id = 'large'; document.body.append(i); return true; })()`)
+	require.True(t, node)
+	_, err = chromedp.Run(b.Context, chromedp.Evaluate[bool]("true"))
+	require.NoError(t, err)
+	require.NoError(t, chromedp.Do(b.Context, chromedp.SetUploadFiles("#large", []string{file})))
+	worst := browser.Value[float64](b, `(async () => {
+		let worst = 0, last = performance.now(), on = true;
+		const beat = () => { const now = performance.now(); worst = Math.max(worst, now - last); last = now; if (on) setTimeout(beat, 0); };
+		beat();
+		await open($('large').files);
+		on = false;
+		return worst;
+	})()`)
+	require.Equal(t, "proved", b.Text("verdict"), b.Text("claim"))
+	t.Logf("%d bytes: %s, the page did not answer for %.0f ms at most", info.Size(), b.Text("status"), worst)
+	require.Less(t, worst, 1500.0)
+}
+
+// TestShoot takes the pictures that the file named by ORACCL_SHOOT lists, a line each: the page,
+// the picture to write, the theme, the width in pixels, and the fragment of the address. It is
+// what view/screenshots.sh runs.
+func TestShoot(t *testing.T) {
+	list := os.Getenv("ORACCL_SHOOT")
+	if list == "" {
+		t.Skip("left out: ORACCL_SHOOT names no list of pictures to take")
+	}
+	lines, err := os.ReadFile(list)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(lines)) {
+		words := strings.Fields(line)
+		require.Len(t, words, 5, line)
+		width, err := strconv.Atoi(words[3])
+		require.NoError(t, err)
+		b := browser.Open(t, words[0], words[2])
+		require.NoError(t, chromedp.Do(b.Context, chromedp.EmulateViewport(int64(width), 1000)))
+		browser.Value[bool](b, fmt.Sprintf("(history.replaceState(null, '', %q), follow().then(() => true))", words[4]))
+		b.Until("worker.job === null && [...document.querySelectorAll('iframe')].every(f => f.dataset.drawn === '1')")
+		browser.Value[bool](b, "new Promise(done => setTimeout(() => done(true), 1500))") // another process draws what is in the frame
+		shot, err := chromedp.Run(b.Context, chromedp.FullScreenshot(100))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(words[1], shot, 0o644))
+	}
+}
