@@ -30,6 +30,8 @@ let number name d = num (field name d)
 let optional name d default read = match J.member name d with `Null -> default | v -> read v
 let nums v = List.map num (J.to_list v)
 let small z = Z.to_int z
+(* What a document says beyond what is known here may change what it means. *)
+let only known d = List.iter (fun (key, _) -> if not (List.mem key known) then no ("the key " ^ key)) (J.to_assoc d)
 let upto n = List.init n Z.of_int
 
 (* The vector in which contribution c occurs as often as the list has it. *)
