@@ -125,8 +125,7 @@ let schedule d =
 let certificate d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
-  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage" ]) then no ("kind " ^ kind);
-  if kind = "cut" && (has "from" w || has "to" w) then no "a cut of some contributions or needs only";
+  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices" ]) then no ("kind " ^ kind);
   let problem = field "problem" d in
   let free = is_free problem in
   let j = job_of ~rounds:false problem in
@@ -134,8 +133,16 @@ let certificate d =
   let inside () =
     let nodes = nums (field "nodes" w) in
     fun v -> List.exists (Z.equal v) nodes in
+  let all = upto (small j.nodes) in
+  let from () = optional "from" w all nums and towards () = optional "to" w all nums in
+  let covered set from towards = (if free then free_coverage_rule else coverage_rule) j set from towards bound in
   let shown = match kind with
-    | "cut" -> (if free then free_cut_rule else cut_rule) j (inside ()) bound
+    | "cut" ->
+        (* What leaves a set enters the others: of all, and of what each one needs. *)
+        let inside = inside () in
+        let outside v = not (inside v) in
+        (if free then free_cut_rule else cut_rule) j inside bound
+        || covered outside (from ()) (towards ()) || List.exists (fun v -> covered outside (from ()) [ v ]) (towards ())
     | "ingress" -> (if free then free_ingress_rule else ingress_rule) j (number "rank" w) bound
     | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound
     | "volume" ->
@@ -148,9 +155,8 @@ let certificate d =
           failwith "parts: want a node or more in each, and each node in one";
         let rec find i v = function [] -> 0 | nodes :: rest -> if List.exists (Z.equal v) nodes then i else find (i + 1) v rest in
         (if free then free_partition_rule else partition_rule) j (fun v -> Z.of_int (find 1 v parts)) bound
-    | "coverage" ->
-        let all = upto (small j.nodes) in
-        (if free then free_coverage_rule else coverage_rule) j (inside ()) (optional "from" w all nums) (optional "to" w all nums) bound
+    | "coverage" -> covered (inside ()) (from ()) (towards ())
+    | "prices" -> (if free then free_prices_rule else prices_rule) j (nums (field "prices" w)) bound
     | _ ->
         let full = nums (field "potential_ps" w) and head = optional "head_ps" w [] nums in
         let nodes = small j.nodes + List.length (optional "switches" (field "topology" (field "problem" d)) [] J.to_list) in
