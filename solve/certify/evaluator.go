@@ -347,9 +347,28 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 }
 
 // prove has what a method found verified.
-func (e *Evaluator) prove(b *solve.Budget, r *Row) (err error) {
+func (e *Evaluator) prove(b *solve.Budget, r *Row) error {
 	after, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
+	return e.proveIn(after, r)
+}
+
+// leastProof is the least time that replay and the solver have for a proof.
+const leastProof = 200 * time.Millisecond
+
+// proveShortly is prove with a part of the time that is left: the solver may not come to its end.
+func (e *Evaluator) proveShortly(b *solve.Budget, parts int, r *Row) error {
+	after, cancel := solve.Grace(b.Context(), Grace)
+	defer cancel()
+	if left := b.Left(); left != math.MaxInt64 {
+		after, cancel = context.WithTimeout(after, max(leastProof, left/time.Duration(parts)))
+		defer cancel()
+	}
+	return e.proveIn(after, r)
+}
+
+// proveIn is prove until after is done.
+func (e *Evaluator) proveIn(after context.Context, r *Row) (err error) {
 	e.Progress.Begin(r.Method, &solve.Options{})
 	defer e.Progress.End()
 	e.Progress.Note("verifying")

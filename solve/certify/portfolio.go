@@ -1,9 +1,11 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -43,8 +45,8 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 }
 
 // portfolio runs methods until a proved schedule is within e.Enough of the bound, and proves
-// only what may be the best: when it is close enough, before a method that begins from a
-// schedule, when half of the time is over, and in the end. Quick methods come first.
+// only what may be the best. Quick methods come first: of what these find, only the best is
+// proved.
 //
 // What it answers does not depend on the clock as long as no limit is reached: methods run
 // in one order, each ends by itself, and what ends the work is a makespan.
@@ -53,12 +55,11 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	isQuick := func(m solve.Solver) bool { return m.About().Quick }
 	methods = slices.Concat(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }),
 		slices.DeleteFunc(slices.Clone(methods), isQuick))
-	late := b.Left() / 4
 	quick, cancel := b.Share(3) // for all quick methods together
 	defer cancel()
 	quicks := len(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }))
 	for i, m := range methods {
-		if len(found) > 0 && !isQuick(m) && (m.About().WarmStart || b.Left() < late || e.isEnough(b, p, found)) {
+		if len(found) > 0 && !isQuick(m) {
 			if err := e.proveBest(b, found, ev); err != nil {
 				return err
 			}
@@ -96,13 +97,10 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 		ev.Tried = append(ev.Tried, Tried{m.Name(), r.Makespan, r.Solving})
 		found = append(found, r)
 	}
-	return e.proveBest(b, found, ev)
-}
-
-// isEnough reports whether the best of what was found is close enough to the bound.
-func (e *Evaluator) isEnough(b *solve.Budget, p *model.Problem, found []*Row) bool {
-	known := e.known(b, p)
-	return slices.ContainsFunc(found, func(r *Row) bool { return e.within(r.Makespan, known) })
+	if err := e.proveBest(b, found, ev); err != nil {
+		return err
+	}
+	return e.proveAgain(b, ev)
 }
 
 // fallingShare returns the share of the first of some methods. Shares fall: of three methods the
@@ -118,26 +116,42 @@ func fallingShare(b *solve.Budget, methods int) (*solve.Budget, context.CancelFu
 
 // proveBest has found schedules verified, the shortest first, until one is proved, and keeps
 // that as the row. Those that are not shorter than the row that there is are not looked at.
+// What is not close to the bound has an eighth of the time: something better may come.
 func (e *Evaluator) proveBest(b *solve.Budget, found []*Row, ev *Report) error {
 	slices.SortStableFunc(found, func(x, y *Row) int { return int(min(max(x.Makespan-y.Makespan, -1), 1)) })
 	for _, r := range found {
 		if best := ev.Best(); best != nil && r.Makespan >= best.Makespan {
 			return nil
 		}
-		share, done := b, func() {}
-		if b.Left() != math.MaxInt64 && !e.within(r.Makespan, e.known(b, ev.Problem)) {
-			var cancel context.CancelFunc
-			share, cancel = b.Share(2)
-			done = cancel
+		parts := 8
+		if e.within(r.Makespan, e.known(b, ev.Problem)) {
+			parts = 1
 		}
-		err := e.prove(share, r)
-		done()
-		if err != nil {
+		if err := e.proveShortly(b, parts, r); err != nil {
 			return fmt.Errorf("%s: %w", r.Method, err)
 		}
-		ev.Rows = append(slices.DeleteFunc(ev.Rows, func(x *Row) bool { return x.Outcome() == verify.Proved && r.Outcome() == verify.Proved && !x.Given }), r)
+		ev.Rows = append(slices.DeleteFunc(ev.Rows, func(x *Row) bool { return x.Outcome() == verify.Proved && r.Outcome() == verify.Proved }), r)
 		if e.Found != nil {
 			e.Found(ev.soFar())
+		}
+		if r.Outcome() == verify.Proved {
+			return nil
+		}
+	}
+	return nil
+}
+
+// proveAgain has rows verified in full that had no time for that: the shortest first, until one
+// is proved.
+func (e *Evaluator) proveAgain(b *solve.Budget, ev *Report) error {
+	rows := slices.Clone(ev.Rows)
+	slices.SortStableFunc(rows, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })
+	for _, r := range rows {
+		open := func(v verify.Verdict) bool { return v.Outcome == verify.Unknown }
+		if slices.ContainsFunc(slices.Collect(maps.Values(r.Verdicts)), open) && (r.Outcome() != verify.Proved || b.Stop() == 0) {
+			if err := e.prove(b, r); err != nil {
+				return fmt.Errorf("%s: %w", r.Method, err)
+			}
 		}
 		if r.Outcome() == verify.Proved {
 			return nil
