@@ -21,7 +21,7 @@ import (
 var alwaysEffective = map[string][]string{
 	"crossover":    {"jobs", "rates", "iterations", "switch", "output", "picture", "time-limit", "json"},
 	"solve":        {"problem", "collective", "size", "cost", "straggler", "delay", "alpha", "bandwidth", "fail", "group", "chunks", "objective", "time-limit", "threads", "json", "pareto"},
-	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot", "schedule", "max-gap", "fits"},
+	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot", "schedule", "max-gap", "nccl-log", "fits"},
 	"bound":        {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
 	"throughput":   {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
 	"topo show":    {"fail", "json"},

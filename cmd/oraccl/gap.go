@@ -29,6 +29,8 @@ func newGap() *cobra.Command {
 	var work effort
 	var methods, dir, figure, most, fits string
 	var compared []string
+	var fromLog string
+	var guess bool
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gap TOPO --collective C",
@@ -47,6 +49,10 @@ verify judges it, with its slots and deadlocks; what is refuted is left out, wit
 
 With --fits RUNTIME a column tells which schedules the runtime loads; of a method whose best
 does not fit, the best with fewer chunks that does is another row.
+
+What NCCL runs stands beside them, as nccl-ring and nccl-tree, with --nccl-log, the rings and
+trees of its log; on named machines --nccl has a model of its choice. Both are timed with what
+this network allows, and the protocol Simple: no other one is faster at large sizes.
 
 Methods run one after the other, quick ones first, each with an equal share of the time
 that is left. When the time limit is reached, or after Ctrl-C, what was found by then
@@ -87,6 +93,14 @@ is printed within a second, and the exit status is 3.`,
 				}
 				e.Given = append(e.Given, *g)
 			}
+			if fromLog != "" || guess {
+				enter(cmd, "reading "+fromLog)
+				rows, err := judge.NCCL(cmd.Context(), fromLog, p)
+				if err != nil {
+					return err
+				}
+				e.Given = append(e.Given, rows...)
+			}
 			print := func(ev *certify.Report) error {
 				if asJSON {
 					return report.PrintJSON(cmd.OutOrStdout(), report.GapToJSON(ev))
@@ -125,6 +139,8 @@ is printed within a second, and the exit status is 3.`,
 	}
 	in.addFlags(cmd)
 	cmd.Flags().StringSliceVar(&compared, "schedule", nil, "schedules to compare, in `files` separated by commas, of any format that verify reads")
+	cmd.Flags().StringVar(&fromLog, "nccl-log", "", "compare what NCCL runs: over the rings and trees in this `file`, its log (NCCL_DEBUG=INFO) or the dump of its graphs")
+	cmd.Flags().BoolVar(&guess, "nccl", false, "compare what NCCL would run on a named machine, by a model of its choice, where there is no log")
 	addMaxGap(cmd, &most, "the schedules of --schedule, or the best row where there are none")
 	work.addFlags(cmd, time.Minute, "")
 	cmd.Flags().StringVar(&methods, "methods", "", "the `methods` to compare, separated by commas (default: all that serve)")

@@ -106,6 +106,8 @@ func Rules() []Rule {
 		{Verbs: []string{"view", "convert"}, Flags: []string{"chunks"}, Where: "cmd/oraccl", Example: "convert msccl.xml --to oraccl --chunks 2"},
 		{Verbs: []string{"verify"}, Flags: []string{"inplace", "runtime", "format", "warnings", "fail-on"}, Where: "cmd/oraccl", Example: "verify ours.json --inplace"},
 
+		{Verbs: []string{"gap"}, Flags: []string{"nccl"}, Why: without("nccl-log", "the log tells what NCCL chose"), Example: "gap ring:4 --collective allreduce --nccl --nccl-log nccl.log"},
+
 		// Traces.
 		{Verbs: []string{"trace"}, Flags: []string{"steps"}, Where: "cmd/oraccl", Example: "trace profile.json --steps 1..2"},
 		{Verbs: []string{"trace"}, Flags: []string{"values"}, Why: without("json", "--json prints every quantity"), Example: "trace log.txt --values --json"},
@@ -214,7 +216,7 @@ func named(l *Line) bool {
 
 // noFile: neither the topology nor the collective is a file.
 func noFile(l *Line, _ string) string {
-	if l.Verb == "check" || len(l.Args) == 0 || l.Given("schedule") || named(l) {
+	if l.Verb == "check" || len(l.Args) == 0 || l.Given("schedule") || l.Given("nccl-log") || named(l) {
 		return ""
 	}
 	return fmt.Sprintf("no file is read: %s is a name", l.Args[0])

@@ -1,0 +1,172 @@
+package nccllog
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/stretchr/testify/require"
+)
+
+// written is the log that NCCL would write of l, as all ranks' lines.
+func written(l *Log) []string {
+	var lines []string
+	add := func(r int, format string, args ...any) {
+		lines = append(lines, fmt.Sprintf("node%d:%d:%d [%d] NCCL INFO ", r/8, 100+r, 200+r, r%8)+fmt.Sprintf(format, args...))
+	}
+	for r := range l.Ranks {
+		add(r, "comm 0x55%02x rank %d nRanks %d nNodes %d localRanks 8 localRank %d MNNVL 0", r, r, l.Ranks, l.Ranks/8, r%8)
+		var trees []string
+		for c := range l.Channels {
+			m := l.Trees[c][r]
+			down := []int{-1, -1, -1}
+			k := 0
+			for x := range l.Ranks {
+				if l.Trees[c][x].Up == r {
+					down[k] = x
+					k++
+				}
+			}
+			trees = append(trees, fmt.Sprintf("[%d] %d/%d/%d->%d->%d", c, down[0], down[1], down[2], r, m.Up))
+		}
+		add(r, "Trees %s", strings.Join(trees, " "))
+		add(r, "P2P Chunksize set to 131072")
+	}
+	for c := range l.Channels {
+		add(0, "Channel %02d/%02d : %s", c, l.Channels, strings.Trim(fmt.Sprintf("%4d", l.Rings[c]), "[]"))
+		add(0, "Channel %02d/0 : 0[0] -> 1[1] via P2P/CUMEM/read", c)
+	}
+	return append(lines, "node0:100:200 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo 1 proto 2 time 123.4")
+}
+
+func guess(t testing.TB, name string) *Log {
+	network, err := topo.Parse(name, topo.Options{})
+	require.NoError(t, err)
+	l, err := Guess(network)
+	require.NoError(t, err)
+	return l
+}
+
+// TestRead: rings and trees come back from the lines of all ranks, in any order, with what launchers
+// put before them.
+func TestRead(t *testing.T) {
+	for _, name := range []string{"dgxh100", "dgxh100:2", "dgxa100:3", "dgxh100:5"} {
+		l := guess(t, name)
+		lines := written(l)
+		r := rand.New(rand.NewPCG(1, uint64(l.Ranks)))
+		r.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		for i := range lines {
+			lines[i] = []string{"", "7: ", "[1,3]<stdout>:", "2026-01-02T03:04:05 "}[i%4] + lines[i]
+		}
+		got, err := Read(context.Background(), "x", strings.NewReader("NCCL version 2.21.5+cuda12.4\n"+strings.Join(lines, "\n")))
+		require.NoError(t, err, name)
+		require.Equal(t, "2.21.5+cuda12.4", got.Version)
+		require.Equal(t, l.Ranks, got.Ranks)
+		require.Equal(t, l.Rings, got.Rings, name)
+		require.Equal(t, []Choice{{"AllReduce", 1048576, "ring", "Simple", "123.4"}}, got.Choices)
+		for c := range l.Channels {
+			want, err := l.parents(c)
+			require.NoError(t, err)
+			up, err := got.parents(c)
+			require.NoError(t, err)
+			require.Equal(t, want, up)
+		}
+		// without the lines of one rank, its place follows from the others'; without two that are neighbours it does not
+		kept := strings.Join(lines, "\n")
+		for _, line := range lines {
+			if strings.Contains(line, "->3->") {
+				kept = strings.Replace(kept, line, "", 1)
+			}
+		}
+		got, err = Read(context.Background(), "x", strings.NewReader(kept))
+		require.NoError(t, err)
+		up, err := got.parents(0)
+		require.NoError(t, err)
+		want, _ := l.parents(0)
+		require.Equal(t, want, up)
+	}
+}
+
+func TestCutOff(t *testing.T) {
+	l := guess(t, "dgxh100:2")
+	var few []string
+	for _, line := range written(l) {
+		if strings.Contains(line, "localhost") || !strings.Contains(line, "->") || strings.Contains(line, "->9->") {
+			few = append(few, line)
+		}
+	}
+	few = append(few, "node0:1:2 [0] NCCL INFO Channel 07/08 : 0 1 2 node0:1:3 [1] NCCL INFO Channel", "node0:1:2 [0] NCCL INFO Channel 07/08 : 0 1 2 5")
+	got, err := Read(context.Background(), "x", strings.NewReader(strings.Join(few, "\n")))
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(got.Notes.Strings()), "2 lines that are cut off or mixed with others")
+	_, err = got.parents(0)
+	require.ErrorContains(t, err, "the log is cut off or not of all ranks")
+	require.Len(t, got.Rings, 8)
+	for text, want := range map[string]string{
+		"": "no line of NCCL", "hello": "no line of NCCL", "h:1:2 [0] NCCL INFO Bootstrap : Using eth0": "neither rings",
+		"<graphs version=\"1\"/>": "no ring in the dump", "<system/>": "no dump of graphs",
+	} {
+		_, err := Read(context.Background(), "x", strings.NewReader(text))
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestGraphs(t *testing.T) {
+	l, err := Read(context.Background(), "x", strings.NewReader(`<graphs version="1"><graph id="0" pattern="4" nchannels="2"><channel><gpu dev="0"/><gpu dev="2"/><gpu dev="1"/></channel><channel><gpu dev="0"/><gpu dev="1"/><gpu dev="2"/></channel></graph><graph id="1" pattern="1"/></graphs>`))
+	require.NoError(t, err)
+	require.Equal(t, map[int][]int{0: {0, 2, 1}, 1: {0, 1, 2}}, l.Rings)
+}
+
+// TestGuess: the trees reach every rank, and no host is inside both trees.
+func TestGuess(t *testing.T) {
+	for hosts := 2; hosts < 20; hosts++ {
+		inside := map[int]int{}
+		for _, other := range []bool{false, true} {
+			children := map[int]int{}
+			roots := 0
+			for h := range hosts {
+				if p := parent(h, hosts, other); p >= 0 {
+					children[p]++
+				} else {
+					roots++
+				}
+			}
+			require.Equal(t, 1, roots, hosts)
+			for h, n := range children {
+				require.LessOrEqual(t, n, 2)
+				if n == 2 {
+					inside[h]++
+				}
+			}
+		}
+		for h, n := range inside {
+			require.Equal(t, 1, n, "%d hosts: host %d", hosts, h)
+		}
+	}
+	_, err := Guess(&model.Topology{Name: "mine", Ranks: 8})
+	require.ErrorContains(t, err, "none of the machines")
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(strings.Join(written(guess(f, "dgxh100")), "\n"))
+	f.Add(`<graphs version="1"><graph id="0" pattern="4"><channel><gpu dev="0"/><gpu dev="1"/></channel></graph></graphs>`)
+	f.Add("h:1:2 [0] NCCL INFO Ring 00 : 1 -> 0 -> 1\nh:1:2 [0] NCCL INFO Trees [0] -1->0->1/-1")
+	network, err := topo.Parse("full:8", topo.Options{})
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := Read(context.Background(), "x", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 20, Cost: model.Pipelined}
+		for _, plan := range []func(*model.Problem) (*Plan, error){l.Ring, l.Tree} {
+			if x, err := plan(p); err == nil {
+				require.NoError(t, x.Schedule.Validate(x.Problem))
+			}
+		}
+	})
+}
