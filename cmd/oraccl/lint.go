@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math/big"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,7 @@ import (
 
 func newTopoLint() *cobra.Command {
 	var in problemFlags
-	var claim string
+	var claim, busbw string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "lint TOPO",
@@ -26,9 +28,9 @@ func newTopoLint() *cobra.Command {
 across the rows of a mesh, figures that are off by a unit, ranks out of reach and
 the like, and names the place. Errors make the exit status 1; warnings do not.
 
-With --claim it also reports whether a certified lower bound refutes that a
-collective reaches this algorithmic bandwidth, however the buffer is cut unless
---chunks says how. If so, the exit status is 1 too.`,
+With --claim, or --claim-busbw, it also reports whether a certified lower bound refutes that
+a collective reaches this algorithmic bandwidth, or this bus bandwidth as NCCL-tests has it,
+however the buffer is cut unless --chunks says how. If so, the exit status is 1 too.`,
 		Example: "  oraccl topo show torus:4x4 --json > cluster.json\n" +
 			"  oraccl topo lint cluster.json\n" +
 			"  oraccl topo lint ndv2:2 --collective alltoall --size 1GB --claim 3.524GB/s",
@@ -42,8 +44,11 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 				return err
 			}
 			r := report.Lint{Topology: t, Found: found}
-			if claim != "" {
-				if r.Claim, err = in.judge(cmd, args, claim); err != nil {
+			if claim != "" && busbw != "" {
+				return errors.New("--claim-busbw: does not go with --claim, which says the same otherwise")
+			}
+			if claim != "" || busbw != "" {
+				if r.Claim, err = in.judge(cmd, args, claim, busbw); err != nil {
 					return err
 				}
 			}
@@ -60,6 +65,7 @@ collective reaches this algorithmic bandwidth, however the buffer is cut unless
 	}
 	in.addFlags(cmd)
 	cmd.Flags().StringVar(&claim, "claim", "", "algorithmic bandwidth, size / makespan, that someone claims for --collective: a `rate` such as 100GB/s")
+	cmd.Flags().StringVar(&busbw, "claim-busbw", "", "the same as a bus bandwidth, algbw times 2(n-1)/n for an allreduce: a `rate` such as 446GB/s")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/lint/1")
 	return cmd
 }
@@ -81,15 +87,29 @@ func (in *problemFlags) topology(cmd *cobra.Command, args []string) (*model.Topo
 }
 
 // judge holds the best checked bound of the instance against a claim.
-func (in *problemFlags) judge(cmd *cobra.Command, args []string, claim string) (*report.Claim, error) {
+func (in *problemFlags) judge(cmd *cobra.Command, args []string, claim, busbw string) (*report.Claim, error) {
 	c := &report.Claim{}
 	var err error
-	if c.Rate, err = model.ParseRate(claim); err != nil {
+	if busbw != "" {
+		if c.Bus, err = model.ParseRate(busbw); err != nil {
+			return nil, fmt.Errorf("--claim-busbw: %w", err)
+		}
+	} else if c.Rate, err = model.ParseRate(claim); err != nil {
 		return nil, fmt.Errorf("--claim: %w", err)
 	}
 	p, err := in.problem(cmd, args)
 	if err != nil {
 		return nil, err
+	}
+	if busbw != "" { // rounded down: what is refuted of less is refuted of more
+		num, den := report.BusFraction(p)
+		if num == 0 {
+			return nil, fmt.Errorf("--claim-busbw: has no meaning for %v, which moves nothing", p)
+		}
+		rate := new(big.Int).Mul(big.NewInt(c.Bus), big.NewInt(den))
+		if c.Rate = rate.Div(rate, big.NewInt(num)).Int64(); c.Rate == 0 {
+			return nil, fmt.Errorf("--claim-busbw %s: is less than a byte per second", busbw)
+		}
 	}
 	ctx, done := session.Of(cmd.Context()).Limited(cmd.Context(), time.Minute)
 	defer done()

@@ -17,8 +17,8 @@ func newTopo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "topo [TOPO]",
 		Aliases: []string{"topology"},
-		Short:   "List, show and check topologies",
-		Long: `topo lists, shows and checks topologies. Without a verb it shows the topology.
+		Short:   "List, show, join and check topologies",
+		Long: `topo lists, shows, joins and checks topologies. Without a verb it shows the topology.
 
 A topology is a name or a file: ours (JSON), a dump of NCCL or RCCL
 (NCCL_TOPO_DUMP_FILE, XML), the output of nvidia-smi topo -m (--bandwidth is then that
@@ -35,7 +35,7 @@ of one NVLink), or an input of TE-CCL.`,
 		},
 	}
 	cmd.Flags().AddFlagSet(show.Flags())
-	cmd.AddCommand(newTopoList(), show, newTopoLint())
+	cmd.AddCommand(newTopoList(), show, newTopoJoin(), newTopoLint())
 	return cmd
 }
 

@@ -82,12 +82,14 @@ func Rules() []Rule {
 		{Verbs: problem, Flags: []string{"sizes", "permutation"}, Where: "model/instance", Example: "bound ring:4 --sizes sizes.csv --collective allgather"},
 		{Verbs: append([]string{"topo", "topo show"}, problem...), Flags: []string{"alpha", "bandwidth"}, Where: "model/format/topologies, model/topo", Example: "topo show topology.json --alpha 1us"},
 		{Verbs: []string{"topo lint"}, Flags: []string{"collective", "root", "group", "size", "sizes", "permutation", "cost", "straggler", "delay", "chunks", "total-chunks", "objective"},
-			Why: needs("claim", "what it describes is judged"), Example: "topo lint ring:4 --collective allgather"},
+			Why: unclaimed, Example: "topo lint ring:4 --collective allgather"},
 		{Verbs: []string{"check"}, Flags: []string{"collective", "size", "sizes", "permutation", "cost", "root", "group", "alpha", "bandwidth", "straggler", "delay", "fail"}, Where: "verify/dossier",
 			Example: "check bound.json --collective allgather"},
 		{Verbs: []string{"check"}, Flags: []string{"documents"}, Why: noDirectory, Example: "check bound.json --documents"},
+		{Verbs: []string{"topo join"}, Flags: []string{"machines-per-leaf", "oversubscription"}, Why: noTree, Example: "topo join ring:3 --copies 2 --nic 1GB/s --machines-per-leaf 2"},
+		{Verbs: []string{"topo join"}, Flags: []string{"alpha", "bandwidth"}, Where: "model/format/topologies, model/topo", Example: "topo join topology.json --copies 2 --nic 1GB/s --alpha 1us"},
 		{Verbs: []string{"topo"}, Flags: []string{"alpha", "bandwidth", "fail", "json"}, Why: noTopology, Example: "topo --alpha 1us"},
-		{Verbs: append([]string{"topo", "topo show"}, problem...), Flags: []string{"max-file-size"}, Why: noFile, Example: "bound ring:4 --max-file-size 1GiB --collective allgather"},
+		{Verbs: append([]string{"topo", "topo show", "topo join"}, problem...), Flags: []string{"max-file-size"}, Why: noFile, Example: "bound ring:4 --max-file-size 1GiB --collective allgather"},
 		{Verbs: []string{"topo list", "version", "explain", "help"}, Flags: []string{"max-file-size"}, Why: always("no file is read"), Example: "topo list --max-file-size 1GiB"},
 
 		// Methods.
@@ -220,6 +222,22 @@ func noFile(l *Line, _ string) string {
 		return ""
 	}
 	return fmt.Sprintf("no file is read: %s is a name", l.Args[0])
+}
+
+// unclaimed: nothing is claimed of what the flag describes.
+func unclaimed(l *Line, _ string) string {
+	if l.Given("claim") || l.Given("claim-busbw") {
+		return ""
+	}
+	return "goes with --claim or --claim-busbw, with which what it describes is judged"
+}
+
+// noTree: what joins machines is no fat tree.
+func noTree(l *Line, _ string) string {
+	if l.Value("fabric") == "fattree" {
+		return ""
+	}
+	return "goes with --fabric fattree"
 }
 
 // noTopology: topo by itself prints its help.

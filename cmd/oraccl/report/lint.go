@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/lint"
@@ -10,7 +11,8 @@ import (
 
 // Claim is a claim about a problem, and the certificate that was held against it.
 type Claim struct {
-	Rate        int64 // bytes per second
+	Rate        int64 // algorithmic bandwidth, bytes per second
+	Bus         int64 // what was claimed, if that was a bus bandwidth; else 0
 	Refuted     bool
 	Bound       model.Time // the least makespan that the certificate leaves
 	Certificate *model.Certificate
@@ -37,8 +39,25 @@ func PrintLint(w io.Writer, r *Lint) {
 			word = "REFUTED"
 		}
 		p := c.Certificate.Problem
-		fmt.Fprintf(w, "%s %v at %.3f GB/s: at most %.3f GB/s (%s: %s)\n", word, p, float64(c.Rate)/1e9, Gbps(p.Size, c.Bound), c.Certificate.Witness.Kind(), Describe(c.Certificate))
+		most := Gbps(p.Size, c.Bound)
+		what := fmt.Sprintf("an algbw of %.3f GB/s: at most %.3f GB/s", float64(c.Rate)/1e9, most)
+		if c.Bus > 0 {
+			what = fmt.Sprintf("a busbw of %.3f GB/s, which is an algbw of %.3f GB/s: at most a busbw of %.3f GB/s, an algbw of %.3f GB/s",
+				float64(c.Bus)/1e9, float64(c.Rate)/1e9, most*BusFactor(p), most)
+		}
+		fmt.Fprintf(w, "%s %v%s, at %s (%s: %s)\n", word, p, inNetwork(p), what, c.Certificate.Witness.Kind(), Describe(c.Certificate))
 	}
+}
+
+// inNetwork states of a collective that reduces whether switches add.
+func inNetwork(p *model.Problem) string {
+	switch {
+	case !p.Collective.Reduces():
+		return ""
+	case slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool { return s.Reduces != model.NoReducing }):
+		return ", with in-network reduction"
+	}
+	return ", without in-network reduction"
 }
 
 func severity(c lint.Code) string {
@@ -73,6 +92,7 @@ type claimJSON struct {
 	SizeBytes  int64      `json:"size_bytes"`
 	Cost       string     `json:"cost"`
 	Rate       int64      `json:"claimed_bytes_per_second"`
+	Bus        int64      `json:"claimed_busbw_bytes_per_second,omitempty"`
 	Refuted    bool       `json:"refuted"`
 	AtMostGbps float64    `json:"at_most_gbps"`
 	Bound      *BoundJSON `json:"bound"`
@@ -88,7 +108,7 @@ func LintToJSON(r *Lint) LintJSON {
 	}
 	if c := r.Claim; c != nil {
 		p := c.Certificate.Problem
-		j.Claim = &claimJSON{p.Collective.Label(), p.Size, p.Cost.String(), c.Rate, c.Refuted, Gbps(p.Size, c.Bound), boundToJSON(c.Certificate)}
+		j.Claim = &claimJSON{p.Collective.Label(), p.Size, p.Cost.String(), c.Rate, c.Bus, c.Refuted, Gbps(p.Size, c.Bound), boundToJSON(c.Certificate)}
 	}
 	return j
 }

@@ -21,14 +21,20 @@ func Gbps(bytes int64, t model.Time) float64 {
 
 // BusFactor is what NCCL-tests multiplies algbw by to get busbw.
 func BusFactor(p *model.Problem) float64 {
-	n := float64(len(p.Members()))
+	num, den := BusFraction(p)
+	return float64(num) / float64(den)
+}
+
+// BusFraction is BusFactor as a fraction.
+func BusFraction(p *model.Problem) (num, den int64) {
+	n := int64(len(p.Members()))
 	switch p.Collective.Kind {
 	case model.AllReduce:
-		return 2 * (n - 1) / n
+		return 2 * (n - 1), n
 	case model.AllGather, model.ReduceScatter, model.AllToAll, model.Scatter, model.Gather:
-		return (n - 1) / n
+		return n - 1, n
 	}
-	return 1
+	return 1, 1
 }
 
 // PrintNotes writes what readers of files left out, assumed, or have to add, a line each.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
@@ -32,11 +33,20 @@ type switchNode struct {
 	node   int
 }
 
+// net is a NIC's port.
+type net struct {
+	e     *element
+	above *switchNode // the PCI device or CPU that it is at
+}
+
 type builder struct {
 	alpha model.Time
 	gpus  []*gpu
 	nodes []*switchNode // parents before children
 	t     *model.Topology
+
+	nets   []net
+	joined bool // NICs are wanted, too
 
 	guess    assumed
 	out      omitted
@@ -45,8 +55,8 @@ type builder struct {
 }
 
 // build makes the topology; given reports whether the latency was asked for.
-func build(root *element, alpha model.Time, given bool) (*model.Topology, error) {
-	b := &builder{alpha: alpha, t: &model.Topology{}}
+func build(root *element, alpha model.Time, given, nics bool) (*model.Machine, error) {
+	b := &builder{alpha: alpha, t: &model.Topology{}, joined: nics}
 	cpus := 0
 	for _, c := range root.children {
 		if c.name != "cpu" {
@@ -73,13 +83,69 @@ func build(root *element, alpha model.Time, given bool) (*model.Topology, error)
 	if err := b.links(); err != nil {
 		return nil, err
 	}
+	m := &model.Machine{Topology: b.t}
+	if nics {
+		var err error
+		if m.NICs, err = b.nics(); err != nil {
+			return nil, err
+		}
+	}
 	b.notes(root, given)
-	return b.t, nil
+	return m, nil
+}
+
+// nics returns the NICs of the file: see ReadMachine.
+func (b *builder) nics() ([]model.NIC, error) {
+	var list []model.NIC
+	away := 0
+	for _, n := range b.nets {
+		name := cmp.Or(n.e.attr["name"], fmt.Sprintf("net%d", len(list)))
+		nic := model.NIC{Name: fmt.Sprintf("%.40q", name), Alpha: -1}
+		if model.CheckName(name) == nil && len(name) < 40 {
+			nic.Name = name
+		}
+		if n.e.attr["speed"] != "" {
+			speed, err := n.e.number("speed", 1, 1<<30) // in 10⁶ bits a second
+			if err != nil {
+				return nil, err
+			}
+			nic.Bandwidth = speed * 1e6 / 8
+		}
+		if us, err := strconv.ParseFloat(n.e.attr["latency"], 64); err == nil && us > 0 && us < 1e6 {
+			nic.Alpha = model.Time(us * float64(model.Microsecond))
+		}
+		at := n.above
+		for ; at != nil && !at.useful; at = at.above {
+			if nic.Bandwidth > 0 && at.up > 0 {
+				nic.Bandwidth = min(nic.Bandwidth, at.up)
+			}
+		}
+		if at == nil {
+			away++
+			continue
+		}
+		nic.Nodes = []int{at.node}
+		list = append(list, nic)
+	}
+	if away > 0 {
+		b.t.Notes.Add(model.LeftOut, "%s at CPUs without GPUs", model.Count(away, "NIC"))
+	}
+	if len(list) > 0 {
+		b.t.Notes.Add(model.Fact, "NICs are at the PCI bridges or CPUs that the file has them below")
+	}
+	return list, nil
 }
 
 // below walks down from a CPU or PCI bridge.
 func (b *builder) below(e *element, above, cpu *switchNode) error {
 	for _, c := range e.children {
+		if c.name == "nic" {
+			for _, n := range c.children {
+				if n.name == "net" {
+					b.nets = append(b.nets, net{n, above})
+				}
+			}
+		}
 		if c.name != "pci" {
 			continue
 		}

@@ -67,6 +67,20 @@ func Is(b []byte) bool {
 // DefaultAlpha if it is negative. What was left out and what was assumed is in the notes of
 // the topology.
 func Read(name string, b []byte, alpha model.Time) (*model.Topology, error) {
+	m, err := readWith(name, b, alpha, false)
+	if err != nil {
+		return nil, err
+	}
+	return m.Topology, nil
+}
+
+// ReadMachine is Read with the NICs of the file, each at the PCI bridge or CPU that it is below, if
+// that has GPUs below too. A NIC is no faster than its own PCI link.
+func ReadMachine(name string, b []byte, alpha model.Time) (*model.Machine, error) {
+	return readWith(name, b, alpha, true)
+}
+
+func readWith(name string, b []byte, alpha model.Time, nics bool) (*model.Machine, error) {
 	root, err := parse(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -75,15 +89,16 @@ func Read(name string, b []byte, alpha model.Time) (*model.Topology, error) {
 	if !given {
 		alpha = DefaultAlpha
 	}
-	t, err := build(root, alpha, given)
+	m, err := build(root, alpha, given, nics)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	t := m.Topology
 	t.Name = name[strings.LastIndexAny(name, "/\\")+1:]
 	if err := t.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return t, nil
+	return m, nil
 }
 
 // parse reads the elements of the document, which must be one system.

@@ -53,7 +53,7 @@ func (b *builder) notes(root *element, given bool) {
 	if !given {
 		n.Add(model.Assumed, "%v between GPUs, half of it to or from a switch: the file has no latencies; --alpha sets it", b.alpha)
 	}
-	if c := len(b.out.nics); c > 0 {
+	if c := len(b.out.nics); c > 0 && !b.joined {
 		n.Add(model.LeftOut, "%s (%s): the topology is of one machine", model.Count(c, "NIC"), model.Few(b.out.nics))
 	}
 	if c := len(b.out.targets); c > 0 {

@@ -62,7 +62,7 @@ func (b *builder) notes(others rest, byPCIe bool, asked Options) {
 	case distances:
 		n.Add(model.LeftOut, "paths over PCIe: NVLinks connect all GPUs")
 	}
-	if c := max(len(others.rows), others.columns); c > 0 {
+	if c := max(len(others.rows), others.columns); c > 0 && !others.joined {
 		var names []string
 		for _, name := range others.rows {
 			names = append(names, fmt.Sprintf("%.40q", name))
@@ -165,8 +165,11 @@ func (b *builder) connected() bool {
 }
 
 // level returns how far apart two GPUs are on PCIe. What NVLinks join may be anywhere.
-func (b *builder) level(i, j int) int {
-	switch b.m[i][j] {
+func (b *builder) level(i, j int) int { return levelOf(b.m[i][j]) }
+
+// levelOf returns how far apart an entry says that two devices are on PCIe, 5 where it says nothing of that.
+func levelOf(entry string) int {
+	switch entry {
 	case "PIX", "PSB":
 		return 0
 	case "PXB":

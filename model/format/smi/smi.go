@@ -68,24 +68,65 @@ func lines(b []byte) []string {
 // Read reads a matrix. Errors name the file and the line. What was left out and what was
 // assumed is in the notes of the topology.
 func Read(name string, b []byte, o Options) (*model.Topology, error) {
+	t, _, err := readWith(name, b, o, false)
+	return t, err
+}
+
+// ReadMachine is Read with the columns of NICs. A NIC is shared by the GPUs that are nearest to it;
+// the matrix has neither its bandwidth nor its latency.
+func ReadMachine(name string, b []byte, o Options) (*model.Machine, error) {
+	t, others, err := readWith(name, b, o, true)
+	if err != nil {
+		return nil, err
+	}
+	m := &model.Machine{Topology: t}
+	for c := range others.columns {
+		nic := model.NIC{Name: fmt.Sprintf("nic%d", c), Alpha: -1}
+		if c < len(others.rows) && len(others.rows[c]) < 40 && model.CheckName(others.rows[c]) == nil {
+			nic.Name = others.rows[c]
+		}
+		best := len(levels)
+		for i, row := range others.entries {
+			if c >= len(row) {
+				continue
+			}
+			switch at := levelOf(row[c]); {
+			case at >= len(levels): // no distance
+			case at < best:
+				best, nic.Nodes = at, []int{i}
+			case at == best:
+				nic.Nodes = append(nic.Nodes, i)
+			}
+		}
+		if nic.Nodes != nil {
+			m.NICs = append(m.NICs, nic)
+		}
+	}
+	return m, nil
+}
+
+func readWith(name string, b []byte, o Options, nics bool) (*model.Topology, rest, error) {
 	m, others, err := matrix(b)
+	others.joined = nics
 	if err == nil {
 		var t *model.Topology
 		if t, err = build(m, others, o); err == nil {
 			t.Name = name[strings.LastIndexAny(name, "/\\")+1:]
 			if err = t.Validate(); err == nil {
-				return t, nil
+				return t, others, nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s: %w", name, err)
+	return nil, others, fmt.Errorf("%s: %w", name, err)
 }
 
 // rest is what a text has besides the entries between GPUs.
 type rest struct {
-	rows     []string // names of rows that are not of GPUs: NICs
-	columns  int      // entries of GPUs for what is not a GPU
-	matrices int      // other matrices, such as that of topo -p2p
+	rows     []string   // names of rows that are not of GPUs: NICs
+	columns  int        // entries of GPUs for what is not a GPU
+	entries  [][]string // by GPU: of its columns for what is not a GPU
+	joined   bool       // they are NICs that are wanted
+	matrices int        // other matrices, such as that of topo -p2p
 }
 
 // matrix returns the entries between GPUs, which are the first of each row, and the rest.
@@ -125,6 +166,7 @@ func matrix(b []byte) (rows [][]string, others rest, err error) {
 		for k := n; k < len(r) && entry.MatchString(r[k]); k++ {
 			others.columns = max(others.columns, k-n+1)
 		}
+		others.entries = append(others.entries, r[n:min(len(r), n+others.columns)])
 		rows[i] = r[:n]
 		for j, e := range rows[i] {
 			switch {

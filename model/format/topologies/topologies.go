@@ -12,6 +12,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/nccl"
 	"github.com/oraccl/oraccl/model/format/smi"
 	"github.com/oraccl/oraccl/model/format/teccl"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/model/traffic"
@@ -59,10 +60,34 @@ func (f Files) Sizes(name string) (*traffic.Table, error) {
 	return traffic.Read(name, bytes.NewReader(b))
 }
 
+// Machine reads a machine with its NICs, by name or from a file: of what NCCL dumps or nvidia-smi prints the
+// file's; a name, and files of ours, have none.
+func (f Files) Machine(name, alpha, bandwidth string) (*model.Machine, error) {
+	if !f.Exists(name) {
+		t, err := instance.LoadTopology(f, name, alpha, bandwidth)
+		return &model.Machine{Topology: t}, err
+	}
+	b, err := files.Read(f.Context, name)
+	if err != nil {
+		return nil, err
+	}
+	var m *model.Machine
+	t, err := read(name, b, alpha, bandwidth, &m)
+	if m == nil {
+		m = &model.Machine{Topology: t}
+	}
+	return m, err
+}
+
 // Read reads the topology of a file: ours, what NCCL dumps, what nvidia-smi topo -m prints, or
 // that of an input of TE-CCL. alpha and bandwidth are the values of the flags of these names,
 // for formats that lack them; "" where they are not given. Errors name the file or the flag.
 func Read(name string, b []byte, alpha, bandwidth string) (*model.Topology, error) {
+	return read(name, b, alpha, bandwidth, nil)
+}
+
+// read is Read; where m is not nil and the format has NICs, it sets m instead of returning a topology.
+func read(name string, b []byte, alpha, bandwidth string, m **model.Machine) (_ *model.Topology, err error) {
 	first := bytes.TrimLeft(b, " \t\r\n\ufeff")
 	dump := bytes.HasPrefix(first, []byte("<")) && nccl.Is(b)
 	matrix := !bytes.HasPrefix(first, []byte("{")) && !dump && smi.Is(b)
@@ -74,7 +99,6 @@ func Read(name string, b []byte, alpha, bandwidth string) (*model.Topology, erro
 		return nil, fmt.Errorf("%s: %s", name, what)
 	}
 	o := smi.Options{Alpha: -1} // the default of the format
-	var err error
 	if alpha != "" {
 		if o.Alpha, err = model.ParseTime(alpha); err != nil {
 			return nil, fmt.Errorf("--alpha: %w", err)
@@ -86,6 +110,12 @@ func Read(name string, b []byte, alpha, bandwidth string) (*model.Topology, erro
 		}
 	}
 	switch {
+	case dump && m != nil:
+		*m, err = nccl.ReadMachine(name, b, o.Alpha)
+		return nil, err
+	case matrix && m != nil:
+		*m, err = smi.ReadMachine(name, b, o)
+		return nil, err
 	case dump:
 		return nccl.Read(name, b, o.Alpha)
 	case matrix:
