@@ -27,6 +27,7 @@ var alwaysEffective = map[string][]string{
 	"topo show":    {"fail", "json"},
 	"topo join":    {"copies", "nic", "nic-latency", "nics-per-gpu", "fabric", "output", "json"},
 	"topo lint":    {"problem", "fail", "json", "claim", "claim-busbw"},
+	"topo fit":     {"measured", "pair", "output", "plot"},
 	"check":        {"json", "topology"},
 	"verify":       {"engine", "json"},
 	"view":         {"output"},
@@ -39,7 +40,7 @@ var alwaysEffective = map[string][]string{
 }
 
 // readsFiles are the verbs that read files whatever they are given.
-var readsFiles = []string{"crossover", "trace", "verify", "view", "convert", "check", "sweep", "sweep cells", "sweep worker"}
+var readsFiles = []string{"topo fit", "crossover", "trace", "verify", "view", "convert", "check", "sweep", "sweep cells", "sweep worker"}
 
 // TestFlagsHaveEffect walks over all flags of all commands: each has an effect always, or is
 // in the table with the condition under which it is refused.

@@ -35,7 +35,7 @@ of one NVLink), or an input of TE-CCL.`,
 		},
 	}
 	cmd.Flags().AddFlagSet(show.Flags())
-	cmd.AddCommand(newTopoList(), show, newTopoJoin(), newTopoLint())
+	cmd.AddCommand(newTopoList(), show, newTopoJoin(), newTopoLint(), newTopoFit())
 	return cmd
 }
 

@@ -1,0 +1,85 @@
+package fit
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// points are exact times, with a relative error.
+func points(alpha, beta, noise float64, seed uint64, sizes ...float64) []Point {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var all []Point
+	for _, b := range sizes {
+		all = append(all, Point{Bytes: b, Seconds: (alpha + beta*b) * (1 + noise*r.NormFloat64())})
+	}
+	return all
+}
+
+func doublings(from, to float64) (all []float64) {
+	for b := from; b <= to; b *= 2 {
+		all = append(all, b)
+	}
+	return all
+}
+
+func TestExact(t *testing.T) {
+	f, err := Points(points(5e-6, 4e-11, 0, 1, doublings(8, 1<<30)...))
+	require.NoError(t, err)
+	require.InEpsilon(t, 5e-6, f.Alpha(), 1e-9)
+	require.InEpsilon(t, 4e-11, f.Line.Beta, 1e-9)
+	require.Nil(t, f.Small)
+	require.Empty(t, f.Outliers)
+}
+
+// TestIntervals: of many noisy tables, the intervals hold the truth in about 95 of 100.
+func TestIntervals(t *testing.T) {
+	held := 0
+	const runs = 400
+	for seed := range uint64(runs) {
+		l, err := line(points(5e-6, 4e-11, 0.02, seed, doublings(8, 1<<30)...))
+		require.NoError(t, err)
+		if math.Abs(l.Beta-4e-11) <= l.BetaOff {
+			held++
+		}
+	}
+	require.InDelta(t, 0.95, float64(held)/runs, 0.04)
+}
+
+func TestKnee(t *testing.T) {
+	all := append(points(3e-6, 2e-10, 0.005, 3, doublings(64, 32<<10)...), points(20e-6, 2.5e-11, 0.005, 4, doublings(1<<20, 1<<30)...)...)
+	f, err := Points(all)
+	require.NoError(t, err)
+	require.NotNil(t, f.Small)
+	require.EqualValues(t, 1<<20, f.Knee)
+	require.InEpsilon(t, 3e-6, f.Alpha(), 0.05)
+	require.InEpsilon(t, 2.5e-11, f.Line.Beta, 0.05)
+}
+
+func TestOutlier(t *testing.T) {
+	all := points(5e-6, 4e-11, 0.003, 5, doublings(1024, 1<<30)...)
+	all[10].Seconds *= 1.8
+	f, err := Points(all)
+	require.NoError(t, err)
+	require.Len(t, f.Outliers, 1)
+	require.InEpsilon(t, 4e-11, f.Line.Beta, 0.02)
+}
+
+func TestRefused(t *testing.T) {
+	_, err := Points(points(5e-6, 4e-11, 0, 1, 8, 16))
+	require.ErrorContains(t, err, "2 sizes, want at least 3")
+	_, err = Points(points(5e-6, 0, 0.01, 1, 1024, 1048576, 1<<30))
+	if err == nil {
+		t.Log("a slope was found in noise")
+	}
+	var wild []Point
+	for i, b := range doublings(1024, 1<<24) {
+		wild = append(wild, Point{Bytes: b, Seconds: []float64{1e-3, 1e-5, 4e-4}[i%3]})
+	}
+	_, err = Points(wild)
+	require.Error(t, err)
+	_, err = Points([]Point{{Bytes: 1, Seconds: 3}, {Bytes: 2, Seconds: 2}, {Bytes: 3, Seconds: 1}})
+	require.ErrorContains(t, err, "larger messages take no longer")
+}
