@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
@@ -283,7 +284,12 @@ func (c *checker) figure(bySection map[string][]string, g *FigureBlock) {
 			c.fail(0, "figure %s: heat: want row, column, value and most, above zero, and no series", g.Name)
 			return
 		}
-		c.texts(known, h.Row, h.Column)
+		for _, t := range h.Counts {
+			if _, err := strconv.ParseFloat(t.Text(), 64); err != nil {
+				c.fail(t.line, "figure %s: counts %q: want numbers", g.Name, t.Text())
+			}
+		}
+		c.texts(known, h.Row, h.Column, h.Worst)
 		c.exprs(known, h.Value)
 	}
 	c.texts(known, g.Places)

@@ -2,7 +2,10 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
@@ -89,6 +92,9 @@ func (x *Runner) figure(base *expression.Scope, g *FigureBlock) (*report.Figure,
 		if drawing, err = x.heat(g, title, drawn); err != nil {
 			return nil, err
 		}
+		if f.Text, err = x.told(g.Heat, drawn); err != nil {
+			return nil, fmt.Errorf("%s: figure %s: %w", x.f.Path, g.Name, err)
+		}
 	} else if len(c.Series) == 0 {
 		return f, nil
 	}
@@ -121,6 +127,59 @@ func (x *Runner) heat(g *FigureBlock, title string, lines []*line) (*chart.Heat,
 		}
 	}
 	return h, nil
+}
+
+// mostWorst is how many of the largest values of a map the report tells of.
+const mostWorst = 10
+
+// told returns sentences about the values of a map: how many there are up to some, the median,
+// the largest ones.
+func (x *Runner) told(h *heatBlock, lines []*line) (text []string, err error) {
+	type valued struct {
+		*line
+		value float64
+	}
+	var all []valued
+	for _, l := range lines {
+		v, err := x.eval(l, l.scope, h.Value)
+		if err != nil {
+			return nil, err
+		}
+		if value, ok := v.Float(); ok {
+			all = append(all, valued{l, value})
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	slices.SortStableFunc(all, func(a, b valued) int { return cmp.Compare(b.value, a.value) })
+	for _, t := range h.Counts {
+		most, err := strconv.ParseFloat(t.Text(), 64)
+		if err != nil {
+			return nil, fmt.Errorf("counts: %w", err)
+		}
+		n := 0
+		for _, v := range all {
+			if v.value <= most {
+				n++
+			}
+		}
+		text = append(text, fmt.Sprintf("%d of %d values are at most %s", n, len(all), t.Text()))
+	}
+	if len(h.Counts) > 0 {
+		text = append(text, fmt.Sprintf("the median is %.4g, the largest %.4g", all[len(all)/2].value, all[0].value))
+	}
+	if h.Worst == nil {
+		return text, nil
+	}
+	for _, v := range all[:min(mostWorst, len(all))] {
+		one, err := x.expand(v.scope, h.Worst)
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, one)
+	}
+	return text, nil
 }
 
 // plot adds the points that a line has in a series.

@@ -172,6 +172,8 @@ type heatBlock struct {
 	Value  *expr   `yaml:"value" about:"a number from zero on; what is unknown is left blank"`
 	Unit   string  `yaml:"unit" about:"as of an axis"`
 	Most   float64 `yaml:"most" about:"values from here on have the darkest colour"`
+	Counts list    `yaml:"counts" about:"numbers: the report tells how many values are at most each of them, the median and the largest"`
+	Worst  *text   `yaml:"worst" about:"what the report tells of the ten largest values"`
 }
 
 type axisBlock struct {

@@ -51,6 +51,7 @@ small { color: var(--dim); }
 {{range .Rows}}<tr><td>{{.Instance}}</td><td>{{.Quantity}}</td><td class="n">{{.Published}}</td><td class="n">{{.Ours}}</td><td class="n">{{.Bound}}{{with .Certificate}} <small>{{.}}</small>{{end}}</td><td class="{{class .Verdict}}">{{.Verdict}}</td><td>{{.Why}}</td><td>{{.By}}</td><td>{{.Proved}}</td><td><small>{{.Source}}{{with .Where}}, {{.}}{{end}}{{with .Certainty}} ({{.}}){{end}}</small></td></tr>
 {{end}}</table></div>
 {{end}}{{range .Figures}}{{if .SVG}}<figure><img alt="{{.Title}}" src="{{image .}}"></figure>
+{{end}}{{range .Text}}<p>{{.}}</p>
 {{end}}{{end}}<p><small>{{range .Made.Lines}}{{.}}<br>{{end}}</small></p>
 {{end}}</body>
 </html>

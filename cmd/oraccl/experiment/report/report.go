@@ -86,7 +86,8 @@ type Figure struct {
 	Name  string // of its files
 	Title string
 	Table [][]string
-	SVG   []byte // nil: the table alone
+	SVG   []byte   // nil: the table alone
+	Text  []string // sentences about its values
 }
 
 // Made states what made a report.

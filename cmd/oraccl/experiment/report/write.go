@@ -39,6 +39,15 @@ func (r *Report) WriteMarkdown(w io.Writer, links bool) error {
 	for _, s := range r.Sections {
 		s.markdown(b)
 	}
+	for _, g := range r.Figures {
+		if len(g.Text) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n## %s\n\n", escape(g.Title))
+		for _, line := range g.Text {
+			fmt.Fprintf(b, "- %s\n", escape(line))
+		}
+	}
 	if links {
 		fmt.Fprint(b, "\n## Files\n\n- [rows.csv](rows.csv): every row\n")
 		for _, g := range r.Figures {
