@@ -54,10 +54,8 @@ func Find(ctx context.Context, p *model.Problem, o Options) ([]Found, error) {
 	if p.Chunks == nil {
 		return nil, solve.NotServed("the problem has no chunks")
 	}
-	for i, s := range p.Topology.Switches {
-		if s.Reduces == model.SumsTurned {
-			return nil, solve.NotServed("%s, which turns sums round: routes may pass it twice", p.Topology.NodeName(p.Topology.Ranks+i))
-		}
+	if v, adds := p.Topology.Reducer(); adds {
+		return nil, solve.NotServed("%s, which adds: a hop may wait there, or pass it twice", p.Topology.NodeName(v))
 	}
 	if err := highs.Available(); err != nil {
 		return nil, solve.NotServed("%v", err)

@@ -16,6 +16,8 @@
 //	          over links 1..l that starts at s begins to occupy link i at
 //	          s + α_1 + … + α_{i-1}, and ends at s + Σα + τ or later, where τ >= τ_i
 //	          for all i and τ_i = ⌈b·10¹²/B_i⌉ is the time that b bytes take on link i.
+//	          Where it may wait at a switch that adds, it begins to occupy the link
+//	          behind it by as much later as it waits.
 //	(busy)    It occupies link i for τ_i or longer (pipelined), or for α_i + τ_i or
 //	          longer (blocking).
 //	(round)   In rounds a transfer lies within its round, a link carries one chunk a

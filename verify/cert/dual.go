@@ -34,7 +34,7 @@ var _ = rule(Kind{
 // that the chain occupies l at θ once at most, and then k does. So the chains of k pay
 // together no more than Σ_cd Σ_lθ π_cd(l,θ)·k(l,θ) <= Σ_lθ W(l,θ)·k(l,θ). [However many
 // contributions a transfer carries, and whatever the transfers of a stream share, it is
-// counted once here. No route passes a switch twice, so that its hops are arcs.] Over all chunks that is no more than the prices of the links, since
+// counted once here. No switch adds, so that no hop waits, or passes a switch twice.] Over all chunks that is no more than the prices of the links, since
 // at no instant do two chunks occupy one link [(apart)], and of the ports times their
 // capacities, since at no instant do more links of a port carry something [(apart); a
 // route has at most one link of a port, for all of them leave, or enter, one node]. ∎
@@ -50,10 +50,8 @@ func (j *job) dual(w *model.LPDual) (model.Time, error) {
 	if err := (&model.Certificate{Problem: j.p, Witness: *w}).Validate(); err != nil {
 		return 0, err
 	}
-	for i, s := range j.t.Switches {
-		if s.Reduces == model.SumsTurned {
-			return 0, fmt.Errorf("topology: %s turns sums round, so that routes may pass it twice, which the ways that are looked at do not", j.t.NodeName(j.t.Ranks+i))
-		}
+	if v, adds := j.t.Reducer(); adds {
+		return 0, fmt.Errorf("topology: %s adds, so that a hop may wait there or pass it twice, which the ways that are looked at do not", j.t.NodeName(v))
 	}
 	net, err := j.newArcs(j.t)
 	if err != nil {

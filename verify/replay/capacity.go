@@ -226,6 +226,13 @@ func (c *check) usesOf(users []int32, hops *hops, busy *busy, uses []use) []use 
 		if c.s.Form == model.Timed {
 			after := busy.of(t.Route, hop, t.Chunk)
 			span = model.Interval{From: t.Start.Add(after.From), To: t.Start.Add(after.To)}
+			if route := c.s.Routes[t.Route]; hop == 1 && c.waits(route) {
+				span.To = t.End
+				if c.p.Cost == model.Pipelined {
+					span.To -= c.t.Links[route[1]].Alpha
+				}
+				span.From = span.To - (after.To - after.From)
+			}
 		}
 		uses = append(uses, use{span, i, hop})
 	}

@@ -297,7 +297,7 @@ func (x *executor) times() {
 		switch d := t.End - t.Start; {
 		case d < x.ways[i].duration:
 			x.f.Network[verify.TooFast] = true
-		case d > x.ways[i].duration:
+		case d > x.ways[i].duration && !x.mayWait(i):
 			x.f.Network[verify.TooSlow] = true
 		}
 		for _, r := range x.ranksOn(i) {
@@ -350,7 +350,11 @@ func (x *executor) capacity() {
 	for i, t := range x.s.Transfers {
 		for place, l := range x.ways[i].links {
 			span := x.ways[i].spans[place]
-			span.From, span.To = span.From+t.Start, span.To+t.Start
+			begin := t.Start
+			if place == 1 && x.mayWait(i) {
+				begin = t.End - x.ways[i].duration
+			}
+			span.From, span.To = span.From+begin, span.To+begin
 			if x.s.Form == model.InRounds {
 				span = model.Interval{From: t.Start, To: t.Start + 1}
 			}

@@ -14,6 +14,12 @@ type stream struct {
 	right bool
 }
 
+// mayWait reports whether a transfer may wait at a switch on its way: section 3.2.
+func (x *executor) mayWait(i int) bool {
+	w := x.ways[i]
+	return len(w.links) == 2 && x.p.Topology.Reduces(w.nodes[1]) == model.SumsRead
+}
+
 // streams is section 4 where some switch adds.
 func (x *executor) streams(uses [][]use) {
 	of := make([][]stream, len(uses))

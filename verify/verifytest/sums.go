@@ -184,6 +184,13 @@ func (x *executor) placeStream(r *rand.Rand, k int, moves []move, after model.Ti
 				t.Start = start + longest - lasts[i]
 			}
 			t.End = t.Start + lasts[i]
+			if wait := r.IntN(4); wait < 3 && x.s.Form == model.Timed && x.mayWait(before+i) {
+				if one {
+					t.End += model.Time(wait)
+				} else {
+					t.Start = max(start, t.Start-model.Time(wait))
+				}
+			}
 			end = max(end, t.End)
 		}
 		x.f = &Findings{Network: Codes{}}
