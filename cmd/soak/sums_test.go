@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/solve/innetwork"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/verifytest"
@@ -89,4 +92,46 @@ func below(c *trial, p *model.Problem, s *model.Schedule) error {
 		}
 	}
 	return nil
+}
+
+// TestSoakInNetwork: what the in-network method finds on random machines is right, by a naive
+// execution, replay and smt, and above every bound.
+func TestSoakInNetwork(t *testing.T) {
+	soak(t, 150, map[string]float64{"served": 0.4, "sums": 0.2, "grouped": 0.02}, func(c *trial) error {
+		p := &model.Problem{Topology: verifytest.DrawMachines(c.Rand), Size: 1 + c.Int64N(60), Cost: []model.CostModel{model.Blocking, model.Pipelined}[c.IntN(2)]}
+		p.Collective = model.Collective{Kind: model.AllReduce, Op: model.Operator(c.IntN(4))}
+		if c.IntN(3) == 0 {
+			p.Collective.Group = c.Perm(p.Topology.Ranks)[:1+c.IntN(p.Topology.Ranks)]
+		}
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		o := solve.Options{}
+		if c.IntN(2) == 0 {
+			o.Chunks = 1 + c.IntN(4)
+		}
+		got, err := innetwork.All()[0].Solve(context.Background(), p, o)
+		if errors.Is(err, solve.ErrNotServed) {
+			c.count("not served")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.count("served")
+		f := verifytest.Execute(got.Problem, got.Schedule)
+		if !f.Right() {
+			return fmt.Errorf("%v\n%s", f.All().Sorted(), show(got.Problem, got.Schedule))
+		}
+		if f.Sums > 0 {
+			c.count("sums")
+		}
+		if p.Collective.Group != nil {
+			c.count("grouped")
+		}
+		if err := agree(c, got.Problem, got.Schedule); err != nil {
+			return err
+		}
+		return below(c, got.Problem, got.Schedule)
+	})
 }

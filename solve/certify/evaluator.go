@@ -182,7 +182,7 @@ func (e *Evaluator) serving(b *solve.Budget, p *model.Problem, ev *Report) (meth
 			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: "no rank is late (name it in --methods to have it all the same)"})
 			continue
 		}
-		if !e.Named && about.ComparisonOnly {
+		if _, adds := p.Topology.Reducer(); !e.Named && (about.ComparisonOnly || about.AddingOnly && !adds) {
 			continue
 		}
 		if b.Stop() == 0 {

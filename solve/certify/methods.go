@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/solve/exact"
 	"github.com/oraccl/oraccl/solve/flows"
 	"github.com/oraccl/oraccl/solve/forest"
+	"github.com/oraccl/oraccl/solve/innetwork"
 	"github.com/oraccl/oraccl/solve/oneshot"
 	"github.com/oraccl/oraccl/solve/quotient"
 	"github.com/oraccl/oraccl/solve/sat"
@@ -21,7 +22,7 @@ import (
 // Methods returns every method, quick ones first, sat and exact last: they start from the best
 // schedule of the others.
 func Methods() []solve.Solver {
-	methods := append(classic.All(), oneshot.All()...)
+	methods := slices.Concat(classic.All(), oneshot.All(), innetwork.All())
 	methods = append(methods, quotient.New(), cayley.New(), flows.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
 	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
 }

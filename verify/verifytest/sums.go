@@ -200,3 +200,62 @@ func (x *executor) placeStream(r *rand.Rand, k int, moves []move, after model.Ti
 	}
 	return 0, false
 }
+
+// DrawMachines returns a small network of one to three machines of one to three ranks, at one or
+// two switches in each at which they read sums, and the network between them: a switch, which
+// may turn sums round, one for the ranks of equal number, or these and one above them. Some ranks
+// may be at no other machine's network, and some switches may not add.
+func DrawMachines(r *rand.Rand) *model.Topology {
+	machines, size, planes := 1+r.IntN(3), 1+r.IntN(3), 1+r.IntN(2)
+	t := &model.Topology{Name: "machines", Ranks: machines * size}
+	alpha := func() model.Time { return model.Time(r.IntN(3)) }
+	duplex := func(u, v int, up, down model.Time, b int64) {
+		t.Links = append(t.Links, model.Link{Src: u, Dst: v, Alpha: up, Bandwidth: b}, model.Link{Src: v, Dst: u, Alpha: down, Bandwidth: b})
+	}
+	add := func(s model.Switch) int {
+		t.Switches = append(t.Switches, s)
+		return t.Ranks + len(t.Switches) - 1
+	}
+	up, down := alpha(), alpha()
+	copies := r.IntN(12) > 0
+	for g := range machines {
+		for range planes {
+			if size == 1 && r.IntN(2) == 0 {
+				continue
+			}
+			v := add(model.Switch{Copies: copies, Reduces: model.SumsRead})
+			for i := range size {
+				duplex(g*size+i, v, up, down, 1e12)
+			}
+		}
+	}
+	if machines == 1 {
+		return t
+	}
+	s := model.Switch{Copies: true, Reduces: []model.Reducing{model.NoReducing, model.SumsTurned, model.SumsTurned}[r.IntN(3)]}
+	s.Copies = s.Reduces == model.SumsTurned
+	up, down = alpha(), alpha()
+	b := []int64{1e12, 5e11, 25e10}[r.IntN(3)]
+	if r.IntN(2) == 0 {
+		v := add(s)
+		for u := range t.Ranks {
+			duplex(u, v, up, down, b)
+		}
+		return t
+	}
+	var rails []int
+	for i := range size {
+		v := add(s)
+		for g := range machines {
+			duplex(g*size+i, v, up, down, b)
+		}
+		rails = append(rails, v)
+	}
+	if size == 1 || r.IntN(2) == 0 {
+		spine := add(s)
+		for _, v := range rails {
+			duplex(v, spine, up, down, b*int64(machines))
+		}
+	}
+	return t
+}
