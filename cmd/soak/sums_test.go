@@ -18,7 +18,7 @@ import (
 // TestSoakSums sets replay and smt against a naive execution on networks of switches that
 // add: schedules of sums and multicasts, and six that come of each by random changes.
 func TestSoakSums(t *testing.T) {
-	soak(t, 400, map[string]float64{"sums proved": 0.4, "sums refuted": 0.5, "stale": 0.02, "overlap": 0.5, "overload": 0.03, "timed": 0.3, "rounds": 0.2}, func(c *trial) error {
+	soak(t, 200, map[string]float64{"sums proved": 0.4, "sums refuted": 0.5, "stale": 0.01, "overlap": 0.5, "overload": 0.02, "timed": 0.3, "rounds": 0.2}, func(c *trial) error {
 		p, s, ok := verifytest.DrawSums(c.Rand)
 		if !ok {
 			c.count("not drawn")
@@ -97,7 +97,7 @@ func below(c *trial, p *model.Problem, s *model.Schedule) error {
 // TestSoakInNetwork: what the in-network method finds on random machines is right, by a naive
 // execution, replay and smt, and above every bound.
 func TestSoakInNetwork(t *testing.T) {
-	soak(t, 150, map[string]float64{"served": 0.4, "sums": 0.2, "grouped": 0.02}, func(c *trial) error {
+	soak(t, 80, map[string]float64{"served": 0.4, "sums": 0.2}, func(c *trial) error {
 		p := &model.Problem{Topology: verifytest.DrawMachines(c.Rand), Size: 1 + c.Int64N(60), Cost: []model.CostModel{model.Blocking, model.Pipelined}[c.IntN(2)]}
 		p.Collective = model.Collective{Kind: model.AllReduce, Op: model.Operator(c.IntN(4))}
 		if c.IntN(3) == 0 {

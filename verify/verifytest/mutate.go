@@ -63,10 +63,17 @@ func mutateProblem(r *rand.Rand, p *model.Problem) {
 	case 2:
 		if len(t.Switches) > 0 {
 			s := &t.Switches[r.IntN(len(t.Switches))]
-			s.Copies = !s.Copies
-			if s.Reduces != model.NoReducing { // ranks may read sums only at some switches
-				s.Reduces = []model.Reducing{model.NoReducing, model.SumsTurned}[r.IntN(2)]
+			if s.Reduces == model.NoReducing || r.IntN(3) == 0 {
+				s.Copies = !s.Copies
+				break
+			}
+			old := *s
+			s.Reduces, s.Sums = model.Reducing(r.IntN(3)), r.IntN(3)
+			if s.Reduces == model.NoReducing {
 				s.Sums = 0
+			}
+			if t.Validate() != nil { // ranks read sums at some switches only
+				*s = old
 			}
 		}
 	case 3:
