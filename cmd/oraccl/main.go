@@ -89,7 +89,7 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 		Version:       versions(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true
 	var limit string
 	root.PersistentFlags().StringVar(&limit, files.Flag, "", "the most `bytes` that a file may have: by default 1GiB, and 16GiB for compact schedules and proofs")
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
@@ -110,9 +110,11 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 		return nil
 	}
 	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newCrossover(), newVerify(), newView(), newConvert(), newTrace(), newCheck(), newExplain(), newVersion())
+	root.AddCommand(newCompletion(root), newMan(root))
 	root.AddCommand(longRunning()...)
 	addHelp(root)
 	addHints(root)
+	addCompletions(root)
 	return root
 }
 

@@ -105,6 +105,7 @@ var policy = []struct {
 	{dir: "cmd/licences", may: "model/files"},
 	{dir: "cmd/browser", may: "github.com/chromedp github.com/stretchr/testify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},
+	{dir: "cmd/release", may: "model/files cmd/licences"},
 	{dir: "cmd/soak"},
 	{dir: "cmd/setup", may: "solve/lp solve/lp/highs verify/smt verify/smt/z3", solver: true},
 }

@@ -329,6 +329,7 @@ highs_from_source() {
 	else
 		try as_root "$(command -v cmake)" --install "$tmp/build" || die "the installation of HiGHS failed"
 	fi
+	put "$PREFIX/share/doc/highs/LICENSE.txt" <"$tmp/HiGHS-$HIGHS_VERSION/LICENSE.txt"
 	write_pc "$HIGHS_VERSION" "-I$PREFIX/include/highs" "-L$PREFIX/lib -lhighs -lstdc++ -lm -lpthread"
 	has_highs || die "HiGHS was built, but a program does not run with it"
 }
