@@ -10,6 +10,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/topologies"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/join"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
@@ -18,7 +19,8 @@ import (
 func newTopoJoin() *cobra.Command {
 	var o join.Options
 	var copies int
-	var nic, latency, alpha, bandwidth, out string
+	var nic, latency, out string
+	var in instance.Flags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "join MACHINE...",
@@ -53,7 +55,7 @@ the ranks of each machine and rail as --group takes them.`,
 			var machines []model.Machine
 			for _, name := range args {
 				enter(cmd, "reading "+name)
-				m, err := topologies.Files{Context: cmd.Context()}.Machine(name, alpha, bandwidth)
+				m, err := topologies.Files{Context: cmd.Context()}.Machine(name, in.Alpha, in.Bandwidth)
 				if err != nil {
 					return err
 				}
@@ -66,6 +68,9 @@ the ranks of each machine and rail as --group takes them.`,
 			}
 			t, err := join.Join(machines, o)
 			if err != nil {
+				return err
+			}
+			if t, err = instance.Scaled(t, in.Scale); err != nil {
 				return err
 			}
 			if out != "" {
@@ -91,8 +96,7 @@ the ranks of each machine and rail as --group takes them.`,
 	f.StringVar((*string)(&o.Fabric), "fabric", string(join.Switch), "`what` joins them: switch, rails or fattree")
 	f.IntVar(&o.PerLeaf, "machines-per-leaf", 0, "with --fabric fattree: machines at each leaf (default: half of all)")
 	f.IntVar(&o.Oversubscription, "oversubscription", 1, "with --fabric fattree: how many `times` more the NICs of a leaf can send than its links to the spines")
-	f.StringVar(&alpha, "alpha", "", "latency of the links of the machines: a `time` such as 500ns")
-	f.StringVar(&bandwidth, "bandwidth", "", "bandwidth of the links of the machines, or of one NVLink: a `rate` such as 25GB/s")
+	in.DefineWires(f)
 	f.StringVarP(&out, "output", "o", "", "write the topology to this `file`, JSON, which every verb reads")
 	f.BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/topology/1")
 	return cmd

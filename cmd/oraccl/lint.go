@@ -80,6 +80,9 @@ func (in *problemFlags) topology(cmd *cobra.Command, args []string) (*model.Topo
 		return p.Topology, nil
 	}
 	t, err := loadTopology(cmd.Context(), args[0], in.Alpha, in.Bandwidth)
+	if err == nil {
+		t, err = instance.Scaled(t, in.Scale)
+	}
 	if err != nil {
 		return nil, err
 	}

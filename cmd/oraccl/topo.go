@@ -56,8 +56,7 @@ func newTopoList() *cobra.Command {
 }
 
 func newTopoShow() *cobra.Command {
-	var alpha, bandwidth string
-	var fail []string
+	var in instance.Flags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show TOPO",
@@ -65,11 +64,14 @@ func newTopoShow() *cobra.Command {
 		Example: "  oraccl topo show dgx1\n  oraccl topo show torus:4x4 --alpha 1us --bandwidth 100GB/s --json > torus.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := loadTopology(cmd.Context(), args[0], alpha, bandwidth)
+			t, err := loadTopology(cmd.Context(), args[0], in.Alpha, in.Bandwidth)
+			if err == nil {
+				t, err = instance.Scaled(t, in.Scale)
+			}
 			if err != nil {
 				return err
 			}
-			if t, err = instance.Failed(t, fail); err != nil {
+			if t, err = instance.Failed(t, in.Fail); err != nil {
 				return err
 			}
 			if asJSON {
@@ -78,9 +80,8 @@ func newTopoShow() *cobra.Command {
 			return report.PrintTopology(cmd.OutOrStdout(), t)
 		},
 	}
-	cmd.Flags().StringVar(&alpha, "alpha", "", "latency of the links of a named topology: a `time` such as 500ns, or one per dimension, separated by commas")
-	cmd.Flags().StringVar(&bandwidth, "bandwidth", "", "bandwidth of the links of a named topology: a `rate` such as 50GiB/s, or one per dimension")
-	cmd.Flags().StringSliceVar(&fail, "fail", nil, "`what` has failed: link:U-V (both ways) or rank:R")
+	in.DefineWires(cmd.Flags())
+	cmd.Flags().StringSliceVar(&in.Fail, "fail", nil, "`what` has failed: link:U-V (both ways) or rank:R")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/topology/1, which every verb reads as a topology")
 	return cmd
 }

@@ -18,6 +18,7 @@ import (
 // DefineCut declare have their values; Fail is the caller's to declare.
 type Flags struct {
 	Alpha, Bandwidth string   // of a generator's links
+	Scale            string   // an efficiency of all links, or of classes
 	Fail             []string // link:U-V or rank:R
 	File             string   // a problem; "": it is described by the rest
 
@@ -51,10 +52,16 @@ func (f *Flags) Define(set FlagSet) {
 	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive per rank) or link-rounds (one chunk per link); by default pipelined")
 	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce, gatherv, scatterv")
 	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8 (default: all)")
-	set.StringVar(&f.Alpha, "alpha", "", "latency of the links of a named topology: a `time` such as 500ns, or one per dimension, separated by commas")
-	set.StringVar(&f.Bandwidth, "bandwidth", "", "bandwidth of the links of a named topology: a `rate` such as 50GiB/s, or one per dimension")
+	f.DefineWires(set)
 	set.IntVar(&f.Straggler, "straggler", -1, "`rank` that arrives late, by --delay")
 	set.StringVar(&f.Delay, "delay", "", "how late: a `time` for --straggler, or a list of ranks and times such as 3=1.2ms,5=0.4ms")
+}
+
+// DefineWires declares the flags that set what links are like.
+func (f *Flags) DefineWires(set FlagSet) {
+	set.StringVar(&f.Alpha, "alpha", "", "latency of the links of a named topology: a `time` such as 500ns, or one per dimension, separated by commas; of any topology, that of each link of some classes: nvlink=350ns,nic=1.3us")
+	set.StringVar(&f.Bandwidth, "bandwidth", "", "bandwidth of the links of a named topology: a `rate` such as 50GiB/s, or one per dimension; of any topology, that of each link of some classes: nic=25GB/s")
+	set.StringVar(&f.Scale, "scale", "", "measured `efficiency`, by which the bandwidths of all links, or of some classes, are multiplied: 0.9 or nvlink=0.9,nic=0.85")
 }
 
 // DefineCut declares the flags that describe how the buffer is cut into chunks, and what is
@@ -167,6 +174,9 @@ func objectiveKnown(name string) error {
 // described returns the problem that the flags describe, without a cut.
 func (in *Flags) described(files Files, topology string) (*model.Problem, error) {
 	t, err := LoadTopology(files, topology, in.Alpha, in.Bandwidth)
+	if err == nil {
+		t, err = Scaled(t, in.Scale)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +231,7 @@ func LoadTopology(files Files, name, alpha, bandwidth string) (*model.Topology, 
 
 // Generated builds the topology of that name, with the values of --alpha and --bandwidth.
 func Generated(name, alpha, bandwidth string) (*model.Topology, error) {
+	alpha, bandwidth, classes := ByClass(alpha, bandwidth)
 	var o topo.Options
 	for _, s := range List(alpha) {
 		t, err := model.ParseTime(s)
@@ -236,7 +247,11 @@ func Generated(name, alpha, bandwidth string) (*model.Topology, error) {
 		}
 		o.Bandwidth = append(o.Bandwidth, r)
 	}
-	return topo.Parse(name, o)
+	t, err := topo.Parse(name, o)
+	if err != nil {
+		return nil, err
+	}
+	return classes(t)
 }
 
 // sized reports whether the sizes of the collective are in a file, where it has sizes.

@@ -198,7 +198,7 @@ func (j *joiner) add(i int, m *model.Machine) error {
 			j.t.Notes.Add(model.Assumed, "%s: %v for the link of a NIC; --nic-latency sets it", t.Name, DefaultAlpha)
 		}
 		if len(n.Nodes) > 1 {
-			p.node = j.node(fmt.Sprintf("m%d %s", i, n.Name))
+			p.node = j.node(fmt.Sprintf("m%d nic %s", i, n.Name))
 			for _, v := range n.Nodes {
 				j.duplex(at(v), p.node, 0, p.bandwidth)
 			}

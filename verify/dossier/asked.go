@@ -19,7 +19,7 @@ type Asked struct {
 // alone. given reports whether a flag was given.
 func NewAsked(files instance.Files, topology string, flags *instance.Flags, given func(name string) bool) (*Asked, error) {
 	if topology == "" {
-		for _, name := range []string{"collective", "size", "sizes", "permutation", "cost", "root", "group", "alpha", "bandwidth", "straggler", "delay", "fail"} {
+		for _, name := range []string{"collective", "size", "sizes", "permutation", "cost", "root", "group", "alpha", "bandwidth", "scale", "straggler", "delay", "fail"} {
 			if given(name) {
 				return nil, fmt.Errorf("--%s: goes with --topology, which is missing", name)
 			}
@@ -36,6 +36,9 @@ func NewAsked(files instance.Files, topology string, flags *instance.Flags, give
 		}
 	}
 	t, err := instance.LoadTopology(files, topology, flags.Alpha, flags.Bandwidth)
+	if err == nil {
+		t, err = instance.Scaled(t, flags.Scale)
+	}
 	if err == nil {
 		t, err = instance.Failed(t, flags.Fail)
 	}

@@ -54,7 +54,7 @@ func TestDumps(t *testing.T) {
 	require.Equal(t, 8, c.Ranks)
 	shared := 0
 	for _, l := range c.Links {
-		if l.Src == 2 && c.NodeName(l.Dst) == "switch m1 mlx5_0" {
+		if l.Src == 2 && c.NodeName(l.Dst) == "switch m1 nic mlx5_0" {
 			shared++
 			require.Equal(t, model.Link{Src: 2, Dst: l.Dst, Bandwidth: 25e9}, l)
 		}

@@ -30,7 +30,12 @@ func (f Files) Topology(name, alpha, bandwidth string) (*model.Topology, error) 
 	if err != nil {
 		return nil, err
 	}
-	return Read(name, b, alpha, bandwidth)
+	alpha, bandwidth, classes := instance.ByClass(alpha, bandwidth)
+	t, err := Read(name, b, alpha, bandwidth)
+	if err != nil {
+		return nil, err
+	}
+	return classes(t)
 }
 
 // Collective implements instance.Files.
@@ -72,10 +77,15 @@ func (f Files) Machine(name, alpha, bandwidth string) (*model.Machine, error) {
 		return nil, err
 	}
 	var m *model.Machine
+	alpha, bandwidth, classes := instance.ByClass(alpha, bandwidth)
 	t, err := read(name, b, alpha, bandwidth, &m)
 	if m == nil {
 		m = &model.Machine{Topology: t}
 	}
+	if err != nil {
+		return nil, err
+	}
+	m.Topology, err = classes(m.Topology)
 	return m, err
 }
 

@@ -1,0 +1,178 @@
+package instance
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// classOf returns what kind of link a link is, by the names of its switches, as importers,
+// builders and package join give them: nvlink between ranks and to NVSwitches (xGMI, too), pcie, cpu, nic
+// to the switches outside machines, spine between those, and switch for others.
+func classOf(t *model.Topology, l model.Link) string {
+	a, b := placeOf(t, l.Src), placeOf(t, l.Dst)
+	if a > b {
+		a, b = b, a
+	}
+	switch {
+	case b == atNIC && a == atRank:
+		return "pcie"
+	case b == atSpine:
+		return "spine"
+	case b == outside && a == outside:
+		return "spine"
+	case b == outside || b == atNIC:
+		return "nic"
+	case b == atCPU:
+		return "cpu"
+	case b == atPCI:
+		return "pcie"
+	case b == atSwitch:
+		return "switch"
+	}
+	return "nvlink"
+}
+
+// The places of nodes, from the inside of a machine outwards.
+const (
+	atRank = iota
+	atNVSwitch
+	atSwitch
+	atPCI
+	atCPU
+	atNIC
+	outside
+	atSpine
+)
+
+func placeOf(t *model.Topology, v int) int {
+	if t.IsRank(v) {
+		return atRank
+	}
+	name := t.Switches[v-t.Ranks].Name
+	if machine, rest, ok := strings.Cut(name, " "); ok && strings.HasPrefix(machine, "m") && strings.Trim(machine[1:], "0123456789") == "" {
+		name = rest
+	}
+	for _, p := range []struct {
+		prefixes string
+		place    int
+	}{{"nvswitch", atNVSwitch}, {"pci,pix,pxb,phb", atPCI}, {"cpu,node,sys", atCPU}, {"nic", atNIC}, {"fabric,rail,leaf,infiniband", outside}, {"spine", atSpine}} {
+		if slices.ContainsFunc(strings.Split(p.prefixes, ","), func(s string) bool { return strings.HasPrefix(name, s) }) {
+			return p.place
+		}
+	}
+	return atSwitch
+}
+
+// byClass reports whether the value of a flag names classes of links: nvlink=350ns,nic=1.3us.
+func byClass(value string) bool { return strings.Contains(value, "=") }
+
+// setClasses returns t with the links of classes changed as a flag says: set gets each value and the
+// links that it is for. Values without a class, where that is allowed, are for all links.
+func setClasses(t *model.Topology, flag, value string, set func(value string, l *model.Link) error) (*model.Topology, error) {
+	u := *t
+	u.Links = slices.Clone(t.Links)
+	u.Notes = slices.Clone(t.Notes)
+	of := make([]string, len(t.Links))
+	var known []string
+	for i, l := range t.Links {
+		if of[i] = classOf(t, l); !slices.Contains(known, of[i]) {
+			known = append(known, of[i])
+		}
+	}
+	slices.Sort(known)
+	given := map[string]bool{}
+	for _, part := range List(value) {
+		class, text, named := strings.Cut(part, "=")
+		if class == "xgmi" {
+			class = "nvlink"
+		}
+		switch {
+		case !named && (flag != "scale" || len(List(value)) > 1):
+			return nil, fmt.Errorf("--%s %q: %q names no class, want each value as CLASS=VALUE, with %s", flag, value, part, strings.Join(known, ", "))
+		case !named:
+			class, text = "", part
+		case !slices.Contains(known, class):
+			return nil, fmt.Errorf("--%s %q: %s has no links of the class %s, want %s", flag, value, t.Name, model.Quote(class), strings.Join(known, ", "))
+		case given[class]:
+			return nil, fmt.Errorf("--%s %q: %s is named twice, want it once", flag, value, class)
+		}
+		given[class] = true
+		for i := range u.Links {
+			if class == "" || of[i] == class {
+				if err := set(text, &u.Links[i]); err != nil {
+					return nil, fmt.Errorf("--%s %q: %w", flag, part, err)
+				}
+			}
+		}
+	}
+	what := "sets links of these classes"
+	if flag == "scale" {
+		what = "multiplies bandwidths"
+	}
+	u.Notes.Add(model.Fact, "--%s %s %s", flag, value, what)
+	return &u, u.Validate()
+}
+
+// withAlpha and withBandwidth set the latency and the bandwidth of each link of some classes.
+func withAlpha(t *model.Topology, value string) (*model.Topology, error) {
+	return setClasses(t, "alpha", value, func(text string, l *model.Link) (err error) {
+		l.Alpha, err = model.ParseTime(text)
+		return err
+	})
+}
+
+func withBandwidth(t *model.Topology, value string) (*model.Topology, error) {
+	return setClasses(t, "bandwidth", value, func(text string, l *model.Link) (err error) {
+		l.Bandwidth, err = model.ParseRate(text)
+		return err
+	})
+}
+
+// ByClass divides the values of --alpha and --bandwidth: a topology is first made with those that it
+// returns, and then changed by what it returns last, which sets the links of the classes that are
+// named, as in nvlink=350ns,nic=1.3us.
+func ByClass(alpha, bandwidth string) (string, string, func(*model.Topology) (*model.Topology, error)) {
+	classes := []struct {
+		value string
+		set   func(*model.Topology, string) (*model.Topology, error)
+	}{{alpha, withAlpha}, {bandwidth, withBandwidth}}
+	if byClass(alpha) {
+		alpha = ""
+	}
+	if byClass(bandwidth) {
+		bandwidth = ""
+	}
+	return alpha, bandwidth, func(t *model.Topology) (_ *model.Topology, err error) {
+		for _, c := range classes {
+			if byClass(c.value) && err == nil {
+				t, err = c.set(t, c.value)
+			}
+		}
+		return t, err
+	}
+}
+
+// Scaled returns t with the bandwidths of all links, or of those of some classes, multiplied by a
+// measured efficiency, such as 0.9 or nvlink=0.9,nic=0.85, and rounded down.
+func Scaled(t *model.Topology, value string) (*model.Topology, error) {
+	if value == "" {
+		return t, nil
+	}
+	return setClasses(t, "scale", value, func(text string, l *model.Link) error {
+		f, ok := new(big.Rat).SetString(text)
+		if !ok || len(text) > 20 || strings.ContainsAny(text, "eExXpP/_") || f.Sign() <= 0 || f.Cmp(big.NewRat(10, 1)) > 0 {
+			return fmt.Errorf("want a number above 0 and at most 10, such as 0.9")
+		}
+		f.Mul(f, new(big.Rat).SetInt64(l.Bandwidth))
+		b := new(big.Int).Quo(f.Num(), f.Denom())
+		if !b.IsInt64() || b.Sign() < 1 {
+			return fmt.Errorf("makes %v bytes per second of %d, want 1 or more", b, l.Bandwidth)
+		}
+		l.Bandwidth = b.Int64()
+		return nil
+	})
+}
