@@ -19,7 +19,7 @@ import (
 
 func newCrossover() *cobra.Command {
 	var asked turns.Asked
-	var out, picture, change string
+	var out, picture, change, topology string
 	var limit time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -58,15 +58,21 @@ that many, and what counts is the makespan.`,
 			if asked.Iterations < 0 {
 				return fmt.Errorf("--iterations: %d, want 1 or more", asked.Iterations)
 			}
-			jobs, notes, err := turns.Read(ctx, args, asked)
+			if topology != "" {
+				var err error
+				if asked.Topology, err = loadTopology(ctx, topology, "", ""); err != nil {
+					return err
+				}
+				asked.Cost = model.Pipelined
+			}
+			jobs, err := turns.Read(ctx, args, asked)
 			if err != nil {
 				return err
 			}
-			r, err := turns.Compare(ctx, jobs, asked.Iterations)
+			r, err := turns.Compare(ctx, jobs, asked)
 			if err != nil {
 				return err
 			}
-			r.Notes = notes
 			if out != "" {
 				if err := files.Write(out, func(w io.Writer) error { return native.WriteTimetable(w, r.Timetable()) }); err != nil {
 					return err
@@ -95,6 +101,7 @@ that many, and what counts is the makespan.`,
 	f.StringVar(&asked.Only, "jobs", "", "the `names` of the jobs to take, with commas, each as often as it is named: vgg16:32,gpt2; default: all")
 	f.StringVar(&asked.Rates, "rates", "", "`NAME=N` with commas: jobs with several iterations a period; default: one")
 	f.IntVar(&asked.Iterations, "iterations", 0, "how many iterations each job does; default: for ever")
+	f.StringVar(&topology, "topology", "", "the `network`, a name or a file, on which buckets with a size are all-reduced; one bucket has it at a time")
 	f.StringVar(&change, "switch", "", "`time` that it costs to switch to another job, such as 5ms; it is added to each computation")
 	f.StringVarP(&out, "output", "o", "", "write the schedule to this `file`, for verify")
 	f.StringVar(&picture, "picture", "", "write the picture of GPUs and network over time to this `file`, as SVG")

@@ -54,7 +54,10 @@ type execution struct {
 	l     *layout
 	work  *verify.Work
 	wrong []verify.Violation
-	t     *table
+	t     *table // values
+	// Within a collective a slot holds a shape: which contributions, and in which tree, by members.
+	shapes *table
+	wanted map[int][]bool // of an operation, by chunk·ranks + rank: there is a goal
 
 	periods int
 	held    [][]int32 // of each buffer, by rank, then cell: the value
@@ -75,7 +78,9 @@ type run struct {
 	problem       *model.Problem
 	slots         []slot // chunk·ranks + rank; nil before the first and after the last event
 	left          int
-	in            map[int]bool // the members
+	in            map[int]int  // the members, with their place in the group
+	carried       []load       // by transfer
+	made          map[int]made // by chunk: the values of the last shape that was asked for
 	name          string
 	args          map[int][]int32 // of a computation, on each rank
 	own           map[int][]int32 // likewise what it combines its function with
@@ -83,11 +88,25 @@ type run struct {
 
 // slot is a chunk on a rank in a run.
 type slot struct {
-	touches     int32 // that are still to come
-	seen, there bool  // the input has been looked at; something is there
-	written     bool
-	low, high   int     // the members whose contributions it has are from the one to the other
-	input, held []int32 // values by cell; held only of a rank that is not a member, and at the end
+	touches         int32 // that are still to come
+	seen, there     bool  // the input has been looked at; something is there
+	written, copied bool
+	at              model.Time // of the last write
+	low, high       int        // the members whose contributions it has are from the one to the other
+	shape           int32
+	input           []int32 // by cell; nil of a rank that is not a member
+}
+
+// made is what a shape is of a chunk's inputs, cell by cell.
+type made struct {
+	shape  int32
+	values []int32
+}
+
+// load is what a transfer carries.
+type load struct {
+	shape     int32
+	low, high int
 }
 
 // event is something that happens at an instant: writes before reads.
@@ -120,7 +139,7 @@ func (x *execution) run() (reason string) {
 	}
 	x.periods = 1
 	if x.s.Period > 0 {
-		n := (x.s.Makespan()-1)/x.s.Period + 3
+		n := (x.s.Makespan()-1)/x.s.Period + 2
 		if n > maxEvents {
 			return fmt.Sprintf("an iteration reaches over %d periods: %v", n, model.ErrTooLarge)
 		}
@@ -151,7 +170,7 @@ func (x *execution) unroll() string {
 	if total > maxEvents/x.periods {
 		return fmt.Sprintf("%d events in each of %d periods: %v", total, x.periods, model.ErrTooLarge)
 	}
-	problems, groups := map[int]*model.Problem{}, map[string]map[int]bool{}
+	problems, groups := map[int]*model.Problem{}, map[string]map[int]int{}
 	x.byRun = map[[2]int]*run{}
 	for period := range x.periods {
 		for _, p := range x.s.Placed {
@@ -160,9 +179,9 @@ func (x *execution) unroll() string {
 				first: map[int]model.Time{}, last: map[int]model.Time{}}
 			group := x.w.Ops[p.Op].Group
 			if groups[group] == nil {
-				groups[group] = map[int]bool{}
-				for _, v := range r.members {
-					groups[group][v] = true
+				groups[group] = map[int]int{}
+				for i, v := range r.members {
+					groups[group][v] = i
 				}
 			}
 			r.in = groups[group]
@@ -413,7 +432,7 @@ func (x *execution) edges() {
 			switch e.Scope {
 			case wl.ByRank:
 				for _, v := range to.members {
-					if _, both := from.first[v]; both && from.in[v] && to.first[v] < ready(v) {
+					if _, both := from.in[v]; both && to.first[v] < ready(v) {
 						early(v, v, to.first[v], ready(v))
 					}
 				}

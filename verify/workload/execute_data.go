@@ -12,10 +12,11 @@ import (
 
 // data executes the runs on symbols (V1, V3, V4, V9) and compares the ends with what is wanted.
 func (x *execution) data() (reason string) {
-	x.t = newTable()
+	x.t, x.shapes = newTable(), newTable()
 	for _, o := range x.w.Operators {
-		x.t.swap[o.Name] = o.Commutative
+		x.t.swap[o.Name], x.shapes.swap[o.Name] = o.Commutative, o.Commutative
 	}
+	x.wanted = map[int][]bool{}
 	total := 0
 	for b := range x.l.names {
 		total += x.l.count(b) * x.w.Topology.Ranks
@@ -61,7 +62,6 @@ func (x *execution) data() (reason string) {
 		}
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.index, b.index), cmp.Compare(a.part, b.part))
 	})
-	carried := map[[2]int32][]int32{} // what is on its way
 	for _, e := range x.events {
 		if x.full() {
 			return ""
@@ -73,10 +73,9 @@ func (x *execution) data() (reason string) {
 		case e.index < 0:
 			x.finish(r, int(-1-e.index), int(e.part), e.at)
 		case e.reads:
-			carried[[2]int32{e.run, e.index}] = x.send(r, int(e.index))
+			x.send(r, int(e.index))
 		default:
-			x.receive(r, int(e.index), carried[[2]int32{e.run, e.index}], e.at)
-			delete(carried, [2]int32{e.run, e.index})
+			x.receive(r, int(e.index), e.at)
 		}
 	}
 	if len(x.wrong) > 0 {
@@ -106,19 +105,15 @@ func (x *execution) content(buffer, rank, from, to int) []int32 {
 	return list
 }
 
-// put writes cells at an instant; alone says that nothing else may be written there then.
-func (x *execution) put(r *run, buffer, rank, from int, values []int32, at model.Time, alone bool) {
+// put writes cells of a computation at an instant.
+func (x *execution) put(r *run, buffer, rank, from int, values []int32, at model.Time) {
 	n := x.l.count(buffer)
-	stamp := 2*at + 2
-	if alone {
-		stamp++
-	}
 	for i, v := range values {
 		slot := rank*n + from + i
-		if was := x.wrote[buffer][slot]; was/2 == stamp/2 && (alone || was%2 == 1) {
+		if x.wrote[buffer][slot] == at+1 {
 			x.report(verify.Wrong(verify.WriteWriteRace, r.name, fmt.Sprintf("two writes to byte %d of %s on rank %d end at %v", x.l.cuts[buffer][from+i], model.Quote(x.l.names[buffer]), rank, at)).AtRank(rank))
 		}
-		x.wrote[buffer][slot] = stamp
+		x.wrote[buffer][slot] = at + 1
 		x.held[buffer][slot] = v
 	}
 	x.work.Go(len(values))
@@ -129,6 +124,7 @@ func (x *execution) at(r *run, chunk, rank int) *slot {
 	n := x.w.Topology.Ranks
 	if r.slots == nil {
 		r.slots = make([]slot, len(r.problem.Chunks)*n)
+		r.carried = make([]load, len(r.program.Transfers))
 		for i := range r.program.Transfers {
 			t := &r.program.Transfers[i]
 			r.slots[int(t.Chunk)*n+int(t.Src)].touches++
@@ -139,54 +135,45 @@ func (x *execution) at(r *run, chunk, rank int) *slot {
 				r.slots[k*n+v].there = true
 			}
 		}
+		if x.wanted[r.op] == nil {
+			x.wanted[r.op] = make([]bool, len(r.slots))
+			for k := range r.problem.Chunks {
+				for v := range r.problem.Goal(k) {
+					x.wanted[r.op][k*n+v] = true
+				}
+			}
+		}
 		x.work.Go(len(r.slots) + len(r.program.Transfers))
 	}
 	s := &r.slots[chunk*n+rank]
 	if !s.seen {
 		s.seen = true
-		if r.in[rank] {
+		if i, ok := r.in[rank]; ok {
 			b, from, to := x.place(r, chunk, rank)
 			s.input = x.content(b, rank, from, to)
-			s.low = slices.Index(r.members, rank)
-			s.high = s.low
+			s.low, s.high, s.shape = i, i, x.shapes.input(0, i, 0)
 		}
 	}
 	return s
 }
 
-// get returns what a rank holds of a chunk now.
-func (x *execution) get(r *run, s *slot, chunk, rank int) []int32 {
-	if s.input == nil { // not a member
-		return s.held
-	}
-	b, from, to := x.place(r, chunk, rank)
-	return x.content(b, rank, from, to)
-}
-
-// send is the start of a transfer: it returns what is sent.
-func (x *execution) send(r *run, j int) []int32 {
+// send is the start of a transfer.
+func (x *execution) send(r *run, j int) {
 	t := &r.program.Transfers[j]
 	s := x.at(r, int(t.Chunk), int(t.Src))
 	x.at(r, int(t.Chunk), int(t.Dst))
 	if !s.there {
 		x.report(verify.Wrong(verify.SendUndefined, r.name, fmt.Sprintf("transfer %d sends chunk %d, of which rank %d has nothing", j, t.Chunk, t.Src)).AtTransfer(j).AtSlot(int(t.Src), int(t.Chunk)))
-		return nil
 	}
-	v := slices.Clone(x.get(r, s, int(t.Chunk), int(t.Src)))
-	return append(v, int32(s.low), int32(s.high))
+	r.carried[j] = load{s.shape, s.low, s.high}
 }
 
 // receive is the end of a transfer.
-func (x *execution) receive(r *run, j int, values []int32, at model.Time) {
+func (x *execution) receive(r *run, j int, at model.Time) {
 	t := &r.program.Transfers[j]
 	k, v := int(t.Chunk), int(t.Dst)
 	d := x.at(r, k, v)
-	if values == nil { // reported
-		return
-	}
-	cells := len(values) - 2
-	low, high := int(values[cells]), int(values[cells+1])
-	values = values[:cells]
+	got := r.carried[j]
 	if t.Op == model.Reduction {
 		if !d.there {
 			x.report(verify.Wrong(verify.ReduceUndefined, r.name, fmt.Sprintf("transfer %d adds to chunk %d, of which rank %d has nothing", j, k, v)).AtTransfer(j).AtSlot(v, k))
@@ -197,71 +184,104 @@ func (x *execution) receive(r *run, j int, values []int32, at model.Time) {
 			x.report(verify.Wrong(verify.WrongTree, r.name, fmt.Sprintf("transfer %d combines chunk %d by %s, whose scalars are those of the whole tensor: not known on rank %d, which has a part of it", j, k, o.Name, v)).AtTransfer(j).AtSlot(v, k))
 			return
 		}
-		if o.Associative && !o.Commutative && low != d.high+1 && d.low != high+1 {
-			x.report(verify.Wrong(verify.WrongTree, r.name, fmt.Sprintf("transfer %d combines members %d to %d with %d to %d by %s, which needs neighbours", j, d.low, d.high, low, high, o.Name)).AtTransfer(j).AtSlot(v, k))
+		if o.Associative && !o.Commutative && got.low != d.high+1 && d.low != got.high+1 {
+			x.report(verify.Wrong(verify.WrongTree, r.name, fmt.Sprintf("transfer %d combines members %d to %d with %d to %d by %s, which needs neighbours", j, d.low, d.high, got.low, got.high, o.Name)).AtTransfer(j).AtSlot(v, k))
 			return
 		}
-		low, high = min(low, d.low), max(high, d.high)
-		own := x.get(r, d, k, v)
-		for i := range values {
-			values[i] = x.together(o, own[i], values[i])
-		}
+		got = load{together(x.shapes, o, d.shape, got.shape), min(got.low, d.low), max(got.high, d.high)}
 	}
-	d.low, d.high, d.there, d.written = low, high, true, true
-	if d.input == nil {
-		d.held = values
-	} else {
-		b, from, _ := x.place(r, k, v)
-		x.put(r, b, v, from, values, at, t.Op == model.Copy)
+	if d.written && d.at == at && (t.Op == model.Copy || d.copied) {
+		x.report(verify.Wrong(verify.WriteWriteRace, r.name, fmt.Sprintf("two writes to chunk %d on rank %d end at %v", k, v, at)).AtSlot(v, k))
 	}
-	x.leave(r, k, int(t.Src), at)
-	x.leave(r, k, v, at)
+	d.copied = t.Op == model.Copy
+	d.shape, d.low, d.high, d.there, d.written, d.at = got.shape, got.low, got.high, true, true, at
+	x.leave(r, k, int(t.Src))
+	x.leave(r, k, v)
 	if r.left--; r.left == 0 {
 		x.goals(r)
 	}
 }
 
 // together combines two values.
-func (x *execution) together(o wl.Operator, a, b int32) int32 {
+func together(t *table, o wl.Operator, a, b int32) int32 {
 	if o.Associative && o.Elementwise {
-		return x.t.join(o.Name, a, b)
+		return t.join(o.Name, a, b)
 	}
-	return x.t.tree(o.Name, a, b)
+	return t.tree(o.Name, a, b)
 }
 
-// leave counts an access to a slot. After the last one what nobody promised to be there is
-// nothing that a later operation may rely on.
-func (x *execution) leave(r *run, chunk, rank int, at model.Time) {
+// leave counts an access to a slot. After the last one its rank has in its buffer what the slot
+// holds, if that is promised, and else nothing that a later operation may rely on.
+func (x *execution) leave(r *run, chunk, rank int) {
 	s := x.at(r, chunk, rank)
-	if s.touches--; s.touches > 0 || s.input == nil {
+	if s.touches--; s.touches > 0 || s.input == nil || !s.written {
 		return
-	}
-	s.held = x.get(r, s, chunk, rank)
-	if !s.written {
-		return
-	}
-	for v := range r.problem.Goal(chunk) {
-		x.work.Go(1)
-		if v == rank {
-			return
-		}
 	}
 	b, from, to := x.place(r, chunk, rank)
 	row := x.held[b][rank*x.l.count(b):]
+	if x.wanted[r.op][chunk*x.w.Topology.Ranks+rank] {
+		copy(row[from:to], x.values(r, chunk, s.shape))
+		return
+	}
 	for c := from; c < to; c++ {
 		row[c] = x.t.other(int32(r.op), int32(r.iteration), int32(rank), int32(c))
 	}
+}
+
+// values returns what a shape is of the inputs of a chunk, cell by cell.
+func (x *execution) values(r *run, chunk int, shape int32) []int32 {
+	if m, ok := r.made[chunk]; ok && m.shape == shape {
+		return m.values
+	}
+	n := &x.shapes.nodes[shape]
+	var values []int32
+	switch n.kind {
+	case isInput:
+		values = r.slots[chunk*x.w.Topology.Ranks+r.members[n.list[1]]].input
+	case isTree:
+		a, b := x.values(r, chunk, n.list[0]), x.values(r, chunk, n.list[1])
+		for i := range a {
+			values = append(values, x.t.tree(x.w.Ops[r.op].Operator, a[i], b[i]))
+		}
+	default:
+		o, _ := x.w.OperatorOf(x.w.Ops[r.op].Operator)
+		var of []int32 // operands, one list of cells after the other
+		for i := 0; i < len(n.list); i += 2 {
+			for range n.list[i+1] {
+				of = append(of, n.list[i])
+			}
+		}
+		cells := len(x.values(r, chunk, of[0]))
+		for c := range cells {
+			list := make([]int32, len(of))
+			for i, leaf := range of {
+				list[i] = x.values(r, chunk, leaf)[c]
+			}
+			values = append(values, x.t.total(o.Name, list))
+			x.work.Go(len(of))
+		}
+	}
+	if n.kind != isInput {
+		if r.made == nil {
+			r.made = map[int]made{}
+		}
+		r.made[chunk] = made{shape, values}
+	}
+	return values
 }
 
 // goals compares what a run leaves with what it is to leave, and forgets its slots.
 func (x *execution) goals(r *run) {
 	n := x.w.Topology.Ranks
 	o, _ := x.w.OperatorOf(x.w.Ops[r.op].Operator)
-	if r.slots == nil && len(r.program.Transfers) == 0 {
+	if r.slots == nil {
 		r.slots = make([]slot, len(r.problem.Chunks)*n)
 	}
+	var last model.Value
+	var leaves []int32
+	wanted := int32(-1)
 	for k := range r.problem.Chunks {
-		same := []int32{} // what the first rank with the goal has, where all are to have the same
+		same := int32(-1) // what the first rank with the goal has, where all are to have the same
 		for v, want := range r.problem.Goal(k) {
 			if x.full() {
 				return
@@ -273,44 +293,47 @@ func (x *execution) goals(r *run) {
 				}
 				continue
 			}
-			for i, got := range s.held {
-				var of []int32
+			if wanted < 0 || !model.Identical(last, want) {
+				leaves = leaves[:0]
 				for u, count := range want.Terms() {
-					in := r.slots[k*n+u].input
-					if in == nil {
-						x.report(verify.Wrong(verify.MissingContribution, r.name, fmt.Sprintf("chunk %d of rank %d never leaves it, and rank %d needs it", k, u, v)).AtSlot(v, k))
-						return
-					}
 					for range count {
-						of = append(of, in[i])
+						leaves = append(leaves, x.shapes.input(0, r.in[u], 0))
 					}
 				}
-				x.work.Go(len(of))
+				wanted, last = leaves[0], want
 				switch {
 				case o.Associative && o.Elementwise:
-					if wanted := x.t.combine(o.Name, of); got != wanted {
-						x.report(x.differs(r, k, v, o.Name, got, of))
-					}
-				case o.Tree == wl.Same:
-					if !x.grown(o.Name, got, of) {
-						x.report(x.differs(r, k, v, o.Name, got, of))
-					}
-					if len(same) <= i {
-						same = append(same, got)
-					}
-					if same[i] != got {
-						x.report(verify.Wrong(verify.WrongTree, r.name, fmt.Sprintf("chunk %d is combined on rank %d in another order than elsewhere, want one tree for all ranks", k, v)).AtSlot(v, k))
-					}
-				default:
-					wanted, err := grow[int32](x.t, o.Name, o.Tree, of)
-					if err != nil || got != wanted {
-						x.report(verify.Wrong(verify.WrongTree, r.name, fmt.Sprintf("chunk %d on rank %d is %s, want the tree %s: %s", k, v, x.t.text(got), o.Tree, x.t.text(wanted))).AtSlot(v, k))
+					wanted = x.shapes.total(o.Name, leaves)
+				case o.Tree != wl.Same:
+					var err error
+					if wanted, err = grow[int32](x.shapes, o.Name, o.Tree, leaves); err != nil {
+						x.report(verify.Wrong(verify.WrongTree, r.name, err.Error()))
+						return
 					}
 				}
+				x.work.Go(len(leaves))
+			}
+			switch {
+			case o.Associative && o.Elementwise:
+				if s.shape != wanted {
+					x.report(x.differs(r, k, v, o.Name, s.shape, leaves))
+				}
+			case o.Tree == wl.Same:
+				if !x.grown(o.Name, s.shape, leaves) {
+					x.report(x.differs(r, k, v, o.Name, s.shape, leaves))
+				}
+				if same < 0 {
+					same = s.shape
+				}
+				if same != s.shape {
+					x.report(verify.Wrong(verify.WrongTree, r.name, fmt.Sprintf("chunk %d is combined on rank %d in another order than elsewhere, want one tree for all ranks", k, v)).AtSlot(v, k))
+				}
+			case s.shape != wanted:
+				x.report(verify.Wrong(verify.WrongTree, r.name, fmt.Sprintf("chunk %d on rank %d is %s, want the tree %s: %s", k, v, x.shapes.text(s.shape), o.Tree, x.shapes.text(wanted))).AtSlot(v, k))
 			}
 		}
 	}
-	r.slots = nil
+	r.slots, r.carried, r.made = nil, nil, nil
 }
 
 // onlyOwn reports whether a value is a rank's own contribution, once.
@@ -329,14 +352,14 @@ func (x *execution) grown(operator string, got int32, leaves []int32) bool {
 	for _, l := range leaves {
 		left[l]++
 	}
-	word := x.t.wordOf(operator)
+	word := x.shapes.wordOf(operator)
 	var walk func(id int32) bool
 	walk = func(id int32) bool {
 		if left[id] > 0 {
 			left[id]--
 			return true
 		}
-		n := x.t.nodes[id]
+		n := x.shapes.nodes[id]
 		return x.work.Go(1) && n.kind == isTree && n.word == word && walk(n.list[0]) && walk(n.list[1])
 	}
 	if !walk(got) {
@@ -354,13 +377,13 @@ func (x *execution) grown(operator string, got int32, leaves []int32) bool {
 func (x *execution) differs(r *run, chunk, rank int, operator string, got int32, want []int32) verify.Violation {
 	wanted := map[int32]int{}
 	for _, id := range want {
-		parts := x.t.parts(x.t.wordOf(operator), id)
+		parts := x.shapes.parts(x.shapes.wordOf(operator), id)
 		for i := 0; i < len(parts); i += 2 {
 			wanted[parts[i]] += int(parts[i+1])
 		}
 	}
 	code, what := verify.MissingContribution, "a contribution is missing"
-	parts := x.t.parts(x.t.wordOf(operator), got)
+	parts := x.shapes.parts(x.shapes.wordOf(operator), got)
 	for i := 0; i < len(parts); i += 2 {
 		switch n := wanted[parts[i]]; {
 		case n == 0:
@@ -369,7 +392,7 @@ func (x *execution) differs(r *run, chunk, rank int, operator string, got int32,
 			code, what = verify.DoubleContribution, "a contribution is there too often"
 		}
 	}
-	return verify.Wrong(code, r.name, fmt.Sprintf("chunk %d on rank %d: %s: %s", chunk, rank, what, x.t.text(got))).AtSlot(rank, chunk)
+	return verify.Wrong(code, r.name, fmt.Sprintf("chunk %d on rank %d: %s: %s", chunk, rank, what, x.shapes.text(got))).AtSlot(rank, chunk)
 }
 
 // begin is the start of a computation on a member: it reads.
@@ -422,17 +445,17 @@ func (x *execution) finish(r *run, m, part int, at model.Time) {
 		case op.Function == "" && op.Operator == "":
 			values = append(values, args[i])
 		case op.Function == "":
-			values = append(values, x.together(o, own[i], args[i]))
+			values = append(values, together(x.t, o, own[i], args[i]))
 		default:
 			f := x.t.apply(op.Function, args, pos)
 			if op.Operator != "" {
-				f = x.together(o, own[i], f)
+				f = together(x.t, o, own[i], f)
 			}
 			values = append(values, f)
 		}
 		x.work.Go(1 + len(args))
 	}
-	x.put(r, b, v, from, values, at, true)
+	x.put(r, b, v, from, values, at)
 }
 
 // scalars explains why scalars are not those of two operands over their whole tensor, which
@@ -529,8 +552,12 @@ func (t *table) write(id int32, depth int) string {
 	case isTree:
 		return "(" + t.write(n.list[0], depth-1) + ", " + t.write(n.list[1], depth-1) + ")"
 	}
+	list := n.list
+	if n.kind == isApplied && len(list) == 1 && t.nodes[list[0]].kind == isTuple {
+		list = t.nodes[list[0]].list
+	}
 	s := word + "("
-	for i, a := range n.list {
+	for i, a := range list {
 		if i > 2 {
 			return s + ", ...)"
 		}

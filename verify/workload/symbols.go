@@ -2,6 +2,7 @@ package workload
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 )
 
@@ -12,10 +13,11 @@ type table struct {
 	nodes   []node
 	pairs   map[[3]int32]int32 // of join
 	words   map[string]int32
-	free    map[string]bool // operators whose operands have no order
 	swap    map[string]bool // those of a tree that may be exchanged
 	idem    map[string]bool
 	key     []byte
+	args    []int32 // the last list of arguments, which nobody changes, and its term
+	tuple   int32
 }
 
 // node is a term: what it is, and what of.
@@ -33,6 +35,7 @@ const (
 	isTree
 	isApplied
 	isScalar
+	isTuple
 	isOther // that is known to be nothing else: the list has what made it
 )
 
@@ -115,6 +118,31 @@ func (t *table) join(operator string, a, b int32) int32 {
 	return id
 }
 
+// total combines many values by an operator whose operands have no order.
+func (t *table) total(operator string, of []int32) int32 {
+	w := t.wordOf(operator)
+	counts := map[int32]int64{}
+	for _, x := range of {
+		parts := t.parts(w, x)
+		for i := 0; i < len(parts); i += 2 {
+			counts[parts[i]] += int64(parts[i+1])
+		}
+	}
+	ids := slices.Sorted(maps.Keys(counts))
+	list := make([]int32, 0, 2*len(ids))
+	for _, id := range ids {
+		n := min(counts[id], 1<<30)
+		if t.idem[operator] {
+			n = 1
+		}
+		list = append(list, id, int32(n))
+	}
+	if len(list) == 2 && list[1] == 1 {
+		return list[0]
+	}
+	return t.number(node{kind: isSum, word: w, list: list})
+}
+
 func (t *table) combine(operator string, of []int32) int32 {
 	id := of[0]
 	for _, x := range of[1:] {
@@ -131,7 +159,13 @@ func (t *table) tree(operator string, a, b int32) int32 {
 }
 
 func (t *table) apply(function string, args []int32, at int64) int32 {
-	return t.number(node{kind: isApplied, word: t.wordOf(function), list: slices.Clone(args), at: at})
+	if len(args) == 0 {
+		return t.number(node{kind: isApplied, word: t.wordOf(function), at: at})
+	}
+	if len(t.args) != len(args) || &t.args[0] != &args[0] { // a computation writes many cells with one list
+		t.args, t.tuple = args, t.number(node{kind: isTuple, list: slices.Clone(args)})
+	}
+	return t.number(node{kind: isApplied, word: t.wordOf(function), list: []int32{t.tuple}, at: at})
 }
 
 // scalar returns what one cell of two operands adds to the scalars of an operator.

@@ -66,8 +66,9 @@ type Row struct {
 
 // Compare schedules jobs in every way that serves them, and verifies the best schedule. With
 // iterations it ends after that many of each job.
-func Compare(ctx context.Context, jobs []crossover.Job, iterations int) (*Report, error) {
-	r := &Report{Schema: Schema, Periodic: iterations == 0, jobs: jobs, Slicing: crossover.TimeSlicing(jobs), Engines: map[string]string{}, Violations: []string{}}
+func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
+	jobs, iterations, carry := of.All, a.Iterations, of.Carry
+	r := &Report{Schema: Schema, Periodic: iterations == 0, jobs: jobs, Slicing: crossover.TimeSlicing(jobs), Engines: map[string]string{}, Violations: []string{}, Notes: of.Notes}
 	equal, coarse := true, true
 	for i := range jobs {
 		j := &jobs[i]
@@ -115,10 +116,16 @@ func Compare(ctx context.Context, jobs []crossover.Job, iterations int) (*Report
 			row(one.method, end, one.order)
 			if end < best {
 				best, r.schedule, r.jobs = end, s, list
+				if carry = of.Carry; carry != nil && one.order != nil {
+					carry = make([][]crossover.Carry, len(list))
+					for i, j := range one.order {
+						carry[i] = of.Carry[j]
+					}
+				}
 			}
 		}
 	}
-	built := crossover.Build(nil, 0, r.jobs, r.schedule, nil)
+	built := crossover.Build(a.Topology, a.Cost, r.jobs, r.schedule, carry)
 	if err := built.Validate(); err != nil {
 		return nil, err
 	}

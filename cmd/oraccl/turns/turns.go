@@ -18,6 +18,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/trace"
+	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/solve/crossover"
 )
 
@@ -42,7 +43,8 @@ type JobFile struct {
 // BucketFile is a bucket of a job in a file.
 type BucketFile struct {
 	Ready model.Time `json:"ready_ps" range:"1,"`
-	Time  model.Time `json:"time_ps" range:"1,"`
+	Time  model.Time `json:"time_ps,omitempty" range:"1,"`
+	Size  int64      `json:"size_bytes,omitempty" range:"1,"`
 }
 
 // Asked is what is asked of jobs.
@@ -51,10 +53,71 @@ type Asked struct {
 	Rates      string // NAME=N, with commas: how many iterations a period
 	Iterations int    // 0: for ever; else that many of each job
 	Switch     model.Time
+	Topology   *model.Topology // on which buckets with a size are all-reduced; nil: none has one
+	Cost       model.CostModel
+}
+
+// Jobs are jobs, with how buckets with a size are carried.
+type Jobs struct {
+	All   []crossover.Job
+	Carry [][]crossover.Carry // nil: no bucket has a size
+	Notes []string
 }
 
 // Read returns the jobs of files, ours or traces, with notes on what was assumed.
-func Read(ctx context.Context, names []string, a Asked) (jobs []crossover.Job, notes []string, err error) {
+func Read(ctx context.Context, names []string, a Asked) (*Jobs, error) {
+	carried := &carrier{ctx: ctx, asked: &a, times: map[int64]model.Time{}, by: map[model.Time]crossover.Carry{}}
+	jobs, notes, err := read(ctx, names, a, carried)
+	if err != nil {
+		return nil, err
+	}
+	all := &Jobs{All: jobs, Notes: notes}
+	if a.Topology == nil {
+		return all, nil
+	}
+	for i := range jobs {
+		var list []crossover.Carry
+		for k := range jobs[i].Buckets {
+			c, ok := carried.by[jobs[i].Buckets[k].Time]
+			if !ok {
+				return nil, fmt.Errorf("--topology: bucket %d of %s has a time and no size, want a size_bytes for each bucket", k, jobs[i].Name)
+			}
+			list = append(list, c)
+		}
+		all.Carry = append(all.Carry, list)
+	}
+	return all, nil
+}
+
+// carrier finds schedules for buckets with a size, one for each size.
+type carrier struct {
+	ctx   context.Context
+	asked *Asked
+	times map[int64]model.Time
+	by    map[model.Time]crossover.Carry
+}
+
+// time returns how long a bucket of a size takes on the topology.
+func (c *carrier) time(size int64) (model.Time, error) {
+	if t, ok := c.times[size]; ok {
+		return t, nil
+	}
+	p := &model.Problem{Topology: c.asked.Topology, Collective: model.Collective{Kind: model.AllReduce}, Size: size, Cost: c.asked.Cost}
+	if err := p.Validate(); err != nil {
+		return 0, err
+	}
+	s, cut, t, err := workloads.Program(c.ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	c.times[size] = t
+	if _, twice := c.by[t]; !twice {
+		c.by[t] = crossover.Carry{Size: size, Chunks: cut, Schedule: s}
+	}
+	return t, nil
+}
+
+func read(ctx context.Context, names []string, a Asked, carried *carrier) (jobs []crossover.Job, notes []string, err error) {
 	unsaid := map[string]bool{} // jobs of which it is not known what is hidden
 	for _, name := range names {
 		if strings.Contains(name, "=") && !files.Exists(name) {
@@ -72,7 +135,7 @@ func Read(ctx context.Context, names []string, a Asked) (jobs []crossover.Job, n
 		var more []crossover.Job
 		var said []string
 		if bytes.Contains(head[:min(len(head), 4096)], []byte(`"oraccl/`)) {
-			more, err = ours(name, head)
+			more, err = ours(name, head, carried)
 		} else {
 			more, said, err = traced(ctx, name, head, unsaid)
 		}
@@ -130,8 +193,9 @@ func inline(word string) (crossover.Job, error) {
 }
 
 // ours reads a file of jobs of ours.
-func ours(name string, b []byte) ([]crossover.Job, error) {
+func ours(name string, b []byte, carried *carrier) ([]crossover.Job, error) {
 	var f JobsFile
+	var err error
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
@@ -157,7 +221,18 @@ func ours(name string, b []byte) ([]crossover.Job, error) {
 			job.Buckets = []crossover.Bucket{{Ready: j.Compute, Time: j.Network}}
 		}
 		for _, b := range j.Buckets {
-			job.Buckets = append(job.Buckets, crossover.Bucket(b))
+			if (b.Size > 0) == (b.Time > 0) {
+				return nil, fmt.Errorf("%s: a bucket with both or neither of time_ps and size_bytes, want one of them", at)
+			}
+			if b.Size > 0 {
+				if carried.asked.Topology == nil {
+					return nil, exit.Hint(fmt.Errorf("%s: a bucket with size_bytes, which needs a network", at), "--topology names one")
+				}
+				if b.Time, err = carried.time(b.Size); err != nil {
+					return nil, fmt.Errorf("%s: %w", at, err)
+				}
+			}
+			job.Buckets = append(job.Buckets, crossover.Bucket{Ready: b.Ready, Time: b.Time})
 		}
 		jobs = append(jobs, job)
 	}

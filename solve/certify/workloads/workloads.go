@@ -69,7 +69,7 @@ func Solve(ctx context.Context, w *wl.Workload, methods []solve.Solver) (*Report
 // Find is Solve without the verification. names has the method of each collective.
 func Find(ctx context.Context, w *wl.Workload, methods []solve.Solver) (s *wl.Schedule, names map[string]string, err error) {
 	if methods == nil {
-		methods = slices.DeleteFunc(certify.Methods(), func(m solve.Solver) bool { return !m.About().Quick || m.About().ComparisonOnly })
+		methods = quick()
 	}
 	again := *w
 	again.Ops = slices.Clone(w.Ops)
@@ -101,6 +101,18 @@ func Find(ctx context.Context, w *wl.Workload, methods []solve.Solver) (s *wl.Sc
 	}
 	s.Origin = model.Origin{Method: "compose"}
 	return s, names, nil
+}
+
+// Program returns the shortest schedule that a quick method finds for a problem, with its cut and
+// its makespan.
+func Program(ctx context.Context, p *model.Problem) (s *model.Schedule, cut []model.Chunk, makespan model.Time, err error) {
+	f, err := best(ctx, p, quick(), func(*model.Schedule, []model.Chunk) bool { return true })
+	return f.schedule, f.chunks, f.makespan, err
+}
+
+// quick returns the methods that are tried for each collective.
+func quick() []solve.Solver {
+	return slices.DeleteFunc(certify.Methods(), func(m solve.Solver) bool { return !m.About().Quick || m.About().ComparisonOnly })
 }
 
 // found is a schedule of one collective.
