@@ -53,13 +53,18 @@ and all-to-all-implementation-custom for the others):
 It then takes as long as the schedule where no link is shared. Run as a workload, the files
 take up to 7 times as long, since ASTRA-sim then has one send at a time per NPU.
 
+An execution plan of MSCCL++ is for all messages that divide into its chunks; it is
+written if verify proves it without a warning. Ranks between which links are fast are taken
+to be of one machine, and exchange data through memory channels; ports lead between machines.
+
 MSCCL-IR becomes a schedule on --topology, or else on links between every two ranks; in
 place, if the file serves calls in place. It is converted if verify accepts it, for the
 buffer of --size if that is given.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl convert ag.json --to chrome -o ag.trace.json\n" +
 			"  oraccl convert ag.json --to chakra -o ag\n" +
-			"  oraccl convert ag.json --to msccl -o ag.xml",
+			"  oraccl convert ag.json --to msccl -o ag.xml\n" +
+			"  oraccl convert ag.json --to mscclpp -o ag.plan.json",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, err := convert.Named(to)
@@ -89,9 +94,9 @@ buffer of --size if that is given.`,
 	by.Define(cmd.Flags())
 	f.StringVar(&o.GOAL.Unit, "unit", "", "for goal: the `time` of one unit of calc, and of the parameters that are printed (default: 1ns)")
 	f.BoolVar(&o.GOAL.Pairs, "pairs", false, "for goal: a CPU and a NIC for each directed pair of ranks, up to 256 ranks (default: one of each for a rank)")
-	f.StringVar(&o.MSCCL.Runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl, rccl or azure (default: all of them)")
-	f.StringVar(&o.MSCCL.Proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple)")
-	f.StringVar(&o.MSCCL.InPlace, "inplace", "", "for msccl: whether it serves calls in place: `yes`, no or both (default: yes, but no for an alltoall)")
+	f.StringVar(&o.MSCCL.Runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl, rccl or azure (default: all of them); for mscclpp: mscclpp@0.10")
+	f.StringVar(&o.MSCCL.Proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple); for mscclpp: Simple, or LL, which exchanges packets, for small messages")
+	f.StringVar(&o.MSCCL.InPlace, "inplace", "", "for msccl and mscclpp: whether it serves calls in place: `yes`, no or (msccl) both (default: yes, but no for an alltoall)")
 	return cmd
 }
 

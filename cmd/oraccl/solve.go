@@ -92,8 +92,8 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 				}
 			}
 			if s := streamed.Find(cmd.Context(), e, p, cmd.Flags().Changed("time-limit")); s != nil {
-				if convert.IsXML(out) {
-					return fmt.Errorf("-o %s: a schedule that is made as a stream is too large for MSCCL-IR; want .oraccl", out)
+				if convert.IsDeployed(out) {
+					return fmt.Errorf("-o %s: a schedule that is made as a stream is too large for MSCCL-IR and execution plans; want .oraccl", out)
 				}
 				return solveStreamed(cmd, s, out, asJSON)
 			}
@@ -125,7 +125,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 				session.Keep(func(why solve.Stop) error {
 					return keepSolved(stopped(onlyBest(ev), why), cmd.OutOrStdout(), asJSON, "")
 				})
-				if convert.IsXML(out) {
+				if convert.IsDeployed(out) {
 					if r, deployed, err = convert.Best(late, ev, fits, out); err != nil {
 						return err
 					}
@@ -166,8 +166,8 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 	in.addFlags(cmd)
 	work.addFlags(cmd, 10*time.Second, "; 1m0s with --method or --pareto")
 	cmd.Flags().StringVar(&method, "method", "best", "the `method`, or best: those that usually win first, until one is proved to be within 0.5 % of the bound")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl, or as MSCCL-IR if in .xml")
-	addFits(cmd, &fits, "; an output in .xml asks for all")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write the schedule with its problem to this `file`; JSON, or compact if its name ends in .oraccl, or as MSCCL-IR if in .xml, or as an execution plan of MSCCL++ if in plan.json")
+	addFits(cmd, &fits, "; an output in .xml asks for all but mscclpp, one in plan.json for that")
 	cmd.Flags().BoolVar(&pareto, "pareto", false, "list the Pareto-optimal chunks, steps and rounds up to --chunks; with --objective rounds")
 	cmd.Flags().StringVar(&proofs, "proofs", "", "with --pareto: write schedules, certificates and proofs to this `directory`, for check")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/gap/2 with one row, or with --pareto oraccl/pareto/1")
@@ -182,10 +182,7 @@ func addFits(cmd *cobra.Command, fits *string, remark string) {
 // fitsFor returns what a schedule must fit: what --fits names or, without it, all runtimes that
 // load the MSCCL-IR that it is to be written as; nil for nothing.
 func fitsFor(fits, out string) (*certify.Fits, error) {
-	if fits == "" && !convert.IsXML(out) {
-		return nil, nil
-	}
-	return convert.Fits(fits)
+	return convert.FitsOf(fits, out)
 }
 
 // nothingFits is the error where schedules were found, and none fits.
@@ -218,9 +215,10 @@ func stopped(ev *certify.Report, why solve.Stop) *certify.Report {
 func keepSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
 	ev = onlyBest(ev)
 	if out != "" && ev.Best() != nil {
-		if convert.IsXML(out) {
+		if convert.IsDeployed(out) {
+			kept := out
 			out = ""
-			defer fmt.Fprintln(w, "\nMSCCL-IR is not written: there was no time for it")
+			defer fmt.Fprintln(w, "\n"+kept+" is not written: there was no time for it")
 		} else if err := writeSolution(context.Background(), out, ev.Best()); err != nil {
 			return err
 		}

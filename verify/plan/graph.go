@@ -355,7 +355,7 @@ func (g *graph) packets() {
 
 // only reports whether packets from low to high are there only after the j-th of some writes has
 // written them: no other one writes them, unless it waits for the same packets itself, as one does
-// that stores to all ranks what is in scratch of its own.
+// that stores to all ranks what is in scratch of its own, or the same threads write them later.
 func (g *graph) only(writes []slot, space, j int, low, high int64) bool {
 	for l, x := range writes {
 		if l == j || x.start >= high || low >= x.end {
@@ -365,7 +365,9 @@ func (g *graph) only(writes []slot, space, j int, low, high int64) bool {
 		waits := !m.proxy && slices.ContainsFunc(m.Srcs, func(s model.PlanSpan) bool {
 			return s.Packet && g.plans[0].Buffers[s.Buffer].Space == space && s.Start == x.start && s.Size == x.end-x.start
 		})
-		if !waits || x.move == writes[j].move {
+		first := &g.moves[writes[j].move]
+		follows := m.block == first.block && m.launch == first.launch && !m.proxy && !first.proxy && x.move > writes[j].move && m.Grain == first.Grain && x.start == writes[j].start
+		if !waits && !follows || x.move == writes[j].move {
 			return false
 		}
 	}

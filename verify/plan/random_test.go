@@ -26,7 +26,7 @@ func TestRight(t *testing.T) {
 }
 
 // TestMutations mutates right plans in every way. What is let through is right in every order of
-// the threads, as the exploration finds, but for relaxed signals and what is left over: of
+// the threads, as the exploration finds, except for relaxed signals and what is left over: of
 // the first nothing is promised and a warning says so, the second refutes.
 func TestMutations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 1))

@@ -113,7 +113,11 @@ var targets = []Target{
 			return fmt.Sprintf("written to %s to %s", quote.Name(out+".0.et"), quote.Name(fmt.Sprintf("%s.%d.et", filepath.Base(out), p.Topology.Ranks-1))), err
 		}},
 	{Name: "msccl", Summary: "MSCCL-IR, for microsoft/msccl, RCCL and Azure's executor: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true},
+	{Name: planTarget, Summary: "an execution plan of MSCCL++ (JSON), which is verified before it is written", deploys: true},
 }
+
+// planTarget is the name of the format of execution plans.
+const planTarget = "mscclpp"
 
 // Targets returns the formats.
 func Targets() []Target { return slices.Clone(targets) }
@@ -140,7 +144,7 @@ type Options struct {
 func (o *Options) Check(t *Target) error {
 	switch {
 	case !t.deploys && o.MSCCL != (MSCCL{}):
-		return errors.New("--runtime, --inplace and --proto: are for --to msccl")
+		return errors.New("--runtime, --inplace and --proto: are for --to msccl and mscclpp")
 	case t.Name != "goal" && o.GOAL != (GOAL{}):
 		return errors.New("--unit and --pairs: are for --to goal")
 	}
@@ -161,10 +165,10 @@ func (t *Target) Emit(ctx context.Context, w io.Writer, out string, p *model.Pro
 	var note string
 	switch {
 	case t.deploys && out == "":
-		_, err := o.MSCCL.Write(ctx, w, p, s)
+		_, err := o.MSCCL.writer(t)(ctx, w, p, s)
 		return nil, err
 	case t.deploys:
-		if note, err = o.MSCCL.WriteTo(ctx, out, p, s); err == nil {
+		if note, err = o.MSCCL.to(ctx, out, p, s, o.MSCCL.writer(t)); err == nil {
 			lines = append(strings.Split(note, "\n"), "written to "+quote.Name(out))
 		}
 	case t.files != nil && out == "":

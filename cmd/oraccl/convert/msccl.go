@@ -132,10 +132,28 @@ func (d *MSCCL) Write(ctx context.Context, w io.Writer, p *model.Problem, s *mod
 	return note, nil
 }
 
-// WriteTo writes to a file, whole or not at all.
+// writes is how a schedule is written.
+type writes func(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error)
+
+// writer returns how a schedule is written in a format that is deployed.
+func (d *MSCCL) writer(t *Target) writes {
+	if t.Name == planTarget {
+		return d.writePlan
+	}
+	return d.Write
+}
+
+// WriteTo writes to a file, whole or not at all: as an execution plan if the name asks for one.
 func (d *MSCCL) WriteTo(ctx context.Context, out string, p *model.Problem, s *model.Schedule) (note string, err error) {
+	if IsPlan(out) {
+		return d.to(ctx, out, p, s, d.writePlan)
+	}
+	return d.to(ctx, out, p, s, d.Write)
+}
+
+func (d *MSCCL) to(ctx context.Context, out string, p *model.Problem, s *model.Schedule, write writes) (note string, err error) {
 	var b bytes.Buffer
-	if note, err = d.Write(ctx, &b, p, s); err != nil {
+	if note, err = write(ctx, &b, p, s); err != nil {
 		return "", err
 	}
 	return note, files.Write(out, func(w io.Writer) error {
@@ -225,7 +243,7 @@ func FitsNames() []string {
 	for _, r := range msccl.Runtimes() {
 		names = append(names, r.String())
 	}
-	return names
+	return append(names, planTarget)
 }
 
 // Fits returns what a runtime asks of a schedule: that what is written of it, read again, is
@@ -237,16 +255,36 @@ func Fits(runtime string) (*certify.Fits, error) {
 	} else if !slices.Contains(FitsNames(), runtime) {
 		return nil, fmt.Errorf("--fits %q: want %s", runtime, strings.Join(FitsNames(), ", "))
 	}
+	if runtime == planTarget {
+		return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) error {
+			_, err := (&MSCCL{}).writePlan(ctx, io.Discard, p, s)
+			return err
+		}}, nil
+	}
 	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) error {
 		_, err := (&MSCCL{Runtime: runtime}).Write(ctx, io.Discard, p, s)
 		return err
 	}}, nil
 }
 
-// IsXML reports whether solve is to write MSCCL-IR.
-func IsXML(out string) bool { return strings.HasSuffix(out, ".xml") }
+// IsDeployed reports whether solve is to write MSCCL-IR or an execution plan.
+func IsDeployed(out string) bool { return strings.HasSuffix(out, ".xml") || IsPlan(out) }
 
-// Best writes the best schedule of those that fit as MSCCL-IR, for one runtime or, for "", for all
+// FitsOf returns what a schedule must fit that is to be written to a file: what runtime names or, for
+// "", what the format asks for; nil for nothing.
+func FitsOf(runtime, out string) (*certify.Fits, error) {
+	switch {
+	case IsPlan(out) && (runtime == "" || runtime == planTarget):
+		return Fits(planTarget)
+	case IsPlan(out) || runtime == planTarget && strings.HasSuffix(out, ".xml"):
+		return nil, fmt.Errorf("--fits %s: does not read what -o %s names", runtime, out)
+	case runtime == "" && !IsDeployed(out):
+		return nil, nil
+	}
+	return Fits(runtime)
+}
+
+// Best writes the best schedule of those that fit as MSCCL-IR or an execution plan, for one runtime or, for "", for all
 // that know the collective.
 func Best(ctx context.Context, ev *certify.Report, runtime, out string) (r *certify.Row, note string, err error) {
 	if r = ev.BestFitting(); r == nil {
@@ -254,6 +292,9 @@ func Best(ctx context.Context, ev *certify.Report, runtime, out string) (r *cert
 			return nil, "", fmt.Errorf("-o %s: %s: %w", out, ev.Free.Method, ev.Free.Fit.Err)
 		}
 		return nil, "", fmt.Errorf("-o %s: no proved schedule was found", out)
+	}
+	if runtime == planTarget {
+		runtime = ""
 	}
 	if note, err = (&MSCCL{Runtime: runtime}).WriteTo(ctx, out, r.Result.Problem, r.Result.Schedule); err != nil {
 		return nil, "", fmt.Errorf("-o %s: %s: %w", out, r.Method, err)

@@ -119,7 +119,7 @@ func Rules() []Rule {
 		{Verbs: []string{"verify"}, Flags: []string{"emit-smt2"}, Why: withoutFormulas, Example: "verify ours.json --emit-smt2 x.smt2 --engine stream"},
 		{Verbs: []string{"verify"}, Flags: []string{"format"}, Why: otherFormat, Example: "verify msccl.xml --format sarif --json"},
 		{Verbs: []string{"view"}, Flags: []string{"no-bound"}, Why: traceEvents, Example: "view ours.json --no-bound -o x.json"},
-		{Verbs: []string{"convert"}, Flags: []string{"runtime", "proto", "inplace"}, Why: to("msccl"), Example: "convert ours.json --runtime rccl --to goal"},
+		{Verbs: []string{"convert"}, Flags: []string{"runtime", "proto", "inplace"}, Why: to("msccl", "mscclpp"), Example: "convert ours.json --runtime rccl --to goal"},
 		{Verbs: []string{"convert"}, Flags: []string{"unit", "pairs"}, Why: to("goal"), Example: "convert ours.json --unit 1ps --to chrome"},
 		{Verbs: []string{"repro"}, Flags: []string{"full", "output", "workers", "part", "on", "slurm-args", "tasks", "submit", "poll", "proofs", "published", "time-limit", "seed", "threads", "tries", "effort", "unwind", "max-file-size"}, Why: listing, Example: "repro list --full"},
 		{Verbs: []string{"sweep"}, Flags: []string{"workers", "threads", "no-times", "retry", "on", "slurm-args", "tasks", "submit", "poll"}, Why: without("list", "nothing is computed with --list"),
@@ -291,12 +291,12 @@ func traceEvents(l *Line, _ string) string {
 }
 
 // to returns that a flag of convert is for one format.
-func to(format string) func(*Line, string) string {
+func to(formats ...string) func(*Line, string) string {
 	return func(l *Line, _ string) string {
-		if l.Value("to") == format {
+		if slices.Contains(formats, l.Value("to")) {
 			return ""
 		}
-		return "is for --to " + format
+		return "is for --to " + strings.Join(formats, " and ")
 	}
 }
 

@@ -40,7 +40,7 @@ type step struct {
 // request is what a proxy does: a transfer, then a signal; either may be missing.
 type request struct {
 	channel  int
-	transfer *step
+	transfer []step // element by element
 	signal   int
 	number   int
 }
@@ -98,7 +98,7 @@ func compile(p *model.Plan) *machine {
 					do(t, step{kind: 'j', group: []int{base, base + 1}, place: place})
 				}
 			}
-			hand := func(k, port int, transfer *step, signal int) *request {
+			hand := func(k, port int, transfer []step, signal int) *request {
 				c := [2]int{x.Rank, port}
 				if _, ok := channels[c]; !ok {
 					channels[c] = len(channels)
@@ -176,12 +176,16 @@ func compile(p *model.Plan) *machine {
 				}
 			case model.PlanRequest:
 				for k := range o.Moves {
-					t := element(&o.Moves[k], 0, o.Moves[k].Bytes(), false)
+					var t []step
+					v := &o.Moves[k]
+					for e := int64(0); e*v.Grain < v.Bytes(); e++ {
+						t = append(t, element(v, e*v.Grain, v.Grain, false))
+					}
 					signal := -1
 					if o.IDs != nil {
 						signal = o.IDs[k]
 					}
-					r := hand(k, o.Ports[k], &t, signal)
+					r := hand(k, o.Ports[k], t, signal)
 					if o.Flush {
 						do(k, step{kind: 'f', to: r, place: place})
 					}
@@ -200,8 +204,7 @@ type state struct {
 	started []bool
 	ended   []bool
 	queue   []uint8 // of requests, in the order of their coming; a proxy takes the first of each channel
-	done    []bool  // requests; half is the transfer without its signal
-	half    []bool
+	moved   []uint8 // elements of each request
 	count   []uint8
 	taken   []uint8
 	ticket  []uint8
@@ -212,15 +215,15 @@ type state struct {
 func (s *state) clone() *state {
 	c := *s
 	c.pc, c.joined, c.started, c.ended = slices.Clone(s.pc), slices.Clone(s.joined), slices.Clone(s.started), slices.Clone(s.ended)
-	c.queue, c.done, c.half, c.count = slices.Clone(s.queue), slices.Clone(s.done), slices.Clone(s.half), slices.Clone(s.count)
+	c.queue, c.moved, c.count = slices.Clone(s.queue), slices.Clone(s.moved), slices.Clone(s.count)
 	c.taken, c.ticket, c.met = slices.Clone(s.taken), slices.Clone(s.ticket), slices.Clone(s.met)
 	c.packets = slices.Clone(s.packets)
 	return &c
 }
 
 func (s *state) key() string {
-	b := slices.Concat(s.pc, s.joined, s.queue, []uint8{255}, s.ticket, s.taken, s.met)
-	for _, list := range [][]bool{s.started, s.ended, s.done, s.half} {
+	b := slices.Concat(s.pc, s.joined, s.queue, []uint8{255}, s.ticket, s.taken, s.met, s.moved)
+	for _, list := range [][]bool{s.started, s.ended} {
 		n := uint64(0)
 		for i, x := range list {
 			if x {
@@ -244,7 +247,7 @@ type action struct {
 func Explore(p *model.Plan, limit int) *Found {
 	m := compile(p)
 	n := len(m.threads)
-	first := &state{pc: make([]uint8, n), joined: make([]uint8, n), started: make([]bool, p.Ranks), ended: make([]bool, p.Ranks), done: make([]bool, len(m.requests)), half: make([]bool, len(m.requests)),
+	first := &state{pc: make([]uint8, n), joined: make([]uint8, n), started: make([]bool, p.Ranks), ended: make([]bool, p.Ranks), moved: make([]uint8, len(m.requests)),
 		count: make([]uint8, len(m.credit)), taken: make([]uint8, len(m.credit)), ticket: make([]uint8, n), met: make([]uint8, n), packets: make([]bool, len(m.slot))}
 	for i, c := range m.credit {
 		first.count[i] = uint8(c)
@@ -350,7 +353,7 @@ func (m *machine) next(s *state) []action {
 		case 'p':
 			a.do = func(c *state) { c.queue = append(c.queue, uint8(x.to.number)); c.pc[t]++ }
 		case 'f':
-			if !s.half[x.to.number] {
+			if int(s.moved[x.to.number]) < len(x.to.transfer) {
 				continue
 			}
 		case 'm':
@@ -380,25 +383,24 @@ func (m *machine) next(s *state) []action {
 		}
 		busy[r.channel] = true
 		a := action{by: -1 - r.channel}
-		if r.transfer != nil && !s.half[number] {
-			a.step = r.transfer
+		over := func(c *state) { c.queue = slices.Delete(c.queue, i, i+1) }
+		if k := int(s.moved[number]); k < len(r.transfer) {
+			a.step = &r.transfer[k]
 			a.do = func(c *state) {
-				c.half[number] = true
-				for _, w := range r.transfer.writes {
+				c.moved[number]++
+				for _, w := range r.transfer[k].writes {
 					if w&packetBit != 0 {
 						c.packets[m.slot[w]] = true
 					}
 				}
-				if r.signal < 0 {
-					c.done[number] = true
-					c.queue = slices.Delete(c.queue, i, i+1)
+				if k == len(r.transfer)-1 && r.signal < 0 {
+					over(c)
 				}
 			}
 		} else {
 			a.do = func(c *state) {
-				c.half[number], c.done[number] = true, true
 				c.count[r.signal]++
-				c.queue = slices.Delete(c.queue, i, i+1)
+				over(c)
 			}
 		}
 		all = append(all, a)

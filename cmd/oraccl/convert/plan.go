@@ -1,0 +1,149 @@
+package convert
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/mscclpp"
+	"github.com/oraccl/oraccl/solve/assign"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
+)
+
+// planLimits are what assign may use for plans, whose writer has limits of its own.
+var planLimits = assign.Limits{Threadblocks: 1 << 10, Steps: 1 << 14, Channels: 1 << 10, Peers: 1 << 10, Elements: 1 << 22, Chunks: 1 << 14, Count: 1 << 10}
+
+// writePlan writes a schedule, which must be right for p, as an execution plan of MSCCL++, if what was
+// written, read again, is proved, without a warning, for messages from the smallest that
+// divides on. It returns lines about the file.
+func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
+	if d.Runtime != "" && d.Runtime != mscclpp.Head {
+		return "", fmt.Errorf("--runtime %q: plans are written for %s", d.Runtime, mscclpp.Head)
+	}
+	kind := p.Collective.Kind
+	inPlace := kind != model.AllToAll
+	switch d.InPlace {
+	case "", "yes", "no":
+		inPlace = d.InPlace == "yes" || d.InPlace == "" && inPlace
+	default:
+		return "", fmt.Errorf("--inplace %q: a plan is for one, want yes or no", d.InPlace)
+	}
+	if !slices.Contains([]string{"", "Simple", "LL"}, d.Proto) {
+		return "", fmt.Errorf("--proto %q: of plans, want Simple or LL", d.Proto)
+	}
+	if !slices.Contains(mscclpp.Collectives(), kind.String()) {
+		return "", fmt.Errorf("MSCCL++ has no %v, want allreduce, allgather, reducescatter or alltoall", kind)
+	}
+	program, err := assign.Assign(p, s, assign.Options{InPlace: inPlace, OutOfPlace: !inPlace, Limits: planLimits})
+	if err != nil {
+		return "", err
+	}
+	machines := machinesOf(p)
+	h := mscclpp.Header{Name: fmt.Sprintf("oraccl_%v_%d", kind, program.Ranks), Collective: kind.String(), InPlace: inPlace, LL: d.Proto == "LL", Machines: machines}
+	made, err := mscclpp.FromProgram(program, h)
+	if err != nil {
+		var no *mscclpp.NotServedError
+		if errors.As(err, &no) {
+			return "", exit.Hint(err, "fewer chunks need fewer operations (solve --chunks)")
+		}
+		return "", err
+	}
+	// for any message first, to find up to which it is proved, and then up to that
+	var b bytes.Buffer
+	var r *deploy.Report
+	for _, most := range []bool{false, true} {
+		high := int64(0)
+		if most {
+			high = r.Plan.High
+		}
+		b.Reset()
+		if err := made.Write(&b, high); err != nil {
+			return "", err
+		}
+		if r, err = confirmPlan(ctx, b.Bytes()); err != nil {
+			return "", fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
+		}
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return "", err
+	}
+	blocks, ops, scratch := made.Describe()
+	note = fmt.Sprintf("%v on %d gpus, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d operations; proved for %s, multiples of %s",
+		kind, program.Ranks, map[bool]string{true: "in place", false: "out of place"}[inPlace], r.Schedule.Chunks, scratch, blocks, ops, r.Plan.Range(), model.FormatBytes(r.Plan.Unit))
+	if n := slices.Max(machines) + 1; n > 1 {
+		note += fmt.Sprintf("\nthe ranks are taken to be %d machines, by the bandwidth of their links: ports lead between them", n)
+	}
+	if members := p.Members(); !slices.IsSorted(members) || members[len(members)-1] != len(members)-1 {
+		note += fmt.Sprintf("\ngpu 0 and those after it are the ranks %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(members), " ", ", "), "[]"))
+	}
+	return note, nil
+}
+
+// confirmPlan reads a plan and returns what is decided about it, if it is right in every respect.
+func confirmPlan(ctx context.Context, b []byte) (*deploy.Report, error) {
+	f, err := mscclpp.Read("plan", bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	r, err := deploy.CheckPlan(ctx, f.Plan(), deploy.Options{Runtime: mscclpp.Head})
+	if err != nil {
+		return nil, err
+	}
+	switch v := r.Verdict; {
+	case v.Outcome == verify.Proved:
+	case len(v.Violations) > 0:
+		return nil, errors.New(v.Violations[0].String())
+	default:
+		return nil, errors.New(v.Reason)
+	}
+	if len(r.Plan.Warnings) > 0 {
+		return nil, errors.New(r.Plan.Warnings[0].String())
+	}
+	return r, nil
+}
+
+// machinesOf numbers the machines of p's members: ranks that links of at least half the largest
+// bandwidth connect, through switches or other ranks, are in one.
+func machinesOf(p *model.Problem) []int {
+	t := p.Topology
+	most := int64(0)
+	for _, l := range t.Links {
+		most = max(most, l.Bandwidth)
+	}
+	parent := make([]int, t.Nodes())
+	for i := range parent {
+		parent[i] = i
+	}
+	find := func(x int) int {
+		for parent[x] != x {
+			parent[x] = parent[parent[x]]
+			x = parent[x]
+		}
+		return x
+	}
+	for _, l := range t.Links {
+		if l.Bandwidth >= most/2 {
+			parent[find(l.Src)] = find(l.Dst)
+		}
+	}
+	number := map[int]int{}
+	var all []int
+	for _, r := range p.Members() {
+		root := find(r)
+		if _, ok := number[root]; !ok {
+			number[root] = len(number)
+		}
+		all = append(all, number[root])
+	}
+	return all
+}
+
+// IsPlan reports whether solve is to write an execution plan: the name ends in "plan.json".
+func IsPlan(out string) bool { return strings.HasSuffix(out, "plan.json") }

@@ -1,0 +1,134 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/mscclpp"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/assign"
+	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/solvetest"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
+)
+
+// TestWritePlans: what methods make on random networks is written as execution plans, with signals
+// and with packets, each proved without a warning before it is written; or a limit is named.
+func TestWritePlans(t *testing.T) {
+	written, refused := map[string]int{}, 0
+	kinds := []model.Kind{model.AllReduce, model.AllGather, model.ReduceScatter, model.AllToAll}
+	for seed := range uint64(16) {
+		rng := rand.New(rand.NewPCG(seed, 18))
+		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Collective: model.Collective{Kind: kinds[seed%4]}, Size: 1 << 16, Cost: model.Pipelined}
+		p = p.WithChunks(p.DefaultChunks(1 + rng.IntN(2)))
+		require.NoError(t, p.Validate())
+		for _, name := range []string{"tacos", "direct", "paths"} {
+			s := solved(t, p, name, seed)
+			if s == nil {
+				continue
+			}
+			for _, proto := range []string{"Simple", "LL"} {
+				for _, in := range []string{"", "no"} {
+					var b bytes.Buffer
+					_, err := (&MSCCL{Proto: proto, InPlace: in}).writePlan(t.Context(), &b, p, s)
+					var limit *mscclpp.NotServedError
+					switch {
+					case err == nil:
+						written[proto]++
+					case errors.As(err, &limit) || errors.Is(err, assign.ErrNotServed):
+						require.Empty(t, b.String())
+						refused++
+					default:
+						require.NoError(t, err, "%v %s %s %q, seed %d", p, name, proto, in, seed)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%v written, %d refused", written, refused)
+	require.Greater(t, written["Simple"], 20)
+	require.Greater(t, written["LL"], 20)
+}
+
+func solved(t *testing.T, p *model.Problem, method string, seed uint64) *model.Schedule {
+	ms, err := certify.MethodsNamed(method)
+	require.NoError(t, err)
+	m := ms[0]
+	if m.Serves(p) != nil {
+		return nil
+	}
+	r, err := m.Solve(t.Context(), p, solve.Options{Seed: seed, Tries: 1, Threads: 1, TimeLimit: time.Minute})
+	if err != nil || r.Schedule == nil {
+		return nil
+	}
+	return r.Schedule
+}
+
+// TestSameAsMSCCL: a schedule as MSCCL-IR and as a plan performs the same collective, by verifiers
+// that share nothing but the conditions.
+func TestSameAsMSCCL(t *testing.T) {
+	network, err := topo.Parse("ring:4", topo.Options{})
+	require.NoError(t, err)
+	for _, kind := range []model.Kind{model.AllReduce, model.AllGather, model.ReduceScatter} {
+		p := (&model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 1 << 16, Cost: model.Pipelined}).WithChunks(4)
+		s := solved(t, p, "ring", 1)
+		require.NotNil(t, s)
+		var xml, json bytes.Buffer
+		_, err := (&MSCCL{}).Write(t.Context(), &xml, p, s)
+		require.NoError(t, err)
+		_, err = (&MSCCL{}).writePlan(t.Context(), &json, p, s)
+		require.NoError(t, err)
+		d, err := confirm(t.Context(), xml.Bytes(), nil, 0)
+		require.NoError(t, err)
+		r, err := confirmPlan(t.Context(), json.Bytes())
+		require.NoError(t, err)
+		require.Equal(t, strings.ReplaceAll(d.Report.Collective, "_", ""), r.Collective)
+		require.Equal(t, verify.Proved, r.Plan.Properties["result"])
+	}
+}
+
+// TestNopsAreNeeded leaves out each nop of a plan that was written, except that of the handshake: without it, it is
+// refuted, or memory is no longer ordered.
+func TestNopsAreNeeded(t *testing.T) {
+	network, err := topo.Parse("dgxh100", topo.Options{})
+	require.NoError(t, err)
+	for _, proto := range []string{"Simple", "LL"} {
+		p := (&model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 16, Cost: model.Pipelined}).WithChunks(8)
+		s := solved(t, p, "tacos", 1)
+		require.NotNil(t, s)
+		var b bytes.Buffer
+		_, err = (&MSCCL{Proto: proto}).writePlan(t.Context(), &b, p, s)
+		require.NoError(t, err)
+		n := 0
+		for g := range 8 {
+			f, err := mscclpp.Read("plan", bytes.NewReader(b.Bytes()))
+			require.NoError(t, err)
+			tb := &f.GPUs[g].Blocks[g]
+			for i := range tb.Ops {
+				if tb.Ops[i].Name != "nop" || tb.Ops[i-1].Name == "rlxwait" { // that of a handshake is for the worst case
+					continue
+				}
+				n++
+				tb.Ops[i].Name = "flush" // which does nothing
+				r, err := deploy.CheckPlan(t.Context(), f.Plan(), deploy.Options{})
+				require.NoError(t, err)
+				warned := slices.ContainsFunc(r.Plan.Warnings, func(v verify.Violation) bool { return v.Code == verify.RelaxedOrder })
+				require.True(t, r.Verdict.Outcome == verify.Refuted || warned, "gpu %d tb %d op %d", g, g, i)
+				tb.Ops[i].Name = "nop"
+			}
+		}
+		if proto == "Simple" {
+			require.NotZero(t, n)
+		}
+	}
+}
