@@ -125,10 +125,14 @@ let schedule d =
 let certificate d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
-  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices" ]) then no ("kind " ^ kind);
+  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
   let problem = field "problem" d in
   let free = is_free problem in
-  let j = job_of ~rounds:false problem in
+  let rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
+  let cost = J.to_string (field "cost" problem) in
+  if rounds && cost <> "rounds" then no (kind ^ " under " ^ cost);
+  if rounds && free then no "the cut is free, in rounds";
+  let j = job_of ~rounds problem in
   let bound = number "bound_ps" d in
   let inside () =
     let nodes = nums (field "nodes" w) in
@@ -156,6 +160,9 @@ let certificate d =
         let rec find i v = function [] -> 0 | nodes :: rest -> if List.exists (Z.equal v) nodes then i else find (i + 1) v rest in
         (if free then free_partition_rule else partition_rule) j (fun v -> Z.of_int (find 1 v parts)) bound
     | "coverage" -> covered (inside ()) (from ()) (towards ())
+    | "doubling" -> doubling_rule j (number "chunk" w) (number "source" w) bound
+    | "broadcast" -> spread_rule j (number "source" w) bound
+    | "combine" -> combine_rule j (number "dest" w) bound
     | "prices" -> (if free then free_prices_rule else prices_rule) j (nums (field "prices" w)) bound
     | _ ->
         let full = nums (field "potential_ps" w) and head = optional "head_ps" w [] nums in
