@@ -95,9 +95,16 @@ func drawable(ctx context.Context, file string) (*model.Solution, error) {
 	return sol, nil
 }
 
-// deployed reads MSCCL-IR, of which there is a schedule to draw only if it is right.
+// deployed reads MSCCL-IR. What is wrong is drawn as one execution of it, where there is one that
+// ends.
 func deployed(ctx context.Context, file string, by *foreign.Truth) (*Drawing, error) {
 	r, err := judge.ReadRight(ctx, file, by)
+	var not *judge.NotRightError
+	if errors.As(err, &not) && not.Verdict.Outcome == verify.Refuted {
+		if wrong, werr := judge.Wrong(ctx, file, by); werr == nil {
+			return refuted(ctx, file, wrong, not), nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +112,27 @@ func deployed(ctx context.Context, file string, by *foreign.Truth) (*Drawing, er
 	v.Picture.Verdict.Engine, v.Picture.Verdict.Claim = r.Deployed.Verdict.Engine, r.Deployed.Verdict.Claim+r.Deployed.Proviso
 	v.Picture.Notes = append(v.Picture.Notes, "The file is MSCCL-IR: it is drawn as a schedule of transfers between slots.")
 	return v, nil
+}
+
+// refuted draws one execution of a file of MSCCL-IR that is wrong, with what is wrong in it as
+// verify finds it, and the transfers that are to blame where replay finds some.
+func refuted(ctx context.Context, file string, r *judge.Right, not *judge.NotRightError) *Drawing {
+	d := seen(ctx, file, r.Problem, r.Schedule, r.Verdict)
+	pic := d.Picture
+	found := pic.Verdict.Violations
+	pic.Verdict = view.Verdict{Outcome: not.Verdict.Outcome.String(), Engine: not.Verdict.Engine, Claim: not.Claim, Reason: not.Verdict.Reason}
+	for _, x := range not.Verdict.Violations {
+		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: -1})
+	}
+	for _, x := range found {
+		if x.Transfer >= 0 {
+			pic.Verdict.Violations = append(pic.Verdict.Violations, x)
+		}
+	}
+	pic.Facts = nil // of what is wrong there is no bandwidth
+	pic.Notes = append(pic.Notes, "The file is MSCCL-IR and wrong: it is drawn as one execution of it, in which some of what is wrong need not be seen.")
+	d.Verdict = not.Verdict
+	return d
 }
 
 // seen puts a schedule with its verdict into a picture. One that has only an order, and is
@@ -117,6 +145,7 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 		at, _ := x.Transfer() // -1: none
 		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: at})
 	}
+	defer func() { pic.Facts = bandwidths(p, pic.Schedule, v) }()
 	if s.Form == model.Ordered && v.Outcome == verify.Proved {
 		if t, err := certify.Timed(ctx, p, s, nil); err == nil {
 			pic.Schedule = t
@@ -125,6 +154,19 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 	}
 	pic.Notes = append(pic.Notes, p.Topology.Notes.Strings()...)
 	return &Drawing{Picture: pic, Verdict: v, Notes: p.Topology.Notes}
+}
+
+// bandwidths returns the algorithm and bus bandwidth of a schedule that is right and has times.
+func bandwidths(p *model.Problem, s *model.Schedule, v verify.Verdict) []view.Fact {
+	if v.Outcome != verify.Proved || s.Form == model.Ordered {
+		return nil
+	}
+	makespan := p.Makespan(s)
+	if makespan <= 0 {
+		return nil
+	}
+	algbw := float64(p.Size) / report.InSeconds(makespan) / 1e9
+	return []view.Fact{{Name: "algbw", Value: fmt.Sprintf("%.4g GB/s", algbw)}, {Name: "busbw", Value: fmt.Sprintf("%.4g GB/s", algbw*report.BusFactor(p))}}
 }
 
 // wideNetwork is from how many links on only the bounds that take no search are looked for.

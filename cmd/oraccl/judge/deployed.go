@@ -234,6 +234,35 @@ func rightDeployed(ctx context.Context, file string, by *foreign.Truth) (*Right,
 	return &Right{Problem: m.Problem, Schedule: m.Schedule, Verdict: v, Deployed: d.Report}, nil
 }
 
+// Wrong reads a file of MSCCL-IR that is not right as a schedule, for pictures: what one
+// execution of it does, and what replay finds of that. The error tells why there is no such
+// schedule: the threadblocks wait for ever, for instance.
+func Wrong(ctx context.Context, file string, by *foreign.Truth) (*Right, error) {
+	var asked deploy.Options
+	if err := AskedDeployed(by, &asked); err != nil {
+		return nil, err
+	}
+	d, err := ReadDeployed(ctx, file, asked)
+	if err != nil {
+		return nil, err
+	}
+	if d.Algo == nil || len(d.Report.Calls) == 0 {
+		return nil, fmt.Errorf("%s: serves no call", file)
+	}
+	topology, err := networkOf(ctx, by, d.Algo.Ranks)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.Algo.Import(model.Meaning{Collective: d.Report.Collective, InPlace: d.Report.Calls[0].InPlace, Root: by.Root}, topology, asked.Size)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Objections) > 0 {
+		return nil, fmt.Errorf("%s: %s: %s", file, m.Objections[0].Where, m.Objections[0].Message)
+	}
+	return &Right{Problem: m.Problem, Schedule: m.Schedule, Verdict: replay.Check(ctx, m.Problem, m.Schedule), Deployed: d.Report}, nil
+}
+
 // safe is the size of the larger buffer up to which the file is proved, or 0 where there is
 // none or no limit.
 func (d *Deployed) safe() int64 {

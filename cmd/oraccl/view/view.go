@@ -9,6 +9,7 @@
 package view
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -16,6 +17,8 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
@@ -28,6 +31,7 @@ type Picture struct {
 	Schedule *model.Schedule
 	Verdict  Verdict
 	Bound    *Bound   // nil: none is known
+	Facts    []Fact   // what else is shown beside the makespan
 	Notes    []string // what else a reader of the picture should know
 }
 
@@ -38,6 +42,12 @@ type Verdict struct {
 	Claim      string // what was proved or refuted
 	Reason     string // why the outcome is unknown, or empty
 	Violations []Violation
+}
+
+// Fact is a number with its name, in words.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Violation is one thing that is wrong.
@@ -101,7 +111,17 @@ type head struct {
 	Custom     bool        `json:"custom"`     // conditions are any multisets
 	Idempotent bool        `json:"idempotent"` // how often a contribution is there does not matter
 	Horizon    int64       `json:"horizon"`    // where the picture ends, in its unit
+	Facts      []Fact      `json:"facts"`
+	Grid       []int       `json:"grid,omitempty"` // the dimensions of a mesh or torus, if it is laid out as one
+	Aspect     float64     `json:"aspect"`         // width by height that suits the layout
+	Arrivals   []arrival   `json:"arrivals"`       // of late ranks
 	Error      string      `json:"error,omitempty"`
+}
+
+// arrival is the time at which a late rank arrives, in picoseconds.
+type arrival struct {
+	Rank int   `json:"rank"`
+	At   int64 `json:"at"`
 }
 
 // HTML writes the page. It takes O(n log n) time for n transfers, and about 10 bytes of
@@ -118,7 +138,7 @@ func HTML(w io.Writer, p *Picture) error {
 
 // Failure writes a page that explains why there is nothing to see.
 func Failure(w io.Writer, title string, why error) error {
-	return page(w, &head{Title: title, Verdict: "unreadable", Error: why.Error(), Violations: []Violation{}, Notes: []string{}, Switches: []string{}}, nil)
+	return page(w, &head{Title: title, Verdict: "unreadable", Error: why.Error(), Violations: []Violation{}, Notes: []string{}, Switches: []string{}, Facts: []Fact{}, Arrivals: []arrival{}}, nil)
 }
 
 func (p *Picture) head(m *moments, l *layout) *head {
@@ -128,6 +148,15 @@ func (p *Picture) head(m *moments, l *layout) *head {
 		Violations: append([]Violation{}, p.Verdict.Violations...), Form: p.Schedule.Form.String(), Unit: "ps", Layout: l.kind,
 		Notes: append(append([]string{}, p.Notes...), m.notes...), Ranks: t.Ranks, Switches: []string{}, Links: len(t.Links), Chunks: len(p.Problem.Chunks),
 		Transfers: len(p.Schedule.Transfers), Horizon: int64(m.last), Custom: p.Problem.Collective.Kind == model.Custom, Idempotent: p.Problem.Collective.Op.Idempotent(),
+	}
+	h.Facts, h.Aspect, h.Arrivals = append(append(h.Facts, p.Facts...), linkClasses(t)...), l.aspect, []arrival{}
+	if l.kind == "grid" {
+		h.Grid = t.Grid()
+	}
+	for r, at := range p.Problem.Release {
+		if at > 0 && !m.steps {
+			h.Arrivals = append(h.Arrivals, arrival{r, int64(at)})
+		}
 	}
 	for i := range t.Switches {
 		h.Switches = append(h.Switches, t.NodeName(t.Ranks+i))
@@ -157,6 +186,34 @@ func Sources() (script, style string) { return source(scriptJS()), source(pageCS
 func source(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// mostClasses is how many classes of links the head names.
+const mostClasses = 4
+
+// linkClasses tells how many links there are of each latency and bandwidth, the most frequent
+// first.
+func linkClasses(t *model.Topology) []Fact {
+	type class struct {
+		alpha     model.Time
+		bandwidth int64
+	}
+	count := map[class]int{}
+	for _, k := range t.Links {
+		count[class{k.Alpha, k.Bandwidth}]++
+	}
+	all := slices.SortedFunc(maps.Keys(count), func(a, b class) int {
+		return cmp.Or(count[b]-count[a], cmp.Compare(a.bandwidth, b.bandwidth), cmp.Compare(a.alpha, b.alpha))
+	})
+	var facts []Fact
+	for i, c := range all {
+		if i == mostClasses {
+			facts = append(facts, Fact{"and", fmt.Sprintf("%d classes of links more", len(all)-i)})
+			break
+		}
+		facts = append(facts, Fact{fmt.Sprintf("%d links of", count[c]), fmt.Sprintf("%v, %.4g GB/s", c.alpha, float64(c.bandwidth)/1e9)})
+	}
+	return facts
 }
 
 // page fills the template. The JSON has no '<', which json.Marshal escapes.

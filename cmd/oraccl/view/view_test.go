@@ -71,3 +71,20 @@ func TestLayouts(t *testing.T) {
 		require.Equal(t, kind, arrange(w).kind)
 	}
 }
+
+// TestHead: the head has the classes of links, when late ranks arrive, and the dimensions of what
+// is laid out as a grid.
+func TestHead(t *testing.T) {
+	w, err := topo.Parse("torus:4x3", topo.Options{})
+	require.NoError(t, err)
+	w.Links[5].Bandwidth /= 2
+	p := (&model.Problem{Topology: w, Collective: model.Collective{Kind: model.AllGather}, Size: 1200, Cost: model.Pipelined, Release: make([]model.Time, 12)}).WithChunks(12)
+	p.Release[7] = 3 * model.Microsecond
+	pic := &Picture{Problem: p, Schedule: &model.Schedule{Form: model.Timed}, Facts: []Fact{{"algbw", "1 GB/s"}}}
+	m, err := when(p, pic.Schedule)
+	require.NoError(t, err)
+	h := pic.head(m, arrange(w))
+	require.Equal(t, []Fact{{"algbw", "1 GB/s"}, {"47 links of", "500ns, 53.69 GB/s"}, {"1 links of", "500ns, 26.84 GB/s"}}, h.Facts)
+	require.Equal(t, []arrival{{7, int64(3 * model.Microsecond)}}, h.Arrivals)
+	require.Equal(t, []int{4, 3}, h.Grid)
+}

@@ -447,6 +447,14 @@ const core = (() => {
     return "{" + parts.join(", ") + "}";
   }
 
-  return { bytesOf, decode, sorted, lower, walk, holdings, vectors, measure, wanted, counter, cursor, linkRows, rankRows, inWords, bytesInWords, setInWords, TWICE };
+  // shortName is what pictures call a node: a rank by its number, a switch by its name, or by S
+  // and its number.
+  function shortName(head, v) {
+    if (v < head.ranks) return String(v);
+    const name = head.switches[v - head.ranks].replace(/^switch /, "");
+    return /^\d+$/.test(name) ? "S" + (v - head.ranks) : name;
+  }
+
+  return { shortName, bytesOf, decode, sorted, lower, walk, holdings, vectors, measure, wanted, counter, cursor, linkRows, rankRows, inWords, bytesInWords, setInWords, TWICE };
 })();
 if (typeof module !== "undefined") module.exports = core;

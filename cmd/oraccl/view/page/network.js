@@ -12,6 +12,16 @@ function networkOf(head, d, rows, colour, canvas, marked) {
   let w = 0, h = 0, ratio = 1, chosen = -1, r = 2, plain = false, path = true;
   const onPath = new Set(); // links of the critical path
   for (const i of d.path) for (let hop = d.hopOff[d.profile[i]]; hop < d.hopOff[d.profile[i] + 1]; hop++) onPath.add(d.hopLink[hop]);
+  // closes tells which links of a torus join the two ends of a row, in the numbering in which
+  // the last dimension varies fastest.
+  const closes = new Uint8Array(d.links);
+  if (head.grid) for (let l = 0; l < d.links; l++) {
+    let u = d.linkSrc[l], v = d.linkDst[l];
+    for (const size of [...head.grid].reverse()) {
+      if (size > 2 && Math.abs(u % size - v % size) === size - 1) closes[l] = 1;
+      u = Math.floor(u / size); v = Math.floor(v / size);
+    }
+  }
   const x = new Float64Array(d.nodes), y = new Float64Array(d.nodes), bowX = new Float64Array(d.links), bowY = new Float64Array(d.links);
 
   // radius is such that no two nodes overlap: below half of what is between the nearest two
@@ -30,25 +40,42 @@ function networkOf(head, d, rows, colour, canvas, marked) {
   // place finds where nodes are and how links bow, so that the two ways are apart, and more
   // where they pass over other nodes, as those that close a torus.
   function place() {
-    for (let v = 0; v < d.nodes; v++) { x[v] = 16 + d.x[v] * (w - 32); y[v] = 16 + d.y[v] * (h - 32); }
+    const margin = head.grid ? 22 : 16; // a grid is not squashed
+    let width = w - 2 * margin, height = h - 2 * margin;
+    if (head.grid) { width = Math.min(width, height * head.aspect); height = Math.min(height, width / head.aspect); }
+    for (let v = 0; v < d.nodes; v++) { x[v] = (w - width) / 2 + d.x[v] * width; y[v] = (h - height) / 2 + d.y[v] * height; }
     r = radius();
     for (let l = 0; l < d.links; l++) {
       const x0 = x[d.linkSrc[l]], y0 = y[d.linkSrc[l]], x1 = x[d.linkDst[l]], y1 = y[d.linkDst[l]];
       const far = Math.hypot(x1 - x0, y1 - y0) || 1;
-      const bow = Math.min(offset[l] * 2, far / 3) + (head.layout === "grid" || head.layout === "levels" && Math.abs(y1 - y0) < 1 ? Math.max(0, far * 0.12 - 8) : 0);
+      const bow = Math.min(offset[l] * 2, far / 3) + (head.layout === "grid" && !closes[l] || head.layout === "levels" && Math.abs(y1 - y0) < 1 ? Math.max(0, far * 0.12 - 8) : 0);
       bowX[l] = (x0 + x1) / 2 - (y1 - y0) / far * bow;
       bowY[l] = (y0 + y1) / 2 + (x1 - x0) / far * bow;
     }
     plain = d.links > 1500 && r < 6; // there, what bows a little is straight
   }
+  // end is where a link that closes a row leaves the picture, or enters it, beside a node.
+  function end(from, to) {
+    const far = Math.hypot(x[to] - x[from], y[to] - y[from]) || 1, out = Math.min(20, r + 9);
+    return [x[from] - (x[to] - x[from]) / far * out, y[from] - (y[to] - y[from]) / far * out];
+  }
   function stroke(g, l) {
     const u = d.linkSrc[l], v = d.linkDst[l];
+    if (closes[l]) {
+      g.moveTo(x[u], y[u]); g.lineTo(...end(u, v));
+      g.moveTo(...end(v, u)); g.lineTo(x[v], y[v]);
+      return;
+    }
     g.moveTo(x[u], y[u]);
     if (plain && Math.abs(bowX[l] - (x[u] + x[v]) / 2) + Math.abs(bowY[l] - (y[u] + y[v]) / 2) < 12) g.lineTo(x[v], y[v]);
     else g.quadraticCurveTo(bowX[l], bowY[l], x[v], y[v]);
   }
   function at(l, f) {
     const e = 1 - f, u = d.linkSrc[l], v = d.linkDst[l];
+    if (closes[l]) {
+      const n = f < 0.5 ? u : v, [a, b] = end(n, f < 0.5 ? v : u), s = f < 0.5 ? 2 * f : 2 - 2 * f;
+      return [x[n] + (a - x[n]) * s, y[n] + (b - y[n]) * s];
+    }
     return [e * e * x[u] + 2 * e * f * bowX[l] + f * f * x[v], e * e * y[u] + 2 * e * f * bowY[l] + f * f * y[v]];
   }
   function shape(g, v, by) {
@@ -85,7 +112,7 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     for (let v = 0; v < d.nodes; v++) shape(g, v, 0);
     g.fill(); g.stroke();
     g.fillStyle = colour("fg");
-    if (r >= 6) for (let v = 0; v < d.nodes; v++) g.fillText(v >= d.ranks ? "S" + (v - d.ranks) : v, x[v], y[v], 2 * r - 2);
+    if (r >= 6) for (let v = 0; v < d.nodes; v++) g.fillText(core.shortName(head, v), x[v], y[v], 2 * r - 2);
   }
   // draw costs a path a colour, whatever is under way.
   function draw(cursor, complete) {

@@ -35,9 +35,11 @@
     if (!used.length || !head.horizon) return "";
     return (100 * used.reduce((sum, l) => sum + links.busy[l], 0) / used.length / head.horizon).toFixed(1) + "% of the time" + (used.length < d.links ? `, ${used.length} of them used` : "");
   }
+  // late names the ranks that arrive late, a few of them.
+  const late = () => head.arrivals.length === 0 ? [] : [["late", head.arrivals.slice(0, 3).map(a => `rank ${a.rank} at ${core.inWords(a.at, "ps")}`).join(", ") + (head.arrivals.length > 3 ? `, and ${head.arrivals.length - 3} more` : "")]];
   $("claim").textContent = (head.engine ? head.engine + ": " : "") + head.claim + (head.reason ? " (" + head.reason + ")" : "");
   for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}${head.bound_holds && `, ${head.bound_holds}`}`], ["gap", head.gap], ["transfers", head.transfers.toLocaleString("en")],
-    ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["busy", busyShare()], ["form", head.form]]) {
+    ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["busy", busyShare()], ["form", head.form], ...head.facts.map(f => [f.name, f.value]), ...late()]) {
     if (v === "" || v === undefined) continue;
     const e = element("div", "", $("numbers"));
     element("dt", k, e);
@@ -395,6 +397,8 @@
   }
   Object.assign(state, { data: d, head, timeline, cursor, held, network, setTime, time: () => time, goTo, middle: i => timeline.middle(d.place[i]) });
   state.ready = true;
+  // Sums look alike until something is added: what has sums opens at the transfer in the middle.
+  if (!marked.length && d.op.some(op => op)) { const i = d.n >> 1; setTime((d.start[i] + d.end[i]) / 2); }
   if (marked.length) { timeline.setMode("links"); const i = marked[0]; setTime((d.start[i] + d.end[i]) / 2); timeline.show(i); timeline.fit(); showTransfer(i); }
   ask(SIZE);
   count();

@@ -16,7 +16,7 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     top = 0;
     cursorRow = 0;
   }
-  const node = v => v < d.ranks ? String(v) : head.switches[v - d.ranks].replace(/^switch /, "");
+  const node = v => core.shortName(head, v);
   function label(r) {
     if (mode === "links") return `${node(d.linkSrc[r])} \u2192 ${node(d.linkDst[r])}`;
     return r % 2 ? `\u00a0\u00a0rank ${r >> 1} receives` : `rank ${r >> 1} sends`;
@@ -57,11 +57,28 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
       g.fillStyle = colour("dim");
       g.fillText((100 * all.busy[r] / span).toFixed(1) + "%", gutter - 8, y + rowHeight / 2 - 1);
     }
+    arrivals(g);
     ticks(g);
     if (order.length * rowHeight > h - ruler) {
       g.fillStyle = colour("dim");
       const size = Math.max(12, (h - ruler) ** 2 / (order.length * rowHeight));
       g.fillRect(w - 4, ruler + top / (order.length * rowHeight) * (h - ruler), 3, size);
+    }
+  }
+  // arrivals marks when late ranks arrive.
+  function arrivals(g) {
+    const marks = new Map();
+    for (const a of head.arrivals) marks.set(a.at, (marks.get(a.at) || []).concat(a.rank));
+    for (const [at, ranks] of marks) {
+      const x = X(at);
+      if (x < gutter || x > w) continue;
+      g.strokeStyle = g.fillStyle = colour("odd");
+      g.setLineDash([5, 4]);
+      g.beginPath(); g.moveTo(x, ruler); g.lineTo(x, h); g.stroke();
+      g.setLineDash([]);
+      const text = ranks.length === 1 ? `rank ${ranks[0]} arrives` : `${ranks.length} ranks arrive`, left = x + 8 + g.measureText(text).width > w;
+      g.textAlign = left ? "right" : "left";
+      g.fillText(text, x + (left ? -4 : 4), h - 9);
     }
   }
   function ticks(g) {
