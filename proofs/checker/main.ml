@@ -140,14 +140,17 @@ let certificate d =
   let all = upto (small j.nodes) in
   let from () = optional "from" w all nums and towards () = optional "to" w all nums in
   let covered set from towards = (if free then free_coverage_rule else coverage_rule) j set from towards bound in
+  let entered set from towards = not free && entry_rule j set from towards bound in
   let shown = match kind with
     | "cut" ->
         (* What leaves a set enters the others: of all, and of what each one needs. *)
         let inside = inside () in
         let outside v = not (inside v) in
         (if free then free_cut_rule else cut_rule) j inside bound
-        || covered outside (from ()) (towards ()) || List.exists (fun v -> covered outside (from ()) [ v ]) (towards ())
-    | "ingress" -> (if free then free_ingress_rule else ingress_rule) j (number "rank" w) bound
+        || entered outside (from ()) (towards ()) || covered outside (from ()) (towards ()) || List.exists (fun v -> covered outside (from ()) [ v ]) (towards ())
+    | "ingress" ->
+        let v = number "rank" w in
+        (if free then free_ingress_rule else ingress_rule) j v bound || entered (Z.equal v) all [ v ]
     | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound
     | "volume" ->
         if free then free_volume_rule j bound || free_combining_volume_rule j bound

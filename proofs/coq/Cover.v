@@ -326,5 +326,79 @@ Proof.
   - apply (uncovered_sound (sizes j) (pre j) (post j) (fun k => k)) with (within := true) (b := least_paired)
       (weight := weight_of true) (weight' := weight_of true); auto; [apply (Q true)|apply Z.le_refl].
 Qed.
+
+(** ** How many chunks must enter *)
+
+Definition first_in (ls : list (list Z)) : Z := least (concat ls).
+Definition overcrowded (within : bool) (b T : Z) : bool :=
+  let tb := find_tables b in
+  let ks := filter paired chunks_of in
+  let srcs := distinct_of (map sources_of ks) in
+  let dests := distinct_of (map needers_of ks) in
+  tables_ok tb b && forallb (fun i => 0 <? span_of j within b i) into &&
+  (sum (fun i => Z.max 0 (T - first_in (tails_of tb within dests i) - first_in (heads_of tb srcs i)) / span_of j within b i) into <?
+   Z.of_nat (length ks)).
+Definition entry_rule (bound : Z) : bool := overcrowded true least_paired (bound - 1).
+
+Lemma first_in_le ls l t : In l ls -> In t l -> first_in ls <= t.
+Proof. intros Hl Ht. apply least_le. apply in_concat. eauto. Qed.
+
+Theorem entry_sound bound sch : positive j -> entry_rule bound = true -> right j sch -> bound <= makespan sch.
+Proof.
+  intros Hp H Hr. enough (bound - 1 < makespan sch) by lia. set (T := bound - 1) in *. apply Z.lt_nge. intros HT.
+  unfold entry_rule, overcrowded in H. fold T in H. set (b := least_paired) in *.
+  set (tb := find_tables b) in *. set (ks := filter paired chunks_of) in *.
+  set (srcs := distinct_of (map sources_of ks)) in *. set (dests := distinct_of (map needers_of ks)) in *.
+  rewrite !andb_true_iff in H. destruct H as [[Ht Hsp] Hlt]. apply Z.ltb_lt in Hlt. rewrite forallb_forall in Hsp.
+  unfold tables_ok in Ht. rewrite !andb_true_iff, !forallb_forall in Ht.
+  destruct Ht as [[[[Hb0 Hfull] Hlead] Honto] Hbeyond]. apply Z.leb_le in Hb0.
+  assert (Hin : forall i, (i < length (links j))%nat -> enters X (at_link i) = true -> In i into)
+    by (intros; apply in_some_links; auto).
+  set (S := fun k => if existsb (Nat.eqb k) ks then sources_of k else []).
+  set (D := fun k => if existsb (Nat.eqb k) ks then needers_of k else []).
+  assert (Hc : forall k, existsb (Nat.eqb k) ks = true <-> In k ks).
+  { intros k. rewrite existsb_exists. split; [intros [y [Hy E]]; apply Nat.eqb_eq in E; congruence|].
+    intros Hk. exists k. split; auto. apply Nat.eqb_refl. }
+  assert (SD : forall k w, In w (S k) -> In k ks /\ In w (sources_of k)).
+  { intros k w. unfold S. destruct (existsb (Nat.eqb k) ks) eqn:E; [|simpl; tauto]. apply Hc in E. auto. }
+  assert (DD : forall k w, In w (D k) -> In k ks /\ In w (needers_of k)).
+  { intros k w. unfold D. destruct (existsb (Nat.eqb k) ks) eqn:E; [|simpl; tauto]. apply Hc in E. auto. }
+  enough (Z.of_nat (length ks) <= sum (fun i => Z.max 0 (T - first_in (tails_of tb true dests i) - first_in (heads_of tb srcs i)) / span_of j true b i) into) by lia.
+  unshelve eapply (counted j Hp X true b (full_of tb) (head_of tb) (lead_of tb) (onto_of tb) (onto_head_of tb) (beyond_of tb)) with
+    (sch := sch) (S := S) (D := D) (ks := ks) (weight := fun _ => 0); auto.
+  - intros u Hu. apply Hlead, in_seq. lia.
+  - intros z Hz Xz. specialize (Honto z (proj2 (in_seq _ _ _) (conj (Nat.le_0_l z) Hz))).
+    rewrite Xz in Honto. simpl in Honto. apply andb_true_iff in Honto. destruct Honto as [A B]. split; [apply Z.leb_le, A|].
+    rewrite forallb_forall in B. intros l Hl Hi. specialize (B l Hl). rewrite Hi in B. exact B.
+  - intros k w Hk. destruct (SD k w Hk) as [_ Is]. unfold sources_of in Is. apply filter_In in Is.
+    destruct Is as [Iw Is]. apply nodup_In in Iw. specialize (Hfull w Iw). apply andb_true_iff in Hfull.
+    rewrite !forallb_forall in Hfull. destruct Hfull as [F1 F2]. split; [exact F1|].
+    intros u x Hx Hcx. apply andb_true_iff in Is. destruct Is as [_ Is].
+    rewrite forallb_forall in Is. specialize (Is ((u, k), x)). cbn [fst snd] in Is.
+    assert (Hcb : containsb x w = true) by (apply Nat.ltb_lt, Hcx). rewrite Hcb in Is. simpl in Is. split.
+    + apply negb_true_iff, Is. unfold said_of. apply filter_In. split; auto. apply Nat.eqb_refl.
+    + specialize (F2 ((u, k), x) Hx). cbn [fst snd] in F2. rewrite Hcb in F2. apply Z.leb_le, F2.
+  - intros k v w Hk Hv. destruct (SD k w Hk) as [Ik Is]. destruct (DD k v Hv) as [_ Hd]. split.
+    + apply least_le, in_map, Ik.
+    + unfold needers_of in Hd. apply filter_In in Hd. destruct Hd as [_ Hd].
+      apply andb_true_iff in Hd. destruct Hd as [Xv Hd]. split; auto. apply existsb_exists in Hd.
+      destruct Hd as [[[v' k'] x] [Hx Hd]]. unfold said_of in Hx. apply filter_In in Hx. cbn [fst snd] in *.
+      destruct Hx as [Hx E]. apply Nat.eqb_eq in E. subst k'. apply andb_true_iff in Hd. destruct Hd as [E Hd].
+      apply Nat.eqb_eq in E. subst v'. exists x. split; auto. rewrite forallb_forall in Hd. apply Nat.ltb_lt, Hd, Is.
+  - intros k. split; [lia|]. intros i Hi _. pose proof (sane_link j Hp i) as [La Lb]. pose proof (beta_0 (at_link i) (size j k) Lb (sane_size j Hp k)).
+    assert (0 <= beside j i) by (unfold beside; destruct (model j); lia). apply Z.mul_nonneg_nonneg; lia.
+  - intros i u k w Hi Hen Hu Hs Hw. destruct (SD k w Hw) as [Ik Is].
+    apply (first_in_le _ (map (early j (full_of tb) (lead_of tb) i u) (sources_of k))).
+    + apply heads_in; auto. apply nodup_In, in_map, Ik.
+    + apply in_map, Is.
+  - intros i z k v Hi Hen Hz Xz Hs Hv. destruct (DD k v Hv) as [Ik Is].
+    apply (first_in_le _ (map (late j true (onto_of tb) (beyond_of tb) i z) (needers_of k))).
+    + apply tails_in; auto. apply nodup_In, in_map, Ik.
+    + apply in_map, Is.
+  - intros i Hi Hen. apply Z.ltb_lt, Hsp, Hin; auto.
+  - apply NoDup_filter, seq_NoDup.
+  - intros k Hk. unfold S, D. rewrite (proj2 (Hc k) Hk). apply filter_In in Hk. destruct Hk as [_ Hk]. unfold paired in Hk.
+    destruct (sources_of k); [discriminate|]. destruct (needers_of k); [discriminate|]. split; discriminate.
+Qed.
 End Rule.
 End Job.

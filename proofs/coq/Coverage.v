@@ -623,5 +623,96 @@ Proof.
     + intros [t f] Hx. unfold entered in Hx. rewrite filter_In, in_flown in Hx. destruct Hx as [[Ht Hf] E].
       destruct (flight_ends t f Ht Hf) as [_ [_ [R _]]]. apply in_some_links; auto.
 Qed.
+
+(** ** How many *)
+
+(** No flight into the set by a link begins before [E], and what it brings takes [L] after it. *)
+Variables E L : nat -> Z.
+Hypothesis begins_late : forall i u k w, (i < length (links j))%nat -> enters (at_link i) = true -> (u < nodes j)%nat ->
+  (is_rank j (Cut.src (at_link i)) = true -> u = Cut.src (at_link i)) -> In w (S k) -> E i <= early i u w.
+Hypothesis ends_early : forall i z k v, (i < length (links j))%nat -> enters (at_link i) = true -> (z < nodes j)%nat -> X z = true ->
+  (is_rank j (Cut.dst (at_link i)) = true -> z = Cut.dst (at_link i)) -> In v (D k) -> L i <= late i z v.
+Definition span_of (i : nat) : Z := beta (at_link i) b + if within then beside j i else 0.
+Hypothesis spans_take : forall i, (i < length (links j))%nat -> enters (at_link i) = true -> 0 < span_of i.
+Variable ks : list nat.
+Hypothesis ks_once : NoDup ks.
+Hypothesis ks_paired : forall k, In k ks -> S k <> [] /\ D k <> [].
+
+Definition timely (x : sent * flight) : bool :=
+  existsb (Nat.eqb (of_chunk x)) ks && (E (of_link x) <=? begin_of (snd x)) &&
+  (begin_of (snd x) + length_of (snd x) <=? T - L (of_link x)).
+
+Lemma all_timely : incl ks (map of_chunk (filter timely entered)).
+Proof.
+  intros k Hk. destruct (ks_paired k Hk) as [HS HD].
+  destruct (S k) as [|w Sk] eqn:ES; [congruence|]. destruct (D k) as [|v Dk] eqn:ED; [congruence|].
+  assert (Hw : In w (S k)) by (rewrite ES; left; auto). assert (Hv : In v (D k)) by (rewrite ED; left; auto).
+  destruct (sources k w Hw) as [Sw So]. destruct (dests k v w Hw Hv) as [Sb [Xv [x [Hx Hc]]]].
+  destruct (enters_last w k (fun u x A B => proj1 (So u x A B)) Sb v (makespan sch)
+    (right_holds j sch v k x w good Hx Hc) Xv) as [t [f [A [B [C [F [Q [R U]]]]]]]].
+  apply in_map_iff. exists (t, f). split; [exact B|]. apply filter_In. split.
+  - apply filter_In. split; [apply in_flown; auto|exact F].
+  - destruct (flight_ends t f A C) as [R1 [R2 [R3 [R4 [R5 _]]]]].
+    assert (P1 : early (fst (hop_use f)) (hop_from f) w <= begin_of f).
+    { apply (carried w t f); auto; rewrite B; auto. intros u y H1 H2. apply (So u y); auto. }
+    pose proof (begins_late (fst (hop_use f)) (hop_from f) k w R3 F R1 R4 Hw).
+    pose proof (ends_early (fst (hop_use f)) (hop_to f) k v R3 F R2 R R5 Hv).
+    unfold timely, of_link, of_chunk. cbn [fst snd]. rewrite !andb_true_iff, !Z.leb_le. repeat split; try lia.
+    apply existsb_exists. exists k. split; auto. apply Nat.eqb_eq, B.
+Qed.
+
+Lemma link_counts i : (i < length (links j))%nat -> enters (at_link i) = true ->
+  Z.of_nat (length (filter (fun x => Nat.eqb (of_link x) i) (filter timely entered))) <= Z.max 0 (T - L i - E i) / span_of i.
+Proof.
+  intros Hi Hen. set (xs := filter (fun x => Nat.eqb (of_link x) i) (filter timely entered)).
+  pose proof (spans_take i Hi Hen) as Sp. apply Z.div_le_lower_bound; auto.
+  assert (In_xs : forall x, In x xs -> In (fst x) sch /\ In (snd x) (flights_of (fst x)) /\ of_link x = i /\ timely x = true).
+  { intros [t f] Hx. unfold xs, entered in Hx. rewrite !filter_In in Hx. destruct Hx as [[[Hx _] Tm] Eq].
+    apply in_flown in Hx. apply Nat.eqb_eq in Eq. tauto. }
+  assert (Len : forall x, In x xs -> 0 <= length_of (snd x) <= long (snd (hop_use (snd x))) /\ span_of i <= length_of (snd x)).
+  { intros x Hx. destruct (In_xs x Hx) as [A [B [C Tm]]]. unfold of_link in C.
+    destruct (flight_ends _ _ A B) as [_ [_ [_ [_ [_ [R1 [R2 R3]]]]]]]. rewrite R3, C in *. unfold length_of. rewrite C.
+    unfold timely in Tm. rewrite !andb_true_iff in Tm. destruct Tm as [[Tm _] _]. apply existsb_exists in Tm.
+    destruct Tm as [k [Hk Ek]]. apply Nat.eqb_eq in Ek. destruct (ks_paired k Hk) as [HS HD].
+    assert (Sb : b <= size j k).
+    { destruct (S k) as [|w Sk] eqn:ES; [congruence|]. destruct (D k) as [|v Dk] eqn:ED; [congruence|].
+      apply (dests k v w); [rewrite ES|rewrite ED]; left; auto. }
+    unfold of_chunk in Ek. rewrite Ek in R1. pose proof (beta_mono (at_link i) _ _ (proj2 (sane_link j sane i)) Sb).
+    assert (0 <= beside j i) by (unfold beside; destruct (model j); [apply sane_link; auto|lia]).
+    unfold span_of. destruct within; lia. }
+  apply Z.le_trans with (sum (fun x => length_of (snd x)) xs).
+  { rewrite <- sum_one, <- sum_mul. apply sum_le. intros x Hx. destruct (Len x Hx). lia. }
+  destruct xs as [|y ys'] eqn:Eq; [simpl; lia|]. rewrite <- Eq in *.
+  assert (Tm : forall x, In x xs -> E i <= begin_of (snd x) /\ begin_of (snd x) + length_of (snd x) <= T - L i).
+  { intros x Hx. destruct (In_xs x Hx) as [_ [_ [C Q]]]. unfold timely in Q. rewrite !andb_true_iff, !Z.leb_le, C in Q. tauto. }
+  assert (Hy : In y xs) by (rewrite Eq; left; auto). destruct (Tm y Hy) as [Y2 Y3]. pose proof (proj1 (Len y Hy)).
+  enough (sum (fun x => length_of (snd x)) xs <= (T - L i) - E i) by lia.
+  set (window := fun x : sent * flight => Span (begin_of (snd x)) (length_of (snd x))).
+  replace (sum _ xs) with (sum long (map window xs)) by (rewrite sum_map; reflexivity).
+  apply (spans_fit (length (map window xs))); auto; [lia| |].
+  + intros a Ha. apply in_map_iff in Ha. destruct Ha as [x [<- Hx]]. destruct (Tm x Hx) as [X2 X3].
+    pose proof (proj1 (Len x Hx)). simpl. lia.
+  + assert (A : ForallOrdPairs (fun x y => of_link x = of_link y -> apart (snd (hop_use (snd x))) (snd (hop_use (snd y)))) xs)
+      by (apply pairs_filter, pairs_filter, pairs_filter, flown_apart).
+    clear - A In_xs Len. induction A as [|x l Hx A IH]; simpl; constructor.
+    * rewrite Forall_forall in *. intros w Hw. apply in_map_iff in Hw. destruct Hw as [z [<- Hz]].
+      destruct (In_xs x (or_introl eq_refl)) as [_ [_ [C1 _]]]. destruct (In_xs z (or_intror Hz)) as [_ [_ [C2 _]]].
+      specialize (Hx z Hz). rewrite C1, C2 in Hx. specialize (Hx eq_refl).
+      pose proof (proj1 (Len x (or_introl eq_refl))). pose proof (proj1 (Len z (or_intror Hz))).
+      unfold apart, window, begin_of in *. simpl in *. lia.
+    * apply IH; intros z Hz; [apply In_xs|apply Len]; right; auto.
+Qed.
+
+Theorem counted : Z.of_nat (length ks) <= sum (fun i => Z.max 0 (T - L i - E i) / span_of i) (some_links j enters).
+Proof.
+  assert (Q : (length ks <= length (filter timely entered))%nat).
+  { rewrite <- (map_length of_chunk (filter timely entered)). apply NoDup_incl_length; auto using all_timely. }
+  apply Z.le_trans with (sum (fun _ => 1) (filter timely entered)); [rewrite sum_one; lia|].
+  rewrite (sum_by of_link _ (some_links j enters)).
+  - apply sum_le. intros i Hi. unfold some_links in Hi. rewrite filter_In, in_seq in Hi. rewrite sum_one. apply link_counts; [lia|apply Hi].
+  - apply some_links_once.
+  - intros [t f] Hx. unfold entered in Hx. rewrite !filter_In, in_flown in Hx. destruct Hx as [[[Ht Hf] En] _].
+    destruct (flight_ends t f Ht Hf) as [_ [_ [R _]]]. apply in_some_links; auto.
+Qed.
 End Cover.
 End Job.
