@@ -8,9 +8,6 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
-	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/format/msccl"
-	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve/certify"
 )
 
@@ -85,92 +82,44 @@ func pages(cmd *cobra.Command) []*manual.Verb {
 
 // addCompletions has shells complete what flags and arguments may be.
 func addCompletions(root *cobra.Command) {
-	values := map[string]func() []cobra.Completion{
-		"collective": func() (all []cobra.Completion) {
-			for _, k := range model.Kinds() {
-				all = append(all, k.String())
-			}
-			return all
-		},
-		"method": methodNames, "methods": methodNames, "topology": topologyNames, "topologies": topologyNames,
-		"to": func() (all []cobra.Completion) {
-			for _, t := range convert.Targets() {
-				all = append(all, cobra.CompletionWithDesc(t.Name, t.Summary))
-			}
-			return all
-		},
-		"runtime": func() (all []cobra.Completion) {
-			for _, r := range msccl.Runtimes() {
-				all = append(all, r.String())
-			}
-			return all
-		},
-	}
-	values["collectives"] = values["collective"]
-	var visit func(cmd *cobra.Command)
-	visit = func(cmd *cobra.Command) {
-		for _, c := range cmd.Commands() {
-			visit(c)
-		}
-		for flag, of := range values {
-			if cmd.Flags().Lookup(flag) == nil {
-				continue
-			}
-			_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				return listed(of(), begun), filesToo(flag)
-			}) // an error means that it has one
-		}
-		if strings.Contains(cmd.Use, " TOPO") || strings.Contains(cmd.Use, "[TOPO]") {
-			cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				if len(args) > 0 {
-					return nil, cobra.ShellCompDirectiveNoFileComp
-				}
-				return topologyNames(), cobra.ShellCompDirectiveNoSpace // a file will do, too
-			}
-		}
-	}
-	visit(root)
-}
-
-// listed are the values that may follow in a list of which a part is written.
-func listed(values []cobra.Completion, begun string) []cobra.Completion {
-	at := strings.LastIndex(begun, ",")
-	if at < 0 {
-		return values
-	}
-	var all []cobra.Completion
-	for _, v := range values {
-		all = append(all, begun[:at+1]+v)
-	}
-	return all
-}
-
-// filesToo lets files be completed as well where a flag takes one.
-func filesToo(flag string) cobra.ShellCompDirective {
-	if strings.HasPrefix(flag, "topolog") {
-		return cobra.ShellCompDirectiveNoSpace
-	}
-	return cobra.ShellCompDirectiveNoFileComp
-}
-
-func methodNames() []cobra.Completion {
-	var all []cobra.Completion
+	var methods []string
 	for _, m := range certify.Methods() {
-		all = append(all, m.Name())
+		methods = append(methods, m.Name())
 	}
-	return all
+	var targets []manual.Value
+	for _, t := range convert.Targets() {
+		targets = append(targets, manual.Value{Name: t.Name, Summary: t.Summary})
+	}
+	completeBelow(root, manual.Values(methods, targets))
 }
 
-// topologyNames are the names of machines, and those of families with the colon behind which
-// the user writes numbers.
-func topologyNames() []cobra.Completion {
-	var all []cobra.Completion
-	for _, f := range topo.List() {
-		name := f.Name
-		if strings.HasPrefix(f.Syntax, f.Name+":") {
-			name += ":"
+// completeBelow is addCompletions for the commands below cmd.
+func completeBelow(cmd *cobra.Command, values map[string][]manual.Value) {
+	for _, c := range cmd.Commands() {
+		completeBelow(c, values)
+	}
+	for flag, of := range values {
+		if cmd.Flags().Lookup(flag) == nil {
+			continue
 		}
-		all = append(all, cobra.CompletionWithDesc(name, f.Summary))
+		then := cobra.ShellCompDirectiveNoFileComp
+		if strings.HasPrefix(flag, "topolog") { // files, too
+			then = cobra.ShellCompDirectiveNoSpace
+		}
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return completions(manual.Listed(of, begun)), then
+		}) // an error means that it has one
+	}
+	if strings.Contains(cmd.Use, " TOPO") || strings.Contains(cmd.Use, "[TOPO]") {
+		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return completions(manual.Topologies()), cobra.ShellCompDirectiveNoSpace // files, too
+		}
+	}
+}
+
+func completions(values []manual.Value) (all []cobra.Completion) {
+	for _, v := range values {
+		all = append(all, cobra.CompletionWithDesc(v.Name, v.Summary))
 	}
 	return all
 }
