@@ -11,6 +11,7 @@
 //	orbit   verifies a schedule that is the same for all ranks by looking at one
 //	order   programs of MSCCL-IR: races, deadlocks, matching, results, for every interleaving;
 //	        smt/concurrent states the same as formulas, deploy combines the two and adds sizes and runtimes
+//	plan    execution plans of MSCCL++: the same, where operations are ordered by joins and signals alone
 //	epoch   schedules given by epochs: whether links have the capacity that is used
 //	cert    certificates of lower bounds, each kind with its lemma and proof
 //	cnf     makes the formula that a refutation of a horizon is about, and lrat checks the refutation

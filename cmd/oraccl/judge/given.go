@@ -27,6 +27,9 @@ import (
 // is no schedule of that collective; limit is for the smt engine.
 func Given(ctx context.Context, file string, p *model.Problem, limit time.Duration) (*certify.Given, error) {
 	g := &certify.Given{Name: filepath.Base(file)}
+	if IsPlan(ctx, file) {
+		return nil, noForm(file)
+	}
 	if IsDeployed(ctx, file) {
 		return g, givenDeployed(ctx, g, file, p)
 	}
