@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"math/big"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,9 +41,6 @@ however the buffer is cut unless --chunks says how. If so, the exit status is 1 
 				return err
 			}
 			r := report.Lint{Topology: t, Found: found}
-			if claim != "" && busbw != "" {
-				return errors.New("--claim-busbw: does not go with --claim, which says the same otherwise")
-			}
 			if claim != "" || busbw != "" {
 				if r.Claim, err = in.judge(cmd, args, claim, busbw); err != nil {
 					return err
@@ -91,28 +85,13 @@ func (in *problemFlags) topology(cmd *cobra.Command, args []string) (*model.Topo
 
 // judge holds the best checked bound of the instance against a claim.
 func (in *problemFlags) judge(cmd *cobra.Command, args []string, claim, busbw string) (*report.Claim, error) {
-	c := &report.Claim{}
-	var err error
-	if busbw != "" {
-		if c.Bus, err = model.ParseRate(busbw); err != nil {
-			return nil, fmt.Errorf("--claim-busbw: %w", err)
-		}
-	} else if c.Rate, err = model.ParseRate(claim); err != nil {
-		return nil, fmt.Errorf("--claim: %w", err)
-	}
 	p, err := in.problem(cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	if busbw != "" { // rounded down: what is refuted of less is refuted of more
-		num, den := report.BusFraction(p)
-		if num == 0 {
-			return nil, fmt.Errorf("--claim-busbw: has no meaning for %v, which moves nothing", p)
-		}
-		rate := new(big.Int).Mul(big.NewInt(c.Bus), big.NewInt(den))
-		if c.Rate = rate.Div(rate, big.NewInt(num)).Int64(); c.Rate == 0 {
-			return nil, fmt.Errorf("--claim-busbw %s: is less than a byte per second", busbw)
-		}
+	c, err := report.NewClaim(p, claim, busbw)
+	if err != nil {
+		return nil, err
 	}
 	ctx, done := session.Of(cmd.Context()).Limited(cmd.Context(), time.Minute)
 	defer done()

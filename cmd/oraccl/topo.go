@@ -22,7 +22,7 @@ func newTopo() *cobra.Command {
 
 A topology is a name or a file: ours (JSON), a dump of NCCL or RCCL
 (NCCL_TOPO_DUMP_FILE, XML), the output of nvidia-smi topo -m (--bandwidth is then that
-of one NVLink), or an input of TE-CCL.`,
+of one NVLink) or of rocm-smi --showtopo (that between two GPUs), or an input of TE-CCL.`,
 		Example: "  oraccl topo ring:3\n" +
 			"  oraccl topo show torus:4x4 --json > torus.json\n" +
 			"  oraccl topo lint torus.json",

@@ -52,7 +52,7 @@ var policy = []struct {
 	{dir: "model/format/compact", may: "model. model/native"},
 	{dir: "model/format/msccl/msccltest", may: "model. model/format/msccl"},
 	{dir: "model/format/schedules", may: "model. model/files model/native model/format/compact"},
-	{dir: "model/format/topologies", may: "model. model/files model/native model/topo model/traffic model/instance model/format"},
+	{dir: "model/format/topologies", may: "model. model/files model/native model/topo model/traffic model/instance model/join model/format"},
 	{dir: "model/instance", may: "model. model/topo model/traffic"},
 	{dir: "model/join", may: "model."},
 	{dir: "model/lint", may: "model."},

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -16,6 +18,34 @@ type Claim struct {
 	Refuted     bool
 	Bound       model.Time // the least makespan that the certificate leaves
 	Certificate *model.Certificate
+}
+
+// NewClaim reads what is claimed of p: an algorithmic bandwidth or, with busbw, a bus bandwidth, of
+// which that is the part, rounded down: what is refuted of less is refuted of more. Errors name the flag.
+func NewClaim(p *model.Problem, algbw, busbw string) (*Claim, error) {
+	c := &Claim{}
+	var err error
+	if busbw == "" {
+		if c.Rate, err = model.ParseRate(algbw); err != nil {
+			return nil, fmt.Errorf("--claim: %w", err)
+		}
+		return c, nil
+	}
+	num, den := BusFraction(p)
+	if c.Bus, err = model.ParseRate(busbw); err != nil {
+		return nil, fmt.Errorf("--claim-busbw: %w", err)
+	}
+	if algbw != "" {
+		return nil, errors.New("--claim-busbw: does not go with --claim, which says the same otherwise")
+	}
+	if num == 0 {
+		return nil, fmt.Errorf("--claim-busbw: has no meaning for %v, which moves nothing", p)
+	}
+	rate := new(big.Int).Mul(big.NewInt(c.Bus), big.NewInt(den))
+	if c.Rate = rate.Div(rate, big.NewInt(num)).Int64(); c.Rate == 0 {
+		return nil, fmt.Errorf("--claim-busbw %s: is less than a byte per second", busbw)
+	}
+	return c, nil
 }
 
 // Lint is what is suspicious about a topology, and about a claim.

@@ -1,5 +1,5 @@
 // Package topologies reads a topology from a file of any format that is known: ours, those of
-// NCCL and nvidia-smi, and inputs of TE-CCL. So commands read what their flags name.
+// NCCL, nvidia-smi and rocm-smi, and inputs of TE-CCL. So commands read what their flags name.
 package topologies
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/nccl"
+	"github.com/oraccl/oraccl/model/format/rocmsmi"
 	"github.com/oraccl/oraccl/model/format/smi"
 	"github.com/oraccl/oraccl/model/format/teccl"
 	"github.com/oraccl/oraccl/model/instance"
@@ -89,7 +90,8 @@ func (f Files) Machine(name, alpha, bandwidth string) (*model.Machine, error) {
 	return m, err
 }
 
-// Read reads the topology of a file: ours, what NCCL dumps, what nvidia-smi topo -m prints, or
+// Read reads the topology of a file: ours, what NCCL dumps, what nvidia-smi topo -m or
+// rocm-smi --showtopo prints, or
 // that of an input of TE-CCL. alpha and bandwidth are the values of the flags of these names,
 // for formats that lack them; "" where they are not given. Errors name the file or the flag.
 func Read(name string, b []byte, alpha, bandwidth string) (*model.Topology, error) {
@@ -101,7 +103,8 @@ func read(name string, b []byte, alpha, bandwidth string, m **model.Machine) (_ 
 	first := bytes.TrimLeft(b, " \t\r\n\ufeff")
 	dump := bytes.HasPrefix(first, []byte("<")) && nccl.Is(b)
 	matrix := !bytes.HasPrefix(first, []byte("{")) && !dump && smi.Is(b)
-	if bandwidth != "" && !matrix || alpha != "" && !matrix && !dump {
+	rocm := !bytes.HasPrefix(first, []byte("{")) && !dump && !matrix && rocmsmi.Is(b)
+	if bandwidth != "" && !matrix && !rocm || alpha != "" && !matrix && !rocm && !dump {
 		what := "--alpha and --bandwidth set the links of a named topology; this is a file with links of its own"
 		if dump {
 			what = "--bandwidth sets the links of a named topology; this is a file with bandwidths of its own"
@@ -128,6 +131,8 @@ func read(name string, b []byte, alpha, bandwidth string, m **model.Machine) (_ 
 		return nil, err
 	case dump:
 		return nccl.Read(name, b, o.Alpha)
+	case rocm:
+		return rocmsmi.Read(name, b, rocmsmi.Options{Alpha: o.Alpha, Bandwidth: o.Bandwidth})
 	case matrix:
 		return smi.Read(name, b, o)
 	case bytes.HasPrefix(first, []byte("<")):
