@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
+	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/judge"
@@ -78,7 +79,7 @@ is printed within a second, and the exit status is 3.`,
 				return err
 			}
 			defer e.Close()
-			if e.Fits, err = fitsFor(fits, ""); err != nil {
+			if e.Fits, err = convert.FitsOf(fits, ""); err != nil {
 				return err
 			}
 			e.Refute, e.WarmStart, e.ChooseCuts = dir != "", true, true
@@ -113,7 +114,7 @@ is printed within a second, and the exit status is 3.`,
 			defer done()
 			late, cancel := solve.Grace(ctx, writeGrace)
 			defer cancel()
-			e.Found = func(ev *certify.Report) { s.Keep(func(why solve.Stop) error { return print(stopped(ev, why)) }) }
+			e.Found = func(ev *certify.Report) { s.Keep(func(why solve.Stop) error { return print(ev.EndedFor(why)) }) }
 			e.Found(&certify.Report{Problem: p})
 			ev, err := e.Evaluate(ctx, p)
 			if err != nil {
@@ -189,7 +190,7 @@ func statusOf(ev *certify.Report) error {
 	case ev.Stopped != 0 || ev.Undecided() != 0 || ev.GivenUndecided():
 		return exit.Status(exit.Unknown)
 	case len(ev.Rows) == 0:
-		return nothing(ev)
+		return report.NothingFound(ev)
 	case ev.Best() == nil:
 		return exit.Status(exit.Unknown)
 	}

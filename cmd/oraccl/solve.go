@@ -77,7 +77,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			if method == "best" {
 				e.Enough = certify.UsuallyEnough
 			}
-			if e.Fits, err = fitsFor(fits, out); err != nil {
+			if e.Fits, err = convert.FitsOf(fits, out); err != nil {
 				return err
 			}
 			session := session.Of(cmd.Context())
@@ -102,7 +102,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			late, cancel := solve.Grace(ctx, writeGrace)
 			defer cancel()
 			e.Found = func(ev *certify.Report) {
-				session.Keep(func(why solve.Stop) error { return keepSolved(stopped(ev, why), cmd.OutOrStdout(), asJSON, out) })
+				session.Keep(func(why solve.Stop) error { return keepSolved(ev.EndedFor(why), cmd.OutOrStdout(), asJSON, out) })
 			}
 			e.Found(&certify.Report{Problem: p})
 			ev, err := e.Evaluate(ctx, p)
@@ -113,9 +113,9 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			case err != nil:
 				return err
 			case len(ev.Rows) == 0 && ev.Free != nil:
-				return nothingFits(ev)
+				return report.NothingFits(ev)
 			case len(ev.Rows) == 0 && ev.Undecided() == 0:
-				return nothing(ev)
+				return report.NothingFound(ev)
 			case len(ev.Rows) == 0:
 				return errors.Join(session.Report(func() error { return show(ev, cmd.OutOrStdout(), asJSON, "") }), exit.Status(exit.Unknown))
 			}
@@ -123,7 +123,7 @@ steps and rounds, up to --chunks (by default 6), with proofs that no better ones
 			if r := ev.Best(); r != nil {
 				enter(cmd, "writing "+out)
 				session.Keep(func(why solve.Stop) error {
-					return keepSolved(stopped(onlyBest(ev), why), cmd.OutOrStdout(), asJSON, "")
+					return keepSolved(ev.OnlyBest().EndedFor(why), cmd.OutOrStdout(), asJSON, "")
 				})
 				if convert.IsDeployed(out) {
 					if r, deployed, err = convert.Best(late, ev, fits, out); err != nil {
@@ -179,41 +179,12 @@ func addFits(cmd *cobra.Command, fits *string, remark string) {
 	cmd.Flags().StringVar(fits, "fits", "", "look for the best schedule that this `runtime` loads, too: "+strings.Join(convert.FitsNames(), ", ")+remark)
 }
 
-// fitsFor returns what a schedule must fit: what --fits names or, without it, all runtimes that
-// load the MSCCL-IR that it is to be written as; nil for nothing.
-func fitsFor(fits, out string) (*certify.Fits, error) {
-	return convert.FitsOf(fits, out)
-}
-
-// nothingFits is the error where schedules were found, and none fits.
-func nothingFits(ev *certify.Report) error {
-	return fmt.Errorf("no schedule that was found fits %s: %s, %s us: %w", ev.Free.Fit.Name, ev.Free.Method, report.Micros(ev.Free.Makespan), ev.Free.Fit.Err)
-}
-
 // writeGrace is how long after the time is over what was found is written at most.
 const writeGrace = certify.Grace + 200*time.Millisecond
 
-// onlyBest returns ev with its best row alone, if there is one.
-func onlyBest(ev *certify.Report) *certify.Report {
-	one := *ev
-	if r := ev.Best(); r != nil {
-		one.Rows = []*certify.Row{r}
-	}
-	return &one
-}
-
-// stopped returns ev as ended early, for a reason, if it does not name another one.
-func stopped(ev *certify.Report, why solve.Stop) *certify.Report {
-	one := *ev
-	if one.Stopped == 0 {
-		one.Stopped = why
-	}
-	return &one
-}
-
 // keepSolved writes and prints the best of what was found when the program is ended.
 func keepSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
-	ev = onlyBest(ev)
+	ev = ev.OnlyBest()
 	if out != "" && ev.Best() != nil {
 		if convert.IsDeployed(out) {
 			kept := out
@@ -238,18 +209,6 @@ func show(ev *certify.Report, w io.Writer, asJSON bool, out string) error {
 		report.PrintSolved(w, ev, out)
 	}
 	return nil
-}
-
-// nothing explains why no method found a schedule.
-func nothing(ev *certify.Report) error {
-	if len(ev.LeftOut) == 1 {
-		return fmt.Errorf("%s: %s", ev.LeftOut[0].Method, ev.LeftOut[0].Reason)
-	}
-	text := fmt.Sprintf("no method found a schedule for %v", ev.Problem)
-	for _, l := range ev.LeftOut {
-		text += fmt.Sprintf("; %s: %s", l.Method, l.Reason)
-	}
-	return fmt.Errorf("%s", text)
 }
 
 // writeSolution writes a verified row to a file, whole or, if ctx ends before, not at all.

@@ -21,14 +21,14 @@ func TestStoppedIsInWhatIsKept(t *testing.T) {
 	ev := &certify.Report{Problem: &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 20, Cost: model.Pipelined}}
 	for why, key := range map[solve.Stop]string{solve.Interrupted: "interrupted", solve.TimeLimit: "time limit"} {
 		var out bytes.Buffer
-		require.NoError(t, keepSolved(stopped(ev, why), &out, true, ""))
+		require.NoError(t, keepSolved(ev.EndedFor(why), &out, true, ""))
 		var j struct{ Stopped string }
 		require.NoError(t, json.Unmarshal(out.Bytes(), &j))
 		require.Equal(t, key, j.Stopped)
 		out.Reset()
-		require.NoError(t, keepSolved(stopped(ev, why), &out, false, ""))
+		require.NoError(t, keepSolved(ev.EndedFor(why), &out, false, ""))
 		require.Contains(t, out.String(), "Stopped early: ")
-		require.Equal(t, why, stopped(stopped(ev, why), solve.Interrupted).Stopped, "an earlier reason stays")
+		require.Equal(t, why, ev.EndedFor(why).EndedFor(solve.Interrupted).Stopped, "an earlier reason stays")
 	}
 	require.Zero(t, ev.Stopped, "the evaluation goes on with it")
 }

@@ -253,6 +253,7 @@ func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, befo
 		cuts = []int{1}
 	}
 	var best *Row
+	var stopped solve.Stop // of one of the cuts
 	for i, k := range cuts {
 		share, done := b.Share(len(cuts) - i)
 		r, err := e.findFor(share, m, solve.Cut(p, k), before)
@@ -262,6 +263,9 @@ func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, befo
 			return best, nil
 		case err != nil:
 			return nil, err
+		}
+		if r.Result.Stop == solve.TimeLimit || r.Result.Stop == solve.Interrupted {
+			stopped = r.Result.Stop
 		}
 		if best == nil || r.Result.Schedule != nil && (best.Result.Schedule == nil || r.Makespan < best.Makespan) {
 			if best != nil {
@@ -274,6 +278,9 @@ func (e *Evaluator) find(b *solve.Budget, m solve.Solver, p *model.Problem, befo
 		if b.Stop() != 0 || best.Result.Schedule != nil && e.near(b, p, best.Makespan) {
 			break
 		}
+	}
+	if best.Result.Stop == solve.Done && stopped != 0 { // there may be more
+		best.Result.Stop = stopped
 	}
 	return best, nil
 }

@@ -206,6 +206,24 @@ func (ev *Report) Best() *Row {
 	return best
 }
 
+// OnlyBest returns ev with its best row alone, if there is one.
+func (ev *Report) OnlyBest() *Report {
+	one := *ev
+	if r := ev.Best(); r != nil {
+		one.Rows = []*Row{r}
+	}
+	return &one
+}
+
+// EndedFor returns ev as ended early, for a reason, if it does not name another one.
+func (ev *Report) EndedFor(why solve.Stop) *Report {
+	one := *ev
+	if one.Stopped == 0 {
+		one.Stopped = why
+	}
+	return &one
+}
+
 // Undecided returns why there is no proved schedule, if that is only for want of time:
 // TimeLimit or Interrupted, and 0 otherwise.
 func (ev *Report) Undecided() solve.Stop {

@@ -233,6 +233,23 @@ func PrintGap(w io.Writer, ev *certify.Report) {
 	PrintNotes(w, ev.Problem.Topology.Notes)
 }
 
+// NothingFound explains why no method found a schedule.
+func NothingFound(ev *certify.Report) error {
+	if len(ev.LeftOut) == 1 {
+		return fmt.Errorf("%s: %s", ev.LeftOut[0].Method, ev.LeftOut[0].Reason)
+	}
+	text := fmt.Sprintf("no method found a schedule for %v", ev.Problem)
+	for _, l := range ev.LeftOut {
+		text += fmt.Sprintf("; %s: %s", l.Method, l.Reason)
+	}
+	return fmt.Errorf("%s", text)
+}
+
+// NothingFits is the error where schedules were found, and none fits.
+func NothingFits(ev *certify.Report) error {
+	return fmt.Errorf("no schedule that was found fits %s: %s, %s us: %w", ev.Free.Fit.Name, ev.Free.Method, Micros(ev.Free.Makespan), ev.Free.Fit.Err)
+}
+
 // printFit tells what it costs that a schedule fits, and why others do not.
 func printFit(w io.Writer, ev *certify.Report) {
 	fit := ev.BestFitting()
