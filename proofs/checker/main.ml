@@ -113,6 +113,7 @@ let schedule d =
   let rounds = match J.to_string (field "form" d) with "timed" -> false | "rounds" -> true | form -> no ("form " ^ form) in
   let j = job_of ~rounds (field "problem" d) in
   let transfer x =
+    only [ "chunk"; "src"; "dst"; "links"; "op"; "start_ps"; "end_ps"; "round" ] x;
     let op = match J.to_string (field "op" x) with "copy" -> Copy | "reduce" -> Reduce | op -> failwith op in
     { data = { tr = { what = number "chunk" x; src0 = number "src" x; dst0 = number "dst" x; op };
                begins = number (if rounds then "round" else "start_ps") x;
