@@ -100,6 +100,9 @@ func (f *File) departures() []model.PlanFault {
 		if f.Version == V2 && (x.Input == 0 || x.Output == 0) {
 			add("runtime-limit", true, x.Line, fmt.Sprintf("gpu %d", g), "has %d input chunks and %d output chunks, and the executor divides by both", x.Input, x.Output)
 		}
+		if a := f.bytes(g, int64(len(f.GPUs)*max(x.Input, 1)*max(x.Output, 1))); x.Input > 0 && x.Output > 0 && a.in/int64(x.Input) != a.out/int64(x.Output) {
+			add("bad-reference", true, x.Line, fmt.Sprintf("gpu %d", g), "has %d input chunks and %d output chunks, and in %s on %d ranks those of input and output would not be of one size", x.Input, x.Output, f.Collective, len(f.GPUs))
+		}
 		if x.Input+x.Output == 0 {
 			add("bad-reference", true, x.Line, fmt.Sprintf("gpu %d", g), "has neither input chunks nor output chunks, by which all positions are computed")
 		}

@@ -103,6 +103,7 @@ func TestRefused(t *testing.T) {
 		{allgather, `"dst_buff": [{"buffer_id": 0, "index": 0`, `"dst_buff": [{"type": "s", "index": 0`, "has L and L, want sources L+ and destinations R+"},
 		{allgather, `"threadblocks": [{"id": 0`, `"threadblocks": [{"id": 3`, "bad-reference gpu 0 tb 3: entry 0 of threadblocks has id 3"},
 		{allgather, `"output_chunks": 2`, `"output_chunks": 0`, "runtime-limit gpu 0: has 1 input chunks and 0 output chunks"},
+		{allgather, `"output_chunks": 2`, `"output_chunks": 3`, "has 1 input chunks and 3 output chunks, and in allgather on 2 ranks"},
 		{allgather, `{"name": "nop"}`, strings.Repeat(`{"name": "nop"},`, 70) + `{"name": "nop"}`, "line 5: gpu 0 tb 0 has 77 operations, want at most 64"},
 		{allgather, `"connected_to": [1]}`, `"connected_to": [1]}, {"channel_type": "switch", "buffer_type": "o", "rank_groups": [{"size": 2, "ranks": [0, 1]}]}`, "bad-reference gpu 0: lists a switch"},
 		{allgather, `"connected_to": [1]}`, `"connected_to": [1]}, {"channel_type": "switch", "buff": "o", "rank_groups": [{"size": 2, "ranks": [0, 1]}]}`, "has no field buffer_type: a draft"},
