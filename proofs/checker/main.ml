@@ -88,6 +88,7 @@ let job_of ~rounds problem =
     | "rounds" | "link-rounds" when rounds -> Blocking
     | cost -> no ("cost " ^ cost) in
   let c = field "collective" problem in
+  if has "sizes" c then no "a custom collective has shards of sizes of its own";
   let kind = J.to_string (field "kind" c) in
   let size = number "size_bytes" problem in
   let members = optional "group" c ranks (fun g -> List.length (J.to_list g)) in
