@@ -106,7 +106,7 @@ func convertTo(cmd *cobra.Command, file string, r *judge.Right, target *convert.
 	p, s, stdout := r.Problem, r.Schedule, cmd.OutOrStdout()
 	if target.Timed && s.Form == model.Ordered {
 		var err error
-		if s, err = certify.Timed(cmd.Context(), p, s, nil); err != nil {
+		if s, err = certify.Timed(cmd.Context(), p, s, r.Order); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
+	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/model/quote"
@@ -98,7 +99,7 @@ func codesNamed(flag string, list []string, words ...string) error {
 //
 // The order engine decides, unless --engine asks for formulas too; emit is where
 // these go.
-func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, asJSON bool, engine, emit string, limit time.Duration) (rest []string, worst int, err error) {
+func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, asJSON bool, engine, emit string, limit time.Duration, gate *model.Gap) (rest []string, worst int, err error) {
 	var xml []string
 	for _, arg := range args {
 		switch stat, err := os.Stat(arg); {
@@ -128,7 +129,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, a
 	if len(xml) == 0 {
 		return rest, exit.Done, nil
 	}
-	for _, name := range []string{"problem", "topology", "alpha", "bandwidth", "chunks"} {
+	for _, name := range []string{"problem", "chunks"} {
 		if cmd.Flags().Changed(name) {
 			return nil, 0, fmt.Errorf("--%s: is not for MSCCL-IR, such as %s", name, xml[0])
 		}
@@ -173,7 +174,16 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, a
 			all = append(all, d)
 		}
 	}
-	return rest, worst, report.PrintAllDeployed(cmd.OutOrStdout(), all, len(xml), f.format, &f.filter)
+	enter(cmd, "bounding")
+	stands, said, status, err := judge.StandAll(cmd.Context(), all, t, gate)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, text := range said {
+		report.Line(cmd.ErrOrStderr(), "oraccl: %s", text)
+	}
+	worst = exit.Worse(worst, status)
+	return rest, worst, report.PrintAllDeployed(cmd.OutOrStdout(), all, stands, len(xml), f.format, &f.filter)
 }
 
 // end is what verify returns where only MSCCL-IR was asked about.

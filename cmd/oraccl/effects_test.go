@@ -29,7 +29,7 @@ var alwaysEffective = map[string][]string{
 	"topo lint":    {"problem", "scale", "fail", "json", "claim", "claim-busbw"},
 	"topo fit":     {"measured", "pair", "output", "plot"},
 	"check":        {"json", "topology"},
-	"verify":       {"engine", "json"},
+	"verify":       {"engine", "json", "max-gap", "no-bound"},
 	"view":         {"output"},
 	"convert":      {"to", "output"},
 	"trace":        {"json", "plot"},

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/calibrate"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/files"
-	benchmark "github.com/oraccl/oraccl/model/format/measured"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
 )
@@ -47,19 +47,10 @@ The result is a topology that every verb reads, with notes that tell where each 
 			if err != nil {
 				return err
 			}
-			var all []*benchmark.Table
-			for _, file := range tables {
-				enter(cmd, "reading "+file)
-				f, err := files.Open(cmd.Context(), file)
-				if err != nil {
-					return err
-				}
-				table, err := benchmark.Read(file, f)
-				f.Close()
-				if err != nil {
-					return err
-				}
-				all = append(all, table)
+			enter(cmd, "reading "+strings.Join(tables, ", "))
+			all, err := calibrate.Read(cmd.Context(), tables)
+			if err != nil {
+				return err
 			}
 			r, err := calibrate.Topology(t, all, [2]int(pair))
 			if err != nil {

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,9 +34,9 @@ compared by the ends of the collectives. A file that is cut off is read up to th
 		Example: "  oraccl solve ring:4 --collective allreduce --method ring -o ar.json\n  oraccl convert ar.json --to chakra -o ar\n  oraccl trace ar.0.et ar.1.et --values",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var o trace.Options
-			if err := parseSteps(steps, &o); err != nil {
-				return err
+			o, err := trace.ParseSteps(steps)
+			if err != nil {
+				return fmt.Errorf("--steps %w", err)
 			}
 			if err := checkPlot(figure); err != nil {
 				return err
@@ -95,23 +93,6 @@ func readTrace(ctx context.Context, file string, o trace.Options) (*trace.Trace,
 	}
 	defer f.Close()
 	return trace.Read(ctx, file, f, o)
-}
-
-// parseSteps reads --steps.
-func parseSteps(text string, o *trace.Options) (err error) {
-	if text == "" {
-		return nil
-	}
-	first, last, ok := strings.Cut(text, "..")
-	if ok {
-		if o.First, err = strconv.Atoi(first); err == nil {
-			o.Last, err = strconv.Atoi(last)
-		}
-	}
-	if !ok || err != nil || o.First < 1 || o.Last < o.First {
-		return fmt.Errorf("--steps %q: want two numbers, the first at least 1, such as 1..23", text)
-	}
-	return nil
 }
 
 // joinTraces brings the profiles of several ranks together. That they cannot be is said, unless there

@@ -15,13 +15,15 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/stream"
 )
 
 func newVerify() *cobra.Command {
-	var engine, problem, emit string
+	var engine, problem, emit, most string
+	var noBound bool
 	var timeLimit time.Duration
 	var asJSON bool
 	var by foreign.Truth
@@ -38,6 +40,12 @@ names both. If the two contradict each other, one of them has a defect: that is 
 error, with exit status 2.
 
 Schedules of other tools are recognised by their content: ` + foreign.Tools() + `.
+Of what is proved the makespan is compared with the best bound for every cut of the buffer into
+chunks, its certificate checked, as gap prints it. What has only an order, and MSCCL-IR with
+--topology, gets the best times that its order, threadblocks and links allow. --max-gap makes
+the exit status 1 where the gap is larger. Of schedules that are too large to be held in memory the
+bound is looked for only with --max-gap.
+
 They are judged by --topology and --collective, or else by the real topology and
 collective whose names they state, not by the description in the file.
 
@@ -59,7 +67,11 @@ order in which their threads can run, and for a range of messages, which is prin
 			"  oraccl verify ar.xml --size 1GiB --fail-on warning",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, worst, err := deploy.run(cmd, args, &by, asJSON, engine, emit, timeLimit)
+			gate, err := parseMaxGap(cmd, most)
+			if err != nil {
+				return err
+			}
+			args, worst, err := deploy.run(cmd, args, &by, asJSON, engine, emit, timeLimit, gate)
 			if err != nil || len(args) == 0 {
 				return deploy.end(worst, err)
 			}
@@ -78,7 +90,7 @@ order in which their threads can run, and for a range of messages, which is prin
 			}
 			v := &judge.Asked{Problem: asked, Truth: by, Engines: chosen, TimeLimit: timeLimit, Formulas: emit, Said: cmd.ErrOrStderr()}
 			for _, file := range args {
-				s, err := verifyFile(cmd, v, file, asJSON)
+				s, err := verifyFile(cmd, v, file, asJSON, noBound, gate)
 				if err != nil && len(args) == 1 {
 					return err
 				}
@@ -103,23 +115,36 @@ order in which their threads can run, and for a range of messages, which is prin
 	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
 	f.BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/verify/1, one object a line")
+	f.BoolVar(&noBound, "no-bound", false, "do not look for a lower bound")
+	addMaxGap(cmd, &most, "each file")
 	by.Define(cmd.Flags())
 	deploy.addFlags(cmd)
 	return cmd
 }
 
 // verifyFile verifies one file, prints the verdict and returns the exit status.
-func verifyFile(cmd *cobra.Command, by *judge.Asked, file string, asJSON bool) (int, error) {
+func verifyFile(cmd *cobra.Command, by *judge.Asked, file string, asJSON, noBound bool, gate *model.Gap) (int, error) {
 	v, err := by.File(cmd.Context(), file)
 	if err != nil {
 		return 0, err
+	}
+	if !noBound && (gate != nil || v.Held()) {
+		enter(cmd, "bounding")
+		if err := v.Stand(cmd.Context()); err != nil {
+			return 0, fmt.Errorf("%s: %w", file, err)
+		}
 	}
 	if asJSON {
 		err = report.PrintVerdictJSON(cmd.OutOrStdout(), v)
 	} else {
 		report.PrintVerdict(cmd.OutOrStdout(), v)
 	}
-	return exit.Of(v.Verdict.Outcome), err
+	status := exit.Of(v.Verdict.Outcome)
+	if x := v.Standing; gate != nil && (x == nil || !x.Bounded() || x.Gap() > *gate) {
+		report.Line(cmd.ErrOrStderr(), "oraccl: --max-gap %v: exceeded, or not known, for %s", *gate, quote.Name(file))
+		status = exit.Worse(status, exit.Refuted)
+	}
+	return status, err
 }
 
 // readProblem reads the problem in a file.

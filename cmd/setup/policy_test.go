@@ -72,7 +72,7 @@ var policy = []struct {
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
 	{dir: "verify", may: "model. model/native model/workload verify"},
-	{dir: "verify/dossier", may: "model. model/files model/native model/quote model/instance model/table model/topo model/traffic verify"},
+	{dir: "verify/dossier", may: "model. model/files model/native model/pace model/quote model/instance model/table model/topo model/traffic verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},

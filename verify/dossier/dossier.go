@@ -25,6 +25,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/pace"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -44,7 +45,8 @@ type Finding struct {
 	method    string
 	seed      uint64
 	makespan  model.Time
-	timed     bool // it has a makespan: its form is not order
+	timed     bool       // it has a makespan: its form is not order
+	placed    model.Time // when it ends at the times that a list scheduler finds for an order; 0: none
 	rounds    int
 	steps     int
 	transfers int
@@ -64,6 +66,7 @@ type Conclusion struct {
 	Kind                  string // of the certificate
 	EveryCut              bool   // the bound holds for every cut
 	Makespan, Bound       model.Time
+	Placed                bool // the schedule has only an order: Makespan is that with the best times for it
 }
 
 // Met reports whether the schedule meets the bound.
@@ -253,6 +256,7 @@ func (f *Finding) judge(ctx context.Context, b []byte, beside fs.FS) {
 		f.Verdict = replay.Check(ctx, s.Problem, s.Schedule)
 		f.problem, f.method, f.seed, f.transfers = s.Problem, s.Origin.Method, s.Origin.Seed, len(s.Schedule.Transfers)
 		f.makespan, f.timed = s.Problem.Makespan(s.Schedule), s.Schedule.Form != model.Ordered
+		f.place(ctx, s)
 		f.rounds, f.steps = s.Schedule.Rounds(), s.Schedule.Steps()
 	case native.CertificateSchema:
 		f.Kind = "certificate"
@@ -282,10 +286,33 @@ func (f *Finding) judge(ctx context.Context, b []byte, beside fs.FS) {
 	}
 }
 
+// mostPlaced is how many transfers of an order get times at most.
+const mostPlaced = 1 << 18
+
+// place finds times for a proved schedule that has only an order, and keeps when it ends then, if replay
+// proves it with these times, too.
+func (f *Finding) place(ctx context.Context, s *model.Solution) {
+	if f.timed || f.Verdict.Outcome != verify.Proved || len(s.Schedule.Transfers) > mostPlaced {
+		return
+	}
+	placed, err := pace.Times(ctx, s.Problem, s.Schedule, pace.OrderOf(s.Schedule))
+	if err == nil && replay.Check(ctx, s.Problem, placed).Outcome == verify.Proved {
+		f.placed = s.Problem.Makespan(placed)
+	}
+}
+
+// ends returns when a schedule ends, by its own times or by those that were found for its order.
+func (f *Finding) ends() model.Time {
+	if f.timed {
+		return f.makespan
+	}
+	return f.placed
+}
+
 // bounds reports whether the bound of a proved certificate holds for a proved schedule that
 // has a makespan.
 func (f *Finding) bounds(s *Finding) bool {
-	return s.Kind == "schedule" && s.Err == nil && s.disowned == "" && f.disowned == "" && s.timed && s.Verdict.Outcome == verify.Proved &&
+	return s.Kind == "schedule" && s.Err == nil && s.disowned == "" && f.disowned == "" && (s.timed || s.placed > 0) && s.Verdict.Outcome == verify.Proved &&
 		f.Kind == "certificate" && f.Err == nil && f.Verdict.Outcome == verify.Proved && f.digest == s.digest &&
 		(f.problem.Chunks == nil || slices.Equal(f.problem.Chunks, s.problem.Chunks))
 }
@@ -331,7 +358,7 @@ func conclusions(found []Finding) []Conclusion {
 				continue
 			}
 			b := found[c].certificate
-			all = append(all, Conclusion{Schedule: found[s].File, Certificate: found[c].File, Kind: b.Witness.Kind(), EveryCut: k.every, Makespan: found[s].makespan, Bound: b.Bound})
+			all = append(all, Conclusion{Schedule: found[s].File, Certificate: found[c].File, Kind: b.Witness.Kind(), EveryCut: k.every, Makespan: found[s].ends(), Bound: b.Bound, Placed: !found[s].timed})
 		}
 	}
 	return all
@@ -346,7 +373,7 @@ type contradiction struct {
 func contradictions(found []Finding) (all []contradiction) {
 	pairs(found, func(s, c int) {
 		b := found[c].certificate
-		if err := verify.Below(found[s].makespan, b.Bound, b.Witness.Kind()); err != nil {
+		if err := verify.Below(found[s].ends(), b.Bound, b.Witness.Kind()); err != nil {
 			all = append(all, contradiction{s, c, fmt.Errorf("%s, %s: %w", found[s].File, found[c].File, err)})
 		}
 	})

@@ -79,13 +79,17 @@ func (r *Report) Text() (text string, status int) {
 		if !c.EveryCut {
 			every = "for its cut"
 		}
+		placed := ""
+		if c.Placed {
+			placed = ", with the best times for its order"
+		}
 		switch schedule, certificate := quote.Name(c.Schedule), quote.Name(c.Certificate); {
 		case c.Met() && c.EveryCut:
-			l.add("optimal %s: %v, the bound of %s", schedule, c.Makespan, certificate)
+			l.add("optimal %s: %v, the bound of %s%s", schedule, c.Makespan, certificate, placed)
 		case c.Met():
-			l.add("none faster with its cut than %s: %v, the bound of %s", schedule, c.Makespan, certificate)
+			l.add("none faster with its cut than %s: %v, the bound of %s%s", schedule, c.Makespan, certificate, placed)
 		case c.Bound > 0:
-			l.add("gap %s: %v, %v above the bound %s of %s, %v", schedule, c.Makespan, model.GapOf(c.Makespan, c.Bound), every, certificate, c.Bound)
+			l.add("gap %s: %v, %v above the bound %s of %s, %v%s", schedule, c.Makespan, model.GapOf(c.Makespan, c.Bound), every, certificate, c.Bound, placed)
 		}
 	}
 	for _, d := range r.dossiers {

@@ -5,6 +5,7 @@
 package calibrate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/fit"
 	"github.com/oraccl/oraccl/model/format/measured"
 	"github.com/oraccl/oraccl/model/ways"
@@ -60,6 +62,24 @@ type gathered struct {
 	latency   []float64 // seconds, of messages without bytes
 	bandwidth []float64 // bytes per second, latency hidden
 	sources   []string
+}
+
+// Read reads the tables in files.
+func Read(ctx context.Context, names []string) ([]*measured.Table, error) {
+	var all []*measured.Table
+	for _, name := range names {
+		f, err := files.Open(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		t, err := measured.Read(name, f)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // Topology fits tables, and returns t with what was found. Where a table names no pair of ranks it

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
@@ -18,7 +17,6 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/format/schedules"
-	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -50,7 +48,7 @@ func Read(ctx context.Context, file string, by *foreign.Truth) (*Drawing, error)
 		if err != nil {
 			return nil, err
 		}
-		s := seen(ctx, file, sol.Problem, sol.Schedule, replay.Check(ctx, sol.Problem, sol.Schedule))
+		s := seen(ctx, file, sol.Problem, sol.Schedule, nil, replay.Check(ctx, sol.Problem, sol.Schedule))
 		if s.Partial = sol.Origin.Partial; s.Partial {
 			s.Picture.Notes = append(s.Picture.Notes, "The file is marked as partial: the run that wrote it was interrupted, and transfers are missing.")
 		}
@@ -64,7 +62,7 @@ func Read(ctx context.Context, file string, by *foreign.Truth) (*Drawing, error)
 		return nil, fmt.Errorf("%s: cannot be drawn; oraccl verify says more", file)
 	}
 	v := m.Verdict(ctx)
-	s := seen(ctx, file, m.Problem, m.Schedule, v)
+	s := seen(ctx, file, m.Problem, m.Schedule, m.Order, v)
 	s.Picture.Notes = append(s.Picture.Notes, m.Notes.Strings()...)
 	s.Notes = append(slices.Clone(m.Notes), s.Notes...)
 	return s, nil
@@ -108,7 +106,7 @@ func deployed(ctx context.Context, file string, by *foreign.Truth) (*Drawing, er
 	if err != nil {
 		return nil, err
 	}
-	v := seen(ctx, file, r.Problem, r.Schedule, r.Verdict)
+	v := seen(ctx, file, r.Problem, r.Schedule, r.Order, r.Verdict)
 	v.Picture.Verdict.Engine, v.Picture.Verdict.Claim = r.Deployed.Verdict.Engine, r.Deployed.Verdict.Claim+r.Deployed.Proviso
 	v.Picture.Notes = append(v.Picture.Notes, "The file is MSCCL-IR: it is drawn as a schedule of transfers between slots.")
 	return v, nil
@@ -117,7 +115,7 @@ func deployed(ctx context.Context, file string, by *foreign.Truth) (*Drawing, er
 // refuted draws one execution of a file of MSCCL-IR that is wrong, with what is wrong in it as
 // verify finds it, and the transfers that are to blame where replay finds some.
 func refuted(ctx context.Context, file string, r *judge.Right, not *judge.NotRightError) *Drawing {
-	d := seen(ctx, file, r.Problem, r.Schedule, r.Verdict)
+	d := seen(ctx, file, r.Problem, r.Schedule, r.Order, r.Verdict)
 	pic := d.Picture
 	found := pic.Verdict.Violations
 	pic.Verdict = view.Verdict{Outcome: not.Verdict.Outcome.String(), Engine: not.Verdict.Engine, Claim: not.Claim, Reason: not.Verdict.Reason}
@@ -137,7 +135,7 @@ func refuted(ctx context.Context, file string, r *judge.Right, not *judge.NotRig
 
 // seen puts a schedule with its verdict into a picture. One that has only an order, and is
 // right, gets the times at which it can run.
-func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule, v verify.Verdict) *Drawing {
+func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule, order *model.Precedence, v verify.Verdict) *Drawing {
 	pic := &view.Picture{Title: filepath.Base(file), Problem: p, Schedule: s, Verdict: view.Verdict{
 		Outcome: v.Outcome.String(), Engine: v.Engine, Claim: verify.Claim(p, s), Reason: v.Reason,
 	}}
@@ -147,7 +145,7 @@ func seen(ctx context.Context, file string, p *model.Problem, s *model.Schedule,
 	}
 	defer func() { pic.Facts = bandwidths(p, pic.Schedule, v) }()
 	if s.Form == model.Ordered && v.Outcome == verify.Proved {
-		if t, err := certify.Timed(ctx, p, s, nil); err == nil {
+		if t, err := certify.Timed(ctx, p, s, order); err == nil {
 			pic.Schedule = t
 			pic.Notes = append(pic.Notes, "The file has an order and no times: these are the times at which it can run.")
 		}
@@ -169,30 +167,12 @@ func bandwidths(p *model.Problem, s *model.Schedule, v verify.Verdict) []view.Fa
 	return []view.Fact{{Name: "algbw", Value: fmt.Sprintf("%.4g GB/s", algbw)}, {Name: "busbw", Value: fmt.Sprintf("%.4g GB/s", algbw*report.BusFactor(p))}}
 }
 
-// wideNetwork is from how many links on only the bounds that take no search are looked for.
-const wideNetwork = 1 << 14
-
-// viewTime is how long bounds are looked for at most.
-const viewTime = 10 * time.Second
-
 // Bound gives the picture the best checked bound for every cut, as gap prints it, if one is
 // found within ten seconds. What is known for the cut of the schedule alone becomes a note. That
 // what is drawn is proved and ends before its bound is an error, a *verify.Contradiction.
 func (d *Drawing) Bound(ctx context.Context) error {
 	pic := d.Picture
-	find := certify.Bound
-	if len(pic.Problem.Topology.Links) >= wideNetwork {
-		find = certify.QuickBound
-	}
-	budget, cancel := solve.NewBudget(ctx, viewTime, 1)
-	defer cancel()
-	half, done := budget.Share(2)
-	var b certify.Known
-	var err error
-	if b.EveryCut, err = find(half.Context(), certify.AnyCut(pic.Problem)); err == nil {
-		b.Bound, err = find(budget.Context(), pic.Problem)
-	}
-	done()
+	b, err := certify.Below(ctx, pic.Problem)
 	if err != nil {
 		pic.Notes = append(pic.Notes, fmt.Sprintf("No bound: %v.", err))
 		return nil

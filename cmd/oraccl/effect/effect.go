@@ -103,7 +103,7 @@ func Rules() []Rule {
 		{Verbs: foreign, Flags: []string{"root"}, Why: rootless, Example: "verify other.json --root 1 --collective allgather"},
 		{Verbs: foreign, Flags: []string{"root"}, Where: "cmd/oraccl", Example: "verify msccl.xml --root 1"},
 		{Verbs: foreign, Flags: truth, Where: "cmd/oraccl", Example: "verify ours.json --topology ring:4"},
-		{Verbs: []string{"verify"}, Flags: []string{"topology", "alpha", "bandwidth", "chunks", "problem"}, Where: "cmd/oraccl", Example: "verify msccl.xml --topology ring:4"},
+		{Verbs: []string{"verify"}, Flags: []string{"chunks", "problem"}, Where: "cmd/oraccl", Example: "verify msccl.xml --chunks 2"},
 		{Verbs: []string{"verify"}, Flags: []string{"time-limit"}, Where: "cmd/oraccl", Example: "verify msccl.xml --time-limit 1s"},
 		{Verbs: []string{"view", "convert"}, Flags: []string{"chunks"}, Where: "cmd/oraccl", Example: "convert msccl.xml --to oraccl --chunks 2"},
 		{Verbs: []string{"verify"}, Flags: []string{"inplace", "runtime", "format", "warnings", "fail-on"}, Where: "cmd/oraccl", Example: "verify ours.json --inplace"},

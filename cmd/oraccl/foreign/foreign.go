@@ -46,6 +46,12 @@ func (t *Truth) Define(f instance.FlagSet) {
 // Given reports whether a flag was used that only schedules of other tools know.
 func (t *Truth) Given() bool { return *t != Truth{} }
 
+// OnTopology reports whether a topology was named.
+func (t *Truth) OnTopology() bool { return t.topology != "" }
+
+// Topology returns the name of the topology, "" for none.
+func (t *Truth) Topology() string { return t.topology }
+
 // Load returns --topology, or nil if it is not given.
 func (t *Truth) Load(ctx context.Context) (*model.Topology, error) {
 	switch {

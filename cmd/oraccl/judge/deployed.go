@@ -231,7 +231,7 @@ func rightDeployed(ctx context.Context, file string, by *foreign.Truth) (*Right,
 	case verify.Unknown:
 		return nil, &NotRightError{File: file, Claim: fmt.Sprint(m.Problem), Verdict: v}
 	}
-	return &Right{Problem: m.Problem, Schedule: m.Schedule, Verdict: v, Deployed: d.Report}, nil
+	return &Right{Problem: m.Problem, Schedule: m.Schedule, Verdict: v, Deployed: d.Report, Order: m.Order}, nil
 }
 
 // Wrong reads a file of MSCCL-IR that is not right as a schedule, for pictures: what one

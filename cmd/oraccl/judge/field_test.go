@@ -145,7 +145,7 @@ func TestRelease(t *testing.T) {
 			var b strings.Builder
 			report.PrintDeployed(&b, d.Report, &noFilter)
 			for _, format := range []string{"json", "sarif", "github"} {
-				require.NoError(t, report.PrintAllDeployed(&b, []*deploy.Report{d.Report}, 1, format, &noFilter))
+				require.NoError(t, report.PrintAllDeployed(&b, []*deploy.Report{d.Report}, nil, 1, format, &noFilter))
 			}
 			return b.String()
 		}

@@ -2,17 +2,20 @@ package judge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/model/pace"
+	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/model/ways"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
@@ -61,6 +64,9 @@ func givenDeployed(ctx context.Context, g *certify.Given, file string, p *model.
 	d, err := ReadDeployed(ctx, file, asked)
 	if err != nil {
 		return err
+	}
+	if d.Algo == nil && d.Report.Verdict.Outcome != verify.Refuted {
+		return fmt.Errorf("%s: is no MSCCL-IR: it is judged by verify, and has no transfers to be timed", file)
 	}
 	if d.Algo != nil && d.Algo.Ranks != p.Topology.Ranks {
 		return fmt.Errorf("%s: %d ranks, and %s has %d", file, d.Algo.Ranks, p.Topology.Name, p.Topology.Ranks)
@@ -193,4 +199,39 @@ func otherCollective(file, theirs string, p *model.Problem) error {
 // notesOf joins what a reader says of a file.
 func notesOf(tool string, notes model.Notes) string {
 	return strings.Join(append([]string{tool + ": the best times for its order"}, notes.Strings()...), "; ")
+}
+
+// StandDeployed returns how MSCCL-IR that is right stands on the topology that t names.
+func StandDeployed(ctx context.Context, file string, t *foreign.Truth) (*certify.Standing, error) {
+	r, err := rightDeployed(ctx, file, t)
+	if err != nil {
+		return nil, err
+	}
+	return certify.Stand(ctx, r.Problem, r.Schedule, r.Order)
+}
+
+// StandAll returns, by file, how MSCCL-IR that is right stands on the topology that t names, if it names one;
+// what is to be said of those that have no times there, and of those whose gap is more than gate or not
+// known, where gate is not nil; and the exit status that follows.
+func StandAll(ctx context.Context, all []*deploy.Report, t *foreign.Truth, gate *model.Gap) (stands map[string]*certify.Standing, said []string, status int, err error) {
+	stands = map[string]*certify.Standing{}
+	for _, d := range all {
+		var x *certify.Standing
+		if d.Verdict.Outcome == verify.Proved && t.OnTopology() {
+			var wrong *verify.Contradiction
+			if x, err = StandDeployed(ctx, d.File, t); errors.As(err, &wrong) {
+				return nil, nil, 0, err
+			} else if err != nil {
+				said = append(said, fmt.Sprintf("%s: no times on %s: %v", quote.Name(d.File), t.Topology(), err))
+				status = exit.Worse(status, exit.Unknown)
+			} else {
+				stands[d.File] = x
+			}
+		}
+		if gate != nil && (x == nil || !x.Bounded() || x.Gap() > *gate) {
+			said = append(said, fmt.Sprintf("--max-gap %v: exceeded, or not known, for %s", *gate, quote.Name(d.File)))
+			status = exit.Worse(status, exit.Refuted)
+		}
+	}
+	return stands, said, status, nil
 }

@@ -188,6 +188,7 @@ func (a *Asked) foreign(ctx context.Context, file string, b []byte, format *fore
 	if j.Makespan == 0 && by.Verdict.Outcome == verify.Proved {
 		j.Makespan = m.Lasts
 	}
+	j.Order = m.Order
 	j.Tool, j.Notes = m.Tool, append(slices.Clone(m.Notes), j.Notes...)
 	return j, nil
 }

@@ -18,9 +18,10 @@ import (
 type Right struct {
 	Problem  *model.Problem
 	Schedule *model.Schedule
-	Verdict  verify.Verdict // of replay, and of the reader of another tool's file
-	Deployed *deploy.Report // of MSCCL-IR; nil: it is another format
-	Notes    model.Notes    // of the reader of another tool's file
+	Verdict  verify.Verdict    // of replay, and of the reader of another tool's file
+	Deployed *deploy.Report    // of MSCCL-IR; nil: it is another format
+	Notes    model.Notes       // of the reader of another tool's file
+	Order    *model.Precedence // what transfers wait for because of the form of the file; nil: what Schedule says
 }
 
 // NotRightError is why a schedule that must be right is not.
@@ -75,7 +76,7 @@ func ReadRight(ctx context.Context, file string, by *foreign.Truth) (*Right, err
 			return nil, err
 		}
 		v := m.Verdict(ctx) // which may change what was imported
-		r = &Right{Problem: m.Problem, Schedule: m.Schedule, Verdict: v, Notes: m.Notes}
+		r = &Right{Problem: m.Problem, Schedule: m.Schedule, Verdict: v, Notes: m.Notes, Order: m.Order}
 	}
 	if r.Verdict.Outcome != verify.Proved {
 		return nil, &NotRightError{file, fmt.Sprint(r.Problem), r.Verdict, r.Notes}

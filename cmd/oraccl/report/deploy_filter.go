@@ -1,6 +1,8 @@
 package report
 
 import (
+	"github.com/oraccl/oraccl/model/quote"
+	"github.com/oraccl/oraccl/solve/certify"
 	"io"
 	"slices"
 
@@ -54,11 +56,14 @@ func (f *Filter) Status(d *deploy.Report) int {
 func Formats() []string { return []string{"text", "json", "sarif", "github"} }
 
 // PrintAllDeployed writes the reports on some of several files in a form of Formats.
-func PrintAllDeployed(w io.Writer, all []*deploy.Report, of int, format string, f *Filter) error {
+// Stands has how they stand to the bounds, where a topology was asked for.
+func PrintAllDeployed(w io.Writer, all []*deploy.Report, stands map[string]*certify.Standing, of int, format string, f *Filter) error {
 	switch format {
 	case "json":
 		for _, d := range all {
-			if err := printLineOfJSON(w, DeployToJSON(d, f)); err != nil {
+			j := DeployToJSON(d, f)
+			j.standing(stands[d.File])
+			if err := printLineOfJSON(w, j); err != nil {
 				return err
 			}
 		}
@@ -71,6 +76,12 @@ func PrintAllDeployed(w io.Writer, all []*deploy.Report, of int, format string, 
 			PrintDeployed(w, all[0], f)
 		} else {
 			SummariseDeployed(w, all, f)
+		}
+		for _, d := range all {
+			if x := stands[d.File]; x != nil {
+				Line(w, "%s: on %s, makespan %s us for %d bytes, with the best times for its threadblocks and dependencies", quote.Name(d.File), x.Problem.Topology.Name, Micros(x.Makespan), x.Problem.Size)
+				Line(w, "%s", StandingLine(x))
+			}
 		}
 	}
 	return nil

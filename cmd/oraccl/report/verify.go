@@ -29,6 +29,23 @@ type VerifyJSON struct {
 	Violations []ViolationJSON   `json:"violations"`
 	Format     string            `json:"format,omitempty"` // the tool that writes such files
 	Notes      []string          `json:"notes,omitempty"`
+	Bound      *BoundJSON        `json:"bound,omitempty"`
+	Gap        *float64          `json:"gap,omitempty"`
+}
+
+// standing fills in how a schedule stands to the bounds.
+func (j *VerifyJSON) standing(x *certify.Standing) {
+	if x != nil {
+		j.MakespanPs, j.Bound, j.Gap = x.Makespan, boundToJSON(x.EveryCut), gapToJSON(x.Makespan, x.EveryCut)
+	}
+}
+
+// StandingLine states the bound that a schedule is compared with, and the gap.
+func StandingLine(x *certify.Standing) string {
+	if !x.Bounded() {
+		return boundLine(nil)
+	}
+	return boundLine(x.EveryCut) + "; gap " + gapText(gapToJSON(x.Makespan, x.EveryCut))
 }
 
 // ViolationJSON is a violation in a document.
@@ -58,6 +75,7 @@ func VerifyToJSON(v *certify.Judgement) VerifyJSON {
 	if v.Partial {
 		j.Reason = strings.TrimPrefix(j.Reason+"; the file is marked as partial", "; ")
 	}
+	j.standing(v.Standing)
 	for name, codes := range properties {
 		j.Properties[name] = propertyOutcome(codes, v.Verdicts, v.Asked)
 	}
@@ -116,6 +134,9 @@ func PrintVerdict(w io.Writer, v *certify.Judgement) {
 		said = append(said, "makespan "+Micros(j.MakespanPs)+" us")
 	}
 	fmt.Fprintln(w, strings.Join(said, ", "))
+	if v.Standing != nil {
+		Line(w, "%s", StandingLine(v.Standing))
+	}
 	if v.Verdict.Outcome == verify.Refuted && len(j.Violations) > 0 {
 		fmt.Fprintf(w, "oraccl explain %s says more\n", j.Violations[0].Code)
 	}

@@ -30,6 +30,8 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -142,6 +144,23 @@ type Options struct {
 	// StragglAR, counted from 0; 0 for First: the one after the first, which is warm-up; 0 for Last: the last
 	// one.
 	First, Last int
+}
+
+// ParseSteps reads the iterations that are counted, "1..23"; "" is all but the first.
+func ParseSteps(text string) (o Options, err error) {
+	if text == "" {
+		return o, nil
+	}
+	first, last, ok := strings.Cut(text, "..")
+	if ok {
+		if o.First, err = strconv.Atoi(first); err == nil {
+			o.Last, err = strconv.Atoi(last)
+		}
+	}
+	if !ok || err != nil || o.First < 1 || o.Last < o.First {
+		return Options{}, fmt.Errorf("%q: want two numbers, the first at least 1, such as 1..23", text)
+	}
+	return o, nil
 }
 
 // ByIteration reports whether the format has iterations that Options can choose from.
