@@ -109,7 +109,7 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 		enter(cmd, cmd.Name())
 		return nil
 	}
-	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newCrossover(), newVerify(), newView(), newConvert(), newTrace(), newCheck(), newExplain(), newVersion())
+	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newCrossover(), newWorkload(), newVerify(), newView(), newConvert(), newTrace(), newCheck(), newExplain(), newVersion())
 	root.AddCommand(newCompletion(root), newMan(root))
 	root.AddCommand(longRunning()...)
 	addHelp(root)

@@ -96,7 +96,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/view", may: "model"},
 	{dir: "cmd/oraccl/slurm", may: "model/files model/quote"},
 	{dir: "cmd/oraccl/sweep", may: "model. model/files model/table model/format/topologies cmd/oraccl/slurm cmd/oraccl/strict go.yaml.in/yaml/v3 golang.org/x/sync"},
-	{dir: "cmd/oraccl/turns", may: "model. model/files model/format/trace model/workload solve/crossover solve/certify/workloads verify. cmd/oraccl/exit", solver: true},
+	{dir: "cmd/oraccl/turns", may: "model. model/files model/format/trace model/native model/quote model/workload solve/crossover solve/certify/workloads verify. cmd/oraccl/exit cmd/oraccl/judge cmd/oraccl/report", solver: true},
 	{dir: "cmd/oraccl/strict", may: "go.yaml.in/yaml/v3"},
 	{dir: "cmd/oraccl/sweep/compute", may: "model solve verify cmd/oraccl/built cmd/oraccl/session cmd/oraccl/slurm cmd/oraccl/sweep. github.com/schollz/progressbar golang.org/x/term", solver: true},
 	{dir: "cmd/oraccl/sweep/driver", may: "model verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/report cmd/oraccl/slurm cmd/oraccl/sweep", solver: true},

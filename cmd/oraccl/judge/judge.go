@@ -19,6 +19,7 @@ import (
 	"github.com/oraccl/oraccl/model/format/compact"
 	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/model/native"
+	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/orbit"
@@ -140,13 +141,18 @@ func (a *Asked) timetable(ctx context.Context, file string) (*certify.Judgement,
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	return Timetable(file, s, v, each), nil
+}
+
+// Timetable returns the judgement of the engines of verify/workload about a schedule in a file.
+func Timetable(file string, s *wl.Schedule, v verify.Verdict, each []verify.Verdict) *certify.Judgement {
 	j := &certify.Judgement{File: file, Claim: workload.Claim(s), Makespan: v.Makespan, Notes: s.Workload.Topology.Notes, Partial: s.Origin.Partial}
 	j.Verdict, j.Verdicts = v, map[string]verify.Verdict{}
 	for _, e := range each {
 		j.Asked = append(j.Asked, e.Engine)
 		j.Verdicts[e.Engine] = e
 	}
-	return j, nil
+	return j
 }
 
 // stream verifies a compact file while it is read.

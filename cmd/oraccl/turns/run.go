@@ -1,0 +1,140 @@
+package turns
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
+	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/quote"
+	wl "github.com/oraccl/oraccl/model/workload"
+	"github.com/oraccl/oraccl/solve/certify/workloads"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// CrossoverHelp is the text of the verb crossover.
+const CrossoverHelp = `crossover schedules training jobs that share all GPUs and one network in turns. JOBS are
+words, NAME=COMPUTE/NETWORK, files of ours (schema oraccl/jobs/1), or traces of runs, from which
+it takes how long an iteration computes and communicates: timelines of Horovod, profiles of
+PyTorch, Muri's table and others (see trace).
+
+With one iteration of each job in a period, the least period is the largest of all
+computation, all communication, and the slowest job alone; the schedule attains it, in
+the order of the jobs. It is verified by two engines, which prove that it can be repeated
+for ever, and that each job's own order is that of the job alone; the bound is checked.
+Beside it stand time slicing and the best order in lock-step, which is Muri's estimate.
+
+With --rates jobs have several iterations a period; the least period is then strongly NP-hard
+to find, and the best of a search is set beside the bound. With --iterations jobs end after
+that many, and what counts is the makespan.`
+
+// WorkloadHelp is the text of the verb workload.
+const WorkloadHelp = `workload schedules the operations of a file (schema oraccl/workload/1, or oraccl/timetable/1, whose
+schedule is then found again): collectives on groups
+of ranks, computations and barriers, with what each waits for. Each collective gets the
+shortest schedule that a quick method finds for it alone, and all of them together are put in
+time over links, ports and GPUs. The schedule is proved by two engines; lower bounds are
+computations, what must enter parts of the network, and chains of operations.
+
+A periodic workload is for crossover, or for verify with a schedule of your own.`
+
+// Output is where results go.
+type Output struct {
+	To      io.Writer
+	File    string // for the schedule; "": none
+	Picture string // for the picture, as SVG; "": none
+	JSON    bool
+}
+
+// status is how a run ends that has printed its verdict.
+func status(o verify.Outcome) error {
+	if s := exit.Of(o); s != exit.Done {
+		return exit.Status(s)
+	}
+	return nil
+}
+
+// Crossover schedules the jobs of files and words, and writes what came out.
+func Crossover(ctx context.Context, args []string, a Asked, out Output) error {
+	jobs, err := Read(ctx, args, a)
+	if err != nil {
+		return err
+	}
+	r, err := Compare(ctx, jobs, a)
+	if err != nil {
+		return err
+	}
+	if out.File != "" {
+		if err := files.Write(out.File, func(w io.Writer) error { return native.WriteTimetable(w, r.Timetable()) }); err != nil {
+			return err
+		}
+	}
+	if out.Picture != "" {
+		if err := files.Write(out.Picture, r.SVG); err != nil {
+			return err
+		}
+	}
+	if out.JSON {
+		if err := report.PrintJSON(out.To, r); err != nil {
+			return err
+		}
+		return status(r.Verified.Verdict.Outcome)
+	}
+	r.Print(out.To)
+	if out.File != "" {
+		fmt.Fprintf(out.To, "written to %s\n", quote.Name(out.File))
+	}
+	return status(r.Verified.Verdict.Outcome)
+}
+
+// Workload schedules the workload in a file, and writes what came out.
+func Workload(ctx context.Context, file string, out Output) error {
+	b, err := files.Read(ctx, file)
+	if err != nil {
+		return err
+	}
+	var w *wl.Workload
+	if native.SchemaOf(b) == native.TimetableSchema {
+		s, err := native.ReadTimetable(file, bytes.NewReader(b))
+		if err != nil {
+			return err
+		}
+		w = s.Workload
+	} else if w, err = native.ReadWorkload(file, bytes.NewReader(b)); err != nil {
+		return err
+	}
+	r, err := workloads.Solve(ctx, w, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	r.Schedule.Origin.Verdict = map[string]string{}
+	for _, e := range r.Each {
+		r.Schedule.Origin.Verdict[e.Engine] = e.Outcome.String()
+	}
+	if out.File != "" {
+		if err := files.Write(out.File, func(w io.Writer) error { return native.WriteTimetable(w, r.Schedule) }); err != nil {
+			return err
+		}
+	}
+	j := judge.Timetable(file, r.Schedule, r.Verdict, r.Each)
+	if out.JSON {
+		if err := report.PrintVerdictJSON(out.To, j); err != nil {
+			return err
+		}
+		return status(r.Verdict.Outcome)
+	}
+	report.PrintVerdict(out.To, j)
+	if len(r.Bounds) > 0 {
+		best := r.Bounds[0]
+		fmt.Fprintf(out.To, "bound %s us: %s (%s, checked); the schedule takes %.2f %% more\n", report.Micros(best.Value), best.Describe(w), best.Kind, 100*float64(r.Gap()))
+	}
+	if out.File != "" {
+		fmt.Fprintf(out.To, "written to %s\n", quote.Name(out.File))
+	}
+	return status(r.Verdict.Outcome)
+}
