@@ -125,3 +125,28 @@ func (t *Topology) validateReducing(i int, out, in [][]int) error {
 	}
 	return nil
 }
+
+// InNetwork returns a transfer that a switch which adds takes for one with others, of one chunk:
+// they end at one rank at one time, and add, or begin at one with one link, at one time. s must
+// be valid. Where no switch adds there is none. It takes O(transfers) time.
+func (p *Problem) InNetwork(s *Schedule) (transfer int, ok bool) {
+	if _, adds := p.Topology.Reducer(); !adds || s.Form == Ordered {
+		return 0, false
+	}
+	type end struct {
+		chunk, link int
+		at          Time
+	}
+	sums, casts := map[end]bool{}, map[end]bool{}
+	for i := range s.Transfers {
+		t := &s.Transfers[i]
+		route := s.Routes[t.Route]
+		into := end{int(t.Chunk), route[len(route)-1], t.End}
+		from := end{int(t.Chunk), route[0], t.Start}
+		if t.Op == Reduction && sums[into] || casts[from] {
+			return i, true
+		}
+		sums[into], casts[from] = t.Op == Reduction, true
+	}
+	return 0, false
+}

@@ -18,11 +18,14 @@ import (
 // trees exist then, by Edmonds' theorem]. Of algorithms of other shapes it says nothing.
 func AllReduce(ctx context.Context, p *model.Problem) (algbw float64, err error) {
 	t, members := p.Topology, p.Members()
+	at, adds := t.Reducer()
 	switch columns := 2 * len(members) * len(t.Links); {
 	case p.Collective.Kind != model.AllReduce:
 		return 0, solve.NotServed("serves allreduce, not %v", p.Collective.Kind)
 	case len(members) < 2:
 		return 0, solve.NotServed("one member alone moves nothing")
+	case adds:
+		return 0, solve.NotServed("%s adds: trees of ranks are not all that is possible", t.NodeName(at))
 	case columns > maxFlowColumns:
 		return 0, solve.NotServed("too large: %d columns, want at most %d", columns, maxFlowColumns)
 	}

@@ -185,6 +185,28 @@ func bases() map[string]*model.Solution {
 		}
 	}
 	add("multicast4-broadcast-blocking", p, base(p, cast...))
+	for _, how := range []model.Reducing{model.SumsRead, model.SumsTurned} {
+		adding := network("adding3", 3, []model.Switch{{Name: "s", Copies: true, Reduces: how, Sums: 1}}, twoWay([2]int{0, 3}, [2]int{1, 3}, [2]int{2, 3})...)
+		for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds} {
+			p := problem(adding, model.AllReduce, cost, 2)
+			var sums []step
+			for k := range 2 {
+				for r := range 3 {
+					for v := range 3 {
+						at := step{k, reduces, k, r, v, []int{2 * r, 2*v + 1}}
+						switch {
+						case r == v, how == model.SumsRead && r != k && v != k:
+							continue
+						case how == model.SumsRead && r == k:
+							at.at, at.op = 2+k, copies
+						}
+						sums = append(sums, at)
+					}
+				}
+			}
+			add(fmt.Sprintf("%v3-allreduce-%v", how, cost), p, base(p, sums...))
+		}
+	}
 	ported := *full4
 	ported.Name = "ported4"
 	ported.Ports = []model.Port{{Name: "nic0", Links: []int{0, 2, 4}, Capacity: 2}, {Name: "nic3", Links: []int{4, 8, 10}, Capacity: 1}}

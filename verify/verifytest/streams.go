@@ -319,7 +319,12 @@ func (x *executor) stale(l int, s stream) {
 	}
 }
 
+// portOf is port for spans that each count once. Where there are no more links than capacity only
+// what 4.1 forbids can be too much.
 func (x *executor) portOf(all [][]model.Interval, links []int, capacity int) {
+	if len(links) <= capacity {
+		return
+	}
 	for _, l := range links {
 		for _, at := range all[l] {
 			n := 0

@@ -31,6 +31,7 @@ type Target struct {
 	// use returns how the tool is to be run on what was written, in lines; nil: as it is.
 	use     func(out string, p *model.Problem, s *model.Schedule, o *GOAL) []string
 	deploys bool // as MSCCL does
+	point   bool // has transfers from one rank to one, no sums and multicasts of switches
 }
 
 // GOAL tells how schedules are written as GOAL.
@@ -99,7 +100,7 @@ var targets = []Target{
 		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule, _ *GOAL) error {
 			return export.Chrome(w, p, s)
 		}},
-	{Name: "goal", Summary: "GOAL, for LogGOPSim and ATLAHS", Timed: true, use: useGOAL,
+	{Name: "goal", Summary: "GOAL, for LogGOPSim and ATLAHS", Timed: true, point: true, use: useGOAL,
 		write: func(_ string, w io.Writer, p *model.Problem, s *model.Schedule, o *GOAL) error {
 			g, err := o.options()
 			if err != nil {
@@ -107,13 +108,13 @@ var targets = []Target{
 			}
 			return export.GOAL(w, p, s, g)
 		}},
-	{Name: "chakra", Summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one per rank", Timed: true, use: useChakra,
+	{Name: "chakra", Summary: "Chakra execution traces, for ASTRA-sim: OUT.0.et and so on, one per rank", Timed: true, point: true, use: useChakra,
 		files: func(out string, p *model.Problem, s *model.Schedule) (string, error) {
 			err := export.Chakra(p, s, func(rank int) (io.WriteCloser, error) { return os.Create(fmt.Sprintf("%s.%d.et", out, rank)) })
 			return fmt.Sprintf("written to %s to %s", quote.Name(out+".0.et"), quote.Name(fmt.Sprintf("%s.%d.et", filepath.Base(out), p.Topology.Ranks-1))), err
 		}},
-	{Name: "msccl", Summary: "MSCCL-IR, for microsoft/msccl, RCCL and Azure's executor: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true},
-	{Name: planTarget, Summary: "an execution plan of MSCCL++ (JSON), which is verified before it is written", deploys: true},
+	{Name: "msccl", Summary: "MSCCL-IR, for microsoft/msccl, RCCL and Azure's executor: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true, point: true},
+	{Name: planTarget, Summary: "an execution plan of MSCCL++ (JSON), which is verified before it is written", deploys: true, point: true},
 }
 
 // planTarget is the name of the format of execution plans.
@@ -163,6 +164,9 @@ func (t *Target) Use(out string, p *model.Problem, s *model.Schedule, o *Options
 // returns what is to be known of the files, in lines.
 func (t *Target) Emit(ctx context.Context, w io.Writer, out string, p *model.Problem, s *model.Schedule, o *Options) (lines []string, err error) {
 	var note string
+	if i, sums := p.InNetwork(s); sums && t.point {
+		return nil, fmt.Errorf("--to %s: transfer %d is part of a sum or a multicast of a switch, want transfers that each go from one rank to one: the format has no others", t.Name, i)
+	}
 	switch {
 	case t.deploys && out == "":
 		_, err := o.MSCCL.writer(t)(ctx, w, p, s)
