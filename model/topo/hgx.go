@@ -10,16 +10,16 @@ import (
 var dgxA100Family = Family{"dgxa100", "dgxa100[:N]", "NVIDIA DGX A100: N chassis of 8 A100 at an NVSwitch, a 200 Gb/s NIC a rank",
 	"NVIDIA WP-10083-001; latencies are assumptions", machine(maxChassis, DGXA100)}
 
-var dgxH100Family = Family{"dgxh100", "dgxh100[:N[:rails,spine,sharp]]", "NVIDIA DGX H100: N chassis of 8 H100 at an NVSwitch, a 400 Gb/s NIC a rank; no sums in NVSwitches",
+var dgxH100Family = Family{"dgxh100", "dgxh100[:N[:rails+spine+sharp]]", "NVIDIA DGX H100: N chassis of 8 H100 at an NVSwitch, a 400 Gb/s NIC a rank; no sums in NVSwitches",
 	"NVIDIA DU-10487; latencies are assumptions", dgxH100.build(false)}
 
-var dgxH100NVLSFamily = Family{"dgxh100-nvls", "dgxh100-nvls[:N[:rails,spine,sharp]]", "dgxh100 with NVLink SHARP: ranks read sums at the NVSwitch, and multicast over it",
+var dgxH100NVLSFamily = Family{"dgxh100-nvls", "dgxh100-nvls[:N[:rails+spine+sharp]]", "dgxh100 with NVLink SHARP: ranks read sums at the NVSwitch, and multicast over it",
 	"as dgxh100; NVIDIA's PTX ISA, multimem", dgxH100.build(true)}
 
-var dgxB200Family = Family{"dgxb200", "dgxb200[:N[:rails,spine,sharp]]", "NVIDIA DGX B200: N chassis of 8 B200 at an NVSwitch, a 400 Gb/s NIC a rank; no sums in NVSwitches",
+var dgxB200Family = Family{"dgxb200", "dgxb200[:N[:rails+spine+sharp]]", "NVIDIA DGX B200: N chassis of 8 B200 at an NVSwitch, a 400 Gb/s NIC a rank; no sums in NVSwitches",
 	"NVIDIA DGX B200 datasheet; latencies are assumptions", dgxB200.build(false)}
 
-var dgxB200NVLSFamily = Family{"dgxb200-nvls", "dgxb200-nvls[:N[:rails,spine,sharp]]", "dgxb200 with NVLink SHARP: ranks read sums at the NVSwitch, and multicast over it",
+var dgxB200NVLSFamily = Family{"dgxb200-nvls", "dgxb200-nvls[:N[:rails+spine+sharp]]", "dgxb200 with NVLink SHARP: ranks read sums at the NVSwitch, and multicast over it",
 	"as dgxb200; NVIDIA's PTX ISA, multimem", dgxB200.build(true)}
 
 const maxChassis = 1024
@@ -65,7 +65,7 @@ func (m hgx) build(nvls bool) func(string, Options) (*model.Topology, error) {
 	return func(arg string, o Options) (*model.Topology, error) {
 		arg, options, hasOptions := strings.Cut(arg, ":")
 		var f fabric
-		for _, option := range strings.Split(options, ",") {
+		for _, option := range strings.Split(options, "+") {
 			switch {
 			case !hasOptions:
 			case option == "rails":

@@ -59,7 +59,7 @@ var shapes = []struct {
 	{"switch:4:read", 4, 1, 8, 1, 2, 0},
 	{"switch:4:turn", 4, 1, 8, 1, 2, 0},
 	{"dgxh100-nvls", 8, 1, 16, 1, 2, 0},
-	{"dgxh100-nvls:2:rails,sharp", 16, 10, 64, 2, 0, 0},
+	{"dgxh100-nvls:2:rails+sharp", 16, 10, 64, 2, 0, 0},
 	{"dgxb200", 8, 1, 16, 1, 2, 0},
 	{"dgxb200-nvls:4", 32, 5, 128, 2, 0, 0},
 	{"dgxh100:3:spine", 24, 12, 48 + 48 + 16, 2, 0, 0},
@@ -235,7 +235,7 @@ func TestErrors(t *testing.T) {
 		"rink:4":                    `topology "rink:4": unknown, did you mean ring:N?`,
 		"Torus:4x4":                 `topology "Torus:4x4": unknown, did you mean torus:AxB[xC...]?`,
 		"dxg1":                      `topology "dxg1": unknown, did you mean dgx1?`,
-		"h100":                      `topology "h100": unknown, did you mean dgxh100[:N[:rails,spine,sharp]] or dgxh100-nvls[:N[:rails,spine,sharp]]?`,
+		"h100":                      `topology "h100": unknown, did you mean dgxh100[:N[:rails+spine+sharp]] or dgxh100-nvls[:N[:rails+spine+sharp]]?`,
 		"bagel:4": `topology "bagel:4": unknown, want a file or one of ring, uniring, line, mesh, torus, hypercube, full, switch, fattree, ` +
 			`dragonfly, rfs, dgx1, ndv2, dgx2, dgxa100, dgxh100, dgxh100-nvls, dgxb200, dgxb200-nvls, gb200, gb200-nvls, mi250, mi300x, tpuv4`,
 	} {
@@ -324,13 +324,13 @@ func TestGolden(t *testing.T) {
 		"ring:2", "ring:4", "uniring:3", "line:3", "mesh:2x3", "torus:3x3", "hypercube:3", "full:4", "switch:4", "switch:3:copies",
 		"fattree:2x2", "fattree:2x2x1", "dragonfly:4x2x1", "rfs:3x2x2", "dgx1", "ndv2", "ndv2:2", "ndv2:4", "dgx2", "dgx2:2", "dgxa100", "dgxa100:2",
 		"dgxh100", "dgxh100:2", "mi250", "mi300x", "tpuv4:4x4x4",
-		"switch:3:turn", "dgxh100-nvls", "dgxh100-nvls:2:spine,sharp", "dgxb200",
+		"switch:3:turn", "dgxh100-nvls", "dgxh100-nvls:2:spine+sharp", "dgxb200",
 	} {
 		want, err := Parse(name, Options{})
 		require.NoError(t, err)
 		var b bytes.Buffer
 		require.NoError(t, native.WriteTopology(&b, want))
-		file := filepath.Join("../../testdata/topologies", strings.NewReplacer(":", "-", ",", "-").Replace(name)+".json")
+		file := filepath.Join("../../testdata/topologies", strings.NewReplacer(":", "-", "+", "-").Replace(name)+".json")
 		if *update {
 			require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
 		}

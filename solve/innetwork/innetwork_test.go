@@ -47,8 +47,8 @@ func TestFluid(t *testing.T) {
 		{"dgxh100-nvls:2", gib / 400e3, 0.01},
 		{"dgxh100-nvls:4", 1.5 * gib / 400e3, 0.02},
 		{"dgxh100-nvls:4:sharp", gib / 400e3, 0.012},
-		{"dgxh100-nvls:4:rails,sharp", gib / 400e3, 0.012},
-		{"dgxh100-nvls:4:spine,sharp", gib / 400e3, 0.012},
+		{"dgxh100-nvls:4:rails+sharp", gib / 400e3, 0.012},
+		{"dgxh100-nvls:4:spine+sharp", gib / 400e3, 0.012},
 	} {
 		got := float64(run(t, problem(t, c.name, gib, model.Pipelined), solve.Options{}).Makespan()) / 1e6
 		require.LessOrEqual(t, got, c.want*(1+c.over), c.name)
@@ -61,7 +61,7 @@ func TestNotServed(t *testing.T) {
 	for want, p := range map[string]*model.Problem{
 		"no switch adds":                     problem(t, "dgxh100", 1<<20, model.Pipelined),
 		"not those in rounds":                problem(t, "switch:4:read", 1<<20, model.Rounds),
-		"no tree of switches":                problem(t, "dgxh100:2:rails,sharp", 1<<20, model.Pipelined),
+		"no tree of switches":                problem(t, "dgxh100:2:rails+sharp", 1<<20, model.Pipelined),
 		"serves allreduce, not reduce":       {Topology: problem(t, "switch:4:turn", 1, 1).Topology, Collective: model.Collective{Kind: model.Reduce}, Size: 9, Cost: model.Pipelined},
 		"machines with as many ranks":        {Topology: problem(t, "dgxh100-nvls:2", 1, 1).Topology, Collective: model.Collective{Kind: model.AllReduce, Group: []int{0, 1, 8}}, Size: 9, Cost: model.Pipelined},
 		"serves ranks that are all there at": {Topology: problem(t, "switch:2:turn", 1, 1).Topology, Collective: model.Collective{Kind: model.AllReduce}, Size: 9, Cost: model.Pipelined, Release: []model.Time{0, 1}},
@@ -88,6 +88,6 @@ func TestLimits(t *testing.T) {
 
 // TestDeterministic: equal problems have equal schedules.
 func TestDeterministic(t *testing.T) {
-	p := problem(t, "dgxh100-nvls:4:rails,sharp", 1<<20, model.Pipelined)
+	p := problem(t, "dgxh100-nvls:4:rails+sharp", 1<<20, model.Pipelined)
 	require.Equal(t, run(t, p, solve.Options{}), run(t, p, solve.Options{}))
 }

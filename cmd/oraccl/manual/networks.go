@@ -13,7 +13,7 @@ import (
 var examples = map[string]string{
 	"ring": "ring:8", "uniring": "uniring:8", "line": "line:8", "mesh": "mesh:4x4", "torus": "torus:4x4", "hypercube": "hypercube:3",
 	"full": "full:8", "switch": "switch:8:copies", "fattree": "fattree:4x4x2", "dragonfly": "dragonfly:3x2x2", "rfs": "rfs:2x4x8",
-	"dgx1": "dgx1", "ndv2": "ndv2:2", "dgx2": "dgx2:2", "dgxa100": "dgxa100:2", "dgxh100": "dgxh100:2", "dgxh100-nvls": "dgxh100-nvls:2:rails,sharp", "dgxb200": "dgxb200",
+	"dgx1": "dgx1", "ndv2": "ndv2:2", "dgx2": "dgx2:2", "dgxa100": "dgxa100:2", "dgxh100": "dgxh100:2", "dgxh100-nvls": "dgxh100-nvls:2:rails+sharp", "dgxb200": "dgxb200",
 	"dgxb200-nvls": "dgxb200-nvls", "gb200": "gb200:nvl72", "gb200-nvls": "gb200-nvls:nvl72", "mi250": "mi250", "mi300x": "mi300x", "tpuv4": "tpuv4:4x4x4",
 }
 
@@ -64,7 +64,7 @@ var adding = Table{
 	Rows: [][]string{
 		{"NVSwitch of H100 and B200 (NVLink SHARP)", "`read`", "sum, min, max",
 			"NVIDIA, PTX ISA, `multimem.ld_reduce`, `multimem.st`, `multimem.red`: load with reduction from, and store to, all replicas of an address",
-			"any set of ranks with the one that reads or writes, no limit of sums at one time, the rate of a link, latencies without reductions"},
+			"any set of ranks with the one that reads or writes; terms and branches wait in the switch, without a limit; no limit of sums at one time; the rate of a link, and its latency, as without sums"},
 		{"Quantum-2 (SHARPv3)", "`turn`", "sum, min, max",
 			"Graham et al., COM-HPC 2016: aggregation trees of switches, whose root sends the result to all",
 			"any tree, no limit of sums at one time, the rate of a link, no time for additions"},
