@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/verify"
 )
 
 // kind is what an event is.
@@ -61,11 +62,9 @@ type graph struct {
 	counters     []counter
 	channels     map[[2]int]*channel // port channels of ranks
 	order        []int32             // topological; nil: there is a cycle
-	writers      map[int][]int       // packets: moves that write the space, of each launch
-	follow       [][]int32           // of a move: those of its threadblock that come later
 	reads        map[int][]slot
-	writes       map[int][]slot
 	cache        map[int][2][]uint64
+	tooMany      bool // packets to look at; then there is no order
 }
 
 // channel is what goes through a port channel.
@@ -95,7 +94,7 @@ func (g *graph) weaklyBefore(a, b int) { g.weak[a] = append(g.weak[a], int32(b))
 
 // newGraph builds what is ordered in launches of plans that differ only in where scratch is.
 func newGraph(ctx context.Context, plans []*model.Plan) *graph {
-	g := &graph{plans: plans, channels: map[[2]int]*channel{}, reads: map[int][]slot{}, writes: map[int][]slot{}}
+	g := &graph{plans: plans, channels: map[[2]int]*channel{}, reads: map[int][]slot{}}
 	p := plans[0]
 	for _, c := range p.Counters {
 		g.counters = append(g.counters, counter{name: c.Name, relaxed: map[int]bool{}})
@@ -121,7 +120,9 @@ func newGraph(ctx context.Context, plans []*model.Plan) *graph {
 			}
 		}
 	}
-	g.packets()
+	if g.tooMany = !g.packets(ctx); g.tooMany {
+		return g
+	}
 	for _, c := range g.channels {
 		g.fifo(c)
 	}
@@ -305,8 +306,9 @@ func (g *graph) fifo(c *channel) {
 	}
 }
 
-// packets adds what reads of packets wait for.
-func (g *graph) packets() {
+// packets adds what reads of packets wait for. It returns false if that takes too long.
+func (g *graph) packets(ctx context.Context) bool {
+	work := verify.Begin(ctx, maxPairs<<4)
 	type key struct {
 		launch, space int
 	}
@@ -331,11 +333,17 @@ func (g *graph) packets() {
 	}
 	for k, list := range reads {
 		for _, r := range list {
+			if !work.Go(len(writes[k])) {
+				return false
+			}
 			for j, w := range writes[k] {
 				if w.start >= r.end || r.start >= w.end {
 					continue
 				}
 				low, high := max(w.start, r.start), min(w.end, r.end)
+				if !work.Go(len(writes[k])) {
+					return false
+				}
 				if !g.only(writes[k], k.space, j, low, high) { // it may be another one that is read
 					continue
 				}
@@ -351,6 +359,7 @@ func (g *graph) packets() {
 			}
 		}
 	}
+	return true
 }
 
 // only reports whether packets from low to high are there only after the j-th of some writes has

@@ -246,18 +246,30 @@ func (j *judgement) all(ctx context.Context, plans []*model.Plan) {
 	}
 	g := newGraph(ctx, sequence)
 	j.events = max(j.events, len(g.events))
+	if g.tooMany {
+		j.why = tooMany(ctx)
+		return
+	}
 	if g.order == nil {
 		j.why = "the order of several launches has a cycle"
 		return
 	}
 	again, _, enough := g.races(ctx, true)
 	if !enough {
-		j.why = "too many accesses conflict"
+		j.why = tooMany(ctx)
 		return
 	}
 	j.set("launches", again)
 	j.warnings = append(j.warnings, again...)
 	j.warnings = dedupe(j.warnings)
+}
+
+// tooMany is the reason where accesses could not be compared.
+func tooMany(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return verify.Stopped(ctx)
+	}
+	return "too many accesses are to the same memory"
 }
 
 func dedupe(all []verify.Violation) []verify.Violation {
@@ -305,6 +317,10 @@ func (j *judgement) launch(ctx context.Context, p *model.Plan) {
 	}
 	g := newGraph(ctx, []*model.Plan{p})
 	j.events = max(j.events, len(g.events))
+	if g.tooMany {
+		j.why = tooMany(ctx)
+		return
+	}
 	if g.order == nil {
 		j.why = "the order of events has a cycle, though an execution ends"
 		return
@@ -333,10 +349,7 @@ func (j *judgement) launch(ctx context.Context, p *model.Plan) {
 	j.warnings = append(j.warnings, r.twice[:min(len(r.twice), 1)]...)
 	races, relaxed, enough := g.races(ctx, false)
 	if !enough {
-		j.why = "too many accesses conflict"
-		if ctx.Err() != nil {
-			j.why = verify.Stopped(ctx)
-		}
+		j.why = tooMany(ctx)
 		return
 	}
 	var mixed []verify.Violation

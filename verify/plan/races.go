@@ -84,6 +84,7 @@ const maxPairs = 1 << 24
 // races finds conflicting accesses that are not ordered. Of one launch all are looked at but
 // packets, which have rules of their own; between launches those to scratch.
 func (g *graph) races(ctx context.Context, between bool) (wrong, weak []verify.Violation, enough bool) {
+	work := verify.Begin(ctx, maxPairs<<4)
 	var pairs []pair
 	var questions []question
 	spaces := g.accesses()
@@ -96,6 +97,9 @@ func (g *graph) races(ctx context.Context, between bool) (wrong, weak []verify.V
 		list := spaces[s]
 		var active []access
 		for _, b := range list {
+			if !work.Go(len(active) + 1) {
+				return nil, nil, false
+			}
 			active = slices.DeleteFunc(active, func(a access) bool { return a.end <= b.start })
 			for _, a := range active {
 				if !a.write && !b.write {
