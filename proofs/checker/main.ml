@@ -152,7 +152,7 @@ let certificate d =
         || entered outside (from ()) (towards ()) || covered outside (from ()) (towards ()) || List.exists (fun v -> covered outside (from ()) [ v ]) (towards ())
     | "ingress" ->
         let v = number "rank" w in
-        (if free then free_ingress_rule else ingress_rule) j v bound || entered (Z.equal v) all [ v ]
+        (if free then free_ingress_rule else ingress_rule) j v bound || entered (Z.equal v) all [ v ] || covered (Z.equal v) all [ v ]
     | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound
     | "volume" ->
         if free then free_volume_rule j bound || free_combining_volume_rule j bound
