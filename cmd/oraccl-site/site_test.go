@@ -328,3 +328,16 @@ func TestShoot(t *testing.T) {
 		require.NoError(t, os.WriteFile(words[1], shot, 0o644))
 	}
 }
+
+// TestWeight: what would double the size of the page is not in it.
+func TestWeight(t *testing.T) {
+	list := exec.Command("go", "list", "-deps", "./cmd/oraccl")
+	list.Dir, list.Env = top, append(os.Environ(), environment...)
+	out, err := list.Output()
+	require.NoError(t, err)
+	packages := strings.Fields(string(out))
+	require.Contains(t, packages, "github.com/oraccl/oraccl/cmd/oraccl/view")
+	for _, heavy := range []string{"net/http", "gonum.org/v1/plot", "go.yaml.in/yaml/v3", "github.com/oraccl/oraccl/cmd/oraccl/chart"} {
+		require.NotContains(t, packages, heavy, "see plot_js.go in cmd/oraccl/report")
+	}
+}

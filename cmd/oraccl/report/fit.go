@@ -5,8 +5,6 @@ import (
 	"io"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/calibrate"
-	"github.com/oraccl/oraccl/cmd/oraccl/chart"
-	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/fit"
 	"github.com/oraccl/oraccl/model/quote"
 )
@@ -38,32 +36,4 @@ func printLine(w io.Writer, name string, l *fit.Line, shown bool) {
 	}
 	Line(w, "  %s: α = %.4g ± %.2g us, β = %.4g ± %.2g ps per byte (95 %%), residuals %.1f %% (root mean square of %d)",
 		name, 1e6*l.Alpha, 1e6*l.AlphaOff, 1e12*l.Beta, 1e12*l.BetaOff, 100*l.RMS, l.Points)
-}
-
-// DrawFit draws measurements and lines.
-func DrawFit(r *calibrate.Result, name string) error {
-	c := &chart.Chart{Title: r.Topology.Name, XName: "bytes over the link", YName: "time", XUnit: chart.Bytes, YUnit: chart.Seconds, LogX: true, LogY: true}
-	for i := range r.Groups {
-		f := r.Groups[i].Fit
-		if f == nil {
-			continue
-		}
-		var x, y, at []float64
-		for _, p := range f.Kept {
-			l := &f.Line
-			if f.Small != nil && p.Bytes < f.Knee {
-				l = f.Small
-			}
-			x, y, at = append(x, p.Bytes), append(y, p.Seconds), append(at, l.At(p.Bytes))
-		}
-		c.Series = append(c.Series, chart.Series{Name: "measured: " + r.Groups[i].Route, X: x, Y: y, Dots: true}, chart.Series{Name: "α + β·bytes", X: x, Y: at})
-	}
-	if len(c.Series) == 0 {
-		return fmt.Errorf("--plot %s: no line was fitted, the measurements are of bandwidths", name)
-	}
-	format, err := chart.Format(name)
-	if err != nil {
-		return err
-	}
-	return files.Write(name, func(w io.Writer) error { return c.Write(w, format) })
 }

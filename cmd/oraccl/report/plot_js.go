@@ -3,6 +3,8 @@ package report
 import (
 	"errors"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/calibrate"
+	"github.com/oraccl/oraccl/model/format/trace"
 	"github.com/oraccl/oraccl/solve/certify"
 )
 
@@ -14,3 +16,9 @@ func DrawGap(*certify.Report, string) error { return errNoFigures }
 
 // CanDraw returns an error: figures are not drawn in a web page.
 func CanDraw(string) error { return errNoFigures }
+
+// DrawFit returns an error: figures are not drawn in a web page.
+func DrawFit(*calibrate.Result, string) error { return errNoFigures }
+
+// DrawTraces returns an error: figures are not drawn in a web page.
+func DrawTraces([]trace.Job, string) error { return errNoFigures }

@@ -6,9 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/chart"
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/trace"
 	"github.com/oraccl/oraccl/model/quote"
 )
@@ -216,38 +214,4 @@ func PrintJoined(w io.Writer, x *trace.Joined) {
 	}
 	Line(w, "  clocks, as the ends of collectives tell, in ms: %s; the ends are then %s ms apart (median)", strings.Join(words, ", "), Millis(x.Error))
 	printJob(w, &x.Job)
-}
-
-// DrawTraces draws the times of jobs, one beside the other.
-func DrawTraces(jobs []trace.Job, name string) error {
-	b := &chart.Bars{Title: "Training jobs", ValueName: "median of an iteration", Unit: chart.Seconds}
-	for i := range jobs {
-		x := &jobs[i]
-		for _, part := range []struct {
-			name string
-			t    *model.Time
-		}{{"period", x.Period}, {"compute", x.Compute}, {"communication", x.Comm}, {"exposed", x.Exposed}} {
-			if part.t == nil {
-				continue
-			}
-			bar := chart.Bar{Name: part.name, Value: InSeconds(*part.t)}
-			if len(jobs) > 1 {
-				bar.Name = x.Name + ", " + part.name
-			}
-			b.Bars = append(b.Bars, bar)
-		}
-		for k, u := range x.Buckets {
-			if u.Offset != nil && len(jobs) == 1 {
-				b.Bars = append(b.Bars, chart.Bar{Name: fmt.Sprintf("bucket %d ready", k), Value: InSeconds(*u.Offset), Note: fmt.Sprintf("%d bytes", u.Bytes)})
-			}
-		}
-	}
-	if len(b.Bars) == 0 {
-		return fmt.Errorf("--plot %s: no job has times", name)
-	}
-	format, err := chart.Format(name)
-	if err != nil {
-		return err
-	}
-	return files.Write(name, func(w io.Writer) error { return b.Write(w, format) })
 }
