@@ -106,6 +106,7 @@ async function take(name, blob, others = []) {
 	const binary = head.includes(0) || head[0] === 0x1f && head[1] === 0x8b || head.length >= 6 && String.fromCharCode(...head.subarray(0, 6)) === 'oraccl';
 	if (binary) source.edited = false;
 	if (serial !== source.serial) return false;
+	$('text').blur(); // so that the verdict may bring its line into sight
 	$('text').readOnly = !source.edited;
 	if (source.edited) $('text').value = await blob.text();
 	else if (binary) { $('text').value = ''; $('text').placeholder = 'a binary file'; source.starts = [0]; }
