@@ -41,7 +41,7 @@ var alwaysEffective = map[string][]string{
 }
 
 // readsFiles are the verbs that read files whatever they are given.
-var readsFiles = []string{"topo fit", "crossover", "trace", "verify", "view", "convert", "check", "sweep", "sweep cells", "sweep worker"}
+var readsFiles = []string{"workload", "topo fit", "crossover", "trace", "verify", "view", "convert", "check", "sweep", "sweep cells", "sweep worker"}
 
 // TestFlagsHaveEffect walks over all flags of all commands: each has an effect always, or is
 // in the table with the condition under which it is refused.

@@ -90,7 +90,7 @@ func Rules() []Rule {
 		{Verbs: []string{"topo join"}, Flags: []string{"alpha", "bandwidth"}, Where: "model/format/topologies, model/topo", Example: "topo join topology.json --copies 2 --nic 1GB/s --alpha 1us"},
 		{Verbs: []string{"topo"}, Flags: []string{"alpha", "bandwidth", "scale", "fail", "json"}, Why: noTopology, Example: "topo --alpha 1us"},
 		{Verbs: append([]string{"topo", "topo show", "topo join"}, problem...), Flags: []string{"max-file-size"}, Why: noFile, Example: "bound ring:4 --max-file-size 1GiB --collective allgather"},
-		{Verbs: []string{"topo list", "version", "explain", "help"}, Flags: []string{"max-file-size"}, Why: always("no file is read"), Example: "topo list --max-file-size 1GiB"},
+		{Verbs: []string{"topo list", "version", "explain", "help", "man"}, Flags: []string{"max-file-size"}, Why: always("no file is read"), Example: "topo list --max-file-size 1GiB"},
 
 		// Methods.
 		{Verbs: []string{"solve", "gap"}, Flags: []string{"seed", "tries", "effort", "unwind"}, Why: unused, Example: "solve ring:4 --collective allgather --method ring --seed 7"},
