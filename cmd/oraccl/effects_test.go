@@ -110,6 +110,7 @@ func TestUselessFlags(t *testing.T) {
 	write("topology.json", `{"schema": "oraccl/topology/1", "name": "x", "ranks": 2, "links": [{"src": 0, "dst": 1, "alpha_ps": 1, "bandwidth_bytes_per_s": 1}]}`)
 	write("problem.json", `{"schema": "oraccl/problem/1", "topology": {"name": "x", "ranks": 2, "links": [{"src": 0, "dst": 1, "alpha_ps": 1, "bandwidth_bytes_per_s": 1},
 		{"src": 1, "dst": 0, "alpha_ps": 1, "bandwidth_bytes_per_s": 1}]}, "collective": {"kind": "allgather"}, "size_bytes": 2, "cost": "pipelined"}`)
+	write("profile.json", `{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 2, "pid": 0, "tid": 0}]}`)
 	write("sizes.csv", "0,1,1,1\n1,0,1,1\n1,1,0,1\n1,1,1,0\n")
 	for _, args := range []string{
 		"bound ring:4 --collective allgather -o bound.json",

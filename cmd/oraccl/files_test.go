@@ -42,10 +42,18 @@ var reading = [][]string{
 	{"sweep", "--topologies", "ring:4", "--collectives", "FILE", "--methods", "ring", "--dir", "s"},
 	{"sweep cells", "FILE", "0/1", "--dir", "s"},
 	{"repro", "sccl", "--published", "FILE"},
+	{"trace", "FILE"},
+	{"crossover", "FILE"},
+	{"workload", "FILE"},
+	{"topo fit", "ring:4", "--measured", "FILE"},
+	{"topo join", "FILE", "FILE", "--nic", "50GB/s", "--nic-latency", "1us", "-o", "joined.json"},
+	{"gap", "ring:4", "--collective", "allgather", "--schedule", "FILE"},
+	{"gap", "ring:4", "--collective", "allgather", "--nccl-log", "FILE"},
+	{"gap", "--problem", "FILE"},
 }
 
 // readNothing are the commands that read no file of the user's.
-var readNothing = []string{"topo list", "explain", "version", "help", "completion", "sweep worker", "sweep merge"}
+var readNothing = []string{"topo list", "explain", "version", "help", "completion", "sweep worker", "sweep merge", "man"}
 
 // TestReadingIsComplete: every command is in one of the two lists.
 func TestReadingIsComplete(t *testing.T) {

@@ -62,7 +62,7 @@ func TestHelpOfWhatIsNot(t *testing.T) {
 		"oraccl help bouns":               `help: verb or topic "bouns" does not exist; there are .*methods.* hint: did you mean bound or bounds\?`,
 		"oraccl help violations deadlok":  `help violations: code "deadlok" does not exist; .* hint: did you mean deadlock\?`,
 		"oraccl violations deadlok":       `code "deadlok" does not exist; .* hint: did you mean deadlock\?`,
-		"oraccl help topo lst":            `help topo: verb "lst" does not exist; there are lint, list, show .*hint: did you mean lint or list\?`,
+		"oraccl help topo lst":            `help topo: verb "lst" does not exist; there are fit, join, lint, list, show .*hint: did you mean fit or lint or list\?`,
 		"oraccl help gap everything":      `help gap: has no parts, such as "everything"`,
 		"oraccl help units parsec":        `help units: has no parts, such as "parsec"`,
 		"oraccl help methods zzzzzzzzzzz": `method "zzzzzzzzzzz" does not exist; there are .*tacos\n$`,

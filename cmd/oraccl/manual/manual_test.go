@@ -3,6 +3,7 @@ package manual
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -111,7 +112,8 @@ func TestUnits(t *testing.T) {
 	_, err := model.ParseTime("1parsec")
 	require.ErrorContains(t, err, "want "+or(timeUnits))
 	_, err = model.ParseBytes("1parsec")
-	require.ErrorContains(t, err, "want "+or(byteUnits))
+	long := slices.DeleteFunc(slices.Clone(byteUnits), func(u string) bool { return len(u) == 1 && u != "B" }) // K, M, G, T: understood, not asked for
+	require.ErrorContains(t, err, "want "+or(long))
 	for _, good := range []string{"0", "500ns", "1.2ms", "1µs"} {
 		_, err := model.ParseTime(good)
 		require.NoError(t, err)
