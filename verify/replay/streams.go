@@ -14,9 +14,9 @@ type streams struct {
 	*check
 	uses [][]use        // by link: what keeps it busy, a stream being one use
 	kept []kept         // the slots that must stay as they are for a while
+	back map[kept]bool  // those of them that comesBack has noted, by being of no transfer
 	sums map[int][]use  // by switch with a limit of sums: those that it makes
 	read map[[2]int]int // by the ends of a link of a switch that ranks read sums at: the link
-	as   []uint8        // by transfer: what it has been at such a switch
 }
 
 // kept says that what a slot holds is in what is on its way, and will be written there again,
@@ -24,12 +24,13 @@ type streams struct {
 type kept struct {
 	model.Interval
 	rank, chunk, by int32
-	members         map[int32]bool // transfers that may
+	link            int // those that end there with it over this link may; -1: none
 }
 
-// What a transfer has been at a switch that ranks read sums at.
+// What transfers of a stream are at a switch that ranks read sums at. None is both: branches
+// are copies, and terms reductions.
 const (
-	aBranch = 1 << iota
+	aBranch = 1 + iota
 	aTerm
 )
 
@@ -38,7 +39,7 @@ func (c *check) newStreams() *streams {
 	if _, adds := c.t.Reducer(); !adds {
 		return nil
 	}
-	x := &streams{check: c, uses: make([][]use, len(c.t.Links)), sums: map[int][]use{}, read: map[[2]int]int{}, as: make([]uint8, len(c.s.Transfers))}
+	x := &streams{check: c, uses: make([][]use, len(c.t.Links)), sums: map[int][]use{}, read: map[[2]int]int{}, back: map[kept]bool{}}
 	for l, k := range c.t.Links {
 		if c.t.Reduces(k.Src) == model.SumsRead || c.t.Reduces(k.Dst) == model.SumsRead {
 			x.read[[2]int{k.Src, k.Dst}] = l
@@ -253,11 +254,9 @@ func (x *streams) own(l int, uses []use, span model.Interval, sources, dests int
 		as, term = aBranch, false
 	}
 	begin, end := model.MaxTime, model.Time(0)
-	members := map[int32]bool{}
 	for i, u := range uses {
 		t := &x.s.Transfers[u.transfer]
 		begin, end = min(begin, t.Start), max(end, t.End)
-		members[u.transfer] = true
 		if as == 0 {
 			continue
 		}
@@ -267,16 +266,15 @@ func (x *streams) own(l int, uses []use, span model.Interval, sources, dests int
 		if as == aBranch && t.Op != model.Copy {
 			return i, "it adds, and a multicast at a switch that ranks read sums at comes back to its source"
 		}
-		if x.as[u.transfer] |= as; x.as[u.transfer] == aBranch|aTerm {
-			return i, "it is part of a sum and of a multicast at a switch that ranks read sums at"
-		}
 	}
 	t := &x.s.Transfers[uses[0].transfer]
 	switch {
 	case sources > 1 && int(uses[0].hop) == len(x.route(uses[0]))-1:
-		x.kept = append(x.kept, kept{model.Interval{From: begin, To: end}, t.Dst, t.Chunk, uses[0].transfer, members})
+		x.kept = append(x.kept, kept{model.Interval{From: begin, To: end}, t.Dst, t.Chunk, uses[0].transfer, l})
 	case as == aBranch:
-		x.kept = append(x.kept, kept{model.Interval{From: begin, To: end}, t.Src, t.Chunk, uses[0].transfer, nil})
+		x.kept = append(x.kept, kept{model.Interval{From: begin, To: end}, t.Src, t.Chunk, uses[0].transfer, -1})
+	case sources > 1 && dests > 1:
+		x.comesBack(uses)
 	}
 	if x.t.Reduces(k.Src) != model.NoReducing && x.t.Switches[k.Src-x.t.Ranks].Sums > 0 && sources > 1 && x.meetsAt(uses) {
 		x.sums[k.Src] = append(x.sums[k.Src], use{span, uses[0].transfer, uses[0].hop})
@@ -302,6 +300,27 @@ func (x *streams) own(l int, uses []use, span model.Interval, sources, dests int
 	}
 	x.uses[back] = append(x.uses[back], use{span, uses[0].transfer, -1})
 	return 0, ""
+}
+
+// comesBack notes the slots of the ranks that a sum with several destinations comes back to.
+func (x *streams) comesBack(uses []use) {
+	sent := map[int32]model.Time{} // by source: when
+	for _, u := range uses {
+		t := &x.s.Transfers[u.transfer]
+		sent[t.Src] = t.Start
+	}
+	for _, u := range uses {
+		t, route := &x.s.Transfers[u.transfer], x.route(u)
+		if at, both := sent[t.Dst]; both {
+			k := kept{model.Interval{From: at, To: t.End}, t.Dst, t.Chunk, -1, route[len(route)-1]}
+			if x.back[k] { // on another link, or of another source
+				continue
+			}
+			x.back[k] = true
+			k.by = u.transfer
+			x.kept = append(x.kept, k)
+		}
+	}
 }
 
 // meetsAt reports whether the terms of a stream come over several links to the link's source.
@@ -389,6 +408,7 @@ func (x *streams) slots() {
 			return cmp.Or(cmp.Compare(x.s.Transfers[a].End, x.s.Transfers[b].End), cmp.Compare(a, b))
 		})
 	}
+	stale := map[int32]bool{}
 	for _, k := range x.kept {
 		list := writes[slot{k.rank, k.chunk}]
 		first, _ := slices.BinarySearchFunc(list, k.From+1, func(i int32, at model.Time) int { return cmp.Compare(x.s.Transfers[i].End, at) })
@@ -399,7 +419,9 @@ func (x *streams) slots() {
 			if x.s.Transfers[i].End > k.To {
 				break
 			}
-			if !k.members[i] {
+			t := &x.s.Transfers[i]
+			if route := x.s.Routes[t.Route]; !stale[i] && (t.End != k.To || route[len(route)-1] != k.link) {
+				stale[i] = true
 				x.report(verify.StaleSum, int(i), int(k.rank), int(k.chunk), x.about(int(i)),
 					"writes rank %d's slot, which %s has, as it was, and writes again", k.rank, x.about(int(k.by)))
 			}

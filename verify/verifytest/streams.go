@@ -295,6 +295,7 @@ func (x *executor) back(l, rank int, role string, span model.Interval) (int, mod
 // stale looks for writes to a slot that is in a stream and written by it.
 func (x *executor) stale(l int, s stream) {
 	sources, dests := x.ends(s)
+	x.staleOwn(s)
 	first, last := model.MaxTime, model.Time(0)
 	in := map[int]bool{}
 	for _, u := range s.uses {
@@ -315,6 +316,25 @@ func (x *executor) stale(l int, s stream) {
 	for i, t := range x.s.Transfers {
 		if int(t.Dst) == rank && t.Chunk == x.s.Transfers[u.transfer].Chunk && t.End > first && t.End <= last && !in[i] {
 			x.f.Network[verify.StaleSum] = true
+		}
+	}
+}
+
+// staleOwn looks for writes to a slot that was sent into a sum which comes back to it: by a
+// transfer that is not in a stream with those that bring it, on the link by which they end.
+func (x *executor) staleOwn(s stream) {
+	for _, a := range s.uses {
+		for _, b := range s.uses {
+			out, back := x.s.Transfers[a.transfer], x.s.Transfers[b.transfer]
+			if out.Src != back.Dst {
+				continue
+			}
+			for i, t := range x.s.Transfers {
+				together := t.End == back.End && x.ways[i].links[len(x.ways[i].links)-1] == x.ways[b.transfer].links[len(x.ways[b.transfer].links)-1]
+				if t.Dst == back.Dst && t.Chunk == back.Chunk && t.End > out.Start && t.End <= back.End && !together {
+					x.f.Network[verify.StaleSum] = true
+				}
+			}
 		}
 	}
 }
