@@ -12,6 +12,7 @@ import (
 	"github.com/oraccl/oraccl/solve/innetwork"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
+	"github.com/oraccl/oraccl/verify/replay"
 	"github.com/oraccl/oraccl/verify/verifytest"
 )
 
@@ -134,4 +135,33 @@ func TestSoakInNetwork(t *testing.T) {
 		}
 		return below(c, got.Problem, got.Schedule)
 	})
+}
+
+// TestReadsFirst: what other machines send to a rank comes when that has read the sum of its own
+// machine, of which its slot is a part.
+func TestReadsFirst(t *testing.T) {
+	tp := &model.Topology{Ranks: 9}
+	for range 3 {
+		tp.Switches = append(tp.Switches, model.Switch{Copies: true, Reduces: model.SumsRead})
+	}
+	tp.Switches = append(tp.Switches, make([]model.Switch, 3)...)
+	duplex := func(r, v int, down model.Time, bandwidth int64) {
+		tp.Links = append(tp.Links, model.Link{Src: r, Dst: v, Alpha: 2, Bandwidth: bandwidth}, model.Link{Src: v, Dst: r, Alpha: down, Bandwidth: bandwidth})
+	}
+	for r := range 9 {
+		duplex(r, 9+r/3, 0, 1e12)
+		duplex(r, 12+r%3, 2, 25e10)
+	}
+	for _, cost := range []model.CostModel{model.Blocking, model.Pipelined} {
+		for chunks := 1; chunks <= 24; chunks++ {
+			p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: int64(chunks), Cost: cost}
+			r, err := innetwork.All()[0].Solve(context.Background(), p, solve.Options{Chunks: chunks})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := replay.Check(context.Background(), r.Problem, r.Schedule); v.Outcome != verify.Proved {
+				t.Errorf("%v, %d chunks: %v", cost, chunks, v.Violations)
+			}
+		}
+	}
 }

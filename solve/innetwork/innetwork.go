@@ -289,7 +289,7 @@ func (y *builder) chunk(k int) {
 		at := ready[home]
 		for g := range y.members {
 			if g != home {
-				at = max(at, y.send(k, owner, g, home, model.Reduction, ready[g]))
+				at = max(at, y.send(k, owner, g, home, model.Reduction, max(ready[g], y.after(k, owner, g, home, ready[home]))))
 			}
 		}
 		ready[home] = at
@@ -361,6 +361,13 @@ func (y *builder) write(k, plane, g, owner int, ready model.Time) {
 		end := model.Time(slot)*y.inside.slot + y.t.Links[x.up[g][owner]].Alpha + y.tau(k, x.up[g][owner], x.down[g][i]) + y.t.Links[x.down[g][i]].Alpha
 		y.add(k, ranks[owner], r, model.Copy, route, start, end)
 	}
+}
+
+// after returns when a chunk may be sent, so that it comes after a time: what comes while the
+// rank reads a sum would be lost, as its slot is in that.
+func (y *builder) after(k, owner, from, to int, read model.Time) model.Time {
+	way := y.ways[[2]int{y.members[from][owner], y.members[to][owner]}]
+	return max(0, read-y.t.Duration(way, y.p.Chunks[k].Size)+1)
 }
 
 // send moves a chunk between ranks of two machines that have the owner's number, and returns
