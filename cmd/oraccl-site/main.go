@@ -50,7 +50,7 @@ var (
 
 func main() {
 	out := flag.String("o", "bin/site", "the directory to write")
-	quick := flag.Bool("quick", false, "compress in two seconds instead of twenty, to a file a fifth larger")
+	quick := flag.Bool("quick", false, "compress in two seconds instead of twenty, to a file a third larger")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -75,6 +75,9 @@ func site(ctx context.Context, out string, quick bool) (string, error) {
 	}
 	packed, err := compress(ctx, program, quick)
 	if err != nil {
+		return "", err
+	}
+	if err := light(len(packed), quick); err != nil {
 		return "", err
 	}
 	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
@@ -117,6 +120,22 @@ func program(ctx context.Context, tmp string) ([]byte, error) {
 		return nil, fmt.Errorf("go build for js/wasm: %w: %s", err, bytes.TrimSpace(said))
 	}
 	return files.ReadRegular(ctx, file)
+}
+
+// most is how many bytes the compressed program may have: each visitor loads it.
+const most = 4_000_000
+
+// light returns an error if the compressed program has more bytes than a page may have. One that
+// was compressed quickly may have three tenths more.
+func light(packed int, quick bool) error {
+	limit := most
+	if quick {
+		limit += most * 3 / 10
+	}
+	if packed > limit {
+		return fmt.Errorf("the program has %d bytes compressed, want at most %d: leave out of it what no page runs, as cmd/oraccl/beyond_page.go does", packed, limit)
+	}
+	return nil
 }
 
 // compress returns what unlzma in lzma.js reads. xz does not write the length into its header,

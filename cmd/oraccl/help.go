@@ -1,3 +1,5 @@
+//go:build !js
+
 package main
 
 import (
@@ -151,15 +153,6 @@ func unknownName(where, what, name string, names []string) error {
 		return exit.Hint(err, near)
 	}
 	return err
-}
-
-// nearest returns the names that one who wrote name may have meant, as cobra finds them.
-func nearest(name string, names []string) []string {
-	all := &cobra.Command{Use: "all", SuggestionsMinimumDistance: 2}
-	for _, n := range names {
-		all.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
-	}
-	return all.SuggestionsFor(name)
 }
 
 // newHelp returns the verb help.

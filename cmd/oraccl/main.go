@@ -88,7 +88,6 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 		SilenceErrors: true,
 		Version:       versions(),
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	var limit string
 	root.PersistentFlags().StringVar(&limit, files.Flag, "", "the most `bytes` that a file may have: by default 1GiB, and 16GiB for compact schedules and proofs")
@@ -109,12 +108,9 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 		enter(cmd, cmd.Name())
 		return nil
 	}
-	root.AddCommand(newTopo(), newSolve(), newGap(), newBound(), newThroughput(), newCrossover(), newWorkload(), newVerify(), newView(), newConvert(), newTrace(), newCheck(), newExplain(), newVersion())
-	root.AddCommand(newCompletion(root), newMan(root))
-	root.AddCommand(longRunning()...)
-	addHelp(root)
+	root.AddCommand(newSolve(), newGap(), newBound(), newVerify(), newView(), newConvert(), newCheck(), newExplain(), newVersion())
+	addBeyondPage(root)
 	addHints(root)
-	addCompletions(root)
 	return root
 }
 

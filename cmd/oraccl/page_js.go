@@ -1,19 +1,13 @@
 package main
 
-import (
-	"github.com/spf13/cobra"
+import "github.com/spf13/cobra"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/manual"
-)
+// In a web page (command oraccl-site) the command is the same, except that it has only the verbs
+// that a page runs, and no manual: each visitor loads the program. What is left out stands in
+// beyond_page.go.
 
-// In a web page (command oraccl-site) the command is the same, except that the verbs are not
-// there that start processes and run for hours.
-
-// longRunning returns no verbs.
-func longRunning() []*cobra.Command { return nil }
+// addBeyondPage adds nothing.
+func addBeyondPage(*cobra.Command) {}
 
 // experimentMeant returns "": there are no experiments.
 func experimentMeant(error) string { return "" }
-
-// aboutExperiments returns nothing: there are no experiments.
-func aboutExperiments() manual.Experiments { return manual.Experiments{} }

@@ -164,9 +164,6 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// longRunning returns the verbs that run for hours, with processes of their own.
-func longRunning() []*cobra.Command { return []*cobra.Command{newRepro(), newSweep()} }
-
 // experimentMeant asks whether another experiment was meant than one that does not exist; "":
 // err is about something else.
 func experimentMeant(err error) string {

@@ -119,3 +119,12 @@ func meant(name string, names []string, other string) string {
 	}
 	return other
 }
+
+// nearest returns the names that one who wrote name may have meant, as cobra finds them.
+func nearest(name string, names []string) []string {
+	all := &cobra.Command{Use: "all", SuggestionsMinimumDistance: 2}
+	for _, n := range names {
+		all.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
+	}
+	return all.SuggestionsFor(name)
+}

@@ -50,6 +50,14 @@ function stopWorker() {
 	job.failed(new Error('stopped'));
 }
 
+// shortage returns how a command line said that it had too little memory, or '': the browser
+// says so, or the Go runtime, which writes it to standard error and ends with status 2.
+function shortage(m) {
+	if (m.failed) return /memory|unreachable|allocation/i.test(m.failed) ? m.failed : '';
+	const died = m.status === 2 && /^fatal error: .*\bmemory\b.*$/m.exec(m.err);
+	return died ? died[0] : '';
+}
+
 // oraccl runs a command line of oraccl on files, each { name, data }, and returns
 // { status, out, err, files }, files being those of want that it wrote. One line runs at a
 // time: a new one ends the one before it.
@@ -66,7 +74,9 @@ async function oraccl(args, files = [], want = []) {
 		await worker.ready;
 		if (worker.job === job) worker.port.postMessage({ id, args, files, want });
 		const m = await answer;
-		if (m.failed) throw new Error(/memory|unreachable|allocation/i.test(m.failed) ? `it needs more memory than a page has (${m.failed}); the installed program has no such limit` : m.failed);
+		const lack = shortage(m);
+		if (lack) throw Object.assign(new Error(`it needs more memory than a page has (${lack}); the installed program has no such limit`), { limit: true });
+		if (m.failed) throw new Error(m.failed);
 		$('status').textContent = `${((performance.now() - began) / 1000).toFixed(2)} s`;
 		return m;
 	} catch (e) {
@@ -246,7 +256,7 @@ async function verify() {
 }
 
 function failed(e) {
-	if (e.message !== 'stopped') badge('unreadable', e.message);
+	if (e.message !== 'stopped') badge(e.limit ? 'unknown' : 'unreadable', e.message);
 	return null;
 }
 
