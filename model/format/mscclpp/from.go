@@ -117,7 +117,6 @@ type step struct {
 	rank     int
 	in, out  *parcel
 	part     int
-	phase    int // of what it does locally: odd
 	peer     int
 	accesses []int // cells
 }

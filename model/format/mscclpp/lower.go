@@ -68,7 +68,6 @@ type lowering struct {
 	sems    []int          // first semaphore of each rank
 	shift   int64          // of local scratch, in the second half
 	ops     int
-	first   *Op
 }
 
 // at returns the plan as the executor carries it out for a message, in a launch that uses one

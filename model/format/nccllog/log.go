@@ -122,12 +122,10 @@ type parser struct {
 	rings     map[int]map[int][]int  // by ranks, and channel
 	next      map[int]map[int]int    // by channel, and rank: from the lines of each rank
 	trees     map[int]map[int]Member // by channel, and rank
-	said      map[int]bool
 	choices   []Choice
 	nvls      bool
 	collnet   bool
 	garbled   int
-	highest   int
 	malformed int
 }
 

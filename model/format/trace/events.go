@@ -163,7 +163,6 @@ type event struct {
 // clock turns times in microseconds, which may be since 1970, into times since the first one.
 type clock struct {
 	set  bool
-	zero string // whole microseconds
 	from int64
 }
 

@@ -26,14 +26,13 @@ var ncclTypes = []struct {
 
 // ncclCall is a call of a rank.
 type ncclCall struct {
-	kind, op   string
-	count      int64
-	datatype   int
-	ranks      int
-	root       string
-	whose      string // host:process[device]
-	comm       string
-	incomplete bool
+	kind, op string
+	count    int64
+	datatype int
+	ranks    int
+	root     string
+	whose    string // host:process[device]
+	comm     string
 }
 
 // readNCCL reads the collectives of a log.
