@@ -14,7 +14,7 @@ type streams struct {
 	*check
 	uses [][]use        // by link: what keeps it busy, a stream being one use
 	kept []kept         // the slots that must stay as they are for a while
-	back map[kept]bool  // those of them that comesBack has noted, by being of no transfer
+	back map[came]bool  // those of them that comesBack has noted, each once
 	sums map[int][]use  // by switch with a limit of sums: those that it makes
 	read map[[2]int]int // by the ends of a link of a switch that ranks read sums at: the link
 }
@@ -24,7 +24,16 @@ type streams struct {
 type kept struct {
 	model.Interval
 	rank, chunk, by int32
-	link            int // those that end there with it over this link may; -1: none
+	link            int            // those that end there with it over this link may; -1: none
+	members         map[int32]bool // these may, too
+	sent            bool           // what the rank was sending at From is in it, too
+}
+
+// came is what makes one kept of comesBack differ from others.
+type came struct {
+	model.Interval
+	rank, chunk int32
+	link        int
 }
 
 // What transfers of a stream are at a switch that ranks read sums at. None is both: branches
@@ -39,7 +48,7 @@ func (c *check) newStreams() *streams {
 	if _, adds := c.t.Reducer(); !adds {
 		return nil
 	}
-	x := &streams{check: c, uses: make([][]use, len(c.t.Links)), sums: map[int][]use{}, read: map[[2]int]int{}, back: map[kept]bool{}}
+	x := &streams{check: c, uses: make([][]use, len(c.t.Links)), sums: map[int][]use{}, read: map[[2]int]int{}, back: map[came]bool{}}
 	for l, k := range c.t.Links {
 		if c.t.Reduces(k.Src) == model.SumsRead || c.t.Reduces(k.Dst) == model.SumsRead {
 			x.read[[2]int{k.Src, k.Dst}] = l
@@ -254,9 +263,11 @@ func (x *streams) own(l int, uses []use, span model.Interval, sources, dests int
 		as, term = aBranch, false
 	}
 	begin, end := model.MaxTime, model.Time(0)
+	members := map[int32]bool{}
 	for i, u := range uses {
 		t := &x.s.Transfers[u.transfer]
 		begin, end = min(begin, t.Start), max(end, t.End)
+		members[u.transfer] = true
 		if as == 0 {
 			continue
 		}
@@ -270,9 +281,9 @@ func (x *streams) own(l int, uses []use, span model.Interval, sources, dests int
 	t := &x.s.Transfers[uses[0].transfer]
 	switch {
 	case sources > 1 && int(uses[0].hop) == len(x.route(uses[0]))-1:
-		x.kept = append(x.kept, kept{model.Interval{From: begin, To: end}, t.Dst, t.Chunk, uses[0].transfer, l})
+		x.kept = append(x.kept, kept{model.Interval{From: begin, To: end}, t.Dst, t.Chunk, uses[0].transfer, -1, members, as == 0})
 	case as == aBranch:
-		x.kept = append(x.kept, kept{model.Interval{From: begin, To: end}, t.Src, t.Chunk, uses[0].transfer, -1})
+		x.kept = append(x.kept, kept{model.Interval{From: begin, To: end}, t.Src, t.Chunk, uses[0].transfer, -1, nil, false})
 	case sources > 1 && dests > 1:
 		x.comesBack(uses)
 	}
@@ -312,13 +323,12 @@ func (x *streams) comesBack(uses []use) {
 	for _, u := range uses {
 		t, route := &x.s.Transfers[u.transfer], x.route(u)
 		if at, both := sent[t.Dst]; both {
-			k := kept{model.Interval{From: at, To: t.End}, t.Dst, t.Chunk, -1, route[len(route)-1]}
+			k := came{model.Interval{From: at, To: t.End}, t.Dst, t.Chunk, route[len(route)-1]}
 			if x.back[k] { // on another link, or of another source
 				continue
 			}
 			x.back[k] = true
-			k.by = u.transfer
-			x.kept = append(x.kept, k)
+			x.kept = append(x.kept, kept{k.Interval, k.rank, k.chunk, u.transfer, k.link, nil, false})
 		}
 	}
 }
@@ -389,7 +399,7 @@ func (x *streams) slots() {
 		return
 	}
 	type slot struct{ rank, chunk int32 }
-	writes := map[slot][]int32{}
+	writes, sends := map[slot][]int32{}, map[slot][]int32{}
 	for _, k := range x.kept {
 		writes[slot{k.rank, k.chunk}] = nil
 	}
@@ -401,6 +411,9 @@ func (x *streams) slots() {
 		if list, wanted := writes[slot{t.Dst, t.Chunk}]; wanted {
 			writes[slot{t.Dst, t.Chunk}] = append(list, int32(i))
 		}
+		if _, wanted := writes[slot{t.Src, t.Chunk}]; wanted && t.Op == model.Reduction {
+			sends[slot{t.Src, t.Chunk}] = append(sends[slot{t.Src, t.Chunk}], int32(i))
+		}
 	}
 	for _, list := range writes {
 		slices.SortFunc(list, func(a, b int32) int {
@@ -410,6 +423,16 @@ func (x *streams) slots() {
 	}
 	stale := map[int32]bool{}
 	for _, k := range x.kept {
+		if first := k.From; k.sent {
+			for _, i := range sends[slot{k.rank, k.chunk}] {
+				if !x.goes(1) {
+					return
+				}
+				if t := &x.s.Transfers[i]; t.Start < k.From && first < t.End {
+					k.From = t.Start
+				}
+			}
+		}
 		list := writes[slot{k.rank, k.chunk}]
 		first, _ := slices.BinarySearchFunc(list, k.From+1, func(i int32, at model.Time) int { return cmp.Compare(x.s.Transfers[i].End, at) })
 		for _, i := range list[first:] {
@@ -420,7 +443,7 @@ func (x *streams) slots() {
 				break
 			}
 			t := &x.s.Transfers[i]
-			if route := x.s.Routes[t.Route]; !stale[i] && (t.End != k.To || route[len(route)-1] != k.link) {
+			if route := x.s.Routes[t.Route]; !stale[i] && !k.members[i] && (t.End != k.To || route[len(route)-1] != k.link) {
 				stale[i] = true
 				x.report(verify.StaleSum, int(i), int(k.rank), int(k.chunk), x.about(int(i)),
 					"writes rank %d's slot, which %s has, as it was, and writes again", k.rank, x.about(int(k.by)))

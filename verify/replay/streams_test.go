@@ -154,3 +154,34 @@ func TestNoStream(t *testing.T) {
 		require.Equal(t, c.right, !verifytest.Execute(p, s).Network[verify.LinkOverlap], c.name)
 	}
 }
+
+// A rank far from a switch sends its term before the others do: what is written to its slot since
+// is not in the sum that comes back.
+func TestSumOfEarlierTerm(t *testing.T) {
+	link := func(u, v int, a model.Time) model.Link { return model.Link{Src: u, Dst: v, Alpha: a, Bandwidth: 1e12} }
+	top := &model.Topology{Name: "star", Ranks: 4, Switches: []model.Switch{{Name: "s", Copies: true, Reduces: model.SumsTurned, Sums: 1}},
+		Links: []model.Link{link(0, 4, 20), link(4, 0, 1), link(1, 4, 1), link(4, 1, 1), link(2, 4, 1), link(4, 2, 1), link(3, 0, 1), link(3, 1, 1), link(3, 2, 1), link(0, 3, 1)}}
+	p := (&model.Problem{Topology: top, Collective: model.Collective{Kind: model.AllReduce}, Size: 6, Cost: model.Pipelined}).WithChunks(1)
+	for from, right := range map[model.Time]bool{5: false, 12: false, 20: false, 21: true} {
+		s := &model.Schedule{Form: model.Timed}
+		add := func(src, dst int, op model.Op, from, to model.Time, route ...int) {
+			s.Transfers = append(s.Transfers, model.Transfer{Src: int32(src), Dst: int32(dst), Op: op, Route: int32(len(s.Routes)), Start: from, End: to})
+			s.Routes = append(s.Routes, route)
+		}
+		add(0, 1, model.Reduction, 0, 27, 0, 3)
+		add(0, 2, model.Reduction, 0, 27, 0, 5)
+		add(1, 0, model.Reduction, 19, 27, 2, 1)
+		add(1, 2, model.Reduction, 19, 27, 2, 5)
+		add(2, 0, model.Reduction, 19, 27, 4, 1)
+		add(2, 1, model.Reduction, 19, 27, 4, 3)
+		add(3, 0, model.Reduction, from, from+7, 6)
+		add(3, 1, model.Reduction, 28, 35, 7)
+		add(3, 2, model.Reduction, 28, 35, 8)
+		add(0, 3, model.Copy, 28, 35, 9)
+		v := replay.Check(context.Background(), p, s)
+		require.Equal(t, right, v.Outcome == verify.Proved, "%v: %v", from, v)
+		f := verifytest.Execute(p, s)
+		require.Equal(t, right, f.Right(), "%v: %v", from, f.All().Sorted())
+		require.Equal(t, !right, f.Network[verify.StaleSum], "%v", from)
+	}
+}

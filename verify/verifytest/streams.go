@@ -308,6 +308,13 @@ func (x *executor) stale(l int, s stream) {
 	switch {
 	case len(sources) > 1 && u.place == len(x.ways[u.transfer].links)-1 && len(dests) == 1:
 		rank = int(x.s.Transfers[u.transfer].Dst)
+		if sum := first; role == "" {
+			for _, t := range x.s.Transfers {
+				if int(t.Src) == rank && t.Op == model.Reduction && t.Chunk == x.s.Transfers[u.transfer].Chunk && t.Start < sum && sum < t.End {
+					first = min(first, t.Start)
+				}
+			}
+		}
 	case role == "branch":
 		in = nil
 	default:
