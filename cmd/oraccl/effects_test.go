@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/effect"
+	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 )
 
 // alwaysEffective are the flags that change what a verb does, prints or writes whatever else
@@ -57,13 +58,13 @@ func TestFlagsHaveEffect(t *testing.T) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		verb := strings.TrimPrefix(cmd.CommandPath(), "oraccl ")
-		if cmd.GroupID != topics && cmd.Name() != "completion" {
+		if cmd.GroupID != usage.Topics && cmd.Name() != "completion" {
 			verbs[verb] = cmd
 			for _, c := range cmd.Commands() {
 				walk(c)
 			}
 		}
-		if cmd.GroupID == topics || !cmd.Runnable() || cmd.Name() == "completion" {
+		if cmd.GroupID == usage.Topics || !cmd.Runnable() || cmd.Name() == "completion" {
 			return
 		}
 		all := pflag.NewFlagSet(verb, pflag.ContinueOnError)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt/z3"
@@ -33,7 +34,7 @@ func newExplain() *cobra.Command {
 				for _, code := range verify.Codes() {
 					codes = append(codes, string(code))
 				}
-				return exit.Hint(fmt.Errorf("code %q: does not exist", args[0]), meant(args[0], codes, "oraccl explain lists the codes"))
+				return exit.Hint(fmt.Errorf("code %q: does not exist", args[0]), usage.Meant(args[0], codes, "oraccl explain lists the codes"))
 			}
 			fmt.Fprint(w, e)
 			return nil

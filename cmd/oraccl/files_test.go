@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
+	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
@@ -68,7 +69,7 @@ func TestReadingIsComplete(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		path := strings.TrimPrefix(c.CommandPath(), "oraccl ")
-		if c.HasParent() && c.GroupID != topics && c.RunE != nil && !listed[path] && !strings.HasPrefix(path, "completion") {
+		if c.HasParent() && c.GroupID != usage.Topics && c.RunE != nil && !listed[path] && !strings.HasPrefix(path, "completion") {
 			t.Errorf("%s: want it in the list of commands that read files, or of those that do not", path)
 		}
 		for _, below := range c.Commands() {

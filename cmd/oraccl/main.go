@@ -26,6 +26,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
+	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 )
@@ -65,11 +66,11 @@ func runIn(s *session.Session, args []string, stdout, stderr io.Writer) int {
 		report.Line(stderr, "oraccl: %v", err)
 		return exit.Unknown
 	}
-	if hintOf(err) == "" {
-		err = commandHint(cmd, err)
+	if usage.Hint(err) == "" {
+		err = usage.OfCommand(cmd, err)
 	}
 	report.Line(stderr, "oraccl: error: %s", strings.NewReplacer("\n", " ", "\t", " ").Replace(err.Error()))
-	if hint := hintOf(err); hint != "" {
+	if hint := usage.Hint(err); hint != "" {
 		report.Line(stderr, "oraccl: hint: %s", hint)
 	}
 	return exit.Failure
@@ -110,7 +111,7 @@ Exit status: 0 the claim holds or the work is done, 1 the claim is refuted,
 	}
 	root.AddCommand(newSolve(), newGap(), newBound(), newVerify(), newView(), newConvert(), newCheck(), newExplain(), newVersion())
 	addBeyondPage(root)
-	addHints(root)
+	usage.AddHints(root)
 	return root
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
+	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 )
 
 // verbsBelow returns cmd and what is below it, in the order of the help, without the topics
@@ -22,7 +23,7 @@ import (
 func verbsBelow(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range cmd.Commands() {
-		if c.GroupID != topics && (c.IsAvailableCommand() || c.Name() == "help") {
+		if c.GroupID != usage.Topics && (c.IsAvailableCommand() || c.Name() == "help") {
 			all = append(append(all, c), verbsBelow(c)...)
 		}
 	}

@@ -8,6 +8,3 @@ import "github.com/spf13/cobra"
 
 // addBeyondPage adds nothing.
 func addBeyondPage(*cobra.Command) {}
-
-// experimentMeant returns "": there are no experiments.
-func experimentMeant(error) string { return "" }

@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
+	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 	"github.com/oraccl/oraccl/model/files"
 )
 
@@ -117,6 +118,10 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 	}
 	all, done, err := experiment.Choose(cmd.Context(), args)
 	defer done()
+	var unknown *experiment.UnknownError
+	if errors.As(err, &unknown) {
+		return exit.Hint(err, usage.Meant(unknown.Name, append(unknown.Known, "all", "list"), "oraccl repro list names them"))
+	}
 	if err != nil {
 		return err
 	}
@@ -162,16 +167,6 @@ func (x *reproduction) run(cmd *cobra.Command, args []string) error {
 		return exit.Status(exit.Unknown)
 	}
 	return err
-}
-
-// experimentMeant asks whether another experiment was meant than one that does not exist; "":
-// err is about something else.
-func experimentMeant(err error) string {
-	var paper *experiment.UnknownError
-	if !errors.As(err, &paper) {
-		return ""
-	}
-	return meant(paper.Name, append(paper.Known, "all", "list"), "oraccl repro list names them")
 }
 
 // aboutExperiments is what the manual has to know of the files of experiments.

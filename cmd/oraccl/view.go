@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
+	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/quote"
@@ -93,7 +94,7 @@ func onPage(err error) error {
 	if errors.As(err, &wrong) {
 		return errors.New(strings.Join(wrong.Lines("drawn"), "\n"))
 	}
-	if h := hintOf(err); h != "" {
+	if h := usage.Hint(err); h != "" {
 		return fmt.Errorf("%w (%s)", err, h)
 	}
 	return err

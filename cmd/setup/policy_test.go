@@ -76,7 +76,7 @@ var policy = []struct {
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},
-	{dir: "cmd/oraccl", may: "model solve. solve/certify solve/lp/highs verify cmd/oraccl/built cmd/oraccl/calibrate cmd/oraccl/chart cmd/oraccl/convert cmd/oraccl/drawing cmd/oraccl/effect cmd/oraccl/exit cmd/oraccl/experiment cmd/oraccl/foreign cmd/oraccl/judge cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/report cmd/oraccl/session cmd/oraccl/slurm cmd/oraccl/view cmd/oraccl/sweep cmd/oraccl/turns github.com/spf13/cobra", solver: true},
+	{dir: "cmd/oraccl", may: "model solve. solve/certify solve/lp/highs verify cmd/oraccl/built cmd/oraccl/calibrate cmd/oraccl/chart cmd/oraccl/convert cmd/oraccl/drawing cmd/oraccl/effect cmd/oraccl/exit cmd/oraccl/experiment cmd/oraccl/foreign cmd/oraccl/judge cmd/oraccl/machine cmd/oraccl/manual cmd/oraccl/report cmd/oraccl/session cmd/oraccl/slurm cmd/oraccl/usage cmd/oraccl/view cmd/oraccl/sweep cmd/oraccl/turns github.com/spf13/cobra", solver: true},
 	{dir: "cmd/oraccl/built"},
 	{dir: "cmd/oraccl/calibrate", may: "model"},
 	{dir: "model/fit"},
@@ -97,6 +97,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/slurm", may: "model/files model/quote"},
 	{dir: "cmd/oraccl/sweep", may: "model. model/files model/table model/format/topologies cmd/oraccl/slurm cmd/oraccl/strict go.yaml.in/yaml/v3 golang.org/x/sync"},
 	{dir: "cmd/oraccl/turns", may: "model. model/files model/format/trace model/native model/quote model/workload solve/crossover solve/certify/workloads verify. cmd/oraccl/exit cmd/oraccl/judge cmd/oraccl/report", solver: true},
+	{dir: "cmd/oraccl/usage", may: "model. model/instance solve/certify cmd/oraccl/exit cmd/oraccl/manual github.com/spf13/cobra", solver: true},
 	{dir: "cmd/oraccl/strict", may: "go.yaml.in/yaml/v3"},
 	{dir: "cmd/oraccl/sweep/compute", may: "model solve verify cmd/oraccl/built cmd/oraccl/session cmd/oraccl/slurm cmd/oraccl/sweep. github.com/schollz/progressbar golang.org/x/term", solver: true},
 	{dir: "cmd/oraccl/sweep/driver", may: "model verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/report cmd/oraccl/slurm cmd/oraccl/sweep", solver: true},

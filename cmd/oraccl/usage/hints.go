@@ -1,4 +1,7 @@
-package main
+// Package usage explains the command line: which verbs and flags may have been meant by one that
+// does not exist, the verb help with the topics of the manual, and what shells complete. It and
+// the command itself are the only packages that know cobra, which reads command lines.
+package usage
 
 import (
 	"errors"
@@ -14,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// addHints has errors of usage say what would be right: the usage line, or the names that
+// AddHints has errors of usage say what would be right: the usage line, or the names that
 // may have been meant.
-func addHints(cmd *cobra.Command) {
+func AddHints(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
-		addHints(c)
+		AddHints(c)
 	}
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -44,7 +47,7 @@ func usageHint(cmd *cobra.Command, args []string) string {
 	if below == nil || len(args) == 0 {
 		return "usage: " + cmd.UseLine()
 	}
-	return meant(args[0], below, fmt.Sprintf("%s knows %s", cmd.CommandPath(), strings.Join(below, ", ")))
+	return Meant(args[0], below, fmt.Sprintf("%s knows %s", cmd.CommandPath(), strings.Join(below, ", ")))
 }
 
 // flagNames finds the flags in a usage text.
@@ -72,9 +75,9 @@ func flagHint(cmd *cobra.Command, err error) error {
 	return exit.Hint(err, hint)
 }
 
-// commandHint makes two lines of what cobra says of a command that does not exist, and says
+// OfCommand makes two lines of what cobra says of a command that does not exist, and says
 // how one is used that lacks a flag.
-func commandHint(cmd *cobra.Command, err error) error {
+func OfCommand(cmd *cobra.Command, err error) error {
 	if strings.HasPrefix(err.Error(), "required flag(s)") {
 		return exit.Hint(err, "usage: "+cmd.UseLine())
 	}
@@ -88,8 +91,8 @@ func commandHint(cmd *cobra.Command, err error) error {
 	return exit.Hint(errors.New(text), "did you mean "+strings.Join(strings.Fields(near), " or ")+"?")
 }
 
-// hintOf returns the way out of an error, or "".
-func hintOf(err error) string {
+// Hint returns the way out of an error, or "".
+func Hint(err error) string {
 	var h exit.Hinted
 	var wrong *instance.Error
 	var method *certify.UnknownMethodError
@@ -100,20 +103,20 @@ func hintOf(err error) string {
 	case errors.As(err, &wrong):
 		return wrong.Hint
 	case errors.As(err, &method):
-		return meant(method.Name, method.Known, "oraccl help methods describes them")
+		return Meant(method.Name, method.Known, "oraccl help methods describes them")
 	case errors.As(err, &collective):
 		var names []string
 		for _, k := range model.Kinds() {
 			names = append(names, k.String())
 		}
-		return meant(collective.Name, names, "")
+		return Meant(collective.Name, names, "")
 	}
-	return experimentMeant(err)
+	return ""
 }
 
-// meant asks whether one of the names was meant that are nearest to a name that does not
+// Meant asks whether one of the names was meant that are nearest to a name that does not
 // exist. Where none is near, it returns the other hint.
-func meant(name string, names []string, other string) string {
+func Meant(name string, names []string, other string) string {
 	if near := nearest(name, names); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}

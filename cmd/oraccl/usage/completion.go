@@ -1,6 +1,6 @@
 //go:build !js
 
-package main
+package usage
 
 import (
 	"fmt"
@@ -8,13 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/convert"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
-	"github.com/oraccl/oraccl/solve/certify"
 )
 
-// newCompletion returns the verb that writes what shells complete command lines by.
-func newCompletion(root *cobra.Command) *cobra.Command {
+// NewCompletion returns the verb that writes what shells complete command lines by.
+func NewCompletion(root *cobra.Command) *cobra.Command {
 	write := map[string]func(cmd *cobra.Command) error{
 		"bash":       func(cmd *cobra.Command) error { return root.GenBashCompletionV2(cmd.OutOrStdout(), true) },
 		"zsh":        func(cmd *cobra.Command) error { return root.GenZshCompletion(cmd.OutOrStdout()) },
@@ -39,20 +37,20 @@ of methods, topologies and collectives. For the shell that runs now:
 	}
 }
 
-// newMan returns the verb that writes the manual's pages for man. It is for what is released.
-func newMan(root *cobra.Command) *cobra.Command {
+// NewMan returns the verb that writes the manual's pages for man. It is for what is released.
+func NewMan(root *cobra.Command, all []manual.Topic) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man [VERB]",
 		Short:  "The manual as a page for man: of the program, or of a verb",
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				page, err := manual.Man(root.Short, pages(root), manualTopics())
+				page, err := manual.Man(root.Short, pages(root), all)
 				fmt.Fprint(cmd.OutOrStdout(), page)
 				return err
 			}
 			about, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 || about.GroupID == topics {
+			if err != nil || len(rest) > 0 || about.GroupID == Topics {
 				return fmt.Errorf("man %s: want one of the verbs that oraccl help lists", strings.Join(args, " "))
 			}
 			fmt.Fprint(cmd.OutOrStdout(), manual.ManVerb(pageOf(about)))
@@ -75,30 +73,18 @@ func pageOf(cmd *cobra.Command) *manual.Verb {
 func pages(cmd *cobra.Command) []*manual.Verb {
 	var all []*manual.Verb
 	for _, c := range cmd.Commands() {
-		if c.GroupID != topics && c.IsAvailableCommand() {
+		if c.GroupID != Topics && c.IsAvailableCommand() {
 			all = append(append(all, pageOf(c)), pages(c)...)
 		}
 	}
 	return all
 }
 
-// addCompletions has shells complete what flags and arguments may be.
-func addCompletions(root *cobra.Command) {
-	var methods []string
-	for _, m := range certify.Methods() {
-		methods = append(methods, m.Name())
-	}
-	var targets []manual.Value
-	for _, t := range convert.Targets() {
-		targets = append(targets, manual.Value{Name: t.Name, Summary: t.Summary})
-	}
-	completeBelow(root, manual.Values(methods, targets))
-}
-
-// completeBelow is addCompletions for the commands below cmd.
-func completeBelow(cmd *cobra.Command, values map[string][]manual.Value) {
+// AddCompletions has shells complete what the arguments and flags of the commands below cmd may
+// be: values has those of each flag.
+func AddCompletions(cmd *cobra.Command, values map[string][]manual.Value) {
 	for _, c := range cmd.Commands() {
-		completeBelow(c, values)
+		AddCompletions(c, values)
 	}
 	for flag, of := range values {
 		if cmd.Flags().Lookup(flag) == nil {
