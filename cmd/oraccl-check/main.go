@@ -8,8 +8,8 @@
 // each document and claim; with --json, one object, schema oraccl/check/2. A directory with
 // a manifest is accepted only if every claim in it follows from what its files prove.
 // --topology, --collective, --size and so on compare the problem with the one that the
-// reader means. The exit status is 0 if all is proved, 1 if something is refuted or a claim
-// lacks its evidence, 2 if something cannot be read, 3 if something is unknown, or if a
+// reader means. The exit status is 0 if all is proved, 1 if something is refuted, a claim
+// lacks its evidence, or a gap is beyond --max-gap, 2 if something cannot be read, 3 if something is unknown, or if a
 // directory has no manifest.
 package main
 
@@ -42,10 +42,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	version := flags.Bool("version", false, "print the version")
 	documents := flags.Bool("documents", false, "a directory without a manifest is a collection of documents, each of which stands for itself")
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: oraccl-check [FLAGS] FILE|DIRECTORY...\n\nChecks schedules by exact replay and certificates in exact arithmetic, and of a directory with\na manifest every claim. Exit status: 0 all proved, 1 refuted, or a claim without the evidence,\n2 unreadable or bad usage, 3 unknown, or a directory without a manifest.")
+		fmt.Fprintln(stderr, "usage: oraccl-check [FLAGS] FILE|DIRECTORY...\n\nChecks schedules by exact replay and certificates in exact arithmetic, and of a directory with\na manifest every claim. Exit status: 0 all proved, 1 refuted, a claim without the evidence, or a gap\nbeyond --max-gap, 2 unreadable or bad usage, 3 unknown, or a directory without a manifest.")
 		fmt.Fprintln(stderr)
 		flags.PrintDefaults()
 	}
+	var maxGap *model.Gap
+	flags.Func("max-gap", "the exit status is 1 where the gap to the bound for every cut is `more` than this, such as 5%, or not known:\nevery schedule, and of a directory with a manifest the shortest of each problem", func(s string) error {
+		g, err := model.ParseGap(s)
+		maxGap = &g
+		return err
+	})
 	var in instance.Flags
 	topology := flags.String("topology", "", "compare the network with this one, by `name` or from a file")
 	in.Define(flags)
@@ -94,7 +100,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
-	r, err := dossier.Check(ctx, paths, dossier.Options{Documents: *documents, Asked: asked})
+	r, err := dossier.Check(ctx, paths, dossier.Options{Documents: *documents, Asked: asked, MaxGap: maxGap})
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		fmt.Fprintf(stderr, "oraccl-check: %s\n", quote.Line(err.Error()))

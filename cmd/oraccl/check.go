@@ -12,7 +12,7 @@ import (
 
 func newCheck() *cobra.Command {
 	var in problemFlags
-	var topology string
+	var topology, most string
 	var asJSON, documents bool
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
@@ -23,7 +23,8 @@ with a manifest is accepted only if every claim in it follows, and nothing is mi
 or superfluous; without a manifest nothing is claimed, and the exit status is 3 unless
 --documents is given. Of a sweep's directory it decides the table: every instance is made
 again from its words, and every number has to follow. oraccl-check does the same and contains
-nothing else.
+nothing else. --max-gap makes the exit status 1 where a schedule's gap is larger, or where no
+certificate tells it.
 
 A network's name proves nothing: the digest of every problem is printed, and --topology
 compares the network with the one that you mean. With --collective the whole problem is
@@ -35,7 +36,11 @@ compared; flags that are not given have the defaults of gap.`,
 			if err != nil {
 				return err
 			}
-			r, err := dossier.Check(cmd.Context(), args, dossier.Options{Documents: documents, Asked: asked})
+			limit, err := parseMaxGap(cmd, most)
+			if err != nil {
+				return err
+			}
+			r, err := dossier.Check(cmd.Context(), args, dossier.Options{Documents: documents, Asked: asked, MaxGap: limit})
 			if err != nil {
 				return err
 			}
@@ -57,6 +62,7 @@ compared; flags that are not given have the defaults of gap.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/check/2")
 	cmd.Flags().BoolVar(&documents, "documents", false, "a directory without a manifest is a collection of documents, each of which stands for itself")
 	cmd.Flags().StringVar(&topology, "topology", "", "compare the network with this one, by `name` or from a file")
+	addMaxGap(cmd, &most, "every schedule, and of a directory with a manifest the shortest of each problem")
 	in.addCompared(cmd)
 	return cmd
 }

@@ -30,7 +30,7 @@ var alwaysEffective = map[string][]string{
 	"topo join":    {"scale", "copies", "nic", "nic-latency", "nics-per-gpu", "fabric", "output", "json"},
 	"topo lint":    {"problem", "scale", "fail", "json", "claim", "claim-busbw"},
 	"topo fit":     {"measured", "pair", "output", "plot"},
-	"check":        {"json", "topology"},
+	"check":        {"json", "topology", "max-gap"},
 	"verify":       {"engine", "json", "max-gap", "no-bound"},
 	"view":         {"output"},
 	"convert":      {"to", "output"},

@@ -125,6 +125,9 @@ func drawn(w io.Writer, d *drawing.Drawing, out string) error {
 	if d.Partial {
 		fmt.Fprintln(w, "the file is marked as partial")
 	}
+	if x := d.Standing; x != nil {
+		report.Line(w, "makespan %s us; %s", report.Micros(x.Makespan), report.StandingLine(x))
+	}
 	report.PrintNotes(w, d.Notes)
 	fmt.Fprintf(w, "written to %s\n", quote.Name(out))
 	if code := exit.Of(d.Verdict.Outcome); code != exit.Done {

@@ -83,6 +83,9 @@ type Options struct {
 	Documents bool
 	// Asked is the problem that every document must be about; nil: any.
 	Asked *Asked
+	// MaxGap is the largest gap to a bound for every cut that schedules may have, of a dossier
+	// the shortest ones of each problem; nil: any.
+	MaxGap *model.Gap
 }
 
 // Report is what came of files and directories.

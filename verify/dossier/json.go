@@ -18,6 +18,8 @@ type reportJSON struct {
 	Conclusions []conclusionJSON `json:"conclusions"`
 	Dossiers    []dossierJSON    `json:"dossiers"`
 	Errors      []string         `json:"errors"` // of checkers that contradict each other
+	MaxGap      *model.Gap       `json:"max_gap,omitempty"`
+	Beyond      []beyondJSON     `json:"beyond,omitempty"` // what does not pass it
 }
 
 // JSON is what Report.JSON writes, for those who describe it.
@@ -60,6 +62,12 @@ type conclusionJSON struct {
 	Gap         *float64   `json:"gap"` // null where the bound is 0
 	Optimal     bool       `json:"optimal"`
 	NoneFaster  bool       `json:"none_faster"`
+}
+
+type beyondJSON struct {
+	Schedule string     `json:"schedule,omitempty"` // none where no schedule is proved
+	Gap      *model.Gap `json:"gap"`                // null where it is not known
+	Reason   string     `json:"reason"`
 }
 
 type dossierJSON struct {
@@ -112,6 +120,10 @@ func (r *Report) JSON() (text []byte, status int, err error) {
 	}
 	for _, d := range r.dossiers {
 		j.Dossiers = append(j.Dossiers, d.json(s))
+	}
+	j.MaxGap = r.options.MaxGap
+	for _, x := range s.beyond {
+		j.Beyond = append(j.Beyond, beyondJSON{x.schedule, x.gap, x.words()})
 	}
 	for _, err := range s.wrong {
 		j.Errors = append(j.Errors, err.Error())

@@ -56,7 +56,8 @@ func unnamed(file string, err error) string {
 }
 
 // Text returns the report, a line each document, conclusion and claim, and the exit status:
-// 0 all is proved, 1 something is refuted, or a claim has not the evidence that it needs,
+// 0 all is proved, 1 something is refuted, a claim has not the evidence that it needs, or a gap
+// is more than Options.MaxGap,
 // 2 something could not be read, or two checkers contradict each other, 3 something is
 // unknown, or nothing is claimed.
 func (r *Report) Text() (text string, status int) {
@@ -97,6 +98,9 @@ func (r *Report) Text() (text string, status int) {
 	}
 	for _, err := range s.wrong {
 		l.add("ERROR %v", err)
+	}
+	for _, b := range s.beyond {
+		l.add("FAILED the gap may be %v at most: %s", *r.options.MaxGap, b.words())
 	}
 	switch {
 	case len(r.bare) > 0:
@@ -258,6 +262,7 @@ type state struct {
 	problems    []problemSeen
 	conclusions []Conclusion
 	wrong       []error // contradictions
+	beyond      []beyond
 	status      int
 }
 
@@ -349,6 +354,9 @@ func (r *Report) state() *state {
 		}
 	}
 	s.conclusions = conclusions(r.found)
+	if s.beyond = r.gated(); len(s.beyond) > 0 {
+		s.status = worse(s.status, 1)
+	}
 	if len(r.bare) > 0 && !r.options.Documents {
 		s.status = worse(s.status, 3)
 	}

@@ -28,6 +28,8 @@ type Drawing struct {
 	Verdict verify.Verdict
 	Partial bool        // the run that wrote the file was interrupted
 	Notes   model.Notes // of those who read the file and its topology
+
+	Standing *certify.Standing // of what is proved and has times, after Bound
 }
 
 // Read reads a schedule, ours or another tool's, and has it executed. Of MSCCL-IR there is a
@@ -181,12 +183,15 @@ func (d *Drawing) Bound(ctx context.Context) error {
 		pic.Notes = append(pic.Notes, fmt.Sprintf("No schedule%s ends before %v. %s", report.ChunksOf(pic.Problem, " with"), b.Bound.Bound, report.Limit(b.Bound)))
 	}
 	c := b.EveryCut
-	if c == nil {
-		return nil
+	if c != nil {
+		pic.Bound = &view.Bound{Value: c.Bound, Kind: c.Witness.Kind(), Holds: report.HoldsFor(c), Detail: report.Limit(c)}
 	}
-	pic.Bound = &view.Bound{Value: c.Bound, Kind: c.Witness.Kind(), Holds: report.HoldsFor(c), Detail: report.Limit(c)}
 	if d.Verdict.Outcome != verify.Proved || pic.Schedule.Form == model.Ordered {
 		return nil
 	}
-	return verify.Below(pic.Problem.Makespan(pic.Schedule), c.Bound, c.Witness.Kind())
+	d.Standing = &certify.Standing{Problem: pic.Problem, Schedule: pic.Schedule, Makespan: pic.Problem.Makespan(pic.Schedule), Known: b}
+	if c == nil {
+		return nil
+	}
+	return verify.Below(d.Standing.Makespan, c.Bound, c.Witness.Kind())
 }
