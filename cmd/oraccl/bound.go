@@ -21,7 +21,7 @@ import (
 
 func newBound() *cobra.Command {
 	var in problemFlags
-	var out string
+	var out, problem string
 	var limit time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -32,13 +32,19 @@ is checked in exact arithmetic before it is printed; -o writes the best one to a
 file for check. Without --chunks a bound holds for every number and size of chunks. Each kind gets an equal share of the time that is left; when
 the time limit is reached, or after Ctrl-C, the best bounds found by then are printed,
 and the exit status is 3.`,
-		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json",
+		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json\n" +
+			"  oraccl bound dgx1 --collective alltoall --write-problem problem.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, ctx, done, err := in.begin(cmd, args, limit, "bounding")
 			if err != nil {
 				return err
 			}
 			defer done()
+			if problem != "" {
+				if err := files.Write(problem, func(w io.Writer) error { return native.WriteProblem(w, p) }); err != nil {
+					return err
+				}
+			}
 			all, stop, err := boundsOf(ctx, p)
 			if err != nil {
 				return err
@@ -69,6 +75,7 @@ and the exit status is 3.`,
 	}
 	in.addFlags(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the best bound's certificate to this `file`")
+	cmd.Flags().StringVar(&problem, "write-problem", "", "write the problem, with its topology and sizes, to this `file`, which --problem takes")
 	addTimeLimit(cmd, &limit, time.Minute, "wall `time` for all kinds of bounds together")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, schema oraccl/bound/1")
 	return cmd

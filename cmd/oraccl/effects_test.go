@@ -24,7 +24,7 @@ var alwaysEffective = map[string][]string{
 	"crossover":    {"topology", "jobs", "rates", "iterations", "switch", "output", "picture", "time-limit", "json"},
 	"solve":        {"problem", "collective", "size", "cost", "straggler", "delay", "alpha", "bandwidth", "fail", "group", "chunks", "objective", "time-limit", "threads", "json", "pareto"},
 	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot", "schedule", "max-gap", "nccl-log", "fits"},
-	"bound":        {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
+	"bound":        {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output", "write-problem"},
 	"throughput":   {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
 	"topo show":    {"scale", "fail", "json"},
 	"topo join":    {"scale", "copies", "nic", "nic-latency", "nics-per-gpu", "fabric", "output", "json"},
@@ -36,7 +36,7 @@ var alwaysEffective = map[string][]string{
 	"convert":      {"to", "output"},
 	"trace":        {"json", "plot"},
 	"repro":        {},
-	"sweep":        {"topologies", "fails", "alphas", "bandwidths", "collectives", "costs", "sizes", "chunks", "delays", "seeds", "methods", "time-limit", "cell-limit", "tries", "effort", "dual", "dir", "list", "proofs"},
+	"sweep":        {"problems", "topologies", "fails", "alphas", "bandwidths", "collectives", "costs", "sizes", "chunks", "delays", "seeds", "methods", "time-limit", "cell-limit", "tries", "effort", "dual", "dir", "list", "proofs"},
 	"sweep cells":  {"dir", "cpus"},
 	"sweep worker": {"dir", "scratch", "threads"},
 }

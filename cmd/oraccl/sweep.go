@@ -46,6 +46,9 @@ straggler, time_limit, cell_limit, tries, effort, dual. Rows come in the order o
 axes topologies, fails, alphas, bandwidths, collectives, costs, sizes, chunks, delays,
 seeds, methods, the last one fastest.
 
+A collective with sizes of its own names their file: alltoallv:moe.csv. problems: [moe.json]
+takes whole problems from files; then only chunks, seeds and methods vary beside them.
+
 Every finished cell is kept in DIR at once. After Ctrl-C, a kill or a power cut the same
 command computes the missing cells; with a changed grid it computes the new ones. Several
 sweeps may share one DIR. If a cell fails, its row gives the reason, and the sweep goes on:

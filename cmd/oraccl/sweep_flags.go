@@ -12,13 +12,14 @@ import (
 // gridFlags are the flags of the axes, with what they hold. Those in repeated take one value
 // each time, since a value may have commas.
 var gridFlags = []struct{ name, usage string }{
+	{"problems", "`files` of whole problems, in place of topologies, collectives and the rest but chunks, seeds and methods"},
 	{"topologies", "names or files of topologies"},
 	{"fails", "what has failed, such as link:0-1,rank:3, or none; repeat the flag for another `case`"},
 	{"alphas", "latencies of the links of a named topology, one or one per dimension; repeat the flag for another `case`"},
 	{"bandwidths", "bandwidths of the links of a named topology; repeat the flag for another `case`"},
-	{"collectives", "collectives, or files of them"},
+	{"collectives", "collectives, or files of them; those with sizes of their own as alltoallv:FILE.csv, permutation:shift:1, halo"},
 	{"costs", "cost models: pipelined (the default), blocking, rounds, link-rounds"},
-	{"sizes", "buffers in bytes per rank, such as 1MiB or 64KiB..16MiB*4 (default 8MiB)"},
+	{"sizes", "buffers in bytes per rank, such as 1MiB or 64KiB..16MiB*4 (default 8MiB); a collective with sizes of its own has but those"},
 	{"chunks", "chunks per rank, or auto (the default): each method's own"},
 	{"delays", "how late the straggler is, such as 0 or 1ms"},
 	{"seeds", "seeds of random choices (default 1)"},

@@ -17,12 +17,13 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
+	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/quote"
 )
 
 func newView() *cobra.Command {
-	var out string
+	var out, problem string
 	var noBound bool
 	var by foreign.Truth
 	cmd := &cobra.Command{
@@ -48,6 +49,9 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 			switch filepath.Ext(out) {
 			case ".html", ".svg":
 			case ".json":
+				if problem != "" {
+					return errors.New("--problem: goes with .html and .svg; trace events are those of the file's own problem")
+				}
 				return viewTrace(cmd, args[0], out, &by)
 			default:
 				return fmt.Errorf("-o %q: want a name that ends in .html, .svg or .json", out)
@@ -57,7 +61,14 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 				draw, fail = view.SVG, view.FailureSVG
 			}
 			enter(cmd, "reading and executing "+args[0])
-			d, err := drawing.Read(cmd.Context(), args[0], &by)
+			var asked *model.Problem
+			if problem != "" {
+				var err error
+				if asked, err = readProblem(cmd.Context(), problem); err != nil {
+					return err
+				}
+			}
+			d, err := drawing.Read(cmd.Context(), args[0], asked, &by)
 			if err == nil && !noBound {
 				enter(cmd, "bounding")
 				err = d.Bound(cmd.Context())
@@ -82,6 +93,7 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 	}
 	f := cmd.Flags()
 	f.StringVarP(&out, "output", "o", "", "the `file` to write: .html, .svg or .json")
+	f.StringVar(&problem, "problem", "", "execute against the problem in this `file`, not the one that the schedule's file states")
 	f.BoolVar(&noBound, "no-bound", false, "do not look for a lower bound")
 	by.Define(cmd.Flags())
 	_ = cmd.MarkFlagRequired("output")

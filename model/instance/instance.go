@@ -22,7 +22,7 @@ type Flags struct {
 	Fail             []string // link:U-V or rank:R
 	File             string   // a problem; "": it is described by the rest
 
-	Collective  string // a name or a file
+	Collective  string // a name or a file; or a name of package traffic with its sizes, see Spelled
 	Sizes       string // a file of the sizes of a collective of package traffic
 	Permutation string // of the collective permutation
 	Root        int
@@ -45,7 +45,7 @@ type FlagSet interface {
 
 // Define declares the flags that describe what is asked for on a topology.
 func (f *Flags) Define(set FlagSet) {
-	set.StringVar(&f.Collective, "collective", "", "broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, one of "+strings.Join(traffic.Names(), ", ")+", or a JSON `file`")
+	set.StringVar(&f.Collective, "collective", "", "broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, one of "+strings.Join(traffic.Names(), ", ")+", or a JSON `file`; alltoallv:FILE.csv and permutation:shift:1 stand for two flags")
 	set.StringVar(&f.Size, "size", DefaultSize, "buffer in `bytes` per rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer; halo, permutation: what goes to one rank)")
 	set.StringVar(&f.Sizes, "sizes", "", "CSV `file` of bytes: for alltoallv a matrix, senders by receivers; for allgatherv and the like a number for each rank; for halo one for each number of coordinates that differ")
 	set.StringVar(&f.Permutation, "permutation", "", "with --collective permutation: `where` each rank sends: 1,0,3,2 or shift:K, reverse or transpose")
@@ -173,6 +173,10 @@ func objectiveKnown(name string) error {
 
 // described returns the problem that the flags describe, without a cut.
 func (in *Flags) described(files Files, topology string) (*model.Problem, error) {
+	in, err := in.unfolded(files)
+	if err != nil {
+		return nil, err
+	}
 	t, err := LoadTopology(files, topology, in.Alpha, in.Bandwidth)
 	if err == nil {
 		t, err = Scaled(t, in.Scale)

@@ -4,12 +4,44 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/traffic"
 )
 
 var errNoPermutation = errors.New("--permutation: goes with --collective permutation, which needs it: 1,0,3,2 or shift:K, reverse or transpose")
+
+// Spelled divides a collective such as alltoallv:moe.csv or permutation:shift:1 into its name and
+// what the name needs: a file of sizes, or where ranks send. It is false for other words, and
+// for a name alone.
+func Spelled(collective string) (name, needs string, ok bool) {
+	name, needs, ok = strings.Cut(collective, ":")
+	return name, needs, ok && needs != "" && traffic.Is(name)
+}
+
+// unfolded returns the flags with what Spelled divides in flags of its own.
+func (in *Flags) unfolded(files Files) (*Flags, error) {
+	name, needs, ok := Spelled(in.Collective)
+	if !ok || files.Exists(in.Collective) {
+		return in, nil
+	}
+	flag, value := "--sizes", &in.Sizes
+	if name == "permutation" {
+		flag, value = "--permutation", &in.Permutation
+	}
+	if *value != "" {
+		return nil, fmt.Errorf("--collective %s: states %s itself, want it once", in.Collective, flag)
+	}
+	out := *in
+	out.Collective = name
+	if flag == "--sizes" {
+		out.Sizes = needs
+	} else {
+		out.Permutation = needs
+	}
+	return &out, nil
+}
 
 // traffic returns a collective of package traffic. group is nil for all ranks, size what halos and
 // permutations move to one rank where no file says so.

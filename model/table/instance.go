@@ -11,11 +11,12 @@ import (
 // problem. Its fields are in canonical form, so that two ways to write the same words are
 // equal.
 type Instance struct {
-	Topology   string     `json:"topology"` // a name or a file
+	Topology   string     `json:"topology"`        // a name or a file
+	Whole      string     `json:"whole,omitempty"` // the file of a problem, which the words but Chunks, Seed and Method describe; "": they make it
 	Fail       string     `json:"fail,omitempty"`
 	Alpha      string     `json:"alpha,omitempty"`
 	Bandwidth  string     `json:"bandwidth,omitempty"`
-	Collective string     `json:"collective"` // a name or a file
+	Collective string     `json:"collective"` // a name or a file, or a name with a file of sizes: see instance.Spelled
 	Cost       string     `json:"cost"`
 	SizeBytes  int64      `json:"size_bytes"`
 	Chunks     int        `json:"chunks,omitempty"` // 0: the method's own
@@ -29,7 +30,7 @@ type Instance struct {
 // than usual.
 func (in *Instance) Label() string {
 	label := in.Topology
-	for _, x := range []struct{ word, value string }{{"without", in.Fail}, {"alpha", in.Alpha}, {"bandwidth", in.Bandwidth}} {
+	for _, x := range []struct{ word, value string }{{"of", in.Whole}, {"without", in.Fail}, {"alpha", in.Alpha}, {"bandwidth", in.Bandwidth}} {
 		if x.value != "" {
 			label += " " + x.word + " " + x.value
 		}
@@ -44,6 +45,9 @@ func (in *Instance) Row() Row {
 
 // Flags returns the flags that describe the instance on in.Topology.
 func (in *Instance) Flags() instance.Flags {
+	if in.Whole != "" {
+		return instance.Flags{File: in.Whole, Chunks: in.Chunks, Objective: "makespan", Straggler: -1}
+	}
 	f := instance.Flags{Alpha: in.Alpha, Bandwidth: in.Bandwidth, Fail: instance.List(in.Fail), Collective: in.Collective,
 		Size: fmt.Sprint(in.SizeBytes), Chunks: in.Chunks, Cost: in.Cost, Objective: "makespan", Straggler: -1}
 	if in.DelayPs > 0 {

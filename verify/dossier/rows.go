@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/model/table"
@@ -33,6 +34,10 @@ type Row struct {
 	// a file.
 	TopologyFile   string `json:"topology_file,omitempty"`
 	CollectiveFile string `json:"collective_file,omitempty"`
+	// SizesFile is the input with the sizes that Collective names, as in alltoallv:moe.csv, and
+	// WholeFile that with the problem that Whole names.
+	SizesFile string `json:"sizes_file,omitempty"`
+	WholeFile string `json:"whole_file,omitempty"`
 	// Problem is the file with the problem, "" if the instance is none.
 	Problem string `json:"problem,omitempty"`
 	// Schedule is the method's, which is proved. "": there is none, and the row states none.
@@ -64,7 +69,7 @@ func (m *Manifest) validateRows(files map[string]*File) error {
 			name string
 			role Role
 		}{
-			{r.TopologyFile, InputRole}, {r.CollectiveFile, InputRole}, {r.Problem, ProblemRole}, {r.Schedule, ScheduleRole}, {r.Certificate, CertificateRole},
+			{r.TopologyFile, InputRole}, {r.CollectiveFile, InputRole}, {r.SizesFile, InputRole}, {r.WholeFile, InputRole}, {r.Problem, ProblemRole}, {r.Schedule, ScheduleRole}, {r.Certificate, CertificateRole},
 		} {
 			if x.name == "" {
 				continue
@@ -91,7 +96,7 @@ func (m *Manifest) validateRows(files map[string]*File) error {
 
 func (r *Row) validate() error {
 	for _, x := range []struct{ key, text string }{
-		{"topology", r.Topology}, {"fail", r.Fail}, {"alpha", r.Alpha}, {"bandwidth", r.Bandwidth}, {"collective", r.Collective}, {"method", r.Method},
+		{"whole", r.Whole}, {"topology", r.Topology}, {"fail", r.Fail}, {"alpha", r.Alpha}, {"bandwidth", r.Bandwidth}, {"collective", r.Collective}, {"method", r.Method},
 	} {
 		if err := model.CheckName(x.text); err != nil {
 			return fmt.Errorf("%s: %w", x.key, err)
@@ -103,6 +108,20 @@ func (r *Row) validate() error {
 	family, _, _ := strings.Cut(r.Topology, ":")
 	kind, err := model.ParseKind(r.Collective)
 	isKind := err == nil && kind != model.Custom
+	name, _, spelled := instance.Spelled(r.Collective)
+	known := isKind || traffic.Is(r.Collective) || spelled && (name == "permutation" || r.SizesFile != "") // what needs no file, or has its sizes
+	evidence := r.Schedule != "" || r.Certificate != "" || r.TopologyFile != "" || r.CollectiveFile != "" || r.SizesFile != "" || r.WholeFile != ""
+	if r.Whole != "" {
+		switch {
+		case r.WholeFile == "" && r.Problem != "":
+			return fmt.Errorf("the problem %s without an input", model.Quote(r.Whole))
+		case r.TopologyFile != "" || r.CollectiveFile != "" || r.SizesFile != "":
+			return fmt.Errorf("inputs beside the problem %s, which has all", model.Quote(r.Whole))
+		case r.Fail != "" || r.Alpha != "" || r.Bandwidth != "" || r.DelayPs != 0 || r.Straggler != 0:
+			return fmt.Errorf("words that change the problem %s", model.Quote(r.Whole))
+		}
+		known = true
+	}
 	switch {
 	case r.SizeBytes < 0 || r.Chunks < 0 || r.DelayPs < 0 || r.Straggler < 0:
 		return errors.New("a number below 0")
@@ -110,11 +129,15 @@ func (r *Row) validate() error {
 		return fmt.Errorf("straggler %d without a delay", r.Straggler)
 	case r.TopologyFile != "" && slices.ContainsFunc(topo.List(), func(f topo.Family) bool { return f.Name == family }):
 		return fmt.Errorf("the topology %s is one that is known by its name, want another name for a file", model.Quote(r.Topology))
-	case r.CollectiveFile != "" && isKind:
+	case r.WholeFile != "" && r.Whole == "":
+		return errors.New("an input with a problem that no word names")
+	case r.SizesFile != "" && (!spelled || name == "permutation" || r.CollectiveFile != ""):
+		return fmt.Errorf("the collective %s names no file of sizes", model.Quote(r.Collective))
+	case r.CollectiveFile != "" && known:
 		return fmt.Errorf("the collective %s is one that is known by its name, want another name for a file", model.Quote(r.Collective))
-	case r.Problem == "" && (r.Schedule != "" || r.Certificate != "" || r.TopologyFile != "" || r.CollectiveFile != ""):
+	case r.Problem == "" && evidence:
 		return errors.New("evidence or inputs without a problem")
-	case r.Problem != "" && r.CollectiveFile == "" && !isKind:
+	case r.Problem != "" && r.CollectiveFile == "" && !known:
 		return fmt.Errorf("collective %s, want one that is known by its name, or an input", model.Quote(r.Collective))
 	}
 	return nil
@@ -155,14 +178,22 @@ func (in inputs) Collective(string) (*model.Collective, error) {
 	return native.ReadCollective(in.row.CollectiveFile, bytes.NewReader(b))
 }
 
-// Problem implements instance.Files: rows name none.
-func (in inputs) Problem(name string) (*model.Problem, error) {
-	return nil, fmt.Errorf("%s: a row names no file of a problem", name)
+// Problem implements instance.Files.
+func (in inputs) Problem(string) (*model.Problem, error) {
+	b, err := in.read(in.row.WholeFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.row.WholeFile, err)
+	}
+	return native.ReadProblem(in.row.WholeFile, bytes.NewReader(b))
 }
 
-// Sizes implements instance.Files: rows name none.
-func (in inputs) Sizes(name string) (*traffic.Table, error) {
-	return nil, fmt.Errorf("%s: a row names no file of sizes", name)
+// Sizes implements instance.Files.
+func (in inputs) Sizes(string) (*traffic.Table, error) {
+	b, err := in.read(in.row.SizesFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.row.SizesFile, err)
+	}
+	return traffic.Read(in.row.SizesFile, bytes.NewReader(b))
 }
 
 // differs makes the problem of a row again from its words, and returns why it is not that of the
@@ -176,6 +207,9 @@ func (d *folder) differs(r *Row) string {
 	q, err := flags.Problem(inputs{d, r}, r.Topology)
 	if err != nil {
 		return fmt.Sprintf("its words make no problem: %v", err)
+	}
+	if r.Whole != "" && (r.Topology != q.Topology.Name || r.Collective != q.Collective.Label() || r.Cost != q.Cost.String() || r.SizeBytes != q.Size) {
+		return fmt.Sprintf("its words are not those of %s", r.WholeFile)
 	}
 	if why := about(q, p); why != "" {
 		return fmt.Sprintf("%s is not what its words make: %s", r.Problem, why)
@@ -224,8 +258,8 @@ func (d *folder) table(ctx context.Context) {
 
 // wording is a problem with the words that are to make it.
 type wording struct {
-	table.Instance                       // without method and seed
-	topology, collective, problem string // files
+	table.Instance                                     // without method and seed
+	topology, collective, sizes, whole, problem string // files
 }
 
 // row decides a row: r is what the manifest claims, and got is what the table states.
@@ -233,7 +267,7 @@ func (d *folder) row(r *Row, got *table.Row, same map[wording]string) (verify.Ou
 	want := r.Row()
 	want.Status, want.Reason, want.SolvedNs, want.VerifiedNs = got.Status, got.Reason, got.SolvedNs, got.VerifiedNs // proved is decided below, the rest are remarks
 	if r.Problem != "" {
-		words := wording{r.Instance, r.TopologyFile, r.CollectiveFile, r.Problem}
+		words := wording{r.Instance, r.TopologyFile, r.CollectiveFile, r.SizesFile, r.WholeFile, r.Problem}
 		words.Method, words.Seed = "", 0
 		why, known := same[words]
 		if !known {
@@ -274,7 +308,7 @@ func (d *folder) row(r *Row, got *table.Row, same map[wording]string) (verify.Ou
 		if b == nil {
 			return outcome, why
 		}
-		if r.Chunks == 0 && !everyCut(b.problem) {
+		if open := r.Chunks == 0 && (r.Whole == "" || d.problems[r.Problem].Chunks == nil); open && !everyCut(b.problem) {
 			return verify.Refuted, fmt.Sprintf("%s bounds one cut alone, want every cut", r.Certificate)
 		}
 		want.BoundPs, want.Bound = b.certificate.Bound, b.certificate.Witness.Kind()
@@ -331,7 +365,8 @@ func (m *Manifest) inputNames() (list [][2]string) {
 	seen := map[string]bool{}
 	for i := range m.Rows {
 		r := &m.Rows[i]
-		for _, x := range [][2]string{{r.TopologyFile, r.Topology}, {r.CollectiveFile, r.Collective}} {
+		_, sizes, _ := instance.Spelled(r.Collective)
+		for _, x := range [][2]string{{r.TopologyFile, r.Topology}, {r.CollectiveFile, r.Collective}, {r.SizesFile, sizes}, {r.WholeFile, r.Whole}} {
 			if x[0] != "" && !seen[x[0]+"\n"+x[1]] {
 				seen[x[0]+"\n"+x[1]] = true
 				list = append(list, x)

@@ -32,10 +32,14 @@ type Drawing struct {
 	Standing *certify.Standing // of what is proved and has times, after Bound
 }
 
-// Read reads a schedule, ours or another tool's, and has it executed. Of MSCCL-IR there is a
+// Read reads a schedule, ours or another tool's, and has it executed, against the problem asked if
+// there is one, else against the file's own. Of MSCCL-IR there is a
 // schedule to draw only if it is right: if it is not, that is a *judge.NotRightError.
-func Read(ctx context.Context, file string, by *foreign.Truth) (*Drawing, error) {
+func Read(ctx context.Context, file string, asked *model.Problem, by *foreign.Truth) (*Drawing, error) {
 	if judge.IsDeployed(ctx, file) {
+		if asked != nil {
+			return nil, fmt.Errorf("%s: is MSCCL-IR, whose problem --collective, --size and --topology state; want no --problem", file)
+		}
 		return deployed(ctx, file, by)
 	}
 	format, b, err := foreign.Recognise(ctx, file)
@@ -50,13 +54,21 @@ func Read(ctx context.Context, file string, by *foreign.Truth) (*Drawing, error)
 		if err != nil {
 			return nil, err
 		}
+		if asked != nil {
+			if sol.Problem, err = judge.AskedFor(file, asked, sol.Problem); err != nil {
+				return nil, err
+			}
+			if err := sol.Schedule.Validate(sol.Problem); err != nil {
+				return nil, fmt.Errorf("%s: does not fit the problem asked: %w", file, err)
+			}
+		}
 		s := seen(ctx, file, sol.Problem, sol.Schedule, nil, replay.Check(ctx, sol.Problem, sol.Schedule))
 		if s.Partial = sol.Origin.Partial; s.Partial {
 			s.Picture.Notes = append(s.Picture.Notes, "The file is marked as partial: the run that wrote it was interrupted, and transfers are missing.")
 		}
 		return s, nil
 	}
-	m, err := format.Read(ctx, by, nil, file, b)
+	m, err := format.Read(ctx, by, asked, file, b)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/solve"
 )
 
@@ -105,6 +106,7 @@ func Rules() []Rule {
 		{Verbs: foreign, Flags: truth, Where: "cmd/oraccl", Example: "verify ours.json --topology ring:4"},
 		{Verbs: []string{"verify"}, Flags: []string{"chunks", "problem"}, Where: "cmd/oraccl", Example: "verify msccl.xml --chunks 2"},
 		{Verbs: []string{"verify"}, Flags: []string{"time-limit"}, Where: "cmd/oraccl", Example: "verify msccl.xml --time-limit 1s"},
+		{Verbs: []string{"view"}, Flags: []string{"problem"}, Where: "cmd/oraccl", Example: "view msccl.xml --problem problem.json -o x.html"},
 		{Verbs: []string{"view", "convert"}, Flags: []string{"chunks"}, Where: "cmd/oraccl", Example: "convert msccl.xml --to oraccl --chunks 2"},
 		{Verbs: []string{"verify"}, Flags: []string{"inplace", "runtime", "format", "warnings", "fail-on"}, Where: "cmd/oraccl", Example: "verify ours.json --inplace"},
 
@@ -213,7 +215,8 @@ func pareto(l *Line, flag string) string {
 
 // named reports whether an argument or the collective names a file.
 func named(l *Line) bool {
-	return slices.ContainsFunc(append([]string{l.Value("collective"), l.Value("sizes"), l.Value("problem"), l.Value("topology")}, l.Args...), l.Exists)
+	_, sizes, _ := instance.Spelled(l.Value("collective"))
+	return slices.ContainsFunc(append([]string{sizes, l.Value("collective"), l.Value("sizes"), l.Value("problem"), l.Value("topology")}, l.Args...), l.Exists)
 }
 
 // noFile: neither the topology nor the collective is a file.

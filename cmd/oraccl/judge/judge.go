@@ -86,7 +86,7 @@ func (a *Asked) ours(ctx context.Context, file string) (*certify.Judgement, erro
 	}
 	p, s := sol.Problem, sol.Schedule
 	if a.Problem != nil {
-		if p, err = askedFor(file, a.Problem, p); err != nil {
+		if p, err = AskedFor(file, a.Problem, p); err != nil {
 			return nil, err
 		}
 		if err := s.Validate(p); err != nil {
@@ -174,7 +174,7 @@ func (a *Asked) orbit(ctx context.Context, file string, o *schedules.Orbit) (*ce
 	p := o.Problem
 	if a.Problem != nil {
 		var err error
-		if p, err = askedFor(file, a.Problem, p); err != nil {
+		if p, err = AskedFor(file, a.Problem, p); err != nil {
 			return nil, err
 		}
 	}

@@ -40,7 +40,7 @@ func Stream(ctx context.Context, said io.Writer, file string, asked *model.Probl
 	}
 	v := &Streamed{Problem: r.Solution().Problem, Form: r.Solution().Schedule.Form}
 	if asked != nil {
-		if v.Problem, err = askedFor(file, asked, v.Problem); err != nil {
+		if v.Problem, err = AskedFor(file, asked, v.Problem); err != nil {
 			return nil, err
 		}
 	}
@@ -101,8 +101,8 @@ func streamHeld(ctx context.Context, w io.Writer, p *model.Problem, s *model.Sch
 	return check.Verdict(), nil
 }
 
-// askedFor returns the problem asked with the chunks of the file's own where it has none.
-func askedFor(file string, asked, own *model.Problem) (*model.Problem, error) {
+// AskedFor returns the problem asked with the chunks of the file's own where it has none.
+func AskedFor(file string, asked, own *model.Problem) (*model.Problem, error) {
 	q := *asked
 	if q.Chunks == nil {
 		q.Chunks = own.Chunks

@@ -7,6 +7,7 @@ import (
 // dossierRow is a dossier.Row with the limits of its fields.
 type dossierRow struct {
 	Topology       string   `json:"topology"`
+	Whole          string   `json:"whole,omitempty"`
 	Fail           string   `json:"fail,omitempty"`
 	Alpha          string   `json:"alpha,omitempty"`
 	Bandwidth      string   `json:"bandwidth,omitempty"`
@@ -20,6 +21,8 @@ type dossierRow struct {
 	Method         string   `json:"method"`
 	TopologyFile   string   `json:"topology_file,omitempty"`
 	CollectiveFile string   `json:"collective_file,omitempty"`
+	SizesFile      string   `json:"sizes_file,omitempty"`
+	WholeFile      string   `json:"whole_file,omitempty"`
 	Problem        string   `json:"problem,omitempty"`
 	Schedule       string   `json:"schedule,omitempty"`
 	Certificate    string   `json:"certificate,omitempty"`

@@ -21,7 +21,9 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/topologies"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/table"
+	"github.com/oraccl/oraccl/model/traffic"
 )
 
 // Cell is one instance with one method: the unit that is computed, kept and lost. Its
@@ -97,7 +99,11 @@ func (g *Grid) Expand(ctx context.Context, names Names) ([]Cell, error) {
 		return nil, err
 	}
 	cells := []Cell{base}
-	for _, a := range g.axes() {
+	axes, err := g.used()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range axes {
 		set, err := g.setters(a.name, *a.value, names)
 		if err != nil {
 			return nil, err
@@ -120,7 +126,78 @@ func (g *Grid) Expand(ctx context.Context, names Names) ([]Cell, error) {
 			cells[i].Straggler = straggler
 		}
 	}
+	if cells, err = described(ctx, cells); err != nil {
+		return nil, err
+	}
 	return cells, digests(ctx, cells)
+}
+
+// ofProblem are the axes that a file of a problem leaves open.
+var ofProblem = []string{"problems", "chunks", "seeds", "methods"}
+
+// used returns the axes of g that make its cells: with problems, those that they leave open.
+func (g *Grid) used() (axes []named[*Axis], err error) {
+	for _, a := range g.axes() {
+		switch {
+		case len(g.Problems) == 0 && a.name == "problems":
+		case len(g.Problems) == 0 || slices.Contains(ofProblem, a.name):
+			axes = append(axes, a)
+		case len(*a.value) > 0:
+			return nil, (*a.value)[0].At(fmt.Errorf("does not go with problems, whose files state it (%s)", g.Problems[0].Place))
+		}
+	}
+	if len(g.Problems) > 0 && g.Straggler.Place != "" {
+		return nil, Value(g.Straggler).At(fmt.Errorf("does not go with problems, whose files state who is late (%s)", g.Problems[0].Place))
+	}
+	return axes, nil
+}
+
+// described gives cells the words that are not for the grid to say: those of whole problems, and
+// the size where the collective has sizes of its own. Cells that become equal are one. A collective
+// that cannot be built leaves its cell as it is: its row will say why.
+func described(ctx context.Context, cells []Cell) ([]Cell, error) {
+	type words struct {
+		topology, collective, cost string
+		size                       int64
+	}
+	read := topologies.Files{Context: ctx}
+	known := map[table.Instance]words{}
+	seen := map[string]bool{}
+	out := cells[:0]
+	for _, c := range cells {
+		key := c.Instance
+		key.SizeBytes, key.Chunks, key.DelayPs, key.Straggler, key.Seed, key.Method = 0, 0, 0, 0, 0, ""
+		w, done := known[key]
+		switch {
+		case done:
+		case c.Whole != "":
+			p, err := read.Problem(c.Whole)
+			if err != nil {
+				return nil, err
+			}
+			w = words{p.Topology.Name, p.Collective.Label(), p.Cost.String(), p.Size}
+		default:
+			w = words{c.Topology, c.Collective, c.Cost, -1}
+			if name, _, spelled := instance.Spelled(c.Collective); spelled && name != "permutation" || read.Exists(c.Collective) {
+				in := key.Flags()
+				in.Size = instance.DefaultSize // any other must be that of the file
+				if p, err := in.Problem(read, c.Topology); err == nil && p.Collective.Ends != nil {
+					w.size = p.Size
+				}
+			}
+		}
+		known[key] = w
+		c.Topology, c.Collective, c.Cost = w.topology, w.collective, w.cost
+		if w.size >= 0 {
+			c.SizeBytes = w.size
+			if seen[c.Text()] {
+				continue
+			}
+			seen[c.Text()] = true
+		}
+		out = append(out, c)
+	}
+	return out, nil
 }
 
 // base reads the options that all cells share.
@@ -248,6 +325,11 @@ func read(axis, text string, names Names) (string, setter, error) {
 		return func(c Cell) []Cell { f(&c); return []Cell{c} }
 	}
 	switch axis {
+	case "problems":
+		if !files.Exists(text) {
+			return "", nil, fmt.Errorf("%q: no such file", text)
+		}
+		return text, one(func(c *Cell) { c.Whole = text }), nil
 	case "topologies":
 		family, _, _ := strings.Cut(text, ":")
 		if _, err := os.Stat(text); err != nil && !slices.Contains(names.Families, family) {
@@ -273,9 +355,9 @@ func read(axis, text string, names Names) (string, setter, error) {
 	case "collectives":
 		if k, err := model.KindNamed(text); err == nil && k != model.Custom {
 			text = k.String()
-		} else {
-			if _, err := os.Stat(text); err != nil {
-				return "", nil, fmt.Errorf("%q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce or alltoall", text)
+		} else if !files.Exists(text) {
+			if name, _, _ := strings.Cut(text, ":"); !traffic.Is(name) {
+				return "", nil, fmt.Errorf("%q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, or one of %s with what it needs, such as alltoallv:moe.csv", text, strings.Join(traffic.Names(), ", "))
 			}
 		}
 		return text, one(func(c *Cell) { c.Collective = text }), nil
@@ -322,15 +404,30 @@ func read(axis, text string, names Names) (string, setter, error) {
 	panic("an axis that nobody reads: " + axis)
 }
 
+// named returns the words of c that may name files.
+func (c *Cell) named() []string {
+	if c.Whole != "" {
+		return []string{c.Whole}
+	}
+	list := []string{c.Topology}
+	if k, err := model.KindNamed(c.Collective); err != nil || k == model.Custom {
+		list = append(list, c.Collective)
+	}
+	if name, file, ok := instance.Spelled(c.Collective); ok && name != "permutation" {
+		list = append(list, file)
+	}
+	return list
+}
+
 // digests adds to every cell the hashes of the files that it names, so that a changed
 // file makes another cell.
 func digests(ctx context.Context, cells []Cell) error {
 	known := map[string]string{}
 	for i := range cells {
 		c := &cells[i]
-		for _, name := range []string{c.Topology, c.Collective} {
+		for _, name := range c.named() {
 			sum, done := known[name]
-			if k, err := model.KindNamed(name); !done && (err != nil || k == model.Custom) {
+			if !done {
 				if files.Exists(name) {
 					b, err := files.ReadRegular(ctx, name) // each cell reads it again, which a pipe does not allow
 					if err != nil {

@@ -22,13 +22,14 @@ import (
 //	sizes: [64KiB..16MiB*4]
 //	methods: [tacos, ring, rhd]
 type Grid struct {
+	Problems    Axis `yaml:"problems"`    // files of whole problems, in place of the axes from topologies to delays, but chunks
 	Topologies  Axis `yaml:"topologies"`  // names or files
 	Fails       Axis `yaml:"fails"`       // entries of --fail, joined by commas; "none": nothing failed
 	Alphas      Axis `yaml:"alphas"`      // latencies of a generator's links; "default": its own
 	Bandwidths  Axis `yaml:"bandwidths"`  // as alphas
-	Collectives Axis `yaml:"collectives"` // names or files
+	Collectives Axis `yaml:"collectives"` // names or files; names with what they need: alltoallv:moe.csv, permutation:shift:1, halo
 	Costs       Axis `yaml:"costs"`       // cost models
-	Sizes       Axis `yaml:"sizes"`       // bytes per rank; A..B doubles from A to B, A..B*K multiplies by K
+	Sizes       Axis `yaml:"sizes"`       // bytes per rank; A..B doubles from A to B, A..B*K multiplies by K; not for collectives with sizes of their own
 	Chunks      Axis `yaml:"chunks"`      // a rank; "auto": each method's own
 	Delays      Axis `yaml:"delays"`      // how late the straggler is; 0: not at all
 	Seeds       Axis `yaml:"seeds"`
@@ -129,7 +130,7 @@ type named[T any] struct {
 // axes returns the axes in the order in which a sweep runs over them, the last fastest.
 func (g *Grid) axes() []named[*Axis] {
 	return []named[*Axis]{
-		{"topologies", &g.Topologies}, {"fails", &g.Fails}, {"alphas", &g.Alphas}, {"bandwidths", &g.Bandwidths},
+		{"problems", &g.Problems}, {"topologies", &g.Topologies}, {"fails", &g.Fails}, {"alphas", &g.Alphas}, {"bandwidths", &g.Bandwidths},
 		{"collectives", &g.Collectives}, {"costs", &g.Costs}, {"sizes", &g.Sizes}, {"chunks", &g.Chunks},
 		{"delays", &g.Delays}, {"seeds", &g.Seeds}, {"methods", &g.Methods},
 	}

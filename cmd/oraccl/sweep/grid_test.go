@@ -91,7 +91,7 @@ func TestGridErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "g.yaml:1: an empty file"},
 		{"# nothing\n", "g.yaml:1: an empty file"},
-		{"topologies: ring:4\ntopology: ring:8\n", `g.yaml:2: unknown key "topology", want one of topologies, fails, `},
+		{"topologies: ring:4\ntopology: ring:8\n", `g.yaml:2: unknown key "topology", want one of problems, topologies, fails, `},
 		{"topologies: ring:4\ntopologies: ring:8\n", "g.yaml:2: mapping key \"topologies\" already defined at line 1"},
 		{"topologies: [ring:4\n", "g.yaml:"},
 		{"topologies: ring:4\n\tsizes: 1\n", "g.yaml:2: "},
@@ -177,6 +177,56 @@ func TestFilesAreHashed(t *testing.T) {
 	require.NotEqual(t, a[0].Key(), b[0].Key())
 	require.Equal(t, a[1].Key(), b[1].Key())
 	require.Nil(t, a[1].Files)
+}
+
+// Collectives with sizes of their own have one size, that of their file; problems have all but
+// the cut, the seed and the method.
+func TestUneven(t *testing.T) {
+	dir := t.TempDir()
+	csv, problem := filepath.Join(dir, "m.csv"), filepath.Join(dir, "p.json")
+	require.NoError(t, os.WriteFile(csv, []byte("0,1,2,3\n4,0,5,6\n7,8,0,9\n10,11,12,0\n"), 0o644))
+	require.NoError(t, os.WriteFile(problem, []byte(`{"schema":"oraccl/problem/1","topology":{"name":"pair","ranks":2,"links":[
+		{"src":0,"dst":1,"alpha_ps":1,"bandwidth_bytes_per_s":1000},{"src":1,"dst":0,"alpha_ps":1,"bandwidth_bytes_per_s":1000}]},
+		"collective":{"kind":"broadcast"},"size_bytes":8,"cost":"blocking"}`), 0o644))
+
+	cells, err := expand(t, "topologies: ring:4\ncollectives: [\"alltoallv:"+csv+"\", \"permutation:shift:1\"]\nsizes: [1KiB, 2KiB]\nmethods: tacos\n")
+	require.NoError(t, err)
+	require.Len(t, cells, 3, "one of the matrix, two of the permutation")
+	require.EqualValues(t, 78, cells[0].SizeBytes)
+	require.NotEmpty(t, cells[0].Files[csv])
+	require.EqualValues(t, 2048, cells[2].SizeBytes)
+	p, err := cells[0].Problem(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "alltoallv", p.Collective.Name)
+	require.EqualValues(t, 78, p.Size)
+
+	before := cells[0].Key()
+	require.NoError(t, os.WriteFile(csv, []byte("0,1,2,3\n4,0,5,6\n7,8,0,9\n10,11,11,1\n"), 0o644))
+	require.ErrorContains(t, Unchanged(t.Context(), cells), "m.csv: is not what it was")
+	cells, err = expand(t, "topologies: ring:4\ncollectives: \"alltoallv:"+csv+"\"\nmethods: tacos\n")
+	require.NoError(t, err)
+	require.NotEqual(t, before, cells[0].Key())
+
+	cells, err = expand(t, "problems: "+problem+"\nchunks: [auto, 2]\nmethods: tacos\n")
+	require.NoError(t, err)
+	require.Len(t, cells, 2)
+	require.Equal(t, `pair of `+problem, cells[1].Label())
+	require.Equal(t, "blocking", cells[1].Cost)
+	p, err = cells[1].Problem(t.Context())
+	require.NoError(t, err)
+	require.Len(t, p.Chunks, 2)
+
+	for text, want := range map[string]string{
+		"problems: " + problem + "\ncosts: blocking\nmethods: tacos\n":       "g.yaml:2: costs: does not go with problems, whose files state it",
+		"problems: " + problem + "\nstraggler: 1\nmethods: tacos\n":          "g.yaml:2: straggler: does not go with problems",
+		"problems: none.json\nmethods: tacos\n":                              `g.yaml:1: problems: "none.json": no such file`,
+		"problems: " + csv + "\nmethods: tacos\n":                            "m.csv",
+		"topologies: ring:4\ncollectives: alltoallw:x.csv\nmethods: tacos\n": `g.yaml:2: collectives: "alltoallw:x.csv": no such file`,
+		"problems: [" + problem + ", " + problem + "]\nmethods: tacos\n":     "is there already",
+	} {
+		_, err := expand(t, text)
+		require.ErrorContains(t, err, want, text)
+	}
 }
 
 func FuzzReadGrid(f *testing.F) {

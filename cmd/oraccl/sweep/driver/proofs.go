@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/topologies"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/verify/dossier"
@@ -102,7 +103,25 @@ func (x *tableProofs) add(ctx context.Context, n int, r *sweep.Kept) error {
 // problem adds the problem of a cell, and the files that its words name.
 func (x *tableProofs) problem(ctx context.Context, c *sweep.Cell, row *dossier.Row) error {
 	read := topologies.Files{Context: ctx}
-	if c.Files[c.Topology] != "" {
+	if c.Whole != "" {
+		p, err := read.Problem(c.Whole)
+		if err != nil {
+			return err
+		}
+		if row.WholeFile, err = x.input("whole", func(w io.Writer) error { return native.WriteProblem(w, p) }); err != nil {
+			return err
+		}
+	}
+	if _, file, ok := instance.Spelled(c.Collective); ok && c.Files[file] != "" && c.Files[c.Collective] == "" {
+		b, err := files.Read(ctx, file)
+		if err != nil {
+			return err
+		}
+		if row.SizesFile, err = x.input("sizes", func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
+			return err
+		}
+	}
+	if c.Whole == "" && c.Files[c.Topology] != "" {
 		t, err := read.Topology(c.Topology, c.Alpha, c.Bandwidth)
 		if err != nil {
 			return err
@@ -111,7 +130,7 @@ func (x *tableProofs) problem(ctx context.Context, c *sweep.Cell, row *dossier.R
 			return err
 		}
 	}
-	if c.Files[c.Collective] != "" {
+	if c.Whole == "" && c.Files[c.Collective] != "" {
 		k, err := read.Collective(c.Collective)
 		if err != nil {
 			return err
@@ -143,7 +162,8 @@ func (x *tableProofs) input(what string, write func(io.Writer) error) (string, e
 	if file := x.inputs[text.String()]; file != "" {
 		return file, nil
 	}
-	file := fmt.Sprintf("%s-%d.json", what, len(x.inputs)+1)
+	ext := map[bool]string{true: "csv", false: "json"}[what == "sizes"]
+	file := fmt.Sprintf("%s-%d.%s", what, len(x.inputs)+1, ext)
 	x.inputs[text.String()] = file
 	return file, x.Input(file, write)
 }
