@@ -294,14 +294,23 @@ func (g *graph) ordered(a, b int) bool {
 	return x.segment < y.segment || x.segment == y.segment && x.part == y.part && a < b
 }
 
-// fifo orders what goes through a channel where the threads order it.
+// fifo orders what goes through a channel where the threads order it: what is handed over is after
+// all that was handed over before it. Of these the last ones suffice, which are several where
+// several threads hand over at once.
 func (g *graph) fifo(c *channel) {
+	one := g.blocks(c.pushes) == 1
 	for j := range c.pushes {
+		var last []int
 		for i := j - 1; i >= 0; i-- {
-			if g.ordered(c.pushes[i], c.pushes[j]) {
-				g.before(c.done[i], c.effect[j])
-				break
+			x := &g.events[c.pushes[i]]
+			if !g.ordered(c.pushes[i], c.pushes[j]) || slices.ContainsFunc(last, func(l int) bool { return g.ordered(c.pushes[i], c.pushes[l]) }) {
+				if len(last) > 0 && one && x.segment < g.events[c.pushes[last[0]]].segment {
+					break // as are all before it
+				}
+				continue
 			}
+			last = append(last, i)
+			g.before(c.done[i], c.effect[j])
 		}
 	}
 }

@@ -71,7 +71,7 @@ func sync(verb model.PlanVerb, name string, ids ...int) model.PlanOp {
 }
 
 // Kinds is how many kinds of plans Right makes.
-const Kinds = 7
+const Kinds = 8
 
 // Right makes a plan of two ranks that is right.
 func Right(kind int) *model.Plan {
@@ -110,6 +110,17 @@ func Right(kind int) *model.Plan {
 			ready.Ports = []int{q}
 			take := sync(model.PlanWait, "wait", counter(p, q, r, true))
 			block(0, ready, take, nop, put, take, nop, move("copy", []model.PlanSpan{user(r, q)}, scratch(r, 0)))
+		case 7: // two threads hand over transfers of one channel at once, and then one signals
+			want(r, q, []int{q}, q)
+			twice := move("put", []model.PlanSpan{scratch(q, 0)}, user(r, r))
+			twice.Moves = append(twice.Moves, move("put", []model.PlanSpan{scratch(q, 1)}, user(r, r)).Moves...)
+			twice.Verb, twice.Ports = model.PlanRequest, []int{q, q}
+			put := move("pwsf", []model.PlanSpan{scratch(q, 2)}, user(r, r))
+			put.Verb, put.Ports, put.IDs, put.Flush = model.PlanRequest, []int{q}, []int{counter(p, r, q, true)}, true
+			ready := sync(model.PlanSignal, "signal", counter(p, r, q, true))
+			ready.Ports = []int{q}
+			take := sync(model.PlanWait, "wait", counter(p, q, r, true))
+			block(0, ready, take, nop, twice, nop, put, take, nop, move("copy", []model.PlanSpan{user(r, q)}, scratch(r, 0)), move("copy", []model.PlanSpan{user(r, q)}, scratch(r, 1)))
 		case 4: // two threadblocks and a semaphore
 			want(r, q, []int{q}, q)
 			block(0, move("copy", []model.PlanSpan{scratch(r, 1)}, user(r, r)), nop, sync(model.PlanRelease, "sem_release", r))
