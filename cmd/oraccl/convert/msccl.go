@@ -25,6 +25,8 @@ type MSCCL struct {
 	Runtime string // a runtime that must load it; empty: all that know the collective by one name
 	InPlace string // yes, no, both; empty: yes, but no for an alltoall
 	Proto   string // of the runtime's connections; empty: Simple
+
+	iterate bool // execution plans: pipelines even where they are not needed, for tests
 }
 
 // maxSize is the largest buffer for which files are picked, in bytes: 1 TiB.

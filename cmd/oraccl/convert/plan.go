@@ -20,6 +20,9 @@ import (
 // planLimits are what assign may use for plans, whose writer has limits of its own.
 var planLimits = assign.Limits{Threadblocks: 1 << 10, Steps: 1 << 14, Channels: 1 << 10, Peers: 1 << 10, Elements: 1 << 22, Chunks: 1 << 14, Count: 1 << 10}
 
+// leastIteration is how many bytes an iteration of a pipeline has at least: there are at most 65535.
+const leastIteration = 4 << 10
+
 // writePlan writes a schedule, which must be right for p, as an execution plan of MSCCL++, if what was
 // written, read again, is proved, without a warning, for messages from the smallest that
 // divides on. It returns lines about the file.
@@ -46,7 +49,8 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 		return "", err
 	}
 	machines := machinesOf(p)
-	h := mscclpp.Header{Name: fmt.Sprintf("oraccl_%v_%d", kind, program.Ranks), Collective: kind.String(), InPlace: inPlace, LL: d.Proto == "LL", Machines: machines}
+	h := mscclpp.Header{Name: fmt.Sprintf("oraccl_%v_%d", kind, program.Ranks), Collective: kind.String(), InPlace: inPlace, LL: d.Proto == "LL", Machines: machines,
+		Unit: max(leastIteration, p.Size/int64(max(1, len(p.Chunks)))/16*16), Iterate: d.iterate}
 	made, err := mscclpp.FromProgram(program, h)
 	if err != nil {
 		var no *mscclpp.NotServedError
@@ -74,9 +78,12 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return "", err
 	}
-	blocks, ops, scratch := made.Describe()
+	blocks, ops, scratch, iterated := made.Describe()
 	note = fmt.Sprintf("%v on %d gpus, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d operations; proved for %s, multiples of %s",
 		kind, program.Ranks, map[bool]string{true: "in place", false: "out of place"}[inPlace], r.Schedule.Chunks, scratch, blocks, ops, r.Plan.Range(), model.FormatBytes(r.Plan.Unit))
+	if iterated > 0 {
+		note += fmt.Sprintf("\npipelines move %s an iteration", model.FormatBytes(iterated))
+	}
 	if n := slices.Max(machines) + 1; n > 1 {
 		note += fmt.Sprintf("\nthe ranks are taken to be %d machines, by the bandwidth of their links: ports lead between them", n)
 	}

@@ -132,3 +132,47 @@ func TestNopsAreNeeded(t *testing.T) {
 		}
 	}
 }
+
+// TestPipelines writes schedules of many chunks with pipelines and without: both are proved to leave the
+// same data, whatever the size; and thousands of chunks, which fit with pipelines alone.
+func TestPipelines(t *testing.T) {
+	written := 0
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 181))
+		kinds := []model.Kind{model.AllReduce, model.AllGather, model.ReduceScatter, model.AllToAll}
+		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Collective: model.Collective{Kind: kinds[seed%4]}, Size: 1 << 20, Cost: model.Pipelined}
+		p = p.WithChunks(p.DefaultChunks(4))
+		require.NoError(t, p.Validate())
+		for _, name := range []string{"direct", "paths", "forest"} {
+			s := solved(t, p, name, seed)
+			if s == nil {
+				continue
+			}
+			for _, in := range []string{"", "no"} {
+				var with, without bytes.Buffer
+				_, err := (&MSCCL{InPlace: in, iterate: true}).writePlan(t.Context(), &with, p, s)
+				_, err2 := (&MSCCL{InPlace: in}).writePlan(t.Context(), &without, p, s)
+				var limit *mscclpp.NotServedError
+				for _, err := range []error{err, err2} {
+					require.True(t, err == nil || errors.As(err, &limit) || errors.Is(err, assign.ErrNotServed), "%v %s %q, seed %d: %v", p, name, in, seed, err)
+				}
+				if err == nil && err2 == nil {
+					require.Contains(t, with.String(), `"pipeline"`)
+					require.NotContains(t, without.String(), `"pipeline"`)
+					written++
+				}
+			}
+		}
+	}
+	t.Logf("%d written with pipelines and without", written)
+	require.Greater(t, written, 10)
+
+	network, err := topo.Parse("ring:4", topo.Options{})
+	require.NoError(t, err)
+	p := (&model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 26, Cost: model.Pipelined}).WithChunks(4096)
+	var b bytes.Buffer
+	note, err := (&MSCCL{}).writePlan(t.Context(), &b, p, solved(t, p, "ring", 1))
+	require.NoError(t, err)
+	require.Contains(t, note, "4096 chunks")
+	require.Less(t, b.Len(), 100_000)
+}

@@ -1,6 +1,7 @@
 package mscclpp
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,6 +16,8 @@ type Header struct {
 	Machines         []int // of each rank; ranks of one exchange through memory channels, others through ports; nil: one
 	Min, Max         int64 // bytes of a message; Max 0: any
 	Threadblocks     int   // a rank, at most; 0: 32
+	Unit             int64 // bytes of an iteration of a pipeline; 0: there are none
+	Iterate          bool  // pipelines even where operations suffice without
 }
 
 // The limits of the executor.
@@ -37,7 +40,8 @@ func refuse(format string, args ...any) error { return &NotServedError{fmt.Sprin
 
 // FromProgram returns a plan of v2 that does with data what a program does, which must be right:
 // three buffers a rank, i, o and s. An error is a *NotServedError: a limit of the executor does
-// not suffice, or the collective is none that it knows.
+// not suffice, or the collective is none that it knows. Where the operations of a threadblock do not
+// suffice, or there are many parts, and Unit is set, what is done with many chunks in one way becomes pipelines: see iterations.
 //
 // Steps that share no memory and no message fall into parts, and each threadblock carries out some of the parts, so
 // that no threadblock waits for another one of its rank. In a part, each message has a level:
@@ -63,11 +67,56 @@ func FromProgram(p *model.Program, h Header) (*Written, error) {
 		return nil, err
 	}
 	c.parts()
-	most := h.Threadblocks
+	if h.Unit == 0 {
+		return c.fit()
+	}
+	var plain error
+	if !h.Iterate && c.count <= manyParts {
+		w, err := c.fit()
+		if err == nil {
+			return w, nil
+		}
+		plain = err
+	}
+	all, why := c.iterations()
+	for _, x := range all {
+		var w *Written
+		if w, why = x.fit(); why == nil {
+			return w, nil
+		}
+	}
+	if plain == nil && !h.Iterate {
+		w, err := c.fit()
+		if err == nil {
+			return w, nil
+		}
+		plain = err
+	}
+	if plain == nil {
+		return nil, why
+	}
+	return nil, refuse("%s; as pipelines: %s", reason(plain), reason(why))
+}
+
+// manyParts is how many parts a program has at most that becomes pipelines only if it must.
+const manyParts = 512
+
+// reason is what a *NotServedError says.
+func reason(err error) string {
+	var no *NotServedError
+	if errors.As(err, &no) {
+		return no.Why
+	}
+	return err.Error()
+}
+
+// fit makes a plan of as many threadblocks as it takes: fewer need fewer channels, more have fewer
+// operations each.
+func (c *composer) fit() (*Written, error) {
+	most := c.h.Threadblocks
 	if most == 0 {
 		most = 32
 	}
-	// fewer threadblocks need fewer channels, more have fewer operations each
 	var first error
 	tried := map[int]bool{}
 	for _, blocks := range []int{most, most / 2, most / 4, 2 * most, 4 * most, most / 8} {
@@ -128,6 +177,9 @@ type composer struct {
 	nodes []step
 	order []int // topological
 	count int   // parts
+
+	loops  int // parts that pipelines carry out: the first
+	chunks int // that each of these moves
 }
 
 // flow finds the messages and an order of all steps.
@@ -206,6 +258,9 @@ func (c *composer) flow() error {
 	return nil
 }
 
+func (n *step) reads() bool   { return n.Verb&model.Reads != 0 }
+func (n *step) touches() bool { return n.Verb&(model.Writes|model.ReadsDst) != 0 }
+
 // cells lists what a reference covers.
 func (c *composer) cells(rank int, r model.Ref, count int) []int {
 	var all []int
@@ -234,11 +289,14 @@ func (c *composer) parts() {
 	}
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		if n.Verb&model.Reads != 0 {
+		if n.reads() {
 			n.accesses = append(n.accesses, c.cells(n.rank, n.Src, n.Count)...)
 		}
-		if n.Verb&(model.Writes|model.ReadsDst) != 0 {
+		if n.touches() {
 			n.accesses = append(n.accesses, c.cells(n.rank, n.Dst, n.Count)...)
+		}
+		for _, off := range n.More {
+			n.accesses = append(n.accesses, c.cells(n.rank, model.Ref{Buffer: n.Src.Buffer, Offset: int(off)}, n.Count)...)
 		}
 		for _, x := range n.accesses {
 			if j, ok := last[n.rank][x]; ok {
@@ -278,13 +336,35 @@ type chapter struct {
 	locals [][]local   // of each rank
 	sent   [][]*parcel // of each rank, in order
 	got    [][]*parcel
+	loop   bool // it is a pipeline
+}
+
+// share returns how many of some threadblocks carry out pipelines, and how many the rest.
+func (c *composer) share(blocks int) (loops, rest int) {
+	if left := c.count - c.loops; left > 0 {
+		rest = min(left, max(1, blocks/4))
+		if c.loops == 0 {
+			rest = min(left, blocks)
+		}
+	}
+	return min(c.loops, max(1, blocks-rest)), rest
+}
+
+// block returns which threadblock carries out a part.
+func (c *composer) block(part, blocks int) int {
+	loops, rest := c.share(blocks)
+	if part < c.loops {
+		return part % loops
+	}
+	return loops + (part-c.loops)%rest
 }
 
 // compose makes a plan of some threadblocks a rank.
 func (c *composer) compose(blocks int) (*Written, error) {
 	w := newWritten(c)
-	for b := range blocks {
-		ch := &chapter{c: c, locals: make([][]local, c.p.Ranks), sent: make([][]*parcel, c.p.Ranks), got: make([][]*parcel, c.p.Ranks)}
+	loops, rest := c.share(blocks)
+	for b := range loops + rest {
+		ch := &chapter{c: c, loop: b < loops, locals: make([][]local, c.p.Ranks), sent: make([][]*parcel, c.p.Ranks), got: make([][]*parcel, c.p.Ranks)}
 		ch.schedule(b, blocks, w)
 		for r := range c.p.Ranks {
 			if err := w.block(ch, r, b); err != nil {
@@ -332,7 +412,7 @@ func (ch *chapter) schedule(b, blocks int, w *Written) {
 	}
 	for _, i := range c.order {
 		n := &c.nodes[i]
-		if n.part%blocks != b {
+		if c.block(n.part, blocks) != b {
 			continue
 		}
 		r := n.rank
@@ -391,11 +471,15 @@ func (ch *chapter) schedule(b, blocks int, w *Written) {
 			n.out.src = where
 			ch.levels = max(ch.levels, n.out.level)
 			ch.sent[r] = append(ch.sent[r], n.out)
+			until := 2 * n.out.level
+			if c.via(r, c.nodes[n.out.to].rank) == Port { // which other ports of that level know nothing of
+				until++
+			}
 			if n.Verb&model.Writes != 0 {
-				set(read[r], to, 2*n.out.level)
+				set(read[r], to, until)
 			}
 			if n.in == nil && n.Verb&model.Writes == 0 {
-				set(read[r], from, 2*n.out.level)
+				set(read[r], from, until)
 			}
 		}
 	}

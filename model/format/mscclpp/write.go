@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -76,6 +77,12 @@ type (
 		Src      []refJSON `json:"src_buff,omitempty"`
 		Dst      []refJSON `json:"dst_buff,omitempty"`
 		Reduce   string    `json:"reduce_op,omitempty"`
+		Context  *iterJSON `json:"iter_context,omitempty"`
+		Ops      []opJSON  `json:"ops,omitempty"`
+	}
+	iterJSON struct {
+		Unit   int64 `json:"unit_size"`
+		Chunks int   `json:"num_chunks"`
 	}
 	refJSON struct {
 		Type   string `json:"type,omitempty"`
@@ -282,13 +289,44 @@ func (w *Written) block(ch *chapter, r, id int) error {
 			b.waited = b.waited || len(peers) > 0
 		}
 	}
+	if ch.loop {
+		b.pipeline(ch)
+	} else {
+		b.levels(ch)
+	}
+	for kind, peers := range b.ids {
+		if len(peers) > maxRefsTB {
+			return refuse("a threadblock of rank %d has %d channels of type %v, at most %d", r, len(peers), kind, maxRefsTB)
+		}
+	}
+	for kind, list := range b.remotes {
+		if len(list) > maxRefsTB {
+			return refuse("a threadblock of rank %d uses %d remote buffers through %v, at most %d", r, len(list), kind, maxRefsTB)
+		}
+	}
+	n := len(b.j.Ops)
+	for _, o := range b.j.Ops {
+		n += len(o.Ops)
+	}
+	if n > maxOpsTB {
+		return refuse("a threadblock of rank %d has %d operations, at most %d; fewer chunks or steps would do", r, n, maxOpsTB)
+	}
+	w.gpus[r].Blocks = append(w.gpus[r].Blocks, b.j)
+	w.blocks = append(w.blocks, b)
+	return nil
+}
+
+// levels goes through the levels of a chapter.
+func (b *builder) levels(ch *chapter) {
+	to := func(m *parcel) int { return b.w.c.nodes[m.to].rank }
+	from := func(m *parcel) int { return b.w.c.nodes[m.from].rank }
 	for level := 0; level <= ch.levels; level++ {
 		at := func(list []*parcel) []*parcel {
 			return slices.DeleteFunc(slices.Clone(list), func(m *parcel) bool { return m.level != level })
 		}
-		sent, got := at(ch.sent[r]), at(ch.got[r])
+		sent, got := at(ch.sent[b.rank]), at(ch.got[b.rank])
 		b.send(sent, to)
-		if !w.c.h.LL {
+		if !b.w.c.h.LL {
 			if peers := b.peersOf(sent, Memory, to); len(peers) > 0 {
 				if b.moved || b.waited {
 					b.nop()
@@ -302,29 +340,42 @@ func (w *Written) block(ch *chapter, r, id int) error {
 			}
 		}
 		var now []local
-		for _, l := range ch.locals[r] {
+		for _, l := range ch.locals[b.rank] {
 			if l.phase == 2*level+1 {
 				now = append(now, l)
 			}
 		}
 		b.local(now)
 	}
-	for kind, peers := range b.ids {
-		if len(peers) > maxRefsTB {
-			return refuse("a threadblock of rank %d has %d channels of type %v, at most %d", r, len(peers), kind, maxRefsTB)
-		}
+}
+
+// pipeline adds a loop over the levels of a chapter. Iterations share no memory. What threads did at
+// channels before the loop, or in the iteration before, may take a nop: it then stands before
+// the loop, or at the end of an iteration.
+func (b *builder) pipeline(ch *chapter) {
+	before, waited, threads := b.j.Ops, b.waited, maps.Clone(b.threads)
+	iteration := func() []opJSON {
+		b.j.Ops, b.touched = nil, nil
+		b.levels(ch)
+		return b.j.Ops
 	}
-	for kind, list := range b.remotes {
-		if len(list) > maxRefsTB {
-			return refuse("a threadblock of rank %d uses %d remote buffers through %v, at most %d", r, len(list), kind, maxRefsTB)
-		}
+	same := func(x, y opJSON) bool { return x.Name == y.Name }
+	b.waited = false
+	clear(b.threads)
+	ops := iteration()
+	if again := iteration(); !slices.EqualFunc(ops, again, same) {
+		ops = append(ops, opJSON{Name: "nop"})
 	}
-	if n := len(b.j.Ops); n > maxOpsTB {
-		return refuse("a threadblock of rank %d has %d operations, at most %d; fewer chunks or steps would do", r, n, maxOpsTB)
+	b.waited, b.threads = waited, threads
+	first := iteration()
+	if len(ops) == 0 {
+		b.j.Ops = before
+		return
 	}
-	w.gpus[r].Blocks = append(w.gpus[r].Blocks, b.j)
-	w.blocks = append(w.blocks, b)
-	return nil
+	if b.j.Ops = before; !slices.EqualFunc(ops[:min(len(ops), len(first))], first, same) {
+		b.nop()
+	}
+	b.add(opJSON{Name: "pipeline", Context: &iterJSON{b.w.c.h.Unit, b.w.c.chunks}, Ops: ops})
 }
 
 // send puts messages of one level.
@@ -487,7 +538,7 @@ func (w *Written) finish() error {
 			if b.rank != r {
 				continue
 			}
-			for _, o := range b.j.Ops {
+			for _, o := range b.j.Ops { // none is in a pipeline, with packets
 				for _, refs := range [][]refJSON{o.Src, o.Dst} {
 					for i := range refs {
 						if refs[i].Index >= plain {
@@ -551,13 +602,21 @@ func (w *Written) Write(to io.Writer, max int64) error {
 	return e.Encode(j)
 }
 
-// Describe returns how large the plan is: threadblocks of a rank, operations of a threadblock, and chunks of scratch, at most.
-func (w *Written) Describe() (blocks, ops, scratch int) {
+// Describe returns how large the plan is: threadblocks of a rank, operations of a threadblock, and chunks of scratch, at most,
+// and the bytes of an iteration of its pipelines, or 0.
+func (w *Written) Describe() (blocks, ops, scratch int, iterated int64) {
 	for _, g := range w.gpus {
 		blocks, scratch = max(blocks, len(g.Blocks)), max(scratch, g.Scratch)
 		for _, b := range g.Blocks {
-			ops = max(ops, len(b.Ops))
+			n := len(b.Ops)
+			for _, o := range b.Ops {
+				n += len(o.Ops)
+				if o.Context != nil {
+					iterated = o.Context.Unit
+				}
+			}
+			ops = max(ops, n)
 		}
 	}
-	return blocks, ops, scratch
+	return blocks, ops, scratch, iterated
 }
