@@ -90,7 +90,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/report", may: "model. model/files model/fit model/format/trace model/lint model/quote solve. solve/certify verify cmd/oraccl/built cmd/oraccl/calibrate cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/machine", solver: true},
 	{dir: "cmd/oraccl/session", may: "model. model/quote solve. cmd/oraccl/exit github.com/schollz/progressbar golang.org/x/term"},
 	{dir: "cmd/oraccl/manual", may: "model solve. verify"},
-	{dir: "cmd/oraccl/experiment", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/experiment/expression cmd/oraccl/experiment/report cmd/oraccl/slurm cmd/oraccl/strict testdata/published go.yaml.in/yaml/v3", solver: true},
+	{dir: "cmd/oraccl/experiment", may: "model solve verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/experiment/expression cmd/oraccl/experiment/report cmd/oraccl/slurm cmd/oraccl/strict cmd/oraccl/turns testdata/published go.yaml.in/yaml/v3", solver: true},
 	{dir: "cmd/oraccl/experiment/expression", may: "model."},
 	{dir: "cmd/oraccl/experiment/report", may: "model/files model/quote"},
 	{dir: "cmd/oraccl/view", may: "model"},

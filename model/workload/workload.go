@@ -371,6 +371,27 @@ func (s *Schedule) Makespan() model.Time {
 	return last
 }
 
+// Moved returns how many bytes each rank receives in all, and how many each set of ranks
+// receives from outside it, by the ends of transfers; set gives the number of a rank's set, from 0 to
+// sets-1. Relays on the way are not counted. s must be valid.
+func (s *Schedule) Moved(sets int, set func(rank int) int) (received, into []int64) {
+	received, into = make([]int64, s.Workload.Topology.Ranks), make([]int64, sets)
+	for _, p := range s.Placed {
+		if p.Program < 0 {
+			continue
+		}
+		for i := range s.Programs[p.Program].Transfers {
+			t := &s.Programs[p.Program].Transfers[i]
+			bytes := s.Workload.Ops[p.Op].Chunks[t.Chunk].Size
+			received[t.Dst] += bytes
+			if a, b := set(int(t.Src)), set(int(t.Dst)); a != b {
+				into[b] += bytes
+			}
+		}
+	}
+	return received, into
+}
+
 // String returns the workload in short: "a workload of 12 operations in 2 jobs, 4 ranks, on
 // full:4, pipelined".
 func (w *Workload) String() string {

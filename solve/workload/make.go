@@ -289,10 +289,22 @@ func Straggler(p *model.Problem, rank int, by model.Time) *wl.Workload {
 	return w
 }
 
+// Line is a direction of a grid.
+type Line uint8
+
+// The directions.
+const (
+	Rows Line = iota
+	Columns
+	Depths
+)
+
 // Grid is a 2.5-D matrix product on q·q·d ranks: SUMMA2.5-LM (Wang, Xu, Bian and You, "Tesseract",
-// arXiv:2105.14500). The rank of row i, column j and depth l is j + q(i + q·l).
+// arXiv:2105.14500). Where machines have ranks of consecutive numbers, Inside names the lines of the
+// grid that are inside of them: with rows, the rank of row i, column j and depth l is j + q(i + q·l).
 type Grid struct {
 	Side, Depth int
+	Inside      Line
 	X, W, Y     int64 // bytes of a block of the activations, the weights, and the result
 	Multiply    model.Time
 	Chunks      int  // into which each broadcast, reduce and allreduce is cut
@@ -300,7 +312,15 @@ type Grid struct {
 }
 
 // Rank returns the rank of a place in the grid.
-func (x *Grid) Rank(i, j, l int) int { return j + x.Side*(i+x.Side*l) }
+func (x *Grid) Rank(i, j, l int) int {
+	switch x.Inside {
+	case Columns:
+		return i + x.Side*(j+x.Side*l)
+	case Depths:
+		return l + x.Depth*(j+x.Side*i)
+	}
+	return j + x.Side*(i+x.Side*l)
+}
 
 // Workload returns the operations. Each rank has its row's blocks of X, its column's of W, in
 // order, of which it begins with its own; step k has the k-th broadcast, and all multiply. Y ends

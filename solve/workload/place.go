@@ -29,7 +29,11 @@ func Place(ctx context.Context, w *wl.Workload, programs []*model.Schedule) (*wl
 	if w.Periodic {
 		return nil, fmt.Errorf("%v has no end, want a workload that ends", w)
 	}
-	t := &table{w: w, ctx: ctx, board: timing.NewBoard(&model.Problem{Topology: w.Topology, Cost: w.Cost}), out: &wl.Schedule{Workload: w},
+	into := make([][]wl.Edge, len(w.Ops))
+	for _, e := range w.Edges {
+		into[e.To] = append(into[e.To], e)
+	}
+	t := &table{w: w, ctx: ctx, into: into, board: timing.NewBoard(&model.Problem{Topology: w.Topology, Cost: w.Cost}), out: &wl.Schedule{Workload: w},
 		programs: programs, gpu: make([]model.Time, w.Topology.Ranks), entered: make([]model.Time, w.Topology.Ranks)}
 	for i := range w.Ops {
 		t.problems = append(t.problems, nil)
@@ -61,6 +65,7 @@ type table struct {
 	out      *wl.Schedule
 	programs []*model.Schedule
 	problems []*model.Problem
+	into     [][]wl.Edge  // of each operation: what it waits for
 	gpu      []model.Time // when each rank has computed what is placed
 	entered  []model.Time // when each rank began the last collective that is placed
 	placed   map[instance]*span
@@ -83,8 +88,8 @@ func (t *table) run() error {
 	}
 	for i := range t.w.Ops {
 		for k := range t.w.Iterations(i) {
-			for _, e := range t.w.Edges {
-				if e.To == i && k >= e.Height {
+			for _, e := range t.into[i] {
+				if k >= e.Height {
 					left[instance{i, k}]++
 				}
 			}
@@ -141,9 +146,9 @@ func (t *table) earliest(x instance, v, chunk int) model.Time {
 	} else if t.w.Ops[x.op].Kind == wl.Compute {
 		at = max(at, t.gpu[v])
 	}
-	for _, e := range t.w.Edges {
+	for _, e := range t.into[x.op] {
 		from := t.placed[instance{e.From, x.iteration - e.Height}]
-		if e.To != x.op || x.iteration < e.Height || from == nil {
+		if x.iteration < e.Height || from == nil {
 			continue
 		}
 		switch e.Scope {
@@ -341,7 +346,7 @@ func (t *table) apart(x instance, s *model.Schedule) []model.Time {
 	})
 	times := make([]model.Time, len(s.Transfers))
 	floor := map[int]model.Time{} // of a rank, or of a rank and chunk where chunks wait
-	byChunk := slices.ContainsFunc(t.w.Edges, func(e wl.Edge) bool { return e.To == x.op && e.Scope == wl.ByChunk })
+	byChunk := slices.ContainsFunc(t.into[x.op], func(e wl.Edge) bool { return e.Scope == wl.ByChunk })
 	for _, i := range order {
 		y := &s.Transfers[i]
 		at := model.Time(0)

@@ -20,7 +20,7 @@ type Measure struct {
 func measures() map[string]*Measure {
 	return map[string]*Measure{
 		"frontier": frontier(), "least-steps": leastSteps(), "point": point(), "rounds-per-chunk": perChunk(),
-		"breakeven":  breakeven(),
+		"breakeven": breakeven(), "crossover": sharedJobs(), "workload": operations(),
 		"spread":     spread(),
 		"throughput": throughput(),
 	}
