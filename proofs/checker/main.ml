@@ -130,8 +130,8 @@ let certificate d =
   if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
   let problem = field "problem" d in
   let free = is_free problem in
-  let rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
   let cost = J.to_string (field "cost" problem) in
+  let rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] || kind = "volume" && cost = "rounds" in
   if rounds && cost <> "rounds" then no (kind ^ " under " ^ cost);
   if rounds && free then no "the cut is free, in rounds";
   let j = job_of ~rounds problem in
@@ -154,6 +154,7 @@ let certificate d =
         let v = number "rank" w in
         (if free then free_ingress_rule else ingress_rule) j v bound || entered (Z.equal v) all [ v ] || covered (Z.equal v) all [ v ]
     | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound
+    | "volume" when rounds -> transfers_rule j bound
     | "volume" ->
         if free then free_volume_rule j bound || free_combining_volume_rule j bound
         else volume_rule j bound || combining_volume_rule j bound

@@ -224,16 +224,18 @@ Definition labelled (ts : list timed) (k : nat) (ft : nat * Z) (l : list (bool *
   NoDup l /\ (between k <= length l)%nat /\ (forall a, In a l -> ~ ~ exists t, In t ts /\ what (tr t) = k /\
     part (src (tr t)) <> part (dst (tr t)) /\ label (fun _ => ft) t = a).
 
-Lemma chunk_labels sch k : right j sch -> ~ ~ exists e, labelled (map data sch) k (fst e) (snd e).
+Lemma needs_labels sch k : (forall t, In t sch -> 0 <= begins (data t) < ends (data t)) ->
+  (forall v w c, In ((v, k), w) (post j) -> contains w c -> holds j (map data sch) c v k (makespan sch)) ->
+  ~ ~ exists e, labelled (map data sch) k (fst e) (snd e).
 Proof.
-  intros Hr No. set (ts := map data sch) in *. set (T := makespan sch).
+  intros Hb Hr No. set (ts := map data sch) in *. set (T := makespan sch) in *.
   assert (Sp : forall t, In t ts -> 0 <= begins t < ends t).
-  { intros t Ht. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. apply (proj1 Hr s Hs). }
+  { intros t Ht. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. apply (Hb s Hs). }
   set (reps := reps_of (start_of k)) in *. set (goals := goals_of reps (goal_of k)).
   assert (Kn : forall g, In g goals -> knows ts reps k g T).
   { intros g Hg p c Hin. unfold goals, goals_of in Hg. apply nodup_In, in_map_iff in Hg. destruct Hg as [[v w] [<- Hg]].
     apply filter_In in Hg. destruct Hg as [Hg Hc]. apply in_goal in Hg. rewrite forallb_forall in Hc. specialize (Hc _ Hin).
-    apply Nat.ltb_lt in Hc. exists v. split; auto. apply (right_holds j sch v k w c Hr Hg Hc). }
+    apply Nat.ltb_lt in Hc. exists v. split; auto. apply (Hr v w c Hg Hc). }
   assert (HT : 0 <= T) by apply makespan_0.
   destruct (Nat.max_spec_le (combined_of (start_of k) (goal_of k)) (length (needy_of (start_of k) (goal_of k)))) as [[_ Q]|[_ Q]].
   - apply No. exists ((O, -1), map (pair false) (needy_of (start_of k) (goal_of k))). unfold labelled, between. cbn [fst snd].
@@ -247,7 +249,7 @@ Proof.
       * intros u x Hx Hcx. rewrite forallb_forall in Hc. specialize (Hc (u, x) (proj2 (in_start k u x) Hx)).
         cbn [fst snd] in Hc. unfold containsb in Hc. rewrite (proj2 (Nat.ltb_lt 0 _) Hcx) in Hc. simpl in Hc.
         apply negb_true_iff, Nat.eqb_neq in Hc. exact Hc.
-      * apply (right_holds j sch v k w c Hr Hg Hwc).
+      * apply (Hr v w c Hg Hwc).
       * apply N. exists t. repeat split; auto; [congruence|]. specialize (Sp t A). unfold label, is_early. cbn [fst snd].
         rewrite (proj2 (Z.ltb_ge _ _)) by lia. rewrite (proj2 (Z.eqb_neq _ _)) by lia. simpl. rewrite D. reflexivity.
   - unfold combined_of in Q. fold reps in Q. fold goals in Q. destruct goals as [|g0 gs] eqn:Eg.
@@ -327,19 +329,24 @@ Proof.
     apply in_flat_map in H2. destruct H2 as [k2 [H2 H3]]. apply in_map_iff in H3. destruct H3 as [y [[= <- _] _]]. auto.
 Qed.
 
-Theorem partition_sound bound sch : positive j -> partition_rule bound = true -> right j sch -> bound <= makespan sch.
+(** Of all chunks: as many transfers as are demanded, all different. *)
+Definition key_of (f : nat -> nat * Z) (t : sent) : nat * (bool * nat) := (what (tr (data t)), label f (data t)).
+Definition served_by (sch : list sent) (f : nat -> nat * Z) (items : list (nat * (bool * nat))) : Prop :=
+  NoDup items /\ map (fun a => size j (fst a)) items = demands /\
+  forall a, In a items -> exists t, In t sch /\ key_of f t = a /\ part (src (tr (data t))) <> part (dst (tr (data t))).
+Lemma demands_served sch : (forall t, In t sch -> 0 <= begins (data t) < ends (data t)) ->
+  (forall v k w c, In ((v, k), w) (post j) -> contains w c -> holds j (map data sch) c v k (makespan sch)) ->
+  ~ ~ exists f items, served_by sch f items.
 Proof.
-  intros Hp H Hr. apply andb_true_iff in H. destruct H as [Hall H].
-  destruct (Z_le_gt_dec bound (makespan sch)) as [|G]; auto. exfalso.
-  set (chunks := seq 0 (length (sizes j))).
+  intros Hb Hr No. set (chunks := seq 0 (length (sizes j))).
   apply (for_all_of (fun k e => labelled (map data sch) k (fst e) (snd e)) ((O, 0), []) chunks (seq_NoDup _ _)
-    (fun k _ => chunk_labels sch k Hr)). intros [f Hf].
+    (fun k _ => needs_labels sch k Hb (fun v w c => Hr v k w c))). intros [f Hf].
   set (labels := fun k => if existsb (Nat.eqb k) chunks then firstn (between k) (snd (f k)) else []).
   assert (Hc : forall k, existsb (Nat.eqb k) chunks = true <-> In k chunks).
   { intros k. rewrite existsb_exists. split; [intros [y [Hy E]]; apply Nat.eqb_eq in E; congruence|].
     intros Hk. exists k. split; auto. apply Nat.eqb_refl. }
   set (items := flat_map (fun k => map (pair k) (labels k)) chunks).
-  set (key := fun t : sent => (what (tr (data t)), label (fun k => fst (f k)) (data t))).
+  set (key := key_of (fun k => fst (f k))).
   assert (N : NoDup items).
   { apply in_parallel_once; [apply seq_NoDup|]. intros k. unfold labels. destruct (existsb (Nat.eqb k) chunks) eqn:E; [|constructor].
     apply Hc in E. apply firstn_once, Hf, E. }
@@ -354,15 +361,23 @@ Proof.
   assert (S : ~ ~ forall a, In a items -> exists t, In t sch /\ key t = a /\ part (src (tr (data t))) <> part (dst (tr (data t)))).
   { apply none_missing. intros [k a] Ha. unfold items in Ha. apply in_flat_map in Ha. destruct Ha as [k' [Hk Ha]].
     apply in_map_iff in Ha. destruct Ha as [a' [[= -> ->] Ha]]. unfold labels in Ha. rewrite (proj2 (Hc k) Hk) in Ha.
-    apply in_firstn in Ha. destruct (Hf k Hk) as [_ [_ X]]. specialize (X a Ha). intros No. apply X.
-    intros [t [A [B [C D]]]]. apply in_map_iff in A. destruct A as [s [<- Hs]]. apply No. exists s. repeat split; auto.
-    unfold key. rewrite B. f_equal. rewrite <- D. unfold label. rewrite B. reflexivity. }
-  apply S. clear S. intros S.
+    apply in_firstn in Ha. destruct (Hf k Hk) as [_ [_ X]]. specialize (X a Ha). intros No'. apply X.
+    intros [t [A [B [C D]]]]. apply in_map_iff in A. destruct A as [s [<- Hs]]. apply No'. exists s. repeat split; auto.
+    unfold key, key_of. rewrite B. f_equal. rewrite <- D. unfold label. rewrite B. reflexivity. }
+  apply S. clear S. intros S. apply No. exists (fun k => fst (f k)), items. split; [exact N|]. split; [exact M|exact S].
+Qed.
+
+Theorem partition_sound bound sch : positive j -> partition_rule bound = true -> right j sch -> bound <= makespan sch.
+Proof.
+  intros Hp H Hr. apply andb_true_iff in H. destruct H as [Hall H].
+  destruct (Z_le_gt_dec bound (makespan sch)) as [|G]; auto. exfalso.
+  apply (demands_served sch); [intros t Ht; apply (proj1 Hr t Ht)|intros v k w c Hin Hc; apply (right_holds j sch v k w c Hr Hin Hc)|].
+  intros [f [items [N [M S]]]].
   assert (P : forall ls, NoDup ls -> (forall t, In t sch -> part (src (tr (data t))) <> part (dst (tr (data t))) ->
       exists i, In i (route t) /\ In i ls) -> too_soon j ls demands (bound - 1) = true -> False).
   { intros ls Hl Hpass Ht. rewrite <- M in Ht.
     assert (bound - 1 < makespan sch); [|lia].
-    apply (too_soon_sound j (nat * (bool * nat)) key (fun a => size j (fst a)) sch ls items); auto.
+    apply (too_soon_sound j (nat * (bool * nat)) (key_of f) (fun a => size j (fst a)) sch ls items); auto.
     - intros a Ha. destruct (S a Ha) as [t [A [B C]]]. destruct (Hpass t A C) as [i [D E]]. exists t, i. auto.
     - intros a. apply sane_size, Hp. }
   apply orb_true_iff in H. destruct H as [H|H].

@@ -4,7 +4,7 @@
     it. Left out: that only rounds that move an item of the rule count; what arrivals delay,
     except that of the source of a broadcast; problems whose cut is free. *)
 From Coq Require Import Bool List ZArith Lia.
-From Oraccl Require Import Cut Round Spread Combine Timed Schedule Passing Bounds Replay InRounds RoundTime.
+From Oraccl Require Import Cut Round Spread Combine Timed Schedule Passing Bounds Replay InRounds Partition RoundTime.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -58,6 +58,12 @@ Definition combine_rule (d : nat) (bound : Z) : bool :=
   let n := fold_right (fun k m => Nat.min (want k) m) (fold_right (fun k m => Nat.max (want k) m) O ks) ks in
   let e := Nat.log2 ((n - 1) / g) in
   (1 <=? length ks)%nat && (2 ^ e * g <? n)%nat && (bound <=? rounds_take (length ks + e)).
+
+(** As many transfers as the chunks need, of which each round has one from each rank at most. *)
+Definition own_part (v : nat) : nat := if is_rank j v then S v else O.
+Definition transfers_rule (bound : Z) : bool :=
+  let d := length (demands j own_part) in
+  (1 <=? nodes j)%nat && (bound <=? rounds_take ((d + nodes j - 1) / nodes j)).
 
 Section Sound.
 Variable sch : list sent.
@@ -166,6 +172,56 @@ Proof.
     assert ((most k <= g)%nat).
     { apply (max_ge most ks), Hk. }
     lia.
+Qed.
+
+Lemma sent_until n :
+  (length (filter (fun t => (begins (data t) <? Z.of_nat n)%Z) sch) <= nodes j * rounds (rounds_from sch 0 n))%nat.
+Proof.
+  assert (B : forall t, In t sch -> 0 <= begins (data t)).
+  { intros t Ht. destruct (proj1 good t Ht) as [_ [_ [_ [A _]]]]. exact A. }
+  induction n as [|n IH].
+  - replace (filter _ sch) with (@nil sent); [simpl; lia|]. symmetry. revert B. generalize sch as l. induction l as [|t l IHl]; intros B; [reflexivity|].
+    cbn [filter]. specialize (B t (or_introl eq_refl)) as Bt. rewrite (proj2 (Z.ltb_ge _ _)) by lia. apply IHl. intros x Hx. apply B. right; auto.
+  - assert (E : rounds (rounds_from sch 0 (S n)) = (rounds (rounds_from sch 0 n) + rounds [round_of sch n])%nat).
+    { unfold rounds_from. rewrite seq_S, map_app. unfold rounds. rewrite filter_app, app_length. reflexivity. }
+    assert (L : (length (filter (fun t => (begins (data t) <? Z.of_nat (S n))%Z) sch) <=
+        length (filter (fun t => (begins (data t) <? Z.of_nat n)%Z) sch) + length (sent_in sch n))%nat).
+    { unfold sent_in. clear. induction sch as [|t l IHl]; [simpl; lia|]. cbn [filter].
+      destruct (Z.ltb_spec (begins (data t)) (Z.of_nat (S n))), (Z.ltb_spec (begins (data t)) (Z.of_nat n)), (Z.eqb_spec (begins (data t)) (Z.of_nat n)); cbn [length]; lia. }
+    assert (O : (length (round_of sch n) <= nodes j * rounds [round_of sch n])%nat).
+    { destruct (round_of sch n) as [|t l] eqn:Er; [simpl; lia|]. rewrite <- Er. unfold rounds. rewrite Er at 2. cbn [filter moves length].
+      rewrite Nat.mul_1_r. rewrite <- (map_length Round.src), <- (seq_length (nodes j) 0) at 1.
+      apply NoDup_incl_length; [apply (sends_once sch good)|]. intros v Hv. unfold round_of in Hv. rewrite map_map in Hv. apply in_map_iff in Hv.
+      destruct Hv as [x [<- Hx]]. apply filter_In in Hx. destruct (proj1 good x (proj1 Hx)) as [[_ [R _]] _]. apply in_seq. simpl. lia. }
+    unfold round_of in O at 1. rewrite map_length in O. rewrite E. lia.
+Qed.
+Theorem transfers_sound bound : transfers_rule bound = true -> bound <= round_makespan sch.
+Proof.
+  unfold transfers_rule. set (d := length (demands j own_part)). intros R. rewrite andb_true_iff, Nat.leb_le, Z.leb_le in R. destruct R as [Rn Rb].
+  destruct (Z_le_gt_dec bound (round_makespan sch)) as [|G]; auto. exfalso.
+  assert (B : forall t, In t sch -> 0 <= begins (data t) < ends (data t)).
+  { intros t Ht. destruct (proj1 good t Ht) as [_ [_ [_ [A [E _]]]]]. lia. }
+  assert (Hh : forall v k w c, In ((v, k), w) (post j) -> contains w c -> holds j (map data sch) c v k (makespan sch)).
+  { intros v k w c Hin Hc. destruct good as [_ [_ [_ [H [He Hg]]]]]. destruct (Hg _ _ _ Hin) as [got [Hgot A]].
+    apply (arrive j _ H He) with (w := got); auto.
+    - intros t Ht. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. apply B, Hs.
+    - apply makespan_0.
+    - eapply agrees_contains; eauto. }
+  apply (demands_served j own_part sch B Hh). intros [f [items [N [M S]]]].
+  assert (L : (d <= length sch)%nat).
+  { unfold d. rewrite <- M, map_length. rewrite <- (map_length (key_of own_part f) sch).
+    apply NoDup_incl_length; auto. intros a Ha. destruct (S a Ha) as [t [A [<- _]]]. apply in_map, A. }
+  pose proof (sent_until (how_many sch)) as U.
+  replace (filter (fun t => (begins (data t) <? Z.of_nat (how_many sch))%Z) sch) with sch in U.
+  - pose proof all_rounds as A. apply (Z.lt_irrefl (round_makespan sch)). apply Z.lt_le_trans with bound; [lia|].
+    eapply Z.le_trans; [exact Rb|]. eapply Z.le_trans; [|exact A]. apply take_rounds.
+    apply Nat.lt_succ_r. apply Nat.div_lt_upper_bound; [lia|]. nia.
+  - symmetry. set (g := fun t => begins (data t) <? Z.of_nat (how_many sch)).
+    assert (F : forall t, In t sch -> g t = true).
+    { intros t Ht. apply Z.ltb_lt. unfold how_many. rewrite Z2Nat.id by apply makespan_0.
+      pose proof (ends_makespan sch t Ht). specialize (B t Ht). lia. }
+    clearbody g. revert F. generalize sch as l. clear.
+    induction l as [|t l IH]; intros F; [reflexivity|]. cbn [filter]. rewrite (F t (or_introl eq_refl)). f_equal. apply IH. intros x Hx. apply F. right; auto.
 Qed.
 
 (** The first round in which h sends, if it does. *)
