@@ -100,8 +100,11 @@ type Tab struct {
 
 // Open opens a file in a new tab of a theme, "light" or "dark", and waits until all is
 // drawn and counted. The test ends with an error if the page complains of anything, or asks
-// for anything but itself.
-func Open(t testing.TB, file, theme string) *Tab {
+// for anything but itself. It must be done in five minutes.
+func Open(t testing.TB, file, theme string) *Tab { return OpenFor(t, 5*time.Minute, file, theme) }
+
+// OpenFor is Open with another limit.
+func OpenFor(t testing.TB, limit time.Duration, file, theme string) *Tab {
 	chromium.once.Do(startChromium)
 	if chromium.absent != nil {
 		t.Skipf("left out: %v", chromium.absent)
@@ -111,7 +114,7 @@ func Open(t testing.TB, file, theme string) *Tab {
 	t.Cleanup(cancel)
 	b := &Tab{t: t}
 	require.NoError(t, chromedp.Do(parent))
-	ctx, stop := context.WithTimeout(parent, 5*time.Minute)
+	ctx, stop := context.WithTimeout(parent, limit)
 	t.Cleanup(stop)
 	b.Context = ctx
 	require.NoError(t, chromedp.Listen(ctx, b.hear))

@@ -30,6 +30,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/view"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -172,11 +173,12 @@ type data struct {
 
 // example is a file to start from.
 type example struct {
-	Name  string `json:"name"` // in links
-	Group string `json:"group"`
-	Title string `json:"title"`
-	File  string `json:"file"`
-	Text  string `json:"text"`
+	Name  string            `json:"name"` // in links
+	Group string            `json:"group"`
+	Title string            `json:"title"`
+	File  string            `json:"file"`
+	Text  string            `json:"text"`
+	Asked map[string]string `json:"asked,omitempty"` // beside it, by the page's fields
 }
 
 // newData reads the examples below the top directory, and puts all in place that does not change.
@@ -194,18 +196,51 @@ func newData(ctx context.Context, top, glue string) (*data, error) {
 			d.Collectives = append(d.Collectives, k.String())
 		}
 	}
+	named := map[string]bool{}
 	for _, e := range examples {
-		b, err := files.ReadRegular(ctx, filepath.Join(top, filepath.FromSlash(e.file)))
+		text, err := e.text(ctx, top)
 		if err != nil {
 			return nil, err
 		}
-		name := e.code
-		if name == "" {
-			name = strings.TrimSuffix(path.Base(e.file), path.Ext(e.file))
+		name, file := e.code, e.code+".json"
+		if e.file != "" {
+			file = path.Base(e.file)
 		}
-		d.Examples = append(d.Examples, example{Name: name, Group: e.group, Title: e.title, File: path.Base(e.file), Text: string(b)})
+		if base := strings.TrimSuffix(file, path.Ext(file)); name == "" {
+			name = base
+		} else if named[name] {
+			name = base + "-" + name
+		}
+		named[name] = true
+		d.Examples = append(d.Examples, example{Name: name, Group: e.group, Title: e.title, File: file, Text: text, Asked: e.asked})
 	}
 	return d, nil
+}
+
+// text returns what the example says: its file with its edits, or the schedule by which its code is
+// explained.
+func (e *offer) text(ctx context.Context, top string) (string, error) {
+	if e.file == "" {
+		x, ok := verify.Explain(verify.Code(e.code))
+		if !ok || x.Example.Schedule == nil {
+			return "", fmt.Errorf("the example %q has no file, and %q is not explained by a schedule", e.title, e.code)
+		}
+		var b strings.Builder
+		err := native.WriteSolution(&b, &model.Solution{Problem: x.Example.Problem, Schedule: x.Example.Schedule})
+		return b.String(), err
+	}
+	b, err := files.ReadRegular(ctx, filepath.Join(top, filepath.FromSlash(e.file)))
+	if err != nil {
+		return "", err
+	}
+	text := string(b)
+	for i := 0; i+1 < len(e.edits); i += 2 {
+		if n := strings.Count(text, e.edits[i]); n != 1 {
+			return "", fmt.Errorf("%s: the example %q changes %q, which is there %d times, want once", e.file, e.title, e.edits[i], n)
+		}
+		text = strings.Replace(text, e.edits[i], e.edits[i+1], 1)
+	}
+	return text, nil
 }
 
 // page writes index.html. Its policy allows the script and style that it holds, WebAssembly, its

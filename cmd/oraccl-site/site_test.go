@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/cmd/browser"
+	"github.com/oraccl/oraccl/verify"
 )
 
 func TestMain(m *testing.M) { browser.Main(m) }
@@ -52,12 +56,13 @@ func TestSite(t *testing.T) {
 	require.NoError(t, err)
 	t.Chdir(here)
 	index := filepath.Join(dir, "index.html")
-	b := browser.Open(t, index, "light")
+	b := browser.OpenFor(t, 30*time.Minute, index, "light")
 
 	program := command(t)
 	t.Run("examples", func(t *testing.T) { tryExamples(t, b) })
 	t.Run("verbs", func(t *testing.T) { compareVerbs(t, b, program) })
 	t.Run("verdicts", func(t *testing.T) { compareVerdicts(t, b, program) })
+	t.Run("streams and dossiers", func(t *testing.T) { tryStreams(t, b, program) })
 	t.Run("hostile", func(t *testing.T) { tryHostile(t, b) })
 	t.Run("links", func(t *testing.T) { tryLinks(t, b) })
 	t.Run("stop", func(t *testing.T) { tryStop(t, b) })
@@ -178,36 +183,139 @@ func compareVerdicts(t *testing.T, b *browser.Tab, command string) {
 	t.Logf("%v in %v", count, time.Since(began))
 }
 
-// tryExamples: each example is right, or shows the fault that it is for, beside its text.
+// withoutExample are the codes that no example on the page is for.
+var withoutExample = []string{
+	"compute-overlap", "before-dependency", "out-of-memory", "wrong-tree", // of workloads, which are too long to be pasted
+}
+
+// TestExamples: there is an example of each code, and the command finds the code in it, or nothing
+// where there is none.
+func TestExamples(t *testing.T) {
+	d, err := newData(context.Background(), top, "")
+	require.NoError(t, err)
+	require.Len(t, d.Examples, len(examples))
+	program, dir, names, left := command(t), t.TempDir(), map[string]bool{}, map[string]bool{}
+	for _, code := range verify.Codes() {
+		left[string(code)] = true
+	}
+	for i, e := range d.Examples {
+		code := examples[i].code
+		delete(left, code)
+		require.False(t, names[e.Name], "%s names two examples", e.Name)
+		names[e.Name] = true
+		require.NoError(t, os.WriteFile(filepath.Join(dir, e.File), []byte(e.Text), 0o644))
+		args := []string{"verify", filepath.Join(dir, e.File), "--json"}
+		for flag, value := range e.Asked {
+			args = append(args, "--"+flag+"="+value)
+		}
+		out, err := exec.Command(program, args...).Output()
+		var failed *exec.ExitError
+		require.True(t, err == nil || errors.As(err, &failed), "%s: %v", e.Title, err)
+		type coded struct{ Code, Level string }
+		var said struct {
+			Verdict              string
+			Findings, Violations []coded
+		}
+		require.NoError(t, json.Unmarshal(out, &said), "%s: %s", e.Title, out)
+		want := map[bool]string{true: "refuted", false: "proved"}[strings.HasPrefix(e.Group, "wrong")]
+		require.Equal(t, want, said.Verdict, "%s: %s", e.Title, out)
+		if code == "" {
+			require.Empty(t, slices.DeleteFunc(said.Findings, func(c coded) bool { return c.Level == "note" }), e.Title)
+			continue
+		}
+		require.True(t, slices.ContainsFunc(slices.Concat(said.Findings, said.Violations), func(c coded) bool { return c.Code == code }), "%s: want %s: %s", e.Title, code, out)
+	}
+	require.ElementsMatch(t, withoutExample, slices.Collect(maps.Keys(left)))
+}
+
+// tryExamples: each example is right, or shows the fault that it is for, or what it warns of, beside
+// its text.
 func tryExamples(t *testing.T, b *browser.Tab) {
 	type answer struct {
-		Verdict string
-		Codes   []string
-		Marks   int
-		Frames  int
+		Verdict, Summary string
+		Codes            []string
+		Marks            int
+		Frames           int
 	}
 	for i, e := range examples {
-		if !all && i%4 != 0 {
+		if !all && i%8 != 0 {
 			continue
 		}
 		a := browser.Value[answer](b, fmt.Sprintf(`(async () => {
 			await example(site.examples[%d]);
-			return { Verdict: $('verdict').textContent, Codes: [...document.querySelectorAll('#findings li > code')].map(c => c.textContent), Marks: document.querySelectorAll('#gutter .error').length, Frames: document.querySelectorAll('iframe').length };
+			return { Verdict: $('verdict').textContent, Summary: $('summary').textContent, Codes: [...document.querySelectorAll('#findings li > code')].map(c => c.textContent), Marks: document.querySelectorAll('#gutter .error, #gutter .warning').length, Frames: document.querySelectorAll('iframe').length };
 		})()`, i))
-		require.Equal(t, 1, a.Frames, e.file)
+		require.Equal(t, 1, a.Frames, e.title)
 		b.Until("document.querySelector('iframe').dataset.drawn === '1'")
+		require.NotContains(t, a.Summary, "[object", e.title)
 		if e.code == "" {
-			require.Equal(t, "proved", a.Verdict, e.file)
-			require.NotContains(t, a.Codes, "deadlock")
+			require.Equal(t, "proved", a.Verdict, e.title)
+			require.Empty(t, slices.DeleteFunc(a.Codes, func(c string) bool { return strings.HasPrefix(c, "note ") }), e.title)
 			continue
 		}
-		require.Equal(t, "refuted", a.Verdict, e.file)
-		require.Contains(t, a.Codes, e.code, e.file)
-		if strings.HasSuffix(e.file, ".xml") || e.code == "too-fast" {
-			require.Positive(t, a.Marks, e.file)
+		if strings.HasPrefix(e.group, "wrong") {
+			require.Equal(t, "refuted", a.Verdict, e.title)
+			require.Contains(t, a.Codes, e.code, e.title)
+		} else {
+			require.Equal(t, "proved", a.Verdict, e.title)
+			require.Contains(t, a.Codes, "warning "+e.code, e.title)
 		}
-		require.True(t, browser.Value[bool](b, fmt.Sprintf("document.querySelector('#findings details pre').textContent.includes(%q)", a.Codes[0])), e.file)
+		if !strings.HasSuffix(e.group, "schedules") || e.code == "too-fast" {
+			require.Positive(t, a.Marks, e.title)
+		}
+		require.True(t, browser.Value[bool](b, fmt.Sprintf("document.querySelector('#findings details pre').textContent.includes(%q)", strings.TrimPrefix(a.Codes[0], "warning "))), e.title)
 	}
+}
+
+// tryStreams: a schedule in the compact form, a dossier of proofs, and one that was changed after
+// it was written.
+func tryStreams(t *testing.T, b *browser.Tab, command string) {
+	dir := t.TempDir()
+	run := func(args ...string) {
+		said, err := exec.Command(command, args...).CombinedOutput()
+		require.NoError(t, err, "%s", said)
+	}
+	compact := filepath.Join(dir, "torus.oraccl")
+	run("solve", "torus:8x8", "--collective", "allgather", "--size", "1MiB", "--method", "cayley", "-o", compact)
+	data, err := os.ReadFile(compact)
+	require.NoError(t, err)
+	shown, printed, _ := verdict(b, "torus.oraccl", data)
+	require.Equal(t, "proved", shown, printed)
+	require.Contains(t, printed, "performs allgather of 1 MiB in 64 chunks, 64 ranks, on torus:8x8")
+	data[len(data)/2] ^= 0x40
+	shown, printed, status := verdict(b, "torus.oraccl", data)
+	require.NotEqual(t, "proved", shown, printed)
+	require.Positive(t, status)
+
+	dossier := filepath.Join(dir, "proofs")
+	run("gap", "ring:4", "--collective", "allgather", "--size", "64KiB", "--methods", "ring,tacos", "--proofs", dossier)
+	check := func() string {
+		var files []string
+		require.NoError(t, filepath.WalkDir(dossier, func(name string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(name)
+			require.NoError(t, err)
+			path, err := filepath.Rel(dir, name)
+			require.NoError(t, err)
+			files = append(files, fmt.Sprintf("[%q, %q]", filepath.ToSlash(path), base64.StdEncoding.EncodeToString(data)))
+			return nil
+		}))
+		browser.Value[bool](b, `open([`+strings.Join(files, ",")+`].map(([path, data]) => Object.defineProperty(
+			new File([Uint8Array.from(atob(data), c => c.charCodeAt(0))], path.split('/').pop()), 'webkitRelativePath', { value: path }))).then(() => true)`)
+		return b.Text("verdict")
+	}
+	require.Equal(t, "proved", check(), b.Text("printed"))
+	require.Regexp(t, `^\d+ of \d+ claims are proved: allgather of 64 KiB`, b.Text("claim"))
+	schedules, err := filepath.Glob(filepath.Join(dossier, "schedule-*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, schedules)
+	changed, err := os.ReadFile(schedules[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(schedules[0], append(changed, ' '), 0o644))
+	require.Equal(t, "refuted", check(), b.Text("printed"))
+	require.Contains(t, b.Text("findings"), "changed: it has")
 }
 
 // tryHostile: what is pasted stays text.
@@ -265,24 +373,25 @@ func tryStop(t *testing.T, b *browser.Tab) {
 	b.Until("!$('stop').hidden && /… [1-9]/.test($('status').textContent)")
 	browser.Value[bool](b, "($('stop').click(), true)")
 	b.Until("$('stop').hidden && $('status').textContent === 'stopped'")
-	shown, _, _ := verdict(b, "e.xml", []byte(exchange(t)))
+	shown, _, _ := verdict(b, "e.xml", []byte(exchanged(t)))
 	require.Equal(t, "proved", shown)
 }
 
-func exchange(t testing.TB) string {
-	b, err := os.ReadFile("example/exchange.xml")
+// exchanged is the text of the first example.
+func exchanged(t testing.TB) string {
+	b, err := os.ReadFile(filepath.Join(top, exchange))
 	require.NoError(t, err)
 	return string(b)
 }
 
 // tryConvert: what is right is converted, and read again.
 func tryConvert(t *testing.T, b *browser.Tab) {
-	verdict(b, "e.xml", []byte(exchange(t)))
-	for _, to := range []string{"oraccl", "msccl", "chrome", "goal", "chakra"} {
+	verdict(b, "e.xml", []byte(exchanged(t)))
+	for _, to := range []string{"oraccl", "msccl", "mscclpp", "chrome", "goal", "chakra"} {
 		browser.Value[bool](b, fmt.Sprintf("($('to').value = %q, convert().then(() => true))", to))
 		require.Equal(t, map[string]int{"chakra": 2}[to]+map[bool]int{true: 1}[to != "chakra"], browser.Value[int](b, "document.querySelectorAll('#results a').length"), "%s: %s", to, b.Text("converted"))
 	}
-	verdict(b, "d.xml", []byte(strings.Replace(exchange(t), `type="rrc"`, `type="r"`, 1)))
+	verdict(b, "d.xml", []byte(strings.Replace(exchanged(t), `type="rrc"`, `type="r"`, 1)))
 	browser.Value[bool](b, "($('to').value = 'oraccl', convert().then(() => true))")
 	require.Contains(t, b.Text("converted"), "not converted")
 	require.Zero(t, browser.Value[int](b, "document.querySelectorAll('#results a').length"))

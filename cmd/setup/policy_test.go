@@ -102,7 +102,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/sweep/compute", may: "model solve verify cmd/oraccl/built cmd/oraccl/session cmd/oraccl/slurm cmd/oraccl/sweep. github.com/schollz/progressbar golang.org/x/term", solver: true},
 	{dir: "cmd/oraccl/sweep/driver", may: "model verify cmd/oraccl/built cmd/oraccl/chart cmd/oraccl/exit cmd/oraccl/report cmd/oraccl/slurm cmd/oraccl/sweep", solver: true},
 	{dir: "cmd/oraccl-check", may: "model verify cmd/oraccl/built"},
-	{dir: "cmd/oraccl-site", may: "model. model/files verify. cmd/licences cmd/oraccl/built cmd/oraccl/view"},
+	{dir: "cmd/oraccl-site", may: "model. model/files model/native verify. cmd/licences cmd/oraccl/built cmd/oraccl/view"},
 	{dir: "cmd/licences", may: "model/files"},
 	{dir: "cmd/browser", may: "github.com/chromedp github.com/stretchr/testify"},
 	{dir: "cmd/proofs", may: "model solve/sat verify"},

@@ -278,14 +278,16 @@ async function judge(d, m) {
 		if (at) mark(+at[1], 'error', text, finding('error', 'unreadable', '', text, +at[1]));
 		return gutter();
 	}
+	if (d.dossiers) return checked(d, m);
 	badge(d.verdict, (d.claim || '').replaceAll('/in/', ''));
 	const parts = [];
 	if (d.tool) parts.push('written by ' + d.tool);
 	if (d.makespan_ps > 0) parts.push('makespan ' + duration(d.makespan_ps));
 	for (const [engine, verdict] of Object.entries(d.engines || {})) if (!(engine === 'smt' && verdict === 'unknown')) parts.push(`${engine} ${verdict}`);
 	if (d.kind && d.verdict === 'refuted') parts.push('kind: ' + d.kind);
-	$('summary').textContent = [parts.join(', '), ...(d.conditions || []), d.reason && !/Z3 is not in this build/.test(d.reason) ? d.reason : '', ...(d.notes || []).map(n => n.text || n)].filter(Boolean).join('\n');
-	const list = d.findings || unique(d.violations || []);
+	const list = d.findings || unique(d.violations || []), found = new Set(list.map(v => v.code + ':'));
+	const notes = (d.notes || []).map(n => n.text || n).filter(n => !found.has(n.slice(0, n.indexOf(' ')))); // a warning stands among the findings
+	$('summary').textContent = [parts.join(', '), d.reason && !/Z3 is not in this build/.test(d.reason) ? d.reason : '', ...notes].filter(Boolean).join('\n');
 	const wanted = new Set();
 	for (const v of list) { const t = /\btransfer (\d+)/.exec(v.where + ' ' + v.message); if (t && !v.line) { v.transfer = +t[1]; wanted.add(v.transfer); } }
 	const at = await linesOfTransfers(wanted);
@@ -294,11 +296,26 @@ async function judge(d, m) {
 		const item = finding(v.level || 'error', v.code, v.where, v.message, line);
 		for (const n of new Set([line, ...[...(v.message || '').matchAll(/\bline (\d+)\)/g)].map(x => +x[1])])) if (n > 0) mark(n, v.level || 'error', `${v.code}: ${v.message}`, item);
 	}
-	if (d.files) for (const f of d.files) if (f.verdict !== 'proved') finding('error', f.verdict, f.file || f.name || '', f.reason || f.message || JSON.stringify(f), 0);
 	facts(d);
 	gutter();
 	const first = [...source.marks.keys()].sort((a, b) => a - b)[0];
 	if (first && document.activeElement !== $('text')) await show(first);
+}
+
+// checked shows what check answered of a dossier: its claims, each with what it rests on, and what
+// is wrong.
+function checked(d, m) {
+	const clean = text => (text || '').replaceAll('/in/', ''), all = d.dossiers.flatMap(x => x.claims), right = all.filter(c => c.verdict === 'proved').length;
+	badge(['proved', 'refuted', 'unreadable', 'unknown'][m.status] || 'unknown', `${right} of ${all.length} ${all.length === 1 ? 'claim is' : 'claims are'} proved: ${d.problems.map(p => p.about).join('; ')}`);
+	for (const e of d.errors) finding('error', 'contradiction', '', clean(e), 0);
+	for (const x of d.dossiers) {
+		for (const f of x.faults) finding('error', 'fault', clean(f.file), clean(f.reason), 0);
+		for (const f of x.unchecked) finding('warning', 'unchecked', clean(f), 'no claim is about it', 0);
+		for (const f of x.documents) for (const v of f.violations || []) finding('error', v.code, clean(f.file) + ': ' + v.where, v.message, 0);
+		for (const r of x.rows || []) if (r.verdict !== 'proved') finding('error', r.verdict, 'row ' + r.row + ' of the table', r.reason, 0);
+	}
+	for (const f of d.files) if (f.error) finding('error', 'unreadable', clean(f.file), f.error, 0);
+	$('facts').replaceChildren(table(['claim', 'schedule', 'certificate', 'verdict', 'why'], all.map(c => [c.claim, c.schedule || '', c.certificate || '', c.verdict, clean(c.reason)])));
 }
 
 function unique(violations) {
@@ -382,7 +399,7 @@ const errors = m => m.err.split('\n').filter(l => l && !/^oraccl: (?!error|hint)
 
 async function convert() {
 	const to = $('to').value, base = $('name').value.replace(/\.\w+$/, '');
-	const out = '/' + base + { oraccl: '.json', msccl: '.xml', chrome: '.trace.json', goal: '.goal', chakra: '' }[to];
+	const out = '/' + base + { oraccl: '.json', msccl: '.xml', mscclpp: '.plan.json', chrome: '.trace.json', goal: '.goal', chakra: '' }[to];
 	const want = to === 'chakra' ? Array.from({ length: 1024 }, (_, r) => `${out}.${r}.et`) : [out];
 	$('results').replaceChildren();
 	let m;
@@ -394,7 +411,7 @@ async function convert() {
 		a.href = address(f.data, 'application/octet-stream');
 		$('results').append(a);
 	}
-	if (to === 'oraccl' || to === 'msccl') for (const f of m.files) $('results').append(opener(f.name.slice(1), f.data));
+	if (['oraccl', 'msccl', 'mscclpp'].includes(to)) for (const f of m.files) $('results').append(opener(f.name.slice(1), f.data));
 }
 
 // opener is a button that has a file verified here.
@@ -509,6 +526,8 @@ async function limited(packed, most) {
 
 async function example(e) {
 	clearAsked();
+	for (const [id, value] of Object.entries(e.asked || {})) $(id).value = value;
+	askedText();
 	if (await take(e.file, new Blob([e.text]))) return verify();
 }
 
