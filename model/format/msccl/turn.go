@@ -51,12 +51,17 @@ func (x *importer) turn(i int, in *model.Instruction) {
 	}
 	if len(t.sent) > 0 {
 		for _, s := range t.sent {
-			m := &x.moves[s]
+			var ended, left []int32
 			for _, e := range now {
-				if e != endOf(s) { // it is only passed on
-					m.turn = append(m.turn, e)
+				switch j := int32(e / 2); {
+				case e == endOf(s): // it is only passed on
+				case e%2 == 0:
+					ended = append(ended, j)
+				default:
+					left = append(left, j)
 				}
 			}
+			x.slots.Wait(s, ended, left)
 		}
 		now = nil
 		for _, s := range t.sent {
@@ -64,28 +69,4 @@ func (x *importer) turn(i int, in *model.Instruction) {
 		}
 	}
 	t.done[i] = append(t.done[i], now)
-}
-
-// order returns what the transfers wait for.
-func (x *importer) order() *model.Precedence {
-	n := len(x.moves)
-	o := &model.Precedence{Ended: make([][]int32, n), Left: make([][]int32, n), Begun: make([][]int32, n)}
-	for i := range x.moves {
-		m := &x.moves[i]
-		o.Ended[i], o.Begun[i] = slices.Clone(m.after), m.with
-		for _, e := range m.turn {
-			switch j := int32(e / 2); {
-			case j == int32(i):
-			case e%2 == 0:
-				o.Ended[i] = append(o.Ended[i], j)
-			default:
-				o.Left[i] = append(o.Left[i], j)
-			}
-		}
-		for _, list := range []*[]int32{&o.Ended[i], &o.Left[i]} {
-			slices.Sort(*list)
-			*list = slices.Compact(*list)
-		}
-	}
-	return o
 }

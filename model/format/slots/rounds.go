@@ -1,4 +1,4 @@
-package msccl
+package slots
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // rounds gives the transfers rounds, as early as what they come after and the links allow.
 // Those that must each have begun when the other ends are in one round.
-func (x *importer) rounds(m *model.Imported) error {
+func (x *Maker) rounds(m *model.Imported) error {
 	s := m.Schedule
 	group, count := x.together()
 	members := make([][]int, count) // in the order that groups have
@@ -52,7 +52,7 @@ func (x *importer) rounds(m *model.Imported) error {
 // together numbers the sets of transfers that come after each other in a circle (strongly
 // connected components, by Tarjan's algorithm, "Depth-first search and linear graph
 // algorithms", 1972), those that others come after first.
-func (x *importer) together() (group []int32, count int) {
+func (x *Maker) together() (group []int32, count int) {
 	n := len(x.moves)
 	group = slices.Repeat([]int32{-1}, n)
 	index, low := make([]int32, n), make([]int32, n)

@@ -1,4 +1,4 @@
-package msccl
+package slots
 
 import (
 	"fmt"
@@ -8,8 +8,14 @@ import (
 	"github.com/oraccl/oraccl/model/ways"
 )
 
-// schedule writes the transfers down.
-func (x *importer) schedule(m *model.Imported) error {
+// Schedule writes the transfers down as the schedule of m, over the shortest ways of its problem's
+// topology. Where there is none from a rank to another one that it sends to, m gets objections. An
+// error that wraps ErrNoSchedule states what does not fit.
+//
+// Ranks that exchange values in place, each reading before the other writes, cannot wait
+// for each other's transfers to end. Then the schedule is one in rounds, at
+// the cost model link-rounds, in which they do that in one round.
+func (x *Maker) Schedule(m *model.Imported) error {
 	s := m.Schedule
 	shortest := ways.NewShortest(m.Problem.Topology)
 	known := map[string]int32{}
@@ -51,4 +57,19 @@ func (x *importer) schedule(m *model.Imported) error {
 		}
 	}
 	return nil
+}
+
+// order returns what the transfers wait for.
+func (x *Maker) order() *model.Precedence {
+	n := len(x.moves)
+	o := &model.Precedence{Ended: make([][]int32, n), Left: make([][]int32, n), Begun: make([][]int32, n)}
+	for i := range x.moves {
+		m := &x.moves[i]
+		o.Ended[i], o.Left[i], o.Begun[i] = slices.Concat(m.after, m.ended), slices.Clone(m.left), m.with
+		for _, list := range []*[]int32{&o.Ended[i], &o.Left[i]} {
+			slices.Sort(*list)
+			*list = slices.DeleteFunc(slices.Compact(*list), func(j int32) bool { return j == int32(i) })
+		}
+	}
+	return o
 }
