@@ -59,7 +59,8 @@ to be of one machine, and exchange data through memory channels; ports lead betw
 
 MSCCL-IR becomes a schedule on --topology, or else on links between every two ranks; in
 place, if the file serves calls in place. It is converted if verify accepts it, for the
-buffer of --size if that is given.`,
+buffer of --size if that is given. So do execution plans, except for those in which a switch
+adds or copies, and sendrecv.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl convert ag.json --to chrome -o ag.trace.json\n" +
 			"  oraccl convert ag.json --to chakra -o ag\n" +

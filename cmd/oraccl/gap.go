@@ -44,7 +44,7 @@ The bound and the gap are for every cut of the buffer into chunks. The next colu
 tells what is known for the cut of the row. With --chunks all methods use the same cut.
 
 Schedules in files (--schedule) become rows beside those of the methods, at the size that is
-asked for: ours, MSCCL-IR, and those of ` + strings.ReplaceAll(foreign.Tools(), "\n", " ") + `. One without times, or for another
+asked for: ours, MSCCL-IR, execution plans, and those of ` + strings.ReplaceAll(foreign.Tools(), "\n", " ") + `. One without times, or for another
 size, gets the best times that its order, its threadblocks and the links allow. It is judged as
 verify judges it, with its slots and deadlocks; what is refuted is left out, with exit status 1.
 

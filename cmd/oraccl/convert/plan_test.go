@@ -20,12 +20,13 @@ import (
 	"github.com/oraccl/oraccl/solve/solvetest"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
+	"github.com/oraccl/oraccl/verify/replay"
 )
 
 // TestWritePlans: what methods make on random networks is written as execution plans, with signals
 // and with packets, each proved without a warning before it is written; or a limit is named.
 func TestWritePlans(t *testing.T) {
-	written, refused := map[string]int{}, 0
+	written, refused, back := map[string]int{}, 0, 0
 	kinds := []model.Kind{model.AllReduce, model.AllGather, model.ReduceScatter, model.AllToAll}
 	for seed := range uint64(16) {
 		rng := rand.New(rand.NewPCG(seed, 18))
@@ -45,6 +46,7 @@ func TestWritePlans(t *testing.T) {
 					switch {
 					case err == nil:
 						written[proto]++
+						back += readBack(t, p, b.Bytes())
 					case errors.As(err, &limit) || errors.Is(err, assign.ErrNotServed):
 						require.Empty(t, b.String())
 						refused++
@@ -55,9 +57,33 @@ func TestWritePlans(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%v written, %d refused", written, refused)
+	t.Logf("%v written, %d refused, %d read back as schedules", written, refused, back)
+	require.Equal(t, written["Simple"]+written["LL"], back)
 	require.Greater(t, written["Simple"], 20)
 	require.Greater(t, written["LL"], 20)
+}
+
+// readBack reads what was written as a schedule of the same problem, which is right, and has times
+// that its order and the form of the file allow. It returns 1, and 0 if there is no such schedule.
+func readBack(t *testing.T, p *model.Problem, plan []byte) int {
+	f, err := mscclpp.Read("plan", bytes.NewReader(plan))
+	require.NoError(t, err)
+	m, err := f.Import(t.Context(), p.Topology, 0)
+	if errors.Is(err, mscclpp.ErrNoSchedule) {
+		t.Log(err)
+		return 0
+	}
+	require.NoError(t, err)
+	require.Empty(t, m.Objections)
+	require.Equal(t, p.Collective.Kind, m.Problem.Collective.Kind)
+	v := replay.Check(t.Context(), m.Problem, m.Schedule)
+	require.Equal(t, verify.Proved, v.Outcome, v)
+	if m.Schedule.Form == model.Ordered {
+		timed, err := certify.Timed(t.Context(), m.Problem, m.Schedule, m.Order)
+		require.NoError(t, err)
+		require.Equal(t, verify.Proved, replay.Check(t.Context(), m.Problem, timed).Outcome)
+	}
+	return 1
 }
 
 func solved(t *testing.T, p *model.Problem, method string, seed uint64) *model.Schedule {

@@ -187,12 +187,25 @@ func AskedDeployed(t *foreign.Truth, o *deploy.Options) (err error) {
 	return nil
 }
 
-// rightDeployed reads MSCCL-IR as a schedule. The file must be right as verify finds it, for
-// the size that is asked about, and so must what was made of it.
-func rightDeployed(ctx context.Context, file string, by *foreign.Truth) (*Right, error) {
-	if IsPlan(ctx, file) {
-		return nil, noForm(file)
+// ranks is how many ranks a file that was read is for.
+func (d *Deployed) ranks() int {
+	if d.Plan != nil {
+		return len(d.Plan.GPUs)
 	}
+	return d.Algo.Ranks
+}
+
+// schedule puts what a file that was judged does into our terms, for a buffer of some bytes; 0 is one of its choice.
+func (d *Deployed) schedule(ctx context.Context, topology *model.Topology, root int, size int64) (*model.Imported, error) {
+	if d.Plan != nil {
+		return d.Plan.Import(ctx, topology, size)
+	}
+	return d.Algo.Import(model.Meaning{Collective: d.Report.Collective, InPlace: d.Report.Calls[0].InPlace, Root: root}, topology, size)
+}
+
+// rightDeployed reads MSCCL-IR, or an execution plan, as a schedule. The file must be right as verify
+// finds it, for the size that is asked about, and so must what was made of it.
+func rightDeployed(ctx context.Context, file string, by *foreign.Truth) (*Right, error) {
 	if by.Chunks != 0 {
 		return nil, fmt.Errorf("--chunks: %s has as many chunks as it has", file)
 	}
@@ -207,14 +220,13 @@ func rightDeployed(ctx context.Context, file string, by *foreign.Truth) (*Right,
 	if v := d.Report.Verdict; v.Outcome != verify.Proved {
 		return nil, &NotRightError{File: file, Claim: v.Claim, Verdict: v}
 	}
-	topology, err := networkOf(ctx, by, d.Algo.Ranks)
+	topology, err := networkOf(ctx, by, d.ranks())
 	if err != nil {
 		return nil, err
 	}
-	meaning := model.Meaning{Collective: d.Report.Collective, InPlace: d.Report.Calls[0].InPlace, Root: by.Root}
-	m, err := d.Algo.Import(meaning, topology, asked.Size)
+	m, err := d.schedule(ctx, topology, by.Root, asked.Size)
 	if safe := d.safe(); err == nil && asked.Size == 0 && safe > 0 && m.Problem.Size > safe { // nothing was asked: a size that it is proved for
-		m, err = d.Algo.Import(meaning, topology, safe)
+		m, err = d.schedule(ctx, topology, by.Root, safe)
 	}
 	if err != nil {
 		return nil, err
@@ -253,7 +265,7 @@ func Wrong(ctx context.Context, file string, by *foreign.Truth) (*Right, error) 
 	if err != nil {
 		return nil, err
 	}
-	m, err := d.Algo.Import(model.Meaning{Collective: d.Report.Collective, InPlace: d.Report.Calls[0].InPlace, Root: by.Root}, topology, asked.Size)
+	m, err := d.schedule(ctx, topology, by.Root, asked.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -267,6 +279,9 @@ func Wrong(ctx context.Context, file string, by *foreign.Truth) (*Right, error) 
 // none or no limit.
 func (d *Deployed) safe() int64 {
 	least := int64(0)
+	if p := d.Report.Plan; p != nil {
+		least = p.High / max(1, p.Unit) * p.Unit
+	}
 	for _, c := range d.Report.Calls {
 		if safe := c.Slots.Safe; safe > 0 && (least == 0 || safe < least) {
 			least = safe

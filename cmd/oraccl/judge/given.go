@@ -13,6 +13,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/model/format/schedules"
 	"github.com/oraccl/oraccl/model/pace"
 	"github.com/oraccl/oraccl/model/quote"
@@ -21,6 +22,7 @@ import (
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 	"github.com/oraccl/oraccl/verify/order"
+	"github.com/oraccl/oraccl/verify/plan"
 	"github.com/oraccl/oraccl/verify/replay"
 )
 
@@ -30,9 +32,6 @@ import (
 // is no schedule of that collective; limit is for the smt engine.
 func Given(ctx context.Context, file string, p *model.Problem, limit time.Duration) (*certify.Given, error) {
 	g := &certify.Given{Name: filepath.Base(file)}
-	if IsPlan(ctx, file) {
-		return nil, noForm(file)
-	}
 	if IsDeployed(ctx, file) {
 		return g, givenDeployed(ctx, g, file, p)
 	}
@@ -58,45 +57,51 @@ func Given(ctx context.Context, file string, p *model.Problem, limit time.Durati
 	return g, take(g, p, m.Problem, m.Schedule, m.Order, file)
 }
 
-// givenDeployed reads MSCCL-IR, which is judged as its runtimes execute it.
+// givenDeployed reads MSCCL-IR, or an execution plan, which is judged as its runtimes execute it.
 func givenDeployed(ctx context.Context, g *certify.Given, file string, p *model.Problem) error {
 	asked := deploy.Options{Size: p.Size, Root: p.Collective.Root}
+	if IsPlan(ctx, file) {
+		asked.Root = 0 // no collective of plans has one
+	}
 	d, err := ReadDeployed(ctx, file, asked)
 	if err != nil {
 		return err
 	}
-	if d.Algo == nil && d.Report.Verdict.Outcome != verify.Refuted {
-		return fmt.Errorf("%s: is no MSCCL-IR: it is judged by verify, and has no transfers to be timed", file)
-	}
-	if d.Algo != nil && d.Algo.Ranks != p.Topology.Ranks {
-		return fmt.Errorf("%s: %d ranks, and %s has %d", file, d.Algo.Ranks, p.Topology.Name, p.Topology.Ranks)
-	}
-	if kind, err := model.ParseKind(strings.ReplaceAll(d.Report.Collective, "_", "")); d.Algo != nil && (err != nil || kind != p.Collective.Kind) {
-		if d.Report.Collective != "custom" && d.Algo.Coll != "" {
-			return otherCollective(file, d.Report.Collective, p)
+	if readable := d.Algo != nil || d.Plan != nil; readable {
+		if n := d.ranks(); n != p.Topology.Ranks {
+			return fmt.Errorf("%s: %d ranks, and %s has %d", file, n, p.Topology.Name, p.Topology.Ranks)
 		}
-		asked.Collective = p.Collective.Kind.String()
-		if d, err = ReadDeployed(ctx, file, asked); err != nil {
-			return err
+		if kind, err := model.ParseKind(strings.ReplaceAll(d.Report.Collective, "_", "")); err != nil || kind != p.Collective.Kind {
+			if d.Plan != nil || d.Report.Collective != "custom" && d.Algo.Coll != "" {
+				return otherCollective(file, d.Report.Collective, p)
+			}
+			asked.Collective = p.Collective.Kind.String()
+			if d, err = ReadDeployed(ctx, file, asked); err != nil {
+				return err
+			}
 		}
 	}
 	v := d.Report.Verdict
 	g.Before = map[string]verify.Verdict{order.Engine: v}
+	tool, form := msccl.Tool, "threadblocks, channels and dependencies"
+	if d.Plan != nil {
+		g.Before = map[string]verify.Verdict{plan.Engine: v}
+		tool, form = mscclpp.Tool, "threadblocks, joins and signals"
+	}
 	if v.Outcome != verify.Proved {
 		return nil
 	}
-	meaning := model.Meaning{Collective: d.Report.Collective, InPlace: d.Report.Calls[0].InPlace, Root: p.Collective.Root}
-	m, err := d.Algo.Import(meaning, p.Topology, p.Size)
+	m, err := d.schedule(ctx, p.Topology, p.Collective.Root, p.Size)
 	if err != nil {
-		g.Before[msccl.Tool] = verify.Verdict{Engine: "import", Reason: err.Error()}
+		g.Before[tool] = verify.Verdict{Engine: "import", Reason: err.Error()}
 		return nil
 	}
 	if len(m.Objections) > 0 {
 		o := m.Objections[0]
-		g.Before[msccl.Tool] = verify.Verdict{Outcome: verify.Refuted, Engine: "import", Violations: []verify.Violation{verify.Wrong(verify.Code(o.Code), o.Where, o.Message)}}
+		g.Before[tool] = verify.Verdict{Outcome: verify.Refuted, Engine: "import", Violations: []verify.Violation{verify.Wrong(verify.Code(o.Code), o.Where, o.Message)}}
 		return nil
 	}
-	g.Note = "the best times for its threadblocks, channels and dependencies" + d.Report.Proviso
+	g.Note = "the best times for its " + form + d.Report.Proviso
 	return take(g, p, m.Problem, m.Schedule, m.Order, file)
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -25,11 +24,6 @@ func IsPlan(ctx context.Context, file string) bool {
 	head := make([]byte, 1<<12)
 	n, _ := io.ReadFull(f, head)
 	return mscclpp.Is(head[:n])
-}
-
-// noForm is the error of a verb that needs a schedule of ours, for an execution plan.
-func noForm(file string) error {
-	return exit.Hint(fmt.Errorf("%s: is an execution plan of MSCCL++, which has no form of ours: its moves have no times, and parts of chunks move on their own", file), "oraccl verify decides about it")
 }
 
 // readPlan reads and verifies a file of execution plans.

@@ -18,7 +18,7 @@ func Formats() []Format {
 			"a schedule in a few bytes a transfer, or as what one rank does where all do the same; one that was interrupted is known as partial. `model/format/compact` has the layout"},
 		{"MSCCL-IR", "XML with a root `algo`", "`verify`, `view`, `convert`", "`solve -o FILE.xml`, `convert --to msccl`",
 			"what microsoft/msccl, RCCL and Azure's executor (msccl-executor-nccl) load. Read as their parsers read it, not by a schema"},
-		{"MSCCL++ plan", "JSON with a key `gpus`", "`verify`", "`solve -o plan.json`, `convert --to mscclpp`", "execution plans of MSCCL++, both formats; `verify --runtime` names the version of the executor"},
+		{"MSCCL++ plan", "JSON with a key `gpus`", "`verify`, `view`, `convert`, `gap --schedule`", "`solve -o plan.json`, `convert --to mscclpp`", "execution plans of MSCCL++, both formats; `verify --runtime` names the version of the executor"},
 		{"SCCL", "JSON with steps", "`verify`, `view`, `convert`", "", "schedules of SCCL and msccl-tools, judged by --topology and --collective or by what they name"},
 		{"TE-CCL", "JSON with flows; inputs have a topology", "schedules: `verify`, `view`, `convert`; inputs: wherever a topology is wanted", "", "judged in epochs, by section 13.2 of the specification"},
 		{"ForestColl", "XML with trees", "`verify`, `view`, `convert`", "", "spanning trees; an order without times"},

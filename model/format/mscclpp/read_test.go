@@ -12,6 +12,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/mscclpp"
+	"github.com/oraccl/oraccl/model/topo"
 )
 
 // allgather is a plan of two ranks of v2: each puts its part to the other.
@@ -189,6 +190,14 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		p := file.Plan()
+		if n := p.Ranks; n >= 2 && n <= 8 && len(p.Sizes) > 0 && p.Sizes[0].Each < 1<<20 && len(p.Faults) == 0 { // right or wrong, it becomes a schedule or an error
+			network, err := topo.Parse(fmt.Sprintf("full:%d", n), topo.Options{})
+			require.NoError(t, err)
+			if m, err := file.Import(t.Context(), network, p.Sizes[0].Each); err == nil {
+				require.Empty(t, m.Objections)
+				require.NoError(t, m.Schedule.Validate(m.Problem))
+			}
+		}
 		for i, s := range p.Sizes {
 			if i < 2 {
 				for half := range p.Halves {

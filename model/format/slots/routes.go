@@ -65,7 +65,7 @@ func (x *Maker) order() *model.Precedence {
 	o := &model.Precedence{Ended: make([][]int32, n), Left: make([][]int32, n), Begun: make([][]int32, n)}
 	for i := range x.moves {
 		m := &x.moves[i]
-		o.Ended[i], o.Left[i], o.Begun[i] = slices.Concat(m.after, m.ended), slices.Clone(m.left), m.with
+		o.Ended[i], o.Left[i], o.Begun[i] = slices.Concat(m.after, m.sums, m.ended), slices.Clone(m.left), m.with
 		for _, list := range []*[]int32{&o.Ended[i], &o.Left[i]} {
 			slices.Sort(*list)
 			*list = slices.DeleteFunc(slices.Compact(*list), func(j int32) bool { return j == int32(i) })

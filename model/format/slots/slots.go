@@ -1,5 +1,5 @@
 // Package slots puts what ranks do with memory of any number of places into transfers between
-// slots: of every chunk a rank has one. What is received into a place of its own while the slot
+// slots: each rank has one for every chunk. What is received into a place of its own while the slot
 // holds something else is added to the slot, or replaces it, when the rank does that; or it is a
 // transfer's way through the rank, if it is only sent on.
 //
@@ -38,13 +38,15 @@ type moved struct {
 	line        int     // where it was received last
 	after       []int32 // those that must have ended when it begins
 	with        []int32 // those that must have begun when it ends: they read what it replaces, or add to the same
+	sums        []int32 // those that added to what it reads or replaces, before the last one of after did
 	ended, left []int32 // those that must have ended, and left their source, because of the form of the file
 }
 
 // place is a slot.
 type place struct {
 	holds *Value
-	write int32 // the transfer that wrote it last, or -1
+	write int32   // the transfer that wrote it last, or -1
+	sums  []int32 // the reductions before that one since it was read or replaced
 	reads []int32
 }
 
@@ -61,7 +63,7 @@ type Maker struct {
 	moves []moved
 }
 
-// New returns a Maker for some ranks, each with one slot a chunk, which are empty. It fails if there are
+// New returns a Maker for some ranks, each with an empty slot for every chunk. It fails if there are
 // too many of both, contributions being how many values there are at the beginning.
 func New(ranks, chunks, contributions int) (*Maker, error) {
 	if int64(ranks)*int64(ranks)*int64(contributions) > maxCounts || int64(ranks)*int64(chunks) > maxCounts {
@@ -166,14 +168,14 @@ func (x *Maker) Send(rank, to int, v *Value) (Sent, error) {
 	t := int32(len(x.moves))
 	m := moved{chunk: v.chunk, ranks: []int32{int32(rank), int32(to)}}
 	if slot.write >= 0 {
-		m.after = append(m.after, slot.write)
+		m.after, m.sums = append(m.after, slot.write), slot.sums
 	}
 	slot.reads = append(slot.reads, t)
 	x.moves = append(x.moves, m)
 	return Sent{v, t}, nil
 }
 
-// Wait says what a transfer waits for because of the form of the file: those that must have ended when
+// Wait notes which others a transfer waits for because of the form of the file: those that must have ended when
 // it begins, and those that must have left their source.
 func (x *Maker) Wait(transfer int32, ended, left []int32) {
 	m := &x.moves[transfer]
@@ -192,13 +194,15 @@ func (x *Maker) commit(rank int, t int32, op model.Op, v *Value) error {
 	slot := &x.slots[rank][m.chunk]
 	m.op, m.over = op, true
 	m.with = append(m.with, slot.reads...)
+	var sums []int32
 	switch {
 	case slot.write < 0:
 	case op == model.Reduction && x.moves[slot.write].op == model.Reduction && len(slot.reads) == 0:
 		m.with = append(m.with, slot.write)
+		sums = append(slices.Clip(slot.sums), slot.write)
 	default:
-		m.after = append(m.after, slot.write)
+		m.after, m.sums = append(m.after, slot.write), append(m.sums, slot.sums...)
 	}
-	*slot = place{holds: v, write: t}
+	*slot = place{holds: v, write: t, sums: sums}
 	return nil
 }
