@@ -56,6 +56,8 @@ take up to 7 times as long, since ASTRA-sim then has one send at a time per NPU.
 An execution plan of MSCCL++ is for all messages that divide into its chunks; it is
 written if verify proves it without a warning. Ranks between which links are fast are taken
 to be of one machine, and exchange data through memory channels; ports lead between machines.
+What is done alike with many chunks becomes pipelines. Where a rank reads the sum of all
+ranks at a switch and writes it to all, multimem does that; other sums of switches are refused.
 
 MSCCL-IR becomes a schedule on --topology, or else on links between every two ranks; in
 place, if the file serves calls in place. It is converted if verify accepts it, for the

@@ -114,7 +114,7 @@ var targets = []Target{
 			return fmt.Sprintf("written to %s to %s", quote.Name(out+".0.et"), quote.Name(fmt.Sprintf("%s.%d.et", filepath.Base(out), p.Topology.Ranks-1))), err
 		}},
 	{Name: "msccl", Summary: "MSCCL-IR, for microsoft/msccl, RCCL and Azure's executor: threadblocks, channels and dependencies are assigned, and the file is verified", deploys: true, point: true},
-	{Name: planTarget, Summary: "an execution plan of MSCCL++ (JSON), which is verified before it is written", deploys: true, point: true},
+	{Name: planTarget, Summary: "an execution plan of MSCCL++ (JSON), which is verified before it is written", deploys: true},
 }
 
 // planTarget is the name of the format of execution plans.

@@ -44,20 +44,33 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 	if !slices.Contains(mscclpp.Collectives(), kind.String()) {
 		return "", fmt.Errorf("MSCCL++ has no %v, want allreduce, allgather, reducescatter or alltoall", kind)
 	}
-	program, err := assign.Assign(p, s, assign.Options{InPlace: inPlace, OutOfPlace: !inPlace, Limits: planLimits})
-	if err != nil {
-		return "", err
-	}
-	machines := machinesOf(p)
-	h := mscclpp.Header{Name: fmt.Sprintf("oraccl_%v_%d", kind, program.Ranks), Collective: kind.String(), InPlace: inPlace, LL: d.Proto == "LL", Machines: machines,
+	members, machines := p.Members(), machinesOf(p)
+	h := mscclpp.Header{Name: fmt.Sprintf("oraccl_%v_%d", kind, len(members)), Collective: kind.String(), InPlace: inPlace, LL: d.Proto == "LL", Machines: machines,
 		Unit: max(leastIteration, p.Size/int64(max(1, len(p.Chunks)))/16*16), Iterate: d.iterate}
-	made, err := mscclpp.FromProgram(program, h)
-	if err != nil {
-		var no *mscclpp.NotServedError
-		if errors.As(err, &no) {
-			return "", exit.Hint(err, "fewer chunks need fewer operations (solve --chunks)")
+	var made *mscclpp.Written
+	_, multimem := p.InNetwork(s)
+	if multimem {
+		shares, err := sharesOf(p, s)
+		if err != nil {
+			return "", err
 		}
-		return "", err
+		made, err = mscclpp.FromShares(*shares, h)
+		if err != nil {
+			return "", err
+		}
+		machines = nil
+	} else {
+		program, err := assign.Assign(p, s, assign.Options{InPlace: inPlace, OutOfPlace: !inPlace, Limits: planLimits})
+		if err != nil {
+			return "", err
+		}
+		if made, err = mscclpp.FromProgram(program, h); err != nil {
+			var no *mscclpp.NotServedError
+			if errors.As(err, &no) {
+				return "", exit.Hint(err, "fewer chunks need fewer operations (solve --chunks)")
+			}
+			return "", err
+		}
 	}
 	// for any message first, to find up to which it is proved, and then up to that
 	var b bytes.Buffer
@@ -80,14 +93,17 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 	}
 	blocks, ops, scratch, iterated := made.Describe()
 	note = fmt.Sprintf("%v on %d gpus, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d operations; proved for %s, multiples of %s",
-		kind, program.Ranks, map[bool]string{true: "in place", false: "out of place"}[inPlace], r.Schedule.Chunks, scratch, blocks, ops, r.Plan.Range(), model.FormatBytes(r.Plan.Unit))
+		kind, len(members), map[bool]string{true: "in place", false: "out of place"}[inPlace], r.Schedule.Chunks, scratch, blocks, ops, r.Plan.Range(), model.FormatBytes(r.Plan.Unit))
 	if iterated > 0 {
 		note += fmt.Sprintf("\npipelines move %s an iteration", model.FormatBytes(iterated))
 	}
-	if n := slices.Max(machines) + 1; n > 1 {
+	if multimem {
+		note += "\nthe switch adds and copies (multimem): it takes GPUs and a driver with NVLink SHARP, and no data of 8 bits"
+	}
+	if n := slices.Max(append(machines, 0)) + 1; n > 1 {
 		note += fmt.Sprintf("\nthe ranks are taken to be %d machines, by the bandwidth of their links: ports lead between them", n)
 	}
-	if members := p.Members(); !slices.IsSorted(members) || members[len(members)-1] != len(members)-1 {
+	if !slices.IsSorted(members) || members[len(members)-1] != len(members)-1 {
 		note += fmt.Sprintf("\ngpu 0 and those after it are the ranks %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(members), " ", ", "), "[]"))
 	}
 	return note, nil

@@ -202,3 +202,84 @@ func TestPipelines(t *testing.T) {
 	require.Contains(t, note, "4096 chunks")
 	require.Less(t, b.Len(), 100_000)
 }
+
+// TestMultimem writes what switches add or copy with their channels, and refuses by name what plans have no operation for.
+func TestMultimem(t *testing.T) {
+	problem := func(name string, kind model.Kind, chunks int) *model.Problem {
+		network, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		return (&model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 1 << 23, Cost: model.Pipelined}).WithChunks(chunks)
+	}
+	write := func(p *model.Problem, s *model.Schedule, d MSCCL) (text, note string, err error) {
+		var b bytes.Buffer
+		note, err = d.writePlan(t.Context(), &b, p, s)
+		return b.String(), note, err
+	}
+	p := problem("dgxh100-nvls", model.AllReduce, 32)
+	s := solved(t, p, "in-network", 1)
+	for in, buffers := range map[string]int{"yes": 1, "no": 2} {
+		text, note, err := write(p, s, MSCCL{InPlace: in})
+		require.NoError(t, err)
+		require.Contains(t, note, "multimem")
+		require.Equal(t, 32, strings.Count(text, `"glres"`)) // of 8 ranks, 4 threadblocks each
+		require.NotContains(t, text, `"put"`)
+		require.Equal(t, 8*buffers, strings.Count(text, "rank_groups"))
+	}
+	_, _, err := write(p, s, MSCCL{Proto: "LL"})
+	require.ErrorContains(t, err, "neither add packets")
+
+	two := problem("dgxh100-nvls:2", model.AllReduce, 16)
+	_, _, err = write(two, solved(t, two, "in-network", 1), MSCCL{})
+	require.ErrorContains(t, err, "plans have what reads the sum of all ranks and writes it to all (glres)")
+
+	one := problem("dgxh100-nvls", model.AllReduce, 8)
+	half := solved(t, one, "in-network", 1)
+	half.Transfers = slices.DeleteFunc(half.Transfers, func(x model.Transfer) bool { return x.Op == model.Copy && x.Chunk == 3 && x.Dst == 1 })
+	_, _, err = write(one, half, MSCCL{})
+	require.ErrorContains(t, err, "chunk 3 is not written to all 8 ranks at once")
+
+	// an allgather in which each rank writes its chunk to all
+	p = problem("dgxh100-nvls", model.AllGather, 8)
+	s = &model.Schedule{Form: model.Timed}
+	out, in := p.Topology.Out(), p.Topology.In()
+	for r := range 8 {
+		for q := range 8 {
+			if q == r {
+				continue
+			}
+			route := []int{out[r][0], in[q][0]}
+			long := p.Topology.Duration(route, 1<<20)
+			s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(r), Src: int32(r), Dst: int32(q), Route: int32(len(s.Routes)), Op: model.Copy, Start: model.Time(r) * long, End: model.Time(r+1) * long})
+			s.Routes = append(s.Routes, route)
+		}
+	}
+	for _, in := range []string{"yes", "no"} {
+		text, _, err := write(p, s, MSCCL{InPlace: in})
+		require.NoError(t, err)
+		require.Equal(t, 8, strings.Count(text, `"gstore"`))
+	}
+}
+
+// TestShares writes plans of multimem for any owners and numbers of ranks, each proved.
+func TestShares(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 4))
+	for _, n := range []int{2, 3, 8, 17, 18, 33, 40} {
+		for _, in := range []bool{true, false} {
+			owners := make([]int, 3*n)
+			for i := range owners {
+				owners[i] = rng.IntN(n)
+			}
+			w, err := mscclpp.FromShares(mscclpp.Shares{Ranks: n, Owners: owners}, mscclpp.Header{Name: "shares", Collective: "allreduce", InPlace: in})
+			require.NoError(t, err)
+			var b bytes.Buffer
+			require.NoError(t, w.Write(&b, 1<<32-1<<20))
+			r, err := confirmPlan(t.Context(), b.Bytes())
+			require.NoError(t, err, "%d ranks", n)
+			require.Equal(t, "allreduce", r.Collective)
+		}
+	}
+	_, err := mscclpp.FromShares(mscclpp.Shares{Ranks: 3, Owners: []int{1, 0, 2}}, mscclpp.Header{Collective: "allgather"})
+	require.ErrorContains(t, err, "stores a chunk of another rank")
+	_, err = mscclpp.FromShares(mscclpp.Shares{Ranks: 3, Owners: []int{1, 0, 2}}, mscclpp.Header{Collective: "reducescatter"})
+	require.ErrorContains(t, err, "glre")
+}

@@ -14,6 +14,7 @@ import (
 // Written is a plan that is to be written.
 type Written struct {
 	c       *composer
+	h       Header
 	gpus    []*gpuJSON
 	scratch []int // chunks of each rank; of packets, with LL
 	plains  []int // with LL, of other data
@@ -48,8 +49,14 @@ type (
 		peers map[Type][]int // of the channels
 	}
 	channelJSON struct {
-		Type  string `json:"channel_type"`
-		Peers []int  `json:"connected_to"`
+		Type   string      `json:"channel_type"`
+		Peers  []int       `json:"connected_to,omitempty"`
+		Buffer string      `json:"buffer_type,omitempty"` // of a switch
+		Groups []groupJSON `json:"rank_groups,omitempty"`
+	}
+	groupJSON struct {
+		Size  int   `json:"size"`
+		Ranks []int `json:"ranks"`
 	}
 	remoteJSON struct {
 		Rank   int      `json:"rank"`
@@ -79,6 +86,8 @@ type (
 		Reduce   string    `json:"reduce_op,omitempty"`
 		Context  *iterJSON `json:"iter_context,omitempty"`
 		Ops      []opJSON  `json:"ops,omitempty"`
+		Barrier  *int      `json:"barrier_id,omitempty"`
+		Blocks   int       `json:"num_threadblocks,omitempty"`
 	}
 	iterJSON struct {
 		Unit   int64 `json:"unit_size"`
@@ -87,13 +96,14 @@ type (
 	refJSON struct {
 		Type   string `json:"type,omitempty"`
 		Buffer *int   `json:"buffer_id,omitempty"`
+		Switch *int   `json:"switch_channel_id,omitempty"`
 		Index  int    `json:"index"`
 		Size   int    `json:"size"`
 	}
 )
 
 func newWritten(c *composer) *Written {
-	w := &Written{c: c}
+	w := &Written{c: c, h: c.h}
 	for r := range c.p.Ranks {
 		b := c.p.Buffers[r]
 		w.gpus = append(w.gpus, &gpuJSON{ID: r, Input: b[0].Cells, Output: b[1].Cells, Channels: []channelJSON{}, Remote: []remoteJSON{}, Semaphores: []struct{}{}, peers: map[Type][]int{}})
@@ -572,7 +582,7 @@ func (w *Written) finish() error {
 		}
 		for _, kind := range []Type{Memory, Port} {
 			if peers := g.peers[kind]; len(peers) > 0 {
-				g.Channels = append(g.Channels, channelJSON{kind.String(), peers})
+				g.Channels = append(g.Channels, channelJSON{Type: kind.String(), Peers: peers})
 				if len(peers) > maxChannelID {
 					return refuse("rank %d has %d channels of type %v, at most %d", r, len(peers), kind, maxChannelID)
 				}
@@ -590,8 +600,8 @@ func (w *Written) finish() error {
 
 // Write writes the plan for messages of up to max bytes; 0: any.
 func (w *Written) Write(to io.Writer, max int64) error {
-	j := planJSON{Name: w.c.h.Name, Collective: w.c.h.Collective, Protocol: "Simple", InPlace: w.c.h.InPlace, GPUs: w.gpus, Threads: 1024, Align: 16, Min: uint64(w.c.h.Min), Max: uint64(max)}
-	if w.c.h.LL {
+	j := planJSON{Name: w.h.Name, Collective: w.h.Collective, Protocol: "Simple", InPlace: w.h.InPlace, GPUs: w.gpus, Threads: 1024, Align: 16, Min: uint64(w.h.Min), Max: uint64(max)}
+	if w.h.LL {
 		j.Protocol, j.Double = "LL", true
 	}
 	if max == 0 {
