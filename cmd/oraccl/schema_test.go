@@ -232,6 +232,10 @@ func readerOf(schema string, b []byte) error {
 		_, err = native.ReadSolution("f", r)
 	case native.CertificateSchema:
 		_, err = native.ReadCertificate("f", r)
+	case native.WorkloadSchema:
+		_, err = native.ReadWorkload("f", r)
+	case native.TimetableSchema:
+		_, err = native.ReadTimetable("f", r)
 	default:
 		err = fmt.Errorf("no schema %q", schema)
 	}
@@ -305,7 +309,7 @@ func encoded(t *testing.T, v any) []byte {
 // small change of those that show the format.
 func TestSchemasAndReadersAgree(t *testing.T) {
 	schemas := map[string]map[string]any{}
-	for _, name := range []string{"topology", "collective", "problem", "schedule", "certificate"} {
+	for _, name := range []string{"topology", "collective", "problem", "schedule", "certificate", "workload", "timetable"} {
 		schemas["oraccl/"+name+"/1"] = printedSchema(t, name)
 	}
 	agree := func(name, schema string, b []byte) (taken bool) {
@@ -319,7 +323,7 @@ func TestSchemasAndReadersAgree(t *testing.T) {
 		return read == nil
 	}
 	var files []string
-	for _, pattern := range []string{"../../model/native/testdata/*.json", "../../testdata/topologies/*.json", "../../testdata/schedules/accept/*/*.json", "../../testdata/schedules/accept/*.json", "../../testdata/certificates/accept/*.json"} {
+	for _, pattern := range []string{"../../model/native/testdata/*.json", "../../testdata/topologies/*.json", "../../testdata/schedules/accept/*/*.json", "../../testdata/schedules/accept/*.json", "../../testdata/certificates/accept/*.json", "../../testdata/workloads/accept/*.json"} {
 		found, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		files = append(files, found...)

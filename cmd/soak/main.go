@@ -172,7 +172,7 @@ func (t *target) try(ctx context.Context, first uint64) {
 	timeout := fmt.Sprintf("-timeout=%v", t.time+10*time.Minute) // for what does not end
 	args := []string{"test", "-count=1", "-v", timeout, "-run=^" + t.name + "$", t.dir, fmt.Sprintf("-soak.time=%v", t.time), fmt.Sprintf("-soak.first=%d", first)}
 	if t.fuzz() {
-		args = []string{"test", timeout, "-run=^$", "-fuzz=^" + t.name + "$", fmt.Sprintf("-fuzztime=%v", t.time), "-fuzzminimizetime=5s", t.dir}
+		args = []string{"test", timeout, "-run=^$", "-fuzz=^" + t.name + "$", fmt.Sprintf("-fuzztime=%v", t.time), "-fuzzminimizetime=100x", t.dir}
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -103,6 +103,8 @@ var readers = map[string]func(string, io.Reader) error{
 	ProblemSchema:     func(n string, r io.Reader) error { _, err := ReadProblem(n, r); return err },
 	ScheduleSchema:    func(n string, r io.Reader) error { _, err := ReadSolution(n, r); return err },
 	CertificateSchema: func(n string, r io.Reader) error { _, err := ReadCertificate(n, r); return err },
+	WorkloadSchema:    func(n string, r io.Reader) error { _, err := ReadWorkload(n, r); return err },
+	TimetableSchema:   func(n string, r io.Reader) error { _, err := ReadTimetable(n, r); return err },
 }
 
 // readerFor returns the reader of a file in testdata: its name begins with the kind.
@@ -263,6 +265,14 @@ func TestWrittenForm(t *testing.T) {
 			v, err := ReadCertificate(file, bytes.NewReader(b))
 			require.NoError(t, err)
 			require.NoError(t, WriteCertificate(&out, v))
+		case WorkloadSchema:
+			v, err := ReadWorkload(file, bytes.NewReader(b))
+			require.NoError(t, err)
+			require.NoError(t, WriteWorkload(&out, v))
+		case TimetableSchema:
+			v, err := ReadTimetable(file, bytes.NewReader(b))
+			require.NoError(t, err)
+			require.NoError(t, WriteTimetable(&out, v))
 		default:
 			require.Fail(t, "no schema", file)
 		}

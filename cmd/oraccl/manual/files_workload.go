@@ -1,5 +1,7 @@
 package manual
 
+import "reflect"
+
 // The types of this file say what the files of workloads look like: see files.go.
 
 type workloadFile struct {
@@ -100,8 +102,20 @@ func (scopeName) shape(*generator) *Schema {
 // freeOr is the word free, or an object with transfers.
 type freeOr struct{}
 
-func (freeOr) shape(*generator) *Schema {
-	return &Schema{OneOf: []*Schema{{Const: "free"}, {Type: types{"object"}, Required: []string{"transfers"}}}}
+func (freeOr) shape(g *generator) *Schema {
+	return &Schema{OneOf: []*Schema{{Const: "free"},
+		{Type: types{"object"}, Properties: properties{{"transfers", timedTransfers{}.shape(g)}}, Required: []string{"transfers"}, Additional: false}}}
+}
+
+// timedTransfers are those of a timed schedule, whose keys are described there.
+type timedTransfers struct{}
+
+func (timedTransfers) shape(g *generator) *Schema {
+	zero := int64(0)
+	count := &Schema{Type: types{"integer"}, Minimum: &zero}
+	op := g.of(reflect.TypeFor[copyOr](), "")
+	return &Schema{Type: types{"array"}, Items: &Schema{Type: types{"object"}, Additional: false, Required: []string{"chunk", "src", "dst", "links", "op", "start_ps", "end_ps"},
+		Properties: properties{{"chunk", count}, {"src", count}, {"dst", count}, {"links", &Schema{Type: types{"array"}, Items: count}}, {"op", op}, {"start_ps", count}, {"end_ps", count}}}}
 }
 
 // oneOrEach is a time, or one for each member.
@@ -113,10 +127,22 @@ func (oneOrEach) shape(*generator) *Schema {
 	return &Schema{OneOf: []*Schema{number, {Type: types{"array"}, Items: number}}}
 }
 
-// term is what a region is to hold; it may be nested.
+// term is what a region is to hold; it may be nested, and is described to a depth of four.
 type term struct{}
 
-func (term) shape(*generator) *Schema { return &Schema{Type: types{"object"}} }
+func (term) shape(*generator) *Schema { return nested(4) }
+
+func nested(depth int) *Schema {
+	if depth == 0 {
+		return &Schema{Type: types{"object"}}
+	}
+	zero, one := int64(0), int64(1)
+	text, count := &Schema{Type: types{"string"}}, &Schema{Type: types{"integer"}, Minimum: &zero}
+	place := &Schema{Type: types{"object"}, Properties: properties{{"buffer", text}, {"offset_bytes", count}}, Required: []string{"buffer"}, Additional: false}
+	return &Schema{Type: types{"object"}, Additional: false, Properties: properties{{"input", place}, {"rank", count}, {"operator", text}, {"over", text},
+		{"tree", text}, {"function", text}, {"at_bytes", count}, {"of", &Schema{Type: types{"array"}, Items: nested(depth - 1)}},
+		{"size_bytes", &Schema{Type: types{"array"}, Items: &Schema{Type: types{"integer"}, Minimum: &one}}}}}
+}
 
 type timetableFile struct {
 	Schema   string          `json:"schema"`
@@ -128,7 +154,7 @@ type timetableFile struct {
 }
 
 type programFile struct {
-	Transfers transfers `json:"transfers"`
+	Transfers timedTransfers `json:"transfers"`
 }
 
 type placementFile struct {

@@ -419,9 +419,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// Two jobs whose collectives begin in two orders on two ranks deadlock a library, and the verdict
-// names both.
-func TestDeadlockOfTwoJobs(t *testing.T) {
+// deadlocked returns a schedule of two jobs whose collectives begin in two orders on two ranks.
+func deadlocked(t *testing.T) *wl.Schedule {
 	net := network(t, "full:3")
 	w := &wl.Workload{Topology: net, Cost: model.Pipelined, Groups: []wl.Group{{Name: "all", Ranks: []int{0, 1, 2}}}, Jobs: []wl.Job{{Name: "A", Iterations: 1}, {Name: "B", Iterations: 1}}}
 	for _, job := range []string{"A", "B"} {
@@ -454,7 +453,13 @@ func TestDeadlockOfTwoJobs(t *testing.T) {
 	for i := range s.Placed {
 		s.Placed[i].At, s.Placed[i].Program = 0, s.Placed[i].Op
 	}
-	v, each, err := checks.Check(t.Context(), s)
+	return s
+}
+
+// Two jobs whose collectives begin in two orders on two ranks deadlock a library, and the verdict
+// names both.
+func TestDeadlockOfTwoJobs(t *testing.T) {
+	v, each, err := checks.Check(t.Context(), deadlocked(t))
 	require.NoError(t, err)
 	require.Equal(t, verify.Refuted, v.Outcome, "%+v", each)
 	require.Contains(t, fmt.Sprint(v.Violations), "rank 0 begins allgather A before allgather B")
