@@ -46,9 +46,9 @@ type About struct {
 	// elsewhere only if it is asked for by name.
 	LateOnly bool
 
-	// AddingOnly marks a method that serves networks with switches that add, and no others.
+	// SwitchesOnly marks a method that serves networks with switches that add or copy, and no others.
 	// It is not mentioned elsewhere unless it is asked for by name.
-	AddingOnly bool
+	SwitchesOnly bool
 
 	// ComparisonOnly marks a method that another one always equals or beats where both
 	// serve, or that takes long for what it finds. It runs only if it is asked for by name.

@@ -33,8 +33,8 @@ func documented() []manual.Method {
 			d.When = "named only"
 		case d.About.LateOnly:
 			d.When = "named only where no rank is late"
-		case d.About.AddingOnly:
-			d.When = "where switches add"
+		case d.About.SwitchesOnly:
+			d.When = "where switches add or copy"
 		}
 		all = append(all, d)
 	}

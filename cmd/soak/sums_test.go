@@ -98,12 +98,17 @@ func below(c *trial, p *model.Problem, s *model.Schedule) error {
 // TestSoakInNetwork: what the in-network method finds on random machines is right, by a naive
 // execution, replay and smt, and above every bound.
 func TestSoakInNetwork(t *testing.T) {
-	soak(t, 80, map[string]float64{"served": 0.4, "sums": 0.2}, func(c *trial) error {
+	soak(t, 120, map[string]float64{"served": 0.4, "sums": 0.2, "allreduce": 0.1, "reduce": 0.05, "reducescatter": 0.05, "broadcast": 0.05, "allgather": 0.05}, func(c *trial) error {
 		p := &model.Problem{Topology: verifytest.DrawMachines(c.Rand), Size: 1 + c.Int64N(60), Cost: []model.CostModel{model.Blocking, model.Pipelined}[c.IntN(2)]}
-		p.Collective = model.Collective{Kind: model.AllReduce, Op: model.Operator(c.IntN(4))}
+		kinds := []model.Kind{model.AllReduce, model.AllReduce, model.Reduce, model.ReduceScatter, model.Broadcast, model.AllGather}
+		p.Collective = model.Collective{Kind: kinds[c.IntN(len(kinds))], Op: model.Operator(c.IntN(4))}
 		if c.IntN(3) == 0 {
 			p.Collective.Group = c.Perm(p.Topology.Ranks)[:1+c.IntN(p.Topology.Ranks)]
 		}
+		if p.Collective.Kind.Rooted() {
+			p.Collective.Root = p.Members()[c.IntN(len(p.Members()))]
+		}
+		p.Size = max(p.Size, int64(len(p.Members())))
 		if err := p.Validate(); err != nil {
 			return err
 		}
@@ -119,7 +124,12 @@ func TestSoakInNetwork(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		if got.Schedule == nil {
+			c.count("none")
+			return nil
+		}
 		c.count("served")
+		c.count(p.Collective.Kind.String())
 		f := verifytest.Execute(got.Problem, got.Schedule)
 		if !f.Right() {
 			return fmt.Errorf("%v\n%s", f.All().Sorted(), show(got.Problem, got.Schedule))

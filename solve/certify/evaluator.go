@@ -182,7 +182,7 @@ func (e *Evaluator) serving(b *solve.Budget, p *model.Problem, ev *Report) (meth
 			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: "no rank is late (name it in --methods to have it all the same)"})
 			continue
 		}
-		if _, adds := p.Topology.Reducer(); !e.Named && (about.ComparisonOnly || about.AddingOnly && !adds) {
+		if !e.Named && (about.ComparisonOnly || about.SwitchesOnly && !slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool { return s.Copies || s.Reduces != model.NoReducing })) {
 			continue
 		}
 		if b.Stop() == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// plane is one switch in each machine at which its ranks read sums: the links to it and back,
-// by machine and number of the rank.
+// plane is one switch in each machine, at which its ranks read sums or by which they send them:
+// the links to it and back, by machine and number of the rank.
 type plane struct{ up, down [][]int }
 
 // tree is switches that turn sums round: the links up to the root, and down from it, by machine.
@@ -22,9 +22,12 @@ type tree struct {
 // sums at the machine's switches, or ranks alone.
 type machines struct {
 	t       *model.Topology
+	kind    model.Kind
 	cost    model.CostModel
-	members [][]int // by machine and number
-	size    int     // of each machine
+	reads   bool           // ranks of a machine read sums at its switches
+	at      map[int][2]int // by member: its machine and number
+	members [][]int        // by machine and number
+	size    int            // of each machine
 	planes  []plane
 	tree    [][]tree         // by number of the rank: trees of their own, for all machines; nil: none
 	ways    map[[2]int][]int // between ranks of equal number; where there are no trees
@@ -45,27 +48,63 @@ func (x *machines) owners() int {
 	return len(x.planes) * x.size * len(x.members)
 }
 
-// each returns how many transfers a chunk has.
-func (x *machines) each() int {
+// each returns how many transfers a chunk has at most.
+func (x *machines) each(f form) int {
 	n := len(x.members)
 	inside := 2 * n * (x.size - 1)
+	if x.kind != model.AllReduce {
+		inside /= 2
+	}
 	switch {
+	case f == oneShot:
+		return x.size * (x.size - 1)
 	case n == 1:
 		return inside
-	case x.tree != nil:
+	case x.tree != nil || f == exchange:
 		return inside + n*(n-1)
 	}
 	return inside + 2*(n-1)
 }
 
-// newMachines recognises the network of p, or explains why it does not.
-func newMachines(p *model.Problem) (*machines, error) {
-	t := p.Topology
-	if _, adds := t.Reducer(); !adds {
-		return nil, solve.NotServed("no switch adds")
+// kinds of machines that a network is looked at as having.
+type how uint8
+
+const (
+	reading how = iota // ranks at switches at which they read sums
+	adding             // ranks at switches that do not add, below trees that do
+	alone              // each rank alone
+)
+
+// newMachines returns the ways in which the network of p can be looked at, or explains why there
+// is none.
+func newMachines(p *model.Problem) (all []*machines, why error) {
+	if !slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool {
+		return s.Reduces != model.NoReducing || s.Copies && !p.Collective.Kind.Reduces()
+	}) {
+		return nil, solve.NotServed("no switch adds%s", map[bool]string{false: " or copies"}[p.Collective.Kind.Reduces()])
 	}
-	x := &machines{t: t, cost: p.Cost, ways: map[[2]int][]int{}}
-	at, err := x.gather(p)
+	for _, as := range []how{reading, adding, alone} {
+		x, err := lookAt(p, as)
+		switch {
+		case err == nil && x != nil:
+			all = append(all, x)
+		case err != nil && (why == nil || as == alone && why == errNone):
+			why = err
+		}
+	}
+	if len(all) == 0 {
+		return nil, why
+	}
+	return all, nil
+}
+
+// errNone is why ranks are not in machines.
+var errNone = solve.NotServed("no two members are at a switch at which they read sums")
+
+// lookAt returns p's network as machines of one kind, or explains why it is not.
+func lookAt(p *model.Problem, as how) (*machines, error) {
+	x := &machines{t: p.Topology, kind: p.Collective.Kind, cost: p.Cost, reads: as == reading, at: map[int][2]int{}, ways: map[[2]int][]int{}}
+	at, err := x.gather(p, as)
 	if err != nil {
 		return nil, err
 	}
@@ -75,30 +114,57 @@ func newMachines(p *model.Problem) (*machines, error) {
 		}
 	}
 	x.size = len(x.members[0])
+	if x.size == 1 && as != alone || len(x.members) == 1 && as == adding {
+		return nil, errNone
+	}
 	if err := x.makePlanes(at); err != nil {
 		return nil, err
 	}
-	if len(x.members) > 1 {
-		if !x.makeTrees() {
-			if x.size == 1 {
-				return nil, solve.NotServed("no tree of switches that copy and turn sums round leads from all members to one, by ways of equal length, latency and rate")
-			}
-			if err := x.makeWays(); err != nil {
-				return nil, err
-			}
-		}
+	if len(x.members) == 1 || x.makeTrees() {
+		return x, nil
 	}
-	return x, nil
+	if as != reading {
+		return nil, solve.NotServed("no tree of switches that %s leads from all members to one, by ways of equal length, latency and rate", x.wants())
+	}
+	return x, x.makeWays()
 }
 
-// gather puts members at which ranks read sums at the same switches into machines, and returns
-// the switches of each.
-func (x *machines) gather(p *model.Problem) (at [][]int, err error) {
+// wants states what the switches of a tree must do.
+func (x *machines) wants() string {
+	switch {
+	case x.reduces() && x.spreads():
+		return "copy and turn sums round"
+	case x.reduces():
+		return "turn sums round"
+	}
+	return "copy"
+}
+
+// reduces reports whether contributions are added up.
+func (x *machines) reduces() bool { return x.kind.Reduces() }
+
+// spreads reports whether all members want the same.
+func (x *machines) spreads() bool {
+	return x.kind == model.AllReduce || x.kind == model.AllGather || x.kind == model.Broadcast
+}
+
+// gather puts members at the same switches into machines, and returns the switches of each:
+// those at which they read sums, or others that link ranks alone.
+func (x *machines) gather(p *model.Problem, as how) (at [][]int, err error) {
 	t := x.t
+	within := make([]bool, t.Nodes())
+	for v := t.Ranks; v < t.Nodes(); v++ {
+		within[v] = as == reading && t.Reduces(v) == model.SumsRead || as == adding && t.Reduces(v) == model.NoReducing
+	}
+	for _, l := range t.Links {
+		if as == adding && !(t.IsRank(l.Src) || t.IsRank(l.Dst)) {
+			within[l.Src], within[l.Dst] = false, false
+		}
+	}
 	switches := map[int][]int{}
 	for _, l := range t.Links {
-		if t.IsRank(l.Src) && t.Reduces(l.Dst) == model.SumsRead {
-			if !t.Copies(l.Dst) {
+		if t.IsRank(l.Src) && within[l.Dst] {
+			if as == reading && !t.Copies(l.Dst) {
 				return nil, solve.NotServed("%s adds and does not copy", t.NodeName(l.Dst))
 			}
 			switches[l.Src] = append(switches[l.Src], l.Dst)
@@ -118,6 +184,7 @@ func (x *machines) gather(p *model.Problem) (at [][]int, err error) {
 			x.members = append(x.members, nil)
 			at = append(at, switches[r])
 		}
+		x.at[r] = [2]int{g, len(x.members[g])}
 		x.members[g] = append(x.members[g], r)
 	}
 	used := map[int]bool{}
@@ -141,29 +208,31 @@ func (x *machines) gather(p *model.Problem) (at [][]int, err error) {
 // makePlanes finds the links of the switches of each machine.
 func (x *machines) makePlanes(at [][]int) error {
 	t := x.t
-	link := map[[2]int]int{}
-	for i, l := range t.Links {
-		if t.Reduces(l.Src) == model.SumsRead || t.Reduces(l.Dst) == model.SumsRead {
-			link[[2]int{l.Src, l.Dst}] = i
-		}
-	}
 	if x.size == 1 {
 		x.planes = make([]plane, 1)
 		return nil
+	}
+	link := map[[2]int]int{}
+	for i, l := range t.Links {
+		link[[2]int{l.Src, l.Dst}] = i
 	}
 	for n := range at[0] {
 		var pl plane
 		for g, ranks := range x.members {
 			var up, down []int
 			for _, r := range ranks {
-				up = append(up, link[[2]int{r, at[g][n]}])
-				down = append(down, link[[2]int{at[g][n], r}])
+				there, from := link[[2]int{r, at[g][n]}]
+				back, to := link[[2]int{at[g][n], r}]
+				if !from || !to || t.Links[there].Alpha != t.Links[link[[2]int{ranks[0], at[g][n]}]].Alpha {
+					return solve.NotServed("serves machines whose ranks have links of one latency to %s, and back", t.NodeName(at[g][n]))
+				}
+				up, down = append(up, there), append(down, back)
 			}
 			pl.up, pl.down = append(pl.up, up), append(pl.down, down)
 			x.insideLinks = append(append(x.insideLinks, up...), down...)
 			for _, l := range append(slices.Clone(up), down...) {
 				if t.Links[l].Bandwidth != t.Links[up[0]].Bandwidth {
-					return solve.NotServed("serves switches at which ranks read sums over links of one rate, not of %d and %d bytes/s", t.Links[up[0]].Bandwidth, t.Links[l].Bandwidth)
+					return solve.NotServed("serves machines with links of one rate to their switches, not of %d and %d bytes/s", t.Links[up[0]].Bandwidth, t.Links[l].Bandwidth)
 				}
 			}
 		}
@@ -185,7 +254,7 @@ func (x *machines) makeTrees() bool {
 		}
 		var best []tree
 		for v := t.Ranks; v < t.Nodes(); v++ {
-			if t.Reduces(v) != model.SumsTurned || !t.Copies(v) {
+			if !x.passes(v) {
 				continue
 			}
 			up, down := x.walk(v, peers, in, true), x.walk(v, peers, out, false)
@@ -204,7 +273,7 @@ func (x *machines) makeTrees() bool {
 			if len(best) > 0 && len(best[0].up[0]) > len(up[0]) {
 				best = nil
 			}
-			shared := slices.ContainsFunc(one.links, func(l int) bool {
+			shared := len(best) > 0 && x.limited() || slices.ContainsFunc(one.links, func(l int) bool {
 				return taken[l] || slices.ContainsFunc(best, func(b tree) bool { return slices.Contains(b.links, l) })
 			})
 			if !shared && (len(best) == 0 || x.size == 1) {
@@ -226,14 +295,32 @@ func (x *machines) makeTrees() bool {
 	return true
 }
 
-// walk returns, for each of some ranks, the way of fewest links to node v over switches that turn
-// sums round, or from it, such that two that meet stay together; nil if one has none.
+// passes reports whether node v can be part of a tree: one that passes it twice turns sums round.
+func (x *machines) passes(v int) bool {
+	t := x.t
+	if t.IsRank(v) || t.Reduces(v) == model.SumsRead || x.spreads() && !t.Copies(v) || x.reduces() && t.Reduces(v) != model.SumsTurned {
+		return false
+	}
+	least := x.size // chunks that may be on their way at one time
+	if x.kind != model.AllReduce {
+		least *= len(x.members)
+	}
+	limit := t.Switches[v-t.Ranks].Sums
+	return limit == 0 || limit >= least
+}
+
+// limited reports whether some switch limits how many sums are on their way.
+func (x *machines) limited() bool {
+	return slices.ContainsFunc(x.t.Switches, func(s model.Switch) bool { return s.Sums > 0 })
+}
+
+// walk returns, for each of some ranks, the way of fewest links to node v over switches of a tree or from it, such that two that meet stay together; nil if one has none.
 func (x *machines) walk(v int, ranks []int, incident [][]int, to bool) [][]int {
 	t := x.t
 	next := map[int]int{v: -1} // by node: the link towards v, or from it
 	for queue := []int{v}; len(queue) > 0; queue = queue[1:] {
 		u := queue[0]
-		if u != v && (t.IsRank(u) || t.Reduces(u) != model.SumsTurned || !t.Copies(u)) {
+		if u != v && (!x.passes(u) || t.Reduces(u) != model.SumsTurned) {
 			continue
 		}
 		for _, l := range incident[u] {

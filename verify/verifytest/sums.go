@@ -202,9 +202,9 @@ func (x *executor) placeStream(r *rand.Rand, k int, moves []move, after model.Ti
 }
 
 // DrawMachines returns a small network of one to three machines of one to three ranks, at one or
-// two switches in each at which they read sums, and the network between them: a switch, which
-// may turn sums round, one for the ranks of equal number, or these and one above them. Some ranks
-// may be at no other machine's network, and some switches may not add.
+// two switches in each, at which they read sums or which only forward, and the network between
+// them: a switch, which may turn sums round, or copy, one for the ranks of equal number, or these
+// and one above them. Some ranks may be at no other machine's network.
 func DrawMachines(r *rand.Rand) *model.Topology {
 	machines, size, planes := 1+r.IntN(3), 1+r.IntN(3), 1+r.IntN(2)
 	t := &model.Topology{Name: "machines", Ranks: machines * size}
@@ -217,13 +217,16 @@ func DrawMachines(r *rand.Rand) *model.Topology {
 		return t.Ranks + len(t.Switches) - 1
 	}
 	up, down := alpha(), alpha()
-	copies := r.IntN(12) > 0
+	copies, within := r.IntN(12) > 0, model.SumsRead
+	if r.IntN(4) == 0 {
+		within = model.NoReducing
+	}
 	for g := range machines {
 		for range planes {
 			if size == 1 && r.IntN(2) == 0 {
 				continue
 			}
-			v := add(model.Switch{Copies: copies, Reduces: model.SumsRead})
+			v := add(model.Switch{Copies: copies, Reduces: within})
 			for i := range size {
 				duplex(g*size+i, v, up, down, 1e12)
 			}
@@ -233,7 +236,10 @@ func DrawMachines(r *rand.Rand) *model.Topology {
 		return t
 	}
 	s := model.Switch{Copies: true, Reduces: []model.Reducing{model.NoReducing, model.SumsTurned, model.SumsTurned}[r.IntN(3)]}
-	s.Copies = s.Reduces == model.SumsTurned
+	s.Copies = s.Reduces == model.SumsTurned || r.IntN(2) == 0
+	if s.Reduces == model.SumsTurned && r.IntN(4) == 0 {
+		s.Sums = 1 + r.IntN(4)
+	}
 	up, down = alpha(), alpha()
 	b := []int64{1e12, 5e11, 25e10}[r.IntN(3)]
 	if r.IntN(2) == 0 {

@@ -13,7 +13,7 @@ func Names() sweep.Names {
 	n := sweep.Names{Default: func(late bool) []string {
 		var names []string
 		for _, m := range certify.Methods() {
-			if about := m.About(); !about.ComparisonOnly && !about.AddingOnly && (late || !about.LateOnly) {
+			if about := m.About(); !about.ComparisonOnly && !about.SwitchesOnly && (late || !about.LateOnly) {
 				names = append(names, m.Name())
 			}
 		}
