@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve"
@@ -31,7 +33,10 @@ func newBound() *cobra.Command {
 is checked in exact arithmetic before it is printed; -o writes the best one to a
 file for check. Without --chunks a bound holds for every number and size of chunks. Each kind gets an equal share of the time that is left; when
 the time limit is reached, or after Ctrl-C, the best bounds found by then are printed,
-and the exit status is 3.`,
+and the exit status is 3.
+
+With a range for --alpha or --bandwidth, such as 600ns..900ns or nic=20GB/s..25GB/s, the bounds are
+those of the fastest network of the range, which hold for all others, too.`,
 		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json\n" +
 			"  oraccl bound dgx1 --collective alltoall --write-problem problem.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,6 +54,13 @@ and the exit status is 3.`,
 			if err != nil {
 				return err
 			}
+			var throughout *certify.Throughout
+			if ranges := in.uncertain(cmd.Context(), args); ranges != nil {
+				all = slices.DeleteFunc(all, func(c *model.Certificate) bool { return !certify.HoldsThroughout(c) })
+				if throughout, err = ranges.Bounds(ctx, all); err != nil {
+					return err
+				}
+			}
 			if out != "" {
 				if err := files.Write(out, func(w io.Writer) error { return native.WriteCertificate(w, all[0]) }); err != nil {
 					return err
@@ -56,9 +68,12 @@ and the exit status is 3.`,
 			}
 			err = session.Of(ctx).Report(func() error {
 				if asJSON {
-					return report.PrintJSON(cmd.OutOrStdout(), report.BoundsToJSON(p, all, stop))
+					j := report.BoundsToJSON(p, all, stop)
+					j.Throughout = report.ThroughoutToJSON(throughout)
+					return report.PrintJSON(cmd.OutOrStdout(), j)
 				}
 				report.PrintBounds(cmd.OutOrStdout(), p, all)
+				report.PrintThroughout(cmd.OutOrStdout(), throughout)
 				if stop != 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "\nThese are the best bounds found in the time: %s.\n", report.Why(stop))
 				}
@@ -73,6 +88,7 @@ and the exit status is 3.`,
 			return err
 		},
 	}
+	in.figure = func(r instance.Range) int64 { return r.Fast }
 	in.addFlags(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the best bound's certificate to this `file`")
 	cmd.Flags().StringVar(&problem, "write-problem", "", "write the problem, with its topology and sizes, to this `file`, which --problem takes")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
@@ -16,7 +17,14 @@ import (
 )
 
 // problemFlags holds the flags that describe a problem; solve, gap and bound share them.
-type problemFlags struct{ instance.Flags }
+type problemFlags struct {
+	instance.Flags
+
+	// figure takes of each range in --alpha and --bandwidth the value of the problem; nil: the verb takes no ranges.
+	figure func(instance.Range) int64
+	ranges []instance.Range
+	asked  instance.Flags // with them
+}
 
 // addFlags declares the flags of an instance.
 func (in *problemFlags) addFlags(cmd *cobra.Command) {
@@ -53,7 +61,50 @@ func (in *problemFlags) problem(cmd *cobra.Command, args []string) (*model.Probl
 		topology = args[0]
 	}
 	enter(cmd, "reading "+topology+in.File)
-	return in.Problem(topologies.Files{Context: cmd.Context()}, topology)
+	if err := in.pick(); err != nil {
+		return nil, err
+	}
+	p, err := in.Problem(topologies.Files{Context: cmd.Context()}, topology)
+	if err == nil && len(in.ranges) > 0 {
+		t := *p.Topology
+		t.Notes = slices.Clone(t.Notes)
+		for _, r := range in.ranges {
+			t.Notes.Add(model.Fact, "%s: the schedules and bounds are for %s", r.Words, r.Quantity(in.figure(r)))
+		}
+		p.Topology = &t
+	}
+	return p, err
+}
+
+// pick puts a value in place of each range.
+func (in *problemFlags) pick() (err error) {
+	if in.ranges, err = in.Ranges(); err != nil || len(in.ranges) == 0 {
+		return err
+	}
+	if in.figure == nil {
+		return fmt.Errorf("%s: want one value; ranges are for gap and bound", in.ranges[0].Words)
+	}
+	in.asked = in.Flags
+	var values []int64
+	for _, r := range in.ranges {
+		values = append(values, in.figure(r))
+	}
+	in.Flags = *in.asked.At(in.ranges, values)
+	return nil
+}
+
+// uncertain returns the problem for all values of the ranges, nil where there are none.
+func (in *problemFlags) uncertain(ctx context.Context, args []string) *certify.Uncertain {
+	if len(in.ranges) == 0 {
+		return nil
+	}
+	u := &certify.Uncertain{At: func(values []int64) (*model.Problem, error) {
+		return in.asked.At(in.ranges, values).Problem(topologies.Files{Context: ctx}, args[0])
+	}}
+	for _, r := range in.ranges {
+		u.Axes = append(u.Axes, certify.Axis{Words: r.Words, Fast: r.Fast, Slow: r.Slow})
+	}
+	return u
 }
 
 // begin reads the problem of a verb, begins its time limit, and enters its first phase. Call

@@ -18,6 +18,7 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/instance"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
@@ -54,6 +55,10 @@ does not fit, the best with fewer chunks that does is another row.
 What NCCL runs stands beside them, as nccl-ring and nccl-tree, with --nccl-log, the rings and
 trees of its log; on named machines --nccl has a model of its choice. Both are timed with what
 this network allows, and the protocol Simple: no other one is faster at large sizes.
+
+A range for --alpha or --bandwidth, such as 600ns..900ns or nic=20GB/s..25GB/s, is for figures that
+are not known better. The table is for the middle of it. Below stand the bound and the gap of each schedule
+as intervals that hold for every figure within, each schedule run in its order.
 
 Methods run one after the other, quick ones first, each with an equal share of the time
 that is left. When the time limit is reached, or after Ctrl-C, what was found by then
@@ -102,11 +107,15 @@ is printed within a second, and the exit status is 3.`,
 				}
 				e.Given = append(e.Given, rows...)
 			}
+			var throughout *certify.Throughout
 			print := func(ev *certify.Report) error {
 				if asJSON {
-					return report.PrintJSON(cmd.OutOrStdout(), report.GapToJSON(ev))
+					j := report.GapToJSON(ev)
+					j.Throughout = report.ThroughoutToJSON(throughout)
+					return report.PrintJSON(cmd.OutOrStdout(), j)
 				}
 				report.PrintGap(cmd.OutOrStdout(), ev)
+				report.PrintThroughout(cmd.OutOrStdout(), throughout)
 				return nil
 			}
 			s := session.Of(cmd.Context())
@@ -119,6 +128,13 @@ is printed within a second, and the exit status is 3.`,
 			ev, err := e.Evaluate(ctx, p)
 			if err != nil {
 				return err
+			}
+			ranges := in.uncertain(cmd.Context(), args)
+			if ranges != nil {
+				enter(cmd, "bounding throughout the ranges")
+				if throughout, err = ranges.Evaluate(ctx, ev); err != nil {
+					return err
+				}
 			}
 			err = s.Report(func() error { return print(ev) })
 			if err == nil && dir != "" {
@@ -135,9 +151,13 @@ is printed within a second, and the exit status is 3.`,
 			if limit == nil {
 				return statusOf(ev)
 			}
+			if throughout != nil {
+				return beyond(cmd, *limit, throughout.Beyond(ev, float64(*limit)), statusOf(ev))
+			}
 			return beyond(cmd, *limit, ev.Beyond(float64(*limit)), statusOf(ev))
 		},
 	}
+	in.figure = instance.Range.Middle
 	in.addFlags(cmd)
 	cmd.Flags().StringSliceVar(&compared, "schedule", nil, "schedules to compare, in `files` separated by commas, of any format that verify reads")
 	cmd.Flags().StringVar(&fromLog, "nccl-log", "", "compare what NCCL runs: over the rings and trees in this `file`, its log (NCCL_DEBUG=INFO) or the dump of its graphs")

@@ -21,6 +21,8 @@ type BoundsJSON struct {
 	All        []*BoundJSON `json:"all"`
 	Stopped    string       `json:"stopped,omitempty"`
 	Notes      []string     `json:"notes,omitempty"`
+
+	Throughout *ThroughoutJSON `json:"throughout,omitempty"`
 }
 
 // BoundsToJSON returns the JSON of the bounds of p, of which there is one at least, the largest

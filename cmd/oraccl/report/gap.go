@@ -35,6 +35,8 @@ type GapJSON struct {
 	Slower     *float64      `json:"slower,omitempty"`
 	Stopped    string        `json:"stopped,omitempty"`
 	Notes      []string      `json:"notes,omitempty"`
+
+	Throughout *ThroughoutJSON `json:"throughout,omitempty"`
 }
 
 // BoundJSON is a bound in a document.
