@@ -20,6 +20,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/quote"
+	"github.com/oraccl/oraccl/verify"
 )
 
 func newView() *cobra.Command {
@@ -39,7 +40,10 @@ func newView() *cobra.Command {
 
 The page shows the verdict of the replay engine and the best bound for every cut of the
 buffer into chunks, as gap prints it, with its certificate checked. A note tells what is
-known for the cut of the schedule. If a file cannot be read, the page explains why.`,
+known for the cut of the schedule. If a file cannot be read, the page explains why.
+
+An execution plan of MSCCL++ is drawn as its threadblocks: a row for each, and arrows from what
+signals to what waits. Of one that deadlocks the circle of waits is red, of a race the two operations.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl view ag.json -o ag.html\n" +
 			"  oraccl view ag.json -o ag.svg\n" +
@@ -56,11 +60,14 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 			default:
 				return fmt.Errorf("-o %q: want a name that ends in .html, .svg or .json", out)
 			}
-			draw, fail := view.HTML, view.Failure
+			draw, drawPlan, fail := view.HTML, view.PlanHTML, view.Failure
 			if filepath.Ext(out) == ".svg" {
-				draw, fail = view.SVG, view.FailureSVG
+				draw, drawPlan, fail = view.SVG, view.PlanSVG, view.FailureSVG
 			}
 			enter(cmd, "reading and executing "+args[0])
+			if judge.IsPlan(cmd.Context(), args[0]) {
+				return viewPlan(cmd, args[0], out, &by, drawPlan, fail)
+			}
 			var asked *model.Problem
 			if problem != "" {
 				var err error
@@ -100,6 +107,22 @@ known for the cut of the schedule. If a file cannot be read, the page explains w
 	return cmd
 }
 
+// viewPlan draws an execution plan, right or wrong, or why there is no execution of it.
+func viewPlan(cmd *cobra.Command, file, out string, by *foreign.Truth, draw func(io.Writer, *view.PlanPicture) error, fail func(io.Writer, string, error) error) error {
+	d, err := drawing.ReadPlan(cmd.Context(), file, by)
+	enter(cmd, "drawing")
+	if err != nil {
+		if werr := files.Write(out, func(w io.Writer) error { return fail(w, filepath.Base(file), onPage(err)) }); werr != nil {
+			return werr
+		}
+		return notRight(cmd, err, "drawn")
+	}
+	if err := files.Write(out, func(w io.Writer) error { return draw(w, d.Picture) }); err != nil {
+		return err
+	}
+	return announce(cmd.OutOrStdout(), d.Verdict, d.Picture.Verdict.Claim, out)
+}
+
 // onPage returns an error as a page shows it, which has one place for it and for its way out.
 func onPage(err error) error {
 	var wrong *judge.NotRightError
@@ -127,22 +150,31 @@ func viewTrace(cmd *cobra.Command, file, out string, by *foreign.Truth) error {
 
 // drawn states what was drawn, with the verdict, and returns its exit status.
 func drawn(w io.Writer, d *drawing.Drawing, out string) error {
-	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(d.Verdict.Outcome.String()), d.Picture.Verdict.Claim)
-	if len(d.Verdict.Violations) > 0 {
-		fmt.Fprintln(w, d.Verdict.Violations[0])
+	return announce(w, d.Verdict, d.Picture.Verdict.Claim, out, func() {
+		if d.Partial {
+			fmt.Fprintln(w, "the file is marked as partial")
+		}
+		if x := d.Standing; x != nil {
+			report.Line(w, "makespan %s us; %s", report.Micros(x.Makespan), report.StandingLine(x))
+		}
+		report.PrintNotes(w, d.Notes)
+	})
+}
+
+// announce states a verdict and, between that and the file that was written, what else there is; it returns the exit status.
+func announce(w io.Writer, v verify.Verdict, claim, out string, more ...func()) error {
+	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(v.Outcome.String()), claim)
+	if len(v.Violations) > 0 {
+		fmt.Fprintln(w, v.Violations[0])
 	}
-	if d.Verdict.Reason != "" {
-		fmt.Fprintln(w, d.Verdict.Reason)
+	if v.Reason != "" {
+		fmt.Fprintln(w, v.Reason)
 	}
-	if d.Partial {
-		fmt.Fprintln(w, "the file is marked as partial")
+	for _, f := range more {
+		f()
 	}
-	if x := d.Standing; x != nil {
-		report.Line(w, "makespan %s us; %s", report.Micros(x.Makespan), report.StandingLine(x))
-	}
-	report.PrintNotes(w, d.Notes)
 	fmt.Fprintf(w, "written to %s\n", quote.Name(out))
-	if code := exit.Of(d.Verdict.Outcome); code != exit.Done {
+	if code := exit.Of(v.Outcome); code != exit.Done {
 		return exit.Status(code)
 	}
 	return nil

@@ -2,6 +2,7 @@ package mscclpp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -109,7 +110,13 @@ func (f *File) message() (int64, error) {
 	if size > p.Max {
 		size = p.Max / p.Unit * p.Unit
 	}
-	return max(size, p.Sizes[0].Each), nil
+	size = max(size, p.Sizes[0].Each)
+	_, err := f.at(size, 0)
+	for i := 0; i < len(p.Sizes) && errors.Is(err, model.ErrNotDivided); i++ {
+		size = p.Sizes[i].Each
+		_, err = f.at(size, 0)
+	}
+	return size, err
 }
 
 // cell is how many bytes the largest parts are that are moved whole.
