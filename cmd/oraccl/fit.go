@@ -30,7 +30,8 @@ src, dst, bytes, seconds.
 
 Measurements are grouped by the links on their route. Each group is fitted by α + β·bytes,
 by least squares of relative errors, with 95 % confidence intervals, residuals, outliers,
-and a knee where small and large messages follow different lines. A table of a collective
+and a knee where small and large messages follow different lines. Beside it stands the line of
+median regression, which a few points far off do not move. A table of a collective
 is taken for that of a ring of all ranks, whose slowest neighbours it tells of; one of two
 unnamed ranks is of --pair. A fit that does not explain its data is refused.
 

@@ -1,7 +1,7 @@
 // Package fit finds the latency and bandwidth of links from measurements: the time of a message is
 // α + β·bytes along its route (Hockney, "The communication challenge for MPP", Parallel Computing 20,
 // 1994). It is least squares with the relative errors, so that small messages count as much as
-// large ones; what lies far off is left out and named, and where small and large messages follow
+// large ones, and beside it median regression; what lies far off is left out and named, and where small and large messages follow
 // different lines, as those of different protocols do, the two are told apart. A line that does not
 // explain the data is no result.
 package fit
@@ -37,6 +37,7 @@ func (l *Line) Residual(p Point) float64 { return p.Seconds/l.At(p.Bytes) - 1 }
 // Fit is what was found of some points.
 type Fit struct {
 	Line     Line    // of all points, or of the large ones where there is a knee
+	Median   Line    // of the same points by median regression, without intervals
 	Small    *Line   // of the messages below Knee
 	Knee     float64 // bytes of the first large message; 0: none
 	Outliers []Point
@@ -67,6 +68,13 @@ func Points(points []Point) (*Fit, error) {
 	f := &Fit{Kept: points}
 	if err := f.run(); err != nil {
 		return nil, err
+	}
+	if far := far(points, Median(points)); f.Line.RMS > 0.03 && len(far) > 0 && len(far) <= len(points)/5 { // which least squares would follow
+		kept := slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return slices.Contains(far, p) })
+		g := &Fit{Kept: kept, Outliers: far}
+		if sizes(kept) >= least && g.run() == nil && g.Line.RMS < f.Line.RMS {
+			f = g
+		}
 	}
 	for round := 0; round < 3; round++ { // what is far off, a fifth of the points at most
 		far := f.far()
@@ -110,7 +118,7 @@ func (f *Fit) run() error {
 	if err != nil {
 		return err
 	}
-	f.Line = *one
+	f.Line, f.Median = *one, *Median(f.Kept)
 	if one.RMS < 0.03 {
 		return nil
 	}
@@ -126,6 +134,7 @@ func (f *Fit) run() error {
 		}
 		if sum := small.RMS*small.RMS*float64(small.Points) + large.RMS*large.RMS*float64(large.Points); sum < best {
 			best, f.Small, f.Line, f.Knee = sum, small, *large, f.Kept[i].Bytes
+			f.Median = *Median(f.Kept[i:])
 		}
 	}
 	return nil
@@ -153,6 +162,87 @@ func (f *Fit) far() []Point {
 		}
 	}
 	return far
+}
+
+// far returns the points that are far from a line: by 5 times the median distance, and 5 %.
+func far(points []Point, l *Line) (all []Point) {
+	var distances []float64
+	for _, p := range points {
+		distances = append(distances, math.Abs(l.Residual(p)))
+	}
+	limit := max(0.05, 5*1.4826*middle(distances))
+	for i, p := range points {
+		if distances[i] > limit {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func middle(x []float64) float64 {
+	x = slices.Clone(x)
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+// Median returns the line for which the sum of the relative distances of all points is least: quantile regression for the
+// median (Koenker and Bassett, "Regression quantiles", Econometrica 46, 1978), which a few points far off do not move.
+// Such a line passes through two points. It is found by descent: of the lines through a point the best
+// one is that of a weighted median of slopes, and passes through another point, which is the next. It
+// takes O(n·log n) time for each of a few steps. Points must have two sizes at least.
+func Median(points []Point) *Line {
+	sum := func(a, b float64) (s float64) {
+		for _, p := range points {
+			s += math.Abs(p.Seconds-a-b*p.Bytes) / p.Seconds
+		}
+		return s
+	}
+	type slope struct {
+		b, weight float64
+		point     int
+	}
+	through := func(i int) (a, b float64, next int) { // the best line through a point
+		at := points[i]
+		var list []slope
+		total := 0.0
+		for k, p := range points {
+			if x := p.Bytes - at.Bytes; x != 0 {
+				w := math.Abs(x) / p.Seconds
+				list = append(list, slope{(p.Seconds - at.Seconds) / x, w, k})
+				total += w
+			}
+		}
+		slices.SortFunc(list, func(x, y slope) int { return cmp.Compare(x.b, y.b) })
+		so := 0.0
+		for _, x := range list {
+			if so += x.weight; so >= total/2 {
+				return at.Seconds - x.b*at.Bytes, x.b, x.point
+			}
+		}
+		return at.Seconds, 0, i
+	}
+	best, bestSum := &Line{Points: len(points)}, math.Inf(1)
+	for start := 0; start < len(points); start += max(1, len(points)/8) { // from several points, since ties may end a descent early
+		at, last := start, math.Inf(1)
+		for range len(points) {
+			a, b, next := through(at)
+			s := sum(a, b)
+			if s < bestSum {
+				best.Alpha, best.Beta, bestSum = a, b, s
+			}
+			if s >= last {
+				break
+			}
+			at, last = next, s
+		}
+	}
+	sq := 0.0
+	for _, p := range points {
+		r := (p.Seconds - best.At(p.Bytes)) / p.Seconds
+		sq += r * r
+	}
+	best.RMS = math.Sqrt(sq / float64(len(points)))
+	return best
 }
 
 // line is the line of least squares with weights 1/seconds².

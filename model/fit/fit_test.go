@@ -83,3 +83,37 @@ func TestRefused(t *testing.T) {
 	_, err = Points([]Point{{Bytes: 1, Seconds: 3}, {Bytes: 2, Seconds: 2}, {Bytes: 3, Seconds: 1}})
 	require.ErrorContains(t, err, "larger messages take no longer")
 }
+
+// TestMedian: no line through two of the points has a smaller sum of relative distances, and a fifth of
+// the points far off hardly moves it.
+func TestMedian(t *testing.T) {
+	sum := func(points []Point, l *Line) (s float64) {
+		for _, p := range points {
+			s += math.Abs(p.Seconds-l.At(p.Bytes)) / p.Seconds
+		}
+		return s
+	}
+	for seed := range uint64(60) {
+		all := points(5e-6, 4e-11, 0.2, seed, doublings(1<<10, 1<<26)...)
+		all = append(all, points(5e-6, 4e-11, 0.2, seed+1000, doublings(1<<16, 1<<24)...)...)
+		best := math.Inf(1)
+		for i := range all {
+			for k := range i {
+				if all[i].Bytes != all[k].Bytes {
+					b := (all[i].Seconds - all[k].Seconds) / (all[i].Bytes - all[k].Bytes)
+					best = min(best, sum(all, &Line{Alpha: all[i].Seconds - b*all[i].Bytes, Beta: b}))
+				}
+			}
+		}
+		require.InEpsilon(t, best, sum(all, Median(all)), 1e-9, "seed %d", seed)
+	}
+	all := points(5e-6, 4e-11, 0.003, 5, doublings(1024, 1<<30)...)
+	for _, i := range []int{3, 9, 15} {
+		all[i].Seconds *= 6
+	}
+	require.InEpsilon(t, 4e-11, Median(all).Beta, 0.01)
+	f, err := Points(all)
+	require.NoError(t, err)
+	require.Len(t, f.Outliers, 3)
+	require.InEpsilon(t, 4e-11, f.Line.Beta, 0.01)
+}

@@ -54,6 +54,7 @@ type calibration struct {
 	shortest *ways.Shortest
 	groups   map[string]*gathered
 	order    []string
+	notes    model.Notes
 }
 
 type gathered struct {
@@ -171,24 +172,36 @@ func (c *calibration) add(t *measured.Table, pair [2]int) error {
 }
 
 // ring returns how a collective loads the slowest neighbours of a ring of all ranks: in how many steps,
-// and how many times its size it sends over a link in all, which is busbw over algbw.
+// and how many times its size it sends over a link in all, which is busbw over algbw. The program that wrote the table
+// tells the collective, where it is named, or else that factor.
 func (c *calibration) ring(t *measured.Table) (steps, factor float64, pair [2]int, err error) {
 	n := float64(c.t.Ranks)
-	near := func(x float64) bool { return math.Abs(t.Factor/x-1) < 0.03 }
-	switch {
-	case n < 2:
+	if n < 2 {
 		return 0, 0, pair, errors.New("one rank")
-	case near(2 * (n - 1) / n):
-		steps, factor = 2*(n-1), 2*(n-1)/n
-	case strings.HasPrefix(t.Tool, "OSU"):
-		steps, factor = 2*(n-1), 2*(n-1)/n
-	case near((n-1)/n) && !near(1):
-		steps, factor = n-1, (n-1)/n
-	case near(1):
-		steps, factor = 1, 1
-	default:
-		return 0, 0, pair, fmt.Errorf("busbw is %.3f times algbw, which no collective of %d ranks has: an allreduce has %.3f, an allgather or reducescatter %.3f, sendrecv 1", t.Factor, c.t.Ranks, 2*(n-1)/n, (n-1)/n)
 	}
+	type load struct{ steps, factor float64 }
+	allreduce, gather, message := load{2 * (n - 1), 2 * (n - 1) / n}, load{n - 1, (n - 1) / n}, load{1, 1}
+	near := func(x load) bool { return math.Abs(t.Factor/x.factor-1) < 0.03 }
+	of := map[string]load{"all_reduce": allreduce, "all_gather": gather, "reduce_scatter": gather, "alltoall": gather, "sendrecv": message, "broadcast": message, "reduce": message}
+	x, named := of[t.Collective]
+	switch {
+	case t.Collective != "" && !named:
+		return 0, 0, pair, fmt.Errorf("%s_perf tells no link's figures", t.Collective)
+	case strings.HasPrefix(t.Tool, "OSU"):
+		x = allreduce
+	case named && near(x):
+	case !named && near(allreduce):
+		if x = allreduce; near(message) {
+			c.notes.Add(model.Assumed, "%s is of an allreduce: it names no program, and among two ranks a message has as many bytes", t.File)
+		}
+	case !named && near(gather):
+		x = gather
+	case !named && near(message):
+		x = message
+	default:
+		return 0, 0, pair, fmt.Errorf("busbw is %.3f times algbw, which no collective of %d ranks has: an allreduce has %.3f, an allgather or reducescatter %.3f, sendrecv 1", t.Factor, c.t.Ranks, allreduce.factor, gather.factor)
+	}
+	steps, factor = x.steps, x.factor
 	worst := model.Time(-1)
 	for r := range c.t.Ranks {
 		v := (r + 1) % c.t.Ranks
@@ -243,7 +256,7 @@ func (g *gathered) fit(name string) (*Group, error) {
 func (c *calibration) apply(groups []Group) *model.Topology {
 	t := *c.t
 	t.Name += ", measured"
-	t.Links, t.Notes = slices.Clone(c.t.Links), slices.Clone(c.t.Notes)
+	t.Links, t.Notes = slices.Clone(c.t.Links), append(slices.Clone(c.t.Notes), c.notes...)
 	groups = slices.Clone(groups)
 	slices.SortStableFunc(groups, func(a, b Group) int { return len(a.kinds) - len(b.kinds) })
 	rate, alpha := map[kind]int64{}, map[kind]model.Time{}

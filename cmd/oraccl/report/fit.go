@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/calibrate"
 	"github.com/oraccl/oraccl/model/fit"
@@ -24,6 +25,12 @@ func PrintFit(w io.Writer, r *calibrate.Result) {
 			printLine(w, fmt.Sprintf("messages from %.0f bytes on", f.Knee), &f.Line, true)
 			Line(w, "  a knee at %.0f bytes, as between protocols: the latency is that of the small messages, the bandwidth that of the large ones", f.Knee)
 		}
+		m := &f.Median
+		apart := ""
+		if math.Abs(m.Beta-f.Line.Beta) > f.Line.BetaOff && f.Line.BetaOff > 0 {
+			apart = "; that is outside of the interval: some points pull the line"
+		}
+		Line(w, "  by median regression: α = %.4g us, β = %.4g ps per byte%s", 1e6*m.Alpha, 1e12*m.Beta, apart)
 		for _, p := range f.Outliers {
 			Line(w, "  left out: %s, %.0f bytes in %.4g us", quote.Line(p.Name), p.Bytes, 1e6*p.Seconds)
 		}

@@ -30,6 +30,8 @@ type Table struct {
 	Tool   string  // who wrote it
 	What   string  // "latency", "bandwidth", or "" for times of messages
 	Factor float64 // of a collective: busbw over algbw; 0: it is of messages
+	// Collective is the program of nccl-tests, without _perf, where one alone is named: "all_reduce", "sendrecv".
+	Collective string
 	// Samples of What "bandwidth" have the seconds of many messages in flight: their latency is hidden.
 	Samples []Sample
 	Runs    int // times a size is there at most
@@ -80,48 +82,86 @@ func Read(file string, in io.Reader) (*Table, error) {
 
 func good(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 
-// nccl reads rows of nccl-tests: size, count, words, and for out of place and in place the time in
-// microseconds, algbw, busbw and errors.
+// perf finds the names of the programs of nccl-tests and rccl-tests in what is printed beside a table.
+var perf = regexp.MustCompile(`\b(all_reduce|all_gather|reduce_scatter|sendrecv|broadcast|reduce|alltoallv?|scatter|gather|hypercube)_perf`)
+
+// launcher is what mpirun and others put before a line.
+var launcher = regexp.MustCompile(`^(?:.*<stdout>:|\[?[0-9][0-9,]*\]?: )`)
+
+// nccl reads rows of nccl-tests and rccl-tests: for out of place and in place the time in microseconds, algbw,
+// busbw and errors, in the columns that the head of the table names. Heads of all versions are read, with and
+// without redop and root. A row whose algbw is not its size over its time is in other columns than the head
+// names, and an error.
 func (t *Table) nccl(lines []string) error {
 	t.Tool = "nccl-tests"
 	var factors []float64
+	var times []int // columns
+	width := 0
+	names := map[string]bool{}
 	for n, line := range lines {
-		f := strings.Fields(line)
-		if i := slices.IndexFunc(f, func(w string) bool { return !strings.HasSuffix(w, ":") && w[0] >= '0' && w[0] <= '9' }); i > 0 && strings.HasSuffix(f[0], ":") {
-			f = f[i:] // what a launcher puts before the line
+		for _, m := range perf.FindAllStringSubmatch(line, -1) {
+			names[m[1]] = true
 		}
-		if len(f) < 6 || f[0][0] < '0' || f[0][0] > '9' {
+		line = strings.TrimSpace(launcher.ReplaceAllString(line, ""))
+		f := strings.Fields(strings.TrimLeft(line, "# "))
+		if slices.Contains(f, "time") && slices.Contains(f, "algbw") && slices.Contains(f, "busbw") {
+			times, width = nil, len(f)
+			for i, name := range f {
+				if name == "time" {
+					times = append(times, i)
+				}
+			}
+			continue
+		}
+		if len(f) < 5 || strings.HasPrefix(line, "#") {
 			continue
 		}
 		size, err := strconv.ParseFloat(f[0], 64)
-		if err != nil {
+		if err != nil || size < 0 || math.IsInf(size, 0) || math.IsNaN(size) {
 			continue
 		}
-		at := 2
-		for at < len(f) { // type, redop and root, which may be a number
-			if _, err := strconv.ParseFloat(f[at], 64); err == nil && strings.Contains(f[at], ".") {
-				break
-			}
-			at++
+		if times == nil {
+			return fmt.Errorf("line %d: a row before the head of the table, which names its columns (size, count, type, …, time, algbw, busbw)", n+1)
 		}
-		for at+2 < len(f) {
+		if len(f) != width {
+			if len(f) < width && n >= len(lines)-2 {
+				break // cut off
+			}
+			return fmt.Errorf("line %d: %d columns, and the head names %d", n+1, len(f), width)
+		}
+		for _, at := range times {
+			if at+2 >= len(f) || f[at] == "N/A" {
+				continue
+			}
 			us, err1 := strconv.ParseFloat(f[at], 64)
 			alg, err2 := strconv.ParseFloat(f[at+1], 64)
 			bus, err3 := strconv.ParseFloat(f[at+2], 64)
-			if err1 != nil || err2 != nil || err3 != nil {
-				break
+			if err := errors.Join(err1, err2, err3); err != nil {
+				return fmt.Errorf("line %d: want a time, algbw and busbw in columns %d to %d", n+1, at+1, at+3)
 			}
-			if size > 0 && good(us) {
-				t.Samples = append(t.Samples, Sample{-1, -1, size, us * 1e-6, fmt.Sprintf("line %d", n+1)})
-				if alg >= 1 { // with digits enough
-					factors = append(factors, bus/alg)
-				}
+			if size == 0 || !good(us) {
+				continue
 			}
-			at += 4
+			if rate := size / us * 1e-3; math.Abs(rate-alg) > 0.01+0.01*alg {
+				return fmt.Errorf("line %d: algbw is %v GB/s, and %v bytes in %v us are %.2f", n+1, alg, size, us, rate)
+			}
+			t.Samples = append(t.Samples, Sample{-1, -1, size, us * 1e-6, fmt.Sprintf("line %d", n+1)})
+			if alg >= 1 { // with digits enough
+				factors = append(factors, bus/alg)
+			}
 		}
 	}
+	if len(names) == 1 {
+		for name := range names {
+			t.Collective = name
+			t.Tool = "nccl-tests, " + name
+		}
+	}
+	if len(factors) == 0 && t.Collective == "" {
+		return errors.New("no row with a size, a time, algbw of 1 GB/s or more, and busbw: that tells the collective, where no name of a program (all_reduce_perf) does")
+	}
 	if len(factors) == 0 {
-		return errors.New("no row with a size, a time, algbw of 1 GB/s or more, and busbw: that tells the collective")
+		factors = []float64{1} // of messages; of collectives their names tell
 	}
 	slices.Sort(factors)
 	t.Factor = factors[len(factors)/2]
