@@ -16,9 +16,10 @@ const (
 	binomial             // along a binomial tree
 	exchange             // allreduce: each machine sends its sum to each other one
 	oneShot              // allreduce in one machine: each rank reads the sum of every chunk
+	woven                // allreduce in one machine: reads and writes in turns, as weave has them
 )
 
-var formNames = []string{"from the first of a part", "in a chain", "along binomial trees", "each with each", "each rank reads all sums"}
+var formNames = []string{"from the first of a part", "in a chain", "along binomial trees", "each with each", "each rank reads all sums", "reads and writes in turns"}
 
 func (f form) String() string { return formNames[f] }
 
@@ -27,7 +28,9 @@ func (x *machines) forms() []form {
 	allreduce := x.kind == model.AllReduce
 	switch n := len(x.members); {
 	case n == 1 && allreduce && x.cost == model.Pipelined:
-		return []form{star, oneShot}
+		return []form{woven, star, oneShot}
+	case n == 1 && allreduce:
+		return []form{woven, star}
 	case n == 1 || x.tree != nil:
 		return []form{star}
 	case n == 2 && allreduce:
@@ -80,6 +83,12 @@ func (x *machines) schedule(budget *solve.Budget, p *model.Problem, f form) *mod
 	y := &builder{machines: x, p: p, s: &model.Schedule{Form: model.Timed}, form: f, routes: map[[3]int]int32{}}
 	y.inside = &net{slot: x.slot(x.insideLinks, size), lines: map[int]*line{}}
 	y.across = &net{slot: x.slot(x.acrossLinks, size), lines: map[int]*line{}}
+	if f == woven {
+		if !y.weave(budget) {
+			return nil
+		}
+		return y.s
+	}
 	for k := range p.Chunks {
 		if k&0xff == 0 && budget.Spent() || !y.chunk(k) {
 			return nil
@@ -277,6 +286,71 @@ func (y *builder) read(c place, g, reader, owner int, ready model.Time) model.Ti
 		}
 	}
 	return end
+}
+
+// weave adds what moves all chunks in the one machine, by a timetable that keeps links busy from
+// when they have filled until they empty: of n ranks at a switch, in n+1 slots, each sends n
+// terms, its own among them, and writes a sum, and each receives a sum and n writes. Sum j is read
+// in slot (n+1)·⌊j/n⌋+(j mod n)+1, by rank j mod n, and written d slots later, when it is there:
+// that rank's links are taken for these slots. In the rest each rank sends the terms in the order
+// of the sums, each as soon as it can, and receives what is written as soon as it can; in between
+// it waits at the switch. It reports whether all terms come in time.
+//
+// They do: in slots up to that of sum j a rank has taken at most one slot for writing in each n+1,
+// so that as many are left as there are sums.
+func (y *builder) weave(budget *solve.Budget) bool {
+	n, slot, ranks := y.size, y.inside.slot, y.members[0]
+	largest := 0
+	for k, c := range y.p.Chunks {
+		if c.Size > y.p.Chunks[largest].Size {
+			largest = k
+		}
+	}
+	for plane := range y.planes {
+		x := &y.planes[plane]
+		later := 0
+		for i := range n {
+			later = max(later, int((y.took(place{k: largest}, 0, i, 0)+slot-1)/slot), int((y.took(place{k: largest}, 0, 0, i)+slot-1)/slot))
+		}
+		if later%(n+1) == 0 {
+			later++
+		}
+		sums := (len(y.p.Chunks) - plane + len(y.planes) - 1) / len(y.planes)
+		at := func(j int) int { return (n+1)*(j/n) + j%n + 1 }
+		for j := range sums {
+			for _, k := range []int{at(j), at(j) + later} {
+				y.inside.line(x.up[0][j%n]).take(k)
+				y.inside.line(x.down[0][j%n]).take(k)
+			}
+		}
+		for j := range sums {
+			if j&0xff == 0 && budget.Spent() {
+				return false
+			}
+			c, owner := place{k: plane + j*len(y.planes), plane: plane}, j%n
+			end := model.Time(0)
+			for i := range n {
+				if i != owner {
+					end = max(end, model.Time(at(j))*slot+y.took(c, 0, i, owner))
+				}
+			}
+			for i, r := range ranks {
+				if i == owner {
+					continue
+				}
+				up, down := y.inside.line(x.up[0][i]), y.inside.line(x.down[0][i])
+				term, branch := up.free(0), down.free(at(j)+later)
+				if term > at(j) {
+					return false
+				}
+				up.take(term)
+				down.take(branch)
+				y.add(c.k, r, ranks[owner], model.Reduction, y.within(c, 0, i, owner), model.Time(term)*slot, end)
+				y.add(c.k, ranks[owner], r, model.Copy, y.within(c, 0, owner, i), model.Time(at(j)+later)*slot, model.Time(branch)*slot+y.took(c, 0, owner, i))
+			}
+		}
+	}
+	return true
 }
 
 // readAll has every rank of the one machine read the sum of a chunk. It reports whether each has

@@ -93,6 +93,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return solve.Result{}, err
 	}
 	s := search{p: p, enough: max(o.Bound, o.Enough), result: solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}}
+	most := 0
 	for _, x := range all {
 		s.machines = x
 		if p.Chunks == nil && o.Chunks == 0 {
@@ -101,11 +102,15 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		}
 		q := solve.Cut(p, o.Chunks)
 		for _, f := range x.forms() {
-			if n := len(q.Chunks) * x.each(f); n > model.MaxHeld {
-				return solve.Result{}, solve.NotServed("would make %d transfers, more than %d", n, model.MaxHeld)
+			if n := len(q.Chunks) * x.each(f); n <= model.MaxHeld {
+				s.try(b, q, f)
+			} else {
+				most = max(most, n)
 			}
-			s.try(b, q, f)
 		}
+	}
+	if most > 0 && s.result.Schedule == nil {
+		return solve.Result{}, solve.NotServed("would make %d transfers, more than %d", most, model.MaxHeld)
 	}
 	if stop := b.Stop(); stop != 0 {
 		s.result.Stop = stop
@@ -188,6 +193,8 @@ func (x *machines) note(f form) string {
 		within = fmt.Sprintf("each of %d ranks adds up a part", x.size)
 	case !x.reduces():
 		within = fmt.Sprintf("%d ranks write to all at %d switches", x.size, len(x.planes))
+	case f == woven:
+		within += ", in turns with writing them"
 	case f == oneShot:
 		within = fmt.Sprintf("each of %d ranks reads all sums at %d switches", x.size, len(x.planes))
 	case x.kind == model.Reduce && across == "":

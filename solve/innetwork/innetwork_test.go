@@ -39,7 +39,8 @@ func TestFluid(t *testing.T) {
 		want float64 // us
 		over float64
 	}{
-		{"dgxh100-nvls", 9. / 8 * gib / 450e3, 0.01},
+		{"dgxh100-nvls", 9. / 8 * gib / 450e3, 0.002},
+		{"gb200-nvls:nvl72", 73. / 72 * gib / 900e3, 0.042},
 		{"dgxb200-nvls", 9. / 8 * gib / 900e3, 0.01},
 		{"switch:4:read", 5. / 4 * gib / 53687.0912, 0.01},
 		{"switch:16:read", 17. / 16 * gib / 53687.0912, 0.01},
