@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -63,6 +64,7 @@ type graph struct {
 	channels     map[[2]int]*channel // port channels of ranks
 	order        []int32             // topological; nil: there is a cycle
 	reads        map[int][]slot
+	parts        []parts
 	cache        map[int][2][]uint64
 	tooMany      bool // packets to look at; then there is no order
 }
@@ -72,6 +74,12 @@ type channel struct {
 	pushes []int // events of threads
 	effect []int // what then happens: a transfer's begin, or a signal
 	done   []int // when that is done
+}
+
+// parts is a read of packets that several moves write, each a part.
+type parts struct {
+	read   int // its begin
+	writes []int
 }
 
 // slot is an access to packets.
@@ -128,6 +136,7 @@ func newGraph(ctx context.Context, plans []*model.Plan) *graph {
 	}
 	g.match(ctx)
 	g.sort()
+	g.joint()
 	return g
 }
 
@@ -345,6 +354,7 @@ func (g *graph) packets(ctx context.Context) bool {
 			if !work.Go(len(writes[k])) {
 				return false
 			}
+			var of []slot // the parts that others write
 			for j, w := range writes[k] {
 				if w.start >= r.end || r.start >= w.end {
 					continue
@@ -356,6 +366,7 @@ func (g *graph) packets(ctx context.Context) bool {
 				if !g.only(writes[k], k.space, j, low, high) { // it may be another one that is read
 					continue
 				}
+				of = append(of, slot{w.move, low, high})
 				a, b := &g.moves[w.move], &g.moves[r.move]
 				if r.start <= w.start && w.end <= r.end {
 					g.weaklyBefore(a.done, b.done)
@@ -366,9 +377,49 @@ func (g *graph) packets(ctx context.Context) bool {
 				g.weaklyBefore(a.begin, b.done)
 				g.reads[w.move] = append(g.reads[w.move], slot{r.move, w.start, r.start}) // the shift, for aligned
 			}
+			g.share(r, of)
 		}
 	}
 	return true
+}
+
+// share notes a read of which others write a part each, and all together.
+func (g *graph) share(r slot, of []slot) {
+	if len(of) < 2 {
+		return
+	}
+	slices.SortFunc(of, func(a, b slot) int { return cmp.Compare(a.start, b.start) })
+	p, at := parts{read: g.moves[r.move].begin}, r.start
+	for _, w := range of {
+		if w.start > at {
+			return
+		}
+		at = max(at, w.end)
+		p.writes = append(p.writes, g.moves[w.move].begin)
+	}
+	if at == r.end {
+		g.parts = append(g.parts, p)
+	}
+}
+
+// joint adds that such a read begins after the first of the writes does, if one is first: each of
+// its elements waits for an element of one of them.
+func (g *graph) joint() {
+	added := false
+	for i := 0; i < len(g.parts) && g.order != nil; i++ {
+		p := &g.parts[i]
+		for _, w := range p.writes {
+			after := g.from(w, true)
+			if !slices.ContainsFunc(p.writes, func(x int) bool { return x != w && !has(after, x) }) {
+				g.weaklyBefore(w, p.read)
+				added = true
+				break
+			}
+		}
+	}
+	if added {
+		g.sort()
+	}
 }
 
 // only reports whether packets from low to high are there only after the j-th of some writes has

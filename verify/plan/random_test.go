@@ -20,7 +20,7 @@ func TestRight(t *testing.T) {
 		wrong, _, why := plan.Judge(context.Background(), p)
 		require.Empty(t, wrong, kind)
 		require.Empty(t, why, kind)
-		f := plans.Explore(p, 1<<20)
+		f := plans.Explore(p, 1, 1<<20)
 		require.Equal(t, plans.Found{States: f.States, Enough: true}, *f, "%d", kind)
 	}
 }
@@ -66,6 +66,29 @@ func TestAgreement(t *testing.T) {
 		}
 	}
 	require.Greater(t, n, 50)
+}
+
+// TestLaunches carries plans out twice in every order, and compares what goes wrong between the
+// two launches.
+func TestLaunches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 3))
+	decided, wrong := 0, 0
+	for i := range 60 {
+		p := plans.Right(i % plans.Kinds)
+		if i >= plans.Kinds {
+			p = plans.Draw(rng)
+		}
+		d, w, differs := plans.CompareLaunches(t.Context(), p, 60_000)
+		require.Empty(t, differs, show(p))
+		if d {
+			decided++
+		}
+		if w {
+			wrong++
+		}
+	}
+	t.Logf("%d decided, %d of them wrong in the next launch", decided, wrong)
+	require.Greater(t, decided, 5)
 }
 
 // show writes a plan.

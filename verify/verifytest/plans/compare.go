@@ -40,14 +40,8 @@ func codes(ctx context.Context, p *model.Plan) (all []verify.Code, why string) {
 // Compare compares what package plan finds and what Explore finds in at most limit states, and
 // returns whether they both decided, whether the plan is right, and how they differ.
 func Compare(ctx context.Context, p *model.Plan, limit int) (decided, right bool, differs string) {
-	for _, b := range p.Blocks {
-		for _, o := range b.Ops {
-			for k := range o.Moves {
-				if o.Verb == model.PlanCompute && o.Moves[k].Bytes() != Unit {
-					return false, false, "" // with few threads it has others in common with larger moves than with many
-				}
-			}
-		}
+	if !whole(p) {
+		return false, false, ""
 	}
 	all, why := codes(ctx, p)
 	has := func(list ...verify.Code) bool {
@@ -56,7 +50,7 @@ func Compare(ctx context.Context, p *model.Plan, limit int) (decided, right bool
 	if why != "" || has(verify.OutOfBounds, verify.PacketMixed, verify.PacketTwice) {
 		return false, false, ""
 	}
-	f := Explore(p, limit)
+	f := Explore(p, 1, limit)
 	if !f.Enough {
 		return false, false, ""
 	}
@@ -79,4 +73,40 @@ func Compare(ctx context.Context, p *model.Plan, limit int) (decided, right bool
 		compare("result", has(verify.MissingContribution, verify.DoubleContribution, verify.WrongValue, verify.UninitialisedRead), f.Result != "")
 	}
 	return true, len(all) == 0, differs
+}
+
+// CompareLaunches compares two launches of a plan, one after the other, of which each alone is right:
+// package plan warns of the next launch if and only if in some order something goes wrong in
+// two. What is left over of signals goes wrong in the next launch or a later one, or never: of that
+// Explore is only asked, see Left.
+func CompareLaunches(ctx context.Context, p *model.Plan, limit int) (decided, wrong bool, differs string) {
+	refuted, warnings, why := plan.Judge(ctx, p)
+	if why != "" || len(refuted) > 0 || !whole(p) || slices.ContainsFunc(warnings, func(v verify.Violation) bool { return v.Code == verify.PacketTwice || v.Code == verify.RelaxedOrder }) {
+		return false, false, ""
+	}
+	f := Explore(p, 2, limit)
+	if !f.Enough {
+		return false, false, ""
+	}
+	warned := slices.ContainsFunc(warnings, func(v verify.Violation) bool { return v.Code == verify.NextLaunch })
+	wrong = f.Deadlock || f.Race || f.Entry || f.Exit
+	if warned != wrong {
+		differs = fmt.Sprintf("two launches: plan warns %v, exploration finds deadlock %v, race %v, entry %v, exit %v (%s)", warned, f.Deadlock, f.Race, f.Entry, f.Exit, f.First)
+	}
+	return true, wrong, differs
+}
+
+// whole reports whether each move is one that Explore carries out as a kernel does: with few threads
+// larger moves have other ones in common than with many.
+func whole(p *model.Plan) bool {
+	for _, b := range p.Blocks {
+		for _, o := range b.Ops {
+			for k := range o.Moves {
+				if o.Verb == model.PlanCompute && o.Moves[k].Bytes() != Unit {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }

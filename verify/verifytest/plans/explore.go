@@ -4,7 +4,6 @@
 package plans
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -26,8 +25,9 @@ type Found struct {
 
 // step is what a thread, or a proxy, does at once.
 type step struct {
-	kind    byte // 'j' join, 'b' barrier, 's' raise, 'w' take, 'm' element, 'p' hand over, 'f' wait for the proxy, 'e' end
-	id      int  // counter, or number of the join
+	kind    byte // 'j' join, 'b' barrier, 's' raise, 't' draw a number, 'w' take, 'm' element, 'p' hand over, 'f' wait for the proxy, 'l' the end of a launch
+	launch  int
+	id      int // counter, or number of the join
 	to      *request
 	reads   []int64 // cells
 	packets []int64 // cells that must have been written as packets
@@ -74,7 +74,7 @@ func cells(p *model.Plan, s model.PlanSpan, from, size int64) []int64 {
 	return all
 }
 
-func compile(p *model.Plan) *machine {
+func compile(p *model.Plan, launches int) *machine {
 	m := &machine{p: p, owner: map[int64]int{}, slot: map[int64]int{}}
 	for _, b := range p.Buffers {
 		for c := int64(0); b.User && c < b.Size; c += 8 {
@@ -83,13 +83,23 @@ func compile(p *model.Plan) *machine {
 	}
 	m.credit = append(make([]int, len(p.Counters)), p.Semaphores...)
 	channels := map[[2]int]int{}
+	for range Threads * len(p.Blocks) {
+		m.threads = append(m.threads, nil)
+	}
 	for b := range p.Blocks {
-		x := &p.Blocks[b]
-		base := len(m.threads)
 		for range Threads {
-			m.threads, m.rank = append(m.threads, nil), append(m.rank, x.Rank)
+			m.rank = append(m.rank, p.Blocks[b].Rank)
 		}
-		do := func(t int, s step) { m.threads[base+t] = append(m.threads[base+t], s) }
+	}
+	for b := range launches * len(p.Blocks) {
+		launch := b / len(p.Blocks)
+		b %= len(p.Blocks)
+		x := &p.Blocks[b]
+		base := Threads * b
+		do := func(t int, s step) {
+			s.launch = launch
+			m.threads[base+t] = append(m.threads[base+t], s)
+		}
 		for i := range x.Ops {
 			o := &x.Ops[i]
 			place := x.Place(i)
@@ -109,7 +119,7 @@ func compile(p *model.Plan) *machine {
 				return r
 			}
 			element := func(v *model.PlanMove, from, size int64, wait bool) step {
-				s := step{kind: 'm', place: place}
+				s := step{kind: 'm', launch: launch, place: place}
 				for _, list := range [][]model.PlanSpan{v.Srcs, v.Dsts} {
 					for _, x := range list {
 						for _, c := range cells(p, x, from, size) {
@@ -192,6 +202,9 @@ func compile(p *model.Plan) *machine {
 				}
 			}
 		}
+		for t := range Threads {
+			do(t, step{kind: 'l'})
+		}
 	}
 	m.channels = len(channels)
 	return m
@@ -201,20 +214,19 @@ func compile(p *model.Plan) *machine {
 type state struct {
 	pc      []uint8
 	joined  []uint8 // of each thread: whether it waits in a join
-	started []bool
-	ended   []bool
+	phase   []uint8 // of each rank how often it has started and ended: odd while it runs
 	queue   []uint8 // of requests, in the order of their coming; a proxy takes the first of each channel
 	moved   []uint8 // elements of each request
 	count   []uint8
 	taken   []uint8
 	ticket  []uint8
 	met     []uint8 // of each thread: barriers that it came to
-	packets []bool  // by machine.slot
+	packets []uint8 // by machine.slot: the launch that wrote last, from 1 on
 }
 
 func (s *state) clone() *state {
 	c := *s
-	c.pc, c.joined, c.started, c.ended = slices.Clone(s.pc), slices.Clone(s.joined), slices.Clone(s.started), slices.Clone(s.ended)
+	c.pc, c.joined, c.phase = slices.Clone(s.pc), slices.Clone(s.joined), slices.Clone(s.phase)
 	c.queue, c.moved, c.count = slices.Clone(s.queue), slices.Clone(s.moved), slices.Clone(s.count)
 	c.taken, c.ticket, c.met = slices.Clone(s.taken), slices.Clone(s.ticket), slices.Clone(s.met)
 	c.packets = slices.Clone(s.packets)
@@ -222,17 +234,7 @@ func (s *state) clone() *state {
 }
 
 func (s *state) key() string {
-	b := slices.Concat(s.pc, s.joined, s.queue, []uint8{255}, s.ticket, s.taken, s.met, s.moved)
-	for _, list := range [][]bool{s.started, s.ended} {
-		n := uint64(0)
-		for i, x := range list {
-			if x {
-				n |= 1 << i
-			}
-		}
-		b = binary.AppendUvarint(b, n)
-	}
-	return string(b)
+	return string(slices.Concat(s.pc, s.joined, s.queue, []uint8{255}, s.ticket, s.taken, s.met, s.moved, s.phase, s.packets))
 }
 
 // action is something that can happen next.
@@ -243,16 +245,23 @@ type action struct {
 	do    func(*state)
 }
 
-// Explore carries a plan out in every order, as long as there are at most limit states.
-func Explore(p *model.Plan, limit int) *Found {
-	m := compile(p)
+// Explore carries a plan out in every order, some launches one after the other, as long as there are at
+// most limit states. Counters, semaphores and scratch persist from launch to launch; the result is
+// that of one.
+func Explore(p *model.Plan, launches, limit int) *Found {
+	m := compile(p, launches)
 	n := len(m.threads)
-	first := &state{pc: make([]uint8, n), joined: make([]uint8, n), started: make([]bool, p.Ranks), ended: make([]bool, p.Ranks), moved: make([]uint8, len(m.requests)),
-		count: make([]uint8, len(m.credit)), taken: make([]uint8, len(m.credit)), ticket: make([]uint8, n), met: make([]uint8, n), packets: make([]bool, len(m.slot))}
+	first := &state{pc: make([]uint8, n), joined: make([]uint8, n), phase: make([]uint8, p.Ranks), moved: make([]uint8, len(m.requests)),
+		count: make([]uint8, len(m.credit)), taken: make([]uint8, len(m.credit)), ticket: make([]uint8, n), met: make([]uint8, n), packets: make([]uint8, len(m.slot))}
 	for i, c := range m.credit {
 		first.count[i] = uint8(c)
 	}
 	f := &Found{Enough: true}
+	for _, steps := range m.threads {
+		if len(steps) >= 1<<8 || len(m.requests) >= 1<<8-1 {
+			return &Found{}
+		}
+	}
 	seen := map[string]bool{first.key(): true}
 	stack := []*state{first}
 	for len(stack) > 0 {
@@ -266,7 +275,7 @@ func Explore(p *model.Plan, limit int) *Found {
 		m.look(s, list, f)
 		if len(list) == 0 {
 			for r := range p.Ranks {
-				if !s.ended[r] {
+				if int(s.phase[r]) < 2*launches {
 					f.Deadlock = true
 				}
 			}
@@ -280,7 +289,7 @@ func Explore(p *model.Plan, limit int) *Found {
 			}
 		}
 	}
-	if f.Enough && !f.Deadlock && !f.Race {
+	if f.Enough && !f.Deadlock && !f.Race && launches == 1 {
 		f.Result = m.result(first)
 	}
 	return f
@@ -289,21 +298,34 @@ func Explore(p *model.Plan, limit int) *Found {
 // next lists what can happen.
 func (m *machine) next(s *state) []action {
 	var all []action
-	for r := range s.started {
-		if !s.started[r] {
-			all = append(all, action{owner: r, do: func(c *state) { c.started[r] = true }})
+	for r, phase := range s.phase {
+		if phase%2 == 0 {
+			more := phase == 0
+			for t := range m.threads {
+				more = more || m.rank[t] == r && int(s.pc[t]) < len(m.threads[t])
+			}
+			if more {
+				all = append(all, action{owner: r, do: func(c *state) { c.phase[r]++ }})
+			}
 			continue
 		}
-		over := !s.ended[r]
+		over := true
 		for t := range m.threads {
-			over = over && (m.rank[t] != r || int(s.pc[t]) == len(m.threads[t]))
+			over = over && (m.rank[t] != r || m.threads[t][s.pc[t]].kind == 'l')
 		}
 		if over {
-			all = append(all, action{owner: r, do: func(c *state) { c.ended[r] = true }})
+			all = append(all, action{owner: r, do: func(c *state) {
+				c.phase[r]++
+				for t := range m.threads {
+					if m.rank[t] == r {
+						c.pc[t]++
+					}
+				}
+			}})
 		}
 	}
 	for t := range m.threads {
-		if !s.started[m.rank[t]] || int(s.pc[t]) == len(m.threads[t]) {
+		if s.phase[m.rank[t]]%2 == 0 || m.threads[t][s.pc[t]].kind == 'l' {
 			continue
 		}
 		x := &m.threads[t][s.pc[t]]
@@ -359,7 +381,7 @@ func (m *machine) next(s *state) []action {
 		case 'm':
 			ready := true
 			for _, c := range x.packets {
-				ready = ready && s.packets[m.slot[c]]
+				ready = ready && int(s.packets[m.slot[c]]) == x.launch+1
 			}
 			if !ready {
 				continue
@@ -368,7 +390,7 @@ func (m *machine) next(s *state) []action {
 				c.pc[t]++
 				for _, w := range x.writes {
 					if w&packetBit != 0 {
-						c.packets[m.slot[w]] = true
+						c.packets[m.slot[w]] = uint8(x.launch + 1)
 					}
 				}
 			}
@@ -390,7 +412,7 @@ func (m *machine) next(s *state) []action {
 				c.moved[number]++
 				for _, w := range r.transfer[k].writes {
 					if w&packetBit != 0 {
-						c.packets[m.slot[w]] = true
+						c.packets[m.slot[w]] = uint8(r.transfer[k].launch + 1)
 					}
 				}
 				if k == len(r.transfer)-1 && r.signal < 0 {
@@ -425,10 +447,9 @@ func (m *machine) look(s *state, list []action, f *Found) {
 			if !user || r == a.owner && a.by >= 0 {
 				continue
 			}
-			if !s.started[r] {
+			if now := int(s.phase[r]); now < 2*a.step.launch+1 {
 				f.say(&f.Entry, a.step.place)
-			}
-			if s.ended[r] {
+			} else if now > 2*a.step.launch+1 {
 				f.say(&f.Exit, a.step.place)
 			}
 		}
@@ -436,12 +457,19 @@ func (m *machine) look(s *state, list []action, f *Found) {
 			if b.step == nil || b.step.kind != 'm' {
 				continue
 			}
+			between := a.step.launch != b.step.launch // then the caller's memory is not looked at
 			for _, w := range a.step.writes {
+				if _, user := m.owner[w]; user && between {
+					continue
+				}
 				if slices.Contains(b.step.reads, w) || slices.Contains(b.step.writes, w) {
 					f.say(&f.Race, a.step.place+" and "+b.step.place)
 				}
 			}
 			for _, r := range a.step.reads {
+				if _, user := m.owner[r]; user && between {
+					continue
+				}
 				if slices.Contains(b.step.writes, r) {
 					f.say(&f.Race, a.step.place+" and "+b.step.place)
 				}
