@@ -47,46 +47,40 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 	members, machines := p.Members(), machinesOf(p)
 	h := mscclpp.Header{Name: fmt.Sprintf("oraccl_%v_%d", kind, len(members)), Collective: kind.String(), InPlace: inPlace, LL: d.Proto == "LL", Machines: machines,
 		Unit: max(leastIteration, p.Size/int64(max(1, len(p.Chunks)))/16*16), Iterate: d.iterate}
-	var made *mscclpp.Written
+	var compose func() (*mscclpp.Written, error)
 	_, multimem := p.InNetwork(s)
 	if multimem {
 		shares, err := sharesOf(p, s)
 		if err != nil {
 			return "", err
 		}
-		made, err = mscclpp.FromShares(*shares, h)
-		if err != nil {
-			return "", err
-		}
 		machines = nil
+		compose = func() (*mscclpp.Written, error) { return mscclpp.FromShares(*shares, h) }
 	} else {
 		program, err := assign.Assign(p, s, assign.Options{InPlace: inPlace, OutOfPlace: !inPlace, Limits: planLimits})
 		if err != nil {
 			return "", err
 		}
-		if made, err = mscclpp.FromProgram(program, h); err != nil {
+		compose = func() (*mscclpp.Written, error) { return mscclpp.FromProgram(program, h) }
+	}
+	var b bytes.Buffer
+	var made *mscclpp.Written
+	var r *deploy.Report
+	for _, h.Fence = range []bool{false, true} { // which some schedules need for the next launch
+		if made, err = compose(); err != nil {
 			var no *mscclpp.NotServedError
-			if errors.As(err, &no) {
+			if errors.As(err, &no) && !multimem {
 				return "", exit.Hint(err, "fewer chunks need fewer operations (solve --chunks)")
 			}
 			return "", err
 		}
-	}
-	// for any message first, to find up to which it is proved, and then up to that
-	var b bytes.Buffer
-	var r *deploy.Report
-	for _, most := range []bool{false, true} {
-		high := int64(0)
-		if most {
-			high = r.Plan.High
-		}
 		b.Reset()
-		if err := made.Write(&b, high); err != nil {
-			return "", err
+		if r, err = provePlan(ctx, &b, made); err == nil || ctx.Err() != nil || multimem {
+			break
 		}
-		if r, err = confirmPlan(ctx, b.Bytes()); err != nil {
-			return "", fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
-		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return "", err
@@ -107,6 +101,22 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 		note += fmt.Sprintf("\ngpu 0 and those after it are the ranks %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(members), " ", ", "), "[]"))
 	}
 	return note, nil
+}
+
+// provePlan writes a plan for all messages for which it is proved.
+func provePlan(ctx context.Context, b *bytes.Buffer, made *mscclpp.Written) (r *deploy.Report, err error) {
+	high := int64(0) // for any message first, to find up to which it is proved
+	for range 2 {
+		b.Reset()
+		if err := made.Write(b, high); err != nil {
+			return nil, err
+		}
+		if r, err = confirmPlan(ctx, b.Bytes()); err != nil {
+			return nil, err
+		}
+		high = r.Plan.High
+	}
+	return r, nil
 }
 
 // confirmPlan reads a plan and returns what is decided about it, if it is right in every respect.

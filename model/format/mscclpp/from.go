@@ -18,6 +18,7 @@ type Header struct {
 	Threadblocks     int   // a rank, at most; 0: 32
 	Unit             int64 // bytes of an iteration of a pipeline; 0: there are none
 	Iterate          bool  // pipelines even where operations suffice without
+	Fence            bool  // scratch of a rank is not used before that rank has started, in any thread: the launch before may use it
 }
 
 // The limits of the executor.

@@ -153,9 +153,13 @@ type builder struct {
 	remotes map[Type][]remoteJSON
 	touched []touch // since the last nop
 	waited  bool    // some threads have waited since the last nop
+	entered bool    // they have waited for the start of others
 	moved   bool    // data were moved by all threads since
 	threads map[turn]int
 }
+
+// several is the thread of a turn that several have taken at once.
+const several = -1
 
 // turn is an end of a channel: what the threads do there must be in one order.
 type turn struct {
@@ -177,7 +181,7 @@ func (b *builder) add(o opJSON) { b.j.Ops = append(b.j.Ops, o) }
 
 func (b *builder) nop() {
 	b.add(opJSON{Name: "nop"})
-	b.touched, b.waited, b.moved = nil, false, false
+	b.touched, b.waited, b.entered, b.moved = nil, false, false, false
 	clear(b.threads)
 }
 
@@ -191,6 +195,9 @@ func (b *builder) turns(signals bool, kind Type, peers []int) {
 		}
 	}
 	for k, p := range peers {
+		if slices.Contains(peers[:k], p) || slices.Contains(peers[k+1:], p) {
+			k = several
+		}
 		b.threads[turn{signals, kind, p}] = k
 	}
 }
@@ -208,9 +215,13 @@ func (b *builder) cell(at spot) (space byte, index int) {
 }
 
 // before puts a nop before accesses, if they need one: after a wait, or after an access to the
-// same memory that other threads may have made.
-func (b *builder) before(all []touch) {
+// same memory that other threads may have made. Whether another rank has started matters to its
+// caller's memory; to its scratch only if it may still be used in the launch before.
+func (b *builder) before(all []touch, far ...spot) {
 	need := b.waited
+	for _, at := range far {
+		need = need || b.entered && (at.buffer != 's' || b.w.h.Fence)
+	}
 	for _, x := range all {
 		space, at := b.cell(x.at)
 		for _, y := range b.touched {
@@ -296,7 +307,7 @@ func (w *Written) block(ch *chapter, r, id int) error {
 		for _, kind := range []Type{Memory, Port} {
 			peers := b.peersOf(ch.sent[r], kind, to)
 			b.sync(map[Type]string{Memory: "rlxwait", Port: "wait"}[kind], kind, peers)
-			b.waited = b.waited || len(peers) > 0
+			b.entered = b.entered || len(peers) > 0
 		}
 	}
 	if ch.loop {
@@ -338,7 +349,7 @@ func (b *builder) levels(ch *chapter) {
 		b.send(sent, to)
 		if !b.w.c.h.LL {
 			if peers := b.peersOf(sent, Memory, to); len(peers) > 0 {
-				if b.moved || b.waited {
+				if b.moved {
 					b.nop()
 				}
 				b.sync("signal", Memory, peers)
@@ -363,20 +374,20 @@ func (b *builder) levels(ch *chapter) {
 // channels before the loop, or in the iteration before, may take a nop: it then stands before
 // the loop, or at the end of an iteration.
 func (b *builder) pipeline(ch *chapter) {
-	before, waited, threads := b.j.Ops, b.waited, maps.Clone(b.threads)
+	before, entered, threads := b.j.Ops, b.entered, maps.Clone(b.threads)
 	iteration := func() []opJSON {
 		b.j.Ops, b.touched = nil, nil
 		b.levels(ch)
 		return b.j.Ops
 	}
 	same := func(x, y opJSON) bool { return x.Name == y.Name }
-	b.waited = false
+	b.entered = false
 	clear(b.threads)
 	ops := iteration()
 	if again := iteration(); !slices.EqualFunc(ops, again, same) {
 		ops = append(ops, opJSON{Name: "nop"})
 	}
-	b.waited, b.threads = waited, threads
+	b.waited, b.moved, b.entered, b.threads = false, false, entered, threads
 	first := iteration()
 	if len(ops) == 0 {
 		b.j.Ops = before
@@ -415,13 +426,15 @@ func (b *builder) send(sent []*parcel, to func(*parcel) int) {
 		}
 		o := opJSON{Name: name, Type: Memory.String()}
 		var all []touch
+		var far []spot
 		for _, m := range memory[:n] {
 			o.Src = append(o.Src, near(m.source(), m.size))
 			o.Dst = append(o.Dst, b.far(Memory, to(m), m.dst, m.size))
 			b.channel(Memory, to(m))
 			all = append(all, touch{m.source(), m.size, false, false, grain})
+			far = append(far, m.dst)
 		}
-		b.before(all)
+		b.before(all, far...)
 		b.add(o)
 		memory = memory[n:]
 	}
@@ -436,7 +449,7 @@ func (b *builder) send(sent []*parcel, to func(*parcel) int) {
 			m.src, m.relays = stage, nil
 		}
 	}
-	if b.moved || b.waited {
+	if b.moved || b.waited || b.entered {
 		b.nop()
 	}
 	put := func(name string, list []*parcel) {
@@ -470,9 +483,6 @@ func (b *builder) send(sent []*parcel, to func(*parcel) int) {
 		}
 	}
 	put("put", early)
-	if len(early) > 0 {
-		b.nop()
-	}
 	put("pwsf", last)
 	b.waited = true
 }
