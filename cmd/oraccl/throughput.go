@@ -28,15 +28,16 @@ func newThroughput() *cobra.Command {
 		Long: `throughput prints the bytes of the buffer per second if latencies are zero and chunks
 infinitely divisible. No schedule with any number of chunks is faster.
 
-For allgather, reducescatter, broadcast and reduce the number is exact. It is computed
-twice, by minimum cuts in whole numbers and, up to 64 ranks, by linear programs, which
-must agree. For alltoall it is a maximum concurrent flow by HiGHS, with an exact bound
-from its dual. For allreduce it is the best that in-trees and out-trees can do, by HiGHS;
+For allgather, reducescatter, broadcast and reduce, and for allgatherv and reducescatterv,
+the number is exact. It is computed twice, by minimum cuts in whole numbers and, up to 64
+ranks, by linear programs, which must agree. For alltoall, gather, scatter, and all that
+goes from one rank to one, such as alltoallv, it is a maximum concurrent flow by HiGHS, with
+an exact bound from its dual. For allreduce it is the best that in-trees and out-trees can do, by HiGHS;
 other shapes of algorithms have only the bound below it.
 
 When the time limit is reached, or after Ctrl-C, what was found by then is printed, and the
 exit status is 3.`,
-		Example: "  oraccl throughput dgx1 --collective allgather\n  oraccl throughput torus:8x8 --collective reducescatter --size 1GiB",
+		Example: "  oraccl throughput dgx1 --collective allgather\n  oraccl throughput torus:8x8 --collective reducescatter --size 1GiB\n  oraccl throughput torus:4x4 --collective halo --size 1MiB",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, ctx, done, err := in.begin(cmd, args, limit, "computing the fluid limit")
 			if err != nil {

@@ -49,7 +49,8 @@ const (
 const maxProgrammed = 64
 
 // Throughput computes the fluid limit of p. Only its bound depends on the cut, the latencies
-// and the late ranks of p. For an allgather, reducescatter, broadcast or reduce it is exact,
+// and the late ranks of p. For an allgather, reducescatter, broadcast or reduce, or a custom
+// collective that is like one with parts of their own sizes, it is exact,
 // and computed twice, by minimum cuts and, up to 64 ranks, by linear programs; if they differ
 // the error is a *verify.Contradiction. An error that matches solve.ErrNotServed means that
 // the collective is not served.
@@ -68,14 +69,21 @@ func Throughput(ctx context.Context, p *model.Problem) (*FluidLimit, error) {
 	var witness model.Witness
 	var err error
 	switch p.Collective.Kind {
-	case model.AllToAll:
+	case model.AllToAll, model.Gather, model.Scatter:
 		witness, err = f.allToAll(ctx, p)
+	case model.Custom:
+		if witness, err = f.allToAll(ctx, p); errors.Is(err, solve.ErrNotServed) {
+			apart := err
+			if witness, err = f.cut(ctx, p); errors.Is(err, solve.ErrNotServed) {
+				err = solve.NotServed("throughput serves custom collectives whose parts go from one rank to one, or from one to all, or are summed up from all at one; here %v; %v", apart, err)
+			}
+		}
 	case model.AllReduce:
 		err = f.allReduce(ctx, p)
 	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
 		witness, err = f.cut(ctx, p)
 	default:
-		return nil, solve.NotServed("throughput serves broadcast, reduce, allgather, reducescatter, allreduce and alltoall, not %v", p.Collective.Kind)
+		return nil, solve.NotServed("throughput serves the standard collectives and custom ones, not %v", p.Collective.Kind)
 	}
 	switch stop := solve.StopOf(ctx); {
 	case err != nil && stop == 0:

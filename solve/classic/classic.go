@@ -63,6 +63,9 @@ func (m *method) Name() string { return m.name }
 // About implements solve.Solver.
 func (m *method) About() solve.About {
 	serves := "all eight"
+	if m.builders[model.Custom] != nil {
+		serves += ", and custom ones that move parts or sum parts up, such as alltoallv"
+	}
 	if len(m.builders) < len(model.Kinds()) {
 		serves = strings.Join(m.collectives(" of 2^q ranks"), ", ")
 	}
@@ -98,6 +101,15 @@ func (m *method) Serves(p *model.Problem) error {
 	if slices.Contains(m.powers, kind) && n&(n-1) != 0 {
 		return solve.NotServed("serves %v for a power of two of ranks, not %d", kind, n)
 	}
+	if kind == model.Custom {
+		transfers, err := servesCustom(p)
+		if err != nil {
+			return err
+		}
+		if transfers > maxMoves {
+			return solve.NotServed("would make %d transfers, at most %d are placed", transfers, maxMoves)
+		}
+	}
 	chunks := len(p.Chunks)
 	if p.Chunks == nil {
 		chunks = p.DefaultChunks(1)
@@ -106,7 +118,7 @@ func (m *method) Serves(p *model.Problem) error {
 	if kind == model.AllToAll || kind == model.Scatter || kind == model.Gather {
 		perChunk = bits.Len(uint(n))
 	}
-	if int64(chunks)*int64(perChunk) > maxMoves {
+	if kind != model.Custom && int64(chunks)*int64(perChunk) > maxMoves {
 		return solve.NotServed("would make %d transfers, at most %d are placed", int64(chunks)*int64(perChunk), maxMoves)
 	}
 	if err := place.Reachable(p.Topology); err != nil {

@@ -1,7 +1,11 @@
 package classic
 
 import (
+	"slices"
+
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -16,6 +20,7 @@ var directBuilders = builders{
 	model.ReduceScatter: directReduceScatter,
 	model.AllReduce:     both(directReduceScatter, directAllGather),
 	model.AllToAll:      directAllToAll,
+	model.Custom:        directCustom,
 }
 
 // staggered writes, for each distance 1..n-1, one batch of the moves that visit
@@ -88,4 +93,53 @@ func (x *plan) pairs() [][]int {
 		pairs[s] = append(pairs[s], k)
 	}
 	return pairs
+}
+
+// directCustom sends each chunk of a custom collective from a rank that has it to those that want it, or, if
+// ranks sum up, to the one that wants the sum.
+func directCustom(x *plan) {
+	n := x.p.Topology.Ranks
+	away := make([][]place.Move, n) // by how many ranks on
+	add := func(k, from, to int, op model.Op) {
+		d := (to - from + n) % n
+		away[d] = append(away[d], place.Move{Chunk: k, Src: from, Dst: to, Op: op})
+	}
+	if solve.SumsUp(x.p) {
+		for k := range x.p.Chunks {
+			for to := range x.p.Goal(k) {
+				for _, from := range x.members {
+					if from != to {
+						add(k, from, to, model.Reduction)
+					}
+				}
+			}
+		}
+	} else if pt, err := network.Spreading(x.p); err == nil {
+		for k, from := range pt.From {
+			for i, to := range pt.Goals(k, n) {
+				if !slices.Contains(from, to) {
+					add(k, int(from[i%len(from)]), int(to), model.Copy)
+				}
+			}
+		}
+	}
+	for _, moves := range away {
+		x.Batch(moves...)
+	}
+}
+
+// servesCustom returns an error unless directCustom serves p, and else how many transfers it makes.
+func servesCustom(p *model.Problem) (transfers int64, err error) {
+	p = network.Parts(p)
+	if solve.SumsUp(p) {
+		return int64(len(p.Chunks)) * int64(len(p.Members())-1), nil
+	}
+	pt, err := network.Spreading(p)
+	if err != nil {
+		return 0, err
+	}
+	for k := range pt.From {
+		transfers += int64(len(pt.Goals(k, p.Topology.Ranks)))
+	}
+	return transfers, nil
 }

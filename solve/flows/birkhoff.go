@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // birkhoff returns a schedule of what moves around one switch whose makespan is the larger of the
@@ -22,16 +23,16 @@ func birkhoff(p *model.Problem, stop func() bool) (*model.Problem, *model.Schedu
 		return nil, nil, 0
 	}
 	whole := p.WithChunks(p.Shards())
-	list, err := demands(whole)
+	list, err := network.Pairs(whole)
 	if err != nil {
 		return nil, nil, 0
 	}
 	n := p.Topology.Ranks
 	real, full := square(n), square(n)
 	for k, d := range list {
-		if d.src != d.dst {
-			real[d.src][d.dst] += whole.Chunks[k].Size
-			full[d.src][d.dst] += whole.Chunks[k].Size
+		if d.Src != d.Dst {
+			real[d.Src][d.Dst] += whole.Chunks[k].Size
+			full[d.Src][d.Dst] += whole.Chunks[k].Size
 		}
 	}
 	rows, columns := make([]int64, n), make([]int64, n)
@@ -81,15 +82,15 @@ func birkhoff(p *model.Problem, stop func() bool) (*model.Problem, *model.Schedu
 		}
 	}
 	// Pieces of a pair are taken from its shards in their order.
-	type at struct{ src, dst int32 }
+	type at = network.Pair
 	shards := map[at][]int{}
 	for k, d := range list {
-		shards[at(d)] = append(shards[at(d)], k)
+		shards[d] = append(shards[d], k)
 	}
 	type piece struct {
 		model.Chunk
 		slot int // -1: stays
-		demand
+		network.Pair
 	}
 	var pieces []piece
 	taken := make([]int64, len(list))
@@ -98,12 +99,12 @@ func birkhoff(p *model.Problem, stop func() bool) (*model.Problem, *model.Schedu
 			if j < 0 {
 				continue
 			}
-			pair := at{int32(r), j}
+			pair := at{Src: int32(r), Dst: j}
 			for left := s.bytes[r]; left > 0; {
 				k := shards[pair][0]
 				c := whole.Chunks[k]
 				size := min(left, c.Size-taken[k])
-				pieces = append(pieces, piece{model.Chunk{Offset: c.Offset + taken[k], Size: size}, i, demand(pair)})
+				pieces = append(pieces, piece{model.Chunk{Offset: c.Offset + taken[k], Size: size}, i, pair})
 				if taken[k] += size; taken[k] == c.Size {
 					shards[pair] = shards[pair][1:]
 				}
@@ -112,7 +113,7 @@ func birkhoff(p *model.Problem, stop func() bool) (*model.Problem, *model.Schedu
 		}
 	}
 	for k, d := range list {
-		if d.src == d.dst {
+		if d.Src == d.Dst {
 			pieces = append(pieces, piece{whole.Chunks[k], -1, d})
 		}
 	}
@@ -128,14 +129,14 @@ func birkhoff(p *model.Problem, stop func() bool) (*model.Problem, *model.Schedu
 		if x.slot < 0 {
 			continue
 		}
-		pair := at(x.demand)
+		pair := x.Pair
 		id, known := route[pair]
 		if !known {
 			id = int32(len(s.Routes))
 			route[pair] = id
-			s.Routes = append(s.Routes, []int{up[x.src], down[x.dst]})
+			s.Routes = append(s.Routes, []int{up[x.Src], down[x.Dst]})
 		}
-		bySlot[x.slot] = append(bySlot[x.slot], model.Transfer{Chunk: int32(k), Src: x.src, Dst: x.dst, Route: id, Op: model.Copy})
+		bySlot[x.slot] = append(bySlot[x.slot], model.Transfer{Chunk: int32(k), Src: x.Src, Dst: x.Dst, Route: id, Op: model.Copy})
 	}
 	for i, list := range bySlot {
 		free := map[int32]model.Time{} // by rank: a slot may have several pieces of a pair, one after the other

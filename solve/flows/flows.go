@@ -75,48 +75,13 @@ func (method) Serves(p *model.Problem) error {
 	switch p.Collective.Kind {
 	case model.AllToAll, model.Gather, model.Scatter:
 	case model.Custom:
-		q := p
-		if p.Chunks == nil {
-			q = p.WithChunks(p.Shards())
-		}
-		if _, err := demands(q); err != nil {
+		if _, err := network.Pairs(network.Parts(p)); err != nil {
 			return err
 		}
 	default:
 		return solve.NotServed("serves what goes from one rank to one, which %v does not", p.Collective.Kind)
 	}
 	return network.Connected(p)
-}
-
-// demand is where a chunk goes from and to.
-type demand struct{ src, dst int32 }
-
-// demands returns them by chunk of p, which has chunks. A chunk that nobody else wants stays.
-func demands(p *model.Problem) ([]demand, error) {
-	list := make([]demand, len(p.Chunks))
-	for k := range p.Chunks {
-		d, n := demand{-1, -1}, 0
-		var value model.Value
-		for r, v := range p.Goal(k) {
-			d.dst, value, n = int32(r), v, n+1
-		}
-		if n > 1 {
-			return nil, solve.NotServed("several ranks want chunk %d: serves what one rank wants", k)
-		}
-		for r, v := range p.Start(k) {
-			if n == 1 && v.Equal(value) && (d.src < 0 || int32(r) == d.dst) {
-				d.src = int32(r)
-			}
-		}
-		switch {
-		case n == 0:
-			d = demand{0, 0}
-		case d.src < 0:
-			return nil, solve.NotServed("what rank %d wants of chunk %d is nowhere at the start", d.dst, k)
-		}
-		list[k] = d
-	}
-	return list, nil
 }
 
 // Solve implements solve.Solver. Options.Chunks is used: that many pieces of the largest shard

@@ -14,7 +14,7 @@ import (
 type router struct {
 	*network.Network
 	exits   *network.Exits
-	demands []demand
+	demands []network.Pair
 	paths   [][]int32 // by chunk: hops, the last one first
 	load    []float64 // by resource, in seconds
 	rng     *rand.Rand
@@ -24,7 +24,7 @@ type router struct {
 	cost                 []float64 // scratch, by hop
 }
 
-func newRouter(n *network.Network, list []demand, seed uint64) *router {
+func newRouter(n *network.Network, list []network.Pair, seed uint64) *router {
 	return &router{Network: n, exits: network.NewExits(n), demands: list, paths: make([][]int32, len(list)), load: make([]float64, n.Resources),
 		price: make([]float64, n.Resources), cost: make([]float64, len(n.Hops)), rng: rand.New(rand.NewPCG(seed, uint64(len(list))))}
 }
@@ -42,7 +42,7 @@ const (
 // plan returns a schedule of p, which has chunks, or nil if it is stopped. None ends before goal.
 func plan(p *model.Problem, seed uint64, goal model.Time, stop func() bool) (*model.Schedule, error) {
 	n := network.New(p, false)
-	list, err := demands(p)
+	list, err := network.Pairs(p)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func (r *router) groups() [][]int {
 	bySource := make([][]int, r.Problem.Topology.Ranks)
 	count := 0
 	for k, d := range r.demands {
-		if d.src != d.dst {
-			bySource[d.src] = append(bySource[d.src], k)
+		if d.Src != d.Dst {
+			bySource[d.Src] = append(bySource[d.Src], k)
 			count++
 		}
 	}
@@ -163,11 +163,11 @@ func (r *router) choose(group []int) bool {
 		}
 		r.cost[l] = c
 	}
-	s := r.demands[group[0]].src
+	s := r.demands[group[0]].Src
 	via := r.cheapest(s, r.cost)
 	for _, k := range group {
 		var path []int32
-		for v := r.demands[k].dst; v != s; v = r.Hops[path[len(path)-1]].Src {
+		for v := r.demands[k].Dst; v != s; v = r.Hops[path[len(path)-1]].Src {
 			if via[v] < 0 {
 				return false
 			}

@@ -11,8 +11,8 @@
 //
 // Two computations that share nothing but the topology give the number. Rate finds the
 // set by Dinkelbach's iteration on minimum cuts, in whole numbers. RateByLP solves a linear
-// program for each sink by HiGHS and reads the set off its dual. Concurrent solves
-// alltoall's maximum concurrent flow as a linear program, whose dual prices are a
+// program for each sink by HiGHS and reads the set off its dual. AllToAll solves
+// the maximum concurrent flow of what goes from single ranks to single ranks as a linear program, whose dual prices are a
 // certificate of its own.
 package fluid
 
@@ -22,15 +22,18 @@ import (
 	"fmt"
 	"math/big"
 	"math/bits"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/maxflow"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // Limit is what bounds a collective in the fluid limit.
 type Limit struct {
-	// Shares is how many of the Of equal shards of the buffer must leave the nodes.
+	// Shares is how many of the Of equal shards of the buffer must leave the nodes; of a custom
+	// collective, how many of Of bytes.
 	Shares, Of int64
 	// Bandwidth is that of the links that leave the nodes, in bytes per second.
 	Bandwidth int64
@@ -55,24 +58,49 @@ func (l Limit) Witness() model.Cut { return model.Cut{Nodes: l.Nodes} }
 type instance struct {
 	t        *model.Topology
 	sources  []int
+	weight   []int64 // by source
+	grain    int64   // shards or bytes in each unit of weight
 	sinks    []int
 	backward bool // the links of t are those of the problem turned round
 }
 
 // newInstance returns an error that wraps solve.ErrNotServed for other collectives than
-// allgather, reducescatter, broadcast and reduce.
+// allgather, reducescatter, broadcast and reduce, and custom ones that are like them with parts of
+// their own sizes.
 func newInstance(p *model.Problem) (*instance, error) {
-	in := &instance{t: p.Topology, sinks: p.Members()}
+	in := &instance{t: p.Topology, sinks: p.Members(), grain: 1}
 	switch p.Collective.Kind {
 	case model.ReduceScatter, model.Reduce:
 		in.backward, in.t = true, p.Topology.Reversed()
 	case model.AllGather, model.Broadcast:
+	case model.Custom:
+		q := p
+		if solve.SumsUp(p) {
+			var ok bool
+			if q, ok = solve.Reverse(p); !ok {
+				return nil, solve.NotServed("cannot be read backwards")
+			}
+			in.backward, in.t = true, q.Topology
+		}
+		bytes, grain, err := network.Contributions(q)
+		if err != nil {
+			return nil, err
+		}
+		for r, n := range bytes {
+			if n > 0 {
+				in.sources, in.weight = append(in.sources, r), append(in.weight, n/grain)
+			}
+		}
+		in.grain = grain
 	default:
 		return nil, solve.NotServed("serves allgather, reducescatter, broadcast and reduce, not %v", p.Collective.Kind)
 	}
-	in.sources = in.sinks
-	if p.Collective.Kind.Rooted() {
-		in.sources = []int{p.Collective.Root}
+	if in.sources == nil {
+		in.sources = in.sinks
+		if p.Collective.Kind.Rooted() {
+			in.sources = []int{p.Collective.Root}
+		}
+		in.weight = slices.Repeat([]int64{1}, len(in.sources))
 	}
 	for _, port := range p.Topology.Ports {
 		if port.Capacity < len(port.Links) {
@@ -87,10 +115,11 @@ func newInstance(p *model.Problem) (*instance, error) {
 
 // limit returns the Limit of a set of nodes of in.t, given by a mark for each.
 func (in *instance) limit(side []bool) (Limit, error) {
-	l := Limit{Of: int64(len(in.sources))}
-	for _, r := range in.sources {
+	l := Limit{}
+	for i, r := range in.sources {
+		l.Of += in.weight[i] * in.grain
 		if side[r] {
-			l.Shares++
+			l.Shares += in.weight[i] * in.grain
 		}
 	}
 	for _, link := range in.t.Links {
@@ -165,10 +194,10 @@ func gcd(t *model.Topology) int64 {
 }
 
 // cut looks for a set without d that is better than best: with Shares/Bandwidth = a/b, one
-// of s sources and bandwidth w with s·b > w·a. Such a set exists if the flow from a node
+// of sources of weight s and bandwidth w with s·b > w·a. Such a set exists if the flow from a node
 // that feeds each source by b, over links of capacity w·a, does not bring all of it to d.
 func (in *instance) cut(d int, best Limit, unit int64) (side []bool, better bool, err error) {
-	a, b := best.Shares, best.Bandwidth/unit
+	a, b := best.Shares/in.grain, best.Bandwidth/unit
 	if a == 0 {
 		a, b = 0, 1
 	}
@@ -181,9 +210,13 @@ func (in *instance) cut(d int, best Limit, unit int64) (side []bool, better bool
 	n := in.t.Nodes()
 	g := maxflow.New(n + 1)
 	total := int64(0)
-	for _, s := range in.sources {
-		g.Add(n, s, b)
-		if total += b; total > 1<<60 {
+	for i, s := range in.sources {
+		hi, lo := bits.Mul64(uint64(b), uint64(in.weight[i]))
+		if hi != 0 || lo > 1<<60 {
+			return nil, false, errors.New("fluid: sizes and bandwidths too different for whole numbers")
+		}
+		g.Add(n, s, int64(lo))
+		if total += int64(lo); total > 1<<60 {
 			return nil, false, errors.New("fluid: bandwidths too different for whole numbers")
 		}
 	}

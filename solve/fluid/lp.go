@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // RateByLP returns the Limit of p's collective by linear programs, independently of Rate.
@@ -53,15 +55,16 @@ func (in *instance) toSink(ctx context.Context, d int) (Limit, float64, error) {
 		flows[l.Src] = append(flows[l.Src], lp.T(f, 1))
 		flows[l.Dst] = append(flows[l.Dst], lp.T(f, -1))
 	}
+	most := slices.Max(in.weight) // of which x is the rate
 	rows := make([]int, in.t.Nodes())
 	for v := range flows {
 		rows[v] = -1
 		if v == d {
 			continue
 		}
-		for _, s := range in.sources {
+		for i, s := range in.sources {
 			if s == v {
-				flows[v] = append(flows[v], lp.T(x, -1))
+				flows[v] = append(flows[v], lp.Term{Col: x, Coef: lp.Frac(-in.weight[i], most)})
 			}
 		}
 		rows[v] = m.AddEQ("", lp.Int(0), flows[v]...)
@@ -76,15 +79,15 @@ func (in *instance) toSink(ctx context.Context, d int) (Limit, float64, error) {
 	// The dual of a conservation row is a potential, 0 at the sink; those with the most
 	// differ from the others by links that are full. Any threshold between gives a cut
 	// that binds.
-	most := 0.0
+	highest := 0.0
 	for _, row := range rows {
 		if row >= 0 {
-			most = max(most, math.Abs(r.RowDuals[row]))
+			highest = max(highest, math.Abs(r.RowDuals[row]))
 		}
 	}
 	side := make([]bool, len(rows))
 	for v, row := range rows {
-		side[v] = row >= 0 && math.Abs(r.RowDuals[row]) > most/2
+		side[v] = row >= 0 && math.Abs(r.RowDuals[row]) > highest/2
 	}
 	l, err := in.limit(side)
 	if err != nil {
@@ -94,15 +97,15 @@ func (in *instance) toSink(ctx context.Context, d int) (Limit, float64, error) {
 		return Limit{}, 0, fmt.Errorf("the dual is no cut: %d shards over %d bytes per second", l.Shares, l.Bandwidth)
 	}
 	exact, _ := new(big.Rat).SetFrac64(l.Bandwidth, l.Shares).Float64()
-	return l, math.Abs(r.Objective*float64(scale)/exact - 1), nil
+	return l, math.Abs(r.Objective*float64(scale)/float64(most*in.grain)/exact - 1), nil
 }
 
-// Concurrent is the maximum concurrent flow of an alltoall.
+// Concurrent is the maximum concurrent flow of what goes from single ranks to single ranks.
 type Concurrent struct {
 	// Algbw is, according to the solver, the bytes of the buffer that pass per second.
 	Algbw float64
-	// Flows holds, by member and link, the bytes per second of what comes from that member,
-	// when from each member to each other one Algbw/members passes.
+	// Flows holds, by rank and link, the bytes per second of what comes from that rank, when each
+	// pair's part of the buffer takes equally long; nil for a rank that has nothing for others.
 	Flows [][]float64
 	// Prices of links, from the dual: a certificate of kind prices.
 	Prices model.Prices
@@ -110,20 +113,60 @@ type Concurrent struct {
 	Bound *big.Rat
 }
 
+// demands is what each rank has for each other one, in units of which the buffer has whole.
+type demands struct {
+	of    [][]int64 // by rank, nil where it has nothing
+	whole int64
+}
+
+// demandsOf returns the demands of p, or an error that wraps solve.ErrNotServed where several
+// ranks want one part.
+func demandsOf(p *model.Problem) (d demands, err error) {
+	d.whole = p.Size
+	switch members := p.Members(); p.Collective.Kind {
+	case model.AllToAll, model.Gather, model.Scatter: // all parts are equal, whatever bytes are left over
+		d.of, d.whole = make([][]int64, p.Topology.Ranks), int64(len(members))
+		for _, u := range members {
+			for _, v := range members {
+				if u == v || p.Collective.Kind == model.Gather && v != p.Collective.Root || p.Collective.Kind == model.Scatter && u != p.Collective.Root {
+					continue
+				}
+				if d.of[u] == nil {
+					d.of[u] = make([]int64, p.Topology.Ranks)
+				}
+				d.of[u][v] = 1
+			}
+		}
+	case model.Custom:
+		d.of, err = network.Matrix(p)
+	default:
+		err = solve.NotServed("serves what goes from one rank to one, which %v does not", p.Collective.Kind)
+	}
+	if err == nil && !slices.ContainsFunc(d.of, func(row []int64) bool { return row != nil }) {
+		err = solve.NotServed("nothing moves")
+	}
+	return d, err
+}
+
 // maxFlowColumns limits the programs that are taken on.
 const maxFlowColumns = 400_000
 
-// AllToAll solves the maximum concurrent flow of p's alltoall: no copying helps there, so
-// that this is the fluid limit. Flows are added up by source.
+// AllToAll solves the maximum concurrent flow of p, an alltoall, gather, scatter or custom collective in
+// which each part goes from one rank to one: no copying helps there, so that this is the fluid
+// limit. Flows are added up by source.
 func AllToAll(ctx context.Context, p *model.Problem) (*Concurrent, error) {
-	t, members := p.Topology, p.Members()
-	if p.Collective.Kind != model.AllToAll {
-		return nil, solve.NotServed("serves alltoall, not %v", p.Collective.Kind)
+	t := p.Topology
+	d, err := demandsOf(p)
+	if err != nil {
+		return nil, err
 	}
-	if len(members) < 2 {
-		return nil, solve.NotServed("one member alone moves nothing")
+	sources, most := 0, int64(1)
+	for _, row := range d.of {
+		if row != nil {
+			sources, most = sources+1, max(most, slices.Max(row))
+		}
 	}
-	if n := len(members) * len(t.Links); n > maxFlowColumns {
+	if n := sources * len(t.Links); n > maxFlowColumns {
 		return nil, solve.NotServed("too large: %d columns, want at most %d", n, maxFlowColumns)
 	}
 	scale := int64(1)
@@ -131,25 +174,30 @@ func AllToAll(ctx context.Context, p *model.Problem) (*Concurrent, error) {
 		scale = max(scale, l.Bandwidth)
 	}
 	m := &lp.Model{Sense: lp.Maximise}
-	x := m.AddNonNegative("x", lp.Int(1))
+	x := m.AddNonNegative("x", lp.Int(1)) // the rate of the largest demand
 	capacity := make([][]lp.Term, len(t.Links))
-	columns := make([][]int, len(members))
-	for member, s := range members {
-		columns[member] = make([]int, len(t.Links))
+	columns := make([][]int, len(d.of))
+	for s, row := range d.of {
+		if row == nil {
+			continue
+		}
+		columns[s] = make([]int, len(t.Links))
 		balance := make([][]lp.Term, t.Nodes()) // in minus out
 		for i, l := range t.Links {
-			columns[member][i] = -1
+			columns[s][i] = -1
 			if l.Dst == s {
 				continue
 			}
 			f := m.AddNonNegative("", lp.Int(0))
-			columns[member][i] = f
+			columns[s][i] = f
 			capacity[i] = append(capacity[i], lp.T(f, 1))
 			balance[l.Dst] = append(balance[l.Dst], lp.T(f, 1))
 			balance[l.Src] = append(balance[l.Src], lp.T(f, -1))
 		}
-		for _, d := range members {
-			balance[d] = append(balance[d], lp.T(x, -1))
+		for v, want := range row {
+			if want > 0 {
+				balance[v] = append(balance[v], lp.Term{Col: x, Coef: lp.Frac(-want, most)})
+			}
 		}
 		for v, terms := range balance {
 			if v != s {
@@ -168,24 +216,27 @@ func AllToAll(ctx context.Context, p *model.Problem) (*Concurrent, error) {
 	if r.Status != highs.Optimal || r.RowDuals == nil {
 		return nil, fmt.Errorf("fluid: the solver says %s", r.RawStatus)
 	}
-	c := &Concurrent{Algbw: r.Objective * float64(scale) * float64(len(members)), Prices: model.Prices{Links: make([]int64, len(t.Links))}}
-	for member := range members {
+	c := &Concurrent{Algbw: r.Objective * float64(scale) / float64(most) * float64(d.whole), Flows: make([][]float64, len(d.of)), Prices: model.Prices{Links: make([]int64, len(t.Links))}}
+	for s := range columns {
+		if columns[s] == nil {
+			continue
+		}
 		flow := make([]float64, len(t.Links))
-		for i, column := range columns[member] {
+		for i, column := range columns[s] {
 			if column >= 0 {
 				flow[i] = max(0, r.Values[column]*float64(scale))
 			}
 		}
-		c.Flows = append(c.Flows, flow)
+		c.Flows[s] = flow
 	}
-	most := 0.0
+	dearest := 0.0
 	for _, row := range rows {
-		most = max(most, math.Abs(r.RowDuals[row]))
+		dearest = max(dearest, math.Abs(r.RowDuals[row]))
 	}
 	for i, row := range rows {
-		c.Prices.Links[i] = int64(math.Round(math.Abs(r.RowDuals[row]) / most * priceUnit))
+		c.Prices.Links[i] = int64(math.Round(math.Abs(r.RowDuals[row]) / dearest * priceUnit))
 	}
-	c.Bound = priced(p, c.Prices.Links)
+	c.Bound = priced(t, d, c.Prices.Links)
 	return c, nil
 }
 
@@ -193,26 +244,29 @@ func AllToAll(ctx context.Context, p *model.Problem) (*Concurrent, error) {
 // the denominators of small duals divide.
 const priceUnit = 2 * 2 * 2 * 3 * 3 * 5 * 7 * 11 * 13 // 360 360
 
-// priced returns the bytes of the buffer a second that prices leave: each pair's shard pays
+// priced returns the bytes of the buffer a second that prices leave: each pair's part pays
 // for the cheapest way, and all links together sell no more than their bandwidth.
-func priced(p *model.Problem, prices []int64) *big.Rat {
-	t, members := p.Topology, p.Members()
-	sold := new(big.Int)
+func priced(t *model.Topology, d demands, prices []int64) *big.Rat {
+	sold, paid := new(big.Int), new(big.Int)
 	for i, l := range t.Links {
 		sold.Add(sold, new(big.Int).Mul(big.NewInt(prices[i]), big.NewInt(l.Bandwidth)))
 	}
-	paid := int64(0)
-	for _, s := range members {
+	for s, row := range d.of {
+		if row == nil {
+			continue
+		}
 		far := cheapest(t, prices, s)
-		for _, d := range members {
-			paid += far[d]
+		for v, want := range row {
+			if want > 0 {
+				paid.Add(paid, new(big.Int).Mul(big.NewInt(far[v]), big.NewInt(want)))
+			}
 		}
 	}
-	if paid == 0 {
+	if paid.Sign() == 0 {
 		return nil
 	}
-	bound := new(big.Rat).SetFrac(sold, big.NewInt(paid))
-	return bound.Mul(bound, big.NewRat(int64(len(members)), 1))
+	bound := new(big.Rat).SetFrac(sold, paid)
+	return bound.Mul(bound, big.NewRat(d.whole, 1))
 }
 
 // cheapest returns the price of the cheapest way from s to each node, by Bellman and Ford.

@@ -12,7 +12,8 @@
 // with whatever shares (see spanning); elsewhere each root has an equal part, and the trees
 // that lead to it are those of the reversed network.
 //
-// Method paths serves alltoall: the maximum concurrent flow, split into paths.
+// Method paths serves what goes from single ranks to single ranks: the maximum concurrent flow, split
+// into paths.
 package forest
 
 import (
@@ -64,10 +65,10 @@ func (method) Serves(p *model.Problem) error {
 	default:
 		return solve.NotServed("serves allgather, reducescatter, broadcast, reduce and allreduce, not %v", kind)
 	}
-	return servesNetwork(p)
+	return servesNetwork(p, false)
 }
 
-func servesNetwork(p *model.Problem) error {
+func servesNetwork(p *model.Problem, paths bool) error {
 	switch n := len(p.Members()); {
 	case p.Cost.Synchronous():
 		return solve.NotServed("fills links, which %v does not ask for", p.Cost)
@@ -77,7 +78,7 @@ func servesNetwork(p *model.Problem) error {
 		return solve.NotServed("one member alone moves nothing")
 	case n > maxMembers:
 		return solve.NotServed("serves at most %d members, not %d", maxMembers, n)
-	case p.Collective.Kind != model.AllToAll && n*(p.Topology.Nodes()-n) > maxSplits:
+	case !paths && n*(p.Topology.Nodes()-n) > maxSplits:
 		return solve.NotServed("serves at most %d members times other nodes, not %d", maxSplits, n*(p.Topology.Nodes()-n))
 	case len(p.Chunks) > maxMoves:
 		return solve.NotServed("serves at most %d chunks, not %d", maxMoves, len(p.Chunks))

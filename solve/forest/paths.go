@@ -9,6 +9,7 @@ import (
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/lp/highs"
+	demand "github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -23,7 +24,7 @@ func (paths) Name() string { return "paths" }
 // About implements solve.Solver.
 func (paths) About() solve.About {
 	return solve.About{
-		Serves:    fmt.Sprintf("alltoall; up to %d members", maxMembers),
+		Serves:    fmt.Sprintf("alltoall, gather, scatter, and custom collectives in which each chunk goes from one rank to one, such as alltoallv; up to %d members", maxMembers),
 		Guarantee: "as `forest`, by paths of the maximum concurrent flow",
 		Source:    "`solve/forest`",
 		Uses:      solve.UsesSeed | solve.UsesEffort,
@@ -35,10 +36,16 @@ func (paths) Serves(p *model.Problem) error {
 	if err := highs.Available(); err != nil {
 		return solve.NotServed("%v", err)
 	}
-	if p.Collective.Kind != model.AllToAll {
-		return solve.NotServed("serves alltoall, not %v", p.Collective.Kind)
+	switch p.Collective.Kind {
+	case model.AllToAll, model.Gather, model.Scatter:
+	case model.Custom:
+		if _, err := demand.Pairs(demand.Parts(p)); err != nil {
+			return err
+		}
+	default:
+		return solve.NotServed("serves what goes from one rank to one, which %v does not", p.Collective.Kind)
 	}
-	return servesNetwork(p)
+	return servesNetwork(p, true)
 }
 
 // Solve implements solve.Solver. Options.Chunks is used: that many equal chunks per pair
@@ -65,19 +72,26 @@ func (m paths) Solve(ctx context.Context, p *model.Problem, o solve.Options) (so
 			return solve.Result{}, err
 		}
 	}
-	members := p.Members()
-	f := &forest{blocks: len(members) * len(members)}
-	for i, s := range members {
+	parts := demand.Parts(p)
+	pairs, err := demand.Pairs(parts)
+	if err != nil {
+		return solve.Result{}, err
+	}
+	f := &forest{blocks: len(pairs)}
+	for k, d := range pairs {
 		if ctx.Err() != nil {
 			return stopped(ctx, p), nil
 		}
-		for _, d := range members {
-			list, err := split(p.Topology, c.Flows[i], s, d, c.Algbw/float64(len(members)))
-			if err != nil {
-				return solve.Result{}, err
-			}
-			f.down = append(f.down, list)
+		part := 1 / float64(len(p.Members()))
+		if x := parts.Chunks[k]; p.Collective.Kind == model.Custom {
+			part = float64(max(1, x.Size)) / float64(p.Size)
+			f.ends = append(f.ends, x.Offset+x.Size)
 		}
+		list, err := split(p.Topology, c.Flows[d.Src], int(d.Src), int(d.Dst), c.Algbw*part)
+		if err != nil {
+			return solve.Result{}, err
+		}
+		f.down = append(f.down, list)
 	}
 	return pipelined(ctx, p, o, []flow{f})
 }

@@ -36,7 +36,7 @@ func stopped(ctx context.Context, p *model.Problem) solve.Result {
 // better already.
 func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []flow) (solve.Result, error) {
 	best := solve.Result{Stop: solve.Done}
-	fixed := p.Chunks != nil || o.Chunks > 0
+	fixed := p.Chunks != nil || o.Chunks > 0 || !p.Collective.Cuttable()
 	for pieces, idle := int64(1), 0; idle < 2; pieces *= 2 {
 		old := model.MaxTime
 		if best.Schedule != nil {

@@ -18,7 +18,8 @@ import (
 // from it and, for allreduce, those that lead up to it. With a mirror it is one block, of
 // trees with different roots, and what goes down a tree has come up its mirror image.
 type forest struct {
-	blocks   int // equal parts of the buffer, one for each root
+	blocks   int     // parts of the buffer, one for each root, or for what goes from one rank to one
+	ends     []int64 // where each ends, in bytes; nil: they are equal
 	up, down [][]tree
 	mirror   func(link int) int
 	speed    float64 // rate of the trees with a mirror
@@ -223,6 +224,13 @@ func spans(trees []tree, size int64) []span {
 
 // block returns from where to where block b of a buffer of size bytes goes.
 func (f *forest) block(b int, size int64) span {
+	if f.ends != nil {
+		s := span{to: f.ends[b]}
+		if b > 0 {
+			s.from = f.ends[b-1]
+		}
+		return s
+	}
 	return span{scale(size, int64(b), int64(f.blocks)), scale(size, int64(b)+1, int64(f.blocks))}
 }
 

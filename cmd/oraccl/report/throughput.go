@@ -33,7 +33,7 @@ type ThroughputJSON struct {
 // cutJSON is a set of nodes and what leaves it.
 type cutJSON struct {
 	Nodes     []int `json:"nodes"`
-	Shares    int64 `json:"shares"` // of Of equal ones must cross
+	Shares    int64 `json:"shares"` // of Of equal ones, of a custom collective bytes, must cross
 	Of        int64 `json:"of"`
 	Bandwidth int64 `json:"bandwidth_bytes_per_second"`
 }
@@ -84,7 +84,11 @@ func PrintThroughput(w io.Writer, p *model.Problem, f *certify.FluidLimit) {
 		fmt.Fprintf(w, "fluid limit  %.3f us, %.3f GB/s  %s\n", fluidMicros(p, f), f.Algbw/1e9, how)
 	}
 	if c := f.Cut; c != nil {
-		fmt.Fprintf(w, "Limit: %d of %d shares have to leave %s over %.3f GB/s.\n", c.Shares, c.Of, nodeSet(p.Topology, c.Nodes), float64(c.Bandwidth)/1e9)
+		share := "shares"
+		if p.Collective.Kind == model.Custom {
+			share = "bytes"
+		}
+		fmt.Fprintf(w, "Limit: %d of %d %s have to leave %s over %.3f GB/s.\n", c.Shares, c.Of, share, nodeSet(p.Topology, c.Nodes), float64(c.Bandwidth)/1e9)
 	}
 	fmt.Fprintln(w, boundLine(f.Bound))
 	if f.Note != "" {

@@ -41,7 +41,7 @@ type Cell struct {
 
 // Results is part of every cell's key. It is raised whenever a method, a bound or a
 // verifier answers otherwise than before, so that what was kept is computed again.
-const Results = 5
+const Results = 6
 
 // format is the version of the files in which cells are kept; it is part of every key.
 const format = 1
