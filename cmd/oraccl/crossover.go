@@ -70,6 +70,7 @@ func sharing(use, short, long, example string, run func(*cobra.Command, []string
 		return run(cmd, args, out)
 	}}
 	cmd.Flags().StringVarP(&out.File, "output", "o", "", "write the schedule to this `file`, for verify")
+	cmd.Flags().StringVar(&out.Proofs, "proofs", "", "write the workload, the schedule, the bound and what is claimed of them to this `directory`, for check")
 	addTimeLimit(cmd, &limit, time.Minute, "wall `time` for scheduling and verification")
 	cmd.Flags().BoolVar(&out.JSON, "json", false, "print JSON")
 	return cmd

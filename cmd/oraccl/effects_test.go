@@ -20,8 +20,8 @@ import (
 // is given, by verb. A flag that is in neither this list nor the table of package effect
 // fails the test: it has to be thought about.
 var alwaysEffective = map[string][]string{
-	"workload":     {"output", "time-limit", "json"},
-	"crossover":    {"topology", "jobs", "rates", "iterations", "switch", "output", "picture", "time-limit", "json"},
+	"workload":     {"output", "proofs", "time-limit", "json"},
+	"crossover":    {"topology", "jobs", "rates", "iterations", "switch", "output", "picture", "proofs", "time-limit", "json"},
 	"solve":        {"problem", "collective", "size", "cost", "straggler", "delay", "alpha", "bandwidth", "fail", "group", "chunks", "objective", "time-limit", "threads", "json", "pareto"},
 	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot", "schedule", "max-gap", "nccl-log", "fits"},
 	"bound":        {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output", "write-problem"},

@@ -236,6 +236,8 @@ func readerOf(schema string, b []byte) error {
 		_, err = native.ReadWorkload("f", r)
 	case native.TimetableSchema:
 		_, err = native.ReadTimetable("f", r)
+	case native.WorkloadBoundSchema:
+		_, err = native.ReadWorkloadBound("f", r)
 	default:
 		err = fmt.Errorf("no schema %q", schema)
 	}
@@ -309,7 +311,7 @@ func encoded(t *testing.T, v any) []byte {
 // small change of those that show the format.
 func TestSchemasAndReadersAgree(t *testing.T) {
 	schemas := map[string]map[string]any{}
-	for _, name := range []string{"topology", "collective", "problem", "schedule", "certificate", "workload", "timetable"} {
+	for _, name := range []string{"topology", "collective", "problem", "schedule", "certificate", "workload", "timetable", "workload-bound"} {
 		schemas["oraccl/"+name+"/1"] = printedSchema(t, name)
 	}
 	agree := func(name, schema string, b []byte) (taken bool) {

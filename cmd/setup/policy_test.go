@@ -71,11 +71,11 @@ var policy = []struct {
 	{dir: "solve/certify", may: "model. model/native model/pace model/workload solve verify", solver: true},
 	{dir: "solve/certify/pareto", may: "model. solve verify", solver: true},
 	{dir: "solve/certify/streamed", may: "model. solve verify", solver: true},
-	{dir: "solve/certify/proofs", may: "model. solve/certify verify verify/dossier", solver: true},
+	{dir: "solve/certify/proofs", may: "model. model/workload solve/certify verify verify/dossier", solver: true},
 	{dir: "solve/fluid", may: "model. solve gonum.org/v1/gonum", solver: true},
 
 	{dir: "verify", may: "model. model/native model/workload verify"},
-	{dir: "verify/dossier", may: "model. model/files model/native model/pace model/quote model/instance model/table model/topo model/traffic verify"},
+	{dir: "verify/dossier", may: "model. model/files model/native model/pace model/workload model/quote model/instance model/table model/topo model/traffic verify"},
 	{dir: "verify/smt/z3", may: "model. verify github.com/mitchellh/go-z3", cgo: true, solver: true},
 
 	{dir: "cmd/oraccl/chart", may: "gonum.org/v1/plot"},
@@ -99,7 +99,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/view", may: "model"},
 	{dir: "cmd/oraccl/slurm", may: "model/files model/quote"},
 	{dir: "cmd/oraccl/sweep", may: "model. model/files model/instance model/table model/traffic model/format/topologies cmd/oraccl/slurm cmd/oraccl/strict go.yaml.in/yaml/v3 golang.org/x/sync"},
-	{dir: "cmd/oraccl/turns", may: "model. model/files model/format/trace model/native model/quote model/workload solve/crossover solve/certify/workloads verify. cmd/oraccl/exit cmd/oraccl/judge cmd/oraccl/report", solver: true},
+	{dir: "cmd/oraccl/turns", may: "model. model/files model/format/trace model/native model/quote model/workload solve/crossover solve/certify/workloads solve/certify/proofs verify. verify/workload cmd/oraccl/built cmd/oraccl/exit cmd/oraccl/judge cmd/oraccl/report", solver: true},
 	{dir: "cmd/oraccl/usage", may: "model. model/instance solve/certify cmd/oraccl/exit cmd/oraccl/manual github.com/spf13/cobra", solver: true},
 	{dir: "cmd/oraccl/strict", may: "go.yaml.in/yaml/v3"},
 	{dir: "cmd/oraccl/sweep/compute", may: "model solve verify cmd/oraccl/built cmd/oraccl/session cmd/oraccl/slurm cmd/oraccl/sweep. github.com/schollz/progressbar golang.org/x/term", solver: true},

@@ -98,18 +98,22 @@ func TestCertificateRoundTrip(t *testing.T) {
 
 // A reader and the schema of its files.
 var readers = map[string]func(string, io.Reader) error{
-	TopologySchema:    func(n string, r io.Reader) error { _, err := ReadTopology(n, r); return err },
-	CollectiveSchema:  func(n string, r io.Reader) error { _, err := ReadCollective(n, r); return err },
-	ProblemSchema:     func(n string, r io.Reader) error { _, err := ReadProblem(n, r); return err },
-	ScheduleSchema:    func(n string, r io.Reader) error { _, err := ReadSolution(n, r); return err },
-	CertificateSchema: func(n string, r io.Reader) error { _, err := ReadCertificate(n, r); return err },
-	WorkloadSchema:    func(n string, r io.Reader) error { _, err := ReadWorkload(n, r); return err },
-	TimetableSchema:   func(n string, r io.Reader) error { _, err := ReadTimetable(n, r); return err },
+	TopologySchema:      func(n string, r io.Reader) error { _, err := ReadTopology(n, r); return err },
+	CollectiveSchema:    func(n string, r io.Reader) error { _, err := ReadCollective(n, r); return err },
+	ProblemSchema:       func(n string, r io.Reader) error { _, err := ReadProblem(n, r); return err },
+	ScheduleSchema:      func(n string, r io.Reader) error { _, err := ReadSolution(n, r); return err },
+	CertificateSchema:   func(n string, r io.Reader) error { _, err := ReadCertificate(n, r); return err },
+	WorkloadSchema:      func(n string, r io.Reader) error { _, err := ReadWorkload(n, r); return err },
+	TimetableSchema:     func(n string, r io.Reader) error { _, err := ReadTimetable(n, r); return err },
+	WorkloadBoundSchema: func(n string, r io.Reader) error { _, err := ReadWorkloadBound(n, r); return err },
 }
 
 // readerFor returns the reader of a file in testdata: its name begins with the kind.
 func readerFor(t testing.TB, file string) func(string, io.Reader) error {
-	kind, _, _ := strings.Cut(filepath.Base(file), "-")
+	kind, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), "-")
+	if strings.HasPrefix(filepath.Base(file), "workload-bound") {
+		kind = "workload-bound"
+	}
 	read, ok := readers["oraccl/"+kind+"/1"]
 	require.True(t, ok, "%s: the name must begin with a kind of file", file)
 	return read
@@ -273,6 +277,10 @@ func TestWrittenForm(t *testing.T) {
 			v, err := ReadTimetable(file, bytes.NewReader(b))
 			require.NoError(t, err)
 			require.NoError(t, WriteTimetable(&out, v))
+		case WorkloadBoundSchema:
+			v, err := ReadWorkloadBound(file, bytes.NewReader(b))
+			require.NoError(t, err)
+			require.NoError(t, WriteWorkloadBound(&out, v))
 		default:
 			require.Fail(t, "no schema", file)
 		}

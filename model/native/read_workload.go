@@ -14,6 +14,8 @@ import (
 const (
 	WorkloadSchema  = "oraccl/workload/1"
 	TimetableSchema = "oraccl/timetable/1"
+	// WorkloadBoundSchema is that of a lower bound on a workload.
+	WorkloadBoundSchema = "oraccl/workload-bound/1"
 )
 
 // ReadWorkload reads a workload file. A cycle of operations that wait for each other in one
@@ -39,6 +41,43 @@ func ReadTimetable(name string, r io.Reader) (*workload.Schedule, error) {
 		return nil, err
 	}
 	return &t.s, nil
+}
+
+// ReadWorkloadBound reads a lower bound on a workload, which holds the workload too.
+func ReadWorkloadBound(name string, r io.Reader) (*workload.Certificate, error) {
+	var ops []string
+	c := &workload.Certificate{}
+	_, err := decode(name, r, func(d *decoder) (raw *rawWorkload) {
+		b := &c.Bound
+		d.object("a bound of a workload", d.withSchema(WorkloadBoundSchema, []field{
+			{"workload", true, func() { raw = d.workload("") }},
+			{"kind", true, func() { b.Kind = d.label("a kind of bound") }},
+			{"bound_ps", true, func() { b.Value = model.Time(d.whole(0, int64(model.MaxEnd))) }},
+			{"rank", false, func() { b.Rank = int(d.whole(0, model.MaxNodes)) }},
+			{"nodes", false, func() {
+				d.array("an array of nodes", func(int) { b.Nodes = append(b.Nodes, int(d.whole(0, model.MaxNodes))) })
+			}},
+			{"ops", false, func() { d.array("an array of operations", func(int) { ops = append(ops, d.label("an operation")) }) }},
+		}))
+		return raw
+	}, func(_ *decoder, raw *rawWorkload) error {
+		if err := raw.finish(); err != nil {
+			return model.Within("workload", err)
+		}
+		c.Workload = &raw.w
+		for i, name := range ops {
+			k := raw.w.Index(name)
+			if k < 0 {
+				return &model.Error{Place: model.Element("ops", i), Err: fmt.Errorf("operation %s does not exist", model.Quote(name))}
+			}
+			c.Bound.Ops = append(c.Bound.Ops, k)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // rawWorkload is a workload as it was read: operations are named, and cuts are numbers.

@@ -125,6 +125,7 @@ func FuzzWorkload(f *testing.F) {
 	found, err := filepath.Glob("../../testdata/workloads/accept/*.json")
 	require.NoError(f, err)
 	require.NotEmpty(f, found)
+	found = append(found, "testdata/workload-bound-waiting.json")
 	for _, name := range found {
 		b, err := os.ReadFile(name)
 		require.NoError(f, err)
@@ -140,6 +141,13 @@ func FuzzWorkload(f *testing.F) {
 		}
 		if s, err := native.ReadTimetable("f", bytes.NewReader(b)); err == nil {
 			require.NoError(t, native.WriteTimetable(&bytes.Buffer{}, s))
+		}
+		if c, err := native.ReadWorkloadBound("f", bytes.NewReader(b)); err == nil {
+			var out bytes.Buffer
+			require.NoError(t, native.WriteWorkloadBound(&out, c))
+			again, err := native.ReadWorkloadBound("f", bytes.NewReader(out.Bytes()))
+			require.NoError(t, err)
+			require.Equal(t, c.Bound, again.Bound)
 		}
 	})
 }

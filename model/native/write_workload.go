@@ -49,6 +49,31 @@ func WriteTimetable(w io.Writer, s *workload.Schedule) error {
 	})
 }
 
+// WriteWorkloadBound writes a lower bound on a workload.
+func WriteWorkloadBound(w io.Writer, c *workload.Certificate) error {
+	return encode(w, func(e *encoder) {
+		b := &c.Bound
+		members := []member{textMember(e, "schema", WorkloadBoundSchema), {"workload", func() { e.workload(c.Workload, "") }},
+			textMember(e, "kind", b.Kind), numberMember(e, "bound_ps", int64(b.Value)), numberMember(e, "rank", int64(b.Rank))}
+		if b.Nodes != nil {
+			members = append(members, member{"nodes", func() { list(e, b.Nodes) }})
+		}
+		if b.Ops != nil {
+			members = append(members, member{"ops", func() {
+				e.raw("[")
+				for i, op := range b.Ops {
+					if i > 0 {
+						e.raw(", ")
+					}
+					e.text(c.Workload.Ops[op].ID)
+				}
+				e.raw("]")
+			}})
+		}
+		e.block(members...)
+	})
+}
+
 // line writes an object on one line.
 func (e *encoder) line(members []member) {
 	e.raw("{")

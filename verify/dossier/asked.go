@@ -5,6 +5,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/instance"
+	wl "github.com/oraccl/oraccl/model/workload"
 )
 
 // Asked is the problem that the reader has in mind, for the parts of it that were named.
@@ -65,6 +66,19 @@ func (a *Asked) differs(q *model.Problem) string {
 	}
 	if a.Release {
 		return ReleaseDifference(a.Problem, q)
+	}
+	return ""
+}
+
+// differsWorkload returns in words in what a workload differs from what was asked, or "".
+func (a *Asked) differsWorkload(w *wl.Workload) string {
+	if a.Topology {
+		if text := TopologyDifference(a.Problem.Topology, w.Topology); text != "" {
+			return text
+		}
+	}
+	if a.Collective {
+		return fmt.Sprintf("a workload of %s, want one collective", model.Count(len(w.Ops), "operation"))
 	}
 	return ""
 }

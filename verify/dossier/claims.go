@@ -2,6 +2,7 @@ package dossier
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
+	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/cnf"
@@ -39,18 +41,19 @@ type folder struct {
 	m     *Manifest
 	files map[string]*File
 
-	bad      map[string]string // files that are not what the manifest lists, with the reason
-	faults   []fault
-	found    []Finding // of documents
-	at       map[string]int
-	problems map[string]*model.Problem
-	claims   []claimed
-	of       map[string]int // the claim about a document, by its file
-	rows     []claimedRow
-	tables   []string // those beside the dossier of a sweep that are its own
-	passed   []string // what else stands beside the dossier of a sweep, and is not looked at
-	wrong    []error  // contradictions
-	stopped  bool     // not all was compared: ctx was done, or what it belongs to is unknown
+	bad       map[string]string // files that are not what the manifest lists, with the reason
+	faults    []fault
+	found     []Finding // of documents
+	at        map[string]int
+	problems  map[string]*model.Problem
+	workloads map[string]*wl.Workload
+	claims    []claimed
+	of        map[string]int // the claim about a document, by its file
+	rows      []claimedRow
+	tables    []string // those beside the dossier of a sweep that are its own
+	passed    []string // what else stands beside the dossier of a sweep, and is not looked at
+	wrong     []error  // contradictions
+	stopped   bool     // not all was compared: ctx was done, or what it belongs to is unknown
 }
 
 // name is a file as it is printed.
@@ -60,7 +63,7 @@ func (d *folder) name(file string) string { return join(d.path, file) }
 // manifest: a sum of a file detects an accident, and a claim is established by what the files
 // prove.
 func examine(ctx context.Context, path string, dir fs.FS, m *Manifest) (*folder, error) {
-	d := &folder{path: path, dir: dir, m: m, bad: map[string]string{}, at: map[string]int{}, of: map[string]int{}, problems: map[string]*model.Problem{}}
+	d := &folder{path: path, dir: dir, m: m, bad: map[string]string{}, at: map[string]int{}, of: map[string]int{}, problems: map[string]*model.Problem{}, workloads: map[string]*wl.Workload{}}
 	d.files, _ = m.index()
 	if err := d.list(); err != nil {
 		return nil, err
@@ -168,6 +171,10 @@ func (d *folder) problem(p *Problem) {
 		return // it is a fault already
 	}
 	f := Finding{File: d.name(p.File), Kind: "problem", tied: p.SameRoundsAs != ""}
+	if native.SchemaOf(b) == native.WorkloadSchema {
+		d.workload(p, b)
+		return
+	}
 	q, err := native.ReadProblem(f.File, bytes.NewReader(b))
 	if err != nil {
 		f.Err = err
@@ -187,6 +194,25 @@ func (d *folder) problem(p *Problem) {
 			d.fault(p.File, "it need not have the rounds of %s: %s", p.SameRoundsAs, why)
 		}
 	}
+}
+
+// workload reads a workload and compares it with its digest.
+func (d *folder) workload(p *Problem, b []byte) {
+	f := Finding{File: d.name(p.File)}
+	f.judge(context.Background(), b, nil) // it is only read
+	switch {
+	case f.Err != nil:
+		d.bad[p.File] = "it cannot be read"
+	case f.digest != p.Digest:
+		d.fault(p.File, "it is not the manifest's workload: its digest is %s, want %s", f.digest, p.Digest)
+	case f.workload.String() != p.About:
+		d.fault(p.File, "it is about %s, want %s", f.workload, quote.Line(p.About))
+	case p.SameRoundsAs != "":
+		d.fault(p.File, "it need not have the rounds of %s: a workload has none", p.SameRoundsAs)
+	default:
+		d.workloads[p.File] = f.workload
+	}
+	d.found = append(d.found, f)
 }
 
 // primary decides a claim about one document: the document itself, that it is about the
@@ -209,10 +235,15 @@ func (d *folder) primary(ctx context.Context, c *Claim) {
 	f.judge(ctx, b, d.evidence())
 	d.at[file] = len(d.found)
 	d.found = append(d.found, f)
-	p := d.problems[c.Problem]
+	p, w := d.problems[c.Problem], d.workloads[c.Problem]
+	ofWorkload := c.Kind == TimetableClaim || c.Kind == WorkloadBoundClaim
 	switch {
 	case f.Err != nil:
 		x.reason = "it cannot be read"
+	case ofWorkload && w == nil:
+		x.reason = "its workload cannot be read, or is another one"
+	case ofWorkload:
+		x.outcome, x.reason = d.ofWorkload(c, w, &f)
 	case p == nil:
 		x.reason = "its problem cannot be read, or is another one"
 	case c.Schedule != "" && f.Kind != "schedule" || c.Certificate != "" && f.Kind != "certificate":
@@ -230,6 +261,31 @@ func (d *folder) primary(ctx context.Context, c *Claim) {
 			d.found[d.at[file]].share(p)
 		}
 	}
+}
+
+// ofWorkload decides a claim about a schedule of a workload, or about a bound on one.
+func (d *folder) ofWorkload(c *Claim, w *wl.Workload, f *Finding) (verify.Outcome, string) {
+	kind := "timetable"
+	if c.Kind == WorkloadBoundClaim {
+		kind = "workload bound"
+	}
+	switch {
+	case f.Kind != kind:
+		return verify.Refuted, fmt.Sprintf("it is a %s, want a %s", f.Kind, kind)
+	case f.Verdict.Outcome != verify.Proved:
+		return f.Verdict.Outcome, cmp.Or(f.Verdict.Reason, "it is refuted")
+	case f.digest != WorkloadDigest(w) || f.workload.Topology.Name != w.Topology.Name:
+		return verify.Refuted, "it is about another workload"
+	case f.bound == nil && f.makespan != *c.Makespan:
+		return verify.Refuted, fmt.Sprintf("it has a makespan or period of %v (%d ps), want %v (%d ps)", f.makespan, int64(f.makespan), *c.Makespan, int64(*c.Makespan))
+	case f.bound == nil && f.method != c.Method:
+		return verify.Refuted, fmt.Sprintf("it names the method %s, want %s", model.Quote(f.method), model.Quote(c.Method))
+	case f.bound != nil && f.bound.Value != *c.Bound:
+		return verify.Refuted, fmt.Sprintf("it bounds by %v (%d ps), want %v (%d ps)", f.bound.Value, int64(f.bound.Value), *c.Bound, int64(*c.Bound))
+	case f.bound != nil && f.bound.Kind != c.By:
+		return verify.Refuted, fmt.Sprintf("its evidence is of the kind %s, want %s", model.Quote(f.bound.Kind), model.Quote(c.By))
+	}
+	return verify.Proved, ""
 }
 
 // inTime returns an outcome with its reason; once ctx is done, what is not proved is unknown: it may
@@ -381,6 +437,9 @@ func (d *folder) derived(ctx context.Context, c *Claim) {
 // follows returns why a claim does not follow from a proved schedule and a proved
 // certificate, or "".
 func (d *folder) follows(ctx context.Context, c *Claim, s, b *Finding) string {
+	if s.workload != nil || b.bound != nil {
+		return followsOfWorkload(c, s, b)
+	}
 	bound := b.certificate.Bound
 	switch why := about(uncut(s.problem), b.problem); {
 	case why != "":
@@ -411,6 +470,25 @@ func (d *folder) follows(ctx context.Context, c *Claim, s, b *Finding) string {
 		if !cert.FewestRounds(ctx, b.certificate, again.Problem, again.Schedule) {
 			return fmt.Sprintf("%s does not show that %d rounds are the fewest", c.Certificate, s.rounds)
 		}
+	}
+	return ""
+}
+
+// followsOfWorkload is follows for a schedule of a workload and a bound on it.
+func followsOfWorkload(c *Claim, s, b *Finding) string {
+	switch {
+	case s.Kind != "timetable" || b.bound == nil || s.digest != b.digest:
+		return fmt.Sprintf("%s is about another workload than %s", c.Certificate, c.Schedule)
+	case c.Kind == CutGapClaim:
+		if gap := float64(model.GapOf(s.makespan, b.bound.Value)); gap != *c.Gap {
+			return fmt.Sprintf("it is %v, want %v", gap, *c.Gap)
+		}
+	case c.Kind == NoneFasterClaim:
+		if s.makespan != b.bound.Value {
+			return fmt.Sprintf("it takes %v (%d ps), above the bound of %v (%d ps)", s.makespan, int64(s.makespan), b.bound.Value, int64(b.bound.Value))
+		}
+	default:
+		return "it is not claimed of workloads"
 	}
 	return ""
 }
@@ -466,7 +544,11 @@ func (d *folder) texts(ctx context.Context) {
 			if x == nil {
 				continue
 			}
-			w, ok := x.certificate.Witness.(model.Refutation)
+			var w model.Refutation
+			ok := false
+			if x.certificate != nil {
+				w, ok = x.certificate.Witness.(model.Refutation)
+			}
 			if !ok {
 				d.fault(f.File, "%s has no formula", f.Of)
 				continue
@@ -477,7 +559,12 @@ func (d *folder) texts(ctx context.Context) {
 			if x == nil {
 				continue
 			}
-			if w, ok := x.certificate.Witness.(model.Refutation); !ok || w.Proof != f.File {
+			named := false
+			if x.certificate != nil {
+				w, ok := x.certificate.Witness.(model.Refutation)
+				named = ok && w.Proof == f.File
+			}
+			if !named {
 				d.fault(f.File, "superfluous: %s does not name it", f.Of)
 			}
 			continue
@@ -565,6 +652,10 @@ func (c *Claim) words(d *folder) string {
 		return fmt.Sprintf("%s is right and ends after %v", s, *c.Makespan)
 	case BoundClaim:
 		return fmt.Sprintf("%s: none ends before %v", b, *c.Bound)
+	case TimetableClaim:
+		return fmt.Sprintf("%s is right, with a makespan or period of %v", s, *c.Makespan)
+	case WorkloadBoundClaim:
+		return fmt.Sprintf("%s: none has a makespan or period below %v", b, *c.Bound)
 	case RefutationClaim:
 		return fmt.Sprintf("%s: none has %d chunks in %d rounds and %d steps", b, c.Chunks, c.Rounds, c.Steps)
 	case GapClaim:

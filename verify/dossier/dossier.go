@@ -26,15 +26,17 @@ import (
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/pace"
+	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/replay"
+	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // Finding is what came of one document.
 type Finding struct {
 	File    string
-	Kind    string // "schedule", "certificate", "problem", "topology", "collective"
+	Kind    string // "schedule", "certificate", "problem", "topology", "collective", "workload", "timetable", "workload bound"
 	Verdict verify.Verdict
 	Err     error // the file could not be read
 
@@ -52,6 +54,11 @@ type Finding struct {
 	transfers int
 
 	certificate *model.Certificate
+
+	// Of a workload, of a schedule of one, and of a bound on one: the workload, and the bound. Its
+	// digest is that of the workload, its makespan a period if that is periodic.
+	workload *wl.Workload
+	bound    *wl.Bound
 
 	tied bool // a problem has the rounds of another one, which is the one that was asked about
 
@@ -216,7 +223,7 @@ func (r *Report) folder(ctx context.Context, path string) error {
 
 // claims reports whether a finding is the answer to a claim, or to what should be one.
 func (f *Finding) claims() bool {
-	return f.Kind == "schedule" || f.Kind == "certificate" || f.Err != nil
+	return decided(f.Kind) || f.Err != nil
 }
 
 // join names a file of a directory.
@@ -270,6 +277,28 @@ func (f *Finding) judge(ctx context.Context, b []byte, beside fs.FS) {
 		}
 		f.Verdict = cert.CheckIn(ctx, c, beside)
 		f.problem, f.certificate = c.Problem, c
+	case native.TimetableSchema:
+		f.Kind = "timetable"
+		s, err := native.ReadTimetable(name, bytes.NewReader(b))
+		if err != nil {
+			f.Err = err
+			return
+		}
+		f.workload, f.method, f.timed = s.Workload, s.Origin.Method, true
+		if f.Verdict, _, f.Err = workload.Check(ctx, s); f.Err == nil {
+			f.makespan = f.Verdict.Makespan
+		}
+	case native.WorkloadBoundSchema:
+		f.Kind = "workload bound"
+		c, err := native.ReadWorkloadBound(name, bytes.NewReader(b))
+		if err != nil {
+			f.Err = err
+			return
+		}
+		f.workload, f.bound, f.Verdict = c.Workload, &c.Bound, workload.CheckBound(c)
+	case native.WorkloadSchema:
+		f.Kind = "workload"
+		f.workload, f.Err = native.ReadWorkload(name, bytes.NewReader(b))
 	case native.ProblemSchema:
 		f.Kind = "problem"
 		f.problem, f.Err = native.ReadProblem(name, bytes.NewReader(b))
@@ -287,6 +316,14 @@ func (f *Finding) judge(ctx context.Context, b []byte, beside fs.FS) {
 	if f.problem != nil {
 		f.digest = Digest(f.problem)
 	}
+	if f.workload != nil {
+		f.digest = WorkloadDigest(f.workload)
+	}
+}
+
+// decided reports whether a document of this kind has a verdict.
+func decided(kind string) bool {
+	return kind == "schedule" || kind == "certificate" || kind == "timetable" || kind == "workload bound"
 }
 
 // mostPlaced is how many transfers of an order get times at most.
@@ -315,17 +352,41 @@ func (f *Finding) ends() model.Time {
 // bounds reports whether the bound of a proved certificate holds for a proved schedule that
 // has a makespan.
 func (f *Finding) bounds(s *Finding) bool {
+	if f.Kind == "workload bound" {
+		return s.Kind == "timetable" && s.Err == nil && f.Err == nil && s.disowned == "" && f.disowned == "" &&
+			s.Verdict.Outcome == verify.Proved && f.Verdict.Outcome == verify.Proved && f.digest == s.digest
+	}
 	return s.Kind == "schedule" && s.Err == nil && s.disowned == "" && f.disowned == "" && (s.timed || s.placed > 0) && s.Verdict.Outcome == verify.Proved &&
 		f.Kind == "certificate" && f.Err == nil && f.Verdict.Outcome == verify.Proved && f.digest == s.digest &&
 		(f.problem.Chunks == nil || slices.Equal(f.problem.Chunks, s.problem.Chunks))
 }
+
+// value returns the bound of a certificate, of a problem or of a workload.
+func (f *Finding) value() model.Time {
+	if f.bound != nil {
+		return f.bound.Value
+	}
+	return f.certificate.Bound
+}
+
+// by returns the kind of a certificate's evidence.
+func (f *Finding) by() string {
+	if f.bound != nil {
+		return f.bound.Kind
+	}
+	return f.certificate.Witness.Kind()
+}
+
+// everyCut reports whether a certificate's bound holds for every cut. That of a workload is for the
+// workload with the cuts that it has.
+func (f *Finding) everyCut() bool { return f.bound == nil && everyCut(f.problem) }
 
 // pairs calls f for every schedule with every certificate whose bound holds for it, by their
 // indices.
 func pairs(found []Finding, f func(s, c int)) {
 	byProblem := map[string][]int{}
 	for i := range found {
-		if found[i].Kind == "certificate" {
+		if found[i].Kind == "certificate" || found[i].Kind == "workload bound" {
 			byProblem[found[i].digest] = append(byProblem[found[i].digest], i)
 		}
 	}
@@ -347,8 +408,8 @@ func conclusions(found []Finding) []Conclusion {
 	}
 	best := map[key]int{}
 	pairs(found, func(s, c int) {
-		k := key{s, everyCut(found[c].problem)}
-		if b, ok := best[k]; !ok || found[c].certificate.Bound > found[b].certificate.Bound {
+		k := key{s, found[c].everyCut()}
+		if b, ok := best[k]; !ok || found[c].value() > found[b].value() {
 			best[k] = c
 		}
 	})
@@ -357,11 +418,10 @@ func conclusions(found []Finding) []Conclusion {
 		every, there := best[key{s, true}]
 		for _, k := range []key{{s, true}, {s, false}} {
 			c, ok := best[k]
-			if !ok || !k.every && there && found[c].certificate.Bound <= found[every].certificate.Bound {
+			if !ok || !k.every && there && found[c].value() <= found[every].value() {
 				continue
 			}
-			b := found[c].certificate
-			all = append(all, Conclusion{Schedule: found[s].File, Certificate: found[c].File, Kind: b.Witness.Kind(), EveryCut: k.every, Makespan: found[s].ends(), Bound: b.Bound, Placed: !found[s].timed})
+			all = append(all, Conclusion{Schedule: found[s].File, Certificate: found[c].File, Kind: found[c].by(), EveryCut: k.every, Makespan: found[s].ends(), Bound: found[c].value(), Placed: !found[s].timed})
 		}
 	}
 	return all
@@ -375,8 +435,7 @@ type contradiction struct {
 
 func contradictions(found []Finding) (all []contradiction) {
 	pairs(found, func(s, c int) {
-		b := found[c].certificate
-		if err := verify.Below(found[s].ends(), b.Bound, b.Witness.Kind()); err != nil {
+		if err := verify.Below(found[s].ends(), found[c].value(), found[c].by()); err != nil {
 			all = append(all, contradiction{s, c, fmt.Errorf("%s, %s: %w", found[s].File, found[c].File, err)})
 		}
 	})

@@ -48,7 +48,7 @@ func (r *Report) gated() []beyond {
 // whether there are any that are proved.
 func gate(found []Finding, most model.Gap, each bool) (all []beyond, any bool) {
 	stands := func(f *Finding) bool {
-		return f.Kind == "schedule" && f.Err == nil && f.disowned == "" && f.Verdict.Outcome == verify.Proved
+		return (f.Kind == "schedule" || f.Kind == "timetable") && f.Err == nil && f.disowned == "" && f.Verdict.Outcome == verify.Proved
 	}
 	least := map[string]model.Time{} // by problem
 	for i := range found {
@@ -69,7 +69,9 @@ func gate(found []Finding, most model.Gap, each bool) (all []beyond, any bool) {
 			continue
 		}
 		b := beyond{schedule: f.File}
-		at := slices.IndexFunc(known, func(c Conclusion) bool { return c.Schedule == f.File && c.EveryCut && c.Bound > 0 })
+		at := slices.IndexFunc(known, func(c Conclusion) bool {
+			return c.Schedule == f.File && (c.EveryCut || f.workload != nil) && c.Bound > 0
+		})
 		if at >= 0 {
 			g := model.GapOf(known[at].Makespan, known[at].Bound)
 			if g <= most {

@@ -168,8 +168,12 @@ func (f *Finding) json() fileJSON {
 		if f.timed {
 			j.MakespanPs = &f.makespan
 		}
+	case "timetable":
+		j.MakespanPs = &f.makespan
 	case "certificate":
 		j.BoundPs = &f.certificate.Bound
+	case "workload bound":
+		j.BoundPs = &f.bound.Value
 	default:
 		return j
 	}

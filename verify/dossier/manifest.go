@@ -54,6 +54,12 @@ const (
 	// BoundClaim: no schedule of Problem ends before Bound, for every cut, or if Chunks is
 	// there for the cut into as many that Certificate names. By is the kind of its witness.
 	BoundClaim ClaimKind = "bound"
+	// TimetableClaim: the schedule in Schedule, which Method found, is right for the workload in
+	// Problem, and has Makespan, its period if the workload is periodic.
+	TimetableClaim ClaimKind = "timetable"
+	// WorkloadBoundClaim: no schedule of the workload in Problem has a makespan, or period, below
+	// Bound, as Certificate proves, whose evidence is of the kind By.
+	WorkloadBoundClaim ClaimKind = "workload-bound"
 	// RefutationClaim: no schedule of Problem, cut into Chunks, has at most Rounds rounds in
 	// at most Steps steps, as Certificate proves.
 	RefutationClaim ClaimKind = "refutation"
@@ -131,6 +137,8 @@ type ClaimFields struct {
 var claimFields = []ClaimFields{
 	{ScheduleClaim, []string{"problem", "schedule", "chunks", "makespan_ps"}, []string{"method", "rounds", "steps"}},
 	{BoundClaim, []string{"problem", "certificate", "by", "bound_ps"}, []string{"chunks"}},
+	{TimetableClaim, []string{"problem", "schedule", "makespan_ps"}, []string{"method"}},
+	{WorkloadBoundClaim, []string{"problem", "certificate", "by", "bound_ps"}, nil},
 	{RefutationClaim, []string{"problem", "certificate", "chunks", "rounds", "steps"}, nil},
 	{GapClaim, []string{"schedule", "certificate", "gap"}, nil},
 	{CutGapClaim, []string{"schedule", "certificate", "gap"}, nil},

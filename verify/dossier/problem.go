@@ -8,6 +8,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
+	wl "github.com/oraccl/oraccl/model/workload"
 )
 
 // uncut returns p in a normal form, with its cut left open: a group of all ranks in order is
@@ -34,6 +35,19 @@ func Digest(p *model.Problem) string {
 	q.Topology = &t
 	h := sha256.New()
 	if err := native.WriteProblem(h, q); err != nil {
+		panic(err) // a hash takes all that is written
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// WorkloadDigest is Digest of a workload: that of its normal form as a file, without the name of
+// the topology and its notes.
+func WorkloadDigest(w *wl.Workload) string {
+	v, t := *w, *w.Topology
+	t.Name, t.Notes = "", nil
+	v.Topology = &t
+	h := sha256.New()
+	if err := native.WriteWorkload(h, &v); err != nil {
 		panic(err) // a hash takes all that is written
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -94,6 +94,14 @@ func (c *Claim) sentence() string {
 			cut = fmt.Sprintf("with the buffer cut into chunks as the file states, %d in all", c.Chunks)
 		}
 		return fmt.Sprintf("No right schedule ends before %s, %s: `%s`, by %s.", inMicros(*c.Bound), cut, c.Certificate, c.By)
+	case TimetableClaim:
+		text := fmt.Sprintf("`%s`", c.Schedule)
+		if c.Method != "" {
+			text += fmt.Sprintf(", by %s,", c.Method)
+		}
+		return text + fmt.Sprintf(" is a right schedule of the workload, with a makespan, or a period, of %s.", inMicros(*c.Makespan))
+	case WorkloadBoundClaim:
+		return fmt.Sprintf("No right schedule of the workload has a makespan, or a period, below %s: `%s`, by %s.", inMicros(*c.Bound), c.Certificate, c.By)
 	case RefutationClaim:
 		return fmt.Sprintf("No right schedule, in chunks: %d, has at most %d rounds in at most %d steps: `%s`.", c.Chunks, c.Rounds, c.Steps, c.Certificate)
 	case GapClaim:

@@ -23,7 +23,7 @@ func (l *lines) verdict(f *Finding) {
 	switch {
 	case f.Err != nil:
 		l.add("ERROR %s", unnamed(f.File, f.Err))
-	case f.Kind != "schedule" && f.Kind != "certificate":
+	case !decided(f.Kind):
 		l.add("read %s: %s", name, f.Kind)
 	case f.disowned != "" && f.Verdict.Outcome == verify.Proved:
 		l.add("FAILED %s: %s", name, f.disowned)
@@ -278,13 +278,20 @@ func (r *Report) settle() {
 	see := func(list []Finding) {
 		for i := range list {
 			f := &list[i]
-			if f.problem == nil || f.digest == "" || f.disowned != "" {
+			if f.problem == nil && f.workload == nil || f.digest == "" || f.disowned != "" {
 				continue
 			}
 			at, ok := seen[f.digest]
 			if !ok {
-				x := problemSeen{digest: f.digest, about: uncut(f.problem).String()}
-				if f.tied {
+				x := problemSeen{digest: f.digest}
+				if f.workload != nil {
+					x.about = f.workload.String()
+				} else {
+					x.about = uncut(f.problem).String()
+				}
+				if a := r.options.Asked; a != nil && f.workload != nil {
+					x.differs = a.differsWorkload(f.workload)
+				} else if f.tied {
 					x.about += ", which has the rounds and steps of another one"
 				} else if a := r.options.Asked; a != nil {
 					x.differs = a.differs(f.problem)
@@ -346,7 +353,7 @@ func (r *Report) state() *state {
 		switch {
 		case f.Err != nil:
 			s.status = worse(s.status, 2)
-		case f.Kind != "schedule" && f.Kind != "certificate":
+		case !decided(f.Kind):
 		case f.Verdict.Outcome == verify.Refuted:
 			s.status = worse(s.status, 1)
 		case f.Verdict.Outcome == verify.Unknown:

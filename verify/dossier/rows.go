@@ -298,6 +298,9 @@ func (d *folder) row(r *Row, got *table.Row, same map[wording]string) (verify.Ou
 		if s == nil {
 			return outcome, why
 		}
+		if s.workload != nil {
+			return verify.Refuted, fmt.Sprintf("%s is about a workload", r.Schedule)
+		}
 		if s.method != r.Method || s.seed != r.Seed {
 			return verify.Refuted, fmt.Sprintf("%s names the method %s and the seed %d, want %s and %d", r.Schedule, model.Quote(s.method), s.seed, model.Quote(r.Method), r.Seed)
 		}
@@ -307,6 +310,9 @@ func (d *folder) row(r *Row, got *table.Row, same map[wording]string) (verify.Ou
 		b, outcome, why := d.proved(r.Certificate)
 		if b == nil {
 			return outcome, why
+		}
+		if b.workload != nil {
+			return verify.Refuted, fmt.Sprintf("%s is about a workload", r.Certificate)
 		}
 		if open := r.Chunks == 0 && (r.Whole == "" || d.problems[r.Problem].Chunks == nil); open && !everyCut(b.problem) {
 			return verify.Refuted, fmt.Sprintf("%s bounds one cut alone, want every cut", r.Certificate)

@@ -19,6 +19,7 @@ import (
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/table"
+	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/verify/cnf"
 	"github.com/oraccl/oraccl/verify/smt"
 )
@@ -214,6 +215,30 @@ func (w *Writer) Certificate(ctx context.Context, file, problem string, c *model
 		return err
 	}
 	return w.add(File{File: strings.TrimSuffix(r.Proof, ".lrat") + ".cnf", Is: FormulaRole, Of: file}, func(out io.Writer) error { return cnf.DIMACS(ctx, out, c.Problem, r) })
+}
+
+// Workload adds a workload that claims are about.
+func (w *Writer) Workload(file string, of *wl.Workload) error {
+	w.m.Problems = append(w.m.Problems, Problem{File: file, About: of.String(), Digest: WorkloadDigest(of)})
+	return w.add(File{File: file, Is: ProblemRole}, func(out io.Writer) error { return native.WriteWorkload(out, of) })
+}
+
+// Timetable adds a schedule of the workload in a file, and claims that it is right.
+func (w *Writer) Timetable(file, workload string, s *wl.Schedule) error {
+	end := s.Period
+	if end == 0 {
+		end = s.Makespan()
+	}
+	w.ends[file] = end
+	w.m.Claims = append(w.m.Claims, Claim{Kind: TimetableClaim, Problem: workload, Schedule: file, Method: s.Origin.Method, Makespan: &end})
+	return w.add(File{File: file, Is: ScheduleRole}, func(out io.Writer) error { return native.WriteTimetable(out, s) })
+}
+
+// WorkloadBound adds a bound on the workload in a file, and claims it.
+func (w *Writer) WorkloadBound(file, workload string, c *wl.Certificate) error {
+	w.bounds[file] = c.Bound.Value
+	w.m.Claims = append(w.m.Claims, Claim{Kind: WorkloadBoundClaim, Problem: workload, Certificate: file, By: c.Bound.Kind, Bound: &c.Bound.Value})
+	return w.add(File{File: file, Is: CertificateRole}, func(out io.Writer) error { return native.WriteWorkloadBound(out, c) })
 }
 
 // Input adds a file that a row names, as write writes it in our format.

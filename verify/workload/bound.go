@@ -12,25 +12,8 @@ import (
 	"github.com/oraccl/oraccl/verify"
 )
 
-// Bound is a lower bound on the makespan of a workload, or on its period, with what it rests on.
-// Value is what that yields: Yield computes it, in whole numbers.
-//
-//	compute   Ranks has a rank: the sum of its computations
-//	cut       Nodes has a set of nodes: what must enter it over all links into it
-//	iteration Ops has a computation and collectives that its job's next iteration waits for, on
-//	          Rank: what must enter or leave it after the first of them is ready
-//	chain     Ops has operations of which each waits for the end of the one before: the sum of
-//	          the least times of each; periodic: a cycle, divided by its height
-type Bound struct {
-	Kind  string
-	Rank  int
-	Nodes []int
-	Ops   []int
-	Value model.Time
-}
-
-// Describe states the evidence of b.
-func (b *Bound) Describe(w *wl.Workload) string {
+// Describe states the evidence of b, which must be one of w.
+func Describe(w *wl.Workload, b *wl.Bound) string {
 	switch b.Kind {
 	case "compute":
 		return fmt.Sprintf("rank %d computes all the time", b.Rank)
@@ -38,6 +21,9 @@ func (b *Bound) Describe(w *wl.Workload) string {
 		return fmt.Sprintf("what must enter %s", model.Count(len(b.Nodes), "node"))
 	case "iteration":
 		return fmt.Sprintf("an iteration of job %s alone", w.Ops[b.Ops[0]].Job)
+	}
+	if b.Kind == "waiting" {
+		return fmt.Sprintf("job %s waits while job %s computes, and while it has the network", w.Ops[b.Ops[0]].Job, w.Ops[b.Ops[2]].Job)
 	}
 	return "the chain " + chainText(w, b.Ops)
 }
@@ -81,21 +67,51 @@ func chainText(w *wl.Workload, ops []int) string {
 // edge of scope all, or from or to a computation on the very rank, joins the times of two
 // operations: so a chain is one of computations and collectives on one rank. In a period, a cycle
 // of height h repeats after its length divided by h.
-func (b *Bound) Yield(w *wl.Workload) (model.Time, error) {
+//
+// Lemma (waiting). Let jobs a and b have a computation and a collective each, which wait on a rank for
+// each other, the collective for the end of the computation, and the next computation for the
+// collective. Let the collectives have one chunk, which must enter the rank, over its only link in,
+// on a network without latency in which all links are as fast, pipelined: then an entry takes exactly
+// the time of the chunk. While a computes on the rank, b does not, and at most one of its entries is
+// under way, for between two of them b computes; so b waits a's computation less an entry, or more.
+// While an entry of a is under way, none of b is, and b computes at most once: it waits a's entry less a
+// computation, or more. No two of these times overlap, as a's own operations do not, so that
+// the sum over a's iterations is added to what b's own iterations take.
+func Yield(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	switch b.Kind {
 	case "compute":
-		return b.compute(w)
+		return computed(w, b)
 	case "cut":
-		return b.cut(w)
+		return cut(w, b)
 	case "chain":
-		return b.chain(w)
+		return chain(w, b)
 	case "iteration":
-		return b.iteration(w)
+		return iteration(w, b)
+	case "waiting":
+		return waiting(w, b)
 	}
-	return 0, fmt.Errorf("bound of kind %s: want compute, cut, iteration or chain", model.Quote(b.Kind))
+	return 0, fmt.Errorf("bound of kind %s: want compute, cut, iteration, chain or waiting", model.Quote(b.Kind))
 }
 
-func (b *Bound) compute(w *wl.Workload) (model.Time, error) {
+// CheckBound returns what a certificate's bound proves, and whether that is its value.
+func CheckBound(c *wl.Certificate) verify.Verdict {
+	what := "makespan"
+	if c.Workload.Periodic {
+		what = "period"
+	}
+	v := verify.Verdict{Engine: "bound", Claim: fmt.Sprintf("no schedule of %v has a %s below %v (%d ps): %s", c.Workload, what, c.Bound.Value, int64(c.Bound.Value), c.Bound.Kind)}
+	switch t, err := Yield(c.Workload, &c.Bound); {
+	case err != nil:
+		v.Outcome, v.Reason = verify.Refuted, err.Error()
+	case t < c.Bound.Value:
+		v.Outcome, v.Reason = verify.Refuted, fmt.Sprintf("it proves %v (%d ps), not %v (%d ps)", t, int64(t), c.Bound.Value, int64(c.Bound.Value))
+	default:
+		v.Outcome = verify.Proved
+	}
+	return v
+}
+
+func computed(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	if b.Rank < 0 || b.Rank >= w.Topology.Ranks {
 		return 0, fmt.Errorf("rank %d does not exist", b.Rank)
 	}
@@ -111,7 +127,7 @@ func (b *Bound) compute(w *wl.Workload) (model.Time, error) {
 	return sum, nil
 }
 
-func (b *Bound) cut(w *wl.Workload) (model.Time, error) {
+func cut(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	inside := make([]bool, w.Topology.Nodes())
 	for _, v := range b.Nodes {
 		if v < 0 || v >= len(inside) {
@@ -275,7 +291,7 @@ func nearest(t *model.Topology, rank int, into bool) model.Time {
 
 // chain values Ops on Rank: each must wait for the one before there, by an edge of scope rank or
 // all whose origin is waited for to its end.
-func (b *Bound) chain(w *wl.Workload) (model.Time, error) {
+func chain(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	if len(b.Ops) == 0 {
 		return 0, fmt.Errorf("no operations")
 	}
@@ -320,7 +336,7 @@ func (b *Bound) chain(w *wl.Workload) (model.Time, error) {
 // start, and the computation's next iteration there for their end. All that they move into the
 // rank passes its links after that, one transfer a link at a time, so that from start to start
 // passes r and the time that this takes on all of the links together; out of it likewise.
-func (b *Bound) iteration(w *wl.Workload) (model.Time, error) {
+func iteration(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	if !w.Periodic || len(b.Ops) < 2 {
 		return 0, fmt.Errorf("want a periodic workload, a computation and at least one collective")
 	}
@@ -386,6 +402,86 @@ func (b *Bound) iteration(w *wl.Workload) (model.Time, error) {
 	return wait.Add(most).Mul(int64(w.Iterations(c))), nil
 }
 
+// waiting values Ops on Rank: the computation and the collective of job b, then those of job a.
+func waiting(w *wl.Workload, b *wl.Bound) (model.Time, error) {
+	if !w.Periodic || w.Cost != model.Pipelined || len(b.Ops) != 4 || b.Rank < 0 || b.Rank >= w.Topology.Ranks {
+		return 0, fmt.Errorf("want a periodic workload, pipelined, and a computation and a collective of two jobs on a rank")
+	}
+	in := 0
+	for _, l := range w.Topology.Links {
+		if l.Dst == b.Rank {
+			in++
+		}
+		if l.Alpha != 0 || l.Bandwidth != w.Topology.Links[0].Bandwidth {
+			return 0, fmt.Errorf("want links without latency that are all as fast")
+		}
+	}
+	if in != 1 {
+		return 0, fmt.Errorf("%d links into rank %d, want one", in, b.Rank)
+	}
+	inside := make([]bool, w.Topology.Nodes())
+	inside[b.Rank] = true
+	var compute, entry [2]model.Time
+	for k := range 2 {
+		c, m := b.Ops[2*k], b.Ops[2*k+1]
+		if c < 0 || c >= len(w.Ops) || m < 0 || m >= len(w.Ops) || w.Ops[c].Kind != wl.Compute || !slices.Contains(w.Members(w.Ops[c].Group), b.Rank) {
+			return 0, fmt.Errorf("want a computation and a collective on rank %d", b.Rank)
+		}
+		if _, collective := w.Ops[m].Kind.Collective(); !collective || !slices.Contains(w.Members(w.Ops[m].Group), b.Rank) || len(w.Ops[m].Chunks) != 1 ||
+			entering(w.Problem(m), inside) != w.Ops[m].Size {
+			return 0, fmt.Errorf("want a collective of one chunk that must enter rank %d", b.Rank)
+		}
+		if w.Ops[c].Job == "" || w.Ops[c].Job != w.Ops[m].Job {
+			return 0, fmt.Errorf("%s and %s are not of one job", w.Ops[c].ID, w.Ops[m].ID)
+		}
+		there, back := false, false
+		compute[k] = least(w, c, b.Rank)
+		for _, e := range w.Edges {
+			there = there || e.From == c && e.To == m && e.Height == 0 && e.Scope != wl.ByChunk && (!e.FromStart || e.Offset >= compute[k])
+			back = back || e.From == m && e.To == c && e.Height == 1 && e.Scope != wl.ByChunk && !e.FromStart
+		}
+		if !there || !back {
+			return 0, fmt.Errorf("%s and %s do not wait for each other", w.Ops[c].ID, w.Ops[m].ID)
+		}
+		entry[k] = model.TransferTime(w.Ops[m].Size, w.Topology.Links[0].Bandwidth)
+	}
+	if w.Ops[b.Ops[0]].Job == w.Ops[b.Ops[2]].Job {
+		return 0, fmt.Errorf("want two jobs")
+	}
+	idle := max(0, compute[1]-entry[0]).Add(max(0, entry[1]-compute[0]))
+	return compute[0].Add(entry[0]).Mul(int64(w.Iterations(b.Ops[0]))).Add(idle.Mul(int64(w.Iterations(b.Ops[2])))), nil
+}
+
+// pairs proposes the waiting bounds of all pairs of jobs that have a computation and a collective.
+func pairs(w *wl.Workload) (all []*wl.Bound) {
+	if !w.Periodic {
+		return nil
+	}
+	var own [][2]int
+	for c := range w.Ops {
+		var buckets []int
+		for m := range w.Ops {
+			if w.Ops[m].Job == w.Ops[c].Job && m != c {
+				buckets = append(buckets, m)
+			}
+		}
+		if w.Ops[c].Kind == wl.Compute && len(buckets) == 1 {
+			own = append(own, [2]int{c, buckets[0]})
+		}
+	}
+	if len(own) > 64 {
+		own = own[:64]
+	}
+	for _, a := range own {
+		for _, b := range own {
+			if a != b {
+				all = append(all, &wl.Bound{Kind: "waiting", Rank: w.Members(w.Ops[a[0]].Group)[0], Ops: []int{b[0], b[1], a[0], a[1]}})
+			}
+		}
+	}
+	return all
+}
+
 // tightest returns an edge from one operation to another on a rank: the one of the least height,
 // then the one that makes wait longest.
 func tightest(w *wl.Workload, from, to, rank int) (best wl.Edge, ok bool) {
@@ -409,11 +505,11 @@ func tightest(w *wl.Workload, from, to, rank int) (best wl.Edge, ok bool) {
 // Bounds returns the bounds that are found for w, largest first: of each rank's computations, the
 // cuts round single ranks and round the nodes of each group, in both directions, and the longest
 // chain on each rank. Each has the value that Yield gives.
-func Bounds(ctx context.Context, w *wl.Workload) []*Bound {
+func Bounds(ctx context.Context, w *wl.Workload) []*wl.Bound {
 	work := verify.Begin(ctx, maxSteps)
-	var all []*Bound
-	add := func(b *Bound) {
-		if v, err := b.Yield(w); err == nil && v > 0 {
+	var all []*wl.Bound
+	add := func(b *wl.Bound) {
+		if v, err := Yield(w, b); err == nil && v > 0 {
 			b.Value = v
 			all = append(all, b)
 		}
@@ -428,7 +524,7 @@ func Bounds(ctx context.Context, w *wl.Workload) []*Bound {
 		}
 	}
 	for v := range w.Topology.Ranks {
-		add(&Bound{Kind: "compute", Rank: v})
+		add(&wl.Bound{Kind: "compute", Rank: v})
 		if !work.Go(len(w.Ops)) {
 			break
 		}
@@ -440,17 +536,23 @@ func Bounds(ctx context.Context, w *wl.Workload) []*Bound {
 				rest = append(rest, v)
 			}
 		}
-		add(&Bound{Kind: "cut", Nodes: s})
-		add(&Bound{Kind: "cut", Nodes: rest})
+		add(&wl.Bound{Kind: "cut", Nodes: s})
+		add(&wl.Bound{Kind: "cut", Nodes: rest})
 		if !work.Go((len(w.Ops) + 1) * (len(w.Topology.Links) + len(s)*8)) {
 			break
 		}
 	}
 	for v := range w.Topology.Ranks {
 		if ops := longest(w, v); ops != nil {
-			add(&Bound{Kind: "chain", Rank: v, Ops: ops})
+			add(&wl.Bound{Kind: "chain", Rank: v, Ops: ops})
 		}
 		if !work.Go(len(w.Edges) * 64) {
+			break
+		}
+	}
+	for _, b := range pairs(w) {
+		add(b)
+		if !work.Go(len(w.Edges) + len(w.Topology.Links)) {
 			break
 		}
 	}
@@ -460,14 +562,14 @@ func Bounds(ctx context.Context, w *wl.Workload) []*Bound {
 			break
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *Bound) int { return cmp.Compare(b.Value, a.Value) })
+	slices.SortStableFunc(all, func(a, b *wl.Bound) int { return cmp.Compare(b.Value, a.Value) })
 	return all
 }
 
 // iterations returns, for each computation of a periodic workload, on its first rank, the
 // collectives that it waits for in the next iteration, from each of them on in order of when
 // they are ready.
-func iterations(w *wl.Workload) []*Bound {
+func iterations(w *wl.Workload) []*wl.Bound {
 	if !w.Periodic {
 		return nil
 	}
@@ -491,7 +593,7 @@ func iterations(w *wl.Workload) []*Bound {
 			buckets[e.From] = append(buckets[e.From], ready{e.To, at})
 		}
 	}
-	var all []*Bound
+	var all []*wl.Bound
 	for c := range w.Ops {
 		list := buckets[c]
 		slices.SortStableFunc(list, func(a, b ready) int { return cmp.Compare(a.at, b.at) })
@@ -500,7 +602,7 @@ func iterations(w *wl.Workload) []*Bound {
 			for _, m := range list[k:] {
 				ops = append(ops, m.op)
 			}
-			all = append(all, &Bound{Kind: "iteration", Rank: w.Members(w.Ops[c].Group)[0], Ops: ops})
+			all = append(all, &wl.Bound{Kind: "iteration", Rank: w.Members(w.Ops[c].Group)[0], Ops: ops})
 		}
 	}
 	return all
@@ -531,7 +633,7 @@ func longest(w *wl.Workload, rank int) []int {
 				if e.From == e.To {
 					ops = ops[:1]
 				}
-				if v, err := (&Bound{Kind: "chain", Rank: rank, Ops: ops}).chain(w); err == nil && v > most {
+				if v, err := chain(w, &wl.Bound{Kind: "chain", Rank: rank, Ops: ops}); err == nil && v > most {
 					best, most = ops, v
 				}
 			}

@@ -153,6 +153,16 @@ type timetableFile struct {
 	Placed   []placementFile `json:"placed"`
 }
 
+type workloadBoundFile struct {
+	Schema   string   `json:"schema"`
+	Workload workload `json:"workload"`
+	Kind     string   `json:"kind"`
+	Bound    int64    `json:"bound_ps" range:"0,"`
+	Rank     int      `json:"rank,omitempty" range:"0,"`
+	Nodes    []int    `json:"nodes,omitempty" range:"0,"`
+	Ops      []string `json:"ops,omitempty"`
+}
+
 type programFile struct {
 	Transfers timedTransfers `json:"transfers"`
 }

@@ -18,6 +18,7 @@ var read = []Document{
 	{native.ScheduleSchema, []any{scheduleFile{}}}, {native.CertificateSchema, []any{certificateFile{}}}, {"oraccl/proofs/1", []any{manifest{}}},
 	{dossier.ManifestSchema, []any{dossier.Manifest{}}},
 	{native.WorkloadSchema, []any{workloadFile{}}}, {native.TimetableSchema, []any{timetableFile{}}},
+	{native.WorkloadBoundSchema, []any{workloadBoundFile{}}},
 }
 
 // short is the name of a schema without the program's and the version.

@@ -17,7 +17,7 @@ type keys struct {
 }
 
 var (
-	heading = regexp.MustCompile(`^## (oraccl/[a-z]+/\d+)(?:: (.*))?$`)
+	heading = regexp.MustCompile(`^## (oraccl/[a-z-]+/\d+)(?:: (.*))?$`)
 	coded   = regexp.MustCompile("`([^`]+)`")
 )
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
@@ -13,8 +14,10 @@ import (
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
 	wl "github.com/oraccl/oraccl/model/workload"
+	"github.com/oraccl/oraccl/solve/certify/proofs"
 	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // CrossoverHelp is the text of the verb crossover.
@@ -48,7 +51,29 @@ type Output struct {
 	To      io.Writer
 	File    string // for the schedule; "": none
 	Picture string // for the picture, as SVG; "": none
+	Proofs  string // directory for a dossier; "": none
 	JSON    bool
+}
+
+// prove writes a dossier, if one is wanted.
+func (o *Output) prove(ctx context.Context, r *workloads.Report) error {
+	if o.Proofs == "" {
+		return nil
+	}
+	if err := proofs.WriteWorkload(ctx, o.Proofs, r, built.Tool()); err != nil {
+		return fmt.Errorf("--proofs: %w", err)
+	}
+	return nil
+}
+
+// where prints where files are.
+func (o *Output) where() {
+	if o.File != "" {
+		fmt.Fprintf(o.To, "written to %s\n", quote.Name(o.File))
+	}
+	if o.Proofs != "" {
+		fmt.Fprintf(o.To, "proofs are in %s: oraccl check decides them\n", quote.Name(o.Proofs))
+	}
 }
 
 // status is how a run ends that has printed its verdict.
@@ -79,6 +104,11 @@ func Crossover(ctx context.Context, args []string, a Asked, out Output) error {
 			return err
 		}
 	}
+	again := *r.Verified
+	again.Schedule = r.Timetable()
+	if err := out.prove(ctx, &again); err != nil {
+		return err
+	}
 	if out.JSON {
 		if err := report.PrintJSON(out.To, r); err != nil {
 			return err
@@ -86,9 +116,7 @@ func Crossover(ctx context.Context, args []string, a Asked, out Output) error {
 		return status(r.Verified.Verdict.Outcome)
 	}
 	r.Print(out.To)
-	if out.File != "" {
-		fmt.Fprintf(out.To, "written to %s\n", quote.Name(out.File))
-	}
+	out.where()
 	return status(r.Verified.Verdict.Outcome)
 }
 
@@ -121,6 +149,9 @@ func Workload(ctx context.Context, file string, out Output) error {
 			return err
 		}
 	}
+	if err := out.prove(ctx, r); err != nil {
+		return err
+	}
 	j := judge.Timetable(file, r.Schedule, r.Verdict, r.Each)
 	if out.JSON {
 		if err := report.PrintVerdictJSON(out.To, j); err != nil {
@@ -131,10 +162,8 @@ func Workload(ctx context.Context, file string, out Output) error {
 	report.PrintVerdict(out.To, j)
 	if len(r.Bounds) > 0 {
 		best := r.Bounds[0]
-		fmt.Fprintf(out.To, "bound %s us: %s (%s, checked); the schedule takes %.2f %% more\n", report.Micros(best.Value), best.Describe(w), best.Kind, 100*float64(r.Gap()))
+		fmt.Fprintf(out.To, "bound %s us: %s (%s, checked); the schedule takes %.2f %% more\n", report.Micros(best.Value), workload.Describe(r.Schedule.Workload, best), best.Kind, 100*float64(r.Gap()))
 	}
-	if out.File != "" {
-		fmt.Fprintf(out.To, "written to %s\n", quote.Name(out.File))
-	}
+	out.where()
 	return status(r.Verdict.Outcome)
 }

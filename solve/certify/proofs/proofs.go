@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/solve/certify/pareto"
+	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/dossier"
 )
@@ -100,6 +102,38 @@ func Write(ctx context.Context, dir string, ev *certify.Report, scratch, tool st
 	for _, r := range ev.Rows {
 		if r.Outcome() == verify.Proved {
 			p.claims("schedule-"+r.Method+".json", r)
+		}
+	}
+	return p.Close()
+}
+
+// WriteWorkload writes a workload, its proved schedule, the best bound on it, and what the two come to,
+// to a directory, for package dossier to check again.
+func WriteWorkload(ctx context.Context, dir string, r *workloads.Report, tool string) error {
+	p, err := begin(ctx, dir, "", tool)
+	if err != nil {
+		return err
+	}
+	const workload, timetable = "workload.json", "timetable.json"
+	if err := p.Workload(workload, r.Schedule.Workload); err != nil {
+		return err
+	}
+	proved := r.Verdict.Outcome == verify.Proved
+	if proved {
+		if err := p.Timetable(timetable, workload, r.Schedule); err != nil {
+			return err
+		}
+	}
+	if len(r.Bounds) > 0 {
+		c := &wl.Certificate{Workload: r.Schedule.Workload, Bound: *r.Bounds[0]}
+		file := "bound-" + c.Bound.Kind + ".json"
+		if err := p.WorkloadBound(file, workload, c); err != nil {
+			return err
+		}
+		if proved && r.Verdict.Makespan == c.Bound.Value {
+			p.Claim(dossier.NoneFasterClaim, timetable, file)
+		} else if proved {
+			p.Claim(dossier.CutGapClaim, timetable, file)
 		}
 	}
 	return p.Close()

@@ -24,7 +24,7 @@ type Report struct {
 	Methods  map[string]string
 	Verdict  verify.Verdict
 	Each     []verify.Verdict
-	Bounds   []*workload.Bound // checked, the largest first
+	Bounds   []*wl.Bound // checked, the largest first
 }
 
 // Gap returns how far the makespan, or the period, is above the best bound.

@@ -1,0 +1,28 @@
+package workload
+
+import "github.com/oraccl/oraccl/model"
+
+// Bound is a lower bound on the makespan of a workload, or, if it is periodic, on its period,
+// with what it rests on. It is a statement: package verify/workload values it, and has the lemmas.
+//
+//	compute   Rank: the sum of its computations
+//	cut       Nodes: what must enter this set of nodes over all links into it
+//	iteration Ops has a computation and collectives that its job's next iteration waits for, on
+//	          Rank: what must enter or leave it after the first of them is ready
+//	chain     Ops has operations of which each waits for the end of the one before, on Rank: the
+//	          sum of the least times of each; periodic: a cycle, divided by its height
+//	waiting   Ops has the computation and the collective of one job, then those of another one: the
+//	          first waits on Rank while the other one computes, and while it has the only link there
+type Bound struct {
+	Kind  string
+	Rank  int
+	Nodes []int // of cut
+	Ops   []int // of iteration, chain and waiting: indices of operations
+	Value model.Time
+}
+
+// Certificate is a bound on a workload.
+type Certificate struct {
+	Workload *Workload
+	Bound    Bound
+}
