@@ -168,10 +168,13 @@ func (b *Tab) hear(event any) {
 	}
 }
 
-// Until waits for a condition, frame by frame.
+// Until waits for a condition, frame by frame. A page that is on its way is waited for.
 func (b *Tab) Until(condition string) {
 	b.t.Helper()
 	_, err := chromedp.Run(b.Context, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(2*time.Minute)))
+	for tries := 0; tries < 5 && err != nil && strings.Contains(err.Error(), "Cannot find context"); tries++ { // that of the page before it
+		_, err = chromedp.Run(b.Context, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(2*time.Minute)))
+	}
 	require.NoError(b.t, err, condition)
 }
 

@@ -28,7 +28,7 @@ func newView() *cobra.Command {
 	var noBound bool
 	var by foreign.Truth
 	cmd := &cobra.Command{
-		Use:   "view FILE -o OUT",
+		Use:   "view FILE [FILE] -o OUT",
 		Short: "Draw a schedule: an HTML page with a time slider, or an SVG",
 		Long: `view reads a schedule, executes it, and draws it, right or wrong:
 
@@ -37,6 +37,8 @@ func newView() *cobra.Command {
   OUT.svg   one drawing for a paper: the network, and one row per link over time; above a
             few thousand transfers, the load of the links
   OUT.json  trace events for Perfetto, as convert --to chrome (right schedules only)
+
+Two files come into one page, beside each other on one clock.
 
 The page shows the verdict of the replay engine and the best bound for every cut of the
 buffer into chunks, as gap prints it, with its certificate checked. A note tells what is
@@ -47,9 +49,14 @@ signals to what waits. Of one that deadlocks the circle of waits is red, of a ra
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl view ag.json -o ag.html\n" +
 			"  oraccl view ag.json -o ag.svg\n" +
-			"  oraccl view ag.json -o ag.trace.json",
-		Args: cobra.ExactArgs(1),
+			"  oraccl view ag.json -o ag.trace.json\n" +
+			"  oraccl solve ring:4 --collective allgather --method tacos -o faster.json\n" +
+			"  oraccl view ag.json faster.json -o both.html",
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 && filepath.Ext(out) != ".html" {
+				return fmt.Errorf("-o %q: two schedules come into a page, whose name ends in .html", out)
+			}
 			switch filepath.Ext(out) {
 			case ".html", ".svg":
 			case ".json":
@@ -64,8 +71,8 @@ signals to what waits. Of one that deadlocks the circle of waits is red, of a ra
 			if filepath.Ext(out) == ".svg" {
 				draw, drawPlan, fail = view.SVG, view.PlanSVG, view.FailureSVG
 			}
-			enter(cmd, "reading and executing "+args[0])
-			if judge.IsPlan(cmd.Context(), args[0]) {
+			if len(args) == 1 && judge.IsPlan(cmd.Context(), args[0]) {
+				enter(cmd, "reading and executing "+args[0])
 				return viewPlan(cmd, args[0], out, &by, drawPlan, fail)
 			}
 			var asked *model.Problem
@@ -75,11 +82,19 @@ signals to what waits. Of one that deadlocks the circle of waits is red, of a ra
 					return err
 				}
 			}
-			d, err := drawing.Read(cmd.Context(), args[0], asked, &by)
-			if err == nil && !noBound {
-				enter(cmd, "bounding")
-				err = d.Bound(cmd.Context())
+			read := func(file string) (*drawing.Drawing, error) {
+				enter(cmd, "reading and executing "+file)
+				d, err := drawing.Read(cmd.Context(), file, asked, &by)
+				if err == nil && !noBound {
+					enter(cmd, "bounding")
+					err = d.Bound(cmd.Context())
+				}
+				return d, err
 			}
+			if len(args) == 2 {
+				return viewBoth(cmd, args, out, read)
+			}
+			d, err := read(args[0])
 			enter(cmd, "drawing")
 			if err == nil {
 				err = files.Write(out, func(w io.Writer) error { return draw(w, d.Picture) })
@@ -91,7 +106,8 @@ signals to what waits. Of one that deadlocks the circle of waits is red, of a ra
 			if err != nil {
 				return notRight(cmd, err, "drawn")
 			}
-			err = drawn(cmd.OutOrStdout(), d, out)
+			err = drawn(cmd.OutOrStdout(), d)
+			fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", quote.Name(out))
 			if err == nil && cmd.Context().Err() != nil {
 				return exit.Status(exit.Unknown) // there may be a larger bound
 			}
@@ -120,7 +136,38 @@ func viewPlan(cmd *cobra.Command, file, out string, by *foreign.Truth, draw func
 	if err := files.Write(out, func(w io.Writer) error { return draw(w, d.Picture) }); err != nil {
 		return err
 	}
-	return announce(cmd.OutOrStdout(), d.Verdict, d.Picture.Verdict.Claim, out)
+	err = announce(cmd.OutOrStdout(), d.Verdict, d.Picture.Verdict.Claim)
+	fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", quote.Name(out))
+	return err
+}
+
+// viewBoth draws two schedules on one page. It has the status of the one that is worse.
+func viewBoth(cmd *cobra.Command, names []string, out string, read func(file string) (*drawing.Drawing, error)) error {
+	var both [2]*drawing.Drawing
+	var worse error
+	for i, file := range names {
+		if judge.IsPlan(cmd.Context(), file) {
+			return fmt.Errorf("%s is an execution plan, which has threadblocks and no links: it is drawn alone", quote.Name(file))
+		}
+		d, err := read(file)
+		if err != nil {
+			return notRight(cmd, err, "drawn")
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: ", quote.Name(file))
+		if err := drawn(cmd.OutOrStdout(), d); err != nil && (worse == nil || d.Verdict.Outcome == verify.Refuted) {
+			worse = err
+		}
+		both[i] = d
+	}
+	enter(cmd, "drawing")
+	if err := files.Write(out, func(w io.Writer) error { return view.Compare(w, both[0].Picture, both[1].Picture) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", quote.Name(out))
+	if worse == nil && cmd.Context().Err() != nil {
+		return exit.Status(exit.Unknown)
+	}
+	return worse
 }
 
 // onPage returns an error as a page shows it, which has one place for it and for its way out.
@@ -149,8 +196,8 @@ func viewTrace(cmd *cobra.Command, file, out string, by *foreign.Truth) error {
 }
 
 // drawn states what was drawn, with the verdict, and returns its exit status.
-func drawn(w io.Writer, d *drawing.Drawing, out string) error {
-	return announce(w, d.Verdict, d.Picture.Verdict.Claim, out, func() {
+func drawn(w io.Writer, d *drawing.Drawing) error {
+	return announce(w, d.Verdict, d.Picture.Verdict.Claim, func() {
 		if d.Partial {
 			fmt.Fprintln(w, "the file is marked as partial")
 		}
@@ -161,8 +208,8 @@ func drawn(w io.Writer, d *drawing.Drawing, out string) error {
 	})
 }
 
-// announce states a verdict and, between that and the file that was written, what else there is; it returns the exit status.
-func announce(w io.Writer, v verify.Verdict, claim, out string, more ...func()) error {
+// announce states a verdict and what else there is, and returns the exit status.
+func announce(w io.Writer, v verify.Verdict, claim string, more ...func()) error {
 	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(v.Outcome.String()), claim)
 	if len(v.Violations) > 0 {
 		fmt.Fprintln(w, v.Violations[0])
@@ -173,7 +220,6 @@ func announce(w io.Writer, v verify.Verdict, claim, out string, more ...func()) 
 	for _, f := range more {
 		f()
 	}
-	fmt.Fprintf(w, "written to %s\n", quote.Name(out))
 	if code := exit.Of(v.Outcome); code != exit.Done {
 		return exit.Status(code)
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +23,58 @@ import (
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 )
+
+// TestComparison opens the page of two: one clock moves both, from the page and from each.
+func TestComparison(t *testing.T) {
+	slow, fast := rotation(t, 4), rotation(t, 4)
+	slow.Title, fast.Title = "slow", "fast"
+	for i := range slow.Schedule.Transfers { // a long time passes before the last step
+		if x := &slow.Schedule.Transfers[i]; x.Start >= 2*model.Microsecond {
+			x.Start, x.End = x.Start+40*model.Microsecond, x.End+40*model.Microsecond
+		}
+	}
+	file := filepath.Join(t.TempDir(), "both.html")
+	f, err := os.Create(file)
+	require.NoError(t, err)
+	require.NoError(t, Compare(f, slow, fast))
+	require.NoError(t, f.Close())
+	b := browser.Open(t, file, "light")
+	require.Equal(t, "slow takes 14.33 times as long as fast.", b.Text("lines"))
+	// What is in the frames answers with its time when it is asked by nobody: a click there tells all.
+	browser.Value[bool](b, "(() => { const e = document.getElementById('time'); e.value = 1000; e.dispatchEvent(new Event('input')); return true; })()")
+	require.InDelta(t, 2.6e6, browser.Value[float64](b, "oracclComparison.time()"), 1e5, "half of what is drawn: two steps, a short gap, a step")
+	box := browser.Value[[]float64](b, "(() => { const r = document.getElementById('two').getBoundingClientRect(); return [r.left, r.top, r.width]; })()")
+	require.Greater(t, box[0], 600.0, "beside each other")
+	before := browser.Value[float64](b, "oracclComparison.time()")
+	require.NoError(t, chromedp.Do(b.Context, chromedp.MouseEvent(chromedp.MousePressed, box[0]+40, box[1]+20, chromedp.ButtonLeft), chromedp.MouseEvent(chromedp.MouseReleased, box[0]+40, box[1]+20, chromedp.ButtonLeft), chromedp.KeyEvent(".")))
+	b.Until(fmt.Sprintf("oracclComparison.time() > %v", before))
+	require.Equal(t, 3e6, browser.Value[float64](b, "oracclComparison.time()"), "the next event of the frame that has the keys")
+
+	other := corpus(t, "accept/line3-broadcast-order.json")
+	require.ErrorContains(t, Compare(io.Discard, slow, other), "no clock in common")
+	wrong := corpus(t, "reject/ring4-allreduce-pipelined/transfer-0-again-at-the-end.json")
+	var page bytes.Buffer
+	require.NoError(t, Compare(&page, slow, wrong))
+	require.Contains(t, page.String(), "They are not of one problem: the collective is allgather in slow, and allreduce in")
+	require.Contains(t, page.String(), "is refuted, so that its time counts for nothing")
+}
+
+// TestIdle: the slider and the rows pass over idle time quickly, and the page marks it.
+func TestIdle(t *testing.T) {
+	pic := rotation(t, 4)
+	for i := range pic.Schedule.Transfers {
+		if x := &pic.Schedule.Transfers[i]; x.Start > 0 {
+			x.Start, x.End = x.Start+100*model.Microsecond, x.End+100*model.Microsecond
+		}
+	}
+	b := browser.Open(t, write(t, pic), "light")
+	require.Equal(t, [][]float64{{1e6, 101e6, 2.575e6}}, browser.Value[[][]float64](b, "oracclView.head.idle"))
+	require.Equal(t, "103us", strings.TrimPrefix(browser.Value[string](b, "document.getElementById('range').textContent"), "4 rows, 0s to "))
+	wide := browser.Value[[]float64](b, "[oracclView.timeline.X(0), oracclView.timeline.X(1e6), oracclView.timeline.X(101e6), oracclView.timeline.X(103e6)]")
+	require.InDelta(t, 2, (wide[3]-wide[2])/(wide[1]-wide[0]), 1e-9)
+	require.InDelta(t, 2.575, (wide[2]-wide[1])/(wide[1]-wide[0]), 1e-9)
+	require.InDelta(t, 51e6, browser.Value[float64](b, fmt.Sprintf("oracclView.timeline.T(%v)", (wide[1]+wide[2])/2)), 1)
+}
 
 // corpus is a file of testdata/schedules as a picture, with the verdict of the replay.
 func corpus(t testing.TB, name string) *Picture {

@@ -10,14 +10,17 @@ import (
 
 // layout says where nodes are drawn, from 0 to 1 either way.
 type layout struct {
-	kind   string // "circle", "grid", "levels" or "force"
+	kind   string // "circle", "grid", "machines", "blocks", "levels" or "force"
 	x, y   []float64
 	aspect float64 // width by height that suits it
+	whole  bool    // it is not to be squashed to another aspect
+	sets   [][]int // nodes that stand in a box
 }
 
 // arrange lays a topology out by its links, whatever it calls itself: rings and full
-// networks on a circle, meshes and tori as grids, trees and networks of switches in levels,
-// and others by forces between their nodes. The same topology is always laid out alike.
+// networks on a circle, meshes and tori as grids, machines as boxes, runs of ranks that are full
+// networks on circles of their own, trees and networks of switches in levels, and others by
+// forces between their nodes. The same topology is always laid out alike.
 func arrange(t *model.Topology) *layout {
 	n := t.Nodes()
 	l := &layout{x: make([]float64, n), y: make([]float64, n), aspect: 1}
@@ -26,6 +29,8 @@ func arrange(t *model.Topology) *layout {
 	case len(t.Switches) == 0 && (n <= 3 || isRing(t) || isFull(t, near)):
 		l.circle()
 	case len(t.Switches) == 0 && l.grid(t):
+		l.whole = true
+	case l.boxed(t, near):
 	case len(t.Switches) > 0:
 		l.levels(near, fromRanks(t, near))
 	case isTree(near):
@@ -37,6 +42,23 @@ func arrange(t *model.Topology) *layout {
 	}
 	l.fit()
 	return l
+}
+
+// boxed draws a network of machines, or of blocks, if it is one.
+func (l *layout) boxed(t *model.Topology, near [][]int) bool {
+	sets := machines(t)
+	switch {
+	case sets != nil && len(t.Switches) > 0:
+		l.hall(t, near, sets)
+	case sets != nil:
+		l.circles(sets)
+		l.sets = sets
+	case len(t.Switches) == 0 && blocks(t, near) != nil:
+		l.circles(blocks(t, near))
+	default:
+		return false
+	}
+	return true
 }
 
 // neighbours returns the nodes that have a link with each, ascending.

@@ -19,8 +19,9 @@ import (
 )
 
 // TestShoot takes the pictures that the file named by ORACCL_SHOOT lists, a line each: the
-// page, the picture to write, the theme, and the part of the makespan at which the slider
-// is. It is what screenshots.sh runs; without the variable there is nothing to take.
+// page, the picture to write, the theme, the part of the makespan at which the slider is, and
+// if it is to be the whole page, its width in pixels. It is what screenshots.sh runs; without
+// the variable there is nothing to take.
 func TestShoot(t *testing.T) {
 	list := os.Getenv("ORACCL_SHOOT")
 	if list == "" {
@@ -32,12 +33,20 @@ func TestShoot(t *testing.T) {
 	taken := 0
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		words := strings.Fields(lines.Text())
-		require.Len(t, words, 4, lines.Text())
+		require.Contains(t, []int{4, 5}, len(words), lines.Text())
 		part, err := strconv.ParseFloat(words[3], 64)
 		require.NoError(t, err)
 		b := browser.Open(t, words[0], words[2])
+		if len(words) == 5 {
+			width, err := strconv.ParseInt(words[4], 10, 64)
+			require.NoError(t, err)
+			require.NoError(t, chromedp.Do(b.Context, chromedp.EmulateViewport(width, 1000)))
+		}
 		at(b, part)
 		shot, err := chromedp.Run(b.Context, chromedp.CaptureScreenshot())
+		if len(words) == 5 {
+			shot, err = chromedp.Run(b.Context, chromedp.FullScreenshot(100))
+		}
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(words[1], small(t, shot), 0o644))
 		taken++

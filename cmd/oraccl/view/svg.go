@@ -91,6 +91,18 @@ func (d drawing) line(x0, y0, x1, y1 float64, attributes ...any) {
 	d.tag("line", nil, append([]any{"x1", x0, "y1", y0, "x2", x1, "y2", y1}, attributes...)...)
 }
 
+// shortName is what pictures call a node, as in core.js: a rank by its number, a switch by its name,
+// or as the rest of the program calls it if it has none.
+func shortName(t *model.Topology, v int) string {
+	switch {
+	case t.IsRank(v):
+		return strconv.Itoa(v)
+	case t.Switches[v-t.Ranks].Name != "":
+		return t.Switches[v-t.Ranks].Name
+	}
+	return t.NodeName(v)
+}
+
 // short cuts text that is longer than this many runes.
 func short(s string, runes int) string {
 	r := []rune(s)
@@ -129,13 +141,14 @@ func SVG(w io.Writer, p *Picture) error {
 	remarks := append(g.remarks(), netRemarks(p.Problem.Topology)...)
 	remarks = append(remarks, h.Notes...)
 	legend := top + body + 18
-	height := legend + svgLine + float64(svgLine*len(remarks)) + svgMargin/2
+	lines := g.legend(drawing{bufio.NewWriter(io.Discard)}, 0) // it is known before the height is written
+	height := legend + lines + svgLine + float64(svgLine*len(remarks)) + svgMargin/2
 
 	d.begin(height, p.Title)
 	d.header(h, complaints)
 	d.network(p, l, g.path, svgMargin, top+24)
 	g.draw(d, top)
-	g.legend(d, legend)
+	legend = g.legend(d, legend)
 	for i, r := range remarks {
 		d.text(svgMargin, legend+float64(svgLine*(i+1)), short(r, svgMessage+30), "fill", inkDim, "font-size", 10)
 	}
@@ -192,6 +205,9 @@ func (d drawing) header(h *head, complaints []string) {
 	}
 	if h.Gap != "" {
 		numbers += ", gap " + h.Gap
+		if h.BoundHolds != "" {
+			numbers += " " + h.BoundHolds
+		}
 	}
 	d.text(svgRight, y, short(numbers, 90), "text-anchor", "end", "fill", inkDim)
 	for _, c := range complaints {

@@ -28,15 +28,17 @@ type gantt struct {
 	group int   // how many
 	rowOf map[int]int
 	tall  float64 // of a row
-	last  float64
-	dense bool // no bars: shades
+	clock *clock
+	last  float64 // the length of the axis
+	dense bool    // no bars: shades
 
 	bars    [][]bar // of each row
 	lanesOf []int
 }
 
 func newGantt(p *Picture, m *moments, path []hop) *gantt {
-	g := &gantt{p: p, m: m, path: path, rowOf: map[int]int{}, last: float64(max(1, m.last)), group: 1}
+	g := &gantt{p: p, m: m, path: path, rowOf: map[int]int{}, clock: clockOf(m), group: 1}
+	g.last = g.clock.length()
 	bars := 0
 	used := make([]bool, len(p.Problem.Topology.Links))
 	for i := range p.Schedule.Transfers {
@@ -64,7 +66,7 @@ func newGantt(p *Picture, m *moments, path []hop) *gantt {
 
 func (g *gantt) count() int                     { return (len(g.rows) + g.group - 1) / g.group }
 func (g *gantt) height() float64                { return float64(g.count()) * g.tall }
-func (g *gantt) x(t model.Time) float64         { return svgTimes + float64(t)/g.last*(svgRight-svgTimes) }
+func (g *gantt) x(t model.Time) float64         { return svgTimes + g.clock.at(t)/g.last*(svgRight-svgTimes) }
 func (g *gantt) y(row int, top float64) float64 { return top + 24 + float64(row)*g.tall }
 
 // remarks states what the drawing leaves out.
@@ -123,7 +125,7 @@ func (g *gantt) limits(d drawing, top, bottom float64) {
 	}
 	d.line(end, top+18, end, bottom+4, "stroke", inkText, "stroke-width", 1.2)
 	d.text(min(end, svgRight)+2, bottom+14, name, "text-anchor", "end", "font-size", 10)
-	if b == nil || b.Value == g.m.last || b.Value <= 0 || float64(b.Value) > g.last {
+	if b == nil || b.Value == g.m.last || b.Value <= 0 || b.Value > g.m.last {
 		return
 	}
 	x := g.x(b.Value)
@@ -145,7 +147,16 @@ func (g *gantt) axis(d drawing, top, bottom float64) {
 		}
 	}
 	step = max(1, step)
-	for t := 0.0; t <= g.last; t += step {
+	for _, i := range g.clock.idle {
+		from, to := g.x(i.From), g.x(i.To)
+		d.rect(from, top+20, to-from, bottom-top-20, "fill", "#eef1f5")
+		d.tag("text", func() { d.escape("idle for " + (i.To - i.From).String()) }, "transform", fmt.Sprintf("translate(%s %s) rotate(-90)", number((from+to)/2+3), number(bottom-4)), "font-size", 9, "fill", inkDim)
+	}
+	for t, end := 0.0, float64(g.m.last); t <= end; t += step {
+		if i := slices.IndexFunc(g.clock.idle, func(i model.Interval) bool { return t > float64(i.From) && t < float64(i.To) }); i >= 0 {
+			t = math.Ceil(float64(g.clock.idle[i].To)/step)*step - step
+			continue
+		}
 		x := g.x(model.Time(t))
 		d.line(x, top+20, x, bottom, "stroke", inkLine, "stroke-width", 0.6)
 		name := model.Time(t).String()
@@ -159,20 +170,14 @@ func (g *gantt) axis(d drawing, top, bottom float64) {
 // names writes the ends of links, of as many rows as there is room for.
 func (g *gantt) names(d drawing, top float64) {
 	t := g.p.Problem.Topology
-	node := func(v int) string {
-		if t.IsRank(v) {
-			return fmt.Sprint(v)
-		}
-		return fmt.Sprintf("S%d", v-t.Ranks)
-	}
 	each := int(math.Ceil(9 / g.tall))
 	for row := 0; row < g.count(); row += each {
 		k := t.Links[g.rows[row*g.group]]
-		name := node(k.Src) + "→" + node(k.Dst)
+		name := short(shortName(t, k.Src), 10) + "→" + short(shortName(t, k.Dst), 10)
 		if g.group > 1 {
 			name += " …"
 		}
-		d.text(svgTimes-5, g.y(row, top)+g.tall/2+3, short(name, 16), "text-anchor", "end", "font-size", min(10, max(7, g.tall)))
+		d.text(svgTimes-5, g.y(row, top)+g.tall/2+3, short(name, 20), "text-anchor", "end", "font-size", min(10, max(7, g.tall)))
 	}
 }
 
@@ -246,7 +251,7 @@ func (g *gantt) share() []float64 {
 	for _, i := range g.m.order {
 		busy = g.m.busy(g.p.Problem, g.p.Schedule, i, busy[:0])
 		for n, l := range g.p.Schedule.Routes[g.p.Schedule.Transfers[i].Route] {
-			from, to := float64(g.m.from[i].Add(busy[n].From)), float64(g.m.from[i].Add(busy[n].To))
+			from, to := g.clock.at(g.m.from[i].Add(busy[n].From)), g.clock.at(g.m.from[i].Add(busy[n].To))
 			row := share[g.rowOf[l]*cells:][:cells]
 			for c := int(from / each); c < cells && float64(c)*each < to; c++ {
 				row[c] += max(0, min(to, float64(c+1)*each)-max(from, float64(c)*each)) / each
@@ -299,13 +304,17 @@ func (g *gantt) outline(d drawing, top float64, i int, ink string, width float64
 	}
 }
 
-// legend states what the marks mean, in one line.
-func (g *gantt) legend(d drawing, y float64) {
+// legend states what the marks mean, in lines from a height on, and returns that of the last.
+func (g *gantt) legend(d drawing, y float64) float64 {
 	x := float64(svgMargin)
 	entry := func(name string, mark func(x float64)) {
+		wide := 30 + 5.4*float64(len([]rune(name)))
+		if x > svgMargin && x+wide > svgRight {
+			x, y = svgMargin, y+svgLine
+		}
 		mark(x)
 		d.text(x+20, y, name, "font-size", 10, "fill", inkDim)
-		x += 30 + 5.4*float64(len([]rune(name)))
+		x += wide
 	}
 	meaning, ink := colouring(g.p.Problem)
 	if g.dense {
@@ -331,4 +340,5 @@ func (g *gantt) legend(d drawing, y float64) {
 			d.line(x, y-3, x+14, y-3, "stroke", inkBound, "stroke-width", 1.2, "stroke-dasharray", "4 3")
 		})
 	}
+	return y
 }

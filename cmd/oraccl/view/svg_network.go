@@ -49,6 +49,15 @@ func (d drawing) network(p *Picture, l *layout, path []hop, left, top float64) {
 		}
 	}
 
+	for _, list := range l.sets {
+		x0, y0, x1, y1 := x(list[0]), y(list[0]), x(list[0]), y(list[0])
+		for _, v := range list {
+			x0, y0, x1, y1 = min(x0, x(v)), min(y0, y(v)), max(x1, x(v)), max(y1, y(v))
+		}
+		by := radius + min(5, 0.4*radius)
+		d.rect(x0-by, y0-by, x1-x0+2*by, y1-y0+2*by, "fill", "#f5f6f8", "stroke", inkLine, "stroke-width", 0.8)
+	}
+
 	inkOfLink := map[int]string{}
 	s := p.Schedule
 	for _, h := range path {
@@ -72,7 +81,7 @@ func (d drawing) network(p *Picture, l *layout, path []hop, left, top float64) {
 		x0, y0, x1, y1 := x(k.Src), y(k.Src), x(k.Dst), y(k.Dst)
 		far := max(1, math.Hypot(x1-x0, y1-y0))
 		off := min(4+4*float64(min(n, 4)), far/4)
-		if l.kind == "grid" || l.kind == "levels" && y0 == y1 {
+		if l.kind == "grid" || (l.kind == "levels" || l.kind == "machines") && y0 == y1 {
 			off += max(0, far*0.1-6)
 		}
 		return fmt.Sprintf("M%s %sQ%s %s %s %s", number(x0), number(y0), number((x0+x1)/2-(y1-y0)/far*off), number((y0+y1)/2+(x1-x0)/far*off), number(x1), number(y1))
@@ -99,19 +108,35 @@ func (d drawing) network(p *Picture, l *layout, path []hop, left, top float64) {
 		}
 	}
 	for v := range t.Nodes() {
+		half := radius
 		if t.IsRank(v) {
 			d.tag("circle", nil, "cx", x(v), "cy", y(v), "r", radius, "fill", "#ffffff", "stroke", inkText, "stroke-width", min(1, radius/5))
 		} else {
-			d.rect(x(v)-radius, y(v)-0.7*radius, 2*radius, 1.4*radius, "fill", "#eef1f5", "stroke", inkText, "stroke-width", min(1, radius/5))
+			half = max(radius, min(2.7*float64(len([]rune(shortName(t, v))))+4, roomAt(t, v, radius, x, y)))
+			d.rect(x(v)-half, y(v)-0.7*radius, 2*half, 1.4*radius, "fill", "#eef1f5", "stroke", inkText, "stroke-width", min(1, radius/5))
 		}
 		if t.Nodes() <= maxNamed && radius >= 4.5 {
-			name := fmt.Sprint(v)
-			if !t.IsRank(v) {
-				name = fmt.Sprintf("S%d", v-t.Ranks)
-			}
-			d.text(x(v), y(v)+radius*0.32, name, "text-anchor", "middle", "font-size", min(10, radius))
+			d.text(x(v), y(v)+radius*0.32, short(shortName(t, v), max(2, int(2*half/4.6))), "text-anchor", "middle", "font-size", min(10, radius))
 		}
 	}
+}
+
+// roomAt is half of how wide a switch may be drawn so that it touches no other node.
+func roomAt(t *model.Topology, v int, radius float64, x, y func(v int) float64) float64 {
+	if t.Nodes() > maxNamed {
+		return radius
+	}
+	room := netSize / 2.0
+	for u := range t.Nodes() {
+		if far := math.Abs(x(u) - x(v)); u != v && math.Abs(y(u)-y(v)) < 1.8*radius {
+			if t.IsRank(u) {
+				room = min(room, far-radius-2)
+			} else {
+				room = min(room, 0.47*far)
+			}
+		}
+	}
+	return max(radius, room)
 }
 
 // nearer is a radius with which two nodes that far apart do not touch.

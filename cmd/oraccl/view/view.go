@@ -110,10 +110,15 @@ type head struct {
 	Transfers  int         `json:"transfers"`
 	Custom     bool        `json:"custom"`     // conditions are any multisets
 	Idempotent bool        `json:"idempotent"` // how often a contribution is there does not matter
-	Horizon    int64       `json:"horizon"`    // where the picture ends, in its unit
+	Horizon    int64       `json:"horizon"`    // where the schedule ends, in its unit
+	Until      int64       `json:"until"`      // where the clock ends
+	Idle       [][3]int64  `json:"idle"`       // from, until: nothing is under way; and how long that is drawn
+	Shared     bool        `json:"shared"`     // the clock is one of several pictures
 	Facts      []Fact      `json:"facts"`
 	Grid       []int       `json:"grid,omitempty"` // the dimensions of a mesh or torus, if it is laid out as one
 	Aspect     float64     `json:"aspect"`         // width by height that suits the layout
+	Whole      bool        `json:"whole"`          // and it is not to be squashed to another one
+	Boxes      [][]int     `json:"boxes"`          // nodes that stand in a box
 	Arrivals   []arrival   `json:"arrivals"`       // of late ranks
 	Error      string      `json:"error,omitempty"`
 }
@@ -131,14 +136,23 @@ func HTML(w io.Writer, p *Picture) error {
 	if err != nil {
 		return err
 	}
+	return p.page(w, m, clockOf(m), false)
+}
+
+// page writes the page with the times of a clock, which several may share.
+func (p *Picture) page(w io.Writer, m *moments, c *clock, shared bool) error {
 	l := arrange(p.Problem.Topology)
 	h := p.head(m, l)
+	h.Until, h.Shared = int64(c.end), shared
+	for _, i := range c.idle {
+		h.Idle = append(h.Idle, [3]int64{int64(i.From), int64(i.To), int64(c.short(i))})
+	}
 	return page(w, h, pack(p.Problem, p.Schedule, m, l, critical(p.Problem, p.Schedule, m)))
 }
 
 // Failure writes a page that explains why there is nothing to see.
 func Failure(w io.Writer, title string, why error) error {
-	return page(w, &head{Title: title, Verdict: "unreadable", Error: why.Error(), Violations: []Violation{}, Notes: []string{}, Switches: []string{}, Facts: []Fact{}, Arrivals: []arrival{}}, nil)
+	return page(w, &head{Title: title, Verdict: "unreadable", Error: why.Error(), Violations: []Violation{}, Notes: []string{}, Switches: []string{}, Facts: []Fact{}, Arrivals: []arrival{}, Boxes: [][]int{}, Idle: [][3]int64{}}, nil)
 }
 
 func (p *Picture) head(m *moments, l *layout) *head {
@@ -150,6 +164,7 @@ func (p *Picture) head(m *moments, l *layout) *head {
 		Transfers: len(p.Schedule.Transfers), Horizon: int64(m.last), Custom: p.Problem.Collective.Kind == model.Custom, Idempotent: p.Problem.Collective.Op.Idempotent(),
 	}
 	h.Facts, h.Aspect, h.Arrivals = append(append(h.Facts, p.Facts...), linkClasses(t)...), l.aspect, []arrival{}
+	h.Whole, h.Boxes, h.Idle = l.whole, append([][]int{}, l.sets...), [][3]int64{}
 	if l.kind == "grid" {
 		h.Grid = t.Grid()
 	}
@@ -222,32 +237,26 @@ func page(w io.Writer, h *head, packed []byte) error {
 	if err != nil {
 		return err
 	}
-	rest := pageHTML
-	for _, part := range []struct {
-		mark string
-		text string
-	}{
-		{"{{script}}", source(scriptJS())}, {"{{style}}", source(pageCSS)}, {"{{title}}", html.EscapeString(h.Title)}, {"{{css}}", pageCSS}, {"{{head}}", string(j)}, {"{{data}}", ""},
-		{"{{js}}", scriptJS()},
-	} {
-		before, after, ok := strings.Cut(rest, part.mark)
+	return fill(w, pageHTML, [][2]string{
+		{"{{script}}", source(scriptJS())}, {"{{style}}", source(pageCSS)}, {"{{title}}", html.EscapeString(h.Title)}, {"{{css}}", pageCSS}, {"{{head}}", string(j)},
+		{"{{data}}", base64.StdEncoding.EncodeToString(packed)}, {"{{js}}", scriptJS()},
+	})
+}
+
+// fill writes a template with a text for each of its marks, which come in this order.
+func fill(w io.Writer, template string, parts [][2]string) error {
+	for _, part := range parts {
+		before, after, ok := strings.Cut(template, part[0])
 		if !ok {
-			return fmt.Errorf("the page has no %s", part.mark)
+			return fmt.Errorf("the page has no %s", part[0])
 		}
-		if _, err := io.WriteString(w, before+part.text); err != nil {
-			return err
-		}
-		if part.mark == "{{data}}" {
-			e := base64.NewEncoder(base64.StdEncoding, w)
-			if _, err := e.Write(packed); err != nil {
-				return err
-			}
-			if err := e.Close(); err != nil {
+		for _, text := range []string{before, part[1]} {
+			if _, err := io.WriteString(w, text); err != nil {
 				return err
 			}
 		}
-		rest = after
+		template = after
 	}
-	_, err = io.WriteString(w, rest)
+	_, err := io.WriteString(w, template)
 	return err
 }

@@ -3,6 +3,9 @@ package view
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,8 +40,8 @@ func TestLayoutsOfFamilies(t *testing.T) {
 	for name, kind := range map[string]string{
 		"ring:8": "circle", "uniring:5": "circle", "ring:3": "circle", "full:16": "circle", "mi300x": "circle",
 		"line:9": "grid", "mesh:8x8": "grid", "mesh:3x5": "grid", "torus:4x4x4": "grid", "torus:4x8": "grid", "mesh:2x3x4x5": "grid", "hypercube:5": "grid", "tpuv4:4x4x8": "grid",
-		"fattree:4x4": "levels", "switch:16": "levels", "dgx2": "levels", "dgxa100:2": "levels", "dragonfly:3x2x2": "levels",
-		"dgx1": "force", "mi250": "force",
+		"fattree:4x4": "levels", "switch:16": "levels", "dgx2": "levels", "dgxa100": "levels", "dragonfly:3x2x2": "levels",
+		"dgxa100:2": "machines", "dgxh100:2:rails+spine": "machines", "dgxa100:64": "machines", "dgx1": "blocks", "mi250": "blocks",
 	} {
 		w, err := topo.Parse(name, topo.Options{})
 		require.NoError(t, err, name)
@@ -51,6 +54,85 @@ func TestLayoutsOfFamilies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMachines: what hangs together by fast links, or by short ones, stands in a box, and a switch
+// between boxes in none.
+func TestMachines(t *testing.T) {
+	for name, want := range map[string]int{"dgxa100:2": 2, "dgxh100:8": 8, "mi250": 4, "dgx1": 0, "fattree:4x4": 0, "dgxa100": 0, "torus:4x4": 0} {
+		w, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err, name)
+		require.Len(t, machines(w), want, name)
+	}
+	w, err := topo.Parse("dgxa100:2", topo.Options{})
+	require.NoError(t, err)
+	sets := machines(w)
+	for i, list := range sets {
+		require.Equal(t, []int{8 * i, 8*i + 1, 8*i + 2, 8*i + 3, 8*i + 4, 8*i + 5, 8*i + 6, 8*i + 7}, list[:8])
+		require.Equal(t, fmt.Sprintf("switch nvswitch%d", i), w.NodeName(list[8]))
+		require.Len(t, list, 9)
+	}
+	// Boxes do not touch, and the switch between them is above.
+	l := arrange(w)
+	last, first := 0.0, 1.0
+	for _, v := range sets[0] {
+		last = max(last, l.x[v])
+	}
+	for _, v := range sets[1] {
+		first = min(first, l.x[v])
+	}
+	require.Less(t, last, first)
+	require.Equal(t, l.y[18], slices.Min(l.y))
+	require.Equal(t, l.y[16], slices.Max(l.y))
+	// All links equally fast, those between machines ten times as long.
+	for i := range w.Links {
+		w.Links[i].Bandwidth = 1
+		if w.Links[i].Src == 18 || w.Links[i].Dst == 18 {
+			w.Links[i].Alpha = 4 * model.Microsecond
+		}
+	}
+	require.Equal(t, sets, machines(w))
+	// No rank may be alone.
+	w.Links = slices.DeleteFunc(w.Links, func(k model.Link) bool { return k.Src == 0 && k.Dst == 16 || k.Src == 16 && k.Dst == 0 })
+	require.Nil(t, machines(w))
+	// Two quads, beside each other, with no link between them over a rank.
+	w, err = topo.Parse("dgx1", topo.Options{})
+	require.NoError(t, err)
+	require.Equal(t, [][]int{{0, 1, 2, 3}, {4, 5, 6, 7}}, blocks(w, neighbours(w)))
+	l = arrange(w)
+	for _, k := range w.Links {
+		for v := range w.Ranks {
+			if v == k.Src || v == k.Dst {
+				continue
+			}
+			x, y := (l.x[k.Dst]-l.x[k.Src])*l.aspect, l.y[k.Dst]-l.y[k.Src]
+			p, q := (l.x[v]-l.x[k.Src])*l.aspect, l.y[v]-l.y[k.Src]
+			along := (p*x + q*y) / (x*x + y*y)
+			require.False(t, along > 0 && along < 1 && math.Hypot(p-along*x, q-along*y) < 0.04, "the link from %d to %d passes over %d", k.Src, k.Dst, v)
+		}
+	}
+}
+
+// TestClock: idle time is drawn short, what is busy as it is, and what only one of two is idle in is
+// not idle.
+func TestClock(t *testing.T) {
+	at := func(spans ...model.Time) *moments {
+		m := &moments{}
+		for i := 0; i+1 < len(spans); i += 2 {
+			m.from, m.to, m.order = append(m.from, spans[i]), append(m.to, spans[i+1]), append(m.order, int32(i/2))
+			m.last = max(m.last, spans[i+1])
+		}
+		return m
+	}
+	one := at(0, 100, 50, 120, 900, 1000)
+	c := clockOf(one)
+	require.Equal(t, []model.Interval{{From: 120, To: 900}}, c.idle)
+	require.Equal(t, []float64{0, 120, 132.5, 145, 245}, []float64{c.at(0), c.at(120), c.at(510), c.at(900), c.at(1000)})
+	require.Equal(t, 245.0, c.length())
+	require.Equal(t, []model.Interval{{From: 120, To: 500}, {From: 510, To: 900}}, clockOf(one, at(500, 510)).idle)
+	require.Equal(t, []model.Interval{{From: 120, To: 900}, {From: 1000, To: 1990}}, clockOf(one, at(0, 10, 1990, 2000)).idle)
+	require.Empty(t, clockOf(at(0, 100, 101, 200)).idle, "too short to matter")
+	require.Equal(t, 1.0, clockOf(at()).length())
 }
 
 // TestLayouts names the layout of small networks.

@@ -447,14 +447,41 @@ const core = (() => {
     return "{" + parts.join(", ") + "}";
   }
 
-  // shortName is what pictures call a node: a rank by its number, a switch by its name, or by S
-  // and its number.
-  function shortName(head, v) {
-    if (v < head.ranks) return String(v);
-    const name = head.switches[v - head.ranks].replace(/^switch /, "");
-    return /^\d+$/.test(name) ? "S" + (v - head.ranks) : name;
+  // clockOf is the axis of time: idle time is drawn short. place tells where a time is drawn, time
+  // which time is drawn at a place, and length how long all is.
+  function clockOf(head) {
+    const breaks = [];
+    let saved = 0;
+    for (const [from, until, long] of head.idle) { breaks.push({ from, until, at: from - saved, to: from - saved + long }); saved += until - from - long; }
+    function place(t) {
+      let by = 0;
+      for (const b of breaks) {
+        if (t <= b.from) break;
+        if (t < b.until) return b.at + (t - b.from) / (b.until - b.from) * (b.to - b.at);
+        by = b.until - b.to;
+      }
+      return t - by;
+    }
+    function time(x) {
+      let by = 0;
+      for (const b of breaks) {
+        if (x <= b.at) break;
+        if (x < b.to) return b.from + (x - b.at) / (b.to - b.at) * (b.until - b.from);
+        by = b.until - b.to;
+      }
+      return x + by;
+    }
+    return { breaks, place, time, length: Math.max(1, place(head.until)) };
   }
 
-  return { shortName, bytesOf, decode, sorted, lower, walk, holdings, vectors, measure, wanted, counter, cursor, linkRows, rankRows, inWords, bytesInWords, setInWords, TWICE };
+  // shortName is what pictures call a node: a rank by its number, a switch by its name, or as the
+  // rest of the program calls it if it has none.
+  function shortName(head, v) {
+    if (v < head.ranks) return String(v);
+    const name = head.switches[v - head.ranks], own = name.replace(/^switch /, "");
+    return /^\d+$/.test(own) ? name : own;
+  }
+
+  return { clockOf, shortName, bytesOf, decode, sorted, lower, walk, holdings, vectors, measure, wanted, counter, cursor, linkRows, rankRows, inWords, bytesInWords, setInWords, TWICE };
 })();
 if (typeof module !== "undefined") module.exports = core;

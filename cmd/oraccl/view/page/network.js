@@ -24,6 +24,9 @@ function networkOf(head, d, rows, colour, canvas, marked) {
   }
   const x = new Float64Array(d.nodes), y = new Float64Array(d.nodes), bowX = new Float64Array(d.links), bowY = new Float64Array(d.links);
 
+  const half = new Float64Array(d.nodes - d.ranks); // of the width of a switch
+  const font = () => `${Math.max(8, Math.min(12, r))}px system-ui, sans-serif`;
+
   // radius is such that no two nodes overlap: below half of what is between the nearest two
   // of those in neighbouring cells.
   function radius() {
@@ -40,17 +43,28 @@ function networkOf(head, d, rows, colour, canvas, marked) {
   // place finds where nodes are and how links bow, so that the two ways are apart, and more
   // where they pass over other nodes, as those that close a torus.
   function place() {
-    const margin = head.grid ? 22 : 16; // a grid is not squashed
+    const margin = head.whole ? 22 : 16;
     let width = w - 2 * margin, height = h - 2 * margin;
-    if (head.grid) { width = Math.min(width, height * head.aspect); height = Math.min(height, width / head.aspect); }
+    if (head.whole) { width = Math.min(width, height * head.aspect); height = Math.min(height, width / head.aspect); }
     for (let v = 0; v < d.nodes; v++) { x[v] = (w - width) / 2 + d.x[v] * width; y[v] = (h - height) / 2 + d.y[v] * height; }
     r = radius();
     for (let l = 0; l < d.links; l++) {
       const x0 = x[d.linkSrc[l]], y0 = y[d.linkSrc[l]], x1 = x[d.linkDst[l]], y1 = y[d.linkDst[l]];
       const far = Math.hypot(x1 - x0, y1 - y0) || 1;
-      const bow = Math.min(offset[l] * 2, far / 3) + (head.layout === "grid" && !closes[l] || head.layout === "levels" && Math.abs(y1 - y0) < 1 ? Math.max(0, far * 0.12 - 8) : 0);
+      const bow = Math.min(offset[l] * 2, far / 3) + (head.layout === "grid" && !closes[l] || ["levels", "machines"].includes(head.layout) && Math.abs(y1 - y0) < 1 ? Math.max(0, far * 0.12 - 8) : 0);
       bowX[l] = (x0 + x1) / 2 - (y1 - y0) / far * bow;
       bowY[l] = (y0 + y1) / 2 + (x1 - x0) / far * bow;
+    }
+    // A switch is as wide as its name, where there is room.
+    const g = top.getContext("2d");
+    g.font = font();
+    for (let v = d.ranks; v < d.nodes; v++) {
+      let room = r;
+      if (r >= 6 && d.nodes <= 600) {
+        room = Math.min(x[v], w - x[v]) - 2;
+        for (let u = 0; u < d.nodes; u++) if (u !== v && Math.abs(y[u] - y[v]) < 1.8 * r) room = Math.min(room, u < d.ranks ? Math.abs(x[u] - x[v]) - r - 2 : 0.47 * Math.abs(x[u] - x[v]));
+      }
+      half[v - d.ranks] = Math.max(r, Math.min(room, g.measureText(core.shortName(head, v)).width / 2 + 4));
     }
     plain = d.links > 1500 && r < 6; // there, what bows a little is straight
   }
@@ -79,7 +93,7 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     return [e * e * x[u] + 2 * e * f * bowX[l] + f * f * x[v], e * e * y[u] + 2 * e * f * bowY[l] + f * f * y[v]];
   }
   function shape(g, v, by) {
-    if (v >= d.ranks) g.rect(x[v] - r - by, y[v] - r * 0.7 - by, 2 * (r + by), 1.4 * r + 2 * by);
+    if (v >= d.ranks) g.rect(x[v] - half[v - d.ranks] - by, y[v] - r * 0.7 - by, 2 * (half[v - d.ranks] + by), 1.4 * r + 2 * by);
     else { g.moveTo(x[v] + r + by, y[v]); g.arc(x[v], y[v], r + by, 0, 2 * Math.PI); }
   }
   function resize() {
@@ -90,6 +104,13 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     let g = base.getContext("2d");
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, w, h);
+    g.strokeStyle = colour("line"); g.fillStyle = colour("bg");
+    for (const list of head.boxes) {
+      let x0 = w, y0 = h, x1 = 0, y1 = 0;
+      for (const v of list) { x0 = Math.min(x0, x[v]); x1 = Math.max(x1, x[v]); y0 = Math.min(y0, y[v]); y1 = Math.max(y1, y[v]); }
+      const by = r + Math.max(1, Math.min(7, 0.4 * r));
+      g.beginPath(); g.rect(x0 - by, y0 - by, x1 - x0 + 2 * by, y1 - y0 + 2 * by); g.fill(); g.stroke();
+    }
     g.strokeStyle = colour("idle");
     g.globalAlpha = d.links > 4000 ? Math.max(0.05, 400 / d.links) : 0.8;
     g.beginPath();
@@ -105,14 +126,14 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     g = top.getContext("2d");
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, w, h);
-    g.font = `${Math.max(8, Math.min(12, r))}px system-ui, sans-serif`;
+    g.font = font();
     g.textAlign = "center"; g.textBaseline = "middle"; g.lineWidth = r < 4 ? 0.5 : 1;
     g.fillStyle = colour("bg"); g.strokeStyle = colour("dim");
     g.beginPath();
     for (let v = 0; v < d.nodes; v++) shape(g, v, 0);
     g.fill(); g.stroke();
     g.fillStyle = colour("fg");
-    if (r >= 6) for (let v = 0; v < d.nodes; v++) g.fillText(core.shortName(head, v), x[v], y[v], 2 * r - 2);
+    if (r >= 6) for (let v = 0; v < d.nodes; v++) g.fillText(core.shortName(head, v), x[v], y[v], 2 * (v < d.ranks ? r : half[v - d.ranks]) - 2);
   }
   // draw costs a path a colour, whatever is under way.
   function draw(cursor, complete) {
@@ -138,7 +159,7 @@ function networkOf(head, d, rows, colour, canvas, marked) {
       }
       g.stroke();
     }
-    const size = plain ? Math.max(1, Math.min(3, r)) : 4;
+    const size = plain ? Math.max(1, Math.min(3, r)) : Math.max(1.5, Math.min(4, 0.5 * r));
     for (const [c, list] of byColour) {
       const reduced = [];
       g.fillStyle = colour.chunk(c);
@@ -227,8 +248,8 @@ function heldOf(d, colour, canvas, counts) {
     if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) { canvas.width = Math.round(w * ratio); canvas.height = Math.round(h * ratio); }
     const g = canvas.getContext("2d");
     g.clearRect(0, 0, canvas.width, canvas.height);
-    if (!small || !counts.ready) return;
     const cols = Math.min(d.chunks, canvas.width), lines = Math.min(d.ranks, canvas.height);
+    if (!small || !counts.ready || cols < 1 || lines < 1) return; // a window may have no room for it
     part.width = cols; part.height = lines;
     const p = part.getContext("2d"), image = p.createImageData(cols, lines), px = new Uint32Array(image.data.buffer);
     const some = colour.rgb("part"), whole = colour.rgb("whole"), bad = colour.rgb("bad"), idle = colour.rgb("idle");

@@ -28,7 +28,7 @@
   }
   const d = core.decode(head, core.bytesOf($("data").textContent.trim()));
   $("data").textContent = "";
-  const links = core.linkRows(d);
+  const links = core.linkRows(d), clock = core.clockOf(head);
   // busyShare is how much of the time the links that are used are busy, in the mean.
   function busyShare() {
     const used = [...links.busy.keys()].filter(l => links.off[l + 1] > links.off[l]);
@@ -38,7 +38,7 @@
   // late names the ranks that arrive late, a few of them.
   const late = () => head.arrivals.length === 0 ? [] : [["late", head.arrivals.slice(0, 3).map(a => `rank ${a.rank} at ${core.inWords(a.at, "ps")}`).join(", ") + (head.arrivals.length > 3 ? `, and ${head.arrivals.length - 3} more` : "")]];
   $("claim").textContent = (head.engine ? head.engine + ": " : "") + head.claim + (head.reason ? " (" + head.reason + ")" : "");
-  for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}${head.bound_holds && `, ${head.bound_holds}`}`], ["gap", head.gap], ["transfers", head.transfers.toLocaleString("en")],
+  for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}${head.bound_holds && `, ${head.bound_holds}`}`], ["gap", head.gap && head.gap + (head.bound_holds && `, ${head.bound_holds}`)], ["transfers", head.transfers.toLocaleString("en")],
     ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["busy", busyShare()], ["form", head.form], ...head.facts.map(f => [f.name, f.value]), ...late()]) {
     if (v === "" || v === undefined) continue;
     const e = element("div", "", $("numbers"));
@@ -82,7 +82,7 @@
   const counts = { ready: false };
   const network = networkOf(head, d, links, colour, $("network"), marked);
   const held = heldOf(d, colour, $("held"), counts);
-  const timeline = timelineOf(head, d, links, rankRows, colour, $("timeline"), marked);
+  const timeline = timelineOf(head, d, clock, links, rankRows, colour, $("timeline"), marked);
   timeline.arrangeRows("id");
   const cursor = core.cursor(d, {
     active: () => {},
@@ -100,9 +100,9 @@
     asked = false;
     if (playing) {
       const passed = Math.min(100, at - lastFrame);
-      time = Math.min(head.horizon, time + head.horizon / 12000 * passed * Number($("speed").value));
+      time = Math.min(head.until, clock.time(clock.place(time) + clock.length / 12000 * passed * Number($("speed").value)));
       dirty |= TIME;
-      if (time >= head.horizon) play(false);
+      if (time >= head.until) play(false);
     }
     lastFrame = at;
     if (dirty & SIZE) { network.resize(); timeline.resize(); }
@@ -111,13 +111,13 @@
       network.draw(cursor, counts.ready && held.small ? held.complete : null);
       held.draw();
       $("now").textContent = core.inWords(Math.round(time), head.unit);
-      $("time").value = String(Math.round(2000 * time / Math.max(1, head.horizon)));
+      $("time").value = String(Math.round(2000 * clock.place(time) / clock.length));
       $("time").setAttribute("aria-valuetext", $("now").textContent);
       follow();
     }
     if (dirty & (ROWS | SIZE)) {
       timeline.draw();
-      $("range").textContent = `${timeline.rowsShown().toLocaleString("en")} rows, ${core.inWords(Math.round(timeline.view.from), head.unit)} to ${core.inWords(Math.round(timeline.view.to), head.unit)}`;
+      $("range").textContent = `${timeline.rowsShown().toLocaleString("en")} rows, ${core.inWords(Math.round(timeline.range()[0]), head.unit)} to ${core.inWords(Math.round(timeline.range()[1]), head.unit)}`;
     }
     playhead();
     dirty = 0;
@@ -138,10 +138,24 @@
     g.fillRect(x - 0.75, 0, 1.5, h);
     g.beginPath(); g.moveTo(x - 6, 0); g.lineTo(x + 6, 0); g.lineTo(x, 9); g.fill();
   }
-  function setTime(t) { time = Math.max(0, Math.min(head.horizon, t)); ask(TIME); }
+  // setTime moves the slider; others who share the clock are told, if it was not they who did.
+  function setTime(t, told) {
+    time = Math.max(0, Math.min(head.until, t));
+    if (head.shared && !told && state.ready) parent.postMessage({ time }, "*");
+    ask(TIME);
+  }
+  if (head.shared) {
+    document.documentElement.dataset.shared = "1";
+    window.addEventListener("message", e => {
+      if (e.source !== parent || !e.data) return;
+      if (Number.isFinite(e.data.time)) setTime(e.data.time, true);
+      if (["dark", "light"].includes(e.data.theme)) { theme(e.data.theme); resize(); }
+    });
+  }
   function play(on) {
+    if (head.shared) { if (on) parent.postMessage({ play: true }, "*"); return; }
     playing = on;
-    if (on && time >= head.horizon) time = 0;
+    if (on && time >= head.until) time = 0;
     lastFrame = performance.now();
     $("play").textContent = on ? "\u23f8" : "\u25b6";
     ask(TIME);
@@ -217,7 +231,7 @@
   }
 
   // Slider and buttons.
-  $("time").addEventListener("input", () => { play(false); setTime(Number($("time").value) / 2000 * head.horizon); });
+  $("time").addEventListener("input", () => { play(false); setTime(clock.time(Number($("time").value) / 2000 * clock.length)); });
   $("play").addEventListener("click", () => play(!playing));
   function event(by) {
     const starts = i => d.start[i], ends = i => d.end[d.byEnd[i]];

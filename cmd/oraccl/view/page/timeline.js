@@ -1,9 +1,9 @@
 // The timeline: a row a link, or two a rank (sends above receives). What is thinner than a
 // pixel is merged, so that a frame costs the pixels and not the transfers.
-function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
+function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) {
   const gutter = 150, ruler = 22;
   let w = 0, h = 0, ratio = 1, mode = "links", top = 0, path = true, rowHeight = 18, cursorRow = 0, chosen = -1;
-  const span = Math.max(1, head.horizon), view = { from: 0, to: span };
+  const span = clock.length, whole = Math.max(1, head.horizon), view = { from: 0, to: span }; // places of the clock
   let order = [];
 
   const rows = () => mode === "links" ? linkRows : rankRows();
@@ -21,8 +21,9 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     if (mode === "links") return `${node(d.linkSrc[r])} \u2192 ${node(d.linkDst[r])}`;
     return r % 2 ? `\u00a0\u00a0rank ${r >> 1} receives` : `rank ${r >> 1} sends`;
   }
-  const X = t => gutter + (t - view.from) / (view.to - view.from) * (w - gutter);
-  const T = x => view.from + (x - gutter) / (w - gutter) * (view.to - view.from);
+  const X = t => gutter + (clock.place(t) - view.from) / (view.to - view.from) * (w - gutter);
+  const P = x => view.from + (x - gutter) / (w - gutter) * (view.to - view.from);
+  const T = x => clock.time(P(x));
 
   function resize() {
     ratio = window.devicePixelRatio || 1;
@@ -49,20 +50,42 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
       g.fillStyle = colour("line");
       g.fillRect(4, y + rowHeight - 4, gutter - 12, 2);
       g.fillStyle = colour("accent");
-      g.fillRect(4, y + rowHeight - 4, (gutter - 12) * all.busy[r] / span, 2);
+      g.fillRect(4, y + rowHeight - 4, (gutter - 12) * all.busy[r] / whole, 2);
       g.fillStyle = k === cursorRow ? colour("accent") : colour("fg");
       g.textAlign = "left";
       g.fillText(label(r), 4, y + rowHeight / 2 - 1, gutter - 48);
       g.textAlign = "right";
       g.fillStyle = colour("dim");
-      g.fillText((100 * all.busy[r] / span).toFixed(1) + "%", gutter - 8, y + rowHeight / 2 - 1);
+      g.fillText((100 * all.busy[r] / whole).toFixed(1) + "%", gutter - 8, y + rowHeight / 2 - 1);
     }
+    breaks(g);
     arrivals(g);
     ticks(g);
     if (order.length * rowHeight > h - ruler) {
       g.fillStyle = colour("dim");
       const size = Math.max(12, (h - ruler) ** 2 / (order.length * rowHeight));
       g.fillRect(w - 4, ruler + top / (order.length * rowHeight) * (h - ruler), 3, size);
+    }
+  }
+  // breaks marks where idle time is drawn short.
+  function breaks(g) {
+    for (const b of clock.breaks) {
+      const x0 = Math.max(gutter, X(b.from)), x1 = Math.min(w, X(b.until));
+      if (x1 <= x0) continue;
+      g.fillStyle = colour("panel");
+      g.fillRect(x0, ruler, x1 - x0, h - ruler);
+      g.strokeStyle = colour("line");
+      for (const x of [x0, x1]) {
+        g.beginPath(); g.moveTo(x, ruler);
+        for (let y = ruler, k = 0; y < h; y += 6, k++) g.lineTo(x + (k % 2 ? 2 : -2), y);
+        g.stroke();
+      }
+      if (x1 - x0 < 12) continue;
+      g.save();
+      g.translate((x0 + x1) / 2, h - 8); g.rotate(-Math.PI / 2);
+      g.fillStyle = colour("dim"); g.textAlign = "left";
+      g.fillText("idle for " + core.inWords(b.until - b.from, head.unit), 0, 0);
+      g.restore();
     }
   }
   // arrivals marks when late ranks arrive.
@@ -77,8 +100,12 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
       g.beginPath(); g.moveTo(x, ruler); g.lineTo(x, h); g.stroke();
       g.setLineDash([]);
       const text = ranks.length === 1 ? `rank ${ranks[0]} arrives` : `${ranks.length} ranks arrive`, left = x + 8 + g.measureText(text).width > w;
-      g.textAlign = left ? "right" : "left";
-      g.fillText(text, x + (left ? -4 : 4), h - 9);
+      const wide = g.measureText(text).width + 8;
+      g.globalAlpha = 0.9;
+      g.fillStyle = colour("bg"); g.fillRect(left ? x - wide - 1 : x + 1, ruler + 2, wide, 16);
+      g.globalAlpha = 1;
+      g.fillStyle = colour("odd"); g.textAlign = left ? "right" : "left";
+      g.fillText(text, x + (left ? -4 : 4), ruler + 10);
     }
   }
   function ticks(g) {
@@ -89,17 +116,21 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     const step = Math.max(1, [1, 2, 5, 10].find(m => m * ten >= rough) * ten);
     g.fillStyle = colour("dim");
     g.textAlign = "left";
-    for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
+    const end = clock.time(view.to);
+    for (let t = Math.ceil(clock.time(view.from) / step) * step; t <= end; t += step) {
+      const b = clock.breaks.find(b => t > b.from && t < b.until);
+      if (b) { t = Math.ceil(b.until / step) * step - step; continue; }
       g.fillRect(X(t), ruler - 6, 1, 6);
-      g.fillText(core.inWords(t, head.unit), X(t) + 3, ruler / 2);
+      const next = clock.breaks.find(b => b.from >= t && X(b.from) < X(t) + 60);
+      if (!next) g.fillText(core.inWords(t, head.unit), X(t) + 3, ruler / 2);
     }
   }
   // row draws one row. Where it has many more transfers in view than pixels, it goes from
   // pixel to pixel by bisection.
   function row(g, all, r, y, height) {
     const lo = all.off[r], hi = all.off[r + 1], from = i => all.from[i];
-    let k = core.lower(from, lo, hi, view.from - all.longest[r]);
-    const end = core.lower(from, k, hi, view.to);
+    let k = core.lower(from, lo, hi, clock.time(view.from) - all.longest[r]);
+    const end = core.lower(from, k, hi, clock.time(view.to));
     const crowded = end - k > 3 * (w - gutter), pixel = (view.to - view.from) / (w - gutter);
     let painted = gutter;
     while (k < end) {
@@ -157,7 +188,7 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     const [x0, x1, at, tall] = extent(i, r, y, height);
     if (x1 < gutter || x0 > w) return;
     g.strokeStyle = style;
-    g.lineWidth = width;
+    g.lineWidth = x1 - x0 < 8 && style === colour("path") ? Math.min(width, 1) : width; // so that it does not cover what it is about
     g.strokeRect(x0 + 0.5, Math.round(at) - 0.5, Math.max(2, x1 - x0 - 2), Math.round(tall) + (alone(r) ? 1 : 0));
   }
   let byRow = null, byRowMode = "";
@@ -177,7 +208,7 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
   const inRow = (i, r) => rowsOf(i).includes(r);
 
   function zoom(factor, x) {
-    const t = x === undefined ? (view.from + view.to) / 2 : T(x);
+    const t = x === undefined ? (view.from + view.to) / 2 : P(x);
     let size = Math.min(span, Math.max(span < 20 ? 1 : 20, (view.to - view.from) * factor));
     const f = (t - view.from) / (view.to - view.from);
     view.from = Math.max(0, Math.min(t - f * size, span - size));
@@ -226,10 +257,10 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
       cursorRow = k;
       if (k * rowHeight < top || (k + 1) * rowHeight > top + h - ruler) top = k * rowHeight - (h - ruler) / 2;
     }
-    const size = view.to - view.from, long = d.end[i] - d.start[i];
-    if (d.start[i] < view.from || d.end[i] > view.to || long < size / 500) {
+    const size = view.to - view.from, start = clock.place(d.start[i]), end = clock.place(d.end[i]), long = end - start;
+    if (start < view.from || end > view.to || long < size / 500) {
       const wide = Math.min(span, Math.max(20 * long, Math.min(size, 200 * long), 20));
-      view.from = Math.max(0, Math.min(d.start[i] - wide / 2, span - wide));
+      view.from = Math.max(0, Math.min(start - wide / 2, span - wide));
       view.to = view.from + wide;
     }
     clampTop();
@@ -241,6 +272,7 @@ function timelineOf(head, d, linkRows, rankRows, colour, canvas, marked) {
     if ((cursorRow + 1) * rowHeight > top + h - ruler) top = (cursorRow + 1) * rowHeight - (h - ruler);
   }
   return {
+    range: () => [clock.time(view.from), clock.time(view.to)],
     resize, draw, zoom, pan, find, middle, step, show, moveRow, arrangeRows, X, T, view, gutter, ruler,
     fit: () => { view.from = 0; view.to = span; },
     scroll: by => { top += by; clampTop(); },
