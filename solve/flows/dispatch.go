@@ -104,8 +104,8 @@ func (d *dispatch) run(stop func() bool) *model.Schedule {
 			d.wait(int32(k))
 		}
 	}
-	for step, now := 0, model.Time(0); ; step++ {
-		if step%64 == 0 && stop() {
+	for now := model.Time(0); ; {
+		if stop() {
 			return nil
 		}
 		d.start(now)

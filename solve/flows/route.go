@@ -21,12 +21,11 @@ type router struct {
 
 	price                []float64 // by resource, of a second
 	reference, steepness float64   // the load whose price is 1, and how steeply prices rise
-	cost                 []float64 // scratch, by hop
 }
 
 func newRouter(n *network.Network, list []network.Pair, seed uint64) *router {
 	return &router{Network: n, exits: network.NewExits(n), demands: list, paths: make([][]int32, len(list)), load: make([]float64, n.Resources),
-		price: make([]float64, n.Resources), cost: make([]float64, len(n.Hops)), rng: rand.New(rand.NewPCG(seed, uint64(len(list))))}
+		price: make([]float64, n.Resources), rng: rand.New(rand.NewPCG(seed, uint64(len(list))))}
 }
 
 const (
@@ -47,7 +46,10 @@ func plan(p *model.Problem, seed uint64, goal model.Time, stop func() bool) (*mo
 		return nil, err
 	}
 	r := newRouter(n, list, seed)
-	if !r.routed(goal, stop) {
+	switch found := r.routed(goal, stop); {
+	case !found && stop():
+		return nil, nil
+	case !found:
 		return nil, solve.NotServed("a rank cannot reach one that wants what it has")
 	}
 	return newDispatch(r).run(stop), nil
@@ -57,26 +59,33 @@ func plan(p *model.Problem, seed uint64, goal model.Time, stop func() bool) (*mo
 // have one, or if there is none. It ends early where no link is busy much longer than goal, or where
 // some turns were of no use.
 func (r *router) routed(goal model.Time, stop func() bool) bool {
-	groups := r.groups()
+	sources, groups := r.groups(true), r.groups(false)
 	var best [][]int32
 	least, idle := math.Inf(1), 0
 	enough := float64(goal) / float64(model.Second) * (1 + near)
 	for turn := range turns {
-		most := slices.Max(r.load) // in the first turn nothing: then only times count
+		most := slices.Max(r.load)
 		r.reference, r.steepness = most, flattest+(steepest-flattest)*float64(turn)/(turns-1)
 		for i := range r.price {
 			r.setPrice(int32(i))
 		}
+		groups := groups
+		if turn == 0 { // nothing has a load: only times count, which are the same for all of a source
+			groups = sources
+		}
 		r.rng.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
-		for i, group := range groups {
+		for _, group := range groups {
+			if stop() {
+				if turn == 0 {
+					return false
+				}
+				break
+			}
 			for _, k := range group {
 				r.add(k, -1)
 			}
 			if !r.choose(group) {
 				return false
-			}
-			if i%64 == 0 && turn > 0 && stop() {
-				break
 			}
 		}
 		most = slices.Max(r.load)
@@ -95,8 +104,9 @@ func (r *router) routed(goal model.Time, stop func() bool) bool {
 	return true
 }
 
-// groups divides the chunks that move into some for each source.
-func (r *router) groups() [][]int {
+// groups divides the chunks that move into some for each source, that go together: all of it, or about as
+// many that there are searches of them.
+func (r *router) groups(whole bool) [][]int {
 	bySource := make([][]int, r.Problem.Topology.Ranks)
 	count := 0
 	for k, d := range r.demands {
@@ -106,6 +116,9 @@ func (r *router) groups() [][]int {
 		}
 	}
 	size := (count-1)/searches + 1
+	if whole {
+		size = max(1, count)
+	}
 	var groups [][]int
 	for _, list := range bySource {
 		r.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -150,21 +163,12 @@ func (r *router) choose(group []int) bool {
 		total += r.Problem.Chunks[k].Size
 	}
 	typical := max(1, total/int64(len(group)))
-	for l := range r.cost {
-		h := &r.Hops[l]
-		t := r.seconds(h, typical)
-		c := preference * (t + float64(h.Alpha)/float64(model.Second))
-		for _, u := range r.Network.Uses[h.Uses:h.UsesEnd] {
-			sum := 0.0
-			for _, place := range r.Choices[u.Choice:u.ChoiceEnd] {
-				sum += r.price[place]
-			}
-			c += t * sum / float64(u.ChoiceEnd-u.Choice)
-		}
-		r.cost[l] = c
-	}
 	s := r.demands[group[0]].Src
-	via := r.cheapest(s, r.cost)
+	goals := make(map[int32]bool, len(group))
+	for _, k := range group {
+		goals[r.demands[k].Dst] = true
+	}
+	via := r.cheapest(s, goals, typical)
 	for _, k := range group {
 		var path []int32
 		for v := r.demands[k].Dst; v != s; v = r.Hops[path[len(path)-1]].Src {
@@ -179,9 +183,25 @@ func (r *router) choose(group []int) bool {
 	return true
 }
 
-// cheapest returns for each rank the last hop of the cheapest way from one, or -1, by Dijkstra's
-// algorithm in O(ranks² + hops).
-func (r *router) cheapest(from int32, cost []float64) []int32 {
+// cost returns what a number of bytes pay for a hop at the prices of now.
+func (r *router) cost(l int32, bytes int64) float64 {
+	h := &r.Hops[l]
+	t := r.seconds(h, bytes)
+	c := preference * (t + float64(h.Alpha)/float64(model.Second))
+	for _, u := range r.Network.Uses[h.Uses:h.UsesEnd] {
+		sum := 0.0
+		for _, place := range r.Choices[u.Choice:u.ChoiceEnd] {
+			sum += r.price[place]
+		}
+		c += t * sum / float64(u.ChoiceEnd-u.Choice)
+	}
+	return c
+}
+
+// cheapest returns for each of the ranks in goals the last hop of the cheapest way of a number of bytes
+// from one rank, or -1, and so for each rank on such a way, by Dijkstra's algorithm in
+// O(ranks² + hops). It ends when the goals are reached, which it removes.
+func (r *router) cheapest(from int32, goals map[int32]bool, bytes int64) []int32 {
 	n := r.Problem.Topology.Ranks
 	via, dist, done := make([]int32, n), make([]float64, n), make([]bool, n)
 	for v := range via {
@@ -198,9 +218,15 @@ func (r *router) cheapest(from int32, cost []float64) []int32 {
 			return via
 		}
 		done[v] = true
+		if delete(goals, int32(v)); len(goals) == 0 {
+			return via
+		}
 		for i := r.exits.First[v]; i < r.exits.First[v+1]; i++ {
 			l, to := r.exits.List[i], r.exits.To[i]
-			if c := dist[v] + cost[l]; !done[to] && c < dist[to] {
+			if done[to] {
+				continue
+			}
+			if c := dist[v] + r.cost(l, bytes); c < dist[to] {
 				dist[to], via[to] = c, l
 			}
 		}
