@@ -11,7 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/format/msccl"
 	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
@@ -121,6 +123,102 @@ func TestSameAsMSCCL(t *testing.T) {
 		require.Equal(t, strings.ReplaceAll(d.Report.Collective, "_", ""), r.Collective)
 		require.Equal(t, verify.Proved, r.Plan.Properties["result"])
 	}
+}
+
+// TestSameData: a program of what a rank does, as it is and with an operand changed, is written as MSCCL-IR
+// and as a plan. The two verifiers, which share nothing but the conditions, find the same: both prove it, or both find
+// wrong data. Where MSCCL-IR is refuted for its order alone nothing is compared: the plan has an order of its own.
+func TestSameData(t *testing.T) {
+	limits := msccl.LimitsOf(msccl.MSCCL)
+	kinds := []model.Kind{model.AllReduce, model.AllGather, model.ReduceScatter}
+	same, wrong, apart := 0, 0, 0
+	for seed := range uint64(24) {
+		rng := rand.New(rand.NewPCG(seed, 81))
+		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Collective: model.Collective{Kind: kinds[seed%3]}, Size: 1 << 16, Cost: model.Pipelined}
+		p = p.WithChunks(p.DefaultChunks(1))
+		s := solved(t, p, []string{"tacos", "direct"}[seed/3%2], seed)
+		if s == nil {
+			continue
+		}
+		if _, network := p.InNetwork(s); network {
+			continue
+		}
+		for range 6 {
+			program, err := assign.Assign(p, s, assign.Options{InPlace: true, Limits: assign.Limits{
+				Threadblocks: limits.Threadblocks, Steps: limits.Steps, Channels: limits.Channels, Peers: limits.Peers, Elements: limits.Elements, Chunks: limits.Chunks, Count: 1}})
+			if errors.Is(err, assign.ErrNotServed) || errors.Is(err, assign.ErrLimit) {
+				continue
+			}
+			require.NoError(t, err)
+			changed := rng.IntN(4) > 0 && otherChunk(rng, program)
+			x := asMSCCL(t, program)
+			made, err := mscclpp.FromProgram(program, mscclpp.Header{Name: "same", Collective: p.Collective.Kind.String(), InPlace: true})
+			var no *mscclpp.NotServedError
+			if errors.As(err, &no) {
+				continue
+			}
+			require.NoError(t, err)
+			var b bytes.Buffer
+			require.NoError(t, made.Write(&b, 1<<20))
+			f, err := mscclpp.Read("plan", bytes.NewReader(b.Bytes()))
+			require.NoError(t, err)
+			r, err := deploy.CheckPlan(t.Context(), f.Plan(), deploy.Options{})
+			require.NoError(t, err)
+			data := func(v verify.Verdict) bool {
+				return slices.ContainsFunc(v.Violations, func(x verify.Violation) bool {
+					return slices.Contains([]verify.Code{verify.WrongValue, verify.MissingContribution, verify.DoubleContribution, verify.UninitialisedRead}, x.Code)
+				})
+			}
+			switch {
+			case x.Outcome == verify.Proved:
+				same++
+				require.Equal(t, verify.Proved, r.Verdict.Outcome, "seed %d: %v", seed, r.Verdict)
+			case data(x):
+				wrong++
+				require.True(t, changed)
+				require.True(t, data(r.Verdict), "seed %d: %v, and the plan %v", seed, x, r.Verdict)
+			default:
+				apart++
+				require.True(t, changed)
+			}
+		}
+	}
+	t.Logf("%d right, %d with wrong data by both, %d refuted for their order", same, wrong, apart)
+	require.Greater(t, same, 20)
+	require.Greater(t, wrong, 20)
+}
+
+// otherChunk has one step of a program read, or write, another chunk of the same buffer.
+func otherChunk(rng *rand.Rand, p *model.Program) bool {
+	q := &p.Processes[rng.IntN(len(p.Processes))]
+	if len(q.Steps) == 0 {
+		return false
+	}
+	in := &q.Steps[rng.IntN(len(q.Steps))]
+	ref := &in.Src
+	if in.Verb&(model.Reads|model.ReadsDst) == 0 || in.Verb&model.Writes != 0 && rng.IntN(2) == 0 {
+		ref = &in.Dst
+	}
+	n := p.Buffers[q.Rank][ref.Buffer].Cells
+	if n < 2 {
+		return false
+	}
+	ref.Offset = (ref.Offset + 1 + rng.IntN(n-1)) % n
+	return true
+}
+
+// asMSCCL is what is decided about a program as MSCCL-IR.
+func asMSCCL(t *testing.T, p *model.Program) verify.Verdict {
+	coll := msccl.CollName(p.Kind, msccl.MSCCL)
+	algo, err := msccl.FromProgram(p, msccl.Header{Name: "same", Proto: "Simple", Coll: coll, InPlace: true, MaxBytes: 1 << 30})
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, algo.Write(&b))
+	read, err := msccl.Read("same", bytes.NewReader(b.Bytes()))
+	require.NoError(t, err)
+	d, err := judge.Algo(t.Context(), "same", read, deploy.Options{})
+	require.NoError(t, err)
+	return d.Report.Verdict
 }
 
 // TestNopsAreNeeded leaves out each nop of plans that were written: without it, the plan is refuted, or memory
