@@ -24,7 +24,8 @@ var differences = map[string]struct{ verdict, why string }{
 	"gen-packet_i1_single.json":   {"pass", "the same"},
 }
 
-// TestPlanCorpus compares verdicts with those of a corpus of plans, mostly of the repository of MSCCL++.
+// TestPlanCorpus compares verdicts with those of a corpus of plans, mostly of the repository of MSCCL++. With -v it prints
+// the table.
 func TestPlanCorpus(t *testing.T) {
 	dir := filepath.Join(os.Getenv("ORACCL_DATA"), "mscclpp")
 	index, err := os.ReadFile(filepath.Join(dir, "index.tsv"))
@@ -46,9 +47,13 @@ func TestPlanCorpus(t *testing.T) {
 		require.Equal(t, row[5], f.Version.String())
 		got, first := verdictOf(t, f)
 		require.Equal(t, want, got, "%s: %s", name, first)
+		t.Logf("%-60s index %-4s %-90.90s  here %-4s %.120s", name, row[8], row[9], got, first)
 		n++
 	}
 	require.Equal(t, 72, n)
+	for name, d := range differences {
+		t.Logf("%s: %s, for %s", name, d.verdict, d.why)
+	}
 }
 
 // verdictOf is a verdict in the words of the index, with what was found first.
