@@ -78,11 +78,12 @@ let conditions problem ranks chunks =
 (* A problem whose cut is free is the job of its shards. In rounds no function looks at the
    model of the job. *)
 let is_free problem = not (has "chunks" problem)
+let switches problem = optional "switches" (field "topology" problem) [] J.to_list
+let copies s = optional "copies" s false J.to_bool
 let job_of ~rounds problem =
   let t = field "topology" problem in
   let ranks = small (number "ranks" t) in
-  List.iter (fun s -> if optional "copies" s false J.to_bool then no "a switch copies";
-    if has "reduces" s then no "a switch adds") (optional "switches" t [] J.to_list);
+  List.iter (fun s -> if has "reduces" s then no "a switch adds") (switches problem);
   let model = match J.to_string (field "cost" problem) with
     | "blocking" when not rounds -> Blocking | "pipelined" when not rounds -> Pipelined
     | "rounds" | "link-rounds" when rounds -> Blocking
@@ -112,7 +113,8 @@ let job_of ~rounds problem =
 
 let schedule d =
   let rounds = match J.to_string (field "form" d) with "timed" -> false | "rounds" -> true | form -> no ("form " ^ form) in
-  let j = job_of ~rounds (field "problem" d) in
+  let problem = field "problem" d in
+  let j = job_of ~rounds problem in
   let transfer x =
     only [ "chunk"; "src"; "dst"; "links"; "op"; "start_ps"; "end_ps"; "round" ] x;
     let op = match J.to_string (field "op" x) with "copy" -> Copy | "reduce" -> Reduce | op -> failwith op in
@@ -120,15 +122,22 @@ let schedule d =
                begins = number (if rounds then "round" else "start_ps") x;
                ends = if rounds then Z.succ (number "round" x) else number "end_ps" x };
       route = nums (field "links" x) } in
-  let by_link = J.to_string (field "cost" (field "problem" d)) = "link-rounds" in
+  let by_link = J.to_string (field "cost" problem) = "link-rounds" in
   let sch = List.map transfer (J.to_list (field "transfers" d)) in
-  if (if rounds then replay_rounds j by_link sch else replay j sch) then "proved" else "refuted"
+  let copying = List.map copies (switches problem) in
+  let right =
+    if List.mem true copying then
+      let at v = let s = small v - small j.nodes in s >= 0 && s < List.length copying && List.nth copying s in
+      if rounds then replay_copying_rounds j at by_link sch else replay_copying j at sch
+    else if rounds then replay_rounds j by_link sch else replay j sch in
+  if right then "proved" else "refuted"
 
 let certificate d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
   if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
   let problem = field "problem" d in
+  if List.exists copies (switches problem) then no "a switch copies";
   let free = is_free problem in
   let cost = J.to_string (field "cost" problem) in
   let rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] || kind = "volume" && cost = "rounds" in
@@ -172,7 +181,7 @@ let certificate d =
     | "prices" -> (if free then free_prices_rule else prices_rule) j (nums (field "prices" w)) bound
     | _ ->
         let full = nums (field "potential_ps" w) and head = optional "head_ps" w [] nums in
-        let nodes = small j.nodes + List.length (optional "switches" (field "topology" (field "problem" d)) [] J.to_list) in
+        let nodes = small j.nodes + List.length (switches problem) in
         if List.length full <> nodes || List.length head <> nodes && (head <> [] || nodes > small j.nodes) then
           failwith "potential_ps, head_ps: want a time for each node";
         (if free then free_distance_rule else distance_rule) j full head (number (if free then "shard" else "chunk") w) (number "source" w) (number "dest" w) bound in
