@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,11 @@ func TestTheoremsAreNamed(t *testing.T) {
 	for _, x := range m.Theorems {
 		require.Regexp(t, `(?m)^(Theorem|Corollary) `+x.Name+`\b`, text[x.File])
 		require.Contains(t, string(page), "| `"+x.File+"."+x.Name+"` | "+x.Claim+" | "+x.Of+" |")
+	}
+	named := regexp.MustCompile("`([A-Z][A-Za-z]*)\\.([a-z][a-z_0-9]*)`").FindAllStringSubmatch(string(page), -1)
+	require.Greater(t, len(named), len(m.Theorems))
+	for _, x := range named {
+		require.Regexp(t, `(?m)^(Theorem|Corollary|Lemma) `+x[2]+`\b`, text[x[1]], x[0])
 	}
 }
 
