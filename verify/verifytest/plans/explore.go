@@ -435,10 +435,17 @@ func (m *machine) meets(t, barrier int) bool {
 	return slices.ContainsFunc(m.threads[t], func(s step) bool { return s.kind == 'b' && s.id>>8 == barrier })
 }
 
-// look looks for two that use a cell at once, one writing, and for uses of memory of a rank that
-// has not started or has ended.
+// look looks for two that use a cell at once, or in either order through one channel, one writing, and
+// for uses of memory of a rank that has not started or has ended.
 func (m *machine) look(s *state, list []action, f *Found) {
 	for i, a := range list {
+		if a.step != nil && a.step.kind == 'p' {
+			for _, b := range list[:i] {
+				if b.step != nil && b.step.kind == 'p' && m.conflict(a.step.to, b.step.to) {
+					f.say(&f.Race, a.step.place+" and "+b.step.place)
+				}
+			}
+		}
 		if a.step == nil || a.step.kind != 'm' {
 			continue
 		}
@@ -476,6 +483,28 @@ func (m *machine) look(s *state, list []action, f *Found) {
 			}
 		}
 	}
+}
+
+// conflict reports whether what two requests of one channel leave depends on which is handed over first.
+func (m *machine) conflict(a, b *request) bool {
+	if a.channel != b.channel {
+		return false
+	}
+	for i := range a.transfer {
+		for j := range b.transfer {
+			x, y := &a.transfer[i], &b.transfer[j]
+			uses := func(s *step, cell int64) bool {
+				if _, user := m.owner[cell]; user && x.launch != y.launch {
+					return false
+				}
+				return slices.Contains(s.reads, cell) || slices.Contains(s.writes, cell)
+			}
+			if slices.ContainsFunc(x.writes, func(c int64) bool { return uses(y, c) }) || slices.ContainsFunc(y.writes, func(c int64) bool { return uses(x, c) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (f *Found) say(what *bool, place string) {
