@@ -58,6 +58,7 @@ written if verify proves it without a warning. Ranks between which links are fas
 to be of one machine, and exchange data through memory channels; ports lead between machines.
 What is done alike with many chunks becomes pipelines. Where a rank reads the sum of all
 ranks at a switch and writes it to all, multimem does that; other sums of switches are refused.
+Small messages are exchanged as packets.
 
 MSCCL-IR becomes a schedule on --topology, or else on links between every two ranks; in
 place, if the file serves calls in place. It is converted if verify accepts it, for the
@@ -98,7 +99,7 @@ adds or copies, and sendrecv.`,
 	f.StringVar(&o.GOAL.Unit, "unit", "", "for goal: the `time` of one unit of calc, and of the parameters that are printed (default: 1ns)")
 	f.BoolVar(&o.GOAL.Pairs, "pairs", false, "for goal: a CPU and a NIC for each directed pair of ranks, up to 256 ranks (default: one of each for a rank)")
 	f.StringVar(&o.MSCCL.Runtime, "runtime", "", "for msccl: the `runtime` that must load it, msccl, rccl or azure (default: all of them); for mscclpp: mscclpp@0.10")
-	f.StringVar(&o.MSCCL.Proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple); for mscclpp: Simple, or LL, which exchanges packets, for small messages")
+	f.StringVar(&o.MSCCL.Proto, "proto", "", "for msccl: the `protocol` of the connections, Simple, LL or LL128 (default: Simple); for mscclpp: Simple, or LL, which exchanges packets (default: LL for messages of up to 64 KiB)")
 	f.StringVar(&o.MSCCL.InPlace, "inplace", "", "for msccl and mscclpp: whether it serves calls in place: `yes`, no or (msccl) both (default: yes, but no for an alltoall)")
 	return cmd
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/solve/assign"
@@ -19,6 +18,10 @@ import (
 
 // planLimits are what assign may use for plans, whose writer has limits of its own.
 var planLimits = assign.Limits{Threadblocks: 1 << 10, Steps: 1 << 14, Channels: 1 << 10, Peers: 1 << 10, Elements: 1 << 22, Chunks: 1 << 14, Count: 1 << 10}
+
+// smallMessage is up to how many bytes of a message ranks exchange packets if nothing is said of it: they
+// take twice the bytes, and save a signal, a wait and what stands around them.
+const smallMessage = 64 << 10
 
 // leastIteration is how many bytes an iteration of a pipeline has at least: there are at most 65535.
 const leastIteration = 4 << 10
@@ -66,28 +69,39 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 	var b bytes.Buffer
 	var made *mscclpp.Written
 	var r *deploy.Report
-	for _, h.Fence = range []bool{false, true} { // which some schedules need for the next launch
-		if made, err = compose(); err != nil {
-			var no *mscclpp.NotServedError
-			if errors.As(err, &no) && !multimem {
-				return "", exit.Hint(err, "fewer chunks need fewer operations (solve --chunks)")
-			}
-			return "", err
+	tries := []mscclpp.Header{h, h} // of which the second has a fence, that some schedules need for the next launch
+	tries[1].Fence = true
+	if d.Proto == "" && p.Size <= smallMessage && !multimem {
+		packets := h
+		packets.LL = true
+		tries = append([]mscclpp.Header{packets}, tries...)
+	}
+	for _, h = range tries {
+		if made, err = compose(); err == nil {
+			b.Reset()
+			r, err = provePlan(ctx, &b, made)
 		}
-		b.Reset()
-		if r, err = provePlan(ctx, &b, made); err == nil || ctx.Err() != nil || multimem {
+		if err == nil || ctx.Err() != nil {
 			break
 		}
 	}
-	if err != nil {
+	var limit *mscclpp.NotServedError
+	switch {
+	case errors.As(err, &limit):
+		return "", err
+	case err != nil:
 		return "", fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return "", err
 	}
 	blocks, ops, scratch, iterated := made.Describe()
-	note = fmt.Sprintf("%v on %d gpus, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d operations; proved for %s, multiples of %s",
-		kind, len(members), map[bool]string{true: "in place", false: "out of place"}[inPlace], r.Schedule.Chunks, scratch, blocks, ops, r.Plan.Range(), model.FormatBytes(r.Plan.Unit))
+	signals := "with signals"
+	if h.LL {
+		signals = "with packets (LL)"
+	}
+	note = fmt.Sprintf("%v on %d gpus, %s, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d operations; proved for %s, multiples of %s",
+		kind, len(members), map[bool]string{true: "in place", false: "out of place"}[inPlace], signals, r.Schedule.Chunks, scratch, blocks, ops, r.Plan.Range(), model.FormatBytes(r.Plan.Unit))
 	if iterated > 0 {
 		note += fmt.Sprintf("\npipelines move %s an iteration", model.FormatBytes(iterated))
 	}

@@ -317,12 +317,12 @@ func (w *Written) block(ch *chapter, r, id int) error {
 	}
 	for kind, peers := range b.ids {
 		if len(peers) > maxRefsTB {
-			return refuse("a threadblock of rank %d has %d channels of type %v, at most %d", r, len(peers), kind, maxRefsTB)
+			return refuse("a threadblock of rank %d has %d channels of type %v, at most %d: a chunk goes to too many ranks there, or comes from too many; a schedule by rings or trees would fit", r, len(peers), kind, maxRefsTB)
 		}
 	}
 	for kind, list := range b.remotes {
 		if len(list) > maxRefsTB {
-			return refuse("a threadblock of rank %d uses %d remote buffers through %v, at most %d", r, len(list), kind, maxRefsTB)
+			return refuse("a threadblock of rank %d uses %d remote buffers through %v, at most %d: a chunk goes to too many ranks there; a schedule by rings or trees would fit", r, len(list), kind, maxRefsTB)
 		}
 	}
 	n := len(b.j.Ops)
@@ -330,7 +330,7 @@ func (w *Written) block(ch *chapter, r, id int) error {
 		n += len(o.Ops)
 	}
 	if n > maxOpsTB {
-		return refuse("a threadblock of rank %d has %d operations, at most %d; fewer chunks or steps would do", r, n, maxOpsTB)
+		return refuse("a threadblock of rank %d has %d operations, at most %d; fewer chunks (solve --chunks) or steps would fit", r, n, maxOpsTB)
 	}
 	w.gpus[r].Blocks = append(w.gpus[r].Blocks, b.j)
 	w.blocks = append(w.blocks, b)
@@ -594,12 +594,12 @@ func (w *Written) finish() error {
 			if peers := g.peers[kind]; len(peers) > 0 {
 				g.Channels = append(g.Channels, channelJSON{Type: kind.String(), Peers: peers})
 				if len(peers) > maxChannelID {
-					return refuse("rank %d has %d channels of type %v, at most %d", r, len(peers), kind, maxChannelID)
+					return refuse("rank %d has %d channels of type %v in %d threadblocks, at most %d; fewer ranks to exchange data with would fit, as rings and trees have them", r, len(peers), kind, len(g.Blocks), maxChannelID)
 				}
 			}
 		}
 		if len(g.Remote) > maxChannelID {
-			return refuse("rank %d uses %d remote buffers, at most %d", r, len(g.Remote), maxChannelID)
+			return refuse("rank %d uses %d remote buffers, at most %d; fewer ranks to send to would fit", r, len(g.Remote), maxChannelID)
 		}
 		if g.Blocks == nil {
 			g.Blocks = []*blockJSON{}
