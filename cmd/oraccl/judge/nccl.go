@@ -42,6 +42,9 @@ func NCCL(ctx context.Context, file string, p *model.Problem) ([]certify.Given, 
 		}
 		given = append(given, g)
 	}
+	if len(given) > 0 {
+		given[0].Note = strings.Join(append([]string{given[0].Note}, l.Beside(p)...), "; ")
+	}
 	if len(given) == 0 {
 		return nil, fmt.Errorf("%s: no rings in it, and trees serve allreduce alone", file)
 	}

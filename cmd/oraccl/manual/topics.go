@@ -26,6 +26,6 @@ func Topics(p Program) []Topic {
 	return []Topic{
 		methodsTopic(p.Methods), boundsTopic(), enginesTopic(), violationsTopic(), lintTopic(),
 		topologiesTopic(), collectivesTopic(p.BusFactor), costTopic(), unitsTopic(),
-		formatsTopic(), plansTopic(), jsonTopic(p.Keys), schemaTopic(p), specTopic(), experimentsTopic(p.Experiments), environmentTopic(), exitTopic(),
+		questionsTopic(), formatsTopic(), plansTopic(), jsonTopic(p.Keys), schemaTopic(p), specTopic(), experimentsTopic(p.Experiments), environmentTopic(), exitTopic(),
 	}
 }

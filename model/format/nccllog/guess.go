@@ -4,21 +4,29 @@ import (
 	"fmt"
 	"math/bits"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/oraccl/oraccl/model"
 )
 
 // machines are the named machines whose GPUs all reach each other inside, with as many NICs as GPUs.
-var machines = regexp.MustCompile(`^(?:dgxa100|dgxh100|dgx2|mi300x)(?::([0-9]+))?$`)
+var machines = regexp.MustCompile(`^(?:dgxa100|dgxh100(?:-nvls)?|dgx2|mi300x)(?::([0-9]+)(?::[a-z+]+)?)?$`)
+
+// direct are the named machines of one host whose GPUs are joined by links without switches.
+var direct = regexp.MustCompile(`^(?:dgx1|mi250)$`)
 
 // Guess returns what NCCL's search would find on a named machine, a network that package topo names: a
 // channel for each GPU of a host, whose ring enters and leaves the host at another GPU, and its trees
-// between hosts. It is a model: where there is a log, that tells.
+// between hosts; or, where GPUs are joined by links alone, rings over all GPUs that share no link, as many
+// as are found, and chains along them. It is a model: where there is a log, that tells.
 func Guess(t *model.Topology) (*Log, error) {
+	if direct.MatchString(t.Name) && len(t.Switches) == 0 {
+		return guessDirect(t)
+	}
 	m := machines.FindStringSubmatch(t.Name)
 	if m == nil {
-		return nil, fmt.Errorf("%s is none of the machines for which NCCL's choice is modelled: want dgxa100, dgxh100, dgx2 or mi300x, or a log (--nccl-log)", t.Name)
+		return nil, fmt.Errorf("%s is none of the machines for which NCCL's choice is modelled: want dgx1, dgx2, dgxa100, dgxh100, mi250 or mi300x, or a log (--nccl-log)", t.Name)
 	}
 	hosts := 1
 	if m[1] != "" {
@@ -77,4 +85,101 @@ func parent(h, n int, other bool) int {
 		return (p + 1) % n
 	}
 	return -1
+}
+
+// guessDirect returns rings that share no link, each in both directions, and chains along them.
+func guessDirect(t *model.Topology) (*Log, error) {
+	n := t.Ranks
+	free := make([][]int, n) // links between two ranks that no ring has yet
+	for i := range free {
+		free[i] = make([]int, n)
+	}
+	for _, l := range t.Links {
+		free[l.Src][l.Dst]++
+	}
+	rings := packed(free)
+	if len(rings) == 0 {
+		return nil, fmt.Errorf("%s: no ring over all %d GPUs was found", t.Name, n)
+	}
+	l := &Log{Ranks: n, Channels: 2 * len(rings), Rings: map[int][]int{}, Trees: map[int][]Member{}}
+	l.Notes.Add(model.Assumed, "rings as NCCL's search would choose them, %d that share no link, in both directions, and chains along them for trees: a model, not a log", len(rings))
+	for c, ring := range rings {
+		back := slices.Clone(ring)
+		slices.Reverse(back[1:])
+		for k, order := range [][]int{ring, back} {
+			tree := make([]Member, n)
+			up := -1
+			for _, r := range order {
+				tree[r] = Member{Known: true, Up: up}
+				up = r
+			}
+			l.Rings[2*c+k], l.Trees[2*c+k] = order, tree
+		}
+	}
+	return l, nil
+}
+
+// packSteps limits the search for rings.
+const packSteps = 1 << 20
+
+// packed returns rings over all ranks that take no more links between two ranks, in either direction,
+// than are free: as many as a search in depth finds in packSteps steps, which goes first where most links are.
+func packed(free [][]int) [][]int {
+	n, steps := len(free), 0
+	most := n
+	for i := range free {
+		sum := 0
+		for j := range free[i] {
+			sum += min(free[i][j], free[j][i])
+		}
+		most = min(most, sum/2)
+	}
+	var best, now [][]int
+	var path []int
+	var on []bool
+	var extend func()
+	begin := func() {
+		path, on = []int{0}, make([]bool, n)
+		on[0] = true
+		extend()
+	}
+	take := func(i, j, by int) { free[i][j], free[j][i] = free[i][j]-by, free[j][i]-by }
+	extend = func() {
+		if steps++; steps > packSteps || len(best) == most {
+			return
+		}
+		at := path[len(path)-1]
+		if len(path) == n {
+			if min(free[at][0], free[0][at]) < 1 {
+				return
+			}
+			ring := slices.Clone(path)
+			take(at, 0, 1)
+			if now = append(now, ring); len(now) > len(best) {
+				best = slices.Clone(now)
+			}
+			before, were := path, on
+			begin()
+			path, on = before, were
+			now = now[:len(now)-1]
+			take(at, 0, -1)
+			return
+		}
+		var next []int
+		for j := range n {
+			if !on[j] && min(free[at][j], free[j][at]) > 0 {
+				next = append(next, j)
+			}
+		}
+		slices.SortStableFunc(next, func(i, j int) int { return free[at][j] - free[at][i] })
+		for _, j := range next {
+			take(at, j, 1)
+			path, on[j] = append(path, j), true
+			extend()
+			path, on[j] = path[:len(path)-1], false
+			take(at, j, -1)
+		}
+	}
+	begin()
+	return best
 }

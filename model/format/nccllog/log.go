@@ -68,7 +68,7 @@ var (
 	info     = regexp.MustCompile(`(?:NCCL|RCCL) INFO (.*)$`)
 	version  = regexp.MustCompile(`(?:NCCL|RCCL) version ([0-9][0-9A-Za-z.+-]*)`)
 	channel  = regexp.MustCompile(`^Channel ([0-9]{2,3})/([0-9]{2,3}) : +([0-9][0-9 ]*)$`)
-	ringOf   = regexp.MustCompile(`^Ring ([0-9]{2,3}) : ([0-9]+) -> ([0-9]+) -> ([0-9]+)`)
+	ringOf   = regexp.MustCompile(`^Ring ([0-9]{1,3}) : ([0-9]+) -> ([0-9]+) -> ([0-9]+)`)
 	treesOf  = regexp.MustCompile(`^Trees `)
 	treeOf   = regexp.MustCompile(`\[([0-9]{1,3})\] (-?[0-9]+)/(-?[0-9]+)(?:/(-?[0-9]+))?->([0-9]+)->(-?[0-9]+)`)
 	oldTree  = regexp.MustCompile(`\[([0-9]{1,3})\] (-?[0-9]+)->([0-9]+)->(-?[0-9]+)/(-?[0-9]+)(?:/(-?[0-9]+))?`)
@@ -77,11 +77,15 @@ var (
 	chosen   = regexp.MustCompile(`^([A-Z][A-Za-z]+): ([0-9]+) Bytes -> Algo ([A-Z_0-9]+) proto ([A-Z0-9]+)`)
 )
 
+// shownRanks is how many ranks of a ring NCCL shows in its line of a channel, up to 2.8.
+const shownRanks = 20
+
 // maxLine and maxChannels limit what is read.
 const (
 	maxLine     = 16 << 20
 	maxChannels = 256
 	maxRanks    = 1 << 16
+	maxMembers  = 1 << 20 // of all trees
 )
 
 // Read reads a log, or a dump of graphs, which is XML.
@@ -287,10 +291,18 @@ func (p *parser) log() (*Log, error) {
 			l.Rings[c] = order
 		}
 	}
+	if l.Ranks > shownRanks { // older ones cut the lines of channels off
+		p.malformed += len(p.rings[shownRanks])
+		delete(p.rings, shownRanks)
+	}
 	for n := range p.rings {
 		if n < l.Ranks {
 			l.Notes.Add(model.LeftOut, "the rings of a communicator of %d ranks", n)
 		}
+	}
+	if len(p.trees)*l.Ranks > maxMembers {
+		l.Notes.Add(model.LeftOut, "trees over %d channels of %d ranks: want %d places at most", len(p.trees), l.Ranks, maxMembers)
+		p.trees = nil
 	}
 	for c, tree := range p.trees {
 		list := make([]Member, l.Ranks)
@@ -314,8 +326,22 @@ func (p *parser) log() (*Log, error) {
 	return l, nil
 }
 
-// cycle follows the ring of the lines of all ranks, nil if it is not one of n ranks.
+// cycle follows the ring of the lines of all ranks, nil if it is not one of n ranks. The line of one rank may be
+// missing: it goes to the one that no other one goes to.
 func cycle(next map[int]int, n int) []int {
+	if len(next) == n-1 {
+		from, to := 0, n*(n-1)/2
+		for ; from < n; from++ {
+			if _, ok := next[from]; !ok {
+				break
+			}
+		}
+		for _, v := range next {
+			to -= v
+		}
+		next = maps.Clone(next)
+		next[from] = to
+	}
 	order := []int{0}
 	for at := 0; len(order) <= n; {
 		to, ok := next[at]

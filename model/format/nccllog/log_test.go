@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,4 +171,89 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestGuessDirect: rings over links that nothing shares, each with the one the other way round, and as many as
+// there can be on a DGX-1, six.
+func TestGuessDirect(t *testing.T) {
+	for name, rings := range map[string]int{"dgx1": 6, "mi250": 6} {
+		network, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		l, err := Guess(network)
+		require.NoError(t, err)
+		require.Len(t, l.Rings, rings)
+		links := map[[2]int]int{}
+		for _, x := range network.Links {
+			links[[2]int{x.Src, x.Dst}]++
+		}
+		for c := range l.Channels {
+			ring := l.Rings[c]
+			seen := map[int]bool{}
+			for i, r := range ring {
+				seen[r] = true
+				to := ring[(i+1)%len(ring)]
+				links[[2]int{r, to}]--
+				require.GreaterOrEqual(t, links[[2]int{r, to}], 0, "%s: channel %d shares a link from %d to %d", name, c, r, to)
+			}
+			require.Len(t, seen, network.Ranks)
+			_, depth, err := climb(must(l.parents(c))(t))
+			require.NoError(t, err)
+			require.Equal(t, network.Ranks-1, depth)
+		}
+	}
+}
+
+func must[T any](x T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		require.NoError(t, err)
+		return x
+	}
+}
+
+// TestLogs reads logs of the shapes that are quoted in public threads: lines of ranks mixed, with what mpirun puts
+// before them and NVLS (NVIDIA/nccl issue 1357); of an older NCCL, whose lines of channels end after 20 ranks, cut
+// off (514); of RCCL (ROCm/rccl-tests issue 163). Their rings and trees come back.
+func TestLogs(t *testing.T) {
+	read := func(name string) *Log {
+		f, err := os.Open("../../../testdata/nccl/" + name)
+		require.NoError(t, err)
+		defer f.Close()
+		l, err := Read(t.Context(), name, f)
+		require.NoError(t, err)
+		return l
+	}
+	trees := func(l *Log, channels int) (all [][]int) {
+		for c := range channels {
+			up, err := l.parents(c)
+			require.NoError(t, err)
+			all = append(all, up)
+		}
+		return all
+	}
+	fromZero := func(rings map[int][]int) map[int][]int {
+		all := map[int][]int{}
+		for c, ring := range rings {
+			at := slices.Index(ring, 0)
+			all[c] = append(slices.Clone(ring[at:]), ring[:at]...)
+		}
+		return all
+	}
+	mixed, want := read("two-hosts-mixed.log"), guess(t, "dgxh100:2")
+	require.Equal(t, fromZero(want.Rings), mixed.Rings)
+	require.Equal(t, trees(want, 8), trees(mixed, 8))
+	require.True(t, mixed.NVLS)
+	require.Equal(t, []Choice{{"AllReduce", 1 << 30, "nvls-tree", "Simple", "4870.5"}}, mixed.Choices)
+	require.Empty(t, mixed.Notes)
+
+	cut, want := read("four-hosts-cut-off.log"), guess(t, "dgxa100:4")
+	require.Equal(t, fromZero(want.Rings), cut.Rings, "from the lines of all ranks")
+	require.Equal(t, trees(want, 6), trees(cut, 6))
+	_, err := cut.parents(7)
+	require.ErrorContains(t, err, "of ranks 31, nor of those above them")
+	require.Equal(t, []string{"left out: 8 lines that are cut off or mixed with others"}, cut.Notes.Strings())
+
+	rccl := read("rccl-one-host.log")
+	require.Equal(t, map[int][]int{0: {0, 1, 2, 3}, 1: {0, 1, 2, 3}}, rccl.Rings)
+	require.Equal(t, [][]int{{-1, 0, 1, 2}, {-1, 0, 1, 2}}, trees(rccl, 2))
+	require.Equal(t, "2.20.5+hip6.2", rccl.Version)
 }
