@@ -45,7 +45,8 @@ buffer into chunks, as gap prints it, with its certificate checked. A note tells
 known for the cut of the schedule. If a file cannot be read, the page explains why.
 
 An execution plan of MSCCL++ is drawn as its threadblocks: a row for each, and arrows from what
-signals to what waits. Of one that deadlocks the circle of waits is red, of a race the two operations.`,
+signals to what waits. Of one that deadlocks the circle of waits is red, of a race the two operations.
+So is wrong MSCCL-IR of which no execution ends.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl view ag.json -o ag.html\n" +
 			"  oraccl view ag.json -o ag.svg\n" +
@@ -95,6 +96,12 @@ signals to what waits. Of one that deadlocks the circle of waits is red, of a ra
 				return viewBoth(cmd, args, out, read)
 			}
 			d, err := read(args[0])
+			var wrong *judge.NotRightError
+			if errors.As(err, &wrong) && judge.IsDeployed(cmd.Context(), args[0]) {
+				if stuck, serr := drawing.ReadStuck(cmd.Context(), args[0], &by); serr == nil {
+					return viewThreadblocks(cmd, stuck, out, drawPlan)
+				}
+			}
 			enter(cmd, "drawing")
 			if err == nil {
 				err = files.Write(out, func(w io.Writer) error { return draw(w, d.Picture) })
@@ -133,10 +140,16 @@ func viewPlan(cmd *cobra.Command, file, out string, by *foreign.Truth, draw func
 		}
 		return notRight(cmd, err, "drawn")
 	}
+	return viewThreadblocks(cmd, d, out, draw)
+}
+
+// viewThreadblocks draws what a plan, or a program that gets stuck, does.
+func viewThreadblocks(cmd *cobra.Command, d *drawing.Plan, out string, draw func(io.Writer, *view.PlanPicture) error) error {
+	enter(cmd, "drawing")
 	if err := files.Write(out, func(w io.Writer) error { return draw(w, d.Picture) }); err != nil {
 		return err
 	}
-	err = announce(cmd.OutOrStdout(), d.Verdict, d.Picture.Verdict.Claim)
+	err := announce(cmd.OutOrStdout(), d.Verdict, d.Picture.Verdict.Claim)
 	fmt.Fprintf(cmd.OutOrStdout(), "written to %s\n", quote.Name(out))
 	return err
 }

@@ -389,6 +389,8 @@ async function draw() {
 	const frame = element('iframe');
 	frame.title = 'the schedule as a picture';
 	frame.setAttribute('sandbox', 'allow-scripts');
+	const still = !new TextDecoder().decode(file.data.subarray(0, 1024)).includes('script-src'); // it has no script that would tell when it is drawn
+	frame.onload = () => { if (still) frame.dataset.drawn = '1'; };
 	$('alone').href = address(file.data, 'text/html');
 	frame.src = $('alone').href + '#' + document.documentElement.dataset.theme;
 	$('alone').download = $('name').value.replace(/\.\w+$/, '') + '.html';

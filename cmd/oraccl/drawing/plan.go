@@ -99,3 +99,46 @@ func ReadPlan(ctx context.Context, file string, by *foreign.Truth) (*Plan, error
 	}
 	return &Plan{Picture: pic, Verdict: v}, nil
 }
+
+// ReadStuck draws a file of MSCCL-IR that is wrong and of which there is no schedule, since an execution of
+// it does not end, for instance: its threadblocks, up to where each comes. The error tells why there
+// is no such picture.
+func ReadStuck(ctx context.Context, file string, by *foreign.Truth) (*Plan, error) {
+	var asked deploy.Options
+	if err := judge.AskedDeployed(by, &asked); err != nil {
+		return nil, err
+	}
+	d, err := judge.ReadDeployed(ctx, file, asked)
+	if err != nil {
+		return nil, err
+	}
+	v := d.Report.Verdict
+	if v.Outcome != verify.Refuted {
+		return nil, fmt.Errorf("%s: is %s", file, v.Outcome)
+	}
+	p, err := d.Program(by.Root)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if n := p.Steps(); n > maxPlanOps {
+		return nil, fmt.Errorf("%s: %d steps, want at most %d for a picture", file, n, maxPlanOps)
+	}
+	c, err := course.Program(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	pic := &view.PlanPicture{Title: filepath.Base(file), Course: c, Verdict: view.Verdict{Outcome: v.Outcome.String(), Engine: v.Engine, Claim: v.Claim, Reason: v.Reason}}
+	pic.Place = func(at course.Place) string {
+		b := &c.Plan.Blocks[at.Block]
+		o := &b.Ops[at.Op]
+		return fmt.Sprintf("gpu %d tb %d step %d (%s, line %d)", b.Rank, b.ID, o.Label, o.Name, o.Line)
+	}
+	for _, x := range v.Violations {
+		pic.Verdict.Violations = append(pic.Verdict.Violations, view.Violation{Code: string(x.Code), Where: x.Where, Message: x.Message, Transfer: -1})
+	}
+	pic.Notes = append(pic.Notes, "The file is MSCCL-IR and wrong: its threadblocks are drawn, in one execution with as many slots as it needs.")
+	if len(c.Stuck) > 0 {
+		pic.Notes = append(pic.Notes, fmt.Sprintf("It does not end: %d of %d threadblocks wait for ever.", len(c.Stuck), len(c.Plan.Blocks)))
+	}
+	return &Plan{Picture: pic, Verdict: v}, nil
+}

@@ -275,6 +275,15 @@ func Wrong(ctx context.Context, file string, by *foreign.Truth) (*Right, error) 
 	return &Right{Problem: m.Problem, Schedule: m.Schedule, Verdict: replay.Check(ctx, m.Problem, m.Schedule), Deployed: d.Report}, nil
 }
 
+// Program returns what a file of MSCCL-IR does in the call that is judged first, as a program. The
+// error tells why it is none.
+func (d *Deployed) Program(root int) (*model.Program, error) {
+	if d.Algo == nil || len(d.Report.Calls) == 0 {
+		return nil, errors.New("serves no call")
+	}
+	return d.Algo.Program(model.Meaning{Collective: d.Report.Collective, InPlace: d.Report.Calls[0].InPlace, Root: root})
+}
+
 // safe is the size of the larger buffer up to which the file is proved, or 0 where there is
 // none or no limit.
 func (d *Deployed) safe() int64 {

@@ -18,6 +18,15 @@ type PlanPicture struct {
 	Verdict Verdict
 	Course  *course.Course // one execution, until it ended or got stuck
 	Notes   []string
+	Place   func(course.Place) string // names an operation as the findings do; nil: as plans do
+}
+
+// place names an operation as the findings do.
+func (p *PlanPicture) place(at course.Place) string {
+	if p.Place != nil {
+		return p.Place(at)
+	}
+	return p.Course.Plan.Blocks[at.Block].Place(at.Op)
 }
 
 // maxPlanOps is how many operations a picture of a plan shows: ranks of which something is wrong first.
@@ -146,7 +155,7 @@ func (l *planLayout) find() {
 	blocks := l.p.Course.Plan.Blocks
 	for b := range blocks {
 		for i := range blocks[b].Ops {
-			name := blocks[b].Place(i)
+			name := l.p.place(course.Place{Block: b, Op: i})
 			if _, ok := named[name]; !ok { // an operation may be carried out in parts, of which the first stands for all
 				named[name] = course.Place{Block: b, Op: i}
 			}
@@ -261,7 +270,7 @@ func (l *planLayout) say() {
 	if len(c.Stuck) == 0 {
 		return
 	}
-	at := func(p course.Place) string { return c.Plan.Blocks[p.Block].Place(p.Op) }
+	at := l.p.place
 	for i, w := range l.cycle {
 		next := l.cycle[(i+1)%len(l.cycle)]
 		for _, f := range w.For {
@@ -415,6 +424,9 @@ func (l *planLayout) where(x *model.PlanBlock, o *model.PlanOp) string {
 				dsts = append(dsts, t)
 			}
 		}
+	}
+	if len(o.Moves) == 0 {
+		return ""
 	}
 	return strings.Join(srcs, "+") + " → " + strings.Join(dsts, ", ")
 }
