@@ -26,7 +26,7 @@ var alwaysEffective = map[string][]string{
 	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot", "schedule", "max-gap", "nccl-log", "fits"},
 	"bound":        {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output", "write-problem"},
 	"throughput":   {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "json", "output"},
-	"topo show":    {"scale", "fail", "json"},
+	"topo show":    {"scale", "fail", "json", "matrix", "output"},
 	"topo join":    {"scale", "copies", "nic", "nic-latency", "nics-per-gpu", "fabric", "output", "json"},
 	"topo lint":    {"problem", "scale", "fail", "json", "claim", "claim-busbw"},
 	"topo fit":     {"measured", "pair", "output", "plot"},

@@ -7,65 +7,8 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/machines"
 )
-
-// classOf returns what kind of link a link is, by the names of its switches, as importers,
-// builders and package join give them: nvlink between ranks and to NVSwitches (xGMI, too), pcie, cpu, nic
-// to the switches outside machines, spine between those, and switch for others.
-func classOf(t *model.Topology, l model.Link) string {
-	a, b := placeOf(t, l.Src), placeOf(t, l.Dst)
-	if a > b {
-		a, b = b, a
-	}
-	switch {
-	case b == atNIC && a == atRank:
-		return "pcie"
-	case b == atSpine:
-		return "spine"
-	case b == outside && a == outside:
-		return "spine"
-	case b == outside || b == atNIC:
-		return "nic"
-	case b == atCPU:
-		return "cpu"
-	case b == atPCI:
-		return "pcie"
-	case b == atSwitch:
-		return "switch"
-	}
-	return "nvlink"
-}
-
-// The places of nodes, from the inside of a machine outwards.
-const (
-	atRank = iota
-	atNVSwitch
-	atSwitch
-	atPCI
-	atCPU
-	atNIC
-	outside
-	atSpine
-)
-
-func placeOf(t *model.Topology, v int) int {
-	if t.IsRank(v) {
-		return atRank
-	}
-	name := t.Switches[v-t.Ranks].Name
-	if machine, rest, ok := strings.Cut(name, " "); ok && strings.HasPrefix(machine, "m") && strings.Trim(machine[1:], "0123456789") == "" {
-		name = rest
-	}
-	for _, p := range []struct {
-		prefixes string
-		place    int
-	}{{"nvswitch", atNVSwitch}, {"pci,pix,pxb,phb", atPCI}, {"cpu,node,sys", atCPU}, {"nic", atNIC}, {"fabric,rail,leaf,infiniband", outside}, {"spine", atSpine}} {
-		if slices.ContainsFunc(strings.Split(p.prefixes, ","), func(s string) bool { return strings.HasPrefix(name, s) }) {
-			return p.place
-		}
-	}
-	return atSwitch
-}
 
 // byClass reports whether the value of a flag names classes of links: nvlink=350ns,nic=1.3us.
 func byClass(value string) bool { return strings.Contains(value, "=") }
@@ -79,7 +22,7 @@ func setClasses(t *model.Topology, flag, value string, set func(value string, l 
 	of := make([]string, len(t.Links))
 	var known []string
 	for i, l := range t.Links {
-		if of[i] = classOf(t, l); !slices.Contains(known, of[i]) {
+		if of[i] = machines.Class(t, l); !slices.Contains(known, of[i]) {
 			known = append(known, of[i])
 		}
 	}

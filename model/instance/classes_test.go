@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/machines"
 	"github.com/oraccl/oraccl/model/topo"
 )
 
@@ -14,7 +15,7 @@ import (
 func figures(t *model.Topology) string {
 	of := map[string]string{}
 	for _, l := range t.Links {
-		of[classOf(t, l)] = fmt.Sprintf("%v %g", l.Alpha, float64(l.Bandwidth)/1e9)
+		of[machines.Class(t, l)] = fmt.Sprintf("%v %g", l.Alpha, float64(l.Bandwidth)/1e9)
 	}
 	return fmt.Sprint(of)
 }
@@ -30,11 +31,11 @@ func TestClasses(t *testing.T) {
 	require.Equal(t, "map[switch:250ns 53.6870912]", figures(parse("switch:3")))
 	dump := &model.Topology{Name: "dump", Ranks: 2, Switches: []model.Switch{{Name: "m0 pci 0000:10"}, {Name: "m0 cpu0"}, {Name: "m0 nic mlx5_0"}, {Name: "leaf0"}, {Name: "spine0"}, {Name: "m1 cpu0"}}}
 	for class, ends := range map[string][2]int{"nvlink": {0, 1}, "pcie": {0, 2}, "cpu": {2, 3}, "nic": {4, 5}, "spine": {5, 6}} {
-		require.Equal(t, class, classOf(dump, model.Link{Src: ends[0], Dst: ends[1]}))
-		require.Equal(t, class, classOf(dump, model.Link{Src: ends[1], Dst: ends[0]}))
+		require.Equal(t, class, machines.Class(dump, model.Link{Src: ends[0], Dst: ends[1]}))
+		require.Equal(t, class, machines.Class(dump, model.Link{Src: ends[1], Dst: ends[0]}))
 	}
-	require.Equal(t, "pcie", classOf(dump, model.Link{Src: 0, Dst: 4}), "a NIC is a PCI device")
-	require.Equal(t, "nic", classOf(dump, model.Link{Src: 5, Dst: 7}), "of a CPU with a NIC")
+	require.Equal(t, "pcie", machines.Class(dump, model.Link{Src: 0, Dst: 4}), "a NIC is a PCI device")
+	require.Equal(t, "nic", machines.Class(dump, model.Link{Src: 5, Dst: 7}), "of a CPU with a NIC")
 
 	before := parse("dgxh100:2")
 	after, err := withAlpha(before, "nvlink=400ns,nic=2us")

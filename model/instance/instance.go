@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/machines"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/model/traffic"
 )
@@ -51,7 +52,7 @@ func (f *Flags) Define(set FlagSet) {
 	set.StringVar(&f.Permutation, "permutation", "", "with --collective permutation: `where` each rank sends: 1,0,3,2 or shift:K, reverse or transpose")
 	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive per rank) or link-rounds (one chunk per link); by default pipelined")
 	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce, gatherv, scatterv")
-	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8 (default: all)")
+	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8, machine:1 or rail:0 (default: all)")
 	f.DefineWires(set)
 	set.IntVar(&f.Straggler, "straggler", -1, "`rank` that arrives late, by --delay")
 	set.StringVar(&f.Delay, "delay", "", "how late: a `time` for --straggler, or a list of ranks and times such as 3=1.2ms,5=0.4ms")
@@ -266,7 +267,7 @@ func (in *Flags) collective(files Files, t *model.Topology, size int64) (model.C
 	if in.Collective == "" {
 		return model.Collective{}, errors.New("--collective: missing, want broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall or a JSON file")
 	}
-	group, err := parseGroup(in.Group, t.Ranks)
+	group, err := parseGroup(in.Group, t)
 	if err != nil {
 		return model.Collective{}, err
 	}
@@ -318,13 +319,23 @@ func (in *Flags) rootFor(kind model.Kind, group []int) int {
 	return in.Root
 }
 
-// parseGroup reads a list such as "0-3,8". Empty: nil, all ranks.
-func parseGroup(s string, ranks int) ([]int, error) {
+// parseGroup reads a list such as "0-3,8", or "machine:1" or "rail:0", of which package machines tells which
+// ranks they are. Empty: nil, all ranks.
+func parseGroup(s string, t *model.Topology) ([]int, error) {
+	ranks := t.Ranks
 	if s == "" {
 		return nil, nil
 	}
 	var group []int
 	for _, part := range List(s) {
+		named, is, err := namedGroup(part, t)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			group = append(group, named...)
+			continue
+		}
 		first, last, isRange := strings.Cut(part, "-")
 		from, err := strconv.Atoi(first)
 		to := from
@@ -332,13 +343,34 @@ func parseGroup(s string, ranks int) ([]int, error) {
 			to, err = strconv.Atoi(last)
 		}
 		if err != nil || from > to || from < 0 || to >= ranks {
-			return nil, fmt.Errorf("--group %q: want ranks 0 to %d and ranges of them, such as 0-3,8", part, ranks-1)
+			return nil, fmt.Errorf("--group %q: want ranks 0 to %d and ranges of them, such as 0-3,8, or machine:0 or rail:0", part, ranks-1)
 		}
 		for r := from; r <= to; r++ {
 			group = append(group, r)
 		}
 	}
 	return group, nil
+}
+
+// namedGroup returns the ranks of machine:I or rail:I; is is false for other words.
+func namedGroup(s string, t *model.Topology) (ranks []int, is bool, err error) {
+	what, number, _ := strings.Cut(s, ":")
+	var list [][]int
+	switch what {
+	case "machine":
+		list = machines.Ranks(t)
+	case "rail":
+		if list = machines.Rails(t); list == nil {
+			return nil, true, fmt.Errorf("--group %q: %s has no rails, which need two or more machines of one size", s, t.Name)
+		}
+	default:
+		return nil, false, nil
+	}
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 0 || i >= len(list) {
+		return nil, true, fmt.Errorf("--group %q: want %s:0 to %s:%d, which %s has", s, what, what, len(list)-1, t.Name)
+	}
+	return list[i], true, nil
 }
 
 // release returns when each rank arrives, nil if nobody is late.

@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/machines"
 )
 
 // PrintTopology writes one line a node pair and kind of link: parallel links are
@@ -46,6 +48,75 @@ func PrintTopology(w io.Writer, t *model.Topology) error {
 	}
 	PrintNotes(w, t.Notes)
 	return nil
+}
+
+// maxMatrix is how many ranks a matrix has at most, so that its lines can be read.
+const maxMatrix = 64
+
+// PrintMatrix writes, for each pair of ranks, the bandwidth of the widest way among those with the
+// fewest links, and how many links that are.
+func PrintMatrix(w io.Writer, t *model.Topology) error {
+	if t.Ranks > maxMatrix {
+		return fmt.Errorf("--matrix: %s has %d ranks, want at most %d", t.Name, t.Ranks, maxMatrix)
+	}
+	fmt.Fprintf(w, "%s: GB/s of the widest way with the fewest links, and their number\n\n", t.Name)
+	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
+	for d := range t.Ranks {
+		fmt.Fprintf(tw, "\t%d", d)
+	}
+	fmt.Fprintln(tw, "\t")
+	out := t.Out()
+	for s := range t.Ranks {
+		width, far := widest(t, out, s)
+		fmt.Fprintf(tw, "%d", s)
+		for d := range t.Ranks {
+			switch {
+			case s == d:
+				fmt.Fprint(tw, "\tX")
+			case far[d] < 0:
+				fmt.Fprint(tw, "\t-")
+			default:
+				fmt.Fprintf(tw, "\t%.4g/%d", float64(width[d])/1e9, far[d])
+			}
+		}
+		fmt.Fprintln(tw, "\t")
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if list := machines.Ranks(t); len(list) > 1 {
+		for i, ranks := range list {
+			fmt.Fprintf(w, "--group machine:%d  ranks %v\n", i, ranks)
+		}
+	}
+	for i, ranks := range machines.Rails(t) {
+		if len(ranks) < t.Ranks {
+			fmt.Fprintf(w, "--group rail:%d  ranks %v\n", i, ranks)
+		}
+	}
+	PrintNotes(w, t.Notes)
+	return nil
+}
+
+// widest returns, for each node, how many links it is from a rank, -1 where there is no way, and the
+// bandwidth of the narrowest link of the best such way.
+func widest(t *model.Topology, out [][]int, from int) (width []int64, far []int) {
+	width, far = make([]int64, t.Nodes()), slices.Repeat([]int{-1}, t.Nodes())
+	far[from], width[from] = 0, math.MaxInt64
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		v := queue[0]
+		for _, l := range out[v] {
+			d := t.Links[l].Dst
+			if far[d] < 0 {
+				far[d] = far[v] + 1
+				queue = append(queue, d)
+			}
+			if far[d] == far[v]+1 {
+				width[d] = max(width[d], min(width[v], t.Links[l].Bandwidth))
+			}
+		}
+	}
+	return width, far
 }
 
 // sums returns how many chunks a switch adds up at one time, where that is limited.
