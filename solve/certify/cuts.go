@@ -14,13 +14,14 @@ import (
 // of one buffer for all members, those of wholeCuts.
 var (
 	triedCuts = []int{1, 2, 3, 4, 6, 8, 12, 16}
-	wholeCuts = []int{1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256}
+	wholeCuts = []int{1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096}
 )
 
 // Limits of the search for a cut.
 const (
 	mostMoved = 1 << 17 // transfers at least beyond which a larger cut is not tried
-	fewTries  = 16      // of a method that makes some, with each cut
+	fewTries  = 16      // of a method that makes some, with each cut; fewer where cuts are fine
+	fineMoves = 1 << 16 // transfers at least of all tries with a fine cut
 	idleCuts  = 2       // as many in a row that are no better end the search
 )
 
@@ -96,8 +97,9 @@ func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem)
 	defer cancel()
 	o := e.Options
 	o.TimeLimit, o.Effort = 0, -1
-	if o.Tries == 0 {
-		o.Tries = fewTries
+	most := fewTries
+	if o.Tries > 0 {
+		most = o.Tries
 	}
 	o.Bound = e.known(b, p)
 	k = 1
@@ -110,6 +112,7 @@ func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem)
 		if quickEstimate(b.Context(), q) >= best {
 			continue
 		}
+		o.Tries = max(1, min(most, fineMoves/max(1, moved(q))))
 		r, err := m.Solve(b.Context(), q, o)
 		if err != nil || r.Schedule == nil {
 			break

@@ -15,8 +15,8 @@ type flow interface {
 	// cut returns p's space in chunks, pieces for each part with a flow of its own.
 	cut(p *model.Problem, pieces int64) []model.Chunk
 	// programs writes the transfers of p, which has chunks: those of cut or others, in one
-	// order or several. The programs end with ctx.
-	programs(ctx context.Context, p *model.Problem, own bool) []*place.Program
+	// order or several, or in that with an index alone. The programs end with ctx.
+	programs(ctx context.Context, p *model.Problem, own bool, order int) []*place.Program
 	// rate tells flows of one problem apart: the larger it is, the shorter the time if chunks
 	// are fine enough.
 	rate() float64
@@ -31,18 +31,40 @@ func stopped(ctx context.Context, p *model.Problem) solve.Result {
 	return solve.Result{Problem: solve.Cut(p, 1), Stop: solve.StopOf(ctx)}
 }
 
+// tried is a flow with what came of it so far.
+type tried struct {
+	flow
+	ends, before model.Time // of the last number of chunks and of half as many; MaxTime: of none
+	order        int        // the best of its orders where only that is placed; all: every one is
+}
+
+// all is no order's index.
+const all = -1
+
+// hopeless reports whether a flow that is behind a makespan will hardly beat it with finer chunks:
+// what they save is about halved each time.
+func (f *tried) hopeless(best model.Time) bool {
+	return f.before != model.MaxTime && f.ends-2*max(0, f.before-f.ends) > best
+}
+
+// someCuts is how many pieces each part has at least before a flow is thought hopeless.
+const someCuts = 8
+
 // pipelined returns the best schedule over several numbers of chunks: they are doubled until
 // that gains less than a thousandth twice. A flow is left out where one of a larger rate is
-// better already.
-func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []flow) (solve.Result, error) {
+// better already, and where finer chunks do not make it the best.
+func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []flow) (solve.Result, error) {
 	best := solve.Result{Stop: solve.Done}
 	fixed := p.Chunks != nil || o.Chunks > 0 || !p.Collective.Cuttable()
+	var flows []*tried
+	for _, f := range list {
+		flows = append(flows, &tried{f, model.MaxTime, model.MaxTime, all})
+	}
 	for pieces, idle := int64(1), 0; idle < 2; pieces *= 2 {
 		old := model.MaxTime
 		if best.Schedule != nil {
 			old = best.Makespan()
 		}
-		ends := map[flow]model.Time{}
 		for _, f := range flows {
 			q := *p
 			if fixed {
@@ -50,18 +72,21 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 			} else {
 				q.Chunks = f.cut(p, pieces)
 			}
-			orders := f.programs(ctx, &q, !fixed)
-			if ends[f] = model.MaxTime; best.Schedule != nil && (orders[0].Len() > f.most() || ctx.Err() != nil) {
+			orders := f.programs(ctx, &q, !fixed, f.order)
+			if f.ends, f.before = model.MaxTime, f.ends; best.Schedule != nil && (orders[0].Len() > f.most() || ctx.Err() != nil) {
 				continue
 			}
-			s, err := placed(ctx, &q, o, old, orders...)
+			s, order, err := placed(ctx, &q, o, old, orders...)
 			if ctx.Err() != nil && s == nil {
 				break
 			}
 			if err != nil {
 				return solve.Result{}, solve.NotServed("%v", err)
 			}
-			if ends[f] = q.Makespan(s); best.Schedule == nil || ends[f] < best.Makespan() {
+			if f.order == all && orders[0].Len() > fewMoves {
+				f.order = order
+			}
+			if f.ends = q.Makespan(s); best.Schedule == nil || f.ends < best.Makespan() {
 				best.Problem, best.Schedule, best.Note = &q, s, f.String()
 			}
 		}
@@ -78,10 +103,16 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 		if fixed || best.Makespan() <= o.Bound {
 			break
 		}
-		flows = slices.DeleteFunc(slices.Clone(flows), func(f flow) bool {
-			return ends[f] == model.MaxTime || slices.ContainsFunc(flows, func(g flow) bool { return g.rate() > f.rate() && ends[g] < ends[f] })
-		})
-		if len(flows) == 0 {
+		faster := func(f *tried) bool {
+			return slices.ContainsFunc(flows, func(g *tried) bool { return g.rate() > f.rate() && g.ends < f.ends })
+		}
+		var left []*tried
+		for _, f := range flows {
+			if f.ends < model.MaxTime && !faster(f) && !(pieces >= someCuts && f.hopeless(best.Makespan())) {
+				left = append(left, f)
+			}
+		}
+		if flows = left; len(flows) == 0 {
 			break // there is no room for finer ones
 		}
 	}
@@ -95,31 +126,36 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, flows []f
 const fewMoves = 1 << 13
 
 // placed returns the best schedule of programs with the same moves: in their orders or, if
-// there are few, what can start first first; justified if that may beat the makespan old. When
-// ctx is done it returns the best by then, or its error.
-func placed(ctx context.Context, p *model.Problem, o solve.Options, old model.Time, programs ...*place.Program) (best *model.Schedule, err error) {
-	better := func(s *model.Schedule, err2 error) {
-		switch {
-		case err2 != nil:
+// there are few, what can start first first; justified if that may beat the makespan old; and
+// which of the orders is the best. When ctx is done it returns the best by then, or its error.
+func placed(ctx context.Context, p *model.Problem, o solve.Options, old model.Time, programs ...*place.Program) (best *model.Schedule, order int, err error) {
+	better := func(s *model.Schedule, err2 error) bool {
+		if err2 != nil {
 			err = err2
-		case best == nil || p.Makespan(s) < p.Makespan(best):
-			best = s
+			return false
 		}
+		if best != nil && p.Makespan(s) >= p.Makespan(best) {
+			return false
+		}
+		best = s
+		return true
 	}
-	for _, g := range programs {
-		better(g.PlaceInOrder())
+	for i, g := range programs {
+		if better(g.PlaceInOrder()) {
+			order = i
+		}
 	}
 	if g := programs[0]; g.Len() <= fewMoves {
 		better(g.Place())
 	}
 	if ctx.Err() != nil && best != nil {
-		return best, nil
+		return best, order, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if end := p.Makespan(best); o.Effort >= 0 && end-end/10 <= old {
 		best = improve.Schedule(ctx, p, best, improve.Options{Effort: -1, Bound: o.Bound})
 	}
-	return best, err
+	return best, order, err
 }

@@ -22,7 +22,7 @@ type forest struct {
 	ends     []int64 // where each ends, in bytes; nil: they are equal
 	up, down [][]tree
 	mirror   func(link int) int
-	speed    float64 // rate of the trees with a mirror
+	speed    float64 // of the trees in the fluid limit: the larger it is, the faster
 }
 
 // grow packs the trees that p needs. For allreduce there may be several forests, of which
@@ -50,8 +50,48 @@ func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
 			}
 		}
 	}
-	f.down, err = packed(ctx, &q)
-	return []flow{f}, err
+	if f.down, err = packed(ctx, &q); err != nil || p.Collective.Kind != model.Broadcast {
+		return []flow{f}, err
+	}
+	all, err := shallow(ctx, &q)
+	return promising(p, f, all), err
+}
+
+// promising returns a forest of a broadcast, and that of others, if any, that ends before it and
+// before the others in the fluid limit, about.
+func promising(p *model.Problem, f *forest, others []*forest) []flow {
+	busy, last := f.fluid(p)
+	f.speed = 1 / busy
+	flows, least := []flow{f}, busy+last
+	for _, g := range others {
+		busy, last := g.fluid(p)
+		if g.speed = 1 / busy; busy+last < least {
+			flows, least = []flow{f, g}, busy+last
+		}
+	}
+	return flows
+}
+
+// estimated is into how many chunks the buffer is thought to be cut when the time to a rank is
+// estimated.
+const estimated = 512
+
+// fluid returns for how many seconds the trees of a broadcast keep the busiest link busy, and
+// after how many a small chunk is at the last rank.
+func (f *forest) fluid(p *model.Problem) (busy, last float64) {
+	load, total := make([]float64, len(p.Topology.Links)), 0.0
+	for _, t := range f.down[0] {
+		total += float64(t.weight)
+		at := map[int]float64{}
+		for _, a := range t.arcs {
+			at[a.to] = at[a.from] + lasts(p.Topology, a.route, p.Space()/estimated)
+			last = max(last, at[a.to])
+			for _, l := range a.route {
+				load[l] += float64(t.weight) * float64(p.Space()) / float64(p.Topology.Links[l].Bandwidth)
+			}
+		}
+	}
+	return slices.Max(load) / total, last
 }
 
 // climbing returns a tree that leads down from its root as one that leads up to it, children
@@ -275,7 +315,7 @@ func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
 // before. No link is asked for more than fits into a period, so that the end is that of the
 // fluid limit and one period for each level. What is under way may go faster than that, if
 // links are free when it comes.
-func (f *forest) programs(ctx context.Context, p *model.Problem, own bool) (orders []*place.Program) {
+func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wanted int) (orders []*place.Program) {
 	type trees struct{ up, down *tree }
 	of, nth := make([]trees, len(p.Chunks)), make([]float64, len(p.Chunks))
 	for k, t := range f.choose(f.down, p, own) {
@@ -305,10 +345,29 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool) (orde
 	type move struct {
 		place.Move
 		period, level float64
+		at            float64 // seconds
 	}
+	load, begun := make([]float64, len(p.Topology.Links)), map[trees]float64{} // seconds; how many were before
+	for k, c := range p.Chunks {
+		if _, ok := begun[of[k]]; !ok {
+			begun[of[k]] = float64(len(begun))
+		}
+		for _, t := range []*tree{of[k].up, of[k].down} {
+			if t == nil {
+				continue
+			}
+			for _, a := range t.arcs {
+				for _, l := range a.route {
+					load[l] += float64(c.Size) / float64(p.Topology.Links[l].Bandwidth)
+				}
+			}
+		}
+	}
+	period := slices.Max(load) / most
 	var moves []move
-	for k := range p.Chunks {
-		level := map[int]int{} // by node: arcs before it
+	for k, c := range p.Chunks {
+		level, at := map[int]int{}, map[int]float64{} // by node: arcs and seconds before it
+		first := (nth[k]/count[of[k]]*most + begun[of[k]]/float64(len(begun))) * period
 		for _, part := range []struct {
 			t  *tree
 			op model.Op
@@ -321,21 +380,31 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool) (orde
 				if len(a.route) > 2 {
 					m.Routes = nil // between switches there are others, and one of them may be free
 				}
-				moves = append(moves, move{m, nth[k] / count[of[k]] * most, float64(level[a.from])})
+				moves = append(moves, move{m, nth[k] / count[of[k]] * most, float64(level[a.from]), first + at[a.from]})
 				level[a.to] = max(level[a.to], level[a.from]+1)
+				at[a.to] = max(at[a.to], at[a.from]+lasts(p.Topology, a.route, c.Size))
 			}
 			if part.op == model.Reduction {
-				level = map[int]int{part.t.root: level[part.t.root]}
+				root := part.t.root
+				level, at = map[int]int{root: level[root]}, map[int]float64{root: at[root]}
 			}
 		}
 	}
 	// Around a switch, those of a period that go equally far round are a matching.
 	turn := func(m place.Move) int { return (m.Dst - m.Src + p.Topology.Ranks) % p.Topology.Ranks }
+	var before []func(a, b move) int
 	for _, pace := range paces {
-		order := slices.Clone(moves)
-		slices.SortStableFunc(order, func(a, b move) int {
+		before = append(before, func(a, b move) int {
 			return cmp.Or(cmp.Compare(a.period+pace*a.level, b.period+pace*b.level), cmp.Compare(turn(a.Move), turn(b.Move)))
 		})
+	}
+	before = append(before, func(a, b move) int { return cmp.Compare(a.at, b.at) })
+	for i, earlier := range before {
+		if wanted != all && i != wanted {
+			continue
+		}
+		order := slices.Clone(moves)
+		slices.SortStableFunc(order, earlier)
 		g := place.NewProgram(p).Until(ctx)
 		for _, m := range order {
 			g.Batch(m.Move)
@@ -343,6 +412,14 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool) (orde
 		orders = append(orders, g)
 	}
 	return orders
+}
+
+// lasts returns the seconds that a chunk takes over a route.
+func lasts(t *model.Topology, route []int, size int64) (sum float64) {
+	for _, l := range route {
+		sum += float64(t.Links[l].Alpha)/1e12 + float64(size)/float64(t.Links[l].Bandwidth)
+	}
+	return sum
 }
 
 // paces is how many periods what is under way takes from one rank to the next.
