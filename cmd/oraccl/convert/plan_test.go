@@ -325,6 +325,17 @@ func TestPipelines(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, note, "2048 chunks")
 	require.Less(t, b.Len(), 100_000)
+
+	// a message of many iterations is judged by one of few
+	f, err := mscclpp.Read("plan", bytes.NewReader(b.Bytes()))
+	require.NoError(t, err)
+	small, err := deploy.CheckPlan(t.Context(), f.Plan(), deploy.Options{})
+	require.NoError(t, err)
+	large, err := deploy.CheckPlan(t.Context(), f.Plan(), deploy.Options{Size: 1 << 30})
+	require.NoError(t, err)
+	require.Equal(t, verify.Proved, large.Verdict.Outcome)
+	require.Contains(t, large.Verdict.Claim, "messages of 1 GiB")
+	require.LessOrEqual(t, large.Plan.Events, small.Plan.Events)
 }
 
 // TestMultimem writes what switches add or copy with their channels, and refuses by name what plans have no operation for.

@@ -96,13 +96,14 @@ func CompareLaunches(ctx context.Context, p *model.Plan, limit int) (decided, wr
 	return true, wrong, differs
 }
 
-// whole reports whether each move is one that Explore carries out as a kernel does: with few threads
-// larger moves have other ones in common than with many.
+// whole reports whether each move is one that Explore carries out as a kernel does, and in which all
+// threads have a part, as package plan takes it: with few threads larger moves have other ones in
+// common than with many, and what a proxy writes for one thread alone needs no order with others.
 func whole(p *model.Plan) bool {
 	for _, b := range p.Blocks {
 		for _, o := range b.Ops {
 			for k := range o.Moves {
-				if o.Verb == model.PlanCompute && o.Moves[k].Bytes() != Unit {
+				if (o.Verb == model.PlanCompute || o.Moves[k].Grain > 8) && o.Moves[k].Bytes() != Unit {
 					return false
 				}
 			}
