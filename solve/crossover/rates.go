@@ -197,3 +197,55 @@ func spread(jobs []Job) []int {
 	}
 	return order
 }
+
+// Shared is a pair of starts that share a resource, which hence must not overlap.
+type Shared struct{ A, B int } // indices of what Events returns
+
+// Events returns what is to be started in a period, for each job and iteration the computation and then
+// its buckets, at no time; how long each takes; the pairs that share the GPUs or the network; and what
+// must wait for what within jobs.
+func Events(jobs []Job) (starts []Start, lengths []model.Time, pairs []Shared, waits []Wait) {
+	e := eventsOf(jobs)
+	for a, x := range e.all {
+		lengths = append(lengths, e.length(a))
+		for b, y := range e.all[:a] {
+			if (x.Bucket < 0) == (y.Bucket < 0) && (x.Job != y.Job || x.Bucket >= 0) {
+				pairs = append(pairs, Shared{b, a})
+			}
+		}
+	}
+	for _, a := range e.own() {
+		waits = append(waits, Wait{a.from, a.to, a.length, a.height})
+	}
+	return e.all, lengths, pairs, waits
+}
+
+// Wait says that To starts Length or more after From, Height periods later.
+type Wait struct {
+	From, To int
+	Length   model.Time
+	Height   int
+}
+
+// Arrange returns the schedule of least period in which the second of each pair of Events comes after the
+// end of the first, heights of the pair periods earlier, and the first 1-height periods after the
+// second; nil if its period is not below limit. It takes O(events·pairs·log(limit)) time.
+func Arrange(jobs []Job, heights []int, limit model.Time) *Schedule {
+	e := eventsOf(jobs)
+	_, lengths, pairs, _ := Events(jobs)
+	arcs := e.own()
+	for i, p := range pairs {
+		arcs = append(arcs, arc{p.A, p.B, lengths[p.A], heights[i]}, arc{p.B, p.A, lengths[p.B], 1 - heights[i]})
+	}
+	period, at := e.least(arcs, Bounds(jobs)[0].Value, limit)
+	if at == nil {
+		return nil
+	}
+	s := &Schedule{Period: period}
+	for x := range at {
+		y := e.all[x]
+		y.At = at[x]
+		s.Starts = append(s.Starts, y)
+	}
+	return s
+}

@@ -7,11 +7,13 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/solve/crossover"
+	"github.com/oraccl/oraccl/solve/crossover/exact"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -97,6 +99,10 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 			method = "crossover, by search"
 		}
 		row(method, r.schedule.Period, nil)
+		if !equal && r.schedule.Period > bound.Value {
+			r.exactly(ctx, bound.Value, func(o exact.Options) (*exact.Result, error) { return exact.Periodic(ctx, jobs, r.schedule, o) })
+			row("exact", r.schedule.Period, nil)
+		}
 	} else {
 		bound = crossover.BoundFinite(jobs)
 		best := model.MaxTime
@@ -124,6 +130,10 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 				}
 			}
 		}
+		if best > bound.Value {
+			r.exactly(ctx, bound.Value, func(o exact.Options) (*exact.Result, error) { return exact.Finite(ctx, r.jobs, r.schedule, o) })
+			row("exact", r.schedule.End(r.jobs), nil)
+		}
 	}
 	built := crossover.Build(a.Topology, a.Cost, r.jobs, r.schedule, carry)
 	if err := built.Validate(); err != nil {
@@ -149,6 +159,42 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 		return nil, verify.Below(v.Verdict.Makespan, r.Bound.Value, r.Bound.Kind)
 	}
 	return r, nil
+}
+
+// mostExact is how long exact looks at most.
+const mostExact = 10 * time.Second
+
+// exactly looks for a schedule that is shorter than the best one by a mixed-integer program, for half the
+// time that is left at most, and notes what came of it.
+func (r *Report) exactly(ctx context.Context, bound model.Time, solve func(exact.Options) (*exact.Result, error)) {
+	limit := mostExact
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)/2)
+	}
+	x, err := solve(exact.Options{TimeLimit: max(limit, time.Millisecond)})
+	note := func(format string, args ...any) { r.Notes = append(r.Notes, "exact: "+fmt.Sprintf(format, args...)) }
+	switch {
+	case err != nil:
+		note("left out: %v", err)
+		return
+	case x.Schedule != nil:
+		r.schedule = x.Schedule
+	}
+	switch {
+	case r.period() <= bound: // which is met: there is nothing to claim
+	case x.Closed:
+		note("HiGHS claims that nothing is shorter, which is not checked")
+	default:
+		note("ended after %v without an answer whether something is shorter", limit.Round(time.Millisecond))
+	}
+}
+
+// period returns the period of the schedule, or its makespan if it ends.
+func (r *Report) period() model.Time {
+	if r.Periodic {
+		return r.schedule.Period
+	}
+	return r.schedule.End(r.jobs)
 }
 
 // Timetable returns the schedule that was verified.

@@ -34,7 +34,10 @@ Beside it stand time slicing and the best order in lock-step, which is Muri's es
 
 With --rates jobs have several iterations a period; the least period is then strongly NP-hard
 to find, and the best of a search is set beside the bound. With --iterations jobs end after
-that many, and what counts is the makespan.`
+that many, and what counts is the makespan. Where a bound is not met, exact looks for something
+shorter by a mixed-integer program (HiGHS; for ten seconds at most): of periods in the
+throughput form, in which the reciprocal of the period is a variable, of makespans with a variable for
+each start at each tick. What it finds is verified, what the solver claims is not.`
 
 // WorkloadHelp is the text of the verb workload.
 const WorkloadHelp = `workload schedules the operations of a file (schema oraccl/workload/1, or oraccl/timetable/1, whose
