@@ -10,10 +10,12 @@ import (
 	"github.com/oraccl/oraccl"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/msccl"
+	"github.com/oraccl/oraccl/model/format/nccllog"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/deploy"
 )
@@ -279,4 +281,76 @@ func ExampleGap_solver() {
 	// Output:
 	// direct proved 101us 188.6%
 	// star proved 303us 765.7%
+}
+
+// What NCCL would run on a machine, and the schedule of a file, beside what the methods find. Where there
+// is a log of NCCL (NCCL_DEBUG=INFO), nccllog.Read takes the place of nccllog.Guess.
+func ExampleGap_given() {
+	p, err := oraccl.NewProblem("mi300x", "allgather", 64<<20)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	log, err := nccllog.Guess(p.Topology)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := log.Ring(p)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	given := []certify.Given{{Name: "nccl-ring", Problem: plan.Problem, Schedule: plan.Schedule, Order: plan.Order}}
+
+	var file strings.Builder // every GPU sends its part to all others
+	fmt.Fprint(&file, `<algo name="direct" proto="Simple" nchannels="1" nchunksperloop="8" ngpus="8" coll="allgather" inplace="1" outofplace="0">`)
+	for r := range 8 {
+		fmt.Fprintf(&file, `<gpu id="%d" i_chunks="1" o_chunks="8" s_chunks="0">`, r)
+		for t := range 7 {
+			peer := (r + 1 + t) % 8
+			fmt.Fprintf(&file, `<tb id="%d" send="%d" recv="%d" chan="0">`, t, peer, peer)
+			for s, step := range []struct {
+				kind  string
+				chunk int
+			}{{"s", r}, {"r", peer}} {
+				fmt.Fprintf(&file, `<step s="%d" type="%s" srcbuf="o" srcoff="%d" dstbuf="o" dstoff="%d" cnt="1" depid="-1" deps="-1" hasdep="0"/>`, s, step.kind, step.chunk, step.chunk)
+			}
+			fmt.Fprint(&file, `</tb>`)
+		}
+		fmt.Fprint(&file, `</gpu>`)
+	}
+	fmt.Fprint(&file, `</algo>`)
+	algo, err := msccl.Read("direct.xml", strings.NewReader(file.String()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	verdict, err := deploy.Check(context.Background(), algo.Deployable(), deploy.Options{Size: p.Size})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mine, err := algo.Import(model.Meaning{Collective: "allgather", InPlace: true}, p.Topology, p.Size)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	given = append(given, certify.Given{Name: "direct.xml", Problem: mine.Problem, Schedule: mine.Schedule, Order: mine.Order,
+		Before: map[string]verify.Verdict{"order": verdict.Verdict}}) // with its threadblocks, slots and deadlocks
+
+	report, err := oraccl.Gap(context.Background(), p, oraccl.Options{Methods: []string{"ring"}, Given: given})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range report.Rows {
+		fmt.Println(r.Method, r.Outcome(), r.Makespan, r.Gap())
+	}
+	fmt.Println("more than 5% above the bound:", report.Beyond(0.05))
+	// Output:
+	// direct.xml proved 131.772us 0%
+	// nccl-ring proved 153.617408us 16.6%
+	// ring proved 922.404us 600.0%
+	// more than 5% above the bound: [nccl-ring]
 }

@@ -215,6 +215,7 @@ func PrintGap(w io.Writer, ev *certify.Report) {
 	}
 	printLimits(w, append([]*model.Certificate{ev.Bound}, cuts...))
 	printFit(w, ev)
+	printNCCL(w, ev)
 	for _, r := range ev.Rows {
 		if n := r.Note(); n != "" {
 			fmt.Fprintf(w, "%s: %s\n", r.Method, n)
@@ -274,6 +275,33 @@ func printFit(w io.Writer, ev *certify.Report) {
 			fmt.Fprintf(w, "%s with %d chunks does not fit: %s\n", r.Method, len(r.Result.Problem.Chunks), r.Fit.Err)
 		}
 	}
+}
+
+// printNCCL tells how far what NCCL runs is above the bound, and how far the best schedule is, of those that
+// the runtime loads where that was asked.
+func printNCCL(w io.Writer, ev *certify.Report) {
+	best := func(nccl, fits bool) *certify.Row {
+		for _, r := range ev.Rows { // the shortest first
+			if r.Outcome() == verify.Proved && r.EveryCut != nil && (r.Given && strings.HasPrefix(r.Method, "nccl-")) == nccl && (!fits || r.Fit != nil && r.Fit.OK()) {
+				return r
+			}
+		}
+		return nil
+	}
+	theirs := best(true, false)
+	if theirs == nil {
+		return
+	}
+	text := fmt.Sprintf("What NCCL runs is %v above the bound at %s (%s)", theirs.Gap(), model.FormatBytes(ev.Problem.Size), theirs.Method)
+	fits := slices.ContainsFunc(ev.Rows, func(r *certify.Row) bool { return r.Fit != nil })
+	switch ours := best(false, fits); {
+	case ours == nil:
+	case fits:
+		text += fmt.Sprintf("; the best schedule that %s loads is %v above it (%s)", ours.Fit.Name, ours.Gap(), ours.Method)
+	default:
+		text += fmt.Sprintf("; the best schedule that was found is %v above it (%s)", ours.Gap(), ours.Method)
+	}
+	fmt.Fprintf(w, "%s.\n", text)
 }
 
 // cutBounds returns the bounds of single cuts that are larger than that of every cut, each

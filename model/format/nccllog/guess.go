@@ -11,10 +11,10 @@ import (
 )
 
 // machines are the named machines whose GPUs all reach each other inside, with as many NICs as GPUs.
-var machines = regexp.MustCompile(`^(?:dgxa100|dgxh100(?:-nvls)?|dgx2|mi300x)(?::([0-9]+)(?::[a-z+]+)?)?$`)
+var machines = regexp.MustCompile(`^(?:dgxa100|dgxh100(?:-nvls)?|dgx2)(?::([0-9]+)(?::[a-z+]+)?)?$`)
 
 // direct are the named machines of one host whose GPUs are joined by links without switches.
-var direct = regexp.MustCompile(`^(?:dgx1|mi250)$`)
+var direct = regexp.MustCompile(`^(?:dgx1|mi250|mi300x)$`)
 
 // Guess returns what NCCL's search would find on a named machine, a network that package topo names: a
 // channel for each GPU of a host, whose ring enters and leaves the host at another GPU, and its trees

@@ -176,7 +176,7 @@ func FuzzRead(f *testing.F) {
 // TestGuessDirect: rings over links that nothing shares, each with the one the other way round, and as many as
 // there can be on a DGX-1, six.
 func TestGuessDirect(t *testing.T) {
-	for name, rings := range map[string]int{"dgx1": 6, "mi250": 6} {
+	for name, rings := range map[string]int{"dgx1": 6, "mi250": 6, "mi300x": 6} {
 		network, err := topo.Parse(name, topo.Options{})
 		require.NoError(t, err)
 		l, err := Guess(network)
