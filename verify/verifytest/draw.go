@@ -61,36 +61,6 @@ func DrawTopology(r *rand.Rand) *model.Topology {
 	return t
 }
 
-// drawReducing makes switches of t add. The links of one that ranks read sums at become what
-// such a switch must have.
-func drawReducing(r *rand.Rand, t *model.Topology) {
-	for i := range t.Switches {
-		s, v := &t.Switches[i], t.Ranks+i
-		if r.IntN(3) == 0 {
-			continue
-		}
-		s.Reduces, s.Copies = model.SumsTurned, s.Copies || r.IntN(3) > 0
-		if r.IntN(4) == 0 {
-			s.Sums = 1
-		}
-		if r.IntN(2) == 0 {
-			continue
-		}
-		s.Reduces = model.SumsRead
-		t.Links = slices.DeleteFunc(t.Links, func(l model.Link) bool {
-			return l.Src == v && l.Dst < t.Ranks || l.Dst == v && l.Src < t.Ranks
-		})
-		up, down := model.Time(r.IntN(3)), model.Time(r.IntN(3))
-		for u := range t.Ranks {
-			if r.IntN(5) == 0 {
-				continue
-			}
-			b := []int64{1e12, 1e12, 1e12, 5e11}[r.IntN(4)]
-			t.Links = append(t.Links, model.Link{Src: u, Dst: v, Alpha: up, Bandwidth: b}, model.Link{Src: v, Dst: u, Alpha: down, Bandwidth: b})
-		}
-	}
-}
-
 // DrawCollective returns one of the eight standard collectives, often among some of n
 // ranks in any order. It returns no custom one: those come with a schedule, see Draw.
 func DrawCollective(r *rand.Rand, n int) model.Collective {
