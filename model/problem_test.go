@@ -285,12 +285,15 @@ func TestTopologyAdds(t *testing.T) {
 		"switches[0].reduces: Reducing(3), want read or turn": func(p *Topology) { p.Switches[0].Reduces = 3 },
 		"switches[0].sums: -1, want 0 to":                     func(p *Topology) { p.Switches[0].Sums = -1 },
 		"want none at a switch that does not add":             func(p *Topology) { p.Switches[0].Reduces = NoReducing },
-		"read, with two links from rank 1, want one":          func(p *Topology) { p.Links = append(p.Links, p.Links[2]) },
-		"read, with two links to rank 0, want one":            func(p *Topology) { p.Links = append(p.Links, p.Links[1]) },
-		"read, with latencies of 1ps and 3ps from ranks":      func(p *Topology) { p.Links[2].Alpha = 3 },
-		"read, with latencies of 2ps and 0s to ranks":         func(p *Topology) { p.Links[3].Alpha = 0 },
-		"of equal bandwidth at rank 1":                        func(p *Topology) { p.Links[3].Bandwidth = 8 },
-		"without a link each way":                             func(p *Topology) { p.Links = p.Links[:3] },
+		"computed, want none at a switch that does not add": func(p *Topology) {
+			p.Switches[0].Reduces, p.Switches[0].Sums, p.Switches[0].Operations = NoReducing, 0, OperatorSet(Max)
+		},
+		"read, with two links from rank 1, want one":     func(p *Topology) { p.Links = append(p.Links, p.Links[2]) },
+		"read, with two links to rank 0, want one":       func(p *Topology) { p.Links = append(p.Links, p.Links[1]) },
+		"read, with latencies of 1ps and 3ps from ranks": func(p *Topology) { p.Links[2].Alpha = 3 },
+		"read, with latencies of 2ps and 0s to ranks":    func(p *Topology) { p.Links[3].Alpha = 0 },
+		"of equal bandwidth at rank 1":                   func(p *Topology) { p.Links[3].Bandwidth = 8 },
+		"without a link each way":                        func(p *Topology) { p.Links = p.Links[:3] },
 	} {
 		p := good(SumsRead)
 		change(p)

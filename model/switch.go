@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Switch is a node that forwards and holds nothing.
@@ -16,6 +17,38 @@ type Switch struct {
 	Reduces Reducing
 	// Sums is how many chunks the switch can add up at one time; 0: any number.
 	Sums int
+	// Operations are what the switch computes of what it adds; none: whatever is asked for.
+	Operations Operators
+}
+
+// Operators is a set of operators.
+type Operators uint8
+
+// OperatorSet returns the set of some operators.
+func OperatorSet(ops ...Operator) (s Operators) {
+	for _, o := range ops {
+		s |= 1 << o
+	}
+	return s
+}
+
+// List returns the members in the order of their declaration.
+func (s Operators) List() (ops []Operator) {
+	for o := Sum; o <= Max; o++ {
+		if s>>o&1 == 1 {
+			ops = append(ops, o)
+		}
+	}
+	return ops
+}
+
+// String returns the names of the members: "sum, max".
+func (s Operators) String() string {
+	var names []string
+	for _, o := range s.List() {
+		names = append(names, o.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 // Reducing is how a switch adds: as SPEC 4.3 has it.
@@ -67,6 +100,18 @@ func (t *Topology) Reduces(v int) Reducing {
 	return t.Switches[v-t.Ranks].Reduces
 }
 
+// Adds returns how node v adds in a collective with an operator: as Reduces has it, if it computes
+// that.
+func (t *Topology) Adds(v int, op Operator) Reducing {
+	if v < t.Ranks {
+		return NoReducing
+	}
+	if s := &t.Switches[v-t.Ranks]; s.Operations == 0 || s.Operations>>op&1 == 1 {
+		return s.Reduces
+	}
+	return NoReducing
+}
+
 // Reducer returns the first switch that adds, as a node.
 func (t *Topology) Reducer() (v int, ok bool) {
 	i := slices.IndexFunc(t.Switches, func(s Switch) bool { return s.Reduces != NoReducing })
@@ -85,6 +130,10 @@ func (t *Topology) validateReducing(i int, out, in [][]int) error {
 		return wrong("sums", "%d, want 0 to %d", s.Sums, MaxNodes)
 	case s.Sums > 0 && s.Reduces == NoReducing:
 		return wrong("sums", "%d, want none at a switch that does not add", s.Sums)
+	case s.Operations >= 1<<(Max+1):
+		return wrong("operations", "%d, want a set of operators", s.Operations)
+	case s.Operations != 0 && s.Reduces == NoReducing:
+		return wrong("operations", "%v computed, want none at a switch that does not add", s.Operations)
 	case s.Reduces != SumsRead:
 		return nil
 	}

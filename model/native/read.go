@@ -118,6 +118,14 @@ func (d *decoder) topology(schema string) *model.Topology {
 					{"copies", false, func() { s.Copies = d.boolean() }},
 					{"reduces", false, func() { s.Reduces = word(d, "read or turn", model.ParseReducing) }},
 					{"sums", false, func() { s.Sums = int(d.whole(1, model.MaxNodes)) }},
+					{"operations", false, func() {
+						d.array("an array of operators", func(int) {
+							s.Operations |= model.OperatorSet(word(d, "sum, prod, min or max", model.ParseOperator))
+						})
+						if s.Operations == 0 {
+							d.fail("no operation, want one or more")
+						}
+					}},
 				})
 				t.Switches = append(t.Switches, s)
 			})

@@ -61,6 +61,14 @@ func (e *encoder) topology(t *model.Topology, schema string) {
 					if s.Sums > 0 {
 						fmt.Fprintf(e.w, `, "sums": %d`, s.Sums)
 					}
+					if s.Operations != 0 {
+						e.raw(`, "operations": `)
+						for i, o := range s.Operations.List() {
+							e.raw(map[bool]string{true: "[", false: ", "}[i == 0])
+							e.text(o.String())
+						}
+						e.raw("]")
+					}
 				}
 				e.raw("}")
 			})

@@ -42,6 +42,10 @@ func DGXA100(chassis int) (*model.Topology, error) {
 // assumptions, as for DGXA100.
 func DGXH100(chassis int) (*model.Topology, error) { return dgxH100.chassis(chassis, false, fabric{}) }
 
+// computes is what switches of NVLink SHARP and of SHARP compute: neither multiplies. PTX's
+// multimem.ld_reduce has add, min and max (and bitwise operations, which are none of the model's).
+var computes = model.OperatorSet(model.Sum, model.Min, model.Max)
+
 // hgx is a machine of 8 ranks at an NVSwitch node, with a NIC a rank.
 type hgx struct {
 	name        string
@@ -98,7 +102,7 @@ func (m hgx) chassis(chassis int, nvls bool, f fabric) (*model.Topology, error) 
 	for c := range chassis {
 		s := b.star(fmt.Sprintf("nvswitch%d", c), 8*c, 8, Wire{nvlinkAlpha, m.nvlink})
 		if nvls {
-			b.Switches[s-b.Ranks].Copies, b.Switches[s-b.Ranks].Reduces = true, model.SumsRead
+			b.adds(s, model.SumsRead)
 		}
 	}
 	if chassis > 1 {
@@ -134,9 +138,15 @@ func (b *builder) fabric(nic int64, f fabric) {
 	}
 	if f.sharp {
 		for i := first; i < len(b.Switches); i++ {
-			b.Switches[i].Copies, b.Switches[i].Reduces = true, model.SumsTurned
+			b.adds(b.Ranks+i, model.SumsTurned)
 		}
 	}
+}
+
+// adds makes switch v one that copies and adds.
+func (b *builder) adds(v int, how model.Reducing) {
+	s := &b.Switches[v-b.Ranks]
+	s.Copies, s.Reduces, s.Operations = true, how, computes
 }
 
 var gb200Family = Family{"gb200", "gb200:nvl72", "NVIDIA GB200 NVL72: 72 B200 at 18 NVSwitches, an NVLink of 50 GB/s from each to each; no sums in NVSwitches",
@@ -162,7 +172,7 @@ func gb200(nvls bool) func(string, Options) (*model.Topology, error) {
 		for i := range 18 {
 			s := b.star(fmt.Sprintf("nvswitch%d", i), 0, 72, Wire{nvlinkAlpha, 50 * gb})
 			if nvls {
-				b.Switches[s-b.Ranks].Copies, b.Switches[s-b.Ranks].Reduces = true, model.SumsRead
+				b.adds(s, model.SumsRead)
 			}
 		}
 		if nvls {

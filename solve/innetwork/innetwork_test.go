@@ -110,6 +110,7 @@ func TestNotServed(t *testing.T) {
 	for want, p := range map[string]*model.Problem{
 		"no switch adds":                                problem(t, "dgxh100", 1<<20, model.Pipelined),
 		"no switch adds or copies":                      as("dgxh100", model.Collective{Kind: model.Broadcast}),
+		"nvswitch0 computes sum, min, max, not prod":    as("dgxh100-nvls", model.Collective{Kind: model.AllReduce, Op: model.Prod}),
 		"not those in rounds":                           problem(t, "switch:4:read", 1<<20, model.Rounds),
 		"no tree of switches that turn sums round":      as("dgxh100:2:rails+sharp", model.Collective{Kind: model.Reduce, Group: []int{0, 9}}),
 		"broadcast and allgather, not alltoall":         as("switch:4:turn", model.Collective{Kind: model.AllToAll}),

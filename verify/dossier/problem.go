@@ -144,6 +144,9 @@ func switchInWords(s model.Switch) string {
 	if s.Sums > 0 {
 		words += fmt.Sprintf(", %d sums", s.Sums)
 	}
+	if s.Operations != 0 {
+		words += fmt.Sprintf(", computes %v", s.Operations)
+	}
 	return words
 }
 

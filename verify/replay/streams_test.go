@@ -114,6 +114,13 @@ func TestNoStream(t *testing.T) {
 	line := [][2]int{{0, 4}, {1, 4}, {4, 5}, {5, 2}, {5, 3}}
 	slow := pair(model.SumsTurned, line...)
 	slow.Links[4].Bandwidth = 5e11
+	computes := func(op model.Operator) *model.Topology {
+		top := pair(model.SumsTurned, line...)
+		for i := range top.Switches {
+			top.Switches[i].Operations = model.OperatorSet(op, model.Min)
+		}
+		return top
+	}
 	star := [][2]int{{0, 4}, {4, 0}, {1, 4}, {4, 1}, {2, 4}, {4, 2}, {2, 3}}
 	for _, c := range []struct {
 		name  string
@@ -124,6 +131,10 @@ func TestNoStream(t *testing.T) {
 	}{
 		{"from each to each", pair(model.SumsTurned, line...), model.Reduction, []move{
 			{0, 2, []int{0, 2, 3}, 0, 9}, {0, 3, []int{0, 2, 4}, 0, 9}, {1, 2, []int{1, 2, 3}, 0, 9}, {1, 3, []int{1, 2, 4}, 0, 9}}, true},
+		{"a sum where sums are computed", computes(model.Sum), model.Reduction, []move{
+			{0, 2, []int{0, 2, 3}, 0, 9}, {1, 2, []int{1, 2, 3}, 0, 9}}, true},
+		{"a sum where other things are computed", computes(model.Max), model.Reduction, []move{
+			{0, 2, []int{0, 2, 3}, 0, 9}, {1, 2, []int{1, 2, 3}, 0, 9}}, false},
 		{"not from each to each", pair(model.SumsTurned, line...), model.Reduction, []move{
 			{0, 2, []int{0, 2, 3}, 0, 9}, {1, 3, []int{1, 2, 4}, 0, 9}}, false},
 		{"one destination slower", slow, model.Reduction, []move{

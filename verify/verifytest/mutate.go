@@ -68,9 +68,9 @@ func mutateProblem(r *rand.Rand, p *model.Problem) {
 				break
 			}
 			old := *s
-			s.Reduces, s.Sums = model.Reducing(r.IntN(3)), r.IntN(3)
+			s.Reduces, s.Sums, s.Operations = model.Reducing(r.IntN(3)), r.IntN(3), model.Operators(r.IntN(16)*r.IntN(2))
 			if s.Reduces == model.NoReducing {
-				s.Sums = 0
+				s.Sums, s.Operations = 0, 0
 			}
 			if t.Validate() != nil { // ranks read sums at some switches only
 				*s = old

@@ -233,7 +233,11 @@ func (x *executor) meet(p, q []int) bool {
 		return false
 	}
 	v := x.p.Topology.Links[p[len(p)-1-n]].Dst
-	return v >= x.p.Topology.Ranks && x.p.Topology.Switches[v-x.p.Topology.Ranks].Reduces != model.NoReducing
+	if v < x.p.Topology.Ranks {
+		return false
+	}
+	s := x.p.Topology.Switches[v-x.p.Topology.Ranks]
+	return s.Reduces != model.NoReducing && (s.Operations == 0 || slices.Contains(s.Operations.List(), x.p.Collective.Op))
 }
 
 // readers returns the rank and the role of a stream whose ways part, or meet, at a switch

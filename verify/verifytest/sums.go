@@ -52,6 +52,9 @@ func drawAdding(r *rand.Rand) (t *model.Topology, tree bool) {
 	for i := range planes {
 		t.Switches = append(t.Switches, model.Switch{Name: fmt.Sprintf("s%d", i), Copies: r.IntN(8) > 0, Reduces: how, Sums: sums})
 	}
+	if r.IntN(6) == 0 {
+		t.Switches[0].Operations = model.Operators(1 + r.IntN(15))
+	}
 	up, down := model.Time(r.IntN(3)), model.Time(r.IntN(3))
 	slow := -1
 	if !tree && r.IntN(3) == 0 {
@@ -238,7 +241,7 @@ func DrawMachines(r *rand.Rand) *model.Topology {
 	s := model.Switch{Copies: true, Reduces: []model.Reducing{model.NoReducing, model.SumsTurned, model.SumsTurned}[r.IntN(3)]}
 	s.Copies = s.Reduces == model.SumsTurned || r.IntN(2) == 0
 	if s.Reduces == model.SumsTurned && r.IntN(4) == 0 {
-		s.Sums = 1 + r.IntN(4)
+		s.Sums, s.Operations = 1+r.IntN(4), model.Operators(r.IntN(16))
 	}
 	up, down = alpha(), alpha()
 	b := []int64{1e12, 5e11, 25e10}[r.IntN(3)]
@@ -277,6 +280,9 @@ func drawReducing(r *rand.Rand, t *model.Topology) {
 		s.Reduces, s.Copies = model.SumsTurned, s.Copies || r.IntN(3) > 0
 		if r.IntN(4) == 0 {
 			s.Sums = 1
+		}
+		if r.IntN(4) == 0 {
+			s.Operations = model.Operators(1 + r.IntN(15))
 		}
 		if r.IntN(2) == 0 {
 			continue

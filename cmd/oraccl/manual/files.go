@@ -29,6 +29,8 @@ type switchFile struct {
 	Copies  bool   `json:"copies,omitempty"`
 	Reduces string `json:"reduces,omitempty"`
 	Sums    int    `json:"sums,omitempty" range:"1,"`
+
+	Operations []opName `json:"operations,omitempty"`
 }
 
 type linkFile struct {
