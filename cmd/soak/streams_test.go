@@ -516,7 +516,7 @@ func TestSoakStreams(t *testing.T) {
 			c.count("not drawn")
 			return nil
 		}
-		s := newTinyStreams(p, n, 10*c.budget())
+		s := newTinyStreams(p, n, 20_000)
 		found, decided := s.shortest()
 		if found == nil {
 			c.count(map[bool]string{true: "too long", false: "not decided"}[decided])
