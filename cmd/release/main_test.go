@@ -48,3 +48,10 @@ func TestArchives(t *testing.T) {
 		}
 	}
 }
+
+// TestContainerfile: the image has the archive and the directory that is in it.
+func TestContainerfile(t *testing.T) {
+	text := containerfile(system{"linux", "arm64"})
+	require.Contains(t, text, "\nADD oraccl-linux-arm64-full.tar.gz /opt/\n")
+	require.Contains(t, text, "\nENV PATH=/opt/oraccl-linux-arm64-full/bin:")
+}

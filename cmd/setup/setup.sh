@@ -310,6 +310,14 @@ fetch() { # archive, sha256
 	die "no mirror of apt's has $1 (sha256 $2): put that file into .deps, or name a Debian mirror in ORACCL_MIRROR"
 }
 
+# highs_licences prints that of HiGHS and those of what is linked into it, below a directory of
+# its sources.
+highs_licences() {
+	(cd "$1" && for f in LICENSE.txt extern/LICENCE_1_0.txt extern/filereaderlp/LICENSE extern/pdqsort/license.txt; do
+		[ "$f" = LICENSE.txt ] || printf '\n--- %s\n\n' "$f"
+		cat "$f" || exit 1
+	done)
+}
 highs_from_source() {
 	need has_cmake cmake
 	need has_make make
@@ -329,7 +337,7 @@ highs_from_source() {
 	else
 		try as_root "$(command -v cmake)" --install "$tmp/build" || die "the installation of HiGHS failed"
 	fi
-	put "$PREFIX/share/doc/highs/LICENSE.txt" <"$tmp/HiGHS-$HIGHS_VERSION/LICENSE.txt"
+	highs_licences "$tmp/HiGHS-$HIGHS_VERSION" | put "$PREFIX/share/doc/highs/LICENSE.txt"
 	write_pc "$HIGHS_VERSION" "-I$PREFIX/include/highs" "-L$PREFIX/lib -lhighs -lstdc++ -lm -lpthread"
 	has_highs || die "HiGHS was built, but a program does not run with it"
 }
@@ -509,6 +517,17 @@ if ! has_highs; then
 		use_prefix "$deps"
 	fi
 	has_highs || highs_from_package || highs_from_source
+fi
+# Who gives the program to others gives them the licence of what is linked into it. One who built
+# HiGHS before it was put in place takes it from the same archive, if there is a network.
+at=$(pc --variable=pcfiledir highs)
+licence=$(dirname "$(dirname "$at")")/share/doc/highs/LICENSE.txt
+if [ ! -f "$licence" ] && grep -q 'put in place by oraccl' "$at/highs.pc"; then
+	if (fetch "$HIGHS_ARCHIVE" "$HIGHS_SHA256") && tar -C "$tmp" -xf "$deps/$HIGHS_ARCHIVE"; then
+		highs_licences "$tmp/HiGHS-$HIGHS_VERSION" | put "$licence"
+	else
+		say "the licence of HiGHS is not there; \"make release\" leaves out the archive with the solvers"
+	fi
 fi
 
 # Programs, unlike libraries, are looked for in PATH.
