@@ -119,7 +119,7 @@ func writePlan(b *strings.Builder, p *model.Plan) {
 var plans = []Explanation{
 	{BadReference, "an operation or threadblock refers to what is not there, or of another kind than the operation works on; the executor does not check it", "18.2",
 		Example{Story: "an operation names channel_ids [3], and its threadblock has two channels"}},
-	{RuntimeLimit, "the plan exceeds an array of the executor, which writes past its end, or divides by zero there", "18.2",
+	{RuntimeLimit, "the plan exceeds an array of the executor, which writes past its end or divides by zero there, or its threads cannot do what is asked of them", "18.2",
 		Example{Story: "a ppkt with 14 destinations; an operation has room for 10"}},
 	{SignalBalance, "a channel gets more signals in a launch than are waited for, or a semaphore more releases than acquires, or fewer: the next launch takes what is left over", "18.4",
 		planExample("rank 0 signals twice, rank 1 waits once", planBlock(0, 0, planSignal, planSignal), planBlock(1, 0, planWait))},

@@ -400,7 +400,7 @@ func (j *judgement) launch(ctx context.Context, p *model.Plan) {
 	}
 }
 
-// bounds finds accesses beyond the end of a buffer.
+// bounds finds accesses beyond the end of a buffer, and of parts of what a thread moves as a whole.
 func bounds(p *model.Plan) []verify.Violation {
 	var all []verify.Violation
 	for b := range p.Blocks {
@@ -409,6 +409,10 @@ func bounds(p *model.Plan) []verify.Violation {
 			for k := range x.Ops[i].Moves {
 				m := &x.Ops[i].Moves[k]
 				for _, s := range slices.Concat(m.Srcs, m.Dsts) {
+					if x.Ops[i].Verb == model.PlanCompute && m.Grain > 0 && (s.Start%m.Grain != 0 || s.Size%m.Grain != 0) && len(all) < verify.MaxViolations {
+						all = append(all, verify.Wrong(verify.RuntimeLimit, x.Place(i), fmt.Sprintf("uses bytes %d to %d of %s of gpu %d, and threads move whole pieces of %d bytes", s.Start, s.Start+s.Size-1, p.Buffers[s.Buffer].Name, p.Buffers[s.Buffer].Rank, m.Grain)).AtLine(x.Ops[i].Line).AtRank(x.Rank))
+						continue
+					}
 					if sound(p, s) || len(all) == verify.MaxViolations {
 						continue
 					}

@@ -127,8 +127,23 @@ type SyntaxError struct {
 // Error returns file, line and what is wrong.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message) }
 
-// maxFaults is how many faults and refusals are kept.
+// maxFaults is how many refusals are kept, how many faults that refute, and how many that do not: none of one
+// kind takes the room of one of another.
 const maxFaults = 32
+
+// noted adds a fault to others.
+func noted(all []model.PlanFault, x model.PlanFault) []model.PlanFault {
+	n := 0
+	for i := range all {
+		if all[i].Refutes == x.Refutes {
+			n++
+		}
+	}
+	if n == maxFaults {
+		return all
+	}
+	return append(all, x)
+}
 
 func (f *File) refuse(line int, format string, args ...any) {
 	if len(f.refusals) < maxFaults {
@@ -137,7 +152,5 @@ func (f *File) refuse(line int, format string, args ...any) {
 }
 
 func (f *File) fault(code string, refutes bool, line int, where, format string, args ...any) {
-	if len(f.faults) < maxFaults {
-		f.faults = append(f.faults, model.PlanFault{Code: code, Refutes: refutes, Line: line, Where: where, Message: fmt.Sprintf(format, args...)})
-	}
+	f.faults = noted(f.faults, model.PlanFault{Code: code, Refutes: refutes, Line: line, Where: where, Message: fmt.Sprintf(format, args...)})
 }

@@ -91,9 +91,7 @@ func (f *File) Plan() *model.PlanFile {
 func (f *File) departures() []model.PlanFault {
 	var all []model.PlanFault
 	add := func(code string, refutes bool, line int, where, format string, args ...any) {
-		if len(all) < maxFaults {
-			all = append(all, model.PlanFault{Code: code, Refutes: refutes, Line: line, Where: where, Message: fmt.Sprintf(format, args...)})
-		}
+		all = noted(all, model.PlanFault{Code: code, Refutes: refutes, Line: line, Where: where, Message: fmt.Sprintf(format, args...)})
 	}
 	for g := range f.GPUs {
 		x := &f.GPUs[g]
@@ -139,6 +137,9 @@ func (f *File) departures() []model.PlanFault {
 						}
 					}
 				}
+				if n := o.threads(); n > f.Threads {
+					add("runtime-limit", true, o.Line, where, "thread %d has something to do, and num_threads_per_block is %d", n-1, f.Threads)
+				}
 				if f.Protocol != "LL" && packets[o.Name] {
 					add("packet-protocol", true, o.Line, where, "packets in a plan of protocol %q: scratch is large enough for them with LL alone", f.Protocol)
 				}
@@ -147,6 +148,22 @@ func (f *File) departures() []model.PlanFault {
 	}
 	f.switches(add)
 	return all
+}
+
+// threads is how many threads have something to do of their own: the k-th is for the k-th identifier, or
+// the k-th destination of a port channel.
+func (o *Op) threads() int {
+	switch o.Name {
+	case "signal", "wait", "rlxsignal", "rlxwait", "flush":
+		return len(o.Channels)
+	case "sem_acquire", "sem_release":
+		return len(o.Sems)
+	case "put", "pws", "pwsf", "ppkt", "rppkt":
+		if o.Type == Port {
+			return len(o.Dst)
+		}
+	}
+	return 0
 }
 
 // packets are the operations that use packets.

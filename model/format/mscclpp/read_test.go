@@ -132,6 +132,29 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestHiddenFaults: what refutes is there whatever else is, and a thread that does not exist does nothing.
+func TestHiddenFaults(t *testing.T) {
+	refuting := func(text string) (found []string) {
+		for _, x := range read(t, text).Plan().Faults {
+			if x.Refutes {
+				found = append(found, x.Code+" "+x.Message)
+			}
+		}
+		return found
+	}
+	const flush = `{"name": "flush", "channel_ids": [], "channel_type": "port"}`
+	many := strings.Replace(allgather, `{"name": "nop"}`, strings.Repeat(flush+", ", 40)+`{"name": "barrier", "barrier_id": 16, "num_threadblocks": 1}`, 1)
+	require.Len(t, refuting(many), 1, "after 40 remarks on flushes")
+	many = strings.Replace(allgather, `{"name": "nop"}`, strings.Repeat(`{"name": "nop", "reduce_op": "max"}, `, 40)+`{"name": "barrier", "barrier_id": 16, "num_threadblocks": 1}`, 1)
+	require.Len(t, refuting(many), 1, "after 40 remarks on reduce_op")
+
+	two := strings.ReplaceAll(allgather, `"channel_ids": [0], "channel_type": "memory"}, {"name": "nop"}`, `"channel_ids": [0, 0], "channel_type": "memory"}, {"name": "nop"}`)
+	require.NotEqual(t, allgather, two)
+	require.Empty(t, refuting(two))
+	one := strings.Replace(two, `"inplace": true`, `"inplace": true, "num_threads_per_block": 1`, 1)
+	require.Contains(t, refuting(one), "runtime-limit thread 1 has something to do, and num_threads_per_block is 1")
+}
+
 // TestSizes looks at how messages divide.
 func TestSizes(t *testing.T) {
 	text := strings.ReplaceAll(allgather, `"size": 1}], "channel_type"`, `"size": 1}], "tbg_info": {"tb_id": 0, "tbg_size": 3}, "channel_type"`)
