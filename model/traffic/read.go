@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -18,7 +20,7 @@ type Table struct {
 }
 
 // Read reads a table of sizes from CSV: numbers of bytes, or such as 64KiB, with as many in each
-// line. Lines that begin with # are left out. A first line "src,dst,bytes" announces three columns
+// line. Lines that begin with # are left out, and so are empty lines. A first line "src,dst,bytes" announces three columns
 // instead, a line for each pair of ranks that has something; then the table is square, as
 // large as the largest rank of the file asks for, and pairs that are not named have nothing.
 // Errors name the file and the line.
@@ -40,7 +42,7 @@ func Read(name string, r io.Reader) (*Table, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		line, _ := c.FieldPos(0)
-		if t.rows == nil && !t.pairs && strings.Join(cells, ",") == "src,dst,bytes" {
+		if t.rows == nil && !t.pairs && isPairs(cells) {
 			t.pairs = true
 			continue
 		}
@@ -60,7 +62,9 @@ func Read(name string, r io.Reader) (*Table, error) {
 		}
 		row := make([]int64, len(cells))
 		for i, s := range cells {
-			if row[i], err = bytesOf(s); err != nil {
+			if row[i], err = bytesOf(s); err != nil && named(cells, i) {
+				return nil, fmt.Errorf("%s:%d: column %d: %s is a name, want a table without names of its rows and columns", name, line, i+1, model.Quote(s))
+			} else if err != nil {
 				return nil, fmt.Errorf("%s:%d: column %d: %w", name, line, i+1, err)
 			}
 		}
@@ -80,11 +84,37 @@ func Read(name string, r io.Reader) (*Table, error) {
 const MaxMembers = 4096
 
 func bytesOf(s string) (int64, error) {
-	n, err := model.ParseBytes(strings.TrimSpace(s))
+	s = strings.TrimSpace(s)
+	switch {
+	case s == "":
+		return 0, errors.New("nothing between two commas, or after the last one, want a number of bytes: 0 where there are none")
+	case strings.HasPrefix(s, "-"):
+		return 0, fmt.Errorf("%s, want 0 bytes or more", model.Quote(s))
+	case strings.ContainsAny(s, ";\t|") || len(strings.Fields(s)) > 2:
+		return 0, fmt.Errorf("%s, want one number: numbers are separated by commas", model.Quote(s))
+	}
+	n, err := model.ParseBytes(s)
 	if err == nil && (n < 0 || n > model.MaxSize) {
 		err = fmt.Errorf("%d bytes, want 0 to %d", n, int64(model.MaxSize))
 	}
 	return n, err
+}
+
+// isPairs reports whether a line announces columns of pairs.
+func isPairs(cells []string) bool {
+	return len(cells) == 3 && !slices.ContainsFunc([]int{0, 1, 2}, func(i int) bool {
+		return !strings.EqualFold(strings.TrimSpace(cells[i]), []string{"src", "dst", "bytes"}[i])
+	})
+}
+
+// named reports whether a cell, which is no number, looks like the name of a row or column: it has no
+// digit at its beginning, and is not below zero.
+func named(cells []string, i int) bool {
+	s := strings.TrimSpace(cells[i])
+	if s == "" {
+		return i == 0 && len(cells) > 1 && named(cells, 1)
+	}
+	return unicode.IsLetter([]rune(s)[0])
 }
 
 // pair reads a line of the form src,dst,bytes.
@@ -123,6 +153,9 @@ func square(pairs map[[2]int]int64) [][]int64 {
 // Matrix returns the table as what each of n members has for each.
 func (t *Table) Matrix(n int) ([][]int64, error) {
 	rows := t.rows
+	if t.pairs && len(rows) > n {
+		return nil, fmt.Errorf("rank %d is named, want 0 to %d", len(rows)-1, n-1)
+	}
 	if len(rows) != t.columns() || len(rows) > n || len(rows) < n && !t.pairs {
 		return nil, fmt.Errorf("%d rows of %s, want %d of %d: what each member has for each", len(rows), model.Count(t.columns(), "number"), n, n)
 	}

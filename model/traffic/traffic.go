@@ -71,7 +71,9 @@ func (b *builder) done(name string) (*model.Collective, error) {
 		return nil, errors.New("no rank has a byte for another one, want one or more")
 	}
 	b.c.Kind, b.c.Name, b.c.Chunks = model.Custom, name, len(b.sizes)
-	b.c.Ends = model.EndsOf(b.sizes)
+	if b.c.Ends = model.EndsOf(b.sizes); b.c.Ends[len(b.sizes)-1] > model.MaxSize {
+		return nil, fmt.Errorf("more than %d bytes in all, want at most that", int64(model.MaxSize))
+	}
 	model.SortConditions(b.c.Pre)
 	model.SortConditions(b.c.Post)
 	return &b.c, nil

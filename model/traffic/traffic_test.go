@@ -117,6 +117,15 @@ func TestRead(t *testing.T) {
 		"# a remark\n0, 1KiB\n2,0\n":    "[[0 1024] [2 0]]",
 		"src,dst,bytes\n1,0,5\n":        "[[0 0] [5 0]]",
 		"1,2,1e30\n":                    "error: x.csv:1: column 3: ",
+		" 0 , 8 MiB \r\n\r\n2,0\r\n":    "[[0 8388608] [2 0]]",
+		"Src, dst,BYTES\r\n1,0,5\r\n":   "[[0 0] [5 0]]",
+		"0;1\n2;0\n":                    `error: x.csv:1: column 1: "0;1", want one number: numbers are separated by commas`,
+		"0\t1\n2\t0\n":                  `error: x.csv:1: column 1: "0\t1", want one number`,
+		"0 1 2\n":                       `error: x.csv:1: column 1: "0 1 2", want one number`,
+		"0,1,\n2,0,\n":                  "error: x.csv:1: column 3: nothing between two commas, or after the last one",
+		",e0,e1\ne0,0,1\ne1,2,0\n":      `error: x.csv:1: column 1: "" is a name, want a table without names`,
+		"0,1\ne1,0\n":                   `error: x.csv:2: column 1: "e1" is a name`,
+		"src,dst,bytes\n0,1,-5\n":       `error: x.csv:2: "-5", want 0 bytes or more`,
 	} {
 		table, err := Read("x.csv", strings.NewReader(text))
 		got := fmt.Sprint("error: ", err)
@@ -130,8 +139,10 @@ func TestRead(t *testing.T) {
 	rows, err := table.Matrix(3)
 	require.NoError(t, err)
 	require.Equal(t, [][]int64{{0, 0, 0}, {5, 0, 0}, {0, 0, 0}}, rows)
+	_, err = AllToAll([]int{0, 1}, [][]int64{{0, model.MaxSize}, {1, 0}})
+	require.ErrorContains(t, err, "more than 1125899906842624 bytes in all")
 	_, err = table.Matrix(1)
-	require.ErrorContains(t, err, "2 rows of 2 numbers, want 1 of 1")
+	require.ErrorContains(t, err, "rank 1 is named, want 0 to 0")
 	_, err = table.Vector(1, 9)
 	require.ErrorContains(t, err, "want one row or one column")
 	for _, text := range []string{"1,2,3", "1\n2\n3\n"} {
