@@ -102,11 +102,14 @@ func drawSweep(dir string, rows []table.Row) ([]string, error) {
 			key := strings.Join(c.apart(&rows[j]), "\x00")
 			together[key] = append(together[key], &rows[j])
 		}
-		n := 0
 		for _, key := range slices.Sorted(maps.Keys(together)) {
 			if g := c.of(together[key]); g != nil {
-				n++
-				fresh[fmt.Sprintf("%s-%d.svg", c.name, n)] = g
+				stem := c.name + "-" + slug(c.apart(together[key][0]))
+				name := stem
+				for n := 2; fresh[name+".svg"] != nil; n++ {
+					name = fmt.Sprintf("%s-%d", stem, n)
+				}
+				fresh[name+".svg"] = g
 			}
 		}
 	}
@@ -134,6 +137,24 @@ func drawSweep(dir string, rows []table.Row) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// slug makes a part of a file's name of what rows have in common: letters and digits of it, and n for
+// what varies, up to a length.
+func slug(parts []string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		for _, r := range strings.ToLower(strings.ReplaceAll(part, "*", "n")) + " " {
+			switch {
+			case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' && b.Len() > 0:
+				b.WriteRune(r)
+			case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+				b.WriteByte('-')
+			}
+		}
+	}
+	name := b.String()
+	return strings.Trim(name[:min(len(name), 120)], "-.")
 }
 
 // of returns the figure of rows that belong together, or nil where x does not vary.
