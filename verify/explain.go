@@ -29,6 +29,7 @@ type Example struct {
 	Schedule *model.Schedule
 	Program  *model.Program
 	Plan     *model.Plan // of a code of execution plans
+	File     string      // of what is wrong with their file: the smallest one, as text
 }
 
 // String writes the explanation as a user reads it.
@@ -57,6 +58,9 @@ func (e Example) Text() string {
 	var b strings.Builder
 	writeProgram(&b, e.Program)
 	writePlan(&b, e.Plan)
+	for line := range strings.Lines(e.File) {
+		b.WriteString("  " + line)
+	}
 	return b.String()
 }
 

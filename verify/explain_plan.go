@@ -23,6 +23,17 @@ func planExample(story string, blocks ...model.PlanBlock) Example {
 	return Example{Story: story, Plan: p}
 }
 
+// planFile makes an example of a file: a plan of one gpu whose threadblock has one operation, and
+// what stands at the top of the file beside the rest.
+func planFile(story, top, operation string) Example {
+	return Example{Story: story, File: `{"name": "one gpu", "collective": "allreduce", "protocol": "Simple", "inplace": true,` + top + `
+"gpus": [{"id": 0, "input_chunks": 1, "output_chunks": 1, "scratch_chunks": 2, "channels": [], "remote_buffers": [],
+"threadblocks": [{"id": 0, "channels": [], "ops": [
+` + operation + `
+]}]}]}
+`}
+}
+
 // planBlock makes a threadblock of a rank.
 func planBlock(rank, id int, ops ...model.PlanOp) model.PlanBlock {
 	b := model.PlanBlock{Rank: rank, ID: id, Ops: slices.Clone(ops)}
@@ -118,9 +129,11 @@ func writePlan(b *strings.Builder, p *model.Plan) {
 // programs. A test runs the examples.
 var plans = []Explanation{
 	{BadReference, "an operation or threadblock refers to what is not there, or of another kind than the operation works on; the executor does not check it", "18.2",
-		Example{Story: "an operation names channel_ids [3], and its threadblock has two channels"}},
+		planFile("an operation names channel 3, and its threadblock has no channels", "",
+			`{"name": "signal", "channel_type": "memory", "channel_ids": [3]}`)},
 	{RuntimeLimit, "the plan exceeds an array of the executor, which writes past its end or divides by zero there, or its threads cannot do what is asked of them", "18.2",
-		Example{Story: "a ppkt with 14 destinations; an operation has room for 10"}},
+		planFile("barrier 16; the executor has room for 16, from 0 on", "",
+			`{"name": "barrier", "barrier_id": 16, "num_threadblocks": 1}`)},
 	{SignalBalance, "a channel gets more signals in a launch than are waited for, or a semaphore more releases than acquires, or fewer: the next launch takes what is left over", "18.4",
 		planExample("rank 0 signals twice, rank 1 waits once", planBlock(0, 0, planSignal, planSignal), planBlock(1, 0, planWait))},
 	{BarrierMismatch, "other threadblocks come to a barrier than it is for, or not equally often", "18.4",
@@ -130,13 +143,15 @@ var plans = []Explanation{
 	{ExitHandshake, "a rank, or a proxy, uses memory of a rank's caller when that rank may have ended", "18.6",
 		planExample("rank 1 signals that it has started, rank 0 puts to it and nobody waits for that", planBlock(0, 0, planWait, planJoin, planMove("put", "u1", "u0")), planBlock(1, 0, planSignal))},
 	{PacketProtocol, "packets are used in a plan of another protocol than LL, for which scratch has no room for flags", "18.7",
-		Example{Story: "a ppkt in a plan of the protocol Simple"}},
+		planFile("packets are stored in a plan of the protocol Simple", "",
+			`{"name": "cpkt", "src_buff": [{"type": "i", "index": 0, "size": 1}], "dst_buff": [{"type": "s", "index": 0, "size": 1}]}`)},
 	{PacketMixed, "bytes of scratch are used as packets and as plain memory, so that a flag may be taken for data or data for a flag", "18.7",
 		planExample("a rank stores packets in scratch, and copies from there without waiting for them", planBlock(0, 0, planMove("cpkt", "p0", "u0"), planJoin, planMove("copy", "s0", "u0")))},
 	{PacketTwice, "a packet is written twice in a launch, with the same flag: a reader cannot tell which it has (refutes where the two differ)", "18.7",
 		planExample("two threadblocks write the same packets", planBlock(0, 0, planMove("cpkt", "p0", "u0")), planBlock(0, 1, planMove("cpkt", "p0", "u0")))},
 	{SizeLimit, "no message of a size that is asked for, or of any, divides into the chunks and is within the limits of the plan", "18.8",
-		Example{Story: "a plan of 3 chunks and a message of 64 bytes"}},
+		planFile("a plan for messages of up to 8 bytes; a chunk is a multiple of 16", ` "max_message_size": 8,`,
+			`{"name": "nop"}`)},
 	{RelaxedOrder, "two accesses are ordered by a relaxed signal or a packet alone, which orders execution and does not make memory visible (does not refute)", "18.5",
 		planExample("rank 0 puts to rank 1 and ends with a relaxed signal", planBlock(0, 0, planWait, planJoin, planMove("put", "u1", "u0"), planJoin, planRelaxed), planBlock(1, 0, planSignal, planAwait))},
 	{NextLaunch, "a launch may write scratch that a slower rank still uses in the launch before (does not refute a launch)", "18.6",
@@ -144,5 +159,7 @@ var plans = []Explanation{
 	{SharedChannel, "several threadblocks raise one counter, or take from one: the first to come is served first (does not refute)", "18.4",
 		planExample("two threadblocks of rank 0 signal rank 1", planBlock(0, 0, planSignal), planBlock(0, 1, planSignal), planBlock(1, 0, planWait, planWait))},
 	{KernelDeparts, "the kernel does something else than the plan says; the plan is judged by what the kernel does (does not refute)", "18.3",
-		Example{Story: "a flush, for which the kernel of releases since 0.8 does nothing"}},
+		planFile("a maximum, for which the kernel adds", "",
+			`{"name": "re", "reduce_op": "max", "src_buff": [{"type": "i", "index": 0, "size": 1}, {"type": "i", "index": 0, "size": 1}],
+ "dst_buff": [{"type": "s", "index": 0, "size": 1}]}`)},
 }

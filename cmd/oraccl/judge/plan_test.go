@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/deploy"
 	"github.com/oraccl/oraccl/verify/plan"
 )
 
@@ -74,4 +76,29 @@ func verdictOf(t *testing.T, f *mscclpp.File) (verdict, first string) {
 		return "warn", r.Warnings[0].String()
 	}
 	return "pass", r.Range()
+}
+
+// TestExplained reads the smallest file of every code about files of execution plans, and insists
+// that the code is found first; all codes that plans add have an example that a test runs.
+func TestExplained(t *testing.T) {
+	n := 0
+	for _, code := range verify.Codes() {
+		e, _ := verify.Explain(code)
+		if strings.HasPrefix(e.Rule, "18.") {
+			require.True(t, e.Example.Plan != nil || e.Example.File != "", code)
+		}
+		if e.Example.File == "" {
+			continue
+		}
+		n++
+		f, err := mscclpp.Read("plan", strings.NewReader(e.Example.File))
+		require.NoError(t, err, code)
+		r, err := deploy.CheckPlan(t.Context(), f.Plan(), deploy.Options{})
+		require.NoError(t, err, code)
+		found := slices.Concat(r.Verdict.Violations, r.Plan.Warnings)
+		require.NotEmpty(t, found, code)
+		require.Equal(t, code, found[0].Code)
+		require.Contains(t, e.String(), `"gpus"`)
+	}
+	require.Equal(t, 5, n)
 }
