@@ -13,6 +13,8 @@ import "github.com/oraccl/oraccl/model"
 //	          sum of the least times of each; periodic: a cycle, divided by its height
 //	waiting   Ops has the computation and the collective of one job, then those of another one: the
 //	          first waits on Rank while the other one computes, and while it has the only link there
+//	flow      Ops has the computation and the collective of each of some jobs: on Rank all computations and
+//	          one entry, or one computation and all entries, one after the other
 type Bound struct {
 	Kind  string
 	Rank  int

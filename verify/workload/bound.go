@@ -22,6 +22,9 @@ func Describe(w *wl.Workload, b *wl.Bound) string {
 	case "iteration":
 		return fmt.Sprintf("an iteration of job %s alone", w.Ops[b.Ops[0]].Job)
 	}
+	if b.Kind == "flow" {
+		return "all computations and an entry, or a computation and all entries"
+	}
 	if b.Kind == "waiting" {
 		return fmt.Sprintf("job %s waits while job %s computes, and while it has the network", w.Ops[b.Ops[0]].Job, w.Ops[b.Ops[2]].Job)
 	}
@@ -77,6 +80,10 @@ func chainText(w *wl.Workload, ops []int) string {
 // While an entry of a is under way, none of b is, and b computes at most once: it waits a's entry less a
 // computation, or more. No two of these times overlap, as a's own operations do not, so that
 // the sum over a's iterations is added to what b's own iterations take.
+//
+// Lemma (flow). On such a rank, let each job's collective wait for the end of its computation. All
+// computations take the sum of their times; after the last of them to end an entry is still to come. All
+// entries take the sum of theirs; before the first of them a computation has ended.
 func Yield(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	switch b.Kind {
 	case "compute":
@@ -89,8 +96,10 @@ func Yield(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 		return iteration(w, b)
 	case "waiting":
 		return waiting(w, b)
+	case "flow":
+		return flow(w, b)
 	}
-	return 0, fmt.Errorf("bound of kind %s: want compute, cut, iteration, chain or waiting", model.Quote(b.Kind))
+	return 0, fmt.Errorf("bound of kind %s: want compute, cut, iteration, chain, waiting or flow", model.Quote(b.Kind))
 }
 
 // CheckBound returns what a certificate's bound proves, and whether that is its value.
@@ -402,48 +411,68 @@ func iteration(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	return wait.Add(most).Mul(int64(w.Iterations(c))), nil
 }
 
-// waiting values Ops on Rank: the computation and the collective of job b, then those of job a.
-func waiting(w *wl.Workload, b *wl.Bound) (model.Time, error) {
-	if !w.Periodic || w.Cost != model.Pipelined || len(b.Ops) != 4 || b.Rank < 0 || b.Rank >= w.Topology.Ranks {
-		return 0, fmt.Errorf("want a periodic workload, pipelined, and a computation and a collective of two jobs on a rank")
+// alone checks that a network has one link into a rank, and all links as fast and without latency, pipelined:
+// then what enters takes exactly its time on that link, one after the other.
+func alone(w *wl.Workload, rank int) error {
+	if w.Cost != model.Pipelined || rank < 0 || rank >= w.Topology.Ranks {
+		return fmt.Errorf("want pipelined transfers, and a rank")
 	}
 	in := 0
 	for _, l := range w.Topology.Links {
-		if l.Dst == b.Rank {
+		if l.Dst == rank {
 			in++
 		}
 		if l.Alpha != 0 || l.Bandwidth != w.Topology.Links[0].Bandwidth {
-			return 0, fmt.Errorf("want links without latency that are all as fast")
+			return fmt.Errorf("want links without latency that are all as fast")
 		}
 	}
 	if in != 1 {
-		return 0, fmt.Errorf("%d links into rank %d, want one", in, b.Rank)
+		return fmt.Errorf("%d links into rank %d, want one", in, rank)
 	}
+	return nil
+}
+
+// turnOf returns how long a computation takes on a rank, and how long the entry of the one chunk of a
+// collective that waits for its end there; back: and the next iteration of which waits for that.
+func turnOf(w *wl.Workload, rank, c, m int, back bool) (compute, entry model.Time, err error) {
 	inside := make([]bool, w.Topology.Nodes())
-	inside[b.Rank] = true
+	inside[rank] = true
+	if c < 0 || c >= len(w.Ops) || m < 0 || m >= len(w.Ops) || w.Ops[c].Kind != wl.Compute || !slices.Contains(w.Members(w.Ops[c].Group), rank) {
+		return 0, 0, fmt.Errorf("want a computation and a collective on rank %d", rank)
+	}
+	if _, collective := w.Ops[m].Kind.Collective(); !collective || !slices.Contains(w.Members(w.Ops[m].Group), rank) || len(w.Ops[m].Chunks) != 1 ||
+		entering(w.Problem(m), inside) != w.Ops[m].Size {
+		return 0, 0, fmt.Errorf("want a collective of one chunk that must enter rank %d", rank)
+	}
+	if w.Ops[c].Job == "" || w.Ops[c].Job != w.Ops[m].Job {
+		return 0, 0, fmt.Errorf("%s and %s are not of one job", w.Ops[c].ID, w.Ops[m].ID)
+	}
+	compute = least(w, c, rank)
+	there, again := false, !back
+	for _, e := range w.Edges {
+		there = there || e.From == c && e.To == m && e.Height == 0 && e.Scope != wl.ByChunk && (!e.FromStart || e.Offset >= compute)
+		again = again || e.From == m && e.To == c && e.Height == 1 && e.Scope != wl.ByChunk && !e.FromStart
+	}
+	if !there || !again {
+		return 0, 0, fmt.Errorf("%s and %s do not wait for each other", w.Ops[c].ID, w.Ops[m].ID)
+	}
+	return compute, model.TransferTime(w.Ops[m].Size, w.Topology.Links[0].Bandwidth), nil
+}
+
+// waiting values Ops on Rank: the computation and the collective of job b, then those of job a.
+func waiting(w *wl.Workload, b *wl.Bound) (model.Time, error) {
+	if !w.Periodic || len(b.Ops) != 4 {
+		return 0, fmt.Errorf("want a periodic workload, and a computation and a collective of two jobs")
+	}
+	if err := alone(w, b.Rank); err != nil {
+		return 0, err
+	}
 	var compute, entry [2]model.Time
 	for k := range 2 {
-		c, m := b.Ops[2*k], b.Ops[2*k+1]
-		if c < 0 || c >= len(w.Ops) || m < 0 || m >= len(w.Ops) || w.Ops[c].Kind != wl.Compute || !slices.Contains(w.Members(w.Ops[c].Group), b.Rank) {
-			return 0, fmt.Errorf("want a computation and a collective on rank %d", b.Rank)
+		var err error
+		if compute[k], entry[k], err = turnOf(w, b.Rank, b.Ops[2*k], b.Ops[2*k+1], true); err != nil {
+			return 0, err
 		}
-		if _, collective := w.Ops[m].Kind.Collective(); !collective || !slices.Contains(w.Members(w.Ops[m].Group), b.Rank) || len(w.Ops[m].Chunks) != 1 ||
-			entering(w.Problem(m), inside) != w.Ops[m].Size {
-			return 0, fmt.Errorf("want a collective of one chunk that must enter rank %d", b.Rank)
-		}
-		if w.Ops[c].Job == "" || w.Ops[c].Job != w.Ops[m].Job {
-			return 0, fmt.Errorf("%s and %s are not of one job", w.Ops[c].ID, w.Ops[m].ID)
-		}
-		there, back := false, false
-		compute[k] = least(w, c, b.Rank)
-		for _, e := range w.Edges {
-			there = there || e.From == c && e.To == m && e.Height == 0 && e.Scope != wl.ByChunk && (!e.FromStart || e.Offset >= compute[k])
-			back = back || e.From == m && e.To == c && e.Height == 1 && e.Scope != wl.ByChunk && !e.FromStart
-		}
-		if !there || !back {
-			return 0, fmt.Errorf("%s and %s do not wait for each other", w.Ops[c].ID, w.Ops[m].ID)
-		}
-		entry[k] = model.TransferTime(w.Ops[m].Size, w.Topology.Links[0].Bandwidth)
 	}
 	if w.Ops[b.Ops[0]].Job == w.Ops[b.Ops[2]].Job {
 		return 0, fmt.Errorf("want two jobs")
@@ -452,23 +481,109 @@ func waiting(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	return compute[0].Add(entry[0]).Mul(int64(w.Iterations(b.Ops[0]))).Add(idle.Mul(int64(w.Iterations(b.Ops[2])))), nil
 }
 
+// flow values Ops on Rank: the computation and the collective of each of some jobs.
+func flow(w *wl.Workload, b *wl.Bound) (model.Time, error) {
+	if w.Periodic || len(b.Ops) == 0 || len(b.Ops)%2 != 0 {
+		return 0, fmt.Errorf("want a workload that ends, and a computation and a collective of each job")
+	}
+	if err := alone(w, b.Rank); err != nil {
+		return 0, err
+	}
+	var computes, entries model.Time
+	head, tail := model.MaxTime, model.MaxTime
+	seen := map[int]bool{}
+	for k := 0; k < len(b.Ops); k += 2 {
+		c, m := b.Ops[k], b.Ops[k+1]
+		compute, entry, err := turnOf(w, b.Rank, c, m, false)
+		if err != nil {
+			return 0, err
+		}
+		if seen[c] || seen[m] {
+			return 0, fmt.Errorf("%s or %s is named twice", w.Ops[c].ID, w.Ops[m].ID)
+		}
+		seen[c], seen[m] = true, true
+		n := int64(w.Iterations(c))
+		computes, entries = computes.Add(compute.Mul(n)), entries.Add(entry.Mul(n))
+		head, tail = min(head, compute), min(tail, entry)
+	}
+	return max(computes.Add(tail), head.Add(entries)), nil
+}
+
+// turns lists the computations with the one other operation of their job.
+func turns(w *wl.Workload) (own [][2]int) {
+	of := map[string][]int{}
+	for i := range w.Ops {
+		of[w.Ops[i].Job] = append(of[w.Ops[i].Job], i)
+	}
+	for c := range w.Ops {
+		if all := of[w.Ops[c].Job]; w.Ops[c].Kind == wl.Compute && w.Ops[c].Job != "" && len(all) == 2 {
+			own = append(own, [2]int{c, all[0] + all[1] - c})
+		}
+	}
+	return own
+}
+
+// flows proposes the flow of all jobs that have a computation and a collective.
+func flows(w *wl.Workload) *wl.Bound {
+	own := turns(w)
+	if w.Periodic || len(own) == 0 {
+		return nil
+	}
+	b := &wl.Bound{Kind: "flow", Rank: w.Members(w.Ops[own[0][0]].Group)[0]}
+	for _, x := range own {
+		b.Ops = append(b.Ops, x[0], x[1])
+	}
+	return b
+}
+
+// machines returns the parts into which the links at most as fast as some bandwidth divide the network, for
+// each bandwidth that there is but the largest: the machines, where what links them is slower.
+func machines(t *model.Topology) (sets [][]int) {
+	var rates []int64
+	for _, l := range t.Links {
+		rates = append(rates, l.Bandwidth)
+	}
+	slices.Sort(rates)
+	rates = slices.Compact(rates)
+	if len(rates) > 8 {
+		rates = rates[:8]
+	}
+	for k := 0; k+1 < len(rates); k++ {
+		of := make([]int, t.Nodes())
+		for v := range of {
+			of[v] = v
+		}
+		var find func(v int) int
+		find = func(v int) int {
+			if of[v] != v {
+				of[v] = find(of[v])
+			}
+			return of[v]
+		}
+		for _, l := range t.Links {
+			if l.Bandwidth > rates[k] {
+				of[find(l.Src)] = find(l.Dst)
+			}
+		}
+		parts := map[int][]int{}
+		for v := range of {
+			parts[find(v)] = append(parts[find(v)], v)
+		}
+		for v := range of {
+			if p := parts[v]; find(v) == v && len(p) > 1 && len(p) < t.Nodes() {
+				sets = append(sets, p)
+			}
+		}
+	}
+	return sets
+}
+
 // pairs proposes the waiting bounds of all pairs of jobs that have a computation and a collective.
 func pairs(w *wl.Workload) (all []*wl.Bound) {
 	if !w.Periodic {
 		return nil
 	}
-	var own [][2]int
-	for c := range w.Ops {
-		var buckets []int
-		for m := range w.Ops {
-			if w.Ops[m].Job == w.Ops[c].Job && m != c {
-				buckets = append(buckets, m)
-			}
-		}
-		if w.Ops[c].Kind == wl.Compute && len(buckets) == 1 {
-			own = append(own, [2]int{c, buckets[0]})
-		}
-	}
+	own := turns(w)
 	if len(own) > 64 {
 		own = own[:64]
 	}
@@ -522,6 +637,10 @@ func Bounds(ctx context.Context, w *wl.Workload) []*wl.Bound {
 		if len(g.Ranks) > 1 && len(g.Ranks) < w.Topology.Ranks {
 			sets = append(sets, g.Ranks)
 		}
+	}
+	sets = append(sets, machines(w.Topology)...)
+	if b := flows(w); b != nil {
+		add(b)
 	}
 	for v := range w.Topology.Ranks {
 		add(&wl.Bound{Kind: "compute", Rank: v})

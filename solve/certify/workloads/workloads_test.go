@@ -176,3 +176,55 @@ func programs(t *testing.T, w *wl.Workload, method string) *wl.Schedule {
 	require.NotNil(t, r.Schedule, r.Note)
 	return &wl.Schedule{Workload: w, Programs: []*model.Schedule{r.Schedule}, Placed: []wl.Placement{{Op: 0}}}
 }
+
+// The flow of jobs that end is valued as solve/crossover proposes it, and no bound is above the
+// makespan of any order of the jobs, nor, for one iteration, above Johnson's, which is the least.
+func TestFlow(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 42))
+	met := 0
+	for i := range 60 {
+		var all []crossover.Job
+		for j := range 2 + r.IntN(3) {
+			job := crossover.Coarse(string(rune('A'+j)), model.Time(1+r.IntN(9)), model.Time(1+r.IntN(9)))
+			job.Rate = 1 + i%3
+			all = append(all, job)
+		}
+		least := model.MaxTime
+		crossover.Orders(len(all), func(order []int) {
+			list := crossover.Reorder(all, order)
+			least = min(least, crossover.Finite(list, crossover.RoundRobin).End(list))
+		})
+		built := crossover.Build(nil, 0, all, crossover.Finite(all, crossover.RoundRobin), nil)
+		var flow model.Time
+		for _, b := range checks.Bounds(t.Context(), built.Workload) {
+			require.LessOrEqual(t, b.Value, least, "%s: %+v", b.Kind, all)
+			if b.Kind == "flow" {
+				flow = b.Value
+			}
+		}
+		if want := crossover.BoundFinite(all); want.Kind != "job" {
+			require.Equal(t, want.Value, flow, "%+v", all)
+		}
+		if flow == least {
+			met++
+		}
+	}
+	require.Greater(t, met, 20)
+	built := crossover.Build(nil, 0, []crossover.Job{crossover.Coarse("A", 3, 4)}, crossover.Finite([]crossover.Job{crossover.Coarse("A", 3, 4)}, crossover.RoundRobin), nil)
+	for _, wrong := range []wl.Bound{{Ops: []int{0, 1, 0, 1}}, {Ops: []int{1, 0}}, {Ops: []int{0}}, {Rank: 7, Ops: []int{0, 1}}, {Ops: []int{0, 9}}} {
+		wrong.Kind = "flow"
+		_, err := checks.Yield(built.Workload, &wrong)
+		require.Error(t, err, "%+v", wrong)
+	}
+}
+
+// What must enter a machine bounds a hierarchical allreduce: the network between machines is the slower one.
+func TestMachineCut(t *testing.T) {
+	net, err := topo.Parse("fattree:2x4x1", topo.Options{Alpha: []model.Time{model.Microsecond, 5 * model.Microsecond}, Bandwidth: []int64{100_000_000_000, 25_000_000_000}})
+	require.NoError(t, err)
+	w, err := workload.Hierarchical(net, model.Pipelined, blocks(2, 4), 8<<20, 1)
+	r := solved(t, w, err)
+	require.Equal(t, "cut", r.Bounds[0].Kind)
+	require.Len(t, r.Bounds[0].Nodes, 5, "four ranks and their switch")
+	require.GreaterOrEqual(t, r.Bounds[0].Value, model.TransferTime(8<<20, 25_000_000_000))
+}
