@@ -86,6 +86,9 @@ func (f *File) Plan() *model.PlanFile {
 	return p
 }
 
+// multiprocessors is how many threadblocks of 1024 threads run at once on an H100 SXM.
+const multiprocessors = 132
+
 // departures are where the kernel does something else than the plan says, and what else the
 // executor does not check.
 func (f *File) departures() []model.PlanFault {
@@ -103,6 +106,9 @@ func (f *File) departures() []model.PlanFault {
 		}
 		if x.Input+x.Output == 0 {
 			add("bad-reference", true, x.Line, fmt.Sprintf("gpu %d", g), "has neither input chunks nor output chunks, by which all positions are computed")
+		}
+		if n := len(x.Blocks); n > multiprocessors {
+			add("runtime-limit", false, x.Line, fmt.Sprintf("gpu %d", g), "has %d threadblocks, and a GPU of %d multiprocessors runs as many at once: where others wait for those that do not run yet, it hangs", n, multiprocessors)
 		}
 		for b := range x.Blocks {
 			f.each(x.Blocks[b].Ops, func(i int, o *Op) {

@@ -148,6 +148,17 @@ func TestHiddenFaults(t *testing.T) {
 	many = strings.Replace(allgather, `{"name": "nop"}`, strings.Repeat(`{"name": "nop", "reduce_op": "max"}, `, 40)+`{"name": "barrier", "barrier_id": 16, "num_threadblocks": 1}`, 1)
 	require.Len(t, refuting(many), 1, "after 40 remarks on reduce_op")
 
+	const end = "]},\n{\"id\": 1, "
+	require.Contains(t, allgather, end)
+	blocks := allgather
+	for i := 1; i <= 132; i++ {
+		require.Empty(t, read(t, blocks).Plan().Faults)
+		blocks = strings.Replace(blocks, end, fmt.Sprintf(`, {"id": %d, "channels": [], "ops": []}`, i)+end, 1)
+	}
+	faults := read(t, blocks).Plan().Faults
+	require.Len(t, faults, 1)
+	require.Contains(t, faults[0].Message, "has 133 threadblocks")
+
 	two := strings.ReplaceAll(allgather, `"channel_ids": [0], "channel_type": "memory"}, {"name": "nop"}`, `"channel_ids": [0, 0], "channel_type": "memory"}, {"name": "nop"}`)
 	require.NotEqual(t, allgather, two)
 	require.Empty(t, refuting(two))
