@@ -79,6 +79,9 @@ func (in *problemFlags) topology(cmd *cobra.Command, args []string) (*model.Topo
 	if err == nil {
 		t, err = instance.Scaled(t, in.Scale)
 	}
+	if err == nil {
+		t, err = instance.Forwarding(t, in.NoInNetwork)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -77,6 +77,9 @@ func newTopoShow() *cobra.Command {
 			if err == nil {
 				t, err = instance.Scaled(t, in.Scale)
 			}
+			if err == nil {
+				t, err = instance.Forwarding(t, in.NoInNetwork)
+			}
 			if err != nil {
 				return err
 			}

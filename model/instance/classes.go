@@ -119,3 +119,21 @@ func Scaled(t *model.Topology, value string) (*model.Topology, error) {
 		return nil
 	})
 }
+
+// Forwarding returns t with switches that neither add nor copy, if that is asked for. It is an error
+// if they do not do that as it is.
+func Forwarding(t *model.Topology, asked bool) (*model.Topology, error) {
+	if !asked {
+		return t, nil
+	}
+	u, some := *t, false
+	u.Switches = slices.Clone(t.Switches)
+	for i, s := range u.Switches {
+		some = some || s.Copies || s.Reduces != model.NoReducing
+		u.Switches[i] = model.Switch{Name: s.Name}
+	}
+	if !some {
+		return nil, fmt.Errorf("--no-in-network: no switch of %s adds or multicasts", model.Quote(t.Name))
+	}
+	return &u, nil
+}

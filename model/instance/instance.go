@@ -20,6 +20,7 @@ import (
 type Flags struct {
 	Alpha, Bandwidth string   // of a generator's links
 	Scale            string   // an efficiency of all links, or of classes
+	NoInNetwork      bool     // switches only forward
 	Fail             []string // link:U-V or rank:R
 	File             string   // a problem; "": it is described by the rest
 
@@ -42,6 +43,7 @@ type Flags struct {
 type FlagSet interface {
 	StringVar(p *string, name, value, usage string)
 	IntVar(p *int, name string, value int, usage string)
+	BoolVar(p *bool, name string, value bool, usage string)
 }
 
 // Define declares the flags that describe what is asked for on a topology.
@@ -63,6 +65,7 @@ func (f *Flags) DefineWires(set FlagSet) {
 	set.StringVar(&f.Alpha, "alpha", "", "latency of the links of a named topology: a `time` such as 500ns, or one per dimension, separated by commas; of any topology, that of each link of some classes: nvlink=350ns,nic=1.3us")
 	set.StringVar(&f.Bandwidth, "bandwidth", "", "bandwidth of the links of a named topology: a `rate` such as 50GiB/s, or one per dimension; of any topology, that of each link of some classes: nic=25GB/s")
 	set.StringVar(&f.Scale, "scale", "", "measured `efficiency`, by which the bandwidths of all links, or of some classes, are multiplied: 0.9 or nvlink=0.9,nic=0.85")
+	set.BoolVar(&f.NoInNetwork, "no-in-network", false, "take the switches as ones that neither add nor multicast")
 }
 
 // DefineCut declares the flags that describe how the buffer is cut into chunks, and what is
@@ -186,6 +189,9 @@ func (in *Flags) described(files Files, topology string) (*model.Problem, error)
 		return nil, err
 	}
 	if t, err = Failed(t, in.Fail); err != nil {
+		return nil, err
+	}
+	if t, err = Forwarding(t, in.NoInNetwork); err != nil {
 		return nil, err
 	}
 	p := &model.Problem{Topology: t}

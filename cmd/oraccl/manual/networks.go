@@ -51,7 +51,7 @@ func topologiesTopic() Topic {
 					"`oraccl topo show NAME` lists the links, `--json` writes a file to change."),
 				Para("Switches that add have `reduces` in a file: `read` where ranks read sums and multicast over them, `turn` where what was added goes on to other switches, or to several " +
 					"ranks in the same pass; and may have `sums`, how many chunks one of them adds up at one time, and `operations`, what it computes. `oraccl help formats` has the syntax, section 4.3 of the specification the rules. " +
-					"The names without `-nvls` and `sharp` are of the same machines without sums and multicasts in switches."),
+					"The names without `-nvls` and `sharp` are of the same machines without sums and multicasts in switches, which `--no-in-network` leaves out of any topology."),
 				adding,
 			}, nil
 		},

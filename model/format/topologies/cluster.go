@@ -65,5 +65,8 @@ func (f Files) Cluster(names []string, c *Cluster) (*model.Topology, error) {
 	if err != nil {
 		return nil, err
 	}
-	return instance.Scaled(t, c.Scale)
+	if t, err = instance.Scaled(t, c.Scale); err != nil {
+		return nil, err
+	}
+	return instance.Forwarding(t, c.NoInNetwork)
 }
