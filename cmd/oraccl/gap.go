@@ -132,8 +132,15 @@ is printed within a second, and the exit status is 3.`,
 			ranges := in.uncertain(cmd.Context(), args)
 			if ranges != nil {
 				enter(cmd, "bounding throughout the ranges")
-				if throughout, err = ranges.Evaluate(ctx, ev); err != nil {
-					return err
+				if ctx.Err() == nil {
+					if throughout, err = ranges.Evaluate(ctx, ev); err != nil && ctx.Err() == nil {
+						return err
+					}
+				}
+				if throughout == nil || err != nil { // the table stands
+					throughout = nil
+					report.Line(cmd.ErrOrStderr(), "oraccl: nothing is known throughout the ranges: the time was over")
+					ev = ev.EndedFor(solve.StopOf(ctx))
 				}
 			}
 			err = s.Report(func() error { return print(ev) })
@@ -151,8 +158,11 @@ is printed within a second, and the exit status is 3.`,
 			if limit == nil {
 				return statusOf(ev)
 			}
-			if throughout != nil {
+			switch {
+			case throughout != nil:
 				return beyond(cmd, *limit, throughout.Beyond(ev, float64(*limit)), statusOf(ev))
+			case ranges != nil:
+				return beyond(cmd, *limit, []string{"the ranges"}, statusOf(ev))
 			}
 			return beyond(cmd, *limit, ev.Beyond(float64(*limit)), statusOf(ev))
 		},

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -116,4 +117,33 @@ func TestMedian(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, f.Outliers, 3)
 	require.InEpsilon(t, 4e-11, f.Line.Beta, 0.01)
+}
+
+// FuzzPoints fits any points: what comes out has a bandwidth, and figures that are numbers.
+func FuzzPoints(f *testing.F) {
+	for _, all := range [][]Point{points(5e-6, 4e-11, 0.02, 1, doublings(8, 1<<20)...), points(5e-6, 0, 0, 1, 8, 8, 9)} {
+		var b []byte
+		for _, p := range all {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Bytes))
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Seconds))
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var all []Point
+		for ; len(b) >= 16; b = b[16:] {
+			p := Point{Bytes: math.Float64frombits(binary.LittleEndian.Uint64(b)), Seconds: math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))}
+			if p.Bytes >= 0 && p.Bytes < 1e18 && p.Seconds > 1e-12 && p.Seconds < 1e9 { // as readers have them
+				all = append(all, p)
+			}
+		}
+		x, err := Points(all)
+		if err != nil {
+			return
+		}
+		require.Positive(t, x.Line.Beta)
+		require.False(t, math.IsNaN(x.Alpha()) || math.IsInf(x.Alpha(), 0) || math.IsNaN(x.Median.Beta) || math.IsNaN(x.Line.RMS))
+		require.LessOrEqual(t, len(x.Outliers), len(all)/5)
+		require.Len(t, all, len(x.Kept)+len(x.Outliers))
+	})
 }
