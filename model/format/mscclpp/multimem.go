@@ -27,39 +27,14 @@ func FromShares(s Shares, h Header) (*Written, error) {
 	if s.Ranks < 2 || len(s.Owners) < s.Ranks {
 		return nil, refuse("%d ranks and %d chunks, want two ranks at least, and a chunk for each", s.Ranks, len(s.Owners))
 	}
-	counts := make([]int, s.Ranks)
-	for _, r := range s.Owners {
-		counts[r]++
-	}
-	if h.Collective == "allgather" {
-		for c, r := range s.Owners {
-			if r != c/(len(s.Owners)/s.Ranks) {
-				return nil, refuse("rank %d stores a chunk of another rank to all, want each to store its own", r)
-			}
-		}
-	}
 	peers := s.Ranks - 1
 	parties := (peers + maxRefsTB - 1) / maxRefsTB // threadblocks that together signal to all
-	blocks := parties
-	if blocks == 1 {
-		blocks = min(maxShares, slices.Max(counts))
-	}
 	if parties > maxBlocks {
 		return nil, refuse("a rank has %d peers, and %d threadblocks of %d channels each reach fewer", peers, maxBlocks, maxRefsTB)
 	}
-	// as few chunks as do: of each rank one for each threadblock, if all own as much
-	even := true
-	for _, n := range counts {
-		even = even && n == counts[0]
-	}
-	if even {
-		for r := range counts {
-			counts[r] = blocks
-		}
-	} else if h.Collective == "allreduce" { // so that each threadblock has some
-		for r := range counts {
-			counts[r] *= blocks
-		}
+	counts, blocks, err := s.counts(h, parties)
+	if err != nil {
+		return nil, err
 	}
 	total := 0
 	for _, n := range counts {
@@ -152,6 +127,34 @@ func FromShares(s Shares, h Header) (*Written, error) {
 		w.gpus = append(w.gpus, g)
 	}
 	return w, nil
+}
+
+// counts returns how many chunks each rank has in the plan, and how many threadblocks share them:
+// as few chunks as do.
+func (s Shares) counts(h Header, parties int) (counts []int, blocks int, err error) {
+	counts = make([]int, s.Ranks)
+	for _, r := range s.Owners {
+		counts[r]++
+	}
+	if h.Collective == "allgather" {
+		for c, r := range s.Owners {
+			if r != c/(len(s.Owners)/s.Ranks) {
+				return nil, 0, refuse("rank %d stores a chunk of another rank to all, want each to store its own", r)
+			}
+		}
+	}
+	if blocks = parties; blocks == 1 {
+		blocks = min(maxShares, slices.Max(counts))
+	}
+	even := !slices.ContainsFunc(counts, func(n int) bool { return n != counts[0] })
+	for r := range counts {
+		if even {
+			counts[r] = blocks // one for each threadblock
+		} else {
+			counts[r] *= blocks // as many for each
+		}
+	}
+	return counts, blocks, nil
 }
 
 // maxShares is how many threadblocks of a rank read sums at most.
