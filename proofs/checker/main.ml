@@ -152,17 +152,19 @@ let certificate d =
   let from () = optional "from" w all nums and towards () = optional "to" w all nums in
   let covered set from towards = (if free then free_coverage_rule else coverage_rule) j set from towards bound in
   let entered set from towards = not free && entry_rule j set from towards bound in
+  let crossed set = rounds && not free && crossing_rule j set bound in
   let shown = match kind with
     | "cut" ->
         (* What leaves a set enters the others: of all, and of what each one needs. *)
         let inside = inside () in
         let outside v = not (inside v) in
         (if free then free_cut_rule else cut_rule) j inside bound
+        || crossed inside
         || entered outside (from ()) (towards ()) || covered outside (from ()) (towards ()) || List.exists (fun v -> covered outside (from ()) [ v ]) (towards ())
     | "ingress" ->
         let v = number "rank" w in
-        (if free then free_ingress_rule else ingress_rule) j v bound || entered (Z.equal v) all [ v ] || covered (Z.equal v) all [ v ]
-    | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound
+        (if free then free_ingress_rule else ingress_rule) j v bound || crossed (fun u -> not (Z.equal u v)) || entered (Z.equal v) all [ v ] || covered (Z.equal v) all [ v ]
+    | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound || crossed (Z.equal (number "rank" w))
     | "volume" when rounds && not free && transfers_rule j bound -> true
     | "volume" ->
         if free then free_volume_rule j bound || free_combining_volume_rule j bound

@@ -146,10 +146,10 @@ End Execution.
 Definition least_hop (b : Z) : Z :=
   Z.max 0 (least (map (fun l => latency l + onward j (Cut.dst l) + beta l b) (filter (fun l => is_rank j (Cut.src l)) (links j)))).
 Definition least_size : Z := least (sizes j).
-Lemma hop_lasts t : In t sch -> least_hop least_size <= duration j (size j (what (tr (data t)))) (route t).
+Lemma hop_lasts_of t a : In t sch -> 0 <= a <= size j (what (tr (data t))) -> least_hop a <= duration j (size j (what (tr (data t)))) (route t).
 Proof.
-  intros Ht. destruct (proj1 good t Ht) as [[Rk [Ru [Rv Hne]]] [Hl _]]. set (b := size j (what (tr (data t)))).
-  assert (Hb : least_size <= b) by (apply least_le, nth_In, Rk).
+  intros Ht [Ha Hb]. destruct (proj1 good t Ht) as [[Rk [Ru [Rv Hne]]] [Hl _]]. set (b := size j (what (tr (data t)))).
+  fold b in Hb.
   assert (Ev : is_rank j (dst (tr (data t))) = true) by (apply Nat.ltb_lt, Rv).
   assert (Eu : is_rank j (src (tr (data t))) = true) by (apply Nat.ltb_lt, Ru).
   destruct (hops_chain j _ _ _ Hl Ev) as [Ch Hd]. unfold duration. destruct (hops j (route t)) as [|[|i h] hs].
@@ -163,12 +163,9 @@ Proof.
       - unfold onward. rewrite C. unfold latencies. simpl. lia.
       - destruct C as [Hi' Hs']. pose proof (onward_le j sane _ i' Hi' Hs'). pose proof (latencies_0 j sane h').
         unfold latencies in *. simpl. lia. }
-    assert (least_hop least_size <= latency (at_link i) + onward j (Cut.dst (at_link i)) + beta (at_link i) least_size).
+    assert (least_hop a <= latency (at_link i) + onward j (Cut.dst (at_link i)) + beta (at_link i) a).
     { unfold least_hop. apply Z.max_lub.
-      - pose proof (beta_0 (at_link i) least_size Lb). assert (0 <= least_size).
-        { unfold least_size. destruct (sizes j) as [|s l] eqn:Es; [simpl; lia|]. pose proof (proj2 sane) as P. rewrite Es in P. simpl.
-          clear - P. assert (0 <= s) by (apply P; left; auto). induction l as [|x l IH]; simpl; auto.
-          assert (0 <= x) by (apply P; right; left; auto). specialize (IH (fun y Hy => P y (match Hy with or_introl e => or_introl e | or_intror e => or_intror (or_intror e) end))). lia. }
+      - pose proof (beta_0 (at_link i) a Lb Ha).
         assert (0 <= onward j (Cut.dst (at_link i))); [|lia]. unfold onward. destruct (is_rank j (Cut.dst (at_link i))); [lia|].
         assert (G : forall l, (forall x, In x l -> 0 <= x) -> match l with [] => 0 | x :: l => fold_right Z.min x l end >= 0).
         { clear. destruct l as [|x l]; [lia|]. intros H. assert (0 <= x) by (apply H; left; auto). induction l as [|y l IH]; simpl; [lia|].
@@ -176,9 +173,19 @@ Proof.
         specialize (G (map latency (filter (fun l => (Cut.src l =? Cut.dst (at_link i))%nat) (links j)))).
         enough (match map latency (filter (fun l => (Cut.src l =? Cut.dst (at_link i))%nat) (links j)) with [] => 0 | x :: l => fold_right Z.min x l end >= 0) by lia.
         apply G. intros x Hx. apply in_map_iff in Hx. destruct Hx as [l [<- Hx]]. apply filter_In in Hx. apply (proj1 sane l (proj1 Hx)).
-      - apply least_le. apply (in_map (fun l => latency l + onward j (Cut.dst l) + beta l least_size)). apply filter_In.
+      - apply least_le. apply (in_map (fun l => latency l + onward j (Cut.dst l) + beta l a)). apply filter_In.
         split; [apply nth_In, Hi|]. rewrite Hs. exact Eu. }
     unfold latencies in *. simpl. unfold sum in *. lia.
+Qed.
+Lemma least_size_0 : 0 <= least_size.
+Proof.
+  unfold least_size. destruct (sizes j) as [|s l] eqn:Es; [simpl; lia|]. pose proof (proj2 sane) as P. rewrite Es in P. simpl.
+  assert (0 <= s) by (apply P; left; auto). clear Es. induction l as [|x l IH]; simpl; auto.
+  assert (0 <= x) by (apply P; right; left; auto). specialize (IH (fun y Hy => P y (match Hy with or_introl e => or_introl e | or_intror e => or_intror (or_intror e) end))). lia.
+Qed.
+Lemma hop_lasts t : In t sch -> least_hop least_size <= duration j (size j (what (tr (data t)))) (route t).
+Proof.
+  intros Ht. apply hop_lasts_of; auto. split; [apply least_size_0|]. apply least_le, nth_In. destruct (proj1 good t Ht) as [[Rk _] _]. exact Rk.
 Qed.
 Lemma greatest_ge {A} (f : A -> Z) l x : In x l -> f x <= greatest f l.
 Proof. induction l as [|a l IH]; simpl; [tauto|]. intros [->|H]; [lia|]. specialize (IH H). unfold greatest in *. lia. Qed.
