@@ -36,6 +36,7 @@ func newView() *cobra.Command {
             timeline per link or rank, the data of each rank, the critical path
   OUT.svg   one drawing for a paper: the network, and one row per link over time; above a
             few thousand transfers, the load of the links
+  OUT.png   the same in dots, two for each of its pixels
   OUT.json  trace events for Perfetto, as convert --to chrome (right schedules only)
 
 Two files come into one page, beside each other on one clock.
@@ -59,18 +60,24 @@ So is wrong MSCCL-IR of which no execution ends.`,
 				return fmt.Errorf("-o %q: two schedules come into a page, whose name ends in .html", out)
 			}
 			switch filepath.Ext(out) {
-			case ".html", ".svg":
+			case ".html", ".svg", ".png":
 			case ".json":
 				if problem != "" {
-					return errors.New("--problem: goes with .html and .svg; trace events are those of the file's own problem")
+					return errors.New("--problem: goes with .html, .svg and .png; trace events are those of the file's own problem")
 				}
 				return viewTrace(cmd, args[0], out, &by)
 			default:
-				return fmt.Errorf("-o %q: want a name that ends in .html, .svg or .json", out)
+				return fmt.Errorf("-o %q: want a name that ends in .html, .svg, .png or .json", out)
 			}
 			draw, drawPlan, fail := view.HTML, view.PlanHTML, view.Failure
 			if filepath.Ext(out) == ".svg" {
 				draw, drawPlan, fail = view.SVG, view.PlanSVG, view.FailureSVG
+			}
+			if filepath.Ext(out) == ".png" {
+				draw, drawPlan = report.DotsOf(view.SVG), report.DotsOf(view.PlanSVG)
+				fail = func(w io.Writer, title string, why error) error {
+					return report.DotsOf(func(w io.Writer, why error) error { return view.FailureSVG(w, title, why) })(w, why)
+				}
 			}
 			if len(args) == 1 && judge.IsPlan(cmd.Context(), args[0]) {
 				enter(cmd, "reading and executing "+args[0])
@@ -122,7 +129,7 @@ So is wrong MSCCL-IR of which no execution ends.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&out, "output", "o", "", "the `file` to write: .html, .svg or .json")
+	f.StringVarP(&out, "output", "o", "", "the `file` to write: .html, .svg, .png or .json")
 	f.StringVar(&problem, "problem", "", "execute against the problem in this `file`, not the one that the schedule's file states")
 	f.BoolVar(&noBound, "no-bound", false, "do not look for a lower bound")
 	by.Define(cmd.Flags())

@@ -33,7 +33,7 @@ func Formats() []Format {
 		{"GOAL", "text", "", "`convert --to goal`", "for LogGOPSim and ATLAHS, with the L, o, g and G that are printed; `--unit` is that of `calc`, `--pairs` gives each directed pair of ranks a CPU and a NIC"},
 		{"Chakra", "`OUT.RANK.et`", "", "`convert --to chakra`", "execution traces, one per rank, for ASTRA-sim as a custom collective: `\"all-gather-implementation-custom\": [\"OUT\"]` and the like with one active chunk in its system file (`oraccl help convert`); as a workload they take up to 7 times as long"},
 		{"HTML", "`.html`", "", "`view -o FILE.html`, `repro all -o`", "one page that needs no network"},
-		{"SVG", "`.svg`", "", "`view -o FILE.svg`, `gap --plot`, `sweep --dir`, `repro -o`", "drawings and charts; `gap --plot` also writes `.png` and `.pdf`"},
+		{"SVG", "`.svg`", "", "`view -o FILE.svg`, `gap --plot`, `sweep --dir`, `repro -o`", "drawings and charts; `gap --plot` also writes `.png` and `.pdf`, `view` `.png`"},
 		{"LRAT", "`.lrat`", "`check`, `oraccl-check`", "`gap --proofs`, `solve --pareto --proofs`, `sweep --proofs`, `repro --proofs`", "a refutation, checked against a formula that is made from the problem; `lrat-check` takes it with the `.cnf` beside it (DIMACS)"},
 		{"MPS", "`.mps`", "", "`gap --proofs`, `repro --proofs`", "the mixed-integer programs that `exact` solved; the name reports whether one is feasible"},
 		{"SMT-LIB", "`.smt2`", "", "`verify --emit-smt2`, `gap --proofs`", "the claim about the data, for Z3, cvc5 and others: each answer must be unsat"},

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -111,4 +112,15 @@ func DrawTraces(jobs []trace.Job, name string) error {
 		return err
 	}
 	return files.Write(name, func(w io.Writer) error { return b.Write(w, format) })
+}
+
+// DotsOf returns what writes a drawing as a picture of dots, from what writes it as SVG.
+func DotsOf[T any](draw func(io.Writer, T) error) func(io.Writer, T) error {
+	return func(w io.Writer, drawn T) error {
+		var b bytes.Buffer
+		if err := draw(&b, drawn); err != nil {
+			return err
+		}
+		return chart.PNG(w, b.Bytes())
+	}
 }

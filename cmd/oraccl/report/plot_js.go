@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"io"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/calibrate"
 	"github.com/oraccl/oraccl/model/format/trace"
@@ -22,3 +23,8 @@ func DrawFit(*calibrate.Result, string) error { return errNoFigures }
 
 // DrawTraces returns an error: figures are not drawn in a web page.
 func DrawTraces([]trace.Job, string) error { return errNoFigures }
+
+// DotsOf returns what returns an error: figures are not drawn in a web page.
+func DotsOf[T any](func(io.Writer, T) error) func(io.Writer, T) error {
+	return func(io.Writer, T) error { return errNoFigures }
+}
