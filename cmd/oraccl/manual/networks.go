@@ -139,7 +139,8 @@ func collectivesTopic(busFactor func(*model.Problem) float64) Topic {
 					"Any other pattern is a custom collective: `--collective FILE` with its chunks, its `pre` and its `post` (`oraccl help json collective`). " +
 					"With `sizes`, the bytes of each chunk, these are shards, which methods cut as they like, and `--chunks K` cuts the largest into K and the others into no larger ones; " +
 					"without them the problem's cut is the only one. The size of a custom collective is all its bytes, and its algbw all its bytes / makespan."),
-				Para("Collectives with sizes of their own are made by name. `--sizes FILE` is CSV: bytes, or such as 64KiB, 0 for none; lines that begin with # are left out."),
+				Para("Collectives with sizes of their own are made by name. `--sizes FILE` is CSV: bytes, or such as 64KiB, 0 for none; lines that begin with # and empty ones are left out. " +
+					"In one word, which sweeps take too, a name has its file, or where ranks send: `alltoallv:moe.csv`, `permutation:shift:1`."),
 				Table{Head: []string{"collective", "sizes", "meaning"}, Rows: [][]string{
 					{"`alltoallv`", "n rows of n numbers, or lines `src,dst,bytes` under that heading", "rank i has the number in row i, column j, for rank j"},
 					{"`allgatherv`, `reducescatterv`", "n numbers", "as without v, with a part for each rank that is as large as its number"},
@@ -148,7 +149,9 @@ func collectivesTopic(busFactor func(*model.Problem) float64) Topic {
 						"with `--sizes` the first number to those that differ in one coordinate, the second to those in two, and so on"},
 					{"`permutation`", "none", "`--size` from each rank to the one that `--permutation` names: `1,0,3,2`, `shift:K`, `reverse` or `transpose`"},
 				}},
-				Para("`--problem FILE` takes the whole problem from a file (`oraccl help json problem`), such as that of a schedule's; the flags for the cut and the objective remain."),
+				Para("`--problem FILE` takes the whole problem from a file (`oraccl help json problem`), which `bound --write-problem FILE` makes; the flags for the cut and the objective remain. " +
+					"`view --problem FILE` and `verify --problem FILE` hold a schedule against another problem than its own, and `sweep --problems FILE` makes a table of several. " +
+					"`--group` takes ranks, and `machine:1` or `rail:0` of a cluster: machines are the parts that no switch outside them joins, a rail has the ranks with one place in all machines."),
 			}, nil
 		},
 	}
