@@ -427,10 +427,11 @@ func timeFirst(t *testing.T, b *browser.Tab) {
 func tryLarge(t *testing.T, b *browser.Tab) {
 	program := command(t)
 	file := filepath.Join(t.TempDir(), "large.json")
-	said, err := exec.Command(program, "solve", "torus:20x20", "--collective", "allgather", "--size", "64MiB", "--method", "tacos", "--tries", "1", "--chunks", "2", "-o", file).CombinedOutput()
+	said, err := exec.Command(program, "solve", "torus:20x20", "--collective", "allgather", "--size", "64MiB", "--method", "tacos", "--tries", "1", "--chunks", "3", "-o", file).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	info, err := os.Stat(file)
 	require.NoError(t, err)
+	require.Greater(t, info.Size(), int64(50_000_000))
 	node := browser.Value[bool](b, `(() => { const i = document.createElement('input'); i.type = 'file'; i.id = 'large'; document.body.append(i); return true; })()`)
 	require.True(t, node)
 	_, err = chromedp.Run(b.Context, chromedp.Evaluate[bool]("true"))
