@@ -100,8 +100,9 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 		}
 		row(method, r.schedule.Period, nil)
 		if !equal && r.schedule.Period > bound.Value {
-			r.exactly(ctx, bound.Value, func(o exact.Options) (*exact.Result, error) { return exact.Periodic(ctx, jobs, r.schedule, o) })
-			row("exact", r.schedule.Period, nil)
+			if r.exactly(ctx, bound.Value, func(o exact.Options) (*exact.Result, error) { return exact.Periodic(ctx, jobs, r.schedule, o) }) {
+				row("exact", r.schedule.Period, nil)
+			}
 		}
 	} else {
 		bound = crossover.BoundFinite(jobs)
@@ -131,8 +132,9 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 			}
 		}
 		if best > bound.Value {
-			r.exactly(ctx, bound.Value, func(o exact.Options) (*exact.Result, error) { return exact.Finite(ctx, r.jobs, r.schedule, o) })
-			row("exact", r.schedule.End(r.jobs), nil)
+			if r.exactly(ctx, bound.Value, func(o exact.Options) (*exact.Result, error) { return exact.Finite(ctx, r.jobs, r.schedule, o) }) {
+				row("exact", r.schedule.End(r.jobs), nil)
+			}
 		}
 	}
 	built := crossover.Build(a.Topology, a.Cost, r.jobs, r.schedule, carry)
@@ -165,8 +167,8 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 const mostExact = 10 * time.Second
 
 // exactly looks for a schedule that is shorter than the best one by a mixed-integer program, for half the
-// time that is left at most, and notes what came of it.
-func (r *Report) exactly(ctx context.Context, bound model.Time, solve func(exact.Options) (*exact.Result, error)) {
+// time that is left at most, and notes what came of it. It reports whether the program was looked at.
+func (r *Report) exactly(ctx context.Context, bound model.Time, solve func(exact.Options) (*exact.Result, error)) (ran bool) {
 	limit := mostExact
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)/2)
@@ -176,7 +178,7 @@ func (r *Report) exactly(ctx context.Context, bound model.Time, solve func(exact
 	switch {
 	case err != nil:
 		note("left out: %v", err)
-		return
+		return false
 	case x.Schedule != nil:
 		r.schedule = x.Schedule
 	}
@@ -187,6 +189,7 @@ func (r *Report) exactly(ctx context.Context, bound model.Time, solve func(exact
 	default:
 		note("ended after %v without an answer whether something is shorter", limit.Round(time.Millisecond))
 	}
+	return true
 }
 
 // period returns the period of the schedule, or its makespan if it ends.
