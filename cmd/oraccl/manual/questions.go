@@ -46,7 +46,7 @@ func Questions() []Question {
 		},
 		{
 			"NVIDIA/nccl 1244, 1649", "NVLSTree on 2 hosts with 16 GPUs: what can it win over rings and trees?",
-			"oraccl gap dgxh100-nvls:2 --collective allreduce --size 1GiB --chunks 64 --methods in-network",
+			"oraccl gap dgxh100-nvls:2 --collective allreduce --size 1G --chunks 64 --methods in-network",
 			[]string{"in-network    1024      30720     2740.979     391.737  2.0%"},
 			"With sums in the switches of each host an allreduce takes 2.74 ms. NCCL's trees take 4.75 ms and its rings 5.04 ms on the same links " +
 				"(`oraccl gap dgxh100:2 --collective allreduce --size 1GiB --nccl`): 1.7 and 1.8 times as long.",
