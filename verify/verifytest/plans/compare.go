@@ -96,14 +96,18 @@ func CompareLaunches(ctx context.Context, p *model.Plan, limit int) (decided, wr
 	return true, wrong, differs
 }
 
-// whole reports whether each move is one that Explore carries out as a kernel does, and in which all
-// threads have a part, as package plan takes it: with few threads larger moves have other ones in
-// common than with many, and what a proxy writes for one thread alone needs no order with others.
+// whole reports whether each move is one that Explore carries out as a kernel or a proxy does, and in
+// which all threads have a part, as package plan takes it: with few threads larger moves have other
+// ones in common than with many. A proxy moves its pieces in any order, and those of Explore in one:
+// that is no difference where a move is awaited as a whole. It reads memory of its own rank: no
+// format has another source, but mutations do.
 func whole(p *model.Plan) bool {
 	for _, b := range p.Blocks {
 		for _, o := range b.Ops {
 			for k := range o.Moves {
-				if (o.Verb == model.PlanCompute || o.Moves[k].Grain > 8) && o.Moves[k].Bytes() != Unit {
+				m := &o.Moves[k]
+				far := func(s model.PlanSpan) bool { return p.Buffers[s.Buffer].Rank != b.Rank }
+				if m.Bytes() != Unit || o.Verb == model.PlanRequest && slices.ContainsFunc(m.Srcs, far) {
 					return false
 				}
 			}
