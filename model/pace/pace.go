@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/components"
 )
 
 // maxPasses is how often all transfers are placed again where some that must each begin
@@ -99,7 +100,7 @@ func (w *work) prepare() {
 	}
 	before := make([][]int32, n)
 	w.each(func(from, to int32, _ kind) { before[to] = append(before[to], from) })
-	w.group = components(before)
+	w.group, _ = components.Of(len(before), func(i int32) []int32 { return before[i] })
 	members := map[int32][]int32{}
 	for i, g := range w.group {
 		members[g] = append(members[g], int32(i))
@@ -336,54 +337,4 @@ func (r *routes) id(route []int) int32 {
 		r.list = append(r.list, route)
 	}
 	return id
-}
-
-// components numbers the strongly connected components of a graph, given by what comes before
-// each node (Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on
-// Computing 1, 1972).
-func components(before [][]int32) []int32 {
-	n := len(before)
-	group := slices.Repeat([]int32{-1}, n)
-	index, low, edge := make([]int32, n), make([]int32, n), make([]int, n)
-	next, count := int32(0), int32(0)
-	var stack, path []int32
-	for root := range int32(n) {
-		if index[root] != 0 {
-			continue
-		}
-		path = append(path, root)
-		for len(path) > 0 {
-			i := path[len(path)-1]
-			if index[i] == 0 {
-				next++
-				index[i], low[i] = next, next
-				stack = append(stack, i)
-			}
-			deeper := false
-			for ; edge[i] < len(before[i]); edge[i]++ {
-				j := before[i][edge[i]]
-				if index[j] == 0 {
-					path, deeper = append(path, j), true
-					break
-				}
-				if group[j] < 0 {
-					low[i] = min(low[i], low[j])
-				}
-			}
-			if deeper {
-				continue
-			}
-			path = path[:len(path)-1]
-			if low[i] < index[i] {
-				continue
-			}
-			for j := int32(-1); j != i; {
-				j = stack[len(stack)-1]
-				stack = stack[:len(stack)-1]
-				group[j] = count
-			}
-			count++
-		}
-	}
-	return group
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/components"
 )
 
 // rounds gives the transfers rounds, as early as what they come after and the links allow.
@@ -49,59 +50,10 @@ func (x *Maker) rounds(m *model.Imported) error {
 	return nil
 }
 
-// together numbers the sets of transfers that come after each other in a circle (strongly
-// connected components, by Tarjan's algorithm, "Depth-first search and linear graph
-// algorithms", 1972), those that others come after first.
+// together numbers the sets of transfers that come after each other in a circle, those that others
+// come after first.
 func (x *Maker) together() (group []int32, count int) {
-	n := len(x.moves)
-	group = slices.Repeat([]int32{-1}, n)
-	index, low := make([]int32, n), make([]int32, n)
-	next := int32(0)
-	var stack, path []int32
-	edge := make([]int, n)
-	before := func(i int32) []int32 { return slices.Concat(x.moves[i].after, x.moves[i].with) }
-	for root := range int32(n) {
-		if index[root] != 0 {
-			continue
-		}
-		path = append(path, root)
-		for len(path) > 0 {
-			i := path[len(path)-1]
-			if index[i] == 0 {
-				next++
-				index[i], low[i] = next, next
-				stack = append(stack, i)
-			}
-			deeper := false
-			for list := before(i); edge[i] < len(list); edge[i]++ {
-				j := list[edge[i]]
-				if index[j] == 0 {
-					path = append(path, j)
-					deeper = true
-					break
-				}
-				if group[j] < 0 {
-					low[i] = min(low[i], low[j])
-				}
-			}
-			if deeper {
-				continue
-			}
-			path = path[:len(path)-1]
-			if low[i] == index[i] {
-				for {
-					j := stack[len(stack)-1]
-					stack = stack[:len(stack)-1]
-					group[j] = int32(count)
-					if j == i {
-						break
-					}
-				}
-				count++
-			}
-		}
-	}
-	return group, count
+	return components.Of(len(x.moves), func(i int32) []int32 { return slices.Concat(x.moves[i].after, x.moves[i].with) })
 }
 
 // room is what links and ports carry in each round.
