@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"math/big"
 	"math/bits"
-	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -68,39 +67,25 @@ type instance struct {
 // allgather, reducescatter, broadcast and reduce, and custom ones that are like them with parts of
 // their own sizes.
 func newInstance(p *model.Problem) (*instance, error) {
-	in := &instance{t: p.Topology, sinks: p.Members(), grain: 1}
-	switch p.Collective.Kind {
-	case model.ReduceScatter, model.Reduce:
-		in.backward, in.t = true, p.Topology.Reversed()
-	case model.AllGather, model.Broadcast:
-	case model.Custom:
-		q := p
-		if solve.SumsUp(p) {
-			var ok bool
-			if q, ok = solve.Reverse(p); !ok {
-				return nil, solve.NotServed("cannot be read backwards")
-			}
-			in.backward, in.t = true, q.Topology
+	in := &instance{t: p.Topology, sinks: p.Members()}
+	q := p
+	switch kind := p.Collective.Kind; {
+	case kind == model.ReduceScatter, kind == model.Reduce:
+		back := *p
+		in.backward, in.t, q = true, p.Topology.Reversed(), &back
+		if back.Collective.Kind = model.AllGather; kind == model.Reduce {
+			back.Collective.Kind = model.Broadcast
 		}
-		bytes, grain, err := network.Contributions(q)
-		if err != nil {
-			return nil, err
+	case solve.SumsUp(p):
+		var ok bool
+		if q, ok = solve.Reverse(p); !ok {
+			return nil, solve.NotServed("cannot be read backwards")
 		}
-		for r, n := range bytes {
-			if n > 0 {
-				in.sources, in.weight = append(in.sources, r), append(in.weight, n/grain)
-			}
-		}
-		in.grain = grain
-	default:
-		return nil, solve.NotServed("serves allgather, reducescatter, broadcast and reduce, not %v", p.Collective.Kind)
+		in.backward, in.t = true, q.Topology
 	}
-	if in.sources == nil {
-		in.sources = in.sinks
-		if p.Collective.Kind.Rooted() {
-			in.sources = []int{p.Collective.Root}
-		}
-		in.weight = slices.Repeat([]int64{1}, len(in.sources))
+	var err error
+	if in.sources, in.weight, in.grain, err = network.Sources(q); err != nil {
+		return nil, err
 	}
 	for _, port := range p.Topology.Ports {
 		if port.Capacity < len(port.Links) {

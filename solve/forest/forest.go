@@ -3,7 +3,8 @@
 // chunks, the closer the makespan is to the fluid bound, until latencies outweigh what
 // they save; the number of chunks is chosen by trying.
 //
-// Method forest serves allgather, broadcast, their reverses and allreduce. It follows
+// Method forest serves allgather, broadcast, their reverses and allreduce, and allgathers and
+// reducescatters of parts of different sizes. It follows
 // ForestColl (Zhao et al., "ForestColl: throughput-optimal collective communications on
 // heterogeneous network fabrics", arXiv:2402.06787): the least time by minimum cuts, links
 // scaled to hold whole trees, switches removed by splitting off, trees packed by Edmonds'
@@ -25,6 +26,7 @@ import (
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/lp/highs"
+	demand "github.com/oraccl/oraccl/solve/network"
 )
 
 // New returns the method forest.
@@ -47,7 +49,7 @@ const (
 // About implements solve.Solver.
 func (method) About() solve.About {
 	return solve.About{
-		Serves:    fmt.Sprintf("allgather, reducescatter, broadcast, reduce, allreduce; up to %d members", maxMembers),
+		Serves:    fmt.Sprintf("allgather, reducescatter, broadcast, reduce, allreduce, allgatherv, reducescatterv and other custom collectives in which all members get, or one gets the sum of, each part; up to %d members", maxMembers),
 		Guarantee: "approaches the fluid limit as chunks get finer (networks without switches; close to it around one switch)",
 		Source:    "ForestColl, arXiv:2402.06787; Edmonds, 1973",
 		Uses:      solve.UsesSeed | solve.UsesEffort,
@@ -58,12 +60,18 @@ func (method) About() solve.About {
 func (method) Serves(p *model.Problem) error {
 	switch kind := p.Collective.Kind; kind {
 	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
+	case model.Custom:
+		if !solve.SumsUp(p) {
+			if _, _, _, err := demand.Sources(p); err != nil {
+				return err
+			}
+		}
 	case model.AllReduce: // whose trees are columns of a linear program
 		if err := highs.Available(); err != nil {
 			return solve.NotServed("%v", err)
 		}
 	default:
-		return solve.NotServed("serves allgather, reducescatter, broadcast, reduce and allreduce, not %v", kind)
+		return solve.NotServed("serves what all members get, or sum up, and not %v", kind)
 	}
 	return servesNetwork(p, false)
 }
@@ -100,8 +108,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	b, cancel := o.Budget(ctx)
 	defer cancel()
 	ctx = b.Context()
-	switch p.Collective.Kind {
-	case model.ReduceScatter, model.Reduce:
+	if kind := p.Collective.Kind; kind == model.ReduceScatter || kind == model.Reduce || solve.SumsUp(p) {
 		q, ok := solve.Reverse(p)
 		if !ok {
 			return solve.Result{}, solve.NotServed("cannot be read backwards")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/model/traffic"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/solvetest"
@@ -75,6 +76,9 @@ func TestPacking(t *testing.T) {
 	for seed := range uint64(120) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		p := random(r, seed%2 == 0)
+		if seed%3 == 0 {
+			uneven(t, r, p, "allgatherv", []int64{9, 1 << 30}[seed/3%2])
+		}
 		limit, err := fluid.Rate(context.Background(), p)
 		require.NoError(t, err)
 		w, err := scaled(p, limit)
@@ -84,12 +88,17 @@ func TestPacking(t *testing.T) {
 		for i, a := range w.arcs {
 			room[i] = a.room
 		}
-		byRoot, err := packed(context.Background(), p)
+		byShard, err := packed(context.Background(), p)
 		require.NoError(t, err, "seed %d", seed)
 		total := int64(0)
 		used := make([]int64, len(room))
-		for _, trees := range byRoot {
-			for _, tr := range trees {
+		for i, s := range w.sources {
+			at := slices.Index(roots(p), s)
+			require.GreaterOrEqual(t, at, 0)
+			sum := int64(0)
+			for _, tr := range byShard[at] {
+				require.Equal(t, s, tr.root)
+				sum += tr.weight
 				total += tr.weight
 				spans := []int{tr.root}
 				for _, a := range tr.arcs {
@@ -103,8 +112,9 @@ func TestPacking(t *testing.T) {
 				slices.Sort(spans)
 				require.Equal(t, p.Members(), spans)
 			}
+			require.Zero(t, sum%w.weights[i], "each source has its share")
 		}
-		most = w.trees * int64(len(w.sources))
+		most = w.all()
 		unit := int64(1)
 		if total != most { // finer ones
 			unit = finer
@@ -118,6 +128,50 @@ func TestPacking(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 60 networks whose nodes are not balanced lose to their switches", lost)
+}
+
+// uneven makes p an uneven collective: members have up to most bytes each, and some none.
+func uneven(t testing.TB, r *rand.Rand, p *model.Problem, name string, most int64) {
+	bytes := make([]int64, p.Topology.Ranks)
+	for i := range bytes {
+		bytes[i] = r.Int64N(2) * r.Int64N(most)
+	}
+	bytes[r.IntN(len(bytes))] = most
+	c, err := traffic.PerMember(name, p.Members(), 0, bytes)
+	require.NoError(t, err)
+	p.Collective, p.Size = *c, c.Ends[len(c.Ends)-1]
+	require.NoError(t, p.Collective.Normalise(p.Topology.Ranks))
+}
+
+// TestUneven: with contributions between nothing and 64 MiB, a schedule takes at most a hundredth longer
+// than the fluid limit, both ways.
+func TestUneven(t *testing.T) {
+	for seed, c := range [][2]string{{"switch:4", "allgatherv"}, {"ring:6", "reducescatterv"}, {"mesh:2x3", "allgatherv"}, {"full:4", "reducescatterv"}} {
+		t.Run(fmt.Sprint(c[0], "-", c[1]), func(t *testing.T) {
+			p := problem(t, c[0], model.AllGather)
+			uneven(t, rand.New(rand.NewPCG(uint64(seed), 13)), p, c[1], 64<<20)
+			l, err := fluid.Rate(context.Background(), p)
+			require.NoError(t, err)
+			limit, _ := l.TimeOf(p.Size).Float64()
+			r, err := New().Solve(context.Background(), p, solve.Options{Effort: -1})
+			require.NoError(t, err)
+			require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+			ratio := float64(r.Makespan()) / 1e12 / limit
+			t.Logf("%.4f of the fluid limit, %d chunks: %s", ratio, len(r.Problem.Chunks), r.Note)
+			require.GreaterOrEqual(t, ratio, 1.0)
+			require.LessOrEqual(t, ratio, 1.01)
+		})
+	}
+	p := problem(t, "ring:3", model.Custom)
+	p.Collective = model.Collective{Kind: model.Custom, Chunks: 2, Ends: []int64{5, 9},
+		Pre:  []model.Condition{{Rank: 0, Value: model.Unit(0)}, {Rank: 1, Chunk: 1, Value: model.Unit(1)}},
+		Post: []model.Condition{{Rank: 0, Value: model.Unit(0)}, {Rank: 1, Value: model.Unit(0)}, {Rank: 2, Value: model.Unit(0)}}}
+	p.Size = 9
+	r, err := New().Solve(context.Background(), p, solve.Options{})
+	require.NoError(t, err, "nobody wants the second shard")
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	p.Collective.Post = p.Collective.Post[:2]
+	require.ErrorIs(t, New().Serves(p), solve.ErrNotServed, "two of three want the first")
 }
 
 // random returns an allgather or broadcast on a strongly connected network, with all links

@@ -14,14 +14,23 @@ type arc struct {
 	route    []int // links
 }
 
-// network is what trees are packed into: each source is the root of trees trees, and each
-// of them is to reach all sinks.
+// network is what trees are packed into: source i is the root of trees times weights[i] trees, and
+// each of them is to reach all sinks.
 type network struct {
 	t       *model.Topology
 	arcs    []arc
 	sources []int
+	weights []int64
 	sinks   []int
 	trees   int64
+}
+
+// all returns how many trees there are to be.
+func (w *network) all() (n int64) {
+	for _, weight := range w.weights {
+		n += w.trees * weight
+	}
+	return n
 }
 
 // missing returns by how many trees the worst sink falls short of all: by the theorem of
@@ -34,10 +43,10 @@ func (w *network) missing() int64 {
 			g.Add(a.from, a.to, a.room)
 		}
 	}
-	for _, s := range w.sources {
-		g.Add(n, s, w.trees)
+	for i, s := range w.sources {
+		g.Add(n, s, w.trees*w.weights[i])
 	}
-	all, worst := w.trees*int64(len(w.sources)), int64(0)
+	all, worst := w.all(), int64(0)
 	for _, v := range w.sinks {
 		g.Reset()
 		worst = max(worst, all-g.MaxFlow(n, v))

@@ -23,7 +23,7 @@ type growing struct {
 	left  int   // sinks that are not reached
 }
 
-// pack returns w.trees trees from each source over all sinks, in which no arc occurs more
+// pack returns the trees of all sources over all sinks, in which no arc occurs more
 // often than it has room. It uses w up. There must be no nodes but the sinks.
 //
 // It is the proof of Edmonds' theorem by Lovász ("On two minimax theorems in graph", 1976)
@@ -32,8 +32,8 @@ type growing struct {
 // room to enter it as there are trees that have yet to. Arcs close to the root come first.
 func (w *network) pack(ctx context.Context) ([]tree, error) {
 	var queue []*growing
-	for _, s := range w.sources {
-		g := &growing{tree: tree{root: s, weight: w.trees}, depth: make([]int, w.t.Nodes()), left: len(w.sinks) - 1}
+	for i, s := range w.sources {
+		g := &growing{tree: tree{root: s, weight: w.trees * w.weights[i]}, depth: make([]int, w.t.Nodes()), left: len(w.sinks) - 1}
 		for v := range g.depth {
 			g.depth[v] = -1
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/fluid"
+	demand "github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -28,13 +29,16 @@ type forest struct {
 // grow packs the trees that p needs. For allreduce there may be several forests, of which
 // the best one depends on the size of the buffer.
 func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
-	f := &forest{blocks: len(p.Members())}
-	if p.Collective.Kind == model.Broadcast {
-		f.blocks = 1
-	}
+	f := &forest{blocks: p.Shards()}
 	var err error
 	q := *p
-	if p.Collective.Kind == model.AllReduce {
+	switch p.Collective.Kind {
+	case model.Custom:
+		for _, c := range demand.Parts(p).Chunks {
+			f.ends = append(f.ends, c.Offset+c.Size)
+		}
+	case model.AllReduce:
+		f.blocks = len(p.Members())
 		q.Collective.Kind = model.AllGather
 		if pairs, err := spanning(ctx, &q); err != nil || pairs != nil {
 			return pairs, err
@@ -112,7 +116,8 @@ func climbing(t tree, mirror func(link int) int) tree {
 // loss, so that little more than that is lost.
 const finer = 1024
 
-// packed returns the trees of each source of p, an allgather or broadcast.
+// packed returns the trees of each shard of p, an allgather, broadcast or custom collective that spreads
+// what single ranks have to all members.
 func packed(ctx context.Context, p *model.Problem) ([][]tree, error) {
 	w, err := bypassed(ctx, p)
 	if err != nil {
@@ -122,16 +127,43 @@ func packed(ctx context.Context, p *model.Problem) ([][]tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	byRoot := make([][]tree, len(w.sources))
-	for i, s := range w.sources {
-		for _, t := range all {
-			if t.root == s {
-				byRoot[i] = append(byRoot[i], t)
-			}
-		}
-		slices.SortStableFunc(byRoot[i], func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
+	byRoot := map[int][]tree{}
+	for _, t := range all {
+		byRoot[t.root] = append(byRoot[t.root], t)
 	}
-	return byRoot, nil
+	for _, trees := range byRoot {
+		slices.SortStableFunc(trees, func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
+	}
+	var byShard [][]tree
+	for _, r := range roots(p) {
+		if r < 0 {
+			byShard = append(byShard, []tree{{weight: 1}}) // it has no arcs
+			continue
+		}
+		byShard = append(byShard, slices.Clone(byRoot[r]))
+	}
+	return byShard, nil
+}
+
+// roots returns the rank that has each shard of p at first, -1 of those that nobody wants.
+func roots(p *model.Problem) []int {
+	switch p.Collective.Kind {
+	case model.AllGather:
+		return p.Members()
+	case model.Broadcast:
+		return []int{p.Collective.Root}
+	}
+	list := slices.Repeat([]int{-1}, p.Shards())
+	wanted := make([]bool, len(list))
+	for _, d := range p.Collective.Post {
+		wanted[d.Chunk] = true
+	}
+	for _, d := range p.Collective.Pre {
+		if wanted[d.Chunk] {
+			list[d.Chunk] = d.Rank
+		}
+	}
+	return list
 }
 
 // bypassed returns p's network without its switches, with room for the trees that p, an
@@ -175,30 +207,47 @@ func bypassed(ctx context.Context, p *model.Problem) (*network, error) {
 	return w, nil
 }
 
+// coarsest is into how many units what there is is divided where sizes in bytes would be too many: what
+// a source has is rounded by less than one.
+const coarsest = 1 << 20
+
 // scaled returns p's network with room on each link for as many trees as it can carry in
 // the least time, for the smallest number of trees a source for which these are whole.
 func scaled(p *model.Problem, limit fluid.Limit) (*network, error) {
 	t := p.Topology
-	w := &network{t: t, sinks: p.Members(), sources: p.Members()}
-	if p.Collective.Kind.Rooted() {
-		w.sources = []int{p.Collective.Root}
+	w := &network{t: t, sinks: p.Members()}
+	var grain int64
+	var err error
+	if w.sources, w.weights, grain, err = demand.Sources(p); err != nil {
+		return nil, err
 	}
+	shares, whole := limit.Shares/grain, limit.Of/grain
 	unit := limit.Bandwidth
 	for _, l := range t.Links {
 		unit = gcd(unit, l.Bandwidth)
 	}
 	width := limit.Bandwidth / unit
-	common := gcd(limit.Shares, width)
+	if whole > coarsest {
+		// Rounded down, what leaves a set still fits over its links; and there is room on each link for
+		// one unit more of those that would have none.
+		shares = scale(coarsest, shares, whole) + 1
+		for i, n := range w.weights {
+			if w.weights[i] = scale(coarsest, n, whole); w.weights[i] == 0 {
+				w.weights[i] = 1
+				shares += width
+			}
+		}
+	}
+	common := gcd(shares, width)
 	w.trees = width / common
 	total := int64(0)
 	for i, l := range t.Links {
 		room := l.Bandwidth / unit
-		if room > maxRoom/limit.Shares {
+		if room > maxRoom/shares {
 			return nil, solve.NotServed("bandwidths too different for whole numbers of trees")
 		}
-		room = room * limit.Shares / common
 		// Room for more than all trees is of no use.
-		room = min(room, w.trees*int64(len(w.sources)))
+		room = min(room*shares/common, w.all())
 		if total += room; total > maxRoom {
 			return nil, solve.NotServed("bandwidths too different for whole numbers of trees")
 		}

@@ -2,6 +2,7 @@ package network
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -69,10 +70,36 @@ func Matrix(p *model.Problem) ([][]int64, error) {
 	return bytes, nil
 }
 
-// Contributions returns the bytes that each rank has at first and that all members must get, and
-// the greatest common divisor of them. An error, which wraps solve.ErrNotServed, is that of
-// Spreading, or names a chunk that some members alone want, or that several ranks have.
-func Contributions(p *model.Problem) (bytes []int64, grain int64, err error) {
+// Sources returns the ranks that have something for all members of p, an allgather, broadcast or custom
+// collective, and how much: weights, in units of grain shards or, of a custom one, bytes. An error,
+// which wraps solve.ErrNotServed, is that of Spreading, or names a chunk that some members alone want, or
+// that several ranks have, or another collective.
+func Sources(p *model.Problem) (ranks []int, weights []int64, grain int64, err error) {
+	switch kind := p.Collective.Kind; kind {
+	case model.AllGather:
+		ranks = p.Members()
+	case model.Broadcast:
+		ranks = []int{p.Collective.Root}
+	case model.Custom:
+		bytes, grain, err := contributions(p)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		for r, n := range bytes {
+			if n > 0 {
+				ranks, weights = append(ranks, r), append(weights, n/grain)
+			}
+		}
+		return ranks, weights, grain, nil
+	default:
+		return nil, nil, 0, solve.NotServed("serves allgather, reducescatter, broadcast and reduce, not %v", kind)
+	}
+	return ranks, slices.Repeat([]int64{1}, len(ranks)), 1, nil
+}
+
+// contributions returns the bytes that each rank has at first and that all members must get, and
+// the greatest common divisor of all chunks. Errors are those of Sources.
+func contributions(p *model.Problem) (bytes []int64, grain int64, err error) {
 	p = Parts(p)
 	pt, err := Spreading(p)
 	if err != nil {
