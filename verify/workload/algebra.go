@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,15 +24,18 @@ type word string
 type algebra struct {
 	numbers map[string]int
 	sums    map[word]map[word]int // what is in a sum
+	rows    map[word][]word       // what is in a product whose factors have an order
 	shapes  map[word][3]word      // operator and operands of a tree
 	inputs  map[word][3]int       // buffer, rank, cell
 	swap    map[string]bool
+	ordered map[string]bool // associative, and not commutative
 }
 
 func newAlgebra(w *wl.Workload) *algebra {
-	a := &algebra{numbers: map[string]int{}, sums: map[word]map[word]int{}, shapes: map[word][3]word{}, inputs: map[word][3]int{}, swap: map[string]bool{}}
+	a := &algebra{numbers: map[string]int{}, sums: map[word]map[word]int{}, rows: map[word][]word{}, shapes: map[word][3]word{},
+		inputs: map[word][3]int{}, swap: map[string]bool{}, ordered: map[string]bool{}}
 	for _, o := range w.Operators {
-		a.swap[o.Name] = o.Commutative
+		a.swap[o.Name], a.ordered[o.Name] = o.Commutative, o.Associative && !o.Commutative
 	}
 	return a
 }
@@ -54,6 +58,9 @@ func (a *algebra) input(buffer, rank, cell int) word {
 }
 
 func (a *algebra) combine(operator string, of []word) word {
+	if a.ordered[operator] {
+		return a.row(operator, of)
+	}
 	sum := map[word]int{}
 	for _, x := range of {
 		if parts := a.sums[x]; parts != nil && strings.HasPrefix(string(x), "+"+operator+"#") {
@@ -80,6 +87,24 @@ func (a *algebra) combine(operator string, of []word) word {
 	}
 	w := word("+" + operator + "#" + string(a.short('s', operator+":"+text.String())))
 	a.sums[w] = sum
+	return w
+}
+
+// row is a product of values in their order.
+func (a *algebra) row(operator string, of []word) word {
+	var all []word
+	for _, x := range of {
+		if strings.HasPrefix(string(x), "."+operator+"#") {
+			all = append(all, a.rows[x]...)
+			continue
+		}
+		all = append(all, x)
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	w := word("." + operator + "#" + string(a.short('r', fmt.Sprint(operator, ":", all))))
+	a.rows[w] = all
 	return w
 }
 
@@ -218,10 +243,8 @@ func (s *state) collective(i, iteration int) {
 			for v, want := range p.Goal(k) {
 				if made == "" || !model.Identical(last, want) {
 					var of []word
-					for u, n := range want.Terms() {
-						for range n {
-							of = append(of, before[u])
-						}
+					for _, u := range inOrder(p, want) {
+						of = append(of, before[u])
 					}
 					made, last = s.promised(o, of, i, iteration, k, d), want
 					s.c.work.Go(len(of))
@@ -242,6 +265,21 @@ func (s *state) collective(i, iteration int) {
 			}
 		}
 	}
+}
+
+// inOrder returns the ranks whose contributions a value has, each as often as it has it, in the order
+// of the collective's group.
+func inOrder(p *model.Problem, v model.Value) []int {
+	place := map[int]int{}
+	for i, r := range p.Members() {
+		place[r] = i
+	}
+	var all []int
+	for r, n := range v.Terms() {
+		all = append(all, slices.Repeat([]int{r}, n)...)
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
+	return all
 }
 
 // promised is what an operation makes of operands.
@@ -312,7 +350,7 @@ func (s *state) compute(i, iteration int) {
 			case op.Function == "":
 				x = join(own, args[k])
 			default:
-				if x = s.a.apply(op.Function, args, at[k]); op.Operator != "" {
+				if x = s.a.apply(signature(op.Function, sizes(op.Reads)), args, at[k]); op.Operator != "" {
 					x = join(own, x)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 	wl "github.com/oraccl/oraccl/model/workload"
@@ -14,7 +15,9 @@ import (
 func (x *execution) data() (reason string) {
 	x.t, x.shapes = newTable(), newTable()
 	for _, o := range x.w.Operators {
-		x.t.swap[o.Name], x.shapes.swap[o.Name] = o.Commutative, o.Commutative
+		for _, t := range []*table{x.t, x.shapes} {
+			t.swap[o.Name], t.ordered[o.Name] = o.Commutative, o.Associative && !o.Commutative
+		}
 	}
 	x.wanted = map[int][]bool{}
 	total := 0
@@ -188,7 +191,11 @@ func (x *execution) receive(r *run, j int, at model.Time) {
 			x.report(verify.Wrong(verify.WrongTree, r.name, fmt.Sprintf("transfer %d combines members %d to %d with %d to %d by %s, which needs neighbours", j, d.low, d.high, got.low, got.high, o.Name)).AtTransfer(j).AtSlot(v, k))
 			return
 		}
-		got = load{together(x.shapes, o, d.shape, got.shape), min(got.low, d.low), max(got.high, d.high)}
+		left, right := d.shape, got.shape
+		if o.Associative && !o.Commutative && got.low < d.low {
+			left, right = right, left
+		}
+		got = load{together(x.shapes, o, left, right), min(got.low, d.low), max(got.high, d.high)}
 	}
 	if d.written && d.at == at && (t.Op == model.Copy || d.copied) {
 		x.report(verify.Wrong(verify.WriteWriteRace, r.name, fmt.Sprintf("two writes to chunk %d on rank %d end at %v", k, v, at)).AtSlot(v, k))
@@ -246,10 +253,9 @@ func (x *execution) values(r *run, chunk int, shape int32) []int32 {
 	default:
 		o, _ := x.w.OperatorOf(x.w.Ops[r.op].Operator)
 		var of []int32 // operands, one list of cells after the other
-		for i := 0; i < len(n.list); i += 2 {
-			for range n.list[i+1] {
-				of = append(of, n.list[i])
-			}
+		parts := x.shapes.parts(n.word, shape)
+		for i := 0; i < len(parts); i += 2 {
+			of = append(of, slices.Repeat(parts[i:i+1], int(parts[i+1]))...)
 		}
 		cells := len(x.values(r, chunk, of[0]))
 		for c := range cells {
@@ -295,10 +301,8 @@ func (x *execution) goals(r *run) {
 			}
 			if wanted < 0 || !model.Identical(last, want) {
 				leaves = leaves[:0]
-				for u, count := range want.Terms() {
-					for range count {
-						leaves = append(leaves, x.shapes.input(0, r.in[u], 0))
-					}
+				for _, i := range x.places(r, want) {
+					leaves = append(leaves, x.shapes.input(0, i, 0))
 				}
 				wanted, last = leaves[0], want
 				switch {
@@ -334,6 +338,18 @@ func (x *execution) goals(r *run) {
 		}
 	}
 	r.slots, r.carried, r.made = nil, nil, nil
+}
+
+// places returns where in the group those are whose contributions a value has, each as often as it has it,
+// ascending.
+func (x *execution) places(r *run, v model.Value) (all []int) {
+	for u, count := range v.Terms() {
+		for range count {
+			all = append(all, r.in[u])
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // onlyOwn reports whether a value is a rank's own contribution, once.
@@ -447,7 +463,7 @@ func (x *execution) finish(r *run, m, part int, at model.Time) {
 		case op.Function == "":
 			values = append(values, together(x.t, o, own[i], args[i]))
 		default:
-			f := x.t.apply(op.Function, args, pos)
+			f := x.t.apply(signature(op.Function, sizes(op.Reads)), args, pos)
 			if op.Operator != "" {
 				f = together(x.t, o, own[i], f)
 			}
@@ -549,10 +565,22 @@ func (t *table) write(id int32, depth int) string {
 			return word + "(" + s + ")"
 		}
 		return s
+	case isRow:
+		s := word + "("
+		for i, x := range n.list[:min(len(n.list), 8)] {
+			if i > 0 {
+				s += " then "
+			}
+			s += t.write(x, depth-1)
+		}
+		return s + ")"
 	case isTree:
 		return "(" + t.write(n.list[0], depth-1) + ", " + t.write(n.list[1], depth-1) + ")"
 	}
 	list := n.list
+	if n.kind == isApplied { // without the sizes of its arguments
+		word = word[:strings.LastIndexByte(word, '[')]
+	}
 	if n.kind == isApplied && len(list) == 1 && t.nodes[list[0]].kind == isTuple {
 		list = t.nodes[list[0]].list
 	}

@@ -178,6 +178,17 @@ type terms[T comparable] interface {
 
 var errSameTree = errors.New("an operator whose tree is only to be the same on all ranks has no value of its own in a goal")
 
+// signature names a function of arguments of given sizes: arguments that are divided otherwise are
+// other ones.
+func signature(function string, sizes []int64) string { return function + fmt.Sprint(sizes) }
+
+func sizes(list []wl.Access) (all []int64) {
+	for _, a := range list {
+		all = append(all, a.Size)
+	}
+	return all
+}
+
 // expect returns what a goal wants of the cell that begins d bytes after the goal's region, on
 // a rank.
 func expect[T comparable](w *wl.Workload, l *layout, k terms[T], v *wl.Value, rank int, d int64) (T, error) {
@@ -213,7 +224,7 @@ func expect[T comparable](w *wl.Workload, l *layout, k terms[T], v *wl.Value, ra
 				args = append(args, a)
 			}
 		}
-		return k.apply(v.Function, args, v.At+d), nil
+		return k.apply(signature(v.Function, v.Bytes), args, v.At+d), nil
 	}
 	var of []T
 	over := []int{rank}

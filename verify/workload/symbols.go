@@ -14,6 +14,7 @@ type table struct {
 	pairs   map[[3]int32]int32 // of join
 	words   map[string]int32
 	swap    map[string]bool // those of a tree that may be exchanged
+	ordered map[string]bool // operators that are associative, and not commutative
 	idem    map[string]bool
 	key     []byte
 	args    []int32 // the last list of arguments, which nobody changes, and its term
@@ -32,6 +33,7 @@ type node struct {
 const (
 	isInput = iota + 1
 	isSum
+	isRow // of an operator whose operands have an order: these, in it
 	isTree
 	isApplied
 	isScalar
@@ -41,7 +43,7 @@ const (
 
 func newTable() *table {
 	return &table{numbers: map[string]int32{}, nodes: make([]node, 1), pairs: map[[3]int32]int32{}, words: map[string]int32{},
-		swap: map[string]bool{}, idem: map[string]bool{"min": true, "max": true}}
+		swap: map[string]bool{}, ordered: map[string]bool{}, idem: map[string]bool{"min": true, "max": true}}
 }
 
 func (t *table) wordOf(s string) int32 {
@@ -79,15 +81,25 @@ func (t *table) other(of ...int32) int32 { return t.number(node{kind: isOther, l
 
 // parts returns a term as operands with counts.
 func (t *table) parts(word, id int32) []int32 {
-	if n := &t.nodes[id]; n.kind == isSum && n.word == word {
+	switch n := &t.nodes[id]; {
+	case n.kind == isSum && n.word == word:
 		return n.list
+	case n.kind == isRow && n.word == word:
+		var list []int32
+		for _, x := range n.list {
+			list = append(list, x, 1)
+		}
+		return list
 	}
 	return []int32{id, 1}
 }
 
-// join combines two values by an operator whose operands have no order.
+// join combines two values by an operator, in order where it has one.
 func (t *table) join(operator string, a, b int32) int32 {
 	w := t.wordOf(operator)
+	if t.ordered[operator] {
+		return t.number(node{kind: isRow, word: w, list: slices.Concat(t.row(w, a), t.row(w, b))})
+	}
 	key := [3]int32{w, min(a, b), max(a, b)}
 	if id, ok := t.pairs[key]; ok {
 		return id
@@ -118,9 +130,20 @@ func (t *table) join(operator string, a, b int32) int32 {
 	return id
 }
 
-// total combines many values by an operator whose operands have no order.
+// row returns a term as operands in their order.
+func (t *table) row(word, id int32) []int32 {
+	if n := &t.nodes[id]; n.kind == isRow && n.word == word {
+		return n.list
+	}
+	return []int32{id}
+}
+
+// total combines many values, in order where the operator has one.
 func (t *table) total(operator string, of []int32) int32 {
 	w := t.wordOf(operator)
+	if t.ordered[operator] {
+		return t.combine(operator, of)
+	}
 	counts := map[int32]int64{}
 	for _, x := range of {
 		parts := t.parts(w, x)
