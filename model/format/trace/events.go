@@ -8,14 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"math/big"
+	"strconv"
 
 	"github.com/oraccl/oraccl/model"
 )
 
 // elements hands the values of a JSON array to each, one at a time; the opening bracket has been read.
-// A comma at the end, and no bracket, are what writers leave that were killed. io.ErrUnexpectedEOF
-// means that the last value is cut off.
+// A comma at the end, and no bracket, are what writers leave that were killed: the error is io.EOF then.
+// io.ErrUnexpectedEOF means that the last value is cut off.
 func elements(ctx context.Context, r *bufio.Reader, each func(raw []byte) error) error {
 	var buffer []byte
 	for n := 0; ; n++ {
@@ -27,8 +28,6 @@ func elements(ctx context.Context, r *bufio.Reader, each func(raw []byte) error)
 			c, err = skipBlank(r)
 		}
 		switch {
-		case errors.Is(err, io.EOF):
-			return nil
 		case err != nil:
 			return err
 		case c == ']':
@@ -54,43 +53,115 @@ func skipBlank(r *bufio.Reader) (byte, error) {
 
 // value appends a JSON value that begins with c to b.
 func value(r *bufio.Reader, c byte, b []byte) ([]byte, error) {
-	depth, quoted := 0, false
-	for {
-		if len(b) >= maxElement {
-			return b, fmt.Errorf("more than %d bytes", maxElement)
-		}
-		b = append(b, c)
-		switch {
-		case quoted && c == '\\':
-			next, err := r.ReadByte()
-			if err != nil {
-				return b, unexpected(err)
-			}
-			b = append(b, next)
-		case c == '"':
-			quoted = !quoted
-			if depth == 0 && !quoted {
-				return b, nil
-			}
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth <= 0 {
-				return b, nil
-			}
-		}
-		if depth == 0 && !quoted { // a number or a word
-			next, err := r.Peek(1)
-			if errors.Is(err, io.EOF) || err == nil && bytes.IndexByte([]byte(",]} \t\r\n:"), next[0]) >= 0 {
-				return b, nil
-			}
-		}
-		var err error
-		if c, err = r.ReadByte(); err != nil {
+	b = append(b, c)
+	var x extent
+	_, ended := x.of(b[len(b)-1:])
+	for !ended {
+		if _, err := r.Peek(1); errors.Is(err, io.EOF) && x.word {
+			return b, nil
+		} else if err != nil {
 			return b, unexpected(err)
 		}
+		chunk, _ := r.Peek(r.Buffered())
+		var n int
+		n, ended = x.of(chunk)
+		b = append(b, chunk[:n]...)
+		_, _ = r.Discard(n)
+		if len(b) > maxElement {
+			return b, fmt.Errorf("more than %d bytes", maxElement)
+		}
 	}
+	return b, nil
+}
+
+// extent finds where a JSON value ends, whose bytes come in pieces.
+type extent struct {
+	depth                 int
+	quoted, escaped, word bool // word: it is a number, true, false or null
+}
+
+// of returns how many bytes of a piece are of the value, and whether it ends there.
+func (x *extent) of(piece []byte) (int, bool) {
+	for i, c := range piece {
+		switch {
+		case x.escaped:
+			x.escaped = false
+		case x.quoted:
+			switch c {
+			case '\\':
+				x.escaped = true
+			case '"':
+				if x.quoted = false; x.depth == 0 {
+					return i + 1, true
+				}
+			}
+		case x.word:
+			switch c {
+			case ',', ']', '}', ' ', '\t', '\r', '\n', ':':
+				return i, true
+			}
+		case c == '"':
+			x.quoted = true
+		case c == '{' || c == '[':
+			x.depth++
+		case c == '}' || c == ']':
+			if x.depth--; x.depth <= 0 {
+				return i + 1, true
+			}
+		case x.depth == 0:
+			x.word = true
+		}
+	}
+	return len(piece), false
+}
+
+// fields hands the members of a JSON object to each, and reports whether it is one. What the values are
+// is not looked at.
+func fields(raw []byte, each func(key, value []byte)) bool {
+	at := 0
+	next := func() byte { // the next byte that is not blank, 0 at the end
+		for ; at < len(raw); at++ {
+			if c := raw[at]; c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+				at++
+				return c
+			}
+		}
+		return 0
+	}
+	whole := func() []byte { // the value that begins with the last byte
+		var x extent
+		n, ended := x.of(raw[at-1:])
+		from := at - 1
+		at += n - 1
+		if !ended {
+			return nil
+		}
+		return raw[from:at]
+	}
+	if next() != '{' {
+		return false
+	}
+	c := next()
+	for c != '}' {
+		if c != '"' {
+			return false
+		}
+		key := whole()
+		if key == nil || next() != ':' || next() == 0 {
+			return false
+		}
+		v := whole()
+		if v == nil {
+			return false
+		}
+		each(key[1:len(key)-1], v)
+		if c = next(); c == ',' {
+			c = next()
+		} else if c != '}' {
+			return false
+		}
+	}
+	return next() == 0
 }
 
 func unexpected(err error) error {
@@ -136,7 +207,7 @@ func members(r *bufio.Reader, array func(key string) (bool, error), rest func(ke
 		if c == '[' {
 			if done, err := array(key); done || err != nil {
 				if err != nil {
-					return fmt.Errorf("%s: %w", key, err)
+					return fmt.Errorf("%s: %w", key, unexpected(err))
 				}
 				continue
 			}
@@ -149,15 +220,56 @@ func members(r *bufio.Reader, array func(key string) (bool, error), rest func(ke
 	}
 }
 
-// event is a Chrome trace event.
+// event is a Chrome trace event. What it has is valid until the next one is read.
 type event struct {
-	Name string          `json:"name"`
-	Ph   string          `json:"ph"`
-	Cat  string          `json:"cat"`
-	TS   json.Number     `json:"ts"`
-	Dur  json.Number     `json:"dur"`
-	PID  json.RawMessage `json:"pid"`
-	Args json.RawMessage `json:"args"`
+	name, ph, cat []byte // texts
+	ts, dur, pid  []byte // numbers
+	args          json.RawMessage
+}
+
+// read reads an event, and reports whether it is one.
+func (e *event) read(raw []byte) bool {
+	*e = event{}
+	right := true
+	text := func(v []byte) []byte {
+		if string(v) == "null" {
+			return nil
+		}
+		if len(v) < 2 || v[0] != '"' {
+			right = false
+			return nil
+		}
+		if bytes.IndexByte(v, '\\') < 0 {
+			return v[1 : len(v)-1]
+		}
+		var s string
+		right = right && json.Unmarshal(v, &s) == nil
+		return []byte(s)
+	}
+	number := func(v []byte) []byte { // some write numbers as texts
+		if len(v) >= 2 && v[0] == '"' {
+			return v[1 : len(v)-1]
+		}
+		return v
+	}
+	return fields(raw, func(key, v []byte) {
+		switch string(key) {
+		case "name":
+			e.name = text(v)
+		case "ph":
+			e.ph = text(v)
+		case "cat":
+			e.cat = text(v)
+		case "ts":
+			e.ts = number(v)
+		case "dur":
+			e.dur = number(v)
+		case "pid":
+			e.pid = number(v)
+		case "args":
+			e.args = v
+		}
+	}) && right
 }
 
 // clock turns times in microseconds, which may be since 1970, into times since the first one.
@@ -166,10 +278,20 @@ type clock struct {
 	from int64
 }
 
-func (c *clock) at(text string) (model.Time, bool) {
-	whole, fraction, _ := strings.Cut(text, ".")
-	var n int64
-	if _, err := fmt.Sscanf(whole, "%d", &n); err != nil || len(whole) > 18 {
+func (c *clock) at(text []byte) (model.Time, bool) {
+	if i := bytes.IndexAny(text, "eE"); i >= 0 {
+		x, ok := new(big.Rat), false
+		if len(text) <= 40 && len(text)-i <= len("e+15") {
+			x, ok = x.SetString(string(text))
+		}
+		if !ok {
+			return 0, false
+		}
+		text = []byte(x.FloatString(6))
+	}
+	whole, fraction, _ := bytes.Cut(text, []byte("."))
+	n, err := strconv.ParseInt(string(whole), 10, 64)
+	if err != nil || len(whole) > 18 {
 		return 0, false
 	}
 	if !c.set {
@@ -178,8 +300,18 @@ func (c *clock) at(text string) (model.Time, bool) {
 	if d := n - c.from; d > int64(model.MaxEnd/model.Microsecond) || d < -int64(model.MaxEnd/model.Microsecond) {
 		return 0, false
 	}
-	rest, ok := decimal("0."+fraction+"0", model.Microsecond)
-	return model.Time(n-c.from)*model.Microsecond + rest, ok
+	at, unit := model.Time(n-c.from)*model.Microsecond, model.Microsecond
+	if text[0] == '-' {
+		unit = -unit
+	}
+	for _, d := range fraction {
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		unit /= 10
+		at += model.Time(d-'0') * unit
+	}
+	return at, true
 }
 
 // readEvents reads an array of trace events: a timeline of Horovod, or, if it has kernels, a profile.
@@ -195,6 +327,7 @@ func readEvents(ctx context.Context, t *Trace, r *bufio.Reader) error {
 		}
 		return nil
 	})
+	open := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	if err = t.cutOff(err); err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -202,8 +335,8 @@ func readEvents(ctx context.Context, t *Trace, r *bufio.Reader) error {
 		k.finish()
 	} else if len(h.tensors) == 0 && err == nil {
 		return errors.New("an array of events with neither a tensor of Horovod nor a kernel in it")
-	} else {
-		h.finish()
+	} else if ferr := h.finish(ctx, open); err == nil {
+		err = ferr
 	}
 	return err
 }

@@ -1,13 +1,16 @@
 package trace
 
 import (
+	"cmp"
+	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -21,20 +24,22 @@ type horovod struct {
 	tensors map[int]*tensor
 	ranks   map[int]bool
 	counts  map[string]int
-	cycles  []model.Time
+	cycles  tally
 	last    model.Time
 	cycled  bool
 	epoch   string
 	bad     int
+	until   time.Time
 }
 
 // tensor is what is known of a tensor, which is a "process" of the timeline.
 type tensor struct {
-	name  string
-	stack []open
-	ops   []op
-	ready []negotiation
-	bytes int64
+	name         string
+	stack        []open
+	ops          journal // the allreduces
+	negotiations journal // of allreduces
+	bytes        int64
+	args         []byte // of the last one, which say how many bytes it has
 }
 
 type open struct {
@@ -61,6 +66,98 @@ type tick struct {
 	at   model.Time
 }
 
+// journal is a list of entries, each of numbers and times, in few bytes each: whole microseconds, and
+// differences from what is before, are small numbers.
+type journal struct {
+	entries int
+	b       []byte
+	from    model.Time // of the last entry
+}
+
+func (j *journal) number(n int) { j.b = binary.AppendUvarint(j.b, uint64(n)) }
+
+func (j *journal) time(t model.Time) {
+	whole, rest := int64(t/model.Microsecond)<<1, int64(t%model.Microsecond)
+	if rest == 0 {
+		j.b = binary.AppendVarint(j.b, whole)
+	} else {
+		j.b = binary.AppendVarint(binary.AppendVarint(j.b, whole|1), rest)
+	}
+}
+
+func (j *journal) addOp(s span, transport []span) {
+	j.entries++
+	j.time(s.from - j.from)
+	j.time(s.to - s.from)
+	j.number(len(transport))
+	for _, x := range transport {
+		j.time(x.from - s.from)
+		j.time(x.to - x.from)
+	}
+	j.from = s.from
+}
+
+func (j *journal) addNegotiation(end model.Time, ticks []tick) {
+	j.entries++
+	j.time(end - j.from)
+	j.number(len(ticks))
+	for _, x := range ticks {
+		j.number(x.rank)
+		j.time(x.at - end)
+	}
+	j.from = end
+}
+
+// journalReader reads a journal from its beginning. What it returns is valid until the next call.
+type journalReader struct {
+	b         []byte
+	from      model.Time
+	transport []span
+	ticks     []tick
+}
+
+func (j *journal) reader() *journalReader { return &journalReader{b: j.b} }
+
+func (r *journalReader) number() int {
+	n, size := binary.Uvarint(r.b)
+	r.b = r.b[size:]
+	return int(n)
+}
+
+func (r *journalReader) time() model.Time {
+	n, size := binary.Varint(r.b)
+	r.b = r.b[size:]
+	t := model.Time(n>>1) * model.Microsecond
+	if n&1 != 0 {
+		rest, size := binary.Varint(r.b)
+		r.b = r.b[size:]
+		t += model.Time(rest)
+	}
+	return t
+}
+
+func (r *journalReader) op() op {
+	r.from += r.time()
+	o := op{span: span{r.from, r.from + r.time()}}
+	r.transport = r.transport[:0]
+	for range r.number() {
+		from := r.from + r.time()
+		r.transport = append(r.transport, span{from, from + r.time()})
+	}
+	o.transport = r.transport
+	return o
+}
+
+func (r *journalReader) negotiation() negotiation {
+	r.from += r.time()
+	r.ticks = r.ticks[:0]
+	for range r.number() {
+		rank := r.number()
+		r.ticks = append(r.ticks, tick{rank, r.from + r.time()})
+	}
+	return negotiation{r.from, r.ticks}
+}
+
 func newHorovod(t *Trace) *horovod {
 	return &horovod{t: t, events: map[string]int{}, tensors: map[int]*tensor{}, ranks: map[int]bool{}, counts: map[string]int{}}
 }
@@ -69,33 +166,33 @@ func newHorovod(t *Trace) *horovod {
 func (h *horovod) event(raw []byte) {
 	h.total++
 	var e event
-	if json.Unmarshal(raw, &e) != nil {
+	if !e.read(raw) {
 		h.bad++
 		return
 	}
-	h.events[e.Ph]++
-	pid, err := strconv.Atoi(string(e.PID))
-	if e.Ph == "M" {
+	h.events[string(e.ph)]++
+	pid, err := strconv.Atoi(string(e.pid))
+	if string(e.ph) == "M" {
 		var args struct {
 			Name  string      `json:"name"`
 			Epoch json.Number `json:"start_time_since_epoch_in_micros"`
 		}
-		_ = json.Unmarshal(e.Args, &args)
+		_ = json.Unmarshal(e.args, &args)
 		switch {
 		case args.Epoch != "":
 			h.epoch = args.Epoch.String()
-		case e.Name == "process_name" && err == nil && args.Name != "" && !(pid == 0 && h.epoch != ""):
+		case string(e.name) == "process_name" && err == nil && args.Name != "" && !(pid == 0 && h.epoch != ""):
 			if h.tensors[pid] == nil {
 				h.tensors[pid] = &tensor{name: args.Name}
 			}
 		}
 		return
 	}
-	at, ok := h.clock.at(e.TS.String())
-	if e.Ph == "i" {
-		if ok && e.Name == "CYCLE_START" {
+	at, ok := h.clock.at(e.ts)
+	if string(e.ph) == "i" {
+		if ok && string(e.name) == "CYCLE_START" {
 			if h.cycled {
-				h.cycles = append(h.cycles, at-h.last)
+				h.cycles.add(at - h.last)
 			}
 			h.last, h.cycled = at, true
 		}
@@ -105,23 +202,35 @@ func (h *horovod) event(raw []byte) {
 	if x == nil || err != nil || !ok {
 		return
 	}
-	switch e.Ph {
+	switch string(e.ph) {
 	case "B":
 		if len(x.stack) == 0 {
-			h.counts[e.Name]++
+			h.counts[string(e.name)]++
 		}
-		if len(x.stack) < 64 {
-			x.stack = append(x.stack, open{name: e.Name, from: at})
+		if n := len(x.stack); n < cap(x.stack) && n < 64 { // with the room of what was there before
+			x.stack = x.stack[:n+1]
+			top := &x.stack[n]
+			top.name, top.from, top.inner, top.ticks = named(top.name, e.name), at, top.inner[:0], top.ticks[:0]
+		} else if n < 64 {
+			x.stack = append(x.stack, open{name: string(e.name), from: at})
 		}
 	case "X":
-		if rank, err := strconv.Atoi(e.Name); err == nil && len(x.stack) > 0 && rank >= 0 && rank < model.MaxNodes {
+		if rank, err := strconv.Atoi(string(e.name)); err == nil && len(x.stack) > 0 && rank >= 0 && rank < model.MaxNodes {
 			top := &x.stack[len(x.stack)-1]
 			top.ticks = append(top.ticks, tick{rank, at})
 			h.ranks[rank] = true
 		}
 	case "E":
-		h.end(x, at, e.Args)
+		h.end(x, at, e.args)
 	}
+}
+
+// named returns the text of b: before, where it is that.
+func named(before string, b []byte) string {
+	if before == string(b) {
+		return before
+	}
+	return string(b)
 }
 
 // end ends what is innermost of a tensor.
@@ -130,7 +239,7 @@ func (h *horovod) end(x *tensor, at model.Time, args json.RawMessage) {
 		h.bad++
 		return
 	}
-	top := x.stack[len(x.stack)-1]
+	top := &x.stack[len(x.stack)-1]
 	x.stack = x.stack[:len(x.stack)-1]
 	switch {
 	case len(x.stack) > 0 && strings.HasSuffix(top.name, "_ALLREDUCE"):
@@ -139,18 +248,24 @@ func (h *horovod) end(x *tensor, at model.Time, args json.RawMessage) {
 		h.counts["transport "+top.name]++
 	case len(x.stack) > 0:
 	case top.name == "NEGOTIATE_ALLREDUCE":
-		x.ready = append(x.ready, negotiation{at, top.ticks})
+		x.negotiations.addNegotiation(at, top.ticks)
 	case top.name == "ALLREDUCE":
-		x.ops = append(x.ops, op{span{top.from, at}, top.inner})
+		x.ops.addOp(span{top.from, at}, top.inner)
 		var a struct {
 			Type  string          `json:"dtype"`
 			Shape json.RawMessage `json:"shape"`
 		}
-		if json.Unmarshal(args, &a) == nil && a.Type != "" {
+		if string(args) == string(x.args) {
+			return
+		}
+		if x.args = append(x.args[:0], args...); json.Unmarshal(args, &a) == nil && a.Type != "" {
 			x.bytes = elementBytes(a.Type) * product(a.Shape)
 		}
 	}
 }
+
+// allreduces returns how many allreduces there are that were negotiated, too.
+func (x *tensor) allreduces() int { return min(x.ops.entries, x.negotiations.entries) }
 
 // elementBytes returns the size of an element by the name of its type, in the words of TensorFlow, PyTorch
 // and NCCL, or 0.
@@ -188,8 +303,9 @@ func product(shape json.RawMessage) int64 {
 	return n
 }
 
-// finish finds the job.
-func (h *horovod) finish() {
+// finish finds the job. Where the file is open, which is what a run leaves that was killed, the last iteration
+// may lack gradients.
+func (h *horovod) finish(ctx context.Context, open bool) error {
 	t := h.t
 	t.Format = horovodFormat
 	t.value("events", "", "%d", h.total)
@@ -215,32 +331,60 @@ func (h *horovod) finish() {
 	if h.bad > 0 {
 		t.Notes.Add(model.LeftOut, "%d events that could not be read", h.bad)
 	}
-	gradients, others := h.gradients()
+	gradients, others := h.gradients(open)
 	if len(gradients) == 0 {
 		t.Notes.Add(model.Fact, "no allreduce in it: there is no job to be found")
-		return
+		return nil
 	}
-	h.job(gradients, others, transports)
-	h.late(gradients)
-	if m, ok := median(h.cycles); ok {
-		t.value("cycle_spacing_median", "us", "%s", us(m))
+	h.job(ctx, gradients, others, transports)
+	h.late(ctx, gradients)
+	if m := h.cycles.median(); m != nil {
+		t.value("cycle_spacing_median", "us", "%s", us(*m))
 	}
+	if h.over(ctx) {
+		return ctx.Err()
+	}
+	return nil
 }
 
-// gradients returns the tensors with the largest number of allreduces, and how many others have any.
-func (h *horovod) gradients() (list []int, others int) {
+// over reports whether what is left is not to be looked at: the context has been done for some time, and a run that
+// is interrupted has a second to print what it found.
+func (h *horovod) over(ctx context.Context) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	if h.until.IsZero() {
+		h.until = time.Now().Add(300 * time.Millisecond)
+	}
+	return time.Now().After(h.until)
+}
+
+// gradients returns the tensors with the largest number of allreduces, and how many others have any. In a file
+// that is open those that have one less are gradients, too.
+func (h *horovod) gradients(open bool) (list []int, others int) {
 	most := 0
 	for _, x := range h.tensors {
-		most = max(most, min(len(x.ops), len(x.ready)))
+		most = max(most, x.allreduces())
 	}
+	least := most
+	if open && most > 2 {
+		least--
+	}
+	lacking := 0
 	for _, pid := range slices.Sorted(maps.Keys(h.tensors)) {
-		switch n := min(len(h.tensors[pid].ops), len(h.tensors[pid].ready)); {
+		switch n := h.tensors[pid].allreduces(); {
 		case n == 0:
-		case n == most:
+		case n >= least:
 			list = append(list, pid)
+			if n < most {
+				lacking++
+			}
 		default:
 			others++
 		}
+	}
+	if lacking > 0 {
+		h.t.Notes.Add(model.LeftOut, "iteration %d, which %d of %d gradients lack: the file ends in it", most-1, lacking, len(list))
 	}
 	return list, others
 }
@@ -273,36 +417,55 @@ func join(list []int, by string) string {
 	return strings.Join(words, by)
 }
 
-// iterationOf returns the i-th iteration.
-func (h *horovod) iterationOf(gradients []int, i int) iteration {
-	var it iteration
-	var transports, busy []span
-	var all []group
+// iterations reads one iteration after the other.
+type iterations struct {
+	gradients       []int
+	tensors         []*tensor
+	ops, ready      []*journalReader
+	transports, own []span // scratch
+	all             []group
+}
+
+func (h *horovod) iterations(gradients []int) *iterations {
+	x := &iterations{gradients: gradients}
 	for _, pid := range gradients {
-		x := h.tensors[pid]
-		o, n := x.ops[i], x.ready[i]
-		it.end, it.ready = max(it.end, o.to), max(it.ready, n.end)
-		if len(all) == 0 {
+		y := h.tensors[pid]
+		x.tensors, x.ops, x.ready = append(x.tensors, y), append(x.ops, y.ops.reader()), append(x.ready, y.negotiations.reader())
+	}
+	return x
+}
+
+// next returns the next iteration.
+func (x *iterations) next() iteration {
+	var it iteration
+	x.transports, x.all = x.transports[:0], x.all[:0]
+	for i, pid := range x.gradients {
+		o, n := x.ops[i].op(), x.ready[i].negotiation()
+		if i == 0 {
 			it.end, it.ready = o.to, n.end
 		}
-		transports, busy = append(transports, o.transport...), append(busy, o.span)
-		it.sum += length(union(slices.Clone(o.transport)))
-		all = append(all, group{span: o.span, tensors: []int{pid}, ready: n.end, transport: o.transport, bytes: x.bytes})
+		it.end, it.ready = max(it.end, o.to), max(it.ready, n.end)
+		x.transports = append(x.transports, o.transport...)
+		x.own = append(x.own[:0], o.transport...)
+		it.sum += length(union(x.own))
+		x.all = append(x.all, group{span: o.span, tensors: []int{pid}, ready: n.end, transport: slices.Clone(o.transport), bytes: x.tensors[i].bytes})
 	}
-	it.comm, it.busy = length(union(transports)), length(union(busy))
-	sort.SliceStable(all, func(i, j int) bool { return all[i].from < all[j].from })
-	for _, g := range all {
+	it.comm = length(union(x.transports))
+	slices.SortStableFunc(x.all, func(a, b group) int { return cmp.Compare(a.from, b.from) })
+	for _, g := range x.all {
 		if n := len(it.buckets); n > 0 && g.from < it.buckets[n-1].to {
 			last := &it.buckets[n-1]
 			last.tensors = append(last.tensors, g.tensors...)
 			last.to, last.ready, last.bytes = max(last.to, g.to), max(last.ready, g.ready), last.bytes+g.bytes
-			last.transport = append(slices.Clone(last.transport), g.transport...)
+			last.transport = append(last.transport, g.transport...)
 			continue
 		}
 		it.buckets = append(it.buckets, g)
 	}
 	for b := range it.buckets {
-		slices.Sort(it.buckets[b].tensors)
+		g := &it.buckets[b]
+		slices.Sort(g.tensors)
+		it.busy += g.to - g.from
 	}
 	return it
 }
@@ -311,75 +474,82 @@ func (h *horovod) iterationOf(gradients []int, i int) iteration {
 const shown = 10
 
 // job finds the times of an iteration.
-func (h *horovod) job(gradients []int, others int, transports []string) {
+func (h *horovod) job(ctx context.Context, gradients []int, others int, transports []string) {
 	t := h.t
-	n := len(h.tensors[gradients[0]].ops)
+	n := h.tensors[gradients[0]].allreduces()
 	for _, pid := range gradients {
-		n = min(n, len(h.tensors[pid].ops), len(h.tensors[pid].ready))
+		n = min(n, h.tensors[pid].allreduces())
 	}
 	bytes := int64(0)
 	for _, pid := range gradients {
 		bytes += h.tensors[pid].bytes
 	}
-	t.value("iterations", "", "%d", n)
 	t.value("gradient_tensors", "", "%d", len(gradients))
 	t.value("other_allreduce_tensors", "", "%d", others)
 	t.value("gradient_bytes", "B", "%d", bytes)
 	t.value("transport", "", "%s", strings.Join(transports, " "))
-	var comm, busy, period, compute, exposed []model.Time
-	var commTotal, sumTotal, periodTotal, computeTotal, exposedTotal model.Time
-	partitions := map[string]int{}
+	var comm, busy, period, compute, exposed tally
+	var commTotal, sumTotal model.Time
+	partitions := map[string]*int{}
 	var before iteration
 	at := min(shown, n-1)
 	var one iteration
 	var oneBefore model.Time
+	all := h.iterations(gradients)
+	var name []byte
 	for i := range n {
-		it := h.iterationOf(gradients, i)
-		commTotal, sumTotal = commTotal+it.comm, sumTotal+it.sum
-		var parts []string
-		for _, b := range it.buckets {
-			parts = append(parts, b.name())
-			t.Calls = append(t.Calls, Collective{Kind: "allreduce", Bytes: b.bytes, Group: t.Ranks, Step: fmt.Sprintf("iteration %d", i), Start: b.from, Duration: b.to - b.from})
+		if i%256 == 255 && h.over(ctx) {
+			t.Notes.Add(model.LeftOut, "%d of %d iterations, since the time was over", n-i, n)
+			n = i
+			break
 		}
-		sort.SliceStable(parts, func(i, j int) bool { return leading(parts[i]) < leading(parts[j]) })
-		partitions[strings.Join(parts, " ")]++
+		it := all.next()
+		commTotal, sumTotal = commTotal+it.comm, sumTotal+it.sum
+		name = it.partition(name[:0])
+		if times := partitions[string(name)]; times != nil {
+			*times++
+		} else {
+			partitions[string(name)] = new(1)
+		}
 		if t.options.counts(i) {
-			comm, busy = append(comm, it.comm), append(busy, it.busy)
-			p, c, e := it.end-before.end, it.ready-before.end, it.end-it.ready
-			period, compute, exposed = append(period, p), append(compute, c), append(exposed, e)
-			periodTotal, computeTotal, exposedTotal = periodTotal+p, computeTotal+c, exposedTotal+e
+			comm.add(it.comm)
+			busy.add(it.busy)
+			period.add(it.end - before.end)
+			compute.add(it.ready - before.end)
+			exposed.add(it.end - it.ready)
 		}
 		if i == at {
 			one, oneBefore = it, before.end
 		}
 		before = it
 	}
-	set := func(name string, list []model.Time) {
-		if m, ok := median(slices.Clone(list)); ok {
-			t.value(name, "us", "%s", us(m))
+	set := func(name string, list *tally) {
+		if m := list.median(); m != nil {
+			t.value(name, "us", "%s", us(*m))
 		}
 	}
-	set("m_union_median", comm)
+	t.value("iterations", "", "%d", n)
+	set("m_union_median", &comm)
 	t.value("m_union_total", "us", "%s", us(commTotal))
 	t.value("m_sum_of_tensors_total", "us", "%s", us(sumTotal))
-	set("allreduce_busy_median", busy)
-	set("period_median", period)
-	if len(period) > 0 {
-		t.value("period_mean", "us", "%.3f", float64(periodTotal)/float64(len(period))/float64(model.Microsecond))
+	set("allreduce_busy_median", &busy)
+	set("period_median", &period)
+	if period.n > 0 {
+		t.value("period_mean", "us", "%.3f", float64(period.sum)/float64(period.n)/float64(model.Microsecond))
 	}
-	set("c_median", compute)
-	set("e_median", exposed)
-	t.value("c_total", "us", "%s", us(computeTotal))
-	t.value("e_total", "us", "%s", us(exposedTotal))
+	set("c_median", &compute)
+	set("e_median", &exposed)
+	t.value("c_total", "us", "%s", us(compute.sum))
+	t.value("e_total", "us", "%s", us(exposed.sum))
 	t.value("bucket_partitions", "", "%d", len(partitions))
-	modal := ""
-	for name, k := range partitions {
-		if k > partitions[modal] || k == partitions[modal] && name < modal {
-			modal = name
+	modal, most := "", 0
+	for name, times := range partitions {
+		if *times > most || *times == most && name < modal {
+			modal, most = name, *times
 		}
 	}
-	t.value("bucket_partition_modal", "", "%s (%d iterations)", modal, partitions[modal])
-	job := Job{Name: base(t.File), Ranks: t.Ranks, Iterations: n, Period: medianOf(period), Compute: medianOf(compute), Comm: medianOf(comm), Exposed: medianOf(exposed)}
+	t.value("bucket_partition_modal", "", "%s (%d iterations)", modal, most)
+	job := Job{Name: base(t.File), Ranks: t.Ranks, Iterations: n, Period: period.median(), Compute: compute.median(), Comm: comm.median(), Exposed: exposed.median()}
 	if at > 0 {
 		name := fmt.Sprintf("iteration_%d", at)
 		for _, b := range one.buckets {
@@ -393,25 +563,40 @@ func (h *horovod) job(gradients []int, others int, transports []string) {
 	t.Jobs = append(t.Jobs, job)
 }
 
-func leading(part string) int {
-	first, _, _ := strings.Cut(part, "+")
-	n, _ := strconv.Atoi(first)
-	return n
+// partition appends how the tensors are in buckets, "1+2 3".
+func (it *iteration) partition(name []byte) []byte {
+	order := make([]int, len(it.buckets))
+	for b := range order {
+		order[b] = b
+	}
+	slices.SortFunc(order, func(a, b int) int { return it.buckets[a].tensors[0] - it.buckets[b].tensors[0] })
+	for i, b := range order {
+		if i > 0 {
+			name = append(name, ' ')
+		}
+		name = append(name, it.buckets[b].name()...)
+	}
+	return name
 }
 
 // late finds the rank that comes last, by negotiations that have a tick of every rank.
-func (h *horovod) late(gradients []int) {
+func (h *horovod) late(ctx context.Context, gradients []int) {
 	t := h.t
 	job := &t.Jobs[len(t.Jobs)-1]
 	best := int64(-1)
 	for _, pid := range gradients {
 		x := h.tensors[pid]
 		last := map[int]int{}
-		releases := make(map[int][]model.Time)
-		var first, next []model.Time
+		releases := map[int]*tally{}
+		var first, next tally
 		whole := 0
-		for _, n := range x.ready {
-			seen := map[int]model.Time{}
+		seen, list := map[int]model.Time{}, []int(nil)
+		for all, i := x.negotiations.reader(), 0; i < x.negotiations.entries; i++ {
+			if i%256 == 255 && h.over(ctx) {
+				break
+			}
+			n := all.negotiation()
+			clear(seen)
 			for _, k := range n.ticks {
 				seen[k.rank] = k.at
 			}
@@ -419,21 +604,20 @@ func (h *horovod) late(gradients []int) {
 				continue
 			}
 			whole++
-			list := slices.SortedFunc(maps.Keys(seen), func(a, b int) int {
-				if seen[a] != seen[b] {
-					return int(min(max(seen[a]-seen[b], -1), 1))
-				}
-				return a - b
-			})
+			list = slices.AppendSeq(list[:0], maps.Keys(seen))
+			slices.SortFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(seen[a], seen[b]), a-b) })
 			earliest := seen[list[0]]
 			latest := list[len(list)-1]
 			last[latest]++
 			for r, at := range seen {
-				releases[r] = append(releases[r], at-earliest)
+				if releases[r] == nil {
+					releases[r] = &tally{}
+				}
+				releases[r].add(at - earliest)
 			}
 			if len(list) > 1 {
-				first = append(first, seen[latest]-earliest)
-				next = append(next, seen[latest]-seen[list[len(list)-2]])
+				first.add(seen[latest] - earliest)
+				next.add(seen[latest] - seen[list[len(list)-2]])
 			}
 		}
 		name := fmt.Sprintf("tensor_%d", pid)
@@ -451,17 +635,15 @@ func (h *horovod) late(gradients []int) {
 		}
 		var release []model.Time
 		for _, r := range slices.Sorted(maps.Keys(releases)) {
-			m, _ := median(releases[r])
+			m := *releases[r].median()
 			release = append(release, m)
 			times = append(times, fmt.Sprintf("%d:%s", r, us(m)))
 		}
 		t.value(name+"_last_rank", "", "%s", strings.Join(words, " "))
 		t.value(name+"_release_median", "us", "%s", strings.Join(times, " "))
-		if x.bytes > best && len(first) > 0 { // the job's is that of the largest gradient
+		if x.bytes > best && first.n > 0 { // the job's is that of the largest gradient
 			best = x.bytes
-			a, _ := median(first)
-			b, _ := median(next)
-			job.Releases, job.Late = release, &Late{Rank: usual, Times: last[usual], Of: whole, AfterFirst: a, AfterNext: b}
+			job.Releases, job.Late = release, &Late{Rank: usual, Times: last[usual], Of: whole, AfterFirst: *first.median(), AfterNext: *next.median()}
 		}
 	}
 	if job.Late != nil && job.Late.Of < job.Iterations {

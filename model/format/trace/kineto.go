@@ -63,31 +63,31 @@ func (k *kineto) event(raw []byte) {
 		return
 	}
 	var e event
-	if json.Unmarshal(raw, &e) != nil {
+	if !e.read(raw) {
 		k.bad++
 		return
 	}
-	step := e.Cat == "user_annotation" && strings.HasPrefix(e.Name, "ProfilerStep#")
-	if e.Ph != "X" || !step && e.Cat != "kernel" && e.Cat != "Kernel" {
+	step := string(e.cat) == "user_annotation" && bytes.HasPrefix(e.name, []byte("ProfilerStep#"))
+	if string(e.ph) != "X" || !step && string(e.cat) != "kernel" && string(e.cat) != "Kernel" {
 		return
 	}
-	from, ok := k.clock.at(e.TS.String())
-	lasts, also := decimal(e.Dur.String(), model.Microsecond)
+	from, ok := k.clock.at(e.ts)
+	lasts, also := decimal(string(e.dur), model.Microsecond)
 	if !ok || !also || lasts < 0 || lasts > model.MaxEnd {
 		k.bad++
 		return
 	}
 	s := span{from, from + lasts}
 	if step {
-		k.steps[e.Name] = s
+		k.steps[string(e.name)] = s
 		return
 	}
 	k.kernels++
-	if !strings.HasPrefix(e.Name, "nccl") {
+	if !bytes.HasPrefix(e.name, []byte("nccl")) {
 		k.compute = append(k.compute, s)
 		return
 	}
-	function := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(e.Name, "ncclDevKernel_"), "ncclKernel_"), "nccl")
+	function := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(string(e.name), "ncclDevKernel_"), "ncclKernel_"), "nccl")
 	if i := strings.IndexAny(function, "_("); i >= 0 {
 		function = function[:i]
 	}
@@ -101,7 +101,7 @@ func (k *kineto) event(raw []byte) {
 		Group json.Number `json:"Group size"`
 		Type  string      `json:"dtype"`
 	}
-	if json.Unmarshal(e.Args, &a) == nil && a.Name != "" {
+	if json.Unmarshal(e.args, &a) == nil && a.Name != "" {
 		c.named = true
 		c.kind = strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(a.Name), "_"), "_", "")
 		k.types[a.Type]++

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -113,5 +114,23 @@ func BenchmarkLarge(b *testing.B) {
 			}
 			b.ReportMetric(float64(peak)/1e6, "peak-MB")
 		})
+	}
+}
+
+// TestWriteLarge writes the recordings of BenchmarkLarge, ORACCL_TRACE_BYTES bytes each, to the directory
+// ORACCL_TRACE_FILES, for a look at how `oraccl trace` reads them.
+func TestWriteLarge(t *testing.T) {
+	dir := os.Getenv("ORACCL_TRACE_FILES")
+	if dir == "" {
+		t.Skip("left out: ORACCL_TRACE_FILES names no directory to write to")
+	}
+	bytes, err := strconv.ParseInt(os.Getenv("ORACCL_TRACE_BYTES"), 10, 64)
+	require.NoError(t, err, "ORACCL_TRACE_BYTES")
+	for name, r := range large(bytes) {
+		f, err := os.Create(filepath.Join(dir, name+".json"))
+		require.NoError(t, err)
+		_, err = io.Copy(f, r)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
 	}
 }

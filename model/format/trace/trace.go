@@ -14,7 +14,7 @@
 //   - the collectives in logs of NCCL and RCCL.
 //
 // Any of them may be compressed with gzip. They are read as a stream: what is kept grows with the
-// number of collectives and kernels, not with the size of the file. What a file that is cut off has is read,
+// number of collectives and kernels, by a few ten bytes each, not with the size of the file. What a file that is cut off has is read,
 // and a note tells so. What a format does not contain is absent, not 0.
 //
 // Medians are lower medians: of n sorted values that with the index ⌊(n−1)/2⌋.
@@ -44,7 +44,7 @@ type Trace struct {
 	Ranks  int // of the run; 0: not said
 	Jobs   []Job
 	Values []Value      // all that was found, in the order in which it is to be read
-	Calls  []Collective // each collective with times, by its start
+	Calls  []Collective // of one rank's file: each collective with times, by its start
 	Notes  model.Notes
 
 	options Options
@@ -231,6 +231,60 @@ func median(list []model.Time) (model.Time, bool) {
 func medianOf(list []model.Time) *model.Time {
 	if m, ok := median(slices.Clone(list)); ok {
 		return &m
+	}
+	return nil
+}
+
+// tally counts times. What it keeps grows with the number of different ones.
+type tally struct {
+	n      int
+	sum    model.Time
+	counts []counted    // ascending
+	fresh  []model.Time // not yet in counts
+}
+
+type counted struct {
+	at model.Time
+	n  int
+}
+
+// add takes O(log n) time on average.
+func (t *tally) add(at model.Time) {
+	t.n, t.sum, t.fresh = t.n+1, t.sum+at, append(t.fresh, at)
+	if len(t.fresh) >= max(1<<10, len(t.counts)) {
+		t.merge()
+	}
+}
+
+func (t *tally) merge() {
+	slices.Sort(t.fresh)
+	var all []counted
+	for i, j := 0, 0; i < len(t.counts) || j < len(t.fresh); {
+		var x counted
+		if j == len(t.fresh) || i < len(t.counts) && t.counts[i].at <= t.fresh[j] {
+			x = t.counts[i]
+			i++
+		} else {
+			x = counted{t.fresh[j], 1}
+			j++
+		}
+		if n := len(all); n > 0 && all[n-1].at == x.at {
+			all[n-1].n += x.n
+		} else {
+			all = append(all, x)
+		}
+	}
+	t.counts, t.fresh = all, t.fresh[:0]
+}
+
+// median returns the lower median, nil if there are no times.
+func (t *tally) median() *model.Time {
+	t.merge()
+	before := 0
+	for _, x := range t.counts {
+		if before += x.n; before > (t.n-1)/2 {
+			return &x.at
+		}
 	}
 	return nil
 }
