@@ -179,7 +179,15 @@ func (t *Topology) validateReducing(i int, out, in [][]int) error {
 // they end at one rank at one time, and add, or begin at one with one link, at one time. s must
 // be valid. Where no switch adds there is none. It takes O(transfers) time.
 func (p *Problem) InNetwork(s *Schedule) (transfer int, ok bool) {
-	if _, adds := p.Topology.Reducer(); !adds || s.Form == Ordered {
+	if _, adds := p.Topology.Reducer(); !adds {
+		return 0, false
+	}
+	return p.together(s)
+}
+
+// together returns a transfer that a switch takes for one with others.
+func (p *Problem) together(s *Schedule) (transfer int, ok bool) {
+	if s.Form == Ordered {
 		return 0, false
 	}
 	type end struct {
@@ -198,4 +206,26 @@ func (p *Problem) InNetwork(s *Schedule) (transfer int, ok bool) {
 		sums[into], casts[from] = t.Op == Reduction, true
 	}
 	return 0, false
+}
+
+// Unused states what switches could do for p and do not in s: "does not use switches that add",
+// or that copy, and "" if s has a sum or a multicast, or no switch could help. It says nothing of
+// custom collectives that do not reduce. s must be valid. It takes O(links + transfers) time.
+func (p *Problem) Unused(s *Schedule) string {
+	does := ""
+	for i, w := range p.Topology.Switches {
+		switch kind := p.Collective.Kind; {
+		case p.Collective.Reduces() && p.Topology.Adds(p.Topology.Ranks+i, p.Collective.Op) != NoReducing:
+			does = "add"
+		case does == "" && w.Copies && (kind == AllReduce || kind == AllGather || kind == Broadcast):
+			does = "copy"
+		}
+	}
+	if does == "" || len(p.Members()) < 3 && does == "copy" {
+		return ""
+	}
+	if _, used := p.together(s); used {
+		return ""
+	}
+	return "does not use switches that " + does
 }

@@ -336,6 +336,11 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 	if cutNote != "" && result.Schedule != nil {
 		result.Note = strings.TrimPrefix(result.Note+"; "+cutNote, "; ")
 	}
+	if result.Schedule != nil {
+		if unused := result.Problem.Unused(result.Schedule); unused != "" {
+			result.Note = strings.TrimPrefix(result.Note+"; "+unused, "; ")
+		}
+	}
 	r := &Row{Method: m.Name(), Result: result, Seed: o.Seed, Solving: choosing + time.Since(start)}
 	if err := e.keepRefuted(after, result); err != nil {
 		return nil, err

@@ -37,9 +37,9 @@ func All() []solve.Solver { return []solve.Solver{method{}} }
 
 type method struct{}
 
-// maxTransfers limits what is made where the cut is open; a caller's own cut may ask for up
-// to model.MaxHeld.
-const maxTransfers = 1 << 18
+// maxTransfers limits what is made where the cut is open, of reads and writes in turns twice as
+// much; a caller's own cut may ask for up to model.MaxHeld.
+const maxTransfers = 1 << 20
 
 // Name implements solve.Solver.
 func (method) Name() string { return "in-network" }
@@ -151,11 +151,16 @@ func (s *search) cuts(b *solve.Budget) {
 		fits := func(parts int) bool {
 			return int64(parts) <= s.p.Space() && parts <= model.MaxChunks && parts*s.each(f) <= model.MaxHeld
 		}
+		most := maxTransfers / s.each(f)
+		if f == woven {
+			most *= 2
+		}
+		most = int(min(int64(most), s.p.Space()))
 		if shards < unit && fits(shards) {
 			s.try(b, s.p.WithChunks(shards), f)
 		}
 		best, worse := model.MaxTime, 0
-		for parts := unit; worse < 2 && fits(parts) && (parts == unit || parts*s.each(f) <= maxTransfers); parts *= 2 {
+		for parts, last := unit, model.Time(0); worse < 2 && fits(parts) && (parts == unit || parts <= most); {
 			at, ok := s.try(b, s.p.WithChunks(parts), f)
 			if !ok && b.Spent() || ok && at <= s.enough {
 				break
@@ -166,6 +171,17 @@ func (s *search) cuts(b *solve.Budget) {
 			if ok {
 				best = min(best, at)
 			}
+			next := 2 * parts
+			switch {
+			case f == woven && s.p.Cost == model.Pipelined && parts == 2*unit && ok && last > at:
+				// What chunks of length L take is a+bL, so that these two tell how many are
+				// enough for a five hundredth.
+				enough := 1 + 1000*int64(last-at)/int64(max(1, 2*at-last))
+				next, worse = max(next, int(min(int64(most/unit), enough))*unit), 1
+			case next > most && most > parts+parts/4:
+				next = most / unit * unit // what is left of a doubling
+			}
+			parts, last = next, at
 			if s.tree != nil && s.size == 1 {
 				break // a tree that turns sums round passes every chunk at its links' rate
 			}

@@ -40,13 +40,13 @@ func TestFluid(t *testing.T) {
 		over float64
 	}{
 		{"dgxh100-nvls", 9. / 8 * gib / 450e3, 0.002},
-		{"gb200-nvls:nvl72", 73. / 72 * gib / 900e3, 0.042},
+		{"gb200-nvls:nvl72", 73. / 72 * gib / 900e3, 0.0045},
 		{"dgxb200-nvls", 9. / 8 * gib / 900e3, 0.01},
 		{"switch:4:read", 5. / 4 * gib / 53687.0912, 0.01},
 		{"switch:16:read", 17. / 16 * gib / 53687.0912, 0.01},
 		{"switch:16:turn", gib / 53687.0912, 0.0001},
 		{"dgxh100-nvls:2", gib / 400e3, 0.01},
-		{"dgxh100-nvls:4", 1.5 * gib / 400e3, 0.02},
+		{"dgxh100-nvls:4", 1.5 * gib / 400e3, 0.008},
 		{"dgxh100-nvls:4:sharp", gib / 400e3, 0.012},
 		{"dgxh100-nvls:4:rails+sharp", gib / 400e3, 0.012},
 		{"dgxh100-nvls:4:spine+sharp", gib / 400e3, 0.012},
