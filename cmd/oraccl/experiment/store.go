@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/oraccl/oraccl/model/files"
 )
@@ -19,10 +20,39 @@ import (
 // value keeps nothing.
 type Store struct {
 	dir, stamp string
-	Kept, Made int // how many keys were there from before, and were computed
+	Kept, Made int // how many keys were there from before, and were computed by this run
 	counted    map[string]bool
 	look       bool   // nothing is computed: what is not kept is errMissing
 	proofs     string // the directory of the dossiers; "": none are kept
+
+	// before is what was there when other processes of this run began to compute: files written
+	// since are theirs, and count as made. nil: there were no others.
+	before written
+}
+
+// written holds when each file of a directory was written.
+type written map[string]time.Time
+
+// writtenIn returns what is in a directory; nothing if it does not exist.
+func writtenIn(dir string) written {
+	w := written{}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			w[e.Name()] = info.ModTime()
+		}
+	}
+	return w
+}
+
+// since reports whether a file was written after w was taken.
+func (w written) since(name string) bool {
+	if w == nil {
+		return false
+	}
+	info, err := os.Stat(name)
+	at, known := w[filepath.Base(name)]
+	return err == nil && (!known || !info.ModTime().Equal(at))
 }
 
 // OpenStore returns a store in a directory, which it makes. Stamp names the program: what
@@ -61,7 +91,11 @@ func keepIn[T any](s *Store, key string, proofs *foundation, compute func() (T, 
 	case err == nil:
 		var c cell
 		if json.Unmarshal(b, &c) == nil && c.Schema == cellSchema && c.Stamp == s.stamp && c.Key == key && (proofs == nil || s.counted[key] || c.proves(proofs.dir)) && json.Unmarshal(c.Value, &v) == nil {
-			s.count(key, &s.Kept)
+			if s.before.since(name) {
+				s.count(key, &s.Made)
+			} else {
+				s.count(key, &s.Kept)
+			}
 			return v, nil
 		}
 	case !errors.Is(err, fs.ErrNotExist):

@@ -36,6 +36,8 @@ type Suite struct {
 	Again   []string
 
 	Slurm *slurm.Array // computes before the reports are made, in place of Workers; nil: this machine
+
+	before map[string]written // by experiment: what was kept before other processes computed
 }
 
 // InterruptedError is the error of a run that ended with its context.
@@ -58,6 +60,12 @@ func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 	made, stamp, err := x.madeBy()
 	if err != nil {
 		return err
+	}
+	if x.Slurm != nil || x.Workers > 1 {
+		x.before = map[string]written{}
+		for _, f := range all {
+			x.before[f.Name] = writtenIn(x.kept(f))
+		}
 	}
 	switch {
 	case x.Slurm != nil:
@@ -145,9 +153,10 @@ func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string
 	dir := filepath.Join(x.Out, f.Name)
 	if x.Out != "" {
 		var err error
-		if x.Store, err = OpenStore(filepath.Join(dir, "kept"), stamp); err != nil {
+		if x.Store, err = OpenStore(x.kept(f), stamp); err != nil {
 			return nil, fmt.Errorf("--output: %w", err)
 		}
+		x.Store.before = x.before[f.Name]
 		if x.Proofs {
 			x.Store.proofs = filepath.Join(dir, ProofsDir)
 		}
@@ -156,7 +165,7 @@ func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string
 		if err := x.Compute(ctx, f); err != nil {
 			return nil, err
 		}
-		_, err := fmt.Fprintf(x.Stdout, "%s%s: %d results computed and verified now, %d from before\n", partKept(f.Name, x.Part, x.Parts), filepath.Join(dir, "kept"), x.Store.Made, x.Store.Kept)
+		_, err := fmt.Fprintf(x.Stdout, "%s%s: %d results computed and verified now, %d from before\n", partKept(f.Name, x.Part, x.Parts), x.kept(f), x.Store.Made, x.Store.Kept)
 		return nil, err
 	}
 	r, err := x.Report(ctx, f)
@@ -175,12 +184,15 @@ func (x *Suite) one(ctx context.Context, f *File, made report.Made, stamp string
 	}
 	fmt.Fprintf(x.Stdout, "%s: %s\n", f.Name, r.Summary())
 	if x.Store.Kept > 0 {
-		fmt.Fprintf(x.Stdout, "%d results computed and verified now, %d taken from an earlier run in %s\n", x.Store.Made, x.Store.Kept, filepath.Join(dir, "kept"))
+		fmt.Fprintf(x.Stdout, "%d results computed and verified now, %d taken from an earlier run in %s\n", x.Store.Made, x.Store.Kept, x.kept(f))
 	}
 	fmt.Fprintf(x.Stdout, "wrote %s\n", filepath.Join(dir, "report.md"))
 	x.aboutProofs(f)
 	return r, nil
 }
+
+// kept is the directory in which the results of an experiment are kept.
+func (x *Suite) kept(f *File) string { return filepath.Join(x.Out, f.Name, "kept") }
 
 // aboutProofs prints where proofs are, what decides them, and what they leave out.
 func (x *Suite) aboutProofs(f *File) {
