@@ -36,10 +36,16 @@ the time limit is reached, or after Ctrl-C, the best bounds found by then are pr
 and the exit status is 3.
 
 With a range for --alpha or --bandwidth, such as 600ns..900ns or nic=20GB/s..25GB/s, the bounds are
-those of the fastest network of the range, which hold for all others, too.`,
+those of the fastest network of the range, which hold for all others, too.
+
+In place of TOPO may stand the file of a workload, several operations over groups of ranks.`,
 		Example: "  oraccl bound dgx1 --collective allgather --size 8MiB -o bound.json\n" +
 			"  oraccl bound dgx1 --collective alltoall --write-problem problem.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			several := ofWorkload{flags: []string{"output", "time-limit", "json"}, bound: true, out: out, limit: limit, asJSON: asJSON}
+			if done, err := several.run(cmd, args); done {
+				return err
+			}
 			p, ctx, done, err := in.begin(cmd, args, limit, "bounding")
 			if err != nil {
 				return err

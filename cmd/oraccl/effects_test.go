@@ -20,7 +20,6 @@ import (
 // is given, by verb. A flag that is in neither this list nor the table of package effect
 // fails the test: it has to be thought about.
 var alwaysEffective = map[string][]string{
-	"workload":     {"output", "proofs", "time-limit", "json"},
 	"crossover":    {"topology", "jobs", "rates", "iterations", "switch", "output", "picture", "proofs", "time-limit", "json"},
 	"solve":        {"problem", "collective", "size", "cost", "straggler", "delay", "alpha", "bandwidth", "fail", "group", "chunks", "objective", "time-limit", "threads", "json", "pareto"},
 	"gap":          {"problem", "collective", "size", "cost", "delay", "fail", "chunks", "objective", "time-limit", "threads", "json", "methods", "proofs", "plot", "schedule", "max-gap", "nccl-log", "fits"},
@@ -42,7 +41,7 @@ var alwaysEffective = map[string][]string{
 }
 
 // readsFiles are the verbs that read files whatever they are given.
-var readsFiles = []string{"workload", "topo fit", "crossover", "trace", "verify", "view", "convert", "check", "sweep", "sweep cells", "sweep worker"}
+var readsFiles = []string{"topo fit", "crossover", "trace", "verify", "view", "convert", "check", "sweep", "sweep cells", "sweep worker"}
 
 // TestFlagsHaveEffect walks over all flags of all commands: each has an effect always, or is
 // in the table with the condition under which it is refused.

@@ -45,7 +45,6 @@ var reading = [][]string{
 	{"repro", "sccl", "--published", "FILE"},
 	{"trace", "FILE"},
 	{"crossover", "FILE"},
-	{"workload", "FILE"},
 	{"topo fit", "ring:4", "--measured", "FILE"},
 	{"topo join", "FILE", "FILE", "--nic", "50GB/s", "--nic-latency", "1us", "-o", "joined.json"},
 	{"gap", "ring:4", "--collective", "allgather", "--schedule", "FILE"},

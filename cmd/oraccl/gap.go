@@ -60,11 +60,22 @@ A range for --alpha or --bandwidth, such as 600ns..900ns or nic=20GB/s..25GB/s, 
 are not known better. The table is for the middle of it. Below stand the bound and the gap of each schedule
 as intervals that hold for every figure within, each schedule run in its order.
 
+In place of TOPO may stand the file of a workload, several operations over groups of ranks; "oraccl help
+workloads" has its methods.
+
 Methods run one after the other, quick ones first, each with an equal share of the time
 that is left. When the time limit is reached, or after Ctrl-C, what was found by then
 is printed within a second, and the exit status is 3.`,
 		Example: "  oraccl gap dgx1 --collective allgather --size 8MiB --methods tacos,direct,ring\n  oraccl gap torus:4x4 --collective allgather --size 16MiB --cost blocking --methods cayley,ring --json\n  oraccl gap dgx1 --collective allgather --methods tacos,direct,ring --plot methods.svg\n  oraccl solve ring:4 --collective allreduce --method ring -o ar.xml\n  oraccl gap ring:4 --collective allreduce --size 64MiB --schedule ar.xml --methods quotient --max-gap 110%",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			limit, err := parseMaxGap(cmd, most)
+			if err != nil {
+				return err
+			}
+			several := ofWorkload{flags: []string{"methods", "proofs", "max-gap", "time-limit", "json"}, methods: methods, proofs: dir, gate: limit, limit: work.timeLimit, asJSON: asJSON}
+			if done, err := several.run(cmd, args); done {
+				return err
+			}
 			p, err := in.problem(cmd, args)
 			if err != nil {
 				return err
@@ -73,10 +84,6 @@ is printed within a second, and the exit status is 3.`,
 				return err
 			}
 			if err := checkProofs(dir); err != nil {
-				return err
-			}
-			limit, err := parseMaxGap(cmd, most)
-			if err != nil {
 				return err
 			}
 			e, err := work.evaluator(cmd, methods)

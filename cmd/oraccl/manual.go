@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/model/table"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/verify/dossier"
 )
 
@@ -41,6 +42,14 @@ func documented() []manual.Method {
 	return all
 }
 
+// forWorkloads returns the methods for workloads.
+func forWorkloads() (all []manual.Value) {
+	for _, m := range workloads.Methods() {
+		all = append(all, manual.Value{Name: m.Name, Summary: m.Does})
+	}
+	return all
+}
+
 // jsonKeys states what the keys of all JSON documents mean.
 //
 //go:embed JSON.md
@@ -49,7 +58,7 @@ var jsonKeys string
 // inManual is what the manual has to know of the program.
 func inManual() manual.Program {
 	return manual.Program{
-		Methods: documented(), BusFactor: report.BusFactor, Keys: jsonKeys, Experiments: aboutExperiments(),
+		Methods: documented(), Workloads: forWorkloads(), BusFactor: report.BusFactor, Keys: jsonKeys, Experiments: aboutExperiments(),
 		Documents: []manual.Document{
 			{Schema: "oraccl/gap/2", Types: []any{report.GapJSON{}}},
 			{Schema: "oraccl/bound/1", Types: []any{report.BoundsJSON{}}},
@@ -60,6 +69,7 @@ func inManual() manual.Program {
 			{Schema: "oraccl/trace/1", Types: []any{report.TraceJSON{}}},
 			{Schema: turns.JobsSchema, Types: []any{turns.JobsFile{}}},
 			{Schema: turns.Schema, Types: []any{turns.Report{}}},
+			{Schema: turns.ComparisonSchema, Types: []any{turns.ComparisonJSON{}}},
 			{Schema: "oraccl/check/2", Types: []any{dossier.JSON{}}},
 			{Schema: table.Schema, Types: []any{table.JSON{}}},
 		},

@@ -47,9 +47,20 @@ has as many threadblocks, channels, steps and chunks as there is room for. What 
 is printed beside it.
 
 With --objective rounds --pareto it lists the Pareto-optimal numbers of chunks per rank,
-steps and rounds, up to --chunks (by default 6), with proofs that no better ones exist.`,
-		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json\n  oraccl solve ring:4 --collective allgather --method ring -o ag.xml",
+steps and rounds, up to --chunks (by default 6), with proofs that no better ones exist.
+
+In place of TOPO may stand the file of a workload, several operations over groups of ranks; "oraccl help
+workloads" has its methods.`,
+		Example: "  oraccl solve dgx1 --collective allgather --method exact -o ag.json\n  oraccl solve ring:4 --collective allgather --method ring -o ag.xml\n" +
+			"  oraccl crossover A=7ms/4ms B=5ms/6ms --iterations 2 -o turns.json\n  oraccl solve turns.json -o again.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			several := ofWorkload{flags: []string{"method", "output", "time-limit", "json"}, methods: method, best: true, out: out, limit: work.timeLimit, asJSON: asJSON}
+			if method == "best" {
+				several.methods = ""
+			}
+			if done, err := several.run(cmd, args); done {
+				return err
+			}
 			maxChunks := in.Chunks
 			if pareto {
 				in.Chunks = 0

@@ -175,7 +175,7 @@ func Bounds(jobs []Job) []Bound {
 // computes, b has nothing to do after at most one transfer, and while a has the network, after
 // at most one computation. Both have one bucket, ready at the end.
 func waiting(a, b *Job) (model.Time, bool) {
-	if len(a.Buckets) != 1 || len(b.Buckets) != 1 || a.Buckets[0].Ready != a.Compute || b.Buckets[0].Ready != b.Compute {
+	if !a.IsCoarse() || !b.IsCoarse() {
 		return 0, false
 	}
 	idle := max(0, a.Compute-b.Buckets[0].Time) + max(0, a.Buckets[0].Time-b.Compute)
@@ -259,6 +259,26 @@ func LockStep(jobs []Job, order []int) model.Time {
 	}
 	return sum
 }
+
+// InLockStep returns the schedule of LockStep, of two or more jobs of rate 1 with one bucket each, ready at
+// the end.
+func InLockStep(jobs []Job, order []int) *Schedule {
+	s := &Schedule{Period: LockStep(jobs, order)}
+	at := model.Time(0)
+	for k, j := range order {
+		next := order[(k+1)%len(order)]
+		carried := at
+		if k == 0 { // what the last of the order's computations leaves for the next period
+			carried = s.Period
+		}
+		s.Starts = append(s.Starts, Start{next, 0, -1, at}, Start{j, 0, 0, carried})
+		at = at.Add(max(jobs[next].Compute, jobs[j].Network()))
+	}
+	return s
+}
+
+// IsCoarse reports whether a job has one bucket, ready when it has computed.
+func (j *Job) IsCoarse() bool { return len(j.Buckets) == 1 && j.Buckets[0].Ready == j.Compute }
 
 // BestLockStep returns the order with the least lock-step period, by the rule of Gilmore and
 // Gomory ("Sequencing a one state-variable machine: a solvable case of the traveling salesman

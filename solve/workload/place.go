@@ -16,8 +16,19 @@ import (
 	"github.com/oraccl/oraccl/solve/timing"
 )
 
+// Rule says which of the operations that nothing is in the way of is placed next.
+type Rule uint8
+
+// The rules. Ties are broken by the order of the workload.
+const (
+	Soonest      Rule = iota // that which can begin first
+	FirstCome                // that which has been ready longest
+	Shortest                 // of those that can begin as soon as any: the shortest
+	CriticalPath             // of those that can begin as soon as any: that with the longest way to the end
+)
+
 // Place returns a schedule of a workload that ends: each iteration of each operation, in the order
-// in which it can begin, with transfers as early as data, edges, links and ports allow, by the
+// of a rule, with transfers as early as data, edges, links and ports allow, by the
 // order that programs have (list scheduling: Graham 1969). programs has a schedule of each
 // collective by itself, by operation; of those with a schedule of their own that is taken. A
 // program in which two ranks exchange a chunk keeps its times, and is moved as a whole.
@@ -25,7 +36,7 @@ import (
 // Collectives begin on every rank in the order in which they were placed, so that no library
 // that enters one after the other deadlocks. It takes O(transfers·log(transfers)) time where gaps
 // are few. Once ctx is done it returns its error.
-func Place(ctx context.Context, w *wl.Workload, programs []*model.Schedule) (*wl.Schedule, error) {
+func Place(ctx context.Context, w *wl.Workload, programs []*model.Schedule, rule Rule) (*wl.Schedule, error) {
 	if w.Periodic {
 		return nil, fmt.Errorf("%v has no end, want a workload that ends", w)
 	}
@@ -33,7 +44,7 @@ func Place(ctx context.Context, w *wl.Workload, programs []*model.Schedule) (*wl
 	for _, e := range w.Edges {
 		into[e.To] = append(into[e.To], e)
 	}
-	t := &table{w: w, ctx: ctx, into: into, board: timing.NewBoard(&model.Problem{Topology: w.Topology, Cost: w.Cost}), out: &wl.Schedule{Workload: w},
+	t := &table{w: w, ctx: ctx, rule: rule, into: into, board: timing.NewBoard(&model.Problem{Topology: w.Topology, Cost: w.Cost}), out: &wl.Schedule{Workload: w},
 		programs: programs, gpu: make([]model.Time, w.Topology.Ranks), entered: make([]model.Time, w.Topology.Ranks)}
 	for i := range w.Ops {
 		t.problems = append(t.problems, nil)
@@ -61,6 +72,8 @@ type instance struct{ op, iteration int }
 type table struct {
 	w        *wl.Workload
 	ctx      context.Context
+	rule     Rule
+	worth    []model.Time // of each operation: what Shortest and CriticalPath go by, the least first
 	board    *timing.Board
 	out      *wl.Schedule
 	programs []*model.Schedule
@@ -98,18 +111,16 @@ func (t *table) run() error {
 			}
 		}
 	}
+	t.value(next)
 	for len(ready) > 0 {
 		if err := t.ctx.Err(); err != nil {
 			return err
 		}
-		best, soonest := 0, model.MaxTime
-		for i, x := range ready { // the one that can begin first; of those, the one that is first in the file
-			at := model.MaxTime
-			for _, v := range t.w.Members(t.w.Ops[x.op].Group) {
-				at = min(at, t.earliest(x, v, -1))
-			}
-			if at < soonest || at == soonest && (x.iteration < ready[best].iteration || x.iteration == ready[best].iteration && x.op < ready[best].op) {
-				best, soonest = i, at
+		best, least := 0, model.MaxTime
+		for i, x := range ready {
+			at := t.soonest(x)
+			if at < least || at == least && cmp.Or(cmp.Compare(t.worth[x.op], t.worth[ready[best].op]), cmp.Compare(x.iteration, ready[best].iteration), cmp.Compare(x.op, ready[best].op)) < 0 {
+				best, least = i, at
 			}
 		}
 		x := ready[best]
@@ -137,15 +148,69 @@ func (t *table) run() error {
 	return nil
 }
 
+// value sets what rules go by beside times.
+func (t *table) value(next [][]wl.Edge) {
+	t.worth = make([]model.Time, len(t.w.Ops))
+	if t.rule != Shortest && t.rule != CriticalPath {
+		return
+	}
+	lasts := make([]model.Time, len(t.w.Ops))
+	for i := range t.w.Ops {
+		for _, d := range t.w.Ops[i].Duration {
+			lasts[i] = max(lasts[i], d)
+		}
+		if t.programs[i] != nil {
+			for k := range t.programs[i].Transfers {
+				lasts[i] = max(lasts[i], t.programs[i].Transfers[k].End)
+			}
+		}
+	}
+	if t.rule == Shortest {
+		t.worth = lasts
+		return
+	}
+	order := t.w.Order()
+	for k := len(order) - 1; k >= 0; k-- {
+		i := order[k]
+		tail := model.Time(0)
+		for _, e := range next[i] {
+			if e.Height == 0 {
+				tail = min(tail, t.worth[e.To])
+			}
+		}
+		t.worth[i] = tail - lasts[i]
+	}
+}
+
+// soonest returns when an instance can begin on the first of its ranks; by FirstCome, since when
+// nothing is in its way.
+func (t *table) soonest(x instance) model.Time {
+	at := model.MaxTime
+	for _, v := range t.w.Members(t.w.Ops[x.op].Group) {
+		if t.rule == FirstCome {
+			at = min(at, t.free(x, v, -1))
+		} else {
+			at = min(at, t.earliest(x, v, -1))
+		}
+	}
+	return at
+}
+
 // earliest returns when an instance may begin on a rank, or, for a chunk of it (-1: none), when
 // that may; edges of scope chunk are looked at for a chunk alone.
 func (t *table) earliest(x instance, v, chunk int) model.Time {
-	at := t.w.ReleaseOf(x.op, v)
+	at := t.free(x, v, chunk)
 	if t.problems[x.op] != nil {
 		at = max(at, t.entered[v])
 	} else if t.w.Ops[x.op].Kind == wl.Compute {
 		at = max(at, t.gpu[v])
 	}
+	return at
+}
+
+// free returns from when on nothing is in the way of an instance on a rank but what else the rank does.
+func (t *table) free(x instance, v, chunk int) model.Time {
+	at := t.w.ReleaseOf(x.op, v)
 	for _, e := range t.into[x.op] {
 		from := t.placed[instance{e.From, x.iteration - e.Height}]
 		if x.iteration < e.Height || from == nil {

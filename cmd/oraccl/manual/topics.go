@@ -12,6 +12,7 @@ type Document struct {
 // Program is what the manual has to know of the program that it is for.
 type Program struct {
 	Methods     []Method
+	Workloads   []Value                      // the methods for workloads
 	BusFactor   func(*model.Problem) float64 // busbw over algbw
 	Keys        string                       // JSON.md
 	Documents   []Document
@@ -24,7 +25,7 @@ type Program struct {
 // Topics returns the topics, in the order in which they are listed.
 func Topics(p Program) []Topic {
 	return []Topic{
-		methodsTopic(p.Methods), boundsTopic(), enginesTopic(), violationsTopic(), lintTopic(),
+		methodsTopic(p.Methods), workloadsTopic(p.Workloads), boundsTopic(), enginesTopic(), violationsTopic(), lintTopic(),
 		topologiesTopic(), collectivesTopic(p.BusFactor), costTopic(), unitsTopic(),
 		questionsTopic(), formatsTopic(), plansTopic(), jsonTopic(p.Keys), schemaTopic(p), specTopic(), experimentsTopic(p.Experiments), environmentTopic(), exitTopic(),
 	}

@@ -76,7 +76,7 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 		j := &jobs[i]
 		r.Jobs = append(r.Jobs, JobJSON{j.Name, j.Compute, j.Network(), j.Alone(), len(j.Buckets), j.Rate})
 		equal = equal && j.Rate == 1
-		coarse = coarse && len(j.Buckets) == 1 && j.Buckets[0].Ready == j.Compute
+		coarse = coarse && j.IsCoarse()
 	}
 	row := func(method string, period model.Time, order []int) {
 		x := Row{Method: method, Period: period, Speedup: float64(r.Slicing) / float64(period)}

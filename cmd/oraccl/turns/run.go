@@ -1,23 +1,19 @@
 package turns
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
-	"github.com/oraccl/oraccl/cmd/oraccl/judge"
 	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
-	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/solve/certify/proofs"
 	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // CrossoverHelp is the text of the verb crossover.
@@ -38,16 +34,6 @@ that many, and what counts is the makespan. Where a bound is not met, exact look
 shorter by a mixed-integer program (HiGHS; for ten seconds at most): of periods in the
 throughput form, in which the reciprocal of the period is a variable, of makespans with a variable for
 each start at each tick. What it finds is verified, what the solver claims is not.`
-
-// WorkloadHelp is the text of the verb workload.
-const WorkloadHelp = `workload schedules the operations of a file (schema oraccl/workload/1, or oraccl/timetable/1, whose
-schedule is then found again): collectives on groups
-of ranks, computations and barriers, with what each waits for. Each collective gets the
-shortest schedule that a quick method finds for it alone, and all of them together are put in
-time over links, ports and GPUs. The schedule is proved by two engines; lower bounds are
-computations, what must enter parts of the network, and chains of operations.
-
-A periodic workload is for crossover, or for verify with a schedule of your own.`
 
 // Output is where results go.
 type Output struct {
@@ -121,52 +107,4 @@ func Crossover(ctx context.Context, args []string, a Asked, out Output) error {
 	r.Print(out.To)
 	out.where()
 	return status(r.Verified.Verdict.Outcome)
-}
-
-// Workload schedules the workload in a file, and writes what came out.
-func Workload(ctx context.Context, file string, out Output) error {
-	b, err := files.Read(ctx, file)
-	if err != nil {
-		return err
-	}
-	var w *wl.Workload
-	if native.SchemaOf(b) == native.TimetableSchema {
-		s, err := native.ReadTimetable(file, bytes.NewReader(b))
-		if err != nil {
-			return err
-		}
-		w = s.Workload
-	} else if w, err = native.ReadWorkload(file, bytes.NewReader(b)); err != nil {
-		return err
-	}
-	r, err := workloads.Solve(ctx, w, nil)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	r.Schedule.Origin.Verdict = map[string]string{}
-	for _, e := range r.Each {
-		r.Schedule.Origin.Verdict[e.Engine] = e.Outcome.String()
-	}
-	if out.File != "" {
-		if err := files.Write(out.File, func(w io.Writer) error { return native.WriteTimetable(w, r.Schedule) }); err != nil {
-			return err
-		}
-	}
-	if err := out.prove(ctx, r); err != nil {
-		return err
-	}
-	j := judge.Timetable(file, r.Schedule, r.Verdict, r.Each)
-	if out.JSON {
-		if err := report.PrintVerdictJSON(out.To, j); err != nil {
-			return err
-		}
-		return status(r.Verdict.Outcome)
-	}
-	report.PrintVerdict(out.To, j)
-	if len(r.Bounds) > 0 {
-		best := r.Bounds[0]
-		fmt.Fprintf(out.To, "bound %s us: %s (%s, checked); the schedule takes %.2f %% more\n", report.Micros(best.Value), workload.Describe(r.Schedule.Workload, best), best.Kind, 100*float64(r.Gap()))
-	}
-	out.where()
-	return status(r.Verdict.Outcome)
 }

@@ -68,13 +68,34 @@ func Solve(ctx context.Context, w *wl.Workload, methods []solve.Solver) (*Report
 
 // Find is Solve without the verification. names has the method of each collective.
 func Find(ctx context.Context, w *wl.Workload, methods []solve.Solver) (s *wl.Schedule, names map[string]string, err error) {
+	of, err := Parts(ctx, w, methods)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s, err = place.Place(ctx, of.Workload, of.Programs, place.Soonest); err != nil {
+		return nil, nil, err
+	}
+	s.Origin = model.Origin{Method: List}
+	return s, of.Methods, nil
+}
+
+// Composition is a workload whose collectives each have a schedule.
+type Composition struct {
+	Workload *wl.Workload // with the cuts of the schedules
+	Programs []*model.Schedule
+	Methods  map[string]string // of each collective, by its name
+}
+
+// Parts finds the best program of a quick method for each collective of a workload by itself. methods are
+// those to try; nil: all quick ones.
+func Parts(ctx context.Context, w *wl.Workload, methods []solve.Solver) (of *Composition, err error) {
 	if methods == nil {
 		methods = quick()
 	}
 	again := *w
 	again.Ops = slices.Clone(w.Ops)
 	programs := make([]*model.Schedule, len(w.Ops))
-	names = map[string]string{}
+	names := map[string]string{}
 	known := map[string]found{}
 	for i := range again.Ops {
 		op := &again.Ops[i]
@@ -90,17 +111,13 @@ func Find(ctx context.Context, w *wl.Workload, methods []solve.Solver) (s *wl.Sc
 		f, ok := known[key]
 		if o, _ := w.OperatorOf(op.Operator); !ok || !o.Free() || op.Kind == "custom" {
 			if f, err = best(ctx, p, methods, func(s *model.Schedule, cut []model.Chunk) bool { return o.Free() || treesFit(ctx, &again, i, s, cut) }); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", op.ID, err)
+				return nil, fmt.Errorf("%s: %w", op.ID, err)
 			}
 			known[key] = f
 		}
 		programs[i], op.Chunks, names[op.ID] = f.schedule, f.chunks, f.method
 	}
-	if s, err = place.Place(ctx, &again, programs); err != nil {
-		return nil, nil, err
-	}
-	s.Origin = model.Origin{Method: "compose"}
-	return s, names, nil
+	return &Composition{&again, programs, names}, nil
 }
 
 // Program returns the shortest schedule that a quick method finds for a problem, with its cut and
