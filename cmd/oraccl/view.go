@@ -39,7 +39,8 @@ func newView() *cobra.Command {
   OUT.png   the same in dots, two for each of its pixels
   OUT.json  trace events for Perfetto, as convert --to chrome (right schedules only)
 
-Two files come into one page, beside each other on one clock.
+A sum or a multicast that switches make is one bar on each link, and named as one. Two files
+come into one page, beside each other on one clock.
 
 The page shows the verdict of the replay engine and the best bound for every cut of the
 buffer into chunks, as gap prints it, with its certificate checked. A note tells what is

@@ -93,9 +93,9 @@ func predecessors(p *model.Problem, s *model.Schedule, m *moments) []hop {
 		if j, ok := written[int64(t.Src)*chunks+int64(t.Chunk)]; ok {
 			take(j, m.to[j], m.from[i], becauseData)
 		}
-		busy = m.busy(p, s, i, busy[:0])
+		busy = m.streams.Busy(i, busy[:0])
 		for k, l := range s.Routes[t.Route] {
-			from := m.from[i].Add(busy[k].From)
+			from := busy[k].From
 			if u := links[l]; u.transfer >= 0 && u.until <= from && m.from[u.transfer] < m.from[i] {
 				take(u.transfer, u.until, from, becauseLink)
 			}
@@ -110,7 +110,7 @@ func predecessors(p *model.Problem, s *model.Schedule, m *moments) []hop {
 		}
 		found[i] = best
 		for k, l := range s.Routes[t.Route] {
-			if end := m.from[i].Add(busy[k].To); end >= links[l].until {
+			if end := busy[k].To; end >= links[l].until {
 				links[l] = use{i, end}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/streams"
 )
 
 // moments says when transfers are drawn: in picoseconds or, where a schedule has an order
@@ -14,7 +15,8 @@ type moments struct {
 	steps    bool
 	from, to []model.Time // of each transfer
 	last     model.Time
-	order    []int32 // the transfers by when they start
+	streams  *streams.Streams // what is drawn as one thing
+	order    []int32          // the transfers by when they start
 	notes    []string
 }
 
@@ -55,22 +57,10 @@ func when(p *model.Problem, s *model.Schedule) (*moments, error) {
 		m.order[i] = int32(i)
 		m.last = max(m.last, m.to[i])
 	}
+	m.streams = streams.Find(p, s, m.from, m.to)
 	slices.SortFunc(m.order, func(i, j int32) int { return cmp.Or(cmp.Compare(m.from[i], m.from[j]), cmp.Compare(i, j)) })
 	if m.last > 1<<53 {
 		m.notes = append(m.notes, "Times beyond 2^53 ps are rounded.")
 	}
 	return m, nil
-}
-
-// busy appends when a transfer keeps each link of its route busy, from its start.
-func (m *moments) busy(p *model.Problem, s *model.Schedule, i int32, dst []model.Interval) []model.Interval {
-	t := &s.Transfers[i]
-	route := s.Routes[t.Route]
-	if m.steps {
-		for range route {
-			dst = append(dst, model.Interval{From: 0, To: 1})
-		}
-		return dst
-	}
-	return p.Topology.Busy(p.Cost, route, p.Chunks[t.Chunk].Size, dst)
 }

@@ -17,7 +17,7 @@ func (k *packer) put(values ...int64) {
 }
 
 // pack writes what the page draws, in the order in which core.js reads it: nodes, links,
-// conditions, chunks, durations, profiles, transfers, the permutation, the critical path.
+// conditions, chunks, durations, profiles, transfers, the permutation, streams, the critical path.
 func pack(p *model.Problem, s *model.Schedule, m *moments, l *layout, path []hop) []byte {
 	k := &packer{b: make([]byte, 0, 1<<12+12*len(s.Transfers))}
 	for v := range p.Topology.Nodes() {
@@ -143,6 +143,7 @@ func (k *packer) transfers(p *model.Problem, s *model.Schedule, m *moments) []in
 	type profile struct {
 		route int32
 		size  int64
+		lasts model.Time // it may wait
 	}
 	durations, profiles := map[model.Time]int64{}, map[profile]int64{}
 	lasting, routes, rows := packer{}, packer{}, packer{b: make([]byte, 0, 10*len(s.Transfers))}
@@ -159,14 +160,14 @@ func (k *packer) transfers(p *model.Problem, s *model.Schedule, m *moments) []in
 			durations[d] = int64(len(durations))
 			lasting.put(int64(d))
 		}
-		key := profile{t.Route, p.Chunks[t.Chunk].Size}
+		key := profile{t.Route, p.Chunks[t.Chunk].Size, d}
 		if _, ok := profiles[key]; !ok {
 			profiles[key] = int64(len(profiles))
-			busy = m.busy(p, s, i, busy[:0])
+			busy = m.streams.Busy(i, busy[:0])
 			route := s.Routes[t.Route]
 			routes.put(int64(len(route)))
 			for h, l := range route {
-				routes.put(int64(l), int64(busy[h].From), int64(busy[h].To-busy[h].From))
+				routes.put(int64(l), int64(busy[h].From-m.from[i]), int64(busy[h].To-busy[h].From))
 			}
 		}
 		rows.put(int64(m.from[i]-at), durations[d], int64(t.Chunk), int64(t.Src), int64(t.Dst), profiles[key]<<1|int64(t.Op))
@@ -179,11 +180,27 @@ func (k *packer) transfers(p *model.Problem, s *model.Schedule, m *moments) []in
 	k.b = append(k.b, rows.b...)
 	if sorted {
 		k.put(0)
-		return place
+	} else {
+		k.put(1)
+		for _, i := range m.order {
+			k.put(int64(i))
+		}
 	}
-	k.put(1)
-	for _, i := range m.order {
-		k.put(int64(i))
-	}
+	k.streams(m)
 	return place
+}
+
+// streams writes what is drawn as one thing: its link beside those of its transfers, from 1 on, and when
+// that is busy; and then which stream each transfer is of.
+func (k *packer) streams(m *moments) {
+	k.put(int64(len(m.streams.List)))
+	if len(m.streams.List) == 0 {
+		return
+	}
+	for _, x := range m.streams.List {
+		k.put(int64(x.Own+1), int64(x.OwnBusy.From), int64(x.OwnBusy.To-x.OwnBusy.From))
+	}
+	for _, i := range m.order {
+		k.put(int64(m.streams.Of[i]))
+	}
 }

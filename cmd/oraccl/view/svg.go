@@ -197,6 +197,9 @@ func (d drawing) header(h *head, complaints []string) {
 	y += svgLine + 3
 	d.text(svgMargin, y, short(h.Claim, 105))
 	numbers := fmt.Sprintf("%d transfers", h.Transfers)
+	if h.Streams != "" {
+		numbers += " in " + h.Streams
+	}
 	if h.Makespan != "" {
 		numbers += ", makespan " + h.Makespan
 	}

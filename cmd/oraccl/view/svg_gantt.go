@@ -1,13 +1,13 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/streams"
 )
 
 // What a drawing of a timeline has room for.
@@ -32,23 +32,18 @@ type gantt struct {
 	last  float64 // the length of the axis
 	dense bool    // no bars: shades
 
-	bars    [][]bar // of each row
+	uses    [][]streams.Use // of each link
+	bars    [][]bar         // of each row
 	lanesOf []int
 }
 
 func newGantt(p *Picture, m *moments, path []hop) *gantt {
 	g := &gantt{p: p, m: m, path: path, rowOf: map[int]int{}, clock: clockOf(m), group: 1}
 	g.last = g.clock.length()
+	g.uses = m.streams.Uses()
 	bars := 0
-	used := make([]bool, len(p.Problem.Topology.Links))
-	for i := range p.Schedule.Transfers {
-		for _, l := range p.Schedule.Routes[p.Schedule.Transfers[i].Route] {
-			used[l] = true
-			bars++
-		}
-	}
-	for l, u := range used {
-		if u {
+	for l, list := range g.uses {
+		if bars += len(list); len(list) > 0 {
 			g.rows = append(g.rows, l)
 		}
 	}
@@ -181,49 +176,41 @@ func (g *gantt) names(d drawing, top float64) {
 	}
 }
 
-// bar is where a transfer is drawn on a link: what is under way there at one time is side
-// by side, in lanes.
+// bar is where a transfer, or a stream, is drawn on a link: what is under way there at one time is
+// side by side, in lanes.
 type bar struct {
-	transfer int32
-	model.Interval
+	streams.Use
 	lane int
 }
 
 // lanes returns the bars of each row, by their starts, and how many lanes each row has.
 func (g *gantt) lanes() (rows [][]bar, lanes []int) {
 	rows, lanes = make([][]bar, g.count()), make([]int, g.count())
-	var busy []model.Interval
-	for _, i := range g.m.order {
-		busy = g.m.busy(g.p.Problem, g.p.Schedule, i, busy[:0])
-		for n, l := range g.p.Schedule.Routes[g.p.Schedule.Transfers[i].Route] {
-			r := g.rowOf[l]
-			rows[r] = append(rows[r], bar{i, model.Interval{From: g.m.from[i].Add(busy[n].From), To: g.m.from[i].Add(busy[n].To)}, 0})
-		}
-	}
-	for r, row := range rows {
-		slices.SortStableFunc(row, func(a, b bar) int { return cmp.Compare(a.From, b.From) })
+	for r, l := range g.rows {
 		var until []model.Time
-		for k := range row {
-			free := slices.IndexFunc(until, func(t model.Time) bool { return t <= row[k].From })
+		for _, u := range g.uses[l] {
+			free := slices.IndexFunc(until, func(t model.Time) bool { return t <= u.From })
 			if free < 0 {
 				free = len(until)
 				until = append(until, 0)
 			}
-			until[free], row[k].lane = row[k].To, free
+			until[free] = u.To
+			rows[r] = append(rows[r], bar{u, free})
 		}
 		lanes[r] = max(1, len(until))
 	}
 	return rows, lanes
 }
 
-// each draws a bar for every link of every transfer, with the number of the chunk where
+// each draws a bar for every link of every transfer or stream, with the number of the chunk where
 // there is room, and a line on top where it adds.
 func (g *gantt) each(d drawing, top float64) {
 	_, ink := colouring(g.p.Problem)
 	for r, row := range g.bars {
 		high := (g.tall - min(2, g.tall/4)) / float64(g.lanesOf[r])
-		for _, b := range row {
-			t := &g.p.Schedule.Transfers[b.transfer]
+		for i := range row {
+			b := &row[i]
+			t := &g.p.Schedule.Transfers[b.Transfers[0]]
 			fill := ink(int(t.Chunk))
 			x0, x1, y := g.x(b.From), g.x(b.To), g.y(r, top)+float64(b.lane)*high
 			wide := max(0.4, x1-x0-min(0.8, (x1-x0)/4))
@@ -231,7 +218,11 @@ func (g *gantt) each(d drawing, top float64) {
 			if t.Op == model.Reduction {
 				d.rect(x0, y, wide, min(1.5, high/3), "fill", inkText)
 			}
-			if name := fmt.Sprint(t.Chunk); high >= 8 && wide > 4+6*float64(len(name)) {
+			name := fmt.Sprint(t.Chunk)
+			if long := g.named(b); high >= 8 && wide > 4+6*float64(len([]rune(long))) {
+				name = long
+			}
+			if high >= 8 && wide > 4+6*float64(len([]rune(name))) {
 				text := inkText
 				if dark(fill) {
 					text = "#ffffff"
@@ -242,16 +233,28 @@ func (g *gantt) each(d drawing, top float64) {
 	}
 }
 
+// named returns what is written on a bar: the chunk and, of a sum or a multicast, from or to how many
+// ranks it is: "3 from 7", "3 to 7".
+func (g *gantt) named(b *bar) string {
+	name := fmt.Sprint(g.p.Schedule.Transfers[b.Transfers[0]].Chunk)
+	from, to := g.m.streams.Ends(&b.Use)
+	if from > 1 {
+		name += fmt.Sprintf(" from %d", from)
+	}
+	if to > 1 {
+		name += fmt.Sprintf(" to %d", to)
+	}
+	return name
+}
+
 // share returns, row by row and cell by cell, how much of the time of a cell the links of
 // the row are busy, in links.
 func (g *gantt) share() []float64 {
 	share := make([]float64, g.count()*cells)
 	each := g.last / cells
-	var busy []model.Interval
-	for _, i := range g.m.order {
-		busy = g.m.busy(g.p.Problem, g.p.Schedule, i, busy[:0])
-		for n, l := range g.p.Schedule.Routes[g.p.Schedule.Transfers[i].Route] {
-			from, to := g.clock.at(g.m.from[i].Add(busy[n].From)), g.clock.at(g.m.from[i].Add(busy[n].To))
+	for l, list := range g.uses {
+		for _, u := range list {
+			from, to := g.clock.at(u.From), g.clock.at(u.To)
 			row := share[g.rowOf[l]*cells:][:cells]
 			for c := int(from / each); c < cells && float64(c)*each < to; c++ {
 				row[c] += max(0, min(to, float64(c+1)*each)-max(from, float64(c)*each)) / each
@@ -288,15 +291,17 @@ func (g *gantt) shade(d drawing, top float64) {
 
 // outline draws a frame around a transfer, on every link of its route.
 func (g *gantt) outline(d drawing, top float64, i int, ink string, width float64) {
-	busy := g.m.busy(g.p.Problem, g.p.Schedule, int32(i), nil)
+	busy := g.m.streams.Busy(int32(i), nil)
 	for n, l := range g.p.Schedule.Routes[g.p.Schedule.Transfers[i].Route] {
-		x0, x1 := g.x(g.m.from[i].Add(busy[n].From)), g.x(g.m.from[i].Add(busy[n].To))
+		x0, x1 := g.x(busy[n].From), g.x(busy[n].To)
 		if g.dense {
 			width = min(width, 1)
 		}
 		y, high := g.y(g.rowOf[l], top), g.tall-min(2, g.tall/4)
 		if !g.dense {
-			at := slices.IndexFunc(g.bars[g.rowOf[l]], func(b bar) bool { return b.transfer == int32(i) })
+			at := slices.IndexFunc(g.bars[g.rowOf[l]], func(b bar) bool {
+				return slices.Contains(b.Transfers, int32(i))
+			})
 			high /= float64(g.lanesOf[g.rowOf[l]])
 			y += high * float64(g.bars[g.rowOf[l]][at].lane)
 		}

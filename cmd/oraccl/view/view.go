@@ -108,6 +108,7 @@ type head struct {
 	Links      int         `json:"links"`
 	Chunks     int         `json:"chunks"`
 	Transfers  int         `json:"transfers"`
+	Streams    string      `json:"streams"`    // how many sums and multicasts they make: "16 sums, 16 multicasts"
 	Custom     bool        `json:"custom"`     // conditions are any multisets
 	Idempotent bool        `json:"idempotent"` // how often a contribution is there does not matter
 	Horizon    int64       `json:"horizon"`    // where the schedule ends, in its unit
@@ -172,6 +173,16 @@ func (p *Picture) head(m *moments, l *layout) *head {
 		if at > 0 && !m.steps {
 			h.Arrivals = append(h.Arrivals, arrival{r, int64(at)})
 		}
+	}
+	if sums, multicasts := m.streams.Count(); sums+multicasts > 0 {
+		var counts []string
+		if sums > 0 {
+			counts = append(counts, model.Count(sums, "sum"))
+		}
+		if multicasts > 0 {
+			counts = append(counts, model.Count(multicasts, "multicast"))
+		}
+		h.Streams = strings.Join(counts, ", ")
 	}
 	for i := range t.Switches {
 		h.Switches = append(h.Switches, t.NodeName(t.Ranks+i))

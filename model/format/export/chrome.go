@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/streams"
 )
 
 // Chrome writes a schedule as trace events: a process for each rank, with a row for what it
@@ -129,40 +130,27 @@ func (c *chrome) transfer(i int32, pid, tid int, sends bool) {
 	c.event(`{"name":"transfer","cat":"transfer","id":%d,"ph":%s,"ts":%s,"pid":%d,"tid":%d}`, i, arrow, instant(max(at, 0)), pid, tid)
 }
 
-// links writes when links are busy. Branches of a multicast share a link; they count once.
+// links writes when links are busy: with transfers that pass alone, or with several that switches
+// take for one.
 func (c *chrome) links() {
-	type use struct {
-		model.Interval
-		transfer int32
-	}
-	uses := make([][]use, len(c.p.Topology.Links))
-	var busy []model.Interval
-	for i := range c.s.Transfers {
-		t := &c.s.Transfers[i]
-		route := c.s.Routes[t.Route]
-		busy = c.p.Topology.Busy(c.p.Cost, route, c.p.Chunks[t.Chunk].Size, busy[:0])
-		for k, l := range route {
-			uses[l] = append(uses[l], use{model.Interval{From: c.from[i].Add(busy[k].From), To: c.from[i].Add(busy[k].To)}, int32(i)})
-		}
-	}
 	pid := c.p.Topology.Ranks
 	c.process(pid, "links")
-	for l, list := range uses {
+	for l, list := range streams.Find(c.p, c.s, c.from, c.to).Uses() {
 		if len(list) == 0 {
 			continue
 		}
 		link := c.p.Topology.Links[l]
 		c.row(pid, l, fmt.Sprintf("link %d, %s to %s", l, c.p.Topology.NodeName(link.Src), c.p.Topology.NodeName(link.Dst)))
-		slices.SortFunc(list, func(a, b use) int {
-			return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To), cmp.Compare(a.transfer, b.transfer))
-		})
-		for n, u := range list {
-			if n > 0 && u.From < list[n-1].To {
-				continue
+		for _, u := range list {
+			t := &c.s.Transfers[u.Transfers[0]]
+			name := fmt.Sprintf("chunk %d", t.Chunk)
+			if u.Stream != nil && u.Stream.Sum() {
+				name = "sum of " + name
+			} else if u.Stream != nil {
+				name = "multicast of " + name
 			}
-			t := &c.s.Transfers[u.transfer]
-			c.event(`{"name":"chunk %d","cat":"link","ph":"X","ts":%s,"dur":%s,"pid":%d,"tid":%d,"args":{"transfer":%d,"src":%d,"dst":%d}}`,
-				t.Chunk, instant(u.From), micro(u.To-u.From), pid, l, u.transfer, t.Src, t.Dst)
+			c.event(`{"name":"%s","cat":"link","ph":"X","ts":%s,"dur":%s,"pid":%d,"tid":%d,"args":{"transfer":%d,"src":%d,"dst":%d}}`,
+				name, instant(u.From), micro(u.To-u.From), pid, l, u.Transfers[0], t.Src, t.Dst)
 		}
 	}
 }

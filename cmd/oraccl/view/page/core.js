@@ -78,6 +78,12 @@ const core = (() => {
     d.index = new Uint32Array(n); // of each in the file
     if (next() === 1) for (let i = 0; i < n; i++) d.index[i] = next();
     else for (let i = 0; i < n; i++) d.index[i] = i;
+    d.streams = []; // what switches take for one: 1 + the index of that of each transfer is in d.stream
+    d.stream = new Int32Array(n);
+    const S = next();
+    for (let i = 0; i < S; i++) d.streams.push({ link: next() - 1, from: next(), until: next(), members: [] });
+    for (const s of d.streams) s.until += s.from;
+    if (S) for (let i = 0; i < n; i++) { d.stream[i] = next(); if (d.stream[i]) d.streams[d.stream[i] - 1].members.push(i); }
     const P = next();
     d.path = new Int32Array(P); d.because = new Uint8Array(P);
     for (let i = 0; i < P; i++) { d.path[i] = next(); d.because[i] = next(); }
@@ -367,50 +373,61 @@ const core = (() => {
     return rows;
   }
 
-  // linkRows returns, for each link, when it is busy, in order: the transfers and the hops
-  // of their profiles. rankRows does so for what each rank sends (row 2r) and receives.
+  // linkRows returns, for each link, when it is busy, in order: the first of the transfers that pass it
+  // then, of which there are several where they are a stream. rankRows does so for what each rank
+  // sends (row 2r) and receives.
   function linkRows(d) {
-    const off = new Uint32Array(d.links + 1);
-    let total = 0;
-    for (let i = 0; i < d.n; i++) for (let h = d.hopOff[d.profile[i]]; h < d.hopOff[d.profile[i] + 1]; h++) { off[d.hopLink[h] + 1]++; total++; }
-    for (let l = 0; l < d.links; l++) off[l + 1] += off[l];
-    const to = off.slice(), transfer = new Uint32Array(total), from = new Float64Array(total), until = new Float64Array(total);
-    for (let i = 0; i < d.n; i++) for (let h = d.hopOff[d.profile[i]]; h < d.hopOff[d.profile[i] + 1]; h++) {
-      let k = to[d.hopLink[h]]++;
-      const f = d.start[i] + d.hopFrom[h], lo = off[d.hopLink[h]];
-      for (; k > lo && from[k - 1] > f; k--) { transfer[k] = transfer[k - 1]; from[k] = from[k - 1]; until[k] = until[k - 1]; }
-      transfer[k] = i; from[k] = f; until[k] = f + d.hopLen[h];
-    }
-    const busy = new Float64Array(d.links), longest = new Float64Array(d.links);
-    for (let l = 0; l < d.links; l++) {
-      let end = 0;
-      for (let k = off[l]; k < off[l + 1]; k++) {
-        busy[l] += Math.max(0, until[k] - Math.max(end, from[k]));
-        end = Math.max(end, until[k]);
-        longest[l] = Math.max(longest[l], until[k] - from[k]);
-      }
-    }
-    return laned({ off, transfer, from, until, busy, longest });
+    return rowsOf(d, d.links, use => {
+      for (let i = 0; i < d.n; i++) for (let h = d.hopOff[d.profile[i]]; h < d.hopOff[d.profile[i] + 1]; h++)
+        use(d.hopLink[h], i, d.start[i] + d.hopFrom[h], d.start[i] + d.hopFrom[h] + d.hopLen[h]);
+      for (const s of d.streams) if (s.link >= 0) use(s.link, s.members[0], s.from, s.until);
+    });
+  }
+  function rankRows(d) {
+    return rowsOf(d, 2 * d.ranks, use => {
+      for (let i = 0; i < d.n; i++) { use(2 * d.src[i], i, d.start[i], d.end[i]); use(2 * d.dst[i] + 1, i, d.start[i], d.end[i]); }
+    });
   }
 
-  function rankRows(d) {
-    const off = new Uint32Array(2 * d.ranks + 1);
-    for (let i = 0; i < d.n; i++) { off[2 * d.src[i] + 1]++; off[2 * d.dst[i] + 2]++; }
-    for (let l = 0; l < 2 * d.ranks; l++) off[l + 1] += off[l];
-    const to = off.slice(), transfer = new Uint32Array(2 * d.n);
-    for (let i = 0; i < d.n; i++) { transfer[to[2 * d.src[i]]++] = i; transfer[to[2 * d.dst[i] + 1]++] = i; }
-    const from = new Float64Array(2 * d.n), until = new Float64Array(2 * d.n);
-    for (let k = 0; k < 2 * d.n; k++) { from[k] = d.start[transfer[k]]; until[k] = d.end[transfer[k]]; }
-    const busy = new Float64Array(2 * d.ranks), longest = new Float64Array(2 * d.ranks);
-    for (let l = 0; l < 2 * d.ranks; l++) {
+  // rowsOf puts what each calls use with, (row, transfer, from, until), into rows. Uses of a stream in
+  // one row are one, from the first to the last instant; merged has them by row and stream.
+  function rowsOf(d, rows, each) {
+    const off = new Uint32Array(rows + 1), S = d.streams.length + 1, merged = new Map();
+    const alone = use => each((row, i, from, until) => {
+      const s = d.stream[i];
+      if (!s) { use(row, i, from, until); return; }
+      const m = merged.get(row * S + s);
+      if (!m) merged.set(row * S + s, { row, i, from, until, done: false });
+      else if (!m.done) { m.from = Math.min(m.from, from); m.until = Math.max(m.until, until); }
+    });
+    alone(row => { off[row + 1]++; });
+    for (const m of merged.values()) { m.done = true; off[m.row + 1]++; }
+    for (let r = 0; r < rows; r++) off[r + 1] += off[r];
+    const total = off[rows], to = off.slice(), transfer = new Uint32Array(total), from = new Float64Array(total), until = new Float64Array(total);
+    const put = (row, i, f, u) => {
+      let k = to[row]++;
+      for (; k > off[row] && from[k - 1] > f; k--) { transfer[k] = transfer[k - 1]; from[k] = from[k - 1]; until[k] = until[k - 1]; }
+      transfer[k] = i; from[k] = f; until[k] = u;
+    };
+    alone(put);
+    for (const m of merged.values()) put(m.row, m.i, m.from, m.until);
+    const busy = new Float64Array(rows), longest = new Float64Array(rows);
+    for (let r = 0; r < rows; r++) {
       let end = 0;
-      for (let k = off[l]; k < off[l + 1]; k++) {
-        busy[l] += Math.max(0, until[k] - Math.max(end, from[k]));
+      for (let k = off[r]; k < off[r + 1]; k++) {
+        busy[r] += Math.max(0, until[k] - Math.max(end, from[k]));
         end = Math.max(end, until[k]);
-        longest[l] = Math.max(longest[l], until[k] - from[k]);
+        longest[r] = Math.max(longest[r], until[k] - from[k]);
       }
     }
-    return laned({ off, transfer, from, until, busy, longest });
+    // place returns where the use of a transfer is in a row.
+    const place = (row, i, start) => {
+      const m = d.stream[i] && merged.get(row * S + d.stream[i]);
+      let k = lower(n => from[n], off[row], off[row + 1], m ? m.from : start);
+      while (transfer[k] !== (m ? m.i : i)) k++;
+      return k;
+    };
+    return laned({ off, transfer, from, until, busy, longest, place });
   }
 
   // inWords writes a time exactly, as the command line does, and a size; setInWords writes
@@ -445,6 +462,31 @@ const core = (() => {
       r = to;
     }
     return "{" + parts.join(", ") + "}";
+  }
+
+  // ends returns the sources and the destinations of a transfer or, where it is of a stream, of all that
+  // is; named what is written on it: the chunk and, of several, from or to how many ranks.
+  function ends(d, i) {
+    const list = d.stream[i] ? d.streams[d.stream[i] - 1].members : [i], sorted = a => [...new Set(a)].sort((x, y) => x - y);
+    return [sorted(list.map(k => d.src[k])), sorted(list.map(k => d.dst[k]))];
+  }
+  function named(d, i) {
+    if (!d.stream[i]) return String(d.chunk[i]);
+    const s = d.streams[d.stream[i] - 1];
+    if (s.name) return s.name;
+    const [from, to] = ends(d, i);
+    return s.name = d.chunk[i] + (from.length > 1 ? " from " + from.length : "") + (to.length > 1 ? " to " + to.length : "");
+  }
+
+  // listInWords writes numbers, in ascending order, with the name of one: "rank 3", "ranks 0-3, 5".
+  function listInWords(name, list) {
+    const parts = [];
+    for (let k = 0, to = 0; k < list.length; k = to + 1) {
+      for (to = k; list[to + 1] === list[to] + 1;) to++;
+      parts.push(to > k + 1 ? list[k] + "-" + list[to] : list.slice(k, to + 1).join(", "));
+      if (parts.length > 24) { parts.push("..."); break; }
+    }
+    return name + (list.length > 1 ? "s " : " ") + parts.join(", ");
   }
 
   // clockOf is the axis of time: idle time is drawn short. place tells where a time is drawn, time
@@ -482,6 +524,6 @@ const core = (() => {
     return /^\d+$/.test(own) ? name : own;
   }
 
-  return { clockOf, shortName, bytesOf, decode, sorted, lower, walk, holdings, vectors, measure, wanted, counter, cursor, linkRows, rankRows, inWords, bytesInWords, setInWords, TWICE };
+  return { clockOf, shortName, bytesOf, decode, sorted, lower, walk, holdings, vectors, measure, wanted, counter, cursor, linkRows, rankRows, ends, named, listInWords, inWords, bytesInWords, setInWords, TWICE };
 })();
 if (typeof module !== "undefined") module.exports = core;

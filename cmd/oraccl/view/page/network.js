@@ -161,7 +161,7 @@ function networkOf(head, d, rows, colour, canvas, marked) {
     }
     const size = plain ? Math.max(1, Math.min(3, r)) : Math.max(1.5, Math.min(4, 0.5 * r));
     for (const [c, list] of byColour) {
-      const reduced = [];
+      const reduced = [], drawn = new Set(); // of a stream there is one on a link
       g.fillStyle = colour.chunk(c);
       g.beginPath();
       for (const i of list) {
@@ -169,6 +169,11 @@ function networkOf(head, d, rows, colour, canvas, marked) {
         if (!hops || d.end[i] <= d.start[i]) continue;
         const f = (cursor.time - d.start[i]) / (d.end[i] - d.start[i]) * hops, hop = Math.min(hops - 1, Math.floor(f));
         const p = at(d.hopLink[from + hop], f - hop);
+        if (d.stream[i]) {
+          const key = d.hopLink[from + hop] * (d.streams.length + 1) + d.stream[i];
+          if (drawn.has(key)) continue;
+          drawn.add(key);
+        }
         if (plain) { g.rect(p[0] - size, p[1] - size, 2 * size, 2 * size); continue; }
         g.moveTo(p[0] + size, p[1]);
         g.arc(p[0], p[1], size, 0, 2 * Math.PI);

@@ -38,7 +38,7 @@
   // late names the ranks that arrive late, a few of them.
   const late = () => head.arrivals.length === 0 ? [] : [["late", head.arrivals.slice(0, 3).map(a => `rank ${a.rank} at ${core.inWords(a.at, "ps")}`).join(", ") + (head.arrivals.length > 3 ? `, and ${head.arrivals.length - 3} more` : "")]];
   $("claim").textContent = (head.engine ? head.engine + ": " : "") + head.claim + (head.reason ? " (" + head.reason + ")" : "");
-  for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}${head.bound_holds && `, ${head.bound_holds}`}`], ["gap", head.gap && head.gap + (head.bound_holds && `, ${head.bound_holds}`)], ["transfers", head.transfers.toLocaleString("en")],
+  for (const [k, v] of [["makespan", head.makespan || "none: the schedule has no times"], ["bound", head.bound && `${head.bound} by ${head.bound_kind}${head.bound_holds && `, ${head.bound_holds}`}`], ["gap", head.gap && head.gap + (head.bound_holds && `, ${head.bound_holds}`)], ["transfers", head.transfers.toLocaleString("en") + (head.streams && ` in ${head.streams}`)],
     ["chunks", head.chunks.toLocaleString("en")], ["ranks", head.ranks], ["links", head.links], ["busy", busyShare()], ["form", head.form], ...head.facts.map(f => [f.name, f.value]), ...late()]) {
     if (v === "" || v === undefined) continue;
     const e = element("div", "", $("numbers"));
@@ -176,11 +176,20 @@
     lastSet = [i, text];
     return text;
   }
+  // sumOf is what a rank at the end of a sum holds when it has come.
+  function sumOf(members) {
+    const i = members[0], end = Math.max(...members.map(k => d.end[k]));
+    return core.setInWords(core.holdings(d, d.chunk[i], end)[d.dst[i]]);
+  }
   function transferText(i) {
-    const lines = [`transfer ${d.index[i]}: ${d.op[i] ? "reduce" : "copy"} chunk ${d.chunk[i]}, ${core.bytesInWords(d.size[d.chunk[i]])}`,
-      `rank ${d.src[i]} \u2192 rank ${d.dst[i]}`,
-      `${core.inWords(d.start[i], head.unit)} to ${core.inWords(d.end[i], head.unit)}` + (head.unit === "ps" ? `, ${core.inWords(d.end[i] - d.start[i], head.unit)}` : ""),
-      `contributions: ${contributions(i)}`];
+    const members = d.stream[i] ? d.streams[d.stream[i] - 1].members : [i], [from, to] = core.ends(d, i);
+    const what = from.length > 1 ? "sum of" : to.length > 1 ? "multicast of" : d.op[i] ? "reduce" : "copy";
+    const start = Math.min(...members.map(k => d.start[k])), end = Math.max(...members.map(k => d.end[k]));
+    const numbers = members.map(k => d.index[k]).sort((a, b) => a - b);
+    const lines = [`${core.listInWords("transfer", numbers)}: ${what} chunk ${d.chunk[i]}, ${core.bytesInWords(d.size[d.chunk[i]])}`,
+      `${core.listInWords("rank", from)} \u2192 ${core.listInWords("rank", to)}`,
+      `${core.inWords(start, head.unit)} to ${core.inWords(end, head.unit)}` + (head.unit === "ps" ? `, ${core.inWords(end - start, head.unit)}` : ""),
+      from.length > 1 ? `contributions with that of rank ${to[0]}: ${sumOf(members)}` : `contributions: ${contributions(i)}`];
     if (d.hopOff[d.profile[i] + 1] - d.hopOff[d.profile[i]] > 1) {
       const way = [];
       for (let k = d.hopOff[d.profile[i]]; k < d.hopOff[d.profile[i] + 1]; k++) way.push(name(d.linkDst[d.hopLink[k]]));

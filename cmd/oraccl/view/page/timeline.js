@@ -149,9 +149,10 @@ function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) 
         g.fillRect(x0, at, x1 - x0 - (x1 - x0 > 3 ? 1 : 0), tall - gap);
         if (d.op[i]) { g.fillStyle = colour("fg"); g.fillRect(x0, at, x1 - x0 - 1, Math.min(2, tall / 3)); }
         if (x1 - x0 > 26 && tall > 9) {
+          const name = core.named(d, i);
           g.fillStyle = colour.onChunk(d.chunk[i]);
           g.textAlign = "left";
-          g.fillText(d.chunk[i], x0 + 3, at + tall / 2, x1 - x0 - 4);
+          g.fillText(6 * name.length < x1 - x0 - 4 ? name : d.chunk[i], x0 + 3, at + tall / 2, x1 - x0 - 4);
         }
       }
       k++;
@@ -165,11 +166,8 @@ function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) 
     let from = d.start[i];
     if (mode === "links") for (let k = d.hopOff[d.profile[i]]; k < d.hopOff[d.profile[i] + 1]; k++)
       if (d.hopLink[k] === r) { from += d.hopFrom[k]; break; }
-    const all = rows();
-    let k = core.lower(n => all.from[n], all.off[r], all.off[r + 1], from);
-    while (all.transfer[k] !== i) k++;
-    const tall = height / all.lanes[r];
-    return [Math.max(gutter, X(from)), Math.min(w, X(all.until[k])), y + all.lane[k] * tall, tall];
+    const all = rows(), k = all.place(r, i, from), tall = height / all.lanes[r];
+    return [Math.max(gutter, X(all.from[k])), Math.min(w, X(all.until[k])), y + all.lane[k] * tall, tall];
   }
   // hatch strikes a transfer through, so that a mark does not depend on colours alone.
   function hatch(g, i, r, y, height) {
