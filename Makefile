@@ -17,10 +17,10 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help setup browser coq build site sites release demo proofs test bench fuzz soak lint vendor clean
+.PHONY: help setup browser coq build site sites screenshots release demo proofs test bench fuzz soak lint vendor clean
 
 help: ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-15s%s\n' "$$t" "$$d"; done
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-20s%s\n' "$$t" "$$d"; done
 
 setup: ## install what is missing: compilers, Z3, HiGHS, vendor/
 	@sh cmd/setup/setup.sh
@@ -40,6 +40,10 @@ site: setup ## write bin/site, a web page in which oraccl runs: open bin/site/in
 
 sites: setup browser ## try the page of "make site" on every file of testdata in a browser, and on those of ORACCL_DATA
 	ORACCL_SITE=all go test -timeout 60m -count 1 -v -run '^TestSite$$' ./cmd/oraccl-site
+
+screenshots: setup browser ## write bin/screenshots, pictures of pages in both themes, wide and narrow, and take those of the README again
+	@sh cmd/oraccl/view/screenshots.sh bin/screenshots
+	@sh cmd/oraccl/view/screenshots.sh readme
 
 release: setup ## write bin/release: archives of the programs for Linux, macOS and Windows, with manual and completions, and their SHA-256 sums
 	go run $(BUILDFLAGS) ./cmd/release -o bin/release

@@ -134,7 +134,7 @@ func (b *Tab) Load(file string) {
 	b.Quiet()
 	b.address = "file://" + file
 	require.NoError(b.t, chromedp.Do(b.Context, chromedp.Navigate(b.address)))
-	b.Until("document.documentElement.dataset.ready === '1'")
+	b.Until("document.documentElement.dataset.ready === '1' || document.readyState === 'complete' && document.scripts.length === 0") // one without a script is drawn once it is there
 }
 
 // Quiet sees to it that the page complained of nothing, and asked for nothing but itself.
@@ -202,6 +202,21 @@ func (b *Tab) Press(keys string) {
 	b.t.Helper()
 	require.NoError(b.t, chromedp.Do(b.Context, chromedp.KeyEvent(keys)))
 	b.Frame()
+}
+
+// Whole returns a picture of the whole page, as wide as it is told. What is in a frame is drawn by
+// another process, once it is in sight: for a page with frames the window is as high as the page.
+func (b *Tab) Whole(width int64) []byte {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.Context, chromedp.EmulateViewport(width, 1000)))
+	if Value[bool](b, "document.querySelector('iframe') !== null") {
+		require.NoError(b.t, chromedp.Do(b.Context, chromedp.EmulateViewport(width, Value[int64](b, "document.documentElement.scrollHeight"))))
+		Value[bool](b, "new Promise(done => setTimeout(() => done(true), 1500))")
+	}
+	b.Frame()
+	shot, err := chromedp.Run(b.Context, chromedp.FullScreenshot(100))
+	require.NoError(b.t, err)
+	return shot
 }
 
 // PointAt moves the pointer to a place of an element, in its pixels.

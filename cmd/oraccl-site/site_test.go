@@ -460,19 +460,19 @@ func TestShoot(t *testing.T) {
 	}
 	lines, err := os.ReadFile(list)
 	require.NoError(t, err)
+	var b *browser.Tab
+	opened := "" // in the tab, and how
 	for line := range strings.Lines(string(lines)) {
 		words := strings.Fields(line)
 		require.Len(t, words, 5, line)
-		width, err := strconv.Atoi(words[3])
+		width, err := strconv.ParseInt(words[3], 10, 64)
 		require.NoError(t, err)
-		b := browser.Open(t, words[0], words[2])
-		require.NoError(t, chromedp.Do(b.Context, chromedp.EmulateViewport(int64(width), 1000)))
+		if how := words[0] + " " + words[2]; how != opened {
+			b, opened = browser.OpenFor(t, 30*time.Minute, words[0], words[2]), how
+		}
 		browser.Value[bool](b, fmt.Sprintf("(history.replaceState(null, '', %q), follow().then(() => true))", words[4]))
-		b.Until("worker.job === null && [...document.querySelectorAll('iframe')].every(f => f.dataset.drawn === '1')")
-		browser.Value[bool](b, "new Promise(done => setTimeout(() => done(true), 1500))") // another process draws what is in the frame
-		shot, err := chromedp.Run(b.Context, chromedp.FullScreenshot(100))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(words[1], shot, 0o644))
+		b.Until("(document.querySelectorAll('iframe').forEach(f => f.scrollIntoView()), worker.job === null && [...document.querySelectorAll('iframe')].every(f => f.dataset.drawn === '1'))")
+		require.NoError(t, os.WriteFile(words[1], b.Whole(width), 0o644))
 	}
 }
 

@@ -390,6 +390,7 @@ async function draw() {
 	frame.title = 'the schedule as a picture';
 	frame.setAttribute('sandbox', 'allow-scripts');
 	const still = !new TextDecoder().decode(file.data.subarray(0, 1024)).includes('script-src'); // it has no script that would tell when it is drawn
+	if (still) frame.className = 'still';
 	frame.onload = () => { if (still) frame.dataset.drawn = '1'; };
 	$('alone').href = address(file.data, 'text/html');
 	frame.src = $('alone').href + '#' + document.documentElement.dataset.theme;
@@ -528,6 +529,7 @@ async function limited(packed, most) {
 
 async function example(e) {
 	clearAsked();
+	$('example').value = site.examples.indexOf(e);
 	for (const [id, value] of Object.entries(e.asked || {})) $(id).value = value;
 	askedText();
 	if (await take(e.file, new Blob([e.text]))) return verify();

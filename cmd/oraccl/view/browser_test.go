@@ -40,6 +40,7 @@ func TestComparison(t *testing.T) {
 	require.NoError(t, f.Close())
 	b := browser.Open(t, file, "light")
 	require.Equal(t, "slow takes 14.33 times as long as fast.", b.Text("lines"))
+	require.Equal(t, 1.5e6, browser.Value[float64](b, "oracclComparison.time()"), "both are under way")
 	// What is in the frames answers with its time when it is asked by nobody: a click there tells all.
 	browser.Value[bool](b, "(() => { const e = document.getElementById('time'); e.value = 1000; e.dispatchEvent(new Event('input')); return true; })()")
 	require.InDelta(t, 2.6e6, browser.Value[float64](b, "oracclComparison.time()"), 1e5, "half of what is drawn: two steps, a short gap, a step")
@@ -127,6 +128,8 @@ func TestPage(t *testing.T) {
 	b := browser.Open(t, write(t, rotation(t, 8)), "light")
 	require.Equal(t, "proved", b.Text("verdict"))
 	require.Equal(t, "rotation", b.Text("title"))
+	require.True(t, browser.Value[bool](b, "[...document.querySelectorAll('.legend > span')].every(e => e.offsetTop === document.querySelector('.legend > span').offsetTop)"), "the legend is one line")
+	require.Equal(t, 22.0+8*34+4, browser.Value[float64](b, "document.getElementById('lane').offsetHeight"), "eight rows leave no empty space")
 	numbers := b.Text("numbers")
 	for _, want := range []string{"makespan7us", "bound3.5us by ingress", "gap100.0%", "transfers56", "ranks8", "busy100.0% of the time, 8 of them used"} {
 		require.Contains(t, numbers, want)

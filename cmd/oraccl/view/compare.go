@@ -26,6 +26,7 @@ type comparison struct {
 	Lines []string   `json:"lines"` // what is to be said of the two
 	Unit  string     `json:"unit"`
 	Until int64      `json:"until"`
+	Opens int64      `json:"opens"` // when both are half way at most
 	Idle  [][3]int64 `json:"idle"`
 	Names []string   `json:"names"`
 }
@@ -46,7 +47,7 @@ func Compare(w io.Writer, a, b *Picture) error {
 		return fmt.Errorf("%s and %s: one has times and the other an order alone, so that they have no clock in common", a.Title, b.Title)
 	}
 	c := clockOf(all...)
-	head := comparison{Title: a.Title + " and " + b.Title, Lines: against(a, b, all), Unit: "ps", Until: int64(c.end), Idle: [][3]int64{}, Names: []string{a.Title, b.Title}}
+	head := comparison{Title: a.Title + " and " + b.Title, Lines: against(a, b, all), Unit: "ps", Until: int64(c.end), Opens: int64(min(all[0].last, all[1].last)) / 2, Idle: [][3]int64{}, Names: []string{a.Title, b.Title}}
 	if all[0].steps {
 		head.Unit = "step"
 	}

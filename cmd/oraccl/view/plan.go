@@ -65,6 +65,16 @@ func planInk(o *model.PlanOp) string {
 	return "#c6dbef"
 }
 
+// planCSS is the style of a page without a script, which follows the theme of the browser. Its
+// picture is scrolled by itself where it is wider than the page.
+func planCSS() string {
+	dark, _, _ := strings.Cut(pageCSS[strings.Index(pageCSS, darkTheme)+len(darkTheme):], "\n")
+	return pageCSS + "@media (prefers-color-scheme: dark) { :root" + dark + " }\nmain { overflow-x: auto; }\n"
+}
+
+// darkTheme begins the line of the style of pages that has the colours of their dark theme.
+const darkTheme = ":root[data-theme=dark]"
+
 // PlanHTML writes a page with the picture of a plan. It has no script.
 func PlanHTML(w io.Writer, p *PlanPicture) error {
 	b := bufio.NewWriter(w)
@@ -83,7 +93,7 @@ func PlanHTML(w io.Writer, p *PlanPicture) error {
 <header>
   <div class="line"><span id="verdict" class="badge %s">%s</span><h1 id="title">%s</h1></div>
   <p id="claim">%s</p>
-`, source(pageCSS), e(p.Title), pageCSS, e(p.Verdict.Outcome), e(p.Verdict.Outcome), e(p.Title), e(p.Verdict.Claim))
+`, source(planCSS()), e(p.Title), planCSS(), e(p.Verdict.Outcome), e(p.Verdict.Outcome), e(p.Title), e(p.Verdict.Claim))
 	if p.Verdict.Reason != "" {
 		fmt.Fprintf(b, "  <p>%s</p>\n", e(p.Verdict.Reason))
 	}
@@ -257,11 +267,19 @@ func (l *planLayout) place() {
 		for i := range blocks[b].Ops {
 			l.x[b][i] = max(l.x[b][i], at)
 			at = l.x[b][i] + planWidth(&blocks[b].Ops[i]) + 4
+			if l.inCycle(course.Place{Block: b, Op: i}) { // from which an arrow goes to what it waits for
+				at += planGap
+			}
 		}
 		if _, ok := l.row[b]; ok {
 			l.width = max(l.width, at)
 		}
 	}
+}
+
+// inCycle reports whether an operation waits for itself in the end.
+func (l *planLayout) inCycle(at course.Place) bool {
+	return slices.ContainsFunc(l.cycle, func(w course.Waiting) bool { return w.Place == at })
 }
 
 // say describes a deadlock in words.
@@ -350,9 +368,7 @@ func (l *planLayout) op(d drawing, b, i int, y float64) {
 	left, w := planLeft+l.x[b][i], planWidth(o)
 	stroke, thick, opacity := "#ffffff", 0.5, 1.0
 	wrong := l.blame[course.Place{Block: b, Op: i}] > 0
-	for _, c := range l.cycle {
-		wrong = wrong || c.Block == b && c.Op == i
-	}
+	wrong = wrong || l.inCycle(course.Place{Block: b, Op: i})
 	if !l.ended[b][i] {
 		opacity = 0.4
 	}
@@ -494,6 +510,9 @@ func (l *planLayout) arrows(d drawing, y []float64) {
 			"fill", "none", "stroke", ink, "stroke-width", wide, "stroke-dasharray", dashes, "marker-end", "url(#to"+ink[1:]+")")
 	}
 	for _, pair := range l.pairs {
+		if l.inCycle(pair[0]) && l.inCycle(pair[1]) {
+			continue // the arrows of the cycle tell more
+		}
 		arrow(pair[0], pair[1], inkBad, 2.5, "none")
 	}
 	for i, w := range l.cycle {

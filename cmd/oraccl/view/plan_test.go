@@ -62,10 +62,15 @@ func TestPlanPicture(t *testing.T) {
 	require.Equal(t, 2, strings.Count(svg, "marker-end"))
 	require.Contains(t, svg, "gpu 1 tb 0 op 2 (wait), line 13")
 	require.Contains(t, page, "default-src 'none'; style-src 'sha256-")
+	require.Contains(t, page, "@media (prefers-color-scheme: dark) { :root { color-scheme: dark; --bg: #")
 
 	page, svg = pictured(t, handshake(true), Verdict{Outcome: "refuted"})
 	require.Equal(t, 4, strings.Count(svg, red), "two operations and two arrows")
 	require.Contains(t, page, "gpu 0 tb 0 op 0 (wait) waits for signal 1 of memory channel 0 of gpu 1 to gpu 0, which comes with gpu 1 tb 0 op 2 (signal), and that after gpu 1 tb 0 op 0 (wait), which waits itself.")
+
+	stuck := Violation{Code: "deadlock", Where: "gpu 0 tb 0 op 0 (wait)", Message: "2 of 2 threadblocks wait for ever, so does gpu 1 tb 0 op 0 (wait)"}
+	_, svg = pictured(t, handshake(true), Verdict{Outcome: "refuted", Violations: []Violation{stuck}})
+	require.Equal(t, 4, strings.Count(svg, red), "no line beside the arrows of the cycle")
 
 	race := Violation{Code: "read-write-race", Where: "gpu 1 tb 0 op 2 (wait)", Message: "reads o of gpu 0 from byte 0 on, which gpu 0 tb 0 op 0 (signal) writes, and nothing orders the two"}
 	_, svg = pictured(t, handshake(false), Verdict{Outcome: "refuted", Violations: []Violation{race}})

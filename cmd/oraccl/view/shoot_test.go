@@ -37,17 +37,16 @@ func TestShoot(t *testing.T) {
 		part, err := strconv.ParseFloat(words[3], 64)
 		require.NoError(t, err)
 		b := browser.Open(t, words[0], words[2])
+		at(b, part)
+		var shot []byte
 		if len(words) == 5 {
 			width, err := strconv.ParseInt(words[4], 10, 64)
 			require.NoError(t, err)
-			require.NoError(t, chromedp.Do(b.Context, chromedp.EmulateViewport(width, 1000)))
+			shot = b.Whole(width)
+		} else {
+			shot, err = chromedp.Run(b.Context, chromedp.CaptureScreenshot())
+			require.NoError(t, err)
 		}
-		at(b, part)
-		shot, err := chromedp.Run(b.Context, chromedp.CaptureScreenshot())
-		if len(words) == 5 {
-			shot, err = chromedp.Run(b.Context, chromedp.FullScreenshot(100))
-		}
-		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(words[1], small(t, shot), 0o644))
 		taken++
 	}

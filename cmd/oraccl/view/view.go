@@ -205,8 +205,10 @@ func (p *Picture) head(m *moments, l *layout) *head {
 func scriptJS() string { return "\n" + coreJS + networkJS + timelineJS + pageJS + "\n" }
 
 // Sources returns what a Content-Security-Policy must allow as script and as style for a page
-// of HTML to work in a frame: these very texts, and no others.
-func Sources() (script, style string) { return source(scriptJS()), source(pageCSS) }
+// of HTML or PlanHTML to work in a frame: these very texts, and no others.
+func Sources() (script, style string) {
+	return source(scriptJS()), source(pageCSS) + " " + source(planCSS())
+}
 
 // source is a hash-source of a Content-Security-Policy, for a script or style of this text.
 func source(text string) string {

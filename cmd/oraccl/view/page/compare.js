@@ -3,7 +3,7 @@
 (() => {
   const $ = id => document.getElementById(id), head = JSON.parse($("head").textContent), clock = core.clockOf(head);
   const frames = [$("one"), $("two")], drawn = new Set();
-  let time = 0, playing = false, last = 0;
+  let time = head.opens, playing = false, last = 0;
   $("title").textContent = head.title;
   for (const text of head.lines) { const e = document.createElement("li"); e.textContent = text; $("lines").append(e); }
   const tell = (message, except) => { for (const f of frames) if (f.contentWindow !== except) f.contentWindow.postMessage(message, "*"); };

@@ -105,7 +105,13 @@
       if (time >= head.until) play(false);
     }
     lastFrame = at;
-    if (dirty & SIZE) { network.resize(); timeline.resize(); }
+    if (dirty & (SIZE | ROWS)) {
+      const high = timeline.tallest(), lane = $("lane").style;
+      lane.maxHeight = high + "px";
+      lane.minHeight = Math.min(260, high) + "px";
+      timeline.resize();
+    }
+    if (dirty & SIZE) network.resize();
     if (dirty & (TIME | SIZE)) {
       cursor.seek(time);
       network.draw(cursor, counts.ready && held.small ? held.complete : null);

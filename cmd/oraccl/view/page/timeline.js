@@ -1,8 +1,8 @@
 // The timeline: a row a link, or two a rank (sends above receives). What is thinner than a
 // pixel is merged, so that a frame costs the pixels and not the transfers.
 function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) {
-  const gutter = 150, ruler = 22;
-  let w = 0, h = 0, ratio = 1, mode = "links", top = 0, path = true, rowHeight = 18, cursorRow = 0, chosen = -1;
+  const ruler = head.arrivals.length ? 40 : 22; // where ranks arrive, a second line tells
+  let gutter = 150, w = 0, h = 0, ratio = 1, mode = "links", top = 0, path = true, rowHeight = 18, cursorRow = 0, chosen = -1;
   const span = clock.length, whole = Math.max(1, head.horizon), view = { from: 0, to: span }; // places of the clock
   let order = [];
 
@@ -28,14 +28,22 @@ function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) 
   function resize() {
     ratio = window.devicePixelRatio || 1;
     w = canvas.clientWidth; h = canvas.clientHeight;
+    const g = canvas.getContext("2d"), step = Math.max(1, Math.floor(order.length / 1000));
+    g.font = "11px system-ui, sans-serif";
+    let widest = 0;
+    for (let k = 0; k < order.length; k += step) widest = Math.max(widest, g.measureText(label(order[k])).width);
+    gutter = Math.round(Math.min(widest + 58, Math.max(110, 0.35 * w)));
     canvas.width = Math.max(1, w * ratio); canvas.height = Math.max(1, h * ratio);
   }
+  // A row has the height of its text or of its lanes at least; where there are few rows, the
+  // picture is as high as they are at most.
+  const TALLEST = 34, least = () => Math.max(18, Math.min(44, 4 + 7 * rows().most));
+  const tallest = () => ruler + order.length * Math.max(TALLEST, least()) + 4;
   function clampTop() { top = Math.max(0, Math.min(top, order.length * rowHeight - (h - ruler))); }
 
   function draw() {
     const g = canvas.getContext("2d"), all = rows();
-    const least = Math.max(18, Math.min(44, 4 + 7 * all.most));
-    rowHeight = order.length * least > h - ruler ? least : Math.max(least, Math.min(34, Math.floor((h - ruler) / Math.max(1, order.length))));
+    rowHeight = order.length * least() > h - ruler ? least() : Math.max(least(), Math.min(TALLEST, Math.floor((h - ruler) / Math.max(1, order.length))));
     clampTop();
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, w, h);
@@ -59,8 +67,8 @@ function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) 
       g.fillText((100 * all.busy[r] / whole).toFixed(1) + "%", gutter - 8, y + rowHeight / 2 - 1);
     }
     breaks(g);
-    arrivals(g);
     ticks(g);
+    arrivals(g);
     if (order.length * rowHeight > h - ruler) {
       g.fillStyle = colour("dim");
       const size = Math.max(12, (h - ruler) ** 2 / (order.length * rowHeight));
@@ -97,15 +105,11 @@ function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) 
       if (x < gutter || x > w) continue;
       g.strokeStyle = g.fillStyle = colour("odd");
       g.setLineDash([5, 4]);
-      g.beginPath(); g.moveTo(x, ruler); g.lineTo(x, h); g.stroke();
+      g.beginPath(); g.moveTo(x, 22); g.lineTo(x, h); g.stroke();
       g.setLineDash([]);
       const text = ranks.length === 1 ? `rank ${ranks[0]} arrives` : `${ranks.length} ranks arrive`, left = x + 8 + g.measureText(text).width > w;
-      const wide = g.measureText(text).width + 8;
-      g.globalAlpha = 0.9;
-      g.fillStyle = colour("bg"); g.fillRect(left ? x - wide - 1 : x + 1, ruler + 2, wide, 16);
-      g.globalAlpha = 1;
-      g.fillStyle = colour("odd"); g.textAlign = left ? "right" : "left";
-      g.fillText(text, x + (left ? -4 : 4), ruler + 10);
+      g.textAlign = left ? "right" : "left";
+      g.fillText(text, x + (left ? -4 : 4), 31);
     }
   }
   function ticks(g) {
@@ -120,9 +124,9 @@ function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) 
     for (let t = Math.ceil(clock.time(view.from) / step) * step; t <= end; t += step) {
       const b = clock.breaks.find(b => t > b.from && t < b.until);
       if (b) { t = Math.ceil(b.until / step) * step - step; continue; }
-      g.fillRect(X(t), ruler - 6, 1, 6);
+      g.fillRect(X(t), 16, 1, 6);
       const next = clock.breaks.find(b => b.from >= t && X(b.from) < X(t) + 60);
-      if (!next) g.fillText(core.inWords(t, head.unit), X(t) + 3, ruler / 2);
+      if (!next) g.fillText(core.inWords(t, head.unit), X(t) + 3, 11);
     }
   }
   // row draws one row. Where it has many more transfers in view than pixels, it goes from
@@ -271,7 +275,8 @@ function timelineOf(head, d, clock, linkRows, rankRows, colour, canvas, marked) 
   }
   return {
     range: () => [clock.time(view.from), clock.time(view.to)],
-    resize, draw, zoom, pan, find, middle, step, show, moveRow, arrangeRows, X, T, view, gutter, ruler,
+    resize, draw, zoom, pan, find, middle, step, show, moveRow, arrangeRows, X, T, view, ruler, tallest,
+    get gutter() { return gutter; },
     fit: () => { view.from = 0; view.to = span; },
     scroll: by => { top += by; clampTop(); },
     setMode: m => { mode = m; }, mode: () => mode,
