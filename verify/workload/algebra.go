@@ -23,16 +23,28 @@ type word string
 // algebra makes words.
 type algebra struct {
 	numbers map[string]int
-	sums    map[word]map[word]int // what is in a sum
-	rows    map[word][]word       // what is in a product whose factors have an order
-	shapes  map[word][3]word      // operator and operands of a tree
-	inputs  map[word][3]int       // buffer, rank, cell
+	sums    map[word]sum     // what is in a sum
+	rows    map[word]row     // what is in a product whose factors have an order
+	shapes  map[word][3]word // operator and operands of a tree
+	inputs  map[word][3]int  // buffer, rank, cell
 	swap    map[string]bool
 	ordered map[string]bool // associative, and not commutative
 }
 
+// sum holds the operands of a sum, with how often each is there.
+type sum struct {
+	operator string
+	of       map[word]int
+}
+
+// row holds the factors of a product, in their order.
+type row struct {
+	operator string
+	of       []word
+}
+
 func newAlgebra(w *wl.Workload) *algebra {
-	a := &algebra{numbers: map[string]int{}, sums: map[word]map[word]int{}, rows: map[word][]word{}, shapes: map[word][3]word{},
+	a := &algebra{numbers: map[string]int{}, sums: map[word]sum{}, rows: map[word]row{}, shapes: map[word][3]word{},
 		inputs: map[word][3]int{}, swap: map[string]bool{}, ordered: map[string]bool{}}
 	for _, o := range w.Operators {
 		a.swap[o.Name], a.ordered[o.Name] = o.Commutative, o.Associative && !o.Commutative
@@ -61,32 +73,32 @@ func (a *algebra) combine(operator string, of []word) word {
 	if a.ordered[operator] {
 		return a.row(operator, of)
 	}
-	sum := map[word]int{}
+	all := map[word]int{}
 	for _, x := range of {
-		if parts := a.sums[x]; parts != nil && strings.HasPrefix(string(x), "+"+operator+"#") {
-			for y, n := range parts {
-				sum[y] += n
+		if parts, ok := a.sums[x]; ok && parts.operator == operator {
+			for y, n := range parts.of {
+				all[y] += n
 			}
 			continue
 		}
-		sum[x]++
+		all[x]++
 	}
 	var text strings.Builder
-	for _, x := range slices.Sorted(maps.Keys(sum)) {
+	for _, x := range slices.Sorted(maps.Keys(all)) {
 		if operator == "min" || operator == "max" {
-			sum[x] = 1
+			all[x] = 1
 		}
-		fmt.Fprintf(&text, "%d*%s,", sum[x], x)
+		fmt.Fprintf(&text, "%d*%s,", all[x], x)
 	}
-	if len(sum) == 1 {
-		for x, n := range sum {
+	if len(all) == 1 {
+		for x, n := range all {
 			if n == 1 {
 				return x
 			}
 		}
 	}
-	w := word("+" + operator + "#" + string(a.short('s', operator+":"+text.String())))
-	a.sums[w] = sum
+	w := a.short('s', fmt.Sprintf("%q:%s", operator, text.String()))
+	a.sums[w] = sum{operator, all}
 	return w
 }
 
@@ -94,8 +106,8 @@ func (a *algebra) combine(operator string, of []word) word {
 func (a *algebra) row(operator string, of []word) word {
 	var all []word
 	for _, x := range of {
-		if strings.HasPrefix(string(x), "."+operator+"#") {
-			all = append(all, a.rows[x]...)
+		if factors, ok := a.rows[x]; ok && factors.operator == operator {
+			all = append(all, factors.of...)
 			continue
 		}
 		all = append(all, x)
@@ -103,8 +115,8 @@ func (a *algebra) row(operator string, of []word) word {
 	if len(all) == 1 {
 		return all[0]
 	}
-	w := word("." + operator + "#" + string(a.short('r', fmt.Sprint(operator, ":", all))))
-	a.rows[w] = all
+	w := a.short('r', fmt.Sprintf("%q:%s", operator, all))
+	a.rows[w] = row{operator, all}
 	return w
 }
 
@@ -112,14 +124,14 @@ func (a *algebra) tree(operator string, l, r word) word {
 	if a.swap[operator] && r < l {
 		l, r = r, l
 	}
-	w := a.short('t', fmt.Sprintf("%s(%s,%s)", operator, l, r))
+	w := a.short('t', fmt.Sprintf("%q(%s,%s)", operator, l, r))
 	a.shapes[w] = [3]word{word(operator), l, r}
 	return w
 }
 
 func (a *algebra) apply(function string, args []word, at int64) word {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s@%d", function, at)
+	fmt.Fprintf(&text, "%q@%d", function, at)
 	for _, x := range args {
 		text.WriteByte(' ')
 		text.WriteString(string(x))
@@ -131,7 +143,7 @@ func (a *algebra) scalar(operator string, l, r word, at int64) word {
 	if a.swap[operator] && r < l {
 		l, r = r, l
 	}
-	return a.short('q', fmt.Sprintf("%s@%d(%s,%s)", operator, at, l, r))
+	return a.short('q', fmt.Sprintf("%q@%d(%s,%s)", operator, at, l, r))
 }
 
 // elsewhere is a tree of inputs with all of them in another cell; ok is false if they are not
