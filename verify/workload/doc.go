@@ -3,7 +3,7 @@
 // periodically. verify/SPEC.md, section 19, states what is decided; the conditions V1 to V10 are
 // numbered there.
 //
-// Two engines share no more than the division of buffers into cells and the walk over a
+// Package smt/operations is another engine, which asks a solver. The two engines here share no more than the division of buffers into cells and the walk over a
 // goal's expression:
 //
 //	Compose  takes the schedule apart. Each collective is proved by itself, by package replay;

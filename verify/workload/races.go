@@ -101,7 +101,7 @@ func (c *composition) ordered(a, b touch, v int, heights func(touch) []int32) {
 		c.report(verify.Wrong(code, fmt.Sprintf("rank %d, %s from byte %d", v, model.Quote(a.region.Buffer), max(a.region.Offset, b.region.Offset)), how).AtRank(v))
 	}
 	if a.op == b.op {
-		if many && min(ab, ba) > 1 {
+		if many && max(ab, ba) > 1 {
 			wrong(fmt.Sprintf("an iteration of %s does not wait for the one before", c.w.Ops[a.op].ID))
 		}
 		return

@@ -17,7 +17,6 @@ import (
 	"github.com/oraccl/oraccl/solve/certify/workloads"
 	made "github.com/oraccl/oraccl/solve/workload"
 	"github.com/oraccl/oraccl/verify"
-	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // performed is what is known of a workload.
@@ -33,7 +32,7 @@ type performed struct {
 func operations() *Measure {
 	return &Measure{"the workload that make names, with its arguments, is scheduled on the topology and proved: hierarchical (nodes, per_node, bytes, parts), topk (nodes, per_node, elements, keep, value, index, select, scatter), grid (side, depth, x, w, y, multiply, chunks, backward, inside: rows, columns or depths), adasum (members, bytes, scalars, dot, combine), each with use, the method of its collectives, and per_node, ranks of a machine; received_all, received_most and into_node are bytes",
 		[]string{"makespan", "bound", "operations", "received_all", "received_most", "into_node", "method", "proved", "kind", "seconds", "reason"},
-		"the schedule of the workload is verified by both engines as it is computed; oraccl workload -o writes one",
+		"the schedule of the workload is verified by three engines as it is computed; oraccl workload -o writes one",
 		func(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 			k, err := keep(ctx, x, s.label("workload"), "workload "+s.key(), func(*evidence) (*performed, error) { return perform(ctx, s) })
 			if err != nil {
@@ -134,7 +133,7 @@ func perform(ctx context.Context, s spec) (*performed, error) {
 	if r.Verdict.Outcome != verify.Proved || len(r.Bounds) == 0 {
 		return nil, fmt.Errorf("%v: the schedule is not proved, or has no bound: %v %s", w, r.Verdict.Outcome, r.Verdict.Reason)
 	}
-	k := &performed{Makespan: r.Verdict.Makespan, Bound: r.Bounds[0].Value, Kind: r.Bounds[0].Kind, Ops: len(w.Ops), Proved: workload.ComposeEngine + ", " + workload.ExecuteEngine}
+	k := &performed{Makespan: r.Verdict.Makespan, Bound: r.Bounds[0].Value, Kind: r.Bounds[0].Kind, Ops: len(w.Ops), Proved: r.Verdict.Engine}
 	per := int(n.of("per_node", 1))
 	if n.err != nil {
 		return nil, n.err

@@ -30,7 +30,7 @@ type sharing struct {
 func sharedJobs() *Measure {
 	return &Measure{"jobs, in the words of crossover, share GPUs in turns, with rates and iterations as its flags: time is the proved period or makespan, slicing that of one job after another, lockstep and lockstep_worst those of the best and the worst order with barriers, given, best_order, first_come and shortest of finite policies, shorter what the engines say of the schedule in a period less by 1 ps",
 		[]string{"time", "bound", "slicing", "lockstep", "lockstep_worst", "given", "best_order", "first_come", "shortest", "shorter", "method", "proved", "kind", "seconds", "reason"},
-		"the schedule of the jobs is verified by both engines as it is computed; oraccl crossover -o writes it",
+		"the schedule of the jobs is verified by three engines as it is computed; oraccl crossover -o writes it",
 		func(ctx context.Context, x *Runner, s spec) (expression.Record, error) {
 			if s["jobs"] == "" {
 				return nil, errors.New("measure crossover: no jobs, want words such as \"A=7ms/4ms B=5ms/6ms\"")
@@ -76,7 +76,7 @@ func share(ctx context.Context, s spec) (*sharing, error) {
 	if v.Outcome != verify.Proved {
 		return nil, fmt.Errorf("%s: the schedule is not proved: %v %s %s", s["jobs"], v.Outcome, v.Reason, strings.Join(r.Violations, "; "))
 	}
-	k := &sharing{Time: v.Makespan, Bound: r.Bound.Value, Kind: r.Bound.Kind, Slicing: r.Slicing, Method: "crossover", Proved: workload.ComposeEngine + ", " + workload.ExecuteEngine}
+	k := &sharing{Time: v.Makespan, Bound: r.Bound.Value, Kind: r.Bound.Kind, Slicing: r.Slicing, Method: "crossover", Proved: r.Verified.Verdict.Engine}
 	for _, row := range r.Rows {
 		switch row.Method {
 		case "lock-step, best order":

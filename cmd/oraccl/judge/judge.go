@@ -21,6 +21,7 @@ import (
 	"github.com/oraccl/oraccl/model/native"
 	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/smt"
@@ -137,14 +138,14 @@ func (a *Asked) timetable(ctx context.Context, file string) (*certify.Judgement,
 	if err != nil {
 		return nil, err
 	}
-	v, each, err := workload.Check(ctx, s)
+	v, each, err := workloads.Check(ctx, s, a.TimeLimit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return Timetable(file, s, v, each), nil
 }
 
-// Timetable returns the judgement of the engines of verify/workload about a schedule in a file.
+// Timetable returns the judgement of engines about a schedule in a file.
 func Timetable(file string, s *wl.Schedule, v verify.Verdict, each []verify.Verdict) *certify.Judgement {
 	j := &certify.Judgement{File: file, Claim: workload.Claim(s), Makespan: v.Makespan, Notes: s.Workload.Topology.Notes, Partial: s.Origin.Partial}
 	j.Verdict, j.Verdicts = v, map[string]verify.Verdict{}

@@ -17,7 +17,7 @@ func workloadsTopic(methods []Value) Topic {
 				Para("Where collectives have no schedule of their own, each gets the shortest that a quick method finds for it alone, and its cut where the file has no `chunks`. " +
 					"Methods in which jobs take turns serve workloads in which every operation belongs to a job, a job is one computation " +
 					"and collectives that wait for it, and the next iteration waits for these; one job then has the network at a time."),
-				Para("Every schedule is decided by both engines, and every bound checked; the bounds of `oraccl bound` hold for every cut of what has none."),
+				Para("Every schedule is decided by three engines, and every bound checked; the bounds of `oraccl bound` hold for every cut of what has none."),
 				Code("oraccl gap workload.json\noraccl solve workload.json -o timetable.json\noraccl verify timetable.json\noraccl bound workload.json -o bound.json\noraccl check bound.json"),
 			}
 		}),

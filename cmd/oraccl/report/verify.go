@@ -125,7 +125,7 @@ func PrintVerdict(w io.Writer, v *certify.Judgement) {
 		Line(w, "%s", j.Reason)
 	}
 	var said []string
-	for _, engine := range slices.Concat([]string{"import", epoch.Engine}, certify.Engines, []string{stream.Engine, orbit.Engine, workload.ComposeEngine, workload.ExecuteEngine}) {
+	for _, engine := range slices.Concat([]string{"import", epoch.Engine, workload.ComposeEngine, workload.ExecuteEngine}, certify.Engines, []string{stream.Engine, orbit.Engine}) {
 		if o, ran := j.Engines[engine]; ran {
 			said = append(said, engine+" "+o)
 		}

@@ -24,7 +24,7 @@ PyTorch, Muri's table and others (see trace).
 
 With one iteration of each job in a period, the least period is the largest of all
 computation, all communication, and the slowest job alone; the schedule attains it, in
-the order of the jobs. It is verified by two engines, which prove that it can be repeated
+the order of the jobs. It is verified by three engines, which prove that it can be repeated
 for ever, and that each job's own order is that of the job alone; the bound is checked.
 Beside it stand time slicing and the best order in lock-step, which is Muri's estimate.
 

@@ -90,7 +90,7 @@ func line(t *testing.T, s *wl.Schedule) string {
 }
 
 // The files of testdata/workloads are what this package makes; with UPDATE set they are written.
-// A schedule in accept is proved by both engines; of one in reject the file violations.tsv has
+// A schedule in accept is proved by all engines; of one in reject the file violations.tsv has
 // what each engine says first.
 func TestFiles(t *testing.T) {
 	accept, reject := filepath.Join(testdata, "accept"), filepath.Join(testdata, "reject")

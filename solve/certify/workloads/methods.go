@@ -140,7 +140,7 @@ func Evaluate(ctx context.Context, w *wl.Workload, methods []Method, onlyBetter 
 			c.Left = append(c.Left, Left{m.Name, fmt.Sprintf("its schedule takes %v, no less than that of %s", length, b.Method)})
 			continue
 		}
-		v, each, err := workload.Check(ctx, s)
+		v, each, err := Check(ctx, s, SolverTime)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}

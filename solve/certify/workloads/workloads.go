@@ -1,5 +1,5 @@
-// Package workloads solves workloads, has what is found verified by both engines of
-// verify/workload, and sets it beside the bounds that verify/workload values. It stands beside
+// Package workloads solves workloads, has what is found verified by the engines of
+// verify/workload and verify/smt/operations, and sets it beside the bounds that verify/workload values. It stands beside
 // package certify, above the methods.
 package workloads
 
@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	wl "github.com/oraccl/oraccl/model/workload"
@@ -15,6 +16,7 @@ import (
 	"github.com/oraccl/oraccl/solve/certify"
 	place "github.com/oraccl/oraccl/solve/workload"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt/operations"
 	"github.com/oraccl/oraccl/verify/workload"
 )
 
@@ -35,10 +37,26 @@ func (r *Report) Gap() model.Gap {
 	return model.GapOf(r.Verdict.Makespan, r.Bounds[0].Value)
 }
 
+// Check asks the engines of verify/workload and the one of verify/smt/operations about a schedule, which must be
+// valid, and returns what all of them establish together, and what each says. The last one stops
+// after a time; 0 is no limit. An error means that they contradict each other.
+func Check(ctx context.Context, s *wl.Schedule, limit time.Duration) (verify.Verdict, []verify.Verdict, error) {
+	_, each, err := workload.Check(ctx, s)
+	if err != nil {
+		return verify.Verdict{}, each, err
+	}
+	each = append(each, operations.Check(ctx, s, certify.Backend, limit))
+	v, err := verify.Combine(each...)
+	return v, each, err
+}
+
+// SolverTime is how long Verify waits for the solver; the other two engines prove without it.
+const SolverTime = 30 * time.Second
+
 // Verify returns what is known of a schedule. That a proved schedule ends before a bound is an
 // error.
 func Verify(ctx context.Context, s *wl.Schedule) (*Report, error) {
-	v, each, err := workload.Check(ctx, s)
+	v, each, err := Check(ctx, s, SolverTime)
 	if err != nil {
 		return nil, err
 	}
