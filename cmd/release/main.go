@@ -1,10 +1,11 @@
 // Command release writes what people install: for each system an archive with static programs
 // (oraccl without the solvers, and oraccl-check), the manual for man, completions for shells and
 // the licences of what is in the programs; for the system that it runs on also one of oraccl
-// with its solvers and the libraries that they need, and a Containerfile for it; and the SHA-256
-// sums of all archives. The same source gives the same bytes.
+// with its solvers and the libraries that they need; and the SHA-256 sums of all archives. The
+// same source gives the same bytes.
 //
-// It is run in the top directory.
+// It is run in the top directory. The Containerfile beside it makes an image of the archive with
+// the solvers, from the source.
 package main
 
 import (
@@ -125,10 +126,7 @@ func release(ctx context.Context, out, only string, w io.Writer) error {
 			if err != nil {
 				return err
 			}
-			if err := archive(here.String()+"-"+full, ".tar.gz", append(list, texts...)); err != nil {
-				return err
-			}
-			return files.Write(filepath.Join(out, "Containerfile"), func(w io.Writer) error { _, err := io.WriteString(w, containerfile(here)); return err })
+			return archive(here.String()+"-"+full, ".tar.gz", append(list, texts...))
 		}()
 	}
 	if len(sums) == 0 && missing == nil {
@@ -136,20 +134,6 @@ func release(ctx context.Context, out, only string, w io.Writer) error {
 	}
 	err = files.Write(filepath.Join(out, "SHA256SUMS"), func(w io.Writer) error { _, err := io.WriteString(w, strings.Join(sums, "")); return err })
 	return errors.Join(err, missing)
-}
-
-// containerfile describes an image with the full archive. Beside what is in the archive it needs a
-// C library alone, so that it is built and runs without a network where there is the base.
-func containerfile(here system) string {
-	name := "oraccl-" + here.String() + "-" + full
-	return `# podman build --network=none -t oraccl .
-# podman run --rm --network=none -v "$PWD:/work" oraccl verify schedule.xml
-FROM docker.io/library/debian:stable-slim
-ADD ` + name + `.tar.gz /opt/
-ENV PATH=/opt/` + name + `/bin:/usr/local/bin:/usr/bin:/bin
-WORKDIR /work
-ENTRYPOINT ["oraccl"]
-`
 }
 
 // run runs a program and returns what it prints.

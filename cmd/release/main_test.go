@@ -6,6 +6,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,9 +53,29 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// TestContainerfile: the image has the archive and the directory that is in it.
+// TestContainerfile: the image has all of the source that the repository has, and vendor/.
 func TestContainerfile(t *testing.T) {
-	text := containerfile(system{"linux", "arm64"})
-	require.Contains(t, text, "\nADD oraccl-linux-arm64-full.tar.gz /opt/\n")
-	require.Contains(t, text, "\nENV PATH=/opt/oraccl-linux-arm64-full/bin:")
+	text, err := os.ReadFile("Containerfile")
+	require.NoError(t, err)
+	copied := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) < 3 || words[0] != "COPY" || strings.HasPrefix(words[1], "--") {
+			continue
+		}
+		for _, name := range words[1 : len(words)-1] {
+			copied[name] = true
+			if info, err := os.Stat(filepath.Join("../..", name)); err == nil && info.IsDir() {
+				require.Equal(t, name, words[len(words)-1], "a directory is copied as what it is called")
+			}
+		}
+	}
+	list, err := os.ReadDir("../..")
+	require.NoError(t, err)
+	for _, e := range list {
+		if name := e.Name(); !strings.HasPrefix(name, ".") && !slices.Contains([]string{"bin", "demo", "repro"}, name) { // which .gitignore has
+			require.True(t, copied[name], "%s is not copied into the image", name)
+		}
+	}
+	require.True(t, copied["vendor"], "with which it is built without a network")
 }

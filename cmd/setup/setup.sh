@@ -20,6 +20,9 @@
 # "setup.sh browser" puts in place instead what only tests in a browser need: a Chromium
 # without windows, as a package. Where there is none, it says so, and all else works.
 #
+# "setup.sh programs" puts in place all of it but vendor/, and asks the Go module proxy for
+# nothing: what an image of a container has before it has the source.
+#
 #   ORACCL_CHROMIUM=PROGRAM  the browser to take
 #   ORACCL_PREFIX=DIR   install what is built below DIR
 #   ORACCL_MIRROR=URL   a Debian mirror to take the sources from (default: those
@@ -81,7 +84,8 @@ browser)
 	fi
 	;;
 coq) if command -v coqc >/dev/null && ocamlfind query zarith yojson >/dev/null 2>&1; then exit 0; fi ;;
-*) echo "setup: $1: want nothing, browser or coq" >&2; exit 2 ;;
+programs) ;;
+*) echo "setup: $1: want nothing, browser, coq or programs" >&2; exit 2 ;;
 esac
 
 # --- tools -------------------------------------------------------------------
@@ -545,6 +549,11 @@ like_to_have has_cvc5 cvc5
 program_from_root z3
 program_from_root cvc5
 say "HiGHS $(pc --modversion highs), Z3, CaDiCaL $(cadical --version) and the compilers work"
+if [ "${1:-}" = programs ]; then
+	need has_make make
+	rm -rf "$deps/apt"
+	exit 0
+fi
 provers=$(command -v cadical drat-trim lrat-check)
 
 # What cannot be found by default is written to env.sh.
@@ -589,7 +598,16 @@ fi
 # read by nobody, but it is an input of the package: Go's build cache does not
 # see when pkg-config's answer changes, and builds again because of it.
 rm -rf "$deps/vendor"
-try go mod vendor -o "$deps/vendor" || die "go mod vendor failed"
+if ! try go mod vendor -o "$deps/vendor" 2>"$tmp/why"; then
+	# Where no network is, a vendor/ that came with the source does, if all that is imported is in it.
+	if ! { [ -f vendor/modules.txt ] && go list -mod=vendor -deps -test ./... >/dev/null 2>&1; }; then
+		cat "$tmp/why" >&2
+		die "go mod vendor failed"
+	fi
+	say "no module proxy answers, and vendor/ has all modules"
+	rm -rf "$deps/vendor"
+	cp -R vendor "$deps/vendor"
+fi
 echo 'INPUT(-lz3)' >"$deps/vendor/github.com/mitchellh/go-z3/libz3.a"
 echo "/* $(pc --modversion highs): $(pc --cflags --libs highs) */" >"$deps/vendor/github.com/lanl/highs/set-up.h"
 if ! diff -rq vendor "$deps/vendor" >/dev/null 2>&1; then

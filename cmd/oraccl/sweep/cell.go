@@ -319,6 +319,26 @@ func sizes(s string) ([]string, error) {
 	}
 }
 
+// errNoFile is wrapped by the error for a name of nothing.
+var errNoFile = errors.New("no such file")
+
+// stays returns an error if a name is not that of a regular file, which wraps errNoFile if there
+// is nothing of that name: cells are computed from their files by other processes, and again when
+// the sweep goes on, so that what comes from standard input or a pipe would be gone.
+func stays(name string) error {
+	if name == files.Stdin {
+		return fmt.Errorf("%q: standard input does not stay for other processes and for when the sweep goes on, want a file", name)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, errNoFile)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%q: no regular file, which would stay for other processes and for when the sweep goes on", name)
+	}
+	return nil
+}
+
 // read reads a value of an axis: its canonical text and what it does to a cell.
 func read(axis, text string, names Names) (string, setter, error) {
 	one := func(f func(c *Cell)) setter {
@@ -326,14 +346,18 @@ func read(axis, text string, names Names) (string, setter, error) {
 	}
 	switch axis {
 	case "problems":
-		if !files.Exists(text) {
-			return "", nil, fmt.Errorf("%q: no such file", text)
+		if err := stays(text); err != nil {
+			return "", nil, err
 		}
 		return text, one(func(c *Cell) { c.Whole = text }), nil
 	case "topologies":
 		family, _, _ := strings.Cut(text, ":")
-		if _, err := os.Stat(text); err != nil && !slices.Contains(names.Families, family) {
-			return "", nil, fmt.Errorf("%q: no such file, nor a topology that topo list knows", text)
+		err := stays(text)
+		switch {
+		case !errors.Is(err, errNoFile) && err != nil:
+			return "", nil, err
+		case err != nil && !slices.Contains(names.Families, family):
+			return "", nil, fmt.Errorf("%w, nor a topology that topo list knows", err)
 		}
 		return text, one(func(c *Cell) { c.Topology = text }), nil
 	case "fails":
@@ -355,9 +379,12 @@ func read(axis, text string, names Names) (string, setter, error) {
 	case "collectives":
 		if k, err := model.KindNamed(text); err == nil && k != model.Custom {
 			text = k.String()
-		} else if !files.Exists(text) {
+		} else if err := stays(text); err != nil {
+			if !errors.Is(err, errNoFile) {
+				return "", nil, err
+			}
 			if name, _, _ := strings.Cut(text, ":"); !traffic.Is(name) {
-				return "", nil, fmt.Errorf("%q: no such file; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, or one of %s with what it needs, such as alltoallv:moe.csv", text, strings.Join(traffic.Names(), ", "))
+				return "", nil, fmt.Errorf("%w; want a file, or broadcast, scatter, gather, reduce, allgather, reducescatter, allreduce, alltoall, or one of %s with what it needs, such as alltoallv:moe.csv", err, strings.Join(traffic.Names(), ", "))
 			}
 		}
 		return text, one(func(c *Cell) { c.Collective = text }), nil
