@@ -185,6 +185,8 @@ type Collective struct {
 	Group []int // the ranks that take part, in the collective's order; nil: all
 	Root  int   // a rank, for those that are Rooted; else 0
 	Op    Operator
+	// DType is the type of the numbers, which decides what switches add of them.
+	DType DType
 
 	// Custom only.
 	Name   string      // what it is called, such as "alltoallv"; "": nothing. It has no meaning.

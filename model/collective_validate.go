@@ -24,6 +24,9 @@ func (c *Collective) validateUnordered(n int) error {
 	if int(c.Op) >= len(operatorNames) {
 		return wrong("op", "%d does not exist", c.Op)
 	}
+	if int(c.DType) >= len(dtypeNames) {
+		return wrong("dtype", "%d does not exist", c.DType)
+	}
 	if c.Group != nil && len(c.Group) == 0 {
 		return wrong("group", "empty, want at least one rank")
 	}

@@ -288,6 +288,13 @@ func TestTopologyAdds(t *testing.T) {
 		"computed, want none at a switch that does not add": func(p *Topology) {
 			p.Switches[0].Reduces, p.Switches[0].Sums, p.Switches[0].Operations = NoReducing, 0, OperatorSet(Max)
 		},
+		"types: 1, want a set of element types": func(p *Topology) { p.Switches[0].Types[Sum] = 1 },
+		"types: max of bf16, want types of what it computes: sum": func(p *Topology) {
+			p.Switches[0].Operations, p.Switches[0].Types[Max] = OperatorSet(Sum), DTypeSet(BF16)
+		},
+		"types: sum of fp16, bf16, want none at a switch that does not add": func(p *Topology) {
+			p.Switches[0] = Switch{Name: "a", Types: [4]DTypes{DTypeSet(BF16, FP16)}}
+		},
 		"read, with two links from rank 1, want one":     func(p *Topology) { p.Links = append(p.Links, p.Links[2]) },
 		"read, with two links to rank 0, want one":       func(p *Topology) { p.Links = append(p.Links, p.Links[1]) },
 		"read, with latencies of 1ps and 3ps from ranks": func(p *Topology) { p.Links[2].Alpha = 3 },
@@ -299,7 +306,24 @@ func TestTopologyAdds(t *testing.T) {
 		change(p)
 		require.ErrorContains(t, p.Validate(), want)
 	}
-	_, err := ParseReducing("add")
+	w := good(SumsRead)
+	w.Switches[0].Operations, w.Switches[0].Types[Sum] = OperatorSet(Sum, Max), DTypeSet(FP16, Int32)
+	for want, c := range map[string]Collective{
+		"": {DType: Int32}, "computes sum, max, not min": {Op: Min, DType: Int32}, "computes sum of fp16, int32, not of bf16": {DType: BF16},
+	} {
+		require.Equal(t, want, w.Switches[0].Computes(&c))
+		require.Equal(t, want == "", w.Adds(2, &c) == SumsRead)
+	}
+	require.Empty(t, w.Switches[0].Computes(&Collective{}), "not stated: one of those")
+	require.Empty(t, w.Switches[0].Computes(&Collective{Op: Max, DType: BF16}), "all maxima")
+	for e := FP8E4M3; e <= Uint64; e++ {
+		got, err := ParseDType(e.String())
+		require.NoError(t, err)
+		require.Equal(t, e, got)
+	}
+	_, err := ParseDType("bfloat")
+	require.ErrorContains(t, err, `element type "bfloat": want fp8-e4m3, `)
+	_, err = ParseReducing("add")
 	require.ErrorContains(t, err, `reduces "add": want read or turn`)
 	v, adds := good(SumsTurned).Reducer()
 	require.Equal(t, []any{2, true, SumsTurned, NoReducing}, []any{v, adds, good(SumsTurned).Reduces(2), good(SumsTurned).Reduces(1)})

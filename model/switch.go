@@ -19,6 +19,21 @@ type Switch struct {
 	Sums int
 	// Operations are what the switch computes of what it adds; none: whatever is asked for.
 	Operations Operators
+	// Types are, by operator, the types of numbers with which it computes that; none: all.
+	Types [Max + 1]DTypes
+}
+
+// Computes returns why the switch does not compute what a collective asks for, "" if it does:
+// "computes sum, max, not prod" or "computes sum of fp16, bf16, not of int8". It says nothing of
+// whether it adds.
+func (s *Switch) Computes(c *Collective) (why string) {
+	switch types := s.Types[c.Op]; {
+	case s.Operations != 0 && s.Operations>>c.Op&1 == 0:
+		return fmt.Sprintf("computes %v, not %v", s.Operations, c.Op)
+	case types != 0 && c.DType != AnyDType && !types.Has(c.DType):
+		return fmt.Sprintf("computes %v of %v, not of %v", c.Op, types, c.DType)
+	}
+	return ""
 }
 
 // Operators is a set of operators.
@@ -100,13 +115,12 @@ func (t *Topology) Reduces(v int) Reducing {
 	return t.Switches[v-t.Ranks].Reduces
 }
 
-// Adds returns how node v adds in a collective with an operator: as Reduces has it, if it computes
-// that.
-func (t *Topology) Adds(v int, op Operator) Reducing {
+// Adds returns how node v adds in a collective: as Reduces has it, if it computes what c asks for.
+func (t *Topology) Adds(v int, c *Collective) Reducing {
 	if v < t.Ranks {
 		return NoReducing
 	}
-	if s := &t.Switches[v-t.Ranks]; s.Operations == 0 || s.Operations>>op&1 == 1 {
+	if s := &t.Switches[v-t.Ranks]; s.Computes(c) == "" {
 		return s.Reduces
 	}
 	return NoReducing
@@ -134,7 +148,19 @@ func (t *Topology) validateReducing(i int, out, in [][]int) error {
 		return wrong("operations", "%d, want a set of operators", s.Operations)
 	case s.Operations != 0 && s.Reduces == NoReducing:
 		return wrong("operations", "%v computed, want none at a switch that does not add", s.Operations)
-	case s.Reduces != SumsRead:
+	}
+	for op, types := range s.Types {
+		switch op := Operator(op); {
+		case types == 0:
+		case types&^(1<<(Uint64+1)-2) != 0:
+			return wrong("types", "%d, want a set of element types", types)
+		case s.Reduces == NoReducing:
+			return wrong("types", "%v of %v, want none at a switch that does not add", op, types)
+		case s.Operations != 0 && s.Operations>>op&1 == 0:
+			return wrong("types", "%v of %v, want types of what it computes: %v", op, types, s.Operations)
+		}
+	}
+	if s.Reduces != SumsRead {
 		return nil
 	}
 	v := t.Ranks + i
@@ -215,7 +241,7 @@ func (p *Problem) Unused(s *Schedule) string {
 	does := ""
 	for i, w := range p.Topology.Switches {
 		switch kind := p.Collective.Kind; {
-		case p.Collective.Reduces() && p.Topology.Adds(p.Topology.Ranks+i, p.Collective.Op) != NoReducing:
+		case p.Collective.Reduces() && p.Topology.Adds(p.Topology.Ranks+i, &p.Collective) != NoReducing:
 			does = "add"
 		case does == "" && w.Copies && (kind == AllReduce || kind == AllGather || kind == Broadcast):
 			does = "copy"

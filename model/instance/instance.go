@@ -29,6 +29,7 @@ type Flags struct {
 	Permutation string // of the collective permutation
 	Root        int
 	Group       string // ranks, such as 0-3,8; "": all
+	DType       string // the type of the numbers; "": not stated
 	Size        string
 	Cost        string // "": by Objective
 	Straggler   int    // -1: nobody is late by Delay alone
@@ -52,6 +53,7 @@ func (f *Flags) Define(set FlagSet) {
 	set.StringVar(&f.Size, "size", DefaultSize, "buffer in `bytes` per rank, as NCCL-tests counts (allgather, reducescatter: the larger buffer; halo, permutation: what goes to one rank)")
 	set.StringVar(&f.Sizes, "sizes", "", "CSV `file` of bytes: for alltoallv a matrix, senders by receivers; for allgatherv and the like a number for each rank; for halo one for each number of coordinates that differ")
 	set.StringVar(&f.Permutation, "permutation", "", "with --collective permutation: `where` each rank sends: 1,0,3,2 or shift:K, reverse or transpose")
+	set.StringVar(&f.DType, "dtype", "", "element `type` of the buffer, for switches that add some alone: fp16, bf16, fp32, int32 and others (default: one that they add)")
 	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive per rank) or link-rounds (one chunk per link); by default pipelined")
 	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce, gatherv, scatterv")
 	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8, machine:1 or rail:0 (default: all)")
@@ -199,6 +201,11 @@ func (in *Flags) described(files Files, topology string) (*model.Problem, error)
 	if p.Collective, err = in.collective(files, t, size); err != nil {
 		return nil, err
 	}
+	if in.DType != "" {
+		if p.Collective.DType, err = model.ParseDType(in.DType); err != nil {
+			return nil, fmt.Errorf("--dtype: %w", err)
+		}
+	}
 	if p.Size = size; wrong != nil {
 		return nil, fmt.Errorf("--size: %w", wrong)
 	}
@@ -304,6 +311,9 @@ func (in *Flags) collective(files Files, t *model.Topology, size int64) (model.C
 	}
 	if group != nil {
 		return model.Collective{}, errors.New("--group: the collective's file states which ranks take part")
+	}
+	if in.DType != "" {
+		return model.Collective{}, errors.New("--dtype: the collective's file states the type of its elements")
 	}
 	return *c, nil
 }

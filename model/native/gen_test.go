@@ -19,6 +19,13 @@ func drawTopology(t *rapid.T) *model.Topology {
 	tp := &model.Topology{Name: drawName(t, "name"), Ranks: rapid.IntRange(1, 6).Draw(t, "ranks")}
 	for i := range rapid.IntRange(0, 2).Draw(t, "switches") {
 		tp.Switches = append(tp.Switches, model.Switch{Name: fmt.Sprintf("%s%d", drawName(t, "switch"), i), Copies: rapid.Bool().Draw(t, "copies")})
+		if s := &tp.Switches[i]; rapid.Bool().Draw(t, "reduces") {
+			s.Reduces, s.Sums = model.SumsTurned, rapid.IntRange(0, 3).Draw(t, "sums")
+			s.Operations = model.OperatorSet(model.Sum, model.Max) * model.Operators(rapid.IntRange(0, 1).Draw(t, "operations"))
+			for _, op := range []model.Operator{model.Sum, model.Max} {
+				s.Types[op] = model.DTypes(rapid.IntRange(0, 1<<14-1).Draw(t, "types") << 1)
+			}
+		}
 	}
 	n := tp.Nodes()
 	if n == 1 {
@@ -65,8 +72,9 @@ func drawSubset(t *rapid.T, n int, what string) []int {
 
 func drawCollective(t *rapid.T, ranks int) model.Collective {
 	c := model.Collective{
-		Kind: rapid.SampledFrom(append(model.Kinds(), model.Custom)).Draw(t, "kind"),
-		Op:   rapid.SampledFrom([]model.Operator{model.Sum, model.Prod, model.Min, model.Max}).Draw(t, "op"),
+		Kind:  rapid.SampledFrom(append(model.Kinds(), model.Custom)).Draw(t, "kind"),
+		Op:    rapid.SampledFrom([]model.Operator{model.Sum, model.Prod, model.Min, model.Max}).Draw(t, "op"),
+		DType: model.DType(rapid.IntRange(0, int(model.Uint64)).Draw(t, "dtype")),
 	}
 	members := make([]int, ranks)
 	for i := range members {

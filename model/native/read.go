@@ -95,6 +95,22 @@ func (d *decoder) withSchema(schema string, fields []field) []field {
 	return append([]field{{"schema", true, d.schema(schema)}}, fields...)
 }
 
+// types reads with which types of numbers a switch computes what.
+func (d *decoder) types(s *model.Switch) {
+	var fields []field
+	for op := range s.Types {
+		fields = append(fields, field{model.Operator(op).String(), false, func() {
+			d.array("an array of element types", func(int) {
+				s.Types[op] |= model.DTypeSet(word(d, "an element type", model.ParseDType))
+			})
+			if s.Types[op] == 0 {
+				d.fail("no element type, want one or more")
+			}
+		}})
+	}
+	d.object("an object of operators", fields)
+}
+
 func (d *decoder) topology(schema string) *model.Topology {
 	t := &model.Topology{}
 	var l model.Link
@@ -126,6 +142,7 @@ func (d *decoder) topology(schema string) *model.Topology {
 							d.fail("no operation, want one or more")
 						}
 					}},
+					{"types", false, func() { d.types(&s) }},
 				})
 				t.Switches = append(t.Switches, s)
 			})
@@ -168,6 +185,7 @@ func (d *decoder) collective(schema string) model.Collective {
 		{"group", false, func() { c.Group = d.ints("an array of ranks", 0, model.MaxNodes) }},
 		{"root", false, func() { c.Root = int(d.whole(0, model.MaxNodes)) }},
 		{"op", false, func() { c.Op = word(d, "an operator", model.ParseOperator) }},
+		{"dtype", false, func() { c.DType = word(d, "an element type", model.ParseDType) }},
 		{"chunks", false, func() { c.Chunks = int(d.whole(1, model.MaxChunks)) }},
 		{"sizes", false, func() { c.Ends = model.EndsOf(d.sizes()) }},
 		{"pre", false, func() { c.Pre = d.conditions() }},

@@ -48,6 +48,28 @@ func (e *encoder) withSchema(schema string, members []member) []member {
 	return append([]member{textMember(e, "schema", schema)}, members...)
 }
 
+// types writes with which types of numbers a switch computes what.
+func (e *encoder) types(s *model.Switch) {
+	begun := false
+	for op, types := range s.Types {
+		for i, x := range types.List() {
+			switch {
+			case i > 0:
+				e.raw(", ")
+			case begun:
+				fmt.Fprintf(e.w, `], "%v": [`, model.Operator(op))
+			default:
+				fmt.Fprintf(e.w, `, "types": {"%v": [`, model.Operator(op))
+			}
+			begun = true
+			e.text(x.String())
+		}
+	}
+	if begun {
+		e.raw("]}")
+	}
+}
+
 func (e *encoder) topology(t *model.Topology, schema string) {
 	members := []member{textMember(e, "name", t.Name), numberMember(e, "ranks", int64(t.Ranks))}
 	if len(t.Switches) > 0 {
@@ -69,6 +91,7 @@ func (e *encoder) topology(t *model.Topology, schema string) {
 						}
 						e.raw("]")
 					}
+					e.types(&s)
 				}
 				e.raw("}")
 			})
@@ -112,6 +135,9 @@ func (e *encoder) collective(c *model.Collective, schema string) {
 	}
 	if c.Op != model.Sum {
 		members = append(members, textMember(e, "op", c.Op.String()))
+	}
+	if c.DType != model.AnyDType {
+		members = append(members, textMember(e, "dtype", c.DType.String()))
 	}
 	if c.Kind == model.Custom {
 		members = append(members, numberMember(e, "chunks", int64(c.Chunks)))

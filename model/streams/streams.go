@@ -126,7 +126,7 @@ func (x *Streams) together(i, j int32, op model.Op) bool {
 		switch l := x.p.Topology.Links[a[k]]; {
 		case a[k] == b[k]:
 		case op == model.Reduction:
-			return x.p.Topology.Adds(l.Dst, x.p.Collective.Op) != model.NoReducing
+			return x.p.Topology.Adds(l.Dst, &x.p.Collective) != model.NoReducing
 		default:
 			return x.p.Topology.Copies(l.Src)
 		}

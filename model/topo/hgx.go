@@ -46,6 +46,26 @@ func DGXH100(chassis int) (*model.Topology, error) { return dgxH100.chassis(chas
 // multimem.ld_reduce has add, min and max (and bitwise operations, which are none of the model's).
 var computes = model.OperatorSet(model.Sum, model.Min, model.Max)
 
+// integers are the types that both add.
+const integers = 1<<model.Int32 | 1<<model.Int64 | 1<<model.Uint32 | 1<<model.Uint64
+
+// nvlsTypes are the types that NCCL has NVLink SHARP add, in its release 2.19 (NCCL_NVLS_SUPPORTS in
+// src/include/device.h): of fp32 and fp64 sums alone. That multimem.ld_reduce of sm_100 has fp8, too
+// (PTX ISA 8.6), NCCL did not use then, and neither is it assumed here.
+var nvlsTypes = byOperator(integers|1<<model.FP16|1<<model.BF16|1<<model.FP32|1<<model.FP64, integers|1<<model.FP16|1<<model.BF16)
+
+// sharpTypes are the types of SHARPv3, which Quantum-2 switches have (enum sharp_datatype in sharp_coll.h
+// of NVIDIA's SHARP 3). That they compute all three of each is an assumption.
+var sharpTypes = byOperator(sharp, sharp)
+
+const sharp = integers | 1<<model.FP16 | 1<<model.BF16 | 1<<model.FP32 | 1<<model.FP64 | 1<<model.Int8 | 1<<model.Int16 | 1<<model.Uint8 | 1<<model.Uint16
+
+// byOperator returns the types of sums, and those of minima and maxima.
+func byOperator(sums, others model.DTypes) (types [model.Max + 1]model.DTypes) {
+	types[model.Sum], types[model.Min], types[model.Max] = sums, others, others
+	return types
+}
+
 // hgx is a machine of 8 ranks at an NVSwitch node, with a NIC a rank.
 type hgx struct {
 	name        string
@@ -146,7 +166,10 @@ func (b *builder) fabric(nic int64, f fabric) {
 // adds makes switch v one that copies and adds.
 func (b *builder) adds(v int, how model.Reducing) {
 	s := &b.Switches[v-b.Ranks]
-	s.Copies, s.Reduces, s.Operations = true, how, computes
+	s.Copies, s.Reduces, s.Operations, s.Types = true, how, computes, sharpTypes
+	if how == model.SumsRead {
+		s.Types = nvlsTypes
+	}
 }
 
 var gb200Family = Family{"gb200", "gb200:nvl72", "NVIDIA GB200 NVL72: 72 B200 at 18 NVSwitches, an NVLink of 50 GB/s from each to each; no sums in NVSwitches",

@@ -108,9 +108,10 @@ func TestNotServed(t *testing.T) {
 	late := as("switch:2:turn", model.Collective{Kind: model.AllReduce})
 	late.Release = []model.Time{0, 1}
 	for want, p := range map[string]*model.Problem{
-		"no switch adds":                                problem(t, "dgxh100", 1<<20, model.Pipelined),
-		"no switch adds or copies":                      as("dgxh100", model.Collective{Kind: model.Broadcast}),
-		"nvswitch0 computes sum, min, max, not prod":    as("dgxh100-nvls", model.Collective{Kind: model.AllReduce, Op: model.Prod}),
+		"no switch adds":           problem(t, "dgxh100", 1<<20, model.Pipelined),
+		"no switch adds or copies": as("dgxh100", model.Collective{Kind: model.Broadcast}),
+		"nvswitch0 computes max of fp16, bf16, int32, int64, uint32, uint64, not of fp32": as("dgxh100-nvls", model.Collective{Kind: model.AllReduce, Op: model.Max, DType: model.FP32}),
+		"nvswitch0 computes sum, min, max, not prod":                                      as("dgxh100-nvls", model.Collective{Kind: model.AllReduce, Op: model.Prod}),
 		"not those in rounds":                           problem(t, "switch:4:read", 1<<20, model.Rounds),
 		"no tree of switches that turn sums round":      as("dgxh100:2:rails+sharp", model.Collective{Kind: model.Reduce, Group: []int{0, 9}}),
 		"broadcast and allgather, not alltoall":         as("switch:4:turn", model.Collective{Kind: model.AllToAll}),

@@ -23,7 +23,7 @@ type tree struct {
 type machines struct {
 	t       *model.Topology
 	kind    model.Kind
-	op      model.Operator
+	what    *model.Collective
 	cost    model.CostModel
 	reads   bool           // ranks of a machine read sums at its switches
 	at      map[int][2]int // by member: its machine and number
@@ -93,8 +93,8 @@ func newMachines(p *model.Problem) (all []*machines, why error) {
 			why = err
 		}
 	}
-	if v, adds := p.Topology.Reducer(); len(all) == 0 && adds && p.Collective.Kind.Reduces() && p.Topology.Adds(v, p.Collective.Op) == model.NoReducing {
-		return nil, solve.NotServed("%s computes %v, not %v", p.Topology.NodeName(v), p.Topology.Switches[v-p.Topology.Ranks].Operations, p.Collective.Op)
+	if v, adds := p.Topology.Reducer(); len(all) == 0 && adds && p.Collective.Kind.Reduces() && p.Topology.Adds(v, &p.Collective) == model.NoReducing {
+		return nil, solve.NotServed("%s %s", p.Topology.NodeName(v), p.Topology.Switches[v-p.Topology.Ranks].Computes(&p.Collective))
 	}
 	if len(all) == 0 {
 		return nil, why
@@ -107,7 +107,7 @@ var errNone = solve.NotServed("no two members are at a switch at which they read
 
 // lookAt returns p's network as machines of one kind, or explains why it is not.
 func lookAt(p *model.Problem, as how) (*machines, error) {
-	x := &machines{t: p.Topology, kind: p.Collective.Kind, op: p.Collective.Op, cost: p.Cost, reads: as == reading, at: map[int][2]int{}, ways: map[[2]int][]int{}}
+	x := &machines{t: p.Topology, kind: p.Collective.Kind, what: &p.Collective, cost: p.Cost, reads: as == reading, at: map[int][2]int{}, ways: map[[2]int][]int{}}
 	at, err := x.gather(p, as)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (x *machines) gather(p *model.Problem, as how) (at [][]int, err error) {
 	t := x.t
 	within := make([]bool, t.Nodes())
 	for v := t.Ranks; v < t.Nodes(); v++ {
-		within[v] = as == reading && (t.Reduces(v) == model.SumsRead && !x.reduces() || t.Adds(v, x.op) == model.SumsRead) || as == adding && t.Reduces(v) == model.NoReducing
+		within[v] = as == reading && (t.Reduces(v) == model.SumsRead && !x.reduces() || t.Adds(v, x.what) == model.SumsRead) || as == adding && t.Reduces(v) == model.NoReducing
 	}
 	for _, l := range t.Links {
 		if as == adding && !(t.IsRank(l.Src) || t.IsRank(l.Dst)) {
@@ -302,7 +302,7 @@ func (x *machines) makeTrees() bool {
 // passes reports whether node v can be part of a tree: one that passes it twice turns sums round.
 func (x *machines) passes(v int) bool {
 	t := x.t
-	if t.IsRank(v) || t.Reduces(v) == model.SumsRead || x.spreads() && !t.Copies(v) || x.reduces() && t.Adds(v, x.op) != model.SumsTurned {
+	if t.IsRank(v) || t.Reduces(v) == model.SumsRead || x.spreads() && !t.Copies(v) || x.reduces() && t.Adds(v, x.what) != model.SumsTurned {
 		return false
 	}
 	least := x.size // chunks that may be on their way at one time

@@ -147,6 +147,11 @@ func switchInWords(s model.Switch) string {
 	if s.Operations != 0 {
 		words += fmt.Sprintf(", computes %v", s.Operations)
 	}
+	for op, types := range s.Types {
+		if types != 0 {
+			words += fmt.Sprintf(", %v of %v", model.Operator(op), types)
+		}
+	}
 	return words
 }
 
@@ -159,6 +164,8 @@ func CollectiveDifference(p, q *model.Problem) string {
 		return fmt.Sprintf("%v, want %v", b.Kind, a.Kind)
 	case a.Kind.Rooted() && a.Root != b.Root:
 		return fmt.Sprintf("root %d, want %d", b.Root, a.Root)
+	case a.DType != b.DType:
+		return fmt.Sprintf("elements %q, want %q", b.DType, a.DType)
 	case a.Op != b.Op:
 		return fmt.Sprintf("operator %v, want %v", b.Op, a.Op)
 	case !slices.Equal(p.Members(), q.Members()):

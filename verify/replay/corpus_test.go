@@ -204,6 +204,12 @@ func bases() map[string]*model.Solution {
 					}
 				}
 			}
+			if cost == model.Pipelined {
+				typed := *p.Topology
+				typed.Switches = slices.Clone(typed.Switches)
+				typed.Switches[0].Types[model.Sum] = model.DTypeSet(model.FP16, model.BF16, model.Int32)
+				p.Topology, p.Collective.DType = &typed, model.BF16
+			}
 			add(fmt.Sprintf("%v3-allreduce-%v", how, cost), p, base(p, sums...))
 		}
 	}
@@ -465,6 +471,13 @@ func TestWriteCorpus(t *testing.T) {
 	var want []string
 	for name, s := range bases() {
 		put("accept/"+name+".json", s)
+		if p := *s.Problem; p.Collective.DType != model.AnyDType {
+			p.Collective.DType = model.FP64
+			codes := reference(&p, s.Schedule)
+			require.True(t, codes[verify.LinkOverlap], "a switch adds what it cannot add")
+			put("reject/"+name+"/other-dtype.json", &model.Solution{Problem: &p, Schedule: s.Schedule})
+			want = append(want, fmt.Sprintf("%s/other-dtype.json\tfeasibility\t%s", name, strings.Join(sortedCodes(codes), " ")))
+		}
 		for _, c := range changes {
 			n := len(s.Schedule.Transfers)
 			for i := range min(samples, n) {

@@ -235,8 +235,8 @@ func (x *streams) meetings(l int, bySrc map[int32]use) string {
 		switch v := x.t.Links[link].Dst; {
 		case x.t.Reduces(v) == model.NoReducing:
 			return fmt.Sprintf("they meet at %s, which does not add", x.t.NodeName(v))
-		case x.t.Adds(v, x.p.Collective.Op) == model.NoReducing:
-			return fmt.Sprintf("they meet at %s, which computes %v, not %v", x.t.NodeName(v), x.t.Switches[v-x.t.Ranks].Operations, x.p.Collective.Op)
+		case x.t.Adds(v, &x.p.Collective) == model.NoReducing:
+			return fmt.Sprintf("they meet at %s, which %s", x.t.NodeName(v), x.t.Switches[v-x.t.Ranks].Computes(&x.p.Collective))
 		case x.t.Reduces(v) == model.SumsRead && (v != x.t.Links[l].Src || int(u.hop) != len(x.route(u))-1):
 			return fmt.Sprintf("they meet at %s, which only ranks beside it read from", x.t.NodeName(v))
 		}

@@ -121,6 +121,13 @@ func TestNoStream(t *testing.T) {
 		}
 		return top
 	}
+	typed := func(types ...model.DType) *model.Topology {
+		top := pair(model.SumsTurned, line...)
+		for i := range top.Switches {
+			top.Switches[i].Types[model.Sum] = model.DTypeSet(types...)
+		}
+		return top
+	}
 	star := [][2]int{{0, 4}, {4, 0}, {1, 4}, {4, 1}, {2, 4}, {4, 2}, {2, 3}}
 	for _, c := range []struct {
 		name  string
@@ -134,6 +141,10 @@ func TestNoStream(t *testing.T) {
 		{"a sum where sums are computed", computes(model.Sum), model.Reduction, []move{
 			{0, 2, []int{0, 2, 3}, 0, 9}, {1, 2, []int{1, 2, 3}, 0, 9}}, true},
 		{"a sum where other things are computed", computes(model.Max), model.Reduction, []move{
+			{0, 2, []int{0, 2, 3}, 0, 9}, {1, 2, []int{1, 2, 3}, 0, 9}}, false},
+		{"a sum of integers, of these", typed(model.Int32, model.BF16), model.Reduction, []move{
+			{0, 2, []int{0, 2, 3}, 0, 9}, {1, 2, []int{1, 2, 3}, 0, 9}}, true},
+		{"a sum of integers, of other types", typed(model.FP32, model.Int64), model.Reduction, []move{
 			{0, 2, []int{0, 2, 3}, 0, 9}, {1, 2, []int{1, 2, 3}, 0, 9}}, false},
 		{"not from each to each", pair(model.SumsTurned, line...), model.Reduction, []move{
 			{0, 2, []int{0, 2, 3}, 0, 9}, {1, 3, []int{1, 2, 4}, 0, 9}}, false},
@@ -150,7 +161,7 @@ func TestNoStream(t *testing.T) {
 		{"a sum of two that part", pair(model.SumsRead, star...), model.Reduction, []move{
 			{0, 2, []int{0, 5}, 0, 8}, {1, 2, []int{2, 5}, 0, 8}, {0, 1, []int{0, 3}, 0, 8}}, false},
 	} {
-		p := (&model.Problem{Topology: c.t, Collective: model.Collective{Kind: model.AllReduce}, Size: 6, Cost: model.Pipelined}).WithChunks(1)
+		p := (&model.Problem{Topology: c.t, Collective: model.Collective{Kind: model.AllReduce, DType: model.Int32}, Size: 6, Cost: model.Pipelined}).WithChunks(1)
 		s := &model.Schedule{Form: model.Timed}
 		for i, m := range c.moves {
 			s.Routes = append(s.Routes, m.route)

@@ -69,8 +69,9 @@ func mutateProblem(r *rand.Rand, p *model.Problem) {
 			}
 			old := *s
 			s.Reduces, s.Sums, s.Operations = model.Reducing(r.IntN(3)), r.IntN(3), model.Operators(r.IntN(16)*r.IntN(2))
+			s.Types[c.Op] = model.DTypes(r.IntN(1<<15) &^ 1 * r.IntN(2))
 			if s.Reduces == model.NoReducing {
-				s.Sums, s.Operations = 0, 0
+				*s = model.Switch{Name: s.Name, Copies: s.Copies}
 			}
 			if t.Validate() != nil { // ranks read sums at some switches only
 				*s = old
@@ -87,7 +88,7 @@ func mutateProblem(r *rand.Rand, p *model.Problem) {
 			p.Release[i] = model.Time(r.IntN(6))
 		}
 	case 5:
-		c.Op = model.Operator(r.IntN(4))
+		c.Op, c.DType = model.Operator(r.IntN(4)), model.DType(r.IntN(int(model.Uint64)+1))
 	case 6: // the other model of the same form
 		p.Cost = map[model.CostModel]model.CostModel{model.Blocking: model.Pipelined, model.Pipelined: model.Blocking,
 			model.Rounds: model.LinkRounds, model.LinkRounds: model.Rounds}[p.Cost]

@@ -237,7 +237,10 @@ func (x *executor) meet(p, q []int) bool {
 		return false
 	}
 	s := x.p.Topology.Switches[v-x.p.Topology.Ranks]
-	return s.Reduces != model.NoReducing && (s.Operations == 0 || slices.Contains(s.Operations.List(), x.p.Collective.Op))
+	c := x.p.Collective
+	types := s.Types[c.Op].List()
+	return s.Reduces != model.NoReducing && (s.Operations == 0 || slices.Contains(s.Operations.List(), c.Op)) &&
+		(len(types) == 0 || c.DType == model.AnyDType || slices.Contains(types, c.DType))
 }
 
 // readers returns the rank and the role of a stream whose ways part, or meet, at a switch

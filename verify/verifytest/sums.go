@@ -15,7 +15,7 @@ import (
 func DrawSums(r *rand.Rand) (p *model.Problem, s *model.Schedule, ok bool) {
 	t, tree := drawAdding(r)
 	kinds := []model.Kind{model.AllReduce, model.AllReduce, model.Reduce, model.ReduceScatter, model.AllGather, model.Broadcast}
-	p = &model.Problem{Topology: t, Cost: model.CostModel(1 + r.IntN(4)), Collective: model.Collective{Kind: kinds[r.IntN(len(kinds))], Op: model.Operator(r.IntN(4))}}
+	p = &model.Problem{Topology: t, Cost: model.CostModel(1 + r.IntN(4)), Collective: model.Collective{Kind: kinds[r.IntN(len(kinds))], Op: model.Operator(r.IntN(4)), DType: model.DType(r.IntN(int(model.Uint64) + 1))}}
 	p.Collective.Root = r.IntN(t.Ranks) * b2root(p.Collective.Kind)
 	p.Size = int64(t.Ranks) * int64(1+r.IntN(3))
 	p.Release = DrawRelease(r, t.Ranks)
@@ -54,6 +54,13 @@ func drawAdding(r *rand.Rand) (t *model.Topology, tree bool) {
 	}
 	if r.IntN(6) == 0 {
 		t.Switches[0].Operations = model.Operators(1 + r.IntN(15))
+	}
+	if s := &t.Switches[0]; r.IntN(4) == 0 {
+		for op := range s.Types {
+			if s.Operations == 0 || s.Operations>>op&1 == 1 {
+				s.Types[op] = model.DTypes(r.IntN(1<<15) &^ 1)
+			}
+		}
 	}
 	up, down := model.Time(r.IntN(3)), model.Time(r.IntN(3))
 	slow := -1

@@ -31,6 +31,16 @@ type switchFile struct {
 	Sums    int    `json:"sums,omitempty" range:"1,"`
 
 	Operations []opName `json:"operations,omitempty"`
+
+	Types *typesFile `json:"types,omitempty"`
+}
+
+// typesFile has, by operator, with which types of numbers a switch computes that.
+type typesFile struct {
+	Sum  []dtypeName `json:"sum,omitempty"`
+	Prod []dtypeName `json:"prod,omitempty"`
+	Min  []dtypeName `json:"min,omitempty"`
+	Max  []dtypeName `json:"max,omitempty"`
 }
 
 type linkFile struct {
@@ -57,6 +67,7 @@ type collective struct {
 	Group  []int       `json:"group,omitempty" range:"0,"`
 	Root   int         `json:"root,omitempty" range:"0,"`
 	Op     opName      `json:"op,omitempty"`
+	Type   dtypeName   `json:"dtype,omitempty"`
 	Chunks int         `json:"chunks,omitempty" range:"1,"`
 	Sizes  []int64     `json:"sizes,omitempty" range:"1,"`
 	Pre    []condition `json:"pre,omitempty"`
@@ -184,12 +195,13 @@ type price [3]uint64
 
 // The words of files.
 type (
-	kindName string
-	opName   string
-	costName string
-	formName string
-	copyOr   string
-	verdict  string
+	kindName  string
+	opName    string
+	dtypeName string
+	costName  string
+	formName  string
+	copyOr    string
+	verdict   string
 )
 
 func names[T interface{ String() string }](list ...T) *Schema {
@@ -202,6 +214,9 @@ func names[T interface{ String() string }](list ...T) *Schema {
 
 func (kindName) shape(*generator) *Schema { return names(append(model.Kinds(), model.Custom)...) }
 func (opName) shape(*generator) *Schema   { return names(model.Sum, model.Prod, model.Min, model.Max) }
+func (dtypeName) shape(*generator) *Schema {
+	return names((1<<(model.Uint64+1) - 2 + model.DTypes(0)).List()...)
+}
 func (costName) shape(*generator) *Schema {
 	return names(model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds)
 }

@@ -50,7 +50,8 @@ func topologiesTopic() Topic {
 				Para("Links are directed. Ranks of meshes, tori and hypercubes are numbered with the last coordinate running fastest. " +
 					"`oraccl topo show NAME` lists the links, `--json` writes a file to change."),
 				Para("Switches that add have `reduces` in a file: `read` where ranks read sums and multicast over them, `turn` where what was added goes on to other switches, or to several " +
-					"ranks in the same pass; and may have `sums`, how many chunks one of them adds up at one time, and `operations`, what it computes. `oraccl help formats` has the syntax, section 4.3 of the specification the rules. " +
+					"ranks in the same pass; and may have `sums`, how many chunks one of them adds up at one time, `operations`, what it computes, and `types`, by operator, with which types of numbers. " +
+					"`--dtype` states that of a buffer; a buffer without one is taken to be of a type that the switches compute with. `oraccl help formats` has the syntax, section 4.3 of the specification the rules. " +
 					"The names without `-nvls` and `sharp` are of the same machines without sums and multicasts in switches, which `--no-in-network` leaves out of any topology."),
 				adding,
 			}, nil
@@ -60,14 +61,16 @@ func topologiesTopic() Topic {
 
 // adding is what named networks suppose of switches that add.
 var adding = Table{
-	Head: []string{"switch", "`reduces`", "`operations`", "documented", "assumed here"},
+	Head: []string{"switch", "`reduces`", "`operations`", "`types`", "documented", "assumed here"},
 	Rows: [][]string{
 		{"NVSwitch of H100 and B200 (NVLink SHARP)", "`read`", "sum, min, max",
-			"NVIDIA, PTX ISA, `multimem.ld_reduce`, `multimem.st`, `multimem.red`: load with reduction from, and store to, all replicas of an address; add, min and max, and bitwise operations, which are none of the collectives' here; of f32 and f64 add alone",
-			"element types are not in the model, so that min and max count as computed for all; any set of ranks with the one that reads or writes; terms and branches wait in the switch, without a limit; no limit of sums at one time; the rate of a link, and its latency, as without sums"},
+			"fp16, bf16, and integers of 32 and 64 bits; sums of fp32 and fp64, too",
+			"NVIDIA, PTX ISA, `multimem.ld_reduce`, `multimem.st`, `multimem.red`: load with reduction from, and store to, all replicas of an address; add, min and max, and bitwise operations, which are none of the collectives' here; the types: `NCCL_NVLS_SUPPORTS` of NCCL 2.19",
+			"no fp8, which B200 adds and NCCL 2.19 does not have it add; any set of ranks with the one that reads or writes; terms and branches wait in the switch, without a limit; no limit of sums at one time; the rate of a link, and its latency, as without sums"},
 		{"Quantum-2 (SHARPv3)", "`turn`", "sum, min, max",
-			"Graham et al., COM-HPC 2016: aggregation trees of switches, whose root sends the result to all",
-			"the operations, and that they serve all element types; any tree, no limit of sums at one time, the rate of a link, no time for additions"},
+			"fp16, bf16, fp32, fp64, and integers of 8, 16, 32 and 64 bits",
+			"Graham et al., COM-HPC 2016: aggregation trees of switches, whose root sends the result to all; the types: `sharp_coll.h` of NVIDIA's SHARP 3",
+			"the operations, and that each serves all of these types; any tree, no limit of sums at one time, the rate of a link, no time for additions"},
 	},
 }
 

@@ -119,10 +119,18 @@ func widest(t *model.Topology, out [][]int, from int) (width []int64, far []int)
 	return width, far
 }
 
-// sums returns how many chunks a switch adds up at one time, where that is limited.
-func sums(s model.Switch) string {
-	if s.Sums == 0 {
-		return ""
+// sums returns what limits what a switch adds: how many chunks at one time, operators, types.
+func sums(s model.Switch) (text string) {
+	if s.Sums > 0 {
+		text = fmt.Sprintf(", of at most %d chunks at one time", s.Sums)
 	}
-	return fmt.Sprintf(", of at most %d chunks at one time", s.Sums)
+	if s.Operations != 0 {
+		text += fmt.Sprintf("; computes %v", s.Operations)
+	}
+	for op, types := range s.Types {
+		if types != 0 {
+			text += fmt.Sprintf("; %v of %v", model.Operator(op), types)
+		}
+	}
+	return text
 }
