@@ -132,12 +132,47 @@ let schedule d =
     else if rounds then replay_rounds j by_link sch else replay j sch in
   if right then "proved" else "refuted"
 
-let certificate d =
+(* A refutation in the format LRAT: "id literals 0 hints 0", and "id d ids 0" for what is forgotten. *)
+let refutation name =
+  let parse line = match List.filter (( <> ) "") (String.split_on_char ' ' (String.trim line)) with
+    | [] -> []
+    | id :: "d" :: ids -> [ Delete (List.filter (fun i -> Z.sign i > 0) (List.map Z.of_string ids)) ]
+    | id :: rest ->
+        let rec upto0 = function [] -> failwith (name ^ ": want a 0") | x :: l when Z.equal x Z.zero -> ([], l) | x :: l -> let a, b = upto0 l in (x :: a, b) in
+        let clause, rest = upto0 (List.map Z.of_string rest) in
+        let hints, _ = upto0 rest in
+        if List.exists (fun h -> Z.sign h <= 0) hints then no (name ^ ": hints below 1");
+        [ Add (Z.of_string id, clause, hints) ] in
+  let c = try open_in_bin name with Sys_error why -> no ("a proof that is not at hand: " ^ why) in
+  let rec read lines = match input_line c with line -> read (parse line :: lines) | exception End_of_file -> List.concat (List.rev lines) in
+  Fun.protect ~finally:(fun () -> close_in c) (fun () -> read [])
+
+(* Whether every schedule lasts as long as a horizon without schedule says. The formula is made in memory. *)
+let refuted_horizon file d w =
+  let problem = field "problem" d in
+  let cost = J.to_string (field "cost" problem) and kind = J.to_string (field "kind" (field "collective" problem)) in
+  let rounds = List.mem cost [ "rounds"; "link-rounds" ] in
+  if has "steps" w then no "steps";
+  if List.mem kind [ "allreduce"; "reduce"; "reducescatter" ] then no ("kind lrat of " ^ kind);
+  if is_free problem then no "kind lrat, and the cut is free";
+  if rounds && has "release_ps" problem then no "kind lrat of late ranks in rounds";
+  let proof = J.to_string (field "proof" w) in
+  if Filename.basename proof <> proof then no "a proof that is not beside the certificate";
+  let h = number "horizon" w and j = job_of ~rounds problem in
+  let between = List.filter (fun l -> Z.geq l.src j.nodes && Z.geq l.dst j.nodes) j.links in
+  if Z.gt h (Z.of_int 100_000) || small h * small j.nodes * (small j.nodes + List.length j.links) * List.length j.sizes > 1_000_000 || List.length between > 16 then no "a large formula";
+  let lines = refutation (Filename.concat (Filename.dirname file) proof) in
+  let bound = number "bound_ps" d in
+  positiveb j
+  && if rounds then rounds_rule j (cost = "link-rounds") h lines bound else epochs_rule j (number "epoch_ps" w) h lines bound
+
+let certificate file d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
-  if not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
+  if not (List.mem kind [ "lrat"; "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
   let problem = field "problem" d in
   if List.exists copies (switches problem) then no "a switch copies";
+  if kind = "lrat" then (if refuted_horizon file d w then "proved" else "not shown") else
   let free = is_free problem in
   let cost = J.to_string (field "cost" problem) in
   let rounds = cost = "rounds" and of_rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
@@ -195,7 +230,7 @@ let check file =
   let d = Yojson.Safe.from_file file in
   match J.to_string (field "schema" d) with
   | "oraccl/schedule/1" -> schedule d
-  | "oraccl/certificate/1" -> certificate d
+  | "oraccl/certificate/1" -> certificate file d
   | schema -> no ("schema " ^ schema)
 
 let () =

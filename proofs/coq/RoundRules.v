@@ -84,7 +84,7 @@ Proof. unfold least_hop. lia. Qed.
 Lemma take_rounds n m : (n <= m)%nat -> rounds_take n <= rounds_take m.
 Proof. intros. unfold rounds_take. pose proof hop_0. nia. Qed.
 Lemma all_rounds : rounds_take (rounds (rounds_from sch 0 (how_many sch))) <= round_makespan sch.
-Proof. pose proof (rounds_last sch sane good (how_many sch) 0) as Q. unfold round_makespan, rounds_take. simpl (rounds_end sch 0) in Q. rewrite Nat.add_0_l in Q. lia. Qed.
+Proof. pose proof (rounds_last sch sane (proj1 good) (how_many sch) 0) as Q. unfold round_makespan, rounds_take. simpl (rounds_end sch 0) in Q. rewrite Nat.add_0_l in Q. lia. Qed.
 
 Lemma execution_in_rounds : exists H, execution (lookup (pre j)) (map data sch) H /\
   (forall v k, H (Z.of_nat 0) v k = lookup (pre j) v k) /\
@@ -228,7 +228,7 @@ Proof.
     assert (R : sum hop_of (filter g (sent_in sch n)) <= Z.of_nat w * round_lasts sch n).
     { specialize (W n). assert (G : forall t, In t (filter g (sent_in sch n)) -> hop_of t <= round_lasts sch n).
       { intros t Ht. apply filter_In in Ht. destruct Ht as [Ht _]. assert (Hs : In t sch) by (apply filter_In in Ht; apply Ht).
-        eapply Z.le_trans; [apply (hop_lasts_of j sch sane good t (size j (what (tr (data t))))); [exact Hs|split; [apply sane_size, sane|lia]]|].
+        eapply Z.le_trans; [apply (hop_lasts_of j sch sane (proj1 good) t (size j (what (tr (data t))))); [exact Hs|split; [apply sane_size, sane|lia]]|].
         apply (greatest_ge (fun t => duration j (size j (what (tr (data t)))) (route t))), Ht. }
       assert (P : 0 <= round_lasts sch n) by apply greatest_0.
       apply Z.le_trans with (Z.of_nat (length (filter g (sent_in sch n))) * round_lasts sch n); [|apply Z.mul_le_mono_nonneg_r; lia].
@@ -360,7 +360,7 @@ Proof.
   assert (P : (1 <= Nat.log2_up (length rs))%nat) by (apply Nat.log2_up_pos; lia).
   destruct (first_send h (how_many sch)) as [[r [Hr [[t [Ht Es]] Hno]]]|Hno].
   - specialize (Count r ltac:(lia) Hno). eapply Z.le_trans; [exact Rb|].
-    pose proof (rounds_last sch sane good (how_many sch - S r) (S r)) as L.
+    pose proof (rounds_last sch sane (proj1 good) (how_many sch - S r) (S r)) as L.
     replace (S r + (how_many sch - S r))%nat with (how_many sch) in L by lia.
     fold (round_makespan sch) in L.
     assert (Nonempty : rounds (rounds_from sch r (how_many sch - r)) = S (rounds (rounds_from sch (S r) (how_many sch - S r)))).
@@ -374,7 +374,7 @@ Proof.
         - cbn beta. unfold is_rank. rewrite (proj2 (Nat.ltb_lt _ _) Rh). lia.
         - left. exact Es. }
       assert (B : least_hop least_size <= round_lasts sch r).
-      { eapply Z.le_trans; [apply (hop_lasts sch sane good s)|apply (greatest_ge (fun t => duration j (size j (what (tr (data t)))) (route t))), Hs].
+      { eapply Z.le_trans; [apply (hop_lasts sch sane (proj1 good) s)|apply (greatest_ge (fun t => duration j (size j (what (tr (data t)))) (route t))), Hs].
         apply filter_In in Hs. apply Hs. }
       destruct (sent_in sch r); [destruct Hs|]. lia. }
     rewrite Nonempty in Count. pose proof hop_0. unfold rounds_take.

@@ -146,9 +146,10 @@ End Execution.
 Definition least_hop (b : Z) : Z :=
   Z.max 0 (least (map (fun l => latency l + onward j (Cut.dst l) + beta l b) (filter (fun l => is_rank j (Cut.src l)) (links j)))).
 Definition least_size : Z := least (sizes j).
+Hypothesis wells : forall t, In t sch -> round_well j false t.
 Lemma hop_lasts_of t a : In t sch -> 0 <= a <= size j (what (tr (data t))) -> least_hop a <= duration j (size j (what (tr (data t)))) (route t).
 Proof.
-  intros Ht [Ha Hb]. destruct (proj1 good t Ht) as [[Rk [Ru [Rv Hne]]] [Hl _]]. set (b := size j (what (tr (data t)))).
+  intros Ht [Ha Hb]. destruct (wells t Ht) as [[Rk [Ru [Rv Hne]]] [Hl _]]. set (b := size j (what (tr (data t)))).
   fold b in Hb.
   assert (Ev : is_rank j (dst (tr (data t))) = true) by (apply Nat.ltb_lt, Rv).
   assert (Eu : is_rank j (src (tr (data t))) = true) by (apply Nat.ltb_lt, Ru).
@@ -185,7 +186,7 @@ Proof.
 Qed.
 Lemma hop_lasts t : In t sch -> least_hop least_size <= duration j (size j (what (tr (data t)))) (route t).
 Proof.
-  intros Ht. apply hop_lasts_of; auto. split; [apply least_size_0|]. apply least_le, nth_In. destruct (proj1 good t Ht) as [[Rk _] _]. exact Rk.
+  intros Ht. apply hop_lasts_of; auto. split; [apply least_size_0|]. apply least_le, nth_In. destruct (wells t Ht) as [[Rk _] _]. exact Rk.
 Qed.
 Lemma greatest_ge {A} (f : A -> Z) l x : In x l -> f x <= greatest f l.
 Proof. induction l as [|a l IH]; simpl; [tauto|]. intros [->|H]; [lia|]. specialize (IH H). unfold greatest in *. lia. Qed.
