@@ -82,7 +82,7 @@ func (in *problemFlags) pick() (err error) {
 		return err
 	}
 	if in.figure == nil {
-		return fmt.Errorf("%s: want one value; ranges are for gap and bound", in.ranges[0].Words)
+		return in.ranges[0].Refused()
 	}
 	in.asked = in.Flags
 	var values []int64

@@ -53,8 +53,9 @@ With --fits RUNTIME a column tells which schedules the runtime loads; of a metho
 does not fit, the best with fewer chunks that does is another row.
 
 What NCCL runs stands beside them, as nccl-ring and nccl-tree, with --nccl-log, the rings and
-trees of its log; on named machines --nccl has a model of its choice. Both are timed with what
-this network allows, and the protocol Simple: no other one is faster at large sizes.
+trees of its log; on named machines --nccl has a model of its choice. Where switches add, its
+algorithms NVLS on one host and NVLSTree on several do, too: nccl-nvls and nccl-nvls-tree. All are
+timed with what this network allows, and the protocol Simple: no other one is faster at large sizes.
 
 A range for --alpha or --bandwidth, such as 600ns..900ns or nic=20GB/s..25GB/s, is for figures that
 are not known better. The table is for the middle of it. Below stand the bound and the gap of each schedule

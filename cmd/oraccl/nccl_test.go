@@ -21,6 +21,7 @@ func TestLogsInTheTable(t *testing.T) {
 		gaps         map[string]float64
 	}{
 		{"dgxh100:2", "two-hosts-mixed", exit.Done, map[string]float64{"nccl-ring": 0.31, "nccl-tree": 0.25}},
+		{"dgxh100-nvls:2", "two-hosts-mixed", exit.Done, map[string]float64{"nccl-ring": 0.85, "nccl-tree": 0.75, "nccl-nvls-tree": 0.18}},
 		{"dgxa100:4", "four-hosts-cut-off", exit.Unknown, map[string]float64{"nccl-ring": 0.37}},
 		{"full:4", "rccl-one-host", exit.Done, map[string]float64{"nccl-ring": 2, "nccl-tree": 1.2}},
 	} {

@@ -237,6 +237,11 @@ func (in *Flags) described(files Files, topology string) (*model.Problem, error)
 
 // LoadTopology reads a topology file, or builds the topology of that name.
 func LoadTopology(files Files, name, alpha, bandwidth string) (*model.Topology, error) {
+	if ranges, err := (&Flags{Alpha: alpha, Bandwidth: bandwidth}).Ranges(); err != nil {
+		return nil, err
+	} else if len(ranges) > 0 {
+		return nil, ranges[0].Refused()
+	}
 	if files.Exists(name) {
 		return files.Topology(name, alpha, bandwidth)
 	}

@@ -28,6 +28,11 @@ func (r Range) Quantity(value int64) string {
 	return fmt.Sprintf("%dps", value)
 }
 
+// Refused is the error of what has no use for a range.
+func (r Range) Refused() error {
+	return fmt.Errorf("%s: want one value: this is about one network; ranges are for bound, and for gap, which has schedules in files as rows, too (--schedule)", r.Words)
+}
+
 // maxRanges is how many ranges there may be.
 const maxRanges = 4
 

@@ -13,19 +13,29 @@ import (
 )
 
 // NCCL returns what NCCL would run for p as schedules to compare, nccl-ring and, for an allreduce,
-// nccl-tree: over the rings and trees in a log or a dump of graphs or, for "", over those that a model
-// of a named machine has.
+// nccl-tree and, where switches add and heads of NVLS are known, nccl-nvls or nccl-nvls-tree: over the rings and
+// trees in a log or a dump of graphs or, for "", over those that a model of a named machine has.
 func NCCL(ctx context.Context, file string, p *model.Problem) ([]certify.Given, error) {
 	l, err := ncclLog(ctx, file, p)
 	if err != nil {
 		return nil, err
 	}
 	var given []certify.Given
+	_, adds := p.Topology.Reducer()
+	allreduce := p.Collective.Kind == model.AllReduce
+	nvls := "nccl-nvls"
+	if l.NVLSName() != "NVLS" {
+		nvls = "nccl-nvls-tree"
+	}
 	for _, x := range []struct {
 		name string
 		plan func(*model.Problem) (*nccllog.Plan, error)
 		has  bool
-	}{{"nccl-ring", l.Ring, len(l.Rings) > 0}, {"nccl-tree", l.Tree, len(l.Trees) > 0 && p.Collective.Kind == model.AllReduce}} {
+	}{
+		{"nccl-ring", l.Ring, len(l.Rings) > 0},
+		{"nccl-tree", l.Tree, len(l.Trees) > 0 && allreduce},
+		{nvls, func(p *model.Problem) (*nccllog.Plan, error) { return l.NVLS(ctx, p) }, len(l.Heads) > 0 && allreduce && adds},
+	} {
 		if !x.has {
 			continue
 		}
@@ -46,7 +56,7 @@ func NCCL(ctx context.Context, file string, p *model.Problem) ([]certify.Given, 
 		given[0].Note = strings.Join(append([]string{given[0].Note}, l.Beside(p)...), "; ")
 	}
 	if len(given) == 0 {
-		return nil, fmt.Errorf("%s: no rings in it, and trees serve allreduce alone", file)
+		return nil, fmt.Errorf("%s: no rings in it, no trees for allreduce, and no heads of NVLS for an allreduce on switches that add", file)
 	}
 	return given, nil
 }

@@ -33,23 +33,30 @@ func Questions() []Question {
 			"No: the links of the host allow 300 GB/s, so that 240 is no wonder. 100 GB/s is what 4 NICs of 25 GB/s have: look whether NVLink is used at all.",
 		},
 		{
-			"NVIDIA/nccl-tests 153, 238, 274, 312; NVIDIA/nccl 1242", "What does busbw mean where switches add up (NVLS, SHARP)? 480 GB/s were measured on links of 450.",
+			"NVIDIA/nccl-tests 153, 238, 279, 312, 366", "What does busbw mean where switches add up (NVLS, SHARP)? 480 GB/s were measured on links of 450.",
 			"oraccl topo lint dgxh100 --collective allreduce --size 8GiB --claim-busbw 480GB/s",
 			[]string{"REFUTED", "without in-network reduction", "at most a busbw of 449.991 GB/s"},
-			"busbw is algbw times 2(n-1)/n, whatever ran. Without sums in switches no schedule exceeds the 450 GB/s of a link; where one does, switches add up.",
+			"busbw is algbw times 2(n-1)/n, whatever ran: it is the bandwidth that links would need if no switch added. Without sums in switches no schedule exceeds the 450 GB/s of a link; where one does, switches add up.",
 		},
 		{
-			"the same", "And how far does it go with NVLS?",
+			"the same; NVIDIA/nccl 1374, 1455", "And how far does it go with NVLS?",
 			"oraccl topo lint dgxh100-nvls --collective allreduce --size 8GiB --claim-busbw 480GB/s",
 			[]string{"NOT REFUTED", "with in-network reduction", "at most a busbw of 699.977 GB/s"},
 			"With NVLink SHARP a rank moves (n+1)/n of the buffer instead of 2(n-1)/n: on 8 GPUs 450 GB/s of the links are a busbw of 700. The 480 that are measured are two thirds of it.",
 		},
 		{
-			"NVIDIA/nccl 1244, 1649", "NVLSTree on 2 hosts with 16 GPUs: what can it win over rings and trees?",
-			"oraccl gap dgxh100-nvls:2 --collective allreduce --size 1G --chunks 64 --methods in-network",
-			[]string{"in-network    1024      30720     2740.979     391.737  2.0%"},
-			"With sums in the switches of each host an allreduce takes 2.74 ms. NCCL's trees take 4.75 ms and its rings 5.04 ms on the same links " +
-				"(`oraccl gap dgxh100:2 --collective allreduce --size 1GiB --nccl`): 1.7 and 1.8 times as long.",
+			"NVIDIA/nccl 1242; NVIDIA/nccl-tests 274", "What time should an allreduce take where switches add, and by rings and trees beside it? What factor leads from algbw to busbw for each?",
+			"oraccl gap dgxh100-nvls --collective allreduce --size 1GiB --nccl --methods ring",
+			[]string{"bound  2685.055 us  by volume", "nccl-nvls    2048      28672     2850.498     376.686   6.2%", "nccl-ring    1024      14336     4176.363     257.100  55.5%", "nccl-tree     512       7168     4176.363     257.100  55.5%"},
+			"NVLS takes 2.85 ms and at best 2.69, rings and trees 4.18. nccl-tests multiplies each by 2·7/8: busbw is 659 GB/s for NVLS, with 424 on a link (9/8 of algbw), and 450 for both others, " +
+				"whose links are full: trees of 8 channels begin at 8 GPUs, so that no link carries 2 S, which is what NCCL's own factor 2 for trees is for. busbw compares algorithms on one machine, and is what a link carries for rings alone.",
+		},
+		{
+			"NVIDIA/nccl 1244, 1649", "NVLSTree on 2 hosts with 16 GPUs: what does it win over rings and trees?",
+			"oraccl gap dgxh100-nvls:2 --collective allreduce --size 1GiB --nccl --methods ring",
+			[]string{"bound  2687.567 us  by coverage", "nccl-nvls-tree    1024      30720     2948.364     364.182     9.7%", "nccl-tree     512      15360     4750.284     226.037    76.8%", "nccl-ring    1024      30720     5035.765     213.223    87.4%"},
+			"With sums in the switches of each host it takes 2.95 ms, trees 4.75 ms and rings 5.04 ms on the same links: 1.6 and 1.7 times as long. The best schedule that is known takes 2.74 ms " +
+				"(`--methods in-network`). On 4 hosts rings are ahead, 5.2 ms to 5.6: of the two trees over 4 hosts one host is inside each, and its NICs carry 2 S where a ring has 1.5 S.",
 		},
 	}
 }

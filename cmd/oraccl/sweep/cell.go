@@ -369,6 +369,9 @@ func read(axis, text string, names Names) (string, setter, error) {
 		if text == "default" {
 			text = ""
 		}
+		if strings.Contains(text, "..") {
+			return "", nil, fmt.Errorf("%q: want one value of a link, or several cases: ranges are for gap and bound", text)
+		}
 		return text, one(func(c *Cell) {
 			if axis == "alphas" {
 				c.Alpha = text

@@ -18,7 +18,7 @@ func (l *Log) Beside(p *model.Problem) (said []string) {
 			near = c
 		}
 	}
-	adds := l.NVLS
+	adds := l.Adds
 	if near != nil {
 		text := fmt.Sprintf("the tuner chose %s, protocol %s, for %s of %d bytes", near.Algorithm, near.Protocol, near.Collective, near.Bytes)
 		if near.Micros != "" {
@@ -35,8 +35,9 @@ func (l *Log) Beside(p *model.Problem) (said []string) {
 	}
 	sums := slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool { return s.Reduces != 0 })
 	switch {
+	case adds && sums && len(l.Heads) == 0:
+		said = append(said, "NVLS: NVSwitches add up and multicast (NVLink SHARP), and the log does not say at which GPUs (NVLS Head …): the method in-network does so, too")
 	case adds && sums:
-		said = append(said, "NVLS: NVSwitches add up and multicast (NVLink SHARP), which the method in-network does")
 	case adds:
 		said = append(said, "NVLS: NVSwitches can add up and multicast (NVLink SHARP), which is not in this network: machines with -nvls have it, and the method in-network")
 	}

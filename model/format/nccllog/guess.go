@@ -11,7 +11,7 @@ import (
 )
 
 // machines are the named machines whose GPUs all reach each other inside, with as many NICs as GPUs.
-var machines = regexp.MustCompile(`^(?:dgxa100|dgxh100(?:-nvls)?|dgx2)(?::([0-9]+)(?::[a-z+]+)?)?$`)
+var machines = regexp.MustCompile(`^(?:dgxa100|dgx[hb][12]00(-nvls)?|dgx2)(?::([0-9]+)(?::[a-z+]+)?)?$`)
 
 // direct are the named machines of one host whose GPUs are joined by links without switches.
 var direct = regexp.MustCompile(`^(?:dgx1|mi250|mi300x)$`)
@@ -26,11 +26,11 @@ func Guess(t *model.Topology) (*Log, error) {
 	}
 	m := machines.FindStringSubmatch(t.Name)
 	if m == nil {
-		return nil, fmt.Errorf("%s is none of the machines for which NCCL's choice is modelled: want dgx1, dgx2, dgxa100, dgxh100, mi250 or mi300x, or a log (--nccl-log)", t.Name)
+		return nil, fmt.Errorf("%s is none of the machines for which NCCL's choice is modelled: want dgx1, dgx2, dgxa100, dgxh100, dgxb200, mi250 or mi300x, or a log (--nccl-log)", t.Name)
 	}
 	hosts := 1
-	if m[1] != "" {
-		hosts, _ = strconv.Atoi(m[1])
+	if m[2] != "" {
+		hosts, _ = strconv.Atoi(m[2])
 	}
 	if hosts < 1 || t.Ranks%hosts != 0 {
 		return nil, fmt.Errorf("%s: %d ranks in %d hosts", t.Name, t.Ranks, hosts)
@@ -54,6 +54,13 @@ func Guess(t *model.Topology) (*Log, error) {
 			}
 		}
 		l.Rings[c], l.Trees[c] = ring, tree
+		if m[1] != "" {
+			l.Adds = true
+			l.Heads = append(l.Heads, nil)
+			for h := range hosts {
+				l.Heads[c] = append(l.Heads[c], h*per+c)
+			}
+		}
 	}
 	return l, nil
 }

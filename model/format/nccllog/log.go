@@ -31,14 +31,17 @@ const Tool = "NCCL"
 type Log struct {
 	Version  string
 	Ranks    int
-	Channels int              // the largest number of a channel, plus one
-	Rings    map[int][]int    // by channel: the ranks in their order
-	Trees    map[int][]Member // by channel and rank
-	Choices  []Choice         // of the tuner
-	NVLS     bool             // multicast is supported or used
-	CollNet  bool             // in-network reduction is used
-	Dump     bool             // it is a dump of graphs: device numbers are ranks
-	Notes    model.Notes
+	Channels int // the largest number of a channel, plus one
+	// NVLSChannels is how many channels NVLS has; 0: not stated.
+	NVLSChannels int
+	Rings        map[int][]int    // by channel: the ranks in their order
+	Trees        map[int][]Member // by channel and rank
+	Choices      []Choice         // of the tuner
+	Heads        [][]int          // of NVLS, by part of the buffer: a rank on each host; none: not stated
+	Adds         bool             // sums in switches and multicast (NVLS) are supported or used
+	CollNet      bool             // in-network reduction between hosts is used
+	Dump         bool             // it is a dump of graphs: device numbers are ranks
+	Notes        model.Notes
 }
 
 // Member is a rank's place in a tree.
@@ -72,6 +75,8 @@ var (
 	treesOf  = regexp.MustCompile(`^Trees `)
 	treeOf   = regexp.MustCompile(`\[([0-9]{1,3})\] (-?[0-9]+)/(-?[0-9]+)(?:/(-?[0-9]+))?->([0-9]+)->(-?[0-9]+)`)
 	oldTree  = regexp.MustCompile(`\[([0-9]{1,3})\] (-?[0-9]+)->([0-9]+)->(-?[0-9]+)/(-?[0-9]+)(?:/(-?[0-9]+))?`)
+	headOf   = regexp.MustCompile(`^NVLS Head +([0-9]{1,4}): +([0-9][0-9 ]*)$`)
+	wideOf   = regexp.MustCompile(`([0-9]{1,3}) nvls channels`)
 	ranksOf  = regexp.MustCompile(`rank ([0-9]{1,7}) (?i:nranks) ([0-9]{1,7})`)
 	choiceOf = regexp.MustCompile(`^([A-Z][A-Za-z]+): ([0-9]+) Bytes -> Algo ([0-9]+) proto ([0-9]+) time ([0-9.]+)`)
 	chosen   = regexp.MustCompile(`^([A-Z][A-Za-z]+): ([0-9]+) Bytes -> Algo ([A-Z_0-9]+) proto ([A-Z0-9]+)`)
@@ -99,7 +104,7 @@ func Read(ctx context.Context, file string, in io.Reader) (*Log, error) {
 		}
 		return l, nil
 	}
-	p := &parser{rings: map[int]map[int][]int{}, next: map[int]map[int]int{}, trees: map[int]map[int]Member{}}
+	p := &parser{rings: map[int]map[int][]int{}, next: map[int]map[int]int{}, trees: map[int]map[int]Member{}, heads: map[int][]int{}}
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 1<<16), maxLine)
 	for n := 0; s.Scan(); n++ {
@@ -127,6 +132,8 @@ type parser struct {
 	next      map[int]map[int]int    // by channel, and rank: from the lines of each rank
 	trees     map[int]map[int]Member // by channel, and rank
 	choices   []Choice
+	heads     map[int][]int // of NVLS, the longest list that is stated of each
+	nvlsWide  int           // channels
 	nvls      bool
 	collnet   bool
 	garbled   int
@@ -165,7 +172,9 @@ func (p *parser) line(text string) {
 		}
 	case treesOf.MatchString(said):
 		p.tree(said)
-	case strings.Contains(said, "NVLS multicast support is available") || strings.HasPrefix(said, "NVLS Head") || strings.HasPrefix(said, "Connected NVLS"):
+	case headOf.MatchString(said):
+		p.head(headOf.FindStringSubmatch(said))
+	case strings.Contains(said, "NVLS multicast support is available") || strings.HasPrefix(said, "Connected NVLS"):
 		p.nvls = true
 	case strings.HasPrefix(said, "CollNet ") && strings.Contains(said, "channel"), strings.HasPrefix(said, "Connected collnet"):
 		p.collnet = true
@@ -178,6 +187,9 @@ func (p *parser) line(text string) {
 func (p *parser) other(said string) {
 	if m := ranksOf.FindStringSubmatch(said); m != nil && number(m[2]) <= maxRanks {
 		p.ranks = max(p.ranks, number(m[2]))
+	}
+	if m := wideOf.FindStringSubmatch(said); m != nil {
+		p.nvlsWide = max(p.nvlsWide, number(m[1]))
 	}
 	c := Choice{}
 	if m := choiceOf.FindStringSubmatch(said); m != nil {
@@ -237,6 +249,33 @@ func (p *parser) ring(m []string) {
 	p.rings[len(order)][c] = order
 }
 
+// head reads the ranks that have a part of the buffer with NVLS, one on each host.
+func (p *parser) head(m []string) {
+	p.nvls = true
+	var ranks []int
+	for _, f := range strings.Fields(m[2]) {
+		if r := number(f); r < maxRanks && !slices.Contains(ranks, r) {
+			ranks = append(ranks, r)
+		}
+	}
+	if h := number(m[1]); h < maxChannels && len(ranks) > len(p.heads[h]) && len(ranks) < 1<<12 {
+		p.heads[h] = ranks
+	}
+}
+
+// headsOf returns the heads of NVLS among n ranks; none, if what is stated is not of all of them.
+func (p *parser) headsOf(n int) (heads [][]int) {
+	for h := range len(p.heads) {
+		list := p.heads[h]
+		if len(list) == 0 || len(list) != len(p.heads[0]) || slices.Max(list) >= n {
+			p.malformed++
+			return nil
+		}
+		heads = append(heads, list)
+	}
+	return heads
+}
+
 // tree reads the places of a rank.
 func (p *parser) tree(said string) {
 	add := func(c, rank, up int, down ...string) {
@@ -271,7 +310,7 @@ func (p *parser) log() (*Log, error) {
 	if p.lines == 0 {
 		return nil, errors.New("no line of NCCL or RCCL (NCCL INFO) in it: NCCL_DEBUG=INFO writes them")
 	}
-	l := &Log{Version: p.version, Choices: p.choices, NVLS: p.nvls, CollNet: p.collnet, Rings: map[int][]int{}, Trees: map[int][]Member{}, Ranks: p.ranks}
+	l := &Log{Version: p.version, Choices: p.choices, Adds: p.nvls, NVLSChannels: p.nvlsWide, CollNet: p.collnet, Rings: map[int][]int{}, Trees: map[int][]Member{}, Ranks: p.ranks}
 	for n := range p.rings {
 		l.Ranks = max(l.Ranks, n)
 	}
@@ -285,6 +324,7 @@ func (p *parser) log() (*Log, error) {
 			l.Ranks = max(l.Ranks, r+1)
 		}
 	}
+	l.Heads = p.headsOf(l.Ranks)
 	maps.Copy(l.Rings, p.rings[l.Ranks])
 	for c, next := range p.next {
 		if order := cycle(next, l.Ranks); order != nil && l.Rings[c] == nil {
@@ -320,7 +360,7 @@ func (p *parser) log() (*Log, error) {
 	if p.garbled+p.malformed > 0 {
 		l.Notes.Add(model.LeftOut, "%d lines that are cut off or mixed with others", p.garbled+p.malformed)
 	}
-	if len(l.Rings) == 0 && len(l.Trees) == 0 {
+	if len(l.Rings) == 0 && len(l.Trees) == 0 && len(l.Heads) == 0 {
 		return nil, errors.New("neither rings (Channel 00/08 : 0 1 2 …) nor trees (Trees [0] …) in it: NCCL_DEBUG=INFO writes them when a communicator is made, with NCCL_DEBUG_SUBSYS=INIT,GRAPH if subsystems are chosen")
 	}
 	return l, nil

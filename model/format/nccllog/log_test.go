@@ -159,14 +159,23 @@ func FuzzRead(f *testing.F) {
 	f.Add("h:1:2 [0] NCCL INFO Ring 00 : 1 -> 0 -> 1\nh:1:2 [0] NCCL INFO Trees [0] -1->0->1/-1")
 	network, err := topo.Parse("full:8", topo.Options{})
 	require.NoError(f, err)
+	f.Add("h:1:2 [0] NCCL INFO NVLS Head  0:  0\nh:1:2 [0] NCCL INFO NVLS Head  1:  5\nh:1:2 [0] NCCL INFO 8 coll channels, 8 nvls channels, rank 3 nranks 8")
+	switches, err := topo.Parse("dgxh100-nvls", topo.Options{})
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := Read(context.Background(), "x", strings.NewReader(text))
 		if err != nil {
 			return
 		}
 		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 20, Cost: model.Pipelined}
-		for _, plan := range []func(*model.Problem) (*Plan, error){l.Ring, l.Tree} {
-			if x, err := plan(p); err == nil {
+		sums := *p
+		sums.Topology = switches
+		for _, plan := range []func() (*Plan, error){
+			func() (*Plan, error) { return l.Ring(p) },
+			func() (*Plan, error) { return l.Tree(p) },
+			func() (*Plan, error) { return l.NVLS(t.Context(), &sums) },
+		} {
+			if x, err := plan(); err == nil {
 				require.NoError(t, x.Schedule.Validate(x.Problem))
 			}
 		}
@@ -241,9 +250,10 @@ func TestLogs(t *testing.T) {
 	mixed, want := read("two-hosts-mixed.log"), guess(t, "dgxh100:2")
 	require.Equal(t, fromZero(want.Rings), mixed.Rings)
 	require.Equal(t, trees(want, 8), trees(mixed, 8))
-	require.True(t, mixed.NVLS)
+	require.True(t, mixed.Adds)
 	require.Equal(t, []Choice{{"AllReduce", 1 << 30, "nvls-tree", "Simple", "4870.5"}}, mixed.Choices)
 	require.Empty(t, mixed.Notes)
+	require.Equal(t, guess(t, "dgxh100-nvls:2").Heads, mixed.Heads)
 
 	cut, want := read("four-hosts-cut-off.log"), guess(t, "dgxa100:4")
 	require.Equal(t, fromZero(want.Rings), cut.Rings, "from the lines of all ranks")
@@ -256,4 +266,28 @@ func TestLogs(t *testing.T) {
 	require.Equal(t, map[int][]int{0: {0, 1, 2, 3}, 1: {0, 1, 2, 3}}, rccl.Rings)
 	require.Equal(t, [][]int{{-1, 0, 1, 2}, {-1, 0, 1, 2}}, trees(rccl, 2))
 	require.Equal(t, "2.20.5+hip6.2", rccl.Version)
+}
+
+// TestHeads: of a head the longest line stands, since others are cut off; heads that are not of all hosts, or of other
+// ranks, are left out, with a note.
+func TestHeads(t *testing.T) {
+	read := func(lines ...string) *Log {
+		text := "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 4 nNodes 2 localRanks 2\nh:1:2 [0] NCCL INFO Channel 00/01 : 0 1 2 3"
+		for _, line := range lines {
+			text += "\nh:1:2 [0] NCCL INFO " + line
+		}
+		l, err := Read(t.Context(), "x", strings.NewReader(text))
+		require.NoError(t, err)
+		return l
+	}
+	l := read("NVLS Head  0:  0  2", "NVLS Head  1:  1", "NVLS Head  1:  1  3", "NVLS Head  0:  0", "4 coll channels, 4 collnet channels, 12 nvls channels, 4 p2p channels")
+	require.Equal(t, [][]int{{0, 2}, {1, 3}}, l.Heads)
+	require.Equal(t, 12, l.NVLSChannels)
+	require.True(t, l.Adds)
+	require.Equal(t, "NVLSTree", l.NVLSName())
+	require.Equal(t, "NVLS", read("NVLS Head  0:  0", "NVLS Head  1:  1").NVLSName())
+	for _, x := range []*Log{read("NVLS Head  0:  0  2", "NVLS Head  1:  1"), read("NVLS Head  1:  1  3"), read("NVLS Head  0:  0  4")} {
+		require.Empty(t, x.Heads)
+		require.Equal(t, []string{"left out: 1 lines that are cut off or mixed with others"}, x.Notes.Strings())
+	}
 }

@@ -46,6 +46,11 @@ func (l *Log) Ring(p *model.Problem) (*Plan, error) {
 	if kind == model.Broadcast {
 		parts = 1
 	}
+	wide, err := atMost(p, len(channels), parts)
+	if err != nil {
+		return nil, err
+	}
+	channels = channels[:wide]
 	pieces := piecesOf(p.Size, int64(len(channels)*parts), slice)
 	for int64(len(channels))*int64(parts)*int64(pieces)*int64(2*n) > maxTransfers && pieces > 1 {
 		pieces = (pieces + 1) / 2
@@ -116,6 +121,11 @@ func (l *Log) Tree(p *model.Problem) (*Plan, error) {
 	if len(channels) == 0 {
 		return nil, errors.New("no trees in the log")
 	}
+	wide, err := atMost(p, len(channels), 1)
+	if err != nil {
+		return nil, err
+	}
+	channels = channels[:wide]
 	depth := 0
 	type tree struct {
 		up    []int
@@ -244,6 +254,14 @@ func (l *Log) fits(p *model.Problem) error {
 		return errors.New("the log is of one rank")
 	}
 	return nil
+}
+
+// atMost returns how many of some channels are used, which is fewer where some would have no byte of each of some parts.
+func atMost(p *model.Problem, channels, parts int) (int, error) {
+	if p.Size < int64(parts) {
+		return 0, fmt.Errorf("%d bytes, want at least %d, one for each part", p.Size, parts)
+	}
+	return int(min(int64(channels), p.Size/int64(parts))), nil
 }
 
 // piecesOf returns into how many equal pieces each of several shares of a size is cut so that none is
