@@ -43,16 +43,18 @@ func (c *composition) races() {
 		class string
 	}
 	known := map[asked][]int32{}
+	members := make([]strings.Builder, c.w.Topology.Ranks) // the operations of each rank, those without transfers there among them
+	for i := range c.w.Ops {
+		for _, v := range c.w.Members(c.w.Ops[i].Group) {
+			fmt.Fprint(&members[v], i, " ")
+		}
+	}
 	for v, list := range perRank {
 		byBuffer := map[string][]touch{}
-		var ops []string
 		for _, t := range list {
 			byBuffer[t.region.Buffer] = append(byBuffer[t.region.Buffer], t)
-			if name := fmt.Sprint(t.op); len(ops) == 0 || ops[len(ops)-1] != name {
-				ops = append(ops, name)
-			}
 		}
-		class := strings.Join(ops, " ")
+		class := members[v].String()
 		heights := func(t touch) []int32 {
 			key := asked{t.op, t.until, class}
 			if known[key] == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // product is a product of matrices of two ranks, which has an order: rank 0 sends its factor, and
@@ -63,5 +64,29 @@ func TestArgumentsHaveSizes(t *testing.T) {
 		for _, e := range each {
 			require.Equal(t, c.want, e.Outcome, "%v: %s %s %v", c.split, e.Engine, e.Reason, e.Violations)
 		}
+	}
+}
+
+// What orders an operation on one rank does not on another one that is not of its group, though both
+// access the same: a collective whose iterations a rank of another group holds apart.
+func TestOrderIsThatOfTheRank(t *testing.T) {
+	for _, c := range []struct {
+		everywhere bool
+		want       verify.Outcome
+	}{{true, verify.Proved}, {false, verify.Refuted}} {
+		s := turns(2, false)
+		w := s.Workload
+		w.Jobs, w.Groups = w.Jobs[:1], []wl.Group{{Name: "one", Ranks: []int{0}}}
+		empty := wl.Op{ID: "between", Kind: wl.Barrier, Job: "A", Group: "one"}
+		if c.everywhere {
+			empty.Group = ""
+		}
+		w.Ops = []wl.Op{w.Ops[1], empty}
+		w.Edges = []wl.Edge{{From: 0, To: 1}, {From: 1, To: 0, Height: 1}}
+		s.Programs = s.Programs[:1]
+		s.Placed = []wl.Placement{{At: 0}, {Op: 1, Program: -1, At: 4}, {At: 4, Iteration: 1}, {Op: 1, Iteration: 1, Program: -1, At: 8}}
+		require.NoError(t, s.Validate())
+		v := workload.Compose(t.Context(), s)
+		require.Equal(t, c.want, v.Outcome, "%s %v", v.Reason, v.Violations)
 	}
 }
