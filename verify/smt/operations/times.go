@@ -89,7 +89,7 @@ func (e *encoder) hops(route []int) (all [][]int) {
 	return all
 }
 
-// carries returns how long a link carries so many bytes, in whole picoseconds rounded up, and states
+// carries returns how long a link carries a number of bytes, in whole picoseconds rounded up, and states
 // that it is.
 func (e *encoder) carries(q *question, bytes, bandwidth int64) model.Time {
 	all := new(big.Int).Mul(big.NewInt(bytes), big.NewInt(int64(model.Second)))
