@@ -111,7 +111,39 @@ let job_of ~rounds problem =
     sizes = List.init chunks (fun k -> Z.sub (part (k + 1)) (part k));
     idempotent = List.mem (optional "op" c "sum" J.to_string) [ "min"; "max" ]; pre; post }
 
+(* Transfers in an order in which each comes after those that it waits for, which the function checks. *)
+let listed transfers after =
+  let n = Array.length transfers in
+  let place = Array.make n (-1) and begun = Array.make n false and next = ref 0 and order = ref [] in
+  let rec visit i =
+    if i < 0 || i >= n then failwith "after: no such transfer";
+    if place.(i) < 0 then begin
+      if begun.(i) then failwith "after: a cycle";
+      begun.(i) <- true;
+      List.iter visit after.(i);
+      place.(i) <- !next; incr next; order := i :: !order
+    end in
+  for i = 0 to n - 1 do visit i done;
+  let order = List.rev !order in
+  (List.map (fun i -> transfers.(i)) order, List.map (fun i -> List.map (fun k -> Z.of_int place.(k)) after.(i)) order)
+
+let in_order d =
+  let problem = field "problem" d in
+  if List.exists copies (switches problem) then no "form order where a switch copies";
+  let rounds = List.mem (J.to_string (field "cost" problem)) [ "rounds"; "link-rounds" ] in
+  let j = job_of ~rounds problem in
+  let transfer x =
+    only [ "chunk"; "src"; "dst"; "links"; "op"; "after" ] x;
+    let op = match J.to_string (field "op" x) with "copy" -> Copy | "reduce" -> Reduce | op -> failwith op in
+    { data = { tr = { what = number "chunk" x; src0 = number "src" x; dst0 = number "dst" x; op }; begins = Z.zero; ends = Z.one };
+      route = nums (field "links" x) } in
+  let all = J.to_list (field "transfers" d) in
+  if List.length all > 10_000 then no "form order of more than 10000 transfers";
+  let sch, deps = listed (Array.of_list (List.map transfer all)) (Array.of_list (List.map (fun x -> List.map small (nums (field "after" x))) all)) in
+  if replay_order j (J.to_string (field "cost" problem) = "link-rounds") sch deps then "proved" else "refuted"
+
 let schedule d =
+  if J.to_string (field "form" d) = "order" then in_order d else
   let rounds = match J.to_string (field "form" d) with "timed" -> false | "rounds" -> true | form -> no ("form " ^ form) in
   let problem = field "problem" d in
   let j = job_of ~rounds problem in
