@@ -37,11 +37,56 @@ func examples(t *testing.T) map[string]*wl.Schedule {
 	s, err := crossover.Periodic(muri)
 	require.NoError(t, err)
 	all["muri"] = crossover.Build(nil, 0, muri, s, nil)
+	all["product"] = product(t, 0, 1, 2, 3)
+	all["memory"] = fitting(t, 70)
 	return all
 }
 
+// product is a product of matrices along four ranks, of which the last one has the result, in the order
+// of the goal's group.
+func product(t *testing.T, order ...int) *wl.Schedule {
+	g := wl.Region{Buffer: "g", Size: 64}
+	w := &wl.Workload{Topology: network(t, "full:4"), Cost: model.Pipelined, Operators: []wl.Operator{{Name: "product", Associative: true, Elementwise: true}},
+		Groups: []wl.Group{{Name: "factors", Ranks: order}, {Name: "last", Ranks: []int{3}}},
+		Ops:    []wl.Op{{ID: "product", Kind: "reduce", Root: 3, Operator: "product", Size: 64, Chunks: cutting(64, 1), Buffer: wl.Region{Buffer: "g"}}},
+		Goal:   []wl.Goal{{Region: g, Group: "last", Value: wl.Value{Rank: -1, Operator: "product", Over: "factors", Of: []wl.Value{{Rank: -1, Input: &wl.Region{Buffer: "g"}}}}}}}
+	along := &model.Schedule{Form: model.Timed}
+	at := model.Time(0)
+	for v := range 3 {
+		l := slices.IndexFunc(w.Topology.Links, func(l model.Link) bool { return l.Src == v && l.Dst == v+1 })
+		end := at + w.Topology.Links[l].Alpha + model.TransferTime(64, w.Topology.Links[l].Bandwidth)
+		along.Routes = append(along.Routes, []int{l})
+		along.Transfers = append(along.Transfers, model.Transfer{Src: int32(v), Dst: int32(v + 1), Route: int32(v), Op: model.Reduction, Start: at, End: end})
+		at = end
+	}
+	s := &wl.Schedule{Workload: w, Programs: []*model.Schedule{along}, Placed: []wl.Placement{{}}}
+	require.NoError(t, s.Validate())
+	return s
+}
+
+func cutting(size int64, n int) []model.Chunk {
+	return (&model.Problem{Size: size, Collective: model.Collective{Kind: model.AllReduce}}).Cut(n)
+}
+
+// fitting is two jobs in turns, with what each keeps on a rank, and what each needs while it computes, on
+// ranks with a memory of this size.
+func fitting(t *testing.T, bytes int64) *wl.Schedule {
+	jobs := []crossover.Job{crossover.Coarse("A", 700, 500), crossover.Coarse("B", 400, 900)}
+	s, err := crossover.Periodic(jobs)
+	require.NoError(t, err)
+	built := crossover.Build(nil, 0, jobs, s, nil)
+	built.Workload.Memory = []int64{bytes, bytes}
+	for i, resident := range []int64{20, 10} {
+		built.Workload.Jobs[i].Resident = resident
+		built.Workload.Ops[built.Workload.Index("compute "+jobs[i].Name)].Bytes = 40
+	}
+	require.NoError(t, built.Validate())
+	return built
+}
+
 // wrong are the refuted schedules in testdata/workloads/reject: one of each kind of mutation,
-// from a base that shows it, Adasum by a ring, and two jobs that deadlock.
+// from a base that shows it, Adasum by a ring, two jobs that deadlock, factors of a product
+// exchanged, and a byte of memory less than two jobs need.
 func wrong(t *testing.T) map[string]*wl.Schedule {
 	all := map[string]*wl.Schedule{}
 	r := rand.New(rand.NewPCG(21, 22))
@@ -70,6 +115,8 @@ func wrong(t *testing.T) map[string]*wl.Schedule {
 	w.Ops[0].Chunks = w.Problem(0).Cut(4)
 	all["adasum-ring"] = programs(t, w, "ring")
 	all["deadlock-of-two-jobs"] = deadlocked(t)
+	all["product-factors-exchanged"] = product(t, 0, 2, 1, 3)
+	all["memory-for-one-job-less"] = fitting(t, 69)
 	return all
 }
 
@@ -123,7 +170,7 @@ func TestFiles(t *testing.T) {
 	}
 	right, err := filepath.Glob(filepath.Join(accept, "*.json"))
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(right), 10)
+	require.GreaterOrEqual(t, len(right), 12)
 	for _, name := range right {
 		v, each, err := checks.Check(t.Context(), read(name))
 		require.NoError(t, err)
@@ -135,7 +182,7 @@ func TestFiles(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(reject, "violations.tsv"))
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(index)), "\n")
-	require.Greater(t, len(lines), len(mutations), "each kind of mutation, and two more")
+	require.Greater(t, len(lines), len(mutations), "each kind of mutation, and four more")
 	for _, want := range lines {
 		name, says, _ := strings.Cut(want, "\t")
 		require.Equal(t, says, line(t, read(filepath.Join(reject, name+".json"))), name)

@@ -74,7 +74,9 @@ func TestCrossoverIsProved(t *testing.T) {
 		require.NoError(t, built.Validate())
 		ask := func(s *wl.Schedule) (verify.Verdict, []verify.Verdict, error) { return checks.Check(t.Context(), s) }
 		if i%10 == 0 {
-			ask = func(s *wl.Schedule) (verify.Verdict, []verify.Verdict, error) { return workloads.Check(t.Context(), s, 0) }
+			ask = func(s *wl.Schedule) (verify.Verdict, []verify.Verdict, error) {
+				return workloads.Check(t.Context(), s, 0)
+			}
 		}
 		_, each, err := ask(built)
 		require.NoError(t, err)
