@@ -198,10 +198,34 @@ let refuted_horizon file d w =
   positiveb j
   && if rounds then rounds_rule j (cost = "link-rounds") h lines bound else epochs_rule j (number "epoch_ps" w) h lines bound
 
+(* Prices and shares are named by the lowest of the links that are alike, and are those of each. Under
+   rounds the ports of what a rank sends and receives come after the others. *)
+let dual ~rounds problem j w bound =
+  let j = if rounds then ported j false else j in
+  let instants = Array.of_list (nums (field "instants_ps" w)) in
+  let read d = match nums d with [ what; at; price ] -> (small what, (instants.(small at), price)) | _ -> failwith "want three numbers" in
+  let entries name d = List.map read (optional name d [] J.to_list) in
+  let of_each count table = List.init count (fun i -> List.filter_map (fun (what, price) -> if what = i then Some price else None) table) in
+  let listed = List.mapi (fun i x -> (Z.of_int i, x)) in
+  let links = List.length j.links in
+  let same = List.mapi (fun i l -> (l, List.map (fun (ls, _) -> List.exists (Z.equal (Z.of_int i)) ls) j.ports)) j.links in
+  let lowest = List.map (fun x -> let rec go i = function [] -> i | y :: rest -> if x = y then i else go (i + 1) rest in go 0 same) same in
+  let of_links table = let each = Array.of_list (of_each links table) in List.map (fun i -> each.(i)) lowest in
+  let ports = List.length (optional "ports" (field "topology" problem) [] J.to_list) in
+  let rank_port offset = List.map (fun (v, price) -> (ports + (2 * v) + offset, price)) in
+  let prices = listed (of_links (entries "links" w)) in
+  let of_ports = listed (of_each (List.length j.ports)
+    (entries "ports" w @ rank_port 0 (entries "sends" w) @ rank_port 1 (entries "receives" w))) in
+  let all () = List.init links (fun i -> price_of_link (sold j prices of_ports) (Z.of_int i)) in
+  let demand d =
+    { source = number "source" d; dest = number "dest" d; shares = if has "shares" d then of_links (entries "shares" d) else all () } in
+  let group g = { group_chunks = nums (field "chunks" g); group_demands = List.map demand (J.to_list (field "demands" g)) } in
+  dual_rule j prices of_ports (List.map group (J.to_list (field "groups" w))) bound
+
 let certificate file d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
-  if not (List.mem kind [ "lrat"; "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
+  if not (List.mem kind [ "lrat"; "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "lp-dual"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
   let problem = field "problem" d in
   if List.exists copies (switches problem) then no "a switch copies";
   if kind = "lrat" then (if refuted_horizon file d w then "proved" else "not shown") else
@@ -247,6 +271,7 @@ let certificate file d =
     | "doubling" -> doubling_rule j (number "chunk" w) (number "source" w) bound
     | "broadcast" -> spread_rule j (number "source" w) bound
     | "combine" -> combine_rule j (number "dest" w) bound
+    | "lp-dual" -> if free then failwith "chunks: missing" else dual ~rounds problem j w bound
     | "prices" -> (if free then free_prices_rule else prices_rule) j (nums (field "prices" w)) bound
     | _ ->
         let full = nums (field "potential_ps" w) and head = optional "head_ps" w [] nums in

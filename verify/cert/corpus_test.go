@@ -73,6 +73,16 @@ func entries() []entry {
 			l.Bandwidth = 1e8
 		}
 	}
+	// No relay is in time, so that what rank 0 sends must be on its links 1 ps before 100 ns,
+	// where links are busy with latencies, too, 1 ps before 200 ns. In full:3 links 0 and 2 leave rank 0.
+	instant, later := []model.Time{100*ns - 1}, []model.Time{200*ns - 1}
+	whole := []model.InstantPrice{{Of: 0, Instant: 0, Price: 1}}
+	shared := func(chunks ...int) []model.DualGroup {
+		return []model.DualGroup{{Chunks: chunks, Demands: []model.DualDemand{
+			{Source: 0, Dest: 1, Shares: whole}, {Source: 0, Dest: 2, Shares: []model.InstantPrice{{Of: 2, Instant: 0, Price: 1}}}}}}
+	}
+	oneAtATime := problem("full:3", model.Broadcast, 100, 1, pipelined)
+	oneAtATime.Topology.Ports = []model.Port{{Name: "out", Links: []int{0, 2}, Capacity: 1}}
 	multicast := problem("switch:4", model.Broadcast, 100, 1, rounds)
 	multicast.Topology.Switches[0].Copies = true
 	return []entry{
@@ -126,6 +136,17 @@ func entries() []entry {
 			"its 100 bytes are at ranks 1 and 3 at 1200, and share two links with a latency of 100"},
 		{"coverage-switch4-copies", func() *model.Problem { p := *multicast; p.Cost = pipelined; return &p }(), model.Coverage{Nodes: []int{1, 2, 3, 4}}, 300,
 			"100 bytes and a latency occupy the link, and after that another latency: the switch serves all three"},
+		{"lp-dual-line3-broadcast", problem("line:3", model.Broadcast, 200, 2, pipelined),
+			model.LPDual{Instants: instant, Links: whole, Groups: []model.DualGroup{{Chunks: []int{0, 1}, Demands: []model.DualDemand{{Source: 0, Dest: 1}}}}}, 300,
+			"to be at rank 1 before 300 both chunks must pay 1, and there is 1"},
+		{"lp-dual-full3-broadcast-blocking", problem("full:3", model.Broadcast, 200, 2, blocking),
+			model.LPDual{Instants: later, Links: []model.InstantPrice{{Of: 0, Instant: 0, Price: 1}, {Of: 2, Instant: 0, Price: 1}}, Groups: shared(0, 1)}, 400,
+			"to be at ranks 1 and 2 before 400 two chunks must pay 1 on each of two links, and there are 2"},
+		{"lp-dual-full3-port", oneAtATime, model.LPDual{Instants: instant, Ports: whole, Groups: shared(0)}, 300,
+			"to be at ranks 1 and 2 before 300 the chunk must be on both links, which share a port for one"},
+		{"lp-dual-full4-rounds", problem("full:4", model.Broadcast, 200, 2, rounds),
+			model.LPDual{Instants: later, Sends: whole, Groups: []model.DualGroup{{Chunks: []int{0, 1}, Demands: []model.DualDemand{{Source: 0, Dest: 1}}}}}, 400,
+			"to be at rank 1 before 400 both chunks must pay for what rank 0 sends, and it sends one"},
 		{"combine-full8-reduce", problem("full:8", model.Reduce, 500, 5, rounds), model.Combine{Dest: 0}, 1400, "5-1+3 rounds of 200"},
 	}
 }
@@ -195,6 +216,32 @@ var changes = []struct {
 			return false
 		}
 		return true
+	}},
+	{"shares-beyond-prices", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.LPDual)
+		if ok = ok && w.Groups[0].Demands[0].Shares != nil; ok {
+			g := w.Groups[0]
+			g.Demands = slices.Clone(g.Demands)
+			g.Demands[0].Shares = []model.InstantPrice{{Of: 0, Instant: 0, Price: 2}}
+			w.Groups = []model.DualGroup{g}
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"chunk-that-does-not-pay", func(c *model.Certificate) bool {
+		w, ok := c.Witness.(model.LPDual)
+		if ok = ok && len(w.Groups[0].Chunks) == 2; ok {
+			w.Groups = []model.DualGroup{{Chunks: []int{1}, Demands: w.Groups[0].Demands}}
+			c.Witness = w
+		}
+		return ok
+	}},
+	{"port-for-two", func(c *model.Certificate) bool {
+		ok := c.Problem.Topology.Ports != nil
+		if ok {
+			c.Problem.Topology.Ports[0].Capacity = 2
+		}
+		return ok
 	}},
 	{"no-such-rank", func(c *model.Certificate) bool {
 		switch w := c.Witness.(type) {
