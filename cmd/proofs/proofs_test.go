@@ -200,6 +200,20 @@ func TestProvedChecker(t *testing.T) {
 	require.NotZero(t, asked)
 }
 
+// Ours read the refutation that lies beside a certificate.
+func TestJudge(t *testing.T) {
+	for dir, want := range map[string]verify.Outcome{"horizon": verify.Proved, "horizon/wrong": verify.Refuted} {
+		names, err := filepath.Glob(filepath.Join(proofs, dir, "*.json"))
+		require.NoError(t, err)
+		require.NotEmpty(t, names)
+		for _, name := range names {
+			got, err := judge(t.Context(), name)
+			require.NoError(t, err)
+			require.Equal(t, want, got, name)
+		}
+	}
+}
+
 // The manifest, the page about the proofs and the files name the same theorems, and no file
 // claims anything without a proof.
 func TestTheoremsAreNamed(t *testing.T) {

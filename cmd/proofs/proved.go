@@ -181,7 +181,7 @@ func judge(ctx context.Context, name string) (verify.Outcome, error) {
 		if err != nil {
 			return verify.Refuted, nil
 		}
-		return cert.Check(ctx, d).Outcome, nil
+		return cert.CheckIn(ctx, d, os.DirFS(filepath.Dir(name))).Outcome, nil
 	}
 	s, err := native.ReadSolution(name, bytes.NewReader(b))
 	if err != nil {
