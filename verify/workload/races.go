@@ -84,9 +84,16 @@ func (c *composition) races() {
 
 // ordered checks two accesses.
 func (c *composition) ordered(a, b touch, v int, heights func(touch) []int32) {
+	if c.disordered(a, b, heights(a)[b.op], heights(b)[a.op], v, false) { // paths that leave the rank and come back take longer to find
+		c.disordered(a, b, c.along(a, v)[b.op], c.along(b, v)[a.op], v, true)
+	}
+}
+
+// disordered reports whether nothing orders two accesses on rank v, given the heights of the paths between
+// them, and, if it is to, reports that.
+func (c *composition) disordered(a, b touch, ab, ba int32, v int, report bool) bool {
 	n := c.w.Iterations(a.op)
 	many := n > 1 || c.s.Period > 0
-	ab, ba := heights(a)[b.op], heights(b)[a.op]
 	for _, e := range c.w.Edges { // chunks wait for chunks at one place
 		if e.Scope == wl.ByChunk && e.From == a.op && e.To == b.op {
 			ab = min(ab, int32(e.Height))
@@ -95,18 +102,19 @@ func (c *composition) ordered(a, b touch, v int, heights func(touch) []int32) {
 			ba = min(ba, int32(e.Height))
 		}
 	}
-	wrong := func(how string) {
+	wrong := func(how string) bool {
+		if !report {
+			return true
+		}
 		code := verify.ReadWriteRace
 		if a.writes && b.writes {
 			code = verify.WriteWriteRace
 		}
 		c.report(verify.Wrong(code, fmt.Sprintf("rank %d, %s from byte %d", v, model.Quote(a.region.Buffer), max(a.region.Offset, b.region.Offset)), how).AtRank(v))
+		return true
 	}
 	if a.op == b.op {
-		if many && max(ab, ba) > 1 {
-			wrong(fmt.Sprintf("an iteration of %s does not wait for the one before", c.w.Ops[a.op].ID))
-		}
-		return
+		return many && max(ab, ba) > 1 && wrong(fmt.Sprintf("an iteration of %s does not wait for the one before", c.w.Ops[a.op].ID))
 	}
 	lo, hi := int64(1-ba), int64(ab)-1 // differences of iterations that nothing orders
 	if ba == never {
@@ -117,9 +125,49 @@ func (c *composition) ordered(a, b touch, v int, heights func(touch) []int32) {
 	} else if c.s.Period == 0 {
 		lo, hi = max(lo, int64(1-n)), min(hi, int64(n-1))
 	}
-	if lo <= hi {
-		wrong(fmt.Sprintf("nothing orders %s and %s", c.w.Ops[a.op].ID, c.w.Ops[b.op].ID))
+	return lo <= hi && wrong(fmt.Sprintf("nothing orders %s and %s", c.w.Ops[a.op].ID, c.w.Ops[b.op].ID))
+}
+
+// along is heights with paths over all ranks: an edge of scope rank leads on wherever both of its ends
+// are. It takes O(edges·ranks) time for each round, of which there are as many as a path has edges.
+func (c *composition) along(t touch, v int) []int32 {
+	type node struct{ op, rank int }
+	h := map[node]int32{}
+	changed := true
+	reach := func(e wl.Edge, from int, height int32) {
+		for _, r := range c.w.Members(c.w.Ops[e.To].Group) {
+			if e.Scope != wl.ByAll && (e.Scope != wl.ByRank || r != from) {
+				continue
+			}
+			if was, known := h[node{e.To, r}]; !known || height+int32(e.Height) < was {
+				h[node{e.To, r}], changed = height+int32(e.Height), true
+			}
+			c.work.Go(1)
+		}
 	}
+	for _, e := range c.w.Edges {
+		if e.From == t.op && (!e.FromStart || t.until > 0 && e.Offset >= t.until) {
+			reach(e, v, 0)
+		}
+	}
+	for changed && c.work.Go(len(c.w.Edges)) {
+		changed = false
+		for _, e := range c.w.Edges {
+			for _, r := range c.w.Members(c.w.Ops[e.From].Group) {
+				if height, known := h[node{e.From, r}]; known {
+					reach(e, r, height)
+				}
+			}
+		}
+	}
+	all := make([]int32, len(c.w.Ops))
+	for i := range all {
+		all[i] = never
+		if height, known := h[node{i, v}]; known {
+			all[i] = height
+		}
+	}
+	return all
 }
 
 // heights returns for each operation the least height of a path to it from an access on rank v,

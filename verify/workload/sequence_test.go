@@ -90,3 +90,29 @@ func TestOrderIsThatOfTheRank(t *testing.T) {
 		require.Equal(t, c.want, v.Outcome, "%s %v", v.Reason, v.Violations)
 	}
 }
+
+// Accesses on a rank are ordered by a path that leads over other ranks, too.
+func TestOrderOverOtherRanks(t *testing.T) {
+	for _, c := range []struct {
+		scope wl.Scope
+		edges int
+		want  verify.Outcome
+	}{{wl.ByRank, 3, verify.Proved}, {wl.ByAll, 3, verify.Proved}, {wl.ByRank, 2, verify.Refuted}} {
+		a := wl.Access{Region: wl.Region{Buffer: "a", Size: 1}}
+		w := &wl.Workload{Topology: pair(), Cost: model.Pipelined, Groups: []wl.Group{{Name: "zero", Ranks: []int{0}}, {Name: "one", Ranks: []int{1}}}}
+		for i, group := range []string{"zero", "one", "one", "zero"} {
+			op := wl.Op{ID: string(rune('w' + i)), Kind: wl.Compute, Group: group, Duration: []model.Time{1}, Function: "f", Reads: []wl.Access{a}, Writes: []wl.Access{a}}
+			op.Writes[0].Buffer += group
+			op.Reads[0].Buffer += group
+			w.Ops = append(w.Ops, op)
+		}
+		w.Edges = []wl.Edge{{From: 0, To: 1, Scope: wl.ByAll}, {From: 1, To: 2, Scope: c.scope}, {From: 2, To: 3, Scope: wl.ByAll}}[:c.edges]
+		s := &wl.Schedule{Workload: w}
+		for i := range 4 {
+			s.Placed = append(s.Placed, wl.Placement{Op: i, Program: -1, Starts: []model.Time{model.Time(i)}})
+		}
+		require.NoError(t, s.Validate())
+		v := workload.Compose(t.Context(), s)
+		require.Equal(t, c.want, v.Outcome, "%s %v", v.Reason, v.Violations)
+	}
+}
