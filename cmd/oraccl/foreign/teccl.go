@@ -115,7 +115,7 @@ func tooGood(ctx context.Context, m *model.Imported, plan *teccl.Plan) ([]verify
 			return nil, nil
 		}
 		gap, _ := new(big.Rat).Quo(claimed, big.NewRat(int64(c.Bound), 1)).Float64()
-		m.Notes.Add(model.Fact, "no schedule takes less than %s us, by %s, certified: the gap is %.1f%%", report.Micros(c.Bound), c.Witness.Kind(), max(0, 100*(gap-1)))
+		m.Notes.Add(model.Fact, "no schedule takes less than %s us, by %s, certified: the gap of the time that the file states is %.1f%%", report.Micros(c.Bound), c.Witness.Kind(), max(0, 100*(gap-1)))
 		return nil, nil
 	}
 	micro := new(big.Rat).Quo(claimed, big.NewRat(1e6, 1)).FloatString(3)

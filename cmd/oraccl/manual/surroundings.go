@@ -20,7 +20,7 @@ func Formats() []Format {
 			"what microsoft/msccl, RCCL and Azure's executor (msccl-executor-nccl) load. Read as their parsers read it, not by a schema"},
 		{"MSCCL++ plan", "JSON with a key `gpus`", "`verify`, `view`, `convert`, `gap --schedule`", "`solve -o plan.json`, `convert --to mscclpp`", "execution plans of MSCCL++, both formats; `verify --runtime` names the version of the executor"},
 		{"SCCL", "JSON with steps", "`verify`, `view`, `convert`", "", "schedules of SCCL and msccl-tools, judged by --topology and --collective or by what they name"},
-		{"TE-CCL", "JSON with flows; inputs have a topology", "schedules: `verify`, `view`, `convert`; inputs: wherever a topology is wanted", "", "judged in epochs, by section 13.2 of the specification"},
+		{"TE-CCL", "JSON with flows; inputs have a topology", "schedules: `verify`, `view`, `convert`, `gap --schedule`; inputs: wherever a topology is wanted", "", "judged in epochs, by section 13.2 of the specification; in a chassis the switches have the first numbers, and of an all-to-all chunk k of a rank is for the k-th rank"},
 		{"ForestColl", "XML with trees", "`verify`, `view`, `convert`", "", "spanning trees; an order without times"},
 		{"SyCCL", "JSON with epochs in ns", "`verify`, `view`, `convert`, `gap --schedule`", "", "results of SyCCL; routes are those of the topology"},
 		{"NCCL dump", "XML with a root `system`", "wherever a topology is wanted", "", "what NCCL and RCCL write to NCCL_TOPO_DUMP_FILE; latencies are not in it"},
