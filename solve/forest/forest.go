@@ -41,7 +41,7 @@ const (
 	// maxMembers limits the packing, which takes about the fourth power of it.
 	maxMembers = 64
 	// maxSplits limits the members times the other nodes, which have to be split off.
-	maxSplits = 512
+	maxSplits = 1024
 	// maxMoves limits what is placed.
 	maxMoves = 1 << 17
 )

@@ -74,6 +74,8 @@ const (
 	maxEdges = 1000
 	// seeds is how many of the flattest trees there are from each root, at first.
 	seeds = 4
+	// unplanted is after how many steps of the linear program trees are planted.
+	unplanted = 16
 	// tolerance is which part of the rate is given away for fewer steps of the linear
 	// program, and again for trees that are less deep.
 	tolerance = 1e-3
@@ -124,10 +126,31 @@ func (g *packing) flattest() {
 	}
 }
 
+// plant adds trees that share the edges evenly: one after the other, cheapest by prices that grow
+// steeply with what those before carry, as those of shallow do.
+func (g *packing) plant() {
+	load, prices := make([]float64, len(g.edges)), make([]float64, len(g.edges))
+	for n := range plantings {
+		most := max(slices.Max(load), 1)
+		for i, e := range g.edges {
+			prices[i] = (math.Pow(load[i]/most, steep) + 1e-9) / e.room
+		}
+		t, _ := g.prim(g.sinks[n%len(g.sinks)], prices, false)
+		for _, i := range t {
+			load[i] += 1 / g.edges[i].room
+		}
+		g.add(t)
+	}
+}
+
 // generate adds trees until the largest rate is reached, except for the tolerance, and returns
-// the rate.
+// the rate. On large networks the prices of a linear program with few columns say little: there
+// trees are planted.
 func (g *packing) generate(ctx context.Context) (float64, error) {
-	for {
+	for step := 0; ; step++ {
+		if step == unplanted {
+			g.plant()
+		}
 		rate, prices, err := g.weigh(ctx)
 		if err != nil {
 			return 0, err
