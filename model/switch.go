@@ -208,11 +208,12 @@ func (p *Problem) InNetwork(s *Schedule) (transfer int, ok bool) {
 	if _, adds := p.Topology.Reducer(); !adds {
 		return 0, false
 	}
-	return p.together(s)
+	return p.Joined(s)
 }
 
-// together returns a transfer that a switch takes for one with others.
-func (p *Problem) together(s *Schedule) (transfer int, ok bool) {
+// Joined returns a transfer that some switch takes for one with others, as InNetwork does, whether
+// it adds or copies. s must be valid. It takes O(transfers) time.
+func (p *Problem) Joined(s *Schedule) (transfer int, ok bool) {
 	if s.Form == Ordered {
 		return 0, false
 	}
@@ -250,7 +251,7 @@ func (p *Problem) Unused(s *Schedule) string {
 	if does == "" || len(p.Members()) < 3 && does == "copy" {
 		return ""
 	}
-	if _, used := p.together(s); used {
+	if _, used := p.Joined(s); used {
 		return ""
 	}
 	return "does not use switches that " + does

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUnused: a schedule without a sum or a multicast says what switches could have done; one
+// TestUnused: a schedule without a sum or a multicast states what switches could have done; one
 // with them, and one that they cannot help, do not.
 func TestUnused(t *testing.T) {
 	star := func(s Switch) *Topology {

@@ -43,6 +43,11 @@ func Reverse(p *model.Problem) (q *model.Problem, ok bool) {
 		return nil, false
 	}
 	r.Topology = p.Topology.Reversed()
+	for i := range r.Topology.Switches {
+		if p.Topology.Adds(p.Topology.Ranks+i, &p.Collective) == model.NoReducing {
+			r.Topology.Switches[i].Copies = false
+		}
+	}
 	return &r, true
 }
 

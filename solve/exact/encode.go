@@ -2,6 +2,8 @@ package exact
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/lp"
@@ -19,11 +21,13 @@ import (
 //	port    Σ transfers on a port at t <= its capacity
 //
 // B is integral by itself once F is. Columns exist only where ten.Network.Window
-// allows a transfer. It follows TE-CCL (Liu et al., SIGCOMM 2024, section 3) except
+// allows a transfer. Where switches copy, what passes a link is not a transfer but
+// a multicast: see multicasts. It follows TE-CCL (Liu et al., SIGCOMM 2024, section 3) except
 // for the objective: here every horizon is a question of feasibility.
 type encoding struct {
 	*ten.Network
 	lp.Model
+	*multicasts
 	sends []send
 	first [][]int                             // by chunk and hop: the index in sends of the first epoch of its window
 	worth func(chunk, rank, epoch int) lp.Rat // that a rank has a chunk at an epoch; nil: nothing
@@ -53,11 +57,11 @@ func size(n *ten.Network) (columns, rows int) {
 }
 
 // encode builds the MILP.
-func encode(n *ten.Network) *encoding { return encodeFor(n, nil, false) }
+func encode(n *ten.Network, w switches) *encoding { return encodeFor(n, w, nil, false) }
 
 // encodeFor builds the MILP that asks for what is worth most; if open, demands need not be
 // met within the horizon.
-func encodeFor(n *ten.Network, worth func(chunk, rank, epoch int) lp.Rat, open bool) *encoding {
+func encodeFor(n *ten.Network, w switches, worth func(chunk, rank, epoch int) lp.Rat, open bool) *encoding {
 	e := &encoding{Network: n, worth: worth, open: open}
 	if worth != nil {
 		e.Sense = lp.Maximise
@@ -79,6 +83,7 @@ func encodeFor(n *ten.Network, worth func(chunk, rank, epoch int) lp.Rat, open b
 	for k := range p.Chunks {
 		e.holding(k)
 	}
+	e.multicasts = newMulticasts(e, w)
 	e.links()
 	e.ports()
 	e.symmetry()
@@ -150,17 +155,18 @@ func (e *encoding) holding(k int) {
 // links adds a row for each set of equal parallel links and each epoch; a hop over
 // switches uses several such sets.
 func (e *encoding) links() {
-	users := map[int][]int{} // by the first link of each set of parallel ones
+	users := map[int][]*way{} // by the first link of each set of parallel ones
 	width := map[int]int{}
-	for h := range e.Hops {
-		for _, l := range e.Hops[h].Routes[0] {
-			width[l] = len(e.Hops[h].Routes)
-			users[l] = append(users[l], h)
-		}
+	for _, x := range e.ways {
+		users[x.link] = append(users[x.link], x)
+		width[x.link] = x.width
+	}
+	for _, l := range slices.Sorted(maps.Keys(e.beside)) {
+		width[l] = max(width[l], 1)
 	}
 	for l := range e.Problem.Topology.Links {
-		if hops := users[l]; len(hops) > 0 {
-			e.capacity(hops, width[l])
+		if width[l] > 0 {
+			e.capacity(users[l], e.beside[l], width[l])
 		}
 	}
 }
@@ -169,54 +175,47 @@ func (e *encoding) links() {
 // receive port.
 func (e *encoding) ports() {
 	t := e.Problem.Topology
+	at := func(member func(link int) bool, capacity int) {
+		var users, beside []*way
+		for _, x := range e.ways {
+			if slices.ContainsFunc(x.links(), member) {
+				users = append(users, x)
+			}
+		}
+		for _, l := range slices.Sorted(maps.Keys(e.beside)) {
+			if member(l) {
+				beside = append(beside, e.beside[l]...)
+			}
+		}
+		e.capacity(users, beside, capacity)
+	}
 	for _, port := range t.Ports {
 		member := map[int]bool{}
 		for _, l := range port.Links {
 			member[l] = true
 		}
-		var hops []int
-		for h := range e.Hops {
-			uses := false
-			for _, route := range e.Hops[h].Routes {
-				for _, l := range route {
-					uses = uses || member[l]
-				}
-			}
-			if uses {
-				hops = append(hops, h)
-			}
-		}
-		e.capacity(hops, port.Capacity)
+		at(func(l int) bool { return member[l] }, port.Capacity)
 	}
 	if e.Problem.Cost != model.Rounds {
 		return
 	}
 	for r := range t.Ranks {
-		var sends, receives []int
-		for h := range e.Hops {
-			if e.Hops[h].Src == r {
-				sends = append(sends, h)
-			}
-			if e.Hops[h].Dst == r {
-				receives = append(receives, h)
-			}
-		}
-		e.capacity(sends, 1)
-		e.capacity(receives, 1)
+		at(func(l int) bool { return t.Links[l].Src == r }, 1)
+		at(func(l int) bool { return t.Links[l].Dst == r }, 1)
 	}
 }
 
-// capacity states that at no epoch more than width transfers are under way on hops.
-func (e *encoding) capacity(hops []int, width int) {
+// capacity states that at no epoch more than width of what passes some links, or takes them
+// beside its way, is under way.
+func (e *encoding) capacity(users, beside []*way, width int) {
 	for t := range e.Horizon {
 		var terms []lp.Term
-		for _, h := range hops {
-			for k := range e.Problem.Chunks {
-				for s := max(0, t-e.Busy(k, h)+1); s <= t; s++ {
-					if c := e.column(k, h, s); c >= 0 {
-						terms = append(terms, lp.T(c, 1))
-					}
-				}
+		for k := range e.Problem.Chunks {
+			for _, x := range users {
+				terms = append(terms, e.passing(x, k, t)...)
+			}
+			for _, x := range beside {
+				terms = append(terms, e.under(x.several[k], t, e.longest(x, k))...)
 			}
 		}
 		if len(terms) > width {

@@ -7,6 +7,10 @@
 // reversed topology and read backwards; allreduce is a reducescatter followed by an
 // allgather, which start as soon as their data allow.
 //
+// What leaves a rank at one time, and parts at a switch that copies, passes each link once; read
+// backwards that is a sum of a switch that adds. A sum that a switch turns round to all in the same
+// pass is not in the program, and nothing waits in a switch.
+//
 // What the solver returns is rounded, checked against the encoding in exact
 // numbers, turned into a program of transfers and timed again in picoseconds. The
 // word "optimal" is the solver's, for the grid of epochs that the note names.
@@ -86,7 +90,7 @@ func (s solver) About() solve.About {
 		}
 	}
 	return solve.About{
-		Serves:    fmt.Sprintf("all eight collectives, custom ones without reduction; up to %d columns", maxColumns),
+		Serves:    fmt.Sprintf("all eight collectives, custom ones without reduction, multicasts and sums of switches; up to %d columns", maxColumns),
 		Guarantee: "least makespan on a grid of epochs, according to the solver; `optimal` only where a checked bound is met",
 		Source:    "time-expanded MILP as in TE-CCL, solved by HiGHS",
 		NeedsCut:  solve.AlwaysNeedsCut,
@@ -102,9 +106,6 @@ func (s solver) Serves(p *model.Problem) error {
 	}
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
-	}
-	if v, adds := p.Topology.Reducer(); adds && p.Collective.Reduces() {
-		return solve.NotServed("reductions where %s adds: sums in switches are not in its model", p.Topology.NodeName(v))
 	}
 	if n := p.DefaultChunks(1); p.Chunks == nil && int64(n)*int64(p.Topology.Ranks) > maxColumns {
 		return tooLarge(int64(n)*int64(p.Topology.Ranks), "for %d chunks at %d ranks", n, p.Topology.Ranks)
@@ -258,12 +259,14 @@ type run struct {
 	notes   []string
 	models  []solve.Model
 	aim     aim
+	w       switches // of the stage
 }
 
 // stage solves one problem that is forward or the reverse of one, on each grid, and
 // returns the best schedule, with times; nil if none was found.
 func (r *run) stage(p *model.Problem) *model.Schedule {
 	q := forward(p)
+	r.w = switchesOf(p, q)
 	hops := hop.All(q.Topology)
 	var best *model.Schedule
 	r.stop = solve.Done
@@ -321,7 +324,7 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch, bound model.Time) (s
 		least = max(least, int((bound+epoch-1)/epoch))
 	}
 	for n.Horizon = max(1, least); ; n.Horizon++ {
-		if least := leastOf(q, hops, epoch, n.Horizon-1); r.options.Best > 0 && least >= r.options.Best && r.aim == leastHorizon {
+		if least := r.leastOf(q, hops, epoch, n.Horizon-1); r.options.Best > 0 && least >= r.options.Best && r.aim == leastHorizon {
 			r.stop = solve.Done
 			r.notes = append(r.notes, fmt.Sprintf("gave up at %d epochs of %v: according to the solver nothing ends before %v, and %v is known", n.Horizon, epoch, least, r.options.Best))
 			return nil, false
@@ -335,7 +338,7 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch, bound model.Time) (s
 		if r.options.Progress != nil {
 			r.options.Progress(solve.Progress{Bound: epoch.Mul(int64(n.Horizon - 1)), Note: fmt.Sprintf("%d epochs of %v: %d columns, %d rows", n.Horizon, epoch, columns, rows)})
 		}
-		e := encode(n)
+		e := encode(n, r.w)
 		if r.budget.Stop() != 0 {
 			return nil, r.stopped(n, epoch)
 		}
@@ -363,6 +366,10 @@ func (r *run) grid(q *model.Problem, hops []hop.Hop, epoch, bound model.Time) (s
 				grid = fmt.Sprintf("%d rounds", n.Horizon)
 			}
 			r.notes = append(r.notes, fmt.Sprintf("%s, %v%s", grid, e.Dims(), r.error(q, hops, epoch, n.Horizon)))
+			if r.w.reading() {
+				r.stop = solve.Done
+				r.notes = append(r.notes, "nothing waits in a switch")
+			}
 			for _, feasible := range []bool{true, false} {
 				if err := r.keep(n, epoch, feasible); err != nil {
 					r.notes = append(r.notes, err.Error())
@@ -428,7 +435,7 @@ func (e *encoding) decode(values []float64) (*model.Schedule, error) {
 	return s, nil
 }
 
-// follow replaces the values of the columns B by what the binaries imply.
+// follow replaces the values of all columns but F by what those imply.
 func (e *encoding) follow(x []lp.Rat) []lp.Rat {
 	type key struct{ chunk, rank int }
 	arrived := map[key]int{}
@@ -457,5 +464,6 @@ func (e *encoding) follow(x []lp.Rat) []lp.Rat {
 			}
 		}
 	}
+	e.derive(x)
 	return x
 }

@@ -84,9 +84,10 @@ func roundedUp(times []duration, epoch model.Time) float64 {
 // epochs, 0 where that is not known. A schedule that is stretched by what the grid rounds
 // up, and whose starts are then rounded up, is one on the grid; so if there is none within
 // the epochs, none ends before that time, shrunk as much. That needs each link to be
-// entered equally long after the start by all hops over it, for the grid knows no offsets.
-func leastOf(p *model.Problem, hops []hop.Hop, epoch model.Time, epochs int) model.Time {
-	if epochs < 1 || p.Late() || p.Cost.Synchronous() {
+// entered equally long after the start by all hops over it, for the grid knows no offsets, and that
+// nothing can wait in a switch.
+func (r *run) leastOf(p *model.Problem, hops []hop.Hop, epoch model.Time, epochs int) model.Time {
+	if r.w.reading() || epochs < 1 || p.Late() || p.Cost.Synchronous() {
 		return 0
 	}
 	offset := map[int]model.Time{}
@@ -120,7 +121,7 @@ func (r *run) error(p *model.Problem, hops []hop.Hop, epoch model.Time, horizon 
 	default: // the number of epochs tells little of the time then
 		return fmt.Sprintf("; some times are rounded up to %.0f times as much", math.Ceil(1+up))
 	}
-	if least := leastOf(p, hops, epoch, horizon-1); least > 0 && r.p.Collective.Kind != model.AllReduce {
+	if least := r.leastOf(p, hops, epoch, horizon-1); least > 0 && r.p.Collective.Kind != model.AllReduce {
 		text = fmt.Sprintf("%s, so that according to the solver nothing ends before %v", text, least)
 	}
 	return text

@@ -12,9 +12,10 @@ import (
 )
 
 // keep writes the program of a network's horizon into the directory for files that belong
-// to the result, if there is one.
+// to the result, if there is one. Where things may wait in a switch it would not tell what it is
+// for, and is left out.
 func (r *run) keep(n *ten.Network, epoch model.Time, feasible bool) error {
-	if r.options.Scratch == "" || n.Horizon < 1 {
+	if r.options.Scratch == "" || n.Horizon < 1 || r.w.reading() {
 		return nil
 	}
 	unit, word := "rounds", "feasible"
@@ -32,7 +33,7 @@ func (r *run) keep(n *ten.Network, epoch model.Time, feasible bool) error {
 	if err != nil {
 		return fmt.Errorf("the program is not kept: %w", err)
 	}
-	err = encode(n).WriteMPS(f)
+	err = encode(n, r.w).WriteMPS(f)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -50,6 +51,7 @@ func (r *run) shorter(end model.Time) ([]solve.Model, error) {
 	if q == nil || r.p.Collective.Kind == model.AllReduce {
 		return nil, nil
 	}
+	r.w = switchesOf(r.p, q)
 	hops := hop.All(q.Topology)
 	epoch := grids(q, hops)[0]
 	if epoch == 0 {

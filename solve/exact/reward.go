@@ -15,7 +15,7 @@ import (
 // needs, which cost no reward, are left out: read backwards they would be sums of nothing.
 func (r *run) rewarded(q *model.Problem, n *ten.Network, s *model.Schedule) *model.Schedule {
 	n.Horizon += (n.Horizon + 1) / 2
-	e := encodeFor(n, func(chunk, rank, epoch int) lp.Rat {
+	e := encodeFor(n, r.w, func(chunk, rank, epoch int) lp.Rat {
 		if !n.Wants(chunk, rank) {
 			return lp.Int(0)
 		}

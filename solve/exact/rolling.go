@@ -80,7 +80,7 @@ func (r *run) rounds(q *model.Problem, hops []hop.Hop, epoch, _ model.Time) (s *
 			r.notes = append(r.notes, fmt.Sprintf("%v in round %d, with %d demands left", r.stop, count+1, len(state.Collective.Post)))
 			return nil, false
 		}
-		e := encodeFor(n, progress(n), true)
+		e := encodeFor(n, r.w, progress(n), true)
 		result, err := highs.Solve(r.budget.Context(), &e.Model, highs.Options{TimeLimit: roundTime, MIPGap: roundGap, Seed: r.options.Seed, Threads: max(0, r.options.Threads)})
 		if err != nil {
 			r.notes = append(r.notes, err.Error())

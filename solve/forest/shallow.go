@@ -116,6 +116,7 @@ func (g *garden) generate(ctx context.Context) error {
 		return nil
 	}
 	g.add(quickest)
+	depth := max(quickest.depth, 1e-15) // 0 where links have no latency and chunks no bytes
 	for _, rate := range exchange {
 		load, paid := make([]float64, len(g.room)), 1.0
 		for range plantings {
@@ -126,7 +127,7 @@ func (g *garden) generate(ctx context.Context) error {
 			for l, room := range g.room {
 				prices[l] = (math.Pow(load[l]/most, steep) + 1e-9) / (room * paid)
 			}
-			t := g.grow(prices, rate/quickest.depth)
+			t := g.grow(prices, rate/depth)
 			paid *= max(g.price(t, prices), 1e-3)
 			g.add(t)
 			for i, l := range t.links {

@@ -64,14 +64,15 @@ func Reroutes(p *model.Problem) bool {
 // that they have. No more than MaxRerouted transfers are then given other routes too, where that
 // is possible (see Reroutes); a negative effort leaves that out.
 //
-// It ends early, with the best so far, when ctx is done or o.Stop reports true.
+// A schedule in which switches add or copy is returned as it is: what is moved here is one
+// transfer at a time. It ends early, with the best so far, when ctx is done or o.Stop reports true.
 func Schedule(ctx context.Context, p *model.Problem, s *model.Schedule, o Options) *model.Schedule {
 	if o.Stop == nil {
 		o.Stop = func() bool { return false }
 	}
 	given := o.Stop
 	o.Stop = func() bool { return ctx.Err() != nil || given() }
-	if len(s.Transfers) > MaxJustified {
+	if _, joined := p.Joined(s); joined || len(s.Transfers) > MaxJustified {
 		return s
 	}
 	best := justified(p, s, o.Bound, o.Stop)

@@ -24,6 +24,11 @@ type Move struct {
 	Op              model.Op
 	// Routes are the routes to choose from; nil: shortest paths.
 	Routes [][]int
+	// Stream, above 0, makes one multicast or one sum of the moves of a batch that have the
+	// same: copies of a chunk from one rank over switches that copy, with one start, or
+	// reductions of a chunk to one rank over switches that add, with one end. Each has one
+	// route.
+	Stream int
 }
 
 // Program is a sequence of moves, in batches. Its meaning is that of executing
@@ -47,6 +52,7 @@ type flow struct {
 	raw   []int32 // must have ended before it starts
 	war   []int32 // must have started before it ends: they read what it overwrites
 	waw   []int32 // must have ended before it ends
+	own   []int32 // must have ended before the sum that it is a part of begins: its destination's slot is in that
 }
 
 // slot is what is known of a (rank, chunk) while a program is written.
@@ -88,7 +94,11 @@ func (g *Program) Batch(moves ...Move) {
 	}
 	first := int32(len(g.flows))
 	for _, m := range moves {
-		g.flows = append(g.flows, flow{Move: m, batch: g.batch, raw: append([]int32(nil), g.slot(m.Src, m.Chunk).writers...)})
+		f := flow{Move: m, batch: g.batch, raw: append([]int32(nil), g.slot(m.Src, m.Chunk).writers...)}
+		if m.Stream > 0 && m.Op == model.Reduction {
+			f.own = append([]int32(nil), g.slot(m.Dst, m.Chunk).writers...)
+		}
+		g.flows = append(g.flows, f)
 	}
 	g.batch++
 	for i, m := range moves {
@@ -102,6 +112,9 @@ func (g *Program) Batch(moves ...Move) {
 			if r != i {
 				f.war = append(f.war, r)
 			}
+			if r < first && g.flows[r].Stream > 0 { // what a rank writes to several comes back to it
+				f.waw = append(f.waw, r)
+			}
 		}
 		if m.Op == model.Copy {
 			for _, w := range s.writers {
@@ -109,17 +122,18 @@ func (g *Program) Batch(moves ...Move) {
 					panic(fmt.Sprintf("place: two writes to rank %d, chunk %d in one batch, one of them a copy", m.Dst, m.Chunk))
 				}
 			}
-			f.waw = s.writers
+			f.waw = append(f.waw, s.writers...)
 			s.writers, s.readers = []int32{i}, nil
 			continue
 		}
 		for _, w := range s.writers {
-			if g.flows[w].Op == model.Copy {
+			if g.flows[w].Op == model.Copy || w < first && g.flows[w].Stream > 0 {
 				f.waw = append(f.waw, w)
 			}
 		}
 		s.writers = append(s.writers, i)
 	}
+	g.alone(first)
 }
 
 // Barrier has PlaceInOrder start nothing that comes later before all that came so far
@@ -134,13 +148,20 @@ func (g *Program) Send(chunk, src, dst int, op model.Op) {
 // Append appends the transfers of a schedule, a batch for each time at which some
 // start, on the routes that they have; parallel links may be exchanged. The
 // schedule must not read a slot while a write to it is under way, nor have times
-// that mean anything but an order.
+// that mean anything but an order, except for the multicasts and sums that it has: see Move.Stream.
 func (g *Program) Append(s *model.Schedule) {
-	order := make([]int, len(s.Transfers))
-	for i := range order {
-		order[i] = i
+	order, at := make([]int, len(s.Transfers)), make([]model.Time, len(s.Transfers))
+	streams := g.streams(s)
+	last := map[int]model.Time{} // by stream: the last start
+	for i, t := range s.Transfers {
+		last[streams[i]] = max(last[streams[i]], t.Start)
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.Transfers[i].Start, s.Transfers[j].Start) })
+	for i, t := range s.Transfers {
+		if order[i], at[i] = i, t.Start; streams[i] > 0 {
+			at[i] = last[streams[i]]
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(at[i], at[j]) })
 	twins := map[model.Link][][]int{} // links with the same figures between the same nodes
 	for i, l := range g.p.Topology.Links {
 		twins[l] = append(twins[l], []int{i})
@@ -152,8 +173,8 @@ func (g *Program) Append(s *model.Schedule) {
 		if len(routes[0]) == 1 {
 			routes = twins[g.p.Topology.Links[routes[0][0]]]
 		}
-		batch = append(batch, Move{int(t.Chunk), int(t.Src), int(t.Dst), t.Op, routes})
-		if n+1 == len(order) || s.Transfers[order[n+1]].Start != t.Start {
+		batch = append(batch, Move{Chunk: int(t.Chunk), Src: int(t.Src), Dst: int(t.Dst), Op: t.Op, Routes: routes, Stream: streams[i]})
+		if n+1 == len(order) || at[order[n+1]] != at[i] {
 			for _, b := range apart(batch) {
 				g.Batch(b...)
 			}
@@ -211,7 +232,7 @@ func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 			return nil, err
 		}
 		f := &g.flows[i]
-		for _, list := range [][]int32{f.raw, f.war, f.waw} {
+		for _, list := range [][]int32{f.raw, f.war, f.waw, f.own} {
 			for _, j := range list {
 				if a, b := groupOf[j], groupOf[i]; a != b {
 					next[a] = append(next[a], b)
@@ -257,8 +278,8 @@ func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 	return e.schedule(placed), nil
 }
 
-// groups puts moves of a batch that overwrite what others of the same batch read
-// into one group; every other move is a group of its own.
+// groups puts moves of a batch that overwrite what others of the same batch read, and those
+// of a multicast or a sum, into one group; every other move is a group of its own.
 func (g *Program) groups() (groups [][]int32, of []int32) {
 	parent := make([]int32, len(g.flows))
 	for i := range parent {
@@ -271,10 +292,19 @@ func (g *Program) groups() (groups [][]int32, of []int32) {
 		}
 		return i
 	}
+	streams := map[[2]int]int32{} // by batch and number: the first of it
 	for i := range g.flows {
-		for _, r := range g.flows[i].war {
-			if g.flows[r].batch == g.flows[i].batch {
+		f := &g.flows[i]
+		for _, r := range f.war {
+			if g.flows[r].batch == f.batch {
 				parent[find(int32(i))] = find(r)
+			}
+		}
+		if key := [2]int{int(f.batch), f.Stream}; f.Stream > 0 {
+			if first, known := streams[key]; known {
+				parent[find(int32(i))] = find(first)
+			} else {
+				streams[key] = int32(i)
 			}
 		}
 	}
@@ -308,8 +338,10 @@ func (g *Program) lower(group []int32, placed []model.Transfer) model.Time {
 
 func (g *Program) afterData(i int32, placed []model.Transfer) model.Time {
 	at := model.Time(0)
-	for _, j := range g.flows[i].raw {
-		at = max(at, placed[j].End)
+	for _, list := range [][]int32{g.flows[i].raw, g.flows[i].own} {
+		for _, j := range list {
+			at = max(at, placed[j].End)
+		}
 	}
 	return at
 }
@@ -343,6 +375,18 @@ func (g *Program) placeGroup(e *engine, group []int32, floor model.Time, placed 
 	for range maxTries {
 		booked := make([]booking, 0, len(group))
 		for n, i := range group {
+			if stream := g.flows[i].Stream; stream > 0 {
+				var members []int // of the group
+				for m, j := range group {
+					if g.flows[j].Stream == stream {
+						members = append(members, m)
+					}
+				}
+				if members[0] == n { // else it is placed
+					booked = append(booked, g.placeStream(e, group, members, earliest, endAfter, placed))
+				}
+				continue
+			}
 			t, b, err := e.place(g.flows[i].Move, earliest[n], endAfter[n])
 			if err != nil {
 				return err
@@ -368,6 +412,35 @@ func (g *Program) placeGroup(e *engine, group []int32, floor model.Time, placed 
 	}
 	m := g.flows[group[0]].Move
 	return fmt.Errorf("ranks %d and %d cannot exchange chunk %d at one time: their routes share a link or a port", m.Src, m.Dst, m.Chunk)
+}
+
+// placeStream places those members of a group that are one multicast or one sum, as one.
+func (g *Program) placeStream(e *engine, group []int32, members []int, earliest, endAfter []model.Time, placed []model.Transfer) booking {
+	routes, lasts, after := make([][]int, len(members)), make([]model.Time, len(members)), make([]model.Time, len(members))
+	size, sum, longest := e.p.Chunks[g.flows[group[members[0]]].Chunk].Size, g.flows[group[members[0]]].Op == model.Reduction, model.Time(0)
+	for i, n := range members {
+		routes[i] = g.flows[group[n]].Routes[0]
+		lasts[i] = e.board.Duration(routes[i], size)
+		longest = max(longest, lasts[i])
+	}
+	at := model.Time(0)
+	for i, n := range members {
+		if sum {
+			after[i] = longest - lasts[i]
+		}
+		at = max(at, earliest[n]-after[i], e.board.Release(routes[i])-after[i], endAfter[n]-after[i]-lasts[i])
+		for _, w := range g.flows[group[n]].own {
+			at = max(at, placed[w].End)
+		}
+	}
+	uses := e.board.Join(routes, after, size)
+	at = e.board.First(uses, 0, at)
+	for i, n := range members {
+		m := &g.flows[group[n]].Move
+		start := at + after[i]
+		placed[group[n]] = model.Transfer{Chunk: int32(m.Chunk), Src: int32(m.Src), Dst: int32(m.Dst), Op: m.Op, Route: e.id(routes[i]), Start: start, End: start + lasts[i]}
+	}
+	return booking{uses: uses, start: at, places: e.board.Take(uses, 0, at, 0, nil)}
 }
 
 type readyGroup struct {

@@ -205,7 +205,8 @@ func counts(v model.Value) map[int]int {
 	return m
 }
 
-// feasible checks routes, durations, links, ports and the ports of ranks in rounds.
+// feasible checks routes, durations, links, ports and the ports of ranks in rounds, where no
+// switch adds.
 func feasible(p *model.Problem, s *model.Schedule) error {
 	t := p.Topology
 	busy := map[string][]model.Interval{} // by resource
@@ -213,6 +214,33 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 	use := func(name string, limit int, span model.Interval) {
 		busy[name] = append(busy[name], span)
 		capacity[name] = limit
+	}
+	// counted reports whether a longer branch of the same multicast, or an earlier one as long, tells
+	// what transfer i keeps busy on the n-th link of its route.
+	counted := func(i, n int) bool {
+		x := s.Transfers[i]
+		mine := s.Routes[x.Route]
+		for j, y := range s.Transfers {
+			theirs := s.Routes[y.Route]
+			if i == j || y.Chunk != x.Chunk || y.Src != x.Src || y.Start != x.Start || len(theirs) <= n || !slices.Equal(mine[:n+1], theirs[:n+1]) {
+				continue
+			}
+			part := n + 1
+			for part < len(mine) && part < len(theirs) && mine[part] == theirs[part] {
+				part++
+			}
+			if part == len(mine) || part == len(theirs) || !t.Copies(t.Links[mine[part]].Src) {
+				continue
+			}
+			a, b := x.End, y.End
+			if s.Form == model.Timed {
+				a, b = t.Busy(p.Cost, mine, p.Chunks[x.Chunk].Size, nil)[n].To, t.Busy(p.Cost, theirs, p.Chunks[y.Chunk].Size, nil)[n].To
+			}
+			if b > a || b == a && j < i {
+				return true
+			}
+		}
+		return false
 	}
 	for i, x := range s.Transfers {
 		route := s.Routes[x.Route]
@@ -226,6 +254,9 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 			span := model.Interval{From: x.Start, To: x.End}
 			if s.Form == model.Timed {
 				span = model.Interval{From: x.Start + spans[n].From, To: x.Start + spans[n].To}
+			}
+			if x.Op == model.Copy && counted(i, n) {
+				span.To = span.From
 			}
 			use(fmt.Sprintf("link %d", l), 1, span)
 			for j, port := range t.Ports {
