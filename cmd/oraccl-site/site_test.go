@@ -287,6 +287,13 @@ func tryStreams(t *testing.T, b *browser.Tab, command string) {
 	require.NotEqual(t, "proved", shown, printed)
 	require.Positive(t, status)
 
+	// What a page has no memory for is said before a run.
+	require.Empty(t, browser.Value[string](b, "wanted(1 << 20)"))
+	require.Equal(t, ", takes about 1000 MiB of memory", browser.Value[string](b, "wanted(100 << 20)"))
+	require.Contains(t, browser.Value[string](b, "wanted(500 << 20)"), "more than a page has")
+	said := browser.Value[string](b, "oraccl(['solve', 'torus:250x250', '--collective=allgather', '--chunks=1', '--method=tacos', '-o', '/large.oraccl']).then(m => m.status + m.err)")
+	require.Regexp(t, `(?s)^2.*solving and verifying needs \d+ [MG]iB of memory, and \d+ MiB are available`, said)
+
 	dossier := filepath.Join(dir, "proofs")
 	run("gap", "ring:4", "--collective", "allgather", "--size", "64KiB", "--methods", "ring,tacos", "--proofs", dossier)
 	check := func() string {

@@ -4,6 +4,8 @@ const site = JSON.parse($('data').textContent);
 const LINE = 18;                    // pixels a line, as in page.css
 const EDITABLE = 256 << 10;         // bytes up to which a text is edited in whole; of a larger one a window is shown
 const MOST = 512 << 20;             // bytes of a file at most
+const TAKEN = 10;                   // bytes of memory for each of a file, about
+const HAD = 2 ** 32;                // bytes of memory that a page has for the program
 const DRAWN = 2 << 20;              // bytes up to which a picture is drawn without being asked for
 const LINKED = 16 << 10;            // characters of a link at most
 
@@ -96,9 +98,12 @@ const source = { blob: new Blob([]), others: [], marks: new Map(), starts: null,
 
 const readable = n => n < 10000 ? n + ' bytes' : n < 10 << 20 ? (n / 1024).toFixed(0) + ' KiB' : (n / 1048576).toFixed(0) + ' MiB';
 
+// wanted says before a run how much of the memory of a page it takes, if that is much.
+const wanted = bytes => TAKEN * bytes < 256 << 20 ? '' : `, takes about ${readable(TAKEN * bytes)} of memory` + (TAKEN * bytes > HAD ? ', which is more than a page has: the installed program has no such limit' : '');
+
 function about() {
 	$('about').textContent = source.blob.size === 0 ? '' : readable(source.blob.size) +
-		(source.edited ? '' : ', shown in parts') + (source.others.length ? `, with ${source.others.length} other ${source.others.length > 1 ? 'files' : 'file'}` : '');
+		(source.edited ? '' : ', shown in parts') + wanted(source.blob.size) + (source.others.length ? `, with ${source.others.length} other ${source.others.length > 1 ? 'files' : 'file'}` : '');
 }
 
 function cleanName(name) {

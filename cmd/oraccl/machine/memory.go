@@ -26,7 +26,7 @@ func EnoughMemory(w io.Writer, what string, need int64) error {
 }
 
 // availableMemory returns what can be had without swapping, within the limits of the control
-// group and of the address space. It is known on Linux only.
+// group and of the address space. It is known on Linux, and in a web page.
 func availableMemory() (int64, bool) {
 	least, known := freeMemory()
 	for _, limit := range []func() (int64, bool){func() (int64, bool) { return controlGroupMemory(os.DirFS("/")) }, addressSpace} {
