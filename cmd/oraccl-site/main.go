@@ -127,11 +127,11 @@ func program(ctx context.Context, tmp string) ([]byte, error) {
 const most = 4_000_000
 
 // light returns an error if the compressed program has more bytes than a page may have. One that
-// was compressed quickly may have three tenths more.
+// was compressed quickly may have a third more.
 func light(packed int, quick bool) error {
 	limit := most
 	if quick {
-		limit += most * 3 / 10
+		limit += most / 3
 	}
 	if packed > limit {
 		return fmt.Errorf("the program has %d bytes compressed, want at most %d: leave out of it what no page runs, as cmd/oraccl/beyond_page.go does", packed, limit)

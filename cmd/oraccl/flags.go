@@ -207,3 +207,16 @@ func (f *effort) evaluator(cmd *cobra.Command, methods string) (*certify.Evaluat
 		Progress: s,
 	}, nil
 }
+
+// ofWorkload is what solve, gap and bound do where a workload stands in place of a topology.
+type ofWorkload struct {
+	flags   []string // that have an effect then
+	methods string   // with commas; "": all
+	best    bool     // solve: only what is shorter than the best so far is verified, and only that printed
+	bound   bool     // bound: no method runs
+	out     string   // file of the schedule, or of the bound
+	proofs  string
+	gate    *model.Gap
+	limit   time.Duration
+	asJSON  bool
+}

@@ -1,9 +1,10 @@
+//go:build !js
+
 package main
 
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,24 +12,10 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
 	"github.com/oraccl/oraccl/cmd/oraccl/turns"
-	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/certify/workloads"
 )
-
-// ofWorkload is what solve, gap and bound do where a workload stands in place of a topology.
-type ofWorkload struct {
-	flags   []string // that have an effect then
-	methods string   // with commas; "": all
-	best    bool     // solve: only what is shorter than the best so far is verified, and only that printed
-	bound   bool     // bound: no method runs
-	out     string   // file of the schedule, or of the bound
-	proofs  string
-	gate    *model.Gap
-	limit   time.Duration
-	asJSON  bool
-}
 
 // run does it if the argument is the file of a workload; else done is false.
 func (v *ofWorkload) run(cmd *cobra.Command, args []string) (done bool, err error) {
