@@ -407,7 +407,7 @@ func tryConvert(t *testing.T, b *browser.Tab) {
 // tryMethods: a topology by name and one that is pasted give a table, and a method's schedule
 // opens.
 func tryMethods(t *testing.T, b *browser.Tab) {
-	browser.Value[bool](b, "($('ntopology').value = 'ring:4', $('ncollective').value = 'allgather', $('nsize').value = '64KiB', $('limit').value = '3s', methods().then(() => true))")
+	browser.Value[bool](b, "($('ntopology').value = 'ring:4', $('ncollective').value = 'allgather', $('nsize').value = '64KiB', $('limit').value = '20s', methods().then(() => true))")
 	require.Contains(t, b.Text("table"), "tacos")
 	require.Contains(t, b.Text("table"), "certificate checked")
 	browser.Value[bool](b, "(document.querySelector('#table button').click(), true)")
