@@ -200,7 +200,7 @@ func withSolvers(ctx context.Context, tmp string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := built(ctx, tmp, "oraccl", "", environment, `-ldflags=-s -w -linkmode=external -extldflags "-Wl,-rpath,$ORIGIN/../lib -Wl,--build-id=none"`)
+	f, err := built(ctx, tmp, "oraccl", "", environment, `-ldflags=-s -w -buildid= -linkmode=external -extldflags "-Wl,-rpath,$ORIGIN/../lib -Wl,--build-id=none"`)
 	if err != nil {
 		return nil, err
 	}
