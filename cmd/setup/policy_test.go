@@ -50,6 +50,7 @@ var policy = []struct {
 	{dir: "model/ways", may: "model."},
 	{dir: "model/workload", may: "model."},
 	{dir: "model/format", may: "model. model/ways"},
+	{dir: "model/format/nccllog", may: "model. model/ways model/pace"}, // sums and multicasts of switches have no form without times
 	{dir: "model/format/export", may: "model. model/ways model/streams"},
 	{dir: "model/format/compact", may: "model. model/native"},
 	{dir: "model/format/slots", may: "model. model/ways model/components"},

@@ -49,7 +49,7 @@ func TestStreamsAreOne(t *testing.T) {
 	require.Greater(t, multicasts, 50)
 }
 
-// inSwitches is a picture of an allreduce in two chunks a rank through switches that add.
+// inSwitches is a picture of an allreduce with two chunks for each rank through switches that add.
 func inSwitches(t testing.TB, network string) *Picture {
 	w, err := topo.Parse(network, topo.Options{})
 	require.NoError(t, err)

@@ -88,7 +88,7 @@ func (l *Log) NVLSName() string {
 	return "NVLS"
 }
 
-// nvlsChunk returns how many bytes NCCL passes on at a time, of so many bytes and operations side by side.
+// nvlsChunk returns how many bytes NCCL passes on at a time, of a number of bytes, and of operations side by side.
 func (l *Log) nvlsChunk(bytes, operations int64) int64 {
 	size := int64(128 << 10)
 	steps := []struct{ times, least int64 }{{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}}
