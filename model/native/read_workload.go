@@ -57,6 +57,13 @@ func ReadWorkloadBound(name string, r io.Reader) (*workload.Certificate, error) 
 			{"nodes", false, func() {
 				d.array("an array of nodes", func(int) { b.Nodes = append(b.Nodes, int(d.whole(0, model.MaxNodes))) })
 			}},
+			{"parts", false, func() {
+				d.array("an array of parts", func(int) {
+					part := []int{}
+					d.array("an array of nodes", func(int) { part = append(part, int(d.whole(0, model.MaxNodes))) })
+					b.Parts = append(b.Parts, part)
+				})
+			}},
 			{"ops", false, func() { d.array("an array of operations", func(int) { ops = append(ops, d.label("an operation")) }) }},
 		}))
 		return raw

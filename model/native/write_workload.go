@@ -58,6 +58,18 @@ func WriteWorkloadBound(w io.Writer, c *workload.Certificate) error {
 		if b.Nodes != nil {
 			members = append(members, member{"nodes", func() { list(e, b.Nodes) }})
 		}
+		if b.Parts != nil {
+			members = append(members, member{"parts", func() {
+				e.raw("[")
+				for i, p := range b.Parts {
+					if i > 0 {
+						e.raw(", ")
+					}
+					list(e, p)
+				}
+				e.raw("]")
+			}})
+		}
 		if b.Ops != nil {
 			members = append(members, member{"ops", func() {
 				e.raw("[")

@@ -15,11 +15,15 @@ import "github.com/oraccl/oraccl/model"
 //	          first waits on Rank while the other one computes, and while it has the only link there
 //	flow      Ops has the computation and the collective of each of some jobs: on Rank all computations and
 //	          one entry, or one computation and all entries, one after the other
+//	volume    Parts of the nodes: what must pass between them over all links into one
+//	late      Ops are collectives that Rank, which is late, has contributions to that all members need: how they spread
+//	order     Ops as of flow: the least end over all orders of computations and entries
 type Bound struct {
 	Kind  string
 	Rank  int
-	Nodes []int // of cut
-	Ops   []int // of iteration, chain and waiting: indices of operations
+	Nodes []int   // of cut
+	Parts [][]int // of volume: each rank is in one of them
+	Ops   []int   // of the other kinds: indices of operations
 	Value model.Time
 }
 

@@ -29,6 +29,8 @@ type algebra struct {
 	inputs  map[word][3]int  // buffer, rank, cell
 	swap    map[string]bool
 	ordered map[string]bool // associative, and not commutative
+	args    []word          // the last list of arguments, which nobody changes, and its word
+	list    word
 }
 
 // sum holds the operands of a sum, with how often each is there.
@@ -130,13 +132,19 @@ func (a *algebra) tree(operator string, l, r word) word {
 }
 
 func (a *algebra) apply(function string, args []word, at int64) word {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%q@%d", function, at)
-	for _, x := range args {
-		text.WriteByte(' ')
-		text.WriteString(string(x))
+	if len(args) > 0 && (len(a.args) != len(args) || &a.args[0] != &args[0]) { // a computation writes many cells with one list
+		var text strings.Builder
+		for _, x := range args {
+			text.WriteString(string(x))
+			text.WriteByte(' ')
+		}
+		a.args, a.list = args, a.short('l', text.String())
 	}
-	return a.short('f', text.String())
+	list := a.list
+	if len(args) == 0 {
+		list = ""
+	}
+	return a.short('f', fmt.Sprintf("%q@%d %s", function, at, list))
 }
 
 func (a *algebra) scalar(operator string, l, r word, at int64) word {

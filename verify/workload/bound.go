@@ -22,6 +22,14 @@ func Describe(w *wl.Workload, b *wl.Bound) string {
 	case "iteration":
 		return fmt.Sprintf("an iteration of job %s alone", w.Ops[b.Ops[0]].Job)
 	}
+	switch b.Kind {
+	case "volume":
+		return fmt.Sprintf("what must pass between %s", model.Count(len(b.Parts), "part"))
+	case "late":
+		return fmt.Sprintf("what rank %d alone has must spread once it is there", b.Rank)
+	case "order":
+		return "no order of computations and entries ends before"
+	}
 	if b.Kind == "flow" {
 		return "all computations and an entry, or a computation and all entries"
 	}
@@ -81,6 +89,8 @@ func chainText(w *wl.Workload, ops []int) string {
 // computation, or more. No two of these times overlap, as a's own operations do not, so that
 // the sum over a's iterations is added to what b's own iterations take.
 //
+// The lemmas on volume, on late ranks and on orders are at volume, late and orders.
+//
 // Lemma (flow). On such a rank, let each job's collective wait for the end of its computation. All
 // computations take the sum of their times; after the last of them to end an entry is still to come. All
 // entries take the sum of theirs; before the first of them a computation has ended.
@@ -98,8 +108,14 @@ func Yield(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 		return waiting(w, b)
 	case "flow":
 		return flow(w, b)
+	case "volume":
+		return volume(w, b)
+	case "late":
+		return late(w, b)
+	case "order":
+		return orders(w, b)
 	}
-	return 0, fmt.Errorf("bound of kind %s: want compute, cut, iteration, chain, waiting or flow", model.Quote(b.Kind))
+	return 0, fmt.Errorf("bound of kind %s: want compute, cut, iteration, chain, waiting, flow, volume, late or order", model.Quote(b.Kind))
 }
 
 // CheckBound returns what a certificate's bound proves, and whether that is its value.
@@ -161,16 +177,7 @@ func cut(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 			bytes.Add(bytes, new(big.Int).Mul(big.NewInt(need), big.NewInt(int64(w.Iterations(i)))))
 		}
 	}
-	bytes.Mul(bytes, big.NewInt(int64(model.Second)))
-	bytes.Add(bytes, new(big.Int).Sub(rate, big.NewInt(1)))
-	bytes.Quo(bytes, rate)
-	if !bytes.IsInt64() {
-		return model.MaxTime, nil
-	}
-	if w.Periodic || bytes.Sign() == 0 {
-		return model.Time(bytes.Int64()), nil
-	}
-	return model.Time(bytes.Int64()).Add(alpha), nil
+	return carried(w, bytes, rate, alpha), nil
 }
 
 // entering returns how many bytes of p must enter a set, however they are cut.
@@ -411,9 +418,9 @@ func iteration(w *wl.Workload, b *wl.Bound) (model.Time, error) {
 	return wait.Add(most).Mul(int64(w.Iterations(c))), nil
 }
 
-// machines returns the parts into which the links at most as fast as some bandwidth divide the network, for
+// partitions returns the parts into which the links at most as fast as some bandwidth divide the network, for
 // each bandwidth that there is but the largest: the machines, where what links them is slower.
-func machines(t *model.Topology) (sets [][]int) {
+func partitions(t *model.Topology) (all [][][]int) {
 	var rates []int64
 	for _, l := range t.Links {
 		rates = append(rates, l.Bandwidth)
@@ -444,8 +451,22 @@ func machines(t *model.Topology) (sets [][]int) {
 		for v := range of {
 			parts[find(v)] = append(parts[find(v)], v)
 		}
+		var list [][]int
 		for v := range of {
-			if p := parts[v]; find(v) == v && len(p) > 1 && len(p) < t.Nodes() {
+			if find(v) == v {
+				list = append(list, parts[v])
+			}
+		}
+		all = append(all, list)
+	}
+	return all
+}
+
+// machines returns the parts of partitions that have more than one node, and not all.
+func machines(t *model.Topology) (sets [][]int) {
+	for _, parts := range partitions(t) {
+		for _, p := range parts {
+			if len(p) > 1 && len(p) < t.Nodes() {
 				sets = append(sets, p)
 			}
 		}
@@ -474,8 +495,8 @@ func tightest(w *wl.Workload, from, to, rank int) (best wl.Edge, ok bool) {
 }
 
 // Bounds returns the bounds that are found for w, largest first: of each rank's computations, the
-// cuts round single ranks and round the nodes of each group, in both directions, and the longest
-// chain on each rank. Each has the value that Yield gives.
+// cuts round single ranks, round the nodes of each group, in both directions, and round machines; what passes
+// between machines; the longest chain on each rank; and what else there is a lemma for. Each has the value that Yield gives.
 func Bounds(ctx context.Context, w *wl.Workload) []*wl.Bound {
 	work := verify.Begin(ctx, maxSteps)
 	var all []*wl.Bound
@@ -497,6 +518,15 @@ func Bounds(ctx context.Context, w *wl.Workload) []*wl.Bound {
 	sets = append(sets, machines(w.Topology)...)
 	if b := flows(w); b != nil {
 		add(b)
+	}
+	if b := searches(w); b != nil {
+		add(b)
+	}
+	for _, b := range slices.Concat(volumes(w), lates(w)) {
+		add(b)
+		if !work.Go((len(w.Ops) + 1) * (len(w.Topology.Links) + w.Topology.Nodes())) {
+			break
+		}
 	}
 	for v := range w.Topology.Ranks {
 		add(&wl.Bound{Kind: "compute", Rank: v})

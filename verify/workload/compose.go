@@ -22,11 +22,17 @@ func Compose(ctx context.Context, s *wl.Schedule) verify.Verdict {
 			break
 		}
 	}
+	return decided(v, s, c.wrong, cmp.Or(c.reason, c.work.Why()))
+}
+
+// decided completes the verdict of an engine about a schedule: that of one that has found what is wrong, or has
+// not come to its end for a reason, or else has proved it.
+func decided(v verify.Verdict, s *wl.Schedule, wrong []verify.Violation, reason string) verify.Verdict {
 	switch {
-	case len(c.wrong) > 0:
-		v.Outcome, v.Violations = verify.Refuted, c.wrong
-	case c.reason != "" || c.work.Why() != "":
-		v.Reason = cmp.Or(c.reason, c.work.Why())
+	case len(wrong) > 0:
+		v.Outcome, v.Violations = verify.Refuted, wrong
+	case reason != "":
+		v.Reason = reason
 	default:
 		v.Outcome = verify.Proved
 		if v.Makespan = s.Makespan(); s.Period > 0 {

@@ -31,20 +31,7 @@ func Execute(ctx context.Context, s *wl.Schedule) verify.Verdict {
 	v := verify.Verdict{Engine: ExecuteEngine, Claim: Claim(s), Decides: executeDecides}
 	x := &execution{s: s, w: s.Workload, work: verify.Begin(ctx, maxSteps)}
 	reason := x.run()
-	switch {
-	case len(x.wrong) > 0:
-		v.Outcome, v.Violations = verify.Refuted, x.wrong
-	case reason != "":
-		v.Reason = reason
-	case x.work.Why() != "":
-		v.Reason = x.work.Why()
-	default:
-		v.Outcome = verify.Proved
-		if v.Makespan = s.Makespan(); s.Period > 0 {
-			v.Makespan = s.Period
-		}
-	}
-	return v
+	return decided(v, s, x.wrong, cmp.Or(reason, x.work.Why()))
 }
 
 // execution runs a schedule.

@@ -160,6 +160,7 @@ type workloadBoundFile struct {
 	Bound    int64    `json:"bound_ps" range:"0,"`
 	Rank     int      `json:"rank,omitempty" range:"0,"`
 	Nodes    []int    `json:"nodes,omitempty" range:"0,"`
+	Parts    [][]int  `json:"parts,omitempty" range:"0,"`
 	Ops      []string `json:"ops,omitempty"`
 }
 

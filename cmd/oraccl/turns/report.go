@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/solve/crossover"
 	"github.com/oraccl/oraccl/solve/crossover/exact"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // Schema is the schema of the report.
@@ -131,8 +132,12 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 				}
 			}
 		}
-		if best > bound.Value {
-			if r.exactly(ctx, bound.Value, func(o exact.Options) (*exact.Result, error) { return exact.Finite(ctx, r.jobs, r.schedule, o) }) {
+		known := bound.Value // a search over orders may prove more
+		if all := workload.Bounds(ctx, crossover.Build(a.Topology, a.Cost, r.jobs, r.schedule, carry).Workload); len(all) > 0 {
+			known = max(known, all[0].Value)
+		}
+		if best > known {
+			if r.exactly(ctx, known, func(o exact.Options) (*exact.Result, error) { return exact.Finite(ctx, r.jobs, r.schedule, o) }) {
 				row("exact", r.schedule.End(r.jobs), nil)
 			}
 		}
@@ -155,7 +160,10 @@ func Compare(ctx context.Context, of *Jobs, a Asked) (*Report, error) {
 	}
 	r.Bound = BoundJSON{Value: bound.Value, Kind: bound.Kind, Reason: bound.Describe(jobs)}
 	if len(v.Bounds) > 0 && v.Bounds[0].Value >= bound.Value {
-		r.Bound = BoundJSON{Value: v.Bounds[0].Value, Kind: cmp.Or(bound.Kind, v.Bounds[0].Kind), Reason: r.Bound.Reason, Checked: true}
+		r.Bound.Checked = true
+		if b := v.Bounds[0]; b.Value > bound.Value {
+			r.Bound = BoundJSON{Value: b.Value, Kind: b.Kind, Reason: workload.Describe(v.Schedule.Workload, b), Checked: true}
+		}
 	}
 	if v.Verdict.Outcome == verify.Proved && v.Verdict.Makespan < r.Bound.Value {
 		return nil, verify.Below(v.Verdict.Makespan, r.Bound.Value, r.Bound.Kind)
