@@ -4,10 +4,9 @@ package main
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/session"
@@ -26,13 +25,14 @@ func (v *ofWorkload) run(cmd *cobra.Command, args []string) (done bool, err erro
 	if w == nil || err != nil {
 		return err != nil, err
 	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && !slices.Contains(v.flags, f.Name) && cmd.InheritedFlags().Lookup(f.Name) == nil {
-			err = fmt.Errorf("--%s: has no effect on a workload, whose file states its operations", f.Name)
+	effective := 0
+	for _, name := range append([]string{"max-file-size"}, v.flags...) {
+		if cmd.Flags().Changed(name) {
+			effective++
 		}
-	})
-	if err != nil {
-		return true, err
+	}
+	if cmd.Flags().NFlag() > effective {
+		return true, fmt.Errorf("%s: a workload, whose file states its operations: no flag has an effect but --%s", args[0], strings.Join(v.flags, ", --"))
 	}
 	if err := checkTimeLimit(v.limit); err != nil {
 		return true, err

@@ -110,7 +110,7 @@ type Turns struct {
 // Of returns the jobs of a workload in which every operation belongs to a job, each job has one
 // computation, on all ranks of its collectives, each collective waits for it, and the next iteration's
 // computation for each collective, and there is no other edge: then jobs that take turns do what is asked.
-// programs has a schedule of each collective by itself. That a workload is not so is an error, which says why.
+// programs has a schedule of each collective by itself. That a workload is not so is an error, which states why.
 func Of(w *workload.Workload, programs []*model.Schedule) (*Turns, error) {
 	t := &Turns{Workload: w, Programs: programs, Jobs: make([]Job, len(w.Jobs)), ops: make([][]int, len(w.Jobs))}
 	if len(w.Jobs) == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/oraccl/oraccl/solve/timing"
 )
 
-// Rule says which of the operations that nothing is in the way of is placed next.
+// Rule names which of the operations that nothing is in the way of is placed next.
 type Rule uint8
 
 // The rules. Ties are broken by the order of the workload.

@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/solve/crossover"
 	"github.com/oraccl/oraccl/solve/crossover/exact"
 	place "github.com/oraccl/oraccl/solve/workload"
+	"github.com/oraccl/oraccl/solve/workload/joint"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/workload"
 )
@@ -27,6 +28,7 @@ const (
 	Shortest      = "spt"
 	RoundRobin    = "round-robin"
 	Johnson       = "johnson"
+	Greedy        = "greedy"
 	GilmoreGomory = "gilmore-gomory"
 	Exact         = "exact"
 )
@@ -35,7 +37,7 @@ const (
 type Method struct {
 	Name, Does string
 
-	// solve returns a schedule. An error that wraps solve.ErrNotServed says why it makes none.
+	// solve returns a schedule. An error that wraps solve.ErrNotServed states why it makes none.
 	solve func(ctx context.Context, a *attempt) (*wl.Schedule, error)
 }
 
@@ -46,6 +48,7 @@ func Methods() []Method {
 		{CriticalPath, "likewise; of those that can begin, the one with the longest way to the end", listed(place.CriticalPath)},
 		{FirstCome, "likewise; the one that has been ready longest", listed(place.FirstCome)},
 		{Shortest, "likewise; of those that can begin, the shortest", listed(place.Shortest)},
+		{Greedy, "all transfers of all operations together, each link and GPU with something to do as soon as it is free", greedy},
 		{RoundRobin, "jobs take turns on GPUs and network, in the best order", roundRobin},
 		{Johnson, "jobs take turns, in Johnson's order", johnson},
 		{GilmoreGomory, "jobs take turns in lock-step, in the order of Gilmore and Gomory", lockStep},
@@ -154,7 +157,7 @@ func Evaluate(ctx context.Context, w *wl.Workload, methods []Method, onlyBetter 
 			s.Origin.Verdict[e.Engine] = e.Outcome.String()
 		}
 		next := *c // found may still read the last one
-		next.Rows = append(slices.Clone(c.Rows), Row{m.Name, &Report{Schedule: s, Methods: a.methods(), Verdict: v, Each: each, Bounds: c.Bounds}, a.claim})
+		next.Rows = append(slices.Clone(c.Rows), Row{m.Name, &Report{Schedule: s, Methods: a.methods(m.Name), Verdict: v, Each: each, Bounds: c.Bounds}, a.claim})
 		next.Left = slices.Clone(c.Left)
 		slices.SortStableFunc(next.Rows, func(x, y Row) int {
 			px, py := x.Verdict.Outcome == verify.Proved, y.Verdict.Outcome == verify.Proved
@@ -189,8 +192,9 @@ type attempt struct {
 	claim string
 }
 
-func (a *attempt) methods() map[string]string {
-	if a.parts == nil {
+// methods returns the method of each collective in the schedule of a method.
+func (a *attempt) methods(of string) map[string]string {
+	if a.parts == nil || of == Greedy {
 		return nil
 	}
 	return a.parts.Methods
@@ -247,6 +251,39 @@ func listed(rule place.Rule) func(context.Context, *attempt) (*wl.Schedule, erro
 		}
 		return place.Place(ctx, of.Workload, slices.Clone(of.Programs), rule)
 	}
+}
+
+// mostAgain is how many transfers a schedule of greedy has at most for which it tries more.
+const mostAgain = 1 << 15
+
+func greedy(ctx context.Context, a *attempt) (*wl.Schedule, error) {
+	var best *wl.Schedule
+	for pieces := 1; pieces <= 8; pieces *= 2 {
+		better, large := false, false
+		for _, nearest := range []bool{false, true} {
+			s, err := joint.Schedule(ctx, a.w, joint.Options{Pieces: pieces, Nearest: nearest})
+			if err != nil {
+				if best == nil {
+					return nil, err
+				}
+				return best, nil
+			}
+			if best == nil || s.Makespan() < best.Makespan() {
+				best, better = s, true
+			}
+			transfers := 0
+			for _, p := range s.Programs {
+				transfers += len(p.Transfers)
+			}
+			if large = transfers > mostAgain; large {
+				break
+			}
+		}
+		if !better || large || !slices.ContainsFunc(a.w.Ops, func(o wl.Op) bool { _, collective := o.Kind.Collective(); return collective && o.Chunks == nil }) {
+			break
+		}
+	}
+	return best, nil
 }
 
 func roundRobin(ctx context.Context, a *attempt) (*wl.Schedule, error) {

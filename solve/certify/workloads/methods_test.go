@@ -2,9 +2,11 @@ package workloads_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,7 @@ import (
 	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/solve/crossover"
+	"github.com/oraccl/oraccl/solve/workload"
 	"github.com/oraccl/oraccl/verify"
 )
 
@@ -53,7 +56,7 @@ func TestMethodsServeTheExamples(t *testing.T) {
 		require.NoError(t, err)
 		s, err := native.ReadTimetable(file, bytes.NewReader(b))
 		require.NoError(t, err)
-		require.NotEmpty(t, compared(t, s.Workload, "compose,critical-path,fcfs,spt,round-robin,johnson,gilmore-gomory"), file)
+		require.NotEmpty(t, compared(t, s.Workload, "compose,critical-path,fcfs,spt,greedy,round-robin,johnson,gilmore-gomory"), file)
 	}
 }
 
@@ -99,4 +102,91 @@ func TestExactTakesTurns(t *testing.T) {
 	}
 	require.EqualValues(t, 67, rows["round-robin"].Verdict.Makespan)
 	require.EqualValues(t, 65, rows["exact"].Verdict.Makespan)
+}
+
+// Greedy serves every workload whose collectives are free, on networks with links of two kinds, too.
+func TestGreedy(t *testing.T) {
+	free := func(w *wl.Workload, err error) *wl.Workload {
+		require.NoError(t, err)
+		for i := range w.Ops { // where chunks and functions have the cut of each other it stays
+			if !slices.ContainsFunc(w.Edges, func(e wl.Edge) bool { return e.Scope == wl.ByChunk }) && w.Ops[i].Function == "" && w.Goal == nil {
+				w.Ops[i].Chunks = nil
+			}
+		}
+		return w
+	}
+	grid := &workload.Grid{Side: 2, Depth: 2, X: 1 << 20, W: 1 << 19, Y: 1 << 20, Multiply: 5 * model.Microsecond, Chunks: 1, Backward: true}
+	sparse := &workload.TopK{Nodes: blocks(2, 8), Elements: 1 << 20, Value: 4, Index: 4, Keep: 1 << 10, Select: 5000, Scatter: 8000}
+	for name, make := range map[string]func() (*wl.Workload, error){
+		"hierarchical": func() (*wl.Workload, error) {
+			return workload.Hierarchical(network(t, "dgxh100:2"), model.Pipelined, blocks(2, 8), 16<<20, 1)
+		},
+		"hierarchical on a torus": func() (*wl.Workload, error) {
+			return workload.Hierarchical(network(t, "torus:4x4"), model.Blocking, blocks(4, 4), 1<<20, 2)
+		},
+		"topk": func() (*wl.Workload, error) { return sparse.Workload(network(t, "dgxh100:2"), model.Pipelined) },
+		"grid": func() (*wl.Workload, error) { return grid.Workload(network(t, "dgx1"), model.Pipelined) },
+		"late": func() (*wl.Workload, error) {
+			return workload.Straggler(&model.Problem{Topology: network(t, "dgxh100"), Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 24, Cost: model.Pipelined}, 3, 100*model.Microsecond), nil
+		},
+	} {
+		w := free(make())
+		rows := compared(t, w, "compose,greedy")
+		require.Len(t, rows, 2, name)
+		t.Logf("%s: compose %v, greedy %v", name, rows["compose"].Verdict.Makespan, rows["greedy"].Verdict.Makespan)
+		require.LessOrEqual(t, rows["greedy"].Verdict.Makespan, rows["compose"].Verdict.Makespan.Mul(2), name)
+	}
+}
+
+// Random graphs of operations on random groups: whatever greedy makes of them, both engines prove.
+func TestGreedyOnRandomWorkloads(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 52))
+	kinds := []wl.Kind{"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "alltoall", "gather", "scatter", wl.Compute, wl.Compute, wl.Compute, wl.Barrier}
+	served := 0
+	for range 100 {
+		net := network(t, []string{"ring:5", "full:4", "torus:3x3", "dgx1", "dgxh100:2", "mesh:2x3", "switch:5"}[r.IntN(7)])
+		w := &wl.Workload{Topology: net, Cost: []model.CostModel{model.Pipelined, model.Blocking}[r.IntN(2)]}
+		for j := range 1 + r.IntN(3) {
+			w.Jobs = append(w.Jobs, wl.Job{Name: string(rune('A' + j)), Iterations: 1 + r.IntN(3)})
+		}
+		if r.IntN(3) == 0 {
+			w.Release = make([]model.Time, net.Ranks)
+			w.Release[r.IntN(net.Ranks)] = model.Time(r.IntN(1000000))
+		}
+		for i := range 1 + r.IntN(8) {
+			op := wl.Op{ID: fmt.Sprint("op", i), Kind: kinds[r.IntN(len(kinds))], Job: w.Jobs[r.IntN(len(w.Jobs))].Name}
+			ranks := r.Perm(net.Ranks)[:1+r.IntN(net.Ranks)]
+			if len(ranks) < net.Ranks {
+				op.Group = fmt.Sprint("group", i)
+				w.Groups = append(w.Groups, wl.Group{Name: op.Group, Ranks: ranks})
+			}
+			switch op.Kind {
+			case wl.Compute:
+				op.Duration = []model.Time{model.Time(1 + r.IntN(500000))}
+			case wl.Barrier:
+			default:
+				op.Root = ranks[r.IntN(len(ranks))]
+				op.Size = int64(1+r.IntN(64)) * 1024 * int64(len(ranks)) * int64(len(ranks))
+			}
+			w.Ops = append(w.Ops, op)
+			for k := range i { // of the same job, so that iterations agree
+				if w.Ops[k].Job != op.Job || r.IntN(2) == 0 {
+					continue
+				}
+				e := wl.Edge{From: k, To: i, Scope: []wl.Scope{wl.ByRank, wl.ByAll}[r.IntN(2)]}
+				if w.Ops[k].Kind == wl.Compute && r.IntN(2) == 0 {
+					e.FromStart, e.Offset = true, model.Time(r.IntN(int(w.Ops[k].Duration[0])+1))
+				}
+				w.Edges = append(w.Edges, e)
+			}
+			w.Edges = append(w.Edges, wl.Edge{From: i, To: i, Scope: wl.ByAll, Height: 1})
+		}
+		if w.Validate() != nil {
+			continue
+		}
+		rows := compared(t, w, "greedy")
+		served += len(rows)
+	}
+	t.Logf("%d served", served)
+	require.Greater(t, served, 20)
 }

@@ -232,7 +232,6 @@ func TestMachineCut(t *testing.T) {
 	require.NoError(t, err)
 	w, err := workload.Hierarchical(net, model.Pipelined, blocks(2, 4), 8<<20, 1)
 	r := solved(t, w, err)
-	require.Equal(t, "cut", r.Bounds[0].Kind)
-	require.Len(t, r.Bounds[0].Nodes, 5, "four ranks and their switch")
-	require.GreaterOrEqual(t, r.Bounds[0].Value, model.TransferTime(8<<20, 25_000_000_000))
+	i := slices.IndexFunc(r.Bounds, func(b *wl.Bound) bool { return b.Kind == "cut" && len(b.Nodes) == 5 }) // four ranks and their switch
+	require.GreaterOrEqual(t, r.Bounds[i].Value, model.TransferTime(8<<20, 25_000_000_000))
 }
