@@ -27,6 +27,7 @@ package innetwork
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -147,20 +148,24 @@ func (s *search) cuts(b *solve.Budget) {
 	if shards == 1 {
 		unit = int(min(int64(s.owners()), s.p.Space()))
 	}
-	for _, f := range s.forms() {
-		fits := func(parts int) bool {
-			return int64(parts) <= s.p.Space() && parts <= model.MaxChunks && parts*s.each(f) <= model.MaxHeld
+	fits := func(parts int, f form) bool {
+		return int64(parts) <= s.p.Space() && parts <= model.MaxChunks && parts*s.each(f) <= model.MaxHeld
+	}
+	for _, f := range s.forms() { // quick: a shard in one piece, and in one for each plane
+		for _, parts := range slices.Compact([]int{shards, shards * len(s.planes)}) {
+			if parts < unit && fits(parts, f) {
+				s.try(b, s.p.WithChunks(parts), f)
+			}
 		}
+	}
+	for _, f := range s.forms() {
 		most := maxTransfers / s.each(f)
 		if f == woven {
 			most *= 2
 		}
 		most = int(min(int64(most), s.p.Space()))
-		if shards < unit && fits(shards) {
-			s.try(b, s.p.WithChunks(shards), f)
-		}
 		best, worse := model.MaxTime, 0
-		for parts, last := unit, model.Time(0); worse < 2 && fits(parts) && (parts == unit || parts <= most); {
+		for parts, last := unit, model.Time(0); worse < 2 && fits(parts, f) && (parts == unit || parts <= most); {
 			at, ok := s.try(b, s.p.WithChunks(parts), f)
 			if !ok && b.Spent() || ok && at <= s.enough {
 				break
