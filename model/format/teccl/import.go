@@ -217,7 +217,7 @@ func (c *importer) transfer(flow Flow, chunk int, volume *big.Rat) {
 	}
 	route, missing := c.links.route(flow, c.number)
 	if route == nil {
-		c.m.Object("no-such-link", flow.name(), fmt.Sprintf("%s has no link from %s to %s", t.Name, t.NodeName(missing[0]), t.NodeName(missing[1])))
+		c.m.Object("no-such-link", flow.name(), fmt.Sprintf("%s has no link from %s to %s%s", t.Name, t.NodeName(missing[0]), t.NodeName(missing[1]), numbered(t, c.number)))
 		return
 	}
 	key := fmt.Sprint(route)

@@ -2,6 +2,7 @@ package teccl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -47,6 +48,18 @@ func (f *File) numbering(t *model.Topology) []int {
 		return plain
 	}
 	return first
+}
+
+// numbered states, of a topology with switches, what the numbers in the file were taken for.
+func numbered(t *model.Topology, number []int) string {
+	if len(t.Switches) == 0 {
+		return ""
+	}
+	order := "ranks first, then switches"
+	if !t.IsRank(number[0]) {
+		order = "the switch of a chassis first, then its ranks"
+	}
+	return fmt.Sprintf(": the numbers of the file are taken as %s, and a flow names the switches on its way, such as \"via switches %d\"", order, slices.Index(number, t.Ranks))
 }
 
 // consistent reports whether flows go from ranks over switches to ranks.

@@ -97,6 +97,8 @@ func TestObjections(t *testing.T) {
 		text  string
 	}{
 		"no link":  {file(1, 3, "Chunk 0 from 1 traveled over 1->0 in epoch 0", "Chunk 0 from 2 traveled over 2->0 in epoch 0"), Truth{Topology: three}, "no-such-link", "three has no link from rank 1 to rank 0"},
+		"first":    {file(1, 3, "Chunk 0 from 1 traveled over 1->2 in epoch 0"), Truth{Topology: chassis(1)}, "no-such-link", "no link from rank 0 to rank 1: the numbers of the file are taken as the switch of a chassis first, then its ranks, and a flow names the switches on its way, such as \"via switches 0\""},
+		"last":     {file(1, 3, "Chunk 0 from 0 traveled over 0->1 in epoch 0"), Truth{Topology: chassis(1)}, "no-such-link", "no link from rank 0 to rank 1: the numbers of the file are taken as ranks first, then switches, and a flow names the switches on its way, such as \"via switches 2\""},
 		"idle":     {file(1, 3, strings.Split(both, "|")...), Truth{Topology: three}, "missing-contribution", "neither source nor destination"},
 		"a switch": {file(1, 3, "Chunk 0 from 1 traveled over 1->0 in epoch 0 via switches 2"), Truth{Topology: three}, "missing-contribution", "takes it for a switch, in 1 flows"},
 		"claim":    {strings.Replace(file(1, 2, strings.Split(both, "|")...), "1e-06,\n  \"5", "2e-06,\n  \"5", 1), Truth{Topology: pair()}, "malformed", "want 1e-06 s"},
