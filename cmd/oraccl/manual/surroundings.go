@@ -1,5 +1,7 @@
 package manual
 
+import "strings"
+
 // Format is a kind of file.
 type Format struct {
 	Name   string
@@ -55,15 +57,68 @@ func formatsTopic() Topic {
 			for _, f := range Formats() {
 				t.Rows = append(t.Rows, []string{f.Name, f.Files, f.Reads, f.Writes, f.Says})
 			}
-			return []Block{
+			return append([]Block{
 				Para("Files of other tools are recognised by what is in them, not by their names. What cannot be read is refused with file, line and what was expected."),
 				t,
 				Para("A file is a regular file, a pipe (a FIFO, or `<(command)` of a shell) or `-`, standard input. A device is refused. In a directory that is checked, a file is a regular file, and no link leads out of the directory. " +
 					"What you name may be compressed by gzip, and a text may begin with a byte order mark. " +
 					"A file has at most 1 GiB, a compact schedule or a proof 16 GiB, and what comes from a pipe 1 GiB; `--max-file-size` sets another limit for all of them."),
-			}
+			}, comparing()...)
 		}),
 	}
+}
+
+// Direct is a program in Python that writes an all-to-all of n ranks as MSCCL-IR: each rank sends to every other one.
+const Direct = `n = 8
+step = ('<step s="{}" type="{}" srcbuf="i" srcoff="{}" dstbuf="o" dstoff="{}" cnt="1"'
+        ' depid="-1" deps="-1" hasdep="0"/>')
+print(f'<algo name="direct" proto="Simple" nchannels="1" nchunksperloop="{n}" ngpus="{n}"'
+      ' coll="alltoall" inplace="0" outofplace="1">')
+for r in range(n):
+    print(f'<gpu id="{r}" i_chunks="{n}" o_chunks="{n}" s_chunks="0">')
+    for t, p in enumerate([*(p for p in range(n) if p != r), -1]):
+        print(f'<tb id="{t}" send="{p}" recv="{p}" chan="0">')
+        for s, x in enumerate([("s", p, r), ("r", r, p)] if p >= 0 else [("cpy", r, r)]):
+            print(step.format(s, *x))
+        print('</tb>')
+    print('</gpu>')
+print('</algo>')`
+
+// Comparison has schedules of three tools in one table: one in MSCCL-IR, one that Direct writes, one of TE-CCL.
+type Comparison struct {
+	Command string
+	Prints  []string // what it prints, in part
+}
+
+// Comparisons returns one on a machine with links between its GPUs, and one on a machine with switches. A test runs
+// the commands, and holds what they print.
+func Comparisons() []Comparison {
+	const of = " --collective alltoall --size 8MiB --methods direct" +
+		" --schedule alltoall.xml,direct.xml,teccl.json --max-gap 5%"
+	return []Comparison{
+		{"oraccl gap mi300x" + of, []string{
+			"bound  17.084 us  by ingress, for every number of chunks; certificate checked",
+			"alltoall.xml     256        224       17.084     491.021   0%  optimal (ingress)",
+			"  direct.xml      64         56       17.084     491.021   0%  optimal (ingress)",
+			"  teccl.json      64         56       17.084     491.021   0%  optimal (ingress)",
+		}},
+		{"oraccl gap dgxh100" + of, []string{
+			"bound  17.011 us  by ingress, for every number of chunks; certificate checked",
+			"  direct.xml      64         56       17.011     493.123       0%",
+			"  teccl.json      64         56       17.011     493.123       0%",
+			"alltoall.xml     256        224       17.011     493.123  0.0001%",
+		}},
+	}
+}
+
+// comparing is how the manual shows them.
+func comparing() []Block {
+	blocks := []Block{Para("Schedules of several tools come into one table, whatever their formats. Here alltoall.xml is a published schedule in MSCCL-IR (alltoall-8n-512kb-7mb.xml), direct.xml is what `python3 direct.py` prints, " +
+		"and teccl.json is of TE-CCL, with the numbers of nodes as it gives them: on dgxh100 the switch is node 0 (`Chunk 1 from 1 traveled over 1->2 with volume 1.0 in epoch 0 via switches 0`). With --max-gap the exit status is 1 where one is further from the bound than that, or is refuted. This is direct.py:"), Code(Direct)}
+	for _, c := range Comparisons() {
+		blocks = append(blocks, Code("$ "+strings.Replace(c.Command, " --schedule", " \\\n    --schedule", 1)+"\n"+strings.Join(c.Prints, "\n")))
+	}
+	return blocks
 }
 
 // Variable is an environment variable.
