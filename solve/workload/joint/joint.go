@@ -191,7 +191,6 @@ type greedy struct {
 	heads   []int
 	waiting [][]int32 // of each rank: computations that could begin
 	busy    []bool
-	done    int
 }
 
 func (g *greedy) hops() {

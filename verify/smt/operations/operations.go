@@ -254,14 +254,6 @@ func (t *text) define(sort, term string) string {
 	return t.names[term]
 }
 
-// number writes an integer.
-func number[T ~int | ~int32 | ~int64](n T) string {
-	if n < 0 {
-		return fmt.Sprintf("(- %d)", -int64(n))
-	}
-	return fmt.Sprint(int64(n))
-}
-
 // junction writes the disjunction or the conjunction of terms; none is the one with no terms.
 func junction(operator, none string, of []string) string {
 	switch len(of) {

@@ -17,13 +17,6 @@ const modulus = 1<<31 - 1
 // matrix is a value of one byte: sums are entry by entry, products those of matrices.
 type matrix [4]uint64
 
-func random(r *rand.Rand) (m matrix) {
-	for i := range m {
-		m[i] = r.Uint64N(modulus)
-	}
-	return m
-}
-
 // hash makes a value of what is written.
 func hash(of ...any) (m matrix) {
 	for i := range m {
@@ -157,10 +150,10 @@ func computed(m *memory, op *wl.Op, rank int, args [][]matrix, own [][]matrix) (
 // slot is what a collective has of a byte of a chunk on a rank: who contributed, as tokens, and the
 // value.
 type slot struct {
-	there         bool
-	token, value  matrix
-	low, high     int // of the members
-	touched, left bool
+	there        bool
+	token, value matrix
+	low, high    int // of the members
+	touched      bool
 }
 
 // Execute runs a schedule of a workload that ends, and names the first thing that it finds wrong, or
