@@ -25,8 +25,8 @@ type Store struct {
 	look       bool   // nothing is computed: what is not kept is errMissing
 	proofs     string // the directory of the dossiers; "": none are kept
 
-	// before is what was there when other processes of this run began to compute: files written
-	// since are theirs, and count as made. nil: there were no others.
+	// before is what was there when the workers of this run began to compute: files written since
+	// are theirs, and count as made. nil: there were none.
 	before written
 }
 

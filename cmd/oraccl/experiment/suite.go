@@ -37,7 +37,7 @@ type Suite struct {
 
 	Slurm *slurm.Array // computes before the reports are made, in place of Workers; nil: this machine
 
-	before map[string]written // by experiment: what was kept before other processes computed
+	before map[string]written // by experiment: what was kept before the workers computed
 }
 
 // InterruptedError is the error of a run that ended with its context.
@@ -61,7 +61,7 @@ func (x *Suite) Run(ctx context.Context, all []*File, index bool) error {
 	if err != nil {
 		return err
 	}
-	if x.Slurm != nil || x.Workers > 1 {
+	if x.Slurm == nil && x.Workers > 1 {
 		x.before = map[string]written{}
 		for _, f := range all {
 			x.before[f.Name] = writtenIn(x.kept(f))
