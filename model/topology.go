@@ -13,6 +13,8 @@ type Topology struct {
 	Switches []Switch // the nodes Ranks..Ranks+len(Switches)-1
 	Links    []Link   // parallel links are distinct
 	Ports    []Port
+	// Groups are names for ranks that belong together; nil: none are known. Equal does not compare them.
+	Groups []Group
 	// Notes are what was left out or assumed when the topology was read from a file of
 	// another tool. They are no part of the network: Equal does not compare them.
 	Notes Notes

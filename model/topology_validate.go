@@ -40,6 +40,9 @@ func (t *Topology) Validate() error {
 			return Within(Element("ports", i), err)
 		}
 	}
+	if err := t.validateGroups(); err != nil {
+		return err
+	}
 	if len(t.Notes) > MaxNotes {
 		return wrong("notes", "%d, want at most %d", len(t.Notes), MaxNotes)
 	}

@@ -29,8 +29,8 @@ bridge or CPU, or the GPUs, that the dump has it at; where there is none, each G
 
 NICs are at one switch, on rails (the first NICs of all machines at one switch, the second
 at another, and so on), or at the leaves of a fat tree, whose spines are fewer where it is
-oversubscribed. What was assumed and left out is in the notes, which the file keeps, with
-the ranks of each machine and rail as --group takes them.`,
+oversubscribed. What was assumed and left out is in the notes, which the file keeps. It has
+each machine and rail as a group, as --group takes them.`,
 		Example: "  oraccl topo join dgxh100 --copies 4 --nic 50GB/s --nic-latency 1.3us -o cluster.json\n" +
 			"  oraccl topo join dgxh100 dgxa100 --nic 25GB/s --fabric rails -o mixed.json\n" +
 			"  oraccl topo join dgxa100 --copies 8 --nic 25GB/s --fabric fattree --machines-per-leaf 2 --oversubscription 2 --json",

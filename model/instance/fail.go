@@ -92,6 +92,18 @@ func without(t *model.Topology, deadRank, deadLink []bool) *model.Topology {
 			left.Links = append(left.Links, l)
 		}
 	}
+	for _, g := range t.Groups {
+		var ranks []int
+		for _, r := range g.Ranks {
+			if node[r] >= 0 {
+				ranks = append(ranks, node[r])
+			}
+		}
+		if len(ranks) > 0 {
+			g.Ranks = ranks
+			left.Groups = append(left.Groups, g)
+		}
+	}
 	for _, p := range t.Ports {
 		var links []int
 		for _, l := range p.Links {

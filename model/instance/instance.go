@@ -56,7 +56,7 @@ func (f *Flags) Define(set FlagSet) {
 	set.StringVar(&f.DType, "dtype", "", "element `type` of the buffer, for switches that add some alone: fp16, bf16, fp32, int32 and others (default: one that they add)")
 	set.StringVar(&f.Cost, "cost", "", "cost `model`: blocking, pipelined, rounds (one send and one receive per rank) or link-rounds (one chunk per link); by default pipelined")
 	set.IntVar(&f.Root, "root", 0, "root `rank` of broadcast, scatter, gather, reduce, gatherv, scatterv")
-	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8, machine:1 or rail:0 (default: all)")
+	set.StringVar(&f.Group, "group", "", "the `ranks` that take part, such as 0-3,8, machine:1, rail:0 or a group's name (default: all)")
 	f.DefineWires(set)
 	set.IntVar(&f.Straggler, "straggler", -1, "`rank` that arrives late, by --delay")
 	set.StringVar(&f.Delay, "delay", "", "how late: a `time` for --straggler, or a list of ranks and times such as 3=1.2ms,5=0.4ms")
@@ -341,7 +341,7 @@ func (in *Flags) rootFor(kind model.Kind, group []int) int {
 }
 
 // parseGroup reads a list such as "0-3,8", or "machine:1" or "rail:0", of which package machines tells which
-// ranks they are. Empty: nil, all ranks.
+// ranks they are, or the name of a group of t. Empty: nil, all ranks.
 func parseGroup(s string, t *model.Topology) ([]int, error) {
 	ranks := t.Ranks
 	if s == "" {
@@ -364,7 +364,7 @@ func parseGroup(s string, t *model.Topology) ([]int, error) {
 			to, err = strconv.Atoi(last)
 		}
 		if err != nil || from > to || from < 0 || to >= ranks {
-			return nil, fmt.Errorf("--group %q: want ranks 0 to %d and ranges of them, such as 0-3,8, or machine:0 or rail:0", part, ranks-1)
+			return nil, fmt.Errorf("--group %q: want ranks 0 to %d and ranges of them, such as 0-3,8, or machine:0 or rail:0, or a group of the topology's file", part, ranks-1)
 		}
 		for r := from; r <= to; r++ {
 			group = append(group, r)
@@ -373,9 +373,13 @@ func parseGroup(s string, t *model.Topology) ([]int, error) {
 	return group, nil
 }
 
-// namedGroup returns the ranks of machine:I or rail:I; is is false for other words.
+// namedGroup returns the ranks of machine:I or rail:I, or of a group of that name; is is false for
+// other words.
 func namedGroup(s string, t *model.Topology) (ranks []int, is bool, err error) {
 	what, number, _ := strings.Cut(s, ":")
+	if g := t.GroupNamed(s); g != nil {
+		return g.Ranks, true, nil
+	}
 	var list [][]int
 	switch what {
 	case "machine":

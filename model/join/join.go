@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -57,12 +56,13 @@ type joiner struct {
 type port struct {
 	machine, index int // of its machine, and there
 	node           int
+	ranks          []int // that reach it at once
 	bandwidth      int64
 	alpha          model.Time
 }
 
 // Join returns the cluster of some machines, in their order. Its notes are those of the machines, what
-// was assumed here, and which ranks are in which machine and on which rail.
+// was assumed here, its groups machines and rails; a machine's own groups are in it as m1-NAME.
 func Join(machines []model.Machine, o Options) (*model.Topology, error) {
 	if len(machines) < 2 {
 		return nil, fmt.Errorf("%d machine, want at least two: name it more often, or give --copies", len(machines))
@@ -109,7 +109,7 @@ func Join(machines []model.Machine, o Options) (*model.Topology, error) {
 	default:
 		return nil, fmt.Errorf("--fabric %q: want switch, rails or fattree", o.Fabric)
 	}
-	j.groups(ranks)
+	j.groups()
 	return j.t, j.t.Validate()
 }
 
@@ -168,6 +168,13 @@ func (j *joiner) add(i int, m *model.Machine) error {
 		}
 		j.t.Ports = append(j.t.Ports, p)
 	}
+	for _, g := range t.Groups {
+		g.Name, g.Kind, g.Ranks = fmt.Sprintf("m%d-%s", i, g.Name), model.OtherGroup, slices.Clone(g.Ranks)
+		for k := range g.Ranks {
+			g.Ranks[k] += j.first[i]
+		}
+		j.t.Groups = append(j.t.Groups, g)
+	}
 	for _, n := range t.Notes {
 		j.t.Notes.Add(n.Kind, "%s: %s", t.Name, n.Message)
 	}
@@ -187,6 +194,11 @@ func (j *joiner) add(i int, m *model.Machine) error {
 	}
 	for k, n := range nics {
 		p := port{machine: i, index: k, node: at(n.Nodes[0]), bandwidth: cmp.Or(j.o.Bandwidth, n.Bandwidth), alpha: n.Alpha}
+		for _, v := range n.Nodes {
+			if t.IsRank(v) {
+				p.ranks = append(p.ranks, at(v))
+			}
+		}
 		if p.bandwidth == 0 {
 			return errors.New("the bandwidth of its NICs is not known, want --nic, such as 50GB/s")
 		}
@@ -243,51 +255,32 @@ func (j *joiner) fatTree(machines int) error {
 	return nil
 }
 
-// groups notes which ranks are in which machine and on which rail, as --group takes them.
-func (j *joiner) groups(ranks int) {
-	var machines []string
+// groups adds each machine as a group, and each rail whose NICs are at ranks.
+func (j *joiner) groups() {
 	for i, first := range j.first {
-		last := ranks - 1
+		last := j.t.Ranks
 		if i+1 < len(j.first) {
-			last = j.first[i+1] - 1
+			last = j.first[i+1]
 		}
-		machines = append(machines, fmt.Sprintf("%d-%d", first, last))
+		g := model.Group{Name: fmt.Sprintf("machine%d", i), Kind: model.MachineGroup}
+		for r := first; r < last; r++ {
+			g.Ranks = append(g.Ranks, r)
+		}
+		j.t.Groups = append(j.t.Groups, g)
 	}
-	j.note("machines, for --group: ", machines)
 	if j.o.Fabric != Rails {
 		return
 	}
-	byRail := map[int][]string{}
-	rails := 0
+	byRail, rails := map[int][]int{}, 0
 	for _, p := range j.ports {
 		rails = max(rails, p.index+1)
-		if p.node < j.t.Ranks {
-			byRail[p.index] = append(byRail[p.index], fmt.Sprint(p.node))
+		for _, v := range p.ranks {
+			byRail[p.index] = append(byRail[p.index], v)
 		}
 	}
-	var list []string
 	for i := range rails {
 		if len(byRail[i]) > 0 {
-			list = append(list, strings.Join(byRail[i], ","))
+			j.t.Groups = append(j.t.Groups, model.Group{Name: fmt.Sprintf("rail%d", i), Kind: model.RailGroup, Ranks: byRail[i]})
 		}
 	}
-	if len(list) > 0 {
-		j.note("rails, for --group: ", list)
-	}
-}
-
-// note adds a list as a fact, cut where it is longer than a name may be.
-func (j *joiner) note(what string, list []string) {
-	text := what
-	for i, part := range list {
-		if i > 0 {
-			text += "; "
-		}
-		if len(text)+len(part) > model.MaxName-16 {
-			text += "and so on"
-			break
-		}
-		text += part
-	}
-	j.t.Notes.Add(model.Fact, "%s", text)
 }

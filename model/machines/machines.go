@@ -1,6 +1,6 @@
 // Package machines finds the machines of a cluster in its topology: which ranks are in one box, which
-// are on one rail, and how far out each switch is. Topologies do not state that; the names that
-// importers, builders and package join give switches do.
+// are on one rail, and how far out each switch is. Where a topology has groups for its machines or rails, it
+// is these; else the names tell, that importers, builders and package join give switches.
 package machines
 
 import (
@@ -73,8 +73,8 @@ func LevelOf(t *model.Topology, v int) Level {
 }
 
 // Of returns the machines of t: nodes that are joined without a switch outside machines, each list
-// ascending, by their first ranks. Nodes outside are in none. Where no node is outside, all is one
-// machine.
+// ascending, by their first ranks. Nodes outside are in none, nor is a switch that has links to ranks of
+// two groups that are machines. Where no node is outside, all is one machine.
 func Of(t *model.Topology) [][]int {
 	of := make([]int, t.Nodes())
 	for v := range of {
@@ -87,16 +87,26 @@ func Of(t *model.Topology) [][]int {
 		}
 		return v
 	}
+	outside := spanning(t)
+	join := func(u, v int) {
+		a, b := root(u), root(v)
+		of[max(a, b)] = min(a, b)
+	}
+	machines := t.GroupsOf(model.MachineGroup)
+	for _, ranks := range machines {
+		for _, r := range ranks {
+			join(ranks[0], r)
+		}
+	}
 	for _, l := range t.Links {
-		if LevelOf(t, l.Src) < Outside && LevelOf(t, l.Dst) < Outside {
-			a, b := root(l.Src), root(l.Dst)
-			of[max(a, b)] = min(a, b)
+		if !outside[l.Src] && !outside[l.Dst] && (len(machines) == 0 || !t.IsRank(l.Src) || !t.IsRank(l.Dst)) {
+			join(l.Src, l.Dst)
 		}
 	}
 	at := map[int]int{}
 	var list [][]int
 	for v := range of {
-		if LevelOf(t, v) >= Outside {
+		if outside[v] {
 			continue
 		}
 		r := root(v)
@@ -110,8 +120,38 @@ func Of(t *model.Topology) [][]int {
 	return list
 }
 
+// spanning returns which nodes are outside machines.
+func spanning(t *model.Topology) []bool {
+	outside, machine := make([]bool, t.Nodes()), map[int]int{}
+	for v := range outside {
+		outside[v] = LevelOf(t, v) >= Outside
+	}
+	for i, ranks := range t.GroupsOf(model.MachineGroup) {
+		for _, r := range ranks {
+			machine[r] = i
+		}
+	}
+	first := map[int]int{} // by switch: the machine of a rank at it
+	for _, l := range t.Links {
+		for _, end := range [][2]int{{l.Src, l.Dst}, {l.Dst, l.Src}} {
+			m, in := machine[end[0]]
+			if !in || t.IsRank(end[1]) {
+				continue
+			}
+			if other, known := first[end[1]]; known && other != m {
+				outside[end[1]] = true
+			}
+			first[end[1]] = m
+		}
+	}
+	return outside
+}
+
 // Ranks returns the ranks of each machine that has some.
 func Ranks(t *model.Topology) (list [][]int) {
+	if list = t.GroupsOf(model.MachineGroup); list != nil {
+		return list
+	}
 	for _, nodes := range Of(t) {
 		nodes = slices.DeleteFunc(nodes, func(v int) bool { return !t.IsRank(v) })
 		if len(nodes) > 0 {
@@ -122,8 +162,11 @@ func Ranks(t *model.Topology) (list [][]int) {
 }
 
 // Rails returns the ranks with the same place in their machines, for each place, or nil where
-// machines are of different sizes or there is but one.
+// machines are of different sizes or there is but one, and t has no groups for rails.
 func Rails(t *model.Topology) [][]int {
+	if list := t.GroupsOf(model.RailGroup); list != nil {
+		return list
+	}
 	machines := Ranks(t)
 	if len(machines) < 2 || slices.ContainsFunc(machines, func(m []int) bool { return len(m) != len(machines[0]) }) {
 		return nil

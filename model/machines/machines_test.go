@@ -42,11 +42,17 @@ func TestMachines(t *testing.T) {
 		"switch":   {joined(t, join.Options{Fabric: join.Switch}, "ring:4", "switch:4"), two, across},
 		"rails":    {joined(t, join.Options{Fabric: join.Rails}, "ring:4", "full:4"), two, across},
 		"tree":     {joined(t, join.Options{Fabric: join.FatTree, PerLeaf: 1, Oversubscription: 2}, "ring:4", "ring:4"), two, across},
-		"mixed":    {joined(t, join.Options{Fabric: join.Rails}, "ring:4", "ring:2"), [][]int{{0, 1, 2, 3}, {4, 5}}, nil},
+		"mixed":    {joined(t, join.Options{Fabric: join.Switch}, "ring:4", "ring:2"), [][]int{{0, 1, 2, 3}, {4, 5}}, nil},
+		"on rails": {joined(t, join.Options{Fabric: join.Rails}, "ring:4", "ring:2"), [][]int{{0, 1, 2, 3}, {4, 5}}, [][]int{{0, 4}, {1, 5}, {2}, {3}}},
 	} {
 		require.Equal(t, x.machines, Ranks(x.t), name)
 		require.Equal(t, x.rails, Rails(x.t), name)
 	}
+	s := named(t, "switch:4")
+	s.Groups = []model.Group{{Name: "a", Kind: model.MachineGroup, Ranks: []int{2, 0}}, {Name: "b", Kind: model.MachineGroup, Ranks: []int{1, 3}}}
+	require.Equal(t, [][]int{{2, 0}, {1, 3}}, Ranks(s))
+	require.Equal(t, [][]int{{2, 1}, {0, 3}}, Rails(s), "by their places in the groups")
+	require.Equal(t, [][]int{{0, 2}, {1, 3}}, Of(s), "a switch with ranks of both is outside")
 	h := named(t, "dgxh100:3")
 	require.Len(t, Ranks(h), 3)
 	require.Equal(t, []int{1, 9, 17}, Rails(h)[1])

@@ -27,6 +27,13 @@ func drawTopology(t *rapid.T) *model.Topology {
 			}
 		}
 	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "groups") {
+		g := model.Group{Name: fmt.Sprintf("g%d", i), Kind: rapid.SampledFrom([]model.GroupKind{model.OtherGroup, model.RailGroup}).Draw(t, "kind of group"), Ranks: drawSubset(t, tp.Ranks, "members")}
+		if i == 0 && rapid.Bool().Draw(t, "machine") {
+			g.Kind = model.MachineGroup
+		}
+		tp.Groups = append(tp.Groups, g)
+	}
 	n := tp.Nodes()
 	if n == 1 {
 		return tp

@@ -165,6 +165,20 @@ func (d *decoder) topology(schema string) *model.Topology {
 				t.Ports = append(t.Ports, p)
 			})
 		}},
+		{"groups", false, func() {
+			d.array("an array of groups", func(i int) {
+				if i == model.MaxNodes {
+					d.fail("more than %d groups, want no more", model.MaxNodes)
+				}
+				var g model.Group
+				d.object("a group", []field{
+					{"name", true, func() { g.Name = d.label("a name") }},
+					{"kind", false, func() { g.Kind = word(d, "other, machine or rail", model.ParseGroupKind) }},
+					{"ranks", true, func() { g.Ranks = d.ints("an array of ranks", 0, model.MaxNodes) }},
+				})
+				t.Groups = append(t.Groups, g)
+			})
+		}},
 		{"notes", false, func() {
 			d.array("an array of notes", func(i int) {
 				if i == model.MaxNotes {

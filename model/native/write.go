@@ -114,6 +114,18 @@ func (e *encoder) topology(t *model.Topology, schema string) {
 			})
 		}})
 	}
+	if len(t.Groups) > 0 {
+		members = append(members, member{"groups", func() {
+			e.lines(len(t.Groups), func(i int) {
+				g := &t.Groups[i]
+				e.raw(`{"name": `)
+				e.text(g.Name)
+				fmt.Fprintf(e.w, `, "kind": "%v", "ranks": `, g.Kind)
+				list(e, g.Ranks)
+				e.raw("}")
+			})
+		}})
+	}
 	if len(t.Notes) > 0 {
 		members = append(members, member{"notes", func() {
 			e.lines(len(t.Notes), func(i int) { e.text(t.Notes[i].String()) })

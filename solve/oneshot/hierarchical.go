@@ -18,15 +18,14 @@ const (
 )
 
 // levels returns the ways in which the members of a network fall into two or more groups of
-// equal size, two or more each, that hang together: without links of some latency or more,
-// without those slower than some bandwidth, without switches that have no rank at them, or without
-// one switch.
+// equal size, two or more each: the machines that the topology has as groups, then those that hang
+// together without links of some latency or more, without those slower than some bandwidth, without
+// switches that have no rank at them, or without one switch.
 func levels(p *model.Problem) (all []grouping) {
 	t := p.Topology
 	n := len(p.Members())
 	seen := map[string]bool{}
-	add := func(with func(l *model.Link) bool) {
-		groups := groupsBy(p, with)
+	take := func(groups grouping) {
 		size := len(groups[0])
 		if len(groups) < 2 || size < 2 || n != size*len(groups) || len(all) == maxGroupings || seen[fmt.Sprint(groups)] {
 			return
@@ -39,6 +38,10 @@ func levels(p *model.Problem) (all []grouping) {
 		seen[fmt.Sprint(groups)] = true
 		all = append(all, groups)
 	}
+	if groups := machines(p); groups != nil {
+		take(groups)
+	}
+	add := func(with func(l *model.Link) bool) { take(groupsBy(p, with)) }
 	var latencies []model.Time
 	var speeds []int64
 	for i := range t.Links {
@@ -65,6 +68,34 @@ func levels(p *model.Problem) (all []grouping) {
 		add(func(l *model.Link) bool { return l.Src != v && l.Dst != v })
 	}
 	return all
+}
+
+// machines returns the members, as their numbers, by the machines that the topology has as groups, nil
+// where it has none or a member is in none.
+func machines(p *model.Problem) (groups grouping) {
+	number := make([]int, p.Topology.Ranks)
+	for r := range number {
+		number[r] = -1
+	}
+	for i, r := range p.Members() {
+		number[r] = i
+	}
+	placed := 0
+	for _, ranks := range p.Topology.GroupsOf(model.MachineGroup) {
+		var group []int
+		for _, r := range ranks {
+			if number[r] >= 0 {
+				group = append(group, number[r])
+			}
+		}
+		if placed += len(group); len(group) > 0 {
+			groups = append(groups, group)
+		}
+	}
+	if placed < len(p.Members()) {
+		return nil
+	}
+	return groups
 }
 
 // groupsBy returns the members, as their numbers, that hang together by some of the links.

@@ -21,7 +21,14 @@ type topology struct {
 	Switches []switchFile `json:"switches,omitempty"`
 	Links    []linkFile   `json:"links"`
 	Ports    []portFile   `json:"ports,omitempty"`
+	Groups   []groupFile  `json:"groups,omitempty"`
 	Notes    []string     `json:"notes,omitempty"`
+}
+
+type groupFile struct {
+	Name  string    `json:"name"`
+	Kind  groupKind `json:"kind,omitempty"`
+	Ranks []int     `json:"ranks" range:"0,"`
 }
 
 type switchFile struct {
@@ -196,6 +203,7 @@ type price [3]uint64
 // The words of files.
 type (
 	kindName  string
+	groupKind string
 	opName    string
 	dtypeName string
 	costName  string
@@ -212,6 +220,9 @@ func names[T interface{ String() string }](list ...T) *Schema {
 	return s
 }
 
+func (groupKind) shape(*generator) *Schema {
+	return names(model.OtherGroup, model.MachineGroup, model.RailGroup)
+}
 func (kindName) shape(*generator) *Schema { return names(append(model.Kinds(), model.Custom)...) }
 func (opName) shape(*generator) *Schema   { return names(model.Sum, model.Prod, model.Min, model.Max) }
 func (dtypeName) shape(*generator) *Schema {

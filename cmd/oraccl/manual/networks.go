@@ -154,7 +154,8 @@ func collectivesTopic(busFactor func(*model.Problem) float64) Topic {
 				}},
 				Para("`--problem FILE` takes the whole problem from a file (`oraccl help json problem`), which `bound --write-problem FILE` makes; the flags for the cut and the objective remain. " +
 					"`view --problem FILE` and `verify --problem FILE` hold a schedule against another problem than its own, and `sweep --problems FILE` makes a table of several. " +
-					"`--group` takes ranks, and `machine:1` or `rail:0` of a cluster: machines are the parts that no switch outside them joins, a rail has the ranks with one place in all machines."),
+					"`--group` takes ranks, and `machine:1` or `rail:0` of a cluster: machines are the parts that no switch outside them joins, a rail has the ranks with one place in all machines. " +
+					"A file may have `groups` of its own (`oraccl help json topology`), as `topo join` writes them: then its machines and rails are those, and `--group NAME` takes any of them."),
 			}, nil
 		},
 	}

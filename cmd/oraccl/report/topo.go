@@ -46,6 +46,9 @@ func PrintTopology(w io.Writer, t *model.Topology) error {
 		links := slices.Clone(p.Links)
 		fmt.Fprintf(w, "port %s: at most %d at a time over links %v\n", p.Name, p.Capacity, links)
 	}
+	for _, g := range t.Groups {
+		fmt.Fprintf(w, "group %s (%v): ranks %s\n", g.Name, g.Kind, model.RankRanges(g.Ranks))
+	}
 	PrintNotes(w, t.Notes)
 	return nil
 }
@@ -86,12 +89,17 @@ func PrintMatrix(w io.Writer, t *model.Topology) error {
 	}
 	if list := machines.Ranks(t); len(list) > 1 {
 		for i, ranks := range list {
-			fmt.Fprintf(w, "--group machine:%d  ranks %v\n", i, ranks)
+			fmt.Fprintf(w, "--group machine:%d  ranks %s\n", i, model.RankRanges(ranks))
 		}
 	}
 	for i, ranks := range machines.Rails(t) {
 		if len(ranks) < t.Ranks {
-			fmt.Fprintf(w, "--group rail:%d  ranks %v\n", i, ranks)
+			fmt.Fprintf(w, "--group rail:%d  ranks %s\n", i, model.RankRanges(ranks))
+		}
+	}
+	for _, g := range t.Groups {
+		if g.Kind == model.OtherGroup {
+			fmt.Fprintf(w, "--group %s  ranks %s\n", g.Name, model.RankRanges(g.Ranks))
 		}
 	}
 	PrintNotes(w, t.Notes)
