@@ -86,6 +86,7 @@ type TopK struct {
 	Value    int64 // bytes of an element
 	Index    int64 // bytes of an index
 	Keep     int64 // elements that a rank keeps of its part
+	Pieces   int   // chunks into which the pairs of a rank are cut; 0: one
 	Select   model.Time
 	Scatter  model.Time
 }
@@ -100,6 +101,10 @@ func (x *TopK) Workload(t *model.Topology, cost model.CostModel) (*wl.Workload, 
 		return nil, fmt.Errorf("%d elements for %d ranks, of which each keeps %d: want a multiple, and at least one", x.Elements, n, x.Keep)
 	}
 	dense, pairs := x.Elements*x.Value, x.Keep*(x.Value+x.Index)
+	pieces := max(1, x.Pieces)
+	if pairs%int64(pieces) != 0 {
+		return nil, fmt.Errorf("pairs of %d bytes in %d pieces, want a multiple", pairs, pieces)
+	}
 	part := dense / int64(n)
 	w := &wl.Workload{Topology: t, Cost: cost}
 	for a, ranks := range x.Nodes {
@@ -130,7 +135,7 @@ func (x *TopK) Workload(t *model.Topology, cost model.CostModel) (*wl.Workload, 
 			w.After(id, name("reducescatter", a), wl.ByRank)
 		}
 		id := name("between", i)
-		w.Ops = append(w.Ops, wl.Op{ID: id, Kind: "allgather", Group: name("local", i), Size: int64(m) * pairs, Chunks: cut(int64(m)*pairs, m),
+		w.Ops = append(w.Ops, wl.Op{ID: id, Kind: "allgather", Group: name("local", i), Size: int64(m) * pairs, Chunks: cut(int64(m)*pairs, m*pieces),
 			Buffer: wl.Region{Buffer: "p", Offset: int64(i) * int64(m) * pairs}})
 		for a := range x.Nodes {
 			w.After(id, name("select", a, i), wl.ByRank)
@@ -138,7 +143,7 @@ func (x *TopK) Workload(t *model.Topology, cost model.CostModel) (*wl.Workload, 
 	}
 	for a := range x.Nodes {
 		id := name("within", a)
-		w.Ops = append(w.Ops, wl.Op{ID: id, Kind: "allgather", Group: name("node", a), Size: int64(n*m) * pairs, Chunks: cut(int64(n*m)*pairs, n*m), Buffer: wl.Region{Buffer: "p"}})
+		w.Ops = append(w.Ops, wl.Op{ID: id, Kind: "allgather", Group: name("node", a), Size: int64(n*m) * pairs, Chunks: cut(int64(n*m)*pairs, n*m*pieces), Buffer: wl.Region{Buffer: "p"}})
 		for i := range n {
 			w.After(id, name("between", i), wl.ByRank)
 		}

@@ -22,11 +22,13 @@ type word string
 
 // algebra makes words.
 type algebra struct {
+	l       *layout
 	numbers map[string]int
 	sums    map[word]sum     // what is in a sum
 	rows    map[word]row     // what is in a product whose factors have an order
 	shapes  map[word][3]word // operator and operands of a tree
 	inputs  map[word][3]int  // buffer, rank, cell
+	applied map[word]applied
 	swap    map[string]bool
 	ordered map[string]bool // associative, and not commutative
 	args    []word          // the last list of arguments, which nobody changes, and its word
@@ -45,8 +47,15 @@ type row struct {
 	of       []word
 }
 
-func newAlgebra(w *wl.Workload) *algebra {
-	a := &algebra{numbers: map[string]int{}, sums: map[word]sum{}, rows: map[word]row{}, shapes: map[word][3]word{},
+// applied is a part of what a function makes of a list of arguments.
+type applied struct {
+	function string
+	list     word
+	at       int64
+}
+
+func newAlgebra(w *wl.Workload, l *layout) *algebra {
+	a := &algebra{l: l, applied: map[word]applied{}, numbers: map[string]int{}, sums: map[word]sum{}, rows: map[word]row{}, shapes: map[word][3]word{},
 		inputs: map[word][3]int{}, swap: map[string]bool{}, ordered: map[string]bool{}}
 	for _, o := range w.Operators {
 		a.swap[o.Name], a.ordered[o.Name] = o.Commutative, o.Associative && !o.Commutative
@@ -85,6 +94,11 @@ func (a *algebra) combine(operator string, of []word) word {
 		}
 		all[x]++
 	}
+	return a.total(operator, all)
+}
+
+// total is the sum of operands with how often each is there.
+func (a *algebra) total(operator string, all map[word]int) word {
 	var text strings.Builder
 	for _, x := range slices.Sorted(maps.Keys(all)) {
 		if operator == "min" || operator == "max" {
@@ -131,12 +145,11 @@ func (a *algebra) tree(operator string, l, r word) word {
 	return w
 }
 
-func (a *algebra) apply(function string, args []word, at int64) word {
+func (a *algebra) apply(function string, args []word, bytes []int64, at int64) word {
 	if len(args) > 0 && (len(a.args) != len(args) || &a.args[0] != &args[0]) { // a computation writes many cells with one list
 		var text strings.Builder
-		for _, x := range args {
-			text.WriteString(string(x))
-			text.WriteByte(' ')
+		for _, s := range join[word](a, args, bytes) {
+			fmt.Fprintf(&text, "%s:%d ", s.value, s.bytes)
 		}
 		a.args, a.list = args, a.short('l', text.String())
 	}
@@ -144,7 +157,59 @@ func (a *algebra) apply(function string, args []word, at int64) word {
 	if len(args) == 0 {
 		list = ""
 	}
-	return a.short('f', fmt.Sprintf("%q@%d %s", function, at, list))
+	return a.part(applied{function, list, at})
+}
+
+// part is the word for a part of an application.
+func (a *algebra) part(f applied) word {
+	w := a.short('f', fmt.Sprintf("%q@%d %s", f.function, f.at, f.list))
+	a.applied[w] = f
+	return w
+}
+
+// after is what follows a value a number of bytes later; ok is false where that is not known.
+func (a *algebra) after(x word, bytes int64) (next word, ok bool) {
+	each := func(of []word) []word {
+		var all []word
+		for _, y := range of {
+			z, ok := a.after(y, bytes)
+			if !ok {
+				return nil
+			}
+			all = append(all, z)
+		}
+		return all
+	}
+	if in, is := a.inputs[x]; is {
+		c, ok := a.l.after(in[0], in[2], bytes)
+		return a.input(in[0], in[1], c), ok
+	}
+	if f, is := a.applied[x]; is {
+		f.at += bytes
+		return a.part(f), true
+	}
+	if t, is := a.shapes[x]; is {
+		if of := each(t[1:]); of != nil {
+			return a.tree(string(t[0]), of[0], of[1]), true
+		}
+	}
+	if r, is := a.rows[x]; is {
+		if of := each(r.of); of != nil {
+			return a.row(r.operator, of), true
+		}
+	}
+	if s, is := a.sums[x]; is {
+		all := map[word]int{}
+		for y, n := range s.of {
+			z, ok := a.after(y, bytes)
+			if !ok {
+				return "", false
+			}
+			all[z] = n
+		}
+		return a.total(s.operator, all), true
+	}
+	return "", false
 }
 
 func (a *algebra) scalar(operator string, l, r word, at int64) word {
@@ -197,7 +262,7 @@ func (c *composition) values() {
 		c.reason = err.Error()
 		return
 	}
-	s := &state{c: c, l: l, a: newAlgebra(c.w), now: map[place]word{}}
+	s := &state{c: c, l: l, a: newAlgebra(c.w, l), now: map[place]word{}}
 	most := 1
 	for _, j := range c.w.Jobs {
 		most = max(most, j.Iterations)
@@ -339,6 +404,7 @@ func (s *state) compute(i, iteration int) {
 		reads, _ := list(op.Reads)
 		writes, at := list(op.Writes)
 		var args, result []word
+		bytes := s.l.read(op.Reads)
 		for _, p := range reads {
 			args = append(args, s.at(p))
 		}
@@ -370,7 +436,7 @@ func (s *state) compute(i, iteration int) {
 			case op.Function == "":
 				x = join(own, args[k])
 			default:
-				if x = s.a.apply(signature(op.Function, sizes(op.Reads)), args, at[k]); op.Operator != "" {
+				if x = s.a.apply(signature(op.Function, sizes(op.Reads)), args, bytes, at[k]); op.Operator != "" {
 					x = join(own, x)
 				}
 			}

@@ -6,37 +6,67 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/oraccl/oraccl/model"
 	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/verify"
 )
 
+// kind is a kind of bound: what its evidence says, and what that proves.
+type kind struct {
+	name  string
+	text  func(w *wl.Workload, b *wl.Bound) string
+	yield func(w *wl.Workload, b *wl.Bound) (model.Time, error)
+}
+
+// kinds returns all kinds. Their lemmas are at Yield, volume, late and orders.
+func kinds() []kind {
+	says := func(text string) func(*wl.Workload, *wl.Bound) string {
+		return func(*wl.Workload, *wl.Bound) string { return text }
+	}
+	return []kind{
+		{"compute", func(_ *wl.Workload, b *wl.Bound) string { return fmt.Sprintf("rank %d computes all the time", b.Rank) }, computed},
+		{"cut", func(_ *wl.Workload, b *wl.Bound) string {
+			return "what must enter " + model.Count(len(b.Nodes), "node")
+		}, cut},
+		{"iteration", func(w *wl.Workload, b *wl.Bound) string {
+			return fmt.Sprintf("an iteration of job %s alone", w.Ops[b.Ops[0]].Job)
+		}, iteration},
+		{"chain", func(w *wl.Workload, b *wl.Bound) string { return "the chain " + chainText(w, b.Ops) }, chain},
+		{"waiting", func(w *wl.Workload, b *wl.Bound) string {
+			return fmt.Sprintf("job %s waits while job %s computes, and while it has the network", w.Ops[b.Ops[0]].Job, w.Ops[b.Ops[2]].Job)
+		}, waiting},
+		{"flow", says("all computations and an entry, or a computation and all entries"), flow},
+		{"volume", func(_ *wl.Workload, b *wl.Bound) string {
+			return "what must pass between " + model.Count(len(b.Parts), "part")
+		}, volume},
+		{"late", func(_ *wl.Workload, b *wl.Bound) string {
+			return fmt.Sprintf("what rank %d alone has must spread once it is there", b.Rank)
+		}, late},
+		{"order", says("no order of computations and entries ends before"), orders},
+	}
+}
+
+// kindOf returns the kind of a bound.
+func kindOf(b *wl.Bound) (*kind, error) {
+	var known []string
+	for _, k := range kinds() {
+		if k.name == b.Kind {
+			return &k, nil
+		}
+		known = append(known, k.name)
+	}
+	return nil, fmt.Errorf("bound of kind %s: want one of %s", model.Quote(b.Kind), strings.Join(known, ", "))
+}
+
 // Describe states the evidence of b, which must be one of w.
 func Describe(w *wl.Workload, b *wl.Bound) string {
-	switch b.Kind {
-	case "compute":
-		return fmt.Sprintf("rank %d computes all the time", b.Rank)
-	case "cut":
-		return fmt.Sprintf("what must enter %s", model.Count(len(b.Nodes), "node"))
-	case "iteration":
-		return fmt.Sprintf("an iteration of job %s alone", w.Ops[b.Ops[0]].Job)
+	k, err := kindOf(b)
+	if err != nil {
+		return err.Error()
 	}
-	switch b.Kind {
-	case "volume":
-		return fmt.Sprintf("what must pass between %s", model.Count(len(b.Parts), "part"))
-	case "late":
-		return fmt.Sprintf("what rank %d alone has must spread once it is there", b.Rank)
-	case "order":
-		return "no order of computations and entries ends before"
-	}
-	if b.Kind == "flow" {
-		return "all computations and an entry, or a computation and all entries"
-	}
-	if b.Kind == "waiting" {
-		return fmt.Sprintf("job %s waits while job %s computes, and while it has the network", w.Ops[b.Ops[0]].Job, w.Ops[b.Ops[2]].Job)
-	}
-	return "the chain " + chainText(w, b.Ops)
+	return k.text(w, b)
 }
 
 func chainText(w *wl.Workload, ops []int) string {
@@ -95,27 +125,11 @@ func chainText(w *wl.Workload, ops []int) string {
 // computations take the sum of their times; after the last of them to end an entry is still to come. All
 // entries take the sum of theirs; before the first of them a computation has ended.
 func Yield(w *wl.Workload, b *wl.Bound) (model.Time, error) {
-	switch b.Kind {
-	case "compute":
-		return computed(w, b)
-	case "cut":
-		return cut(w, b)
-	case "chain":
-		return chain(w, b)
-	case "iteration":
-		return iteration(w, b)
-	case "waiting":
-		return waiting(w, b)
-	case "flow":
-		return flow(w, b)
-	case "volume":
-		return volume(w, b)
-	case "late":
-		return late(w, b)
-	case "order":
-		return orders(w, b)
+	k, err := kindOf(b)
+	if err != nil {
+		return 0, err
 	}
-	return 0, fmt.Errorf("bound of kind %s: want compute, cut, iteration, chain, waiting, flow, volume, late or order", model.Quote(b.Kind))
+	return k.yield(w, b)
 }
 
 // CheckBound returns what a certificate's bound proves, and whether that is its value.

@@ -13,7 +13,7 @@ import (
 
 // data executes the runs on symbols (V1, V3, V4, V9) and compares the ends with what is wanted.
 func (x *execution) data() (reason string) {
-	x.t, x.shapes = newTable(), newTable()
+	x.t, x.shapes = newTable(x.l), newTable(nil)
 	for _, o := range x.w.Operators {
 		for _, t := range []*table{x.t, x.shapes} {
 			t.swap[o.Name], t.ordered[o.Name] = o.Commutative, o.Associative && !o.Commutative
@@ -438,6 +438,7 @@ func (x *execution) finish(r *run, m, part int, at model.Time) {
 		first, before = first+to-from, before+a.Size
 	}
 	b, from, to := x.l.cells(op.Writes[part].Region)
+	bytes := x.l.read(op.Reads)
 	var values []int32
 	for c := from; c < to; c++ {
 		i, pos := first+c-from, before+x.l.cuts[b][c]-op.Writes[part].Offset
@@ -463,7 +464,7 @@ func (x *execution) finish(r *run, m, part int, at model.Time) {
 		case op.Function == "":
 			values = append(values, together(x.t, o, own[i], args[i]))
 		default:
-			f := x.t.apply(signature(op.Function, sizes(op.Reads)), args, pos)
+			f := x.t.apply(signature(op.Function, sizes(op.Reads)), args, bytes, pos)
 			if op.Operator != "" {
 				f = together(x.t, o, own[i], f)
 			}
@@ -539,12 +540,7 @@ func (t *table) write(id int32, depth int) string {
 	if depth == 0 {
 		return "..."
 	}
-	word := ""
-	for w, i := range t.words {
-		if i == n.word {
-			word = w
-		}
-	}
+	word := t.names[n.word]
 	switch n.kind {
 	case isInput:
 		return fmt.Sprintf("x%d", n.list[1])
@@ -582,7 +578,11 @@ func (t *table) write(id int32, depth int) string {
 		word = word[:strings.LastIndexByte(word, '[')]
 	}
 	if n.kind == isApplied && len(list) == 1 && t.nodes[list[0]].kind == isTuple {
-		list = t.nodes[list[0]].list
+		all := t.nodes[list[0]].list
+		list = nil
+		for i := 0; i < len(all); i += 3 {
+			list = append(list, all[i])
+		}
 	}
 	s := word + "("
 	for i, a := range list {

@@ -165,15 +165,63 @@ func (l *layout) cells(r wl.Region) (buffer, from, to int) {
 	return buffer, from, to
 }
 
+// bytes returns how many bytes each of the cells from one to before another has.
+func (l *layout) bytes(buffer, from, to int) []int64 {
+	var all []int64
+	for c := from; c < to; c++ {
+		all = append(all, l.cuts[buffer][c+1]-l.cuts[buffer][c])
+	}
+	return all
+}
+
+// after returns the cell that begins some bytes after one does; ok is false if none does.
+func (l *layout) after(buffer, cell int, bytes int64) (next int, ok bool) {
+	next, ok = slices.BinarySearch(l.cuts[buffer], l.cuts[buffer][cell]+bytes)
+	return next, ok && next < l.count(buffer)
+}
+
+// read returns how many bytes each cell of some regions has, in their order.
+func (l *layout) read(list []wl.Access) (all []int64) {
+	for _, a := range list {
+		all = append(all, l.bytes(l.cells(a.Region))...)
+	}
+	return all
+}
+
 // count returns how many cells a buffer has.
 func (l *layout) count(buffer int) int { return max(0, len(l.cuts[buffer])-1) }
 
 // terms are the values of an engine.
 type terms[T comparable] interface {
 	input(buffer, rank, cell int) T
-	combine(operator string, of []T) T           // a free operator; in order, where it is not commutative
-	tree(operator string, a, b T) T              // of an operator that has trees
-	apply(function string, args []T, at int64) T // the part of f(args) that begins at a byte
+	combine(operator string, of []T) T // a free operator; in order, where it is not commutative
+	tree(operator string, a, b T) T    // of an operator that has trees
+	// apply returns the part of f(args) that begins at a byte. bytes has the size of each argument.
+	apply(function string, args []T, bytes []int64, at int64) T
+	// after returns the value that begins some bytes after another one does, where both are parts of one; ok is
+	// false if it is not known to be.
+	after(value T, bytes int64) (next T, ok bool)
+}
+
+// span is a value of several cells that follow each other in it, and how many bytes it has.
+type span[T comparable] struct {
+	value T
+	bytes int64
+}
+
+// join returns the bytes that a function reads, whatever cells they are cut into: what follows each other in one
+// value is one argument.
+func join[T comparable](k terms[T], args []T, bytes []int64) (all []span[T]) {
+	for i, x := range args {
+		if last := len(all) - 1; last >= 0 {
+			if next, ok := k.after(all[last].value, all[last].bytes); ok && next == x {
+				all[last].bytes += bytes[i]
+				continue
+			}
+		}
+		all = append(all, span[T]{x, bytes[i]})
+	}
+	return all
 }
 
 var errSameTree = errors.New("an operator whose tree is only to be the same on all ranks has no value of its own in a goal")
@@ -206,25 +254,23 @@ func expect[T comparable](w *wl.Workload, l *layout, k terms[T], v *wl.Value, ra
 		return k.input(b, rank, c), nil
 	case v.Function != "":
 		var args []T
+		var bytes []int64
 		for i := range v.Of {
-			inner, from, to := []int64{0}, 0, 1
+			inner := v.Bytes[i : i+1]
 			if in := first(&v.Of[i]); in != nil {
-				var b int
-				b, from, to = l.cells(wl.Region{Buffer: in.Buffer, Offset: in.Offset, Size: v.Bytes[i]})
-				inner = nil
-				for c := from; c < to; c++ {
-					inner = append(inner, l.cuts[b][c]-in.Offset)
-				}
+				inner = l.bytes(l.cells(wl.Region{Buffer: in.Buffer, Offset: in.Offset, Size: v.Bytes[i]}))
 			}
-			for _, x := range inner {
-				a, err := expect(w, l, k, &v.Of[i], rank, x)
+			at := int64(0)
+			for _, n := range inner {
+				a, err := expect(w, l, k, &v.Of[i], rank, at)
 				if err != nil {
 					return none, err
 				}
-				args = append(args, a)
+				args, bytes = append(args, a), append(bytes, n)
+				at += n
 			}
 		}
-		return k.apply(signature(v.Function, v.Bytes), args, v.At+d), nil
+		return k.apply(signature(v.Function, v.Bytes), args, bytes, v.At+d), nil
 	}
 	var of []T
 	over := []int{rank}

@@ -9,10 +9,12 @@ import (
 // table holds values as terms, each once, so that equal terms have equal numbers. Number 0 is
 // no term.
 type table struct {
+	l       *layout // of what inputs are
 	numbers map[string]int32
 	nodes   []node
 	pairs   map[[3]int32]int32 // of join
 	words   map[string]int32
+	names   []string        // of words, by number
 	swap    map[string]bool // those of a tree that may be exchanged
 	ordered map[string]bool // operators that are associative, and not commutative
 	idem    map[string]bool
@@ -25,7 +27,7 @@ type table struct {
 type node struct {
 	kind byte
 	word int32   // the operator, or function
-	list []int32 // of a sum: term, count, term, count, ...; of an input: buffer, rank, cell
+	list []int32 // of a sum: term, count, term, count, ...; of an input: buffer, rank, cell; of a tuple: term and bytes, high and low
 	at   int64
 }
 
@@ -41,16 +43,17 @@ const (
 	isOther // that is known to be nothing else: the list has what made it
 )
 
-func newTable() *table {
-	return &table{numbers: map[string]int32{}, nodes: make([]node, 1), pairs: map[[3]int32]int32{}, words: map[string]int32{},
+func newTable(l *layout) *table {
+	return &table{l: l, numbers: map[string]int32{}, nodes: make([]node, 1), pairs: map[[3]int32]int32{}, words: map[string]int32{}, names: make([]string, 1),
 		swap: map[string]bool{}, ordered: map[string]bool{}, idem: map[string]bool{"min": true, "max": true}}
 }
 
 func (t *table) wordOf(s string) int32 {
 	n, ok := t.words[s]
 	if !ok {
-		n = int32(len(t.words)) + 1
+		n = int32(len(t.names))
 		t.words[s] = n
+		t.names = append(t.names, s)
 	}
 	return n
 }
@@ -181,14 +184,62 @@ func (t *table) tree(operator string, a, b int32) int32 {
 	return t.number(node{kind: isTree, word: t.wordOf(operator), list: []int32{a, b}})
 }
 
-func (t *table) apply(function string, args []int32, at int64) int32 {
+func (t *table) apply(function string, args []int32, bytes []int64, at int64) int32 {
 	if len(args) == 0 {
 		return t.number(node{kind: isApplied, word: t.wordOf(function), at: at})
 	}
 	if len(t.args) != len(args) || &t.args[0] != &args[0] { // a computation writes many cells with one list
-		t.args, t.tuple = args, t.number(node{kind: isTuple, list: slices.Clone(args)})
+		var list []int32
+		for _, s := range join[int32](t, args, bytes) {
+			list = append(list, s.value, int32(s.bytes>>31), int32(s.bytes&(1<<31-1)))
+		}
+		t.args, t.tuple = args, t.number(node{kind: isTuple, list: list})
 	}
 	return t.number(node{kind: isApplied, word: t.wordOf(function), list: []int32{t.tuple}, at: at})
+}
+
+// after returns the part of a value that begins some bytes after a part of it does. It takes O(size·log(size)) time.
+func (t *table) after(id int32, bytes int64) (int32, bool) {
+	n := t.nodes[id]
+	switch n.kind {
+	case isInput:
+		c, ok := t.l.after(int(n.list[0]), int(n.list[2]), bytes)
+		if !ok {
+			return 0, false
+		}
+		return t.input(int(n.list[0]), int(n.list[1]), c), true
+	case isApplied:
+		n.at += bytes
+		return t.number(n), true
+	case isSum, isRow, isTree:
+		step := 1
+		if n.kind == isSum {
+			step = 2
+		}
+		list := slices.Clone(n.list)
+		for i := 0; i < len(list); i += step {
+			next, ok := t.after(list[i], bytes)
+			if !ok {
+				return 0, false
+			}
+			list[i] = next
+		}
+		switch n.kind {
+		case isTree:
+			return t.tree(t.names[n.word], list[0], list[1]), true
+		case isSum:
+			counts := map[int32]int32{}
+			for i := 0; i < len(list); i += 2 {
+				counts[list[i]] = list[i+1]
+			}
+			list = list[:0]
+			for _, x := range slices.Sorted(maps.Keys(counts)) {
+				list = append(list, x, counts[x])
+			}
+		}
+		return t.number(node{kind: n.kind, word: n.word, list: list}), true
+	}
+	return 0, false
 }
 
 // scalar returns what one cell of two operands adds to the scalars of an operator.
@@ -212,11 +263,7 @@ func (t *table) moved(id int32, buffer, from, to int) (int32, bool) {
 		if !ok || !also {
 			return 0, false
 		}
-		for operator, w := range t.words {
-			if w == word {
-				return t.tree(operator, a, b), true
-			}
-		}
+		return t.tree(t.names[word], a, b), true
 	}
 	return 0, false
 }

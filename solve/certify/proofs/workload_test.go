@@ -114,7 +114,7 @@ func TestForgedWorkloadDossiers(t *testing.T) {
 		"a bound by other evidence": {of: "muri", files: map[string][2]string{"bound-compute.json": {"\n  \"kind\": \"compute\"", "\n  \"kind\": \"cut\""}},
 			change: func(m *dossier.Manifest) { m.Claims[1].By = "cut" }, want: "no link enters the set"},
 		"a kind that does not exist": {of: "muri", files: map[string][2]string{"bound-compute.json": {"\n  \"kind\": \"compute\"", "\n  \"kind\": \"faith\""}},
-			change: func(m *dossier.Manifest) { m.Claims[1].By = "faith" }, want: "want compute, cut"},
+			change: func(m *dossier.Manifest) { m.Claims[1].By = "faith" }, want: "want one of compute, cut"},
 		"a bound on another workload": {of: "muri", files: map[string][2]string{"bound-compute.json": {`"duration_ps": 67000000000`, `"duration_ps": 77000000000`}},
 			want: "it is about another workload"},
 		"a schedule of another workload": {of: "muri", files: map[string][2]string{"timetable.json": {`"buffer": "data vgg16", "size_bytes": 1`, `"buffer": "data vgg16", "size_bytes": 2`}},

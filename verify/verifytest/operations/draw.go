@@ -20,7 +20,7 @@ type drawn struct {
 	now  model.Time
 	held map[place]wl.Value
 	size int64
-	cut  bool // chunks, and then no functions: one in another one, in a goal, is for one cell
+	cut  bool // collectives have chunks
 }
 
 type place struct {
@@ -126,7 +126,7 @@ func (d *drawn) operation(i int) {
 			return wl.Access{Region: wl.Region{Buffer: buffers[r.IntN(len(buffers))], Size: d.size}}
 		}
 		op.Reads, op.Writes = []wl.Access{region()}, []wl.Access{region()}
-		if !d.cut && r.IntN(2) == 0 {
+		if r.IntN(2) == 0 {
 			op.Function = []string{"f", "g"}[r.IntN(2)]
 			if r.IntN(2) == 0 {
 				op.Reads = append(op.Reads, region())
