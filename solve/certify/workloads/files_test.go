@@ -85,8 +85,9 @@ func fitting(t *testing.T, bytes int64) *wl.Schedule {
 }
 
 // wrong are the refuted schedules in testdata/workloads/reject: one of each kind of mutation,
-// from a base that shows it, Adasum by a ring, two jobs that deadlock, factors of a product
-// exchanged, and a byte of memory less than two jobs need.
+// from a base that shows it, Adasum by a ring, with a combination before its scalars, and with two trees, two jobs that
+// deadlock, factors of a product exchanged, a gradient that is not summed over the depth, and a byte of memory less
+// than two jobs need.
 func wrong(t *testing.T) map[string]*wl.Schedule {
 	all := map[string]*wl.Schedule{}
 	r := rand.New(rand.NewPCG(21, 22))
@@ -114,10 +115,76 @@ func wrong(t *testing.T) map[string]*wl.Schedule {
 		Ops: []wl.Op{{ID: "adasum", Kind: "allreduce", Operator: "adasum", Size: 4096}}}
 	w.Ops[0].Chunks = w.Problem(0).Cut(4)
 	all["adasum-ring"] = programs(t, w, "ring")
+	all["adasum-two-chunks-with-different-trees"] = twoTrees(t)
+	all["adasum-a-combination-before-its-scalars"] = hasty(t, of["adasum"])
+	all["grid-without-the-sum-over-depth"] = without(t, of["grid"], "depth.")
 	all["deadlock-of-two-jobs"] = deadlocked(t)
 	all["product-factors-exchanged"] = product(t, 0, 2, 1, 3)
 	all["memory-for-one-job-less"] = fitting(t, 69)
 	return all
+}
+
+// twoTrees is Adasum by recursive doubling, where one half of the tensor is exchanged with other partners first.
+func twoTrees(t *testing.T) *wl.Schedule {
+	w := &wl.Workload{Topology: network(t, "full:4"), Cost: model.Pipelined, Operators: []wl.Operator{{Name: "adasum", Commutative: true, Tree: wl.Balanced}},
+		Ops: []wl.Op{{ID: "adasum", Kind: "allreduce", Operator: "adasum", Size: 4096}}}
+	w.Ops[0].Chunks = w.Problem(0).Cut(2)
+	s := programs(t, w, "recursive-doubling")
+	other := []int32{0, 2, 1, 3}
+	for i := range s.Programs[0].Transfers {
+		x := &s.Programs[0].Transfers[i]
+		if x.Chunk == 0 {
+			continue
+		}
+		x.Src, x.Dst = other[x.Src], other[x.Dst]
+		x.Route = int32(len(s.Programs[0].Routes))
+		s.Programs[0].Routes = append(s.Programs[0].Routes, []int{slices.IndexFunc(w.Topology.Links, func(l model.Link) bool { return l.Src == int(x.Src) && l.Dst == int(x.Dst) })})
+	}
+	require.NoError(t, s.Validate())
+	return s
+}
+
+// hasty is a schedule of Adasum in which a rank combines, as its workload allows, once its own scalars are there.
+func hasty(t *testing.T, base *wl.Schedule) *wl.Schedule {
+	s := clone(base)
+	combine, dot := s.Workload.Index("combine.0.0"), s.Workload.Index("dot.0.0")
+	s.Workload.Edges = slices.DeleteFunc(s.Workload.Edges, func(e wl.Edge) bool { return e.To == combine })
+	s.Workload.After("combine.0.0", "dot.0.0", wl.ByRank)
+	for i := range s.Placed {
+		if p := &s.Placed[i]; p.Op == combine {
+			k := slices.IndexFunc(s.Placed, func(q wl.Placement) bool { return q.Op == dot })
+			p.Starts = []model.Time{s.Placed[k].Starts[0] + s.Workload.DurationOn(dot, 0)}
+		}
+	}
+	require.NoError(t, s.Validate())
+	return s
+}
+
+// without is a schedule without the operations whose names begin so, and without what waits for them.
+func without(t *testing.T, base *wl.Schedule, prefix string) *wl.Schedule {
+	s := clone(base)
+	index := make([]int, len(s.Workload.Ops))
+	var ops []wl.Op
+	for i, op := range s.Workload.Ops {
+		if index[i] = len(ops); strings.HasPrefix(op.ID, prefix) {
+			index[i] = -1
+			continue
+		}
+		ops = append(ops, op)
+	}
+	require.Less(t, len(ops), len(index))
+	s.Workload.Ops = ops
+	s.Workload.Edges = slices.DeleteFunc(s.Workload.Edges, func(e wl.Edge) bool { return index[e.From] < 0 || index[e.To] < 0 })
+	for i := range s.Workload.Edges {
+		e := &s.Workload.Edges[i]
+		e.From, e.To = index[e.From], index[e.To]
+	}
+	s.Placed = slices.DeleteFunc(s.Placed, func(p wl.Placement) bool { return index[p.Op] < 0 })
+	for i := range s.Placed {
+		s.Placed[i].Op = index[s.Placed[i].Op]
+	}
+	require.NoError(t, s.Validate())
+	return s
 }
 
 // line is what the index says of a refuted schedule: each engine's first violation.
@@ -182,7 +249,7 @@ func TestFiles(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(reject, "violations.tsv"))
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(index)), "\n")
-	require.Greater(t, len(lines), len(mutations), "each kind of mutation, and four more")
+	require.Greater(t, len(lines), len(mutations), "each kind of mutation, and seven more")
 	for _, want := range lines {
 		name, says, _ := strings.Cut(want, "\t")
 		require.Equal(t, says, line(t, read(filepath.Join(reject, name+".json"))), name)
