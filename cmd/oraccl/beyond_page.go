@@ -12,7 +12,7 @@ import (
 // runs, the manual, and what shells complete.
 func addBeyondPage(root *cobra.Command) {
 	root.SetVersionTemplate("{{.Version}}\n") // with templates the linker keeps every method of every type
-	root.AddCommand(newTopo(), newThroughput(), newCrossover(), newTrace(), newRepro(), newSweep(), usage.NewCompletion(root), usage.NewMan(root, manualTopics()))
+	root.AddCommand(newTopo(), newThroughput(), newCrossover(), newWorkload(), newTrace(), newRepro(), newSweep(), usage.NewCompletion(root), usage.NewMan(root, manualTopics()))
 	usage.AddHelp(root, manualTopics())
 	usage.AddCompletions(root, completed())
 }

@@ -52,6 +52,7 @@ func newCrossover() *cobra.Command {
 	f.StringVar(&change, "switch", "0", "`time` that it costs to switch to another job, such as 5ms; it is added to each computation")
 	f.StringVar(&out.Picture, "picture", "", "write the picture of GPUs and network over time to this `file`, as SVG")
 	f.StringVarP(&out.File, "output", "o", "", "write the schedule to this `file`, for verify")
+	f.StringVar(&out.Jobs, "write-workload", "", "write the jobs as a workload to this `file`, for solve, gap and bound")
 	f.StringVar(&out.Proofs, "proofs", "", "write the workload, the schedule, the bound and what is claimed of them to this `directory`, for check")
 	addTimeLimit(cmd, &limit, time.Minute, "wall `time` for scheduling and verification")
 	f.BoolVar(&out.JSON, "json", false, "print JSON, schema oraccl/crossover/1")

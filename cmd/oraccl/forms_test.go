@@ -58,6 +58,8 @@ func TestForms(t *testing.T) {
 		{"topology.json", "throughput FILE --collective allgather"},
 		{"grid.yaml", "sweep FILE --dir results"},
 		{"made.et", "trace FILE --values"},
+		{"topology.json", "workload hierarchical FILE --size 64 --per-node 2"}, {"topology.json", "workload hitopk FILE --elements 64 --keep 2 --per-node 2"},
+		{"topology.json", "workload summa FILE --side 2 --x 8 --w 8 --y 8"}, {"topology.json", "workload adasum FILE --size 64"},
 	}
 	other := map[string]string{ // what reads files as no user names them, or as others do
 		"sweep cells": "its list is the driver's",

@@ -92,7 +92,7 @@ func Rules() []Rule {
 		{Verbs: []string{"topo join"}, Flags: []string{"machines-per-leaf", "oversubscription"}, Why: noTree, Example: "topo join ring:3 --copies 2 --nic 1GB/s --machines-per-leaf 2"},
 		{Verbs: []string{"topo join"}, Flags: []string{"alpha", "bandwidth"}, Where: "model/format/topologies, model/topo", Example: "topo join topology.json --copies 2 --nic 1GB/s --alpha 1us"},
 		{Verbs: []string{"topo"}, Flags: []string{"alpha", "bandwidth", "scale", "no-in-network", "fail", "json", "matrix", "output"}, Why: noTopology, Example: "topo --alpha 1us"},
-		{Verbs: append([]string{"topo", "topo show", "topo join"}, problem...), Flags: []string{"max-file-size"}, Why: noFile, Example: "bound ring:4 --max-file-size 1GiB --collective allgather"},
+		{Verbs: append([]string{"topo", "topo show", "topo join", "workload hierarchical", "workload hitopk", "workload summa", "workload adasum"}, problem...), Flags: []string{"max-file-size"}, Why: noFile, Example: "bound ring:4 --max-file-size 1GiB --collective allgather"},
 		{Verbs: []string{"topo list", "version", "explain", "help", "man"}, Flags: []string{"max-file-size"}, Why: always("no file is read"), Example: "topo list --max-file-size 1GiB"},
 
 		// Methods.

@@ -36,7 +36,7 @@ func TestMeasures(t *testing.T) {
 			`measure: crossover, with: {jobs: "when(n == 10, \"A=10ms/10ms B=5ms/5ms\", \"A=40ms/40ms B=20ms/20ms\")", rates: "\"B=2\""}`, `x.time / time("1ms") * when(x.shorter == "refuted" && x.time == x.bound, 1, 0)`, "30 120 "},
 		// A hierarchical allreduce of n machines of 2 brings 2(n-1)/n of the buffer into a machine.
 		"workload": {"n: [2, 3]", `topology: "full:${2 * n}"`,
-			`measure: workload, with: {make: "\"hierarchical\"", nodes: n, per_node: 2, bytes: 7680, parts: 1, use: "\"ring\""}`, "fraction(x.into_node / 7680)", "1 4/3 "},
+			`measure: workload, with: {make: "\"hierarchical\"", nodes: n, per_node: 2, size: 7680, parts: 1, use: "\"ring\""}`, "fraction(x.into_node / 7680)", "1 4/3 "},
 	} {
 		r, err := reported(t, false, "title: T\nsections:\n  - name: s\n    title: S\n    grid: {"+test.grid+"}\n    instance: {"+test.instance+"}\n    compute: {x: {"+test.run+
 			"}}\n    rows: [{instance: i, quantity: q, unpublished: small, ours: '"+test.ours+"'}]\n", nil)

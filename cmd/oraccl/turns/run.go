@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/built"
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
@@ -41,6 +42,7 @@ type Output struct {
 	File    string // for the schedule; "": none
 	Picture string // for the picture, as SVG; "": none
 	Proofs  string // directory for a dossier; "": none
+	Jobs    string // for the workload; "": none
 	JSON    bool
 }
 
@@ -85,6 +87,18 @@ func Crossover(ctx context.Context, args []string, a Asked, out Output) error {
 	}
 	if out.File != "" {
 		if err := files.Write(out.File, func(w io.Writer) error { return native.WriteTimetable(w, r.Timetable()) }); err != nil {
+			return err
+		}
+	}
+	if out.Jobs != "" {
+		w := *r.Timetable().Workload
+		if jobs.Carry != nil { // how buckets are cut is for who schedules them
+			w.Ops = slices.Clone(w.Ops)
+			for i := range w.Ops {
+				w.Ops[i].Chunks = nil
+			}
+		}
+		if err := files.Write(out.Jobs, func(f io.Writer) error { return native.WriteWorkload(f, &w) }); err != nil {
 			return err
 		}
 	}

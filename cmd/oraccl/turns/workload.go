@@ -14,6 +14,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/quote"
 	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/solve/certify/proofs"
 	"github.com/oraccl/oraccl/solve/certify/workloads"
@@ -50,6 +51,18 @@ func ReadWorkload(ctx context.Context, name string) (*wl.Workload, error) {
 		return s.Workload, nil
 	}
 	return nil, nil
+}
+
+// WriteWorkload writes a workload to a file, or, without a name, as text.
+func WriteWorkload(to io.Writer, name string, w *wl.Workload) error {
+	if name == "" {
+		return native.WriteWorkload(to, w)
+	}
+	if err := files.Write(name, func(f io.Writer) error { return native.WriteWorkload(f, w) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(to, "%v\nwritten to %s\n", w, quote.Name(name))
+	return nil
 }
 
 // ComparisonSchema is the schema of what solve, gap and bound print of a workload.
