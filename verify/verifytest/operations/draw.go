@@ -263,6 +263,39 @@ func (d *drawn) collected(op *wl.Op, members []int) {
 	}
 }
 
+// Repeat makes a schedule that ends one of a period, in which operations of several periods are under way at once.
+func Repeat(r *rand.Rand, s *wl.Schedule) {
+	s.Workload.Periodic, s.Workload.Goal = true, nil
+	end := s.Makespan()
+	s.Period = max(1, end/2+model.Time(r.IntN(int(end)+2)))
+}
+
+// Unroll returns the first periods of a schedule as one that ends.
+func Unroll(s *wl.Schedule, periods int) *wl.Schedule {
+	w := *s.Workload
+	w.Periodic = false
+	w.Jobs = slices.Clone(w.Jobs)
+	for i := range w.Jobs {
+		w.Jobs[i].Iterations *= periods
+	}
+	out := &wl.Schedule{Workload: &w, Programs: s.Programs}
+	for k := range periods {
+		by := s.Period.Mul(int64(k))
+		for _, p := range s.Placed {
+			p.Iteration += k * s.Workload.Iterations(p.Op)
+			p.Starts = slices.Clone(p.Starts)
+			for m := range p.Starts {
+				p.Starts[m] += by
+			}
+			if s.Workload.Ops[p.Op].Kind != wl.Compute {
+				p.At += by
+			}
+			out.Placed = append(out.Placed, p)
+		}
+	}
+	return out
+}
+
 // Mutate changes something of a schedule; what comes out may be right, wrong, or invalid.
 func Mutate(r *rand.Rand, s *wl.Schedule) {
 	w := s.Workload
