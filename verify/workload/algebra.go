@@ -29,6 +29,7 @@ type algebra struct {
 	shapes  map[word][3]word // operator and operands of a tree
 	inputs  map[word][3]int  // buffer, rank, cell
 	applied map[word]applied
+	next    map[word]map[int64]word // of after; "": nothing is known to be there
 	swap    map[string]bool
 	ordered map[string]bool // associative, and not commutative
 	args    []word          // the last list of arguments, which nobody changes, and its word
@@ -55,7 +56,7 @@ type applied struct {
 }
 
 func newAlgebra(w *wl.Workload, l *layout) *algebra {
-	a := &algebra{l: l, applied: map[word]applied{}, numbers: map[string]int{}, sums: map[word]sum{}, rows: map[word]row{}, shapes: map[word][3]word{},
+	a := &algebra{l: l, applied: map[word]applied{}, next: map[word]map[int64]word{}, numbers: map[string]int{}, sums: map[word]sum{}, rows: map[word]row{}, shapes: map[word][3]word{},
 		inputs: map[word][3]int{}, swap: map[string]bool{}, ordered: map[string]bool{}}
 	for _, o := range w.Operators {
 		a.swap[o.Name], a.ordered[o.Name] = o.Commutative, o.Associative && !o.Commutative
@@ -169,6 +170,20 @@ func (a *algebra) part(f applied) word {
 
 // after is what follows a value a number of bytes later; ok is false where that is not known.
 func (a *algebra) after(x word, bytes int64) (next word, ok bool) {
+	next, known := a.next[x][bytes]
+	if !known {
+		if a.next[x] == nil {
+			a.next[x] = map[int64]word{}
+		}
+		if next, ok = a.moveOn(x, bytes); !ok {
+			next = ""
+		}
+		a.next[x][bytes] = next
+	}
+	return next, next != ""
+}
+
+func (a *algebra) moveOn(x word, bytes int64) (next word, ok bool) {
 	each := func(of []word) []word {
 		var all []word
 		for _, y := range of {

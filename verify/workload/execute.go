@@ -71,6 +71,7 @@ type run struct {
 	name          string
 	args          map[int][]int32 // of a computation, on each rank
 	own           map[int][]int32 // likewise what it combines its function with
+	bytes         []int64         // of each cell that a computation reads
 }
 
 // slot is a chunk on a rank in a run.

@@ -415,7 +415,7 @@ func (x *execution) differs(r *run, chunk, rank int, operator string, got int32,
 func (x *execution) begin(r *run, m int) {
 	op, v := &x.w.Ops[r.op], r.members[m]
 	if r.args == nil {
-		r.args, r.own = map[int][]int32{}, map[int][]int32{}
+		r.args, r.own, r.bytes = map[int][]int32{}, map[int][]int32{}, x.l.read(op.Reads)
 	}
 	for _, a := range op.Reads {
 		b, from, to := x.l.cells(a.Region)
@@ -438,7 +438,6 @@ func (x *execution) finish(r *run, m, part int, at model.Time) {
 		first, before = first+to-from, before+a.Size
 	}
 	b, from, to := x.l.cells(op.Writes[part].Region)
-	bytes := x.l.read(op.Reads)
 	var values []int32
 	for c := from; c < to; c++ {
 		i, pos := first+c-from, before+x.l.cuts[b][c]-op.Writes[part].Offset
@@ -464,7 +463,7 @@ func (x *execution) finish(r *run, m, part int, at model.Time) {
 		case op.Function == "":
 			values = append(values, together(x.t, o, own[i], args[i]))
 		default:
-			f := x.t.apply(signature(op.Function, sizes(op.Reads)), args, bytes, pos)
+			f := x.t.apply(signature(op.Function, sizes(op.Reads)), args, r.bytes, pos)
 			if op.Operator != "" {
 				f = together(x.t, o, own[i], f)
 			}

@@ -21,6 +21,13 @@ type table struct {
 	key     []byte
 	args    []int32 // the last list of arguments, which nobody changes, and its term
 	tuple   int32
+	next    map[later]int32 // of after; 0: nothing is known to be there
+}
+
+// later is the place a number of bytes after where a value begins.
+type later struct {
+	value int32
+	bytes int64
 }
 
 // node is a term: what it is, and what of.
@@ -44,7 +51,7 @@ const (
 )
 
 func newTable(l *layout) *table {
-	return &table{l: l, numbers: map[string]int32{}, nodes: make([]node, 1), pairs: map[[3]int32]int32{}, words: map[string]int32{}, names: make([]string, 1),
+	return &table{l: l, numbers: map[string]int32{}, nodes: make([]node, 1), pairs: map[[3]int32]int32{}, words: map[string]int32{}, names: make([]string, 1), next: map[later]int32{},
 		swap: map[string]bool{}, ordered: map[string]bool{}, idem: map[string]bool{"min": true, "max": true}}
 }
 
@@ -198,8 +205,17 @@ func (t *table) apply(function string, args []int32, bytes []int64, at int64) in
 	return t.number(node{kind: isApplied, word: t.wordOf(function), list: []int32{t.tuple}, at: at})
 }
 
-// after returns the part of a value that begins some bytes after a part of it does. It takes O(size·log(size)) time.
+// after returns the part of a value that begins some bytes after a part of it does. It takes O(size·log(size)) time, once.
 func (t *table) after(id int32, bytes int64) (int32, bool) {
+	next, known := t.next[later{id, bytes}]
+	if !known {
+		next, _ = t.moveOn(id, bytes)
+		t.next[later{id, bytes}] = next
+	}
+	return next, next != 0
+}
+
+func (t *table) moveOn(id int32, bytes int64) (int32, bool) {
 	n := t.nodes[id]
 	switch n.kind {
 	case isInput:

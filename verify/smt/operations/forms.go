@@ -33,6 +33,13 @@ const (
 type forms struct {
 	numbers map[string]int
 	all     []form
+	next    map[later]int // of after; -1: nothing is known to be there
+}
+
+// later is the place a number of bytes after where a value begins.
+type later struct {
+	form  int
+	bytes int64
 }
 
 // number returns the number of a form.
@@ -41,7 +48,7 @@ func (x *forms) number(m form) int {
 	n, known := x.numbers[key]
 	if !known {
 		if x.numbers == nil {
-			x.numbers = map[string]int{}
+			x.numbers, x.next = map[string]int{}, map[later]int{}
 		}
 		n = len(x.all)
 		x.numbers[key], x.all = n, append(x.all, m)
@@ -96,6 +103,17 @@ func (x *forms) tree(operator string, commutative bool, a, b int) int {
 // after returns the form of the value that begins some bytes after another one does, where both are parts of
 // one; ok is false where that is not known.
 func (f *flow) after(n int, bytes int64) (next int, ok bool) {
+	next, known := f.forms.next[later{n, bytes}]
+	if !known {
+		if next, ok = f.moveOn(n, bytes); !ok {
+			next = -1
+		}
+		f.forms.next[later{n, bytes}] = next
+	}
+	return next, next >= 0
+}
+
+func (f *flow) moveOn(n int, bytes int64) (next int, ok bool) {
 	m := f.forms.all[n]
 	switch m.kind {
 	case formInput:
