@@ -80,10 +80,28 @@ let conditions problem ranks chunks =
 let is_free problem = not (has "chunks" problem)
 let switches problem = optional "switches" (field "topology" problem) [] J.to_list
 let copies s = optional "copies" s false J.to_bool
+let adds s = has "reduces" s
+
+(* What the switches do, the first of which has the number of the ranks. *)
+let network problem =
+  let c = field "collective" problem in
+  let op = optional "op" c "sum" J.to_string and types = optional "dtype" c [] (fun t -> [ J.to_string t ]) in
+  let strings v = List.map J.to_string (J.to_list v) in
+  let does s =
+    (match optional "operations" s [] strings with [] -> true | ops -> List.mem op ops)
+    && (match types, optional op (optional "types" s (`Assoc []) (fun t -> t)) [] strings with
+        | [ t ], (_ :: _ as known) -> List.mem t known
+        | _ -> true) in
+  let ranks = small (number "ranks" (field "topology" problem)) and all = Array.of_list (switches problem) in
+  let each f v = let i = small v - ranks in i >= 0 && i < Array.length all && f all.(i) in
+  let how s = optional "reduces" s "" J.to_string in
+  Array.iter (fun s -> only [ "name"; "copies"; "reduces"; "sums"; "operations"; "types" ] s) all;
+  { copying = each copies; turns = each (fun s -> how s = "turn"); reads = each (fun s -> how s = "read"); computes = each does;
+    sums = List.filter (fun (_, most) -> Z.sign most > 0)
+      (List.mapi (fun i s -> (Z.of_int (ranks + i), optional "sums" s Z.zero num)) (Array.to_list all)) }
 let job_of ~rounds problem =
   let t = field "topology" problem in
   let ranks = small (number "ranks" t) in
-  List.iter (fun s -> if has "reduces" s then no "a switch adds") (switches problem);
   let model = match J.to_string (field "cost" problem) with
     | "blocking" when not rounds -> Blocking | "pipelined" when not rounds -> Pipelined
     | "rounds" | "link-rounds" when rounds -> Blocking
@@ -129,7 +147,7 @@ let listed transfers after =
 
 let in_order d =
   let problem = field "problem" d in
-  if List.exists copies (switches problem) then no "form order where a switch copies";
+  if List.exists (fun s -> copies s || adds s) (switches problem) then no "form order where a switch copies or adds";
   let rounds = List.mem (J.to_string (field "cost" problem)) [ "rounds"; "link-rounds" ] in
   let j = job_of ~rounds problem in
   let transfer x =
@@ -158,7 +176,10 @@ let schedule d =
   let sch = List.map transfer (J.to_list (field "transfers" d)) in
   let copying = List.map copies (switches problem) in
   let right =
-    if List.mem true copying then
+    if List.exists adds (switches problem) then
+      let net = network problem in
+      if rounds then replay_adding_rounds j net by_link sch else replay_adding j net sch
+    else if List.mem true copying then
       let at v = let s = small v - small j.nodes in s >= 0 && s < List.length copying && List.nth copying s in
       if rounds then replay_copying_rounds j at by_link sch else replay_copying j at sch
     else if rounds then replay_rounds j by_link sch else replay j sch in
@@ -227,11 +248,13 @@ let certificate file d =
   let kind = J.to_string (field "kind" w) in
   if not (List.mem kind [ "lrat"; "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "lp-dual"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
   let problem = field "problem" d in
-  if List.exists copies (switches problem) then no "a switch copies";
+  let shared = List.exists (fun s -> copies s || adds s) (switches problem) in
+  if shared && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance" ]) then no ("kind " ^ kind ^ " where a switch copies or adds");
   if kind = "lrat" then (if refuted_horizon file d w then "proved" else "not shown") else
   let free = is_free problem in
   let cost = J.to_string (field "cost" problem) in
   let rounds = cost = "rounds" and of_rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
+  if shared && rounds then no ("kind " ^ kind ^ " where a switch copies or adds, in rounds");
   if of_rounds && not rounds then no (kind ^ " under " ^ cost);
   if of_rounds && free then no "the cut is free, in rounds";
   let j = job_of ~rounds problem in
@@ -241,9 +264,12 @@ let certificate file d =
     fun v -> List.exists (Z.equal v) nodes in
   let all = upto (small j.nodes) in
   let from () = optional "from" w all nums and towards () = optional "to" w all nums in
-  let covered set from towards = (if free then free_coverage_rule else coverage_rule) j set from towards bound in
-  let entered set from towards = not free && entry_rule j set from towards bound in
+  let covered set from towards = not shared && (if free then free_coverage_rule else coverage_rule) j set from towards bound in
+  let entered set from towards = not shared && not free && entry_rule j set from towards bound in
   let crossed set = rounds && not free && crossing_rule j set bound in
+  let between part =
+    if shared then (if free then free_loose_partition_rule else loose_partition_rule) j (network problem) part bound
+    else (if free then free_partition_rule else partition_rule) j part bound in
   let shown = match kind with
     | "cut" ->
         (* What leaves a set enters the others: of all, and of what each one needs. *)
@@ -257,6 +283,7 @@ let certificate file d =
         (if free then free_ingress_rule else ingress_rule) j v bound || crossed (fun u -> not (Z.equal u v)) || entered (Z.equal v) all [ v ] || covered (Z.equal v) all [ v ]
     | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound || crossed (Z.equal (number "rank" w))
     | "volume" when rounds && not free && transfers_rule j bound -> true
+    | "volume" when shared -> between (fun v -> if Z.lt v j.nodes then Z.succ v else Z.zero)
     | "volume" ->
         if free then free_volume_rule j bound || free_combining_volume_rule j bound
         else volume_rule j bound || combining_volume_rule j bound
@@ -266,7 +293,7 @@ let certificate file d =
         if List.mem [] parts || List.length (List.sort_uniq Z.compare named) < List.length named then
           failwith "parts: want a node or more in each, and each node in one";
         let rec find i v = function [] -> 0 | nodes :: rest -> if List.exists (Z.equal v) nodes then i else find (i + 1) v rest in
-        (if free then free_partition_rule else partition_rule) j (fun v -> Z.of_int (find 1 v parts)) bound
+        between (fun v -> Z.of_int (find 1 v parts))
     | "coverage" -> covered (inside ()) (from ()) (towards ())
     | "doubling" -> doubling_rule j (number "chunk" w) (number "source" w) bound
     | "broadcast" -> spread_rule j (number "source" w) bound

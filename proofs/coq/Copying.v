@@ -1,6 +1,6 @@
 (** Switches that copy: the exception of SPEC 4.1 for multicast, and ports, which count the
     branches of a multicast on one link once (4.2), for the forms timed and rounds. Switches that
-    add (4.3) are left out, and so are bounds where a switch copies. *)
+    add (4.3) are in Adding.v, bounds where switches copy or add in Sharing.v. *)
 From Coq Require Import Bool List ZArith Lia.
 From Oraccl Require Import Cut Round Check Timed Schedule Passing Bounds Replay InRounds.
 Import ListNotations.

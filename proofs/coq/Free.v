@@ -127,11 +127,11 @@ Proof.
 Qed.
 
 Definition cut_bytes (S : nat -> bool) : list Z := map (size j) (filter (crosses j S) (chunks_of j)).
-Theorem recut_cut S bound sch :
+Theorem recut_cut S bound :
   negb (sum (fun w => w) (cut_bytes S) * picoseconds <=? sum (fun i => bandwidth (at_link i) * window j (bound - 1) i) (leaving j S)) = true ->
-  right recut sch -> bound <= makespan sch.
+  cut_rule recut S bound = true.
 Proof.
-  intros H. apply (cut_sound recut S bound sch recut_positive). unfold cut_rule. rewrite recut_chunks.
+  intros H. unfold cut_rule. rewrite recut_chunks.
   apply (more_bytes _ (cut_bytes S)); [|exact H]. unfold cut_bytes. rewrite !sum_map, !sum_filter.
   rewrite (sum_eq _ (fun s => size j s * if crosses j S s then 1 else 0)) by (intros s _; destruct (crosses j S s); lia).
   rewrite <- sum_of_shards. apply sum_le. intros k Hk. pose proof (recut_size_1 k Hk).
@@ -200,12 +200,12 @@ Proof.
     + intros s. apply sane_size, recut_positive.
 Qed.
 
-Theorem recut_ingress v bound sch :
+Theorem recut_ingress v bound :
   negb (sum (fun w => w) (map (fun s => size j (snd s)) (filter (fun s => (fst s =? v)%nat) (unsettled j))) * picoseconds <=?
     sum (fun i => bandwidth (at_link i) * window j (bound - 1) i) (leaving j (fun u => negb (u =? v)%nat))) = true ->
-  right recut sch -> bound <= makespan sch.
+  ingress_rule recut v bound = true.
 Proof.
-  intros H. apply (ingress_sound recut v bound sch recut_positive). unfold ingress_rule.
+  intros H. unfold ingress_rule.
   eapply more_bytes; [|exact H]. rewrite !sum_map. apply (slots_cut (fun u => (u =? v)%nat)).
 Qed.
 
@@ -225,15 +225,15 @@ Qed.
 
 (** ** Distance *)
 
-Theorem recut_distance full head s c v bound sch :
+Theorem recut_distance full head s c v bound :
   (forallb (rises_well j (arrival j) full head 1) (links j) &&
    forallb (fun e => negb ((snd (fst e) =? s)%nat && containsb (snd e) c) ||
      negb (fst (fst e) =? v)%nat && (potential full (fst (fst e)) <=? arrival j (fst (fst e)))) (pre j) &&
    existsb (fun e => (fst (fst e) =? v)%nat && (snd (fst e) =? s)%nat && containsb (snd e) c) (post j) &&
    (bound <=? Z.max 0 (potential full v)) && (0 <? size j s)) = true ->
-  right recut sch -> bound <= makespan sch.
+  exists k, distance_rule recut full head k c v bound = true.
 Proof.
-  rewrite !andb_true_iff. intros [[[[H1 H2] H3] H4] H5] Hr.
+  rewrite !andb_true_iff. intros [[[[H1 H2] H3] H4] H5].
   assert (Hs : (s < length (sizes j))%nat).
   { destruct (Nat.lt_ge_cases s (length (sizes j))) as [|G]; auto. unfold size in H5. rewrite nth_overflow in H5 by auto. discriminate. }
   assert (Hk : exists k, In k chunks /\ shard k = s).
@@ -242,7 +242,7 @@ Proof.
     - assert (In k (k :: l)) as Hin by (left; auto). rewrite <- F in Hin. apply filter_In in Hin. exists k.
       rewrite Nat.eqb_eq in Hin. auto. }
   destruct Hk as [k [Hk <-]].
-  apply (distance_sound recut full head k c v bound sch recut_positive); auto. unfold distance_rule.
+  exists k. unfold distance_rule.
   rewrite !andb_true_iff. repeat split; auto.
   - rewrite forallb_forall in *. intros l Hl. apply (rises_more recut _ _ _ 1); [apply sane, Hl|apply recut_size_1, Hk|apply H1, Hl].
   - rewrite forallb_forall in *. intros [[u k'] x] Hx. apply in_cut_up in Hx. destruct Hx as [_ Hx]. specialize (H2 _ Hx).
@@ -278,17 +278,20 @@ Definition free_distance_rule (full head : list Z) (s c v : nat) (bound : Z) : b
 
 Theorem free_cut_sound S bound ps sch : positive j -> is_cut ps -> free_cut_rule S bound = true ->
   right (recut ps) sch -> bound <= makespan sch.
-Proof. intros Hp Hc. apply recut_cut; auto. Qed.
+Proof. intros Hp Hc H. apply (cut_sound (recut ps) S bound sch); [apply recut_positive; auto|apply recut_cut; auto]. Qed.
 Corollary free_egress_sound v bound ps sch : positive j -> is_cut ps -> free_egress_rule v bound = true ->
   right (recut ps) sch -> bound <= makespan sch.
 Proof. apply free_cut_sound. Qed.
 Theorem free_ingress_sound v bound ps sch : positive j -> is_cut ps -> free_ingress_rule v bound = true ->
   right (recut ps) sch -> bound <= makespan sch.
-Proof. intros Hp Hc. apply recut_ingress; auto. Qed.
+Proof. intros Hp Hc H. apply (ingress_sound (recut ps) v bound sch); [apply recut_positive; auto|apply recut_ingress; auto]. Qed.
 Theorem free_volume_sound bound ps sch : positive j -> is_cut ps -> free_volume_rule bound = true ->
   right (recut ps) sch -> bound <= makespan sch.
 Proof. intros Hp Hc. apply recut_volume; auto. Qed.
 Theorem free_distance_sound full head s c v bound ps sch : positive j -> is_cut ps ->
   free_distance_rule full head s c v bound = true -> right (recut ps) sch -> bound <= makespan sch.
-Proof. intros Hp Hc. apply recut_distance; auto. Qed.
+Proof.
+  intros Hp Hc H. destruct (recut_distance ps Hc Hp full head s c v bound H) as [k Hk].
+  apply (distance_sound (recut ps) full head k c v bound sch); [apply recut_positive; auto|exact Hk].
+Qed.
 End Job.

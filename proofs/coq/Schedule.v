@@ -1,5 +1,5 @@
 (** Timed schedules with routes: SPEC sections 1 to 6 for the form timed, under the models
-    blocking and pipelined. Left out: switches that copy (the exception of 4.1). *)
+    blocking and pipelined. Left out: switches that copy (the exception of 4.1) or add. *)
 From Coq Require Import Bool List ZArith Lia.
 From Oraccl Require Import Cut Round Timed.
 Import ListNotations.
