@@ -1,3 +1,5 @@
+//go:build !js
+
 package main
 
 import (
@@ -15,9 +17,6 @@ import (
 	"github.com/oraccl/oraccl/solve/certify/proofs"
 	"github.com/spf13/cobra"
 )
-
-// mostFrontier is up to how many chunks per rank solve --pareto looks where --chunks is not given.
-const mostFrontier = 6
 
 // runPareto is solve --pareto up to a number of chunks per rank.
 func runPareto(ctx context.Context, cmd *cobra.Command, e *certify.Evaluator, p *model.Problem, maxChunks int, dir string, asJSON bool) error {

@@ -23,6 +23,9 @@ import (
 	"github.com/oraccl/oraccl/solve/certify/streamed"
 )
 
+// mostFrontier is up to how many chunks per rank solve --pareto looks where --chunks is not given.
+const mostFrontier = 6
+
 func newSolve() *cobra.Command {
 	var in problemFlags
 	var work effort

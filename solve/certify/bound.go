@@ -11,7 +11,6 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
-	"github.com/oraccl/oraccl/solve/dual"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 )
@@ -270,19 +269,19 @@ func DualBound(ctx context.Context, p *model.Problem, known, below model.Time) (
 	}
 	after, cancel := solve.Grace(ctx, Grace/2)
 	defer cancel()
-	found, err := dual.Find(ctx, p, dual.Options{TimeLimit: DualTime, Known: known, Below: below})
+	found, err := dualWitnesses(ctx, p, known, below)
 	if err != nil && !errors.Is(err, solve.ErrNotServed) && len(found) == 0 {
 		return nil, err
 	}
 	var best *model.Certificate
-	for _, f := range found {
-		c := &model.Certificate{Problem: p, Witness: f.Witness}
+	for _, w := range found {
+		c := &model.Certificate{Problem: p, Witness: w}
 		yield, err := cert.Yield(after, c)
 		if after.Err() != nil {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("a witness of kind %s is none: %w", f.Witness.Kind(), err)
+			return nil, fmt.Errorf("a witness of kind %s is none: %w", w.Kind(), err)
 		}
 		if yield > known && yield < model.MaxTime {
 			c.Bound, known, best = yield, yield, c

@@ -8,13 +8,11 @@ import (
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/cayley"
 	"github.com/oraccl/oraccl/solve/classic"
-	"github.com/oraccl/oraccl/solve/exact"
 	"github.com/oraccl/oraccl/solve/flows"
 	"github.com/oraccl/oraccl/solve/forest"
 	"github.com/oraccl/oraccl/solve/innetwork"
 	"github.com/oraccl/oraccl/solve/oneshot"
 	"github.com/oraccl/oraccl/solve/quotient"
-	"github.com/oraccl/oraccl/solve/sat"
 	"github.com/oraccl/oraccl/solve/stragglar"
 	"github.com/oraccl/oraccl/solve/tacos"
 )
@@ -24,7 +22,7 @@ import (
 func Methods() []solve.Solver {
 	methods := slices.Concat(classic.All(), oneshot.All(), innetwork.All())
 	methods = append(methods, quotient.New(), cayley.New(), flows.New(), tacos.New(), stragglar.New(), stragglar.NewPublished(), stragglar.NewMatching(), forest.New(), forest.NewPaths())
-	return append(methods, sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New())
+	return append(methods, solvers()...)
 }
 
 // UnknownMethodError is the error of MethodsNamed for a name that no method has.

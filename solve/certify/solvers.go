@@ -1,0 +1,28 @@
+//go:build !js
+
+package certify
+
+import (
+	"context"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/dual"
+	"github.com/oraccl/oraccl/solve/exact"
+	"github.com/oraccl/oraccl/solve/sat"
+)
+
+// solvers returns the methods that ask a SAT or MILP solver.
+func solvers() []solve.Solver {
+	return []solve.Solver{sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New()}
+}
+
+// dualWitnesses returns the witnesses that linear programs yield. Where there is an error, they are those found before it.
+func dualWitnesses(ctx context.Context, p *model.Problem, known, below model.Time) ([]model.Witness, error) {
+	found, err := dual.Find(ctx, p, dual.Options{TimeLimit: DualTime, Known: known, Below: below})
+	var witnesses []model.Witness
+	for _, f := range found {
+		witnesses = append(witnesses, f.Witness)
+	}
+	return witnesses, err
+}
