@@ -270,6 +270,14 @@ let certificate file d =
   let between part =
     if shared then (if free then free_loose_partition_rule else loose_partition_rule) j (network problem) part bound
     else (if free then free_partition_rule else partition_rule) j part bound in
+  (* After a member of an allreduce has arrived, but not the first ones. *)
+  let late_shown () =
+    let c = field "collective" problem in
+    J.to_string (field "kind" c) = "allreduce"
+    && (let members = optional "group" c all nums in
+        let arrival m = match List.nth_opt j.release (small m) with Some t -> t | None -> Z.zero in
+        let times = List.sort_uniq Z.compare (List.map arrival members) in
+        List.exists (fun d -> (if free then free_late_rule else late_rule) j d members (network problem) bound) (List.tl times)) in
   let shown = match kind with
     | "cut" ->
         (* What leaves a set enters the others: of all, and of what each one needs. *)
@@ -283,6 +291,7 @@ let certificate file d =
         (if free then free_ingress_rule else ingress_rule) j v bound || crossed (fun u -> not (Z.equal u v)) || entered (Z.equal v) all [ v ] || covered (Z.equal v) all [ v ]
     | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound || crossed (Z.equal (number "rank" w))
     | "volume" when rounds && not free && transfers_rule j bound -> true
+    | "volume" when late_shown () -> true
     | "volume" when shared -> between (fun v -> if Z.lt v j.nodes then Z.succ v else Z.zero)
     | "volume" ->
         if free then free_volume_rule j bound || free_combining_volume_rule j bound

@@ -1,6 +1,6 @@
 (** The rules partition and volume of package cert, with the lemma (combine between parts):
     what is combined leaves each part but one, and what has been combined enters each part but
-    one. Left out: what Passing.v leaves out; what allreduces with late ranks need more. *)
+    one. Left out: what Passing.v leaves out. What allreduces with late ranks need more is in Late.v. *)
 From Coq Require Import Bool List ZArith Lia FinFun.
 From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Coverage Cover Free.
 Import ListNotations.

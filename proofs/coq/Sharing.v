@@ -100,6 +100,25 @@ Proof.
   intros a Hin. apply least_le, in_map, Hin.
 Qed.
 
+(** What is too soon by less than a bound is so by any earlier time. *)
+Lemma too_soon_later ls ws T b : positive j -> too_soon j ls ws T = false -> too_soon j ls ws (b - 1) = true -> b <= T.
+Proof.
+  intros Hp H1 H2. destruct (Z_le_gt_dec b T) as [|G]; auto. exfalso. unfold too_soon in *.
+  apply orb_false_iff in H1. destruct H1 as [A B]. apply negb_false_iff, Z.leb_le in A.
+  assert (W : forall i, window j T i <= window j (b - 1) i) by (intros; unfold window; lia).
+  apply orb_true_iff in H2. destruct H2 as [H2|H2].
+  - apply negb_true_iff, Z.leb_gt in H2.
+    assert (sum (fun i => bandwidth (at_link i) * window j T i) ls <= sum (fun i => bandwidth (at_link i) * window j (b - 1) i) ls).
+    { apply sum_le. intros i _. specialize (W i). pose proof (proj2 (sane_link j Hp i)). nia. }
+    lia.
+  - apply andb_true_iff in H2. destruct H2 as [L H2]. rewrite L in B. cbn [andb] in B. apply negb_false_iff, Z.leb_le in B.
+    apply negb_true_iff, Z.leb_gt in H2. apply Z.ltb_lt in L.
+    assert (sum (fun i => window j T i / takes j (least ws) i) ls <= sum (fun i => window j (b - 1) i / takes j (least ws) i) ls).
+    { apply sum_le. intros i _. apply Z.div_le_mono; [|apply W]. unfold takes.
+      pose proof (beta_pos (at_link i) (least ws) (proj2 (sane_link j Hp i)) L). pose proof (beside_0 Hp i). lia. }
+    lia.
+Qed.
+
 (** ** What is needed *)
 
 Variable net : network.
@@ -111,7 +130,7 @@ Record loose (occ : sent -> list use) (sch : list sent) : Prop := {
     begins (data t) + duration j (size j (what (tr (data t)))) (route t) <= ends (data t);
   wait_for_ranks : forall t, In t sch -> forall v, In v (visited j (src (tr (data t))) (route t)) -> is_rank j v = true -> arrival j v <= begins (data t);
   keep_links : forall t, In t sch -> map fst (occ t) = route t;
-  are_inside : forall t i sp, In t sch -> In (i, sp) (occ t) -> since j i <= first sp /\
+  are_inside : forall t i sp, In t sch -> In (i, sp) (occ t) -> since j i <= begins (data t) <= first sp /\
     takes j (size j (what (tr (data t)))) i <= long sp /\ first sp + long sp + tail j i <= ends (data t);
   are_apart : forall t t' a b, In t sch -> In t' sch -> t <> t' -> In a (occ t) -> In b (occ t') -> fst a = fst b ->
     apart (snd a) (snd b) \/ share j net t t' (fst a);
@@ -132,7 +151,7 @@ Lemma occupation ls {A} (weight : A -> Z) a t u : In t sch -> In u (occ t) -> In
   occupies A weight ls (makespan sch) a u.
 Proof.
   intros Ht Hu Hl Hw. destruct u as [i sp]. destruct (are_inside _ _ good t i sp Ht Hu) as [B [C D]]. pose proof (ends_makespan sch t Ht).
-  unfold occupies. rewrite Hw. cbn [fst snd] in *. repeat split; auto. lia.
+  unfold occupies. rewrite Hw. cbn [fst snd] in *. repeat split; auto; lia.
 Qed.
 Lemma in_route t i : In t sch -> In i (route t) -> (i < length (links j))%nat.
 Proof. intros Ht. apply leads_in with (1 := proj1 (have_routes _ _ good t Ht)). Qed.
@@ -151,31 +170,9 @@ Proof.
   - intros k. apply sane_size, sane.
 Qed.
 
-(** What is too soon by less than a bound is so by any earlier time. *)
-Lemma too_soon_ends ls ws b : (forall i, In i ls -> 0 < bandwidth (at_link i)) -> too_soon j ls ws (makespan sch) = false ->
-  too_soon j ls ws (b - 1) = true -> b <= makespan sch.
-Proof.
-  intros Hb H1 H2. destruct (Z_le_gt_dec b (makespan sch)) as [|G]; auto. exfalso. unfold too_soon in *.
-  apply orb_false_iff in H1. destruct H1 as [A B]. apply negb_false_iff, Z.leb_le in A.
-  assert (W : forall i, window j (makespan sch) i <= window j (b - 1) i) by (intros; unfold window; lia).
-  apply orb_true_iff in H2. destruct H2 as [H2|H2].
-  - apply negb_true_iff, Z.leb_gt in H2.
-    assert (sum (fun i => bandwidth (at_link i) * window j (makespan sch) i) ls <= sum (fun i => bandwidth (at_link i) * window j (b - 1) i) ls).
-    { apply sum_le. intros i Hi. specialize (W i). specialize (Hb i Hi). nia. }
-    lia.
-  - apply andb_true_iff in H2. destruct H2 as [L H2]. rewrite L in B. cbn [andb] in B. apply negb_false_iff, Z.leb_le in B.
-    apply negb_true_iff, Z.leb_gt in H2. apply Z.ltb_lt in L.
-    assert (sum (fun i => window j (makespan sch) i / takes j (least ws) i) ls <= sum (fun i => window j (b - 1) i / takes j (least ws) i) ls).
-    { apply sum_le. intros i Hi. apply Z.div_le_mono; [|apply W]. unfold takes.
-      pose proof (beta_pos (at_link i) (least ws) (Hb i Hi) L). pose proof (beside_0 sane i). lia. }
-    lia.
-Qed.
-Lemma fast i : 0 < bandwidth (at_link i).
-Proof. apply (sane_link j sane i). Qed.
-
 Theorem loose_cut_sound S b : cut_rule j S b = true -> b <= makespan sch.
 Proof.
-  intros Hc. refine (too_soon_ends _ _ _ (fun i _ => fast i) _ Hc). apply chunks_pass; [apply some_links_once|apply NoDup_filter, seq_NoDup|].
+  intros Hc. refine (too_soon_later _ _ _ _ sane _ Hc). apply chunks_pass; [apply some_links_once|apply NoDup_filter, seq_NoDup|].
   intros k Hk. apply filter_In in Hk. destruct Hk as [_ Hk]. apply existsb_exists in Hk.
   destruct Hk as [[[v k'] w] [Hin Hk]]. cbn [fst snd] in Hk.
   apply andb_true_iff in Hk. destruct Hk as [Hk Hc']. apply andb_true_iff in Hk. destruct Hk as [E Hv]. apply Nat.eqb_eq in E. subst k'.
@@ -193,7 +190,7 @@ Proof. apply loose_cut_sound. Qed.
 
 Theorem loose_ingress_sound v b : ingress_rule j v b = true -> b <= makespan sch.
 Proof.
-  intros Hc. refine (too_soon_ends _ _ _ (fun i _ => fast i) _ Hc).
+  intros Hc. refine (too_soon_later _ _ _ _ sane _ Hc).
   set (ss := filter (fun s => (fst s =? v)%nat) (unsettled j)).
   replace (map (fun s => size j (snd s)) ss) with (map (size j) (map snd ss)) by (rewrite map_map; reflexivity).
   apply chunks_pass; [apply some_links_once| |].
@@ -351,7 +348,7 @@ Proof.
       (forall t i, way t i -> In i (route t) /\ In i ls) -> (forall t t' i, In t sch -> way t i -> ~ share j net t t' i) ->
       too_soon j ls (demands j part) (bound - 1) = true -> False).
   { intros ls way Hl Hpass Hway Halone Ht. rewrite <- M in Ht. enough (bound <= makespan sch) by lia.
-    refine (too_soon_ends _ _ _ (fun i _ => fast i) _ Ht).
+    refine (too_soon_later _ _ _ _ sane _ Ht).
     apply (too_soon_occupied _ (fun a : nat * (bool * nat) => size j (fst a))
       (fun a u => exists t, In t sch /\ key_of part f t = a /\ In u (occ t) /\ way t (fst u))); auto.
     - intros a Ha. destruct (S a Ha) as [t [A [B C]]]. destruct (Hpass t A C) as [i Hi]. destruct (Hway t i Hi) as [D _].
@@ -462,14 +459,13 @@ Proof.
 Qed.
 Lemma inside_of t : leads j (src (tr (data t))) (route t) (dst (tr (data t))) -> (dst (tr (data t)) < nodes j)%nat ->
   (forall v, In v (visited j (src (tr (data t))) (route t)) -> is_rank j v = true -> arrival j v <= begins (data t)) -> 0 <= begins (data t) ->
-  forall i sp, In (i, sp) (uses_of j t) -> since j i <= first sp /\ takes j (size j (what (tr (data t)))) i <= long sp /\
+  forall i sp, In (i, sp) (uses_of j t) -> since j i <= begins (data t) <= first sp /\ takes j (size j (what (tr (data t)))) i <= long sp /\
     first sp + long sp + tail j i <= begins (data t) + duration j (size j (what (tr (data t)))) (route t).
 Proof.
   intros Hl Rv Ha Hb i sp Hin. unfold uses_of in Hin. apply Nat.ltb_lt in Rv.
   destruct (busy_inside j sane _ _ (proj1 (hops_chain j _ _ _ Hl Rv)) _ _ _ Hin) as [A [B [C D]]]. rewrite concat_hops in A.
   destruct (ends_visited j _ _ _ i Hl A) as [P Q]. pose proof (Ha _ P). pose proof (Ha _ Q).
-  split; [|split; [unfold takes; lia|exact D]].
-  apply Z.le_trans with (begins (data t)); [|exact B]. clear B C D.
+  split; [|split; [unfold takes; lia|exact D]]. split; [|exact B]. clear B C D.
   unfold since. destruct (is_rank j (Cut.src (at_link i))), (is_rank j (Cut.dst (at_link i))); intuition lia.
 Qed.
 
@@ -493,7 +489,7 @@ Proof.
   - intros t Ht. destruct (W t Ht) as [_ [_ [_ [_ [_ A]]]]]. exact A.
   - intros t Ht. apply waiting_route.
   - intros t i sp Ht Hin. destruct (W t Ht) as [[_ [_ [Rv _]]] [[Hl _] [Hb [Hd [Hw Ha]]]]].
-    assert (I : forall i sp, In (i, sp) (uses_of j t) -> since j i <= first sp /\ takes j (size j (what (tr (data t)))) i <= long sp /\
+    assert (I : forall i sp, In (i, sp) (uses_of j t) -> since j i <= begins (data t) <= first sp /\ takes j (size j (what (tr (data t)))) i <= long sp /\
       first sp + long sp + tail j i <= begins (data t) + duration j (size j (what (tr (data t)))) (route t)) by (apply inside_of; auto; lia).
     assert (W0 : 0 <= waited j net t /\ begins (data t) + duration j (size j (what (tr (data t)))) (route t) + waited j net t <= ends (data t)).
     { unfold waited. destruct (may_wait j net (route t)); lia. }
@@ -505,6 +501,29 @@ Proof.
       cbn [fst snd first long]. repeat split; auto; lia.
   - intros t t' a b Ht Ht' Hne Ha Hb E. apply (streams_apart j net (waiting_uses_of j net) sch S); auto; [intros; apply waiting_route|].
     destruct (W t Ht) as [_ [[Hl _] _]]. apply (leads_in j _ _ _ Hl). rewrite <- (waiting_route t). apply in_map, Ha.
+  - apply executed_bring; auto. intros t Ht. apply (W t Ht).
+  - apply executed_write; auto.
+Qed.
+
+Theorem right_loose : right j sch -> loose (uses_of j) sch.
+Proof.
+  intros R. pose proof R as [W [Dj [_ X]]]. constructor.
+  - intros t Ht. apply (W t Ht).
+  - intros t Ht. destruct (W t Ht) as [_ [A [B _]]]. split; [exact A|apply (passed_once _ _ _ A B)].
+  - intros t Ht. destruct (W t Ht) as [_ [_ [_ [A [B _]]]]]. split; [exact A|lia].
+  - intros t Ht. destruct (W t Ht) as [_ [_ [_ [_ [_ A]]]]]. exact A.
+  - intros t _. apply uses_of_route.
+  - intros t i sp Ht Hin. destruct (W t Ht) as [[_ [_ [Rv _]]] [Hl [_ [Hb [He Ha]]]]].
+    destruct (inside_of t Hl Rv Ha ltac:(lia) i sp Hin) as [A [B C]]. repeat split; auto; lia.
+  - intros t t' a b Ht Ht' Hne Ha Hb E. left. clear - Dj Ht Ht' Hne Ha Hb E.
+    unfold uses in Dj. induction sch as [|x l IH]; [destruct Ht|]. simpl in Dj. apply pairs_app in Dj. destruct Dj as [_ [D1 D2]].
+    assert (Sym : forall a b : use, fst a = fst b -> (fst b = fst a -> apart (snd b) (snd a)) -> apart (snd a) (snd b)).
+    { clear. intros a b E H. specialize (H (eq_sym E)). unfold apart in *. lia. }
+    destruct Ht as [->|Ht], Ht' as [->|Ht'].
+    + congruence.
+    + apply (D2 a b); auto. apply in_flat_map. eauto.
+    + apply Sym; auto. apply (D2 b a); auto. apply in_flat_map. eauto.
+    + apply IH; auto.
   - apply executed_bring; auto. intros t Ht. apply (W t Ht).
   - apply executed_write; auto.
 Qed.
