@@ -84,7 +84,7 @@ func (f *finder) volume() (model.Time, model.Witness) {
 		}
 		best = max(best, f.entering(f.lateLoad(since)))
 	}
-	return best, model.Volume{}
+	return max(best, f.readingRanks()), model.Volume{}
 }
 
 // entering returns by when a load can have passed the links that enter ranks, and those

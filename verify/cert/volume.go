@@ -10,7 +10,7 @@ var _ = rule(Kind{
 	Shows:  "the transfers that the collective needs in all have to pass the links that enter ranks, and those that leave ranks; for an allreduce with late ranks, n-1+l of each chunk after l of n members have come",
 	Holds:  "nothing",
 	Needs:  "that not both switches copy and switches add, unless ranks read sums at all of these",
-	Lemmas: "combine, late, passing, reading",
+	Lemmas: "combine, late, passing, reading, direct, turning",
 }, func(j *job, _ model.Volume) (model.Time, error) { return j.volume() })
 
 // volume returns the bound that the collective yields as a whole: this many transfers
@@ -20,7 +20,8 @@ var _ = rule(Kind{
 // ranks, or for all that leave ranks. Where switches do both, see reading.go.
 //
 // Where ranks come late, the same is said of the transfers that have to wait for them:
-// see late.go.
+// see late.go. Where ranks read sums and have no other way, more is said of what is sent first and
+// what comes last: see turning.go.
 func (j *job) volume() (model.Time, error) {
 	best, err := j.entering(j.total(func(l *load, k int) int64 {
 		for r := range j.start(k) {
@@ -38,7 +39,7 @@ func (j *job) volume() (model.Time, error) {
 		}
 		best = max(best, t)
 	}
-	return best, nil
+	return max(best, j.readers()), nil
 }
 
 // entering returns the bound of a load each of whose transfers passes a link that
