@@ -274,9 +274,7 @@ func (j *joiner) groups() {
 	byRail, rails := map[int][]int{}, 0
 	for _, p := range j.ports {
 		rails = max(rails, p.index+1)
-		for _, v := range p.ranks {
-			byRail[p.index] = append(byRail[p.index], v)
-		}
+		byRail[p.index] = append(byRail[p.index], p.ranks...)
 	}
 	for i := range rails {
 		if len(byRail[i]) > 0 {

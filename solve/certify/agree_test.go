@@ -24,7 +24,7 @@ import (
 )
 
 // agreements is how many random schedules both engines must agree on.
-const agreements = 20000
+const agreements = 4000
 
 // TestEnginesAgree sets the two verifiers, which share no code, against each
 // other on random schedules: right ones, and right ones with up to three random
