@@ -38,7 +38,7 @@ build: setup ## build bin/oraccl and bin/oraccl-check
 site: setup ## write bin/site, a web page in which oraccl runs: open bin/site/index.html
 	go run $(BUILDFLAGS) ./cmd/oraccl-site -o bin/site
 
-sites: setup browser ## try the page of "make site" on every file of testdata in a browser, and on those of ORACCL_DATA
+sites: setup browser ## try the page of "make site" in a browser on every file of testdata, and on a sample of the XML of ORACCL_DATA
 	ORACCL_SITE=all go test -timeout 60m -count 1 -v -run '^TestSite$$' ./cmd/oraccl-site
 
 screenshots: setup browser ## write bin/screenshots, pictures of pages in both themes, wide and narrow, and take those of the README again
