@@ -81,10 +81,11 @@ func (f *Finder) Between(u, v, maxLinks, limit int) (found [][]int, all bool) {
 			}
 		}
 	}
+	longest := f.t.Nodes() - f.t.Ranks + 1 // a way passes each switch once at most
 	for links := dist[u]; links <= maxLinks && all; links++ {
 		deeper = false
 		walk(links)
-		if !deeper { // no way was left because of its length
+		if !deeper || links == longest { // no way was left out because of its length
 			return found, all
 		}
 	}

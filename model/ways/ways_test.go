@@ -36,6 +36,10 @@ func TestBetween(t *testing.T) {
 	found, all = two.Between(0, 0, 8, 8)
 	require.True(t, all)
 	require.Empty(t, found)
+	circle := New(topology(2, 4, [2]int{0, 2}, [2]int{2, 3}, [2]int{3, 1}, [2]int{3, 4}, [2]int{4, 5}, [2]int{5, 2}))
+	found, all = circle.Between(0, 1, 6, 8)
+	require.True(t, all, "no way passes a switch twice")
+	require.Equal(t, [][]int{{0, 2, 3, 1}}, found)
 }
 
 // TestEnds: a network of hundreds of switches without a way, or with more than there is time

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -30,7 +31,8 @@ const agreements = 4000
 // other on random schedules: right ones, and right ones with up to three random
 // changes. What concerns the data must be refuted by both or by neither.
 func TestEnginesAgree(t *testing.T) {
-	bases := bases(t)
+	bases, err := bases()
+	require.NoError(t, err)
 	var proved, refuted, infeasible atomic.Int64
 	backend := z3.New()
 	g := new(errgroup.Group)
@@ -88,13 +90,14 @@ func concernsData(c verify.Code) bool {
 		verify.ReadWriteRace, verify.WriteWriteRace, verify.Malformed}, c)
 }
 
-// bases returns right schedules of many kinds, small ones.
-func bases(t *testing.T) []solve.Result {
-	t.Helper()
+// bases returns right schedules of many kinds, small ones. They are made once for all tests.
+var bases = sync.OnceValues(func() ([]solve.Result, error) {
 	var all []solve.Result
 	for _, name := range []string{"ring:3", "full:4", "switch:4", "hypercube:2", "mesh:2x3", "ring:5"} {
 		tp, err := topo.Parse(name, topo.Options{})
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
 		for _, kind := range model.Kinds() {
 			for _, cost := range []model.CostModel{model.Blocking, model.Pipelined, model.Rounds, model.LinkRounds} {
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 16, Cost: cost}
@@ -108,16 +111,19 @@ func bases(t *testing.T) []solve.Result {
 					if errors.Is(err, solve.ErrNotServed) {
 						continue // an exchange over one port in rounds, say
 					}
-					require.NoError(t, err, "%s: %v", m.Name(), p)
-					require.NotNil(t, r.Schedule, "%s: %v", m.Name(), p)
+					if err != nil || r.Schedule == nil {
+						return nil, fmt.Errorf("%s: %v: no schedule: %w", m.Name(), p, err)
+					}
 					all = append(all, r)
 				}
 			}
 		}
 	}
-	require.Greater(t, len(all), 300)
-	return all
-}
+	if len(all) <= 300 {
+		return nil, fmt.Errorf("%d schedules, want more than 300", len(all))
+	}
+	return all, nil
+})
 
 func clone(s *model.Schedule) *model.Schedule {
 	c := *s
@@ -162,7 +168,8 @@ func mutate(rng *rand.Rand, p *model.Problem, s *model.Schedule) {
 // TestEnginesCombine: whatever order alone a schedule keeps, the engines do not contradict
 // each other, so that one that is refuted for what the other does not decide is no defect.
 func TestEnginesCombine(t *testing.T) {
-	bases := bases(t)
+	bases, err := bases()
+	require.NoError(t, err)
 	var outcomes [3]atomic.Int64
 	backend := z3.New()
 	g := new(errgroup.Group)
