@@ -19,7 +19,9 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/experiment"
 	"github.com/oraccl/oraccl/cmd/oraccl/manual"
+	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
+	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/testdata/published"
 )
 
@@ -233,7 +235,7 @@ func readerOf(schema string, b []byte) error {
 	case native.CertificateSchema:
 		_, err = native.ReadCertificate("f", r)
 	case native.WorkloadSchema:
-		_, err = native.ReadWorkload("f", r)
+		_, err = native.ReadWorkload("f", r, func(name string) (*model.Topology, error) { return topo.Parse(name, topo.Options{}) })
 	case native.TimetableSchema:
 		_, err = native.ReadTimetable("f", r)
 	case native.WorkloadBoundSchema:

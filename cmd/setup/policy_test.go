@@ -108,7 +108,7 @@ var policy = []struct {
 	{dir: "cmd/oraccl/view", may: "model"},
 	{dir: "cmd/oraccl/slurm", may: "model/files model/quote"},
 	{dir: "cmd/oraccl/sweep", may: "model. model/files model/instance model/table model/traffic model/format/topologies cmd/oraccl/slurm cmd/oraccl/strict go.yaml.in/yaml/v3 golang.org/x/sync"},
-	{dir: "cmd/oraccl/turns", may: "model. model/files model/format/trace model/native model/quote model/workload solve/crossover solve/crossover/exact solve/certify/workloads solve/certify/proofs verify. verify/workload cmd/oraccl/built cmd/oraccl/exit cmd/oraccl/judge cmd/oraccl/report", solver: true},
+	{dir: "cmd/oraccl/turns", may: "model. model/files model/format/trace model/native model/quote model/topo model/workload solve/crossover solve/crossover/exact solve/certify/workloads solve/certify/proofs verify. verify/workload cmd/oraccl/built cmd/oraccl/exit cmd/oraccl/judge cmd/oraccl/report", solver: true},
 	{dir: "cmd/oraccl/usage", may: "model. model/instance solve/certify cmd/oraccl/exit cmd/oraccl/manual github.com/spf13/cobra", solver: true},
 	{dir: "cmd/oraccl/strict", may: "go.yaml.in/yaml/v3"},
 	{dir: "cmd/oraccl/sweep/compute", may: "model solve verify cmd/oraccl/built cmd/oraccl/session cmd/oraccl/slurm cmd/oraccl/sweep. github.com/schollz/progressbar golang.org/x/term", solver: true},

@@ -22,7 +22,8 @@ type decoder struct {
 	path []step
 	key  []byte // of the object member that is read, until it is known
 
-	cut int // a problem's number of chunks, where it gives no list
+	cut   int                                   // a problem's number of chunks, where it gives no list
+	named func(string) (*model.Topology, error) // builds the topology of a name; nil: names are refused
 }
 
 // step is a key or, with key "", an index.

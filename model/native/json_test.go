@@ -103,7 +103,7 @@ var readers = map[string]func(string, io.Reader) error{
 	ProblemSchema:       func(n string, r io.Reader) error { _, err := ReadProblem(n, r); return err },
 	ScheduleSchema:      func(n string, r io.Reader) error { _, err := ReadSolution(n, r); return err },
 	CertificateSchema:   func(n string, r io.Reader) error { _, err := ReadCertificate(n, r); return err },
-	WorkloadSchema:      func(n string, r io.Reader) error { _, err := ReadWorkload(n, r); return err },
+	WorkloadSchema:      func(n string, r io.Reader) error { _, err := ReadWorkload(n, r, nil); return err },
 	TimetableSchema:     func(n string, r io.Reader) error { _, err := ReadTimetable(n, r); return err },
 	WorkloadBoundSchema: func(n string, r io.Reader) error { _, err := ReadWorkloadBound(n, r); return err },
 }
@@ -270,7 +270,7 @@ func TestWrittenForm(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, WriteCertificate(&out, v))
 		case WorkloadSchema:
-			v, err := ReadWorkload(file, bytes.NewReader(b))
+			v, err := ReadWorkload(file, bytes.NewReader(b), nil)
 			require.NoError(t, err)
 			require.NoError(t, WriteWorkload(&out, v))
 		case TimetableSchema:

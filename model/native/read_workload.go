@@ -20,8 +20,14 @@ const (
 
 // ReadWorkload reads a workload file. A cycle of operations that wait for each other in one
 // iteration is an error, which names them.
-func ReadWorkload(name string, r io.Reader) (*workload.Workload, error) {
-	raw, err := decode(name, r, func(d *decoder) *rawWorkload { return d.workload(WorkloadSchema) },
+//
+// The topology is an object or the name of one, which named builds. With named nil it must be an
+// object: a checker takes nothing from elsewhere.
+func ReadWorkload(name string, r io.Reader, named func(string) (*model.Topology, error)) (*workload.Workload, error) {
+	raw, err := decode(name, r, func(d *decoder) *rawWorkload {
+		d.named = named
+		return d.workload(WorkloadSchema)
+	},
 		func(_ *decoder, raw *rawWorkload) error { return raw.finish() })
 	if err != nil {
 		return nil, err
@@ -154,7 +160,7 @@ func (d *decoder) workload(schema string) *rawWorkload {
 	raw := &rawWorkload{cut: map[int]int{}, given: map[int]*model.Schedule{}}
 	w := &raw.w
 	d.object("a workload", d.withSchema(schema, []field{
-		{"topology", true, func() { w.Topology = d.topology("") }},
+		{"topology", true, func() { w.Topology = d.topologyOrName() }},
 		{"cost", true, func() { w.Cost = word(d, "a cost model", model.ParseCostModel) }},
 		{"operators", false, func() {
 			d.dictionary("an object of operators", func(name string) {
@@ -220,6 +226,22 @@ func (d *decoder) workload(schema string) *rawWorkload {
 		}},
 	}))
 	return raw
+}
+
+// topologyOrName reads a topology, or builds the one of which it reads the name.
+func (d *decoder) topologyOrName() *model.Topology {
+	if d.next() != '"' {
+		return d.topology("")
+	}
+	at := d.pos
+	if d.named == nil {
+		d.fail("the name of a topology, which only what schedules a workload can build; want an object here")
+	}
+	t, err := d.named(d.label("the name of a topology"))
+	if err != nil {
+		d.failAt(at, "%w", err)
+	}
+	return t
 }
 
 // edge returns the fields that an edge has beside its ends.

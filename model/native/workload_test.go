@@ -2,6 +2,7 @@ package native_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/workload"
 )
@@ -44,7 +46,7 @@ const everyKey = `{
 }`
 
 func readWorkload(s string) (*workload.Workload, error) {
-	return native.ReadWorkload("w.json", strings.NewReader(s))
+	return native.ReadWorkload("w.json", strings.NewReader(s), nil)
 }
 
 // What is written is what was read, and what is read again is written alike.
@@ -56,7 +58,7 @@ func TestWorkloadComesBack(t *testing.T) {
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile("testdata/workload-every-key.json", b.Bytes(), 0o644))
 	}
-	again, err := native.ReadWorkload("again.json", bytes.NewReader(b.Bytes()))
+	again, err := native.ReadWorkload("again.json", bytes.NewReader(b.Bytes()), nil)
 	require.NoError(t, err, b.String())
 	require.Equal(t, w, again)
 	require.NoError(t, native.WriteWorkload(&c, again))
@@ -113,6 +115,44 @@ func TestWorkloadRefused(t *testing.T) {
 	}
 }
 
+// A topology may be named where the reader can build it, and only there.
+func TestWorkloadNamesItsTopology(t *testing.T) {
+	object := everyKey[strings.Index(everyKey, `{"name": "pair"`):strings.Index(everyKey, `,
+  "cost"`)]
+	of, err := readWorkload(everyKey)
+	require.NoError(t, err)
+	pair := func(name string) (*model.Topology, error) {
+		if name != "pair" {
+			return nil, fmt.Errorf("topology %q: unknown", name)
+		}
+		return of.Topology, nil
+	}
+	for _, c := range []struct {
+		topology string
+		named    func(string) (*model.Topology, error)
+		want     string // in the error; "": none
+	}{
+		{object, nil, ""}, {object, pair, ""}, {`"pair"`, pair, ""},
+		{`"triple"`, pair, `w.json:3:15: topology: topology "triple": unknown`},
+		{`"pair"`, nil, "topology: the name of a topology, which only what schedules a workload can build; want an object here"},
+		{`7`, pair, "want a topology"},
+	} {
+		w, err := native.ReadWorkload("w.json", strings.NewReader(strings.Replace(everyKey, object, c.topology, 1)), c.named)
+		if c.want != "" {
+			require.ErrorContains(t, err, c.want)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, of, w)
+	}
+	// A schedule holds the whole of what it is one for.
+	b, err := os.ReadFile("../../testdata/workloads/accept/finite.json")
+	require.NoError(t, err)
+	at, until := bytes.Index(b, []byte(`"topology": {`)), bytes.Index(b, []byte(`"cost"`))
+	_, err = native.ReadTimetable("t.json", strings.NewReader(string(b[:at])+`"topology": "pair", `+string(b[until:])))
+	require.ErrorContains(t, err, "workload.topology: the name of a topology")
+}
+
 // A value that is nested without end is refused where it becomes too deep.
 func TestWorkloadDepth(t *testing.T) {
 	deep := strings.Repeat(`{"operator": "sum", "of": [`, 100) + strings.Repeat(`]}`, 100)
@@ -132,10 +172,10 @@ func FuzzWorkload(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if w, err := native.ReadWorkload("f", bytes.NewReader(b)); err == nil {
+		if w, err := native.ReadWorkload("f", bytes.NewReader(b), nil); err == nil {
 			var out bytes.Buffer
 			require.NoError(t, native.WriteWorkload(&out, w))
-			again, err := native.ReadWorkload("f", bytes.NewReader(out.Bytes()))
+			again, err := native.ReadWorkload("f", bytes.NewReader(out.Bytes()), nil)
 			require.NoError(t, err)
 			require.Equal(t, w, again)
 		}

@@ -298,7 +298,7 @@ func (f *Finding) judge(ctx context.Context, b []byte, beside fs.FS) {
 		f.workload, f.bound, f.Verdict = c.Workload, &c.Bound, workload.CheckBound(c)
 	case native.WorkloadSchema:
 		f.Kind = "workload"
-		f.workload, f.Err = native.ReadWorkload(name, bytes.NewReader(b))
+		f.workload, f.Err = native.ReadWorkload(name, bytes.NewReader(b), nil)
 	case native.ProblemSchema:
 		f.Kind = "problem"
 		f.problem, f.Err = native.ReadProblem(name, bytes.NewReader(b))

@@ -9,6 +9,17 @@ type workloadFile struct {
 	workload
 }
 
+// refine adds that the topology may be named; files that hold a workload have it whole.
+func (workloadFile) refine(_ *generator, s *Schema) {
+	for i, p := range s.Properties {
+		if p.Name == "topology" {
+			object := *p.Schema
+			object.Description = ""
+			s.Properties[i].Schema = &Schema{Description: p.Description, OneOf: []*Schema{{Type: types{"string"}}, &object}}
+		}
+	}
+}
+
 type workload struct {
 	Topology  topology                `json:"topology"`
 	Cost      costName                `json:"cost"`

@@ -11,7 +11,7 @@ func workloadsTopic(methods []Value) Topic {
 			}
 			return []Block{
 				Para("A workload is several collectives on groups of ranks, computations and barriers, with what each waits for, on one network: once, or in each of periods " +
-					"that are repeated for ever. Its file is of the schema oraccl/workload/1 (`oraccl help json workload`). `solve`, `gap` and `bound` take it in place of a " +
+					"that are repeated for ever. Its file is of the schema oraccl/workload/1 (`oraccl help json workload`), in which the topology may be a name. `solve`, `gap` and `bound` take it in place of a " +
 					"topology, or a schedule of one, oraccl/timetable/1, whose workload is then scheduled again; `workload` makes one of a hierarchical allreduce, HiTopKComm, SUMMA2.5-LM or Adasum, `crossover --write-workload` of jobs; `verify` decides about its schedules."),
 				t,
 				Para("Where collectives have no schedule of their own, each gets the shortest that a quick method finds for it alone, and its cut where the file has no `chunks`. " +

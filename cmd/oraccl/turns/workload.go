@@ -15,6 +15,7 @@ import (
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
+	"github.com/oraccl/oraccl/model/topo"
 	wl "github.com/oraccl/oraccl/model/workload"
 	"github.com/oraccl/oraccl/solve/certify/proofs"
 	"github.com/oraccl/oraccl/solve/certify/workloads"
@@ -42,7 +43,7 @@ func ReadWorkload(ctx context.Context, name string) (*wl.Workload, error) {
 	}
 	switch native.SchemaOf(b) {
 	case native.WorkloadSchema:
-		return native.ReadWorkload(name, bytes.NewReader(b))
+		return native.ReadWorkload(name, bytes.NewReader(b), func(t string) (*model.Topology, error) { return topo.Parse(t, topo.Options{}) })
 	case native.TimetableSchema:
 		s, err := native.ReadTimetable(name, bytes.NewReader(b))
 		if err != nil {
