@@ -10,7 +10,6 @@ package classic
 
 import (
 	"context"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -26,10 +25,10 @@ func All() []solve.Solver {
 		&method{name: "ring", builders: ringBuilders, guarantee: "none on other networks than rings", source: "Patarasuk and Yuan 2009"},
 		&method{name: "ring-bidirectional", builders: bidirectionalBuilders, guarantee: "none on other networks than rings", source: "Patarasuk and Yuan 2009"},
 		&method{name: "rhd", builders: halvingBuilders, guarantee: "none", source: "Rabenseifner 2004", powers: []model.Kind{model.ReduceScatter}},
-		&method{name: "recursive-doubling", builders: doublingBuilders, guarantee: "none", source: "Thakur et al. 2005", powers: []model.Kind{model.AllGather}},
-		&method{name: "bruck", builders: bruckBuilders, guarantee: "none", source: "Bruck et al. 1997"},
+		&method{name: "recursive-doubling", builders: doublingBuilders, guarantee: "none", source: "Thakur et al. 2005", powers: []model.Kind{model.AllGather}, exchanges: doublings},
+		&method{name: "bruck", builders: bruckBuilders, guarantee: "none", source: "Bruck et al. 1997", relays: true},
 		&method{name: "direct", builders: directBuilders, guarantee: "none", source: "`solve/classic`"},
-		&method{name: "binomial", builders: binomialBuilders, guarantee: "none", source: "`solve/classic`"},
+		&method{name: "binomial", builders: binomialBuilders, guarantee: "none", source: "`solve/classic`", relays: true},
 		&method{name: "double-binary-tree", builders: doubleTreeBuilders, guarantee: "none", source: "Sanders, Speck and Träff 2009"},
 		&method{name: "swing", builders: swingBuilders, guarantee: "2 log2 n steps of an allreduce, short where they carry much", source: "De Sensi et al., NSDI 2024",
 			powers: []model.Kind{model.ReduceScatter, model.AllGather, model.AllReduce}, parts: gridParts, comparison: true},
@@ -37,7 +36,7 @@ func All() []solve.Solver {
 			powers: []model.Kind{model.Broadcast, model.Reduce}, comparison: true},
 		&method{name: "bucket", builders: bucketBuilders, guarantee: "on tori whose dimensions are alike, the bound where latency is small", source: "Jain and Sabharwal, ICS 2010", parts: gridParts, comparison: true},
 		&method{name: "pat", builders: patBuilders, guarantee: "⌈log2 n⌉ steps for every n", source: "Jeaugey, arXiv:2506.20252", comparison: true},
-		&method{name: "recursive-multiplying", builders: multiplyingBuilders, guarantee: "⌈log4 n⌉ steps, two more where n is no such product", source: "Ruefenacht et al. 2017", comparison: true},
+		&method{name: "recursive-multiplying", builders: multiplyingBuilders, guarantee: "⌈log4 n⌉ steps, two more where n is no such product", source: "Ruefenacht et al. 2017", exchanges: multiplyings, comparison: true},
 	}
 }
 
@@ -51,6 +50,8 @@ type method struct {
 	guarantee, source string
 	powers            []model.Kind               // collectives for 2^q members only
 	parts             func(p *model.Problem) int // in how many parts it cuts a block; nil: one
+	relays            bool                       // what goes from one to one passes others, in steps of powers of two
+	exchanges         func(n int) int            // how often a chunk of an allreduce is sent; nil: 2(n-1) times
 	comparison        bool
 }
 
@@ -110,16 +111,10 @@ func (m *method) Serves(p *model.Problem) error {
 			return solve.NotServed("would make %d transfers, at most %d are placed", transfers, maxMoves)
 		}
 	}
-	chunks := len(p.Chunks)
-	if p.Chunks == nil {
-		chunks = p.DefaultChunks(1)
-	}
-	perChunk := 2 * n
-	if kind == model.AllToAll || kind == model.Scatter || kind == model.Gather {
-		perChunk = bits.Len(uint(n))
-	}
-	if kind != model.Custom && int64(chunks)*int64(perChunk) > maxMoves {
-		return solve.NotServed("would make %d transfers, at most %d are placed", int64(chunks)*int64(perChunk), maxMoves)
+	if kind != model.Custom {
+		if transfers := m.transfers(p); transfers > maxMoves {
+			return solve.NotServed("would make %d transfers, at most %d are placed", transfers, maxMoves)
+		}
 	}
 	if err := place.Reachable(p.Topology); err != nil {
 		return solve.NotServed("%v", err)
