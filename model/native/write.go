@@ -100,7 +100,15 @@ func (e *encoder) topology(t *model.Topology, schema string) {
 	members = append(members, member{"links", func() {
 		e.lines(len(t.Links), func(i int) {
 			l := t.Links[i]
-			fmt.Fprintf(e.w, `{"src": %d, "dst": %d, "alpha_ps": %d, "bandwidth_bytes_per_s": %d}`, l.Src, l.Dst, l.Alpha, l.Bandwidth)
+			e.raw(`{"src": `)
+			e.number(int64(l.Src))
+			e.raw(`, "dst": `)
+			e.number(int64(l.Dst))
+			e.raw(`, "alpha_ps": `)
+			e.number(int64(l.Alpha))
+			e.raw(`, "bandwidth_bytes_per_s": `)
+			e.number(l.Bandwidth)
+			e.raw("}")
 		})
 	}})
 	if len(t.Ports) > 0 {
@@ -188,7 +196,7 @@ func (e *encoder) problem(p *model.Problem, schema string) {
 				e.number(int64(len(p.Chunks)))
 				return
 			}
-			e.lines(len(p.Chunks), func(i int) { fmt.Fprintf(e.w, "[%d, %d]", p.Chunks[i].Offset, p.Chunks[i].Size) })
+			e.lines(len(p.Chunks), func(i int) { list(e, []int64{p.Chunks[i].Offset, p.Chunks[i].Size}) })
 		}})
 	}
 	members = append(members, textMember(e, "cost", p.Cost.String()))

@@ -72,7 +72,10 @@ func Schedule(ctx context.Context, p *model.Problem, s *model.Schedule, o Option
 	}
 	given := o.Stop
 	o.Stop = func() bool { return ctx.Err() != nil || given() }
-	if _, joined := p.Joined(s); joined || len(s.Transfers) > MaxJustified {
+	if len(s.Transfers) > MaxJustified || o.Stop() {
+		return s
+	}
+	if _, joined := p.Joined(s); joined {
 		return s
 	}
 	best := justified(p, s, o.Bound, o.Stop)

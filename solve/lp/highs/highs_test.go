@@ -280,6 +280,25 @@ func TestCancellation(t *testing.T) {
 	require.Equal(t, highs.TimeLimit, res.Status)
 }
 
+// behind is a context that ends some time after its deadline, as on a busy machine.
+type behind struct {
+	context.Context
+	deadline time.Time
+}
+
+func (b behind) Deadline() (time.Time, bool) { return b.deadline, true }
+
+// What ends at the deadline returns when the context has ended, too: callers ask it whether time is up.
+func TestDeadlineIsTheContexts(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 600*time.Millisecond)
+	defer cancel()
+	late := behind{ctx, time.Now().Add(200 * time.Millisecond)}
+	res, err := highs.Solve(late, hard(2), highs.Options{})
+	require.NoError(t, err)
+	require.Equal(t, highs.TimeLimit, res.Status)
+	require.Error(t, late.Err())
+}
+
 func TestStartTargetCutoffAndNodeLimit(t *testing.T) {
 	m := knapsack(3, 60, 8)
 	first := solve(t, m, highs.Options{NodeLimit: 1})

@@ -36,6 +36,8 @@ func Available() error { return nil }
 // incumbent and the bound known by then, and leaves the solver to end on its
 // own in the background, where it goes on to take up memory and a core.
 //
+// When the status is TimeLimit because of ctx, ctx is done.
+//
 // Solve may be called from many goroutines at the same time, also on the same
 // model. It takes about 28 bytes of memory per nonzero beside the solver's own.
 func Solve(ctx context.Context, m *lp.Model, o Options) (Result, error) {
@@ -71,6 +73,9 @@ func Solve(ctx context.Context, m *lp.Model, o Options) (Result, error) {
 		}
 	}
 	a.finish(&res, o)
+	if _, limited := ctx.Deadline(); limited && res.Status == TimeLimit {
+		<-ctx.Done() // HiGHS's clock is ahead of the context's by a moment
+	}
 	if res.Status == Interrupted && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		res.Status = TimeLimit
 	}
