@@ -12,6 +12,7 @@ type Judgement struct {
 	File     string
 	Claim    string     // what was decided, in words
 	Makespan model.Time // 0: not known
+	Periodic bool       // a workload without an end, whose period Makespan is
 	Verification
 	Asked   []string    // the engines that were asked, in the order of the text
 	Partial bool        // the run that wrote the file was interrupted

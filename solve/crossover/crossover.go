@@ -30,6 +30,7 @@ import (
 type Bucket struct {
 	Ready model.Time // after the start of the computation; at most its end
 	Time  model.Time // on the network
+	Size  int64      // bytes, which take Time on a network; 0: not known
 }
 
 // Job is one of the jobs that share.
@@ -42,7 +43,7 @@ type Job struct {
 
 // Coarse returns a job whose whole communication is ready when it has computed.
 func Coarse(name string, compute, network model.Time) Job {
-	return Job{Name: name, Compute: compute, Buckets: []Bucket{{compute, network}}, Rate: 1}
+	return Job{Name: name, Compute: compute, Buckets: []Bucket{{Ready: compute, Time: network}}, Rate: 1}
 }
 
 // Network returns how long the network is busy with an iteration.

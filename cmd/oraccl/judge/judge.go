@@ -147,7 +147,7 @@ func (a *Asked) timetable(ctx context.Context, file string) (*certify.Judgement,
 
 // Timetable returns the judgement of engines about a schedule in a file.
 func Timetable(file string, s *wl.Schedule, v verify.Verdict, each []verify.Verdict) *certify.Judgement {
-	j := &certify.Judgement{File: file, Claim: workload.Claim(s), Makespan: v.Makespan, Notes: s.Workload.Topology.Notes, Partial: s.Origin.Partial}
+	j := &certify.Judgement{File: file, Claim: workload.Claim(s), Makespan: v.Makespan, Periodic: s.Workload.Periodic, Notes: s.Workload.Topology.Notes, Partial: s.Origin.Partial}
 	j.Verdict, j.Verdicts = v, map[string]verify.Verdict{}
 	for _, e := range each {
 		j.Asked = append(j.Asked, e.Engine)

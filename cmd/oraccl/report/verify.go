@@ -131,7 +131,11 @@ func PrintVerdict(w io.Writer, v *certify.Judgement) {
 		}
 	}
 	if j.MakespanPs > 0 {
-		said = append(said, "makespan "+Micros(j.MakespanPs)+" us")
+		what := "makespan "
+		if v.Periodic {
+			what = "period "
+		}
+		said = append(said, what+Micros(j.MakespanPs)+" us")
 	}
 	fmt.Fprintln(w, strings.Join(said, ", "))
 	if v.Standing != nil {

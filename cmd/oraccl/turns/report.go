@@ -314,14 +314,17 @@ func (r *Report) Picture(w io.Writer) {
 	const wide = 72
 	list, width := r.bars()
 	rows := [2][]rune{[]rune(strings.Repeat("·", wide)), []rune(strings.Repeat("·", wide))}
-	for _, b := range list {
-		row := rows[0]
-		if b.network {
-			row = rows[1]
-		}
-		for c := range wide {
-			middle := width.Mul(int64(2*c+1)) / (2 * wide)
-			if b.from <= middle && middle < b.to {
+	for _, short := range []bool{false, true} { // those that cover the middle of no cell come last
+		for _, b := range list {
+			row := rows[0]
+			if b.network {
+				row = rows[1]
+			}
+			first, last := cell(b.from, width, wide), cell(b.to, width, wide)
+			if first == last && short {
+				row[min(first, wide-1)] = letter(b.job)
+			}
+			for c := first; c < last && !short; c++ {
 				row[c] = letter(b.job)
 			}
 		}
@@ -332,6 +335,11 @@ func (r *Report) Picture(w io.Writer) {
 		key = append(key, fmt.Sprintf("%c %s", letter(i), r.jobs[i].Name))
 	}
 	fmt.Fprintf(w, "          0 to %v; %s\n", width, strings.Join(key, ", "))
+}
+
+// cell returns the first of n cells whose middle is at t or later.
+func cell(t, width model.Time, n int64) int64 {
+	return int64(max(0, (t.Mul(2*n)-width+2*width-1)/(2*width)))
 }
 
 func letter(i int) rune {

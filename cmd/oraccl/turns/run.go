@@ -21,7 +21,8 @@ import (
 const CrossoverHelp = `crossover schedules training jobs that share all GPUs and one network in turns. JOBS are
 words, NAME=COMPUTE/NETWORK, files of ours (schema oraccl/jobs/1), or traces of runs, from which
 it takes how long an iteration computes and communicates: timelines of Horovod, profiles of
-PyTorch, Muri's table and others (see trace).
+PyTorch, Muri's table and others (see trace). With --topology it takes the buckets of a trace from
+it, and how long each takes from the best schedule of a quick method on that network.
 
 With one iteration of each job in a period, the least period is the largest of all
 computation, all communication, and the slowest job alone; the schedule attains it, in

@@ -17,7 +17,6 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
-	"github.com/oraccl/oraccl/model/format/trace"
 	"github.com/oraccl/oraccl/solve/certify/workloads"
 	"github.com/oraccl/oraccl/solve/crossover"
 )
@@ -66,7 +65,7 @@ type Jobs struct {
 
 // Read returns the jobs of files, ours or traces, with notes on what was assumed.
 func Read(ctx context.Context, names []string, a Asked) (*Jobs, error) {
-	carried := &carrier{ctx: ctx, asked: &a, times: map[int64]model.Time{}, by: map[model.Time]crossover.Carry{}}
+	carried := &carrier{ctx: ctx, asked: &a, times: map[int64]model.Time{}, by: map[int64]crossover.Carry{}}
 	jobs, notes, err := read(ctx, names, a, carried)
 	if err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func Read(ctx context.Context, names []string, a Asked) (*Jobs, error) {
 	for i := range jobs {
 		var list []crossover.Carry
 		for k := range jobs[i].Buckets {
-			c, ok := carried.by[jobs[i].Buckets[k].Time]
+			c, ok := carried.by[jobs[i].Buckets[k].Size]
 			if !ok {
 				return nil, fmt.Errorf("--topology: bucket %d of %s has a time and no size, want a size_bytes for each bucket", k, jobs[i].Name)
 			}
@@ -94,7 +93,7 @@ type carrier struct {
 	ctx   context.Context
 	asked *Asked
 	times map[int64]model.Time
-	by    map[model.Time]crossover.Carry
+	by    map[int64]crossover.Carry
 }
 
 // time returns how long a bucket of a size takes on the topology.
@@ -110,10 +109,7 @@ func (c *carrier) time(size int64) (model.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	c.times[size] = t
-	if _, twice := c.by[t]; !twice {
-		c.by[t] = crossover.Carry{Size: size, Chunks: cut, Schedule: s}
-	}
+	c.times[size], c.by[size] = t, crossover.Carry{Size: size, Chunks: cut, Schedule: s}
 	return t, nil
 }
 
@@ -137,7 +133,7 @@ func read(ctx context.Context, names []string, a Asked, carried *carrier) (jobs 
 		if bytes.Contains(head[:min(len(head), 4096)], []byte(`"oraccl/`)) {
 			more, err = ours(name, head, carried)
 		} else {
-			more, said, err = traced(ctx, name, head, unsaid)
+			more, said, err = traced(name, head, carried, unsaid)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -232,7 +228,7 @@ func ours(name string, b []byte, carried *carrier) ([]crossover.Job, error) {
 					return nil, fmt.Errorf("%s: %w", at, err)
 				}
 			}
-			job.Buckets = append(job.Buckets, crossover.Bucket{Ready: b.Ready, Time: b.Time})
+			job.Buckets = append(job.Buckets, crossover.Bucket{Ready: b.Ready, Time: b.Time, Size: b.Size})
 		}
 		jobs = append(jobs, job)
 	}
@@ -240,53 +236,6 @@ func ours(name string, b []byte, carried *carrier) ([]crossover.Job, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return jobs, nil
-}
-
-// traced reads the jobs of a trace. Of a job of which the exposed communication is known, that
-// part is ready at the end of the computation, the rest just so early that it hides behind it.
-func traced(ctx context.Context, name string, b []byte, unsaid map[string]bool) (jobs []crossover.Job, notes []string, err error) {
-	t, err := trace.Read(ctx, name, bytes.NewReader(b), trace.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	short := func(j *trace.Job) string {
-		first, _, _ := strings.Cut(j.Name, " ")
-		if j.Ranks > 0 {
-			first += fmt.Sprintf(":%d", j.Ranks)
-		}
-		return first
-	}
-	same := map[string]int{}
-	for i := range t.Jobs {
-		same[short(&t.Jobs[i])]++
-	}
-	for i := range t.Jobs {
-		j := &t.Jobs[i]
-		label := short(j)
-		if same[label] > 1 {
-			label = j.Name
-		}
-		if j.Compute == nil || j.Comm == nil || *j.Compute < 1 {
-			notes = append(notes, fmt.Sprintf("left out: %s of %s: the file does not say how long it computes and communicates", label, name))
-			continue
-		}
-		job := crossover.Coarse(label, *j.Compute, max(1, *j.Comm))
-		switch {
-		case j.Exposed == nil:
-			unsaid[label] = true
-		case *j.Exposed < *j.Comm:
-			hidden := *j.Comm - max(1, *j.Exposed)
-			if hidden > 0 && hidden < *j.Compute {
-				job.Buckets = []crossover.Bucket{{Ready: *j.Compute - hidden, Time: hidden}, {Ready: *j.Compute, Time: max(1, *j.Exposed)}}
-				notes = append(notes, fmt.Sprintf("assumed: %s hides %v of its communication at the end of its computation", label, hidden))
-			}
-		}
-		jobs = append(jobs, job)
-	}
-	if len(jobs) == 0 {
-		return nil, nil, fmt.Errorf("%s: no job with its computation and communication, want at least one", name)
-	}
-	return jobs, notes, nil
 }
 
 // choose returns the jobs that are named, in that order.

@@ -555,8 +555,10 @@ func (h *horovod) job(ctx context.Context, gradients []int, others int, transpor
 		for _, b := range one.buckets {
 			m, offset := length(union(slices.Clone(b.transport))), b.ready-oneBefore
 			t.value(name+"_bucket", "us", "tensors %s bytes %d ready %s m %s", b.name(), b.bytes, us(offset), us(m))
-			job.Buckets = append(job.Buckets, Bucket{Kind: "allreduce", Bytes: b.bytes, Offset: &offset, Comm: &m})
+			job.Buckets = append(job.Buckets, Bucket{Kind: "allreduce", Bytes: b.bytes, Offset: &offset, Comm: &m, Computed: &offset})
 		}
+		c := one.ready - oneBefore
+		job.BucketsOf = &c
 		t.value(name+"_c", "us", "%s", us(one.ready-oneBefore))
 		t.value(name+"_e", "us", "%s", us(one.end-one.ready))
 	}

@@ -200,7 +200,7 @@ func (k *kineto) finish() {
 		job.Compute, job.Comm, job.Exposed = &c, &m, &e
 		t.Notes.Add(model.Fact, "no steps (ProfilerStep#…) in it: the times are those of the whole file")
 	}
-	k.callsOf(names, at, &job)
+	k.callsOf(names, at, byStep, &job)
 	t.Jobs = append(t.Jobs, job)
 	if len(k.comm) > 0 {
 		t.Notes.Add(model.Fact, "NCCL's kernels wait for their peers: what one rank communicates is at most this long")
@@ -208,8 +208,15 @@ func (k *kineto) finish() {
 }
 
 // callsOf lists the collectives, and the buckets of the step in the middle.
-func (k *kineto) callsOf(names []string, at func(span) int, job *Job) {
+func (k *kineto) callsOf(names []string, at func(span) int, byStep [][2][]span, job *Job) {
 	t := k.t
+	middle := len(names) / 2
+	var computes []span // of the step in the middle
+	if len(names) > 0 {
+		computes = union(byStep[middle][0])
+		c := length(computes)
+		job.BucketsOf = &c
+	}
 	for _, c := range k.calls {
 		x := Collective{Kind: c.kind, Bytes: c.bytes, Group: c.group, Start: c.from, Duration: c.to - c.from}
 		i := at(c.span)
@@ -218,8 +225,9 @@ func (k *kineto) callsOf(names []string, at func(span) int, job *Job) {
 			if c.named {
 				offset := c.from - k.steps[names[i]].from
 				t.value(names[i]+"_collective", "us", "%s bytes %d group %d start %s m %s", c.kind, c.bytes, c.group, us(offset), us(x.Duration))
-				if i == len(names)/2 {
-					job.Buckets = append(job.Buckets, Bucket{Kind: c.kind, Bytes: c.bytes, Offset: &offset, Comm: &x.Duration})
+				if i == middle {
+					done := overlap(computes, []span{{k.steps[names[i]].from, c.from}})
+					job.Buckets = append(job.Buckets, Bucket{Kind: c.kind, Bytes: c.bytes, Offset: &offset, Comm: &x.Duration, Computed: &done})
 				}
 			}
 		}

@@ -61,6 +61,7 @@ type Job struct {
 	Comm       *model.Time // length of the union of what communicates
 	Exposed    *model.Time // of Comm, what does not run beside Compute
 	Buckets    []Bucket    // of one iteration, in the order in which they are ready
+	BucketsOf  *model.Time // how long that iteration computes; nil: not known
 	Releases   []model.Time
 	// Late is the rank that is usually the last; nil: not known.
 	Late *Late
@@ -72,6 +73,8 @@ type Bucket struct {
 	Bytes  int64       // as the tools count
 	Offset *model.Time // since the end of the iteration before, or the beginning of the step: when it is ready, or, in profiles, begins at the latest
 	Comm   *model.Time
+	// Computed is how much of BucketsOf was done at Offset; nil: not known.
+	Computed *model.Time
 }
 
 // Late is a rank that comes last.
