@@ -69,7 +69,8 @@ func planInk(o *model.PlanOp) string {
 // picture is scrolled by itself where it is wider than the page.
 func planCSS() string {
 	dark, _, _ := strings.Cut(pageCSS[strings.Index(pageCSS, darkTheme)+len(darkTheme):], "\n")
-	return pageCSS + "@media (prefers-color-scheme: dark) { :root" + dark + " }\nmain { overflow-x: auto; }\n"
+	const picture = "main svg { filter: invert(0.9) hue-rotate(180deg); }" // drawn for paper: dark becomes light, and hues stay
+	return pageCSS + "@media (prefers-color-scheme: dark) { :root" + dark + " " + picture + " }\nmain { overflow-x: auto; }\n"
 }
 
 // darkTheme begins the line of the style of pages that has the colours of their dark theme.
