@@ -6,7 +6,7 @@
 // do. It prints a table and fails if anything comes out other than the manifest says. It
 // decides nothing itself but whether the answers are the expected ones.
 //
-//	go run ./cmd/proofs [-without NAME,...] [-time-limit 2m] [-checker FILE] [DIRECTORY]
+//	go run ./cmd/proofs [-without NAME,...] [-time-limit 2m] [-checker FILE] [-also DIRECTORY] [DIRECTORY]
 //
 // A program that is missing is a failure, unless -without names it; then the table says
 // that it was left out. The exit status is 0 if all is as expected, 1 if not, 2 if the
@@ -39,6 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	without := flags.String("without", "", "`programs` to go without: z3, cvc5, cadical (and with it all refutations that are made again), lrat-check, coqc, ocamlfind")
 	limit := flags.Duration("time-limit", 2*time.Minute, "wall `time` for each query and each refutation")
 	keep := flags.String("checker", "", "`file` to keep the proved checker in")
+	also := flags.String("also", "", "`directory` of more documents, such as a dossier, about which the proved checker and ours must not differ")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	defer c.close()
-	c.keep = *keep
+	c.keep, c.also = *keep, *also
 	return c.all(ctx, stdout)
 }
 
@@ -79,6 +80,7 @@ type checker struct {
 	tools    []*tool
 	scratch  string
 	keep     string // where the proved checker is to stay, if anywhere
+	also     string // more documents to compare its answers about, if any
 }
 
 func newChecker(dir, without string, limit time.Duration) (*checker, error) {

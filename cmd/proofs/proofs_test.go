@@ -186,6 +186,15 @@ func TestProvedChecker(t *testing.T) {
 			}
 		})
 		require.Equal(t, c.bad, bad, name)
+
+		checks.manifest.Documents, checks.also = nil, filepath.Join(dir, "documents") // no number is recorded
+		bad = ""
+		checks.provedChecker(context.Background(), func(_ string, f finding) {
+			if !f.good() {
+				bad = f.found
+			}
+		})
+		require.Equal(t, strings.Contains(c.bad, "such as"), bad != "", name)
 	}
 	fake(t, map[string]string{"coqc": "exit 0"})
 	checks, err := newChecker(proofs, "", time.Minute)

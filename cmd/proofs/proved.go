@@ -31,14 +31,18 @@ const differs = "otherwise than oraccl-check"
 
 // provedChecker builds the checker of the functions that Coq has written, in the scratch
 // directory where theorems compiled them, and compares its answers about documents with
-// those of ours. It reports for each directory and answer how many documents have it.
+// those of ours. It reports for each directory and answer how many documents have it, and of
+// the directory c.also that none has an answer that ours contradict.
 func (c *checker) provedChecker(ctx context.Context, report func(claim string, f finding)) {
-	if len(c.manifest.Documents) == 0 {
+	if len(c.manifest.Documents) == 0 && c.also == "" {
 		return
 	}
 	all := func(f finding) {
 		for _, d := range c.manifest.Documents {
 			report(d.Dir, f)
+		}
+		if c.also != "" {
+			report(c.also, f)
 		}
 	}
 	for _, name := range []string{"coqc", "ocamlfind"} {
@@ -53,6 +57,17 @@ func (c *checker) provedChecker(ctx context.Context, report func(claim string, f
 		all(failed(err))
 		return
 	}
+	if c.also != "" {
+		begin := time.Now()
+		of, example, err := c.compare(ctx, program, c.also)
+		if err != nil {
+			report(c.also, failed(err))
+		} else {
+			want := maps.Clone(of) // no more is asked than that ours agree
+			delete(want, differs)
+			count(c.also, want, of, example, time.Since(begin), report)
+		}
+	}
 	for _, d := range c.manifest.Documents {
 		begin := time.Now()
 		of, example, err := c.compare(ctx, program, filepath.Join(c.dir, filepath.FromSlash(d.Dir)))
@@ -60,20 +75,24 @@ func (c *checker) provedChecker(ctx context.Context, report func(claim string, f
 			report(d.Dir, failed(err))
 			continue
 		}
-		took := time.Since(begin)
-		asked := map[string]bool{differs: true}
-		for _, list := range []map[string]int{d.Answers, of} {
-			for answer := range list {
-				asked[answer] = true
-			}
+		count(d.Dir, d.Answers, of, example, time.Since(begin), report)
+	}
+}
+
+// count reports how many documents of a directory have each answer, and how many were to.
+func count(dir string, want, of map[string]int, example string, took time.Duration, report func(claim string, f finding)) {
+	asked := map[string]bool{differs: true}
+	for _, list := range []map[string]int{want, of} {
+		for answer := range list {
+			asked[answer] = true
 		}
-		for _, answer := range slices.Sorted(maps.Keys(asked)) {
-			f := finding{by: provedName, expected: strconv.Itoa(d.Answers[answer]), found: strconv.Itoa(of[answer]), took: took}
-			if answer == differs && example != "" {
-				f.found += ", such as " + example
-			}
-			report(d.Dir+": "+answer, f)
+	}
+	for _, answer := range slices.Sorted(maps.Keys(asked)) {
+		f := finding{by: provedName, expected: strconv.Itoa(want[answer]), found: strconv.Itoa(of[answer]), took: took}
+		if answer == differs && example != "" {
+			f.found += ", such as " + example
 		}
+		report(dir+": "+answer, f)
 	}
 }
 
