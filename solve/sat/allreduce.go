@@ -78,7 +78,7 @@ func (e *Formula) allReduce() error {
 			}
 			size *= d
 		}
-		*block.first = e.block(size)
+		*block.first = e.Block(size)
 		if err := e.full(); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (e *Formula) allReduce() error {
 	for k := range chunks {
 		for v := range n {
 			for j := range n {
-				e.add(s.valAt(k, v, j, h))
+				e.Add(s.valAt(k, v, j, h))
 			}
 		}
 	}
@@ -123,18 +123,18 @@ func (e *Formula) trees() error {
 				}
 			}
 		}
-		root := e.block(s.ranks)
+		root := e.Block(s.ranks)
 		for r := range s.ranks {
 			var sent []Lit
 			for a, x := range e.arcs {
 				for t := range h {
 					if x.Src == r {
 						sent = append(sent, s.addOf(k, a, t))
-						e.add(-(root + Lit(r)), -s.addOf(k, a, t))
+						e.Add(-(root + Lit(r)), -s.addOf(k, a, t))
 					}
 				}
 			}
-			e.atMost(1, sent)
+			e.AtMost(1, sent)
 		}
 		for r := range s.ranks {
 			e.lits = append(e.lits, root+Lit(r))

@@ -51,14 +51,15 @@ func (c *CNF) Clause(i int) []Lit {
 	return c.lits[from:c.ends[i]]
 }
 
-// block numbers n variables that follow one another and returns the first.
-func (c *CNF) block(n int) Lit {
+// Block numbers n variables that follow one another and returns the first.
+func (c *CNF) Block(n int) Lit {
 	first := Lit(c.Vars + 1)
 	c.Vars += n
 	return first
 }
 
-func (c *CNF) add(lits ...Lit) {
+// Add adds the clause that one of lits is true.
+func (c *CNF) Add(lits ...Lit) {
 	c.lits = append(c.lits, lits...)
 	c.end()
 }
@@ -77,22 +78,22 @@ func (c *CNF) full() error {
 	return nil
 }
 
-// atMost says that at most m of xs are true: section 10.7. It takes O(m·len(xs))
+// AtMost states that at most m of xs are true: section 10.7. It takes O(m·len(xs))
 // clauses.
-func (c *CNF) atMost(m int, xs []Lit) {
+func (c *CNF) AtMost(m int, xs []Lit) {
 	n := len(xs)
 	switch {
 	case n <= m:
 		return
 	case m == 0:
 		for _, x := range xs {
-			c.add(-x)
+			c.Add(-x)
 		}
 		return
 	case m == 1 && n <= 6:
 		for i, x := range xs {
 			for _, y := range xs[i+1:] {
-				c.add(-x, -y)
+				c.Add(-x, -y)
 			}
 		}
 		return
@@ -101,23 +102,23 @@ func (c *CNF) atMost(m int, xs []Lit) {
 		c.Vars = maxVars + 1 // full says so
 		return
 	}
-	first := c.block((n - 1) * m)
+	first := c.Block((n - 1) * m)
 	s := func(i, j int) Lit { return first + Lit((i-1)*m+j-1) } // both from 1
-	c.add(-xs[0], s(1, 1))
+	c.Add(-xs[0], s(1, 1))
 	for j := 2; j <= m; j++ {
-		c.add(-s(1, j))
+		c.Add(-s(1, j))
 	}
 	for i := 2; i < n; i++ {
 		x := xs[i-1]
-		c.add(-x, s(i, 1))
-		c.add(-s(i-1, 1), s(i, 1))
+		c.Add(-x, s(i, 1))
+		c.Add(-s(i-1, 1), s(i, 1))
 		for j := 2; j <= m; j++ {
-			c.add(-x, -s(i-1, j-1), s(i, j))
-			c.add(-s(i-1, j), s(i, j))
+			c.Add(-x, -s(i-1, j-1), s(i, j))
+			c.Add(-s(i-1, j), s(i, j))
 		}
-		c.add(-x, -s(i-1, m))
+		c.Add(-x, -s(i-1, m))
 	}
-	c.add(-xs[n-1], -s(n-1, m))
+	c.Add(-xs[n-1], -s(n-1, m))
 }
 
 // WriteDIMACS writes c in the format of SAT solvers.

@@ -233,7 +233,7 @@ func (e *Formula) variables() error {
 			lits[k] = make([]Lit, ranks)
 			for v := range ranks {
 				if v != e.holder[k] && e.early[k][v] <= last {
-					lits[k][v] = e.block(last - e.early[k][v] + 1)
+					lits[k][v] = e.Block(last - e.early[k][v] + 1)
 				}
 			}
 			if err := e.full(); err != nil {
@@ -255,7 +255,7 @@ func (e *Formula) variables() error {
 			}
 			first, last := max(e.early[k][x.Src], e.ready[x.Src], e.ready[x.Dst]), h-e.pace(k, a).delay
 			if first <= last {
-				list[a] = window{e.block(last - first + 1), first, last}
+				list[a] = window{e.Block(last - first + 1), first, last}
 			}
 		}
 		e.send = append(e.send, list)
@@ -264,7 +264,7 @@ func (e *Formula) variables() error {
 		}
 	}
 	if e.q.Steps > 0 {
-		e.cut = e.block(h - 1)
+		e.cut = e.Block(h - 1)
 		e.avail, err = upTo(h - 1)
 	}
 	return err
@@ -319,7 +319,7 @@ func (e *Formula) flow() error {
 				if e.q.Steps > 0 {
 					source = e.availAt(k, x.Src, t)
 				}
-				e.add(-(w.lit + Lit(t-w.first)), source)
+				e.Add(-(w.lit + Lit(t-w.first)), source)
 			}
 		}
 		if err := e.full(); err != nil {
@@ -329,9 +329,9 @@ func (e *Formula) flow() error {
 	for k := range e.holder {
 		for _, v := range e.wanted[k] {
 			if l := e.hasAt(k, v, h); l != 0 {
-				e.add(l)
+				e.Add(l)
 			} else {
-				e.add()
+				e.Add()
 			}
 		}
 	}
@@ -342,7 +342,7 @@ func (e *Formula) flow() error {
 		}
 		v := e.wanted[k][0]
 		for t := e.early[k][v]; t < h; t++ {
-			e.add(-e.hasAt(k, v, t), e.hasAt(k-1, v, t))
+			e.Add(-e.hasAt(k, v, t), e.hasAt(k-1, v, t))
 		}
 	}
 	return nil
@@ -358,7 +358,7 @@ func (e *Formula) limits(sending func(t int, places func(hop.Bundled) []int) []L
 		for r := range e.p.Topology.Ranks {
 			for t := range e.q.Horizon {
 				for _, end := range []func(hop.Bundled) int{func(a hop.Bundled) int { return a.Src }, func(a hop.Bundled) int { return a.Dst }} {
-					e.atMost(1, sending(t, func(a hop.Bundled) []int {
+					e.AtMost(1, sending(t, func(a hop.Bundled) []int {
 						if end(a) == r {
 							return []int{-1}
 						}
@@ -383,7 +383,7 @@ func (e *Formula) limits(sending func(t int, places func(hop.Bundled) []int) []L
 			return places
 		}
 		for t := range e.q.Horizon {
-			e.atMost(most, sending(t, uses))
+			e.AtMost(most, sending(t, uses))
 			if err := e.full(); err != nil {
 				return err
 			}
@@ -447,7 +447,7 @@ func (e *Formula) steps() error {
 			}
 			for t := e.early[k][v]; t < h; t++ {
 				now, before := e.availAt(k, v, t), e.availAt(k, v, t-1)
-				e.add(-now, e.hasAt(k, v, t))
+				e.Add(-now, e.hasAt(k, v, t))
 				e.lits = append(e.lits, -now)
 				if t > 0 {
 					e.lits = append(e.lits, e.cut+Lit(t-1))
@@ -463,6 +463,6 @@ func (e *Formula) steps() error {
 	for i := range cuts {
 		cuts[i] = e.cut + Lit(i)
 	}
-	e.atMost(e.q.Steps-1, cuts)
+	e.AtMost(e.q.Steps-1, cuts)
 	return e.full()
 }

@@ -108,12 +108,12 @@ func TestAtMost(t *testing.T) {
 	for n := range 9 {
 		for m := range n + 2 {
 			var c CNF
-			first := c.block(n)
+			first := c.Block(n)
 			xs := make([]Lit, n)
 			for i := range xs {
 				xs[i] = first + Lit(i)
 			}
-			c.atMost(m, xs)
+			c.AtMost(m, xs)
 			for bits := range 1 << n {
 				value, ones := make([]int8, c.Vars+1), 0
 				for i := range n {

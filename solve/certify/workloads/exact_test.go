@@ -1,6 +1,7 @@
 package workloads_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,26 +19,37 @@ import (
 	"github.com/oraccl/oraccl/verify"
 )
 
-// closed returns the makespan of the best of a schedule and what exact finds, which engines must prove, and
-// of which the solver must claim that there is nothing shorter.
+// closed returns the makespan of the best of a schedule and what exact and sat find, which engines must prove, and
+// of which each solver must claim that there is nothing shorter.
 func closed(t *testing.T, incumbent *wl.Schedule) model.Time {
+	t.Helper()
+	x := searched(t, incumbent, exact.Schedule)
+	y := searched(t, incumbent, exact.Satisfy)
+	require.True(t, x.Closed)
+	require.True(t, y.Closed)
+	require.Equal(t, x.Schedule.Makespan(), y.Schedule.Makespan())
+	require.Equal(t, y.Schedule.Makespan(), y.Before)
+	return x.Schedule.Makespan()
+}
+
+// searched returns what a solver finds, with the schedule it began with where it finds nothing.
+func searched(t *testing.T, incumbent *wl.Schedule, search func(context.Context, *wl.Schedule, exact.Options) (*exact.Result, error)) *exact.Result {
 	t.Helper()
 	if highs.Available() != nil {
 		t.Skip("no solver")
 	}
-	x, err := exact.Schedule(t.Context(), incumbent, exact.Options{TimeLimit: time.Minute})
+	x, err := search(t.Context(), incumbent, exact.Options{TimeLimit: time.Minute})
 	require.NoError(t, err)
-	require.True(t, x.Closed)
-	best := incumbent
-	if x.Schedule != nil {
-		best = x.Schedule
-		require.Less(t, best.Makespan(), incumbent.Makespan())
+	if x.Schedule == nil {
+		x.Schedule = incumbent
+		return x
 	}
-	require.NoError(t, best.Validate())
-	v, each, err := checks.Check(t.Context(), best, 0)
+	require.Less(t, x.Schedule.Makespan(), incumbent.Makespan())
+	require.NoError(t, x.Schedule.Validate())
+	v, each, err := checks.Check(t.Context(), x.Schedule, 0)
 	require.NoError(t, err)
 	require.Equal(t, verify.Proved, v.Outcome, "%+v", each)
-	return best.Makespan()
+	return x
 }
 
 // one is a computation, or a transfer, that keeps one resource for a time.
@@ -87,55 +99,85 @@ func shortest(all []one) int {
 	return best
 }
 
-// On tiny workloads of computations and transfers, exact finds the least makespan, as all orders do.
+// tiny returns a random workload of computations and transfers, whose lengths are multiples of unit picoseconds or,
+// with a unit above 1, not quite; and its parts as all orders see them.
+func tiny(t *testing.T, r *rand.Rand, unit int) (*wl.Workload, []one) {
+	odd := func() int { return r.IntN(max(1, unit/10)) }
+	net := &model.Topology{Name: "three", Ranks: 3}
+	for u := range 3 {
+		for v := range 3 {
+			if u != v {
+				net.Links = append(net.Links, model.Link{Src: u, Dst: v, Alpha: model.Time(r.IntN(2)*unit + odd()), Bandwidth: 1e12})
+			}
+		}
+	}
+	w := &wl.Workload{Topology: net, Cost: model.Pipelined}
+	var all []one
+	for i := range 4 + r.IntN(3) {
+		op := wl.Op{ID: fmt.Sprint("op", i), Group: fmt.Sprint("g", i)}
+		var x one
+		if r.IntN(2) == 0 {
+			d := (1+r.IntN(4))*unit + odd()
+			x = one{[]int{r.IntN(3)}, "", d, d, nil}
+			x.keeps = fmt.Sprint("rank ", x.ranks)
+			op.Kind, op.Duration = wl.Compute, []model.Time{model.Time(d)}
+		} else {
+			l := net.Links[r.IntN(len(net.Links))]
+			n := (1+r.IntN(3))*unit + odd()
+			x = one{[]int{l.Src, l.Dst}, fmt.Sprint("link ", l.Src, l.Dst), n + int(l.Alpha), n, nil}
+			op.Kind, op.Size, op.Chunks = wl.SendRecv, int64(n), []model.Chunk{{Size: int64(n)}}
+		}
+		w.Groups, w.Ops = append(w.Groups, wl.Group{Name: op.Group, Ranks: x.ranks}), append(w.Ops, op)
+		for j := range i {
+			if r.IntN(3) > 0 {
+				continue
+			}
+			scope := wl.ByAll
+			if slices.ContainsFunc(x.ranks, func(v int) bool { return slices.Contains(all[j].ranks, v) }) {
+				scope = wl.ByRank
+			}
+			w.Edges = append(w.Edges, wl.Edge{From: j, To: i, Scope: scope})
+			x.after = append(x.after, j)
+		}
+		all = append(all, x)
+	}
+	require.NoError(t, w.Validate())
+	return w, all
+}
+
+// On tiny workloads of computations and transfers, exact and sat find the least makespan, as all orders do.
 func TestExactAgainstAllOrders(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 3))
 	better := 0
 	for range 25 {
-		net := &model.Topology{Name: "three", Ranks: 3}
-		for u := range 3 {
-			for v := range 3 {
-				if u != v {
-					net.Links = append(net.Links, model.Link{Src: u, Dst: v, Alpha: model.Time(r.IntN(2)), Bandwidth: 1e12})
-				}
-			}
-		}
-		w := &wl.Workload{Topology: net, Cost: model.Pipelined}
-		var all []one
-		for i := range 4 + r.IntN(3) {
-			op := wl.Op{ID: fmt.Sprint("op", i), Group: fmt.Sprint("g", i)}
-			var x one
-			if r.IntN(2) == 0 {
-				d := 1 + r.IntN(4)
-				x = one{[]int{r.IntN(3)}, "", d, d, nil}
-				x.keeps = fmt.Sprint("rank ", x.ranks)
-				op.Kind, op.Duration = wl.Compute, []model.Time{model.Time(d)}
-			} else {
-				l := net.Links[r.IntN(len(net.Links))]
-				n := 1 + r.IntN(3)
-				x = one{[]int{l.Src, l.Dst}, fmt.Sprint("link ", l.Src, l.Dst), n + int(l.Alpha), n, nil}
-				op.Kind, op.Size, op.Chunks = wl.SendRecv, int64(n), []model.Chunk{{Size: int64(n)}}
-			}
-			w.Groups, w.Ops = append(w.Groups, wl.Group{Name: op.Group, Ranks: x.ranks}), append(w.Ops, op)
-			for j := range i {
-				if r.IntN(3) > 0 {
-					continue
-				}
-				scope := wl.ByAll
-				if slices.ContainsFunc(x.ranks, func(v int) bool { return slices.Contains(all[j].ranks, v) }) {
-					scope = wl.ByRank
-				}
-				w.Edges = append(w.Edges, wl.Edge{From: j, To: i, Scope: scope})
-				x.after = append(x.after, j)
-			}
-			all = append(all, x)
-		}
-		require.NoError(t, w.Validate())
+		w, all := tiny(t, r, 1)
 		s, _, err := checks.Find(t.Context(), w, nil)
 		require.NoError(t, err)
 		found := closed(t, s)
 		require.EqualValues(t, shortest(all), found)
 		if found < s.Makespan() {
+			better++
+		}
+	}
+	require.Positive(t, better)
+}
+
+// Where times have no tick in common, what sat claims is no more than the least makespan, which its schedule is near to.
+func TestSatisfyWithoutATick(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 4))
+	better := 0
+	for range 12 {
+		w, all := tiny(t, r, 1009)
+		s, _, err := checks.Find(t.Context(), w, nil)
+		require.NoError(t, err)
+		least := shortest(all)
+		x := searched(t, s, exact.Satisfy)
+		require.Zero(t, x.Tick)
+		require.LessOrEqual(t, int(x.Before), least)
+		require.GreaterOrEqual(t, int(x.Before), least*95/100)
+		require.GreaterOrEqual(t, int(x.Schedule.Makespan()), least)
+		require.LessOrEqual(t, int(x.Schedule.Makespan()), least*105/100)
+		if x.Schedule != s {
 			better++
 		}
 	}

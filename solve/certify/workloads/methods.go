@@ -34,6 +34,7 @@ const (
 	GilmoreGomory = "gilmore-gomory"
 	Modulo        = "modulo"
 	Exact         = "exact"
+	SAT           = "sat"
 )
 
 // Method is a way to schedule all of a workload.
@@ -57,6 +58,7 @@ func Methods() []Method {
 		{GilmoreGomory, "jobs take turns in lock-step, in the order of Gilmore and Gomory", lockStep},
 		{Modulo, "what goes on for ever: all operations on a circle of the length of the period, over the links of the network (iterative modulo scheduling)", onCircle},
 		{Exact, "a mixed-integer program (HiGHS): jobs take turns; of small workloads of another kind, all transfers and computations at once", exactly},
+		{SAT, "a formula (CaDiCaL) for each number of ticks: all transfers and computations of small workloads at once", satisfied},
 	}
 }
 
@@ -206,7 +208,7 @@ type attempt struct {
 
 // methods returns the method of each collective in the schedule of a method.
 func (a *attempt) methods(of string) map[string]string {
-	if a.parts == nil || of == Greedy || of == Exact && a.turns == nil {
+	if a.parts == nil || of == Greedy || of == SAT || of == Exact && a.turns == nil {
 		return nil
 	}
 	return a.parts.Methods
@@ -360,36 +362,60 @@ func shareOf(ctx context.Context) time.Duration {
 	return mostExact
 }
 
-// allAtOnce looks for what is shorter than the best of the other methods, of which greedy is tried if none ran.
-func allAtOnce(ctx context.Context, a *attempt) (*wl.Schedule, error) {
-	incumbent := a.known
-	if incumbent == nil {
-		var err error
-		if incumbent, err = greedy(ctx, a); errors.Is(err, solve.ErrNotServed) {
-			incumbent, err = listed(place.CriticalPath)(ctx, a)
-		}
-		if err != nil {
-			return nil, err
-		}
+// incumbent returns the best schedule of the other methods, of which greedy is tried if none ran.
+func (a *attempt) incumbent(ctx context.Context) (*wl.Schedule, error) {
+	if a.known != nil {
+		return a.known, nil
 	}
-	x, err := timed.Schedule(ctx, incumbent, timed.Options{TimeLimit: shareOf(ctx), Least: a.least})
+	s, err := greedy(ctx, a)
+	if errors.Is(err, solve.ErrNotServed) {
+		return listed(place.CriticalPath)(ctx, a)
+	}
+	return s, err
+}
+
+// allAtOnce looks by a solver for what is shorter than the best of the other methods. It makes no schedule where it
+// neither finds one nor knows more than is known.
+func (a *attempt) allAtOnce(ctx context.Context, solver string, search func(context.Context, *wl.Schedule, timed.Options) (*timed.Result, error)) (*wl.Schedule, error) {
+	if a.w.Periodic {
+		return nil, solve.NotServed("serves what ends")
+	}
+	incumbent, err := a.incumbent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := shareOf(ctx)
+	x, err := search(ctx, incumbent, timed.Options{TimeLimit: limit, Least: a.least})
 	if err != nil {
 		return nil, solve.NotServed("%v", err)
 	}
-	if x.Closed && incumbent.Makespan() > a.least {
-		a.claim = fmt.Sprintf("HiGHS claims that nothing is shorter in which chunks, cut as here, go from member to member along trees, at multiples of %v; which is not checked", x.Tick)
-	}
+	best := incumbent
 	if x.Schedule != nil {
-		return x.Schedule, nil
+		best = x.Schedule
 	}
-	again := *incumbent
+	const form = "in which chunks, cut as here, go from member to member along trees"
+	switch length := best.Makespan(); {
+	case length <= a.least:
+	case x.Closed:
+		a.claim = fmt.Sprintf("%s claims that nothing is shorter %s; which is not checked", solver, form)
+	case x.Before > a.least:
+		a.claim = fmt.Sprintf("%s claims that nothing ends before %v %s; which is not checked", solver, x.Before, form)
+	case x.Schedule == nil:
+		return nil, solve.NotServed("found nothing that ends before %v in %v, and does not know whether there is something", length, limit.Round(time.Millisecond))
+	}
+	again := *best
 	return &again, nil
+}
+
+// satisfied asks a SAT solver.
+func satisfied(ctx context.Context, a *attempt) (*wl.Schedule, error) {
+	return a.allAtOnce(ctx, "CaDiCaL", timed.Satisfy)
 }
 
 func exactly(ctx context.Context, a *attempt) (*wl.Schedule, error) {
 	if a.best == nil {
 		if _, err := roundRobin(ctx, a); errors.Is(err, solve.ErrNotServed) && !a.w.Periodic {
-			return allAtOnce(ctx, a)
+			return a.allAtOnce(ctx, "HiGHS", timed.Schedule)
 		} else if err != nil {
 			return nil, err
 		}
