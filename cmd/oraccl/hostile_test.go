@@ -76,6 +76,7 @@ func measured(t *testing.T, program string, args ...string) outcome {
 // status of the index, within limits of time and memory, and what is in a file writes no
 // line of a report and tells the terminal nothing. With -v a table of what each took is printed.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out with -short: it takes a minute")
 	}

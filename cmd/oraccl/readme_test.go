@@ -22,6 +22,7 @@ func normal(s string) string {
 // directory, and compares what it prints. With UPDATE=1 it writes the outputs into
 // the README.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	b, err := os.ReadFile(root + "/README.md")
