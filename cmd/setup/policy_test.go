@@ -73,6 +73,7 @@ var policy = []struct {
 	{dir: "solve/lp/highs", may: "solve/lp. github.com/lanl/highs", cgo: true, solver: true},
 	{dir: "solve/exact", may: "model. solve", solver: true},
 	{dir: "solve/workload/exact", may: "model. model/workload solve solve/lp. solve/lp/highs solve/sat", solver: true},
+	{dir: "solve/workload/modulo", may: "model. model/workload solve solve/lp. solve/lp/highs", solver: true},
 	{dir: "solve/crossover/exact", may: "model. solve/crossover solve/lp. solve/lp/highs", solver: true},
 	{dir: "solve/dual", may: "model. solve", solver: true},
 	{dir: "solve/forest", may: "model. solve", solver: true},

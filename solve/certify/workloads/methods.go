@@ -57,7 +57,7 @@ func Methods() []Method {
 		{Johnson, "jobs take turns, in Johnson's order", johnson},
 		{GilmoreGomory, "jobs take turns in lock-step, in the order of Gilmore and Gomory", lockStep},
 		{Modulo, "what goes on for ever: all operations on a circle of the length of the period, over the links of the network (iterative modulo scheduling)", onCircle},
-		{Exact, "a mixed-integer program (HiGHS): jobs take turns; of small workloads of another kind, all transfers and computations at once", exactly},
+		{Exact, "a mixed-integer program (HiGHS): jobs take turns; of small workloads of another kind, all transfers and computations at once, or, with a period, all operations over the links of the network", exactly},
 		{SAT, "a formula (CaDiCaL) for each number of ticks: all transfers and computations of small workloads at once", satisfied},
 	}
 }
@@ -412,21 +412,38 @@ func satisfied(ctx context.Context, a *attempt) (*wl.Schedule, error) {
 	return a.allAtOnce(ctx, "CaDiCaL", timed.Satisfy)
 }
 
+// exactly asks a solver: of jobs that take turns for their order; of what goes on for ever also, where that is not
+// known to be the best, for one on the links; of other workloads for all transfers and computations.
 func exactly(ctx context.Context, a *attempt) (*wl.Schedule, error) {
+	s, err := a.inTurns(ctx)
+	switch {
+	case !a.w.Periodic && errors.Is(err, solve.ErrNotServed) && a.turns == nil:
+		return a.allAtOnce(ctx, "HiGHS", timed.Schedule)
+	case !a.w.Periodic || err == nil && s.Period <= a.least:
+		return s, err
+	}
+	claim := a.claim
+	c, cerr := a.onLinks(ctx)
+	if cerr == nil && (err != nil || c.Period < s.Period) || a.turns == nil {
+		return c, cerr
+	}
+	a.claim = claim
+	return s, err
+}
+
+// inTurns looks for the best of the schedules in which jobs take turns.
+func (a *attempt) inTurns(ctx context.Context) (*wl.Schedule, error) {
 	if a.best == nil {
-		if _, err := roundRobin(ctx, a); errors.Is(err, solve.ErrNotServed) && !a.w.Periodic {
-			return a.allAtOnce(ctx, "HiGHS", timed.Schedule)
-		} else if err != nil {
+		if _, err := roundRobin(ctx, a); err != nil {
 			return nil, err
 		}
 	}
-	limit := shareOf(ctx)
 	var x *exact.Result
 	var err error
 	if a.w.Periodic {
-		x, err = exact.Periodic(ctx, a.turns.Jobs, a.best, exact.Options{TimeLimit: limit})
+		x, err = exact.Periodic(ctx, a.turns.Jobs, a.best, exact.Options{TimeLimit: shareOf(ctx)})
 	} else {
-		x, err = exact.Finite(ctx, a.jobs(a.order), a.best, exact.Options{TimeLimit: limit})
+		x, err = exact.Finite(ctx, a.jobs(a.order), a.best, exact.Options{TimeLimit: shareOf(ctx)})
 	}
 	if err != nil { // too large, or there is no solver
 		return nil, solve.NotServed("%v", err)
@@ -438,4 +455,23 @@ func exactly(ctx context.Context, a *attempt) (*wl.Schedule, error) {
 		a.claim = "HiGHS claims that nothing that takes turns is shorter, which is not checked"
 	}
 	return a.turns.Timetable(a.best, a.order), nil
+}
+
+// onLinks looks for the shortest period in which programs are moved as a whole over the links of the network.
+func (a *attempt) onLinks(ctx context.Context) (*wl.Schedule, error) {
+	of, err := a.compose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := shareOf(ctx)
+	x, err := modulo.Exact(ctx, of.Workload, of.Programs, modulo.Options{TimeLimit: limit, Least: a.least})
+	switch {
+	case err != nil:
+		return nil, solve.NotServed("%v", err)
+	case x.Schedule == nil:
+		return nil, solve.NotServed("found nothing in %v", limit.Round(time.Millisecond))
+	case x.Closed && x.Schedule.Period > a.least:
+		a.claim = "HiGHS claims that no period is shorter in which each collective, carried as here, is moved as a whole; which is not checked"
+	}
+	return x.Schedule, nil
 }
