@@ -20,10 +20,10 @@ func TestLogsInTheTable(t *testing.T) {
 		status       int
 		gaps         map[string]float64
 	}{
-		{"dgxh100:2", "two-hosts-mixed", exit.Done, map[string]float64{"nccl-ring": 0.31, "nccl-tree": 0.25}},
-		{"dgxh100-nvls:2", "two-hosts-mixed", exit.Done, map[string]float64{"nccl-ring": 0.85, "nccl-tree": 0.75, "nccl-nvls-tree": 0.18}},
-		{"dgxa100:4", "four-hosts-cut-off", exit.Unknown, map[string]float64{"nccl-ring": 0.37}},
-		{"full:4", "rccl-one-host", exit.Done, map[string]float64{"nccl-ring": 2, "nccl-tree": 1.2}},
+		{"dgxh100:2", "two-hosts-mixed", exit.Done, map[string]float64{"nccl-ring": 0.2559, "nccl-tree": 0.1836}},
+		{"dgxh100-nvls:2", "two-hosts-mixed", exit.Done, map[string]float64{"nccl-ring": 0.8550, "nccl-tree": 0.7482, "nccl-nvls-tree": 0.1765}},
+		{"dgxa100:4", "four-hosts-cut-off", exit.Unknown, map[string]float64{"nccl-ring": 0.2902}},
+		{"full:4", "rccl-one-host", exit.Done, map[string]float64{"nccl-ring": 1.9984, "nccl-tree": 1.1593}},
 	} {
 		status, out, stderr := call("gap", x.network, "--collective", "allreduce", "--size", "64MiB", "--methods", "hierarchical", "--nccl-log", "../../testdata/nccl/"+x.log+".log", "--json")
 		require.Equal(t, x.status, status, stderr)
@@ -34,7 +34,7 @@ func TestLogsInTheTable(t *testing.T) {
 			if gap, ok := x.gaps[r.Method]; ok {
 				found++
 				require.Equal(t, "proved", r.Verdict)
-				require.InDelta(t, gap, *r.Gap, 0.1*gap+0.05, "%s %s", x.log, r.Method)
+				require.InDelta(t, gap, *r.Gap, 1e-4, "%s %s", x.log, r.Method)
 			}
 		}
 		require.Len(t, x.gaps, found, "%s: %s", x.log, out)
