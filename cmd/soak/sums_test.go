@@ -9,6 +9,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
+	"github.com/oraccl/oraccl/solve/forest"
 	"github.com/oraccl/oraccl/solve/innetwork"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
@@ -116,34 +117,68 @@ func TestSoakInNetwork(t *testing.T) {
 		if c.IntN(2) == 0 {
 			o.Chunks = 1 + c.IntN(4)
 		}
-		got, err := innetwork.All()[0].Solve(context.Background(), p, o)
-		if errors.Is(err, solve.ErrNotServed) {
-			c.count("not served")
-			return nil
+		return found(c, innetwork.All()[0], p, o)
+	})
+}
+
+// found checks what a method finds for p, and counts it.
+func found(c *trial, m solve.Solver, p *model.Problem, o solve.Options) error {
+	got, err := m.Solve(context.Background(), p, o)
+	if errors.Is(err, solve.ErrNotServed) {
+		c.count("not served")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if got.Schedule == nil {
+		c.count("none")
+		return nil
+	}
+	c.count("served")
+	c.count(p.Collective.Kind.String())
+	f := verifytest.Execute(got.Problem, got.Schedule)
+	if !f.Right() {
+		return fmt.Errorf("%v\n%s", f.All().Sorted(), show(got.Problem, got.Schedule))
+	}
+	if f.Sums > 0 {
+		c.count("sums")
+	}
+	if p.Collective.Group != nil {
+		c.count("grouped")
+	}
+	if err := agree(c, got.Problem, got.Schedule); err != nil {
+		return err
+	}
+	return below(c, got.Problem, got.Schedule)
+}
+
+// TestSoakJoint: trees through switches that add, on random machines, some of whose links have
+// failed or are slower than others, are right and above every bound, as in-network's schedules are.
+func TestSoakJoint(t *testing.T) {
+	soak(t, 40, map[string]float64{"served": 0.4, "sums": 0.15, "grouped": 0.1, "uneven": 0.2}, func(c *trial) error {
+		p := &model.Problem{Topology: verifytest.DrawMachines(c.Rand), Size: 1 + c.Int64N(60), Cost: []model.CostModel{model.Blocking, model.Pipelined}[c.IntN(2)]}
+		p.Collective = model.Collective{Kind: model.AllReduce, Op: model.Operator(c.IntN(4))}
+		if c.IntN(3) == 0 {
+			p.Collective.Group = c.Perm(p.Topology.Ranks)[:1+c.IntN(p.Topology.Ranks)]
 		}
-		if err != nil {
+		if t := p.Topology; c.IntN(2) == 0 {
+			for i := range t.Links {
+				if t.Reduces(t.Links[i].Src) != model.SumsRead && t.Reduces(t.Links[i].Dst) != model.SumsRead {
+					t.Links[i].Bandwidth *= 1 + c.Int64N(3)
+					t.Links[i].Alpha += model.Time(c.IntN(3))
+				}
+			}
+			c.count("uneven")
+		}
+		if err := p.Validate(); err != nil {
 			return err
 		}
-		if got.Schedule == nil {
-			c.count("none")
-			return nil
+		o := solve.Options{}
+		if c.IntN(2) == 0 {
+			o.Chunks = 1 + c.IntN(4)
 		}
-		c.count("served")
-		c.count(p.Collective.Kind.String())
-		f := verifytest.Execute(got.Problem, got.Schedule)
-		if !f.Right() {
-			return fmt.Errorf("%v\n%s", f.All().Sorted(), show(got.Problem, got.Schedule))
-		}
-		if f.Sums > 0 {
-			c.count("sums")
-		}
-		if p.Collective.Group != nil {
-			c.count("grouped")
-		}
-		if err := agree(c, got.Problem, got.Schedule); err != nil {
-			return err
-		}
-		return below(c, got.Problem, got.Schedule)
+		return found(c, forest.New(), p, o)
 	})
 }
 

@@ -11,7 +11,9 @@
 // theorem. All-reduce goes up a tree to a root and from there down one, without a barrier
 // between the two. Where links have mirror images these are spanning trees, from any root and
 // with whatever shares (see spanning); elsewhere each root has an equal part, and the trees
-// that lead to it are those of the reversed network.
+// that lead to it are those of the reversed network. Where switches add, hops of the trees are sums
+// and multicasts of theirs (see joint), whatever the machines are like; trees of the other
+// collectives use no such thing.
 //
 // Method paths serves what goes from single ranks to single ranks: the maximum concurrent flow, split
 // into paths.
@@ -50,7 +52,7 @@ const (
 func (method) About() solve.About {
 	return solve.About{
 		Serves:    fmt.Sprintf("allgather, reducescatter, broadcast, reduce, allreduce, allgatherv, reducescatterv and other custom collectives in which all members get, or one gets the sum of, each part; up to %d members", maxMembers),
-		Guarantee: "approaches the fluid limit as chunks get finer (networks without switches; close to it around one switch)",
+		Guarantee: "approaches the fluid limit as chunks get finer (networks without switches; close to it around one switch, and for an allreduce where switches add)",
 		Source:    "ForestColl, arXiv:2402.06787; Edmonds, 1973",
 		Uses:      solve.UsesSeed | solve.UsesEffort,
 	}

@@ -12,6 +12,7 @@ type arc struct {
 	from, to int
 	room     int64
 	route    []int // links
+	stream   int   // of a tree: above 0, those with one number are one multicast, or one sum
 }
 
 // network is what trees are packed into: source i is the root of trees times weights[i] trees, and

@@ -14,6 +14,19 @@ type tree struct {
 	root   int
 	weight int64
 	arcs   []arc // parents before children; their room means nothing
+	uses   []int // the links that it keeps busy, some more than once; nil: those of its arcs
+}
+
+// links returns the links that t keeps busy, each as often as it does.
+func (t *tree) links() []int {
+	if t.uses != nil {
+		return t.uses
+	}
+	var links []int
+	for _, a := range t.arcs {
+		links = append(links, a.route...)
+	}
+	return links
 }
 
 // growing is a tree that does not reach all sinks yet.

@@ -22,6 +22,9 @@ type flow interface {
 	rate() float64
 	// most is how many transfers are placed at most, except for the first number of chunks.
 	most() int
+	// orderly reports whether the order that is the best of many moves is the best of more, and
+	// finer chunks are better until they are not.
+	orderly() bool
 	// String states what there is.
 	String() string
 }
@@ -47,8 +50,14 @@ func (f *tried) hopeless(best model.Time) bool {
 	return f.before != model.MaxTime && f.ends-2*max(0, f.before-f.ends) > best
 }
 
-// someCuts is how many pieces each part has at least before a flow is thought hopeless.
-const someCuts = 8
+// someCuts is how many pieces each part has at least before a flow is thought hopeless, and manyCuts
+// those of one that is not orderly.
+const someCuts, manyCuts = 8, 32
+
+// tells reports whether what came of that number of pieces tells what will come of more.
+func (f *tried) tells(pieces int64) bool {
+	return pieces >= manyCuts || pieces >= someCuts && f.orderly()
+}
 
 // pipelined returns the best schedule over several numbers of chunks: they are doubled until
 // that gains less than a thousandth twice. A flow is left out where one of a larger rate is
@@ -83,7 +92,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []fl
 			if err != nil {
 				return solve.Result{}, solve.NotServed("%v", err)
 			}
-			if f.order == all && orders[0].Len() > fewMoves {
+			if f.order == all && orders[0].Len() > fewMoves && f.orderly() {
 				f.order = order
 			}
 			if f.ends = q.Makespan(s); best.Schedule == nil || f.ends < best.Makespan() {
@@ -97,7 +106,8 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []fl
 			best.Stop = stop
 			break
 		}
-		if idle++; best.Makespan() < old-old/1000 {
+		mayTell := func(f *tried) bool { return f.orderly() || f.tells(pieces) }
+		if idle++; best.Makespan() < old-old/1000 || !slices.ContainsFunc(flows, mayTell) {
 			idle = 0
 		}
 		if fixed || best.Makespan() <= o.Bound {
@@ -108,7 +118,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []fl
 		}
 		var left []*tried
 		for _, f := range flows {
-			if f.ends < model.MaxTime && !faster(f) && !(pieces >= someCuts && f.hopeless(best.Makespan())) {
+			if f.ends < model.MaxTime && !faster(f) && !(f.tells(pieces) && f.hopeless(best.Makespan())) {
 				left = append(left, f)
 			}
 		}

@@ -23,7 +23,8 @@ type forest struct {
 	ends     []int64 // where each ends, in bytes; nil: they are equal
 	up, down [][]tree
 	mirror   func(link int) int
-	speed    float64 // of the trees in the fluid limit: the larger it is, the faster
+	paired   map[*tree]*tree // by tree down: that up to its root; nil: trees up are chosen apart
+	speed    float64         // of the trees in the fluid limit: the larger it is, the faster
 }
 
 // grow packs the trees that p needs. For allreduce there may be several forests, of which
@@ -31,34 +32,84 @@ type forest struct {
 func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
 	f := &forest{blocks: p.Shards()}
 	var err error
-	q := *p
 	switch p.Collective.Kind {
 	case model.Custom:
 		for _, c := range demand.Parts(p).Chunks {
 			f.ends = append(f.ends, c.Offset+c.Size)
 		}
 	case model.AllReduce:
-		f.blocks = len(p.Members())
-		q.Collective.Kind = model.AllGather
-		if pairs, err := spanning(ctx, &q); err != nil || pairs != nil {
-			return pairs, err
-		}
-		r := q
-		r.Topology = p.Topology.Reversed()
-		if f.up, err = packed(ctx, &r); err != nil {
-			return nil, err
-		}
-		for _, trees := range f.up {
-			for i, t := range trees { // the links of a topology turned round have the same numbers
-				trees[i] = climbing(t, func(link int) int { return link })
-			}
-		}
+		return growBoth(ctx, p)
 	}
-	if f.down, err = packed(ctx, &q); err != nil || p.Collective.Kind != model.Broadcast {
+	if f.down, err = packed(ctx, p); err != nil || p.Collective.Kind != model.Broadcast {
 		return []flow{f}, err
 	}
-	all, err := shallow(ctx, &q)
+	all, err := shallow(ctx, p)
 	return promising(p, f, all), err
+}
+
+// growBoth packs the trees of an allreduce, up and down: where switches add, through them; and where
+// that leaves out ranks that could pass things on, or there are none such, spanning trees or, where
+// links have no mirror images, trees of an equal part of the buffer for each root.
+func growBoth(ctx context.Context, p *model.Problem) (flows []flow, err error) {
+	through, err := joint(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	everybody := len(p.Members()) == p.Topology.Ranks
+	for _, f := range through {
+		if !everybody {
+			if !f.streams() {
+				continue
+			}
+			f.speed = math.NaN() // that of the others is of another network: they are not compared
+		}
+		flows = append(flows, f)
+	}
+	if len(flows) > 0 && everybody {
+		return flows, nil
+	}
+	gathers := *p
+	gathers.Collective.Kind = model.AllGather
+	others, err := spanning(ctx, &gathers)
+	if err == nil && others == nil {
+		var f *forest
+		if f, err = rooted(ctx, &gathers); err == nil {
+			others = []flow{f}
+		}
+	}
+	if flows = append(flows, others...); len(flows) > 0 {
+		return flows, nil
+	}
+	return nil, err
+}
+
+// streams reports whether trees of f have sums or multicasts.
+func (f *forest) streams() bool {
+	for down, up := range f.paired {
+		if slices.ContainsFunc(slices.Concat(down.arcs, up.arcs), func(a arc) bool { return a.stream > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// rooted packs trees from the root of each part of an allgather, and the trees to it as those of the
+// topology turned round.
+func rooted(ctx context.Context, p *model.Problem) (*forest, error) {
+	back := *p
+	back.Topology = p.Topology.Reversed()
+	f := &forest{blocks: len(p.Members())}
+	var err error
+	if f.up, err = packed(ctx, &back); err != nil {
+		return nil, err
+	}
+	for _, trees := range f.up {
+		for i, t := range trees { // the links of a topology turned round have the same numbers
+			trees[i] = climbing(t, func(link int) int { return link })
+		}
+	}
+	f.down, err = packed(ctx, p)
+	return f, err
 }
 
 // promising returns a forest of a broadcast, and that of others, if any, that ends before it and
@@ -102,12 +153,15 @@ func (f *forest) fluid(p *model.Problem) (busy, last float64) {
 // before parents, over the mirror images of its links.
 func climbing(t tree, mirror func(link int) int) tree {
 	up := tree{root: t.root, weight: t.weight}
+	for _, l := range t.uses {
+		up.uses = append(up.uses, mirror(l))
+	}
 	for _, a := range slices.Backward(t.arcs) {
 		route := make([]int, 0, len(a.route))
 		for _, l := range slices.Backward(a.route) {
 			route = append(route, mirror(l))
 		}
-		up.arcs = append(up.arcs, arc{from: a.to, to: a.from, route: route})
+		up.arcs = append(up.arcs, arc{from: a.to, to: a.from, route: route, stream: a.stream})
 	}
 	return up
 }
@@ -280,6 +334,9 @@ func (f *forest) String() string {
 	return fmt.Sprintf("%d different trees or paths", n)
 }
 
+// orderly implements flow.
+func (f *forest) orderly() bool { return f.paired == nil }
+
 // most implements flow: choosing among ways between switches takes longer.
 func (f *forest) most() int {
 	for _, forests := range [][][]tree{f.up, f.down} {
@@ -329,7 +386,7 @@ const fewest = 8
 // cut implements flow: where a tree's part ends, a chunk does. Trees with a mirror are dealt
 // equal chunks, for there are many trees with little parts.
 func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
-	if f.mirror != nil {
+	if f.mirror != nil || f.paired != nil {
 		return p.Cut(int(min(fewest*pieces, p.Space())))
 	}
 	var chunks []model.Chunk
@@ -380,6 +437,10 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 		for k := range of {
 			of[k].up = up[of[k].down]
 		}
+	case f.paired != nil:
+		for k := range of {
+			of[k].up = f.paired[of[k].down]
+		}
 	case f.up != nil:
 		for k, t := range f.choose(f.up, p, own) {
 			of[k].up = t
@@ -392,7 +453,7 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 		most = max(most, nth[k])
 	}
 	type move struct {
-		place.Move
+		moves         []place.Move // several: one multicast, or one sum
 		period, level float64
 		at            float64 // seconds
 	}
@@ -405,10 +466,8 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 			if t == nil {
 				continue
 			}
-			for _, a := range t.arcs {
-				for _, l := range a.route {
-					load[l] += float64(c.Size) / float64(p.Topology.Links[l].Bandwidth)
-				}
+			for _, l := range t.links() {
+				load[l] += float64(c.Size) / float64(p.Topology.Links[l].Bandwidth)
 			}
 		}
 	}
@@ -424,14 +483,26 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 			if part.t == nil {
 				continue
 			}
-			for _, a := range part.t.arcs {
-				m := place.Move{Chunk: k, Src: a.from, Dst: a.to, Op: part.op, Routes: [][]int{a.route}}
-				if len(a.route) > 2 {
-					m.Routes = nil // between switches there are others, and one of them may be free
+			for arcs := part.t.arcs; len(arcs) > 0; {
+				n := 1
+				for n < len(arcs) && arcs[0].stream > 0 && arcs[n].stream == arcs[0].stream {
+					n++
 				}
-				moves = append(moves, move{m, nth[k] / count[of[k]] * most, float64(level[a.from]), first + at[a.from]})
-				level[a.to] = max(level[a.to], level[a.from]+1)
-				at[a.to] = max(at[a.to], at[a.from]+lasts(p.Topology, a.route, c.Size))
+				m := move{period: nth[k] / count[of[k]] * most, at: first}
+				for _, a := range arcs[:n] {
+					next := place.Move{Chunk: k, Src: a.from, Dst: a.to, Op: part.op, Routes: [][]int{a.route}, Stream: a.stream}
+					if len(a.route) > 2 && a.stream == 0 {
+						next.Routes = nil // between switches there are others, and one of them may be free
+					}
+					m.moves = append(m.moves, next)
+					m.level, m.at = max(m.level, float64(level[a.from])), max(m.at, first+at[a.from])
+				}
+				moves = append(moves, m)
+				for _, a := range arcs[:n] {
+					level[a.to] = max(level[a.to], int(m.level)+1)
+					at[a.to] = max(at[a.to], m.at-first+lasts(p.Topology, a.route, c.Size))
+				}
+				arcs = arcs[n:]
 			}
 			if part.op == model.Reduction {
 				root := part.t.root
@@ -442,9 +513,13 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 	// Around a switch, those of a period that go equally far round are a matching.
 	turn := func(m place.Move) int { return (m.Dst - m.Src + p.Topology.Ranks) % p.Topology.Ranks }
 	var before []func(a, b move) int
-	for _, pace := range paces {
+	slow := paces
+	if f.paired != nil {
+		slow = joinedPaces
+	}
+	for _, pace := range slow {
 		before = append(before, func(a, b move) int {
-			return cmp.Or(cmp.Compare(a.period+pace*a.level, b.period+pace*b.level), cmp.Compare(turn(a.Move), turn(b.Move)))
+			return cmp.Or(cmp.Compare(a.period+pace*a.level, b.period+pace*b.level), cmp.Compare(turn(a.moves[0]), turn(b.moves[0])))
 		})
 	}
 	before = append(before, func(a, b move) int { return cmp.Compare(a.at, b.at) })
@@ -456,7 +531,7 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 		slices.SortStableFunc(order, earlier)
 		g := place.NewProgram(p).Until(ctx)
 		for _, m := range order {
-			g.Batch(m.Move)
+			g.Batch(m.moves...)
 		}
 		orders = append(orders, g)
 	}
@@ -471,8 +546,9 @@ func lasts(t *model.Topology, route []int, size int64) (sum float64) {
 	return sum
 }
 
-// paces is how many periods what is under way takes from one rank to the next.
-var paces = []float64{1, 0.25}
+// paces are how many periods what is under way takes from one rank to the next. Sums wait for the
+// last of what they add up, so that there is more time where hops join.
+var paces, joinedPaces = []float64{1, 0.25}, []float64{1, 2, 4}
 
 // choose returns the tree that each chunk takes. If the chunks are of f's own cut that is
 // the tree in whose part the chunk's middle lies. Else chunks are dealt out.
@@ -496,7 +572,7 @@ func (f *forest) choose(forests [][]tree, p *model.Problem, own bool) []*tree {
 			chosen[k] = &trees[i]
 		}
 	}
-	if !own || f.mirror != nil {
+	if !own || f.mirror != nil || f.paired != nil {
 		f.deal(forests, p, block, chosen)
 	}
 	return chosen
@@ -514,18 +590,26 @@ func (f *forest) deal(forests [][]tree, p *model.Problem, block []int, chosen []
 		}
 		return x
 	}
-	carry := func(t *tree, size float64) (more float64) {
-		for _, a := range t.arcs {
-			for _, l := range a.route {
-				d := size / float64(p.Topology.Links[l].Bandwidth)
-				if f.mirror != nil {
-					l = min(l, f.mirror(l))
-				}
-				if most > 0 {
-					more += norm(load[l]+d) - norm(load[l])
-				}
-				load[l] += d
+	links := map[*tree][]int{}
+	for _, trees := range forests {
+		for i := range trees {
+			t := &trees[i]
+			links[t] = t.links()
+			if up := f.paired[t]; up != nil {
+				links[t] = slices.Concat(links[t], up.links())
 			}
+		}
+	}
+	carry := func(t *tree, size float64) (more float64) {
+		for _, l := range links[t] {
+			d := size / float64(p.Topology.Links[l].Bandwidth)
+			if f.mirror != nil {
+				l = min(l, f.mirror(l))
+			}
+			if most > 0 {
+				more += norm(load[l]+d) - norm(load[l])
+			}
+			load[l] += d
 		}
 		return more
 	}

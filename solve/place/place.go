@@ -27,7 +27,7 @@ type Move struct {
 	// Stream, above 0, makes one multicast or one sum of the moves of a batch that have the
 	// same: copies of a chunk from one rank over switches that copy, with one start, or
 	// reductions of a chunk to one rank over switches that add, with one end. Each has one
-	// route.
+	// route. Where ranks read sums, terms and branches wait at the switch until links are free.
 	Stream int
 }
 
@@ -383,7 +383,7 @@ func (g *Program) placeGroup(e *engine, group []int32, floor model.Time, placed 
 					}
 				}
 				if members[0] == n { // else it is placed
-					booked = append(booked, g.placeStream(e, group, members, earliest, endAfter, placed))
+					booked = append(booked, g.placeStream(e, group, members, earliest, endAfter, placed)...)
 				}
 				continue
 			}
@@ -415,32 +415,56 @@ func (g *Program) placeGroup(e *engine, group []int32, floor model.Time, placed 
 }
 
 // placeStream places those members of a group that are one multicast or one sum, as one.
-func (g *Program) placeStream(e *engine, group []int32, members []int, earliest, endAfter []model.Time, placed []model.Transfer) booking {
-	routes, lasts, after := make([][]int, len(members)), make([]model.Time, len(members)), make([]model.Time, len(members))
-	size, sum, longest := e.p.Chunks[g.flows[group[members[0]]].Chunk].Size, g.flows[group[members[0]]].Op == model.Reduction, model.Time(0)
-	for i, n := range members {
-		routes[i] = g.flows[group[n]].Routes[0]
+func (g *Program) placeStream(e *engine, group []int32, members []int, earliest, endAfter []model.Time, placed []model.Transfer) []booking {
+	n := len(members)
+	routes, lasts, begin, after := make([][]int, n), make([]model.Time, n), make([]model.Time, n), make([]model.Time, n)
+	size, sum, written := e.p.Chunks[g.flows[group[members[0]]].Chunk].Size, g.flows[group[members[0]]].Op == model.Reduction, model.Time(0)
+	for i, m := range members {
+		f := &g.flows[group[m]]
+		routes[i] = f.Routes[0]
 		lasts[i] = e.board.Duration(routes[i], size)
-		longest = max(longest, lasts[i])
+		begin[i], after[i] = max(earliest[m], e.board.Release(routes[i])), endAfter[m]
+		for _, w := range f.own {
+			written = max(written, placed[w].End)
+		}
 	}
-	at := model.Time(0)
-	for i, n := range members {
+	for i := range begin {
+		begin[i] = max(begin[i], written)
+	}
+	var starts, ends []model.Time
+	var booked []booking
+	switch waits := g.waits(routes); {
+	case waits && sum:
+		starts, ends, booked = g.placeTerms(e, routes, lasts, size, begin, slices.Max(after))
+	case waits:
+		starts, ends, booked = g.placeBranches(e, routes, lasts, size, slices.Max(begin), after)
+	default:
+		starts, ends, booked = g.placeAtOnce(e, routes, lasts, size, begin, after, sum)
+	}
+	for i, m := range members {
+		v := &g.flows[group[m]].Move
+		placed[group[m]] = model.Transfer{Chunk: int32(v.Chunk), Src: int32(v.Src), Dst: int32(v.Dst), Op: v.Op, Route: e.id(routes[i]), Start: starts[i], End: ends[i]}
+	}
+	return booked
+}
+
+// placeAtOnce places the members of a group that are one multicast or one sum in which nothing waits: a
+// multicast has one start, and a sum one end. begin and after are what each of them starts and ends
+// not before.
+func (g *Program) placeAtOnce(e *engine, routes [][]int, lasts []model.Time, size int64, begin, after []model.Time, sum bool) (starts, ends []model.Time, booked []booking) {
+	late, at := make([]model.Time, len(routes)), model.Time(0)
+	for i := range routes {
 		if sum {
-			after[i] = longest - lasts[i]
+			late[i] = slices.Max(lasts) - lasts[i]
 		}
-		at = max(at, earliest[n]-after[i], e.board.Release(routes[i])-after[i], endAfter[n]-after[i]-lasts[i])
-		for _, w := range g.flows[group[n]].own {
-			at = max(at, placed[w].End)
-		}
+		at = max(at, begin[i]-late[i], after[i]-late[i]-lasts[i])
 	}
-	uses := e.board.Join(routes, after, size)
+	uses := e.board.Join(routes, late, size)
 	at = e.board.First(uses, 0, at)
-	for i, n := range members {
-		m := &g.flows[group[n]].Move
-		start := at + after[i]
-		placed[group[n]] = model.Transfer{Chunk: int32(m.Chunk), Src: int32(m.Src), Dst: int32(m.Dst), Op: m.Op, Route: e.id(routes[i]), Start: start, End: start + lasts[i]}
+	for i := range routes {
+		starts, ends = append(starts, at+late[i]), append(ends, at+late[i]+lasts[i])
 	}
-	return booking{uses: uses, start: at, places: e.board.Take(uses, 0, at, 0, nil)}
+	return starts, ends, []booking{{uses: uses, start: at, places: e.board.Take(uses, 0, at, 0, nil)}}
 }
 
 type readyGroup struct {
