@@ -248,14 +248,17 @@ let certificate file d =
   let kind = J.to_string (field "kind" w) in
   if not (List.mem kind [ "lrat"; "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "lp-dual"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
   let problem = field "problem" d in
-  let shared = List.exists (fun s -> copies s || adds s) (switches problem) in
-  if shared && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance" ]) then no ("kind " ^ kind ^ " where a switch copies or adds");
-  if kind = "lrat" then (if refuted_horizon file d w then "proved" else "not shown") else
+  let adding = List.exists adds (switches problem) and copying = List.exists copies (switches problem) in
+  let shared = adding || copying in
+  if kind = "lrat" && not shared then (if refuted_horizon file d w then "proved" else "not shown") else
   let free = is_free problem in
   let cost = J.to_string (field "cost" problem) in
-  let rounds = cost = "rounds" and of_rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
-  if shared && rounds then no ("kind " ^ kind ^ " where a switch copies or adds, in rounds");
-  if of_rounds && not rounds then no (kind ^ " under " ^ cost);
+  let rounds = List.mem cost [ "rounds"; "link-rounds" ] and of_rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
+  (* Where transfers may share a link, and under link-rounds, fewer rules are proved. *)
+  let loosely = shared || cost = "link-rounds" in
+  if of_rounds && cost <> "rounds" then no (kind ^ " under " ^ cost);
+  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
+    no ("kind " ^ kind ^ if shared then " where a switch copies or adds" else " under link-rounds");
   if of_rounds && free then no "the cut is free, in rounds";
   let j = job_of ~rounds problem in
   let bound = number "bound_ps" d in
@@ -264,11 +267,11 @@ let certificate file d =
     fun v -> List.exists (Z.equal v) nodes in
   let all = upto (small j.nodes) in
   let from () = optional "from" w all nums and towards () = optional "to" w all nums in
-  let covered set from towards = not shared && (if free then free_coverage_rule else coverage_rule) j set from towards bound in
-  let entered set from towards = not shared && not free && entry_rule j set from towards bound in
-  let crossed set = rounds && not free && crossing_rule j set bound in
+  let covered set from towards = not loosely && (if free then free_coverage_rule else coverage_rule) j set from towards bound in
+  let entered set from towards = not loosely && not free && entry_rule j set from towards bound in
+  let crossed set = rounds && not loosely && not free && crossing_rule j set bound in
   let between part =
-    if shared then (if free then free_loose_partition_rule else loose_partition_rule) j (network problem) part bound
+    if loosely then (if free then free_loose_partition_rule else loose_partition_rule) j (network problem) part bound
     else (if free then free_partition_rule else partition_rule) j part bound in
   (* After a member of an allreduce has arrived, but not the first ones. *)
   let late_shown () =
@@ -290,9 +293,9 @@ let certificate file d =
         let v = number "rank" w in
         (if free then free_ingress_rule else ingress_rule) j v bound || crossed (fun u -> not (Z.equal u v)) || entered (Z.equal v) all [ v ] || covered (Z.equal v) all [ v ]
     | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound || crossed (Z.equal (number "rank" w))
-    | "volume" when rounds && not free && transfers_rule j bound -> true
+    | "volume" when rounds && not loosely && not free && transfers_rule j bound -> true
     | "volume" when late_shown () -> true
-    | "volume" when shared -> between (fun v -> if Z.lt v j.nodes then Z.succ v else Z.zero)
+    | "volume" when loosely -> between (fun v -> if Z.lt v j.nodes then Z.succ v else Z.zero)
     | "volume" ->
         if free then free_volume_rule j bound || free_combining_volume_rule j bound
         else volume_rule j bound || combining_volume_rule j bound
@@ -304,8 +307,8 @@ let certificate file d =
         let rec find i v = function [] -> 0 | nodes :: rest -> if List.exists (Z.equal v) nodes then i else find (i + 1) v rest in
         between (fun v -> Z.of_int (find 1 v parts))
     | "coverage" -> covered (inside ()) (from ()) (towards ())
-    | "doubling" -> doubling_rule j (number "chunk" w) (number "source" w) bound
-    | "broadcast" -> spread_rule j (number "source" w) bound
+    | "doubling" -> not copying && doubling_rule j (number "chunk" w) (number "source" w) bound
+    | "broadcast" -> (if copying then sends_rule else spread_rule) j (number "source" w) bound
     | "combine" -> combine_rule j (number "dest" w) bound
     | "lp-dual" -> if free then failwith "chunks: missing" else dual ~rounds problem j w bound
     | "prices" -> (if free then free_prices_rule else prices_rule) j (nums (field "prices" w)) bound
