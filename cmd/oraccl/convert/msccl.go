@@ -11,6 +11,7 @@ import (
 
 	"github.com/oraccl/oraccl/cmd/oraccl/exit"
 	"github.com/oraccl/oraccl/cmd/oraccl/judge"
+	"github.com/oraccl/oraccl/cmd/oraccl/report"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/msccl"
@@ -301,5 +302,29 @@ func Best(ctx context.Context, ev *certify.Report, runtime, out string) (r *cert
 	if note, err = (&MSCCL{Runtime: runtime}).WriteTo(ctx, out, r.Result.Problem, r.Result.Schedule); err != nil {
 		return nil, "", fmt.Errorf("-o %s: %s: %w", out, r.Method, err)
 	}
-	return r, note, nil
+	return r, note + asWritten(ctx, out, r), nil
+}
+
+// asWritten returns a line with the makespan of the file that was made of r's schedule, where it is another one: a
+// threadblock does one after the other what links could do at once. It is empty for what has no times in the file's
+// form: part of the ranks, rounds, and a size that does not divide into its chunks.
+func asWritten(ctx context.Context, out string, r *certify.Row) string {
+	p := *r.Result.Problem
+	if len(p.Members()) != p.Topology.Ranks || p.Cost.Synchronous() {
+		return ""
+	}
+	p.Chunks = nil
+	g, err := judge.Given(ctx, out, &p, 0)
+	if err != nil || g.Schedule == nil {
+		return ""
+	}
+	s, err := certify.Timed(ctx, g.Problem, g.Schedule, g.Order)
+	if err != nil {
+		return ""
+	}
+	lasts := g.Problem.Makespan(s)
+	if lasts == r.Makespan {
+		return ""
+	}
+	return fmt.Sprintf("\nas written, makespan %s us instead of %s us, with %s", report.Micros(lasts), report.Micros(r.Makespan), g.Note)
 }
