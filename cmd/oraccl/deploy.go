@@ -23,6 +23,7 @@ import (
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/smt/z3"
 	"github.com/oraccl/oraccl/verify/stream"
+	"github.com/oraccl/oraccl/verify/workload"
 )
 
 // deployFlags are the flags of verify for MSCCL-IR and execution plans.
@@ -142,7 +143,7 @@ func (f *deployFlags) run(cmd *cobra.Command, args []string, t *foreign.Truth, a
 		return nil, 0, err
 	}
 	switch {
-	case engine == "replay" || engine == stream.Engine:
+	case slices.Contains([]string{"replay", stream.Engine, workload.ComposeEngine, workload.ExecuteEngine}, engine):
 		return nil, 0, fmt.Errorf("--engine %s: is not for MSCCL-IR, want order, smt or all", engine)
 	case engine == smt.Engine || engine == "all" && cmd.Flags().Changed("engine"):
 		by.Formulas, by.TimeLimit = z3.New(), limit

@@ -19,6 +19,7 @@ import (
 	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify/orbit"
 	"github.com/oraccl/oraccl/verify/stream"
+	"github.com/oraccl/oraccl/verify/workload"
 )
 
 func newVerify() *cobra.Command {
@@ -110,7 +111,7 @@ order in which their threads can run, and for a range of messages, which is prin
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&engine, "engine", "all", "the `engine`: replay, smt, stream (in bounded memory, while the file is read; for copies, and for sums along trees), orbit (of schedules that are the same for all ranks) or all")
+	f.StringVar(&engine, "engine", "all", "the `engine`: replay, smt, stream (in bounded memory, while the file is read; for copies, and for sums along trees), orbit (of schedules that are the same for all ranks) or all; of a schedule of a workload compose, execute, smt or all")
 	f.StringVar(&problem, "problem", "", "verify against the problem in this `file`, not the one that the schedule's file states")
 	f.StringVar(&emit, "emit-smt2", "", "write the smt engine's formulas to this `file`, for Z3, cvc5 and others")
 	f.DurationVar(&timeLimit, "time-limit", time.Minute, "wall `time` for the smt engine")
@@ -160,10 +161,10 @@ func enginesNamed(engine string) ([]string, error) {
 	switch engine {
 	case "all":
 		return certify.Engines, nil
-	case "replay", "smt", stream.Engine, orbit.Engine:
+	case "replay", "smt", stream.Engine, orbit.Engine, workload.ComposeEngine, workload.ExecuteEngine:
 		return []string{engine}, nil
 	case "order":
 		return nil, fmt.Errorf("--engine order: is for MSCCL-IR, where it is the only one; want replay, smt, stream, orbit or all")
 	}
-	return nil, fmt.Errorf("--engine %q: want replay, smt, stream, orbit or all", engine)
+	return nil, fmt.Errorf("--engine %q: want replay, smt, stream, orbit, compose, execute or all", engine)
 }

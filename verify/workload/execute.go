@@ -28,7 +28,7 @@ var executeDecides = []verify.Code{verify.MissingContribution, verify.DoubleCont
 // time for the transfers and computations of all periods that it runs, and more where values have
 // many contributions.
 func Execute(ctx context.Context, s *wl.Schedule) verify.Verdict {
-	v := verify.Verdict{Engine: ExecuteEngine, Claim: Claim(s), Decides: executeDecides}
+	v := verify.Verdict{Engine: ExecuteEngine, Claim: Claim(s) + ", at the times that it states; races and deadlocks at other times are not decided", Decides: executeDecides}
 	x := &execution{s: s, w: s.Workload, work: verify.Begin(ctx, maxSteps)}
 	reason := x.run()
 	return decided(v, s, x.wrong, cmp.Or(reason, x.work.Why()))

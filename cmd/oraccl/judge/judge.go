@@ -33,7 +33,7 @@ import (
 type Asked struct {
 	Problem   *model.Problem // nil: the file's own
 	Truth     foreign.Truth  // of files of other tools
-	Engines   []string       // certify.Engines, or one of them, of stream and orbit
+	Engines   []string       // certify.Engines, which stand for all of a file's, or one of them, of stream, orbit, compose and execute
 	TimeLimit time.Duration  // of the smt engine
 	Formulas  string         // the file to write that engine's formulas to; "": none
 	Said      io.Writer      // gets how much memory is needed, where that is much
@@ -45,6 +45,8 @@ func (a *Asked) File(ctx context.Context, file string) (*certify.Judgement, erro
 	switch {
 	case err != nil:
 		return nil, err
+	case (a.Engines[0] == workload.ComposeEngine || a.Engines[0] == workload.ExecuteEngine) && (format != nil || !timetable(ctx, file)):
+		return nil, fmt.Errorf("--engine %s: is for schedules of workloads, which %s is not", a.Engines[0], file)
 	case format != nil:
 		return a.foreign(ctx, file, b, format)
 	}
@@ -127,8 +129,18 @@ func timetable(ctx context.Context, file string) bool {
 
 // timetable verifies a schedule of a workload.
 func (a *Asked) timetable(ctx context.Context, file string) (*certify.Judgement, error) {
-	if a.Problem != nil || a.Formulas != "" || !slices.Equal(a.Engines, certify.Engines) {
-		return nil, fmt.Errorf("%s: is a schedule of a workload, which engines of its own decide about, by the workload in the file; want no --problem, --engine or --emit-smt2", file)
+	chosen := a.Engines
+	switch {
+	case slices.Equal(chosen, certify.Engines):
+		chosen = workloads.Engines
+	case !slices.Contains(workloads.Engines, chosen[0]):
+		return nil, fmt.Errorf("%s: is a schedule of a workload, which --engine %s does not decide about; want compose, execute, smt or all", file, chosen[0])
+	}
+	if a.Problem != nil {
+		return nil, fmt.Errorf("%s: is a schedule of a workload, which is decided about by the workload in the file; want no --problem", file)
+	}
+	if a.Formulas != "" && !slices.Contains(chosen, smt.Engine) {
+		return nil, errors.New("--emit-smt2: what it writes the smt engine asks; want --engine smt or all")
 	}
 	b, err := files.Read(ctx, file)
 	if err != nil {
@@ -138,16 +150,39 @@ func (a *Asked) timetable(ctx context.Context, file string) (*certify.Judgement,
 	if err != nil {
 		return nil, err
 	}
-	v, each, err := workloads.Check(ctx, s, a.TimeLimit)
+	var v verify.Verdict
+	var each []verify.Verdict
+	if a.Formulas == "" {
+		v, each, err = workloads.CheckBy(ctx, s, chosen, certify.Backend, a.TimeLimit)
+	} else {
+		err = files.Write(a.Formulas, func(w io.Writer) error {
+			var wrong error
+			r := smt.Record(certify.Backend, w, fmt.Sprintf(asked, workload.Claim(s)))
+			v, each, wrong = workloads.CheckBy(ctx, s, chosen, r, a.TimeLimit)
+			return errors.Join(wrong, r.Err())
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return Timetable(file, s, v, each), nil
 }
 
+// asked explains the questions about a workload to their reader.
+const asked = `Claim: the schedule %s.
+
+What the smt engine asks, one question a scope: verify/SPEC.md, section 19. A question lists conditions each of
+which would be wrong, and asserts that one of them holds: unsat answers that none can. Where something is assumed
+beside them, it is asked before whether that can be: sat.
+The schedule is right if every (check-sat) answers what the line before it expects, and if the last
+one expects unsat.`
+
 // Timetable returns the judgement of engines about a schedule in a file.
 func Timetable(file string, s *wl.Schedule, v verify.Verdict, each []verify.Verdict) *certify.Judgement {
 	j := &certify.Judgement{File: file, Claim: workload.Claim(s), Makespan: v.Makespan, Periodic: s.Workload.Periodic, Notes: s.Workload.Topology.Notes, Partial: s.Origin.Partial}
+	if v.Decides != nil { // no engine that was asked decides the whole
+		j.Claim = v.Claim
+	}
 	j.Verdict, j.Verdicts = v, map[string]verify.Verdict{}
 	for _, e := range each {
 		j.Asked = append(j.Asked, e.Engine)

@@ -8,12 +8,15 @@ import (
 	"github.com/oraccl/oraccl/verify/replay"
 	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/stream"
+	works "github.com/oraccl/oraccl/verify/workload"
 )
 
 // Engines are what gives verdicts: the name, what it decides, how, and when it is asked.
 var Engines = [][4]string{
 	{replay.Engine, "sections 2 to 6 of the specification, all of it", "executes the schedule exactly", "by `verify`, `gap`, `solve`, `check`, `view`, `convert`"},
-	{smt.Engine, "sections 5 and 6: the data. On MSCCL-IR section 12 without its structure", "formulas whose negation Z3 refutes; shares no code with replay", "by `verify`, `gap`, `solve`; on MSCCL-IR with `--engine smt` or `all`"},
+	{smt.Engine, "sections 5 and 6: the data. Of workloads section 19. On MSCCL-IR section 12 without its structure", "formulas whose negation Z3 refutes; shares no code with replay", "by `verify`, `gap`, `solve`; on MSCCL-IR with `--engine smt` or `all`"},
+	{works.ComposeEngine, "section 19: schedules of workloads, once or for ever", "each collective by itself, by replay; then that all fit together, one period and its wrap-around", "by `verify` on schedules of workloads, and by `crossover`"},
+	{works.ExecuteEngine, "section 19 without 19.5 and 19.7, which are about any times", "executes all operations in order of time, on symbols; as many periods as reach into each other", "by `verify` on schedules of workloads, and by `crossover`"},
 	{stream.Engine, "sections 2 to 6, for what section 11 serves: copies, and sums along trees", "while the file is read or made, in memory that is known before", "with `--engine stream`, and for compact files and schedules too large for memory"},
 	{orbit.Engine, "sections 2 to 6, for schedules that are the same for all ranks (section 14)", "looks at what one rank does", "with `--engine orbit`, and for such files that are too large for memory"},
 	{order.Engine, "section 12: MSCCL-IR, whatever order its threadblocks run in", "one execution and vector clocks, which decide for all", "by `verify` on MSCCL-IR"},

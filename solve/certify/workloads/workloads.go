@@ -16,6 +16,7 @@ import (
 	"github.com/oraccl/oraccl/solve/certify"
 	place "github.com/oraccl/oraccl/solve/workload"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
 	"github.com/oraccl/oraccl/verify/smt/operations"
 	"github.com/oraccl/oraccl/verify/workload"
 )
@@ -37,15 +38,29 @@ func (r *Report) Gap() model.Gap {
 	return model.GapOf(r.Verdict.Makespan, r.Bounds[0].Value)
 }
 
-// Check asks the engines of verify/workload and the one of verify/smt/operations about a schedule, which must be
-// valid, and returns what all of them establish together, and what each says. The last one stops
-// after a time; 0 is no limit. An error means that they contradict each other.
+// Engines are those that decide about schedules of workloads.
+var Engines = []string{workload.ComposeEngine, workload.ExecuteEngine, smt.Engine}
+
+// Check asks all engines about a schedule, which must be valid, and returns what all of them establish
+// together, and what each says. The last one stops after a time; 0 is no limit. An error means that they
+// contradict each other.
 func Check(ctx context.Context, s *wl.Schedule, limit time.Duration) (verify.Verdict, []verify.Verdict, error) {
-	_, each, err := workload.Check(ctx, s)
-	if err != nil {
-		return verify.Verdict{}, each, err
+	return CheckBy(ctx, s, Engines, certify.Backend, limit)
+}
+
+// CheckBy is Check by some engines, and a solver.
+func CheckBy(ctx context.Context, s *wl.Schedule, engines []string, backend smt.Backend, limit time.Duration) (verify.Verdict, []verify.Verdict, error) {
+	var each []verify.Verdict
+	for _, name := range engines {
+		switch name {
+		case workload.ComposeEngine:
+			each = append(each, workload.Compose(ctx, s))
+		case workload.ExecuteEngine:
+			each = append(each, workload.Execute(ctx, s))
+		case smt.Engine:
+			each = append(each, operations.Check(ctx, s, backend, limit))
+		}
 	}
-	each = append(each, operations.Check(ctx, s, certify.Backend, limit))
 	v, err := verify.Combine(each...)
 	return v, each, err
 }

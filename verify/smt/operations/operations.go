@@ -76,6 +76,7 @@ func Check(ctx context.Context, s *wl.Schedule, backend smt.Backend, timeout tim
 	if s.Period > 0 {
 		v.Claim += fmt.Sprintf(", every %v for ever", s.Period)
 	}
+	v.Claim += "; races are not decided"
 	if timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
