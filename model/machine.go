@@ -4,6 +4,9 @@ package model
 type Machine struct {
 	Topology *Topology
 	NICs     []NIC
+	// NICBandwidth is that of a NIC at each rank, in bytes per second and direction, where there are
+	// no NICs above, as the machine is sold with; 0: not known.
+	NICBandwidth int64
 }
 
 // NIC is a way out of a machine, in both directions.

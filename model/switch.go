@@ -256,3 +256,40 @@ func (p *Problem) Unused(s *Schedule) string {
 	}
 	return "does not use switches that " + does
 }
+
+// Untyped states that no type of numbers is one with which all switches compute that add in s, where
+// the collective names none, and is "" else. s must be valid. It takes O(transfers) time.
+func (p *Problem) Untyped(s *Schedule) string {
+	if _, adds := p.InNetwork(s); !adds || p.Collective.DType != AnyDType {
+		return ""
+	}
+	type end struct {
+		chunk, link int
+		at          Time
+	}
+	type meeting struct {
+		of end
+		v  int
+	}
+	first, types := map[meeting]int{}, ^DTypes(0)
+	for i := range s.Transfers {
+		t := &s.Transfers[i]
+		route := s.Routes[t.Route]
+		for _, l := range route {
+			v := p.Topology.Links[l].Dst
+			if t.Op != Reduction || p.Topology.Adds(v, &p.Collective) == NoReducing {
+				continue
+			}
+			m := meeting{end{int(t.Chunk), route[len(route)-1], t.End}, v}
+			if was, known := first[m]; !known {
+				first[m] = l
+			} else if sums := p.Topology.Switches[v-p.Topology.Ranks].Types[p.Collective.Op]; was != l && sums != 0 {
+				types &= sums
+			}
+		}
+	}
+	if types != 0 {
+		return ""
+	}
+	return "no type of numbers is one that all its switches add: --dtype states which it is"
+}

@@ -42,3 +42,39 @@ func TestUnused(t *testing.T) {
 		require.Equal(t, c.want, p.Unused(s), "%v, %v", c.s, c.kind)
 	}
 }
+
+// TestUntyped: a schedule with sums at two switches that have no type in common has none.
+func TestUntyped(t *testing.T) {
+	tp := &Topology{Ranks: 6, Switches: []Switch{{Reduces: SumsRead}, {Reduces: SumsRead}}}
+	for r := range 6 {
+		tp.Links = append(tp.Links, Link{Src: r, Dst: 6 + r/3, Bandwidth: 1e9}, Link{Src: 6 + r/3, Dst: r, Bandwidth: 1e9})
+	}
+	s := &Schedule{Form: Timed}
+	sum := func(root, a, b int) { // at the root, of what it, a and b have
+		for _, r := range []int{a, b} {
+			s.Routes = append(s.Routes, []int{2 * r, 2*root + 1})
+			s.Transfers = append(s.Transfers, Transfer{Src: int32(r), Dst: int32(root), Op: Reduction, Route: int32(len(s.Routes) - 1), End: 1000})
+		}
+	}
+	sum(0, 1, 2)
+	sum(3, 4, 5)
+	p := &Problem{Topology: tp, Collective: Collective{Kind: AllReduce}, Size: 1}
+	for _, c := range []struct {
+		first, second DTypes
+		of            DType
+		typed         bool
+	}{
+		{0, 0, AnyDType, true},
+		{DTypeSet(FP16), 0, AnyDType, true},
+		{DTypeSet(FP16, BF16), DTypeSet(BF16), AnyDType, true},
+		{DTypeSet(FP16), DTypeSet(BF16), AnyDType, false},
+		{DTypeSet(FP16), DTypeSet(BF16), FP16, true}, // the verifiers refuse the other sum
+	} {
+		tp.Switches[0].Types[Sum], tp.Switches[1].Types[Sum] = c.first, c.second
+		p.Collective.DType = c.of
+		require.Equal(t, c.typed, p.Untyped(s) == "", "%v", c)
+	}
+	s.Transfers = s.Transfers[:3] // one sum, and what is sent alone
+	tp.Switches[0].Types[Sum], tp.Switches[1].Types[Sum], p.Collective.DType = DTypeSet(FP16), DTypeSet(BF16), AnyDType
+	require.Empty(t, p.Untyped(s))
+}

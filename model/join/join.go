@@ -76,6 +76,9 @@ func Join(machines []model.Machine, o Options) (*model.Topology, error) {
 	if nodes > model.MaxNodes || links > model.MaxLinks/4 {
 		return nil, fmt.Errorf("%d nodes and %d links, want at most %d and %d", nodes, links, model.MaxNodes, model.MaxLinks/4)
 	}
+	if !slices.Contains([]Fabric{Switch, Rails, FatTree}, o.Fabric) {
+		return nil, fmt.Errorf("--fabric %q: want switch, rails or fattree", o.Fabric)
+	}
 	j := &joiner{o: o, t: &model.Topology{Ranks: ranks, Name: name(machines, o.Fabric)}}
 	for i := range machines {
 		j.first = append(j.first, 0)
@@ -106,8 +109,6 @@ func Join(machines []model.Machine, o Options) (*model.Topology, error) {
 		if err := j.fatTree(len(machines)); err != nil {
 			return nil, err
 		}
-	default:
-		return nil, fmt.Errorf("--fabric %q: want switch, rails or fattree", o.Fabric)
 	}
 	j.groups()
 	return j.t, j.t.Validate()
@@ -183,13 +184,16 @@ func (j *joiner) add(i int, m *model.Machine) error {
 		nics = nil
 		for r := range t.Ranks {
 			for range max(1, j.o.PerRank) {
-				nics = append(nics, model.NIC{Name: fmt.Sprintf("nic%d", len(nics)), Nodes: []int{r}, Alpha: -1})
+				nics = append(nics, model.NIC{Name: fmt.Sprintf("nic%d", len(nics)), Nodes: []int{r}, Bandwidth: m.NICBandwidth, Alpha: -1})
 			}
 		}
 		if len(m.NICs) > 0 {
 			j.t.Notes.Add(model.LeftOut, "%s: its %s, in place of which each GPU has %d", t.Name, model.Count(len(m.NICs), "NIC"), j.o.PerRank)
 		} else if j.o.PerRank == 0 {
 			j.t.Notes.Add(model.Assumed, "%s: a NIC at each GPU; --nics-per-gpu sets how many", t.Name)
+		}
+		if j.o.Bandwidth == 0 && m.NICBandwidth > 0 {
+			j.t.Notes.Add(model.Assumed, "%s: %v GB/s for each NIC, as %[1]s:2 has them; --nic sets it", t.Name, float64(m.NICBandwidth)/1e9)
 		}
 	}
 	for k, n := range nics {

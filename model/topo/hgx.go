@@ -31,7 +31,7 @@ const maxChassis = 1024
 // latencies are assumptions, those of DGX2: 0.7 us from rank to rank through the
 // NVSwitch, 2.6 us through the fabric.
 func DGXA100(chassis int) (*model.Topology, error) {
-	return hgx{"dgxa100", 300 * gb, 25 * gb}.chassis(chassis, false, fabric{})
+	return dgxA100.chassis(chassis, false, fabric{})
 }
 
 // DGXH100 builds DGX H100 chassis: 8 H100 at one NVSwitch node, 450 GB/s a
@@ -73,9 +73,21 @@ type hgx struct {
 }
 
 var (
+	dgxA100 = hgx{"dgxa100", 300 * gb, 25 * gb}
 	dgxH100 = hgx{"dgxh100", 450 * gb, 50 * gb}
 	dgxB200 = hgx{"dgxb200", 900 * gb, 50 * gb} // 18 NVLinks of 50 GB/s a direction, ConnectX-7
 )
+
+// NICBandwidth returns the bandwidth of the NIC that each rank of a named topology of one machine has,
+// in bytes per second and direction, and 0 for other names: several of it by name have such NICs.
+func NICBandwidth(name string) int64 {
+	for _, m := range []hgx{dgxA100, dgxH100, dgxB200} {
+		if strings.TrimSuffix(strings.TrimSuffix(name, ":1"), "-nvls") == m.name {
+			return m.nic
+		}
+	}
+	return 0
+}
 
 // fabric is how the NICs of several machines are linked.
 type fabric struct {

@@ -337,8 +337,10 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 		result.Note = strings.TrimPrefix(result.Note+"; "+cutNote, "; ")
 	}
 	if result.Schedule != nil {
-		if unused := result.Problem.Unused(result.Schedule); unused != "" {
-			result.Note = strings.TrimPrefix(result.Note+"; "+unused, "; ")
+		for _, remark := range []string{result.Problem.Unused(result.Schedule), result.Problem.Untyped(result.Schedule)} {
+			if remark != "" {
+				result.Note = strings.TrimPrefix(result.Note+"; "+remark, "; ")
+			}
 		}
 	}
 	r := &Row{Method: m.Name(), Result: result, Seed: o.Seed, Solving: choosing + time.Since(start)}

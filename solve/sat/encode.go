@@ -113,7 +113,7 @@ func (q *Question) check() error {
 	case p.Collective.Kind == model.AllReduce && len(p.Members()) != p.Topology.Ranks:
 		return solve.NotServed("allreduce among some ranks")
 	case p.Collective.Kind == model.Custom && p.Collective.Reduces():
-		return solve.NotServed("%v", p.Collective.Kind)
+		return solve.NotServed("serves custom collectives that reduce nothing, not %s", p.Collective.Label())
 	}
 	if k := p.Collective.Kind; p.Cost == model.Pipelined && (k == model.Reduce || k == model.ReduceScatter) {
 		// Backwards, links of a port are busy at other times than forwards.

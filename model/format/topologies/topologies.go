@@ -67,11 +67,11 @@ func (f Files) Sizes(name string) (*traffic.Table, error) {
 }
 
 // Machine reads a machine with its NICs, by name or from a file: of what NCCL dumps or nvidia-smi prints the
-// file's; a name, and files of ours, have none.
+// file's; a name, and files of ours, have none, but a name may tell their bandwidth.
 func (f Files) Machine(name, alpha, bandwidth string) (*model.Machine, error) {
 	if !f.Exists(name) {
 		t, err := instance.LoadTopology(f, name, alpha, bandwidth)
-		return &model.Machine{Topology: t}, err
+		return &model.Machine{Topology: t, NICBandwidth: topo.NICBandwidth(name)}, err
 	}
 	b, err := files.Read(f.Context, name)
 	if err != nil {
