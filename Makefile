@@ -49,13 +49,14 @@ release: setup ## write bin/release: archives of the programs for Linux, macOS a
 	go run $(BUILDFLAGS) ./cmd/release -o bin/release
 
 # The demo writes proofs of a small instance, re-checks them with a binary that
-# contains no solver, compares every method on a DGX-1, and draws the optimum and a
-# schedule that is wrong.
+# contains no solver, and with the proved checker if make proofs has built that,
+# compares every method on a DGX-1, and draws the optimum and a schedule that is wrong.
 demo: build ## a certified optimum, its proofs re-checked, every method beside it, and pictures
 	@rm -rf demo && mkdir demo
 	bin/oraccl solve dgx1 --collective allgather --size 8MiB --chunks 1 --method exact -o demo/dgx1-allgather.json
 	bin/oraccl gap dgx1 --collective allgather --size 8MiB --chunks 1 --proofs demo/dgx1-allgather
 	bin/oraccl-check demo/dgx1-allgather
+	[ ! -x bin/oraccl-check-proved ] || bin/oraccl-check-proved demo/dgx1-allgather/bound-*.json demo/dgx1-allgather/schedule-*.json
 	bin/oraccl gap dgx1 --collective allgather --size 8MiB
 	bin/oraccl gap dgx1 --collective allreduce --size 8MiB
 	bin/oraccl view demo/dgx1-allgather.json -o demo/dgx1-allgather.html

@@ -257,7 +257,7 @@ let certificate file d =
   (* Where transfers may share a link, and under link-rounds, fewer rules are proved. *)
   let loosely = shared || cost = "link-rounds" in
   if of_rounds && cost <> "rounds" then no (kind ^ " under " ^ cost);
-  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
+  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "prices" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
     no ("kind " ^ kind ^ if shared then " where a switch copies or adds" else " under link-rounds");
   if of_rounds && free then no "the cut is free, in rounds";
   let j = job_of ~rounds problem in
