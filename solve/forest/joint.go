@@ -41,8 +41,8 @@ func joint(ctx context.Context, p *model.Problem) ([]*forest, error) {
 	for i := range g.hubs {
 		g.hubs[i] = newHubs(p, sumsOf(i))
 	}
-	if !g.plant() {
-		return nil, nil
+	if ok, err := g.plant(ctx); !ok || err != nil {
+		return nil, err
 	}
 	rate, err := g.generate(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func joint(ctx context.Context, p *model.Problem) ([]*forest, error) {
 const (
 	// maxGrowth limits the members times the square of the nodes: about how long it takes to grow
 	// a tree from each member.
-	maxGrowth = 1 << 18
+	maxGrowth = 1 << 19
 	// sown is how many trees are grown from each root before there is a linear program.
 	sown = 8
 	// maxSteps limits the steps of the linear program, and idleSteps those in a row that gain less
@@ -118,10 +118,13 @@ func (g *orchard) add(side, root int, w ways, prices []float64) (t tree, isNew, 
 
 // plant adds trees from each root in turn, by prices that grow steeply with what those before
 // carry, and reports whether each member can be a root.
-func (g *orchard) plant() bool {
+func (g *orchard) plant(ctx context.Context) (bool, error) {
 	load, prices := make([]float64, len(g.room)), make([]float64, len(g.room))
 	for range sown {
 		for _, root := range g.p.Members() {
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
 			most := max(slices.Max(load), 1)
 			for l, room := range g.room {
 				prices[l] = (math.Pow(load[l]/most, steep) + 1e-6) / room
@@ -129,7 +132,7 @@ func (g *orchard) plant() bool {
 			for side := range sides {
 				t, _, ok := g.add(side, root, g.hubs[side].ways(prices), prices)
 				if !ok {
-					return false
+					return false, nil
 				}
 				for _, l := range t.uses {
 					load[l] += 1 / g.room[l]
@@ -137,7 +140,7 @@ func (g *orchard) plant() bool {
 			}
 		}
 	}
-	return true
+	return true, nil
 }
 
 // generate adds trees until the rate grows no more, about, and returns it.

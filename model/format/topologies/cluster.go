@@ -22,7 +22,7 @@ type Cluster struct {
 // Define declares the flags.
 func (c *Cluster) Define(set instance.FlagSet) {
 	set.IntVar(&c.Copies, "copies", 1, "how often each machine is there")
-	set.StringVar(&c.NIC, "nic", "", "bandwidth of each NIC: a `rate` such as 50GB/s (default: as the dump has it)")
+	set.StringVar(&c.NIC, "nic", "", "bandwidth of each NIC: a `rate` such as 50GB/s (default: as the dump has it, or machines of that name)")
 	set.StringVar(&c.Latency, "nic-latency", "", "latency of the link of each NIC: a `time` such as 1.3us (default: as the dump has it, or 1.3us)")
 	set.IntVar(&c.PerRank, "nics-per-gpu", 0, "as many NICs at each GPU, instead of those of the dump (default: the dump's, or one where it has none)")
 	set.StringVar(&c.Fabric, "fabric", string(join.Switch), "`what` joins them: switch, rails or fattree")
