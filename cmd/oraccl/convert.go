@@ -63,7 +63,10 @@ Small messages are exchanged as packets.
 MSCCL-IR becomes a schedule on --topology, or else on links between every two ranks; in
 place, if the file serves calls in place. It is converted if verify accepts it, for the
 buffer of --size if that is given. So do execution plans, except for those in which a switch
-adds or copies, and sendrecv.`,
+adds or copies, and sendrecv.
+
+A schedule of a workload whose operations are one --collective together, such as the steps of a
+hierarchical allreduce, becomes the schedule of that, with the same transfers at the same times.`,
 		Example: "  oraccl solve ring:4 --collective allgather --method ring -o ag.json\n" +
 			"  oraccl convert ag.json --to chrome -o ag.trace.json\n" +
 			"  oraccl convert ag.json --to chakra -o ag\n" +

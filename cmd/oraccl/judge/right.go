@@ -1,13 +1,16 @@
 package judge
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/foreign"
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/format/schedules"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/model/quote"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
@@ -61,7 +64,12 @@ func ReadRight(ctx context.Context, file string, by *foreign.Truth) (*Right, err
 		return nil, err
 	}
 	var r *Right
-	if format == nil {
+	switch {
+	case format == nil && timetable(ctx, file):
+		if r, err = rightOne(ctx, file, by); err != nil {
+			return nil, err
+		}
+	case format == nil:
 		if err := Ours(file, by); err != nil {
 			return nil, err
 		}
@@ -70,7 +78,7 @@ func ReadRight(ctx context.Context, file string, by *foreign.Truth) (*Right, err
 			return nil, err
 		}
 		r = &Right{Problem: sol.Problem, Schedule: sol.Schedule, Verdict: replay.Check(ctx, sol.Problem, sol.Schedule)}
-	} else {
+	default:
 		m, err := format.Read(ctx, by, nil, file, b)
 		if err != nil {
 			return nil, err
@@ -82,6 +90,30 @@ func ReadRight(ctx context.Context, file string, by *foreign.Truth) (*Right, err
 		return nil, &NotRightError{file, fmt.Sprint(r.Problem), r.Verdict, r.Notes}
 	}
 	return r, nil
+}
+
+// rightOne reads a schedule of a workload whose operations are one collective together, and has that executed.
+func rightOne(ctx context.Context, file string, by *foreign.Truth) (*Right, error) {
+	if (foreign.Truth{Collective: by.Collective}) != *by || by.Collective == "" {
+		return nil, fmt.Errorf("%s: is a schedule of a workload; want --collective, and nothing else, for the collective that its operations make together", file)
+	}
+	kind, err := model.ParseKind(by.Collective)
+	if err != nil {
+		return nil, fmt.Errorf("--collective: %w", err)
+	}
+	b, err := files.Read(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	s, err := native.ReadTimetable(file, bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	p, one, err := s.One(model.Collective{Kind: kind})
+	if err != nil {
+		return nil, fmt.Errorf("%s: as one %v: %w", file, kind, err)
+	}
+	return &Right{Problem: p, Schedule: one, Verdict: replay.Check(ctx, p, one)}, nil
 }
 
 // Ours returns an error if something was asked of a file of ours that only other tools' know.

@@ -108,19 +108,10 @@ func TestHierarchicalIsOneAllreduce(t *testing.T) {
 		net := network(t, c.topology)
 		w, err := workload.Hierarchical(net, model.Pipelined, blocks(c.m, c.n), c.size, c.parts)
 		r := solved(t, w, err)
-		p := (&model.Problem{Topology: net, Collective: model.Collective{Kind: model.AllReduce}, Size: c.size, Cost: model.Pipelined}).WithChunks(c.m * c.n * c.parts)
-		one := &model.Schedule{Form: model.Timed}
-		for _, at := range r.Schedule.Placed {
-			program := r.Schedule.Programs[at.Program]
-			_, offset := r.Schedule.Workload.BufferOf(at.Op, 0)
-			for _, x := range program.Transfers {
-				one.Routes = append(one.Routes, program.Routes[x.Route])
-				x.Route = int32(len(one.Routes) - 1)
-				x.Chunk += int32(offset / (c.size / int64(len(p.Chunks))))
-				x.Start, x.End = x.Start+at.At, x.End+at.At
-				one.Transfers = append(one.Transfers, x)
-			}
-		}
+		p, one, err := r.Schedule.One(model.Collective{Kind: model.AllReduce})
+		require.NoError(t, err)
+		require.Equal(t, c.size, p.Size)
+		require.Len(t, p.Chunks, c.m*c.n*c.parts)
 		v := replay.Check(t.Context(), p, one)
 		require.Equal(t, verify.Proved, v.Outcome, "%v", v.Violations)
 		require.Equal(t, v.Makespan, r.Verdict.Makespan)
