@@ -21,16 +21,17 @@ const MaxLiterals = 12_000_000
 type formula struct {
 	*plan
 	sat.CNF
+	ctx   context.Context
 	yes   sat.Lit
 	begun map[*act]sat.Lit // of the first tick
 	gates map[[4]int]sat.Lit
 	enter map[[3]int]sat.Lit
 }
 
-// state writes the formula of a plan. A nil formula cannot be satisfied.
+// formula writes the formula of a plan. A nil formula cannot be satisfied.
 func (x *plan) formula(ctx context.Context) (*formula, error) {
 	x.windows()
-	f := &formula{plan: x, begun: map[*act]sat.Lit{}, gates: map[[4]int]sat.Lit{}, enter: map[[3]int]sat.Lit{}}
+	f := &formula{plan: x, ctx: ctx, begun: map[*act]sat.Lit{}, gates: map[[4]int]sat.Lit{}, enter: map[[3]int]sat.Lit{}}
 	f.yes = f.Block(1)
 	f.Add(f.yes)
 	for _, a := range x.acts {
@@ -40,6 +41,9 @@ func (x *plan) formula(ctx context.Context) (*formula, error) {
 				return nil, nil
 			}
 			continue
+		}
+		if f.full() {
+			break
 		}
 		f.begun[a] = f.Block(n)
 		for t := a.first; t < a.last; t++ {
@@ -62,12 +66,15 @@ func (x *plan) formula(ctx context.Context) (*formula, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if f.Literals() > MaxLiterals {
+		if f.full() {
 			return nil, fmt.Errorf("more than %d literals at %d ticks of %v: %w", MaxLiterals, x.horizon, x.tick, ErrTooLarge)
 		}
 	}
 	return f, nil
 }
+
+// full reports whether there is no use in going on: a limit is passed, or the time is over.
+func (f *formula) full() bool { return f.ctx.Err() != nil || f.Literals() > MaxLiterals }
 
 // state adds a clause, without the literals that are known.
 func (f *formula) state(lits ...sat.Lit) {
@@ -123,7 +130,7 @@ func (f *formula) resources() {
 		}
 	}
 	for _, a := range f.acts {
-		if _, there := f.begun[a]; !there {
+		if _, there := f.begun[a]; !there || f.full() {
 			continue
 		}
 		for _, u := range a.uses {
@@ -134,6 +141,9 @@ func (f *formula) resources() {
 		}
 	}
 	for _, key := range keys {
+		if f.full() {
+			return
+		}
 		f.AtMost(key[1]-key[0], busy[key])
 	}
 }
@@ -145,6 +155,9 @@ func (f *formula) collectives() {
 			continue
 		}
 		for k := range r.problem.Chunks {
+			if f.full() {
+				return
+			}
 			h := f.hops(r, k)
 			if r.problem.Collective.Reduces() {
 				f.reduced(r, k, h)
