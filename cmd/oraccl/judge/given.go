@@ -102,7 +102,22 @@ func givenDeployed(ctx context.Context, g *certify.Given, file string, p *model.
 		return nil
 	}
 	g.Note = "the best times for its " + form + d.Report.Proviso
+	if parallel(p.Topology) {
+		g.Note += "; each message takes one of the parallel links"
+	}
 	return take(g, p, m.Problem, m.Schedule, m.Order, file)
+}
+
+// parallel reports whether two links of t have the same ends.
+func parallel(t *model.Topology) bool {
+	ends := map[[2]int]bool{}
+	for _, l := range t.Links {
+		if ends[[2]int{l.Src, l.Dst}] {
+			return true
+		}
+		ends[[2]int{l.Src, l.Dst}] = true
+	}
+	return false
 }
 
 // givenOurs reads a schedule of ours, which is judged by its own problem, and then timed for p.
@@ -155,7 +170,7 @@ func take(g *certify.Given, p, from *model.Problem, s *model.Schedule, order *mo
 	if g.Schedule, g.Order = s, order; p.Topology.Equal(from.Topology) {
 		return nil
 	}
-	moved, missing := rerouted(p.Topology, s)
+	moved, missing := rerouted(&q, s)
 	if missing != "" {
 		g.Before["links"] = verify.Verdict{Outcome: verify.Refuted, Engine: "links", Violations: []verify.Violation{verify.Wrong(verify.NoSuchLink, "the file", missing)}}
 		g.Schedule = nil
@@ -165,23 +180,25 @@ func take(g *certify.Given, p, from *model.Problem, s *model.Schedule, order *mo
 	return nil
 }
 
-// rerouted returns s over the links of another topology with as many ranks, or what is missing.
-func rerouted(t *model.Topology, s *model.Schedule) (*model.Schedule, string) {
+// rerouted returns s over the links of p's topology, which has as many ranks, or what is missing.
+func rerouted(p *model.Problem, s *model.Schedule) (*model.Schedule, string) {
+	t := p.Topology
 	moved := &model.Schedule{Form: s.Form, Transfers: slices.Clone(s.Transfers), After: s.After}
-	shortest, known := ways.NewShortest(t), map[[2]int32]int32{}
+	spread, known := ways.NewSpread(t), map[string]int32{}
 	for i := range moved.Transfers {
 		x := &moved.Transfers[i]
-		id, ok := known[[2]int32{x.Src, x.Dst}]
+		if int(max(x.Src, x.Dst)) >= t.Ranks {
+			return nil, fmt.Sprintf("rank %d, and %s has %d", max(x.Src, x.Dst), t.Name, t.Ranks)
+		}
+		route := spread.Route(int(x.Src), int(x.Dst), p.Chunks[x.Chunk].Size)
+		if route == nil {
+			return nil, fmt.Sprintf("%s has no link and no way over switches from rank %d to rank %d", t.Name, x.Src, x.Dst)
+		}
+		name := fmt.Sprint(route)
+		id, ok := known[name]
 		if !ok {
-			if int(max(x.Src, x.Dst)) >= t.Ranks {
-				return nil, fmt.Sprintf("rank %d, and %s has %d", max(x.Src, x.Dst), t.Name, t.Ranks)
-			}
-			route := shortest.Route(int(x.Src), int(x.Dst))
-			if route == nil {
-				return nil, fmt.Sprintf("%s has no link and no way over switches from rank %d to rank %d", t.Name, x.Src, x.Dst)
-			}
 			id = int32(len(moved.Routes))
-			known[[2]int32{x.Src, x.Dst}] = id
+			known[name] = id
 			moved.Routes = append(moved.Routes, route)
 		}
 		x.Route = id

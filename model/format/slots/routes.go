@@ -9,7 +9,7 @@ import (
 )
 
 // Schedule writes the transfers down as the schedule of m, over the shortest ways of its problem's
-// topology. Where there is none from a rank to another one that it sends to, m gets objections. An
+// topology, and over all links of these in equal measure. Where there is none from a rank to another one that it sends to, m gets objections. An
 // error that wraps ErrNoSchedule states what does not fit.
 //
 // Ranks that exchange values in place, each reading before the other writes, cannot wait
@@ -17,7 +17,7 @@ import (
 // the cost model link-rounds, in which they do that in one round.
 func (x *Maker) Schedule(m *model.Imported) error {
 	s := m.Schedule
-	shortest := ways.NewShortest(m.Problem.Topology)
+	spread := ways.NewSpread(m.Problem.Topology)
 	known := map[string]int32{}
 	lines := make([]int, len(x.moves))
 	for i := range x.moves {
@@ -28,7 +28,7 @@ func (x *Maker) Schedule(m *model.Imported) error {
 		lines[i] = t.line
 		var route []int
 		for j, u := range t.ranks[:len(t.ranks)-1] {
-			way := shortest.Route(int(u), int(t.ranks[j+1]))
+			way := spread.Route(int(u), int(t.ranks[j+1]), m.Problem.Chunks[t.chunk].Size)
 			if way == nil {
 				m.Object("no-such-link", fmt.Sprintf("line %d", t.line), fmt.Sprintf("%s has no link and no way over switches from rank %d to rank %d", m.Problem.Topology.Name, u, t.ranks[j+1]))
 			}
