@@ -97,13 +97,14 @@ func Assign(p *model.Problem, s *model.Schedule, o Options) (*model.Program, err
 		return nil, err
 	}
 	var first error
-	for _, eager := range []bool{false, true} {
-		if !eager && l.most > 1 {
+	parallel := f.parallel()
+	for _, way := range []struct{ eager, apart bool }{{false, true}, {false, false}, {true, true}, {true, false}} {
+		if !way.eager && l.most > 1 || way.apart && !parallel {
 			continue
 		}
-		steps := f.steps(eager)
+		steps := f.steps(way.eager)
 		for room := o.Limits.Steps; room >= 4; room = room * 3 / 4 {
-			c, err := connect(f, steps, o.Limits, room)
+			c, err := connect(f, steps, o.Limits, room, way.apart)
 			if err == nil {
 				var over bool
 				if over, err = c.wait(o.Limits); err == nil {

@@ -40,6 +40,35 @@ func method(t *testing.T, name string) solve.Solver {
 	return nil
 }
 
+// TestParallel: what goes over two links between two ranks takes two channels, and so two threadblocks, which send at
+// the same time; where there is no room for them it takes one.
+func TestParallel(t *testing.T) {
+	tp := &model.Topology{Name: "pair", Ranks: 2}
+	for _, l := range [][2]int{{0, 1}, {0, 1}, {1, 0}, {1, 0}} {
+		tp.Links = append(tp.Links, model.Link{Src: l[0], Dst: l[1], Bandwidth: 1e9})
+	}
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 4096, Cost: model.Pipelined}
+	p = p.WithChunks(p.DefaultChunks(2))
+	s := &model.Schedule{Form: model.Timed, Routes: [][]int{{0}, {1}, {2}, {3}}}
+	for c := range p.Chunks {
+		src := int32(c / 2)
+		s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(c), Src: src, Dst: 1 - src, Route: int32(c), End: tp.Duration([]int{c}, p.Chunks[c].Size)})
+	}
+	channels := func(limits Limits) int {
+		program, err := Assign(p, s, Options{Limits: limits, InPlace: true})
+		require.NoError(t, err)
+		most := 0
+		for _, q := range program.Processes {
+			most = max(most, q.Channel)
+		}
+		return most + 1
+	}
+	require.Equal(t, 2, channels(wide))
+	narrow := wide
+	narrow.Channels = 1
+	require.Equal(t, 1, channels(narrow))
+}
+
 // TestRing: a ring is one threadblock a rank, whose steps receive, add and send on.
 func TestRing(t *testing.T) {
 	r := solved(t, method(t, "ring"), "ring:4", model.AllReduce, 1)

@@ -23,9 +23,11 @@ type end struct{ member, peer, channel int32 }
 type connected struct {
 	*flow
 	steps   []step
+	apart   bool    // messages over different links between two members take different channels
 	channel []int32 // by message
 	flights []flight
 	on      map[connection][]flight // sorted
+	over    map[connection]int32    // the link of its first message
 	sendsTo map[end]int32           // the peer that the threadblock which receives from a peer sends to, where one step does both
 	gets    map[end]int32           // and the other way round
 	peers   map[[2]int32][2]int     // of a member and a channel: how many it sends to, receives from
@@ -44,12 +46,13 @@ type threadblock struct {
 // connect chooses a channel for every message. Messages that steps receive and send
 // on form a chain on one channel, as a threadblock has only one. Chains come in the
 // order of their first sends, and take the first channel on which nothing speaks
-// against them; if there is none, they fall into two where they must, and so does the
+// against them, and, if apart is set, that carries what goes over the same link: a threadblock
+// sends one message after the other, and two links carry two at once; if there is none, they fall into two where they must, and so does the
 // step between.
-func connect(f *flow, steps []step, limits Limits, room int) (*connected, error) {
-	c := &connected{flow: f, steps: steps, limits: limits, room: room,
+func connect(f *flow, steps []step, limits Limits, room int, apart bool) (*connected, error) {
+	c := &connected{flow: f, steps: steps, limits: limits, room: room, apart: apart,
 		channel: make([]int32, len(f.messages)), flights: make([]flight, len(f.messages)),
-		on: map[connection][]flight{}, sendsTo: map[end]int32{}, gets: map[end]int32{}, peers: map[[2]int32][2]int{}}
+		on: map[connection][]flight{}, over: map[connection]int32{}, sendsTo: map[end]int32{}, gets: map[end]int32{}, peers: map[[2]int32][2]int{}}
 	follows := make([]int32, len(f.messages)) // the step's own other message, or -1
 	starts := make([]bool, len(f.messages))
 	for i := range steps {
@@ -152,7 +155,11 @@ func (c *connected) fitsOn(chain []int32, i int, channel int32) bool {
 			}
 		}
 	}
-	list := c.on[connection{x.src, x.dst, channel}]
+	name := connection{x.src, x.dst, channel}
+	list := c.on[name]
+	if c.apart && len(list) > 0 && c.over[name] != x.link {
+		return false
+	}
 	out, in := c.peers[[2]int32{x.src, channel}][0], c.peers[[2]int32{x.dst, channel}][1]
 	for _, m := range chain[:i] {
 		y := &c.messages[m]
@@ -163,6 +170,9 @@ func (c *connected) fitsOn(chain []int32, i int, channel int32) bool {
 			in++
 		}
 		if y.src == x.src && y.dst == x.dst {
+			if c.apart && y.link != x.link {
+				return false
+			}
 			at, _ := slices.BinarySearchFunc(list, c.flights[m], bySent)
 			list = slices.Insert(slices.Clone(list), at, c.flights[m])
 		}
@@ -207,6 +217,7 @@ func (c *connected) place(m, channel int32) {
 		out, in := [2]int32{x.src, channel}, [2]int32{x.dst, channel}
 		c.peers[out] = [2]int{c.peers[out][0] + 1, c.peers[out][1]}
 		c.peers[in] = [2]int{c.peers[in][0], c.peers[in][1] + 1}
+		c.over[name] = x.link
 	}
 	at, _ := slices.BinarySearchFunc(list, c.flights[m], bySent)
 	c.on[name] = slices.Insert(list, at, c.flights[m])

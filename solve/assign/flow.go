@@ -11,6 +11,7 @@ import (
 type message struct {
 	chunk    int32
 	src, dst int32 // members
+	link     int32 // the first of its way
 	prev     int32 // the message that it relays, or -1: it is read from a slot
 	last     bool  // it is received into a slot, else to be relayed
 	op       model.Op
@@ -86,9 +87,12 @@ func (f *flow) hops(s *model.Schedule) ([]event, error) {
 		route := s.Routes[x.Route]
 		u, now := int(x.Src), at[i].From
 		prev := int32(-1)
-		hop := int32(0)
+		hop, first := int32(0), -1
 		for j, link := range route {
 			v := t.Links[link].Dst
+			if first < 0 {
+				first = link
+			}
 			if !t.IsRank(v) {
 				continue
 			}
@@ -97,7 +101,7 @@ func (f *flow) hops(s *model.Schedule) ([]event, error) {
 			}
 			m := int32(len(f.messages))
 			last := j == len(route)-1
-			f.messages = append(f.messages, message{chunk: x.Chunk, src: int32(f.member[u]), dst: int32(f.member[v]), prev: prev, last: last, op: x.Op, then: -1})
+			f.messages = append(f.messages, message{chunk: x.Chunk, src: int32(f.member[u]), dst: int32(f.member[v]), link: int32(first), prev: prev, last: last, op: x.Op, then: -1})
 			events = append(events, event{now, 1, 2 * hop, 2 * m})
 			if last {
 				events = append(events, event{at[i].To, 0, 0, 2*m + 1})
@@ -107,7 +111,7 @@ func (f *flow) hops(s *model.Schedule) ([]event, error) {
 				}
 				events = append(events, event{now, 1, 2*hop + 1, 2*m + 1})
 			}
-			u, prev, hop = v, m, hop+1
+			u, prev, hop, first = v, m, hop+1, -1
 		}
 	}
 	return events, nil
@@ -216,6 +220,19 @@ func (f *flow) conflicts(events []event) {
 			x.then, x.passes = -1, false
 		}
 	}
+}
+
+// parallel reports whether a member sends to another one over several links.
+func (f *flow) parallel() bool {
+	first := map[[2]int32]int32{}
+	for i := range f.messages {
+		x := &f.messages[i]
+		if link, known := first[[2]int32{x.src, x.dst}]; known && link != x.link {
+			return true
+		}
+		first[[2]int32{x.src, x.dst}] = x.link
+	}
+	return false
 }
 
 // fits refuses what no assignment can fit into.

@@ -103,7 +103,7 @@ func givenDeployed(ctx context.Context, g *certify.Given, file string, p *model.
 	}
 	g.Note = "the best times for its " + form + d.Report.Proviso
 	if parallel(p.Topology) {
-		g.Note += "; each message takes one of the parallel links"
+		g.Note += "; what is sent on one channel takes one of the parallel links"
 	}
 	return take(g, p, m.Problem, m.Schedule, m.Order, file)
 }

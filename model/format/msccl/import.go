@@ -266,7 +266,7 @@ func (x *importer) execute(q *model.Process, in *model.Instruction) error {
 			x.memory[q.Rank][into+j] = v
 		}
 		if in.Verb&model.Sends != 0 {
-			s, err := x.slots.Send(q.Rank, q.SendTo, v)
+			s, err := x.slots.Send(q.Rank, q.SendTo, q.Channel, v)
 			if err != nil {
 				return err
 			}

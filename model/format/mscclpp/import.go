@@ -241,7 +241,7 @@ func (x *importer) move(c *course.Course, e int32) error {
 		}
 	}
 	for i := range m.Bytes() / x.cell {
-		if err := x.one(e, o, rank, m, i); err != nil {
+		if err := x.one(e, ev.Block, o, rank, m, i); err != nil {
 			return fail(err)
 		}
 	}
@@ -249,7 +249,7 @@ func (x *importer) move(c *course.Course, e int32) error {
 }
 
 // one moves a cell.
-func (x *importer) one(e int32, o *model.PlanOp, rank int, m *model.PlanMove, i int64) error {
+func (x *importer) one(e int32, block int, o *model.PlanOp, rank int, m *model.PlanMove, i int64) error {
 	var parts []*slots.Value
 	for _, s := range m.Srcs {
 		b := &x.p.Buffers[s.Buffer]
@@ -265,7 +265,7 @@ func (x *importer) one(e int32, o *model.PlanOp, rank int, m *model.PlanMove, i 
 			return fmt.Errorf("reads what nothing has written: %w", ErrNoSchedule)
 		}
 		if b.Rank != rank {
-			s, err := x.send(e, b.Rank, rank, v)
+			s, err := x.send(e, block, b.Rank, rank, v)
 			if err != nil {
 				return err
 			}
@@ -287,7 +287,7 @@ func (x *importer) one(e int32, o *model.PlanOp, rank int, m *model.PlanMove, i 
 		b := &x.p.Buffers[d.Buffer]
 		w, by := v, int32(-1)
 		if b.Rank != rank {
-			s, err := x.send(e, rank, b.Rank, v)
+			s, err := x.send(e, block, rank, b.Rank, v)
 			if err != nil {
 				return err
 			}
@@ -305,10 +305,10 @@ func (x *importer) one(e int32, o *model.PlanOp, rank int, m *model.PlanMove, i 
 	return nil
 }
 
-// send begins a transfer, or carries one on.
-func (x *importer) send(e int32, from, to int, v *slots.Value) (slots.Sent, error) {
+// send begins a transfer of a threadblock, or carries one on.
+func (x *importer) send(e int32, block, from, to int, v *slots.Value) (slots.Sent, error) {
 	n := x.slots.Len()
-	s, err := x.slots.Send(from, to, v)
+	s, err := x.slots.Send(from, to, block, v)
 	if err != nil {
 		return s, err
 	}

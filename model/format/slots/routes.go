@@ -9,7 +9,7 @@ import (
 )
 
 // Schedule writes the transfers down as the schedule of m, over the shortest ways of its problem's
-// topology, and over all links of these in equal measure. Where there is none from a rank to another one that it sends to, m gets objections. An
+// topology: what is sent on one channel takes one way, and channels share equal ways evenly. Where there is none from a rank to another one that it sends to, m gets objections. An
 // error that wraps ErrNoSchedule states what does not fit.
 //
 // Ranks that exchange values in place, each reading before the other writes, cannot wait
@@ -17,7 +17,11 @@ import (
 // the cost model link-rounds, in which they do that in one round.
 func (x *Maker) Schedule(m *model.Imported) error {
 	s := m.Schedule
-	spread := ways.NewSpread(m.Problem.Topology)
+	connections, bytes := x.connections(m.Problem)
+	spread, routes := ways.NewSpread(m.Problem.Topology), map[connection][]int{}
+	for _, c := range connections {
+		routes[c] = spread.Route(int(c.src), int(c.dst), bytes[c])
+	}
 	known := map[string]int32{}
 	lines := make([]int, len(x.moves))
 	for i := range x.moves {
@@ -28,7 +32,7 @@ func (x *Maker) Schedule(m *model.Imported) error {
 		lines[i] = t.line
 		var route []int
 		for j, u := range t.ranks[:len(t.ranks)-1] {
-			way := spread.Route(int(u), int(t.ranks[j+1]), m.Problem.Chunks[t.chunk].Size)
+			way := routes[connection{u, t.ranks[j+1], t.channels[j]}]
 			if way == nil {
 				m.Object("no-such-link", fmt.Sprintf("line %d", t.line), fmt.Sprintf("%s has no link and no way over switches from rank %d to rank %d", m.Problem.Topology.Name, u, t.ranks[j+1]))
 			}
@@ -57,6 +61,25 @@ func (x *Maker) Schedule(m *model.Imported) error {
 		}
 	}
 	return nil
+}
+
+// connection is from one rank to another, on a channel.
+type connection struct{ src, dst, channel int32 }
+
+// connections returns the connections in the order in which they are used first, and what each carries.
+func (x *Maker) connections(p *model.Problem) (all []connection, bytes map[connection]int64) {
+	bytes = map[connection]int64{}
+	for i := range x.moves {
+		t := &x.moves[i]
+		for j, channel := range t.channels {
+			c := connection{t.ranks[j], t.ranks[j+1], channel}
+			if _, known := bytes[c]; !known {
+				all = append(all, c)
+			}
+			bytes[c] = min(bytes[c]+p.Chunks[t.chunk].Size, model.MaxSize)
+		}
+	}
+	return all, bytes
 }
 
 // order returns what the transfers wait for.

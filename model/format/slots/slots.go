@@ -33,6 +33,7 @@ type Value struct {
 type moved struct {
 	chunk       int32
 	ranks       []int32 // that it passes, from its source on
+	channels    []int32 // of each hop
 	op          model.Op
 	over        bool    // it is in a slot
 	line        int     // where it was received last
@@ -154,19 +155,19 @@ func (x *Maker) Combine(rank int, parts []*Value, goal bool) (*Value, error) {
 	return nil, fmt.Errorf("adds %d values of chunk %d that gpu %d keeps apart: %w", slots, v.chunk, rank, ErrNoSchedule)
 }
 
-// Send begins a transfer from a slot, or lets one that was put aside go on.
-func (x *Maker) Send(rank, to int, v *Value) (Sent, error) {
+// Send begins a transfer from a slot, or lets one that was put aside go on, over a channel.
+func (x *Maker) Send(rank, to, channel int, v *Value) (Sent, error) {
 	slot := &x.slots[rank][v.chunk]
 	switch {
 	case len(v.aside) == 1 && !x.moves[v.aside[0]].over && int(x.moves[v.aside[0]].ranks[len(x.moves[v.aside[0]].ranks)-1]) == rank:
 		t := v.aside[0]
-		x.moves[t].ranks = append(x.moves[t].ranks, int32(to))
+		x.moves[t].ranks, x.moves[t].channels = append(x.moves[t].ranks, int32(to)), append(x.moves[t].channels, int32(channel))
 		return Sent{v, t}, nil
 	case v.aside != nil || slot.holds == nil || !slices.Equal(slot.holds.count, v.count):
 		return Sent{}, fmt.Errorf("sends a value of chunk %d that is not the one gpu %d has in its slot: %w", v.chunk, rank, ErrNoSchedule)
 	}
 	t := int32(len(x.moves))
-	m := moved{chunk: v.chunk, ranks: []int32{int32(rank), int32(to)}}
+	m := moved{chunk: v.chunk, ranks: []int32{int32(rank), int32(to)}, channels: []int32{int32(channel)}}
 	if slot.write >= 0 {
 		m.after, m.sums = append(m.after, slot.write), slot.sums
 	}
