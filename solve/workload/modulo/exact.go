@@ -114,7 +114,8 @@ func (t *table) orders() (all []order, err error) {
 		pairs[key] = append(slices.DeleteFunc(pairs[key], func(y order) bool { return x.x >= y.x && x.y >= y.y }), x)
 		count += len(pairs[key]) - was
 	}
-	for _, line := range lines {
+	for _, choice := range slices.Sorted(maps.Keys(lines)) {
+		line := lines[choice]
 		if n := len(line); n > mostOnLine {
 			return nil, fmt.Errorf("%d uses of a link, want at most %d: %w", n, mostOnLine, ErrTooLarge)
 		}
