@@ -14,14 +14,16 @@ import (
 type Fits struct {
 	Name string // of the runtime: "msccl"
 
-	// Check returns nil if a schedule fits, which is right for its problem, or why it does not.
-	Check func(context.Context, *model.Problem, *model.Schedule) error
+	// Check returns, if a schedule fits, which is right for its problem, how long what the runtime loads takes, 0 where
+	// that is not known; or why it does not fit.
+	Check func(context.Context, *model.Problem, *model.Schedule) (model.Time, error)
 }
 
 // Fitting is whether a schedule fits.
 type Fitting struct {
-	Name string // of what it was to fit
-	Err  error  // why it does not; nil: it does
+	Name  string     // of what it was to fit
+	Lasts model.Time // how long what the runtime loads takes; 0: not known
+	Err   error      // why it does not; nil: it does
 }
 
 // OK reports whether the schedule fits. Where nothing was asked all do.
@@ -33,7 +35,8 @@ func (e *Evaluator) fits(ctx context.Context, r *Row) bool {
 		return true
 	}
 	if r.Fit == nil {
-		r.Fit = &Fitting{e.Fits.Name, e.Fits.Check(ctx, r.Result.Problem, r.Result.Schedule)}
+		lasts, err := e.Fits.Check(ctx, r.Result.Problem, r.Result.Schedule)
+		r.Fit = &Fitting{Name: e.Fits.Name, Lasts: lasts, Err: err}
 	}
 	return r.Fit.OK()
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -258,15 +260,22 @@ func Fits(runtime string) (*certify.Fits, error) {
 	} else if !slices.Contains(FitsNames(), runtime) {
 		return nil, fmt.Errorf("--fits %q: want %s", runtime, strings.Join(FitsNames(), ", "))
 	}
+	file, d := "fits.xml", &MSCCL{Runtime: runtime}
 	if runtime == planTarget {
-		return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) error {
-			_, err := (&MSCCL{}).writePlan(ctx, io.Discard, p, s)
-			return err
-		}}, nil
+		file, d = "fits.plan.json", &MSCCL{}
 	}
-	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) error {
-		_, err := (&MSCCL{Runtime: runtime}).Write(ctx, io.Discard, p, s)
-		return err
+	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) (model.Time, error) {
+		dir, err := os.MkdirTemp("", "oraccl-fits-")
+		if err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(dir)
+		out := filepath.Join(dir, file)
+		if _, err := d.WriteTo(ctx, out, p, s); err != nil {
+			return 0, err
+		}
+		lasts, _ := asWritten(ctx, out, p)
+		return lasts, nil
 	}}, nil
 }
 
@@ -302,29 +311,28 @@ func Best(ctx context.Context, ev *certify.Report, runtime, out string) (r *cert
 	if note, err = (&MSCCL{Runtime: runtime}).WriteTo(ctx, out, r.Result.Problem, r.Result.Schedule); err != nil {
 		return nil, "", fmt.Errorf("-o %s: %s: %w", out, r.Method, err)
 	}
-	return r, note + asWritten(ctx, out, r), nil
+	if lasts, with := asWritten(ctx, out, r.Result.Problem); lasts != 0 && lasts != r.Makespan {
+		note += fmt.Sprintf("\nas written, makespan %s us instead of %s us, with %s", report.Micros(lasts), report.Micros(r.Makespan), with)
+	}
+	return r, note, nil
 }
 
-// asWritten returns a line with the makespan of the file that was made of r's schedule, where it is another one: a
-// threadblock does one after the other what links could do at once. It is empty for what has no times in the file's
-// form: part of the ranks, rounds, and a size that does not divide into its chunks.
-func asWritten(ctx context.Context, out string, r *certify.Row) string {
-	p := *r.Result.Problem
+// asWritten returns the makespan of a file that was made of a schedule for p, and with which times: a threadblock does
+// one after the other what links could do at once. It is 0 for what has no times in the file's form: part of the ranks,
+// rounds, and a size that does not divide into its chunks.
+func asWritten(ctx context.Context, file string, p *model.Problem) (lasts model.Time, with string) {
 	if len(p.Members()) != p.Topology.Ranks || p.Cost.Synchronous() {
-		return ""
+		return 0, ""
 	}
-	p.Chunks = nil
-	g, err := judge.Given(ctx, out, &p, 0)
+	q := *p
+	q.Chunks = nil
+	g, err := judge.Given(ctx, file, &q, 0)
 	if err != nil || g.Schedule == nil {
-		return ""
+		return 0, ""
 	}
 	s, err := certify.Timed(ctx, g.Problem, g.Schedule, g.Order)
 	if err != nil {
-		return ""
+		return 0, ""
 	}
-	lasts := g.Problem.Makespan(s)
-	if lasts == r.Makespan {
-		return ""
-	}
-	return fmt.Sprintf("\nas written, makespan %s us instead of %s us, with %s", report.Micros(lasts), report.Micros(r.Makespan), g.Note)
+	return g.Problem.Makespan(s), g.Note
 }
