@@ -267,7 +267,7 @@ func Fits(runtime string) (*certify.Fits, error) {
 	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) (model.Time, error) {
 		dir, err := os.MkdirTemp("", "oraccl-fits-")
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("the file that the runtime loads cannot be written to be timed: %w", err)
 		}
 		defer os.RemoveAll(dir)
 		out := filepath.Join(dir, file)
