@@ -63,7 +63,11 @@ type theorem struct {
 // documents are the files of a directory, and what the proved checker answers of them.
 type documents struct {
 	Dir     string         `json:"dir"`     // from the manifest's directory, with the directories in it
-	Answers map[string]int `json:"answers"` // how often it gives which: "proved", "refuted", "not served: form order"
+	Answers map[string]int `json:"answers"` // how often it gives which: "proved", "REFUTED", "not served: kind cut"
+
+	// ChangedFrom are directories of certificates: the documents are copies of them that are changed
+	// at random, and Dir is only a name.
+	ChangedFrom []string `json:"changed_from,omitempty"`
 }
 
 const schema = "oraccl/proofs/1"

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 )
@@ -150,30 +151,39 @@ func TestProvedChecker(t *testing.T) {
 	require.NoError(t, err)
 	wrong := bytes.Replace(right, []byte(`"start_ps": 0`), []byte(`"start_ps": 1`), 1)
 	require.NotEqual(t, right, wrong)
+	claim := "performs allgather of 960 B in 4 chunks, 4 ranks, on ring4, pipelined"
 	for name, c := range map[string]struct {
-		says     string
+		says     string // of the file
 		document []byte
 		answers  map[string]int
 		bad      string // the first number that is not the recorded one
 	}{
-		"both proved":          {"proved", right, map[string]int{"proved": 1}, ""},
-		"both refuted":         {"refuted", wrong, map[string]int{"refuted": 1}, ""},
-		"only it proves":       {"proved", wrong, map[string]int{"proved": 1}, "1, such as a.json: proved, and ours: refuted"},
-		"only it refutes":      {"refuted", right, map[string]int{"refuted": 1}, "1, such as a.json: refuted, and ours: proved"},
-		"only it cannot read":  {"unreadable: x", right, nil, "1, such as a.json: unreadable: x, and ours: proved"},
-		"another answer":       {"perhaps", right, nil, "1, such as a.json: perhaps, and ours: proved"},
-		"fewer than recorded":  {"not served: x", right, map[string]int{"proved": 1}, "1"},
-		"not served, recorded": {"not served: x", right, map[string]int{"not served: x": 1}, ""},
+		"both proved":          {"proved FILE: " + claim + ", and ends after ENDS", right, map[string]int{"proved": 1}, ""},
+		"both refuted":         {"REFUTED FILE: " + claim + "\\n  why", wrong, map[string]int{"REFUTED": 1}, ""},
+		"neither can read":     {"ERROR FILE: why", []byte(`{"schema": "oraccl/schedule/1"}`), map[string]int{"ERROR": 1}, ""},
+		"only it proves":       {"proved FILE: " + claim, wrong, map[string]int{"proved": 1}, "and ours: REFUTED"},
+		"only it refutes":      {"REFUTED FILE: " + claim, right, nil, "and ours: proved"},
+		"only it cannot read":  {"ERROR FILE: x", right, nil, "a.json: ERROR x, and ours: proved"},
+		"another claim":        {"proved FILE: performs allgather", right, nil, "and ours: proved performs"},
+		"another end":          {"proved FILE: " + claim + ", and ends after 1ps", right, nil, "and ours: proved performs"},
+		"no answer":            {"perhaps FILE: " + claim, right, nil, "a.json: no answer, and ours: proved"},
+		"fewer than recorded":  {"unknown FILE: " + claim + "\\n  not served: x", right, map[string]int{"proved": 1}, "1"},
+		"not served, recorded": {"unknown FILE: " + claim + "\\n  not served: x", right, map[string]int{"not served: x": 1}, ""},
+		"unknown":              {"unknown FILE: " + claim + "\\n  perhaps", right, nil, "and ours: proved"},
 	} {
+		status := map[string]string{"p": "0", "R": "1", "E": "2", "u": "3"}[c.says[:1]]
+		says := strings.NewReplacer("FILE", "$2/a.json", "ENDS", "721.5ns").Replace(c.says)
 		fake(t, map[string]string{
 			"coqc":      "exit 0",
-			"ocamlfind": `for last; do :; done; printf '#!/bin/sh\nfor f; do echo "$f: ` + c.says + `"; done\nexit 1\n' >"$last"; chmod 755 "$last"`,
+			"ocamlfind": `for last; do :; done; printf '#!/bin/sh\nprintf "` + says + `\\n"; exit ` + status + `\n' >"$last"; chmod 755 "$last"`,
 		})
 		dir := small(t, func(m *manifest) { m.Documents = []documents{{Dir: "documents", Answers: c.answers}} })
 		for _, sub := range []string{"coq", "checker", "documents"} {
 			require.NoError(t, os.MkdirAll(filepath.Join(dir, sub), 0o755))
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "checker", "main.ml"), nil, 0o644))
+		for _, reader := range readers {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "checker", reader), nil, 0o644))
+		}
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "documents", "a.json"), c.document, 0o644))
 		checks, err := newChecker(dir, "", time.Minute)
 		require.NoError(t, err)
@@ -185,7 +195,10 @@ func TestProvedChecker(t *testing.T) {
 				bad = f.found
 			}
 		})
-		require.Equal(t, c.bad, bad, name)
+		if c.bad == "" || c.bad == "1" {
+			require.Equal(t, c.bad, bad, name)
+		}
+		require.Contains(t, bad, c.bad, name)
 
 		checks.manifest.Documents, checks.also = nil, filepath.Join(dir, "documents") // no number is recorded
 		bad = ""
@@ -194,7 +207,7 @@ func TestProvedChecker(t *testing.T) {
 				bad = f.found
 			}
 		})
-		require.Equal(t, strings.Contains(c.bad, "such as"), bad != "", name)
+		require.Equal(t, strings.Contains(c.bad, "ours"), bad != "", name)
 	}
 	fake(t, map[string]string{"coqc": "exit 0"})
 	checks, err := newChecker(proofs, "", time.Minute)
@@ -209,18 +222,43 @@ func TestProvedChecker(t *testing.T) {
 	require.NotZero(t, asked)
 }
 
-// Ours read the refutation that lies beside a certificate.
-func TestJudge(t *testing.T) {
-	for dir, want := range map[string]verify.Outcome{"horizon": verify.Proved, "horizon/wrong": verify.Refuted} {
-		names, err := filepath.Glob(filepath.Join(proofs, dir, "*.json"))
+// Changed copies are the same in every run, and of each kind there are some: what ours cannot
+// read, what they prove, and what is a picosecond too much, of which coverage proves some.
+func TestChanged(t *testing.T) {
+	dirs := []string{t.TempDir(), t.TempDir()}
+	for _, dir := range dirs {
+		require.NoError(t, changed(t.Context(), dir, "../../testdata/certificates/accept", filepath.Join(proofs, "sharing")))
+	}
+	names, err := filepath.Glob(filepath.Join(dirs[0], "*.json"))
+	require.NoError(t, err)
+	of := map[string]int{}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
 		require.NoError(t, err)
-		require.NotEmpty(t, names)
-		for _, name := range names {
-			got, err := judge(t.Context(), name)
-			require.NoError(t, err)
-			require.Equal(t, want, got, name)
+		again, err := os.ReadFile(filepath.Join(dirs[1], filepath.Base(name)))
+		require.NoError(t, err)
+		require.Equal(t, b, again)
+		_, kind, _ := strings.Cut(strings.TrimSuffix(name[strings.LastIndex(name, "-"):], ".json"), "-")
+		of[kind]++
+		c, err := native.ReadCertificate(name, bytes.NewReader(b))
+		require.Equal(t, kind == "invalid", err != nil, name)
+		if err != nil {
+			continue
+		}
+		switch outcome := cert.Check(t.Context(), c).Outcome; kind {
+		case "yield":
+			require.Equal(t, verify.Proved, outcome, name)
+		case "more":
+			require.Equal(t, verify.Refuted, outcome, name)
+			if byCoverage(t.Context(), c) {
+				of["by coverage"]++
+			}
 		}
 	}
+	for _, kind := range []string{"invalid", "yield", "more", "any", "by coverage"} {
+		require.NotZero(t, of[kind], kind)
+	}
+	require.Less(t, of["by coverage"], of["more"])
 }
 
 // The manifest, the page about the proofs and the files name the same theorems, and no file

@@ -3,36 +3,36 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
 	"github.com/oraccl/oraccl/model/native"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
-	"github.com/oraccl/oraccl/verify/replay"
+	"github.com/oraccl/oraccl/verify/dossier"
 )
 
 // provedName is the program that asks the proved functions.
 const provedName = "oraccl-check-proved"
 
-// differs is the answer under which documents are counted of which ours cannot hold beside
-// the proved checker's.
+// differs is the answer under which documents are counted whose lines are not the same.
 const differs = "otherwise than oraccl-check"
 
 // provedChecker builds the checker of the functions that Coq has written, in the scratch
 // directory where theorems compiled them, and compares its answers about documents with
 // those of ours. It reports for each directory and answer how many documents have it, and of
-// the directory c.also that none has an answer that ours contradict.
+// the directory c.also that none has another line with ours.
 func (c *checker) provedChecker(ctx context.Context, report func(claim string, f finding)) {
 	if len(c.manifest.Documents) == 0 && c.also == "" {
 		return
@@ -59,28 +59,46 @@ func (c *checker) provedChecker(ctx context.Context, report func(claim string, f
 	}
 	if c.also != "" {
 		begin := time.Now()
-		of, example, err := c.compare(ctx, program, c.also)
+		of, differing, err := c.compare(ctx, program, c.also)
 		if err != nil {
 			report(c.also, failed(err))
 		} else {
 			want := maps.Clone(of) // no more is asked than that ours agree
 			delete(want, differs)
-			count(c.also, want, of, example, time.Since(begin), report)
+			count(c.also, want, of, differing, time.Since(begin), report)
 		}
 	}
 	for _, d := range c.manifest.Documents {
 		begin := time.Now()
-		of, example, err := c.compare(ctx, program, filepath.Join(c.dir, filepath.FromSlash(d.Dir)))
+		dir, err := c.directory(ctx, d)
 		if err != nil {
 			report(d.Dir, failed(err))
 			continue
 		}
-		count(d.Dir, d.Answers, of, example, time.Since(begin), report)
+		of, differing, err := c.compare(ctx, program, dir)
+		if err != nil {
+			report(d.Dir, failed(err))
+			continue
+		}
+		count(d.Dir, d.Answers, of, differing, time.Since(begin), report)
 	}
 }
 
+// directory returns the directory of documents; of those that are changed copies it writes them.
+func (c *checker) directory(ctx context.Context, d documents) (string, error) {
+	if d.ChangedFrom == nil {
+		return filepath.Join(c.dir, filepath.FromSlash(d.Dir)), nil
+	}
+	var from []string
+	for _, dir := range d.ChangedFrom {
+		from = append(from, filepath.Join(c.dir, filepath.FromSlash(dir)))
+	}
+	into := filepath.Join(c.scratch, d.Dir)
+	return into, changed(ctx, into, from...)
+}
+
 // count reports how many documents of a directory have each answer, and how many were to.
-func count(dir string, want, of map[string]int, example string, took time.Duration, report func(claim string, f finding)) {
+func count(dir string, want, of map[string]int, differing []string, took time.Duration, report func(claim string, f finding)) {
 	asked := map[string]bool{differs: true}
 	for _, list := range []map[string]int{want, of} {
 		for answer := range list {
@@ -89,27 +107,32 @@ func count(dir string, want, of map[string]int, example string, took time.Durati
 	}
 	for _, answer := range slices.Sorted(maps.Keys(asked)) {
 		f := finding{by: provedName, expected: strconv.Itoa(want[answer]), found: strconv.Itoa(of[answer]), took: took}
-		if answer == differs && example != "" {
-			f.found += ", such as " + example
+		if answer == differs && len(differing) > 0 {
+			f.found += ": " + strings.Join(differing, "; ")
 		}
 		report(dir+": "+answer, f)
 	}
 }
 
+// readers are the files of the reader, each after those that it needs.
+var readers = []string{"valid.ml", "words.ml", "main.ml"}
+
 // buildProved compiles the reader with what Coq has written.
 func (c *checker) buildProved(ctx context.Context) (string, error) {
 	dir := filepath.Join(c.scratch, "coq")
-	reader, err := files.ReadRegular(ctx, filepath.Join(c.dir, "checker", "main.ml"))
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.ml"), reader, 0o644); err != nil {
-		return "", err
+	for _, name := range readers {
+		reader, err := files.ReadRegular(ctx, filepath.Join(c.dir, "checker", name))
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), reader, 0o644); err != nil {
+			return "", err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.tool("ocamlfind").path, "ocamlopt", "-package", "zarith,yojson", "-linkpkg", "-w", "-a",
-		"proved.mli", "proved.ml", "main.ml", "-o", provedName)
+	args := slices.Concat([]string{"ocamlopt", "-package", "zarith,yojson", "-linkpkg", "-w", "-a", "proved.mli", "proved.ml"}, readers, []string{"-o", provedName})
+	cmd := exec.CommandContext(ctx, c.tool("ocamlfind").path, args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s cannot be built: %s", provedName, lastLine(out, err))
@@ -128,83 +151,172 @@ func (c *checker) buildProved(ctx context.Context) (string, error) {
 	return built, os.WriteFile(c.keep, binary, 0o755)
 }
 
-// compare runs the program on every document below a directory, and returns how often it gives
-// which answer, and an example of a document of which ours say something else, if there is any.
-func (c *checker) compare(ctx context.Context, program, dir string) (of map[string]int, example string, err error) {
-	var names []string
-	for _, pattern := range []string{"*.json", "*/*.json"} {
-		found, err := files.Glob(dir, pattern)
-		if err != nil {
-			return nil, "", err
-		}
-		names = append(names, found...)
-	}
-	if len(names) == 0 {
-		return nil, "", fmt.Errorf("%s: no documents", dir)
-	}
+// compare runs the program and ours on a directory, and returns how often the program has
+// which answer, and every document of which ours have another line.
+func (c *checker) compare(ctx context.Context, program, dir string) (of map[string]int, differing []string, err error) {
 	limited, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	out, err := exec.CommandContext(limited, program, names...).Output()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || !exit.Exited()) {
-		return nil, "", fmt.Errorf("%s: %w", provedName, err)
+	status := 0
+	out, err := exec.CommandContext(limited, program, "--documents", dir).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
+		status = exit.ExitCode()
+	} else if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", provedName, err)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(lines) != len(names) {
-		return nil, "", fmt.Errorf("%s: %d answers about %d documents", provedName, len(lines), len(names))
+	report, err := dossier.Check(ctx, []string{dir}, dossier.Options{Documents: true})
+	if err != nil {
+		return nil, nil, err
 	}
+	text, oursStatus := report.Text()
+	theirs, ours := answersIn(string(out)), answersIn(text)
 	of = map[string]int{}
-	for i, name := range names {
-		answer, ok := strings.CutPrefix(lines[i], name+": ")
+	for _, name := range slices.Sorted(maps.Keys(theirs)) {
+		t, o := theirs[name], ours[name]
+		counted, ok := t.beside(o)
 		if !ok {
-			return nil, "", fmt.Errorf("%s: answers %q, want something about %s", provedName, lines[i], name)
+			counted, ok = t.accounted(ctx, name, o)
 		}
-		ours, err := judge(ctx, name)
-		if err != nil {
-			return nil, "", err
-		}
-		if differ(answer, ours) {
-			of[differs]++
-			example = fmt.Sprintf("%s: %s, and ours: %v", filepath.Base(name), answer, ours)
+		if ok {
+			of[counted]++
 			continue
 		}
-		of[answer]++
+		differing = append(differing, fmt.Sprintf("%s: %v, and ours: %v", strings.TrimPrefix(name, dir+"/"), t, o))
 	}
-	return of, example, nil
+	for _, name := range slices.Sorted(maps.Keys(ours)) {
+		if _, ok := theirs[name]; !ok {
+			differing = append(differing, fmt.Sprintf("%s: no answer, and ours: %v", strings.TrimPrefix(name, dir+"/"), ours[name]))
+		}
+	}
+	unserved := slices.ContainsFunc(slices.Collect(maps.Values(theirs)), func(a answer) bool { return a.verdict == "unknown" })
+	if status != oursStatus && !unserved {
+		differing = append(differing, fmt.Sprintf("exit status %d, and ours: %d", status, oursStatus))
+	}
+	if n := len(differing); n > 0 {
+		of[differs] = n
+	}
+	return of, differing, nil
 }
 
-// differ reports whether an answer of the proved checker and an outcome of ours cannot both
-// hold. A bound that is not shown says nothing: the rules that are proved are the weaker
-// ones.
-func differ(answer string, ours verify.Outcome) bool {
-	switch {
-	case answer == "proved":
-		return ours != verify.Proved
-	case answer == "refuted", strings.HasPrefix(answer, "unreadable"):
-		return ours != verify.Refuted
+// answer is what a checker prints of a document.
+type answer struct{ verdict, claim, why string }
+
+func (a answer) String() string {
+	if a.verdict == "" {
+		return "no answer"
 	}
-	return answer != "not shown" && !strings.HasPrefix(answer, "not served: ")
+	return strings.TrimSuffix(a.verdict+" "+a.claim+" ("+a.why+")", " ()")
 }
 
-// judge decides about a document as oraccl-check does.
-func judge(ctx context.Context, name string) (verify.Outcome, error) {
+// line matches the line of a document: its verdict, its name, where in it an error is, and
+// its claim.
+var line = regexp.MustCompile(`^(proved|REFUTED|unknown|ERROR|not looked at|read) ("(?:[^"\\]|\\.)*"|\S+?)(?::\d+)*: (.*)$`)
+
+// answersIn returns the answers in what a checker prints, by the names of the documents.
+func answersIn(text string) map[string]answer {
+	list := map[string]answer{}
+	last := ""
+	for l := range strings.Lines(text) {
+		l = strings.TrimSuffix(l, "\n")
+		why, indented := strings.CutPrefix(l, "  ")
+		switch m := line.FindStringSubmatch(l); {
+		case indented && last != "":
+			if a := list[last]; a.why == "" {
+				a.why = why
+				list[last] = a
+			}
+		case m != nil && m[2] != "claim":
+			last = m[2]
+			list[last] = answer{verdict: m[1], claim: m[3]}
+		default:
+			last = ""
+		}
+	}
+	return list
+}
+
+// beside returns the answer of the proved checker as it is counted, and whether that of ours
+// can be beside it: the same verdict on the same claim; why something cannot be read, or
+// is refuted, each says in its own words. Of what the proved checker does not serve
+// only the claim is the same.
+func (a answer) beside(ours answer) (counted string, ok bool) {
+	switch a.verdict {
+	case "unknown":
+		return a.why, strings.HasPrefix(a.why, "not served: ") && (strings.HasPrefix(ours.claim, a.claim) || a.why == "not served: workloads")
+	case "not looked at":
+		return a.verdict, ours.verdict == "" || ours.verdict == "read"
+	case "ERROR":
+		return a.verdict, ours.verdict == "ERROR"
+	}
+	return a.verdict, a.verdict == ours.verdict && a.claim == ours.claim
+}
+
+// stronger is the answer of which it is known why the proved checker shows more.
+const stronger = "proved, and ours: REFUTED, but proved as kind coverage"
+
+// accounted returns as what an answer about the certificate in a file is counted that differs from
+// ours, if it is known why. A rule that is proved may be weaker than ours. Of the kinds cut and ingress it
+// may show more, since it asks about coverage, too; then ours must prove the same bound by
+// a certificate of that kind.
+func (a answer) accounted(ctx context.Context, name string, ours answer) (counted string, ok bool) {
+	if a.claim != ours.claim {
+		return "", false
+	}
 	b, err := files.ReadRegular(ctx, name)
 	if err != nil {
-		return 0, err
+		return "", false
 	}
-	var head struct{ Schema string }
-	if err := json.Unmarshal(b, &head); err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
-	}
-	if head.Schema == native.CertificateSchema {
-		d, err := native.ReadCertificate(name, bytes.NewReader(b))
-		if err != nil {
-			return verify.Refuted, nil
-		}
-		return cert.CheckIn(ctx, d, os.DirFS(filepath.Dir(name))).Outcome, nil
-	}
-	s, err := native.ReadSolution(name, bytes.NewReader(b))
+	c, err := native.ReadCertificate(name, bytes.NewReader(b))
 	if err != nil {
-		return verify.Refuted, nil
+		return "", false
 	}
-	return replay.Check(ctx, s.Problem, s.Schedule).Outcome, nil
+	if a.verdict == "REFUTED" && ours.verdict == "proved" {
+		return fmt.Sprintf("REFUTED, since the rule %s that is proved is weaker than ours%s", c.Witness.Kind(), where(c.Problem)), true
+	}
+	return stronger, a.verdict == "proved" && ours.verdict == "REFUTED" && byCoverage(ctx, c)
+}
+
+// where names what a rule may be weaker at.
+func where(p *model.Problem) string {
+	late := ""
+	if p.Late() {
+		late = ", with late ranks"
+	}
+	if slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool { return s.Copies || s.Reduces != model.NoReducing }) {
+		return " where a switch copies or adds" + late
+	}
+	if p.Cost.Synchronous() {
+		return fmt.Sprintf(" under %v%s", p.Cost, late)
+	}
+	return late
+}
+
+// byCoverage reports whether the bound of a certificate of kind cut or ingress is proved by the coverage of
+// what its witness has entered, for all ranks that it names or for one of them.
+func byCoverage(ctx context.Context, c *model.Certificate) bool {
+	var entered model.Coverage
+	var to []int
+	switch w := c.Witness.(type) {
+	case model.Ingress:
+		entered, to = model.Coverage{Nodes: []int{w.Rank}}, []int{w.Rank}
+	case model.Cut:
+		entered, to = model.Coverage{From: w.From, To: w.To}, w.To
+		for v := range c.Problem.Topology.Nodes() {
+			if !slices.Contains(w.Nodes, v) {
+				entered.Nodes = append(entered.Nodes, v)
+			}
+		}
+		if to == nil {
+			to = c.Problem.Members()
+		}
+	}
+	shows := func(w model.Coverage) bool {
+		d := *c
+		d.Witness = w
+		return cert.Check(ctx, &d).Outcome == verify.Proved
+	}
+	return entered.Nodes != nil && (shows(entered) || slices.ContainsFunc(to, func(v int) bool {
+		one := entered
+		one.To = []int{v}
+		return shows(one)
+	}))
 }

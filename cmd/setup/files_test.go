@@ -37,7 +37,6 @@ var mayOpen = map[string]struct {
 	"verify/dossier/writer.go":           {2, "the directory of a dossier, to write into, and proofs that a solver wrote"},
 	"cmd/proofs/lrat.go":                 {1, "a proof that a solver wrote"},
 	"cmd/proofs/coq.go":                  {2, "proofs of ours"},
-	"cmd/proofs/proved.go":               {1, "certificates of ours, with the refutation beside each"},
 	"solve/sat/cadical/cadical.go":       {1, "a proof that a solver wrote"},
 	"cmd/oraccl/sweep/compute/worker.go": {1, "a worker's standard input, a pipe from the sweep"},
 	"cmd/soak/main.go":                   {1, "test files of ours, for their names"},

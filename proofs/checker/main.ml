@@ -1,12 +1,14 @@
 (* Reads schedules and certificates and asks the proved functions about them. What is here has
    no proof: that a document is the job, the schedule and the witness that it is taken for.
 
-     oraccl-check-proved FILE...
+     oraccl-check-proved [--documents] FILE|DIRECTORY...
 
-   prints a line for each file: "proved", "refuted" (a schedule is not right), "not shown" (the
-   rule as it is proved does not yield the bound), or "not served" and why. The exit status is 0
-   if all are proved, 1 if some are refuted or not shown, 2 if some cannot be read, 3 if some
-   are not served. *)
+   prints for each document the line of oraccl-check: "proved", "REFUTED" (a schedule is not right; the
+   rule as it is proved does not yield the bound of a certificate), "unknown" (and below why it is not
+   served), or "ERROR" (it cannot be read), and what it claims. Of a directory it checks all documents, at any depth;
+   what a manifest claims is for oraccl-check. The exit status is that of oraccl-check: 0 if all are proved,
+   1 if some are refuted, 2 if some cannot be read, 3 if some are not served or, without --documents, if
+   a directory has no manifest; of these the first of 2, 1, 3, 0. *)
 module Integers = Z
 module Lists = List
 open Proved
@@ -14,25 +16,8 @@ module Z = Integers
 module List = Lists
 module J = Yojson.Safe.Util
 
-exception Not_served of string
-
-let no why = raise (Not_served why)
-
-(* Integers are of any size. *)
-let num = function
-  | `Int i -> Z.of_int i
-  | `Intlit s -> Z.of_string s
-  | _ -> failwith "want a number"
-
-let field name d = match J.member name d with `Null -> failwith (name ^ ": missing") | v -> v
-let has name d = J.member name d <> `Null
-let number name d = num (field name d)
-let optional name d default read = match J.member name d with `Null -> default | v -> read v
-let nums v = List.map num (J.to_list v)
-let small z = Z.to_int z
-(* What a document says beyond what is known here may change what it means. *)
-let only known d = List.iter (fun (key, _) -> if not (List.mem key known) then no ("the key " ^ key)) (J.to_assoc d)
-let upto n = List.init n Z.of_int
+open Valid
+open Words
 
 (* The vector in which contribution c occurs as often as the list has it. *)
 let vector ranks contributions =
@@ -43,7 +28,7 @@ let vector ranks contributions =
 let conditions problem ranks chunks =
   let c = field "collective" problem in
   let members = optional "group" c (upto ranks) nums in
-  let root () = number "root" c in
+  let root () = optional "root" c Z.zero num in
   let n = List.length members in
   let member i = List.nth members i in
   let all = vector ranks members and only r = vector ranks [ r ] in
@@ -78,9 +63,6 @@ let conditions problem ranks chunks =
 (* A problem whose cut is free is the job of its shards. In rounds no function looks at the
    model of the job. *)
 let is_free problem = not (has "chunks" problem)
-let switches problem = optional "switches" (field "topology" problem) [] J.to_list
-let copies s = optional "copies" s false J.to_bool
-let adds s = has "reduces" s
 
 (* What the switches do, the first of which has the number of the ranks. *)
 let network problem =
@@ -95,7 +77,6 @@ let network problem =
   let ranks = small (number "ranks" (field "topology" problem)) and all = Array.of_list (switches problem) in
   let each f v = let i = small v - ranks in i >= 0 && i < Array.length all && f all.(i) in
   let how s = optional "reduces" s "" J.to_string in
-  Array.iter (fun s -> only [ "name"; "copies"; "reduces"; "sums"; "operations"; "types" ] s) all;
   { copying = each copies; turns = each (fun s -> how s = "turn"); reads = each (fun s -> how s = "read"); computes = each does;
     sums = List.filter (fun (_, most) -> Z.sign most > 0)
       (List.mapi (fun i s -> (Z.of_int (ranks + i), optional "sums" s Z.zero num)) (Array.to_list all)) }
@@ -148,17 +129,16 @@ let listed transfers after =
 let in_order d =
   let problem = field "problem" d in
   if List.exists (fun s -> copies s || adds s) (switches problem) then no "form order where a switch copies or adds";
-  let rounds = List.mem (J.to_string (field "cost" problem)) [ "rounds"; "link-rounds" ] in
+  let rounds = is_rounds (word "cost" problem) in
   let j = job_of ~rounds problem in
   let transfer x =
-    only [ "chunk"; "src"; "dst"; "links"; "op"; "after" ] x;
     let op = match J.to_string (field "op" x) with "copy" -> Copy | "reduce" -> Reduce | op -> failwith op in
     { data = { tr = { what = number "chunk" x; src0 = number "src" x; dst0 = number "dst" x; op }; begins = Z.zero; ends = Z.one };
       route = nums (field "links" x) } in
   let all = J.to_list (field "transfers" d) in
   if List.length all > 10_000 then no "form order of more than 10000 transfers";
   let sch, deps = listed (Array.of_list (List.map transfer all)) (Array.of_list (List.map (fun x -> List.map small (nums (field "after" x))) all)) in
-  if replay_order j (J.to_string (field "cost" problem) = "link-rounds") sch deps then "proved" else "refuted"
+  if replay_order j (J.to_string (field "cost" problem) = "link-rounds") sch deps then Some "" else None
 
 let schedule d =
   if J.to_string (field "form" d) = "order" then in_order d else
@@ -166,7 +146,6 @@ let schedule d =
   let problem = field "problem" d in
   let j = job_of ~rounds problem in
   let transfer x =
-    only [ "chunk"; "src"; "dst"; "links"; "op"; "start_ps"; "end_ps"; "round" ] x;
     let op = match J.to_string (field "op" x) with "copy" -> Copy | "reduce" -> Reduce | op -> failwith op in
     { data = { tr = { what = number "chunk" x; src0 = number "src" x; dst0 = number "dst" x; op };
                begins = number (if rounds then "round" else "start_ps") x;
@@ -183,7 +162,8 @@ let schedule d =
       let at v = let s = small v - small j.nodes in s >= 0 && s < List.length copying && List.nth copying s in
       if rounds then replay_copying_rounds j at by_link sch else replay_copying j at sch
     else if rounds then replay_rounds j by_link sch else replay j sch in
-  if right then "proved" else "refuted"
+  let ends () = if rounds then round_makespan j sch else makespan sch in
+  if right then Some (", and ends after " ^ time (ends ())) else None
 
 (* A refutation in the format LRAT: "id literals 0 hints 0", and "id d ids 0" for what is forgotten. *)
 let refutation name =
@@ -204,7 +184,7 @@ let refutation name =
 let refuted_horizon file d w =
   let problem = field "problem" d in
   let cost = J.to_string (field "cost" problem) and kind = J.to_string (field "kind" (field "collective" problem)) in
-  let rounds = List.mem cost [ "rounds"; "link-rounds" ] in
+  let rounds = is_rounds cost in
   if has "steps" w then no "steps";
   if List.mem kind [ "allreduce"; "reduce"; "reducescatter" ] then no ("kind lrat of " ^ kind);
   if is_free problem then no "kind lrat, and the cut is free";
@@ -250,13 +230,12 @@ let certificate file d =
   let problem = field "problem" d in
   let adding = List.exists adds (switches problem) and copying = List.exists copies (switches problem) in
   let shared = adding || copying in
-  if kind = "lrat" && not shared then (if refuted_horizon file d w then "proved" else "not shown") else
-  let free = is_free problem in
-  let cost = J.to_string (field "cost" problem) in
-  let rounds = List.mem cost [ "rounds"; "link-rounds" ] and of_rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
+  if kind = "lrat" && not shared then refuted_horizon file d w else
+  let free = is_free problem and cost = word "cost" problem and of_rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
+  if of_rounds && cost <> "rounds" then false else
+  let rounds = is_rounds cost in
   (* Where transfers may share a link, and under link-rounds, fewer rules are proved. *)
   let loosely = shared || cost = "link-rounds" in
-  if of_rounds && cost <> "rounds" then no (kind ^ " under " ^ cost);
   if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "prices" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
     no ("kind " ^ kind ^ if shared then " where a switch copies or adds" else " under link-rounds");
   if of_rounds && free then no "the cut is free, in rounds";
@@ -301,11 +280,8 @@ let certificate file d =
         else volume_rule j bound || combining_volume_rule j bound
     | "partition" ->
         let parts = List.map nums (J.to_list (field "parts" w)) in
-        let named = List.concat parts in
-        if List.mem [] parts || List.length (List.sort_uniq Z.compare named) < List.length named then
-          failwith "parts: want a node or more in each, and each node in one";
         let rec find i v = function [] -> 0 | nodes :: rest -> if List.exists (Z.equal v) nodes then i else find (i + 1) v rest in
-        between (fun v -> Z.of_int (find 1 v parts))
+        not (List.mem [] parts) && between (fun v -> Z.of_int (find 1 v parts))
     | "coverage" -> covered (inside ()) (from ()) (towards ())
     | "doubling" -> not copying && doubling_rule j (number "chunk" w) (number "source" w) bound
     | "broadcast" -> (if copying then sends_rule else spread_rule) j (number "source" w) bound
@@ -315,30 +291,66 @@ let certificate file d =
     | _ ->
         let full = nums (field "potential_ps" w) and head = optional "head_ps" w [] nums in
         let nodes = small j.nodes + List.length (switches problem) in
-        if List.length full <> nodes || List.length head <> nodes && (head <> [] || nodes > small j.nodes) then
-          failwith "potential_ps, head_ps: want a time for each node";
-        (if free then free_distance_rule else distance_rule) j full head (number (if free then "shard" else "chunk") w) (number "source" w) (number "dest" w) bound in
+        (head <> [] || nodes = small j.nodes)
+        && (if free then free_distance_rule else distance_rule) j full head (number (if free then "shard" else "chunk") w) (number "source" w) (number "dest" w) bound in
   (* Of schedules in rounds the rules for timed ones hold if each chunk has a byte. *)
   let served = positiveb j && (not rounds || of_rounds || free || full_sizes j) in
-  if served && shown then "proved" else "not shown"
+  served && shown
 
-let check file =
-  let d = Yojson.Safe.from_file file in
-  match J.to_string (field "schema" d) with
-  | "oraccl/schedule/1" -> schedule d
-  | "oraccl/certificate/1" -> certificate file d
-  | schema -> no ("schema " ^ schema)
+(* ---- Documents and directories ---- *)
+
+(* A document's lines, and its exit status. *)
+let document file =
+  let line verdict text = Printf.printf "%s %s: %s\n%!" verdict (quoted file) text in
+  let answer claim otherwise decide = match decide () with
+    | Some more -> line "proved" (claim ^ more); 0
+    | None -> line "REFUTED" claim; Printf.printf "  %s\n%!" otherwise; 1
+    | exception Not_served why -> line "unknown" claim; Printf.printf "  not served: %s\n%!" why; 3 in
+  try
+    let d = Yojson.Safe.from_file file in
+    match word "schema" d with
+    | "oraccl/schedule/1" ->
+        valid_problem (field "problem" d); valid_schedule d;
+        let order = if word "form" d = "order" then ", whatever order the transfers run in" else "" in
+        answer ("performs " ^ words (field "problem" d) ^ order) "it is not right; where, oraccl-check says" (fun () -> schedule d)
+    | "oraccl/certificate/1" ->
+        valid_problem (field "problem" d); valid_certificate d;
+        answer (bound_words d) "the witness does not yield the bound by the rule that is proved" (fun () -> if certificate file d then Some "" else None)
+    | "oraccl/timetable/1" | "oraccl/workload-bound/1" as schema -> line "unknown" schema; print_endline "  not served: workloads"; 3
+    | "oraccl/problem/1" | "oraccl/topology/1" | "oraccl/collective/1" | "oraccl/workload/1" as schema -> line "not looked at" schema; 0
+    | schema -> failwith ("schema " ^ schema ^ " is unknown")
+  with
+  | Failure why | Sys_error why | Invalid_argument why | Yojson.Json_error why | J.Type_error (why, _) -> line "ERROR" (String.escaped why); 2
+  | Z.Overflow -> line "ERROR" "a number is too large"; 2
+
+let worse a b = let rank s = match s with 0 -> 0 | 3 -> 1 | 1 -> 2 | _ -> 3 in if rank a < rank b then b else a
+
+(* The documents of a directory, those of a name after those of the names before it, without what
+   cannot be one; manifests are named alone. Whether some belong to no manifest is the second result. *)
+let rec directory claimed dir =
+  let at name = Filename.concat dir name in
+  let claimed = claimed || Sys.file_exists (at "manifest.json") in
+  let one (status, bare) name =
+    if Sys.is_directory (at name) then let s, b = directory claimed (at name) in (worse status s, bare || b)
+    else if name = "manifest.json" then begin
+      Printf.printf "not looked at %s: what it claims, and the sums of its files, are for oraccl-check\n%!" (quoted (at name));
+      (status, bare)
+    end
+    else if List.mem (Filename.extension name) [ ".md"; ".smt2"; ".mps"; ".svg"; ".txt"; ".cnf"; ".lrat" ] then (status, bare)
+    else (worse status (document (at name)), bare || not claimed) in
+  let names = Sys.readdir dir in
+  Array.sort compare names;
+  Array.fold_left one (0, false) names
 
 let () =
-  let status = ref 0 in
-  for i = 1 to Array.length Sys.argv - 1 do
-    let file = Sys.argv.(i) in
-    let found, code = match check file with
-      | "proved" -> ("proved", 0)
-      | found -> (found, 1)
-      | exception Not_served why -> ("not served: " ^ why, 3)
-      | exception (Failure why | Sys_error why | Invalid_argument why | Yojson.Json_error why | J.Type_error (why, _)) -> ("unreadable: " ^ why, 2) in
-    if !status = 0 || code > 0 && code < !status then status := code;
-    Printf.printf "%s: %s\n%!" file found
-  done;
-  exit !status
+  let documents, paths = List.partition (( = ) "--documents") (List.tl (Array.to_list Sys.argv)) in
+  if paths = [] then begin prerr_endline "usage: oraccl-check-proved [--documents] FILE|DIRECTORY..."; exit 2 end;
+  let check status path =
+    if not (Sys.file_exists path && Sys.is_directory path) then worse status (document path)
+    else begin
+      let rec whole p = if String.length p > 1 && Filename.check_suffix p "/" then whole (Filename.chop_suffix p "/") else p in
+      let found, bare = directory false (whole path) in
+      if bare then Printf.printf "%s: nothing is claimed: there is no manifest.json\n%!" (quoted (whole path));
+      worse (worse status found) (if bare && documents = [] then 3 else 0)
+    end in
+  exit (List.fold_left check 0 paths)

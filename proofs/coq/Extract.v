@@ -9,4 +9,5 @@ Extraction "proved.ml" replay replay_rounds replay_copying replay_copying_rounds
   combining_volume_rule partition_rule free_combining_volume_rule free_partition_rule prices_rule free_prices_rule
   doubling_rule spread_rule combine_rule transfers_rule crossing_rule full_sizes entry_rule
   ported sold price_of_link dual_rule epochs_rule rounds_rule replay_order
-  replay_adding replay_adding_rounds loose_partition_rule free_loose_partition_rule late_rule free_late_rule sends_rule.
+  replay_adding replay_adding_rounds loose_partition_rule free_loose_partition_rule late_rule free_late_rule sends_rule
+  makespan round_makespan.

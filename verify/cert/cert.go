@@ -66,7 +66,11 @@ func Check(ctx context.Context, c *model.Certificate) verify.Verdict { return Ch
 // file).
 func CheckIn(ctx context.Context, c *model.Certificate, dir fs.FS) verify.Verdict {
 	v := verify.Verdict{Engine: Engine, Claim: "is a certificate of a lower bound"}
-	yield, err := Yield(ctx, c)
+	if err := whole(c); err != nil {
+		return refuse(v, err)
+	}
+	v.Claim = Claim(c)
+	yield, err := yield(ctx, c)
 	if s := stopped(""); errors.As(err, &s) {
 		v.Reason = s.Error()
 		return v
@@ -74,7 +78,6 @@ func CheckIn(ctx context.Context, c *model.Certificate, dir fs.FS) verify.Verdic
 	if err != nil {
 		return refuse(v, err)
 	}
-	v.Claim = Claim(c)
 	if yield < c.Bound {
 		return refuse(v, fmt.Errorf("the %s yields %v (%d ps), less than the bound of %v (%d ps)", c.Witness.Kind(), yield, int64(yield), c.Bound, int64(c.Bound)))
 	}
@@ -114,18 +117,31 @@ func Claim(c *model.Certificate) string {
 // names what does not exist or proves nothing. Of a proof in a file it is what the proof
 // yields if it holds, which CheckIn decides. Once ctx is done it returns an error, too.
 func Yield(ctx context.Context, c *model.Certificate) (model.Time, error) {
+	if err := whole(c); err != nil {
+		return 0, err
+	}
+	return yield(ctx, c)
+}
+
+// whole explains what c lacks to state anything.
+func whole(c *model.Certificate) error {
 	switch {
 	case c == nil || c.Problem == nil:
-		return 0, errors.New("problem: missing")
+		return errors.New("problem: missing")
 	case c.Bound < 0:
-		return 0, fmt.Errorf("bound: %d ps, want 0 or more", int64(c.Bound))
+		return fmt.Errorf("bound: %d ps, want 0 or more", int64(c.Bound))
 	}
 	if err := c.Problem.Validate(); err != nil {
-		return 0, fmt.Errorf("problem: %w", err)
+		return fmt.Errorf("problem: %w", err)
 	}
 	if c.Witness == nil {
-		return 0, errors.New("witness: missing")
+		return errors.New("witness: missing")
 	}
+	return nil
+}
+
+// yield is Yield of what is whole.
+func yield(ctx context.Context, c *model.Certificate) (model.Time, error) {
 	j := newJob(ctx, c.Problem)
 	yield, known := rules[c.Witness.Kind()]
 	if !known {
