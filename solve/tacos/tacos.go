@@ -22,6 +22,8 @@
 //   - Or the trees of both halves are chosen together, so that no link carries much more
 //     than others: see package treepack. That is shorter where ranks differ in links. Into
 //     how many chunks an allreduce is cut is chosen, too, where it is free: see cut.
+//   - Where switches copy or add, chunks are also matched to multicasts and, backwards in time, to
+//     sums, of all ranks that can be reached at once: see casting.
 //   - Large allgathers and the like, on links that are alike, are made slot by slot, by
 //     all cores: see lockstep.
 //   - Some seeds are tried, and the best schedules are improved where they are too long, if
@@ -124,11 +126,34 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	}
 	budget, cancel := o.Budget(ctx)
 	defer cancel()
-	ctx = budget.Context()
-	stop, threads := budget.Spent, budget.Threads()
 	if o.Unwind > 0 {
 		return s.solveUnwound(p, o, budget)
 	}
+	share, end := budget.Share(4)
+	through := throughSwitches(share.Context(), p, o)
+	end()
+	if through.Schedule != nil {
+		if o.Progress != nil {
+			o.Progress(solve.Progress{Incumbent: through.Makespan(), Note: through.Note})
+		}
+		if through.Makespan() <= o.Bound {
+			return through, nil
+		}
+	}
+	r, err := s.alone(budget, p, o)
+	if err == nil {
+		through.Stop = r.Stop
+	}
+	if through.Schedule == nil || r.Schedule != nil && r.Makespan() <= through.Makespan() {
+		return r, err
+	}
+	return through, nil
+}
+
+// alone makes the schedules in which each transfer is by itself.
+func (s solver) alone(budget *solve.Budget, p *model.Problem, o solve.Options) (solve.Result, error) {
+	ctx := budget.Context()
+	stop, threads := budget.Spent, budget.Threads()
 	list, err := cuts(p, o, threads, stop)
 	if err != nil {
 		return solve.Result{}, err

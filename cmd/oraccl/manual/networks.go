@@ -52,7 +52,8 @@ func topologiesTopic() Topic {
 				Para("Switches that add have `reduces` in a file: `read` where ranks read sums and multicast over them, `turn` where what was added goes on to other switches, or to several " +
 					"ranks in the same pass; and may have `sums`, how many chunks one of them adds up at one time, `operations`, what it computes, and `types`, by operator, with which types of numbers. " +
 					"`--dtype` states that of a buffer; a buffer without one is taken to be of a type that the switches compute with. `oraccl help formats` has the syntax, section 4.3 of the specification the rules. " +
-					"The names without `-nvls` and `sharp` are of the same machines without sums and multicasts in switches, which `--no-in-network` leaves out of any topology."),
+					"The names without `-nvls` and `sharp` are of the same machines without sums and multicasts in switches, which `--no-in-network` leaves out of any topology. " +
+					"`in-network`, `forest`, `tacos` and `exact` make schedules with sums and multicasts; methods that let ranks do all additions note that they do not use switches that add."),
 				adding,
 			}, nil
 		},
