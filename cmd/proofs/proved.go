@@ -251,12 +251,12 @@ func (a answer) beside(ours answer) (counted string, ok bool) {
 }
 
 // stronger is the answer of which it is known why the proved checker shows more.
-const stronger = "proved, and ours: REFUTED, but proved as kind coverage"
+const stronger = "proved, and ours: REFUTED, but proved as kind coverage or of all ranks"
 
 // accounted returns as what an answer about the certificate in a file is counted that differs from
 // ours, if it is known why. A rule that is proved may be weaker than ours. Of the kinds cut and ingress it
-// may show more, since it asks about coverage, too; then ours must prove the same bound by
-// a certificate of that kind.
+// may show more, since it asks about coverage, too, and of a cut about all ranks; then ours must prove the same bound by
+// a certificate of that kind, or by the cut without from and to.
 func (a answer) accounted(ctx context.Context, name string, ours answer) (counted string, ok bool) {
 	if a.claim != ours.claim {
 		return "", false
@@ -291,7 +291,7 @@ func where(p *model.Problem) string {
 }
 
 // byCoverage reports whether the bound of a certificate of kind cut or ingress is proved by the coverage of
-// what its witness has entered, for all ranks that it names or for one of them.
+// what its witness has entered, for all ranks that it names or for one of them, or by its cut for all ranks.
 func byCoverage(ctx context.Context, c *model.Certificate) bool {
 	var entered model.Coverage
 	var to []int
@@ -309,10 +309,13 @@ func byCoverage(ctx context.Context, c *model.Certificate) bool {
 			to = c.Problem.Members()
 		}
 	}
-	shows := func(w model.Coverage) bool {
+	shows := func(w model.Witness) bool {
 		d := *c
 		d.Witness = w
 		return cert.Check(ctx, &d).Outcome == verify.Proved
+	}
+	if w, restricted := c.Witness.(model.Cut); restricted && shows(model.Cut{Nodes: w.Nodes}) {
+		return true
 	}
 	return entered.Nodes != nil && (shows(entered) || slices.ContainsFunc(to, func(v int) bool {
 		one := entered

@@ -169,6 +169,7 @@ let valid_certificate d =
   List.iter (fun key -> if has key w then want (Z.equal (Z.of_int (List.length (J.to_list (field key w)))) nodes) key "a time for each node") [ "potential_ps"; "head_ps" ];
   let parts = List.map nums (optional "parts" w [] J.to_list) in
   want (List.for_all (fun l -> ascending l && List.for_all (exists nodes) l) parts && distinct (List.concat parts)) "parts" "nodes that exist, ascending, each in one";
+  List.iter (fun g -> want (List.for_all (exists chunks) (nums (field "chunks" g))) "groups" "chunks that exist") (optional "groups" w [] J.to_list);
   if has "prices" w then begin
     let l = nums (field "prices" w) in
     want (List.length l = List.length (J.to_list (field "links" t)) && List.for_all (fun p -> Z.sign p >= 0) l) "prices" "a price for each link"
