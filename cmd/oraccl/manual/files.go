@@ -270,5 +270,6 @@ type manifest struct {
 	Documents []struct {
 		Dir     string         `json:"dir"`
 		Answers map[string]int `json:"answers"`
+		Changed []string       `json:"changed_from,omitempty"`
 	} `json:"documents"`
 }
