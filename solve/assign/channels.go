@@ -46,9 +46,9 @@ type threadblock struct {
 // connect chooses a channel for every message. Messages that steps receive and send
 // on form a chain on one channel, as a threadblock has only one. Chains come in the
 // order of their first sends, and take the first channel on which nothing speaks
-// against them, and, if apart is set, that carries what goes over the same link: a threadblock
-// sends one message after the other, and two links carry two at once; if there is none, they fall into two where they must, and so does the
-// step between.
+// against them; if apart is set, that is also what goes over another link: a threadblock
+// sends one message after the other, and two links carry two at once. If there is none,
+// they fall into two where they must, and so does the step between.
 func connect(f *flow, steps []step, limits Limits, room int, apart bool) (*connected, error) {
 	c := &connected{flow: f, steps: steps, limits: limits, room: room, apart: apart,
 		channel: make([]int32, len(f.messages)), flights: make([]flight, len(f.messages)),

@@ -14,16 +14,22 @@ import (
 type Fits struct {
 	Name string // of the runtime: "msccl"
 
-	// Check returns, if a schedule fits, which is right for its problem, how long what the runtime loads takes, 0 where
-	// that is not known; or why it does not fit.
-	Check func(context.Context, *model.Problem, *model.Schedule) (model.Time, error)
+	// Check returns, if a schedule fits, which is right for its problem, how long what the runtime loads takes; or why it
+	// does not fit.
+	Check func(context.Context, *model.Problem, *model.Schedule) (Loaded, error)
+}
+
+// Loaded is what a runtime makes of a schedule.
+type Loaded struct {
+	Lasts model.Time // its makespan; 0: not known
+	Note  string     // with which times, or why it is not known
 }
 
 // Fitting is whether a schedule fits.
 type Fitting struct {
-	Name  string     // of what it was to fit
-	Lasts model.Time // how long what the runtime loads takes; 0: not known
-	Err   error      // why it does not; nil: it does
+	Name string // of what it was to fit
+	Err  error  // why it does not; nil: it does
+	Loaded
 }
 
 // OK reports whether the schedule fits. Where nothing was asked all do.
@@ -35,8 +41,8 @@ func (e *Evaluator) fits(ctx context.Context, r *Row) bool {
 		return true
 	}
 	if r.Fit == nil {
-		lasts, err := e.Fits.Check(ctx, r.Result.Problem, r.Result.Schedule)
-		r.Fit = &Fitting{Name: e.Fits.Name, Lasts: lasts, Err: err}
+		loaded, err := e.Fits.Check(ctx, r.Result.Problem, r.Result.Schedule)
+		r.Fit = &Fitting{Name: e.Fits.Name, Err: err, Loaded: loaded}
 	}
 	return r.Fit.OK()
 }

@@ -15,12 +15,12 @@ import (
 
 // atMost is what fits: schedules of as many transfers.
 func atMost(transfers int, asked *int) *Fits {
-	return &Fits{Name: "few", Check: func(_ context.Context, p *model.Problem, s *model.Schedule) (model.Time, error) {
+	return &Fits{Name: "few", Check: func(_ context.Context, p *model.Problem, s *model.Schedule) (Loaded, error) {
 		*asked++
 		if len(s.Transfers) > transfers {
-			return 0, errors.New("too many transfers")
+			return Loaded{}, errors.New("too many transfers")
 		}
-		return p.Makespan(s), nil
+		return Loaded{Lasts: p.Makespan(s)}, nil
 	}}
 }
 

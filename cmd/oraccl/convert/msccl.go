@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -264,18 +265,17 @@ func Fits(runtime string) (*certify.Fits, error) {
 	if runtime == planTarget {
 		file, d = "fits.plan.json", &MSCCL{}
 	}
-	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) (model.Time, error) {
+	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) (certify.Loaded, error) {
 		dir, err := os.MkdirTemp("", "oraccl-fits-")
 		if err != nil {
-			return 0, fmt.Errorf("the file that the runtime loads cannot be written to be timed: %w", err)
+			return certify.Loaded{}, fmt.Errorf("the file that the runtime loads cannot be written to be timed: %w", err)
 		}
 		defer os.RemoveAll(dir)
 		out := filepath.Join(dir, file)
 		if _, err := d.WriteTo(ctx, out, p, s); err != nil {
-			return 0, err
+			return certify.Loaded{}, err
 		}
-		lasts, _ := asWritten(ctx, out, p)
-		return lasts, nil
+		return asWritten(ctx, out, p), nil
 	}}, nil
 }
 
@@ -311,28 +311,48 @@ func Best(ctx context.Context, ev *certify.Report, runtime, out string) (r *cert
 	if note, err = (&MSCCL{Runtime: runtime}).WriteTo(ctx, out, r.Result.Problem, r.Result.Schedule); err != nil {
 		return nil, "", fmt.Errorf("-o %s: %s: %w", out, r.Method, err)
 	}
-	if lasts, with := asWritten(ctx, out, r.Result.Problem); lasts != 0 && lasts != r.Makespan {
-		note += fmt.Sprintf("\nas written, makespan %s us instead of %s us, with %s", report.Micros(lasts), report.Micros(r.Makespan), with)
+	switch f := r.Fit; {
+	case f == nil || f.Lasts == r.Makespan:
+	case f.Lasts == 0:
+		note += "\nas written, the makespan is not known: " + f.Note
+	default:
+		note += fmt.Sprintf("\nas written, makespan %s us instead of %s us, with %s", report.Micros(f.Lasts), report.Micros(r.Makespan), f.Note)
 	}
 	return r, note, nil
 }
 
-// asWritten returns the makespan of a file that was made of a schedule for p, and with which times: a threadblock does
-// one after the other what links could do at once. It is 0 for what has no times in the file's form: part of the ranks,
-// rounds, and a size that does not divide into its chunks.
-func asWritten(ctx context.Context, file string, p *model.Problem) (lasts model.Time, with string) {
-	if len(p.Members()) != p.Topology.Ranks || p.Cost.Synchronous() {
-		return 0, ""
+// asWritten returns the makespan of a file that was made of a schedule for p: a threadblock does one after the other
+// what links could do at once.
+func asWritten(ctx context.Context, file string, p *model.Problem) certify.Loaded {
+	unknown := func(format string, args ...any) certify.Loaded {
+		return certify.Loaded{Note: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case len(p.Members()) != p.Topology.Ranks:
+		return unknown("the file has %d of the %d ranks of %s", len(p.Members()), p.Topology.Ranks, p.Topology.Name)
+	case p.Cost.Synchronous():
+		return unknown("the file has no rounds")
 	}
 	q := *p
 	q.Chunks = nil
 	g, err := judge.Given(ctx, file, &q, 0)
-	if err != nil || g.Schedule == nil {
-		return 0, ""
+	if err != nil {
+		return unknown("%v", err)
+	}
+	if g.Schedule == nil {
+		for _, engine := range slices.Sorted(maps.Keys(g.Before)) {
+			switch v := g.Before[engine]; {
+			case len(v.Violations) > 0:
+				return unknown("%s", v.Violations[0].Message)
+			case v.Reason != "":
+				return unknown("%s", v.Reason)
+			}
+		}
+		return unknown("it is no schedule of transfers")
 	}
 	s, err := certify.Timed(ctx, g.Problem, g.Schedule, g.Order)
 	if err != nil {
-		return 0, ""
+		return unknown("%v", err)
 	}
-	return g.Problem.Makespan(s), g.Note
+	return certify.Loaded{Lasts: g.Problem.Makespan(s), Note: g.Note}
 }

@@ -393,7 +393,10 @@ func (a *attempt) allAtOnce(ctx context.Context, solver string, search func(cont
 	if x.Schedule != nil {
 		best = x.Schedule
 	}
-	const form = "in which chunks, cut as here, go from member to member along trees"
+	form := "in which chunks, cut as here, go from member to member along trees"
+	if x.Tick > 0 { // of two that exchange, each sends a tick before it receives, and a picosecond might do
+		form += fmt.Sprintf(", at multiples of %v", x.Tick)
+	}
 	switch length := best.Makespan(); {
 	case length <= a.least:
 	case x.Closed:
