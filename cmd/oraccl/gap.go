@@ -50,7 +50,7 @@ size, gets the best times that its order, its threadblocks and the links allow. 
 verify judges it, with its slots and deadlocks; what is refuted is left out, with exit status 1.
 
 With --fits RUNTIME a column tells which schedules the runtime loads; of a method whose best
-does not fit, the best with fewer chunks that does is another row.
+does not fit, the one with fewer chunks that fits and takes least once it is loaded is another row.
 
 What NCCL runs stands beside them, as nccl-ring and nccl-tree, with --nccl-log, the rings and
 trees of its log; on named machines --nccl has a model of its choice. Where switches add, its

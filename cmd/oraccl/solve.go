@@ -45,9 +45,9 @@ result does not depend on the speed of the machine unless the time limit is reac
 When the time limit is reached, or after Ctrl-C, the best schedule so far is verified and
 written within a second, and the exit status is 3.
 
-With --fits RUNTIME, or -o FILE.xml, it looks for the best schedule that the runtime loads: it
-has as many threadblocks, channels, steps and chunks as there is room for. What that costs
-is printed beside it.
+With --fits RUNTIME, or -o FILE.xml, it looks for the schedule that the runtime loads and that takes
+least once it is loaded, where a threadblock does in turn what links could do at once: it has as many
+threadblocks, channels, steps and chunks as there is room for. What that costs is printed beside it.
 
 With --objective rounds --pareto it lists the Pareto-optimal numbers of chunks per rank,
 steps and rounds, up to --chunks (by default 6), with proofs that no better ones exist.

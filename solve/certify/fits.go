@@ -1,7 +1,9 @@
 package certify
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -35,6 +37,23 @@ type Fitting struct {
 // OK reports whether the schedule fits. Where nothing was asked all do.
 func (f *Fitting) OK() bool { return f == nil || f.Err == nil }
 
+// Lasts returns how long what a runtime loads takes: what was found when it was asked whether the schedule fits, and
+// the makespan where nothing was asked, or that is not known.
+func (r *Row) Lasts() model.Time {
+	if r.lastsKnown() {
+		return r.Fit.Lasts
+	}
+	return r.Makespan
+}
+
+func (r *Row) lastsKnown() bool { return r.Fit != nil && r.Fit.OK() && r.Fit.Lasts > 0 }
+
+// compareLasts puts what lasts least first, and where that is not known last.
+func compareLasts(x, y *Row) int {
+	rank := map[bool]int{true: 0, false: 1}
+	return cmp.Or(cmp.Compare(rank[x.lastsKnown()], rank[y.lastsKnown()]), cmp.Compare(x.Lasts(), y.Lasts()))
+}
+
 // fits finds out whether what a method found fits.
 func (e *Evaluator) fits(ctx context.Context, r *Row) bool {
 	if e.Fits == nil || r.Result.Schedule == nil {
@@ -51,13 +70,14 @@ func (e *Evaluator) fits(ctx context.Context, r *Row) bool {
 // chunks need more of everything.
 const idleFits = 2
 
-// findFitting returns the best of what a method finds that fits, nil if nothing does. Where the
-// cut is open, it gets one cut after the other, with more and more chunks, except those whose
-// own bound is no better than below, if that is above zero, or than what was found.
+// findFitting returns, of what a method finds, what fits and lasts least, nil if nothing fits or lasts less than below,
+// if that is above zero. Where the cut is open, it gets one cut after the other, with more and more chunks, except
+// those whose own bound is no better than below, or than what was found.
 func (e *Evaluator) findFitting(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row, below model.Time) (best *Row) {
 	late, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
-	fit := slices.DeleteFunc(slices.Clone(before), func(r *Row) bool { return !r.Fit.OK() })
+	// What is shorter than it lasts would end methods too soon.
+	fit := slices.DeleteFunc(slices.Clone(before), func(r *Row) bool { return !r.Fit.OK() || r.Lasts() > r.Makespan })
 	idle, spent := 0, time.Duration(0)
 	for _, k := range fitCuts(p) {
 		q := solve.Cut(p, k)
@@ -74,6 +94,9 @@ func (e *Evaluator) findFitting(b *solve.Budget, m solve.Solver, p *model.Proble
 			break
 		}
 		spent += r.Solving
+		if below > 0 && r.Makespan >= below {
+			continue
+		}
 		if !e.fits(late, r) {
 			if idle++; idle == idleFits {
 				break
@@ -81,8 +104,8 @@ func (e *Evaluator) findFitting(b *solve.Budget, m solve.Solver, p *model.Proble
 			continue
 		}
 		idle = 0
-		if below == 0 || r.Makespan < below {
-			best, below = r, r.Makespan
+		if below == 0 || r.Lasts() < below {
+			best, below = r, r.Lasts()
 		}
 		if e.near(b, p, below) {
 			break
@@ -105,24 +128,28 @@ func fitCuts(p *model.Problem) []int {
 	return append(slices.Clone(triedCuts), 24, 32)
 }
 
-// fitting looks, after the best of all is known, for the best that fits. If that is another one,
-// the best of all becomes ev.Free.
+// fitting looks, after the best of all is known, for what fits and lasts least: of all that the methods found first, and
+// then of what they find with fewer chunks. If that is another one than the best of all, the best of all becomes ev.Free.
 func (e *Evaluator) fitting(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
 	free := ev.Best()
-	late, cancel := solve.Grace(b.Context(), Grace)
-	defer cancel()
-	if free == nil || e.fits(late, free) {
+	if free == nil {
 		return nil
 	}
-	ev.KeepFitting()
+	b, done := shareOf(b, 1)
+	defer done()
+	late, cancel := solve.Grace(b.Context(), Grace)
+	e.fits(late, free)
+	cancel()
+	if err := e.loadBest(b, ev.found, ev); err != nil {
+		return err
+	}
 	for i, m := range methods {
-		best := ev.Best()
-		if b.Stop() != 0 || best != nil && (e.near(b, p, best.Makespan) || float64(best.Makespan) <= (1+UsuallyEnough)*float64(free.Makespan)) {
-			break
-		}
-		below := model.Time(0)
+		best, below := ev.BestFitting(), model.Time(0)
 		if best != nil {
-			below = best.Makespan
+			below = best.Lasts()
+		}
+		if b.Stop() != 0 || best != nil && (e.near(b, p, below) || float64(below) <= (1+UsuallyEnough)*float64(free.Makespan)) {
+			break
 		}
 		share, done := fallingShare(b, len(methods)-i)
 		r := e.findFitting(share, m, p, ev.Rows, below)
@@ -130,18 +157,52 @@ func (e *Evaluator) fitting(b *solve.Budget, p *model.Problem, methods []solve.S
 		if r == nil {
 			continue
 		}
-		if err := e.proveBest(b, []*Row{r}, ev); err != nil {
+		if err := e.loadBest(b, []*Row{r}, ev); err != nil {
 			return err
 		}
 	}
+	ev.KeepFitting()
 	if ev.Best() == nil && b.Stop() != 0 {
 		ev.Stopped = b.Stop()
 	}
 	return nil
 }
 
-// addFitting adds, where the row r that a method m found does not fit, the best row of m that
-// does. methods is how many methods have to share the time.
+// loadBest has those of some found schedules verified that fit and last less than the row that fits, the one that
+// lasts least first, until one is proved, and keeps that as the row beside the best of all.
+func (e *Evaluator) loadBest(b *solve.Budget, found []*Row, ev *Report) error {
+	late, cancel := solve.Grace(b.Context(), Grace)
+	defer cancel()
+	found = slices.Clone(found)
+	slices.SortStableFunc(found, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })
+	best, fit := ev.BestFitting(), []*Row(nil)
+	for i, r := range found {
+		if i > 0 && b.Stop() != 0 || best != nil && r.Makespan >= best.Lasts() {
+			break
+		}
+		if e.fits(late, r) && (best == nil || compareLasts(r, best) < 0) {
+			fit, best = append(fit, r), r
+		}
+	}
+	slices.SortStableFunc(fit, compareLasts)
+	for _, r := range fit {
+		if r.Verdicts == nil {
+			if err := e.proveShortly(b, 2, r); err != nil {
+				return fmt.Errorf("%s: %w", r.Method, err)
+			}
+		}
+		if !slices.Contains(ev.Rows, r) {
+			ev.Rows = append(ev.Rows, r)
+		}
+		if r.Outcome() == verify.Proved {
+			return nil
+		}
+	}
+	return nil
+}
+
+// addFitting adds, where the row r that a method m found does not fit, the row of m that fits and lasts least. methods
+// is how many methods have to share the time.
 func (e *Evaluator) addFitting(b *solve.Budget, methods int, m solve.Solver, p *model.Problem, r *Row, ev *Report) error {
 	late, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
@@ -158,35 +219,43 @@ func (e *Evaluator) addFitting(b *solve.Budget, methods int, m solve.Solver, p *
 	return e.prove(share, fit)
 }
 
-// KeepFitting makes the best of all rows Free, if it does not fit, and drops what else does not.
-// It does nothing where no runtime was named.
+// KeepFitting keeps, of the proved rows, the one that fits and lasts least, and makes the best of all Free if that is
+// another one. It does nothing where no runtime was named.
 func (ev *Report) KeepFitting() {
-	if best := ev.Best(); best != nil && !best.Fit.OK() {
+	best, fit := ev.Best(), ev.BestFitting()
+	if best == nil || best.Fit == nil {
+		return
+	}
+	if best != fit {
 		ev.Free = best
 	}
-	ev.Rows = slices.DeleteFunc(slices.Clone(ev.Rows), func(r *Row) bool { return !r.Fit.OK() && r.Outcome() == verify.Proved })
+	ev.Rows = slices.DeleteFunc(slices.Clone(ev.Rows), func(r *Row) bool { return r.Outcome() == verify.Proved && r != fit })
 }
 
-// Slower returns by which part of the best makespan of all the best that fits is longer, 0 if it is
-// the best. ok is false where there is none, or none was asked for.
+// Slower returns by which part what fits and lasts least lasts longer than the best makespan of all, 0 if it does
+// not. ok is false where there is none, or none was asked for.
 func (ev *Report) Slower() (slower float64, ok bool) {
 	fit := ev.BestFitting()
 	if fit == nil || fit.Fit == nil {
 		return 0, false
 	}
-	free := fit
+	least := fit.Makespan
 	for _, r := range append(slices.Clone(ev.Rows), ev.Free) {
-		if r != nil && r.Outcome() == verify.Proved && r.Makespan < free.Makespan {
-			free = r
+		if r != nil && r.Outcome() == verify.Proved {
+			least = min(least, r.Makespan)
 		}
 	}
-	return float64(fit.Makespan)/float64(free.Makespan) - 1, true
+	return float64(fit.Lasts())/float64(least) - 1, true
 }
 
-// BestFitting returns the proved row with the least makespan that fits, or nil. Where nothing was
-// asked of any row it is Best.
+// BestFitting returns the proved row that fits and lasts least, or nil. Where nothing was asked of any row it is Best.
 func (ev *Report) BestFitting() *Row {
 	asked := slices.ContainsFunc(ev.Rows, func(r *Row) bool { return r.Fit != nil })
-	fit := Report{Rows: slices.DeleteFunc(slices.Clone(ev.Rows), func(r *Row) bool { return !r.Fit.OK() || asked && r.Fit == nil })}
-	return fit.Best()
+	var best *Row
+	for _, r := range ev.Rows {
+		if r.Outcome() == verify.Proved && r.Fit.OK() && (!asked || r.Fit != nil) && (best == nil || compareLasts(r, best) < 0) {
+			best = r
+		}
+	}
+	return best
 }

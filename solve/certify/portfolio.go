@@ -96,6 +96,9 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 		}
 		ev.Tried = append(ev.Tried, Tried{m.Name(), r.Makespan, r.Solving})
 		found = append(found, r)
+		if e.Fits != nil {
+			ev.found = append(ev.found, r)
+		}
 	}
 	if err := e.proveBest(b, found, ev); err != nil {
 		return err

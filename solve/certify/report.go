@@ -146,7 +146,10 @@ type Report struct {
 	Tried   []Tried            // what the methods of a portfolio found, in their order; see Evaluator.Enough
 	Bound   *model.Certificate // the best for every cut, checked; nil: none
 
-	Free *Row // the best of all, if Fits was asked for and it does not fit; not in Rows
+	// Free is the best of all, if Fits was asked for, and it does not fit or lasts longer than another one once it is
+	// loaded; not in Rows.
+	Free  *Row
+	found []*Row // by the methods of a portfolio, if Fits was asked for
 
 	// BoundEnded reports that the search for Bound ended with its time: there may be a
 	// larger one.

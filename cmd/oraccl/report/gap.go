@@ -120,7 +120,7 @@ func GapToJSON(ev *certify.Report) GapJSON {
 		g.Tried = append(g.Tried, triedJSON{t.Method, t.Makespan, t.Solving.Seconds()})
 	}
 	if r := ev.Free; r != nil {
-		g.Free = &freeJSON{r.Method, len(r.Result.Problem.Chunks), len(r.Result.Schedule.Transfers), r.Makespan, r.Fit.Err.Error()}
+		g.Free = &freeJSON{r.Method, len(r.Result.Problem.Chunks), len(r.Result.Schedule.Transfers), r.Makespan, whyFree(r)}
 	}
 	if slower, ok := ev.Slower(); ok {
 		g.Slower = &slower
@@ -273,24 +273,27 @@ func printFit(w io.Writer, ev *certify.Report) {
 		fmt.Fprintf(w, "Fits %s: %v slower than the best of all, %s us by %s with %d chunks.\n", fit.Fit.Name, model.Gap(slower), Micros(free.Makespan), free.Method, len(free.Result.Problem.Chunks))
 	}
 	for _, r := range append(slices.Clone(ev.Rows), ev.Free) {
-		if r != nil && !r.Fit.OK() {
-			fmt.Fprintf(w, "%s with %d chunks does not fit: %s\n", r.Method, len(r.Result.Problem.Chunks), r.Fit.Err)
+		if r != nil && (r == ev.Free || !r.Fit.OK()) {
+			verb := map[bool]string{true: "fits, but", false: "does not fit:"}[r.Fit.OK()]
+			fmt.Fprintf(w, "%s with %d chunks %s %s\n", r.Method, len(r.Result.Problem.Chunks), verb, whyFree(r))
 		}
 	}
+}
+
+// whyFree returns why the best of all is not what is to be loaded.
+func whyFree(r *certify.Row) string {
+	if r.Fit.OK() {
+		return fmt.Sprintf("takes %s us once it is loaded", Micros(r.Lasts()))
+	}
+	return r.Fit.Err.Error()
 }
 
 // printNCCL tells how far what NCCL runs is above the bound, and how far the best schedule is, of those that
 // the runtime loads where that was asked.
 func printNCCL(w io.Writer, ev *certify.Report) {
-	lasts := func(r *certify.Row) model.Time { // as it is loaded
-		if r.Fit != nil && r.Fit.Lasts != 0 {
-			return r.Fit.Lasts
-		}
-		return r.Makespan
-	}
 	best := func(nccl, fits bool) (least *certify.Row) {
 		for _, r := range ev.Rows {
-			if r.Outcome() == verify.Proved && r.EveryCut != nil && (r.Given && strings.HasPrefix(r.Method, "nccl-")) == nccl && (!fits || r.Fit != nil && r.Fit.OK()) && (least == nil || lasts(r) < lasts(least)) {
+			if r.Outcome() == verify.Proved && r.EveryCut != nil && (r.Given && strings.HasPrefix(r.Method, "nccl-")) == nccl && (!fits || r.Fit != nil && r.Fit.OK()) && (least == nil || r.Lasts() < least.Lasts()) {
 				least = r
 			}
 		}
@@ -306,8 +309,8 @@ func printNCCL(w io.Writer, ev *certify.Report) {
 	case ours == nil:
 	case fits:
 		text += fmt.Sprintf("; the best schedule that %s loads is %v above it (%s)", ours.Fit.Name, ours.Gap(), ours.Method)
-		if lasts(ours) != ours.Makespan {
-			text += fmt.Sprintf(", and %v as the threadblocks of its file carry it out", model.GapOf(lasts(ours), ours.EveryCut.Bound))
+		if ours.Lasts() != ours.Makespan {
+			text += fmt.Sprintf(", and %v as the threadblocks of its file carry it out", model.GapOf(ours.Lasts(), ours.EveryCut.Bound))
 		}
 	default:
 		text += fmt.Sprintf("; the best schedule that was found is %v above it (%s)", ours.Gap(), ours.Method)
