@@ -185,10 +185,8 @@ let refuted_horizon file d w =
   let problem = field "problem" d in
   let cost = J.to_string (field "cost" problem) and kind = J.to_string (field "kind" (field "collective" problem)) in
   let rounds = is_rounds cost in
-  if has "steps" w then no "steps";
-  if List.mem kind [ "allreduce"; "reduce"; "reducescatter" ] then no ("kind lrat of " ^ kind);
+  if kind = "allreduce" then no ("kind lrat of " ^ kind);
   if is_free problem then no "kind lrat, and the cut is free";
-  if rounds && has "release_ps" problem then no "kind lrat of late ranks in rounds";
   let proof = J.to_string (field "proof" w) in
   if Filename.basename proof <> proof then no "a proof that is not beside the certificate";
   let h = number "horizon" w and j = job_of ~rounds problem in
@@ -196,8 +194,17 @@ let refuted_horizon file d w =
   if Z.gt h (Z.of_int 100_000) || small h * small j.nodes * (small j.nodes + List.length j.links) * List.length j.sizes > 1_000_000 || List.length between > 16 then no "a large formula";
   let lines = refutation (Filename.concat (Filename.dirname file) proof) in
   let bound = number "bound_ps" d in
-  positiveb j
-  && if rounds then rounds_rule j (cost = "link-rounds") h lines bound else epochs_rule j (number "epoch_ps" w) h lines bound
+  (* What 10.1 of the specification refuses. *)
+  let epoch = optional "epoch_ps" w Z.zero num and steps = optional "steps" w Z.zero num in
+  let backwards = kind = "reduce" || kind = "reducescatter" in
+  let late = List.exists (fun t -> Z.sign t > 0) j.release in
+  let refused = if rounds then Z.sign epoch <> 0 || late else Z.sign steps > 0 || late && backwards in
+  positiveb j && not refused
+  && match rounds, backwards with
+     | true, false -> rounds_rule j (cost = "link-rounds") h steps lines bound
+     | true, true -> backwards_rounds_rule j (cost = "link-rounds") h steps lines bound
+     | false, false -> epochs_rule j epoch h lines bound
+     | false, true -> backwards_epochs_rule j epoch h lines bound
 
 (* Prices and shares are named by the lowest of the links that are alike, and are those of each. Under
    rounds the ports of what a rank sends and receives come after the others. *)

@@ -1,7 +1,7 @@
-(** What can be moved by when, in epochs, and the formula that SPEC 10.3 to 10.5 make of it, without
-    steps. If moves bring every chunk from its holder to all who want it within the horizon, over
-    arcs, in the capacities, then they satisfy the formula, if chunks that are alike are
-    numbered as they come. *)
+(** What can be moved by when, in epochs, and the formula that SPEC 10.3 to 10.5 make of it. If moves
+    bring every chunk from its holder to all who want it within the horizon, over arcs, in the
+    capacities, and in as few steps as are asked for, then they satisfy the formula, if chunks that
+    are alike are numbered as they come. *)
 From Coq Require Import Bool List ZArith Lia.
 From Oraccl Require Import Clauses.
 Import ListNotations.
@@ -22,12 +22,14 @@ Record system := System {
   delay : nat -> arc -> Z;           (* epochs *)
   ready : nat -> Z;
   horizon : Z;
+  steps : nat;                       (* 0: any number *)
   limits : list (list limit);        (* those of a list together at each epoch *)
   early : nat -> nat -> Z;           (* no chunk comes to a rank before *)
   ranks : nat }.
 
 Section System.
 Variable s : system.
+Variable step_of : Z -> Z.           (* the step that an epoch is in; for steps alone *)
 Notation H := (horizon s).
 
 Definition the_arc (a : nat) : arc := nth a (arcs s) (Arc 0 0 []).
@@ -44,7 +46,9 @@ Record plan (ms : list move) : Prop := {
   waits : forall m, In m ms -> 0 <= start m /\ ready s (tail_of (over_arc m)) <= start m /\ ready s (head_of (over_arc m)) <= start m;
   in_time : forall m, In m ms -> arrives m <= H;
   has_it : forall m, In m ms -> tail_of (over_arc m) = holder s (chunk_of m) \/
-    exists m', In m' ms /\ chunk_of m' = chunk_of m /\ head_of (over_arc m') = tail_of (over_arc m) /\ arrives m' <= start m;
+    exists m', In m' ms /\ chunk_of m' = chunk_of m /\ head_of (over_arc m') = tail_of (over_arc m) /\ arrives m' <= start m /\
+      (steps s <> O -> step_of (start m') < step_of (start m));
+  in_steps : steps s <> O -> (forall x y, 0 <= x <= y -> step_of x <= step_of y) /\ (forall x, 0 <= x -> 0 <= step_of x < Z.of_nat (steps s));
   delivers : forall k v, (k < chunks s)%nat -> In v (wanted s k) -> v <> holder s k ->
     exists m, In m ms /\ chunk_of m = k /\ head_of (over_arc m) = v;
   fits : forall g l t, In g (limits s) -> In l g -> 0 <= t < H -> (how_many (occupies l t) ms <= capacity l)%nat }.
@@ -53,6 +57,9 @@ Record plan (ms : list move) : Prop := {
 
 Definition has (k v : nat) (t : Z) : var := (((0, k), (v, 0))%nat, t).
 Definition send (k a : nat) (t : Z) : var := (((1, k), (a, 0))%nat, t).
+Definition cut (t : Z) : var := (((2, 0), (0, 0))%nat, t).
+Definition avail (k v : nat) (t : Z) : var := (((3, k), (v, 0))%nat, t).
+Definition stepwise {A} (l : list A) : list A := match steps s with O => [] | _ => l end.
 Definition earliest (k : nat) (a : arc) : Z := Z.max (early s k (tail_of a)) (Z.max (ready s (tail_of a)) (ready s (head_of a))).
 Definition sends (k a : nat) : list Z :=
   if (head_of (the_arc a) =? holder s k)%nat then [] else range (earliest k (the_arc a)) (H - delay s k (the_arc a)).
@@ -62,9 +69,14 @@ Definition each_arc {A} (f : nat -> list A) : list A := flat_map f (seq 0 (lengt
 
 Definition variables : list var :=
   each_chunk (fun k => flat_map (fun v => map (has k v) (range (early s k v) H)) (havers k)) ++
-  each_chunk (fun k => each_arc (fun a => map (send k a) (sends k a))).
+  each_chunk (fun k => each_arc (fun a => map (send k a) (sends k a))) ++
+  stepwise (map cut (range 1 (H - 1)) ++
+    each_chunk (fun k => flat_map (fun v => map (avail k v) (range (early s k v) (H - 1))) (havers k))).
 
 Definition held (k v : nat) (t : Z) : literal := if (v =? holder s k)%nat then Always else Yes (has k v t).
+(** When the step begins. *)
+Definition at_hand (k v : nat) (t : Z) : literal :=
+  match steps s with O => held k v t | _ => if (v =? holder s k)%nat then Always else Yes (avail k v t) end.
 Definition first_wanted (k : nat) : option nat :=
   match filter (fun v => negb (v =? holder s k)%nat) (wanted s k) with v :: _ => Some v | [] => None end.
 Definition into_rank (v : nat) : list nat := filter (fun a => (head_of (the_arc a) =? v)%nat) (seq 0 (length (arcs s))).
@@ -75,7 +87,7 @@ Definition arrivals : list constraint :=
       map (fun a => Yes (send k a (t - delay s k (the_arc a)))) (into_rank v))) (range (early s k v) H)) (havers k)).
 Definition sources : list constraint :=
   each_chunk (fun k => each_arc (fun a => map (fun t =>
-    One_of [Not (send k a t); held k (tail_of (the_arc a)) t]) (sends k a))).
+    One_of [Not (send k a t); at_hand k (tail_of (the_arc a)) t]) (sends k a))).
 Definition demands : list constraint :=
   each_chunk (fun k => map (fun v => One_of [held k v H]) (filter (fun v => negb (v =? holder s k)%nat) (wanted s k))).
 Definition in_order : list constraint :=
@@ -96,7 +108,12 @@ Definition occupants (l : limit) (t : Z) : list var :=
     end)).
 Definition capacities : list constraint :=
   flat_map (fun g => flat_map (fun t => map (fun l => Most (capacity l) (occupants l t)) g) (range 0 (H - 1))) (limits s).
-Definition formula : list constraint := arrivals ++ sources ++ demands ++ in_order ++ capacities.
+Definition few_steps : list constraint :=
+  stepwise (each_chunk (fun k => flat_map (fun v => flat_map (fun t =>
+    [One_of [Not (avail k v t); held k v t]; One_of [Not (avail k v t); Yes (cut t); at_hand k v (t - 1)]])
+      (range (early s k v) (H - 1))) (havers k)) ++
+    [Most (steps s - 1) (map cut (range 1 (H - 1)))]).
+Definition formula : list constraint := arrivals ++ sources ++ demands ++ in_order ++ capacities ++ few_steps.
 
 (** What is taken for granted of the system, and can be computed. *)
 Definition proper : Prop :=
@@ -107,7 +124,8 @@ Definition proper : Prop :=
   (forall g l k a, In g (limits s) -> In l g -> (S k < chunks s)%nat -> same s (S k) = true -> (a < length (arcs s))%nat ->
      spans l (S k) (the_arc a) = spans l k (the_arc a)) /\
   (forall k a, (S k < chunks s)%nat -> same s (S k) = true -> (a < length (arcs s))%nat -> delay s (S k) (the_arc a) = delay s k (the_arc a)) /\
-  (forall k, (S k < chunks s)%nat -> same s (S k) = true -> holder s (S k) = holder s k /\ wanted s (S k) = wanted s k).
+  (forall k, (S k < chunks s)%nat -> same s (S k) = true -> holder s (S k) = holder s k /\ wanted s (S k) = wanted s k) /\
+  (steps s <> O -> forall k a, (k < chunks s)%nat -> (a < length (arcs s))%nat -> delay s k (the_arc a) = 1).
 Hypothesis good : proper.
 
 (** ** No move is too early *)
@@ -118,7 +136,7 @@ Lemma not_early ms : plan ms -> forall n m, In m ms -> start m < Z.of_nat n -> e
 Proof.
   intros P. induction n as [|n IH]; intros m Hm Hn; [destruct (waits _ P m Hm); lia|].
   destruct (numbers_ok _ P m Hm) as [Hk Ha]. destruct (waits _ P m Hm) as [W0 _].
-  destruct (has_it _ P m Hm) as [E|[m' [Hm' [Ek [Eh Le]]]]].
+  destruct (has_it _ P m Hm) as [E|[m' [Hm' [Ek [Eh [Le _]]]]]].
   - rewrite E. destruct good as [_ [_ [Z0 _]]]. specialize (Z0 _ Hk). lia.
   - pose proof (delay_1 ms m' P Hm') as D. unfold arrives in Le. specialize (IH m' Hm' ltac:(lia)).
     destruct (numbers_ok _ P m' Hm') as [Hk' Ha']. destruct (waits _ P m' Hm') as [_ [W1 W2]].
@@ -186,9 +204,10 @@ Proof.
   - intros m Hm. apply in_swapped in Hm. destruct Hm as [m' [Hm ->]]. apply (waits _ P m' Hm).
   - intros m Hm. apply in_swapped in Hm. destruct Hm as [m' [Hm ->]]. destruct (numbers_ok _ P m' Hm). rewrite swap_arrives, move_eta by auto. apply (in_time _ P m' Hm).
   - intros m Hm. apply in_swapped in Hm. destruct Hm as [m' [Hm ->]]. unfold over_arc. cbn [chunk_of arc_of start]. rewrite swap_holder.
-    destruct (has_it _ P m' Hm) as [E|[m1 [H1 [E1 [E2 L]]]]]; auto. right.
+    destruct (has_it _ P m' Hm) as [E|[m1 [H1 [E1 [E2 [L F]]]]]]; auto. right.
     exists (Move (swap k (chunk_of m1)) (arc_of m1) (start m1)). cbn [chunk_of arc_of]. split; [apply in_swapped; eauto|]. split; [congruence|]. split; [exact E2|].
-    destruct (numbers_ok _ P m1 H1). rewrite swap_arrives, move_eta by auto. exact L.
+    destruct (numbers_ok _ P m1 H1). rewrite swap_arrives, move_eta by auto. auto.
+  - apply (in_steps _ P).
   - intros i v Hi Hv Hn. rewrite <- (swap_wanted i), <- (swap_holder i) in *. destruct (delivers _ P (swap k i) v (swap_lt i Hi) Hv Hn) as [m [Hm [E1 E2]]].
     exists (Move (swap k (chunk_of m)) (arc_of m) (start m)). split; [apply in_swapped; eauto|]. cbn [chunk_of]. split; [|exact E2]. rewrite E1. apply swap_swap.
   - intros g l t Hg Hl Ht. eapply Nat.le_trans; [|apply (fits _ P g l t Hg Hl Ht)]. unfold swapped, how_many.
@@ -264,6 +283,9 @@ Definition truth (ms : list move) (x : var) : bool :=
   | O, O => (k <? chunks s)%nat && negb (a =? holder s k)%nat && (t <=? H) && (comes ms k a <=? t)
   | S O, O => negb (head_of (the_arc a) =? holder s k)%nat &&
          existsb (fun m => (chunk_of m =? k)%nat && (arc_of m =? a)%nat && (start m =? t)) ms
+  | S (S O), O => negb (steps s =? 0)%nat && (k =? 0)%nat && (a =? 0)%nat && (1 <=? t) && (t <=? H - 1) && (step_of (t - 1) <? step_of t)
+  | S (S (S O)), O => negb (steps s =? 0)%nat && (k <? chunks s)%nat && negb (a =? holder s k)%nat && (t <=? H - 1) &&
+         existsb (fun m => (chunk_of m =? k)%nat && (head_of (over_arc m) =? a)%nat && (arrives m <=? t) && (step_of (start m) <? step_of t)) ms
   | _, _ => false
   end.
 
@@ -284,20 +306,37 @@ Proof.
   - destruct B as [m [Hm E]]. rewrite !andb_true_iff, !Nat.eqb_eq, Z.eqb_eq in E. destruct m, E as [[<- <-] <-]. exact Hm.
   - exists (Move k a t). split; auto. simpl. rewrite !Nat.eqb_refl, Z.eqb_refl. reflexivity.
 Qed.
+Lemma truth_cut t : truth ms (cut t) = true <-> steps s <> O /\ 1 <= t <= H - 1 /\ step_of (t - 1) < step_of t.
+Proof. simpl. rewrite !andb_true_iff, negb_true_iff, Nat.eqb_neq, !Z.leb_le, Z.ltb_lt. tauto. Qed.
+Lemma truth_avail k v t : truth ms (avail k v t) = true <-> steps s <> O /\ (k < chunks s)%nat /\ v <> holder s k /\ t <= H - 1 /\
+  exists m, In m ms /\ chunk_of m = k /\ head_of (over_arc m) = v /\ arrives m <= t /\ step_of (start m) < step_of t.
+Proof.
+  simpl. rewrite !andb_true_iff, !negb_true_iff, Nat.ltb_lt, !Nat.eqb_neq, !Z.leb_le, existsb_exists. split.
+  - intros [[[[A B] C] D] [m [Hm E]]]. rewrite !andb_true_iff, !Nat.eqb_eq, Z.leb_le, Z.ltb_lt in E. repeat (split; [assumption|]). exists m. tauto.
+  - intros [A [B [C [D [m [Hm E]]]]]]. repeat (split; [tauto|]). exists m. rewrite !andb_true_iff, !Nat.eqb_eq, Z.leb_le, Z.ltb_lt. tauto.
+Qed.
 Lemma truth_variables x : truth ms x = true -> In x variables.
 Proof.
-  destruct x as [[[c k] [a z]] t]. intros T. unfold variables. apply in_or_app.
-  destruct c as [|[|c]], z as [|z]; try discriminate T.
+  destruct x as [[[c k] [a z]] t]. intros T. unfold variables. rewrite !in_app_iff.
+  destruct c as [|[|[|[|c]]]], z as [|z]; try discriminate T.
   - left. change (truth ms (has k a t) = true) in T. apply truth_has in T. destruct T as [Hk [Hh [Ht [m [Hm [E1 [E2 L]]]]]]].
     apply in_flat_map. exists k. split; [apply in_seq; lia|]. apply in_flat_map. exists a. split.
     + unfold havers. apply filter_In. rewrite negb_true_iff, Nat.eqb_neq. split; auto. apply in_seq.
       destruct (numbers_ok _ P m Hm) as [_ Ha]. destruct good as [_ [_ [_ [R _]]]]. specialize (R _ Ha). fold (over_arc m) in R. lia.
     + apply (in_map (has k a)). apply in_range. pose proof (arrives_early ms m P Hm). subst k a. lia.
-  - right. change (truth ms (send k a t) = true) in T. apply truth_send in T. destruct T as [Hh Hm].
+  - right. left. change (truth ms (send k a t) = true) in T. apply truth_send in T. destruct T as [Hh Hm].
     destruct (numbers_ok _ P _ Hm) as [Hk Ha]. cbn [chunk_of arc_of] in *.
     apply in_flat_map. exists k. split; [apply in_seq; lia|]. apply in_flat_map. exists a. split; [apply in_seq; lia|].
     apply (in_map (send k a)). unfold sends. rewrite (proj2 (Nat.eqb_neq _ _) Hh). apply in_range.
     pose proof (at_earliest ms _ P Hm). pose proof (in_time _ P _ Hm). unfold arrives, over_arc in *. cbn [chunk_of arc_of start] in *. lia.
+  - right. right. simpl in T. rewrite !andb_true_iff, !Nat.eqb_eq, !Z.leb_le in T. destruct T as [[[[[T0 ->] ->] T1] T2] _].
+    rewrite negb_true_iff, Nat.eqb_neq in T0. unfold stepwise. destruct (steps s); [congruence|]. apply in_or_app. left. apply (in_map cut), in_range. lia.
+  - right. right. change (truth ms (avail k a t) = true) in T. apply truth_avail in T. destruct T as [T0 [Hk [Hh [Ht [m [Hm [E1 [E2 [L _]]]]]]]]].
+    unfold stepwise. destruct (steps s); [congruence|]. apply in_or_app. right.
+    apply in_flat_map. exists k. split; [apply in_seq; lia|]. apply in_flat_map. exists a. split.
+    + unfold havers. apply filter_In. rewrite negb_true_iff, Nat.eqb_neq. split; auto. apply in_seq.
+      destruct (numbers_ok _ P m Hm) as [_ Ha]. destruct good as [_ [_ [_ [R _]]]]. specialize (R _ Ha). fold (over_arc m) in R. lia.
+    + apply (in_map (avail k a)). apply in_range. pose proof (arrives_early ms m P Hm). subst k a. lia.
 Qed.
 
 Lemma held_true k v t : (k < chunks s)%nat -> t <= H -> (v <> holder s k -> exists m, In m ms /\ chunk_of m = k /\ head_of (over_arc m) = v /\ arrives m <= t) ->
@@ -325,11 +364,48 @@ Proof.
   intros Hc. apply in_flat_map in Hc. destruct Hc as [k [Hk Hc]]. apply in_seq in Hk. apply in_flat_map in Hc. destruct Hc as [a [Ha Hc]].
   apply in_seq in Ha. apply in_map_iff in Hc. destruct Hc as [t [<- Ht]]. unfold obeys.
   destruct (truth ms (send k a t)) eqn:T; [|exists (Not (send k a t)); split; [left; auto|unfold means; rewrite T; auto]].
-  exists (held k (tail_of (the_arc a)) t). split; [right; left; auto|]. apply truth_send in T. destruct T as [_ Hm].
-  apply held_true; [lia| |].
-  - pose proof (in_time _ P _ Hm) as L. pose proof (delay_1 ms _ P Hm). unfold arrives in L. cbn [start chunk_of] in *. lia.
-  - intros Hh. destruct (has_it _ P _ Hm) as [E|[m' [Hm' [E1 [E2 L]]]]]; [unfold over_arc in E; cbn [arc_of chunk_of] in E; congruence|].
-    exists m'. auto.
+  exists (at_hand k (tail_of (the_arc a)) t). split; [right; left; auto|]. apply truth_send in T. destruct T as [_ Hm].
+  pose proof (in_time _ P _ Hm) as L0. pose proof (delay_1 ms _ P Hm) as D. unfold arrives in L0. cbn [start chunk_of] in *.
+  assert (Has : tail_of (the_arc a) <> holder s k -> exists m, In m ms /\ chunk_of m = k /\ head_of (over_arc m) = tail_of (the_arc a) /\ arrives m <= t /\
+      (steps s <> O -> step_of (start m) < step_of t)).
+  { intros Hh. destruct (has_it _ P _ Hm) as [E|[m' [Hm' [E1 [E2 [L F]]]]]]; [unfold over_arc in E; cbn [arc_of chunk_of] in E; congruence|].
+    exists m'. auto. }
+  unfold at_hand. destruct (steps s) as [|n] eqn:Es.
+  - apply held_true; [lia|lia|]. intros Hh. destruct (Has Hh) as [m' Hm']. exists m'. tauto.
+  - destruct (Nat.eqb_spec (tail_of (the_arc a)) (holder s k)) as [|Hh]; [reflexivity|]. apply truth_avail. rewrite Es.
+    split; [congruence|]. split; [lia|]. split; [exact Hh|]. split; [lia|]. destruct (Has Hh) as [m' [A1 [A2 [A3 [A4 A5]]]]]. exists m'.
+    repeat (split; [assumption|]). apply A5. congruence.
+Qed.
+Lemma climbs n : steps s <> O -> Z.of_nat (how_many (fun t => step_of (t - 1) <? step_of t) (from_on 1 n)) <= step_of (Z.of_nat n) - step_of 0.
+Proof.
+  intros N. destruct (in_steps _ P N) as [Up _]. unfold from_on. induction n as [|n IH]; [simpl; lia|]. rewrite seq_S, map_app. unfold how_many in *.
+  rewrite filter_app, app_length. cbn [map filter]. rewrite Nat.add_0_l. pose proof (Up (Z.of_nat n) (Z.of_nat (Datatypes.S n)) ltac:(lia)).
+  replace (1 + Z.of_nat n - 1) with (Z.of_nat n) by lia. replace (1 + Z.of_nat n) with (Z.of_nat (Datatypes.S n)) by lia.
+  destruct (Z.ltb_spec (step_of (Z.of_nat n)) (step_of (Z.of_nat (Datatypes.S n)))); cbn [length]; lia.
+Qed.
+Lemma few_steps_hold c : In c few_steps -> obeys (truth ms) c.
+Proof.
+  unfold few_steps, stepwise. destruct (steps s) as [|n] eqn:Es; [intros []|]. assert (N : steps s <> O) by congruence.
+  intros Hc. apply in_app_or in Hc. destruct Hc as [Hc|[<-|[]]].
+  - apply in_flat_map in Hc. destruct Hc as [k [Hk Hc]]. apply in_seq in Hk. apply in_flat_map in Hc. destruct Hc as [v [Hv Hc]].
+    apply filter_In in Hv. rewrite negb_true_iff, Nat.eqb_neq in Hv. apply in_flat_map in Hc. destruct Hc as [t [Ht Hc]]. apply in_range in Ht.
+    destruct (truth ms (avail k v t)) eqn:T.
+    2: { destruct Hc as [<-|[<-|[]]]; exists (Not (avail k v t)); (split; [left; auto|unfold means; rewrite T; auto]). }
+    apply truth_avail in T. destruct T as [_ [_ [Hh [_ [m [Hm [E1 [E2 [L F]]]]]]]]]. destruct Hc as [<-|[<-|[]]].
+    + exists (held k v t). split; [right; left; auto|]. apply held_true; [lia|lia|]. intros _. exists m. auto.
+    + destruct (waits _ P m Hm) as [W _]. destruct (numbers_ok _ P m Hm) as [Q1 Q2].
+      assert (D : delay s (chunk_of m) (over_arc m) = 1) by (destruct good as [_ [_ [_ [_ [_ [_ [_ D]]]]]]]; apply D; auto).
+      unfold arrives in L. destruct (Z_lt_le_dec (step_of (t - 1)) (step_of t)) as [U|U].
+      * exists (Yes (cut t)). split; [right; left; auto|]. apply truth_cut. split; [exact N|]. split; [lia|exact U].
+      * exists (at_hand k v (t - 1)). split; [right; right; left; auto|]. unfold at_hand. rewrite Es.
+        destruct (Nat.eqb_spec v (holder s k)); [reflexivity|]. apply truth_avail. split; [exact N|]. split; [lia|]. split; [exact Hh|]. split; [lia|].
+        exists m. repeat (split; [assumption|]). unfold arrives. destruct (Z.eq_dec (start m) (t - 1)) as [E|E]; [rewrite E in F; lia|]. split; lia.
+  - unfold obeys. destruct (in_steps _ P N) as [_ B]. unfold range. set (m := Z.to_nat (H - 1 + 1 - 1)).
+    apply Nat.le_trans with (how_many (fun t => step_of (t - 1) <? step_of t) (from_on 1 m)).
+    + unfold how_many. induction (from_on 1 m) as [|t l IH]; [apply le_n|]. cbn [map filter].
+      destruct (truth ms (cut t)) eqn:T; [apply truth_cut in T; rewrite (proj2 (Z.ltb_lt _ _)) by tauto; cbn [length]; lia|].
+      destruct (step_of (t - 1) <? step_of t); cbn [length]; lia.
+    + pose proof (climbs m N) as C. pose proof (B (Z.of_nat m) ltac:(lia)). pose proof (B 0 ltac:(lia)). lia.
 Qed.
 Lemma demands_hold c : In c demands -> obeys (truth ms) c.
 Proof.
@@ -347,7 +423,7 @@ Proof.
   apply truth_has in T. destruct T as [_ [_ [_ T]]]. assert (C : comes ms (Datatypes.S k) v <= t) by (apply comes_le; auto).
   specialize (S k ltac:(lia) Es). unfold come_first in S. rewrite F in S.
   assert (F' : first_wanted k = Some v).
-  { rewrite <- F. unfold first_wanted. destruct good as [_ [_ [_ [_ [_ [_ G]]]]]]. destruct (G k ltac:(lia) Es) as [-> ->]. reflexivity. }
+  { rewrite <- F. unfold first_wanted. destruct good as [_ [_ [_ [_ [_ [_ [G _]]]]]]]. destruct (G k ltac:(lia) Es) as [-> ->]. reflexivity. }
   rewrite F' in S. assert (C' : comes ms k v <= t) by lia. apply comes_le in C'. destruct C' as [C'|C']; [lia|exact C'].
 Qed.
 
@@ -393,7 +469,8 @@ Proof.
 Qed.
 Lemma formula_holds c : In c formula -> obeys (truth ms) c.
 Proof.
-  unfold formula. rewrite !in_app_iff. intros [H|[H|[H|[H|H]]]]; [apply arrivals_hold|apply sources_hold|apply demands_hold|apply in_order_holds|apply capacities_hold]; exact H.
+  unfold formula. rewrite !in_app_iff. intros [H|[H|[H|[H|[H|H]]]]];
+    [apply arrivals_hold|apply sources_hold|apply demands_hold|apply in_order_holds|apply capacities_hold|apply few_steps_hold]; exact H.
 Qed.
 End Truth.
 

@@ -1,7 +1,7 @@
 (** SPEC 10 is sound: the formula that is made of a problem and a horizon follows from a right schedule
     within it, so that its refutation bounds all right schedules. Timed, over arcs of bundles, times are cut to
-    epochs; in rounds only those that move something count. Served is what 10.2 calls problems that do
-    not reduce, without steps. Left out: 10.2 backwards, 10.6, steps. *)
+    epochs; in rounds only those that move something count, and steps are counted of them. Here are
+    problems that do not reduce, by 10.2; Backwards has those that do. Left out: 10.6. *)
 From Coq Require Import Bool List ZArith Lia.
 From Oraccl Require Lrat.
 From Oraccl Require Import Cut Round Check Timed Schedule Passing Bounds Replay InRounds RoundTime RoundRules Clauses Epochs.
@@ -271,11 +271,11 @@ Definition relaxed (c : clock) (h : Z) (k : nat) (l : list arc) (row : list Z) :
 Definition earliest_of (c : clock) (h : Z) (l : list arc) (k : nat) : list Z :=
   Nat.iter (nodes j) (relaxed c h k l) (map (fun v => if (v =? holder_of k)%nat then 0 else h + 1) (seq 0 (nodes j))).
 
-Definition system_of (c : clock) (h : Z) : system :=
+Definition system_of (c : clock) (h : Z) (n : nat) : system :=
   let l := match c with Rounds false => arcs_between | _ => arcs_over end in
   let table := map (earliest_of c h l) (seq 0 (length (sizes j))) in
   let bs := bundles in
-  System (length (sizes j)) holder_of wanted_by same_as_before l (delay_by c) (ready_by c) h
+  System (length (sizes j)) holder_of wanted_by same_as_before l (delay_by c) (ready_by c) h n
     (match c with
      | Rounds false => map (fun v => [of_rank tail_of v; of_rank head_of v]) (seq 0 (nodes j))
      | _ => map (fun b => [of_bundle c b]) bs ++ map (fun p => [of_port c p]) (ports j)
@@ -285,24 +285,26 @@ Definition system_of (c : clock) (h : Z) : system :=
 (** What the formula takes for granted, decided. *)
 Definition properly (s : system) : bool :=
   forallb (fun k => (early s k (holder s k) <=? 0) &&
-    forallb (fun a => (1 <=? delay s k a) && (early s k (head_of a) <=? earliest s k a + delay s k a)) (arcs s)) (seq 0 (chunks s)) &&
+    forallb (fun a => (1 <=? delay s k a) && (early s k (head_of a) <=? earliest s k a + delay s k a) &&
+      ((steps s =? 0)%nat || (delay s k a =? 1))) (arcs s)) (seq 0 (chunks s)) &&
   forallb (fun a => (head_of a <? ranks s)%nat) (arcs s).
 
 Lemma same_spec k : same_as_before (S k) = true -> size j (S k) = size j k /\ holder_of (S k) = holder_of k /\ wanted_by (S k) = wanted_by k.
 Proof.
   unfold same_as_before. rewrite !andb_true_iff, Z.eqb_eq, Nat.eqb_eq. destruct (list_eq_dec Nat.eq_dec (wanted_by (S k)) (wanted_by k)); intuition congruence.
 Qed.
-Lemma properly_spec c h : properly (system_of c h) = true -> proper (system_of c h).
+Lemma properly_spec c h n : properly (system_of c h n) = true -> proper (system_of c h n).
 Proof.
-  set (s := system_of c h). unfold properly. rewrite andb_true_iff, !forallb_forall. intros [A B].
+  set (s := system_of c h n). unfold properly. rewrite andb_true_iff, !forallb_forall. intros [A B].
   assert (Nth : forall a, (a < length (arcs s))%nat -> In (the_arc s a) (arcs s)) by (intros a Ha; apply nth_In, Ha).
   assert (E : forall k a, (k < chunks s)%nat -> (a < length (arcs s))%nat ->
-     1 <= delay s k (the_arc s a) /\ early s k (head_of (the_arc s a)) <= earliest s k (the_arc s a) + delay s k (the_arc s a)).
+     (1 <= delay s k (the_arc s a) /\ early s k (head_of (the_arc s a)) <= earliest s k (the_arc s a) + delay s k (the_arc s a)) /\
+     (steps s = O \/ delay s k (the_arc s a) = 1)).
   { intros k a Hk Ha. specialize (A k ltac:(apply in_seq; lia)). rewrite andb_true_iff, forallb_forall in A. destruct A as [_ A].
-    specialize (A _ (Nth a Ha)). rewrite andb_true_iff, !Z.leb_le in A. exact A. }
+    specialize (A _ (Nth a Ha)). rewrite !andb_true_iff, orb_true_iff, !Z.leb_le, Nat.eqb_eq, Z.eqb_eq in A. exact A. }
   split; [intros k a Hk Ha; apply E; auto|]. split; [intros k a Hk Ha; apply E; auto|].
   split; [intros k Hk; specialize (A k ltac:(apply in_seq; lia)); apply andb_true_iff in A; apply Z.leb_le, A|].
-  split; [intros a Ha; apply Nat.ltb_lt, B, Nth, Ha|]. split; [|split].
+  split; [intros a Ha; apply Nat.ltb_lt, B, Nth, Ha|]. split; [|split; [|split]].
   - intros g l k a Hg Hl _ Hs _. apply same_spec in Hs. destruct Hs as [Hs _].
     assert (P : forall member cap, spans (at_places c member cap) (S k) (the_arc s a) = spans (at_places c member cap) k (the_arc s a)).
     { intros member cap. unfold at_places, place_spans. cbn [spans]. rewrite Hs. reflexivity. }
@@ -311,19 +313,22 @@ Proof.
     apply in_map_iff in Hg. destruct Hg as [x [<- _]]. destruct Hl as [<-|[<-|[]]]; reflexivity.
   - intros k a _ Hs _. apply same_spec in Hs. destruct Hs as [Hs _]. cbn [delay s system_of]. unfold delay_by. rewrite Hs. reflexivity.
   - intros k _ Hs. apply same_spec in Hs. apply Hs.
+  - intros N k a Hk Ha. destruct (E k a Hk Ha) as [_ [D|D]]; [congruence|exact D].
 Qed.
 
-Definition no_schedule (c : clock) (h : Z) (proof : list Lrat.line) : bool :=
-  let s := system_of c h in one_holder && properly s && refuted_by (variables s) (formula s) proof.
+(** With [n] > 0, none that falls into [n] steps. *)
+Definition no_schedule (c : clock) (h : Z) (n : nat) (proof : list Lrat.line) : bool :=
+  let s := system_of c h n in one_holder && properly s && refuted_by (variables s) (formula s) proof.
 
 (** ** From legs to moves *)
 
 Section Legs.
 Variable c : clock.
 Variable h : Z.
-Variable at_epoch : Z -> Z.
+Variable n : nat.
+Variable step_of at_epoch : Z -> Z.
 Variable l : list leg.
-Notation s := (system_of c h).
+Notation s := (system_of c h n).
 Definition the_leg_arc (g : leg) : arc :=
   Arc (from_rank g) (to_rank g) (match c with Rounds false => [] | _ => map bundle (on_links g) end).
 Definition move_of (g : leg) : move := Move (of_chunk g) (place (the_leg_arc g) (arcs s)) (at_epoch (leaves g)).
@@ -333,7 +338,9 @@ Hypothesis arrived : forall g, In g l -> 0 <= at_epoch (leaves g) /\
   ready_by c (from_rank g) <= at_epoch (leaves g) /\ ready_by c (to_rank g) <= at_epoch (leaves g).
 Hypothesis lasts : forall g, In g l -> at_epoch (leaves g) + delay_by c (of_chunk g) (the_leg_arc g) <= at_epoch (gets g) /\ at_epoch (gets g) <= h.
 Hypothesis has_come : forall g, In g l -> from_rank g = holder_of (of_chunk g) \/
-  exists g', In g' l /\ of_chunk g' = of_chunk g /\ to_rank g' = from_rank g /\ gets g' <= leaves g.
+  exists g', In g' l /\ of_chunk g' = of_chunk g /\ to_rank g' = from_rank g /\ gets g' <= leaves g /\
+    (n <> O -> step_of (at_epoch (leaves g')) < step_of (at_epoch (leaves g))).
+Hypothesis stepped : n <> O -> (forall x y, 0 <= x <= y -> step_of x <= step_of y) /\ (forall x, 0 <= x -> 0 <= step_of x < Z.of_nat n).
 Hypothesis delivered : forall k v, (k < length (sizes j))%nat -> In v (wanted_by k) -> v <> holder_of k ->
   exists g, In g l /\ of_chunk g = k /\ to_rank g = v.
 Hypothesis fit : forall g x t, In g (limits s) -> In x g -> 0 <= t < h ->
@@ -343,16 +350,17 @@ Lemma move_arc g : In g l -> over_arc s (move_of g) = the_leg_arc g.
 Proof. intros Hg. unfold over_arc, the_arc, move_of. cbn [arc_of]. apply place_spec, known, Hg. Qed.
 Lemma move_arrives g : In g l -> arrives s (move_of g) = at_epoch (leaves g) + delay_by c (of_chunk g) (the_leg_arc g).
 Proof. intros Hg. unfold arrives. rewrite move_arc by exact Hg. reflexivity. Qed.
-Theorem plan_of_legs : plan s (map move_of l).
+Theorem plan_of_legs : plan s step_of (map move_of l).
 Proof.
   constructor.
   - intros m Hm. apply in_map_iff in Hm. destruct Hm as [g [<- Hg]]. split; [apply known, Hg|]. apply (place_spec _ _ (Arc 0 0 [])), known, Hg.
   - intros m Hm. apply in_map_iff in Hm. destruct Hm as [g [<- Hg]]. rewrite move_arc by exact Hg. apply (arrived g Hg).
   - intros m Hm. apply in_map_iff in Hm. destruct Hm as [g [<- Hg]]. rewrite move_arrives by exact Hg. destruct (lasts g Hg). cbn [horizon system_of]. lia.
   - intros m Hm. apply in_map_iff in Hm. destruct Hm as [g [<- Hg]]. rewrite move_arc by exact Hg.
-    destruct (has_come g Hg) as [E|[g' [H1 [H2 [H3 H4]]]]]; [left; exact E|right].
+    destruct (has_come g Hg) as [E|[g' [H1 [H2 [H3 [H4 H5]]]]]]; [left; exact E|right].
     exists (move_of g'). split; [apply in_map, H1|]. split; [exact H2|]. rewrite move_arc, move_arrives by exact H1. split; [exact H3|].
-    destruct (lasts g' H1). pose proof (later _ _ H4). cbn [start move_of]. lia.
+    destruct (lasts g' H1). pose proof (later _ _ H4). cbn [start move_of]. split; [lia|exact H5].
+  - exact stepped.
   - intros k v Hk Hv Hn. destruct (delivered k v Hk Hv Hn) as [g [H1 [H2 H3]]]. exists (move_of g).
     split; [apply in_map, H1|]. split; [exact H2|]. rewrite move_arc by exact H1. exact H3.
   - intros g x t Hg Hx Ht. eapply Nat.le_trans; [|apply (fit g x t Hg Hx Ht)]. clear.
@@ -397,10 +405,11 @@ Qed.
 End Execution.
 
 (** What is wanted comes, and each rank that sends has it. *)
-Lemma schedule_brings sch : executes j sch -> (forall t, In t sch -> 0 <= begins (data t) < ends (data t)) -> one_holder = true ->
+Definition brings (sch : list sent) : Prop :=
   (forall t, In t sch -> src (tr (data t)) = holder_of (what (tr (data t))) \/
      exists t', In t' sch /\ dst (tr (data t')) = src (tr (data t)) /\ what (tr (data t')) = what (tr (data t)) /\ ends (data t') <= begins (data t)) /\
   (forall k v, In v (wanted_by k) -> v <> holder_of k -> exists t, In t sch /\ dst (tr (data t)) = v /\ what (tr (data t)) = k).
+Lemma schedule_brings sch : executes j sch -> (forall t, In t sch -> 0 <= begins (data t) < ends (data t)) -> one_holder = true -> brings sch.
 Proof.
   intros [H [He Hg]] Hs One.
   assert (Sp : forall t, In t (map data sch) -> 0 <= begins t < ends t) by (intros t Ht; apply in_map_iff in Ht; destruct Ht as [x [<- Hx]]; auto).
@@ -508,34 +517,36 @@ Proof.
 Qed.
 
 Variable sch : list sent.
-Hypothesis good : right j sch.
+Hypothesis good : forall t, In t sch -> well j t.
+Hypothesis bundles_fit : forall b x, (Clauses.how_many (member_at (Nat.eqb b) x) (uses j sch) <= capacity (of_bundle c b))%nat.
+Hypothesis ports_fit : forall p x, In p (ports j) ->
+  (Clauses.how_many (member_at (fun b => existsb (Nat.eqb b) (fst p)) x) (uses j sch) <= snd p)%nat.
+Hypothesis brought : brings sch.
 Hypothesis soon : makespan sch < (h + 1) * tau.
-Hypothesis one : one_holder = true.
 
 Lemma sent_legs t : In t sch -> let k := what (tr (data t)) in
   (forall g, In g (legs_of t) -> leg_ok k (src (tr (data t))) (dst (tr (data t))) (route t) (begins (data t)) (size j k) (legs_of t) g /\
      gets g <= ends (data t)) /\
   exists g, In g (legs_of t) /\ to_rank g = dst (tr (data t)) /\ gets g <= ends (data t).
 Proof.
-  intros Ht k. destruct (proj1 good t Ht) as [[_ [Hs [Hd Hne]]] [Hl [Nd [_ [He _]]]]]. rewrite He.
+  intros Ht k. destruct (good t Ht) as [[_ [Hs [Hd Hne]]] [Hl [Nd [_ [He _]]]]]. rewrite He.
   apply (legs_spec k (size j k) (length (route t))); auto; try (apply Nat.ltb_lt; assumption).
   intros E. rewrite E in Hl. simpl in Hl. congruence.
 Qed.
 Lemma leg_sent g : In g (all_legs sch) -> exists t, In t sch /\ In g (legs_of t).
 Proof. intros Hg. apply in_flat_map in Hg. destruct Hg as [t [Ht Hg]]. eauto. Qed.
 
-Theorem timed_plan : plan (system_of c h) (map (move_of c h cut) (all_legs sch)).
+Theorem timed_plan : plan (system_of c h 0) (fun _ => 0) (map (move_of c h 0 cut) (all_legs sch)).
 Proof.
-  assert (Hs : forall t, In t sch -> 0 <= begins (data t) < ends (data t)) by (intros t Ht; apply (proj1 good t Ht)).
-  assert (Ex : executes j sch) by (destruct good as [_ [_ [_ [H [He Hg]]]]]; exists H; auto).
-  destruct (schedule_brings sch Ex Hs one) as [Src Want].
-  assert (Known : forall g, In g (all_legs sch) -> (of_chunk g < length (sizes j))%nat /\ In (the_leg_arc c g) (arcs (system_of c h))).
+  assert (Hs : forall t, In t sch -> 0 <= begins (data t) < ends (data t)) by (intros t Ht; apply (good t Ht)).
+  destruct brought as [Src Want].
+  assert (Known : forall g, In g (all_legs sch) -> (of_chunk g < length (sizes j))%nat /\ In (the_leg_arc c g) (arcs (system_of c h 0))).
   { intros g Hg. apply leg_sent in Hg. destruct Hg as [t [Ht Hg]]. destruct (proj1 (sent_legs t Ht) g Hg) as [[A [B [C [D [E [F _]]]]]] _].
-    split; [rewrite A; apply (proj1 good t Ht)|]. apply in_arcs_over; auto. apply Nat.ltb_lt, D. }
+    split; [rewrite A; apply (good t Ht)|]. apply in_arcs_over; auto. apply Nat.ltb_lt, D. }
   apply plan_of_legs; auto.
   - intros x y Hxy. apply Z.div_le_mono; lia.
   - intros g Hg. apply leg_sent in Hg. destruct Hg as [t [Ht Hg]]. destruct (proj1 (sent_legs t Ht) g Hg) as [[_ [B [C [D [E [_ [G _]]]]]]] _].
-    specialize (Hs t Ht). destruct (proj1 good t Ht) as [_ [_ [_ [_ [_ Ar]]]]]. pose proof (Ar _ B D). pose proof (Ar _ C E).
+    specialize (Hs t Ht). destruct (good t Ht) as [_ [_ [_ [_ [_ Ar]]]]]. pose proof (Ar _ B D). pose proof (Ar _ C E).
     split; [apply Z.div_pos; lia|]. split; apply Z.div_le_mono; lia.
   - intros g Hg. apply leg_sent in Hg. destruct Hg as [t [Ht Hg]]. destruct (proj1 (sent_legs t Ht) g Hg) as [[A [_ [_ [_ [_ [F [_ [G _]]]]]]]] L].
     split.
@@ -546,19 +557,21 @@ Proof.
     destruct R as [[E1 E2]|[g' [H1 [H2 H3]]]].
     + rewrite E1, A. destruct (Src t Ht) as [E|[t' [Ht' [E [Ek L]]]]]; [left; exact E|right].
       destruct (sent_legs t' Ht') as [P [g' [Hg' [G1 G2]]]]. exists g'. split; [apply in_flat_map; eauto|].
-      split; [destruct (P g' Hg') as [[Q _] _]; congruence|]. split; [congruence|lia].
-    + right. exists g'. split; [apply in_flat_map; eauto|]. destruct (proj1 (sent_legs t Ht) g' H1) as [[Q _] _]. split; [congruence|auto].
+      split; [destruct (P g' Hg') as [[Q _] _]; congruence|]. split; [congruence|]. split; [lia|congruence].
+    + right. exists g'. split; [apply in_flat_map; eauto|]. destruct (proj1 (sent_legs t Ht) g' H1) as [[Q _] _]. split; [congruence|].
+      split; [exact H2|]. split; [exact H3|congruence].
+  - intros N. congruence.
   - intros k v Hk Hv Hn. destruct (Want k v Hv Hn) as [t [Ht [E1 E2]]]. destruct (sent_legs t Ht) as [P [g [Hg [G1 G2]]]].
     exists g. split; [apply in_flat_map; eauto|]. split; [destruct (P g Hg) as [[Q _] _]; congruence|congruence].
   - intros gr x t Hgr Hx Ht.
     assert (Fit : forall member cap, x = at_places c member cap ->
         (Clauses.how_many (member_at member (tau * (t + 1) - 1)) (uses j sch) <= cap)%nat ->
-        (Clauses.how_many (fun g => occupies (system_of c h) x t (move_of c h cut g)) (all_legs sch) <= capacity x)%nat).
+        (Clauses.how_many (fun g => occupies (system_of c h 0) x t (move_of c h 0 cut g)) (all_legs sch) <= capacity x)%nat).
     { intros member cap -> Hc. cbn [at_places capacity]. eapply Nat.le_trans; [|exact Hc]. unfold all_legs, uses. apply how_many_flat.
       intros y Hy. apply legs_busy. intros g Hg O.
       assert (In g (all_legs sch)) as Hin by (apply in_flat_map; exists y; auto).
       destruct (proj1 (sent_legs y Hy) g Hg) as [[A [_ [_ [_ [_ [F [G _]]]]]]] _]. specialize (Hs y Hy).
-      unfold occupies in O. rewrite (move_arc c h cut (all_legs sch) Known g Hin) in O. apply existsb_exists in O. destruct O as [p [Hp O]].
+      unfold occupies in O. rewrite (move_arc c h 0 cut (all_legs sch) Known g Hin) in O. apply existsb_exists in O. destruct O as [p [Hp O]].
       cbn [at_places spans the_leg_arc over place_spans] in Hp. apply in_flat_map in Hp. destruct Hp as [w [Hw Hp]].
       destruct (member (fst w)) eqn:M; [|destruct Hp]. destruct Hp as [<-|[]].
       pose proof (fun i Hi => hop_over_links _ _ _ _ F i Hi) as Lk. cbn [chunk_of move_of] in Hw. rewrite A in Hw.
@@ -568,33 +581,65 @@ Proof.
       apply andb_true_iff in O. rewrite Z.leb_le, Z.ltb_lt in O.
       pose proof (floor_busy (leaves g) (first sp - leaves g) (long sp) t ltac:(lia) ltac:(lia) B2 O). unfold at_instant. cbn [snd].
       rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt. repeat split; lia. }
-    assert (Lu : forall u, In u (uses j sch) -> (fst u < many)%nat).
-    { intros [i sp] Hu. apply in_flat_map in Hu. destruct Hu as [y [Hy Hu]]. destruct (uses_inside j sane y (proj1 good y Hy) i sp Hu) as [A _].
-      destruct (proj1 good y Hy) as [_ [Hl _]]. eapply leads_in; eauto. }
     cbn [limits system_of] in Hgr. apply in_app_or in Hgr. destruct Hgr as [Hgr|Hgr]; apply in_map_iff in Hgr; destruct Hgr as [b [<- Hb]]; destruct Hx as [<-|[]].
-    + apply (Fit (Nat.eqb b) (capacity (of_bundle c b))); [reflexivity|]. apply within_bundle; auto. apply good.
-    + apply (Fit (fun x => existsb (Nat.eqb x) (fst b)) (snd b)); [reflexivity|]. apply within_port; auto. apply good.
+    + apply (Fit (Nat.eqb b) (capacity (of_bundle c b))); [reflexivity|]. apply bundles_fit.
+    + apply (Fit (fun x => existsb (Nat.eqb x) (fst b)) (snd b)); [reflexivity|]. apply ports_fit, Hb.
 Qed.
 End Timed.
+Lemma uses_known sch : right j sch -> forall u, In u (uses j sch) -> (fst u < many)%nat.
+Proof.
+  intros good [i sp] Hu. apply in_flat_map in Hu. destruct Hu as [y [Hy Hu]]. destruct (uses_inside j sane y (proj1 good y Hy) i sp Hu) as [A _].
+  destruct (proj1 good y Hy) as [_ [Hl _]]. eapply leads_in; eauto.
+Qed.
 
 (** 10.1, timed: no right schedule ends before H + 1 epochs have passed. *)
-Theorem epochs_sound tau h proof sch : 0 < tau -> no_schedule (Epochs tau) h proof = true -> right j sch -> (h + 1) * tau <= makespan sch.
+Theorem epochs_sound tau h proof sch : 0 < tau -> no_schedule (Epochs tau) h 0 proof = true -> right j sch -> (h + 1) * tau <= makespan sch.
 Proof.
   intros Ht R Hr. destruct (Z.lt_ge_cases (makespan sch) ((h + 1) * tau)) as [L|]; [exfalso|assumption].
   unfold no_schedule in R. rewrite !andb_true_iff in R. destruct R as [[R1 R2] R3].
-  apply (no_plan _ (properly_spec _ _ R2) proof R3 _ (timed_plan tau h Ht sch Hr L R1)).
+  refine (no_plan _ _ (properly_spec _ _ _ R2) proof R3 _ (timed_plan tau h Ht sch (proj1 Hr) _ _ _ L)).
+  - intros b x. apply within_bundle; [apply Hr|apply uses_known, Hr].
+  - intros p x Hp. apply within_port; auto; [apply Hr|apply uses_known, Hr].
+  - apply schedule_brings; auto; [|intros t Ht'; apply (proj1 Hr t Ht')]. destruct Hr as [_ [_ [_ [H [He Hg]]]]]. exists H. auto.
 Qed.
 End Job.
 
 (** ** In rounds: only those that move something count *)
+
+(** Rounds fall into [n] steps, runs of rounds, none of which reads of a rank what was written in it. [f] has
+    the step of each round. *)
+Definition falls_into (n : nat) (f : Z -> Z) (sch : list sent) : Prop :=
+  (forall x y, 0 <= x <= y -> f x <= f y) /\ (forall x, 0 <= x -> 0 <= f x < Z.of_nat n) /\
+  forall t u, In t sch -> In u sch -> dst (tr (data t)) = src (tr (data u)) -> what (tr (data t)) = what (tr (data u)) ->
+    ends (data t) <= begins (data u) -> f (begins (data t)) < f (begins (data u)).
+
+(** The greatest [f] of the rounds of transfers up to [e], by [g]. *)
+Definition latest (g f : Z -> Z) (e : Z) (l : list sent) : Z :=
+  fold_right (fun t m => if g (begins (data t)) <=? e then Z.max (f (begins (data t))) m else m) 0 l.
+Lemma latest_ge g f e l t : In t l -> g (begins (data t)) <= e -> f (begins (data t)) <= latest g f e l.
+Proof.
+  intros Ht He. induction l as [|u l IH]; [destruct Ht|]. cbn [latest fold_right]. destruct Ht as [->|Ht].
+  - rewrite (proj2 (Z.leb_le _ _) He). lia.
+  - specialize (IH Ht). unfold latest in IH. destruct (g (begins (data u)) <=? e); lia.
+Qed.
+Lemma latest_le g f e l m : 0 <= m -> (forall t, In t l -> g (begins (data t)) <= e -> f (begins (data t)) <= m) -> latest g f e l <= m.
+Proof.
+  intros Hm Ht. induction l as [|u l IH]; [exact Hm|]. cbn [latest fold_right].
+  specialize (IH (fun t H => Ht t (or_intror H))). specialize (Ht u (or_introl eq_refl)). unfold latest in IH.
+  destruct (Z.leb_spec (g (begins (data u))) e); [specialize (Ht H); lia|exact IH].
+Qed.
+Lemma latest_0 g f e l : 0 <= latest g f e l.
+Proof. induction l as [|u l IH]; cbn [latest fold_right]; [lia|]. unfold latest in IH. destruct (g (begins (data u)) <=? e); lia. Qed.
 
 Section InRounds.
 Variable j : job.
 Hypothesis sane : positive j.
 Variable by_link : bool.
 Variable h : Z.
+Variable n : nat.
+Variable f : Z -> Z.
 Variable sch : list sent.
-Hypothesis good : right_in_rounds j by_link sch.
+Hypothesis good : forall t, In t sch -> round_well j by_link t.
 Notation c := (Rounds by_link).
 Notation many := (length (links j)).
 
@@ -633,7 +678,7 @@ Qed.
 (** Under link-rounds a route is one hop. *)
 Lemma one_hop t : by_link = true -> In t sch -> hop_over j (src (tr (data t))) [src (tr (data t))] (route t) (dst (tr (data t))).
 Proof.
-  intros Bl Ht. destruct (proj1 good t Ht) as [[_ [Hs [Hd Hne]]] [Hl [Nd [_ [_ In2]]]]]. specialize (In2 Bl).
+  intros Bl Ht. destruct (good t Ht) as [[_ [Hs [Hd Hne]]] [Hl [Nd [_ [_ In2]]]]]. specialize (In2 Bl).
   set (u := src (tr (data t))) in *. set (v := dst (tr (data t))) in *.
   assert (Hr : route t <> []) by (intros E; rewrite E in Hl; simpl in Hl; congruence).
   destruct (first_hop j (route t) u v Hl (proj2 (Nat.ltb_lt _ _) Hd) Hr) as [l [r' [Er [El [_ [Hl' [Ek Ho]]]]]]].
@@ -650,31 +695,56 @@ Proof.
   subst r'. rewrite app_nil_r in Er. rewrite <- E, Er in *. apply Ho; auto. intros x Hx [<-|[]]. auto.
 Qed.
 
-Hypothesis one : one_holder j = true.
+Hypothesis bundles_fit : by_link = true -> forall b x, (Clauses.how_many (member_at j (Nat.eqb b) x) (round_uses sch) <= capacity (of_bundle j c b))%nat.
+Hypothesis ports_fit : by_link = true -> forall p x, In p (ports j) ->
+  (Clauses.how_many (member_at j (fun b => existsb (Nat.eqb b) (fst p)) x) (round_uses sch) <= snd p)%nat.
+Hypothesis once : by_link = false -> forall r, NoDup (map src (round_of sch r)) /\ NoDup (map dst (round_of sch r)).
+Hypothesis brought : brings j sch.
 Hypothesis few : Z.of_nat (rounds (rounds_from sch 0 (RoundTime.how_many sch))) <= h.
+Hypothesis stepwise : n <> O -> falls_into n f sch.
+
+(** The step of the last round up to an epoch. *)
+Definition step_by (e : Z) : Z := latest moved f e sch.
+Lemma begins_0 t : In t sch -> 0 <= begins (data t).
+Proof. intros Ht. destruct (good t Ht) as [_ [_ [_ [A _]]]]. exact A. Qed.
+Lemma step_by_own t : n <> O -> In t sch -> step_by (moved (begins (data t))) = f (begins (data t)).
+Proof.
+  intros N Ht. destruct (stepwise N) as [Up [B _]]. pose proof (begins_0 t Ht) as T0. pose proof (B _ T0).
+  assert (step_by (moved (begins (data t))) <= f (begins (data t))); [|pose proof (latest_ge moved f _ sch t Ht (Z.le_refl _)); unfold step_by in *; lia].
+  apply latest_le; [lia|]. intros u Hu Le. pose proof (begins_0 u Hu) as U0. apply Up. split; [exact U0|].
+  destruct (Z_le_gt_dec (begins (data u)) (begins (data t))) as [|G]; [assumption|].
+  pose proof (moved_next t Ht T0). pose proof (moved_later (begins (data t) + 1) (begins (data u)) ltac:(lia)). lia.
+Qed.
+Lemma step_by_stepped : n <> O -> (forall x y, 0 <= x <= y -> step_by x <= step_by y) /\ (forall x, 0 <= x -> 0 <= step_by x < Z.of_nat n).
+Proof.
+  intros N. destruct (stepwise N) as [_ [B _]]. split.
+  - intros x y Hxy. apply latest_le; [apply latest_0|]. intros t Ht Le. apply latest_ge; auto. lia.
+  - intros x _. pose proof (latest_0 moved f x sch). assert (step_by x <= Z.of_nat n - 1); [|unfold step_by in *; lia]. apply latest_le; [lia|].
+    intros t Ht _. pose proof (B _ (begins_0 t Ht)). lia.
+Qed.
 
 Lemma busy_round u x : In u (round_uses sch) -> (at_instant x u = true <-> first (snd u) = x).
 Proof.
   intros Hu. apply in_flat_map in Hu. destruct Hu as [t [_ Hu]]. apply in_map_iff in Hu. destruct Hu as [i [<- _]].
   unfold at_instant. cbn [snd first long]. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt. lia.
 Qed.
-Lemma at_most_one {A} (f : A -> nat) v l : NoDup (map f l) -> (Clauses.how_many (fun x => (f x =? v)%nat) l <= 1)%nat.
+Lemma at_most_one {A} (g : A -> nat) v l : NoDup (map g l) -> (Clauses.how_many (fun x => (g x =? v)%nat) l <= 1)%nat.
 Proof.
   induction l as [|a l IH]; intros H; [auto|]. simpl in H. apply NoDup_cons_iff in H. destruct H as [A1 A2]. rewrite how_many_cons.
-  destruct (Nat.eqb_spec (f a) v) as [E|]; [|apply IH, A2]. rewrite how_many_0; [auto|]. intros x Hx. apply Nat.eqb_neq. intros E'.
+  destruct (Nat.eqb_spec (g a) v) as [E|]; [|apply IH, A2]. rewrite how_many_0; [auto|]. intros x Hx. apply Nat.eqb_neq. intros E'.
   apply A1. rewrite E, <- E'. apply in_map, Hx.
 Qed.
 
 Lemma link_or_not : by_link = true \/ by_link = false.
 Proof. destruct by_link; auto. Qed.
-Theorem rounds_plan : plan (system_of j c h) (map (move_of j c h moved) (map leg_in_round sch)).
+Theorem rounds_plan : plan (system_of j c h n) step_by (map (move_of j c h n moved) (map leg_in_round sch)).
 Proof.
   assert (W : forall t, In t sch -> 0 <= begins (data t) /\ ends (data t) = begins (data t) + 1) 
-    by (intros t Ht; destruct (proj1 good t Ht) as [_ [_ [_ [A [B _]]]]]; auto).
+    by (intros t Ht; destruct (good t Ht) as [_ [_ [_ [A [B _]]]]]; auto).
   assert (Hs : forall t, In t sch -> 0 <= begins (data t) < ends (data t)) by (intros t Ht; specialize (W t Ht); lia).
-  destruct (schedule_brings j sch (proj2 (proj2 (proj2 good))) Hs one) as [Src Want].
-  assert (Known : forall g, In g (map leg_in_round sch) -> (of_chunk g < length (sizes j))%nat /\ In (the_leg_arc j c g) (arcs (system_of j c h))).
-  { intros g Hg. apply in_map_iff in Hg. destruct Hg as [t [<- Ht]]. destruct (proj1 good t Ht) as [[Hk [A [B Hne]]] _]. split; [exact Hk|].
+  destruct brought as [Src Want].
+  assert (Known : forall g, In g (map leg_in_round sch) -> (of_chunk g < length (sizes j))%nat /\ In (the_leg_arc j c g) (arcs (system_of j c h n))).
+  { intros g Hg. apply in_map_iff in Hg. destruct Hg as [t [<- Ht]]. destruct (good t Ht) as [[Hk [A [B Hne]]] _]. split; [exact Hk|].
     destruct link_or_not as [E|E]; rewrite E; cbn [arcs system_of the_leg_arc leg_in_round from_rank to_rank on_links].
     - apply in_arcs_over; auto. apply one_hop; auto.
     - apply in_flat_map. exists (src (tr (data t))). split; [apply in_seq; lia|]. apply in_flat_map. exists (dst (tr (data t))).
@@ -687,15 +757,18 @@ Proof.
     rewrite moved_next by auto. destruct (W t Ht) as [_ We]. rewrite <- We.
     eapply Z.le_trans; [apply moved_later, (ends_makespan sch t Ht)|]. exact few.
   - intros g Hg. apply in_map_iff in Hg. destruct Hg as [t [<- Ht]]. cbn [leg_in_round from_rank of_chunk leaves].
-    destruct (Src t Ht) as [E|[t' [Ht' [E [Ek L]]]]]; [left; exact E|right]. exists (leg_in_round t'). split; [apply in_map, Ht'|auto].
+    destruct (Src t Ht) as [E|[t' [Ht' [E [Ek L]]]]]; [left; exact E|right]. exists (leg_in_round t'). split; [apply in_map, Ht'|].
+    split; [exact Ek|]. split; [exact E|]. split; [exact L|]. intros N. cbn [leaves leg_in_round]. rewrite !step_by_own by auto.
+    destruct (stepwise N) as [_ [_ St]]. apply St; auto.
+  - apply step_by_stepped.
   - intros k v _ Hv Hn. destruct (Want k v Hv Hn) as [t [Ht [E1 E2]]]. exists (leg_in_round t). split; [apply in_map, Ht|auto].
-  - intros gr x t Hgr Hx Ht. set (f := fun g => occupies (system_of j c h) x t (move_of j c h moved g)).
+  - intros gr x t Hgr Hx Ht. set (o := fun g => occupies (system_of j c h n) x t (move_of j c h n moved g)).
     (* all that are busy in an epoch are of one round *)
-    destruct (filter f (map leg_in_round sch)) as [|g0 l0] eqn:Ef; [unfold Clauses.how_many; rewrite Ef; simpl; lia|].
-    assert (F0 : In g0 (map leg_in_round sch) /\ f g0 = true) by (apply filter_In; rewrite Ef; left; auto). clear Ef l0.
+    destruct (filter o (map leg_in_round sch)) as [|g0 l0] eqn:Ef; [unfold Clauses.how_many; rewrite Ef; simpl; lia|].
+    assert (F0 : In g0 (map leg_in_round sch) /\ o g0 = true) by (apply filter_In; rewrite Ef; left; auto). clear Ef l0.
     destruct F0 as [Hg0 F0]. apply in_map_iff in Hg0. destruct Hg0 as [t0 [<- Ht0]].
-    assert (Now : forall u, In u sch -> f (leg_in_round u) = true -> (exists p, In p (spans x (what (tr (data u))) (the_leg_arc j c (leg_in_round u)))) /\ moved (begins (data u)) = t).
-    { intros u Hu O. unfold f, occupies in O. rewrite (move_arc j c h moved _ Known) in O by (apply in_map, Hu).
+    assert (Now : forall u, In u sch -> o (leg_in_round u) = true -> (exists p, In p (spans x (what (tr (data u))) (the_leg_arc j c (leg_in_round u)))) /\ moved (begins (data u)) = t).
+    { intros u Hu O. unfold o, occupies in O. rewrite (move_arc j c h n moved _ Known) in O by (apply in_map, Hu).
       apply existsb_exists in O. destruct O as [p [Hp O]]. cbn [chunk_of move_of leg_in_round of_chunk start leaves] in *. split; [eauto|].
       assert (Pq : p = (0, 1)).
       { destruct link_or_not as [E|E]; rewrite E in Hgr, Hp; cbn [limits system_of] in Hgr.
@@ -705,27 +778,27 @@ Proof.
         - apply in_map_iff in Hgr. destruct Hgr as [b [<- _]]. destruct Hx as [<-|[<-|[]]]; cbn [of_rank spans] in Hp;
           [destruct (tail_of _ =? b)%nat|destruct (head_of _ =? b)%nat]; simpl in Hp; intuition congruence. }
       subst p. cbn [fst snd] in O. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in O. lia. }
-    assert (Same : forall u, In u sch -> f (leg_in_round u) = true -> begins (data u) = begins (data t0)).
+    assert (Same : forall u, In u sch -> o (leg_in_round u) = true -> begins (data u) = begins (data t0)).
     { intros u Hu O. apply moved_same; auto; try (apply W; assumption). destruct (Now u Hu O) as [_ ->]. destruct (Now t0 Ht0 F0) as [_ ->]. reflexivity. }
     assert (Rank : forall (e : transfer -> nat) v, (forall r, NoDup (map e (round_of sch r))) ->
-        (forall u, In u sch -> f (leg_in_round u) = true -> e (tr (data u)) = v) ->
-        (Clauses.how_many f (map leg_in_round sch) <= 1)%nat).
+        (forall u, In u sch -> o (leg_in_round u) = true -> e (tr (data u)) = v) ->
+        (Clauses.how_many o (map leg_in_round sch) <= 1)%nat).
     { intros e v Nd He. eapply Nat.le_trans; [|apply (at_most_one e v (round_of sch (Z.to_nat (begins (data t0))))), Nd].
       unfold round_of, RoundTime.sent_in. clear - He Same W Ht0. specialize (W t0 Ht0). clear Ht0. 
       induction sch as [|u l IH]; [apply le_n|]. simpl map. rewrite how_many_cons.
       specialize (IH (fun u Hu => Same u (or_intror Hu)) (fun u Hu => He u (or_intror Hu))). specialize (Same u (or_introl eq_refl)). specialize (He u (or_introl eq_refl)).
-      cbn [filter]. destruct (f (leg_in_round u)).
+      cbn [filter]. destruct (o (leg_in_round u)).
       - rewrite (Same eq_refl) at 1. rewrite Z2Nat.id by lia. rewrite Z.eqb_refl. cbn [map]. rewrite how_many_cons, (He eq_refl), Nat.eqb_refl.
         rewrite Z2Nat.id in IH by lia. lia.
       - destruct (begins (data u) =? Z.of_nat (Z.to_nat (begins (data t0)))); cbn [map]; rewrite ?how_many_cons; lia. }
     destruct link_or_not as [Eb|Eb]; rewrite Eb in Hgr; cbn [limits system_of] in Hgr.
     + assert (Fit : forall member cap, x = at_places j c member cap ->
           (Clauses.how_many (member_at j member (begins (data t0))) (round_uses sch) <= cap)%nat ->
-          (Clauses.how_many f (map leg_in_round sch) <= capacity x)%nat).
+          (Clauses.how_many o (map leg_in_round sch) <= capacity x)%nat).
       { intros member cap Ex Hc. rewrite Ex. cbn [at_places capacity]. eapply Nat.le_trans; [|exact Hc].
         replace (map leg_in_round sch) with (flat_map (fun t => [leg_in_round t]) sch) by (clear; induction sch; simpl; congruence).
-        apply how_many_flat. intros u Hu. rewrite how_many_cons. change (Clauses.how_many f []) with O.
-        destruct (f (leg_in_round u)) eqn:Fu; [|lia]. destruct (Now u Hu Fu) as [[p Hp] _]. rewrite Ex, Eb in Hp.
+        apply how_many_flat. intros u Hu. rewrite how_many_cons. change (Clauses.how_many o []) with O.
+        destruct (o (leg_in_round u)) eqn:Fu; [|lia]. destruct (Now u Hu Fu) as [[p Hp] _]. rewrite Ex, Eb in Hp.
         cbn [at_places spans place_spans the_leg_arc over on_links leg_in_round] in Hp. apply in_flat_map in Hp. destruct Hp as [w [Hw Hp]].
         apply in_map_iff in Hw. destruct Hw as [i' [<- Hw]]. apply in_map_iff in Hw. destruct Hw as [i [<- Hi]].
         destruct (member (fst (bundle j i, (0, 1)))) eqn:M; [|destruct Hp]. cbn [fst] in M.
@@ -733,35 +806,53 @@ Proof.
         - apply (in_map (fun i => (i, Span (begins (data u)) 1))), Hi.
         - unfold member_at. cbn [fst]. rewrite M, (Same u Hu Fu). unfold at_instant. cbn [snd first long].
           rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt. repeat split; lia. }
-      assert (Lu : forall u, In u (round_uses sch) -> (fst u < many)%nat) by (intros u Hu; apply (round_uses_links j by_link sch (proj1 good) u Hu)).
-      assert (Pc : forall ls n, In (ls, n) (ports j) -> forall x, (length (filter (uses_at ls x) (round_uses sch)) <= n)%nat).
-      { destruct good as [_ [_ [P _]]]. intros ls n Hl. apply P. cbn [ports ported]. rewrite Eb. exact Hl. }
       apply in_app_or in Hgr. destruct Hgr as [Hgr|Hgr]; apply in_map_iff in Hgr; destruct Hgr as [b [<- Hb]]; destruct Hx as [<-|[]].
-      * apply (Fit (Nat.eqb b) (capacity (of_bundle j c b))); [rewrite Eb; reflexivity|]. apply within_bundle; auto. apply good.
-      * apply (Fit (fun x => existsb (Nat.eqb x) (fst b)) (snd b)); [rewrite Eb; reflexivity|]. apply within_port; auto.
+      * apply (Fit (Nat.eqb b) (capacity (of_bundle j c b))); [rewrite Eb; reflexivity|]. apply bundles_fit, Eb.
+      * apply (Fit (fun x => existsb (Nat.eqb x) (fst b)) (snd b)); [rewrite Eb; reflexivity|]. apply ports_fit; auto.
     + apply in_map_iff in Hgr. destruct Hgr as [v [<- _]]. destruct Hx as [<-|[<-|[]]]; cbn [of_rank capacity].
-      * apply (Rank src v); [intros r; apply (sends_once j sch); rewrite <- Eb; exact good|]. intros u Hu Fu. destruct (Now u Hu Fu) as [[p Hp] _].
+      * apply (Rank src v); [intros r; apply (once Eb)|]. intros u Hu Fu. destruct (Now u Hu Fu) as [[p Hp] _].
         cbn [of_rank spans the_leg_arc tail_of from_rank leg_in_round] in Hp. destruct (Nat.eqb_spec (src (tr (data u))) v); [auto|destruct Hp].
-      * apply (Rank dst v); [intros r; apply (receives_once j sch); rewrite <- Eb; exact good|]. intros u Hu Fu. destruct (Now u Hu Fu) as [[p Hp] _].
+      * apply (Rank dst v); [intros r; apply (once Eb)|]. intros u Hu Fu. destruct (Now u Hu Fu) as [[p Hp] _].
         cbn [of_rank spans the_leg_arc head_of to_rank leg_in_round] in Hp. destruct (Nat.eqb_spec (dst (tr (data u))) v); [auto|destruct Hp].
 Qed.
 End InRounds.
 
-(** 10.1, in rounds: more than H rounds move something. *)
-Theorem horizon_rounds_sound j by_link h proof sch : positive j -> no_schedule j (Rounds by_link) h proof = true -> right_in_rounds j by_link sch ->
-  h + 1 <= Z.of_nat (rounds (rounds_from sch 0 (RoundTime.how_many sch))).
+(** What transfers of a right schedule keep busy fits. *)
+Lemma fits_in_rounds j by_link sch : right_in_rounds j by_link sch ->
+  (by_link = true -> forall b x, (Clauses.how_many (member_at j (Nat.eqb b) x) (round_uses sch) <= capacity (of_bundle j (Rounds by_link) b))%nat) /\
+  (by_link = true -> forall p x, In p (ports j) ->
+    (Clauses.how_many (member_at j (fun b => existsb (Nat.eqb b) (fst p)) x) (round_uses sch) <= snd p)%nat) /\
+  (by_link = false -> forall r, NoDup (map src (round_of sch r)) /\ NoDup (map dst (round_of sch r))).
 Proof.
-  intros Hp R Hr. destruct (Z.le_gt_cases (Z.of_nat (rounds (rounds_from sch 0 (RoundTime.how_many sch)))) h) as [L|]; [exfalso|lia].
+  intros good. assert (Lu : forall u, In u (round_uses sch) -> (fst u < length (links j))%nat) by (intros u Hu; apply (round_uses_links j by_link sch (proj1 good) u Hu)).
+  split; [|split].
+  - intros _ b x. apply within_bundle; auto. apply good.
+  - intros Eb p x Hp. apply within_port; auto. destruct good as [_ [_ [P _]]]. intros ls m Hl. apply P. cbn [ports ported]. rewrite Eb. exact Hl.
+  - intros Eb r. rewrite Eb in good. split; [apply (sends_once j sch good)|apply (receives_once j sch good)].
+Qed.
+
+(** 10.1, in rounds: more than H rounds move something, or they do not fall into so few steps. *)
+Theorem horizon_rounds_sound j by_link h n proof sch : positive j -> no_schedule j (Rounds by_link) h n proof = true -> right_in_rounds j by_link sch ->
+  (n <> O -> exists f, falls_into n f sch) -> h + 1 <= Z.of_nat (rounds (rounds_from sch 0 (RoundTime.how_many sch))).
+Proof.
+  intros Hp R Hr St. destruct (Z.le_gt_cases (Z.of_nat (rounds (rounds_from sch 0 (RoundTime.how_many sch)))) h) as [L|]; [exfalso|lia].
   unfold no_schedule in R. rewrite !andb_true_iff in R. destruct R as [[R1 R2] R3].
-  apply (no_plan _ (properly_spec _ _ _ R2) proof R3 _ (rounds_plan j by_link h sch Hr R1 L)).
+  assert (St' : exists f, n <> O -> falls_into n f sch).
+  { destruct n; [exists (fun _ => 0); congruence|]. destruct St as [f Hf]; [congruence|]. exists f. auto. }
+  destruct St' as [f Hf]. destruct (fits_in_rounds j by_link sch Hr) as [F1 [F2 F3]].
+  assert (B : brings j sch).
+  { apply schedule_brings; auto; [apply Hr|]. intros t Ht. destruct (proj1 Hr t Ht) as [_ [_ [_ [A [E _]]]]]. lia. }
+  apply (no_plan _ _ (properly_spec _ _ _ _ R2) proof R3 _ (rounds_plan j by_link h n f sch (proj1 Hr) F1 F2 F3 B L Hf)).
 Qed.
 
 (** ** The rules *)
 
 Definition epochs_rule (j : job) (tau h : Z) (proof : list Lrat.line) (bound : Z) : bool :=
-  (0 <? tau) && no_schedule j (Epochs tau) h proof && (bound <=? (h + 1) * tau).
-Definition rounds_rule (j : job) (by_link : bool) (h : Z) (proof : list Lrat.line) (bound : Z) : bool :=
-  no_schedule j (Rounds by_link) h proof && (bound <=? rounds_take j (Z.to_nat (h + 1))).
+  (0 <? tau) && no_schedule j (Epochs tau) h 0 proof && (bound <=? (h + 1) * tau).
+(** What is said of [n] > 0 steps bounds no time. *)
+Definition take_after (j : job) (h : Z) (n : nat) : Z := match n with O => rounds_take j (Z.to_nat (h + 1)) | _ => 0 end.
+Definition rounds_rule (j : job) (by_link : bool) (h : Z) (n : nat) (proof : list Lrat.line) (bound : Z) : bool :=
+  no_schedule j (Rounds by_link) h n proof && (bound <=? take_after j h n).
 
 Theorem epochs_rule_sound j tau h proof bound sch : positive j -> epochs_rule j tau h proof bound = true -> right j sch -> bound <= makespan sch.
 Proof.
@@ -769,13 +860,31 @@ Proof.
   pose proof (epochs_sound j Hp tau h proof sch Ht R Hr). lia.
 Qed.
 (** Each round that moves something lasts as long as the least hop of the least chunk. *)
-Theorem rounds_rule_sound j by_link h proof bound sch : positive j -> rounds_rule j by_link h proof bound = true ->
-  right_in_rounds j by_link sch -> bound <= round_makespan j sch.
+Lemma rounds_above j by_link h sch : positive j -> right_in_rounds j by_link sch ->
+  h + 1 <= Z.of_nat (rounds (rounds_from sch 0 (RoundTime.how_many sch))) -> rounds_take j (Z.to_nat (h + 1)) <= round_makespan j sch.
 Proof.
-  unfold rounds_rule. intros Hp R Hr. rewrite andb_true_iff, Z.leb_le in R. destruct R as [R Hb].
-  pose proof (horizon_rounds_sound j by_link h proof sch Hp R Hr) as N.
+  intros Hp Hr N.
   assert (W : forall t, In t sch -> round_well j false t).
   { intros t Ht. destruct (proj1 Hr t Ht) as [A [B [C [D [E _]]]]]. unfold round_well. repeat (split; [assumption|]). discriminate. }
   pose proof (rounds_last j sch Hp W (RoundTime.how_many sch) 0) as L. unfold round_makespan. cbn [rounds_end] in L. rewrite Nat.add_0_l in L.
-  eapply Z.le_trans; [exact Hb|]. unfold rounds_take. pose proof (hop_0 j). nia.
+  unfold rounds_take. pose proof (hop_0 j). nia.
+Qed.
+Lemma round_makespan_0 j by_link sch : positive j -> right_in_rounds j by_link sch -> 0 <= round_makespan j sch.
+Proof.
+  intros Hp Hr. apply Z.le_trans with (rounds_take j (Z.to_nat (-1 + 1))); [unfold rounds_take; simpl; lia|].
+  apply (rounds_above j by_link (-1)); auto. lia.
+Qed.
+Theorem rounds_rule_sound j by_link h n proof bound sch : positive j -> rounds_rule j by_link h n proof bound = true ->
+  right_in_rounds j by_link sch -> bound <= round_makespan j sch.
+Proof.
+  unfold rounds_rule. intros Hp R Hr. rewrite andb_true_iff, Z.leb_le in R. destruct R as [R Hb]. eapply Z.le_trans; [exact Hb|].
+  destruct n as [|n]; cbn [take_after]; [|apply (round_makespan_0 j by_link); auto].
+  apply (rounds_above j by_link); auto. apply (horizon_rounds_sound j by_link h 0 proof sch Hp R Hr). congruence.
+Qed.
+(** Of [n] > 0 steps: no right schedule in as few rounds falls into them. *)
+Theorem steps_rule_sound j by_link h n proof bound sch f : positive j -> rounds_rule j by_link h n proof bound = true ->
+  right_in_rounds j by_link sch -> Z.of_nat (rounds (rounds_from sch 0 (RoundTime.how_many sch))) <= h -> falls_into n f sch -> False.
+Proof.
+  unfold rounds_rule. intros Hp R Hr L St. rewrite andb_true_iff in R. destruct R as [R _].
+  pose proof (horizon_rounds_sound j by_link h n proof sch Hp R Hr ltac:(eauto)). lia.
 Qed.
