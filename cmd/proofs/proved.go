@@ -254,7 +254,7 @@ func (a answer) beside(ours answer) (counted string, ok bool) {
 const stronger = "proved, and ours: REFUTED, but proved as kind coverage or of all ranks"
 
 // accounted returns as what an answer about the certificate in a file is counted that differs from
-// ours, if it is known why. A rule that is proved may be weaker than ours. Of the kinds cut and ingress it
+// ours, if it is known why. A rule that is proved may be weaker than ours. Of the kinds cut, egress and ingress it
 // may show more, since it asks about coverage, too, and of a cut about all ranks; then ours must prove the same bound by
 // a certificate of that kind, or by the cut without from and to.
 func (a answer) accounted(ctx context.Context, name string, ours answer) (counted string, ok bool) {
@@ -290,21 +290,26 @@ func where(p *model.Problem) string {
 	return late
 }
 
-// byCoverage reports whether the bound of a certificate of kind cut or ingress is proved by the coverage of
+// byCoverage reports whether the bound of a certificate of kind cut, egress or ingress is proved by the coverage of
 // what its witness has entered, for all ranks that it names or for one of them, or by its cut for all ranks.
 func byCoverage(ctx context.Context, c *model.Certificate) bool {
 	var entered model.Coverage
 	var to []int
+	others := func(nodes ...int) (list []int) {
+		for v := range c.Problem.Topology.Nodes() {
+			if !slices.Contains(nodes, v) {
+				list = append(list, v)
+			}
+		}
+		return list
+	}
 	switch w := c.Witness.(type) {
 	case model.Ingress:
 		entered, to = model.Coverage{Nodes: []int{w.Rank}}, []int{w.Rank}
+	case model.Egress:
+		entered, to = model.Coverage{Nodes: others(w.Rank)}, c.Problem.Members()
 	case model.Cut:
-		entered, to = model.Coverage{From: w.From, To: w.To}, w.To
-		for v := range c.Problem.Topology.Nodes() {
-			if !slices.Contains(w.Nodes, v) {
-				entered.Nodes = append(entered.Nodes, v)
-			}
-		}
+		entered, to = model.Coverage{Nodes: others(w.Nodes...), From: w.From, To: w.To}, w.To
 		if to == nil {
 			to = c.Problem.Members()
 		}

@@ -243,7 +243,7 @@ let certificate file d =
   let rounds = is_rounds cost in
   (* Where transfers may share a link, and under link-rounds, fewer rules are proved. *)
   let loosely = shared || cost = "link-rounds" in
-  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "prices" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
+  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
     no ("kind " ^ kind ^ if shared then " where a switch copies or adds" else " under link-rounds");
   if of_rounds && free then no "the cut is free, in rounds";
   let j = job_of ~rounds problem in
@@ -253,11 +253,12 @@ let certificate file d =
     fun v -> List.exists (Z.equal v) nodes in
   let all = upto (small j.nodes) in
   let from () = optional "from" w all nums and towards () = optional "to" w all nums in
-  let covered set from towards = not loosely && (if free then free_coverage_rule else coverage_rule) j set from towards bound in
-  let entered set from towards = not loosely && not free && entry_rule j set from towards bound in
+  let net = network problem in
+  let covered set from towards = (if free then free_coverage_rule else coverage_rule) j net set from towards bound in
+  let entered set from towards = not free && entry_rule j net set from towards bound in
   let crossed set = rounds && not loosely && not free && crossing_rule j set bound in
   let between part =
-    if loosely then (if free then free_loose_partition_rule else loose_partition_rule) j (network problem) part bound
+    if loosely then (if free then free_loose_partition_rule else loose_partition_rule) j net part bound
     else (if free then free_partition_rule else partition_rule) j part bound in
   (* After a member of an allreduce has arrived, but not the first ones. *)
   let late_shown () =
@@ -266,19 +267,19 @@ let certificate file d =
     && (let members = optional "group" c all nums in
         let arrival m = match List.nth_opt j.release (small m) with Some t -> t | None -> Z.zero in
         let times = List.sort_uniq Z.compare (List.map arrival members) in
-        List.exists (fun d -> (if free then free_late_rule else late_rule) j d members (network problem) bound) (List.tl times)) in
+        List.exists (fun d -> (if free then free_late_rule else late_rule) j d members net bound) (List.tl times)) in
+  (* What leaves a set enters the others: of all, and of what each one needs. *)
+  let left inside from towards =
+    let outside v = not (inside v) in
+    (if free then free_cut_rule else cut_rule) j inside bound
+    || crossed inside
+    || entered outside from towards || covered outside from towards || List.exists (fun v -> covered outside from [ v ]) towards in
   let shown = match kind with
-    | "cut" ->
-        (* What leaves a set enters the others: of all, and of what each one needs. *)
-        let inside = inside () in
-        let outside v = not (inside v) in
-        (if free then free_cut_rule else cut_rule) j inside bound
-        || crossed inside
-        || entered outside (from ()) (towards ()) || covered outside (from ()) (towards ()) || List.exists (fun v -> covered outside (from ()) [ v ]) (towards ())
+    | "cut" -> left (inside ()) (from ()) (towards ())
     | "ingress" ->
         let v = number "rank" w in
         (if free then free_ingress_rule else ingress_rule) j v bound || crossed (fun u -> not (Z.equal u v)) || entered (Z.equal v) all [ v ] || covered (Z.equal v) all [ v ]
-    | "egress" -> (if free then free_egress_rule else egress_rule) j (number "rank" w) bound || crossed (Z.equal (number "rank" w))
+    | "egress" -> left (Z.equal (number "rank" w)) all all
     | "volume" when rounds && not loosely && not free && transfers_rule j bound -> true
     | "volume" when late_shown () -> true
     | "volume" when loosely -> between (fun v -> if Z.lt v j.nodes then Z.succ v else Z.zero)

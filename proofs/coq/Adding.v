@@ -15,6 +15,9 @@ Record network := Network {
   computes : nat -> bool;
   sums : list (nat * nat) }.
 
+(** Where no switch does any of it. *)
+Definition plain : network := let none := fun _ : nat => false in Network none none none none [].
+
 (** A link that the transfer of this number keeps busy, the n-th on its route from 0. *)
 Record held := Held { over : use; by_number : nat; nth_link : nat; of_sent : sent }.
 Definition begin_of (a : held) : Z := first (snd (over a)).
@@ -386,8 +389,15 @@ Definition parts_behind (t t' : sent) (i : nat) : Prop :=
 Definition meets_before (t t' : sent) (i : nat) : Prop :=
   exists n n' v, nth_error (route t) n = Some i /\ nth_error (route t') n' = Some i /\
     meeting (Cut.src (at_link i)) (rev (firstn n (route t))) (rev (firstn n' (route t'))) = Some v /\ adding v = true.
+(** They came over the same links to this one, or go on over the same. *)
+Definition comes_alike (t t' : sent) (i : nat) : Prop :=
+  exists n n', nth_error (route t) n = Some i /\ nth_error (route t') n' = Some i /\
+    src (tr (data t)) = src (tr (data t')) /\ firstn (S n) (route t) = firstn (S n') (route t').
+Definition goes_alike (t t' : sent) (i : nat) : Prop :=
+  exists n n', nth_error (route t) n = Some i /\ nth_error (route t') n' = Some i /\ skipn n (route t) = skipn n' (route t').
 Definition share (t t' : sent) (i : nat) : Prop :=
-  what (tr (data t)) = what (tr (data t')) /\ (parts_behind t t' i \/ meets_before t t' i).
+  what (tr (data t)) = what (tr (data t')) /\ (parts_behind t t' i \/ meets_before t t' i) /\
+  (comes_alike t t' i \/ meets_before t t' i) /\ (goes_alike t t' i \/ parts_behind t t' i).
 
 Theorem streams_apart f sch : streams_right sch (all_streams f sch) = true ->
   (forall t, In t sch -> map fst (f t) = route t) ->
@@ -412,10 +422,16 @@ Proof.
   apply Nat.eqb_eq in Q1. unfold chunk_of in Q1. cbn [of_sent] in Q1. split; [exact Q1|].
   assert (R : nth_error (route t) n = Some (fst a)) by (rewrite <- (Hf t Ht); transitivity (option_map fst (nth_error (f t) n)); [apply nth_error_map|rewrite En; reflexivity]).
   assert (R' : nth_error (route t') n' = Some (fst a)) by (rewrite <- (Hf t' Ht'); transitivity (option_map fst (nth_error (f t') n')); [apply nth_error_map|rewrite En'; simpl; congruence]).
-  apply negb_true_iff, andb_false_iff in Q2. destruct (from _ =? from _)%nat eqn:F.
-  - destruct Q2 as [|Q2]; [discriminate|]. rewrite Q2 in Q4. left. unfold parts_well in Q4.
-    destruct (parting _ _ _ _) as [v|] eqn:P; [|discriminate]. apply andb_true_iff in Q4. exists n, n', v. repeat split; auto. apply Q4.
-  - right. unfold meets_well in Q3. destruct (meeting _ _ _) as [v|] eqn:P; [|discriminate]. apply andb_true_iff in Q3.
-    exists n, n', v. repeat split; auto. apply Q3.
+  assert (Meets : meets_well (fst a) (Held a m n t) (Held b m' n' t') = true -> meets_before t t' (fst a)).
+  { unfold meets_well. destruct (meeting _ _ _) as [v|] eqn:P; [|discriminate]. rewrite andb_true_iff. intros [X _]. exists n, n', v. auto. }
+  assert (Parts : parts_well (fst a) (Held a m n t) (Held b m' n' t') = true -> parts_behind t t' (fst a)).
+  { unfold parts_well. destruct (parting _ _ _ _) as [v|] eqn:P; [|discriminate]. rewrite andb_true_iff. intros [X _]. exists n, n', v. auto. }
+  assert (Same : forall l l', same_list l l' = true -> l = l') by (intros l l'; unfold same_list; destruct (list_eq_dec _ _ _); congruence).
+  cbn [nth_link of_sent] in Q3, Q4.
+  destruct (from _ =? from _)%nat eqn:F, (towards _ =? towards _)%nat eqn:W; [discriminate| | |].
+  - apply andb_true_iff in Q3. destruct Q3 as [_ Q3]. apply Nat.eqb_eq in F. split; [left; auto|]. split; [left|right; auto].
+    exists n, n'. repeat split; auto.
+  - apply andb_true_iff in Q4. destruct Q4 as [_ Q4]. split; [right; auto|]. split; [right; auto|left]. exists n, n'. auto.
+  - split; [right; auto|]. split; right; auto.
 Qed.
 End Job.

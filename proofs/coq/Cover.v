@@ -1,7 +1,7 @@
 (** The rule coverage of package cert, as a function that decides, proved: times and latencies
     are found by relaxation, which nobody trusts, and checked link by link. *)
 From Coq Require Import Bool List ZArith Lia Mergesort Orders.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Coverage.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds InRounds Copying Adding Loose Coverage.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -92,6 +92,7 @@ Definition lead_from (on : link -> bool) (u : nat) : list Z :=
 (** ** The rule *)
 
 Section Rule.
+Variable net : network.
 Variable X : nat -> bool.
 Variables W V : list nat. (* ranks whose contributions, and whose needs, count *)
 
@@ -145,14 +146,16 @@ Definition tables_ok (b : Z) : bool :=
 
 Variable within : bool.
 Variables sources dests : list (list nat). (* of any chunk *)
+(** By rank from which all comes, or where a switch adds, from the best for each. *)
+Definition starts_of (i : nat) : list nat := let x := Cut.src (at_link i) in if is_rank j x then [x] else ranks_of.
 Definition heads_of (i : nat) : list (list Z) :=
-  let x := Cut.src (at_link i) in
-  flat_map (fun u => if is_rank j x && negb (u =? x)%nat then []
-    else map (map (early j full_of lead_of i u)) sources) ranks_of.
+  if alone_before j net then flat_map (fun u => map (map (early j full_of lead_of i u)) sources) (starts_of i)
+  else map (map (fun w => least (map (fun u => early j full_of lead_of i u w) (starts_of i)))) sources.
+(** By rank to which all goes, or where a switch of the set copies, to the best for each. *)
+Definition stops_of (i : nat) : list nat := let y := Cut.dst (at_link i) in filter X (if is_rank j y then [y] else ranks_of).
 Definition tails_of (i : nat) : list (list Z) :=
-  let y := Cut.dst (at_link i) in
-  flat_map (fun z => if negb (X z) || is_rank j y && negb (z =? y)%nat then []
-    else map (map (late j within onto_of beyond_of i z)) dests) ranks_of.
+  if alone_behind j X net then flat_map (fun z => map (map (late j within onto_of beyond_of i z)) dests) (stops_of i)
+  else map (map (fun v => least (map (fun z => late j within onto_of beyond_of i z v) (stops_of i)))) dests.
 Definition enveloped : bool :=
   forallb (fun i => (let g := envelope (heads_of i) in forallb (covers g) (heads_of i)) &&
                     (let h := envelope (tails_of i) in forallb (covers h) (tails_of i))) into.
@@ -175,30 +178,47 @@ Definition paired (k : nat) : bool :=
   match sources_of k, needers_of k with _ :: _, _ :: _ => true | _, _ => false end.
 Definition least_paired : Z := least (map (size j) (filter paired chunks_of)).
 Definition weight_of (within : bool) (k : nat) : Z :=
-  Z.max 0 (least (map (fun i => bandwidth (at_link i) * (beta (at_link i) (size j k) + if within then beside j i else 0)) into)).
+  match into with
+  | [] => 1
+  | _ => Z.max 0 (least (map (fun i => bandwidth (at_link i) * (beta (at_link i) (size j k) + if within then beside j i else 0)) into))
+  end.
 
 Definition coverage_rule (bound : Z) : bool :=
   uncovered false least_paired (weight_of false) (bound - 1) || uncovered true least_paired (weight_of true) (bound - 1).
 
 (** ** It is sound *)
 
-Lemma heads_in tb srcs i u s : (u < nodes j)%nat ->
-  (is_rank j (Cut.src (at_link i)) = true -> u = Cut.src (at_link i)) -> In s srcs ->
-  In (map (early j (full_of tb) (lead_of tb) i u) s) (heads_of tb srcs i).
+Lemma over_map_le {A} (f g : A -> Z) l t : (forall x, In x l -> g x <= f x) -> over (map f l) t <= over (map g l) t.
+Proof. intros H. unfold over. rewrite !sum_map. apply sum_le. intros x Hx. specialize (H x Hx). destruct (Z.leb_spec (f x) t), (Z.leb_spec (g x) t); lia. Qed.
+Lemma starts_in i u : begins_at j i u -> In u (starts_of i).
 Proof.
-  intros Hu Hs Hin. unfold heads_of. apply in_flat_map. exists u. split; [apply in_seq; lia|].
-  destruct (is_rank j (Cut.src (at_link i))).
-  - rewrite (Hs eq_refl) at 2. rewrite Nat.eqb_refl. simpl. apply in_map, Hin.
-  - apply in_map, Hin.
+  intros [Hu Hs]. unfold starts_of. destruct (is_rank j (Cut.src (at_link i))); [left; symmetry; auto|apply in_seq; lia].
 Qed.
-Lemma tails_in tb within dests i z s : (z < nodes j)%nat -> X z = true ->
-  (is_rank j (Cut.dst (at_link i)) = true -> z = Cut.dst (at_link i)) -> In s dests ->
-  In (map (late j within (onto_of tb) (beyond_of tb) i z) s) (tails_of tb within dests i).
+Lemma stops_in i z : ends_at j X i z -> In z (stops_of i).
 Proof.
-  intros Hz Xz Hs Hin. unfold tails_of. apply in_flat_map. exists z. split; [apply in_seq; lia|].
-  rewrite Xz. destruct (is_rank j (Cut.dst (at_link i))).
-  - rewrite (Hs eq_refl) at 2. rewrite Nat.eqb_refl. simpl. apply in_map, Hin.
-  - apply in_map, Hin.
+  intros [Hz [Xz Hs]]. unfold stops_of. apply filter_In. split; auto. destruct (is_rank j (Cut.dst (at_link i))); [left; symmetry; auto|apply in_seq; lia].
+Qed.
+Lemma heads_in tb srcs i s (from : nat -> nat) : (forall w, begins_at j i (from w)) ->
+  (alone_before j net = true -> forall w w', from w = from w') -> In s srcs ->
+  exists l, In l (heads_of tb srcs i) /\ forall t, over (map (fun w => early j (full_of tb) (lead_of tb) i (from w) w) s) t <= over l t.
+Proof.
+  intros Hf Ha Hin. unfold heads_of. destruct (alone_before j net).
+  - exists (map (early j (full_of tb) (lead_of tb) i (from O)) s). split.
+    + apply in_flat_map. exists (from O). split; [apply starts_in, Hf|]. apply in_map, Hin.
+    + intros t. apply over_map_le. intros w _. rewrite (Ha eq_refl w O). lia.
+  - eexists. split; [apply in_map, Hin|]. intros t. apply over_map_le. intros w _. apply least_le.
+    apply (in_map (fun u => early j (full_of tb) (lead_of tb) i u w)), starts_in, Hf.
+Qed.
+Lemma tails_in tb within dests i s (to : nat -> nat) : (forall v, ends_at j X i (to v)) ->
+  (alone_behind j X net = true -> forall v v', to v = to v') -> In s dests ->
+  exists l, In l (tails_of tb within dests i) /\ forall t, over (map (fun v => late j within (onto_of tb) (beyond_of tb) i (to v) v) s) t <= over l t.
+Proof.
+  intros Hf Ha Hin. unfold tails_of. destruct (alone_behind j X net).
+  - exists (map (late j within (onto_of tb) (beyond_of tb) i (to O)) s). split.
+    + apply in_flat_map. exists (to O). split; [apply stops_in, Hf|]. apply in_map, Hin.
+    + intros t. apply over_map_le. intros w _. rewrite (Ha eq_refl w O). lia.
+  - eexists. split; [apply in_map, Hin|]. intros t. apply over_map_le. intros v _. apply least_le.
+    apply (in_map (fun z => late j within (onto_of tb) (beyond_of tb) i z v)), stops_in, Hf.
 Qed.
 
 (** Another job on the same network, each chunk of which is said to be where one of [j] is. *)
@@ -215,12 +235,12 @@ Hypothesis needs : forall v k x, In k chunks' -> In ((v, of k), x) (post j) -> I
 Lemma in_classes (f : nat -> list nat) k : In k chunks' -> In (f (of k)) (distinct_of (map f chunks_of)).
 Proof. intros H. apply nodup_In, in_map, known, H. Qed.
 
-Theorem uncovered_sound (within : bool) b weight weight' T sch : positive j' ->
+Theorem uncovered_sound (within : bool) b weight weight' T occ sch : positive j' ->
   (forall k, In k chunks' -> pairs_of (of k) <> 0 -> b <= size j' k) ->
   (forall k, 0 <= weight' k /\ forall i, (i < length (links j))%nat -> enters X (at_link i) = true ->
      weight' k <= bandwidth (at_link i) * (beta (at_link i) (size j' k) + if within then beside j i else 0)) ->
   sum (fun k => weight k * pairs_of k) chunks_of <= sum (fun k => weight' k * pairs_of (of k)) chunks' ->
-  uncovered within b weight T = true -> right j' sch -> T < makespan sch.
+  uncovered within b weight T = true -> loose j' net occ sch -> T < makespan sch.
 Proof.
   intros Hp Hb Hw Hsum H Hr. apply Z.lt_nge. intros HT. unfold uncovered in H.
   set (tb := find_tables b) in *. set (srcs := distinct_of (map sources_of chunks_of)) in *.
@@ -254,7 +274,7 @@ Proof.
   { intros z Hz Xz. specialize (Honto z (proj2 (in_seq _ _ _) (conj (Nat.le_0_l z) Hz))).
     rewrite Xz in Honto. simpl in Honto. apply andb_true_iff in Honto. destruct Honto as [A B]. split; [apply Z.leb_le, A|].
     rewrite forallb_forall in B. intros l Hl Hi. specialize (B l Hl). rewrite Hi in B. exact B. }
-  assert (C2 := C1 L2 (fun i Hi Hen => Hbeyond i (Hin i Hi Hen)) sch Hr T HT S D weight'
+  assert (C2 := C1 L2 (fun i Hi Hen => Hbeyond i (Hin i Hi Hen)) net occ sch Hr T HT S D weight'
     (fun i => envelope (heads_of tb srcs i)) (fun i => envelope (tails_of tb within dests i))). clear C1.
   assert (C3 : forall k, NoDup (S k) /\ NoDup (D k)).
   { intros k. split; [destruct (Sk k) as [->|[_ ->]]|destruct (Dk k) as [->|[_ ->]]];
@@ -282,19 +302,21 @@ Proof.
     apply Nat.eqb_eq in E. subst v'. exists x. split; [apply needs; auto|]. rewrite forallb_forall in Hv.
     specialize (Hv w Is). apply Nat.ltb_lt, Hv. }
   specialize (C2 C3). clear C3.
-  assert (C3 : forall i u k t, (i < length (links j'))%nat -> enters X (Schedule.at_link j' i) = true -> (u < nodes j')%nat ->
-    (is_rank j' (Cut.src (Schedule.at_link j' i)) = true -> u = Cut.src (Schedule.at_link j' i)) ->
-    over (map (early j' (full_of tb) (lead_of tb) i u) (S k)) t <= over (envelope (heads_of tb srcs i)) t).
-  { intros i u k t Hi Hen Hu Hs. destruct (Sk k) as [->|[Ik ->]]; [apply over_0|].
+  assert (C3 : forall i k t (from : nat -> nat), (i < length (links j'))%nat -> enters X (Schedule.at_link j' i) = true ->
+    (forall w, begins_at j' i (from w)) -> (alone_before j' net = true -> forall w w', from w = from w') ->
+    over (map (fun w => early j' (full_of tb) (lead_of tb) i (from w) w) (S k)) t <= over (envelope (heads_of tb srcs i)) t).
+  { intros i k t from Hi Hen Hf Ha. destruct (Sk k) as [->|[Ik ->]]; [apply over_0|].
     specialize (He i (Hin i Hi Hen)). apply andb_true_iff in He. destruct He as [He _]. rewrite forallb_forall in He.
-    apply (covers_spec _ _ (He _ (heads_in tb srcs i u (sources_of (of k)) Hu Hs (in_classes _ _ Ik)))). }
+    destruct (heads_in tb srcs i (sources_of (of k)) from Hf Ha (in_classes _ _ Ik)) as [l [Hl Hle]].
+    eapply Z.le_trans; [apply Hle|]. apply (covers_spec _ _ (He l Hl)). }
   specialize (C2 C3). clear C3.
-  assert (C3 : forall i z k t, (i < length (links j'))%nat -> enters X (Schedule.at_link j' i) = true -> (z < nodes j')%nat -> X z = true ->
-    (is_rank j' (Cut.dst (Schedule.at_link j' i)) = true -> z = Cut.dst (Schedule.at_link j' i)) ->
-    over (map (late j' within (onto_of tb) (beyond_of tb) i z) (D k)) t <= over (envelope (tails_of tb within dests i)) t).
-  { intros i z k t Hi Hen Hz Xz Hs. destruct (Dk k) as [->|[Ik ->]]; [apply over_0|].
+  assert (C3 : forall i k t (to : nat -> nat), (i < length (links j'))%nat -> enters X (Schedule.at_link j' i) = true ->
+    (forall v, ends_at j' X i (to v)) -> (alone_behind j' X net = true -> forall v v', to v = to v') ->
+    over (map (fun v => late j' within (onto_of tb) (beyond_of tb) i (to v) v) (D k)) t <= over (envelope (tails_of tb within dests i)) t).
+  { intros i k t to Hi Hen Hf Ha. destruct (Dk k) as [->|[Ik ->]]; [apply over_0|].
     specialize (He i (Hin i Hi Hen)). apply andb_true_iff in He. destruct He as [_ He]. rewrite forallb_forall in He.
-    apply (covers_spec _ _ (He _ (tails_in tb within dests i z (needers_of (of k)) Hz Xz Hs (in_classes _ _ Ik)))). }
+    destruct (tails_in tb within dests i (needers_of (of k)) to Hf Ha (in_classes _ _ Ik)) as [l [Hl Hle]].
+    eapply Z.le_trans; [apply Hle|]. apply (covers_spec _ _ (He l Hl)). }
   specialize (C2 C3 Hw). clear C3.
   enough (sum (fun k => weight' k * pairs_of (of k)) chunks' <= carried_by tb within srcs dests T) by lia.
   eapply Z.le_trans; [|exact C2].
@@ -304,14 +326,15 @@ Proof.
 Qed.
 End Another.
 
-Theorem coverage_sound bound sch : positive j -> coverage_rule bound = true -> right j sch -> bound <= makespan sch.
+Theorem loose_coverage_sound bound occ sch : positive j -> coverage_rule bound = true -> loose j net occ sch -> bound <= makespan sch.
 Proof.
   intros Hp H Hr. enough (bound - 1 < makespan sch) by lia.
   assert (E : j = Job (nodes j) (links j) (ports j) (model j) (release j) (sizes j) (idempotent j) (pre j) (post j))
     by (destruct j; reflexivity).
   assert (Q : forall within : bool, forall k, 0 <= weight_of within k /\ forall i, (i < length (links j))%nat -> enters X (at_link i) = true ->
      weight_of within k <= bandwidth (at_link i) * (beta (at_link i) (size j k) + if within then beside j i else 0)).
-  { intros within k. unfold weight_of. split; [lia|]. intros i Hi Hen.
+  { intros within k. unfold weight_of. split; [destruct into; lia|]. intros i Hi Hen.
+    pose proof (in_some_links j (enters X) i Hi Hen) as Hin. fold into in Hin. destruct into as [|i0 l] eqn:Ei; [destruct Hin|]. rewrite <- Ei.
     apply Z.max_lub.
     - pose proof (sane_link j Hp i) as [La Lb]. pose proof (beta_0 (at_link i) (size j k) Lb (sane_size j Hp k)).
       assert (0 <= beside j i) by (unfold beside; destruct (model j); lia). destruct within; nia.
@@ -322,10 +345,13 @@ Proof.
     destruct (sources_of k); [simpl in Hn; lia|]. destruct (needers_of k); [simpl in Hn; lia|reflexivity]. }
   apply orb_true_iff in H. rewrite E in Hp, Hr. destruct H as [H|H].
   - apply (uncovered_sound (sizes j) (pre j) (post j) (fun k => k)) with (within := false) (b := least_paired)
-      (weight := weight_of false) (weight' := weight_of false); auto; [apply (Q false)|apply Z.le_refl].
+      (weight := weight_of false) (weight' := weight_of false) (occ := occ); auto; [apply (Q false)|apply Z.le_refl].
   - apply (uncovered_sound (sizes j) (pre j) (post j) (fun k => k)) with (within := true) (b := least_paired)
-      (weight := weight_of true) (weight' := weight_of true); auto; [apply (Q true)|apply Z.le_refl].
+      (weight := weight_of true) (weight' := weight_of true) (occ := occ); auto; [apply (Q true)|apply Z.le_refl].
 Qed.
+
+Corollary coverage_sound bound sch : positive j -> coverage_rule bound = true -> right j sch -> bound <= makespan sch.
+Proof. intros Hp H Hr. apply (loose_coverage_sound bound (uses_of j) sch Hp H). apply right_loose; auto. Qed.
 
 (** ** How many chunks must enter *)
 
@@ -343,7 +369,25 @@ Definition entry_rule (bound : Z) : bool := overcrowded true least_paired (bound
 Lemma first_in_le ls l t : In l ls -> In t l -> first_in ls <= t.
 Proof. intros Hl Ht. apply least_le. apply in_concat. eauto. Qed.
 
-Theorem entry_sound bound sch : positive j -> entry_rule bound = true -> right j sch -> bound <= makespan sch.
+Lemma first_head tb srcs i s u w : begins_at j i u -> In s srcs -> In w s -> first_in (heads_of tb srcs i) <= early j (full_of tb) (lead_of tb) i u w.
+Proof.
+  intros Hu Hs Hw. pose proof (starts_in i u Hu) as Hi. unfold heads_of. destruct (alone_before j net).
+  - apply (first_in_le _ (map (early j (full_of tb) (lead_of tb) i u) s)); [|apply in_map, Hw].
+    apply in_flat_map. exists u. split; auto. apply in_map, Hs.
+  - eapply Z.le_trans; [eapply first_in_le; [apply in_map, Hs|apply in_map, Hw]|]. apply least_le.
+    apply (in_map (fun u => early j (full_of tb) (lead_of tb) i u w)), Hi.
+Qed.
+Lemma first_tail tb within dests i s z v : ends_at j X i z -> In s dests -> In v s ->
+  first_in (tails_of tb within dests i) <= late j within (onto_of tb) (beyond_of tb) i z v.
+Proof.
+  intros Hz Hs Hv. pose proof (stops_in i z Hz) as Hi. unfold tails_of. destruct (alone_behind j X net).
+  - apply (first_in_le _ (map (late j within (onto_of tb) (beyond_of tb) i z) s)); [|apply in_map, Hv].
+    apply in_flat_map. exists z. split; auto. apply in_map, Hs.
+  - eapply Z.le_trans; [eapply first_in_le; [apply in_map, Hs|apply in_map, Hv]|]. apply least_le.
+    apply (in_map (fun z => late j within (onto_of tb) (beyond_of tb) i z v)), Hi.
+Qed.
+
+Theorem loose_entry_sound bound occ sch : positive j -> entry_rule bound = true -> loose j net occ sch -> bound <= makespan sch.
 Proof.
   intros Hp H Hr. enough (bound - 1 < makespan sch) by lia. set (T := bound - 1) in *. apply Z.lt_nge. intros HT.
   unfold entry_rule, overcrowded in H. fold T in H. set (b := least_paired) in *.
@@ -365,7 +409,7 @@ Proof.
   { intros k w. unfold D. destruct (existsb (Nat.eqb k) ks) eqn:E; [|simpl; tauto]. apply Hc in E. auto. }
   enough (Z.of_nat (length ks) <= sum (fun i => Z.max 0 (T - first_in (tails_of tb true dests i) - first_in (heads_of tb srcs i)) / span_of j true b i) into) by lia.
   unshelve eapply (counted j Hp X true b (full_of tb) (head_of tb) (lead_of tb) (onto_of tb) (onto_head_of tb) (beyond_of tb)) with
-    (sch := sch) (S := S) (D := D) (ks := ks) (weight := fun _ => 0); auto.
+    (net := net) (occ := occ) (sch := sch) (S := S) (D := D) (ks := ks); auto.
   - intros u Hu. apply Hlead, in_seq. lia.
   - intros z Hz Xz. specialize (Honto z (proj2 (in_seq _ _ _) (conj (Nat.le_0_l z) Hz))).
     rewrite Xz in Honto. simpl in Honto. apply andb_true_iff in Honto. destruct Honto as [A B]. split; [apply Z.leb_le, A|].
@@ -385,20 +429,14 @@ Proof.
       destruct Hd as [[[v' k'] x] [Hx Hd]]. unfold said_of in Hx. apply filter_In in Hx. cbn [fst snd] in *.
       destruct Hx as [Hx E]. apply Nat.eqb_eq in E. subst k'. apply andb_true_iff in Hd. destruct Hd as [E Hd].
       apply Nat.eqb_eq in E. subst v'. exists x. split; auto. rewrite forallb_forall in Hd. apply Nat.ltb_lt, Hd, Is.
-  - intros k. split; [lia|]. intros i Hi _. pose proof (sane_link j Hp i) as [La Lb]. pose proof (beta_0 (at_link i) (size j k) Lb (sane_size j Hp k)).
-    assert (0 <= beside j i) by (unfold beside; destruct (model j); lia). apply Z.mul_nonneg_nonneg; lia.
-  - intros i u k w Hi Hen Hu Hs Hw. destruct (SD k w Hw) as [Ik Is].
-    apply (first_in_le _ (map (early j (full_of tb) (lead_of tb) i u) (sources_of k))).
-    + apply heads_in; auto. apply nodup_In, in_map, Ik.
-    + apply in_map, Is.
-  - intros i z k v Hi Hen Hz Xz Hs Hv. destruct (DD k v Hv) as [Ik Is].
-    apply (first_in_le _ (map (late j true (onto_of tb) (beyond_of tb) i z) (needers_of k))).
-    + apply tails_in; auto. apply nodup_In, in_map, Ik.
-    + apply in_map, Is.
+  - intros i u k w Hi Hen Hu Hw. destruct (SD k w Hw) as [Ik Is]. apply (first_head tb srcs i (sources_of k)); auto. apply nodup_In, in_map, Ik.
+  - intros i z k v Hi Hen Hz Hv. destruct (DD k v Hv) as [Ik Is]. apply (first_tail tb true dests i (needers_of k)); auto. apply nodup_In, in_map, Ik.
   - intros i Hi Hen. apply Z.ltb_lt, Hsp, Hin; auto.
   - apply NoDup_filter, seq_NoDup.
   - intros k Hk. unfold S, D. rewrite (proj2 (Hc k) Hk). apply filter_In in Hk. destruct Hk as [_ Hk]. unfold paired in Hk.
     destruct (sources_of k); [discriminate|]. destruct (needers_of k); [discriminate|]. split; discriminate.
 Qed.
+Corollary entry_sound bound sch : positive j -> entry_rule bound = true -> right j sch -> bound <= makespan sch.
+Proof. intros Hp H Hr. apply (loose_entry_sound bound (uses_of j) sch Hp H). apply right_loose; auto. Qed.
 End Rule.
 End Job.

@@ -1,8 +1,10 @@
 (** The lemma (coverage) of package cert: what enters a set of nodes early is a sum of few
-    contributions, and what enters it late can serve few ranks. Left out: what Schedule.v
-    leaves out; rounds. *)
+    contributions, and what enters it late can serve few ranks; where switches copy or add, too.
+    Each pair is counted at every instant at which what serves it occupies the link over which
+    it enters for the last time. At one instant a link has one chunk; what it carries came from
+    one rank unless a switch adds, and goes to one rank unless a switch of the set copies. *)
 From Coq Require Import Bool List ZArith Lia FinFun.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds InRounds Copying Adding Loose.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -39,32 +41,47 @@ Proof. intros H. apply sum_le. intros x _. destruct (Z.leb_spec x s), (Z.leb_spe
 Lemma over_length l t : over l t = Z.of_nat (length (filter (fun x => x <=? t) l)).
 Proof. unfold over. induction l as [|x l IH]; [reflexivity|]. cbn [sum fold_right filter]. destruct (x <=? t); cbn [length]; unfold sum in IH; lia. Qed.
 
-(** Each of these pairs is in one of some rectangles. *)
-Lemma pairs_in_rectangles {A B X} (l : list A) (r : list B) (xs : list X) (a : X -> A -> bool) (b : X -> B -> bool) :
-  NoDup l -> NoDup r ->
-  (forall v w, In v l -> In w r -> exists x, In x xs /\ a x v = true /\ b x w = true) ->
-  Z.of_nat (length l) * Z.of_nat (length r) <=
-  sum (fun x => Z.of_nat (length (filter (a x) l)) * Z.of_nat (length (filter (b x) r))) xs.
+Lemma over_0 l t : 0 <= over l t.
+Proof. apply sum_pos. intros x _. destruct (x <=? t); lia. Qed.
+Lemma over_map {A} (f : A -> Z) l t : over (map f l) t = Z.of_nat (length (filter (fun x => f x <=? t) l)).
+Proof. rewrite over_length. f_equal. induction l as [|x l IH]; simpl; auto. destruct (f x <=? t); simpl; auto. Qed.
+
+Lemma sum_flat_map {A B} (g : B -> Z) (f : A -> list B) l : sum g (flat_map f l) = sum (fun x => sum g (f x)) l.
+Proof. induction l as [|x l IH]; [reflexivity|]. cbn [flat_map]. rewrite sum_app, IH. reflexivity. Qed.
+Lemma once_app {A} (p q : list A) : NoDup p -> NoDup q -> (forall e, In e p -> ~ In e q) -> NoDup (p ++ q).
 Proof.
-  intros Hl Hr H.
-  set (g := fun x => list_prod (filter (a x) l) (filter (b x) r)).
-  assert (E : (length (list_prod l r) <= length (flat_map g xs))%nat).
-  { apply NoDup_incl_length.
-    - clear - Hl Hr. induction Hl as [|x l Hx Hl IH]; simpl; [constructor|].
-      assert (D : forall p q : list (A * B), NoDup p -> NoDup q -> (forall e, In e p -> ~ In e q) -> NoDup (p ++ q)).
-      { clear. induction p as [|e p IHp]; simpl; intros q Hp Hq Hd; auto. inversion Hp; subst.
-        constructor; [|apply IHp; auto]. rewrite in_app_iff. intros [|]; auto. apply (Hd e); auto. }
-      apply D; auto.
-      + apply Injective_map_NoDup; auto. intros y z [=]. auto.
-      + intros [e1 e2] He Hf. apply in_map_iff in He. destruct He as [y [[= <- <-] _]]. apply in_prod_iff in Hf. tauto.
-    - intros [v w] Hin. apply in_prod_iff in Hin. destruct Hin as [Hv Hw].
-      destruct (H v w Hv Hw) as [x [Hx [Ha Hb]]]. apply in_flat_map. exists x. split; auto.
-      apply in_prod_iff. rewrite !filter_In. auto. }
-  rewrite prod_length in E.
-  replace (sum _ xs) with (Z.of_nat (length (flat_map g xs))).
-  - rewrite <- Nat2Z.inj_mul. lia.
-  - clear. induction xs as [|x xs IH]; [reflexivity|]. cbn [flat_map sum fold_right].
-    rewrite app_length, Nat2Z.inj_add, IH. unfold g at 1. rewrite prod_length, Nat2Z.inj_mul. reflexivity.
+  induction p as [|e p IH]; simpl; intros Hp Hq Hd; auto. inversion Hp; subst.
+  constructor; [|apply IH; auto]. rewrite in_app_iff. intros [|]; auto. apply (Hd e); auto.
+Qed.
+Lemma once_flat_map {A B} (f : A -> list B) l : NoDup l -> (forall x, In x l -> NoDup (f x)) ->
+  (forall x y e, In e (f x) -> In e (f y) -> x = y) -> NoDup (flat_map f l).
+Proof.
+  induction 1 as [|x l Hx Hl IH]; intros Hf Hd; cbn [flat_map]; [constructor|]. apply once_app.
+  - apply Hf. left; auto.
+  - apply IH; auto. intros y Hy. apply Hf. right; auto.
+  - intros e He Hf'. apply in_flat_map in Hf'. destruct Hf' as [y [Hy Hin]]. rewrite (Hd x y e He Hin) in Hx. auto.
+Qed.
+Lemma once_prod {A B} (l : list A) (r : list B) : NoDup l -> NoDup r -> NoDup (list_prod l r).
+Proof.
+  intros Hl Hr. induction Hl as [|x l Hx Hl IH]; simpl; [constructor|]. apply once_app; auto.
+  - apply Injective_map_NoDup; auto. intros y z [=]. auto.
+  - intros [e1 e2] He Hf. apply in_map_iff in He. destruct He as [y [[= <- <-] _]]. apply in_prod_iff in Hf. tauto.
+Qed.
+Lemma once_kept {A B} (f : A -> B) g l : NoDup (map f l) -> NoDup (map f (filter g l)).
+Proof.
+  induction l as [|x l IH]; simpl; intros H; [constructor|]. inversion H as [|? ? Hn Hd]; subst. destruct (g x); simpl; auto.
+  constructor; auto. intros Hin. apply Hn. apply in_map_iff in Hin. destruct Hin as [y [<- Hy]]. apply in_map. apply filter_In in Hy. apply Hy.
+Qed.
+
+Lemma one_more {A} n : forall l : list A, skipn (S n) l = skipn 1 (skipn n l).
+Proof. induction n as [|n IH]; intros [|x l]; try reflexivity. exact (IH l). Qed.
+
+(** How many of the instants from 0 to [n] are between two times. *)
+Definition instants (n : nat) : list Z := map Z.of_nat (seq 0 n).
+Lemma instants_between a b n : sum (fun s => if (a <=? s) && (s <? b) then 1 else 0) (instants n) = Z.max 0 (Z.min b (Z.of_nat n) - Z.max a 0).
+Proof.
+  unfold instants. rewrite sum_map. induction n as [|n IH]; [simpl; lia|]. rewrite seq_S, sum_app, IH. cbn [sum fold_right Nat.add].
+  destruct (Z.leb_spec a (Z.of_nat n)), (Z.ltb_spec (Z.of_nat n) b); cbn [andb]; lia.
 Qed.
 
 Section Job.
@@ -281,7 +298,6 @@ Hypothesis beyond_well : forall i, (i < length (links j))%nat -> enters (at_link
   lead_ok inner (Cut.dst (at_link i)) (beyond (Cut.dst (at_link i))) = true.
 
 Definition length_of (f : flight) : Z := hop_slow f + if within then beside j (fst (hop_use f)) else 0.
-Definition begin_of (f : flight) : Z := first (snd (hop_use f)).
 
 Lemma last_crossing r : forall u v, leads j u r v -> X v = true ->
   (X u = true /\ forall i, In i r -> inner (at_link i) = true) \/
@@ -321,17 +337,173 @@ Proof.
   pose proof (slowest_0 j b' h). lia.
 Qed.
 
+
+Variable net : network.
+Variable occ : sent -> list use.
 Variable sch : list sent.
-Hypothesis good : right j sch.
+Hypothesis good : loose j net occ sch.
 Notation ts := (map data sch).
 
-(** What a flight carries was where its hop begins in time. *)
-Lemma carried w t f : spreads_well w -> In t sch -> In f (flights_of t) -> b <= size j (what (tr (data t))) ->
-  (forall u x, In ((u, what (tr (data t))), x) (pre j) -> contains x w -> potential (full w) u <= arrival j u) ->
-  holds j ts w (src (tr (data t))) (what (tr (data t))) (begins (data t)) ->
-  early (fst (hop_use f)) (hop_from f) w <= begin_of f.
+(** ** What occupies links *)
+
+Lemma flights_are_uses t : map hop_use (flights_of t) = uses_of j t.
+Proof. apply flights_uses. Qed.
+
+(** A flight, and when it occupies its link: the switch at its source may have waited. *)
+Record entry := Entry { of_sent : sent; flown : flight; busy : span }.
+Definition of_chunk (x : entry) : nat := what (tr (data (of_sent x))).
+Definition of_link (x : entry) : nat := fst (hop_use (flown x)).
+Definition begin_of (x : entry) : Z := first (busy x).
+Definition spare (t : sent) : Z := ends (data t) - begins (data t) - duration j (size j (what (tr (data t)))) (route t).
+Definition is_entry (x : entry) : Prop :=
+  In (of_sent x) sch /\ In (flown x) (flights_of (of_sent x)) /\ In (of_link x, busy x) (occ (of_sent x)) /\
+  long (busy x) = long (snd (hop_use (flown x))) /\ first (snd (hop_use (flown x))) <= begin_of x /\
+  begin_of x - first (snd (hop_use (flown x))) <= spare (of_sent x).
+
+Lemma flight_occupies t f : In t sch -> In f (flights_of t) -> exists sp, is_entry (Entry t f sp).
 Proof.
-  intros Hw Ht Hf Hb Hs Hh. destruct (proj1 good t Ht) as [[_ [Ru [Rv Hne]]] [Hl [_ [Hbg [_ Ha]]]]].
+  intros Ht Hf. pose proof (in_map hop_use _ _ Hf) as Hu. rewrite flights_are_uses in Hu.
+  assert (Hr : In (fst (hop_use f)) (route t)) by (rewrite <- (uses_of_route j t); apply in_map, Hu).
+  destruct (has_use j net occ sch good t _ Ht Hr) as [[i sp] [Hin E]]. cbn [fst] in E. subst i.
+  destruct (keep_pace _ _ _ _ good t _ sp Ht Hin) as [sp0 [H0 [L [P Q]]]].
+  assert (E : hop_use f = (fst (hop_use f), sp0)).
+  { destruct (In_nth_error _ _ Hu) as [n Hn]. destruct (In_nth_error _ _ H0) as [m Hm].
+    assert (n = m).
+    { apply (same_place (route t) n m (fst (hop_use f))); [apply (have_routes _ _ _ _ good t Ht)| |]; rewrite <- (uses_of_route j t).
+      - transitivity (option_map fst (nth_error (uses_of j t) n)); [apply nth_error_map|exact (f_equal (option_map fst) Hn)].
+      - transitivity (option_map fst (nth_error (uses_of j t) m)); [apply nth_error_map|exact (f_equal (option_map fst) Hm)]. }
+    subst m. pose proof (eq_trans (eq_sym Hn) Hm) as Q'. injection Q' as Q'. exact Q'. }
+  exists sp. unfold is_entry, begin_of, of_link, spare. cbn [of_sent flown busy]. rewrite E. cbn [fst snd]. repeat split; auto.
+Qed.
+
+(** The last rank that a way has visited, and the next that it visits. *)
+Fixpoint last_rank (u : nat) (r : list nat) : nat :=
+  match r with [] => u | i :: r => last_rank (if is_rank j (Cut.dst (at_link i)) then Cut.dst (at_link i) else u) r end.
+Fixpoint next_rank (v : nat) (r : list nat) : nat :=
+  if is_rank j v then v else match r with [] => v | i :: r => next_rank (Cut.dst (at_link i)) r end.
+Lemma last_rank_app a : forall u b, last_rank u (a ++ b) = last_rank (last_rank u a) b.
+Proof. induction a as [|i a IH]; simpl; intros; auto. Qed.
+Lemma last_rank_far r : forall u, is_rank j (far u r) = true -> last_rank u r = far u r.
+Proof.
+  intros u. destruct (rev r) as [|i l] eqn:E; apply (f_equal (@rev nat)) in E; rewrite rev_involutive in E; subst r; [reflexivity|].
+  cbn [rev]. rewrite last_rank_app, far_app. simpl. intros ->. reflexivity.
+Qed.
+Lemma last_rank_over h1 i h2 : over_switches (h1 ++ i :: h2) -> forall u, last_rank u h1 = u.
+Proof.
+  induction h1 as [|a h1 IH]; simpl; intros H u; auto. destruct H as [[H|H] H']; [destruct h1; discriminate|]. rewrite H. apply (IH H').
+Qed.
+Lemma next_rank_over h2 rest : forall v, (h2 = [] \/ is_rank j v = false) -> over_switches h2 -> is_rank j (far v h2) = true ->
+  next_rank v (h2 ++ rest) = far v h2.
+Proof.
+  induction h2 as [|a h2 IH]; intros v Hv Ho Hr.
+  - simpl in *. destruct rest; simpl; rewrite Hr; reflexivity.
+  - destruct Hv as [|Hv]; [discriminate|]. cbn [app next_rank far] in *. rewrite Hv. destruct Ho as [Ho Ho']. apply IH; auto.
+Qed.
+
+(** Where a flight is: its ends are ranks, and its link's, if that is at one. *)
+Lemma flight_ends t f : In t sch -> In f (flights_of t) ->
+  (hop_from f < nodes j)%nat /\ (hop_to f < nodes j)%nat /\ (fst (hop_use f) < length (links j))%nat /\
+  (is_rank j (Cut.src (at_link (fst (hop_use f)))) = true -> hop_from f = Cut.src (at_link (fst (hop_use f)))) /\
+  (is_rank j (Cut.dst (at_link (fst (hop_use f)))) = true -> hop_to f = Cut.dst (at_link (fst (hop_use f)))) /\
+  beta (at_link (fst (hop_use f))) (size j (what (tr (data t)))) <= hop_slow f /\ 0 <= hop_slow f /\
+  long (snd (hop_use f)) = hop_slow f + beside j (fst (hop_use f)) /\
+  exists n, nth_error (route t) n = Some (fst (hop_use f)) /\ hop_from f = last_rank (src (tr (data t))) (firstn n (route t)) /\
+    hop_to f = next_rank (Cut.dst (at_link (fst (hop_use f)))) (skipn (S n) (route t)).
+Proof.
+  intros Ht Hf. destruct (are_transfers _ _ _ _ good t Ht) as [_ [Ru [Rv Hne]]]. pose proof (proj1 (have_routes _ _ _ _ good t Ht)) as Hl.
+  assert (Eu : is_rank j (src (tr (data t))) = true) by (apply Nat.ltb_lt, Ru).
+  assert (Ev : is_rank j (dst (tr (data t))) = true) by (apply Nat.ltb_lt, Rv).
+  destruct (flight_split _ _ _ _ _ Hf) as [hs1 [h1 [h2 [hs2 [A [B [C [D [E F]]]]]]]]].
+  set (i := fst (hop_use f)) in *.
+  pose proof (hops_shape _ _ _ Hl Ev) as Sh.
+  pose proof (concat_hops j (route t)) as R. rewrite A, concat_app in R. simpl in R. rewrite <- R in Hl.
+  destruct (leads_app _ _ _ _ Hl) as [u [L1 L2]]. pose proof (leads_far _ _ _ L1) as E1. rewrite E1 in B.
+  destruct (leads_app _ _ _ _ L2) as [z [L3 L4]]. destruct (leads_app _ _ _ _ L3) as [x [L5 L6]].
+  pose proof (leads_far _ _ _ L3) as E2. rewrite B, E2 in C.
+  destruct L6 as [Hi [Hsrc L7]].
+  destruct (Sh (h1 ++ i :: h2)) as [_ [O Z']]; [rewrite A; apply in_or_app; right; left; auto|].
+  assert (Ru' : is_rank j u = true) by (apply (ends_at_rank _ _ _ L1 Eu); intros h0 Hh0; apply Sh; rewrite A; apply in_or_app; auto).
+  assert (Rz : is_rank j z = true) by (rewrite <- E2; apply Z').
+  repeat split; auto.
+  - rewrite B. apply Nat.ltb_lt, Ru'.
+  - rewrite C. apply Nat.ltb_lt, Rz.
+  - intros Hr. rewrite Hsrc in *. rewrite B. pose proof (starts_at_rank _ _ _ _ _ L5 O Hr). subst h1. exact L5.
+  - intros Hr. destruct (over_app _ _ O) as [_ [[->|H] _]]; [|congruence]. rewrite C. simpl in L7. auto.
+  - rewrite D. apply slowest_ge. apply in_or_app. right. left. auto.
+  - rewrite D. apply slowest_0.
+  - assert (R' : route t = (concat hs1 ++ h1) ++ i :: (h2 ++ concat hs2)) by (rewrite <- R, <- !app_assoc; reflexivity).
+    exists (length (concat hs1 ++ h1)). rewrite R'. split; [|split].
+    + rewrite nth_error_app2, Nat.sub_diag by apply Nat.le_refl. reflexivity.
+    + rewrite firstn_app, Nat.sub_diag, firstn_all, app_nil_r, last_rank_app, (last_rank_over _ _ _ O), B, last_rank_far; rewrite E1; auto.
+    + rewrite skipn_app, skipn_all2 by lia. replace (S (length (concat hs1 ++ h1)) - length (concat hs1 ++ h1))%nat with 1%nat by lia. cbn [app skipn].
+      destruct (over_app _ _ O) as [_ [O1 O2]]. pose proof (leads_far _ _ _ L7) as E3. rewrite next_rank_over; rewrite ?E3; auto.
+Qed.
+
+Lemma entry_inside x : is_entry x -> 0 <= begin_of x /\ 0 <= length_of (flown x) <= long (busy x) /\
+  begin_of x + length_of (flown x) <= makespan sch /\
+  beta (at_link (of_link x)) (size j (of_chunk x)) + (if within then beside j (of_link x) else 0) <= length_of (flown x).
+Proof.
+  intros [Ht [Hf [Ho [L [P Q]]]]]. destruct (flight_ends _ _ Ht Hf) as [_ [_ [_ [_ [_ [R1 [R2 [R3 _]]]]]]]].
+  destruct (are_inside j net sane occ sch good _ _ _ Ht Ho) as [I1 [_ I2]]. pose proof (ends_makespan sch _ Ht).
+  assert (0 <= beside j (of_link x)) by (unfold beside; pose proof (sane_link j sane (of_link x)); destruct (model j); lia).
+  assert (0 <= tail j (of_link x)) by (unfold tail; pose proof (onward_0 j sane (Cut.dst (at_link (of_link x)))); pose proof (sane_link j sane (of_link x)); destruct (model j); lia).
+  pose proof (proj1 (proj1 (take_time _ _ _ _ good _ Ht))).
+  unfold length_of, begin_of, of_chunk, of_link in *. destruct within; lia.
+Qed.
+
+(** What occupies one link at one instant is of one chunk, comes from one rank unless a switch
+    adds, and goes to one rank unless a switch of the set copies. *)
+Definition goes_inside (x : entry) : Prop :=
+  exists n, nth_error (route (of_sent x)) n = Some (of_link x) /\ forall i, In i (skipn (S n) (route (of_sent x))) -> inner (at_link i) = true.
+Definition covers_instant (s : Z) (x : entry) : bool := (begin_of x <=? s) && (s <? begin_of x + length_of (flown x)).
+Definition alone_before : bool := nowhere_at j (adding net).
+Definition alone_behind : bool := nowhere_at j (fun v => X v && copying net v).
+Lemma at_one_instant x y s : is_entry x -> is_entry y -> of_link x = of_link y -> enters (at_link (of_link x)) = true ->
+  goes_inside x -> covers_instant s x = true -> covers_instant s y = true ->
+  of_chunk x = of_chunk y /\ (alone_before = true -> hop_from (flown x) = hop_from (flown y)) /\
+  (alone_behind = true -> hop_to (flown x) = hop_to (flown y)).
+Proof.
+  intros Ex Ey El Hen Hgo Cx Cy. pose proof (entry_inside x Ex) as [_ [Lx _]]. pose proof (entry_inside y Ey) as [_ [Ly _]].
+  pose proof Ex as [Tx [Fx [Ox _]]]. pose proof Ey as [Ty [Fy [Oy _]]].
+  destruct (flight_ends _ _ Tx Fx) as [_ [_ [Hi [_ [_ [_ [_ [_ [n [Nx [Fromx Tox]]]]]]]]]]].
+  destruct (flight_ends _ _ Ty Fy) as [_ [_ [_ [_ [_ [_ [_ [_ [m [My [Fromy Toy]]]]]]]]]]].
+  pose proof (proj2 (have_routes _ _ _ _ good _ Tx)) as Ux. pose proof (proj2 (have_routes _ _ _ _ good _ Ty)) as Uy.
+  fold (of_link x) in *. fold (of_link y) in *. rewrite <- El in *.
+  assert (D : of_sent x = of_sent y \/ of_sent x <> of_sent y).
+  { assert (Q : forall a b : sent, {a = b} + {a <> b}) by (repeat decide equality). destruct (Q (of_sent x) (of_sent y)); auto. }
+  unfold of_chunk. destruct D as [E|Ne].
+  { rewrite <- E in *. pose proof (same_place _ _ _ _ Ux Nx My). subst m. repeat split; congruence. }
+  destruct (are_apart _ _ _ _ good _ _ _ _ Tx Ty Ne Ox Oy eq_refl) as [A|[W [_ [Co Go]]]].
+  { exfalso. unfold covers_instant in *. rewrite !andb_true_iff, !Z.leb_le, !Z.ltb_lt in *. unfold apart, begin_of in *. cbn [snd] in A. lia. }
+  cbn [fst] in Co, Go. split; [exact W|]. split.
+  - intros Al. destruct Co as [[p [q [P [Q [Es F]]]]]|M]; [|destruct (none_meets j net occ sch good _ _ _ Tx Al M)].
+    rewrite (same_place _ _ _ _ Ux Nx P) in *. rewrite (same_place _ _ _ _ Uy My Q) in *. rewrite Fromx, Fromy.
+    assert (p = q).
+    { apply (f_equal (@length nat)) in F. rewrite !firstn_length in F. pose proof (proj1 (nth_error_Some (route (of_sent x)) p) ltac:(congruence)).
+      pose proof (proj1 (nth_error_Some (route (of_sent y)) q) ltac:(congruence)). lia. }
+    subst q. apply (f_equal (firstn p)) in F. rewrite !firstn_firstn in F. replace (Nat.min p (S p)) with p in F by lia. rewrite Es, F. reflexivity.
+  - intros Al. destruct Go as [[p [q [P [Q F]]]]|[p [q [v [P [Q [Pv Cv]]]]]]].
+    + rewrite (same_place _ _ _ _ Ux Nx P) in *. rewrite (same_place _ _ _ _ Uy My Q) in *. rewrite Tox, Toy.
+      apply (f_equal (skipn 1)) in F. rewrite <- !one_more in F. rewrite F. reflexivity.
+    + exfalso. destruct Hgo as [n' [N' In']]. rewrite (same_place _ _ _ _ Ux N' P) in In'.
+      destruct (parting_on j _ _ _ _ Pv) as [->|[a [Ha ->]]].
+      * destruct (nowhere_spec j _ _ Al Hi) as [_ Q']. unfold enters in Hen. apply andb_true_iff in Hen. rewrite (proj2 Hen), Cv in Q'. discriminate.
+      * specialize (In' a Ha). destruct (nowhere_spec j _ a Al (in_route j net occ sch good _ a Tx (skipn_in _ _ _ Ha))) as [_ Q'].
+        unfold inner in In'. apply andb_true_iff in In'. rewrite (proj2 In'), Cv in Q'. discriminate.
+Qed.
+
+(** ** The last entry of what comes *)
+
+(** What is carried was where its hop begins in time. *)
+Lemma carried w x : spreads_well w -> is_entry x -> b <= size j (of_chunk x) ->
+  (forall u y, In ((u, of_chunk x), y) (pre j) -> contains y w -> potential (full w) u <= arrival j u) ->
+  holds j ts w (src (tr (data (of_sent x)))) (of_chunk x) (begins (data (of_sent x))) ->
+  early (of_link x) (hop_from (flown x)) w <= begin_of x.
+Proof.
+  intros Hw [Ht [Hf [_ [_ [Hle _]]]]] Hb Hs Hh. eapply Z.le_trans; [|exact Hle]. unfold of_link, of_chunk in *. clear Hle.
+  destruct x as [t f sp]. cbn [of_sent flown] in *.
+  destruct (are_transfers _ _ _ _ good t Ht) as [_ [Ru [Rv Hne]]]. pose proof (proj1 (have_routes _ _ _ _ good t Ht)) as Hl.
+  pose proof (wait_for_ranks _ _ _ _ good t Ht) as Ha. pose proof (take_time _ _ _ _ good t Ht) as [Hbg _].
   assert (Eu : is_rank j (src (tr (data t))) = true) by (apply Nat.ltb_lt, Ru).
   assert (Ev : is_rank j (dst (tr (data t))) = true) by (apply Nat.ltb_lt, Rv).
   destruct (flight_split _ _ _ _ _ Hf) as [hs1 [h1 [h2 [hs2 [A [B [C [D [E F]]]]]]]]].
@@ -345,92 +517,58 @@ Proof.
   { intros w' H' Hr'. apply Ha; auto. rewrite <- R. unfold visited in *. rewrite map_app. destruct H' as [->|H']; [left; auto|].
     right. apply in_or_app; left; auto. }
   assert (Fu : potential (full w) (src (tr (data t))) <= begins (data t)).
-  { pose proof (hold_rises j sane (arrival j) (fun _ => true) (full w) (head w) (size j k) ltac:(lia)
-      (fun l H' _ => rises_more j _ _ _ b _ l (proj2 (proj1 sane l H')) Hb (Hw l H'))
-      sch k w (fun _ => eq_refl) (fun _ => eq_refl) good eq_refl Hs _ _ Hh) as P.
+  { pose proof (loose_rises j net sane occ sch good (full w) (head w) k w (size j k) eq_refl
+      (fun l H' => rises_more j _ _ _ b _ l (proj2 (proj1 sane l H')) Hb (Hw l H')) Hs _ _ Hh) as P.
     specialize (Ha _ (or_introl eq_refl) Eu). lia. }
-  assert (Ru' : is_rank j u = true).
-  { apply (ends_at_rank _ _ _ L1 Eu). intros h0 Hh0. apply (hops_shape (route t) (src (tr (data t))) (dst (tr (data t)))); auto.
-    - rewrite <- R. exact Hl.
-    - rewrite A. apply in_or_app; auto. }
+  pose proof (hops_shape (route t) (src (tr (data t))) (dst (tr (data t))) ltac:(rewrite <- R; exact Hl) Ev) as Sh.
+  assert (Ru' : is_rank j u = true) by (apply (ends_at_rank _ _ _ L1 Eu); intros h0 Hh0; apply Sh; rewrite A; apply in_or_app; auto).
   assert (Lu : (u < nodes j)%nat) by (apply Nat.ltb_lt, Ru').
   assert (P := route_time (arrival j) (fun _ => true) (full w) (head w) (size j k) (concat hs1) _ u (begins (data t)) Hb
     (fun l H' _ => Hw l H') L1 (fun _ _ => eq_refl) Eu Ru' Fu Vis).
   rewrite Q in P.
-  assert (O : over_switches (h1 ++ i :: h2)).
-  { apply (hops_shape (route t) (src (tr (data t))) (dst (tr (data t)))); auto; [rewrite <- R; exact Hl|].
-    rewrite A. apply in_or_app. right. left. auto. }
+  assert (O : over_switches (h1 ++ i :: h2)) by (apply Sh; rewrite A; apply in_or_app; right; left; auto).
   assert (Pl : potential (lead u) x <= 0 + latencies j h1).
   { apply (lead_way (fun _ => true) u (lead u) h1 u); auto.
     - pose proof (lead_well u Lu) as W. unfold lead_ok in W. apply andb_true_iff in W. destruct W as [W _]. apply Z.leb_le, W.
     - apply (over_app _ _ O). }
-  unfold early, begin_of. rewrite B, E. fold i. rewrite Hsrc. fold k.
+  unfold early. rewrite B, E. fold i. rewrite Hsrc. fold k.
   assert (due (Cut.dst (at_link i)) <= begins (data t)).
   { unfold due. destruct (is_rank j (Cut.dst (at_link i))) eqn:Er; [|lia]. apply Ha; auto. rewrite <- R. unfold visited.
     right. rewrite !map_app. apply in_or_app. right. apply in_or_app. left. apply in_or_app. right. left. auto. }
   pose proof (lasting_0 j sane (size j k) hs1). fold k in P. lia.
 Qed.
 
-(** Where a flight is: its ends are ranks, and its link's, if that is at one. *)
-Lemma flight_ends t f : In t sch -> In f (flights_of t) ->
-  (hop_from f < nodes j)%nat /\ (hop_to f < nodes j)%nat /\ (fst (hop_use f) < length (links j))%nat /\
-  (is_rank j (Cut.src (at_link (fst (hop_use f)))) = true -> hop_from f = Cut.src (at_link (fst (hop_use f)))) /\
-  (is_rank j (Cut.dst (at_link (fst (hop_use f)))) = true -> hop_to f = Cut.dst (at_link (fst (hop_use f)))) /\
-  beta (at_link (fst (hop_use f))) (size j (what (tr (data t)))) <= hop_slow f /\ 0 <= hop_slow f /\
-  long (snd (hop_use f)) = hop_slow f + beside j (fst (hop_use f)).
-Proof.
-  intros Ht Hf. destruct (proj1 good t Ht) as [[_ [Ru [Rv Hne]]] [Hl _]].
-  assert (Eu : is_rank j (src (tr (data t))) = true) by (apply Nat.ltb_lt, Ru).
-  assert (Ev : is_rank j (dst (tr (data t))) = true) by (apply Nat.ltb_lt, Rv).
-  destruct (flight_split _ _ _ _ _ Hf) as [hs1 [h1 [h2 [hs2 [A [B [C [D [E F]]]]]]]]].
-  set (i := fst (hop_use f)) in *.
-  pose proof (hops_shape _ _ _ Hl Ev) as Sh.
-  pose proof (concat_hops j (route t)) as R. rewrite A, concat_app in R. simpl in R. rewrite <- R in Hl.
-  destruct (leads_app _ _ _ _ Hl) as [u [L1 L2]]. pose proof (leads_far _ _ _ L1) as E1. rewrite E1 in B.
-  destruct (leads_app _ _ _ _ L2) as [z [L3 L4]]. destruct (leads_app _ _ _ _ L3) as [x [L5 L6]].
-  pose proof (leads_far _ _ _ L3) as E2. rewrite B, E2 in C.
-  destruct L6 as [Hi [Hsrc L7]].
-  destruct (Sh (h1 ++ i :: h2)) as [_ [O Z']]; [rewrite A; apply in_or_app; right; left; auto|].
-  repeat split; auto.
-  - rewrite B. apply Nat.ltb_lt. change (is_rank j u = true).
-    apply (ends_at_rank _ _ _ L1 Eu). intros h0 Hh0. apply Sh. rewrite A. apply in_or_app; auto.
-  - rewrite C, <- E2. apply Nat.ltb_lt. change (is_rank j (far u (h1 ++ i :: h2)) = true). apply Z'.
-  - intros Hr. rewrite Hsrc in *. rewrite B. pose proof (starts_at_rank _ _ _ _ _ L5 O Hr). subst h1. exact L5.
-  - intros Hr. destruct (over_app _ _ O) as [_ [[->|H] _]]; [|congruence]. rewrite C. simpl in L7. auto.
-  - rewrite D. apply slowest_ge. apply in_or_app. right. left. auto.
-  - rewrite D. apply slowest_0.
-Qed.
-
 (** Where something comes to a rank of the set that was outside at first, it enters last by
     some flight, from which the rest of its way stays inside. *)
 Lemma enters_last c k : (forall u x, In ((u, k), x) (pre j) -> contains x c -> X u = false) -> b <= size j k ->
   forall v x, holds j ts c v k x -> X v = true ->
-  exists t f, In t sch /\ what (tr (data t)) = k /\ In f (flights_of t) /\
-    enters (at_link (fst (hop_use f))) = true /\
-    holds j ts c (src (tr (data t))) k (begins (data t)) /\ X (hop_to f) = true /\
-    begin_of f + length_of f + late (fst (hop_use f)) (hop_to f) v <= x.
+  exists e, is_entry e /\ of_chunk e = k /\ enters (at_link (of_link e)) = true /\ goes_inside e /\
+    holds j ts c (src (tr (data (of_sent e)))) k (begins (data (of_sent e))) /\ X (hop_to (flown e)) = true /\
+    begin_of e + length_of (flown e) + late (of_link e) (hop_to (flown e)) v <= x.
 Proof.
   intros Hs Hb v x H. remember k as k' eqn:Ek in H. induction H as [v k' x w Hl Hc _|t x Ht Hh IH Hx]; intros Hv.
   - subst k'. apply lookup_In in Hl. rewrite (Hs _ _ Hl Hc) in Hv. discriminate.
   - apply in_map_iff in Ht. destruct Ht as [s [<- Hin]].
-    destruct (proj1 good s Hin) as [[_ [Ru [Rv Hne]]] [Hl [_ [Hbg [He Ha]]]]].
+    destruct (are_transfers _ _ _ _ good s Hin) as [_ [Ru [Rv Hne]]]. pose proof (proj1 (have_routes _ _ _ _ good s Hin)) as Hl.
+    pose proof (take_time _ _ _ _ good s Hin) as [Hbg He].
     assert (Eu : is_rank j (src (tr (data s))) = true) by (apply Nat.ltb_lt, Ru).
     assert (Ev : is_rank j (dst (tr (data s))) = true) by (apply Nat.ltb_lt, Rv).
-    unfold duration in He. fold (lasting j (size j (what (tr (data s)))) (hops j (route s))) in He. rewrite Ek in *.
+    rewrite Ek in *.
     destruct (last_crossing _ _ _ Hl Hv) as [[Hu Hin']|[r1 [i [r2 [R [Hen Hin']]]]]].
-    + destruct (IH eq_refl Hu) as [t [f [A [B [C [D [E [F G]]]]]]]]. exists t, f. repeat split; auto.
-      set (z := hop_to f) in *. set (i := fst (hop_use f)) in *.
-      destruct (flight_ends t f A C) as [_ [Hz _]]. destruct (onto_well z Hz F) as [_ O].
-      unfold late in *.
-      set (e := begin_of f + length_of f + (rest i + potential (beyond (Cut.dst (at_link i))) z)).
-      assert (P := route_time (fun _ => 0) inner (onto z) (onto_head z) (size j k) (route s) _ _ (begins (data s) - e)
-        Hb O Hl Hin' Eu Ev ltac:(unfold e; lia) ltac:(intros; unfold e; lia)).
-      pose proof (lasting_0 j sane (size j k) (hops j (route s))). unfold e in P. lia.
+    + destruct (IH eq_refl Hu) as [e [A [B [C [D [E [F G]]]]]]]. exists e. split; [exact A|]. split; [exact B|]. split; [exact C|]. split; [exact D|]. split; [exact E|]. split; [exact F|].
+      set (z := hop_to (flown e)) in *. set (i := of_link e) in *.
+      destruct (flight_ends _ _ (proj1 A) (proj1 (proj2 A))) as [_ [Hz _]]. fold z in Hz. destruct (onto_well z Hz F) as [_ O].
+      unfold late in *. unfold duration in He. fold (lasting j (size j k) (hops j (route s))) in He.
+      set (at_z := begin_of e + length_of (flown e) + (rest i + potential (beyond (Cut.dst (at_link i))) z)).
+      assert (P := route_time (fun _ => 0) inner (onto z) (onto_head z) (size j k) (route s) _ _ (begins (data s) - at_z)
+        Hb O Hl Hin' Eu Ev ltac:(unfold at_z; lia) ltac:(intros; unfold at_z; lia)).
+      pose proof (lasting_0 j sane (size j k) (hops j (route s))). unfold at_z in P. lia.
     + assert (Q : concat (hops j (route s)) = r1 ++ i :: r2) by (rewrite concat_hops; exact R). destruct (concat_split _ _ _ _ Q) as [hs1 [h1 [h2 [hs2 [A [B C]]]]]].
       destruct (flight_there (size j k) hs1 h1 i h2 hs2 (begins (data s)) (src (tr (data s)))) as [f [F1 [F2 [F3 [F4 F5]]]]].
       rewrite <- A in F1.
       assert (Hf : In f (flights_of s)) by (unfold flights_of; rewrite Ek; exact F1).
-      exists s, f. rewrite F2.
+      destruct (flight_occupies s f Hin Hf) as [sp He']. exists (Entry s f sp).
+      unfold goes_inside, of_link, of_chunk. cbn [of_sent flown]. rewrite F2.
       pose proof (hops_shape _ _ _ Hl Ev) as Sh.
       destruct (Sh (h1 ++ i :: h2)) as [_ [Ov Z']]; [rewrite A; apply in_or_app; right; left; auto|].
       assert (Hl' : leads j (src (tr (data s))) (concat hs1 ++ (h1 ++ i :: h2) ++ concat hs2) (dst (tr (data s)))).
@@ -444,7 +582,9 @@ Proof.
       assert (Xz : X z = true) by (apply (stays h2 _ _ L7 Hy In2)).
       assert (Rz : is_rank j z = true) by (rewrite <- (leads_far _ _ _ L3); apply Z').
       assert (Lz : (z < nodes j)%nat) by (apply Nat.ltb_lt, Rz).
-      rewrite F3. repeat split; auto.
+      rewrite F3. split; [exact He'|]. split; [exact Ek|]. split; [exact Hen|]. split; [|split; [exact Hh|split; [exact Xz|]]].
+      { exists (length r1). rewrite R. split; [rewrite nth_error_app2, Nat.sub_diag by apply Nat.le_refl; reflexivity|].
+        rewrite skipn_app, skipn_all2 by lia. replace (S (length r1) - length r1)%nat with 1%nat by lia. exact Hin'. }
       destruct (over_app _ _ Ov) as [_ [Ov1 Ov2]].
       assert (P1 : potential (beyond (Cut.dst (at_link i))) z <= 0 + latencies j h2).
       { pose proof (beyond_well _ Hi Hen) as W. apply (lead_way inner (Cut.dst (at_link i)) _ h2 (Cut.dst (at_link i))); auto.
@@ -454,38 +594,17 @@ Proof.
         Hb O L4 In3 Rz Ev O1 ltac:(intros; lia)).
       assert (A' : hops j (route s) = (hs1 ++ [h1 ++ i :: h2]) ++ hs2) by (rewrite <- app_assoc; exact A).
       destruct (hops_cut _ _ _ A') as [_ H2]. rewrite H2 in P2.
-      pose proof (lasting_0 j sane (size j k) hs2). rewrite A in He. unfold lasting in He.
-      rewrite sum_app in He. cbn [sum fold_right] in He. fold (lasting j (size j k) hs1) in He.
-      change (fold_right (fun x s => latencies j x + slowest j (size j k) x + s) 0 hs2) with (lasting j (size j k) hs2) in He.
+      pose proof (lasting_0 j sane (size j k) hs2).
+      destruct He' as [_ [_ [_ [_ [_ Sp]]]]]. unfold spare, begin_of in *. cbn [of_sent flown busy] in *.
+      unfold duration in Sp. fold (lasting j (size j k) (hops j (route s))) in Sp. rewrite Ek in Sp. rewrite A in Sp. unfold lasting in Sp.
+      rewrite sum_app in Sp. cbn [sum fold_right] in Sp. fold (lasting j (size j k) hs1) in Sp.
+      change (fold_right (fun x s => latencies j x + slowest j (size j k) x + s) 0 hs2) with (lasting j (size j k) hs2) in Sp.
       assert (latencies j (h1 ++ i :: h2) = latencies j h1 + latency (at_link i) + latencies j h2).
       { unfold latencies. rewrite sum_app. simpl. unfold sum. lia. }
-      unfold begin_of, length_of, late, rest. rewrite F5, F4, F2. fold (lasting j (size j k) hs1). lia.
+      rewrite F5 in Sp. unfold length_of, late, rest. rewrite F4, F2. fold (lasting j (size j k) hs1) in Sp. lia.
 Qed.
 
 (** ** All pairs *)
-
-Definition flown : list (sent * flight) := flat_map (fun t => map (pair t) (flights_of t)) sch.
-Definition of_chunk (x : sent * flight) : nat := what (tr (data (fst x))).
-Definition of_link (x : sent * flight) : nat := fst (hop_use (snd x)).
-Definition entered : list (sent * flight) := filter (fun x => enters (at_link (of_link x))) flown.
-
-Lemma in_flown t f : In (t, f) flown <-> In t sch /\ In f (flights_of t).
-Proof.
-  unfold flown. rewrite in_flat_map. split.
-  - intros [x [A B]]. apply in_map_iff in B. destruct B as [y [[= <- <-] B]]. auto.
-  - intros [A B]. exists t. split; auto. apply in_map, B.
-Qed.
-Lemma flown_uses : map (fun x => hop_use (snd x)) flown = uses j sch.
-Proof.
-  unfold flown, uses. clear. induction sch as [|t l IH]; simpl; auto.
-  rewrite map_app, map_map, IH. f_equal. apply flights_uses.
-Qed.
-Lemma flown_apart : ForallOrdPairs (fun x y => of_link x = of_link y -> apart (snd (hop_use (snd x))) (snd (hop_use (snd y)))) flown.
-Proof.
-  pose proof (proj1 (proj2 good)) as D. unfold disjoint in D. rewrite <- flown_uses in D. revert D.
-  induction flown as [|x l IH]; simpl; intros D; inversion D as [|? ? A B]; subst; constructor; auto.
-  rewrite Forall_forall in *. intros y Hy. apply A. apply (in_map (fun x => hop_use (snd x))), Hy.
-Qed.
 
 Variable T : Z.
 Hypothesis ended : makespan sch <= T.
@@ -497,222 +616,209 @@ Hypothesis sources : forall k w, In w (S k) -> spreads_well w /\
   forall u x, In ((u, k), x) (pre j) -> contains x w -> X u = false /\ potential (full w) u <= arrival j u.
 Hypothesis dests : forall k v w, In w (S k) -> In v (D k) ->
   b <= size j k /\ X v = true /\ exists x, In ((v, k), x) (post j) /\ contains x w.
-Hypothesis heads : forall i u k t, (i < length (links j))%nat -> enters (at_link i) = true -> (u < nodes j)%nat ->
-  (is_rank j (Cut.src (at_link i)) = true -> u = Cut.src (at_link i)) ->
-  over (map (early i u) (S k)) t <= over (G i) t.
-Hypothesis tails : forall i z k t, (i < length (links j))%nat -> enters (at_link i) = true -> (z < nodes j)%nat -> X z = true ->
-  (is_rank j (Cut.dst (at_link i)) = true -> z = Cut.dst (at_link i)) ->
-  over (map (late i z) (D k)) t <= over (H i) t.
+(** Where a hop over a link into the set can begin, and end. *)
+Definition begins_at (i u : nat) : Prop := (u < nodes j)%nat /\ (is_rank j (Cut.src (at_link i)) = true -> u = Cut.src (at_link i)).
+Definition ends_at (i z : nat) : Prop := (z < nodes j)%nat /\ X z = true /\ (is_rank j (Cut.dst (at_link i)) = true -> z = Cut.dst (at_link i)).
+Hypothesis heads : forall i k t (from : nat -> nat), (i < length (links j))%nat -> enters (at_link i) = true ->
+  (forall w, begins_at i (from w)) -> (alone_before = true -> forall w w', from w = from w') ->
+  over (map (fun w => early i (from w) w) (S k)) t <= over (G i) t.
+Hypothesis tails : forall i k t (to : nat -> nat), (i < length (links j))%nat -> enters (at_link i) = true ->
+  (forall v, ends_at i (to v)) -> (alone_behind = true -> forall v v', to v = to v') ->
+  over (map (fun v => late i (to v) v) (D k)) t <= over (H i) t.
 Hypothesis weighs : forall k, 0 <= weight k /\ forall i, (i < length (links j))%nat -> enters (at_link i) = true ->
   weight k <= bandwidth (at_link i) * (beta (at_link i) (size j k) + if within then beside j i else 0).
 
-Definition worth (x : sent * flight) : Z :=
-  weight (of_chunk x) * (over (G (of_link x)) (begin_of (snd x)) * over (H (of_link x)) (T - (begin_of (snd x) + length_of (snd x)))).
-Lemma over_0 l t : 0 <= over l t.
-Proof. apply sum_pos. intros x _. destruct (x <=? t); lia. Qed.
-Lemma over_map {A} (f : A -> Z) l t : over (map f l) t = Z.of_nat (length (filter (fun x => f x <=? t) l)).
-Proof. rewrite over_length. f_equal. induction l as [|x l IH]; simpl; auto. destruct (f x <=? t); simpl; auto. Qed.
+(** A chunk, a contribution and who needs it; and the entry that serves the two. *)
+Notation pair_of := (nat * (nat * nat))%type.
+Definition all_pairs : list pair_of := flat_map (fun k => map (pair k) (list_prod (S k) (D k))) (seq 0 (length (sizes j))).
+Definition serves (p : pair_of) (x : entry) : Prop :=
+  is_entry x /\ of_chunk x = fst p /\ enters (at_link (of_link x)) = true /\ goes_inside x /\
+  In (fst (snd p)) (S (fst p)) /\ In (snd (snd p)) (D (fst p)) /\
+  begins_at (of_link x) (hop_from (flown x)) /\ ends_at (of_link x) (hop_to (flown x)) /\
+  early (of_link x) (hop_from (flown x)) (fst (snd p)) <= begin_of x /\
+  late (of_link x) (hop_to (flown x)) (snd (snd p)) <= T - (begin_of x + length_of (flown x)).
 
-(** A flight into the set from or to which nothing of the set's ends leads counts for nothing. *)
-Definition inside_end (x : sent * flight) : bool := X (hop_to (snd x)).
-
-Lemma chunk_pairs k : weight k * (Z.of_nat (length (S k)) * Z.of_nat (length (D k))) <=
-  sum worth (filter (fun x => Nat.eqb (of_chunk x) k) entered).
+Lemma served k w v : In w (S k) -> In v (D k) -> exists x, serves (k, (w, v)) x.
 Proof.
-  set (xs := filter inside_end (filter (fun x => Nat.eqb (of_chunk x) k) entered)).
-  assert (W : forall x, 0 <= worth x).
-  { intros x. unfold worth. pose proof (proj1 (weighs (of_chunk x))).
-    pose proof (over_0 (G (of_link x)) (begin_of (snd x))).
-    pose proof (over_0 (H (of_link x)) (T - (begin_of (snd x) + length_of (snd x)))). nia. }
-  assert (E := pairs_in_rectangles (S k) (D k) xs
-    (fun x w => early (of_link x) (hop_from (snd x)) w <=? begin_of (snd x))
-    (fun x v => late (of_link x) (hop_to (snd x)) v <=? T - (begin_of (snd x) + length_of (snd x)))
-    (proj1 (once k)) (proj2 (once k))).
-  apply Z.le_trans with (weight k * sum (fun x => over (G (of_link x)) (begin_of (snd x)) *
-    over (H (of_link x)) (T - (begin_of (snd x) + length_of (snd x)))) xs).
-  - apply Z.mul_le_mono_nonneg_l; [apply weighs|]. eapply Z.le_trans; [apply E|].
-    + intros w v Hw Hv. destruct (sources k w Hw) as [Sw So]. destruct (dests k v w Hw Hv) as [Sb [Xv [x [Hx Hc]]]].
-      destruct (enters_last w k (fun u x A B => proj1 (So u x A B)) Sb v (makespan sch)
-        (right_holds j sch v k x w good Hx Hc) Xv) as [t [f [A [B [C [F [Q [R U]]]]]]]].
-      exists (t, f). split; [|split].
-      * apply filter_In. split; [|exact R]. apply filter_In. split; [|apply Nat.eqb_eq, B].
-        apply filter_In. split; [apply in_flown; auto|exact F].
-      * apply Z.leb_le. apply (carried w t f); auto; rewrite B; auto. intros u y H1 H2. apply (So u y); auto.
-      * apply Z.leb_le. unfold of_link. simpl. lia.
-    + apply sum_le. intros [t f] Hx. unfold xs, entered in Hx. rewrite !filter_In in Hx. destruct Hx as [[[Hx Hen] _] Hin].
-      apply in_flown in Hx. destruct Hx as [Ht Hf]. destruct (flight_ends t f Ht Hf) as [R1 [R2 [R3 [R4 [R5 _]]]]].
-      unfold of_link in *. cbn [fst snd] in *.
-      apply Z.mul_le_mono_nonneg; try apply Nat2Z.is_nonneg.
-      * rewrite <- (over_map (early (fst (hop_use f)) (hop_from f))). apply heads; auto.
-      * rewrite <- (over_map (late (fst (hop_use f)) (hop_to f))). apply tails; auto.
-  - rewrite <- sum_mul. apply Z.le_trans with (sum worth xs).
-    + apply sum_le. intros x Hx. unfold xs in Hx. rewrite !filter_In in Hx. destruct Hx as [[_ Hk] _].
-      apply Nat.eqb_eq in Hk. unfold worth. rewrite Hk. lia.
-    + unfold xs. rewrite sum_filter. apply sum_le. intros x _. specialize (W x). destruct (inside_end x); lia.
+  intros Hw Hv. destruct (sources k w Hw) as [Sw So]. destruct (dests k v w Hw Hv) as [Sb [Xv [y [Hy Hc]]]].
+  destruct (enters_last w k (fun u x A B => proj1 (So u x A B)) Sb v (makespan sch)
+    (bring _ _ _ _ good v k y w Hy Hc) Xv) as [x [A [B [C [F [Q [R U]]]]]]].
+  exists x. unfold serves. cbn [fst snd]. split; [exact A|]. split; [exact B|]. split; [exact C|]. split; [exact F|].
+  split; [exact Hw|]. split; [exact Hv|]. destruct A as [A1 [A2 A3]].
+  destruct (flight_ends _ _ A1 A2) as [R1 [R2 [R3 [R4 [R5 _]]]]].
+  split; [split; auto|]. split; [split; auto|]. split; [|lia].
+  apply (carried w x); auto; [split; auto|rewrite B; auto|rewrite B|rewrite B; exact Q]. intros u z H1 H2. apply (So u z); auto.
+Qed.
+Lemma all_pairs_once : NoDup all_pairs.
+Proof.
+  apply once_flat_map; [apply seq_NoDup| |].
+  - intros k _. apply Injective_map_NoDup; [intros p q [=]; auto|]. apply once_prod; apply once.
+  - intros k k' e He He'. apply in_map_iff in He, He'. destruct He as [p [<- _]], He' as [q [E _]]. congruence.
 Qed.
 
-Definition room (i : nat) : Z := sum (fun g => sum (fun h => Z.max 0 (T - g - h)) (H i)) (G i).
+(** At one instant a link serves no more pairs than those that can have come, with those that can still be served. *)
+Section Instant.
+Variable ps : list (pair_of * entry).
+Hypothesis ps_once : NoDup (map fst ps).
+Hypothesis ps_serve : forall p, In p ps -> serves (fst p) (snd p).
+Variable i : nat.
+Variable s : Z.
+Hypothesis now : forall p, In p ps -> of_link (snd p) = i /\ covers_instant s (snd p) = true.
 
-Lemma link_room i : (i < length (links j))%nat -> enters (at_link i) = true ->
-  sum worth (filter (fun x => Nat.eqb (of_link x) i) entered) <= bandwidth (at_link i) * room i.
+Lemma served_now : Z.of_nat (length ps) <= over (G i) s * over (H i) (T - 1 - s).
 Proof.
-  intros Hi Hen. set (xs := filter (fun x => Nat.eqb (of_link x) i) entered).
-  pose proof (proj2 (sane_link j sane i)) as Bw.
-  assert (In_xs : forall x, In x xs -> In (fst x) sch /\ In (snd x) (flights_of (fst x)) /\ of_link x = i).
-  { intros [t f] Hx. unfold xs, entered in Hx. rewrite !filter_In in Hx. destruct Hx as [[Hx _] E].
-    apply in_flown in Hx. apply Nat.eqb_eq in E. tauto. }
-  assert (Len : forall x, In x xs -> 0 <= length_of (snd x) <= long (snd (hop_use (snd x))) /\
-    weight (of_chunk x) <= bandwidth (at_link i) * length_of (snd x)).
-  { intros x Hx. destruct (In_xs x Hx) as [A [B C]]. unfold of_link in C.
-    destruct (flight_ends _ _ A B) as [_ [_ [_ [_ [_ [R1 [R2 R3]]]]]]]. rewrite R3, C in *. unfold length_of. rewrite C.
-    pose proof (proj2 (weighs (of_chunk x)) i Hi Hen) as W. unfold of_chunk in *.
-    assert (0 <= beside j i) by (unfold beside; destruct (model j); [apply sane_link; auto|lia]).
-    assert (beta (at_link i) (size j (what (tr (data (fst x))))) + (if within then beside j i else 0) <=
-       hop_slow (snd x) + (if within then beside j i else 0)) by lia.
-    destruct within; split; try lia; nia. }
-  apply Z.le_trans with (bandwidth (at_link i) * sum (fun x => length_of (snd x) *
-    (over (G i) (begin_of (snd x)) * over (H i) (T - (begin_of (snd x) + length_of (snd x))))) xs).
-  { rewrite <- sum_mul. apply sum_le. intros x Hx. destruct (Len x Hx) as [L1 L2]. destruct (In_xs x Hx) as [_ [_ C]].
-    unfold worth. rewrite C. pose proof (over_0 (G i) (begin_of (snd x))).
-    pose proof (over_0 (H i) (T - (begin_of (snd x) + length_of (snd x)))).
-    rewrite (Z.mul_assoc (bandwidth (at_link i))). apply Z.mul_le_mono_nonneg_r; [nia|exact L2]. }
-  apply Z.mul_le_mono_nonneg_l; [lia|].
-  set (both := fun (g h : Z) (x : sent * flight) => if (g <=? begin_of (snd x)) && (h <=? T - (begin_of (snd x) + length_of (snd x)))
-                            then length_of (snd x) else 0).
-  rewrite (sum_eq _ (fun x => sum (fun g => sum (fun h => both g h x) (H i)) (G i))).
-  - rewrite sum_swap. unfold room. apply sum_le. intros g _. rewrite sum_swap. apply sum_le. intros h _.
-    unfold both. rewrite <- sum_filter.
-    set (ys := filter _ xs). assert (Sub : forall x, In x ys -> In x xs /\ g <= begin_of (snd x) /\
-       h <= T - (begin_of (snd x) + length_of (snd x))).
-    { intros x Hx. apply filter_In in Hx. destruct Hx as [A B]. apply andb_true_iff in B. rewrite !Z.leb_le in B. auto. }
-    destruct ys as [|y ys'] eqn:E; [simpl; lia|]. rewrite <- E in *.
-    assert (Hy : In y ys) by (rewrite E; left; auto). destruct (Sub y Hy) as [Y1 [Y2 Y3]]. pose proof (proj1 (Len y Y1)).
-    enough (sum (fun x => length_of (snd x)) ys <= (T - h) - g) by lia.
-    set (window := fun x : sent * flight => Span (begin_of (snd x)) (length_of (snd x))).
-    replace (sum _ ys) with (sum long (map window ys)) by (rewrite sum_map; reflexivity).
-    apply (spans_fit (length (map window ys))); auto; [lia| |].
-    + intros a Ha. apply in_map_iff in Ha. destruct Ha as [x [<- Hx]]. destruct (Sub x Hx) as [X1 [X2 X3]].
-      pose proof (proj1 (Len x X1)). simpl. lia.
-    + assert (A : ForallOrdPairs (fun x y => of_link x = of_link y -> apart (snd (hop_use (snd x))) (snd (hop_use (snd y)))) ys)
-        by (apply pairs_filter, pairs_filter, pairs_filter, flown_apart).
-      clear - A Sub In_xs Len. induction A as [|x l Hx A IH]; simpl; constructor.
-      * rewrite Forall_forall in *. intros w Hw. apply in_map_iff in Hw. destruct Hw as [z [<- Hz]].
-        destruct (Sub x (or_introl eq_refl)) as [X1 _]. destruct (Sub z (or_intror Hz)) as [Z1 _].
-        destruct (In_xs x X1) as [_ [_ C1]]. destruct (In_xs z Z1) as [_ [_ C2]].
-        specialize (Hx z Hz). rewrite C1, C2 in Hx. specialize (Hx eq_refl).
-        pose proof (proj1 (Len x X1)). pose proof (proj1 (Len z Z1)).
-        unfold apart, window, begin_of in *. simpl in *. lia.
-      * apply IH. intros z Hz. apply Sub. right; auto.
-  - intros x _. unfold over, both. rewrite product_of_sums, <- sum_mul. apply sum_eq. intros g _.
-    rewrite <- sum_mul. apply sum_eq. intros h _.
-    destruct (g <=? begin_of (snd x)), (h <=? T - (begin_of (snd x) + length_of (snd x))); simpl; lia.
+  destruct ps as [|p0 rest] eqn:Eps.
+  { cbn [length]. apply Z.mul_nonneg_nonneg; apply over_0. }
+  rewrite <- Eps in *. assert (H0 : In p0 ps) by (rewrite Eps; left; auto).
+  destruct (ps_serve p0 H0) as [E0 [K0 [En0 [Go0 [_ [_ [B0 [Z0 _]]]]]]]]. destruct (now p0 H0) as [L0 C0].
+  set (k := of_chunk (snd p0)) in *.
+  set (from := fun w => match find (fun p => (fst (snd (fst p)) =? w)%nat) ps with Some p => hop_from (flown (snd p)) | None => hop_from (flown (snd p0)) end).
+  set (to := fun v => match find (fun p => (snd (snd (fst p)) =? v)%nat) ps with Some p => hop_to (flown (snd p)) | None => hop_to (flown (snd p0)) end).
+  assert (Same : forall p, In p ps -> of_chunk (snd p) = k /\ (alone_before = true -> hop_from (flown (snd p)) = hop_from (flown (snd p0))) /\
+      (alone_behind = true -> hop_to (flown (snd p)) = hop_to (flown (snd p0)))).
+  { intros p Hp. destruct (ps_serve p Hp) as [E [_ [En [Go _]]]]. destruct (now p Hp) as [L C].
+    destruct (at_one_instant (snd p) (snd p0) s E E0 ltac:(congruence) En Go C C0) as [A1 [A2 A3]]. auto. }
+  assert (Hi : (i < length (links j))%nat).
+  { destruct E0 as [T0 [F0 _]]. destruct (flight_ends _ _ T0 F0) as [_ [_ [R _]]]. unfold of_link in L0. congruence. }
+  assert (Hen : enters (at_link i) = true) by congruence.
+  assert (PosG : over (map (fun w => early i (from w) w) (S k)) s <= over (G i) s).
+  { apply heads; auto.
+    - intros w. unfold from. match goal with |- context [find ?f ps] => destruct (find f ps) as [p|] eqn:Fd end; [|rewrite <- L0; exact B0]. apply find_some in Fd. destruct Fd as [Hp _].
+      destruct (ps_serve p Hp) as [_ [_ [_ [_ [_ [_ [B _]]]]]]]. rewrite <- (proj1 (now p Hp)). exact B.
+    - intros Al. assert (Q : forall w, from w = hop_from (flown (snd p0))).
+      { intros w. unfold from. match goal with |- context [find ?f ps] => destruct (find f ps) as [p|] eqn:Fd end; [|reflexivity]. apply find_some in Fd. apply (Same p (proj1 Fd)), Al. }
+      intros w w'. rewrite !Q. reflexivity. }
+  assert (PosH : over (map (fun v => late i (to v) v) (D k)) (T - 1 - s) <= over (H i) (T - 1 - s)).
+  { apply tails; auto.
+    - intros v. unfold to. match goal with |- context [find ?f ps] => destruct (find f ps) as [p|] eqn:Fd end; [|rewrite <- L0; exact Z0]. apply find_some in Fd. destruct Fd as [Hp _].
+      destruct (ps_serve p Hp) as [_ [_ [_ [_ [_ [_ [_ [Zp _]]]]]]]]. rewrite <- (proj1 (now p Hp)). exact Zp.
+    - intros Al. assert (Q : forall v, to v = hop_to (flown (snd p0))).
+      { intros v. unfold to. match goal with |- context [find ?f ps] => destruct (find f ps) as [p|] eqn:Fd end; [|reflexivity]. apply find_some in Fd. apply (Same p (proj1 Fd)), Al. }
+      intros v v'. rewrite !Q. reflexivity. }
+  rewrite over_map in PosG, PosH.
+  set (ws := filter (fun w => early i (from w) w <=? s) (S k)) in *. set (vs := filter (fun v => late i (to v) v <=? T - 1 - s) (D k)) in *.
+  enough (E : (length ps <= length ws * length vs)%nat).
+  { apply Z.le_trans with (Z.of_nat (length ws) * Z.of_nat (length vs)); [lia|]. apply Z.mul_le_mono_nonneg; lia. }
+  rewrite <- prod_length, <- (map_length (fun p : pair_of * entry => snd (fst p))). apply NoDup_incl_length.
+  - assert (Ek : map fst ps = map (pair k) (map (fun p : pair_of * entry => snd (fst p)) ps)).
+    { rewrite map_map. apply map_ext_in. intros p Hp. destruct (ps_serve p Hp) as [_ [K _]]. rewrite <- (proj1 (Same p Hp)), K. destruct (fst p). reflexivity. }
+    rewrite Ek in ps_once. apply NoDup_map_inv in ps_once. exact ps_once.
+  - intros [w v] Hin. apply in_map_iff in Hin. destruct Hin as [p [Ep Hp]].
+    destruct (ps_serve p Hp) as [_ [Kp [_ [_ [Hw [Hv _]]]]]]. rewrite <- Kp, (proj1 (Same p Hp)), Ep in Hw, Hv. cbn [fst snd] in Hw, Hv.
+    apply in_prod_iff. unfold ws, vs. rewrite !filter_In, !Z.leb_le. split; split; auto.
+    + unfold from. match goal with |- context [find ?f ps] => destruct (find f ps) as [q|] eqn:Fd end.
+      * apply find_some in Fd. destruct Fd as [Hq Eq]. apply Nat.eqb_eq in Eq. destruct (ps_serve q Hq) as [_ [_ [_ [_ [_ [_ [_ [_ [A _]]]]]]]]].
+        destruct (now q Hq) as [Lq Cq]. unfold covers_instant in Cq. rewrite andb_true_iff, Z.leb_le in Cq. rewrite Lq, Eq in A. lia.
+      * exfalso. apply (find_none _ _ Fd) in Hp. rewrite Ep in Hp. cbn [fst] in Hp. rewrite Nat.eqb_refl in Hp. discriminate.
+    + unfold to. match goal with |- context [find ?f ps] => destruct (find f ps) as [q|] eqn:Fd end.
+      * apply find_some in Fd. destruct Fd as [Hq Eq]. apply Nat.eqb_eq in Eq. destruct (ps_serve q Hq) as [_ [_ [_ [_ [_ [_ [_ [_ [_ A]]]]]]]]].
+        destruct (now q Hq) as [Lq Cq]. unfold covers_instant in Cq. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in Cq. rewrite Lq, Eq in A. lia.
+      * exfalso. apply (find_none _ _ Fd) in Hp. rewrite Ep in Hp. cbn [snd] in Hp. rewrite Nat.eqb_refl in Hp. discriminate.
+Qed.
+End Instant.
+
+Definition room (i : nat) : Z := sum (fun g => sum (fun h => Z.max 0 (T - g - h)) (H i)) (G i).
+Lemma room_at_instants i n : sum (fun s => over (G i) s * over (H i) (T - 1 - s)) (instants n) <= room i.
+Proof.
+  rewrite (sum_eq _ (fun s => sum (fun g => sum (fun h => if (g <=? s) && (s <? T - h) then 1 else 0) (H i)) (G i))).
+  - rewrite sum_swap. unfold room. apply sum_le. intros g _. rewrite sum_swap. apply sum_le. intros h _. rewrite instants_between. lia.
+  - intros s _. unfold over. rewrite product_of_sums. apply sum_eq. intros g _. apply sum_eq. intros h _.
+    destruct (Z.leb_spec g s), (Z.leb_spec h (T - 1 - s)), (Z.ltb_spec s (T - h)); cbn [andb]; lia.
+Qed.
+Lemma link_room i ps : NoDup (map fst ps) -> (forall p, In p ps -> serves (fst p) (snd p) /\ of_link (snd p) = i) ->
+  sum (fun p => length_of (flown (snd p))) ps <= room i.
+Proof.
+  intros Hn Hs. set (n := Z.to_nat T). eapply Z.le_trans; [|apply (room_at_instants i n)].
+  rewrite (sum_eq _ (fun p => sum (fun s => if covers_instant s (snd p) then 1 else 0) (instants n))).
+  - rewrite sum_swap. apply sum_le. intros s _. rewrite <- (sum_filter (fun _ => 1) (fun p => covers_instant s (snd p))), sum_one.
+    apply served_now; [apply once_kept, Hn| |]; intros p Hp; apply filter_In in Hp; destruct (Hs p (proj1 Hp)); tauto.
+  - intros p Hp. destruct (Hs p Hp) as [[E _] _]. destruct (entry_inside _ E) as [A [B [C _]]].
+    unfold covers_instant. rewrite instants_between. unfold n. rewrite Z2Nat.id; lia.
 Qed.
 
 Theorem covered : sum (fun k => weight k * (Z.of_nat (length (S k)) * Z.of_nat (length (D k)))) (seq 0 (length (sizes j))) <=
   sum (fun i => bandwidth (at_link i) * room i) (some_links j enters).
 Proof.
-  apply Z.le_trans with (sum worth entered).
-  - rewrite (sum_by of_chunk worth (seq 0 (length (sizes j))) entered).
-    + apply sum_le. intros k _. apply chunk_pairs.
-    + apply seq_NoDup.
-    + intros [t f] Hx. unfold entered in Hx. rewrite filter_In, in_flown in Hx. destruct Hx as [[Ht _] _].
-      apply in_seq. destruct (proj1 good t Ht) as [[Q _] _]. unfold of_chunk. simpl. lia.
-  - rewrite (sum_by of_link worth (some_links j enters) entered).
-    + apply sum_le. intros i Hi. unfold some_links in Hi. rewrite filter_In, in_seq in Hi. apply link_room; [lia|apply Hi].
-    + apply some_links_once.
-    + intros [t f] Hx. unfold entered in Hx. rewrite filter_In, in_flown in Hx. destruct Hx as [[Ht Hf] E].
-      destruct (flight_ends t f Ht Hf) as [_ [_ [R _]]]. apply in_some_links; auto.
+  destruct (each_has_one serves all_pairs) as [ps [E Q]].
+  { intros [k [w v]] Hin. apply in_flat_map in Hin. destruct Hin as [k' [_ Hin]]. apply in_map_iff in Hin.
+    destruct Hin as [p [[= -> ->] Hin]]. apply in_prod_iff in Hin. apply served; apply Hin. }
+  assert (N : NoDup (map fst ps)) by (rewrite E; apply all_pairs_once).
+  assert (Link : forall p, In p ps -> In (of_link (snd p)) (some_links j enters)).
+  { intros p Hp. destruct (Q p Hp) as [[T0 [F0 _]] [_ [En _]]]. destruct (flight_ends _ _ T0 F0) as [_ [_ [R _]]]. apply in_some_links; auto. }
+  apply Z.le_trans with (sum (fun p => weight (fst (fst p))) ps).
+  { rewrite <- (sum_map fst (fun e : pair_of => weight (fst e))), E. unfold all_pairs. rewrite sum_flat_map. apply Z.eq_le_incl, sum_eq.
+    intros k _. rewrite sum_map. cbn [fst]. rewrite (sum_eq _ (fun _ => weight k * 1)) by (intros; lia).
+    rewrite sum_mul, sum_one, prod_length. lia. }
+  apply Z.le_trans with (sum (fun p => bandwidth (at_link (of_link (snd p))) * length_of (flown (snd p))) ps).
+  { apply sum_le. intros p Hp. destruct (Q p Hp) as [En [Ek [Ent _]]]. destruct (entry_inside _ En) as [_ [_ [_ L]]].
+    pose proof (Link p Hp) as Hl. unfold some_links in Hl. rewrite filter_In, in_seq in Hl. rewrite Ek in L.
+    pose proof (proj2 (weighs (fst (fst p))) (of_link (snd p)) ltac:(lia) Ent). pose proof (proj2 (sane_link j sane (of_link (snd p)))). nia. }
+  rewrite (sum_by (fun p : pair_of * entry => of_link (snd p)) _ (some_links j enters) ps (some_links_once j enters) Link).
+  apply sum_le. intros i _. set (on := filter _ ps).
+  assert (On : forall p, In p on -> serves (fst p) (snd p) /\ of_link (snd p) = i).
+  { intros p Hp. apply filter_In in Hp. destruct Hp as [Hp Ei]. apply Nat.eqb_eq in Ei. auto. }
+  rewrite (sum_eq _ (fun p => bandwidth (at_link i) * length_of (flown (snd p)))) by (intros p Hp; rewrite (proj2 (On p Hp)); reflexivity).
+  rewrite sum_mul. apply Z.mul_le_mono_nonneg_l; [pose proof (sane_link j sane i); lia|]. apply link_room; auto. apply once_kept, N.
 Qed.
 
 (** ** How many *)
 
 (** No flight into the set by a link begins before [E], and what it brings takes [L] after it. *)
 Variables E L : nat -> Z.
-Hypothesis begins_late : forall i u k w, (i < length (links j))%nat -> enters (at_link i) = true -> (u < nodes j)%nat ->
-  (is_rank j (Cut.src (at_link i)) = true -> u = Cut.src (at_link i)) -> In w (S k) -> E i <= early i u w.
-Hypothesis ends_early : forall i z k v, (i < length (links j))%nat -> enters (at_link i) = true -> (z < nodes j)%nat -> X z = true ->
-  (is_rank j (Cut.dst (at_link i)) = true -> z = Cut.dst (at_link i)) -> In v (D k) -> L i <= late i z v.
+Hypothesis begins_late : forall i u k w, (i < length (links j))%nat -> enters (at_link i) = true -> begins_at i u -> In w (S k) -> E i <= early i u w.
+Hypothesis ends_early : forall i z k v, (i < length (links j))%nat -> enters (at_link i) = true -> ends_at i z -> In v (D k) -> L i <= late i z v.
 Definition span_of (i : nat) : Z := beta (at_link i) b + if within then beside j i else 0.
 Hypothesis spans_take : forall i, (i < length (links j))%nat -> enters (at_link i) = true -> 0 < span_of i.
 Variable ks : list nat.
 Hypothesis ks_once : NoDup ks.
 Hypothesis ks_paired : forall k, In k ks -> S k <> [] /\ D k <> [].
 
-Definition timely (x : sent * flight) : bool :=
-  existsb (Nat.eqb (of_chunk x)) ks && (E (of_link x) <=? begin_of (snd x)) &&
-  (begin_of (snd x) + length_of (snd x) <=? T - L (of_link x)).
-
-Lemma all_timely : incl ks (map of_chunk (filter timely entered)).
+(** Different chunks are on a link at different times. *)
+Lemma link_counts i (ps : list (nat * entry)) : (i < length (links j))%nat -> enters (at_link i) = true -> NoDup (map fst ps) ->
+  (forall p, In p ps -> of_link (snd p) = i /\ exists w v, serves (fst p, (w, v)) (snd p)) ->
+  Z.of_nat (length ps) <= Z.max 0 (T - L i - E i) / span_of i.
 Proof.
-  intros k Hk. destruct (ks_paired k Hk) as [HS HD].
-  destruct (S k) as [|w Sk] eqn:ES; [congruence|]. destruct (D k) as [|v Dk] eqn:ED; [congruence|].
-  assert (Hw : In w (S k)) by (rewrite ES; left; auto). assert (Hv : In v (D k)) by (rewrite ED; left; auto).
-  destruct (sources k w Hw) as [Sw So]. destruct (dests k v w Hw Hv) as [Sb [Xv [x [Hx Hc]]]].
-  destruct (enters_last w k (fun u x A B => proj1 (So u x A B)) Sb v (makespan sch)
-    (right_holds j sch v k x w good Hx Hc) Xv) as [t [f [A [B [C [F [Q [R U]]]]]]]].
-  apply in_map_iff. exists (t, f). split; [exact B|]. apply filter_In. split.
-  - apply filter_In. split; [apply in_flown; auto|exact F].
-  - destruct (flight_ends t f A C) as [R1 [R2 [R3 [R4 [R5 _]]]]].
-    assert (P1 : early (fst (hop_use f)) (hop_from f) w <= begin_of f).
-    { apply (carried w t f); auto; rewrite B; auto. intros u y H1 H2. apply (So u y); auto. }
-    pose proof (begins_late (fst (hop_use f)) (hop_from f) k w R3 F R1 R4 Hw).
-    pose proof (ends_early (fst (hop_use f)) (hop_to f) k v R3 F R2 R R5 Hv).
-    unfold timely, of_link, of_chunk. cbn [fst snd]. rewrite !andb_true_iff, !Z.leb_le. repeat split; try lia.
-    apply existsb_exists. exists k. split; auto. apply Nat.eqb_eq, B.
-Qed.
-
-Lemma link_counts i : (i < length (links j))%nat -> enters (at_link i) = true ->
-  Z.of_nat (length (filter (fun x => Nat.eqb (of_link x) i) (filter timely entered))) <= Z.max 0 (T - L i - E i) / span_of i.
-Proof.
-  intros Hi Hen. set (xs := filter (fun x => Nat.eqb (of_link x) i) (filter timely entered)).
-  pose proof (spans_take i Hi Hen) as Sp. apply Z.div_le_lower_bound; auto.
-  assert (In_xs : forall x, In x xs -> In (fst x) sch /\ In (snd x) (flights_of (fst x)) /\ of_link x = i /\ timely x = true).
-  { intros [t f] Hx. unfold xs, entered in Hx. rewrite !filter_In in Hx. destruct Hx as [[[Hx _] Tm] Eq].
-    apply in_flown in Hx. apply Nat.eqb_eq in Eq. tauto. }
-  assert (Len : forall x, In x xs -> 0 <= length_of (snd x) <= long (snd (hop_use (snd x))) /\ span_of i <= length_of (snd x)).
-  { intros x Hx. destruct (In_xs x Hx) as [A [B [C Tm]]]. unfold of_link in C.
-    destruct (flight_ends _ _ A B) as [_ [_ [_ [_ [_ [R1 [R2 R3]]]]]]]. rewrite R3, C in *. unfold length_of. rewrite C.
-    unfold timely in Tm. rewrite !andb_true_iff in Tm. destruct Tm as [[Tm _] _]. apply existsb_exists in Tm.
-    destruct Tm as [k [Hk Ek]]. apply Nat.eqb_eq in Ek. destruct (ks_paired k Hk) as [HS HD].
-    assert (Sb : b <= size j k).
-    { destruct (S k) as [|w Sk] eqn:ES; [congruence|]. destruct (D k) as [|v Dk] eqn:ED; [congruence|].
-      apply (dests k v w); [rewrite ES|rewrite ED]; left; auto. }
-    unfold of_chunk in Ek. rewrite Ek in R1. pose proof (beta_mono (at_link i) _ _ (proj2 (sane_link j sane i)) Sb).
-    assert (0 <= beside j i) by (unfold beside; destruct (model j); [apply sane_link; auto|lia]).
-    unfold span_of. destruct within; lia. }
-  apply Z.le_trans with (sum (fun x => length_of (snd x)) xs).
-  { rewrite <- sum_one, <- sum_mul. apply sum_le. intros x Hx. destruct (Len x Hx). lia. }
-  destruct xs as [|y ys'] eqn:Eq; [simpl; lia|]. rewrite <- Eq in *.
-  assert (Tm : forall x, In x xs -> E i <= begin_of (snd x) /\ begin_of (snd x) + length_of (snd x) <= T - L i).
-  { intros x Hx. destruct (In_xs x Hx) as [_ [_ [C Q]]]. unfold timely in Q. rewrite !andb_true_iff, !Z.leb_le, C in Q. tauto. }
-  assert (Hy : In y xs) by (rewrite Eq; left; auto). destruct (Tm y Hy) as [Y2 Y3]. pose proof (proj1 (Len y Hy)).
-  enough (sum (fun x => length_of (snd x)) xs <= (T - L i) - E i) by lia.
-  set (window := fun x : sent * flight => Span (begin_of (snd x)) (length_of (snd x))).
-  replace (sum _ xs) with (sum long (map window xs)) by (rewrite sum_map; reflexivity).
-  apply (spans_fit (length (map window xs))); auto; [lia| |].
-  + intros a Ha. apply in_map_iff in Ha. destruct Ha as [x [<- Hx]]. destruct (Tm x Hx) as [X2 X3].
-    pose proof (proj1 (Len x Hx)). simpl. lia.
-  + assert (A : ForallOrdPairs (fun x y => of_link x = of_link y -> apart (snd (hop_use (snd x))) (snd (hop_use (snd y)))) xs)
-      by (apply pairs_filter, pairs_filter, pairs_filter, flown_apart).
-    clear - A In_xs Len. induction A as [|x l Hx A IH]; simpl; constructor.
-    * rewrite Forall_forall in *. intros w Hw. apply in_map_iff in Hw. destruct Hw as [z [<- Hz]].
-      destruct (In_xs x (or_introl eq_refl)) as [_ [_ [C1 _]]]. destruct (In_xs z (or_intror Hz)) as [_ [_ [C2 _]]].
-      specialize (Hx z Hz). rewrite C1, C2 in Hx. specialize (Hx eq_refl).
-      pose proof (proj1 (Len x (or_introl eq_refl))). pose proof (proj1 (Len z (or_intror Hz))).
-      unfold apart, window, begin_of in *. simpl in *. lia.
-    * apply IH; intros z Hz; [apply In_xs|apply Len]; right; auto.
+  intros Hi Hen N Q. pose proof (spans_take i Hi Hen) as Sp. apply Z.div_le_lower_bound; auto.
+  assert (In_ps : forall p, In p ps -> is_entry (snd p) /\ of_link (snd p) = i /\ of_chunk (snd p) = fst p /\
+     E i <= begin_of (snd p) /\ begin_of (snd p) + length_of (flown (snd p)) <= T - L i /\ span_of i <= length_of (flown (snd p))).
+  { intros p Hp. destruct (Q p Hp) as [El [w [v [En [Ek [_ [_ [Hw [Hv [Hb [Hz [Ea La]]]]]]]]]]]]. cbn [fst snd] in *. rewrite El in *.
+    pose proof (begins_late i _ _ _ Hi Hen Hb Hw). pose proof (ends_early i _ _ _ Hi Hen Hz Hv).
+    destruct (entry_inside _ En) as [_ [_ [_ Le]]]. rewrite El, Ek in Le. destruct (dests _ _ _ Hw Hv) as [Sb _].
+    pose proof (beta_mono (at_link i) _ _ (proj2 (sane_link j sane i)) Sb). unfold span_of. repeat split; auto; try apply En; lia. }
+  apply Z.le_trans with (sum (fun p => length_of (flown (snd p))) ps).
+  { rewrite <- sum_one, <- sum_mul. apply sum_le. intros p Hp. destruct (In_ps p Hp) as [_ [_ [_ [_ [_ Le]]]]]. lia. }
+  destruct ps as [|q rest] eqn:Eq; [simpl; lia|]. rewrite <- Eq in *.
+  assert (Hq : In q ps) by (rewrite Eq; left; auto). destruct (In_ps q Hq) as [_ [_ [_ [Q2 [Q3 Q4]]]]].
+  enough (sum (fun p => length_of (flown (snd p))) ps <= (T - L i) - E i) by lia.
+  set (window := fun p : nat * entry => Span (begin_of (snd p)) (length_of (flown (snd p)))).
+  replace (sum _ ps) with (sum long (map window ps)) by (rewrite sum_map; reflexivity).
+  apply (spans_fit (length (map window ps))); auto; [lia| |].
+  - intros a Ha. apply in_map_iff in Ha. destruct Ha as [p [<- Hp]]. destruct (In_ps p Hp) as [_ [_ [_ [P2 [P3 P4]]]]]. simpl. lia.
+  - clear Eq Hq Q2 Q3 Q4. induction ps as [|p l IH]; simpl; [constructor|]. cbn [map] in N. inversion N as [|? ? Hn N']; subst. constructor.
+    + rewrite Forall_forall. intros a Ha. apply in_map_iff in Ha. destruct Ha as [p' [<- Hp']].
+      destruct (In_ps p (or_introl eq_refl)) as [E1 [L1 [K1 _]]]. destruct (In_ps p' (or_intror Hp')) as [E2 [L2 [K2 _]]].
+      pose proof (entry_inside _ E1) as [_ [B1 _]]. pose proof (entry_inside _ E2) as [_ [B2 _]].
+      assert (Ne : of_sent (snd p) <> of_sent (snd p')).
+      { intros Es. apply Hn. replace (fst p) with (fst p'); [apply in_map, Hp'|]. rewrite <- K1, <- K2. unfold of_chunk. congruence. }
+      pose proof E1 as [T1 [_ [O1 _]]]. pose proof E2 as [T2 [_ [O2 _]]].
+      destruct (are_apart _ _ _ _ good _ _ _ _ T1 T2 Ne O1 O2) as [A|[W _]]; [cbn [fst]; congruence| |].
+      * unfold apart, window, begin_of in *. cbn [first long snd] in *. lia.
+      * exfalso. apply Hn. replace (fst p) with (fst p'); [apply in_map, Hp'|]. rewrite <- K1, <- K2. unfold of_chunk. congruence.
+    + apply IH; auto; intros x Hx; [apply Q|apply In_ps]; right; auto.
 Qed.
 
 Theorem counted : Z.of_nat (length ks) <= sum (fun i => Z.max 0 (T - L i - E i) / span_of i) (some_links j enters).
 Proof.
-  assert (Q : (length ks <= length (filter timely entered))%nat).
-  { rewrite <- (map_length of_chunk (filter timely entered)). apply NoDup_incl_length; auto using all_timely. }
-  apply Z.le_trans with (sum (fun _ => 1) (filter timely entered)); [rewrite sum_one; lia|].
-  rewrite (sum_by of_link _ (some_links j enters)).
-  - apply sum_le. intros i Hi. unfold some_links in Hi. rewrite filter_In, in_seq in Hi. rewrite sum_one. apply link_counts; [lia|apply Hi].
+  destruct (each_has_one (fun k x => exists w v, serves (k, (w, v)) x) ks) as [ps [Eps Q]].
+  { intros k Hk. destruct (ks_paired k Hk) as [HS HD]. destruct (S k) as [|w Sk] eqn:ES; [congruence|]. destruct (D k) as [|v Dk] eqn:ED; [congruence|].
+    destruct (served k w v) as [x Hx]; [rewrite ES; left; auto|rewrite ED; left; auto|]. exists x, w, v. exact Hx. }
+  rewrite <- Eps, map_length, <- sum_one.
+  rewrite (sum_by (fun p : nat * entry => of_link (snd p)) _ (some_links j enters)).
+  - apply sum_le. intros i Hi. unfold some_links in Hi. rewrite filter_In, in_seq in Hi. rewrite sum_one. apply link_counts; [lia|apply Hi| |].
+    + apply once_kept. rewrite Eps. exact ks_once.
+    + intros p Hp. apply filter_In in Hp. destruct Hp as [Hp Ei]. apply Nat.eqb_eq in Ei. split; auto.
   - apply some_links_once.
-  - intros [t f] Hx. unfold entered in Hx. rewrite !filter_In, in_flown in Hx. destruct Hx as [[[Ht Hf] En] _].
-    destruct (flight_ends t f Ht Hf) as [_ [_ [R _]]]. apply in_some_links; auto.
+  - intros p Hp. destruct (Q p Hp) as [w [v [[T0 [F0 _]] [_ [En _]]]]]. destruct (flight_ends _ _ T0 F0) as [_ [_ [R _]]]. apply in_some_links; auto.
 Qed.
 End Cover.
 End Job.

@@ -4,8 +4,8 @@ From Coq Require Extraction ExtrOcamlBasic ExtrOcamlNatBigInt ExtrOcamlZBigInt.
 From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Coverage Cover Free Partition Prices RoundTime RoundRules RoundsInTime Dual Horizon Backwards Order Adding Sharing Late Sends.
 
 Extraction Language OCaml.
-Extraction "proved.ml" replay replay_rounds replay_copying replay_copying_rounds positiveb cut_rule egress_rule ingress_rule volume_rule distance_rule
-  coverage_rule free_cut_rule free_egress_rule free_ingress_rule free_volume_rule free_distance_rule free_coverage_rule
+Extraction "proved.ml" replay replay_rounds replay_copying replay_copying_rounds positiveb cut_rule ingress_rule volume_rule distance_rule
+  coverage_rule free_cut_rule free_ingress_rule free_volume_rule free_distance_rule free_coverage_rule
   combining_volume_rule partition_rule free_combining_volume_rule free_partition_rule prices_rule free_prices_rule
   doubling_rule spread_rule combine_rule transfers_rule crossing_rule full_sizes entry_rule
   ported sold price_of_link dual_rule epochs_rule rounds_rule backwards_epochs_rule backwards_rounds_rule replay_order

@@ -1,7 +1,7 @@
 (** Bounds of every cut: a problem whose shards may be cut into any chunks of whole bytes. The
     rules of Bounds.v and Cover.v on shards, and what they show of each cut. *)
 From Coq Require Import Bool List ZArith Lia.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Coverage Cover.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds InRounds Copying Adding Loose Coverage Cover.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -79,14 +79,14 @@ Qed.
 
 (** ** Coverage *)
 
-Theorem recut_coverage X W V bound sch :
-  uncovered j X W V false 1 (fun s => size j s * picoseconds) (bound - 1) = true ->
-  right recut sch -> bound <= makespan sch.
+Theorem recut_coverage net X W V bound occ sch :
+  uncovered j net X W V false 1 (fun s => size j s * picoseconds) (bound - 1) = true ->
+  loose recut net occ sch -> bound <= makespan sch.
 Proof.
   intros H Hr. enough (bound - 1 < makespan sch) by lia.
-  apply (uncovered_sound j X W V (map snd ps) (cut_up (pre j)) (cut_up (post j)) shard)
+  apply (uncovered_sound j net X W V (map snd ps) (cut_up (pre j)) (cut_up (post j)) shard)
     with (within := false) (b := 1) (weight := fun s => size j s * picoseconds)
-         (weight' := fun k => Z.max 0 (size recut k * picoseconds)); auto.
+         (weight' := fun k => Z.max 0 (size recut k * picoseconds)) (occ := occ); auto.
   - rewrite map_length. apply shard_known.
   - rewrite map_length. intros u k x _ Hx. apply in_cut_up in Hx. apply Hx.
   - rewrite map_length. intros v k x Hk Hx. apply in_cut_up. auto.
@@ -253,11 +253,17 @@ Proof.
 Qed.
 End Cut.
 
-Definition free_coverage_rule (X : nat -> bool) (W V : list nat) (bound : Z) : bool :=
-  uncovered j X W V false 1 (fun s => size j s * picoseconds) (bound - 1).
-Theorem free_coverage_sound X W V bound ps sch : positive j -> is_cut ps ->
-  free_coverage_rule X W V bound = true -> right (recut ps) sch -> bound <= makespan sch.
-Proof. intros Hp Hc H. apply (recut_coverage ps Hc Hp X W V). exact H. Qed.
+Definition free_coverage_rule (net : network) (X : nat -> bool) (W V : list nat) (bound : Z) : bool :=
+  uncovered j net X W V false 1 (fun s => size j s * picoseconds) (bound - 1).
+Theorem free_loose_coverage_sound net X W V bound ps occ sch : positive j -> is_cut ps ->
+  free_coverage_rule net X W V bound = true -> loose (recut ps) net occ sch -> bound <= makespan sch.
+Proof. intros Hp Hc H. apply (recut_coverage ps Hc Hp net X W V). exact H. Qed.
+Corollary free_coverage_sound net X W V bound ps sch : positive j -> is_cut ps ->
+  free_coverage_rule net X W V bound = true -> right (recut ps) sch -> bound <= makespan sch.
+Proof.
+  intros Hp Hc H Hr. apply (free_loose_coverage_sound net X W V bound ps (uses_of (recut ps)) sch Hp Hc H).
+  apply right_loose; auto.
+Qed.
 
 Definition bytes_too_soon (ls : list nat) (ws : list Z) (T : Z) : bool :=
   negb (sum (fun w => w) ws * picoseconds <=? sum (fun i => bandwidth (at_link i) * window j T i) ls).

@@ -2,7 +2,7 @@
     n-1+l transfers of each chunk begin at D or later, of n members of which l are late; and
     the part of the rule volume that rests on it. *)
 From Coq Require Import Bool List ZArith Lia FinFun.
-From Oraccl Require Import Cut Round Check Timed Schedule Passing Bounds Replay Adding Coverage Cover Free Partition Sharing.
+From Oraccl Require Import Cut Round Check Timed Schedule Passing Bounds Replay Adding Loose Coverage Cover Free Partition Sharing.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -279,7 +279,7 @@ Proof.
         rewrite (proj2 (Nat.ltb_lt _ _) Ru), (proj2 (Nat.ltb_lt _ _) Rv). congruence. }
       destruct (Hway t i Hi) as [E _]. destruct (has_use j net occ sch good t i A E) as [u [Hu Q]]. exists u, t. rewrite Q. auto.
     - intros a u [t [A [B [C [E F]]]]]. destruct u as [i sp]. cbn [fst] in F. destruct (Hway t i F) as [F1 F2].
-      destruct (are_inside _ _ _ _ good t i sp A E) as [X [Y Z]]. pose proof (ends_makespan sch t A).
+      destruct (are_inside j net sane occ sch good t i sp A E) as [X [Y Z]]. pose proof (ends_makespan sch t A).
       pose proof (since_late t i A F1 C) as SL. unfold occupies. cbn [fst snd]. split; [exact F2|].
       assert (K : size j (fst a) = size j (what (tr (data t)))) by (rewrite <- B; reflexivity). rewrite K.
       split; [|split; [exact Y|]].

@@ -3,7 +3,7 @@
     Sharing and Late need, and the last transfer ends no later than the last round. Left out:
     chunks of no bytes; that a rank sends once and receives once in a round. *)
 From Coq Require Import Bool List ZArith Lia.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Free Partition Prices Sharing RoundTime RoundsInTime.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Loose Free Partition Prices Sharing RoundTime RoundsInTime.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -64,7 +64,7 @@ Lemma inside t i sp : In t sch -> In (i, sp) (uses_of j (retime t)) -> since j i
   takes j (size j (what (tr (data t)))) i <= long sp /\ first sp + long sp + tail j i <= go j sch (rnd t) + dur j t.
 Proof.
   intros Ht Hin. destruct (step_transfers good t Ht) as [[_ [_ [Rv _]]] [Hl _]].
-  destruct (inside_of j sane (retime t) Hl Rv (fun v Hv Hr => ranks_are_there t v Ht Hv Hr) ltac:(cbn; pose proof (go_0 (rnd t)); lia) i sp Hin) as [A [B C]].
+  destruct (inside_of j (retime t) sane Hl Rv (fun v Hv Hr => ranks_are_there t v Ht Hv Hr) ltac:(cbn; pose proof (go_0 (rnd t)); lia) i sp Hin) as [A [B C]].
   split; [exact A|]. split; [exact B|]. exact C.
 Qed.
 Lemma tail_0 i : 0 <= tail j i /\ 0 <= takes j (size j 0) i - beta (at_link i) (size j 0).
@@ -104,8 +104,8 @@ Proof.
       unfold dur in *. lia.
     + intros t Ht. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. intros v. apply (ranks_are_there s v Hs).
     + intros t _. apply uses_of_route.
-    + intros t i sp Ht Hin. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. destruct (inside s i sp Hs Hin) as [A [B C]].
-      split; [exact A|]. split; [exact B|exact C].
+    + intros t i sp Ht Hin. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. exists sp. cbn [data retime begins ends tr route]. unfold dur.
+      repeat split; auto; lia.
     + intros t t' [i sp] [i' sp'] Ht Ht' Hne Ha Hb E. cbn [fst snd] in *. subst i'.
       apply in_map_iff in Ht, Ht'. destruct Ht as [s [<- Hs]], Ht' as [s' [<- Hs']].
       assert (Hss : s <> s') by congruence. pose proof (within_round s i sp Hs Ha) as [A1 [A2 A3]]. pose proof (within_round s' i sp' Hs' Hb) as [B1 [B2 B3]].

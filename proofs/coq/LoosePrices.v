@@ -2,7 +2,7 @@
     from where it starts to where it must be; each of them it keeps busy once, with nothing else
     but itself. So all chunks together pay at most what the links earn. *)
 From Coq Require Import Bool List ZArith Lia.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Coverage Cover Free Partition Prices Sharing.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Loose Coverage Cover Free Partition Prices Sharing.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -50,7 +50,7 @@ Proof.
   { apply (on_one_link j sane nat (size j) [i] T ps).
     - rewrite E. exact N.
     - intros p Hp. destruct (Q p Hp) as [t [A [B [C D]]]]. destruct (snd p) as [i' sp] eqn:Es. cbn [fst] in D. subst i'.
-      destruct (are_inside _ _ _ _ good t i sp A C) as [X [Y Z]]. pose proof (ends_makespan sch t A). rewrite <- B. unfold occupies. cbn [fst snd].
+      destruct (are_inside j net sane occ sch good t i sp A C) as [X [Y Z]]. pose proof (ends_makespan sch t A). rewrite <- B. unfold occupies. cbn [fst snd].
       split; [left; reflexivity|]. split; [lia|]. split; [exact Y|lia].
     - intros p q Hp Hq Hne Ep. destruct (Q p Hp) as [t [A [B [C D]]]], (Q q Hq) as [t' [A' [B' [C' D']]]].
       destruct (are_apart _ _ _ _ good t t' (snd p) (snd q) A A') as [|[S _]]; auto; congruence.
@@ -58,7 +58,7 @@ Proof.
   assert (On : ps_on nat ps i = ps).
   { unfold ps_on. apply all_kept. intros p Hp. destruct (Q p Hp) as [t [_ [_ [_ D]]]]. apply Nat.eqb_eq, D. }
   rewrite On in L. eapply Z.le_trans; [|exact L]. rewrite <- E, sum_map. apply sum_le. intros p Hp. destruct (Q p Hp) as [t [A [B [C D]]]].
-  destruct (snd p) as [i' sp] eqn:Es. cbn [fst snd] in *. subst i'. destruct (are_inside _ _ _ _ good t i sp A C) as [_ [Y _]]. rewrite B in Y. exact Y.
+  destruct (snd p) as [i' sp] eqn:Es. cbn [fst snd] in *. subst i'. destruct (are_inside j net sane occ sch good t i sp A C) as [_ [Y _]]. rewrite B in Y. exact Y.
 Qed.
 Lemma window_0 T i : 0 <= window j T i.
 Proof. unfold window. lia. Qed.

@@ -1,7 +1,7 @@
 (** An allreduce among equal ranks on one switch: lower bounds for every size and every cut, of
     which each is attained in its own regime (one-shot, mixed, two-shot). *)
 From Coq Require Import Bool List ZArith Lia FinFun.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Coverage Cover Free Partition.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds InRounds Copying Adding Loose Coverage Cover Free Partition.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -108,7 +108,7 @@ Proof.
   { intros i _ _. unfold lead_ok. apply andb_true_iff. split.
     - unfold potential. destruct (Cut.dst (at_link j i)); reflexivity.
     - apply forallb_forall. intros l Hl. rewrite Not_inner by auto. reflexivity. }
-  specialize (C H1 sch good T (Z.le_refl _) Sk (fun _ => [v]) (fun k => Z.max 0 (size j k * picoseconds))
+  specialize (C H1 plain (uses_of j) sch (right_loose j plain sch good) T (Z.le_refl _) Sk (fun _ => [v]) (fun k => Z.max 0 (size j k * picoseconds))
     (fun _ => up :: repeat (a + up) (n - 2)) (fun _ => [down])). clear H1.
   assert (Sin : forall k w, In w (Sk k) -> In k (seq 0 (length ps)) /\ (w < n)%nat /\ w <> v).
   { intros k w. unfold Sk. destruct (existsb (Nat.eqb k) (seq 0 (length ps))) eqn:E; [|simpl; tauto]. intros H.
@@ -144,10 +144,12 @@ Proof.
     - apply in_cut_up. split; auto. rewrite (Sh k Hk). simpl. apply in_map_iff. exists v. split; auto. apply in_seq. lia.
     - unfold contains, all. rewrite count_vector. rewrite (proj2 (Nat.ltb_lt _ _) Wn). lia. }
   specialize (C H1). clear H1.
-  assert (H1 : forall i u k t, (i < length (links j))%nat -> enters X (at_link j i) = true -> (u < nodes j)%nat ->
-     (is_rank j (Cut.src (at_link j i)) = true -> u = Cut.src (at_link j i)) ->
-     over (map (early j star_full star_lead i u) (Sk k)) t <= over (up :: repeat (a + up) (n - 2)) t).
-  { intros i u k t Hi He Hu _. destruct (Lnv i Hi He) as [_ E]. change (u < n)%nat in Hu.
+  assert (H1 : forall i k t (from : nat -> nat), (i < length (links j))%nat -> enters X (at_link j i) = true ->
+     (forall w, begins_at j i (from w)) -> (alone_before j plain = true -> forall w w', from w = from w') ->
+     over (map (fun w => early j star_full star_lead i (from w) w) (Sk k)) t <= over (up :: repeat (a + up) (n - 2)) t).
+  { intros i k t from Hi He Hf Hc. pose proof (proj1 (Hf O)) as Hu.
+    rewrite (map_ext _ (early j star_full star_lead i (from O))) by (intros w; rewrite (Hc (plain_alone j) w O); reflexivity).
+    generalize dependent (from O). intros u Hu. destruct (Lnv i Hi He) as [_ E]. change (u < n)%nat in Hu.
     assert (Ev : forall w, In w (Sk k) -> early j star_full star_lead i u w = (if (u =? w)%nat then 0 else a) + up).
     { intros w Hw. unfold early. rewrite E. cbn [Cut.src Cut.dst]. unfold star_full, star_lead. rewrite !potential_of by lia.
       rewrite Nat.eqb_refl. destruct (Nat.eqb_spec u n); [lia|]. unfold due. change (is_rank j v) with (is_rank star v).
@@ -180,11 +182,11 @@ Proof.
         * intros w _. destruct (u =? w)%nat; [rewrite (proj2 (Z.leb_le _ t)) by lia|rewrite (proj2 (Z.leb_gt _ t)) by lia]; reflexivity.
       + rewrite (sum_zero); [lia|]. intros w _. destruct (u =? w)%nat; rewrite (proj2 (Z.leb_gt _ t)) by lia; reflexivity. }
   specialize (C H1). clear H1.
-  assert (H1 : forall i z (k : nat) t, (i < length (links j))%nat -> enters X (at_link j i) = true -> (z < nodes j)%nat -> X z = true ->
-     (is_rank j (Cut.dst (at_link j i)) = true -> z = Cut.dst (at_link j i)) ->
-     over (map (late j false (fun _ => []) (fun _ => []) i z) [v]) t <= over [down] t).
-  { intros i z k t Hi He _ _ _. destruct (Lnv i Hi He) as [_ E]. cbn [map]. unfold late, rest. rewrite E. cbn [latency].
-    replace (potential [] z) with 0 by (unfold potential; destruct z; reflexivity).
+  assert (H1 : forall i (k : nat) t (to : nat -> nat), (i < length (links j))%nat -> enters X (at_link j i) = true ->
+     (forall v', ends_at j X i (to v')) -> (alone_behind j X plain = true -> forall v' v'', to v' = to v'') ->
+     over (map (fun v' => late j false (fun _ => []) (fun _ => []) i (to v') v') [v]) t <= over [down] t).
+  { intros i k t to Hi He _ _. destruct (Lnv i Hi He) as [_ E]. cbn [map]. unfold late, rest. rewrite E. cbn [latency].
+    replace (potential [] (to v)) with 0 by (unfold potential; destruct (to v); reflexivity).
     replace (potential [] v) with 0 by (unfold potential; destruct v; reflexivity).
     replace (down - 0 + 0 + Z.max 0 0) with down by lia. lia. }
   specialize (C H1). clear H1.

@@ -110,6 +110,16 @@ Proof.
   destruct (map latency _) as [|x l]; [destruct H'|]. apply fold_min, H'.
 Qed.
 
+Lemma onward_0 v : 0 <= onward v.
+Proof.
+  unfold onward. destruct (is_rank j v); [lia|].
+  assert (G : forall l, (forall x, In x l -> 0 <= x) -> 0 <= match l with [] => 0 | x :: l => fold_right Z.min x l end).
+  { clear. destruct l as [|x l]; [lia|]. intros H. assert (0 <= x) by (apply H; left; auto).
+    assert (Q : forall y, In y l -> 0 <= y) by (intros y Hy; apply H; right; auto). clear H. induction l as [|y l IH]; simpl; [lia|].
+    specialize (IH (fun z Hz => Q z (or_intror Hz))). specialize (Q y (or_introl eq_refl)). lia. }
+  apply G. intros x Hx. apply in_map_iff in Hx. destruct Hx as [l [<- Hx]]. apply filter_In in Hx. apply (proj1 sane l (proj1 Hx)).
+Qed.
+
 Definition tail (i : nat) : Z :=
   match model j with Blocking => 0 | Pipelined => latency (at_link i) end + onward (Cut.dst (at_link i)).
 
@@ -198,6 +208,14 @@ Proof.
   induction hs as [|h hs IH]; simpl; [tauto|]. intros from i Hi. apply in_app_or in Hi. destruct Hi as [Hi|Hi].
   - destruct (along_all (slowest j b h) h from i Hi) as [sp H]. exists sp. apply in_or_app; auto.
   - destruct (IH (from + (latencies j h + slowest j b h)) i Hi) as [sp H]. exists sp. apply in_or_app; auto.
+Qed.
+
+Lemma uses_of_route t : map fst (uses_of j t) = route t.
+Proof.
+  unfold uses_of. rewrite <- (concat_hops (route t)) at 2. generalize (begins (data t)).
+  induction (hops j (route t)) as [|h hs IH]; intros from; [reflexivity|]. cbn [busy_hops concat]. rewrite map_app, IH. f_equal.
+  generalize (slowest j (size j (what (tr (data t)))) h). intros s. revert from.
+  induction h as [|i h IHh]; intros from; [reflexivity|]. cbn [along map fst]. f_equal. apply IHh.
 Qed.
 
 (** A transfer waits for the ranks on its route, and so for those at the ends of its links. *)

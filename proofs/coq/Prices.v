@@ -81,13 +81,6 @@ End Way.
 
 (** ** What links earn *)
 
-Lemma uses_of_route t : map fst (uses_of j t) = route t.
-Proof.
-  unfold uses_of. rewrite <- (concat_hops j (route t)) at 2. generalize (begins (data t)). 
-  induction (hops j (route t)) as [|h hs IH]; intros from; [reflexivity|]. cbn [busy_hops concat]. rewrite map_app, IH. f_equal.
-  generalize (slowest j (size j (what (tr (data t)))) h). intros s. revert from.
-  induction h as [|i h IHh]; intros from; [reflexivity|]. cbn [along map fst]. f_equal. apply IHh.
-Qed.
 Theorem earned T : makespan sch <= T ->
   sum (fun k => paid k T) (chunks_of j) <= sum (fun i => price i * window j T i) (seq 0 (length (links j))).
 Proof.
@@ -104,7 +97,7 @@ Proof.
       induction sch as [|t l IH]; simpl; [lia|]. rewrite sum_app.
       specialize (IH (fun x Hx => W x (or_intror Hx))).
       enough (fare (size j (what (tr (data t)))) (route t) <= sum (fun a : use => price (fst a) * long (snd a)) (uses_of j t)) by lia.
-      unfold fare. rewrite <- (uses_of_route t) at 1. rewrite sum_map. apply sum_le. intros [i sp] Ha. cbn [fst snd].
+      unfold fare. rewrite <- (uses_of_route j t) at 1. rewrite sum_map. apply sum_le. intros [i sp] Ha. cbn [fst snd].
       destruct (uses_inside j sane t (W t (or_introl eq_refl)) i sp Ha) as [_ [_ [L _]]]. unfold takes.
       apply Z.mul_le_mono_nonneg_l; auto.
   - rewrite (sum_by (fun a : use => fst a) _ (seq 0 (length (links j))) (uses j sch)).

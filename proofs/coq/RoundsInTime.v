@@ -98,15 +98,6 @@ Qed.
 
 (** ** Links and ports *)
 
-Lemma onward_0 v : 0 <= onward j v.
-Proof.
-  unfold onward. destruct (is_rank j v); [lia|].
-  assert (G : forall l, (forall x, In x l -> 0 <= x) -> 0 <= match l with [] => 0 | x :: l => fold_right Z.min x l end).
-  { clear. destruct l as [|x l]; [lia|]. intros H. assert (0 <= x) by (apply H; left; auto).
-    assert (Q : forall y, In y l -> 0 <= y) by (intros y Hy; apply H; right; auto). clear H. induction l as [|y l IH]; simpl; [lia|].
-    specialize (IH (fun z Hz => Q z (or_intror Hz))). specialize (Q y (or_introl eq_refl)). lia. }
-  apply G. intros x Hx. apply in_map_iff in Hx. destruct Hx as [l [<- Hx]]. apply filter_In in Hx. apply (proj1 sane l (proj1 Hx)).
-Qed.
 Definition beside_round (a b : use) : Prop :=
   fst a = fst b /\ long (snd b) = 1 /\ exists r, first (snd b) = Z.of_nat r /\ rounds_end r <= first (snd a) /\
   0 <= long (snd a) /\ first (snd a) + long (snd a) <= rounds_end (S r).
@@ -121,7 +112,7 @@ Proof.
     pose proof (round_over t Ht) as O. unfold dur, duration in O. unfold lasting in D.
     pose proof (beta_0 (at_link i) (size j (what (tr (data t)))) (proj2 (sane_link j sane i)) (sane_size j sane _)).
     assert (0 <= beside j i) by (unfold beside; rewrite blocks; apply (sane_link j sane i)).
-    assert (0 <= tail j i) by (unfold tail; rewrite blocks; pose proof (onward_0 (Cut.dst (at_link i))); lia).
+    assert (0 <= tail j i) by (unfold tail; rewrite blocks; pose proof (onward_0 j sane (Cut.dst (at_link i))); lia).
     unfold go in *. repeat split; lia. }
   revert I. generalize (uses_of j (retime t)). induction l as [|[i sp] l IH]; intros I; simpl; constructor.
   - destruct (I i sp (or_introl eq_refl)) as [A [B C]]. repeat split. exists (rnd t). cbn [fst snd first]. repeat split; auto.
@@ -316,6 +307,6 @@ Proof.
 Qed.
 
 (** For instance, coverage, for every cut. *)
-Corollary free_coverage_in_rounds j X W V bound ps sch : positive j -> model j = Blocking -> is_cut j ps ->
-  free_coverage_rule j X W V bound = true -> right_in_rounds (recut j ps) false sch -> bound <= round_makespan (recut j ps) sch.
-Proof. intros Hp Hm Hc H. apply free_bound_in_rounds; auto. intros s. apply (free_coverage_sound j X W V); auto. Qed.
+Corollary free_coverage_in_rounds j net X W V bound ps sch : positive j -> model j = Blocking -> is_cut j ps ->
+  free_coverage_rule j net X W V bound = true -> right_in_rounds (recut j ps) false sch -> bound <= round_makespan (recut j ps) sch.
+Proof. intros Hp Hm Hc H. apply free_bound_in_rounds; auto. intros s. apply (free_coverage_sound j net X W V); auto. Qed.

@@ -2,7 +2,7 @@
     round, each to however many ranks. Those rounds wait for h, and last as long as a hop of the
     chunk. Left out: switches that add; that the first hop leaves h. *)
 From Coq Require Import Bool List ZArith Lia.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Coverage Sharing RoundTime RoundsInTime LooseInRounds.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Loose Coverage Sharing RoundTime RoundsInTime LooseInRounds.
 Import ListNotations.
 Open Scope Z_scope.
 

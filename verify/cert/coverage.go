@@ -48,32 +48,26 @@ const maxMet = 1 << 26
 // Proof. Take pipelined schedules first. For each pair take a chain from w to v [(arrive);
 // what w contributes is at the start at w alone]. Its routes, one after the other, are a walk
 // that begins outside X and ends in X. Let λ be the link over which it enters X for the last
-// time, and let the pair count for that transmission: the stream [(apart)] that its transfer
-// belongs to. Let σ be the latest time at which a transfer of the stream begins to occupy λ.
+// time, and σ the time at which the hop over it begins to occupy λ, which it does until
+// σ + m/B or later, where the chunk has m bytes [(busy)]. Let the pair count at λ at all times
+// t with σ <= t < σ + m/B: B times the length of these is the pair's bytes, and it is to be
+// shown that at most c(t)·s(T-t) pairs count at λ at one time t.
 //
-// Let the chunk have m bytes. Every transfer of the stream occupies λ until σ + m/B or later
-// [(busy); branches all begin at σ, terms all end with the one that begins at σ, and a stream
-// with several sources and several destinations has one span (apart)]. Let the window be
-// [σ, σ + m/B). Each of them occupies λ for all of it, so that the windows of one link are
-// disjoint [(apart)].
-//
-// A transfer carries what the slot contained that it reads. Of each such contribution of w a
-// chain leads to the rank u where its hop over λ begins, relays included, and takes D(w,u) or
-// more [(times)], and the hop begins at u no earlier than when the rank y has arrived [(late)],
-// and is at λ's source L(u,x) later or more [(hop)]: by σ. If no switch adds, u is the same for
-// all of the stream. So the stream carries contributions of at most c(σ) ranks of W. Where
-// contributions are not added, a chunk has that of one rank.
+// All that occupies λ at t is of one stream, and so of one chunk [(apart)]. A transfer carries
+// what the slot contained that it reads. Of each such contribution of w a chain leads to the
+// rank u where its hop over λ begins, relays included, and takes D(w,u) or more [(times)], and
+// the hop begins at u no earlier than when the rank y has arrived [(late)], and is at λ's source
+// L(u,x) later or more [(hop)]: by σ, and so by t. If no switch adds, u is the same for all that
+// occupies λ at t, since it came over the same links. So the pairs that count have at most c(t)
+// ranks of W. Where contributions are not added, a chunk has that of one rank.
 //
 // After λ the walk stays in X. So the hop ends at a rank z of X, at σ + m/B + α + L'(y,z) or
-// later [(hop); the window is over before λ is free], and v is reached D'(z,v) later or more [(times), of a chain between
-// nodes of X; if z = v, D' = 0], by T. Branches that share λ part at a switch that copies. If that
-// is before the first rank behind λ, the switch is in X [the walks stay there], and each v may
-// have another z; else z is that rank for all. So at most s(T - σ - m/B) of V are served, for each
-// contribution. Where a byte is needed by one rank, there is one.
-//
-// So at most m·c(σ)·s(T-σ-m/B) pairs count for the transmission. For t in its window, c(σ) <=
-// c(t) and s(T-σ-m/B) <= s(T-t) [both grow], so that this is at most B·∫c(t)·s(T-t)dt over
-// the window. Windows of one link are disjoint; the sum over all is N or more.
+// later [(hop)], which is after t + α + L'(y,z), and v is reached D'(z,v) later or more [(times),
+// of a chain between nodes of X; if z = v, D' = 0], by T. Transfers that occupy λ at t part at a
+// switch that copies, or not at all. If they part before the first rank behind λ, the switch is
+// in X [the walks stay there], and each v may have another z; else z is that rank for all. So the
+// pairs that count have at most s(T-t) of V, for each contribution. Where a byte is needed by one
+// rank, there is one. Added up over all times and links, that is the lemma.
 //
 // A blocking schedule is a pipelined one: every hop lasts as long, and occupies its links for
 // longer. In rounds, let each transfer start with its round and last as long as (hop) has it: then
