@@ -103,12 +103,17 @@ func newFlood(n *network.Network, holders [][]int32, seed uint64) *flood {
 		f.options[i].count = -1
 	}
 	f.mask = minLog - 1
+	slowest := make([]model.Time, ranks) // of the transfers from each rank
+	for i := range n.Hops {
+		x := &n.Hops[i]
+		slowest[x.Src] = max(slowest[x.Src], n.Lasts(x, 0))
+	}
 	for v := range ranks {
 		hops := n.Hops[n.Into[v]:n.Into[v+1]]
 		for i := range hops {
 			f.mixed[v] = f.mixed[v] || n.Lasts(&hops[i], 0) != n.Lasts(&hops[0], 0) || len(n.Sizes) > 1
 		}
-		f.mask = max(f.mask, f.longest(n, v))
+		f.mask = max(f.mask, f.longest(n, v, slowest[v]))
 	}
 	f.log = make([]int32, ranks*int(f.mask+1))
 	for _, m := range f.mixed {
@@ -120,16 +125,8 @@ func newFlood(n *network.Network, holders [][]int32, seed uint64) *flood {
 }
 
 // longest returns a power of two minus 1 that is at least the number of chunks which
-// can arrive at rank u during a transfer from it, within minLog and maxLog.
-func (f *flood) longest(n *network.Network, u int) uint32 {
-	slowest := model.Time(0)
-	for _, v := range n.Onward[u] {
-		for l := n.Into[v]; l < n.Into[v+1]; l++ {
-			if int(n.Hops[l].Src) == u {
-				slowest = max(slowest, n.Lasts(&n.Hops[l], 0))
-			}
-		}
-	}
+// can arrive at rank u during the slowest transfer from it, within minLog and maxLog.
+func (f *flood) longest(n *network.Network, u int, slowest model.Time) uint32 {
 	most := model.Time(0)
 	for l := n.Into[u]; l < n.Into[u+1]; l++ {
 		most += slowest/n.Beta(&n.Hops[l], 0) + 2
