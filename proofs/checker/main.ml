@@ -209,7 +209,7 @@ let refuted_horizon file d w =
 (* Prices and shares are named by the lowest of the links that are alike, and are those of each. Under
    rounds the ports of what a rank sends and receives come after the others. *)
 let dual ~rounds problem j w bound =
-  let j = if rounds then ported j false else j in
+  let j = if rounds then ported j (word "cost" problem = "link-rounds") else j in
   let instants = Array.of_list (nums (field "instants_ps" w)) in
   let read d = match nums d with [ what; at; price ] -> (small what, (instants.(small at), price)) | _ -> failwith "want three numbers" in
   let entries name d = List.map read (optional name d [] J.to_list) in
@@ -228,7 +228,12 @@ let dual ~rounds problem j w bound =
   let demand d =
     { source = number "source" d; dest = number "dest" d; shares = if has "shares" d then of_links (entries "shares" d) else all () } in
   let group g = { group_chunks = nums (field "chunks" g); group_demands = List.map demand (J.to_list (field "demands" g)) } in
-  dual_rule j prices of_ports (List.map group (J.to_list (field "groups" w))) bound
+  let groups = J.to_list (field "groups" w) in
+  let tables = entries "links" w :: List.concat_map (fun g -> List.map (entries "shares") (J.to_list (field "demands" g))) groups in
+  let named = List.for_all (List.for_all (fun (i, _) -> List.nth lowest i = i)) tables in
+  let groups = List.map group groups in
+  let wanted g = List.for_all (fun k -> List.for_all (needed j k) g.group_demands) g.group_chunks in
+  named && List.for_all wanted groups && dual_rule j prices of_ports groups bound
 
 let certificate file d =
   let w = field "witness" d in
@@ -243,7 +248,7 @@ let certificate file d =
   let rounds = is_rounds cost in
   (* Where transfers may share a link, and under link-rounds, fewer rules are proved. *)
   let loosely = shared || cost = "link-rounds" in
-  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
+  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "lp-dual" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
     no ("kind " ^ kind ^ if shared then " where a switch copies or adds" else " under link-rounds");
   if of_rounds && free then no "the cut is free, in rounds";
   let j = job_of ~rounds problem in
@@ -294,7 +299,7 @@ let certificate file d =
     | "doubling" -> not copying && doubling_rule j (number "chunk" w) (number "source" w) bound
     | "broadcast" -> (if copying then sends_rule else spread_rule) j (number "source" w) bound
     | "combine" -> combine_rule j (number "dest" w) bound
-    | "lp-dual" -> if free then failwith "chunks: missing" else dual ~rounds problem j w bound
+    | "lp-dual" -> if free then failwith "chunks: missing" else not adding && dual ~rounds problem j w bound
     | "prices" -> (if free then free_prices_rule else prices_rule) j (nums (field "prices" w)) bound
     | _ ->
         let full = nums (field "potential_ps" w) and head = optional "head_ps" w [] nums in

@@ -70,7 +70,7 @@ Proof.
   intros Good Hone Hfar.
   set (ks := flat_map (fun v => flat_map (fun w => map (chunk_of v w) (seq 0 m)) (seq 0 n)) (seq 0 n)).
   assert (E : sum (pays of_link sch) ks = sum (fun v => sum (fun w => sum (fun p => pays of_link sch (chunk_of v w p)) (seq 0 m)) (seq 0 n)) (seq 0 n)).
-  { unfold ks. rewrite sum_flat. apply sum_eq. intros v _. rewrite sum_flat. apply sum_eq. intros w _. apply sum_map. }
+  { unfold ks. rewrite sum_flat_map. apply sum_eq. intros v _. rewrite sum_flat_map. apply sum_eq. intros w _. apply sum_map. }
   assert (In_seq : forall x k, In x (seq 0 k) -> (x < k)%nat) by (intros x k H; apply in_seq in H; lia).
   assert (P : forall v w p, (v < n)%nat -> (w < n)%nat -> (p < m)%nat -> far p (inv G v *g w) <= pays of_link sch (chunk_of v w p)).
   { intros v w p Hv Hw Hp. apply (chunk_pays alltoall true of_link ltac:(intros; apply fair) sch Good (fun u => far p (inv G v *g u)) v).
@@ -250,7 +250,7 @@ Hypothesis cheapest : forall d p w, (d < n)%nat -> (p < m)%nat -> (forall i, In 
 Theorem words_bound sch : right_in_rounds alltoall true sch -> price_of all_words <= rounds_of sch * sum worth (seq 0 g).
 Proof.
   intros Good. eapply Z.le_trans; [|apply (alltoall_bound (fun p d => price_of (words d p)) sch Good)].
-  - apply Z.eq_le_incl. unfold price_of at 1, all_words, items. rewrite sum_flat, sum_flat. apply sum_eq. intros d _. rewrite sum_map. reflexivity.
+  - apply Z.eq_le_incl. unfold price_of at 1, all_words, items. rewrite sum_flat_map, sum_flat_map. apply sum_eq. intros d _. rewrite sum_map. reflexivity.
   - intros p Hp. apply (cheapest (one G) p []); auto using one_in. intros i [].
   - intros p x i Hp Hx Hi. destruct (lead x p Hx Hp) as [K E]. eapply Z.le_trans.
     + apply (cheapest (x *g gen i) p (words x p ++ [i])); auto using mul_in, gen_in.
@@ -346,7 +346,7 @@ Lemma repeat_count i k b : length (filter (Nat.eqb i) (repeat b k)) = if (i =? b
 Proof. destruct (Nat.eqb_spec i b) as [->|H]; induction k as [|k IH]; simpl; auto; [rewrite Nat.eqb_refl|destruct (Nat.eqb_spec i b); [congruence|]]; simpl; auto. Qed.
 Lemma ring_loads h m i : (i < 2)%nat -> load (cyclic (2 * h + 1)) m (fun d _ => shorter h d) i = (m * triangle h)%nat.
 Proof.
-  intros Hi. apply Nat2Z.inj. unfold load, all_words, items. rewrite count_sum, sum_flat, sum_flat. cbn [order cyclic].
+  intros Hi. apply Nat2Z.inj. unfold load, all_words, items. rewrite count_sum, sum_flat_map, sum_flat_map. cbn [order cyclic].
   rewrite (sum_eq _ (fun d => Z.of_nat m * sum (fun k => if (i =? k)%nat then 1 else 0) (shorter h d))).
   2: { intros d _. rewrite sum_map. cbn [fst]. rewrite sum_const, seq_length. lia. }
   rewrite sum_mul, Nat2Z.inj_mul. f_equal.

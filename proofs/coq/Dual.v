@@ -4,23 +4,31 @@
     cost more in all than there is to pay for, no schedule is in time. This is weak duality for the
     linear program of flows over time. *)
 From Coq Require Import Bool List ZArith Lia.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Coverage Cover Prices RoundTime RoundsInTime.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Loose Coverage Cover Prices RoundTime RoundsInTime LooseInRounds.
 Import ListNotations.
 Open Scope Z_scope.
 
 (** Prices at instants. *)
 Definition tariff := list (Z * Z).
 Definition inside (s : span) (x : Z) : bool := (first s <=? x) && (x <? first s + long s).
-(** What occupies something for a span pays. *)
-Definition costs (l : tariff) (s : span) : Z := sum (fun e => if inside s (fst e) then snd e else 0) l.
+(** What occupies something at these times pays. *)
+Definition costs_when (l : tariff) (f : Z -> bool) : Z := sum (fun e => if f (fst e) then snd e else 0) l.
+Definition costs (l : tariff) (s : span) : Z := costs_when l (inside s).
 Definition at_instant (l : tariff) (x : Z) : Z := sum (fun e => if fst e =? x then snd e else 0) l.
 Definition paying (l : tariff) : bool := forallb (fun e => 0 <=? snd e) l.
 
-Lemma costs_0 l s : paying l = true -> 0 <= costs l s.
+Lemma costs_more l f g : paying l = true -> (forall x, f x = true -> g x = true) -> costs_when l f <= costs_when l g.
+Proof.
+  unfold paying. rewrite forallb_forall. intros H I. apply sum_le. intros e He. specialize (H e He). apply Z.leb_le in H.
+  specialize (I (fst e)). destruct (f (fst e)); [rewrite I by reflexivity; lia|]. destruct (g (fst e)); lia.
+Qed.
+Lemma costs_when_0 l f : paying l = true -> 0 <= costs_when l f.
 Proof.
   unfold paying. rewrite forallb_forall. intros H. apply sum_pos. intros e He. specialize (H e He).
-  apply Z.leb_le in H. destruct (inside s (fst e)); lia.
+  apply Z.leb_le in H. destruct (f (fst e)); lia.
 Qed.
+Lemma costs_0 l s : paying l = true -> 0 <= costs l s.
+Proof. apply costs_when_0. Qed.
 Lemma at_instant_0 l x : paying l = true -> 0 <= at_instant l x.
 Proof.
   unfold paying. rewrite forallb_forall. intros H. apply sum_pos. intros e He. specialize (H e He).
@@ -40,33 +48,31 @@ Proof.
 Qed.
 Lemma sum_plus {A} (f g : A -> Z) l : sum (fun x => f x + g x) l = sum f l + sum g l.
 Proof. induction l as [|x l IH]; [reflexivity|]. cbn [sum fold_right]. unfold sum in IH. rewrite IH. lia. Qed.
-Lemma sum_flat {A B} (f : B -> Z) (g : A -> list B) l : sum f (flat_map g l) = sum (fun x => sum f (g x)) l.
-Proof. induction l as [|x l IH]; [reflexivity|]. cbn [flat_map]. rewrite sum_app, IH. reflexivity. Qed.
 (** By instant. *)
-Lemma costs_by l s ks : NoDup ks -> incl (map fst l) ks -> costs l s = sum (fun x => if inside s x then at_instant l x else 0) ks.
+Lemma costs_by l f ks : NoDup ks -> incl (map fst l) ks -> costs_when l f = sum (fun x => if f x then at_instant l x else 0) ks.
 Proof.
-  intros N. unfold costs, at_instant. induction l as [|e l IH]; intros I.
-  - symmetry. apply sum_zero. intros x _. destruct (inside s x); reflexivity.
-  - cbn [sum fold_right]. fold (sum (fun e => if inside s (fst e) then snd e else 0) l).
+  intros N. unfold costs_when, at_instant. induction l as [|e l IH]; intros I.
+  - symmetry. apply sum_zero. intros x _. destruct (f x); reflexivity.
+  - cbn [sum fold_right]. fold (sum (fun e => if f (fst e) then snd e else 0) l).
     rewrite IH by (intros x Hx; apply I; right; auto).
-    symmetry. transitivity (sum (fun x => (if Z.eq_dec (fst e) x then if inside s x then snd e else 0 else 0) +
-      (if inside s x then sum (fun e => if fst e =? x then snd e else 0) l else 0)) ks).
+    symmetry. transitivity (sum (fun x => (if Z.eq_dec (fst e) x then if f x then snd e else 0 else 0) +
+      (if f x then sum (fun e => if fst e =? x then snd e else 0) l else 0)) ks).
     + apply sum_eq. intros x _. fold (sum (fun e => if fst e =? x then snd e else 0) l).
-      destruct (Z.eq_dec (fst e) x) as [->|Hn]; [rewrite Z.eqb_refl|rewrite (proj2 (Z.eqb_neq _ _) Hn)]; destruct (inside s x); lia.
-    + rewrite sum_plus, (one_of Z.eq_dec (fun x => if inside s x then snd e else 0) _ _ N).
+      destruct (Z.eq_dec (fst e) x) as [->|Hn]; [rewrite Z.eqb_refl|rewrite (proj2 (Z.eqb_neq _ _) Hn)]; destruct (f x); lia.
+    + rewrite sum_plus, (one_of Z.eq_dec (fun x => if f x then snd e else 0) _ _ N).
       destruct (in_dec Z.eq_dec (fst e) ks) as [_|Hn]; [reflexivity|]. destruct Hn. apply I. left. reflexivity.
 Qed.
-(** No more at any instant, no more in any span. *)
-Lemma costs_less a b s : paying b = true -> (forall x, In x (map fst a) -> at_instant a x <= at_instant b x) -> costs a s <= costs b s.
+(** No more at any instant, no more at any times. *)
+Lemma costs_less a b f : paying b = true -> (forall x, In x (map fst a) -> at_instant a x <= at_instant b x) -> costs_when a f <= costs_when b f.
 Proof.
   intros P H. set (ks := nodup Z.eq_dec (map fst a ++ map fst b)).
   assert (I : forall l, incl l (map fst a ++ map fst b) -> incl l ks) by (intros l Hl x Hx; apply nodup_In; auto).
-  rewrite (costs_by a s ks), (costs_by b s ks); try apply NoDup_nodup; try (apply I; intros x Hx; apply in_or_app; auto).
-  apply sum_le. intros x _. destruct (inside s x); [|lia]. destruct (in_dec Z.eq_dec x (map fst a)) as [Hx|Hx]; auto.
+  rewrite (costs_by a f ks), (costs_by b f ks); try apply NoDup_nodup; try (apply I; intros x Hx; apply in_or_app; auto).
+  apply sum_le. intros x _. destruct (f x); [|lia]. destruct (in_dec Z.eq_dec x (map fst a)) as [Hx|Hx]; auto.
   rewrite at_instant_none by exact Hx. apply at_instant_0, P.
 Qed.
-Lemma costs_app a b s : costs (a ++ b) s = costs a s + costs b s.
-Proof. apply sum_app. Qed.
+Lemma costs_flat {A} (g : A -> tariff) l f : costs_when (flat_map g l) f = sum (fun x => costs_when (g x) f) l.
+Proof. apply sum_flat_map. Qed.
 
 (** What is for sale: at each instant these links, to no more than [places] at once, for a price. *)
 Record good := Good { over_links : list nat; places : nat; asked : tariff }.
@@ -89,24 +95,49 @@ Proof.
   destruct (existsb _ _); [|destruct He]. specialize (fair g Hg). unfold paying in fair. rewrite forallb_forall in fair. auto.
 Qed.
 
+(** What occupies each link: one chunk at a time, and no more links of a good than there are places. *)
+Variable occupied : nat -> nat -> Z -> bool. (* by chunk and link *)
+Hypothesis one_chunk : forall k k' i x, occupied k i x = true -> occupied k' i x = true -> k = k'.
+Variable busy_at : list nat -> Z -> list nat.
+Hypothesis is_busy : forall ls k i x, In i ls -> occupied k i x = true -> In i (busy_at ls x).
+Definition chunk_pays (k : nat) : Z := sum (fun i => costs_when (price_of_link i) (occupied k i)) (seq 0 (length (links j))).
+
 (** All pay no more than that. *)
-Lemma all_pay us : (forall g, In g goods -> forall x, (length (filter (uses_at (over_links g) x) us) <= places g)%nat) ->
-  sum (fun a => costs (price_of_link (fst a)) (snd a)) us <= supply.
+Lemma all_pay ks : NoDup ks -> (forall g, In g goods -> forall x, (length (busy_at (over_links g) x) <= places g)%nat) ->
+  sum chunk_pays ks <= supply.
 Proof.
-  intros H. unfold supply.
-  apply Z.le_trans with (sum (fun g => sum (fun e => snd e * Z.of_nat (length (filter (uses_at (over_links g) (fst e)) us))) (asked g)) goods).
-  - rewrite (sum_eq _ (fun a => sum (fun g => if existsb (Nat.eqb (fst a)) (over_links g) then costs (asked g) (snd a) else 0) goods)).
-    2:{ intros a _. unfold price_of_link. clear. induction goods as [|g gs IH]; [reflexivity|]. cbn [flat_map sum fold_right].
-        rewrite costs_app, IH. unfold sum. destruct (existsb _ _); [lia|]. unfold costs, sum. simpl. lia. }
-    rewrite sum_swap. apply sum_le. intros g Hg. apply Z.eq_le_incl.
-    rewrite (sum_eq _ (fun a => sum (fun e => if existsb (Nat.eqb (fst a)) (over_links g) && inside (snd a) (fst e) then snd e else 0) (asked g))).
-    2:{ intros a _. destruct (existsb _ _); [reflexivity|]. symmetry. apply sum_zero. auto. }
-    rewrite sum_swap. apply sum_eq. intros e _. clear. induction us as [|a us IH]; [cbn; lia|]. cbn [sum fold_right filter].
-    unfold sum in IH. rewrite IH.
-    unfold uses_at, inside. destruct (existsb _ _); cbn [andb]; [|lia].
-    destruct ((first (snd a) <=? fst e) && (fst e <? first (snd a) + long (snd a))); cbn [length]; lia.
+  intros N H. unfold supply, chunk_pays. set (is := seq 0 (length (links j))).
+  apply Z.le_trans with (sum (fun g => sum (fun e => snd e * sum (fun k => sum (fun i =>
+    if existsb (Nat.eqb i) (over_links g) && occupied k i (fst e) then 1 else 0) is) ks) (asked g)) goods).
+  - rewrite (sum_eq _ (fun k => sum (fun g => sum (fun i => if existsb (Nat.eqb i) (over_links g) then costs_when (asked g) (occupied k i) else 0) is) goods)).
+    2:{ intros k _. rewrite sum_swap. apply sum_eq. intros i _. unfold price_of_link. rewrite costs_flat. apply sum_eq. intros g _.
+        destruct (existsb _ _); reflexivity. }
+    rewrite sum_swap. apply sum_le. intros g _. apply Z.eq_le_incl.
+    rewrite (sum_eq _ (fun k => sum (fun e => snd e * sum (fun i => if existsb (Nat.eqb i) (over_links g) && occupied k i (fst e) then 1 else 0) is) (asked g))).
+    + rewrite sum_swap. apply sum_eq. intros e _. apply sum_mul.
+    + intros k _. rewrite (sum_eq _ (fun i => sum (fun e => snd e * (if existsb (Nat.eqb i) (over_links g) && occupied k i (fst e) then 1 else 0)) (asked g))).
+      * rewrite sum_swap. apply sum_eq. intros e _. apply sum_mul.
+      * intros i _. destruct (existsb _ _); cbn [andb].
+        -- apply sum_eq. intros e _. destruct (occupied k i (fst e)); lia.
+        -- symmetry. apply sum_zero. intros e _. lia.
   - apply sum_le. intros g Hg. rewrite <- sum_mul. apply sum_le. intros e He. specialize (H g Hg (fst e)). specialize (fair g Hg).
-    unfold paying in fair. rewrite forallb_forall in fair. specialize (fair e He). apply Z.leb_le in fair. nia.
+    unfold paying in fair. rewrite forallb_forall in fair. specialize (fair e He). apply Z.leb_le in fair.
+    set (f := fun p : nat * nat => existsb (Nat.eqb (snd p)) (over_links g) && occupied (fst p) (snd p) (fst e)).
+    assert (Q : sum (fun k => sum (fun i => if existsb (Nat.eqb i) (over_links g) && occupied k i (fst e) then 1 else 0) is) ks =
+      Z.of_nat (length (filter f (list_prod ks is)))).
+    { rewrite <- sum_one, sum_filter. clear. induction ks as [|k ks IH]; [reflexivity|]. cbn [list_prod]. rewrite sum_app, <- IH, sum_map. reflexivity. }
+    rewrite Q. enough (length (filter f (list_prod ks is)) <= places g)%nat by nia.
+    eapply Nat.le_trans; [|exact H]. rewrite <- (map_length snd). apply NoDup_incl_length.
+    + assert (D : NoDup (filter f (list_prod ks is))) by (apply NoDup_filter, once_prod; [exact N|apply seq_NoDup]).
+      assert (F : forall p, In p (filter f (list_prod ks is)) -> f p = true) by (intros p Hp; apply filter_In in Hp; apply Hp).
+      revert D F. generalize (filter f (list_prod ks is)). induction l as [|p l IH]; intros D F; cbn [map]; [constructor|].
+      inversion D as [|? ? Hn D']; subst. constructor; [|apply IH; auto; intros q Hq; apply F; right; auto].
+      intros Hin. apply in_map_iff in Hin. destruct Hin as [q [Eq Hq]]. apply Hn. replace p with q; [exact Hq|].
+      pose proof (F p (or_introl eq_refl)) as P. pose proof (F q (or_intror Hq)) as P'. unfold f in P, P'. rewrite andb_true_iff in P, P'.
+      rewrite Eq in P'. pose proof (one_chunk _ _ _ _ (proj2 P) (proj2 P')). destruct p, q. simpl in *. congruence.
+    + intros i Hi. apply in_map_iff in Hi. destruct Hi as [p [<- Hp]]. apply filter_In in Hp. destruct Hp as [_ Hp]. unfold f in Hp.
+      apply andb_true_iff in Hp. destruct Hp as [Hp Ho]. apply existsb_exists in Hp. destruct Hp as [i [Hi Ei]]. apply Nat.eqb_eq in Ei. subst i.
+      apply (is_busy _ (fst p)); auto.
 Qed.
 
 (** ** What the ways of one demand cost *)
@@ -257,34 +288,52 @@ Definition table_ok (table : list steps) (holders : list nat) : bool :=
 
 (** ** What a chunk has paid of a demand's share *)
 
+Variable net : network.
 Variable sch : list sent.
-Hypothesis good_sch : right j sch.
+Hypothesis good_sch : loose j net (uses_of j) sch.
+Hypothesis no_node_twice : forall t, In t sch -> NoDup (visited j (src (tr (data t))) (route t)).
 Variable k : nat.
 Hypothesis b_of_k : size j k = b.
+Hypothesis occupies : forall t a x, In t sch -> In a (uses_of j t) -> inside (snd a) x = true -> occupied (what (tr (data t))) (fst a) x = true.
 Definition toll (t : sent) : Z := sum (fun a => costs (share (fst a)) (snd a)) (uses_of j t).
-Definition spent (x : Z) : Z := sum toll (filter (fun t => (what (tr (data t)) =? k)%nat && (ends (data t) <=? x)) sch).
+(** Up to a time, at each instant once for each link. *)
+Definition spent_on (x : Z) (i : nat) : Z := costs_when (share i) (fun y => (y <? x) && occupied k i y).
+Definition spent (x : Z) : Z := sum (spent_on x) (seq 0 (length (links j))).
 
-Lemma toll_0 t : 0 <= toll t.
-Proof. apply pays_0. Qed.
-Lemma spent_more x y : x <= y -> spent x <= spent y.
+Lemma spent_on_more x y i : x <= y -> spent_on x i <= spent_on y i.
 Proof.
-  intros H. unfold spent. rewrite !sum_filter. apply sum_le. intros t _. pose proof (toll_0 t).
-  destruct (what (tr (data t)) =? k)%nat; simpl; [|lia]. destruct (Z.leb_spec (ends (data t)) x), (Z.leb_spec (ends (data t)) y); lia.
+  intros H. apply costs_more; auto. intros z. rewrite !andb_true_iff, !Z.ltb_lt. intuition lia.
 Qed.
-Lemma spent_step t x : In t sch -> what (tr (data t)) = k -> begins (data t) < ends (data t) -> ends (data t) <= x ->
-  spent (begins (data t)) + toll t <= spent x.
+Lemma one_kept (us : list use) i : NoDup (map fst us) -> filter (fun a : use => (fst a =? i)%nat) us = [] \/
+  exists a, In a us /\ fst a = i /\ filter (fun a : use => (fst a =? i)%nat) us = [a].
 Proof.
-  intros Hin Hk Hb He. apply Z.le_trans with (spent (ends (data t))); [|apply spent_more; lia].
-  unfold spent. rewrite !sum_filter. revert Hin. generalize sch as l. induction l as [|s l IH]; simpl; [tauto|].
-  assert (M : forall l', sum (fun x => if (what (tr (data x)) =? k)%nat && (ends (data x) <=? begins (data t)) then toll x else 0) l' <=
-     sum (fun x => if (what (tr (data x)) =? k)%nat && (ends (data x) <=? ends (data t)) then toll x else 0) l').
-  { intros l'. apply sum_le. intros y _. pose proof (toll_0 y). destruct (what (tr (data y)) =? k)%nat; simpl; [|lia].
-    destruct (Z.leb_spec (ends (data y)) (begins (data t))), (Z.leb_spec (ends (data y)) (ends (data t))); lia. }
-  intros [->|H].
-  - rewrite Hk, Nat.eqb_refl. rewrite (proj2 (Z.leb_gt (ends (data t)) (begins (data t)))) by lia. rewrite Z.leb_refl. simpl.
-    specialize (M l). lia.
-  - specialize (IH H). pose proof (toll_0 s). destruct (what (tr (data s)) =? k)%nat; simpl; [|lia].
-    destruct (Z.leb_spec (ends (data s)) (begins (data t))), (Z.leb_spec (ends (data s)) (ends (data t))); lia.
+  induction us as [|a us IH]; intros N; [left; reflexivity|]. cbn [map] in N. inversion N as [|? ? Hn N']; subst. cbn [filter].
+  destruct (Nat.eqb_spec (fst a) i) as [E|E].
+  - right. exists a. split; [left; auto|]. split; [exact E|]. f_equal. destruct (IH N') as [F|[c [Hc [Ec _]]]]; [exact F|].
+    destruct Hn. rewrite E, <- Ec. apply in_map, Hc.
+  - destruct (IH N') as [F|[c [Hc [Ec F]]]]; [left; exact F|]. right. exists c. split; [right; auto|]. auto.
+Qed.
+Lemma spent_step t x : In t sch -> what (tr (data t)) = k -> ends (data t) <= x -> spent (begins (data t)) + toll t <= spent x.
+Proof.
+  intros Hin Hk He. pose proof (proj1 (take_time _ _ _ _ good_sch t Hin)) as Tt.
+  unfold toll. rewrite (sum_by (fun a : use => fst a) _ (seq 0 (length (links j))) (uses_of j t) (seq_NoDup _ _)).
+  - unfold spent. rewrite <- sum_plus. apply sum_le. intros i _.
+    destruct (one_kept (uses_of j t) i) as [->|[a [Ha [<- ->]]]].
+    { rewrite uses_of_route. apply (have_routes _ _ _ _ good_sch t Hin). }
+    { cbn [sum fold_right]. pose proof (spent_on_more (begins (data t)) x i ltac:(lia)). lia. }
+    cbn [sum fold_right]. rewrite Z.add_0_r. unfold spent_on, costs, costs_when. rewrite <- sum_plus. apply sum_le. intros e He'.
+    assert (P : 0 <= snd e).
+    { pose proof (share_paying (fst a)) as Q. unfold paying in Q. rewrite forallb_forall in Q. apply Z.leb_le, Q, He'. }
+    destruct a as [i sp]. cbn [fst snd] in *.
+    destruct (are_inside j net sane _ sch good_sch t i sp Hin Ha) as [I1 [_ I2]].
+    assert (T0 : 0 <= tail j i) by (unfold tail; pose proof (onward_0 j sane (Cut.dst (at_link i))); pose proof (sane_link j sane i); destruct (model j); lia).
+    pose proof (occupies t (i, sp) (fst e) Hin Ha) as O. cbn [fst snd] in O. rewrite Hk in O. unfold inside in *.
+    destruct (Z.leb_spec (first sp) (fst e)), (Z.ltb_spec (fst e) (first sp + long sp)); cbn [andb] in *.
+    + rewrite (O eq_refl). destruct (Z.ltb_spec (fst e) (begins (data t))), (Z.ltb_spec (fst e) x); cbn [andb]; lia.
+    + destruct (Z.ltb_spec (fst e) (begins (data t))), (Z.ltb_spec (fst e) x); cbn [andb]; try lia; destruct (occupied k i (fst e)); lia.
+    + destruct (Z.ltb_spec (fst e) (begins (data t))), (Z.ltb_spec (fst e) x); cbn [andb]; try lia; destruct (occupied k i (fst e)); lia.
+    + destruct (Z.ltb_spec (fst e) (begins (data t))), (Z.ltb_spec (fst e) x); cbn [andb]; try lia; destruct (occupied k i (fst e)); lia.
+  - intros a Ha. apply in_seq. split; [lia|]. apply (in_map fst) in Ha. rewrite uses_of_route in Ha. apply (in_route j net _ sch good_sch t _ Hin Ha).
 Qed.
 
 Lemma hops_cost table : (forall u, (u < nodes j)%nat -> forallb (hop_ok table u) (nth u hs []) = true) ->
@@ -344,17 +393,20 @@ Proof.
   remember k as k' eqn:E in H. induction H as [v k' x w Hl Hc Hx0|t x Ht H0 IH He].
   - subst k'. apply lookup_In in Hl. specialize (Ok0 v (Hst _ _ Hl Hc)). apply Z.leb_le in Ok0.
     pose proof (cost_at_falls (nth v table []) 0 x Hx0).
-    assert (0 <= spent x) by (apply sum_pos; intros t _; apply toll_0). lia.
-  - apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. destruct (proj1 good_sch s Hs) as [[_ [Su [Sv _]]] [Hl [Nd [Hb [Hd Ha]]]]].
+    assert (0 <= spent x) by (apply sum_pos; intros i _; apply costs_when_0; auto). lia.
+  - apply in_map_iff in Ht. destruct Ht as [s [<- Hs]].
+    destruct (are_transfers _ _ _ _ good_sch s Hs) as [_ [Su [Sv _]]]. pose proof (proj1 (have_routes _ _ _ _ good_sch s Hs)) as Hl.
+    destruct (take_time _ _ _ _ good_sch s Hs) as [Hb Hd]. pose proof (wait_for_ranks _ _ _ _ good_sch s Hs) as Ha.
     specialize (IH ltac:(lia) E). apply Nat.ltb_lt in Su, Sv.
     pose proof (hops_cost table Ok' (hops j (route s)) (begins (data s)) _ _ ltac:(rewrite concat_hops; exact Hl)
-      (hops_shape j _ _ _ Hl Sv) Su ltac:(rewrite concat_hops; exact Nd) ltac:(lia)) as P. rewrite concat_hops in P.
+      (hops_shape j _ _ _ Hl Sv) Su ltac:(rewrite concat_hops; apply no_node_twice, Hs) ltac:(lia)) as P. rewrite concat_hops in P.
     specialize (P (fun w Hw Rw => Ha w Hw Rw)). rewrite E, b_of_k in Hd. unfold lasting in P. unfold duration in Hd.
-    rewrite <- Hd in P. specialize (P ltac:(lia)).
-    pose proof (spent_step s x Hs E ltac:(lia) He) as Q.
+    specialize (P ltac:(lia)).
+    pose proof (spent_step s x Hs E He) as Q.
     replace (sum (fun a => costs (share (fst a)) (snd a)) (busy_hops j b (begins (data s)) (hops j (route s)))) with (toll s) in P
       by (unfold toll, uses_of; rewrite E, b_of_k; reflexivity).
-    pose proof (cost_at_falls (nth (dst (tr (data s))) table []) (ends (data s)) x He). lia.
+    pose proof (cost_at_falls (nth (dst (tr (data s))) table [])
+      (begins (data s) + sum (fun h => latencies j h + slowest j b h) (hops j (route s))) x ltac:(lia)). lia.
 Qed.
 End Demand.
 
@@ -438,41 +490,76 @@ Proof.
   intros Hx. assert (existsb (Nat.eqb x) l = true); [|congruence]. apply existsb_exists. exists x. rewrite Nat.eqb_refl. auto.
 Qed.
 
-Theorem short_sound j goods groups T sch : positive j -> right j sch -> makespan sch <= T ->
-  (forall g, In g goods -> forall x, (length (filter (uses_at (over_links g) x) (uses j sch)) <= places g)%nat) ->
+(** ** What occupies links *)
+
+Section Sold.
+Variable j : job.
+Variable net : network.
+Hypothesis sane : positive j.
+Variable sch : list sent.
+Hypothesis good_sch : loose j net (uses_of j) sch.
+
+Definition occupied_by (k i : nat) (x : Z) : bool :=
+  existsb (fun t => (what (tr (data t)) =? k)%nat && existsb (fun a : use => (fst a =? i)%nat && inside (snd a) x) (uses_of j t)) sch.
+Lemma occupied_spec k i x : occupied_by k i x = true <->
+  exists t a, In t sch /\ what (tr (data t)) = k /\ In a (uses_of j t) /\ fst a = i /\ inside (snd a) x = true.
+Proof.
+  unfold occupied_by. rewrite existsb_exists. split.
+  - intros [t [Ht H]]. apply andb_true_iff in H. destruct H as [A B]. apply Nat.eqb_eq in A. apply existsb_exists in B.
+    destruct B as [a [Ha B]]. apply andb_true_iff in B. rewrite Nat.eqb_eq in B. exists t, a. tauto.
+  - intros [t [a [Ht [A [Ha [B C]]]]]]. exists t. split; auto. apply andb_true_iff. split; [apply Nat.eqb_eq, A|].
+    apply existsb_exists. exists a. split; auto. apply andb_true_iff. split; [apply Nat.eqb_eq, B|exact C].
+Qed.
+Lemma one_chunk_at k k' i x : occupied_by k i x = true -> occupied_by k' i x = true -> k = k'.
+Proof.
+  rewrite !occupied_spec. intros [t [a [Ht [<- [Ha [Ea Ia]]]]]] [t' [a' [Ht' [<- [Ha' [Ea' Ia']]]]]].
+  assert (Q : forall s s' : sent, {s = s'} + {s <> s'}) by (repeat decide equality). destruct (Q t t') as [->|Ne]; auto.
+  destruct (are_apart _ _ _ _ good_sch t t' a a' Ht Ht' Ne Ha Ha') as [A|[S _]]; [congruence| |exact S].
+  exfalso. unfold inside, apart in *. rewrite !andb_true_iff, !Z.leb_le, !Z.ltb_lt in *. lia.
+Qed.
+Definition busy_of (ls : list nat) (x : Z) : list nat := nodup Nat.eq_dec (map fst (filter (uses_at ls x) (uses j sch))).
+Lemma is_busy_of ls k i x : In i ls -> occupied_by k i x = true -> In i (busy_of ls x).
+Proof.
+  rewrite occupied_spec. intros Hi [t [a [Ht [_ [Ha [<- Ia]]]]]]. apply nodup_In, in_map, filter_In. split; [apply in_flat_map; eauto|].
+  unfold uses_at, inside in *. rewrite <- andb_assoc, Ia, andb_true_r. apply existsb_exists. exists (fst a). split; auto. apply Nat.eqb_refl.
+Qed.
+End Sold.
+
+Theorem short_sound j net goods groups T sch : positive j -> loose j net (uses_of j) sch ->
+  (forall t, In t sch -> NoDup (visited j (src (tr (data t))) (route t))) -> makespan sch <= T ->
+  (forall g, In g goods -> forall x, (busy_links (over_links g) x (uses j sch) <= places g)%nat) ->
   short_of j goods groups T = false.
 Proof.
-  intros Hp Hr HT Sold. apply not_true_iff_false. unfold short_of. destruct (find_hops j) as [hs|] eqn:Eh; [|discriminate]. intros H.
+  intros Hp Hr Twice HT Sold. apply not_true_iff_false. unfold short_of. destruct (find_hops j) as [hs|] eqn:Eh; [|discriminate]. intros H.
   apply andb_true_iff in H. destruct H as [H Lt]. apply andb_true_iff in H. destruct H as [H Len]. apply andb_true_iff in H.
   destruct H as [H On].
   apply andb_true_iff in H. destruct H as [Fair Sh]. rewrite forallb_forall in Fair, Sh, Len. apply Z.ltb_lt in Lt. apply once_NoDup in On.
   enough (sum (fun g => sum (demand_costs j goods hs T (group_chunks g)) (group_demands g)) groups <= supply goods) by lia. clear Lt.
-  eapply Z.le_trans; [|apply (all_pay goods Fair (uses j sch) Sold)].
-  set (W := fun t : sent => sum (fun a => costs (price_of_link goods (fst a)) (snd a)) (uses_of j t)).
-  assert (W0 : forall t, 0 <= W t) by (intros t; apply sum_pos; intros a _; apply costs_0, price_paying, Fair).
+  set (occ := occupied_by j sch).
+  eapply Z.le_trans; [|apply (all_pay j goods Fair occ (one_chunk_at j net sch Hr) (busy_of j sch) (is_busy_of j sch) (flat_map group_chunks groups) On Sold)].
   (* what the demands of a group pay for a chunk *)
   assert (Chunk : forall g, In g groups -> forall k, sum (fun d => if needed j k d then least_cost j goods hs T d (of_chunk j d k) else 0) (group_demands g) <=
-    sum W (filter (fun t => (what (tr (data t)) =? k)%nat) sch)).
+    chunk_pays j goods occ k).
   { intros g Hg k. specialize (Sh g Hg). unfold shared_out in Sh. rewrite forallb_forall in Sh. specialize (Len g Hg).
   rewrite forallb_forall in Len.
     assert (Shr : forall i, paying (flat_map (fun d => share_of d i) (group_demands g)) = true /\
-      forall s, costs (flat_map (fun d => share_of d i) (group_demands g)) s <= costs (price_of_link goods i) s).
+      forall f, costs_when (flat_map (fun d => share_of d i) (group_demands g)) f <= costs_when (price_of_link goods i) f).
     { intros i. destruct (Nat.lt_ge_cases i (length (links j))) as [Hi|Hi].
-      - specialize (Sh i ltac:(apply in_seq; lia)). apply andb_true_iff in Sh. destruct Sh as [A B]. split; auto. intros s.
+      - specialize (Sh i ltac:(apply in_seq; lia)). apply andb_true_iff in Sh. destruct Sh as [A B]. split; auto. intros f.
         apply costs_less; [apply price_paying, Fair|].
         rewrite forallb_forall in B. intros x Hx. apply in_map_iff in Hx. destruct Hx as [e [<- He]]. apply Z.leb_le, B, He.
       - replace (flat_map (fun d => share_of d i) (group_demands g)) with (@nil (Z * Z)).
-        + split; [reflexivity|]. intros s. apply (costs_0 _ _ (price_paying goods Fair i)).
+        + split; [reflexivity|]. intros f. apply (costs_when_0 _ f (price_paying goods Fair i)).
         + clear - Len Hi. induction (group_demands g) as [|d ds IH]; [reflexivity|]. cbn [flat_map].
           rewrite <- IH by (intros x Hx; apply Len; right; auto).
           specialize (Len d (or_introl eq_refl)). apply Nat.leb_le in Len. unfold share_of. rewrite nth_overflow by lia. reflexivity. }
-    apply Z.le_trans with (sum (fun d => sum (toll j (share_of d)) (filter (fun t => (what (tr (data t)) =? k)%nat) sch)) (group_demands g)).
-    - apply sum_le. intros d Hd.
-      assert (Pd : forall i, paying (share_of d i) = true).
-      { intros i. destruct (Shr i) as [A _]. unfold paying in *. rewrite forallb_forall in *. intros e He. apply A.
-      apply in_flat_map. eauto. }
-      assert (T0 : 0 <= sum (toll j (share_of d)) (filter (fun t => (what (tr (data t)) =? k)%nat) sch)) by (apply sum_pos;
-      intros t _; apply toll_0, Pd).
+    assert (Pd : forall d, In d (group_demands g) -> forall i, paying (share_of d i) = true).
+    { intros d Hd i. destruct (Shr i) as [A _]. unfold paying in *. rewrite forallb_forall in *. intros e He. apply A.
+    apply in_flat_map. eauto. }
+    apply Z.le_trans with (sum (fun d => sum (fun i => costs_when (share_of d i) (occ k i)) (seq 0 (length (links j)))) (group_demands g)).
+    - apply sum_le. intros d Hd. specialize (Pd d Hd).
+      assert (T0 : 0 <= sum (fun i => costs_when (share_of d i) (occ k i)) (seq 0 (length (links j)))) by (apply sum_pos;
+      intros i _; apply costs_when_0, Pd).
       destruct (needed j k d) eqn:En; [|exact T0]. unfold least_cost, of_chunk. cbn [fst snd].
       set (table := find_table j (share_of d) (size j k) T (supply goods + 1) hs (holders_of_chunk j k (source d))).
       destruct (table_ok _ _ _ _ _ _ _ _) eqn:Ok; [|exact T0].
@@ -480,80 +567,97 @@ Proof.
       destruct Hin as [Hin Ek].
       cbn [fst snd] in *. apply Nat.eqb_eq in Ek. subst k'. apply andb_true_iff in En. destruct En as [Ev Ec].
       apply Nat.eqb_eq in Ev. subst v.
-      apply Nat.ltb_lt in Ec. pose proof (right_holds j sch _ _ _ _ Hr Hin Ec) as Hh. apply (holds_later _ _ _ _ _ _ T) in Hh; [|exact HT].
-      pose proof (demand_pays j Hp (share_of d) Pd (size j k) T (supply goods + 1) hs Eh sch Hr k eq_refl table (source d) _ (dest d) T Ok) as P.
+      apply Nat.ltb_lt in Ec. pose proof (bring _ _ _ _ Hr _ _ _ _ Hin Ec) as Hh. apply (holds_later _ _ _ _ _ _ T) in Hh; [|exact HT].
+      assert (Occ : forall t a x, In t sch -> In a (uses_of j t) -> inside (snd a) x = true -> occ (what (tr (data t))) (fst a) x = true).
+      { intros t a x Ht Ha Hx. apply occupied_spec. exists t, a. auto. }
+      pose proof (demand_pays j Hp occ (share_of d) Pd (size j k) (sane_size j Hp k) T (supply goods + 1) hs Eh net sch Hr Twice k eq_refl Occ table (source d) _ (dest d) T Ok) as P.
       eapply Z.le_trans; [apply P; auto; [|lia]|].
       + intros u x Hx Hc. unfold holders_of_chunk. apply in_map_iff. exists ((u, k), x). split; [reflexivity|]. apply filter_In. split.
         * apply filter_In. split; auto. apply Nat.eqb_refl.
         * apply Nat.ltb_lt, Hc.
-      + unfold spent. rewrite !sum_filter. apply sum_le. intros t _. pose proof (toll_0 j (share_of d) Pd t).
-        destruct (what (tr (data t)) =? k)%nat; simpl; [|lia]. destruct (_ <=? _); lia.
-    - rewrite sum_swap. apply sum_le. intros t _. unfold W, toll. rewrite sum_swap. apply sum_le. intros a _.
-      destruct (Shr (fst a)) as [_ C].
-      eapply Z.le_trans; [|apply (C (snd a))]. clear. induction (group_demands g) as [|d ds IH]; [cbn; lia|].
-      cbn [flat_map sum fold_right]. rewrite costs_app. unfold sum in IH. lia. }
-  apply Z.le_trans with (sum (fun g => sum (fun k => sum W (filter (fun t => (what (tr (data t)) =? k)%nat) sch)) (group_chunks g)) groups).
+      + apply sum_le. intros i _. apply costs_more; [apply Pd|]. intros x Hx. apply andb_true_iff in Hx. apply Hx.
+    - rewrite sum_swap. apply sum_le. intros i _. rewrite <- costs_flat. apply (Shr i). }
+  apply Z.le_trans with (sum (fun g => sum (chunk_pays j goods occ) (group_chunks g)) groups).
   - apply sum_le. intros g Hg. unfold demand_costs. rewrite sum_swap. apply sum_le. intros k _.
     eapply Z.le_trans; [|apply (Chunk g Hg k)]. apply sum_le. intros d _. destruct (needed j k d); [|lia]. rewrite look_is. lia.
-  - replace (sum (fun a => costs (price_of_link goods (fst a)) (snd a)) (uses j sch)) with (sum W sch).
-    2:{ symmetry. apply sum_flat. }
-    replace (sum (fun g => sum (fun k => sum W (filter (fun t => (what (tr (data t)) =? k)%nat) sch)) (group_chunks g)) groups)
-      with (sum (fun k => sum W (filter (fun t => (what (tr (data t)) =? k)%nat) sch)) (flat_map group_chunks groups)).
-    2:{ apply sum_flat. }
-    rewrite (sum_eq _ (fun k => sum (fun t => if Nat.eq_dec (what (tr (data t))) k then W t else 0) sch)).
-    2:{ intros k _. rewrite sum_filter. apply sum_eq. intros t _. destruct (Nat.eqb_spec (what (tr (data t))) k),
-    (Nat.eq_dec (what (tr (data t))) k); congruence. }
-    rewrite sum_swap. apply sum_le. intros t _.
-    rewrite (one_of Nat.eq_dec (fun _ => W t) (what (tr (data t))) _ On). specialize (W0 t). destruct (in_dec _ _ _); lia.
+  - rewrite sum_flat_map. lia.
 Qed.
 
 (** Prices of links and of ports. *)
 Definition sold (j : job) (of_links of_ports : list (nat * tariff)) : list good :=
   map (fun e => Good [fst e] 1 (snd e)) of_links ++
   map (fun e => let port := nth (fst e) (ports j) ([], 0%nat) in Good (fst port) (snd port) (snd e)) of_ports.
-Lemma at_most_one i x us : disjoint us -> (length (filter (uses_at [i] x) us) <= 1)%nat.
+Lemma sold_holds j us of_links of_ports : ports_once (ports j) us ->
+  forall g, In g (sold j of_links of_ports) -> forall x, (busy_links (over_links g) x us <= places g)%nat.
 Proof.
-  induction us as [|a us IH]; intros D; [cbn; lia|]. inversion D as [|? ? Da Dr]; subst. specialize (IH Dr). cbn [filter].
-  destruct (uses_at [i] x a) eqn:E; [|exact IH]. cbn [length]. replace (filter (uses_at [i] x) us) with (@nil use); [cbn;
-  lia|]. clear IH Dr D.
-  rewrite Forall_forall in Da. induction us as [|c us IH]; [reflexivity|]. cbn [filter].
-  rewrite <- IH by (intros y Hy; apply Da; right; auto).
-  destruct (uses_at [i] x c) eqn:E'; [|reflexivity]. exfalso. specialize (Da c (or_introl eq_refl)). unfold uses_at in E, E'.
-  rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt in E, E'. cbn [existsb] in E, E'. rewrite orb_false_r, Nat.eqb_eq in E, E'.
-  unfold apart in Da. intuition lia.
-Qed.
-Lemma sold_holds j sch of_links of_ports : right j sch ->
-  forall g, In g (sold j of_links of_ports) -> forall x, (length (filter (uses_at (over_links g) x) (uses j sch)) <= places g)%nat.
-Proof.
-  intros [_ [D [P _]]] g Hg x. apply in_app_or in Hg. destruct Hg as [Hg|Hg]; apply in_map_iff in Hg;
+  intros P g Hg x. apply in_app_or in Hg. destruct Hg as [Hg|Hg]; apply in_map_iff in Hg;
   destruct Hg as [e [<- _]]; cbn [over_links places].
-  - apply at_most_one, D.
+  - apply (NoDup_incl_length (l := nodup Nat.eq_dec _) (l' := [fst e]) (NoDup_nodup _ _)). intros i Hi. apply nodup_In, in_map_iff in Hi. destruct Hi as [a [<- Ha]].
+    apply filter_In in Ha. destruct Ha as [_ Ha]. unfold uses_at in Ha. cbn [existsb] in Ha. rewrite !andb_true_iff, orb_false_r, Nat.eqb_eq in Ha. left. symmetry. apply Ha.
   - destruct (nth_in_or_default (fst e) (ports j) ([], 0%nat)) as [I| ->].
     + destruct (nth (fst e) (ports j) ([], 0%nat)) as [ls c]. apply (P ls c I).
-    + cbn [fst snd]. replace (filter (uses_at [] x) (uses j sch)) with (@nil use); [cbn; lia|]. symmetry. clear.
-      induction (uses j sch) as [|a us IH]; [reflexivity|exact IH].
+    + cbn [fst snd]. unfold busy_links. replace (filter (uses_at [] x) us) with (@nil use); [cbn; lia|]. symmetry. clear.
+      induction us as [|a us IH]; [reflexivity|exact IH].
+Qed.
+Lemma within_once ps us : (forall ls c, In (ls, c) ps -> forall x, (length (filter (uses_at ls x) us) <= c)%nat) -> ports_once ps us.
+Proof.
+  intros H ls c Hp x. eapply Nat.le_trans; [|apply (H ls c Hp x)]. unfold busy_links.
+  replace (length (filter (uses_at ls x) us)) with (length (map fst (filter (uses_at ls x) us))) by apply map_length.
+  apply NoDup_incl_length; [apply NoDup_nodup|]. intros i Hi. apply nodup_In in Hi. exact Hi.
 Qed.
 
 Definition dual_rule (j : job) (of_links of_ports : list (nat * tariff)) (groups : list group) (bound : Z) : bool :=
   short_of j (sold j of_links of_ports) groups (bound - 1).
-Theorem dual_sound j of_links of_ports groups bound sch : positive j ->
+Theorem loose_dual_sound j net of_links of_ports groups bound sch : positive j ->
+  dual_rule j of_links of_ports groups bound = true -> loose j net (uses_of j) sch ->
+  (forall t, In t sch -> NoDup (visited j (src (tr (data t))) (route t))) -> ports_once (ports j) (uses j sch) -> bound <= makespan sch.
+Proof.
+  intros Hp H Hr Hn P. apply Z.nlt_ge. intros Lt. unfold dual_rule in H.
+  pose proof (short_sound j net _ groups (bound - 1) sch Hp Hr Hn ltac:(lia) (sold_holds j _ of_links of_ports P)). congruence.
+Qed.
+Corollary dual_sound j of_links of_ports groups bound sch : positive j ->
   dual_rule j of_links of_ports groups bound = true -> right j sch -> bound <= makespan sch.
 Proof.
-  intros Hp H Hr. apply Z.nlt_ge. intros Lt. unfold dual_rule in H.
-  pose proof (short_sound j _ groups (bound - 1) sch Hp Hr ltac:(lia) (sold_holds j sch of_links of_ports Hr)). congruence.
+  intros Hp H Hr. pose proof Hr as [W [_ [P _]]].
+  apply (loose_dual_sound j plain of_links of_ports groups bound sch Hp H (right_loose j plain sch Hr)); [|apply within_once, P].
+  intros t Ht. apply (W t Ht).
+Qed.
+(** Where switches copy. *)
+Corollary copying_dual_sound j net of_links of_ports groups bound sch : positive j ->
+  dual_rule j of_links of_ports groups bound = true -> right_copying j (copying net) sch -> bound <= makespan sch.
+Proof.
+  intros Hp H Hr. pose proof Hr as [W [_ [P _]]].
+  apply (loose_dual_sound j net of_links of_ports groups bound sch Hp H (copying_loose j net sch Hr)); [|exact P].
+  intros t Ht. apply (W t Ht).
 Qed.
 
 (** Under rounds that a rank sends once and receives once are ports, too, and have prices. *)
-Notation with_rank_ports j := (ported j false).
-Lemma right_with_rank_ports j sch : right_in_rounds j false sch -> right_in_rounds (with_rank_ports j) false sch.
+Lemma holds_ported j by_link ts c v k x : holds j ts c v k x -> holds (ported j by_link) ts c v k x.
+Proof. induction 1 as [v k x w Hl Hc Hx|t x Ht _ IH Hx]; [apply (holds_start (ported j by_link) ts c v k x w); auto|apply holds_sent; auto]. Qed.
+Theorem stepwise_dual j net by_link of_links of_ports groups bound sch : positive j -> full_sizes j = true ->
+  dual_rule (ported j by_link) of_links of_ports groups bound = true -> stepwise j net sch ->
+  (forall t, In t sch -> NoDup (visited j (src (tr (data t))) (route t))) -> ports_once (ports (ported j by_link)) (round_uses sch) ->
+  bound <= round_makespan j sch.
 Proof.
-  intros [W [D [P E]]]. split; [exact W|]. split; [exact D|]. split; [|exact E].
-  intros ls c Hin. apply (P ls c). cbn [ported ports] in *. rewrite !in_app_iff in *. tauto.
+  intros Hp Hf H St Hn P. unfold full_sizes in Hf. rewrite forallb_forall in Hf.
+  assert (F : forall b, In b (sizes j) -> 0 < b) by (intros b Hb; apply Z.ltb_lt, Hf, Hb).
+  destruct (stepwise_loose j net Hp F sch St) as [L M]. eapply Z.le_trans; [|exact M].
+  assert (L' : loose (ported j by_link) net (uses_of (ported j by_link)) (in_time j sch)) by (destruct L as [A1 A2 A3 A4 A5 A6 A7 A8 A9]; exact (Build_loose (ported j by_link) net _ _ A1 A2 A3 A4 A5 A6 A7 (fun v k w c I C => holds_ported j by_link _ _ _ _ _ (A8 v k w c I C)) A9)).
+  apply (loose_dual_sound (ported j by_link) net of_links of_ports groups bound (in_time j sch) Hp H L').
+  - intros t Ht. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. apply (Hn s Hs).
+  - apply (once_in_time j net Hp F sch St), P.
 Qed.
-Corollary dual_in_rounds j of_links of_ports groups bound sch : positive j -> model j = Blocking -> full_sizes j = true ->
-  dual_rule (with_rank_ports j) of_links of_ports groups bound = true -> right_in_rounds j false sch -> bound <= round_makespan j sch.
+Corollary dual_in_rounds j by_link of_links of_ports groups bound sch : positive j -> full_sizes j = true ->
+  dual_rule (ported j by_link) of_links of_ports groups bound = true -> right_in_rounds j by_link sch -> bound <= round_makespan j sch.
 Proof.
-  intros Hp Hm Hf H Hr. change (round_makespan j sch) with (round_makespan (with_rank_ports j) sch).
-  apply (bound_in_rounds (with_rank_ports j) bound); auto using right_with_rank_ports.
-  intros s Hs. apply (dual_sound (with_rank_ports j) of_links of_ports groups bound s); auto.
+  intros Hp Hf H Hr. pose proof Hr as [W [_ [P _]]].
+  apply (stepwise_dual j plain by_link of_links of_ports groups bound sch Hp Hf H (right_steps j plain by_link sch Hr)); [|apply within_once, P].
+  intros t Ht. destruct (W t Ht) as [_ [_ [N _]]]. exact N.
+Qed.
+Corollary copying_dual_in_rounds j net by_link of_links of_ports groups bound sch : positive j -> full_sizes j = true ->
+  dual_rule (ported j by_link) of_links of_ports groups bound = true -> right_copying_rounds j (copying net) by_link sch -> bound <= round_makespan j sch.
+Proof.
+  intros Hp Hf H Hr. pose proof Hr as [W [_ [P _]]].
+  apply (stepwise_dual j net by_link of_links of_ports groups bound sch Hp Hf H (copying_steps j net by_link sch Hr)); [|exact P].
+  intros t Ht. destruct (W t Ht) as [_ [_ [N _]]]. exact N.
 Qed.

@@ -77,6 +77,29 @@ Proof.
   destruct (step_transfers good t Ht) as [[Rk _] _]. pose proof (beta_pos (at_link i) (size j (what (tr (data t)))) (proj2 (sane_link j sane i)) (full _ (nth_In _ _ Rk))).
   unfold takes in *. lia.
 Qed.
+(** No more links of a port are busy at an instant than in its round. *)
+Lemma once_in_time ps : ports_once ps (round_uses sch) -> ports_once ps (uses j in_time).
+Proof.
+  intros P ls c Hp x. unfold busy_links. destruct (filter (uses_at ls x) (uses j in_time)) as [|a l] eqn:Ef; [simpl; lia|]. rewrite <- Ef.
+  assert (At : forall b, In b (filter (uses_at ls x) (uses j in_time)) -> exists t, In t sch /\ In (fst b) (route t) /\ In (fst b) ls /\
+     rounds_end (rnd t) <= x < rounds_end (S (rnd t))).
+  { intros [i sp] Hb. apply filter_In in Hb. destruct Hb as [Hb Hx]. apply in_flat_map in Hb. destruct Hb as [t' [Ht Hb]].
+    apply in_map_iff in Ht. destruct Ht as [t [<- Ht]]. exists t. destruct (within_round t i sp Ht Hb) as [A [B C]].
+    unfold uses_at in Hx. rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt in Hx. cbn [fst snd] in *. destruct Hx as [[Hx X1] X2].
+    apply existsb_exists in Hx. destruct Hx as [i' [Hx E]]. apply Nat.eqb_eq in E. subst i'.
+    split; [exact Ht|]. split; [|split; [exact Hx|lia]]. apply (in_map fst) in Hb. rewrite uses_of_route in Hb. exact Hb. }
+  destruct (At a ltac:(rewrite Ef; left; auto)) as [t0 [_ [_ [_ X0]]]].
+  eapply Nat.le_trans; [|apply (P ls c Hp (Z.of_nat (rnd t0)))]. apply NoDup_incl_length; [apply NoDup_nodup|].
+  intros i Hi. apply nodup_In, in_map_iff in Hi. destruct Hi as [b [<- Hb]]. destruct (At b Hb) as [t [Ht [Hr [Hl X]]]].
+  assert (E : rnd t = rnd t0).
+  { destruct (Nat.lt_trichotomy (rnd t) (rnd t0)) as [Q|[Q|Q]]; auto.
+    - pose proof (rounds_end_mono j sch (S (rnd t)) (rnd t0) Q). lia.
+    - pose proof (rounds_end_mono j sch (S (rnd t0)) (rnd t) Q). lia. }
+  apply nodup_In, in_map_iff. exists (fst b, Span (begins (data t)) 1). split; [reflexivity|]. apply filter_In. split.
+  - apply in_flat_map. exists t. split; auto. apply (in_map (fun i => (i, Span (begins (data t)) 1))), Hr.
+  - unfold uses_at. cbn [fst snd first long]. destruct (round_of t Ht) as [B _]. rewrite B, E.
+    rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt. repeat split; try lia. apply existsb_exists. exists (fst b). split; auto. apply Nat.eqb_refl.
+Qed.
 Lemma came c v k x : holds j (map data sch) c v k x -> forall r, x = Z.of_nat r -> holds j (map data in_time) c v k (rounds_end r).
 Proof.
   induction 1 as [v k x w Hl Hc Hx|t x Ht _ IH Hx]; intros r ->.

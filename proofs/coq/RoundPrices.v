@@ -115,7 +115,7 @@ Qed.
 Lemma fares_by_link : sum (fun t => fare (route t)) sch <= rounds_of sch * sum price (seq 0 (length (links j))).
 Proof.
   assert (E : sum (fun t => fare (route t)) sch = sum (fun a => price (fst a)) (round_uses sch)).
-  { unfold round_uses. rewrite sum_flat. apply sum_eq. intros t _. unfold round_uses_of. rewrite sum_map. reflexivity. }
+  { unfold round_uses. rewrite sum_flat_map. apply sum_eq. intros t _. unfold round_uses_of. rewrite sum_map. reflexivity. }
   rewrite E, (sum_by fst _ (seq 0 (length (links j)))); [|apply seq_NoDup|].
   - rewrite <- sum_mul. apply sum_le. intros i _. apply Z.le_trans with (price i * Z.of_nat (length (filter (fun a => (fst a =? i)%nat) (round_uses sch)))).
     + rewrite <- sum_const. apply Z.eq_le_incl, sum_eq. intros a Ha. apply filter_In in Ha. destruct Ha as [_ Ha]. apply Nat.eqb_eq in Ha. congruence.

@@ -455,9 +455,9 @@ Proof. induction w as [|x w IH]; intros v; simpl; auto. rewrite IH. reflexivity.
 Theorem equal_loads u i : (u < n)%nat -> (i < g)%nat ->
   length (filter (uses_link (u * g + i)) translated) = length (filter (fun x => (snd x =? i)%nat) timetable).
 Proof.
-  intros Hu Hi. apply Nat2Z.inj. rewrite !count_sum. unfold translated, timetable. rewrite !sum_flat.
+  intros Hu Hi. apply Nat2Z.inj. rewrite !count_sum. unfold translated, timetable. rewrite !sum_flat_map.
   set (h := fun r : list nat => if existsb (Nat.eqb (u * g + i)) r then 1 else 0).
-  rewrite (sum_eq _ (fun v => sum (fun x => sum (fun t => h (route t)) (item_walk v x)) items)) by (intros v _; apply sum_flat).
+  rewrite (sum_eq _ (fun v => sum (fun x => sum (fun t => h (route t)) (item_walk v x)) items)) by (intros v _; apply sum_flat_map).
   rewrite sum_swap. apply sum_eq. intros x Hx. apply in_items in Hx.
   assert (K : forall y, In y (paths (fst x) (snd x)) -> (snd y < g)%nat) by (intros y; apply path_gens; apply Hx).
   rewrite (sum_eq _ (fun v => sum (fun t => h (route t)) (walk 0 v (paths (fst x) (snd x))))) by (intros v _; apply walk_chunk).
