@@ -29,14 +29,29 @@ type search struct {
 }
 
 func searchFor(ctx context.Context, p *model.Problem) (search, error) {
-	late, cancel := solve.Grace(ctx, Grace/2)
-	defer cancel()
 	all, complete, err := bound.All(ctx, p)
 	if err != nil || len(all) == 0 {
 		return search{complete: complete}, err
 	}
-	c, err := Value(late, all[0])
-	return search{c, complete && c != nil}, err
+	c, first, err := firstValued(ctx, all, Value)
+	return search{c, complete && first}, err
+}
+
+// firstValued returns the certificate of the first of some proposals, the best one. If valuing
+// that takes longer than ctx and half of Grace it is the next one's, which has half as long after
+// ctx, and so on: something simple is better than nothing. It is nil if none was valued in time.
+func firstValued(ctx context.Context, all []*bound.Proposal, value func(context.Context, *bound.Proposal) (*model.Certificate, error)) (*model.Certificate, bool, error) {
+	while := Grace / 2
+	for i, w := range all {
+		late, cancel := solve.Grace(ctx, while)
+		c, err := value(late, w)
+		cancel()
+		if c != nil || err != nil {
+			return c, i == 0, err
+		}
+		while /= 2
+	}
+	return nil, false, nil
 }
 
 // Value returns the certificate of a proposal, with the bound that the checker finds its witness

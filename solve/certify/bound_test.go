@@ -6,6 +6,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/stretchr/testify/require"
 )
 
@@ -30,4 +31,30 @@ func TestQuickBound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A bound whose value takes longer than there is time gives way to the next one.
+func TestFirstValued(t *testing.T) {
+	p := &model.Problem{}
+	slow, simple, last := &bound.Proposal{Problem: p, Estimate: 3}, &bound.Proposal{Problem: p, Estimate: 2}, &bound.Proposal{Problem: p, Estimate: 1}
+	value := func(ctx context.Context, w *bound.Proposal) (*model.Certificate, error) {
+		if w == slow {
+			<-ctx.Done()
+			return nil, nil
+		}
+		return &model.Certificate{Problem: w.Problem, Bound: w.Estimate}, nil
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	c, first, err := firstValued(over, []*bound.Proposal{slow, simple, last}, value)
+	require.NoError(t, err)
+	require.Equal(t, model.Time(2), c.Bound)
+	require.False(t, first)
+	c, first, err = firstValued(over, []*bound.Proposal{simple, last}, value)
+	require.NoError(t, err)
+	require.Equal(t, model.Time(2), c.Bound)
+	require.True(t, first)
+	c, _, err = firstValued(over, []*bound.Proposal{slow}, value)
+	require.NoError(t, err)
+	require.Nil(t, c)
 }

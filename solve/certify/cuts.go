@@ -88,11 +88,12 @@ func cutsOf(p *model.Problem) []int {
 	return triedCuts
 }
 
-// chooseCut returns how many chunks a member are best for a method that chooses no cut, and
-// a note on what was tried. The method works for a short time with one cut after the other,
-// in ascending order, except those whose own bound is no better than what another reached. The
-// answer does not depend on the clock unless half the time of b passes.
-func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem) (k int, note string) {
+// chooseCut returns how many chunks a member are best for a method that chooses no cut, what
+// the method found with them, which has no schedule if it found none, and a note on what was
+// tried. The method works for a short time with one cut after the other, in ascending order,
+// except those whose own bound is no better than what another reached. The answer does not
+// depend on the clock unless half the time of b passes.
+func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem) (k int, found solve.Result, note string) {
 	b, cancel := b.Share(2)
 	defer cancel()
 	o := e.Options
@@ -119,7 +120,7 @@ func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem)
 		}
 		tried = append(tried, fmt.Sprint(n))
 		if makespan := r.Makespan(); makespan < best-best/1000 { // less does not pay for more chunks
-			best, k, idle = makespan, n, 0
+			best, k, found, idle = makespan, n, r, 0
 		} else if idle++; idle == idleCuts {
 			break
 		}
@@ -130,7 +131,7 @@ func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem)
 	if len(tried) > 1 {
 		note = fmt.Sprintf("best cut of %s chunks per rank", strings.Join(tried, ", "))
 	}
-	return k, note
+	return k, found, note
 }
 
 // moved returns how many transfers p, which has chunks, needs at least.

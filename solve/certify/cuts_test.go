@@ -67,3 +67,28 @@ func TestCutsFit(t *testing.T) {
 		}
 	}
 }
+
+// hasty is a method whose time ends once the cut is chosen.
+type hasty struct{ solve.Solver }
+
+func (h hasty) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	if o.Effort >= 0 { // which is less where cuts are tried
+		return solve.Result{Problem: p, Stop: solve.TimeLimit}, nil
+	}
+	return h.Solver.Solve(ctx, p, o)
+}
+
+// TestCutsKeepWhatTheyFound: what was found when the cut was chosen is the answer of a method
+// that has no time for more.
+func TestCutsKeepWhatTheyFound(t *testing.T) {
+	tp, err := topo.Parse("dgx1", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 8 << 20, Cost: model.Pipelined}
+	e := &Evaluator{Options: solve.Options{Seed: 1}, Progress: Silent{}, ChooseCuts: true}
+	r, err := e.Run(context.Background(), hasty{mustName(t, "tacos")[0]}, p, nil)
+	require.NoError(t, err)
+	require.NotNil(t, r.Result.Schedule)
+	require.Equal(t, verify.Proved, r.Outcome())
+	require.Equal(t, solve.TimeLimit, r.Result.Stop)
+	require.Contains(t, r.Note(), "best cut of 1, 2")
+}

@@ -298,13 +298,13 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 			o.Best = r.Makespan
 		}
 	}
-	cutNote, choosing := "", time.Duration(0)
+	cutNote, choosing, chosen := "", time.Duration(0), solve.Result{}
 	if about.NeedsCut != nil && about.NeedsCut(p) {
 		k := max(1, o.Chunks)
 		if e.searchesCut(m, p) {
 			e.Progress.Note("choosing the cut")
 			start := time.Now()
-			k, cutNote = e.chooseCut(b, m, p)
+			k, chosen, cutNote = e.chooseCut(b, m, p)
 			choosing = time.Since(start)
 		}
 		p = solve.Cut(p, k)
@@ -329,7 +329,7 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 	}
 	e.Progress.Note("solving")
 	start := time.Now()
-	result, err := m.Solve(b.Context(), p, o)
+	result, err := solveFrom(b, m, p, o, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -358,6 +358,23 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 	}
 	r.Makespan = result.Makespan()
 	return r, nil
+}
+
+// solveFrom has a method solve p. Where its time ends before it has found what is as short as what
+// was found when the cut was chosen, that is the answer.
+func solveFrom(b *solve.Budget, m solve.Solver, p *model.Problem, o solve.Options, chosen solve.Result) (solve.Result, error) {
+	if chosen.Schedule == nil {
+		return m.Solve(b.Context(), p, o)
+	}
+	if chosen.Stop = b.Stop(); chosen.Stop != 0 {
+		return chosen, nil
+	}
+	r, err := m.Solve(b.Context(), p, o)
+	if err != nil || r.Schedule != nil && r.Makespan() <= chosen.Makespan() {
+		return r, err
+	}
+	chosen.Stop = r.Stop
+	return chosen, nil
 }
 
 // prove has what a method found verified.

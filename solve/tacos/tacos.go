@@ -222,6 +222,9 @@ func (c candidate) tries(tries, threads int, o solve.Options, stop func() bool) 
 					b.offer(i, c.schedule)
 					continue
 				}
+				if stop() {
+					return // before the stores are made, which takes a while on a million hops
+				}
 				b.offer(i, syn.try(o.Seed, i, func() bool { return stop() || b.beyond(i) }))
 			}
 		})
