@@ -35,6 +35,9 @@ func changed(ctx context.Context, into string, from ...string) error {
 		if err != nil {
 			return err
 		}
+		if err := besides(ctx, into, dir); err != nil {
+			return err
+		}
 		for _, name := range names {
 			text, err := files.ReadRegular(ctx, name)
 			if err != nil {
@@ -46,6 +49,24 @@ func changed(ctx context.Context, into string, from ...string) error {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// besides copies the proofs of certificates of a directory.
+func besides(ctx context.Context, into, dir string) error {
+	names, err := files.Glob(dir, "*.lrat")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := files.ReadRegular(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(into, filepath.Base(name)), text, 0o644); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -184,23 +184,21 @@ let refutation name =
 let refuted_horizon file d w =
   let problem = field "problem" d in
   let cost = J.to_string (field "cost" problem) and kind = J.to_string (field "kind" (field "collective" problem)) in
-  let rounds = is_rounds cost in
-  if kind = "allreduce" then no ("kind lrat of " ^ kind);
-  if is_free problem then no "kind lrat, and the cut is free";
+  let rounds = is_rounds cost and allreduce = kind = "allreduce" in
   let proof = J.to_string (field "proof" w) in
   if Filename.basename proof <> proof then no "a proof that is not beside the certificate";
   let h = number "horizon" w and j = job_of ~rounds problem in
   let between = List.filter (fun l -> Z.geq l.src j.nodes && Z.geq l.dst j.nodes) j.links in
-  if Z.gt h (Z.of_int 100_000) || small h * small j.nodes * (small j.nodes + List.length j.links) * List.length j.sizes > 1_000_000 || List.length between > 16 then no "a large formula";
+  if Z.gt h (Z.of_int 100_000) || small h * small j.nodes * (small j.nodes + List.length j.links) * List.length j.sizes * (if allreduce then small j.nodes else 1) > 1_000_000 || List.length between > 16 then no "a large formula";
   let lines = refutation (Filename.concat (Filename.dirname file) proof) in
   let bound = number "bound_ps" d in
   (* What 10.1 of the specification refuses. *)
   let epoch = optional "epoch_ps" w Z.zero num and steps = optional "steps" w Z.zero num in
   let backwards = kind = "reduce" || kind = "reducescatter" in
   let late = List.exists (fun t -> Z.sign t > 0) j.release in
-  let refused = if rounds then Z.sign epoch <> 0 || late else Z.sign steps > 0 || late && backwards in
+  let refused = late && (rounds || backwards) || allreduce && (not rounds || Z.sign steps > 0) in
   positiveb j && not refused
-  && match rounds, backwards with
+  && if allreduce then allreduce_rule j (cost = "link-rounds") h lines bound else match rounds, backwards with
      | true, false -> rounds_rule j (cost = "link-rounds") h steps lines bound
      | true, true -> backwards_rounds_rule j (cost = "link-rounds") h steps lines bound
      | false, false -> epochs_rule j epoch h lines bound
@@ -242,7 +240,7 @@ let certificate file d =
   let problem = field "problem" d in
   let adding = List.exists adds (switches problem) and copying = List.exists copies (switches problem) in
   let shared = adding || copying in
-  if kind = "lrat" && not shared then refuted_horizon file d w else
+  if kind = "lrat" then not shared && refuted_horizon file d w else
   let free = is_free problem and cost = word "cost" problem and of_rounds = List.mem kind [ "doubling"; "broadcast"; "combine" ] in
   if of_rounds && cost <> "rounds" then false else
   let rounds = is_rounds cost in

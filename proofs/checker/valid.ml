@@ -167,6 +167,14 @@ let valid_certificate d =
   want (word "cost" problem = "rounds" || not (has "sends" w || has "receives" w)) "sends, receives" "them under rounds only";
   if has "shard" w then want (exists (Z.of_int (shards problem)) (number "shard" w)) "shard" "one that exists";
   List.iter (fun key -> if has key w then want (Z.equal (Z.of_int (List.length (J.to_list (field key w)))) nodes) key "a time for each node") [ "potential_ps"; "head_ps" ];
+  if word "kind" w = "lrat" then begin
+    let epoch = optional "epoch_ps" w Z.zero num and rounds = is_rounds (word "cost" problem) in
+    want (has "chunks" problem) "chunks" "a number of them";
+    want (Z.sign (number "horizon" w) > 0) "horizon" "1 or more";
+    want (if rounds then Z.sign epoch = 0 else Z.sign epoch > 0) "epoch_ps" "0 where time is counted in rounds, else more";
+    let steps = Z.sign (optional "steps" w Z.zero num) in
+    want (steps = 0 || steps > 0 && rounds) "steps" "0 or, in rounds, more"
+  end;
   let parts = List.map nums (optional "parts" w [] J.to_list) in
   want (List.for_all (fun l -> ascending l && List.for_all (exists nodes) l) parts && distinct (List.concat parts)) "parts" "nodes that exist, ascending, each in one";
   List.iter (fun g -> want (List.for_all (exists chunks) (nums (field "chunks" g))) "groups" "chunks that exist") (optional "groups" w [] J.to_list);

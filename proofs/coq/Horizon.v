@@ -1,7 +1,7 @@
 (** SPEC 10 is sound: the formula that is made of a problem and a horizon follows from a right schedule
     within it, so that its refutation bounds all right schedules. Timed, over arcs of bundles, times are cut to
     epochs; in rounds only those that move something count, and steps are counted of them. Here are
-    problems that do not reduce, by 10.2; Backwards has those that do. Left out: 10.6. *)
+    problems that do not reduce, by 10.2; Backwards has those that do, Allreduce 10.6. *)
 From Coq Require Import Bool List ZArith Lia.
 From Oraccl Require Lrat.
 From Oraccl Require Import Cut Round Check Timed Schedule Passing Bounds Replay InRounds RoundTime RoundRules Clauses Epochs.
@@ -695,10 +695,85 @@ Proof.
   subst r'. rewrite app_nil_r in Er. rewrite <- E, Er in *. apply Ho; auto. intros x Hx [<-|[]]. auto.
 Qed.
 
+Lemma at_most_one {A} (g : A -> nat) v l : NoDup (map g l) -> (Clauses.how_many (fun x => (g x =? v)%nat) l <= 1)%nat.
+Proof.
+  induction l as [|a l IH]; intros H; [auto|]. simpl in H. apply NoDup_cons_iff in H. destruct H as [A1 A2]. rewrite how_many_cons.
+  destruct (Nat.eqb_spec (g a) v) as [E|]; [|apply IH, A2]. rewrite how_many_0; [auto|]. intros x Hx. apply Nat.eqb_neq. intros E'.
+  apply A1. rewrite E, <- E'. apply in_map, Hx.
+Qed.
+
+Lemma link_or_not : by_link = true \/ by_link = false.
+Proof. destruct by_link; auto. Qed.
+Lemma leg_known g : In g (map leg_in_round sch) -> (of_chunk g < length (sizes j))%nat /\ In (the_leg_arc j c g) (arcs (system_of j c h n)).
+Proof.
+  intros Hg. apply in_map_iff in Hg. destruct Hg as [t [<- Ht]]. destruct (good t Ht) as [[Hk [A [B Hne]]] _]. split; [exact Hk|].
+  destruct link_or_not as [E|E]; rewrite E; cbn [arcs system_of the_leg_arc leg_in_round from_rank to_rank on_links].
+  - apply in_arcs_over; auto. apply one_hop; auto.
+  - apply in_flat_map. exists (src (tr (data t))). split; [apply in_seq; lia|]. apply in_flat_map. exists (dst (tr (data t))).
+    split; [apply in_seq; lia|]. destruct (Nat.eqb_spec (src (tr (data t))) (dst (tr (data t)))); [congruence|left; reflexivity].
+Qed.
+Lemma round_within t : In t sch -> 0 <= begins (data t) /\ ends (data t) = begins (data t) + 1.
+Proof. intros Ht. destruct (good t Ht) as [_ [_ [_ [A [B _]]]]]. auto. Qed.
 Hypothesis bundles_fit : by_link = true -> forall b x, (Clauses.how_many (member_at j (Nat.eqb b) x) (round_uses sch) <= capacity (of_bundle j c b))%nat.
 Hypothesis ports_fit : by_link = true -> forall p x, In p (ports j) ->
   (Clauses.how_many (member_at j (fun b => existsb (Nat.eqb b) (fst p)) x) (round_uses sch) <= snd p)%nat.
 Hypothesis once : by_link = false -> forall r, NoDup (map src (round_of sch r)) /\ NoDup (map dst (round_of sch r)).
+Lemma rounds_fit gr x t : In gr (limits (system_of j c h n)) -> In x gr -> 0 <= t < h ->
+  (Clauses.how_many (fun g => occupies (system_of j c h n) x t (move_of j c h n moved g)) (map leg_in_round sch) <= capacity x)%nat.
+Proof.
+  intros Hgr Hx Ht. set (o := fun g => occupies (system_of j c h n) x t (move_of j c h n moved g)).
+  (* all that are busy in an epoch are of one round *)
+  destruct (filter o (map leg_in_round sch)) as [|g0 l0] eqn:Ef; [unfold Clauses.how_many; rewrite Ef; simpl; lia|].
+  assert (F0 : In g0 (map leg_in_round sch) /\ o g0 = true) by (apply filter_In; rewrite Ef; left; auto). clear Ef l0.
+  destruct F0 as [Hg0 F0]. apply in_map_iff in Hg0. destruct Hg0 as [t0 [<- Ht0]].
+  assert (Now : forall u, In u sch -> o (leg_in_round u) = true -> (exists p, In p (spans x (what (tr (data u))) (the_leg_arc j c (leg_in_round u)))) /\ moved (begins (data u)) = t).
+  { intros u Hu O. unfold o, occupies in O. rewrite (move_arc j c h n moved _ leg_known) in O by (apply in_map, Hu).
+    apply existsb_exists in O. destruct O as [p [Hp O]]. cbn [chunk_of move_of leg_in_round of_chunk start leaves] in *. split; [eauto|].
+    assert (Pq : p = (0, 1)).
+    { destruct link_or_not as [E|E]; rewrite E in Hgr, Hp; cbn [limits system_of] in Hgr.
+      - apply in_app_or in Hgr. destruct Hgr as [Hgr|Hgr]; apply in_map_iff in Hgr; destruct Hgr as [b [<- _]]; destruct Hx as [<-|[]];
+        cbn [of_bundle of_port at_places spans place_spans] in Hp; apply in_flat_map in Hp; destruct Hp as [w [Hw Hp]]; apply in_map_iff in Hw; destruct Hw as [i [<- _]];
+        cbn [fst snd] in Hp; [destruct (b =? i)%nat|destruct (existsb (Nat.eqb i) (fst b))]; simpl in Hp; intuition congruence.
+      - apply in_map_iff in Hgr. destruct Hgr as [b [<- _]]. destruct Hx as [<-|[<-|[]]]; cbn [of_rank spans] in Hp;
+        [destruct (tail_of _ =? b)%nat|destruct (head_of _ =? b)%nat]; simpl in Hp; intuition congruence. }
+    subst p. cbn [fst snd] in O. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in O. lia. }
+  assert (Same : forall u, In u sch -> o (leg_in_round u) = true -> begins (data u) = begins (data t0)).
+  { intros u Hu O. apply moved_same; auto; try (apply round_within; assumption). destruct (Now u Hu O) as [_ ->]. destruct (Now t0 Ht0 F0) as [_ ->]. reflexivity. }
+  assert (Rank : forall (e : transfer -> nat) v, (forall r, NoDup (map e (round_of sch r))) ->
+      (forall u, In u sch -> o (leg_in_round u) = true -> e (tr (data u)) = v) ->
+      (Clauses.how_many o (map leg_in_round sch) <= 1)%nat).
+  { intros e v Nd He. eapply Nat.le_trans; [|apply (at_most_one e v (round_of sch (Z.to_nat (begins (data t0))))), Nd].
+    unfold round_of, RoundTime.sent_in. pose proof (round_within t0 Ht0) as W0. clear - He Same W0.
+    induction sch as [|u l IH]; [apply le_n|]. simpl map. rewrite how_many_cons.
+    specialize (IH (fun u Hu => Same u (or_intror Hu)) (fun u Hu => He u (or_intror Hu))). specialize (Same u (or_introl eq_refl)). specialize (He u (or_introl eq_refl)).
+    cbn [filter]. destruct (o (leg_in_round u)).
+    - rewrite (Same eq_refl) at 1. rewrite Z2Nat.id by lia. rewrite Z.eqb_refl. cbn [map]. rewrite how_many_cons, (He eq_refl), Nat.eqb_refl.
+      rewrite Z2Nat.id in IH by lia. lia.
+    - destruct (begins (data u) =? Z.of_nat (Z.to_nat (begins (data t0)))); cbn [map]; rewrite ?how_many_cons; lia. }
+  destruct link_or_not as [Eb|Eb]; rewrite Eb in Hgr; cbn [limits system_of] in Hgr.
+  + assert (Fit : forall member cap, x = at_places j c member cap ->
+        (Clauses.how_many (member_at j member (begins (data t0))) (round_uses sch) <= cap)%nat ->
+        (Clauses.how_many o (map leg_in_round sch) <= capacity x)%nat).
+    { intros member cap Ex Hc. rewrite Ex. cbn [at_places capacity]. eapply Nat.le_trans; [|exact Hc].
+      replace (map leg_in_round sch) with (flat_map (fun t => [leg_in_round t]) sch) by (clear; induction sch; simpl; congruence).
+      apply how_many_flat. intros u Hu. rewrite how_many_cons. change (Clauses.how_many o []) with O.
+      destruct (o (leg_in_round u)) eqn:Fu; [|lia]. destruct (Now u Hu Fu) as [[p Hp] _]. rewrite Ex, Eb in Hp.
+      cbn [at_places spans place_spans the_leg_arc over on_links leg_in_round] in Hp. apply in_flat_map in Hp. destruct Hp as [w [Hw Hp]].
+      apply in_map_iff in Hw. destruct Hw as [i' [<- Hw]]. apply in_map_iff in Hw. destruct Hw as [i [<- Hi]].
+      destruct (member (fst (bundle j i, (0, 1)))) eqn:M; [|destruct Hp]. cbn [fst] in M.
+      apply (how_many_pos _ _ (i, Span (begins (data u)) 1)).
+      - apply (in_map (fun i => (i, Span (begins (data u)) 1))), Hi.
+      - unfold member_at. cbn [fst]. rewrite M, (Same u Hu Fu). unfold at_instant. cbn [snd first long].
+        rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt. repeat split; lia. }
+    apply in_app_or in Hgr. destruct Hgr as [Hgr|Hgr]; apply in_map_iff in Hgr; destruct Hgr as [b [<- Hb]]; destruct Hx as [<-|[]].
+    * apply (Fit (Nat.eqb b) (capacity (of_bundle j c b))); [rewrite Eb; reflexivity|]. apply bundles_fit, Eb.
+    * apply (Fit (fun x => existsb (Nat.eqb x) (fst b)) (snd b)); [rewrite Eb; reflexivity|]. apply ports_fit; auto.
+  + apply in_map_iff in Hgr. destruct Hgr as [v [<- _]]. destruct Hx as [<-|[<-|[]]]; cbn [of_rank capacity].
+    * apply (Rank src v); [intros r; apply (once Eb)|]. intros u Hu Fu. destruct (Now u Hu Fu) as [[p Hp] _].
+      cbn [of_rank spans the_leg_arc tail_of from_rank leg_in_round] in Hp. destruct (Nat.eqb_spec (src (tr (data u))) v); [auto|destruct Hp].
+    * apply (Rank dst v); [intros r; apply (once Eb)|]. intros u Hu Fu. destruct (Now u Hu Fu) as [[p Hp] _].
+      cbn [of_rank spans the_leg_arc head_of to_rank leg_in_round] in Hp. destruct (Nat.eqb_spec (dst (tr (data u))) v); [auto|destruct Hp].
+Qed.
 Hypothesis brought : brings j sch.
 Hypothesis few : Z.of_nat (rounds (rounds_from sch 0 (RoundTime.how_many sch))) <= h.
 Hypothesis stepwise : n <> O -> falls_into n f sch.
@@ -723,33 +798,13 @@ Proof.
     intros t Ht _. pose proof (B _ (begins_0 t Ht)). lia.
 Qed.
 
-Lemma busy_round u x : In u (round_uses sch) -> (at_instant x u = true <-> first (snd u) = x).
-Proof.
-  intros Hu. apply in_flat_map in Hu. destruct Hu as [t [_ Hu]]. apply in_map_iff in Hu. destruct Hu as [i [<- _]].
-  unfold at_instant. cbn [snd first long]. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt. lia.
-Qed.
-Lemma at_most_one {A} (g : A -> nat) v l : NoDup (map g l) -> (Clauses.how_many (fun x => (g x =? v)%nat) l <= 1)%nat.
-Proof.
-  induction l as [|a l IH]; intros H; [auto|]. simpl in H. apply NoDup_cons_iff in H. destruct H as [A1 A2]. rewrite how_many_cons.
-  destruct (Nat.eqb_spec (g a) v) as [E|]; [|apply IH, A2]. rewrite how_many_0; [auto|]. intros x Hx. apply Nat.eqb_neq. intros E'.
-  apply A1. rewrite E, <- E'. apply in_map, Hx.
-Qed.
-
-Lemma link_or_not : by_link = true \/ by_link = false.
-Proof. destruct by_link; auto. Qed.
 Theorem rounds_plan : plan (system_of j c h n) step_by (map (move_of j c h n moved) (map leg_in_round sch)).
 Proof.
   assert (W : forall t, In t sch -> 0 <= begins (data t) /\ ends (data t) = begins (data t) + 1) 
     by (intros t Ht; destruct (good t Ht) as [_ [_ [_ [A [B _]]]]]; auto).
   assert (Hs : forall t, In t sch -> 0 <= begins (data t) < ends (data t)) by (intros t Ht; specialize (W t Ht); lia).
   destruct brought as [Src Want].
-  assert (Known : forall g, In g (map leg_in_round sch) -> (of_chunk g < length (sizes j))%nat /\ In (the_leg_arc j c g) (arcs (system_of j c h n))).
-  { intros g Hg. apply in_map_iff in Hg. destruct Hg as [t [<- Ht]]. destruct (good t Ht) as [[Hk [A [B Hne]]] _]. split; [exact Hk|].
-    destruct link_or_not as [E|E]; rewrite E; cbn [arcs system_of the_leg_arc leg_in_round from_rank to_rank on_links].
-    - apply in_arcs_over; auto. apply one_hop; auto.
-    - apply in_flat_map. exists (src (tr (data t))). split; [apply in_seq; lia|]. apply in_flat_map. exists (dst (tr (data t))).
-      split; [apply in_seq; lia|]. destruct (Nat.eqb_spec (src (tr (data t))) (dst (tr (data t)))); [congruence|left; reflexivity]. }
-  apply plan_of_legs; auto.
+  pose proof leg_known as Known. apply plan_of_legs; auto.
   - apply moved_later.
   - intros g Hg. unfold moved. cbn [ready_by]. lia.
   - intros g Hg. apply in_map_iff in Hg. destruct Hg as [t [<- Ht]]. cbn [leaves gets leg_in_round of_chunk delay_by].
@@ -762,58 +817,7 @@ Proof.
     destruct (stepwise N) as [_ [_ St]]. apply St; auto.
   - apply step_by_stepped.
   - intros k v _ Hv Hn. destruct (Want k v Hv Hn) as [t [Ht [E1 E2]]]. exists (leg_in_round t). split; [apply in_map, Ht|auto].
-  - intros gr x t Hgr Hx Ht. set (o := fun g => occupies (system_of j c h n) x t (move_of j c h n moved g)).
-    (* all that are busy in an epoch are of one round *)
-    destruct (filter o (map leg_in_round sch)) as [|g0 l0] eqn:Ef; [unfold Clauses.how_many; rewrite Ef; simpl; lia|].
-    assert (F0 : In g0 (map leg_in_round sch) /\ o g0 = true) by (apply filter_In; rewrite Ef; left; auto). clear Ef l0.
-    destruct F0 as [Hg0 F0]. apply in_map_iff in Hg0. destruct Hg0 as [t0 [<- Ht0]].
-    assert (Now : forall u, In u sch -> o (leg_in_round u) = true -> (exists p, In p (spans x (what (tr (data u))) (the_leg_arc j c (leg_in_round u)))) /\ moved (begins (data u)) = t).
-    { intros u Hu O. unfold o, occupies in O. rewrite (move_arc j c h n moved _ Known) in O by (apply in_map, Hu).
-      apply existsb_exists in O. destruct O as [p [Hp O]]. cbn [chunk_of move_of leg_in_round of_chunk start leaves] in *. split; [eauto|].
-      assert (Pq : p = (0, 1)).
-      { destruct link_or_not as [E|E]; rewrite E in Hgr, Hp; cbn [limits system_of] in Hgr.
-        - apply in_app_or in Hgr. destruct Hgr as [Hgr|Hgr]; apply in_map_iff in Hgr; destruct Hgr as [b [<- _]]; destruct Hx as [<-|[]];
-          cbn [of_bundle of_port at_places spans place_spans] in Hp; apply in_flat_map in Hp; destruct Hp as [w [Hw Hp]]; apply in_map_iff in Hw; destruct Hw as [i [<- _]];
-          cbn [fst snd] in Hp; [destruct (b =? i)%nat|destruct (existsb (Nat.eqb i) (fst b))]; simpl in Hp; intuition congruence.
-        - apply in_map_iff in Hgr. destruct Hgr as [b [<- _]]. destruct Hx as [<-|[<-|[]]]; cbn [of_rank spans] in Hp;
-          [destruct (tail_of _ =? b)%nat|destruct (head_of _ =? b)%nat]; simpl in Hp; intuition congruence. }
-      subst p. cbn [fst snd] in O. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in O. lia. }
-    assert (Same : forall u, In u sch -> o (leg_in_round u) = true -> begins (data u) = begins (data t0)).
-    { intros u Hu O. apply moved_same; auto; try (apply W; assumption). destruct (Now u Hu O) as [_ ->]. destruct (Now t0 Ht0 F0) as [_ ->]. reflexivity. }
-    assert (Rank : forall (e : transfer -> nat) v, (forall r, NoDup (map e (round_of sch r))) ->
-        (forall u, In u sch -> o (leg_in_round u) = true -> e (tr (data u)) = v) ->
-        (Clauses.how_many o (map leg_in_round sch) <= 1)%nat).
-    { intros e v Nd He. eapply Nat.le_trans; [|apply (at_most_one e v (round_of sch (Z.to_nat (begins (data t0))))), Nd].
-      unfold round_of, RoundTime.sent_in. clear - He Same W Ht0. specialize (W t0 Ht0). clear Ht0. 
-      induction sch as [|u l IH]; [apply le_n|]. simpl map. rewrite how_many_cons.
-      specialize (IH (fun u Hu => Same u (or_intror Hu)) (fun u Hu => He u (or_intror Hu))). specialize (Same u (or_introl eq_refl)). specialize (He u (or_introl eq_refl)).
-      cbn [filter]. destruct (o (leg_in_round u)).
-      - rewrite (Same eq_refl) at 1. rewrite Z2Nat.id by lia. rewrite Z.eqb_refl. cbn [map]. rewrite how_many_cons, (He eq_refl), Nat.eqb_refl.
-        rewrite Z2Nat.id in IH by lia. lia.
-      - destruct (begins (data u) =? Z.of_nat (Z.to_nat (begins (data t0)))); cbn [map]; rewrite ?how_many_cons; lia. }
-    destruct link_or_not as [Eb|Eb]; rewrite Eb in Hgr; cbn [limits system_of] in Hgr.
-    + assert (Fit : forall member cap, x = at_places j c member cap ->
-          (Clauses.how_many (member_at j member (begins (data t0))) (round_uses sch) <= cap)%nat ->
-          (Clauses.how_many o (map leg_in_round sch) <= capacity x)%nat).
-      { intros member cap Ex Hc. rewrite Ex. cbn [at_places capacity]. eapply Nat.le_trans; [|exact Hc].
-        replace (map leg_in_round sch) with (flat_map (fun t => [leg_in_round t]) sch) by (clear; induction sch; simpl; congruence).
-        apply how_many_flat. intros u Hu. rewrite how_many_cons. change (Clauses.how_many o []) with O.
-        destruct (o (leg_in_round u)) eqn:Fu; [|lia]. destruct (Now u Hu Fu) as [[p Hp] _]. rewrite Ex, Eb in Hp.
-        cbn [at_places spans place_spans the_leg_arc over on_links leg_in_round] in Hp. apply in_flat_map in Hp. destruct Hp as [w [Hw Hp]].
-        apply in_map_iff in Hw. destruct Hw as [i' [<- Hw]]. apply in_map_iff in Hw. destruct Hw as [i [<- Hi]].
-        destruct (member (fst (bundle j i, (0, 1)))) eqn:M; [|destruct Hp]. cbn [fst] in M.
-        apply (how_many_pos _ _ (i, Span (begins (data u)) 1)).
-        - apply (in_map (fun i => (i, Span (begins (data u)) 1))), Hi.
-        - unfold member_at. cbn [fst]. rewrite M, (Same u Hu Fu). unfold at_instant. cbn [snd first long].
-          rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt. repeat split; lia. }
-      apply in_app_or in Hgr. destruct Hgr as [Hgr|Hgr]; apply in_map_iff in Hgr; destruct Hgr as [b [<- Hb]]; destruct Hx as [<-|[]].
-      * apply (Fit (Nat.eqb b) (capacity (of_bundle j c b))); [rewrite Eb; reflexivity|]. apply bundles_fit, Eb.
-      * apply (Fit (fun x => existsb (Nat.eqb x) (fst b)) (snd b)); [rewrite Eb; reflexivity|]. apply ports_fit; auto.
-    + apply in_map_iff in Hgr. destruct Hgr as [v [<- _]]. destruct Hx as [<-|[<-|[]]]; cbn [of_rank capacity].
-      * apply (Rank src v); [intros r; apply (once Eb)|]. intros u Hu Fu. destruct (Now u Hu Fu) as [[p Hp] _].
-        cbn [of_rank spans the_leg_arc tail_of from_rank leg_in_round] in Hp. destruct (Nat.eqb_spec (src (tr (data u))) v); [auto|destruct Hp].
-      * apply (Rank dst v); [intros r; apply (once Eb)|]. intros u Hu Fu. destruct (Now u Hu Fu) as [[p Hp] _].
-        cbn [of_rank spans the_leg_arc head_of to_rank leg_in_round] in Hp. destruct (Nat.eqb_spec (dst (tr (data u))) v); [auto|destruct Hp].
+  - apply rounds_fit.
 Qed.
 End InRounds.
 
