@@ -17,6 +17,9 @@ const (
 	coverSteps = 60_000_000
 	// maxThresholds is how many subsets of the ranks outside, and inside, are tried for a set.
 	maxThresholds = 6
+	// maxAlone is for how many ranks of a set only their own needs are counted, and up to how many
+	// nodes that is done of every set.
+	maxAlone = 8
 )
 
 // covering is what the search for coverages asks of a problem again and again.
@@ -63,7 +66,7 @@ func (f *finder) coverage() (model.Time, model.Witness) {
 	c.paint()
 	s := &search{finder: f, value: c.value, left: coverSteps, seen: map[string]bool{}}
 	c.s = s
-	if n := f.t.Nodes(); n <= 8 {
+	if f.t.Nodes() <= maxAlone {
 		s.everySet()
 	} else {
 		s.singles()
@@ -191,7 +194,8 @@ func (c *covering) look(inside []bool) uint64 {
 	return sum
 }
 
-// value returns what a set yields with all ranks counted, or those outside that are far.
+// value returns what a set yields with all ranks counted, or those outside that are far, and on small
+// networks with one rank inside: others that need the same elsewhere may have more time.
 func (c *covering) value(inside []bool) model.Time {
 	c.s.left -= 4 * (len(c.t.Links) + c.t.Nodes())
 	key := c.look(inside)
@@ -205,6 +209,11 @@ func (c *covering) value(inside []bool) model.Time {
 		if t = c.take(e, outside, within, true, true); t != model.MaxTime && !c.fromAll {
 			for _, w := range thresholds(outside, e.distances(outside)) {
 				t = max(t, c.take(e, w, within, false, true))
+			}
+		}
+		if c.t.Nodes() <= maxAlone {
+			for _, v := range alone(within, e.depths(within)) {
+				t = max(t, c.take(e, outside, v, true, false))
 			}
 		}
 	}
@@ -247,7 +256,7 @@ func (c *covering) ends(inside []bool) (outside, within []int) {
 	return outside, within
 }
 
-// closely values a set for the ranks outside that are far and the ranks inside that are deep.
+// closely values a set for the ranks outside that are far and the ranks inside that are deep, or one of those.
 func (c *covering) closely(inside []bool) {
 	outside, within := c.ends(inside)
 	if len(outside) == 0 || len(within) == 0 || c.s.stopped() {
@@ -255,7 +264,8 @@ func (c *covering) closely(inside []bool) {
 	}
 	e := c.entering(inside)
 	sources := append([][]int{outside}, thresholds(outside, e.distances(outside))...)
-	dests := append([][]int{within}, thresholds(within, e.depths(within))...)
+	depths := e.depths(within)
+	dests := slices.Concat([][]int{within}, thresholds(within, depths), alone(within, depths))
 	for i, w := range sources {
 		for k, v := range dests {
 			if c.s.stopped() {
@@ -280,6 +290,21 @@ func thresholds(list []int, distance []model.Time) (sets [][]int) {
 			}
 		}
 		sets = append(sets, set)
+	}
+	return sets
+}
+
+// alone returns each of the ranks of a list whose depths are greatest, if there are several.
+func alone(list []int, depth []model.Time) (sets [][]int) {
+	places := make([]int, len(list))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(depth[b], depth[a]) })
+	for _, i := range places[:min(len(places), maxAlone)] {
+		if len(list) > 1 {
+			sets = append(sets, []int{list[i]})
+		}
 	}
 	return sets
 }
