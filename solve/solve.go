@@ -57,6 +57,10 @@ type About struct {
 	// Quick marks a method that takes milliseconds where it serves some hundred ranks.
 	Quick bool
 
+	// Leads reports whether the method usually finds the best schedule for p. Where methods share a time limit it runs
+	// before all that are not Quick. nil: no problem is of that kind.
+	Leads func(p *model.Problem) bool
+
 	// WarmStart marks a method that begins from Options.Start and returns nothing worse.
 	WarmStart bool
 

@@ -53,8 +53,17 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
 	var found []*Row // and not proved
 	isQuick := func(m solve.Solver) bool { return m.About().Quick }
-	methods = slices.Concat(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }),
-		slices.DeleteFunc(slices.Clone(methods), isQuick))
+	rank := func(m solve.Solver) int {
+		switch about := m.About(); {
+		case about.Quick:
+			return 0
+		case about.Leads != nil && about.Leads(p):
+			return 1
+		}
+		return 2
+	}
+	methods = slices.Clone(methods)
+	slices.SortStableFunc(methods, func(l, m solve.Solver) int { return cmp.Compare(rank(l), rank(m)) })
 	quick, cancel := b.Share(3) // for all quick methods together
 	defer cancel()
 	quicks := len(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }))

@@ -13,7 +13,8 @@
 // with whatever shares (see spanning); elsewhere each root has an equal part, and the trees
 // that lead to it are those of the reversed network. Where switches add, hops of the trees are sums
 // and multicasts of theirs (see joint), whatever the machines are like; trees of the other
-// collectives use no such thing.
+// collectives use no such thing. The few trees of a broadcast are flattened (see flattened), since what
+// latency and the filling of pipelines cost grows with the depth.
 //
 // Method paths serves what goes from single ranks to single ranks: the maximum concurrent flow, split
 // into paths.
@@ -42,20 +43,29 @@ func (method) Name() string { return "forest" }
 const (
 	// maxMembers limits the packing, which takes about the fourth power of it.
 	maxMembers = 64
-	// maxSplits limits the members times the other nodes, which have to be split off.
-	maxSplits = 1024
-	// maxMoves limits what is placed.
-	maxMoves = 1 << 17
+	// maxReached limits the members of a broadcast or reduce, which has few trees.
+	maxReached = 512
+	// maxSplits limits the members times the other nodes, which have to be split off; maxReachedSplits those of a
+	// broadcast or reduce.
+	maxSplits, maxReachedSplits = 1 << 10, 1 << 13
+	// maxMoves limits what is placed; maxFitting where each link has room for all that is to go over it.
+	maxMoves, maxFitting = 1 << 17, 1 << 18
 )
 
 // About implements solve.Solver.
 func (method) About() solve.About {
 	return solve.About{
-		Serves:    fmt.Sprintf("allgather, reducescatter, broadcast, reduce, allreduce, allgatherv, reducescatterv and other custom collectives in which all members get, or one gets the sum of, each part; up to %d members", maxMembers),
+		Serves:    fmt.Sprintf("allgather, reducescatter, broadcast, reduce, allreduce, allgatherv, reducescatterv and other custom collectives in which all members get, or one gets the sum of, each part; up to %d members, broadcast and reduce up to %d", maxMembers, maxReached),
 		Guarantee: "approaches the fluid limit as chunks get finer (networks without switches; close to it around one switch, and for an allreduce where switches add)",
 		Source:    "ForestColl, arXiv:2402.06787; Edmonds, 1973",
 		Uses:      solve.UsesSeed | solve.UsesEffort,
+		Leads:     reachesAll,
 	}
+}
+
+// reachesAll reports whether trees of one root are all that p needs.
+func reachesAll(p *model.Problem) bool {
+	return p.Collective.Kind == model.Broadcast || p.Collective.Kind == model.Reduce
 }
 
 // Serves implements solve.Solver.
@@ -79,6 +89,10 @@ func (method) Serves(p *model.Problem) error {
 }
 
 func servesNetwork(p *model.Problem, paths bool) error {
+	maxMembers, maxSplits := maxMembers, maxSplits
+	if !paths && reachesAll(p) {
+		maxMembers, maxSplits = maxReached, maxReachedSplits
+	}
 	switch n := len(p.Members()); {
 	case p.Cost.Synchronous():
 		return solve.NotServed("fills links, which %v does not ask for", p.Cost)

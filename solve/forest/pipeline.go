@@ -136,7 +136,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []fl
 const fewMoves = 1 << 13
 
 // placed returns the best schedule of programs with the same moves: in their orders or, if
-// there are few, what can start first first; justified if that may beat the makespan old; and
+// there are few, what can start first first; justified if that decides whether the makespan old is beaten; and
 // which of the orders is the best. When ctx is done it returns the best by then, or its error.
 func placed(ctx context.Context, p *model.Problem, o solve.Options, old model.Time, programs ...*place.Program) (best *model.Schedule, order int, err error) {
 	better := func(s *model.Schedule, err2 error) bool {
@@ -164,7 +164,7 @@ func placed(ctx context.Context, p *model.Problem, o solve.Options, old model.Ti
 	if err != nil {
 		return nil, 0, err
 	}
-	if end := p.Makespan(best); o.Effort >= 0 && end-end/10 <= old {
+	if end := p.Makespan(best); o.Effort >= 0 && end-end/10 <= old && (old == model.MaxTime || end >= old-old/50) {
 		best = improve.Schedule(ctx, p, best, improve.Options{Effort: -1, Bound: o.Bound})
 	}
 	return best, order, err

@@ -40,7 +40,7 @@ func spanning(ctx context.Context, p *model.Problem) ([]flow, error) {
 	if !ok {
 		return nil, nil
 	}
-	w, err := bypassed(ctx, p)
+	w, err := bypassed(ctx, p, 1)
 	if err != nil {
 		return nil, err
 	}

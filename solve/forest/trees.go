@@ -24,6 +24,7 @@ type forest struct {
 	up, down [][]tree
 	mirror   func(link int) int
 	paired   map[*tree]*tree // by tree down: that up to its root; nil: trees up are chosen apart
+	fits     bool            // no link is asked for more than the others by the routes of the trees
 	speed    float64         // of the trees in the fluid limit: the larger it is, the faster
 }
 
@@ -40,11 +41,56 @@ func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
 	case model.AllReduce:
 		return growBoth(ctx, p)
 	}
-	if f.down, err = packed(ctx, p); err != nil || p.Collective.Kind != model.Broadcast {
-		return []flow{f}, err
+	if p.Collective.Kind == model.Broadcast {
+		return growFlat(ctx, p)
+	}
+	f.down, err = packed(ctx, p)
+	return []flow{f}, err
+}
+
+// growFlat packs trees of a broadcast that are soon under way: flattened ones of the largest rate, and, where the
+// network is small and they leave much to gain, slower ones that are shallower.
+func growFlat(ctx context.Context, p *model.Problem) ([]flow, error) {
+	f, whole, err := flattest(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	busy, last := f.fluid(p)
+	f.speed, whole.speed = 1/busy, 1/busy
+	var flows []flow
+	late, soon := busy+whole.last(p), busy*(1+waiting)+f.last(p)
+	if whole == f || soon < late {
+		flows = append(flows, f)
+	}
+	if whole != f && late < soon*(1+waiting) {
+		flows = append(flows, whole)
+	}
+	if len(p.Members()) > maxShallow || last-quickest(p) < littleGain*(busy+last) {
+		return flows, nil
 	}
 	all, err := shallow(ctx, p)
-	return promising(p, f, all), err
+	if g := promising(p, f, all); g != nil {
+		flows = append(flows, g)
+	}
+	return flows, err
+}
+
+const (
+	// maxShallow is for how many members shallower trees than those of the largest rate are looked for.
+	maxShallow = 32
+	// waiting is by which part of their time trees that share links are later than in the fluid limit, about.
+	waiting = 0.12
+	// littleGain is the part of the time that shallower trees must be able to save.
+	littleGain = 0.002
+)
+
+// quickest returns the seconds in which a small chunk can be at the last member.
+func quickest(p *model.Problem) float64 {
+	g := newGarden(p)
+	if t := g.grow(make([]float64, len(g.room)), 1); t != nil {
+		return t.depth
+	}
+	return 0
 }
 
 // growBoth packs the trees of an allreduce, up and down: where switches add, through them; and where
@@ -112,19 +158,18 @@ func rooted(ctx context.Context, p *model.Problem) (*forest, error) {
 	return f, err
 }
 
-// promising returns a forest of a broadcast, and that of others, if any, that ends before it and
-// before the others in the fluid limit, about.
-func promising(p *model.Problem, f *forest, others []*forest) []flow {
+// promising returns that of other forests of a broadcast, if any, that ends before one and before the others in the
+// fluid limit, about.
+func promising(p *model.Problem, f *forest, others []*forest) (best *forest) {
 	busy, last := f.fluid(p)
-	f.speed = 1 / busy
-	flows, least := []flow{f}, busy+last
+	least := busy + last
 	for _, g := range others {
 		busy, last := g.fluid(p)
 		if g.speed = 1 / busy; busy+last < least {
-			flows, least = []flow{f, g}, busy+last
+			best, least = g, busy+last
 		}
 	}
-	return flows
+	return best
 }
 
 // estimated is into how many chunks the buffer is thought to be cut when the time to a rank is
@@ -147,6 +192,20 @@ func (f *forest) fluid(p *model.Problem) (busy, last float64) {
 		}
 	}
 	return slices.Max(load) / total, last
+}
+
+// last returns after how many seconds the last rank has the first chunk of a broadcast, if there are as many as can be
+// placed.
+func (f *forest) last(p *model.Problem) (last float64) {
+	size := p.Space() * int64(len(p.Members())-1) / int64(f.most())
+	for _, t := range f.down[0] {
+		at := map[int]float64{}
+		for _, a := range t.arcs {
+			at[a.to] = at[a.from] + lasts(p.Topology, a.route, size)
+			last = max(last, at[a.to])
+		}
+	}
+	return last
 }
 
 // climbing returns a tree that leads down from its root as one that leads up to it, children
@@ -173,7 +232,7 @@ const finer = 1024
 // packed returns the trees of each shard of p, an allgather, broadcast or custom collective that spreads
 // what single ranks have to all members.
 func packed(ctx context.Context, p *model.Problem) ([][]tree, error) {
-	w, err := bypassed(ctx, p)
+	w, err := bypassed(ctx, p, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +280,9 @@ func roots(p *model.Problem) []int {
 }
 
 // bypassed returns p's network without its switches, with room for the trees that p, an
-// allgather or broadcast, needs.
-func bypassed(ctx context.Context, p *model.Problem) (*network, error) {
+// allgather or broadcast, needs, each of them in a number of parts. Around a switch each way in gets an equal part of
+// each way out, if there are as many parts.
+func bypassed(ctx context.Context, p *model.Problem, parts int64) (*network, error) {
 	limit, err := fluid.Rate(ctx, p)
 	if err != nil {
 		return nil, err
@@ -231,6 +291,10 @@ func bypassed(ctx context.Context, p *model.Problem) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range w.arcs {
+		w.arcs[i].room *= parts
+	}
+	w.trees *= parts
 	for v := range p.Topology.Nodes() {
 		if !slices.Contains(w.sinks, v) {
 			if err := ctx.Err(); err != nil {
@@ -337,12 +401,15 @@ func (f *forest) String() string {
 // orderly implements flow.
 func (f *forest) orderly() bool { return f.paired == nil }
 
-// most implements flow: choosing among ways between switches takes longer.
+// most implements flow: choosing among ways between switches takes longer, and trees that fit are placed soon.
 func (f *forest) most() int {
+	if f.fits {
+		return maxFitting
+	}
 	for _, forests := range [][][]tree{f.up, f.down} {
 		for _, trees := range forests {
 			for _, t := range trees {
-				if slices.ContainsFunc(t.arcs, func(a arc) bool { return len(a.route) > 2 }) {
+				if !f.fits && slices.ContainsFunc(t.arcs, func(a arc) bool { return len(a.route) > 2 }) {
 					return maxMoves / 8
 				}
 			}
@@ -456,6 +523,7 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 		moves         []place.Move // several: one multicast, or one sum
 		period, level float64
 		at            float64 // seconds
+		tree          int
 	}
 	load, begun := make([]float64, len(p.Topology.Links)), map[trees]float64{} // seconds; how many were before
 	for k, c := range p.Chunks {
@@ -488,10 +556,10 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 				for n < len(arcs) && arcs[0].stream > 0 && arcs[n].stream == arcs[0].stream {
 					n++
 				}
-				m := move{period: nth[k] / count[of[k]] * most, at: first}
+				m := move{period: nth[k] / count[of[k]] * most, at: first, tree: int(begun[of[k]])}
 				for _, a := range arcs[:n] {
 					next := place.Move{Chunk: k, Src: a.from, Dst: a.to, Op: part.op, Routes: [][]int{a.route}, Stream: a.stream}
-					if len(a.route) > 2 && a.stream == 0 {
+					if len(a.route) > 2 && a.stream == 0 && !f.fits {
 						next.Routes = nil // between switches there are others, and one of them may be free
 					}
 					m.moves = append(m.moves, next)
@@ -523,6 +591,18 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 		})
 	}
 	before = append(before, func(a, b move) int { return cmp.Compare(a.at, b.at) })
+	if f.fits && len(f.down[0]) > 1 { // where many share a link it matters who is first in each period
+		for seed := range uint64(mixedOrders) {
+			mixed := func(m move) uint64 {
+				x := (uint64(m.moves[0].Src)<<32 | uint64(m.moves[0].Dst)<<16 | uint64(m.tree)) + seed<<48 + 1
+				x *= 0x9e3779b97f4a7c15
+				return x ^ x>>29
+			}
+			before = append(before, func(a, b move) int {
+				return cmp.Or(cmp.Compare(a.period+a.level, b.period+b.level), cmp.Compare(mixed(a), mixed(b)))
+			})
+		}
+	}
 	for i, earlier := range before {
 		if wanted != all && i != wanted {
 			continue
@@ -549,6 +629,9 @@ func lasts(t *model.Topology, route []int, size int64) (sum float64) {
 // paces are how many periods what is under way takes from one rank to the next. Sums wait for the
 // last of what they add up, so that there is more time where hops join.
 var paces, joinedPaces = []float64{1, 0.25}, []float64{1, 2, 4}
+
+// mixedOrders is in how many orders the hops of one period are tried that have nothing to do with where they go.
+const mixedOrders = 4
 
 // choose returns the tree that each chunk takes. If the chunks are of f's own cut that is
 // the tree in whose part the chunk's middle lies. Else chunks are dealt out.
