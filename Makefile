@@ -17,7 +17,7 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help setup browser coq build site sites screenshots release demo proofs test bench fuzz soak lint vendor clean
+.PHONY: help setup browser coq build site sites screenshots release demo atlas proofs test bench fuzz soak lint vendor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-20s%s\n' "$$t" "$$d"; done
@@ -65,6 +65,11 @@ demo: build ## a certified optimum, its proofs re-checked, every method beside i
 	bin/oraccl view demo/refuted.json -o demo/refuted.html || [ $$? -eq 1 ]
 	@printf '\nOpen in a browser (nothing is fetched):\n  %s\n  %s\n' "$$PWD/demo/dgx1-allgather.html" "$$PWD/demo/refuted.html"
 	@echo 'The same optimum as a drawing for a paper: demo/dgx1-allgather.svg'
+
+atlas: build ## solve the atlas, for hours, and write its kept rows, its picture and its section of the README (it goes on where it was stopped)
+	bin/oraccl repro atlas --full -o repro
+	cp repro/atlas/atlas.csv testdata/published/atlas/rows.csv
+	UPDATE=1 go test $(BUILDFLAGS) -count=1 -run '^TestAtlas' ./cmd/oraccl/experiment
 
 proofs: setup coq ## check the directory proofs with Z3, cvc5, Coq and two checkers of LRAT, and build bin/oraccl-check-proved (PROOFS='-without cvc5')
 	go run $(BUILDFLAGS) ./cmd/proofs -checker bin/oraccl-check-proved $(PROOFS)

@@ -13,9 +13,9 @@ import (
 func TestHeat(t *testing.T) {
 	fresh := func() *Heat {
 		h := &Heat{Title: "Gaps", Most: 20}
-		h.Set("ring:8 allgather", "64KiB", 0)
-		h.Set("ring:8 allgather", "1GiB", 12.5)
-		h.Set("dgx1 allreduce", "64KiB", 80)
+		h.Set("ring:8 allgather", "small", "64KiB", 0)
+		h.Set("ring:8 allgather", "large", "1GiB", 12.5)
+		h.Set("dgx1 allreduce", "small", "64KiB", 80)
 		return h
 	}
 	for _, format := range formats {
@@ -26,14 +26,21 @@ func TestHeat(t *testing.T) {
 	}
 	var svg bytes.Buffer
 	require.NoError(t, fresh().Write(&svg, "svg"))
-	for _, text := range []string{"ring:8 allgather", "dgx1 allreduce", "64KiB", "1GiB", ">0<", ">12.5<", ">80<", "fill:#FFFFFF", "fill:#0072B2", "<title>Gaps</title>"} {
+	for _, text := range []string{"ring:8 allgather", "dgx1 allreduce", "64KiB", "1GiB", "small", "large", ">0<", ">12.5<", ">80<", "fill:#FFFFFF", "fill:#0072B2", "fill:#B0B0B0", "<title>Gaps</title>"} {
 		require.True(t, strings.Contains(svg.String(), text), text)
 	}
+
+	svg.Reset()
+	plain := fresh()
+	plain.Plain = true
+	require.NoError(t, plain.Write(&svg, "svg"))
+	require.Contains(t, svg.String(), "fill:#0072B2")
+	require.NotContains(t, svg.String(), ">12.5<")
 
 	require.ErrorContains(t, (&Heat{Title: "x", Most: 1}).Write(&svg, "svg"), `chart "x": no fields`)
 	for _, v := range []float64{-1, math.NaN(), math.Inf(1)} {
 		h := &Heat{Title: "x", Most: 1}
-		h.Set("a", "b", v)
+		h.Set("a", "", "b", v)
 		require.ErrorContains(t, h.Write(&svg, "svg"), "field a, b: no colour for")
 	}
 }

@@ -42,6 +42,13 @@ type result struct {
 	Seconds   float64
 	Replay    float64 // seconds that the replay took
 	bounded
+
+	// Of a portfolio:
+	Own        model.Time `json:",omitempty"` // the largest bound for the cut of the schedule
+	OwnKind    string     `json:",omitempty"`
+	NoTime     []string   `json:",omitempty"` // methods that the time limit left without a schedule
+	BoundEnded bool       `json:",omitempty"` // the search for Bound ended with its time
+	TimeEnded  bool       `json:",omitempty"` // the time limit ended the work
 }
 
 // bounded is the certified bound of an instance.
@@ -70,6 +77,7 @@ func (r *result) record() expression.Record {
 		"method": named(r.Method), "reason": expression.Text(r.Reason), "proved": named(r.Proved), "kind": named(r.Kind),
 		"chunks": some(int64(r.Chunks)), "rounds": some(int64(r.Rounds)), "late_rounds": some(int64(r.Late)), "transfers": some(int64(r.Transfers)),
 		"ranks": some(int64(r.Ranks)), "size": some(r.Size), "makespan": some(int64(r.Makespan)), "bound": some(int64(r.Bound)), "least_rounds": some(int64(r.Least)),
+		"own_bound": some(int64(r.Own)), "own_kind": named(r.OwnKind), "no_time": named(strings.Join(r.NoTime, ", ")), "bound_ended": expression.Truth(r.BoundEnded), "time_ended": expression.Truth(r.TimeEnded),
 		"after": {}, "bound_after": {}, "seconds": {}, "replay_seconds": {},
 	}
 	if r.Makespan > 0 {
@@ -327,8 +335,14 @@ func (x *Runner) portfolio(ctx context.Context, s spec, p *model.Problem, rests 
 	}
 	rests.report = ev
 	r := &result{Ranks: len(p.Members()), Size: p.Size, Arrival: p.LastArrival()}
+	r.BoundEnded, r.TimeEnded = ev.BoundEnded, ev.Stopped != 0
 	if c := ev.Bound; c != nil {
 		r.bounded = bounded{c.Bound, c.Witness.Kind(), 0}
+	}
+	for _, l := range ev.LeftOut {
+		if l.Stop != 0 {
+			r.NoTime = append(r.NoTime, l.Method)
+		}
 	}
 	best := ev.Best()
 	if best == nil {
@@ -339,7 +353,33 @@ func (x *Runner) portfolio(ctx context.Context, s spec, p *model.Problem, rests 
 		return nil, fmt.Errorf("%s: %v: %w", best.Method, p, err)
 	}
 	r.Seconds = time.Since(begin).Seconds()
-	return r, nil
+	return r, r.boundOwn(ctx, best)
+}
+
+// ownTime is for how long at most a bound for the cut of a schedule is looked for once the time
+// of the portfolio is over.
+const ownTime = time.Second
+
+// boundOwn sets the largest bound that is known for the cut of a schedule. If that is no larger
+// than the one for every cut, and the schedule is not close to it, a larger one is looked for.
+func (r *result) boundOwn(ctx context.Context, best *certify.Row) error {
+	own := best.Bound
+	if !best.ForCut() && !best.Within(certify.UsuallyEnough) {
+		ctx, cancel := context.WithTimeout(ctx, ownTime)
+		defer cancel()
+		c, err := certify.Bound(ctx, best.Result.Problem)
+		if err != nil {
+			return err
+		}
+		if c != nil && (own == nil || c.Bound > own.Bound) {
+			own = c
+		}
+	}
+	if own == nil {
+		return nil
+	}
+	r.Own, r.OwnKind = own.Bound, own.Witness.Kind()
+	return verify.Below(r.Makespan, r.Own, r.OwnKind)
 }
 
 // take sets what is known of a proved schedule.

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/oraccl/oraccl/cmd/oraccl/chart"
@@ -284,12 +283,13 @@ func (c *checker) figure(bySection map[string][]string, g *FigureBlock) {
 			c.fail(0, "figure %s: heat: want row, column, value and most, above zero, and no series", g.Name)
 			return
 		}
-		for _, t := range h.Counts {
-			if _, err := strconv.ParseFloat(t.Text(), 64); err != nil {
-				c.fail(t.line, "figure %s: counts %q: want numbers", g.Name, t.Text())
-			}
+		for _, p := range append(slices.Clip(h.Counts), h.Lists...) {
+			c.exprs(known, &p.value)
 		}
-		c.texts(known, h.Row, h.Column, h.Worst)
+		if len(h.Lists) > 0 && h.Worst == nil {
+			c.fail(0, "figure %s: heat: lists without worst, which is what they list", g.Name)
+		}
+		c.texts(known, h.Row, h.Group, h.Column, h.Worst)
 		c.exprs(known, h.Value)
 	}
 	c.texts(known, g.Places)

@@ -92,8 +92,8 @@ func (x *Runner) figure(base *expression.Scope, g *FigureBlock) (*report.Figure,
 		if drawing, err = x.heat(g, title, drawn); err != nil {
 			return nil, err
 		}
-		if f.Text, err = x.told(g.Heat, drawn); err != nil {
-			return nil, fmt.Errorf("%s: figure %s: %w", x.f.Path, g.Name, err)
+		if err := x.tell(f, g.Heat, drawn); err != nil {
+			return nil, err
 		}
 	} else if len(c.Series) == 0 {
 		return f, nil
@@ -114,6 +114,10 @@ func (x *Runner) heat(g *FigureBlock, title string, lines []*line) (*chart.Heat,
 		if err != nil {
 			return nil, err
 		}
+		group, err := x.expand(l.scope, g.Heat.Group)
+		if err != nil {
+			return nil, err
+		}
 		column, err := x.expand(l.scope, g.Heat.Column)
 		if err != nil {
 			return nil, err
@@ -123,7 +127,7 @@ func (x *Runner) heat(g *FigureBlock, title string, lines []*line) (*chart.Heat,
 			return nil, err
 		}
 		if value, ok := v.Float(); ok {
-			h.Set(row, column, value)
+			h.Set(row, group, column, value)
 		}
 	}
 	return h, nil
@@ -132,54 +136,106 @@ func (x *Runner) heat(g *FigureBlock, title string, lines []*line) (*chart.Heat,
 // mostWorst is how many of the largest values of a map the report tells of.
 const mostWorst = 10
 
-// told returns sentences about the values of a map: how many there are up to some, the median,
-// the largest ones.
-func (x *Runner) told(h *heatBlock, lines []*line) (text []string, err error) {
-	type valued struct {
-		*line
-		value float64
-	}
+// valued is a line with its value in a map.
+type valued struct {
+	*line
+	value float64
+}
+
+// tell adds to a figure what the report tells of the values of a map: how many lines meet some
+// conditions, the median, the largest ones.
+func (x *Runner) tell(f *report.Figure, h *heatBlock, lines []*line) error {
 	var all []valued
 	for _, l := range lines {
 		v, err := x.eval(l, l.scope, h.Value)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if value, ok := v.Float(); ok {
 			all = append(all, valued{l, value})
 		}
 	}
 	if len(all) == 0 {
-		return nil, nil
+		return nil
 	}
 	slices.SortStableFunc(all, func(a, b valued) int { return cmp.Compare(b.value, a.value) })
-	for _, t := range h.Counts {
-		most, err := strconv.ParseFloat(t.Text(), 64)
+	if len(h.Counts) > 0 {
+		table, err := x.counted(h, lines)
 		if err != nil {
-			return nil, fmt.Errorf("counts: %w", err)
+			return err
 		}
-		n := 0
+		f.Counts = table
+		f.Text = []string{fmt.Sprintf("The median is %.4g, the largest value %.4g.", all[len(all)/2].value, all[0].value)}
+	}
+	lists := h.Lists
+	if len(lists) == 0 && h.Worst != nil {
+		lists = pairs[expr]{{key: "The largest values"}}
+	}
+	for i := range lists {
+		list := report.List{Title: lists[i].key}
 		for _, v := range all {
-			if v.value <= most {
-				n++
+			condition := &lists[i].value
+			if h.Lists == nil {
+				condition = nil
+			}
+			yes, err := x.holds(v.line, v.scope, condition)
+			if err != nil {
+				return err
+			}
+			if !yes {
+				continue
+			}
+			one, err := x.expand(v.scope, h.Worst)
+			if err != nil {
+				return err
+			}
+			if list.Items = append(list.Items, one); len(list.Items) == mostWorst {
+				break
 			}
 		}
-		text = append(text, fmt.Sprintf("%d of %d values are at most %s", n, len(all), t.Text()))
+		f.Lists = append(f.Lists, list)
 	}
-	if len(h.Counts) > 0 {
-		text = append(text, fmt.Sprintf("the median is %.4g, the largest %.4g", all[len(all)/2].value, all[0].value))
-	}
-	if h.Worst == nil {
-		return text, nil
-	}
-	for _, v := range all[:min(mostWorst, len(all))] {
-		one, err := x.expand(v.scope, h.Worst)
+	return nil
+}
+
+// counted returns a table of how many lines meet the conditions of a map, in each column and in
+// all, and how many there are.
+func (x *Runner) counted(h *heatBlock, all []*line) ([][]string, error) {
+	var columns []string
+	count := map[[2]int]int{} // by column and condition; those of all are the last
+	for _, v := range all {
+		column, err := x.expand(v.scope, h.Column)
 		if err != nil {
 			return nil, err
 		}
-		text = append(text, one)
+		at := slices.Index(columns, column)
+		if at < 0 {
+			at, columns = len(columns), append(columns, column)
+		}
+		count[[2]int{at, -1}]++
+		for i := range h.Counts {
+			yes, err := x.holds(v, v.scope, &h.Counts[i].value)
+			if err != nil {
+				return nil, err
+			}
+			if yes {
+				count[[2]int{at, i}]++
+			}
+		}
 	}
-	return text, nil
+	row := func(name string, i int) []string {
+		cells, sum := []string{name}, 0
+		for at := range columns {
+			n := count[[2]int{at, i}]
+			cells, sum = append(cells, strconv.Itoa(n)), sum+n
+		}
+		return append(cells, strconv.Itoa(sum))
+	}
+	table := [][]string{slices.Concat([]string{""}, columns, []string{"all"}), row("rows", -1)}
+	for i := range h.Counts {
+		table = append(table, row(h.Counts[i].key, i))
+	}
+	return table, nil
 }
 
 // plot adds the points that a line has in a series.

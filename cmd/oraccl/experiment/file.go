@@ -167,13 +167,15 @@ type FigureBlock struct {
 
 // heatBlock draws a value for each line, in the row and the column that it names.
 type heatBlock struct {
-	Row    *text   `yaml:"row" about:"the name of the row"`
-	Column *text   `yaml:"column" about:"the name of the column"`
-	Value  *expr   `yaml:"value" about:"a number from zero on; what is unknown is left blank"`
-	Unit   string  `yaml:"unit" about:"as of an axis"`
-	Most   float64 `yaml:"most" about:"values from here on have the darkest colour"`
-	Counts list    `yaml:"counts" about:"numbers: the report tells how many values are at most each of them, the median and the largest"`
-	Worst  *text   `yaml:"worst" about:"what the report tells of the ten largest values"`
+	Row    *text       `yaml:"row" about:"the name of the row"`
+	Group  *text       `yaml:"group" about:"the name of a group of columns, which stands below them"`
+	Column *text       `yaml:"column" about:"the name of the column, in its group"`
+	Value  *expr       `yaml:"value" about:"a number from zero on; what is unknown is grey"`
+	Unit   string      `yaml:"unit" about:"as of an axis"`
+	Most   float64     `yaml:"most" about:"values from here on have the darkest colour"`
+	Counts pairs[expr] `yaml:"counts" about:"conditions by name: the report has a table of how many lines meet each, in each column and in all, and the median and the largest value"`
+	Worst  *text       `yaml:"worst" about:"what the report tells of the ten largest values"`
+	Lists  pairs[expr] `yaml:"lists" about:"conditions by title: a list of the ten largest values for each, of the lines that meet it; by default one list of all lines"`
 }
 
 type axisBlock struct {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -25,6 +26,7 @@ func (x *Runner) madeBy() (report.Made, string, error) {
 	if x.Full {
 		m.Setting = "full"
 	}
+	m.Machine = fmt.Sprintf("%s/%s, cores: %d, threads: %d", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cmp.Or(x.Options.Threads, runtime.GOMAXPROCS(0)))
 	if program, err := cadical.Find(); err == nil {
 		if out, err := exec.Command(program, "--version").Output(); err == nil {
 			m.CaDiCaL = strings.TrimSpace(string(out))

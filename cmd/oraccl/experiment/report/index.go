@@ -51,7 +51,13 @@ small { color: var(--dim); }
 {{range .Rows}}<tr><td>{{.Instance}}</td><td>{{.Quantity}}</td><td class="n">{{.Published}}</td><td class="n">{{.Ours}}</td><td class="n">{{.Bound}}{{with .Certificate}} <small>{{.}}</small>{{end}}</td><td class="{{class .Verdict}}">{{.Verdict}}</td><td>{{.Why}}</td><td>{{.By}}</td><td>{{.Proved}}</td><td><small>{{.Source}}{{with .Where}}, {{.}}{{end}}{{with .Certainty}} ({{.}}){{end}}</small></td></tr>
 {{end}}</table></div>
 {{end}}{{range .Figures}}{{if .SVG}}<figure><img alt="{{.Title}}" src="{{image .}}"></figure>
+{{end}}{{with .Counts}}<div class="wide"><table>
+{{range $i, $row := .}}<tr>{{range $j, $cell := $row}}{{if and $i $j}}<td class="n">{{$cell}}</td>{{else}}<th>{{$cell}}</th>{{end}}{{end}}</tr>
+{{end}}</table></div>
 {{end}}{{range .Text}}<p>{{.}}</p>
+{{end}}{{range .Lists}}<p>{{.Title}}:</p><ul>
+{{range .Items}}<li>{{.}}</li>
+{{end}}</ul>
 {{end}}{{end}}<p><small>{{range .Made.Lines}}{{.}}<br>{{end}}</small></p>
 {{end}}</body>
 </html>

@@ -86,8 +86,18 @@ type Figure struct {
 	Name  string // of its files
 	Title string
 	Table [][]string
-	SVG   []byte   // nil: the table alone
-	Text  []string // sentences about its values
+	SVG   []byte // nil: the table alone
+
+	// What the report tells of it:
+	Counts [][]string // a table, its head first; nil: none
+	Text   []string   // sentences
+	Lists  []List
+}
+
+// List is a list with a title.
+type List struct {
+	Title string
+	Items []string
 }
 
 // Made states what made a report.
@@ -96,6 +106,7 @@ type Made struct {
 	Seed                           uint64
 	TimeLimit                      string
 	Setting                        string // "quick" or "full"
+	Machine                        string // its kind, its cores, and the threads that were used
 }
 
 // Lines returns what made a report, a line each.
@@ -103,7 +114,8 @@ func (m Made) Lines() []string {
 	return []string{
 		"oraccl " + m.Oraccl + ", " + m.Go,
 		"HiGHS " + m.HiGHS + ", Z3 " + m.Z3 + ", CaDiCaL " + m.CaDiCaL,
-		fmt.Sprintf("%s setting, seed %d, %s for each instance", m.Setting, m.Seed, m.TimeLimit),
+		fmt.Sprintf("%s setting, seed %d, %s for each instance without a limit of its own", m.Setting, m.Seed, m.TimeLimit),
+		m.Machine,
 	}
 }
 

@@ -39,13 +39,14 @@ func TestJudge(t *testing.T) {
 func small() *Report {
 	return &Report{
 		Name: "small", Title: "A <script> & a|pipe", Source: "Someone, a paper", About: "One.\n\nTwo.",
-		Made: Made{Oraccl: "v1, revision abc", Go: "go1", HiGHS: "1.10", Z3: "4.8", CaDiCaL: "1.7", Seed: 7, TimeLimit: "1m0s", Setting: "quick"},
+		Made: Made{Oraccl: "v1, revision abc", Go: "go1", HiGHS: "1.10", Z3: "4.8", CaDiCaL: "1.7", Seed: 7, TimeLimit: "1m0s", Setting: "quick", Machine: "linux/amd64, cores: 2, threads: 2"},
 		Sections: []*Section{{Name: "times", Title: "Times", Table: "testdata/published/small/times.csv", About: "Microseconds.", Rows: []*Row{
 			{Instance: "ring:4", Quantity: "us", Published: "10", Source: "Someone, a paper", Where: "table 1", Certainty: "certain", Ours: "10", Bound: "10", Certificate: "cut", Verdict: Agrees, By: "tacos", Proved: "replay, smt"},
 			{Instance: "<b>ring</b>:8", Quantity: "us", Published: "20", Source: "Someone, a paper", Where: "table 1", Certainty: "recalled", Ours: "19", Verdict: Better, Why: "Five | per cent.", By: "tacos", Proved: "replay, smt", Seconds: 1.5},
 			{Instance: "ring:16", Quantity: "us", Source: "Another", Verdict: NotPublished, Why: "not found"},
 		}}},
-		Figures: []*Figure{{Name: "growth", Title: "Growth", Table: [][]string{{"x", "y"}, {"1", "2"}}, SVG: []byte("<svg></svg>")}, {Name: "table", Title: "No chart", Table: [][]string{{"x"}}}},
+		Figures: []*Figure{{Name: "growth", Title: "Growth", Table: [][]string{{"x", "y"}, {"1", "2"}}, SVG: []byte("<svg></svg>"),
+			Counts: [][]string{{"", "1KiB", "all"}, {"at <most> 1|2", "3", "4"}}, Text: []string{"The median is 1."}, Lists: []List{{"The worst", []string{"ring:4: *2*", "ring:8"}}}}, {Name: "table", Title: "No chart", Table: [][]string{{"x"}}}},
 	}
 }
 

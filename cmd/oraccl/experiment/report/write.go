@@ -40,12 +40,8 @@ func (r *Report) WriteMarkdown(w io.Writer, links bool) error {
 		s.markdown(b)
 	}
 	for _, g := range r.Figures {
-		if len(g.Text) == 0 {
-			continue
-		}
-		fmt.Fprintf(b, "\n## %s\n\n", escape(g.Title))
-		for _, line := range g.Text {
-			fmt.Fprintf(b, "- %s\n", escape(line))
+		if told := g.Told(); told != "" {
+			fmt.Fprintf(b, "\n## %s\n\n%s", escape(g.Title), told)
 		}
 	}
 	if links {
@@ -94,6 +90,35 @@ func (s *Section) markdown(b *bytes.Buffer) {
 	for i, source := range sources {
 		fmt.Fprintf(b, "%d. %s\n", i+1, escape(source))
 	}
+}
+
+// Told returns what the report tells of a figure, as Markdown.
+func (g *Figure) Told() string {
+	var parts []string
+	if len(g.Counts) > 0 {
+		var b strings.Builder
+		for i, row := range g.Counts {
+			for _, cell := range row {
+				fmt.Fprintf(&b, "| %s ", escape(cell))
+			}
+			b.WriteString("|\n")
+			if i == 0 {
+				b.WriteString("|---|" + strings.Repeat("---:|", len(row)-1) + "\n")
+			}
+		}
+		parts = append(parts, b.String())
+	}
+	for _, s := range g.Text {
+		parts = append(parts, escape(s)+"\n")
+	}
+	for _, l := range g.Lists {
+		s := escape(l.Title) + ":\n\n"
+		for _, item := range l.Items {
+			s += "- " + escape(item) + "\n"
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, "\n")
 }
 
 // sources lists what the section's rows are from, once each.
