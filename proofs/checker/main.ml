@@ -260,9 +260,7 @@ let certificate file d =
   let covered set from towards = (if free then free_coverage_rule else coverage_rule) j net set from towards bound in
   let entered set from towards = not free && entry_rule j net set from towards bound in
   let crossed set = rounds && not loosely && not free && crossing_rule j set bound in
-  let between part =
-    if loosely then (if free then free_loose_partition_rule else loose_partition_rule) j net part bound
-    else (if free then free_partition_rule else partition_rule) j part bound in
+  let between part = (if free then free_loose_partition_rule else loose_partition_rule) j net part bound in
   (* After a member of an allreduce has arrived, but not the first ones. *)
   let late_shown () =
     let c = field "collective" problem in
@@ -285,10 +283,9 @@ let certificate file d =
     | "egress" -> left (Z.equal (number "rank" w)) all all
     | "volume" when rounds && not loosely && not free && transfers_rule j bound -> true
     | "volume" when late_shown () -> true
-    | "volume" when loosely -> between (fun v -> if Z.lt v j.nodes then Z.succ v else Z.zero)
     | "volume" ->
-        if free then free_volume_rule j bound || free_combining_volume_rule j bound
-        else volume_rule j bound || combining_volume_rule j bound
+        not loosely && (if free then free_volume_rule else volume_rule) j bound
+        || between (fun v -> if Z.lt v j.nodes then Z.succ v else Z.zero)
     | "partition" ->
         let parts = List.map nums (J.to_list (field "parts" w)) in
         let rec find i v = function [] -> 0 | nodes :: rest -> if List.exists (Z.equal v) nodes then i else find (i + 1) v rest in

@@ -494,16 +494,15 @@ Qed.
 
 (** ** The last entry of what comes *)
 
-(** What is carried was where its hop begins in time. *)
-Lemma carried w x : spreads_well w -> is_entry x -> b <= size j (of_chunk x) ->
-  (forall u y, In ((u, of_chunk x), y) (pre j) -> contains y w -> potential (full w) u <= arrival j u) ->
-  holds j ts w (src (tr (data (of_sent x)))) (of_chunk x) (begins (data (of_sent x))) ->
-  early (of_link x) (hop_from (flown x)) w <= begin_of x.
+(** A hop begins no earlier than what it takes can have come to where it begins. *)
+Lemma begins_after fl hd x : (forall l, In l (links j) -> rises_well j (arrival j) fl hd b l = true) -> is_entry x -> b <= size j (of_chunk x) ->
+  potential fl (src (tr (data (of_sent x)))) <= begins (data (of_sent x)) ->
+  Z.max (potential fl (hop_from (flown x))) (due (Cut.dst (at_link (of_link x)))) + potential (lead (hop_from (flown x))) (Cut.src (at_link (of_link x))) <= begin_of x.
 Proof.
-  intros Hw [Ht [Hf [_ [_ [Hle _]]]]] Hb Hs Hh. eapply Z.le_trans; [|exact Hle]. unfold of_link, of_chunk in *. clear Hle.
+  intros Hw [Ht [Hf [_ [_ [Hle _]]]]] Hb Fu. eapply Z.le_trans; [|exact Hle]. unfold of_link, of_chunk in *. clear Hle.
   destruct x as [t f sp]. cbn [of_sent flown] in *.
   destruct (are_transfers _ _ _ _ good t Ht) as [_ [Ru [Rv Hne]]]. pose proof (proj1 (have_routes _ _ _ _ good t Ht)) as Hl.
-  pose proof (wait_for_ranks _ _ _ _ good t Ht) as Ha. pose proof (take_time _ _ _ _ good t Ht) as [Hbg _].
+  pose proof (wait_for_ranks _ _ _ _ good t Ht) as Ha. pose proof (proj1 (take_time _ _ _ _ good t Ht)) as Hbg.
   assert (Eu : is_rank j (src (tr (data t))) = true) by (apply Nat.ltb_lt, Ru).
   assert (Ev : is_rank j (dst (tr (data t))) = true) by (apply Nat.ltb_lt, Rv).
   destruct (flight_split _ _ _ _ _ Hf) as [hs1 [h1 [h2 [hs2 [A [B [C [D [E F]]]]]]]]].
@@ -516,14 +515,10 @@ Proof.
   assert (Vis : forall w', In w' (visited j (src (tr (data t))) (concat hs1)) -> is_rank j w' = true -> arrival j w' <= begins (data t)).
   { intros w' H' Hr'. apply Ha; auto. rewrite <- R. unfold visited in *. rewrite map_app. destruct H' as [->|H']; [left; auto|].
     right. apply in_or_app; left; auto. }
-  assert (Fu : potential (full w) (src (tr (data t))) <= begins (data t)).
-  { pose proof (loose_rises j net sane occ sch good (full w) (head w) k w (size j k) eq_refl
-      (fun l H' => rises_more j _ _ _ b _ l (proj2 (proj1 sane l H')) Hb (Hw l H')) Hs _ _ Hh) as P.
-    specialize (Ha _ (or_introl eq_refl) Eu). lia. }
   pose proof (hops_shape (route t) (src (tr (data t))) (dst (tr (data t))) ltac:(rewrite <- R; exact Hl) Ev) as Sh.
   assert (Ru' : is_rank j u = true) by (apply (ends_at_rank _ _ _ L1 Eu); intros h0 Hh0; apply Sh; rewrite A; apply in_or_app; auto).
   assert (Lu : (u < nodes j)%nat) by (apply Nat.ltb_lt, Ru').
-  assert (P := route_time (arrival j) (fun _ => true) (full w) (head w) (size j k) (concat hs1) _ u (begins (data t)) Hb
+  assert (P := route_time (arrival j) (fun _ => true) fl hd (size j k) (concat hs1) _ u (begins (data t)) Hb
     (fun l H' _ => Hw l H') L1 (fun _ _ => eq_refl) Eu Ru' Fu Vis).
   rewrite Q in P.
   assert (O : over_switches (h1 ++ i :: h2)) by (apply Sh; rewrite A; apply in_or_app; right; left; auto).
@@ -531,11 +526,47 @@ Proof.
   { apply (lead_way (fun _ => true) u (lead u) h1 u); auto.
     - pose proof (lead_well u Lu) as W. unfold lead_ok in W. apply andb_true_iff in W. destruct W as [W _]. apply Z.leb_le, W.
     - apply (over_app _ _ O). }
-  unfold early. rewrite B, E. fold i. rewrite Hsrc. fold k.
+  rewrite B, E. fold i. rewrite Hsrc. fold k.
   assert (due (Cut.dst (at_link i)) <= begins (data t)).
   { unfold due. destruct (is_rank j (Cut.dst (at_link i))) eqn:Er; [|lia]. apply Ha; auto. rewrite <- R. unfold visited.
     right. rewrite !map_app. apply in_or_app. right. apply in_or_app. left. apply in_or_app. right. left. auto. }
   pose proof (lasting_0 j sane (size j k) hs1). fold k in P. lia.
+Qed.
+(** What is left of a transfer after it has occupied a link. *)
+Lemma ends_after onward x : is_entry x -> lead_ok (fun _ => true) (Cut.dst (at_link (of_link x))) onward = true ->
+  begin_of x + hop_slow (flown x) + latency (at_link (of_link x)) + potential onward (hop_to (flown x)) <= ends (data (of_sent x)).
+Proof.
+  intros [Ht [Hf [_ [_ [_ Sp]]]]] Hon. unfold of_link, begin_of in *. destruct x as [t f sp]. cbn [of_sent flown busy] in *.
+  destruct (are_transfers _ _ _ _ good t Ht) as [_ [Ru [Rv Hne]]]. pose proof (proj1 (have_routes _ _ _ _ good t Ht)) as Hl.
+  assert (Ev : is_rank j (dst (tr (data t))) = true) by (apply Nat.ltb_lt, Rv).
+  destruct (flight_split _ _ _ _ _ Hf) as [hs1 [h1 [h2 [hs2 [A [B [C [D [E F]]]]]]]]].
+  set (i := fst (hop_use f)) in *. set (k := what (tr (data t))) in *.
+  destruct (hops_shape _ _ _ Hl Ev (h1 ++ i :: h2)) as [_ [O _]]; [rewrite A; apply in_or_app; right; left; auto|].
+  pose proof (concat_hops j (route t)) as R. rewrite A, concat_app in R. simpl in R. rewrite <- R in Hl.
+  destruct (leads_app _ _ _ _ Hl) as [u [L1 L2]]. destruct (leads_app _ _ _ _ L2) as [z [L3 L4]]. destruct (leads_app _ _ _ _ L3) as [y [L5 [Hi [Hsrc L7]]]].
+  rewrite (leads_far _ _ _ L1) in B. rewrite B, (leads_far _ _ _ L3) in C. rewrite C.
+  destruct (over_app _ _ O) as [_ [O1 O2]].
+  assert (P : potential onward z <= 0 + latencies j h2).
+  { apply (lead_way (fun _ => true) (Cut.dst (at_link i)) _ h2 (Cut.dst (at_link i))); auto.
+    unfold lead_ok in Hon. apply andb_true_iff in Hon. destruct Hon as [W _]. apply Z.leb_le, W. }
+  pose proof (lasting_0 j sane (size j k) hs2). unfold spare in Sp. unfold duration in Sp. fold k in Sp. fold (lasting j (size j k) (hops j (route t))) in Sp.
+  rewrite A in Sp. unfold lasting in Sp. rewrite sum_app in Sp. cbn [sum fold_right] in Sp. fold (lasting j (size j k) hs1) in Sp.
+  change (fold_right (fun x s => latencies j x + slowest j (size j k) x + s) 0 hs2) with (lasting j (size j k) hs2) in Sp.
+  assert (latencies j (h1 ++ i :: h2) = latencies j h1 + latency (at_link i) + latencies j h2).
+  { unfold latencies. rewrite sum_app. simpl. unfold sum. lia. }
+  rewrite E in Sp. rewrite D. fold (lasting j (size j k) hs1) in Sp. fold k. lia.
+Qed.
+(** What is carried was where its hop begins in time. *)
+Lemma carried w x : spreads_well w -> is_entry x -> b <= size j (of_chunk x) ->
+  (forall u y, In ((u, of_chunk x), y) (pre j) -> contains y w -> potential (full w) u <= arrival j u) ->
+  holds j ts w (src (tr (data (of_sent x)))) (of_chunk x) (begins (data (of_sent x))) ->
+  early (of_link x) (hop_from (flown x)) w <= begin_of x.
+Proof.
+  intros Hw He Hb Hs Hh. apply (begins_after (full w) (head w)); auto. pose proof (proj1 He) as Ht.
+  pose proof (loose_rises j net sane occ sch good (full w) (head w) (of_chunk x) w _ eq_refl
+      (fun l H' => rises_more j _ _ _ b _ l (proj2 (proj1 sane l H')) Hb (Hw l H')) Hs _ _ Hh) as P.
+  destruct (are_transfers _ _ _ _ good _ Ht) as [_ [Ru _]]. apply Nat.ltb_lt in Ru.
+  pose proof (wait_for_ranks _ _ _ _ good _ Ht _ (or_introl eq_refl) Ru). lia.
 Qed.
 
 (** Where something comes to a rank of the set that was outside at first, it enters last by

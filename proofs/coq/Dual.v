@@ -634,6 +634,8 @@ Qed.
 (** Under rounds that a rank sends once and receives once are ports, too, and have prices. *)
 Lemma holds_ported j by_link ts c v k x : holds j ts c v k x -> holds (ported j by_link) ts c v k x.
 Proof. induction 1 as [v k x w Hl Hc Hx|t x Ht _ IH Hx]; [apply (holds_start (ported j by_link) ts c v k x w); auto|apply holds_sent; auto]. Qed.
+Lemma there_ported j by_link ts v k x : there j ts v k x -> there (ported j by_link) ts v k x.
+Proof. induction 1 as [v k x w Hl Hx|t x Ht _ IH Hx]; [apply (there_start (ported j by_link) ts v k x w); auto|apply there_sent; auto]. Qed.
 Theorem stepwise_dual j net by_link of_links of_ports groups bound sch : positive j -> full_sizes j = true ->
   dual_rule (ported j by_link) of_links of_ports groups bound = true -> stepwise j net sch ->
   (forall t, In t sch -> NoDup (visited j (src (tr (data t))) (route t))) -> ports_once (ports (ported j by_link)) (round_uses sch) ->
@@ -642,7 +644,8 @@ Proof.
   intros Hp Hf H St Hn P. unfold full_sizes in Hf. rewrite forallb_forall in Hf.
   assert (F : forall b, In b (sizes j) -> 0 < b) by (intros b Hb; apply Z.ltb_lt, Hf, Hb).
   destruct (stepwise_loose j net Hp F sch St) as [L M]. eapply Z.le_trans; [|exact M].
-  assert (L' : loose (ported j by_link) net (uses_of (ported j by_link)) (in_time j sch)) by (destruct L as [A1 A2 A3 A4 A5 A6 A7 A8 A9]; exact (Build_loose (ported j by_link) net _ _ A1 A2 A3 A4 A5 A6 A7 (fun v k w c I C => holds_ported j by_link _ _ _ _ _ (A8 v k w c I C)) A9)).
+  assert (L' : loose (ported j by_link) net (uses_of (ported j by_link)) (in_time j sch)) by (destruct L as [A1 A2 A3 A4 A5 A6 A7 A0 A8 A9]; exact (Build_loose (ported j by_link) net _ _ A1 A2 A3 A4 A5 A6 A7
+      (fun t Ht => there_ported j by_link _ _ _ _ (A0 t Ht)) (fun v k w c I C => holds_ported j by_link _ _ _ _ _ (A8 v k w c I C)) A9)).
   apply (loose_dual_sound (ported j by_link) net of_links of_ports groups bound (in_time j sch) Hp H L').
   - intros t Ht. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. apply (Hn s Hs).
   - apply (once_in_time j net Hp F sch St), P.

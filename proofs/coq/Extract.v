@@ -6,7 +6,7 @@ From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRoun
 Extraction Language OCaml.
 Extraction "proved.ml" replay replay_rounds replay_copying replay_copying_rounds positiveb cut_rule ingress_rule volume_rule distance_rule
   coverage_rule free_cut_rule free_ingress_rule free_volume_rule free_distance_rule free_coverage_rule
-  combining_volume_rule partition_rule free_combining_volume_rule free_partition_rule prices_rule free_prices_rule
+  prices_rule free_prices_rule
   doubling_rule spread_rule combine_rule transfers_rule crossing_rule full_sizes entry_rule
   ported sold price_of_link needed dual_rule epochs_rule rounds_rule backwards_epochs_rule backwards_rounds_rule allreduce_rule replay_order
   replay_adding replay_adding_rounds loose_partition_rule free_loose_partition_rule late_rule free_late_rule sends_rule

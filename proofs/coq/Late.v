@@ -271,8 +271,8 @@ Proof.
       (forall t i, way t i -> In i (route t) /\ In i ls) -> (forall t t' i, In t sch -> way t i -> ~ share j net t t' i) ->
       too_soon at_least ls late_demands (bound - 1) = true -> False).
   { intros ls way Hl Hpass Hway Halone Ht. rewrite <- M in Ht. enough (bound <= makespan sch) by lia.
-    refine (too_soon_later at_least _ _ _ _ at_least_positive _ Ht).
-    apply (too_soon_occupied at_least _ (fun a : nat * (bool * nat) => size j (fst a))
+    refine (too_soon_later at_least (since at_least) (tail at_least) _ _ _ _ at_least_positive _ (too_soon_so at_least _ _ _ at_least_positive Ht)).
+    apply (too_soon_occupied at_least (since at_least) (tail at_least) _ (fun a : nat * (bool * nat) => size j (fst a))
       (fun a u => exists t, In t sch /\ key_of_late f t = a /\ D <= begins (data t) /\ In u (occ t) /\ way t (fst u))); auto.
     - intros a Ha. destruct (S a Ha) as [t [A [B C]]]. destruct (Hpass t A) as [i Hi].
       { destruct (are_transfers _ _ _ _ good t A) as [_ [Ru [Rv Hne]]]. unfold own, is_rank.

@@ -36,6 +36,14 @@ Proof.
   unfold since. destruct (is_rank j (Cut.src (at_link i))), (is_rank j (Cut.dst (at_link i))); intuition lia.
 Qed.
 
+(** Something is in a slot at a time, or was before. *)
+Inductive there (ts : list timed) : nat -> nat -> Z -> Prop :=
+| there_start v k x w : lookup (pre j) v k = Some w -> 0 <= x -> there ts v k x
+| there_sent t x : In t ts -> there ts (src (tr t)) (what (tr t)) (begins t) -> ends t <= x -> there ts (dst (tr t)) (what (tr t)) x.
+
+Lemma there_later ts v k x y : there ts v k x -> x <= y -> there ts v k y.
+Proof. intros [v' k' x' w A B|t x' A B C] Hy; [eapply there_start; eauto; lia|apply there_sent; auto; lia]. Qed.
+
 Variable net : network.
 Record loose (occ : sent -> list use) (sch : list sent) : Prop := {
   are_transfers : forall t, In t sch -> let x := tr (data t) in
@@ -50,6 +58,7 @@ Record loose (occ : sent -> list use) (sch : list sent) : Prop := {
     first sp - first sp0 <= ends (data t) - begins (data t) - duration j (size j (what (tr (data t)))) (route t);
   are_apart : forall t t' a b, In t sch -> In t' sch -> t <> t' -> In a (occ t) -> In b (occ t') -> fst a = fst b ->
     apart (snd a) (snd b) \/ share j net t t' (fst a);
+  reads : forall t, In t sch -> there (map data sch) (src (tr (data t))) (what (tr (data t))) (begins (data t));
   bring : forall v k w c, In ((v, k), w) (post j) -> contains w c -> holds j (map data sch) c v k (makespan sch);
   write_all : forall s, In s (unsettled j) -> exists t, In t sch /\ slot (tr (data t)) = s }.
 
@@ -116,6 +125,30 @@ Qed.
 
 (** ** Times *)
 
+Lemma route_later full head b s : 0 <= b -> (forall l, In l (links j) -> rises_well j (arrival j) full head b l = true) ->
+  In s sch -> size j (what (tr (data s))) = b -> potential full (src (tr (data s))) <= Z.max (begins (data s)) (arrival j (src (tr (data s)))) ->
+  potential full (dst (tr (data s))) <= ends (data s).
+Proof.
+  intros B0 Hrise Hin Hb IH.
+  destruct (are_transfers _ _ good s Hin) as [_ [Ru [Rv Hne]]]. pose proof (proj1 (have_routes _ _ good s Hin)) as Hl.
+  destruct (take_time _ _ good s Hin) as [Hbg He]. pose proof (wait_for_ranks _ _ good s Hin) as Ha.
+  assert (Eu : is_rank j (src (tr (data s))) = true) by (apply Nat.ltb_lt, Ru).
+  assert (Ev : is_rank j (dst (tr (data s))) = true) by (apply Nat.ltb_lt, Rv).
+  pose proof (Ha _ (or_introl eq_refl) Eu).
+  assert (P := route_rises j sane (arrival j) (fun _ => true) full head b B0 (fun l Hl _ => Hrise l Hl)
+    (route s) _ _ (begins (data s)) 0 Hl (fun _ _ => eq_refl) Ev).
+  assert (N : route s <> []) by (intros E; rewrite E in Hl; simpl in Hl; congruence).
+  specialize (P N ltac:(lia)).
+  assert (Q : comes j (arrival j) full head (src (tr (data s))) (begins (data s)) 0) by (unfold comes; rewrite Eu; lia).
+  specialize (P Q Ha). unfold duration in He. rewrite Hb in He.
+  assert (begins (data s) + match hops j (route s) with [] => 0 | h :: hs =>
+            latencies j h + Z.max 0 (slowest j b h) + lasting j b hs end
+          <= ends (data s)).
+  { eapply Z.le_trans; [|exact He]. destruct (hops j (route s)) as [|h hs]; cbn [Cut.sum fold_right]; [lia|].
+    pose proof (slowest_0 j b h). unfold lasting, Cut.sum. lia. }
+  lia.
+Qed.
+(** When a contribution can be somewhere, and when anything can. *)
 Lemma loose_rises full head k c b : size j k = b ->
   (forall l, In l (links j) -> rises_well j (arrival j) full head b l = true) ->
   (forall u w, In ((u, k), w) (pre j) -> contains w c -> potential full u <= arrival j u) ->
@@ -126,23 +159,19 @@ Proof.
   induction H as [v k' x w Hl Hc _|t x Ht Hh IH Hx].
   - subst k'. apply lookup_In in Hl. specialize (Hs _ _ Hl Hc). lia.
   - apply in_map_iff in Ht. destruct Ht as [s [<- Hin]]. specialize (IH Ek). rewrite <- Ek in Hb.
-    destruct (are_transfers _ _ good s Hin) as [_ [Ru [Rv Hne]]]. pose proof (proj1 (have_routes _ _ good s Hin)) as Hl.
-    destruct (take_time _ _ good s Hin) as [Hbg He]. pose proof (wait_for_ranks _ _ good s Hin) as Ha.
-    assert (Eu : is_rank j (src (tr (data s))) = true) by (apply Nat.ltb_lt, Ru).
-    assert (Ev : is_rank j (dst (tr (data s))) = true) by (apply Nat.ltb_lt, Rv).
-    pose proof (Ha _ (or_introl eq_refl) Eu).
-    assert (P := route_rises j sane (arrival j) (fun _ => true) full head b B0 (fun l Hl _ => Hrise l Hl)
-      (route s) _ _ (begins (data s)) 0 Hl (fun _ _ => eq_refl) Ev).
-    assert (N : route s <> []) by (intros E; rewrite E in Hl; simpl in Hl; congruence).
-    specialize (P N ltac:(lia)).
-    assert (Q : comes j (arrival j) full head (src (tr (data s))) (begins (data s)) 0) by (unfold comes; rewrite Eu; lia).
-    specialize (P Q Ha). unfold duration in He. rewrite Hb in He.
-    assert (begins (data s) + match hops j (route s) with [] => 0 | h :: hs =>
-              latencies j h + Z.max 0 (slowest j b h) + lasting j b hs end
-            <= ends (data s)).
-    { eapply Z.le_trans; [|exact He]. destruct (hops j (route s)) as [|h hs]; cbn [Cut.sum fold_right]; [lia|].
-      pose proof (slowest_0 j b h). unfold lasting, Cut.sum. lia. }
-    lia.
+    pose proof (route_later full head b s B0 Hrise Hin Hb IH). lia.
+Qed.
+Lemma there_rises full head k b : size j k = b ->
+  (forall l, In l (links j) -> rises_well j (arrival j) full head b l = true) ->
+  (forall u w, In ((u, k), w) (pre j) -> potential full u <= arrival j u) ->
+  forall v x, there (map data sch) v k x -> potential full v <= Z.max x (arrival j v).
+Proof.
+  intros Hb Hrise Hs v x H. remember k as k' eqn:Ek in H.
+  assert (B0 : 0 <= b) by (rewrite <- Hb; apply sane_size, sane).
+  induction H as [v k' x w Hl _|t x Ht Hh IH Hx].
+  - subst k'. apply lookup_In in Hl. specialize (Hs _ _ Hl). lia.
+  - apply in_map_iff in Ht. destruct Ht as [s [<- Hin]]. specialize (IH Ek). rewrite <- Ek in Hb.
+    pose proof (route_later full head b s B0 Hrise Hin Hb IH). lia.
 Qed.
 End Loose.
 
@@ -169,6 +198,47 @@ Proof.
     unfold settled in Hn. rewrite Hgot in Hn. apply agreesb_spec in Ha. rewrite Ha in Hn. discriminate.
   - apply in_map_iff in Ht. destruct Ht as [x [<- Hx]]. exists x. auto.
 Qed.
+Lemma sums_read (H : Z -> state) ws : (forall t, In t ws -> op (tr t) = Reduce) -> forall acc,
+  fold_left (after H) ws acc <> None -> acc <> None /\ forall t, In t ws -> H (begins t) (src (tr t)) (what (tr t)) <> None.
+Proof.
+  induction ws as [|a ws IH]; simpl; intros R acc N; [split; [exact N|tauto]|].
+  destruct (IH (fun t Ht => R t (or_intror Ht)) _ N) as [A B]. unfold after in A. rewrite (R a (or_introl eq_refl)) in A. unfold put in A.
+  destruct (H (begins a) (src (tr a)) (what (tr a))) eqn:E; [|congruence]. destruct acc; [|congruence].
+  split; [discriminate|]. intros t [<-|Ht]; [congruence|auto].
+Qed.
+Lemma all_read H ts t : execution (lookup (pre j)) ts H -> In t ts -> 0 < ends t -> H (begins t) (src (tr t)) (what (tr t)) <> None.
+Proof.
+  intros [_ Hx] Ht He. destruct (Hx (ends t) (dst (tr t)) (what (tr t)) He) as [E [Once N]].
+  set (ws := filter (Timed.into (dst (tr t)) (what (tr t)) (ends t)) ts) in *.
+  assert (Hin : In t ws) by (apply filter_In; split; auto; unfold Timed.into; rewrite Z.eqb_refl, andb_true_r; apply same_slot_spec; reflexivity).
+  assert (N' : H (ends t) (dst (tr t)) (what (tr t)) <> None) by (apply N; intros E'; rewrite E' in Hin; destruct Hin).
+  destruct (op (tr t)) eqn:Eo.
+  - rewrite (Once t Hin Eo) in E. cbn [fold_left] in E. unfold after in E. rewrite Eo in E. unfold put in E. rewrite E in N'.
+    destruct (H (begins t) (src (tr t)) (what (tr t))); [discriminate|congruence].
+  - rewrite E in N'. apply (sums_read H ws) in N'; [apply (proj2 N' t Hin)|]. intros u Hu. destruct (op (tr u)) eqn:Eu; auto.
+    pose proof (Once u Hu Eu) as W. rewrite W in Hin. destruct Hin as [->|[]]. congruence.
+Qed.
+Lemma filled H ts : execution (lookup (pre j)) ts H -> (forall t, In t ts -> 0 <= begins t < ends t) ->
+  forall x, 0 <= x -> forall v k, H x v k <> None -> there ts v k x.
+Proof.
+  intros Ex Ht x Hx0. pose proof Ex as [H0 Hx]. generalize Hx0. pattern x. apply Z_lt_induction; [|exact Hx0].
+  clear x Hx0. intros x IH Hx0 v k N. destruct (Z_lt_le_dec 0 x) as [Hpos|Hneg].
+  - destruct (Hx x v k Hpos) as [Hf _]. destruct (filter (Timed.into v k x) ts) as [|t ws] eqn:E.
+    + simpl in Hf. rewrite Hf in N. specialize (IH (x - 1) ltac:(lia) ltac:(lia) v k N).
+      inversion IH as [v' k' x' w A B|t x' A B C]; subst; [eapply there_start; eauto|apply there_sent; auto; lia].
+    + assert (Hin : In t (filter (Timed.into v k x) ts)) by (rewrite E; left; auto). apply filter_In in Hin. destruct Hin as [Hin Hi].
+      unfold Timed.into in Hi. apply andb_true_iff in Hi. destruct Hi as [Hs He]. apply same_slot_spec in Hs. injection Hs as <- <-. apply Z.eqb_eq in He.
+      specialize (Ht t Hin). apply there_sent; auto; [|lia]. apply (IH (begins t) ltac:(lia) ltac:(lia)). apply (all_read H ts t Ex Hin). lia.
+  - replace x with 0 in * by lia. rewrite H0 in N. destruct (lookup (pre j) v k) as [w|] eqn:E; [|congruence]. eapply there_start; eauto.
+Qed.
+Lemma executed_reads : executes j sch -> (forall t, In t sch -> 0 <= begins (data t) < ends (data t)) ->
+  forall t, In t sch -> there (map data sch) (src (tr (data t))) (what (tr (data t))) (begins (data t)).
+Proof.
+  intros [H [He _]] Hb t Ht. assert (B : forall u, In u (map data sch) -> 0 <= begins u < ends u).
+  { intros u Hu. apply in_map_iff in Hu. destruct Hu as [s [<- Hs]]. apply Hb, Hs. }
+  apply (filled H _ He B); [apply Hb, Ht|]. apply (all_read H _ _ He); [apply in_map, Ht|]. specialize (Hb t Ht). lia.
+Qed.
+
 Lemma waiting_route t : map fst (waiting_uses_of j net t) = route t.
 Proof.
   rewrite <- (uses_of_route j t). unfold waiting_uses_of. destruct (uses_of j t) as [|a [|b [|c l]]]; reflexivity.
@@ -199,6 +269,7 @@ Proof.
     exists s. split; [right; left; reflexivity|]. cbn [fst snd first long]. repeat split; lia.
   - intros t t' a b Ht Ht' Hne Ha Hb E. apply (streams_apart j net (waiting_uses_of j net) sch S); auto; [intros; apply waiting_route|].
     destruct (W t Ht) as [_ [[Hl _] _]]. apply (leads_in j _ _ _ Hl). rewrite <- (waiting_route t). apply in_map, Ha.
+  - apply executed_reads; auto. intros t Ht. apply (W t Ht).
   - apply executed_bring; auto. intros t Ht. apply (W t Ht).
   - apply executed_write; auto.
 Qed.
@@ -221,6 +292,7 @@ Proof.
     + apply (D2 a b); auto. apply in_flat_map. eauto.
     + apply Sym; auto. apply (D2 b a); auto. apply in_flat_map. eauto.
     + apply IH; auto.
+  - apply executed_reads; auto. intros t Ht. apply (W t Ht).
   - apply executed_bring; auto. intros t Ht. apply (W t Ht).
   - apply executed_write; auto.
 Qed.
@@ -299,6 +371,7 @@ Proof.
   - intros t _. apply uses_of_route.
   - intros t i sp Ht Hin. destruct (W t Ht) as [_ [_ [_ [_ [He _]]]]]. exists sp. repeat split; auto; lia.
   - apply copies_apart; auto. intros t _. apply uses_of_route.
+  - apply executed_reads; auto. intros t Ht. apply (W t Ht).
   - apply executed_bring; auto. intros t Ht. apply (W t Ht).
   - apply executed_write; auto.
 Qed.

@@ -3,7 +3,7 @@
     Sharing and Late need, and the last transfer ends no later than the last round. Left out:
     chunks of no bytes; that a rank sends once and receives once in a round. *)
 From Coq Require Import Bool List ZArith Lia.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Loose Free Partition Prices Sharing RoundTime RoundsInTime.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Loose Free Partition Sharing Prices RoundTime RoundsInTime.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -110,6 +110,16 @@ Proof.
     + eapply holds_later; [exact IH|]. cbn [data retime begins]. apply go_0.
     + cbn [data retime ends]. eapply Z.le_trans; [apply over, Hs|]. apply rounds_end_mono. lia.
 Qed.
+Lemma came_there v k x : there j (map data sch) v k x -> forall r, x = Z.of_nat r -> there j (map data in_time) v k (rounds_end r).
+Proof.
+  induction 1 as [v k x w Hl Hx|t x Ht _ IH Hx]; intros r ->.
+  - eapply there_start; eauto. apply rounds_end_0.
+  - apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. destruct (round_of s Hs) as [B E]. specialize (IH (rnd s) B).
+    change (tr (data s)) with (tr (data (retime s))). apply there_sent.
+    + apply in_map. apply in_map, Hs.
+    + eapply there_later; [exact IH|]. cbn [data retime begins]. apply go_0.
+    + cbn [data retime ends]. eapply Z.le_trans; [apply over, Hs|]. apply rounds_end_mono. lia.
+Qed.
 Lemma by_the_end c v k x : holds j (map data in_time) c v k x -> holds j (map data in_time) c v k (makespan in_time).
 Proof.
   intros H. inversion H as [v' k' x' w Hl Hc Hx|t x' Ht Hh Hx]; subst.
@@ -139,6 +149,9 @@ Proof.
         -- apply (in_map fst) in Ha. rewrite uses_of_route in Ha. exact Ha.
         -- apply (in_map fst) in Hb. rewrite uses_of_route in Hb. exact Hb.
       * left. right. pose proof (rounds_end_mono j sch (S (rnd s')) (rnd s) Q). lia.
+    + intros t Ht. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. destruct (round_of s Hs) as [B _].
+      change (tr (data (retime s))) with (tr (data s)). apply (there_later j _ _ _ (rounds_end (rnd s))); [|cbn [data retime begins]; apply go_0]. apply came_there with (begins (data s)); [|exact B].
+      apply (executed_reads j sch (step_data good)); auto. intros t Ht. destruct (step_transfers good t Ht) as [_ [_ [_ [X Y]]]]. lia.
     + intros v k w c Hin Hc. apply by_the_end with (rounds_end (Z.to_nat (makespan sch))). apply came with (makespan sch).
       * eapply (executed_bring j sch (step_data good)); eauto. intros t Ht. destruct (step_transfers good t Ht) as [_ [_ [_ [A B]]]]. lia.
       * rewrite Z2Nat.id; [reflexivity|apply makespan_0].

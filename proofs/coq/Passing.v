@@ -254,16 +254,15 @@ Proof. intros H. apply busy_all. rewrite concat_hops. exact H. Qed.
 Definition window (T : Z) (i : nat) : Z := Z.max 0 (T - tail i - since i).
 Definition takes (b : Z) (i : nat) : Z := beta (at_link i) b + beside i.
 
-(** What is on one link, disjoint, fits into its window. *)
-Lemma fit_link T i (us : list use) :
-  disjoint us -> (forall a, In a us -> fst a = i /\ since i <= first (snd a) /\ 0 <= long (snd a) /\
-    first (snd a) + long (snd a) + tail i <= T) ->
-  sum (fun a => long (snd a)) us <= window T i.
+(** What is on one link, disjoint, fits between two times. *)
+Lemma fit_between lo hi i (us : list use) :
+  disjoint us -> (forall a, In a us -> fst a = i /\ lo <= first (snd a) /\ 0 <= long (snd a) /\ first (snd a) + long (snd a) <= hi) ->
+  sum (fun a => long (snd a)) us <= Z.max 0 (hi - lo).
 Proof.
-  intros Hd Hin. unfold window. destruct us as [|u us'] eqn:E; [simpl; lia|]. rewrite <- E in *.
+  intros Hd Hin. destruct us as [|u us'] eqn:E; [simpl; lia|]. rewrite <- E in *.
   assert (Hu : In u us) by (rewrite E; left; auto).
   pose proof (Hin u Hu) as Hu'.
-  enough (sum long (map snd us) <= (T - tail i) - since i) by (rewrite sum_map in *; lia).
+  enough (sum long (map snd us) <= hi - lo) by (rewrite sum_map in *; lia).
   apply (spans_fit (length (map snd us))); auto.
   - lia.
   - intros a Ha. apply in_map_iff in Ha. destruct Ha as [x [<- Hx]]. specialize (Hin x Hx). lia.
@@ -271,8 +270,13 @@ Proof.
     + rewrite Forall_forall in *. intros b Hb. apply in_map_iff in Hb. destruct Hb as [y [<- Hy]].
       apply Hx; auto. destruct (Hin x (or_introl eq_refl)) as [-> _].
       destruct (Hin y (or_intror Hy)) as [-> _]. reflexivity.
-    + apply IH. intros y Hy. apply Hin. right; auto.
+    + apply IH. intros y Hy. apply Hin. right. auto.
 Qed.
+Lemma fit_link T i (us : list use) :
+  disjoint us -> (forall a, In a us -> fst a = i /\ since i <= first (snd a) /\ 0 <= long (snd a) /\
+    first (snd a) + long (snd a) + tail i <= T) ->
+  sum (fun a => long (snd a)) us <= window T i.
+Proof. intros Hd Hin. apply (fit_between (since i) (T - tail i) i); auto. intros a Ha. destruct (Hin a Ha) as [A [B [C D]]]. repeat split; auto; lia. Qed.
 
 (** Different items need different transfers, and each of these passes one of the links. *)
 Section Items.
