@@ -53,7 +53,7 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
 	var found []*Row // and not proved
 	isQuick := func(m solve.Solver) bool { return m.About().Quick }
-	rank := func(m solve.Solver) int {
+	rank := func(m solve.Solver) int { // 1: it usually wins, and gets more time
 		switch about := m.About(); {
 		case about.Quick:
 			return 0
@@ -86,7 +86,11 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: reason})
 			continue
 		}
-		share, done := fallingShare(b, len(methods)-i)
+		left := len(methods) - i
+		if rank(m) == 1 {
+			left = min(left, 3)
+		}
+		share, done := fallingShare(b, left)
 		if isQuick(m) {
 			done()
 			share, done = quick.Share(quicks - i)

@@ -77,7 +77,7 @@ func numbersOfParts(p *model.Problem) []int64 {
 	if len(p.Topology.Switches) == 0 {
 		return []int64{1}
 	}
-	parts := []int64{1, 2, 3, 5, 7, 13}
+	parts := []int64{1, 2, 3, 5, 8, 16}
 	neighbours := make([]int64, p.Topology.Nodes())
 	for _, l := range p.Topology.Links {
 		if l.Dst < p.Topology.Ranks {

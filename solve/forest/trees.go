@@ -456,6 +456,9 @@ func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
 	if f.mirror != nil || f.paired != nil {
 		return p.Cut(int(min(fewest*pieces, p.Space())))
 	}
+	if f.fits {
+		return evenly(p.Space(), pieces*int64(len(f.down[0])))
+	}
 	var chunks []model.Chunk
 	for b := range f.blocks {
 		block := f.block(b, p.Space())
@@ -478,6 +481,16 @@ func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
 				chunks = append(chunks, model.Chunk{Offset: block.from + at, Size: from + scale(length, j+1, n) - at})
 			}
 		}
+	}
+	return chunks
+}
+
+// evenly returns a number of chunks, or fewer, that are all equal except the last: those that differ by a byte would
+// leave gaps too short for one of them.
+func evenly(space, n int64) (chunks []model.Chunk) {
+	size := max(1, (space+n-1)/n)
+	for at := int64(0); at < space; at += size {
+		chunks = append(chunks, model.Chunk{Offset: at, Size: min(size, space-at)})
 	}
 	return chunks
 }
