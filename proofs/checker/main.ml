@@ -246,9 +246,9 @@ let certificate file d =
   let rounds = is_rounds cost in
   (* Where transfers may share a link, and under link-rounds, fewer rules are proved. *)
   let loosely = shared || cost = "link-rounds" in
-  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "lp-dual" ] || List.mem kind [ "broadcast"; "doubling" ] && not adding) then
+  if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "lp-dual" ] || List.mem kind [ "broadcast"; "combine" ] || kind = "doubling" && not adding) then
     no ("kind " ^ kind ^ if shared then " where a switch copies or adds" else " under link-rounds");
-  if of_rounds && free then no "the cut is free, in rounds";
+  if of_rounds && free && shared then no "the cut is free, in rounds where a switch copies or adds";
   let j = job_of ~rounds problem in
   let bound = number "bound_ps" d in
   let inside () =
@@ -291,9 +291,9 @@ let certificate file d =
         let rec find i v = function [] -> 0 | nodes :: rest -> if List.exists (Z.equal v) nodes then i else find (i + 1) v rest in
         not (List.mem [] parts) && between (fun v -> Z.of_int (find 1 v parts))
     | "coverage" -> covered (inside ()) (from ()) (towards ())
-    | "doubling" -> not copying && doubling_rule j (number "chunk" w) (number "source" w) bound
-    | "broadcast" -> (if copying then sends_rule else spread_rule) j (number "source" w) bound
-    | "combine" -> combine_rule j (number "dest" w) bound
+    | "doubling" -> not copying && (if free then free_doubling_rule j (number "shard" w) else doubling_rule j (number "chunk" w)) (number "source" w) bound
+    | "broadcast" -> (if shared then sends_rule else if free then free_spread_rule else spread_rule) j (number "source" w) bound
+    | "combine" -> (if shared then receives_rule else if free then free_combine_rule else combine_rule) j (number "dest" w) bound
     | "lp-dual" -> if free then failwith "chunks: missing" else not adding && dual ~rounds problem j w bound
     | "prices" -> (if free then free_prices_rule else prices_rule) j (nums (field "prices" w)) bound
     | _ ->

@@ -1,8 +1,7 @@
-(** Bounds in rounds, over a topology, as functions that decide: the rules volume, cut, doubling, broadcast
-    (spread) and combine of package cert, under the model rounds. A schedule is looked at as
-    rounds of the form that Round.v has, so that the theorems of Spread.v and Combine.v hold of
-    it. Left out: that only rounds that move an item of the rule count; what arrivals delay,
-    except that of the source of a broadcast; problems whose cut is free. *)
+(** Bounds in rounds, over a topology, as functions that decide: the rules volume and cut of package cert, under
+    the model rounds, and what RoundHops takes of a schedule. It is looked at as
+    rounds of the form that Round.v has, so that what Spread.v and Combine.v have of one round holds of
+    it. Left out: what arrivals delay; problems whose cut is free. *)
 From Coq Require Import Bool List ZArith Lia.
 From Oraccl Require Import Cut Round Spread Combine Timed Schedule Passing Bounds Replay InRounds Partition RoundTime.
 Import ListNotations.
@@ -36,28 +35,6 @@ Definition starts_only (c : nat) (hs : list nat) (k : nat) : bool :=
 
 (** This many rounds, each with a hop or more. *)
 Definition rounds_take (n : nat) : Z := Z.of_nat n * least_hop least_size.
-
-Definition doubling_rule (k c : nat) (bound : Z) : bool :=
-  let hs := nodup Nat.eq_dec (map (fun e => fst (fst e)) (filter (fun e => (snd (fst e) =? k)%nat && containsb (snd e) c) (pre j))) in
-  let rs := filter (fun v => ends_with c v k) (seq 0 (nodes j)) in
-  let e := Nat.log2_up ((length rs + length hs - 1) / length hs) in
-  starts_only c hs k && (2 ^ (e - 1) * length hs <? length rs)%nat && (1 <=? e)%nat && (bound <=? rounds_take e).
-
-(** What rank h contributes, as contribution h. *)
-Definition spread_rule (h : nat) (bound : Z) : bool :=
-  let ks := filter (fun k => starts_only h [h] k && existsb (fun v => negb (v =? h)%nat && ends_with h v k) (seq 0 (nodes j))) (seq 0 (length (sizes j))) in
-  let rs := filter (fun v => forallb (ends_with h v) ks) (seq 0 (nodes j)) in
-  (1 <=? length ks)%nat && (2 <=? length rs)%nat && (h <? nodes j)%nat &&
-  (bound <=? arrival h + rounds_take (length ks + Nat.log2_up (length rs) - 1)).
-
-Definition combine_rule (d : nat) (bound : Z) : bool :=
-  let most := fun k => fold_right (fun e m => if (snd (fst e) =? k)%nat then Nat.max (different (snd e)) m else m) O (pre j) in
-  let want := fun k => fold_right (fun e m => Nat.max (different (snd e)) m) O (said_at d k (post j)) in
-  let ks := filter (fun k => (most k <? want k)%nat) (seq 0 (length (sizes j))) in
-  let g := fold_right (fun k m => Nat.max (most k) m) 1%nat ks in
-  let n := fold_right (fun k m => Nat.min (want k) m) (fold_right (fun k m => Nat.max (want k) m) O ks) ks in
-  let e := Nat.log2 ((n - 1) / g) in
-  (1 <=? length ks)%nat && (2 ^ e * g <? n)%nat && (bound <=? rounds_take (length ks + e)).
 
 (** As many transfers as the chunks need, of which each round has one from each rank at most. *)
 Definition own_part (v : nat) : nat := if is_rank j v then S v else O.
@@ -112,21 +89,6 @@ Proof. intros E W v [w [Hv Hc]]. apply W. exists w. rewrite E. auto. Qed.
 Lemma rounds_in r0 n r : In r (rounds_from sch r0 n) -> NoDup (map Round.src r) /\ NoDup (map Round.dst r).
 Proof. intros H. apply in_map_iff in H. destruct H as [i [<- _]]. split; [apply (sends_once sch good)|apply (receives_once sch good)]. Qed.
 
-Theorem doubling_sound k c bound : doubling_rule k c bound = true -> bound <= round_makespan sch.
-Proof.
-  unfold doubling_rule. set (hs := nodup _ _). set (rs := filter _ _). set (e := Nat.log2_up _). intros R.
-  rewrite !andb_true_iff, Nat.ltb_lt, Nat.leb_le, Z.leb_le in R. destruct R as [[[Rs Rp] Re] Rb].
-  eapply Z.le_trans; [exact Rb|]. eapply Z.le_trans; [|apply all_rounds]. apply take_rounds.
-  destruct execution_in_rounds as [H [He [H0 Hg]]].
-  destruct (within_runs (fun _ => c) _ _ _ (rounds_run sch good H He (how_many sch) 0) (fun r Hr => proj1 (rounds_in _ _ _ Hr)) k hs) as [l [Hl Hlen]].
-  - apply (within_ext c (lookup (pre j))); [intros; symmetry; apply H0|apply starts_only_within, Rs].
-  - assert (L : (length rs <= length l)%nat).
-    { apply NoDup_incl_length; [apply NoDup_filter, seq_NoDup|]. intros v Hv. apply filter_In in Hv. destruct Hv as [_ Hv].
-      apply Hl. apply (ends_with_has _ v k c Hg Hv). }
-    destruct (Nat.lt_ge_cases (rounds (rounds_from sch 0 (how_many sch))) e) as [Lt|]; auto. exfalso.
-    assert ((2 ^ rounds (rounds_from sch 0 (how_many sch)) <= 2 ^ (e - 1))%nat) by (apply Nat.pow_le_mono_r; lia). nia.
-Qed.
-
 Lemma different_agrees got w : agrees j got w -> (different w <= different got)%nat.
 Proof.
   intros A. assert (B : forall i, (0 < count w i -> 0 < count got i)%nat).
@@ -140,49 +102,6 @@ Proof.
   - specialize (IH got (fun i => B (S i))). specialize (B O). unfold count in B. simpl in B. cbn [filter].
     destruct (Nat.ltb_spec 0 x), (Nat.ltb_spec 0 y); cbn [length]; lia.
 Qed.
-Lemma min_le (f : nat -> nat) l z k : In k l -> (fold_right (fun k m => Nat.min (f k) m) z l <= f k)%nat.
-Proof. induction l as [|a l IH]; [intros []|]. cbn [fold_right]. intros [->|H]; [lia|]. specialize (IH H). lia. Qed.
-Lemma max_ge (f : nat -> nat) l z k : In k l -> (f k <= fold_right (fun k m => Nat.max (f k) m) z l)%nat.
-Proof. induction l as [|a l IH]; [intros []|]. cbn [fold_right]. intros [->|H]; [lia|]. specialize (IH H). lia. Qed.
-Theorem combine_sound d bound : combine_rule d bound = true -> bound <= round_makespan sch.
-Proof.
-  unfold combine_rule.
-  set (most := fun k => fold_right (fun e m => if (snd (fst e) =? k)%nat then Nat.max (different (snd e)) m else m) O (pre j)).
-  set (want := fun k => fold_right (fun e m => Nat.max (different (snd e)) m) O (said_at d k (post j))).
-  set (ks := filter (fun k => (most k <? want k)%nat) (seq 0 (length (sizes j)))).
-  set (g := fold_right (fun k m => Nat.max (most k) m) 1%nat ks).
-  set (n := fold_right (fun k m => Nat.min (want k) m) (fold_right (fun k m => Nat.max (want k) m) O ks) ks).
-  set (e := Nat.log2 ((n - 1) / g)). intros R.
-  rewrite !andb_true_iff, Nat.ltb_lt, Nat.leb_le, Z.leb_le in R. destruct R as [[Rk Rp] Rb].
-  eapply Z.le_trans; [exact Rb|]. eapply Z.le_trans; [|apply all_rounds]. apply take_rounds.
-  destruct execution_in_rounds as [H [He [H0 Hg]]].
-  apply (combine_rounds d n _ _ _ (rounds_run sch good H He (how_many sch) 0)) with (g := g); auto.
-  - intros r Hr. apply (rounds_in _ _ _ Hr).
-  - apply NoDup_filter, seq_NoDup.
-  - intros E. rewrite E in Rk. simpl in Rk. lia.
-  - intros k Hk. assert (Wn : (n <= want k)%nat).
-    { apply (min_le want ks), Hk. }
-    assert (Wpos : (0 < want k)%nat) by (apply filter_In in Hk; destruct Hk as [_ Hk]; apply Nat.ltb_lt in Hk; change (most k < want k)%nat in Hk; lia).
-    assert (E : exists w, In ((d, k), w) (post j) /\ different w = want k).
-    { unfold want in *. assert (I : forall x, In x (said_at d k (post j)) -> In ((d, k), snd x) (post j)).
-      { intros [[v' k'] x] Hx. unfold said_at in Hx. apply filter_In in Hx. cbn [fst snd] in *. destruct Hx as [Hx Q].
-        apply andb_true_iff in Q. rewrite !Nat.eqb_eq in Q. destruct Q as [-> ->]. exact Hx. }
-      revert I Wpos. clear. induction (said_at d k (post j)) as [|x l IH]; cbn [fold_right]; intros I Wpos; [lia|].
-      destruct (Nat.max_spec (different (snd x)) (fold_right (fun e m => Nat.max (different (snd e)) m) O l)) as [[A B]|[A B]]; rewrite B in *.
-      - apply IH; auto. intros y Hy. apply I. right; auto.
-      - exists (snd x). split; [apply I; left; auto|reflexivity]. }
-    destruct E as [w [Hin Ew]]. destruct (Hg _ _ _ Hin) as [got [Hgot A]]. exists got. split; auto.
-    pose proof (different_agrees got w A). lia.
-  - intros k Hk v w Hw. rewrite H0 in Hw. apply lookup_In in Hw.
-    assert ((different w <= most k)%nat).
-    { unfold most. clear - Hw. induction (pre j) as [|x l IH]; [destruct Hw|]. cbn [fold_right]. destruct Hw as [->|Hw].
-      - cbn [fst snd]. rewrite Nat.eqb_refl. lia.
-      - specialize (IH Hw). destruct (snd (fst x) =? k)%nat; lia. }
-    assert ((most k <= g)%nat).
-    { apply (max_ge most ks), Hk. }
-    lia.
-Qed.
-
 Lemma begins_0 t : In t sch -> 0 <= begins (data t) < ends (data t).
 Proof. intros Ht. destruct (proj1 good t Ht) as [_ [_ [_ [A [E _]]]]]. lia. Qed.
 (** Of some transfers, of which a round has [w] at most. *)
@@ -317,69 +236,5 @@ Proof.
     rewrite sum_map in L. unfold hop_of in A. nia.
 Qed.
 
-(** The first round in which h sends, if it does. *)
-Lemma first_send h n : (exists r, (r < n)%nat /\ (exists t, In t (round_of sch r) /\ Round.src t = h) /\
-    forall r' t, (r' < r)%nat -> In t (round_of sch r') -> Round.src t <> h) \/
-  forall r' t, (r' < n)%nat -> In t (round_of sch r') -> Round.src t <> h.
-Proof.
-  induction n as [|n [[r [A [B C]]]|IH]].
-  - right. intros; lia.
-  - left. exists r. repeat split; auto.
-  - destruct (existsb (fun t => (Round.src t =? h)%nat) (round_of sch n)) eqn:E.
-    + left. apply existsb_exists in E. destruct E as [t [Ht E]]. apply Nat.eqb_eq in E. exists n. repeat split; eauto.
-    + right. intros r' t Hr Ht Es. destruct (Nat.eq_dec r' n) as [->|]; [|apply (IH r' t); auto; lia].
-      enough (existsb (fun t => (Round.src t =? h)%nat) (round_of sch n) = true) by congruence.
-      apply existsb_exists. exists t. split; auto. apply Nat.eqb_eq, Es.
-Qed.
-Lemma kept_until H h k n : execution (lookup (pre j)) (map data sch) H -> within (fun _ => h) (H (Z.of_nat 0)) k [h] ->
-  (forall r' t, (r' < n)%nat -> In t (round_of sch r') -> Round.src t <> h) -> within (fun _ => h) (H (Z.of_nat n)) k [h].
-Proof.
-  intros He H0. induction n as [|n IH]; intros Hno; auto.
-  apply (kept (fun _ => h) (H (Z.of_nat n)) (round_of sch n)); [apply round_step; auto|apply IH; intros; apply (Hno r'); auto; lia|].
-  intros t Ht Es. destruct (Hno n t ltac:(lia) Ht Es).
-Qed.
-
-Theorem spread_sound h bound : spread_rule h bound = true -> bound <= round_makespan sch.
-Proof.
-  unfold spread_rule. set (ks := filter _ (seq 0 (length (sizes j)))). set (rs := filter _ (seq 0 (nodes j))). intros R.
-  rewrite !andb_true_iff, !Nat.leb_le, Nat.ltb_lt, Z.leb_le in R. destruct R as [[[Rk Rr] Rh] Rb].
-  destruct execution_in_rounds as [H [He [H0 Hg]]].
-  assert (W0 : forall k, In k ks -> within (fun _ => h) (H (Z.of_nat 0)) k [h]).
-  { intros k Hk. apply filter_In in Hk. destruct Hk as [_ Hk]. apply andb_true_iff in Hk.
-    apply (within_ext h (lookup (pre j))); [intros; symmetry; apply H0|apply starts_only_within, Hk]. }
-  assert (Count : forall r, (r <= how_many sch)%nat -> (forall r' t, (r' < r)%nat -> In t (round_of sch r') -> Round.src t <> h) ->
-    (length ks + Nat.log2_up (length rs) - 1 <= rounds (rounds_from sch r (how_many sch - r)))%nat).
-  { intros r Hr Hno. apply (spread_rounds (fun _ => h) _ _ _ h rs (rounds_run sch good H He (how_many sch - r) r)); auto.
-    - intros x Hx. apply (rounds_in _ _ _ Hx).
-    - apply NoDup_filter, seq_NoDup.
-    - apply NoDup_filter, seq_NoDup.
-    - intros E. rewrite E in Rk. simpl in Rk. lia.
-    - intros k Hk. apply kept_until; auto.
-    - intros k v Hk Hv. replace (r + (how_many sch - r))%nat with (0 + how_many sch)%nat by lia.
-      apply filter_In in Hv. destruct Hv as [_ Hv]. rewrite forallb_forall in Hv. apply (ends_with_has _ v k h Hg (Hv k Hk)). }
-  assert (P : (1 <= Nat.log2_up (length rs))%nat) by (apply Nat.log2_up_pos; lia).
-  destruct (first_send h (how_many sch)) as [[r [Hr [[t [Ht Es]] Hno]]]|Hno].
-  - specialize (Count r ltac:(lia) Hno). eapply Z.le_trans; [exact Rb|].
-    pose proof (rounds_last sch sane (proj1 good) (how_many sch - S r) (S r)) as L.
-    replace (S r + (how_many sch - S r))%nat with (how_many sch) in L by lia.
-    fold (round_makespan sch) in L.
-    assert (Nonempty : rounds (rounds_from sch r (how_many sch - r)) = S (rounds (rounds_from sch (S r) (how_many sch - S r)))).
-    { replace (how_many sch - r)%nat with (S (how_many sch - S r)) by lia. unfold rounds_from. cbn [seq map]. unfold rounds. cbn [filter].
-      destruct (round_of sch r); [destruct Ht|]. reflexivity. }
-    assert (Own : arrival h + least_hop least_size <= rounds_end sch (S r)).
-    { unfold round_of in Ht. apply in_map_iff in Ht. destruct Ht as [s [<- Hs]]. cbn [rounds_end].
-      assert (A : arrival h <= round_waits sch r).
-      { eapply Z.le_trans; [|apply (greatest_ge (fun t => greatest (fun v => if is_rank j v then arrival v else 0) (visited j (Round.src (tr (data t))) (route t))) (sent_in sch r) s Hs)].
-        cbn beta. eapply Z.le_trans; [|apply (greatest_ge (fun v => if is_rank j v then arrival v else 0) _ h)].
-        - cbn beta. unfold is_rank. rewrite (proj2 (Nat.ltb_lt _ _) Rh). lia.
-        - left. exact Es. }
-      assert (B : least_hop least_size <= round_lasts sch r).
-      { eapply Z.le_trans; [apply (hop_lasts sch sane (proj1 good) s)|apply (greatest_ge (fun t => duration j (size j (what (tr (data t)))) (route t))), Hs].
-        apply filter_In in Hs. apply Hs. }
-      destruct (sent_in sch r); [destruct Hs|]. lia. }
-    rewrite Nonempty in Count. pose proof hop_0. unfold rounds_take.
-    assert (Z.of_nat (length ks + Nat.log2_up (length rs) - 1) <= 1 + Z.of_nat (rounds (rounds_from sch (S r) (how_many sch - S r)))) by lia. nia.
-  - specialize (Count (how_many sch) (Nat.le_refl _) Hno). rewrite Nat.sub_diag in Count. change (rounds (rounds_from sch (how_many sch) 0)) with O in Count. lia.
-Qed.
 End Sound.
 End Job.
