@@ -46,17 +46,20 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 
 // portfolio runs methods until a proved schedule is within e.Enough of the bound, and proves
 // only what may be the best. Quick methods come first: of what these find, only the best is
-// proved.
+// proved. Where p needs more than mostQuick transfers they are not quick, and come last. What
+// usually wins gets more of the time, and so does each method until there is a schedule.
 //
 // What it answers does not depend on the clock as long as no limit is reached: methods run
 // in one order, each ends by itself, and what ends the work is a makespan.
 func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
 	var found []*Row // and not proved
-	isQuick := func(m solve.Solver) bool { return m.About().Quick }
+	isQuick := func(m solve.Solver) bool { return m.About().Quick && leastMoves(p) <= mostQuick }
 	rank := func(m solve.Solver) int { // 1: it usually wins, and gets more time
 		switch about := m.About(); {
-		case about.Quick:
+		case isQuick(m):
 			return 0
+		case about.Quick: // where there are fewer transfers
+			return 3
 		case about.Leads != nil && about.Leads(p):
 			return 1
 		}
@@ -87,7 +90,7 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 			continue
 		}
 		left := len(methods) - i
-		if rank(m) == 1 {
+		if rank(m) == 1 || ev.Best() == nil { // one schedule is better than none
 			left = min(left, 3)
 		}
 		share, done := fallingShare(b, left)
@@ -117,6 +120,21 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 		return err
 	}
 	return e.proveAgain(b, ev)
+}
+
+// mostQuick is for how many transfers at least no method is quick.
+const mostQuick = 1 << 17
+
+// leastMoves returns how many transfers p needs at least with one chunk a member.
+func leastMoves(p *model.Problem) int {
+	n := len(p.Members())
+	switch p.Collective.Kind {
+	case model.AllReduce:
+		return 2 * n * (n - 1)
+	case model.AllGather, model.ReduceScatter, model.AllToAll:
+		return n * (n - 1)
+	}
+	return n
 }
 
 // fallingShare returns the share of the first of some methods. Shares fall: of three methods the

@@ -49,6 +49,31 @@ func (c *copied) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	return r, nil
 }
 
+// barren is a method that finds nothing.
+type barren struct{ *copied }
+
+func (b barren) Solve(_ context.Context, p *model.Problem, _ solve.Options) (solve.Result, error) {
+	*b.ran = append(*b.ran, b.name)
+	return solve.Result{Problem: p, Stop: solve.Done}, nil
+}
+
+// TestPortfolioOrder: quick methods come first, and last where so many transfers are needed that
+// none is quick.
+func TestPortfolioOrder(t *testing.T) {
+	for topology, want := range map[string][]string{"switch:4": {"quick", "slow"}, "switch:363": {"slow", "quick"}} {
+		tp, err := topo.Parse(topology, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 20, Cost: model.Pipelined}
+		var ran []string
+		solver := mustName(t, "direct")[0]
+		slow, quick := &copied{Solver: solver, name: "slow", ran: &ran}, &copied{Solver: solver, name: "quick", ran: &ran, about: solve.About{Quick: true}}
+		e := &Evaluator{Progress: Silent{}, Enough: UsuallyEnough, Methods: []solve.Solver{barren{slow}, barren{quick}}}
+		_, err = e.Evaluate(context.Background(), p)
+		require.NoError(t, err)
+		require.Equal(t, want, ran, topology)
+	}
+}
+
 // portfolioOf evaluates methods that copy the direct algorithm on four ranks around a switch,
 // which is optimal for every cut.
 func portfolioOf(t *testing.T, ran *[]string, methods ...*copied) *Report {

@@ -45,8 +45,9 @@ func Ways(n *Network, d *Distances) []int32 {
 	return count
 }
 
-// NewDistances returns the distances to all destinations of a pattern. It takes O(destinations·hops·log ranks) time.
-func NewDistances(n *Network, pt *Pattern) *Distances {
+// NewDistances returns the distances to all destinations of a pattern. It takes O(destinations·hops·log ranks) time,
+// and returns nil if stop ends it.
+func NewDistances(n *Network, pt *Pattern, stop func() bool) *Distances {
 	ranks := n.Problem.Topology.Ranks
 	d := &Distances{Ranks: ranks, Row: make([]int32, ranks)}
 	for r := range d.Row {
@@ -56,6 +57,9 @@ func NewDistances(n *Network, pt *Pattern) *Distances {
 	for k := range pt.From {
 		for _, r := range pt.Goals(k, ranks) {
 			if d.Row[r] < 0 {
+				if stop() {
+					return nil
+				}
 				d.Row[r] = int32(len(d.To) / ranks)
 				d.To = n.DistancesTo(d.To, r, d.Class)
 			}

@@ -29,10 +29,11 @@ type candidate struct {
 // that to the method, as is best: chunks are halved as long as a try gains by it, in one of
 // two steps. Many chunks keep links busy while the first ones are on their way; with few,
 // less latency adds up. If a second cut is about as good by that one try it is returned, too.
+// It returns none if stop ends it before the first.
 func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]candidate, error) {
 	k := max(1, o.Chunks)
-	syn, err := newSynthesis(solve.Cut(p, k))
-	if err != nil {
+	syn, err := newSynthesis(solve.Cut(p, k), stop)
+	if err != nil || syn == nil {
 		return nil, err
 	}
 	if p.Chunks != nil || o.Chunks > 0 || syn.both == nil {
@@ -58,10 +59,10 @@ func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]c
 		if n := int64(p.DefaultChunks(k)); n > p.Space() || 2*n*int64(p.Topology.Ranks) > maxCut {
 			break
 		}
-		if syn, err = newSynthesis(solve.Cut(p, k)); err != nil {
+		if syn, err = newSynthesis(solve.Cut(p, k), stop); err != nil {
 			return nil, err
 		}
-		more = syn.both != nil && try()
+		more = syn != nil && syn.both != nil && try()
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.makespan, b.makespan) })
 	if len(all) > 1 && all[1].makespan-all[0].makespan > all[0].makespan/about {

@@ -23,7 +23,11 @@ type synthesis struct {
 	threads  int              // for each try
 }
 
-func newSynthesis(p *model.Problem) (*synthesis, error) {
+// newSynthesis prepares tries on p. It returns nil if stop ends it.
+func newSynthesis(p *model.Problem, stop func() bool) (*synthesis, error) {
+	if stop() {
+		return nil, nil
+	}
 	s := &synthesis{p: p, forward: network.New(p, false)}
 	reduces := p.Collective.Kind.Reduces() || solve.SumsUp(p)
 	if reduces {
@@ -57,7 +61,9 @@ func newSynthesis(p *model.Problem) (*synthesis, error) {
 	}
 	for i, n := range s.networks() {
 		if n != nil {
-			s.ways[i] = network.NewDistances(n, pt)
+			if s.ways[i] = network.NewDistances(n, pt, stop); s.ways[i] == nil {
+				return nil, nil
+			}
 			if err := s.ways[i].Unreachable(n, pt); err != nil {
 				return nil, solve.NotServed("%v", err)
 			}

@@ -158,6 +158,9 @@ func (s solver) alone(budget *solve.Budget, p *model.Problem, o solve.Options) (
 	if err != nil {
 		return solve.Result{}, err
 	}
+	if len(list) == 0 {
+		return solve.Result{Problem: solve.Cut(p, o.Chunks), Stop: budget.Stop()}, nil
+	}
 	var b *best
 	var syn *synthesis
 	tries, whole := 0, true

@@ -217,9 +217,13 @@ func (s solver) solveUnwound(p *model.Problem, o solve.Options, budget *solve.Bu
 	if r.Stop != solve.Done || o.Effort < 0 {
 		return r, nil
 	}
-	syn, err := newSynthesis(p)
+	syn, err := newSynthesis(p, budget.Spent)
 	if err != nil {
 		return r, err
+	}
+	if syn == nil {
+		r.Stop = budget.Stop()
+		return r, nil
 	}
 	b := &best{p: p, progress: o.Progress, floor: max(o.Bound, syn.floor)}
 	b.offer(0, r.Schedule)
