@@ -123,7 +123,7 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 }
 
 // mostQuick is for how many transfers at least no method is quick.
-const mostQuick = 1 << 17
+const mostQuick = 1 << 16
 
 // leastMoves returns how many transfers p needs at least with one chunk a member.
 func leastMoves(p *model.Problem) int {
