@@ -28,11 +28,10 @@ Definition find_full (b : Z) : list Z * list Z :=
     (fun p => fold_left (fun p l => relax j (arrival j) b l p) ls p) (2 * size_of_net j) (start, nowhere j).
 Definition all_links : list nat := seq 0 (length (links j)).
 Definition ends_of (i : nat) : list nat := let y := Cut.dst (at_link i) in if is_rank j y then [y] else ranks_of j.
-Definition find_lanes (b : Z) : lanes :=
-  let tb := find_full b in
+(** [tb]: by node, when what is taken can be there. *)
+Definition lanes_by (tb : list Z * list Z) (b : Z) : lanes :=
   let leads := map (lead_from j (fun _ => true)) (seq 0 (size_of_net j)) in
   let ok := (0 <=? b) && forallb (rises_well j (arrival j) (fst tb) (snd tb) b) (links j) &&
-    forallb (fun e => potential (fst tb) (fst (fst e)) <=? arrival j (fst (fst e))) (pre j) &&
     forallb (fun u => lead_ok j (fun _ => true) u (nth u leads [])) (seq 0 (size_of_net j)) in
   if ok then
     Lanes
@@ -40,6 +39,11 @@ Definition find_lanes (b : Z) : lanes :=
         potential (nth u leads []) (Cut.src (at_link i))) (starts_of j i)))) all_links)
       (map (fun i => Z.max (tail j i) (rest j true i + least (map (fun z => potential (nth (Cut.dst (at_link i)) leads []) z) (ends_of i)))) all_links)
   else Lanes (map (since j) all_links) (map (tail j) all_links).
+Definition find_lanes (b : Z) : lanes :=
+  let tb := find_full b in
+  if (0 <=? b) && forallb (rises_well j (arrival j) (fst tb) (snd tb) b) (links j) &&
+     forallb (fun e => potential (fst tb) (fst (fst e)) <=? arrival j (fst (fst e))) (pre j)
+  then lanes_by tb b else Lanes (map (since j) all_links) (map (tail j) all_links).
 
 Lemma at_place (f : nat -> Z) i : (i < length (links j))%nat -> nth i (map f all_links) 0 = f i.
 Proof.
@@ -53,18 +57,18 @@ Variables pre' post' : list (nat * nat * value).
 Notation j' := (Job (nodes j) (links j) (ports j) (model j) (release j) sizes' (idempotent j) pre' post').
 Hypothesis starts : forall u k x, In ((u, k), x) pre' -> exists k', In ((u, k'), x) (pre j).
 
-Theorem find_lanes_hold net b occ sch : positive j' -> loose j' net occ sch ->
-  forall t i sp, In t sch -> In (i, sp) (occ t) -> b <= size j' (what (tr (data t))) ->
-    from_when (find_lanes b) i <= first sp /\ first sp + long sp + until_when (find_lanes b) i <= ends (data t).
+Theorem lanes_by_hold tb net b occ sch : positive j' -> loose j' net occ sch ->
+  forall t i sp, In t sch -> In (i, sp) (occ t) -> b <= size j' (what (tr (data t))) -> potential (fst tb) (src (tr (data t))) <= begins (data t) ->
+    from_when (lanes_by tb b) i <= first sp /\ first sp + long sp + until_when (lanes_by tb b) i <= ends (data t).
 Proof.
-  intros sane good t i sp Ht Hin Hb. pose proof (are_inside j' net sane occ sch good t i sp Ht Hin) as [I1 [_ I2]].
+  intros sane good t i sp Ht Hin Hb Fu. pose proof (are_inside j' net sane occ sch good t i sp Ht Hin) as [I1 [_ I2]].
   assert (Hi : (i < length (links j'))%nat).
   { apply (in_route j' net occ sch good t i Ht). rewrite <- (keep_links _ _ _ _ good t Ht). apply (in_map fst _ _ Hin). }
   assert (Plain : since j i <= first sp /\ first sp + long sp + tail j i <= ends (data t)).
   { change (since j' i <= first sp /\ first sp + long sp + tail j' i <= ends (data t)). lia. }
-  unfold find_lanes, from_when, until_when. set (tb := find_full b). set (leads := map (lead_from j (fun _ => true)) (seq 0 (size_of_net j))).
+  unfold lanes_by, from_when, until_when. set (leads := map (lead_from j (fun _ => true)) (seq 0 (size_of_net j))).
   destruct (_ && _) eqn:Ok; cbn [since_of tail_of]; rewrite !at_place by exact Hi; [|exact Plain].
-  rewrite !andb_true_iff, Z.leb_le, !forallb_forall in Ok. destruct Ok as [[[B0 Hrise] Hpre] Hlead].
+  rewrite !andb_true_iff, Z.leb_le, !forallb_forall in Ok. destruct Ok as [[B0 Hrise] Hlead].
   assert (Lead : forall u, (u < size_of_net j)%nat -> lead_ok j' (fun _ => true) u (nth u leads []) = true).
   { intros u Hu. apply Hlead, in_seq. lia. }
   assert (Net : (nodes j <= size_of_net j)%nat /\ (Cut.dst (at_link i) < size_of_net j)%nat).
@@ -85,12 +89,6 @@ Proof.
   destruct (flight_ends j' net occ sch good t f Ht Hf) as [F1 [F2 [_ [F4 [F5 [_ [_ [F8 _]]]]]]]]. rewrite Ei in F4, F5.
   split.
   - apply Z.max_lub; [apply Plain|].
-    assert (Fu : potential (fst tb) (src (tr (data t))) <= begins (data t)).
-    { pose proof (there_rises j' net sane occ sch good (fst tb) (snd tb) (what (tr (data t))) _ eq_refl
-        (fun l H' => rises_more j' _ _ _ b _ l (proj2 (proj1 sane l H')) Hb (Hrise l H'))) as P.
-      specialize (P (fun u x Hx => let (k', Hk) := starts u _ x Hx in proj1 (Z.leb_le _ _) (Hpre _ Hk)) _ _ (reads _ _ _ _ good t Ht)).
-      destruct (are_transfers _ _ _ _ good _ Ht) as [_ [Ru _]]. apply Nat.ltb_lt in Ru.
-      pose proof (wait_for_ranks _ _ _ _ good _ Ht _ (or_introl eq_refl) Ru). lia. }
     assert (P := begins_after j' sane b (fun u => nth u leads []) B0 (fun u Hu => Lead u (Nat.lt_le_trans _ _ _ Hu (proj1 Net))) net occ sch good
       (fst tb) (snd tb) (Entry t f sp) Hrise En Hb Fu).
     unfold of_link, begin_of in P. cbn [flown busy] in P. rewrite Ei in P. eapply Z.le_trans; [|exact P]. apply least_le.
@@ -105,5 +103,23 @@ Proof.
     { apply least_le. apply (in_map (fun z => potential (nth (Cut.dst (at_link i)) leads []) z)). unfold ends_of.
       destruct (is_rank j (Cut.dst (at_link i))) eqn:Er; [left; symmetry; apply F5; exact Er|apply in_seq; split; [lia|exact F2]]. }
     unfold rest. change (beside j i) with (beside j' i). change (at_link i) with (Schedule.at_link j' i) in *. lia.
+Qed.
+Theorem find_lanes_hold net b occ sch : positive j' -> loose j' net occ sch ->
+  forall t i sp, In t sch -> In (i, sp) (occ t) -> b <= size j' (what (tr (data t))) ->
+    from_when (find_lanes b) i <= first sp /\ first sp + long sp + until_when (find_lanes b) i <= ends (data t).
+Proof.
+  intros sane good t i sp Ht Hin Hb. unfold find_lanes. set (tb := find_full b). destruct (_ && _) eqn:Ok.
+  - rewrite !andb_true_iff, Z.leb_le, !forallb_forall in Ok. destruct Ok as [[B0 Hrise] Hpre].
+    apply (lanes_by_hold tb net b occ sch sane good t i sp Ht Hin Hb).
+    pose proof (there_rises j' net sane occ sch good (fst tb) (snd tb) (what (tr (data t))) _ eq_refl
+      (fun l H' => rises_more j' _ _ _ b _ l (proj2 (proj1 sane l H')) Hb (Hrise l H'))) as P.
+    specialize (P (fun u x Hx => let (k', Hk) := starts u _ x Hx in proj1 (Z.leb_le _ _) (Hpre _ Hk)) _ _ (reads _ _ _ _ good t Ht)).
+    destruct (are_transfers _ _ _ _ good _ Ht) as [_ [Ru _]]. apply Nat.ltb_lt in Ru.
+    pose proof (wait_for_ranks _ _ _ _ good _ Ht _ (or_introl eq_refl) Ru). lia.
+  - assert (Hi : (i < length (links j'))%nat).
+    { apply (in_route j' net occ sch good t i Ht). rewrite <- (keep_links _ _ _ _ good t Ht). apply (in_map fst _ _ Hin). }
+    pose proof (are_inside j' net sane occ sch good t i sp Ht Hin) as [I1 [_ I2]].
+    unfold from_when, until_when. cbn [since_of tail_of]. rewrite !at_place by exact Hi.
+    change (since j' i <= first sp /\ first sp + long sp + tail j' i <= ends (data t)). lia.
 Qed.
 End Job.

@@ -2,7 +2,7 @@
     n-1+l transfers of each chunk begin at D or later, of n members of which l are late; and
     the part of the rule volume that rests on it. *)
 From Coq Require Import Bool List ZArith Lia FinFun.
-From Oraccl Require Import Cut Round Check Timed Schedule Passing Bounds Replay Adding Loose Coverage Cover Free Partition Sharing.
+From Oraccl Require Import Cut Round Check Timed Schedule Passing Bounds Replay Adding Loose Coverage Cover Lanes Free Partition Sharing.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -170,17 +170,22 @@ End Chains.
 
 (** ** The rule *)
 
-Definition at_least : job :=
-  Job (nodes j) (links j) (ports j) (model j) (map (fun v => Z.max D (arrival j v)) (seq 0 (nodes j))) (sizes j) (idempotent j) (pre j) (post j).
+(** From when on, and until when, a link can carry what begins at [D] or later. *)
+Definition late_lanes (b : Z) : lanes :=
+  lanes_by j (map (fun v => if is_rank j v then Z.max D (arrival j v) else D) (seq 0 (size_of_net j)), repeat D (size_of_net j)) b.
 Definition own (v : nat) : nat := if is_rank j v then S v else O.
 Definition fits_late : bool :=
   (0 <? D) && distinct members && forallb (is_rank j) members && existsb is_late members && existsb (fun m => negb (is_late m)) members.
 Definition late_demands : list Z := flat_map (fun k => repeat (size j k) (if all_reduce k then needed else O)) (seq 0 (length (sizes j))).
-Definition late_rule (net : network) (bound : Z) : bool :=
+Definition late_rule_in (net : network) (w : lanes) (bound : Z) : bool :=
   fits_late && all_in_parts j own &&
-  (in_no_part j own (copying net) && nowhere_at j (adding net) && too_soon at_least (into_parts j own) late_demands (bound - 1) ||
-   in_no_part j own (adding net) && nowhere_at j (copying net) && too_soon at_least (out_of_parts j own) late_demands (bound - 1)).
+  (in_no_part j own (copying net) && nowhere_at j (adding net) &&
+     too_soon_between j (from_when w) (until_when w) (into_parts j own) late_demands (bound - 1) ||
+   in_no_part j own (adding net) && nowhere_at j (copying net) &&
+     too_soon_between j (from_when w) (until_when w) (out_of_parts j own) late_demands (bound - 1)).
+Definition late_rule (net : network) (bound : Z) : bool := late_rule_in net (late_lanes (least late_demands)) bound.
 
+Section Late.
 Variable net : network.
 Variable occ : sent -> list use.
 Variable sch : list sent.
@@ -245,47 +250,31 @@ Proof.
   apply S. clear S. intros S. apply No. exists (fun k => fst (f k)), items. split; [exact N|]. split; [exact M|exact S].
 Qed.
 
-Lemma at_least_positive : positive at_least.
-Proof. exact sane. Qed.
-Lemma since_late t i : In t sch -> In i (route t) -> D <= begins (data t) ->
-  since j i <= begins (data t) -> since at_least i <= begins (data t).
+Theorem late_in_sound w bound :
+  (forall t i sp, In t sch -> In (i, sp) (occ t) -> least late_demands <= size j (what (tr (data t))) -> D <= begins (data t) ->
+    from_when w i <= first sp /\ first sp + long sp + until_when w i <= ends (data t)) ->
+  late_rule_in net w bound = true -> bound <= makespan sch.
 Proof.
-  intros Ht Hi Hd Hs. pose proof (proj1 (proj1 (take_time _ _ _ _ good t Ht))) as B0.
-  assert (Ar : forall v, is_rank j v = true -> arrival at_least v = Z.max D (arrival j v)).
-  { intros v Hv. apply Nat.ltb_lt in Hv. unfold arrival at 1. cbn [release at_least].
-    rewrite (nth_indep _ 0 (Z.max D (arrival j 0))) by (rewrite map_length, seq_length; exact Hv).
-    rewrite (map_nth (fun v => Z.max D (arrival j v))), seq_nth by exact Hv. reflexivity. }
-  change (since at_least i) with (let at_rank v := if is_rank j v then arrival at_least v else 0 in
-    Z.max 0 (Z.max (at_rank (Cut.src (at_link i))) (at_rank (Cut.dst (at_link i))))). cbv zeta.
-  unfold since in Hs. cbv zeta beta in Hs |- *. assert (G : forall v, (if is_rank j v then arrival j v else 0) <= begins (data t) ->
-    (if is_rank j v then arrival at_least v else 0) <= begins (data t)).
-  { intros v. destruct (is_rank j v) eqn:E; [rewrite (Ar v E)|]; lia. }
-  pose proof (G (Cut.src (at_link i))). pose proof (G (Cut.dst (at_link i))). lia.
-Qed.
-
-Theorem late_sound bound : late_rule net bound = true -> bound <= makespan sch.
-Proof.
-  intros H. unfold late_rule in H. apply andb_true_iff in H. destruct H as [H0 H]. apply andb_true_iff in H0. destruct H0 as [Hf Hall].
+  intros Lane H. unfold late_rule_in in H. apply andb_true_iff in H. destruct H as [H0 H]. apply andb_true_iff in H0. destruct H0 as [Hf Hall].
   destruct (Z_le_gt_dec bound (makespan sch)) as [|G]; auto. exfalso. apply (late_served Hf). intros [f [items [N [M S]]]].
   assert (P : forall ls (way : sent -> nat -> Prop), NoDup ls -> (forall t, In t sch -> own (src (tr (data t))) <> own (dst (tr (data t))) -> exists i, way t i) ->
       (forall t i, way t i -> In i (route t) /\ In i ls) -> (forall t t' i, In t sch -> way t i -> ~ share j net t t' i) ->
-      too_soon at_least ls late_demands (bound - 1) = true -> False).
+      too_soon_between j (from_when w) (until_when w) ls late_demands (bound - 1) = true -> False).
   { intros ls way Hl Hpass Hway Halone Ht. rewrite <- M in Ht. enough (bound <= makespan sch) by lia.
-    refine (too_soon_later at_least (since at_least) (tail at_least) _ _ _ _ at_least_positive _ (too_soon_so at_least _ _ _ at_least_positive Ht)).
-    apply (too_soon_occupied at_least (since at_least) (tail at_least) _ (fun a : nat * (bool * nat) => size j (fst a))
-      (fun a u => exists t, In t sch /\ key_of_late f t = a /\ D <= begins (data t) /\ In u (occ t) /\ way t (fst u))); auto.
+    refine (too_soon_later j (from_when w) (until_when w) _ _ _ _ sane _ Ht).
+    apply (too_soon_occupied j (from_when w) (until_when w) _ (fun a : nat * (bool * nat) => size j (fst a))
+      (fun a u => In a items /\ exists t, In t sch /\ key_of_late f t = a /\ D <= begins (data t) /\ In u (occ t) /\ way t (fst u))); auto.
     - intros a Ha. destruct (S a Ha) as [t [A [B C]]]. destruct (Hpass t A) as [i Hi].
       { destruct (are_transfers _ _ _ _ good t A) as [_ [Ru [Rv Hne]]]. unfold own, is_rank.
         rewrite (proj2 (Nat.ltb_lt _ _) Ru), (proj2 (Nat.ltb_lt _ _) Rv). congruence. }
-      destruct (Hway t i Hi) as [E _]. destruct (has_use j net occ sch good t i A E) as [u [Hu Q]]. exists u, t. rewrite Q. auto.
-    - intros a u [t [A [B [C [E F]]]]]. destruct u as [i sp]. cbn [fst] in F. destruct (Hway t i F) as [F1 F2].
-      destruct (are_inside j net sane occ sch good t i sp A E) as [X [Y Z]]. pose proof (ends_makespan sch t A).
-      pose proof (since_late t i A F1 C) as SL. unfold occupies. cbn [fst snd]. split; [exact F2|].
-      assert (K : size j (fst a) = size j (what (tr (data t)))) by (rewrite <- B; reflexivity). rewrite K.
-      split; [|split; [exact Y|]].
-      + apply Z.le_trans with (begins (data t)); [|lia]. apply SL. lia.
-      + change (tail at_least i) with (tail j i). lia.
-    - intros a b u v Hne [t [A [B [_ [C E]]]]] [t' [A' [B' [_ [C' E']]]]] Q.
+      destruct (Hway t i Hi) as [E _]. destruct (has_use j net occ sch good t i A E) as [u [Hu Q]]. exists u. split; [exact Ha|]. exists t. rewrite Q. auto.
+    - intros a u [Ia [t [A [B [C [E F]]]]]]. destruct u as [i sp]. cbn [fst] in F. destruct (Hway t i F) as [F1 F2].
+      destruct (are_inside j net sane occ sch good t i sp A E) as [_ [Y _]]. pose proof (ends_makespan sch t A).
+      assert (K : size j (fst a) = size j (what (tr (data t)))) by (rewrite <- B; reflexivity).
+      destruct (Lane t i sp A E) as [L1 L2]; [|exact C|].
+      { rewrite <- K, <- M. apply least_le. apply (in_map (fun a : nat * (bool * nat) => size j (fst a))), Ia. }
+      unfold occupies. cbn [fst snd]. rewrite K. split; [exact F2|]. split; [exact L1|]. split; [exact Y|lia].
+    - intros a b u v Hne [_ [t [A [B [_ [C E]]]]]] [_ [t' [A' [B' [_ [C' E']]]]]] Q.
       destruct (are_apart _ _ _ _ good t t' u v A A') as [|X]; auto; [congruence|]. destruct (Halone t t' (fst u) A E X).
     - intros a. apply sane_size, sane. }
   apply orb_true_iff in H. rewrite !andb_true_iff in H. destruct H as [[[H1 H2] H3]|[[H1 H2] H3]].
@@ -299,6 +288,28 @@ Proof.
     + intros t Ht Hne. apply (goes_between j net occ sch good own t Hall Ht Hne).
     + intros t i [n [A [B _]]]. split; auto. eapply nth_error_In; eauto.
     + intros t t' i Ht Hw. apply (alone_out j net occ sch good own); auto.
+Qed.
+End Late.
+
+Lemma begins_late_enough i t net occ sch : loose i net occ sch -> nodes i = nodes j -> links i = links j -> release i = release j -> In t sch -> D <= begins (data t) ->
+  potential (map (fun v => if is_rank j v then Z.max D (arrival j v) else D) (seq 0 (size_of_net j))) (src (tr (data t))) <= begins (data t).
+Proof.
+  intros good En El Er Ht Hd. destruct (are_transfers _ _ _ _ good t Ht) as [_ [Ru _]].
+  assert (Ri : is_rank i (src (tr (data t))) = true) by (apply Nat.ltb_lt, Ru).
+  pose proof (wait_for_ranks _ _ _ _ good t Ht _ (or_introl eq_refl) Ri) as Ha. unfold arrival in Ha. rewrite Er in Ha. fold (arrival j (src (tr (data t)))) in Ha.
+  unfold potential. set (u := src (tr (data t))) in *. destruct (Nat.lt_ge_cases u (size_of_net j)) as [L|L].
+  - rewrite (nth_indep _ 0 (if is_rank j 0 then Z.max D (arrival j 0) else D)) by (rewrite map_length, seq_length; exact L).
+    rewrite (map_nth (fun v => if is_rank j v then Z.max D (arrival j v) else D)), seq_nth by exact L. cbn [Nat.add]. destruct (is_rank j u); lia.
+  - rewrite nth_overflow by (rewrite map_length, seq_length; exact L). pose proof (take_time _ _ _ _ good t Ht). lia.
+Qed.
+Theorem late_sound net occ sch bound : positive j -> loose j net occ sch -> late_rule net bound = true -> bound <= makespan sch.
+Proof.
+  intros sane good. apply (late_in_sound net occ sch sane good). intros t i sp Ht Hin Hb Hd. unfold late_lanes.
+  pose proof (begins_late_enough j t net occ sch good eq_refl eq_refl eq_refl Ht Hd) as Fu.
+  assert (E : j = Job (nodes j) (links j) (ports j) (model j) (release j) (sizes j) (idempotent j) (pre j) (post j)) by (destruct j; reflexivity).
+  set (b := least late_demands) in *. clearbody b. set (tb := (_, _) : list Z * list Z). change (potential (fst tb) (src (tr (data t))) <= begins (data t)) in Fu. clearbody tb.
+  clear - sane good Ht Hin Hb Fu E. revert sane good Hb. rewrite E at 1 2 3. intros sane good Hb.
+  apply (lanes_by_hold j (sizes j) (pre j) (post j) tb net b occ sch sane good t i sp Ht Hin Hb Fu).
 Qed.
 End Job.
 
@@ -317,9 +328,12 @@ Hypothesis cut : is_cut j ps.
 Hypothesis sane : positive j.
 
 Definition free_late_rule (net : network) (bound : Z) : bool :=
+  let w := late_lanes j D 1 in
+  let too_soon ls := negb (sum (fun w => w) (late_demands j D members) * picoseconds <=?
+    sum (fun i => bandwidth (at_link j i) * Z.max 0 (time_between (from_when w) (until_when w) (bound - 1) i - beside j i)) ls) in
   fits_late j D members && all_in_parts j (own j) &&
-  (in_no_part j (own j) (copying net) && nowhere_at j (adding net) && bytes_too_soon (at_least j D) (into_parts j (own j)) (late_demands j D members) (bound - 1) ||
-   in_no_part j (own j) (adding net) && nowhere_at j (copying net) && bytes_too_soon (at_least j D) (out_of_parts j (own j)) (late_demands j D members) (bound - 1)).
+  (in_no_part j (own j) (copying net) && nowhere_at j (adding net) && too_soon (into_parts j (own j)) ||
+   in_no_part j (own j) (adding net) && nowhere_at j (copying net) && too_soon (out_of_parts j (own j))).
 
 Lemma all_reduce_cut k : In k (seq 0 (length ps)) -> all_reduce (recut j ps) members k = all_reduce j members (shard ps k).
 Proof.
@@ -340,10 +354,15 @@ Proof.
 Qed.
 Theorem free_late_sound net occ sch bound : loose (recut j ps) net occ sch -> free_late_rule net bound = true -> bound <= makespan sch.
 Proof.
-  intros Hg H. apply (late_sound (recut j ps) D members net occ sch (recut_positive j ps cut sane) Hg).
-  unfold free_late_rule in H. unfold late_rule. apply andb_true_iff in H. destruct H as [H1 H].
-  apply andb_true_iff. split; [exact H1|]. apply orb_true_iff in H. apply orb_true_iff. pose proof late_demands_cut as L.
-  destruct H as [H|H]; apply andb_true_iff in H; destruct H as [H2 H3]; [left|right];
-    (apply andb_true_iff; split; [exact H2|exact (more_bytes (at_least j D) ps _ _ _ _ L H3)]).
+  intros Hg H. apply (late_in_sound (recut j ps) D members net occ sch (recut_positive j ps cut sane) Hg (late_lanes j D 1)).
+  - intros t i sp Ht Hin _ Hd. destruct (are_transfers _ _ _ _ Hg t Ht) as [Hk _].
+    apply (lanes_by_hold j (map snd ps) (cut_up ps (pre j)) (cut_up ps (post j)) _ net 1 occ sch (recut_positive j ps cut sane) Hg t i sp Ht Hin).
+    + apply (recut_size_1 j ps cut). apply in_seq. rewrite recut_chunks in Hk. lia.
+    + apply (begins_late_enough j D (recut j ps) t net occ sch Hg eq_refl eq_refl eq_refl Ht Hd).
+  - unfold free_late_rule in H. unfold late_rule_in. apply andb_true_iff in H. destruct H as [H1 H].
+    apply andb_true_iff. split; [exact H1|]. apply orb_true_iff in H. apply orb_true_iff. pose proof late_demands_cut as L.
+    destruct H as [H|H]; apply andb_true_iff in H; destruct H as [H2 H3]; [left|right];
+      (apply andb_true_iff; split; [exact H2|]; unfold too_soon_between; rewrite !orb_true_iff; left; left;
+       apply negb_true_iff, Z.leb_gt; apply negb_true_iff, Z.leb_gt in H3; eapply Z.lt_le_trans; [exact H3|]; unfold picoseconds; lia).
 Qed.
 End Cut.
