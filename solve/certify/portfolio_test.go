@@ -57,8 +57,8 @@ func (b barren) Solve(_ context.Context, p *model.Problem, _ solve.Options) (sol
 	return solve.Result{Problem: p, Stop: solve.Done}, nil
 }
 
-// TestPortfolioOrder: quick methods come first, and last where so many transfers are needed that
-// none is quick.
+// TestPortfolioOrder: quick methods come first, and last where more than mostQuick
+// transfers are needed.
 func TestPortfolioOrder(t *testing.T) {
 	for topology, want := range map[string][]string{"switch:4": {"quick", "slow"}, "switch:363": {"slow", "quick"}} {
 		tp, err := topo.Parse(topology, topo.Options{})
