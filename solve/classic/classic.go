@@ -70,7 +70,13 @@ func (m *method) About() solve.About {
 	if len(m.builders) < len(model.Kinds()) {
 		serves = strings.Join(m.collectives(" of 2^q ranks"), ", ")
 	}
-	return solve.About{Serves: serves, Guarantee: m.guarantee, Source: m.source, ComparisonOnly: m.comparison, Quick: true}
+	return solve.About{Serves: serves, Guarantee: m.guarantee, Source: m.source, ComparisonOnly: m.comparison, Quick: true, NeedsCut: passesOn}
+}
+
+// passesOn reports whether ranks pass on what one of them has, or the sum of what all have to one: chunks then follow
+// each other along chains and trees. Other collectives have a chunk for each rank, or a cut that belongs to the method.
+func passesOn(p *model.Problem) bool {
+	return p.Collective.Kind == model.Broadcast || p.Collective.Kind == model.Reduce
 }
 
 // collectives names those that are served; the ones that need a power of two of members
