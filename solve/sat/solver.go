@@ -209,7 +209,9 @@ func (s solver) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err := r.search(); err != nil {
 		return solve.Result{}, err
 	}
-	if h := r.best - 1; o.Refute && h >= 1 && h <= r.refuted && len(r.result.Refuted) == 0 {
+	// That there are no fewer rounds may be known, and tell more of time once it is refuted.
+	more := r.epoch == 0 && o.Scratch != "" && transfers[0].Mul(int64(r.best)) > o.Bound
+	if h := r.best - 1; (o.Refute || more) && h >= 1 && h <= r.refuted && len(r.result.Refuted) == 0 {
 		limit := r.left()
 		if limit == 0 || limit > maxRefute {
 			limit = maxRefute
