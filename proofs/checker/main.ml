@@ -248,7 +248,6 @@ let certificate file d =
   let loosely = shared || cost = "link-rounds" in
   if loosely && not (List.mem kind [ "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "lp-dual" ] || List.mem kind [ "broadcast"; "combine" ] || kind = "doubling" && not adding) then
     no ("kind " ^ kind ^ if shared then " where a switch copies or adds" else " under link-rounds");
-  if of_rounds && free && shared then no "the cut is free, in rounds where a switch copies or adds";
   let j = job_of ~rounds problem in
   let bound = number "bound_ps" d in
   let inside () =
@@ -292,8 +291,8 @@ let certificate file d =
         not (List.mem [] parts) && between (fun v -> Z.of_int (find 1 v parts))
     | "coverage" -> covered (inside ()) (from ()) (towards ())
     | "doubling" -> not copying && (if free then free_doubling_rule j (number "shard" w) else doubling_rule j (number "chunk" w)) (number "source" w) bound
-    | "broadcast" -> (if shared then sends_rule else if free then free_spread_rule else spread_rule) j (number "source" w) bound
-    | "combine" -> (if shared then receives_rule else if free then free_combine_rule else combine_rule) j (number "dest" w) bound
+    | "broadcast" -> (match shared, free with true, true -> free_sends_rule | true, false -> sends_rule | false, true -> free_spread_rule | false, false -> spread_rule) j (number "source" w) bound
+    | "combine" -> (match shared, free with true, true -> free_receives_rule | true, false -> receives_rule | false, true -> free_combine_rule | false, false -> combine_rule) j (number "dest" w) bound
     | "lp-dual" -> if free then failwith "chunks: missing" else not adding && dual ~rounds problem j w bound
     | "prices" -> (if free then free_prices_rule else prices_rule) j (nums (field "prices" w)) bound
     | _ ->

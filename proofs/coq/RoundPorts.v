@@ -1,9 +1,9 @@
 (** The rules broadcast and combine where switches copy or add, in rounds: what a rank sends in a round, or
     receives, is of one chunk, since it goes over one link, and what shares a link is of one chunk. So h
     sends what it alone has, one chunk in a round, each to however many ranks; and d receives what it
-    must, one chunk in a round, from however many. Left out: doublings; cuts that are free. *)
+    must, one chunk in a round, from however many. Also where the cut is free. Left out: doublings. *)
 From Coq Require Import Bool List ZArith Lia.
-From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Loose Coverage Sharing RoundTime RoundRules RoundHops RoundsInTime LooseInRounds.
+From Oraccl Require Import Cut Round Timed Schedule Passing Bounds Replay InRounds Copying Adding Loose Coverage Cover Free Sharing RoundTime RoundRules RoundHops FreeRounds RoundsInTime LooseInRounds.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -221,3 +221,66 @@ Proof.
   pose proof (receives_core j net' sch sane St Po d) as C. cbn zeta in C. destruct (filter (must_change j d) (seq 0 (length (sizes j)))) as [|k l]; [discriminate|].
   apply Z.leb_le in R. specialize (C Rd ltac:(discriminate)). lia.
 Qed.
+
+(** ** However the shards are cut into chunks *)
+
+Definition free_sends_rule (j : job) (h : nat) (bound : Z) : bool :=
+  let ss := some_bytes j (filter (crosses j (Nat.eqb h)) (seq 0 (length (sizes j)))) in
+  match ss with [] => false | _ => bound <=? arrival j h + first_hop j (fun l => (Cut.src l =? h)%nat) (sum (size j) ss) end.
+Definition free_receives_rule (j : job) (d : nat) (bound : Z) : bool :=
+  let ss := some_bytes j (filter (must_change j d) (seq 0 (length (sizes j)))) in
+  (d <? nodes j)%nat && match ss with [] => false | _ => bound <=? arrival j d + last_hop j (fun l => (Cut.dst l =? d)%nat) (sum (size j) ss) end.
+
+Section Cut.
+Variable j : job.
+Variable ps : pieces.
+Hypothesis cut : is_cut j ps.
+Hypothesis sane : positive j.
+Notation cutj := (recut j ps).
+Notation chunks := (seq 0 (length ps)).
+(** What all bytes take at once is no more than what the chunks of some shards, which are among these, take. *)
+Lemma in_turn_or_at_once (p : nat -> bool) (p' : nat -> bool) (f : Z -> Z) : (forall k, In k chunks -> p (Free.shard ps k) = true -> p' k = true) ->
+  (forall b, 0 <= f b) -> (forall ks, (forall k, In k ks -> 0 <= size cutj k) -> ks <> [] -> f (sum (size cutj) ks) <= sum (fun k => f (size cutj k)) ks) ->
+  some_bytes j (filter p (seq 0 (length (sizes j)))) <> [] ->
+  let ks := filter p' (seq 0 (length (sizes cutj))) in
+  ks <> [] /\ f (sum (size j) (some_bytes j (filter p (seq 0 (length (sizes j)))))) <= sum (fun k => f (size cutj k)) ks.
+Proof.
+  intros Pp F0 Fs Ne ks. destruct (some_bytes_spec j (filter p (seq 0 (length (sizes j))))) as [S1 [S2 S3]]; [apply NoDup_filter, seq_NoDup|intros s Hs; apply filter_In in Hs; apply Hs|].
+  destruct (of_shards j ps cut sane _ S1 S2 (fun s Hs => proj1 (S3 s Hs)) Ne) as [Nk [Nd [In_k Sum]]]. cbn zeta in *. set (ks' := filter _ chunks) in *.
+  assert (I : incl ks' ks).
+  { intros k Hk. destruct (In_k k Hk) as [Hc Hs]. apply filter_In. rewrite (recut_chunks j ps). split; [exact Hc|]. apply Pp; [exact Hc|].
+    destruct (S3 _ Hs) as [_ Hf]. apply filter_In in Hf. apply Hf. }
+  split; [destruct ks'; [congruence|]; intros E; rewrite E in I; apply (I n); left; reflexivity|].
+  rewrite <- Sum. eapply Z.le_trans; [apply Fs; [|exact Nk]|].
+  - intros k Hk. destruct (In_k k Hk) as [Hc _]. pose proof (recut_size_1 j ps cut k Hc). lia.
+  - apply sum_incl; auto.
+Qed.
+Theorem free_sends_sound net h bound sch : free_sends_rule j h bound = true -> right_sharing cutj net sch -> bound <= round_makespan cutj sch.
+Proof.
+  unfold free_sends_rule. intros R G. destruct (sharing_steps cutj net sch G) as [net' [St Po]].
+  destruct (in_turn_or_at_once (crosses j (Nat.eqb h)) (crosses cutj (Nat.eqb h)) (first_hop j (fun l => (Cut.src l =? h)%nat))) as [Ne L].
+  - intros k Hk. apply (crosses_cut j ps (Nat.eqb h) k Hk).
+  - intros b. apply first_hop_0.
+  - intros ks Hks Nk. apply (hop_all (fun l => latency l + onward j (Cut.dst l)) (filter (fun l => is_rank j (Cut.src l) && (Cut.src l =? h)%nat) (links j))); auto.
+    + intros l Hl. apply filter_In in Hl. pose proof (onward_0 j sane (Cut.dst l)). pose proof (proj1 sane l (proj1 Hl)). lia.
+    + intros l Hl. apply filter_In in Hl. apply (proj1 sane l (proj1 Hl)).
+  - destruct (some_bytes j _); [discriminate R|congruence].
+  - pose proof (sends_core cutj net' sch (recut_positive j ps cut sane) St Po h Ne) as C. destruct (some_bytes j _) as [|s l] eqn:Es; [discriminate R|].
+    apply Z.leb_le in R. change (arrival cutj h) with (arrival j h) in C. 
+    change (sum (fun k => first_hop cutj (fun l => (Cut.src l =? h)%nat) (size cutj k))) with (sum (fun k => first_hop j (fun l => (Cut.src l =? h)%nat) (size cutj k))) in C. lia.
+Qed.
+Theorem free_receives_sound net d bound sch : free_receives_rule j d bound = true -> right_sharing cutj net sch -> bound <= round_makespan cutj sch.
+Proof.
+  unfold free_receives_rule. intros R G. apply andb_true_iff in R. destruct R as [Rd R]. apply Nat.ltb_lt in Rd. destruct (sharing_steps cutj net sch G) as [net' [St Po]].
+  destruct (in_turn_or_at_once (must_change j d) (must_change cutj d) (last_hop j (fun l => (Cut.dst l =? d)%nat))) as [Ne L].
+  - intros k Hk. apply (change_cut j ps d k Hk).
+  - intros b. unfold last_hop. lia.
+  - intros ks Hks Nk. apply (hop_all (fun l => before j (Cut.src l) + latency l) (filter (fun l => (Cut.dst l =? d)%nat) (links j))); auto.
+    + intros l Hl. apply filter_In in Hl. pose proof (before_0 j sane (Cut.src l)). pose proof (proj1 sane l (proj1 Hl)). lia.
+    + intros l Hl. apply filter_In in Hl. apply (proj1 sane l (proj1 Hl)).
+  - destruct (some_bytes j _); [discriminate R|congruence].
+  - pose proof (receives_core cutj net' sch (recut_positive j ps cut sane) St Po d Rd Ne) as C. destruct (some_bytes j _) as [|s l] eqn:Es; [discriminate R|].
+    apply Z.leb_le in R. change (arrival cutj d) with (arrival j d) in C.
+    change (sum (fun k => last_hop cutj (fun l => (Cut.dst l =? d)%nat) (size cutj k))) with (sum (fun k => last_hop j (fun l => (Cut.dst l =? d)%nat) (size cutj k))) in C. lia.
+Qed.
+End Cut.
