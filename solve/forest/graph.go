@@ -1,6 +1,7 @@
 package forest
 
 import (
+	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -63,8 +64,8 @@ func (w *network) missing() int64 {
 //
 // First each way in gets an equal part of each way out, so that ranks around a switch
 // become neighbours of one another and trees stay flat; then what is left is joined as it
-// comes, ways that go straight on first.
-func (w *network) splitOff(v int) {
+// comes, ways that go straight on first. It ends early with the error of ctx.
+func (w *network) splitOff(ctx context.Context, v int) error {
 	var in, out []int
 	entering := int64(0)
 	for i, a := range w.arcs {
@@ -102,11 +103,17 @@ func (w *network) splitOff(v int) {
 	if w.missing() > 0 { // then one by one
 		w.arcs = before
 		for _, s := range shares {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			w.join(s.in, s.out, s.room)
 		}
 	}
 	for _, straight := range []bool{true, false} {
 		for _, o := range out {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			for _, i := range in {
 				if straight == w.straight(i, o) {
 					w.join(i, o, min(w.arcs[i].room, w.arcs[o].room))
@@ -115,6 +122,7 @@ func (w *network) splitOff(v int) {
 		}
 	}
 	w.arcs = slices.DeleteFunc(w.arcs, func(a arc) bool { return a.from == v || a.to == v || a.room == 0 })
+	return nil
 }
 
 // straight reports whether the way over arcs i and o visits no node twice.

@@ -297,10 +297,9 @@ func bypassed(ctx context.Context, p *model.Problem, parts int64) (*network, err
 	w.trees *= parts
 	for v := range p.Topology.Nodes() {
 		if !slices.Contains(w.sinks, v) {
-			if err := ctx.Err(); err != nil {
+			if err := w.splitOff(ctx, v); err != nil {
 				return nil, err
 			}
-			w.splitOff(v)
 		}
 	}
 	if w.missing() > 0 {
