@@ -449,19 +449,22 @@ func (f *forest) block(b int, size int64) span {
 // fewest is how many equal chunks trees with a mirror share, at the first try.
 const fewest = 8
 
-// cut implements flow: where a tree's part ends, a chunk does. Trees with a mirror are dealt
-// equal chunks, for there are many trees with little parts.
+// cut implements flow: where a tree's part ends, a chunk does, unless all blocks are alike, which are cut evenly. Trees
+// with a mirror are dealt equal chunks of the whole, for there are many trees with little parts.
 func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
 	if f.mirror != nil || f.paired != nil {
 		return p.Cut(int(min(fewest*pieces, p.Space())))
-	}
-	if f.fits {
-		return evenly(p.Space(), pieces*int64(len(f.down[0])))
 	}
 	var chunks []model.Chunk
 	for b := range f.blocks {
 		block := f.block(b, p.Space())
 		size := block.to - block.from
+		if f.ends == nil && f.up == nil {
+			for _, c := range evenly(size, pieces*int64(len(f.down[b]))) {
+				chunks = append(chunks, model.Chunk{Offset: block.from + c.Offset, Size: c.Size})
+			}
+			continue
+		}
 		ends := []int64{0, size}
 		for _, forests := range [][][]tree{f.up, f.down} {
 			if forests != nil {
