@@ -282,10 +282,13 @@ func printFit(w io.Writer, ev *certify.Report) {
 
 // whyFree returns why the best of all is not what is to be loaded.
 func whyFree(r *certify.Row) string {
-	if r.Fit.OK() {
-		return fmt.Sprintf("takes %s us once it is loaded", Micros(r.Lasts()))
+	switch {
+	case !r.Fit.OK():
+		return r.Fit.Err.Error()
+	case r.Fit.Lasts == 0:
+		return "how long it takes once it is loaded is not known: " + r.Fit.Note
 	}
-	return r.Fit.Err.Error()
+	return fmt.Sprintf("takes %s us once it is loaded", Micros(r.Fit.Lasts))
 }
 
 // printNCCL tells how far what NCCL runs is above the bound, and how far the best schedule is, of those that
