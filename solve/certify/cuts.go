@@ -107,13 +107,13 @@ func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem)
 	best, idle, tried := model.MaxTime, 0, []string(nil)
 	for _, n := range cutsOf(p) {
 		q := solve.Cut(p, n)
-		if n > 1 && (len(q.Chunks) < q.DefaultChunks(n) || moved(q) > mostMoved) || b.Stop() != 0 || m.Serves(q) != nil {
+		if n > 1 && (len(q.Chunks) < q.DefaultChunks(n) || moves(q, len(q.Chunks)) > mostMoved) || b.Stop() != 0 || m.Serves(q) != nil {
 			break
 		}
 		if quickEstimate(b.Context(), q) >= best {
 			continue
 		}
-		o.Tries = max(1, min(most, fineMoves/max(1, moved(q))))
+		o.Tries = max(1, min(most, fineMoves/max(1, moves(q, len(q.Chunks)))))
 		r, err := m.Solve(b.Context(), q, o)
 		if err != nil || r.Schedule == nil {
 			break
@@ -134,13 +134,15 @@ func (e *Evaluator) chooseCut(b *solve.Budget, m solve.Solver, p *model.Problem)
 	return k, found, note
 }
 
-// moved returns how many transfers p, which has chunks, needs at least.
-func moved(p *model.Problem) int {
+// moves returns how many transfers p needs at least with a number of chunks in all.
+func moves(p *model.Problem, chunks int) int {
 	switch p.Collective.Kind {
 	case model.AllGather, model.ReduceScatter, model.Broadcast, model.Reduce:
-		return len(p.Chunks) * (len(p.Members()) - 1)
+		return chunks * (len(p.Members()) - 1)
+	case model.AllReduce:
+		return 2 * chunks * (len(p.Members()) - 1)
 	}
-	return len(p.Chunks)
+	return chunks
 }
 
 // quickEstimate returns what a quick search takes for a bound of the cut of p, 0 if it finds none.

@@ -360,11 +360,14 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 	return r, nil
 }
 
-// solveFrom has a method solve p. Where its time ends before it has found what is as short as what
-// was found when the cut was chosen, that is the answer.
+// solveFrom has a method solve p. What was found when the cut was chosen is the answer if no option has an effect on the
+// method, so that it would find that again, or if its time ends before it has found what is as short.
 func solveFrom(b *solve.Budget, m solve.Solver, p *model.Problem, o solve.Options, chosen solve.Result) (solve.Result, error) {
-	if chosen.Schedule == nil {
+	switch {
+	case chosen.Schedule == nil:
 		return m.Solve(b.Context(), p, o)
+	case m.About().Uses == 0:
+		return chosen, nil
 	}
 	if chosen.Stop = b.Stop(); chosen.Stop != 0 {
 		return chosen, nil

@@ -53,7 +53,7 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 // in one order, each ends by itself, and what ends the work is a makespan.
 func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
 	var found []*Row // and not proved
-	isQuick := func(m solve.Solver) bool { return m.About().Quick && leastMoves(p) <= mostQuick }
+	isQuick := func(m solve.Solver) bool { return m.About().Quick && moves(p, p.DefaultChunks(1)) <= mostQuick }
 	rank := func(m solve.Solver) int { // 1: it usually wins, and gets more time
 		switch about := m.About(); {
 		case isQuick(m):
@@ -122,20 +122,8 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	return e.proveAgain(b, ev)
 }
 
-// mostQuick is for how many transfers at least no method is quick.
+// mostQuick is up to how many transfers, with one chunk a member, methods are quick.
 const mostQuick = 1 << 16
-
-// leastMoves returns how many transfers p needs at least with one chunk a member.
-func leastMoves(p *model.Problem) int {
-	n := len(p.Members())
-	switch p.Collective.Kind {
-	case model.AllReduce:
-		return 2 * n * (n - 1)
-	case model.AllGather, model.ReduceScatter, model.AllToAll:
-		return n * (n - 1)
-	}
-	return n
-}
 
 // fallingShare returns the share of the first of some methods. Shares fall: of three methods the
 // first one gets three fifths, the second three tenths, the last a tenth; and what one leaves
