@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 )
@@ -40,7 +41,11 @@ func spanning(ctx context.Context, p *model.Problem) ([]flow, error) {
 	if !ok {
 		return nil, nil
 	}
-	w, err := bypassed(ctx, p, 1)
+	limit, err := fluid.Rate(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	w, _, err := bypassed(ctx, p, limit, 1)
 	if err != nil {
 		return nil, err
 	}

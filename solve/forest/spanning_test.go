@@ -123,7 +123,9 @@ func TestPlanted(t *testing.T) {
 		p := problem(t, name, model.AllGather)
 		mirror, ok := mirrored(p.Topology)
 		require.True(t, ok)
-		w, err := bypassed(context.Background(), p, 1)
+		limit, err := fluid.Rate(context.Background(), p)
+		require.NoError(t, err)
+		w, _, err := bypassed(context.Background(), p, limit, 1)
 		require.NoError(t, err)
 		pack := func() *packing {
 			g := &packing{network: w, edges: w.edges(mirror), at: make([][]int, w.t.Nodes()), known: map[string]bool{}}

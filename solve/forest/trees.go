@@ -48,51 +48,6 @@ func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
 	return []flow{f}, err
 }
 
-// growFlat packs trees of a broadcast that are soon under way: flattened ones of the largest rate, and, where the
-// network is small and they leave much to gain, slower ones that are shallower.
-func growFlat(ctx context.Context, p *model.Problem) ([]flow, error) {
-	f, whole, err := flattest(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	busy, last := f.fluid(p)
-	f.speed, whole.speed = 1/busy, 1/busy
-	var flows []flow
-	late, soon := busy+whole.last(p), busy*(1+waiting)+f.last(p)
-	if whole == f || soon < late {
-		flows = append(flows, f)
-	}
-	if whole != f && late < soon*(1+waiting) {
-		flows = append(flows, whole)
-	}
-	if len(p.Members()) > maxShallow || last-quickest(p) < littleGain*(busy+last) {
-		return flows, nil
-	}
-	all, err := shallow(ctx, p)
-	if g := promising(p, f, all); g != nil {
-		flows = append(flows, g)
-	}
-	return flows, err
-}
-
-const (
-	// maxShallow is for how many members shallower trees than those of the largest rate are looked for.
-	maxShallow = 32
-	// waiting is by which part of their time trees that share links are later than in the fluid limit, about.
-	waiting = 0.12
-	// littleGain is the part of the time that shallower trees must be able to save.
-	littleGain = 0.002
-)
-
-// quickest returns the seconds in which a small chunk can be at the last member.
-func quickest(p *model.Problem) float64 {
-	g := newGarden(p)
-	if t := g.grow(make([]float64, len(g.room)), 1); t != nil {
-		return t.depth
-	}
-	return 0
-}
-
 // growBoth packs the trees of an allreduce, up and down: where switches add, through them; and where
 // that leaves out ranks that could pass things on, or there are none such, spanning trees or, where
 // links have no mirror images, trees of an equal part of the buffer for each root.
@@ -158,56 +113,6 @@ func rooted(ctx context.Context, p *model.Problem) (*forest, error) {
 	return f, err
 }
 
-// promising returns that of other forests of a broadcast, if any, that ends before one and before the others in the
-// fluid limit, about.
-func promising(p *model.Problem, f *forest, others []*forest) (best *forest) {
-	busy, last := f.fluid(p)
-	least := busy + last
-	for _, g := range others {
-		busy, last := g.fluid(p)
-		if g.speed = 1 / busy; busy+last < least {
-			best, least = g, busy+last
-		}
-	}
-	return best
-}
-
-// estimated is into how many chunks the buffer is thought to be cut when the time to a rank is
-// estimated.
-const estimated = 512
-
-// fluid returns for how many seconds the trees of a broadcast keep the busiest link busy, and
-// after how many a small chunk is at the last rank.
-func (f *forest) fluid(p *model.Problem) (busy, last float64) {
-	load, total := make([]float64, len(p.Topology.Links)), 0.0
-	for _, t := range f.down[0] {
-		total += float64(t.weight)
-		at := map[int]float64{}
-		for _, a := range t.arcs {
-			at[a.to] = at[a.from] + lasts(p.Topology, a.route, p.Space()/estimated)
-			last = max(last, at[a.to])
-			for _, l := range a.route {
-				load[l] += float64(t.weight) * float64(p.Space()) / float64(p.Topology.Links[l].Bandwidth)
-			}
-		}
-	}
-	return slices.Max(load) / total, last
-}
-
-// last returns after how many seconds the last rank has the first chunk of a broadcast, if there are as many as can be
-// placed.
-func (f *forest) last(p *model.Problem) (last float64) {
-	size := p.Space() * int64(len(p.Members())-1) / int64(f.most())
-	for _, t := range f.down[0] {
-		at := map[int]float64{}
-		for _, a := range t.arcs {
-			at[a.to] = at[a.from] + lasts(p.Topology, a.route, size)
-			last = max(last, at[a.to])
-		}
-	}
-	return last
-}
-
 // climbing returns a tree that leads down from its root as one that leads up to it, children
 // before parents, over the mirror images of its links.
 func climbing(t tree, mirror func(link int) int) tree {
@@ -232,7 +137,11 @@ const finer = 1024
 // packed returns the trees of each shard of p, an allgather, broadcast or custom collective that spreads
 // what single ranks have to all members.
 func packed(ctx context.Context, p *model.Problem) ([][]tree, error) {
-	w, err := bypassed(ctx, p, 1)
+	limit, err := fluid.Rate(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	w, _, err := bypassed(ctx, p, limit, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -280,29 +189,27 @@ func roots(p *model.Problem) []int {
 }
 
 // bypassed returns p's network without its switches, with room for the trees that p, an
-// allgather or broadcast, needs, each of them in a number of parts. Around a switch each way in gets an equal part of
-// each way out, if there are as many parts.
-func bypassed(ctx context.Context, p *model.Problem, parts int64) (*network, error) {
-	limit, err := fluid.Rate(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	w, err := scaled(p, limit)
-	if err != nil {
-		return nil, err
-	}
-	for i := range w.arcs {
-		w.arcs[i].room *= parts
+// allgather or broadcast, needs, each of them in a number of parts; and for how many parts of
+// trees there is room on each link, nil if some were lost with the switches. Around a switch
+// each way in gets an equal part of each way out, if there are as many parts.
+func bypassed(ctx context.Context, p *model.Problem, limit fluid.Limit, parts int64) (w *network, room []int64, err error) {
+	if w, err = scaled(p, limit); err != nil {
+		return nil, nil, err
 	}
 	w.trees *= parts
+	for i := range w.arcs {
+		w.arcs[i].room *= parts
+		room = append(room, w.arcs[i].room)
+	}
 	for v := range p.Topology.Nodes() {
 		if !slices.Contains(w.sinks, v) {
 			if err := w.splitOff(ctx, v); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
 	if w.missing() > 0 {
+		room = nil
 		for i := range w.arcs {
 			w.arcs[i].room *= finer
 		}
@@ -318,10 +225,10 @@ func bypassed(ctx context.Context, p *model.Problem, parts int64) (*network, err
 			}
 		}
 		if w.trees == 0 {
-			return nil, solve.NotServed("switches of %s cannot be bypassed", p.Topology.Name)
+			return nil, nil, solve.NotServed("switches of %s cannot be bypassed", p.Topology.Name)
 		}
 	}
-	return w, nil
+	return w, room, nil
 }
 
 // coarsest is into how many units what there is is divided where sizes in bytes would be too many: what
@@ -538,7 +445,6 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 		moves         []place.Move // several: one multicast, or one sum
 		period, level float64
 		at            float64 // seconds
-		tree          int
 	}
 	load, begun := make([]float64, len(p.Topology.Links)), map[trees]float64{} // seconds; how many were before
 	for k, c := range p.Chunks {
@@ -571,7 +477,7 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 				for n < len(arcs) && arcs[0].stream > 0 && arcs[n].stream == arcs[0].stream {
 					n++
 				}
-				m := move{period: nth[k] / count[of[k]] * most, at: first, tree: int(begun[of[k]])}
+				m := move{period: nth[k] / count[of[k]] * most, at: first}
 				for _, a := range arcs[:n] {
 					next := place.Move{Chunk: k, Src: a.from, Dst: a.to, Op: part.op, Routes: [][]int{a.route}, Stream: a.stream}
 					if len(a.route) > 2 && a.stream == 0 && !f.fits {
@@ -606,18 +512,6 @@ func (f *forest) programs(ctx context.Context, p *model.Problem, own bool, wante
 		})
 	}
 	before = append(before, func(a, b move) int { return cmp.Compare(a.at, b.at) })
-	if f.fits && len(f.down[0]) > 1 { // where many share a link it matters who is first in each period
-		for seed := range uint64(mixedOrders) {
-			mixed := func(m move) uint64 {
-				x := (uint64(m.moves[0].Src)<<32 | uint64(m.moves[0].Dst)<<16 | uint64(m.tree)) + seed<<48 + 1
-				x *= 0x9e3779b97f4a7c15
-				return x ^ x>>29
-			}
-			before = append(before, func(a, b move) int {
-				return cmp.Or(cmp.Compare(a.period+a.level, b.period+b.level), cmp.Compare(mixed(a), mixed(b)))
-			})
-		}
-	}
 	for i, earlier := range before {
 		if wanted != all && i != wanted {
 			continue
@@ -644,9 +538,6 @@ func lasts(t *model.Topology, route []int, size int64) (sum float64) {
 // paces are how many periods what is under way takes from one rank to the next. Sums wait for the
 // last of what they add up, so that there is more time where hops join.
 var paces, joinedPaces = []float64{1, 0.25}, []float64{1, 2, 4}
-
-// mixedOrders is in how many orders the hops of one period are tried that have nothing to do with where they go.
-const mixedOrders = 4
 
 // choose returns the tree that each chunk takes. If the chunks are of f's own cut that is
 // the tree in whose part the chunk's middle lies. Else chunks are dealt out.

@@ -1,0 +1,178 @@
+package forest
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/fluid"
+)
+
+// growFlat packs trees of a broadcast that are soon under way: flattened ones of the largest rate, and, where the
+// network is small and they leave much to gain, slower ones that are shallower.
+func growFlat(ctx context.Context, p *model.Problem) ([]flow, error) {
+	f, whole, err := flattest(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	busy, last := f.fluid(p)
+	f.speed, whole.speed = 1/busy, 1/busy
+	var flows []flow
+	late, soon := busy+whole.last(p), busy*(1+waiting)+f.last(p)
+	if whole == f || soon < late {
+		flows = append(flows, f)
+	}
+	if whole != f && late < soon*(1+waiting) {
+		flows = append(flows, whole)
+	}
+	if len(p.Members()) > maxShallow || last-quickest(p) < littleGain*(busy+last) {
+		return flows, nil
+	}
+	all, err := shallow(ctx, p)
+	if g := promising(p, f, all); g != nil {
+		flows = append(flows, g)
+	}
+	return flows, err
+}
+
+const (
+	// maxShallow is for how many members shallower trees than those of the largest rate are looked for.
+	maxShallow = 32
+	// waiting is by which part of their time trees that share links are later than in the fluid limit, about.
+	waiting = 0.12
+	// littleGain is the part of the time that shallower trees must be able to save.
+	littleGain = 0.002
+)
+
+// quickest returns the seconds in which a small chunk can be at the last member.
+func quickest(p *model.Problem) float64 {
+	g := newGarden(p)
+	if t := g.grow(make([]float64, len(g.room)), 1); t != nil {
+		return t.depth
+	}
+	return 0
+}
+
+// flattest returns trees of the largest rate for a broadcast, flattened: where there are switches, the flattest of trees
+// in several numbers of parts. Whole trees are others there: fewer of them share a link, so that what goes over it
+// hardly waits, and are better if there is much to send.
+func flattest(ctx context.Context, p *model.Problem) (best, whole *forest, err error) {
+	limit, err := fluid.Rate(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	least, work := math.Inf(1), 0
+	for _, parts := range numbersOfParts(p) {
+		f, trees, err := flat(ctx, p, limit, parts)
+		if err != nil && best == nil {
+			return nil, nil, err
+		}
+		if err != nil {
+			break
+		}
+		if whole == nil {
+			whole = f
+		}
+		if busy, last := f.fluid(p); busy+last < least*(1-tolerance) {
+			best, least = f, busy+last
+		}
+		n := len(p.Members())
+		if work += n * n * int(trees); work >= mostWork {
+			break
+		}
+	}
+	return best, whole, nil
+}
+
+// flat returns trees of the largest rate in a number of parts, flattened, and how many there are.
+func flat(ctx context.Context, p *model.Problem, limit fluid.Limit, parts int64) (*forest, int64, error) {
+	w, room, err := bypassed(ctx, p, limit, parts)
+	if err != nil {
+		return nil, 0, err
+	}
+	n := w.trees
+	trees, err := w.pack(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if room != nil {
+		trees = flattened(ctx, p, trees, room)
+	}
+	return &forest{blocks: 1, down: [][]tree{trees}, fits: room != nil}, n, nil
+}
+
+// mostWork is up to how many squares of the number of members, times trees, packing takes a second or so.
+const mostWork = 1 << 16
+
+// numbersOfParts returns in how many parts trees are packed: one for each rank that a rank can send to around a
+// switch, and some that happened to be good.
+func numbersOfParts(p *model.Problem) []int64 {
+	if len(p.Topology.Switches) == 0 {
+		return []int64{1}
+	}
+	parts := []int64{1, 2, 3, 5, 8, 16}
+	neighbours := make([]int64, p.Topology.Nodes())
+	for _, l := range p.Topology.Links {
+		if l.Dst < p.Topology.Ranks {
+			neighbours[l.Src]++
+		}
+	}
+	for _, n := range neighbours[p.Topology.Ranks:] {
+		if n > 2 && n < mostFlattened {
+			parts = append(parts, n-1)
+		}
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
+// promising returns that of other forests of a broadcast, if any, that ends before one and before the others in the
+// fluid limit, about.
+func promising(p *model.Problem, f *forest, others []*forest) (best *forest) {
+	busy, last := f.fluid(p)
+	least := busy + last
+	for _, g := range others {
+		busy, last := g.fluid(p)
+		if g.speed = 1 / busy; busy+last < least {
+			best, least = g, busy+last
+		}
+	}
+	return best
+}
+
+// estimated is into how many chunks the buffer is thought to be cut when the time to a rank is
+// estimated.
+const estimated = 512
+
+// fluid returns for how many seconds the trees of a broadcast keep the busiest link busy, and
+// after how many a small chunk is at the last rank.
+func (f *forest) fluid(p *model.Problem) (busy, last float64) {
+	load, total := make([]float64, len(p.Topology.Links)), 0.0
+	for _, t := range f.down[0] {
+		total += float64(t.weight)
+		at := map[int]float64{}
+		for _, a := range t.arcs {
+			at[a.to] = at[a.from] + lasts(p.Topology, a.route, p.Space()/estimated)
+			last = max(last, at[a.to])
+			for _, l := range a.route {
+				load[l] += float64(t.weight) * float64(p.Space()) / float64(p.Topology.Links[l].Bandwidth)
+			}
+		}
+	}
+	return slices.Max(load) / total, last
+}
+
+// last returns after how many seconds the last rank has the first chunk of a broadcast, if there are as many as can be
+// placed.
+func (f *forest) last(p *model.Problem) (last float64) {
+	size := scale(p.Space(), int64(len(p.Members())-1), int64(f.most()))
+	for _, t := range f.down[0] {
+		at := map[int]float64{}
+		for _, a := range t.arcs {
+			at[a.to] = at[a.from] + lasts(p.Topology, a.route, size)
+			last = max(last, at[a.to])
+		}
+	}
+	return last
+}
