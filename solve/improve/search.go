@@ -175,7 +175,7 @@ func (r *repair) better(bound model.Time, budget int, stop func() bool) bool {
 	}
 	keep()
 	for step := 1; r.work < budget && least > bound; step++ {
-		if step%64 == 0 && stop() {
+		if step%8 == 0 && stop() { // of 30000 transfers each step may take a tenth of a second
 			break
 		}
 		before := r.cost()
@@ -185,7 +185,7 @@ func (r *repair) better(bound model.Time, budget int, stop func() bool) bool {
 			r.undo()
 			continue
 		}
-		if r.rng.Below(perJustification) == 0 {
+		if r.rng.Below(perJustification) == 0 && !stop() {
 			r.justify(!r.sides[0].reduces && (r.pivot == nil || r.rng.Below(2) == 0))
 		}
 		if r.pivot != nil && r.rng.Below(perAim) == 0 {
