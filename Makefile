@@ -66,7 +66,7 @@ demo: build ## a certified optimum, its proofs re-checked, every method beside i
 	@printf '\nOpen in a browser (nothing is fetched):\n  %s\n  %s\n' "$$PWD/demo/dgx1-allgather.html" "$$PWD/demo/refuted.html"
 	@echo 'The same optimum as a drawing for a paper: demo/dgx1-allgather.svg'
 
-atlas: build ## solve the atlas, for hours, and write its kept rows, its picture and its section of the README (it goes on where it was stopped)
+atlas: build ## solve the atlas, in about an hour, and write its kept rows, its picture and its section of the README (it goes on where it was stopped)
 	bin/oraccl repro atlas --full -o repro
 	cp repro/atlas/atlas.csv testdata/published/atlas/rows.csv
 	UPDATE=1 go test $(BUILDFLAGS) -count=1 -run '^TestAtlas' ./cmd/oraccl/experiment
