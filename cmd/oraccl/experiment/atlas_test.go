@@ -109,6 +109,7 @@ func TestAtlasAddsUp(t *testing.T) {
 	require.NoError(t, err)
 	lines, err := x.lines(base, of.Sections[0])
 	require.NoError(t, err)
+	require.NotEmpty(t, lines)
 	for _, l := range lines {
 		cell := func(name string) string { return l.scope.Names[name].String() }
 		value, err := strconv.ParseFloat(cell("value"), 64)
