@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMatched: the heuristic's rounds are right, as many as the authors' code takes except
-// for how ties are broken, and more than the general construction needs.
+// TestMatched: the heuristic's rounds are right, no more than the authors' code takes, whose ties are
+// broken in one way, and more than the general construction needs.
 func TestMatched(t *testing.T) {
 	authors := map[int]int{
 		6: 7, 10: 12, 12: 15, 14: 17, 18: 21, 20: 24, 22: 26, 24: 27, 26: 33, 28: 33, 30: 36, 34: 40, 36: 44, 38: 45, 40: 47,
@@ -16,11 +16,10 @@ func TestMatched(t *testing.T) {
 	}
 	theirs, ours, beaten := 0, 0, 0
 	for n, want := range authors {
-		rounds, err := matchedRounds(context.Background(), n)
+		rounds, err := fewestRounds(context.Background(), n)
 		require.NoError(t, err)
 		carryOut(t, n, RoundRobin(n, n-1), rounds)
-		require.LessOrEqual(t, len(rounds), want+2, "n=%d", n)
-		require.GreaterOrEqual(t, len(rounds), want-4, "n=%d", n)
+		require.LessOrEqual(t, len(rounds), want, "n=%d", n)
 		least := n - 2 + ceilLog2(n)
 		require.GreaterOrEqual(t, len(rounds), least, "n=%d: below the bound", n)
 		if len(rounds) > least {
@@ -28,8 +27,8 @@ func TestMatched(t *testing.T) {
 		}
 		theirs, ours = theirs+want, ours+len(rounds)
 	}
-	require.InEpsilon(t, theirs, ours, 0.01, "all in all")
-	require.Equal(t, 26, beaten, "the heuristic is optimal for 6 and 10 ranks only")
+	require.Less(t, ours, theirs)
+	require.Equal(t, 21, beaten, "sizes for which the heuristic is not optimal")
 }
 
 // TestOffers: of what one has and the other lacks the first, or the last.
