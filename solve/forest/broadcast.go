@@ -6,18 +6,55 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/fluid"
 )
 
-// growFlat packs trees of a broadcast that are soon under way: flattened ones of the largest rate, and, where the
-// network is small and they leave much to gain, slower ones that are shallower.
-func growFlat(ctx context.Context, p *model.Problem) ([]flow, error) {
+// broadcast solves a broadcast whose cut is open: flattened trees of the largest rate are poured first; if that is not
+// enough, chunks are placed in other orders, and on other trees.
+func broadcast(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	f, whole, err := flattest(ctx, p)
 	if err != nil {
-		return nil, err
+		return failed(ctx, p, err)
 	}
+	flows := []flow{poured{f}}
+	if whole != f {
+		flows = append(flows, poured{whole})
+	}
+	best, err := pipelined(ctx, p, o, flows)
+	if err != nil || best.Schedule == nil || best.Stop != solve.Done || best.Makespan() <= nearly(o) {
+		return best, err
+	}
+	flows, err = growFlat(ctx, p, f, whole)
+	if err != nil {
+		return failed(ctx, p, err)
+	}
+	r, err := pipelined(ctx, p, o, flows)
+	if err != nil || r.Schedule == nil || r.Makespan() >= best.Makespan() {
+		best.Stop = r.Stop
+		return best, err
+	}
+	return r, nil
+}
+
+// failed returns what a method returns that has no trees: if ctx is done that is why.
+func failed(ctx context.Context, p *model.Problem, err error) (solve.Result, error) {
+	if ctx.Err() != nil {
+		return stopped(ctx, p), nil
+	}
+	return solve.Result{}, err
+}
+
+// nearly returns the makespan for which chunks need not be very fine.
+func nearly(o solve.Options) model.Time { return o.Bound + nearEnough*max(0, o.Enough-o.Bound) }
+
+// nearEnough is how many times as far from the bound as is enough a makespan may be for that.
+const nearEnough = 4
+
+// growFlat returns forests of a broadcast that are soon under way: flattened ones of the largest rate, and, where the
+// network is small and they leave much to gain, slower ones that are shallower.
+func growFlat(ctx context.Context, p *model.Problem, f, whole *forest) ([]flow, error) {
 	busy, last := f.fluid(p)
-	f.speed, whole.speed = 1/busy, 1/busy
 	var flows []flow
 	late, soon := busy+whole.last(p), busy*(1+waiting)+f.last(p)
 	if whole == f || soon < late {
@@ -82,6 +119,8 @@ func flattest(ctx context.Context, p *model.Problem) (best, whole *forest, err e
 			break
 		}
 	}
+	busy, _ := best.fluid(p)
+	best.speed, whole.speed = 1/busy, 1/busy
 	return best, whole, nil
 }
 

@@ -14,7 +14,8 @@
 // that lead to it are those of the reversed network. Where switches add, hops of the trees are sums
 // and multicasts of theirs (see joint), whatever the machines are like; trees of the other
 // collectives use no such thing. The few trees of a broadcast are flattened (see flattened), since what
-// latency and the filling of pipelines cost grows with the depth.
+// latency and the filling of pipelines cost grows with the depth; and its last chunks take ways of their own over links
+// that have nothing left to carry (see drained), so that the depth hardly costs anything.
 //
 // Method paths serves what goes from single ranks to single ranks: the maximum concurrent flow, split
 // into paths.
@@ -151,12 +152,12 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		}
 		return r, nil
 	}
+	if p.Collective.Kind == model.Broadcast && !fixed(p, o) {
+		return broadcast(ctx, p, o)
+	}
 	flows, err := grow(ctx, p)
-	switch {
-	case ctx.Err() != nil:
-		return stopped(ctx, p), nil
-	case err != nil:
-		return solve.Result{}, err
+	if err != nil || ctx.Err() != nil {
+		return failed(ctx, p, err)
 	}
 	return pipelined(ctx, p, o, flows)
 }

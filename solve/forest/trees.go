@@ -42,7 +42,11 @@ func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
 		return growBoth(ctx, p)
 	}
 	if p.Collective.Kind == model.Broadcast {
-		return growFlat(ctx, p)
+		f, whole, err := flattest(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return growFlat(ctx, p, f, whole)
 	}
 	f.down, err = packed(ctx, p)
 	return []flow{f}, err

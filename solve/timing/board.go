@@ -196,3 +196,10 @@ func (b *Board) Release(route []int) model.Time {
 func (b *Board) Idle(link int, at model.Time) model.Time {
 	return b.lines[link].Next(at, 1)
 }
+
+// Clone returns a copy of b, on which other transfers may be booked.
+func (b *Board) Clone() *Board {
+	c := *b
+	c.Bookings, c.busy = b.Bookings.Clone(), nil
+	return &c
+}

@@ -1,6 +1,8 @@
 package timing
 
 import (
+	"slices"
+
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/network"
 )
@@ -109,4 +111,20 @@ func (b *Bookings) Cancel(uses []network.Use, length, start model.Time, owner in
 func span(u *network.Use, length, start model.Time, owner int32) Span {
 	from := start.Add(u.From)
 	return Span{model.Interval{From: from, To: from.Add(length + u.Extra)}, owner}
+}
+
+// Fill marks as used what lies between two spans of what a use takes, if that is shorter than the use.
+func (b *Bookings) Fill(u network.Use, length model.Time) {
+	for c := u.Choice; c < u.ChoiceEnd; c++ {
+		b.lines[b.choices[c]].fill(length + u.Extra)
+	}
+}
+
+// Clone returns a copy of b, which is changed apart.
+func (b *Bookings) Clone() *Bookings {
+	c := &Bookings{choices: b.choices, lines: make([]Timeline, len(b.lines))}
+	for i, l := range b.lines {
+		c.lines[i] = slices.Clone(l)
+	}
+	return c
 }

@@ -105,3 +105,16 @@ func (l *Timeline) Release(s Span) {
 		*l = slices.Delete(t, i, i+1)
 	}
 }
+
+// fill makes one of spans of one owner between which there is less than a length.
+func (l *Timeline) fill(length model.Time) {
+	var t Timeline
+	for _, s := range *l {
+		if last := len(t) - 1; last >= 0 && t[last].Owner == s.Owner && s.From-t[last].To < length {
+			t[last].To = s.To
+		} else {
+			t = append(t, s)
+		}
+	}
+	*l = t
+}

@@ -137,3 +137,25 @@ func TestBookings(t *testing.T) {
 		require.Equal(t, last, b.Last(uses, length, at))
 	})
 }
+
+// TestFill: gaps that are too short are in use, longer ones are not, and those of a copy stay as they were.
+func TestFill(t *testing.T) {
+	use := network.Use{Choice: 0, ChoiceEnd: 1, Extra: 5}
+	b := NewBookings([]int32{0}, 1)
+	for _, at := range []model.Time{0, 9, 20} {
+		b.Take([]network.Use{use}, 0, at, 0, nil)
+	}
+	c := b.Clone()
+	c.Fill(use, 0)
+	require.Equal(t, []model.Interval{{From: 0, To: 14}, {From: 20, To: 25}}, spansOf(c.Of(0)))
+	require.Equal(t, []model.Interval{{From: 0, To: 5}, {From: 9, To: 14}, {From: 20, To: 25}}, spansOf(b.Of(0)))
+	c.Cancel([]network.Use{use}, 0, 9, 0, nil)
+	require.Equal(t, []model.Interval{{From: 0, To: 9}, {From: 20, To: 25}}, spansOf(c.Of(0)))
+}
+
+func spansOf(l Timeline) (spans []model.Interval) {
+	for _, s := range l {
+		spans = append(spans, s.Interval)
+	}
+	return spans
+}

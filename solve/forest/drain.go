@@ -1,0 +1,187 @@
+package forest
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	demand "github.com/oraccl/oraccl/solve/network"
+)
+
+// drained returns a stream that ends sooner, if it finds one; s itself otherwise.
+//
+// Trees of the largest rate keep all links busy, and so some of them are deeper than the farthest rank is away: what
+// comes over the others makes up for that, except at the end. There the last chunks would go down deep trees alone,
+// while links near the root have nothing left to carry. So what comes later than a time is taken out, and is brought
+// again on ways of its own, from wherever the chunk is by then, over links that are idle: for instance on a ring, where
+// all chunks go all the way round, each of the last ones is sent both ways and goes round a part. Each way is as late as
+// it can be, so that what leaves the root last has the shortest way to go. The time is searched for by halving.
+func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
+	s.fill()
+	best, end := s, s.end()
+	for low := max(bound, s.first()); end-low > end/smallestGain && ctx.Err() == nil; {
+		middle, found := (low+end)/2, false
+		for _, first := range []bool{true, false} {
+			c := s.clone()
+			if found = c.drain(ctx, middle, first); found {
+				best, end = c, c.end()
+				break
+			}
+		}
+		if !found {
+			low = middle
+		}
+	}
+	return best
+}
+
+// smallestGain is by which part of the time the end is known in the search for it.
+const smallestGain = 1 << 13
+
+// manyGaps is how often a time for a hop is put forward until it is given up.
+const manyGaps = 16
+
+// fill gives up what is idle for less than a chunk takes: there is much of it where trees share links, and searches pass
+// over it again and again.
+func (s *stream) fill() {
+	for _, uses := range s.uses[0] {
+		for _, u := range uses {
+			s.board.Fill(u, 0)
+		}
+	}
+}
+
+// first returns the time at which each rank has a chunk.
+func (s *stream) first() (last model.Time) {
+	for v := range s.ranks {
+		first := model.MaxTime
+		for k := range s.p.Chunks {
+			first = min(first, s.at[s.slot(k, v)])
+		}
+		if first < model.MaxTime {
+			last = max(last, first)
+		}
+	}
+	return last
+}
+
+// late is a chunk that came to a rank after the end.
+type late struct {
+	chunk, rank  int
+	was, emitted model.Time // when it came, and when it first left the root
+}
+
+// drain has all that comes after end come until then, and reports whether that could be done: what left the root first
+// is seen to first, or last.
+func (s *stream) drain(ctx context.Context, end model.Time, first bool) bool {
+	var all []late
+	root := s.p.Collective.Root
+	for k := range s.p.Chunks {
+		begin, emitted := len(all), model.MaxTime
+		for v := range s.ranks {
+			i := s.slot(k, v)
+			if s.by[i] < 0 {
+				continue
+			}
+			if s.hops[s.by[i]].from == root {
+				emitted = min(emitted, s.at[i])
+			}
+			if s.at[i] > end {
+				all = append(all, late{chunk: k, rank: v, was: s.at[i]})
+				s.cancel(k, v)
+			}
+		}
+		for i := range all[begin:] {
+			all[begin+i].emitted = emitted
+		}
+	}
+	slices.SortStableFunc(all, func(a, b late) int {
+		order := cmp.Or(cmp.Compare(a.emitted, b.emitted), cmp.Compare(a.chunk, b.chunk))
+		if !first {
+			order = -order
+		}
+		return cmp.Or(order, cmp.Compare(b.was, a.was))
+	})
+	b := &back{stream: s, need: make([]model.Time, s.ranks), via: make([]int32, s.ranks), done: make([]bool, s.ranks)}
+	for i, l := range all {
+		if i%(every/64) == 0 && ctx.Err() != nil {
+			return false
+		}
+		if s.by[s.slot(l.chunk, l.rank)] < 0 && !b.bring(l.chunk, l.rank, end) {
+			return false
+		}
+	}
+	return true
+}
+
+// back searches for ways backwards in time.
+type back struct {
+	*stream
+	need []model.Time // by rank: until when it must have a chunk
+	via  []int32      // by rank: the hop that it must have it for
+	done []bool
+}
+
+// bring brings a chunk to a rank until end, over links that are idle, and reports whether there is a way. It is that
+// which begins last; ranks on it that would get the chunk later get it by this way alone.
+func (b *back) bring(chunk, rank int, end model.Time) bool {
+	z := b.size(chunk)
+	for u := range b.need {
+		b.need[u], b.done[u] = math.MinInt64, false
+	}
+	b.need[rank] = end
+	for {
+		u := -1
+		for v, need := range b.need {
+			if !b.done[v] && need >= 0 && (u < 0 || need > b.need[u]) {
+				u = v
+			}
+		}
+		if u < 0 {
+			return false
+		}
+		if b.at[b.slot(chunk, u)] <= b.need[u] {
+			b.take(chunk, u, rank)
+			return true
+		}
+		b.done[u] = true
+		for _, h := range b.into[u] {
+			v := b.hops[h].from
+			if b.done[v] {
+				continue
+			}
+			if start := b.idle(b.uses[z][h], b.need[u]-b.lasts[z][h]); start > b.need[v] {
+				b.need[v], b.via[v] = start, h
+			}
+		}
+	}
+}
+
+// idle returns the last time, at the latest at, at which a hop can begin, or one before all times if it is not found soon:
+// where links of a hop are often idle, but not at the times at which they are needed.
+func (b *back) idle(uses []demand.Use, at model.Time) model.Time {
+	for range manyGaps {
+		last := at
+		for i := range uses {
+			last = b.board.Last(uses[i:i+1], 0, last)
+		}
+		if last == at || len(uses) == 1 {
+			return last
+		}
+		at = last
+	}
+	return math.MinInt64
+}
+
+// take books the way that was found from a rank to another.
+func (b *back) take(chunk, from, to int) {
+	for u := from; u != to; {
+		h, start := b.via[u], b.need[u]
+		if u = b.hops[h].to; b.by[b.slot(chunk, u)] >= 0 {
+			b.cancel(chunk, u)
+		}
+		b.book(chunk, h, start)
+	}
+}

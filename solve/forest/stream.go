@@ -1,0 +1,237 @@
+package forest
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/hop"
+	demand "github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/timing"
+)
+
+// poured is a forest of a broadcast whose chunks flow down the trees as they come, and whose last chunks take other ways
+// where that ends sooner: see stream. That takes a microsecond a transfer, so that chunks can be finer than those of
+// other flows.
+type poured struct{ *forest }
+
+// maxPoured limits the transfers of what is poured.
+const maxPoured = 1 << 19
+
+// most implements flow.
+func (f poured) most() int { return maxPoured }
+
+// stream returns a schedule of p, a broadcast in chunks that are equal except for the last one; no schedule of p ends
+// before bound. It returns nil when ctx is done before there is one.
+func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) *model.Schedule {
+	s := newStream(p, f.down[0])
+	if !s.pour(ctx, dealt(f.down[0], len(p.Chunks))) {
+		return nil
+	}
+	return s.drained(ctx, bound).schedule()
+}
+
+// dealt gives each of a number of chunks a tree, so that each tree has its share at any time.
+func dealt(trees []tree, chunks int) []int {
+	of, given, total := make([]int, chunks), make([]float64, len(trees)), 0.0
+	for _, t := range trees {
+		total += float64(t.weight)
+	}
+	for k := range of {
+		most := -1.0
+		for i, t := range trees {
+			if lacks := float64(k+1)*float64(t.weight)/total - given[i]; lacks > most {
+				most, of[k] = lacks, i
+			}
+		}
+		given[of[k]]++
+	}
+	return of
+}
+
+// stream is a schedule of a broadcast in the making: when each chunk is at each rank, and by which hop. It knows all
+// hops between members, not only those of the trees.
+type stream struct {
+	p     *model.Problem
+	ranks int
+	hops  []way
+	into  [][]int32   // by rank: the hops that lead there
+	kids  [][][]int32 // by tree and rank: the hops that leave it
+	board *timing.Board
+	uses  [2][][]demand.Use // of a chunk, and of the last one, by hop
+	lasts [2][]model.Time
+	at    []model.Time // by chunk and rank: when it is there; MaxTime: not yet
+	by    []int32      // by chunk and rank: the hop that it came by; -1: none
+}
+
+func newStream(p *model.Problem, trees []tree) *stream {
+	t := p.Topology
+	s := &stream{p: p, ranks: t.Ranks, into: make([][]int32, t.Ranks), board: timing.NewBoard(p)}
+	members := make([]bool, t.Ranks)
+	for _, v := range p.Members() {
+		members[v] = true
+	}
+	for _, h := range hop.All(t) {
+		if members[h.Src] && members[h.Dst] {
+			for _, route := range h.Routes {
+				s.add(way{from: h.Src, to: h.Dst, route: route})
+			}
+		}
+	}
+	for _, x := range trees {
+		kids := make([][]int32, t.Ranks)
+		for _, a := range x.arcs {
+			kids[a.from] = append(kids[a.from], s.hop(a))
+		}
+		s.kids = append(s.kids, kids)
+	}
+	for i, c := range []model.Chunk{p.Chunks[0], p.Chunks[len(p.Chunks)-1]} {
+		for _, h := range s.hops {
+			uses := slices.DeleteFunc(s.board.Uses(h.route, c.Size, nil), func(u demand.Use) bool {
+				return u.ChoiceEnd-u.Choice > 1 // a port with room for all its links
+			})
+			s.uses[i] = append(s.uses[i], uses)
+			s.lasts[i] = append(s.lasts[i], s.board.Duration(h.route, c.Size))
+		}
+	}
+	s.at = slices.Repeat([]model.Time{model.MaxTime}, s.ranks*len(p.Chunks))
+	s.by = slices.Repeat([]int32{-1}, s.ranks*len(p.Chunks))
+	for k := range p.Chunks {
+		s.at[s.slot(k, p.Collective.Root)] = 0
+	}
+	return s
+}
+
+func (s *stream) add(h way) int32 {
+	i := int32(len(s.hops))
+	s.hops, s.into[h.to] = append(s.hops, h), append(s.into[h.to], i)
+	return i
+}
+
+// hop returns the hop that an arc of a tree is: detours over switches are new ones.
+func (s *stream) hop(a arc) int32 {
+	for _, i := range s.into[a.to] {
+		if s.hops[i].from == a.from && slices.Equal(s.hops[i].route, a.route) {
+			return i
+		}
+	}
+	return s.add(way{from: a.from, to: a.to, route: a.route})
+}
+
+// slot is the index of a chunk at a rank.
+func (s *stream) slot(chunk, rank int) int { return chunk*s.ranks + rank }
+
+// size returns which of the two sizes of chunks one has.
+func (s *stream) size(chunk int) int {
+	if chunk == len(s.p.Chunks)-1 {
+		return 1
+	}
+	return 0
+}
+
+// pending is a hop of a tree that a chunk can take from a time on.
+type pending struct {
+	at               model.Time
+	chunk, tree, hop int32
+}
+
+// queue is a heap of hops: the first that can begin is the first.
+type queue []pending
+
+func (q queue) Len() int { return len(q) }
+
+func (q queue) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[i].at, q[j].at), cmp.Compare(q[i].chunk, q[j].chunk), cmp.Compare(q[i].hop, q[j].hop)) < 0
+}
+
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+func (q *queue) Push(x any) { *q = append(*q, x.(pending)) }
+
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	*q = (*q)[:last]
+	return x
+}
+
+// pour sends each chunk down its tree, in the order in which hops can begin, and reports whether ctx let it.
+func (s *stream) pour(ctx context.Context, of []int) bool {
+	q := &queue{}
+	for k, t := range of {
+		for _, h := range s.kids[t][s.p.Collective.Root] {
+			*q = append(*q, pending{0, int32(k), int32(t), h})
+		}
+	}
+	heap.Init(q)
+	for n := 0; q.Len() > 0; n++ {
+		if n%every == 0 && ctx.Err() != nil {
+			return false
+		}
+		x := heap.Pop(q).(pending)
+		k := int(x.chunk)
+		s.book(k, x.hop, s.board.First(s.uses[s.size(k)][x.hop], 0, x.at))
+		to := s.hops[x.hop].to
+		for _, h := range s.kids[x.tree][to] {
+			heap.Push(q, pending{s.at[s.slot(k, to)], x.chunk, x.tree, h})
+		}
+	}
+	return true
+}
+
+// every is after how many steps a loop looks whether the context is done.
+const every = 1 << 10
+
+// book enters that a chunk takes a hop from a time on.
+func (s *stream) book(chunk int, h int32, start model.Time) {
+	z, i := s.size(chunk), s.slot(chunk, s.hops[h].to)
+	s.board.Take(s.uses[z][h], 0, start, 0, nil)
+	s.at[i], s.by[i] = start.Add(s.lasts[z][h]), h
+}
+
+// cancel takes out the hop by which a chunk comes to a rank.
+func (s *stream) cancel(chunk, rank int) {
+	z, i := s.size(chunk), s.slot(chunk, rank)
+	h := s.by[i]
+	s.board.Cancel(s.uses[z][h], 0, s.at[i]-s.lasts[z][h], 0, nil)
+	s.at[i], s.by[i] = model.MaxTime, -1
+}
+
+// clone returns a copy that is changed apart.
+func (s *stream) clone() *stream {
+	c := *s
+	c.at, c.by, c.board = slices.Clone(s.at), slices.Clone(s.by), s.board.Clone()
+	return &c
+}
+
+// end returns when the last chunk is at the last rank.
+func (s *stream) end() (last model.Time) {
+	for i, h := range s.by {
+		if h >= 0 {
+			last = max(last, s.at[i])
+		}
+	}
+	return last
+}
+
+// schedule returns what is booked.
+func (s *stream) schedule() *model.Schedule {
+	list := &model.Schedule{Form: model.FormFor(s.p.Cost)}
+	for _, h := range s.hops {
+		list.Routes = append(list.Routes, h.route)
+	}
+	for i, h := range s.by {
+		if h < 0 {
+			continue
+		}
+		k := i / s.ranks
+		list.Transfers = append(list.Transfers, model.Transfer{
+			Chunk: int32(k), Src: int32(s.hops[h].from), Dst: int32(s.hops[h].to), Route: h, Op: model.Copy,
+			Start: s.at[i] - s.lasts[s.size(k)][h], End: s.at[i],
+		})
+	}
+	slices.SortStableFunc(list.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
+	return list
+}
