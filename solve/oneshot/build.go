@@ -15,11 +15,11 @@ type builder struct {
 	p         *model.Problem
 	board     *timing.Board
 	transfers []model.Transfer
-	uses      map[use]passage
+	passages  map[int64][]passage // by size of a chunk and route
 }
 
 func (s *search) builder(p *model.Problem) *builder {
-	return &builder{search: s, p: p, board: timing.NewBoard(p), uses: map[use]passage{}}
+	return &builder{search: s, p: p, board: timing.NewBoard(p), passages: map[int64][]passage{}}
 }
 
 // passage is what a chunk uses on a way, and for how long it is on it.
@@ -28,20 +28,18 @@ type passage struct {
 	length model.Time
 }
 
-// use is a route as a chunk of a size takes it.
-type use struct {
-	route int32
-	size  int64
-}
-
 // of returns the passage of a chunk on a pair's way.
 func (b *builder) of(k int, w pair) (uses []network.Use, length model.Time) {
-	key := use{w.route, b.p.Chunks[k].Size}
-	x, known := b.uses[key]
-	if !known {
+	size := b.p.Chunks[k].Size
+	known := b.passages[size]
+	if known == nil {
+		known = make([]passage, len(b.ways.routes))
+		b.passages[size] = known
+	}
+	x := &known[w.route]
+	if x.uses == nil {
 		route := b.ways.routes[w.route]
-		x = passage{b.board.Uses(route, key.size, nil), b.board.Duration(route, key.size)}
-		b.uses[key] = x
+		x.uses, x.length = b.board.Uses(route, size, nil), b.board.Duration(route, size)
 	}
 	return x.uses, x.length
 }
@@ -68,7 +66,7 @@ func (b *builder) mixture(d division) bool {
 		}
 	}
 	for k := range d.one {
-		if !b.toAll(k, b.order, make([]model.Time, n)) {
+		if !b.toAll(k, b.byDuration(k, b.order), make([]model.Time, n)) {
 			return false
 		}
 	}
@@ -117,12 +115,11 @@ func (b *builder) book(k int, w pair, op model.Op, after model.Time) (model.Tran
 // again is how often a chunk is placed until no rank has sent it too late.
 const again = 8
 
-// toAll places a chunk that each member sends over all of its pairs, no earlier than it is ready.
+// toAll places a chunk that each member sends over all of its pairs, in their order, no earlier than it is ready.
 // Every member has to have begun to send it to all before the first of the others' has come:
 // what is late is waited for by what comes. When it returns true, ready has when each
 // member has all that came, and has sent.
 func (b *builder) toAll(k int, pairs []pair, ready []model.Time) bool {
-	pairs = b.byDuration(k, pairs)
 	notBefore := make([]model.Time, len(ready)) // by member: when what comes may end
 	first := len(b.transfers)
 	for range again {

@@ -24,6 +24,7 @@ type search struct {
 	bound model.Time
 	ways  *ways
 	work  int // transfers placed so far
+	most  int // of them
 	order []pair
 	large map[int]int64 // by number of one-shot chunks: how many bytes they cannot be
 
@@ -37,7 +38,7 @@ func (s *search) n() int { return len(s.p.Members()) }
 
 // over reports whether to look no further.
 func (s *search) over() bool {
-	return s.b.Spent() || s.work >= maxWork || s.best != nil && s.makespan <= s.bound
+	return s.b.Spent() || s.work >= s.most || s.best != nil && s.makespan <= s.bound
 }
 
 // unit is what chunks are multiples of, where the buffer is.

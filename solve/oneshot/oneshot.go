@@ -22,10 +22,14 @@
 //
 // The hierarchical composition goes along dimensions. On networks of several levels, such as
 // machines with switches between them, these are the ranks of a machine and the machines; on grids
-// and cubes those of the members' numbers. It adds up along all but the last, exchanges sums along
-// the last, and spreads them back (BlueConnect); or it is one-shot along each (recursive
-// multiplying: Ruefenacht, Bull and Booth, "Generalisation of recursive doubling for allreduce",
-// Parallel Computing 69, 2017). All chunks are on their way at once.
+// and cubes those of the members' numbers, or of Gray's code of them. It adds up along some of
+// them, exchanges sums along the others, and spreads them back (BlueConnect; with one exchanged
+// dimension, or all: recursive multiplying: Ruefenacht, Bull and Booth, "Generalisation of
+// recursive doubling for allreduce", Parallel Computing 69, 2017); or it is one-shot along the
+// matchings of Swing. All chunks are on their way at once, and each begins with another dimension:
+// on a hypercube of d dimensions with latency a, in which x is the time of the buffer over a link,
+// that takes da + x/d in the limit of small pieces where x/d <= a, which is the least: so long a
+// rank needs to send all over its links, and the last of it to arrive at the other end.
 package oneshot
 
 import (
@@ -48,8 +52,12 @@ type method struct{ name string }
 // Limits of the methods.
 const (
 	maxMembers   = 256
+	maxGrouped   = 512 // members of a composition
 	maxTransfers = 1 << 18
-	maxWork      = 1 << 20 // transfers that a search for a mixture places in all, twice what one for a composition does
+	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
+	maxComposed  = 1 << 22 // those that a search for a composition does
+
+	maxComposition = 1 << 16 // transfers of a composition
 )
 
 // Name implements solve.Solver.
@@ -65,7 +73,7 @@ func (m *method) About() solve.About {
 	}
 	switch m.name {
 	case "hierarchical":
-		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members"
+		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 512 members"
 		a.Guarantee = "none"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
 	case "mixed":
@@ -76,7 +84,10 @@ func (m *method) About() solve.About {
 
 // Serves implements solve.Solver.
 func (m *method) Serves(p *model.Problem) error {
-	n := len(p.Members())
+	n, most := len(p.Members()), maxMembers
+	if m.name == "hierarchical" {
+		most = maxGrouped
+	}
 	switch {
 	case p.Collective.Kind != model.AllReduce:
 		return solve.NotServed("serves allreduce, not %v", p.Collective.Kind)
@@ -84,8 +95,8 @@ func (m *method) Serves(p *model.Problem) error {
 		return solve.NotServed("serves blocking and pipelined schedules, not those in %v: a rank would send all in one round", p.Cost)
 	case p.Late():
 		return solve.NotServed("serves ranks that are all there at the start")
-	case n > maxMembers:
-		return solve.NotServed("serves up to %d members, not %d", maxMembers, n)
+	case n > most:
+		return solve.NotServed("serves up to %d members, not %d", most, n)
 	case len(p.Chunks)*n*(n-1) > maxTransfers:
 		return solve.NotServed("would make %d transfers, more than %d", len(p.Chunks)*n*(n-1), maxTransfers)
 	}
@@ -115,9 +126,9 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	if len(p.Members()) == 1 {
 		return solve.Result{Problem: solve.Cut(p, 1), Schedule: &model.Schedule{Form: model.Timed}, Stop: solve.Done}, nil
 	}
-	s := &search{p: p, b: b, bound: o.Bound, large: map[int]int64{}}
+	s := &search{p: p, b: b, bound: o.Bound, most: maxMixed, large: map[int]int64{}}
 	if m.name == "hierarchical" {
-		s.work = maxWork / 2
+		s.most = maxComposed
 		s.compose(layouts(p))
 	} else {
 		s.ways = newWays(b, p, everyPair(len(p.Members())))
