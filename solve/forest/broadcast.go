@@ -12,20 +12,27 @@ import (
 
 // broadcast solves a broadcast whose cut is open: flattened trees of the largest rate are poured first; if that is not
 // enough, chunks are placed in other orders, and on other trees.
-func broadcast(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
-	f, whole, err := flattest(ctx, p)
+func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result, error) {
+	ctx := b.Context()
+	share, cancel := b.Share(3)
+	defer cancel()
+	f, whole, err := flattest(ctx, share.Context(), p)
 	if err != nil {
 		return failed(ctx, p, err)
 	}
-	flows := []flow{poured{f}}
+	all := []poured{{f}}
 	if whole != f {
-		flows = append(flows, poured{whole})
+		all = append(all, poured{whole})
 	}
-	best, err := pipelined(ctx, p, o, flows)
-	if err != nil || best.Schedule == nil || best.Stop != solve.Done || best.Makespan() <= nearly(o) {
-		return best, err
+	best := finest(ctx, p, o, all)
+	if best.Schedule == nil || best.Stop != solve.Done {
+		return best, nil
 	}
-	flows, err = growFlat(ctx, p, f, whole)
+	busy, _ := f.fluid(p)
+	if limit := model.Time(busy * 1e12); best.Makespan() <= max(nearly(o), limit+limit/1000) {
+		return best, nil
+	}
+	flows, err := growFlat(ctx, p, f, whole)
 	if err != nil {
 		return failed(ctx, p, err)
 	}
@@ -93,14 +100,17 @@ func quickest(p *model.Problem) float64 {
 
 // flattest returns trees of the largest rate for a broadcast, flattened: where there are switches, the flattest of trees
 // in several numbers of parts. Whole trees are others there: fewer of them share a link, so that what goes over it
-// hardly waits, and are better if there is much to send.
-func flattest(ctx context.Context, p *model.Problem) (best, whole *forest, err error) {
+// hardly waits, and are better if there is much to send. Whole trees it looks for until ctx is done, others until share is.
+func flattest(ctx, share context.Context, p *model.Problem) (best, whole *forest, err error) {
 	limit, err := fluid.Rate(ctx, p)
 	if err != nil {
 		return nil, nil, err
 	}
 	least, work := math.Inf(1), 0
 	for _, parts := range numbersOfParts(p) {
+		if best != nil {
+			ctx = share
+		}
 		f, trees, err := flat(ctx, p, limit, parts)
 		if err != nil && best == nil {
 			return nil, nil, err

@@ -21,11 +21,12 @@ import (
 func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
 	s.fill()
 	best, end := s, s.end()
-	for low := max(bound, s.first()); end-low > end/smallestGain && ctx.Err() == nil; {
+	looks := drainLooks
+	for low := max(bound, s.first()); end-low > end/smallestGain && looks > 0 && ctx.Err() == nil; {
 		middle, found := (low+end)/2, false
 		for _, first := range []bool{true, false} {
 			c := s.clone()
-			if found = c.drain(ctx, middle, first); found {
+			if found = c.drain(ctx, middle, first, &looks); found {
 				best, end = c, c.end()
 				break
 			}
@@ -39,6 +40,9 @@ func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
 
 // smallestGain is by which part of the time the end is known in the search for it.
 const smallestGain = 1 << 13
+
+// drainLooks is about how many links the search looks at.
+const drainLooks = 1 << 22
 
 // manyGaps is how often a time for a hop is put forward until it is given up.
 const manyGaps = 16
@@ -73,9 +77,9 @@ type late struct {
 	was, emitted model.Time // when it came, and when it first left the root
 }
 
-// drain has all that comes after end come until then, and reports whether that could be done: what left the root first
-// is seen to first, or last.
-func (s *stream) drain(ctx context.Context, end model.Time, first bool) bool {
+// drain has all that comes after end come until then, and reports whether that could be done within a number of looks at
+// links, which it counts down: what left the root first is seen to first, or last.
+func (s *stream) drain(ctx context.Context, end model.Time, first bool, looks *int) bool {
 	var all []late
 	root := s.p.Collective.Root
 	for k := range s.p.Chunks {
@@ -104,9 +108,9 @@ func (s *stream) drain(ctx context.Context, end model.Time, first bool) bool {
 		}
 		return cmp.Or(order, cmp.Compare(b.was, a.was))
 	})
-	b := &back{stream: s, need: make([]model.Time, s.ranks), via: make([]int32, s.ranks), done: make([]bool, s.ranks)}
+	b := &back{stream: s, looks: looks, need: make([]model.Time, s.ranks), via: make([]int32, s.ranks), done: make([]bool, s.ranks)}
 	for i, l := range all {
-		if i%(every/64) == 0 && ctx.Err() != nil {
+		if *looks <= 0 || i%(every/64) == 0 && ctx.Err() != nil {
 			return false
 		}
 		if s.by[s.slot(l.chunk, l.rank)] < 0 && !b.bring(l.chunk, l.rank, end) {
@@ -119,9 +123,10 @@ func (s *stream) drain(ctx context.Context, end model.Time, first bool) bool {
 // back searches for ways backwards in time.
 type back struct {
 	*stream
-	need []model.Time // by rank: until when it must have a chunk
-	via  []int32      // by rank: the hop that it must have it for
-	done []bool
+	looks *int
+	need  []model.Time // by rank: until when it must have a chunk
+	via   []int32      // by rank: the hop that it must have it for
+	done  []bool
 }
 
 // bring brings a chunk to a rank until end, over links that are idle, and reports whether there is a way. It is that
@@ -163,6 +168,7 @@ func (b *back) bring(chunk, rank int, end model.Time) bool {
 // where links of a hop are often idle, but not at the times at which they are needed.
 func (b *back) idle(uses []demand.Use, at model.Time) model.Time {
 	for range manyGaps {
+		*b.looks -= len(uses)
 		last := at
 		for i := range uses {
 			last = b.board.Last(uses[i:i+1], 0, last)

@@ -23,7 +23,7 @@ func TestDrainedToTheDistance(t *testing.T) {
 	} {
 		p := problem(t, c.name, model.Broadcast)
 		p.Size = c.size
-		f, _, err := flattest(context.Background(), p)
+		f, _, err := flattest(context.Background(), context.Background(), p)
 		require.NoError(t, err)
 		busy, _ := f.fluid(p)
 		least := model.Time(busy*1e12) + c.farthest*p.Topology.Links[0].Alpha
@@ -47,7 +47,7 @@ func TestDrainedRandom(t *testing.T) {
 		if (method{}).Serves(p) != nil {
 			continue
 		}
-		f, _, err := flattest(context.Background(), p)
+		f, _, err := flattest(context.Background(), context.Background(), p)
 		if err != nil {
 			continue
 		}
@@ -73,7 +73,7 @@ func TestDrainedRandom(t *testing.T) {
 // that which was poured.
 func TestDrainedInTime(t *testing.T) {
 	p := problem(t, "ring:8", model.Broadcast)
-	f, _, err := flattest(context.Background(), p)
+	f, _, err := flattest(context.Background(), context.Background(), p)
 	require.NoError(t, err)
 	p.Chunks = evenly(p.Space(), 64)
 	over, cancel := context.WithCancel(context.Background())

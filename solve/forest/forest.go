@@ -153,7 +153,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return r, nil
 	}
 	if p.Collective.Kind == model.Broadcast && !fixed(p, o) {
-		return broadcast(ctx, p, o)
+		return broadcast(b, p, o)
 	}
 	flows, err := grow(ctx, p)
 	if err != nil || ctx.Err() != nil {

@@ -44,26 +44,6 @@ type tried struct {
 // all is no order's index.
 const all = -1
 
-// place returns a schedule of the flow, or nil if it would have too many transfers, unless any is wanted; old is the
-// makespan to beat.
-func (f *tried) place(ctx context.Context, p *model.Problem, o solve.Options, old model.Time, any, fixed bool) (*model.Schedule, error) {
-	if g, ok := f.flow.(poured); ok {
-		if !any && len(p.Chunks)*(len(p.Members())-1) > f.most() {
-			return nil, nil
-		}
-		return g.stream(ctx, p, o.Bound), nil
-	}
-	orders := f.programs(ctx, p, !fixed, f.order)
-	if !any && orders[0].Len() > f.most() {
-		return nil, nil
-	}
-	s, order, err := placed(ctx, p, o, old, orders...)
-	if s != nil && f.order == all && orders[0].Len() > fewMoves && f.orderly() {
-		f.order = order
-	}
-	return s, err
-}
-
 // hopeless reports whether a flow that is behind a makespan will hardly beat it with finer chunks:
 // what they save is about halved each time.
 func (f *tried) hopeless(best model.Time) bool {
@@ -85,7 +65,7 @@ func fixed(p *model.Problem, o solve.Options) bool {
 }
 
 // pipelined returns the best schedule over several numbers of chunks: they are doubled until
-// that gains less than a thousandth twice, or the makespan is enough. A flow is left out where one of a larger rate is
+// that gains less than a thousandth twice. A flow is left out where one of a larger rate is
 // better already, and where finer chunks do not make it the best.
 func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []flow) (solve.Result, error) {
 	best := solve.Result{Stop: solve.Done}
@@ -106,18 +86,19 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []fl
 			} else {
 				q.Chunks = f.cut(p, pieces)
 			}
-			if f.ends, f.before = model.MaxTime, f.ends; best.Schedule != nil && ctx.Err() != nil {
+			orders := f.programs(ctx, &q, !fixed, f.order)
+			if f.ends, f.before = model.MaxTime, f.ends; best.Schedule != nil && (orders[0].Len() > f.most() || ctx.Err() != nil) {
 				continue
 			}
-			s, err := f.place(ctx, &q, o, old, best.Schedule == nil, fixed)
+			s, order, err := placed(ctx, &q, o, old, orders...)
 			if ctx.Err() != nil && s == nil {
 				break
 			}
 			if err != nil {
 				return solve.Result{}, solve.NotServed("%v", err)
 			}
-			if s == nil {
-				continue
+			if f.order == all && orders[0].Len() > fewMoves && f.orderly() {
+				f.order = order
 			}
 			if f.ends = q.Makespan(s); best.Schedule == nil || f.ends < best.Makespan() {
 				best.Problem, best.Schedule, best.Note = &q, s, f.String()
@@ -134,7 +115,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []fl
 		if idle++; best.Makespan() < old-old/1000 || !slices.ContainsFunc(flows, mayTell) {
 			idle = 0
 		}
-		if fixed || best.Makespan() <= max(o.Bound, o.Enough) || len(best.Schedule.Transfers) > maxMoves && !nears(best.Makespan(), old, nearly(o)) {
+		if fixed || best.Makespan() <= o.Bound {
 			break
 		}
 		faster := func(f *tried) bool {
@@ -154,12 +135,6 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []fl
 		return best, nil
 	}
 	return improve.Result(ctx, best, o), nil
-}
-
-// nears reports whether finer chunks may bring a makespan, which was old with chunks twice the size, from above a limit to
-// below it: what they save is about halved each time.
-func nears(makespan, old, limit model.Time) bool {
-	return makespan > limit && makespan-max(0, old-makespan) <= limit
 }
 
 // fewMoves is up to how many of them a second order is tried.

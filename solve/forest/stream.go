@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/hop"
+	"github.com/oraccl/oraccl/solve/improve"
 	demand "github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/timing"
 )
@@ -20,8 +22,71 @@ type poured struct{ *forest }
 // maxPoured limits the transfers of what is poured.
 const maxPoured = 1 << 19
 
-// most implements flow.
-func (f poured) most() int { return maxPoured }
+// finest returns the best schedule of flows that are poured, over several numbers of chunks: there are twice as many each
+// time, or more where fewer will not be enough, until that gains less than a thousandth twice, the makespan is enough, or
+// there would be many more transfers to no avail.
+func finest(ctx context.Context, p *model.Problem, o solve.Options, flows []poured) solve.Result {
+	best := solve.Result{Stop: solve.Done}
+	g := growth{o: o, pieces: 1, ends: model.MaxTime}
+	for most := int64(1); g.pieces > 0; g.next(best.Makespan(), len(best.Schedule.Transfers), most) {
+		for _, f := range flows {
+			q := *p
+			q.Chunks = f.cut(p, g.pieces)
+			hops := int64(len(q.Chunks)) * int64(len(p.Members())-1)
+			if most = max(1, g.pieces*maxPoured/max(1, hops)); best.Schedule != nil && hops > maxPoured {
+				continue
+			}
+			s := f.stream(ctx, &q, o.Bound)
+			if s != nil && (best.Schedule == nil || q.Makespan(s) < best.Makespan()) {
+				best.Problem, best.Schedule, best.Note = &q, s, f.String()
+			}
+		}
+		if stop := solve.StopOf(ctx); stop != 0 {
+			if best.Schedule == nil {
+				return stopped(ctx, p)
+			}
+			best.Stop = stop
+			return best
+		}
+	}
+	if len(best.Schedule.Transfers) > improve.MaxRerouted {
+		return best
+	}
+	return improve.Result(ctx, best, o)
+}
+
+// growth chooses the numbers of pieces of what is poured.
+type growth struct {
+	o                    solve.Options
+	pieces, before, idle int64
+	ends                 model.Time // of the pieces before
+}
+
+// next is told what came of g.pieces, and into how many pieces at most there may be, and sets g.pieces to what is to be
+// tried next, 0 if nothing is. It takes the makespan for a constant and what is inverse to the number of pieces.
+func (g *growth) next(ends model.Time, transfers int, most int64) {
+	saved, before := max(0, g.ends-ends), g.before
+	if g.idle++; saved > ends/1000 {
+		g.idle = 0
+	}
+	first := g.ends == model.MaxTime
+	g.ends, g.before = ends, g.pieces
+	next, enough := 2*g.pieces, nearly(g.o)
+	if !first && g.pieces >= someCuts {
+		part := float64(saved) * float64(before) / float64(g.pieces-before) // what is left to be saved
+		limit := float64(ends) - part
+		switch left := float64(enough+g.o.Enough)/2 - limit; {
+		case ends <= enough && transfers > maxMoves, transfers > maxMoves && float64(enough) < limit:
+			next = 0
+		case left > 0:
+			next = max(next, int64(min(float64(g.pieces)*part/left, 16*float64(g.pieces))))
+		}
+	}
+	if next = min(next, most); ends <= max(g.o.Bound, g.o.Enough) || g.idle == 2 || next <= g.pieces {
+		next = 0
+	}
+	g.pieces = next
+}
 
 // stream returns a schedule of p, a broadcast in chunks that are equal except for the last one; no schedule of p ends
 // before bound. It returns nil when ctx is done before there is one.

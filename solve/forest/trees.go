@@ -42,7 +42,7 @@ func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
 		return growBoth(ctx, p)
 	}
 	if p.Collective.Kind == model.Broadcast {
-		f, whole, err := flattest(ctx, p)
+		f, whole, err := flattest(ctx, ctx, p)
 		if err != nil {
 			return nil, err
 		}
