@@ -46,7 +46,20 @@ func (method) About() solve.About {
 		Guarantee: "none; sound, same schedule for the same seed",
 		Source:    "`solve/quotient`",
 		Uses:      solve.UsesSeed | solve.UsesEffort,
+		Leads:     leads,
 	}
+}
+
+// maxLed is up to how many ranks finer cuts and balanced trees are worth most of the time.
+const maxLed = 64
+
+// leads reports whether the method usually finds the best schedule of p.
+func leads(p *model.Problem) bool {
+	switch p.Collective.Kind {
+	case model.AllGather, model.ReduceScatter, model.AllReduce:
+		return p.Topology.Ranks <= maxLed
+	}
+	return false
 }
 
 // Limits of what is served.

@@ -88,6 +88,7 @@ func (s *search) run() (solve.Result, error) {
 			s.budget = s.budget/10 + s.budget*9/10*n/fewJobs
 		}
 		s.explore()
+		s.refine()
 	}
 	r := solve.Result{Problem: solve.Cut(s.p, s.o.Chunks), Stop: s.stop()}
 	if s.best == nil || s.best.best == nil {

@@ -1,0 +1,46 @@
+package quotient
+
+import "slices"
+
+// Limits of finer cuts.
+const (
+	mostRefined = 1 << 15 // transfers
+	littleGap   = 0.004
+	refined     = 3 // trials
+)
+
+// refine cuts twice as finely as the best trials do, and four times: where no symmetry makes a few parts fit, finer
+// ones fit better. It is not done where there is little to gain, or where many transfers would be made.
+func (s *search) refine() {
+	if s.p.Chunks != nil || conveys(s.p) {
+		return
+	}
+	usual, best := s.budget, s.different(refined)
+	for _, times := range []int{2, 4} {
+		before := s.best
+		for _, t := range best {
+			c := cut{times * t.cut.parts, 1}
+			if s.ctx.Err() != nil || s.gap() <= littleGap || s.transfers(t.x, c.parts) > mostRefined {
+				continue
+			}
+			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {
+				s.budget, s.last = s.work+usual, s.work
+				s.spend(finer, usual/6)
+			}
+		}
+		if s.best == before {
+			return
+		}
+	}
+}
+
+// different returns the best n trials in equal parts, of which no two have as many.
+func (s *search) different(n int) (list []*trial) {
+	for _, t := range s.leaders(s.trials, len(s.trials)) {
+		same := func(u *trial) bool { return u.cut.parts == t.cut.parts }
+		if len(list) < n && t.cut.ratio == 1 && !t.balanced && !slices.ContainsFunc(list, same) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
