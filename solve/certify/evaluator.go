@@ -387,15 +387,15 @@ func (e *Evaluator) prove(b *solve.Budget, r *Row) error {
 	return e.proveIn(after, r)
 }
 
-// leastProof is the least time that replay and the solver have for a proof.
-const leastProof = 200 * time.Millisecond
+// leastProof is the least time that replay and the solver have for a proof, or proofPerTransfer, if that is more.
+const leastProof, proofPerTransfer = 200 * time.Millisecond, time.Microsecond
 
 // proveShortly is prove with a part of the time that is left: the solver may not come to its end.
 func (e *Evaluator) proveShortly(b *solve.Budget, parts int, r *Row) error {
 	after, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
 	if left := b.Left(); left != math.MaxInt64 {
-		after, cancel = context.WithTimeout(after, max(leastProof, left/time.Duration(parts)))
+		after, cancel = context.WithTimeout(after, max(leastProof, proofPerTransfer*time.Duration(len(r.Result.Schedule.Transfers)), left/time.Duration(parts)))
 		defer cancel()
 	}
 	return e.proveIn(after, r)

@@ -10,22 +10,31 @@ import (
 	"github.com/oraccl/oraccl/solve/fluid"
 )
 
-// broadcast solves a broadcast whose cut is open: flattened trees of the largest rate are poured first; if that is not
-// enough, chunks are placed in other orders, and on other trees.
+// broadcast solves a broadcast whose cut is open: flattened trees of the largest rate are repeated, if there are many
+// ranks, and poured; if that is not enough, chunks are placed in other orders, and on other trees. Where switches are too
+// large to find such trees soon, regular ones do.
 func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result, error) {
 	ctx := b.Context()
+	var best solve.Result
+	if len(p.Members()) > maxMembers {
+		if best = repeated(ctx, p, nil, mostRepeated); best.Schedule != nil {
+			return best, nil
+		}
+	}
 	share, cancel := b.Share(3)
 	defer cancel()
 	f, whole, err := flattest(ctx, share.Context(), p)
 	if err != nil {
 		return failed(ctx, p, err)
 	}
+	if len(p.Members()) > maxShallow {
+		best = repeated(ctx, p, whole, mostRepeated)
+	}
 	all := []poured{{f}}
 	if whole != f {
 		all = append(all, poured{whole})
 	}
-	best := finest(ctx, p, o, all)
-	if best.Schedule == nil || best.Stop != solve.Done {
+	if best = sooner(best, finest(ctx, p, o, all)); best.Schedule == nil || best.Stop != solve.Done {
 		return best, nil
 	}
 	busy, _ := f.fluid(p)
@@ -37,11 +46,19 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 		return failed(ctx, p, err)
 	}
 	r, err := pipelined(ctx, p, o, flows)
-	if err != nil || r.Schedule == nil || r.Makespan() >= best.Makespan() {
-		best.Stop = r.Stop
+	if err != nil {
 		return best, err
 	}
-	return r, nil
+	return sooner(best, r), nil
+}
+
+// sooner returns the better of two results, with the reason why the second one stopped.
+func sooner(a, b solve.Result) solve.Result {
+	if a.Schedule == nil || b.Schedule != nil && b.Makespan() < a.Makespan() {
+		return b
+	}
+	a.Stop = b.Stop
+	return a
 }
 
 // failed returns what a method returns that has no trees: if ctx is done that is why.

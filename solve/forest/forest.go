@@ -15,7 +15,8 @@
 // and multicasts of theirs (see joint), whatever the machines are like; trees of the other
 // collectives use no such thing. The few trees of a broadcast are flattened (see flattened), since what
 // latency and the filling of pipelines cost grows with the depth; and its last chunks take ways of their own over links
-// that have nothing left to carry (see drained), so that the depth hardly costs anything.
+// that have nothing left to carry (see drained), so that the depth hardly costs anything. Where ranks are many, the
+// schedule of a broadcast is one period repeated (see cycle), also of regular trees over machines and ranks (see clusters).
 //
 // Method paths serves what goes from single ranks to single ranks: the maximum concurrent flow, split
 // into paths.
@@ -58,7 +59,7 @@ func (method) About() solve.About {
 	return solve.About{
 		Serves:    fmt.Sprintf("allgather, reducescatter, broadcast, reduce, allreduce, allgatherv, reducescatterv and other custom collectives in which all members get, or one gets the sum of, each part; up to %d members, broadcast and reduce up to %d", maxMembers, maxReached),
 		Guarantee: "approaches the fluid limit as chunks get finer (networks without switches; close to it around one switch, and for an allreduce where switches add)",
-		Source:    "ForestColl, arXiv:2402.06787; Edmonds, 1973",
+		Source:    "ForestColl, arXiv:2402.06787; Edmonds, 1973; Johnsson and Ho, 1989",
 		Uses:      solve.UsesSeed | solve.UsesEffort,
 		Leads:     reachesAll,
 	}
@@ -147,7 +148,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		if r.Schedule != nil {
 			r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
 		}
-		if outsiders {
+		if outsiders && (r.Schedule == nil || len(r.Schedule.Transfers) <= improve.MaxRerouted) {
 			r = improve.Result(ctx, r, o)
 		}
 		return r, nil

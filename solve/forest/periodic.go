@@ -1,0 +1,419 @@
+package forest
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// cycle is what the schedule of a broadcast repeats: in each period every one of some trees carries a chunk, and all
+// chunks have one size. A transfer of the first period starts when its chunk has come and its links are free in every
+// period, which is to say free modulo the period (Rau, "Iterative modulo scheduling", MICRO 1994, without going back).
+// So the time for a schedule does not grow with the number of chunks, and the makespan is that of the fluid limit, if
+// trees fit into a period, and the time in which one period is at the last rank.
+type cycle struct {
+	p     *model.Problem
+	trees int
+	steps []step
+	first []int32 // steps from the root
+}
+
+// step is a hop of a tree, over one of some routes.
+type step struct {
+	tree, from, to int
+	routes         [][]int
+	colour         int        // the place in the period at which it starts if that is free; -1: any
+	next           []int32    // steps of the same tree from its end
+	height         model.Time // latencies behind it
+
+	route      int // chosen
+	start, end model.Time
+}
+
+// bough is an arc of a tree of equal weight with others, with the routes that it may take.
+type bough struct {
+	from, to int
+	routes   [][]int
+	colour   int // see step
+}
+
+// newCycle returns the cycle of trees, each a list of arcs from the root on.
+func newCycle(p *model.Problem, trees [][]bough) *cycle {
+	c := &cycle{p: p, trees: len(trees)}
+	root := p.Collective.Root
+	for i, arcs := range trees {
+		into := map[int]int32{}
+		for _, a := range arcs {
+			n := int32(len(c.steps))
+			if a.from == root {
+				c.first = append(c.first, n)
+			} else {
+				before := &c.steps[into[a.from]]
+				before.next = append(before.next, n)
+			}
+			into[a.to] = n
+			c.steps = append(c.steps, step{tree: i, from: a.from, to: a.to, routes: a.routes, colour: a.colour})
+		}
+	}
+	for n := len(c.steps) - 1; n >= 0; n-- {
+		s := &c.steps[n]
+		for _, m := range s.next {
+			s.height = max(s.height, c.steps[m].height)
+		}
+		s.height += c.p.Topology.Duration(s.routes[0], 0)
+	}
+	return c
+}
+
+// shortest returns the time for which chunks of a size keep the busiest link busy in a period; of hops with a choice of
+// routes only those links count that are at the ends of all.
+func (c *cycle) shortest(size int64) model.Time {
+	load := make([]model.Time, len(c.p.Topology.Links))
+	var busy []model.Interval
+	for i := range c.steps {
+		routes := c.steps[i].routes
+		r := routes[0]
+		busy = c.p.Topology.Busy(c.p.Cost, r, size, busy[:0])
+		for j, l := range r {
+			if !slices.ContainsFunc(routes, func(other []int) bool { return !slices.Contains(other, l) }) {
+				load[l] += busy[j].To - busy[j].From
+			}
+		}
+	}
+	return slices.Max(load)
+}
+
+// readyStep is a step whose chunk has come.
+type readyStep struct {
+	key   model.Time
+	step  int32
+	comes model.Time
+}
+
+// readySteps is a container/heap, the least key on top.
+type readySteps []readyStep
+
+func (h readySteps) Len() int { return len(h) }
+func (h readySteps) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].key, h[j].key), cmp.Compare(h[i].step, h[j].step)) < 0
+}
+func (h readySteps) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *readySteps) Push(x any) { *h = append(*h, x.(readyStep)) }
+
+// Pop implements heap.Interface.
+func (h *readySteps) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// place gives each step a start for chunks of a size; it fails if some step finds no room in the period. heights tells
+// which of those that are ready goes first: that with most behind it, or that whose chunk has come first. If they are
+// aligned, transfers start a multiple of their time after the begin of a period, and leave no gaps too short for others.
+func (c *cycle) place(ctx context.Context, size int64, period model.Time, heights, aligned bool) bool {
+	lines := make([]line, len(c.p.Topology.Links))
+	ready := &readySteps{}
+	add := func(n int32, comes model.Time) {
+		key := comes
+		if heights {
+			key = comes - c.steps[n].height
+		}
+		heap.Push(ready, readyStep{key, n, comes})
+	}
+	for _, n := range c.first {
+		add(n, 0)
+	}
+	var busy []model.Interval
+	for done := 0; ready.Len() > 0; done++ {
+		if done%1024 == 0 && ctx.Err() != nil {
+			return false
+		}
+		r := heap.Pop(ready).(readyStep)
+		s := &c.steps[r.step]
+		s.start = model.MaxTime
+		for i, route := range s.routes {
+			busy = c.p.Topology.Busy(c.p.Cost, route, size, busy[:0])
+			comes, grid := r.comes, model.Time(1)
+			if lasts := busy[0].To - busy[0].From; s.colour >= 0 {
+				comes += ((model.Time(s.colour)*lasts-comes)%period + period) % period
+			} else if aligned && lasts > 0 {
+				grid = lasts
+				comes = align(comes, grid, period)
+			}
+			if at, ok := opens(lines, route, busy, comes, period, grid); ok && at < s.start {
+				s.start, s.route = at, i
+				if at == comes {
+					break
+				}
+			}
+		}
+		if s.start == model.MaxTime {
+			return false
+		}
+		route := s.routes[s.route]
+		for i, b := range c.p.Topology.Busy(c.p.Cost, route, size, busy[:0]) {
+			lines[route[i]].take((s.start+b.From)%period, b.To-b.From, period)
+		}
+		s.end = s.start + c.p.Topology.Duration(route, size)
+		for _, n := range s.next {
+			add(n, s.end)
+		}
+	}
+	return true
+}
+
+// opens returns the first time from at on, less than a period later, at which a route is free.
+func opens(lines []line, route []int, busy []model.Interval, at, period, grid model.Time) (model.Time, bool) {
+	last := at + period
+	for again := true; again; {
+		again = false
+		for i, b := range busy {
+			wait := lines[route[i]].wait((at+b.From)%period, b.To-b.From, period)
+			if wait > 0 {
+				at, again = align(at+wait, grid, period), true
+			}
+			if at >= last {
+				return 0, false
+			}
+		}
+	}
+	return at, true
+}
+
+// align returns the first time from at on that is a multiple of grid after the begin of a period in which there is room.
+func align(at, grid, period model.Time) model.Time {
+	in := at % period
+	if up := (in + grid - 1) / grid * grid; up+grid <= period {
+		return at - in + up
+	}
+	return at - in + period
+}
+
+// line is when a link is busy in each period: intervals in order, which do not touch.
+type line []model.Interval
+
+// wait returns how long after at a link is free for a time; a period or more if it never is.
+func (x line) wait(at, lasts, period model.Time) (sum model.Time) {
+	if lasts > period {
+		return period
+	}
+	if lasts == 0 {
+		return 0
+	}
+	for sum < period {
+		from := (at + sum) % period
+		b, hit := x.over(from, min(period, from+lasts))
+		if !hit && from+lasts > period {
+			if b, hit = x.over(0, from+lasts-period); hit {
+				b.To += period
+			}
+		}
+		if !hit {
+			return sum
+		}
+		sum += b.To - from
+	}
+	return period
+}
+
+// over returns the first interval that overlaps another one.
+func (x line) over(from, to model.Time) (model.Interval, bool) {
+	i, _ := slices.BinarySearchFunc(x, from, func(b model.Interval, at model.Time) int {
+		if b.To <= at {
+			return -1
+		}
+		return 1
+	})
+	if i < len(x) && x[i].From < to {
+		return x[i], true
+	}
+	return model.Interval{}, false
+}
+
+// take makes a link busy.
+func (x *line) take(at, lasts, period model.Time) {
+	if at+lasts > period {
+		x.insert(0, at+lasts-period)
+		lasts = period - at
+	}
+	if lasts > 0 {
+		x.insert(at, at+lasts)
+	}
+}
+
+func (x *line) insert(from, to model.Time) {
+	i, _ := slices.BinarySearchFunc(*x, from, func(b model.Interval, at model.Time) int { return cmp.Compare(b.From, at) })
+	left, right := i > 0 && (*x)[i-1].To == from, i < len(*x) && (*x)[i].From == to
+	switch {
+	case left && right:
+		(*x)[i-1].To = (*x)[i].To
+		*x = slices.Delete(*x, i, i+1)
+	case left:
+		(*x)[i-1].To = to
+	case right:
+		(*x)[i].From = from
+	default:
+		*x = slices.Insert(*x, i, model.Interval{From: from, To: to})
+	}
+}
+
+// slacks is by which parts of itself a period is longer than what its busiest link needs.
+var slacks = []float64{0, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.75, 1}
+
+// mostRepeated is how many transfers a periodic schedule has at most.
+const mostRepeated = 1 << 20
+
+// beat is a choice of the times of a cycle.
+type beat struct {
+	c       *cycle
+	periods int64
+	period  model.Time
+	heights bool
+	aligned bool
+	ends    model.Time
+}
+
+// ends returns when the last chunk has come, after place.
+func (c *cycle) ends(chunks int64, period model.Time) (end model.Time) {
+	full, rest := chunks/int64(c.trees), int(chunks%int64(c.trees))
+	for i := range c.steps {
+		s := &c.steps[i]
+		n := full - 1
+		if s.tree < rest {
+			n++
+		}
+		if n >= 0 {
+			end = max(end, s.end+model.Time(n)*period)
+		}
+	}
+	return end
+}
+
+// best returns the shortest schedule of the cycle with a number of periods, if any is shorter than another one.
+func (c *cycle) best(ctx context.Context, periods int64, than beat) (best beat) {
+	best = than
+	chunks := evenly(c.p.Space(), periods*int64(c.trees))
+	size := chunks[0].Size
+	periods = int64((len(chunks) + c.trees - 1) / c.trees) // fewer if there are few bytes
+	least, quickest := c.shortest(size), model.Time(0)
+	for _, n := range c.first {
+		quickest = max(quickest, c.steps[n].height)
+	}
+	for _, slack := range slacks {
+		period := least + model.Time(float64(least)*slack)
+		if max(model.Time(periods-1)*period+quickest, model.Time(periods)*least) >= best.ends || ctx.Err() != nil {
+			break
+		}
+		for way := range 4 {
+			heights, aligned := way&1 != 0, way&2 != 0
+			if !c.place(ctx, size, period, heights, aligned) {
+				continue
+			}
+			if ends := c.ends(int64(len(chunks)), period); ends < best.ends {
+				best = beat{c, periods, period, heights, aligned, ends}
+			}
+		}
+	}
+	return best
+}
+
+// schedule writes the schedule of a beat.
+func (b beat) schedule(ctx context.Context) solve.Result {
+	c := b.c
+	q := *c.p
+	q.Chunks = evenly(c.p.Space(), b.periods*int64(c.trees))
+	if !c.place(ctx, q.Chunks[0].Size, b.period, b.heights, b.aligned) {
+		return solve.Result{}
+	}
+	s := &model.Schedule{Form: model.FormFor(q.Cost)}
+	last := q.Chunks[len(q.Chunks)-1].Size
+	steps := make([]int, len(c.steps))
+	for i := range c.steps {
+		steps[i] = i
+		s.Routes = append(s.Routes, c.steps[i].routes[c.steps[i].route])
+	}
+	slices.SortStableFunc(steps, func(i, j int) int { return cmp.Compare(c.steps[i].start, c.steps[j].start) })
+	for n := range b.periods {
+		for _, i := range steps {
+			x := &c.steps[i]
+			k := n*int64(c.trees) + int64(x.tree)
+			if k >= int64(len(q.Chunks)) {
+				continue
+			}
+			t := model.Transfer{Chunk: int32(k), Src: int32(x.from), Dst: int32(x.to), Route: int32(i), Op: model.Copy, Start: x.start + model.Time(n)*b.period}
+			t.End = t.Start + x.end - x.start
+			if k == int64(len(q.Chunks))-1 && last < q.Chunks[0].Size {
+				t.End = t.Start + q.Topology.Duration(s.Routes[i], last)
+			}
+			s.Transfers = append(s.Transfers, t)
+		}
+	}
+	slices.SortStableFunc(s.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
+	return solve.Result{Problem: &q, Schedule: s, Stop: solve.Done, Note: fmt.Sprintf("%d trees, each with a chunk a period, %d periods", c.trees, b.periods)}
+}
+
+// repeated returns the best periodic schedule of a broadcast, if any, with at most a number of transfers: of the trees of a
+// forest, unless that is nil, and of those of several shapes over clusters.
+func repeated(ctx context.Context, p *model.Problem, f *forest, most int) solve.Result {
+	best := beat{ends: model.MaxTime}
+	try := func(trees [][]bough) {
+		if len(trees) == 0 || ctx.Err() != nil {
+			return
+		}
+		c := newCycle(p, trees)
+		best = c.best(ctx, max(1, int64(most/len(c.steps))), best)
+	}
+	if f != nil {
+		try(equal(f.down[0]))
+	}
+	if c := newClusters(p); c != nil {
+		for _, s := range c.shapes() {
+			try(c.trees(s))
+		}
+	}
+	if best.c == nil {
+		return solve.Result{}
+	}
+	for best.periods > 1 { // fewer chunks if they are as good
+		fewer := best.c.best(ctx, best.periods/2, beat{ends: best.ends + best.ends/littleLater})
+		if fewer.c == nil {
+			break
+		}
+		best = fewer
+	}
+	return best.schedule(context.WithoutCancel(ctx)) // that is soon done
+}
+
+// littleLater is the part of its time by which a schedule may be later than one with twice the chunks.
+const littleLater = 1000
+
+// equal returns trees of equal weight, as many of each as it has parts.
+func equal(trees []tree) (list [][]bough) {
+	unit := int64(0)
+	for _, x := range trees {
+		unit = gcd(unit, x.weight)
+	}
+	for _, x := range trees {
+		for range x.weight / unit {
+			if len(list) == mostEqual {
+				return nil
+			}
+			var arcs []bough
+			for _, a := range x.arcs {
+				arcs = append(arcs, bough{a.from, a.to, [][]int{a.route}, -1})
+			}
+			list = append(list, arcs)
+		}
+	}
+	return list
+}
+
+// mostEqual is up to how many equal trees are repeated.
+const mostEqual = 256

@@ -1,0 +1,155 @@
+package forest
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+// TestRepeated: periodic schedules are right, of broadcasts and of reductions, from any root, and about as fast as is
+// known to be possible with a few transfers.
+func TestRepeated(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		root int
+		size int64
+		cost model.CostModel
+		us   float64
+	}{
+		{"torus:4x4", 3, 8 << 20, model.Pipelined, 43.9},
+		{"torus:4x4", 3, 8 << 20, model.Blocking, 58.8},
+		{"dgxh100:4", 13, 8 << 20, model.Pipelined, 37.3},
+		{"dgxh100:3", 13, 64 << 10, model.Pipelined, 4.35},
+		{"fattree:4x4", 5, 8 << 20, model.Pipelined, 183.3},
+		{"switch:16", 1, 1 << 20, model.Pipelined, 21.7},
+		{"switch:16", 1, 1 << 10, model.Blocking, 3.11},
+		{"rfs:2x2x4", 1, 100, model.Pipelined, 2.51},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := problem(t, c.name, model.Reduce)
+			p.Collective.Root, p.Size, p.Cost = c.root, c.size, c.cost
+			back, ok := solve.Reverse(p)
+			require.True(t, ok)
+			_, whole, err := flattest(context.Background(), context.Background(), back)
+			require.NoError(t, err)
+			r := repeated(context.Background(), back, whole, 1<<12)
+			require.NotNil(t, r.Schedule)
+			require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+			require.LessOrEqual(t, float64(r.Makespan())/1e6, c.us)
+			p.Chunks = r.Problem.Chunks
+			require.NoError(t, solvetest.Right(p, solve.ReverseSchedule(p, r.Schedule)))
+		})
+	}
+}
+
+// spans fails unless each tree of a shape over n nodes spans them from node 0, parents before children.
+func (s shape) spans(t *testing.T, n int) {
+	for _, arcs := range s {
+		seen := map[int]bool{0: true}
+		for _, a := range arcs {
+			require.True(t, seen[a.from] && !seen[a.to])
+			seen[a.to] = true
+		}
+		require.Len(t, seen, n)
+	}
+}
+
+// places returns how many colours a shape has; it fails if a node sends two arcs, or receives two, in one place.
+func (s shape) places(t *testing.T) int {
+	type use struct {
+		node, colour int
+		in           bool
+	}
+	used, count := map[use]bool{}, 0
+	for _, arcs := range s {
+		for _, a := range arcs {
+			require.GreaterOrEqual(t, a.colour, 0)
+			for _, u := range []use{{a.from, a.colour, false}, {a.to, a.colour, true}} {
+				require.False(t, used[u])
+				used[u] = true
+			}
+			count = max(count, a.colour+1)
+		}
+	}
+	return count
+}
+
+// TestShapes: trees of all shapes span, and have as many places in a period as a node has arcs.
+func TestShapes(t *testing.T) {
+	for d := 1; d <= 6; d++ {
+		for turn := 1; turn <= 3; turn++ {
+			s := binomial(1<<d, turn)
+			require.Len(t, s, d)
+			s.spans(t, 1<<d)
+			require.Equal(t, d, s.places(t))
+		}
+	}
+	require.Nil(t, binomial(6, 1))
+	for n := 3; n < 20; n++ {
+		for k := 1; k < n; k++ {
+			rotated(n, 2, k).spans(t, n)
+			s := rotated(n, 1, k)
+			s.spans(t, n)
+			require.LessOrEqual(t, s.places(t), max(len(s), k))
+		}
+	}
+}
+
+// TestColour: arcs that have nothing to do with each other also have as few places as any node has arcs.
+func TestColour(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		n := 2 + r.IntN(8)
+		var arcs []link
+		out, in := make([]int, n), make([]int, n)
+		for range r.IntN(60) {
+			a := link{r.IntN(n), r.IntN(n), 0}
+			arcs = append(arcs, a)
+			out[a.from]++
+			in[a.to]++
+		}
+		s := shape{arcs}
+		s.colour(n)
+		require.LessOrEqual(t, s.places(t), max(slices.Max(out), slices.Max(in)))
+	}
+}
+
+// TestLine: what a line says of when a link is free is what looking at each moment says.
+func TestLine(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		period := model.Time(1 + r.IntN(40))
+		var x line
+		busy := make([]bool, period)
+		for range 20 {
+			at, lasts := model.Time(r.IntN(int(period))), model.Time(r.IntN(int(period)+2))
+			free := func(at model.Time) bool {
+				for i := range lasts {
+					if busy[(at+i)%period] {
+						return false
+					}
+				}
+				return lasts <= period
+			}
+			wait := model.Time(0)
+			for wait < period && !free(at+wait) {
+				wait++
+			}
+			require.Equal(t, wait, min(period, x.wait(at, lasts, period)), "seed %d", seed)
+			if wait == period {
+				continue
+			}
+			x.take((at+wait)%period, lasts, period)
+			for i := range lasts {
+				busy[(at+wait+i)%period] = true
+			}
+		}
+	}
+}
