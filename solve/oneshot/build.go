@@ -15,6 +15,8 @@ type builder struct {
 	p         *model.Problem
 	board     *timing.Board
 	transfers []model.Transfer
+	places    [][]int32           // of ports that each transfer takes
+	along     []pair              // scratch
 	passages  map[int64][]passage // by size of a chunk and route
 }
 
@@ -96,20 +98,24 @@ func (b *builder) byDuration(k int, pairs []pair) []pair {
 
 // send places a transfer, no earlier than after.
 func (b *builder) send(k int, w pair, op model.Op, after model.Time) model.Transfer {
-	t, _ := b.book(k, w, op, after)
-	return t
-}
-
-// book is send, and returns what places of ports the transfer takes, too.
-func (b *builder) book(k int, w pair, op model.Op, after model.Time) (model.Transfer, []int32) {
 	members := b.p.Members()
 	uses, length := b.of(k, w)
 	start := b.board.First(uses, 0, after)
-	places := b.board.Take(uses, 0, start, int32(len(b.transfers)), nil)
+	b.places = append(b.places, b.board.Take(uses, 0, start, int32(len(b.transfers)), nil))
 	t := model.Transfer{Chunk: int32(k), Src: int32(members[w.from]), Dst: int32(members[w.to]), Route: w.route, Op: op, Start: start, End: start + length}
 	b.transfers = append(b.transfers, t)
 	b.work++
-	return t, places
+	return t
+}
+
+// cancel takes back the transfers from one on.
+func (b *builder) cancel(from int) {
+	for i := from; i < len(b.transfers); i++ {
+		t := &b.transfers[i]
+		uses, _ := b.of(int(t.Chunk), pair{route: t.Route})
+		b.board.Cancel(uses, 0, t.Start, int32(i), b.places[i])
+	}
+	b.transfers, b.places = b.transfers[:from], b.places[:from]
 }
 
 // again is how often a chunk is placed until no rank has sent it too late.
@@ -125,11 +131,9 @@ func (b *builder) toAll(k int, pairs []pair, ready []model.Time) bool {
 	for range again {
 		sent, came := make([]model.Time, len(ready)), slices.Repeat([]model.Time{model.MaxTime}, len(ready))
 		last := slices.Clone(ready)
-		var taken [][]int32
 		for _, w := range pairs {
 			_, length := b.of(k, w)
-			t, places := b.book(k, w, model.Reduction, max(ready[w.from], notBefore[w.to]-length))
-			taken = append(taken, places)
+			t := b.send(k, w, model.Reduction, max(ready[w.from], notBefore[w.to]-length))
 			sent[w.from], came[w.to] = max(sent[w.from], t.Start), min(came[w.to], t.End)
 			last[w.from], last[w.to] = max(last[w.from], t.Start), max(last[w.to], t.End)
 		}
@@ -143,11 +147,7 @@ func (b *builder) toAll(k int, pairs []pair, ready []model.Time) bool {
 			copy(ready, last)
 			return true
 		}
-		for i, w := range pairs {
-			uses, _ := b.of(k, w)
-			b.board.Cancel(uses, 0, b.transfers[first+i].Start, int32(first+i), taken[i])
-		}
-		b.transfers = b.transfers[:first]
+		b.cancel(first)
 		if b.b.Spent() {
 			return false
 		}

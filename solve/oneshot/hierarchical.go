@@ -13,9 +13,12 @@ import (
 // to the groups of the first.
 type plan struct {
 	*layout
-	collected int        // dimensions along which owners add up
-	orders    [][]int    // of the dimensions; chunks take turns
-	end       model.Time // what it reached with some pieces
+	collected int     // dimensions along which owners add up
+	orders    [][]int // of the dimensions; chunks take turns
+
+	busy    model.Time // the busiest link
+	latency model.Time // all steps, about
+	end     model.Time // what it reached with some pieces
 }
 
 func (q *plan) String() string {
@@ -106,20 +109,25 @@ const (
 )
 
 // compose tries every plan with a few pieces, and the best plans with other numbers of them as
-// long as more of them help.
+// long as more of them help; then each chunk may choose a plan. It begins with those that look best.
 func (s *search) compose(all []*layout) {
 	var plans []*plan
 	for _, x := range all {
 		s.route(x)
-		for _, q := range x.plans() {
-			if q.end = s.combine(q, fewPieces); q.end == model.MaxTime && s.p.Chunks == nil {
-				q.end = s.combine(q, 1) // the others are too many transfers
-			}
-			plans = append(plans, q)
-		}
+		plans = append(plans, x.plans()...)
 	}
 	if s.p.Chunks != nil {
+		for _, q := range plans {
+			s.combine(q, 1)
+		}
 		return
+	}
+	plans = slices.DeleteFunc(plans, func(q *plan) bool { return !s.estimate(q) })
+	slices.SortStableFunc(plans, func(a, b *plan) int { return cmp.Compare(a.looks(), b.looks()) })
+	for _, q := range plans {
+		if q.end = s.combine(q, fewPieces); q.end == model.MaxTime {
+			q.end = s.combine(q, 1) // the others are too many transfers
+		}
 	}
 	slices.SortStableFunc(plans, func(a, b *plan) int { return cmp.Compare(a.end, b.end) })
 	for _, q := range plans[:min(bestPlans, len(plans))] {
@@ -135,6 +143,51 @@ func (s *search) compose(all []*layout) {
 			s.combine(q, pieces)
 		}
 	}
+	if s.best != nil {
+		s.blend(plans)
+	}
+}
+
+// estimate notes how long the plan keeps its busiest link busy, and how long a small chunk is under way, about. It returns
+// false if the plan makes too many transfers.
+func (s *search) estimate(q *plan) bool {
+	parts := q.parts()
+	if q.transfers(parts) > maxComposition {
+		return false
+	}
+	load := make([]int, len(s.p.Topology.Links))
+	var along []pair
+	for n := range parts {
+		for step := range q.steps() {
+			along = q.meeting(step, n, along[:0])
+			for _, w := range along {
+				for _, l := range s.ways.routes[w.route] {
+					load[l]++
+				}
+			}
+		}
+		if s.b.Spent() {
+			return false
+		}
+	}
+	for l, times := range load {
+		q.busy = max(q.busy, model.Time(float64(times)*float64(s.p.Size)/float64(parts)/float64(s.p.Topology.Links[l].Bandwidth)*1e12))
+	}
+	for i, j := range q.orders[0] {
+		longest := model.Time(0)
+		for _, w := range q.pairs[j] {
+			longest = max(longest, s.p.Topology.Duration(s.ways.routes[w.route], 1))
+		}
+		if q.latency += longest; i < q.collected {
+			q.latency += longest
+		}
+	}
+	return true
+}
+
+// looks returns about how long a plan takes.
+func (q *plan) looks() model.Time {
+	return max(q.latency, q.busy) + min(q.latency, q.busy)/4
 }
 
 // route finds ways for the pairs of a layout.
@@ -149,10 +202,19 @@ func (s *search) route(x *layout) {
 		}
 		ends = append(ends, len(pairs))
 	}
-	x.ways = newWays(s.b, s.p, pairs)
-	for j := range x.radix {
-		x.pairs = append(x.pairs, x.ways.pairs[ends[j]:ends[j+1]])
+	w := newWays(s.b, s.p, pairs)
+	for i := range w.pairs {
+		w.pairs[i].route += int32(len(s.ways.routes))
 	}
+	s.ways.routes = append(s.ways.routes, w.routes...)
+	for j := range x.radix {
+		x.pairs = append(x.pairs, s.longestFirst(w.pairs[ends[j]:ends[j+1]]))
+	}
+}
+
+// longestFirst returns pairs in order, those first whose ways take longest for a small chunk.
+func (s *search) longestFirst(pairs []pair) []pair {
+	return s.builder(&model.Problem{Topology: s.p.Topology, Collective: s.p.Collective, Cost: s.p.Cost, Chunks: []model.Chunk{{Size: 1}}}).byDuration(0, pairs)
 }
 
 // combine tries a plan with a number of pieces for each part, and returns its makespan, MaxTime if
@@ -162,10 +224,9 @@ func (s *search) combine(q *plan, pieces int) model.Time {
 	if parts := pieces * q.parts(); p.Chunks == nil {
 		p.Chunks = s.divide(p.Size, int(min(int64(parts), max(1, p.Size/s.unit()))), 0).chunks
 	}
-	if s.over() || q.transfers(len(p.Chunks)) > maxComposition {
+	if s.over() || s.best != nil && q.busy >= min(s.makespan, s.others) || q.transfers(len(p.Chunks)) > maxComposition {
 		return model.MaxTime
 	}
-	s.ways = q.ways
 	b := s.builder(&p)
 	if !b.compose(q) {
 		return model.MaxTime
@@ -173,50 +234,56 @@ func (s *search) combine(q *plan, pieces int) model.Time {
 	return s.keep(b, q.String())
 }
 
-// compose places all chunks by a plan.
+// steps returns how many steps the plan takes: along each dimension, and back along those in which owners add up.
+func (q *plan) steps() int { return len(q.orders[0]) + q.collected }
+
+// compose places all chunks by a plan, step by step.
 func (b *builder) compose(q *plan) bool {
 	ready := make([][]model.Time, len(b.p.Chunks)) // by chunk and member
 	for k := range ready {
 		ready[k] = make([]model.Time, len(q.member))
 	}
-	along := make([][]pair, len(q.pairs)) // by dimension
-	for j, pairs := range q.pairs {
-		along[j] = b.byDuration(0, pairs)
-	}
-	for i := range q.orders[0] {
+	for step := range q.steps() {
 		for k := range ready {
-			var pairs []pair
-			for _, w := range along[q.order(k)[i]] {
-				if q.owns(k, w.from, min(i, q.collected)) && q.owns(k, w.to, min(i+1, q.collected)) {
-					pairs = append(pairs, w)
-				}
-			}
-			if i >= q.collected {
-				if !b.toAll(k, pairs, ready[k]) {
-					return false
-				}
-				continue
-			}
-			for _, w := range pairs {
-				t := b.send(k, w, model.Reduction, ready[k][w.from])
-				ready[k][w.to] = max(ready[k][w.to], t.End)
-			}
-			if b.b.Spent() {
-				return false
-			}
-		}
-	}
-	for i := q.collected - 1; i >= 0; i-- {
-		for k := range ready {
-			for _, w := range along[q.order(k)[i]] {
-				if q.owns(k, w.from, i+1) {
-					ready[k][w.to] = b.send(k, w, model.Copy, ready[k][w.from]).End
-				}
-			}
-			if b.b.Spent() {
+			if !b.step(q, step, k, k, ready[k]) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// meeting appends to dst the pairs that meet in a step, of the n-th chunk that follows the plan.
+func (q *plan) meeting(step, n int, dst []pair) []pair {
+	order, froms, tos := q.order(n), min(step, q.collected), min(step+1, q.collected) // dimensions in which both are owners
+	if back := step - len(order); back >= 0 {
+		step = q.collected - 1 - back
+		froms, tos = step+1, 0
+	}
+	for _, w := range q.pairs[order[step]] {
+		if q.owns(n, w.from, froms) && q.owns(n, w.to, tos) {
+			dst = append(dst, w)
+		}
+	}
+	return dst
+}
+
+// step places a step of chunk k, the n-th that follows the plan, whose members are ready at some times, or
+// returns false if that cannot be or the time is over.
+func (b *builder) step(q *plan, step, n, k int, ready []model.Time) bool {
+	b.along = q.meeting(step, n, b.along[:0])
+	switch all := len(q.orders[0]); {
+	case step >= all:
+		for _, w := range b.along {
+			ready[w.to] = b.send(k, w, model.Copy, ready[w.from]).End
+		}
+	case step >= q.collected:
+		return b.toAll(k, b.along, ready)
+	default:
+		for _, w := range b.along {
+			t := b.send(k, w, model.Reduction, ready[w.from])
+			ready[w.to] = max(ready[w.to], t.End)
+		}
+	}
+	return !b.b.Spent()
 }

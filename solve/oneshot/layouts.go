@@ -142,7 +142,6 @@ type layout struct {
 	orders   [][]int // in which chunks take turns to go along the dimensions
 
 	pairs [][]pair // by dimension, of members of a group
-	ways  *ways    // of these
 }
 
 // layouts returns the layouts to try: those of the network's levels, also with the groups in two

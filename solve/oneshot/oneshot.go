@@ -29,7 +29,8 @@
 // matchings of Swing. All chunks are on their way at once, and each begins with another dimension:
 // on a hypercube of d dimensions with latency a, in which x is the time of the buffer over a link,
 // that takes da + x/d in the limit of small pieces where x/d <= a, which is the least: a rank needs
-// x/d to send all, and what leaves last needs da to the other end.
+// x/d to send all, and what leaves last needs da to the other end. In the end each chunk may go by a
+// composition of its own, so that links which one leaves idle serve another.
 package oneshot
 
 import (
@@ -109,8 +110,8 @@ func (m *method) Serves(p *model.Problem) error {
 	return nil
 }
 
-// Solve implements solve.Solver. It is deterministic and uses no options but Chunks, Bound and
-// the time limit.
+// Solve implements solve.Solver. It is deterministic and uses no options but Chunks, Bound, Best,
+// Enough and the time limit.
 func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	if err := m.Serves(p); err != nil {
 		return solve.Result{}, err
@@ -126,9 +127,12 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	if len(p.Members()) == 1 {
 		return solve.Result{Problem: solve.Cut(p, 1), Schedule: &model.Schedule{Form: model.Timed}, Stop: solve.Done}, nil
 	}
-	s := &search{p: p, b: b, bound: o.Bound, most: maxMixed, large: map[int]int64{}}
+	s := &search{p: p, b: b, bound: max(o.Bound, o.Enough), others: model.MaxTime, most: maxMixed, large: map[int]int64{}}
+	if o.Best > 0 {
+		s.others = o.Best
+	}
 	if m.name == "hierarchical" {
-		s.most = maxComposed
+		s.most, s.ways = maxComposed, &ways{}
 		s.compose(layouts(p))
 	} else {
 		s.ways = newWays(b, p, everyPair(len(p.Members())))
