@@ -10,7 +10,8 @@
 // scaled to hold whole trees, switches removed by splitting off, trees packed by Edmonds'
 // theorem. All-reduce goes up a tree to a root and from there down one, without a barrier
 // between the two. Where links have mirror images these are spanning trees, from any root and
-// with whatever shares (see spanning); elsewhere each root has an equal part, and the trees
+// with whatever shares (see spanning), and where hops go over single links their times are those of a list schedule,
+// forwards and backwards (see shuttled); elsewhere each root has an equal part, and the trees
 // that lead to it are those of the reversed network. Where switches add, hops of the trees are sums
 // and multicasts of theirs (see joint), whatever the machines are like; trees of the other
 // collectives use no such thing. The few trees of a broadcast are flattened (see flattened), since what
@@ -159,6 +160,9 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	flows, err := grow(ctx, p)
 	if err != nil || ctx.Err() != nil {
 		return failed(ctx, p, err)
+	}
+	if list := shuttles(flows); list != nil {
+		return shuttle(ctx, p, o, list), nil
 	}
 	return pipelined(ctx, p, o, flows)
 }

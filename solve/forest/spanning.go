@@ -72,6 +72,16 @@ func spanning(ctx context.Context, p *model.Problem) ([]flow, error) {
 		f.mirror = mirror
 		forests = append(forests, f)
 		deepest = depth
+		if len(forests) > 1 || slices.ContainsFunc(edges, func(e edge) bool { return len(e.there) > 1 }) {
+			continue
+		}
+		if f, err = g.balanced(ctx, depth); err != nil {
+			return nil, err
+		}
+		if f != nil {
+			f.mirror = mirror
+			forests = append(forests, f)
+		}
 	}
 }
 
@@ -310,38 +320,43 @@ const wholeTrees = 1 << 20
 // middle returns a spanning tree from the root from which it is the least deep, and how
 // deep that is.
 func (g *packing) middle(edges []int) (best tree, depth int) {
+	depth = math.MaxInt
+	for _, root := range g.sinks {
+		if t, d := g.from(root, edges, depth-1); d < depth {
+			best, depth = t, d
+		}
+	}
+	return best, depth
+}
+
+// from returns a spanning tree from a root, and how deep it is; only part of it if it is deeper than a limit.
+func (g *packing) from(root int, edges []int, deepest int) (t tree, depth int) {
 	near := make([][]int, g.t.Nodes())
 	for _, i := range edges {
 		near[g.edges[i].u] = append(near[g.edges[i].u], i)
 		near[g.edges[i].v] = append(near[g.edges[i].v], i)
 	}
-	depth = math.MaxInt
-	for _, root := range g.sinks {
-		t, level := tree{root: root}, map[int]int{root: 0}
-		queue, deepest := []int{root}, 0
-		for len(queue) > 0 && deepest < depth {
-			u := queue[0]
-			queue = queue[1:]
-			for _, i := range near[u] {
-				e := g.edges[i]
-				v, route := e.v, e.there
-				if v == u {
-					v, route = e.u, e.back
-				}
-				if _, seen := level[v]; seen {
-					continue
-				}
-				level[v] = level[u] + 1
-				deepest = max(deepest, level[v])
-				t.arcs = append(t.arcs, arc{from: u, to: v, route: route})
-				queue = append(queue, v)
+	level := slices.Repeat([]int{-1}, g.t.Nodes())
+	level[root] = 0
+	t.root = root
+	for queue := []int{root}; len(queue) > 0 && depth <= deepest; queue = queue[1:] {
+		u := queue[0]
+		for _, i := range near[u] {
+			e := g.edges[i]
+			v, route := e.v, e.there
+			if v == u {
+				v, route = e.u, e.back
 			}
-		}
-		if deepest < depth {
-			best, depth = t, deepest
+			if level[v] >= 0 {
+				continue
+			}
+			level[v] = level[u] + 1
+			depth = max(depth, level[v])
+			t.arcs = append(t.arcs, arc{from: u, to: v, route: route})
+			queue = append(queue, v)
 		}
 	}
-	return best, depth
+	return t, depth
 }
 
 // edges returns the ways of w as edges. What an edge has room for is what its two directions

@@ -24,6 +24,7 @@ type forest struct {
 	up, down [][]tree
 	mirror   func(link int) int
 	paired   map[*tree]*tree // by tree down: that up to its root; nil: trees up are chosen apart
+	pooled   bool            // what goes over a link may go over its twins
 	fits     bool            // no link is asked for more than the others by the routes of the trees
 	speed    float64         // of the trees in the fluid limit: the larger it is, the faster
 }
@@ -570,82 +571,6 @@ func (f *forest) choose(forests [][]tree, p *model.Problem, own bool) []*tree {
 	}
 	return chosen
 }
-
-// deal gives each chunk a tree of its block: first each tree its share, then, a few times,
-// each chunk the tree with which the largest load of a link is the least, or almost: in a
-// norm that is close to it. Of links with a mirror image both carry what one does.
-func (f *forest) deal(forests [][]tree, p *model.Problem, block []int, chosen []*tree) {
-	load, most := make([]float64, len(p.Topology.Links)), 0.0 // seconds
-	norm := func(x float64) float64 {                         // its 32nd power
-		x /= most
-		for range 5 {
-			x *= x
-		}
-		return x
-	}
-	links := map[*tree][]int{}
-	for _, trees := range forests {
-		for i := range trees {
-			t := &trees[i]
-			links[t] = t.links()
-			if up := f.paired[t]; up != nil {
-				links[t] = slices.Concat(links[t], up.links())
-			}
-		}
-	}
-	carry := func(t *tree, size float64) (more float64) {
-		for _, l := range links[t] {
-			d := size / float64(p.Topology.Links[l].Bandwidth)
-			if f.mirror != nil {
-				l = min(l, f.mirror(l))
-			}
-			if most > 0 {
-				more += norm(load[l]+d) - norm(load[l])
-			}
-			load[l] += d
-		}
-		return more
-	}
-	passed, given := make([]float64, f.blocks), map[*tree]float64{}
-	total := make([]float64, f.blocks)
-	for b, trees := range forests {
-		for _, t := range trees {
-			total[b] += float64(t.weight)
-		}
-	}
-	for k, c := range p.Chunks {
-		size, lacking := float64(c.Size), math.Inf(-1)
-		b := block[k]
-		passed[b] += size
-		for i := range forests[b] {
-			t := &forests[b][i]
-			if lacks := passed[b]*float64(t.weight)/total[b] - given[t]; lacks > lacking {
-				lacking, chosen[k] = lacks, t
-			}
-		}
-		given[chosen[k]] += size
-		carry(chosen[k], size)
-	}
-	most = slices.Max(load)
-	for range rounds {
-		for k, c := range p.Chunks {
-			size := float64(c.Size)
-			carry(chosen[k], -size)
-			trees, least := forests[block[k]], math.Inf(1)
-			for i := range trees {
-				more := carry(&trees[i], size)
-				carry(&trees[i], -size)
-				if more < least-1e-9 {
-					least, chosen[k] = more, &trees[i]
-				}
-			}
-			carry(chosen[k], size)
-		}
-	}
-}
-
-// rounds is how often chunks are dealt out.
-const rounds = 4
 
 // scale returns ⌊size·a/b⌋, for 0 <= a <= b.
 func scale(size, a, b int64) int64 {
