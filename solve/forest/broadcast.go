@@ -1,6 +1,7 @@
 package forest
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -23,29 +24,39 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 	}
 	share, cancel := b.Share(3)
 	defer cancel()
-	f, whole, err := flattest(ctx, share.Context(), p)
+	all, err := packings(ctx, share.Context(), p)
 	if err != nil {
 		return failed(ctx, p, err)
 	}
+	whole, sorted := all[0], flattest(p, all)
+	f := sorted[0]
 	if len(p.Members()) > maxShallow {
 		best = repeated(ctx, p, whole, mostRepeated)
 	}
-	all := []poured{{f}}
-	if whole != f {
-		all = append(all, poured{whole})
+	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
+	limit := nearly(o)
+	if framable(p) && far(limit) {
+		best, limit = sooner(best, finestFramed(b, p, o, sorted)), o.Bound+o.Bound/farFrom
 	}
-	if best = sooner(best, finest(ctx, p, o, all)); best.Schedule == nil || best.Stop != solve.Done {
+	if far(limit) {
+		flows := []poured{{forest: f}}
+		if whole != f {
+			flows = append(flows, poured{forest: whole})
+		}
+		best = sooner(best, finest(ctx, p, o, flows, 1))
+	}
+	if best.Schedule == nil || best.Stop != solve.Done {
 		return best, nil
 	}
 	busy, _ := f.fluid(p)
-	if limit := model.Time(busy * 1e12); best.Makespan() <= max(nearly(o), limit+limit/1000) {
+	if limit = model.Time(busy * 1e12); best.Makespan() <= max(nearly(o), limit+limit/1000) {
 		return best, nil
 	}
-	flows, err := growFlat(ctx, p, f, whole)
+	others, err := growFlat(ctx, p, f, whole)
 	if err != nil {
 		return failed(ctx, p, err)
 	}
-	r, err := pipelined(ctx, p, o, flows)
+	r, err := pipelined(ctx, p, o, others)
 	if err != nil {
 		return best, err
 	}
@@ -60,6 +71,28 @@ func sooner(a, b solve.Result) solve.Result {
 	a.Stop = b.Stop
 	return a
 }
+
+// farFrom is by which part of the bound what has a frame may be above it before other ways to place chunks are tried.
+const farFrom = 8
+
+// finestFramed returns the best schedule with a frame of some packings, in half of the time, if there is one.
+func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings []*forest) solve.Result {
+	var flows []poured
+	for _, f := range packings[:min(len(packings), mostFrames)] {
+		flows = append(flows, poured{f, true, map[model.Time]*frame{}})
+	}
+	half, done := b.Share(2)
+	defer done()
+	chunks := model.TransferTime(p.Space(), p.Topology.Links[0].Bandwidth) / longestSlot(p.Topology)
+	best := finest(half.Context(), p, o, flows, max(1, int64(chunks)/int64(len(packings[0].down[0]))))
+	if best.Stop = solve.Done; b.Stop() != 0 {
+		best.Stop = b.Stop()
+	}
+	return best
+}
+
+// mostFrames is of how many packings frames are looked for.
+const mostFrames = 3
 
 // failed returns what a method returns that has no trees: if ctx is done that is why.
 func failed(ctx context.Context, p *model.Problem, err error) (solve.Result, error) {
@@ -115,40 +148,47 @@ func quickest(p *model.Problem) float64 {
 	return 0
 }
 
-// flattest returns trees of the largest rate for a broadcast, flattened: where there are switches, the flattest of trees
-// in several numbers of parts. Whole trees are others there: fewer of them share a link, so that what goes over it
-// hardly waits, and are better if there is much to send. Whole trees it looks for until ctx is done, others until share is.
-func flattest(ctx, share context.Context, p *model.Problem) (best, whole *forest, err error) {
+// packings returns trees of the largest rate for a broadcast, flattened: where there are switches, in several numbers of
+// parts, beginning with whole trees. Fewer of those share a link, so that what goes over it hardly waits; others are
+// flatter. Whole trees it looks for until ctx is done, others until share is.
+func packings(ctx, share context.Context, p *model.Problem) (all []*forest, err error) {
 	limit, err := fluid.Rate(ctx, p)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	least, work := math.Inf(1), 0
+	work := 0
 	for _, parts := range numbersOfParts(p) {
-		if best != nil {
+		if len(all) > 0 {
 			ctx = share
 		}
 		f, trees, err := flat(ctx, p, limit, parts)
-		if err != nil && best == nil {
-			return nil, nil, err
+		if err != nil && len(all) == 0 {
+			return nil, err
 		}
 		if err != nil {
 			break
 		}
-		if whole == nil {
-			whole = f
-		}
-		if busy, last := f.fluid(p); busy+last < least*(1-tolerance) {
-			best, least = f, busy+last
-		}
+		busy, _ := f.fluid(p)
+		f.speed = 1 / busy
+		all = append(all, f)
 		n := len(p.Members())
 		if work += n * n * int(trees); work >= mostWork {
 			break
 		}
 	}
-	busy, _ := best.fluid(p)
-	best.speed, whole.speed = 1/busy, 1/busy
-	return best, whole, nil
+	return all, nil
+}
+
+// flattest returns the packings in the order in which they end in the fluid limit, about.
+func flattest(p *model.Problem, all []*forest) []*forest {
+	ends := func(f *forest) float64 {
+		busy, last := f.fluid(p)
+		return busy + last
+	}
+	least := ends(slices.MinFunc(all, func(f, g *forest) int { return cmp.Compare(ends(f), ends(g)) }))
+	return slices.SortedStableFunc(slices.Values(all), func(f, g *forest) int {
+		return cmp.Compare(math.Round(ends(f)/(least*tolerance)), math.Round(ends(g)/(least*tolerance)))
+	})
 }
 
 // flat returns trees of the largest rate in a number of parts, flattened, and how many there are.
@@ -177,7 +217,7 @@ func numbersOfParts(p *model.Problem) []int64 {
 	if len(p.Topology.Switches) == 0 {
 		return []int64{1}
 	}
-	parts := []int64{1, 2, 3, 5, 8, 16}
+	parts := []int64{1, 2, 3, 5, 8, 13, 16}
 	neighbours := make([]int64, p.Topology.Nodes())
 	for _, l := range p.Topology.Links {
 		if l.Dst < p.Topology.Ranks {

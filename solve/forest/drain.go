@@ -17,13 +17,15 @@ import (
 // while links near the root have nothing left to carry. So what comes later than a time is taken out, and is brought
 // again on ways of its own, from wherever the chunk is by then, over links that are idle: for instance on a ring, where
 // all chunks go all the way round, each of the last ones is sent both ways and goes round a part. Each way is as late as
-// it can be, so that what leaves the root last has the shortest way to go. The time is searched for by halving.
+// it can be, so that what leaves the root last has the shortest way to go. The time is searched for, by steps that grow and then
+// by halving.
 func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
 	s.fill()
 	best, end := s, s.end()
 	looks := drainLooks
-	for low := max(bound, s.first()); end-low > end/smallestGain && looks > 0 && ctx.Err() == nil; {
-		middle, found := (low+end)/2, false
+	low := max(bound, s.first())
+	for step := (end - low) / firstStep; end-low > end/smallestGain && looks > 0 && ctx.Err() == nil; step *= 2 {
+		middle, found := max(end-max(1, step), (low+end)/2), false
 		for _, first := range []bool{true, false} {
 			c := s.clone()
 			if found = c.drain(ctx, middle, first, &looks); found {
@@ -32,7 +34,7 @@ func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
 			}
 		}
 		if !found {
-			low = middle
+			low, step = middle, end
 		}
 	}
 	return best
@@ -40,6 +42,10 @@ func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
 
 // smallestGain is by which part of the time the end is known in the search for it.
 const smallestGain = 1 << 13
+
+// firstStep is by which part of what there may be to gain the end is put forward first: little has to be brought again
+// then. It is twice as much each time, until it is too much.
+const firstStep = 64
 
 // drainLooks is about how many links the search looks at.
 const drainLooks = 1 << 22

@@ -23,12 +23,13 @@ func TestDrainedToTheDistance(t *testing.T) {
 	} {
 		p := problem(t, c.name, model.Broadcast)
 		p.Size = c.size
-		f, _, err := flattest(context.Background(), context.Background(), p)
+		all, err := packings(context.Background(), context.Background(), p)
 		require.NoError(t, err)
+		f := flattest(p, all)[0]
 		busy, _ := f.fluid(p)
 		least := model.Time(busy*1e12) + c.farthest*p.Topology.Links[0].Alpha
 		p.Chunks = evenly(p.Space(), c.chunks)
-		s := poured{f}.stream(context.Background(), p, 0)
+		s := poured{forest: f}.stream(context.Background(), p, 0)
 		require.NoError(t, solvetest.Right(p, s))
 		require.GreaterOrEqual(t, p.Makespan(s), least)
 		chunk := p.Topology.Duration([]int{0}, p.Chunks[0].Size) - p.Topology.Links[0].Alpha
@@ -47,10 +48,11 @@ func TestDrainedRandom(t *testing.T) {
 		if (method{}).Serves(p) != nil {
 			continue
 		}
-		f, _, err := flattest(context.Background(), context.Background(), p)
+		packed, err := packings(context.Background(), context.Background(), p)
 		if err != nil {
 			continue
 		}
+		f := flattest(p, packed)[0]
 		all++
 		p.Chunks = evenly(p.Space(), 1+rng.Int64N(40))
 		s := newStream(p, f.down[0])
@@ -73,12 +75,13 @@ func TestDrainedRandom(t *testing.T) {
 // that which was poured.
 func TestDrainedInTime(t *testing.T) {
 	p := problem(t, "ring:8", model.Broadcast)
-	f, _, err := flattest(context.Background(), context.Background(), p)
+	all, err := packings(context.Background(), context.Background(), p)
 	require.NoError(t, err)
+	f := flattest(p, all)[0]
 	p.Chunks = evenly(p.Space(), 64)
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.Nil(t, poured{f}.stream(over, p, 0))
+	require.Nil(t, poured{forest: f}.stream(over, p, 0))
 	s := newStream(p, f.down[0])
 	require.True(t, s.pour(context.Background(), dealt(f.down[0], 64)))
 	require.Same(t, s, s.drained(over, 0))

@@ -16,8 +16,9 @@
 // and multicasts of theirs (see joint), whatever the machines are like; trees of the other
 // collectives use no such thing. The few trees of a broadcast are flattened (see flattened), since what
 // latency and the filling of pipelines cost grows with the depth; and its last chunks take ways of their own over links
-// that have nothing left to carry (see drained), so that the depth hardly costs anything. Where ranks are many, the
-// schedule of a broadcast is one period repeated (see cycle), also of regular trees over machines and ranks (see clusters).
+// that have nothing left to carry (see drained), so that the depth hardly costs anything. Where trees share links that are
+// alike, as over switches, they have a timetable (see frame). Where ranks are many, the schedule of a broadcast is one
+// period repeated (see cycle), also of regular trees over machines and ranks (see clusters).
 //
 // Method paths serves what goes from single ranks to single ranks: the maximum concurrent flow, split
 // into paths.

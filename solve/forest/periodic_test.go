@@ -37,9 +37,9 @@ func TestRepeated(t *testing.T) {
 			p.Collective.Root, p.Size, p.Cost = c.root, c.size, c.cost
 			back, ok := solve.Reverse(p)
 			require.True(t, ok)
-			_, whole, err := flattest(context.Background(), context.Background(), back)
+			all, err := packings(context.Background(), context.Background(), back)
 			require.NoError(t, err)
-			r := repeated(context.Background(), back, whole, 1<<12)
+			r := repeated(context.Background(), back, all[0], 1<<12)
 			require.NotNil(t, r.Schedule)
 			require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 			require.LessOrEqual(t, float64(r.Makespan())/1e6, c.us)

@@ -83,7 +83,7 @@ func shuttle(ctx context.Context, p *model.Problem, o solve.Options, flows []*sh
 				return float64(f.ends) > float64(fastest.ends)*(1+maxBehind) && f.speed < fastest.speed*(1+maxBehind)
 			})
 		}
-		g.next(best.Makespan(), len(best.Schedule.Transfers), maxMoves/each/fewest)
+		g.next(best, maxMoves/each/fewest)
 	}
 	if len(best.Schedule.Transfers) > improve.MaxRerouted {
 		return best

@@ -17,29 +17,41 @@ import (
 // poured is a forest of a broadcast whose chunks flow down the trees as they come, and whose last chunks take other ways
 // where that ends sooner: see stream. That takes a microsecond a transfer, so that chunks can be finer than those of
 // other flows.
-type poured struct{ *forest }
+//
+// Framed ones have a timetable: see frame.
+type poured struct {
+	*forest
+	framed bool
+	frames map[model.Time]*frame // those that were found
+}
 
 // maxPoured limits the transfers of what is poured.
 const maxPoured = 1 << 19
 
 // finest returns the best schedule of flows that are poured, over several numbers of chunks: there are twice as many each
 // time, or more where fewer will not be enough, until that gains less than a thousandth twice, the makespan is enough, or
-// there would be many more transfers to no avail.
-func finest(ctx context.Context, p *model.Problem, o solve.Options, flows []poured) solve.Result {
-	best := solve.Result{Stop: solve.Done}
-	g := growth{o: o, pieces: 1, ends: model.MaxTime}
-	for most := int64(1); g.pieces > 0; g.next(best.Makespan(), len(best.Schedule.Transfers), most) {
+// there would be many more transfers to no avail. It begins with a number of pieces. There may be no schedule.
+func finest(ctx context.Context, p *model.Problem, o solve.Options, flows []poured, pieces int64) solve.Result {
+	best := solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}
+	g, winner := growth{o: o, pieces: pieces, ends: model.MaxTime}, poured{}
+	for most := int64(1); g.pieces > 0; g.next(best, most) {
 		for _, f := range flows {
 			q := *p
-			q.Chunks = f.cut(p, g.pieces)
+			if q.Chunks = f.cut(p, g.pieces); f.framed {
+				_, period := units(f.down[0])
+				q.Chunks = framed(p, q.Chunks, period)
+			}
 			hops := int64(len(q.Chunks)) * int64(len(p.Members())-1)
-			if most = max(1, g.pieces*maxPoured/max(1, hops)); best.Schedule != nil && hops > maxPoured {
+			if most = max(1, g.pieces*maxPoured/max(1, hops)); hops > maxPoured && (best.Schedule != nil || f.framed) {
 				continue
 			}
 			s := f.stream(ctx, &q, o.Bound)
 			if s != nil && (best.Schedule == nil || q.Makespan(s) < best.Makespan()) {
-				best.Problem, best.Schedule, best.Note = &q, s, f.String()
+				best.Problem, best.Schedule, best.Note, winner = &q, s, f.String(), f
 			}
+		}
+		if best.Schedule != nil && (g.pieces >= manyCuts || winner.framed) {
+			flows = []poured{winner}
 		}
 		if stop := solve.StopOf(ctx); stop != 0 {
 			if best.Schedule == nil {
@@ -49,7 +61,7 @@ func finest(ctx context.Context, p *model.Problem, o solve.Options, flows []pour
 			return best
 		}
 	}
-	if len(best.Schedule.Transfers) > improve.MaxRerouted {
+	if best.Schedule == nil || len(best.Schedule.Transfers) > improve.MaxRerouted {
 		return best
 	}
 	return improve.Result(ctx, best, o)
@@ -62,9 +74,16 @@ type growth struct {
 	ends                 model.Time // of the pieces before
 }
 
-// next is told what came of g.pieces, and into how many pieces at most there may be, and sets g.pieces to what is to be
-// tried next, 0 if nothing is. It takes the makespan for a constant and what is inverse to the number of pieces.
-func (g *growth) next(ends model.Time, transfers int, most int64) {
+// next is told what is the best after g.pieces, and into how many pieces at most there may be, and sets g.pieces to what is
+// to be tried next, 0 if nothing is. It takes the makespan for a constant and what is inverse to the number of pieces.
+func (g *growth) next(best solve.Result, most int64) {
+	if best.Schedule == nil {
+		if g.pieces *= 2; g.pieces > most {
+			g.pieces = 0
+		}
+		return
+	}
+	ends, transfers := best.Makespan(), len(best.Schedule.Transfers)
 	saved, before := max(0, g.ends-ends), g.before
 	if g.idle++; saved > ends/1000 {
 		g.idle = 0
@@ -89,10 +108,16 @@ func (g *growth) next(ends model.Time, transfers int, most int64) {
 }
 
 // stream returns a schedule of p, a broadcast in chunks that are equal except for the last one; no schedule of p ends
-// before bound. It returns nil when ctx is done before there is one.
+// before bound. It returns nil when ctx is done before there is one, or where there is no frame.
 func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) *model.Schedule {
 	s := newStream(p, f.down[0])
-	if !s.pour(ctx, dealt(f.down[0], len(p.Chunks))) {
+	if f.framed {
+		t := s.newFrame(ctx, f.down[0], f.frames)
+		if t == nil {
+			return nil
+		}
+		s.pourFramed(t)
+	} else if !s.pour(ctx, dealt(f.down[0], len(p.Chunks))) {
 		return nil
 	}
 	return s.drained(ctx, bound).schedule()
@@ -155,7 +180,7 @@ func newStream(p *model.Problem, trees []tree) *stream {
 	for i, c := range []model.Chunk{p.Chunks[0], p.Chunks[len(p.Chunks)-1]} {
 		for _, h := range s.hops {
 			uses := slices.DeleteFunc(s.board.Uses(h.route, c.Size, nil), func(u demand.Use) bool {
-				return u.ChoiceEnd-u.Choice > 1 // a port with room for all its links
+				return int(u.Choice) >= len(t.Links) // a port: they have room for all their links
 			})
 			s.uses[i] = append(s.uses[i], uses)
 			s.lasts[i] = append(s.lasts[i], s.board.Duration(h.route, c.Size))

@@ -43,11 +43,11 @@ func grow(ctx context.Context, p *model.Problem) ([]flow, error) {
 		return growBoth(ctx, p)
 	}
 	if p.Collective.Kind == model.Broadcast {
-		f, whole, err := flattest(ctx, ctx, p)
+		all, err := packings(ctx, ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		return growFlat(ctx, p, f, whole)
+		return growFlat(ctx, p, flattest(p, all)[0], all[0])
 	}
 	f.down, err = packed(ctx, p)
 	return []flow{f}, err
@@ -402,7 +402,11 @@ func (f *forest) cut(p *model.Problem, pieces int64) []model.Chunk {
 // evenly returns a number of chunks, or fewer, that are all equal except the last: those that differ by a byte would
 // leave gaps too short for one of them.
 func evenly(space, n int64) (chunks []model.Chunk) {
-	size := max(1, (space+n-1)/n)
+	return ofSize(space, max(1, (space+n-1)/n))
+}
+
+// ofSize returns chunks of a size, except for the last one.
+func ofSize(space, size int64) (chunks []model.Chunk) {
 	for at := int64(0); at < space; at += size {
 		chunks = append(chunks, model.Chunk{Offset: at, Size: min(size, space-at)})
 	}
