@@ -162,8 +162,21 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if err != nil || ctx.Err() != nil {
 		return failed(ctx, p, err)
 	}
-	if list := shuttles(flows); list != nil {
-		return shuttle(ctx, p, o, list), nil
+	list := shuttles(flows)
+	if list == nil || p.Collective.Kind == model.Broadcast {
+		return pipelined(ctx, p, o, flows)
 	}
-	return pipelined(ctx, p, o, flows)
+	r := shuttle(ctx, p, o, list)
+	if p.Collective.Kind == model.AllReduce || r.Schedule == nil || r.Stop != solve.Done || float64(r.Makespan()) < float64(o.Bound)*(1+maxLate) {
+		return r, nil
+	}
+	// Latencies count: few chunks, and other ways for some, may be better.
+	other, err := pipelined(ctx, p, o, flows)
+	if err == nil && other.Schedule != nil && other.Makespan() < r.Makespan() {
+		return other, nil
+	}
+	return r, nil
 }
+
+// maxLate is up to which part of a bound an allgather ends later that is not tried again with fewer chunks.
+const maxLate = 0.05

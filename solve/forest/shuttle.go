@@ -10,7 +10,8 @@ import (
 	"github.com/oraccl/oraccl/solve/improve"
 )
 
-// shuttled is a spanning forest of an allreduce whose hops go over single links. They are given times by list scheduling
+// shuttled is a spanning forest of an allreduce, or the trees of an allgather, whose hops go over single links. They are
+// given times by list scheduling
 // (Graham, "Bounds on multiprocessing timing anomalies", 1969), in which links never wait where there is something to
 // carry, forwards and backwards in turn: each time in the order of the schedule before (Li and Willis, "An iterative
 // scheduling technique for resource-constrained project scheduling", European Journal of Operational Research 56, 1992).
@@ -32,14 +33,14 @@ var (
 // maxBehind is by which part flows are behind the best that are still tried with finer chunks.
 const maxBehind = 0.03
 
-// shuttles returns the flows of an allreduce as shuttled ones, if all are such.
+// shuttles returns flows as shuttled ones, if all are such.
 func shuttles(flows []flow) (list []*shuttled) {
 	for _, f := range flows {
 		g, ok := f.(*forest)
-		if !ok || g.mirror == nil {
+		if !ok || g.mirror == nil && (g.up != nil || g.paired != nil || g.ends != nil) {
 			return nil
 		}
-		for _, t := range g.down[0] {
+		for _, t := range slices.Concat(g.down...) {
 			if slices.ContainsFunc(t.arcs, func(a arc) bool { return len(a.route) > 1 || a.stream > 0 }) {
 				return nil
 			}
@@ -53,14 +54,13 @@ func shuttles(flows []flow) (list []*shuttled) {
 // shuttle returns the best schedule of flows over several numbers of chunks.
 func shuttle(ctx context.Context, p *model.Problem, o solve.Options, flows []*shuttled) solve.Result {
 	best := solve.Result{Stop: solve.Done}
-	each := int64(2 * (len(p.Members()) - 1))
 	for g := (growth{o: o, pieces: 1, ends: model.MaxTime}); g.pieces > 0; {
 		for _, f := range flows {
 			q := *p
 			if fixed(p, o) {
 				q = *solve.Cut(p, o.Chunks)
 			} else {
-				q.Chunks = evenly(p.Space(), fewest*g.pieces)
+				q.Chunks = f.even(p, g.pieces)
 			}
 			s := f.schedule(ctx, &q)
 			if s != nil && (best.Schedule == nil || q.Makespan(s) < best.Makespan()) {
@@ -83,12 +83,26 @@ func shuttle(ctx context.Context, p *model.Problem, o solve.Options, flows []*sh
 				return float64(f.ends) > float64(fastest.ends)*(1+maxBehind) && f.speed < fastest.speed*(1+maxBehind)
 			})
 		}
-		g.next(best, maxMoves/each/fewest)
+		g.next(best, g.pieces*maxMoves/int64(len(best.Schedule.Transfers)))
 	}
 	if len(best.Schedule.Transfers) > improve.MaxRerouted {
 		return best
 	}
 	return improve.Result(ctx, best, o)
+}
+
+// even returns the space of p in equal chunks, for each block that number or, if there is one block, fewest times as many.
+func (f *shuttled) even(p *model.Problem, pieces int64) (chunks []model.Chunk) {
+	if f.blocks == 1 {
+		pieces *= fewest
+	}
+	for b := range f.blocks {
+		block := f.block(b, p.Space())
+		for _, c := range evenly(block.to-block.from, pieces) {
+			chunks = append(chunks, model.Chunk{Offset: block.from + c.Offset, Size: c.Size})
+		}
+	}
+	return chunks
 }
 
 // schedule returns the best schedule of p, which has chunks, or nil when ctx is done before there is one.
@@ -131,7 +145,7 @@ func (f *shuttled) schedule(ctx context.Context, p *model.Problem) *model.Schedu
 	return x.emit(best)
 }
 
-// shunting is the hops of all chunks of an allreduce, to be given times.
+// shunting is the hops of all chunks, to be given times.
 type shunting struct {
 	ctx   context.Context
 	p     *model.Problem
@@ -182,14 +196,15 @@ func newShunting(ctx context.Context, f *forest, p *model.Problem) *shunting {
 		x.kind[k] = kind
 	}
 	number := map[*tree]int{}
-	for i := range f.down[0] {
-		t := &f.down[0][i]
-		number[t] = i
-		x.plans = append(x.plans, jobsOf(*t, f.mirror, machine, p.Topology.Ranks))
+	for _, trees := range f.down {
+		for i := range trees {
+			number[&trees[i]] = len(x.plans)
+			x.plans = append(x.plans, jobsOf(trees[i], f.mirror, machine, p.Topology.Ranks))
+		}
 	}
 	x.each = len(x.plans[0])
 	count := make([]float64, len(x.plans))
-	for k, t := range f.choose(f.down, p, true) {
+	for k, t := range f.choose(f.down, p, false) {
 		x.of[k], x.nth[k] = number[t], count[number[t]]
 		count[number[t]]++
 	}
@@ -199,7 +214,7 @@ func newShunting(ctx context.Context, f *forest, p *model.Problem) *shunting {
 	return x
 }
 
-// jobsOf returns the hops of a tree up and then down it, each after those that it waits for.
+// jobsOf returns the hops of a tree, up over the mirror images of its links, if there are such, and then down, each after those that it waits for.
 func jobsOf(t tree, mirror func(link int) int, machine []int32, ranks int) (jobs []job) {
 	last := make([][]int32, ranks) // by rank: those that bring it what it sends next
 	add := func(a arc, op model.Op) {
@@ -211,8 +226,10 @@ func jobsOf(t tree, mirror func(link int) int, machine []int32, ranks int) (jobs
 		jobs = append(jobs, j)
 		last[a.to] = append(last[a.to], i)
 	}
-	for _, a := range climbing(t, mirror).arcs {
-		add(a, model.Reduction)
+	if mirror != nil {
+		for _, a := range climbing(t, mirror).arcs {
+			add(a, model.Reduction)
+		}
 	}
 	for _, a := range t.arcs {
 		last[a.to] = nil

@@ -14,7 +14,7 @@ import (
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
-// TestShuttle: on networks without switches whose links differ in all ways, and have twins, allreduces are right, read
+// TestShuttle: on networks without switches whose links differ in all ways, and have twins, schedules are right, read
 // forwards and backwards, whatever the chunks.
 func TestShuttle(t *testing.T) {
 	for seed := range uint64(60) {
@@ -38,13 +38,16 @@ func TestShuttle(t *testing.T) {
 				both(u, v)
 			}
 		}
-		flows, err := growBoth(context.Background(), p)
+		p.Collective.Kind = []model.Kind{model.AllReduce, model.AllReduce, model.AllGather}[r.IntN(3)]
+		flows, err := grow(context.Background(), p)
 		require.NoError(t, err)
 		list := shuttles(flows)
 		require.NotEmpty(t, list, "seed %d", seed)
 		for _, f := range list {
 			q := *p
-			q.Chunks = p.Cut(int(min(p.Space(), 1+r.Int64N(20))))
+			if q.Chunks = f.even(p, 1+r.Int64N(3)); f.blocks == 1 {
+				q.Chunks = p.Cut(int(min(p.Space(), 1+r.Int64N(20))))
+			}
 			x := newShunting(context.Background(), f.forest, &q)
 			starts, end := x.run(x.staggered(r.Float64()), false)
 			for _, backwards := range []bool{false, true, false} {
