@@ -52,15 +52,30 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 	if limit = model.Time(busy * 1e12); best.Makespan() <= max(nearly(o), limit+limit/1000) {
 		return best, nil
 	}
-	others, err := growFlat(ctx, p, f, whole)
-	if err != nil {
-		return failed(ctx, p, err)
+	return otherwise(ctx, p, o, f, whole, best)
+}
+
+// otherwise returns a result, or a better one: of shallower trees that are poured, or of chunks in other orders. It returns
+// the result where such trees or orders fail.
+func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole *forest, best solve.Result) (solve.Result, error) {
+	trees, err := shallower(ctx, p, f)
+	if n := len(trees); err == nil && n > 0 {
+		best = sooner(best, finest(ctx, p, o, []poured{{forest: trees[n-1]}}, 1))
+		if best.Stop != solve.Done || best.Makespan() <= nearly(o) {
+			return best, nil
+		}
 	}
-	r, err := pipelined(ctx, p, o, others)
-	if err != nil {
-		return best, err
+	var r solve.Result
+	if err == nil {
+		r, err = pipelined(ctx, p, o, flatter(p, f, whole, trees))
 	}
-	return sooner(best, r), nil
+	if err == nil {
+		return sooner(best, r), nil
+	}
+	if stop := solve.StopOf(ctx); stop != 0 {
+		best.Stop = stop
+	}
+	return best, nil
 }
 
 // sooner returns the better of two results, with the reason why the second one stopped.
@@ -108,11 +123,16 @@ func nearly(o solve.Options) model.Time { return o.Bound + nearEnough*max(0, o.E
 // nearEnough is how many times as far from the bound as is enough a makespan may be for that.
 const nearEnough = 4
 
-// growFlat returns forests of a broadcast that are soon under way: flattened ones of the largest rate, and, where the
-// network is small and they leave much to gain, slower ones that are shallower.
+// growFlat returns forests of a broadcast that are soon under way.
 func growFlat(ctx context.Context, p *model.Problem, f, whole *forest) ([]flow, error) {
-	busy, last := f.fluid(p)
-	var flows []flow
+	flat, err := shallower(ctx, p, f)
+	return flatter(p, f, whole, flat), err
+}
+
+// flatter returns those of the forests of a broadcast that may be the best: flattened ones of the largest rate, and one of
+// shallower ones that are slower.
+func flatter(p *model.Problem, f, whole *forest, shallower []*forest) (flows []flow) {
+	busy, _ := f.fluid(p)
 	late, soon := busy+whole.last(p), busy*(1+waiting)+f.last(p)
 	if whole == f || soon < late {
 		flows = append(flows, f)
@@ -120,14 +140,20 @@ func growFlat(ctx context.Context, p *model.Problem, f, whole *forest) ([]flow, 
 	if whole != f && late < soon*(1+waiting) {
 		flows = append(flows, whole)
 	}
-	if len(p.Members()) > maxShallow || last-quickest(p) < littleGain*(busy+last) {
-		return flows, nil
-	}
-	all, err := shallow(ctx, p)
-	if g := promising(p, f, all); g != nil {
+	if g := promising(p, f, shallower); g != nil {
 		flows = append(flows, g)
 	}
-	return flows, err
+	return flows
+}
+
+// shallower returns shallower trees than those of a forest, the fastest last, where the network is small and the forest
+// leaves much to gain.
+func shallower(ctx context.Context, p *model.Problem, f *forest) ([]*forest, error) {
+	busy, last := f.fluid(p)
+	if len(p.Members()) > maxShallow || last-quickest(p) < littleGain*(busy+last) {
+		return nil, nil
+	}
+	return shallow(ctx, p)
 }
 
 const (

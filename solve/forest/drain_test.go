@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -86,4 +87,20 @@ func TestDrainedInTime(t *testing.T) {
 	require.True(t, s.pour(context.Background(), dealt(f.down[0], 64)))
 	require.Same(t, s, s.drained(over, 0))
 	require.Less(t, s.drained(context.Background(), 0).end(), s.end())
+}
+
+// TestBroadcastInTime: a method whose time ends while it looks for other trees returns the schedule that it has.
+func TestBroadcastInTime(t *testing.T) {
+	p := problem(t, "dgx1", model.Broadcast)
+	p.Size = 1 << 20
+	all, err := packings(context.Background(), context.Background(), p)
+	require.NoError(t, err)
+	best := finest(context.Background(), p, solve.Options{Effort: -1}, []poured{{forest: all[0]}}, 8)
+	require.NotNil(t, best.Schedule)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	r, err := otherwise(over, p, solve.Options{Effort: -1}, all[0], all[0], best)
+	require.NoError(t, err)
+	require.Same(t, best.Schedule, r.Schedule)
+	require.Equal(t, solve.Interrupted, r.Stop)
 }
