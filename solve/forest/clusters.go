@@ -42,8 +42,7 @@ func newClusters(p *model.Problem) *clusters {
 	}
 	c := &clusters{p: p, out: t.Out(), ways: map[[2]int][][]int{}}
 	of := map[int]int{}
-	for i := range t.Ranks {
-		v := (p.Collective.Root + i) % t.Ranks
+	for v := range t.Ranks {
 		g, known := of[find(v)]
 		if !known {
 			g = len(c.groups)
@@ -56,8 +55,15 @@ func newClusters(p *model.Problem) *clusters {
 		if len(g) != len(c.groups[0]) {
 			return nil
 		}
-		slices.Sort(g)
 	}
+	first, n := of[find(p.Collective.Root)], len(c.groups)
+	ordered := make([][]int, n)
+	for i := range ordered {
+		if ordered[i] = c.groups[(first+i)%n]; n&(n-1) == 0 {
+			ordered[i] = c.groups[first^i] // neighbours in a hypercube remain neighbours
+		}
+	}
+	c.groups = ordered
 	home := c.groups[0]
 	at := slices.Index(home, p.Collective.Root)
 	for i, g := range c.groups {
@@ -121,8 +127,10 @@ type link struct{ from, to, colour int }
 // binomial returns edge-disjoint spanning binomial trees of a hypercube (Johnsson and Ho, "Optimum broadcasting and
 // personalized communication in hypercubes", IEEE Transactions on Computers 38, 1989), nil if there is none with n nodes:
 // of a period that has a place for each dimension, each node sends and receives in all. Next after a dimension
-// is that whose place is turn later, if it was not used, so that there is time to arrive between.
-func binomial(n, turn int) shape {
+// is that whose place is turn later, if it was not used, so that there is time to arrive between. The hypercube may be
+// skewed: then nodes that differ by one of the lower half of dimensions have numbers that differ by one of the upper half,
+// too, so that all neighbours are about equally far, if those with near numbers are near.
+func binomial(n, turn int, skewed bool) shape {
 	d := bits.Len(uint(n)) - 1
 	if n != 1<<d {
 		return nil
@@ -134,11 +142,15 @@ func binomial(n, turn int) shape {
 		}
 		order = append(order, next)
 	}
+	name := func(x int) int { return x }
+	if half := (d + 1) / 2; skewed {
+		name = func(x int) int { return x ^ x<<half&(n-1) }
+	}
 	var trees shape
 	for i := range d {
 		bit := func(position int) int { return 1 << order[(i+position)%d] }
 		colour := func(position int) int { return order[(i+position)%d] }
-		arcs := []link{{0, bit(0), colour(0)}}
+		arcs := []link{{0, name(bit(0)), colour(0)}}
 		last := map[int]int{bit(0): 0} // by node: the position of the last bit that is set
 		queue := []int{bit(0)}
 		for len(queue) > 0 {
@@ -147,11 +159,11 @@ func binomial(n, turn int) shape {
 			for position := last[x] + 1; position < d; position++ {
 				y := x | bit(position)
 				last[y] = position
-				arcs = append(arcs, link{x, y, colour(position)})
+				arcs = append(arcs, link{name(x), name(y), colour(position)})
 				queue = append(queue, y)
 			}
 			if x != bit(0) {
-				arcs = append(arcs, link{x, x ^ bit(0), colour(0)})
+				arcs = append(arcs, link{name(x), name(x ^ bit(0)), colour(0)})
 			}
 		}
 		trees = append(trees, arcs)
@@ -255,8 +267,10 @@ func swap(sides [][]*link, at, one, other int) {
 func (c *clusters) shapes() (list []shape) {
 	n := len(c.groups)
 	for _, turn := range []int{1, 2, 3} {
-		if s := binomial(n, turn); s != nil {
-			list = append(list, s)
+		for _, skewed := range []bool{false, true} {
+			if s := binomial(n, turn, skewed); s != nil {
+				list = append(list, s)
+			}
 		}
 	}
 	for _, fromRoot := range []int{1, 2, 3, 4, 6, 8, 12, 16, n - 1} {

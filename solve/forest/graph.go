@@ -25,6 +25,7 @@ type network struct {
 	weights []int64
 	sinks   []int
 	trees   int64
+	flows   maxflow.Network // scratch
 }
 
 // all returns how many trees there are to be.

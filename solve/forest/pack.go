@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-
-	"github.com/oraccl/oraccl/solve/maxflow"
 )
 
 // tree is a number of equal trees over all sinks: weight of them.
@@ -116,14 +114,18 @@ func (w *network) grow(g *growing, others []*growing) (best int, times int64) {
 // least that is left is a minimum cut, where another tree is a node that the tail feeds
 // with as many and that leads to all that it reached.
 func (w *network) often(g *growing, i int, others []*growing) int64 {
-	n := w.t.Nodes()
-	f := maxflow.New(n + len(others))
+	a, promised, n := w.arcs[i], int64(0), w.t.Nodes()
+	most := min(a.room, g.weight)
+	if len(others) == 0 {
+		return most // over the arc itself
+	}
+	f, source := &w.flows, n+len(others)
+	f.Clear(source + 1)
 	for _, a := range w.arcs {
 		if a.room > 0 {
 			f.Add(a.from, a.to, a.room)
 		}
 	}
-	a, promised := w.arcs[i], int64(0)
 	for j, o := range others {
 		f.Add(a.from, n+j, o.weight)
 		for v, d := range o.depth {
@@ -133,5 +135,6 @@ func (w *network) often(g *growing, i int, others []*growing) int64 {
 		}
 		promised += o.weight
 	}
-	return min(a.room, g.weight, f.MaxFlow(a.from, a.to)-promised)
+	f.Add(source, a.from, promised+most) // more is not asked for
+	return f.MaxFlow(source, a.to) - promised
 }

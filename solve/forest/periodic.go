@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -21,6 +22,8 @@ type cycle struct {
 	trees int
 	steps []step
 	first []int32 // steps from the root
+	skew  model.Time
+	work  int // routes that place has looked at
 }
 
 // step is a hop of a tree, over one of some routes.
@@ -67,7 +70,29 @@ func newCycle(p *model.Problem, trees [][]bough) *cycle {
 		}
 		s.height += c.p.Topology.Duration(s.routes[0], 0)
 	}
+	c.skew = c.skewed()
 	return c
+}
+
+// skewed returns by how much the times differ after which transfers of no bytes come to a link, at most.
+func (c *cycle) skewed() (skew model.Time) {
+	soonest, latest := make([]model.Time, len(c.p.Topology.Links)), make([]model.Time, len(c.p.Topology.Links))
+	for l := range soonest {
+		soonest[l] = model.MaxTime
+	}
+	var busy []model.Interval
+	for i := range c.steps {
+		for _, route := range c.steps[i].routes {
+			busy = c.p.Topology.Busy(c.p.Cost, route, 0, busy[:0])
+			for j, l := range route {
+				soonest[l], latest[l] = min(soonest[l], busy[j].From), max(latest[l], busy[j].From)
+			}
+		}
+	}
+	for l := range soonest {
+		skew = max(skew, latest[l]-soonest[l])
+	}
+	return skew
 }
 
 // shortest returns the time for which chunks of a size keep the busiest link busy in a period; of hops with a choice of
@@ -90,17 +115,16 @@ func (c *cycle) shortest(size int64) model.Time {
 
 // readyStep is a step whose chunk has come.
 type readyStep struct {
-	key   model.Time
-	step  int32
 	comes model.Time
+	step  int32
 }
 
-// readySteps is a container/heap, the least key on top.
+// readySteps is a container/heap, the earliest on top.
 type readySteps []readyStep
 
 func (h readySteps) Len() int { return len(h) }
 func (h readySteps) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[i].key, h[j].key), cmp.Compare(h[i].step, h[j].step)) < 0
+	return cmp.Or(cmp.Compare(h[i].comes, h[j].comes), cmp.Compare(h[i].step, h[j].step)) < 0
 }
 func (h readySteps) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
@@ -114,18 +138,14 @@ func (h *readySteps) Pop() any {
 	return last
 }
 
-// place gives each step a start for chunks of a size; it fails if some step finds no room in the period. heights tells
-// which of those that are ready goes first: that with most behind it, or that whose chunk has come first. If they are
-// aligned, transfers start a multiple of their time after the begin of a period, and leave no gaps too short for others.
-func (c *cycle) place(ctx context.Context, size int64, period model.Time, heights, aligned bool) bool {
+// place gives each step a start for chunks of a size; it fails if some step finds no room in the period. Those go
+// first whose chunk comes first. If they are aligned, transfers start a multiple of their time after the begin of a
+// period, and leave no gaps too short for others.
+func (c *cycle) place(ctx context.Context, size int64, period model.Time, aligned bool) bool {
 	lines := make([]line, len(c.p.Topology.Links))
 	ready := &readySteps{}
 	add := func(n int32, comes model.Time) {
-		key := comes
-		if heights {
-			key = comes - c.steps[n].height
-		}
-		heap.Push(ready, readyStep{key, n, comes})
+		heap.Push(ready, readyStep{comes, n})
 	}
 	for _, n := range c.first {
 		add(n, 0)
@@ -139,10 +159,12 @@ func (c *cycle) place(ctx context.Context, size int64, period model.Time, height
 		s := &c.steps[r.step]
 		s.start = model.MaxTime
 		for i, route := range s.routes {
+			c.work++
 			busy = c.p.Topology.Busy(c.p.Cost, route, size, busy[:0])
 			comes, grid := r.comes, model.Time(1)
 			if lasts := busy[0].To - busy[0].From; s.colour >= 0 {
 				comes += ((model.Time(s.colour)*lasts-comes)%period + period) % period
+				grid = max(1, lasts)
 			} else if aligned && lasts > 0 {
 				grid = lasts
 				comes = align(comes, grid, period)
@@ -273,9 +295,8 @@ const mostRepeated = 1 << 20
 // beat is a choice of the times of a cycle.
 type beat struct {
 	c       *cycle
-	periods int64
+	chunks  int64
 	period  model.Time
-	heights bool
 	aligned bool
 	ends    model.Time
 }
@@ -296,28 +317,55 @@ func (c *cycle) ends(chunks int64, period model.Time) (end model.Time) {
 	return end
 }
 
-// best returns the shortest schedule of the cycle with a number of periods, if any is shorter than another one.
-func (c *cycle) best(ctx context.Context, periods int64, than beat) (best beat) {
+// periods returns periods to be tried, ascending, for trees that need a time at least. Transfers that come to a link
+// after different times are out of step with each other, unless that is a number of periods; else once a period a
+// link is idle for as long.
+func (c *cycle) periods(least model.Time) (list []model.Time) {
+	for _, slack := range slacks {
+		list = append(list, least+model.Time(float64(least)*slack))
+	}
+	if c.skew > 0 {
+		list = append(list, least+c.skew)
+		if least <= c.skew {
+			list = append(list, c.skew/(c.skew/least))
+		}
+		slices.Sort(list)
+	}
+	return list
+}
+
+// smallSlack is by which part chunks are smaller than a period that divides the skew has room for: times are whole.
+const smallSlack = 0.001
+
+// inStep returns how many chunks there are, not many fewer than a number, whose period divides the skew.
+func (c *cycle) inStep(chunks int64) int64 {
+	least := c.shortest(evenly(c.p.Space(), chunks)[0].Size)
+	if c.skew == 0 || least == 0 || least > c.skew {
+		return chunks
+	}
+	period := c.skew / (c.skew / least)
+	return int64(math.Ceil(float64(chunks) * float64(least) / float64(period) * (1 + smallSlack)))
+}
+
+// best returns the shortest schedule of the cycle with a number of chunks, if any is shorter than another one.
+func (c *cycle) best(ctx context.Context, chunks int64, than beat) (best beat) {
 	best = than
-	chunks := evenly(c.p.Space(), periods*int64(c.trees))
-	size := chunks[0].Size
-	periods = int64((len(chunks) + c.trees - 1) / c.trees) // fewer if there are few bytes
+	cut := evenly(c.p.Space(), chunks)
+	size, periods := cut[0].Size, model.Time((len(cut)+c.trees-1)/c.trees)
 	least, quickest := c.shortest(size), model.Time(0)
 	for _, n := range c.first {
 		quickest = max(quickest, c.steps[n].height)
 	}
-	for _, slack := range slacks {
-		period := least + model.Time(float64(least)*slack)
-		if max(model.Time(periods-1)*period+quickest, model.Time(periods)*least) >= best.ends || ctx.Err() != nil {
+	for _, period := range c.periods(least) {
+		if max((periods-1)*period+quickest, model.Time(len(cut))*least/model.Time(c.trees)) >= best.ends || ctx.Err() != nil {
 			break
 		}
-		for way := range 4 {
-			heights, aligned := way&1 != 0, way&2 != 0
-			if !c.place(ctx, size, period, heights, aligned) {
+		for _, aligned := range []bool{false, true} {
+			if !c.place(ctx, size, period, aligned) {
 				continue
 			}
-			if ends := c.ends(int64(len(chunks)), period); ends < best.ends {
-				best = beat{c, periods, period, heights, aligned, ends}
+			if ends := c.ends(int64(len(cut)), period); ends < best.ends {
+				best = beat{c, int64(len(cut)), period, aligned, ends}
 			}
 		}
 	}
@@ -328,8 +376,8 @@ func (c *cycle) best(ctx context.Context, periods int64, than beat) (best beat) 
 func (b beat) schedule(ctx context.Context) solve.Result {
 	c := b.c
 	q := *c.p
-	q.Chunks = evenly(c.p.Space(), b.periods*int64(c.trees))
-	if !c.place(ctx, q.Chunks[0].Size, b.period, b.heights, b.aligned) {
+	q.Chunks = evenly(c.p.Space(), b.chunks)
+	if !c.place(ctx, q.Chunks[0].Size, b.period, b.aligned) {
 		return solve.Result{}
 	}
 	s := &model.Schedule{Form: model.FormFor(q.Cost)}
@@ -340,35 +388,44 @@ func (b beat) schedule(ctx context.Context) solve.Result {
 		s.Routes = append(s.Routes, c.steps[i].routes[c.steps[i].route])
 	}
 	slices.SortStableFunc(steps, func(i, j int) int { return cmp.Compare(c.steps[i].start, c.steps[j].start) })
-	for n := range b.periods {
+	periods := (len(q.Chunks) + c.trees - 1) / c.trees
+	for n := range periods {
 		for _, i := range steps {
 			x := &c.steps[i]
-			k := n*int64(c.trees) + int64(x.tree)
-			if k >= int64(len(q.Chunks)) {
+			k := n*c.trees + x.tree
+			if k >= len(q.Chunks) {
 				continue
 			}
 			t := model.Transfer{Chunk: int32(k), Src: int32(x.from), Dst: int32(x.to), Route: int32(i), Op: model.Copy, Start: x.start + model.Time(n)*b.period}
 			t.End = t.Start + x.end - x.start
-			if k == int64(len(q.Chunks))-1 && last < q.Chunks[0].Size {
+			if k == len(q.Chunks)-1 && last < q.Chunks[0].Size {
 				t.End = t.Start + q.Topology.Duration(s.Routes[i], last)
 			}
 			s.Transfers = append(s.Transfers, t)
 		}
 	}
 	slices.SortStableFunc(s.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
-	return solve.Result{Problem: &q, Schedule: s, Stop: solve.Done, Note: fmt.Sprintf("%d trees, each with a chunk a period, %d periods", c.trees, b.periods)}
+	return solve.Result{Problem: &q, Schedule: s, Stop: solve.Done, Note: fmt.Sprintf("%d trees, each with a chunk a period, %d periods", c.trees, periods)}
 }
 
 // repeated returns the best periodic schedule of a broadcast, if any, with at most a number of transfers: of the trees of a
 // forest, unless that is nil, and of those of several shapes over clusters.
 func repeated(ctx context.Context, p *model.Problem, f *forest, most int) solve.Result {
-	best := beat{ends: model.MaxTime}
+	best, work := beat{ends: model.MaxTime}, 0
 	try := func(trees [][]bough) {
-		if len(trees) == 0 || ctx.Err() != nil {
+		if len(trees) == 0 || ctx.Err() != nil || work > mostWorked {
 			return
 		}
 		c := newCycle(p, trees)
-		best = c.best(ctx, max(1, int64(most/len(c.steps))), best)
+		periods := max(1, int64(most/len(c.steps)))
+		for _, n := range slices.Compact([]int64{periods, max(1, periods/4), max(1, periods/16)}) {
+			chunks := n * int64(c.trees)
+			best = c.best(ctx, chunks, best)
+			if n := c.inStep(chunks); n != chunks {
+				best = c.best(ctx, n, best)
+			}
+		}
+		work += c.work
 	}
 	if f != nil {
 		try(equal(f.down[0]))
@@ -381,8 +438,8 @@ func repeated(ctx context.Context, p *model.Problem, f *forest, most int) solve.
 	if best.c == nil {
 		return solve.Result{}
 	}
-	for best.periods > 1 { // fewer chunks if they are as good
-		fewer := best.c.best(ctx, best.periods/2, beat{ends: best.ends + best.ends/littleLater})
+	for best.chunks > 1 { // fewer chunks if they are as good
+		fewer := best.c.best(ctx, best.c.inStep(best.chunks/2), beat{ends: best.ends + best.ends/littleLater})
 		if fewer.c == nil {
 			break
 		}
@@ -391,8 +448,11 @@ func repeated(ctx context.Context, p *model.Problem, f *forest, most int) solve.
 	return best.schedule(context.WithoutCancel(ctx)) // that is soon done
 }
 
+// mostWorked is after how many routes that were looked at no other trees are tried.
+const mostWorked = 3 << 20
+
 // littleLater is the part of its time by which a schedule may be later than one with twice the chunks.
-const littleLater = 1000
+const littleLater = 400
 
 // equal returns trees of equal weight, as many of each as it has parts.
 func equal(trees []tree) (list [][]bough) {

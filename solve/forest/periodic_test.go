@@ -85,13 +85,15 @@ func (s shape) places(t *testing.T) int {
 func TestShapes(t *testing.T) {
 	for d := 1; d <= 6; d++ {
 		for turn := 1; turn <= 3; turn++ {
-			s := binomial(1<<d, turn)
-			require.Len(t, s, d)
-			s.spans(t, 1<<d)
-			require.Equal(t, d, s.places(t))
+			for _, skewed := range []bool{false, true} {
+				s := binomial(1<<d, turn, skewed)
+				require.Len(t, s, d)
+				s.spans(t, 1<<d)
+				require.Equal(t, d, s.places(t))
+			}
 		}
 	}
-	require.Nil(t, binomial(6, 1))
+	require.Nil(t, binomial(6, 1, false))
 	for n := 3; n < 20; n++ {
 		for k := 1; k < n; k++ {
 			rotated(n, 2, k).spans(t, n)

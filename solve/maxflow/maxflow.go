@@ -3,6 +3,8 @@
 // estimation", Soviet Math. Doklady 11, 1970).
 package maxflow
 
+import "slices"
+
 // Network is a directed flow network with whole capacities.
 type Network struct {
 	first []int32 // by node: its first arc, -1: none
@@ -17,11 +19,20 @@ type Network struct {
 
 // New returns a network of nodes 0..nodes-1 without arcs.
 func New(nodes int) *Network {
-	g := &Network{first: make([]int32, nodes), level: make([]int32, nodes), turn: make([]int32, nodes)}
+	g := &Network{}
+	g.Clear(nodes)
+	return g
+}
+
+// Clear makes g one of nodes 0..nodes-1 without arcs, as New does, in the memory that it has.
+func (g *Network) Clear(nodes int) {
+	g.first = slices.Grow(g.first[:0], nodes)[:nodes]
+	g.level = slices.Grow(g.level[:0], nodes)[:nodes]
+	g.turn = slices.Grow(g.turn[:0], nodes)[:nodes]
 	for v := range g.first {
 		g.first[v] = -1
 	}
-	return g
+	g.next, g.to, g.left, g.full = g.next[:0], g.to[:0], g.left[:0], g.full[:0]
 }
 
 // Add adds an arc from u to v. It requires capacity >= 0, and that
