@@ -32,6 +32,9 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 	f := sorted[0]
 	if len(p.Members()) > maxShallow {
 		best = repeated(ctx, p, whole, mostRepeated)
+		if busy, _ := whole.fluid(p); best.Schedule != nil && len(p.Members()) > maxMembers && float64(best.Makespan()) < busy*1e12*(1+littleLate) {
+			return best, nil // others have fewer chunks in the time
+		}
 	}
 	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
 	limit := nearly(o)
@@ -77,6 +80,10 @@ func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole 
 	}
 	return best, nil
 }
+
+// littleLate is by which part of its time in the fluid limit a periodic schedule is late, at most, if it is hardly worth
+// while to look for a better one among many ranks.
+const littleLate = 0.1
 
 // sooner returns the better of two results, with the reason why the second one stopped.
 func sooner(a, b solve.Result) solve.Result {

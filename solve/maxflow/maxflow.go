@@ -69,8 +69,8 @@ func (g *Network) MaxFlow(s, t int) int64 {
 	return total
 }
 
-// search numbers nodes by their distance from s in arcs that can carry more, and reports
-// whether t is reached.
+// search numbers nodes by their distance from s in arcs that can carry more, up to that
+// of t, and reports whether t is reached.
 func (g *Network) search(s, t int) bool {
 	for v := range g.level {
 		g.level[v] = -1
@@ -82,11 +82,14 @@ func (g *Network) search(s, t int) bool {
 		for a := g.first[u]; a >= 0; a = g.next[a] {
 			if v := g.to[a]; g.left[a] > 0 && g.level[v] < 0 {
 				g.level[v] = g.level[u] + 1
+				if v == int32(t) {
+					return true
+				}
 				g.queue = append(g.queue, v)
 			}
 		}
 	}
-	return g.level[t] >= 0
+	return false
 }
 
 func (g *Network) push(u, t int32, limit int64) int64 {
