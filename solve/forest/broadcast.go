@@ -17,10 +17,13 @@ import (
 func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result, error) {
 	ctx := b.Context()
 	var best solve.Result
-	if len(p.Members()) > maxMembers {
+	switch n := len(p.Members()); {
+	case n > maxMembers:
 		if best = repeated(ctx, p, nil, mostRepeated); best.Schedule != nil {
 			return best, nil
 		}
+	case n > fewRanks && n <= maxShallow:
+		best = repeated(ctx, p, nil, mostRepeated/8)
 	}
 	share, cancel := b.Share(3)
 	defer cancel()
@@ -80,6 +83,9 @@ func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole 
 	}
 	return best, nil
 }
+
+// fewRanks is for how many ranks regular trees are hardly better than others.
+const fewRanks = 8
 
 // littleLate is by which part of its time in the fluid limit a periodic schedule is late, at most, if it is hardly worth
 // while to look for a better one among many ranks.

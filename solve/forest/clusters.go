@@ -275,7 +275,7 @@ func (c *clusters) shapes() (list []shape) {
 	}
 	for _, fromRoot := range []int{1, 2, 3, 4, 6, 8, 12, 16, n - 1} {
 		for _, fromOthers := range []int{2, 3, 4, 5, 7, 15, 16, n - 2} {
-			if fromRoot > n-1 || fromOthers > n-2 || fromOthers < fromRoot && fromRoot < n-1 || fromRoot == n-1 && fromOthers > 2 {
+			if fromRoot > n-1 || fromOthers < 1 || fromOthers > n-2 || fromOthers < fromRoot && fromRoot < n-1 || fromRoot == n-1 && fromOthers > 2 {
 				continue
 			}
 			if trees := (n - 1) / senders(n, fromRoot, fromOthers); trees*c.p.Topology.Ranks*len(c.groups[0]) <= mostSteps {

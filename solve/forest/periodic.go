@@ -413,7 +413,7 @@ func (b beat) schedule(ctx context.Context) solve.Result {
 func repeated(ctx context.Context, p *model.Problem, f *forest, most int) solve.Result {
 	best, work := beat{ends: model.MaxTime}, 0
 	try := func(trees [][]bough) {
-		if len(trees) == 0 || ctx.Err() != nil || work > mostWorked {
+		if len(trees) == 0 || ctx.Err() != nil || work > max(leastWorked, worked*most) {
 			return
 		}
 		c := newCycle(p, trees)
@@ -448,8 +448,9 @@ func repeated(ctx context.Context, p *model.Problem, f *forest, most int) solve.
 	return best.schedule(context.WithoutCancel(ctx)) // that is soon done
 }
 
-// mostWorked is after how many routes that were looked at no other trees are tried.
-const mostWorked = 3 << 20
+// worked is how many routes are looked at for each transfer that there may be, and leastWorked how many at least, until no
+// other trees are tried.
+const worked, leastWorked = 3, 1 << 18
 
 // littleLater is the part of its time by which a schedule may be later than one with twice the chunks.
 const littleLater = 400

@@ -27,6 +27,7 @@ func TestRepeated(t *testing.T) {
 		{"torus:4x4", 3, 8 << 20, model.Blocking, 58.8},
 		{"dgxh100:4", 13, 8 << 20, model.Pipelined, 37.3},
 		{"dgxh100:3", 13, 64 << 10, model.Pipelined, 4.35},
+		{"dgxh100:2", 3, 1 << 20, model.Pipelined, 7},
 		{"fattree:4x4", 5, 8 << 20, model.Pipelined, 183.3},
 		{"switch:16", 1, 1 << 20, model.Pipelined, 21.7},
 		{"switch:16", 1, 1 << 10, model.Blocking, 3.11},
