@@ -194,8 +194,8 @@ func (c *covering) look(inside []bool) uint64 {
 	return sum
 }
 
-// value returns what a set yields with all ranks counted, or those outside that are far, and on small
-// networks with one rank inside: others that need the same elsewhere may have more time.
+// value returns what a set yields with all ranks counted, or those outside that are far, or, of what a root sends,
+// those inside that are deep, and on small networks with one rank inside: others that need the same elsewhere may have more time.
 func (c *covering) value(inside []bool) model.Time {
 	c.s.left -= 4 * (len(c.t.Links) + c.t.Nodes())
 	key := c.look(inside)
@@ -209,6 +209,11 @@ func (c *covering) value(inside []bool) model.Time {
 		if t = c.take(e, outside, within, true, true); t != model.MaxTime && !c.fromAll {
 			for _, w := range thresholds(outside, e.distances(outside)) {
 				t = max(t, c.take(e, w, within, false, true))
+			}
+		}
+		if kind := c.p.Collective.Kind; t != model.MaxTime && (kind == model.Broadcast || kind == model.Scatter) {
+			for _, v := range thresholds(within, e.depths(within)) {
+				t = max(t, c.take(e, outside, v, true, false))
 			}
 		}
 		if c.t.Nodes() <= maxAlone {

@@ -65,6 +65,7 @@ func TestCoverageOfSmallBuffers(t *testing.T) {
 		kib  int64
 		want float64
 	}{
+		{"dragonfly:3x2x2", model.Scatter, 64, 2703}, {"dragonfly:3x2x2", model.Gather, 64, 2703},
 		{"dgxh100", model.AllReduce, 1, 716}, {"full:8", model.AllReduce, 1, 519}, {"dragonfly:2x2x2", model.AllReduce, 1, 2576},
 		{"dgxa100:2", model.AllReduce, 1, 2928}, {"dgxh100:2", model.AllReduce, 1, 2764}, {"fattree:2x4", model.AllReduce, 1, 2076},
 		{"dgxh100", model.AllReduce, 8, 827}, {"full:8", model.AllReduce, 8, 653},

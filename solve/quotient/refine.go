@@ -1,6 +1,10 @@
 package quotient
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
 
 // Limits of finer cuts.
 const (
@@ -12,11 +16,14 @@ const (
 // refine cuts twice as finely as the best trials do, and four times: where no symmetry makes a few parts fit, finer
 // ones fit better. It is not done where there is little to gain, or where many transfers would be made.
 func (s *search) refine() {
-	if s.p.Chunks != nil || conveys(s.p) {
+	if s.p.Chunks != nil || s.p.Collective.Kind == model.AllToAll {
 		return
 	}
-	usual, best := s.budget, s.different(refined)
-	for _, times := range []int{2, 4} {
+	usual, best, most := s.budget, s.different(refined), 4
+	if conveys(s.p) {
+		most = 128 // what goes to one rank, or comes from one, goes over few links
+	}
+	for times := 2; times <= most; times *= 2 {
 		before := s.best
 		for _, t := range best {
 			c := cut{times * t.cut.parts, 1}
