@@ -355,6 +355,9 @@ func (s *search) cuts() []int {
 	if s.p.Chunks != nil {
 		return []int{0}
 	}
+	if s.p.Collective.Kind.Rooted() && conveys(s.p) { // few links are used, by little each
+		return []int{8, 2, 32, 4, 16, 1, 64, 3, 6, 12}
+	}
 	if conveys(s.p) {
 		return []int{1, 2, 3, 4, 6, 8}
 	}
