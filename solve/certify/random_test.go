@@ -48,7 +48,12 @@ func TestRandomNetworks(t *testing.T) {
 		for _, r := range ev.Rows {
 			where := fmt.Sprintf("seed %d: %s: %v on %+v", seed, r.Method, r.Result.Problem, p.Topology)
 			require.Equal(t, verify.Proved, r.Verdicts["replay"].Outcome, "%s: %v", where, r.Verdicts)
-			require.Equal(t, verify.Proved, r.Verdicts["smt"].Outcome, "%s: %v", where, r.Verdicts)
+			v := r.Verification
+			if v.Verdicts["smt"].Outcome == verify.Unknown { // for want of time: again, without a limit
+				v, err = Verify(context.Background(), r.Result.Problem, r.Result.Schedule, smt.Options{}, Engines)
+				require.NoError(t, err, where)
+			}
+			require.Equal(t, verify.Proved, v.Verdicts["smt"].Outcome, "%s: %v", where, v.Verdicts)
 			require.NotNil(t, r.Bound, where)
 			require.GreaterOrEqual(t, r.Makespan, ev.Bound.Bound, where)
 			rows++
