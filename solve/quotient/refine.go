@@ -10,6 +10,7 @@ import (
 const (
 	mostRefined = 1 << 15 // transfers
 	littleGap   = 0.004
+	largeGap    = 0.05
 	refined     = 3 // trials
 )
 
@@ -35,8 +36,8 @@ func (s *search) refine() {
 				s.spend(finer, usual/6)
 			}
 		}
-		if s.best == before {
-			return
+		if s.best == before && s.gap() > largeGap {
+			return // latencies count more than what is left idle
 		}
 	}
 }
