@@ -49,7 +49,7 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 		if whole != f {
 			flows = append(flows, poured{forest: whole})
 		}
-		best = sooner(best, finest(ctx, p, o, flows, 1))
+		best = sooner(best, finest(ctx, ctx, p, o, flows, 1))
 	}
 	if best.Schedule == nil || best.Stop != solve.Done {
 		return best, nil
@@ -66,7 +66,7 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole *forest, best solve.Result) (solve.Result, error) {
 	trees, err := shallower(ctx, p, f)
 	if n := len(trees); err == nil && n > 0 {
-		best = sooner(best, finest(ctx, p, o, []poured{{forest: trees[n-1]}}, 1))
+		best = sooner(best, finest(ctx, ctx, p, o, []poured{{forest: trees[n-1]}}, 1))
 		if best.Stop != solve.Done || best.Makespan() <= nearly(o) {
 			return best, nil
 		}
@@ -103,7 +103,7 @@ func sooner(a, b solve.Result) solve.Result {
 // farFrom is by which part of the bound what has a frame may be above it before other ways to place chunks are tried.
 const farFrom = 8
 
-// finestFramed returns the best schedule with a frame of some packings, in half of the time, if there is one.
+// finestFramed returns the best schedule with a frame of some packings, if one is found in half of the time.
 func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings []*forest) solve.Result {
 	var flows []poured
 	for _, f := range packings[:min(len(packings), mostFrames)] {
@@ -112,7 +112,7 @@ func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings [
 	half, done := b.Share(2)
 	defer done()
 	chunks := model.TransferTime(p.Space(), p.Topology.Links[0].Bandwidth) / longestSlot(p.Topology)
-	best := finest(half.Context(), p, o, flows, max(1, int64(chunks)/int64(len(packings[0].down[0]))))
+	best := finest(b.Context(), half.Context(), p, o, flows, max(1, int64(chunks)/int64(len(packings[0].down[0]))))
 	if best.Stop = solve.Done; b.Stop() != 0 {
 		best.Stop = b.Stop()
 	}

@@ -95,7 +95,7 @@ func TestBroadcastInTime(t *testing.T) {
 	p.Size = 1 << 20
 	all, err := packings(context.Background(), context.Background(), p)
 	require.NoError(t, err)
-	best := finest(context.Background(), p, solve.Options{Effort: -1}, []poured{{forest: all[0]}}, 8)
+	best := finest(context.Background(), context.Background(), p, solve.Options{Effort: -1}, []poured{{forest: all[0]}}, 8)
 	require.NotNil(t, best.Schedule)
 	over, cancel := context.WithCancel(context.Background())
 	cancel()

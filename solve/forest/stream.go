@@ -30,8 +30,10 @@ const maxPoured = 1 << 19
 
 // finest returns the best schedule of flows that are poured, over several numbers of chunks: there are twice as many each
 // time, or more where fewer will not be enough, until that gains less than a thousandth twice, the makespan is enough, or
-// there would be many more transfers to no avail. It begins with a number of pieces. There may be no schedule.
-func finest(ctx context.Context, p *model.Problem, o solve.Options, flows []poured, pieces int64) solve.Result {
+// there would be many more transfers to no avail. It begins with a number of pieces. There may be no schedule:
+// the first one is looked for until first is done, others until ctx is.
+func finest(ctx, first context.Context, p *model.Problem, o solve.Options, flows []poured, pieces int64) solve.Result {
+	until := first
 	best := solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}
 	g, winner := growth{o: o, pieces: pieces, ends: model.MaxTime}, poured{}
 	for most := int64(1); g.pieces > 0; g.next(best, most) {
@@ -45,7 +47,10 @@ func finest(ctx context.Context, p *model.Problem, o solve.Options, flows []pour
 			if most = max(1, g.pieces*maxPoured/max(1, hops)); hops > maxPoured && (best.Schedule != nil || f.framed) {
 				continue
 			}
-			s := f.stream(ctx, &q, o.Bound)
+			s := f.stream(until, &q, o.Bound)
+			if s != nil {
+				until = ctx
+			}
 			if s != nil && (best.Schedule == nil || q.Makespan(s) < best.Makespan()) {
 				best.Problem, best.Schedule, best.Note, winner = &q, s, f.String(), f
 			}
@@ -53,9 +58,9 @@ func finest(ctx context.Context, p *model.Problem, o solve.Options, flows []pour
 		if best.Schedule != nil && (g.pieces >= manyCuts || winner.framed) {
 			flows = []poured{winner}
 		}
-		if stop := solve.StopOf(ctx); stop != 0 {
+		if stop := solve.StopOf(until); stop != 0 {
 			if best.Schedule == nil {
-				return stopped(ctx, p)
+				return stopped(until, p)
 			}
 			best.Stop = stop
 			return best
