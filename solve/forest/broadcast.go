@@ -29,7 +29,14 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 	defer cancel()
 	all, err := packings(ctx, share.Context(), p)
 	if err != nil {
-		return failed(ctx, p, err)
+		r, err := failed(ctx, p, err)
+		if best.Schedule == nil {
+			return r, err
+		}
+		if err == nil {
+			best.Stop = r.Stop
+		}
+		return best, nil
 	}
 	whole, sorted := all[0], flattest(p, all)
 	f := sorted[0]
