@@ -19,7 +19,9 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 	var best solve.Result
 	switch n := len(p.Members()); {
 	case n > maxMembers:
-		if best = repeated(ctx, p, nil, mostRepeated); best.Schedule != nil {
+		half, done := b.Share(2) // the schedule is large: to write and to prove it takes time, too
+		best = repeated(half.Context(), p, nil, mostRepeated)
+		if done(); best.Schedule != nil {
 			return best, nil
 		}
 	case n > fewRanks && n <= maxShallow:
