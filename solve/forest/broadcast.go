@@ -74,7 +74,7 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 // the result where such trees or orders fail.
 func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole *forest, best solve.Result) (solve.Result, error) {
 	trees, err := shallower(ctx, p, f)
-	if n := len(trees); err == nil && n > 0 {
+	if n := len(trees); err == nil && n > 0 && !framable(p) { // where ranks have one link each, shallow trees share it
 		best = sooner(best, finest(ctx, ctx, p, o, []poured{{forest: trees[n-1]}}, 1))
 		if best.Stop != solve.Done || best.Makespan() <= nearly(o) {
 			return best, nil

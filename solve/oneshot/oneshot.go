@@ -53,7 +53,8 @@ type method struct{ name string }
 // Limits of the methods.
 const (
 	maxMembers   = 256
-	maxGrouped   = 512 // members of a composition
+	maxGrouped   = 512     // members of a composition
+	maxManyBytes = 1 << 20 // buffer for more than maxMembers of them: other methods take the time where there is much to send
 	maxTransfers = 1 << 18
 	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
 	maxComposed  = 1 << 22 // those that a search for a composition does
@@ -74,7 +75,7 @@ func (m *method) About() solve.About {
 	}
 	switch m.name {
 	case "hierarchical":
-		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 512 members"
+		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members, or 512 up to 1 MiB"
 		a.Guarantee = "on hypercubes, and tori of sides 2 and 4, optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
 	case "mixed":
@@ -98,6 +99,8 @@ func (m *method) Serves(p *model.Problem) error {
 		return solve.NotServed("serves ranks that are all there at the start")
 	case n > most:
 		return solve.NotServed("serves up to %d members, not %d", most, n)
+	case n > maxMembers && p.Size > maxManyBytes:
+		return solve.NotServed("serves more than %d members up to %s, not %s", maxMembers, model.FormatBytes(maxManyBytes), model.FormatBytes(p.Size))
 	case len(p.Chunks)*n*(n-1) > maxTransfers:
 		return solve.NotServed("would make %d transfers, more than %d", len(p.Chunks)*n*(n-1), maxTransfers)
 	}
