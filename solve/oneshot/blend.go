@@ -2,7 +2,6 @@ package oneshot
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -20,14 +19,16 @@ const (
 // candidate is a plan with one order.
 type candidate struct {
 	*plan
-	uses [][]linkUse // by which members are owners
+	uses  [][]linkUse // by which members are owners
+	times []int       // scratch
 }
 
 // linkUse is how many times a chunk goes over a link.
 type linkUse struct{ link, times int }
 
-// candidates returns plans with one order each, up to some number of them.
-func candidates(plans []*plan) (single []*candidate) {
+// candidates returns plans with one order each, up to some number of them, on a network of some links.
+func candidates(plans []*plan, links int) (single []*candidate) {
+	times := make([]int, links)
 	for _, q := range plans {
 		for _, order := range q.orders {
 			same := func(r *candidate) bool {
@@ -35,7 +36,7 @@ func candidates(plans []*plan) (single []*candidate) {
 			}
 			if len(single) < mostPlans && !slices.ContainsFunc(single, same) {
 				x := &plan{layout: q.layout, collected: q.collected, orders: [][]int{order}}
-				single = append(single, &candidate{x, make([][]linkUse, x.parts())})
+				single = append(single, &candidate{x, make([][]linkUse, x.parts()), times})
 			}
 		}
 	}
@@ -46,16 +47,12 @@ func candidates(plans []*plan) (single []*candidate) {
 func (c *candidate) links(w *ways, n int) []linkUse {
 	n %= len(c.uses)
 	if c.uses[n] == nil {
-		times := map[int]int{}
-		for step := range c.steps() {
-			for _, p := range c.meeting(step, n, nil) {
-				for _, l := range w.routes[p.route] {
-					times[l]++
-				}
+		clear(c.times)
+		c.count(w, n, c.times)
+		for l, times := range c.times {
+			if times > 0 {
+				c.uses[n] = append(c.uses[n], linkUse{l, times})
 			}
-		}
-		for _, l := range slices.Sorted(maps.Keys(times)) {
-			c.uses[n] = append(c.uses[n], linkUse{l, times[l]})
 		}
 	}
 	return c.uses[n]
@@ -65,7 +62,7 @@ func (c *candidate) links(w *ways, n int) []linkUse {
 // a makespan, chunk after chunk takes of the plans by which it is over in time the one that costs least: a link
 // costs the more the longer it is busy. The makespan is bisected between the bound and the best that is known.
 func (s *search) blend(plans []*plan) {
-	of := candidates(plans)
+	of := candidates(plans, len(s.p.Topology.Links))
 	for chunks := fewBlended; chunks <= mostBlended && !s.over(); chunks *= 2 {
 		p := *s.p
 		p.Chunks = s.divide(p.Size, int(min(int64(chunks), max(1, p.Size/s.unit()))), 0).chunks

@@ -156,16 +156,8 @@ func (s *search) estimate(q *plan) bool {
 		return false
 	}
 	load := make([]int, len(s.p.Topology.Links))
-	var along []pair
 	for n := range parts {
-		for step := range q.steps() {
-			along = q.meeting(step, n, along[:0])
-			for _, w := range along {
-				for _, l := range s.ways.routes[w.route] {
-					load[l]++
-				}
-			}
-		}
+		q.count(s.ways, n, load)
 		if s.b.Spent() {
 			return false
 		}
@@ -190,7 +182,7 @@ func (q *plan) looks() model.Time {
 	return max(q.latency, q.busy) + min(q.latency, q.busy)/4
 }
 
-// route finds ways for the pairs of a layout.
+// route finds ways for the pairs of a layout; those of a dimension that take longest for a small chunk come first.
 func (s *search) route(x *layout) {
 	var pairs []pair
 	ends := []int{0}
@@ -207,14 +199,10 @@ func (s *search) route(x *layout) {
 		w.pairs[i].route += int32(len(s.ways.routes))
 	}
 	s.ways.routes = append(s.ways.routes, w.routes...)
+	small := s.builder(&model.Problem{Topology: s.p.Topology, Collective: s.p.Collective, Cost: s.p.Cost, Chunks: []model.Chunk{{Size: 1}}})
 	for j := range x.radix {
-		x.pairs = append(x.pairs, s.longestFirst(w.pairs[ends[j]:ends[j+1]]))
+		x.pairs = append(x.pairs, small.byDuration(0, w.pairs[ends[j]:ends[j+1]]))
 	}
-}
-
-// longestFirst returns pairs in order, those first whose ways take longest for a small chunk.
-func (s *search) longestFirst(pairs []pair) []pair {
-	return s.builder(&model.Problem{Topology: s.p.Topology, Collective: s.p.Collective, Cost: s.p.Cost, Chunks: []model.Chunk{{Size: 1}}}).byDuration(0, pairs)
 }
 
 // combine tries a plan with a number of pieces for each part, and returns its makespan, MaxTime if
@@ -266,6 +254,19 @@ func (q *plan) meeting(step, n int, dst []pair) []pair {
 		}
 	}
 	return dst
+}
+
+// count adds to times, by link, how often the n-th chunk that follows the plan goes over each.
+func (q *plan) count(w *ways, n int, times []int) {
+	var along []pair
+	for step := range q.steps() {
+		along = q.meeting(step, n, along[:0])
+		for _, p := range along {
+			for _, l := range w.routes[p.route] {
+				times[l]++
+			}
+		}
+	}
 }
 
 // step places a step of chunk k, the n-th that follows the plan, whose members are ready at some times, or
