@@ -50,38 +50,23 @@ func (f *finder) partition() (model.Time, model.Witness) {
 // readers returns the bound of the partition into members that read sums at one switch, or at
 // switches that have ranks in common, with these switches.
 func (f *finder) readers() (model.Time, model.Witness) {
-	root := make([]int, f.t.Nodes())
-	for v := range root {
-		root[v] = v
-	}
-	var find func(v int) int
-	find = func(v int) int {
-		if root[v] != v {
-			root[v] = find(root[v])
-		}
-		return root[v]
-	}
-	for i := range f.t.Links {
-		if l := &f.t.Links[i]; f.t.IsRank(l.Src) && f.t.Reduces(l.Dst) == model.SumsRead {
-			root[find(l.Dst)] = find(l.Src)
-		}
-	}
+	of := f.t.Parts(func(l *model.Link) bool { return f.t.IsRank(l.Src) && f.t.Reduces(l.Dst) == model.SumsRead })
 	at, parts := map[int]int{}, [][]int(nil)
 	for v := range f.t.Nodes() {
 		if !f.t.IsRank(v) && f.t.Reduces(v) != model.SumsRead {
 			continue
 		}
-		g, known := at[find(v)]
+		g, known := at[of[v]]
 		if !known {
 			g = len(parts)
-			at[find(v)] = g
+			at[of[v]] = g
 			parts = append(parts, nil)
 		}
 		parts[g] = append(parts[g], v)
 	}
 	home := map[int]bool{}
 	for _, r := range f.members {
-		home[find(r)] = true
+		home[of[r]] = true
 	}
 	if len(home) < 2 || len(home) < len(parts) {
 		return 0, nil

@@ -1,6 +1,7 @@
 package forest
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -23,30 +24,11 @@ func newClusters(p *model.Problem) *clusters {
 	if len(p.Members()) != t.Ranks || len(t.Switches) == 0 {
 		return nil
 	}
-	slowest := slices.MinFunc(t.Links, func(a, b model.Link) int { return int(min(1, max(-1, a.Bandwidth-b.Bandwidth))) }).Bandwidth
-	parent := make([]int, t.Nodes())
-	for v := range parent {
-		parent[v] = v
-	}
-	var find func(v int) int
-	find = func(v int) int {
-		if parent[v] != v {
-			parent[v] = find(parent[v])
-		}
-		return parent[v]
-	}
-	for _, l := range t.Links {
-		if l.Bandwidth > slowest {
-			parent[find(l.Src)] = find(l.Dst)
-		}
-	}
+	slowest := slices.MinFunc(t.Links, func(a, b model.Link) int { return cmp.Compare(a.Bandwidth, b.Bandwidth) }).Bandwidth
+	part := t.Parts(func(l *model.Link) bool { return l.Bandwidth > slowest })
 	c := &clusters{p: p, out: t.Out(), ways: map[[2]int][][]int{}}
-	of := map[int]int{}
-	for v := range t.Ranks {
-		g, known := of[find(v)]
-		if !known {
-			g = len(c.groups)
-			of[find(v)] = g
+	for v, g := range part[:t.Ranks] { // ranks come first, so that their parts are numbered from 0 on
+		if g == len(c.groups) {
 			c.groups = append(c.groups, nil)
 		}
 		c.groups[g] = append(c.groups[g], v)
@@ -56,7 +38,7 @@ func newClusters(p *model.Problem) *clusters {
 			return nil
 		}
 	}
-	first, n := of[find(p.Collective.Root)], len(c.groups)
+	first, n := part[p.Collective.Root], len(c.groups)
 	ordered := make([][]int, n)
 	for i := range ordered {
 		if ordered[i] = c.groups[(first+i)%n]; n&(n-1) == 0 {

@@ -102,29 +102,12 @@ func machines(p *model.Problem) (groups grouping) {
 
 // groupsBy returns the members, as their numbers, that hang together by some of the links.
 func groupsBy(p *model.Problem, with func(l *model.Link) bool) (groups grouping) {
-	t := p.Topology
-	root := make([]int, t.Nodes())
-	for v := range root {
-		root[v] = v
-	}
-	var find func(v int) int
-	find = func(v int) int {
-		if root[v] != v {
-			root[v] = find(root[v])
-		}
-		return root[v]
-	}
-	for i := range t.Links {
-		if l := &t.Links[i]; with(l) {
-			root[find(l.Src)] = find(l.Dst)
-		}
-	}
-	at := map[int]int{}
+	of, at := p.Topology.Parts(with), map[int]int{}
 	for i, r := range p.Members() {
-		g, known := at[find(r)]
+		g, known := at[of[r]]
 		if !known {
 			g = len(groups)
-			at[find(r)] = g
+			at[of[r]] = g
 			groups = append(groups, nil)
 		}
 		groups[g] = append(groups[g], i)
