@@ -20,7 +20,6 @@ import (
 // TestStragglarMatching: the paper's heuristic, as a whole schedule, is proved right by
 // replay, for few ranks by SMT, and never beats the general construction.
 func TestStragglarMatching(t *testing.T) {
-	faster := 0
 	for _, n := range []int{6, 10, 12, 14, 22, 48, 96} {
 		tp, err := topo.Parse(fmt.Sprintf("switch:%d", n), topo.Options{})
 		require.NoError(t, err)
@@ -39,9 +38,8 @@ func TestStragglarMatching(t *testing.T) {
 		ours, err := stragglar.New().Solve(context.Background(), r.Problem, solve.Options{})
 		require.NoError(t, err)
 		require.LessOrEqual(t, ours.Makespan(), r.Makespan(), "n=%d", n)
-		if ours.Makespan() < r.Makespan() {
-			faster++
+		if n >= 22 {
+			require.Less(t, ours.Makespan(), r.Makespan(), "n=%d", n)
 		}
 	}
-	require.Positive(t, faster)
 }

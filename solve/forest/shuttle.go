@@ -11,10 +11,10 @@ import (
 )
 
 // shuttled is a spanning forest of an allreduce, or the trees of an allgather, whose hops go over single links. They are
-// given times by list scheduling
-// (Graham, "Bounds on multiprocessing timing anomalies", 1969), in which links never wait where there is something to
-// carry, forwards and backwards in turn: each time in the order of the schedule before (Li and Willis, "An iterative
-// scheduling technique for resource-constrained project scheduling", European Journal of Operational Research 56, 1992).
+// given times by list scheduling (Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
+// Mathematics 17, 1969), in which links never wait where there is something to carry, forwards and backwards in turn: each
+// time in the order of the schedule before (Li and Willis, "An iterative scheduling technique for resource-constrained
+// project scheduling", European Journal of Operational Research 56, 1992).
 // First come those hops after which most must follow, and chunks one after the other, more or less: see staggers. So
 // leaves run ahead at the beginning, and at the end there are copies to leaves left for all links.
 type shuttled struct {
@@ -214,7 +214,8 @@ func newShunting(ctx context.Context, f *forest, p *model.Problem) *shunting {
 	return x
 }
 
-// jobsOf returns the hops of a tree, up over the mirror images of its links, if there are such, and then down, each after those that it waits for.
+// jobsOf returns the hops of a tree, up over the mirror images of its links, if there are such, and then down, each after
+// those that it waits for.
 func jobsOf(t tree, mirror func(link int) int, machine []int32, ranks int) (jobs []job) {
 	last := make([][]int32, ranks) // by rank: those that bring it what it sends next
 	add := func(a arc, op model.Op) {

@@ -27,10 +27,10 @@
 // dimension, or all: recursive multiplying: Ruefenacht, Bull and Booth, "Generalisation of
 // recursive doubling for allreduce", Parallel Computing 69, 2017); or it is one-shot along the
 // matchings of Swing. All chunks are on their way at once, and each begins with another dimension:
-// on a hypercube of d dimensions with latency a, in which x is the time of the buffer over a link,
-// that takes da + x/d in the limit of small pieces where x/d <= a, which is the least: a rank needs
-// x/d to send all, and what leaves last needs da to the other end. In the end each chunk may go by a
-// composition of its own, so that links which one leaves idle serve another.
+// pipelined, on a hypercube of d dimensions with latency a, in which x is the time of the buffer
+// over a link, that takes da + x/d in the limit of small pieces where x/d <= a, which is the least:
+// a rank needs x/d to send all, and what leaves last needs da to the other end. In the end each
+// chunk may go by a composition of its own, so that links which one leaves idle serve another.
 package oneshot
 
 import (
@@ -76,7 +76,7 @@ func (m *method) About() solve.About {
 	switch m.name {
 	case "hierarchical":
 		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members, or 512 up to 1 MiB"
-		a.Guarantee = "on hypercubes, and tori of sides 2 and 4, optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
+		a.Guarantee = "pipelined, on hypercubes and tori of sides 2 and 4 with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
 	case "mixed":
 		a.Guarantee = "around one switch with equal ranks optimal in the limit of small pieces, for every size"

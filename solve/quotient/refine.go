@@ -14,15 +14,16 @@ const (
 	refined     = 3 // trials
 )
 
-// refine cuts twice as finely as the best trials do, and four times: where no symmetry makes a few parts fit, finer
-// ones fit better. It is not done where there is little to gain, or where many transfers would be made.
+// refine cuts twice as finely as the best trials do, and four times, and what goes to one rank, or comes from one, up to
+// 128 times: where no symmetry makes a few parts fit, finer ones fit better. It is not done where there is little to gain,
+// or where many transfers would be made.
 func (s *search) refine() {
 	if s.p.Chunks != nil || s.p.Collective.Kind == model.AllToAll {
 		return
 	}
 	usual, best, most := s.budget, s.different(refined), 4
 	if conveys(s.p) {
-		most = 128 // what goes to one rank, or comes from one, goes over few links
+		most = 128 // they go over few links
 	}
 	for times := 2; times <= most; times *= 2 {
 		before := s.best

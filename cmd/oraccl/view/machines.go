@@ -58,36 +58,22 @@ func steps[K comparable, V any](of map[K]V, measure func(V) int64) []int64 {
 // together returns the sets of nodes with ranks that hang together by some links, or nil if there
 // are fewer than two or one has a single rank.
 func together(t *model.Topology, by func(k *model.Link) bool) [][]int {
-	root := make([]int, t.Nodes())
-	for v := range root {
-		root[v] = v
-	}
-	find := func(v int) int {
-		for root[v] != v {
-			root[v] = root[root[v]]
-			v = root[v]
-		}
-		return v
-	}
-	for i := range t.Links {
-		if k := &t.Links[i]; by(k) {
-			root[find(k.Src)] = find(k.Dst)
-		}
-	}
+	parts := t.Parts(by)
 	var all [][]int
 	at := map[int]int{}
 	for r := range t.Ranks {
-		if _, ok := at[find(r)]; !ok {
-			at[find(r)] = len(all)
+		i, ok := at[parts[r]]
+		if !ok {
+			i, at[parts[r]] = len(all), len(all)
 			all = append(all, nil)
 		}
-		all[at[find(r)]] = append(all[at[find(r)]], r)
+		all[i] = append(all[i], r)
 	}
 	if len(all) < 2 || slices.ContainsFunc(all, func(list []int) bool { return len(list) < 2 }) {
 		return nil
 	}
 	for v := t.Ranks; v < t.Nodes(); v++ {
-		if i, ok := at[find(v)]; ok {
+		if i, ok := at[parts[v]]; ok {
 			all[i] = append(all[i], v)
 		}
 	}
