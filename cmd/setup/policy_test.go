@@ -76,6 +76,8 @@ var policy = []struct {
 	{dir: "solve/workload/modulo", may: "model. model/workload solve solve/lp. solve/lp/highs", solver: true},
 	{dir: "solve/crossover/exact", may: "model. solve/crossover solve/lp. solve/lp/highs", solver: true},
 	{dir: "solve/dual", may: "model. solve", solver: true},
+	{dir: "solve/arborescence", may: "model. solve", solver: true},
+	{dir: "solve/broadcast", may: "model. solve", solver: true},
 	{dir: "solve/forest", may: "model. solve", solver: true},
 	{dir: "solve/certify", may: "model. model/native model/pace model/workload solve verify", solver: true},
 	{dir: "solve/certify/pareto", may: "model. solve verify", solver: true},

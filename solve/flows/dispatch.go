@@ -2,10 +2,10 @@ package flows
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/heap"
 	"github.com/oraccl/oraccl/solve/network"
 )
 
@@ -21,7 +21,7 @@ type dispatch struct {
 	awake []int32        // hops to be looked at
 	marks []bool         // by hop: whether it is awake
 	list  []model.Transfer
-	next  events
+	next  heap.Heap[event]
 }
 
 // event is that a resource may be free, or that a chunk has arrived.
@@ -31,22 +31,9 @@ type event struct {
 	chunk    int32
 }
 
-type events []event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(e[i].at, e[j].at), cmp.Compare(e[i].resource, e[j].resource), cmp.Compare(e[i].chunk, e[j].chunk)) < 0
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-
-// Push implements heap.Interface.
-func (e *events) Push(x any) { *e = append(*e, x.(event)) }
-
-// Pop implements heap.Interface.
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
+// Before orders a heap: the first event comes first.
+func (e event) Before(f event) bool {
+	return cmp.Or(cmp.Compare(e.at, f.at), cmp.Compare(e.resource, f.resource), cmp.Compare(e.chunk, f.chunk)) < 0
 }
 
 func newDispatch(r *router) *dispatch {
@@ -109,11 +96,11 @@ func (d *dispatch) run(stop func() bool) *model.Schedule {
 			return nil
 		}
 		d.start(now)
-		if d.next.Len() == 0 {
+		if len(d.next) == 0 {
 			break
 		}
-		for now = d.next[0].at; d.next.Len() > 0 && d.next[0].at == now; {
-			e := heap.Pop(&d.next).(event)
+		for now = d.next[0].at; len(d.next) > 0 && d.next[0].at == now; {
+			e := d.next.Pop()
 			if e.resource < 0 {
 				d.wait(e.chunk)
 				continue
@@ -200,7 +187,7 @@ func (d *dispatch) begin(k, l int32, now model.Time) {
 		place := d.Place(&u)
 		free := now + u.From + beta + u.Extra
 		for _, from := range d.froms[place] {
-			heap.Push(&d.next, event{at: max(now+1, free-from), resource: place})
+			d.next.Push(event{at: max(now+1, free-from), resource: place})
 		}
 	}
 	d.Take(l, now, beta)
@@ -210,6 +197,6 @@ func (d *dispatch) begin(k, l int32, now model.Time) {
 	d.tail[k] -= h.Alpha + beta
 	path := d.r.paths[k]
 	if d.r.paths[k] = path[:len(path)-1]; len(path) > 1 {
-		heap.Push(&d.next, event{at: end, resource: -1, chunk: k})
+		d.next.Push(event{at: end, resource: -1, chunk: k})
 	}
 }

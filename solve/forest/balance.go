@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/lp"
+	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
 const (
@@ -27,11 +29,11 @@ func (g *packing) balanced(ctx context.Context, deepest int) (*forest, error) {
 	ends := m.AddNonNegative("", lp.Int(1))
 	side, room := g.sides()
 	carries, sums := make([][]lp.Term, len(room)), make([][]lp.Term, len(room))
-	var trees []tree
+	var trees []arborescence.Tree
 	var whole []lp.Term
 	first := 1
 	for _, c := range g.trees {
-		for _, root := range g.sinks {
+		for _, root := range g.Sinks {
 			t, depth := g.from(root, c.edges, deepest)
 			if depth > deepest {
 				continue
@@ -41,8 +43,8 @@ func (g *packing) balanced(ctx context.Context, deepest int) (*forest, error) {
 			}
 			x := m.AddNonNegative("", float(perLevel*float64(depth)))
 			trees, whole = append(trees, t), append(whole, lp.T(x, 1))
-			for _, a := range t.arcs {
-				s := side[a.route[0]]
+			for _, a := range t.Arcs {
+				s := side[a.Route[0]]
 				carries[s/2] = append(carries[s/2], lp.T(x, 1))
 				sums[s^1] = append(sums[s^1], lp.T(x, 1))
 			}
@@ -61,24 +63,24 @@ func (g *packing) balanced(ctx context.Context, deepest int) (*forest, error) {
 		most.Coef = float(-room[s] / 2)
 		m.AddLE("", lp.Int(0), append(sums[s], most, lp.Term{Col: over, Coef: float(-room[s])})...)
 	}
-	r, err := solved(ctx, m)
+	r, err := highs.Simplex(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	var kept []tree
+	var kept []arborescence.Tree
 	for j, t := range trees {
-		if t.weight = int64(math.Round(r.Values[first+j] * wholeTrees)); t.weight > 0 {
+		if t.Weight = int64(math.Round(r.Values[first+j] * wholeTrees)); t.Weight > 0 {
 			kept = append(kept, t)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
-	return &forest{blocks: 1, down: [][]tree{kept}, speed: 1 / r.Values[ends]}, nil
+	slices.SortStableFunc(kept, func(a, b arborescence.Tree) int { return cmp.Compare(b.Weight, a.Weight) })
+	return &forest{blocks: 1, down: [][]arborescence.Tree{kept}, speed: 1 / r.Values[ends]}, nil
 }
 
 // sides numbers the directions of edges by the first links of their routes, those of an edge 2i and 2i+1, and returns the
 // room of each. Edges over links that are twins count as one.
 func (g *packing) sides() (side map[int]int, room []float64) {
-	same := twinsOf(g.t)
+	same := twinsOf(g.Topology)
 	side = map[int]int{}
 	for _, e := range g.edges {
 		s, known := side[same.of[e.there[0]][0]]

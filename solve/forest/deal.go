@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/arborescence"
 )
 
 // dealer deals out chunks among trees.
@@ -20,7 +21,7 @@ type dealer struct {
 
 // weighed is a tree with the seconds for which a byte keeps each link busy.
 type weighed struct {
-	*tree
+	*arborescence.Tree
 	uses  []use
 	given float64
 }
@@ -33,7 +34,7 @@ type use struct {
 // deal gives each chunk a tree of its block: first each tree its share, then, a few times,
 // each chunk the tree with which the largest load of a link is the least, or almost: in
 // norms that are closer and closer to it. Of all these the one with the least load of the busiest link stays.
-func (f *forest) deal(forests [][]tree, p *model.Problem, block []int, chosen []*tree) {
+func (f *forest) deal(forests [][]arborescence.Tree, p *model.Problem, block []int, chosen []*arborescence.Tree) {
 	d := f.dealer(forests, p)
 	of := make([]int, len(chosen)) // by chunk: its tree among those of its block
 	passed := make([]float64, len(forests))
@@ -43,7 +44,7 @@ func (f *forest) deal(forests [][]tree, p *model.Problem, block []int, chosen []
 		lacking := math.Inf(-1)
 		for i := range d.trees[b] {
 			t := &d.trees[b][i]
-			if lacks := passed[b]*float64(t.weight)/d.total[b] - t.given; lacks > lacking {
+			if lacks := passed[b]*float64(t.Weight)/d.total[b] - t.given; lacks > lacking {
 				lacking, of[k] = lacks, i
 			}
 		}
@@ -77,7 +78,7 @@ func (f *forest) deal(forests [][]tree, p *model.Problem, block []int, chosen []
 		}
 	}
 	for k := range chosen {
-		chosen[k] = d.trees[block[k]][best[k]].tree
+		chosen[k] = d.trees[block[k]][best[k]].Tree
 	}
 }
 
@@ -103,7 +104,7 @@ func (d *dealer) work(block []int) (n int) {
 	return n
 }
 
-func (f *forest) dealer(forests [][]tree, p *model.Problem) *dealer {
+func (f *forest) dealer(forests [][]arborescence.Tree, p *model.Problem) *dealer {
 	n := len(p.Topology.Links)
 	d := &dealer{load: make([]float64, n), norms: make([]float64, n), total: make([]float64, len(forests))}
 	same := twinsOf(p.Topology)
@@ -111,11 +112,11 @@ func (f *forest) dealer(forests [][]tree, p *model.Problem) *dealer {
 		list := make([]weighed, len(trees))
 		for i := range trees {
 			t := &trees[i]
-			list[i].tree = t
-			d.total[b] += float64(t.weight)
-			links := t.links()
+			list[i].Tree = t
+			d.total[b] += float64(t.Weight)
+			links := t.Links()
 			if up := f.paired[t]; up != nil {
-				links = slices.Concat(links, up.links())
+				links = slices.Concat(links, up.Links())
 			}
 			for _, l := range links {
 				first, bandwidth := l, float64(p.Topology.Links[l].Bandwidth)

@@ -14,11 +14,8 @@
 // forwards and backwards (see shuttled); elsewhere each root has an equal part, and the trees
 // that lead to it are those of the reversed network. Where switches add, hops of the trees are sums
 // and multicasts of theirs (see joint), whatever the machines are like; trees of the other
-// collectives use no such thing. The few trees of a broadcast are flattened (see flattened), since what
-// latency and the filling of pipelines cost grows with the depth; and its last chunks take ways of their own over links
-// that have nothing left to carry (see drained), so that the depth hardly costs anything. Where trees share links that are
-// alike, as over switches, they have a timetable (see frame). Where ranks are many, the schedule of a broadcast is one
-// period repeated (see cycle), also of regular trees over machines and ranks (see clusters).
+// collectives use no such thing. Trees are packed by package arborescence, and the few trees of a broadcast or
+// reduce are given times by package broadcast.
 //
 // Method paths serves what goes from single ranks to single ranks: the maximum concurrent flow, split
 // into paths.
@@ -31,6 +28,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/broadcast"
 	"github.com/oraccl/oraccl/solve/improve"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	demand "github.com/oraccl/oraccl/solve/network"
@@ -156,11 +154,13 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return r, nil
 	}
 	if p.Collective.Kind == model.Broadcast && !fixed(p, o) {
-		return broadcast(b, p, o)
+		return broadcast.Solve(b, p, o, func(ctx context.Context, g broadcast.Packings) (solve.Result, error) {
+			return pipelined(ctx, p, o, flatter(p, g))
+		})
 	}
 	flows, err := grow(ctx, p)
 	if err != nil || ctx.Err() != nil {
-		return failed(ctx, p, err)
+		return solve.Failed(ctx, p, err)
 	}
 	list := shuttles(flows)
 	if list == nil || p.Collective.Kind == model.Broadcast {

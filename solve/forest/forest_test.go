@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
-	"github.com/oraccl/oraccl/model/traffic"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/solvetest"
@@ -68,88 +66,13 @@ func TestApproachesFluid(t *testing.T) {
 	}
 }
 
-// TestPacking: on random networks with switches, whatever their links, trees span, keep to
-// their room, and are as many as the fluid limit says where as much enters each node as
-// leaves it.
-func TestPacking(t *testing.T) {
-	lost := 0
-	for seed := range uint64(120) {
-		r := rand.New(rand.NewPCG(seed, 11))
-		p := random(r, seed%2 == 0)
-		if seed%3 == 0 {
-			uneven(t, r, p, "allgatherv", []int64{9, 1 << 30}[seed/3%2])
-		}
-		limit, err := fluid.Rate(context.Background(), p)
-		require.NoError(t, err)
-		w, err := scaled(p, limit)
-		require.NoError(t, err)
-		require.Zero(t, w.missing())
-		room, most := make([]int64, len(p.Topology.Links)), int64(0)
-		for i, a := range w.arcs {
-			room[i] = a.room
-		}
-		byShard, err := packed(context.Background(), p)
-		require.NoError(t, err, "seed %d", seed)
-		total := int64(0)
-		used := make([]int64, len(room))
-		for i, s := range w.sources {
-			at := slices.Index(roots(p), s)
-			require.GreaterOrEqual(t, at, 0)
-			sum := int64(0)
-			for _, tr := range byShard[at] {
-				require.Equal(t, s, tr.root)
-				sum += tr.weight
-				total += tr.weight
-				spans := []int{tr.root}
-				for _, a := range tr.arcs {
-					require.Contains(t, spans, a.from)
-					require.NotContains(t, spans, a.to)
-					spans = append(spans, a.to)
-					for _, l := range a.route {
-						used[l] += tr.weight
-					}
-				}
-				slices.Sort(spans)
-				require.Equal(t, p.Members(), spans)
-			}
-			require.Zero(t, sum%w.weights[i], "each source has its share")
-		}
-		most = w.all()
-		unit := int64(1)
-		if total != most { // finer ones
-			unit = finer
-		}
-		for l := range used {
-			require.LessOrEqual(t, used[l], room[l]*unit, "seed %d, link %d", seed, l)
-		}
-		if total < most*unit {
-			require.NotZero(t, seed%2, "seed %d: %d trees of %d", seed, total, most*unit)
-			lost++
-		}
-	}
-	t.Logf("%d of 60 networks whose nodes are not balanced lose to their switches", lost)
-}
-
-// uneven makes p an uneven collective: members have up to most bytes each, and some none.
-func uneven(t testing.TB, r *rand.Rand, p *model.Problem, name string, most int64) {
-	bytes := make([]int64, p.Topology.Ranks)
-	for i := range bytes {
-		bytes[i] = r.Int64N(2) * r.Int64N(most)
-	}
-	bytes[r.IntN(len(bytes))] = most
-	c, err := traffic.PerMember(name, p.Members(), 0, bytes)
-	require.NoError(t, err)
-	p.Collective, p.Size = *c, c.Ends[len(c.Ends)-1]
-	require.NoError(t, p.Collective.Normalise(p.Topology.Ranks))
-}
-
 // TestUneven: with contributions between nothing and 64 MiB, a schedule takes at most a hundredth longer
 // than the fluid limit, both ways.
 func TestUneven(t *testing.T) {
 	for seed, c := range [][2]string{{"switch:4", "allgatherv"}, {"ring:6", "reducescatterv"}, {"mesh:2x2", "allgatherv"}, {"full:4", "reducescatterv"}} {
 		t.Run(fmt.Sprint(c[0], "-", c[1]), func(t *testing.T) {
 			p := problem(t, c[0], model.AllGather)
-			uneven(t, rand.New(rand.NewPCG(uint64(seed), 13)), p, c[1], 64<<20)
+			solvetest.Uneven(t, rand.New(rand.NewPCG(uint64(seed), 13)), p, c[1], 64<<20)
 			l, err := fluid.Rate(context.Background(), p)
 			require.NoError(t, err)
 			limit, _ := l.TimeOf(p.Size).Float64()
@@ -174,38 +97,11 @@ func TestUneven(t *testing.T) {
 	require.ErrorIs(t, New().Serves(p), solve.ErrNotServed, "two of three want the first")
 }
 
-// random returns an allgather or broadcast on a strongly connected network, with all links
-// both ways if balanced.
-func random(r *rand.Rand, balanced bool) *model.Problem {
-	n := 2 + r.IntN(5)
-	tp := &model.Topology{Name: "random", Ranks: n}
-	for i := range r.IntN(3) {
-		tp.Switches = append(tp.Switches, model.Switch{Name: fmt.Sprint("s", i)})
-	}
-	link := func(u, v int) {
-		if u != v {
-			bandwidth := 1e9 * (1 + r.Int64N(7))
-			tp.Links = append(tp.Links, model.Link{Src: u, Dst: v, Bandwidth: bandwidth})
-			if balanced {
-				tp.Links = append(tp.Links, model.Link{Src: v, Dst: u, Bandwidth: bandwidth})
-			}
-		}
-	}
-	order := r.Perm(tp.Nodes())
-	for i, u := range order {
-		link(u, order[(i+1)%len(order)])
-	}
-	for range r.IntN(3 * n) {
-		link(r.IntN(tp.Nodes()), r.IntN(tp.Nodes()))
-	}
-	return &model.Problem{Topology: tp, Collective: model.Collective{Kind: []model.Kind{model.AllGather, model.Broadcast}[r.IntN(2)]}, Size: 1 << 20, Cost: model.Pipelined}
-}
-
 // TestRandom: schedules on such networks are right.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 12))
-		p := random(r, seed%2 == 0)
+		p := solvetest.RandomSpread(r, seed%2 == 0)
 		for _, kind := range []model.Kind{model.AllGather, model.Reduce, model.AllReduce, model.AllToAll} {
 			p.Collective.Kind = kind
 			s := New()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/arborescence"
 )
 
 // hubs grows cheap trees whose hops may be multicasts at switches that copy. On a topology that is
@@ -124,7 +125,7 @@ type sprout struct {
 // grow returns a cheap tree from root: rank by rank, by what costs the least beside what there is
 // (Takahashi and Matsuyama, "An approximate solution for the Steiner problem in graphs",
 // Mathematica Japonica 24, 1980). ok is false if there is none.
-func (h *hubs) grow(root int, w ways, prices []float64, free bool) (t tree, ok bool) {
+func (h *hubs) grow(root int, w ways, prices []float64, free bool) (t arborescence.Tree, ok bool) {
 	s := &sprout{hubs: h, w: w, prices: prices, free: free, depth: slices.Repeat([]int{-1}, h.t.Ranks), casts: map[int][]*multicast{}, best: map[int]offer{}}
 	s.reach(root, 0)
 	for len(s.order) < len(h.members) {
@@ -135,7 +136,7 @@ func (h *hubs) grow(root int, w ways, prices []float64, free bool) (t tree, ok b
 			}
 		}
 		if q < 0 {
-			return tree{}, false
+			return arborescence.Tree{}, false
 		}
 		o := s.best[q]
 		if !s.take(q, o) { // the way meets what the multicast has become
@@ -219,8 +220,8 @@ func (s *sprout) take(q int, o offer) bool {
 }
 
 // tree returns what has grown: the arcs of a multicast one after the other.
-func (s *sprout) tree(root int) tree {
-	t := tree{root: root}
+func (s *sprout) tree(root int) arborescence.Tree {
+	t := arborescence.Tree{Root: root}
 	streams := 0
 	for _, u := range s.order {
 		for _, m := range s.casts[u] {
@@ -230,9 +231,9 @@ func (s *sprout) tree(root int) tree {
 				number = streams
 			}
 			for _, q := range m.to {
-				t.arcs = append(t.arcs, arc{from: u, to: q, route: m.route[q], stream: number})
+				t.Arcs = append(t.Arcs, arborescence.Arc{From: u, To: q, Route: m.route[q], Stream: number})
 			}
-			t.uses = append(t.uses, m.uses(s.own)...)
+			t.Uses = append(t.Uses, m.uses(s.own)...)
 		}
 	}
 	return t

@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/lp"
+	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
 // joint packs, for an allreduce where switches add, trees of sums up to a root and trees of
@@ -86,13 +88,13 @@ type orchard struct {
 	p     *model.Problem
 	hubs  [sides]*hubs
 	room  []float64 // by link: bandwidth, where the largest is 1
-	trees [sides][]tree
+	trees [sides][]arborescence.Tree
 	known map[string]bool
 }
 
 // add grows a cheap tree from a root, adds it, and reports whether it is new; ok is false if there
 // is none.
-func (g *orchard) add(side, root int, w ways, prices []float64) (t tree, isNew, ok bool) {
+func (g *orchard) add(side, root int, w ways, prices []float64) (t arborescence.Tree, isNew, ok bool) {
 	least := math.Inf(1)
 	for _, free := range []bool{false, true} {
 		grown, reaches := g.hubs[side].grow(root, w, prices, free)
@@ -100,14 +102,14 @@ func (g *orchard) add(side, root int, w ways, prices []float64) (t tree, isNew, 
 			return t, false, false
 		}
 		cost := 0.0
-		for _, l := range grown.uses {
+		for _, l := range grown.Uses {
 			cost += prices[l]
 		}
 		if cost < least {
 			t, least = grown, cost
 		}
 	}
-	key := fmt.Sprint(side, root, t.arcs)
+	key := fmt.Sprint(side, root, t.Arcs)
 	if g.known[key] {
 		return t, false, true
 	}
@@ -134,7 +136,7 @@ func (g *orchard) plant(ctx context.Context) (bool, error) {
 				if !ok {
 					return false, nil
 				}
-				for _, l := range t.uses {
+				for _, l := range t.Uses {
 					load[l] += 1 / g.room[l]
 				}
 			}
@@ -148,7 +150,7 @@ func (g *orchard) generate(ctx context.Context) (rate float64, err error) {
 	for step, idle := 0, 0; step < maxSteps && idle < idleSteps; step++ {
 		m := &lp.Model{Sense: lp.Maximise}
 		g.columns(m, func(side, _ int) lp.Rat { return lp.Int(int64(side)) }) // what comes down
-		r, err := solved(ctx, m)
+		r, err := highs.Simplex(ctx, m)
 		if err != nil {
 			return 0, err
 		}
@@ -185,8 +187,8 @@ func (g *orchard) columns(m *lp.Model, cost func(side, tree int) lp.Rat) (all [s
 		for j, t := range g.trees[side] {
 			c := m.AddNonNegative("", cost(side, j))
 			all[side] = append(all[side], c)
-			roots[t.root] = append(roots[t.root], lp.T(c, sign))
-			for _, l := range t.uses {
+			roots[t.Root] = append(roots[t.Root], lp.T(c, sign))
+			for _, l := range t.Uses {
 				rows[l] = append(rows[l], lp.T(c, 1))
 			}
 		}
@@ -210,22 +212,22 @@ func (g *orchard) forest(ctx context.Context, rate float64) (*forest, error) {
 		down = append(down, lp.T(c, 1))
 	}
 	m.AddGE("", float(rate), down...)
-	r, err := solved(ctx, m)
+	r, err := highs.Simplex(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	f := &forest{blocks: 1, speed: rate, paired: map[*tree]*tree{}}
+	f := &forest{blocks: 1, speed: rate, paired: map[*arborescence.Tree]*arborescence.Tree{}}
 	type share struct {
-		tree  *tree
+		tree  *arborescence.Tree
 		parts float64
 	}
-	f.down = [][]tree{nil}
-	var pairs [][2]*tree
+	f.down = [][]arborescence.Tree{nil}
+	var pairs [][2]*arborescence.Tree
 	for _, root := range g.p.Members() {
 		var shares [sides][]share
 		for side := range sides {
 			for j := range g.trees[side] {
-				if t := &g.trees[side][j]; t.root == root && r.Values[all[side][j]] > rate/wholeTrees {
+				if t := &g.trees[side][j]; t.Root == root && r.Values[all[side][j]] > rate/wholeTrees {
 					shares[side] = append(shares[side], share{t, r.Values[all[side][j]]})
 				}
 			}
@@ -234,10 +236,10 @@ func (g *orchard) forest(ctx context.Context, rate float64) (*forest, error) {
 		for up, down := shares[ups], shares[downs]; len(up) > 0 && len(down) > 0; {
 			both := min(up[0].parts, down[0].parts)
 			if t := *down[0].tree; both*wholeTrees > rate {
-				t.weight = int64(both / rate * wholeTrees)
+				t.Weight = int64(both / rate * wholeTrees)
 				f.down[0] = append(f.down[0], t)
 				up := climbing(*up[0].tree, func(link int) int { return link })
-				pairs = append(pairs, [2]*tree{nil, &up})
+				pairs = append(pairs, [2]*arborescence.Tree{nil, &up})
 			}
 			for _, s := range []*[]share{&up, &down} {
 				if (*s)[0].parts -= both; (*s)[0].parts*wholeTrees <= rate {
@@ -253,11 +255,11 @@ func (g *orchard) forest(ctx context.Context, rate float64) (*forest, error) {
 }
 
 // lasts returns the seconds that a small chunk takes to the last rank of a tree, or from it.
-func (g *orchard) lasts(t *tree) (last float64) {
+func (g *orchard) lasts(t *arborescence.Tree) (last float64) {
 	at := map[int]float64{}
-	for _, a := range t.arcs {
-		at[a.to] = at[a.from] + lasts(g.p.Topology, a.route, g.p.Space()/estimated)
-		last = max(last, at[a.to])
+	for _, a := range t.Arcs {
+		at[a.To] = at[a.From] + arborescence.Seconds(g.p.Topology, a.Route, g.p.Space()/estimated)
+		last = max(last, at[a.To])
 	}
 	return last
 }

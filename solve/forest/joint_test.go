@@ -10,6 +10,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
 )
 
 func machines(t *testing.T, name string, failed int) *model.Problem {
@@ -56,14 +57,14 @@ func TestJoint(t *testing.T) {
 			for j := range f.down[0] {
 				down := &f.down[0][j]
 				up := f.paired[down]
-				require.Equal(t, down.root, up.root)
-				total += float64(down.weight)
-				for side, tr := range []*tree{up, down} {
+				require.Equal(t, down.Root, up.Root)
+				total += float64(down.Weight)
+				for side, tr := range []*arborescence.Tree{up, down} {
 					reaches(t, p, tr, side == ups)
 					uses := used(p.Topology, tr, side == ups)
-					require.Equal(t, uses, slices.Sorted(slices.Values(tr.uses)), c.name)
+					require.Equal(t, uses, slices.Sorted(slices.Values(tr.Uses)), c.name)
 					for _, l := range uses {
-						load[l] += float64(down.weight) / float64(p.Topology.Links[l].Bandwidth)
+						load[l] += float64(down.Weight) / float64(p.Topology.Links[l].Bandwidth)
 					}
 				}
 			}
@@ -79,31 +80,31 @@ func TestJoint(t *testing.T) {
 }
 
 // reaches checks that a tree leads from its root to all, or from all to it, one hop after the other.
-func reaches(t *testing.T, p *model.Problem, tr *tree, up bool) {
-	require.Len(t, tr.arcs, len(p.Members())-1)
-	arcs := slices.Clone(tr.arcs)
+func reaches(t *testing.T, p *model.Problem, tr *arborescence.Tree, up bool) {
+	require.Len(t, tr.Arcs, len(p.Members())-1)
+	arcs := slices.Clone(tr.Arcs)
 	if up {
 		slices.Reverse(arcs)
 	}
-	reached := map[int]bool{tr.root: true}
+	reached := map[int]bool{tr.Root: true}
 	for _, a := range arcs {
-		from, to := a.from, a.to
+		from, to := a.From, a.To
 		if up {
 			from, to = to, from
 		}
 		require.True(t, reached[from] && !reached[to])
 		reached[to] = true
-		require.Equal(t, a.from, p.Topology.Links[a.route[0]].Src)
-		require.Equal(t, a.to, p.Topology.Links[a.route[len(a.route)-1]].Dst)
+		require.Equal(t, a.From, p.Topology.Links[a.Route[0]].Src)
+		require.Equal(t, a.To, p.Topology.Links[a.Route[len(a.Route)-1]].Dst)
 	}
 }
 
 // used returns the links that the hops of a tree keep busy, ascending: those of a sum or a multicast
 // once, and where ranks read sums the link on which a rank's own contribution goes.
-func used(tp *model.Topology, tr *tree, up bool) (links []int) {
-	streams := map[int][]arc{}
-	for i, a := range tr.arcs {
-		number := a.stream
+func used(tp *model.Topology, tr *arborescence.Tree, up bool) (links []int) {
+	streams := map[int][]arborescence.Arc{}
+	for i, a := range tr.Arcs {
+		number := a.Stream
 		if number == 0 {
 			number = -1 - i
 		}
@@ -112,13 +113,13 @@ func used(tp *model.Topology, tr *tree, up bool) (links []int) {
 	for _, arcs := range streams {
 		once := map[int]bool{}
 		for _, a := range arcs {
-			for _, l := range a.route {
+			for _, l := range a.Route {
 				once[l] = true
 			}
 		}
-		at, w := arcs[0].from, tp.Links[arcs[0].route[0]].Dst
+		at, w := arcs[0].From, tp.Links[arcs[0].Route[0]].Dst
 		if up {
-			at, w = arcs[0].to, tp.Links[arcs[0].route[len(arcs[0].route)-1]].Src
+			at, w = arcs[0].To, tp.Links[arcs[0].Route[len(arcs[0].Route)-1]].Src
 		}
 		if len(arcs) > 1 && tp.Reduces(w) == model.SumsRead {
 			for i, l := range tp.Links {

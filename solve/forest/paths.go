@@ -7,6 +7,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 	demand "github.com/oraccl/oraccl/solve/network"
@@ -58,12 +59,12 @@ func (m paths) Solve(ctx context.Context, p *model.Problem, o solve.Options) (so
 	defer cancel()
 	ctx = b.Context()
 	if ctx.Err() != nil {
-		return stopped(ctx, p), nil
+		return solve.Stopped(ctx, p), nil
 	}
 	c, err := fluid.AllToAll(ctx, p)
 	switch {
 	case ctx.Err() != nil:
-		return stopped(ctx, p), nil
+		return solve.Stopped(ctx, p), nil
 	case err != nil:
 		return solve.Result{}, err
 	}
@@ -80,7 +81,7 @@ func (m paths) Solve(ctx context.Context, p *model.Problem, o solve.Options) (so
 	f := &forest{blocks: len(pairs)}
 	for k, d := range pairs {
 		if ctx.Err() != nil {
-			return stopped(ctx, p), nil
+			return solve.Stopped(ctx, p), nil
 		}
 		part := 1 / float64(len(p.Members()))
 		if x := parts.Chunks[k]; p.Collective.Kind == model.Custom {
@@ -101,12 +102,12 @@ const wholePaths = 1 << 20
 
 // split takes a flow of rate from s to d out of a flow that leaves s, along paths as short
 // as there are, and returns them as trees by their parts of rate.
-func split(t *model.Topology, flow []float64, s, d int, rate float64) ([]tree, error) {
+func split(t *model.Topology, flow []float64, s, d int, rate float64) ([]arborescence.Tree, error) {
 	if s == d {
-		return []tree{{root: s, weight: 1}}, nil
+		return []arborescence.Tree{{Root: s, Weight: 1}}, nil
 	}
 	tiny := rate / wholePaths
-	var list []tree
+	var list []arborescence.Tree
 	for left := rate; left > tiny; {
 		route := shortest(t, flow, s, d, tiny)
 		if route == nil && len(list) > 0 {
@@ -123,9 +124,9 @@ func split(t *model.Topology, flow []float64, s, d int, rate float64) ([]tree, e
 			flow[l] -= part
 		}
 		left -= part
-		list = append(list, tree{root: s, weight: max(1, int64(part/tiny)), arcs: hops(t, route)})
+		list = append(list, arborescence.Tree{Root: s, Weight: max(1, int64(part/tiny)), Arcs: hops(t, route)})
 	}
-	slices.SortStableFunc(list, func(a, b tree) int { return len(a.arcs) - len(b.arcs) })
+	slices.SortStableFunc(list, func(a, b arborescence.Tree) int { return len(a.Arcs) - len(b.Arcs) })
 	return list, nil
 }
 
@@ -157,12 +158,12 @@ func shortest(t *model.Topology, flow []float64, s, d int, tiny float64) []int {
 }
 
 // hops divides a route at the ranks on its way: each stores what it forwards.
-func hops(t *model.Topology, route []int) []arc {
-	var arcs []arc
+func hops(t *model.Topology, route []int) []arborescence.Arc {
+	var arcs []arborescence.Arc
 	from := 0
 	for i, l := range route {
 		if v := t.Links[l].Dst; t.IsRank(v) {
-			arcs = append(arcs, arc{from: t.Links[route[from]].Src, to: v, route: route[from : i+1]})
+			arcs = append(arcs, arborescence.Arc{From: t.Links[route[from]].Src, To: v, Route: route[from : i+1]})
 			from = i + 1
 		}
 	}

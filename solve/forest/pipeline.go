@@ -29,11 +29,6 @@ type flow interface {
 	String() string
 }
 
-// stopped is the result of a method that stopped before it had a schedule.
-func stopped(ctx context.Context, p *model.Problem) solve.Result {
-	return solve.Result{Problem: solve.Cut(p, 1), Stop: solve.StopOf(ctx)}
-}
-
 // tried is a flow with what came of it so far.
 type tried struct {
 	flow
@@ -106,7 +101,7 @@ func pipelined(ctx context.Context, p *model.Problem, o solve.Options, list []fl
 		}
 		if stop := solve.StopOf(ctx); stop != 0 {
 			if best.Schedule == nil {
-				return stopped(ctx, p), nil
+				return solve.Stopped(ctx, p), nil
 			}
 			best.Stop = stop
 			break

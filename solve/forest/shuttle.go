@@ -7,6 +7,8 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
+	"github.com/oraccl/oraccl/solve/heap"
 	"github.com/oraccl/oraccl/solve/improve"
 )
 
@@ -41,7 +43,7 @@ func shuttles(flows []flow) (list []*shuttled) {
 			return nil
 		}
 		for _, t := range slices.Concat(g.down...) {
-			if slices.ContainsFunc(t.arcs, func(a arc) bool { return len(a.route) > 1 || a.stream > 0 }) {
+			if slices.ContainsFunc(t.Arcs, func(a arborescence.Arc) bool { return len(a.Route) > 1 || a.Stream > 0 }) {
 				return nil
 			}
 		}
@@ -54,13 +56,13 @@ func shuttles(flows []flow) (list []*shuttled) {
 // shuttle returns the best schedule of flows over several numbers of chunks.
 func shuttle(ctx context.Context, p *model.Problem, o solve.Options, flows []*shuttled) solve.Result {
 	best := solve.Result{Stop: solve.Done}
-	for g := (growth{o: o, pieces: 1, ends: model.MaxTime}); g.pieces > 0; {
+	for g := solve.NewGrowth(o, 1); g.Pieces > 0; {
 		for _, f := range flows {
 			q := *p
 			if fixed(p, o) {
 				q = *solve.Cut(p, o.Chunks)
 			} else {
-				q.Chunks = f.even(p, g.pieces)
+				q.Chunks = f.even(p, g.Pieces)
 			}
 			s := f.schedule(ctx, &q)
 			if s != nil && (best.Schedule == nil || q.Makespan(s) < best.Makespan()) {
@@ -69,7 +71,7 @@ func shuttle(ctx context.Context, p *model.Problem, o solve.Options, flows []*sh
 		}
 		if stop := solve.StopOf(ctx); stop != 0 {
 			if best.Schedule == nil {
-				return stopped(ctx, p)
+				return solve.Stopped(ctx, p)
 			}
 			best.Stop = stop
 			return best
@@ -77,13 +79,13 @@ func shuttle(ctx context.Context, p *model.Problem, o solve.Options, flows []*sh
 		if fixed(p, o) {
 			break
 		}
-		if g.pieces >= someCuts {
+		if g.Pieces >= someCuts {
 			fastest := slices.MinFunc(flows, func(a, b *shuttled) int { return cmp.Compare(a.ends, b.ends) })
 			flows = slices.DeleteFunc(flows, func(f *shuttled) bool {
 				return float64(f.ends) > float64(fastest.ends)*(1+maxBehind) && f.speed < fastest.speed*(1+maxBehind)
 			})
 		}
-		g.next(best, g.pieces*maxMoves/int64(len(best.Schedule.Transfers)))
+		g.Next(best, g.Pieces*maxMoves/int64(len(best.Schedule.Transfers)))
 	}
 	if len(best.Schedule.Transfers) > improve.MaxRerouted {
 		return best
@@ -98,7 +100,7 @@ func (f *shuttled) even(p *model.Problem, pieces int64) (chunks []model.Chunk) {
 	}
 	for b := range f.blocks {
 		block := f.block(b, p.Space())
-		for _, c := range evenly(block.to-block.from, pieces) {
+		for _, c := range solve.Evenly(block.to-block.from, pieces) {
 			chunks = append(chunks, model.Chunk{Offset: block.from + c.Offset, Size: c.Size})
 		}
 	}
@@ -195,7 +197,7 @@ func newShunting(ctx context.Context, f *forest, p *model.Problem) *shunting {
 		}
 		x.kind[k] = kind
 	}
-	number := map[*tree]int{}
+	number := map[*arborescence.Tree]int{}
 	for _, trees := range f.down {
 		for i := range trees {
 			number[&trees[i]] = len(x.plans)
@@ -216,24 +218,24 @@ func newShunting(ctx context.Context, f *forest, p *model.Problem) *shunting {
 
 // jobsOf returns the hops of a tree, up over the mirror images of its links, if there are such, and then down, each after
 // those that it waits for.
-func jobsOf(t tree, mirror func(link int) int, machine []int32, ranks int) (jobs []job) {
+func jobsOf(t arborescence.Tree, mirror func(link int) int, machine []int32, ranks int) (jobs []job) {
 	last := make([][]int32, ranks) // by rank: those that bring it what it sends next
-	add := func(a arc, op model.Op) {
+	add := func(a arborescence.Arc, op model.Op) {
 		i := int32(len(jobs))
-		j := job{from: a.from, to: a.to, op: op, machine: machine[a.route[0]], before: last[a.from]}
+		j := job{from: a.From, to: a.To, op: op, machine: machine[a.Route[0]], before: last[a.From]}
 		for _, b := range j.before {
 			jobs[b].after = append(jobs[b].after, i)
 		}
 		jobs = append(jobs, j)
-		last[a.to] = append(last[a.to], i)
+		last[a.To] = append(last[a.To], i)
 	}
 	if mirror != nil {
-		for _, a := range climbing(t, mirror).arcs {
+		for _, a := range climbing(t, mirror).Arcs {
 			add(a, model.Reduction)
 		}
 	}
-	for _, a := range t.arcs {
-		last[a.to] = nil
+	for _, a := range t.Arcs {
+		last[a.To] = nil
 		add(a, model.Copy)
 	}
 	return jobs
@@ -282,8 +284,8 @@ func (x *shunting) run(keys []model.Time, backwards bool) (starts []model.Time, 
 	starts = make([]model.Time, n)
 	left, after := make([]int32, n), make([]model.Time, n) // how many it waits for yet, and until when at least
 	free := make([]int, len(x.links))
-	ready := make([]agenda, len(x.links))
-	var events agenda // jobs that get ready, and links that get free: those below 0
+	ready := make([]heap.Heap[entry], len(x.links))
+	var events heap.Heap[entry] // jobs that get ready, and links that get free: those below 0
 	for m, l := range x.links {
 		free[m] = len(l)
 	}
@@ -297,35 +299,35 @@ func (x *shunting) run(keys []model.Time, backwards bool) (starts []model.Time, 
 			if backwards {
 				at = x.alpha[kind][j.machine]
 			}
-			events.push(entry{at, i})
+			events.Push(entry{at, i})
 		}
 	}
 	var touched []int32
 	for steps := 0; len(events) > 0; steps++ {
-		if steps%every == 0 && x.ctx.Err() != nil {
+		if steps%(1<<10) == 0 && x.ctx.Err() != nil {
 			return nil, model.MaxTime
 		}
 		now := events[0].key
 		for touched = touched[:0]; len(events) > 0 && events[0].key == now; {
-			e := events.pop()
+			e := events.Pop()
 			if e.id < 0 {
 				free[^e.id]++
 				touched = append(touched, ^e.id)
 				continue
 			}
 			j, _, _ := x.job(e.id)
-			ready[j.machine].push(entry{keys[e.id], e.id})
+			ready[j.machine].Push(entry{keys[e.id], e.id})
 			touched = append(touched, j.machine)
 		}
 		for _, m := range touched {
 			for free[m] > 0 && len(ready[m]) > 0 {
-				i := ready[m].pop().id
+				i := ready[m].Pop().id
 				free[m]--
 				j, first, kind := x.job(i)
 				starts[i] = now
 				sent := now + x.busy[kind][m]
 				there := sent + x.alpha[kind][m]
-				events.push(entry{sent, ^m})
+				events.Push(entry{sent, ^m})
 				next := j.after
 				if backwards {
 					end, next = max(end, sent), j.before
@@ -339,7 +341,7 @@ func (x *shunting) run(keys []model.Time, backwards bool) (starts []model.Time, 
 					}
 					after[first+a] = max(after[first+a], at)
 					if left[first+a]--; left[first+a] == 0 {
-						events.push(entry{after[first+a], first + a})
+						events.Push(entry{after[first+a], first + a})
 					}
 				}
 			}
@@ -378,44 +380,11 @@ func (x *shunting) emit(starts []model.Time) *model.Schedule {
 	return s
 }
 
-// entry is something with a key, and agenda a heap of such, the least key and number first.
-type (
-	entry struct {
-		key model.Time
-		id  int32
-	}
-	agenda []entry
-)
-
-func (e entry) less(f entry) bool { return e.key < f.key || e.key == f.key && e.id < f.id }
-
-func (q *agenda) push(e entry) {
-	h := append(*q, e)
-	i := len(h) - 1
-	for i > 0 && e.less(h[(i-1)/2]) {
-		h[i] = h[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	h[i] = e
-	*q = h
+// entry is something with a key: the least one and the least number come first.
+type entry struct {
+	key model.Time
+	id  int32
 }
 
-func (q *agenda) pop() entry {
-	h := *q
-	first, last := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	for i, n := 0, len(h); n > 0; {
-		c := 2*i + 1
-		if c+1 < n && h[c+1].less(h[c]) {
-			c++
-		}
-		if c >= n || !h[c].less(last) {
-			h[i] = last
-			break
-		}
-		h[i] = h[c]
-		i = c
-	}
-	*q = h
-	return first
-}
+// Before orders a heap.
+func (e entry) Before(f entry) bool { return e.key < f.key || e.key == f.key && e.id < f.id }

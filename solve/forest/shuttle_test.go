@@ -82,9 +82,9 @@ func TestBalanced(t *testing.T) {
 		same, total := twinsOf(p.Topology), 0.0
 		down := make([]float64, len(p.Topology.Links)) // by first twin
 		for _, tr := range f.down[0] {
-			total += float64(tr.weight)
-			for _, a := range tr.arcs {
-				down[same.of[a.route[0]][0]] += float64(tr.weight)
+			total += float64(tr.Weight)
+			for _, a := range tr.Arcs {
+				down[same.of[a.Route[0]][0]] += float64(tr.Weight)
 			}
 		}
 		for l, x := range down {

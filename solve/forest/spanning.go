@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
@@ -45,15 +46,15 @@ func spanning(ctx context.Context, p *model.Problem) ([]flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, _, err := bypassed(ctx, p, limit, 1)
+	w, _, err := arborescence.Bypassed(ctx, p, limit, 1)
 	if err != nil {
 		return nil, err
 	}
-	edges := w.edges(mirror)
+	edges := edgesOf(w, mirror)
 	if len(edges) > maxEdges {
 		return nil, nil
 	}
-	g := &packing{network: w, edges: edges, at: make([][]int, w.t.Nodes()), known: map[string]bool{}}
+	g := &packing{Network: w, edges: edges, at: make([][]int, w.Topology.Nodes()), known: map[string]bool{}}
 	for i, e := range edges {
 		g.at[e.u] = append(g.at[e.u], i)
 		g.at[e.v] = append(g.at[e.v], i)
@@ -94,11 +95,16 @@ const (
 	// tolerance is which part of the rate is given away for fewer steps of the linear
 	// program, and again for trees that are less deep.
 	tolerance = 1e-3
+	// plantings is how many trees are grown at each rate of exchange, and steep the power of what a link carries that is
+	// its price.
+	plantings, steep = 200, 12
+	// estimated is into how many chunks the buffer is thought to be cut when the time to a rank is estimated.
+	estimated = 512
 )
 
 // packing is the linear program, with trees as columns.
 type packing struct {
-	*network
+	*arborescence.Network
 	edges []edge
 	at    [][]int // by node: the edges there
 	trees []column
@@ -108,7 +114,7 @@ type packing struct {
 // column is a tree by the indices of its edges, ascending.
 type column struct {
 	edges []int
-	tree  tree // from the root from which it is the least deep
+	tree  arborescence.Tree // from the root from which it is the least deep
 	depth int
 }
 
@@ -131,7 +137,7 @@ func (g *packing) add(edges []int) bool {
 func (g *packing) flattest() {
 	load := make([]float64, len(g.edges))
 	for range seeds {
-		for _, root := range g.sinks {
+		for _, root := range g.Sinks {
 			t, _ := g.prim(root, load, true)
 			for _, i := range t {
 				load[i] += 1 / g.edges[i].room
@@ -150,7 +156,7 @@ func (g *packing) plant() {
 		for i, e := range g.edges {
 			prices[i] = (math.Pow(load[i]/most, steep) + 1e-9) / e.room
 		}
-		t, _ := g.prim(g.sinks[n%len(g.sinks)], prices, false)
+		t, _ := g.prim(g.Sinks[n%len(g.Sinks)], prices, false)
 		for _, i := range t {
 			load[i] += 1 / g.edges[i].room
 		}
@@ -176,7 +182,7 @@ func (g *packing) generate(ctx context.Context) (float64, error) {
 			worth += prices[i] * e.room
 		}
 		added, cheapest := false, 0.0
-		for _, root := range g.sinks {
+		for _, root := range g.Sinks {
 			t, price := g.prim(root, prices, false)
 			cheapest = price // the same from all
 			if g.add(t) {
@@ -195,12 +201,12 @@ func (g *packing) generate(ctx context.Context) (float64, error) {
 // as these leave a choice.
 func (g *packing) prim(root int, prices []float64, flat bool) (t []int, price float64) {
 	equal := slices.Max(prices) * 1e-9
-	depth := make([]int, g.t.Nodes())
+	depth := make([]int, g.Topology.Nodes())
 	for v := range depth {
 		depth[v] = -1
 	}
 	depth[root] = 0
-	for range len(g.sinks) - 1 {
+	for range len(g.Sinks) - 1 {
 		best, from, to := -1, 0, 0
 		for u, d := range depth {
 			if d < 0 {
@@ -244,7 +250,7 @@ func (g *packing) prim(root int, prices []float64, flat bool) (t []int, price fl
 func (g *packing) weigh(ctx context.Context) (rate float64, prices []float64, err error) {
 	m := &lp.Model{Sense: lp.Maximise}
 	g.columns(m, func(int) lp.Rat { return lp.Int(1) })
-	r, err := solved(ctx, m)
+	r, err := highs.Simplex(ctx, m)
 	return r.Objective, r.RowDuals, err
 }
 
@@ -264,19 +270,6 @@ func (g *packing) columns(m *lp.Model, cost func(tree int) lp.Rat) (all []lp.Ter
 	return all
 }
 
-func float(x float64) lp.Rat {
-	r, _ := lp.Float(x)
-	return r
-}
-
-func solved(ctx context.Context, m *lp.Model) (highs.Result, error) {
-	r, err := highs.Solve(ctx, m, highs.Options{Method: "simplex"})
-	if err == nil && r.Status != highs.Optimal {
-		err = fmt.Errorf("forest: the solver says %s", r.RawStatus)
-	}
-	return r, err
-}
-
 // flat returns the packing of almost the largest rate, among trees that are at most so deep,
 // with the least depth on average, and how deep the deepest tree is; nil if the rate is less
 // than a fraction of the largest.
@@ -294,21 +287,21 @@ func (g *packing) flat(ctx context.Context, deepest int, largest float64) (*fore
 	m := &lp.Model{Sense: lp.Minimise}
 	every := g.columns(m, func(j int) lp.Rat { return lp.Int(int64(g.trees[j].depth)) })
 	m.AddGE("", float(rate*(1-tolerance)), every...)
-	r, err := solved(ctx, m)
+	r, err := highs.Simplex(ctx, m)
 	if err != nil {
 		return nil, 0, err
 	}
-	var trees []tree
+	var trees []arborescence.Tree
 	depth := 0
 	for j, y := range r.Values {
 		t := g.trees[j].tree
-		if t.weight = int64(math.Round(y / rate * wholeTrees)); t.weight > 0 {
+		if t.Weight = int64(math.Round(y / rate * wholeTrees)); t.Weight > 0 {
 			trees = append(trees, t)
 			depth = max(depth, g.trees[j].depth)
 		}
 	}
-	slices.SortStableFunc(trees, func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
-	return &forest{blocks: 1, down: [][]tree{trees}, speed: rate}, depth, nil
+	slices.SortStableFunc(trees, func(a, b arborescence.Tree) int { return cmp.Compare(b.Weight, a.Weight) })
+	return &forest{blocks: 1, down: [][]arborescence.Tree{trees}, speed: rate}, depth, nil
 }
 
 // slowest is at which fraction of the largest rate flat trees are not worth a try.
@@ -319,9 +312,9 @@ const wholeTrees = 1 << 20
 
 // middle returns a spanning tree from the root from which it is the least deep, and how
 // deep that is.
-func (g *packing) middle(edges []int) (best tree, depth int) {
+func (g *packing) middle(edges []int) (best arborescence.Tree, depth int) {
 	depth = math.MaxInt
-	for _, root := range g.sinks {
+	for _, root := range g.Sinks {
 		if t, d := g.from(root, edges, depth-1); d < depth {
 			best, depth = t, d
 		}
@@ -330,15 +323,15 @@ func (g *packing) middle(edges []int) (best tree, depth int) {
 }
 
 // from returns a spanning tree from a root, and how deep it is; only part of it if it is deeper than a limit.
-func (g *packing) from(root int, edges []int, deepest int) (t tree, depth int) {
-	near := make([][]int, g.t.Nodes())
+func (g *packing) from(root int, edges []int, deepest int) (t arborescence.Tree, depth int) {
+	near := make([][]int, g.Topology.Nodes())
 	for _, i := range edges {
 		near[g.edges[i].u] = append(near[g.edges[i].u], i)
 		near[g.edges[i].v] = append(near[g.edges[i].v], i)
 	}
-	level := slices.Repeat([]int{-1}, g.t.Nodes())
+	level := slices.Repeat([]int{-1}, g.Topology.Nodes())
 	level[root] = 0
-	t.root = root
+	t.Root = root
 	for queue := []int{root}; len(queue) > 0 && depth <= deepest; queue = queue[1:] {
 		u := queue[0]
 		for _, i := range near[u] {
@@ -352,26 +345,26 @@ func (g *packing) from(root int, edges []int, deepest int) (t tree, depth int) {
 			}
 			level[v] = level[u] + 1
 			depth = max(depth, level[v])
-			t.arcs = append(t.arcs, arc{from: u, to: v, route: route})
+			t.Arcs = append(t.Arcs, arborescence.Arc{From: u, To: v, Route: route})
 			queue = append(queue, v)
 		}
 	}
 	return t, depth
 }
 
-// edges returns the ways of w as edges. What an edge has room for is what its two directions
+// edgesOf returns the ways of w as edges. What an edge has room for is what its two directions
 // have on average: what fits into w also fits into its mirror image, and then so does the
 // mean of both.
-func (w *network) edges(mirror func(link int) int) []edge {
+func edgesOf(w *arborescence.Network, mirror func(link int) int) []edge {
 	var edges []edge
 	most := 0.0
 	at := map[string]int{}
-	for _, a := range w.arcs {
-		back := make([]int, len(a.route))
-		for i, l := range a.route {
+	for _, a := range w.Arcs {
+		back := make([]int, len(a.Route))
+		for i, l := range a.Route {
 			back[len(back)-1-i] = mirror(l)
 		}
-		e := edge{u: a.from, v: a.to, room: float64(a.room), there: a.route, back: back}
+		e := edge{u: a.From, v: a.To, room: float64(a.Room), there: a.Route, back: back}
 		if e.u > e.v {
 			e.u, e.v, e.there, e.back = e.v, e.u, e.back, e.there
 		}
@@ -414,4 +407,10 @@ func mirrored(t *model.Topology) (mirror func(link int) int, ok bool) {
 		left++
 	}
 	return func(link int) int { return twin[link] }, left == 0
+}
+
+// float returns the exact value of x, 0 if it has none.
+func float(x float64) lp.Rat {
+	r, _ := lp.Float(x)
+	return r
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/fluid"
+	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
 // TestSpanning: on random networks the trees span, keep to the room of links in both
@@ -20,7 +22,7 @@ import (
 func TestSpanning(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 21))
-		p := random(r, true)
+		p := solvetest.RandomSpread(r, true)
 		p.Collective.Kind = model.AllGather
 		p.Topology.Switches = nil
 		p.Topology.Links = nil
@@ -43,19 +45,19 @@ func TestSpanning(t *testing.T) {
 		f := flows[0].(*forest)
 		load, total := make([]float64, len(p.Topology.Links)), 0.0
 		for _, tr := range f.down[0] {
-			total += float64(tr.weight)
-			for _, tree := range []tree{tr, climbing(tr, f.mirror)} {
-				require.Len(t, tree.arcs, n-1)
-				for _, a := range tree.arcs {
-					for _, l := range a.route {
-						load[l] += float64(tr.weight)
+			total += float64(tr.Weight)
+			for _, tree := range []arborescence.Tree{tr, climbing(tr, f.mirror)} {
+				require.Len(t, tree.Arcs, n-1)
+				for _, a := range tree.Arcs {
+					for _, l := range a.Route {
+						load[l] += float64(tr.Weight)
 					}
 				}
 			}
-			seen := map[int]bool{tr.root: true}
-			for _, a := range tr.arcs {
-				require.True(t, seen[a.from] && !seen[a.to])
-				seen[a.to] = true
+			seen := map[int]bool{tr.Root: true}
+			for _, a := range tr.Arcs {
+				require.True(t, seen[a.From] && !seen[a.To])
+				seen[a.To] = true
 			}
 		}
 		rate := math.Inf(1) // bytes of the buffer a second
@@ -125,10 +127,10 @@ func TestPlanted(t *testing.T) {
 		require.True(t, ok)
 		limit, err := fluid.Rate(context.Background(), p)
 		require.NoError(t, err)
-		w, _, err := bypassed(context.Background(), p, limit, 1)
+		w, _, err := arborescence.Bypassed(context.Background(), p, limit, 1)
 		require.NoError(t, err)
 		pack := func() *packing {
-			g := &packing{network: w, edges: w.edges(mirror), at: make([][]int, w.t.Nodes()), known: map[string]bool{}}
+			g := &packing{Network: w, edges: edgesOf(w, mirror), at: make([][]int, w.Topology.Nodes()), known: map[string]bool{}}
 			for i, e := range g.edges {
 				g.at[e.u] = append(g.at[e.u], i)
 				g.at[e.v] = append(g.at[e.v], i)
@@ -138,7 +140,7 @@ func TestPlanted(t *testing.T) {
 		g := pack()
 		g.plant()
 		for _, c := range g.trees {
-			require.Len(t, c.tree.arcs, len(w.sinks)-1)
+			require.Len(t, c.tree.Arcs, len(w.Sinks)-1)
 		}
 		planted, _, err := g.weigh(context.Background())
 		require.NoError(t, err)

@@ -9,12 +9,12 @@ package place
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/heap"
 )
 
 // Move is a logical transfer: a chunk from one rank to another, which need not be
@@ -241,7 +241,7 @@ func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 			}
 		}
 	}
-	ready := &readyHeap{}
+	var ready heap.Heap[readyGroup]
 	lower := func(group []int32, placed []model.Transfer) model.Time {
 		if inOrder {
 			return 0 // then the number of the group decides
@@ -250,16 +250,16 @@ func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 	}
 	for i := range groups {
 		if waiting[i] == 0 {
-			heap.Push(ready, readyGroup{0, int32(i)})
+			ready.Push(readyGroup{0, int32(i)})
 		}
 	}
 	placed := make([]model.Transfer, len(g.flows))
 	barriers, floor, last := g.barriers, model.Time(0), model.Time(0)
-	for n := 0; ready.Len() > 0; n++ {
+	for n := 0; len(ready) > 0; n++ {
 		if err := g.ctx.Err(); n%(every/16) == 0 && err != nil {
 			return nil, err
 		}
-		r := heap.Pop(ready).(readyGroup)
+		r := ready.Pop()
 		for inOrder && len(barriers) > 0 && groups[r.group][0] >= barriers[0] {
 			floor, barriers = last, barriers[1:]
 		}
@@ -271,7 +271,7 @@ func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 		}
 		for _, n := range next[r.group] {
 			if waiting[n]--; waiting[n] == 0 {
-				heap.Push(ready, readyGroup{lower(groups[n], placed), n})
+				ready.Push(readyGroup{lower(groups[n], placed), n})
 			}
 		}
 	}
@@ -472,21 +472,7 @@ type readyGroup struct {
 	group int32
 }
 
-// readyHeap is a container/heap of groups, the one that can start first on top.
-type readyHeap []readyGroup
-
-func (h readyHeap) Len() int { return len(h) }
-func (h readyHeap) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].group < h[j].group
-}
-func (h readyHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *readyHeap) Push(x any) { *h = append(*h, x.(readyGroup)) }
-
-// Pop implements heap.Interface.
-func (h *readyHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// Before orders a heap: the one that can start first comes first.
+func (r readyGroup) Before(s readyGroup) bool {
+	return r.at < s.at || r.at == s.at && r.group < s.group
 }

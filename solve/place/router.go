@@ -1,11 +1,11 @@
 package place
 
 import (
-	"container/heap"
 	"fmt"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/heap"
 	"github.com/oraccl/oraccl/solve/network"
 )
 
@@ -152,9 +152,9 @@ func (r *router) distances(u int) []model.Time {
 		dist[v] = model.MaxTime
 	}
 	dist[u] = 0
-	queue := &readyHeap{{0, int32(u)}}
-	for queue.Len() > 0 {
-		q := heap.Pop(queue).(readyGroup)
+	queue := heap.Heap[readyGroup]{{0, int32(u)}}
+	for len(queue) > 0 {
+		q := queue.Pop()
 		v := int(q.group)
 		if q.at > dist[v] || r.single && v != u && r.t.IsRank(v) {
 			continue
@@ -162,7 +162,7 @@ func (r *router) distances(u int) []model.Time {
 		for _, e := range r.next[v] {
 			if d := dist[v].Add(e.weight); d < dist[e.to] {
 				dist[e.to] = d
-				heap.Push(queue, readyGroup{d, int32(e.to)})
+				queue.Push(readyGroup{d, int32(e.to)})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/heap"
 )
 
 // conveying chooses the ways of an all-to-all: over which ranks each part goes from its root
@@ -149,10 +150,10 @@ func (s *shop) cheapest(root int, cost []float64, work *counter) []hop {
 		best[v], from[v].src = math.Inf(1), -1
 	}
 	best[root] = 0
-	var front heap[reach]
-	front.push(reach{0, int32(root)})
+	var front heap.Heap[reach]
+	front.Push(reach{0, int32(root)})
 	for len(front) > 0 {
-		x := front.pop()
+		x := front.Pop()
 		if x.cost > best[x.rank] {
 			continue
 		}
@@ -163,7 +164,7 @@ func (s *shop) cheapest(root int, cost []float64, work *counter) []hop {
 			v := by[list[i].to]
 			if c := x.cost + cost[list[i].way]; c < best[v] {
 				best[v], from[v] = c, hop{x.rank, v, int32(i)}
-				front.push(reach{c, v})
+				front.Push(reach{c, v})
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package quotient
 
 import (
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/heap"
 )
 
 // dispatch gives the jobs of a plan times: whenever machines are free, the job with the
@@ -9,7 +10,7 @@ import (
 // timing anomalies", 1969). It takes O(n·(log n + ways)) for n jobs.
 func (x *plan) dispatch(waits [][]int32, rank []float64) {
 	s := x.s
-	d := &dispatcher{plan: x, rank: rank, free: s.idle(), pools: make([]heap[ranked], len(s.ways)), dirty: make([]bool, len(s.ways)), way: make([]int32, len(x.jobs))}
+	d := &dispatcher{plan: x, rank: rank, free: s.idle(), pools: make([]heap.Heap[ranked], len(s.ways)), dirty: make([]bool, len(s.ways)), way: make([]int32, len(x.jobs))}
 	left := make([]int32, len(x.jobs)) // that a job waits for
 	next := make([][]int32, len(x.jobs))
 	from := make([]model.Time, len(x.jobs))
@@ -21,14 +22,14 @@ func (x *plan) dispatch(waits [][]int32, rank []float64) {
 		}
 		from[i] = s.step(&x.jobs[i]).wait
 		if len(list) == 0 {
-			d.events.push(event{from[i], int32(i), -1})
+			d.events.Push(event{from[i], int32(i), -1})
 		}
 	}
 	d.started = func(i int32) {
 		for _, k := range next[i] {
 			from[k] = max(from[k], x.jobs[i].end)
 			if left[k]--; left[k] == 0 {
-				d.events.push(event{from[k], k, -1})
+				d.events.Push(event{from[k], k, -1})
 			}
 		}
 	}
@@ -36,10 +37,10 @@ func (x *plan) dispatch(waits [][]int32, rank []float64) {
 	for len(d.events) > 0 {
 		now := d.events[0].at
 		for len(d.events) > 0 && d.events[0].at <= now {
-			e := d.events.pop()
+			e := d.events.Pop()
 			if e.job >= 0 {
 				w := d.way[e.job]
-				d.pools[w].push(ranked{rank[e.job], e.job})
+				d.pools[w].Push(ranked{rank[e.job], e.job})
 				d.mark(w)
 				continue
 			}
@@ -64,8 +65,8 @@ type dispatcher struct {
 	rank    []float64
 	way     []int32 // by job
 	free    [][]model.Time
-	pools   []heap[ranked] // by way: jobs that can start
-	events  heap[event]
+	pools   []heap.Heap[ranked] // by way: jobs that can start
+	events  heap.Heap[event]
 	dirty   []bool
 	list    []int32
 	started func(job int32)
@@ -116,14 +117,14 @@ func (d *dispatcher) start(now model.Time) {
 			break
 		}
 		w := d.way[best]
-		d.pools[w].pop()
+		d.pools[w].Pop()
 		j := &d.jobs[best]
 		tm := s.at(w, &d.parts[j.part])
 		for i, v := range s.ways[w].visits {
 			until := now + tm.spans[i].To
 			occupy(d.free[v.machine], int(v.lanes), until)
 			for _, before := range s.before[v.machine] {
-				d.events.push(event{max(now, until-before), -1, v.machine})
+				d.events.Push(event{max(now, until-before), -1, v.machine})
 			}
 		}
 		j.start, j.end = now, now+tm.lasts

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/heap"
 )
 
 // gathering builds trees and times together, forward in time: whenever machines are free it
@@ -29,7 +30,7 @@ type gathering struct {
 	pools   [][]offer      // by way
 	offered [][]uint64     // by way: a bit for each part and rank
 	soonest [][]model.Time // by way: from when on each part can be sent to each rank; nil if that takes too much memory
-	wake    heap[wake]
+	wake    heap.Heap[wake]
 	jobs    []job
 	best    []chosen
 	fit     []bool // by kind of part: a hop can start now
@@ -104,7 +105,7 @@ func (s *shop) gather(parts []part, from state, r rule, until model.Time, rng *r
 	for m := range g.busy {
 		for _, x := range g.busy[m] {
 			for _, before := range s.before[m] {
-				g.wake.push(wake{max(0, x.To-before), -1, int32(m)})
+				g.wake.Push(wake{max(0, x.To-before), -1, int32(m)})
 			}
 		}
 	}
@@ -133,7 +134,7 @@ func (s *shop) gather(parts []part, from state, r rule, until model.Time, rng *r
 		}
 		now := g.wake[0].at
 		for len(g.wake) > 0 && g.wake[0].at <= now {
-			k := g.wake.pop()
+			k := g.wake.Pop()
 			if k.way >= 0 {
 				g.mark(k.way)
 				continue
@@ -195,7 +196,7 @@ func (g *gathering) spread(part, rank int32, from model.Time) {
 		}
 		g.pools[st.way] = append(g.pools[st.way], offer{part, rank, to, int32(i), from})
 		if n := len(g.wake); n == 0 || g.wake[n-1] != (wake{from, st.way, -1}) {
-			g.wake.push(wake{from, st.way, -1})
+			g.wake.Push(wake{from, st.way, -1})
 		}
 	}
 }
@@ -309,7 +310,7 @@ func (g *gathering) take(w int32, o offer, now model.Time) {
 		lanes := g.free[v.machine]
 		occupy(lanes, int(v.lanes), until)
 		for _, before := range g.s.before[v.machine] {
-			g.wake.push(wake{max(now, until-before), -1, v.machine})
+			g.wake.Push(wake{max(now, until-before), -1, v.machine})
 		}
 	}
 	end := now + tm.lasts

@@ -1,4 +1,4 @@
-package forest
+package broadcast
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package forest
+package broadcast
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/hop"
 	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
@@ -28,7 +29,7 @@ import (
 // There is a forest for each limit, and none without a solver, where hops are too many, or where
 // the root does not reach all members over members. What others passed on might, read backwards,
 // be added up there by two at a time.
-func shallow(ctx context.Context, p *model.Problem) ([]*forest, error) {
+func shallow(ctx context.Context, p *model.Problem) ([]*Forest, error) {
 	if highs.Available() != nil {
 		return nil, nil
 	}
@@ -50,6 +51,8 @@ const (
 	steep = 12
 	// maxLimits is about how many limits are weighed.
 	maxLimits = 24
+	// wholeParts is how many equal parts the rate is rounded to.
+	wholeParts = 1 << 20
 )
 
 // garden is the linear program, with trees as columns.
@@ -73,7 +76,7 @@ type way struct {
 
 // plant is a tree with the links that it uses, ascending, and the seconds to its last rank.
 type plant struct {
-	tree  tree
+	tree  arborescence.Tree
 	links []int
 	times []int64 // how often it uses each of them
 	depth float64
@@ -101,7 +104,7 @@ func newGarden(p *model.Problem) *garden {
 		}
 		for _, route := range h.Routes {
 			g.out[h.Src] = append(g.out[h.Src], int32(len(g.hops)))
-			g.hops = append(g.hops, way{h.Src, h.Dst, route, lasts(t, route, p.Space()/estimated)})
+			g.hops = append(g.hops, way{h.Src, h.Dst, route, arborescence.Seconds(t, route, p.Space()/estimated)})
 		}
 	}
 	return g
@@ -148,7 +151,7 @@ func (g *garden) price(t *plant, prices []float64) (sum float64) {
 
 // add adds a tree, and reports whether it is new.
 func (g *garden) add(t *plant) bool {
-	key := fmt.Sprint(t.tree.arcs)
+	key := fmt.Sprint(t.tree.Arcs)
 	if g.known[key] {
 		return false
 	}
@@ -166,7 +169,7 @@ func (g *garden) grow(prices []float64, worth float64) *plant {
 	for v := range by {
 		by[v], best[v], reached[v] = -1, math.Inf(1), -1
 	}
-	t := &plant{tree: tree{root: root}}
+	t := &plant{tree: arborescence.Tree{Root: root}}
 	reached[root] = 0
 	join := func(v int) {
 		for _, h := range g.out[v] {
@@ -197,7 +200,7 @@ func (g *garden) grow(prices []float64, worth float64) *plant {
 		w := &g.hops[by[next]]
 		reached[next] = reached[w.from] + w.lasts
 		t.depth = max(t.depth, reached[next])
-		t.tree.arcs = append(t.tree.arcs, arc{from: w.from, to: w.to, route: w.route})
+		t.tree.Arcs = append(t.tree.Arcs, arborescence.Arc{From: w.from, To: w.to, Route: w.route})
 		for _, l := range w.route {
 			uses[l]++
 		}
@@ -232,7 +235,7 @@ func (g *garden) weigh(ctx context.Context, limit float64) (rate float64, parts 
 	for l, terms := range rows {
 		m.AddLE("", float(g.room[l]), terms...)
 	}
-	r, err := solved(ctx, m)
+	r, err := highs.Simplex(ctx, m)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -243,7 +246,7 @@ func (g *garden) weigh(ctx context.Context, limit float64) (rate float64, parts 
 }
 
 // forests returns a forest for each limit of the depth that makes a difference.
-func (g *garden) forests(ctx context.Context) (all []*forest, err error) {
+func (g *garden) forests(ctx context.Context) (all []*Forest, err error) {
 	var limits []float64
 	for _, t := range g.plants {
 		limits = append(limits, t.depth)
@@ -256,19 +259,25 @@ func (g *garden) forests(ctx context.Context) (all []*forest, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if rate <= fastest*(1+tolerance) {
+		if rate <= fastest*(1+alike) {
 			continue
 		}
 		fastest = rate
-		var trees []tree
+		var trees []arborescence.Tree
 		for j, part := range parts {
 			t := g.plants[j].tree
-			if t.weight = int64(math.Round(part * wholeTrees)); t.weight > 0 {
+			if t.Weight = int64(math.Round(part * wholeParts)); t.Weight > 0 {
 				trees = append(trees, t)
 			}
 		}
-		slices.SortStableFunc(trees, func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
-		all = append(all, &forest{blocks: 1, down: [][]tree{trees}})
+		slices.SortStableFunc(trees, func(a, b arborescence.Tree) int { return cmp.Compare(b.Weight, a.Weight) })
+		all = append(all, &Forest{Trees: trees})
 	}
 	return all, nil
+}
+
+// float returns the exact value of x, 0 if it has none.
+func float(x float64) lp.Rat {
+	r, _ := lp.Float(x)
+	return r
 }

@@ -1,13 +1,14 @@
-package forest
+package broadcast
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
+	"github.com/oraccl/oraccl/solve/heap"
 	"github.com/oraccl/oraccl/solve/hop"
 	"github.com/oraccl/oraccl/solve/improve"
 	demand "github.com/oraccl/oraccl/solve/network"
@@ -20,10 +21,13 @@ import (
 //
 // Framed ones have a timetable: see frame.
 type poured struct {
-	*forest
+	*Forest
 	framed bool
 	frames map[model.Time]*frame // those that were found
 }
+
+// manyPieces is from how many on the best of several flows remains the best.
+const manyPieces = 32
 
 // maxPoured limits the transfers of what is poured.
 const maxPoured = 1 << 19
@@ -35,16 +39,16 @@ const maxPoured = 1 << 19
 func finest(ctx, first context.Context, p *model.Problem, o solve.Options, flows []poured, pieces int64) solve.Result {
 	until := first
 	best := solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}
-	g, winner := growth{o: o, pieces: pieces, ends: model.MaxTime}, poured{}
-	for most := int64(1); g.pieces > 0; g.next(best, most) {
+	g, winner := solve.NewGrowth(o, pieces), poured{}
+	for most := int64(1); g.Pieces > 0; g.Next(best, most) {
 		for _, f := range flows {
 			q := *p
-			if q.Chunks = f.cut(p, g.pieces); f.framed {
-				_, period := units(f.down[0])
+			if q.Chunks = f.cut(p, g.Pieces); f.framed {
+				_, period := units(f.Trees)
 				q.Chunks = framed(p, q.Chunks, period)
 			}
 			hops := int64(len(q.Chunks)) * int64(len(p.Members())-1)
-			if most = max(1, g.pieces*maxPoured/max(1, hops)); hops > maxPoured && (best.Schedule != nil || f.framed) {
+			if most = max(1, g.Pieces*maxPoured/max(1, hops)); hops > maxPoured && (best.Schedule != nil || f.framed) {
 				continue
 			}
 			s := f.stream(until, &q, o.Bound)
@@ -55,12 +59,12 @@ func finest(ctx, first context.Context, p *model.Problem, o solve.Options, flows
 				best.Problem, best.Schedule, best.Note, winner = &q, s, f.String(), f
 			}
 		}
-		if best.Schedule != nil && (g.pieces >= manyCuts || winner.framed) {
+		if best.Schedule != nil && (g.Pieces >= manyPieces || winner.framed) {
 			flows = []poured{winner}
 		}
 		if stop := solve.StopOf(until); stop != 0 {
 			if best.Schedule == nil {
-				return stopped(until, p)
+				return solve.Stopped(until, p)
 			}
 			best.Stop = stop
 			return best
@@ -72,72 +76,32 @@ func finest(ctx, first context.Context, p *model.Problem, o solve.Options, flows
 	return improve.Result(ctx, best, o)
 }
 
-// growth chooses the numbers of pieces of what is poured.
-type growth struct {
-	o                    solve.Options
-	pieces, before, idle int64
-	ends                 model.Time // of the pieces before
-}
-
-// next is told what is the best after g.pieces, and into how many pieces at most there may be, and sets g.pieces to what is
-// to be tried next, 0 if nothing is. It takes the makespan for a constant and what is inverse to the number of pieces.
-func (g *growth) next(best solve.Result, most int64) {
-	if best.Schedule == nil {
-		if g.pieces *= 2; g.pieces > most {
-			g.pieces = 0
-		}
-		return
-	}
-	ends, transfers := best.Makespan(), len(best.Schedule.Transfers)
-	saved, before := max(0, g.ends-ends), g.before
-	if g.idle++; saved > ends/1000 {
-		g.idle = 0
-	}
-	first := g.ends == model.MaxTime
-	g.ends, g.before = ends, g.pieces
-	next, enough := 2*g.pieces, nearly(g.o)
-	if !first && g.pieces >= someCuts {
-		part := float64(saved) * float64(before) / float64(g.pieces-before) // what is left to be saved
-		limit := float64(ends) - part
-		switch left := float64(enough+g.o.Enough)/2 - limit; {
-		case ends <= enough && transfers > maxMoves, transfers > maxMoves && float64(enough) < limit:
-			next = 0
-		case left > 0:
-			next = max(next, int64(min(float64(g.pieces)*part/left, 16*float64(g.pieces))))
-		}
-	}
-	if next = min(next, most); ends <= max(g.o.Bound, g.o.Enough) || g.idle == 2 || next <= g.pieces {
-		next = 0
-	}
-	g.pieces = next
-}
-
 // stream returns a schedule of p, a broadcast in chunks that are equal except for the last one; no schedule of p ends
 // before bound. It returns nil when ctx is done before there is one, or where there is no frame.
 func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) *model.Schedule {
-	s := newStream(p, f.down[0])
+	s := newStream(p, f.Trees)
 	if f.framed {
-		t := s.newFrame(ctx, f.down[0], f.frames)
+		t := s.newFrame(ctx, f.Trees, f.frames)
 		if t == nil {
 			return nil
 		}
 		s.pourFramed(t)
-	} else if !s.pour(ctx, dealt(f.down[0], len(p.Chunks))) {
+	} else if !s.pour(ctx, dealt(f.Trees, len(p.Chunks))) {
 		return nil
 	}
 	return s.drained(ctx, bound).schedule()
 }
 
 // dealt gives each of a number of chunks a tree, so that each tree has its share at any time.
-func dealt(trees []tree, chunks int) []int {
+func dealt(trees []arborescence.Tree, chunks int) []int {
 	of, given, total := make([]int, chunks), make([]float64, len(trees)), 0.0
 	for _, t := range trees {
-		total += float64(t.weight)
+		total += float64(t.Weight)
 	}
 	for k := range of {
 		most := -1.0
 		for i, t := range trees {
-			if lacks := float64(k+1)*float64(t.weight)/total - given[i]; lacks > most {
+			if lacks := float64(k+1)*float64(t.Weight)/total - given[i]; lacks > most {
 				most, of[k] = lacks, i
 			}
 		}
@@ -161,7 +125,7 @@ type stream struct {
 	by    []int32      // by chunk and rank: the hop that it came by; -1: none
 }
 
-func newStream(p *model.Problem, trees []tree) *stream {
+func newStream(p *model.Problem, trees []arborescence.Tree) *stream {
 	t := p.Topology
 	s := &stream{p: p, ranks: t.Ranks, into: make([][]int32, t.Ranks), board: timing.NewBoard(p)}
 	members := make([]bool, t.Ranks)
@@ -177,8 +141,8 @@ func newStream(p *model.Problem, trees []tree) *stream {
 	}
 	for _, x := range trees {
 		kids := make([][]int32, t.Ranks)
-		for _, a := range x.arcs {
-			kids[a.from] = append(kids[a.from], s.hop(a))
+		for _, a := range x.Arcs {
+			kids[a.From] = append(kids[a.From], s.hop(a))
 		}
 		s.kids = append(s.kids, kids)
 	}
@@ -206,13 +170,13 @@ func (s *stream) add(h way) int32 {
 }
 
 // hop returns the hop that an arc of a tree is: detours over switches are new ones.
-func (s *stream) hop(a arc) int32 {
-	for _, i := range s.into[a.to] {
-		if s.hops[i].from == a.from && slices.Equal(s.hops[i].route, a.route) {
+func (s *stream) hop(a arborescence.Arc) int32 {
+	for _, i := range s.into[a.To] {
+		if s.hops[i].from == a.From && slices.Equal(s.hops[i].route, a.Route) {
 			return i
 		}
 	}
-	return s.add(way{from: a.from, to: a.to, route: a.route})
+	return s.add(way{from: a.From, to: a.To, route: a.Route})
 }
 
 // slot is the index of a chunk at a rank.
@@ -232,45 +196,32 @@ type pending struct {
 	chunk, tree, hop int32
 }
 
-// queue is a heap of hops: the first that can begin is the first.
-type queue []pending
-
-func (q queue) Len() int { return len(q) }
-
-func (q queue) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q[i].at, q[j].at), cmp.Compare(q[i].chunk, q[j].chunk), cmp.Compare(q[i].hop, q[j].hop)) < 0
-}
-
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-func (q *queue) Push(x any) { *q = append(*q, x.(pending)) }
-
-func (q *queue) Pop() any {
-	last := len(*q) - 1
-	x := (*q)[last]
-	*q = (*q)[:last]
-	return x
+// Before orders a heap: the first that can begin is the first.
+func (x pending) Before(y pending) bool {
+	if x.at != y.at {
+		return x.at < y.at
+	}
+	return x.chunk < y.chunk || x.chunk == y.chunk && x.hop < y.hop
 }
 
 // pour sends each chunk down its tree, in the order in which hops can begin, and reports whether ctx let it.
 func (s *stream) pour(ctx context.Context, of []int) bool {
-	q := &queue{}
+	var q heap.Heap[pending]
 	for k, t := range of {
 		for _, h := range s.kids[t][s.p.Collective.Root] {
-			*q = append(*q, pending{0, int32(k), int32(t), h})
+			q.Push(pending{0, int32(k), int32(t), h})
 		}
 	}
-	heap.Init(q)
-	for n := 0; q.Len() > 0; n++ {
+	for n := 0; len(q) > 0; n++ {
 		if n%every == 0 && ctx.Err() != nil {
 			return false
 		}
-		x := heap.Pop(q).(pending)
+		x := q.Pop()
 		k := int(x.chunk)
 		s.book(k, x.hop, s.board.First(s.uses[s.size(k)][x.hop], 0, x.at))
 		to := s.hops[x.hop].to
 		for _, h := range s.kids[x.tree][to] {
-			heap.Push(q, pending{s.at[s.slot(k, to)], x.chunk, x.tree, h})
+			q.Push(pending{s.at[s.slot(k, to)], x.chunk, x.tree, h})
 		}
 	}
 	return true

@@ -1,4 +1,4 @@
-package forest
+package broadcast
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -20,17 +21,17 @@ func TestFrame(t *testing.T) {
 		all, err := packings(context.Background(), context.Background(), p)
 		require.NoError(t, err)
 		f := flattest(p, all)[0]
-		_, period := units(f.down[0])
-		p.Chunks = framed(p, evenly(p.Space(), 400), period)
-		s := newStream(p, f.down[0])
+		_, period := units(f.Trees)
+		p.Chunks = framed(p, solve.Evenly(p.Space(), 400), period)
+		s := newStream(p, f.Trees)
 		known := map[model.Time]*frame{}
-		frame := s.newFrame(context.Background(), f.down[0], known)
+		frame := s.newFrame(context.Background(), f.Trees, known)
 		require.NotNil(t, frame, name)
-		require.Equal(t, frame, s.newFrame(context.Background(), f.down[0], known), "the second time it is known")
+		require.Equal(t, frame, s.newFrame(context.Background(), f.Trees, known), "the second time it is known")
 		require.Equal(t, period, frame.length, "%s: no longer than the root needs", name)
 		s.pourFramed(frame)
 		require.NoError(t, solvetest.Right(p, s.schedule()), name)
-		_, last := f.fluid(p)
+		_, last := f.Fluid(p)
 		periods := len(p.Chunks)/frame.trees + 1
 		require.LessOrEqual(t, s.end(), model.Time(periods+8)*model.Time(frame.length)*frame.tick+model.Time(last*1e12), name)
 		d := s.drained(context.Background(), 0)
@@ -50,7 +51,7 @@ func TestFrameRandom(t *testing.T) {
 			l.Bandwidth, l.Alpha = 1e9, []model.Time{500_000, 250_000, 0}[rng.IntN(3)]
 		}
 		p.Collective = model.Collective{Kind: model.Broadcast, Root: rng.IntN(p.Topology.Ranks)}
-		if (method{}).Serves(p) != nil {
+		if !serves(p) {
 			continue
 		}
 		all, err := packings(context.Background(), context.Background(), p)
@@ -58,10 +59,10 @@ func TestFrameRandom(t *testing.T) {
 			continue
 		}
 		f := all[rng.IntN(len(all))]
-		_, period := units(f.down[0])
-		p.Chunks = framed(p, evenly(p.Space(), 400), period)
-		s := newStream(p, f.down[0])
-		if frame := s.newFrame(context.Background(), f.down[0], map[model.Time]*frame{}); frame != nil {
+		_, period := units(f.Trees)
+		p.Chunks = framed(p, solve.Evenly(p.Space(), 400), period)
+		s := newStream(p, f.Trees)
+		if frame := s.newFrame(context.Background(), f.Trees, map[model.Time]*frame{}); frame != nil {
 			with++
 			s.pourFramed(frame)
 			require.NoError(t, solvetest.Right(p, s.schedule()), "seed %d", seed)

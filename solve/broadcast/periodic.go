@@ -1,8 +1,7 @@
-package forest
+package broadcast
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
+	"github.com/oraccl/oraccl/solve/heap"
 )
 
 // cycle is what the schedule of a broadcast repeats: in each period every one of some trees carries a chunk, and all
@@ -119,23 +120,9 @@ type readyStep struct {
 	step  int32
 }
 
-// readySteps is a container/heap, the earliest on top.
-type readySteps []readyStep
-
-func (h readySteps) Len() int { return len(h) }
-func (h readySteps) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[i].comes, h[j].comes), cmp.Compare(h[i].step, h[j].step)) < 0
-}
-func (h readySteps) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *readySteps) Push(x any) { *h = append(*h, x.(readyStep)) }
-
-// Pop implements heap.Interface.
-func (h *readySteps) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// Before orders a heap: the earliest comes first.
+func (r readyStep) Before(s readyStep) bool {
+	return r.comes < s.comes || r.comes == s.comes && r.step < s.step
 }
 
 // place gives each step a start for chunks of a size; it fails if some step finds no room in the period. Those go
@@ -143,19 +130,19 @@ func (h *readySteps) Pop() any {
 // period, and leave no gaps too short for others.
 func (c *cycle) place(ctx context.Context, size int64, period model.Time, aligned bool) bool {
 	lines := make([]line, len(c.p.Topology.Links))
-	ready := &readySteps{}
+	var ready heap.Heap[readyStep]
 	add := func(n int32, comes model.Time) {
-		heap.Push(ready, readyStep{comes, n})
+		ready.Push(readyStep{comes, n})
 	}
 	for _, n := range c.first {
 		add(n, 0)
 	}
 	var busy []model.Interval
-	for done := 0; ready.Len() > 0; done++ {
+	for done := 0; len(ready) > 0; done++ {
 		if done%1024 == 0 && ctx.Err() != nil {
 			return false
 		}
-		r := heap.Pop(ready).(readyStep)
+		r := ready.Pop()
 		s := &c.steps[r.step]
 		s.start = model.MaxTime
 		for i, route := range s.routes {
@@ -339,7 +326,7 @@ const smallSlack = 0.001
 
 // inStep returns how many chunks there are, not many fewer than a number, whose period divides the skew.
 func (c *cycle) inStep(chunks int64) int64 {
-	least := c.shortest(evenly(c.p.Space(), chunks)[0].Size)
+	least := c.shortest(solve.Evenly(c.p.Space(), chunks)[0].Size)
 	if c.skew == 0 || least == 0 || least > c.skew {
 		return chunks
 	}
@@ -350,7 +337,7 @@ func (c *cycle) inStep(chunks int64) int64 {
 // best returns the shortest schedule of the cycle with a number of chunks, if any is shorter than another one.
 func (c *cycle) best(ctx context.Context, chunks int64, than beat) (best beat) {
 	best = than
-	cut := evenly(c.p.Space(), chunks)
+	cut := solve.Evenly(c.p.Space(), chunks)
 	size, periods := cut[0].Size, model.Time((len(cut)+c.trees-1)/c.trees)
 	least, quickest := c.shortest(size), model.Time(0)
 	for _, n := range c.first {
@@ -376,7 +363,7 @@ func (c *cycle) best(ctx context.Context, chunks int64, than beat) (best beat) {
 func (b beat) schedule(ctx context.Context) solve.Result {
 	c := b.c
 	q := *c.p
-	q.Chunks = evenly(c.p.Space(), b.chunks)
+	q.Chunks = solve.Evenly(c.p.Space(), b.chunks)
 	if !c.place(ctx, q.Chunks[0].Size, b.period, b.aligned) {
 		return solve.Result{}
 	}
@@ -410,7 +397,7 @@ func (b beat) schedule(ctx context.Context) solve.Result {
 
 // repeated returns the best periodic schedule of a broadcast, if any, with at most a number of transfers: of the trees of a
 // forest, unless that is nil, and of those of several shapes over clusters.
-func repeated(ctx context.Context, p *model.Problem, f *forest, most int) solve.Result {
+func repeated(ctx context.Context, p *model.Problem, f *Forest, most int) solve.Result {
 	best, work := beat{ends: model.MaxTime}, 0
 	try := func(trees [][]bough) {
 		if len(trees) == 0 || ctx.Err() != nil || work > max(leastWorked, worked*most) {
@@ -428,7 +415,7 @@ func repeated(ctx context.Context, p *model.Problem, f *forest, most int) solve.
 		work += c.work
 	}
 	if f != nil {
-		try(equal(f.down[0]))
+		try(equal(f.Trees))
 	}
 	if c := newClusters(p); c != nil {
 		for _, s := range c.shapes() {
@@ -456,19 +443,19 @@ const worked, leastWorked = 3, 1 << 18
 const littleLater = 400
 
 // equal returns trees of equal weight, as many of each as it has parts.
-func equal(trees []tree) (list [][]bough) {
+func equal(trees []arborescence.Tree) (list [][]bough) {
 	unit := int64(0)
 	for _, x := range trees {
-		unit = gcd(unit, x.weight)
+		unit = arborescence.GCD(unit, x.Weight)
 	}
 	for _, x := range trees {
-		for range x.weight / unit {
+		for range x.Weight / unit {
 			if len(list) == mostEqual {
 				return nil
 			}
 			var arcs []bough
-			for _, a := range x.arcs {
-				arcs = append(arcs, bough{a.from, a.to, [][]int{a.route}, -1})
+			for _, a := range x.Arcs {
+				arcs = append(arcs, bough{a.From, a.To, [][]int{a.Route}, -1})
 			}
 			list = append(list, arcs)
 		}

@@ -1,4 +1,4 @@
-package forest
+package broadcast
 
 import (
 	"context"
@@ -27,10 +27,10 @@ func TestDrainedToTheDistance(t *testing.T) {
 		all, err := packings(context.Background(), context.Background(), p)
 		require.NoError(t, err)
 		f := flattest(p, all)[0]
-		busy, _ := f.fluid(p)
+		busy, _ := f.Fluid(p)
 		least := model.Time(busy*1e12) + c.farthest*p.Topology.Links[0].Alpha
-		p.Chunks = evenly(p.Space(), c.chunks)
-		s := poured{forest: f}.stream(context.Background(), p, 0)
+		p.Chunks = solve.Evenly(p.Space(), c.chunks)
+		s := poured{Forest: f}.stream(context.Background(), p, 0)
 		require.NoError(t, solvetest.Right(p, s))
 		require.GreaterOrEqual(t, p.Makespan(s), least)
 		chunk := p.Topology.Duration([]int{0}, p.Chunks[0].Size) - p.Topology.Links[0].Alpha
@@ -46,7 +46,7 @@ func TestDrainedRandom(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 17))
 		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Size: 1 << 16, Cost: []model.CostModel{model.Pipelined, model.Blocking}[seed%2]}
 		p.Collective = model.Collective{Kind: model.Broadcast, Root: rng.IntN(p.Topology.Ranks)}
-		if (method{}).Serves(p) != nil {
+		if !serves(p) {
 			continue
 		}
 		packed, err := packings(context.Background(), context.Background(), p)
@@ -55,9 +55,9 @@ func TestDrainedRandom(t *testing.T) {
 		}
 		f := flattest(p, packed)[0]
 		all++
-		p.Chunks = evenly(p.Space(), 1+rng.Int64N(40))
-		s := newStream(p, f.down[0])
-		require.True(t, s.pour(context.Background(), dealt(f.down[0], len(p.Chunks))))
+		p.Chunks = solve.Evenly(p.Space(), 1+rng.Int64N(40))
+		s := newStream(p, f.Trees)
+		require.True(t, s.pour(context.Background(), dealt(f.Trees, len(p.Chunks))))
 		require.NoError(t, solvetest.Right(p, s.schedule()), "seed %d", seed)
 		before := s.end()
 		d := s.drained(context.Background(), 0)
@@ -79,12 +79,12 @@ func TestDrainedInTime(t *testing.T) {
 	all, err := packings(context.Background(), context.Background(), p)
 	require.NoError(t, err)
 	f := flattest(p, all)[0]
-	p.Chunks = evenly(p.Space(), 64)
+	p.Chunks = solve.Evenly(p.Space(), 64)
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.Nil(t, poured{forest: f}.stream(over, p, 0))
-	s := newStream(p, f.down[0])
-	require.True(t, s.pour(context.Background(), dealt(f.down[0], 64)))
+	require.Nil(t, poured{Forest: f}.stream(over, p, 0))
+	s := newStream(p, f.Trees)
+	require.True(t, s.pour(context.Background(), dealt(f.Trees, 64)))
 	require.Same(t, s, s.drained(over, 0))
 	require.Less(t, s.drained(context.Background(), 0).end(), s.end())
 }
@@ -95,11 +95,11 @@ func TestBroadcastInTime(t *testing.T) {
 	p.Size = 1 << 20
 	all, err := packings(context.Background(), context.Background(), p)
 	require.NoError(t, err)
-	best := finest(context.Background(), context.Background(), p, solve.Options{Effort: -1}, []poured{{forest: all[0]}}, 8)
+	best := finest(context.Background(), context.Background(), p, solve.Options{Effort: -1}, []poured{{Forest: all[0]}}, 8)
 	require.NotNil(t, best.Schedule)
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	r, err := otherwise(over, p, solve.Options{Effort: -1}, all[0], all[0], best)
+	r, err := otherwise(over, p, solve.Options{Effort: -1}, all[0], all[0], best, nil)
 	require.NoError(t, err)
 	require.Same(t, best.Schedule, r.Schedule)
 	require.Equal(t, solve.Interrupted, r.Stop)

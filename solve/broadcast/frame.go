@@ -1,4 +1,4 @@
-package forest
+package broadcast
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	demand "github.com/oraccl/oraccl/solve/network"
 )
 
@@ -47,7 +49,7 @@ type timetable struct {
 // newFrame returns a frame for trees of weights, or nil if links differ, if there are too many hops, or if none is found.
 // Those that were found for other chunks are in known, by what is left of a latency after whole periods: with the same
 // rest a frame is the same except for the length of its slots.
-func (s *stream) newFrame(ctx context.Context, trees []tree, known map[model.Time]*frame) *frame {
+func (s *stream) newFrame(ctx context.Context, trees []arborescence.Tree, known map[model.Time]*frame) *frame {
 	unit, all := units(trees)
 	tick := slotOf(s.p.Topology, s.uses[0][0][0].Extra, all)
 	if tick == 0 || all*s.ranks > mostFramed || s.p.Cost != model.Pipelined {
@@ -88,7 +90,7 @@ func framable(p *model.Problem) bool {
 func longestSlot(t *model.Topology) model.Time {
 	all := int64(0)
 	for _, l := range t.Links {
-		if all = gcd(all, int64(l.Alpha)); l.Bandwidth != t.Links[0].Bandwidth {
+		if all = arborescence.GCD(all, int64(l.Alpha)); l.Bandwidth != t.Links[0].Bandwidth {
 			return 0
 		}
 	}
@@ -126,27 +128,27 @@ func framed(p *model.Problem, chunks []model.Chunk, period int) []model.Chunk {
 	if size <= chunks[0].Size {
 		return chunks
 	}
-	return ofSize(p.Space(), size)
+	return solve.OfSize(p.Space(), size)
 }
 
 // units returns the largest weight of which those of trees are multiples, and how many there are of it.
-func units(trees []tree) (unit int64, all int) {
+func units(trees []arborescence.Tree) (unit int64, all int) {
 	sum := int64(0)
 	for _, t := range trees {
-		unit, sum = gcd(unit, t.weight), sum+t.weight
+		unit, sum = arborescence.GCD(unit, t.Weight), sum+t.Weight
 	}
 	return unit, int(sum / max(1, unit))
 }
 
 // seat gives each hop a slot, each of those into a rank another, and reports whether there are as many as trees: there
 // may not be where ranks have several links in.
-func (t *timetable) seat(trees []tree, unit int64) bool {
+func (t *timetable) seat(trees []arborescence.Tree, unit int64) bool {
 	t.takes = slices.Repeat([]int32{-1}, t.trees*t.ranks)
 	t.turn = make([]int, len(t.takes))
 	uses := make([]int, len(t.p.Topology.Links))
 	j := 0
 	for n, x := range trees {
-		for range x.weight / unit {
+		for range x.Weight / unit {
 			for _, hops := range t.kids[n] {
 				for _, h := range hops {
 					t.takes[j*t.ranks+t.hops[h].to] = h

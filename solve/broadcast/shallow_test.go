@@ -1,4 +1,4 @@
-package forest
+package broadcast
 
 import (
 	"context"
@@ -36,17 +36,17 @@ func TestShallow(t *testing.T) {
 			found++
 			slower, sooner := 0.0, 0.0
 			for i, f := range all {
-				for _, tr := range f.down[0] {
+				for _, tr := range f.Trees {
 					seen := map[int]bool{3: true}
-					for _, a := range tr.arcs {
-						require.True(t, seen[a.from] && !seen[a.to])
-						seen[a.to] = true
+					for _, a := range tr.Arcs {
+						require.True(t, seen[a.From] && !seen[a.To])
+						seen[a.To] = true
 					}
 					for _, v := range p.Members() {
 						require.True(t, seen[v])
 					}
 				}
-				busy, last := f.fluid(p)
+				busy, last := f.Fluid(p)
 				require.GreaterOrEqual(t, busy, least*(1-1e-6))
 				if i > 0 {
 					require.Less(t, busy, slower)

@@ -1,4 +1,4 @@
-package forest
+package broadcast
 
 import (
 	"context"
@@ -10,26 +10,27 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
 // checkTrees fails unless each tree spans the members from the root, parents before children, over routes between the
 // ends of its arcs, and no link is used more often than it has room.
-func checkTrees(t require.TestingT, p *model.Problem, trees []tree, room []int64) {
+func checkTrees(t require.TestingT, p *model.Problem, trees []arborescence.Tree, room []int64) {
 	used := make([]int64, len(room))
 	for _, x := range trees {
 		seen := map[int]bool{p.Collective.Root: true}
-		for _, a := range x.arcs {
-			require.True(t, seen[a.from] && !seen[a.to])
-			seen[a.to] = true
-			at := a.from
-			for _, l := range a.route {
+		for _, a := range x.Arcs {
+			require.True(t, seen[a.From] && !seen[a.To])
+			seen[a.To] = true
+			at := a.From
+			for _, l := range a.Route {
 				require.Equal(t, at, p.Topology.Links[l].Src)
 				at = p.Topology.Links[l].Dst
-				used[l] += x.weight
+				used[l] += x.Weight
 			}
-			require.Equal(t, a.to, at)
+			require.Equal(t, a.To, at)
 		}
 		require.Len(t, seen, len(p.Members()))
 	}
@@ -39,15 +40,15 @@ func checkTrees(t require.TestingT, p *model.Problem, trees []tree, room []int64
 }
 
 // packedIn returns trees in a number of parts as they are packed, flattened, and the room that there is for them.
-func packedIn(t require.TestingT, p *model.Problem, parts int64) (before, after []tree, room []int64) {
+func packedIn(t require.TestingT, p *model.Problem, parts int64) (before, after []arborescence.Tree, room []int64) {
 	limit, err := fluid.Rate(context.Background(), p)
 	require.NoError(t, err)
-	w, room, err := bypassed(context.Background(), p, limit, parts)
+	w, room, err := arborescence.Bypassed(context.Background(), p, limit, parts)
 	require.NoError(t, err)
 	if room == nil {
 		return nil, nil, nil
 	}
-	before, err = w.pack(context.Background())
+	before, err = w.Pack(context.Background())
 	require.NoError(t, err)
 	return before, flattened(context.Background(), p, before, room), room
 }
@@ -69,9 +70,9 @@ func TestFlattened(t *testing.T) {
 		before, after, room := packedIn(t, p, c.parts)
 		checkTrees(t, p, before, room)
 		checkTrees(t, p, after, room)
-		weight := func(trees []tree) (sum int64) {
+		weight := func(trees []arborescence.Tree) (sum int64) {
 			for _, x := range trees {
-				sum += x.weight
+				sum += x.Weight
 			}
 			return sum
 		}
@@ -79,9 +80,9 @@ func TestFlattened(t *testing.T) {
 		deepest := 0
 		for _, x := range after {
 			level := map[int]int{}
-			for _, a := range x.arcs {
-				level[a.to] = level[a.from] + 1
-				deepest = max(deepest, level[a.to])
+			for _, a := range x.Arcs {
+				level[a.To] = level[a.From] + 1
+				deepest = max(deepest, level[a.To])
 			}
 		}
 		require.LessOrEqual(t, deepest, c.levels, c.name)
@@ -95,7 +96,7 @@ func TestFlattenedRandom(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Size: 1 << 16}
 		p.Collective = model.Collective{Kind: model.Broadcast, Root: rng.IntN(p.Topology.Ranks)}
-		if _, err := fluid.Rate(context.Background(), p); (method{}).Serves(p) != nil || err != nil {
+		if _, err := fluid.Rate(context.Background(), p); !serves(p) || err != nil {
 			continue
 		}
 		before, after, room := packedIn(t, p, 1+rng.Int64N(4))

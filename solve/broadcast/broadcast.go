@@ -1,24 +1,37 @@
-package forest
+// Package broadcast schedules a broadcast or, read backwards, a reduction: over the few trees of one root, whatever the
+// network is like.
+//
+// Trees of the largest rate (see package arborescence) are flattened (see flattened), since what latency and the filling
+// of pipelines cost grows with the depth. Chunks are poured down the trees as they come, and the last ones take ways of
+// their own over links that have nothing left to carry (see drained), so that the depth hardly costs anything. Where trees
+// share links that are alike, as over switches, they have a timetable: an edge colouring (Kőnig, 1916; see frame). Where
+// ranks are many, one period of trees is placed by modulo scheduling (Rau, MICRO 1994) and repeated (see cycle), also of
+// regular trees over machines and ranks: edge-disjoint binomial trees (Johnsson and Ho, 1989), stars and k-ary trees (see
+// clusters). Shallower trees than those of the largest rate are columns of a linear program (Plotkin, Shmoys and Tardos,
+// 1995; see shallow).
+package broadcast
 
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/fluid"
 )
 
-// broadcast solves a broadcast whose cut is open: flattened trees of the largest rate are repeated, if there are many
+// Solve solves a broadcast whose cut is open: flattened trees of the largest rate are repeated, if there are many
 // ranks, and poured; if that is not enough, chunks are placed in other orders, and on other trees. Where switches are too
 // large to find such trees soon, regular ones do.
-func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result, error) {
+func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	ctx := b.Context()
 	var best solve.Result
 	switch n := len(p.Members()); {
-	case n > maxMembers:
+	case n > manyRanks:
 		half, done := b.Share(2) // the schedule is large: to write and to prove it takes time, too
 		best = repeated(half.Context(), p, nil, mostRepeated)
 		if done(); best.Schedule != nil {
@@ -31,7 +44,7 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 	defer cancel()
 	all, err := packings(ctx, share.Context(), p)
 	if err != nil {
-		r, err := failed(ctx, p, err)
+		r, err := solve.Failed(ctx, p, err)
 		if best.Schedule == nil {
 			return r, err
 		}
@@ -44,45 +57,45 @@ func broadcast(b *solve.Budget, p *model.Problem, o solve.Options) (solve.Result
 	f := sorted[0]
 	if len(p.Members()) > maxShallow {
 		best = repeated(ctx, p, whole, mostRepeated)
-		if busy, _ := whole.fluid(p); best.Schedule != nil && len(p.Members()) > maxMembers && float64(best.Makespan()) < busy*1e12*(1+littleLate) {
+		if busy, _ := whole.Fluid(p); best.Schedule != nil && len(p.Members()) > manyRanks && float64(best.Makespan()) < busy*1e12*(1+littleLate) {
 			return best, nil // others have fewer chunks in the time
 		}
 	}
 	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
-	limit := nearly(o)
+	limit := o.Nearly()
 	if framable(p) && far(limit) {
 		best, limit = sooner(best, finestFramed(b, p, o, sorted)), o.Bound+o.Bound/farFrom
 	}
 	if far(limit) {
-		flows := []poured{{forest: f}}
+		flows := []poured{{Forest: f}}
 		if whole != f {
-			flows = append(flows, poured{forest: whole})
+			flows = append(flows, poured{Forest: whole})
 		}
 		best = sooner(best, finest(ctx, ctx, p, o, flows, 1))
 	}
 	if best.Schedule == nil || best.Stop != solve.Done {
 		return best, nil
 	}
-	busy, _ := f.fluid(p)
-	if limit = model.Time(busy * 1e12); best.Makespan() <= max(nearly(o), limit+limit/1000) {
+	busy, _ := f.Fluid(p)
+	if limit = model.Time(busy * 1e12); best.Makespan() <= max(o.Nearly(), limit+limit/1000) {
 		return best, nil
 	}
-	return otherwise(ctx, p, o, f, whole, best)
+	return otherwise(ctx, p, o, f, whole, best, place)
 }
 
 // otherwise returns a result, or a better one: of shallower trees that are poured, or of chunks in other orders. It returns
 // the result where such trees or orders fail.
-func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole *forest, best solve.Result) (solve.Result, error) {
+func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole *Forest, best solve.Result, place Place) (solve.Result, error) {
 	trees, err := shallower(ctx, p, f)
 	if n := len(trees); err == nil && n > 0 && !framable(p) { // where ranks have one link each, shallow trees share it
-		best = sooner(best, finest(ctx, ctx, p, o, []poured{{forest: trees[n-1]}}, 1))
-		if best.Stop != solve.Done || best.Makespan() <= nearly(o) {
+		best = sooner(best, finest(ctx, ctx, p, o, []poured{{Forest: trees[n-1]}}, 1))
+		if best.Stop != solve.Done || best.Makespan() <= o.Nearly() {
 			return best, nil
 		}
 	}
 	var r solve.Result
 	if err == nil {
-		r, err = pipelined(ctx, p, o, flatter(p, f, whole, trees))
+		r, err = place(ctx, Packings{f, whole, trees})
 	}
 	if err == nil {
 		return sooner(best, r), nil
@@ -92,6 +105,12 @@ func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole 
 	}
 	return best, nil
 }
+
+// alike is by which part rates and times differ that count as equal.
+const alike = 1e-3
+
+// manyRanks is for how many ranks regular trees are looked for first: packing takes about the fourth power of it.
+const manyRanks = 64
 
 // fewRanks is for how many ranks regular trees are hardly better than others.
 const fewRanks = 8
@@ -113,7 +132,7 @@ func sooner(a, b solve.Result) solve.Result {
 const farFrom = 8
 
 // finestFramed returns the best schedule with a frame of some packings, if one is found in half of the time.
-func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings []*forest) solve.Result {
+func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings []*Forest) solve.Result {
 	var flows []poured
 	for _, f := range packings[:min(len(packings), mostFrames)] {
 		flows = append(flows, poured{f, true, map[model.Time]*frame{}})
@@ -121,7 +140,7 @@ func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings [
 	half, done := b.Share(2)
 	defer done()
 	chunks := model.TransferTime(p.Space(), p.Topology.Links[0].Bandwidth) / longestSlot(p.Topology)
-	best := finest(b.Context(), half.Context(), p, o, flows, max(1, int64(chunks)/int64(len(packings[0].down[0]))))
+	best := finest(b.Context(), half.Context(), p, o, flows, max(1, int64(chunks)/int64(len(packings[0].Trees))))
 	if best.Stop = solve.Done; b.Stop() != 0 {
 		best.Stop = b.Stop()
 	}
@@ -131,47 +150,45 @@ func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings [
 // mostFrames is of how many packings frames are looked for.
 const mostFrames = 3
 
-// failed returns what a method returns that has no trees: if ctx is done that is why.
-func failed(ctx context.Context, p *model.Problem, err error) (solve.Result, error) {
-	if ctx.Err() != nil {
-		return stopped(ctx, p), nil
-	}
-	return solve.Result{}, err
+// Place returns a schedule of a broadcast whose chunks are placed on packings in other orders than here.
+type Place func(ctx context.Context, g Packings) (solve.Result, error)
+
+// Packings is trees of a broadcast: two of the largest rate, flat ones and some in as few parts as there can be, which
+// may be the same, and shallower ones that are slower, the fastest last.
+type Packings struct {
+	Flat, Whole *Forest
+	Shallower   []*Forest
 }
 
-// nearly returns the makespan for which chunks need not be very fine.
-func nearly(o solve.Options) model.Time { return o.Bound + nearEnough*max(0, o.Enough-o.Bound) }
-
-// nearEnough is how many times as far from the bound as is enough a makespan may be for that.
-const nearEnough = 4
-
-// growFlat returns forests of a broadcast that are soon under way.
-func growFlat(ctx context.Context, p *model.Problem, f, whole *forest) ([]flow, error) {
-	flat, err := shallower(ctx, p, f)
-	return flatter(p, f, whole, flat), err
+// Trees packs the trees of a broadcast.
+func Trees(ctx context.Context, p *model.Problem) (Packings, error) {
+	all, err := packings(ctx, ctx, p)
+	if err != nil {
+		return Packings{}, err
+	}
+	g := Packings{Flat: flattest(p, all)[0], Whole: all[0]}
+	g.Shallower, err = shallower(ctx, p, g.Flat)
+	return g, err
 }
 
-// flatter returns those of the forests of a broadcast that may be the best: flattened ones of the largest rate, and one of
-// shallower ones that are slower.
-func flatter(p *model.Problem, f, whole *forest, shallower []*forest) (flows []flow) {
-	busy, _ := f.fluid(p)
-	late, soon := busy+whole.last(p), busy*(1+waiting)+f.last(p)
-	if whole == f || soon < late {
-		flows = append(flows, f)
-	}
-	if whole != f && late < soon*(1+waiting) {
-		flows = append(flows, whole)
-	}
-	if g := promising(p, f, shallower); g != nil {
-		flows = append(flows, g)
-	}
-	return flows
+// Forest is the trees of a broadcast.
+type Forest struct {
+	Trees []arborescence.Tree
+	Fits  bool // no link is asked for more than the others by the routes of the trees
 }
+
+// cut returns the buffer in equal chunks, a number of them for each tree.
+func (f *Forest) cut(p *model.Problem, pieces int64) []model.Chunk {
+	return solve.Evenly(p.Space(), pieces*int64(len(f.Trees)))
+}
+
+// String states what there is.
+func (f *Forest) String() string { return fmt.Sprintf("%d different trees or paths", len(f.Trees)) }
 
 // shallower returns shallower trees than those of a forest, the fastest last, where the network is small and the forest
 // leaves much to gain.
-func shallower(ctx context.Context, p *model.Problem, f *forest) ([]*forest, error) {
-	busy, last := f.fluid(p)
+func shallower(ctx context.Context, p *model.Problem, f *Forest) ([]*Forest, error) {
+	busy, last := f.Fluid(p)
 	if len(p.Members()) > maxShallow || last-quickest(p) < littleGain*(busy+last) {
 		return nil, nil
 	}
@@ -181,8 +198,6 @@ func shallower(ctx context.Context, p *model.Problem, f *forest) ([]*forest, err
 const (
 	// maxShallow is for how many members shallower trees than those of the largest rate are looked for.
 	maxShallow = 32
-	// waiting is by which part of their time trees that share links are later than in the fluid limit, about.
-	waiting = 0.12
 	// littleGain is the part of the time that shallower trees must be able to save.
 	littleGain = 0.002
 )
@@ -199,7 +214,7 @@ func quickest(p *model.Problem) float64 {
 // packings returns trees of the largest rate for a broadcast, flattened: where there are switches, in several numbers of
 // parts, beginning with whole trees. Fewer of those share a link, so that what goes over it hardly waits; others are
 // flatter. Whole trees it looks for until ctx is done, others until share is.
-func packings(ctx, share context.Context, p *model.Problem) (all []*forest, err error) {
+func packings(ctx, share context.Context, p *model.Problem) (all []*Forest, err error) {
 	limit, err := fluid.Rate(ctx, p)
 	if err != nil {
 		return nil, err
@@ -216,8 +231,6 @@ func packings(ctx, share context.Context, p *model.Problem) (all []*forest, err 
 		if err != nil {
 			break
 		}
-		busy, _ := f.fluid(p)
-		f.speed = 1 / busy
 		all = append(all, f)
 		n := len(p.Members())
 		if work += n * n * int(trees); work >= mostWork {
@@ -228,32 +241,32 @@ func packings(ctx, share context.Context, p *model.Problem) (all []*forest, err 
 }
 
 // flattest returns the packings in the order in which they end in the fluid limit, about.
-func flattest(p *model.Problem, all []*forest) []*forest {
-	ends := func(f *forest) float64 {
-		busy, last := f.fluid(p)
+func flattest(p *model.Problem, all []*Forest) []*Forest {
+	ends := func(f *Forest) float64 {
+		busy, last := f.Fluid(p)
 		return busy + last
 	}
-	least := ends(slices.MinFunc(all, func(f, g *forest) int { return cmp.Compare(ends(f), ends(g)) }))
-	return slices.SortedStableFunc(slices.Values(all), func(f, g *forest) int {
-		return cmp.Compare(math.Round(ends(f)/(least*tolerance)), math.Round(ends(g)/(least*tolerance)))
+	least := ends(slices.MinFunc(all, func(f, g *Forest) int { return cmp.Compare(ends(f), ends(g)) }))
+	return slices.SortedStableFunc(slices.Values(all), func(f, g *Forest) int {
+		return cmp.Compare(math.Round(ends(f)/(least*alike)), math.Round(ends(g)/(least*alike)))
 	})
 }
 
 // flat returns trees of the largest rate in a number of parts, flattened, and how many there are.
-func flat(ctx context.Context, p *model.Problem, limit fluid.Limit, parts int64) (*forest, int64, error) {
-	w, room, err := bypassed(ctx, p, limit, parts)
+func flat(ctx context.Context, p *model.Problem, limit fluid.Limit, parts int64) (*Forest, int64, error) {
+	w, room, err := arborescence.Bypassed(ctx, p, limit, parts)
 	if err != nil {
 		return nil, 0, err
 	}
-	n := w.trees
-	trees, err := w.pack(ctx)
+	n := w.Trees
+	trees, err := w.Pack(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	if room != nil {
 		trees = flattened(ctx, p, trees, room)
 	}
-	return &forest{blocks: 1, down: [][]tree{trees}, fits: room != nil}, n, nil
+	return &Forest{Trees: trees, Fits: room != nil}, n, nil
 }
 
 // mostWork is up to how many squares of the number of members, times trees, packing takes a second or so.
@@ -281,52 +294,24 @@ func numbersOfParts(p *model.Problem) []int64 {
 	return slices.Compact(parts)
 }
 
-// promising returns that of other forests of a broadcast, if any, that ends before one and before the others in the
-// fluid limit, about.
-func promising(p *model.Problem, f *forest, others []*forest) (best *forest) {
-	busy, last := f.fluid(p)
-	least := busy + last
-	for _, g := range others {
-		busy, last := g.fluid(p)
-		if g.speed = 1 / busy; busy+last < least {
-			best, least = g, busy+last
-		}
-	}
-	return best
-}
-
 // estimated is into how many chunks the buffer is thought to be cut when the time to a rank is
 // estimated.
 const estimated = 512
 
-// fluid returns for how many seconds the trees of a broadcast keep the busiest link busy, and
+// Fluid returns for how many seconds the trees of a broadcast keep the busiest link busy, and
 // after how many a small chunk is at the last rank.
-func (f *forest) fluid(p *model.Problem) (busy, last float64) {
+func (f *Forest) Fluid(p *model.Problem) (busy, last float64) {
 	load, total := make([]float64, len(p.Topology.Links)), 0.0
-	for _, t := range f.down[0] {
-		total += float64(t.weight)
+	for _, t := range f.Trees {
+		total += float64(t.Weight)
 		at := map[int]float64{}
-		for _, a := range t.arcs {
-			at[a.to] = at[a.from] + lasts(p.Topology, a.route, p.Space()/estimated)
-			last = max(last, at[a.to])
-			for _, l := range a.route {
-				load[l] += float64(t.weight) * float64(p.Space()) / float64(p.Topology.Links[l].Bandwidth)
+		for _, a := range t.Arcs {
+			at[a.To] = at[a.From] + arborescence.Seconds(p.Topology, a.Route, p.Space()/estimated)
+			last = max(last, at[a.To])
+			for _, l := range a.Route {
+				load[l] += float64(t.Weight) * float64(p.Space()) / float64(p.Topology.Links[l].Bandwidth)
 			}
 		}
 	}
 	return slices.Max(load) / total, last
-}
-
-// last returns after how many seconds the last rank has the first chunk of a broadcast, if there are as many as can be
-// placed.
-func (f *forest) last(p *model.Problem) (last float64) {
-	size := scale(p.Space(), int64(len(p.Members())-1), int64(f.most()))
-	for _, t := range f.down[0] {
-		at := map[int]float64{}
-		for _, a := range t.arcs {
-			at[a.to] = at[a.from] + lasts(p.Topology, a.route, size)
-			last = max(last, at[a.to])
-		}
-	}
-	return last
 }

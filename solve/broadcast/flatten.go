@@ -1,4 +1,4 @@
-package forest
+package broadcast
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/arborescence"
 )
 
 // flattened returns trees that span the same nodes, in which the last ranks are reached sooner, and that use no link more
@@ -18,10 +19,10 @@ import (
 // again; where a link of the new hop is full, some other hop has to leave it, for one from the parent that was left.
 // Each such move, of one hop or of two, that lowers the sum over all trees and nodes of a high power of the time to the
 // node is made, until there is none. Nothing says that no other trees are flatter. A pass is O(trees²·nodes³) at worst.
-func flattened(ctx context.Context, p *model.Problem, trees []tree, room []int64) []tree {
+func flattened(ctx context.Context, p *model.Problem, trees []arborescence.Tree, room []int64) []arborescence.Tree {
 	unit, all := int64(0), int64(0)
 	for _, x := range trees {
-		unit, all = gcd(unit, x.weight), all+x.weight
+		unit, all = arborescence.GCD(unit, x.Weight), all+x.Weight
 	}
 	if unit == 0 || all/unit > mostFlattened {
 		return trees
@@ -47,7 +48,7 @@ func flattened(ctx context.Context, p *model.Problem, trees []tree, room []int64
 			break
 		}
 	}
-	return best.trees(trees[0].root, unit)
+	return best.trees(trees[0].Root, unit)
 }
 
 const (
@@ -74,7 +75,7 @@ type bed struct {
 // branch is the hop of a tree into a node.
 type branch struct{ tree, node int }
 
-func newBed(p *model.Problem, hops []way, trees []tree, room []int64, unit int64) *bed {
+func newBed(p *model.Problem, hops []way, trees []arborescence.Tree, room []int64, unit int64) *bed {
 	nodes := p.Topology.Nodes()
 	s := &bed{into: make([][]int32, nodes), users: make([][]branch, len(room))}
 	for _, r := range room {
@@ -84,9 +85,9 @@ func newBed(p *model.Problem, hops []way, trees []tree, room []int64, unit int64
 		s.add(h)
 	}
 	for _, x := range trees { // detours over switches are no hops
-		for _, a := range x.arcs {
+		for _, a := range x.Arcs {
 			if s.hop(a) < 0 {
-				s.add(way{a.from, a.to, a.route, lasts(p.Topology, a.route, p.Space()/estimated)})
+				s.add(way{a.From, a.To, a.Route, arborescence.Seconds(p.Topology, a.Route, p.Space()/estimated)})
 			}
 		}
 	}
@@ -98,11 +99,11 @@ func newBed(p *model.Problem, hops []way, trees []tree, room []int64, unit int64
 		s.hops[i].lasts = (s.hops[i].lasts + 1e-3*longest) / longest
 	}
 	for _, x := range trees {
-		for range x.weight / unit {
+		for range x.Weight / unit {
 			a := len(s.parent)
 			s.parent, s.kids, s.reached = append(s.parent, slices.Repeat([]int32{-1}, nodes)), append(s.kids, make([][]int32, nodes)), append(s.reached, make([]float64, nodes))
-			for _, arc := range x.arcs {
-				s.hang(branch{a, arc.to}, s.hop(arc))
+			for _, arc := range x.Arcs {
+				s.hang(branch{a, arc.To}, s.hop(arc))
 			}
 		}
 	}
@@ -115,9 +116,9 @@ func (s *bed) add(h way) {
 }
 
 // hop returns the hop that an arc is, or -1.
-func (s *bed) hop(a arc) int32 {
-	for _, i := range s.into[a.to] {
-		if s.hops[i].from == a.from && slices.Equal(s.hops[i].route, a.route) {
+func (s *bed) hop(a arborescence.Arc) int32 {
+	for _, i := range s.into[a.To] {
+		if s.hops[i].from == a.From && slices.Equal(s.hops[i].route, a.Route) {
 			return i
 		}
 	}
@@ -292,22 +293,24 @@ func (s *bed) subtree(a, v int) []int32 {
 }
 
 // trees returns the trees, those that are alike as one.
-func (s *bed) trees(root int, unit int64) (list []tree) {
+func (s *bed) trees(root int, unit int64) (list []arborescence.Tree) {
 	for a := range s.parent {
-		t := tree{root: root, weight: unit}
+		t := arborescence.Tree{Root: root, Weight: unit}
 		for _, v := range s.subtree(a, root)[1:] {
 			h := &s.hops[s.parent[a][v]]
-			t.arcs = append(t.arcs, arc{from: h.from, to: h.to, route: h.route})
+			t.Arcs = append(t.Arcs, arborescence.Arc{From: h.from, To: h.to, Route: h.route})
 		}
-		same := func(x tree) bool {
-			return slices.EqualFunc(x.arcs, t.arcs, func(p, q arc) bool { return p.from == q.from && p.to == q.to && slices.Equal(p.route, q.route) })
+		same := func(x arborescence.Tree) bool {
+			return slices.EqualFunc(x.Arcs, t.Arcs, func(p, q arborescence.Arc) bool {
+				return p.From == q.From && p.To == q.To && slices.Equal(p.Route, q.Route)
+			})
 		}
 		if i := slices.IndexFunc(list, same); i >= 0 {
-			list[i].weight += unit
+			list[i].Weight += unit
 		} else {
 			list = append(list, t)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b tree) int { return cmp.Compare(b.weight, a.weight) })
+	slices.SortStableFunc(list, func(a, b arborescence.Tree) int { return cmp.Compare(b.Weight, a.Weight) })
 	return list
 }
