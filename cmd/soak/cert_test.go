@@ -21,7 +21,7 @@ import (
 // and, where the cut is left open, for these chunks as well as for any.
 func TestSoakCertificates(t *testing.T) {
 	often := map[string]float64{"optimal": 0.3, "link-rounds": 0.03, "rounds": 0.03, "pipelined": 0.03, "blocking": 0.03, "late": 0.03, "met by a bound": 0.1}
-	for _, kind := range []string{"coverage", "cut", "ingress", "egress", "volume", "partition", "prices", "distance"} {
+	for _, kind := range []string{"coverage", "cut", "ingress", "egress", "volume", "partition", "prices", "timed-prices", "distance"} {
 		often[kind] = 0.02
 	}
 	for _, kind := range []string{"doubling", "broadcast", "combine"} {
@@ -159,7 +159,7 @@ func subset(r *rand.Rand, n, least int) []int {
 	}
 }
 
-// drawWitness returns a witness of one of the eleven kinds that are in the certificate itself
+// drawWitness returns a witness of one of the twelve kinds that are in the certificate itself
 // and not prices at instants.
 func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 	t := p.Topology
@@ -168,7 +168,7 @@ func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 		chunk = r.IntN(len(p.Chunks))
 		shard = p.Shard(chunk)
 	}
-	kind := r.IntN(15)
+	kind := r.IntN(18)
 	if p.Cost == model.Rounds && r.IntN(2) == 0 {
 		kind = 7 + r.IntN(3)
 	}
@@ -217,6 +217,8 @@ func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 			w.To = subset(r, t.Ranks, 1)
 		}
 		return w
+	case 13, 14, 15:
+		return drawTimed(r, t)
 	}
 	w := model.Distance{Chunk: chunk, Shard: shard, Source: r.IntN(t.Ranks), Dest: r.IntN(t.Ranks)}
 	if r.IntN(4) > 0 {
@@ -226,6 +228,35 @@ func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 	for range t.Nodes() {
 		w.Potential = append(w.Potential, model.Time(r.IntN(9)))
 		w.Head = append(w.Head, model.Time(r.IntN(9)))
+	}
+	return w
+}
+
+// drawTimed returns prices that change with time: on links from ranks those that fall, on links to
+// ranks those that rise, and on some links any.
+func drawTimed(r *rand.Rand, t *model.Topology) model.TimedPrices {
+	var w model.TimedPrices
+	theta, wait := model.Time(1+r.IntN(12)), model.Time(r.IntN(6))
+	ramps := r.IntN(2) == 0
+	for i, l := range t.Links {
+		c := model.PriceClass{Links: []int{i}}
+		switch {
+		case ramps && l.Src < t.Ranks && (l.Dst >= t.Ranks || r.IntN(2) == 0):
+			c.Pieces = []model.PricePiece{{To: theta, Price: int64(theta), Slope: -1}}
+		case ramps && l.Dst < t.Ranks:
+			c.Pieces = []model.PricePiece{{From: wait, To: wait + 2*theta, Slope: 1}}
+		default:
+			at := model.Time(r.IntN(4))
+			for range r.IntN(3) {
+				x := model.PricePiece{From: at, To: at + model.Time(1+r.IntN(9)), Price: r.Int64N(4)}
+				if x.Price == 0 {
+					x.Slope = r.Int64N(2)
+				}
+				c.Pieces = append(c.Pieces, x)
+				at = x.To + model.Time(r.IntN(3))
+			}
+		}
+		w.Classes = append(w.Classes, c)
 	}
 	return w
 }
@@ -331,6 +362,23 @@ func changeWitness(r *rand.Rand, p *model.Problem, w model.Witness) model.Witnes
 		if len(w.Links) > 0 {
 			l := r.IntN(len(w.Links))
 			w.Links[l] = max(0, w.Links[l]+r.Int64N(3)-1)
+		}
+		return w
+	case model.TimedPrices:
+		w.Classes = slices.Clone(w.Classes)
+		if len(w.Classes) > 0 {
+			c := &w.Classes[r.IntN(len(w.Classes))]
+			if c.Pieces = slices.Clone(c.Pieces); len(c.Pieces) > 0 {
+				x := &c.Pieces[r.IntN(len(c.Pieces))]
+				switch r.IntN(3) {
+				case 0:
+					x.From = max(0, x.From+model.Time(r.IntN(3)-1))
+				case 1:
+					x.To += model.Time(r.IntN(3) - 1)
+				default:
+					x.Price = max(0, x.Price+r.Int64N(3)-1)
+				}
+			}
 		}
 		return w
 	case model.Distance:

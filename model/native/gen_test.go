@@ -275,9 +275,30 @@ func drawCertificate(t *rapid.T) *model.Certificate {
 		model.Distance{Chunk: chunk, Shard: shard, Source: source, Dest: rank.Draw(t, "dest"), Potential: potential, Head: potential},
 		model.Coverage{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
 		model.Coverage{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes"), From: []int{source}, To: drawSubset(t, p.Topology.Ranks, "to")},
+		drawTimedPrices(t, p),
 		model.Doubling{Chunk: chunk, Shard: shard, Source: source}, model.Spread{Source: source}, model.Combine{Dest: source},
 	}).Draw(t, "witness")
 	return c
+}
+
+// drawTimedPrices draws prices of links in up to three classes.
+func drawTimedPrices(t *rapid.T, p *model.Problem) model.TimedPrices {
+	w := model.TimedPrices{Classes: make([]model.PriceClass, rapid.IntRange(0, 3).Draw(t, "classes"))}
+	for i := range w.Classes {
+		c := &w.Classes[i]
+		c.Links, c.Pieces = []int{}, []model.PricePiece{}
+		for l := range p.Topology.Links {
+			if l%3 == i && rapid.Bool().Draw(t, "priced") {
+				c.Links = append(c.Links, l)
+			}
+		}
+		for at := model.Time(0); len(c.Pieces) < 3 && rapid.Bool().Draw(t, "more"); {
+			from := at + model.Time(rapid.IntRange(0, 9).Draw(t, "gap"))
+			at = from + model.Time(rapid.IntRange(1, 9).Draw(t, "length"))
+			c.Pieces = append(c.Pieces, model.PricePiece{From: from, To: at, Price: rapid.Int64Range(90, 99).Draw(t, "price"), Slope: rapid.Int64Range(-9, 9).Draw(t, "slope")})
+		}
+	}
+	return w
 }
 
 func drawDual(t *rapid.T, p *model.Problem) model.LPDual {

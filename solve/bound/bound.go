@@ -1,5 +1,5 @@
 // Package bound proposes witnesses of lower bounds on the makespan of every schedule of a
-// problem: a set of nodes, a rank, a path, prices of links. It searches, in floating point
+// problem: a set of nodes, a rank, a path, prices of links, constant or not. It searches, in floating point
 // where that is quicker, and estimates what each witness yields. An estimate is no bound:
 // package verify/cert, which shares no code with this one, alone values witnesses, and
 // proves why what it computes holds.
@@ -53,7 +53,7 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 	if p.Cost == model.Rounds {
 		searches = append(searches, f.doubling, f.spread, f.combine)
 	}
-	searches = append(searches, f.coverage, f.partition, f.cuts, f.prices)
+	searches = append(searches, f.coverage, f.partition, f.cuts, f.prices, f.timed)
 	complete = true
 	for i, search := range searches {
 		share, done := budget.Share(len(searches) - i)
@@ -73,6 +73,6 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 // simplicity orders witnesses that yield the same: the one that is easier to see
 // comes first.
 func simplicity(w model.Witness) int {
-	kinds := []string{"ingress", "egress", "distance", "volume", "cut", "partition", "coverage", "doubling", "broadcast", "combine", "prices"}
+	kinds := []string{"ingress", "egress", "distance", "volume", "cut", "partition", "coverage", "doubling", "broadcast", "combine", "prices", "timed-prices"}
 	return slices.Index(kinds, w.Kind())
 }

@@ -112,6 +112,13 @@ func entries() []entry {
 			"10 transfers over 6 links, 2 on one of them, and the latency"},
 		{"prices-ring5-alltoall-any-cut", problem("ring:5", model.AllToAll, 500, 0, pipelined), model.Prices{Links: slices.Repeat([]int64{1}, 10)}, 400,
 			"distances of 1, 1, 2, 2 from each of 5 ranks, 100 each, over 10 links, and the latency"},
+		{"timed-prices-switch4-alltoall-any-cut", problem("switch:4", model.AllToAll, 400, 0, pipelined), model.TimedPrices{Classes: []model.PriceClass{
+			{Links: []int{0, 2, 4, 6}, Pieces: []model.PricePiece{{To: 300 * ns, Price: 300_000, Slope: -1}}},
+			{Links: []int{1, 3, 5, 7}, Pieces: []model.PricePiece{{From: 100 * ns, To: 700 * ns, Slope: 1}}}}}, 500,
+			"from each rank 300 bytes leave 150 after the start on average, and come to each 150 before the end, with two latencies between"},
+		{"timed-prices-line3-gather-late", late(problem("line:3", model.Gather, 300, 3, pipelined), 2, 50*ns), model.TimedPrices{Classes: []model.PriceClass{
+			{Links: []int{3}, Pieces: []model.PricePiece{{To: 1000 * ns, Price: 1}}}}}, 450,
+			"100 bytes on the link from rank 2 from 50 on, its latency, and 200 from rank 1 on"},
 		{"distance-line4-broadcast", problem("line:4", model.Broadcast, 100, 1, pipelined),
 			model.Distance{Dest: 3, Potential: line(0, 200, 400, 600)}, 600, "3 links of 100+100"},
 		{"distance-switch4-broadcast", problem("switch:4", model.Broadcast, 100, 1, pipelined),
@@ -209,6 +216,8 @@ var changes = []struct {
 			c.Witness = model.Coverage{From: w.From, To: w.To}
 		case model.Prices:
 			c.Witness = model.Prices{Links: make([]int64, len(w.Links))}
+		case model.TimedPrices:
+			c.Witness = model.TimedPrices{}
 		case model.Distance:
 			w.Potential = make([]model.Time, len(w.Potential))
 			c.Witness = w

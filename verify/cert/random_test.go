@@ -190,6 +190,7 @@ func witnesses(p *model.Problem) []model.Witness {
 			}
 		}
 	}
+	all = append(all, ramps(t)...)
 	items, chunk, shard := p.Shards(), func(int) int { return -1 }, func(k int) int { return k }
 	if p.Chunks != nil {
 		items, chunk, shard = len(p.Chunks), func(k int) int { return k }, p.Shard
@@ -203,6 +204,28 @@ func witnesses(p *model.Problem) []model.Witness {
 				all = append(all, w)
 				all = append(all, tooHigh(p, w)...)
 			}
+		}
+	}
+	return all
+}
+
+// ramps returns prices that fall with time on links from ranks, rise on those to ranks, and do not
+// change on each link.
+func ramps(t *model.Topology) (all []model.Witness) {
+	falls, rises := model.PriceClass{}, model.PriceClass{}
+	for i, l := range t.Links {
+		all = append(all, model.TimedPrices{Classes: []model.PriceClass{{Links: []int{i}, Pieces: []model.PricePiece{{To: 40, Price: 1}}}}})
+		if t.IsRank(l.Src) {
+			falls.Links = append(falls.Links, i)
+		} else {
+			rises.Links = append(rises.Links, i)
+		}
+	}
+	for theta := model.Time(1); theta <= 8; theta++ {
+		for wait := range model.Time(4) {
+			falls.Pieces = []model.PricePiece{{To: theta, Price: int64(theta), Slope: -1}}
+			rises.Pieces = []model.PricePiece{{From: wait, To: 40, Slope: 1}}
+			all = append(all, model.TimedPrices{Classes: []model.PriceClass{falls, rises}})
 		}
 	}
 	return all
