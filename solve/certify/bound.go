@@ -29,12 +29,31 @@ type search struct {
 }
 
 func searchFor(ctx context.Context, p *model.Problem) (search, error) {
-	all, complete, err := bound.All(ctx, p)
+	all, complete, err := proposals(ctx, p)
 	if err != nil || len(all) == 0 {
 		return search{complete: complete}, err
 	}
 	c, first, err := firstValued(ctx, all, Value)
 	return search{c, complete && first}, err
+}
+
+// proposals returns the best proposal of each kind, the largest estimate first, and whether the search
+// for them came to its end. Prices that change with time are those of a linear program, where the cut
+// is open and it yields more than all others.
+func proposals(ctx context.Context, p *model.Problem) ([]*bound.Proposal, bool, error) {
+	all, complete, err := bound.All(ctx, p)
+	if err != nil || len(all) == 0 || p.Chunks != nil {
+		return all, complete, err
+	}
+	w, estimate, err := overTime(ctx, p, all[0].Estimate)
+	if err != nil && !errors.Is(err, solve.ErrNotServed) {
+		return nil, false, err
+	}
+	if w != nil && estimate > all[0].Estimate {
+		all = slices.DeleteFunc(all, func(x *bound.Proposal) bool { return x.Witness.Kind() == w.Kind() })
+		all = slices.Insert(all, 0, &bound.Proposal{Problem: p, Witness: *w, Estimate: estimate})
+	}
+	return all, complete, nil
 }
 
 // firstValued returns the certificate of the first of some proposals, the best one. If valuing
@@ -116,7 +135,7 @@ func QuickBounds(ctx context.Context, p *model.Problem) (Known, error) {
 func Bounds(ctx context.Context, p *model.Problem) (all []*model.Certificate, stopped solve.Stop, err error) {
 	late, cancel := solve.Grace(ctx, Grace)
 	defer cancel()
-	found, complete, err := bound.All(ctx, p)
+	found, complete, err := proposals(ctx, p)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -9,12 +9,18 @@ import (
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/dual"
 	"github.com/oraccl/oraccl/solve/exact"
+	"github.com/oraccl/oraccl/solve/overtime"
 	"github.com/oraccl/oraccl/solve/sat"
 )
 
 // solvers returns the methods that ask a SAT or MILP solver.
 func solvers() []solve.Solver {
 	return []solve.Solver{sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New()}
+}
+
+// overTime returns prices that change with time and what is expected of them, more than what is known.
+func overTime(ctx context.Context, p *model.Problem, known model.Time) (*model.TimedPrices, model.Time, error) {
+	return overtime.Find(ctx, p, known)
 }
 
 // dualWitnesses returns the witnesses that linear programs yield. Where there is an error, they are those found before it.

@@ -13,6 +13,11 @@ import (
 // solvers returns no methods.
 func solvers() []solve.Solver { return nil }
 
+// overTime finds none.
+func overTime(context.Context, *model.Problem, model.Time) (*model.TimedPrices, model.Time, error) {
+	return nil, 0, nil
+}
+
 // dualWitnesses finds none.
 func dualWitnesses(context.Context, *model.Problem, model.Time, model.Time) ([]model.Witness, error) {
 	return nil, nil

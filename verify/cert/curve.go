@@ -59,10 +59,10 @@ func (c curve) falls(p piece, until model.Time, least int64) (curve, int64) {
 // pays returns, for each time t, the least of what c and prices have come to at any time s with
 // open <= s <= t-lag, exactly at whole times, and between them that or less. Neither c nor prices
 // may end with a slope.
-func (c curve) pays(prices curve, open, lag model.Time) curve {
+// The result is appended to sum, which must be empty.
+func (c curve) pays(sum, prices curve, open, lag model.Time) curve {
 	start := max(c[0].from, open)
 	i, k := 0, 0
-	var sum curve
 	least := int64(1) << 62
 	for {
 		for i+1 < len(c) && c[i+1].from <= start {
@@ -93,12 +93,11 @@ func (c curve) pays(prices curve, open, lag model.Time) curve {
 }
 
 // least returns the lower of two curves, exactly at whole times, and between them that or less. It
-// reports whether that is not c all along.
-func (c curve) least(d curve) (curve, bool) {
+// reports whether that is not c all along. The result is appended to low, which must be empty.
+func (c curve) least(low, d curve) (curve, bool) {
 	if len(c) == 0 {
-		return d, len(d) > 0
+		return append(low, d...), len(d) > 0
 	}
-	var low curve
 	start := min(c[0].from, d[0].from)
 	i, k, changed := 0, 0, false
 	for start < model.MaxTime {
@@ -132,10 +131,7 @@ func (c curve) least(d curve) (curve, bool) {
 		}
 		start = until
 	}
-	if !changed {
-		return c, false
-	}
-	return low, true
+	return low, changed
 }
 
 // onward returns the piece from a later time on.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"math/bits"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -125,11 +126,13 @@ type timedMarket struct {
 	out    [][]int
 	paid   map[int][]curve // by rank where a way begins: its costs, by rank where it ends
 	kept   int
+
+	sum, low curve // scratch of costs
 }
 
 // need is what bytes have to be brought, any of which they can pay for.
 type need struct {
-	bytes *big.Int
+	bytes int64
 	ways  []needed
 }
 
@@ -143,7 +146,7 @@ type needed struct {
 func (m *timedMarket) needs(l *load) []need {
 	var list []need
 	m.each(func(k int) int64 {
-		n := need{new(big.Int), m.ways(k)}
+		n := need{0, m.ways(k)}
 		for _, w := range n.ways {
 			m.endsAt(l, w.to)
 			for _, h := range w.from {
@@ -155,7 +158,7 @@ func (m *timedMarket) needs(l *load) []need {
 	}, func(k int, _ int64) {
 		n := &list[len(list)-1]
 		if len(n.ways) > 0 {
-			n.bytes.Add(n.bytes, big.NewInt(m.size(k)))
+			n.bytes += m.size(k)
 			m.add(l, k, 1)
 		}
 	})
@@ -200,11 +203,12 @@ func (m *timedMarket) costs(from int) error {
 			if !m.work.Go(2 + 2*len(costs[u]) + len(y) + len(costs[k.Dst])) {
 				return stopped(m.work.Why())
 			}
-			low, changed := costs[k.Dst].least(costs[u].pays(y, m.opens(k), k.Alpha))
-			if !changed {
+			m.sum = costs[u].pays(m.sum[:0], y, m.opens(k), k.Alpha)
+			low, changed := costs[k.Dst].least(m.low[:0], m.sum)
+			if m.low = low; !changed {
 				continue
 			}
-			costs[k.Dst] = low
+			costs[k.Dst] = append(costs[k.Dst][:0], low...)
 			if !queued[k.Dst] {
 				queued[k.Dst] = true
 				queue = append(queue, k.Dst)
@@ -232,7 +236,7 @@ func (m *timedMarket) opens(k *model.Link) model.Time {
 // due returns what all bytes pay at least if they are where they are needed by t, as twice that
 // many areas (picoBytes), and false if one cannot be there.
 func (m *timedMarket) due(needs []need, t model.Time) (sum *big.Int, finite bool) {
-	sum = new(big.Int)
+	var total area
 	for i := range needs {
 		dearest := int64(0)
 		for _, w := range needs[i].ways {
@@ -247,9 +251,30 @@ func (m *timedMarket) due(needs []need, t model.Time) (sum *big.Int, finite bool
 			}
 			dearest = max(dearest, cheapest)
 		}
-		sum.Add(sum, new(big.Int).Mul(needs[i].bytes, big.NewInt(dearest)))
+		total.add(needs[i].bytes, dearest)
 	}
+	sum = total.number()
 	return sum.Mul(sum, picoBytes).Lsh(sum, 1), true
+}
+
+// area is a sum of bytes times prices, in three words, the least first.
+type area [3]uint64
+
+// add adds bytes times a price, both 0 or more.
+func (a *area) add(bytes, price int64) {
+	high, low := bits.Mul64(uint64(bytes), uint64(price))
+	var carry uint64
+	a[0], carry = bits.Add64(a[0], low, 0)
+	a[1], carry = bits.Add64(a[1], high, carry)
+	a[2] += carry
+}
+
+func (a *area) number() *big.Int {
+	sum := new(big.Int)
+	for _, word := range []uint64{a[2], a[1], a[0]} {
+		sum.Lsh(sum, 64).Or(sum, new(big.Int).SetUint64(word))
+	}
+	return sum
 }
 
 // seller is bandwidth that can be sold from a time until another before the end; of a port, no more

@@ -1,0 +1,53 @@
+//go:build cgo
+
+package certify_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve/certify"
+	"github.com/oraccl/oraccl/solve/overtime"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/cert"
+)
+
+// The checker finds that prices that change with time yield what is expected of them, which is more
+// than other bounds do where latencies and bandwidths matter at once.
+func TestPricesOverTime(t *testing.T) {
+	for _, x := range []struct {
+		topo  string
+		kind  model.Kind
+		size  int64
+		other model.Time // the best of all other kinds
+	}{
+		{"dgx1", model.AllToAll, 64 << 10, 1574 * model.Nanosecond},
+		{"dgx1", model.Gather, 64 << 10, 1564 * model.Nanosecond},
+		{"ndv2", model.AllToAll, 64 << 10, 1574 * model.Nanosecond},
+		{"mi250", model.Scatter, 1 << 20, 4139 * model.Nanosecond},
+		{"mi250", model.Gather, 1 << 20, 4139 * model.Nanosecond},
+		{"fattree:4x4", model.AllToAll, 64 << 10, 2945 * model.Nanosecond},
+		{"rfs:2x4x8", model.Gather, 1 << 20, 4346 * model.Nanosecond},
+	} {
+		top, err := topo.Parse(x.topo, topo.Options{})
+		require.NoError(t, err)
+		for _, cost := range []model.CostModel{model.Pipelined, model.Blocking} {
+			p := &model.Problem{Topology: top, Collective: model.Collective{Kind: x.kind}, Size: x.size, Cost: cost}
+			w, expected, err := overtime.Find(context.Background(), p, x.other)
+			require.NoError(t, err)
+			require.NotNil(t, w, "%v", p)
+			yield, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: *w})
+			require.NoError(t, err)
+			require.InEpsilon(t, int64(expected), int64(yield), 1e-3, "%v", p)
+			require.Greater(t, yield, x.other)
+			c, err := certify.Bound(context.Background(), p)
+			require.NoError(t, err)
+			require.InEpsilon(t, int64(yield), int64(c.Bound), 1e-3, "%v", p)
+			require.Equal(t, verify.Proved, cert.Check(context.Background(), c).Outcome)
+		}
+	}
+}
