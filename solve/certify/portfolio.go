@@ -54,19 +54,21 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
 	var found []*Row // and not proved
 	isQuick := func(m solve.Solver) bool { return m.About().Quick && moves(p, p.DefaultChunks(1)) <= mostQuick }
-	rank := func(m solve.Solver) int { // 1: it usually wins, and gets more time
+	rank := map[string]int{} // 1: it usually wins, and gets more time
+	for _, m := range methods {
 		switch about := m.About(); {
 		case isQuick(m):
-			return 0
+			rank[m.Name()] = 0
 		case about.Quick: // where there are fewer transfers
-			return 3
+			rank[m.Name()] = 3
 		case about.Leads != nil && about.Leads(p):
-			return 1
+			rank[m.Name()] = 1
+		default:
+			rank[m.Name()] = 2
 		}
-		return 2
 	}
 	methods = slices.Clone(methods)
-	slices.SortStableFunc(methods, func(l, m solve.Solver) int { return cmp.Compare(rank(l), rank(m)) })
+	slices.SortStableFunc(methods, func(l, m solve.Solver) int { return cmp.Compare(rank[l.Name()], rank[m.Name()]) })
 	quick, cancel := b.Share(3) // for all quick methods together
 	defer cancel()
 	quicks := len(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }))
@@ -90,7 +92,7 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 			continue
 		}
 		left := len(methods) - i
-		if rank(m) == 1 || ev.Best() == nil { // one schedule is better than none
+		if rank[m.Name()] == 1 || ev.Best() == nil { // one schedule is better than none
 			left = min(left, 3)
 		}
 		share, done := fallingShare(b, left)

@@ -13,12 +13,14 @@
 // Package symmetry finds the groups, from the links alone. Where a group fixes a link or a
 // port, a hop takes it once for each copy that would meet another, one after the other.
 //
-// An allgather or broadcast builds trees and times together, forward in time: see gathering.
-// A reduce-scatter or reduce is that on the network with its links turned round, read
-// backwards and timed again. An all-to-all, gather or scatter chooses paths: see conveying. An allreduce is both, the gatherings with what the sums leave free; or
-// trees that balance the loads of all machines over both, list-scheduled: see balance. Each
-// part is tried with several rules and deadlines, and jobs are moved to the end and back.
-// How many chunks per rank should have, and of what sizes, is found by trying.
+// An allgather or broadcast builds trees and times together, forward in time: see gathering. A
+// reduce-scatter or reduce is that on the network with its links turned round, read backwards
+// and timed again. An all-to-all, gather or scatter chooses paths: see conveying. An allreduce
+// is both, the gatherings with what the sums leave free; or trees that balance the loads of
+// all machines over both, list-scheduled: see balance; or, among machines, trees that go to
+// each of them once: see sketch. Each part is tried with several rules and deadlines, and jobs
+// are moved to the end and back. How many chunks per rank should have, and of what sizes, is
+// found by trying.
 //
 // The idea is that of the symmetric schedules of Cayley graphs (package cayley) and of
 // SyCCL's sketches (SIGCOMM 2025), without their conditions on the network.
@@ -57,7 +59,7 @@ const maxLed = 64
 func leads(p *model.Problem) bool {
 	switch p.Collective.Kind {
 	case model.AllGather, model.ReduceScatter, model.AllReduce:
-		return p.Topology.Ranks <= maxLed
+		return p.Topology.Ranks <= maxLed || p.Collective.Kind == model.AllReduce && p.Topology.Ranks <= maxRanks && fills(p)
 	}
 	return false
 }

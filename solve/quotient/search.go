@@ -42,6 +42,7 @@ type trial struct {
 	sums     model.Time // the least end of sums alone
 	trees    *balance   // with balanced loads
 	balanced bool       // it builds those
+	sketch   *sketch    // which the trees follow, if any
 	rng      *rand.Rand
 	rules    []rule // of the best plan
 }
@@ -245,6 +246,7 @@ func (s *search) explore() {
 	if len(s.trials) == 0 && len(s.shops) > 0 {
 		s.refused = fmt.Errorf("would make %d transfers or more, at most %d are made", s.transfers(s.shops[0], 1), maxTransfers)
 	}
+	s.follow()
 	s.first()
 	arms := s.leaders(s.trials, fewTrials)
 	for round := 0; !s.done() && len(arms) > 0; round++ {
@@ -258,6 +260,33 @@ func (s *search) explore() {
 		}
 		best := s.leaders(arms, len(arms))
 		arms = best[:max(min(2, len(best)), (len(best)+1)/2)]
+	}
+}
+
+// follow tries trees of an allreduce that follow sketches, with more and more chunks as long as that helps.
+func (s *search) follow() {
+	if s.p.Collective.Kind != model.AllReduce || len(s.shops) == 0 {
+		return
+	}
+	for _, k := range sketches(s.p.Topology) {
+		best := never
+		for parts := 1; parts <= mostSketched && !s.done(); parts *= 2 {
+			c := cut{parts, 1}
+			if s.p.Chunks != nil {
+				c.parts = 0
+			}
+			t := s.newTrial(0, c, anywhere)
+			if t == nil {
+				break
+			}
+			t.sketch = k
+			s.trials = append(s.trials, t)
+			s.spend(t, 0)
+			if t.best == nil || c.parts == 0 || t.best.end >= best/1000*worthTwice {
+				break
+			}
+			best = t.best.end
+		}
 	}
 }
 
@@ -350,6 +379,30 @@ func (t *trial) tryBalanced(allreduce bool, bound model.Time, work *counter) {
 	work.n += int64(moves)*moveWork + 15*2*hopWork*int64(jobs)
 }
 
+// trySketched makes one attempt with trees that follow a sketch.
+func (t *trial) trySketched(work *counter) {
+	if t.trees == nil {
+		t.trees = t.sketch.trees(t.x, t.parts)
+	}
+	work.n += hopWork
+	if t.trees == nil {
+		return
+	}
+	x := t.trees.plan()
+	tries := 12
+	if len(x.jobs) > maxJustified {
+		tries = 4
+	}
+	x.schedule(tries, t.rng)
+	if len(x.jobs) <= maxJustified {
+		for x.justify(nil) {
+			work.n += 4 * hopWork * int64(len(x.jobs))
+		}
+	}
+	t.keep(x)
+	work.n += int64(tries) * hopWork * int64(len(x.jobs))
+}
+
 // cuts returns the numbers of chunks of a member to try, the likely ones first.
 func (s *search) cuts() []int {
 	if s.p.Chunks != nil {
@@ -364,23 +417,30 @@ func (s *search) cuts() []int {
 	return []int{1, 2, 4, 3, 6, 8, 12, 16, 5, 7, 10, 14, 9, 11, 13, 15}
 }
 
+// newTrial returns a trial, nil if it is too large.
+func (s *search) newTrial(shop int, c cut, where roots) *trial {
+	x := s.shops[shop]
+	if s.p.Chunks == nil {
+		if n := s.transfers(x, c.parts); !c.fits(s.p) || n > maxTransfers || n > fewTransfers && c.parts > 1 {
+			return nil
+		}
+	}
+	return &trial{x: x, cut: c, roots: where, p: s.p, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
+}
+
 // add adds a trial unless there is one like it or it is too large.
 func (s *search) add(shop int, c cut, where roots, balanced bool) *trial {
-	x := s.shops[shop]
-	q := s.p
-	if q.Chunks == nil {
-		if n := s.transfers(x, c.parts); !c.fits(q) || n > maxTransfers || n > fewTransfers && c.parts > 1 {
-			return nil
-		}
-	}
 	for _, t := range s.trials {
-		if t.x.index == shop && t.cut == c && t.roots == where && t.balanced == balanced {
+		if t.x.index == shop && t.cut == c && t.roots == where && t.balanced == balanced && t.sketch == nil {
 			return nil
 		}
 	}
-	t := &trial{x: x, cut: c, roots: where, balanced: balanced, p: q, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
-	if balanced {
-		if t.divide(); 2*len(t.parts)*q.Topology.Ranks > maxBalanced {
+	t := s.newTrial(shop, c, where)
+	if t == nil {
+		return nil
+	}
+	if t.balanced = balanced; balanced {
+		if t.divide(); 2*len(t.parts)*s.p.Topology.Ranks > maxBalanced {
 			return nil
 		}
 	}
@@ -433,7 +493,9 @@ func (s *search) spend(t *trial, work int64) {
 		if s.best == nil {
 			c.limit = 100 * s.budget
 		}
-		if t.balanced {
+		if t.sketch != nil {
+			t.trySketched(c)
+		} else if t.balanced {
 			t.tryBalanced(allreduce, s.bound, c)
 		} else {
 			t.try(allreduce, s.bound, c)
