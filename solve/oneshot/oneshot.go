@@ -55,6 +55,7 @@ const (
 	maxMembers   = 256
 	maxGrouped   = 512     // members of a composition
 	maxManyBytes = 1 << 20 // buffer for more than maxMembers of them: other methods take the time where there is much to send
+	maxLedBytes  = 1 << 18 // buffer for which a composition is worth most of the time
 	maxTransfers = 1 << 18
 	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
 	maxComposed  = 1 << 22 // those that a search for a composition does
@@ -75,6 +76,7 @@ func (m *method) About() solve.About {
 	}
 	switch m.name {
 	case "hierarchical":
+		a.Leads = func(p *model.Problem) bool { return p.Size <= maxLedBytes && m.Serves(p) == nil }
 		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members, or 512 up to 1 MiB"
 		a.Guarantee = "pipelined, on hypercubes and tori of sides 2 and 4 with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
