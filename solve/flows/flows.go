@@ -18,6 +18,9 @@
 // stages (Lei et al., "FAST: an efficient scheduler for all-to-all GPU communication",
 // arXiv:2505.09764): mates even out what each NIC has to send and to receive. How fine the pieces are is
 // found by trying.
+//
+// Where there are few pieces, the way of each is chosen with its times, forwards or backwards in time: see
+// insertion. So what goes far goes first, and what goes near fills the links at the end.
 package flows
 
 import (
@@ -134,10 +137,48 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 			}
 		}
 	}
+	if o.Effort >= 0 && makespan > floor {
+		if err := insertAll(b, p, o, floor, offer); err != nil {
+			return best, err
+		}
+	}
 	if makespan > floor && b.Spent() {
 		best.Stop = b.Stop()
 	}
 	return best, nil
+}
+
+// insertAll offers what insertions find, with finer and finer pieces until twice that gains little.
+func insertAll(b *solve.Budget, p *model.Problem, o solve.Options, floor model.Time, offer func(*model.Problem, *model.Schedule, string)) error {
+	least, idle := model.MaxTime, 0
+	for k := max(1, o.Chunks); k <= finest && idle < 2 && !b.Spent(); k *= 2 {
+		q := solve.Cut(p, k)
+		list, err := network.Pairs(q)
+		if err != nil {
+			return err
+		}
+		given := p.Chunks != nil || o.Chunks > 0
+		if n := moving(list); n > mostMoving {
+			break
+		} else if n < leastMoving && k < finest && !given {
+			continue
+		}
+		s, end, err := inserted(q, o.Seed, floor, b.Spent)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			offer(q, s, fmt.Sprintf("pieces of at most %s, put in one after the other", model.FormatBytes(largest(q))))
+		}
+		if given || end <= floor {
+			break
+		}
+		if idle++; end < least-least/1000 {
+			idle = 0
+		}
+		least = min(least, end)
+	}
+	return nil
 }
 
 // largest returns the bytes of the largest chunk.
