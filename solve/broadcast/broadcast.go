@@ -30,15 +30,26 @@ import (
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	ctx := b.Context()
 	var best solve.Result
-	switch n := len(p.Members()); {
+	n := len(p.Members())
+	switch {
 	case n > manyRanks:
 		half, done := b.Share(2) // the schedule is large: to write and to prove it takes time, too
-		best = repeated(half.Context(), p, nil, mostRepeated)
+		best = repeated(half.Context(), p, regular(p), mostRepeated)
+		done()
+		short, done := b.Share(4)
+		best = sooner(best, soonest(short.Context(), p, o))
 		if done(); best.Schedule != nil {
+			best.Stop = solve.Done
 			return best, nil
 		}
+	case n > maxShallow && framable(p):
+		short, done := b.Share(8)
+		best = soonest(short.Context(), p, o)
+		if done(); best.Schedule != nil {
+			best.Stop = solve.Done
+		}
 	case n > fewRanks && n <= maxShallow:
-		best = repeated(ctx, p, nil, mostRepeated/8)
+		best = repeated(ctx, p, regular(p), mostRepeated/8)
 	}
 	share, cancel := b.Share(3)
 	defer cancel()
@@ -55,20 +66,32 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	}
 	whole, sorted := all[0], flattest(p, all)
 	f := sorted[0]
-	if len(p.Members()) > maxShallow {
-		best = repeated(ctx, p, whole, mostRepeated)
-		if busy, _ := whole.Fluid(p); best.Schedule != nil && len(p.Members()) > manyRanks && float64(best.Makespan()) < busy*1e12*(1+littleLate) {
+	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
+	limit := o.Nearly()
+	busy, last := f.Fluid(p)
+	if n > maxShallow && n <= manyRanks && framable(p) && busy < longFilled*last { // it takes long to find frames, if there are any
+		half, done := b.Share(2)
+		best = sooner(best, finest(half.Context(), half.Context(), p, o, []poured{{Forest: f}}, manyPieces/8))
+		if done(); best.Schedule != nil {
+			best.Stop = solve.Done
+		}
+	}
+	if n > maxShallow && far(limit) {
+		trees := []period{{trees: equal(whole.Trees)}}
+		if n <= manyRanks {
+			trees = slices.AppendSeq(trees, regular(p))
+		}
+		best = sooner(best, repeated(ctx, p, slices.Values(trees), mostRepeated))
+		if busy, _ := whole.Fluid(p); best.Schedule != nil && n > manyRanks && float64(best.Makespan()) < busy*1e12*(1+littleLate) {
 			return best, nil // others have fewer chunks in the time
 		}
 	}
-	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
-	limit := o.Nearly()
 	if framable(p) && far(limit) {
 		best, limit = sooner(best, finestFramed(b, p, o, sorted)), o.Bound+o.Bound/farFrom
 	}
 	if far(limit) {
 		flows := []poured{{Forest: f}}
-		if whole != f {
+		if _, latest := whole.Fluid(p); whole != f && latest < busy+last {
 			flows = append(flows, poured{Forest: whole})
 		}
 		best = sooner(best, finest(ctx, ctx, p, o, flows, 1))
@@ -76,7 +99,6 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	if best.Schedule == nil || best.Stop != solve.Done {
 		return best, nil
 	}
-	busy, _ := f.Fluid(p)
 	if limit = model.Time(busy * 1e12); best.Makespan() <= max(o.Nearly(), limit+limit/1000) {
 		return best, nil
 	}
@@ -108,6 +130,9 @@ func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole 
 
 // alike is by which part rates and times differ that count as equal.
 const alike = 1e-3
+
+// longFilled is from how many times the latency of the deepest tree on chunks that are poured are finer than there is time for.
+const longFilled = 32
 
 // manyRanks is for how many ranks regular trees are looked for first: packing takes about the fourth power of it.
 const manyRanks = 64
@@ -291,7 +316,11 @@ func numbersOfParts(p *model.Problem) []int64 {
 		}
 	}
 	slices.Sort(parts)
-	return slices.Compact(parts)
+	if parts = slices.Compact(parts); len(p.Members()) > maxShallow { // there is time for a few
+		first := func(n int64) int { return slices.Index([]int64{1, 5}, n) & (1<<8 - 1) }
+		slices.SortStableFunc(parts, func(a, b int64) int { return cmp.Compare(first(a), first(b)) })
+	}
+	return parts
 }
 
 // estimated is into how many chunks the buffer is thought to be cut when the time to a rank is

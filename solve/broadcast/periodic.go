@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -24,6 +25,7 @@ type cycle struct {
 	steps []step
 	first []int32 // steps from the root
 	skew  model.Time
+	slots int // into how many equal places the period is divided; 0: they are as long as transfers
 	work  int // routes that place has looked at
 }
 
@@ -149,7 +151,11 @@ func (c *cycle) place(ctx context.Context, size int64, period model.Time, aligne
 			c.work++
 			busy = c.p.Topology.Busy(c.p.Cost, route, size, busy[:0])
 			comes, grid := r.comes, model.Time(1)
-			if lasts := busy[0].To - busy[0].From; s.colour >= 0 {
+			lasts := busy[0].To - busy[0].From
+			if c.slots > 0 {
+				lasts = max(lasts, period/model.Time(c.slots))
+			}
+			if s.colour >= 0 {
 				comes += ((model.Time(s.colour)*lasts-comes)%period + period) % period
 				grid = max(1, lasts)
 			} else if aligned && lasts > 0 {
@@ -395,32 +401,57 @@ func (b beat) schedule(ctx context.Context) solve.Result {
 	return solve.Result{Problem: &q, Schedule: s, Stop: solve.Done, Note: fmt.Sprintf("%d trees, each with a chunk a period, %d periods", c.trees, periods)}
 }
 
-// repeated returns the best periodic schedule of a broadcast, if any, with at most a number of transfers: of the trees of a
-// forest, unless that is nil, and of those of several shapes over clusters.
-func repeated(ctx context.Context, p *model.Problem, f *Forest, most int) solve.Result {
-	best, work := beat{ends: model.MaxTime}, 0
-	try := func(trees [][]bough) {
-		if len(trees) == 0 || ctx.Err() != nil || work > max(leastWorked, worked*most) {
+// period is equal trees that carry a chunk each in a period; see cycle.slots.
+type period struct {
+	trees [][]bough
+	slots int
+}
+
+// regular returns trees over regions and clusters, those that are quickly placed first.
+func regular(p *model.Problem) iter.Seq[period] {
+	return func(yield func(period) bool) {
+		if near := newNeighbours(p); near != nil {
+			if trees := stars(p, near); !yield(period{trees, len(trees)}) {
+				return
+			}
+		}
+		c := newClusters(p)
+		if c == nil {
 			return
 		}
-		c := newCycle(p, trees)
+		for _, s := range c.shapes() {
+			if !yield(period{trees: c.trees(s)}) {
+				return
+			}
+		}
+	}
+}
+
+// repeated returns the best periodic schedule of a broadcast, if any, with at most a number of transfers, of several choices
+// of trees.
+func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], most int) solve.Result {
+	best, work := beat{ends: model.MaxTime}, 0
+	for x := range periods {
+		if ctx.Err() != nil || work > max(leastWorked, worked*most) {
+			break
+		}
+		if len(x.trees) == 0 {
+			continue
+		}
+		c := newCycle(p, x.trees)
+		c.slots = x.slots
 		periods := max(1, int64(most/len(c.steps)))
 		for _, n := range slices.Compact([]int64{periods, max(1, periods/4), max(1, periods/16)}) {
 			chunks := n * int64(c.trees)
-			best = c.best(ctx, chunks, best)
-			if n := c.inStep(chunks); n != chunks {
+			n := c.inStep(chunks)
+			if c.slots == 0 || c.skew == 0 {
+				best = c.best(ctx, chunks, best)
+			}
+			if n != chunks { // else places that transfers come to out of step are taken
 				best = c.best(ctx, n, best)
 			}
 		}
 		work += c.work
-	}
-	if f != nil {
-		try(equal(f.Trees))
-	}
-	if c := newClusters(p); c != nil {
-		for _, s := range c.shapes() {
-			try(c.trees(s))
-		}
 	}
 	if best.c == nil {
 		return solve.Result{}

@@ -1,0 +1,102 @@
+package broadcast
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+// TestEager: what is sent on at once is right, from any root, and about as fast as is known to be possible with few chunks.
+func TestEager(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		root   int
+		size   int64
+		chunks int64
+		us     float64
+	}{
+		{"fattree:16x16", 0, 1 << 10, 4, 3.36}, {"fattree:16x16", 77, 1 << 10, 1, 3.41}, {"fattree:8x4", 3, 64 << 10, 16, 7.5},
+		{"dragonfly:4x4x4", 9, 1 << 10, 4, 3.61}, {"switch:16", 2, 1 << 10, 1, 1.3}, {"dgxh100:4", 5, 1 << 10, 4, 3.6},
+	} {
+		for _, way := range []order{nearFirst, emptyFirst} {
+			p := problem(t, c.name, model.Broadcast)
+			p.Collective.Root, p.Size = c.root, c.size
+			p.Chunks = solve.Evenly(p.Space(), c.chunks)
+			s := newEager(p, newNeighbours(p), way).run(context.Background())
+			require.NotNil(t, s, c.name)
+			require.NoError(t, solvetest.Right(p, s))
+			if us := float64(p.Makespan(s)) / 1e6; way == nearFirst {
+				require.LessOrEqual(t, us, c.us, c.name)
+			}
+		}
+	}
+	p := problem(t, "fattree:4x4", model.Broadcast)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.Nil(t, soonest(over, p, solve.Options{}).Schedule)
+}
+
+// TestEagerRandom: on random networks with switches it is right wherever ranks are in reach of each other.
+func TestEagerRandom(t *testing.T) {
+	found := 0
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 23))
+		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Size: 1 << 12, Cost: []model.CostModel{model.Pipelined, model.Blocking}[seed%2]}
+		p.Collective = model.Collective{Kind: model.Broadcast, Root: rng.IntN(p.Topology.Ranks)}
+		near := newNeighbours(p)
+		if near == nil || !serves(p) {
+			continue
+		}
+		p.Chunks = solve.Evenly(p.Space(), 1+rng.Int64N(9))
+		if s := newEager(p, near, order(seed/2%2)).run(context.Background()); s != nil {
+			found++
+			require.NoError(t, solvetest.Right(p, s), "seed %d", seed)
+		}
+	}
+	require.Greater(t, found, 50)
+}
+
+// TestStars: trees span all ranks from the root, there is one for each region but that of the root, and where there are not
+// more ranks in a region than regions no rank sends or receives more often than there are trees, at one place each.
+func TestStars(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		n, m int
+	}{{"fattree:16x16", 16, 16}, {"fattree:8x4", 8, 4}, {"fattree:4x4", 4, 4}, {"fattree:6x3", 6, 3}, {"fattree:3x5", 3, 5}} {
+		for _, root := range []int{0, 1, c.n*c.m - 1} {
+			p := problem(t, c.name, model.Broadcast)
+			p.Collective.Root = root
+			near := newNeighbours(p)
+			trees := stars(p, near)
+			require.Len(t, trees, c.n-1, c.name)
+			type use struct {
+				rank, colour int
+				in           bool
+			}
+			used := map[use]bool{}
+			for _, arcs := range trees {
+				seen := map[int]bool{root: true}
+				for _, a := range arcs {
+					require.True(t, seen[a.from] && !seen[a.to])
+					seen[a.to] = true
+					if c.m <= c.n {
+						require.Less(t, a.colour, len(trees))
+					}
+					for _, u := range []use{{a.from, a.colour, false}, {a.to, a.colour, true}} {
+						require.False(t, used[u], fmt.Sprint(c.name, u))
+						used[u] = true
+					}
+				}
+				require.Len(t, seen, c.n*c.m)
+			}
+		}
+	}
+	require.Nil(t, stars(problem(t, "switch:8", model.Broadcast), newNeighbours(problem(t, "switch:8", model.Broadcast))), "one region")
+}
