@@ -35,7 +35,8 @@ type tree struct {
 // steepness is how many times as much the end of the busiest machine counts if it is 1 % later.
 const steepness = 100
 
-func newBalance(x *reducing, parts []part, sums, gathers bool, goal model.Time, depth int, rng *rand.Rand) *balance {
+// newBalance returns a balance without trees.
+func newBalance(x *reducing, parts []part, goal model.Time, depth int, rng *rand.Rand) *balance {
 	b := &balance{s: x.s, r: x.r, twins: x.twins, parts: parts, goal: float64(goal), depth: int32(depth), rng: rng}
 	b.load, b.least = make([]float64, len(x.s.lanes)), make([]float64, len(x.s.lanes))
 	for m := range b.least {
@@ -47,14 +48,16 @@ func newBalance(x *reducing, parts []part, sums, gathers bool, goal model.Time, 
 			b.least[v.machine] = min(b.least[v.machine], float64(tm.lasts-(tm.spans[i].To-tm.spans[i].From))/b.goal)
 		}
 	}
-	for i := range parts {
+	return b
+}
+
+// growAll builds a tree of each part for sums and one for gatherings.
+func (b *balance) growAll() {
+	for i := range b.parts {
 		for _, sum := range []bool{true, false} {
-			if sum && sums || !sum && gathers {
-				b.trees = append(b.trees, b.grow(int32(i), sum))
-			}
+			b.trees = append(b.trees, b.grow(int32(i), sum))
 		}
 	}
-	return b
 }
 
 // depth returns a limit for the hops from the roots of trees: some more than are needed.

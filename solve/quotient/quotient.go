@@ -17,10 +17,10 @@
 // reduce-scatter or reduce is that on the network with its links turned round, read backwards
 // and timed again. An all-to-all, gather or scatter chooses paths: see conveying. An allreduce
 // is both, the gatherings with what the sums leave free; or trees that balance the loads of
-// all machines over both, list-scheduled: see balance; or, among machines, trees that go to
-// each of them once: see sketch. Each part is tried with several rules and deadlines, and jobs
-// are moved to the end and back. How many chunks per rank should have, and of what sizes, is
-// found by trying.
+// all machines over both, list-scheduled: see balance. Among groups of ranks with few or slow
+// links between them, all three also try trees that go to each group once: see sketch. Each
+// part is tried with several rules and deadlines, and jobs are moved to the end and back. How
+// many chunks per rank should have, and of what sizes, is found by trying.
 //
 // The idea is that of the symmetric schedules of Cayley graphs (package cayley) and of
 // SyCCL's sketches (SIGCOMM 2025), without their conditions on the network.

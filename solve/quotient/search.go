@@ -263,14 +263,15 @@ func (s *search) explore() {
 	}
 }
 
-// follow tries trees of an allreduce that follow sketches, with more and more chunks as long as that helps.
+// follow tries trees that follow sketches, with more and more chunks as long as that helps.
 func (s *search) follow() {
-	if s.p.Collective.Kind != model.AllReduce || len(s.shops) == 0 {
+	if s.p.Collective.Kind.Rooted() || conveys(s.p) || len(s.shops) == 0 {
 		return
 	}
-	for _, k := range sketches(s.p.Topology) {
+	until := s.work + s.budget/firstPart
+	for _, k := range append(sketches(s.p.Topology), s.shops[0].s.busiest()...) {
 		best := never
-		for parts := 1; parts <= mostSketched && !s.done(); parts *= 2 {
+		for parts := 1; parts <= mostSketched && s.work < until && !s.done(); parts *= 2 {
 			c := cut{parts, 1}
 			if s.p.Chunks != nil {
 				c.parts = 0
@@ -281,7 +282,9 @@ func (s *search) follow() {
 			}
 			t.sketch = k
 			s.trials = append(s.trials, t)
-			s.spend(t, 0)
+			for try := 0; try < balancings && (try == 0 || t.best != nil); try++ {
+				s.spend(t, 0)
+			}
 			if t.best == nil || c.parts == 0 || t.best.end >= best/1000*worthTwice {
 				break
 			}
@@ -363,12 +366,13 @@ const (
 )
 
 // tryBalanced makes one attempt with balanced trees: new ones at first, then others near by.
-func (t *trial) tryBalanced(allreduce bool, bound model.Time, work *counter) {
+func (t *trial) tryBalanced(bound model.Time, work *counter) {
 	jobs := 2 * t.x.s.t.Ranks * len(t.parts)
 	moves, heat := min(10*jobs, 40000), 0.05
 	if t.trees == nil {
 		moves, heat = min(120*jobs, 400000), 0.3
-		t.trees = newBalance(t.x, t.parts, allreduce, true, max(bound, 1), t.x.s.depth(t.parts), t.rng)
+		t.trees = newBalance(t.x, t.parts, max(bound, 1), t.x.s.depth(t.parts), t.rng)
+		t.trees.growAll()
 	}
 	t.trees.improve(moves, heat)
 	x := t.trees.plan()
@@ -379,13 +383,20 @@ func (t *trial) tryBalanced(allreduce bool, bound model.Time, work *counter) {
 	work.n += int64(moves)*moveWork + 15*2*hopWork*int64(jobs)
 }
 
-// trySketched makes one attempt with trees that follow a sketch.
-func (t *trial) trySketched(work *counter) {
-	if t.trees == nil {
-		t.trees = t.sketch.trees(t.x, t.parts)
-	}
+// trySketched makes one attempt with trees that follow a sketch: as they are at first, and then with balanced loads.
+func (t *trial) trySketched(bound model.Time, work *counter) {
 	work.n += hopWork
-	if t.trees == nil {
+	switch {
+	case t.trees == nil:
+		t.trees = t.sketch.trees(t.p.Collective.Kind, t.x, t.parts, max(bound, 1), t.rng)
+	case t.best == nil || len(t.best.jobs) > maxBalanced:
+		return
+	default:
+		moves := min(10*len(t.best.jobs), 40000)
+		t.trees.improve(moves, 0.05)
+		work.n += int64(moves) * moveWork
+	}
+	if len(t.trees.trees) == 0 {
 		return
 	}
 	x := t.trees.plan()
@@ -494,9 +505,9 @@ func (s *search) spend(t *trial, work int64) {
 			c.limit = 100 * s.budget
 		}
 		if t.sketch != nil {
-			t.trySketched(c)
+			t.trySketched(s.bound, c)
 		} else if t.balanced {
-			t.tryBalanced(allreduce, s.bound, c)
+			t.tryBalanced(s.bound, c)
 		} else {
 			t.try(allreduce, s.bound, c)
 		}

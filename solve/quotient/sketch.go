@@ -2,6 +2,7 @@ package quotient
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -20,34 +21,68 @@ type sketch struct {
 
 // Limits of what is tried.
 const (
-	maxSketches  = 2   // of a network
 	mostSketched = 32  // chunks of a rank
+	balancings   = 3   // attempts for each number of them
 	worthTwice   = 997 // of a thousand parts of the time that is left with twice as many chunks, for more of them to be tried
 )
 
-// sketches returns the divisions of the ranks into two or more groups of two or more, by links: those without
-// links of some latency or more, or without slower ones.
-func sketches(t *model.Topology) (list []*sketch) {
-	add := func(with func(l *model.Link) bool) {
-		x := &sketch{group: t.Parts(with)}
-		sizes := map[int]int{}
-		for _, g := range x.group[:t.Ranks] {
-			x.place = append(x.place, sizes[g])
-			sizes[g]++
-		}
-		x.count = len(sizes)
-		same := func(y *sketch) bool { return slices.Equal(x.group, y.group) }
-		if x.count > 1 && x.count < t.Ranks && len(list) < maxSketches && !slices.ContainsFunc(list, same) {
-			list = append(list, x)
-		}
+// newSketch returns the division of the ranks into those that hang together by some links, or nil if there is but one group
+// or one rank in each.
+func newSketch(t *model.Topology, with func(l *model.Link) bool) *sketch {
+	x, sizes := &sketch{group: t.Parts(with)}, map[int]int{}
+	for _, g := range x.group[:t.Ranks] {
+		x.place = append(x.place, sizes[g])
+		sizes[g]++
 	}
+	if x.count = len(sizes); x.count == 1 || x.count == t.Ranks {
+		return nil
+	}
+	return x
+}
+
+// sketches returns the divisions of the ranks by links without those of the longest latency, or without the slowest ones.
+func sketches(t *model.Topology) (list []*sketch) {
 	slowest, longest := int64(math.MaxInt64), model.Time(0)
 	for i := range t.Links {
 		slowest, longest = min(slowest, t.Links[i].Bandwidth), max(longest, t.Links[i].Alpha)
 	}
-	add(func(l *model.Link) bool { return l.Alpha < longest })
-	add(func(l *model.Link) bool { return l.Bandwidth > slowest })
+	near := newSketch(t, func(l *model.Link) bool { return l.Alpha < longest })
+	fast := newSketch(t, func(l *model.Link) bool { return l.Bandwidth > slowest })
+	if near != nil {
+		list = append(list, near)
+	}
+	if fast != nil && (near == nil || !slices.Equal(fast.group, near.group)) {
+		list = append(list, fast)
+	}
 	return list
+}
+
+// busiest returns the division of the ranks by links without those that take longest for a byte from each rank to each
+// other one, if there is one: few links between groups carry what the ranks of one send to those of another.
+func (s *shop) busiest() []*sketch {
+	busy, most, members := make([]float64, len(s.t.Links)), 0.0, make([]float64, len(s.reps))
+	for _, c := range s.class {
+		members[c]++
+	}
+	for c, steps := range s.out {
+		for _, st := range steps {
+			for _, l := range st.links {
+				for e := range s.g.Order() {
+					i := s.g.Link(e, l)
+					busy[i] += members[c] / float64(s.t.Links[i].Bandwidth)
+					most = max(most, busy[i])
+				}
+			}
+		}
+	}
+	less := map[*model.Link]bool{}
+	for i, b := range busy {
+		less[&s.t.Links[i]] = b < most*0.999
+	}
+	if k := newSketch(s.t, func(l *model.Link) bool { return less[l] }); k != nil {
+		return []*sketch{k}
+	}
+	return nil
 }
 
 // fills reports whether what an allreduce has to bring into and out of each group of a sketch keeps its links busy for longer
@@ -69,15 +104,25 @@ func fills(p *model.Problem) bool {
 	return false
 }
 
-// trees returns trees of all parts that follow the sketch, for sums and for gatherings, or nil where some rank is not
+// trees returns trees of all parts that follow the sketch, for sums, gatherings or both, and none where some rank is not
 // reached so.
-func (k *sketch) trees(x *reducing, parts []part) *balance {
-	b := &balance{s: x.s, r: x.r, twins: x.twins, parts: parts}
+func (k *sketch) trees(collective model.Kind, x *reducing, parts []part, goal model.Time, rng *rand.Rand) *balance {
+	b := newBalance(x, parts, goal, x.s.depth(parts), rng)
 	for i := range parts {
 		for _, sum := range []bool{true, false} {
+			if sum && collective == model.AllGather || !sum && collective == model.ReduceScatter {
+				continue
+			}
 			t := tree{part: int32(i), sum: sum}
-			if !k.grow(b.side(&t), parts[i].root, &t) {
-				return nil
+			s := b.side(&t)
+			if !k.grow(s, parts[i].root, &t) {
+				b.trees = nil
+				return b
+			}
+			for v, u := range t.parent {
+				if u >= 0 && int(u) != v {
+					b.add(&t, s.out[s.class[u]][t.step[v]].way, 1)
+				}
 			}
 			b.trees = append(b.trees, t)
 		}
