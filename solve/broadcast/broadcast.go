@@ -43,6 +43,9 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 			best.Stop = solve.Done
 			return best, nil
 		}
+		if n*(p.Topology.Nodes()-n) > maxSplits {
+			return solve.Failed(ctx, p, solve.NotServed("there are no regular trees, and too many switches to pack others"))
+		}
 	case n > maxShallow && framable(p):
 		short, done := b.Share(8)
 		best = soonest(short.Context(), p, o)
@@ -137,6 +140,9 @@ const longFilled = 32
 
 // manyRanks is for how many ranks regular trees are looked for first: packing takes about the fourth power of it.
 const manyRanks = 64
+
+// maxSplits limits the ranks times switches of networks whose switches are split off.
+const maxSplits = 1 << 13
 
 // fewRanks is for how many ranks regular trees are hardly better than others.
 const fewRanks = 8

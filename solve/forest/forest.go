@@ -50,6 +50,8 @@ const (
 	// maxSplits limits the members times the other nodes, which have to be split off; maxReachedSplits those of a
 	// broadcast or reduce.
 	maxSplits, maxReachedSplits = 1 << 10, 1 << 13
+	// maxRegular limits them where a broadcast or reduce is among all ranks: it may need no packing.
+	maxRegular = 1 << 16
 	// maxMoves limits what is placed; maxFitting where each link has room for all that is to go over it.
 	maxMoves, maxFitting = 1 << 17, 1 << 18
 )
@@ -94,6 +96,9 @@ func servesNetwork(p *model.Problem, paths bool) error {
 	maxMembers, maxSplits := maxMembers, maxSplits
 	if !paths && reachesAll(p) {
 		maxMembers, maxSplits = maxReached, maxReachedSplits
+		if len(p.Members()) == p.Topology.Ranks {
+			maxSplits = maxRegular
+		}
 	}
 	switch n := len(p.Members()); {
 	case p.Cost.Synchronous():
