@@ -53,7 +53,7 @@ func TestSlower(t *testing.T) {
 			require.GreaterOrEqual(t, there, here, "seed %d: %v: %#v", seed, p, c.Witness)
 		}
 	}
-	for _, kind := range []string{"cut", "ingress", "egress", "volume", "prices", "distance", "coverage", "partition"} {
+	for _, kind := range []string{"cut", "ingress", "egress", "volume", "prices", "distance", "coverage", "partition", "crossing"} {
 		require.Positive(t, kinds[kind], "never a bound of kind %s", kind)
 	}
 	require.Positive(t, rounds)

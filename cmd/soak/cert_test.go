@@ -21,7 +21,7 @@ import (
 // and, where the cut is left open, for these chunks as well as for any.
 func TestSoakCertificates(t *testing.T) {
 	often := map[string]float64{"optimal": 0.3, "link-rounds": 0.03, "rounds": 0.03, "pipelined": 0.03, "blocking": 0.03, "late": 0.03, "met by a bound": 0.1}
-	for _, kind := range []string{"coverage", "cut", "ingress", "egress", "volume", "partition", "prices", "timed-prices", "distance"} {
+	for _, kind := range []string{"coverage", "cut", "ingress", "egress", "volume", "partition", "crossing", "prices", "timed-prices", "distance"} {
 		often[kind] = 0.02
 	}
 	for _, kind := range []string{"doubling", "broadcast", "combine"} {
@@ -159,7 +159,7 @@ func subset(r *rand.Rand, n, least int) []int {
 	}
 }
 
-// drawWitness returns a witness of one of the twelve kinds that are in the certificate itself
+// drawWitness returns a witness of one of the thirteen kinds that are in the certificate itself
 // and not prices at instants.
 func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 	t := p.Topology
@@ -168,7 +168,7 @@ func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 		chunk = r.IntN(len(p.Chunks))
 		shard = p.Shard(chunk)
 	}
-	kind := r.IntN(18)
+	kind := r.IntN(19)
 	if p.Cost == model.Rounds && r.IntN(2) == 0 {
 		kind = 7 + r.IntN(3)
 	}
@@ -188,14 +188,17 @@ func drawWitness(r *rand.Rand, p *model.Problem) model.Witness {
 			w.To = subset(r, t.Ranks, 1)
 		}
 		return w
-	case 5:
+	case 5, 18:
 		parts := make([][]int, 1+r.IntN(t.Ranks))
 		for v := range t.Nodes() {
 			if i := r.IntN(len(parts)); v < t.Ranks || r.IntN(3) > 0 {
 				parts[i] = append(parts[i], v)
 			}
 		}
-		return model.Partition{Parts: parts}
+		if kind == 5 {
+			return model.Partition{Parts: parts}
+		}
+		return model.Crossing{Parts: parts}
 	case 6:
 		w := model.Prices{}
 		for range t.Links {
@@ -316,14 +319,6 @@ func travelTimes(p *model.Problem, chunk, shard, source int) (full, head []model
 // changeWitness returns a witness of the same kind, a little different.
 func changeWitness(r *rand.Rand, p *model.Problem, w model.Witness) model.Witness {
 	t := p.Topology
-	toggle := func(list []int, v int) []int {
-		list = slices.Clone(list)
-		if i, found := slices.BinarySearch(list, v); found {
-			return slices.Delete(list, i, i+1)
-		} else {
-			return slices.Insert(list, i, v)
-		}
-	}
 	switch w := w.(type) {
 	case model.Cut:
 		switch r.IntN(4) {
@@ -346,17 +341,9 @@ func changeWitness(r *rand.Rand, p *model.Problem, w model.Witness) model.Witnes
 		}
 		return w
 	case model.Partition:
-		parts := make([][]int, len(w.Parts))
-		v := r.IntN(t.Nodes())
-		for i, part := range w.Parts {
-			parts[i] = slices.DeleteFunc(slices.Clone(part), func(u int) bool { return u == v })
-		}
-		i := r.IntN(len(parts))
-		parts[i] = toggle(parts[i], v)
-		if r.IntN(6) == 0 {
-			parts = append(parts, []int{})
-		}
-		return model.Partition{Parts: parts}
+		return model.Partition{Parts: moved(r, t, w.Parts)}
+	case model.Crossing:
+		return model.Crossing{Parts: moved(r, t, w.Parts)}
 	case model.Prices:
 		w.Links = slices.Clone(w.Links)
 		if len(w.Links) > 0 {
@@ -406,4 +393,29 @@ func changeWitness(r *rand.Rand, p *model.Problem, w model.Witness) model.Witnes
 		return w
 	}
 	return drawWitness(r, p)
+}
+
+// moved returns parts with one node in another one, or in none.
+func moved(r *rand.Rand, t *model.Topology, old [][]int) [][]int {
+	parts := make([][]int, len(old))
+	v := r.IntN(t.Nodes())
+	for i, part := range old {
+		parts[i] = slices.DeleteFunc(slices.Clone(part), func(u int) bool { return u == v })
+	}
+	i := r.IntN(len(parts))
+	parts[i] = toggle(parts[i], v)
+	if r.IntN(6) == 0 {
+		parts = append(parts, []int{})
+	}
+	return parts
+}
+
+// toggle returns an ascending list with v if it had none, and without it if it had.
+func toggle(list []int, v int) []int {
+	list = slices.Clone(list)
+	if i, found := slices.BinarySearch(list, v); found {
+		return slices.Delete(list, i, i+1)
+	} else {
+		return slices.Insert(list, i, v)
+	}
 }

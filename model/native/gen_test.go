@@ -270,7 +270,7 @@ func drawCertificate(t *rapid.T) *model.Certificate {
 	c.Witness = rapid.SampledFrom([]model.Witness{
 		model.Cut{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
 		model.Cut{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes"), From: drawSubset(t, p.Topology.Ranks, "from"), To: []int{source}},
-		model.Ingress{Rank: source}, model.Egress{Rank: source}, model.Volume{}, model.Partition{Parts: [][]int{drawSubset(t, p.Topology.Nodes(), "part")}}, model.Prices{Links: prices},
+		model.Ingress{Rank: source}, model.Egress{Rank: source}, model.Volume{}, model.Partition{Parts: [][]int{drawSubset(t, p.Topology.Nodes(), "part")}}, model.Crossing{Parts: [][]int{drawSubset(t, p.Topology.Nodes(), "crossed")}}, model.Prices{Links: prices},
 		model.Distance{Chunk: chunk, Shard: shard, Source: source, Dest: rank.Draw(t, "dest"), Potential: potential, Head: nil},
 		model.Distance{Chunk: chunk, Shard: shard, Source: source, Dest: rank.Draw(t, "dest"), Potential: potential, Head: potential},
 		model.Coverage{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},

@@ -53,7 +53,7 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 	if p.Cost == model.Rounds {
 		searches = append(searches, f.doubling, f.spread, f.combine)
 	}
-	searches = append(searches, f.coverage, f.partition, f.cuts, f.prices, f.timed)
+	searches = append(searches, f.coverage, f.partition, f.crossing, f.cuts, f.prices, f.timed)
 	complete = true
 	for i, search := range searches {
 		share, done := budget.Share(len(searches) - i)
@@ -73,6 +73,6 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 // simplicity orders witnesses that yield the same: the one that is easier to see
 // comes first.
 func simplicity(w model.Witness) int {
-	kinds := []string{"ingress", "egress", "distance", "volume", "cut", "partition", "coverage", "doubling", "broadcast", "combine", "prices", "timed-prices"}
+	kinds := []string{"ingress", "egress", "distance", "volume", "cut", "partition", "crossing", "coverage", "doubling", "broadcast", "combine", "prices", "timed-prices"}
 	return slices.Index(kinds, w.Kind())
 }

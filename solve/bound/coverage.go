@@ -383,22 +383,22 @@ func (c *covering) entering(inside []bool) *entering {
 
 // ways returns the ranks that are reached from a node over switches of a set, nil for all, or
 // backwards, with the least latency; a rank itself reaches itself alone.
-func (c *covering) ways(from int, among []bool, back bool) []way {
-	if c.t.IsRank(from) {
+func (f *finder) ways(from int, among []bool, back bool) []way {
+	if f.t.IsRank(from) {
 		return []way{{from, 0}}
 	}
-	links := c.out
+	links := f.out
 	if back {
-		links = c.in
+		links = f.in
 	}
 	least := map[int]model.Time{from: 0}
 	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
 		u := queue[0]
-		if c.t.IsRank(u) {
+		if f.t.IsRank(u) {
 			continue
 		}
 		for _, i := range links[u] {
-			l := &c.t.Links[i]
+			l := &f.t.Links[i]
 			v := l.Src + l.Dst - u
 			if among != nil && !among[v] {
 				continue
@@ -411,7 +411,7 @@ func (c *covering) ways(from int, among []bool, back bool) []way {
 	}
 	var list []way
 	for v, alpha := range least {
-		if c.t.IsRank(v) {
+		if f.t.IsRank(v) {
 			list = append(list, way{v, alpha})
 		}
 	}

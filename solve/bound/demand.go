@@ -22,6 +22,7 @@ type finder struct {
 	adds    bool         // some switch does
 	groups  []group      // scratch of doneBy, by port
 	used    []int        // and the ports that are in use there
+	parted  [][]int      // the parts that partition found, nil for none
 
 	// A standard collective has at first each contribution where it comes from and
 	// nowhere else. So a part goes from one rank, or from every member, to one rank,

@@ -44,6 +44,7 @@ func (f *finder) partition() (model.Time, model.Witness) {
 		return 0, nil // the volume, or a cut
 	}
 	w := f.whole(best)
+	f.parted = w.Parts
 	return f.between(w), w
 }
 

@@ -33,30 +33,9 @@ var _ = rule(Kind{
 // a switch that adds, before that link, and so in the part: those are not there, or keep to
 // it, if no switch in a part adds. So then (passing) holds for all links that leave parts.
 func (j *job) partition(w model.Partition) (model.Time, error) {
-	part := make([]int, j.t.Nodes()) // 1 + the part
-	for i, nodes := range w.Parts {
-		name := fmt.Sprintf("parts[%d]", i)
-		if len(nodes) == 0 {
-			return 0, fmt.Errorf("%s: empty, want a node or more", name)
-		}
-		inside, err := ascending(name, nodes, j.t.Nodes())
-		if err != nil {
-			return 0, err
-		}
-		for v, in := range inside {
-			switch {
-			case !in:
-			case part[v] != 0:
-				return 0, fmt.Errorf("%s: node %d is in parts[%d], too", name, v, part[v]-1)
-			default:
-				part[v] = i + 1
-			}
-		}
-	}
-	for r := range j.t.Ranks {
-		if part[r] == 0 {
-			return 0, fmt.Errorf("parts: rank %d is in none", r)
-		}
+	part, err := j.parts(w.Parts)
+	if err != nil {
+		return 0, err
 	}
 	apartIn, apartOut := true, true
 	for i, s := range j.t.Switches {
@@ -92,6 +71,36 @@ func (j *job) partition(w model.Partition) (model.Time, error) {
 		}
 	}
 	return j.either(in, out, l, apartIn, apartOut)
+}
+
+// parts returns the part of each node, from 1 on, 0 for none.
+func (j *job) parts(parts [][]int) ([]int, error) {
+	part := make([]int, j.t.Nodes())
+	for i, nodes := range parts {
+		name := fmt.Sprintf("parts[%d]", i)
+		if len(nodes) == 0 {
+			return nil, fmt.Errorf("%s: empty, want a node or more", name)
+		}
+		inside, err := ascending(name, nodes, j.t.Nodes())
+		if err != nil {
+			return nil, err
+		}
+		for v, in := range inside {
+			switch {
+			case !in:
+			case part[v] != 0:
+				return nil, fmt.Errorf("%s: node %d is in parts[%d], too", name, v, part[v]-1)
+			default:
+				part[v] = i + 1
+			}
+		}
+	}
+	for r := range j.t.Ranks {
+		if part[r] == 0 {
+			return nil, fmt.Errorf("parts: rank %d is in none", r)
+		}
+	}
+	return part, nil
 }
 
 // within reports whether streams of several transfers at switch v stay in a part: v adds as

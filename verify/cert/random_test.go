@@ -174,7 +174,7 @@ func witnesses(p *model.Problem) []model.Witness {
 		}
 	}
 	for _, parts := range partitions(t) {
-		all = append(all, model.Partition{Parts: parts})
+		all = append(all, model.Partition{Parts: parts}, model.Crossing{Parts: parts})
 	}
 	equal, byBandwidth := model.Prices{}, model.Prices{}
 	for _, l := range t.Links {

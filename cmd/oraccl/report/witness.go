@@ -46,6 +46,8 @@ func Describe(c *model.Certificate) string {
 		return "all needed transfers together fill the links into (or out of) the ranks"
 	case model.Partition:
 		return fmt.Sprintf("all needed transfers between %d parts of the network fill the links between the parts", len(w.Parts))
+	case model.Crossing:
+		return fmt.Sprintf("what leaves one of %d parts of the network early carries few of its contributions, and what enters one late reaches few of its ranks", len(w.Parts))
 	case model.Prices:
 		return "at these link prices the demands cost more than all links can supply by that time"
 	case model.TimedPrices:
@@ -76,7 +78,7 @@ func Describe(c *model.Certificate) string {
 func limitName(kind string) string {
 	if name := map[string]string{
 		"cut": "traffic out of a set of nodes", "ingress": "traffic into a rank", "egress": "traffic out of a rank",
-		"volume": "total traffic", "coverage": "contributions that can have met", "partition": "traffic between parts", "prices": "link prices", "timed-prices": "link prices over time", "lp-dual": "link prices over time",
+		"volume": "total traffic", "coverage": "contributions that can have met", "partition": "traffic between parts", "crossing": "traffic between parts over time", "prices": "link prices", "timed-prices": "link prices over time", "lp-dual": "link prices over time",
 		"broadcast": "spreading from one rank", "combine": "combining at one rank", "lrat": "a refuted formula",
 	}[kind]; name != "" {
 		return name
