@@ -29,18 +29,13 @@ func (f *finder) crossing() (model.Time, model.Witness) {
 // crossed is a partition with the times at which something can go from one part to another.
 type crossed struct {
 	*finder
-	part  []int // by node: 1 + its part
-	sizes []int // by part: its members
-	k     int   // parts with members
-	lanes []entrance
-	first model.Time // when what comes from elsewhere can enter a part
-}
-
-// entrance is a link into a part.
-type entrance struct {
-	bandwidth    float64 // in bytes per picosecond
-	after        model.Time
-	heads, tails []portion
+	part   []int                  // by node: 1 + its part
+	sizes  []int                  // by part: its members
+	k      int                    // parts with members
+	behind map[model.Time]float64 // by what lies behind a link into a part: bandwidth, in bytes per picosecond
+	heads  []portion              // what can have come together
+	tails  []portion              // what can still be served
+	first  model.Time             // when what comes from elsewhere can enter a part
 }
 
 // portion is what part of a part's members it is from a time on.
@@ -51,7 +46,7 @@ type portion struct {
 
 // newCrossed returns nil where a switch in a part copies, or the time is over.
 func newCrossed(f *finder, parts [][]int) *crossed {
-	x := &crossed{finder: f, part: make([]int, f.t.Nodes()), sizes: make([]int, len(parts)+1)}
+	x := &crossed{finder: f, part: make([]int, f.t.Nodes()), sizes: make([]int, len(parts)+1), behind: map[model.Time]float64{}}
 	for i, nodes := range parts {
 		for _, v := range nodes {
 			if f.t.Copies(v) {
@@ -111,7 +106,7 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 
 // enter adds a link into part q, and notes in earliest when what each member contributes can be there.
 func (x *crossed) enter(l *model.Link, q int, size int64, met [][]model.Time, earliest []model.Time) {
-	a := entrance{bandwidth: float64(l.Bandwidth) / float64(model.Second), after: model.MaxTime}
+	after := model.MaxTime
 	arrival := model.Time(0)
 	if x.t.IsRank(l.Dst) {
 		arrival = x.p.ReleaseOf(l.Dst)
@@ -134,15 +129,15 @@ func (x *crossed) enter(l *model.Link, q int, size int64, met [][]model.Time, ea
 		set[z.rank] = true
 		full := x.reachAmong(among, x.starts(set, false), size, false, false).full
 		set[z.rank] = false
-		a.after = min(a.after, z.alpha.Add(l.Alpha))
+		after = min(after, z.alpha.Add(l.Alpha))
 		for i, v := range x.members {
 			list[i] = full[v].Add(z.alpha).Add(l.Alpha) // never in another part
 		}
 		tails = append(tails, x.portions(list)...)
 	}
-	a.heads, a.tails = rising(heads), rising(tails)
-	if len(a.heads) > 0 && a.after != model.MaxTime {
-		x.lanes = append(x.lanes, a)
+	if len(heads) > 0 && after != model.MaxTime {
+		x.heads, x.tails = rising(append(x.heads, heads...)), rising(append(x.tails, tails...))
+		x.behind[after] += float64(l.Bandwidth) / float64(model.Second)
 	}
 }
 
@@ -177,71 +172,58 @@ func rising(steps []portion) (most []portion) {
 }
 
 // least returns the makespan below which the links into parts cannot pass 2k-2 times all bytes.
-func (x *crossed) least() (best model.Time) {
-	if x.k < 2 || len(x.lanes) == 0 {
+func (x *crossed) least() model.Time {
+	if x.k < 2 || len(x.behind) == 0 {
 		return 0
 	}
 	need := float64(2*(x.k-1)) * float64(x.p.Size)
-	lates := []model.Time{0}
-	for _, a := range x.lanes {
-		if a.bandwidth != x.lanes[0].bandwidth {
-			lates = lates[:1]
-			break
-		}
-		for _, s := range a.tails {
-			lates = append(lates, s.at)
+	low, high := model.Time(0), model.Time(1)
+	for x.area(high) < need && high < model.MaxTime/4 {
+		low, high = high, 2*high
+	}
+	for low+1 < high {
+		if mid := (low + high) / 2; x.area(mid) < need {
+			low = mid
+		} else {
+			high = mid
 		}
 	}
-	slices.Sort(lates)
-	for _, late := range slices.Compact(lates) {
-		rho := 0.0
-		for _, a := range x.lanes {
-			for _, s := range a.tails {
-				if s.at < late {
-					rho = max(rho, s.share)
-				}
-			}
-		}
-		if rho >= 1 || x.budget.Spent() {
-			break
-		}
-		low, high := model.Time(0), model.Time(1)
-		for x.area(high, late, 2*rho/(1+rho)) < need && high < model.MaxTime/4 {
-			low, high = high, 2*high
-		}
-		for low+1 < high {
-			if mid := (low + high) / 2; x.area(mid, late, 2*rho/(1+rho)) < need {
-				low = mid
-			} else {
-				high = mid
-			}
-		}
-		best = max(best, high)
-	}
-	return best
+	return high
 }
 
-// area returns how many bytes can cross by t, each weighed by what part of a part it counts for, and by
-// price at most in the time late before t.
-func (x *crossed) area(t, late model.Time, price float64) (sum float64) {
-	for _, a := range x.lanes {
-		if a.after >= t {
-			continue
-		}
-		end := t - a.after
-		since := min(max(0, t-late), end)
-		add := func(from, to model.Time, share float64) {
-			from, to = min(from, end), min(to, end)
-			sum += a.bandwidth * (share*float64(max(0, min(to, since)-from)) + min(share, price)*float64(max(0, to-max(from, since))))
-		}
-		for i, s := range a.heads {
-			next := x.first
-			if i+1 < len(a.heads) {
-				next = min(next, a.heads[i+1].at)
+// area returns how many bytes can cross by the makespan T, each weighed by the times: see package cert.
+func (x *crossed) area(T model.Time) (sum float64) {
+	bends := []model.Time{0, x.first}
+	for _, s := range x.heads {
+		bends = append(bends, s.at)
+	}
+	for _, s := range x.tails {
+		bends = append(bends, max(0, T-s.at))
+	}
+	for after := range x.behind {
+		bends = append(bends, max(0, T-after))
+	}
+	slices.Sort(bends)
+	for i, from := range bends[:len(bends)-1] {
+		to, bandwidth := bends[i+1], 0.0
+		for after, b := range x.behind {
+			if to <= T-after {
+				bandwidth += b
 			}
-			add(s.at, max(s.at, next), s.share)
 		}
-		add(x.first, end, 1)
+		carried := 2 * upTo(x.heads, from) / (1 + upTo(x.heads, max(from, x.first)))
+		s := upTo(x.tails, T-from-1)
+		sum += bandwidth * float64(to-from) * min(carried, 2*s/(1+s))
 	}
 	return sum
+}
+
+// upTo returns the last of the shares that are not after t.
+func upTo(steps []portion, t model.Time) (share float64) {
+	for _, s := range steps {
+		if s.at <= t {
+			share = s.share
+		}
+	}
+	return share
 }

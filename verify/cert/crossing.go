@@ -31,50 +31,52 @@ var _ = rule(Kind{
 //	           nodes of Q: full[v] of (times) with all ranks there at time 0
 //	L'(y, z)   as L, over links between nodes of Q
 //	e(w, u, λ) max(D(w, u), arrival of y) + L(u, x), where y arrives at once if it is a switch
-//	c(λ, t)    the most of any part for one rank u: the greatest #{w in P : e(w, u, λ) <= t}/n(P)
-//	r(λ, t)    the most of Q for one rank z: the greatest #{v : α + L'(y, z) + D'(z, v) < t}/n(Q)
+//	c(t)       the most of any part for one rank u and one λ: the greatest #{w in P : e(w, u, λ) <= t}/n(P)
+//	s(r)       the most of any part Q for one λ into it and one rank z: the greatest
+//	           #{v in Q : α + L'(y, z) + D'(z, v) < r}/n(Q)
 //	t1         the least, for any part F with members, of the greatest, for any member w elsewhere,
 //	           of the least e(w, u, λ) of any λ into F and any u
 //
 // If x is a rank, u is x; if y is a rank, z is y. A member contributes to, and needs, every chunk.
 //
-// Lemma (crossing). Let a right schedule have the makespan T, and let l >= 0 be a time, 0 if the links into
-// parts differ in bandwidth. Let ρ be the greatest r(λ, l), and q = 2ρ/(1+ρ). Let p(λ, t) be c(λ, t) for t < t1,
-// and 1 from then on; and from T-l on q at most. Then the sum of B·∫p(λ, t)dt over all λ, from 0 to
-// T - α - the least L'(y, z), is 2k-2 times the bytes of the buffer or more.
+// Lemma (crossing). Let a right schedule have the makespan T. Let p(t) be the lesser of 2c(t)/(1+c(max(t, t1))) and
+// 2s(T-t)/(1+s(T-t)). Then the sum of B·∫p(t)dt over all λ, from 0 to T - α - the least L'(y, z), is 2k-2 times the bytes of
+// the buffer or more.
 //
-// Proof. Take pipelined schedules first, and one chunk. Say that a transfer to a rank of Q that passes nodes
-// outside of Q crosses into Q at the time at which it begins to occupy the link λ by which it enters Q for the last
-// time. Let e(Q, w), for w elsewhere, be the earliest time at which a transfer from another part that carries what w
+// Proof. Take pipelined schedules first, and one byte, which comes after β others of its chunk. Say that it passes a link of
+// bandwidth B that a transfer of the chunk begins to occupy at σ at σ + β/B; the transfer occupies the link then
+// [(busy)]. Say that a transfer to a rank of Q that passes nodes outside of Q crosses into Q when the byte passes the link by which the
+// transfer enters Q for the last time. Of transfers one after the other on a chain the later one crosses later: the first
+// has ended before it starts.
+//
+// Let e(Q, w), for w elsewhere, be the earliest time at which a transfer from another part that carries what w
 // contributes crosses into Q, and b(Q) the greatest e(Q, w). There is one for each part with members
-// [k >= 2, and (arrive)]. Let F be the part with the least b(F).
+// [k >= 2, and (arrive)]. Let F be the part with the least b(F), and t* be b(F).
 //
 // X: for each member w, of a part P other than F, take a transfer from another part that crosses into F at e(F, w) and carries what w
 // contributes, behind a chain that brings that from w to its source by its start [(arrive)]. Of these, X(w) is the last one
-// from a rank of P to another part. If it is not the one into F, then it is followed by another one, so that it ends, and
-// crosses, before e(F, w) <= b(F), and so not into F.
+// from a rank of P to another part. If it is not the one into F, then another one follows, so that it
+// crosses before e(F, w) <= t*, and so not into F.
 //
 // Y: for each part Q other than F take a w with e(Q, w) = b(Q), and for each member v of Q a chain that brings v
 // what w contributes. Its routes are a walk. Let Y(v) be the transfer with which the walk enters Q for the last time. It crosses at
-// b(Q) or later [it comes from another part, or follows one that does], which is b(F) or later, and so
-// at t1 or later. No Y(v) is an X(w): it crosses into another part than F, at b(F) or later.
+// b(Q) or later [it comes from another part, or follows one that does], which is t* or later. No Y(v) is an X(w): it crosses into
+// another part than F, at t* or later. And t* >= t1: what w contributes is not at a λ into F before e(w, u, λ) for some u.
 //
-// Let X cross over λ at σ. Its hop over λ begins at a rank u, no earlier than D(w, u) for each w whose contribution
-// it carries [(times)], nor before y arrives [(late)], and is at x L(u, x) later or more [(hop)]. So it is X(w) for c(λ, σ)·n(P)
-// members w at most, all of one part P. Let Y occupy λ at t, until it has passed all bytes. Its hop ends at a rank z of Q, after t + α + L'(y, z)
-// [(hop)], and the walk stays in Q. So it is Y(v) for r(λ, T-t)·n(Q) members at most, all of Q.
+// Let X cross over λ at t. Its hop over λ begins at a rank u, no earlier than D(w, u) for each w whose contribution
+// it carries [(times)], nor before y arrives [(late)], and is at x L(u, x) later or more [(hop)]. So it is X(w) for c(t)·n(P)
+// members w at most, all of one part P. Let Y cross over λ at t. Its hop ends at a rank z of Q, after t + α + L'(y, z)
+// [(hop)], and the walk stays in Q. So it is Y(v) for s(T-t)·n(Q) members at most, all of Q.
 //
-// Say that the byte after β others of the chunk passes λ at σ + β/B. A transfer occupies λ when its bytes pass [(busy)], all pass before the
-// integral ends [(hop)], and those of two transfers do not at one time: no switch adds, and branches of a multicast part at a switch
-// in no part, after which one of them would enter Q again [(apart)]. So it suffices that for each byte p sums up to 2k-2 or
-// more, over all X and Y, each at the time at which the byte passes.
+// All bytes pass before the integral ends [(hop)], and no two at one time on one link: no switch adds, and branches of a multicast part
+// at a switch in no part, after which one of them would enter Q again [(apart)]. So it suffices that p sums up to 2k-2 or more over all X and Y
+// of a byte, each at the time at which it crosses.
 //
-// If it passes with all X before T-l: p is c or more then, so that it sums up to 1 over the X of a part. With a
-// Y p is 1, or it is q >= ρ, and Y is Y(v) for ρ·n(Q) members v at most: so it sums up to 1 over the Y of a part. That makes 2(k-1).
-//
-// If it passes with some X at T-l or later, so it does with all Y [they cross later, and bandwidths are equal]. With an X p is
-// c or q, or more, so that it sums up to q or more over the X of a part [q <= 1]; and each Q has 1/ρ of Y or more,
-// with q each. That makes (k-1)(q + q/ρ) = 2(k-1). [ρ = 0 is not: there is a Y.]
+// Let c and s be c(t*) and s(T-t*). Where an X crosses, at t <= t*, p/c(t) is the lesser of 2/(1+c(max(t, t1))) and 2s(T-t)/((1+s(T-t))c(t)), and so at
+// least x = min(2/(1+c), 2s/((1+s)c)) [max(t, t1) <= t*; c rises, and s(T-t) falls]. So p sums up to x or more over the X of a part. Where a Y
+// crosses, at t >= t* >= t1, p/s(T-t) is at least y = min(2/(1+s), 2c/((1+c)s)), likewise, and p sums up to y or more over the Y of a part.
+// If c <= s, then x = 2/(1+c) and y = 2c/((1+c)s) >= 2c/(1+c); else y = 2/(1+s) and x >= 2s/(1+s). So x + y >= 2, and
+// k-1 parts have X, and k-1 have Y. [c and s are not 0, since there are X and Y.]
 //
 // Other cost models: as for (coverage). ∎
 func (j *job) gathering(w model.Crossing) (model.Time, error) {
@@ -121,7 +123,9 @@ func (j *job) gathering(w model.Crossing) (model.Time, error) {
 		need.Add(need, new(big.Int).Mul(big.NewInt(n), big.NewInt(size)))
 	}
 	need.Mul(need, picoBytes).Mul(need, big.NewInt(int64(2*(k-1))))
-	return c.least(new(big.Rat).SetInt(need)), nil
+	area := new(big.Rat).SetInt(need)
+	work := (len(c.heads) + len(c.tails)) * (1 + len(c.enter))
+	return leastTime(func(t model.Time) bool { return !c.work.Go(16*work) || c.area(t).Cmp(area) >= 0 }), nil
 }
 
 // crossed is a partition with what (crossing) asks for.
@@ -130,18 +134,11 @@ type crossed struct {
 	part    []int // by node: 1 + its part, 0 for none
 	l       *load // each chunk once, from members to members
 	members []int
-	sizes   []int // by part: its members
-	lanes   []*entrance
-	first   model.Time // t1
-}
-
-// entrance is a number of links into parts that have the same steps.
-type entrance struct {
-	bandwidth *big.Int // of all
-	each      int64
-	after     model.Time // α and the least L'
-	heads     []share    // c
-	tails     []share    // r
+	sizes   []int                   // by part: its members
+	enter   map[model.Time]*big.Int // by α and the least L': the bandwidth of the links into parts
+	heads   []share                 // c
+	tails   []share                 // s
+	first   model.Time              // t1
 }
 
 // share is what a part of the members of a part are from a time on.
@@ -207,7 +204,7 @@ func (c *crossed) look() error {
 	}
 	reversed := c.t.Reversed()
 	into, outOf := reversed.Out(), within.Out()
-	alike := map[string]*entrance{}
+	c.enter = map[model.Time]*big.Int{}
 	earliest := make([][]model.Time, len(c.sizes)) // by part and member
 	for _, e := range kinds {
 		before, beyond := c.overSwitches(reversed, into, e.src), c.overSwitches(&within, outOf, e.dst)
@@ -216,8 +213,7 @@ func (c *crossed) look() error {
 			arrival = c.p.ReleaseOf(e.dst)
 		}
 		q := c.part[e.dst]
-		a := &entrance{each: e.bandwidth, bandwidth: new(big.Int), after: model.MaxTime}
-		var at []share
+		var heads, tails []share
 		for u, lead := range before[:c.t.Ranks] {
 			if lead == model.MaxTime || !c.work.Go(8*n) {
 				continue
@@ -232,16 +228,15 @@ func (c *crossed) look() error {
 			for i, d := range list {
 				earliest[q][i] = min(earliest[q][i], d)
 			}
-			at = append(at, c.shares(list)...)
+			heads = append(heads, c.shares(list)...)
 		}
-		a.heads = rising(at)
-		at = at[:0]
+		after := model.MaxTime
 		for z, lead := range beyond[:c.t.Ranks] {
 			if lead == model.MaxTime || !c.work.Go(8*n) {
 				continue
 			}
 			lead = lead.Add(e.alpha)
-			a.after = min(a.after, lead)
+			after = min(after, lead)
 			list := make([]model.Time, n)
 			for i, d := range served[z] {
 				list[i] = model.MaxTime
@@ -249,18 +244,16 @@ func (c *crossed) look() error {
 					list[i] = d.Add(lead)
 				}
 			}
-			at = append(at, c.shares(list)...)
+			tails = append(tails, c.shares(list)...)
 		}
-		a.tails = rising(at)
-		if len(a.heads) == 0 || a.after == model.MaxTime {
+		if len(heads) == 0 || after == model.MaxTime {
 			continue // nothing crosses there
 		}
-		key := fmt.Sprint(a.each, a.after, a.heads, a.tails)
-		if alike[key] == nil {
-			alike[key] = a
-			c.lanes = append(c.lanes, a)
+		c.heads, c.tails = rising(append(c.heads, heads...)), rising(append(c.tails, tails...))
+		if c.enter[after] == nil {
+			c.enter[after] = new(big.Int)
 		}
-		alike[key].bandwidth.Add(alike[key].bandwidth, big.NewInt(e.total))
+		c.enter[after].Add(c.enter[after], big.NewInt(e.total))
 	}
 	c.first = model.MaxTime
 	for q, at := range earliest {
@@ -311,76 +304,59 @@ func rising(steps []share) (most []share) {
 	return most
 }
 
-// least returns the least T that the lemma allows for each l, and of these the greatest, where all bytes in
-// all transfers have the area need.
-func (c *crossed) least(need *big.Rat) (best model.Time) {
-	lates := []model.Time{0} // with r(λ, l) = 0 for the first, and then from step to step
-	equal := true
-	for _, a := range c.lanes {
-		equal = equal && a.each == c.lanes[0].each
-		for _, s := range a.tails {
-			lates = append(lates, s.at)
-		}
+// area returns the sum of B·∫p(t)dt for the makespan T.
+func (c *crossed) area(T model.Time) *big.Rat {
+	var bends []model.Time // where p changes, and from where on nothing passes
+	for _, s := range c.heads {
+		bends = append(bends, s.at)
 	}
-	slices.Sort(lates)
-	lates = slices.Compact(lates)
-	if !equal {
-		lates = lates[:1]
+	for _, s := range c.tails {
+		bends = append(bends, max(0, T-s.at)) // s(T-t) counts what is below T-t
 	}
-	for _, late := range lates {
-		rho := new(big.Rat)
-		for _, a := range c.lanes {
-			for _, s := range a.tails {
-				if r := big.NewRat(s.n, s.of); s.at < late && r.Cmp(rho) > 0 {
-					rho = r
-				}
-			}
-		}
-		if rho.Cmp(one) >= 0 || !c.work.Go(1) {
-			break // as for l = 0
-		}
-		price := new(big.Rat).Quo(new(big.Rat).Add(rho, rho), new(big.Rat).Add(rho, one))
-		best = max(best, leastTime(func(t model.Time) bool {
-			return !c.work.Go(64*len(c.lanes)) || c.area(t, late, price).Cmp(need) >= 0
-		}))
+	for after := range c.enter {
+		bends = append(bends, max(0, T-after))
 	}
-	return best
-}
-
-var one = big.NewRat(1, 1)
-
-// area returns the sum of B·∫p(λ, t)dt, where p is price at most for the time late before t.
-func (c *crossed) area(t, late model.Time, price *big.Rat) *big.Rat {
+	bends = append(bends, 0, c.first)
+	slices.Sort(bends)
 	sum := new(big.Rat)
-	for _, a := range c.lanes {
-		if a.after >= t {
+	for i, from := range bends[:len(bends)-1] {
+		to := bends[i+1]
+		if from == to {
 			continue
 		}
-		end := t - a.after
-		since := min(max(0, t-late), end)
-		whole := new(big.Rat)
-		add := func(from, to model.Time, p *big.Rat) { // where p(λ, t) is p, unless that is too late
-			from, to = min(from, end), min(to, end)
-			whole.Add(whole, times64(p, max(0, min(to, since)-from)))
-			if p.Cmp(price) > 0 {
-				p = price
+		bandwidth := new(big.Int)
+		for after, b := range c.enter {
+			if to <= T-after {
+				bandwidth.Add(bandwidth, b)
 			}
-			whole.Add(whole, times64(p, max(0, to-max(from, since))))
 		}
-		for i, s := range a.heads {
-			if s.at >= c.first {
-				break
-			}
-			next := c.first
-			if i+1 < len(a.heads) {
-				next = min(next, a.heads[i+1].at)
-			}
-			add(s.at, next, big.NewRat(s.n, s.of))
-		}
-		add(c.first, end, one)
-		sum.Add(sum, whole.Mul(whole, new(big.Rat).SetInt(a.bandwidth)))
+		p := c.price(from, T-from)
+		sum.Add(sum, p.Mul(p, new(big.Rat).SetInt(bandwidth.Mul(bandwidth, big.NewInt(int64(to-from))))))
 	}
 	return sum
 }
 
-func times64(p *big.Rat, t model.Time) *big.Rat { return new(big.Rat).Mul(p, big.NewRat(int64(t), 1)) }
+// price returns p from t on until it changes, with left to the makespan.
+func (c *crossed) price(t, left model.Time) *big.Rat {
+	carried := new(big.Rat).Quo(twice(upTo(c.heads, t)), new(big.Rat).Add(one, upTo(c.heads, max(t, c.first))))
+	s := upTo(c.tails, left-1)
+	if served := new(big.Rat).Quo(twice(s), new(big.Rat).Add(one, s)); served.Cmp(carried) < 0 {
+		return served
+	}
+	return carried
+}
+
+// upTo returns the last of the steps that are not after t.
+func upTo(steps []share, t model.Time) *big.Rat {
+	r := new(big.Rat)
+	for _, s := range steps {
+		if s.at <= t {
+			r = big.NewRat(s.n, s.of)
+		}
+	}
+	return r
+}
+
+var one = big.NewRat(1, 1)
+
+func twice(r *big.Rat) *big.Rat { return new(big.Rat).Add(r, r) }
