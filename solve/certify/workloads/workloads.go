@@ -17,7 +17,6 @@ import (
 	place "github.com/oraccl/oraccl/solve/workload"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/smt"
-	"github.com/oraccl/oraccl/verify/smt/operations"
 	"github.com/oraccl/oraccl/verify/workload"
 )
 
@@ -58,7 +57,7 @@ func CheckBy(ctx context.Context, s *wl.Schedule, engines []string, backend smt.
 		case workload.ExecuteEngine:
 			each = append(each, workload.Execute(ctx, s))
 		case smt.Engine:
-			each = append(each, operations.Check(ctx, s, backend, limit))
+			each = append(each, bySolver(ctx, s, backend, limit))
 		}
 	}
 	v, err := verify.Combine(each...)
