@@ -12,10 +12,12 @@ import (
 )
 
 // A Replacement is a file that is being written. Until Commit it has another name, and what
-// was there under its own stays, so that no reader ever sees half of it.
+// was there under its own stays, so that no reader ever sees half of it. A device, such as /dev/null, is
+// no file that could be replaced, and is written to at once.
 type Replacement struct {
 	*os.File
-	name string
+	name   string
+	device bool
 }
 
 // Unfinished is how the names of files begin that were not committed, where they have no
@@ -25,6 +27,15 @@ const Unfinished = ".new-"
 // Replace begins to write the file of a name. Until Commit its name begins with Unfinished or,
 // where a suffix is given, is the same with random characters and the suffix behind it.
 func Replace(name, suffix string) (*Replacement, error) {
+	if old, err := os.Stat(name); err == nil && old.Mode()&fs.ModeDevice != 0 {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, unnamed(err, name))
+		}
+		return &Replacement{f, name, true}, nil
+	} else if err == nil && !old.Mode().IsRegular() && !old.IsDir() {
+		return nil, fmt.Errorf("%s: neither a file nor a device, and it is not replaced by one", name)
+	}
 	pattern := Unfinished + "*"
 	if suffix != "" {
 		pattern = filepath.Base(name) + ".*" + suffix
@@ -33,13 +44,19 @@ func Replace(name, suffix string) (*Replacement, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, unnamed(err, ""))
 	}
-	return &Replacement{f, name}, nil
+	return &Replacement{f, name, false}, nil
 }
 
 // Commit gives the file its name. If that fails, or failed is an error, nothing of it is
 // left. An error names the file.
 func (r *Replacement) Commit(failed error) error {
 	err := failed
+	if r.device {
+		if err = errors.Join(err, r.Close()); err != nil {
+			return fmt.Errorf("%s: %w", r.name, unnamed(err, r.name))
+		}
+		return nil
+	}
 	if err == nil {
 		err = r.Chmod(0o644)
 	}
@@ -57,7 +74,12 @@ func (r *Replacement) Commit(failed error) error {
 }
 
 // Drop removes what has been written.
-func (r *Replacement) Drop() error { return errors.Join(r.Close(), os.Remove(r.Name())) }
+func (r *Replacement) Drop() error {
+	if r.device {
+		return r.Close()
+	}
+	return errors.Join(r.Close(), os.Remove(r.Name()))
+}
 
 // Write writes a file, whole or not at all. An error names the file.
 func Write(name string, write func(io.Writer) error) error {

@@ -57,3 +57,22 @@ func TestWrite(t *testing.T) {
 	missing := filepath.Join(dir, "none", "a")
 	require.EqualError(t, Write(missing, text("x")), missing+": no such file or directory")
 }
+
+// TestWriteToDevice: a device is written to, and not replaced by a file, whoever may do that.
+func TestWriteToDevice(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "null")
+	require.NoError(t, os.Symlink(os.DevNull, name))
+	some := func(w io.Writer) error { _, err := io.WriteString(w, "some"); return err }
+	require.NoError(t, Write(name, some))
+	r, err := Replace(name, "")
+	require.NoError(t, err)
+	require.NoError(t, some(r))
+	require.NoError(t, r.Drop())
+	require.EqualError(t, Write(name, func(io.Writer) error { return errors.New("no more") }), name+": no more")
+	info, err := os.Lstat(name)
+	require.NoError(t, err)
+	require.Equal(t, os.ModeSymlink, info.Mode().Type())
+	info, err = os.Stat(name)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeDevice)
+}
