@@ -58,7 +58,7 @@ func TestWrite(t *testing.T) {
 	require.EqualError(t, Write(missing, text("x")), missing+": no such file or directory")
 }
 
-// TestWriteToDevice: a device is written to, and not replaced by a file, whoever may do that.
+// TestWriteToDevice: a device is written to, and not replaced by a file, also where the user may do that.
 func TestWriteToDevice(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "null")
 	require.NoError(t, os.Symlink(os.DevNull, name))

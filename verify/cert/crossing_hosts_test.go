@@ -18,12 +18,12 @@ type leg struct {
 	op       model.Op
 }
 
-// inHosts returns an allreduce among hosts of so many ranks each and one beside them that only gathers, and what is made
+// inHosts returns an allreduce among hosts, each of several ranks and one beside them that only gathers, and what is made
 // of each chunk, one after the other. Within a host there are fast links from the ranks to the gatherer, but none back; in
 // the first one, where that suffices, slow ones that bring the first rank what others have had from the start. The gatherers
 // of other hosts send their sums to that of the second, which sends them to the first rank of the first. All of it goes
 // from there over the gatherer to each rank of the others, and from the second's back to those beside the first. Each link
-// between hosts carries each chunk once, and all of them are full but for a few chunks' time.
+// between hosts carries each chunk once, and all of them are full except for a few chunks' time.
 func inHosts(hosts, ranks, chunks int) (*model.Problem, []leg) {
 	const size = 1000
 	each := ranks + 1
