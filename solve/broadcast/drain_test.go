@@ -44,9 +44,8 @@ func TestDrainedRandom(t *testing.T) {
 	shorter, all := 0, 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 17))
-		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Size: 1 << 16, Cost: []model.CostModel{model.Pipelined, model.Blocking}[seed%2]}
-		p.Collective = model.Collective{Kind: model.Broadcast, Root: rng.IntN(p.Topology.Ranks)}
-		if !serves(p) {
+		p := random(rng, []model.CostModel{model.Pipelined, model.Blocking}[seed%2])
+		if p == nil {
 			continue
 		}
 		packed, err := packings(context.Background(), context.Background(), p)

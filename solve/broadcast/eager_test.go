@@ -48,12 +48,15 @@ func TestEagerRandom(t *testing.T) {
 	found := 0
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 23))
-		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Size: 1 << 12, Cost: []model.CostModel{model.Pipelined, model.Blocking}[seed%2]}
-		p.Collective = model.Collective{Kind: model.Broadcast, Root: rng.IntN(p.Topology.Ranks)}
-		near := newNeighbours(p)
-		if near == nil || !serves(p) {
+		p := random(rng, []model.CostModel{model.Pipelined, model.Blocking}[seed%2])
+		if p == nil {
 			continue
 		}
+		near := newNeighbours(p)
+		if near == nil {
+			continue
+		}
+		p.Size = 1 << 12
 		p.Chunks = solve.Evenly(p.Space(), 1+rng.Int64N(9))
 		if s := newEager(p, near, order(seed/2%2)).run(context.Background()); s != nil {
 			found++

@@ -45,14 +45,13 @@ func TestFrameRandom(t *testing.T) {
 	with := 0
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 19))
-		p := &model.Problem{Topology: solvetest.RandomNetwork(rng), Size: 1 << 16, Cost: model.Pipelined}
+		p := random(rng, model.Pipelined)
+		if p == nil {
+			continue
+		}
 		for i := range p.Topology.Links {
 			l := &p.Topology.Links[i]
 			l.Bandwidth, l.Alpha = 1e9, []model.Time{500_000, 250_000, 0}[rng.IntN(3)]
-		}
-		p.Collective = model.Collective{Kind: model.Broadcast, Root: rng.IntN(p.Topology.Ranks)}
-		if !serves(p) {
-			continue
 		}
 		all, err := packings(context.Background(), context.Background(), p)
 		if err != nil {

@@ -2,13 +2,13 @@ package oneshot
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/heap"
 )
 
 // pair is a way from one member to another, in members.
@@ -140,21 +140,9 @@ type label struct {
 	load       float64
 }
 
-func (a *label) compare(b *label) int {
-	return cmp.Or(cmp.Compare(a.alpha, b.alpha), cmp.Compare(a.relays, b.relays), cmp.Compare(a.load, b.load), cmp.Compare(a.node, b.node), cmp.Compare(a.link, b.link))
-}
-
-type labels []label
-
-func (q labels) Len() int           { return len(q) }
-func (q labels) Less(i, j int) bool { return q[i].compare(&q[j]) < 0 }
-func (q labels) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *labels) Push(x any)        { *q = append(*q, x.(label)) }
-func (q *labels) Pop() any {
-	last := len(*q) - 1
-	x := (*q)[last]
-	*q = (*q)[:last]
-	return x
+// Before orders a heap: the nearest comes first, then what has the fewest ranks on the way, then the least load.
+func (a label) Before(b label) bool {
+	return cmp.Or(cmp.Compare(a.alpha, b.alpha), cmp.Compare(a.relays, b.relays), cmp.Compare(a.load, b.load), cmp.Compare(a.node, b.node), cmp.Compare(a.link, b.link)) < 0
 }
 
 // stage is a link at some way from where routes begin.
@@ -197,9 +185,9 @@ func (x *router) lightest(from, to int) []int { return x.back(x.reach(from, to),
 // known, and -2 for the rank itself: of all nodes, or up to one. Dijkstra's algorithm.
 func (x *router) reach(from, to int) []int {
 	by := slices.Repeat([]int{-1}, x.t.Nodes())
-	queue := labels{{node: from, link: -2}}
+	queue := heap.Heap[label]{{node: from, link: -2}}
 	for len(queue) > 0 && (to < 0 || by[to] == -1) {
-		at := heap.Pop(&queue).(label)
+		at := queue.Pop()
 		if by[at.node] != -1 {
 			continue
 		}
@@ -213,7 +201,7 @@ func (x *router) reach(from, to int) []int {
 			if x.t.IsRank(l.Dst) {
 				next.relays++
 			}
-			heap.Push(&queue, next)
+			queue.Push(next)
 		}
 	}
 	return by
