@@ -37,46 +37,56 @@ var _ = rule(Kind{
 //	t1         the least, for any part F with members, of the greatest, for any member w elsewhere,
 //	           of the least e(w, u, λ) of any λ into F and any u
 //
-// If x is a rank, u is x; if y is a rank, z is y. A member contributes to, and needs, every chunk.
+// If x is a rank, u is x; if y is a rank, z is y. A member contributes to, and needs, every
+// chunk.
 //
-// Lemma (crossing). Let a right schedule have the makespan T. Let p(t) be the lesser of 2c(t)/(1+c(max(t, t1))) and
-// 2s(T-t)/(1+s(T-t)). Then the sum of B·∫p(t)dt over all λ, from 0 to T - α - the least L'(y, z), is 2k-2 times the bytes of
-// the buffer or more.
+// Lemma (crossing). Let a right schedule have the makespan T. Let p(t) be the lesser of
+// 2c(t)/(1+c(max(t, t1))) and 2s(T-t)/(1+s(T-t)). Then the sum of B·∫p(t)dt over all λ, from 0
+// to T - α - the least L'(y, z), is 2k-2 times the bytes of the buffer or more.
 //
-// Proof. Take pipelined schedules first, and one byte, which comes after β others of its chunk. Say that it passes a link of
-// bandwidth B that a transfer of the chunk begins to occupy at σ at σ + β/B; the transfer occupies the link then
-// [(busy)]. Say that a transfer to a rank of Q that passes nodes outside of Q crosses into Q when the byte passes the link by which the
-// transfer enters Q for the last time. Of transfers one after the other on a chain the later one crosses later: the first
-// has ended before it starts.
+// Proof. Take pipelined schedules first, and one byte, which comes after β others of its chunk.
+// Say that it passes a link of bandwidth B at σ + β/B if a transfer of the chunk begins to occupy
+// the link at σ; the transfer occupies the link then [(busy)]. Say that a transfer to a rank of Q that
+// passes nodes outside of Q crosses into Q when the byte passes the link by which the transfer
+// enters Q for the last time. Of transfers one after the other on a chain the later one crosses
+// later: the first has ended before it starts.
 //
-// Let e(Q, w), for w elsewhere, be the earliest time at which a transfer from another part that carries what w
-// contributes crosses into Q, and b(Q) the greatest e(Q, w). There is one for each part with members
-// [k >= 2, and (arrive)]. Let F be the part with the least b(F), and t* be b(F).
+// Let e(Q, w), for w elsewhere, be the earliest time at which a transfer from another part that
+// carries what w contributes crosses into Q, and b(Q) the greatest e(Q, w). There is one for
+// each part with members [k >= 2, and (arrive)]. Let F be the part with the least b(F), and t*
+// be b(F).
 //
-// X: for each member w, of a part P other than F, take a transfer from another part that crosses into F at e(F, w) and carries what w
-// contributes, behind a chain that brings that from w to its source by its start [(arrive)]. Of these, X(w) is the last one
-// from a rank of P to another part. If it is not the one into F, then another one follows, so that it
-// crosses before e(F, w) <= t*, and so not into F.
+// X: for each member w, of a part P other than F, take a transfer from another part that crosses
+// into F at e(F, w) and carries what w contributes, behind a chain that brings that from w to
+// its source by its start [(arrive)]. Of these, X(w) is the last one from a rank of P to another
+// part. If it is not the one into F, then another one follows, so that it crosses before e(F, w)
+// <= t*, and so not into F.
 //
-// Y: for each part Q other than F take a w with e(Q, w) = b(Q), and for each member v of Q a chain that brings v
-// what w contributes. Its routes are a walk. Let Y(v) be the transfer with which the walk enters Q for the last time. It crosses at
-// b(Q) or later [it comes from another part, or follows one that does], which is t* or later. No Y(v) is an X(w): it crosses into
-// another part than F, at t* or later. And t* >= t1: what w contributes is not at a λ into F before e(w, u, λ) for some u.
+// Y: for each part Q other than F take a w with e(Q, w) = b(Q), and for each member v of Q a
+// chain that brings v what w contributes. Its routes are a walk. Let Y(v) be the transfer with
+// which the walk enters Q for the last time. It crosses at b(Q) or later [it comes from another
+// part, or follows one that does], which is t* or later. No Y(v) is an X(w): it crosses into
+// another part than F, at t* or later. And t* >= t1: what w contributes is not at a λ into F
+// before e(w, u, λ) for some u.
 //
-// Let X cross over λ at t. Its hop over λ begins at a rank u, no earlier than D(w, u) for each w whose contribution
-// it carries [(times)], nor before y arrives [(late)], and is at x L(u, x) later or more [(hop)]. So it is X(w) for c(t)·n(P)
-// members w at most, all of one part P. Let Y cross over λ at t. Its hop ends at a rank z of Q, after t + α + L'(y, z)
-// [(hop)], and the walk stays in Q. So it is Y(v) for s(T-t)·n(Q) members at most, all of Q.
+// Let X cross over λ at t. Its hop over λ begins at a rank u, no earlier than D(w, u) for each w
+// whose contribution it carries [(times)], nor before y arrives [(late)], and is at x L(u, x)
+// later or more [(hop)]. So it is X(w) for c(t)·n(P) members w at most, all of one part P. Let Y
+// cross over λ at t. Its hop ends at a rank z of Q, after t + α + L'(y, z) [(hop)], and the walk
+// stays in Q. So it is Y(v) for s(T-t)·n(Q) members at most, all of Q.
 //
-// All bytes pass before the integral ends [(hop)], and no two at one time on one link: no switch adds, and branches of a multicast part
-// at a switch in no part, after which one of them would enter Q again [(apart)]. So it suffices that p sums up to 2k-2 or more over all X and Y
-// of a byte, each at the time at which it crosses.
+// All bytes pass before the integral ends [(hop)], and no two at one time on one link: no switch
+// adds, and branches of a multicast part at a switch in no part, after which one of them would
+// enter Q again [(apart)]. So it suffices that p sums up to 2k-2 or more over all X and Y of a
+// byte, each at the time at which it crosses.
 //
-// Let c and s be c(t*) and s(T-t*). Where an X crosses, at t <= t*, p/c(t) is the lesser of 2/(1+c(max(t, t1))) and 2s(T-t)/((1+s(T-t))c(t)), and so at
-// least x = min(2/(1+c), 2s/((1+s)c)) [max(t, t1) <= t*; c rises, and s(T-t) falls]. So p sums up to x or more over the X of a part. Where a Y
-// crosses, at t >= t* >= t1, p/s(T-t) is at least y = min(2/(1+s), 2c/((1+c)s)), likewise, and p sums up to y or more over the Y of a part.
-// If c <= s, then x = 2/(1+c) and y = 2c/((1+c)s) >= 2c/(1+c); else y = 2/(1+s) and x >= 2s/(1+s). So x + y >= 2, and
-// k-1 parts have X, and k-1 have Y. [c and s are not 0, since there are X and Y.]
+// Let c and s be c(t*) and s(T-t*). Where an X crosses, at t <= t*, p/c(t) is the lesser of
+// 2/(1+c(max(t, t1))) and 2s(T-t)/((1+s(T-t))c(t)), and so at least x = min(2/(1+c),
+// 2s/((1+s)c)) [max(t, t1) <= t*; c rises, and s(T-t) falls]. So p sums up to x or more over the
+// X of a part. Where a Y crosses, at t >= t* >= t1, p/s(T-t) is at least y = min(2/(1+s),
+// 2c/((1+c)s)), likewise, and p sums up to y or more over the Y of a part. If c <= s, then x =
+// 2/(1+c) and y = 2c/((1+c)s) >= 2c/(1+c); else y = 2/(1+s) and x >= 2s/(1+s). So x + y >= 2,
+// and k-1 parts have X, and k-1 have Y. [c and s are not 0, since there are X and Y.]
 //
 // Other cost models: as for (coverage). ∎
 func (j *job) gathering(w model.Crossing) (model.Time, error) {
@@ -153,114 +163,40 @@ type share struct {
 
 // look finds the links into parts with their steps, and t1, for chunks of size bytes or more.
 func (c *crossed) look(size int64) error {
-	c.heads, c.tails = nil, nil
-	within := *c.t // the links between nodes of a part
-	within.Links = nil
-	for _, k := range c.t.Links {
-		if c.part[k.Src] != 0 && c.part[k.Src] == c.part[k.Dst] {
-			within.Links = append(within.Links, k)
-		}
-	}
-	n := len(c.members)
-	if most := n * c.t.Ranks; most > maxMet {
+	c.heads, c.tails, c.enter, c.first = nil, nil, map[model.Time]*big.Int{}, model.MaxTime
+	if most := len(c.members) * c.t.Ranks; most > maxMet {
 		return stopped(fmt.Sprintf("witness: %d times at which something can be at a rank, more than the %d that are looked at", most, maxMet))
 	}
-	met, served := make([][]model.Time, c.t.Ranks), make([][]model.Time, c.t.Ranks) // D by rank u and member w, D' by z and v
-	start := slices.Repeat([]model.Time{model.MaxTime}, c.t.Ranks)
-	for _, w := range c.members {
-		if !c.work.Go(c.t.Ranks) {
-			return nil
-		}
-		start[w] = c.l.from[w]
-		for u, at := range c.arrivals(c.t, c.p.Release, start, size).full[:c.t.Ranks] {
-			met[u] = append(met[u], at)
-		}
-		start[w] = model.MaxTime
-	}
-	for z := range c.t.Ranks {
-		if !c.work.Go(n) {
-			return nil
-		}
-		start[z] = 0
-		full := c.arrivals(&within, nil, start, size).full
-		start[z] = model.MaxTime
-		for _, v := range c.members {
-			served[z] = append(served[z], full[v])
-		}
-	}
-	type ends struct {
-		src, dst         int
-		alpha            model.Time
-		bandwidth, total int64
-	}
-	var kinds []*ends // of links into parts
-	index := map[ends]*ends{}
-	for _, k := range c.t.Links {
-		if q := c.part[k.Dst]; q == 0 || c.part[k.Src] == q {
-			continue
-		}
-		e := ends{k.Src, k.Dst, k.Alpha, k.Bandwidth, 0}
-		if index[e] == nil {
-			one := e
-			index[e] = &one
-			kinds = append(kinds, &one)
-		}
-		index[e].total += k.Bandwidth
+	within := *c.t // the links between nodes of a part
+	within.Links = slices.DeleteFunc(slices.Clone(c.t.Links), func(k model.Link) bool {
+		return c.part[k.Src] == 0 || c.part[k.Src] != c.part[k.Dst]
+	})
+	met, served := c.met(size), c.served(&within, size)
+	if !c.work.Go(0) {
+		return nil
 	}
 	reversed := c.t.Reversed()
 	into, outOf := reversed.Out(), within.Out()
-	c.enter = map[model.Time]*big.Int{}
 	earliest := make([][]model.Time, len(c.sizes)) // by part and member
-	for _, e := range kinds {
-		before, beyond := c.overSwitches(reversed, into, e.src), c.overSwitches(&within, outOf, e.dst)
-		arrival := model.Time(0)
-		if c.t.IsRank(e.dst) {
-			arrival = c.p.ReleaseOf(e.dst)
-		}
+	for _, e := range c.entrances() {
 		q := c.part[e.dst]
-		var heads, tails []share
-		for u, lead := range before[:c.t.Ranks] {
-			if lead == model.MaxTime || !c.work.Go(8*n) {
-				continue
-			}
-			list := make([]model.Time, n)
-			for i, d := range met[u] {
-				list[i] = max(d, arrival).Add(lead)
-			}
-			if earliest[q] == nil {
-				earliest[q] = slices.Clone(list)
-			}
-			for i, d := range list {
-				earliest[q][i] = min(earliest[q][i], d)
-			}
-			heads = append(heads, c.shares(list)...)
+		if earliest[q] == nil {
+			earliest[q] = slices.Repeat([]model.Time{model.MaxTime}, len(c.members))
 		}
-		after := model.MaxTime
-		for z, lead := range beyond[:c.t.Ranks] {
-			if lead == model.MaxTime || !c.work.Go(8*n) {
-				continue
-			}
-			lead = lead.Add(e.alpha)
-			after = min(after, lead)
-			list := make([]model.Time, n)
-			for i, d := range served[z] {
-				list[i] = model.MaxTime
-				if c.part[c.members[i]] == q {
-					list[i] = d.Add(lead)
-				}
-			}
-			tails = append(tails, c.shares(list)...)
-		}
-		if len(heads) == 0 || after == model.MaxTime {
+		tails, after := c.behind(e, c.overSwitches(&within, outOf, e.dst), served)
+		if after == model.MaxTime {
 			continue // nothing crosses there
+		}
+		heads := c.before(e, c.overSwitches(reversed, into, e.src), met, earliest[q])
+		if len(heads) == 0 {
+			continue
 		}
 		c.heads, c.tails = rising(append(c.heads, heads...)), rising(append(c.tails, tails...))
 		if c.enter[after] == nil {
 			c.enter[after] = new(big.Int)
 		}
-		c.enter[after].Add(c.enter[after], big.NewInt(e.total))
+		c.enter[after].Add(c.enter[after], e.bandwidth)
 	}
-	c.first = model.MaxTime
 	for q, at := range earliest {
 		if c.sizes[q] == 0 || at == nil {
 			continue
@@ -274,6 +210,113 @@ func (c *crossed) look(size int64) error {
 		c.first = min(c.first, latest)
 	}
 	return nil
+}
+
+// met returns D by rank u and member w.
+func (c *crossed) met(size int64) [][]model.Time {
+	met := make([][]model.Time, c.t.Ranks)
+	start := slices.Repeat([]model.Time{model.MaxTime}, c.t.Ranks)
+	for _, w := range c.members {
+		if !c.work.Go(c.t.Ranks) {
+			break
+		}
+		start[w] = c.l.from[w]
+		for u, at := range c.arrivals(c.t, c.p.Release, start, size).full[:c.t.Ranks] {
+			met[u] = append(met[u], at)
+		}
+		start[w] = model.MaxTime
+	}
+	return met
+}
+
+// served returns D' by rank z and member v.
+func (c *crossed) served(within *model.Topology, size int64) [][]model.Time {
+	served := make([][]model.Time, c.t.Ranks)
+	start := slices.Repeat([]model.Time{model.MaxTime}, c.t.Ranks)
+	for z := range c.t.Ranks {
+		if !c.work.Go(len(c.members)) {
+			break
+		}
+		start[z] = 0
+		full := c.arrivals(within, nil, start, size).full
+		start[z] = model.MaxTime
+		for _, v := range c.members {
+			served[z] = append(served[z], full[v])
+		}
+	}
+	return served
+}
+
+// entrance is the links of one latency from one node to another, in a part from outside of it.
+type entrance struct {
+	ends
+	bandwidth *big.Int // of all of them
+}
+
+type ends struct {
+	src, dst int
+	alpha    model.Time
+}
+
+// entrances returns them in the order of their first links.
+func (c *crossed) entrances() (list []entrance) {
+	index := map[ends]int{}
+	for _, k := range c.t.Links {
+		if q := c.part[k.Dst]; q == 0 || c.part[k.Src] == q {
+			continue
+		}
+		e := ends{k.Src, k.Dst, k.Alpha}
+		i, there := index[e]
+		if !there {
+			i = len(list)
+			index[e], list = i, append(list, entrance{e, new(big.Int)})
+		}
+		list[i].bandwidth.Add(list[i].bandwidth, big.NewInt(k.Bandwidth))
+	}
+	return list
+}
+
+// before returns the steps of c that are due to an entrance, to which ranks have the given leads,
+// and notes in earliest, by member, the least e.
+func (c *crossed) before(e entrance, leads []model.Time, met [][]model.Time, earliest []model.Time) (heads []share) {
+	arrival := model.Time(0)
+	if c.t.IsRank(e.dst) {
+		arrival = c.p.ReleaseOf(e.dst)
+	}
+	list := make([]model.Time, len(c.members))
+	for u, lead := range leads[:c.t.Ranks] {
+		if lead == model.MaxTime || !c.work.Go(8*len(list)) {
+			continue
+		}
+		for i, d := range met[u] {
+			list[i] = max(d, arrival).Add(lead)
+			earliest[i] = min(earliest[i], list[i])
+		}
+		heads = append(heads, c.shares(list)...)
+	}
+	return heads
+}
+
+// behind returns the steps of s that are due to an entrance, from which ranks of its part have the
+// given leads; and α + the least L', which is never if there is no such rank.
+func (c *crossed) behind(e entrance, leads []model.Time, served [][]model.Time) (tails []share, after model.Time) {
+	after = model.MaxTime
+	list := make([]model.Time, len(c.members))
+	for z, lead := range leads[:c.t.Ranks] {
+		if lead == model.MaxTime || !c.work.Go(8*len(list)) {
+			continue
+		}
+		lead = lead.Add(e.alpha)
+		after = min(after, lead)
+		for i, d := range served[z] {
+			list[i] = model.MaxTime
+			if c.part[c.members[i]] == c.part[e.dst] {
+				list[i] = d.Add(lead)
+			}
+		}
+		tails = append(tails, c.shares(list)...)
+	}
+	return tails, after
 }
 
 // shares returns, for times by member, which share of its part's have them behind them with each.
