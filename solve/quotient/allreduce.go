@@ -84,7 +84,14 @@ func (s *shop) hops(u int) []int {
 
 // sum returns a plan that reduces each part to its root.
 func (x *reducing) sum(parts []part, r rule, until model.Time, rng *rand.Rand, work *counter) *plan {
-	p := x.r.gather(parts, state{free: x.r.idle()}, r, until, rng, work)
+	from := state{free: x.r.idle()}
+	if r.apart > 0 {
+		from.ready = make([]model.Time, len(parts))
+		for i := range parts {
+			from.ready[i] = model.Time(r.apart * float64(len(parts)-1-i) / float64(len(parts)))
+		}
+	}
+	p := x.r.gather(parts, from, r, until, rng, work)
 	if p == nil {
 		return nil
 	}

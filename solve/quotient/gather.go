@@ -59,6 +59,7 @@ type rule struct {
 	long    float64 // for each machine on the way
 	late    float64 // for the number of the part
 	random  float64
+	apart   float64 // of sums: by how much that of the first part is over before that of the last
 }
 
 // wake is when something may be able to start: on a way, or on all ways of a machine.

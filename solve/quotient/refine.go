@@ -43,6 +43,33 @@ func (s *search) refine() {
 	}
 }
 
+// Limits of polish.
+const (
+	polished     = 3 // trials
+	mostPolish   = 2 // times the usual work
+	polishRounds = 8
+)
+
+// polish has the best trials of an allreduce work on where latencies count, as the gap shows: how sums and gatherings
+// overlap best is found by trying.
+func (s *search) polish(usual int64) {
+	if s.p.Collective.Kind != model.AllReduce || s.best == nil {
+		return
+	}
+	s.budget = s.work + mostPolish*usual
+	share := mostPolish * usual / polishRounds / polished
+	for range polishRounds {
+		list := slices.DeleteFunc(s.leaders(s.trials, len(s.trials)), func(t *trial) bool { return t.balanced || t.sketch != nil })
+		for _, t := range list[:min(polished, len(list))] {
+			if s.gap() <= littleGap {
+				return
+			}
+			s.last = s.work
+			s.spend(t, share)
+		}
+	}
+}
+
 // different returns the best n trials in equal parts, of which no two have as many.
 func (s *search) different(n int) (list []*trial) {
 	for _, t := range s.leaders(s.trials, len(s.trials)) {

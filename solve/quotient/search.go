@@ -89,7 +89,9 @@ func (s *search) run() (solve.Result, error) {
 			s.budget = s.budget/10 + s.budget*9/10*n/fewJobs
 		}
 		s.explore()
+		usual := s.budget
 		s.refine()
+		s.polish(usual)
 	}
 	r := solve.Result{Problem: solve.Cut(s.p, s.o.Chunks), Stop: s.stop()}
 	if s.best == nil || s.best.best == nil {
@@ -587,11 +589,11 @@ func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
 		t.keep(x, r)
 		return
 	}
+	first := t.rule(0, true)
 	sumsUntil := until
 	if t.best != nil {
-		sumsUntil = model.Time(float64(t.sums) * (0.97 + 0.2*t.rng.Float64()))
+		sumsUntil = model.Time(float64(t.sums)*(0.97+0.2*t.rng.Float64()) + first.apart)
 	}
-	first := t.rule(0, true)
 	sums := t.x.sum(t.parts, first, sumsUntil, t.rng, work)
 	if sums == nil {
 		return
@@ -651,6 +653,10 @@ func (t *trial) keep(x *plan, rules ...rule) bool {
 	return true
 }
 
+// mostApart is how many hops the sums of parts are over one before the other at most. While some are still added up, others are
+// gathered, so that links need not wait for the first to be gathered after the last was added up.
+const mostApart = 6
+
 // rule draws a rule for sums (0) or gatherings (1): at first one that often does well, later one near
 // that of the best plan half of the time.
 func (t *trial) rule(i int, allreduce bool) rule {
@@ -660,10 +666,16 @@ func (t *trial) rule(i int, allreduce bool) rule {
 		late = -late
 	}
 	r := rule{choices: 2 * draw(), rare: 4 * draw(), long: draw(), late: late, random: 0.3 * draw()}
+	if allreduce && i == 0 && draw() < 0.7 {
+		r.apart = draw() * mostApart * float64(t.x.s.ways[0].times[0].lasts)
+	}
 	if t.rules == nil {
 		usual := rule{choices: 1.5, rare: 1, long: 0.5, late: 1.5, random: 0.1}
 		if allreduce && i == 0 && t.cut.ratio == 1 {
 			usual.late = -1.5 // what is gathered first is added up first
+			if t.rng.IntN(2) == 0 {
+				usual.apart = 2 * float64(t.x.s.ways[0].times[0].lasts)
+			}
 		}
 		return usual
 	}
@@ -673,7 +685,7 @@ func (t *trial) rule(i int, allreduce bool) rule {
 	old := t.rules[i]
 	mix := 0.3 * draw()
 	blend := func(a, b float64) float64 { return a + mix*(b-a) }
-	return rule{blend(old.choices, r.choices), blend(old.rare, r.rare), blend(old.long, r.long), blend(old.late, r.late), blend(old.random, r.random)}
+	return rule{blend(old.choices, r.choices), blend(old.rare, r.rare), blend(old.long, r.long), blend(old.late, r.late), blend(old.random, r.random), blend(old.apart, r.apart)}
 }
 
 // counter counts work, up to a limit.
