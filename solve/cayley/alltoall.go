@@ -24,8 +24,9 @@ type item struct {
 // generators, in the rounds that colours of edges make. Where the load cannot be
 // balanced with all ranks doing the same, as on a ring of an even length with an odd
 // number of chunks per pair, ranks send differently: see split. The better of the two
-// is returned.
-func (g *group) allToAll(ctx context.Context, p *model.Problem) (*model.Schedule, error) {
+// is returned, or the first that ends by enough. What all ranks do alike is planned first, within
+// milliseconds: it is the answer if ctx ends before others are placed.
+func (g *group) allToAll(ctx context.Context, p *model.Problem, enough model.Time) (*model.Schedule, error) {
 	parts := make([][]int, g.n*g.n)
 	most, size := 0, int64(0)
 	for k, c := range p.Chunks {
@@ -52,7 +53,7 @@ func (g *group) allToAll(ctx context.Context, p *model.Problem) (*model.Schedule
 			}
 		}
 	}
-	least := leastTime(paces, hops)
+	least := max(enough, leastTime(paces, hops), g.farthest(paces))
 	conveyed, cerr := g.orbit(ctx, p, 0) // the same for all ranks, or not possible
 	if cerr == nil && conveyed.Last(p) <= least {
 		return conveyed.Schedule(p)
@@ -64,7 +65,9 @@ func (g *group) allToAll(ctx context.Context, p *model.Problem) (*model.Schedule
 			return other, nil
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil && cerr == nil {
+		return conveyed.Schedule(p)
+	} else if err != nil {
 		return nil, err
 	}
 	colour, rounds := colourEdges(edges, len(items), len(g.gens))
@@ -96,6 +99,16 @@ func (g *group) allToAll(ctx context.Context, p *model.Problem) (*model.Schedule
 		return other, nil
 	}
 	return schedule, err
+}
+
+// farthest returns a time before which nothing gets from a rank to the one that is the most
+// steps away.
+func (g *group) farthest(paces []pace) model.Time {
+	step := model.MaxTime
+	for _, x := range paces {
+		step = min(step, x.lasts)
+	}
+	return step.Mul(int64(slices.Max(g.distances())))
 }
 
 // words returns for each element some of the shortest ways, up to maxWords, to write

@@ -148,7 +148,7 @@ func (method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (sol
 		}
 		return improve.Result(b.Context(), solve.Result{Problem: p, Schedule: s, Stop: solve.Done, Note: x.String()}, o), nil
 	}
-	s, err := g.schedule(b.Context(), p, rand.New(rand.NewPCG(o.Seed, 0)))
+	s, err := g.schedule(b.Context(), p, o.Enough, rand.New(rand.NewPCG(o.Seed, 0)))
 	switch stop := b.Stop(); {
 	case err != nil && stop != 0:
 		return solve.Result{Problem: p, Stop: stop}, nil
@@ -170,11 +170,12 @@ func (g *group) String() string {
 	return fmt.Sprintf("group %s, %d generators", strings.Join(sides, "×"), len(g.gens))
 }
 
-// schedule returns a schedule of p, or the error of ctx if that ends before.
-func (g *group) schedule(ctx context.Context, p *model.Problem, rng *rand.Rand) (*model.Schedule, error) {
+// schedule returns a schedule of p, or the error of ctx if that ends before. That an all-to-all
+// ends by enough is as good as any.
+func (g *group) schedule(ctx context.Context, p *model.Problem, enough model.Time, rng *rand.Rand) (*model.Schedule, error) {
 	switch p.Collective.Kind {
 	case model.AllToAll:
-		return g.allToAll(ctx, p)
+		return g.allToAll(ctx, p, enough)
 	case model.AllGather:
 		return g.gather(ctx, p, owned(p), rng)
 	case model.ReduceScatter:

@@ -24,7 +24,8 @@ type parcel struct {
 
 // convey plans an all-to-all in slots, on links that are alike. Of the items that wait
 // for a generator that with the most hops left goes first, and of generators that
-// with the most still to carry chooses first. It takes O(hops · generators) time.
+// with the most still to carry chooses first. It takes O(hops · generators) time, whatever the
+// latency.
 func (g *group) convey(ctx context.Context, p *model.Problem) ([]model.Turn, error) {
 	if len(p.Chunks) > maxConveyed || len(p.Chunks)%(g.n*g.n) != 0 {
 		return nil, solve.NotServed("plans for one rank alone an alltoall with as many chunks for each of its %d pairs, and %d at most, not %d", g.n*g.n, maxConveyed, len(p.Chunks))
@@ -74,6 +75,7 @@ func (g *group) convey(ctx context.Context, p *model.Problem) ([]model.Turn, err
 			under = under[1:]
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(load[b], load[a]) })
+		before := len(turns)
 		for _, s := range order {
 			i := waiting[s].take(func(i int32, level int) bool { return parcels[i].left == level && parcels[i].word[s] > 0 })
 			if i < 0 {
@@ -90,6 +92,9 @@ func (g *group) convey(ctx context.Context, p *model.Problem) ([]model.Turn, err
 			if x.left > 0 {
 				under = append(under, move{slot, i})
 			}
+		}
+		if len(turns) == before { // nothing waits
+			slot = under[0].slot + w.delay - 1
 		}
 	}
 	return turns, nil

@@ -79,3 +79,36 @@ func TestOrbitsLeast(t *testing.T) {
 		require.EqualValues(t, c.slots, st.Orbit.Last(st.Problem), "%v on %s", c.kind, c.name)
 	}
 }
+
+// polled is a context that is done once it was asked that often.
+type polled struct {
+	context.Context
+	left int
+}
+
+func (c *polled) Err() error {
+	if c.left--; c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestConveyedAtOnce: an all-to-all whose latency lasts for thousands of slots is planned for one
+// rank, at the price of some slots, before its transfers are placed: 1.5 million among 512 ranks.
+func TestConveyedAtOnce(t *testing.T) {
+	for _, name := range []string{"torus:3x4", "tpuv4:8x8x8"} {
+		tp, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllToAll}, Size: 2 * int64(tp.Ranks), Cost: model.Pipelined}
+		p = p.WithChunks(p.DefaultChunks(1))
+		g, _, err := serves(context.Background(), p)
+		require.NoError(t, err)
+		s, err := g.allToAll(&polled{context.Background(), 1000}, p, 0)
+		require.NoError(t, err, name)
+		diameter := g.farthest(g.paces(p, 2))
+		require.LessOrEqual(t, p.Makespan(s), diameter+diameter/1000, name)
+		if tp.Ranks <= 12 {
+			require.NoError(t, solvetest.Right(p, s), name)
+		}
+	}
+}

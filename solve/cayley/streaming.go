@@ -113,7 +113,7 @@ type weave struct {
 // uneven is by how much a slot may be longer than some link is busy: 1/uneven of it.
 const uneven = 64
 
-// maxDelay limits the delay.
+// maxDelay limits the delay of what is woven.
 const maxDelay = 1 << 10
 
 // many is from how many ranks on slots are longer than it takes where there is no other plan:
@@ -156,11 +156,11 @@ func (w *weave) clock() (slowest []pace, ok bool) {
 		alike = w.slot-shortest <= w.slot/uneven
 	}
 	w.delay = int((longest + w.slot - 1) / max(1, w.slot))
-	return slowest, alike && w.delay <= maxDelay
+	return slowest, alike
 }
 
 // measure finds the length of slots and what no plan can do without, and reports whether the
-// links are alike.
+// links are alike and the delay is not over maxDelay.
 func (w *weave) measure() bool {
 	slowest, ok := w.clock()
 	for _, list := range w.parts {
@@ -176,7 +176,7 @@ func (w *weave) measure() bool {
 		}
 	}
 	w.least = leastTime(slowest, min(w.most*(w.n-1), len(w.p.Chunks)-1))
-	return ok
+	return ok && w.delay <= maxDelay
 }
 
 // plan makes some plans, until one ends as early as any can or ctx does, and keeps the best.

@@ -24,8 +24,18 @@ type router struct {
 	single   bool             // one hop a transfer: no rank inside a route
 	parallel map[[2]int][]int // the links between two nodes, in order of index
 	next     [][]edge         // by node
-	dist     map[int][]model.Time
+	sights   map[int]*sight   // by the rank from which paths begin
 	known    map[[2]int][][][]int
+	on       []bool // scratch: see onPath
+}
+
+// mostKnown is for how many pairs of ranks paths are kept.
+const mostKnown = 1 << 14
+
+// sight is what is known of the shortest paths from a rank.
+type sight struct {
+	dist []model.Time
+	back [][]int32 // by node: those before it on shortest paths
 }
 
 type edge struct {
@@ -37,7 +47,7 @@ func newRouter(p *model.Problem) *router {
 	t := p.Topology
 	r := &router{
 		t: t, single: p.Cost == model.LinkRounds, parallel: map[[2]int][]int{}, next: make([][]edge, t.Nodes()),
-		dist: map[int][]model.Time{}, known: map[[2]int][][][]int{},
+		sights: map[int]*sight{}, known: map[[2]int][][][]int{}, on: make([]bool, t.Nodes()),
 	}
 	typical := max(1, p.Space()/int64(len(p.Chunks)))
 	for i, l := range t.Links {
@@ -71,17 +81,17 @@ func (r *router) between(u, v int) ([][][]int, error) {
 	if len(r.parallel[pair]) > 0 {
 		nodes = [][]int{{u, v}}
 	} else {
-		dist, ok := r.dist[u]
-		if !ok {
-			dist = r.distances(u)
-			r.dist[u] = dist
+		from := r.sights[u]
+		if from == nil {
+			from = r.look(u)
+			r.sights[u] = from
 		}
-		if dist[v] == model.MaxTime && r.single {
+		if from.dist[v] == model.MaxTime && r.single {
 			return nil, fmt.Errorf("rank %d is more than one hop from rank %d on %s, which link-rounds do not allow a transfer", u, v, r.t.Name)
-		} else if dist[v] == model.MaxTime {
+		} else if from.dist[v] == model.MaxTime {
 			return nil, fmt.Errorf("rank %d cannot reach rank %d on %s", u, v, r.t.Name)
 		}
-		nodes = r.walk(dist, []int{u}, v, nil)
+		nodes = r.walk(from, u, v)
 	}
 	var paths [][][]int
 	for _, n := range nodes {
@@ -91,58 +101,66 @@ func (r *router) between(u, v int) ([][][]int, error) {
 		}
 		paths = append(paths, steps)
 	}
+	if len(r.known) == mostKnown {
+		clear(r.known)
+	}
 	r.known[pair] = paths
 	return paths, nil
 }
 
-// walk appends the shortest paths to v that begin with path, up to maxCandidates.
-func (r *router) walk(dist []model.Time, path []int, v int, found [][]int) [][]int {
-	back := r.onPath(dist, v)
+// walk returns the shortest paths from u to v, up to maxCandidates.
+func (r *router) walk(from *sight, u, v int) (found [][]int) {
+	on := r.onPath(from, v)
 	var extend func(path []int)
 	extend = func(path []int) {
 		last := path[len(path)-1]
 		if last == v {
-			found = append(found, append([]int(nil), path...))
+			found = append(found, slices.Clone(path))
 			return
 		}
 		for _, e := range r.next[last] {
-			if len(found) < maxCandidates && back[e.to] && dist[last].Add(e.weight) == dist[e.to] {
+			if len(found) < maxCandidates && r.on[e.to] && from.dist[last].Add(e.weight) == from.dist[e.to] {
 				extend(append(path, e.to))
 			}
 		}
 	}
-	extend(path)
+	extend([]int{u})
+	for _, w := range on {
+		r.on[w] = false
+	}
 	return found
 }
 
-// onPath returns the nodes that lie on a shortest path to v: no ranks where a transfer is
-// one hop, even if the way over them is as short.
-func (r *router) onPath(dist []model.Time, v int) []bool {
-	on := make([]bool, len(dist))
-	on[v] = true
-	in := make([][]edge, len(dist))
-	for u, edges := range r.next {
-		if r.single && r.t.IsRank(u) && dist[u] > 0 {
-			continue
-		}
-		for _, e := range edges {
-			if dist[u] != model.MaxTime && dist[u].Add(e.weight) == dist[e.to] {
-				in[e.to] = append(in[e.to], edge{u, e.weight})
-			}
-		}
-	}
-	stack := []int{v}
-	for len(stack) > 0 {
-		w := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, e := range in[w] {
-			if !on[e.to] {
-				on[e.to] = true
-				stack = append(stack, e.to)
+// onPath marks in r.on the nodes that lie on a shortest path to v, and lists them: no ranks where
+// a transfer is one hop, even if the way over them is as short.
+func (r *router) onPath(from *sight, v int) []int32 {
+	on := []int32{int32(v)}
+	r.on[v] = true
+	for i := 0; i < len(on); i++ {
+		for _, u := range from.back[on[i]] {
+			if !r.on[u] {
+				r.on[u] = true
+				on = append(on, u)
 			}
 		}
 	}
 	return on
+}
+
+// look finds the shortest paths from u to all nodes.
+func (r *router) look(u int) *sight {
+	s := &sight{dist: r.distances(u), back: make([][]int32, len(r.next))}
+	for v, edges := range r.next {
+		if s.dist[v] == model.MaxTime || r.single && r.t.IsRank(v) && s.dist[v] > 0 {
+			continue
+		}
+		for _, e := range edges {
+			if s.dist[v].Add(e.weight) == s.dist[e.to] {
+				s.back[e.to] = append(s.back[e.to], int32(v))
+			}
+		}
+	}
+	return s
 }
 
 // distances returns the distance of every node from u, MaxTime if there is no path.
