@@ -7,7 +7,7 @@
 // share links that are alike, as over switches, they have a timetable: an edge colouring (Kőnig, 1916; see frame). Where
 // ranks are many, one period of trees is placed by modulo scheduling (Rau, MICRO 1994) and repeated (see cycle), also of
 // regular trees over machines and ranks: edge-disjoint binomial trees (Johnsson and Ho, 1989), stars and k-ary trees (see
-// clusters), or over leaf switches (see stars). Where latencies outweigh bandwidths, chunks are sent on at once, as in the
+// clusters), or over leaf switches and groups of them (see stars; exchanges along Kempe chains keep switches' links apart). Where latencies outweigh bandwidths, chunks are sent on at once, as in the
 // postal and LogP models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager). Shallower trees than those of the
 // largest rate are columns of a linear program (Plotkin, Shmoys and Tardos, 1995; see shallow).
 package broadcast
@@ -50,6 +50,7 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 		short, done := b.Share(8)
 		best = soonest(short.Context(), p, o)
 		if done(); best.Schedule != nil {
+			best = sooner(best, starry(b, p, o))
 			best.Stop = solve.Done
 		}
 	case n > fewRanks && n <= maxShallow:
@@ -107,6 +108,21 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 		return best, nil
 	}
 	return otherwise(ctx, p, o, f, whole, best, place)
+}
+
+// starry returns the best schedule of chunks that are poured down stars, if there are any.
+func starry(b *solve.Budget, p *model.Problem, o solve.Options) solve.Result {
+	near := newNeighbours(p)
+	if near == nil {
+		return solve.Result{}
+	}
+	trees := stars(p, near)
+	if trees == nil {
+		return solve.Result{}
+	}
+	short, done := b.Share(8)
+	defer done()
+	return finest(short.Context(), short.Context(), p, o, []poured{{Forest: forest(trees, p.Collective.Root)}}, 1)
 }
 
 // otherwise returns a result, or a better one: of shallower trees that are poured, or of chunks in other orders. It returns

@@ -2,7 +2,6 @@ package broadcast
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -64,42 +63,4 @@ func TestEagerRandom(t *testing.T) {
 		}
 	}
 	require.Greater(t, found, 50)
-}
-
-// TestStars: trees span all ranks from the root, there is one for each region but that of the root, and where there are not
-// more ranks in a region than regions no rank sends or receives more often than there are trees, at one place each.
-func TestStars(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		n, m int
-	}{{"fattree:16x16", 16, 16}, {"fattree:8x4", 8, 4}, {"fattree:4x4", 4, 4}, {"fattree:6x3", 6, 3}, {"fattree:3x5", 3, 5}} {
-		for _, root := range []int{0, 1, c.n*c.m - 1} {
-			p := problem(t, c.name, model.Broadcast)
-			p.Collective.Root = root
-			near := newNeighbours(p)
-			trees := stars(p, near)
-			require.Len(t, trees, c.n-1, c.name)
-			type use struct {
-				rank, colour int
-				in           bool
-			}
-			used := map[use]bool{}
-			for _, arcs := range trees {
-				seen := map[int]bool{root: true}
-				for _, a := range arcs {
-					require.True(t, seen[a.from] && !seen[a.to])
-					seen[a.to] = true
-					if c.m <= c.n {
-						require.Less(t, a.colour, len(trees))
-					}
-					for _, u := range []use{{a.from, a.colour, false}, {a.to, a.colour, true}} {
-						require.False(t, used[u], fmt.Sprint(c.name, u))
-						used[u] = true
-					}
-				}
-				require.Len(t, seen, c.n*c.m)
-			}
-		}
-	}
-	require.Nil(t, stars(problem(t, "switch:8", model.Broadcast), newNeighbours(problem(t, "switch:8", model.Broadcast))), "one region")
 }

@@ -48,9 +48,10 @@ type bough struct {
 	colour   int // see step
 }
 
-// newCycle returns the cycle of trees, each a list of arcs from the root on.
-func newCycle(p *model.Problem, trees [][]bough) *cycle {
-	c := &cycle{p: p, trees: len(trees)}
+// newCycle returns the cycle of a period: trees, each a list of arcs from the root on.
+func newCycle(p *model.Problem, x period) *cycle {
+	trees := x.trees
+	c := &cycle{p: p, trees: len(trees), slots: x.slots}
 	root := p.Collective.Root
 	for i, arcs := range trees {
 		into := map[int]int32{}
@@ -77,20 +78,28 @@ func newCycle(p *model.Problem, trees [][]bough) *cycle {
 	return c
 }
 
-// skewed returns by how much the times differ after which transfers of no bytes come to a link, at most.
+// skewed returns by how much the times differ after which transfers of no bytes come to a link, at most; or the longest time
+// that divides all such differences, in which transfers that have places in a period are in step on all links.
 func (c *cycle) skewed() (skew model.Time) {
 	soonest, latest := make([]model.Time, len(c.p.Topology.Links)), make([]model.Time, len(c.p.Topology.Links))
 	for l := range soonest {
 		soonest[l] = model.MaxTime
 	}
 	var busy []model.Interval
+	divides := model.Time(0)
 	for i := range c.steps {
 		for _, route := range c.steps[i].routes {
 			busy = c.p.Topology.Busy(c.p.Cost, route, 0, busy[:0])
 			for j, l := range route {
+				if from := busy[j].From; soonest[l] < model.MaxTime {
+					divides = model.Time(arborescence.GCD(int64(divides), int64(max(from-soonest[l], soonest[l]-from))))
+				}
 				soonest[l], latest[l] = min(soonest[l], busy[j].From), max(latest[l], busy[j].From)
 			}
 		}
+	}
+	if c.slots > 0 {
+		return divides
 	}
 	for l := range soonest {
 		skew = max(skew, latest[l]-soonest[l])
@@ -438,8 +447,7 @@ func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], m
 		if len(x.trees) == 0 {
 			continue
 		}
-		c := newCycle(p, x.trees)
-		c.slots = x.slots
+		c := newCycle(p, x)
 		periods := max(1, int64(most/len(c.steps)))
 		for _, n := range slices.Compact([]int64{periods, max(1, periods/4), max(1, periods/16)}) {
 			chunks := n * int64(c.trees)
