@@ -11,21 +11,23 @@ import (
 // reducing is a shop with its reverse, for sums.
 type reducing struct {
 	s, r  *shop
-	twins [][]twin
-	index int   // among the shops of a search
-	far   int64 // hops from all ranks to all others in all; 0: not counted yet
+	twins [][]twin // from the steps of r to those of s
+	turns [][]twin // from the steps of s to those of r
+	index int      // among the shops of a search
+	far   int64    // hops from all ranks to all others in all; 0: not counted yet
 }
 
 func newReducing(s *shop) *reducing {
 	x := &reducing{s: s}
 	x.r, x.twins = s.reversed()
+	x.turns = s.inverse(x.twins)
 	return x
 }
 
 // divide returns the parts of p, and the shop with how their hops take its ways.
 func (x *reducing) divide(p *model.Problem, roots roots) (*reducing, []part) {
 	parts := x.s.divide(p, x.s.orbits(roots))
-	y := &reducing{s: x.s.timed(parts), r: x.r.timed(parts), twins: x.twins, index: x.index}
+	y := &reducing{s: x.s.timed(parts), r: x.r.timed(parts), twins: x.twins, turns: x.turns, index: x.index}
 	return y, parts
 }
 
@@ -134,4 +136,34 @@ func (x *reducing) allreduce(sums *plan, r rule, until model.Time, rng *rand.Ran
 		g.end = max(g.end, g.jobs[i].end)
 	}
 	return g
+}
+
+// again returns a plan with the gatherings of another and new sums before them, or nil if it finds none that ends by the deadline:
+// it is an allreduce on the network with its links turned round, in which what is gathered here is reduced first.
+func (x *reducing) again(old *plan, r rule, until model.Time, rng *rand.Rand, work *counter) *plan {
+	gathered := &plan{s: x.s, parts: old.parts, end: old.end}
+	for _, j := range old.jobs {
+		if j.op == model.Copy {
+			gathered.jobs = append(gathered.jobs, j)
+		}
+	}
+	turned := &reducing{s: x.r, r: x.s, twins: x.turns, turns: x.twins, index: x.index}
+	y := turned.allreduce(x.r.backward(gathered, x.turns), r, until, rng, work)
+	if y == nil {
+		return nil
+	}
+	y = x.s.backward(y, x.twins)
+	y.early(y.waits(), nil)
+	return y
+}
+
+// sums returns what is reduced in a plan.
+func (x *plan) sums() *plan {
+	y := &plan{s: x.s, parts: x.parts}
+	for _, j := range x.jobs {
+		if j.op == model.Reduction {
+			y.jobs = append(y.jobs, j)
+		}
+	}
+	return y
 }

@@ -16,8 +16,8 @@
 // An allgather or broadcast builds trees and times together, forward in time: see gathering. A
 // reduce-scatter or reduce is that on the network with its links turned round, read backwards
 // and timed again. An all-to-all, gather or scatter chooses paths: see conveying. An allreduce
-// is both, the gatherings with what the sums leave free; or trees that balance the loads of
-// all machines over both, list-scheduled: see balance. Among groups of ranks with few or slow
+// is both, the gatherings with what the sums leave free, and each again with the other as it is;
+// or trees that balance the loads of all machines over both, list-scheduled: see balance. Among groups of ranks with few or slow
 // links between them, all three also try trees that go to each group once: see sketch. Each
 // part is tried with several rules and deadlines, and jobs are moved to the end and back. How
 // many chunks per rank should have, and of what sizes, is found by trying.

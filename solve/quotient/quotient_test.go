@@ -10,6 +10,8 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/solvetest"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/replay"
 )
 
 func TestConformance(t *testing.T) {
@@ -87,4 +89,54 @@ func TestBusiest(t *testing.T) {
 			require.Equal(t, list[0].group[v-v%each], list[0].group[v], name)
 		}
 	}
+}
+
+// TestAgain: sums that are built again before the gatherings of a plan, with the network turned round, make a right schedule with
+// those gatherings, also where hops pass switches and chunks differ in size.
+func TestAgain(t *testing.T) {
+	for _, name := range []string{"hypercube:3", "dgx2:2", "mesh:3x3", "fattree:2x4"} {
+		network, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		whole := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 100_003, Cost: model.Pipelined}
+		s := newSearch(context.Background(), whole, solve.Options{})
+		s.groups()
+		x := s.newTrial(0, cut{3, 1}, anywhere)
+		x.divide()
+		work := &counter{ctx: context.Background(), limit: usualWork}
+		sums := x.x.sum(x.parts, x.rule(0, true), never-1, x.rng, work)
+		require.NotNil(t, sums, name)
+		first := x.x.allreduce(sums, x.rule(1, true), never-1, x.rng, work)
+		require.NotNil(t, first, name)
+		second := x.x.again(first, x.rule(0, true), never-1, x.rng, work)
+		require.NotNil(t, second, name)
+		type hop struct{ part, src, dst int32 }
+		gathered := func(p *plan) (list []hop) {
+			for _, j := range p.jobs {
+				if j.op == model.Copy {
+					list = append(list, hop{j.part, j.src, j.dst})
+				}
+			}
+			return list
+		}
+		require.ElementsMatch(t, gathered(first), gathered(second), name)
+		for _, p := range []*plan{first, second} {
+			v := replay.Check(context.Background(), x.p, p.emit(x.p))
+			require.Equal(t, verify.Proved, v.Outcome, "%s: %v", name, v)
+		}
+	}
+}
+
+// TestOverlap: where latencies count, sums and gatherings overlap: an allreduce on a torus is over sooner than a reduce-scatter and
+// an allgather, each in the time of its volume, and within 5 % of that of its own volume.
+func TestOverlap(t *testing.T) {
+	network, err := topo.Parse("torus:8x8", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 20, Cost: model.Pipelined}
+	link := network.Links[0]
+	volume := model.Time(2 * 63 / 64.0 / 4 * float64(p.Size) / float64(link.Bandwidth) * 1e12)
+	s := newSearch(context.Background(), p, solve.Options{Bound: volume + link.Alpha, Enough: (volume + link.Alpha) / 100 * 104})
+	_, err = s.run()
+	require.NoError(t, err)
+	require.Less(t, s.best.best.end, volume+2*link.Alpha)
+	require.LessOrEqual(t, s.best.best.end, (volume+link.Alpha)/100*105)
 }

@@ -45,10 +45,17 @@ func (s *search) refine() {
 
 // Limits of polish.
 const (
-	polished     = 3 // trials
-	mostPolish   = 2 // times the usual work
+	polished     = 3       // trials
+	maxPolished  = 3 << 10 // jobs
+	hopelessGap  = 0.3
+	mostPolish   = 3 // times the usual work
 	polishRounds = 8
 )
+
+// worthPolish reports whether a plan may become the best of all methods' if it is worked on.
+func (s *search) worthPolish(t *trial) bool {
+	return !t.balanced && t.sketch == nil && len(t.best.jobs) <= maxPolished && s.gap() > littleGap && s.gap() < hopelessGap
+}
 
 // polish has the best trials of an allreduce work on where latencies count, as the gap shows: how sums and gatherings
 // overlap best is found by trying.
@@ -59,12 +66,9 @@ func (s *search) polish(usual int64) {
 	s.budget = s.work + mostPolish*usual
 	share := mostPolish * usual / polishRounds / polished
 	for range polishRounds {
-		list := slices.DeleteFunc(s.leaders(s.trials, len(s.trials)), func(t *trial) bool { return t.balanced || t.sketch != nil })
+		list := slices.DeleteFunc(s.leaders(s.trials, len(s.trials)), func(t *trial) bool { return !s.worthPolish(t) })
 		for _, t := range list[:min(polished, len(list))] {
-			if s.gap() <= littleGap {
-				return
-			}
-			s.last = s.work
+			s.last, t.alternates = s.work, true
 			s.spend(t, share)
 		}
 	}

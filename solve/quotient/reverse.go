@@ -44,14 +44,32 @@ func turned(links []int) []int {
 	return r
 }
 
-// backward reads a plan on the shop reversed as one on s in which parts are reduced: what
-// starts last starts first.
+// inverse returns for each step on s the one on the shop reversed that it turns round.
+func (s *shop) inverse(twins [][]twin) [][]twin {
+	list := make([][]twin, len(s.out))
+	for c := range s.out {
+		list[c] = make([]twin, len(s.out[c]))
+	}
+	for c := range twins {
+		for i, w := range twins[c] {
+			list[w.orbit][w.step] = twin{int32(c), int32(i)}
+		}
+	}
+	return list
+}
+
+// backward reads a plan on the shop reversed as one on s, in which parts are reduced that are gathered there, and gathered
+// that are reduced: what starts last starts first.
 func (s *shop) backward(x *plan, twins [][]twin) *plan {
 	y := &plan{s: s, parts: x.parts, end: x.end}
 	for i := len(x.jobs) - 1; i >= 0; i-- {
 		j := x.jobs[i]
 		w := twins[s.class[j.src]][j.step]
-		y.jobs = append(y.jobs, job{part: j.part, src: j.dst, dst: j.src, step: w.step, op: model.Reduction, start: x.end - j.end, end: x.end - j.start})
+		op := model.Reduction
+		if j.op == model.Reduction {
+			op = model.Copy
+		}
+		y.jobs = append(y.jobs, job{part: j.part, src: j.dst, dst: j.src, step: w.step, op: op, start: x.end - j.end, end: x.end - j.start})
 	}
 	return y
 }

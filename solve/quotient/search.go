@@ -33,18 +33,19 @@ type search struct {
 
 // trial is a group and a cut, with the best plan found for them.
 type trial struct {
-	x        *reducing
-	cut      cut
-	roots    roots
-	p        *model.Problem // with chunks, once it is divided
-	parts    []part         // nil: it is not divided yet
-	best     *plan
-	sums     model.Time // the least end of sums alone
-	trees    *balance   // with balanced loads
-	balanced bool       // it builds those
-	sketch   *sketch    // which the trees follow, if any
-	rng      *rand.Rand
-	rules    []rule // of the best plan
+	x          *reducing
+	cut        cut
+	roots      roots
+	p          *model.Problem // with chunks, once it is divided
+	parts      []part         // nil: it is not divided yet
+	best       *plan
+	sums       model.Time // the least end of sums alone
+	trees      *balance   // with balanced loads
+	balanced   bool       // it builds those
+	sketch     *sketch    // which the trees follow, if any
+	rng        *rand.Rand
+	rules      []rule // of the best plan
+	alternates bool   // sums and gatherings of the best plan are built again in turn
 }
 
 func newSearch(ctx context.Context, p *model.Problem, o solve.Options) *search {
@@ -258,6 +259,7 @@ func (s *search) explore() {
 			arms = append(arms, s.join(arms)...)
 		}
 		for _, t := range arms {
+			t.alternates = s.joined && t.best != nil && s.worthPolish(t)
 			s.spend(t, s.budget/rounds/int64(len(arms)))
 		}
 		best := s.leaders(arms, len(arms))
@@ -617,7 +619,37 @@ func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
 			until = min(until, t.best.end-1)
 		}
 	}
+	if t.alternates && t.best != nil {
+		t.alternate(work)
+	}
 }
+
+// alternate builds the sums of the best plan of an allreduce again, with its gatherings as they are, and then the gatherings, and
+// so on as long as one of them ends sooner.
+func (t *trial) alternate(work *counter) {
+	for missed := 0; missed < mostMissed && !work.stop(); missed++ {
+		until := t.best.end - 1
+		work.n += 4 * hopWork * int64(len(t.best.jobs))
+		x := t.x.again(t.best, t.rule(0, true), until, t.rng, work)
+		if x == nil {
+			x = t.x.allreduce(t.best.sums(), t.rule(1, true), until, t.rng, work)
+		}
+		if x == nil {
+			continue
+		}
+		if len(x.jobs) <= maxJustified {
+			for x.justify(nil) {
+				work.n += 4 * hopWork * int64(len(x.jobs))
+			}
+		}
+		if t.keep(x, t.rules...) {
+			missed = -1
+		}
+	}
+}
+
+// mostMissed is after how many attempts in turn that are not better alternate ends.
+const mostMissed = 4
 
 // conveys reports whether each chunk of p goes to one rank as it is.
 func conveys(p *model.Problem) bool {
