@@ -291,8 +291,17 @@ func (x *line) insert(from, to model.Time) {
 // slacks is by which parts of itself a period is longer than what its busiest link needs.
 var slacks = []float64{0, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.75, 1}
 
-// mostRepeated is how many transfers a periodic schedule has at most.
-const mostRepeated = 1 << 20
+// mostRepeated is how many transfers a periodic schedule usually has at most, and moreCrossed how many links its transfers
+// cross at most for each of these, which is what it takes to verify them, if it gains by more.
+const mostRepeated, moreCrossed = 1 << 20, 4
+
+// crossed returns how many links the transfers of a period cross.
+func (c *cycle) crossed() (links int) {
+	for i := range c.steps {
+		links += len(c.steps[i].routes[0])
+	}
+	return links
+}
 
 // beat is a choice of the times of a cycle.
 type beat struct {
@@ -389,13 +398,22 @@ func (b beat) schedule(ctx context.Context) solve.Result {
 		steps[i] = i
 		s.Routes = append(s.Routes, c.steps[i].routes[c.steps[i].route])
 	}
-	slices.SortStableFunc(steps, func(i, j int) int { return cmp.Compare(c.steps[i].start, c.steps[j].start) })
+	period := max(1, b.period)
+	slices.SortStableFunc(steps, func(i, j int) int {
+		return cmp.Or(cmp.Compare(c.steps[i].start%period, c.steps[j].start%period), cmp.Compare(c.steps[j].start, c.steps[i].start))
+	})
+	latest := 0 // in which period of the schedule a step of the first chunks starts
+	for _, i := range steps {
+		latest = max(latest, int(c.steps[i].start/period))
+	}
 	periods := (len(q.Chunks) + c.trees - 1) / c.trees
-	for n := range periods {
+	s.Transfers = make([]model.Transfer, 0, len(q.Chunks)*(len(steps)/c.trees))
+	for now := range periods + latest { // so they are in order without being sorted
 		for _, i := range steps {
 			x := &c.steps[i]
+			n := now - int(x.start/period)
 			k := n*c.trees + x.tree
-			if k >= len(q.Chunks) {
+			if n < 0 || k >= len(q.Chunks) {
 				continue
 			}
 			t := model.Transfer{Chunk: int32(k), Src: int32(x.from), Dst: int32(x.to), Route: int32(i), Op: model.Copy, Start: x.start + model.Time(n)*b.period}
@@ -406,7 +424,6 @@ func (b beat) schedule(ctx context.Context) solve.Result {
 			s.Transfers = append(s.Transfers, t)
 		}
 	}
-	slices.SortStableFunc(s.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
 	return solve.Result{Problem: &q, Schedule: s, Stop: solve.Done, Note: fmt.Sprintf("%d trees, each with a chunk a period, %d periods", c.trees, periods)}
 }
 
@@ -436,8 +453,8 @@ func regular(p *model.Problem) iter.Seq[period] {
 	}
 }
 
-// repeated returns the best periodic schedule of a broadcast, if any, with at most a number of transfers, of several choices
-// of trees.
+// repeated returns the best periodic schedule of a broadcast, if any, of several choices of trees, with at most a number of
+// transfers, or with more of the best trees: see moreCrossed.
 func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], most int) solve.Result {
 	best, work := beat{ends: model.MaxTime}, 0
 	for x := range periods {
@@ -471,6 +488,17 @@ func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], m
 		}
 		best = fewer
 	}
+	for {
+		n := best.c.inStep(2 * best.chunks)
+		if n*int64(best.c.crossed()) > int64(moreCrossed*most*best.c.trees) {
+			break
+		}
+		more := best.c.best(ctx, n, beat{ends: best.ends - best.ends/muchSooner})
+		if more.c == nil {
+			break
+		}
+		best = more
+	}
 	return best.schedule(context.WithoutCancel(ctx)) // that is soon done
 }
 
@@ -480,6 +508,10 @@ const worked, leastWorked = 3, 1 << 18
 
 // littleLater is the part of its time by which a schedule may be later than one with twice the chunks.
 const littleLater = 400
+
+// muchSooner is the part of its time by which a schedule of more than the usual transfers is sooner than one with half of
+// the chunks.
+const muchSooner = 250
 
 // equal returns trees of equal weight, as many of each as it has parts.
 func equal(trees []arborescence.Tree) (list [][]bough) {

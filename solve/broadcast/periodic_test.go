@@ -1,6 +1,7 @@
 package broadcast
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
@@ -156,4 +158,21 @@ func TestLine(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRepeatedMore: where a chunk takes as many periods as there are hops to the farthest rank, more transfers than usual
+// are worth while, in the order of their starts, up to those that cross moreCrossed links for each of the usual ones.
+func TestRepeatedMore(t *testing.T) {
+	tp, err := topo.Parse("torus:6x6", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.Broadcast}, Size: 1 << 30, Cost: model.Pipelined}
+	f, err := Trees(context.Background(), p)
+	require.NoError(t, err)
+	const most = 1 << 11
+	r := repeated(context.Background(), p, slices.Values([]period{{trees: equal(f.Whole.Trees)}}), most)
+	n := len(r.Schedule.Transfers)
+	require.Greater(t, n, 2*most)
+	require.LessOrEqual(t, n, moreCrossed*most)
+	require.True(t, slices.IsSortedFunc(r.Schedule.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) }))
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 }
