@@ -54,7 +54,7 @@ const (
 
 // worthPolish reports whether a plan may become the best of all methods' if it is worked on.
 func (s *search) worthPolish(t *trial) bool {
-	return !t.balanced && t.sketch == nil && len(t.best.jobs) <= maxPolished && s.gap() > littleGap && s.gap() < hopelessGap
+	return t.latent && !t.balanced && t.sketch == nil && len(t.best.jobs) <= maxPolished && s.gap() > littleGap && s.gap() < hopelessGap
 }
 
 // polish has the best trials of an allreduce work on where latencies count, as the gap shows: how sums and gatherings

@@ -45,6 +45,7 @@ type trial struct {
 	sketch     *sketch    // which the trees follow, if any
 	rng        *rand.Rand
 	rules      []rule // of the best plan
+	latent     bool   // it is an allreduce in which latencies count
 	alternates bool   // sums and gatherings of the best plan are built again in turn
 }
 
@@ -500,6 +501,7 @@ func (s *search) spend(t *trial, work int64) {
 	}
 	until := s.work + work
 	t.divide()
+	t.latent = allreduce && float64(s.bound) < manyLatencies*t.latency()
 	for first := true; first || s.work < until; first = false {
 		if s.done() {
 			return
@@ -591,10 +593,13 @@ func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
 		t.keep(x, r)
 		return
 	}
-	first := t.rule(0, true)
 	sumsUntil := until
 	if t.best != nil {
-		sumsUntil = model.Time(float64(t.sums)*(0.97+0.2*t.rng.Float64()) + first.apart)
+		sumsUntil = model.Time(float64(t.sums) * (0.97 + 0.2*t.rng.Float64()))
+	}
+	first := t.rule(0, true)
+	if sumsUntil < until {
+		sumsUntil += model.Time(first.apart)
 	}
 	sums := t.x.sum(t.parts, first, sumsUntil, t.rng, work)
 	if sums == nil {
@@ -685,7 +690,16 @@ func (t *trial) keep(x *plan, rules ...rule) bool {
 	return true
 }
 
-// mostApart is how many hops the sums of parts are over one before the other at most. While some are still added up, others are
+// manyLatencies is after how many of them they count no longer.
+const manyLatencies = 250
+
+// latency returns the latency of a hop.
+func (t *trial) latency() float64 {
+	tm := &t.x.s.ways[0].times[0]
+	return float64(tm.lasts - tm.stride)
+}
+
+// mostApart is how many latencies the sums of parts are over one before the other at most. While some are still added up, others are
 // gathered, so that links need not wait for the first to be gathered after the last was added up.
 const mostApart = 6
 
@@ -698,15 +712,15 @@ func (t *trial) rule(i int, allreduce bool) rule {
 		late = -late
 	}
 	r := rule{choices: 2 * draw(), rare: 4 * draw(), long: draw(), late: late, random: 0.3 * draw()}
-	if allreduce && i == 0 && draw() < 0.7 {
-		r.apart = draw() * mostApart * float64(t.x.s.ways[0].times[0].lasts)
+	if t.latent && i == 0 && draw() < 0.7 {
+		r.apart = draw() * mostApart * t.latency()
 	}
 	if t.rules == nil {
 		usual := rule{choices: 1.5, rare: 1, long: 0.5, late: 1.5, random: 0.1}
 		if allreduce && i == 0 && t.cut.ratio == 1 {
 			usual.late = -1.5 // what is gathered first is added up first
-			if t.rng.IntN(2) == 0 {
-				usual.apart = 2 * float64(t.x.s.ways[0].times[0].lasts)
+			if t.latent && t.rng.IntN(2) == 0 {
+				usual.apart = 2 * t.latency()
 			}
 		}
 		return usual
