@@ -25,9 +25,20 @@ type cycle struct {
 	steps []step
 	first []int32 // steps from the root
 	skew  model.Time
-	slots int // into how many equal places the period is divided; 0: they are as long as transfers
-	work  int // routes that place has looked at
+	slots int       // into how many equal places the period is divided; 0: they are as long as transfers
+	work  int       // routes that place has looked at
+	ways  []packing // that are tried
+	seats []int     // by step: its place if it is seated
 }
+
+// packing is how transfers whose place in a period is open are put into it.
+type packing uint8
+
+const (
+	soon    packing = iota // as soon as they can
+	aligned                // then, at a multiple of their time after the begin of a period: they leave no gaps too short for others
+	seated                 // at places that are an edge colouring, so that a period has room for all
+)
 
 // step is a hop of a tree, over one of some routes.
 type step struct {
@@ -74,8 +85,33 @@ func newCycle(p *model.Problem, x period) *cycle {
 		}
 		s.height += c.p.Topology.Duration(s.routes[0], 0)
 	}
-	c.skew = c.skewed()
+	c.skew, c.ways = c.skewed(), []packing{soon, aligned}
 	return c
+}
+
+// seat gives the steps without a colour seats, if some have colours, and reports whether they have.
+func (c *cycle) seat() bool {
+	s, open := make(shape, c.trees), 0
+	for _, x := range c.steps {
+		if x.colour < 0 {
+			s[x.tree] = append(s[x.tree], link{x.from, x.to, -1})
+			open++
+		}
+	}
+	if open == 0 || open == len(c.steps) {
+		return false
+	}
+	s.colour(c.p.Topology.Ranks)
+	at := make([]int, c.trees)
+	for _, x := range c.steps {
+		seat := x.colour
+		if seat < 0 {
+			seat = s[x.tree][at[x.tree]].colour
+			at[x.tree]++
+		}
+		c.seats = append(c.seats, seat)
+	}
+	return true
 }
 
 // skewed returns by how much the times differ after which transfers of no bytes come to a link, at most; or the longest time
@@ -137,9 +173,8 @@ func (r readyStep) Before(s readyStep) bool {
 }
 
 // place gives each step a start for chunks of a size; it fails if some step finds no room in the period. Those go
-// first whose chunk comes first. If they are aligned, transfers start a multiple of their time after the begin of a
-// period, and leave no gaps too short for others.
-func (c *cycle) place(ctx context.Context, size int64, period model.Time, aligned bool) bool {
+// first whose chunk comes first.
+func (c *cycle) place(ctx context.Context, size int64, period model.Time, way packing) bool {
 	lines := make([]line, len(c.p.Topology.Links))
 	var ready heap.Heap[readyStep]
 	add := func(n int32, comes model.Time) {
@@ -164,10 +199,14 @@ func (c *cycle) place(ctx context.Context, size int64, period model.Time, aligne
 			if c.slots > 0 {
 				lasts = max(lasts, period/model.Time(c.slots))
 			}
-			if s.colour >= 0 {
-				comes += ((model.Time(s.colour)*lasts-comes)%period + period) % period
+			colour := s.colour
+			if way == seated {
+				colour = c.seats[r.step]
+			}
+			if colour >= 0 {
+				comes += ((model.Time(colour)*lasts-comes)%period + period) % period
 				grid = max(1, lasts)
-			} else if aligned && lasts > 0 {
+			} else if way == aligned && lasts > 0 {
 				grid = lasts
 				comes = align(comes, grid, period)
 			}
@@ -305,11 +344,11 @@ func (c *cycle) crossed() (links int) {
 
 // beat is a choice of the times of a cycle.
 type beat struct {
-	c       *cycle
-	chunks  int64
-	period  model.Time
-	aligned bool
-	ends    model.Time
+	c      *cycle
+	chunks int64
+	period model.Time
+	way    packing
+	ends   model.Time
 }
 
 // ends returns when the last chunk has come, after place.
@@ -371,12 +410,12 @@ func (c *cycle) best(ctx context.Context, chunks int64, than beat) (best beat) {
 		if max((periods-1)*period+quickest, model.Time(len(cut))*least/model.Time(c.trees)) >= best.ends || ctx.Err() != nil {
 			break
 		}
-		for _, aligned := range []bool{false, true} {
-			if !c.place(ctx, size, period, aligned) {
+		for _, way := range c.ways {
+			if !c.place(ctx, size, period, way) {
 				continue
 			}
 			if ends := c.ends(int64(len(cut)), period); ends < best.ends {
-				best = beat{c, int64(len(cut)), period, aligned, ends}
+				best = beat{c, int64(len(cut)), period, way, ends}
 			}
 		}
 	}
@@ -388,7 +427,7 @@ func (b beat) schedule(ctx context.Context) solve.Result {
 	c := b.c
 	q := *c.p
 	q.Chunks = solve.Evenly(c.p.Space(), b.chunks)
-	if !c.place(ctx, q.Chunks[0].Size, b.period, b.aligned) {
+	if !c.place(ctx, q.Chunks[0].Size, b.period, b.way) {
 		return solve.Result{}
 	}
 	s := &model.Schedule{Form: model.FormFor(q.Cost)}
@@ -453,6 +492,12 @@ func regular(p *model.Problem) iter.Seq[period] {
 	}
 }
 
+// numbers returns how many periods are tried with at most a number of transfers.
+func (c *cycle) numbers(most int) []int64 {
+	n := max(1, int64(most/len(c.steps)))
+	return slices.Compact([]int64{n, max(1, n/4), max(1, n/16)})
+}
+
 // repeated returns the best periodic schedule of a broadcast, if any, of several choices of trees, with at most a number of
 // transfers, or with more of the best trees: see moreCrossed.
 func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], most int) solve.Result {
@@ -465,8 +510,7 @@ func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], m
 			continue
 		}
 		c := newCycle(p, x)
-		periods := max(1, int64(most/len(c.steps)))
-		for _, n := range slices.Compact([]int64{periods, max(1, periods/4), max(1, periods/16)}) {
+		for _, n := range c.numbers(most) {
 			chunks := n * int64(c.trees)
 			n := c.inStep(chunks)
 			if c.slots == 0 || c.skew == 0 {
@@ -480,6 +524,12 @@ func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], m
 	}
 	if best.c == nil {
 		return solve.Result{}
+	}
+	if c := best.c; c.seat() {
+		c.ways = append(c.ways, seated)
+		for _, n := range c.numbers(most) {
+			best = c.best(ctx, n*int64(c.trees), best)
+		}
 	}
 	for best.chunks > 1 { // fewer chunks if they are as good
 		fewer := best.c.best(ctx, best.c.inStep(best.chunks/2), beat{ends: best.ends + best.ends/littleLater})

@@ -3,6 +3,7 @@ package broadcast
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -175,4 +176,31 @@ func TestRepeatedMore(t *testing.T) {
 	require.LessOrEqual(t, n, moreCrossed*most)
 	require.True(t, slices.IsSortedFunc(r.Schedule.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) }))
 	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+}
+
+// TestSeated: where hops between machines have colours, a period that is no longer than its busiest link needs has room for
+// all other hops at places that are an edge colouring, and not always as they come.
+func TestSeated(t *testing.T) {
+	tight := 0
+	for _, hosts := range []int{4, 8, 16} {
+		p := problem(t, fmt.Sprint("dgxh100:", hosts), model.Broadcast)
+		p.Size = 1 << 20
+		groups := newClusters(p)
+		c := newCycle(p, period{trees: groups.trees(rotated(hosts, 1, hosts-2))})
+		require.True(t, c.seat())
+		chunks := int64(2 * c.trees)
+		size := solve.Evenly(p.Space(), chunks)[0].Size
+		least := c.shortest(size)
+		if !c.place(context.Background(), size, least, soon) && !c.place(context.Background(), size, least, aligned) {
+			tight++
+		}
+		require.True(t, c.place(context.Background(), size, least, seated), hosts)
+		if hosts < 16 {
+			r := beat{c: c, chunks: chunks, period: least, way: seated}.schedule(context.Background())
+			require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+		}
+	}
+	require.Positive(t, tight)
+	p := problem(t, "fattree:4x4", model.Broadcast)
+	require.False(t, newCycle(p, period{trees: stars(p, newNeighbours(p))}).seat(), "all have colours")
 }
