@@ -92,8 +92,12 @@ func (s *search) run() (solve.Result, error) {
 		}
 		s.explore()
 		usual := s.budget
+		if s.gap() > largeGap {
+			s.rehang(usual / 2)
+		}
 		s.refine()
 		s.polish(usual)
+		s.finish(usual)
 	}
 	r := solve.Result{Problem: solve.Cut(s.p, s.o.Chunks), Stop: s.stop()}
 	if s.best == nil || s.best.best == nil {

@@ -1,0 +1,294 @@
+package quotient
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// Limits of rehanging.
+const (
+	rehung       = 3       // trials whose leaves are moved
+	maxRehung    = 1 << 14 // jobs
+	mostFiner    = 1 << 16 // transfers
+	mostInVain   = 24      // rounds that change nothing for the better
+	rehangPasses = 6       // how often a round looks at all jobs
+)
+
+// portions is which part of the leaves may move in the rounds, in turn.
+var portions = []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}
+
+// rehang moves leaves of the best trials where they fill links better, for so much work at most.
+func (s *search) rehang(work int64) {
+	if s.best == nil || conveys(s.p) || s.p.Late() {
+		return
+	}
+	s.budget = max(s.budget, s.work+work)
+	list, until := s.different(rehung), s.work+work
+	for i, t := range list {
+		until := s.work + (until-s.work)/int64(len(list)-i)
+		for round, vain := 0, 0; vain < mostInVain && len(t.best.jobs) <= maxRehung && s.work < until; round++ {
+			if s.gap() <= littleGap || s.ctx.Err() != nil {
+				return
+			}
+			end := t.best.end
+			t.best.rehang(portions[round%len(portions)], t.rng)
+			s.work += rehangPasses * hopWork * int64(len(t.best.jobs))
+			if vain++; t.best.end < end {
+				vain = 0
+			}
+			s.note(t)
+		}
+	}
+}
+
+// finish cuts twice as finely as the best trials do, and moves leaves of what is best then.
+func (s *search) finish(usual int64) {
+	if s.best == nil || conveys(s.p) || s.p.Late() || s.gap() <= littleGap {
+		return
+	}
+	s.joined = false
+	s.budget = s.work + 3*usual
+	for _, t := range s.different(rehung) {
+		if c := (cut{2 * t.cut.parts, 1}); s.p.Chunks == nil && s.transfers(t.x, c.parts) <= mostFiner {
+			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {
+				s.spend(finer, usual/6)
+			}
+		}
+	}
+	s.rehang(s.budget - s.work)
+}
+
+// rehanging moves leaves of the trees of a plan to other parents, over machines that have less to do, where they are in time
+// there. So what is received twice by ranks with fast links between them, because links to both had nothing else to do, is
+// received once if there is time to pass it on.
+type rehanging struct {
+	*plan
+	load    []model.Time // by machine: how long each of its lanes is busy
+	passed  []bool       // by part and rank: some copy leaves it
+	added   []bool       // by part and rank: some sum comes to it
+	at      []model.Time // by part and rank: when its copy is there, or never
+	leaves  []model.Time // by part and rank: when its sum is on its way, below 0 if it never is
+	parents [][]parent   // by rank: whence copies can come
+	sums    [][]parent   // by rank: where sums can go
+}
+
+// parent is a rank, and the step to it or from it.
+type parent struct{ rank, step int32 }
+
+func (x *plan) rehanging() *rehanging {
+	n := x.s.t.Ranks
+	r := &rehanging{plan: x, load: make([]model.Time, len(x.s.lanes)), parents: make([][]parent, n), sums: make([][]parent, n)}
+	size := n * len(x.parts)
+	r.passed, r.added = make([]bool, size), make([]bool, size)
+	r.at, r.leaves = slices.Repeat([]model.Time{never}, size), slices.Repeat([]model.Time{-1}, size)
+	for u := range n {
+		by := x.s.g.Nodes(int(x.s.element[u]))
+		for i, st := range x.s.out[x.s.class[u]] {
+			v := by[st.to]
+			r.parents[v] = append(r.parents[v], parent{int32(u), int32(i)})
+			r.sums[u] = append(r.sums[u], parent{v, int32(i)})
+		}
+	}
+	for i := range x.parts {
+		root := r.key(int32(i), int32(x.parts[i].root))
+		r.at[root], r.leaves[root] = 0, x.end
+	}
+	for i := range x.jobs {
+		j := &x.jobs[i]
+		r.count(j, 1)
+		r.hang(j)
+		switch root := r.key(j.part, int32(x.parts[j.part].root)); root {
+		case r.key(j.part, j.dst): // a sum: copies leave once it is there
+			r.at[root] = max(r.at[root], j.end)
+		case r.key(j.part, j.src):
+			r.leaves[root] = min(r.leaves[root], j.start)
+		}
+	}
+	return r
+}
+
+func (r *rehanging) key(part, rank int32) int { return int(part)*r.s.t.Ranks + int(rank) }
+
+// hang notes what a job does at its ends.
+func (r *rehanging) hang(j *job) {
+	src, dst := r.key(j.part, j.src), r.key(j.part, j.dst)
+	if j.op == model.Reduction {
+		r.added[dst], r.leaves[src] = true, j.start
+	} else {
+		r.passed[src], r.at[dst] = true, j.end
+	}
+}
+
+// leaf reports whether no other job waits for what a copy brings, or brings what a sum takes on.
+func (r *rehanging) leaf(j *job) bool {
+	if j.op == model.Reduction {
+		return !r.added[r.key(j.part, j.src)]
+	}
+	return !r.passed[r.key(j.part, j.dst)]
+}
+
+// count adds a job to the loads, as often as sign says.
+func (r *rehanging) count(j *job, sign model.Time) {
+	w := r.s.step(j).way
+	tm := r.s.at(w, &r.parts[j.part])
+	for i, v := range r.s.ways[w].visits {
+		r.load[v.machine] += sign * (tm.spans[i].To - tm.spans[i].From) * model.Time(v.lanes) / model.Time(r.s.lanes[v.machine])
+	}
+}
+
+// busiest returns the greatest load of a machine that a job takes.
+func (r *rehanging) busiest(j *job) (most model.Time) {
+	for _, v := range r.s.ways[r.s.step(j).way].visits {
+		most = max(most, r.load[v.machine])
+	}
+	return most
+}
+
+// move moves a portion of the leaves where there are better parents, and reports whether there were any.
+func (r *rehanging) move(portion float64, rng *rand.Rand) (any bool) {
+	for _, i := range rng.Perm(len(r.jobs)) {
+		j := &r.jobs[i]
+		if !r.leaf(j) || rng.Float64() >= portion {
+			continue
+		}
+		if k, found := r.better(j); found {
+			r.count(j, -1)
+			r.count(&k, 1)
+			r.hang(&k)
+			*j, any = k, true
+		}
+	}
+	return any
+}
+
+// better returns a leaf's job with another parent, over the machines that have least to do.
+func (r *rehanging) better(j *job) (best job, found bool) {
+	parents := r.parents[j.dst]
+	if j.op == model.Reduction {
+		parents = r.sums[j.src]
+	}
+	least := r.busiest(j)
+	for _, p := range parents {
+		k := *j
+		if k.step = p.step; j.op == model.Reduction {
+			k.dst = p.rank
+		} else {
+			k.src = p.rank
+		}
+		if k.src == j.src && k.dst == j.dst || !r.place(&k) {
+			continue
+		}
+		span := r.s.at(r.s.step(&k).way, &r.parts[k.part]).spans[0]
+		if load := r.busiest(&k) + span.To - span.From; load < least {
+			best, found, least = k, true, load
+		}
+	}
+	return best, found
+}
+
+// place sets when a leaf's job would be, if nothing else took its machines, and reports whether that is in time.
+func (r *rehanging) place(j *job) bool {
+	st := r.s.step(j)
+	lasts := r.s.at(st.way, &r.parts[j.part]).lasts
+	if j.op == model.Reduction {
+		j.end = r.leaves[r.key(j.part, j.dst)]
+		j.start = j.end - lasts
+		return j.start >= st.wait
+	}
+	if j.start = r.at[r.key(j.part, j.src)]; j.start == never {
+		return false
+	}
+	j.start = max(j.start, st.wait)
+	j.end = j.start + lasts
+	return j.end <= r.end
+}
+
+// fill moves leaves that end last, and leaves of sums that begin first, to parents by whom machines that idle bring them
+// sooner, or take them later.
+func (r *rehanging) fill(rng *rand.Rand) {
+	busy := r.s.books()
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		st := r.s.step(j)
+		tm := r.s.at(st.way, &r.parts[j.part])
+		for n, v := range r.s.ways[st.way].visits {
+			busy[v.machine].take(v.lanes, model.Interval{From: j.start + tm.spans[n].From, To: j.start + tm.spans[n].To})
+		}
+	}
+	for _, i := range rng.Perm(len(r.jobs)) {
+		j := &r.jobs[i]
+		if !r.leaf(j) || j.op == model.Copy && j.end+(j.end-j.start) < r.end || j.op == model.Reduction && j.start > j.end-j.start {
+			continue
+		}
+		if k, found := r.sooner(j, busy); found {
+			st := r.s.step(&k)
+			tm := r.s.at(st.way, &r.parts[k.part])
+			for n, v := range r.s.ways[st.way].visits {
+				busy[v.machine].take(v.lanes, model.Interval{From: k.start + tm.spans[n].From, To: k.start + tm.spans[n].To})
+			}
+			r.hang(&k)
+			*j = k
+		}
+	}
+}
+
+// sooner returns a leaf's job with the parent by whom it ends soonest or, of a sum, begins latest.
+func (r *rehanging) sooner(j *job, busy []book) (best job, found bool) {
+	parents, sum := r.parents[j.dst], j.op == model.Reduction
+	if sum {
+		parents = r.sums[j.src]
+	}
+	best = *j
+	for _, p := range parents {
+		k := *j
+		if k.step = p.step; sum {
+			k.dst = p.rank
+		} else {
+			k.src = p.rank
+		}
+		if k.src == j.src && k.dst == j.dst || !r.place(&k) {
+			continue
+		}
+		st := r.s.step(&k)
+		tm := r.s.at(st.way, &r.parts[k.part])
+		for moved := true; moved; {
+			moved = false
+			for n, v := range r.s.ways[st.way].visits {
+				span, at := tm.spans[n], k.start
+				if sum {
+					at = min(at, busy[v.machine].freeBefore(v.lanes, k.start+span.To, span.To-span.From)-span.From)
+				} else {
+					at = max(at, busy[v.machine].free(v.lanes, k.start+span.From, span.To-span.From)-span.From)
+				}
+				if at != k.start {
+					k.start, moved = at, true
+				}
+			}
+		}
+		k.end = k.start + tm.lasts
+		if sum && k.start > best.start || !sum && k.end < best.end {
+			best, found = k, true
+		}
+	}
+	return best, found
+}
+
+// rehang moves a portion of the leaves, gives all jobs times again, and keeps what that makes of the plan if it ends no
+// later.
+func (x *plan) rehang(portion float64, rng *rand.Rand) {
+	y := *x
+	y.jobs = slices.Clone(x.jobs)
+	if !y.rehanging().move(portion, rng) {
+		return
+	}
+	y.early(y.waits(), nil)
+	y.rehanging().fill(rng)
+	y.early(y.waits(), nil)
+	for y.justify(nil) {
+	}
+	if y.end <= x.end {
+		*x = y
+	}
+}
