@@ -235,6 +235,11 @@ type Result struct {
 	// ends, the largest last.
 	Refuted []Refuted
 
+	// More goes on where the method stopped, for TimeLimit more, and returns what it has found
+	// from its beginning on: at least as good a schedule. Of the options it takes TimeLimit,
+	// Bound, Enough and Progress. It is nil if the method does not know how, or came to its end.
+	More func(ctx context.Context, o Options) (Result, error)
+
 	// Models are programs that the method solved, or that what it knows answers, for others
 	// to solve again: files in Options.Scratch.
 	Models []Model

@@ -314,19 +314,8 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 	} else if e.WarmStart && about.WarmStart {
 		o.Start, o.StartFrom = e.warmStart(b, p)
 	}
-	if c, err := e.boundBefore(b, p); err == nil && c != nil { // for every cut, where p leaves it open
-		o.Bound = c.Bound
-	}
-	if c := e.Horizons[CutKey(p)]; c != nil {
-		o.Bound = max(o.Bound, c.Bound)
-	}
-	if e.Enough > 0 {
-		o.Enough = o.Bound + model.Time(e.Enough/better*float64(o.Bound))
-	}
+	e.goals(b, p, &o)
 	o.Scratch, o.Refute = e.Scratch, e.Refute
-	if o.TimeLimit = 0; b.Left() != math.MaxInt64 {
-		o.TimeLimit = max(1, b.Left()/5*4) // the rest is for the verifiers
-	}
 	e.Progress.Note("solving")
 	start := time.Now()
 	result, err := solveFrom(b, m, p, o, chosen)
@@ -336,6 +325,44 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 	if cutNote != "" && result.Schedule != nil {
 		result.Note = strings.TrimPrefix(result.Note+"; "+cutNote, "; ")
 	}
+	return e.row(after, m.Name(), p, result, choosing+time.Since(start))
+}
+
+// goals sets what a method is told of what can be found, and of what is enough, and the time that it has.
+func (e *Evaluator) goals(b *solve.Budget, p *model.Problem, o *solve.Options) {
+	if c, err := e.boundBefore(b, p); err == nil && c != nil { // for every cut, where p leaves it open
+		o.Bound = c.Bound
+	}
+	if c := e.Horizons[CutKey(p)]; c != nil {
+		o.Bound = max(o.Bound, c.Bound)
+	}
+	if e.Enough > 0 {
+		o.Enough = o.Bound + model.Time(e.Enough/better*float64(o.Bound))
+	}
+	if o.TimeLimit = 0; b.Left() != math.MaxInt64 {
+		o.TimeLimit = max(1, b.Left()/5*4) // the rest is for the verifiers
+	}
+}
+
+// goOn has a method go on that was stopped by its share of the time, for p as findFor had it.
+func (e *Evaluator) goOn(b *solve.Budget, p *model.Problem, r *Row) (*Row, error) {
+	after, cancel := solve.Grace(b.Context(), Grace)
+	defer cancel()
+	o := e.Options
+	e.Progress.Begin(r.Method, &o)
+	defer e.Progress.End()
+	e.goals(b, p, &o)
+	e.Progress.Note("solving")
+	start := time.Now()
+	result, err := r.Result.More(b.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	return e.row(after, r.Method, p, result, r.Solving+time.Since(start))
+}
+
+// row returns what a method answered for p, once that is checked for what verifiers do not see.
+func (e *Evaluator) row(ctx context.Context, method string, p *model.Problem, result solve.Result, solving time.Duration) (*Row, error) {
 	if result.Schedule != nil {
 		for _, remark := range []string{result.Problem.Unused(result.Schedule), result.Problem.Untyped(result.Schedule)} {
 			if remark != "" {
@@ -343,8 +370,8 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 			}
 		}
 	}
-	r := &Row{Method: m.Name(), Result: result, Seed: o.Seed, Solving: choosing + time.Since(start)}
-	if err := e.keepRefuted(after, result); err != nil {
+	r := &Row{Method: method, Result: result, Seed: e.Options.Seed, Solving: solving}
+	if err := e.keepRefuted(ctx, result); err != nil {
 		return nil, err
 	}
 	if result.Schedule == nil {

@@ -47,12 +47,14 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 // portfolio runs methods until a proved schedule is within e.Enough of the bound, and proves
 // only what may be the best. Quick methods come first: of what these find, only the best is
 // proved. Where p needs more than mostQuick transfers they are not quick, and come last. What
-// usually wins gets more of the time, and so does each method until there is a schedule.
+// usually wins gets more of the time, and so does each method until there is a schedule. What all
+// leave is for the one that is best, if its time ended before its work.
 //
 // What it answers does not depend on the clock as long as no limit is reached: methods run
 // in one order, each ends by itself, and what ends the work is a makespan.
 func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve.Solver, ev *Report) error {
-	var found []*Row // and not proved
+	var found []*Row  // and not proved
+	var paused []*Row // whose methods can go on
 	isQuick := func(m solve.Solver) bool { return m.About().Quick && moves(p, p.DefaultChunks(1)) <= mostQuick }
 	rank := map[string]int{} // 1: it usually wins, and gets more time
 	for _, m := range methods {
@@ -78,6 +80,11 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 				return err
 			}
 			found = nil
+		}
+		if m.About().WarmStart { // it searches all schedules, and seldom wins
+			if err := e.more(b, 2, p, &paused, ev); err != nil {
+				return err
+			}
 		}
 		switch stop := b.Stop(); {
 		case e.enough(b, p, ev):
@@ -114,6 +121,9 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 		}
 		ev.Tried = append(ev.Tried, Tried{m.Name(), r.Makespan, r.Solving})
 		found = append(found, r)
+		if r.Result.More != nil {
+			paused = append(paused, r)
+		}
 		if e.Fits != nil {
 			ev.found = append(ev.found, r)
 		}
@@ -121,7 +131,42 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	if err := e.proveBest(b, found, ev); err != nil {
 		return err
 	}
+	if err := e.more(b, 1, p, &paused, ev); err != nil {
+		return err
+	}
 	return e.proveAgain(b, ev)
+}
+
+// overtakes is up to how many times as long as the best one a schedule is that is worked on.
+const overtakes = 1.05
+
+// more has the method go on that found the shortest schedule of those that can, with the share of the first of some pieces of
+// work, unless there is a much better schedule, or one that is good enough.
+func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *[]*Row, ev *Report) error {
+	best := ev.Best()
+	if len(*paused) == 0 || best == nil || b.Stop() != 0 || e.enough(b, p, ev) {
+		return nil
+	}
+	old := slices.MinFunc(*paused, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })
+	if float64(old.Makespan) > overtakes*float64(best.Makespan) {
+		return nil
+	}
+	share, done := fallingShare(b, pieces)
+	r, err := e.goOn(share, p, old)
+	done()
+	if err != nil {
+		return fmt.Errorf("%s: %w", old.Method, err)
+	}
+	*paused = nil
+	if r.Result.More != nil {
+		*paused = []*Row{r}
+	}
+	i := slices.IndexFunc(ev.Tried, func(t Tried) bool { return t.Method == r.Method })
+	ev.Tried[i] = Tried{r.Method, r.Makespan, r.Solving}
+	if e.Fits != nil {
+		ev.found = append(ev.found, r)
+	}
+	return e.proveBest(b, []*Row{r}, ev)
 }
 
 // mostQuick is up to how many transfers, with one chunk a member, methods are quick.

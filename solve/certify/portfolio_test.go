@@ -49,6 +49,59 @@ func (c *copied) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	return r, nil
 }
 
+// slow is a method that its time limit ends, and that finds better schedules each time it goes on.
+type slow struct {
+	*copied
+	better []model.Time // how late they are
+}
+
+func (s *slow) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	r, err := s.copied.Solve(ctx, p, o)
+	r.Stop = solve.TimeLimit
+	if len(s.better) > 0 {
+		s.late, s.better = s.better[0], s.better[1:]
+		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) { return s.Solve(ctx, p, o) }
+	}
+	return r, err
+}
+
+// TestPortfolioGoesOn: the method that found the best schedule goes on before those that search all schedules begin, and again
+// when all others are over, until its schedule is good enough.
+func TestPortfolioGoesOn(t *testing.T) {
+	const us = model.Microsecond
+	for _, c := range []struct {
+		name   string
+		better []model.Time
+		other  model.Time // how late the schedule of the method after it is
+		ran    []string
+		late   model.Time // the best
+	}{
+		{"good enough", []model.Time{0}, 20 * us, []string{"slow", "other", "slow"}, 0},
+		{"twice", []model.Time{5 * us, 3 * us}, 20 * us, []string{"slow", "other", "slow", "search", "slow"}, 3 * us},
+		{"a much better one", []model.Time{3 * us}, 2 * us, []string{"slow", "other", "search"}, 2 * us},
+		{"no more", nil, 20 * us, []string{"slow", "other", "search"}, 10 * us},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var ran []string
+			methods := []*copied{
+				{name: "slow", late: 10 * us, about: solve.About{Leads: func(*model.Problem) bool { return true }}},
+				{name: "other", late: c.other},
+				{name: "search", late: 30 * us, about: solve.About{WarmStart: true}},
+			}
+			p := problemOf(t, &ran, methods...)
+			e := &Evaluator{Options: solve.Options{Seed: 1}, Progress: Silent{}, Enough: UsuallyEnough}
+			e.Methods = []solve.Solver{&slow{methods[0], c.better}, methods[1], methods[2]}
+			ev, err := e.Evaluate(context.Background(), p)
+			require.NoError(t, err)
+			require.Equal(t, c.ran, ran)
+			require.Len(t, ev.Rows, 1)
+			require.Equal(t, verify.Proved, ev.Rows[0].Outcome())
+			require.InDelta(t, int64(ev.Bound.Bound+c.late), int64(ev.Rows[0].Makespan), 1) // the bound is rounded down
+			require.Equal(t, ev.Rows[0].Makespan, min(ev.Tried[0].Makespan, ev.Tried[1].Makespan))
+		})
+	}
+}
+
 // barren is a method that finds nothing.
 type barren struct{ *copied }
 
@@ -78,19 +131,28 @@ func TestPortfolioOrder(t *testing.T) {
 // which is optimal for every cut.
 func portfolioOf(t *testing.T, ran *[]string, methods ...*copied) *Report {
 	t.Helper()
-	tp, err := topo.Parse("switch:4", topo.Options{})
-	require.NoError(t, err)
-	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 20, Cost: model.Pipelined}
-	direct, err := MethodsNamed("direct")
-	require.NoError(t, err)
+	p := problemOf(t, ran, methods...)
 	e := &Evaluator{Options: solve.Options{Seed: 1}, Progress: Silent{}, Enough: UsuallyEnough}
 	for _, m := range methods {
-		m.Solver, m.ran, m.k = direct[0], ran, max(1, m.k)
 		e.Methods = append(e.Methods, m)
 	}
 	ev, err := e.Evaluate(context.Background(), p)
 	require.NoError(t, err)
 	return ev
+}
+
+// problemOf has methods copy the direct algorithm, and returns a problem for which it is optimal.
+func problemOf(t *testing.T, ran *[]string, methods ...*copied) *model.Problem {
+	t.Helper()
+	tp, err := topo.Parse("switch:4", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 20, Cost: model.Pipelined}
+	direct, err := MethodsNamed("direct")
+	require.NoError(t, err)
+	for _, m := range methods {
+		m.Solver, m.ran, m.k = direct[0], ran, max(1, m.k)
+	}
+	return p
 }
 
 // TestPortfolioStops: once a schedule is proved to be close to the bound, no further method runs.

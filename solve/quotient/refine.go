@@ -21,7 +21,7 @@ func (s *search) refine() {
 	if s.p.Chunks != nil || s.p.Collective.Kind == model.AllToAll {
 		return
 	}
-	usual, best, most := s.budget, s.different(refined), 4
+	best, most := s.different(refined), 4
 	if conveys(s.p) {
 		most = 128 // they go over few links
 	}
@@ -33,8 +33,8 @@ func (s *search) refine() {
 				continue
 			}
 			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {
-				s.budget, s.last = s.work+usual, s.work
-				s.spend(finer, usual/6)
+				s.budget, s.last = s.work+s.usual, s.work
+				s.spend(finer, s.usual/6)
 			}
 		}
 		if s.best == before && s.gap() > largeGap {
@@ -59,12 +59,12 @@ func (s *search) worthPolish(t *trial) bool {
 
 // polish has the best trials of an allreduce work on where latencies count, as the gap shows: how sums and gatherings
 // overlap best is found by trying.
-func (s *search) polish(usual int64) {
+func (s *search) polish() {
 	if s.p.Collective.Kind != model.AllReduce || s.best == nil {
 		return
 	}
-	s.budget = s.work + mostPolish*usual
-	share := mostPolish * usual / polishRounds / polished
+	s.budget = s.work + mostPolish*s.usual
+	share := mostPolish * s.usual / polishRounds / polished
 	for range polishRounds {
 		list := slices.DeleteFunc(s.leaders(s.trials, len(s.trials)), func(t *trial) bool { return !s.worthPolish(t) })
 		for _, t := range list[:min(polished, len(list))] {

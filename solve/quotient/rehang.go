@@ -44,16 +44,16 @@ func (s *search) rehang(work int64) {
 }
 
 // finish cuts twice as finely as the best trials do, and moves leaves of what is best then.
-func (s *search) finish(usual int64) {
+func (s *search) finish() {
 	if s.best == nil || conveys(s.p) || s.p.Late() || s.gap() <= littleGap {
 		return
 	}
 	s.joined = false
-	s.budget = s.work + 3*usual
+	s.budget = s.work + 3*s.usual
 	for _, t := range s.different(rehung) {
 		if c := (cut{2 * t.cut.parts, 1}); s.p.Chunks == nil && s.transfers(t.x, c.parts) <= mostFiner {
 			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {
-				s.spend(finer, usual/6)
+				s.spend(finer, s.usual/6)
 			}
 		}
 	}

@@ -23,9 +23,9 @@ func TestRehang(t *testing.T) {
 			p := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 1 << 20, Cost: model.Pipelined}
 			s := newSearch(context.Background(), p, solve.Options{Effort: -1, Chunks: 4})
 			s.p = solve.Cut(p, 4)
-			s.budget = usualWork / 100
-			s.groups()
-			s.explore()
+			for _, stage := range stages[:4] { // all that come before leaves are moved
+				stage(s)
+			}
 			x, before := s.best.best, s.best.best.end
 			rng := rand.New(rand.NewPCG(1, 2))
 			for round := range 12 {

@@ -29,6 +29,10 @@ type search struct {
 	worth   float64 // its end then
 	joined  bool    // all kinds of trials are there
 	refused error   // why a group could not be used
+	stage   int     // how many of the stages are over
+	usual   int64   // the work of explore
+	arms    []*trial
+	round   int // of explore
 }
 
 // trial is a group and a cut, with the best plan found for them.
@@ -74,8 +78,24 @@ func (s *search) jobs() int64 {
 	return n
 }
 
-// run searches and returns the best schedule found.
-func (s *search) run() (solve.Result, error) {
+// stages are what a search does, in turn. One that its context ends is begun again if the search goes on.
+var stages = []func(s *search){
+	(*search).begin,
+	(*search).follow,
+	(*search).first,
+	(*search).explore,
+	func(s *search) {
+		if s.gap() > largeGap {
+			s.rehang(s.usual / 2)
+		}
+	},
+	(*search).refine,
+	(*search).polish,
+	(*search).finish,
+}
+
+// begin finds a bound, the groups and the first trials.
+func (s *search) begin() {
 	s.budget = usualWork
 	switch {
 	case s.o.Effort > 0:
@@ -84,20 +104,21 @@ func (s *search) run() (solve.Result, error) {
 		s.budget /= 100
 	}
 	s.bound = s.o.Bound
-	if s.ctx.Err() == nil {
-		s.findBound()
-		s.groups()
-		if n := s.jobs(); n < fewJobs && n > 0 {
-			s.budget = s.budget/10 + s.budget*9/10*n/fewJobs
+	s.findBound()
+	s.groups()
+	if n := s.jobs(); n < fewJobs && n > 0 {
+		s.budget = s.budget/10 + s.budget*9/10*n/fewJobs
+	}
+	s.usual = s.budget
+	s.addAll()
+}
+
+// run searches and returns the best schedule found. If a time limit ends the search, the result can go on with it.
+func (s *search) run() (solve.Result, error) {
+	for ; s.stage < len(stages) && s.ctx.Err() == nil; s.stage++ {
+		if stages[s.stage](s); s.ctx.Err() != nil {
+			break
 		}
-		s.explore()
-		usual := s.budget
-		if s.gap() > largeGap {
-			s.rehang(usual / 2)
-		}
-		s.refine()
-		s.polish(usual)
-		s.finish(usual)
 	}
 	r := solve.Result{Problem: solve.Cut(s.p, s.o.Chunks), Stop: s.stop()}
 	if s.best == nil || s.best.best == nil {
@@ -112,7 +133,22 @@ func (s *search) run() (solve.Result, error) {
 	t := s.best
 	r.Problem, r.Schedule = t.p, t.best.emit(t.p)
 	r.Note = t.String()
+	if r.Stop == solve.TimeLimit {
+		r.More = s.more
+	}
 	return r, nil
+}
+
+// more goes on with a search that a time limit ended.
+func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error) {
+	if o.TimeLimit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
+		defer cancel()
+	}
+	s.ctx, s.bound = ctx, max(s.bound, o.Bound)
+	s.o.Enough, s.o.Progress = max(s.o.Enough, o.Enough), o.Progress
+	return s.run()
 }
 
 func (s *search) stop() solve.Stop {
@@ -235,10 +271,8 @@ func (s *search) labels() []int {
 	return labels
 }
 
-// explore tries groups, cuts and roots, all of them shortly, and the better half of them for
-// longer, again and again (successive halving; Karnin, Koren, Somekh, ICML 2013). Once few
-// are left, those are joined by cuts into unequal parts and by balanced trees.
-func (s *search) explore() {
+// addAll adds trials of all groups, cuts and roots.
+func (s *search) addAll() {
 	for i, x := range s.shops {
 		several := len(x.s.orbits(central)) < len(x.s.orbits(anywhere))
 		for _, k := range s.cuts() {
@@ -254,21 +288,30 @@ func (s *search) explore() {
 	if len(s.trials) == 0 && len(s.shops) > 0 {
 		s.refused = fmt.Errorf("would make %d transfers or more, at most %d are made", s.transfers(s.shops[0], 1), maxTransfers)
 	}
-	s.follow()
-	s.first()
-	arms := s.leaders(s.trials, fewTrials)
-	for round := 0; !s.done() && len(arms) > 0; round++ {
-		if round == 1 {
+}
+
+// explore has the better half of the trials work for longer, again and again (successive
+// halving; Karnin, Koren, Somekh, ICML 2013). Once few are left, those are joined by cuts into
+// unequal parts and by balanced trees.
+func (s *search) explore() {
+	if s.arms == nil {
+		s.arms = s.leaders(s.trials, fewTrials)
+	}
+	for ; !s.done() && len(s.arms) > 0; s.round++ {
+		if s.round == 1 && !s.joined {
 			s.joined = true
 			s.last = s.work
-			arms = append(arms, s.join(arms)...)
+			s.arms = append(s.arms, s.join(s.arms)...)
 		}
-		for _, t := range arms {
+		for _, t := range s.arms {
 			t.alternates = s.joined && t.best != nil && s.worthPolish(t)
-			s.spend(t, s.budget/rounds/int64(len(arms)))
+			s.spend(t, s.budget/rounds/int64(len(s.arms)))
 		}
-		best := s.leaders(arms, len(arms))
-		arms = best[:max(min(2, len(best)), (len(best)+1)/2)]
+		if s.ctx.Err() != nil {
+			return
+		}
+		best := s.leaders(s.arms, len(s.arms))
+		s.arms = best[:max(min(2, len(best)), (len(best)+1)/2)]
 	}
 }
 
