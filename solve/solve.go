@@ -237,7 +237,7 @@ type Result struct {
 
 	// More goes on where the method stopped, for TimeLimit more, and returns what it has found
 	// from its beginning on: at least as good a schedule. Of the options it takes TimeLimit,
-	// Bound, Enough and Progress. It is nil if the method does not know how, or came to its end.
+	// Bound, Enough and Progress. It is nil if the method does not know how, or has no more to try.
 	More func(ctx context.Context, o Options) (Result, error)
 
 	// Models are programs that the method solved, or that what it knows answers, for others

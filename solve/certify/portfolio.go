@@ -48,7 +48,7 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 // only what may be the best. Quick methods come first: of what these find, only the best is
 // proved. Where p needs more than mostQuick transfers they are not quick, and come last. What
 // usually wins gets more of the time, and so does each method until there is a schedule. What all
-// leave is for the one that is best, if its time ended before its work.
+// leave of a time limit is for the one that is best, if it can go on.
 //
 // What it answers does not depend on the clock as long as no limit is reached: methods run
 // in one order, each ends by itself, and what ends the work is a makespan.
@@ -141,10 +141,10 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 const overtakes = 1.05
 
 // more has the method go on that found the shortest schedule of those that can, with the share of the first of some pieces of
-// work, unless there is a much better schedule, or one that is good enough.
+// work, unless there is a much better schedule, or one that is good enough. Without a time limit all came to their ends.
 func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *[]*Row, ev *Report) error {
 	best := ev.Best()
-	if len(*paused) == 0 || best == nil || b.Stop() != 0 || e.enough(b, p, ev) {
+	if len(*paused) == 0 || best == nil || b.Stop() != 0 || b.Left() == math.MaxInt64 || e.enough(b, p, ev) {
 		return nil
 	}
 	old := slices.MinFunc(*paused, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })

@@ -89,7 +89,7 @@ func TestPortfolioGoesOn(t *testing.T) {
 				{name: "search", late: 30 * us, about: solve.About{WarmStart: true}},
 			}
 			p := problemOf(t, &ran, methods...)
-			e := &Evaluator{Options: solve.Options{Seed: 1}, Progress: Silent{}, Enough: UsuallyEnough}
+			e := &Evaluator{Options: solve.Options{Seed: 1, TimeLimit: time.Hour}, Progress: Silent{}, Enough: UsuallyEnough}
 			e.Methods = []solve.Solver{&slow{methods[0], c.better}, methods[1], methods[2]}
 			ev, err := e.Evaluate(context.Background(), p)
 			require.NoError(t, err)

@@ -50,6 +50,7 @@ const (
 	hopelessGap  = 0.3
 	mostPolish   = 3 // times the usual work
 	polishRounds = 8
+	mayCatchUp   = 1.02 // times the best plan's end
 )
 
 // worthPolish reports whether a plan may become the best of all methods' if it is worked on.
@@ -66,7 +67,9 @@ func (s *search) polish() {
 	s.budget = s.work + mostPolish*s.usual
 	share := mostPolish * s.usual / polishRounds / polished
 	for range polishRounds {
-		list := slices.DeleteFunc(s.leaders(s.trials, len(s.trials)), func(t *trial) bool { return !s.worthPolish(t) })
+		list := slices.DeleteFunc(s.leaders(s.trials, len(s.trials)), func(t *trial) bool {
+			return !s.worthPolish(t) || float64(t.best.end) > mayCatchUp*float64(s.best.best.end)
+		})
 		for _, t := range list[:min(polished, len(list))] {
 			s.last, t.alternates = s.work, true
 			s.spend(t, share)

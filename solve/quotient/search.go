@@ -113,7 +113,13 @@ func (s *search) begin() {
 	s.addAll()
 }
 
-// run searches and returns the best schedule found. If a time limit ends the search, the result can go on with it.
+// firstAgain is the stage from which on a search that came to its end tries more, with other draws.
+const firstAgain = 3
+
+// mostAgain is how often that is done in turn at most.
+const mostAgain = 100
+
+// run searches and returns the best schedule found. The result can go on with the search, unless nothing can be better.
 func (s *search) run() (solve.Result, error) {
 	for ; s.stage < len(stages) && s.ctx.Err() == nil; s.stage++ {
 		if stages[s.stage](s); s.ctx.Err() != nil {
@@ -133,13 +139,13 @@ func (s *search) run() (solve.Result, error) {
 	t := s.best
 	r.Problem, r.Schedule = t.p, t.best.emit(t.p)
 	r.Note = t.String()
-	if r.Stop == solve.TimeLimit {
+	if r.Stop != solve.Interrupted && !s.met() {
 		r.More = s.more
 	}
 	return r, nil
 }
 
-// more goes on with a search that a time limit ended.
+// more goes on with a search that a time limit ended, or tries more after its end.
 func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error) {
 	if o.TimeLimit > 0 {
 		var cancel context.CancelFunc
@@ -148,7 +154,26 @@ func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error
 	}
 	s.ctx, s.bound = ctx, max(s.bound, o.Bound)
 	s.o.Enough, s.o.Progress = max(s.o.Enough, o.Enough), o.Progress
-	return s.run()
+	r, err := s.run()
+	for again := 0; again < mostAgain && r.Stop == solve.Done && !s.met(); again++ {
+		s.afresh()
+		r, err = s.run()
+	}
+	return r, err
+}
+
+// afresh has the search explore again, with new trials like its best ones.
+func (s *search) afresh() {
+	s.stage, s.round = firstAgain, 0
+	s.budget, s.last = s.work+s.usual, s.work
+	s.arms = s.arms[:0]
+	for _, t := range s.leaders(s.trials, fewTrials/2) {
+		if x := s.newTrial(t.x.index, t.cut, t.roots); x != nil {
+			x.balanced, x.sketch = t.balanced, t.sketch
+			s.trials = append(s.trials, x)
+			s.arms = append(s.arms, x)
+		}
+	}
 }
 
 func (s *search) stop() solve.Stop {
@@ -294,11 +319,11 @@ func (s *search) addAll() {
 // halving; Karnin, Koren, Somekh, ICML 2013). Once few are left, those are joined by cuts into
 // unequal parts and by balanced trees.
 func (s *search) explore() {
-	if s.arms == nil {
+	if len(s.arms) == 0 {
 		s.arms = s.leaders(s.trials, fewTrials)
 	}
 	for ; !s.done() && len(s.arms) > 0; s.round++ {
-		if s.round == 1 && !s.joined {
+		if s.round >= 1 && !s.joined {
 			s.joined = true
 			s.last = s.work
 			s.arms = append(s.arms, s.join(s.arms)...)
