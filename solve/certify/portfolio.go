@@ -81,8 +81,8 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 			}
 			found = nil
 		}
-		if m.About().WarmStart { // it searches all schedules, and seldom wins
-			if err := e.more(b, 2, p, &paused, ev); err != nil {
+		if pieces := e.turn(b, p, i, methods, rank, ev); pieces > 0 {
+			if err := e.more(b, pieces, p, &paused, ev); err != nil {
 				return err
 			}
 		}
@@ -135,6 +135,25 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 		return err
 	}
 	return e.proveAgain(b, ev)
+}
+
+// nearly is how far above the bound a schedule is at most for which it is likely that the method
+// that found it finds the best.
+const nearly = 0.02
+
+// turn returns how large a part of the time that is left the paused methods have before the i-th
+// method, as a number of pieces of work of which theirs is the first, or 0 if they have to wait.
+// They go on after the methods that usually win if a schedule is nearly good enough, and before
+// those that search all schedules, which seldom win.
+func (e *Evaluator) turn(b *solve.Budget, p *model.Problem, i int, methods []solve.Solver, rank map[string]int, ev *Report) int {
+	switch best := ev.Best(); {
+	case methods[i].About().WarmStart:
+		return 2
+	case i > 0 && rank[methods[i-1].Name()] == 1 && rank[methods[i].Name()] != 1 && best != nil &&
+		float64(best.Makespan) < (1+nearly)*float64(e.known(b, p)):
+		return 3
+	}
+	return 0
 }
 
 // overtakes is up to how many times as long as the best one a schedule is that is worked on.

@@ -8,7 +8,7 @@ import (
 
 // Limits of finer cuts.
 const (
-	mostRefined = 1 << 15 // transfers
+	mostRefined = 1 << 17 // transfers
 	littleGap   = 0.004
 	largeGap    = 0.05
 	refined     = 3 // trials
