@@ -49,6 +49,7 @@ type result struct {
 	NoTime     []string   `json:",omitempty"` // methods that the time limit left without a schedule
 	BoundEnded bool       `json:",omitempty"` // the search for Bound ended with its time
 	TimeEnded  bool       `json:",omitempty"` // the time limit ended the work
+	TooCoarse  int        `json:",omitempty"` // chunks, with which, as with a half, a quarter, … of them, nothing reaches the goal
 }
 
 // bounded is the certified bound of an instance.
@@ -77,7 +78,7 @@ func (r *result) record() expression.Record {
 		"method": named(r.Method), "reason": expression.Text(r.Reason), "proved": named(r.Proved), "kind": named(r.Kind),
 		"chunks": some(int64(r.Chunks)), "rounds": some(int64(r.Rounds)), "late_rounds": some(int64(r.Late)), "transfers": some(int64(r.Transfers)),
 		"ranks": some(int64(r.Ranks)), "size": some(r.Size), "makespan": some(int64(r.Makespan)), "bound": some(int64(r.Bound)), "least_rounds": some(int64(r.Least)),
-		"own_bound": some(int64(r.Own)), "own_kind": named(r.OwnKind), "no_time": named(strings.Join(r.NoTime, ", ")), "bound_ended": expression.Truth(r.BoundEnded), "time_ended": expression.Truth(r.TimeEnded),
+		"own_bound": some(int64(r.Own)), "own_kind": named(r.OwnKind), "no_time": named(strings.Join(r.NoTime, ", ")), "bound_ended": expression.Truth(r.BoundEnded), "time_ended": expression.Truth(r.TimeEnded), "too_coarse": some(int64(r.TooCoarse)),
 		"after": {}, "bound_after": {}, "seconds": {}, "replay_seconds": {},
 	}
 	if r.Makespan > 0 {
@@ -353,7 +354,10 @@ func (x *Runner) portfolio(ctx context.Context, s spec, p *model.Problem, rests 
 		return nil, fmt.Errorf("%s: %v: %w", best.Method, p, err)
 	}
 	r.Seconds = time.Since(begin).Seconds()
-	return r, r.boundOwn(ctx, best)
+	if err := r.boundOwn(ctx, best); err != nil {
+		return nil, err
+	}
+	return r, r.tooCoarse(ctx, s, p)
 }
 
 // ownTime is for how long at most a bound for the cut of a schedule is looked for once the time
@@ -380,6 +384,37 @@ func (r *result) boundOwn(ctx context.Context, best *certify.Row) error {
 	}
 	r.Own, r.OwnKind = own.Bound, own.Witness.Kind()
 	return verify.Below(r.Makespan, r.Own, r.OwnKind)
+}
+
+// tooCoarse sets with how many chunks nothing reaches the goal of a spec, if the schedule does not: those of one, two, four and
+// so on per rank, up to those of the schedule, whose certified bounds are beyond the goal.
+func (r *result) tooCoarse(ctx context.Context, s spec, p *model.Problem) error {
+	if s["goal"] == "" || r.Bound == 0 || p.Chunks != nil {
+		return nil
+	}
+	goal, err := strconv.ParseFloat(s["goal"], 64)
+	if err != nil || goal < 0 {
+		return fmt.Errorf("goal %q: want a number from 0 on, such as 0.005", s["goal"])
+	}
+	beyond := func(t model.Time) bool { return float64(t) > (1+goal)*float64(r.Bound) }
+	if !beyond(r.Makespan) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ownTime)
+	defer cancel()
+	for k := 1; ; k *= 2 {
+		q := solve.Cut(p, k)
+		if len(q.Chunks) > r.Chunks || len(q.Chunks) <= r.TooCoarse {
+			return nil
+		}
+		switch c, err := certify.Bound(ctx, q); {
+		case err != nil:
+			return err
+		case c == nil || !beyond(c.Bound):
+			return nil
+		}
+		r.TooCoarse = len(q.Chunks)
+	}
 }
 
 // take sets what is known of a proved schedule.

@@ -102,6 +102,7 @@ type Instance struct {
 	Tries       *text `yaml:"tries" about:"as --tries"`
 	Effort      *text `yaml:"effort" about:"as --effort"`
 	Bounds      *text `yaml:"bounds" about:"best (the default), quick or none"`
+	Goal        *text `yaml:"goal" about:"of all methods: the part of the bound by which a schedule may be above it; where it is more, the cuts with fewer chunks are looked for that cannot reach it"`
 	SMTMost     *text `yaml:"smt_most" about:"transfers above which schedules are proved by replay alone; 0: any number"`
 }
 
