@@ -27,8 +27,12 @@ func newReducing(s *shop) *reducing {
 // divide returns the parts of p, and the shop with how their hops take its ways.
 func (x *reducing) divide(p *model.Problem, roots roots) (*reducing, []part) {
 	parts := x.s.divide(p, x.s.orbits(roots))
-	y := &reducing{s: x.s.timed(parts), r: x.r.timed(parts), twins: x.twins, turns: x.turns, index: x.index}
-	return y, parts
+	return x.timed(parts), parts
+}
+
+// timed returns x with how hops of the sizes of some parts take each way.
+func (x *reducing) timed(parts []part) *reducing {
+	return &reducing{s: x.s.timed(parts), r: x.r.timed(parts), twins: x.twins, turns: x.turns, index: x.index}
 }
 
 // roots is where an allreduce has the roots of its parts.
@@ -147,14 +151,18 @@ func (x *reducing) again(old *plan, r rule, until model.Time, rng *rand.Rand, wo
 			gathered.jobs = append(gathered.jobs, j)
 		}
 	}
-	turned := &reducing{s: x.r, r: x.s, twins: x.turns, turns: x.twins, index: x.index}
-	y := turned.allreduce(x.r.backward(gathered, x.turns), r, until, rng, work)
+	y := x.turned().allreduce(x.r.backward(gathered, x.turns), r, until, rng, work)
 	if y == nil {
 		return nil
 	}
 	y = x.s.backward(y, x.twins)
 	y.early(y.waits(), nil)
 	return y
+}
+
+// turned returns the shop of the network with its links turned round, with its reverse.
+func (x *reducing) turned() *reducing {
+	return &reducing{s: x.r, r: x.s, twins: x.turns, turns: x.twins, index: x.index}
 }
 
 // sums returns what is reduced in a plan.

@@ -106,6 +106,16 @@ func (b *balance) cost(t *tree, w int32) float64 {
 	return sum
 }
 
+// loads returns the sum of the loads of the machines of a way with one more hop.
+func (b *balance) loads(t *tree, w int32) float64 {
+	tm := b.s.at(w, &b.parts[t.part])
+	sum := 0.0
+	for i, v := range b.s.ways[w].visits {
+		sum += b.load[v.machine] + b.share(tm, i, v)
+	}
+	return sum
+}
+
 // grow builds a tree hop by hop, each the one that costs least, more or less.
 func (b *balance) grow(part int32, sum bool) tree {
 	n := b.s.t.Ranks

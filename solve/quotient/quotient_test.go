@@ -81,7 +81,7 @@ func TestBusiest(t *testing.T) {
 			continue
 		}
 		require.Len(t, list, 1, name)
-		require.Equal(t, groups, list[0].count, name)
+		require.Equal(t, groups, len(list[0].size), name)
 		each := network.Ranks / groups
 		for v := range network.Ranks {
 			require.Equal(t, list[0].group[v-v%each], list[0].group[v], name)

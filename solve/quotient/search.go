@@ -81,6 +81,7 @@ func (s *search) jobs() int64 {
 // stages are what a search does, in turn. One that its context ends is begun again if the search goes on.
 var stages = []func(s *search){
 	(*search).begin,
+	(*search).colour,
 	(*search).follow,
 	(*search).first,
 	(*search).explore,
@@ -337,6 +338,73 @@ func (s *search) explore() {
 		}
 		best := s.leaders(s.arms, len(s.arms))
 		s.arms = best[:max(min(2, len(best)), (len(best)+1)/2)]
+	}
+}
+
+// colour tries trees that follow sketches, in the order of edge colourings, where no symmetry moves all ranks, with numbers of chunks
+// of which ranks of groups of other sizes can have equal shares, too.
+func (s *search) colour() {
+	if s.p.Collective.Kind.Rooted() || conveys(s.p) || len(s.shops) == 0 || len(s.shops[0].s.reps) == 1 {
+		return
+	}
+	for _, k := range sketches(s.p.Topology) {
+		if !k.colours(s.shops[0].s) {
+			continue
+		}
+		var best *trial
+		counts := []int{1, 2, 4, 8, 16, 32}
+		for _, n := range k.size {
+			for c := n; c <= mostSketched; c *= 2 {
+				counts = append(counts, c)
+			}
+		}
+		slices.Sort(counts)
+		if s.p.Chunks != nil {
+			counts = []int{0}
+		}
+		for _, c := range slices.Compact(counts) {
+			if s.done() {
+				return
+			}
+			t := s.newTrial(0, cut{c, 1}, anywhere)
+			if t == nil {
+				break
+			}
+			t.sketch = k
+			t.divide()
+			alike(t.parts)
+			t.x = t.x.timed(t.parts)
+			if t.tryColoured(s.ctx, s.bound); t.best == nil {
+				break
+			}
+			s.work += hopWork * int64(len(t.best.jobs))
+			if s.note(t); s.best == t {
+				best = t
+			}
+		}
+		if best != nil {
+			s.trials = append(s.trials, best)
+		}
+	}
+}
+
+// tryColoured makes attempts with trees that follow a sketch, in the order of an edge colouring.
+func (t *trial) tryColoured(ctx context.Context, bound model.Time) {
+	k, goal := t.sketch, max(bound, 1)
+	switch t.p.Collective.Kind {
+	case model.AllGather:
+		t.keep(k.gathered(t.x, t.parts, goal, t.rng))
+	case model.ReduceScatter:
+		t.keep(k.summed(t.x, t.parts, goal, t.rng))
+	default:
+		t.keep(k.both(ctx, t.x, t.parts, goal, t.rng))
+		if owned := slices.Clone(t.parts); ctx.Err() == nil && k.own(t.x.s, owned) && t.keep(k.both(ctx, t.x, owned, goal, t.rng)) {
+			t.parts = owned
+		}
+	}
+	if x := t.best; x != nil && len(x.jobs) <= maxJustified {
+		for ctx.Err() == nil && x.justify(nil) {
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package quotient
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -14,9 +15,10 @@ import (
 // use all ports between the machines at once, in an order in which no two are at one port; and list scheduling has both
 // levels busy at once.
 type sketch struct {
-	group []int // of a node; that of a switch may have no rank
-	place []int // of a rank: how many of its group come before it
-	count int
+	group []int       // of a node; that of a switch may have no rank
+	place []int       // of a rank: how many of its group come before it
+	size  map[int]int // by group: its ranks
+	level bool        // groups differ in size, so that what goes to peers does not load all ranks of a group alike
 }
 
 // Limits of what is tried.
@@ -29,12 +31,15 @@ const (
 // newSketch returns the division of the ranks into those that hang together by some links, or nil if there is but one group
 // or one rank in each.
 func newSketch(t *model.Topology, with func(l *model.Link) bool) *sketch {
-	x, sizes := &sketch{group: t.Parts(with)}, map[int]int{}
+	x := &sketch{group: t.Parts(with), size: map[int]int{}}
 	for _, g := range x.group[:t.Ranks] {
-		x.place = append(x.place, sizes[g])
-		sizes[g]++
+		x.place = append(x.place, x.size[g])
+		x.size[g]++
 	}
-	if x.count = len(sizes); x.count == 1 || x.count == t.Ranks {
+	for _, n := range x.size {
+		x.level = x.level || n != x.size[x.group[0]]
+	}
+	if len(x.size) == 1 || len(x.size) == t.Ranks {
 		return nil
 	}
 	return x
@@ -114,15 +119,9 @@ func (k *sketch) trees(collective model.Kind, x *reducing, parts []part, goal mo
 				continue
 			}
 			t := tree{part: int32(i), sum: sum}
-			s := b.side(&t)
-			if !k.grow(s, parts[i].root, &t) {
+			if !k.grow(b, parts[i].root, &t) {
 				b.trees = nil
 				return b
-			}
-			for v, u := range t.parent {
-				if u >= 0 && int(u) != v {
-					b.add(&t, s.out[s.class[u]][t.step[v]].way, 1)
-				}
 			}
 			b.trees = append(b.trees, t)
 		}
@@ -130,49 +129,101 @@ func (k *sketch) trees(collective model.Kind, x *reducing, parts []part, goal mo
 	return b
 }
 
-// grow makes the tree of a root in a shop, or returns false if it does not reach all members.
-func (k *sketch) grow(s *shop, root int, t *tree) bool {
+// grow makes the tree of a root and adds its hops to the loads of a balance, or returns false if it does not reach all members. To
+// each other group there is one hop, from the root if it can be, else from one of its group.
+func (k *sketch) grow(b *balance, root int, t *tree) bool {
+	s := b.side(t)
 	n := s.t.Ranks
 	t.parent, t.step, t.depth = slices.Repeat([]int32{-1}, n), make([]int32, n), make([]int32, n)
 	t.parent[root] = int32(root)
-	queue := append(make([]int, 0, n), root)
+	reached := append(make([]int, 0, n), root)
 	reach := func(u, v, step int) {
 		t.parent[v], t.step[v], t.depth[v] = int32(u), int32(step), t.depth[u]+1
-		queue = append(queue, v)
+		b.add(t, s.out[s.class[u]][step].way, 1)
+		reached = append(reached, v)
 	}
-	landing := make(map[int]int, k.count) // by group: the step from the root to it with the fewest links, to its peer if it can be
-	by, out := s.g.Nodes(int(s.element[root])), s.out[s.class[root]]
-	for i := range out {
-		v := int(by[out[i].to])
-		if g := k.group[v]; s.member[v] && g != k.group[root] {
-			old, known := landing[g]
-			more := 0
-			if known {
-				more = len(s.ways[out[i].way].links) - len(s.ways[out[old].way].links)
-			}
-			if !known || more < 0 || more == 0 && k.place[v] == k.place[root] {
-				landing[g] = i
+	inside := func(at int) { // brings what some ranks have to all of their groups
+		for ; at < len(reached); at++ {
+			u := reached[at]
+			by, out := s.g.Nodes(int(s.element[u])), s.out[s.class[u]]
+			for i := range out {
+				if v := int(by[out[i].to]); s.member[v] && t.parent[v] < 0 && k.group[v] == k.group[u] {
+					reach(u, v, i)
+				}
 			}
 		}
 	}
-	for i := range out {
-		if v := int(by[out[i].to]); k.group[v] != k.group[root] && landing[k.group[v]] == i && s.member[v] {
-			reach(root, v, i)
+	land := func(from []int) {
+		for _, x := range k.landings(b, t, root, from) {
+			reach(x.src, x.dst, x.step)
 		}
 	}
-	for at := 0; at < len(queue); at++ {
-		u := queue[at]
-		by, out := s.g.Nodes(int(s.element[u])), s.out[s.class[u]]
-		for i := range out {
-			if v := int(by[out[i].to]); s.member[v] && t.parent[v] < 0 && k.group[v] == k.group[u] {
-				reach(u, v, i)
-			}
-		}
-	}
+	land(reached)
+	inside(0)
+	at := len(reached)
+	land(reached)
+	inside(at)
 	for v, m := range s.member {
 		if m && t.parent[v] < 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// landing is a hop to another group.
+type landing struct {
+	src, dst, step, links int
+	load                  float64
+	peer                  bool // it leads from the root to the rank with the same place
+}
+
+// landings returns a hop to each group of which a tree does not reach any rank, in the order of their places: of those from some
+// ranks of the root's group over as few links as can be, that to the root's peer or, where groups differ in size, one whose machines have least to do.
+func (k *sketch) landings(b *balance, t *tree, root int, from []int) (list []landing) {
+	s := b.side(t)
+	reached := map[int]bool{}
+	for v, u := range t.parent {
+		if u >= 0 {
+			reached[k.group[v]] = true
+		}
+	}
+	best := map[int]int{} // by group: the place in the list
+	for _, u := range from {
+		if k.group[u] != k.group[root] {
+			continue
+		}
+		by, out := s.g.Nodes(int(s.element[u])), s.out[s.class[u]]
+		for i := range out {
+			v := int(by[out[i].to])
+			g := k.group[v]
+			if !s.member[v] || reached[g] {
+				continue
+			}
+			x := landing{u, v, i, len(s.ways[out[i].way].links), b.loads(t, out[i].way), u == root && k.place[v] == k.place[root]}
+			at, known := best[g]
+			switch {
+			case !known:
+				best[g] = len(list)
+				list = append(list, x)
+			case x.better(&list[at], k.level):
+				list[at] = x
+			}
+		}
+	}
+	slices.SortFunc(list, func(x, y landing) int { return cmp.Or(cmp.Compare(x.src, y.src), cmp.Compare(x.step, y.step)) })
+	return list
+}
+
+// better reports whether a landing is better than another: what counts first is its load if that has to be level, else whether it leads
+// to a peer. Loads that differ by rounding alone count as equal.
+func (x *landing) better(y *landing, level bool) bool {
+	same := math.Abs(x.load-y.load) <= 1e-9*y.load
+	switch {
+	case x.links != y.links:
+		return x.links < y.links
+	case level && !same || x.peer == y.peer:
+		return !same && x.load < y.load
+	}
+	return x.peer
 }
