@@ -8,11 +8,14 @@ import "cmp"
 // what enters late can serve few ranks, so that no transfer covers more than this many pairs
 // with a byte.
 //
-// From restricts the pairs to what these ranks contribute, and To to what these ranks need.
+// From restricts the pairs to what these ranks contribute, and To to what these ranks need. First
+// has each pair enter the set for the first time, on a way outside until then, and else for the last
+// time, on a way inside from then on. Backwards in time the one is the other.
 type Coverage struct {
 	Nodes []int `json:"nodes" range:"0,"`          // ascending
 	From  []int `json:"from,omitempty" range:"0,"` // ranks, ascending; nil: all
 	To    []int `json:"to,omitempty" range:"0,"`   // ranks, ascending; nil: all
+	First bool  `json:"first,omitempty"`
 }
 
 var _ = witness(Coverage{})

@@ -10,7 +10,7 @@ import (
 )
 
 // A witness is read and written by the tags of its fields, so that a new kind needs
-// nothing here. Fields are whole numbers, texts, structs, and slices of them.
+// nothing here. Fields are whole numbers, texts, truth values, structs, and slices of them.
 
 var (
 	timeType   = reflect.TypeFor[model.Time]()
@@ -66,6 +66,8 @@ func (d *decoder) value(v reflect.Value) {
 		v.SetInt(d.whole(math.MinInt32, math.MaxInt32))
 	case t.Kind() == reflect.String:
 		v.SetString(d.text("a text"))
+	case t.Kind() == reflect.Bool:
+		v.SetBool(d.boolean())
 	case t.Kind() == reflect.Struct:
 		d.object("an object", d.fields(v))
 	case t.Kind() == reflect.Slice:
@@ -120,6 +122,8 @@ func (e *encoder) value(v reflect.Value) {
 		e.number(v.Int())
 	case t.Kind() == reflect.String:
 		e.text(v.String())
+	case t.Kind() == reflect.Bool:
+		e.raw(fmt.Sprint(v.Bool()))
 	case t.Kind() == reflect.Struct && nested(t):
 		e.block(e.membersOf(v)...)
 	case t.Kind() == reflect.Struct:

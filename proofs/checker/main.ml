@@ -237,6 +237,7 @@ let certificate file d =
   let w = field "witness" d in
   let kind = J.to_string (field "kind" w) in
   if not (List.mem kind [ "lrat"; "cut"; "ingress"; "egress"; "volume"; "partition"; "distance"; "coverage"; "prices"; "lp-dual"; "doubling"; "broadcast"; "combine" ]) then no ("kind " ^ kind);
+  if has "first" w then no "coverage at first entrances";
   let problem = field "problem" d in
   let adding = List.exists adds (switches problem) and copying = List.exists copies (switches problem) in
   let shared = adding || copying in

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 // Limits of the search for coverages.
@@ -43,29 +44,69 @@ type way struct {
 }
 
 // coverage returns the best bound of what has to enter a set of nodes, of those contributions
-// that can have met by then, for those needs that can still be met: see package cert. The sets are
-// single nodes, parts of the network that hang together without slow links, without links of
-// high latency, or without one switch, balls, and what these become by moving single nodes.
+// that can have met by then, for those needs that can still be met: see package cert. What
+// goes from one rank to all, or from all to one, is read backwards, too: what enters a set for the last time there
+// enters what is left for the first time here.
 func (f *finder) coverage() (model.Time, model.Witness) {
 	if f.p.Collective.Kind == model.Custom || len(f.members) < 2 || len(f.members)*len(f.t.Links) > maxCovered {
 		return 0, nil
 	}
-	c := &covering{finder: f, known: map[uint64]model.Time{}, onto: make([][]way, f.t.Nodes()), least: math.MaxInt64}
-	for _, h := range f.shapes {
-		c.least = min(c.least, h.least)
+	q, turns := solve.Reverse(f.p)
+	if !turns || f.copies || f.fromAll == f.toAll { // the reverse of a copy is a sum that other collectives do not have
+		return f.covered()
 	}
-	set := make([]bool, f.t.Ranks)
-	for _, w := range f.members {
-		if f.budget.Spent() {
-			return 0, nil
-		}
-		set[w] = true
-		c.far = append(c.far, f.reach(f.starts(set, true), c.least, false, true).full)
-		set[w] = false
+	budget := f.budget
+	share, done := budget.Share(2)
+	f.budget = share
+	t, w := f.covered()
+	done()
+	f.budget = budget
+	back := newFinder(budget, q)
+	if back == nil {
+		return t, w
+	}
+	u, x := back.covered()
+	if u <= t {
+		return t, w
+	}
+	c := x.(model.Coverage)
+	inside := make([]bool, f.t.Nodes())
+	for _, v := range c.Nodes {
+		inside[v] = true
+	}
+	first := model.Coverage{Nodes: members(complement(inside)), From: c.To, To: c.From, First: true}
+	if u = f.newCovering().of(first); u <= t { // hops over switches may be a little shorter this way
+		return t, w
+	}
+	return u, first
+}
+
+// of returns what a coverage yields.
+func (c *covering) of(w model.Coverage) model.Time {
+	inside := make([]bool, c.t.Nodes())
+	for _, v := range w.Nodes {
+		inside[v] = true
+	}
+	outside, within := c.ends(inside)
+	if w.From != nil {
+		outside = slices.DeleteFunc(outside, func(i int) bool { return !slices.Contains(w.From, c.members[i]) })
+	}
+	if w.To != nil {
+		within = slices.DeleteFunc(within, func(r int) bool { return !slices.Contains(w.To, r) })
+	}
+	return c.entering(inside, w.First).worth(outside, within)
+}
+
+// covered is coverage in the problem's own direction. The sets are
+// single nodes, parts of the network that hang together without slow links, without links of
+// high latency, or without one switch, balls, and what these become by moving single nodes.
+func (f *finder) covered() (model.Time, model.Witness) {
+	c := f.newCovering()
+	if c.far = c.distant(nil); c.far == nil {
+		return 0, nil
 	}
 	c.paint()
-	s := &search{finder: f, value: c.value, left: coverSteps, seen: map[string]bool{}}
-	c.s = s
+	s := c.s
 	if f.t.Nodes() <= maxAlone {
 		s.everySet()
 	} else {
@@ -80,6 +121,30 @@ func (f *finder) coverage() (model.Time, model.Witness) {
 		c.closely(x.inside)
 	}
 	return c.best, c.witness
+}
+
+func (f *finder) newCovering() *covering {
+	c := &covering{finder: f, known: map[uint64]model.Time{}, onto: make([][]way, f.t.Nodes()), least: math.MaxInt64}
+	for _, h := range f.shapes {
+		c.least = min(c.least, h.least)
+	}
+	c.s = &search{finder: f, value: c.value, left: coverSteps, seen: map[string]bool{}}
+	return c
+}
+
+// distant returns, by member, when what it contributes can be at each rank, over links between
+// nodes of a set, nil for all; nil if the time is over.
+func (c *covering) distant(among []bool) (far [][]model.Time) {
+	set := make([]bool, c.t.Ranks)
+	for _, w := range c.members {
+		if c.budget.Spent() {
+			return nil
+		}
+		set[w] = true
+		far = append(far, c.reachAmong(among, c.starts(set, true), c.least, false, true).full)
+		set[w] = false
+	}
+	return far
 }
 
 // split tries the parts into which the network falls without the links of each latency or more,
@@ -205,7 +270,7 @@ func (c *covering) value(inside []bool) model.Time {
 	outside, within := c.ends(inside)
 	t := model.Time(0)
 	if len(outside) > 0 && len(within) > 0 {
-		e := c.entering(inside)
+		e := c.entering(inside, false)
 		if t = c.take(e, outside, within, true, true); t != model.MaxTime && !c.fromAll {
 			for _, w := range thresholds(outside, e.distances(outside)) {
 				t = max(t, c.take(e, w, within, false, true))
@@ -267,7 +332,7 @@ func (c *covering) closely(inside []bool) {
 	if len(outside) == 0 || len(within) == 0 || c.s.stopped() {
 		return
 	}
-	e := c.entering(inside)
+	e := c.entering(inside, false)
 	sources := append([][]int{outside}, thresholds(outside, e.distances(outside))...)
 	depths := e.depths(within)
 	dests := slices.Concat([][]int{within}, thresholds(within, depths), alone(within, depths))
@@ -327,13 +392,27 @@ type entering struct {
 	inside  []bool
 	entries []entry
 	lanes   []lane
-	copies  bool
+	adds    bool           // a switch may add before links into the set
+	copies  bool           // one may copy behind them
+	far     [][]model.Time // as covering has them, or outside alone
+	onto    [][]way
 	inward  map[int][]way        // by node y: ranks of the set that are reached from it over switches
 	served  map[int][]model.Time // D', by rank z of those
 }
 
-func (c *covering) entering(inside []bool) *entering {
-	e := &entering{covering: c, inside: inside, inward: map[int][]way{}, served: map[int][]model.Time{}}
+// entering looks at a set where ways enter it for the first time, or for the last time.
+func (c *covering) entering(inside []bool, first bool) *entering {
+	e := &entering{covering: c, inside: inside, adds: c.adds, far: c.far, onto: c.onto, inward: map[int][]way{}, served: map[int][]model.Time{}}
+	var before []bool
+	behind := inside
+	if first {
+		before, behind = complement(inside), nil
+		e.far, e.onto, e.adds = c.distant(before), make([][]way, c.t.Nodes()), false
+	}
+	for v := range inside {
+		e.adds = e.adds || first && !inside[v] && c.t.Reduces(v) != model.NoReducing
+		e.copies = e.copies || (first || inside[v]) && c.t.Copies(v)
+	}
 	type ends struct {
 		src, dst int
 		alpha    model.Time
@@ -355,24 +434,21 @@ func (c *covering) entering(inside []bool) *entering {
 			j = len(e.entries)
 			known[k] = j
 			e.entries = append(e.entries, entry{src: l.Src, dst: l.Dst, alpha: l.Alpha})
-			if c.onto[l.Src] == nil {
-				c.onto[l.Src] = c.ways(l.Src, nil, true)
+			if e.onto[l.Src] == nil {
+				e.onto[l.Src] = c.ways(l.Src, before, true)
 			}
 			if e.inward[l.Dst] == nil {
-				e.inward[l.Dst] = c.ways(l.Dst, inside, false)
+				e.inward[l.Dst] = c.ways(l.Dst, behind, false)
 			}
 		}
 		e.entries[j].bandwidth += uint64(l.Bandwidth)
-	}
-	for v, in := range inside {
-		e.copies = e.copies || in && c.t.Copies(v)
 	}
 	start := slices.Repeat([]model.Time{model.MaxTime}, c.t.Ranks)
 	for _, list := range e.inward {
 		for _, w := range list {
 			if e.served[w.rank] == nil {
 				start[w.rank] = 0
-				e.served[w.rank] = c.reachAmong(inside, start, c.least, false, false).full
+				e.served[w.rank] = c.reachAmong(behind, start, c.least, false, false).full
 				start[w.rank] = model.MaxTime
 				c.s.left -= len(c.t.Links)
 			}

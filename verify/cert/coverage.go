@@ -30,17 +30,21 @@ const maxMet = 1 << 26
 //	D(w, u)    the least time at which rank u can have something that w contributes: full[u]
 //	           of (times) for b bytes that are at w at the start
 //	L(u, x)    the least sum of latencies from rank u over switches to x; 0 if x = u
-//	D'(z, v)   the least length of a chain for b bytes from rank z to v, over links between
-//	           nodes of X: full[v] of (times) with all ranks there at time 0
-//	L'(y, z)   as L, over links between nodes of X
+//	D'(z, v)   the least length of a chain for b bytes from rank z to v: full[v] of (times)
+//	           with all ranks there at time 0
+//	L'(y, z)   as L
 //	c(t)       the most of W for one rank u: #{w : max(D(w,u), arrival of y) + L(u,x) <= t}; if
 //	           contributions are not added, 1 at most; and if any switch adds, u may be another one
 //	           for each w
 //	s(r)       the most of V for one rank z: #{v : α + L'(y,z) + D'(z,v) <= r}; if a byte is
-//	           needed by one rank alone, 1 at most; and if a switch in X copies, z may be
+//	           needed by one rank alone, 1 at most; and if a switch copies, z may be
 //	           another one for each v
 //
-// If x is a rank, u is x; if y is a rank, z is y, and the arrival of y counts.
+// If x is a rank, u is x; if y is a rank, z is y, and the arrival of y counts. A way that enters X
+// several times is looked at where it does for the last time: then D' and L' are over links between
+// nodes of X, and only switches of X matter that copy. Or it is looked at where it does for the
+// first time: then D and L are over links between nodes that are not in X, and only switches
+// outside X matter that add.
 //
 // Lemma (coverage). A right schedule with makespan T has F(T) >= N, where N is the number of
 // pairs and F(T) the sum of B·∫c(t)·s(T-t)dt, from 0 to T, over the links into X.
@@ -48,7 +52,7 @@ const maxMet = 1 << 26
 // Proof. Take pipelined schedules first. For each pair take a chain from w to v [(arrive);
 // what w contributes is at the start at w alone]. Its routes, one after the other, are a walk
 // that begins outside X and ends in X. Let λ be the link over which it enters X for the last
-// time, and σ the time at which the hop over it begins to occupy λ, which it does until
+// time, or for the first time, and σ the time at which the hop over it begins to occupy λ, which it does until
 // σ + m/B or later, where the chunk has m bytes [(busy)]. Let the pair count at λ at all times
 // t with σ <= t < σ + m/B: B times the length of these is the pair's bytes, and it is to be
 // shown that at most c(t)·s(T-t) pairs count at λ at one time t.
@@ -57,15 +61,17 @@ const maxMet = 1 << 26
 // what the slot contained that it reads. Of each such contribution of w a chain leads to the
 // rank u where its hop over λ begins, relays included, and takes D(w,u) or more [(times)], and
 // the hop begins at u no earlier than when the rank y has arrived [(late)], and is at λ's source
-// L(u,x) later or more [(hop)]: by σ, and so by t. If no switch adds, u is the same for all that
-// occupies λ at t, since it came over the same links. So the pairs that count have at most c(t)
+// L(u,x) later or more [(hop)]: by σ, and so by t. Of first times all that is outside X [so are the
+// walks before λ]. If no switch adds, or none outside X, u is the same for all that
+// occupies λ at t, since it came over the same links [two ways that meet before λ do so at a switch of
+// both]. So the pairs that count have at most c(t)
 // ranks of W. Where contributions are not added, a chunk has that of one rank.
 //
-// After λ the walk stays in X. So the hop ends at a rank z of X, at σ + m/B + α + L'(y,z) or
+// Of last times the walk stays in X after λ. The hop ends at a rank z, at σ + m/B + α + L'(y,z) or
 // later [(hop)], which is after t + α + L'(y,z), and v is reached D'(z,v) later or more [(times),
-// of a chain between nodes of X; if z = v, D' = 0], by T. Transfers that occupy λ at t part at a
-// switch that copies, or not at all. If they part before the first rank behind λ, the switch is
-// in X [the walks stay there], and each v may have another z; else z is that rank for all. So the
+// of the rest of the chain; if z = v, D' = 0], by T. Transfers that occupy λ at t part at a
+// switch that copies, or not at all. If they part before the first rank behind λ, the switch is on
+// both walks, and each v may have another z; else z is that rank for all. So the
 // pairs that count have at most s(T-t) of V, for each contribution. Where a byte is needed by one
 // rank, there is one. Added up over all times and links, that is the lemma.
 //
@@ -98,7 +104,7 @@ func (j *job) coverage(w model.Coverage) (model.Time, error) {
 	if len(l.count) == 0 {
 		return 0, errNothing
 	}
-	c := &cover{job: j, inside: inside, l: l}
+	c := &cover{job: j, inside: inside, first: w.First, l: l}
 	for i, k := range j.t.Links {
 		if !inside[k.Src] && inside[k.Dst] {
 			a := lane{link: i, bandwidth: k.Bandwidth}
@@ -160,6 +166,7 @@ func (j *job) pairs(l *load, k int, inside, from, to []bool) int64 {
 type cover struct {
 	*job
 	inside []bool
+	first  bool // ways are looked at where they first enter the set
 	l      *load
 	lanes  []lane // the links into the set
 
@@ -174,15 +181,14 @@ func (c *cover) meet() error {
 	j := c.job
 	c.before, c.beyond = map[int][]model.Time{}, map[int][]model.Time{}
 	c.met, c.served = map[int][]model.Time{}, map[int][]model.Time{}
-	within := *j.t // the links between nodes of the set
-	within.Links = nil
-	for _, k := range j.t.Links {
-		if c.inside[k.Src] && c.inside[k.Dst] {
-			within.Links = append(within.Links, k)
-		}
+	upTo, from := j.t, j.t // the links over which what enters has come, and goes on
+	if c.first {
+		upTo = c.between(false)
+	} else {
+		from = c.between(true)
 	}
-	reversed := j.t.Reversed()
-	into, outOf, onwards := reversed.Out(), within.Out(), []int(nil)
+	reversed := upTo.Reversed()
+	into, outOf, onwards := reversed.Out(), from.Out(), []int(nil)
 	for i := range c.lanes {
 		k := &j.t.Links[c.lanes[i].link]
 		if c.before[k.Src] == nil {
@@ -194,7 +200,7 @@ func (c *cover) meet() error {
 			}
 		}
 		if c.beyond[k.Dst] == nil {
-			c.beyond[k.Dst] = j.overSwitches(&within, outOf, k.Dst)
+			c.beyond[k.Dst] = j.overSwitches(from, outOf, k.Dst)
 			for z := range j.t.Ranks {
 				if _, known := c.served[z]; !known && c.beyond[k.Dst][z] != model.MaxTime {
 					c.served[z] = nil
@@ -221,7 +227,7 @@ func (c *cover) meet() error {
 			continue
 		}
 		start[w] = at
-		full := j.arrivals(j.t, j.p.Release, start, c.l.least).full
+		full := j.arrivals(upTo, j.p.Release, start, c.l.least).full
 		start[w] = model.MaxTime
 		for u := range c.met {
 			c.met[u] = append(c.met[u], full[u])
@@ -232,7 +238,7 @@ func (c *cover) meet() error {
 			break
 		}
 		start[z] = 0
-		full := j.arrivals(&within, nil, start, c.l.least).full
+		full := j.arrivals(from, nil, start, c.l.least).full
 		start[z] = model.MaxTime
 		for v, at := range c.l.to {
 			if at != model.MaxTime {
@@ -241,6 +247,18 @@ func (c *cover) meet() error {
 		}
 	}
 	return nil
+}
+
+// between returns the topology with only the links between nodes of the set, or between others.
+func (c *cover) between(inside bool) *model.Topology {
+	t := *c.t
+	t.Links = nil
+	for _, k := range c.t.Links {
+		if c.inside[k.Src] == inside && c.inside[k.Dst] == inside {
+			t.Links = append(t.Links, k)
+		}
+	}
+	return &t
 }
 
 // overSwitches returns the least sum of latencies from a node over switches to each node,
@@ -294,7 +312,7 @@ func (c *cover) heads(a *lane) []rise {
 		}
 		lists = append(lists, list)
 	}
-	if c.adds() {
+	if c.anySwitch(func(v int) bool { return !(c.first && c.inside[v]) && c.t.Reduces(v) != model.NoReducing }) {
 		lists = leastOf(lists)
 	}
 	return c.highest(lists, most)
@@ -332,16 +350,16 @@ func (c *cover) tails(a *lane) []rise {
 		}
 		lists = append(lists, list)
 	}
-	if c.copiesInside() {
+	if c.anySwitch(func(v int) bool { return (c.first || c.inside[v]) && c.t.Copies(v) }) {
 		lists = leastOf(lists)
 	}
 	return c.highest(lists, most)
 }
 
-// copiesInside reports whether a switch of the set copies.
-func (c *cover) copiesInside() bool {
-	for v, in := range c.inside {
-		if in && c.t.Copies(v) {
+// anySwitch reports whether there is a switch like that.
+func (c *cover) anySwitch(like func(v int) bool) bool {
+	for v := c.t.Ranks; v < c.t.Nodes(); v++ {
+		if like(v) {
 			return true
 		}
 	}

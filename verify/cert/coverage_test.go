@@ -21,17 +21,18 @@ type plain struct {
 	size  int64 // the smallest item with a pair
 	x     []bool
 	w, v  []int // the ranks that contribute to a pair, and those that need one
+	first bool
 	wrong string
 }
 
 // wrongs are the ways in which a coverage can be computed wrongly so that it yields too much.
-var wrongs = []string{"one head", "two heads", "one tail", "two tails", "latency", "bandwidth", "copies", "blocking", "least", "relay", "arrival", "union of pairs"}
+var wrongs = []string{"one head", "two heads", "one tail", "two tails", "latency", "bandwidth", "copies", "blocking", "least", "relay", "arrival", "union of pairs", "first and last"}
 
 const forever = model.Time(1 << 40)
 
 // newPlain returns nil if there is no pair.
 func newPlain(p *model.Problem, w model.Coverage, wrong string) (*plain, map[int64]int64) {
-	c := &plain{p: p, x: make([]bool, p.Topology.Nodes()), wrong: wrong}
+	c := &plain{p: p, x: make([]bool, p.Topology.Nodes()), first: w.First, wrong: wrong}
 	for _, v := range w.Nodes {
 		c.x[v] = true
 	}
@@ -140,8 +141,8 @@ func (c *plain) yield(pairs map[int64]int64, limit model.Time) model.Time {
 
 func (c *plain) bound(pairs map[int64]int64, limit model.Time, occupied bool) model.Time {
 	t := c.p.Topology
-	everywhere := func(int) bool { return true }
-	inX := func(v int) bool { return c.x[v] }
+	before := func(v int) bool { return !(c.first || c.wrong == "first and last") || !c.x[v] }
+	behind := func(v int) bool { return c.first && c.wrong != "first and last" || c.x[v] }
 	latest := func(times []model.Time, by model.Time) (n int64) {
 		for _, at := range times {
 			if at <= by {
@@ -170,7 +171,7 @@ func (c *plain) bound(pairs map[int64]int64, limit model.Time, occupied bool) mo
 		}
 		begins := []way{{at: l.Src}}
 		if !t.IsRank(l.Src) {
-			begins = c.ways(l.Src, everywhere, true)
+			begins = c.ways(l.Src, before, true)
 		}
 		for _, b := range begins {
 			if !t.IsRank(b.at) {
@@ -178,7 +179,7 @@ func (c *plain) bound(pairs map[int64]int64, limit model.Time, occupied bool) mo
 			}
 			var list []model.Time
 			for _, w := range c.w {
-				at := c.chains(w, c.p.ReleaseOf(w), true, everywhere)[b.at]
+				at := c.chains(w, c.p.ReleaseOf(w), true, before)[b.at]
 				if t.IsRank(l.Dst) {
 					at = max(at, c.p.ReleaseOf(l.Dst))
 				}
@@ -194,18 +195,18 @@ func (c *plain) bound(pairs map[int64]int64, limit model.Time, occupied bool) mo
 		}
 		ends := []way{{at: l.Dst}}
 		if !t.IsRank(l.Dst) {
-			ends = c.ways(l.Dst, inX, false)
+			ends = c.ways(l.Dst, behind, false)
 		}
 		copies := false
-		for v, in := range c.x {
-			copies = copies || in && t.Copies(v) && c.wrong != "copies"
+		for v := range c.x {
+			copies = copies || behind(v) && t.Copies(v) && c.wrong != "copies"
 		}
 		soonest := slices.Repeat([]model.Time{forever}, len(c.v))
 		for _, b := range ends {
 			if !t.IsRank(b.at) {
 				continue
 			}
-			times := c.chains(b.at, 0, false, inX)
+			times := c.chains(b.at, 0, false, behind)
 			var list []model.Time
 			for i, v := range c.v {
 				list = append(list, min(forever, times[v]+b.alpha+alpha))
@@ -296,11 +297,47 @@ func coverages(p *model.Problem) (all []model.Coverage) {
 		}
 		for _, w := range lists(outside) {
 			for _, v := range lists(inside) {
-				all = append(all, model.Coverage{Nodes: x, From: w, To: v})
+				all = append(all, model.Coverage{Nodes: x, From: w, To: v}, model.Coverage{Nodes: x, From: w, To: v, First: true})
 			}
 		}
 	}
 	return all
+}
+
+// What a coverage yields, another one yields of the problem read backwards, where nobody is late: of
+// the other nodes, with ranks that contribute and those that need exchanged, at the other passing.
+func TestCoverageBackwards(t *testing.T) {
+	compared := map[model.Kind]int{}
+	for seed := uint64(0); seed < 60; seed++ {
+		p := covered(rand.New(rand.NewPCG(seed, 25)))
+		back, turns := map[model.Kind]model.Kind{
+			model.Broadcast: model.Reduce, model.Reduce: model.Broadcast, model.AllGather: model.ReduceScatter, model.ReduceScatter: model.AllGather,
+			model.AllReduce: model.AllReduce, model.Gather: model.Scatter, model.Scatter: model.Gather,
+		}[p.Collective.Kind]
+		for i := range p.Topology.Switches {
+			p.Topology.Switches[i].Copies = false
+		}
+		if p.Release = nil; !turns {
+			continue
+		}
+		q := *p
+		q.Topology = p.Topology.Reversed()
+		q.Collective.Kind = back
+		for _, w := range coverages(p) {
+			x := model.Coverage{From: w.To, To: w.From, First: !w.First}
+			for v := range p.Topology.Nodes() {
+				if !slices.Contains(w.Nodes, v) {
+					x.Nodes = append(x.Nodes, v)
+				}
+			}
+			a, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: w})
+			b, backErr := cert.Yield(context.Background(), &model.Certificate{Problem: &q, Witness: x})
+			require.Equal(t, err != nil, backErr != nil, "%v: %#v", p, w)
+			require.Equal(t, a, b, "seed %d: %v\n%+v\n%#v", seed, p, p.Topology, w)
+			compared[p.Collective.Kind]++
+		}
+	}
+	require.Len(t, compared, 7)
 }
 
 // covered returns a random tiny problem of a standard collective, under any cost model.

@@ -168,7 +168,7 @@ func witnesses(p *model.Problem) []model.Witness {
 				nodes = append(nodes, v)
 			}
 		}
-		all = append(all, model.Coverage{Nodes: nodes})
+		all = append(all, model.Coverage{Nodes: nodes}, model.Coverage{Nodes: nodes, First: true})
 		for r := range t.Ranks {
 			all = append(all, model.Coverage{Nodes: nodes, From: []int{r}}, model.Coverage{Nodes: nodes, To: []int{r}})
 		}

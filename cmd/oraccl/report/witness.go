@@ -31,6 +31,12 @@ func Describe(c *model.Certificate) string {
 		} else if !c.Problem.Collective.Kind.Reduces() {
 			text = fmt.Sprintf("what enters %s late serves few ranks there", nodeSet(t, w.Nodes))
 		}
+		if w.First {
+			text = fmt.Sprintf("what leaves the others for %s early is a sum of few contributions", nodeSet(t, w.Nodes))
+			if !c.Problem.Collective.Kind.Reduces() {
+				text = fmt.Sprintf("what leaves the others for %s late serves few ranks", nodeSet(t, w.Nodes))
+			}
+		}
 		if w.From != nil {
 			text += "; counted is what comes from " + nodeSet(t, w.From)
 		}
