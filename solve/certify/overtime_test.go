@@ -30,6 +30,9 @@ func TestPricesOverTime(t *testing.T) {
 		{"ndv2", model.AllToAll, 64 << 10, 1574 * model.Nanosecond},
 		{"mi250", model.Scatter, 1 << 20, 4139 * model.Nanosecond},
 		{"mi250", model.Gather, 1 << 20, 4139 * model.Nanosecond},
+		{"mi250", model.Broadcast, 1 << 20, 7229 * model.Nanosecond},
+		{"mi250", model.Reduce, 1 << 20, 7229 * model.Nanosecond},
+		{"dgx1", model.Broadcast, 1 << 20, 8857 * model.Nanosecond},
 		{"fattree:4x4", model.AllToAll, 64 << 10, 2945 * model.Nanosecond},
 		{"rfs:2x4x8", model.Gather, 1 << 20, 4346 * model.Nanosecond},
 	} {

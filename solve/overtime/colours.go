@@ -1,7 +1,5 @@
 package overtime
 
-import "github.com/oraccl/oraccl/model"
-
 // rounds is how often colours are refined: what is farther away is not seen.
 const rounds = 12
 
@@ -46,7 +44,7 @@ func (n *network) colour(bytes [][]float64) {
 	t := n.p.Topology
 	links := make([]uint64, len(n.arcs))
 	for i, a := range n.arcs {
-		links[i] = join(uint64(a.alpha), uint64(a.bandwidth*float64(model.Second)))
+		links[i] = a.looks()
 	}
 	base := make([]uint64, t.Nodes())
 	senders := 0

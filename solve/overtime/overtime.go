@@ -1,5 +1,6 @@
 // Package overtime looks for prices of links that change with time (model.TimedPrices): bounds that
-// know latencies and bandwidths at once, for alltoall, scatter and gather, whatever the cut.
+// know latencies and bandwidths at once, for alltoall, scatter and gather, and for the rank of a broadcast
+// that is reached last, or that of a reduce whose contribution is, whatever the cut.
 //
 // They are the dual of a flow over time (Ford and Fulkerson, 1958; Hoppe and Tardos, 2000): every
 // source sends its bytes through the network, on a link at most its bandwidth at any time, and what
@@ -14,6 +15,7 @@
 package overtime
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -29,6 +31,7 @@ const (
 	maxColumns = 6_000   // of a program
 	maxColours = 1 << 25 // nodes times links, whose colours are found
 	programs   = 10      // to be solved
+	maxEnds    = 4       // of a broadcast, to each of which all has to flow
 	precision  = 3e-4    // relative, of the end that is looked for
 )
 
@@ -40,18 +43,34 @@ func Find(ctx context.Context, p *model.Problem, known model.Time) (*model.Timed
 		return nil, 0, solve.NotServed("%v", err)
 	}
 	switch k := p.Collective.Kind; {
-	case k != model.AllToAll && k != model.Scatter && k != model.Gather:
-		return nil, 0, solve.NotServed("%v: want alltoall, scatter or gather", k)
+	case k != model.AllToAll && k != model.Scatter && k != model.Gather && k != model.Broadcast && k != model.Reduce:
+		return nil, 0, solve.NotServed("%v: want alltoall, scatter, gather, broadcast or reduce", k)
 	case p.Late():
 		return nil, 0, solve.NotServed("late ranks")
 	case p.Topology.Nodes()*len(p.Topology.Links) > maxColours:
 		return nil, 0, solve.NotServed("%d nodes and %d links", p.Topology.Nodes(), len(p.Topology.Links))
 	}
 	n := newNetwork(p)
-	if known <= 0 || len(n.arcs) == 0 || n.unit == 0 || len(n.sources) == 0 {
+	if known <= 0 || len(n.arcs) == 0 || n.unit == 0 {
 		return nil, 0, nil
 	}
-	return n.search(ctx, float64(known))
+	if !p.Collective.Kind.Rooted() || p.Collective.Kind == model.Scatter || p.Collective.Kind == model.Gather {
+		n.colour(n.demands(nil))
+		return n.search(ctx, float64(known))
+	}
+	var best *model.TimedPrices
+	for _, end := range n.ends() {
+		n.sources, n.classes = nil, nil
+		n.colour(n.demands(&end))
+		w, at, err := n.search(ctx, float64(known))
+		if err != nil {
+			return best, known, err
+		}
+		if w != nil {
+			best, known = w, at
+		}
+	}
+	return best, known, nil
 }
 
 // search looks for the latest end by which not all bytes can have arrived, by secants.
@@ -124,7 +143,7 @@ type network struct {
 
 func newNetwork(p *model.Problem) *network {
 	t := p.Topology
-	n := &network{p: p, out: make([][]int, t.Nodes()), in: make([][]int, t.Nodes()), mirror: p.Collective.Kind == model.Gather}
+	n := &network{p: p, out: make([][]int, t.Nodes()), in: make([][]int, t.Nodes()), mirror: p.Collective.Kind == model.Gather || p.Collective.Kind == model.Reduce}
 	known := map[[3]int64]int{}
 	for i, l := range t.Links {
 		if n.mirror {
@@ -142,12 +161,46 @@ func newNetwork(p *model.Problem) *network {
 		n.arcs[a].bandwidth += float64(l.Bandwidth) / float64(model.Second)
 		n.arcs[a].links = append(n.arcs[a].links, i)
 	}
-	n.colour(n.demands())
 	return n
 }
 
-// demands returns, by rank, what it has for each node; nil where it sends nothing.
-func (n *network) demands() [][]float64 {
+// ends returns ranks to which a broadcast flows, of those that look alike from its root one, the
+// farthest first.
+func (n *network) ends() (list []int) {
+	root := n.p.Collective.Root
+	links := make([]uint64, len(n.arcs))
+	colour := make([]uint64, n.p.Topology.Nodes())
+	for i, a := range n.arcs {
+		links[i] = a.looks()
+	}
+	for _, r := range n.p.Members() {
+		colour[r] = 1
+	}
+	colour[root] = 2
+	colour = n.refine(colour, links)
+	far := slices.Repeat([]model.Time{model.MaxTime}, len(colour))
+	far[root] = 0
+	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
+		for _, i := range n.out[queue[0]] {
+			if a := &n.arcs[i]; far[a.src].Add(a.alpha) < far[a.dst] {
+				far[a.dst] = far[a.src].Add(a.alpha)
+				queue = append(queue, a.dst)
+			}
+		}
+	}
+	seen := map[uint64]bool{colour[root]: true}
+	for _, r := range n.p.Members() {
+		if !seen[colour[r]] && far[r] < model.MaxTime {
+			seen[colour[r]] = true
+			list = append(list, r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(far[b], far[a]) })
+	return list[:min(len(list), maxEnds)]
+}
+
+// demands returns, by rank, what it has for each node, or for one; nil where it sends nothing.
+func (n *network) demands(only *int) [][]float64 {
 	bytes := make([][]float64, n.p.Topology.Ranks)
 	items := n.p.WithChunks(n.p.Shards())
 	for k, chunk := range items.Chunks {
@@ -160,6 +213,9 @@ func (n *network) demands() [][]float64 {
 				if n.mirror {
 					s, d = d, s
 				}
+				if only != nil && d != *only {
+					continue
+				}
 				if bytes[s] == nil {
 					bytes[s] = make([]float64, n.p.Topology.Nodes())
 				}
@@ -168,6 +224,11 @@ func (n *network) demands() [][]float64 {
 		}
 	}
 	return bytes
+}
+
+// looks returns what tells arcs from others.
+func (a *arc) looks() uint64 {
+	return join(uint64(a.alpha), uint64(a.bandwidth*float64(model.Second)))
 }
 
 func gcd(a, b model.Time) model.Time {

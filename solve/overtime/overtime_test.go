@@ -25,7 +25,7 @@ func problem(t *testing.T, name string, kind model.Kind, size int64) *model.Prob
 // plainColours gives every node and arc a colour of its own, so that nothing is merged.
 func plainColours(n *network) {
 	n.sources, n.classes = nil, nil
-	for r, bytes := range n.demands() {
+	for r, bytes := range n.demands(nil) {
 		if bytes == nil {
 			continue
 		}
@@ -66,6 +66,7 @@ func TestColoursDoNotMatter(t *testing.T) {
 	merged, between := 0, 0
 	for _, p := range list {
 		n, plain := newNetwork(p), newNetwork(p)
+		n.colour(n.demands(nil))
 		plainColours(plain)
 		if len(n.classes) < len(plain.classes) {
 			merged++
@@ -100,6 +101,23 @@ func TestNothingMoreOnOneSwitch(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, w)
 	require.InEpsilon(t, int64(known), int64(end), 1e-3)
+}
+
+// Along a line all pass one link after the other: what is sent there by the end less all latencies. A
+// reduce is the same backwards.
+func TestToTheFarthest(t *testing.T) {
+	for _, kind := range []model.Kind{model.Broadcast, model.Reduce} {
+		p := problem(t, "line:5", kind, 64<<10)
+		l := p.Topology.Links[0]
+		known := model.TransferTime(64<<10, l.Bandwidth) + 4*l.Alpha
+		w, end, err := Find(context.Background(), p, known*9/10)
+		require.NoError(t, err)
+		require.NotNil(t, w)
+		require.InEpsilon(t, int64(known), int64(end), 1e-3)
+		w, _, err = Find(context.Background(), p, known)
+		require.NoError(t, err)
+		require.Nil(t, w)
+	}
 }
 
 // What is not served is named as such, and a search that is over ends.
