@@ -275,7 +275,7 @@ func drawCertificate(t *rapid.T) *model.Certificate {
 		model.Distance{Chunk: chunk, Shard: shard, Source: source, Dest: rank.Draw(t, "dest"), Potential: potential, Head: potential},
 		model.Coverage{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes")},
 		model.Coverage{Nodes: drawSubset(t, p.Topology.Nodes(), "nodes"), From: []int{source}, To: drawSubset(t, p.Topology.Ranks, "to")},
-		drawTimedPrices(t, p),
+		drawTimedPrices(t, p), drawPotentials(t, p),
 		model.Doubling{Chunk: chunk, Shard: shard, Source: source}, model.Spread{Source: source}, model.Combine{Dest: source},
 	}).Draw(t, "witness")
 	return c
@@ -297,6 +297,20 @@ func drawTimedPrices(t *rapid.T, p *model.Problem) model.TimedPrices {
 			at = from + model.Time(rapid.IntRange(1, 9).Draw(t, "length"))
 			c.Pieces = append(c.Pieces, model.PricePiece{From: from, To: at, Price: rapid.Int64Range(90, 99).Draw(t, "price"), Slope: rapid.Int64Range(-9, 9).Draw(t, "slope")})
 		}
+	}
+	return w
+}
+
+// drawPotentials draws costs of a way, or of none.
+func drawPotentials(t *rapid.T, p *model.Problem) model.TimedPotentials {
+	w := model.TimedPotentials{Horizon: drawMoment(t, "horizon"), Classes: []model.PriceClass{}, Ways: []model.CostlyWay{}}
+	w.Costs = []model.TimedCost{{Steps: []model.CostStep{{From: 3}}}, {Steps: []model.CostStep{}}, {Steps: []model.CostStep{{Cost: 9}, {From: 5, Cost: 2}}}}
+	if p.Topology.Ranks > 1 && rapid.Bool().Draw(t, "way") {
+		way := model.CostlyWay{Source: 1, Costs: []int{}}
+		for range p.Topology.Ranks {
+			way.Costs = append(way.Costs, rapid.IntRange(0, 2).Draw(t, "cost"))
+		}
+		w.Ways = append(w.Ways, way)
 	}
 	return w
 }

@@ -38,8 +38,8 @@ func searchFor(ctx context.Context, p *model.Problem) (search, error) {
 }
 
 // proposals returns the best proposal of each kind, the largest estimate first, and whether the search
-// for them came to its end. Prices that change with time are those of a linear program, where the cut
-// is open and it yields more than all others.
+// for them came to its end. Prices that change with time are those of linear programs, where the cut
+// is open and they yield more than all others.
 func proposals(ctx context.Context, p *model.Problem) ([]*bound.Proposal, bool, error) {
 	all, complete, err := bound.All(ctx, p)
 	if err != nil || len(all) == 0 || p.Chunks != nil {
@@ -52,6 +52,19 @@ func proposals(ctx context.Context, p *model.Problem) ([]*bound.Proposal, bool, 
 	if w != nil && estimate > all[0].Estimate {
 		all = slices.DeleteFunc(all, func(x *bound.Proposal) bool { return x.Witness.Kind() == w.Kind() })
 		all = slices.Insert(all, 0, &bound.Proposal{Problem: p, Witness: *w, Estimate: estimate})
+	}
+	x, estimate, err := sharedOverTime(ctx, p, all[0].Estimate)
+	if err != nil && !errors.Is(err, solve.ErrNotServed) {
+		return nil, false, err
+	}
+	if x == nil || estimate <= all[0].Estimate {
+		return all, complete, nil
+	}
+	// Hops that look alike to the program may not be: then the checker refuses what it found.
+	late, cancel := solve.Grace(ctx, Grace/4)
+	defer cancel()
+	if yield, err := cert.Yield(late, &model.Certificate{Problem: p, Witness: *x}); err == nil && yield > all[0].Estimate {
+		all = slices.Insert(all, 0, &bound.Proposal{Problem: p, Witness: *x, Estimate: yield})
 	}
 	return all, complete, nil
 }

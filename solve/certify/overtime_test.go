@@ -54,3 +54,42 @@ func TestPricesOverTime(t *testing.T) {
 		}
 	}
 }
+
+// So are prices of what is copied on its way over switches, or added up.
+func TestSharedFlows(t *testing.T) {
+	for _, x := range []struct {
+		topo  string
+		kind  model.Kind
+		size  int64
+		other model.Time // the best of all other kinds
+		least model.Time
+	}{
+		{"fattree:4x4", model.Broadcast, 64 << 10, 4278 * model.Nanosecond, 4652 * model.Nanosecond},
+		{"fattree:4x4", model.Reduce, 64 << 10, 4278 * model.Nanosecond, 4652 * model.Nanosecond},
+		{"fattree:4x4", model.AllGather, 64 << 10, 2916 * model.Nanosecond, 3029 * model.Nanosecond},
+		{"fattree:4x4", model.ReduceScatter, 64 << 10, 2916 * model.Nanosecond, 3029 * model.Nanosecond},
+		{"dragonfly:3x2x2", model.Broadcast, 64 << 10, 4291 * model.Nanosecond, 4673 * model.Nanosecond},
+		{"dragonfly:3x2x2", model.ReduceScatter, 64 << 10, 2916 * model.Nanosecond, 3165 * model.Nanosecond},
+		{"rfs:2x4x8", model.Reduce, 64 << 10, 2205 * model.Nanosecond, 2261 * model.Nanosecond},
+	} {
+		top, err := topo.Parse(x.topo, topo.Options{})
+		require.NoError(t, err)
+		for _, cost := range []model.CostModel{model.Pipelined, model.Blocking} {
+			p := &model.Problem{Topology: top, Collective: model.Collective{Kind: x.kind}, Size: x.size, Cost: cost}
+			w, expected, err := overtime.FindShared(context.Background(), p, x.other)
+			require.NoError(t, err)
+			require.NotNil(t, w, "%v", p)
+			again, _, err := overtime.FindShared(context.Background(), p, x.other)
+			require.NoError(t, err)
+			require.Equal(t, w, again, "%v: not the same every time", p)
+			yield, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: *w})
+			require.NoError(t, err)
+			require.InEpsilon(t, int64(expected), int64(yield), 1e-3, "%v", p)
+			require.GreaterOrEqual(t, yield, x.least, "%v", p)
+			c, err := certify.Bound(context.Background(), p)
+			require.NoError(t, err)
+			require.InEpsilon(t, int64(yield), int64(c.Bound), 1e-3, "%v", p)
+			require.Equal(t, verify.Proved, cert.Check(context.Background(), c).Outcome)
+		}
+	}
+}

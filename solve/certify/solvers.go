@@ -23,6 +23,11 @@ func overTime(ctx context.Context, p *model.Problem, known model.Time) (*model.T
 	return overtime.Find(ctx, p, known)
 }
 
+// sharedOverTime returns prices that change with time, with costs, of what is copied or added up on its way.
+func sharedOverTime(ctx context.Context, p *model.Problem, known model.Time) (*model.TimedPotentials, model.Time, error) {
+	return overtime.FindShared(ctx, p, known)
+}
+
 // dualWitnesses returns the witnesses that linear programs yield. Where there is an error, they are those found before it.
 func dualWitnesses(ctx context.Context, p *model.Problem, known, below model.Time) ([]model.Witness, error) {
 	found, err := dual.Find(ctx, p, dual.Options{TimeLimit: DualTime, Known: known, Below: below})

@@ -18,6 +18,11 @@ func overTime(context.Context, *model.Problem, model.Time) (*model.TimedPrices, 
 	return nil, 0, nil
 }
 
+// sharedOverTime finds none.
+func sharedOverTime(context.Context, *model.Problem, model.Time) (*model.TimedPotentials, model.Time, error) {
+	return nil, 0, nil
+}
+
 // dualWitnesses finds none.
 func dualWitnesses(context.Context, *model.Problem, model.Time, model.Time) ([]model.Witness, error) {
 	return nil, nil

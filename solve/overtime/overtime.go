@@ -143,7 +143,7 @@ type network struct {
 
 func newNetwork(p *model.Problem) *network {
 	t := p.Topology
-	n := &network{p: p, out: make([][]int, t.Nodes()), in: make([][]int, t.Nodes()), mirror: p.Collective.Kind == model.Gather || p.Collective.Kind == model.Reduce}
+	n := &network{p: p, out: make([][]int, t.Nodes()), in: make([][]int, t.Nodes()), mirror: slices.Contains([]model.Kind{model.Gather, model.Reduce, model.ReduceScatter}, p.Collective.Kind)}
 	known := map[[3]int64]int{}
 	for i, l := range t.Links {
 		if n.mirror {

@@ -39,6 +39,7 @@ func TestKindsHoldWhereTheySay(t *testing.T) {
 	witnesses := []model.Witness{
 		model.Cut{Nodes: []int{0, 1}}, model.Ingress{Rank: 0}, model.Egress{Rank: 0}, model.Volume{}, model.Partition{Parts: [][]int{{0}, {1, 2}, {3}}}, model.Prices{Links: prices},
 		model.TimedPrices{Classes: []model.PriceClass{{Links: []int{0, 1}, Pieces: []model.PricePiece{{To: 9, Price: 9, Slope: -1}}}}},
+		model.TimedPotentials{Horizon: 9, Costs: []model.TimedCost{{Steps: []model.CostStep{{}}}, {}}, Ways: []model.CostlyWay{{Source: 0, Dest: 1, Costs: []int{0, 1, 1, 1}}}},
 		model.Distance{Chunk: -1, Shard: 0, Source: 0, Dest: 1, Potential: []model.Time{0, 1, 0, 0}},
 		model.Doubling{Chunk: -1}, model.Spread{}, model.Combine{}, model.Coverage{Nodes: []int{0}},
 		model.Crossing{Parts: [][]int{{0}, {1, 2}, {3}}},

@@ -58,6 +58,8 @@ func Describe(c *model.Certificate) string {
 		return "at these link prices the demands cost more than all links can supply by that time"
 	case model.TimedPrices:
 		return "at these link prices, which change with time, the demands cost more than all links can sell by that time"
+	case model.TimedPotentials:
+		return "at these link prices, which change with time, what serves several ranks pays for all of them together, and that is more than all links can sell by that time"
 	case model.Distance:
 		return fmt.Sprintf("what rank %d contributes has to travel to rank %d", w.Source, w.Dest)
 	case model.Doubling:
@@ -84,7 +86,7 @@ func Describe(c *model.Certificate) string {
 func limitName(kind string) string {
 	if name := map[string]string{
 		"cut": "traffic out of a set of nodes", "ingress": "traffic into a rank", "egress": "traffic out of a rank",
-		"volume": "total traffic", "coverage": "contributions that can have met", "partition": "traffic between parts", "crossing": "traffic between parts over time", "prices": "link prices", "timed-prices": "link prices over time", "lp-dual": "link prices over time",
+		"volume": "total traffic", "coverage": "contributions that can have met", "partition": "traffic between parts", "crossing": "traffic between parts over time", "prices": "link prices", "timed-prices": "link prices over time", "timed-potentials": "link prices over time", "lp-dual": "link prices over time",
 		"broadcast": "spreading from one rank", "combine": "combining at one rank", "lrat": "a refuted formula",
 	}[kind]; name != "" {
 		return name
