@@ -10,15 +10,16 @@ import (
 
 // reducing is a shop with its reverse, for sums.
 type reducing struct {
-	s, r  *shop
-	twins [][]twin // from the steps of r to those of s
-	turns [][]twin // from the steps of s to those of r
-	index int      // among the shops of a search
-	far   int64    // hops from all ranks to all others in all; 0: not counted yet
+	s, r   *shop
+	twins  [][]twin   // from the steps of r to those of s
+	turns  [][]twin   // from the steps of s to those of r
+	index  int        // among the shops of a search
+	spread model.Time // by how much the latencies of ways differ
+	far    int64      // hops from all ranks to all others in all; 0: not counted yet
 }
 
 func newReducing(s *shop) *reducing {
-	x := &reducing{s: s}
+	x := &reducing{s: s, spread: s.spread()}
 	x.r, x.twins = s.reversed()
 	x.turns = s.inverse(x.twins)
 	return x
@@ -32,7 +33,7 @@ func (x *reducing) divide(p *model.Problem, roots roots) (*reducing, []part) {
 
 // timed returns x with how hops of the sizes of some parts take each way.
 func (x *reducing) timed(parts []part) *reducing {
-	return &reducing{s: x.s.timed(parts), r: x.r.timed(parts), twins: x.twins, turns: x.turns, index: x.index}
+	return &reducing{s: x.s.timed(parts), r: x.r.timed(parts), twins: x.twins, turns: x.turns, index: x.index, spread: x.spread}
 }
 
 // roots is where an allreduce has the roots of its parts.
@@ -90,7 +91,7 @@ func (s *shop) hops(u int) []int {
 
 // sum returns a plan that reduces each part to its root.
 func (x *reducing) sum(parts []part, r rule, until model.Time, rng *rand.Rand, work *counter) *plan {
-	from := state{free: x.r.idle()}
+	from := state{busy: x.r.books()}
 	if r.apart > 0 {
 		from.ready = make([]model.Time, len(parts))
 		for i := range parts {
@@ -109,27 +110,11 @@ func (x *reducing) sum(parts []part, r rule, until model.Time, rng *rand.Rand, w
 // allreduce returns a plan that reduces each part and then gathers it, in what time the
 // reductions leave free.
 func (x *reducing) allreduce(sums *plan, r rule, until model.Time, rng *rand.Rand, work *counter) *plan {
-	from := state{free: x.s.idle(), busy: make([]calendar, len(x.s.lanes)), ready: make([]model.Time, len(sums.parts))}
+	from := state{busy: x.s.booked(sums), ready: make([]model.Time, len(sums.parts))}
 	for i := range sums.jobs {
-		j := &sums.jobs[i]
-		st := x.s.step(j)
-		tm := x.s.at(st.way, &sums.parts[j.part])
-		for n, v := range x.s.ways[st.way].visits {
-			span := model.Interval{From: j.start + tm.spans[n].From, To: j.start + tm.spans[n].To}
-			if lanes := from.free[v.machine]; len(lanes) > 1 { // of these no calendar is kept
-				for l := range lanes {
-					lanes[l] = max(lanes[l], span.To)
-				}
-			} else {
-				from.busy[v.machine] = append(from.busy[v.machine], span)
-			}
-		}
-		if int(j.dst) == sums.parts[j.part].root {
+		if j := &sums.jobs[i]; int(j.dst) == sums.parts[j.part].root {
 			from.ready[j.part] = max(from.ready[j.part], j.end)
 		}
-	}
-	for m := range from.busy {
-		slices.SortFunc(from.busy[m], func(a, b model.Interval) int { return cmp.Compare(a.From, b.From) })
 	}
 	g := x.s.gather(sums.parts, from, r, until, rng, work)
 	if g == nil {
@@ -140,6 +125,31 @@ func (x *reducing) allreduce(sums *plan, r rule, until model.Time, rng *rand.Ran
 		g.end = max(g.end, g.jobs[i].end)
 	}
 	return g
+}
+
+// booked returns for each machine when the jobs of a plan take it.
+func (s *shop) booked(x *plan) []book {
+	type taken struct {
+		model.Interval
+		lanes int32
+	}
+	by := make([][]taken, len(s.lanes))
+	for i := range x.jobs {
+		j := &x.jobs[i]
+		st := s.step(j)
+		tm := s.at(st.way, &x.parts[j.part])
+		for n, v := range s.ways[st.way].visits {
+			by[v.machine] = append(by[v.machine], taken{model.Interval{From: j.start + tm.spans[n].From, To: j.start + tm.spans[n].To}, v.lanes})
+		}
+	}
+	list := s.books()
+	for m := range by { // in order of time there are always enough lanes free
+		slices.SortFunc(by[m], func(a, b taken) int { return cmp.Compare(a.From, b.From) })
+		for _, x := range by[m] {
+			list[m].take(x.lanes, x.Interval)
+		}
+	}
+	return list
 }
 
 // again returns a plan with the gatherings of another and new sums before them, or nil if it finds none that ends by the deadline:
@@ -162,7 +172,7 @@ func (x *reducing) again(old *plan, r rule, until model.Time, rng *rand.Rand, wo
 
 // turned returns the shop of the network with its links turned round, with its reverse.
 func (x *reducing) turned() *reducing {
-	return &reducing{s: x.r, r: x.s, twins: x.turns, turns: x.twins, index: x.index}
+	return &reducing{s: x.r, r: x.s, twins: x.turns, turns: x.twins, index: x.index, spread: x.spread}
 }
 
 // sums returns what is reduced in a plan.

@@ -76,7 +76,7 @@ func TestColouredAllReduce(t *testing.T) {
 	s := newSearch(context.Background(), p, solve.Options{Bound: 1})
 	s.begin()
 	k := sketches(network)[0]
-	trial := s.newTrial(0, cut{8, 1}, anywhere)
+	trial := s.newTrial(0, cut{parts: 8, ratio: 1}, anywhere)
 	trial.divide()
 	alike(trial.parts)
 	trial.x = trial.x.timed(trial.parts)

@@ -20,6 +20,7 @@ type part struct {
 type cut struct {
 	parts int
 	ratio float64 // of the size of each part to that of the one before
+	size  int64   // bytes of each part, where it is not 0, except for the last, which has what is left
 }
 
 // apply returns p with chunks: its own, or those of the cut.
@@ -28,7 +29,7 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 	if p.Chunks != nil {
 		return p
 	}
-	if c.ratio == 1 || n == 1 {
+	if c.size == 0 && (c.ratio == 1 || n == 1) {
 		return p.WithChunks(p.DefaultChunks(n))
 	}
 	shares := make([]float64, n+1) // up to each part
@@ -42,7 +43,9 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 		from := int64(0)
 		for k := range n {
 			to := shard.Size
-			if k < n-1 {
+			if c.size > 0 {
+				to = min(to, from+c.size)
+			} else if k < n-1 {
 				to = int64(shares[k+1] / shares[n] * float64(shard.Size))
 			}
 			q.Chunks = append(q.Chunks, model.Chunk{Offset: shard.Offset + from, Size: to - from})

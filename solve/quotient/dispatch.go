@@ -137,6 +137,27 @@ func (d *dispatcher) start(now model.Time) {
 	d.list = d.list[:0]
 }
 
+// idle returns for each machine that its lanes are free at once.
+func (s *shop) idle() [][]model.Time {
+	free := make([][]model.Time, len(s.lanes))
+	for i, n := range s.lanes {
+		free[i] = make([]model.Time, n)
+	}
+	return free
+}
+
+// occupy has the n lanes that are free first busy until then, and keeps them sorted.
+func occupy(lanes []model.Time, n int, until model.Time) {
+	for i := range n {
+		lanes[i] = until
+	}
+	for i := n - 1; i >= 0; i-- {
+		for j := i; j+1 < len(lanes) && lanes[j] > lanes[j+1]; j++ {
+			lanes[j], lanes[j+1] = lanes[j+1], lanes[j]
+		}
+	}
+}
+
 // ready returns when a hop can take a way.
 func ready(free [][]model.Time, x *way, tm *timing) model.Time {
 	at := model.Time(0)

@@ -2,7 +2,6 @@ package quotient
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/heap"
@@ -14,6 +13,11 @@ import (
 //
 // A hop that would end after the deadline is left out. So it decides by itself how often a
 // slow link is worth its while: not at the end, when others are quicker.
+//
+// Machines have calendars: what goes near fills the time before what comes from far arrives. A rule may let a hop
+// start a little later than one that is worse (parameterized active schedules; Gonçalves, Mendes, Resende, European Journal
+// of Operational Research 167, 2005), and may have parts take short ways only where there is one, after a short time
+// in which the long ones are preferred: see fitting.
 type gathering struct {
 	s     *shop
 	parts []part
@@ -21,23 +25,24 @@ type gathering struct {
 	rule  rule
 	until model.Time // the deadline
 
-	n       int
-	at      []model.Time   // by part and rank: when it is there, or never
-	held    []int32        // by part: how many ranks hold it
-	choices []uint16       // by part and rank: over how many ways it can come
-	free    [][]model.Time // by machine: when its lanes are free, ascending
-	busy    []calendar     // by machine: when it is not
-	pools   [][]offer      // by way
-	offered [][]uint64     // by way: a bit for each part and rank
-	soonest [][]model.Time // by way: from when on each part can be sent to each rank; nil if that takes too much memory
-	wake    heap.Heap[wake]
-	jobs    []job
-	best    []chosen
-	fit     []bool // by kind of part: a hop can start now
-	work    *counter
-	left    int    // what is still missing
-	dirty   []bool // by group of ways: something may start
-	list    []int32
+	n        int
+	at       []model.Time   // by part and rank: when it is there, or never
+	held     []int32        // by part: how many ranks hold it
+	shortest []model.Time   // by part and rank: how long the shortest hop takes with which it can come
+	choices  []uint16       // by part and rank: over how many ways it can come
+	busy     []book         // by machine: when its lanes are not free
+	pools    [][]offer      // by way
+	offered  [][]uint64     // by way: a bit for each part and rank
+	soonest  [][]model.Time // by way: from when on each part can be sent to each rank; nil if that takes too much memory
+	wake     heap.Heap[wake]
+	jobs     []job
+	best     []chosen
+	starts   []model.Time // by kind of part: when a hop can start
+	late     []model.Time // by kind of part: when it has to
+	work     *counter
+	left     int    // what is still missing
+	dirty    []bool // by group of ways: something may start
+	list     []int32
 }
 
 // maxSoonest limits for how many ways, parts and ranks it is kept when a hop can begin.
@@ -59,6 +64,8 @@ type rule struct {
 	long    float64 // for each machine on the way
 	late    float64 // for the number of the part
 	random  float64
+	wait    float64 // by which part of the time that it takes of links a hop may start later
+	far     float64 // until when, in ps, long ways come first, and from when on short ones; 0: choices and long count instead
 	apart   float64 // of sums: by how much that of the first part is over before that of the last
 }
 
@@ -78,19 +85,10 @@ func (a wake) Before(b wake) bool {
 	return a.machine < b.machine
 }
 
-// state is when machines are free and parts at their roots, before a gathering begins.
+// state is when machines are busy and parts at their roots, before a gathering begins.
 type state struct {
-	free  [][]model.Time // by machine and lane
-	busy  []calendar     // by machine, beside; nil: never
-	ready []model.Time   // by part; nil: at once
-}
-
-func (s *shop) idle() [][]model.Time {
-	free := make([][]model.Time, len(s.lanes))
-	for i, n := range s.lanes {
-		free[i] = make([]model.Time, n)
-	}
-	return free
+	busy  []book       // by machine
+	ready []model.Time // by part; nil: at once
 }
 
 // gather returns a plan that ends by the deadline, or nil if it finds none.
@@ -102,11 +100,15 @@ func (s *shop) gather(parts []part, from state, r rule, until model.Time, rng *r
 	}
 	g.held = make([]int32, len(parts))
 	g.choices = make([]uint16, len(parts)*g.n)
-	g.free, g.busy = from.free, from.busy
+	g.shortest = make([]model.Time, len(parts)*g.n)
+	for i := range g.shortest {
+		g.shortest[i] = never
+	}
+	g.busy = from.busy
 	for m := range g.busy {
-		for _, x := range g.busy[m] {
-			for _, before := range s.before[m] {
-				g.wake.Push(wake{max(0, x.To-before), -1, int32(m)})
+		for _, lane := range g.busy[m] {
+			for _, x := range lane {
+				g.wakeAfter(int32(m), x.To, 0)
 			}
 		}
 	}
@@ -165,6 +167,13 @@ func (g *gathering) mark(w int32) {
 	}
 }
 
+// wakeAfter has the ways of a machine looked at when it is free again, and not before now.
+func (g *gathering) wakeAfter(m int32, free, now model.Time) {
+	for _, before := range g.s.before[m] {
+		g.wake.Push(wake{max(now, free-before), -1, m})
+	}
+}
+
 // spread offers what a rank holds from then on to those that it has hops to.
 func (g *gathering) spread(part, rank int32, from model.Time) {
 	s := g.s
@@ -186,6 +195,7 @@ func (g *gathering) spread(part, rank int32, from model.Time) {
 			}
 		}
 		from := max(from, st.wait)
+		g.shortest[key] = min(g.shortest[key], s.ways[st.way].times[0].lasts)
 		if g.offered[st.way][key/64]>>(key%64)&1 == 0 {
 			g.offered[st.way][key/64] |= 1 << (key % 64)
 			g.choices[key]++
@@ -202,22 +212,26 @@ func (g *gathering) spread(part, rank int32, from model.Time) {
 	}
 }
 
-// fits reports whether a hop can take a way now.
-func (g *gathering) fits(w int32, tm *timing, now model.Time) bool {
-	for i, v := range g.s.ways[w].visits {
-		if g.free[v.machine][v.lanes-1] > now+tm.spans[i].From {
-			return false
+// first returns when a hop that can start from a time on can take a way, or a time after by if not by then.
+func (g *gathering) first(w int32, tm *timing, at, by model.Time) model.Time {
+	visits := g.s.ways[w].visits
+	for moved := true; moved && at <= by; {
+		moved = false
+		for i, v := range visits {
+			span := tm.spans[i]
+			if t := g.busy[v.machine].free(v.lanes, at+span.From, span.To-span.From) - span.From; t > at {
+				if at, moved = t, true; at > by {
+					break
+				}
+			}
 		}
 	}
-	if g.busy == nil {
-		return true
-	}
-	for i, v := range g.s.ways[w].visits {
-		if from, long := now+tm.spans[i].From, tm.spans[i].To-tm.spans[i].From; g.busy[v.machine].free(from, long) > from {
-			return false
-		}
-	}
-	return true
+	return at
+}
+
+// patience is how long after a time a hop may start that is considered then.
+func (g *gathering) patience(tm *timing) model.Time {
+	return model.Time(g.rule.wait * float64(tm.stride))
 }
 
 // start starts what can start at once: again and again the best offer of all ways that are
@@ -238,11 +252,11 @@ func (g *gathering) start(now model.Time) {
 				at = i
 			}
 		}
-		g.take(g.best[at].way, g.best[at].offer, now)
+		g.take(&g.best[at])
 		g.work.n += int64(len(g.best))
 		kept := g.best[:0]
 		for _, b := range g.best {
-			if g.at[int(b.part)*g.n+int(b.dst)] == never && g.fits(b.way, &g.s.ways[b.way].times[g.parts[b.part].kind], now) {
+			if g.at[int(b.part)*g.n+int(b.dst)] == never && g.first(b.way, &g.s.ways[b.way].times[g.parts[b.part].kind], b.start, b.start) == b.start {
 				kept = append(kept, b)
 			} else if b, any := g.choose(b.way, now); any {
 				kept = append(kept, b)
@@ -256,6 +270,7 @@ func (g *gathering) start(now model.Time) {
 type chosen struct {
 	offer
 	way   int32
+	start model.Time
 	score float64
 }
 
@@ -265,31 +280,38 @@ func (g *gathering) choose(w int32, now model.Time) (best chosen, any bool) {
 	if len(pool) == 0 {
 		return best, false
 	}
-	fits := g.fit[:0]
+	starts, late, any := g.starts[:0], g.late[:0], false
 	for k := range times {
-		fits = append(fits, now+times[k].lasts <= g.until && g.fits(w, &times[k], now))
+		late = append(late, min(now+g.patience(&times[k]), g.until-times[k].lasts))
+		starts = append(starts, g.first(w, &times[k], now, late[k]))
+		any = any || starts[k] <= late[k]
 	}
-	g.fit = fits
-	if !slices.Contains(fits, true) {
+	g.starts, g.late = starts, late
+	if !any {
 		return best, false
 	}
+	any = false
 	for i := 0; i < len(pool); i++ {
 		o := &pool[i]
 		key := int(o.part)*g.n + int(o.dst)
-		if g.at[key] != never {
+		if g.at[key] != never || g.rule.far > 0 && times[0].lasts > g.shortest[key] {
 			pool[i] = pool[len(pool)-1]
 			pool = pool[:len(pool)-1]
 			i--
 			continue
 		}
-		if o.from > now {
+		kind := g.parts[o.part].kind
+		start := max(starts[kind], o.from)
+		if start > late[kind] {
 			continue
 		}
-		if !fits[g.parts[o.part].kind] {
-			continue
+		if start > starts[kind] {
+			if start = g.first(w, &times[kind], start, late[kind]); start > late[kind] {
+				continue
+			}
 		}
-		if score := g.score(w, o, key); !any || score < best.score {
-			best, any = chosen{*o, w, score}, true
+		if score := g.score(w, o, key, now) + float64(start-now)/float64(times[kind].stride); !any || score < best.score {
+			best, any = chosen{*o, w, start, score}, true
 		}
 	}
 	g.pools[w] = pool
@@ -297,22 +319,30 @@ func (g *gathering) choose(w int32, now model.Time) (best chosen, any bool) {
 	return best, any
 }
 
-func (g *gathering) score(w int32, o *offer, key int) float64 {
+func (g *gathering) score(w int32, o *offer, key int, now model.Time) float64 {
 	r := &g.rule
-	return r.choices*float64(g.choices[key]-1) + r.rare*float64(g.held[o.part])/float64(g.n) + r.long*float64(len(g.s.ways[w].visits)) +
-		r.late*float64(o.part)/float64(len(g.parts)) + r.random*g.rng.Float64()
+	score := r.rare*float64(g.held[o.part])/float64(g.n) + r.late*float64(o.part)/float64(len(g.parts)) + r.random*g.rng.Float64()
+	if r.far == 0 {
+		return score + r.choices*float64(g.choices[key]-1) + r.long*float64(len(g.s.ways[w].visits))
+	}
+	length := lengthWeight * float64(g.s.ways[w].times[0].lasts) / float64(g.s.ways[0].times[0].lasts)
+	if float64(now) < r.far {
+		return score - length
+	}
+	return score + length
 }
 
+// lengthWeight is what it counts that a way is longer by the first one, where short ones are preferred.
+const lengthWeight = 10
+
 // take starts a hop.
-func (g *gathering) take(w int32, o offer, now model.Time) {
-	tm := &g.s.ways[w].times[g.parts[o.part].kind]
-	for i, v := range g.s.ways[w].visits {
-		until := now + tm.spans[i].To
-		lanes := g.free[v.machine]
-		occupy(lanes, int(v.lanes), until)
-		for _, before := range g.s.before[v.machine] {
-			g.wake.Push(wake{max(now, until-before), -1, v.machine})
-		}
+func (g *gathering) take(b *chosen) {
+	o, now := &b.offer, b.start
+	tm := &g.s.ways[b.way].times[g.parts[o.part].kind]
+	for i, v := range g.s.ways[b.way].visits {
+		span := model.Interval{From: now + tm.spans[i].From, To: now + tm.spans[i].To}
+		g.busy[v.machine].take(v.lanes, span)
+		g.wakeAfter(v.machine, span.To, now)
 	}
 	end := now + tm.lasts
 	g.at[int(o.part)*g.n+int(o.dst)] = end
@@ -320,16 +350,4 @@ func (g *gathering) take(w int32, o offer, now model.Time) {
 	g.work.n += hopWork
 	g.jobs = append(g.jobs, job{part: o.part, src: o.src, dst: o.dst, step: o.step, start: now, end: end})
 	g.spread(o.part, o.dst, end)
-}
-
-// occupy has the n lanes that are free first busy until then, and keeps them sorted.
-func occupy(lanes []model.Time, n int, until model.Time) {
-	for i := range n {
-		lanes[i] = until
-	}
-	for i := n - 1; i >= 0; i-- {
-		for j := i; j+1 < len(lanes) && lanes[j] > lanes[j+1]; j++ {
-			lanes[j], lanes[j+1] = lanes[j+1], lanes[j]
-		}
-	}
 }

@@ -20,7 +20,8 @@
 // or trees that balance the loads of all machines over both, list-scheduled: see balance. Among groups of ranks with few or slow
 // links between them, all three also try trees that go to each group once: see sketch. Each
 // part is tried with several rules and deadlines, and jobs are moved to the end and back. How
-// many chunks per rank should have, and of what sizes, is found by trying.
+// many chunks per rank should have, and of what sizes, is found by trying, after what fits where ways differ in latency: see
+// fitting.
 //
 // The idea is that of the symmetric schedules of Cayley graphs (package cayley) and of
 // SyCCL's sketches (SIGCOMM 2025), without their conditions on the network.

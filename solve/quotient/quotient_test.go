@@ -98,7 +98,7 @@ func TestAgain(t *testing.T) {
 		whole := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 100_003, Cost: model.Pipelined}
 		s := newSearch(context.Background(), whole, solve.Options{})
 		s.groups()
-		x := s.newTrial(0, cut{3, 1}, anywhere)
+		x := s.newTrial(0, cut{parts: 3, ratio: 1}, anywhere)
 		x.divide()
 		work := &counter{ctx: context.Background(), limit: usualWork}
 		sums := x.x.sum(x.parts, x.rule(0, true), never-1, x.rng, work)
@@ -136,4 +136,36 @@ func TestOverlap(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, s.best.best.end, volume+2*link.Alpha)
 	require.LessOrEqual(t, s.best.best.end, (volume+link.Alpha)/100*105)
+}
+
+// TestFitting: on a fat tree near hops take 1 us and far ones 2. If all ranks change from the ones to the others at one time, links idle
+// for the difference; with chunks that fill it, for little more than one of them. A rank's links can be busy from 0.5 us on.
+func TestFitting(t *testing.T) {
+	network, err := topo.Parse("fattree:4x4", topo.Options{})
+	require.NoError(t, err)
+	for _, kind := range []model.Kind{model.AllGather, model.ReduceScatter} {
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 8 << 20, Cost: model.Pipelined}
+		volume := model.TransferTime(p.Size/16*15, network.Links[0].Bandwidth)
+		r, err := New().Solve(context.Background(), p, solve.Options{Effort: -1, Bound: volume})
+		require.NoError(t, err)
+		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+		require.Less(t, solve.End(r.Schedule.Transfers), volume+1_300_000)
+	}
+}
+
+// TestMisfit: the time that links idle is one chunk, what is missed of the difference in latency at each turn, and the rest's share.
+func TestMisfit(t *testing.T) {
+	const each, whole, d, others = 1000, 1_000_000, 1_000_000, 3
+	for _, c := range []struct {
+		cut  cut
+		lost model.Time
+	}{
+		{cut{parts: 1, ratio: 1}, d},
+		{cut{parts: 4, ratio: 1}, 250_000},
+		{cut{parts: 4, ratio: 0.7}, d},                // of several sizes
+		{cut{parts: 3, ratio: 1, size: 400}, d},       // two fill 0.8 of it, and 3.75 turns miss 0.2
+		{cut{parts: 5, ratio: 1, size: 249}, 273_048}, // 3.012 turns miss 0.004, and three rests of 0.004 fill nothing
+	} {
+		require.Equal(t, c.lost, misfit(c.cut, each, whole, d, others), c.cut)
+	}
 }

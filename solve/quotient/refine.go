@@ -28,7 +28,7 @@ func (s *search) refine() {
 	for times := 2; times <= most; times *= 2 {
 		before := s.best
 		for _, t := range best {
-			c := cut{times * t.cut.parts, 1}
+			c := cut{parts: times * t.cut.parts, ratio: 1}
 			if s.ctx.Err() != nil || s.gap() <= littleGap || s.transfers(t.x, c.parts) > mostRefined {
 				continue
 			}

@@ -51,7 +51,7 @@ func (s *search) finish() {
 	s.joined = false
 	s.budget = s.work + 3*s.usual
 	for _, t := range s.different(rehung) {
-		if c := (cut{2 * t.cut.parts, 1}); s.p.Chunks == nil && s.transfers(t.x, c.parts) <= mostFiner {
+		if c := (cut{parts: 2 * t.cut.parts, ratio: 1}); s.p.Chunks == nil && s.transfers(t.x, c.parts) <= mostFiner {
 			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {
 				s.spend(finer, s.usual/6)
 			}

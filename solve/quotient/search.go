@@ -48,9 +48,11 @@ type trial struct {
 	balanced   bool       // it builds those
 	sketch     *sketch    // which the trees follow, if any
 	rng        *rand.Rand
-	rules      []rule // of the best plan
-	latent     bool   // it is an allreduce in which latencies count
-	alternates bool   // sums and gatherings of the best plan are built again in turn
+	rules      []rule     // of the best plan
+	spread     model.Time // by how much the latencies of ways differ, of an allgather or reduce-scatter
+	fitted     bool       // its cut fits that: see fitting
+	latent     bool       // it is an allreduce in which latencies count
+	alternates bool       // sums and gatherings of the best plan are built again in turn
 }
 
 func newSearch(ctx context.Context, p *model.Problem, o solve.Options) *search {
@@ -115,7 +117,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 3
+const firstAgain = 4
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100
@@ -301,13 +303,18 @@ func (s *search) labels() []int {
 func (s *search) addAll() {
 	for i, x := range s.shops {
 		several := len(x.s.orbits(central)) < len(x.s.orbits(anywhere))
+		for _, c := range s.fitting(x) {
+			if t := s.add(i, c, anywhere, false); t != nil {
+				t.fitted = true
+			}
+		}
 		for _, k := range s.cuts() {
 			if i > 0 && len(s.trials) >= maxTrials {
 				break
 			}
-			s.add(i, cut{k, 1}, anywhere, false)
+			s.add(i, cut{parts: k, ratio: 1}, anywhere, false)
 			if s.p.Collective.Kind == model.AllReduce && several {
-				s.add(i, cut{k, 1}, central, false)
+				s.add(i, cut{parts: k, ratio: 1}, central, false)
 			}
 		}
 	}
@@ -366,7 +373,7 @@ func (s *search) colour() {
 			if s.done() {
 				return
 			}
-			t := s.newTrial(0, cut{c, 1}, anywhere)
+			t := s.newTrial(0, cut{parts: c, ratio: 1}, anywhere)
 			if t == nil {
 				break
 			}
@@ -417,7 +424,7 @@ func (s *search) follow() {
 	for _, k := range append(sketches(s.p.Topology), s.shops[0].s.busiest()...) {
 		best := never
 		for parts := 1; parts <= mostSketched && s.work < until && !s.done(); parts *= 2 {
-			c := cut{parts, 1}
+			c := cut{parts: parts, ratio: 1}
 			if s.p.Chunks != nil {
 				c.parts = 0
 			}
@@ -478,7 +485,7 @@ func (s *search) join(best []*trial) []*trial {
 			for _, k := range []int{t.cut.parts, 6, 10, 16} {
 				for _, ratio := range []float64{0.85, 0.7, 0.57} {
 					if k >= 3 {
-						add(s.add(t.x.index, cut{k, ratio}, t.roots, false))
+						add(s.add(t.x.index, cut{parts: k, ratio: ratio}, t.roots, false))
 					}
 				}
 			}
@@ -488,7 +495,7 @@ func (s *search) join(best []*trial) []*trial {
 		for _, t := range best[:min(2, len(best))] {
 			for _, k := range []int{0, 2, 4, 8, 16, 6, 3} {
 				if (k == 0) == (s.p.Chunks != nil) {
-					add(s.add(t.x.index, cut{k, 1}, t.roots, true))
+					add(s.add(t.x.index, cut{parts: k, ratio: 1}, t.roots, true))
 				}
 			}
 		}
@@ -581,7 +588,11 @@ func (s *search) newTrial(shop int, c cut, where roots) *trial {
 			return nil
 		}
 	}
-	return &trial{x: x, cut: c, roots: where, p: s.p, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
+	spread := model.Time(0)
+	if s.p.Collective.Kind == model.AllGather || s.p.Collective.Kind == model.ReduceScatter {
+		spread = x.spread
+	}
+	return &trial{x: x, cut: c, roots: where, p: s.p, spread: spread, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
 }
 
 // add adds a trial unless there is one like it or it is too large.
@@ -724,13 +735,7 @@ func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
 	until := t.deadline(bound)
 	if !allreduce {
 		r := t.rule(0, false)
-		var x *plan
-		if t.p.Collective.Reduces() {
-			x = t.x.sum(t.parts, r, until, t.rng, work)
-		} else {
-			x = t.x.s.gather(t.parts, state{free: t.x.s.idle()}, r, until, t.rng, work)
-		}
-		t.keep(x, r)
+		t.keep(t.gather(r, until, work), r)
 		return
 	}
 	sumsUntil := until
@@ -767,6 +772,23 @@ func (t *trial) try(allreduce bool, bound model.Time, work *counter) {
 	if t.alternates && t.best != nil {
 		t.alternate(work)
 	}
+}
+
+// gather builds a plan of a collective other than an allreduce. What would be late by a little may be moved: see justify.
+func (t *trial) gather(r rule, until model.Time, work *counter) (x *plan) {
+	moved := t.spread > 0 && len(t.parts)*t.x.s.t.Ranks <= maxJustified
+	if moved && until < never-1 {
+		until = model.Time(float64(until) * (1 + 0.03*t.rng.Float64()))
+	}
+	if t.p.Collective.Reduces() {
+		x = t.x.sum(t.parts, r, until, t.rng, work)
+	} else {
+		x = t.x.s.gather(t.parts, state{busy: t.x.s.books()}, r, until, t.rng, work)
+	}
+	for moved && x != nil && x.justify(nil) {
+		work.n += 4 * hopWork * int64(len(x.jobs))
+	}
+	return x
 }
 
 // alternate builds the sums of the best plan of an allreduce again, with its gatherings as they are, and then the gatherings, and
@@ -852,6 +874,11 @@ func (t *trial) rule(i int, allreduce bool) rule {
 		late = -late
 	}
 	r := rule{choices: 2 * draw(), rare: 4 * draw(), long: draw(), late: late, random: 0.3 * draw()}
+	if t.spread > 0 && draw() < t.likelyFar() {
+		r.far = max(1, float64(t.spread)*draw()*draw())
+		r.wait = 0.3 * draw() * draw()
+		r.rare = 6*draw() - 3
+	}
 	if t.latent && i == 0 && draw() < 0.7 {
 		r.apart = draw() * mostApart * t.latency()
 	}
@@ -863,15 +890,32 @@ func (t *trial) rule(i int, allreduce bool) rule {
 				usual.apart = 2 * t.latency()
 			}
 		}
+		if t.fitted {
+			return rule{rare: -1, late: 1, random: 0.1, far: 0.05 * float64(t.spread), wait: 0.1}
+		}
 		return usual
 	}
 	if draw() < 0.5 || i >= len(t.rules) {
 		return r
 	}
 	old := t.rules[i]
+	if (old.far > 0) != (r.far > 0) {
+		return r
+	}
 	mix := 0.3 * draw()
 	blend := func(a, b float64) float64 { return a + mix*(b-a) }
-	return rule{blend(old.choices, r.choices), blend(old.rare, r.rare), blend(old.long, r.long), blend(old.late, r.late), blend(old.random, r.random), blend(old.apart, r.apart)}
+	return rule{
+		choices: blend(old.choices, r.choices), rare: blend(old.rare, r.rare), long: blend(old.long, r.long), late: blend(old.late, r.late),
+		random: blend(old.random, r.random), wait: blend(old.wait, r.wait), far: blend(old.far, r.far), apart: blend(old.apart, r.apart),
+	}
+}
+
+// likelyFar is the share of rules that have hops over long ways go first: more if that did best.
+func (t *trial) likelyFar() float64 {
+	if t.rules != nil && t.rules[0].far > 0 {
+		return 0.7
+	}
+	return 0.4
 }
 
 // counter counts work, up to a limit.
