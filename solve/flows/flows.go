@@ -20,7 +20,8 @@
 // found by trying.
 //
 // Where there are few pieces, the way of each is chosen with its times, forwards or backwards in time: see
-// insertion. So what goes far goes first, and what goes near fills the links at the end.
+// insertion. So what goes far goes first, and what goes near fills the links at the end. That comes first,
+// since it is better where it serves.
 package flows
 
 import (
@@ -44,11 +45,12 @@ func (method) Name() string { return "flows" }
 
 // Limits of what is served.
 const (
-	maxRanks     = 512
-	maxHops      = 1 << 17 // estimated as pairs of ranks and links
-	maxTransfers = 1 << 17 // beyond which no finer cut is tried
-	maxPieces    = 1 << 20
-	finest       = 64 // pieces of the largest shard
+	maxRanks       = 512
+	maxHops        = 1 << 17 // estimated as pairs of ranks and links
+	maxTransfers   = 1 << 17 // beyond which no finer cut is tried
+	maxPieces      = 1 << 20
+	finest         = 64  // pieces of the largest shard
+	finestInserted = 256 // the same, put in one after the other
 )
 
 // About implements solve.Solver.
@@ -105,41 +107,51 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 			}
 		}
 	}
-	floor, idle := max(o.Bound, o.Enough), 0
-	for k := max(1, o.Chunks); k <= finest && makespan > floor && idle < 2 && !b.Spent(); k *= 2 {
+	floor := max(o.Bound, o.Enough)
+	routed := model.MaxTime // with the best number of pieces so far
+	route := func(k int) (moved int, err error) {
 		q := solve.Cut(p, k)
-		if k > 1 && len(q.Chunks) > maxTransfers {
-			break
-		}
-		before := makespan
 		s, err := plan(q, o.Seed, o.Bound, b.Spent)
-		if err != nil {
-			return best, err
-		}
-		if s == nil {
-			break
+		if s == nil || err != nil {
+			return 0, err
 		}
 		if len(s.Transfers) <= improve.MaxJustified && o.Effort >= 0 {
 			s = improve.Schedule(b.Context(), q, s, improve.Options{Effort: -1, Bound: o.Bound, Stop: b.Spent})
 		}
-		if offer(q, s, fmt.Sprintf("pieces of at most %s", model.FormatBytes(largest(q)))); makespan >= before-before/1000 {
-			idle++
-		} else {
-			idle = 0
-		}
-		if p.Chunks != nil || o.Chunks > 0 || len(s.Transfers) > maxTransfers {
-			break
-		}
-		if k == 1 && makespan > floor {
-			if q, s, slots := birkhoff(p, b.Spent); s != nil {
-				offer(q, s, fmt.Sprintf("%d permutations", slots))
-				break // finer pieces save the time of rounding at most
-			}
+		routed = min(routed, solve.End(s.Transfers))
+		offer(q, s, fmt.Sprintf("pieces of at most %s", model.FormatBytes(largest(q))))
+		return len(s.Transfers), nil
+	}
+	least := max(1, o.Chunks)
+	moved, err := route(least)
+	if err != nil {
+		return best, err
+	}
+	given, exact := p.Chunks != nil || o.Chunks > 0, false
+	if !given && makespan > floor {
+		if q, s, slots := birkhoff(p, b.Spent); s != nil {
+			exact = true // finer pieces save the time of rounding at most
+			offer(q, s, fmt.Sprintf("%d permutations", slots))
 		}
 	}
-	if o.Effort >= 0 && makespan > floor {
+	if !exact && o.Effort >= 0 && makespan > floor {
 		if err := insertAll(b, p, o, floor, offer); err != nil {
 			return best, err
+		}
+	}
+	finer := !given && !exact && moved > 0
+	for k, idle := 2*least, 0; finer && k <= finest && moved <= maxTransfers && makespan > floor && idle < 2 && !b.Spent(); k *= 2 {
+		if len(solve.Cut(p, k).Chunks) > maxTransfers {
+			break
+		}
+		before := routed
+		if moved, err = route(k); err != nil {
+			return best, err
+		} else if moved == 0 {
+			break
+		}
+		if idle++; routed < before-before/1000 {
+			idle = 0
 		}
 	}
 	if makespan > floor && b.Spent() {
@@ -151,7 +163,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 // insertAll offers what insertions find, with finer and finer pieces until twice that gains little.
 func insertAll(b *solve.Budget, p *model.Problem, o solve.Options, floor model.Time, offer func(*model.Problem, *model.Schedule, string)) error {
 	least, idle := model.MaxTime, 0
-	for k := max(1, o.Chunks); k <= finest && idle < 2 && !b.Spent(); k *= 2 {
+	for k := max(1, o.Chunks); k <= finestInserted && idle < 2 && !b.Spent(); k *= 2 {
 		q := solve.Cut(p, k)
 		list, err := network.Pairs(q)
 		if err != nil {
@@ -160,7 +172,7 @@ func insertAll(b *solve.Budget, p *model.Problem, o solve.Options, floor model.T
 		given := p.Chunks != nil || o.Chunks > 0
 		if n := moving(list); n > mostMoving {
 			break
-		} else if n < leastMoving && k < finest && !given {
+		} else if n < leastMoving && k < finestInserted && !given {
 			continue
 		}
 		s, end, err := inserted(q, o.Seed, floor, b.Spent)

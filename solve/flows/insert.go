@@ -11,7 +11,8 @@ import (
 )
 
 // insertion puts chunks into a schedule one after the other, each on the way on which it arrives
-// first beside those that are there, gaps included: Dijkstra's algorithm, with what is booked. Then it
+// first beside those that are there, gaps included: the A* algorithm (Hart, Nilsson, Raphael, IEEE Transactions on Systems
+// Science and Cybernetics 4, 1968) with what is booked, and the time that is left on an idle network. Then it
 // takes some out again, those that arrive last among them, and puts them back in another order; what
 // is no worse stays (P. Shaw, "Using constraint programming and local search methods to solve vehicle
 // routing problems", CP 1998). Over a mirrored network it does so backwards in time.
@@ -26,6 +27,9 @@ type insertion struct {
 	far    []model.Time // by chunk: when it would arrive alone
 	rng    *rand.Rand
 
+	rests  map[[2]int32][]model.Time // by rank and class: see rest
+	looked int                       // at hops, and at their timelines
+
 	label []model.Time // scratch of insert, by rank
 	via   []int32
 	done  []bool
@@ -39,10 +43,11 @@ type booked struct {
 }
 
 const (
-	looks       = 30_000_000 // at hops, about
+	looks       = 60_000_000 // at hops
+	scanned     = 50         // times as many for one at a timeline, about
 	idleChanges = 400        // as many changes that gain nothing end the search
 	leastMoving = 1 << 7     // chunks: with fewer a finer cut is better
-	mostMoving  = 1 << 11    // chunks, beyond which it takes too long
+	mostMoving  = 1 << 12    // chunks, beyond which it takes too long
 	stride      = 400        // the part of the makespan by which it is to fall at a time
 )
 
@@ -50,7 +55,7 @@ func newInsertion(p *model.Problem, list []network.Pair, mirrored bool, seed uin
 	n := network.New(p, mirrored)
 	s := &insertion{Network: n, exits: network.NewExits(n), pairs: slices.Clone(list), books: timing.NewBookings(n.Choices, n.Resources),
 		ways: make([][]booked, len(list)), ends: make([]model.Time, len(list)), far: make([]model.Time, len(list)), rng: rand.New(rand.NewPCG(seed, 1)),
-		label: make([]model.Time, p.Topology.Ranks), via: make([]int32, p.Topology.Ranks), done: make([]bool, p.Topology.Ranks)}
+		rests: map[[2]int32][]model.Time{}, label: make([]model.Time, p.Topology.Ranks), via: make([]int32, p.Topology.Ranks), done: make([]bool, p.Topology.Ranks)}
 	for k := range s.pairs {
 		if mirrored {
 			s.pairs[k].Src, s.pairs[k].Dst = s.pairs[k].Dst, s.pairs[k].Src
@@ -96,37 +101,25 @@ func moving(list []network.Pair) (n int) {
 // insert books the way on which a chunk arrives first. It returns false if there is none.
 func (s *insertion) insert(k int32) bool {
 	from, to := s.pairs[k].Src, s.pairs[k].Dst
+	rest := s.rest(to, s.Class[k])
+	if rest[from] == model.MaxTime {
+		return false
+	}
 	for v := range s.label {
 		s.label[v], s.via[v], s.done[v] = model.MaxTime, -1, false
 	}
 	for s.label[from] = 0; ; {
-		v := -1
+		v := int32(-1)
 		for u, at := range s.label {
-			if !s.done[u] && at < model.MaxTime && (v < 0 || at < s.label[v]) {
-				v = u
+			if !s.done[u] && at < model.MaxTime && (v < 0 || at+rest[u] < s.label[v]+rest[v]) {
+				v = int32(u)
 			}
 		}
-		if v < 0 {
-			return false
-		}
-		if int32(v) == to {
+		if v == to {
 			break
 		}
 		s.done[v] = true
-		for i := s.exits.First[v]; i < s.exits.First[v+1]; i++ {
-			l, next := s.exits.List[i], s.exits.To[i]
-			if s.done[next] {
-				continue
-			}
-			h := &s.Hops[l]
-			beta := s.Beta(h, s.Class[k])
-			if s.label[v]+h.Alpha+beta >= s.label[next] {
-				continue
-			}
-			if end := s.books.First(s.Uses[h.Uses:h.UsesEnd], beta, s.label[v]) + h.Alpha + beta; end < s.label[next] {
-				s.label[next], s.via[next] = end, l
-			}
-		}
+		s.leave(v, to, s.Class[k], rest)
 	}
 	way := s.ways[k][:0]
 	for v := to; v != from; v = s.Hops[s.via[v]].Src {
@@ -144,6 +137,52 @@ func (s *insertion) insert(k int32) bool {
 	}
 	s.ways[k], s.ends[k] = way, at
 	return true
+}
+
+// leave finds when a chunk of a class that is at a rank can be at the next, where that may help to be at the end of its way sooner:
+// the hops to there come first. Hops often begin with one link: when that is free is found once.
+func (s *insertion) leave(v, to, class int32, rest []model.Time) {
+	var first network.Use
+	var open, length model.Time
+	for _, last := range []bool{true, false} {
+		for i := s.exits.First[v]; i < s.exits.First[v+1]; i++ {
+			l, next := s.exits.List[i], s.exits.To[i]
+			if (next == to) != last || s.done[next] || rest[next] == model.MaxTime {
+				continue
+			}
+			s.looked++
+			h := &s.Hops[l]
+			beta := s.Beta(h, class)
+			by := min(s.label[next], s.label[to]-rest[next]) - h.Alpha - beta
+			if s.label[v] >= by {
+				continue
+			}
+			uses := s.Uses[h.Uses:h.UsesEnd]
+			if length != beta || uses[0] != first {
+				first, length = uses[0], beta
+				open = s.books.First(uses[:1], beta, s.label[v])
+				s.looked += scanned
+			}
+			if open >= by {
+				continue
+			}
+			s.looked += scanned
+			if at := s.books.First(uses, beta, open); at < by {
+				s.label[next], s.via[next] = at+h.Alpha+beta, l
+			}
+		}
+	}
+}
+
+// rest returns how long a chunk of a class takes from each rank to another one, if it meets no other; MaxTime if there is no way.
+func (s *insertion) rest(to, class int32) []model.Time {
+	key := [2]int32{to, class}
+	if list := s.rests[key]; list != nil {
+		return list
+	}
+	list := s.DistancesTo(nil, to, class)
+	s.rests[key] = list
+	return list
 }
 
 // remove cancels what a chunk has booked.
@@ -191,9 +230,9 @@ func (s *insertion) improve(goal model.Time, stop func() bool) {
 	makespan := s.last()
 	target := makespan - makespan/stride
 	late := s.late(target)
-	for left, idle := looks, 0; left > 0 && idle < idleChanges && makespan > goal && !stop(); idle++ {
+	s.looked = 0
+	for idle := 0; s.looked < looks && idle < idleChanges && makespan > goal && !stop(); idle++ {
 		out := s.chosen(target)
-		left -= len(out) * len(s.Hops)
 		if better := s.change(out, target, late); better < late {
 			late, idle = better, 0
 		}
