@@ -62,8 +62,9 @@ func (c cut) fits(p *model.Problem) bool {
 	if c.ratio != 1 {
 		sum := 0.0
 		for k := range c.parts {
-			least = math.Pow(c.ratio, float64(k))
-			sum += least
+			size := math.Pow(c.ratio, float64(k))
+			least = min(least, size)
+			sum += size
 		}
 		return float64(each)*least/sum >= 2
 	}

@@ -169,3 +169,18 @@ func TestMisfit(t *testing.T) {
 		require.Equal(t, c.lost, misfit(c.cut, each, whole, d, others), c.cut)
 	}
 }
+
+// TestFallingSketches: among machines the last parts that come to each are passed on last, or added up first, and are small. A NIC
+// needs 19.7 us for what comes over it, and the latencies of two hops are 3.3 us.
+func TestFallingSketches(t *testing.T) {
+	network, err := topo.DGXH100(16)
+	require.NoError(t, err)
+	for _, kind := range []model.Kind{model.AllGather, model.ReduceScatter} {
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 8 << 20, Cost: model.Pipelined}
+		enough := 22_980 * model.Nanosecond
+		r, err := New().Solve(context.Background(), p, solve.Options{Bound: 22_873 * model.Nanosecond, Enough: enough})
+		require.NoError(t, err)
+		require.LessOrEqual(t, solve.End(r.Schedule.Transfers), enough, kind)
+		require.Len(t, r.Problem.Chunks, 16*128, kind)
+	}
+}

@@ -422,28 +422,46 @@ func (s *search) follow() {
 	}
 	until := s.work + s.budget/firstPart
 	for _, k := range append(sketches(s.p.Topology), s.shops[0].s.busiest()...) {
-		best := never
-		for parts := 1; parts <= mostSketched && s.work < until && !s.done(); parts *= 2 {
-			c := cut{parts: parts, ratio: 1}
-			if s.p.Chunks != nil {
-				c.parts = 0
-			}
+		try := func(c cut) *trial {
 			t := s.newTrial(0, c, anywhere)
 			if t == nil {
-				break
+				return nil
 			}
 			t.sketch = k
 			s.trials = append(s.trials, t)
 			for try := 0; try < balancings && (try == 0 || t.best != nil); try++ {
 				s.spend(t, 0)
 			}
-			if t.best == nil || c.parts == 0 || t.best.end >= best/1000*worthTwice {
+			return t
+		}
+		best, parts := never, 1
+		for ; parts <= mostSketched && s.work < until && !s.done(); parts *= 2 {
+			c := cut{parts: parts, ratio: 1}
+			if s.p.Chunks != nil {
+				c.parts = 0
+			}
+			t := try(c)
+			if t == nil || t.best == nil || c.parts == 0 || t.best.end >= best/1000*worthTwice {
 				break
 			}
 			best = t.best.end
 		}
+		if s.p.Chunks != nil || s.p.Collective.Kind == model.AllReduce {
+			continue
+		}
+		for _, ratio := range fallingSketched {
+			if s.p.Collective.Reduces() { // what is added up first is small
+				ratio = 1 / ratio
+			}
+			if parts = min(parts, mostSketched); parts >= 4 && s.work < until && !s.done() {
+				try(cut{parts: parts, ratio: ratio})
+			}
+		}
 	}
 }
+
+// fallingSketched are ratios of the sizes of parts of gatherings that follow sketches: what comes last to a group is passed on last.
+var fallingSketched = []float64{0.8, 0.9}
 
 // first tries each trial of the largest group, and of each other group as many as there is
 // work for, two at least.
