@@ -32,9 +32,19 @@ import (
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	ctx := b.Context()
 	var best solve.Result
+	var all []*Forest
+	var err error
 	n := len(p.Members())
+	if n > maxShallow && len(p.Topology.Switches) == 0 {
+		if all, err = packings(ctx, ctx, p); err != nil {
+			return solve.Failed(ctx, p, err)
+		}
+		if best = trained(ctx, p, o, flattest(p, all)[0], mostTransfers); best.Schedule != nil && best.Makespan() <= o.Enough {
+			return best, nil
+		}
+	}
 	switch {
-	case n > manyRanks:
+	case n > manyRanks && all == nil:
 		half, done := b.Share(2) // the schedule is large: to write and to prove it takes time, too
 		best = repeated(half.Context(), p, regular(p), mostRepeated)
 		done()
@@ -57,9 +67,11 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	case n > fewRanks && n <= maxShallow:
 		best = repeated(ctx, p, regular(p), mostRepeated/8)
 	}
-	share, cancel := b.Share(3)
-	defer cancel()
-	all, err := packings(ctx, share.Context(), p)
+	if all == nil {
+		share, done := b.Share(3)
+		all, err = packings(ctx, share.Context(), p)
+		done()
+	}
 	if err != nil {
 		r, err := solve.Failed(ctx, p, err)
 		if best.Schedule == nil {
@@ -74,6 +86,11 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	f := sorted[0]
 	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
 	limit := o.Nearly()
+	if n > maxShallow && !framable(p) && len(p.Topology.Switches) > 0 {
+		if best = sooner(best, trained(ctx, p, o, f, mostTransfers)); !far(o.Enough) {
+			return best, nil
+		}
+	}
 	busy, last := f.Fluid(p)
 	if n > maxShallow && n <= manyRanks && framable(p) && busy < longFilled*last { // it takes long to find frames, if there are any
 		half, done := b.Share(2)
@@ -184,7 +201,7 @@ const farFrom = 8
 func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings []*Forest) solve.Result {
 	var flows []poured
 	for _, f := range packings[:min(len(packings), mostFrames)] {
-		flows = append(flows, poured{f, true, map[model.Time]*frame{}})
+		flows = append(flows, poured{Forest: f, framed: true, frames: map[model.Time]*frame{}})
 	}
 	half, done := b.Share(2)
 	defer done()

@@ -17,24 +17,34 @@ import (
 // while links near the root have nothing left to carry. So what comes later than a time is taken out, and is brought
 // again on ways of its own, from wherever the chunk is by then, over links that are idle: for instance on a ring, where
 // all chunks go all the way round, each of the last ones is sent both ways and goes round a part. Each way is as late as
-// it can be, so that what leaves the root last has the shortest way to go. The time is searched for, by steps that grow and then
-// by halving.
+// it can be, so that what leaves the root last has the shortest way to go. The time is searched for, by steps that grow, even
+// where one of them fails, and then by halving.
 func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
 	s.fill()
-	best, end := s, s.end()
-	looks := drainLooks
-	low := max(bound, s.first())
-	for step := (end - low) / firstStep; end-low > end/smallestGain && looks > 0 && ctx.Err() == nil; step *= 2 {
-		middle, found := max(end-max(1, step), (low+end)/2), false
+	best, late, looks := s, s.end(), drainLooks
+	end, low := late, max(bound, s.first())
+	try := func(middle model.Time) bool {
 		for _, first := range []bool{true, false} {
-			c := s.clone()
-			if found = c.drain(ctx, middle, first, &looks); found {
+			if c := s.clone(); c.drain(ctx, middle, first, &looks) {
 				best, end = c, c.end()
-				break
+				return true
 			}
 		}
-		if !found {
-			low, step = middle, end
+		return false
+	}
+	more := func() bool { return end-low > end/smallestGain && looks > 0 && ctx.Err() == nil }
+	failed := low
+	for step := max(1, (late-low)/firstStep); more() && late-step > low; step *= 2 {
+		if middle := late - step; middle < end && !try(middle) && middle > failed {
+			failed = middle
+		}
+	}
+	if failed < end { // else more was asked for later, and found
+		low = failed
+	}
+	for more() {
+		if middle := (low + end) / 2; !try(middle) {
+			low = middle
 		}
 	}
 	return best
@@ -44,7 +54,7 @@ func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
 const smallestGain = 1 << 13
 
 // firstStep is by which part of what there may be to gain the end is put forward first: little has to be brought again
-// then. It is twice as much each time, until it is too much.
+// then. It is twice as much each time.
 const firstStep = 64
 
 // drainLooks is about how many links the search looks at.
@@ -67,7 +77,7 @@ func (s *stream) fill() {
 func (s *stream) first() (last model.Time) {
 	for v := range s.ranks {
 		first := model.MaxTime
-		for k := range s.p.Chunks {
+		for k := range s.trains {
 			first = min(first, s.at[s.slot(k, v)])
 		}
 		if first < model.MaxTime {
@@ -88,7 +98,7 @@ type late struct {
 func (s *stream) drain(ctx context.Context, end model.Time, first bool, looks *int) bool {
 	var all []late
 	root := s.p.Collective.Root
-	for k := range s.p.Chunks {
+	for k := range s.trains {
 		begin, emitted := len(all), model.MaxTime
 		for v := range s.ranks {
 			i := s.slot(k, v)
@@ -142,7 +152,8 @@ func (b *back) bring(chunk, rank int, end model.Time) bool {
 	for u := range b.need {
 		b.need[u], b.done[u] = math.MinInt64, false
 	}
-	b.need[rank] = end
+	lead := b.lead[z]
+	b.need[rank] = end - lead
 	for {
 		u := -1
 		for v, need := range b.need {
@@ -153,7 +164,7 @@ func (b *back) bring(chunk, rank int, end model.Time) bool {
 		if u < 0 {
 			return false
 		}
-		if b.at[b.slot(chunk, u)] <= b.need[u] {
+		if at := b.at[b.slot(chunk, u)]; at <= b.need[u]+lead {
 			b.take(chunk, u, rank)
 			return true
 		}
@@ -163,7 +174,7 @@ func (b *back) bring(chunk, rank int, end model.Time) bool {
 			if b.done[v] {
 				continue
 			}
-			if start := b.idle(b.uses[z][h], b.need[u]-b.lasts[z][h]); start > b.need[v] {
+			if start := b.idle(b.uses[z][h], b.need[u]+lead-b.lasts[z][h]); start > b.need[v] {
 				b.need[v], b.via[v] = start, h
 			}
 		}

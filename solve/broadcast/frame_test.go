@@ -23,7 +23,7 @@ func TestFrame(t *testing.T) {
 		f := flattest(p, all)[0]
 		_, period := units(f.Trees)
 		p.Chunks = framed(p, solve.Evenly(p.Space(), 400), period)
-		s := newStream(p, f.Trees)
+		s := newStream(p, f.Trees, 1)
 		known := map[model.Time]*frame{}
 		frame := s.newFrame(context.Background(), f.Trees, known)
 		require.NotNil(t, frame, name)
@@ -60,7 +60,7 @@ func TestFrameRandom(t *testing.T) {
 		f := all[rng.IntN(len(all))]
 		_, period := units(f.Trees)
 		p.Chunks = framed(p, solve.Evenly(p.Space(), 400), period)
-		s := newStream(p, f.Trees)
+		s := newStream(p, f.Trees, 1)
 		if frame := s.newFrame(context.Background(), f.Trees, map[model.Time]*frame{}); frame != nil {
 			with++
 			s.pourFramed(frame)

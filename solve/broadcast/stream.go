@@ -24,6 +24,7 @@ type poured struct {
 	*Forest
 	framed bool
 	frames map[model.Time]*frame // those that were found
+	pieces int                   // chunks of a train; 0: one
 }
 
 // manyPieces is from how many on the best of several flows remains the best.
@@ -59,7 +60,7 @@ func finest(ctx, first context.Context, p *model.Problem, o solve.Options, flows
 				best.Problem, best.Schedule, best.Note, winner = &q, s, f.String(), f
 			}
 		}
-		if best.Schedule != nil && (g.Pieces >= manyPieces || winner.framed) {
+		if best.Schedule != nil && g.Pieces >= manyPieces {
 			flows = []poured{winner}
 		}
 		if stop := solve.StopOf(until); stop != 0 {
@@ -79,14 +80,14 @@ func finest(ctx, first context.Context, p *model.Problem, o solve.Options, flows
 // stream returns a schedule of p, a broadcast in chunks that are equal except for the last one; no schedule of p ends
 // before bound. It returns nil when ctx is done before there is one, or where there is no frame.
 func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) *model.Schedule {
-	s := newStream(p, f.Trees)
+	s := newStream(p, f.Trees, max(1, f.pieces))
 	if f.framed {
 		t := s.newFrame(ctx, f.Trees, f.frames)
 		if t == nil {
 			return nil
 		}
 		s.pourFramed(t)
-	} else if !s.pour(ctx, dealt(f.Trees, len(p.Chunks))) {
+	} else if !s.pour(ctx, dealt(f.Trees, s.trains)) {
 		return nil
 	}
 	return s.drained(ctx, bound).schedule()
@@ -110,24 +111,32 @@ func dealt(trees []arborescence.Tree, chunks int) []int {
 	return of
 }
 
-// stream is a schedule of a broadcast in the making: when each chunk is at each rank, and by which hop. It knows all
+// stream is a schedule of a broadcast in the making: when each train is at each rank, and by which hop. It knows all
 // hops between members, not only those of the trees.
+//
+// A train is some chunks that follow one another over the same hops without a pause, as packets of a message do. The first
+// is sent on when it has come: so a train is no longer under way than one chunk of it, though it is booked as one.
 type stream struct {
-	p     *model.Problem
-	ranks int
-	hops  []way
-	into  [][]int32   // by rank: the hops that lead there
-	kids  [][][]int32 // by tree and rank: the hops that leave it
-	board *timing.Board
-	uses  [2][][]demand.Use // of a chunk, and of the last one, by hop
-	lasts [2][]model.Time
-	at    []model.Time // by chunk and rank: when it is there; MaxTime: not yet
-	by    []int32      // by chunk and rank: the hop that it came by; -1: none
+	p      *model.Problem
+	ranks  int
+	pieces int // chunks of a train
+	trains int
+	hops   []way
+	into   [][]int32   // by rank: the hops that lead there
+	kids   [][][]int32 // by tree and rank: the hops that leave it
+	board  *timing.Board
+	uses   [2][][]demand.Use // of a train, and of the last one, by hop
+	lasts  [2][]model.Time
+	lead   [2]model.Time // how long before a train has come it can be sent on
+	pace   []model.Time  // by hop: the time from one chunk of a train to the next
+	at     []model.Time  // by train and rank: when it is there; MaxTime: not yet
+	by     []int32       // by train and rank: the hop that it came by; -1: none
 }
 
-func newStream(p *model.Problem, trees []arborescence.Tree) *stream {
+// newStream returns the stream of p's chunks, in trains of a number of them, down some trees: nothing is booked.
+func newStream(p *model.Problem, trees []arborescence.Tree, pieces int) *stream {
 	t := p.Topology
-	s := &stream{p: p, ranks: t.Ranks, into: make([][]int32, t.Ranks), board: timing.NewBoard(p)}
+	s := &stream{p: p, ranks: t.Ranks, pieces: pieces, trains: (len(p.Chunks) + pieces - 1) / pieces, into: make([][]int32, t.Ranks), board: timing.NewBoard(p)}
 	members := make([]bool, t.Ranks)
 	for _, v := range p.Members() {
 		members[v] = true
@@ -146,21 +155,43 @@ func newStream(p *model.Problem, trees []arborescence.Tree) *stream {
 		}
 		s.kids = append(s.kids, kids)
 	}
-	for i, c := range []model.Chunk{p.Chunks[0], p.Chunks[len(p.Chunks)-1]} {
-		for _, h := range s.hops {
-			uses := slices.DeleteFunc(s.board.Uses(h.route, c.Size, nil), func(u demand.Use) bool {
-				return int(u.Choice) >= len(t.Links) // a port: they have room for all their links
-			})
-			s.uses[i] = append(s.uses[i], uses)
-			s.lasts[i] = append(s.lasts[i], s.board.Duration(h.route, c.Size))
-		}
-	}
-	s.at = slices.Repeat([]model.Time{model.MaxTime}, s.ranks*len(p.Chunks))
-	s.by = slices.Repeat([]int32{-1}, s.ranks*len(p.Chunks))
-	for k := range p.Chunks {
+	s.measure()
+	s.at = slices.Repeat([]model.Time{model.MaxTime}, s.ranks*s.trains)
+	s.by = slices.Repeat([]int32{-1}, s.ranks*s.trains)
+	for k := range s.trains {
 		s.at[s.slot(k, p.Collective.Root)] = 0
 	}
 	return s
+}
+
+// measure sets what trains need of hops. Those of several chunks count as if all had the same size.
+func (s *stream) measure() {
+	sizes := [2]int64{s.p.Chunks[0].Size, s.p.Chunks[len(s.p.Chunks)-1].Size}
+	counts := [2]int{s.pieces, len(s.p.Chunks) - (s.trains-1)*s.pieces}
+	if s.pieces > 1 {
+		sizes[1] = sizes[0]
+	}
+	for i, size := range sizes {
+		behind, least := model.Time(counts[i]-1), model.MaxTime
+		for _, h := range s.hops {
+			uses := slices.DeleteFunc(s.board.Uses(h.route, size, nil), func(u demand.Use) bool {
+				return int(u.Choice) >= len(s.p.Topology.Links) // a port: they have room for all their links
+			})
+			pace := model.Time(0)
+			for _, u := range uses {
+				pace = max(pace, u.Extra)
+			}
+			for j := range uses {
+				uses[j].Extra += behind * pace
+			}
+			s.uses[i] = append(s.uses[i], uses)
+			s.lasts[i] = append(s.lasts[i], s.board.Duration(h.route, size)+behind*pace)
+			if least = min(least, pace); i == 0 {
+				s.pace = append(s.pace, pace)
+			}
+		}
+		s.lead[i] = behind * least
+	}
 }
 
 func (s *stream) add(h way) int32 {
@@ -179,12 +210,12 @@ func (s *stream) hop(a arborescence.Arc) int32 {
 	return s.add(way{from: a.From, to: a.To, route: a.Route})
 }
 
-// slot is the index of a chunk at a rank.
-func (s *stream) slot(chunk, rank int) int { return chunk*s.ranks + rank }
+// slot is the index of a train at a rank.
+func (s *stream) slot(train, rank int) int { return train*s.ranks + rank }
 
-// size returns which of the two sizes of chunks one has.
-func (s *stream) size(chunk int) int {
-	if chunk == len(s.p.Chunks)-1 {
+// size returns which of the two sizes of trains one has.
+func (s *stream) size(train int) int {
+	if train == s.trains-1 {
 		return 1
 	}
 	return 0
@@ -221,7 +252,7 @@ func (s *stream) pour(ctx context.Context, of []int) bool {
 		s.book(k, x.hop, s.board.First(s.uses[s.size(k)][x.hop], 0, x.at))
 		to := s.hops[x.hop].to
 		for _, h := range s.kids[x.tree][to] {
-			q.Push(pending{s.at[s.slot(k, to)], x.chunk, x.tree, h})
+			q.Push(pending{s.at[s.slot(k, to)] - s.lead[s.size(k)], x.chunk, x.tree, h})
 		}
 	}
 	return true
@@ -262,22 +293,76 @@ func (s *stream) end() (last model.Time) {
 	return last
 }
 
-// schedule returns what is booked.
+// schedule returns what is booked, in order of time.
 func (s *stream) schedule() *model.Schedule {
 	list := &model.Schedule{Form: model.FormFor(s.p.Cost)}
 	for _, h := range s.hops {
 		list.Routes = append(list.Routes, h.route)
 	}
+	var begin []running
 	for i, h := range s.by {
-		if h < 0 {
-			continue
+		if h >= 0 {
+			k := i / s.ranks
+			begin = append(begin, running{s.at[i] - s.lasts[s.size(k)][h], h, int32(k * s.pieces)})
 		}
-		k := i / s.ranks
-		list.Transfers = append(list.Transfers, model.Transfer{
-			Chunk: int32(k), Src: int32(s.hops[h].from), Dst: int32(s.hops[h].to), Route: h, Op: model.Copy,
-			Start: s.at[i] - s.lasts[s.size(k)][h], End: s.at[i],
-		})
 	}
-	slices.SortStableFunc(list.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
-	return list
+	slices.SortStableFunc(begin, func(a, b running) int { return cmp.Compare(a.at, b.at) })
+	queues := []*queue{{list: begin}} // in order, each: those that begin, and those under way at one pace each
+	of := map[model.Time]*queue{}
+	list.Transfers = make([]model.Transfer, 0, len(begin)*s.pieces)
+	for {
+		x, ok := next(queues)
+		if !ok {
+			return list
+		}
+		h, pace := s.hops[x.hop], s.pace[x.hop]
+		list.Transfers = append(list.Transfers, model.Transfer{
+			Chunk: x.chunk, Src: int32(h.from), Dst: int32(h.to), Route: x.hop, Op: model.Copy,
+			Start: x.at, End: x.at + s.lasts[0][x.hop] - model.Time(s.pieces-1)*pace,
+		})
+		if x.chunk++; int(x.chunk) == len(s.p.Chunks) {
+			t := &list.Transfers[len(list.Transfers)-1]
+			t.End = t.Start + s.board.Duration(h.route, s.p.Chunks[x.chunk-1].Size)
+		} else if int(x.chunk)%s.pieces > 0 {
+			if of[pace] == nil {
+				of[pace] = &queue{}
+				queues = append(queues, of[pace])
+			}
+			x.at += pace
+			of[pace].list = append(of[pace].list, x)
+		}
+	}
 }
+
+// running is a train on a hop: its next chunk starts at a time.
+type running struct {
+	at         model.Time
+	hop, chunk int32
+}
+
+// queue is trains in the order in which their next chunks start.
+type queue struct {
+	list []running
+	head int
+}
+
+// next takes the first train of some queues.
+func next(queues []*queue) (x running, ok bool) {
+	var first *queue
+	for _, q := range queues {
+		if q.head < len(q.list) && (first == nil || q.list[q.head].at < first.list[first.head].at) {
+			first = q
+		}
+	}
+	if first == nil {
+		return running{}, false
+	}
+	x = first.list[first.head]
+	if first.head++; first.head >= compact && 2*first.head >= len(first.list) {
+		first.list, first.head = first.list[:copy(first.list, first.list[first.head:])], 0
+	}
+	return x, true
+}
+
+// compact is from how many trains on that have left a queue it is made shorter.
+const compact = 1 << 12
