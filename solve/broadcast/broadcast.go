@@ -65,7 +65,7 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 			best.Stop = solve.Done
 		}
 	case n > fewRanks && n <= maxShallow:
-		best = repeated(ctx, p, regular(p), mostRepeated/8)
+		best = repeated(ctx, p, regular(p), mostRepeated/16)
 	}
 	if all == nil {
 		share, done := b.Share(3)

@@ -306,7 +306,7 @@ func (c *clusters) trees(s shape) [][]bough {
 	budget := slices.Max(load) * 0.9
 	for tree := range slices.Backward(trees) { // those of the root last: others have less to do there
 		for g := range c.groups {
-			if !c.spread(tree, tree/len(s), g, load, budget, send) {
+			if !c.spread(tree, tree/len(s), g, tree%len(s), load, budget, send) {
 				return nil
 			}
 		}
@@ -316,14 +316,14 @@ func (c *clusters) trees(s shape) [][]bough {
 
 // spread sends what has come to a rank of a group on to the others: from those that have it soonest, if their links have
 // time left, else from that which has most.
-func (c *clusters) spread(tree, rail, group int, load []float64, budget float64, send func(tree, from, to, colour int) bool) bool {
+func (c *clusters) spread(tree, rail, group, turn int, load []float64, budget float64, send func(tree, from, to, colour int) bool) bool {
 	have := []int{c.groups[group][rail]}
 	if group == 0 && rail > 0 {
 		have = append(have, c.groups[0][0])
 	}
 	n := len(c.groups[group])
 	for i := range n - 1 { // trees begin with others
-		to := c.groups[group][(rail+1+(i+tree)%(n-1))%n]
+		to := c.groups[group][(rail+1+(i+turn)%(n-1))%n]
 		if slices.Contains(have, to) {
 			continue
 		}

@@ -86,6 +86,10 @@ func newCycle(p *model.Problem, x period) *cycle {
 		s.height += c.p.Topology.Duration(s.routes[0], 0)
 	}
 	c.skew, c.ways = c.skewed(), []packing{soon, aligned}
+	if c.seat() {
+		c.ways = []packing{seated, soon, aligned}
+	}
+	c.reorder()
 	return c
 }
 
@@ -330,9 +334,9 @@ func (x *line) insert(from, to model.Time) {
 // slacks is by which parts of itself a period is longer than what its busiest link needs.
 var slacks = []float64{0, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.75, 1}
 
-// mostRepeated is how many transfers a periodic schedule usually has at most, and moreCrossed how many links its transfers
-// cross at most for each of these, which is what it takes to verify them, if it gains by more.
-const mostRepeated, moreCrossed = 1 << 20, 4
+// mostRepeated is how many links the transfers of a periodic schedule usually cross at most, which is what it takes to verify
+// them: a million in a sixth of a second.
+const mostRepeated = 10 << 20
 
 // crossed returns how many links the transfers of a period cross.
 func (c *cycle) crossed() (links int) {
@@ -384,18 +388,26 @@ func (c *cycle) periods(least model.Time) (list []model.Time) {
 	return list
 }
 
-// smallSlack is by which part chunks are smaller than a period that divides the skew has room for: times are whole.
-const smallSlack = 0.001
-
-// inStep returns how many chunks there are, not many fewer than a number, whose period divides the skew.
+// inStep returns how many chunks there are, not many fewer than a number, whose period divides the skew: a few more than fill it,
+// since times are whole, and the places in it, too.
 func (c *cycle) inStep(chunks int64) int64 {
 	least := c.shortest(solve.Evenly(c.p.Space(), chunks)[0].Size)
 	if c.skew == 0 || least == 0 || least > c.skew {
 		return chunks
 	}
 	period := c.skew / (c.skew / least)
-	return int64(math.Ceil(float64(chunks) * float64(least) / float64(period) * (1 + smallSlack)))
+	places := model.Time(max(1, c.slots))
+	exact := float64(chunks) * float64(least) / float64(period)
+	for slack := leastSlack; ; slack *= 2 {
+		n := int64(math.Ceil(exact * (1 + slack)))
+		if slack > mostSlack || c.shortest(solve.Evenly(c.p.Space(), n)[0].Size) <= period/places*places {
+			return n
+		}
+	}
 }
+
+// leastSlack and mostSlack are by which part chunks are smaller than what a period that divides the skew has room for.
+const leastSlack, mostSlack = 1e-6, 1e-3
 
 // best returns the shortest schedule of the cycle with a number of chunks, if any is shorter than another one.
 func (c *cycle) best(ctx context.Context, chunks int64, than beat) (best beat) {
@@ -492,18 +504,18 @@ func regular(p *model.Problem) iter.Seq[period] {
 	}
 }
 
-// numbers returns how many periods are tried with at most a number of transfers.
+// numbers returns how many periods are tried whose transfers cross at most a number of links.
 func (c *cycle) numbers(most int) []int64 {
-	n := max(1, int64(most/len(c.steps)))
-	return slices.Compact([]int64{n, max(1, n/4), max(1, n/16)})
+	n := max(1, int64(most/c.crossed()))
+	return slices.Compact([]int64{n, max(1, n/4), max(1, n/16), max(1, n/64)})
 }
 
-// repeated returns the best periodic schedule of a broadcast, if any, of several choices of trees, with at most a number of
-// transfers, or with more of the best trees: see moreCrossed.
+// repeated returns the best periodic schedule of a broadcast, if any, of several choices of trees, whose transfers cross at most
+// a number of links.
 func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], most int) solve.Result {
 	best, work := beat{ends: model.MaxTime}, 0
 	for x := range periods {
-		if ctx.Err() != nil || work > max(leastWorked, worked*most) {
+		if ctx.Err() != nil || work > max(leastWorked, most/worked) {
 			break
 		}
 		if len(x.trees) == 0 {
@@ -525,12 +537,6 @@ func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], m
 	if best.c == nil {
 		return solve.Result{}
 	}
-	if c := best.c; c.seat() {
-		c.ways = append(c.ways, seated)
-		for _, n := range c.numbers(most) {
-			best = c.best(ctx, n*int64(c.trees), best)
-		}
-	}
 	for best.chunks > 1 { // fewer chunks if they are as good
 		fewer := best.c.best(ctx, best.c.inStep(best.chunks/2), beat{ends: best.ends + best.ends/littleLater})
 		if fewer.c == nil {
@@ -538,30 +544,15 @@ func repeated(ctx context.Context, p *model.Problem, periods iter.Seq[period], m
 		}
 		best = fewer
 	}
-	for {
-		n := best.c.inStep(2 * best.chunks)
-		if n*int64(best.c.crossed()) > int64(moreCrossed*most*best.c.trees) {
-			break
-		}
-		more := best.c.best(ctx, n, beat{ends: best.ends - best.ends/muchSooner})
-		if more.c == nil {
-			break
-		}
-		best = more
-	}
 	return best.schedule(context.WithoutCancel(ctx)) // that is soon done
 }
 
-// worked is how many routes are looked at for each transfer that there may be, and leastWorked how many at least, until no
+// worked is how many links may be crossed for each route that is looked at, and leastWorked how many routes at least, until no
 // other trees are tried.
 const worked, leastWorked = 3, 1 << 18
 
 // littleLater is the part of its time by which a schedule may be later than one with twice the chunks.
-const littleLater = 400
-
-// muchSooner is the part of its time by which a schedule of more than the usual transfers is sooner than one with half of
-// the chunks.
-const muchSooner = 250
+const littleLater = 2000
 
 // equal returns trees of equal weight, as many of each as it has parts.
 func equal(trees []arborescence.Tree) (list [][]bough) {

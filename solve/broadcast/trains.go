@@ -18,7 +18,9 @@ func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, 
 	_, trees := units(f.Trees)
 	others := len(p.Members()) - 1
 	busy, _ := f.Fluid(p)
-	latency := quickest(p)
+	tiny := *p
+	tiny.Size = 1
+	latency := quickest(&tiny)
 	part := busy / (busy + latency)
 	chunks := min(fineParts*latency/hopLatency(p.Topology)*part*float64(trees), float64(most/others))
 	pieces := max(1, int(math.Ceil(chunks/max(leastTrains, mostTrains*part)*float64(others))))
@@ -38,7 +40,7 @@ func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, 
 const leastTrains, mostTrains, mostTransfers = 1 << 18, 1 << 20, 10 << 20
 
 // fineParts is into how many parts of the time chunks wait for one of them.
-const fineParts = 1 << 9
+const fineParts = 400
 
 // hopLatency returns the seconds that the first byte takes over the quickest link.
 func hopLatency(t *model.Topology) float64 {
