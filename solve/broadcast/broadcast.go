@@ -26,10 +26,28 @@ import (
 	"github.com/oraccl/oraccl/solve/fluid"
 )
 
-// Solve solves a broadcast whose cut is open: flattened trees of the largest rate are repeated, if there are many
+// Solve solves a broadcast whose cut is open, over trees, and if they are not nearly enough by ejections where these serve it.
+func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
+	near := newNeighbours(p)
+	if near == nil || !near.sparse(p) {
+		return planted(b, p, o, place)
+	}
+	short, done := b.Share(3)
+	best, err := planted(short, p, o, place)
+	if done(); err != nil || best.Schedule != nil && best.Makespan() <= o.Nearly() {
+		return best, err
+	}
+	best = sooner(best, ejected(b.Context(), p, near, o))
+	if best.Stop = solve.Done; b.Stop() != 0 {
+		best.Stop = b.Stop()
+	}
+	return best, nil
+}
+
+// planted returns a broadcast over trees: flattened trees of the largest rate are repeated, if there are many
 // ranks, and poured; if that is not enough, chunks are placed in other orders, and on other trees. Where switches are too
 // large to find such trees soon, regular ones do.
-func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
+func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	ctx := b.Context()
 	var best solve.Result
 	var all []*Forest

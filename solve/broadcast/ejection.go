@@ -1,0 +1,388 @@
+package broadcast
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/arborescence"
+	"github.com/oraccl/oraccl/solve/improve"
+)
+
+// ejection makes a broadcast on a grid end sooner: guided ejection search (Nagata and Bräysy, "A powerful route minimization
+// heuristic for the vehicle routing problem with time windows", Operations Research Letters 37, 2009). What ends after a
+// limit is undone. A job that is to be done, the last that was undone first, is done as soon as its lanes are free; if they
+// never are, it takes the place of those jobs that have been in the way of others least often, and random jobs are moved.
+type ejection struct {
+	*grid
+	limit   int32   // slots: no job ends later
+	penalty []int32 // by job: 1 and how often there was no room for it
+	floor   []int32 // by rank: no chunk is there sooner
+	rng     *rand.Rand
+	work    int // lanes and slots that were looked at
+	best    layout
+}
+
+// layout is by which lane and when each job is done.
+type layout struct{ by, start []int32 }
+
+const (
+	// triedLanes is over how many lanes a job may be done at once, of those looked at, and ejectedLanes over how many in
+	// place of others.
+	triedLanes, ejectedLanes = 256, 48
+	// seldomEarly is how many jobs take the place of others from those that have their chunk by then, to one whose
+	// source is to get the chunk sooner, too.
+	seldomEarly = 20
+	// shaken is how many random jobs are moved at a time.
+	shaken = 10
+)
+
+func newEjection(g *grid) *ejection {
+	e := &ejection{grid: g, limit: g.horizon, penalty: slices.Repeat([]int32{1}, len(g.at)), floor: slices.Repeat([]int32{never}, g.ranks),
+		rng: rand.New(rand.NewPCG(1, 1))}
+	if len(g.pool) == 0 {
+		e.limit = g.ends()
+	}
+	e.floor[g.p.Collective.Root] = 0
+	for again := true; again; {
+		again = false
+		for i := range g.lanes {
+			l := &g.lanes[i]
+			if at := e.floor[l.from] + l.lasts; at < e.floor[l.to] {
+				e.floor[l.to], again = at, true
+			}
+		}
+	}
+	return e
+}
+
+// layout returns what is done.
+func (g *grid) layout() layout { return layout{slices.Clone(g.by), slices.Clone(g.start)} }
+
+// restore does what was done.
+func (g *grid) restore(s layout) {
+	for x, by := range g.by {
+		if by >= 0 && (s.by[x] != by || s.start[x] != g.start[x]) {
+			g.undo(int32(x))
+		}
+	}
+	for x, by := range s.by {
+		if by >= 0 && g.by[x] < 0 {
+			g.do(int32(x), by, s.start[x])
+		}
+	}
+}
+
+// run makes the makespan shorter until it is at most enough slots, there was no progress for as much work as patience, or
+// ctx is done, and leaves the best that was found.
+func (e *ejection) run(ctx context.Context, patience int, enough int32) {
+	if len(e.pool) == 0 {
+		e.best = e.layout()
+		e.lower(e.limit - 1)
+	}
+	for steps, until := 0, e.work+patience; e.limit >= enough && e.work < until; steps++ {
+		if steps%every == 0 && ctx.Err() != nil {
+			break
+		}
+		if len(e.pool) == 0 {
+			e.best, until = e.layout(), e.work+patience
+			e.lower(e.ends() - 1)
+			continue
+		}
+		if x := e.pool[len(e.pool)-1]; !e.insert(x) {
+			e.penalty[x]++
+			if !e.squeeze(x, e.rng.IntN(seldomEarly) == 0) && !e.squeeze(x, true) {
+				break // the limit is less than any chunk takes
+			}
+			for range shaken {
+				e.shake()
+			}
+		}
+	}
+	if e.best.by != nil {
+		e.restore(e.best)
+	}
+	e.limit = e.ends()
+}
+
+// lower sets the limit and undoes what ends later.
+func (e *ejection) lower(limit int32) {
+	e.limit = limit
+	for x, by := range e.by {
+		if by >= 0 && e.at[x] > limit {
+			e.undo(int32(x))
+		}
+	}
+}
+
+// insert does a job as soon as a lane is free, and reports whether that is in time.
+func (e *ejection) insert(x int32) bool {
+	best, by := min(e.need(x), e.limit)+1, int32(-1)
+	into := e.into[x%int32(e.ranks)]
+	for i, at, looks := len(into), e.rng.IntN(len(into)), 0; i > 0 && looks < triedLanes; i, at = i-1, at+1 {
+		j := into[at%len(into)]
+		l := &e.lanes[j]
+		from := e.at[e.source(x, l)]
+		if from+l.lasts >= best {
+			continue
+		}
+		looks++
+		if s := e.opens(l, from, best-1-l.lasts); s >= 0 {
+			best, by = s+l.lasts, j
+		}
+	}
+	e.work += triedLanes / 4
+	if by < 0 {
+		return false
+	}
+	e.do(x, by, best-e.lanes[by].lasts)
+	return true
+}
+
+// squeeze does a job in place of those whose penalties are the least together: others that use its lane at that time, and
+// those that are made from it before. Where early is set its source may get the chunk later than that, and is undone, too.
+// It reports whether there is a time for the job.
+func (e *ejection) squeeze(x int32, early bool) bool {
+	best, by, start, ties := int32(never), int32(-1), int32(0), 0
+	into, need := e.into[x%int32(e.ranks)], e.need(x)
+	for i, at, looks := len(into), e.rng.IntN(len(into)), 0; i > 0 && looks < ejectedLanes; i, at = i-1, at+1 {
+		j := into[at%len(into)]
+		l := &e.lanes[j]
+		source := e.source(x, l)
+		has := e.at[source]
+		from := has
+		if early {
+			from = e.floor[l.from]
+		}
+		if from+l.lasts > e.limit {
+			continue
+		}
+		looks++
+		e.work += int(e.limit-l.lasts-from) / 2
+		for s := from; s+l.lasts <= e.limit; s++ {
+			cost := e.inTheWay(l, s, best)
+			if s < has {
+				cost += e.penalty[source]
+			}
+			if end := s + l.lasts; end > need && cost <= best {
+				for y := e.first[x]; y >= 0; y = e.next[y] {
+					if e.start[y] < end {
+						cost += e.penalty[y]
+					}
+				}
+			}
+			if cost < best {
+				best, by, start, ties = cost, j, s, 1
+			} else if cost == best {
+				if ties++; e.rng.IntN(ties) == 0 {
+					by, start = j, s
+				}
+			}
+		}
+	}
+	if by < 0 {
+		return false
+	}
+	e.force(x, by, start)
+	return true
+}
+
+// inTheWay returns the penalties of the jobs that use a lane at a time, or more than most.
+func (e *ejection) inTheWay(l *lane, start, most int32) (cost int32) {
+	before := int32(-1)
+	for i, link := range l.links {
+		owners := e.owner[e.index(link, start+l.off[i]):]
+		for _, y := range owners[:l.width] {
+			if y >= 0 && y != before {
+				cost += e.penalty[y]
+				before = y
+			}
+		}
+		if cost > most {
+			break
+		}
+	}
+	return cost
+}
+
+// force does a job and undoes what is in its way.
+func (e *ejection) force(x, by, start int32) {
+	l := &e.lanes[by]
+	source := e.source(x, l)
+	if e.at[source] > start && e.by[source] >= 0 {
+		e.undo(source)
+	}
+	for i, link := range l.links {
+		at := e.index(link, start+l.off[i])
+		for j := range int(l.width) {
+			if y := e.owner[at+j]; y >= 0 {
+				e.undo(y)
+			}
+		}
+	}
+	for y := e.first[x]; y >= 0; {
+		next := e.next[y]
+		if e.start[y] < start+l.lasts {
+			e.undo(y)
+		}
+		y = next
+	}
+	e.do(x, by, start)
+}
+
+// shake moves a random job to a random lane and time, if that is free and soon enough. Every other time it must not be
+// later than it was if something is made from it.
+func (e *ejection) shake() {
+	x := int32(e.rng.IntN(len(e.at)))
+	if e.by[x] < 0 {
+		return
+	}
+	into := e.into[x%int32(e.ranks)]
+	j := into[e.rng.IntN(len(into))]
+	l := &e.lanes[j]
+	from, last := e.at[e.source(x, l)], min(e.need(x), e.limit)
+	if e.first[x] >= 0 && e.rng.IntN(2) == 0 {
+		last = min(last, e.at[x])
+	}
+	if last -= l.lasts; from > last {
+		return
+	}
+	e.work++
+	was, start := &e.lanes[e.by[x]], e.start[x]
+	e.mark(was, start, -1) // its own place counts as free
+	at := e.opens(l, from+int32(e.rng.IntN(int(last-from+1))), last)
+	if at < 0 {
+		at = e.opens(l, from, last)
+	}
+	e.mark(was, start, x)
+	if at >= 0 {
+		e.undo(x)
+		e.do(x, j, at)
+	}
+}
+
+// sparse reports whether ejections are worth while: there are several switches and few ranks, and neither does the root take
+// many latencies to send the buffer, nor a small part of one.
+func (x *neighbours) sparse(p *model.Problem) bool {
+	latencies := x.sends(p)
+	return len(p.Topology.Switches) > 1 && len(p.Members()) <= maxEjected && latencies > leastLatencies && latencies < mostLatencies && p.Cost == model.Pipelined
+}
+
+// ejected returns a broadcast that begins with what is sent on at once, in few chunks, and is made shorter by ejections,
+// with twice as many chunks each time. It may return no schedule.
+func ejected(ctx context.Context, p *model.Problem, near *neighbours, o solve.Options) solve.Result {
+	best := solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}
+	r := coarsest(p)
+	if r.slots == 0 {
+		return best
+	}
+	g := started(ctx, r.cut(p), near, r)
+	for ; g != nil; r = g.raster {
+		e := newEjection(g)
+		enough := int32(max(o.Bound, o.Enough) * r.slots / r.unit)
+		last := 2*len(g.by) > mostJobs
+		patience := ejections
+		if last {
+			patience *= 4
+		}
+		e.run(ctx, patience, enough)
+		if len(g.pool) > 0 {
+			break
+		}
+		if s := g.schedule(); best.Schedule == nil || g.p.Makespan(s) < best.Makespan() {
+			best.Problem, best.Schedule, best.Note = g.p, s, fmt.Sprintf("%d chunks, by ejections", g.chunks)
+		}
+		if last || ctx.Err() != nil || g.ends() < enough {
+			break
+		}
+		g = g.halved()
+	}
+	if stop := solve.StopOf(ctx); stop != 0 {
+		best.Stop = stop
+	}
+	if best.Schedule != nil {
+		best.Schedule = improve.Schedule(ctx, best.Problem, best.Schedule, improve.Options{Effort: -1, Bound: o.Bound})
+	}
+	return best
+}
+
+const (
+	// leastLatencies and mostLatencies is between how many times the latency to the farthest rank the root takes to send the
+	// buffer where there are ejections.
+	leastLatencies, mostLatencies = 1. / 16, 3
+	// maxEjected is for how many members there are ejections.
+	maxEjected = 64
+	// mostJobs is how many jobs a grid has at most.
+	mostJobs = 1 << 13
+	// ejections is how much work is done without progress before chunks are made smaller.
+	ejections = 1 << 22
+	// perLatency is how many slots the shortest latency between ranks has at first, and fewestSlots how many the buffer.
+	perLatency, fewestSlots = 8, 4
+)
+
+// coarsest returns the raster of the coarsest grid, without slots if there is none.
+func coarsest(p *model.Problem) (r raster) {
+	unit, fastest, least := unitOf(p.Topology), fastestOf(p.Topology), model.MaxTime
+	for _, route := range routes(p) {
+		latency := model.Time(0)
+		for _, l := range route {
+			latency += p.Topology.Links[l].Alpha
+		}
+		least = min(least, latency)
+	}
+	waste := 0.0
+	for span := range model.Time(mostSpan) { // slower links waste a part of their last slot
+		most := 1.0
+		for _, l := range p.Topology.Links {
+			slots := float64(span+1) * float64(fastest) / float64(l.Bandwidth)
+			most = max(most, math.Ceil(slots*(1-alike))/slots)
+		}
+		if r.span == 0 || most < waste*(1-alike) {
+			r.span, waste = span+1, most
+		}
+	}
+	most := min(least/perLatency, model.TransferTime(p.Space(), fastest)/fewestSlots) / r.span
+	if unit == 0 || most <= 0 {
+		return r
+	}
+	r.unit = unit
+	r.slots = (r.unit + most - 1) / most
+	return r
+}
+
+// unitOf returns the longest time that divides all latencies, or 0.
+func unitOf(t *model.Topology) model.Time {
+	all := int64(0)
+	for _, l := range t.Links {
+		all = arborescence.GCD(all, int64(l.Alpha))
+	}
+	return model.Time(all)
+}
+
+// fastestOf returns the largest bandwidth of a link.
+func fastestOf(t *model.Topology) int64 {
+	return slices.MaxFunc(t.Links, func(a, b model.Link) int { return cmp.Compare(a.Bandwidth, b.Bandwidth) }).Bandwidth
+}
+
+// mostSpan is how many slots a chunk takes on the fastest links at most.
+const mostSpan = 4
+
+// started returns the best of a few grids on which all is done, nil if there is none.
+func started(ctx context.Context, p *model.Problem, near *neighbours, r raster) (best *grid) {
+	for _, way := range []order{nearFirst, emptyFirst} {
+		s := newEager(p, near, way).run(ctx)
+		if s == nil {
+			continue
+		}
+		g := newGrid(p, r, 2*r.up(p.Makespan(s)))
+		if g.follow(s); len(g.pool) == 0 && (best == nil || g.ends() < best.ends()) {
+			best = g
+		}
+	}
+	return best
+}

@@ -1,0 +1,104 @@
+package broadcast
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+// TestEjected: ejections shorten what is sent on at once, from any root, by as much as is known to be possible.
+func TestEjected(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		root int
+		size int64
+		us   float64
+	}{{"fattree:4x4", 0, 64 << 10, 5.1}, {"dragonfly:3x2x2", 5, 64 << 10, 5.1}, {"dgx2:2", 3, 16 << 10, 4.3}} {
+		p := problem(t, c.name, model.Broadcast)
+		p.Collective.Root, p.Size = c.root, c.size
+		near := newNeighbours(p)
+		r := coarsest(p)
+		g := started(context.Background(), r.cut(p), near, r)
+		for range 2 {
+			g = g.halved()
+			newEjection(g).run(context.Background(), ejections/16, 0)
+			require.Empty(t, g.pool)
+			g.check(t)
+		}
+		require.NoError(t, solvetest.Right(g.p, g.schedule()))
+		require.LessOrEqual(t, float64(g.p.Makespan(g.schedule()))/1e6, c.us, c.name)
+	}
+	p := problem(t, "fattree:4x4", model.Broadcast)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.Nil(t, ejected(over, p, newNeighbours(p), solve.Options{}).Schedule)
+}
+
+// TestGridRandom: on random networks with switches a grid on which everything is done, and halved and searched, is right.
+func TestGridRandom(t *testing.T) {
+	found := 0
+	for seed := range uint64(300) {
+		p := random(rand.New(rand.NewPCG(seed, 29)), model.Pipelined)
+		if p == nil {
+			continue
+		}
+		near := newNeighbours(p)
+		if near == nil || unitOf(p.Topology) == 0 {
+			continue
+		}
+		p.Size = 1 << 12
+		r := coarsest(p)
+		if r.slots == 0 || p.Space()/r.cut(p).Chunks[0].Size > 64 {
+			continue
+		}
+		g := started(context.Background(), r.cut(p), near, r)
+		if g == nil {
+			continue
+		}
+		found++
+		before := g.ends()
+		newEjection(g).run(context.Background(), 1<<16, 0)
+		g.check(t)
+		require.NoError(t, solvetest.Right(g.p, g.schedule()), "seed %d", seed)
+		require.LessOrEqual(t, g.ends(), before)
+	}
+	require.Greater(t, found, 10)
+}
+
+// check: jobs are done after those that they are made from, links have an owner exactly where they are busy, and the pool
+// has what is not done.
+func (g *grid) check(t *testing.T) {
+	busy := 0
+	for x := range int32(len(g.by)) {
+		if g.by[x] < 0 {
+			require.True(t, g.place[x] >= 0 || g.at[x] == 0 || !g.wanted(x))
+			continue
+		}
+		l := &g.lanes[g.by[x]]
+		require.Less(t, g.place[x], int32(0))
+		require.GreaterOrEqual(t, g.start[x], g.at[g.source(x, l)])
+		require.Equal(t, g.start[x]+l.lasts, g.at[x])
+		for i, link := range l.links {
+			for j := range l.width {
+				busy++
+				require.Equal(t, x, g.owner[g.index(link, g.start[x]+l.off[i]+j)])
+				require.NotZero(t, g.taken(link, g.start[x]+l.off[i]+j)&1)
+			}
+		}
+	}
+	for _, y := range g.owner {
+		if y >= 0 {
+			busy--
+		}
+	}
+	require.Zero(t, busy)
+}
+
+// wanted reports whether a job is for a member.
+func (g *grid) wanted(x int32) bool { return len(g.into[int(x)%g.ranks]) > 0 }

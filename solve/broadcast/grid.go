@@ -1,0 +1,335 @@
+package broadcast
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/hop"
+)
+
+// grid is a broadcast in slots of time: which chunk comes to which rank, by which lane and when. Some ranks may lack
+// some chunks; what they lack is in the pool. A rank may pass on a chunk that it lacks: then it must get it before it
+// first does so, and nothing else changes where it gets it from elsewhere.
+//
+// A job is a chunk and a rank that is to get it, numbered chunk*ranks + rank.
+type grid struct {
+	p                    *model.Problem
+	raster               raster
+	ranks, chunks, words int
+	horizon              int32 // slots: no lane is in use from then on
+	lanes                []lane
+	into, from           [][]int32 // by rank: lanes
+	busy                 []uint64  // by link: a bit for each slot
+	owner                []int32   // by link and slot: the job that keeps it busy, or -1
+	at                   []int32   // by job: the slot from which on the rank has the chunk, or is to have it; never if it has no use for it
+	start, by            []int32   // by job: the slot in which its transfer starts, and the lane; -1
+	first, next, prev    []int32   // by job: those that are made from it, as a list; -1
+	pool                 []int32   // jobs that are to be done
+	place                []int32   // by job: where in the pool it is, or -1
+}
+
+// never is later than any slot.
+const never = math.MaxInt32 / 2
+
+// lane is a route from a member to another one, in slots.
+type lane struct {
+	from, to   int32
+	route      []int
+	links, off []int32 // each link is busy from its offset on
+	width      int32   // for that long
+	lasts      int32
+}
+
+// raster is slots of a length: some of them together last a unit, which divides all latencies.
+type raster struct {
+	unit  model.Time
+	slots model.Time // in a unit
+	span  model.Time // slots that a chunk takes on the fastest links
+}
+
+// time returns when a slot begins.
+func (r raster) time(slot int32) model.Time {
+	return (model.Time(slot)*r.unit + r.slots - 1) / r.slots
+}
+
+// up returns how many slots a time takes.
+func (r raster) up(t model.Time) int32 { return int32((t*r.slots + r.unit - 1) / r.unit) }
+
+// cut returns p with chunks that are as large as a span allows.
+func (r raster) cut(p *model.Problem) *model.Problem {
+	fastest := fastestOf(p.Topology)
+	q, most := *p, r.unit*r.span/r.slots
+	size := max(1, int64(float64(most)/1e12*float64(fastest)))
+	for size > 1 && model.TransferTime(size, fastest) > most {
+		size--
+	}
+	q.Chunks = solve.OfSize(p.Space(), size)
+	return &q
+}
+
+// newGrid returns a grid in which everything is to be done, within a horizon.
+func newGrid(p *model.Problem, r raster, horizon int32) *grid {
+	t := p.Topology
+	g := &grid{p: p, raster: r, ranks: t.Ranks, chunks: len(p.Chunks), into: make([][]int32, t.Ranks), from: make([][]int32, t.Ranks)}
+	member := make([]bool, t.Ranks)
+	for _, v := range p.Members() {
+		member[v] = true
+	}
+	size := p.Chunks[0].Size
+	longest := int32(0)
+	for _, route := range routes(p) {
+		u, v := t.Links[route[0]].Src, t.Links[route[len(route)-1]].Dst
+		if !member[u] || !member[v] {
+			continue
+		}
+		l := lane{from: int32(u), to: int32(v), route: route}
+		before, beta := model.Time(0), model.Time(0)
+		for _, k := range route {
+			l.links, l.off = append(l.links, int32(k)), append(l.off, r.up(before))
+			before += t.Links[k].Alpha
+			beta = max(beta, model.TransferTime(size, t.Links[k].Bandwidth))
+		}
+		l.width = max(1, r.up(beta))
+		l.lasts = r.up(before) + l.width
+		longest = max(longest, l.lasts+l.width)
+		i := int32(len(g.lanes))
+		g.lanes = append(g.lanes, l)
+		g.from[u], g.into[v] = append(g.from[u], i), append(g.into[v], i)
+	}
+	for v := range g.from {
+		slices.SortStableFunc(g.from[v], func(a, b int32) int { return cmp.Compare(g.lanes[a].lasts, g.lanes[b].lasts) })
+	}
+	g.horizon = horizon
+	g.words = int(horizon+longest)/64 + 3
+	g.busy = make([]uint64, len(t.Links)*g.words)
+	g.owner = slices.Repeat([]int32{-1}, len(t.Links)*g.words*64)
+	jobs := g.ranks * g.chunks
+	g.at = slices.Repeat([]int32{never}, jobs)
+	none := slices.Repeat([]int32{-1}, jobs)
+	g.start, g.by, g.first, g.next, g.prev, g.place = none, slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none)
+	for k := range g.chunks {
+		for _, v := range p.Members() {
+			x := int32(k*g.ranks + v)
+			if v == p.Collective.Root {
+				g.at[x] = 0
+				continue
+			}
+			g.put(x)
+		}
+	}
+	return g
+}
+
+// routes returns the routes between ranks: over switches the shortest ones.
+func routes(p *model.Problem) (all [][]int) {
+	if near := newNeighbours(p); near != nil {
+		n := p.Topology.Ranks
+		for u := range n {
+			for v := range n {
+				if u != v {
+					all = append(all, near.ways.routes(u, v)...)
+				}
+			}
+		}
+		return all
+	}
+	for _, h := range hop.All(p.Topology) {
+		all = append(all, h.Routes...)
+	}
+	return all
+}
+
+// put puts a job into the pool.
+func (g *grid) put(x int32) {
+	g.place[x] = int32(len(g.pool))
+	g.pool = append(g.pool, x)
+}
+
+// source returns the job from which another one is done over a lane.
+func (g *grid) source(x int32, l *lane) int32 { return x - l.to + l.from }
+
+// index returns where a slot on a link is in owner.
+func (g *grid) index(link, slot int32) int { return int(link)*g.words*64 + int(slot) }
+
+// get takes a job out of the pool.
+func (g *grid) get(x int32) {
+	i, last := g.place[x], g.pool[len(g.pool)-1]
+	g.pool[i], g.place[last] = last, i
+	g.pool, g.place[x] = g.pool[:len(g.pool)-1], -1
+}
+
+// taken returns which of 64 slots from one on a link is busy in.
+func (g *grid) taken(link, slot int32) uint64 {
+	i := int(link)*g.words + int(slot>>6)
+	low := uint(slot & 63)
+	return g.busy[i]>>low | g.busy[i+1]<<1<<(63-low)
+}
+
+// opens returns the first slot, no earlier than one and no later than another, in which a lane is free, or -1.
+func (g *grid) opens(l *lane, from, last int32) int32 {
+	for ; from <= last; from += 64 {
+		free := ^uint64(0)
+		for i, link := range l.links {
+			at := from + l.off[i]
+			for j := range l.width {
+				free &^= g.taken(link, at+j)
+			}
+			if free == 0 {
+				break
+			}
+		}
+		if free != 0 {
+			if at := from + int32(bits.TrailingZeros64(free)); at <= last {
+				return at
+			}
+			return -1
+		}
+	}
+	return -1
+}
+
+// need returns the slot in which a job must be done for what is made from it.
+func (g *grid) need(x int32) int32 {
+	least := int32(never)
+	for y := g.first[x]; y >= 0; y = g.next[y] {
+		least = min(least, g.start[y])
+	}
+	return least
+}
+
+// do does a job of the pool over a lane that is free.
+func (g *grid) do(x, by, start int32) {
+	g.get(x)
+	l := &g.lanes[by]
+	g.mark(l, start, x)
+	g.by[x], g.start[x], g.at[x] = by, start, start+l.lasts
+	from := g.source(x, l)
+	g.prev[x], g.next[x] = -1, g.first[from]
+	if g.first[from] >= 0 {
+		g.prev[g.first[from]] = x
+	}
+	g.first[from] = x
+}
+
+// mark has a job keep a lane busy from a slot on, or nobody, if it is -1.
+func (g *grid) mark(l *lane, start, x int32) {
+	for i, link := range l.links {
+		for j := range l.width {
+			slot := int(start + l.off[i] + j)
+			w, bit := &g.busy[int(link)*g.words+slot>>6], uint64(1)<<(slot&63)
+			if x >= 0 {
+				*w |= bit
+			} else {
+				*w &^= bit
+			}
+			g.owner[g.index(link, int32(slot))] = x
+		}
+	}
+}
+
+// undo puts a job back into the pool. What is made from it stays.
+func (g *grid) undo(x int32) {
+	l := &g.lanes[g.by[x]]
+	g.mark(l, g.start[x], -1)
+	from := g.source(x, l)
+	if g.prev[x] >= 0 {
+		g.next[g.prev[x]] = g.next[x]
+	} else {
+		g.first[from] = g.next[x]
+	}
+	if g.next[x] >= 0 {
+		g.prev[g.next[x]] = g.prev[x]
+	}
+	if g.place[from] >= 0 {
+		g.at[from] = g.need(from)
+	}
+	g.by[x], g.start[x], g.at[x] = -1, -1, g.need(x)
+	g.put(x)
+}
+
+// ends returns the slot in which the last job ends that is done.
+func (g *grid) ends() int32 {
+	last := int32(0)
+	for x, by := range g.by {
+		if by >= 0 {
+			last = max(last, g.at[x])
+		}
+	}
+	return last
+}
+
+// schedule returns the schedule of jobs that are all done.
+func (g *grid) schedule() *model.Schedule {
+	s := &model.Schedule{Form: model.FormFor(g.p.Cost)}
+	for _, x := range g.done() {
+		l, k := &g.lanes[g.by[x]], x/int32(g.ranks)
+		at := g.raster.time(g.start[x])
+		s.Transfers = append(s.Transfers, model.Transfer{Chunk: k, Src: l.from, Dst: l.to, Route: int32(len(s.Routes)), Op: model.Copy,
+			Start: at, End: at + g.p.Topology.Duration(l.route, g.p.Chunks[k].Size)})
+		s.Routes = append(s.Routes, l.route)
+	}
+	return s
+}
+
+// done returns the jobs that are done, in the order of their starts.
+func (g *grid) done() (order []int32) {
+	for x, by := range g.by {
+		if by >= 0 {
+			order = append(order, int32(x))
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(g.start[x], g.start[y]) })
+	return order
+}
+
+// follow does jobs as a schedule of the same chunks does them, each as soon as it can after the one before it there.
+func (g *grid) follow(s *model.Schedule) {
+	order := slices.Clone(s.Transfers)
+	slices.SortStableFunc(order, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
+	for _, t := range order {
+		x := t.Chunk*int32(g.ranks) + t.Dst
+		from := x - t.Dst + t.Src
+		if g.place[x] < 0 || g.at[from] == never {
+			continue
+		}
+		best, by := int32(never), int32(-1)
+		for _, j := range g.into[t.Dst] {
+			l := &g.lanes[j]
+			if l.from != t.Src {
+				continue
+			}
+			after := max(g.at[from], int32(t.Start*g.raster.slots/g.raster.unit))
+			if at := g.opens(l, after, min(best-1, g.horizon)-l.lasts); at >= 0 {
+				best, by = at+l.lasts, j
+			}
+		}
+		if by >= 0 {
+			g.do(x, by, best-g.lanes[by].lasts)
+		}
+	}
+}
+
+// halved returns a grid with slots and chunks half as long, on which the halves of a chunk take the ways of the whole.
+func (g *grid) halved() *grid {
+	r := g.raster
+	r.slots *= 2
+	h := newGrid(r.cut(g.p), r, 2*g.horizon)
+	for _, x := range g.done() {
+		l := &h.lanes[g.by[x]]
+		for i := range int32(2) {
+			k := 2*(x/int32(g.ranks)) + i
+			if int(k) >= h.chunks {
+				continue
+			}
+			y := k*int32(h.ranks) + l.to
+			if at := h.opens(l, max(h.at[h.source(y, l)], 2*g.start[x]+i*l.width), h.horizon-l.lasts); at >= 0 {
+				h.do(y, g.by[x], at)
+			}
+		}
+	}
+	return h
+}
