@@ -512,11 +512,18 @@ func (e *entering) distances(outside []int) []model.Time {
 // depths returns how soon ranks can have what entered the set.
 func (e *entering) depths(within []int) []model.Time {
 	d := slices.Repeat([]model.Time{model.MaxTime}, len(within))
-	for _, x := range e.entries {
-		for _, z := range e.inward[x.dst] {
-			for i, v := range within {
-				d[i] = min(d[i], e.served[z.rank][v].Add(z.alpha))
+	soonest := map[int]model.Time{} // by rank, on the way from any entry
+	for _, ways := range e.inward {
+		for _, z := range ways {
+			if at, known := soonest[z.rank]; !known || z.alpha < at {
+				soonest[z.rank] = z.alpha
 			}
+		}
+	}
+	for z, alpha := range soonest {
+		served := e.served[z]
+		for i, v := range within {
+			d[i] = min(d[i], served[v].Add(alpha))
 		}
 	}
 	e.s.left -= len(within) * len(e.entries)

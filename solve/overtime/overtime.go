@@ -244,11 +244,16 @@ func (n *network) windows(end model.Time) (cuts []model.Time, step model.Time) {
 	if k := 2*int64(end/step) + 2; k > maxWindows {
 		step *= model.Time((k + maxWindows - 1) / maxWindows)
 	}
+	return cut(end, step), step
+}
+
+// cut returns the multiples of a step until an end, and those from the end backwards.
+func cut(end, step model.Time) (cuts []model.Time) {
 	for at := model.Time(0); at <= end; at += step {
 		cuts = append(cuts, at, end-at)
 	}
 	slices.Sort(cuts)
-	return slices.Compact(cuts), step
+	return slices.Compact(cuts)
 }
 
 // prices returns prices in whole numbers.

@@ -13,12 +13,14 @@ import (
 
 // Limits of programs in which what is sent is copied.
 const (
-	maxShared      = 10_000  // columns of one
-	smallShared    = 3_000   // of one that is quickly solved
-	between        = 2       // of these more
-	sharedColumns  = 40_000  // of all that are solved
-	maxSharedCosts = 1 << 17 // ways times ranks
-	maxSharedArcs  = 1 << 22 // of hops that are looked at
+	maxShared        = 10_000  // columns of one
+	smallShared      = 4_000   // of one that is quickly solved
+	between          = 2       // of these more
+	sharedColumns    = 40_000  // of all that are solved
+	maxSharedCosts   = 1 << 17 // ways times ranks
+	maxSharedArcs    = 1 << 22 // of hops that are looked at
+	maxSharedWindows = 128     // of a unit
+	fewRanks         = 64      // of which each hop is looked at from each destination
 )
 
 // FindShared returns prices and costs (model.TimedPotentials) that should yield a larger bound than
@@ -28,8 +30,9 @@ const (
 // They are the dual of a flow over time on hops: what ranks send to others, over switches, in each
 // window, of each source; and for each destination a flow from the source to it that waits at ranks,
 // and is on each hop no more than what is sent there. That all destinations have one, each by itself,
-// is what any schedule has that sends so much; hops with the fewest links are enough for a
-// program, but not for the proof, which has to look at all.
+// is what any schedule has that sends so much. Hops with few links are enough for a program, but not
+// for the proof, which has to look at all; and hops that colours take for alike may differ. So the
+// checker may refuse what is found.
 func FindShared(ctx context.Context, p *model.Problem, known model.Time) (*model.TimedPotentials, model.Time, error) {
 	if err := highs.Available(); err != nil {
 		return nil, 0, solve.NotServed("%v", err)
@@ -56,7 +59,7 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time) (*model
 	if known <= 0 || n.unit == 0 {
 		return nil, 0, nil
 	}
-	s := &sharing{network: n, hops: map[int][2][]hop{}}
+	s := &sharing{network: n, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
 	if err := s.prepare(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -153,7 +156,6 @@ const detour = 1
 type hop struct {
 	src, dst int
 	arcs     []int
-	looks    map[int]uint64 // from a root
 }
 
 // sharing is a network with what it has from each source.
@@ -165,6 +167,7 @@ type sharing struct {
 	roots  []root
 	number map[uint64]int // of a class of arcs
 	hops   map[int][2][]hop
+	looks  map[uint64]uint64
 	looked int // arcs of hops
 }
 
@@ -303,9 +306,9 @@ func (s *sharing) from(rank int, back bool) []hop {
 					further = append(further, x)
 				case back:
 					slices.Reverse(x.arcs)
-					list = append(list, hop{v, rank, x.arcs, map[int]uint64{}})
+					list = append(list, hop{v, rank, x.arcs})
 				default:
-					list = append(list, hop{rank, v, x.arcs, map[int]uint64{}})
+					list = append(list, hop{rank, v, x.arcs})
 				}
 			}
 		}
@@ -316,15 +319,22 @@ func (s *sharing) from(rank int, back bool) []hop {
 	return list
 }
 
-// look returns what hops look like from a root: in the same way to as many destinations.
+// look returns what hops look like from a root: in the same way to as many destinations. Among many
+// ranks, hops between two are taken to look alike if they do from the root alone.
 func (s *sharing) look(h *hop, r *root) uint64 {
-	look, known := h.looks[r.rank]
+	place := join(uint64(r.rank), uint64(h.src), uint64(h.dst), s.key(h, r.colour))
+	if s.p.Topology.Ranks <= fewRanks {
+		for _, i := range h.arcs {
+			place = join(place, uint64(i))
+		}
+	}
+	look, known := s.looks[place]
 	if !known {
 		for _, colour := range r.to {
 			look += mix(s.key(h, colour))
 		}
 		look = join(look, s.key(h, r.colour))
-		h.looks[r.rank] = look
+		s.looks[place] = look
 	}
 	return look
 }
@@ -378,10 +388,10 @@ type split struct {
 // ctx is done before it is solved.
 func (s *sharing) solve(ctx context.Context, end model.Time) (*split, error) {
 	x := &split{sharing: s}
-	x.cuts, x.step = s.windows(end)
-	if x.step != s.unit {
+	if end/s.unit > maxSharedWindows {
 		return nil, solve.NotServed("%v is too long for windows of %v", end, s.unit)
 	}
+	x.cuts, x.step = cut(end, s.unit), s.unit
 	x.Sense = lp.Maximise
 	x.z = x.AddNonNegative("z", lp.Int(1))
 	x.use = make([][][]lp.Term, len(s.classes))
@@ -736,13 +746,13 @@ func (x *split) least(r *root, e *ending, flows map[uint64]*flowing, unit float6
 	return at
 }
 
-// cost adds a cost to a witness, if it does not have it, and returns its place. Backwards it is what is
-// left until the end of what the destination costs by then.
+// cost adds a cost to a witness, if it does not have it, and returns its place. It is no more than
+// what the destination costs at the end; backwards it is what is left until then.
 func (x *split) cost(w *model.TimedPotentials, number map[string]int, list, whole []int64) int {
 	windows := len(x.cuts) - 1
 	var c model.TimedCost
 	for k := range windows {
-		from, cost := x.cuts[k], list[k]
+		from, cost := x.cuts[k], min(list[k], whole[windows-1])
 		if x.mirror {
 			k = windows - 1 - k
 			if x.cuts[k] >= w.Horizon {
@@ -754,7 +764,7 @@ func (x *split) cost(w *model.TimedPotentials, number map[string]int, list, whol
 			}
 			from, cost = max(0, w.Horizon-x.cuts[k+1]), max(0, whole[last]-list[k]) // 0 where it is never
 		}
-		if n := len(c.Steps); cost != never && (n == 0 || c.Steps[n-1].Cost > cost) {
+		if n := len(c.Steps); n == 0 || c.Steps[n-1].Cost > cost {
 			c.Steps = append(c.Steps, model.CostStep{From: from, Cost: cost})
 		}
 	}
@@ -790,10 +800,7 @@ func (x *split) ways(ctx context.Context, w *model.TimedPotentials, costs [][]ma
 	for _, h := range sources {
 		i := slices.IndexFunc(x.roots, func(r root) bool { return plain[r.rank] == plain[h] })
 		seen := x.seen(h)
-		for _, d := range members {
-			if d == h {
-				continue
-			}
+		for n, d := range slices.DeleteFunc(slices.Clone(members), func(d int) bool { return d == h }) {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -805,7 +812,13 @@ func (x *split) ways(ctx context.Context, w *model.TimedPotentials, costs [][]ma
 			if x.mirror {
 				way.Source, way.Dest = d, h
 			}
-			for _, c := range x.seen(h, d)[:x.p.Topology.Ranks] {
+			var colour []uint64
+			if h == x.roots[i].rank {
+				colour = x.roots[i].to[n]
+			} else {
+				colour = x.seen(h, d)
+			}
+			for _, c := range colour[:x.p.Topology.Ranks] {
 				place, known := costs[i][k][c]
 				if !known {
 					return nil
