@@ -301,9 +301,9 @@ func (m *sharedMarket) instants(first []onward, out [][]onward) error {
 	for _, a := range first {
 		come(state{a.dst, a.alpha})
 	}
-	for ; len(queue) > 0 && len(lags) <= maxSharedTimes; queue = queue[1:] {
-		if !m.work.Go(8 * len(out[queue[0].node])) {
-			return nil
+	for ; len(queue) > 0; queue = queue[1:] {
+		if len(lags) > maxSharedTimes || !m.work.Go(8*len(out[queue[0].node])) {
+			return stopped(fmt.Sprintf("topology: more than the %d sums of latencies that are looked at", maxSharedTimes))
 		}
 		for _, a := range out[queue[0].node] {
 			come(state{a.dst, queue[0].lag.Add(a.alpha)})
@@ -323,13 +323,16 @@ func (m *sharedMarket) instants(first []onward, out [][]onward) error {
 	all := map[model.Time]bool{}
 	for at := range changes {
 		if len(all) > maxSharedTimes || !m.work.Go(8*len(lags)) {
-			return stopped(fmt.Sprintf("witness: more than the %d times that are looked at", maxSharedTimes))
+			break
 		}
 		for lag := range lags {
 			if t := at - lag; t >= 0 && t < m.horizon {
 				all[t] = true
 			}
 		}
+	}
+	if len(all) > maxSharedTimes {
+		return stopped(fmt.Sprintf("witness: more than the %d times that are looked at", maxSharedTimes))
 	}
 	m.times = slices.Sorted(maps.Keys(all))
 	return nil

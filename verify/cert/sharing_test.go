@@ -268,7 +268,7 @@ func TestSharingIsSound(t *testing.T) {
 		free := *p
 		free.Chunks = nil
 		best := model.Time(0)
-		for n := range 12 {
+		for n := range 8 {
 			q := []*model.Problem{p, &free}[n%2]
 			s := newSplit(r, q, least+model.Time(1+r.IntN(6)))
 			w, ends := s.witness()
@@ -300,7 +300,7 @@ func TestSharingIsSound(t *testing.T) {
 				}
 			}
 			for _, wrong := range wrongShares {
-				if caught[wrong] >= 20 {
+				if caught[wrong] >= 5 {
 					continue
 				}
 				x := *s
