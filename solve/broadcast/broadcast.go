@@ -28,8 +28,8 @@ import (
 
 // Solve solves a broadcast whose cut is open, over trees, and if they are not nearly enough by ejections where these serve it.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
-	near := newNeighbours(p)
-	if near == nil || !near.sparse(p) {
+	near, grain := newNeighbours(p), coarsest(p)
+	if near == nil || grain.slots == 0 {
 		return planted(b, p, o, place)
 	}
 	short, done := b.Share(3)
@@ -37,7 +37,7 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	if done(); err != nil || best.Schedule != nil && best.Makespan() <= o.Nearly() {
 		return best, err
 	}
-	best = sooner(best, ejected(b.Context(), p, near, o))
+	best = sooner(best, ejected(b.Context(), p, near, grain, o))
 	if best.Stop = solve.Done; b.Stop() != 0 {
 		best.Stop = b.Stop()
 	}

@@ -375,10 +375,7 @@ func soonest(ctx context.Context, p *model.Problem, o solve.Options) solve.Resul
 const farBehind = 25
 
 // slow reports whether the root alone takes so long to send the buffer that latencies hardly count.
-func (x *neighbours) slow(p *model.Problem) bool { return x.sends(p) > slowest }
-
-// sends returns how many times the latency to the farthest rank the root takes to send the buffer.
-func (x *neighbours) sends(p *model.Problem) float64 {
+func (x *neighbours) slow(p *model.Problem) bool {
 	farthest, bandwidth := model.Time(0), 0.0
 	for _, circles := range x.circles {
 		for _, c := range circles {
@@ -388,7 +385,7 @@ func (x *neighbours) sends(p *model.Problem) float64 {
 	for _, l := range x.ways.out[p.Collective.Root] {
 		bandwidth += float64(p.Topology.Links[l].Bandwidth)
 	}
-	return float64(p.Space()) / bandwidth * 1e12 / float64(farthest)
+	return float64(p.Space())/bandwidth*1e12 > slowest*float64(farthest)
 }
 
 // slowest is up to how many times the latency to the farthest rank the root may take to send the buffer.

@@ -266,26 +266,15 @@ func (e *ejection) shake() {
 	}
 }
 
-// sparse reports whether ejections are worth while: there are several switches and few ranks, and neither does the root take
-// many latencies to send the buffer, nor a small part of one.
-func (x *neighbours) sparse(p *model.Problem) bool {
-	latencies := x.sends(p)
-	return len(p.Topology.Switches) > 1 && len(p.Members()) <= maxEjected && latencies > leastLatencies && latencies < mostLatencies && p.Cost == model.Pipelined
-}
-
 // ejected returns a broadcast that begins with what is sent on at once, in few chunks, and is made shorter by ejections,
 // with twice as many chunks each time. It may return no schedule.
-func ejected(ctx context.Context, p *model.Problem, near *neighbours, o solve.Options) solve.Result {
+func ejected(ctx context.Context, p *model.Problem, near *neighbours, r raster, o solve.Options) solve.Result {
 	best := solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}
-	r := coarsest(p)
-	if r.slots == 0 {
-		return best
-	}
 	g := started(ctx, r.cut(p), near, r)
 	for ; g != nil; r = g.raster {
 		e := newEjection(g)
 		enough := int32(max(o.Bound, o.Enough) * r.slots / r.unit)
-		last := 2*len(g.by) > mostJobs
+		last := 2*len(g.by) > mostJobs || 2*len(g.owner) > mostSlots
 		patience := ejections
 		if last {
 			patience *= 4
@@ -312,23 +301,28 @@ func ejected(ctx context.Context, p *model.Problem, near *neighbours, o solve.Op
 }
 
 const (
-	// leastLatencies and mostLatencies is between how many times the latency to the farthest rank the root takes to send the
-	// buffer where there are ejections.
-	leastLatencies, mostLatencies = 1. / 16, 3
+	// mostCoarse is into how many chunks the buffer is cut at first at most: where there are more, latencies hardly count.
+	mostCoarse = 32
 	// maxEjected is for how many members there are ejections.
-	maxEjected = 64
+	maxEjected = 256
 	// mostJobs is how many jobs a grid has at most.
-	mostJobs = 1 << 13
+	mostJobs = 1 << 14
+	// mostSlots is how many slots all links have together at most.
+	mostSlots = 1 << 24
 	// ejections is how much work is done without progress before chunks are made smaller.
 	ejections = 1 << 22
 	// perLatency is how many slots the shortest latency between ranks has at first, and fewestSlots how many the buffer.
 	perLatency, fewestSlots = 8, 4
 )
 
-// coarsest returns the raster of the coarsest grid, without slots if there is none.
+// coarsest returns the raster of the coarsest grid, without slots if ejections are not worth while: there must be several
+// switches, few ranks, and latencies that count.
 func coarsest(p *model.Problem) (r raster) {
+	if len(p.Topology.Switches) < 2 || len(p.Members()) > maxEjected || p.Cost != model.Pipelined {
+		return r
+	}
 	unit, fastest, least := unitOf(p.Topology), fastestOf(p.Topology), model.MaxTime
-	for _, route := range routes(p) {
+	for _, route := range routes(p.Topology, 1) {
 		latency := model.Time(0)
 		for _, l := range route {
 			latency += p.Topology.Links[l].Alpha
@@ -351,7 +345,9 @@ func coarsest(p *model.Problem) (r raster) {
 		return r
 	}
 	r.unit = unit
-	r.slots = (r.unit + most - 1) / most
+	if r.slots = (unit + most - 1) / most; p.Space()/r.bytes(p.Topology) > mostCoarse {
+		return raster{}
+	}
 	return r
 }
 
@@ -379,7 +375,11 @@ func started(ctx context.Context, p *model.Problem, near *neighbours, r raster) 
 		if s == nil {
 			continue
 		}
-		g := newGrid(p, r, 2*r.up(p.Makespan(s)))
+		horizon := 2 * r.up(p.Makespan(s))
+		if int(horizon)*len(p.Topology.Links) > mostSlots {
+			return nil
+		}
+		g := newGrid(p, r, horizon)
 		if g.follow(s); len(g.pool) == 0 && (best == nil || g.ends() < best.ends()) {
 			best = g
 		}

@@ -35,9 +35,10 @@ func TestEjected(t *testing.T) {
 		require.LessOrEqual(t, float64(g.p.Makespan(g.schedule()))/1e6, c.us, c.name)
 	}
 	p := problem(t, "fattree:4x4", model.Broadcast)
+	p.Size = 64 << 10
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.Nil(t, ejected(over, p, newNeighbours(p), solve.Options{}).Schedule)
+	require.Nil(t, ejected(over, p, newNeighbours(p), coarsest(p), solve.Options{}).Schedule)
 }
 
 // TestGridRandom: on random networks with switches a grid on which everything is done, and halved and searched, is right.
@@ -49,14 +50,14 @@ func TestGridRandom(t *testing.T) {
 			continue
 		}
 		near := newNeighbours(p)
-		if near == nil || unitOf(p.Topology) == 0 {
+		if near == nil {
 			continue
 		}
-		p.Size = 1 << 12
-		r := coarsest(p)
-		if r.slots == 0 || p.Space()/r.cut(p).Chunks[0].Size > 64 {
-			continue
+		for i := range p.Topology.Links {
+			p.Topology.Links[i].Alpha = model.Time(1+i%4) * 100_000
 		}
+		p.Size = max(1, fastestOf(p.Topology)*3/1e7) // 300 ns
+		r := raster{100_000, model.Time(1 + seed%3), model.Time(1 + seed/3%2)}
 		g := started(context.Background(), r.cut(p), near, r)
 		if g == nil {
 			continue

@@ -8,7 +8,6 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/hop"
 )
 
 // grid is a broadcast in slots of time: which chunk comes to which rank, by which lane and when. Some ranks may lack
@@ -59,15 +58,20 @@ func (r raster) time(slot int32) model.Time {
 // up returns how many slots a time takes.
 func (r raster) up(t model.Time) int32 { return int32((t*r.slots + r.unit - 1) / r.unit) }
 
-// cut returns p with chunks that are as large as a span allows.
-func (r raster) cut(p *model.Problem) *model.Problem {
-	fastest := fastestOf(p.Topology)
-	q, most := *p, r.unit*r.span/r.slots
+// bytes returns how large a chunk is that takes a span.
+func (r raster) bytes(t *model.Topology) int64 {
+	fastest, most := fastestOf(t), r.unit*r.span/r.slots
 	size := max(1, int64(float64(most)/1e12*float64(fastest)))
 	for size > 1 && model.TransferTime(size, fastest) > most {
 		size--
 	}
-	q.Chunks = solve.OfSize(p.Space(), size)
+	return size
+}
+
+// cut returns p with chunks that are as large as a span allows.
+func (r raster) cut(p *model.Problem) *model.Problem {
+	q := *p
+	q.Chunks = solve.OfSize(p.Space(), r.bytes(p.Topology))
 	return &q
 }
 
@@ -81,7 +85,7 @@ func newGrid(p *model.Problem, r raster, horizon int32) *grid {
 	}
 	size := p.Chunks[0].Size
 	longest := int32(0)
-	for _, route := range routes(p) {
+	for _, route := range routes(t, size) {
 		u, v := t.Links[route[0]].Src, t.Links[route[len(route)-1]].Dst
 		if !member[u] || !member[v] {
 			continue
@@ -124,23 +128,86 @@ func newGrid(p *model.Problem, r raster, horizon int32) *grid {
 	return g
 }
 
-// routes returns the routes between ranks: over switches the shortest ones.
-func routes(p *model.Problem) (all [][]int) {
-	if near := newNeighbours(p); near != nil {
-		n := p.Topology.Ranks
-		for u := range n {
-			for v := range n {
-				if u != v {
-					all = append(all, near.ways.routes(u, v)...)
-				}
+// routes returns routes between ranks over as few links as there can be, and of those the quickest: a number for each pair,
+// if there are that many, and fewer if there are many pairs. Each rank prefers other ones.
+func routes(t *model.Topology, size int64) (all [][]int) {
+	most := max(2, min(mostWays, mostRoutes/(t.Ranks*t.Ranks)))
+	out, in := t.Out(), t.In()
+	for v := range t.Ranks {
+		far := linksTo(t, in, v)
+		for u := range t.Ranks {
+			if u == v || far[u] < 0 || far[u] > maxSwitchHops {
+				continue
 			}
+			first, least := len(all), model.MaxTime
+			for i := range most {
+				r := walk(t, out, far, u, i)
+				if r == nil {
+					break
+				}
+				all, least = append(all, r), min(least, t.Duration(r, size))
+			}
+			pair := slices.DeleteFunc(all[first:], func(r []int) bool { return t.Duration(r, size) > least })
+			all = all[:first+len(pair)]
 		}
-		return all
-	}
-	for _, h := range hop.All(p.Topology) {
-		all = append(all, h.Routes...)
 	}
 	return all
+}
+
+// mostRoutes is how many routes there are for all pairs of ranks, about, if there are two for each.
+const mostRoutes = 1 << 17
+
+// linksTo returns over how few links each node reaches a rank with no other rank on the way: 0 for itself, -1 for those that
+// do not.
+func linksTo(t *model.Topology, in [][]int, v int) []int32 {
+	far, queue := slices.Repeat([]int32{-1}, t.Nodes()), []int{v}
+	far[v] = 0
+	for i := 0; i < len(queue); i++ {
+		w := queue[i]
+		if i > 0 && t.IsRank(w) {
+			continue
+		}
+		for _, l := range in[w] {
+			if u := t.Links[l].Src; far[u] < 0 {
+				far[u] = far[w] + 1
+				queue = append(queue, u)
+			}
+		}
+	}
+	return far
+}
+
+// walk returns the i-th route from a rank over the fewest links to the rank that nodes are so far from, nil if there are not
+// so many.
+func walk(t *model.Topology, out [][]int, far []int32, u, i int) (route []int) {
+	shift := u
+	for at := u; far[at] > 0; at = t.Links[route[len(route)-1]].Dst {
+		nearer := func(l int) bool {
+			to := t.Links[l].Dst
+			return far[to] == far[at]-1 && (far[to] == 0 || !t.IsRank(to))
+		}
+		n := 0
+		for _, l := range out[at] {
+			if nearer(l) {
+				n++
+			}
+		}
+		pick := (i + shift) % n
+		i /= n
+		for _, l := range out[at] {
+			if nearer(l) {
+				if pick == 0 {
+					route = append(route, l)
+					break
+				}
+				pick--
+			}
+		}
+	}
+	if i > 0 {
+		return nil
+	}
+	return route
 }
 
 // put puts a job into the pool.
