@@ -26,18 +26,30 @@ import (
 	"github.com/oraccl/oraccl/solve/fluid"
 )
 
-// Solve solves a broadcast whose cut is open, over trees, and if they are not nearly enough by ejections where these serve it.
+// Solve solves a broadcast whose cut is open: over trees, and where latencies count by ejections, too, if those are not
+// enough. Among many ranks these come after what is sent on at once, without trees.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
-	if near == nil || grain.slots == 0 {
+	if near == nil || grain.slots == 0 || o.Effort < 0 {
 		return planted(b, p, o, place)
 	}
-	short, done := b.Share(3)
-	best, err := planted(short, p, o, place)
-	if done(); err != nil || best.Schedule != nil && best.Makespan() <= o.Nearly() {
-		return best, err
+	var best solve.Result
+	if len(p.Members()) > manyRanks {
+		short, done := b.Share(4)
+		best = soonest(short.Context(), p, o)
+		done()
 	}
-	best = sooner(best, ejected(b.Context(), p, near, grain, o))
+	if best.Schedule == nil {
+		short, done := b.Share(3)
+		r, err := planted(short, p, o, place)
+		if done(); err != nil {
+			return r, err
+		}
+		best = r
+	}
+	if best.Schedule == nil || best.Makespan() > max(o.Bound, o.Enough) {
+		best = sooner(best, ejected(b.Context(), p, near, grain, o))
+	}
 	if best.Stop = solve.Done; b.Stop() != 0 {
 		best.Stop = b.Stop()
 	}

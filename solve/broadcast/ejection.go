@@ -275,7 +275,7 @@ func ejected(ctx context.Context, p *model.Problem, near *neighbours, r raster, 
 		e := newEjection(g)
 		enough := int32(max(o.Bound, o.Enough) * r.slots / r.unit)
 		last := 2*len(g.by) > mostJobs || 2*len(g.owner) > mostSlots
-		patience := ejections
+		patience := ejections * max(1, o.Effort)
 		if last {
 			patience *= 4
 		}
@@ -302,7 +302,7 @@ func ejected(ctx context.Context, p *model.Problem, near *neighbours, r raster, 
 
 const (
 	// mostCoarse is into how many chunks the buffer is cut at first at most: where there are more, latencies hardly count.
-	mostCoarse = 32
+	mostCoarse = 128
 	// maxEjected is for how many members there are ejections.
 	maxEjected = 256
 	// mostJobs is how many jobs a grid has at most.
@@ -312,7 +312,7 @@ const (
 	// ejections is how much work is done without progress before chunks are made smaller.
 	ejections = 1 << 22
 	// perLatency is how many slots the shortest latency between ranks has at first, and fewestSlots how many the buffer.
-	perLatency, fewestSlots = 8, 4
+	perLatency, fewestSlots = 32, 16
 )
 
 // coarsest returns the raster of the coarsest grid, without slots if ejections are not worth while: there must be several
