@@ -177,8 +177,8 @@ func linksTo(t *model.Topology, in [][]int, v int) []int32 {
 	return far
 }
 
-// walk returns the i-th route from a rank over the fewest links to the rank that nodes are so far from, nil if there are not
-// so many.
+// walk returns the i-th route from a rank over the fewest links to the rank that nodes are so far from, nil if there are
+// no more than i.
 func walk(t *model.Topology, out [][]int, far []int32, u, i int) (route []int) {
 	shift := u
 	for at := u; far[at] > 0; at = t.Links[route[len(route)-1]].Dst {
