@@ -29,6 +29,7 @@ type cycle struct {
 	work  int       // routes that place has looked at
 	ways  []packing // that are tried
 	seats []int     // by step: its place if it is seated
+	full  []bool    // by step: whether it has a link that is nearly full
 }
 
 // packing is how transfers whose place in a period is open are put into it.
@@ -38,6 +39,7 @@ const (
 	soon    packing = iota // as soon as they can
 	aligned                // then, at a multiple of their time after the begin of a period: they leave no gaps too short for others
 	seated                 // at places that are an edge colouring, so that a period has room for all
+	mixed                  // so only on links that are nearly full, and as soon as they can on others
 )
 
 // step is a hop of a tree, over one of some routes.
@@ -87,7 +89,7 @@ func newCycle(p *model.Problem, x period) *cycle {
 	}
 	c.skew, c.ways = c.skewed(), []packing{soon, aligned}
 	if c.seat() {
-		c.ways = []packing{seated, soon, aligned}
+		c.ways = []packing{mixed, seated, soon, aligned}
 	}
 	c.reorder()
 	return c
@@ -115,8 +117,16 @@ func (c *cycle) seat() bool {
 		}
 		c.seats = append(c.seats, seat)
 	}
+	load := c.load(c.p.Space())
+	most := slices.Max(load)
+	for _, x := range c.steps {
+		c.full = append(c.full, slices.ContainsFunc(x.routes[0], func(l int) bool { return float64(load[l]) > nearlyFull*float64(most) }))
+	}
 	return true
 }
+
+// nearlyFull is from which part of the load of the busiest link on a link hardly has room for what comes at any time.
+const nearlyFull = 0.85
 
 // skewed returns by how much the times differ after which transfers of no bytes come to a link, at most; or the longest time
 // that divides all such differences, in which transfers that have places in a period are in step on all links.
@@ -149,7 +159,10 @@ func (c *cycle) skewed() (skew model.Time) {
 
 // shortest returns the time for which chunks of a size keep the busiest link busy in a period; of hops with a choice of
 // routes only those links count that are at the ends of all.
-func (c *cycle) shortest(size int64) model.Time {
+func (c *cycle) shortest(size int64) model.Time { return slices.Max(c.load(size)) }
+
+// load returns for how long chunks of a size keep each link busy in a period: see shortest.
+func (c *cycle) load(size int64) []model.Time {
 	load := make([]model.Time, len(c.p.Topology.Links))
 	var busy []model.Interval
 	for i := range c.steps {
@@ -162,7 +175,7 @@ func (c *cycle) shortest(size int64) model.Time {
 			}
 		}
 	}
-	return slices.Max(load)
+	return load
 }
 
 // readyStep is a step whose chunk has come.
@@ -204,7 +217,7 @@ func (c *cycle) place(ctx context.Context, size int64, period model.Time, way pa
 				lasts = max(lasts, period/model.Time(c.slots))
 			}
 			colour := s.colour
-			if way == seated {
+			if way == seated || way == mixed && c.full[r.step] {
 				colour = c.seats[r.step]
 			}
 			if colour >= 0 {

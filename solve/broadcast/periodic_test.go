@@ -195,9 +195,12 @@ func TestSeated(t *testing.T) {
 			tight++
 		}
 		require.True(t, c.place(context.Background(), size, least, seated), hosts)
-		if hosts < 16 {
-			r := beat{c: c, chunks: chunks, period: least, way: seated}.schedule(context.Background())
-			require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+		require.True(t, c.place(context.Background(), size, least, mixed), hosts)
+		for _, way := range []packing{seated, mixed} {
+			if hosts < 16 {
+				r := beat{c: c, chunks: chunks, period: least, way: way}.schedule(context.Background())
+				require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+			}
 		}
 	}
 	require.Positive(t, tight)
