@@ -517,11 +517,25 @@ func regular(p *model.Problem) iter.Seq[period] {
 	}
 }
 
-// numbers returns how many periods are tried whose transfers cross at most a number of links.
-func (c *cycle) numbers(most int) []int64 {
+// numbers returns how many periods are tried whose transfers cross at most a number of links: where a period is divided into
+// places, so many that it is a part of the skew.
+func (c *cycle) numbers(most int) (list []int64) {
 	n := max(1, int64(most/c.crossed()))
-	return slices.Compact([]int64{n, max(1, n/4), max(1, n/16), max(1, n/64)})
+	if c.slots > 0 && c.skew > 0 {
+		all := c.shortest(c.p.Space() / int64(c.trees))
+		for parts := int64(1); len(list) < mostParts; parts += max(1, parts/4) {
+			periods := int64(float64(all)/float64(c.skew)*float64(parts)) + 1
+			if periods > n {
+				break
+			}
+			list = append(list, periods)
+		}
+	}
+	return append(list, slices.Compact([]int64{n, max(1, n/4), max(1, n/16), max(1, n/64)})...)
 }
+
+// mostParts is how many numbers of periods in a skew are tried.
+const mostParts = 24
 
 // repeated returns the best periodic schedule of a broadcast, if any, of several choices of trees, whose transfers cross at most
 // a number of links.
