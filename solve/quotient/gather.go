@@ -37,6 +37,7 @@ type gathering struct {
 	wake     heap.Heap[wake]
 	jobs     []job
 	best     []chosen
+	served   []model.Time // by machine: how long it was busy
 	starts   []model.Time // by kind of part: when a hop can start
 	late     []model.Time // by kind of part: when it has to
 	work     *counter
@@ -64,6 +65,7 @@ type rule struct {
 	long    float64 // for each machine on the way
 	late    float64 // for the number of the part
 	random  float64
+	even    float64 // for each hop of its length that a machine on the way has served, the one that has served most
 	wait    float64 // by which part of the time that it takes of links a hop may start later
 	far     float64 // until when, in ps, long ways come first, and from when on short ones; 0: choices and long count instead
 	apart   float64 // of sums: by how much that of the first part is over before that of the last
@@ -104,7 +106,7 @@ func (s *shop) gather(parts []part, from state, r rule, until model.Time, rng *r
 	for i := range g.shortest {
 		g.shortest[i] = never
 	}
-	g.busy = from.busy
+	g.busy, g.served = from.busy, make([]model.Time, len(s.lanes))
 	for m := range g.busy {
 		for _, lane := range g.busy[m] {
 			for _, x := range lane {
@@ -291,6 +293,7 @@ func (g *gathering) choose(w int32, now model.Time) (best chosen, any bool) {
 		return best, false
 	}
 	any = false
+	even := g.rule.even * float64(g.most(w)) / float64(times[0].stride)
 	for i := 0; i < len(pool); i++ {
 		o := &pool[i]
 		key := int(o.part)*g.n + int(o.dst)
@@ -310,13 +313,24 @@ func (g *gathering) choose(w int32, now model.Time) (best chosen, any bool) {
 				continue
 			}
 		}
-		if score := g.score(w, o, key, now) + float64(start-now)/float64(times[kind].stride); !any || score < best.score {
+		if score := g.score(w, o, key, now) + even + float64(start-now)/float64(times[kind].stride); !any || score < best.score {
 			best, any = chosen{*o, w, start, score}, true
 		}
 	}
 	g.pools[w] = pool
 	g.work.n += int64(len(pool))
 	return best, any
+}
+
+// most returns how long the machine on a way has been busy that was busy for longest.
+func (g *gathering) most(w int32) (long model.Time) {
+	if g.rule.even == 0 {
+		return 0
+	}
+	for _, v := range g.s.ways[w].visits {
+		long = max(long, g.served[v.machine])
+	}
+	return long
 }
 
 func (g *gathering) score(w int32, o *offer, key int, now model.Time) float64 {
@@ -342,6 +356,7 @@ func (g *gathering) take(b *chosen) {
 	for i, v := range g.s.ways[b.way].visits {
 		span := model.Interval{From: now + tm.spans[i].From, To: now + tm.spans[i].To}
 		g.busy[v.machine].take(v.lanes, span)
+		g.served[v.machine] += tm.spans[i].To - tm.spans[i].From
 		g.wakeAfter(v.machine, span.To, now)
 	}
 	end := now + tm.lasts

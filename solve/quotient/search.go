@@ -50,6 +50,7 @@ type trial struct {
 	rng        *rand.Rand
 	rules      []rule     // of the best plan
 	spread     model.Time // by how much the latencies of ways differ, of an allgather or reduce-scatter
+	wentFar    bool       // its first rule was tried that has hops over long ways go first
 	fitted     bool       // its cut fits that: see fitting
 	latent     bool       // it is an allreduce in which latencies count
 	alternates bool       // sums and gatherings of the best plan are built again in turn
@@ -95,6 +96,7 @@ var stages = []func(s *search){
 	(*search).refine,
 	(*search).polish,
 	(*search).finish,
+	(*search).rebuild,
 }
 
 // begin finds a bound, the groups and the first trials.
@@ -896,6 +898,7 @@ func (t *trial) rule(i int, allreduce bool) rule {
 		r.far = max(1, float64(t.spread)*draw()*draw())
 		r.wait = 0.3 * draw() * draw()
 		r.rare = 6*draw() - 3
+		r.even = evenWeight * draw() * draw()
 	}
 	if t.latent && i == 0 && draw() < 0.7 {
 		r.apart = draw() * mostApart * t.latency()
@@ -911,6 +914,10 @@ func (t *trial) rule(i int, allreduce bool) rule {
 		if t.fitted {
 			return rule{rare: -1, late: 1, random: 0.1, far: 0.05 * float64(t.spread), wait: 0.1}
 		}
+		if t.spread > 0 && !t.wentFar && len(t.parts)*t.x.s.t.Ranks >= costlyJobs {
+			t.wentFar = true
+			return rule{rare: 3, random: 0.1, far: 0.05 * float64(t.spread), wait: 0.05, even: 3}
+		}
 		return usual
 	}
 	if draw() < 0.5 || i >= len(t.rules) {
@@ -924,9 +931,16 @@ func (t *trial) rule(i int, allreduce bool) rule {
 	blend := func(a, b float64) float64 { return a + mix*(b-a) }
 	return rule{
 		choices: blend(old.choices, r.choices), rare: blend(old.rare, r.rare), long: blend(old.long, r.long), late: blend(old.late, r.late),
-		random: blend(old.random, r.random), wait: blend(old.wait, r.wait), far: blend(old.far, r.far), apart: blend(old.apart, r.apart),
+		random: blend(old.random, r.random), wait: blend(old.wait, r.wait), far: blend(old.far, r.far), even: blend(old.even, r.even), apart: blend(old.apart, r.apart),
 	}
 }
+
+// costlyJobs is from how many jobs on there is no time for many attempts: then the first has the rule that did best at the first
+// attempt on dragonflies, and is the quickest.
+const costlyJobs = 1 << 10
+
+// evenWeight is the weight of even loads at most: see rule.
+const evenWeight = 5
 
 // likelyFar is the share of rules that have hops over long ways go first: more if that did best.
 func (t *trial) likelyFar() float64 {
