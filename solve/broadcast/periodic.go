@@ -518,7 +518,7 @@ func regular(p *model.Problem) iter.Seq[period] {
 }
 
 // numbers returns how many periods are tried whose transfers cross at most a number of links: where a period is divided into
-// places, so many that it is a part of the skew.
+// places, those numbers for which it is a part of the skew.
 func (c *cycle) numbers(most int) (list []int64) {
 	n := max(1, int64(most/c.crossed()))
 	if c.slots > 0 && c.skew > 0 {

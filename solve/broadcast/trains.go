@@ -9,8 +9,8 @@ import (
 )
 
 // trained returns the best schedule of a forest whose chunks are poured in trains: many fine chunks, which are soon under way
-// over many hops, for the price of few. There are as many chunks as make what a chunk waits at each rank
-// until it has come a small part of the time, if there may be so many transfers: there are at most a number of them, about.
+// over many hops, for the price of few. Chunks are so fine that what one waits at a rank until all of it has come is a small part
+// of the time, unless there were more transfers than most then.
 func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int) solve.Result {
 	if p.Cost != model.Pipelined {
 		return solve.Result{}
