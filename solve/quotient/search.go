@@ -947,7 +947,7 @@ func (t *trial) likelyFar() float64 {
 	if t.rules != nil && t.rules[0].far > 0 {
 		return 0.7
 	}
-	return 0.4
+	return 0.25
 }
 
 // counter counts work, up to a limit.
