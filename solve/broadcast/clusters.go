@@ -248,6 +248,14 @@ func swap(sides [][]*link, at, one, other int) {
 // shapes returns shapes of trees over the clusters that may be good, for large buffers and for small ones.
 func (c *clusters) shapes() (list []shape) {
 	n := len(c.groups)
+	add := func(fromRoot, fromOthers int) {
+		if trees := (n - 1) / senders(n, fromRoot, fromOthers); trees*c.p.Topology.Ranks*len(c.groups[0]) <= mostSteps {
+			list = append(list, rotated(n, fromRoot, fromOthers))
+		}
+	}
+	if n > 3 {
+		add(1, n-2) // the flattest that are fast
+	}
 	for _, turn := range []int{1, 2, 3} {
 		for _, skewed := range []bool{false, true} {
 			if s := binomial(n, turn, skewed); s != nil {
@@ -260,8 +268,8 @@ func (c *clusters) shapes() (list []shape) {
 			if fromRoot > n-1 || fromOthers < 1 || fromOthers > n-2 || fromOthers < fromRoot && fromRoot < n-1 || fromRoot == n-1 && fromOthers > 2 {
 				continue
 			}
-			if trees := (n - 1) / senders(n, fromRoot, fromOthers); trees*c.p.Topology.Ranks*len(c.groups[0]) <= mostSteps {
-				list = append(list, rotated(n, fromRoot, fromOthers))
+			if fromRoot > 1 || fromOthers < n-2 || n <= 3 {
+				add(fromRoot, fromOthers)
 			}
 		}
 	}

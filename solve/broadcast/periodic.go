@@ -531,7 +531,7 @@ func (c *cycle) numbers(most int) (list []int64) {
 			list = append(list, periods)
 		}
 	}
-	return append(list, slices.Compact([]int64{n, max(1, n/4), max(1, n/16), max(1, n/64)})...)
+	return append(list, slices.Compact([]int64{n, max(1, n/4), max(1, n/16)})...)
 }
 
 // mostParts is how many numbers of periods in a skew are tried.
