@@ -13,15 +13,17 @@ import (
 type builder struct {
 	*search
 	p         *model.Problem
+	whole     *model.Problem // with all images of each chunk
+	copies    int            // images of each
+	clash     bool           // images of a transfer meet
 	board     *timing.Board
 	transfers []model.Transfer
 	places    [][]int32           // of ports that each transfer takes
-	along     []pair              // scratch
 	passages  map[int64][]passage // by size of a chunk and route
 }
 
 func (s *search) builder(p *model.Problem) *builder {
-	return &builder{search: s, p: p, board: timing.NewBoard(p), passages: map[int64][]passage{}}
+	return &builder{search: s, p: p, whole: p, copies: 1, board: timing.NewBoard(p), passages: map[int64][]passage{}}
 }
 
 // passage is what a chunk uses on a way, and for how long it is on it.
@@ -30,20 +32,43 @@ type passage struct {
 	length model.Time
 }
 
-// of returns the passage of a chunk on a pair's way.
-func (b *builder) of(k int, w pair) (uses []network.Use, length model.Time) {
+// of returns the passage of a chunk on a pair's way, until another one is asked for.
+func (b *builder) of(k int, w pair) *passage {
 	size := b.p.Chunks[k].Size
 	known := b.passages[size]
 	if known == nil {
 		known = make([]passage, len(b.ways.routes))
-		b.passages[size] = known
 	}
+	if more := len(b.ways.routes) - len(known); more > 0 { // found since
+		known = append(known, make([]passage, more)...)
+	}
+	b.passages[size] = known
 	x := &known[w.route]
 	if x.uses == nil {
 		route := b.ways.routes[w.route]
-		x.uses, x.length = b.board.Uses(route, size, nil), b.board.Duration(route, size)
+		x.length = b.board.Duration(route, size)
+		if b.copies > 1 {
+			route = slices.Clone(route)
+			for i, l := range route {
+				route[i] = b.standing[l]
+			}
+		}
+		x.uses = b.board.Uses(route, size, nil)
+		b.clash = b.clash || b.copies > 1 && meets(x.uses)
 	}
-	return x.uses, x.length
+	return x
+}
+
+// meets reports whether two uses are of one link at one time.
+func meets(uses []network.Use) bool {
+	for i, u := range uses {
+		for _, v := range uses[:i] {
+			if u.Choice == v.Choice && u.From < v.From+v.Extra && v.From < u.From+u.Extra {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mixture places the chunks of a division, or returns false if that cannot be or the time is over.
@@ -89,9 +114,7 @@ func (b *builder) mixture(d division) bool {
 func (b *builder) byDuration(k int, pairs []pair) []pair {
 	pairs = slices.Clone(pairs)
 	slices.SortStableFunc(pairs, func(x, y pair) int {
-		_, i := b.of(k, x)
-		_, j := b.of(k, y)
-		return cmp.Compare(j, i)
+		return cmp.Compare(b.of(k, y).length, b.of(k, x).length)
 	})
 	return pairs
 }
@@ -99,10 +122,10 @@ func (b *builder) byDuration(k int, pairs []pair) []pair {
 // send places a transfer, no earlier than after.
 func (b *builder) send(k int, w pair, op model.Op, after model.Time) model.Transfer {
 	members := b.p.Members()
-	uses, length := b.of(k, w)
-	start := b.board.First(uses, 0, after)
-	b.places = append(b.places, b.board.Take(uses, 0, start, int32(len(b.transfers)), nil))
-	t := model.Transfer{Chunk: int32(k), Src: int32(members[w.from]), Dst: int32(members[w.to]), Route: w.route, Op: op, Start: start, End: start + length}
+	x := b.of(k, w)
+	start := b.board.First(x.uses, 0, after)
+	b.places = append(b.places, b.board.Take(x.uses, 0, start, int32(len(b.transfers)), nil))
+	t := model.Transfer{Chunk: int32(k), Src: int32(members[w.from]), Dst: int32(members[w.to]), Route: w.route, Op: op, Start: start, End: start + x.length}
 	b.transfers = append(b.transfers, t)
 	b.work++
 	return t
@@ -112,8 +135,7 @@ func (b *builder) send(k int, w pair, op model.Op, after model.Time) model.Trans
 func (b *builder) cancel(from int) {
 	for i := from; i < len(b.transfers); i++ {
 		t := &b.transfers[i]
-		uses, _ := b.of(int(t.Chunk), pair{route: t.Route})
-		b.board.Cancel(uses, 0, t.Start, int32(i), b.places[i])
+		b.board.Cancel(b.of(int(t.Chunk), pair{route: t.Route}).uses, 0, t.Start, int32(i), b.places[i])
 	}
 	b.transfers, b.places = b.transfers[:from], b.places[:from]
 }
@@ -122,18 +144,17 @@ func (b *builder) cancel(from int) {
 const again = 8
 
 // toAll places a chunk that each member sends over all of its pairs, in their order, no earlier than it is ready.
-// Every member has to have begun to send it to all before the first of the others' has come:
-// what is late is waited for by what comes. When it returns true, ready has when each
+// Every member has to have begun to send it to all, and what it had to send before, before the first of the others' has
+// come: what is late is waited for by what comes. When it returns true, ready has when each
 // member has all that came, and has sent.
 func (b *builder) toAll(k int, pairs []pair, ready []model.Time) bool {
 	notBefore := make([]model.Time, len(ready)) // by member: when what comes may end
 	first := len(b.transfers)
 	for range again {
-		sent, came := make([]model.Time, len(ready)), slices.Repeat([]model.Time{model.MaxTime}, len(ready))
+		sent, came := slices.Clone(ready), slices.Repeat([]model.Time{model.MaxTime}, len(ready))
 		last := slices.Clone(ready)
 		for _, w := range pairs {
-			_, length := b.of(k, w)
-			t := b.send(k, w, model.Reduction, max(ready[w.from], notBefore[w.to]-length))
+			t := b.send(k, w, model.Reduction, max(ready[w.from], notBefore[w.to]-b.of(k, w).length))
 			sent[w.from], came[w.to] = max(sent[w.from], t.Start), min(came[w.to], t.End)
 			last[w.from], last[w.to] = max(last[w.from], t.Start), max(last[w.to], t.End)
 		}

@@ -3,6 +3,7 @@ package oneshot
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -14,11 +15,18 @@ import (
 type plan struct {
 	*layout
 	collected int     // dimensions along which owners add up
+	nearby    bool    // sums come from the nearest member that has them, not from peers
 	orders    [][]int // of the dimensions; chunks take turns
 
 	busy    model.Time // the busiest link
 	latency model.Time // all steps, about
 	end     model.Time // what it reached with some pieces
+
+	bases   map[base]*course
+	copies  int       // images that go together, of which courses were chosen
+	courses []*course // by number of the chunk
+	load    []float64 // by step and machine
+	r       *rand.Rand
 }
 
 func (q *plan) String() string {
@@ -39,50 +47,27 @@ func (q *plan) String() string {
 	return s
 }
 
-// order returns the order of the dimensions for chunk k.
-func (q *plan) order(k int) []int { return q.orders[k%len(q.orders)] }
-
-// parts returns how many chunks a piece of the buffer is divided into, so that the members share the work.
-func (q *plan) parts() int {
-	most := 0
-	for _, order := range q.orders {
-		owners := 1
-		for _, j := range order[:q.collected] {
-			owners *= q.radix[j]
-		}
-		most = max(most, owners)
+// owners returns how many sets of owners there are.
+func (q *plan) owners() int {
+	all := 1
+	for _, j := range q.orders[0][:q.collected] {
+		all *= q.radix[j]
 	}
-	return most * len(q.orders)
+	return all
 }
 
 // transfers returns how many transfers the plan makes of a number of chunks.
 func (q *plan) transfers(chunks int) (sum int) {
-	for k, order := range q.orders {
-		have, each := len(q.member), 0
-		for i, j := range order {
-			if i < q.collected {
-				each += 2 * (have - have/q.radix[j])
-				have /= q.radix[j]
-			} else {
-				each += have * (q.radix[j] - 1)
-			}
+	have, each := len(q.member), 0
+	for i, j := range q.orders[0] {
+		if i < q.collected {
+			each += 2 * (have - have/q.radix[j])
+			have /= q.radix[j]
+		} else {
+			each += have * (q.radix[j] - 1)
 		}
-		sum += each * ((chunks + len(q.orders) - 1 - k) / len(q.orders))
 	}
-	return sum
-}
-
-// owns reports whether a member has the digits of chunk k's owner in some dimensions, the first of its order.
-func (q *plan) owns(k, v, dimensions int) bool {
-	order := q.order(k)[:dimensions]
-	k /= len(q.orders)
-	for _, j := range order {
-		if q.digits[j][v] != k%q.radix[j] {
-			return false
-		}
-		k /= q.radix[j]
-	}
-	return true
+	return each * chunks
 }
 
 // plans returns the plans of a layout.
@@ -96,6 +81,9 @@ func (x *layout) plans() (plans []*plan) {
 	for collected := len(order); collected >= 0; collected-- {
 		for _, orders := range [][][]int{{order}, {back}, x.orders} {
 			plans = append(plans, &plan{layout: x, collected: collected, orders: orders})
+			if len(x.member) <= maxNearby && len(order)-collected > 1 {
+				plans = append(plans, &plan{layout: x, collected: collected, orders: orders, nearby: true})
+			}
 		}
 	}
 	return plans
@@ -106,75 +94,122 @@ const (
 	fewPieces  = 4
 	mostPieces = 64
 	bestPlans  = 4
+	maxParts   = 256
+	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout
+	fewChunks  = 5  // with all their images
+
+	fewTransfers   = 1 << 16 // without images, too
+	mostWithImages = 64      // chunks with images
+	manyWithImages = 1 << 11 // all images together
 )
 
 // compose tries every plan with a few pieces, and the best plans with other numbers of them as
 // long as more of them help; then each chunk may choose a plan. It begins with those that look best.
 func (s *search) compose(all []*layout) {
-	var plans []*plan
+	s.guide, s.images = newGuide(s.p, s.ways), newImages(s)
+	for i := range s.p.Topology.Links {
+		s.slowness = append(s.slowness, s.guide.fastest/float64(s.p.Topology.Links[i].Bandwidth))
+	}
+	plans := s.gridPlans()
 	for _, x := range all {
-		s.route(x)
 		plans = append(plans, x.plans()...)
 	}
+	s.together(1)
 	if s.p.Chunks != nil {
 		for _, q := range plans {
-			s.combine(q, 1)
+			s.combine(q, len(s.p.Chunks))
 		}
 		return
 	}
 	plans = slices.DeleteFunc(plans, func(q *plan) bool { return !s.estimate(q) })
 	slices.SortStableFunc(plans, func(a, b *plan) int { return cmp.Compare(a.looks(), b.looks()) })
-	for _, q := range plans {
-		if q.end = s.combine(q, fewPieces); q.end == model.MaxTime {
-			q.end = s.combine(q, 1) // the others are too many transfers
+	s.pure(plans)
+	if s.best == nil {
+		return
+	}
+	copies := s.copiesOf(plans[0])
+	peers := slices.DeleteFunc(slices.Clone(plans), func(q *plan) bool { return q.nearby })
+	if copies > 1 && mostBlended*plans[0].transfers(1) <= fewTransfers {
+		s.together(1)
+		s.blend(peers)
+		s.blend(plans)
+	}
+	s.together(copies)
+	s.blend(peers)
+	s.blend(plans)
+	s.exchange(plans)
+}
+
+// copiesOf returns how many images of a chunk go together on a plan: the most of a subgroup that leave room for some chunks.
+func (s *search) copiesOf(q *plan) int {
+	copies := 1
+	for _, order := range s.images.orders {
+		if order*fewChunks*q.transfers(1) <= maxComposition && s.p.Size%(int64(order)*s.unit()) == 0 {
+			copies = order
 		}
+	}
+	return copies
+}
+
+// together has as many images of each chunk go together as a subgroup has elements.
+func (s *search) together(order int) {
+	if s.copies == order {
+		return
+	}
+	s.copies, s.standing = order, nil
+	var size []int
+	s.machine, size = s.images.orbits(s.p.Topology, order)
+	s.machines = len(size)
+	stands := map[int]int{}
+	for l, m := range s.machine {
+		if _, known := stands[m]; !known {
+			stands[m] = l
+		}
+		s.standing = append(s.standing, stands[m])
+	}
+}
+
+// pure tries every plan with a few pieces, and the best plans with other numbers of them as long as more of them help. It
+// sorts plans by what they reach.
+func (s *search) pure(plans []*plan) {
+	if len(plans) > 0 { // where that will do, few transfers
+		s.together(1)
+		s.combine(plans[0], s.pieces(plans[0], fewPieces))
+	}
+	for _, q := range plans {
+		s.together(s.copiesOf(q))
+		q.end = s.combine(q, s.pieces(q, fewPieces))
 	}
 	slices.SortStableFunc(plans, func(a, b *plan) int { return cmp.Compare(a.end, b.end) })
 	for _, q := range plans[:min(bestPlans, len(plans))] {
-		last, worse := q.end, 0
+		s.together(s.copiesOf(q))
+		last, worse, before := q.end, 0, 0
 		for pieces := 2 * fewPieces; pieces <= mostPieces && worse < 2; pieces *= 2 {
-			end := s.combine(q, pieces)
+			n := s.pieces(q, pieces)
+			if n == before {
+				break
+			}
+			before = n
+			end := s.combine(q, n)
 			if end >= last/1000*996 {
 				worse++
 			}
 			last = min(last, end)
 		}
 		for pieces := 1; pieces < fewPieces; pieces *= 2 {
-			s.combine(q, pieces)
+			s.combine(q, s.pieces(q, pieces))
 		}
-	}
-	if s.best != nil {
-		s.blend(plans)
 	}
 }
 
-// estimate notes how long the plan keeps its busiest link busy, and how long a small chunk is under way, about. It returns
-// false if the plan makes too many transfers.
-func (s *search) estimate(q *plan) bool {
-	parts := q.parts()
-	if q.transfers(parts) > maxComposition {
-		return false
+// pieces returns a number of chunks for a plan, some for each of its parts, fewer where these are too many transfers, or images
+// of many chunks.
+func (s *search) pieces(q *plan, each int) int {
+	chunks := each * s.parts(q) * s.copies
+	if s.copies > 1 {
+		chunks = min(chunks, max(mostWithImages*s.copies, manyWithImages))
 	}
-	load := make([]int, len(s.p.Topology.Links))
-	for n := range parts {
-		q.count(s.ways, n, load)
-		if s.b.Spent() {
-			return false
-		}
-	}
-	for l, times := range load {
-		q.busy = max(q.busy, model.Time(float64(times)*float64(s.p.Size)/float64(parts)/float64(s.p.Topology.Links[l].Bandwidth)*1e12))
-	}
-	for i, j := range q.orders[0] {
-		longest := model.Time(0)
-		for _, w := range q.pairs[j] {
-			longest = max(longest, s.p.Topology.Duration(s.ways.routes[w.route], 1))
-		}
-		if q.latency += longest; i < q.collected {
-			q.latency += longest
-		}
-	}
-	return true
+	return max(1, min(chunks, maxComposition/q.transfers(1)))
 }
 
 // looks returns about how long a plan takes.
@@ -182,58 +217,91 @@ func (q *plan) looks() model.Time {
 	return max(q.latency, q.busy) + min(q.latency, q.busy)/4
 }
 
-// route finds ways for the pairs of a layout; those of a dimension that take longest for a small chunk come first.
-func (s *search) route(x *layout) {
-	var pairs []pair
-	ends := []int{0}
-	for j, r := range x.radix {
-		for d := 1; d < r; d++ {
-			for v := range x.member {
-				pairs = append(pairs, pair{from: v, to: x.peer(v, j, d)})
-			}
+// divided returns a builder for so many chunks, or some less, each with as many images of its size as go together, if there
+// are enough chunks.
+func (s *search) divided(chunks int) *builder {
+	if s.p.Chunks != nil {
+		return s.builder(s.p)
+	}
+	copies := 1
+	if most := s.p.Size / s.unit(); int64(chunks) > most {
+		chunks = int(max(1, most))
+	}
+	if chunks >= 2*s.copies {
+		copies = s.copies
+	}
+	p, whole := *s.p, *s.p
+	p.Chunks = s.divide(s.p.Size/int64(copies), chunks/copies, 0).chunks
+	if copies == 1 {
+		return s.builder(&p)
+	}
+	at := int64(0)
+	for _, c := range p.Chunks {
+		for range copies {
+			whole.Chunks = append(whole.Chunks, model.Chunk{Offset: at, Size: c.Size})
+			at += c.Size
 		}
-		ends = append(ends, len(pairs))
-	}
-	w := newWays(s.b, s.p, pairs)
-	for i := range w.pairs {
-		w.pairs[i].route += int32(len(s.ways.routes))
-	}
-	s.ways.routes = append(s.ways.routes, w.routes...)
-	small := s.builder(&model.Problem{Topology: s.p.Topology, Collective: s.p.Collective, Cost: s.p.Cost, Chunks: []model.Chunk{{Size: 1}}})
-	for j := range x.radix {
-		x.pairs = append(x.pairs, small.byDuration(0, w.pairs[ends[j]:ends[j+1]]))
-	}
-}
-
-// combine tries a plan with a number of pieces for each part, and returns its makespan, MaxTime if
-// there is none.
-func (s *search) combine(q *plan, pieces int) model.Time {
-	p := *s.p
-	if parts := pieces * q.parts(); p.Chunks == nil {
-		p.Chunks = s.divide(p.Size, int(min(int64(parts), max(1, p.Size/s.unit()))), 0).chunks
-	}
-	if s.over() || s.best != nil && q.busy >= min(s.makespan, s.others) || q.transfers(len(p.Chunks)) > maxComposition {
-		return model.MaxTime
 	}
 	b := s.builder(&p)
-	if !b.compose(q) {
+	b.whole, b.copies = &whole, copies
+	return b
+}
+
+// combine tries a plan with a number of chunks, and returns its makespan, MaxTime if there is none.
+func (s *search) combine(q *plan, chunks int) model.Time {
+	if s.over() || s.best != nil && max(q.busy, q.latency) >= min(s.makespan, s.others) {
+		return model.MaxTime
+	}
+	b := s.divided(chunks)
+	if q.transfers(len(b.whole.Chunks)) > maxComposition || !b.compose(q) {
 		return model.MaxTime
 	}
 	return s.keep(b, q.String())
 }
 
-// steps returns how many steps the plan takes: along each dimension, and back along those in which owners add up.
+// steps returns how many steps a course takes: along each dimension, and back along those in which owners add up.
 func (q *plan) steps() int { return len(q.orders[0]) + q.collected }
 
-// compose places all chunks by a plan, step by step.
+// compose places all chunks by a plan.
 func (b *builder) compose(q *plan) bool {
-	ready := make([][]model.Time, len(b.p.Chunks)) // by chunk and member
-	for k := range ready {
-		ready[k] = make([]model.Time, len(q.member))
+	courses := make([]*course, len(b.p.Chunks))
+	for k := range courses {
+		courses[k] = b.course(q, k)
 	}
-	for step := range q.steps() {
-		for k := range ready {
-			if !b.step(q, step, k, k, ready[k]) {
+	return b.place(courses, model.MaxTime)
+}
+
+// place places all chunks, each on its course, those steps first after which most time is needed: the list schedule of
+// critical paths. It returns false if they are not over before some time.
+func (b *builder) place(courses []*course, before model.Time) bool {
+	type item struct {
+		tail    model.Time // from the beginning of the step to the end
+		step, k int
+	}
+	var items []item
+	for k, c := range courses {
+		for i := range c.steps {
+			items = append(items, item{c.tails[i], i, k})
+		}
+	}
+	slices.SortFunc(items, func(x, y item) int {
+		return cmp.Or(cmp.Compare(y.tail, x.tail), cmp.Compare(x.step, y.step), cmp.Compare(x.k, y.k))
+	})
+	ready := make([][]model.Time, len(courses)) // by chunk and member
+	for _, x := range items {
+		if ready[x.k] == nil {
+			ready[x.k] = make([]model.Time, b.n())
+		}
+		c, mark := courses[x.k], len(b.transfers)
+		if !b.step(&c.steps[x.step], x.k, ready[x.k]) {
+			return false
+		}
+		rest := model.Time(0)
+		if x.step+1 < len(c.steps) {
+			rest = c.tails[x.step+1]
+		}
+		for _, t := range b.transfers[mark:] {
+			if t.End+rest >= before {
 				return false
 			}
 		}
@@ -241,50 +309,21 @@ func (b *builder) compose(q *plan) bool {
 	return true
 }
 
-// meeting appends to dst the pairs that meet in a step, of the n-th chunk that follows the plan.
-func (q *plan) meeting(step, n int, dst []pair) []pair {
-	order, froms, tos := q.order(n), min(step, q.collected), min(step+1, q.collected) // dimensions in which both are owners
-	if back := step - len(order); back >= 0 {
-		step = q.collected - 1 - back
-		froms, tos = step+1, 0
-	}
-	for _, w := range q.pairs[order[step]] {
-		if q.owns(n, w.from, froms) && q.owns(n, w.to, tos) {
-			dst = append(dst, w)
-		}
-	}
-	return dst
-}
-
-// count adds to times, by link, how often the n-th chunk that follows the plan goes over each.
-func (q *plan) count(w *ways, n int, times []int) {
-	var along []pair
-	for step := range q.steps() {
-		along = q.meeting(step, n, along[:0])
-		for _, p := range along {
-			for _, l := range w.routes[p.route] {
-				times[l]++
-			}
-		}
-	}
-}
-
-// step places a step of chunk k, the n-th that follows the plan, whose members are ready at some times, or
-// returns false if that cannot be or the time is over.
-func (b *builder) step(q *plan, step, n, k int, ready []model.Time) bool {
-	b.along = q.meeting(step, n, b.along[:0])
-	switch all := len(q.orders[0]); {
-	case step >= all:
-		for _, w := range b.along {
+// step places a step of a chunk, whose members are ready at some times, or returns false if that cannot be or the time is
+// over.
+func (b *builder) step(x *step, k int, ready []model.Time) bool {
+	switch x.phase {
+	case spreading:
+		for _, w := range x.pairs {
 			ready[w.to] = b.send(k, w, model.Copy, ready[w.from]).End
 		}
-	case step >= q.collected:
-		return b.toAll(k, b.along, ready)
-	default:
-		for _, w := range b.along {
+	case exchanging:
+		return b.toAll(k, x.pairs, ready) && !b.clash
+	case collecting:
+		for _, w := range x.pairs {
 			t := b.send(k, w, model.Reduction, ready[w.from])
 			ready[w.to] = max(ready[w.to], t.End)
 		}
 	}
-	return !b.b.Spent()
+	return !b.clash && !b.b.Spent()
 }

@@ -123,8 +123,6 @@ type layout struct {
 	member   []int   // by the number that the digits make, the first dimension fastest
 	matching [][]int // by dimension and member, its partner, where dimensions are matchings without digits
 	orders   [][]int // in which chunks take turns to go along the dimensions
-
-	pairs [][]pair // by dimension, of members of a group
 }
 
 // layouts returns the layouts to try: those of the network's levels, also with the groups in two

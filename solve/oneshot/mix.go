@@ -29,10 +29,19 @@ type search struct {
 	order  []pair
 	large  map[int]int64 // by number of one-shot chunks: how many bytes they cannot be
 
-	best     *model.Problem
-	schedule *model.Schedule
-	makespan model.Time
-	note     string
+	guide    *guide    // of compositions
+	images   *images   // of their courses
+	slowness []float64 // by link: how many times longer it takes for a byte than the fastest one
+	copies   int       // images of a chunk that are on their way together, by the first symmetries
+	machine  []int     // by link: the number of its orbit under these
+	machines int
+	standing []int // by link: the one that stands for its orbit
+
+	best      *model.Problem
+	transfers []model.Transfer // those of the first image of each chunk
+	imagesOf  int              // of each, that go together
+	makespan  model.Time
+	note      string
 }
 
 func (s *search) n() int { return len(s.p.Members()) }
@@ -184,21 +193,41 @@ func (s *search) try(d division) model.Time {
 	return s.keep(b, fmt.Sprintf("%s of %s one-shot", model.FormatBytes(one), model.FormatBytes(p.Size)))
 }
 
-// keep keeps what was built if it is the best, and returns its makespan.
+// keep keeps what was built if it is the best, and returns its makespan. A composition of far more transfers must be
+// better by a thousandth.
 func (s *search) keep(b *builder, note string) model.Time {
-	end := model.Time(0)
+	end := b.end()
+	if s.guide != nil && s.best != nil && len(b.transfers)*b.copies > 2*len(s.transfers)*s.imagesOf && end > s.makespan-s.makespan/1000 {
+		return end
+	}
+	if s.best == nil || end < s.makespan || end == s.makespan && len(b.whole.Chunks) < len(s.best.Chunks) {
+		s.best, s.makespan, s.note, s.transfers, s.imagesOf = b.whole, end, note, b.transfers, b.copies
+	}
+	return end
+}
+
+// end returns when all that was placed is over.
+func (b *builder) end() (end model.Time) {
 	for _, t := range b.transfers {
 		end = max(end, t.End)
-	}
-	if s.best == nil || end < s.makespan || end == s.makespan && len(b.p.Chunks) < len(s.best.Chunks) {
-		s.best, s.makespan, s.note = b.p, end, note
-		s.schedule = &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: b.transfers}
 	}
 	return end
 }
 
 // result returns the best, in order of time.
 func (s *search) result(stop solve.Stop) solve.Result {
-	slices.SortStableFunc(s.schedule.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
-	return solve.Result{Problem: s.best, Schedule: s.schedule, Stop: stop, Note: s.note}
+	transfers := s.transfers
+	if s.imagesOf > 1 {
+		transfers = make([]model.Transfer, 0, len(s.transfers)*s.imagesOf)
+		members := s.p.Members()
+		for e := range s.imagesOf {
+			for _, t := range s.transfers {
+				w := s.images.pair(s.guide, e, pair{s.images.number[t.Src], s.images.number[t.Dst], t.Route})
+				t.Src, t.Dst, t.Route, t.Chunk = int32(members[w.from]), int32(members[w.to]), w.route, t.Chunk*int32(s.imagesOf)+int32(e)
+				transfers = append(transfers, t)
+			}
+		}
+	}
+	slices.SortStableFunc(transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
+	return solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: transfers}, Stop: stop, Note: s.note}
 }

@@ -55,12 +55,12 @@ const (
 	maxMembers   = 256
 	maxGrouped   = 512     // members of a composition
 	maxManyBytes = 1 << 20 // buffer for more than maxMembers of them: other methods take the time where there is much to send
-	maxLedBytes  = 1 << 18 // buffer for which a composition is worth most of the time
 	maxTransfers = 1 << 18
+	maxLedBytes  = 1 << 18 // buffer for which a composition is worth most of the time whatever the latencies
 	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
-	maxComposed  = 1 << 22 // those that a search for a composition does
+	maxComposed  = 1 << 21 // those that a search for a composition does
 
-	maxComposition = 1 << 16 // transfers of a composition
+	maxComposition = 1 << 20 // transfers of a composition
 )
 
 // Name implements solve.Solver.
@@ -76,7 +76,7 @@ func (m *method) About() solve.About {
 	}
 	switch m.name {
 	case "hierarchical":
-		a.Leads = func(p *model.Problem) bool { return p.Size <= maxLedBytes && m.Serves(p) == nil }
+		a.Leads = func(p *model.Problem) bool { return (p.Size <= maxLedBytes || latent(p)) && m.Serves(p) == nil }
 		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members, or 512 up to 1 MiB"
 		a.Guarantee = "pipelined, on hypercubes and tori of sides 2 and 4 with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
@@ -84,6 +84,21 @@ func (m *method) About() solve.About {
 		a.Guarantee = "around one switch with equal ranks optimal in the limit of small pieces, for every size"
 	}
 	return a
+}
+
+// latent reports whether to send and to get the whole buffer takes a member less time than two latencies to the farthest one
+// and back.
+func latent(p *model.Problem) bool {
+	d := newDistances(p, p.Members()[:1])
+	far := int64(0)
+	for _, r := range p.Members() {
+		far = max(far, d.from[0][r])
+	}
+	out := 0.0
+	for _, l := range p.Topology.Out()[p.Members()[0]] {
+		out += float64(p.Topology.Links[l].Bandwidth)
+	}
+	return out > 0 && 2*float64(p.Size)/out*1e12 <= 2*float64(far/perPicosecond)
 }
 
 // Serves implements solve.Solver.

@@ -76,11 +76,7 @@ func everyPair(n int) (pairs []pair) {
 // loads, too, in which the greatest load counts most.
 func routed(b *solve.Budget, p *model.Problem, order []pair) (routes [][]int, load float64) {
 	t, members := p.Topology, p.Members()
-	fastest := 0.0
-	for i := range t.Links {
-		fastest = max(fastest, float64(t.Links[i].Bandwidth))
-	}
-	x := &router{t: t, out: t.Out(), fastest: fastest, used: map[stage]float64{}}
+	x := &router{t: t, out: t.Out(), fastest: fastest(t), used: map[stage]float64{}}
 	routes = make([][]int, len(order))
 	if len(order)*len(t.Links) > maxPaired {
 		from := make([][]pair, len(members))
@@ -132,6 +128,14 @@ func routed(b *solve.Budget, p *model.Problem, order []pair) (routes [][]int, lo
 	return routes, load + most*most*float64(len(busy))
 }
 
+// fastest returns the bandwidth of the fastest link.
+func fastest(t *model.Topology) (bandwidth float64) {
+	for i := range t.Links {
+		bandwidth = max(bandwidth, float64(t.Links[i].Bandwidth))
+	}
+	return bandwidth
+}
+
 // label is how a node is reached.
 type label struct {
 	node, link int // the last link
@@ -157,6 +161,28 @@ type router struct {
 	out     [][]int
 	fastest float64
 	used    map[stage]float64 // by how many routes
+	far     [][]int64         // by member: how far each node is from it; for along
+}
+
+// along returns a route of least length from a rank to another one, a member of some number: at each node it goes on over
+// the link that costs least.
+func (x *router) along(from, to, member int) (route []int) {
+	at := model.Time(0)
+	for v := from; v != to; {
+		next, least := -1, 0.0
+		for _, l := range x.out[v] {
+			k := &x.t.Links[l]
+			if far := x.far[member]; far[k.Dst] < 0 || length(x.t, k)+far[k.Dst] != far[v] || k.Dst == from {
+				continue
+			}
+			if cost := x.cost(stage{l, at}); next < 0 || cost < least {
+				next, least = l, cost
+			}
+		}
+		route = append(route, next)
+		v, at = x.t.Links[next].Dst, at+x.t.Links[next].Alpha
+	}
+	return route
 }
 
 // slowness returns how many times longer a link takes for a byte than the fastest one.

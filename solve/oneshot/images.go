@@ -1,0 +1,293 @@
+package oneshot
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/network"
+	"github.com/oraccl/oraccl/solve/symmetry"
+)
+
+// images moves courses by symmetries of the network: what is built for one chunk serves others in other places. Each
+// symmetry but the identity moves every link.
+type images struct {
+	nodes  [][]int32 // by element of the group: the images of nodes
+	orders []int     // of subgroups, the first elements
+	number []int     // of the member at a rank
+	of     map[[2]int][]int
+	place  []int     // by link: its place among those between the same nodes
+	links  [][]int32 // by element: the images of links, nil: not asked for yet
+	routes []map[int32]int32
+	orbit  []int // by link
+	size   []int // by orbit: how many links
+}
+
+// Limits of the images.
+const (
+	symmetryWork = 2e7
+	fewBases     = 1 << 9 // members times bases of a plan
+	samples      = 6      // images among which a chunk has the choice
+)
+
+// newImages finds symmetries of a network all of whose ranks are members; others have the identity alone.
+func newImages(s *search) *images {
+	t := s.p.Topology
+	x := &images{number: make([]int, t.Ranks), of: map[[2]int][]int{}, place: make([]int, len(t.Links)), orbit: make([]int, len(t.Links))}
+	switch turns, orders := translations(t); {
+	case !network.Everyone(s.p) || len(t.Ports) > 0:
+		x.take(symmetry.Trivial(t))
+	case turns != nil:
+		x.nodes, x.orders = turns, orders
+	default:
+		x.take(symmetry.Find(s.b.Context(), t, symmetry.Options{Work: symmetryWork}))
+	}
+	for v, r := range s.p.Members() {
+		x.number[r] = v
+	}
+	for l, k := range t.Links {
+		ends := [2]int{k.Src, k.Dst}
+		x.of[ends] = append(x.of[ends], l)
+	}
+	for _, list := range x.of {
+		slices.SortFunc(list, func(a, b int) int {
+			return cmp.Or(cmp.Compare(t.Links[a].Alpha, t.Links[b].Alpha), cmp.Compare(t.Links[a].Bandwidth, t.Links[b].Bandwidth), cmp.Compare(a, b))
+		})
+		for i, l := range list {
+			x.place[l] = i
+		}
+	}
+	x.links, x.routes = make([][]int32, len(x.nodes)), make([]map[int32]int32, len(x.nodes))
+	x.orbit, x.size = x.orbits(t, len(x.nodes))
+	return x
+}
+
+// take takes the elements of a group.
+func (x *images) take(g *symmetry.Group) {
+	x.orders = g.Orders()
+	for e := range g.Order() {
+		x.nodes = append(x.nodes, g.Nodes(e))
+	}
+}
+
+// orbits returns the number of each link's orbit under the first elements of the group, and how many links are in each.
+func (x *images) orbits(t *model.Topology, order int) (of, size []int) {
+	of = slices.Repeat([]int{-1}, len(t.Links))
+	for l := range of {
+		if of[l] >= 0 {
+			continue
+		}
+		size = append(size, 0)
+		for e := range order {
+			if m := x.link(t, e, l); of[m] < 0 {
+				of[m] = len(size) - 1
+				size[len(size)-1]++
+			}
+		}
+	}
+	return of, size
+}
+
+// regular reports whether there is an image for each rank to stand in the place of each other one.
+func (x *images) regular() bool { return len(x.nodes) >= len(x.number) }
+
+// link returns the image of a link.
+func (x *images) link(t *model.Topology, e, l int) int {
+	if x.links[e] == nil {
+		x.links[e] = make([]int32, len(t.Links))
+		for m, k := range t.Links {
+			x.links[e][m] = int32(x.of[[2]int{int(x.nodes[e][k.Src]), int(x.nodes[e][k.Dst])}][x.place[m]])
+		}
+	}
+	return int(x.links[e][l])
+}
+
+// translations returns the symmetries of a torus with equal links that move every rank by as much, those by a half of a
+// side first, and the orders of subgroups that the first of them are. It returns nil for other networks.
+func translations(t *model.Topology) (nodes [][]int32, orders []int) {
+	dims := t.Grid()
+	if dims == nil || t.Nodes() > t.Ranks {
+		return nil, nil
+	}
+	for d, closed := range t.Closed(dims) {
+		if !closed && dims[d] > 2 {
+			return nil, nil
+		}
+	}
+	degree := len(t.Links) / t.Ranks
+	seen := map[[2]int]int{}
+	for _, k := range t.Links {
+		seen[[2]int{k.Src, k.Dst}]++
+		if k.Alpha != t.Links[0].Alpha || k.Bandwidth != t.Links[0].Bandwidth || seen[[2]int{k.Src, k.Dst}] > 1 {
+			return nil, nil
+		}
+	}
+	if degree*t.Ranks != len(t.Links) {
+		return nil, nil
+	}
+	identity := make([]int32, t.Ranks)
+	for v := range identity {
+		identity[v] = int32(v)
+	}
+	nodes, orders = [][]int32{identity}, []int{1}
+	left := slices.Clone(dims) // of each side: translations by multiples of this are among nodes
+	for again := true; again; {
+		again = false
+		stride := t.Ranks
+		for d, size := range dims {
+			stride /= size
+			if left[d] == 1 {
+				continue
+			}
+			again = true
+			f := primes(left[d])[0]
+			left[d] /= f
+			for _, x := range slices.Clone(nodes) {
+				for i := 1; i < f; i++ {
+					y := make([]int32, t.Ranks)
+					for v := range y {
+						u := int(x[v])
+						at := u / stride % size
+						y[v] = int32(u + ((at+i*left[d])%size-at)*stride)
+					}
+					nodes = append(nodes, y)
+				}
+			}
+			orders = append(orders, len(nodes))
+		}
+	}
+	return nodes, orders
+}
+
+// pair returns the image of a pair with its route.
+func (x *images) pair(g *guide, e int, w pair) pair {
+	if e == 0 {
+		return w
+	}
+	if x.routes[e] == nil {
+		x.routes[e] = map[int32]int32{}
+	}
+	r, known := x.routes[e][w.route]
+	if !known {
+		route := make([]int, len(g.ways.routes[w.route]))
+		for j, l := range g.ways.routes[w.route] {
+			route[j] = x.link(g.t, e, l)
+		}
+		r = g.number(route)
+		x.routes[e][w.route] = r
+	}
+	return pair{x.number[x.nodes[e][g.members[w.from]]], x.number[x.nodes[e][g.members[w.to]]], r}
+}
+
+// image returns the image of a course.
+func (x *images) image(e int, c *course, g *guide) *course {
+	if e == 0 {
+		return c
+	}
+	d := &course{tails: c.tails}
+	for _, s := range c.steps {
+		pairs := make([]pair, len(s.pairs))
+		for i, w := range s.pairs {
+			pairs[i] = x.pair(g, e, w)
+		}
+		d.steps = append(d.steps, step{s.phase, pairs})
+	}
+	for _, u := range c.uses {
+		d.uses = append(d.uses, linkUse{x.link(g.t, e, u.link), u.step, u.times})
+	}
+	return d
+}
+
+// base is one of the courses of which all others of a plan are images.
+type base struct {
+	order, owner int
+}
+
+// parts returns how many bases the chunks of a plan take turns in: the members share the work.
+func (s *search) parts(q *plan) int {
+	return s.variants(q) * len(q.orders)
+}
+
+// variants returns how many sets of owners bases have: some, if images stand in for others.
+func (s *search) variants(q *plan) int {
+	if s.images.regular() {
+		return min(q.owners(), max(1, fewBases/s.n()))
+	}
+	return q.owners()
+}
+
+// base returns the base of the n-th chunk of a plan.
+func (s *search) base(q *plan, n int) *course {
+	b := base{order: n % len(q.orders)}
+	n /= len(q.orders)
+	b.owner = n % s.variants(q)
+	c := q.bases[b]
+	if c == nil {
+		if q.bases == nil {
+			q.bases = map[base]*course{}
+		}
+		c = s.guide.course(q, q.orders[b.order], b.owner)
+		q.bases[b] = c
+	}
+	return c
+}
+
+// course returns how the n-th chunk goes that follows a plan: of some images of its base the one that adds least to the
+// squares of what the chunks before it load on links in each step.
+func (s *search) course(q *plan, n int) *course {
+	if q.copies != s.copies {
+		q.copies, q.courses = s.copies, nil
+		q.r, q.load = rand.New(rand.NewPCG(5, uint64(len(q.radix)))), make([]float64, q.steps()*s.machines)
+	}
+	for i := len(q.courses); i <= n; i++ {
+		c, best, least := s.base(q, i), 0, 0.0
+		for trial := range min(samples, len(s.images.nodes)) {
+			e, cost := 0, 0.0
+			if i > 0 {
+				e = q.r.IntN(len(s.images.nodes))
+			}
+			for _, u := range c.uses {
+				m := s.images.link(s.p.Topology, e, u.link)
+				slow := s.slowness[m] * float64(u.times)
+				cost += slow * (2*q.load[u.step*s.machines+s.machine[m]] + slow)
+			}
+			if trial == 0 || cost < least {
+				best, least = e, cost
+			}
+		}
+		c = s.images.image(best, c, s.guide)
+		for _, u := range c.uses {
+			q.load[u.step*s.machines+s.machine[u.link]] += s.slowness[u.link] * float64(u.times)
+		}
+		q.courses = append(q.courses, c)
+	}
+	return q.courses[n]
+}
+
+// estimate notes how long the plan keeps its busiest link busy if images of all chunks share the work, and how long a small
+// chunk is under way.
+func (s *search) estimate(q *plan) bool {
+	t, parts := s.p.Topology, s.parts(q)
+	if q.transfers(1) > maxComposition || parts > maxParts {
+		return false
+	}
+	load := make([]float64, len(s.images.size))
+	for n := range parts {
+		c := s.base(q, n)
+		for _, u := range c.uses {
+			load[s.images.orbit[u.link]] += float64(u.times)
+		}
+		if n == 0 {
+			q.latency = c.tails[0]
+		}
+		if s.b.Spent() {
+			return false
+		}
+	}
+	for l := range t.Links {
+		o := s.images.orbit[l]
+		q.busy = max(q.busy, model.Time(load[o]/float64(s.images.size[o])*float64(s.p.Size)/float64(parts)/float64(t.Links[l].Bandwidth)*1e12))
+	}
+	return true
+}
