@@ -48,7 +48,14 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 		best = r
 	}
 	if best.Schedule == nil || best.Makespan() > max(o.Bound, o.Enough) {
-		best = sooner(best, ejected(b.Context(), p, near, grain, o))
+		r := ejected(b.Context(), p, near, grain, o)
+		before := best
+		if best = sooner(best, r); r.More != nil {
+			best.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
+				r, err := r.More(ctx, o)
+				return sooner(before, r), err
+			}
+		}
 	}
 	if best.Stop = solve.Done; b.Stop() != 0 {
 		best.Stop = b.Stop()

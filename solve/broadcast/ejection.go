@@ -266,37 +266,62 @@ func (e *ejection) shake() {
 	}
 }
 
+// ejecting is a search that makes chunks finer and finer, each time from the layout of the coarser ones.
+type ejecting struct {
+	g    *grid
+	best solve.Result
+}
+
 // ejected returns a broadcast that begins with what is sent on at once, in few chunks, and is made shorter by ejections,
 // with twice as many chunks each time. It may return no schedule.
 func ejected(ctx context.Context, p *model.Problem, near *neighbours, r raster, o solve.Options) solve.Result {
-	best := solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}
-	g := started(ctx, r.cut(p), near, r)
-	for ; g != nil; r = g.raster {
-		e := newEjection(g)
-		enough := int32(max(o.Bound, o.Enough) * r.slots / r.unit)
+	x := &ejecting{g: started(ctx, r.cut(p), near, r), best: solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}}
+	return x.run(ctx, o)
+}
+
+// run searches until chunks are as fine as they may be or the schedule is good enough, and goes on where ctx ended it before.
+func (x *ejecting) run(ctx context.Context, o solve.Options) solve.Result {
+	done := x.g == nil
+	for !done {
+		g := x.g
+		enough := int32(max(o.Bound, o.Enough) * g.raster.slots / g.raster.unit)
 		last := 2*len(g.by) > mostJobs || 2*len(g.owner) > mostSlots
 		patience := ejections * max(1, o.Effort)
 		if last {
 			patience *= 4
 		}
-		e.run(ctx, patience, enough)
+		newEjection(g).run(ctx, patience, enough)
 		if len(g.pool) > 0 {
 			break
 		}
-		if s := g.schedule(); best.Schedule == nil || g.p.Makespan(s) < best.Makespan() {
-			best.Problem, best.Schedule, best.Note = g.p, s, fmt.Sprintf("%d chunks, by ejections", g.chunks)
+		if s := g.schedule(); x.best.Schedule == nil || g.p.Makespan(s) < x.best.Makespan() {
+			x.best.Problem, x.best.Schedule, x.best.Note = g.p, s, fmt.Sprintf("%d chunks, by ejections", g.chunks)
 		}
-		if last || ctx.Err() != nil || g.ends() < enough {
+		if ctx.Err() != nil {
 			break
 		}
-		g = g.halved()
+		if done = last || g.ends() < enough; !done {
+			x.g = g.halved()
+		}
 	}
+	best := x.best
 	if stop := solve.StopOf(ctx); stop != 0 {
 		best.Stop = stop
 	}
-	if best.Schedule != nil {
-		best.Schedule = improve.Schedule(ctx, best.Problem, best.Schedule, improve.Options{Effort: -1, Bound: o.Bound})
+	if best.Schedule == nil {
+		return best
 	}
+	if !done && best.Stop == solve.TimeLimit {
+		best.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
+			if o.TimeLimit > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
+				defer cancel()
+			}
+			return x.run(ctx, o), nil
+		}
+	}
+	best.Schedule = improve.Schedule(ctx, best.Problem, best.Schedule, improve.Options{Effort: -1, Bound: o.Bound})
 	return best
 }
 

@@ -102,3 +102,22 @@ func (g *grid) check(t *testing.T) {
 
 // wanted reports whether a job is for a member.
 func (g *grid) wanted(x int32) bool { return len(g.into[int(x)%g.ranks]) > 0 }
+
+// TestEjectedMore: a search that a time limit ends goes on, and its schedules are no longer and right.
+func TestEjectedMore(t *testing.T) {
+	p := problem(t, "fattree:4x4", model.Broadcast)
+	p.Size = 64 << 10
+	near, r := newNeighbours(p), coarsest(p)
+	x := &ejecting{g: started(context.Background(), r.cut(p), near, r), best: solve.Result{Problem: p, Stop: solve.Done}}
+	over, cancel := context.WithTimeout(context.Background(), 0)
+	defer cancel()
+	first := x.run(over, solve.Options{})
+	require.Equal(t, solve.TimeLimit, first.Stop)
+	require.NotNil(t, first.More)
+	enough := first.Makespan() - first.Makespan()/20
+	second, err := first.More(context.Background(), solve.Options{Enough: enough})
+	require.NoError(t, err)
+	require.NoError(t, solvetest.Right(second.Problem, second.Schedule))
+	require.LessOrEqual(t, second.Makespan(), enough)
+	require.Nil(t, second.More)
+}

@@ -143,17 +143,22 @@ const nearly = 0.02
 
 // turn returns how large a part of the time that is left the paused methods have before the i-th
 // method, as a number of pieces of work of which theirs is the first, or 0 if they have to wait.
-// They go on after the methods that usually win if a schedule is nearly good enough, and before
-// those that search all schedules, which seldom win.
+// They go on after the methods that usually win if a schedule is nearly good enough, or if others
+// hardly ever win, and before those that search all schedules, which seldom win.
 func (e *Evaluator) turn(b *solve.Budget, p *model.Problem, i int, methods []solve.Solver, rank map[string]int, ev *Report) int {
 	switch best := ev.Best(); {
 	case methods[i].About().WarmStart:
 		return 2
 	case i > 0 && rank[methods[i-1].Name()] == 1 && rank[methods[i].Name()] != 1 && best != nil &&
-		float64(best.Makespan) < (1+nearly)*float64(e.known(b, p)):
+		(broadcasts(p) || float64(best.Makespan) < (1+nearly)*float64(e.known(b, p))):
 		return 3
 	}
 	return 0
+}
+
+// broadcasts reports whether p is a broadcast or, read backwards, a reduction.
+func broadcasts(p *model.Problem) bool {
+	return p.Collective.Kind == model.Broadcast || p.Collective.Kind == model.Reduce
 }
 
 // overtakes is up to how many times as long as the best one a schedule is that is worked on.

@@ -147,14 +147,10 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		if err != nil {
 			return r, err
 		}
-		back := *p
-		back.Chunks = r.Problem.Chunks
-		r.Problem = &back
-		if r.Schedule != nil {
-			r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
-		}
-		if outsiders && (r.Schedule == nil || len(r.Schedule.Transfers) <= improve.MaxRerouted) {
-			r = improve.Result(ctx, r, o)
+		if r = backwards(p, r); outsiders {
+			if r.More = nil; r.Schedule == nil || len(r.Schedule.Transfers) <= improve.MaxRerouted {
+				r = improve.Result(ctx, r, o)
+			}
 		}
 		return r, nil
 	}
@@ -181,6 +177,26 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return other, nil
 	}
 	return r, nil
+}
+
+// backwards returns a result of p read backwards as one of p.
+func backwards(p *model.Problem, r solve.Result) solve.Result {
+	back := *p
+	back.Chunks = r.Problem.Chunks
+	r.Problem = &back
+	if r.Schedule != nil {
+		r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
+	}
+	if more := r.More; more != nil {
+		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
+			r, err := more(ctx, o)
+			if err != nil {
+				return r, err
+			}
+			return backwards(p, r), nil
+		}
+	}
+	return r
 }
 
 // maxLate is up to which part of a bound an allgather ends later that is not tried again with fewer chunks.

@@ -21,10 +21,17 @@ type Hop struct {
 }
 
 // All returns the hops of a topology in order of source, destination and links.
-func All(t *model.Topology) []Hop {
+func All(t *model.Topology) []Hop { return Until(t, func() bool { return false }) }
+
+// Until returns what All does, or nil if stop, which is asked before each source, ends it: the switches of a large network
+// lead from each rank to each other one in several ways.
+func Until(t *model.Topology, stop func() bool) []Hop {
 	out := t.Out()
 	var hops []Hop
 	for s := range t.Ranks {
+		if stop() {
+			return nil
+		}
 		var found [][]int // routes from s
 		walk(t, out, s, &found)
 		slices.SortStableFunc(found, func(a, b []int) int {

@@ -65,9 +65,18 @@ const maxTable = 1 << 20
 
 // New returns the network of a problem with chunks. It takes O(hops·log hops + chunks).
 func New(p *model.Problem, mirrored bool) *Network {
+	return Until(p, mirrored, func() bool { return false })
+}
+
+// Until returns what New does, or nil if stop ends it.
+func Until(p *model.Problem, mirrored bool, stop func() bool) *Network {
 	n := &Network{Problem: p, Mirrored: mirrored}
 	n.measure()
-	n.findLanes()
+	hops := hop.Until(p.Topology, stop)
+	if stop() {
+		return nil
+	}
+	n.findLanes(hops)
 	n.findResources()
 	return n
 }
@@ -91,7 +100,7 @@ func (n *Network) measure() {
 	}
 }
 
-func (n *Network) findLanes() {
+func (n *Network) findLanes(hops []hop.Hop) {
 	t := n.Problem.Topology
 	type found struct {
 		Hop
@@ -99,7 +108,7 @@ func (n *Network) findLanes() {
 	}
 	var all []found
 	rates := map[int64]int32{}
-	for _, h := range hop.All(t) {
+	for _, h := range hops {
 		for _, route := range h.Routes {
 			f := found{Hop: Hop{Src: int32(h.Src), Dst: int32(h.Dst), Route: int32(len(n.Routes))}}
 			n.Routes = append(n.Routes, route)

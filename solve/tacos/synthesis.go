@@ -25,13 +25,13 @@ type synthesis struct {
 
 // newSynthesis prepares tries on p. It returns nil if stop ends it.
 func newSynthesis(p *model.Problem, stop func() bool) (*synthesis, error) {
-	if stop() {
-		return nil, nil
-	}
-	s := &synthesis{p: p, forward: network.New(p, false)}
+	s := &synthesis{p: p, forward: network.Until(p, false, stop)}
 	reduces := p.Collective.Kind.Reduces() || solve.SumsUp(p)
-	if reduces {
-		s.backward = network.New(p, true)
+	if reduces && s.forward != nil {
+		s.backward = network.Until(p, true, stop)
+	}
+	if s.forward == nil || reduces && s.backward == nil {
+		return nil, nil
 	}
 	pt := network.Trees(p, 0)
 	if !reduces {
