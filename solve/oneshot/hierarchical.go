@@ -217,7 +217,7 @@ func (q *plan) looks() model.Time {
 	return max(q.latency, q.busy) + min(q.latency, q.busy)/4
 }
 
-// divided returns a builder for so many chunks, or some less, each with as many images of its size as go together, if there
+// divided returns a builder for a number of chunks, or some less, each with as many images of its size as go together, if there
 // are enough chunks.
 func (s *search) divided(chunks int) *builder {
 	if s.p.Chunks != nil {

@@ -42,7 +42,7 @@ func (t *trial) rebuild(bound model.Time, work *counter) {
 		s, x = t.x.r, t.x.r.backward(t.best, t.x.turns)
 		x.early(x.waits(), nil) // sums start early, and so end late there
 	}
-	target := x.end - x.end/lateStride
+	target := x.sooner()
 	late := x.lateness(target)
 	for idle := 0; idle < idleRebuilds && !work.stop() && t.best.end > bound; idle++ {
 		y := t.regather(s, x, target, work)
@@ -68,10 +68,13 @@ func (t *trial) rebuild(bound model.Time, work *counter) {
 			work.n += 4 * hopWork * int64(len(best.jobs))
 		}
 		t.keep(best, t.rules...)
-		target = x.end - x.end/lateStride
+		target = x.sooner()
 		late = x.lateness(target)
 	}
 }
+
+// sooner returns when the plan is to end next.
+func (x *plan) sooner() model.Time { return x.end - max(1, x.end/lateStride) }
 
 // lateness returns by how much parts end after a time, in all.
 func (x *plan) lateness(target model.Time) (sum model.Time) {

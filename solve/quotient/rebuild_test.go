@@ -31,3 +31,17 @@ func TestRebuild(t *testing.T) {
 		require.NoError(t, solvetest.Right(x.p, x.best.emit(x.p)), kind)
 	}
 }
+
+// TestRebuildInRounds: a plan in rounds is to end a round sooner.
+func TestRebuildInRounds(t *testing.T) {
+	require.Equal(t, model.Time(6), (&plan{end: 7}).sooner())
+	require.Equal(t, model.Time(399_000), (&plan{end: 400_000}).sooner())
+	network, err := topo.Parse("ring:5", topo.Options{})
+	require.NoError(t, err)
+	for _, kind := range []model.Kind{model.AllGather, model.ReduceScatter} {
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 1000, Cost: model.LinkRounds}
+		r, err := New().Solve(context.Background(), p, solve.Options{Bound: 1})
+		require.NoError(t, err)
+		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	}
+}
