@@ -43,9 +43,11 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 		from := int64(0)
 		for k := range n {
 			to := shard.Size
-			if c.size > 0 {
+			switch {
+			case k == n-1: // the last has what is left: shards differ by a byte
+			case c.size > 0:
 				to = min(to, from+c.size)
-			} else if k < n-1 {
+			default:
 				to = int64(shares[k+1] / shares[n] * float64(shard.Size))
 			}
 			q.Chunks = append(q.Chunks, model.Chunk{Offset: shard.Offset + from, Size: to - from})

@@ -184,3 +184,18 @@ func TestFallingSketches(t *testing.T) {
 		require.Len(t, r.Problem.Chunks, 16*128, kind)
 	}
 }
+
+// TestCutsCover: the parts of every cut hold all bytes, once, also where shards differ by a byte.
+func TestCutsCover(t *testing.T) {
+	network, err := topo.Parse("ring:4", topo.Options{})
+	require.NoError(t, err)
+	for size := int64(40); size < 60; size++ {
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: size, Cost: model.Pipelined}
+		each := p.Space() / 4
+		for _, c := range []cut{{parts: 3, ratio: 1}, {parts: 3, ratio: 0.7}, {parts: 3, ratio: 1, size: (each + 2) / 3}, {parts: int((each + 1) / 2), ratio: 1, size: 2}} {
+			q := c.apply(p)
+			require.NoError(t, q.Validate(), "%d bytes, %+v", size, c)
+			require.Len(t, q.Chunks, 4*c.parts)
+		}
+	}
+}
