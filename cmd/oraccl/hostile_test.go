@@ -1,9 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,16 +61,52 @@ func measured(t *testing.T, program string, args ...string) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), hostileWall)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "usage.json")
+	cmd := exec.CommandContext(ctx, self, append([]string{measuring, file, program}, args...)...)
+	out, err := cmd.CombinedOutput()
 	require.NoError(t, ctx.Err(), "%q takes more than %v", cmd.Args, hostileWall)
+	require.NoError(t, err, "%q: %s", cmd.Args, firstLines(out))
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var u took
+	require.NoError(t, json.Unmarshal(b, &u))
+	return outcome{u.Status, u.CPU, u.Memory, out}
+}
+
+// took is what a program took.
+type took struct {
+	Status int
+	CPU    time.Duration
+	Memory int64
+}
+
+// measuring is the argument with which the test's own program runs another one and writes what that took to a file. A process
+// counts the memory of the one that it was started from as its own until it runs another program; that of all tests is large.
+const measuring = "measuring"
+
+// measure runs a program, writes its usage to a file, and returns 0 if it did.
+func measure(file string, args []string) int {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	err := cmd.Run()
 	var ended *exec.ExitError
-	require.True(t, err == nil || errors.As(err, &ended), "%q: %v", cmd.Args, err)
+	if err != nil && !errors.As(err, &ended) {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	s := cmd.ProcessState
-	used := s.SysUsage().(*syscall.Rusage)
-	return outcome{s.ExitCode(), s.UserTime() + s.SystemTime(), used.Maxrss << 10, out.Bytes()}
+	b, err := json.Marshal(took{s.ExitCode(), s.UserTime() + s.SystemTime(), s.SysUsage().(*syscall.Rusage).Maxrss << 10})
+	if err == nil {
+		err = os.WriteFile(file, b, 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // TestHostile runs oraccl-check and oraccl verify on every hostile input: each ends with the
