@@ -43,12 +43,12 @@ type distances struct {
 const (
 	perRank       = 1 << 8
 	perPicosecond = 1 << 20
-	longest       = 1 << 40 // latency, in picoseconds
+	longest       = 1 << 42 // sum of the latencies of a way, in picoseconds: no sum of distances leaves 64 bits
 )
 
-// length returns what a link adds to a distance.
+// length returns what a link adds to a distance: no way of a network is longer than 64 bits hold.
 func length(t *model.Topology, l *model.Link) int64 {
-	sum := min(int64(l.Alpha), longest)*perPicosecond + 1
+	sum := min(int64(l.Alpha), longest/int64(t.Nodes()))*perPicosecond + 1
 	if t.IsRank(l.Dst) {
 		sum += perRank
 	}

@@ -60,6 +60,13 @@ func Problems(t testing.TB) []*model.Problem {
 	return all
 }
 
+// extremes are links whose latencies, bandwidths or times are far from those of machines: sums of them must not overflow.
+var extremes = []topo.Wire{
+	{Alpha: 2_000_000_000_000, Bandwidth: 1e9},
+	{Alpha: 1_000_000_000_000_000, Bandwidth: 1},
+	{Alpha: 0, Bandwidth: 1 << 62},
+}
+
 // Run runs the suite on a solver.
 func Run(t *testing.T, s solve.Solver, cfg Config) {
 	served := 0
@@ -107,6 +114,22 @@ func Run(t *testing.T, s solve.Solver, cfg Config) {
 			require.NoError(t, err, "a cancelled run is a result")
 			require.Less(t, time.Since(start), 10*time.Second)
 			return
+		}
+	})
+	t.Run("extreme", func(t *testing.T) {
+		o := cfg.Options
+		o.TimeLimit = time.Second
+		for _, wire := range extremes {
+			tp, err := topo.Ring(12, wire)
+			require.NoError(t, err)
+			for _, kind := range model.Kinds() {
+				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 12, Cost: model.Pipelined}
+				require.NoError(t, p.Validate())
+				r, err := s.Solve(context.Background(), p, o)
+				if err == nil && r.Schedule != nil {
+					require.NoError(t, Right(r.Problem, r.Schedule), "%v, %+v", kind, wire)
+				}
+			}
 		}
 	})
 	t.Run("disconnected", func(t *testing.T) {
