@@ -352,6 +352,9 @@ func (e *Evaluator) goOn(b *solve.Budget, p *model.Problem, r *Row) (*Row, error
 	e.Progress.Begin(r.Method, &o)
 	defer e.Progress.End()
 	e.goals(b, p, &o)
+	if proof := solverTakes(r); o.TimeLimit > 0 && proof < b.Left() {
+		o.TimeLimit = min(o.TimeLimit, b.Left()-proof)
+	}
 	e.Progress.Note("solving")
 	start := time.Now()
 	result, err := r.Result.More(b.Context(), o)
@@ -405,6 +408,11 @@ func solveFrom(b *solve.Budget, m solve.Solver, p *model.Problem, o solve.Option
 	}
 	chosen.Stop = r.Stop
 	return chosen, nil
+}
+
+// solverTakes returns about how long the solver takes to prove a row, with some reserve.
+func solverTakes(r *Row) time.Duration {
+	return 10 * time.Microsecond * time.Duration(len(r.Result.Schedule.Transfers))
 }
 
 // prove has what a method found verified.

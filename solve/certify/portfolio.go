@@ -76,7 +76,7 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	quicks := len(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }))
 	for i, m := range methods {
 		if len(found) > 0 && !isQuick(m) {
-			if err := e.proveBest(b, found, ev); err != nil {
+			if err := e.proveBest(b, shortly, found, ev); err != nil {
 				return err
 			}
 			found = nil
@@ -128,7 +128,7 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 			ev.found = append(ev.found, r)
 		}
 	}
-	if err := e.proveBest(b, found, ev); err != nil {
+	if err := e.proveBest(b, shortly, found, ev); err != nil {
 		return err
 	}
 	if err := e.more(b, 1, p, &paused, ev); err != nil {
@@ -136,6 +136,9 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	}
 	return e.proveAgain(b, ev)
 }
+
+// shortly is of how many parts of the time a proof has one while methods are to come.
+const shortly = 8
 
 // nearly is how far above the bound a schedule is at most for which it is likely that the method
 // that found it finds the best.
@@ -165,7 +168,8 @@ func broadcasts(p *model.Problem) bool {
 const overtakes = 1.05
 
 // more has the method go on that found the shortest schedule of those that can, with the share of the first of some pieces of
-// work, unless there is a much better schedule, or one that is good enough. Without a time limit all came to their ends.
+// work, unless there is a much better schedule, or one that is good enough, or the time is needed for a proof of the best by the
+// solver. Without a time limit all came to their ends.
 func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *[]*Row, ev *Report) error {
 	best := ev.Best()
 	if len(*paused) == 0 || best == nil || b.Stop() != 0 || b.Left() == math.MaxInt64 || e.enough(b, p, ev) {
@@ -173,6 +177,9 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	}
 	old := slices.MinFunc(*paused, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })
 	if float64(old.Makespan) > overtakes*float64(best.Makespan) {
+		return nil
+	}
+	if proof, left := solverTakes(best), b.Left(); best.open() && proof < left && left < 2*proof { // proveAgain needs the time
 		return nil
 	}
 	share, done := fallingShare(b, pieces)
@@ -190,7 +197,10 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	if e.Fits != nil {
 		ev.found = append(ev.found, r)
 	}
-	return e.proveBest(b, []*Row{r}, ev)
+	if pieces > 1 {
+		pieces = shortly
+	}
+	return e.proveBest(b, pieces, []*Row{r}, ev)
 }
 
 // mostQuick is up to how many transfers, with one chunk a member, methods are quick.
@@ -209,14 +219,14 @@ func fallingShare(b *solve.Budget, methods int) (*solve.Budget, context.CancelFu
 
 // proveBest has found schedules verified, the shortest first, until one is proved, and keeps
 // that as the row. Those that are not shorter than the row that there is are not looked at.
-// What is not close to the bound has an eighth of the time: something better may come.
-func (e *Evaluator) proveBest(b *solve.Budget, found []*Row, ev *Report) error {
+// What is not close to the bound has the first of some parts of the time that is left: something better may come.
+func (e *Evaluator) proveBest(b *solve.Budget, parts int, found []*Row, ev *Report) error {
 	slices.SortStableFunc(found, func(x, y *Row) int { return int(min(max(x.Makespan-y.Makespan, -1), 1)) })
 	for _, r := range found {
 		if best := ev.Best(); best != nil && r.Makespan >= best.Makespan {
 			return nil
 		}
-		parts := 8
+		parts := parts
 		if e.within(r.Makespan, e.known(b, ev.Problem)) {
 			parts = 1
 		}
@@ -240,8 +250,7 @@ func (e *Evaluator) proveAgain(b *solve.Budget, ev *Report) error {
 	rows := slices.Clone(ev.Rows)
 	slices.SortStableFunc(rows, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })
 	for _, r := range rows {
-		open := func(v verify.Verdict) bool { return v.Outcome == verify.Unknown }
-		if slices.ContainsFunc(slices.Collect(maps.Values(r.Verdicts)), open) && (r.Outcome() != verify.Proved || b.Stop() == 0) {
+		if r.open() && (r.Outcome() != verify.Proved || b.Stop() == 0) {
 			if err := e.prove(b, r); err != nil {
 				return fmt.Errorf("%s: %w", r.Method, err)
 			}
@@ -251,6 +260,12 @@ func (e *Evaluator) proveAgain(b *solve.Budget, ev *Report) error {
 		}
 	}
 	return nil
+}
+
+// open reports whether an engine had no time to come to a verdict on the row.
+func (r *Row) open() bool {
+	unknown := func(v verify.Verdict) bool { return v.Outcome == verify.Unknown }
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.Verdicts)), unknown)
 }
 
 // known returns the largest bound that holds for p, of every cut where p leaves that open.
