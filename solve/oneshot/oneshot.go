@@ -58,7 +58,8 @@ const (
 	maxTransfers = 1 << 18
 	maxLedBytes  = 1 << 18 // buffer for which a composition is worth most of the time whatever the latencies
 	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
-	maxComposed  = 1 << 21 // those that a search for a composition does
+	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
+	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time
 
 	maxComposition = 1 << 20 // transfers of a composition
 )
@@ -76,7 +77,7 @@ func (m *method) About() solve.About {
 	}
 	switch m.name {
 	case "hierarchical":
-		a.Leads = func(p *model.Problem) bool { return (p.Size <= maxLedBytes || latent(p)) && m.Serves(p) == nil }
+		a.Leads = func(p *model.Problem) bool { return leads(p) && m.Serves(p) == nil }
 		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members, or 512 up to 1 MiB"
 		a.Guarantee = "pipelined, on hypercubes and tori of sides 2 and 4 with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
@@ -85,6 +86,9 @@ func (m *method) About() solve.About {
 	}
 	return a
 }
+
+// leads reports whether a composition is worth most of the time.
+func leads(p *model.Problem) bool { return p.Size <= maxLedBytes || latent(p) }
 
 // latent reports whether to send and to get the whole buffer takes a member less time than two latencies to the farthest one
 // and back.
@@ -153,6 +157,9 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	}
 	if m.name == "hierarchical" {
 		s.most, s.ways = maxComposed, &ways{}
+		if !leads(p) {
+			s.most = maxBeside
+		}
 		s.compose(layouts(p))
 	} else {
 		s.ways = newWays(b, p, everyPair(len(p.Members())))
