@@ -20,12 +20,12 @@ import (
 // never are, it takes the place of those jobs that have been in the way of others least often, and random jobs are moved.
 type ejection struct {
 	*grid
-	limit   int32   // slots: no job ends later
-	penalty []int32 // by job: 1 and how often there was no room for it
-	floor   []int32 // by rank: no chunk is there sooner
-	rng     *rand.Rand
-	work    int // lanes and slots that were looked at
-	best    layout
+	limit int32   // slots: no job ends later
+	floor []int32 // by rank: no chunk is there sooner
+	rng   *rand.Rand
+	work  int // lanes and slots that were looked at
+	best  layout
+	costs []int32 // what price returns
 }
 
 // layout is by which lane and when each job is done.
@@ -34,17 +34,16 @@ type layout struct{ by, start []int32 }
 const (
 	// triedLanes is over how many lanes a job may be done at once, of those looked at, and ejectedLanes over how many in
 	// place of others.
-	triedLanes, ejectedLanes = 256, 48
+	triedLanes, ejectedLanes = 256, 512
 	// seldomEarly is how many jobs take the place of others from those that have their chunk by then, to one whose
 	// source is to get the chunk sooner, too.
-	seldomEarly = 20
+	seldomEarly = 400
 	// shaken is how many random jobs are moved at a time.
 	shaken = 10
 )
 
 func newEjection(g *grid) *ejection {
-	e := &ejection{grid: g, limit: g.horizon, penalty: slices.Repeat([]int32{1}, len(g.at)), floor: slices.Repeat([]int32{never}, g.ranks),
-		rng: rand.New(rand.NewPCG(1, 1))}
+	e := &ejection{grid: g, limit: g.horizon, floor: slices.Repeat([]int32{never}, g.ranks), rng: rand.New(rand.NewPCG(1, 1))}
 	if len(g.pool) == 0 {
 		e.limit = g.ends()
 	}
@@ -86,7 +85,7 @@ func (e *ejection) run(ctx context.Context, patience int, enough int32) {
 		e.lower(e.limit - 1)
 	}
 	for steps, until := 0, e.work+patience; e.limit >= enough && e.work < until; steps++ {
-		if steps%every == 0 && ctx.Err() != nil {
+		if steps%(every/16) == 0 && ctx.Err() != nil {
 			break
 		}
 		if len(e.pool) == 0 {
@@ -147,6 +146,8 @@ func (e *ejection) insert(x int32) bool {
 // squeeze does a job in place of those whose penalties are the least together: others that use its lane at that time, and
 // those that are made from it before. Where early is set its source may get the chunk later than that, and is undone, too.
 // It reports whether there is a time for the job.
+//
+// It takes as long as there are lanes, times the slots of a period that are looked at, times links of a lane.
 func (e *ejection) squeeze(x int32, early bool) bool {
 	best, by, start, ties := int32(never), int32(-1), int32(0), 0
 	into, need := e.into[x%int32(e.ranks)], e.need(x)
@@ -154,34 +155,37 @@ func (e *ejection) squeeze(x int32, early bool) bool {
 		j := into[at%len(into)]
 		l := &e.lanes[j]
 		source := e.source(x, l)
-		has := e.at[source]
+		last := e.limit - l.lasts
+		has := min(e.at[source], last+1)
 		from := has
 		if early {
-			from = e.floor[l.from]
+			from = max(e.floor[l.from], has-e.period)
 		}
-		if from+l.lasts > e.limit {
+		if last = min(last, has+e.period-1); from > last {
 			continue
 		}
 		looks++
-		e.work += int(e.limit-l.lasts-from) / 2
-		for s := from; s+l.lasts <= e.limit; s++ {
-			cost := e.inTheWay(l, s, best)
-			if s < has {
-				cost += e.penalty[source]
-			}
-			if end := s + l.lasts; end > need && cost <= best {
-				for y := e.first[x]; y >= 0; y = e.next[y] {
-					if e.start[y] < end {
-						cost += e.penalty[y]
-					}
+		e.work += int(last+1-from) / 2
+		costs := e.price(l, from, last+1-from)
+		for i := range min(len(costs), int(has-from)) {
+			costs[i] += e.penalty[source]
+		}
+		if last+l.lasts > need {
+			for y := e.first[x]; y >= 0; y = e.next[y] {
+				for i := max(0, e.start[y]-l.lasts+1-from); int(i) < len(costs); i++ {
+					costs[i] += e.penalty[y]
 				}
+			}
+		}
+		for i, cost := range costs {
+			if cost > best {
+				continue
 			}
 			if cost < best {
-				best, by, start, ties = cost, j, s, 1
-			} else if cost == best {
-				if ties++; e.rng.IntN(ties) == 0 {
-					by, start = j, s
-				}
+				best, ties = cost, 0
+			}
+			if ties++; ties == 1 || e.rng.IntN(ties) == 0 {
+				by, start = j, from+int32(i)
 			}
 		}
 	}
@@ -192,22 +196,61 @@ func (e *ejection) squeeze(x int32, early bool) bool {
 	return true
 }
 
-// inTheWay returns the penalties of the jobs that use a lane at a time, or more than most.
-func (e *ejection) inTheWay(l *lane, start, most int32) (cost int32) {
-	before := int32(-1)
-	for i, link := range l.links {
-		owners := e.owner[e.index(link, start+l.off[i]):]
-		for _, y := range owners[:l.width] {
-			if y >= 0 && y != before {
-				cost += e.penalty[y]
-				before = y
-			}
-		}
-		if cost > most {
-			break
-		}
+// price returns, for each of some slots from one on, the penalties of the jobs that use a lane if something starts then.
+// What it returns is overwritten by the next call.
+func (e *ejection) price(l *lane, from, slots int32) []int32 {
+	if cap(e.costs) < int(slots) {
+		e.costs = make([]int32, slots)
 	}
-	return cost
+	costs := e.costs[:slots]
+	clear(costs)
+	for i, link := range l.links {
+		row := int(link) * int(e.period)
+		fine, owner := e.fine[row:][:e.period], e.owner[row:][:e.period]
+		at := e.in(from + l.off[i])
+		if l.width == 1 {
+			for rest := costs; len(rest) > 0; at = 0 {
+				n := min(len(rest), len(fine)-int(at))
+				for k, f := range fine[at:][:n] {
+					rest[k] += f
+				}
+				rest = rest[n:]
+			}
+			continue
+		}
+		e.priceWide(costs, fine, owner, at, l.width)
+	}
+	return costs
+}
+
+// priceWide adds the penalties of the jobs that keep a link busy in any of some slots that follow one another, for each
+// first slot from one on.
+func (e *ejection) priceWide(costs, fine, owner []int32, at, width int32) {
+	begins := func(slot int32) int32 { // the penalty of the job that begins there
+		before := slot - 1
+		if before < 0 {
+			before = e.period - 1
+		}
+		if owner[slot] == owner[before] {
+			return 0
+		}
+		return fine[slot]
+	}
+	sum, end := int32(0), at // of the jobs that begin after at, up to end
+	for range width - 1 {
+		end = e.in(end + 1)
+		sum += begins(end)
+	}
+	for k := range costs {
+		costs[k] += fine[at] + sum
+		if at++; at == e.period {
+			at = 0
+		}
+		if end++; end == e.period {
+			end = 0
+		}
+		sum += begins(end) - begins(at)
+	}
 }
 
 // force does a job and undoes what is in its way.
@@ -218,9 +261,8 @@ func (e *ejection) force(x, by, start int32) {
 		e.undo(source)
 	}
 	for i, link := range l.links {
-		at := e.index(link, start+l.off[i])
-		for j := range int(l.width) {
-			if y := e.owner[at+j]; y >= 0 {
+		for j := range l.width {
+			if y := e.owner[e.index(link, start+l.off[i]+j)]; y >= 0 {
 				e.undo(y)
 			}
 		}
@@ -335,7 +377,7 @@ const (
 	// mostSlots is how many slots all links have together at most.
 	mostSlots = 1 << 24
 	// ejections is how much work is done without progress before chunks are made smaller.
-	ejections = 1 << 22
+	ejections = 1 << 23
 	// perLatency is how many slots the shortest latency between ranks has at first, and fewestSlots how many the buffer.
 	perLatency, fewestSlots = 32, 16
 )

@@ -63,8 +63,10 @@ func TestGridRandom(t *testing.T) {
 		}
 		found++
 		before := g.ends()
-		newEjection(g).run(context.Background(), 1<<16, 0)
+		e := newEjection(g)
+		e.run(context.Background(), 1<<16, 0)
 		g.check(t)
+		e.checkPrices(t)
 		require.NoError(t, solvetest.Right(g.p, g.schedule()), "seed %d", seed)
 		require.LessOrEqual(t, g.ends(), before)
 	}
@@ -92,12 +94,38 @@ func (g *grid) check(t *testing.T) {
 			}
 		}
 	}
-	for _, y := range g.owner {
+	for i, y := range g.owner {
 		if y >= 0 {
 			busy--
+			require.Equal(t, g.penalty[y], g.fine[i])
+		} else {
+			require.Zero(t, g.fine[i])
 		}
 	}
 	require.Zero(t, busy)
+}
+
+// checkPrices: what a lane costs is the penalties of all jobs that use one of its links then, one by one.
+func (e *ejection) checkPrices(t *testing.T) {
+	for i := range e.lanes {
+		l := &e.lanes[i]
+		from, slots := int32(i)%e.period, 2*e.period-1
+		if e.period > e.horizon { // nothing is repeated
+			from, slots = 0, e.horizon-l.lasts
+		}
+		for at, cost := range e.price(l, from, slots) {
+			want := int32(0)
+			for j, link := range l.links {
+				met := map[int32]bool{-1: true}
+				for k := range l.width {
+					if y := e.owner[e.index(link, from+int32(at)+l.off[j]+k)]; !met[y] {
+						want, met[y] = want+e.penalty[y], true
+					}
+				}
+			}
+			require.Equal(t, want, cost)
+		}
+	}
 }
 
 // wanted reports whether a job is for a member.

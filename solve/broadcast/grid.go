@@ -15,15 +15,21 @@ import (
 // first does so, and nothing else changes where it gets it from elsewhere.
 //
 // A job is a chunk and a rank that is to get it, numbered chunk*ranks + rank.
+//
+// A grid may be one period of a broadcast that repeats: then links are free only where they are so in all periods, which is
+// to say modulo the period (Rau, MICRO 1994), and all other times count from the begin of the first period.
 type grid struct {
 	p                    *model.Problem
 	raster               raster
 	ranks, chunks, words int
 	horizon              int32 // slots: no lane is in use from then on
+	period               int32 // slots; as long as all of the grid, if nothing is repeated
 	lanes                []lane
 	into, from           [][]int32 // by rank: lanes
-	busy                 []uint64  // by link: a bit for each slot
+	busy                 []uint64  // by link: a bit for each slot of the period and, again, of its first slots
 	owner                []int32   // by link and slot: the job that keeps it busy, or -1
+	fine                 []int32   // by link and slot: the penalty of that job, or 0
+	penalty              []int32   // by job: what it costs to undo it
 	at                   []int32   // by job: the slot from which on the rank has the chunk, or is to have it; never if it has no use for it
 	start, by            []int32   // by job: the slot in which its transfer starts, and the lane; -1
 	first, next, prev    []int32   // by job: those that are made from it, as a list; -1
@@ -77,8 +83,14 @@ func (r raster) cut(p *model.Problem) *model.Problem {
 
 // newGrid returns a grid in which everything is to be done, within a horizon.
 func newGrid(p *model.Problem, r raster, horizon int32) *grid {
+	return newPeriod(p, r, horizon, len(p.Chunks), 0)
+}
+
+// newPeriod returns a grid in which the first chunks of a problem are to be done, within a horizon, and which is repeated
+// after a period, unless that is 0.
+func newPeriod(p *model.Problem, r raster, horizon int32, chunks int, period int32) *grid {
 	t := p.Topology
-	g := &grid{p: p, raster: r, ranks: t.Ranks, chunks: len(p.Chunks), into: make([][]int32, t.Ranks), from: make([][]int32, t.Ranks)}
+	g := &grid{p: p, raster: r, ranks: t.Ranks, chunks: chunks, period: period, into: make([][]int32, t.Ranks), from: make([][]int32, t.Ranks)}
 	member := make([]bool, t.Ranks)
 	for _, v := range p.Members() {
 		member[v] = true
@@ -108,11 +120,15 @@ func newGrid(p *model.Problem, r raster, horizon int32) *grid {
 		slices.SortStableFunc(g.from[v], func(a, b int32) int { return cmp.Compare(g.lanes[a].lasts, g.lanes[b].lasts) })
 	}
 	g.horizon = horizon
-	g.words = int(horizon+longest)/64 + 3
+	if period == 0 {
+		g.period = horizon + longest
+	}
+	g.words = int(g.period)/64 + 3
 	g.busy = make([]uint64, len(t.Links)*g.words)
-	g.owner = slices.Repeat([]int32{-1}, len(t.Links)*g.words*64)
+	g.owner = slices.Repeat([]int32{-1}, len(t.Links)*int(g.period))
+	g.fine = make([]int32, len(g.owner))
 	jobs := g.ranks * g.chunks
-	g.at = slices.Repeat([]int32{never}, jobs)
+	g.at, g.penalty = slices.Repeat([]int32{never}, jobs), slices.Repeat([]int32{1}, jobs)
 	none := slices.Repeat([]int32{-1}, jobs)
 	g.start, g.by, g.first, g.next, g.prev, g.place = none, slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none)
 	for k := range g.chunks {
@@ -219,8 +235,16 @@ func (g *grid) put(x int32) {
 // source returns the job from which another one is done over a lane.
 func (g *grid) source(x int32, l *lane) int32 { return x - l.to + l.from }
 
-// index returns where a slot on a link is in owner.
-func (g *grid) index(link, slot int32) int { return int(link)*g.words*64 + int(slot) }
+// in returns a slot modulo the period.
+func (g *grid) in(slot int32) int32 {
+	if slot >= g.period {
+		slot %= g.period
+	}
+	return slot
+}
+
+// index returns where a slot on a link is in owner and fine.
+func (g *grid) index(link, slot int32) int { return int(link)*int(g.period) + int(g.in(slot)) }
 
 // get takes a job out of the pool.
 func (g *grid) get(x int32) {
@@ -231,6 +255,7 @@ func (g *grid) get(x int32) {
 
 // taken returns which of 64 slots from one on a link is busy in.
 func (g *grid) taken(link, slot int32) uint64 {
+	slot = g.in(slot)
 	i := int(link)*g.words + int(slot>>6)
 	low := uint(slot & 63)
 	return g.busy[i]>>low | g.busy[i+1]<<1<<(63-low)
@@ -238,6 +263,7 @@ func (g *grid) taken(link, slot int32) uint64 {
 
 // opens returns the first slot, no earlier than one and no later than another, in which a lane is free, or -1.
 func (g *grid) opens(l *lane, from, last int32) int32 {
+	last = min(last, from+g.period-1)
 	for ; from <= last; from += 64 {
 		free := ^uint64(0)
 		for i, link := range l.links {
@@ -284,16 +310,23 @@ func (g *grid) do(x, by, start int32) {
 
 // mark has a job keep a lane busy from a slot on, or nobody, if it is -1.
 func (g *grid) mark(l *lane, start, x int32) {
+	fine := int32(0)
+	if x >= 0 {
+		fine = g.penalty[x]
+	}
 	for i, link := range l.links {
+		row := g.busy[int(link)*g.words:][:g.words]
 		for j := range l.width {
-			slot := int(start + l.off[i] + j)
-			w, bit := &g.busy[int(link)*g.words+slot>>6], uint64(1)<<(slot&63)
-			if x >= 0 {
-				*w |= bit
-			} else {
-				*w &^= bit
+			slot := g.in(start + l.off[i] + j)
+			for at := int(slot); at < 64*g.words; at += int(g.period) {
+				if x >= 0 {
+					row[at>>6] |= uint64(1) << (at & 63)
+				} else {
+					row[at>>6] &^= uint64(1) << (at & 63)
+				}
 			}
-			g.owner[g.index(link, int32(slot))] = x
+			k := int(link)*int(g.period) + int(slot)
+			g.owner[k], g.fine[k] = x, fine
 		}
 	}
 }
