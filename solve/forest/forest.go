@@ -136,6 +136,12 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		if !ok {
 			return solve.Result{}, solve.NotServed("cannot be read backwards")
 		}
+		var partner []int
+		if kind == model.Reduce {
+			if partner = turned(p.Topology); partner != nil {
+				q.Topology = renumbered(q.Topology, partner)
+			}
+		}
 		inner := o
 		// Where ranks outside the group add up what comes to them, that must not come at one time:
 		// what is improved backwards does not know that.
@@ -147,7 +153,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		if err != nil {
 			return r, err
 		}
-		if r = backwards(p, r); outsiders {
+		if r = backwards(p, r, partner); outsiders {
 			if r.More = nil; r.Schedule == nil || len(r.Schedule.Transfers) <= improve.MaxRerouted {
 				r = improve.Result(ctx, r, o)
 			}
@@ -179,13 +185,20 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	return r, nil
 }
 
-// backwards returns a result of p read backwards as one of p.
-func backwards(p *model.Problem, r solve.Result) solve.Result {
+// backwards returns a result of p read backwards as one of p. Its links are their partners, if there are such: see turned.
+func backwards(p *model.Problem, r solve.Result, partner []int) solve.Result {
 	back := *p
 	back.Chunks = r.Problem.Chunks
 	r.Problem = &back
 	if r.Schedule != nil {
 		r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
+		if partner != nil {
+			for _, route := range r.Schedule.Routes {
+				for i, l := range route {
+					route[i] = partner[l]
+				}
+			}
+		}
 	}
 	if more := r.More; more != nil {
 		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
@@ -193,7 +206,7 @@ func backwards(p *model.Problem, r solve.Result) solve.Result {
 			if err != nil {
 				return r, err
 			}
-			return backwards(p, r), nil
+			return backwards(p, r, partner), nil
 		}
 	}
 	return r
