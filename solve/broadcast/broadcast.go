@@ -76,7 +76,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 		if all, err = packings(ctx, ctx, p); err != nil {
 			return solve.Failed(ctx, p, err)
 		}
-		if best = trained(ctx, p, o, flattest(p, all)[0], mostTransfers); best.Schedule != nil && best.Makespan() <= o.Enough {
+		if best = trainedFlat(ctx, p, o, flattest(p, all)[0], mostTransfers); best.Schedule != nil && best.Makespan() <= o.Enough {
 			return best, nil
 		}
 	}
@@ -124,7 +124,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
 	limit := o.Nearly()
 	if n > maxShallow && !framable(p) && len(p.Topology.Switches) > 0 {
-		if best = sooner(best, trained(ctx, p, o, f, mostTransfers)); !far(o.Enough) {
+		if best = sooner(best, trainedFlat(ctx, p, o, f, mostTransfers)); !far(o.Enough) {
 			return best, nil
 		}
 	}
@@ -278,6 +278,8 @@ func Trees(ctx context.Context, p *model.Problem) (Packings, error) {
 type Forest struct {
 	Trees []arborescence.Tree
 	Fits  bool // no link is asked for more than the others by the routes of the trees
+
+	room []int64 // by link: how many times the trees may use it together; nil if that is not known
 }
 
 // cut returns the buffer in equal chunks, a number of them for each tree.
@@ -369,7 +371,7 @@ func flat(ctx context.Context, p *model.Problem, limit fluid.Limit, parts int64)
 	if room != nil {
 		trees = flattened(ctx, p, trees, room)
 	}
-	return &Forest{Trees: trees, Fits: room != nil}, n, nil
+	return &Forest{Trees: trees, Fits: room != nil, room: room}, n, nil
 }
 
 // mostWork is up to how many squares of the number of members, times trees, packing takes a second or so.

@@ -34,6 +34,20 @@ func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, 
 	return solve.Result{Problem: &q, Schedule: s, Stop: solve.Done, Note: f.String()}
 }
 
+// trainedFlat returns the better of two schedules of chunks in trains: of a forest, and, if that is late and the forest is deep,
+// of one that is tempered.
+func trainedFlat(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int) solve.Result {
+	best := trained(ctx, p, o, f, most)
+	busy, last := f.Fluid(p)
+	if best.Schedule == nil || best.Stop != solve.Done || best.Makespan() <= o.Nearly() || last-quickest(p) < littleGain*(busy+last) {
+		return best
+	}
+	if g := f.tempered(ctx, p); g != nil {
+		best = sooner(best, trained(ctx, p, o, g, most))
+	}
+	return best
+}
+
 // mostTrains is about how many trains times ranks are booked, which takes a microsecond each, and leastTrains where latencies
 // are most of the time, so that most trains are brought twice; mostTransfers is how many transfers they have at most: to write
 // a million and to verify them takes a quarter of a second.

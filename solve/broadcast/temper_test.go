@@ -1,0 +1,39 @@
+package broadcast
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+)
+
+// TestTempered: where flattened trees are deep, tempered ones are right, as fast, and flatter: the last rank is as near as
+// is known to be possible.
+func TestTempered(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after float64 // microseconds to the last rank
+	}{
+		{"rfs:2x4x8", 4.1, 3.6}, {"rfs:3x3x4", 3.1, 2.6}, {"torus:6x8", 4.6, 4.1}, {"ring:8", 3.6, 3.6},
+	} {
+		network, err := topo.Parse(c.name, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.Broadcast}, Size: 512, Cost: model.Pipelined}
+		all, err := packings(context.Background(), context.Background(), p)
+		require.NoError(t, err)
+		f := flattest(p, all)[0]
+		busy, last := f.Fluid(p)
+		require.LessOrEqual(t, last*1e6, c.before, c.name)
+		g := f.tempered(context.Background(), p)
+		if g == nil {
+			g = f
+		}
+		checkTrees(t, p, g.Trees, g.room)
+		now, last := g.Fluid(p)
+		require.LessOrEqual(t, now, busy*(1+1e-9), c.name)
+		require.LessOrEqual(t, last*1e6, c.after, c.name)
+	}
+}
