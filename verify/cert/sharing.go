@@ -68,7 +68,8 @@ const (
 // Where costs and prices change at whole picoseconds, both sides of (shared) are constant between the
 // times at which one of them does. These are looked at. Of the walks over switches from a rank to
 // another with one Σα the cheapest counts at each time, whether or not it passes a switch twice: these
-// are enough.
+// are enough. A hop visits no node twice, so that its Σα is at most the greatest latency of a link out of a
+// rank, and of one out of each switch, together: walks that take longer need not pay.
 //
 // The witness yields the least T that the lemma does not exclude, or H: with T, costs do not rise, and what
 // links can sell does not fall.
@@ -118,6 +119,7 @@ type sharedMarket struct {
 	w       *model.TimedPotentials
 	horizon model.Time // H
 	groups  []served
+	longest model.Time   // Σα of a hop, at most
 	times   []model.Time // at which inequalities are checked
 	costs   [][]int64    // by cost, place in times
 }
@@ -224,6 +226,7 @@ func (m *sharedMarket) shared() error {
 			leaving[a] = append(leaving[a], k.Src)
 		}
 	}
+	m.longest = m.longestHop()
 	if err := m.instants(list, out); err != nil {
 		return err
 	}
@@ -263,6 +266,23 @@ func (m *sharedMarket) shared() error {
 	return nil
 }
 
+// longestHop returns what the latencies of the links of a hop are together, at most: one out of a rank, and one
+// out of each switch.
+func (m *sharedMarket) longestHop() (sum model.Time) {
+	most := make([]model.Time, m.t.Nodes())
+	for _, k := range m.t.Links {
+		from := k.Src
+		if m.t.IsRank(from) {
+			from = 0 // for all ranks
+		}
+		most[from] = max(most[from], k.Alpha)
+	}
+	for _, alpha := range most {
+		sum = sum.Add(alpha)
+	}
+	return sum
+}
+
 // text returns numbers as a key.
 func text[N int | int64](list []N) string {
 	var b []byte
@@ -291,7 +311,7 @@ func (m *sharedMarket) instants(first []onward, out [][]onward) error {
 	lags, seen := map[model.Time]bool{0: true}, map[state]bool{}
 	var queue []state
 	come := func(s state) {
-		if s.lag < m.horizon && !seen[s] {
+		if s.lag < m.horizon && s.lag <= m.longest && !seen[s] {
 			seen[s], lags[s.lag] = true, true
 			if !m.t.IsRank(s.node) {
 				queue = append(queue, s)
@@ -358,7 +378,7 @@ func (m *sharedMarket) cheapestWalks(first onward, out [][]onward) (ends []reach
 	var queued []bool
 	come := func(a onward, lag model.Time, before []int64) { // over links that are passed lag later than the first
 		s := state{a.dst, lag.Add(a.alpha)}
-		if s.lag >= m.horizon {
+		if s.lag >= m.horizon || s.lag > m.longest {
 			return
 		}
 		i, known := place[s]

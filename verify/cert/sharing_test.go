@@ -392,3 +392,33 @@ func TestSharingByHand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 400*ns, least)
 }
+
+// A hop over a chain of switches pays, however long it is, and a longer one is not looked at.
+func TestSharingLooksAtLongHops(t *testing.T) {
+	ns := model.Nanosecond
+	top := &model.Topology{Name: "chain", Ranks: 2, Switches: make([]model.Switch, 4)}
+	for _, ends := range [][2]int{{0, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 1}, {4, 2}} {
+		top.Links = append(top.Links, model.Link{Src: ends[0], Dst: ends[1], Alpha: model.Time(1+len(top.Links)) * ns, Bandwidth: 1e9})
+	}
+	top.Links[5].Alpha = 20 * ns // back: a longer way out of this switch
+	p := &model.Problem{Topology: top, Collective: model.Collective{Kind: model.Broadcast}, Size: 100, Cost: model.Pipelined}
+	require.NoError(t, p.Validate())
+	yield := func(price int64, from model.Time) (model.Time, error) {
+		w := model.TimedPotentials{
+			Horizon: 1000 * ns,
+			Costs:   []model.TimedCost{{Steps: []model.CostStep{{}}}, {Steps: []model.CostStep{{From: from, Cost: 1}}}},
+			Ways:    []model.CostlyWay{{Dest: 1, Costs: []int{0, 1}}},
+		}
+		if price > 0 {
+			w.Classes = []model.PriceClass{{Links: []int{4}, Pieces: []model.PricePiece{{To: 1000 * ns, Price: price}}}}
+		}
+		return cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: w})
+	}
+	_, err := yield(0, 15*ns)
+	require.ErrorContains(t, err, "pays 0, and serves what costs 1 more")
+	_, err = yield(1, 15*ns+1)
+	require.ErrorContains(t, err, "where a way says that nothing can be")
+	least, err := yield(1, 15*ns)
+	require.NoError(t, err)
+	require.Equal(t, 115*ns, least)
+}
