@@ -32,6 +32,7 @@ func TestPricesOverTime(t *testing.T) {
 		{"mi250", model.Gather, 1 << 20, 4139 * model.Nanosecond},
 		{"mi250", model.Broadcast, 1 << 20, 7229 * model.Nanosecond},
 		{"mi250", model.Reduce, 1 << 20, 7229 * model.Nanosecond},
+		{"mi250", model.Broadcast, 8 << 20, 31696 * model.Nanosecond},
 		{"dgx1", model.Broadcast, 1 << 20, 8857 * model.Nanosecond},
 		{"fattree:4x4", model.AllToAll, 64 << 10, 2945 * model.Nanosecond},
 		{"rfs:2x4x8", model.Gather, 1 << 20, 4346 * model.Nanosecond},
@@ -71,6 +72,9 @@ func TestSharedFlows(t *testing.T) {
 		{"dragonfly:3x2x2", model.Broadcast, 64 << 10, 4291 * model.Nanosecond, 4673 * model.Nanosecond},
 		{"dragonfly:3x2x2", model.ReduceScatter, 64 << 10, 2916 * model.Nanosecond, 3165 * model.Nanosecond},
 		{"rfs:2x4x8", model.Reduce, 64 << 10, 2205 * model.Nanosecond, 2261 * model.Nanosecond},
+		{"dgx2:2", model.Broadcast, 1 << 20, 14486 * model.Nanosecond, 14650 * model.Nanosecond},
+		{"dgx2:2", model.Reduce, 8 << 20, 87799 * model.Nanosecond, 87970 * model.Nanosecond},
+		{"fattree:4x4", model.Reduce, 8 << 20, 159167 * model.Nanosecond, 159714 * model.Nanosecond},
 	} {
 		top, err := topo.Parse(x.topo, topo.Options{})
 		require.NoError(t, err)

@@ -28,6 +28,7 @@ import (
 // Limits of what is looked at.
 const (
 	maxWindows = 96      // into which time is cut
+	minWindows = 24      // into which it is cut at least
 	maxColumns = 6_000   // of a program
 	maxColours = 1 << 25 // nodes times links, whose colours are found
 	programs   = 10      // to be solved
@@ -138,7 +139,10 @@ type network struct {
 	out, in [][]int
 	sources []source
 	unit    model.Time // divides all latencies
-	mirror  bool       // time is read backwards, and links are turned round: a gather is a scatter
+	far     model.Time // span, once that is known
+	colours []uint64   // by node
+	steps   []step
+	mirror  bool // time is read backwards, and links are turned round: a gather is a scatter
 }
 
 func newNetwork(p *model.Problem) *network {
@@ -161,6 +165,7 @@ func newNetwork(p *model.Problem) *network {
 		n.arcs[a].bandwidth += float64(l.Bandwidth) / float64(model.Second)
 		n.arcs[a].links = append(n.arcs[a].links, i)
 	}
+	n.look()
 	return n
 }
 
@@ -168,26 +173,8 @@ func newNetwork(p *model.Problem) *network {
 // farthest first.
 func (n *network) ends() (list []int) {
 	root := n.p.Collective.Root
-	links := make([]uint64, len(n.arcs))
-	colour := make([]uint64, n.p.Topology.Nodes())
-	for i, a := range n.arcs {
-		links[i] = a.looks()
-	}
-	for _, r := range n.p.Members() {
-		colour[r] = 1
-	}
-	colour[root] = 2
-	colour = n.refine(colour, links)
-	far := slices.Repeat([]model.Time{model.MaxTime}, len(colour))
-	far[root] = 0
-	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
-		for _, i := range n.out[queue[0]] {
-			if a := &n.arcs[i]; far[a.src].Add(a.alpha) < far[a.dst] {
-				far[a.dst] = far[a.src].Add(a.alpha)
-				queue = append(queue, a.dst)
-			}
-		}
-	}
+	colour := n.colours
+	far := n.latencies(root)
 	seen := map[uint64]bool{colour[root]: true}
 	for _, r := range n.p.Members() {
 		if !seen[colour[r]] && far[r] < model.MaxTime {
@@ -197,6 +184,21 @@ func (n *network) ends() (list []int) {
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(far[b], far[a]) })
 	return list[:min(len(list), maxEnds)]
+}
+
+// latencies returns, by node, the least latency of ways from a rank: MaxTime where there is none.
+func (n *network) latencies(from int) []model.Time {
+	far := slices.Repeat([]model.Time{model.MaxTime}, n.p.Topology.Nodes())
+	far[from] = 0
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		for _, i := range n.out[queue[0]] {
+			if a := &n.arcs[i]; far[a.src].Add(a.alpha) < far[a.dst] {
+				far[a.dst] = far[a.src].Add(a.alpha)
+				queue = append(queue, a.dst)
+			}
+		}
+	}
+	return far
 }
 
 // demands returns, by rank, what it has for each node, or for one; nil where it sends nothing.
@@ -236,24 +238,6 @@ func gcd(a, b model.Time) model.Time {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// windows cuts the time until end: after every multiple of the step, and before end by one.
-func (n *network) windows(end model.Time) (cuts []model.Time, step model.Time) {
-	step = n.unit
-	if k := 2*int64(end/step) + 2; k > maxWindows {
-		step *= model.Time((k + maxWindows - 1) / maxWindows)
-	}
-	return cut(end, step), step
-}
-
-// cut returns the multiples of a step until an end, and those from the end backwards.
-func cut(end, step model.Time) (cuts []model.Time) {
-	for at := model.Time(0); at <= end; at += step {
-		cuts = append(cuts, at, end-at)
-	}
-	slices.Sort(cuts)
-	return slices.Compact(cuts)
 }
 
 // prices returns prices in whole numbers.

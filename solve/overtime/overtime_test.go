@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
@@ -133,4 +135,105 @@ func TestNotServed(t *testing.T) {
 	w, _, err := Find(ctx, problem(t, "dgx1", model.AllToAll, 64<<10), model.Microsecond)
 	require.NoError(t, err)
 	require.Nil(t, w)
+}
+
+// A hop passes its links, and ends, in the windows of what a look at every instant shows.
+func TestPassings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cuts := []model.Time{0}
+		for _, d := range rapid.SliceOfN(rapid.IntRange(1, 9), 1, 8).Draw(t, "windows") {
+			cuts = append(cuts, cuts[len(cuts)-1]+model.Time(d))
+		}
+		lags := []model.Time{0}
+		for _, d := range rapid.SliceOfN(rapid.IntRange(0, 7), 1, 4).Draw(t, "latencies") {
+			lags = append(lags, lags[len(lags)-1]+model.Time(d))
+		}
+		end := cuts[len(cuts)-1]
+		window := func(at model.Time) (k int) {
+			for cuts[k+1] <= at {
+				k++
+			}
+			return k
+		}
+		var want [][]int
+		var first []int // arrivals
+		for at := model.Time(0); at+lags[len(lags)-1] < end; at++ {
+			var list []int
+			for _, lag := range lags {
+				list = append(list, window(at+lag))
+			}
+			n := len(lags) - 1
+			if len(want) == 0 || !slices.Equal(want[len(want)-1][:n], list[:n]) {
+				want = append(want, list)
+			}
+			if window(at) == len(first) {
+				first = append(first, list[n])
+			}
+		}
+		require.Equal(t, want, passings(cuts, lags))
+		require.Equal(t, first, arrivals(cuts, lags[len(lags)-1]))
+	})
+}
+
+// Windows ascend from 0 to the end, are few, and are fine at both sides; that of a long time has long ones between.
+func TestWindows(t *testing.T) {
+	for _, name := range []string{"dgx2:2", "fattree:4x4", "dgxh100:16", "mi250", "ring:8"} {
+		for _, kind := range []model.Kind{model.Broadcast, model.Reduce, model.AllGather} {
+			n := newNetwork(problem(t, name, kind, 1<<20))
+			require.Positive(t, n.span())
+			for _, most := range []int{10, 24, 96} {
+				for _, end := range []model.Time{1, n.unit, 5*n.unit + 1, 3 * n.span(), 100*n.span() + 7} {
+					cuts, from, to := n.windows(end, most)
+					require.Equal(t, model.Time(0), cuts[0])
+					require.Equal(t, end, cuts[len(cuts)-1])
+					require.LessOrEqual(t, len(cuts)-1, most)
+					for k := range len(cuts) - 1 {
+						require.Less(t, cuts[k], cuts[k+1])
+					}
+					if end > 100*n.span() {
+						require.LessOrEqual(t, n.span()*9/10, from)
+						require.LessOrEqual(t, to, end-n.span()*9/10)
+						require.Contains(t, cuts, from)
+						require.Contains(t, cuts, to)
+					}
+				}
+			}
+		}
+	}
+}
+
+// With fewer windows there can be more on its way, so that the optimum is no less; and it is not much more.
+// What longer windows are said to yield is what programs with them do.
+func TestFewWindows(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		kind model.Kind
+		end  model.Time
+	}{
+		{"fattree:4x4", model.Broadcast, 23 * model.Microsecond},
+		{"fattree:2x4", model.Reduce, 20 * model.Microsecond},
+		{"dragonfly:2x2x2", model.AllGather, 16 * model.Microsecond},
+	} {
+		part := func(most int, end model.Time) *split {
+			s := &sharing{network: newNetwork(problem(t, x.name, x.kind, 1<<20)), finest: most, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
+			require.NoError(t, s.prepare(context.Background()))
+			y, err := s.solve(context.Background(), end)
+			require.NoError(t, err)
+			require.NotNil(t, y)
+			return y
+		}
+		exact, coarse, rough := part(1000, x.end), part(24, x.end), part(12, x.end)
+		require.Zero(t, exact.late, x.name)
+		require.Positive(t, rough.late, x.name)
+		require.LessOrEqual(t, exact.part, coarse.part+1e-6, x.name)
+		require.LessOrEqual(t, coarse.part, rough.part+1e-6, x.name)
+		require.InEpsilon(t, exact.part, rough.part, 0.1, x.name)
+		for _, by := range []model.Time{-x.end / 50, x.end / 50} {
+			y, said := part(12, x.end+by), rough.part+rough.rate()*float64(by)
+			require.GreaterOrEqual(t, said, y.part-1e-6, x.name)
+			require.InEpsilon(t, said, y.part, 0.01, x.name)
+		}
+		require.True(t, rough.lengthen(x.end/50), x.name)
+		require.Equal(t, x.end+x.end/50, rough.cuts[len(rough.cuts)-1], x.name)
+	}
 }

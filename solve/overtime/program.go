@@ -29,7 +29,6 @@ type program struct {
 	*network
 	lp.Model
 	cuts     []model.Time
-	step     model.Time
 	z        int
 	scale    float64 // bytes in a unit
 	capacity [][]int // by class, window: the row
@@ -37,27 +36,19 @@ type program struct {
 	failed   bool // a number that is none
 }
 
-// solve returns the optimum for an end, or nil if the program is too large, or ctx is done before it
-// is solved.
+// solve returns the optimum for an end, or nil if ctx is done before it is solved. Where one
+// rank sends, time is cut into fewer windows if the program would be too large.
 func (n *network) solve(ctx context.Context, end model.Time) (*solution, error) {
-	p := &program{network: n, scale: 1}
-	p.cuts, p.step = n.windows(end)
-	p.Sense = lp.Maximise
-	p.z = p.AddNonNegative("z", lp.Int(1))
-	for i := range n.sources {
-		for _, b := range n.sources[i].bytes {
-			p.scale = max(p.scale, b)
-		}
+	least, p := maxWindows, (*program)(nil)
+	if len(n.sources) == 1 {
+		least = minWindows
 	}
-	p.use = make([][][]lp.Term, len(n.classes))
-	for c := range p.use {
-		p.use[c] = make([][]lp.Term, len(p.cuts)-1)
-	}
-	for i := range n.sources {
-		p.flow(&n.sources[i])
-		if p.NumColumns() > maxColumns {
+	for most := maxWindows; p == nil; most /= 2 {
+		if most < least {
 			return nil, solve.NotServed("a program of more than %d columns", maxColumns)
 		}
+		cuts, _, _ := n.windows(end, most)
+		p = n.program(cuts)
 	}
 	p.capacities()
 	if p.failed || ctx.Err() != nil {
@@ -80,20 +71,30 @@ func (n *network) solve(ctx context.Context, end model.Time) (*solution, error) 
 	return s, nil
 }
 
-// shift returns how many windows later what passes an arc arrives. Windows between a multiple of the
-// step from the start and one from the end alternate, so that a step is two of them, or one where
-// the end is a multiple.
-func (p *program) shift(a *arc) int {
-	steps := int(a.alpha / p.step)
-	if end := p.cuts[len(p.cuts)-1]; end%p.step != 0 {
-		return 2 * steps
+// program returns the program with some windows, without capacities, or nil if it is too large.
+func (n *network) program(cuts []model.Time) *program {
+	p := &program{network: n, cuts: cuts, scale: 1}
+	p.Sense = lp.Maximise
+	p.z = p.AddNonNegative("z", lp.Int(1))
+	for i := range n.sources {
+		for _, b := range n.sources[i].bytes {
+			p.scale = max(p.scale, b)
+		}
 	}
-	return steps
+	p.use = make([][][]lp.Term, len(n.classes))
+	for c := range p.use {
+		p.use[c] = make([][]lp.Term, len(p.cuts)-1)
+	}
+	for i := range n.sources {
+		if p.flow(&n.sources[i]); p.NumColumns() > maxColumns {
+			return nil
+		}
+	}
+	return p
 }
 
 // flow adds the columns and balances of a source.
 func (p *program) flow(s *source) {
-	windows := len(p.cuts) - 1
 	node := map[uint64]int{} // by colour: a node that stands for all
 	for v, c := range s.colour {
 		if _, known := node[c]; !known {
@@ -115,7 +116,7 @@ func (p *program) flow(s *source) {
 		if columns[k] != nil || a.dst == s.rank {
 			return columns[k]
 		}
-		list := make([]int, max(0, windows-p.shift(a)))
+		list := make([]int, len(arrivals(p.cuts, a.alpha)))
 		share := lp.Frac(int64(s.alike)*int64(count[k]), int64(p.classes[a.class]))
 		for w := range list {
 			list[w] = p.AddNonNegative("", lp.Int(0))
@@ -141,8 +142,9 @@ func (p *program) balance(s *source, v int, column func(*arc) []int) {
 		}
 	}
 	for _, i := range p.in[v] {
+		there := arrivals(p.cuts, p.arcs[i].alpha)
 		for w, x := range column(&p.arcs[i]) {
-			rows[w+p.shift(&p.arcs[i])] = append(rows[w+p.shift(&p.arcs[i])], lp.T(x, 1))
+			rows[there[w]] = append(rows[there[w]], lp.T(x, 1))
 		}
 	}
 	before := -1

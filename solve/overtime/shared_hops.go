@@ -2,6 +2,8 @@ package overtime
 
 import (
 	"slices"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // detour is how many links more than necessary a hop may have.
@@ -11,6 +13,7 @@ const detour = 1
 type hop struct {
 	src, dst int
 	arcs     []int
+	lag      model.Time // until what passes the first arc is at dst
 }
 
 // from returns the hops that leave a rank, or those that come to it, with as few links as possible.
@@ -43,21 +46,45 @@ func (s *sharing) from(rank int, back bool) []hop {
 				}
 				x := way{v, append(slices.Clone(w.arcs), i)}
 				s.looked += len(x.arcs)
-				switch {
-				case !s.p.Topology.IsRank(v):
+				if !s.p.Topology.IsRank(v) {
 					further = append(further, x)
-				case back:
-					slices.Reverse(x.arcs)
-					list = append(list, hop{v, rank, x.arcs})
-				default:
-					list = append(list, hop{rank, v, x.arcs})
+					continue
 				}
+				h := hop{src: rank, dst: v, arcs: x.arcs}
+				if back {
+					h.src, h.dst = v, rank
+					slices.Reverse(h.arcs)
+				}
+				for _, i := range h.arcs {
+					h.lag += s.arcs[i].alpha
+				}
+				list = append(list, h)
 			}
 		}
 		level = further
 	}
 	known[side] = list
 	s.hops[rank] = known
+	return list
+}
+
+// pairs returns the hops of from, those together that lead between the same ranks and take equally long.
+func (s *sharing) pairs(rank int, back bool) [][]hop {
+	type ends struct {
+		src, dst int
+		lag      model.Time
+	}
+	place := map[ends]int{}
+	var list [][]hop
+	for _, h := range s.from(rank, back) {
+		i, known := place[ends{h.src, h.dst, h.lag}]
+		if !known {
+			i = len(list)
+			place[ends{h.src, h.dst, h.lag}] = i
+			list = append(list, nil)
+		}
+		list[i] = append(list[i], h)
+	}
 	return list
 }
 

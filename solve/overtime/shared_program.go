@@ -1,6 +1,7 @@
 package overtime
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -12,73 +13,100 @@ import (
 
 // sent is hops that look alike from a root: what is sent on each of them, and how many there are.
 type sent struct {
-	columns []int // by window, -1 where nothing is
+	columns []int // by passing, -1 where nothing is
 	count   int
-	shifts  []int // until each arc, and until the end
-	classes []int // of arcs
+	passed  [][]int            // passings
+	within  map[interval][]int // places in passed
+	classes []int              // of arcs
 }
 
-// flowing is hops that look alike from a root and a destination: the part of what is sent that
-// flows there.
+// flowing is pairs of ranks that look alike from a root and a destination, with hops between them that
+// take equally long: the part of what is sent on these that flows there.
 type flowing struct {
-	of       *sent
-	src, dst uint64 // colours
-	lag      int
-	columns  []int // by window, -1 where nothing can be
-	rows     []int // that it is part of what is sent
-	count    int
+	of       []part
+	src, dst uint64     // colours
+	passed   []interval // between the ends of a pair
+	columns  []int      // by those, -1 where nothing can be
+	rows     []int      // that it is part of what is sent
+	count    int        // pairs
 }
+
+// part is how many of the hops of a pair look alike.
+type part struct {
+	kind  *sent
+	count int
+}
+
+// interval is the windows in which a hop begins and ends.
+type interval struct{ from, to int }
 
 // split is a program, or its solution.
 type split struct {
 	*sharing
 	lp.Model
-	cuts     []model.Time
-	step     model.Time
-	z        int
-	use      [][][]lp.Term // by class of arcs, window
-	capacity [][]int       // rows
-	most     []float64     // by class of arcs: what passes them in a picosecond, of what a source has
-	flows    [][]map[uint64]*flowing
+	cuts        []model.Time
+	early, late model.Time // between which windows are long, if that is anything
+	z           int
+	use         [][][]lp.Term // by class of arcs, window
+	capacity    [][]int       // rows
+	most        []float64     // by class of arcs: what passes them in a picosecond, of what a source has
+	flows       [][]map[uint64]*flowing
+	lag         model.Time // of the hop that takes longest
 
 	part  float64
 	duals []float64
 	odd   bool
 }
 
-// solve returns the optimum for an end, a multiple of the unit, or nil if the program is too large, or
-// ctx is done before it is solved.
+// solve returns the optimum for an end, or nil if ctx is done before it is solved. Time is cut into fewer
+// windows where the program would be too large.
 func (s *sharing) solve(ctx context.Context, end model.Time) (*split, error) {
-	x := &split{sharing: s}
-	if end/s.unit > maxSharedWindows {
-		return nil, solve.NotServed("%v is too long for windows of %v", end, s.unit)
+	for ; s.finest >= minSharedWindows; s.finest /= 2 {
+		x := &split{sharing: s}
+		x.cuts, x.early, x.late = s.windows(end, s.finest)
+		if fits, err := x.build(ctx); err != nil || ctx.Err() != nil {
+			return nil, err
+		} else if fits {
+			if err := x.optimise(ctx); err != nil || x.duals == nil {
+				return nil, err
+			}
+			return x, nil
+		}
 	}
-	x.cuts, x.step = cut(end, s.unit), s.unit
+	return nil, solve.NotServed("a program of more than %d columns", maxShared)
+}
+
+// build adds what is sent from all roots, and reports whether that is few enough columns.
+func (x *split) build(ctx context.Context) (bool, error) {
 	x.Sense = lp.Maximise
 	x.z = x.AddNonNegative("z", lp.Int(1))
-	x.use = make([][][]lp.Term, len(s.classes))
+	x.use = make([][][]lp.Term, len(x.classes))
 	for c := range x.use {
 		x.use[c] = make([][]lp.Term, len(x.cuts)-1)
 	}
-	for i := range s.roots {
-		x.spread(&s.roots[i])
+	for i := range x.roots {
+		x.spread(&x.roots[i])
 		switch {
 		case ctx.Err() != nil:
-			return nil, nil
+			return false, nil
 		case x.odd:
-			return nil, solve.NotServed("hops that look alike and are not")
-		}
-		if x.NumColumns() > maxShared || s.looked >= maxSharedArcs {
-			return nil, solve.NotServed("a program of more than %d columns", maxShared)
+			return false, solve.NotServed("hops that look alike and are not")
+		case x.NumColumns() > maxShared || x.looked >= maxSharedArcs:
+			return false, nil
 		}
 	}
-	bandwidth := make([]float64, len(s.classes))
-	for i := range s.arcs {
-		bandwidth[s.arcs[i].class] = s.arcs[i].bandwidth
+	return true, nil
+}
+
+// optimise adds what links can carry, and solves the program. Without duals there is no optimum.
+func (x *split) optimise(ctx context.Context) error {
+	bandwidth := make([]float64, len(x.classes))
+	for i := range x.arcs {
+		bandwidth[x.arcs[i].class] = x.arcs[i].bandwidth
 	}
 	for c, byWindow := range x.use {
 		rows := make([]int, len(byWindow))
-		x.most = append(x.most, bandwidth[c]*float64(s.classes[c])/s.bytes)
+		x.most = append(x.most, bandwidth[c]*float64(x.classes[c])/x.bytes)
 		for k, terms := range byWindow {
 			if rows[k] = -1; len(terms) > 0 {
 				most, _ := lp.Float(x.most[c] * float64(x.cuts[k+1]-x.cuts[k]))
@@ -88,20 +116,19 @@ func (s *sharing) solve(ctx context.Context, end model.Time) (*split, error) {
 		x.capacity = append(x.capacity, rows)
 	}
 	options := highs.Options{}
-	if x.NumColumns() > smallShared {
+	if x.NumColumns() > quickShared {
 		options.Method = "ipm"
 	}
 	r, err := highs.Solve(ctx, &x.Model, options)
 	if err != nil || r.Status != highs.Optimal || r.RowDuals == nil {
-		return nil, err
+		return err
 	}
 	x.part, x.duals = r.Objective, r.RowDuals
-	return x, nil
+	return nil
 }
 
 // spread adds what is sent from the sources like a root, and the flows to all destinations.
 func (x *split) spread(r *root) {
-	windows := len(x.cuts) - 1
 	kinds := map[uint64]*sent{}
 	stand := map[uint64][]int{} // ranks by colour
 	for v := range x.p.Topology.Ranks {
@@ -117,19 +144,10 @@ func (x *split) spread(r *root) {
 				continue
 			}
 			key := x.look(&h, r)
-			k := kinds[key]
-			if k == nil {
-				k = &sent{columns: slices.Repeat([]int{-1}, windows)}
-				lag := 0
-				for _, i := range h.arcs {
-					a := &x.arcs[i]
-					k.shifts, k.classes = append(k.shifts, lag), append(k.classes, a.class)
-					lag += x.shift(a)
-				}
-				k.shifts = append(k.shifts, lag)
-				kinds[key] = k
+			if kinds[key] == nil {
+				kinds[key] = x.newSent(&h)
 			}
-			k.count += len(alike)
+			kinds[key].count += len(alike)
 		}
 	}
 	var flows []map[uint64]*flowing
@@ -138,15 +156,34 @@ func (x *split) spread(r *root) {
 	}
 	x.flows = append(x.flows, flows)
 	for _, k := range sortedKinds(kinds) {
-		for w, column := range k.columns {
+		for n, column := range k.columns {
 			if column < 0 {
 				continue
 			}
 			for i, c := range k.classes {
-				x.use[c][w+k.shifts[i]] = append(x.use[c][w+k.shifts[i]], lp.T(column, int64(k.count*r.alike)))
+				w := k.passed[n][i]
+				x.use[c][w] = append(x.use[c][w], lp.T(column, int64(k.count*r.alike)))
 			}
 		}
 	}
+}
+
+// newSent returns what is sent on a hop, without columns.
+func (x *split) newSent(h *hop) *sent {
+	k := &sent{within: map[interval][]int{}}
+	lags := []model.Time{0}
+	for n, i := range h.arcs {
+		k.classes = append(k.classes, x.arcs[i].class)
+		lags = append(lags, lags[n]+x.arcs[i].alpha)
+	}
+	x.lag = max(x.lag, h.lag)
+	k.passed = passings(x.cuts, lags)
+	k.columns = slices.Repeat([]int{-1}, len(k.passed))
+	for i, at := range k.passed {
+		w := interval{at[0], at[len(at)-1]}
+		k.within[w] = append(k.within[w], i)
+	}
+	return k
 }
 
 // sortedKinds returns kinds in the order of their columns, the same every time.
@@ -158,15 +195,8 @@ func sortedKinds(kinds map[uint64]*sent) (list []*sent) {
 	return list
 }
 
-// shift returns how many windows later what passes an arc arrives: see program.
-func (x *split) shift(a *arc) int {
-	p := program{cuts: x.cuts, step: x.step}
-	return p.shift(a)
-}
-
 // flow adds the flow to a destination, and the ones to those that look like it.
 func (x *split) flow(r *root, e *ending, kinds map[uint64]*sent) map[uint64]*flowing {
-	windows := len(x.cuts) - 1
 	ranks := make([]int, 0, len(e.nodes))
 	for _, v := range e.nodes {
 		ranks = append(ranks, v)
@@ -178,93 +208,152 @@ func (x *split) flow(r *root, e *ending, kinds map[uint64]*sent) map[uint64]*flo
 	}
 	flows := map[uint64]*flowing{}
 	var order []*flowing
-	in, out := map[int]map[*flowing]int{}, map[int]map[*flowing]int{} // by rank: how many of its hops
+	in, out := map[int]map[*flowing]int{}, map[int]map[*flowing]int{} // by rank: how many of its pairs
 	for _, v := range ranks {
 		in[v], out[v] = map[*flowing]int{}, map[*flowing]int{}
-		for _, back := range []bool{false, true} {
-			for _, h := range x.from(v, back) {
-				if h.dst == r.rank || h.src == e.rank {
+		for side, count := range []map[*flowing]int{out[v], in[v]} {
+			for _, p := range x.pairs(v, side == 1) {
+				if p[0].dst == r.rank || p[0].src == e.rank {
 					continue
 				}
-				look := x.look(&h, r)
-				key := join(x.key(&h, e.colour), look)
+				key := uint64(0)
+				for i := range p {
+					key += mix(join(x.key(&p[i], e.colour), x.look(&p[i], r)))
+				}
+				key = join(key, e.colour[p[0].src], e.colour[p[0].dst], uint64(p[0].lag))
 				f := flows[key]
 				if f == nil {
-					k := kinds[look]
-					if k == nil {
+					if f = x.newFlowing(p, r, e, kinds); f == nil {
 						x.odd = true // hops that look alike are not
 						return nil
 					}
-					f = &flowing{of: k, src: e.colour[h.src], dst: e.colour[h.dst], lag: k.shifts[len(k.shifts)-1]}
 					flows[key] = f
 					order = append(order, f)
 				}
-				if back {
-					in[v][f]++
-				} else {
-					out[v][f]++
-				}
+				count[f]++
 			}
 		}
 		for f, n := range out[v] {
 			f.count = n * size[e.colour[v]]
 		}
 	}
-	soonest, left := distances(order, e.colour[r.rank], false), distances(order, e.colour[e.rank], true)
+	soonest, latest := x.soonest(order, e.colour[r.rank]), x.latest(order, e.colour[e.rank])
 	for _, f := range order {
-		f.columns, f.rows = slices.Repeat([]int{-1}, windows), slices.Repeat([]int{-1}, windows)
 		begin, there := soonest[f.src]
-		after, leads := left[f.dst]
-		for w := begin; there && leads && w+f.lag+after < windows; w++ {
-			if f.of.columns[w] < 0 {
-				f.of.columns[w] = x.AddNonNegative("", lp.Int(0))
+		until, leads := latest[f.dst]
+		for i, at := range f.passed {
+			if there && leads && at.from >= begin && at.to <= until {
+				x.share(f, i)
 			}
-			f.columns[w] = x.AddNonNegative("", lp.Int(0))
-			f.rows[w] = x.AddLE("", lp.Int(0), lp.T(f.columns[w], 1), lp.T(f.of.columns[w], -1))
 		}
 	}
 	for _, v := range ranks {
 		if v != r.rank {
-			x.balance(v, e, order, in[v], out[v], windows)
+			x.balance(v, e, order, in[v], out[v])
 		}
 	}
 	return flows
 }
 
-// distances returns how many windows it takes at least from a colour to each, or from each to it.
-func distances(flows []*flowing, from uint64, back bool) map[uint64]int {
-	least := map[uint64]int{from: 0}
-	for again := true; again; {
-		again = false
-		for _, f := range flows {
-			u, v := f.src, f.dst
-			if back {
-				u, v = v, u
-			}
-			at, known := least[u]
-			if !known {
-				continue
-			}
-			if old, known := least[v]; !known || at+f.lag < old {
-				least[v], again = at+f.lag, true
+// newFlowing returns the flow between a pair, without columns; nil if a kind is missing.
+func (x *split) newFlowing(pair []hop, r *root, e *ending, kinds map[uint64]*sent) *flowing {
+	f := &flowing{src: e.colour[pair[0].src], dst: e.colour[pair[0].dst]}
+	for i := range pair {
+		k := kinds[x.look(&pair[i], r)]
+		if k == nil {
+			return nil
+		}
+		at := slices.IndexFunc(f.of, func(p part) bool { return p.kind == k })
+		if at < 0 {
+			at = len(f.of)
+			f.of = append(f.of, part{k, 0})
+		}
+		f.of[at].count++
+	}
+	for _, p := range f.of {
+		for w := range p.kind.within {
+			if !slices.Contains(f.passed, w) {
+				f.passed = append(f.passed, w)
 			}
 		}
 	}
-	return least
+	slices.SortFunc(f.passed, func(a, b interval) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	f.columns, f.rows = slices.Repeat([]int{-1}, len(f.passed)), slices.Repeat([]int{-1}, len(f.passed))
+	return f
+}
+
+// share adds what flows between a pair in some windows: it is no more than what is sent there in them.
+func (x *split) share(f *flowing, i int) {
+	f.columns[i] = x.AddNonNegative("", lp.Int(0))
+	terms := []lp.Term{lp.T(f.columns[i], 1)}
+	for _, p := range f.of {
+		for _, n := range p.kind.within[f.passed[i]] {
+			if p.kind.columns[n] < 0 {
+				p.kind.columns[n] = x.AddNonNegative("", lp.Int(0))
+			}
+			terms = append(terms, lp.T(p.kind.columns[n], int64(-p.count)))
+		}
+	}
+	f.rows[i] = x.AddLE("", lp.Int(0), terms...)
+}
+
+// soonest returns, by colour, the first window in which flows from one can be at it.
+func (x *split) soonest(flows []*flowing, from uint64) map[uint64]int {
+	first := map[uint64]int{from: 0}
+	for again := true; again; {
+		again = false
+		for _, f := range flows {
+			at, known := first[f.src]
+			if !known {
+				continue
+			}
+			i, _ := slices.BinarySearchFunc(f.passed, at, func(w interval, at int) int { return w.from - at })
+			if i == len(f.passed) {
+				continue
+			}
+			there := f.passed[i].to
+			if old, known := first[f.dst]; !known || there < old {
+				first[f.dst], again = there, true
+			}
+		}
+	}
+	return first
+}
+
+// latest returns, by colour, the last window from which flows can still come to one in time.
+func (x *split) latest(flows []*flowing, to uint64) map[uint64]int {
+	last := map[uint64]int{to: len(x.cuts) - 2}
+	for again := true; again; {
+		again = false
+		for _, f := range flows {
+			at, known := last[f.dst]
+			if !known {
+				continue
+			}
+			i, _ := slices.BinarySearchFunc(f.passed, at+1, func(w interval, at int) int { return w.to - at })
+			if i == 0 {
+				continue
+			}
+			if old, known := last[f.src]; !known || f.passed[i-1].from > old {
+				last[f.src], again = f.passed[i-1].from, true
+			}
+		}
+	}
+	return last
 }
 
 // balance adds what waits at a rank between windows, or what has come to the destination in all.
-func (x *split) balance(v int, e *ending, order []*flowing, in, out map[*flowing]int, windows int) {
-	rows := make([][]lp.Term, windows)
+func (x *split) balance(v int, e *ending, order []*flowing, in, out map[*flowing]int) {
+	rows := make([][]lp.Term, len(x.cuts)-1)
 	for _, f := range order {
-		for w, c := range f.columns {
+		for i, c := range f.columns {
 			if c < 0 {
 				continue
 			}
-			if n := in[f]; n > 0 {
-				rows[w+f.lag] = append(rows[w+f.lag], lp.T(c, int64(n)))
+			if n, w := in[f], f.passed[i].to; n > 0 {
+				rows[w] = append(rows[w], lp.T(c, int64(n)))
 			}
-			if n := out[f]; n > 0 {
+			if n, w := out[f], f.passed[i].from; n > 0 {
 				rows[w] = append(rows[w], lp.T(c, int64(-n)))
 			}
 		}

@@ -106,6 +106,7 @@ func (x *split) least(r *root, e *ending, flows map[uint64]*flowing, unit float6
 	for _, f := range flows {
 		list = append(list, f)
 	}
+	next := make([]int, len(list)) // passing
 	for w := range windows {
 		for c := range at {
 			if w > 0 {
@@ -114,17 +115,28 @@ func (x *split) least(r *root, e *ending, flows map[uint64]*flowing, unit float6
 		}
 		for again := true; again; {
 			again = false
-			for _, f := range list {
-				if w < f.lag || at[f.src][w-f.lag] == never {
-					continue
+			for n, f := range list {
+				for i := next[n]; i < len(f.rows); i++ {
+					from := f.passed[i].from
+					if f.passed[i].to > w {
+						break
+					}
+					if at[f.src][from] == never {
+						continue
+					}
+					share := int64(0)
+					if row := f.rows[i]; row >= 0 {
+						share = int64(math.Abs(x.duals[row]) / float64(f.count*e.alike*r.alike) * unit)
+					}
+					if sum := at[f.src][from] + share; sum < at[f.dst][w] {
+						at[f.dst][w], again = sum, true
+					}
 				}
-				share := int64(0)
-				if row := f.rows[w-f.lag]; row >= 0 {
-					share = int64(math.Abs(x.duals[row]) / float64(f.count*e.alike*r.alike) * unit)
-				}
-				if sum := at[f.src][w-f.lag] + share; sum < at[f.dst][w] {
-					at[f.dst][w], again = sum, again || f.lag == 0
-				}
+			}
+		}
+		for n, f := range list {
+			for next[n] < len(f.rows) && f.passed[next[n]].to <= w {
+				next[n]++
 			}
 		}
 	}

@@ -12,14 +12,17 @@ import (
 
 // Limits of programs in which what is sent is copied.
 const (
-	maxShared        = 10_000  // columns of one
-	smallShared      = 4_000   // of one that is quickly solved
-	between          = 2       // of these more
-	sharedColumns    = 40_000  // of all that are solved
-	maxSharedCosts   = 1 << 17 // ways times ranks
-	maxSharedArcs    = 1 << 22 // of hops that are looked at
-	maxSharedWindows = 128     // of a unit
-	fewRanks         = 64      // of which each hop is looked at from each destination
+	maxShared          = 8_000   // columns of one
+	smallShared        = 5_000   // of one that is solved for the sake of a little
+	quickShared        = 3_500   // of one that simplex solves quickly
+	between            = 2       // of these more
+	sharedColumns      = 40_000  // of all that are solved
+	maxSharedCosts     = 1 << 18 // ways times ranks
+	maxSharedArcs      = 1 << 22 // of hops that are looked at
+	firstSharedWindows = 24      // into which time is cut at first
+	minSharedWindows   = 10      // if programs are too large
+	maxSharedWindows   = 96      // in the end
+	fewRanks           = 64      // of which each hop is looked at from each destination
 )
 
 // FindShared returns prices and costs (model.TimedPotentials) that should yield a larger bound than
@@ -69,39 +72,67 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time) (*model
 	return best.witness(ctx, end), end, nil
 }
 
-// search solves programs for ends that are multiples of the unit, from what is known on, until all can
-// have arrived. Of that one the prices also tell how much sooner they cannot. Where programs are small,
-// some are solved for ends between the last two.
+// search solves programs with more and more windows, from one for an end a little later than what is known on, while
+// they are small and that helps, or until one has every window that there can be: see exact.
 func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by model.Time, err error) {
-	columns, high := 0, (*split)(nil)
 	by = known
-	try := func(end model.Time) (*split, bool) {
-		x, failed := s.solve(ctx, end)
+	last := model.Time(0)
+	for s.finest = firstSharedWindows; s.finest <= maxSharedWindows; s.finest += s.finest / 2 {
+		x, failed := s.solve(ctx, (by/s.unit+1)*s.unit)
 		if x == nil {
 			err = failed
-			return nil, false
-		}
-		columns += x.NumColumns()
-		if x.part < whole && end > by {
-			best, by = x, end
-		}
-		return x, columns < sharedColumns
-	}
-	for end := (known/s.unit + 1) * s.unit; high == nil; {
-		x, more := try(end)
-		if x == nil {
 			break
 		}
+		if x.early == x.late {
+			return s.exact(ctx, x, best, by)
+		}
+		x, at, end := s.stretch(ctx, x)
+		if end > by {
+			best, by = x, end
+		}
+		if at < last+model.Time(float64(at)*precision) || at < by-by/hopeless || 3*x.NumColumns()/2 > smallShared {
+			break
+		}
+		last = at
+	}
+	if best != nil {
+		err = nil // what was found holds
+	}
+	return best, by, err
+}
+
+// exact solves programs, of which x is the first, for ends that are multiples of the unit, from what is known
+// on, until all can have arrived. Of that one the prices also tell how much sooner they cannot. Where programs are
+// small, some are solved for ends between the last two. What is known is due to best.
+func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (_ *split, by model.Time, err error) {
+	s.finest = 2 * maxSharedWindows
+	columns, high := 0, (*split)(nil)
+	by = known
+	take := func(x *split) (more bool) {
+		columns += x.NumColumns()
+		if end := x.cuts[len(x.cuts)-1]; x.part < whole && end > by {
+			best, by = x, end
+		}
+		return columns < sharedColumns
+	}
+	for {
+		more := take(x)
+		end := x.cuts[len(x.cuts)-1]
 		wait := model.Time((1 - x.part) / x.rate())
 		if x.part >= whole {
 			high = x
-			if sooner := end + max(wait, -s.unit); sooner > by {
+			if sooner := end + wait; sooner > by {
 				best, by = x, sooner
 			}
-		} else if !more {
+			break
+		}
+		if !more {
 			break
 		}
 		end += max(1, min(wait, end/16)/s.unit) * s.unit
+		if x, err = s.solve(ctx, end); x == nil || x.early < x.late {
+			break
+		}
 	}
 	for range between {
 		if high == nil || high.NumColumns() > smallShared {
@@ -116,11 +147,14 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 		if end <= model.Time(float64(by)*(1+precision/2)) || end >= top {
 			break
 		}
-		x, more := try(end)
-		if x != nil && x.part >= whole {
+		if x, err = s.solve(ctx, end); x == nil {
+			break
+		}
+		more := take(x)
+		if x.part >= whole {
 			high = x
 		}
-		if x == nil || !more {
+		if !more {
 			break
 		}
 	}
@@ -133,7 +167,8 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 // whole is which part of all bytes is as good as all.
 const whole = 1 - 1e-6
 
-// rate returns by how much more can arrive, of all, for each picosecond more at the prices of a solution.
+// rate returns by how much more can arrive, of all, for each picosecond more at the prices of a solution: in
+// the long windows, or else in the last one in which anything is sent.
 func (x *split) rate() float64 {
 	sum := 1e-12
 	for c, rows := range x.capacity {
@@ -141,16 +176,80 @@ func (x *split) rate() float64 {
 		for last >= 0 && rows[last] < 0 {
 			last--
 		}
-		if last >= 0 {
-			sum += math.Abs(x.duals[rows[last]]) * x.most[c]
+		for k, row := range rows {
+			length := 0.0
+			switch {
+			case x.early == x.late && k == last:
+				length = 1
+			case x.long(k):
+				length = float64(x.cuts[k+1]-x.cuts[k]) / float64(x.late-x.early)
+			}
+			if row >= 0 {
+				sum += math.Abs(x.duals[row]) * x.most[c] * length
+			}
 		}
 	}
 	return sum
 }
 
+// long reports whether a window is one of those between the fine ones.
+func (x *split) long(k int) bool { return x.cuts[k] >= x.early && x.cuts[k+1] <= x.late }
+
+// stretch returns the solution of a program with long windows, and a later end, or an earlier one, for which
+// its prices are as good as for its own: at. It is end if that can be shown, which else is the own one, or 0 if that
+// is late enough. What they say of the windows at the start and at the end
+// is as true if the long windows are longer, since no hop leads over one: so the optimum for the other end is
+// at most the own one and what the longer windows add. Programs, of which x is the first, are solved until that is not far.
+func (s *sharing) stretch(ctx context.Context, x *split) (_ *split, at, end model.Time) {
+	for tries := between; ; tries-- {
+		end = x.cuts[len(x.cuts)-1]
+		wait := model.Time((1 - x.part) / x.rate())
+		at = end + wait
+		if tries == 0 || max(wait, -wait) < end/near || wait < 0 {
+			if x.lengthen(wait) {
+				end = at
+			} else if x.part >= whole {
+				end = 0
+			}
+			return x, at, end
+		}
+		y, _ := s.solve(ctx, at)
+		if y == nil {
+			tries = 1
+			continue
+		}
+		x = y
+	}
+}
+
+// hopeless is the part of what is known by which a program with few windows may yield less if one with more shall be solved.
+const hopeless = 64
+
+// near is the part of an end that another one may be away if prices of the one shall do for the other.
+const near = 100
+
+// lengthen makes the long windows longer, or shorter by up to a half, and reports whether no hop leads over one of them.
+func (x *split) lengthen(by model.Time) bool {
+	cuts := slices.Clone(x.cuts)
+	for k, at := range x.cuts {
+		if at > x.early {
+			part := float64(min(at, x.late)-x.early) / float64(x.late-x.early)
+			cuts[k] += model.Time(part * float64(by))
+		}
+	}
+	for k := range len(cuts) - 1 {
+		if x.long(k) && min(cuts[k+1]-cuts[k], x.cuts[k+1]-x.cuts[k]) <= x.lag {
+			return false
+		}
+	}
+	x.cuts, x.late = cuts, x.late+by
+	return true
+}
+
 // sharing is a network with what it has from each source.
 type sharing struct {
 	*network
+	finest int      // how many windows a program has at most
 	links  []uint64 // by arc
 	base   []uint64 // by node
 	bytes  float64  // of a source
