@@ -132,15 +132,9 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	defer cancel()
 	ctx = b.Context()
 	if kind := p.Collective.Kind; kind == model.ReduceScatter || kind == model.Reduce || solve.SumsUp(p) {
-		q, ok := solve.Reverse(p)
+		q, back, ok := solve.Mirror(p)
 		if !ok {
 			return solve.Result{}, solve.NotServed("cannot be read backwards")
-		}
-		var partner []int
-		if kind == model.Reduce {
-			if partner = turned(p.Topology); partner != nil {
-				q.Topology = renumbered(q.Topology, partner)
-			}
 		}
 		inner := o
 		// Where ranks outside the group add up what comes to them, that must not come at one time:
@@ -153,7 +147,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		if err != nil {
 			return r, err
 		}
-		if r = backwards(p, r, partner); outsiders {
+		if r = solve.Unmirrored(p, back, r); outsiders {
 			if r.More = nil; r.Schedule == nil || len(r.Schedule.Transfers) <= improve.MaxRerouted {
 				r = improve.Result(ctx, r, o)
 			}
@@ -183,33 +177,6 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		return other, nil
 	}
 	return r, nil
-}
-
-// backwards returns a result of p read backwards as one of p. Its links are their partners, if there are such: see turned.
-func backwards(p *model.Problem, r solve.Result, partner []int) solve.Result {
-	back := *p
-	back.Chunks = r.Problem.Chunks
-	r.Problem = &back
-	if r.Schedule != nil {
-		r.Schedule = solve.ReverseSchedule(&back, r.Schedule)
-		if partner != nil {
-			for _, route := range r.Schedule.Routes {
-				for i, l := range route {
-					route[i] = partner[l]
-				}
-			}
-		}
-	}
-	if more := r.More; more != nil {
-		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
-			r, err := more(ctx, o)
-			if err != nil {
-				return r, err
-			}
-			return backwards(p, r, partner), nil
-		}
-	}
-	return r
 }
 
 // maxLate is up to which part of a bound an allgather ends later that is not tried again with fewer chunks.

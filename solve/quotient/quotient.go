@@ -14,7 +14,7 @@
 // port, a hop takes it once for each copy that would meet another, one after the other.
 //
 // An allgather or broadcast builds trees and times together, forward in time: see gathering. A
-// reduce-scatter or reduce is that read backwards, on the same network if each of its links has one that leads back: see mirror;
+// reduce-scatter or reduce is that read backwards, on the same network if each of its links has one that leads back: see solve.Mirror;
 // else on the network with its links turned round, and timed again. An all-to-all, gather or scatter chooses paths: see conveying. An allreduce
 // is both, the gatherings with what the sums leave free, and each again with the other as it is;
 // or trees that balance the loads of all machines over both, list-scheduled: see balance. Among groups of ranks with few or slow
@@ -125,9 +125,14 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if o.Chunks > 0 {
 		p = solve.Cut(p, o.Chunks)
 	}
-	if q, back := spreading(p); q != nil {
-		r, err := newSearch(ctx, q, o).run()
-		return backwards(p, back, r), err
+	if kind := p.Collective.Kind; kind == model.ReduceScatter || kind == model.Reduce {
+		if q, back, ok := solve.Mirror(p); ok && back != nil {
+			r, err := newSearch(ctx, q, o).run()
+			if err != nil {
+				return r, err
+			}
+			return solve.Unmirrored(p, back, r), nil
+		}
 	}
 	return newSearch(ctx, p, o).run()
 }
