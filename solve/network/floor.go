@@ -1,6 +1,7 @@
 package network
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/oraccl/oraccl/model"
@@ -102,3 +103,22 @@ func (n *Network) doors(v int, class int32) []door {
 	}
 	return doors
 }
+
+// Uneven reports whether direct links give some member much less bandwidth than members have on average, as they do at the corners of
+// meshes. There the two halves of an allreduce, one after the other, would keep those members busy for much longer than links need on
+// average. O(links).
+func Uneven(p *model.Problem) bool {
+	t := p.Topology
+	if t.Nodes() > t.Ranks || len(t.Ports) > 0 || !Everyone(p) {
+		return false
+	}
+	out, sum := make([]int64, t.Ranks), int64(0)
+	for _, l := range t.Links {
+		out[l.Src] += l.Bandwidth
+		sum += l.Bandwidth
+	}
+	return float64(sum) > uneven*float64(slices.Min(out))*float64(t.Ranks)
+}
+
+// uneven is how many times as much bandwidth members have on average, at least, as the least.
+const uneven = 1.25

@@ -32,6 +32,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // New returns the method.
@@ -59,7 +60,12 @@ const maxLed = 64
 // leads reports whether the method usually finds the best schedule of p.
 func leads(p *model.Problem) bool {
 	switch p.Collective.Kind {
-	case model.AllGather, model.ReduceScatter, model.AllReduce:
+	case model.AllReduce:
+		if network.Uneven(p) {
+			return false
+		}
+		fallthrough
+	case model.AllGather, model.ReduceScatter:
 		return p.Topology.Ranks <= maxLed || p.Collective.Kind == model.AllReduce && p.Topology.Ranks <= maxRanks && fills(p)
 	}
 	return false

@@ -65,6 +65,41 @@ func TestNearTheBound(t *testing.T) {
 	}
 }
 
+// TestFineCut: chunks are so fine on meshes that links are busy nearly all the time.
+func TestFineCut(t *testing.T) {
+	for name, limit := range map[string]float64{"mesh:4x4": 1.001, "mesh:8x8": 1.008} {
+		p := allReduceOn(t, name, 0, 50)
+		p.Cost = model.Pipelined
+		c, err := bound.Quick(context.Background(), p)
+		require.NoError(t, err)
+		r, err := New().Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 1})
+		require.NoError(t, err)
+		require.LessOrEqual(t, float64(r.Makespan()), limit*float64(c.Estimate), name)
+	}
+}
+
+// TestChained: rings alone keep the links of a dragonfly's ranks busy.
+func TestChained(t *testing.T) {
+	p := allReduceOn(t, "dragonfly:4x4x4", 0)
+	p.Cost = model.Pipelined
+	c := chained(p, solve.Options{Seed: 1}, func() bool { return false })
+	require.NotNil(t, c)
+	b, err := bound.Quick(context.Background(), p)
+	require.NoError(t, err)
+	require.LessOrEqual(t, float64(c.makespan), 1.004*float64(b.Estimate))
+	require.Nil(t, chained(allReduceOn(t, "mesh:4x4", 0), solve.Options{Seed: 1}, func() bool { return false }))
+}
+
+// TestLeads: tacos comes first on meshes where latencies count little.
+func TestLeads(t *testing.T) {
+	for name, want := range map[string]bool{"mesh:8x8": true, "line:4": true, "torus:8x8": false, "mi250": false, "fattree:4x4": false} {
+		p := allReduceOn(t, name, 0)
+		require.Equal(t, want, New().About().Leads(p), name)
+		p.Size = 4096
+		require.False(t, New().About().Leads(p), name)
+	}
+}
+
 // TestFreeCut: the number of chunks is chosen where it is free, and only there.
 func TestFreeCut(t *testing.T) {
 	r, err := New().Solve(context.Background(), allReduceOn(t, "mesh:5x5", 0, 50), solve.Options{})

@@ -8,11 +8,11 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// maxPieces is into how many chunks per member an allreduce is cut at most, and maxCut limits
-// its transfers if it is cut into more than one.
+// maxPieces is into how many chunks per member an allreduce is cut at most, sharedPieces where hops share links or ports, which takes
+// longer, and maxCut and sharedCut limit its transfers if it is cut into more than one.
 const (
-	maxPieces = 16
-	maxCut    = 1 << 17
+	maxPieces, sharedPieces = 128, 16
+	maxCut, sharedCut       = 1 << 18, 1 << 17
 )
 
 // Finer chunks must make the makespan shorter by 1/gain.
@@ -27,7 +27,7 @@ type candidate struct {
 
 // cuts returns what tries on p share when it is cut as o asks or, where an allreduce leaves
 // that to the method, as is best: chunks are halved as long as a try gains by it, in one of
-// two steps. Many chunks keep links busy while the first ones are on their way; with few,
+// two steps, until one is good enough. Many chunks keep links busy while the first ones are on their way; with few,
 // less latency adds up. If a second cut is about as good by that one try it is returned, too.
 // It returns none if stop ends it before the first.
 func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]candidate, error) {
@@ -40,6 +40,12 @@ func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]c
 		return []candidate{{syn: syn}}, nil
 	}
 	var all []candidate
+	if c := chained(p, o, stop); c != nil {
+		all = append(all, *c)
+		if c.makespan <= o.Enough {
+			return all, nil
+		}
+	}
 	try := func() bool {
 		syn.threads = threads
 		c := candidate{syn, syn.try(o.Seed, 0, stop), model.MaxTime}
@@ -49,14 +55,20 @@ func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]c
 		all = append(all, c)
 		return c.schedule != nil
 	}
-	best := model.MaxTime
-	for vain, more := 0, try(); more && vain < 2 && k < maxPieces; {
+	best, pieces, transfers := model.MaxTime, maxPieces, int64(maxCut)
+	if !syn.forward.Private {
+		pieces, transfers = sharedPieces, sharedCut
+	}
+	for vain, more := 0, try(); more && vain < 2 && k < pieces; {
 		last := all[len(all)-1].makespan
+		if last <= o.Enough {
+			break
+		}
 		if vain++; best == model.MaxTime || last < best-best/gain {
 			best, vain = last, 0
 		}
 		k *= 2
-		if n := int64(p.DefaultChunks(k)); n > p.Space() || 2*n*int64(p.Topology.Ranks) > maxCut {
+		if n := int64(p.DefaultChunks(k)); n > p.Space() || 2*n*int64(p.Topology.Ranks) > transfers {
 			break
 		}
 		if syn, err = newSynthesis(solve.Cut(p, k), stop); err != nil {
@@ -69,6 +81,32 @@ func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]c
 		return all[:1], nil
 	}
 	return all[:min(2, len(all))], nil
+}
+
+// chained returns the best candidate whose trees have no branches, with chunks halved as long as it gains by that, or nil if there is
+// none. These trees are quick to make, and next to nothing is better than they are on long buffers where the busiest links are those of
+// the ranks.
+func chained(p *model.Problem, o solve.Options, stop func() bool) (best *candidate) {
+	for k := 1; k <= sharedPieces; k *= 2 {
+		n := int64(p.DefaultChunks(k))
+		if k > 1 && (n > p.Space() || 2*n*int64(p.Topology.Ranks) > sharedCut) {
+			break
+		}
+		syn, err := newSynthesis(solve.Cut(p, k), stop)
+		if err != nil || syn == nil || syn.both == nil {
+			break
+		}
+		list := syn.both.Chains(o.Seed, stop)
+		if list == nil {
+			break
+		}
+		c := &candidate{syn, syn.schedule(list), solve.End(list)}
+		if best != nil && c.makespan >= best.makespan-best.makespan/gain {
+			break
+		}
+		best = c
+	}
+	return best
 }
 
 // A schedule is about as good as another if it is longer by no more than 1/about.

@@ -83,8 +83,26 @@ func (solver) About() solve.About {
 		Source:    "Won et al., MICRO 2024, arXiv:2304.05301",
 		Uses:      solve.UsesSeed | solve.UsesTries | solve.UsesEffort | solve.UsesUnwind,
 		NeedsCut:  func(p *model.Problem) bool { return p.Collective.Kind != model.AllReduce },
+		Leads:     leads,
 	}
 }
+
+// leads reports whether trees that are chosen together usually are the best for p: where ranks differ in links, and links are busy for
+// many latencies.
+func leads(p *model.Problem) bool {
+	if p.Collective.Kind != model.AllReduce || p.Late() || p.Cost.Synchronous() || !network.Uneven(p) {
+		return false
+	}
+	bandwidth, latency := int64(0), model.Time(0)
+	for _, l := range p.Topology.Links {
+		bandwidth += l.Bandwidth
+		latency = max(latency, l.Alpha)
+	}
+	return 2*float64(p.Size)*float64(p.Topology.Ranks-1)/float64(bandwidth)*float64(model.Second) >= manyLatencies*float64(latency)
+}
+
+// manyLatencies is for how many latencies links are busy at least where tacos leads.
+const manyLatencies = 10
 
 // Serves implements solve.Solver.
 func (solver) Serves(p *model.Problem) error {
