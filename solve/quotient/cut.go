@@ -18,10 +18,14 @@ type part struct {
 
 // cut is how the bytes of a member are divided into parts.
 type cut struct {
-	parts int
-	ratio float64 // of the size of each part to that of the one before
-	size  int64   // bytes of each part, where it is not 0, except for the last, which has what is left
+	parts  int
+	ratio  float64 // of the size of each part to that of the one before
+	size   int64   // bytes of each part, where it is not 0, except for the last, which has what is left
+	halved int     // how often each part is halved after that
 }
+
+// count returns how many parts there are.
+func (c cut) count() int { return c.parts << c.halved }
 
 // apply returns p with chunks: its own, or those of the cut.
 func (c cut) apply(p *model.Problem) *model.Problem {
@@ -29,8 +33,8 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 	if p.Chunks != nil {
 		return p
 	}
-	if c.size == 0 && (c.ratio == 1 || n == 1) {
-		return p.WithChunks(p.DefaultChunks(n))
+	if c.size == 0 && (c.ratio == 1 || n == 1) { // boundaries of halves are those of twice as many
+		return p.WithChunks(p.DefaultChunks(c.count()))
 	}
 	shares := make([]float64, n+1) // up to each part
 	for k := range n {
@@ -50,7 +54,10 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 			default:
 				to = int64(shares[k+1] / shares[n] * float64(shard.Size))
 			}
-			q.Chunks = append(q.Chunks, model.Chunk{Offset: shard.Offset + from, Size: to - from})
+			for k := range int64(1) << c.halved {
+				first, last := from+(to-from)*k>>c.halved, from+(to-from)*(k+1)>>c.halved
+				q.Chunks = append(q.Chunks, model.Chunk{Offset: shard.Offset + first, Size: last - first})
+			}
 			from = to
 		}
 	}
@@ -59,7 +66,7 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 
 // fits reports whether every part of p has a byte or more.
 func (c cut) fits(p *model.Problem) bool {
-	each := p.Space() / int64(max(1, p.DefaultChunks(1)))
+	each := p.Space() / int64(max(1, p.DefaultChunks(1))) >> c.halved
 	least := 1.0
 	if c.ratio != 1 {
 		sum := 0.0

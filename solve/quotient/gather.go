@@ -216,19 +216,7 @@ func (g *gathering) spread(part, rank int32, from model.Time) {
 
 // first returns when a hop that can start from a time on can take a way, or a time after by if not by then.
 func (g *gathering) first(w int32, tm *timing, at, by model.Time) model.Time {
-	visits := g.s.ways[w].visits
-	for moved := true; moved && at <= by; {
-		moved = false
-		for i, v := range visits {
-			span := tm.spans[i]
-			if t := g.busy[v.machine].free(v.lanes, at+span.From, span.To-span.From) - span.From; t > at {
-				if at, moved = t, true; at > by {
-					break
-				}
-			}
-		}
-	}
-	return at
+	return g.s.opens(g.busy, w, tm, at, by)
 }
 
 // patience is how long after a time a hop may start that is considered then.

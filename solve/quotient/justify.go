@@ -97,14 +97,42 @@ func (b book) freeBefore(n int32, by, long model.Time) model.Time {
 	return times[len(times)-int(n)]
 }
 
-// take enters x into n lanes that are free then.
-func (b book) take(n int32, x model.Interval) {
+// take enters x into n lanes that are free then, and reports whether there were as many.
+func (b book) take(n int32, x model.Interval) bool {
 	for i := range b {
 		if n > 0 && b[i].free(x.From, x.To-x.From) == x.From {
 			b[i].take(x)
 			n--
 		}
 	}
+	return n == 0
+}
+
+// cancel takes x out of n lanes into which it was entered.
+func (b book) cancel(n int32, x model.Interval) {
+	for i := range b {
+		if k := b[i].from(x.From); n > 0 && k < len(b[i]) && b[i][k] == x {
+			b[i] = slices.Delete(b[i], k, k+1)
+			n--
+		}
+	}
+}
+
+// opens returns the first time from at on at which a way is free for a hop with some timing, or a time after by if it is not by then.
+func (s *shop) opens(busy []book, w int32, tm *timing, at, by model.Time) model.Time {
+	visits := s.ways[w].visits
+	for moved := true; moved && at <= by; {
+		moved = false
+		for i, v := range visits {
+			span := tm.spans[i]
+			if t := busy[v.machine].free(v.lanes, at+span.From, span.To-span.From) - span.From; t > at {
+				if at, moved = t, true; at > by {
+					break
+				}
+			}
+		}
+	}
+	return at
 }
 
 func (c *calendar) take(x model.Interval) {

@@ -28,7 +28,7 @@ func (s *search) refine() {
 	for times := 2; times <= most; times *= 2 {
 		before := s.best
 		for _, t := range best {
-			c := cut{parts: times * t.cut.parts, ratio: 1}
+			c := cut{parts: times * t.cut.count(), ratio: 1}
 			if s.ctx.Err() != nil || s.gap() <= littleGap || s.transfers(t.x, c.parts) > mostRefined {
 				continue
 			}
@@ -80,7 +80,7 @@ func (s *search) polish() {
 // different returns the best n trials in equal parts, of which no two have as many.
 func (s *search) different(n int) (list []*trial) {
 	for _, t := range s.leaders(s.trials, len(s.trials)) {
-		same := func(u *trial) bool { return u.cut.parts == t.cut.parts }
+		same := func(u *trial) bool { return u.cut.count() == t.cut.count() }
 		if len(list) < n && t.cut.ratio == 1 && !t.balanced && !slices.ContainsFunc(list, same) {
 			list = append(list, t)
 		}

@@ -27,18 +27,24 @@ func (s *search) rehang(work int64) {
 	s.budget = max(s.budget, s.work+work)
 	list, until := s.different(rehung), s.work+work
 	for i, t := range list {
-		until := s.work + (until-s.work)/int64(len(list)-i)
-		for round, vain := 0, 0; vain < mostInVain && len(t.best.jobs) <= maxRehung && s.work < until; round++ {
-			if s.gap() <= littleGap || s.ctx.Err() != nil {
-				return
-			}
-			end := t.best.end
-			t.best.rehang(portions[round%len(portions)], t.rng)
-			s.work += rehangPasses * hopWork * int64(len(t.best.jobs))
-			if vain++; t.best.end < end {
-				vain = 0
-			}
-			s.note(t)
+		if s.gap() <= littleGap || s.ctx.Err() != nil {
+			return
+		}
+		w := &counter{ctx: s.ctx, limit: (until - s.work) / int64(len(list)-i)}
+		t.rehang(w)
+		s.work += w.n
+		s.note(t)
+	}
+}
+
+// rehang moves leaves of the best plan until many rounds in turn change nothing for the better.
+func (t *trial) rehang(work *counter) {
+	for round, vain := 0, 0; vain < mostInVain && len(t.best.jobs) <= maxRehung && !work.stop(); round++ {
+		end := t.best.end
+		t.best.rehang(portions[round%len(portions)], t.rng)
+		work.n += rehangPasses * hopWork * int64(len(t.best.jobs))
+		if vain++; t.best.end < end {
+			vain = 0
 		}
 	}
 }
@@ -51,7 +57,7 @@ func (s *search) finish() {
 	s.joined = false
 	s.budget = s.work + 3*s.usual
 	for _, t := range s.different(rehung) {
-		if c := (cut{parts: 2 * t.cut.parts, ratio: 1}); s.p.Chunks == nil && s.transfers(t.x, c.parts) <= mostFiner {
+		if c := (cut{parts: 2 * t.cut.count(), ratio: 1}); s.p.Chunks == nil && s.transfers(t.x, c.parts) <= mostFiner {
 			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {
 				s.spend(finer, s.usual/6)
 			}

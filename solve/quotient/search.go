@@ -31,6 +31,7 @@ type search struct {
 	refused error   // why a group could not be used
 	stage   int     // how many of the stages are over
 	usual   int64   // the work of explore
+	ample   int64   // the same where there are many jobs
 	arms    []*trial
 	round   int // of explore
 }
@@ -53,6 +54,7 @@ type trial struct {
 	wentFar    bool       // its first rule was tried that has hops over long ways go first
 	fitted     bool       // its cut fits that: see fitting
 	latent     bool       // it is an allreduce in which latencies count
+	step       int        // with which grafting goes on; 0: it has not begun
 	alternates bool       // sums and gatherings of the best plan are built again in turn
 }
 
@@ -87,16 +89,26 @@ var stages = []func(s *search){
 	(*search).colour,
 	(*search).follow,
 	(*search).first,
+	func(s *search) {
+		if before := s.work; s.gap() > latentGap {
+			s.graft()
+			s.budget += s.work - before
+		}
+	},
 	(*search).explore,
 	func(s *search) {
-		if s.gap() > largeGap {
+		if s.gap() > largeGap && !s.gathers() {
 			s.rehang(s.usual / 2)
 		}
 	},
 	(*search).refine,
 	(*search).polish,
-	(*search).finish,
-	(*search).rebuild,
+	func(s *search) {
+		if !s.gathers() || s.gap() < largeGap {
+			s.finish()
+		}
+	},
+	(*search).graft,
 }
 
 // begin finds a bound, the groups and the first trials.
@@ -111,6 +123,7 @@ func (s *search) begin() {
 	s.bound = s.o.Bound
 	s.findBound()
 	s.groups()
+	s.ample = s.budget
 	if n := s.jobs(); n < fewJobs && n > 0 {
 		s.budget = s.budget/10 + s.budget*9/10*n/fewJobs
 	}
@@ -119,7 +132,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 4
+const firstAgain = 5
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100
@@ -465,7 +478,7 @@ func (s *search) follow() {
 // fallingSketched are ratios of the sizes of parts of gatherings that follow sketches: what comes last to a group is passed on last.
 var fallingSketched = []float64{0.8, 0.9}
 
-// first tries each trial of the largest group, and of each other group as many as there is
+// first tries the likely trials of the largest group, and of the others and of each other group as many as there is
 // work for, two at least.
 func (s *search) first() {
 	all := s.budget / firstPart
@@ -478,7 +491,7 @@ func (s *search) first() {
 				until = s.work + all/2/int64(len(s.shops)-1)
 			}
 		}
-		if n++; n <= 2 && s.work < 2*all || shop == 0 || s.work < until {
+		if n++; n <= 2 && s.work < 2*all || shop == 0 && (n <= fewCuts || n <= likelyCuts && s.gap() < hopelessGap || s.work < 2*all) || s.work < until {
 			s.spend(t, all/32)
 		}
 	}
@@ -486,10 +499,12 @@ func (s *search) first() {
 
 // Limits of explore.
 const (
-	maxTrials = 96 // before smaller groups are left out
-	fewTrials = 16
-	firstPart = 5 // one part of this many of the work is for the first attempts
-	rounds    = 7 // more or less
+	maxTrials  = 96 // before smaller groups are left out
+	fewTrials  = 16
+	fewCuts    = 4 // trials of the largest group, and as many if they are near the bound
+	likelyCuts = 8
+	firstPart  = 5 // one part of this many of the work is for the first attempts
+	rounds     = 7 // more or less
 )
 
 // join returns more trials, from the best so far.
@@ -604,7 +619,7 @@ func (s *search) cuts() []int {
 func (s *search) newTrial(shop int, c cut, where roots) *trial {
 	x := s.shops[shop]
 	if s.p.Chunks == nil {
-		if n := s.transfers(x, c.parts); !c.fits(s.p) || n > maxTransfers || n > fewTransfers && c.parts > 1 {
+		if n := s.transfers(x, c.count()); !c.fits(s.p) || n > maxTransfers || n > fewTransfers && c.count() > 1 {
 			return nil
 		}
 	}
@@ -615,10 +630,13 @@ func (s *search) newTrial(shop int, c cut, where roots) *trial {
 	return &trial{x: x, cut: c, roots: where, p: s.p, spread: spread, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
 }
 
-// add adds a trial unless there is one like it or it is too large.
+// add adds a trial and returns it, or one like it that was not tried yet; nil if that was tried, or it is too large.
 func (s *search) add(shop int, c cut, where roots, balanced bool) *trial {
 	for _, t := range s.trials {
 		if t.x.index == shop && t.cut == c && t.roots == where && t.balanced == balanced && t.sketch == nil {
+			if t.best == nil {
+				return t
+			}
 			return nil
 		}
 	}
