@@ -55,16 +55,31 @@ func (f *finder) coverage() (model.Time, model.Witness) {
 	if !turns || f.copies || f.fromAll == f.toAll { // the reverse of a copy is a sum that other collectives do not have
 		return f.covered()
 	}
+	back := newFinder(f.budget, q)
+	if back == nil {
+		return f.covered()
+	}
 	budget := f.budget
 	share, done := budget.Share(2)
+	if f.fromAll { // what goes to all is the direction in which most is found
+		back.budget = share
+		t, w := f.later(back, 0, nil)
+		done()
+		if u, x := f.covered(); u > t {
+			return u, x
+		}
+		return t, w
+	}
 	f.budget = share
 	t, w := f.covered()
 	done()
 	f.budget = budget
-	back := newFinder(budget, q)
-	if back == nil {
-		return t, w
-	}
+	return f.later(back, t, w)
+}
+
+// later returns a coverage of the problem read backwards as one of what leaves a set for the first time, if it yields more than t,
+// which w does.
+func (f *finder) later(back *finder, t model.Time, w model.Witness) (model.Time, model.Witness) {
 	u, x := back.covered()
 	if u <= t {
 		return t, w
