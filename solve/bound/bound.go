@@ -22,6 +22,7 @@ type Proposal struct {
 	Problem  *model.Problem
 	Witness  model.Witness
 	Estimate model.Time // what the search expects the witness to yield
+	Yield    model.Time // what the checker has found that it yields; 0 before it was asked
 }
 
 // Best returns the proposal with the largest estimate, or nil if there is none
@@ -59,7 +60,7 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 		share, done := budget.Share(len(searches) - i)
 		f.budget = share
 		if estimate, w := search(); estimate > 0 && estimate < model.MaxTime {
-			all = append(all, &Proposal{p, w, estimate})
+			all = append(all, &Proposal{Problem: p, Witness: w, Estimate: estimate})
 		}
 		complete = complete && share.Stop() == 0
 		done()

@@ -29,44 +29,72 @@ type search struct {
 }
 
 func searchFor(ctx context.Context, p *model.Problem) (search, error) {
-	all, complete, err := proposals(ctx, p)
-	if err != nil || len(all) == 0 {
-		return search{complete: complete}, err
+	found, err := proposals(ctx, p)
+	if err != nil || len(found.all) == 0 {
+		return search{complete: found.complete}, err
 	}
-	c, first, err := firstValued(ctx, all, Value)
-	return search{c, complete && first}, err
+	c, first, err := firstValued(ctx, found.all, Value)
+	return search{c, found.complete && first}, err
 }
 
-// proposals returns the best proposal of each kind, the largest estimate first, and whether the search
-// for them came to its end. Prices that change with time are those of linear programs, where the cut
+// proposed is what a search for bounds has found.
+type proposed struct {
+	all      []*bound.Proposal // the largest estimate first
+	complete bool              // the search came to its end
+	refused  error             // why the checker did not accept what is left out
+}
+
+// proposals returns the best proposal of each kind. Prices that change with time are those of linear programs, where the cut
 // is open and they yield more than all others.
-func proposals(ctx context.Context, p *model.Problem) ([]*bound.Proposal, bool, error) {
+func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 	all, complete, err := bound.All(ctx, p)
 	if err != nil || len(all) == 0 || p.Chunks != nil {
-		return all, complete, err
+		return proposed{all: all, complete: complete}, err
 	}
 	w, estimate, err := overTime(ctx, p, all[0].Estimate)
 	if err != nil && !errors.Is(err, solve.ErrNotServed) {
-		return nil, false, err
+		return proposed{}, err
 	}
 	if w != nil && estimate > all[0].Estimate {
 		all = slices.DeleteFunc(all, func(x *bound.Proposal) bool { return x.Witness.Kind() == w.Kind() })
 		all = slices.Insert(all, 0, &bound.Proposal{Problem: p, Witness: *w, Estimate: estimate})
 	}
-	x, estimate, err := sharedOverTime(ctx, p, all[0].Estimate)
-	if err != nil && !errors.Is(err, solve.ErrNotServed) {
-		return nil, false, err
+	found := proposed{all, complete, nil}
+	for _, detour := range detours {
+		x, estimate, err := sharedOverTime(ctx, p, all[0].Estimate, detour)
+		switch {
+		case err != nil && !errors.Is(err, solve.ErrNotServed):
+			return proposed{}, err
+		case x == nil || estimate <= all[0].Estimate:
+			return found, nil
+		}
+		if found.refused = found.take(ctx, x); found.refused == nil {
+			break
+		}
 	}
-	if x == nil || estimate <= all[0].Estimate {
-		return all, complete, nil
-	}
-	// Hops that look alike to the program may not be: then the checker refuses what it found.
+	return found, nil
+}
+
+// detours are how many links more than necessary hops of programs have. Those with more cost more; but
+// where transfers need them to get round what is narrow, the checker refuses what programs without them yield.
+var detours = []int{1, 2, 4}
+
+// take asks the checker what prices and costs yield, puts them first if that is most, and returns why it does
+// not accept them. Where there is no time to know that, the search is not complete.
+func (f *proposed) take(ctx context.Context, w *model.TimedPotentials) error {
 	late, cancel := solve.Grace(ctx, Grace/4)
 	defer cancel()
-	if yield, err := cert.Yield(late, &model.Certificate{Problem: p, Witness: *x}); err == nil && yield > all[0].Estimate {
-		all = slices.Insert(all, 0, &bound.Proposal{Problem: p, Witness: *x, Estimate: yield})
+	p := f.all[0].Problem
+	yield, err := cert.Yield(late, &model.Certificate{Problem: p, Witness: *w})
+	switch {
+	case err == nil && yield > f.all[0].Estimate:
+		f.all = slices.Insert(f.all, 0, &bound.Proposal{Problem: p, Witness: *w, Estimate: yield, Yield: yield})
+	case err != nil && late.Err() != nil:
+		f.complete = false
+	case err != nil:
+		return err
 	}
-	return all, complete, nil
+	return nil
 }
 
 // firstValued returns the certificate of the first of some proposals, the best one. If valuing
@@ -90,7 +118,10 @@ func firstValued(ctx context.Context, all []*bound.Proposal, value func(context.
 // to yield, or nil if ctx ends before that is known. That it yields nothing is an error. A
 // witness that there is no schedule at all stands for the bound that was expected of it.
 func Value(ctx context.Context, w *bound.Proposal) (*model.Certificate, error) {
-	c := &model.Certificate{Problem: w.Problem, Witness: w.Witness}
+	c := &model.Certificate{Problem: w.Problem, Witness: w.Witness, Bound: w.Yield}
+	if w.Yield > 0 {
+		return c, nil
+	}
 	yield, err := cert.Yield(ctx, c)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -148,12 +179,12 @@ func QuickBounds(ctx context.Context, p *model.Problem) (Known, error) {
 func Bounds(ctx context.Context, p *model.Problem) (all []*model.Certificate, stopped solve.Stop, err error) {
 	late, cancel := solve.Grace(ctx, Grace)
 	defer cancel()
-	found, complete, err := proposals(ctx, p)
+	found, err := proposals(ctx, p)
 	if err != nil {
 		return nil, 0, err
 	}
 	known := model.Time(0)
-	for _, w := range found {
+	for _, w := range found.all {
 		c, err := Value(late, w)
 		if err != nil {
 			return nil, 0, err
@@ -167,7 +198,7 @@ func Bounds(ctx context.Context, p *model.Problem) (all []*model.Certificate, st
 	if c != nil {
 		all = slices.Insert(all, 0, c)
 	}
-	if stopped = solve.StopOf(ctx); stopped == 0 && !complete {
+	if stopped = solve.StopOf(ctx); stopped == 0 && !found.complete {
 		stopped = solve.TimeLimit // of a kind
 	}
 	return all, stopped, err

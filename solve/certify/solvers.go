@@ -24,8 +24,8 @@ func overTime(ctx context.Context, p *model.Problem, known model.Time) (*model.T
 }
 
 // sharedOverTime returns prices that change with time, with costs, of what is copied or added up on its way.
-func sharedOverTime(ctx context.Context, p *model.Problem, known model.Time) (*model.TimedPotentials, model.Time, error) {
-	return overtime.FindShared(ctx, p, known)
+func sharedOverTime(ctx context.Context, p *model.Problem, known model.Time, detour int) (*model.TimedPotentials, model.Time, error) {
+	return overtime.FindShared(ctx, p, known, detour)
 }
 
 // dualWitnesses returns the witnesses that linear programs yield. Where there is an error, they are those found before it.

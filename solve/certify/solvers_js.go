@@ -19,7 +19,7 @@ func overTime(context.Context, *model.Problem, model.Time) (*model.TimedPrices, 
 }
 
 // sharedOverTime finds none.
-func sharedOverTime(context.Context, *model.Problem, model.Time) (*model.TimedPotentials, model.Time, error) {
+func sharedOverTime(context.Context, *model.Problem, model.Time, int) (*model.TimedPotentials, model.Time, error) {
 	return nil, 0, nil
 }
 

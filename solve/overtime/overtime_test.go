@@ -215,7 +215,7 @@ func TestFewWindows(t *testing.T) {
 		{"dragonfly:2x2x2", model.AllGather, 16 * model.Microsecond},
 	} {
 		part := func(most int, end model.Time) *split {
-			s := &sharing{network: newNetwork(problem(t, x.name, x.kind, 1<<20)), finest: most, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
+			s := &sharing{network: newNetwork(problem(t, x.name, x.kind, 1<<20)), detour: 1, finest: most, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
 			require.NoError(t, s.prepare(context.Background()))
 			y, err := s.solve(context.Background(), end)
 			require.NoError(t, err)

@@ -6,9 +6,6 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// detour is how many links more than necessary a hop may have.
-const detour = 1
-
 // hop is a way over switches from a rank to another one, as arcs.
 type hop struct {
 	src, dst int
@@ -16,7 +13,9 @@ type hop struct {
 	lag      model.Time // until what passes the first arc is at dst
 }
 
-// from returns the hops that leave a rank, or those that come to it, with as few links as possible.
+// from returns the hops that leave a rank, or those that come to it, with detour more links than necessary
+// or fewer. With a detour of two links or more they may pass a switch twice, which transfers may not: to the checker
+// they may.
 func (s *sharing) from(rank int, back bool) []hop {
 	side := 0
 	if back {
@@ -39,7 +38,7 @@ func (s *sharing) from(rank int, back bool) []hop {
 			for _, i := range next[w.at] {
 				a := &s.arcs[i]
 				v := a.src + a.dst - w.at
-				if at, known := depth[v]; known && at+detour < d || slices.ContainsFunc(w.arcs, func(k int) bool { return s.arcs[k].src == v || s.arcs[k].dst == v }) {
+				if at, known := depth[v]; known && at+s.detour < d || s.detour < 2 && slices.ContainsFunc(w.arcs, func(k int) bool { return s.arcs[k].src == v || s.arcs[k].dst == v }) {
 					continue
 				} else if !known {
 					depth[v] = d

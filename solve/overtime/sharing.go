@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -32,10 +33,10 @@ const (
 // They are the dual of a flow over time on hops: what ranks send to others, over switches, in each
 // window, of each source; and for each destination a flow from the source to it that waits at ranks,
 // and is on each hop no more than what is sent there. That all destinations have one, each by itself,
-// is what any schedule has that sends so much. Hops with few links are enough for a program, but not
-// for the proof, which has to look at all; and hops that colours take for alike may differ. So the
-// checker may refuse what is found.
-func FindShared(ctx context.Context, p *model.Problem, known model.Time) (*model.TimedPotentials, model.Time, error) {
+// is what any schedule has that sends so much. Hops with few links, detour more than
+// necessary, are mostly enough for a program, but not for the proof, which has to look at all; and hops that
+// colours take for alike may differ. So the checker may refuse what is found.
+func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour int) (*model.TimedPotentials, model.Time, error) {
 	if err := highs.Available(); err != nil {
 		return nil, 0, solve.NotServed("%v", err)
 	}
@@ -61,16 +62,25 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time) (*model
 	if known <= 0 || n.unit == 0 {
 		return nil, 0, nil
 	}
-	s := &sharing{network: n, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
+	s := &sharing{network: n, detour: detour, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
 	if err := s.prepare(ctx); err != nil {
 		return nil, 0, err
 	}
-	best, end, err := s.search(ctx, known)
+	most, cancel := context.WithCancel(ctx)
+	if deadline, limited := ctx.Deadline(); limited { // some is for the witness
+		cancel()
+		most, cancel = context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/forWitness))
+	}
+	defer cancel()
+	best, end, err := s.search(most, known)
 	if best == nil {
 		return nil, 0, err
 	}
 	return best.witness(ctx, end), end, nil
 }
+
+// forWitness is the part of the time that is left for prices and costs once programs are solved.
+const forWitness = 6
 
 // search solves programs with more and more windows, from one for an end a little later than what is known on, while
 // they are small and that helps, or until one has every window that there can be: see exact.
@@ -135,7 +145,7 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 		}
 	}
 	for range between {
-		if high == nil || high.NumColumns() > smallShared {
+		if high == nil || high.NumColumns() > quickShared {
 			break
 		}
 		top, low := high.cuts[len(high.cuts)-1], 0.0
@@ -249,6 +259,7 @@ func (x *split) lengthen(by model.Time) bool {
 // sharing is a network with what it has from each source.
 type sharing struct {
 	*network
+	detour int      // how many links more than necessary a hop may have
 	finest int      // how many windows a program has at most
 	links  []uint64 // by arc
 	base   []uint64 // by node
