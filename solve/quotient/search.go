@@ -332,11 +332,37 @@ func (s *search) addAll() {
 				s.add(i, cut{parts: k, ratio: 1}, central, false)
 			}
 		}
+		if i == 0 {
+			s.addUnequal()
+		}
 	}
 	if len(s.trials) == 0 && len(s.shops) > 0 {
 		s.refused = fmt.Errorf("would make %d transfers or more, at most %d are made", s.transfers(s.shops[0], 1), maxTransfers)
 	}
 }
+
+// addUnequal adds trials of unequal cuts of gatherings among many ranks, where few parts are all that is allowed.
+func (s *search) addUnequal() {
+	most := 0
+	for _, t := range s.trials {
+		most = max(most, t.cut.parts)
+	}
+	if s.p.Chunks != nil || !s.gathers() || most < 3 || most >= manyParts {
+		return
+	}
+	for _, ratio := range manyRanksRatios {
+		s.add(0, cut{parts: most, ratio: ratio}, anywhere, false)
+	}
+}
+
+// manyParts are enough for small ones to be sent first and last.
+const manyParts = 12
+
+// unequalRatios are ratios of the size of a part to that of the one before.
+var unequalRatios = []float64{0.85, 0.7, 0.57}
+
+// manyRanksRatios are those for many ranks: what comes first and is small is sent on soon, and what is small comes last.
+var manyRanksRatios = []float64{1.8, 1.4, 0.7}
 
 // explore has the better half of the trials work for longer, again and again (successive
 // halving; Karnin, Koren, Somekh, ICML 2013). Once few are left, those are joined by cuts into
@@ -478,8 +504,8 @@ func (s *search) follow() {
 // fallingSketched are ratios of the sizes of parts of gatherings that follow sketches: what comes last to a group is passed on last.
 var fallingSketched = []float64{0.8, 0.9}
 
-// first tries the likely trials of the largest group, and of the others and of each other group as many as there is
-// work for, two at least.
+// first tries each trial of the largest group, and of each other group as many as there is work for, two at least. Where latencies
+// count, few of the largest group are tried, and of other groups none that have many jobs where they do not.
 func (s *search) first() {
 	all := s.budget / firstPart
 	shop, until, n := -1, int64(0), 0
@@ -491,7 +517,10 @@ func (s *search) first() {
 				until = s.work + all/2/int64(len(s.shops)-1)
 			}
 		}
-		if n++; n <= 2 && s.work < 2*all || shop == 0 && (n <= fewCuts || n <= likelyCuts && s.gap() < hopelessGap || s.work < 2*all) || s.work < until {
+		if shop > 0 && s.gap() < largeGap && len(t.x.s.reps)*(len(s.p.Members())-1)*t.cut.count() > mostJobs {
+			continue
+		}
+		if n++; shop == 0 && (n <= fewCuts || s.gap() < hopelessGap || s.work < all) || shop > 0 && (n <= 2 && s.work < 2*all || s.work < until) {
 			s.spend(t, all/32)
 		}
 	}
@@ -499,12 +528,12 @@ func (s *search) first() {
 
 // Limits of explore.
 const (
-	maxTrials  = 96 // before smaller groups are left out
-	fewTrials  = 16
-	fewCuts    = 4 // trials of the largest group, and as many if they are near the bound
-	likelyCuts = 8
-	firstPart  = 5 // one part of this many of the work is for the first attempts
-	rounds     = 7 // more or less
+	maxTrials = 96 // before smaller groups are left out
+	fewTrials = 16
+	fewCuts   = 4       // of the largest group, where the best plan is far from the bound
+	mostJobs  = 1 << 13 // of a trial of another group, if the best is near the bound
+	firstPart = 5       // one part of this many of the work is for the first attempts
+	rounds    = 7       // more or less
 )
 
 // join returns more trials, from the best so far.
@@ -518,7 +547,7 @@ func (s *search) join(best []*trial) []*trial {
 	if s.p.Chunks == nil && !conveys(s.p) {
 		for _, t := range best[:min(2, len(best))] {
 			for _, k := range []int{t.cut.parts, 6, 10, 16} {
-				for _, ratio := range []float64{0.85, 0.7, 0.57} {
+				for _, ratio := range unequalRatios {
 					if k >= 3 {
 						add(s.add(t.x.index, cut{parts: k, ratio: ratio}, t.roots, false))
 					}
