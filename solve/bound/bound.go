@@ -54,7 +54,7 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 	if p.Cost == model.Rounds {
 		searches = append(searches, f.doubling, f.spread, f.combine)
 	}
-	searches = append(searches, f.coverage, f.partition, f.crossing, f.cuts, f.prices, f.timed)
+	searches = append(searches, f.partition, f.crossing, f.cuts, f.prices, f.timed, f.coverage) // the last one has the time that others leave
 	complete = true
 	for i, search := range searches {
 		share, done := budget.Share(len(searches) - i)

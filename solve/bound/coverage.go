@@ -32,6 +32,7 @@ type covering struct {
 	onto   [][]way        // by node x: ranks from which x is reached over switches alone, and how soon
 	colour []uint64       // by node: what it looks like from where it stands
 	known  map[uint64]model.Time
+	close  map[string]bool // sets that were looked at closely
 
 	best    model.Time // and what yields it
 	witness model.Coverage
@@ -122,24 +123,34 @@ func (f *finder) covered() (model.Time, model.Witness) {
 	}
 	c.paint()
 	s := c.s
+	s.alike = c.colour
 	if f.t.Nodes() <= maxAlone {
 		s.everySet()
 	} else {
 		s.singles()
+		c.bestClosely() // something good is known early if the time is short
 		c.split()
 		s.clusters()
 		s.balls()
 		s.climb()
 	}
 	s.left = coverSteps / 4
-	for _, x := range s.best {
-		c.closely(x.inside)
-	}
+	c.bestClosely()
 	return c.best, c.witness
 }
 
+// bestClosely looks closely at the best sets that it has not looked at before.
+func (c *covering) bestClosely() {
+	for _, x := range c.s.best {
+		if key := string(packed(x.inside)); !c.close[key] {
+			c.close[key] = true
+			c.closely(x.inside)
+		}
+	}
+}
+
 func (f *finder) newCovering() *covering {
-	c := &covering{finder: f, known: map[uint64]model.Time{}, onto: make([][]way, f.t.Nodes()), least: math.MaxInt64}
+	c := &covering{finder: f, known: map[uint64]model.Time{}, close: map[string]bool{}, onto: make([][]way, f.t.Nodes()), least: math.MaxInt64}
 	for _, h := range f.shapes {
 		c.least = min(c.least, h.least)
 	}

@@ -21,6 +21,7 @@ const (
 type search struct {
 	*finder
 	value func(inside []bool) model.Time // of a set: what it yields at least, or 0 if that is no better than the best
+	alike []uint64                       // by node: a number that those have in common that look alike; nil: not known
 	seen  map[string]bool
 	best  []candidate // by descending bound, at most keep
 	left  int         // steps
@@ -102,16 +103,33 @@ func (s *search) roughly(inside []bool, l *load) {
 // stopped reports whether the search must end.
 func (s *search) stopped() bool { return s.left <= 0 || s.budget.Spent() }
 
-// singles tries every node alone and every node left out.
+// singles tries every node alone and every node left out, of those that look alike one.
 func (s *search) singles() {
+	fresh := s.fresh()
 	for v := range s.t.Nodes() {
 		if s.stopped() {
 			return
+		}
+		if !fresh(v) {
+			continue
 		}
 		inside := make([]bool, s.t.Nodes())
 		inside[v] = true
 		s.try(inside)
 		s.try(complement(inside))
+	}
+}
+
+// fresh returns a function that reports whether none of the nodes that it was asked for before looks like one.
+func (s *search) fresh() func(v int) bool {
+	seen := map[uint64]bool{}
+	return func(v int) bool {
+		if s.alike == nil {
+			return true
+		}
+		known := seen[s.alike[v]]
+		seen[s.alike[v]] = true
+		return !known
 	}
 }
 

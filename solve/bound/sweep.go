@@ -132,13 +132,16 @@ func limits(size int) []int {
 	return all
 }
 
-// balls tries, around some ranks, the nodes that a breadth-first search meets first,
+// balls tries, around some ranks that look different, the nodes that a breadth-first search meets first,
 // for every number of them.
 func (s *search) balls() {
-	centres := min(s.t.Ranks, 16)
+	centres, fresh := min(s.t.Ranks, 16), s.fresh()
 	budget := s.left / 2 / centres
 	for c := range centres {
 		start := c * s.t.Ranks / centres
+		if !fresh(start) {
+			continue
+		}
 		inside := make([]bool, s.t.Nodes())
 		inside[start] = true
 		queue := []int{start}

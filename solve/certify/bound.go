@@ -47,7 +47,15 @@ type proposed struct {
 // proposals returns the best proposal of each kind. Prices that change with time are those of linear programs, where the cut
 // is open and they yield more than all others.
 func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
-	all, complete, err := bound.All(ctx, p)
+	budget, cancel := solve.NewBudget(ctx, 0, 1)
+	defer cancel()
+	pieces := 1
+	if p.Chunks == nil {
+		pieces = 2 // the rest is for linear programs
+	}
+	share, done := budget.Share(pieces)
+	all, complete, err := bound.All(share.Context(), p)
+	done()
 	if err != nil || len(all) == 0 || p.Chunks != nil {
 		return proposed{all: all, complete: complete}, err
 	}
@@ -177,12 +185,12 @@ func QuickBounds(ctx context.Context, p *model.Problem) (Known, error) {
 // the largest bound first; and, if there was no time for all of the search, why. Where p has
 // a cut, prices at instants are looked for, too, for DualTime at most.
 func Bounds(ctx context.Context, p *model.Problem) (all []*model.Certificate, stopped solve.Stop, err error) {
-	late, cancel := solve.Grace(ctx, Grace)
-	defer cancel()
 	found, err := proposals(ctx, p)
 	if err != nil {
 		return nil, 0, err
 	}
+	late, cancel := solve.Grace(ctx, Grace)
+	defer cancel()
 	known := model.Time(0)
 	for _, w := range found.all {
 		c, err := Value(late, w)

@@ -85,7 +85,7 @@ func (x *split) build(ctx context.Context) (bool, error) {
 		x.use[c] = make([][]lp.Term, len(x.cuts)-1)
 	}
 	for i := range x.roots {
-		x.spread(&x.roots[i])
+		x.spread(ctx, &x.roots[i])
 		switch {
 		case ctx.Err() != nil:
 			return false, nil
@@ -127,8 +127,8 @@ func (x *split) optimise(ctx context.Context) error {
 	return nil
 }
 
-// spread adds what is sent from the sources like a root, and the flows to all destinations.
-func (x *split) spread(r *root) {
+// spread adds what is sent from the sources like a root, and the flows to all destinations, until ctx is done.
+func (x *split) spread(ctx context.Context, r *root) {
 	kinds := map[uint64]*sent{}
 	stand := map[uint64][]int{} // ranks by colour
 	for v := range x.p.Topology.Ranks {
@@ -138,6 +138,9 @@ func (x *split) spread(r *root) {
 		alike := stand[r.colour[v]]
 		if alike[0] != v {
 			continue
+		}
+		if ctx.Err() != nil {
+			return
 		}
 		for _, h := range x.from(v, false) {
 			if h.dst == r.rank {
@@ -152,6 +155,9 @@ func (x *split) spread(r *root) {
 	}
 	var flows []map[uint64]*flowing
 	for i := range r.ends {
+		if ctx.Err() != nil || x.odd || x.NumColumns() > maxShared {
+			return
+		}
 		flows = append(flows, x.flow(r, &r.ends[i], kinds))
 	}
 	x.flows = append(x.flows, flows)
