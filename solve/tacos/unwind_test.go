@@ -25,7 +25,7 @@ func TestUnwound(t *testing.T) {
 				if p.Topology.Ranks > 16 && kind == model.AllToAll {
 					continue
 				}
-				r, err := tacos.New().Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 2, Unwind: degree, Effort: degree - 2})
+				r, err := tacos.New().Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 2, Chunks: 2, Unwind: degree, Effort: degree - 2})
 				require.NoError(t, err)
 				require.NoError(t, solvetest.Right(r.Problem, r.Schedule), "%v with degree %d", p, degree)
 				require.Contains(t, r.Note, "switches unwound with degree")
