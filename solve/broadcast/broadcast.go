@@ -9,7 +9,7 @@
 // regular trees over machines and ranks: edge-disjoint binomial trees (Johnsson and Ho, 1989), stars and k-ary trees (see
 // clusters), or over leaf switches and groups of them (see stars, whose arcs are kept apart on links between switches by
 // exchanges along Kempe chains). Where latencies outweigh bandwidths, chunks are sent on at once, as in the postal and LogP
-// models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager). Shallower trees than those of the largest rate are
+// models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager, ejection and recurring). Shallower trees than those of the largest rate are
 // columns of a linear program (Plotkin, Shmoys and Tardos, 1995; see shallow).
 package broadcast
 
@@ -27,10 +27,24 @@ import (
 )
 
 // Solve solves a broadcast whose cut is open: over trees, and where latencies count by ejections, too, if those are not
-// enough. Among many ranks these come after what is sent on at once, without trees.
+// enough. Among many ranks these come after what is sent on at once, without trees. What recurs comes before trees.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
-	if near == nil || grain.slots == 0 || o.Effort < 0 {
+	switch {
+	case near == nil || o.Effort < 0:
+		return planted(b, p, o, place)
+	case grain.slots == 0 && near.recurs(b.Context(), p):
+		half, done := b.Share(2)
+		r := ejectedRecurring(half, p, near, o)
+		if done(); r.Schedule != nil && r.Makespan() <= max(o.Bound, o.Enough) {
+			return ended(b, r), nil
+		}
+		best, err := planted(b, p, o, place)
+		if err != nil && r.Schedule == nil {
+			return best, err
+		}
+		return ended(b, withMore(best, r)), nil
+	case grain.slots == 0:
 		return planted(b, p, o, place)
 	}
 	var best solve.Result
@@ -48,19 +62,30 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 		best = r
 	}
 	if best.Schedule == nil || best.Makespan() > max(o.Bound, o.Enough) {
-		r := ejected(b.Context(), p, near, grain, o)
-		before := best
-		if best = sooner(best, r); r.More != nil {
-			best.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
-				r, err := r.More(ctx, o)
-				return sooner(before, r), err
-			}
+		g := started(b.Context(), grain.cut(p), near, grain)
+		best = withMore(best, ejected(b.Context(), p, g, o))
+	}
+	return ended(b, best), nil
+}
+
+// withMore returns the sooner one of two results, of which the second can go on, and then the first is no less.
+func withMore(a, b solve.Result) solve.Result {
+	best := sooner(a, b)
+	if more := b.More; more != nil {
+		best.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
+			r, err := more(ctx, o)
+			return sooner(a, r), err
 		}
 	}
-	if best.Stop = solve.Done; b.Stop() != 0 {
-		best.Stop = b.Stop()
+	return best
+}
+
+// ended returns a result that stops for the reason that a budget has.
+func ended(b *solve.Budget, r solve.Result) solve.Result {
+	if r.Stop = solve.Done; b.Stop() != 0 {
+		r.Stop = b.Stop()
 	}
-	return best, nil
+	return r
 }
 
 // planted returns a broadcast over trees: flattened trees of the largest rate are repeated, if there are many

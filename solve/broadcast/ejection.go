@@ -1,16 +1,13 @@
 package broadcast
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/improve"
 )
 
@@ -20,12 +17,14 @@ import (
 // never are, it takes the place of those jobs that have been in the way of others least often, and random jobs are moved.
 type ejection struct {
 	*grid
-	limit int32   // slots: no job ends later
-	floor []int32 // by rank: no chunk is there sooner
-	rng   *rand.Rand
-	work  int // lanes and slots that were looked at
-	best  layout
-	costs []int32 // what price returns
+	limit  int32   // slots: no job ends later
+	floor  []int32 // by rank: no chunk is there sooner
+	rng    *rand.Rand
+	work   int // lanes and slots that were looked at
+	best   layout
+	costs  []int32 // what price returns
+	seldom int     // see seldomEarly
+	shaken int     // random jobs that are moved at a time
 }
 
 // layout is by which lane and when each job is done.
@@ -40,10 +39,16 @@ const (
 	seldomEarly = 400
 	// shaken is how many random jobs are moved at a time.
 	shaken = 10
+	// seldomEarlyPeriod and shakenPeriod are the same in a period: it is full, so that more has to be moved.
+	seldomEarlyPeriod, shakenPeriod = 100, 60
 )
 
 func newEjection(g *grid) *ejection {
-	e := &ejection{grid: g, limit: g.horizon, floor: slices.Repeat([]int32{never}, g.ranks), rng: rand.New(rand.NewPCG(1, 1))}
+	e := &ejection{grid: g, limit: g.horizon, floor: slices.Repeat([]int32{never}, g.ranks), rng: rand.New(rand.NewPCG(1, 1)),
+		seldom: seldomEarly, shaken: shaken}
+	if g.period < g.horizon {
+		e.seldom, e.shaken = seldomEarlyPeriod, shakenPeriod
+	}
 	if len(g.pool) == 0 {
 		e.limit = g.ends()
 	}
@@ -95,10 +100,10 @@ func (e *ejection) run(ctx context.Context, patience int, enough int32) {
 		}
 		if x := e.pool[len(e.pool)-1]; !e.insert(x) {
 			e.penalty[x]++
-			if !e.squeeze(x, e.rng.IntN(seldomEarly) == 0) && !e.squeeze(x, true) {
+			if !e.squeeze(x, e.rng.IntN(e.seldom) == 0) && !e.squeeze(x, true) {
 				break // the limit is less than any chunk takes
 			}
-			for range shaken {
+			for range e.shaken {
 				e.shake()
 			}
 		}
@@ -314,10 +319,10 @@ type ejecting struct {
 	best solve.Result
 }
 
-// ejected returns a broadcast that begins with what is sent on at once, in few chunks, and is made shorter by ejections,
-// with twice as many chunks each time. It may return no schedule.
-func ejected(ctx context.Context, p *model.Problem, near *neighbours, r raster, o solve.Options) solve.Result {
-	x := &ejecting{g: started(ctx, r.cut(p), near, r), best: solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}}
+// ejected returns a broadcast that is made shorter from a grid on by ejections, with twice as many chunks each time. It may
+// return no schedule.
+func ejected(ctx context.Context, p *model.Problem, g *grid, o solve.Options) solve.Result {
+	x := &ejecting{g: g, best: solve.Result{Problem: solve.Cut(p, 1), Stop: solve.Done}}
 	return x.run(ctx, o)
 }
 
@@ -368,72 +373,13 @@ func (x *ejecting) run(ctx context.Context, o solve.Options) solve.Result {
 }
 
 const (
-	// mostCoarse is into how many chunks the buffer is cut at first at most: where there are more, latencies hardly count.
-	mostCoarse = 128
-	// maxEjected is for how many members there are ejections.
-	maxEjected = 256
 	// mostJobs is how many jobs a grid has at most.
 	mostJobs = 1 << 14
 	// mostSlots is how many slots all links have together at most.
 	mostSlots = 1 << 24
 	// ejections is how much work is done without progress before chunks are made smaller.
 	ejections = 1 << 23
-	// perLatency is how many slots the shortest latency between ranks has at first, and fewestSlots how many the buffer.
-	perLatency, fewestSlots = 32, 16
 )
-
-// coarsest returns the raster of the coarsest grid, without slots if ejections are not worth while: there must be several
-// switches, few ranks, and latencies that count.
-func coarsest(p *model.Problem) (r raster) {
-	if len(p.Topology.Switches) < 2 || len(p.Members()) > maxEjected || p.Cost != model.Pipelined {
-		return r
-	}
-	unit, fastest, least := unitOf(p.Topology), fastestOf(p.Topology), model.MaxTime
-	for _, route := range routes(p.Topology, 1) {
-		latency := model.Time(0)
-		for _, l := range route {
-			latency += p.Topology.Links[l].Alpha
-		}
-		least = min(least, latency)
-	}
-	waste := 0.0
-	for span := range model.Time(mostSpan) { // slower links waste a part of their last slot
-		most := 1.0
-		for _, l := range p.Topology.Links {
-			slots := float64(span+1) * float64(fastest) / float64(l.Bandwidth)
-			most = max(most, math.Ceil(slots*(1-alike))/slots)
-		}
-		if r.span == 0 || most < waste*(1-alike) {
-			r.span, waste = span+1, most
-		}
-	}
-	most := min(least/perLatency, model.TransferTime(p.Space(), fastest)/fewestSlots) / r.span
-	if unit == 0 || most <= 0 {
-		return r
-	}
-	r.unit = unit
-	if r.slots = (unit + most - 1) / most; p.Space()/r.bytes(p.Topology) > mostCoarse {
-		return raster{}
-	}
-	return r
-}
-
-// unitOf returns the longest time that divides all latencies, or 0.
-func unitOf(t *model.Topology) model.Time {
-	all := int64(0)
-	for _, l := range t.Links {
-		all = arborescence.GCD(all, int64(l.Alpha))
-	}
-	return model.Time(all)
-}
-
-// fastestOf returns the largest bandwidth of a link.
-func fastestOf(t *model.Topology) int64 {
-	return slices.MaxFunc(t.Links, func(a, b model.Link) int { return cmp.Compare(a.Bandwidth, b.Bandwidth) }).Bandwidth
-}
-
-// mostSpan is how many slots a chunk takes on the fastest links at most.
-const mostSpan = 4
 
 // started returns the best of a few grids on which all is done, nil if there is none.
 func started(ctx context.Context, p *model.Problem, near *neighbours, r raster) (best *grid) {

@@ -37,7 +37,7 @@ func TestEjected(t *testing.T) {
 	p.Size = 64 << 10
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.Nil(t, ejected(over, p, newNeighbours(p), coarsest(p), solve.Options{}).Schedule)
+	require.Nil(t, ejected(over, p, started(over, coarsest(p).cut(p), newNeighbours(p), coarsest(p)), solve.Options{}).Schedule)
 }
 
 // TestGridRandom: on random networks with switches a grid on which everything is done, and halved and searched, is right.

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve"
 )
 
 // grid is a broadcast in slots of time: which chunk comes to which rank, by which lane and when. Some ranks may lack
@@ -25,7 +24,7 @@ type grid struct {
 	horizon              int32 // slots: no lane is in use from then on
 	period               int32 // slots; as long as all of the grid, if nothing is repeated
 	lanes                []lane
-	into, from           [][]int32 // by rank: lanes
+	into                 [][]int32 // by rank: lanes
 	busy                 []uint64  // by link: a bit for each slot of the period and, again, of its first slots
 	owner                []int32   // by link and slot: the job that keeps it busy, or -1
 	fine                 []int32   // by link and slot: the penalty of that job, or 0
@@ -49,54 +48,15 @@ type lane struct {
 	lasts      int32
 }
 
-// raster is slots of a length: some of them together last a unit, which divides all latencies.
-type raster struct {
-	unit  model.Time
-	slots model.Time // in a unit
-	span  model.Time // slots that a chunk takes on the fastest links
-}
-
-// time returns when a slot begins.
-func (r raster) time(slot int32) model.Time {
-	return (model.Time(slot)*r.unit + r.slots - 1) / r.slots
-}
-
-// up returns how many slots a time takes.
-func (r raster) up(t model.Time) int32 { return int32((t*r.slots + r.unit - 1) / r.unit) }
-
-// bytes returns how large a chunk is that takes a span.
-func (r raster) bytes(t *model.Topology) int64 {
-	fastest, most := fastestOf(t), r.unit*r.span/r.slots
-	size := max(1, int64(float64(most)/1e12*float64(fastest)))
-	for size > 1 && model.TransferTime(size, fastest) > most {
-		size--
-	}
-	return size
-}
-
-// cut returns p with chunks that are as large as a span allows.
-func (r raster) cut(p *model.Problem) *model.Problem {
-	q := *p
-	q.Chunks = solve.OfSize(p.Space(), r.bytes(p.Topology))
-	return &q
-}
-
 // newGrid returns a grid in which everything is to be done, within a horizon.
 func newGrid(p *model.Problem, r raster, horizon int32) *grid {
-	return newPeriod(p, r, horizon, len(p.Chunks), 0)
-}
-
-// newPeriod returns a grid in which the first chunks of a problem are to be done, within a horizon, and which is repeated
-// after a period, unless that is 0.
-func newPeriod(p *model.Problem, r raster, horizon int32, chunks int, period int32) *grid {
 	t := p.Topology
-	g := &grid{p: p, raster: r, ranks: t.Ranks, chunks: chunks, period: period, into: make([][]int32, t.Ranks), from: make([][]int32, t.Ranks)}
+	g := &grid{p: p, raster: r, ranks: t.Ranks, into: make([][]int32, t.Ranks)}
 	member := make([]bool, t.Ranks)
 	for _, v := range p.Members() {
 		member[v] = true
 	}
 	size := p.Chunks[0].Size
-	longest := int32(0)
 	for _, route := range routes(t, size) {
 		u, v := t.Links[route[0]].Src, t.Links[route[len(route)-1]].Dst
 		if !member[u] || !member[v] {
@@ -111,37 +71,42 @@ func newPeriod(p *model.Problem, r raster, horizon int32, chunks int, period int
 		}
 		l.width = max(1, r.up(beta))
 		l.lasts = r.up(before) + l.width
-		longest = max(longest, l.lasts+l.width)
-		i := int32(len(g.lanes))
+		g.into[v] = append(g.into[v], int32(len(g.lanes)))
 		g.lanes = append(g.lanes, l)
-		g.from[u], g.into[v] = append(g.from[u], i), append(g.into[v], i)
 	}
-	for v := range g.from {
-		slices.SortStableFunc(g.from[v], func(a, b int32) int { return cmp.Compare(g.lanes[a].lasts, g.lanes[b].lasts) })
-	}
-	g.horizon = horizon
+	return g.empty(horizon, len(p.Chunks), 0)
+}
+
+// empty returns a grid of the same lanes in which the first chunks are to be done, within a horizon, and which is repeated after
+// a period, no shorter than any lane keeps a link busy, unless that is 0.
+func (g *grid) empty(horizon int32, chunks int, period int32) *grid {
+	h := &grid{p: g.p, raster: g.raster, ranks: g.ranks, chunks: chunks, horizon: horizon, period: period, lanes: g.lanes, into: g.into}
 	if period == 0 {
-		g.period = horizon + longest
+		longest := int32(0)
+		for i := range h.lanes {
+			longest = max(longest, h.lanes[i].lasts+h.lanes[i].width)
+		}
+		h.period = horizon + longest
 	}
-	g.words = int(g.period)/64 + 3
-	g.busy = make([]uint64, len(t.Links)*g.words)
-	g.owner = slices.Repeat([]int32{-1}, len(t.Links)*int(g.period))
-	g.fine = make([]int32, len(g.owner))
-	jobs := g.ranks * g.chunks
-	g.at, g.penalty = slices.Repeat([]int32{never}, jobs), slices.Repeat([]int32{1}, jobs)
+	links, jobs := len(h.p.Topology.Links), h.ranks*h.chunks
+	h.words = int(h.period)/64 + 3
+	h.busy = make([]uint64, links*h.words)
+	h.owner = slices.Repeat([]int32{-1}, links*int(h.period))
+	h.fine = make([]int32, len(h.owner))
+	h.at, h.penalty = slices.Repeat([]int32{never}, jobs), slices.Repeat([]int32{1}, jobs)
 	none := slices.Repeat([]int32{-1}, jobs)
-	g.start, g.by, g.first, g.next, g.prev, g.place = none, slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none)
-	for k := range g.chunks {
-		for _, v := range p.Members() {
-			x := int32(k*g.ranks + v)
-			if v == p.Collective.Root {
-				g.at[x] = 0
+	h.start, h.by, h.first, h.next, h.prev, h.place = none, slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none)
+	for k := range h.chunks {
+		for _, v := range h.p.Members() {
+			x := int32(k*h.ranks + v)
+			if v == h.p.Collective.Root {
+				h.at[x] = 0
 				continue
 			}
-			g.put(x)
+			h.put(x)
 		}
 	}
-	return g
+	return h
 }
 
 // routes returns routes between ranks over as few links as there can be, and of those the quickest: a number for each pair,
@@ -306,6 +271,9 @@ func (g *grid) do(x, by, start int32) {
 		g.prev[g.first[from]] = x
 	}
 	g.first[from] = x
+	if g.place[from] >= 0 { // then it is to have the chunk
+		g.at[from] = min(g.at[from], start)
+	}
 }
 
 // mark has a job keep a lane busy from a slot on, or nobody, if it is -1.

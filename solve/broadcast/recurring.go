@@ -1,0 +1,181 @@
+package broadcast
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/fluid"
+)
+
+// recurring looks for a broadcast in many chunks that repeats a period of a few of them, as in modulo scheduling (Rau, MICRO
+// 1994): a grid of one period is made shorter by ejections, repeated, and made shorter at its begin and its end. How many
+// chunks a period has and how much room there is in it is chosen by trying.
+type recurring struct {
+	p    *model.Problem // cut
+	near *neighbours
+	all  *grid   // of all chunks: nothing is done
+	item float64 // slots that a chunk takes in the fluid limit
+	best *grid
+	ends int32 // of the best before it was made shorter at its begin and its end
+}
+
+const (
+	// mostRecurring is how many chunks a broadcast has that recurs, if there are few ranks, and mostRecurringJobs how many jobs,
+	// about.
+	mostRecurring, mostRecurringJobs = 1 << 10, 1 << 16
+	// longRecurring is up to how many times the latency to the farthest rank a broadcast takes in the fluid limit that
+	// recurs: where it is longer, latencies hardly count.
+	longRecurring = 10
+	// recurs is the work without progress after which a period is given up, or taken.
+	recurs = 1 << 22
+	// quicklyTried is how many jobs a period has whose layout is found in a second, about.
+	quicklyTried = 768
+	// behindRecurring is the part of the best makespan by which periods end later, one after the other, that are worth no more
+	// work.
+	behindRecurring = 20
+)
+
+// ejectedRecurring makes a broadcast that recurs shorter by ejections, for which a quarter of the time remains.
+func ejectedRecurring(b *solve.Budget, p *model.Problem, near *neighbours, o solve.Options) solve.Result {
+	most, done := solve.NewBudget(b.Context(), b.Left()/4*3, b.Threads())
+	g := recurred(most.Context(), p, near, max(o.Bound, o.Enough))
+	done()
+	return ejected(b.Context(), p, g, o)
+}
+
+// recurred returns the best grid on which all is done that ctx leaves time for, nil if there is none, or the first that is soon
+// enough.
+func recurred(ctx context.Context, p *model.Problem, near *neighbours, enough model.Time) *grid {
+	x := newRecurring(ctx, p, near)
+	if x == nil {
+		return nil
+	}
+	for _, a := range x.attempts() {
+		if ctx.Err() != nil || x.best != nil && x.best.raster.time(x.best.ends()) <= enough {
+			break
+		}
+		x.try(ctx, a)
+	}
+	return x.best
+}
+
+// newRecurring returns a search before its first attempt, nil where there are no slots for it.
+func newRecurring(ctx context.Context, p *model.Problem, near *neighbours) *recurring {
+	limit, err := fluid.Rate(ctx, p)
+	r := paced(p, min(mostRecurring, int64(mostRecurringJobs/p.Topology.Ranks)))
+	if err != nil || r.slots == 0 {
+		return nil
+	}
+	x := &recurring{p: r.cut(p), near: near}
+	seconds, _ := limit.TimeOf(x.p.Chunks[0].Size).Float64()
+	x.item = seconds * 1e12 * float64(r.slots) / float64(r.unit)
+	whole, _ := limit.TimeOf(p.Space()).Float64()
+	horizon := 4 * r.up(model.Time(whole*1e12)+near.farthest())
+	if int(horizon)*len(p.Topology.Links) > mostSlots {
+		return nil
+	}
+	x.all = newGrid(x.p, r, horizon)
+	return x
+}
+
+// attempt is a number of chunks in a period of some slots.
+type attempt struct {
+	chunks int
+	period int32
+}
+
+// attempts returns the periods that are tried: first those that are hardly longer than in the fluid limit.
+func (x *recurring) attempts() (list []attempt) {
+	widest := int32(1)
+	for i := range x.all.lanes {
+		widest = max(widest, x.all.lanes[i].width)
+	}
+	add := func(n int, room float64) {
+		a := attempt{n, max(widest, int32(math.Ceil(x.item*float64(n)*(1+room)-alike)))}
+		if n <= len(x.p.Chunks) && !slices.Contains(list, a) {
+			list = append(list, a)
+		}
+	}
+	for _, n := range []int{14, 10, 8, 16, 20} {
+		add(n, 0)
+	}
+	large := func(a attempt) int { return a.chunks * x.all.ranks / quicklyTried }
+	slices.SortStableFunc(list, func(a, b attempt) int {
+		return cmp.Or(cmp.Compare(x.waste(a), x.waste(b)), cmp.Compare(large(a), large(b)))
+	})
+	add(40, 1.0/8)
+	add(16, 1.0/2)
+	return list
+}
+
+// waste returns by how many hundredths a period is longer than in the fluid limit.
+func (x *recurring) waste(a attempt) int {
+	return int(100*(float64(a.period)/(x.item*float64(a.chunks))-1) + alike)
+}
+
+// farthest returns the longest latency between two ranks.
+func (x *neighbours) farthest() (far model.Time) {
+	for _, circles := range x.circles {
+		for _, c := range circles {
+			far = max(far, c.latency)
+		}
+	}
+	return far
+}
+
+// recurs reports whether a broadcast may recur: latencies count, though they do not outweigh the rest.
+func (x *neighbours) recurs(ctx context.Context, p *model.Problem) bool {
+	if !ejectable(p) || len(p.Members()) > manyRanks || unitOf(p.Topology) == 0 {
+		return false
+	}
+	limit, err := fluid.Rate(ctx, p)
+	if err != nil {
+		return false
+	}
+	whole, _ := limit.TimeOf(p.Space()).Float64()
+	return whole*1e12 < longRecurring*float64(x.farthest())
+}
+
+// try looks for the layout of a period, and keeps what is made of it if that is the best.
+func (x *recurring) try(ctx context.Context, a attempt) {
+	few := *x.p
+	few.Chunks = x.p.Chunks[:a.chunks]
+	s := newEager(&few, x.near, emptyFirst).run(ctx)
+	if s == nil {
+		return
+	}
+	g := x.all.empty(3*x.all.raster.up(few.Makespan(s)), a.chunks, a.period)
+	g.follow(s)
+	newEjection(g).run(ctx, recurs, 0)
+	if len(g.pool) > 0 {
+		return
+	}
+	h := g.repeated(len(x.p.Chunks))
+	ends := h.ends()
+	if x.best != nil && ends > x.ends+x.ends/behindRecurring {
+		return
+	}
+	newEjection(h).run(ctx, recurs, 0)
+	if x.best == nil || h.ends() < x.best.ends() {
+		x.best, x.ends = h, ends
+	}
+}
+
+// repeated returns the grid of a number of chunks in which one of a period is repeated.
+func (g *grid) repeated(chunks int) *grid {
+	periods := int32((chunks + g.chunks - 1) / g.chunks)
+	h := g.empty((periods-1)*g.period+g.ends(), chunks, 0)
+	for _, x := range g.done() {
+		l := &g.lanes[g.by[x]]
+		for i := range periods {
+			if k := x/int32(g.ranks) + i*int32(g.chunks); int(k) < chunks {
+				h.do(k*int32(h.ranks)+l.to, g.by[x], g.start[x]+i*g.period)
+			}
+		}
+	}
+	return h
+}
