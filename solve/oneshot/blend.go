@@ -16,15 +16,15 @@ const (
 	mostBlended = 256 // chunks, where there are no images
 )
 
-// candidates returns plans with one order each, up to some number of them.
+// candidates returns plans with one turn each, up to some number of them.
 func candidates(plans []*plan) (single []*plan) {
 	for _, q := range plans {
-		for _, order := range q.orders {
+		for _, turn := range q.turns {
 			same := func(r *plan) bool {
-				return r.layout == q.layout && r.collected == q.collected && r.nearby == q.nearby && slices.Equal(r.orders[0], order)
+				return r.layout == q.layout && r.nearby == q.nearby && r.mirrored == q.mirrored && slices.Equal(r.turns[0], turn)
 			}
 			if len(single) < mostPlans && !slices.ContainsFunc(single, same) {
-				single = append(single, &plan{layout: q.layout, nearby: q.nearby, collected: q.collected, orders: [][]int{order}})
+				single = append(single, &plan{layout: q.layout, nearby: q.nearby, mirrored: q.mirrored, turns: [][]state{turn}})
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (b *builder) blend(plans []*plan, end model.Time) bool {
 			if c.tails[0] > end {
 				return false
 			}
-			if b.follow(c, k, end) {
+			if b.placeFrom(k, []*course{c}, nil, end+1) {
 				return true
 			}
 			b.cancel(mark)
@@ -94,24 +94,6 @@ func (b *builder) blend(plans []*plan, end model.Time) bool {
 			busy[b.standing[x.link]] += float64(x.times) * float64(c.Size) / float64(b.p.Topology.Links[x.link].Bandwidth) / (float64(end) * 1e-12)
 		}
 		taken[i]++
-	}
-	return true
-}
-
-// follow places chunk k on a course, or returns false where it is not over in time; then some of its transfers
-// may be placed.
-func (b *builder) follow(c *course, k int, end model.Time) bool {
-	ready := make([]model.Time, b.n())
-	for i := range c.steps {
-		mark := len(b.transfers)
-		if !b.step(&c.steps[i], k, ready) {
-			return false
-		}
-		for _, t := range b.transfers[mark:] {
-			if t.End > end {
-				return false
-			}
-		}
 	}
 	return true
 }

@@ -93,7 +93,7 @@ func (b *builder) mixture(d division) bool {
 		}
 	}
 	for k := range d.one {
-		if !b.toAll(k, b.byDuration(k, b.order), make([]model.Time, n)) {
+		if !b.toAll(k, b.byDuration(k, b.order)) {
 			return false
 		}
 	}
@@ -143,29 +143,25 @@ func (b *builder) cancel(from int) {
 // again is how often a chunk is placed until no rank has sent it too late.
 const again = 8
 
-// toAll places a chunk that each member sends over all of its pairs, in their order, no earlier than it is ready.
-// Every member has to have begun to send it to all, and what it had to send before, before the first of the others' has
-// come: what is late is waited for by what comes. When it returns true, ready has when each
-// member has all that came, and has sent.
-func (b *builder) toAll(k int, pairs []pair, ready []model.Time) bool {
-	notBefore := make([]model.Time, len(ready)) // by member: when what comes may end
+// toAll places a chunk that each member sends over all of its pairs, in their order.
+// Every member has to have begun to send it to all, before the first of the others' has come: what is late is waited for by
+// what comes.
+func (b *builder) toAll(k int, pairs []pair) bool {
+	notBefore := make([]model.Time, b.n()) // by member: when what comes may end
 	first := len(b.transfers)
 	for range again {
-		sent, came := slices.Clone(ready), slices.Repeat([]model.Time{model.MaxTime}, len(ready))
-		last := slices.Clone(ready)
+		sent, came := make([]model.Time, b.n()), slices.Repeat([]model.Time{model.MaxTime}, b.n())
 		for _, w := range pairs {
-			t := b.send(k, w, model.Reduction, max(ready[w.from], notBefore[w.to]-b.of(k, w).length))
+			t := b.send(k, w, model.Reduction, max(0, notBefore[w.to]-b.of(k, w).length))
 			sent[w.from], came[w.to] = max(sent[w.from], t.Start), min(came[w.to], t.End)
-			last[w.from], last[w.to] = max(last[w.from], t.Start), max(last[w.to], t.End)
 		}
 		right := true
-		for v := range ready {
+		for v := range sent {
 			if came[v] <= sent[v] {
 				notBefore[v], right = sent[v]+1, false
 			}
 		}
 		if right {
-			copy(ready, last)
 			return true
 		}
 		b.cancel(first)

@@ -14,12 +14,81 @@ type course struct {
 	steps []step
 	uses  []linkUse
 	tails []model.Time // by step: how long a small chunk takes from there on
+	hops  []hop        // in the order in which they are placed; nil: not asked for yet
 }
 
 // step is what happens along one dimension.
 type step struct {
 	phase phase
 	pairs []pair // what collects or spreads over several ranks comes in the order in which it goes
+	stale []int  // who get sums, and have nothing that counts
+}
+
+// live takes out of steps what nobody needs.
+func live(steps []step, n int) {
+	needed := slices.Repeat([]bool{true}, n) // by member: what it has after a step
+	for i := len(steps) - 1; i >= 0; i-- {
+		x := &steps[i]
+		before := needed
+		if x.phase == exchanging {
+			before = slices.Clone(needed)
+			x.stale = slices.DeleteFunc(x.stale, func(v int) bool { return !needed[v] })
+			for _, v := range x.stale {
+				before[v] = false
+			}
+		}
+		var pairs []pair
+		for _, w := range slices.Backward(x.pairs) {
+			if !needed[w.to] {
+				continue
+			}
+			if x.phase == spreading {
+				before[w.to] = false
+			}
+			before[w.from] = true
+			pairs = append(pairs, w)
+		}
+		slices.Reverse(pairs)
+		x.pairs, needed = pairs, before
+	}
+}
+
+// mirrored returns steps backwards: what was copied is added, and what was added, and sent no more, is copied. That is the
+// transposed linear map, and an allreduce is its own: each has all, and all have each.
+func mirrored(steps []step, n int) (all []step) {
+	empty := make([]bool, n) // by member: it has nothing that counts
+	for _, x := range slices.Backward(steps) {
+		y := step{phase: x.phase}
+		switch x.phase {
+		case collecting:
+			y.phase = spreading
+		case spreading:
+			y.phase = collecting
+		}
+		after := empty
+		if x.phase == exchanging {
+			after = slices.Clone(empty)
+			for _, v := range x.stale {
+				after[v] = true
+			}
+		}
+		for _, w := range slices.Backward(x.pairs) {
+			if empty[w.to] {
+				continue
+			}
+			y.pairs = append(y.pairs, pair{from: w.to, to: w.from})
+			if y.phase != spreading && empty[w.from] && !slices.Contains(y.stale, w.from) {
+				y.stale = append(y.stale, w.from)
+			}
+			after[w.from] = false
+			if y.phase == collecting {
+				after[w.to] = true
+			}
+		}
+		empty = after
+		all = append(all, y)
+	}
+	return all
 }
 
 type phase int
@@ -113,47 +182,27 @@ func newGuide(p *model.Problem, w *ways) *guide {
 // between returns the distance from one member to another one.
 func (g *guide) between(u, v int) int64 { return g.to[v][g.members[u]] }
 
-// course builds the way of a chunk whose owners have some number, in one order of the dimensions.
-func (g *guide) course(q *plan, order []int, owner int) *course {
-	c := &course{}
-	n := len(q.member)
-	active := make([]int, n)
-	for v := range active {
-		active[v] = v
+// course builds the way of a chunk through some states, whose owners have some number. It returns nil if nobody has what a
+// member needs on the way.
+func (g *guide) course(q *plan, states []state, owner int) *course {
+	c, at := &course{}, q.begin(q.ownDigits(states, owner))
+	for _, to := range states {
+		x, next := g.next(at, to)
+		if next == nil {
+			return nil
+		}
+		c.steps = append(c.steps, x)
+		at = next
 	}
-	var spreads []step
-	for i, j := range order {
-		switch {
-		case q.matching != nil:
-			var pairs []pair
-			for v := range n {
-				pairs = append(pairs, pair{from: v, to: q.matching[j][v]})
-			}
-			c.steps = append(c.steps, g.routed(exchanging, pairs))
-		case i < q.collected:
-			digit := owner % q.radix[j]
-			owner /= q.radix[j]
-			var owners []int
-			for _, v := range active {
-				if q.digits[j][v] == digit {
-					owners = append(owners, v)
-				}
-			}
-			own := func(v int) int { return q.peer(v, j, digit-q.digits[j][v]+q.radix[j]) }
-			c.steps = append(c.steps, g.routed(collecting, g.forest(active, owners, own, g.between)))
-			down := g.forest(active, owners, own, func(u, v int) int64 { return g.between(v, u) })
-			slices.Reverse(down)
-			for k, w := range down {
-				down[k].from, down[k].to = w.to, w.from
-			}
-			spreads = append(spreads, g.routed(spreading, down))
-			active = owners
-		default:
-			c.steps = append(c.steps, g.routed(exchanging, g.nearest(q, active, order[q.collected:i], j)))
+	live(c.steps, len(q.member))
+	if q.mirrored {
+		c.steps = mirrored(c.steps, len(q.member))
+	}
+	for _, x := range c.steps {
+		for i, w := range g.shared(x.pairs) {
+			x.pairs[i].route = w
 		}
 	}
-	slices.Reverse(spreads)
-	c.steps = append(c.steps, spreads...)
 	times := map[[2]int]int{}
 	for s, x := range c.steps {
 		for _, w := range x.pairs {
@@ -242,45 +291,8 @@ func (g *guide) forest(members, owners []int, own func(v int) int, far func(u, v
 	return pairs
 }
 
-// nearest returns the pairs over which each member gets the sums of the others' groups in a dimension, after those
-// of some dimensions have been exchanged: from its peer, or from the nearest member that has each, and of these from its
-// peer, if it is among them, else from the one that sends least.
-func (g *guide) nearest(q *plan, members, before []int, dimension int) (pairs []pair) {
-	having := map[int][]int{} // by number of digits, those exchanged 0: the members that have it
-	class := func(v, by int) int {
-		u := q.peer(v, dimension, by)
-		for _, j := range before {
-			u = q.peer(u, j, q.radix[j]-q.digits[j][u])
-		}
-		return u
-	}
-	for _, v := range members {
-		having[class(v, 0)] = append(having[class(v, 0)], v)
-	}
-	sends := map[int]int{}
-	for d := 1; d < q.radix[dimension]; d++ {
-		for _, v := range members {
-			from := q.peer(v, dimension, d)
-			least := g.between(from, v)
-			if !q.nearby {
-				pairs = append(pairs, pair{from: from, to: v})
-				continue
-			}
-			for _, u := range having[class(v, d)] {
-				if far := g.between(u, v); far < least || far == least && from != q.peer(v, dimension, d) && sends[u] < sends[from] {
-					from, least = u, far
-				}
-			}
-			sends[from]++
-			pairs = append(pairs, pair{from: from, to: v})
-		}
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(g.between(b.from, b.to), g.between(a.from, a.to)) })
-	return pairs
-}
-
-// routed finds routes for the pairs of a step: shortest ones, which share links as little as can be.
-func (g *guide) routed(ph phase, pairs []pair) step {
+// shared returns routes for the pairs of a step: shortest ones, which share links as little as can be.
+func (g *guide) shared(pairs []pair) []int32 {
 	x := &router{t: g.t, out: g.out, fastest: g.fastest, used: map[stage]float64{}, far: g.to}
 	routes := make([][]int, len(pairs))
 	for pass := range 2 {
@@ -298,10 +310,11 @@ func (g *guide) routed(ph phase, pairs []pair) step {
 			break
 		}
 	}
+	numbers := make([]int32, len(pairs))
 	for i := range pairs {
-		pairs[i].route = g.number(routes[i])
+		numbers[i] = g.number(routes[i])
 	}
-	return step{ph, pairs}
+	return numbers
 }
 
 // number returns the number of a route, a new one if there is none.

@@ -76,7 +76,7 @@ func TestImages(t *testing.T) {
 		s := searchOn(t, name)
 		s.guide, s.images = newGuide(s.p, s.ways), newImages(s)
 		q := layouts(s.p)[0].plans()[0]
-		c := s.guide.course(q, q.orders[0], 0)
+		c := s.guide.course(q, q.turns[0], 0)
 		for e := range s.images.nodes {
 			d := s.images.image(e, c, s.guide)
 			for i, x := range d.steps {

@@ -3,23 +3,23 @@ package oneshot
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
 )
 
-// plan is how the dimensions of a layout are combined: along the first of them one member of each group, an owner,
-// adds up what the others have; along the rest all send what they have to all of their group; and then the sums go back
-// to the groups of the first.
+// plan is how the dimensions of a layout are combined: chunks take turns to go through some lists of states.
 type plan struct {
 	*layout
-	collected int     // dimensions along which owners add up
-	nearby    bool    // sums come from the nearest member that has them, not from peers
-	orders    [][]int // of the dimensions; chunks take turns
+	nearby   bool      // sums come from the nearest member that has them, not from peers
+	turns    [][]state // all through as many
+	mirrored bool      // backwards
 
 	busy    model.Time // the busiest link
 	latency model.Time // all steps, about
+	peak    model.Time // the busiest link in a step
 	end     model.Time // what it reached with some pieces
 
 	bases   map[base]*course
@@ -30,8 +30,9 @@ type plan struct {
 }
 
 func (q *plan) String() string {
-	s, of := "", len(q.orders[0])
-	switch q.collected {
+	owned := q.owned()
+	s, of := "", len(q.radix)
+	switch bits.OnesCount(owned) {
 	case 0:
 		s = "one-shot in groups, one dimension after the other"
 	case of - 1:
@@ -39,50 +40,57 @@ func (q *plan) String() string {
 	case of:
 		s = "sums of groups added up by one of the peers"
 	default:
-		s = fmt.Sprintf("sums of groups in %d of %d dimensions exchanged by peers", q.collected, of)
+		s = fmt.Sprintf("sums of groups in %d of %d dimensions exchanged by peers", bits.OnesCount(owned), of)
 	}
-	if len(q.orders) > 1 {
+	if len(q.turns) > 1 {
 		s += ", chunks in turn from each dimension"
 	}
 	return s
 }
 
-// owners returns how many sets of owners there are.
-func (q *plan) owners() int {
-	all := 1
-	for _, j := range q.orders[0][:q.collected] {
-		all *= q.radix[j]
+// owned returns the dimensions along which only owners have sums at some time.
+func (q *plan) owned() (set uint) {
+	for _, x := range q.turns[0] {
+		set |= x.owned
 	}
-	return all
+	return set
 }
+
+// owners returns how many sets of owners there are.
+func (q *plan) owners() int { return q.product(q.owned()) }
 
 // transfers returns how many transfers the plan makes of a number of chunks.
 func (q *plan) transfers(chunks int) (sum int) {
-	have, each := len(q.member), 0
-	for i, j := range q.orders[0] {
-		if i < q.collected {
-			each += 2 * (have - have/q.radix[j])
-			have /= q.radix[j]
-		} else {
-			each += have * (q.radix[j] - 1)
-		}
+	at := state{}
+	for _, next := range q.turns[0] {
+		sum += q.between(at, next)
+		at = next
 	}
-	return each * chunks
+	return sum * chunks
 }
 
-// plans returns the plans of a layout.
+// plans returns the plans of a layout in which owners add up along some dimensions, all exchange sums along the others, and
+// then sums go back.
 func (x *layout) plans() (plans []*plan) {
 	if x.matching != nil {
-		return []*plan{{layout: x, orders: x.orders}}
+		q := &plan{layout: x}
+		for _, order := range x.orders {
+			q.turns = append(q.turns, turn(order, 0))
+		}
+		return []*plan{q}
 	}
 	order := x.orders[0]
 	back := slices.Clone(order)
 	slices.Reverse(back)
 	for collected := len(order); collected >= 0; collected-- {
 		for _, orders := range [][][]int{{order}, {back}, x.orders} {
-			plans = append(plans, &plan{layout: x, collected: collected, orders: orders})
+			q := &plan{layout: x}
+			for _, o := range orders {
+				q.turns = append(q.turns, turn(o, collected))
+			}
+			plans = append(plans, q)
 			if len(x.member) <= maxNearby && len(order)-collected > 1 {
-				plans = append(plans, &plan{layout: x, collected: collected, orders: orders, nearby: true})
+				plans = append(plans, &plan{layout: x, turns: q.turns, nearby: true})
 			}
 		}
 	}
@@ -93,7 +101,7 @@ func (x *layout) plans() (plans []*plan) {
 const (
 	fewPieces  = 4
 	mostPieces = 64
-	bestPlans  = 4
+	bestPlans  = 4 // other numbers of pieces are tried with these, and mixtures
 	maxParts   = 256
 	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout
 	fewChunks  = 5  // with all their images
@@ -112,7 +120,14 @@ func (s *search) compose(all []*layout) {
 	}
 	plans := s.gridPlans()
 	for _, x := range all {
-		plans = append(plans, x.plans()...)
+		of := x.plans()
+		if !s.leading { // others have to search through all members
+			of = slices.DeleteFunc(of, func(q *plan) bool { return q.nearby })
+		}
+		plans = append(plans, of...)
+		if s.leading {
+			plans = append(plans, s.paths(x)...)
+		}
 	}
 	s.together(1)
 	if s.p.Chunks != nil {
@@ -128,16 +143,18 @@ func (s *search) compose(all []*layout) {
 		return
 	}
 	copies := s.copiesOf(plans[0])
+	s.together(copies)
+	if s.leading {
+		s.exchange(plans)
+	}
 	peers := slices.DeleteFunc(slices.Clone(plans), func(q *plan) bool { return q.nearby })
+	s.blend(peers)
+	s.blend(plans)
 	if copies > 1 && mostBlended*plans[0].transfers(1) <= fewTransfers {
 		s.together(1)
 		s.blend(peers)
 		s.blend(plans)
 	}
-	s.together(copies)
-	s.blend(peers)
-	s.blend(plans)
-	s.exchange(plans)
 }
 
 // copiesOf returns how many images of a chunk go together on a plan: the most of a subgroup that leave room for some chunks.
@@ -259,8 +276,8 @@ func (s *search) combine(q *plan, chunks int) model.Time {
 	return s.keep(b, q.String())
 }
 
-// steps returns how many steps a course takes: along each dimension, and back along those in which owners add up.
-func (q *plan) steps() int { return len(q.orders[0]) + q.collected }
+// steps returns how many steps a course takes.
+func (q *plan) steps() int { return len(q.turns[0]) }
 
 // compose places all chunks by a plan.
 func (b *builder) compose(q *plan) bool {
@@ -268,62 +285,5 @@ func (b *builder) compose(q *plan) bool {
 	for k := range courses {
 		courses[k] = b.course(q, k)
 	}
-	return b.place(courses, model.MaxTime)
-}
-
-// place places all chunks, each on its course, those steps first after which most time is needed: the list schedule of
-// critical paths. It returns false if they are not over before some time.
-func (b *builder) place(courses []*course, before model.Time) bool {
-	type item struct {
-		tail    model.Time // from the beginning of the step to the end
-		step, k int
-	}
-	var items []item
-	for k, c := range courses {
-		for i := range c.steps {
-			items = append(items, item{c.tails[i], i, k})
-		}
-	}
-	slices.SortFunc(items, func(x, y item) int {
-		return cmp.Or(cmp.Compare(y.tail, x.tail), cmp.Compare(x.step, y.step), cmp.Compare(x.k, y.k))
-	})
-	ready := make([][]model.Time, len(courses)) // by chunk and member
-	for _, x := range items {
-		if ready[x.k] == nil {
-			ready[x.k] = make([]model.Time, b.n())
-		}
-		c, mark := courses[x.k], len(b.transfers)
-		if !b.step(&c.steps[x.step], x.k, ready[x.k]) {
-			return false
-		}
-		rest := model.Time(0)
-		if x.step+1 < len(c.steps) {
-			rest = c.tails[x.step+1]
-		}
-		for _, t := range b.transfers[mark:] {
-			if t.End+rest >= before {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// step places a step of a chunk, whose members are ready at some times, or returns false if that cannot be or the time is
-// over.
-func (b *builder) step(x *step, k int, ready []model.Time) bool {
-	switch x.phase {
-	case spreading:
-		for _, w := range x.pairs {
-			ready[w.to] = b.send(k, w, model.Copy, ready[w.from]).End
-		}
-	case exchanging:
-		return b.toAll(k, x.pairs, ready) && !b.clash
-	case collecting:
-		for _, w := range x.pairs {
-			t := b.send(k, w, model.Reduction, ready[w.from])
-			ready[w.to] = max(ready[w.to], t.End)
-		}
-	}
-	return !b.clash && !b.b.Spent()
+	return b.place(courses, nil, model.MaxTime)
 }

@@ -185,13 +185,17 @@ func (x *images) image(e int, c *course, g *guide) *course {
 	if e == 0 {
 		return c
 	}
-	d := &course{tails: c.tails}
+	d := &course{tails: c.tails, hops: g.hops(c)}
 	for _, s := range c.steps {
 		pairs := make([]pair, len(s.pairs))
 		for i, w := range s.pairs {
 			pairs[i] = x.pair(g, e, w)
 		}
-		d.steps = append(d.steps, step{s.phase, pairs})
+		stale := make([]int, len(s.stale))
+		for i, v := range s.stale {
+			stale[i] = x.number[x.nodes[e][g.members[v]]]
+		}
+		d.steps = append(d.steps, step{phase: s.phase, pairs: pairs, stale: stale})
 	}
 	for _, u := range c.uses {
 		d.uses = append(d.uses, linkUse{x.link(g.t, e, u.link), u.step, u.times})
@@ -201,12 +205,12 @@ func (x *images) image(e int, c *course, g *guide) *course {
 
 // base is one of the courses of which all others of a plan are images.
 type base struct {
-	order, owner int
+	turn, owner int
 }
 
 // parts returns how many bases the chunks of a plan take turns in: the members share the work.
 func (s *search) parts(q *plan) int {
-	return s.variants(q) * len(q.orders)
+	return s.variants(q) * len(q.turns)
 }
 
 // variants returns how many sets of owners bases have: some, if images stand in for others.
@@ -219,15 +223,15 @@ func (s *search) variants(q *plan) int {
 
 // base returns the base of the n-th chunk of a plan.
 func (s *search) base(q *plan, n int) *course {
-	b := base{order: n % len(q.orders)}
-	n /= len(q.orders)
+	b := base{turn: n % len(q.turns)}
+	n /= len(q.turns)
 	b.owner = n % s.variants(q)
 	c := q.bases[b]
 	if c == nil {
 		if q.bases == nil {
 			q.bases = map[base]*course{}
 		}
-		c = s.guide.course(q, q.orders[b.order], b.owner)
+		c = s.guide.course(q, q.turns[b.turn], b.owner)
 		q.bases[b] = c
 	}
 	return c
@@ -272,11 +276,17 @@ func (s *search) estimate(q *plan) bool {
 	if q.transfers(1) > maxComposition || parts > maxParts {
 		return false
 	}
-	load := make([]float64, len(s.images.size))
+	orbits := len(s.images.size)
+	load := make([]float64, orbits)
+	steps := make([]float64, orbits*q.steps())
 	for n := range parts {
 		c := s.base(q, n)
+		if c == nil {
+			return false
+		}
 		for _, u := range c.uses {
 			load[s.images.orbit[u.link]] += float64(u.times)
+			steps[u.step*orbits+s.images.orbit[u.link]] += float64(u.times)
 		}
 		if n == 0 {
 			q.latency = c.tails[0]
@@ -287,7 +297,11 @@ func (s *search) estimate(q *plan) bool {
 	}
 	for l := range t.Links {
 		o := s.images.orbit[l]
-		q.busy = max(q.busy, model.Time(load[o]/float64(s.images.size[o])*float64(s.p.Size)/float64(parts)/float64(t.Links[l].Bandwidth)*1e12))
+		each := float64(s.p.Size) / float64(s.images.size[o]) / float64(parts) / float64(t.Links[l].Bandwidth) * 1e12
+		q.busy = max(q.busy, model.Time(load[o]*each))
+		for i := range q.steps() {
+			q.peak = max(q.peak, model.Time(steps[i*orbits+o]*each))
+		}
 	}
 	return true
 }

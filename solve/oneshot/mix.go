@@ -29,6 +29,7 @@ type search struct {
 	order  []pair
 	large  map[int]int64 // by number of one-shot chunks: how many bytes they cannot be
 
+	leading  bool      // latencies count
 	guide    *guide    // of compositions
 	images   *images   // of their courses
 	slowness []float64 // by link: how many times longer it takes for a byte than the fastest one

@@ -29,8 +29,12 @@
 // matchings of Swing. All chunks are on their way at once, and each begins with another dimension:
 // pipelined, on a hypercube of d dimensions with latency a, in which x is the time of the buffer
 // over a link, that takes da + x/d in the limit of small pieces where x/d <= a, which is the least:
-// a rank needs x/d to send all, and what leaves last needs da to the other end. In the end each
-// chunk may go by a composition of its own, so that links which one leaves idle serve another.
+// a rank needs x/d to send all, and what leaves last needs da to the other end.
+//
+// Where latencies count, compositions are lists of states: along which dimensions sums are added up, and along which only owners
+// have them. A search with labels finds those with few hops for each latency, such as sums that owners send to all at once, and
+// each serves backwards, too. In the end each chunk may go by a composition of its own, so that links which one leaves idle
+// serve another: a linear program over the times at which links are needed proposes how many chunks follow each.
 package oneshot
 
 import (
@@ -157,7 +161,7 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	}
 	if m.name == "hierarchical" {
 		s.most, s.ways = maxComposed, &ways{}
-		if !leads(p) {
+		if s.leading = leads(p); !s.leading {
 			s.most = maxBeside
 		}
 		s.compose(layouts(p))

@@ -54,8 +54,8 @@ func (s *search) sides(size int, closed bool) (best []*side) {
 					y.owners *= radix[j]
 				}
 			}
-			q := &plan{layout: x, nearby: true, collected: len(y.collected), orders: [][]int{append(slices.Clone(y.collected), y.exchanged...)}}
-			c := g.course(q, q.orders[0], 0)
+			q := &plan{layout: x, nearby: true, turns: [][]state{turn(append(slices.Clone(y.collected), y.exchanged...), len(y.collected))}}
+			c := g.course(q, q.turns[0], 0)
 			for _, u := range c.uses {
 				if c.steps[u.step].phase == exchanging {
 					y.exchange += float64(u.times)
@@ -187,11 +187,11 @@ func (s *search) product(sides []*side, dims []int) *plan {
 				}
 			}
 		}
-		q.orders = append(q.orders, order)
-		q.collected = 0
+		collected := 0
 		for _, y := range sides {
-			q.collected += len(y.collected)
+			collected += len(y.collected)
 		}
+		q.turns = append(q.turns, turn(order, collected))
 	}
 	return q
 }
