@@ -52,8 +52,9 @@ const (
 	maxSplits, maxReachedSplits = 1 << 10, 1 << 13
 	// maxRegular limits them where a broadcast or reduce is among all ranks: it may need no packing.
 	maxRegular = 1 << 16
-	// maxMoves limits what is placed; maxFitting where each link has room for all that is to go over it.
-	maxMoves, maxFitting = 1 << 17, 1 << 18
+	// maxMoves limits what is placed; maxFitting where each link has room for all that is to go over it, and maxShuttled where
+	// hops go over single links.
+	maxMoves, maxFitting, maxShuttled = 1 << 17, 1 << 18, 1 << 18
 )
 
 // About implements solve.Solver.
@@ -63,9 +64,13 @@ func (method) About() solve.About {
 		Guarantee: "approaches the fluid limit as chunks get finer (networks without switches; close to it around one switch, and for an allreduce where switches add)",
 		Source:    "ForestColl, arXiv:2402.06787; Edmonds, 1973; Johnsson and Ho, 1989",
 		Uses:      solve.UsesSeed | solve.UsesEffort,
-		Leads:     reachesAll,
+		Leads:     leads,
 	}
 }
+
+// leads reports whether the method usually finds the best schedule of p: of broadcasts and reductions, and of allreduces where ranks
+// differ in links and those are busy for hundreds of latencies.
+func leads(p *model.Problem) bool { return reachesAll(p) || demand.Packs(p) }
 
 // reachesAll reports whether trees of one root are all that p needs.
 func reachesAll(p *model.Problem) bool {

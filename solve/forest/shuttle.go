@@ -85,7 +85,7 @@ func shuttle(ctx context.Context, p *model.Problem, o solve.Options, flows []*sh
 				return float64(f.ends) > float64(fastest.ends)*(1+maxBehind) && f.speed < fastest.speed*(1+maxBehind)
 			})
 		}
-		g.Next(best, g.Pieces*maxMoves/int64(len(best.Schedule.Transfers)))
+		g.Next(best, g.Pieces*maxShuttled/int64(len(best.Schedule.Transfers)))
 	}
 	if len(best.Schedule.Transfers) > improve.MaxRerouted {
 		return best

@@ -61,7 +61,7 @@ const maxLed = 64
 func leads(p *model.Problem) bool {
 	switch p.Collective.Kind {
 	case model.AllReduce:
-		if network.Uneven(p) {
+		if network.Uneven(p) || network.Packs(p) {
 			return false
 		}
 		fallthrough

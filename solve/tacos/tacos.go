@@ -90,15 +90,7 @@ func (solver) About() solve.About {
 // leads reports whether trees that are chosen together usually are the best for p: where ranks differ in links, and links are busy for
 // many latencies.
 func leads(p *model.Problem) bool {
-	if p.Collective.Kind != model.AllReduce || p.Late() || p.Cost.Synchronous() || !network.Uneven(p) {
-		return false
-	}
-	bandwidth, latency := int64(0), model.Time(0)
-	for _, l := range p.Topology.Links {
-		bandwidth += l.Bandwidth
-		latency = max(latency, l.Alpha)
-	}
-	return 2*float64(p.Size)*float64(p.Topology.Ranks-1)/float64(bandwidth)*float64(model.Second) >= manyLatencies*float64(latency)
+	return p.Collective.Kind == model.AllReduce && !p.Late() && !p.Cost.Synchronous() && network.Uneven(p) && network.Latencies(p) >= manyLatencies
 }
 
 // manyLatencies is for how many latencies links are busy at least where tacos leads.
