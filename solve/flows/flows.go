@@ -21,7 +21,7 @@
 //
 // Where there are few pieces, the way of each is chosen with its times, forwards or backwards in time: see
 // insertion. So what goes far goes first, and what goes near fills the links at the end. That comes first,
-// since it is better where it serves.
+// since it is better where it serves; but among few ranks that exchange much, fine pieces come first, several times with other draws.
 package flows
 
 import (
@@ -49,8 +49,14 @@ const (
 	maxHops        = 1 << 17 // estimated as pairs of ranks and links
 	maxTransfers   = 1 << 17 // beyond which no finer cut is tried
 	maxPieces      = 1 << 20
-	finest         = 64  // pieces of the largest shard
-	finestInserted = 256 // the same, put in one after the other
+	maxQuick       = 1 << 18 // steps of one search for ways from each rank to each other: below, ways for fine pieces are found in little time
+	finest         = 64      // pieces of the largest shard
+	finestQuick    = 256     // the same, where that is quick
+	maxRepeated    = 1 << 14 // transfers with which ways are looked for again
+	repeats        = 5       // how often
+	manyLatencies  = 20      // of a link
+	idleRoutes     = 2       // as many cuts in turn that gain little end the search for ways
+	finestInserted = 256     // the same, put in one after the other
 )
 
 // About implements solve.Solver.
@@ -108,30 +114,70 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		}
 	}
 	floor := max(o.Bound, o.Enough)
+	given := p.Chunks != nil || o.Chunks > 0
+	quick := !given && o.Effort >= 0 && o.Bound > 0 && quickly(p, o.Bound)
 	routed := model.MaxTime // with the best number of pieces so far
-	route := func(k int) (moved int, err error) {
+	repeated := 0           // the largest number of pieces with few transfers
+	route := func(k int, seed uint64) (moved int, err error) {
 		q := solve.Cut(p, k)
-		s, err := plan(q, o.Seed, o.Bound, b.Spent)
+		s, err := plan(q, seed, o.Bound, b.Spent)
 		if s == nil || err != nil {
 			return 0, err
 		}
-		if len(s.Transfers) <= improve.MaxJustified && o.Effort >= 0 {
+		most := improve.MaxJustified
+		if quick {
+			most = maxRepeated
+		}
+		if len(s.Transfers) <= most && o.Effort >= 0 {
 			s = improve.Schedule(b.Context(), q, s, improve.Options{Effort: -1, Bound: o.Bound, Stop: b.Spent})
 		}
 		routed = min(routed, solve.End(s.Transfers))
+		if len(s.Transfers) <= maxRepeated {
+			repeated = max(repeated, k)
+		}
 		offer(q, s, fmt.Sprintf("pieces of at most %s", model.FormatBytes(largest(q))))
 		return len(s.Transfers), nil
 	}
 	least := max(1, o.Chunks)
-	moved, err := route(least)
+	moved, err := route(least, o.Seed)
 	if err != nil {
 		return best, err
 	}
-	given, exact := p.Chunks != nil || o.Chunks > 0, false
+	exact := false
 	if !given && makespan > floor {
 		if q, s, slots := birkhoff(p, b.Spent); s != nil {
 			exact = true // finer pieces save the time of rounding at most
 			offer(q, s, fmt.Sprintf("%d permutations", slots))
+		}
+	}
+	// finer chooses ways for finer and finer pieces, as long as one of some cuts in turn gains something.
+	k := 2 * least
+	finer := func(finest, patience int) error {
+		for idle := 0; k <= finest && moved > 0 && moved <= maxTransfers && makespan > floor && idle < patience && !b.Spent(); k *= 2 {
+			if len(solve.Cut(p, k).Chunks) > maxTransfers {
+				break
+			}
+			before := routed
+			if moved, err = route(k, o.Seed); err != nil {
+				return err
+			}
+			if idle++; routed < before-before/1000 {
+				idle = 0
+			}
+		}
+		return nil
+	}
+	if quick && !exact {
+		if err := finer(finestQuick, 1+idleRoutes); err != nil {
+			return best, err
+		}
+		for n := uint64(1); n <= repeats && repeated > 1 && makespan > floor && !b.Spent(); n++ {
+			if _, err := route(repeated, o.Seed+n); err != nil {
+				return best, err
+			}
+		}
+		if best.Schedule != nil && makespan > floor && !b.Spent() && len(best.Schedule.Transfers) > maxRepeated {
+			offer(best.Problem, improve.Schedule(b.Context(), best.Problem, best.Schedule, improve.Options{Effort: -1, Bound: o.Bound, Stop: b.Spent}), best.Note)
 		}
 	}
 	if !exact && o.Effort >= 0 && makespan > floor {
@@ -139,25 +185,26 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 			return best, err
 		}
 	}
-	finer := !given && !exact && moved > 0
-	for k, idle := 2*least, 0; finer && k <= finest && moved <= maxTransfers && makespan > floor && idle < 2 && !b.Spent(); k *= 2 {
-		if len(solve.Cut(p, k).Chunks) > maxTransfers {
-			break
-		}
-		before := routed
-		if moved, err = route(k); err != nil {
+	if !given && !exact && !quick {
+		if err := finer(finest, idleRoutes); err != nil {
 			return best, err
-		} else if moved == 0 {
-			break
-		}
-		if idle++; routed < before-before/1000 {
-			idle = 0
 		}
 	}
 	if makespan > floor && b.Spent() {
 		best.Stop = b.Stop()
 	}
 	return best, nil
+}
+
+// quickly reports whether ways for fine pieces are found in little time, and are worth more than insertions: what goes between all
+// ranks, of which there are few, takes many latencies by a bound.
+func quickly(p *model.Problem, bound model.Time) bool {
+	t := p.Topology
+	longest := model.Time(0)
+	for i := range t.Links {
+		longest = max(longest, t.Links[i].Alpha)
+	}
+	return !p.Collective.Kind.Rooted() && t.Ranks*t.Ranks*(t.Ranks*t.Ranks+len(t.Links)) <= maxQuick && bound > manyLatencies*longest
 }
 
 // insertAll offers what insertions find, with finer and finer pieces until twice that gains little.
