@@ -8,7 +8,7 @@ import (
 )
 
 // grafting takes hops out of a plan of gatherings, with all that wait for them, and puts each back from the rank by which it ends
-// first, in the gaps that there are; what is no later stays. It is what insertions are for single chunks (package flows; Shaw,
+// first, in the gaps that there are; what is no later stays, or later by little. It is what insertions are for single chunks (package flows; Shaw,
 // "Using constraint programming and local search methods to solve vehicle routing problems", CP 1998), for trees.
 type grafting struct {
 	*plan
@@ -26,11 +26,15 @@ type grafting struct {
 
 // Limits of grafting.
 const (
-	mostLateCut  = 4  // late hops that are taken out at a time, each with what waits for it
-	mostOthers   = 24 // and others
-	mostBelow    = 32 // of one hop
-	relatedTries = 16 // draws of a hop that takes a machine which a late one takes
-	graftWork    = 8  // for a rank from which a hop may come
+	mostLateCut  = 4    // late hops that are taken out at a time, each with what waits for it
+	mostOthers   = 24   // and others
+	mostBelow    = 32   // of one hop
+	idleGrafts   = 1000 // as many changes in turn that gain nothing end it
+	evenGrafts   = 2    // one change of as many puts hops where machines have least to do
+	worseGrafts  = 20   // one of as many parts of the lateness may be added on the way to less
+	worseTarget  = 5000 // and one of as many parts of the target
+	relatedTries = 16   // draws of a hop that takes a machine which a late one takes
+	graftWork    = 8    // for a rank from which a hop may come
 )
 
 func newGrafting(x *plan, target model.Time, rng *rand.Rand, work *counter) *grafting {
@@ -309,7 +313,8 @@ func (g *grafting) sent(i, from int32, found bool) bool {
 	return any
 }
 
-// change takes some jobs out and puts them back. It returns how late jobs are then, which is no more than before: else all stays.
+// change takes some of the jobs out that are late, as they are before in all, and puts them back. It returns how late jobs are then, which
+// is no more than what is allowed: else all stays.
 func (g *grafting) change(late []int32, before, allowed model.Time) model.Time {
 	out := g.chosen(late)
 	g.even = g.rng.IntN(evenGrafts) == 0
@@ -358,168 +363,6 @@ func (g *grafting) change(late []int32, before, allowed model.Time) model.Time {
 	return before
 }
 
-// Limits of the stage.
-const (
-	idleGrafts   = 1000 // as many changes in turn that gain nothing end it
-	evenGrafts   = 2    // one change of as many puts hops where machines have least to do
-	largestStep  = 50   // one of as many parts of the makespan by which it is to fall at a time
-	allowedWorse = 20
-	smallestStep = 800     // and at last
-	grafted      = 8       // trials
-	latentGap    = 0.1     // from which on latencies count more than what links have to do
-	rehangPart   = 4       // one of as many parts of its work is for leaves: see rehanging
-	graftRounds  = 3       // one of as many parts of the work is for each round
-	graftedFiner = 2       // of which parts are halved
-	mostHalved   = 6       // how often
-	mostGrafted  = 1 << 14 // jobs
-	graftPart    = 2       // times the usual work
-	worthHalving = 0.9995  // of the makespan is left then, or less
-)
-
-// sooner returns when the plan is to end next, if it is to end sooner by one of some parts of its makespan.
-func (x *plan) sooner(parts int) model.Time { return x.end - max(1, x.end/model.Time(parts)) }
-
-// gathers reports whether trees of gatherings, or of sums, are all that is looked for.
-func (s *search) gathers() bool {
-	return s.p.Collective.Kind == model.AllGather || s.p.Collective.Kind == model.ReduceScatter
-}
-
-// graft moves hops of the best gatherings, of less and less of them for longer (successive halving; see explore), then halves
-// their parts, moves hops again, and so on: see grafting.
-func (s *search) graft() {
-	if s.best == nil || !s.gathers() {
-		return
-	}
-	list, until := s.different(grafted), s.work+graftPart*s.ample/2
-	for len(list) > 0 {
-		if !s.graftAll(list, (until-s.work)/graftRounds) {
-			return
-		}
-		if len(list) <= graftedFiner {
-			break
-		}
-		list = s.leaders(list, max(graftedFiner, len(list)/2))
-	}
-	until += graftPart * s.ample / 2
-	for level := 0; s.p.Chunks == nil && level < mostHalved; level++ {
-		var finer []*trial
-		for _, t := range list {
-			if x := s.halved(t); x != nil {
-				finer = append(finer, x)
-			}
-		}
-		if list = finer; !s.graftAll(list, (until-s.work)/2) {
-			return
-		}
-	}
-}
-
-// graftAll moves hops of some trials for so much work in all, and reports whether there may be more to do.
-func (s *search) graftAll(list []*trial, all int64) bool {
-	for i, t := range list {
-		if s.ctx.Err() != nil || s.met() || s.gap() <= littleGap {
-			return false
-		}
-		if len(t.best.jobs) <= mostGrafted {
-			work := &counter{ctx: s.ctx, limit: all / int64(len(list)-i) / rehangPart}
-			t.rehang(work)
-			work.limit *= rehangPart
-			t.graft(s.bound, work)
-			s.work += work.n
-			all -= work.n
-			s.note(t)
-		}
-	}
-	return len(list) > 0
-}
-
-// halved returns a trial with parts half as large as those of another, which go the same ways, or nil if that is of no use.
-func (s *search) halved(t *trial) *trial {
-	c := t.cut
-	c.halved++
-	if s.transfers(t.x, c.count()) > mostFiner {
-		return nil
-	}
-	x := s.newTrial(t.x.index, c, t.roots)
-	if x == nil {
-		return nil
-	}
-	x.divide()
-	x.rules = t.rules
-	x.keep(t.best.halved(x.x.s, x.parts), t.rules...)
-	for x.best.justify(nil) {
-	}
-	if float64(x.best.end) > worthHalving*float64(t.best.end) {
-		return nil
-	}
-	s.trials = append(s.trials, x)
-	s.note(x)
-	return x
-}
-
-// halved returns a plan with other parts, the halves of those of x: they go the ways of the whole, one after the other.
-func (x *plan) halved(s *shop, parts []part) *plan {
-	roots := 1 // of parts with one number
-	for roots < len(x.parts) && x.parts[roots].root != x.parts[0].root {
-		roots++
-	}
-	y := &plan{s: s, parts: parts}
-	for _, j := range x.jobs {
-		number, root := int(j.part)/roots, int(j.part)%roots
-		for half := range 2 {
-			k := j
-			k.part = int32((2*number+half)*roots + root)
-			k.start += model.Time(half)
-			y.jobs = append(y.jobs, k)
-		}
-	}
-	y.early(y.waits(), nil)
-	return y
-}
-
-// graft moves hops of the best plan of an allgather, or of a reduce-scatter read backwards.
-func (t *trial) graft(bound model.Time, work *counter) {
-	if !t.p.Collective.Reduces() {
-		x := *t.best
-		t.step = x.graft(t.step, bound, t.rng, work)
-		t.keep(&x, t.rules...)
-		return
-	}
-	x := t.x.r.backward(t.best, t.x.turns)
-	x.early(x.waits(), nil)
-	t.step = x.graft(t.step, bound, t.rng, work)
-	x = t.x.s.backward(x, t.x.twins)
-	x.early(x.waits(), nil)
-	for x.justify(nil) {
-		work.n += 4 * hopWork * int64(len(x.jobs))
-	}
-	t.keep(x, t.rules...)
-}
-
-// graft improves a plan of gatherings by moving hops: see grafting. It is to end sooner by a step, from the largest on if that is 0,
-// and by a smaller one once many changes in turn gain nothing; each time it is justified. It ends after the smallest step, at the
-// bound, or when its work is done, and returns the step to go on with.
-func (x *plan) graft(step int, bound model.Time, rng *rand.Rand, work *counter) int {
-	for step = max(step, largestStep); step <= smallestStep && x.end > bound && !work.stop(); {
-		y := &plan{s: x.s, parts: x.parts, jobs: slices.Clone(x.jobs), end: x.end}
-		done := newGrafting(y, x.sooner(step), rng, work).run()
-		y.end = 0
-		for i := range y.jobs {
-			y.end = max(y.end, y.jobs[i].end)
-		}
-		for y.justify(nil) {
-			work.n += 4 * hopWork * int64(len(y.jobs))
-		}
-		if y.end < x.end {
-			*x = *y
-		}
-		if !done && !work.stop() {
-			step *= 2
-		}
-	}
-	return step
-}
-
 // run changes the plan until it ends at the target, and reports whether it does: many changes in turn may gain nothing, or the work
 // may be done before.
 func (g *grafting) run() bool {
@@ -529,7 +372,7 @@ func (g *grafting) run() bool {
 		if idle >= idleGrafts || g.work.stop() {
 			return false
 		}
-		allowed := max(late, least+least/allowedWorse+g.target/5000)
+		allowed := max(late, least+least/worseGrafts+g.target/worseTarget)
 		if g.change(list, late, allowed) < least {
 			idle = 0
 		}

@@ -1,0 +1,81 @@
+package quotient
+
+import ()
+
+// manyLatencies is after how many of them they count no longer.
+const manyLatencies = 250
+
+// latency returns the latency of a hop.
+func (t *trial) latency() float64 {
+	tm := &t.x.s.ways[0].times[0]
+	return float64(tm.lasts - tm.stride)
+}
+
+// mostApart is how many latencies the sums of parts are over one before the other at most. While some are still added up, others are
+// gathered, so that links need not wait for the first to be gathered after the last was added up.
+const mostApart = 6
+
+// rule draws a rule for sums (0) or gatherings (1): at first one that often does well, later one near
+// that of the best plan half of the time.
+func (t *trial) rule(i int, allreduce bool) rule {
+	draw := t.rng.Float64
+	late := 2 * draw()
+	if allreduce && i == 0 && draw() < 0.5 {
+		late = -late
+	}
+	r := rule{choices: 2 * draw(), rare: 4 * draw(), long: draw(), late: late, random: 0.3 * draw()}
+	if t.spread > 0 && draw() < t.likelyFar() {
+		r.far = max(1, float64(t.spread)*draw()*draw())
+		r.wait = 0.3 * draw() * draw()
+		r.rare = 6*draw() - 3
+		r.even = evenWeight * draw() * draw()
+	}
+	if t.latent && i == 0 && draw() < 0.7 {
+		r.apart = draw() * mostApart * t.latency()
+	}
+	if t.rules == nil {
+		usual := rule{choices: 1.5, rare: 1, long: 0.5, late: 1.5, random: 0.1}
+		if allreduce && i == 0 && t.cut.ratio == 1 {
+			usual.late = -1.5 // what is gathered first is added up first
+			if t.latent && t.rng.IntN(2) == 0 {
+				usual.apart = 2 * t.latency()
+			}
+		}
+		if t.fitted {
+			return rule{rare: -1, late: 1, random: 0.1, far: 0.05 * float64(t.spread), wait: 0.1}
+		}
+		if t.spread > 0 && !t.wentFar && len(t.parts)*t.x.s.t.Ranks >= costlyJobs {
+			t.wentFar = true
+			return rule{rare: 3, random: 0.1, far: 0.05 * float64(t.spread), wait: 0.05, even: 3}
+		}
+		return usual
+	}
+	if draw() < 0.5 || i >= len(t.rules) {
+		return r
+	}
+	old := t.rules[i]
+	if (old.far > 0) != (r.far > 0) {
+		return r
+	}
+	mix := 0.3 * draw()
+	blend := func(a, b float64) float64 { return a + mix*(b-a) }
+	return rule{
+		choices: blend(old.choices, r.choices), rare: blend(old.rare, r.rare), long: blend(old.long, r.long), late: blend(old.late, r.late),
+		random: blend(old.random, r.random), wait: blend(old.wait, r.wait), far: blend(old.far, r.far), even: blend(old.even, r.even), apart: blend(old.apart, r.apart),
+	}
+}
+
+// costlyJobs is from how many jobs on there is no time for many attempts: then the first has the rule that did best at the first
+// attempt on dragonflies, and is the quickest.
+const costlyJobs = 1 << 10
+
+// evenWeight is the weight of even loads at most: see rule.
+const evenWeight = 5
+
+// likelyFar is the share of rules that have hops over long ways go first: more if that did best.
+func (t *trial) likelyFar() float64 {
+	if t.rules != nil && t.rules[0].far > 0 {
+		return 0.7
+	}
+	return 0.25
+}
