@@ -54,7 +54,14 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 	if p.Cost == model.Rounds {
 		searches = append(searches, f.doubling, f.spread, f.combine)
 	}
-	searches = append(searches, f.partition, f.crossing, f.cuts, f.prices, f.timed, f.coverage) // the last one has the time that others leave
+	if f.fromAll && f.toAll { // of other collectives these yield nothing, and would have a share of the time
+		searches = append(searches, f.partition, f.crossing)
+	}
+	searches = append(searches, f.cuts)
+	if f.kind == model.AllToAll {
+		searches = append(searches, f.prices, f.timed)
+	}
+	searches = append(searches, f.coverage) // it has the time that the others leave
 	complete = true
 	for i, search := range searches {
 		share, done := budget.Share(len(searches) - i)

@@ -50,7 +50,7 @@ func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 	budget, cancel := solve.NewBudget(ctx, 0, 1)
 	defer cancel()
 	pieces := 1
-	if p.Chunks == nil {
+	if p.Chunks == nil && servedOverTime(p) {
 		pieces = 2 // the rest is for linear programs
 	}
 	share, done := budget.Share(pieces)
@@ -73,7 +73,10 @@ func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 		switch {
 		case err != nil && !errors.Is(err, solve.ErrNotServed):
 			return proposed{}, err
+		case x == nil && (err != nil || ctx.Err() != nil): // too large, or no time for it
+			return found, nil
 		case x == nil || estimate <= all[0].Estimate:
+			found.refused = nil // there is no more to find
 			return found, nil
 		}
 		if found.refused = found.take(ctx, x); found.refused == nil {

@@ -41,7 +41,7 @@ func TestNoWitnessIsRefused(t *testing.T) {
 	}
 	shown := 0
 	for _, top := range tops {
-		for _, kind := range []model.Kind{model.Broadcast, model.Reduce, model.AllGather, model.ReduceScatter} {
+		for _, kind := range []model.Kind{model.Broadcast, model.Reduce, model.AllGather, model.ReduceScatter, model.AllReduce} {
 			for _, size := range []int64{64 << 10, 1 << 20} {
 				p := &model.Problem{Topology: top, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
 				require.NoError(t, p.Validate())

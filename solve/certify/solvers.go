@@ -18,6 +18,9 @@ func solvers() []solve.Solver {
 	return []solve.Solver{sat.NewBarrier(), sat.NewTrees(), sat.New(), exact.NewRolling(), exact.NewReward(), exact.New()}
 }
 
+// servedOverTime reports whether there are prices that change with time to look for.
+func servedOverTime(p *model.Problem) bool { return overtime.Serves(p) }
+
 // overTime returns prices that change with time and what is expected of them, more than what is known.
 func overTime(ctx context.Context, p *model.Problem, known model.Time) (*model.TimedPrices, model.Time, error) {
 	return overtime.Find(ctx, p, known)

@@ -13,6 +13,9 @@ import (
 // solvers returns no methods.
 func solvers() []solve.Solver { return nil }
 
+// servedOverTime reports that there are none.
+func servedOverTime(*model.Problem) bool { return false }
+
 // overTime finds none.
 func overTime(context.Context, *model.Problem, model.Time) (*model.TimedPrices, model.Time, error) {
 	return nil, 0, nil

@@ -43,13 +43,8 @@ func Find(ctx context.Context, p *model.Problem, known model.Time) (*model.Timed
 	if err := highs.Available(); err != nil {
 		return nil, 0, solve.NotServed("%v", err)
 	}
-	switch k := p.Collective.Kind; {
-	case k != model.AllToAll && k != model.Scatter && k != model.Gather && k != model.Broadcast && k != model.Reduce:
-		return nil, 0, solve.NotServed("%v: want alltoall, scatter, gather, broadcast or reduce", k)
-	case p.Late():
-		return nil, 0, solve.NotServed("late ranks")
-	case p.Topology.Nodes()*len(p.Topology.Links) > maxColours:
-		return nil, 0, solve.NotServed("%d nodes and %d links", p.Topology.Nodes(), len(p.Topology.Links))
+	if err := served(p); err != nil {
+		return nil, 0, err
 	}
 	n := newNetwork(p)
 	if known <= 0 || len(n.arcs) == 0 || n.unit == 0 {
@@ -72,6 +67,24 @@ func Find(ctx context.Context, p *model.Problem, known model.Time) (*model.Timed
 		}
 	}
 	return best, known, nil
+}
+
+// served returns why Find does not serve a problem.
+func served(p *model.Problem) error {
+	switch k := p.Collective.Kind; {
+	case k != model.AllToAll && k != model.Scatter && k != model.Gather && k != model.Broadcast && k != model.Reduce:
+		return solve.NotServed("%v: want alltoall, scatter, gather, broadcast or reduce", k)
+	case p.Late():
+		return solve.NotServed("late ranks")
+	case p.Topology.Nodes()*len(p.Topology.Links) > maxColours:
+		return solve.NotServed("%d nodes and %d links", p.Topology.Nodes(), len(p.Topology.Links))
+	}
+	return nil
+}
+
+// Serves reports whether Find or FindShared serves a problem.
+func Serves(p *model.Problem) bool {
+	return highs.Available() == nil && (served(p) == nil || servedShared(p) == nil)
 }
 
 // search looks for the latest end by which not all bytes can have arrived, by secants.

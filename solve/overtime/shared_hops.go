@@ -87,8 +87,8 @@ func (s *sharing) pairs(rank int, back bool) [][]hop {
 	return list
 }
 
-// look returns what hops look like from a root: in the same way to as many destinations. Among many
-// ranks, hops between two are taken to look alike if they do from the root alone.
+// look returns what hops look like from a root, or from all ranks: in the same way to as many destinations, or
+// sources. Among many ranks, hops between two are taken to look alike if they do from the root alone.
 func (s *sharing) look(h *hop, r *root) uint64 {
 	place := join(uint64(r.rank), uint64(h.src), uint64(h.dst), s.key(h, r.colour))
 	if s.p.Topology.Ranks <= fewRanks {
@@ -105,6 +105,15 @@ func (s *sharing) look(h *hop, r *root) uint64 {
 		s.looks[place] = look
 	}
 	return look
+}
+
+// view returns from where what is sent is looked at: the root of the flows that share it, or nowhere, if it may
+// serve all of them.
+func (s *sharing) view(r *root) *root {
+	if s.sums {
+		return &s.every
+	}
+	return r
 }
 
 // key returns what hops look like by colours of nodes.

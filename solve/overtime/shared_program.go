@@ -84,8 +84,19 @@ func (x *split) build(ctx context.Context) (bool, error) {
 	for c := range x.use {
 		x.use[c] = make([][]lp.Term, len(x.cuts)-1)
 	}
+	var kinds map[uint64]*sent
+	if x.sums {
+		kinds = x.kinds(ctx, &x.every)
+	}
 	for i := range x.roots {
-		x.spread(ctx, &x.roots[i])
+		r := &x.roots[i]
+		if !x.sums {
+			kinds = x.kinds(ctx, r)
+		}
+		x.spread(ctx, r, kinds)
+		if !x.sums {
+			x.carry(kinds, r.alike)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return false, nil
@@ -94,6 +105,9 @@ func (x *split) build(ctx context.Context) (bool, error) {
 		case x.NumColumns() > maxShared || x.looked >= maxSharedArcs:
 			return false, nil
 		}
+	}
+	if x.sums {
+		x.carry(kinds, 1)
 	}
 	return true, nil
 }
@@ -127,32 +141,38 @@ func (x *split) optimise(ctx context.Context) error {
 	return nil
 }
 
-// spread adds what is sent from the sources like a root, and the flows to all destinations, until ctx is done.
-func (x *split) spread(ctx context.Context, r *root) {
+// kinds returns what is sent, by what hops look like from a root, to which nothing is, or from everywhere, until ctx is
+// done.
+func (x *split) kinds(ctx context.Context, from *root) map[uint64]*sent {
 	kinds := map[uint64]*sent{}
 	stand := map[uint64][]int{} // ranks by colour
 	for v := range x.p.Topology.Ranks {
-		stand[r.colour[v]] = append(stand[r.colour[v]], v)
+		stand[from.colour[v]] = append(stand[from.colour[v]], v)
 	}
 	for v := range x.p.Topology.Ranks {
-		alike := stand[r.colour[v]]
+		alike := stand[from.colour[v]]
 		if alike[0] != v {
 			continue
 		}
 		if ctx.Err() != nil {
-			return
+			break
 		}
 		for _, h := range x.from(v, false) {
-			if h.dst == r.rank {
+			if h.dst == from.rank {
 				continue
 			}
-			key := x.look(&h, r)
+			key := x.look(&h, from)
 			if kinds[key] == nil {
 				kinds[key] = x.newSent(&h)
 			}
 			kinds[key].count += len(alike)
 		}
 	}
+	return kinds
+}
+
+// spread adds the flows from a root to all destinations, until ctx is done.
+func (x *split) spread(ctx context.Context, r *root, kinds map[uint64]*sent) {
 	var flows []map[uint64]*flowing
 	for i := range r.ends {
 		if ctx.Err() != nil || x.odd || x.NumColumns() > maxShared {
@@ -161,6 +181,10 @@ func (x *split) spread(ctx context.Context, r *root) {
 		flows = append(flows, x.flow(r, &r.ends[i], kinds))
 	}
 	x.flows = append(x.flows, flows)
+}
+
+// carry puts what is sent on arcs, from as many sources.
+func (x *split) carry(kinds map[uint64]*sent, sources int) {
 	for _, k := range sortedKinds(kinds) {
 		for n, column := range k.columns {
 			if column < 0 {
@@ -168,7 +192,7 @@ func (x *split) spread(ctx context.Context, r *root) {
 			}
 			for i, c := range k.classes {
 				w := k.passed[n][i]
-				x.use[c][w] = append(x.use[c][w], lp.T(column, int64(k.count*r.alike)))
+				x.use[c][w] = append(x.use[c][w], lp.T(column, int64(k.count*sources)))
 			}
 		}
 	}
@@ -224,7 +248,7 @@ func (x *split) flow(r *root, e *ending, kinds map[uint64]*sent) map[uint64]*flo
 				}
 				key := uint64(0)
 				for i := range p {
-					key += mix(join(x.key(&p[i], e.colour), x.look(&p[i], r)))
+					key += mix(join(x.key(&p[i], e.colour), x.look(&p[i], x.view(r))))
 				}
 				key = join(key, e.colour[p[0].src], e.colour[p[0].dst], uint64(p[0].lag))
 				f := flows[key]
@@ -265,7 +289,7 @@ func (x *split) flow(r *root, e *ending, kinds map[uint64]*sent) map[uint64]*flo
 func (x *split) newFlowing(pair []hop, r *root, e *ending, kinds map[uint64]*sent) *flowing {
 	f := &flowing{src: e.colour[pair[0].src], dst: e.colour[pair[0].dst]}
 	for i := range pair {
-		k := kinds[x.look(&pair[i], r)]
+		k := kinds[x.look(&pair[i], x.view(r))]
 		if k == nil {
 			return nil
 		}

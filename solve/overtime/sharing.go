@@ -28,11 +28,12 @@ const (
 
 // FindShared returns prices and costs (model.TimedPotentials) that should yield a larger bound than
 // known on what is copied on its way from one rank, or from each, to all, or added up the other
-// way, and what is expected of them; nil and errors are as in Find.
+// way, or both, and what is expected of them; nil and errors are as in Find.
 //
 // They are the dual of a flow over time on hops: what ranks send to others, over switches, in each
 // window, of each source; and for each destination a flow from the source to it that waits at ranks,
-// and is on each hop no more than what is sent there. That all destinations have one, each by itself,
+// and is on each hop no more than what is sent there. In an allreduce what is sent may serve
+// all sources at once. That all destinations have one, each by itself,
 // is what any schedule has that sends so much. Hops with few links, detour more than
 // necessary, are mostly enough for a program, but not for the proof, which has to look at all; and hops that
 // colours take for alike may differ. So the checker may refuse what is found.
@@ -40,23 +41,8 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour 
 	if err := highs.Available(); err != nil {
 		return nil, 0, solve.NotServed("%v", err)
 	}
-	k, members := p.Collective.Kind, p.Members()
-	ways := len(members) - 1
-	if !k.Rooted() {
-		ways *= len(members)
-	}
-	_, adds := p.Topology.Reducer()
-	switch {
-	case !slices.Contains([]model.Kind{model.Broadcast, model.Reduce, model.AllGather, model.ReduceScatter}, k):
-		return nil, 0, solve.NotServed("%v: want broadcast, reduce, allgather or reducescatter", k)
-	case p.Late():
-		return nil, 0, solve.NotServed("late ranks")
-	case k.Rooted() && len(p.Topology.Switches) == 0:
-		return nil, 0, solve.NotServed("no switches: what flows to the farthest rank says as much")
-	case adds || slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool { return s.Copies }):
-		return nil, 0, solve.NotServed("switches that copy or add")
-	case ways*p.Topology.Ranks > maxSharedCosts || ways < 1:
-		return nil, 0, solve.NotServed("%d ways among %d ranks", ways, p.Topology.Ranks)
+	if err := servedShared(p); err != nil {
+		return nil, 0, err
 	}
 	n := newNetwork(p)
 	if known <= 0 || n.unit == 0 {
@@ -77,6 +63,29 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour 
 		return nil, 0, err
 	}
 	return best.witness(ctx, end), end, nil
+}
+
+// servedShared returns why FindShared does not serve a problem.
+func servedShared(p *model.Problem) error {
+	k, members := p.Collective.Kind, p.Members()
+	ways := len(members) - 1
+	if !k.Rooted() {
+		ways *= len(members)
+	}
+	_, adds := p.Topology.Reducer()
+	switch {
+	case !slices.Contains([]model.Kind{model.Broadcast, model.Reduce, model.AllGather, model.ReduceScatter, model.AllReduce}, k):
+		return solve.NotServed("%v: want broadcast, reduce, allgather, reducescatter or allreduce", k)
+	case p.Late():
+		return solve.NotServed("late ranks")
+	case (k.Rooted() || k == model.AllReduce) && len(p.Topology.Switches) == 0:
+		return solve.NotServed("no switches: what flows to the farthest rank says as much")
+	case adds || slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool { return s.Copies }):
+		return solve.NotServed("switches that copy or add")
+	case ways*p.Topology.Ranks > maxSharedCosts || ways < 1:
+		return solve.NotServed("%d ways among %d ranks", ways, p.Topology.Ranks)
+	}
+	return nil
 }
 
 // forWitness is the part of the time that is left for prices and costs once programs are solved.
@@ -259,6 +268,8 @@ func (x *split) lengthen(by model.Time) bool {
 // sharing is a network with what it has from each source.
 type sharing struct {
 	*network
+	sums   bool     // what is sent may serve all sources: an allreduce
+	every  root     // what all ranks see: an own rank it has not
 	detour int      // how many links more than necessary a hop may have
 	finest int      // how many windows a program has at most
 	links  []uint64 // by arc
@@ -315,7 +326,9 @@ func (s *sharing) prepare(ctx context.Context) error {
 		plain = s.seen(r)
 		s.roots = []root{{rank: r, alike: 1}}
 	} else {
-		s.bytes /= float64(len(members))
+		if s.sums = s.p.Collective.Kind == model.AllReduce; !s.sums {
+			s.bytes /= float64(len(members))
+		}
 		place := map[uint64]int{}
 		for _, r := range members {
 			i, known := place[plain[r]]
@@ -325,6 +338,12 @@ func (s *sharing) prepare(ctx context.Context) error {
 				s.roots = append(s.roots, root{rank: r})
 			}
 			s.roots[i].alike++
+		}
+	}
+	s.every = root{rank: -1, colour: plain}
+	if s.sums && s.p.Topology.Ranks <= fewRanks {
+		for _, r := range members {
+			s.every.to = append(s.every.to, s.seen(r))
 		}
 	}
 	s.number = map[uint64]int{}
