@@ -1,12 +1,13 @@
-// Package overtime looks for prices of links that change with time (model.TimedPrices): bounds that
-// know latencies and bandwidths at once, for alltoall, scatter and gather, and for the rank of a broadcast
-// that is reached last, or that of a reduce whose contribution is, whatever the cut.
+// Package overtime looks for prices of links that change with time: bounds that
+// know latencies and bandwidths at once, whatever the cut. Find does so for alltoall, scatter and gather, and
+// for the rank of a broadcast that is reached last, or that of a reduce whose contribution is (model.TimedPrices);
+// FindShared for what is copied, or added up, on its way (model.TimedPotentials).
 //
 // They are the dual of a flow over time (Ford and Fulkerson, 1958; Hoppe and Tardos, 2000): every
 // source sends its bytes through the network, on a link at most its bandwidth at any time, and what
-// passes a link is at its end α later. Time is cut at the multiples of a unit that divides all
-// latencies, counted from the start and from the end; on these windows constant rates are as good as
-// any (Fleischer and Tardos, 1998), so that the program is exact. Links and nodes that look alike
+// passes a link is at its end α later. Time is cut into windows with constant rates: see windows.go. If
+// they are few the program has more flows, and prices for all of time nevertheless; with all of them it is
+// exact (Fleischer and Tardos, 1998). Links and nodes that look alike
 // share a column: see colours.go. HiGHS solves the program in floating point, for the largest part
 // of all bytes that can arrive in time; if that is less than 1, the prices should show it. What they
 // prove is for verify/cert to say.
