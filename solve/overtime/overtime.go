@@ -31,6 +31,7 @@ const (
 	maxWindows = 96      // into which time is cut
 	minWindows = 24      // into which it is cut at least
 	maxColumns = 6_000   // of a program
+	fewColumns = 3_000   // of one for which time is cut into fewer windows
 	maxColours = 1 << 25 // nodes times links, whose colours are found
 	programs   = 10      // to be solved
 	maxEnds    = 4       // of a broadcast, to each of which all has to flow

@@ -39,16 +39,13 @@ type program struct {
 // solve returns the optimum for an end, or nil if ctx is done before it is solved. Where one
 // rank sends, time is cut into fewer windows if the program would be too large.
 func (n *network) solve(ctx context.Context, end model.Time) (*solution, error) {
-	least, p := maxWindows, (*program)(nil)
-	if len(n.sources) == 1 {
-		least = minWindows
+	cuts, _, _ := n.windows(end, maxWindows)
+	if columns := n.perWindow(); len(n.sources) == 1 && columns*len(cuts) > maxColumns && fewColumns/columns >= minWindows {
+		cuts, _, _ = n.windows(end, fewColumns/columns)
 	}
-	for most := maxWindows; p == nil; most /= 2 {
-		if most < least {
-			return nil, solve.NotServed("a program of more than %d columns", maxColumns)
-		}
-		cuts, _, _ := n.windows(end, most)
-		p = n.program(cuts)
+	p := n.program(cuts)
+	if p == nil {
+		return nil, solve.NotServed("a program of more than %d columns", maxColumns)
 	}
 	p.capacities()
 	if p.failed || ctx.Err() != nil {
@@ -69,6 +66,19 @@ func (n *network) solve(ctx context.Context, end model.Time) (*solution, error) 
 		s.price = append(s.price, list)
 	}
 	return s, nil
+}
+
+// perWindow returns how many columns a program has for a window, at most: one for each class of arcs, and one for each
+// colour of nodes, of each source.
+func (n *network) perWindow() (columns int) {
+	for _, s := range n.sources {
+		colours := map[uint64]bool{}
+		for _, c := range s.colour {
+			colours[c] = true
+		}
+		columns += len(n.classes) + len(colours)
+	}
+	return columns
 }
 
 // program returns the program with some windows, without capacities, or nil if it is too large.
