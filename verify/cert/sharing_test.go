@@ -414,11 +414,14 @@ func TestSharingLooksAtLongHops(t *testing.T) {
 		}
 		return cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: w})
 	}
-	_, err := yield(0, 15*ns)
-	require.ErrorContains(t, err, "pays 0, and serves what costs 1 more")
-	_, err = yield(1, 15*ns+1)
-	require.ErrorContains(t, err, "where a way says that nothing can be")
-	least, err := yield(1, 15*ns)
-	require.NoError(t, err)
-	require.Equal(t, 115*ns, least)
+	for range 2 {
+		_, err := yield(0, 15*ns)
+		require.ErrorContains(t, err, "pays 0, and serves what costs 1 more")
+		_, err = yield(1, 15*ns+1)
+		require.ErrorContains(t, err, "where a way says that nothing can be")
+		least, err := yield(1, 15*ns)
+		require.NoError(t, err)
+		require.Equal(t, 115*ns, least)
+		top.Links = top.Links[:5] // then no hop can be longer
+	}
 }
