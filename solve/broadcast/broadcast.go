@@ -166,13 +166,24 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 		if n <= manyRanks {
 			trees = slices.AppendSeq(trees, regular(p))
 		}
-		best = sooner(best, repeated(ctx, p, slices.Values(trees), mostRepeated))
+		r := repeated(ctx, p, slices.Values(trees), mostRepeated)
+		if r.Schedule != nil && n <= manyRanks {
+			r.Schedule = endings(ctx, r.Problem, r.Schedule, o)
+		}
+		best = sooner(best, r)
 		if busy, _ := whole.Fluid(p); best.Schedule != nil && n > manyRanks && float64(best.Makespan()) < busy*1e12*(1+littleLate) {
 			return best, nil // others have fewer chunks in the time
 		}
 	}
 	if framable(p) && far(limit) {
 		best, limit = sooner(best, finestFramed(b, p, o, sorted)), o.Bound+o.Bound/farFrom
+	}
+	if far(limit) && n > fewRanks && len(p.Topology.Switches) > 0 && !framable(p) && busy > longOpen*last {
+		third, done := b.Share(3)
+		best = sooner(best, pouredOut(third.Context(), p, o, f))
+		if done(); best.Schedule != nil {
+			best.Stop = solve.Done
+		}
 	}
 	if far(limit) {
 		flows := []poured{{Forest: f}}
@@ -232,7 +243,11 @@ func otherwise(ctx context.Context, p *model.Problem, o solve.Options, f, whole 
 const alike = 1e-3
 
 // longFilled is from how many times the latency of the deepest tree on chunks that are poured are finer than there is time for.
-const longFilled = 32
+const longFilled = 16
+
+// longOpen is from how many times the latency of the deepest tree on ejections are tried at the end of what is poured: before,
+// they are tried everywhere (see ejected).
+const longOpen = 8
 
 // manyRanks is for how many ranks regular trees are looked for first: packing takes about the fourth power of it.
 const manyRanks = 64

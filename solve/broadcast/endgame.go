@@ -1,0 +1,279 @@
+package broadcast
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// endgame is the end of a broadcast on a grid of its own: what starts from a slot on is done anew there, by ejections, and
+// what started before stays as it is.
+type endgame struct {
+	p      *model.Problem
+	raster raster
+	begin  int32            // slot
+	early  []model.Transfer // that stay
+	late   []model.Transfer
+	chunks []int32 // of the late ones, ascending
+	index  []int32 // by chunk: where it is among those, or -1
+	g      *grid
+	wall   int32 // the first of the jobs that keep busy what transfers that stay use: of chunks that nobody has
+	bricks int   // slots that they use
+}
+
+// ended returns a schedule that ends sooner than s, by other ways for what starts from a time on, or s itself.
+// Chunks of p are equal, except for the last one. Nothing is to end before enough.
+func ended(ctx context.Context, p *model.Problem, r raster, s *model.Schedule, from, enough model.Time) *model.Schedule {
+	e := &endgame{p: p, raster: r, begin: r.slot(from)}
+	e.split(s.Transfers)
+	if len(e.late) == 0 || len(e.late) > mostEnded || !e.place(s) {
+		return s
+	}
+	x := newEjection(e.g)
+	clear(x.floor)
+	for job := range x.penalty { // neither the wall nor what came before is moved
+		if job >= int(e.wall) || e.g.by[job] < 0 {
+			x.penalty[job] = unmoved
+		}
+	}
+	x.run(ctx, ejections, int32(max(0, enough-r.time(e.begin))*r.slots/r.unit))
+	if len(e.g.pool) > 0 || !e.right() {
+		return s
+	}
+	if t := e.schedule(s); p.Makespan(t) < p.Makespan(s) {
+		return t
+	}
+	return s
+}
+
+// endings returns a schedule of p that ends sooner than s, if it finds one: see ended. Several parts of the end are open, one
+// after the other: the more is open, the more there may be to gain, and the less of it is found.
+func endings(ctx context.Context, p *model.Problem, s *model.Schedule, o solve.Options) *model.Schedule {
+	r, ok := rasterOf(p)
+	if !ok || !r.counts(p.Makespan(s)) || p.Cost != model.Pipelined || len(p.Members()) > maxEjected || p.Makespan(s) <= o.Nearly() {
+		return s
+	}
+	if order := func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(s.Transfers, order) {
+		sorted := *s
+		sorted.Transfers = slices.Clone(s.Transfers)
+		slices.SortStableFunc(sorted.Transfers, order)
+		s = &sorted
+	}
+	tiny := *p
+	tiny.Size = 1
+	best, ends, enough := s, p.Makespan(s), max(o.Bound, o.Enough)
+	for _, part := range open {
+		if ctx.Err() != nil || p.Makespan(best) <= enough {
+			break
+		}
+		from := max(0, ends-model.Time(part*quickest(&tiny)*1e12))
+		if t := ended(ctx, p, r, s, from, enough); p.Makespan(t) < p.Makespan(best) {
+			best = t
+		}
+	}
+	return best
+}
+
+// open is how much is open at the end of a schedule, in parts of the latency to the last rank.
+var open = []float64{2, 1}
+
+// mostEnded is how many transfers are open at most.
+const mostEnded = 3 << 13
+
+// pouredOut returns the best schedule of a forest whose chunks are poured, without ways of their own for the last ones: instead
+// see endings. Chunks are as large as slots are long, and made finer until that gains little.
+func pouredOut(ctx context.Context, p *model.Problem, o solve.Options, f *Forest) (best solve.Result) {
+	for chunks := int64(leastPoured); chunks*int64(len(p.Members())-1) <= maxPoured && ctx.Err() == nil; chunks *= 2 {
+		q := *p
+		q.Chunks = solve.Evenly(p.Space(), chunks)
+		r, ok := rasterOf(&q)
+		if !ok || p.Cost != model.Pipelined {
+			break
+		}
+		q.Chunks = solve.OfSize(p.Space(), r.bytes(p.Topology))
+		s := newStream(&q, f.Trees, 1)
+		if !s.pour(ctx, dealt(f.Trees, s.trains)) {
+			break
+		}
+		t := endings(ctx, &q, s.schedule(), o)
+		if best.Schedule == nil || q.Makespan(t) < best.Makespan() {
+			best = solve.Result{Problem: &q, Schedule: t, Stop: solve.Done, Note: f.String() + ", and ejections at the end"}
+		}
+		if best.Makespan() <= o.Nearly() {
+			break
+		}
+	}
+	return best
+}
+
+// leastPoured is how many chunks are poured out at first: with fewer, latencies are hardly longer than slots.
+const leastPoured = 1 << 13
+
+// rasterOf returns slots in which a chunk takes one on the fastest links, and reports whether there are any.
+func rasterOf(p *model.Problem) (raster, bool) {
+	unit, lasts := unitOf(p.Topology), model.TransferTime(p.Chunks[0].Size, fastestOf(p.Topology))
+	if lasts == 0 || unit < lasts {
+		return raster{}, false
+	}
+	return raster{unit: unit, slots: unit / lasts, span: 1}, true
+}
+
+// counts reports whether there are few enough slots until a time that they can be counted.
+func (r raster) counts(t model.Time) bool {
+	product := float64(t) * float64(r.slots)
+	return product < 1<<60 && product/float64(r.unit) < never/2
+}
+
+// slot returns the slot in which a time is.
+func (r raster) slot(t model.Time) int32 { return int32(t * r.slots / r.unit) }
+
+// split divides the transfers of a schedule, in the order of their starts, into those that stay and the late ones.
+func (e *endgame) split(order []model.Transfer) {
+	first, _ := slices.BinarySearchFunc(order, e.raster.time(e.begin), starts)
+	e.early, e.late = order[:first], order[first:]
+	e.index = slices.Repeat([]int32{-1}, len(e.p.Chunks))
+	for _, t := range e.late {
+		e.index[t.Chunk] = 0
+	}
+	for k, i := range e.index {
+		if i == 0 {
+			e.index[k] = int32(len(e.chunks))
+			e.chunks = append(e.chunks, int32(k))
+		}
+	}
+}
+
+// starts compares the start of a transfer with a time.
+func starts(t model.Transfer, at model.Time) int { return cmp.Compare(t.Start, at) }
+
+// place puts the late transfers on a grid, and reports whether they fit there.
+func (e *endgame) place(s *model.Schedule) bool {
+	q := *e.p
+	q.Chunks = nil
+	for _, k := range e.chunks {
+		q.Chunks = append(q.Chunks, e.p.Chunks[k])
+	}
+	horizon := e.raster.up(e.p.Makespan(s)) + 1 - e.begin
+	horizon += horizon / 8
+	if int(horizon)*len(q.Topology.Links) > mostSlots {
+		return false
+	}
+	wall := e.blocked(s)
+	for range wall {
+		q.Chunks = append(q.Chunks, e.p.Chunks[0])
+	}
+	q.Chunks[0].Size = e.p.Chunks[0].Size
+	e.g = newGrid(&q, e.raster, horizon)
+	for _, t := range e.early {
+		if k := e.index[t.Chunk]; k >= 0 {
+			x := k*int32(e.g.ranks) + t.Dst
+			if e.g.place[x] < 0 {
+				return false // it comes twice, or to a rank that does not need it
+			}
+			e.g.get(x)
+			e.g.at[x] = max(0, e.raster.up(t.End)-e.begin)
+		}
+	}
+	e.build(wall)
+	late := model.Schedule{}
+	for _, t := range e.late {
+		t.Chunk, t.Start = e.index[t.Chunk], e.raster.time(e.raster.slot(t.Start)-e.begin)
+		late.Transfers = append(late.Transfers, t)
+	}
+	e.g.follow(&late)
+	return len(e.g.pool) == 0
+}
+
+// blocked returns what transfers that stay still use, as lanes: one for each width.
+func (e *endgame) blocked(s *model.Schedule) (wall []lane) {
+	begin, longest := e.raster.time(e.begin), model.Time(0)
+	for _, route := range s.Routes {
+		longest = max(longest, e.p.Topology.Duration(route, e.p.Chunks[0].Size))
+	}
+	first, _ := slices.BinarySearchFunc(e.early, begin-longest, starts)
+	var busy []model.Interval
+	for _, t := range e.early[first:] {
+		if t.End <= begin {
+			continue
+		}
+		route := s.Routes[t.Route]
+		busy = e.p.Topology.Busy(e.p.Cost, route, e.p.Chunks[t.Chunk].Size, busy[:0])
+		for i, b := range busy {
+			from, to := max(0, e.raster.slot(t.Start+b.From)-e.begin), e.raster.up(t.Start+b.To)-e.begin
+			if from >= to {
+				continue
+			}
+			at := slices.IndexFunc(wall, func(l lane) bool { return l.width == to-from })
+			if at < 0 {
+				at, wall = len(wall), append(wall, lane{width: to - from})
+			}
+			wall[at].links, wall[at].off = append(wall[at].links, int32(route[i])), append(wall[at].off, from)
+		}
+	}
+	return wall
+}
+
+// unmoved is a penalty that no others add up to.
+const unmoved = 1 << 24
+
+// build has a job of a chunk that nobody else has keep each of some lanes busy.
+func (e *endgame) build(wall []lane) {
+	g := e.g
+	e.wall = int32(len(e.chunks) * g.ranks)
+	for i := range wall {
+		first := true
+		for _, v := range e.p.Members() {
+			x := e.wall + int32(i*g.ranks+v)
+			if g.at[x] = never; v == e.p.Collective.Root {
+				continue
+			}
+			if g.get(x); first {
+				first = false
+				wall[i].from, wall[i].to = int32(v), int32(v)
+				g.by[x], g.start[x], g.at[x] = int32(len(g.lanes)), 0, 0
+				g.lanes = append(g.lanes, wall[i])
+				g.mark(&wall[i], 0, x)
+			}
+		}
+	}
+	e.bricks = e.walled()
+}
+
+// right reports whether the wall is as it was, and nothing is sent on before it has come.
+func (e *endgame) right() bool {
+	for x, by := range e.g.by[:e.wall] {
+		if by >= 0 && e.g.at[e.g.source(int32(x), &e.g.lanes[by])] > e.g.start[x] {
+			return false
+		}
+	}
+	return e.walled() == e.bricks
+}
+
+// walled counts the slots that the wall still keeps busy.
+func (e *endgame) walled() (bricks int) {
+	for _, x := range e.g.owner {
+		if x >= e.wall {
+			bricks++
+		}
+	}
+	return bricks
+}
+
+// schedule returns what stays and what is on the grid.
+func (e *endgame) schedule(s *model.Schedule) *model.Schedule {
+	t := &model.Schedule{Form: s.Form, Routes: slices.Clone(s.Routes), Transfers: slices.Clone(e.early)}
+	for _, x := range e.g.done() {
+		if x >= e.wall {
+			continue
+		}
+		l, k := &e.g.lanes[e.g.by[x]], e.chunks[x/int32(e.g.ranks)]
+		at := e.raster.time(e.begin + e.g.start[x])
+		t.Transfers = append(t.Transfers, model.Transfer{Chunk: k, Src: l.from, Dst: l.to, Route: int32(len(t.Routes)), Op: model.Copy,
+			Start: at, End: at + e.p.Topology.Duration(l.route, e.p.Chunks[k].Size)})
+		t.Routes = append(t.Routes, l.route)
+	}
+	return t
+}
