@@ -1,6 +1,7 @@
 package oneshot
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -12,7 +13,7 @@ const (
 	fewExchanged  = 8 // chunks, each with its images
 	mostExchanged = 64
 	patience      = 100 // trials without a better schedule
-	climbing      = 4   // a number of chunks gets this part of the work that is left
+	climbing      = 2   // a number of chunks gets this part of the work that is left
 )
 
 // mixture is how many chunks follow each plan, and by how much longer than it is the time after each of its steps counts where
@@ -22,37 +23,49 @@ type mixture struct {
 	more   [][]model.Time // by plan and step
 }
 
-// exchange looks for a mixture of plans: for each of some numbers of chunks it begins with the best of the mixtures of the linear
-// program and the first plan, and climbs, as long as all are sooner over, by other numbers of chunks or other orders.
+// try is a mixture of some number of chunks, and when it is over.
+type try struct {
+	*mixture
+	chunks int
+	end    model.Time
+}
+
+// exchange looks for a mixture of plans: for each of some numbers of chunks it takes the best of the mixtures of the linear
+// program and the first plan. From these, the best first, it climbs, as long as all are sooner over, by other numbers of chunks
+// of each plan or other orders.
 func (s *search) exchange(plans []*plan) {
 	of := candidates(best(plans))
 	parts := s.mixtures(of)
-	r := rand.New(rand.NewPCG(7, uint64(s.n())))
+	var tries []*try
 	for chunks := fewExchanged; chunks <= mostExchanged && !s.over() && plans[0].transfers(chunks*s.copies) <= maxComposition; chunks *= 2 {
 		k := len(s.divided(chunks * s.copies).p.Chunks)
-		now := &mixture{counts: make([]int, len(of))}
+		x := &try{mixture: &mixture{counts: make([]int, len(of))}, chunks: chunks}
 		for _, q := range of {
-			now.more = append(now.more, make([]model.Time, q.steps()))
+			x.more = append(x.more, make([]model.Time, q.steps()))
 		}
 		turns := len(plans[0].turns)
 		for i := range k {
-			now.counts[i%min(turns, len(of))]++
+			x.counts[i%min(turns, len(of))]++
 		}
-		least := s.mixed(of, now, model.MaxTime, chunks)
-		for _, x := range parts {
-			next := &mixture{counts(x, k), now.more}
-			if end := s.mixed(of, next, least, chunks); end < least {
-				now, least = next, end
+		x.end = s.mixed(of, x.mixture, model.MaxTime, chunks)
+		for _, y := range parts {
+			next := &mixture{counts(y, k), x.more}
+			if end := s.mixed(of, next, x.end, chunks); end < x.end {
+				x.mixture, x.end = next, end
 			}
 		}
-		if least == model.MaxTime {
-			continue
+		if x.end < model.MaxTime {
+			tries = append(tries, x)
 		}
+	}
+	slices.SortStableFunc(tries, func(a, b *try) int { return cmp.Compare(a.end, b.end) })
+	r := rand.New(rand.NewPCG(7, uint64(s.n())))
+	for _, x := range tries {
 		until := s.work + (s.most-s.work)/climbing
 		for idle := 0; idle < patience && s.work < until && !s.over(); idle++ {
-			next := s.moved(r, of, now, least)
-			if end := s.mixed(of, next, least, chunks); end < least {
-				now, least, idle = next, end, 0
+			next := s.moved(r, of, x.mixture, x.end)
+			if end := s.mixed(of, next, x.end, x.chunks); end < x.end {
+				x.mixture, x.end, idle = next, end, 0
 			}
 		}
 	}
