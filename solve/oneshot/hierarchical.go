@@ -143,10 +143,11 @@ func (s *search) compose(all []*layout) {
 		return
 	}
 	copies := s.copiesOf(plans[0])
-	s.together(copies)
 	if s.leading {
+		s.together(s.divisible(copies))
 		s.exchange(plans)
 	}
+	s.together(copies)
 	peers := slices.DeleteFunc(slices.Clone(plans), func(q *plan) bool { return q.nearby })
 	s.blend(peers)
 	s.blend(plans)
@@ -166,6 +167,17 @@ func (s *search) copiesOf(q *plan) int {
 		}
 	}
 	return copies
+}
+
+// divisible returns how many images of a chunk go together at most so that there may be chunks for a mixture of plans.
+func (s *search) divisible(copies int) int {
+	most := 1
+	for _, order := range s.images.orders {
+		if order <= copies && s.p.Size/(int64(order)*s.unit()) >= 2*fewExchanged {
+			most = order
+		}
+	}
+	return most
 }
 
 // together has as many images of each chunk go together as a subgroup has elements.
