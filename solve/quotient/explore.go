@@ -81,8 +81,8 @@ func (s *search) explore() {
 	}
 }
 
-// first tries each trial of the largest group, and of each other group as many as there is work for, two at least. Where latencies
-// count, few of the largest group are tried, and of other groups none that have many jobs where they do not.
+// first tries each trial of the largest group, and of each other group as many as there is work for, two at least. Of gatherings
+// in which latencies count few of the largest group are tried, and of other groups none that have many jobs where they do not.
 func (s *search) first() {
 	all := s.budget / firstPart
 	shop, until, n := -1, int64(0), 0
@@ -94,10 +94,11 @@ func (s *search) first() {
 				until = s.work + all/2/int64(len(s.shops)-1)
 			}
 		}
-		if shop > 0 && s.gap() < largeGap && len(t.x.s.reps)*(len(s.p.Members())-1)*t.cut.count() > mostJobs {
+		if s.gathers() && shop > 0 && s.gap() < largeGap && len(t.x.s.reps)*(len(s.p.Members())-1)*t.cut.count() > mostJobs {
 			continue
 		}
-		if n++; shop == 0 && (n <= fewCuts || s.gap() < hopelessGap || s.work < all) || shop > 0 && (n <= 2 && s.work < 2*all || s.work < until) {
+		soon := !s.gathers() || n < fewCuts || s.gap() < hopelessGap || s.work < all
+		if n++; shop == 0 && soon || shop > 0 && (n <= 2 && s.work < 2*all || s.work < until) {
 			s.spend(t, all/32)
 		}
 	}
