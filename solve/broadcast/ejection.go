@@ -388,6 +388,9 @@ func started(ctx context.Context, p *model.Problem, near *neighbours, r raster) 
 		if s == nil {
 			continue
 		}
+		if !r.counts(2 * p.Makespan(s)) {
+			return nil
+		}
 		horizon := 2 * r.up(p.Makespan(s))
 		if int(horizon)*len(p.Topology.Links) > mostSlots {
 			return nil

@@ -24,9 +24,9 @@ type endgame struct {
 	bricks int   // slots that they use
 }
 
-// ended returns a schedule that ends sooner than s, by other ways for what starts from a time on, or s itself.
+// reopened returns a schedule that ends sooner than s, by other ways for what starts from a time on, or s itself.
 // Chunks of p are equal, except for the last one. Nothing is to end before enough.
-func ended(ctx context.Context, p *model.Problem, r raster, s *model.Schedule, from, enough model.Time) *model.Schedule {
+func reopened(ctx context.Context, p *model.Problem, r raster, s *model.Schedule, from, enough model.Time) *model.Schedule {
 	e := &endgame{p: p, raster: r, begin: r.slot(from)}
 	e.split(s.Transfers)
 	if len(e.late) == 0 || len(e.late) > mostEnded || !e.place(s) {
@@ -34,9 +34,9 @@ func ended(ctx context.Context, p *model.Problem, r raster, s *model.Schedule, f
 	}
 	x := newEjection(e.g)
 	clear(x.floor)
-	for job := range x.penalty { // neither the wall nor what came before is moved
+	for job := range e.g.by { // neither the wall nor what came before is moved
 		if job >= int(e.wall) || e.g.by[job] < 0 {
-			x.penalty[job] = unmoved
+			e.g.weigh(int32(job), unmoved)
 		}
 	}
 	x.run(ctx, ejections, int32(max(0, enough-r.time(e.begin))*r.slots/r.unit))
@@ -49,7 +49,7 @@ func ended(ctx context.Context, p *model.Problem, r raster, s *model.Schedule, f
 	return s
 }
 
-// endings returns a schedule of p that ends sooner than s, if it finds one: see ended. Several parts of the end are open, one
+// endings returns a schedule of p that ends sooner than s, if it finds one: see reopened. Several parts of the end are open, one
 // after the other: the more is open, the more there may be to gain, and the less of it is found.
 func endings(ctx context.Context, p *model.Problem, s *model.Schedule, o solve.Options) *model.Schedule {
 	r, ok := rasterOf(p)
@@ -70,7 +70,7 @@ func endings(ctx context.Context, p *model.Problem, s *model.Schedule, o solve.O
 			break
 		}
 		from := max(0, ends-model.Time(part*quickest(&tiny)*1e12))
-		if t := ended(ctx, p, r, s, from, enough); p.Makespan(t) < p.Makespan(best) {
+		if t := reopened(ctx, p, r, s, from, enough); p.Makespan(t) < p.Makespan(best) {
 			best = t
 		}
 	}
@@ -120,15 +120,6 @@ func rasterOf(p *model.Problem) (raster, bool) {
 	}
 	return raster{unit: unit, slots: unit / lasts, span: 1}, true
 }
-
-// counts reports whether there are few enough slots until a time that they can be counted.
-func (r raster) counts(t model.Time) bool {
-	product := float64(t) * float64(r.slots)
-	return product < 1<<60 && product/float64(r.unit) < never/2
-}
-
-// slot returns the slot in which a time is.
-func (r raster) slot(t model.Time) int32 { return int32(t * r.slots / r.unit) }
 
 // split divides the transfers of a schedule, in the order of their starts, into those that stay and the late ones.
 func (e *endgame) split(order []model.Transfer) {
@@ -217,7 +208,7 @@ func (e *endgame) blocked(s *model.Schedule) (wall []lane) {
 }
 
 // unmoved is a penalty that no others add up to.
-const unmoved = 1 << 24
+const unmoved = 1 << 20
 
 // build has a job of a chunk that nobody else has keep each of some lanes busy.
 func (e *endgame) build(wall []lane) {

@@ -299,6 +299,13 @@ func (g *grid) mark(l *lane, start, x int32) {
 	}
 }
 
+// weigh sets what it costs to undo a job.
+func (g *grid) weigh(x, penalty int32) {
+	if g.penalty[x] = penalty; g.by[x] >= 0 {
+		g.mark(&g.lanes[g.by[x]], g.start[x], x)
+	}
+}
+
 // undo puts a job back into the pool. What is made from it stays.
 func (g *grid) undo(x int32) {
 	l := &g.lanes[g.by[x]]

@@ -25,6 +25,15 @@ func (r raster) time(slot int32) model.Time {
 // up returns how many slots a time takes.
 func (r raster) up(t model.Time) int32 { return int32((t*r.slots + r.unit - 1) / r.unit) }
 
+// counts reports whether there are few enough slots until a time that they can be counted.
+func (r raster) counts(t model.Time) bool {
+	product := float64(t) * float64(r.slots)
+	return product < 1<<60 && product/float64(r.unit) < never/2
+}
+
+// slot returns the slot in which a time is.
+func (r raster) slot(t model.Time) int32 { return int32(t * r.slots / r.unit) }
+
 // bytes returns how large a chunk is that takes a span.
 func (r raster) bytes(t *model.Topology) int64 {
 	fastest, most := fastestOf(t), r.unit*r.span/r.slots
@@ -98,14 +107,20 @@ func spanOf(t *model.Topology) (best model.Time) {
 	return best
 }
 
-// unitOf returns the longest time that divides all latencies, or 0.
+// unitOf returns the longest time that divides all latencies, or 0 if there is none or it is longer than mostUnit.
 func unitOf(t *model.Topology) model.Time {
 	all := int64(0)
 	for _, l := range t.Links {
 		all = arborescence.GCD(all, int64(l.Alpha))
 	}
+	if all > mostUnit {
+		return 0
+	}
 	return model.Time(all)
 }
+
+// mostUnit is the longest unit, in picoseconds: with mostSlots of them times stay within 64 bits.
+const mostUnit = 1 << 36
 
 // fastestOf returns the largest bandwidth of a link.
 func fastestOf(t *model.Topology) int64 {

@@ -74,7 +74,11 @@ func newRecurring(ctx context.Context, p *model.Problem, near *neighbours) *recu
 	seconds, _ := limit.TimeOf(x.p.Chunks[0].Size).Float64()
 	x.item = seconds * 1e12 * float64(r.slots) / float64(r.unit)
 	whole, _ := limit.TimeOf(p.Space()).Float64()
-	horizon := 4 * r.up(model.Time(whole*1e12)+near.farthest())
+	longest := model.Time(whole*1e12) + near.farthest()
+	if !r.counts(4 * longest) {
+		return nil
+	}
+	horizon := 4 * r.up(longest)
 	if int(horizon)*len(p.Topology.Links) > mostSlots {
 		return nil
 	}

@@ -92,3 +92,16 @@ func TestCutsKeepWhatTheyFound(t *testing.T) {
 	require.Equal(t, solve.TimeLimit, r.Result.Stop)
 	require.Contains(t, r.Note(), "best cut of 1, 2")
 }
+
+// TestCutsAreShort: a method whose cut has times beyond what numbers hold is left out, and the others stay.
+func TestCutsAreShort(t *testing.T) {
+	tp, err := topo.Ring(8, topo.Wire{Alpha: 1_000_000_000_000_000, Bandwidth: 1e9})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllToAll}, Size: 1 << 10, Cost: model.Pipelined}
+	e := &Evaluator{Methods: mustName(t, "flows", "direct"), Progress: Silent{}}
+	ev, err := e.Evaluate(context.Background(), p)
+	require.NoError(t, err)
+	require.Len(t, ev.Rows, 1)
+	require.Len(t, ev.LeftOut, 1)
+	require.Contains(t, ev.LeftOut[0].Reason, "beyond what times can express")
+}

@@ -383,6 +383,9 @@ func (e *Evaluator) row(ctx context.Context, method string, p *model.Problem, re
 	if !p.SameUpToCut(result.Problem) {
 		return nil, fmt.Errorf("answered another problem: %v", result.Problem)
 	}
+	if err := result.Problem.Validate(); err != nil { // times of a fine cut may be beyond what numbers hold
+		return nil, solve.NotServed("the cut that it chose, %d chunks: %v", len(result.Problem.Chunks), err)
+	}
 	if result.Schedule.Form == model.Ordered { // its verifiers look at no capacity
 		return nil, errors.New("answered with an order, want times or rounds")
 	}
