@@ -78,6 +78,7 @@ var policy = []struct {
 	{dir: "solve/dual", may: "model. solve", solver: true},
 	{dir: "solve/arborescence", may: "model. solve", solver: true},
 	{dir: "solve/broadcast", may: "model. solve", solver: true},
+	{dir: "solve/oneshot", may: "model. solve", solver: true},
 	{dir: "solve/overtime", may: "model. solve", solver: true},
 	{dir: "solve/forest", may: "model. solve", solver: true},
 	{dir: "solve/certify", may: "model. model/native model/pace model/workload solve verify", solver: true},

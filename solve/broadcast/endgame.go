@@ -9,7 +9,7 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// endgame is the end of a broadcast on a grid of its own: what starts from a slot on is done anew there, by ejections, and
+// endgame is the end of a broadcast on a grid of its own: what starts from a slot on is done in other ways there, by ejections, and
 // what started before stays as it is.
 type endgame struct {
 	p      *model.Problem

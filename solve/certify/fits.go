@@ -201,17 +201,23 @@ func (e *Evaluator) loadBest(b *solve.Budget, found []*Row, ev *Report) error {
 	return nil
 }
 
-// addFitting adds, where the row r that a method m found does not fit, the row of m that fits and lasts least. methods
-// is how many methods have to share the time.
+// addFitting adds, where the row r that a method m found does not fit, the row of m that fits and lasts least. Where m is the
+// only method, and what fits lasts longer than its makespan, it does so, too. methods is how many methods have to share the time.
 func (e *Evaluator) addFitting(b *solve.Budget, methods int, m solve.Solver, p *model.Problem, r *Row, ev *Report) error {
 	late, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
-	if r.Outcome() != verify.Proved || e.fits(late, r) || m.About().WarmStart {
+	if r.Outcome() != verify.Proved || m.About().WarmStart {
 		return nil
+	}
+	below := model.Time(0)
+	if e.fits(late, r) {
+		if below = r.Lasts(); len(e.Methods) > 1 || below <= r.Makespan {
+			return nil
+		}
 	}
 	share, done := shareOf(b, methods)
 	defer done()
-	fit := e.findFitting(share, m, p, nil, 0)
+	fit := e.findFitting(share, m, p, nil, below)
 	if fit == nil {
 		return nil
 	}

@@ -63,7 +63,7 @@ type item struct {
 	k int32
 }
 
-// reorder adds times to the ranks of the hops of a chunk by step, as far as all of a step still come before those of later ones.
+// reorder adds times to the ranks of the hops of a chunk by step, and no more than leaves all of a step before those of later ones.
 func reorder(items []item, more []model.Time) {
 	first := make([]model.Time, len(more)+1) // by step: the least rank that those before it may have
 	for s := len(more) - 1; s >= 0; s-- {

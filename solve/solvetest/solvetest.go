@@ -7,9 +7,11 @@
 package solvetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -212,7 +214,7 @@ func Right(p *model.Problem, s *model.Schedule) error {
 	}
 	for k := range p.Chunks {
 		for r, v := range p.Goal(k) {
-			if want, got := counts(v), state[key{r, k}]; fmt.Sprint(want) != fmt.Sprint(got) {
+			if want, got := counts(v), state[key{r, k}]; !maps.Equal(want, got) {
 				return fmt.Errorf("rank %d ends with %v of chunk %d, want %v", r, got, k, want)
 			}
 		}
@@ -240,12 +242,22 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 	}
 	// counted reports whether a longer branch of the same multicast, or an earlier one as long, tells
 	// what transfer i keeps busy on the n-th link of its route.
+	type sent struct {
+		chunk, src int32
+		start      model.Time
+	}
+	alike := map[sent][]int{}
+	for i, x := range s.Transfers {
+		at := sent{x.Chunk, x.Src, x.Start}
+		alike[at] = append(alike[at], i)
+	}
 	counted := func(i, n int) bool {
 		x := s.Transfers[i]
 		mine := s.Routes[x.Route]
-		for j, y := range s.Transfers {
+		for _, j := range alike[sent{x.Chunk, x.Src, x.Start}] {
+			y := s.Transfers[j]
 			theirs := s.Routes[y.Route]
-			if i == j || y.Chunk != x.Chunk || y.Src != x.Src || y.Start != x.Start || len(theirs) <= n || !slices.Equal(mine[:n+1], theirs[:n+1]) {
+			if i == j || len(theirs) <= n || !slices.Equal(mine[:n+1], theirs[:n+1]) {
 				continue
 			}
 			part := n + 1
@@ -315,15 +327,21 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 		}
 	}
 	for name, spans := range busy {
-		for _, a := range spans {
-			n := 0
-			for _, b := range spans {
-				if b.From <= a.From && a.From < b.To {
-					n++
-				}
+		type change struct {
+			at   model.Time
+			more int
+		}
+		var changes []change
+		for _, x := range spans {
+			if x.From < x.To {
+				changes = append(changes, change{x.From, 1}, change{x.To, -1})
 			}
-			if n > capacity[name] {
-				return fmt.Errorf("%s is used %d times at %v", name, n, a.From)
+		}
+		slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.more, b.more)) })
+		n := 0
+		for _, c := range changes {
+			if n += c.more; n > capacity[name] {
+				return fmt.Errorf("%s is used %d times at %v", name, n, c.at)
 			}
 		}
 	}
