@@ -258,7 +258,7 @@ func TestWaitsAreNeeded(t *testing.T) {
 		p := &model.Problem{Topology: topology, Collective: model.Collective{Kind: c.kind}, Size: 8 << 20, Cost: model.Pipelined}
 		list, err := certify.MethodsListed(c.method)
 		require.NoError(t, err)
-		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8})
+		r, err := list[0].Solve(context.Background(), p, solve.Options{Seed: 1, Tries: 8, Chunks: 8})
 		require.NoError(t, err)
 		l := msccl.LimitsOf(msccl.Runtimes()...)
 		program, err := assign.Assign(r.Problem, r.Schedule, assign.Options{InPlace: c.kind != model.AllToAll, OutOfPlace: c.kind == model.AllToAll, Limits: assign.Limits{
