@@ -45,7 +45,7 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour 
 		return nil, 0, err
 	}
 	n := newNetwork(p)
-	if known <= 0 || n.unit == 0 {
+	if known <= 0 || n.unit == 0 || p.Collective.Kind == model.AllReduce && known > fewLatencies*n.span() {
 		return nil, 0, nil
 	}
 	s := &sharing{network: n, detour: detour, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
@@ -87,6 +87,10 @@ func servedShared(p *model.Problem) error {
 	}
 	return nil
 }
+
+// fewLatencies is up to how many times as long as to the farthest rank an allreduce takes if prices and costs may yield more than what is
+// known: in one that takes longer, sums and copies are more than one transfer may serve at once here.
+const fewLatencies = 5
 
 // forWitness is the part of the time that is left for prices and costs once programs are solved.
 const forWitness = 6

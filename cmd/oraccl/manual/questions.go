@@ -22,7 +22,7 @@ func Questions() []Question {
 		{
 			"NVIDIA/nccl 1357; NVIDIA/nccl-tests 232", "Two hosts with several NICs: why does an allreduce of one GPU on each have the bandwidth of one NIC?",
 			"oraccl gap dgxh100:2 --collective allreduce --size 1GiB --group 0,8 --methods direct",
-			[]string{"direct       2          4    21480.036      49.988  699.1%", "bound  2688.179 us  by timed-potentials"},
+			[]string{"direct       2          4    21480.036      49.988  699.2%", "bound  2687.567 us  by cut"},
 			"A GPU sends over the NIC beside it: 50 GB/s. The bound, 399.5 GB/s, is for schedules in which the other GPUs of the host relay to their NICs (NCCL does so for PXN, if they take part). " +
 				"`oraccl topo fit` of the table in the thread finds 45.7 GB/s (42.4 to 49.6), that of one NIC.",
 		},
