@@ -81,6 +81,27 @@ func (s *search) explore() {
 	}
 }
 
+// early tries a few gatherings of the largest group and moves their hops, before all else, where latencies count, ranks are many, and those
+// few are so far from the bound that moving hops gains most.
+func (s *search) early() {
+	if !s.gathers() || len(s.trials) == 0 || s.jobs() < manyJobs {
+		return
+	}
+	before := s.work
+	for _, t := range s.trials[:min(fewCuts, len(s.trials))] {
+		if t.x.index == s.trials[0].x.index && s.gap() > hopelessGap {
+			s.spend(t, 1)
+		}
+	}
+	if s.gap() > hopelessGap && s.latent() {
+		s.graft()
+	}
+	s.budget += s.work - before
+}
+
+// manyJobs is from how many jobs of one part a rank that stands for others on gatherings are moved early.
+const manyJobs = 60
+
 // first tries each trial of the largest group, and of each other group as many as there is work for, two at least. Of gatherings
 // in which latencies count few of the largest group are tried, and of other groups none that have many jobs where they do not.
 func (s *search) first() {

@@ -1,7 +1,5 @@
 package quotient
 
-import ()
-
 // manyLatencies is after how many of them they count no longer.
 const manyLatencies = 250
 

@@ -61,11 +61,12 @@ func (s *search) jobs() int64 {
 // stages are what a search does, in turn. One that its context ends is begun again if the search goes on.
 var stages = []func(s *search){
 	(*search).begin,
+	(*search).early,
 	(*search).colour,
 	(*search).follow,
 	(*search).first,
 	func(s *search) {
-		if before := s.work; s.gap() > latentGap {
+		if before := s.work; s.gap() > latentGap && s.latent() {
 			s.graft()
 			s.budget += s.work - before
 		}
@@ -84,6 +85,11 @@ var stages = []func(s *search){
 		}
 	},
 	(*search).graft,
+}
+
+// latent reports whether latencies count: there are not many of them in the bound.
+func (s *search) latent() bool {
+	return s.best != nil && float64(s.bound) < manyLatencies*s.best.latency()
 }
 
 // begin finds a bound, the groups and the first trials.
@@ -107,7 +113,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 5
+const firstAgain = 6
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100
