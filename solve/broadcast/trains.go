@@ -51,7 +51,7 @@ func trainedFlat(ctx context.Context, p *model.Problem, o solve.Options, f *Fore
 // mostTrains is about how many trains times ranks are booked, which takes a microsecond each, and leastTrains where latencies
 // are most of the time, so that most trains are brought twice; mostTransfers is how many transfers they have at most: to write
 // a million and to verify them takes a quarter of a second.
-const leastTrains, mostTrains, mostTransfers = 1 << 18, 1 << 20, 8 << 20
+const leastTrains, mostTrains, mostTransfers = 1 << 18, 1 << 20, 6 << 20
 
 // fineParts is into how many parts of the time chunks wait for one of them.
 const fineParts = 400
