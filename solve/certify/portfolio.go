@@ -226,11 +226,11 @@ func (e *Evaluator) proveBest(b *solve.Budget, parts int, found []*Row, ev *Repo
 		if best := ev.Best(); best != nil && r.Makespan >= best.Makespan {
 			return nil
 		}
-		parts := parts
+		of := parts
 		if e.within(r.Makespan, e.known(b, ev.Problem)) {
-			parts = 1
+			of = 1
 		}
-		if err := e.proveShortly(b, parts, r); err != nil {
+		if err := e.proveShortly(b, of, r); err != nil {
 			return fmt.Errorf("%s: %w", r.Method, err)
 		}
 		ev.Rows = append(slices.DeleteFunc(ev.Rows, func(x *Row) bool { return x.Outcome() == verify.Proved && r.Outcome() == verify.Proved }), r)

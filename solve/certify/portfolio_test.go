@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -99,6 +100,50 @@ func TestPortfolioGoesOn(t *testing.T) {
 			require.InDelta(t, int64(ev.Bound.Bound+c.late), int64(ev.Rows[0].Makespan), 1) // the bound is rounded down
 			require.Equal(t, ev.Rows[0].Makespan, min(ev.Tried[0].Makespan, ev.Tried[1].Makespan))
 		})
+	}
+}
+
+// TestPortfolioLeavesTimeForProofs: a method does not go on where the time that is left is what the solver needs for the best
+// schedule, and leaves that time where there is more of it. For what the solver cannot prove in time no more is left than else.
+func TestPortfolioLeavesTimeForProofs(t *testing.T) {
+	const each = 10 * time.Microsecond
+	went := errors.New("went on")
+	for _, c := range []struct {
+		proof   time.Duration // that the solver takes
+		proved  bool          // already
+		goes    bool
+		atLeast time.Duration // left when the method has to end
+	}{
+		{time.Second, false, true, 20 * time.Second},
+		{45 * time.Second, false, true, 45 * time.Second},
+		{65 * time.Second, false, false, 0},
+		{65 * time.Second, true, true, 65 * time.Second},
+		{200 * time.Second, false, true, 20 * time.Second},
+	} {
+		b, cancel := solve.NewBudget(t.Context(), 100*time.Second, 1)
+		p := problemOf(t, nil)
+		limit := time.Duration(-1)
+		smt := verify.Verdict{Outcome: verify.Unknown}
+		if c.proved {
+			smt.Outcome = verify.Proved
+		}
+		r := &Row{Method: "slow", Makespan: 1, Result: solve.Result{Problem: p, Schedule: &model.Schedule{Transfers: make([]model.Transfer, c.proof/each)},
+			More: func(_ context.Context, o solve.Options) (solve.Result, error) {
+				limit = o.TimeLimit
+				return solve.Result{}, went
+			}}}
+		r.Verdict.Outcome, r.Verdicts = verify.Proved, map[string]verify.Verdict{"replay": {Outcome: verify.Proved}, "smt": smt}
+		e := &Evaluator{Progress: Silent{}, Bounds: func(context.Context, *model.Problem) (*model.Certificate, error) { return nil, nil }}
+		err := e.more(b, 1, p, &[]*Row{r}, &Report{Problem: p, Rows: []*Row{r}})
+		cancel()
+		if !c.goes {
+			require.NoError(t, err, "%v", c)
+			require.Negative(t, limit)
+			continue
+		}
+		require.ErrorIs(t, err, went, "%v", c)
+		require.Positive(t, limit)
+		require.LessOrEqual(t, limit, 100*time.Second-c.atLeast, "%v", c)
 	}
 }
 

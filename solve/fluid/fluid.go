@@ -111,7 +111,7 @@ func (in *instance) limit(side []bool) (Limit, error) {
 		if side[link.Src] && !side[link.Dst] {
 			sum, carry := bits.Add64(uint64(l.Bandwidth), uint64(link.Bandwidth), 0)
 			if carry != 0 || sum > 1<<62 {
-				return Limit{}, errors.New("fluid: bandwidths that add up to more than 2^62 bytes per second")
+				return Limit{}, solve.NotServed("bandwidths that add up to more than 2^62 bytes per second")
 			}
 			l.Bandwidth = int64(sum)
 		}

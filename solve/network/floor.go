@@ -105,10 +105,20 @@ func (n *Network) doors(v int, class int32) []door {
 	return doors
 }
 
-// Uneven reports whether direct links give some member much less bandwidth than members have on average, as they do at the corners of
+// Uneven reports whether direct links give members much more bandwidth on average than some member has, as they do at the corners of
 // meshes. There the two halves of an allreduce, one after the other, would keep those members busy for much longer than links need on
 // average. O(links).
-func Uneven(p *model.Problem) bool { return imbalance(p) > uneven }
+func Uneven(p *model.Problem) bool {
+	if !direct(p) {
+		return false
+	}
+	out, sum := make([]float64, p.Topology.Ranks), 0.0
+	for _, l := range p.Topology.Links {
+		out[l.Src] += float64(l.Bandwidth)
+		sum += float64(l.Bandwidth)
+	}
+	return sum > uneven*slices.Min(out)*float64(len(out))
+}
 
 // Packs reports whether trees packed in the fluid limit are likely the best for p: an allreduce over direct links that are busy for
 // hundreds of latencies, where no symmetry moves all ranks, since they have other bandwidths to their neighbours. O(links·log links).
@@ -118,12 +128,12 @@ func Packs(p *model.Problem) bool {
 
 // alike reports whether all ranks have the same bandwidths to their neighbours, in whatever order.
 func alike(t *model.Topology) bool {
-	to := make([]map[int]int64, t.Nodes())
+	to := make([]map[int]float64, t.Nodes())
 	for _, l := range t.Links {
 		if to[l.Src] == nil {
-			to[l.Src] = map[int]int64{}
+			to[l.Src] = map[int]float64{}
 		}
-		to[l.Src][l.Dst] += l.Bandwidth
+		to[l.Src][l.Dst] += float64(l.Bandwidth)
 	}
 	first := slices.Sorted(maps.Values(to[0]))
 	for _, list := range to[1:] {
@@ -144,27 +154,12 @@ const (
 	manyLatencies = 300
 )
 
-// imbalance returns how many times as much bandwidth members have on average as the one with the least, 1 if not all links are direct
-// and all ranks members.
-func imbalance(p *model.Problem) float64 {
-	t := p.Topology
-	if !direct(p) {
-		return 1
-	}
-	out, sum := make([]int64, t.Ranks), int64(0)
-	for _, l := range t.Links {
-		out[l.Src] += l.Bandwidth
-		sum += l.Bandwidth
-	}
-	return float64(sum) / float64(slices.Min(out)) / float64(t.Ranks)
-}
-
 // Latencies returns for how many latencies of a link an allreduce keeps the links of p busy at least, on average. O(links).
 func Latencies(p *model.Problem) float64 {
-	bandwidth, latency := int64(0), model.Time(0)
+	bandwidth, latency := 0.0, model.Time(1)
 	for _, l := range p.Topology.Links {
-		bandwidth += l.Bandwidth
+		bandwidth += float64(l.Bandwidth)
 		latency = max(latency, l.Alpha)
 	}
-	return 2 * float64(p.Size) * float64(p.Topology.Ranks-1) / float64(bandwidth) * float64(model.Second) / float64(max(latency, 1))
+	return 2 * float64(p.Size) * float64(p.Topology.Ranks-1) / bandwidth * float64(model.Second) / float64(latency)
 }

@@ -128,7 +128,9 @@ func Run(t *testing.T, s solve.Solver, cfg Config) {
 				p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: kind}, Size: 1 << 12, Cost: model.Pipelined}
 				require.NoError(t, p.Validate())
 				r, err := s.Solve(context.Background(), p, o)
-				if err == nil && r.Schedule != nil {
+				if err != nil {
+					require.ErrorIs(t, err, solve.ErrNotServed, "%v, %+v", kind, wire)
+				} else if r.Schedule != nil {
 					require.NoError(t, Right(r.Problem, r.Schedule), "%v, %+v", kind, wire)
 				}
 			}
@@ -240,8 +242,7 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 		busy[name] = append(busy[name], span)
 		capacity[name] = limit
 	}
-	// counted reports whether a longer branch of the same multicast, or an earlier one as long, tells
-	// what transfer i keeps busy on the n-th link of its route.
+	// alike has the transfers that send a chunk from a rank at one time: branches of a multicast are.
 	type sent struct {
 		chunk, src int32
 		start      model.Time
@@ -251,6 +252,8 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 		at := sent{x.Chunk, x.Src, x.Start}
 		alike[at] = append(alike[at], i)
 	}
+	// counted reports whether a longer branch of the same multicast, or an earlier one as long, tells
+	// what transfer i keeps busy on the n-th link of its route.
 	counted := func(i, n int) bool {
 		x := s.Transfers[i]
 		mine := s.Routes[x.Route]
