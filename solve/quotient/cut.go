@@ -66,8 +66,11 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 
 // fits reports whether every part of p has a byte or more.
 func (c cut) fits(p *model.Problem) bool {
-	each := p.Space() / int64(max(1, p.DefaultChunks(1))) >> c.halved
-	least := 1.0
+	whole := p.Space() / int64(max(1, p.DefaultChunks(1)))
+	if c.size > 0 { // the last part may be much smaller than the others
+		return min(c.size, whole-c.size*int64(c.parts-1))>>c.halved >= 1
+	}
+	each, least := whole>>c.halved, 1.0
 	if c.ratio != 1 {
 		sum := 0.0
 		for k := range c.parts {

@@ -2,6 +2,7 @@ package quotient
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 )
@@ -139,7 +140,7 @@ const (
 func (s *search) join(best []*trial) []*trial {
 	var more []*trial
 	add := func(t *trial) {
-		if t != nil {
+		if t != nil && !slices.Contains(more, t) && !slices.Contains(s.arms, t) {
 			more = append(more, t)
 		}
 	}

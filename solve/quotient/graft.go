@@ -313,9 +313,9 @@ func (g *grafting) sent(i, from int32, found bool) bool {
 	return any
 }
 
-// change takes some of the jobs out that are late, as they are before in all, and puts them back. It returns how late jobs are then, which
-// is no more than what is allowed: else all stays.
-func (g *grafting) change(late []int32, before, allowed model.Time) model.Time {
+// change takes some of the jobs out that are late, as they are before in all, and puts them back. If they are no later then than
+// what is allowed it returns true, else all stays.
+func (g *grafting) change(late []int32, before, allowed model.Time) bool {
 	out := g.chosen(late)
 	g.even = g.rng.IntN(evenGrafts) == 0
 	g.work.n += hopWork * int64(len(out))
@@ -344,7 +344,7 @@ func (g *grafting) change(late []int32, before, allowed model.Time) model.Time {
 		after += max(0, g.jobs[i].end-g.target)
 	}
 	if after <= allowed {
-		return after
+		return true
 	}
 	for _, i := range out { // what was put back
 		if g.by[g.key(g.jobs[i].part, g.jobs[i].dst)] == i {
@@ -360,7 +360,7 @@ func (g *grafting) change(late []int32, before, allowed model.Time) model.Time {
 	if !room { // with several lanes, what is there may have moved to others
 		g.busy = g.s.booked(g.plan)
 	}
-	return before
+	return false
 }
 
 // run changes the plan until it ends at the target, and reports whether it does: many changes in turn may gain nothing, or the work
@@ -373,11 +373,12 @@ func (g *grafting) run() bool {
 			return false
 		}
 		allowed := max(late, least+least/worseGrafts+g.target/worseTarget)
-		if g.change(list, late, allowed) < least {
-			idle = 0
+		if !g.change(list, late, allowed) {
+			continue
 		}
-		late, list = g.late()
-		least = min(least, late)
+		if late, list = g.late(); late < least {
+			least, idle = late, 0
+		}
 	}
 	return true
 }

@@ -18,6 +18,7 @@ import (
 func TestGraft(t *testing.T) {
 	network, err := topo.Parse("dragonfly:3x2x2", topo.Options{})
 	require.NoError(t, err)
+	halves := 0
 	for _, kind := range []model.Kind{model.AllGather, model.ReduceScatter} {
 		for _, c := range []cut{{parts: 3, ratio: 1}, {parts: 3, ratio: 0.8}, {parts: 2, ratio: 1, size: 1500}} {
 			whole := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 64 << 10, Cost: model.Pipelined}
@@ -33,11 +34,49 @@ func TestGraft(t *testing.T) {
 			require.Less(t, x.best.end, before, kind)
 			require.NoError(t, solvetest.Right(x.p, x.best.emit(x.p)), kind)
 			if finer := s.halved(x); finer != nil {
+				halves++
 				require.Equal(t, 2*len(x.parts), len(finer.parts))
 				require.LessOrEqual(t, finer.best.end, x.best.end, kind)
 				require.NoError(t, solvetest.Right(finer.p, finer.best.emit(finer.p)), kind)
 			}
 		}
+	}
+	require.Positive(t, halves)
+}
+
+// TestFits: a cut fits where each of its parts has a byte, halved, too. The last part of one that fits latencies may be small.
+func TestFits(t *testing.T) {
+	network, err := topo.Parse("fattree:2x2", topo.Options{})
+	require.NoError(t, err)
+	fit := 0
+	for _, rest := range []int64{0, 1, 2, 3, 63, 64, 3579} {
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: 4 * (8*3579 + rest), Cost: model.Pipelined}
+		for halved := range 7 {
+			c := cut{parts: 9, ratio: 1, size: 3579, halved: halved}
+			require.Equal(t, rest>>halved > 0, c.fits(p), "rest %d, halved %d times", rest, halved)
+			if c.fits(p) {
+				fit++
+				q := c.apply(p)
+				require.NoError(t, q.Validate())
+				require.Len(t, q.Chunks, 4*c.count())
+			}
+		}
+	}
+	require.Positive(t, fit)
+}
+
+// TestSmallRests: where the last part of a cut that fits latencies is a byte or little more, it is not halved.
+func TestSmallRests(t *testing.T) {
+	for _, c := range []struct {
+		network string
+		size    int64
+	}{{"fattree:2x2", 114532}, {"fattree:3x2", 322086}, {"fattree:2x3", 138030}, {"fattree:4x4", 184048}, {"fattree:4x4", 66088}, {"dragonfly:3x2x2", 161064}} {
+		network, err := topo.Parse(c.network, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: c.size, Cost: model.Pipelined}
+		r, err := New().Solve(context.Background(), p, solve.Options{Effort: -1})
+		require.NoError(t, err)
+		require.NoError(t, solvetest.Right(r.Problem, r.Schedule), c.network)
 	}
 }
 
@@ -55,7 +94,7 @@ func TestGraftInRounds(t *testing.T) {
 	}
 }
 
-// TestGraftLimits: where latencies count, hops that are moved bring allgathers near the bound with half the usual work a trial.
+// TestGraftLimits: where latencies count, hops that are moved bring allgathers near the bound.
 func TestGraftLimits(t *testing.T) {
 	for _, c := range []struct {
 		network string

@@ -51,7 +51,7 @@ func (s *search) graft() {
 		list = s.leaders(list, max(graftedFiner, len(list)/2))
 	}
 	until += graftPart * s.ample / 2
-	for level := 0; s.p.Chunks == nil && level < mostHalved; level++ {
+	for level := 0; s.p.Chunks == nil && level < mostHalved && s.work < until; level++ {
 		var finer []*trial
 		for _, t := range list {
 			if x := s.halved(t); x != nil {
@@ -108,7 +108,8 @@ func (s *search) halved(t *trial) *trial {
 	x.divide()
 	x.rules = t.rules
 	x.keep(t.best.halved(x.x.s, x.parts), t.rules...)
-	for x.best.justify(nil) {
+	for again := true; again && s.ctx.Err() == nil; s.work += hopWork * int64(len(x.best.jobs)) {
+		again = x.best.justify(nil)
 	}
 	if float64(x.best.end) > worthHalving*float64(t.best.end) {
 		return nil

@@ -197,17 +197,8 @@ func (x *plan) early(waits [][]int32, release []model.Time) {
 		for _, k := range waits[i] {
 			at = max(at, x.jobs[k].end)
 		}
-		visits := x.s.ways[st.way].visits
-		for moved := true; moved; {
-			moved = false
-			for n, v := range visits {
-				span := tm.spans[n]
-				if t := busy[v.machine].free(v.lanes, at+span.From, span.To-span.From) - span.From; t > at {
-					at, moved = t, true
-				}
-			}
-		}
-		for n, v := range visits {
+		at = x.s.opens(busy, st.way, tm, at, never)
+		for n, v := range x.s.ways[st.way].visits {
 			busy[v.machine].take(v.lanes, model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
 		}
 		j.start, j.end = at, at+tm.lasts

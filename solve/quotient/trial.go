@@ -73,13 +73,13 @@ func (s *search) newTrial(shop int, c cut, where roots) *trial {
 		}
 	}
 	spread := model.Time(0)
-	if s.p.Collective.Kind == model.AllGather || s.p.Collective.Kind == model.ReduceScatter {
+	if s.gathers() {
 		spread = x.spread
 	}
 	return &trial{x: x, cut: c, roots: where, p: s.p, spread: spread, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
 }
 
-// add adds a trial and returns it, or one like it that was not tried yet; nil if that was tried, or it is too large.
+// add adds a trial and returns it, or one like it that has no plan yet; nil if that has one, or it is too large.
 func (s *search) add(shop int, c cut, where roots, balanced bool) *trial {
 	for _, t := range s.trials {
 		if t.x.index == shop && t.cut == c && t.roots == where && t.balanced == balanced && t.sketch == nil {
