@@ -396,6 +396,9 @@ func started(ctx context.Context, p *model.Problem, near *neighbours, r raster) 
 			return nil
 		}
 		g := newGrid(p, r, horizon)
+		if g == nil {
+			return nil
+		}
 		if g.follow(s); len(g.pool) == 0 && (best == nil || g.ends() < best.ends()) {
 			best = g
 		}

@@ -21,7 +21,7 @@ type endgame struct {
 	index  []int32 // by chunk: where it is among those, or -1
 	g      *grid
 	wall   int32 // the first of the jobs that keep busy what transfers that stay use: of chunks that nobody has
-	bricks int   // slots that they use
+	own    int32 // the first of their lanes
 }
 
 // reopened returns a schedule that ends sooner than s, by other ways for what starts from a time on, or s itself.
@@ -53,7 +53,7 @@ func reopened(ctx context.Context, p *model.Problem, r raster, s *model.Schedule
 // after the other: the more is open, the more there may be to gain, and the less of it is found.
 func endings(ctx context.Context, p *model.Problem, s *model.Schedule, o solve.Options) *model.Schedule {
 	r, ok := rasterOf(p)
-	if !ok || !r.counts(p.Makespan(s)) || p.Cost != model.Pipelined || len(p.Members()) > maxEjected || p.Makespan(s) <= o.Nearly() {
+	if o.Effort < 0 || !ok || !r.counts(p.Makespan(s)) || p.Cost != model.Pipelined || len(p.Members()) > maxEjected || p.Makespan(s) <= o.Nearly() {
 		return s
 	}
 	if order := func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(s.Transfers, order) {
@@ -157,7 +157,9 @@ func (e *endgame) place(s *model.Schedule) bool {
 		q.Chunks = append(q.Chunks, e.p.Chunks[0])
 	}
 	q.Chunks[0].Size = e.p.Chunks[0].Size
-	e.g = newGrid(&q, e.raster, horizon)
+	if e.g = newGrid(&q, e.raster, horizon); e.g == nil {
+		return false
+	}
 	for _, t := range e.early {
 		if k := e.index[t.Chunk]; k >= 0 {
 			x := k*int32(e.g.ranks) + t.Dst
@@ -213,7 +215,7 @@ const unmoved = 1 << 20
 // build has a job of a chunk that nobody else has keep each of some lanes busy.
 func (e *endgame) build(wall []lane) {
 	g := e.g
-	e.wall = int32(len(e.chunks) * g.ranks)
+	e.wall, e.own = int32(len(e.chunks)*g.ranks), int32(len(g.lanes))
 	for i := range wall {
 		first := true
 		for _, v := range e.p.Members() {
@@ -230,27 +232,22 @@ func (e *endgame) build(wall []lane) {
 			}
 		}
 	}
-	e.bricks = e.walled()
 }
 
 // right reports whether the wall is as it was, and nothing is sent on before it has come.
 func (e *endgame) right() bool {
-	for x, by := range e.g.by[:e.wall] {
-		if by >= 0 && e.g.at[e.g.source(int32(x), &e.g.lanes[by])] > e.g.start[x] {
+	for x, by := range e.g.by {
+		switch {
+		case by < 0:
+		case int32(x) >= e.wall:
+			if by < e.own {
+				return false
+			}
+		case e.g.at[e.g.source(int32(x), &e.g.lanes[by])] > e.g.start[x]:
 			return false
 		}
 	}
-	return e.walled() == e.bricks
-}
-
-// walled counts the slots that the wall still keeps busy.
-func (e *endgame) walled() (bricks int) {
-	for _, x := range e.g.owner {
-		if x >= e.wall {
-			bricks++
-		}
-	}
-	return bricks
+	return true
 }
 
 // schedule returns what stays and what is on the grid.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 // grid is a broadcast in slots of time: which chunk comes to which rank, by which lane and when. Some ranks may lack
@@ -48,31 +49,46 @@ type lane struct {
 	lasts      int32
 }
 
-// newGrid returns a grid in which everything is to be done, within a horizon.
+// newGrid returns a grid in which everything is to be done, within a horizon, over routes between members that do not take longer
+// than that. It returns nil if there is none to some member.
 func newGrid(p *model.Problem, r raster, horizon int32) *grid {
+	out := solve.Outsiders(p)
+	between := slices.DeleteFunc(routes(p.Topology, p.Chunks[0].Size), func(route []int) bool {
+		return out[p.Topology.Links[route[0]].Src] || out[p.Topology.Links[route[len(route)-1]].Dst]
+	})
+	return newGridOver(between, p, r, horizon)
+}
+
+// newGridOver is newGrid over some routes.
+func newGridOver(routes [][]int, p *model.Problem, r raster, horizon int32) *grid {
 	t := p.Topology
 	g := &grid{p: p, raster: r, ranks: t.Ranks, into: make([][]int32, t.Ranks)}
-	member := make([]bool, t.Ranks)
-	for _, v := range p.Members() {
-		member[v] = true
-	}
 	size := p.Chunks[0].Size
-	for _, route := range routes(t, size) {
-		u, v := t.Links[route[0]].Src, t.Links[route[len(route)-1]].Dst
-		if !member[u] || !member[v] {
+	for _, route := range routes {
+		before, beta := model.Time(0), model.Time(0)
+		for _, k := range route {
+			before = before.Add(t.Links[k].Alpha)
+			beta = max(beta, model.TransferTime(size, t.Links[k].Bandwidth))
+		}
+		if before.Add(beta) > r.time(horizon) { // nothing comes over it in time, and slots might not count it
 			continue
 		}
+		u, v := t.Links[route[0]].Src, t.Links[route[len(route)-1]].Dst
 		l := lane{from: int32(u), to: int32(v), route: route}
-		before, beta := model.Time(0), model.Time(0)
+		before = 0
 		for _, k := range route {
 			l.links, l.off = append(l.links, int32(k)), append(l.off, r.up(before))
 			before += t.Links[k].Alpha
-			beta = max(beta, model.TransferTime(size, t.Links[k].Bandwidth))
 		}
 		l.width = max(1, r.up(beta))
 		l.lasts = r.up(before) + l.width
 		g.into[v] = append(g.into[v], int32(len(g.lanes)))
 		g.lanes = append(g.lanes, l)
+	}
+	for _, v := range p.Members() {
+		if v != p.Collective.Root && len(g.into[v]) == 0 {
+			return nil
+		}
 	}
 	return g.empty(horizon, len(p.Chunks), 0)
 }
@@ -392,7 +408,11 @@ func (g *grid) follow(s *model.Schedule) {
 func (g *grid) halved() *grid {
 	r := g.raster
 	r.slots *= 2
-	h := newGrid(r.cut(g.p), r, 2*g.horizon)
+	ways := make([][]int, len(g.lanes))
+	for i := range ways {
+		ways[i] = g.lanes[i].route
+	}
+	h := newGridOver(ways, r.cut(g.p), r, 2*g.horizon) // which has all of them: none takes longer than before
 	for _, x := range g.done() {
 		l := &h.lanes[g.by[x]]
 		for i := range int32(2) {

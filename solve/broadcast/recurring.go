@@ -82,7 +82,9 @@ func newRecurring(ctx context.Context, p *model.Problem, near *neighbours) *recu
 	if int(horizon)*len(p.Topology.Links) > mostSlots {
 		return nil
 	}
-	x.all = newGrid(x.p, r, horizon)
+	if x.all = newGrid(x.p, r, horizon); x.all == nil {
+		return nil
+	}
 	return x
 }
 
@@ -100,7 +102,8 @@ func (x *recurring) attempts() (list []attempt) {
 	}
 	add := func(n int, room float64) {
 		a := attempt{n, max(widest, int32(math.Ceil(x.item*float64(n)*(1+room)-alike)))}
-		if n <= len(x.p.Chunks) && !slices.Contains(list, a) {
+		periods := (len(x.p.Chunks) + n - 1) / n
+		if n <= len(x.p.Chunks) && periods*int(a.period) <= int(x.all.horizon) && !slices.Contains(list, a) {
 			list = append(list, a)
 		}
 	}
@@ -159,6 +162,9 @@ func (x *recurring) try(ctx context.Context, a attempt) {
 		return
 	}
 	h := g.repeated(len(x.p.Chunks))
+	if h == nil {
+		return
+	}
 	ends := h.ends()
 	if x.best != nil && ends > x.ends+x.ends/behindRecurring {
 		return
@@ -169,10 +175,14 @@ func (x *recurring) try(ctx context.Context, a attempt) {
 	}
 }
 
-// repeated returns the grid of a number of chunks in which one of a period is repeated.
+// repeated returns the grid of a number of chunks in which one of a period is repeated, nil if that has too many slots.
 func (g *grid) repeated(chunks int) *grid {
 	periods := int32((chunks + g.chunks - 1) / g.chunks)
-	h := g.empty((periods-1)*g.period+g.ends(), chunks, 0)
+	horizon := int(periods-1)*int(g.period) + int(g.ends())
+	if horizon*len(g.p.Topology.Links) > mostSlots {
+		return nil
+	}
+	h := g.empty(int32(horizon), chunks, 0)
 	for _, x := range g.done() {
 		l := &g.lanes[g.by[x]]
 		for i := range periods {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/arborescence"
 )
 
 // tempered returns trees that are flatter than those of a forest, which no single move makes flatter, if it finds any:
@@ -19,7 +20,8 @@ func (f *Forest) tempered(ctx context.Context, p *model.Problem) *Forest {
 		return nil
 	}
 	root := f.Trees[0].Root
-	flattest, least := f.Trees, newBed(p, hops, f.Trees, f.room, unit).sum()
+	var flattest []arborescence.Tree
+	least := newBed(p, hops, f.Trees, f.room, unit).sum()
 	for seed := range uint64(temperings) {
 		s := newBed(p, hops, f.Trees, f.room, unit)
 		s.temper(ctx, rand.New(rand.NewPCG(seed, 1)))
@@ -30,7 +32,7 @@ func (f *Forest) tempered(ctx context.Context, p *model.Problem) *Forest {
 			flattest, least = s.trees(root, unit), sum
 		}
 	}
-	if least == newBed(p, hops, f.Trees, f.room, unit).sum() {
+	if flattest == nil {
 		return nil
 	}
 	return &Forest{Trees: flattest, Fits: f.Fits, room: f.room}
@@ -80,7 +82,7 @@ func (s *bed) jolt(rng *rand.Rand, heat float64) {
 	s.take(at, old, -1)
 	s.take(at, to, 1)
 	full, other, otherTo := s.full(to), branch{}, int32(-1)
-	if full >= 0 {
+	if full >= 0 && len(s.users[full]) > 0 { // none takes a link that has no room for a tree
 		other = s.users[full][rng.IntN(len(s.users[full]))]
 		var more float64
 		otherTo, more = s.swapped(at, other, old, to)

@@ -2,6 +2,7 @@ package broadcast
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +37,28 @@ func TestTempered(t *testing.T) {
 		require.LessOrEqual(t, now, busy*(1+1e-9), c.name)
 		require.LessOrEqual(t, last*1e6, c.after, c.name)
 	}
+}
+
+// TestTemperSlowLinks: a link that has no room for a tree, which no tree takes, stays free.
+func TestTemperSlowLinks(t *testing.T) {
+	tempered := 0
+	for _, ends := range [][2]int{{1, 2}, {34, 33}, {8, 7}, {30, 1}} {
+		p := problem(t, "mesh:5x7", model.Broadcast)
+		p.Size = 16 << 10
+		p.Topology.Links = append(p.Topology.Links, model.Link{Src: ends[0], Dst: ends[1], Alpha: p.Topology.Links[0].Alpha, Bandwidth: 1000})
+		all, err := packings(context.Background(), context.Background(), p)
+		require.NoError(t, err)
+		f := flattest(p, all)[0]
+		unit, parts := units(f.Trees)
+		if f.room == nil || parts > mostFlattened {
+			continue
+		}
+		s := newBed(p, newGarden(p).hops, f.Trees, f.room, unit)
+		s.temper(context.Background(), rand.New(rand.NewPCG(1, 1)))
+		for _, tree := range s.trees(f.Trees[0].Root, unit) {
+			require.Equal(t, f.Trees[0].Root, tree.Root)
+		}
+		tempered++
+	}
+	require.Positive(t, tempered)
 }

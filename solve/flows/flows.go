@@ -151,9 +151,8 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		}
 	}
 	// finer chooses ways for finer and finer pieces, as long as one of some cuts in turn gains something.
-	k := 2 * least
 	finer := func(finest, patience int) error {
-		for idle := 0; k <= finest && moved > 0 && moved <= maxTransfers && makespan > floor && idle < patience && !b.Spent(); k *= 2 {
+		for k, idle := 2*least, 0; k <= finest && moved > 0 && moved <= maxTransfers && makespan > floor && idle < patience && !b.Spent(); k *= 2 {
 			if len(solve.Cut(p, k).Chunks) > maxTransfers {
 				break
 			}

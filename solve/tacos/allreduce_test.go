@@ -82,12 +82,18 @@ func TestFineCut(t *testing.T) {
 func TestChained(t *testing.T) {
 	p := allReduceOn(t, "dragonfly:4x4x4", 0)
 	p.Cost = model.Pipelined
-	c := chained(p, solve.Options{Seed: 1}, func() bool { return false })
+	never := func() bool { return false }
+	alone := func(p *model.Problem) *candidate {
+		syn, err := newSynthesis(solve.Cut(p, 1), never)
+		require.NoError(t, err)
+		return chained(p, syn, solve.Options{Seed: 1}, never)
+	}
+	c := alone(p)
 	require.NotNil(t, c)
 	b, err := bound.Quick(context.Background(), p)
 	require.NoError(t, err)
 	require.LessOrEqual(t, float64(c.makespan), 1.004*float64(b.Estimate))
-	require.Nil(t, chained(allReduceOn(t, "mesh:4x4", 0), solve.Options{Seed: 1}, func() bool { return false }))
+	require.Nil(t, alone(allReduceOn(t, "mesh:4x4", 0)))
 }
 
 // TestLeads: tacos comes first on meshes where latencies count little.

@@ -40,7 +40,7 @@ func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]c
 		return []candidate{{syn: syn}}, nil
 	}
 	var all []candidate
-	if c := chained(p, o, stop); c != nil {
+	if c := chained(p, syn, o, stop); c != nil {
 		all = append(all, *c)
 		if c.makespan <= o.Enough {
 			return all, nil
@@ -86,16 +86,10 @@ func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]c
 // chained returns the best candidate whose trees have no branches, with chunks halved as long as it gains by that, or nil if there is
 // none. These trees are quick to make, and next to nothing is better than they are on long buffers where the busiest links are those of
 // the ranks.
-func chained(p *model.Problem, o solve.Options, stop func() bool) (best *candidate) {
-	for k := 1; k <= sharedPieces; k *= 2 {
-		n := int64(p.DefaultChunks(k))
-		if k > 1 && (n > p.Space() || 2*n*int64(p.Topology.Ranks) > sharedCut) {
-			break
-		}
-		syn, err := newSynthesis(solve.Cut(p, k), stop)
-		if err != nil || syn == nil || syn.both == nil {
-			break
-		}
+//
+// It begins with one chunk a member, for which syn is made.
+func chained(p *model.Problem, syn *synthesis, o solve.Options, stop func() bool) (best *candidate) {
+	for k := 1; syn != nil && syn.both != nil; {
 		list := syn.both.Chains(o.Seed, stop)
 		if list == nil {
 			break
@@ -105,6 +99,14 @@ func chained(p *model.Problem, o solve.Options, stop func() bool) (best *candida
 			break
 		}
 		best = c
+		k *= 2
+		if n := int64(p.DefaultChunks(k)); k > sharedPieces || n > p.Space() || 2*n*int64(p.Topology.Ranks) > sharedCut {
+			break
+		}
+		var err error
+		if syn, err = newSynthesis(solve.Cut(p, k), stop); err != nil {
+			break
+		}
 	}
 	return best
 }
