@@ -94,9 +94,11 @@ func (s *search) moved(r *rand.Rand, of []*plan, now *mixture, end model.Time) *
 		if r.IntN(2) == 0 {
 			some = 1
 		}
-		next.counts[from] -= some
-		next.counts[to] += some
-		return next
+		if to != from {
+			next.counts[from] -= some
+			next.counts[to] += some
+			return next
+		}
 	}
 	next.more = slices.Clone(now.more)
 	next.more[from] = slices.Clone(now.more[from])
@@ -123,7 +125,7 @@ func (s *search) mixed(of []*plan, x *mixture, before model.Time, chunks int) mo
 	var courses []*course
 	var more [][]model.Time
 	left := slices.Clone(x.counts)
-	for len(courses) < len(b.p.Chunks) { // in turn
+	for range b.p.Chunks { // in turn
 		for i, q := range of {
 			if left[i] > 0 {
 				courses, more = append(courses, b.course(q, x.counts[i]-left[i])), append(more, x.more[i])
@@ -131,7 +133,7 @@ func (s *search) mixed(of []*plan, x *mixture, before model.Time, chunks int) mo
 			}
 		}
 	}
-	if !b.place(courses, more, before) || len(b.transfers)*b.copies > maxComposition {
+	if len(courses) != len(b.p.Chunks) || !b.place(courses, more, before) || len(b.transfers)*b.copies > maxComposition {
 		return model.MaxTime
 	}
 	return s.keep(b, "each chunk by one of several compositions")

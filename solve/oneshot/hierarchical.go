@@ -295,7 +295,9 @@ func (q *plan) steps() int { return len(q.turns[0]) }
 func (b *builder) compose(q *plan) bool {
 	courses := make([]*course, len(b.p.Chunks))
 	for k := range courses {
-		courses[k] = b.course(q, k)
+		if courses[k] = b.course(q, k); courses[k] == nil {
+			return false
+		}
 	}
 	return b.place(courses, nil, model.MaxTime)
 }

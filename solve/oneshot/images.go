@@ -237,8 +237,8 @@ func (s *search) base(q *plan, n int) *course {
 	return c
 }
 
-// course returns how the n-th chunk goes that follows a plan: of some images of its base the one that adds least to the
-// squares of what the chunks before it load on links in each step.
+// course returns how the n-th chunk goes that follows a plan, nil if it does not lead to all: of some images of its base the one that
+// adds least to the squares of what the chunks before it load on links in each step.
 func (s *search) course(q *plan, n int) *course {
 	if q.copies != s.copies {
 		q.copies, q.courses = s.copies, nil
@@ -246,6 +246,9 @@ func (s *search) course(q *plan, n int) *course {
 	}
 	for i := len(q.courses); i <= n; i++ {
 		c, best, least := s.base(q, i), 0, 0.0
+		if c == nil {
+			return nil
+		}
 		for trial := range min(samples, len(s.images.nodes)) {
 			e, cost := 0, 0.0
 			if i > 0 {

@@ -12,12 +12,11 @@ import (
 // is sooner over. It sets labels, as for shortest paths with several costs (Martins, "On a multicriteria shortest path
 // problem", European Journal of Operational Research 16, 1984).
 type lattice struct {
-	s     *search
-	q     *plan
-	kind  []int     // by link: the number of its kind
-	slow  []float64 // by kind: how long a byte takes over one of its links, as a part of all of them
-	legs  map[[2]int][]int
-	costs map[passing]*paid
+	s    *search
+	q    *plan
+	kind []int     // by link: the number of its kind
+	slow []float64 // by kind: how long a byte takes over one of its links, as a part of all of them
+	legs map[[2]int][]int
 }
 
 // cost is what is to pay between two states, or up to one.
@@ -27,12 +26,7 @@ type cost struct {
 	peak    float64   // of a step, where it is busiest
 }
 
-// passing is a step, and paid is what it leads to and costs.
-type passing struct {
-	from *standing
-	to   state
-}
-
+// paid is what a step leads to and costs.
 type paid struct {
 	cost
 	at *standing // nil: there is no such step
@@ -48,10 +42,12 @@ type list struct {
 // Limits of the lattice.
 const (
 	latticeWork = 1 << 24 // pairs of states times pairs of members
-	mostLists   = 16      // for each state
+	mostLists   = 64      // for each state
+	mostPaths   = 16      // of a layout, about
 )
 
-// paths returns the best plans of a layout among all lists of states, none where there are too many.
+// paths returns plans of a layout of which none is better than another one, among all lists of states; none where there are too many
+// of these.
 func (s *search) paths(x *layout) (plans []*plan) {
 	d, n := len(x.radix), len(x.member)
 	work := n * n
@@ -61,15 +57,12 @@ func (s *search) paths(x *layout) (plans []*plan) {
 	if x.matching != nil || work > latticeWork {
 		return nil
 	}
-	l := &lattice{s: s, q: &plan{layout: x, nearby: true}, legs: map[[2]int][]int{}, costs: map[passing]*paid{}}
+	l := &lattice{s: s, q: &plan{layout: x, nearby: true}, legs: map[[2]int][]int{}}
 	l.sort()
 	all := uint(1)<<d - 1
 	at := map[state][]*list{{}: {l.start()}}
 	states := l.states()
 	for i, from := range states {
-		if s.b.Spent() {
-			return nil
-		}
 		if len(at[from]) == 0 {
 			continue
 		}
@@ -78,6 +71,9 @@ func (s *search) paths(x *layout) (plans []*plan) {
 				continue
 			}
 			for _, a := range at[from] {
+				if s.b.Spent() {
+					return nil
+				}
 				if b := l.longer(a, to); b != nil {
 					at[to] = add(at[to], b)
 				}
@@ -85,11 +81,13 @@ func (s *search) paths(x *layout) (plans []*plan) {
 		}
 	}
 	for _, a := range at[state{summed: all}] {
-		if q := l.plan(a); len(plans) < mostLists {
-			plans = append(plans, q)
-			if !mirrors(q.turns[0]) {
-				plans = append(plans, &plan{layout: x, nearby: true, turns: q.turns, mirrored: true})
-			}
+		if len(plans) >= mostPaths {
+			break
+		}
+		q := l.plan(a)
+		plans = append(plans, q)
+		if !mirrors(q.turns[0]) {
+			plans = append(plans, &plan{layout: x, nearby: true, turns: q.turns, mirrored: true})
 		}
 	}
 	return plans
@@ -157,14 +155,9 @@ func (l *lattice) start() *list {
 
 // pay returns what a step costs.
 func (l *lattice) pay(from *standing, to state) *paid {
-	known := l.costs[passing{from, to}]
-	if known != nil {
-		return known
-	}
 	g := l.s.guide
 	x, next := g.next(from, to)
 	p := &paid{cost: cost{busy: make([]float64, len(l.slow))}, at: next}
-	l.costs[passing{from, to}] = p
 	if next == nil {
 		return p
 	}
@@ -207,14 +200,17 @@ func (a *list) dominates(b *list) bool {
 	return a.latency <= b.latency && a.peak <= b.peak*(1+1e-9)
 }
 
-// add adds a list to those that lead to a state if none of these is as good, and takes out those that it is better than.
+// add adds a list to those that lead to a state if none of these is as good and there are few, and takes out those that it is better
+// than.
 func add(lists []*list, a *list) []*list {
 	for _, b := range lists {
 		if b.dominates(a) {
 			return lists
 		}
 	}
-	lists = slices.DeleteFunc(lists, a.dominates)
+	if lists = slices.DeleteFunc(lists, a.dominates); len(lists) >= mostLists {
+		return lists
+	}
 	return append(lists, a)
 }
 

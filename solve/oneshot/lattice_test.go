@@ -26,6 +26,7 @@ func ready(s *search) {
 // Plans through any states are allreduces, also backwards, in any order of their steps, and with images.
 func TestPaths(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
+	checked := map[string]int{}
 	for _, name := range []string{"ring:8", "mi250", "dragonfly:3x2x2", "fattree:2x4", "mesh:2x4", "dgx1"} {
 		s := searchOn(t, name)
 		ready(s)
@@ -54,8 +55,80 @@ func TestPaths(t *testing.T) {
 					}
 					got := s.result(solve.Done)
 					require.NoError(t, solvetest.Right(got.Problem, got.Schedule), "%s: %s", name, fmt.Sprint(q.radix, q.turns, q.mirrored, m, s.copies))
+					checked[name]++
+				}
+			}
+		}
+		require.Greater(t, checked[name], 4, name)
+	}
+}
+
+// Compositions, whose hops are placed by critical paths alone, are allreduces on networks of any latencies and bandwidths, where hops
+// that are too late are often moved before others.
+func TestComposedRandom(t *testing.T) {
+	for _, name := range []string{"dgx1", "ndv2:2", "mesh:2x4"} {
+		checked := 0
+		for seed := range uint64(20) {
+			r := rand.New(rand.NewPCG(seed, 4))
+			s := searchOn(t, name)
+			for i := range s.p.Topology.Links {
+				if l := &s.p.Topology.Links[i]; r.IntN(2) == 0 {
+					l.Alpha = l.Alpha/2 + model.Time(r.Int64N(int64(3*l.Alpha)+1))
+				} else if r.IntN(2) == 0 {
+					l.Bandwidth = l.Bandwidth/4 + r.Int64N(2*l.Bandwidth)
+				}
+			}
+			s.p.Size = 1 << (8 + r.IntN(13))
+			ready(s)
+			for _, x := range layouts(s.p) {
+				for _, q := range append(s.paths(x), x.plans()...) {
+					if !s.estimate(q) {
+						continue
+					}
+					s.together(1)
+					b := s.divided((1 + r.IntN(4)) * min(16, s.parts(q)))
+					if len(b.p.Chunks)*q.transfers(1) > 1<<12 || !b.compose(q) {
+						continue
+					}
+					s.best = nil
+					s.keep(b, "")
+					got := s.result(solve.Done)
+					require.NoError(t, solvetest.Right(got.Problem, got.Schedule), "%s, seed %d: %s", name, seed, q)
+					checked++
+				}
+			}
+		}
+		require.Greater(t, checked, 20, name)
+	}
+}
+
+// What is placed by some time ends before it, also where chunks are large.
+func TestPlacedInTime(t *testing.T) {
+	checked := 0
+	for _, name := range []string{"ring:8", "dgx1", "mesh:3x4"} {
+		s := searchOn(t, name)
+		s.p.Size = 1 << 20
+		ready(s)
+		for _, x := range layouts(s.p) {
+			for _, q := range append(s.paths(x), x.plans()...) {
+				if !s.estimate(q) {
+					continue
+				}
+				s.together(1)
+				whole := s.divided(2)
+				if !whole.compose(q) {
+					continue
+				}
+				for _, part := range []model.Time{80, 90, 95, 99, 100} {
+					end := whole.end() * part / 100
+					b := s.divided(2)
+					if b.place([]*course{b.course(q, 0), b.course(q, 1)}[:len(b.p.Chunks)], nil, end+1) {
+						require.LessOrEqual(t, b.end(), end, "%s: %s", name, q)
+						checked++
+					}
 				}
 			}
 		}
 	}
+	require.Greater(t, checked, 20)
 }

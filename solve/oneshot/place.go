@@ -7,11 +7,11 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// hop is a pair of a step of a course, how long a small chunk takes from its start to the end of all, and its rank in the order
-// in which hops are placed.
+// hop is a pair of a step of a course, how long a small chunk takes from its start to the end of all, how much of that is left
+// once it has come, and its rank in the order in which hops are placed.
 type hop struct {
-	step, pair int32
-	tail, rank model.Time
+	step, pair       int32
+	tail, rest, rank model.Time
 }
 
 // hops returns the pairs of a course, those first after whose start most time is needed. What a member sends before something
@@ -33,11 +33,12 @@ func (g *guide) hops(c *course) (all []hop) {
 		come = slices.Clone(comes)
 		for i := len(x.pairs) - 1; i >= 0; i-- {
 			w := x.pairs[i]
-			tail := g.t.Duration(g.ways.routes[w.route], 1) + after[w.to]
+			rest := after[w.to]
+			tail := g.t.Duration(g.ways.routes[w.route], 1) + rest
 			rank := max(tail, goes[w.to]+1, comes[w.from]+1, comes[w.to]+1)
 			sent[w.from], went[w.from] = max(sent[w.from], tail), max(went[w.from], rank)
 			come[w.to] = max(come[w.to], rank)
-			all = append(all, hop{int32(s), int32(i), tail, rank})
+			all = append(all, hop{int32(s), int32(i), tail, rest, rank})
 		}
 		after, goes, comes = sent, went, come
 	}
@@ -140,7 +141,19 @@ func together(items []item, courses []*course) {
 	})
 }
 
-// serial places items in turn, and returns true if too many had to be placed again. If that cannot end in time it stops early.
+// needs reports whether a hop must not be placed before another one of an earlier step, at whose end it comes. It would add what the
+// other one is to send or get before.
+func needs(courses []*course, x, y item) bool {
+	if x.k != y.k || y.step >= x.step {
+		return false
+	}
+	to := courses[x.k].steps[x.step].pairs[x.pair].to
+	w := courses[y.k].steps[y.step].pairs[y.pair]
+	return w.from == to || w.to == to
+}
+
+// serial places items in turn, and returns true if too many had to be placed again, or one cannot be placed sooner. If that cannot end
+// in time it stops early.
 func (b *builder) serial(first int, courses []*course, items []item, most int, before model.Time) (late bool) {
 	n, base := b.n(), len(b.transfers)
 	at := make([][]moment, len(courses)) // by chunk, step and member
@@ -188,13 +201,14 @@ func (b *builder) serial(first int, courses []*course, items []item, most int, b
 			b.cancel(len(b.transfers) - 1)
 			t = b.send(first+int(x.k), w, op, t.Start+1)
 		}
-		if b.clash || b.b.Spent() || t.Start+x.tail >= before {
+		if b.clash || b.b.Spent() || t.End+x.rest >= before {
 			b.cancel(len(b.transfers) - 1)
 			return false
 		}
 		if step.phase == exchanging && t.Start >= from.came { // too late: go back to before what came first
 			mark := int(from.first) - base
-			if most -= i - mark; most < 0 {
+			most -= i - mark
+			if most < 0 || slices.ContainsFunc(items[mark:i], func(y item) bool { return needs(courses, x, y) }) {
 				return true
 			}
 			b.cancel(base + mark)

@@ -105,6 +105,9 @@ func (m *mixer) mix(end model.Time) (parts []float64, sum float64) {
 	}
 	parts = make([]float64, len(m.all))
 	for range windowTurns {
+		if m.s.b.Spent() {
+			return nil, 0
+		}
 		r, err := highs.Simplex(m.s.b.Context(), p)
 		if err != nil {
 			return nil, 0
