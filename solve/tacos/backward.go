@@ -46,7 +46,7 @@ func (e *lockstep[K]) reductions(from model.Time, emit func([]model.Transfer) bo
 		for v, n := range e.counts[slot] {
 			for range n {
 				at[v]--
-				i := v*e.chunks + int(at[v])
+				i := e.place(v, int(at[v]))
 				k := e.log[i]
 				x := &e.Hops[e.Into[v]+int32(e.by[i])]
 				src, dst := e.Ends(x)
@@ -83,7 +83,7 @@ func (s solver) streamReducing(p *model.Problem, o solve.Options) (*solve.Stream
 	deliveries := int64(len(p.Chunks)) * int64(p.Topology.Ranks-1)
 	st := &solve.Stream{
 		Problem: p, Form: model.FormFor(p.Cost), Routes: back.Routes, Transfers: deliveries,
-		Memory: lockstepMemory(back, delay) + 2*int64(len(p.Chunks))*int64(p.Topology.Ranks) + 1<<20,
+		Memory: lockstepMemory(back, delay) + 2*int64(len(p.Chunks)+logTile)*int64(p.Topology.Ranks) + 1<<20,
 		Note:   fmt.Sprintf("in slots of %v", slot),
 	}
 	if p.Collective.Kind == model.AllReduce {

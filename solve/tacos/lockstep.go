@@ -32,7 +32,7 @@ type lockstep[K uint16 | int32] struct {
 	chunks  int
 	words   int
 	taken   []uint64  // what has arrived or is on its way: tiles of 8 ranks by 64 chunks, a line of the cache each
-	log     []K       // by rank: the same in the order of starts
+	log     []K       // the same in the order of starts: see place
 	lengths [][]int32 // by slot modulo delay+1, by rank: the length of the log after it
 	cursor  []int32   // by hop: where in the log of its source
 	seed    uint64
@@ -105,7 +105,7 @@ func newLockstep[K uint16 | int32](n *network.Network, pt *network.Pattern, seed
 	ranks, chunks := n.Problem.Topology.Ranks, len(n.Problem.Chunks)
 	e := &lockstep[K]{
 		Network: n, slot: slot, delay: delay, chunks: chunks, words: (chunks + 63) / 64,
-		log: make([]K, ranks*chunks), lengths: make([][]int32, delay+1), cursor: make([]int32, len(n.Hops)),
+		log: make([]K, (chunks+logTile-1)/logTile*logTile*ranks), lengths: make([][]int32, delay+1), cursor: make([]int32, len(n.Hops)),
 		seed: seed, left: make([]int, (ranks+blockRanks-1)/blockRanks),
 	}
 	e.taken = make([]uint64, (ranks+7)/8*8*e.words)
@@ -125,7 +125,7 @@ func newLockstep[K uint16 | int32](n *network.Network, pt *network.Pattern, seed
 	for _, k := range at {
 		for _, r := range pt.From[k] {
 			e.take(int(r), K(k))
-			e.log[int(r)*chunks+int(first[r])] = K(k)
+			e.log[e.place(int(r), int(first[r]))] = K(k)
 			first[r]++
 		}
 	}
@@ -136,6 +136,15 @@ func newLockstep[K uint16 | int32](n *network.Network, pt *network.Pattern, seed
 		copy(e.lengths[i], first)
 	}
 	return e
+}
+
+// logTile is how many chunks of one rank's log lie together.
+const logTile = 32
+
+// place returns where the i-th chunk of a rank's log is. Ranks are at about the same place of their logs at any time: what they write
+// and read then lies together in memory, in few lines and pages.
+func (e *lockstep[K]) place(rank, i int) int {
+	return (i/logTile*e.Problem.Topology.Ranks+rank)*logTile + i%logTile
 }
 
 func (e *lockstep[K]) take(rank int, k K) {
@@ -215,28 +224,29 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 			continue
 		}
 		row := e.taken[(v>>3)*e.words*8+v&7 : ((v>>3)+1)*e.words*8]
-		mine := e.log[v*e.chunks : (v+1)*e.chunks]
 		a, b := e.Into[v], e.Into[v+1]
 		hi, _ := bits.Mul64(turn, uint64(b-a))
 		l := a + int32(hi)
 		for range b - a {
 			x := &e.Hops[l]
-			held := e.log[int(x.Src)*e.chunks:][:arrived[x.Src]]
-			c := e.cursor[l]
-			for int(c) < len(held) && row[int(held[c]>>6)*8]>>(held[c]&63)&1 != 0 {
+			c, held := e.cursor[l], arrived[x.Src]
+			for ; c < held; c++ {
+				k := e.log[e.place(int(x.Src), int(c))]
+				word := &row[int(k>>6)*8]
+				if *word>>(k&63)&1 != 0 {
+					continue
+				}
 				c++
-			}
-			if int(c) < len(held) {
-				k := held[c]
-				c++
-				row[int(k>>6)*8] |= 1 << (k & 63)
-				mine[n] = k
+				*word |= 1 << (k & 63)
+				i := e.place(v, int(n))
+				e.log[i] = k
 				if e.by != nil {
-					e.by[v*e.chunks+int(n)] = uint8(l - a)
+					e.by[i] = uint8(l - a)
 				}
 				n++
 				src, dst := e.Ends(x)
 				out = append(out, model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.Route, Start: start, End: start + e.Lasts(x, e.Class[k])})
+				break
 			}
 			e.cursor[l] = c
 			if l++; l == b {

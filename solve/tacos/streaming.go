@@ -85,7 +85,7 @@ func lockstepMemory(n *network.Network, delay int) int64 {
 	if chunks <= 1<<16 {
 		entry = 2
 	}
-	logs := ranks*chunks*entry + (ranks+7)/8*8*((chunks+63)/64*8)
+	logs := ranks*(chunks+logTile)*entry + (ranks+7)/8*8*((chunks+63)/64*8)
 	ring := ranks * 4 * int64(delay+1)
 	out := 2 * (inFlight + 1) * hops * int64(unsafe.Sizeof(model.Transfer{})) // buffers grow by up to twice
 	return logs + ring + out + 16*(ranks+chunks+hops) + 1<<20
