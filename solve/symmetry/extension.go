@@ -17,6 +17,7 @@ type extension struct {
 	orbit      []int32            // of a vertex under h
 	pairs      map[[2]int32]int32 // of the arcs inside: their orbits under h
 	generators []int              // of h
+	centre     [][]int32          // of h: the elements that commute with all of it
 	src, dst   *partition         // where g is known so far: from cells of src to those of dst
 	phi        []int32            // ghg⁻¹ = phi(h), by element
 	power      int                // g^p, or -1 if that is not known yet
@@ -51,6 +52,11 @@ func newExtension(s *search, h *Group, p int, how kind) *extension {
 	for i := 1; i < len(h.orders); i++ {
 		e.generators = append(e.generators, h.orders[i-1]) // the first element that is new
 	}
+	for i := range h.nodes {
+		if !slices.ContainsFunc(e.generators, func(g int) bool { return h.Product(i, g) != h.Product(g, i) }) {
+			e.centre = append(e.centre, h.nodes[i])
+		}
+	}
 	e.phi = make([]int32, len(h.nodes))
 	for i := range e.phi {
 		e.phi[i] = int32(i)
@@ -63,9 +69,7 @@ func newExtension(s *search, h *Group, p int, how kind) *extension {
 			}
 		}
 	}
-	e.src, e.dst = &partition{}, &partition{}
-	e.src.copy(s.root)
-	e.dst.copy(s.root)
+	e.src, e.dst = s.root, s.root
 	seen := make([]bool, n)
 	for v := range n {
 		if seen[e.orbit[v]] {
@@ -105,9 +109,9 @@ func (e *extension) find() []int32 {
 		e.next(-1, -1, 0)
 		return e.result
 	}
-	// The base is a rank, or the first that moves; its image decides how g conjugates.
+	// The base is a rank, or the first that moves; its image decides how g conjugates. What g finds, hg does.
 	x := e.base[0]
-	for _, y := range e.candidates(x, false) {
+	for _, y := range oneOfEach(e.candidates(x, false), e.h.nodes) {
 		if e.done() || e.result != nil {
 			break
 		}
@@ -133,7 +137,7 @@ func (e *extension) conjugate(i int, known map[int]int, x, y int) {
 		if identity {
 			return // that is what the search for elements that commute does
 		}
-		if e.assign(x, y) {
+		if e.assign(e.orbitOf(x), y) {
 			e.next(-1, -1, 0)
 		}
 		return
@@ -193,9 +197,7 @@ func (e *extension) generate(known map[int]int, g, b int) map[int]int {
 
 // undoable runs f and puts the partitions back unless an element was found.
 func (e *extension) undoable(f func()) {
-	src, dst, power := &partition{}, &partition{}, e.power
-	src.copy(e.src)
-	dst.copy(e.dst)
+	src, dst, power := e.src, e.dst, e.power
 	f()
 	if e.result == nil {
 		e.src, e.dst, e.power = src, dst, power
@@ -204,43 +206,87 @@ func (e *extension) undoable(f func()) {
 
 // assignOne has g take x to y.
 func (e *extension) assignOne(x, y int) bool {
-	e.tries++
-	if e.src.cell[x] != e.dst.cell[y] {
-		return false
-	}
-	if e.src.single(x) {
-		return true
-	}
-	c, d := e.src.set(x), e.dst.set(y)
-	if c != d {
-		return false
-	}
-	e.r.refine(e.src, []int32{c}, false)
-	return e.r.refine(e.dst, []int32{c}, true)
+	return e.take(e.domain([]int32{int32(x)}), []int32{int32(y)})
 }
 
-// assign has g take x to y, and so hx to phi(h)y.
-func (e *extension) assign(x, y int) bool {
+// assign has g take x, and so its orbit, to that of y: hx to phi(h)y.
+func (e *extension) assign(x *domain, y int) bool {
+	to := make([]int32, len(e.h.nodes))
+	for i := range to {
+		to[i] = e.h.nodes[e.phi[i]][y]
+	}
+	return e.take(x, to) && (len(x.cells) == 0 || e.moves() && e.uniform())
+}
+
+// domain is vertices that are given images at one time, and what becomes of src then.
+type domain struct {
+	from  []int32 // by vertex: the cell that it was in
+	cells []int32 // those that they are in, of those that were not alone before
+	src   *partition
+	trace []uint64 // of the refinement
+}
+
+// domain has the vertices of a list given images.
+func (e *extension) domain(list []int32) *domain {
+	d := &domain{src: e.src.clone()}
+	for _, v := range list {
+		c := d.src.cell[v]
+		d.from = append(d.from, c)
+		if d.src.size[c] > 1 {
+			d.cells = append(d.cells, d.src.set(int(v)))
+		}
+	}
+	if len(d.cells) > 0 {
+		e.r.refine(d.src, d.cells, false)
+		d.trace = slices.Clone(e.r.trace)
+	}
+	return d
+}
+
+// orbitOf has the orbit of x under h given images.
+func (e *extension) orbitOf(x int) *domain {
+	list := make([]int32, len(e.h.nodes))
+	for i := range list {
+		list[i] = e.h.nodes[i][x]
+	}
+	return e.domain(list)
+}
+
+// take has g take the vertices of a domain to their images, and reports whether the partitions are alike then.
+func (e *extension) take(d *domain, images []int32) bool {
 	e.tries++
-	var cells []int32
-	for i := range e.h.nodes {
-		u, v := int(e.h.nodes[i][x]), int(e.h.nodes[e.phi[i]][y])
-		if e.src.cell[u] != e.dst.cell[v] {
+	dst, n := e.dst.clone(), 0
+	for i, v := range images {
+		if dst.cell[v] != d.from[i] {
 			return false
 		}
-		if !e.src.single(u) {
-			c, d := e.src.set(u), e.dst.set(v)
-			if c != d {
+		if dst.size[d.from[i]] > 1 {
+			if c := dst.set(int(v)); n == len(d.cells) || c != d.cells[n] {
 				return false
 			}
-			cells = append(cells, c)
+			n++
 		}
 	}
-	if len(cells) == 0 {
-		return true
+	if n < len(d.cells) {
+		return false
 	}
-	e.r.refine(e.src, cells, false)
-	return e.r.refine(e.dst, cells, true) && e.moves() && e.uniform()
+	e.src, e.dst, e.r.trace = d.src, dst, d.trace
+	return n == 0 || e.r.refine(dst, d.cells, true)
+}
+
+// oneOfEach returns the first vertex of a list of each orbit under a group.
+func oneOfEach(list []int, group [][]int32) (first []int) {
+	seen := map[int32]bool{}
+	for _, y := range list {
+		if seen[int32(y)] {
+			continue
+		}
+		first = append(first, y)
+		for i := range group {
+			seen[group[i][y]] = true
+		}
+	}
+	return first
 }
 
 // image returns the image of x, or -1 if that is not known yet.
@@ -374,6 +420,10 @@ func (e *extension) next(start, cur, steps int) {
 	default:
 		list = e.candidates(cur, steps == 0 && e.mayStay(cur))
 	}
+	if first && e.how == central { // what g finds, zg does, if z commutes with all of h
+		list = oneOfEach(list, e.centre)
+	}
+	x := e.orbitOf(cur)
 	for _, y := range list {
 		if e.result != nil || e.done() || e.tries > e.limit() {
 			return
@@ -385,10 +435,7 @@ func (e *extension) next(start, cur, steps int) {
 			e.tries = 0
 		}
 		e.undoable(func() {
-			if closing && !e.closes(start, y) {
-				return
-			}
-			if !e.assign(cur, y) {
+			if closing && !e.closes(start, y) || !e.assign(x, y) {
 				return
 			}
 			if e.orbit[y] == e.orbit[start] {

@@ -15,10 +15,8 @@ type partition struct {
 	cells        int
 }
 
-func (a *partition) copy(b *partition) {
-	a.order, a.place = append(a.order[:0], b.order...), append(a.place[:0], b.place...)
-	a.cell, a.size = append(a.cell[:0], b.cell...), append(a.size[:0], b.size...)
-	a.cells = b.cells
+func (a *partition) clone() *partition {
+	return &partition{order: slices.Clone(a.order), place: slices.Clone(a.place), cell: slices.Clone(a.cell), size: slices.Clone(a.size), cells: a.cells}
 }
 
 // byColour returns the partition whose cells are the vertices of one colour, in order of
@@ -104,10 +102,10 @@ func (r *refiner) refine(a *partition, from []int32, check bool) bool {
 		return at <= len(r.trace) && r.trace[at-1] == x
 	}
 	if !check {
-		r.trace = r.trace[:0]
+		r.trace = nil
 	}
 	same := true
-	for len(r.queue) > 0 && same {
+	for len(r.queue) > 0 && same && a.cells < len(a.order) {
 		c := r.queue[0]
 		r.queue = r.queue[1:]
 		r.queued[c] = false

@@ -167,6 +167,9 @@ func (s *search) find(all bool) []*Group {
 	found := []*Group{first}
 	known := map[string]bool{}
 	for attempt := range attempts {
+		if attempt == 1 && (s.o.StayingRanks || len(primes(s.bound)) < 2) {
+			continue // it differs from the first in the order of primes only
+		}
 		s.shuffle(attempt)
 		g := first
 		for {

@@ -437,3 +437,16 @@ func BenchmarkFind(b *testing.B) {
 		})
 	}
 }
+
+// TestWork: groups of large networks are found with little work, also where the first attempts end at smaller ones.
+func TestWork(t *testing.T) {
+	for _, c := range []struct {
+		network string
+		order   int
+		work    int64
+	}{{"tpuv4:8x8x8", 512, 15e6}, {"torus:16x16", 256, 1e6}, {"dgxh100:16", 128, 1e5}} {
+		network, err := topo.Parse(c.network, topo.Options{})
+		require.NoError(t, err)
+		require.Equal(t, c.order, Find(context.Background(), network, Options{Work: c.work}).Order(), c.network)
+	}
+}
