@@ -17,7 +17,7 @@ import (
 // found are then looked at exactly.
 func (f *finder) partition() (model.Time, model.Witness) {
 	n := len(f.members)
-	if !f.fromAll || !f.toAll || n < 3 || n > maxParts {
+	if n < 3 || n > maxParts {
 		return 0, nil
 	}
 	if f.adds {

@@ -28,7 +28,7 @@ const (
 // those of links that the cheapest paths overload (multiplicative weights: N. Garg, J.
 // Könemann, SIAM J. Computing 37, 2007).
 func (f *finder) prices() (model.Time, model.Witness) {
-	if f.kind != model.AllToAll || len(f.members) < 2 || len(f.t.Links) == 0 {
+	if len(f.members) < 2 || len(f.t.Links) == 0 {
 		return 0, nil
 	}
 	if len(f.parts) > 1<<18 {

@@ -20,7 +20,7 @@ const maxRamped = 1 << 20
 // more.
 func (f *finder) timed() (model.Time, model.Witness) {
 	n := len(f.members)
-	if f.kind != model.AllToAll || n < 2 || n*n > maxRamped || f.p.Late() {
+	if n < 2 || n*n > maxRamped || f.p.Late() {
 		return 0, nil
 	}
 	out, in, ok := f.ends()

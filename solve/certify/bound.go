@@ -41,12 +41,21 @@ func searchFor(ctx context.Context, p *model.Problem) (search, error) {
 type proposed struct {
 	all      []*bound.Proposal // the largest estimate first
 	complete bool              // the search came to its end
-	refused  error             // why the checker did not accept what is left out
 }
 
 // proposals returns the best proposal of each kind. Prices that change with time are those of linear programs, where the cut
 // is open and they yield more than all others.
 func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
+	found, err := unshared(ctx, p)
+	if err != nil || len(found.all) == 0 || p.Chunks != nil {
+		return found, err
+	}
+	_, err = found.share(ctx)
+	return found, err
+}
+
+// unshared returns the proposals without prices and costs of what is copied or added up on its way.
+func unshared(ctx context.Context, p *model.Problem) (proposed, error) {
 	budget, cancel := solve.NewBudget(ctx, 0, 1)
 	defer cancel()
 	pieces := 1
@@ -57,7 +66,7 @@ func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 	all, complete, err := bound.All(share.Context(), p)
 	done()
 	if err != nil || len(all) == 0 || p.Chunks != nil {
-		return proposed{all: all, complete: complete}, err
+		return proposed{all, complete}, err
 	}
 	w, estimate, err := overTime(ctx, p, all[0].Estimate)
 	if err != nil && !errors.Is(err, solve.ErrNotServed) {
@@ -67,23 +76,30 @@ func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 		all = slices.DeleteFunc(all, func(x *bound.Proposal) bool { return x.Witness.Kind() == w.Kind() })
 		all = slices.Insert(all, 0, &bound.Proposal{Problem: p, Witness: *w, Estimate: estimate})
 	}
-	found := proposed{all, complete, nil}
+	return proposed{all, complete && ctx.Err() == nil}, nil
+}
+
+// share adds prices and costs of what is copied or added up on its way, if they yield more than all others. refused is why
+// the checker does not accept those that are left out.
+func (f *proposed) share(ctx context.Context) (refused, err error) {
 	for _, detour := range detours {
-		x, estimate, err := sharedOverTime(ctx, p, all[0].Estimate, detour)
+		x, estimate, complete, err := sharedOverTime(ctx, f.all[0].Problem, f.all[0].Estimate, detour)
+		f.complete = f.complete && complete
 		switch {
-		case err != nil && !errors.Is(err, solve.ErrNotServed):
-			return proposed{}, err
-		case x == nil && (err != nil || ctx.Err() != nil): // too large, or no time for it
-			return found, nil
-		case x == nil || estimate <= all[0].Estimate:
-			found.refused = nil // there is no more to find
-			return found, nil
+		case errors.Is(err, solve.ErrNotServed): // too large
+			return refused, nil
+		case err != nil:
+			return refused, err
+		case x == nil && !complete:
+			return refused, nil
+		case x == nil || estimate <= f.all[0].Estimate: // there is no more to find
+			return nil, nil
 		}
-		if found.refused = found.take(ctx, x); found.refused == nil {
+		if refused = f.take(ctx, x); refused == nil {
 			break
 		}
 	}
-	return found, nil
+	return refused, nil
 }
 
 // detours are how many links more than necessary hops of programs have. Those with more cost more; but

@@ -45,9 +45,11 @@ func TestNoWitnessIsRefused(t *testing.T) {
 			for _, size := range []int64{64 << 10, 1 << 20} {
 				p := &model.Problem{Topology: top, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
 				require.NoError(t, p.Validate())
-				found, err := proposals(context.Background(), p)
+				found, err := unshared(context.Background(), p)
 				require.NoError(t, err)
-				require.NoError(t, found.refused, "%v", p)
+				refused, err := found.share(context.Background())
+				require.NoError(t, err)
+				require.NoError(t, refused, "%v", p)
 				if len(found.all) > 0 && found.all[0].Yield > 0 {
 					shown++
 					c, err := Value(context.Background(), found.all[0])

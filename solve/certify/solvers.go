@@ -27,7 +27,7 @@ func overTime(ctx context.Context, p *model.Problem, known model.Time) (*model.T
 }
 
 // sharedOverTime returns prices that change with time, with costs, of what is copied or added up on its way.
-func sharedOverTime(ctx context.Context, p *model.Problem, known model.Time, detour int) (*model.TimedPotentials, model.Time, error) {
+func sharedOverTime(ctx context.Context, p *model.Problem, known model.Time, detour int) (w *model.TimedPotentials, estimate model.Time, complete bool, err error) {
 	return overtime.FindShared(ctx, p, known, detour)
 }
 

@@ -22,8 +22,8 @@ func overTime(context.Context, *model.Problem, model.Time) (*model.TimedPrices, 
 }
 
 // sharedOverTime finds none.
-func sharedOverTime(context.Context, *model.Problem, model.Time, int) (*model.TimedPotentials, model.Time, error) {
-	return nil, 0, nil
+func sharedOverTime(context.Context, *model.Problem, model.Time, int) (*model.TimedPotentials, model.Time, bool, error) {
+	return nil, 0, true, nil
 }
 
 // dualWitnesses finds none.

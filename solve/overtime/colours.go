@@ -42,10 +42,7 @@ func (n *network) refine(colour []uint64, links []uint64) []uint64 {
 // their ends are alike, and look alike from each other.
 func (n *network) colour(bytes [][]float64) {
 	t := n.p.Topology
-	links := make([]uint64, len(n.arcs))
-	for i, a := range n.arcs {
-		links[i] = a.looks()
-	}
+	links := n.arcLooks()
 	base := make([]uint64, t.Nodes())
 	senders := 0
 	for v := range base {

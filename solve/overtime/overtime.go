@@ -243,9 +243,14 @@ func (n *network) demands(only *int) [][]float64 {
 	return bytes
 }
 
-// looks returns what tells arcs from others.
-func (a *arc) looks() uint64 {
-	return join(uint64(a.alpha), uint64(a.bandwidth*float64(model.Second)))
+// arcLooks returns, by arc, what tells it from others.
+func (n *network) arcLooks() []uint64 {
+	list := make([]uint64, len(n.arcs))
+	for i := range n.arcs {
+		a := &n.arcs[i]
+		list[i] = join(uint64(a.alpha), uint64(a.bandwidth*float64(model.Second)))
+	}
+	return list
 }
 
 func gcd(a, b model.Time) model.Time {

@@ -216,7 +216,7 @@ func TestFewWindows(t *testing.T) {
 	} {
 		part := func(most int, end model.Time) *split {
 			s := &sharing{network: newNetwork(problem(t, x.name, x.kind, 1<<20)), detour: 1, finest: most, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
-			require.NoError(t, s.prepare(context.Background()))
+			s.prepare(context.Background())
 			y, err := s.solve(context.Background(), end)
 			require.NoError(t, err)
 			require.NotNil(t, y)
@@ -236,4 +236,38 @@ func TestFewWindows(t *testing.T) {
 		require.True(t, rough.lengthen(x.end/50), x.name)
 		require.Equal(t, x.end+x.end/50, rough.cuts[len(rough.cuts)-1], x.name)
 	}
+}
+
+// What is expected on a network that is slower in all respects is as much later.
+func TestSlowNetworks(t *testing.T) {
+	for _, kind := range []model.Kind{model.Broadcast, model.ReduceScatter, model.AllReduce} {
+		p := problem(t, "fattree:2x4", kind, 64<<10)
+		w, end, complete, err := FindShared(context.Background(), p, 2*model.Microsecond, 1)
+		require.NoError(t, err)
+		require.NotNil(t, w, "%v", p)
+		require.True(t, complete, "%v", p)
+		const slower = 100_000
+		top := *p.Topology
+		top.Links = slices.Clone(top.Links)
+		for i := range top.Links {
+			top.Links[i].Alpha *= slower
+			top.Links[i].Bandwidth /= slower
+		}
+		p.Topology = &top
+		w, late, complete, err := FindShared(context.Background(), p, slower*2*model.Microsecond, 1)
+		require.NoError(t, err)
+		require.NotNil(t, w, "%v", p)
+		require.True(t, complete, "%v", p)
+		require.InEpsilon(t, float64(end), float64(late)/slower, 1e-3, "%v", p)
+	}
+}
+
+// A search that ends with its time is not complete.
+func TestNotComplete(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	w, _, complete, err := FindShared(ctx, problem(t, "fattree:2x4", model.Broadcast, 64<<10), 2*model.Microsecond, 1)
+	require.NoError(t, err)
+	require.Nil(t, w)
+	require.False(t, complete)
 }

@@ -1,6 +1,7 @@
 package overtime
 
 import (
+	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -14,9 +15,9 @@ type hop struct {
 }
 
 // from returns the hops that leave a rank, or those that come to it, with detour more links than necessary
-// or fewer. With a detour of two links or more they may pass a switch twice, which transfers may not: to the checker
+// or fewer; not all of them if ctx is done first, or more than maxSharedArcs were looked at. With a detour of two links or more they may pass a switch twice, which transfers may not: to the checker
 // they may.
-func (s *sharing) from(rank int, back bool) []hop {
+func (s *sharing) from(ctx context.Context, rank int, back bool) []hop {
 	side := 0
 	if back {
 		side = 1
@@ -32,9 +33,12 @@ func (s *sharing) from(rank int, back bool) []hop {
 	}
 	depth := map[int]int{rank: 0}
 	list := []hop{}
-	for d, level := 1, []way{{rank, nil}}; len(level) > 0 && s.looked < maxSharedArcs; d++ {
+	for d, level := 1, []way{{rank, nil}}; len(level) > 0; d++ {
 		var further []way
 		for _, w := range level {
+			if s.looked >= maxSharedArcs || ctx.Err() != nil {
+				return nil
+			}
 			for _, i := range next[w.at] {
 				a := &s.arcs[i]
 				v := a.src + a.dst - w.at
@@ -68,14 +72,14 @@ func (s *sharing) from(rank int, back bool) []hop {
 }
 
 // pairs returns the hops of from, those together that lead between the same ranks and take equally long.
-func (s *sharing) pairs(rank int, back bool) [][]hop {
+func (s *sharing) pairs(ctx context.Context, rank int, back bool) [][]hop {
 	type ends struct {
 		src, dst int
 		lag      model.Time
 	}
 	place := map[ends]int{}
 	var list [][]hop
-	for _, h := range s.from(rank, back) {
+	for _, h := range s.from(ctx, rank, back) {
 		i, known := place[ends{h.src, h.dst, h.lag}]
 		if !known {
 			i = len(list)

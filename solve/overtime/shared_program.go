@@ -64,13 +64,18 @@ func (s *sharing) solve(ctx context.Context, end model.Time) (*split, error) {
 	for ; s.finest >= minSharedWindows; s.finest /= 2 {
 		x := &split{sharing: s}
 		x.cuts, x.early, x.late = s.windows(end, s.finest)
-		if fits, err := x.build(ctx); err != nil || ctx.Err() != nil {
+		fits, err := x.build(ctx)
+		if fits {
+			err = x.optimise(ctx)
+		}
+		switch {
+		case err != nil:
 			return nil, err
-		} else if fits {
-			if err := x.optimise(ctx); err != nil || x.duals == nil {
-				return nil, err
-			}
+		case fits && x.duals != nil:
 			return x, nil
+		case fits || ctx.Err() != nil: // HiGHS ends a little before ctx, or has failed
+			s.stopped = true
+			return nil, nil
 		}
 	}
 	return nil, solve.NotServed("a program of more than %d columns", maxShared)
@@ -100,9 +105,11 @@ func (x *split) build(ctx context.Context) (bool, error) {
 		switch {
 		case ctx.Err() != nil:
 			return false, nil
+		case x.looked >= maxSharedArcs:
+			return false, solve.NotServed("more than %d links of hops", maxSharedArcs)
 		case x.odd:
 			return false, solve.NotServed("hops that look alike and are not")
-		case x.NumColumns() > maxShared || x.looked >= maxSharedArcs:
+		case x.NumColumns() > maxShared:
 			return false, nil
 		}
 	}
@@ -157,7 +164,7 @@ func (x *split) kinds(ctx context.Context, from *root) map[uint64]*sent {
 		if ctx.Err() != nil {
 			break
 		}
-		for _, h := range x.from(v, false) {
+		for _, h := range x.from(ctx, v, false) {
 			if h.dst == from.rank {
 				continue
 			}
@@ -178,7 +185,7 @@ func (x *split) spread(ctx context.Context, r *root, kinds map[uint64]*sent) {
 		if ctx.Err() != nil || x.odd || x.NumColumns() > maxShared {
 			return
 		}
-		flows = append(flows, x.flow(r, &r.ends[i], kinds))
+		flows = append(flows, x.flow(ctx, r, &r.ends[i], kinds))
 	}
 	x.flows = append(x.flows, flows)
 }
@@ -226,7 +233,7 @@ func sortedKinds(kinds map[uint64]*sent) (list []*sent) {
 }
 
 // flow adds the flow to a destination, and the ones to those that look like it.
-func (x *split) flow(r *root, e *ending, kinds map[uint64]*sent) map[uint64]*flowing {
+func (x *split) flow(ctx context.Context, r *root, e *ending, kinds map[uint64]*sent) map[uint64]*flowing {
 	ranks := make([]int, 0, len(e.nodes))
 	for _, v := range e.nodes {
 		ranks = append(ranks, v)
@@ -242,7 +249,7 @@ func (x *split) flow(r *root, e *ending, kinds map[uint64]*sent) map[uint64]*flo
 	for _, v := range ranks {
 		in[v], out[v] = map[*flowing]int{}, map[*flowing]int{}
 		for side, count := range []map[*flowing]int{out[v], in[v]} {
-			for _, p := range x.pairs(v, side == 1) {
+			for _, p := range x.pairs(ctx, v, side == 1) {
 				if p[0].dst == r.rank || p[0].src == e.rank {
 					continue
 				}

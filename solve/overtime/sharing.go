@@ -28,7 +28,8 @@ const (
 
 // FindShared returns prices and costs (model.TimedPotentials) that should yield a larger bound than
 // known on what is copied on its way from one rank, or from each, to all, or added up the other
-// way, or both, and what is expected of them; nil and errors are as in Find.
+// way, or both, and what is expected of them; nil and errors are as in Find. It is complete if no search ended
+// with its time.
 //
 // They are the dual of a flow over time on hops: what ranks send to others, over switches, in each
 // window, of each source; and for each destination a flow from the source to it that waits at ranks,
@@ -37,21 +38,19 @@ const (
 // is what any schedule has that sends so much. Hops with few links, detour more than
 // necessary, are mostly enough for a program, but not for the proof, which has to look at all; and hops that
 // colours take for alike may differ. So the checker may refuse what is found.
-func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour int) (*model.TimedPotentials, model.Time, error) {
+func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour int) (w *model.TimedPotentials, end model.Time, complete bool, err error) {
 	if err := highs.Available(); err != nil {
-		return nil, 0, solve.NotServed("%v", err)
+		return nil, 0, true, solve.NotServed("%v", err)
 	}
 	if err := servedShared(p); err != nil {
-		return nil, 0, err
+		return nil, 0, true, err
 	}
 	n := newNetwork(p)
 	if known <= 0 || n.unit == 0 || p.Collective.Kind == model.AllReduce && known > fewLatencies*n.span() {
-		return nil, 0, nil
+		return nil, 0, true, nil
 	}
 	s := &sharing{network: n, detour: detour, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
-	if err := s.prepare(ctx); err != nil {
-		return nil, 0, err
-	}
+	s.prepare(ctx)
 	most, cancel := context.WithCancel(ctx)
 	if deadline, limited := ctx.Deadline(); limited { // some is for the witness
 		cancel()
@@ -59,10 +58,13 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour 
 	}
 	defer cancel()
 	best, end, err := s.search(most, known)
-	if best == nil {
-		return nil, 0, err
+	if best != nil {
+		w = best.witness(ctx, end)
 	}
-	return best.witness(ctx, end), end, nil
+	if w == nil {
+		end = 0
+	}
+	return w, end, !s.stopped && ctx.Err() == nil, err
 }
 
 // servedShared returns why FindShared does not serve a problem.
@@ -130,11 +132,16 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (_ *split, by model.Time, err error) {
 	s.finest = 2 * maxSharedWindows
 	columns, high := 0, (*split)(nil)
+	low := struct {
+		end  model.Time
+		part float64
+	}{}
 	by = known
 	take := func(x *split) (more bool) {
 		columns += x.NumColumns()
 		if end := x.cuts[len(x.cuts)-1]; x.part < whole && end > by {
 			best, by = x, end
+			low.end, low.part = end, x.part
 		}
 		return columns < sharedColumns
 	}
@@ -161,11 +168,10 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 		if high == nil || high.NumColumns() > quickShared {
 			break
 		}
-		top, low := high.cuts[len(high.cuts)-1], 0.0
+		top := high.cuts[len(high.cuts)-1]
 		end := model.Time(float64(by) * (1 + precision))
-		if best != nil && best != high {
-			low = best.part
-			end = by + model.Time((1-low)/(high.part-low)*float64(top-by)-float64(by)*precision/2)
+		if low.end > 0 && best != high {
+			end = low.end + model.Time((1-low.part)/(high.part-low.part)*float64(top-low.end)-float64(by)*precision/2)
 		}
 		if end <= model.Time(float64(by)*(1+precision/2)) || end >= top {
 			break
@@ -193,7 +199,7 @@ const whole = 1 - 1e-6
 // rate returns by how much more can arrive, of all, for each picosecond more at the prices of a solution: in
 // the long windows, or else in the last one in which anything is sent.
 func (x *split) rate() float64 {
-	sum := 1e-12
+	sum := 0.0
 	for c, rows := range x.capacity {
 		last := len(rows) - 1
 		for last >= 0 && rows[last] < 0 {
@@ -212,8 +218,11 @@ func (x *split) rate() float64 {
 			}
 		}
 	}
-	return sum
+	return max(sum, leastRate/float64(x.cuts[len(x.cuts)-1]))
 }
+
+// leastRate is what rate returns at least, times the end: a rate of 0 would let nothing arrive, however late.
+const leastRate = 1e-3
 
 // long reports whether a window is one of those between the fine ones.
 func (x *split) long(k int) bool { return x.cuts[k] >= x.early && x.cuts[k+1] <= x.late }
@@ -251,8 +260,12 @@ const hopeless = 64
 // near is the part of an end that another one may be away if prices of the one shall do for the other.
 const near = 100
 
-// lengthen makes the long windows longer, or shorter by up to a half, and reports whether no hop leads over one of them.
+// lengthen makes the long windows longer, or shorter if by is negative, in proportion, and reports whether it did: there are
+// some, and no hop leads over one of them, before or after.
 func (x *split) lengthen(by model.Time) bool {
+	if x.early == x.late {
+		return false
+	}
 	cuts := slices.Clone(x.cuts)
 	for k, at := range x.cuts {
 		if at > x.early {
@@ -284,6 +297,8 @@ type sharing struct {
 	hops   map[int][2][]hop
 	looks  map[uint64]uint64
 	looked int // arcs of hops
+
+	stopped bool // a program was not solved, or not built, for want of time
 }
 
 // root is one of the sources that look alike.
@@ -311,10 +326,8 @@ func (s *sharing) seen(from ...int) []uint64 {
 }
 
 // prepare finds the sources and destinations that look alike, and classes of arcs.
-func (s *sharing) prepare(ctx context.Context) error {
-	for i := range s.arcs {
-		s.links = append(s.links, s.arcs[i].looks())
-	}
+func (s *sharing) prepare(ctx context.Context) {
+	s.links = s.arcLooks()
 	s.base = make([]uint64, s.p.Topology.Nodes())
 	for v := range s.p.Topology.Ranks {
 		s.base[v] = 1
@@ -372,7 +385,7 @@ func (s *sharing) prepare(ctx context.Context) error {
 				continue
 			}
 			if ctx.Err() != nil {
-				return nil
+				return
 			}
 			colour := s.seen(r.rank, d)
 			r.to = append(r.to, colour)
@@ -391,5 +404,4 @@ func (s *sharing) prepare(ctx context.Context) error {
 			r.ends[k].alike++
 		}
 	}
-	return nil
 }

@@ -6,18 +6,14 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// middles is into how many windows the time is cut that is far from the start and from the end, where
-// there are too many multiples of the unit.
-const middles = 1
-
 // windows cuts the time until end into most windows or about that: at every time at which something that leaves
 // a source at the start can be at a node without waiting, and as long before the end as something takes from
 // a node to a destination; or, if these are too many, at the first of the former and the last of the
-// latter, and the time between them evenly. What latencies do to flows is seen near the start and
+// latter, with one long window between them. What latencies do to flows is seen near the start and
 // near the end: far from both, rates and prices hardly change. Fine windows reach for as long as it takes to
 // get from a source to the farthest rank; some are left out if they do not.
 //
-// What is cut evenly is from one time to another, which are equal if it is nothing.
+// The long window is from one time to another, which are equal if there is none.
 //
 // Any cuts yield prices that hold, since a program with longer windows has more flows: what passes
 // a link in a window is at its end in the window of the earliest time at which it can be there.
@@ -32,7 +28,7 @@ func (n *network) windows(end model.Time, most int) (cuts []model.Time, from, to
 		slices.Sort(cuts)
 		return slices.Compact(cuts), 0, 0
 	}
-	span, fine := min(n.span(), end/2), max(2, (most-middles)/2)
+	span, fine := min(n.span(), end/2), max(2, (most-1)/2)
 	after, before = thinned(after, span, fine), thinned(before, span, fine)
 	from, to = min(after[len(after)-1], end/2), end-min(before[len(before)-1], end/2)
 	for _, at := range after {
@@ -40,9 +36,6 @@ func (n *network) windows(end model.Time, most int) (cuts []model.Time, from, to
 	}
 	for _, at := range before {
 		cuts = append(cuts, max(end-at, to))
-	}
-	for i := range model.Time(middles) {
-		cuts = append(cuts, from+(to-from)*i/middles)
 	}
 	slices.Sort(cuts)
 	return slices.Compact(cuts), from, to
@@ -71,10 +64,6 @@ type step struct {
 
 // look colours nodes by what the network looks like from there, and finds the steps between colours.
 func (n *network) look() {
-	links := make([]uint64, len(n.arcs))
-	for i := range n.arcs {
-		links[i] = n.arcs[i].looks()
-	}
 	colour := make([]uint64, n.p.Topology.Nodes())
 	for _, r := range n.p.Members() {
 		colour[r] = 1
@@ -82,7 +71,7 @@ func (n *network) look() {
 	if k := n.p.Collective; k.Kind.Rooted() {
 		colour[k.Root] = 2
 	}
-	n.colours = n.refine(colour, links)
+	n.colours = n.refine(colour, n.arcLooks())
 	known := map[step]bool{}
 	for i := range n.arcs {
 		a := &n.arcs[i]
