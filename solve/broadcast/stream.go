@@ -80,6 +80,14 @@ func finest(ctx, first context.Context, p *model.Problem, o solve.Options, flows
 // stream returns a schedule of p, a broadcast in chunks that are equal except for the last one; no schedule of p ends
 // before bound. It returns nil when ctx is done before there is one, or where there is no frame.
 func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) *model.Schedule {
+	if s := f.flow(ctx, p, bound); s != nil {
+		return s.schedule()
+	}
+	return nil
+}
+
+// flow returns what stream makes a schedule of.
+func (f poured) flow(ctx context.Context, p *model.Problem, bound model.Time) *stream {
 	s := newStream(p, f.Trees, max(1, f.pieces))
 	if f.framed {
 		t := s.newFrame(ctx, f.Trees, f.frames)
@@ -90,7 +98,7 @@ func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) 
 	} else if !s.pour(ctx, dealt(f.Trees, s.trains)) {
 		return nil
 	}
-	return s.drained(ctx, bound).schedule()
+	return s.drained(ctx, bound)
 }
 
 // dealt gives each of a number of chunks a tree, so that each tree has its share at any time.
