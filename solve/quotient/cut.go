@@ -27,6 +27,16 @@ type cut struct {
 // count returns how many parts there are.
 func (c cut) count() int { return c.parts << c.halved }
 
+// half returns the cut into halves of its parts.
+func (c cut) half() cut {
+	if c.size == 0 && c.ratio == 1 { // their boundaries are those of twice as many
+		c.parts *= 2
+	} else {
+		c.halved++
+	}
+	return c
+}
+
 // apply returns p with chunks: its own, or those of the cut.
 func (c cut) apply(p *model.Problem) *model.Problem {
 	n := c.parts

@@ -214,11 +214,6 @@ func (g *gathering) spread(part, rank int32, from model.Time) {
 	}
 }
 
-// first returns when a hop that can start from a time on can take a way, or a time after by if not by then.
-func (g *gathering) first(w int32, tm *timing, at, by model.Time) model.Time {
-	return g.s.opens(g.busy, w, tm, at, by)
-}
-
 // patience is how long after a time a hop may start that is considered then.
 func (g *gathering) patience(tm *timing) model.Time {
 	return model.Time(g.rule.wait * float64(tm.stride))
@@ -246,7 +241,7 @@ func (g *gathering) start(now model.Time) {
 		g.work.n += int64(len(g.best))
 		kept := g.best[:0]
 		for _, b := range g.best {
-			if g.at[int(b.part)*g.n+int(b.dst)] == never && g.first(b.way, &g.s.ways[b.way].times[g.parts[b.part].kind], b.start, b.start) == b.start {
+			if g.at[int(b.part)*g.n+int(b.dst)] == never && g.s.opens(g.busy, b.way, &g.s.ways[b.way].times[g.parts[b.part].kind], b.start, b.start) == b.start {
 				kept = append(kept, b)
 			} else if b, any := g.choose(b.way, now); any {
 				kept = append(kept, b)
@@ -273,7 +268,7 @@ func (g *gathering) choose(w int32, now model.Time) (best chosen, any bool) {
 	starts, late, any := g.starts[:0], g.late[:0], false
 	for k := range times {
 		late = append(late, min(now+g.patience(&times[k]), g.until-times[k].lasts))
-		starts = append(starts, g.first(w, &times[k], now, late[k]))
+		starts = append(starts, g.s.opens(g.busy, w, &times[k], now, late[k]))
 		any = any || starts[k] <= late[k]
 	}
 	g.starts, g.late = starts, late
@@ -297,7 +292,7 @@ func (g *gathering) choose(w int32, now model.Time) (best chosen, any bool) {
 			continue
 		}
 		if start > starts[kind] {
-			if start = g.first(w, &times[kind], start, late[kind]); start > late[kind] {
+			if start = g.s.opens(g.busy, w, &times[kind], start, late[kind]); start > late[kind] {
 				continue
 			}
 		}

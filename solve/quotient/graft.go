@@ -7,21 +7,25 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// grafting takes hops out of a plan of gatherings, with all that wait for them, and puts each back from the rank by which it ends
+// grafting takes hops out of a plan, with all that wait for them, and puts each back from the rank by which it ends
 // first, in the gaps that there are; what is no later stays, or later by little. It is what insertions are for single chunks (package flows; Shaw,
 // "Using constraint programming and local search methods to solve vehicle routing problems", CP 1998), for trees.
+//
+// Sums are hops of gatherings read backwards: with one, all that it waits for is taken out, and it is put back to the rank for which it
+// starts last. An arrival is when a copy ends or, below 0, when a sum starts: it is to be early for both.
 type grafting struct {
 	*plan
 	rng     *rand.Rand
 	work    *counter
 	busy    []book
-	at      []model.Time // by part and rank: when its copy is there, or never
-	by      []int32      // by part and rank: the job that brings it, or -1
-	kids    [][]int32    // by part and rank: the jobs that leave it
-	parents [][]parent   // by rank: whence copies can come
-	target  model.Time
-	load    []model.Time // by machine: for how long each of its lanes is busy
-	even    bool         // hops go where machines have least to do, if they are not late there
+	at      []model.Time  // by place: the arrival of the hop between the rank and its parent, or never
+	by      []int32       // by place: that hop, or -1
+	kids    [][]int32     // by place: the hops of which the rank is the parent
+	turn    []model.Time  // by part: when its sums may be over, if nothing is gathered yet
+	parents [2][][]parent // by operation and rank
+	until   [2]model.Time // by operation: which arrivals are in time
+	load    loads
+	even    bool // hops go where machines have least to do, if they are not late there
 }
 
 // Limits of grafting.
@@ -37,105 +41,103 @@ const (
 	graftWork    = 8    // for a rank from which a hop may come
 )
 
-func newGrafting(x *plan, target model.Time, rng *rand.Rand, work *counter) *grafting {
-	n := x.s.t.Ranks
-	size := n * len(x.parts)
-	g := &grafting{plan: x, rng: rng, work: work, busy: x.s.booked(x), load: x.s.loads(x), target: target, parents: x.s.parents()}
+// newGrafting begins to move hops of a plan that is to last from the one time to the other.
+func newGrafting(x *plan, window model.Interval, rng *rand.Rand, work *counter) *grafting {
+	size := 2 * x.s.t.Ranks * len(x.parts)
+	g := &grafting{plan: x, rng: rng, work: work, busy: x.s.booked(x), load: x.s.loads(x), parents: x.s.parents(), turn: make([]model.Time, len(x.parts))}
+	g.until[model.Copy], g.until[model.Reduction] = window.To, -window.From
 	g.at, g.by, g.kids = slices.Repeat([]model.Time{never}, size), slices.Repeat([]int32{-1}, size), make([][]int32, size)
-	for i := range x.parts {
-		g.at[g.key(int32(i), int32(x.parts[i].root))] = 0
-	}
 	for i := range x.jobs {
+		j := &x.jobs[i]
 		g.hang(int32(i))
+		if j.op == model.Reduction {
+			g.turn[j.part] = max(g.turn[j.part], j.end)
+		}
 	}
 	work.n += hopWork * int64(len(x.jobs))
 	return g
 }
 
-// loads returns for how long each lane of each machine is busy.
-func (s *shop) loads(x *plan) []model.Time {
-	list := make([]model.Time, len(s.lanes))
-	for i := range x.jobs {
-		j := &x.jobs[i]
-		w := s.step(j).way
-		tm := s.at(w, &x.parts[j.part])
-		for n, v := range s.ways[w].visits {
-			list[v.machine] += (tm.spans[n].To - tm.spans[n].From) * model.Time(v.lanes) / model.Time(s.lanes[v.machine])
-		}
-	}
-	return list
+// place returns the place of a part and a rank among hops of an operation.
+func (g *grafting) place(part int32, op model.Op, rank int32) int {
+	return g.key(2*part+int32(op), rank)
 }
 
-// parents returns for each rank those that hops come from.
-func (s *shop) parents() [][]parent {
-	list := make([][]parent, s.t.Ranks)
-	for u := range s.t.Ranks {
-		by := s.g.Nodes(int(s.element[u]))
-		for i, st := range s.out[s.class[u]] {
-			list[by[st.to]] = append(list[by[st.to]], parent{int32(u), int32(i)})
-		}
+// child returns the place of a hop at its child.
+func (g *grafting) child(j *job) int { return g.place(j.part, j.op, j.child()) }
+
+// parent returns the place of a hop at its parent.
+func (g *grafting) parent(j *job) int { return g.place(j.part, j.op, j.src+j.dst-j.child()) }
+
+// isOut reports whether a hop is out of the plan.
+func (g *grafting) isOut(i int32) bool { return g.by[g.child(&g.jobs[i])] < 0 }
+
+// arrival returns when a hop is at its child, backwards for sums.
+func arrival(j *job) model.Time {
+	if j.op == model.Reduction {
+		return -j.start
 	}
-	return list
+	return j.end
 }
 
-func (g *grafting) key(part, rank int32) int { return int(part)*g.s.t.Ranks + int(rank) }
+// there returns from when on hops can leave a rank, or never: the root's begin when those of the other operation are over.
+func (g *grafting) there(part int32, op model.Op, rank int32) model.Time {
+	if int(rank) != g.parts[part].root {
+		return g.at[g.place(part, op, rank)]
+	}
+	others := g.kids[g.place(part, 1-op, rank)]
+	if len(others) == 0 && op == model.Reduction {
+		return -g.turn[part]
+	}
+	at := g.turn[part]
+	if len(others) > 0 {
+		at = -never
+	}
+	for _, i := range others {
+		if j := &g.jobs[i]; op == model.Reduction {
+			at = max(at, -j.start)
+		} else {
+			at = max(at, j.end)
+		}
+	}
+	return at
+}
 
-// hang notes what a job does at its ends.
+// hang notes what a hop does at its ends.
 func (g *grafting) hang(i int32) {
 	j := &g.jobs[i]
-	src, dst := g.key(j.part, j.src), g.key(j.part, j.dst)
-	g.at[dst], g.by[dst] = j.end, i
-	g.kids[src] = append(g.kids[src], i)
+	at := g.child(j)
+	g.at[at], g.by[at] = arrival(j), i
+	g.kids[g.parent(j)] = append(g.kids[g.parent(j)], i)
 }
 
-// book enters a job into the books of its machines, and reports whether there was room.
-func (g *grafting) book(j *job) bool {
-	w := g.s.step(j).way
-	tm, room := g.s.at(w, &g.parts[j.part]), true
-	for i, v := range g.s.ways[w].visits {
-		room = g.busy[v.machine].take(v.lanes, model.Interval{From: j.start + tm.spans[i].From, To: j.start + tm.spans[i].To}) && room
-		g.load[v.machine] += g.share(tm, i, v)
-	}
-	return room
+// put enters a hop that is out, and reports whether there was room.
+func (g *grafting) put(i int32) bool {
+	g.hang(i)
+	g.load.add(g.plan, &g.jobs[i], 1)
+	return g.take(g.busy, &g.jobs[i])
 }
 
-// cut takes a job out of the plan, and appends it to those that are out, with all that wait for it.
+// cut takes a hop out of the plan, and appends it to those that are out, with all below it.
 func (g *grafting) cut(i int32, out []int32) []int32 {
 	j := &g.jobs[i]
-	w := g.s.step(j).way
-	tm := g.s.at(w, &g.parts[j.part])
-	for n, v := range g.s.ways[w].visits {
-		g.busy[v.machine].cancel(v.lanes, model.Interval{From: j.start + tm.spans[n].From, To: j.start + tm.spans[n].To})
-		g.load[v.machine] -= g.share(tm, n, v)
-	}
-	src, dst := g.key(j.part, j.src), g.key(j.part, j.dst)
-	g.at[dst], g.by[dst] = never, -1
-	at := slices.Index(g.kids[src], i)
-	g.kids[src] = slices.Delete(g.kids[src], at, at+1)
+	g.cancel(g.busy, j)
+	g.load.add(g.plan, j, -1)
+	from, to := g.parent(j), g.child(j)
+	g.at[to], g.by[to] = never, -1
+	at := slices.Index(g.kids[from], i)
+	g.kids[from] = slices.Delete(g.kids[from], at, at+1)
 	out = append(out, i)
-	for len(g.kids[dst]) > 0 {
-		out = g.cut(g.kids[dst][0], out)
+	for len(g.kids[to]) > 0 {
+		out = g.cut(g.kids[to][0], out)
 	}
 	return out
-}
-
-// share returns for how long a hop keeps each lane of a machine on its way busy.
-func (g *grafting) share(tm *timing, i int, v visit) model.Time {
-	return (tm.spans[i].To - tm.spans[i].From) * model.Time(v.lanes) / model.Time(g.s.lanes[v.machine])
-}
-
-// busiest returns the greatest load of a machine on a way.
-func (g *grafting) busiest(w int32) (most model.Time) {
-	for _, v := range g.s.ways[w].visits {
-		most = max(most, g.load[v.machine])
-	}
-	return most
 }
 
 // below returns how many jobs wait for one, itself included, up to a limit.
 func (g *grafting) below(i int32, limit int) int {
 	n := 1
-	for _, k := range g.kids[g.key(g.jobs[i].part, g.jobs[i].dst)] {
+	for _, k := range g.kids[g.child(&g.jobs[i])] {
 		if n >= limit {
 			break
 		}
@@ -144,10 +146,13 @@ func (g *grafting) below(i int32, limit int) int {
 	return n
 }
 
-// late returns by how much jobs end after the target, in all, and which do.
+// over returns by how much a hop is late.
+func (g *grafting) over(j *job) model.Time { return max(0, arrival(j)-g.until[j.op]) }
+
+// late returns by how much hops are late, in all, and which are.
 func (g *grafting) late() (sum model.Time, list []int32) {
 	for i := range g.jobs {
-		if over := g.jobs[i].end - g.target; over > 0 {
+		if over := g.over(&g.jobs[i]); over > 0 {
 			sum += over
 			list = append(list, int32(i))
 		}
@@ -158,9 +163,8 @@ func (g *grafting) late() (sum model.Time, list []int32) {
 // chosen takes some of the late jobs out, and others, and returns them: the late ones first.
 func (g *grafting) chosen(late []int32) (out []int32) {
 	from := g.jobs[late[g.rng.IntN(len(late))]] // one to which others are related
-	isOut := func(i int32) bool { return g.by[g.key(g.jobs[i].part, g.jobs[i].dst)] < 0 }
 	for range 1 + g.rng.IntN(mostLateCut) {
-		if i := late[g.rng.IntN(len(late))]; !isOut(i) {
+		if i := late[g.rng.IntN(len(late))]; !g.isOut(i) {
 			out = g.cut(i, out)
 		}
 	}
@@ -169,7 +173,7 @@ func (g *grafting) chosen(late []int32) (out []int32) {
 		for try := 0; try < relatedTries && !g.meets(&from, &g.jobs[i]); try++ {
 			i = int32(g.rng.IntN(len(g.jobs)))
 		}
-		if !isOut(i) && g.below(i, mostBelow) < mostBelow {
+		if !g.isOut(i) && g.below(i, mostBelow) < mostBelow {
 			out = g.cut(i, out)
 		}
 	}
@@ -189,74 +193,71 @@ func (g *grafting) meets(a, b *job) bool {
 	return false
 }
 
-// soonest sets the source and the times of a job that is out so that it ends first, from the ranks that have its part. It
-// returns false if none has.
-func (g *grafting) soonest(i int32) bool {
-	j := &g.jobs[i]
-	x := &g.parts[j.part]
-	best := never
-	parents := g.parents[j.dst]
-	g.work.n += int64(len(parents))
-	if g.even && g.least(j, parents) {
-		return true
+// try has a hop that is out go over some parent, as early as it can, if it arrives by a time then, and reports whether it does.
+func (g *grafting) try(j *job, p parent, by model.Time) bool {
+	at := g.there(j.part, j.op, p.rank)
+	if at == never {
+		return false
 	}
-	for _, p := range parents {
-		at := g.at[g.key(j.part, p.rank)]
-		if at == never {
-			continue
-		}
-		st := &g.s.out[g.s.class[p.rank]][p.step]
-		tm := g.s.at(st.way, x)
+	k := j.over(p)
+	st := g.s.step(&k)
+	tm := g.s.at(st.way, &g.parts[k.part])
+	if k.op == model.Copy {
 		at = max(at, st.wait)
-		if at+tm.lasts >= best {
-			continue
-		}
-		g.work.n += graftWork
-		if at = g.s.opens(g.busy, st.way, tm, at, best-tm.lasts-1); at+tm.lasts < best {
-			j.src, j.step, j.start, j.end = p.rank, p.step, at, at+tm.lasts
-			best = j.end
-		}
 	}
-	return best < never
+	if at+tm.lasts > by {
+		return false
+	}
+	g.work.n += graftWork
+	if k.op == model.Reduction {
+		k.start = g.s.closes(g.busy, st.way, tm, -at-tm.lasts, -by)
+	} else {
+		k.start = g.s.opens(g.busy, st.way, tm, at, by-tm.lasts)
+	}
+	if k.end = k.start + tm.lasts; arrival(&k) > by {
+		return false
+	}
+	*j = k
+	return true
 }
 
-// least sets the source and the times of a job that is out so that it takes machines that have least to do, of those hops that are not
-// late. It returns false if all are.
+// soonest has a hop that is out go over the parent by which it arrives first. It returns false if none has its part.
+func (g *grafting) soonest(i int32) bool {
+	j := &g.jobs[i]
+	parents := g.parents[j.op][j.child()]
+	g.work.n += int64(len(parents))
+	return g.even && g.least(j, parents) || g.first(j, parents, never)
+}
+
+// first has a hop that is out go over the one of some parents by which it arrives first, if that is before a time.
+func (g *grafting) first(j *job, parents []parent, before model.Time) (any bool) {
+	for _, p := range parents {
+		if g.try(j, p, before-1) {
+			before, any = arrival(j), true
+		}
+	}
+	return any
+}
+
+// least has a hop that is out take machines that have least to do, of those by which it is not late. It returns false if it is by all.
 func (g *grafting) least(j *job, parents []parent) bool {
-	x := &g.parts[j.part]
 	least := never
 	for _, p := range parents {
-		at := g.at[g.key(j.part, p.rank)]
-		if at == never {
-			continue
-		}
-		st := &g.s.out[g.s.class[p.rank]][p.step]
-		tm := g.s.at(st.way, x)
-		at = max(at, st.wait)
-		if at+tm.lasts > g.target {
-			continue
-		}
-		load := g.busiest(st.way)
-		if load >= least {
-			continue
-		}
-		g.work.n += graftWork
-		if at = g.s.opens(g.busy, st.way, tm, at, g.target-tm.lasts); at+tm.lasts <= g.target {
-			j.src, j.step, j.start, j.end = p.rank, p.step, at, at+tm.lasts
+		k := j.over(p)
+		if load := g.load.busiest(g.s, g.s.step(&k).way); load < least && g.try(j, p, g.until[j.op]) {
 			least = load
 		}
 	}
 	return least < never
 }
 
-// open reports whether a job that is out can still be as it was found.
-func (g *grafting) open(i int32) bool {
-	j := &g.jobs[i]
+// open reports whether a hop that is out can still be as it was found.
+func (g *grafting) open(j *job) bool {
 	st := g.s.step(j)
 	return g.s.opens(g.busy, st.way, g.s.at(st.way, &g.parts[j.part]), j.start, j.start) == j.start
 }
 
-// graft puts jobs of one part back, one after the other, that which ends first before the others.
+// graft puts hops of one part and operation back, one after the other, that which arrives first before the others.
 func (g *grafting) graft(out []int32) {
 	found := make([]bool, len(out))
 	for k, i := range out {
@@ -267,50 +268,31 @@ func (g *grafting) graft(out []int32) {
 		for {
 			at = -1
 			for k, i := range out {
-				if found[k] && g.by[g.key(g.jobs[i].part, g.jobs[i].dst)] < 0 && (at < 0 || g.jobs[i].end < g.jobs[out[at]].end) {
+				if found[k] && g.isOut(i) && (at < 0 || arrival(&g.jobs[i]) < arrival(&g.jobs[out[at]])) {
 					at = k
 				}
 			}
-			if g.open(out[at]) {
+			if g.open(&g.jobs[out[at]]) {
 				break
 			}
 			found[at] = g.soonest(out[at])
 		}
-		g.book(&g.jobs[out[at]])
-		g.hang(out[at])
+		g.put(out[at])
+		from := g.jobs[out[at]].child()
 		for k, i := range out { // what came first may be sent on
-			if g.by[g.key(g.jobs[i].part, g.jobs[i].dst)] < 0 {
-				found[k] = g.sent(i, g.jobs[out[at]].dst, found[k]) || found[k]
+			if j := &g.jobs[i]; g.isOut(i) {
+				before := never
+				if found[k] {
+					before = arrival(j)
+				}
+				for _, p := range g.parents[j.op][j.child()] {
+					if p.rank == from && g.try(j, p, before-1) {
+						before, found[k] = arrival(j), true
+					}
+				}
 			}
 		}
 	}
-}
-
-// sent has a job that is out come from a rank if it ends sooner then, or if it was not found yet.
-func (g *grafting) sent(i, from int32, found bool) bool {
-	j := &g.jobs[i]
-	best := never
-	if found {
-		best = j.end
-	}
-	any := false
-	for _, p := range g.parents[j.dst] {
-		if p.rank != from {
-			continue
-		}
-		st := &g.s.out[g.s.class[p.rank]][p.step]
-		tm := g.s.at(st.way, &g.parts[j.part])
-		at := max(g.at[g.key(j.part, from)], st.wait)
-		if at+tm.lasts >= best {
-			continue
-		}
-		g.work.n += graftWork
-		if at = g.s.opens(g.busy, st.way, tm, at, best-tm.lasts-1); at+tm.lasts < best {
-			j.src, j.step, j.start, j.end = p.rank, p.step, at, at+tm.lasts
-			best, any = j.end, true
-		}
-	}
-	return any
 }
 
 // change takes some of the jobs out that are late, as they are before in all, and puts them back. If they are no later then than
@@ -323,12 +305,12 @@ func (g *grafting) change(late []int32, before, allowed model.Time) bool {
 	after := before
 	for k, i := range out {
 		old[k] = g.jobs[i]
-		after -= max(0, old[k].end-g.target)
+		after -= g.over(&old[k])
 	}
-	var parts []int32 // in the order in which they are put back
+	var parts []int32 // and their operations, in the order in which they are put back
 	of := map[int32][]int32{}
 	for _, i := range out {
-		k := g.jobs[i].part
+		k := 2*g.jobs[i].part + int32(g.jobs[i].op)
 		if of[k] == nil {
 			parts = append(parts, k)
 		}
@@ -341,21 +323,20 @@ func (g *grafting) change(late []int32, before, allowed model.Time) bool {
 		g.graft(of[k])
 	}
 	for _, i := range out {
-		after += max(0, g.jobs[i].end-g.target)
+		after += g.over(&g.jobs[i])
 	}
 	if after <= allowed {
 		return true
 	}
 	for _, i := range out { // what was put back
-		if g.by[g.key(g.jobs[i].part, g.jobs[i].dst)] == i {
+		if g.by[g.child(&g.jobs[i])] == i {
 			g.cut(i, nil)
 		}
 	}
 	room := true
 	for k, i := range out {
 		g.jobs[i] = old[k]
-		room = g.book(&g.jobs[i]) && room
-		g.hang(i)
+		room = g.put(i) && room
 	}
 	if !room { // with several lanes, what is there may have moved to others
 		g.busy = g.s.booked(g.plan)
@@ -372,7 +353,7 @@ func (g *grafting) run() bool {
 		if idle >= idleGrafts || g.work.stop() {
 			return false
 		}
-		allowed := max(late, least+least/worseGrafts+g.target/worseTarget)
+		allowed := max(late, least+least/worseGrafts+(g.until[model.Copy]+g.until[model.Reduction])/worseTarget)
 		if !g.change(list, late, allowed) {
 			continue
 		}

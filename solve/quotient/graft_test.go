@@ -19,7 +19,7 @@ func TestGraft(t *testing.T) {
 	network, err := topo.Parse("dragonfly:3x2x2", topo.Options{})
 	require.NoError(t, err)
 	halves := 0
-	for _, kind := range []model.Kind{model.AllGather, model.ReduceScatter} {
+	for _, kind := range []model.Kind{model.AllGather, model.ReduceScatter, model.AllReduce} {
 		for _, c := range []cut{{parts: 3, ratio: 1}, {parts: 3, ratio: 0.8}, {parts: 2, ratio: 1, size: 1500}} {
 			whole := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 64 << 10, Cost: model.Pipelined}
 			s := newSearch(context.Background(), whole, solve.Options{})
@@ -27,7 +27,7 @@ func TestGraft(t *testing.T) {
 			x := s.newTrial(len(s.shops)-2, c, anywhere)
 			x.divide()
 			work := &counter{ctx: context.Background(), limit: usualWork / 4}
-			x.try(false, 1, work)
+			x.try(kind == model.AllReduce, 1, work)
 			require.NotNil(t, x.best)
 			before := x.best.end
 			x.graft(1, work)
@@ -41,6 +41,38 @@ func TestGraft(t *testing.T) {
 			}
 		}
 	}
+	require.Positive(t, halves)
+}
+
+// TestGraftBoth: sums and copies of an allreduce are moved together, also with roots at few ranks: plans stay right, and most end sooner.
+func TestGraftBoth(t *testing.T) {
+	sooner, halves := 0, 0
+	for _, name := range []string{"hypercube:3", "dgx2:2", "mesh:3x3", "fattree:2x4", "mi250"} {
+		network, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		for _, where := range []roots{anywhere, central} {
+			whole := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 100_003, Cost: model.Pipelined}
+			s := newSearch(context.Background(), whole, solve.Options{})
+			s.groups()
+			x := s.newTrial(len(s.shops)-1, cut{parts: 1, ratio: 1}, where)
+			x.divide()
+			work := &counter{ctx: context.Background(), limit: usualWork / 8}
+			x.try(true, 1, work)
+			require.NotNil(t, x.best, name)
+			before := x.best.end
+			x.graft(1, work)
+			require.LessOrEqual(t, x.best.end, before, name)
+			require.NoError(t, solvetest.Right(x.p, x.best.emit(x.p)), name)
+			if x.best.end < before {
+				sooner++
+			}
+			if finer := s.halved(x); finer != nil {
+				halves++
+				require.NoError(t, solvetest.Right(finer.p, finer.best.emit(finer.p)), name)
+			}
+		}
+	}
+	require.GreaterOrEqual(t, sooner, 5)
 	require.Positive(t, halves)
 }
 

@@ -34,13 +34,18 @@ func (s *search) gathers() bool {
 	return s.p.Collective.Kind == model.AllGather || s.p.Collective.Kind == model.ReduceScatter
 }
 
-// graft moves hops of the best gatherings, of less and less of them for longer (successive halving; see explore), then halves
+// grafts reports whether hops of plans are moved: of gatherings, and of allreduces in which latencies count.
+func (s *search) grafts() bool {
+	return s.gathers() || s.p.Collective.Kind == model.AllReduce && s.latent() && s.gap() > littleGap
+}
+
+// graft moves hops of the best plans, of less and less of them for longer (successive halving; see explore), then halves
 // their parts, moves hops again, and so on: see grafting.
 func (s *search) graft() {
-	if s.best == nil || !s.gathers() {
+	if s.best == nil || !s.grafts() {
 		return
 	}
-	list, until := s.ungrafted(grafted), s.work+graftPart*s.ample/2
+	list, until := s.different(grafted, graftable), s.work+graftPart*s.ample/2
 	for len(list) > 0 {
 		if !s.graftAll(list, (until-s.work)/graftRounds) {
 			return
@@ -64,16 +69,8 @@ func (s *search) graft() {
 	}
 }
 
-// ungrafted returns the best n trials whose hops can still be moved, of which no two have as many parts.
-func (s *search) ungrafted(n int) (list []*trial) {
-	for _, t := range s.leaders(s.trials, len(s.trials)) {
-		same := func(u *trial) bool { return u.cut.count() == t.cut.count() }
-		if len(list) < n && t.step <= smallestStep && !slices.ContainsFunc(list, same) {
-			list = append(list, t)
-		}
-	}
-	return list
-}
+// graftable reports whether hops of a trial can still be moved.
+func graftable(t *trial) bool { return t.step <= smallestStep }
 
 // graftAll moves hops of some trials for so much work in all, and reports whether there may be more to do.
 func (s *search) graftAll(list []*trial, all int64) bool {
@@ -96,8 +93,7 @@ func (s *search) graftAll(list []*trial, all int64) bool {
 
 // halved returns a trial with parts half as large as those of another, which go the same ways, or nil if that is of no use.
 func (s *search) halved(t *trial) *trial {
-	c := t.cut
-	c.halved++
+	c := t.cut.half()
 	if s.transfers(t.x, c.count()) > mostFiner {
 		return nil
 	}
@@ -105,9 +101,11 @@ func (s *search) halved(t *trial) *trial {
 	if x == nil {
 		return nil
 	}
-	x.divide()
+	if x.divide(); len(x.parts) != 2*len(t.parts) {
+		return nil
+	}
 	x.rules = t.rules
-	x.keep(t.best.halved(x.x.s, x.parts), t.rules...)
+	x.keep(t.best.halved(x.x.s, x.parts, s.p.Collective.Kind == model.AllReduce), t.rules...)
 	for again := true; again && s.ctx.Err() == nil; s.work += hopWork * int64(len(x.best.jobs)) {
 		again = x.best.justify(nil)
 	}
@@ -119,11 +117,17 @@ func (s *search) halved(t *trial) *trial {
 	return x
 }
 
-// halved returns a plan with other parts, the halves of those of x: they go the ways of the whole, one after the other.
-func (x *plan) halved(s *shop, parts []part) *plan {
+// halved returns a plan with other parts, the halves of those of x: they go the ways of the whole, one after the other. If roots are
+// free, the halves have those of the whole.
+func (x *plan) halved(s *shop, parts []part, free bool) *plan {
 	roots := 1 // of parts with one number
-	for roots < len(x.parts) && x.parts[roots].root != x.parts[0].root {
+	for !free && roots < len(x.parts) && x.parts[roots].root != x.parts[0].root {
 		roots++
+	}
+	for i := range parts {
+		if free {
+			parts[i].root = x.parts[i/2].root
+		}
 	}
 	y := &plan{s: s, parts: parts}
 	for _, j := range x.jobs {
@@ -139,36 +143,21 @@ func (x *plan) halved(s *shop, parts []part) *plan {
 	return y
 }
 
-// graft moves hops of the best plan of an allgather, or of a reduce-scatter read backwards.
+// graft moves hops of the best plan.
 func (t *trial) graft(bound model.Time, work *counter) {
-	if !t.p.Collective.Reduces() {
-		x := *t.best
-		t.step = x.graft(t.step, bound, t.rng, work)
-		t.keep(&x, t.rules...)
-		return
-	}
-	x := t.x.r.backward(t.best, t.x.turns)
-	x.early(x.waits(), nil)
+	x := *t.best
 	t.step = x.graft(t.step, bound, t.rng, work)
-	x = t.x.s.backward(x, t.x.twins)
-	x.early(x.waits(), nil)
-	for x.justify(nil) {
-		work.n += 4 * hopWork * int64(len(x.jobs))
-	}
-	t.keep(x, t.rules...)
+	t.keep(&x, t.rules...)
 }
 
-// graft improves a plan of gatherings by moving hops: see grafting. It is to end sooner by a step, from the largest on if that is 0,
+// graft improves a plan by moving hops: see grafting. It is to end sooner by a step, from the largest on if that is 0,
 // and by a smaller one once many changes in turn gain nothing; each time it is justified. It ends after the smallest step, at the
 // bound, or when its work is done, and returns the step to go on with.
 func (x *plan) graft(step int, bound model.Time, rng *rand.Rand, work *counter) int {
 	for step = max(step, largestStep); step <= smallestStep && x.end > bound && !work.stop(); {
 		y := &plan{s: x.s, parts: x.parts, jobs: slices.Clone(x.jobs), end: x.end}
-		done := newGrafting(y, x.sooner(step), rng, work).run()
-		y.end = 0
-		for i := range y.jobs {
-			y.end = max(y.end, y.jobs[i].end)
-		}
+		done := newGrafting(y, y.window(x.sooner(step), rng), rng, work).run()
+		y.shift()
 		for y.justify(nil) {
 			work.n += 4 * hopWork * int64(len(y.jobs))
 		}
@@ -180,4 +169,35 @@ func (x *plan) graft(step int, bound model.Time, rng *rand.Rand, work *counter) 
 		}
 	}
 	return step
+}
+
+// window returns from when to when a plan is to last next, for so long: it begins later, or ends sooner.
+func (x *plan) window(long model.Time, rng *rand.Rand) model.Interval {
+	var has [2]bool
+	for i := range x.jobs {
+		has[x.jobs[i].op] = true
+	}
+	if has[model.Copy] && (!has[model.Reduction] || rng.IntN(2) == 0) {
+		return model.Interval{From: 0, To: long}
+	}
+	return model.Interval{From: x.end - long, To: x.end}
+}
+
+// shift has the first job of a plan that begins with sums start at 0.
+func (x *plan) shift() {
+	by := model.Time(0)
+	for i := range x.jobs {
+		if x.jobs[i].op == model.Reduction {
+			by = never
+		}
+	}
+	for i := range x.jobs {
+		by = min(by, x.jobs[i].start)
+	}
+	x.end = 0
+	for i := range x.jobs {
+		x.jobs[i].start -= by
+		x.jobs[i].end -= by
+		x.end = max(x.end, x.jobs[i].end)
+	}
 }

@@ -135,6 +135,23 @@ func (s *shop) opens(busy []book, w int32, tm *timing, at, by model.Time) model.
 	return at
 }
 
+// closes returns the last time up to at at which a way is free for a hop with some timing, or a time before by if it is not from by on.
+func (s *shop) closes(busy []book, w int32, tm *timing, at, by model.Time) model.Time {
+	visits := s.ways[w].visits
+	for moved := true; moved && at >= by; {
+		moved = false
+		for i, v := range visits {
+			span := tm.spans[i]
+			if t := busy[v.machine].freeBefore(v.lanes, at+span.To, span.To-span.From) - span.From; t < at {
+				if at, moved = t, true; at < by {
+					break
+				}
+			}
+		}
+	}
+	return at
+}
+
 func (c *calendar) take(x model.Interval) {
 	*c = slices.Insert(*c, c.from(x.From), x)
 }
@@ -197,11 +214,9 @@ func (x *plan) early(waits [][]int32, release []model.Time) {
 		for _, k := range waits[i] {
 			at = max(at, x.jobs[k].end)
 		}
-		at = x.s.opens(busy, st.way, tm, at, never)
-		for n, v := range x.s.ways[st.way].visits {
-			busy[v.machine].take(v.lanes, model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
-		}
-		j.start, j.end = at, at+tm.lasts
+		j.start = x.s.opens(busy, st.way, tm, at, never)
+		j.end = j.start + tm.lasts
+		x.take(busy, j)
 		x.end = max(x.end, j.end)
 	}
 }
@@ -224,21 +239,9 @@ func (x *plan) late(waits [][]int32) {
 		for _, k := range next[i] {
 			by = min(by, x.jobs[k].start)
 		}
-		at := by - tm.lasts
-		visits := x.s.ways[st.way].visits
-		for moved := true; moved; {
-			moved = false
-			for n, v := range visits {
-				span := tm.spans[n]
-				if t := busy[v.machine].freeBefore(v.lanes, at+span.To, span.To-span.From) - span.From; t < at {
-					at, moved = t, true
-				}
-			}
-		}
-		for n, v := range visits {
-			busy[v.machine].take(v.lanes, model.Interval{From: at + tm.spans[n].From, To: at + tm.spans[n].To})
-		}
-		j.start, j.end = at, at+tm.lasts
+		j.start = x.s.closes(busy, st.way, tm, by-tm.lasts, -never)
+		j.end = j.start + tm.lasts
+		x.take(busy, j)
 	}
 }
 

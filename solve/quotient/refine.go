@@ -21,7 +21,7 @@ func (s *search) refine() {
 	if s.p.Chunks != nil || s.p.Collective.Kind == model.AllToAll {
 		return
 	}
-	best, most := s.different(refined), 4
+	best, most := s.different(refined, even), 4
 	if conveys(s.p) {
 		most = 128 // they go over few links
 	}
@@ -72,18 +72,37 @@ func (s *search) polish() {
 		})
 		for _, t := range list[:min(polished, len(list))] {
 			s.last, t.alternates = s.work, true
-			s.spend(t, share)
+			s.workOn(t, share)
 		}
 	}
 }
 
-// different returns the best n trials in equal parts, of which no two have as many.
-func (s *search) different(n int) (list []*trial) {
+// workOn has a trial make attempts or move hops: what made it better last goes on.
+func (s *search) workOn(t *trial, work int64) {
+	end := t.best.end
+	if t.grafts {
+		w := &counter{ctx: s.ctx, limit: work}
+		t.graft(s.bound, w)
+		s.work += w.n
+		s.note(t)
+	} else {
+		s.spend(t, work)
+	}
+	if t.best.end == end {
+		t.grafts, t.step = !t.grafts, 0
+	}
+}
+
+// different returns the best n of the trials that are suitable, of which no two have as many parts.
+func (s *search) different(n int, suitable func(t *trial) bool) (list []*trial) {
 	for _, t := range s.leaders(s.trials, len(s.trials)) {
 		same := func(u *trial) bool { return u.cut.count() == t.cut.count() }
-		if len(list) < n && t.cut.ratio == 1 && !t.balanced && !slices.ContainsFunc(list, same) {
+		if len(list) < n && suitable(t) && !slices.ContainsFunc(list, same) {
 			list = append(list, t)
 		}
 	}
 	return list
 }
+
+// even reports whether a trial has equal parts, and trees that are not balanced.
+func even(t *trial) bool { return t.cut.ratio == 1 && !t.balanced }

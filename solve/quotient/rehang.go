@@ -25,7 +25,7 @@ func (s *search) rehang(work int64) {
 		return
 	}
 	s.budget = max(s.budget, s.work+work)
-	list, until := s.different(rehung), s.work+work
+	list, until := s.different(rehung, even), s.work+work
 	for i, t := range list {
 		if s.gap() <= littleGap || s.ctx.Err() != nil {
 			return
@@ -56,7 +56,7 @@ func (s *search) finish() {
 	}
 	s.joined = false
 	s.budget = s.work + 3*s.usual
-	for _, t := range s.different(rehung) {
+	for _, t := range s.different(rehung, even) {
 		if c := (cut{parts: 2 * t.cut.count(), ratio: 1}); s.p.Chunks == nil && s.transfers(t.x, c.parts) <= mostFiner {
 			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {
 				s.spend(finer, s.usual/6)
@@ -71,39 +71,25 @@ func (s *search) finish() {
 // received once if there is time to pass it on.
 type rehanging struct {
 	*plan
-	load    []model.Time // by machine: how long each of its lanes is busy
-	passed  []bool       // by part and rank: some copy leaves it
-	added   []bool       // by part and rank: some sum comes to it
-	at      []model.Time // by part and rank: when its copy is there, or never
-	leaves  []model.Time // by part and rank: when its sum is on its way, below 0 if it never is
-	parents [][]parent   // by rank: whence copies can come
-	sums    [][]parent   // by rank: where sums can go
+	load    loads
+	passed  []bool        // by part and rank: some copy leaves it
+	added   []bool        // by part and rank: some sum comes to it
+	at      []model.Time  // by part and rank: when its copy is there, or never
+	leaves  []model.Time  // by part and rank: when its sum is on its way, below 0 if it never is
+	parents [2][][]parent // by operation and rank
 }
 
-// parent is a rank, and the step to it or from it.
-type parent struct{ rank, step int32 }
-
 func (x *plan) rehanging() *rehanging {
-	n := x.s.t.Ranks
-	r := &rehanging{plan: x, load: make([]model.Time, len(x.s.lanes)), parents: make([][]parent, n), sums: make([][]parent, n)}
-	size := n * len(x.parts)
+	r := &rehanging{plan: x, load: x.s.loads(x), parents: x.s.parents()}
+	size := x.s.t.Ranks * len(x.parts)
 	r.passed, r.added = make([]bool, size), make([]bool, size)
 	r.at, r.leaves = slices.Repeat([]model.Time{never}, size), slices.Repeat([]model.Time{-1}, size)
-	for u := range n {
-		by := x.s.g.Nodes(int(x.s.element[u]))
-		for i, st := range x.s.out[x.s.class[u]] {
-			v := by[st.to]
-			r.parents[v] = append(r.parents[v], parent{int32(u), int32(i)})
-			r.sums[u] = append(r.sums[u], parent{v, int32(i)})
-		}
-	}
 	for i := range x.parts {
 		root := r.key(int32(i), int32(x.parts[i].root))
 		r.at[root], r.leaves[root] = 0, x.end
 	}
 	for i := range x.jobs {
 		j := &x.jobs[i]
-		r.count(j, 1)
 		r.hang(j)
 		switch root := r.key(j.part, int32(x.parts[j.part].root)); root {
 		case r.key(j.part, j.dst): // a sum: copies leave once it is there
@@ -114,8 +100,6 @@ func (x *plan) rehanging() *rehanging {
 	}
 	return r
 }
-
-func (r *rehanging) key(part, rank int32) int { return int(part)*r.s.t.Ranks + int(rank) }
 
 // hang notes what a job does at its ends.
 func (r *rehanging) hang(j *job) {
@@ -135,23 +119,6 @@ func (r *rehanging) leaf(j *job) bool {
 	return !r.passed[r.key(j.part, j.dst)]
 }
 
-// count adds a job to the loads, as often as sign says.
-func (r *rehanging) count(j *job, sign model.Time) {
-	w := r.s.step(j).way
-	tm := r.s.at(w, &r.parts[j.part])
-	for i, v := range r.s.ways[w].visits {
-		r.load[v.machine] += sign * (tm.spans[i].To - tm.spans[i].From) * model.Time(v.lanes) / model.Time(r.s.lanes[v.machine])
-	}
-}
-
-// busiest returns the greatest load of a machine that a job takes.
-func (r *rehanging) busiest(j *job) (most model.Time) {
-	for _, v := range r.s.ways[r.s.step(j).way].visits {
-		most = max(most, r.load[v.machine])
-	}
-	return most
-}
-
 // move moves a portion of the leaves where there are better parents, and reports whether there were any.
 func (r *rehanging) move(portion float64, rng *rand.Rand) (any bool) {
 	for _, i := range rng.Perm(len(r.jobs)) {
@@ -160,8 +127,8 @@ func (r *rehanging) move(portion float64, rng *rand.Rand) (any bool) {
 			continue
 		}
 		if k, found := r.better(j); found {
-			r.count(j, -1)
-			r.count(&k, 1)
+			r.load.add(r.plan, j, -1)
+			r.load.add(r.plan, &k, 1)
 			r.hang(&k)
 			*j, any = k, true
 		}
@@ -171,23 +138,14 @@ func (r *rehanging) move(portion float64, rng *rand.Rand) (any bool) {
 
 // better returns a leaf's job with another parent, over the machines that have least to do.
 func (r *rehanging) better(j *job) (best job, found bool) {
-	parents := r.parents[j.dst]
-	if j.op == model.Reduction {
-		parents = r.sums[j.src]
-	}
-	least := r.busiest(j)
-	for _, p := range parents {
-		k := *j
-		if k.step = p.step; j.op == model.Reduction {
-			k.dst = p.rank
-		} else {
-			k.src = p.rank
-		}
+	least := r.load.busiest(r.s, r.s.step(j).way)
+	for _, p := range r.parents[j.op][j.child()] {
+		k := j.over(p)
 		if k.src == j.src && k.dst == j.dst || !r.place(&k) {
 			continue
 		}
 		span := r.s.at(r.s.step(&k).way, &r.parts[k.part]).spans[0]
-		if load := r.busiest(&k) + span.To - span.From; load < least {
+		if load := r.load.busiest(r.s, r.s.step(&k).way) + span.To - span.From; load < least {
 			best, found, least = k, true, load
 		}
 	}
@@ -216,12 +174,7 @@ func (r *rehanging) place(j *job) bool {
 func (r *rehanging) fill(rng *rand.Rand) {
 	busy := r.s.books()
 	for i := range r.jobs {
-		j := &r.jobs[i]
-		st := r.s.step(j)
-		tm := r.s.at(st.way, &r.parts[j.part])
-		for n, v := range r.s.ways[st.way].visits {
-			busy[v.machine].take(v.lanes, model.Interval{From: j.start + tm.spans[n].From, To: j.start + tm.spans[n].To})
-		}
+		r.take(busy, &r.jobs[i])
 	}
 	for _, i := range rng.Perm(len(r.jobs)) {
 		j := &r.jobs[i]
@@ -229,11 +182,7 @@ func (r *rehanging) fill(rng *rand.Rand) {
 			continue
 		}
 		if k, found := r.sooner(j, busy); found {
-			st := r.s.step(&k)
-			tm := r.s.at(st.way, &r.parts[k.part])
-			for n, v := range r.s.ways[st.way].visits {
-				busy[v.machine].take(v.lanes, model.Interval{From: k.start + tm.spans[n].From, To: k.start + tm.spans[n].To})
-			}
+			r.take(busy, &k)
 			r.hang(&k)
 			*j = k
 		}
@@ -242,36 +191,19 @@ func (r *rehanging) fill(rng *rand.Rand) {
 
 // sooner returns a leaf's job with the parent by whom it ends soonest or, of a sum, begins latest.
 func (r *rehanging) sooner(j *job, busy []book) (best job, found bool) {
-	parents, sum := r.parents[j.dst], j.op == model.Reduction
-	if sum {
-		parents = r.sums[j.src]
-	}
+	sum := j.op == model.Reduction
 	best = *j
-	for _, p := range parents {
-		k := *j
-		if k.step = p.step; sum {
-			k.dst = p.rank
-		} else {
-			k.src = p.rank
-		}
+	for _, p := range r.parents[j.op][j.child()] {
+		k := j.over(p)
 		if k.src == j.src && k.dst == j.dst || !r.place(&k) {
 			continue
 		}
-		st := r.s.step(&k)
-		tm := r.s.at(st.way, &r.parts[k.part])
-		for moved := true; moved; {
-			moved = false
-			for n, v := range r.s.ways[st.way].visits {
-				span, at := tm.spans[n], k.start
-				if sum {
-					at = min(at, busy[v.machine].freeBefore(v.lanes, k.start+span.To, span.To-span.From)-span.From)
-				} else {
-					at = max(at, busy[v.machine].free(v.lanes, k.start+span.From, span.To-span.From)-span.From)
-				}
-				if at != k.start {
-					k.start, moved = at, true
-				}
-			}
+		w := r.s.step(&k).way
+		tm := r.s.at(w, &r.parts[k.part])
+		if sum {
+			k.start = r.s.closes(busy, w, tm, k.start, -never)
+		} else {
+			k.start = r.s.opens(busy, w, tm, k.start, never)
 		}
 		k.end = k.start + tm.lasts
 		if sum && k.start > best.start || !sum && k.end < best.end {
