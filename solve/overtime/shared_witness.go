@@ -189,13 +189,13 @@ func appendNumbers(key []byte, list ...int64) []byte {
 
 // ways adds the ways between all ranks, by what they look like.
 func (x *split) ways(ctx context.Context, w *model.TimedPotentials, costs [][]map[uint64]int) *model.TimedPotentials {
-	members, plain := x.p.Members(), x.refine(x.base, x.links)
+	members, alike := x.p.Members(), x.every.colour
 	sources := members
 	if x.p.Collective.Kind.Rooted() {
 		sources = []int{x.p.Collective.Root}
 	}
 	for _, h := range sources {
-		i := slices.IndexFunc(x.roots, func(r root) bool { return plain[r.rank] == plain[h] })
+		i := slices.IndexFunc(x.roots, func(r root) bool { return alike[r.rank] == alike[h] })
 		seen := x.seen(h)
 		for n, d := range slices.DeleteFunc(slices.Clone(members), func(d int) bool { return d == h }) {
 			if ctx.Err() != nil {

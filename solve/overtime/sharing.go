@@ -17,6 +17,8 @@ const (
 	smallShared        = 5_000   // of one that is solved for the sake of a little
 	quickShared        = 3_500   // of one that simplex solves quickly
 	between            = 2       // of these more
+	fewShared          = 1_000   // of one that is solved often
+	often              = 8       // of these more
 	sharedColumns      = 40_000  // of all that are solved
 	maxSharedCosts     = 1 << 18 // ways times ranks
 	maxSharedArcs      = 1 << 22 // of hops that are looked at
@@ -50,7 +52,9 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour 
 		return nil, 0, true, nil
 	}
 	s := &sharing{network: n, detour: detour, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
-	s.prepare(ctx)
+	if s.prepare(ctx); ctx.Err() != nil {
+		return nil, 0, false, nil
+	}
 	most, cancel := context.WithCancel(ctx)
 	if deadline, limited := ctx.Deadline(); limited { // some is for the witness
 		cancel()
@@ -139,33 +143,27 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 	by = known
 	take := func(x *split) (more bool) {
 		columns += x.NumColumns()
-		if end := x.cuts[len(x.cuts)-1]; x.part < whole && end > by {
-			best, by = x, end
+		end := x.cuts[len(x.cuts)-1]
+		if x.part >= whole {
+			high = x
+			end += model.Time((1 - x.part) / x.rate())
+		} else if end > low.end {
 			low.end, low.part = end, x.part
+		}
+		if end > by {
+			best, by = x, end
 		}
 		return columns < sharedColumns
 	}
-	for {
-		more := take(x)
+	for more := take(x); more && high == nil; more = take(x) {
 		end := x.cuts[len(x.cuts)-1]
-		wait := model.Time((1 - x.part) / x.rate())
-		if x.part >= whole {
-			high = x
-			if sooner := end + wait; sooner > by {
-				best, by = x, sooner
-			}
-			break
-		}
-		if !more {
-			break
-		}
-		end += max(1, min(wait, end/16)/s.unit) * s.unit
+		end += max(1, min(model.Time((1-x.part)/x.rate()), end/16)/s.unit) * s.unit
 		if x, err = s.solve(ctx, end); x == nil || x.early < x.late {
 			break
 		}
 	}
-	for range between {
-		if high == nil || high.NumColumns() > quickShared {
+	for n := 0; high != nil && (n < between || n < often && high.NumColumns() <= fewShared); n++ {
+		if high.NumColumns() > quickShared {
 			break
 		}
 		top := high.cuts[len(high.cuts)-1]
@@ -176,14 +174,7 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 		if end <= model.Time(float64(by)*(1+precision/2)) || end >= top {
 			break
 		}
-		if x, err = s.solve(ctx, end); x == nil {
-			break
-		}
-		more := take(x)
-		if x.part >= whole {
-			high = x
-		}
-		if !more {
+		if x, err = s.solve(ctx, end); x == nil || !take(x) {
 			break
 		}
 	}
@@ -325,7 +316,8 @@ func (s *sharing) seen(from ...int) []uint64 {
 	return s.refine(colour, s.links)
 }
 
-// prepare finds the sources and destinations that look alike, and classes of arcs.
+// prepare finds the sources and destinations that look alike, and classes of arcs: nodes are alike if all others look alike from there,
+// and arcs if their ends are alike, and look alike from each other.
 func (s *sharing) prepare(ctx context.Context) {
 	s.links = s.arcLooks()
 	s.base = make([]uint64, s.p.Topology.Nodes())
@@ -336,37 +328,47 @@ func (s *sharing) prepare(ctx context.Context) {
 	for _, r := range members {
 		s.base[r] = 2
 	}
-	plain := s.refine(s.base, s.links)
+	if s.p.Collective.Kind.Rooted() {
+		s.base[s.p.Collective.Root] = 3
+	}
+	alike, seen := make([]uint64, len(s.base)), make([][]uint64, len(s.base))
+	for v := range s.base {
+		if ctx.Err() != nil {
+			return
+		}
+		seen[v] = s.seen(v)
+		for _, c := range seen[v] {
+			alike[v] += mix(c)
+		}
+	}
 	s.bytes = float64(s.p.Space())
 	if s.p.Collective.Kind.Rooted() {
-		r := s.p.Collective.Root
-		plain = s.seen(r)
-		s.roots = []root{{rank: r, alike: 1}}
+		s.roots = []root{{rank: s.p.Collective.Root, alike: 1}}
 	} else {
 		if s.sums = s.p.Collective.Kind == model.AllReduce; !s.sums {
 			s.bytes /= float64(len(members))
 		}
 		place := map[uint64]int{}
 		for _, r := range members {
-			i, known := place[plain[r]]
+			i, known := place[alike[r]]
 			if !known {
 				i = len(s.roots)
-				place[plain[r]] = i
+				place[alike[r]] = i
 				s.roots = append(s.roots, root{rank: r})
 			}
 			s.roots[i].alike++
 		}
 	}
-	s.every = root{rank: -1, colour: plain}
+	s.every = root{rank: -1, colour: alike}
 	if s.sums && s.p.Topology.Ranks <= fewRanks {
 		for _, r := range members {
-			s.every.to = append(s.every.to, s.seen(r))
+			s.every.to = append(s.every.to, seen[r])
 		}
 	}
 	s.number = map[uint64]int{}
 	for i := range s.arcs {
 		a := &s.arcs[i]
-		key := join(plain[a.src], plain[a.dst], s.links[i])
+		key := join(alike[a.src], alike[a.dst], seen[a.src][a.dst], seen[a.dst][a.src], s.links[i])
 		c, known := s.number[key]
 		if !known {
 			c = len(s.classes)
