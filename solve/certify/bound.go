@@ -50,7 +50,12 @@ func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 	if err != nil || len(found.all) == 0 || p.Chunks != nil {
 		return found, err
 	}
-	_, err = found.share(ctx)
+	if p.Collective.Kind == model.AllReduce {
+		if _, err := found.share(ctx, true); err != nil {
+			return found, err
+		}
+	}
+	_, err = found.share(ctx, false)
 	return found, err
 }
 
@@ -79,11 +84,12 @@ func unshared(ctx context.Context, p *model.Problem) (proposed, error) {
 	return proposed{all, complete && ctx.Err() == nil}, nil
 }
 
-// share adds prices and costs of what is copied or added up on its way, if they yield more than all others. refused is why
-// the checker does not accept those that are left out.
-func (f *proposed) share(ctx context.Context) (refused, err error) {
+// share adds prices and costs of what is copied or added up on its way, if they yield more than all others; of an allreduce
+// those of what one rank contributes, if one is set. refused is
+// why the checker does not accept those that are left out.
+func (f *proposed) share(ctx context.Context, one bool) (refused, err error) {
 	for _, detour := range detours {
-		x, estimate, complete, err := sharedOverTime(ctx, f.all[0].Problem, f.all[0].Estimate, detour)
+		x, estimate, complete, err := sharedOverTime(ctx, f.all[0].Problem, f.all[0].Estimate, detour, one)
 		f.complete = f.complete && complete
 		switch {
 		case errors.Is(err, solve.ErrNotServed): // too large

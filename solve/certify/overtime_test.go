@@ -83,11 +83,11 @@ func TestSharedFlows(t *testing.T) {
 		require.NoError(t, err)
 		for _, cost := range []model.CostModel{model.Pipelined, model.Blocking} {
 			p := &model.Problem{Topology: top, Collective: model.Collective{Kind: x.kind}, Size: x.size, Cost: cost}
-			w, expected, complete, err := overtime.FindShared(context.Background(), p, x.other, 1)
+			w, expected, complete, err := overtime.FindShared(context.Background(), p, x.other, 1, false)
 			require.NoError(t, err)
 			require.NotNil(t, w, "%v", p)
 			require.True(t, complete, "%v", p)
-			again, _, _, err := overtime.FindShared(context.Background(), p, x.other, 1)
+			again, _, _, err := overtime.FindShared(context.Background(), p, x.other, 1, false)
 			require.NoError(t, err)
 			require.Equal(t, w, again, "%v: not the same every time", p)
 			yield, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: *w})

@@ -47,9 +47,14 @@ func TestNoWitnessIsRefused(t *testing.T) {
 				require.NoError(t, p.Validate())
 				found, err := unshared(context.Background(), p)
 				require.NoError(t, err)
-				refused, err := found.share(context.Background())
-				require.NoError(t, err)
-				require.NoError(t, refused, "%v", p)
+				for _, one := range []bool{true, false} {
+					if one && kind != model.AllReduce {
+						continue
+					}
+					refused, err := found.share(context.Background(), one)
+					require.NoError(t, err)
+					require.NoError(t, refused, "%v", p)
+				}
 				if len(found.all) > 0 && found.all[0].Yield > 0 {
 					shown++
 					c, err := Value(context.Background(), found.all[0])

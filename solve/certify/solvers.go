@@ -26,9 +26,10 @@ func overTime(ctx context.Context, p *model.Problem, known model.Time) (*model.T
 	return overtime.Find(ctx, p, known)
 }
 
-// sharedOverTime returns prices that change with time, with costs, of what is copied or added up on its way.
-func sharedOverTime(ctx context.Context, p *model.Problem, known model.Time, detour int) (w *model.TimedPotentials, estimate model.Time, complete bool, err error) {
-	return overtime.FindShared(ctx, p, known, detour)
+// sharedOverTime returns prices that change with time, with costs, of what is copied or added up on its way, or of
+// what one rank contributes to an allreduce.
+func sharedOverTime(ctx context.Context, p *model.Problem, known model.Time, detour int, one bool) (w *model.TimedPotentials, estimate model.Time, complete bool, err error) {
+	return overtime.FindShared(ctx, p, known, detour, one)
 }
 
 // dualWitnesses returns the witnesses that linear programs yield. Where there is an error, they are those found before it.

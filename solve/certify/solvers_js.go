@@ -22,7 +22,7 @@ func overTime(context.Context, *model.Problem, model.Time) (*model.TimedPrices, 
 }
 
 // sharedOverTime finds none.
-func sharedOverTime(context.Context, *model.Problem, model.Time, int) (*model.TimedPotentials, model.Time, bool, error) {
+func sharedOverTime(context.Context, *model.Problem, model.Time, int, bool) (*model.TimedPotentials, model.Time, bool, error) {
 	return nil, 0, true, nil
 }
 

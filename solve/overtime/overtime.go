@@ -86,7 +86,8 @@ func served(p *model.Problem) error {
 
 // Serves reports whether Find or FindShared serves a problem.
 func Serves(p *model.Problem) bool {
-	return highs.Available() == nil && (served(p) == nil || servedShared(p) == nil)
+	shared := servedShared(p) == nil || p.Collective.Kind == model.AllReduce && servedShared(fromOne(p)) == nil
+	return highs.Available() == nil && (served(p) == nil || shared)
 }
 
 // search looks for the latest end by which not all bytes can have arrived, by secants.

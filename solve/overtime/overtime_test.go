@@ -242,7 +242,7 @@ func TestFewWindows(t *testing.T) {
 func TestSlowNetworks(t *testing.T) {
 	for _, kind := range []model.Kind{model.Broadcast, model.ReduceScatter, model.AllReduce} {
 		p := problem(t, "fattree:2x4", kind, 64<<10)
-		w, end, complete, err := FindShared(context.Background(), p, 2*model.Microsecond, 1)
+		w, end, complete, err := FindShared(context.Background(), p, 2*model.Microsecond, 1, false)
 		require.NoError(t, err)
 		require.NotNil(t, w, "%v", p)
 		require.True(t, complete, "%v", p)
@@ -254,7 +254,7 @@ func TestSlowNetworks(t *testing.T) {
 			top.Links[i].Bandwidth /= slower
 		}
 		p.Topology = &top
-		w, late, complete, err := FindShared(context.Background(), p, slower*2*model.Microsecond, 1)
+		w, late, complete, err := FindShared(context.Background(), p, slower*2*model.Microsecond, 1, false)
 		require.NoError(t, err)
 		require.NotNil(t, w, "%v", p)
 		require.True(t, complete, "%v", p)
@@ -266,7 +266,7 @@ func TestSlowNetworks(t *testing.T) {
 func TestNotComplete(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	w, _, complete, err := FindShared(ctx, problem(t, "fattree:2x4", model.Broadcast, 64<<10), 2*model.Microsecond, 1)
+	w, _, complete, err := FindShared(ctx, problem(t, "fattree:2x4", model.Broadcast, 64<<10), 2*model.Microsecond, 1, false)
 	require.NoError(t, err)
 	require.Nil(t, w)
 	require.False(t, complete)

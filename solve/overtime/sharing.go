@@ -40,15 +40,22 @@ const (
 // is what any schedule has that sends so much. Hops with few links, detour more than
 // necessary, are mostly enough for a program, but not for the proof, which has to look at all; and hops that
 // colours take for alike may differ. So the checker may refuse what is found.
-func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour int) (w *model.TimedPotentials, end model.Time, complete bool, err error) {
+//
+// An allreduce is looked at as a whole, or as the broadcast of what one rank contributes, whose program is smaller and has
+// more windows.
+func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour int, one bool) (w *model.TimedPotentials, end model.Time, complete bool, err error) {
 	if err := highs.Available(); err != nil {
 		return nil, 0, true, solve.NotServed("%v", err)
+	}
+	sums := p.Collective.Kind == model.AllReduce
+	if one && sums {
+		p = fromOne(p)
 	}
 	if err := servedShared(p); err != nil {
 		return nil, 0, true, err
 	}
 	n := newNetwork(p)
-	if known <= 0 || n.unit == 0 || p.Collective.Kind == model.AllReduce && known > fewLatencies*n.span() {
+	if known <= 0 || n.unit == 0 || sums && known > fewLatencies*n.span() {
 		return nil, 0, true, nil
 	}
 	s := &sharing{network: n, detour: detour, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
@@ -69,6 +76,13 @@ func FindShared(ctx context.Context, p *model.Problem, known model.Time, detour 
 		end = 0
 	}
 	return w, end, !s.stopped && ctx.Err() == nil, err
+}
+
+// fromOne returns the broadcast of what one rank contributes to an allreduce. What it yields holds for the allreduce.
+func fromOne(p *model.Problem) *model.Problem {
+	q := *p
+	q.Collective.Kind, q.Collective.Root = model.Broadcast, p.Members()[0]
+	return &q
 }
 
 // servedShared returns why FindShared does not serve a problem.
