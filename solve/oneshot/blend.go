@@ -63,24 +63,28 @@ func (b *builder) blend(plans []*plan, end model.Time) bool {
 	taken := make([]int, len(plans)) // chunks that follow each plan
 	order := make([]int, len(plans))
 	costs := make([]float64, len(plans))
+	next := make([]*course, len(plans)) // of each
 	for k, c := range b.p.Chunks {
 		const least, steep = 0.1, 3
 		for l := range price {
 			price[l] = math.Pow(least+busy[l], steep) / float64(b.p.Topology.Links[l].Bandwidth)
 		}
 		for i, q := range plans {
-			order[i], costs[i] = i, 0
-			for _, x := range b.course(q, taken[i]).uses {
+			order[i], costs[i], next[i] = i, 0, b.course(q, taken[i])
+			if next[i] == nil {
+				return false
+			}
+			for _, x := range next[i].uses {
 				costs[i] += float64(x.times) * price[b.standing[x.link]]
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(costs[i], costs[j]), cmp.Compare(i, j)) })
 		chosen := slices.IndexFunc(order, func(i int) bool {
-			c, mark := b.course(plans[i], taken[i]), len(b.transfers)
-			if c.tails[0] > end {
+			mark := len(b.transfers)
+			if next[i].tails[0] > end {
 				return false
 			}
-			if b.placeFrom(k, []*course{c}, nil, end+1) {
+			if b.placeFrom(k, []*course{next[i]}, nil, end+1) {
 				return true
 			}
 			b.cancel(mark)
@@ -90,7 +94,7 @@ func (b *builder) blend(plans []*plan, end model.Time) bool {
 			return false
 		}
 		i := order[chosen]
-		for _, x := range b.course(plans[i], taken[i]).uses {
+		for _, x := range next[i].uses {
 			busy[b.standing[x.link]] += float64(x.times) * float64(c.Size) / float64(b.p.Topology.Links[x.link].Bandwidth) / (float64(end) * 1e-12)
 		}
 		taken[i]++

@@ -119,12 +119,12 @@ func (b *builder) byDuration(k int, pairs []pair) []pair {
 	return pairs
 }
 
-// send places a transfer, no earlier than after.
+// send places a transfer, no earlier than after. One owner books all, so that spans that touch are one.
 func (b *builder) send(k int, w pair, op model.Op, after model.Time) model.Transfer {
 	members := b.p.Members()
 	x := b.of(k, w)
 	start := b.board.First(x.uses, 0, after)
-	b.places = append(b.places, b.board.Take(x.uses, 0, start, int32(len(b.transfers)), nil))
+	b.places = append(b.places, b.board.Take(x.uses, 0, start, 0, nil))
 	t := model.Transfer{Chunk: int32(k), Src: int32(members[w.from]), Dst: int32(members[w.to]), Route: w.route, Op: op, Start: start, End: start + x.length}
 	b.transfers = append(b.transfers, t)
 	b.work++
@@ -135,7 +135,7 @@ func (b *builder) send(k int, w pair, op model.Op, after model.Time) model.Trans
 func (b *builder) cancel(from int) {
 	for i := from; i < len(b.transfers); i++ {
 		t := &b.transfers[i]
-		b.board.Cancel(b.of(int(t.Chunk), pair{route: t.Route}).uses, 0, t.Start, int32(i), b.places[i])
+		b.board.Cancel(b.of(int(t.Chunk), pair{route: t.Route}).uses, 0, t.Start, 0, b.places[i])
 	}
 	b.transfers, b.places = b.transfers[:from], b.places[:from]
 }

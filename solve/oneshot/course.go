@@ -170,13 +170,15 @@ type guide struct {
 	t       *model.Topology
 	out     [][]int
 	members []int
-	fastest float64
+	onward  [][]int // by member and node: the links from there that begin a shortest way to it; nil: not asked for yet
+	router  *router
 	numOf   map[string]int32 // of routes
 	ways    *ways
 }
 
 func newGuide(p *model.Problem, w *ways) *guide {
-	return &guide{distances: newDistances(p, p.Members()), p: p, t: p.Topology, out: p.Topology.Out(), members: p.Members(), fastest: fastest(p.Topology), numOf: map[string]int32{}, ways: w}
+	t, out, members := p.Topology, p.Topology.Out(), p.Members()
+	return &guide{distances: newDistances(p, members), p: p, t: t, out: out, members: members, onward: make([][]int, len(members)*t.Nodes()), router: newRouter(t, out), numOf: map[string]int32{}, ways: w}
 }
 
 // between returns the distance from one member to another one.
@@ -291,9 +293,44 @@ func (g *guide) forest(members, owners []int, own func(v int) int, far func(u, v
 	return pairs
 }
 
+// nearer returns the links with which shortest ways from a node to a member go on.
+func (g *guide) nearer(node, member int) []int {
+	known := &g.onward[member*g.t.Nodes()+node]
+	if *known == nil {
+		far := g.to[member]
+		for _, l := range g.out[node] {
+			if k := &g.t.Links[l]; far[k.Dst] >= 0 && length(g.t, k)+far[k.Dst] == far[node] {
+				*known = append(*known, l)
+			}
+		}
+	}
+	return *known
+}
+
+// along returns a route of least length from one member to another one: at each node it goes on over the link that costs least.
+func (g *guide) along(w pair) (route []int) {
+	at := model.Time(0)
+	for v := g.members[w.from]; v != g.members[w.to]; {
+		links := g.nearer(v, w.to)
+		next := links[0]
+		if len(links) > 1 {
+			least := g.router.cost(next, at)
+			for _, l := range links[1:] {
+				if cost := g.router.cost(l, at); cost < least {
+					next, least = l, cost
+				}
+			}
+		}
+		route = append(route, next)
+		v, at = g.t.Links[next].Dst, at+g.t.Links[next].Alpha
+	}
+	return route
+}
+
 // shared returns routes for the pairs of a step: shortest ones, which share links as little as can be.
 func (g *guide) shared(pairs []pair) []int32 {
-	x := &router{t: g.t, out: g.out, fastest: g.fastest, used: map[stage]float64{}, far: g.to}
+	x := g.router
+	x.forget()
 	routes := make([][]int, len(pairs))
 	for pass := range 2 {
 		changed := false
@@ -302,7 +339,7 @@ func (g *guide) shared(pairs []pair) []int32 {
 			if pass > 0 {
 				x.use(old, -1)
 			}
-			routes[i] = x.along(g.members[w.from], g.members[w.to], w.to)
+			routes[i] = g.along(w)
 			x.use(routes[i], 1)
 			changed = changed || !slices.Equal(routes[i], old)
 		}

@@ -133,7 +133,7 @@ func (s *search) mixed(of []*plan, x *mixture, before model.Time, chunks int) mo
 			}
 		}
 	}
-	if len(courses) != len(b.p.Chunks) || !b.place(courses, more, before) || len(b.transfers)*b.copies > maxComposition {
+	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || !b.place(courses, more, before) || len(b.transfers)*b.copies > maxComposition {
 		return model.MaxTime
 	}
 	return s.keep(b, "each chunk by one of several compositions")

@@ -116,7 +116,7 @@ const (
 func (s *search) compose(all []*layout) {
 	s.guide, s.images = newGuide(s.p, s.ways), newImages(s)
 	for i := range s.p.Topology.Links {
-		s.slowness = append(s.slowness, s.guide.fastest/float64(s.p.Topology.Links[i].Bandwidth))
+		s.slowness = append(s.slowness, s.guide.router.fastest/float64(s.p.Topology.Links[i].Bandwidth))
 	}
 	plans := s.gridPlans()
 	for _, x := range all {

@@ -27,7 +27,8 @@ type images struct {
 // Limits of the images.
 const (
 	symmetryWork = 2e7
-	fewBases     = 1 << 9 // members times bases of a plan
+	mostBases    = 1 << 9 // members times bases of a plan
+	fewBases     = 4      // of which the costs of a plan are estimated where there are images
 	samples      = 6      // images among which a chunk has the choice
 )
 
@@ -216,7 +217,7 @@ func (s *search) parts(q *plan) int {
 // variants returns how many sets of owners bases have: some, if images stand in for others.
 func (s *search) variants(q *plan) int {
 	if s.images.regular() {
-		return min(q.owners(), max(1, fewBases/s.n()))
+		return min(q.owners(), max(1, mostBases/s.n()))
 	}
 	return q.owners()
 }
@@ -278,6 +279,9 @@ func (s *search) estimate(q *plan) bool {
 	t, parts := s.p.Topology, s.parts(q)
 	if q.transfers(1) > maxComposition || parts > maxParts {
 		return false
+	}
+	if s.images.regular() { // images of a few stand for the others
+		parts = min(parts, max(fewBases, len(q.turns)))
 	}
 	orbits := len(s.images.size)
 	load := make([]float64, orbits)

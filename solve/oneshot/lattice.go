@@ -16,7 +16,7 @@ type lattice struct {
 	q    *plan
 	kind []int     // by link: the number of its kind
 	slow []float64 // by kind: how long a byte takes over one of its links, as a part of all of them
-	legs map[[2]int][]int
+	legs [][]int   // by two members: the kinds of the links between them; nil: not asked for yet
 }
 
 // cost is what is to pay between two states, or up to one.
@@ -57,8 +57,9 @@ func (s *search) paths(x *layout) (plans []*plan) {
 	if x.matching != nil || work > latticeWork {
 		return nil
 	}
-	l := &lattice{s: s, q: &plan{layout: x, nearby: true}, legs: map[[2]int][]int{}}
+	l := &lattice{s: s, q: &plan{layout: x, nearby: true}, legs: make([][]int, n*n)}
 	l.sort()
+	s.guide.router.forget()
 	all := uint(1)<<d - 1
 	at := map[state][]*list{{}: {l.start()}}
 	states := l.states()
@@ -135,17 +136,14 @@ func (l *lattice) sort() {
 }
 
 // leg returns the kinds of the links of a shortest route.
-func (l *lattice) leg(u, v int) []int {
-	known, ok := l.legs[[2]int{u, v}]
-	if !ok {
-		g := l.s.guide
-		x := &router{t: g.t, out: g.out, fastest: g.fastest, used: map[stage]float64{}, far: g.to}
-		for _, link := range x.along(g.members[u], g.members[v], v) {
-			known = append(known, l.kind[link])
+func (l *lattice) leg(w pair) []int {
+	known := &l.legs[w.from*len(l.q.member)+w.to]
+	if *known == nil {
+		for _, link := range l.s.guide.along(w) {
+			*known = append(*known, l.kind[link])
 		}
-		l.legs[[2]int{u, v}] = known
 	}
-	return known
+	return *known
 }
 
 // start returns the list without states.
@@ -169,7 +167,7 @@ func (l *lattice) pay(from *standing, to state) *paid {
 		}
 		after[w.to] = max(after[w.to], t)
 		p.latency = max(p.latency, t)
-		for _, k := range l.leg(w.from, w.to) {
+		for _, k := range l.leg(w) {
 			p.busy[k] += l.slow[k]
 			p.peak = max(p.peak, p.busy[k])
 		}

@@ -18,7 +18,7 @@ func ready(s *search) {
 	s.others, s.most, s.large = model.MaxTime, maxComposed, map[int]int64{}
 	s.guide, s.images = newGuide(s.p, s.ways), newImages(s)
 	for i := range s.p.Topology.Links {
-		s.slowness = append(s.slowness, s.guide.fastest/float64(s.p.Topology.Links[i].Bandwidth))
+		s.slowness = append(s.slowness, s.guide.router.fastest/float64(s.p.Topology.Links[i].Bandwidth))
 	}
 	s.together(1)
 }

@@ -229,6 +229,23 @@ func (s *search) result(stop solve.Stop) solve.Result {
 			}
 		}
 	}
-	slices.SortStableFunc(transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
-	return solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: transfers}, Stop: stop, Note: s.note}
+	return solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: byStart(transfers)}, Stop: stop, Note: s.note}
+}
+
+// byStart returns transfers in order of time, those that start at one time in their order.
+func byStart(transfers []model.Transfer) []model.Transfer {
+	type place struct {
+		start model.Time
+		at    int
+	}
+	order := make([]place, len(transfers))
+	for i, t := range transfers {
+		order[i] = place{t.Start, i}
+	}
+	slices.SortFunc(order, func(a, b place) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.at, b.at)) })
+	sorted := make([]model.Transfer, len(transfers))
+	for i, x := range order {
+		sorted[i] = transfers[x.at]
+	}
+	return sorted
 }

@@ -76,7 +76,7 @@ func everyPair(n int) (pairs []pair) {
 // loads, too, in which the greatest load counts most.
 func routed(b *solve.Budget, p *model.Problem, order []pair) (routes [][]int, load float64) {
 	t, members := p.Topology, p.Members()
-	x := &router{t: t, out: t.Out(), fastest: fastest(t), used: map[stage]float64{}}
+	x := newRouter(t, t.Out())
 	routes = make([][]int, len(order))
 	if len(order)*len(t.Links) > maxPaired {
 		from := make([][]pair, len(members))
@@ -117,8 +117,10 @@ func routed(b *solve.Budget, p *model.Problem, order []pair) (routes [][]int, lo
 		}
 	}
 	var busy []float64
-	for s, n := range x.used {
-		busy = append(busy, n*x.slowness(s.link))
+	for l, list := range x.used {
+		for _, s := range list {
+			busy = append(busy, s.routes*x.slowness(l))
+		}
 	}
 	slices.Sort(busy) // sums of floats depend on their order
 	for _, b := range busy {
@@ -149,10 +151,10 @@ func (a label) Before(b label) bool {
 	return cmp.Or(cmp.Compare(a.alpha, b.alpha), cmp.Compare(a.relays, b.relays), cmp.Compare(a.load, b.load), cmp.Compare(a.node, b.node), cmp.Compare(a.link, b.link)) < 0
 }
 
-// stage is a link at some way from where routes begin.
+// stage is how many routes use a link at some way from where they begin.
 type stage struct {
-	link int
-	at   model.Time
+	at     model.Time
+	routes float64
 }
 
 // router chooses routes.
@@ -160,29 +162,18 @@ type router struct {
 	t       *model.Topology
 	out     [][]int
 	fastest float64
-	used    map[stage]float64 // by how many routes
-	far     [][]int64         // by member: how far each node is from it; for along
+	used    [][]stage // by link
 }
 
-// along returns a route of least length from a rank to another one, a member of some number: at each node it goes on over
-// the link that costs least.
-func (x *router) along(from, to, member int) (route []int) {
-	at := model.Time(0)
-	for v := from; v != to; {
-		next, least := -1, 0.0
-		for _, l := range x.out[v] {
-			k := &x.t.Links[l]
-			if far := x.far[member]; far[k.Dst] < 0 || length(x.t, k)+far[k.Dst] != far[v] || k.Dst == from {
-				continue
-			}
-			if cost := x.cost(stage{l, at}); next < 0 || cost < least {
-				next, least = l, cost
-			}
-		}
-		route = append(route, next)
-		v, at = x.t.Links[next].Dst, at+x.t.Links[next].Alpha
+func newRouter(t *model.Topology, out [][]int) *router {
+	return &router{t: t, out: out, fastest: fastest(t), used: make([][]stage, len(t.Links))}
+}
+
+// forget takes all routes away.
+func (x *router) forget() {
+	for l := range x.used {
+		x.used[l] = x.used[l][:0]
 	}
-	return route
 }
 
 // slowness returns how many times longer a link takes for a byte than the fastest one.
@@ -192,15 +183,25 @@ func (x *router) slowness(link int) float64 { return x.fastest / float64(x.t.Lin
 func (x *router) use(route []int, more float64) {
 	at := model.Time(0)
 	for _, l := range route {
-		x.used[stage{l, at}] += more
+		i := slices.IndexFunc(x.used[l], func(s stage) bool { return s.at == at })
+		if i < 0 {
+			i = len(x.used[l])
+			x.used[l] = append(x.used[l], stage{at: at})
+		}
+		x.used[l][i].routes += more
 		at = at.Add(x.t.Links[l].Alpha)
 	}
 }
 
-// cost returns what one route more adds to the sum of squares.
-func (x *router) cost(s stage) float64 {
-	slow := x.slowness(s.link)
-	return (2*x.used[s] + 1) * slow * slow
+// cost returns what one route more over a link adds to the sum of squares.
+func (x *router) cost(link int, at model.Time) float64 {
+	slow := x.slowness(link)
+	for _, s := range x.used[link] {
+		if s.at == at {
+			return (2*s.routes + 1) * slow * slow
+		}
+	}
+	return slow * slow
 }
 
 // lightest returns the route of least latency between two ranks; of these one with the fewest
@@ -223,7 +224,7 @@ func (x *router) reach(from, to int) []int {
 			if by[l.Dst] != -1 {
 				continue
 			}
-			next := label{node: l.Dst, link: i, alpha: at.alpha.Add(l.Alpha), relays: at.relays, load: at.load + x.cost(stage{i, at.alpha})}
+			next := label{node: l.Dst, link: i, alpha: at.alpha.Add(l.Alpha), relays: at.relays, load: at.load + x.cost(i, at.alpha)}
 			if x.t.IsRank(l.Dst) {
 				next.relays++
 			}
