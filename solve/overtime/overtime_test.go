@@ -277,7 +277,7 @@ func TestNotComplete(t *testing.T) {
 func TestAlikeFromAfar(t *testing.T) {
 	for _, name := range []string{"dgx1", "ndv2"} {
 		p := problem(t, name, model.AllGather, 64<<10)
-		w, end, _, err := FindShared(context.Background(), p, 1_563_880, 1)
+		w, end, _, err := FindShared(context.Background(), p, 1_563_880, 1, false)
 		require.NoError(t, err)
 		require.NotNil(t, w, name)
 		require.InDelta(t, 1_400_000+163_840*4/3, float64(end), 300, name)
