@@ -50,12 +50,13 @@ func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 	if err != nil || len(found.all) == 0 || p.Chunks != nil {
 		return found, err
 	}
+	known := found.all[0].Estimate
 	if p.Collective.Kind == model.AllReduce {
-		if _, err := found.share(ctx, true); err != nil {
+		if _, err := found.share(ctx, known, true); err != nil {
 			return found, err
 		}
 	}
-	_, err = found.share(ctx, false)
+	_, err = found.share(ctx, known, false)
 	return found, err
 }
 
@@ -84,12 +85,12 @@ func unshared(ctx context.Context, p *model.Problem) (proposed, error) {
 	return proposed{all, complete && ctx.Err() == nil}, nil
 }
 
-// share adds prices and costs of what is copied or added up on its way, if they yield more than all others; of an allreduce
-// those of what one rank contributes, if one is set. refused is
-// why the checker does not accept those that are left out.
-func (f *proposed) share(ctx context.Context, one bool) (refused, err error) {
+// share adds prices and costs of what is copied or added up on its way, if they yield more than all others, which is looked for
+// from what is known on; of an allreduce those of what one rank contributes, if one is set. refused is why the checker does not
+// accept those that are left out.
+func (f *proposed) share(ctx context.Context, known model.Time, one bool) (refused, err error) {
 	for _, detour := range detours {
-		x, estimate, complete, err := sharedOverTime(ctx, f.all[0].Problem, f.all[0].Estimate, detour, one)
+		x, estimate, complete, err := sharedOverTime(ctx, f.all[0].Problem, known, detour, one)
 		f.complete = f.complete && complete
 		switch {
 		case errors.Is(err, solve.ErrNotServed): // too large
