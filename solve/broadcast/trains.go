@@ -50,7 +50,7 @@ const (
 	leastTrains, mostTrains = 1 << 18, 1 << 20
 	// mostTransfers is how many transfers trains have at most, and verifiedSoon how many for each second that is left: to place
 	// them and to verify them may take most of it.
-	mostTransfers, verifiedSoon = 8 << 20, 4 << 20
+	mostTransfers, verifiedSoon = 8 << 20, 5 << 19
 )
 
 // fineParts is into how many parts of the time chunks wait for one of them.
