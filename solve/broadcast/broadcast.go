@@ -27,15 +27,23 @@ import (
 )
 
 // Solve solves a broadcast whose cut is open: over trees, and where latencies count by ejections, too, if those are not
-// enough. Among many ranks these come after what is sent on at once, without trees. What recurs comes before trees
-// where ranks are few.
+// enough. Among many ranks these come after what is sent on at once, without trees. What recurs comes before trees.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
 	switch {
 	case near == nil || o.Effort < 0:
 		return planted(b, p, o, place)
 	case grain.slots == 0 && near.recurs(b.Context(), p):
-		return plantedOrRecurring(b, p, near, o, place)
+		half, done := b.Share(2)
+		r := ejectedRecurring(half, p, near, o)
+		if done(); r.Schedule != nil && r.Makespan() <= max(o.Bound, o.Enough) {
+			return ended(b, r), nil
+		}
+		best, err := planted(b, p, o, place)
+		if err != nil && r.Schedule == nil {
+			return best, err
+		}
+		return ended(b, withMore(best, r)), nil
 	case grain.slots == 0:
 		return planted(b, p, o, place)
 	}
@@ -58,30 +66,6 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 		best = withMore(best, ejected(b.Context(), p, g, o))
 	}
 	return ended(b, best), nil
-}
-
-// plantedOrRecurring returns a broadcast over trees or one that recurs, each in half of the time: trees first where ranks are
-// many, so that a period has many jobs.
-func plantedOrRecurring(b *solve.Budget, p *model.Problem, near *neighbours, o solve.Options, place Place) (solve.Result, error) {
-	good := func(r solve.Result) bool { return r.Schedule != nil && r.Makespan() <= max(o.Bound, o.Enough) }
-	half, done := b.Share(2)
-	defer done()
-	if len(p.Members()) > maxShallow {
-		best, err := planted(half, p, o, place)
-		if err != nil || good(best) {
-			return best, err
-		}
-		return ended(b, withMore(best, ejectedRecurring(b, p, near, o))), nil
-	}
-	r := ejectedRecurring(half, p, near, o)
-	if good(r) {
-		return ended(b, r), nil
-	}
-	best, err := planted(b, p, o, place)
-	if err != nil && r.Schedule == nil {
-		return best, err
-	}
-	return ended(b, withMore(best, r)), nil
 }
 
 // withMore returns the sooner one of two results, of which the second can go on, and then the first is no less.
@@ -117,7 +101,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 		if all, err = packings(ctx, ctx, p); err != nil {
 			return solve.Failed(ctx, p, err)
 		}
-		if best = trainedFlat(b, p, o, flattest(p, all)[0]); best.Schedule != nil && best.Makespan() <= o.Enough {
+		if best = trainedFlat(ctx, p, o, flattest(p, all)[0], mostTransfers); best.Schedule != nil && best.Makespan() <= o.Enough {
 			return best, nil
 		}
 	}
@@ -165,7 +149,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
 	limit := o.Nearly()
 	if n > maxShallow && !framable(p) && len(p.Topology.Switches) > 0 {
-		if best = sooner(best, trainedFlat(b, p, o, f)); !far(o.Enough) {
+		if best = sooner(best, trainedFlat(ctx, p, o, f, mostTransfers)); !far(o.Enough) {
 			return best, nil
 		}
 	}

@@ -80,14 +80,6 @@ func finest(ctx, first context.Context, p *model.Problem, o solve.Options, flows
 // stream returns a schedule of p, a broadcast in chunks that are equal except for the last one; no schedule of p ends
 // before bound. It returns nil when ctx is done before there is one, or where there is no frame.
 func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) *model.Schedule {
-	if s := f.flow(ctx, p, bound); s != nil {
-		return s.schedule()
-	}
-	return nil
-}
-
-// flow returns what stream makes a schedule of.
-func (f poured) flow(ctx context.Context, p *model.Problem, bound model.Time) *stream {
 	s := newStream(p, f.Trees, max(1, f.pieces))
 	if f.framed {
 		t := s.newFrame(ctx, f.Trees, f.frames)
@@ -98,7 +90,7 @@ func (f poured) flow(ctx context.Context, p *model.Problem, bound model.Time) *s
 	} else if !s.pour(ctx, dealt(f.Trees, s.trains)) {
 		return nil
 	}
-	return s.drained(ctx, bound)
+	return s.drained(ctx, bound).schedule()
 }
 
 // dealt gives each of a number of chunks a tree, so that each tree has its share at any time.

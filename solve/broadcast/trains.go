@@ -1,7 +1,6 @@
 package broadcast
 
 import (
-	"cmp"
 	"context"
 	"math"
 
@@ -9,10 +8,13 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// trained returns a stream of a forest whose chunks are poured in trains: many fine chunks, which are soon under way
+// trained returns the best schedule of a forest whose chunks are poured in trains: many fine chunks, which are soon under way
 // over many hops, for the price of few. Chunks are so fine that what one waits at a rank until all of it has come is a small part
-// of the time, unless there were more transfers than most then. It returns nil when ctx is done before.
-func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int) *stream {
+// of the time, unless there were more transfers than most then.
+func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int) solve.Result {
+	if p.Cost != model.Pipelined {
+		return solve.Result{}
+	}
 	_, trees := units(f.Trees)
 	others := len(p.Members()) - 1
 	busy, _ := f.Fluid(p)
@@ -25,33 +27,31 @@ func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, 
 	trains := max(1, int(chunks)/pieces/trees) * trees
 	q := *p
 	q.Chunks = solve.Evenly(p.Space(), int64(trains*pieces))
-	return poured{Forest: f, pieces: pieces}.flow(ctx, &q, o.Bound)
-}
-
-// trainedFlat returns a schedule of chunks in trains: of a forest, or, if that is deep, of one that is tempered.
-func trainedFlat(b *solve.Budget, p *model.Problem, o solve.Options, f *Forest) solve.Result {
-	ctx, most := b.Context(), int(min(mostTransfers, verifiedSoon*b.Left().Seconds()))
-	if p.Cost != model.Pipelined {
-		return solve.Result{}
-	}
-	if busy, last := f.Fluid(p); last-quickest(p) >= littleGain*(busy+last) {
-		f = cmp.Or(f.tempered(ctx, p), f)
-	}
-	s := trained(ctx, p, o, f, most)
+	s := poured{Forest: f, pieces: pieces}.stream(ctx, &q, o.Bound)
 	if s == nil {
 		return solve.Stopped(ctx, p)
 	}
-	return solve.Result{Problem: s.p, Schedule: s.schedule(), Stop: solve.Done, Note: f.String()}
+	return solve.Result{Problem: &q, Schedule: s, Stop: solve.Done, Note: f.String()}
 }
 
-const (
-	// mostTrains is about how many trains times ranks are booked, which takes a microsecond each, and leastTrains where latencies
-	// are most of the time, so that most trains are brought twice.
-	leastTrains, mostTrains = 1 << 18, 1 << 20
-	// mostTransfers is how many transfers trains have at most, and verifiedSoon how many for each second that is left: to place
-	// them and to verify them may take most of it.
-	mostTransfers, verifiedSoon = 8 << 20, 5 << 19
-)
+// trainedFlat returns the better of two schedules of chunks in trains: of a forest, and, if that is late and the forest is deep,
+// of one that is tempered.
+func trainedFlat(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int) solve.Result {
+	best := trained(ctx, p, o, f, most)
+	busy, last := f.Fluid(p)
+	if best.Schedule == nil || best.Stop != solve.Done || best.Makespan() <= o.Nearly() || last-quickest(p) < littleGain*(busy+last) {
+		return best
+	}
+	if g := f.tempered(ctx, p); g != nil {
+		best = sooner(best, trained(ctx, p, o, g, most))
+	}
+	return best
+}
+
+// mostTrains is about how many trains times ranks are booked, which takes a microsecond each, and leastTrains where latencies
+// are most of the time, so that most trains are brought twice; mostTransfers is how many transfers they have at most: to write
+// a million and to verify them takes a quarter of a second.
+const leastTrains, mostTrains, mostTransfers = 1 << 18, 1 << 20, 6 << 20
 
 // fineParts is into how many parts of the time chunks wait for one of them.
 const fineParts = 400

@@ -27,9 +27,9 @@ func TestTrained(t *testing.T) {
 		require.NoError(t, err)
 		busy, _ := all[0].Fluid(p)
 		least := model.Time(busy*1e12) + c.farthest*p.Topology.Links[0].Alpha
-		s := trained(context.Background(), p, solve.Options{}, all[0], 1<<13)
-		require.NoError(t, solvetest.Right(s.p, s.schedule()))
-		require.GreaterOrEqual(t, s.end(), least)
-		require.LessOrEqual(t, float64(s.end()), float64(least)*(1+c.late), "%s, %d bytes", c.name, c.size)
+		r := trained(context.Background(), p, solve.Options{}, all[0], 1<<13)
+		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+		require.GreaterOrEqual(t, r.Makespan(), least)
+		require.LessOrEqual(t, float64(r.Makespan()), float64(least)*(1+c.late), "%s, %d bytes", c.name, c.size)
 	}
 }
