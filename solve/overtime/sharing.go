@@ -22,6 +22,7 @@ const (
 	sharedColumns      = 40_000  // of all that are solved
 	maxSharedCosts     = 1 << 18 // ways times ranks
 	maxSharedArcs      = 1 << 22 // of hops that are looked at
+	maxSeen            = 1 << 20 // nodes times arcs that are looked at from each node
 	firstSharedWindows = 24      // into which time is cut at first
 	minSharedWindows   = 10      // if programs are too large
 	maxSharedWindows   = 96      // in the end
@@ -330,8 +331,8 @@ func (s *sharing) seen(from ...int) []uint64 {
 	return s.refine(colour, s.links)
 }
 
-// prepare finds the sources and destinations that look alike, and classes of arcs: nodes are alike if all others look alike from there,
-// and arcs if their ends are alike, and look alike from each other.
+// prepare finds the sources and destinations that look alike, and classes of arcs: nodes are alike if all others look alike from
+// there, and arcs if their ends are alike, and look alike from each other. On large networks they are alike if they look so at first.
 func (s *sharing) prepare(ctx context.Context) {
 	s.links = s.arcLooks()
 	s.base = make([]uint64, s.p.Topology.Nodes())
@@ -345,15 +346,20 @@ func (s *sharing) prepare(ctx context.Context) {
 	if s.p.Collective.Kind.Rooted() {
 		s.base[s.p.Collective.Root] = 3
 	}
-	alike, seen := make([]uint64, len(s.base)), make([][]uint64, len(s.base))
-	for v := range s.base {
-		if ctx.Err() != nil {
-			return
+	alike, seen := s.refine(s.base, s.links), func(v, from int) uint64 { return 0 }
+	if len(s.base)*len(s.arcs) <= maxSeen {
+		rows := make([][]uint64, len(s.base))
+		for v := range rows {
+			if ctx.Err() != nil {
+				return
+			}
+			rows[v] = s.seen(v)
+			alike[v] = 0
+			for _, c := range rows[v] {
+				alike[v] += mix(c)
+			}
 		}
-		seen[v] = s.seen(v)
-		for _, c := range seen[v] {
-			alike[v] += mix(c)
-		}
+		seen = func(v, from int) uint64 { return rows[from][v] }
 	}
 	s.bytes = float64(s.p.Space())
 	if s.p.Collective.Kind.Rooted() {
@@ -376,13 +382,13 @@ func (s *sharing) prepare(ctx context.Context) {
 	s.every = root{rank: -1, colour: alike}
 	if s.sums && s.p.Topology.Ranks <= fewRanks {
 		for _, r := range members {
-			s.every.to = append(s.every.to, seen[r])
+			s.every.to = append(s.every.to, s.seen(r))
 		}
 	}
 	s.number = map[uint64]int{}
 	for i := range s.arcs {
 		a := &s.arcs[i]
-		key := join(alike[a.src], alike[a.dst], seen[a.src][a.dst], seen[a.dst][a.src], s.links[i])
+		key := join(alike[a.src], alike[a.dst], seen(a.dst, a.src), seen(a.src, a.dst), s.links[i])
 		c, known := s.number[key]
 		if !known {
 			c = len(s.classes)

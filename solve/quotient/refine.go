@@ -71,6 +71,9 @@ func (s *search) polish() {
 			return !s.worthPolish(t) || float64(t.best.end) > mayCatchUp*float64(s.best.best.end)
 		})
 		for _, t := range list[:min(polished, len(list))] {
+			if s.ctx.Err() != nil || s.met() {
+				return
+			}
 			s.last, t.alternates = s.work, true
 			s.workOn(t, share)
 		}

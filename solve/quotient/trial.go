@@ -27,7 +27,7 @@ type trial struct {
 	fitted     bool       // its cut fits that: see fitting
 	latent     bool       // it is an allreduce in which latencies count
 	step       int        // with which grafting goes on; 0: it has not begun
-	grafts     bool       // of an allreduce: moving hops made it better, and attempts did not
+	grafts     bool       // of an allreduce: the next work on it moves hops, as attempts gained nothing
 	alternates bool       // sums and gatherings of the best plan are built again in turn
 }
 
