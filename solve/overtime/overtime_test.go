@@ -270,6 +270,13 @@ func TestNotComplete(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, w)
 	require.False(t, complete)
+
+	s := &sharing{network: newNetwork(problem(t, "fattree:2x4", model.Broadcast, 64<<10)), detour: 1, hops: map[int][2][]hop{}, looks: map[uint64]uint64{}}
+	s.prepare(context.Background())
+	best, _, err := s.search(ctx, 2*model.Microsecond)
+	require.NoError(t, err)
+	require.Nil(t, best)
+	require.True(t, s.stopped)
 }
 
 // On a DGX-1 all ranks look alike at first, and all single links do: half of these are on shortest ways that the other half is not on.

@@ -15,8 +15,8 @@ type hop struct {
 }
 
 // from returns the hops that leave a rank, or those that come to it, with detour more links than necessary
-// or fewer; none if ctx is done first, or more than maxSharedArcs arcs were looked at. With a detour of two links or more they may pass a switch twice, which transfers may not: to the checker
-// they may.
+// or fewer; none if ctx is done first, or more than maxSharedArcs arcs were looked at. With a detour of two
+// links or more they may pass a switch twice, which transfers may not: to the checker they may.
 func (s *sharing) from(ctx context.Context, rank int, back bool) []hop {
 	side := 0
 	if back {

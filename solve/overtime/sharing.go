@@ -31,8 +31,8 @@ const (
 
 // FindShared returns prices and costs (model.TimedPotentials) that should yield a larger bound than
 // known on what is copied on its way from one rank, or from each, to all, or added up the other
-// way, or both, and what is expected of them; nil and errors are as in Find. It is complete if no search ended
-// with its time.
+// way, or both, and what is expected of them; nil and errors are as in Find. It is complete unless a program
+// was not solved for want of time.
 //
 // They are the dual of a flow over time on hops: what ranks send to others, over switches, in each
 // window, of each source; and for each destination a flow from the source to it that waits at ranks,
@@ -177,10 +177,16 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 			break
 		}
 	}
-	for n := 0; high != nil && (n < between || n < often && high.NumColumns() <= fewShared); n++ {
-		if high.NumColumns() > quickShared {
-			break
+	tries := func() int {
+		switch columns := high.NumColumns(); {
+		case columns <= fewShared:
+			return often
+		case columns <= quickShared:
+			return between
 		}
+		return 0
+	}
+	for n := 0; high != nil && n < tries(); n++ {
 		top := high.cuts[len(high.cuts)-1]
 		end := model.Time(float64(by) * (1 + precision))
 		if low.end > 0 && best != high {

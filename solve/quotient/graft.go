@@ -36,7 +36,7 @@ const (
 	idleGrafts   = 1000 // as many changes in turn that gain nothing end it
 	evenGrafts   = 2    // one change of as many puts hops where machines have least to do
 	worseGrafts  = 20   // one of as many parts of the lateness may be added on the way to less
-	worseTarget  = 5000 // and one of as many parts of the target
+	worseWindow  = 5000 // and one of as many parts of the time that it is to last
 	relatedTries = 16   // draws of a hop that takes a machine which a late one takes
 	graftWork    = 8    // for a rank from which a hop may come
 )
@@ -344,7 +344,7 @@ func (g *grafting) change(late []int32, before, allowed model.Time) bool {
 	return false
 }
 
-// run changes the plan until it ends at the target, and reports whether it does: many changes in turn may gain nothing, or the work
+// run changes the plan until no hop is late, and reports whether that is so: many changes in turn may gain nothing, or the work
 // may be done before.
 func (g *grafting) run() bool {
 	late, list := g.late()
@@ -353,7 +353,7 @@ func (g *grafting) run() bool {
 		if idle >= idleGrafts || g.work.stop() {
 			return false
 		}
-		allowed := max(late, least+least/worseGrafts+(g.until[model.Copy]+g.until[model.Reduction])/worseTarget)
+		allowed := max(late, least+least/worseGrafts+(g.until[model.Copy]+g.until[model.Reduction])/worseWindow)
 		if !g.change(list, late, allowed) {
 			continue
 		}

@@ -44,7 +44,7 @@ func TestGraft(t *testing.T) {
 	require.Positive(t, halves)
 }
 
-// TestGraftBoth: sums and copies of an allreduce are moved together, also with roots at few ranks: plans stay right, and most end sooner.
+// TestGraftBoth: sums and copies of an allreduce are moved together, also with roots at few ranks: plans stay right, and half of them or more end sooner.
 func TestGraftBoth(t *testing.T) {
 	sooner, halves := 0, 0
 	for _, name := range []string{"hypercube:3", "dgx2:2", "mesh:3x3", "fattree:2x4", "mi250"} {

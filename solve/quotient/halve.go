@@ -150,7 +150,7 @@ func (t *trial) graft(bound model.Time, work *counter) {
 	t.keep(&x, t.rules...)
 }
 
-// graft improves a plan by moving hops: see grafting. It is to end sooner by a step, from the largest on if that is 0,
+// graft improves a plan by moving hops: see grafting. It is to last less by a step, from the largest on if that is 0,
 // and by a smaller one once many changes in turn gain nothing; each time it is justified. It ends after the smallest step, at the
 // bound, or when its work is done, and returns the step to go on with.
 func (x *plan) graft(step int, bound model.Time, rng *rand.Rand, work *counter) int {

@@ -226,7 +226,7 @@ type domain struct {
 	trace []uint64 // of the refinement
 }
 
-// domain has the vertices of a list given images.
+// domain returns what becomes of src when the vertices of a list are given images.
 func (e *extension) domain(list []int32) *domain {
 	d := &domain{src: e.src.clone()}
 	for _, v := range list {
@@ -238,12 +238,12 @@ func (e *extension) domain(list []int32) *domain {
 	}
 	if len(d.cells) > 0 {
 		e.r.refine(d.src, d.cells, false)
-		d.trace = slices.Clone(e.r.trace)
+		d.trace = e.r.trace
 	}
 	return d
 }
 
-// orbitOf has the orbit of x under h given images.
+// orbitOf returns the domain of the orbit of x under h.
 func (e *extension) orbitOf(x int) *domain {
 	list := make([]int32, len(e.h.nodes))
 	for i := range list {
