@@ -234,18 +234,16 @@ func (s *search) result(stop solve.Stop) solve.Result {
 
 // byStart returns transfers in order of time, those that start at one time in their order.
 func byStart(transfers []model.Transfer) []model.Transfer {
-	type place struct {
-		start model.Time
-		at    int
+	order := make([]int32, len(transfers))
+	for i := range order {
+		order[i] = int32(i)
 	}
-	order := make([]place, len(transfers))
-	for i, t := range transfers {
-		order[i] = place{t.Start, i}
-	}
-	slices.SortFunc(order, func(a, b place) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(order, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(transfers[i].Start, transfers[j].Start), cmp.Compare(i, j))
+	})
 	sorted := make([]model.Transfer, len(transfers))
-	for i, x := range order {
-		sorted[i] = transfers[x.at]
+	for k, i := range order {
+		sorted[k] = transfers[i]
 	}
 	return sorted
 }
