@@ -413,9 +413,14 @@ func solveFrom(b *solve.Budget, m solve.Solver, p *model.Problem, o solve.Option
 	return chosen, nil
 }
 
-// solverTakes returns about how long the solver takes to prove a row, with some reserve.
+// solverTakes returns about how long the solver takes to prove a row, with some reserve: sums take
+// twice as long as copies.
 func solverTakes(r *Row) time.Duration {
-	return 10 * time.Microsecond * time.Duration(len(r.Result.Schedule.Transfers))
+	perTransfer := 10 * time.Microsecond
+	if r.Result.Problem.Collective.Reduces() {
+		perTransfer *= 2
+	}
+	return perTransfer * time.Duration(len(r.Result.Schedule.Transfers))
 }
 
 // prove has what a method found verified.
