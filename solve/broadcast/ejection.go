@@ -377,11 +377,13 @@ const (
 	mostJobs = 1 << 14
 	// mostSlots is how many slots all links have together at most.
 	mostSlots = 1 << 24
+	// halvings is how many times as long slots are as the shortest of which there are few enough.
+	halvings = 8
 	// ejections is how much work is done without progress before chunks are made smaller.
 	ejections = 1 << 23
 )
 
-// started returns the best of a few grids on which all is done, nil if there is none.
+// started returns the best of a few grids on which all is done, nil if there is none. Where slots would be too many they are longer.
 func started(ctx context.Context, p *model.Problem, near *neighbours, r raster) (best *grid) {
 	for _, way := range []order{nearFirst, emptyFirst} {
 		s := newEager(p, near, way).run(ctx)
@@ -392,8 +394,11 @@ func started(ctx context.Context, p *model.Problem, near *neighbours, r raster) 
 			return nil
 		}
 		horizon := 2 * r.up(p.Makespan(s))
-		if int(horizon)*len(p.Topology.Links) > mostSlots {
-			return nil
+		if slots := int(horizon) * len(p.Topology.Links); slots > mostSlots {
+			if r.slots = r.slots * mostSlots / model.Time(halvings*slots); r.slots == 0 {
+				return nil
+			}
+			return started(ctx, r.cut(p), near, r)
 		}
 		g := newGrid(p, r, horizon)
 		if g == nil {

@@ -40,6 +40,20 @@ func TestEjected(t *testing.T) {
 	require.Nil(t, ejected(over, p, started(over, coarsest(p).cut(p), newNeighbours(p), coarsest(p)), solve.Options{}).Schedule)
 }
 
+// TestLongerSlots: where there would be too many slots they are longer.
+func TestLongerSlots(t *testing.T) {
+	p := problem(t, "dragonfly:3x2x2", model.Broadcast)
+	p.Size = 1 << 10
+	r := coarsest(p)
+	r.slots = r.unit
+	g := started(context.Background(), r.cut(p), newNeighbours(p), r)
+	require.Less(t, g.raster.slots, r.slots)
+	require.LessOrEqual(t, len(g.owner), mostSlots/4)
+	require.Empty(t, g.pool)
+	g.check(t)
+	require.NoError(t, solvetest.Right(g.p, g.schedule()))
+}
+
 // TestGridRandom: on random networks with switches a grid on which everything is done, and halved and searched, is right.
 func TestGridRandom(t *testing.T) {
 	found := 0
