@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -155,12 +154,23 @@ func Right(p *model.Problem, s *model.Schedule) error {
 	if err := feasible(p, s); err != nil {
 		return err
 	}
-	type key struct{ rank, chunk int }
-	state := map[key]map[int]int{}
+	moves := make([][]int, len(p.Chunks))
+	for i, t := range s.Transfers {
+		moves[t.Chunk] = append(moves[t.Chunk], i)
+	}
 	for k := range p.Chunks {
-		for r, v := range p.Start(k) {
-			state[key{r, k}] = counts(v)
+		if err := delivers(p, s, k, moves[k]); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// delivers executes the transfers of chunk k, which are the only ones that read or write its slots.
+func delivers(p *model.Problem, s *model.Schedule, k int, moves []int) error {
+	state := make([][]model.Term, p.Topology.Ranks) // nil: nothing
+	for r, v := range p.Start(k) {
+		state[r] = terms(v)
 	}
 	type event struct {
 		at    model.Time
@@ -168,12 +178,13 @@ func Right(p *model.Problem, s *model.Schedule) error {
 		i     int
 	}
 	var events []event
-	for i, t := range s.Transfers {
+	for _, i := range moves {
+		t := s.Transfers[i]
 		events = append(events, event{t.Start, false, i}, event{t.End, true, i})
 	}
-	slices.SortStableFunc(events, func(a, b event) int {
+	slices.SortFunc(events, func(a, b event) int {
 		if a.at != b.at {
-			return int(min(max(a.at-b.at, -1), 1))
+			return cmp.Compare(a.at, b.at)
 		}
 		if a.write == b.write {
 			return a.i - b.i
@@ -183,64 +194,83 @@ func Right(p *model.Problem, s *model.Schedule) error {
 		}
 		return 1
 	})
-	hand := map[int]map[int]int{}
-	last := map[key]event{}
-	for _, e := range events {
+	hand := map[int][]model.Term{}
+	last := make([]*event, len(state)) // that wrote
+	for n := range events {
+		e := &events[n]
 		t := s.Transfers[e.i]
-		from, to := key{int(t.Src), int(t.Chunk)}, key{int(t.Dst), int(t.Chunk)}
 		if !e.write {
-			if state[from] == nil {
+			if state[t.Src] == nil {
 				return fmt.Errorf("transfer %d sends what is not there", e.i)
 			}
-			hand[e.i] = state[from]
+			hand[e.i] = state[t.Src]
 			continue
 		}
-		if l, ok := last[to]; ok && l.at == e.at && (t.Op == model.Copy || s.Transfers[l.i].Op == model.Copy) {
+		if l := last[t.Dst]; l != nil && l.at == e.at && (t.Op == model.Copy || s.Transfers[l.i].Op == model.Copy) {
 			return fmt.Errorf("transfers %d and %d race", l.i, e.i)
 		}
-		last[to] = e
+		last[t.Dst] = e
 		if t.Op == model.Copy {
-			state[to] = hand[e.i]
+			state[t.Dst] = hand[e.i]
 			continue
 		}
-		if state[to] == nil {
+		if state[t.Dst] == nil {
 			return fmt.Errorf("transfer %d adds to nothing", e.i)
 		}
-		sum := map[int]int{}
-		for _, m := range []map[int]int{state[to], hand[e.i]} {
-			for r, n := range m {
-				sum[r] += n
-			}
-		}
-		state[to] = sum
+		state[t.Dst] = sum(state[t.Dst], hand[e.i])
 	}
-	for k := range p.Chunks {
-		for r, v := range p.Goal(k) {
-			if want, got := counts(v), state[key{r, k}]; !maps.Equal(want, got) {
-				return fmt.Errorf("rank %d ends with %v of chunk %d, want %v", r, got, k, want)
-			}
+	for r, v := range p.Goal(k) {
+		if want, got := terms(v), state[r]; got == nil || !slices.Equal(want, got) {
+			return fmt.Errorf("rank %d ends with %v of chunk %d, want %v", r, got, k, want)
 		}
 	}
 	return nil
 }
 
-func counts(v model.Value) map[int]int {
-	m := map[int]int{}
+// terms returns the contributions in a value by ascending rank, and never nil.
+func terms(v model.Value) []model.Term {
+	list := make([]model.Term, 0, v.Len())
 	for r, n := range v.Terms() {
-		m[r] = n
+		list = append(list, model.Term{Rank: r, Count: n})
 	}
-	return m
+	slices.SortFunc(list, func(a, b model.Term) int { return a.Rank - b.Rank })
+	return list
+}
+
+// sum adds up two lists of contributions, each by ascending rank.
+func sum(a, b []model.Term) []model.Term {
+	list := make([]model.Term, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].Rank < b[0].Rank:
+			list, a = append(list, a[0]), a[1:]
+		case a[0].Rank > b[0].Rank:
+			list, b = append(list, b[0]), b[1:]
+		default:
+			list = append(list, model.Term{Rank: a[0].Rank, Count: a[0].Count + b[0].Count})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(append(list, a...), b...)
 }
 
 // feasible checks routes, durations, links, ports and the ports of ranks in rounds, where no
 // switch adds.
 func feasible(p *model.Problem, s *model.Schedule) error {
 	t := p.Topology
-	busy := map[string][]model.Interval{} // by resource
-	capacity := map[string]int{}
-	use := func(name string, limit int, span model.Interval) {
-		busy[name] = append(busy[name], span)
-		capacity[name] = limit
+	type resource struct {
+		what string
+		n    int
+	}
+	busy := map[resource][]model.Interval{}
+	use := func(what string, n int, span model.Interval) {
+		busy[resource{what, n}] = append(busy[resource{what, n}], span)
+	}
+	ports := make([][]int, len(t.Links)) // that a link leads through
+	for j, port := range t.Ports {
+		for _, l := range port.Links {
+			ports[l] = append(ports[l], j)
+		}
 	}
 	// alike has the transfers that send a chunk from a rank at one time: branches of a multicast are.
 	type sent struct {
@@ -280,10 +310,11 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 		}
 		return false
 	}
+	var spans []model.Interval
 	for i, x := range s.Transfers {
 		route := s.Routes[x.Route]
 		at := int(x.Src)
-		spans := t.Busy(p.Cost, route, p.Chunks[x.Chunk].Size, nil)
+		spans = t.Busy(p.Cost, route, p.Chunks[x.Chunk].Size, spans[:0])
 		for n, l := range route {
 			if t.Links[l].Src != at {
 				return fmt.Errorf("transfer %d: link %d does not leave node %d", i, l, at)
@@ -296,17 +327,15 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 			if x.Op == model.Copy && counted(i, n) {
 				span.To = span.From
 			}
-			use(fmt.Sprintf("link %d", l), 1, span)
-			for j, port := range t.Ports {
-				if slices.Contains(port.Links, l) {
-					use(fmt.Sprintf("port %d", j), port.Capacity, span)
-				}
+			use("link", l, span)
+			for _, j := range ports[l] {
+				use("port", j, span)
 			}
 			if p.Cost == model.Rounds && s.Form == model.InRounds && t.IsRank(t.Links[l].Src) {
-				use(fmt.Sprintf("sends of %d", t.Links[l].Src), 1, span)
+				use("sends of rank", t.Links[l].Src, span)
 			}
 			if p.Cost == model.Rounds && s.Form == model.InRounds && t.IsRank(at) {
-				use(fmt.Sprintf("receives of %d", at), 1, span)
+				use("receives of rank", at, span)
 			}
 			if t.IsRank(at) && s.Form == model.Timed && x.Start < p.ReleaseOf(at) {
 				return fmt.Errorf("transfer %d: rank %d is not there yet", i, at)
@@ -329,7 +358,11 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 			return fmt.Errorf("transfer %d: rank %d is not there yet", i, x.Src)
 		}
 	}
-	for name, spans := range busy {
+	for by, spans := range busy {
+		capacity := 1
+		if by.what == "port" {
+			capacity = t.Ports[by.n].Capacity
+		}
 		type change struct {
 			at   model.Time
 			more int
@@ -343,8 +376,8 @@ func feasible(p *model.Problem, s *model.Schedule) error {
 		slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.more, b.more)) })
 		n := 0
 		for _, c := range changes {
-			if n += c.more; n > capacity[name] {
-				return fmt.Errorf("%s is used %d times at %v", name, n, c.at)
+			if n += c.more; n > capacity {
+				return fmt.Errorf("%s %d is used %d times at %v", by.what, by.n, n, c.at)
 			}
 		}
 	}
