@@ -27,23 +27,15 @@ import (
 )
 
 // Solve solves a broadcast whose cut is open: over trees, and where latencies count by ejections, too, if those are not
-// enough. Among many ranks these come after what is sent on at once, without trees. What recurs comes before trees.
+// enough. Among many ranks these come after what is sent on at once, without trees. What recurs comes before trees
+// where ranks are few.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
 	switch {
 	case near == nil || o.Effort < 0:
 		return planted(b, p, o, place)
 	case grain.slots == 0 && near.recurs(b.Context(), p):
-		half, done := b.Share(2)
-		r := ejectedRecurring(half, p, near, o)
-		if done(); r.Schedule != nil && r.Makespan() <= max(o.Bound, o.Enough) {
-			return ended(b, r), nil
-		}
-		best, err := planted(b, p, o, place)
-		if err != nil && r.Schedule == nil {
-			return best, err
-		}
-		return ended(b, withMore(best, r)), nil
+		return plantedOrRecurring(b, p, near, o, place)
 	case grain.slots == 0:
 		return planted(b, p, o, place)
 	}
@@ -66,6 +58,27 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 		best = withMore(best, ejected(b.Context(), p, g, o))
 	}
 	return ended(b, best), nil
+}
+
+// plantedOrRecurring returns the better of a broadcast over trees and one that recurs. The first of them has half of the time: trees
+// where ranks are many, so that a period has many jobs.
+func plantedOrRecurring(b *solve.Budget, p *model.Problem, near *neighbours, o solve.Options, place Place) (solve.Result, error) {
+	half, done := b.Share(2)
+	defer done()
+	good := func(r solve.Result) bool { return r.Schedule != nil && r.Makespan() <= max(o.Bound, o.Enough) }
+	var best, r solve.Result
+	var err error
+	if len(p.Members()) > maxShallow {
+		if best, err = planted(half, p, o, place); !good(best) {
+			r = ejectedRecurring(b, p, near, o)
+		}
+	} else if r = ejectedRecurring(half, p, near, o); !good(r) {
+		best, err = planted(b, p, o, place)
+	}
+	if err != nil && r.Schedule == nil {
+		return best, err
+	}
+	return ended(b, withMore(best, r)), nil
 }
 
 // withMore returns the sooner one of two results, of which the second can go on, and then the first is no less.
@@ -101,7 +114,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 		if all, err = packings(ctx, ctx, p); err != nil {
 			return solve.Failed(ctx, p, err)
 		}
-		if best = trainedFlat(ctx, p, o, flattest(p, all)[0], mostTransfers); best.Schedule != nil && best.Makespan() <= o.Enough {
+		if best = trainedFlat(b, p, o, flattest(p, all)[0]); best.Schedule != nil && best.Makespan() <= o.Enough {
 			return best, nil
 		}
 	}
@@ -149,7 +162,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 	far := func(limit model.Time) bool { return best.Schedule == nil || best.Makespan() > limit }
 	limit := o.Nearly()
 	if n > maxShallow && !framable(p) && len(p.Topology.Switches) > 0 {
-		if best = sooner(best, trainedFlat(ctx, p, o, f, mostTransfers)); !far(o.Enough) {
+		if best = sooner(best, trainedFlat(b, p, o, f)); !far(o.Enough) {
 			return best, nil
 		}
 	}

@@ -89,48 +89,51 @@ func (s *stream) first() (last model.Time) {
 
 // late is a chunk that came to a rank after the end.
 type late struct {
-	chunk, rank  int
-	was, emitted model.Time // when it came, and when it first left the root
+	chunk, rank int
+	was         model.Time // when it came
 }
 
 // drain has all that comes after end come until then, and reports whether that could be done within a number of looks at
 // links, which it counts down: what left the root first is seen to first, or last.
 func (s *stream) drain(ctx context.Context, end model.Time, first bool, looks *int) bool {
 	var all []late
+	var groups []int                        // of one chunk each: where they begin
+	emitted := make([]model.Time, s.trains) // by chunk: when it first left the root
 	root := s.p.Collective.Root
 	for k := range s.trains {
-		begin, emitted := len(all), model.MaxTime
+		begin, left := len(all), model.MaxTime
 		for v := range s.ranks {
 			i := s.slot(k, v)
 			if s.by[i] < 0 {
 				continue
 			}
 			if s.hops[s.by[i]].from == root {
-				emitted = min(emitted, s.at[i])
+				left = min(left, s.at[i])
 			}
 			if s.at[i] > end {
 				all = append(all, late{chunk: k, rank: v, was: s.at[i]})
 				s.cancel(k, v)
 			}
 		}
-		for i := range all[begin:] {
-			all[begin+i].emitted = emitted
+		if emitted[k] = left; begin < len(all) {
+			groups = append(groups, begin)
+			slices.SortStableFunc(all[begin:], func(a, b late) int { return cmp.Compare(b.was, a.was) })
 		}
 	}
-	slices.SortStableFunc(all, func(a, b late) int {
-		order := cmp.Or(cmp.Compare(a.emitted, b.emitted), cmp.Compare(a.chunk, b.chunk))
-		if !first {
-			order = -order
-		}
-		return cmp.Or(order, cmp.Compare(b.was, a.was))
-	})
+	slices.SortStableFunc(groups, func(i, j int) int { return cmp.Compare(emitted[all[i].chunk], emitted[all[j].chunk]) })
+	if !first {
+		slices.Reverse(groups)
+	}
 	b := &back{stream: s, looks: looks, need: make([]model.Time, s.ranks), via: make([]int32, s.ranks), done: make([]bool, s.ranks)}
-	for i, l := range all {
-		if *looks <= 0 || i%(every/64) == 0 && ctx.Err() != nil {
-			return false
-		}
-		if s.by[s.slot(l.chunk, l.rank)] < 0 && !b.bring(l.chunk, l.rank, end) {
-			return false
+	for _, begin := range groups {
+		k := all[begin].chunk
+		for i := begin; i < len(all) && all[i].chunk == k; i++ {
+			if *looks <= 0 || i%(every/64) == 0 && ctx.Err() != nil {
+				return false
+			}
+			if s.by[s.slot(k, all[i].rank)] < 0 && !b.bring(k, all[i].rank, end) {
+				return false
+			}
 		}
 	}
 	return true

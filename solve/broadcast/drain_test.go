@@ -57,10 +57,10 @@ func TestDrainedRandom(t *testing.T) {
 		p.Chunks = solve.Evenly(p.Space(), 1+rng.Int64N(40))
 		s := newStream(p, f.Trees, 1+rng.IntN(4))
 		require.True(t, s.pour(context.Background(), dealt(f.Trees, s.trains)))
-		require.NoError(t, solvetest.Right(p, s.schedule()), "seed %d", seed)
+		require.NoError(t, solvetest.Right(p, s.schedule(context.Background())), "seed %d", seed)
 		before := s.end()
 		d := s.drained(context.Background(), 0)
-		require.NoError(t, solvetest.Right(p, d.schedule()), "seed %d", seed)
+		require.NoError(t, solvetest.Right(p, d.schedule(context.Background())), "seed %d", seed)
 		require.Equal(t, before, s.end(), "the first stays as it is")
 		require.LessOrEqual(t, d.end(), before)
 		if d.end() < before {

@@ -35,7 +35,7 @@ func TestEndings(t *testing.T) {
 		f := flattest(p, all)[0]
 		s := newStream(p, f.Trees, 1)
 		require.True(t, s.pour(context.Background(), dealt(f.Trees, s.trains)))
-		before := s.schedule()
+		before := s.schedule(context.Background())
 		after := endings(context.Background(), p, before, solve.Options{})
 		require.NoError(t, solvetest.Right(p, after), c.name)
 		require.GreaterOrEqual(t, float64(p.Makespan(before)-p.Makespan(after)), c.least*1e6, c.name)
@@ -59,7 +59,7 @@ func TestEndingsRandom(t *testing.T) {
 		p.Chunks = solve.Evenly(p.Space(), 1+rng.Int64N(100))
 		s := newStream(p, f.Trees, 1)
 		require.True(t, s.pour(context.Background(), dealt(f.Trees, s.trains)))
-		before := s.schedule()
+		before := s.schedule(context.Background())
 		after := endings(context.Background(), p, before, solve.Options{})
 		require.NoError(t, solvetest.Right(p, after), "seed %d", seed)
 		require.LessOrEqual(t, p.Makespan(after), p.Makespan(before))
@@ -90,7 +90,7 @@ func TestEndingsStopped(t *testing.T) {
 		}
 		s := newStream(p, flattest(p, all)[0].Trees, 1)
 		require.True(t, s.pour(context.Background(), dealt(flattest(p, all)[0].Trees, s.trains)))
-		before := s.schedule()
+		before := s.schedule(context.Background())
 		slices.SortStableFunc(before.Transfers, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
 		for fifth := range model.Time(5) {
 			ctx, cancel := context.WithTimeout(context.Background(), 4*time.Millisecond)

@@ -30,12 +30,12 @@ func TestFrame(t *testing.T) {
 		require.Equal(t, frame, s.newFrame(context.Background(), f.Trees, known), "the second time it is known")
 		require.Equal(t, period, frame.length, "%s: no longer than the root needs", name)
 		s.pourFramed(frame)
-		require.NoError(t, solvetest.Right(p, s.schedule()), name)
+		require.NoError(t, solvetest.Right(p, s.schedule(context.Background())), name)
 		_, last := f.Fluid(p)
 		periods := len(p.Chunks)/frame.trees + 1
 		require.LessOrEqual(t, s.end(), model.Time(periods+8)*model.Time(frame.length)*frame.tick+model.Time(last*1e12), name)
 		d := s.drained(context.Background(), 0)
-		require.NoError(t, solvetest.Right(p, d.schedule()), name)
+		require.NoError(t, solvetest.Right(p, d.schedule(context.Background())), name)
 		require.Less(t, d.end(), s.end(), name)
 	}
 }
@@ -64,7 +64,7 @@ func TestFrameRandom(t *testing.T) {
 		if frame := s.newFrame(context.Background(), f.Trees, map[model.Time]*frame{}); frame != nil {
 			with++
 			s.pourFramed(frame)
-			require.NoError(t, solvetest.Right(p, s.schedule()), "seed %d", seed)
+			require.NoError(t, solvetest.Right(p, s.schedule(context.Background())), "seed %d", seed)
 		}
 	}
 	require.Greater(t, with, 50)

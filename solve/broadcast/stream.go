@@ -90,7 +90,7 @@ func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) 
 	} else if !s.pour(ctx, dealt(f.Trees, s.trains)) {
 		return nil
 	}
-	return s.drained(ctx, bound).schedule()
+	return s.drained(ctx, bound).schedule(ctx)
 }
 
 // dealt gives each of a number of chunks a tree, so that each tree has its share at any time.
@@ -293,8 +293,8 @@ func (s *stream) end() (last model.Time) {
 	return last
 }
 
-// schedule returns what is booked, in order of time.
-func (s *stream) schedule() *model.Schedule {
+// schedule returns what is booked, in order of time; nil where ctx is done before much of it is written.
+func (s *stream) schedule(ctx context.Context) *model.Schedule {
 	list := &model.Schedule{Form: model.FormFor(s.p.Cost)}
 	for _, h := range s.hops {
 		list.Routes = append(list.Routes, h.route)
@@ -310,10 +310,13 @@ func (s *stream) schedule() *model.Schedule {
 	queues := []*queue{{list: begin}} // in order, each: those that begin, and those under way at one pace each
 	of := map[model.Time]*queue{}
 	list.Transfers = make([]model.Transfer, 0, len(begin)*s.pieces)
-	for {
+	for n := 1; ; n++ {
 		x, ok := next(queues)
 		if !ok {
 			return list
+		}
+		if n%muchWritten == 0 && ctx.Err() != nil {
+			return nil
 		}
 		h, pace := s.hops[x.hop], s.pace[x.hop]
 		list.Transfers = append(list.Transfers, model.Transfer{
@@ -363,6 +366,9 @@ func next(queues []*queue) (x running, ok bool) {
 	}
 	return x, true
 }
+
+// muchWritten is how many transfers are written in a tenth of a second.
+const muchWritten = 1 << 19
 
 // compact is from how many trains on that have left a queue it is made shorter.
 const compact = 1 << 12

@@ -1,8 +1,10 @@
 package broadcast
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -12,9 +14,6 @@ import (
 // over many hops, for the price of few. Chunks are so fine that what one waits at a rank until all of it has come is a small part
 // of the time, unless there were more transfers than most then.
 func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int) solve.Result {
-	if p.Cost != model.Pipelined {
-		return solve.Result{}
-	}
 	_, trees := units(f.Trees)
 	others := len(p.Members()) - 1
 	busy, _ := f.Fluid(p)
@@ -34,24 +33,40 @@ func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, 
 	return solve.Result{Problem: &q, Schedule: s, Stop: solve.Done, Note: f.String()}
 }
 
-// trainedFlat returns the better of two schedules of chunks in trains: of a forest, and, if that is late and the forest is deep,
-// of one that is tempered.
-func trainedFlat(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int) solve.Result {
-	best := trained(ctx, p, o, f, most)
-	busy, last := f.Fluid(p)
-	if best.Schedule == nil || best.Stop != solve.Done || best.Makespan() <= o.Nearly() || last-quickest(p) < littleGain*(busy+last) {
+// trainedFlat returns a schedule of chunks in trains: of a forest, or, if that is deep, of one that is tempered. A few chunks come
+// first, so that there is a schedule in any case, and then as many as there is time for.
+func trainedFlat(b *solve.Budget, p *model.Problem, o solve.Options, f *Forest) solve.Result {
+	if p.Cost != model.Pipelined {
+		return solve.Result{}
+	}
+	if busy, last := f.Fluid(p); last-quickest(p) >= littleGain*(busy+last) {
+		quarter, done := b.Share(4)
+		f = cmp.Or(f.tempered(quarter.Context(), p), f)
+		done()
+	}
+	begin := time.Now()
+	best := trained(b.Context(), p, o, f, fewTransfers)
+	if best.Schedule == nil || best.Makespan() <= o.Enough {
 		return best
 	}
-	if g := f.tempered(ctx, p); g != nil {
-		best = sooner(best, trained(ctx, p, o, g, most))
+	most := mostTransfers
+	if took := time.Since(begin); b.Left() < took*(mostTransfers/fewTransfers/cheaper) {
+		most = int(b.Left() / max(1, took/(fewTransfers*cheaper)))
 	}
-	return best
+	return sooner(best, trained(b.Context(), p, o, f, most))
 }
 
-// mostTrains is about how many trains times ranks are booked, which takes a microsecond each, and leastTrains where latencies
-// are most of the time, so that most trains are brought twice; mostTransfers is how many transfers they have at most: to write
-// a million and to verify them takes a quarter of a second.
-const leastTrains, mostTrains, mostTransfers = 1 << 18, 1 << 20, 6 << 20
+const (
+	// mostTrains is about how many trains times ranks are booked, which takes a microsecond each, and leastTrains where latencies
+	// are most of the time, so that most trains are brought twice.
+	leastTrains, mostTrains = 1 << 18, 1 << 20
+	// fewTransfers is how many transfers trains have at most that are soon placed, and mostTransfers how many others have: to write
+	// a million and to verify them takes a quarter of a second.
+	fewTransfers, mostTransfers = 1 << 16, 10 << 20
+	// cheaper is how many times as long it takes to place one of a few transfers as one of most of them, whose trains are
+	// longer, if a third of the time is to be left.
+	cheaper = 8
+)
 
 // fineParts is into how many parts of the time chunks wait for one of them.
 const fineParts = 400

@@ -33,3 +33,19 @@ func TestTrained(t *testing.T) {
 		require.LessOrEqual(t, float64(r.Makespan()), float64(least)*(1+c.late), "%s, %d bytes", c.name, c.size)
 	}
 }
+
+// TestTrainedFlat: trains go down tempered trees where those of the largest rate are deep, and what is soon placed is enough
+// where it ends in time.
+func TestTrainedFlat(t *testing.T) {
+	p := problem(t, "rfs:2x4x8", model.Broadcast)
+	p.Size = 1 << 20
+	all, err := packings(context.Background(), context.Background(), p)
+	require.NoError(t, err)
+	deep := flattest(p, all)[0]
+	b, done := solve.NewBudget(context.Background(), 0, 1)
+	defer done()
+	r := trainedFlat(b, p, solve.Options{Enough: model.MaxTime}, deep)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	require.LessOrEqual(t, len(r.Schedule.Transfers), fewTransfers)
+	require.Less(t, float64(r.Makespan()), 0.92*float64(trained(context.Background(), p, solve.Options{}, deep, fewTransfers).Makespan()))
+}
