@@ -61,6 +61,7 @@ func (s *search) jobs() int64 {
 // stages are what a search does, in turn. One that its context ends is begun again if the search goes on.
 var stages = []func(s *search){
 	(*search).begin,
+	(*search).slotted,
 	(*search).early,
 	(*search).colour,
 	(*search).follow,
@@ -113,7 +114,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 6
+const firstAgain = 7
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100

@@ -1,0 +1,59 @@
+package quotient
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+// TestSlots: hops that begin with slots make right schedules, near the bound on a dragonfly, also where sums are not mirrored gatherings.
+func TestSlots(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kind model.Kind
+		size int64
+		gap  float64 // at most, after a few tries
+	}{
+		{"dragonfly:4x2x4", model.AllGather, 1 << 19, 0.1},
+		{"dragonfly:4x2x4", model.ReduceScatter, 1 << 19, 0.1},
+		{"dragonfly:4x2x4", model.AllReduce, 1 << 19, 0.1},
+		{"fattree:4x4", model.AllGather, 1 << 20, 0.03},
+		{"fattree:4x4", model.AllReduce, 1_000_003, 0.04},
+	} {
+		network, err := topo.Parse(c.name, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: c.kind}, Size: c.size, Cost: model.Pipelined}
+		s := newSearch(context.Background(), p, solve.Options{})
+		s.findBound()
+		s.groups()
+		s.budget = usualWork / 10
+		s.slotted()
+		require.NotNil(t, s.best, c)
+		require.Less(t, s.gap(), c.gap, c)
+		t.Log(c, s.gap())
+		require.NoError(t, solvetest.Right(s.best.p, s.best.best.emit(s.best.p)), c)
+	}
+}
+
+// TestSlotCut: slots are used where links are alike and whole numbers of them are by how much ways differ.
+func TestSlotCut(t *testing.T) {
+	for name, used := range map[string]bool{"dragonfly:4x4x4": true, "fattree:4x4": true, "torus:4x4": false, "dgx2:2": false} {
+		network, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 20, Cost: model.Pipelined}
+		s := newSearch(context.Background(), p, solve.Options{})
+		s.bound = 20 * model.Microsecond
+		s.groups()
+		c, slot := s.slotCut(s.shops[0].s)
+		require.Equal(t, used, slot > 0, name)
+		if used {
+			require.Equal(t, 11, c.parts)
+		}
+	}
+}
