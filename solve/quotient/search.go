@@ -62,6 +62,7 @@ func (s *search) jobs() int64 {
 var stages = []func(s *search){
 	(*search).begin,
 	(*search).slotted,
+	(*search).ring,
 	(*search).early,
 	(*search).colour,
 	(*search).follow,
@@ -114,7 +115,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 7
+const firstAgain = 8
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100

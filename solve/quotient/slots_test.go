@@ -57,3 +57,16 @@ func TestSlotCut(t *testing.T) {
 		}
 	}
 }
+
+// TestRing: where the links of ranks bind and what one has takes longer than a hop has latency, a ring ends soon after the bound.
+func TestRing(t *testing.T) {
+	network, err := topo.Parse("dragonfly:4x4x4", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: 8 << 20, Cost: model.Pipelined}
+	s := newSearch(context.Background(), p, solve.Options{})
+	s.findBound()
+	s.groups()
+	s.ring()
+	require.Less(t, s.gap(), 0.004)
+	require.NoError(t, solvetest.Right(s.best.p, s.best.best.emit(s.best.p)))
+}
