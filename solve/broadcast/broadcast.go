@@ -41,7 +41,7 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	}
 	var best solve.Result
 	if len(p.Members()) > manyRanks {
-		short, done := b.Share(8)
+		short, done := b.Share(4)
 		best = soonest(short.Context(), p, o)
 		done()
 	}

@@ -18,12 +18,15 @@ import (
 // 27, 1994; Karp, Sahay, Santos and Schauser, "Optimal broadcast and summation in the LogP model", SPAA 1993): there are
 // no trees before, but those that come of it. A rank sends the chunk that the fewest ranks have or are about to get, to a
 // rank of the region where the fewest have it. That is quick where latencies outweigh bandwidths, and needs few chunks.
+// Where a region has many ranks, it is quicker to share the work among them: the root sends each chunk to one of its own
+// region, and that to one in each other region (see relayed).
 type eager struct {
 	p       *model.Problem
 	near    *neighbours
 	board   *timing.Board
 	order   order
 	have    [][]int32 // by rank: chunks
+	got     []int32   // by rank: how many chunks it has or is about to
 	missing []bool    // by rank and chunk: it neither has it nor is about to
 	holders []int32   // by chunk: ranks that have it or are about to
 	holding []int32   // by region and chunk: likewise
@@ -31,6 +34,7 @@ type eager struct {
 	events  heap.Heap[moment]
 	uses    [2]map[*int][]demand.Use // of the two sizes of chunks, by the first link of a route
 	result  *model.Schedule
+	ranks   []int // scratch
 }
 
 // order is which targets of a rank come first.
@@ -39,6 +43,7 @@ type order uint8
 const (
 	nearFirst  order = iota // the nearest
 	emptyFirst              // the nearest in regions that have nothing of the chunk
+	relayed                 // the same, once another rank of the root's region has the chunk, and none in other regions that have it
 )
 
 // moment is when a link out of a rank is free, or a chunk has come to a rank.
@@ -174,7 +179,7 @@ func (x *neighbours) latencies(from int) []model.Time {
 
 func newEager(p *model.Problem, near *neighbours, o order) *eager {
 	t, n := p.Topology, len(p.Chunks)
-	e := &eager{p: p, near: near, board: timing.NewBoard(p), order: o, have: make([][]int32, t.Ranks), missing: slices.Repeat([]bool{true}, t.Ranks*n),
+	e := &eager{p: p, near: near, board: timing.NewBoard(p), order: o, got: make([]int32, t.Ranks), have: make([][]int32, t.Ranks), missing: slices.Repeat([]bool{true}, t.Ranks*n),
 		holders: make([]int32, n), holding: make([]int32, len(near.ranks)*n), idle: slices.Repeat([]bool{true}, len(t.Links)),
 		result: &model.Schedule{Form: model.FormFor(p.Cost)}}
 	e.uses[0], e.uses[1] = map[*int][]demand.Use{}, map[*int][]demand.Use{}
@@ -189,6 +194,7 @@ func newEager(p *model.Problem, near *neighbours, o order) *eager {
 func (e *eager) promise(chunk, rank int) {
 	n := len(e.p.Chunks)
 	e.missing[rank*n+chunk] = false
+	e.got[rank]++
 	e.holders[chunk]++
 	e.holding[e.near.region[rank]*n+chunk]++
 }
@@ -280,24 +286,28 @@ func (e *eager) target(v, link, chunk int, now model.Time) sending {
 	n := len(e.p.Chunks)
 	var goals []goal
 	for i, c := range e.near.circles[v] {
-		for _, r := range c.regions {
-			if held := e.holding[r*n+chunk]; int(held) < len(e.near.ranks[r]) {
+		for j := range c.regions {
+			if e.order == relayed { // so that no region is always the last
+				j = (j + chunk) % len(c.regions)
+			}
+			r := c.regions[j]
+			held := e.holding[r*n+chunk]
+			if int(held) < len(e.near.ranks[r]) && (e.order != relayed || i == 0 || held == 0) {
 				goals = append(goals, goal{i, r, held})
 			}
 		}
 	}
+	empty := e.order == emptyFirst || e.order == relayed && e.holding[e.near.region[v]*n+chunk] > 1
 	slices.SortStableFunc(goals, func(a, b goal) int {
 		near, held := cmp.Compare(a.circle, b.circle), cmp.Compare(a.held, b.held)
-		if e.order == emptyFirst {
+		if empty {
 			return cmp.Or(cmp.Compare(min(a.held, 1), min(b.held, 1)), near, held)
 		}
 		return cmp.Or(near, held)
 	})
 	best, looks := sending{at: model.MaxTime}, 0
 	for _, g := range goals {
-		ranks := e.near.ranks[g.region]
-		for i := range ranks {
-			u := ranks[(v+chunk+i)%len(ranks)]
+		for _, u := range e.turned(e.near.ranks[g.region], v+chunk) {
 			if u == v || !e.missing[u*n+chunk] {
 				continue
 			}
@@ -316,6 +326,17 @@ func (e *eager) target(v, link, chunk int, now model.Time) sending {
 		}
 	}
 	return best
+}
+
+// turned returns the ranks of a region from one on, and then the first ones; where work is shared, those first that have
+// got the fewest chunks. It is overwritten by the next call.
+func (e *eager) turned(ranks []int, turn int) []int {
+	turn %= len(ranks)
+	e.ranks = append(append(e.ranks[:0], ranks[turn:]...), ranks[:turn]...)
+	if e.order == relayed {
+		slices.SortStableFunc(e.ranks, func(u, v int) int { return cmp.Compare(e.got[u], e.got[v]) })
+	}
+	return e.ranks
 }
 
 // used returns what a chunk uses of the links of a route.
@@ -341,7 +362,7 @@ func soonest(ctx context.Context, p *model.Problem, o solve.Options) solve.Resul
 		return best
 	}
 	winner, last := nearFirst, map[order]model.Time{}
-	ends, ways := model.MaxTime, []order{nearFirst, emptyFirst}
+	ends, ways := model.MaxTime, []order{relayed, nearFirst, emptyFirst}
 	for pieces, idle := int64(1), 0; idle < 2 && pieces*int64(p.Topology.Ranks) <= mostEager && ctx.Err() == nil; pieces *= 2 {
 		idle++
 		for _, way := range ways {
@@ -349,7 +370,7 @@ func soonest(ctx context.Context, p *model.Problem, o solve.Options) solve.Resul
 			q.Chunks = solve.Evenly(p.Space(), pieces)
 			s := newEager(&q, near, way).run(ctx)
 			if s == nil {
-				break
+				continue
 			}
 			end := q.Makespan(s)
 			if last[way] = end; end < ends {
@@ -360,7 +381,9 @@ func soonest(ctx context.Context, p *model.Problem, o solve.Options) solve.Resul
 				best.Note, winner = fmt.Sprintf("%d chunks, each sent on at once", len(q.Chunks)), way
 			}
 		}
-		ways = slices.DeleteFunc(ways, func(o order) bool { return last[o] > last[winner]+last[winner]/farBehind })
+		if pieces >= manyShared {
+			ways = slices.DeleteFunc(ways, func(o order) bool { return last[o] > last[winner]+last[winner]/farBehind })
+		}
 		if ends <= max(o.Bound, o.Enough) {
 			break
 		}
@@ -371,8 +394,8 @@ func soonest(ctx context.Context, p *model.Problem, o solve.Options) solve.Resul
 	return best
 }
 
-// farBehind is the part of the best makespan by which an order that is behind is given up.
-const farBehind = 25
+// farBehind is the part of the best makespan by which an order that is behind is given up, once there are many chunks to share.
+const farBehind, manyShared = 25, 4
 
 // slow reports whether the root alone takes so long to send the buffer that latencies hardly count.
 func (x *neighbours) slow(p *model.Problem) bool {
@@ -392,4 +415,4 @@ func (x *neighbours) slow(p *model.Problem) bool {
 const slowest = 12
 
 // mostEager is how many transfers an eager schedule has at most.
-const mostEager = 1 << 16
+const mostEager = 1 << 17

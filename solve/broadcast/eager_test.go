@@ -24,7 +24,7 @@ func TestEager(t *testing.T) {
 		{"fattree:16x16", 0, 1 << 10, 4, 3.36}, {"fattree:16x16", 77, 1 << 10, 1, 3.41}, {"fattree:8x4", 3, 64 << 10, 16, 7.5},
 		{"dragonfly:4x4x4", 9, 1 << 10, 4, 3.61}, {"switch:16", 2, 1 << 10, 1, 1.3}, {"dgxh100:4", 5, 1 << 10, 4, 3.6},
 	} {
-		for _, way := range []order{nearFirst, emptyFirst} {
+		for _, way := range []order{nearFirst, emptyFirst, relayed} {
 			p := problem(t, c.name, model.Broadcast)
 			p.Collective.Root, p.Size = c.root, c.size
 			p.Chunks = solve.Evenly(p.Space(), c.chunks)
@@ -42,6 +42,24 @@ func TestEager(t *testing.T) {
 	require.Nil(t, soonest(over, p, solve.Options{}).Schedule)
 }
 
+// TestRelayed: where many share the work, a broadcast of many chunks is much sooner done.
+func TestRelayed(t *testing.T) {
+	for _, name := range []string{"fattree:8x8", "dgxh100:8"} {
+		p := problem(t, name, model.Broadcast)
+		p.Size = 64 << 10
+		p.Chunks = solve.Evenly(p.Space(), 32)
+		var ends []float64
+		for _, way := range []order{relayed, nearFirst, emptyFirst} {
+			s := newEager(p, newNeighbours(p), way).run(context.Background())
+			require.NoError(t, solvetest.Right(p, s))
+			ends = append(ends, float64(p.Makespan(s)))
+		}
+		require.Less(t, 1.1*ends[0], min(ends[1], ends[2]), name)
+		r := soonest(context.Background(), p, solve.Options{Enough: model.Time(ends[0])})
+		require.LessOrEqual(t, float64(r.Makespan()), ends[0], name)
+	}
+}
+
 // TestEagerRandom: on random networks with switches it is right wherever ranks are in reach of each other.
 func TestEagerRandom(t *testing.T) {
 	found := 0
@@ -57,7 +75,7 @@ func TestEagerRandom(t *testing.T) {
 		}
 		p.Size = 1 << 12
 		p.Chunks = solve.Evenly(p.Space(), 1+rng.Int64N(9))
-		if s := newEager(p, near, order(seed/2%2)).run(context.Background()); s != nil {
+		if s := newEager(p, near, order(seed/2%3)).run(context.Background()); s != nil {
 			found++
 			require.NoError(t, solvetest.Right(p, s), "seed %d", seed)
 		}

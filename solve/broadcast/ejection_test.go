@@ -43,7 +43,7 @@ func TestEjected(t *testing.T) {
 // TestLongerSlots: where there would be too many slots they are longer.
 func TestLongerSlots(t *testing.T) {
 	p := problem(t, "dragonfly:3x2x2", model.Broadcast)
-	p.Size = 1 << 10
+	p.Size = 16
 	r := coarsest(p)
 	r.slots = r.unit
 	g := started(context.Background(), r.cut(p), newNeighbours(p), r)
