@@ -27,17 +27,14 @@ import (
 )
 
 // Solve solves a broadcast whose cut is open: over trees, and where latencies count by ejections, too, if those are not
-// enough. Among many ranks these come after what is sent on at once, without trees. What recurs comes before trees
-// where ranks are few.
+// enough. Among many ranks these come after what is sent on at once, without trees.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
 	switch {
 	case near == nil || o.Effort < 0:
 		return planted(b, p, o, place)
-	case grain.slots == 0 && near.recurs(b.Context(), p):
-		return plantedOrRecurring(b, p, near, o, place)
 	case grain.slots == 0:
-		return planted(b, p, o, place)
+		return plantedOrRecurring(b, p, near, o, place)
 	}
 	var best solve.Result
 	if len(p.Members()) > manyRanks {
@@ -60,20 +57,28 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	return ended(b, best), nil
 }
 
-// plantedOrRecurring returns the better of a broadcast over trees and one that recurs. The first of them has half of the time: trees
-// where ranks are many, so that a period has many jobs.
+// plantedOrRecurring returns a broadcast over trees, or the better of that and one that recurs where latencies count. The first of
+// them has half of the time: what recurs where that may be much sooner.
 func plantedOrRecurring(b *solve.Budget, p *model.Problem, near *neighbours, o solve.Options, place Place) (solve.Result, error) {
+	few, lasts := len(p.Members()) <= maxShallow, near.lasts(b.Context(), p)
+	if lasts >= longRecurring && (!few || lasts >= longestRecurring) {
+		return planted(b, p, o, place)
+	}
 	half, done := b.Share(2)
 	defer done()
-	good := func(r solve.Result) bool { return r.Schedule != nil && r.Makespan() <= max(o.Bound, o.Enough) }
+	enough := max(o.Bound, o.Enough)
+	if lasts >= longRecurring {
+		enough = o.Nearly()
+	}
+	open := func(r solve.Result) bool { return r.Schedule == nil || r.Makespan() > enough }
 	var best, r solve.Result
 	var err error
-	if len(p.Members()) > maxShallow {
-		if best, err = planted(half, p, o, place); !good(best) {
-			r = ejectedRecurring(b, p, near, o)
+	if few && lasts < longRecurring {
+		if r = ejectedRecurring(half, p, near, o); open(r) {
+			best, err = planted(b, p, o, place)
 		}
-	} else if r = ejectedRecurring(half, p, near, o); !good(r) {
-		best, err = planted(b, p, o, place)
+	} else if best, err = planted(half, p, o, place); open(best) {
+		r = ejectedRecurring(b, p, near, o)
 	}
 	if err != nil && r.Schedule == nil {
 		return best, err

@@ -24,12 +24,12 @@ type recurring struct {
 }
 
 const (
-	// mostRecurring is how many chunks a broadcast has that recurs, if there are few ranks, and mostRecurringJobs how many jobs,
-	// about.
-	mostRecurring, mostRecurringJobs = 1 << 10, 1 << 16
-	// longRecurring is up to how many times the latency to the farthest rank a broadcast takes in the fluid limit that
-	// recurs: where it is longer, latencies hardly count.
-	longRecurring = 10
+	// mostRecurring is how many chunks a broadcast has that recurs and takes longRecurring times the latency to the farthest rank
+	// in the fluid limit, and mostRecurringJobs how many jobs at most, about.
+	mostRecurring, mostRecurringJobs = 1 << 10, 1 << 18
+	// longRecurring is up to how many times that latency a broadcast takes that recurs, and longestRecurring up to how many
+	// among few ranks: where it is longer, latencies hardly count.
+	longRecurring, longestRecurring = 10, 100
 	// recurs is the work without progress after which a period is given up, or taken.
 	recurs = 1 << 22
 	// quicklyTried is how many jobs a period has whose layout is found in a second, about.
@@ -66,14 +66,18 @@ func recurred(ctx context.Context, p *model.Problem, near *neighbours, enough mo
 // newRecurring returns a search before its first attempt, nil where there are no slots for it.
 func newRecurring(ctx context.Context, p *model.Problem, near *neighbours) *recurring {
 	limit, err := fluid.Rate(ctx, p)
-	r := paced(p, min(mostRecurring, int64(mostRecurringJobs/p.Topology.Ranks)))
-	if err != nil || r.slots == 0 {
+	if err != nil {
+		return nil
+	}
+	whole, _ := limit.TimeOf(p.Space()).Float64()
+	chunks := mostRecurring * max(1, whole*1e12/(longRecurring*float64(near.farthest())))
+	r := paced(p, int64(min(chunks, float64(mostRecurringJobs/p.Topology.Ranks))))
+	if r.slots == 0 {
 		return nil
 	}
 	x := &recurring{p: r.cut(p), near: near}
 	seconds, _ := limit.TimeOf(x.p.Chunks[0].Size).Float64()
 	x.item = seconds * 1e12 * float64(r.slots) / float64(r.unit)
-	whole, _ := limit.TimeOf(p.Space()).Float64()
 	longest := model.Time(whole*1e12) + near.farthest()
 	if !r.counts(4 * longest) {
 		return nil
@@ -134,17 +138,18 @@ func (x *neighbours) farthest() (far model.Time) {
 	return far
 }
 
-// recurs reports whether a broadcast may recur: latencies count, though they do not outweigh the rest.
-func (x *neighbours) recurs(ctx context.Context, p *model.Problem) bool {
+// lasts returns how many times the latency to the farthest rank a broadcast takes in the fluid limit; infinitely many where it
+// cannot recur.
+func (x *neighbours) lasts(ctx context.Context, p *model.Problem) float64 {
 	if !ejectable(p) || len(p.Members()) > manyRanks || unitOf(p.Topology) == 0 {
-		return false
+		return math.Inf(1)
 	}
 	limit, err := fluid.Rate(ctx, p)
 	if err != nil {
-		return false
+		return math.Inf(1)
 	}
 	whole, _ := limit.TimeOf(p.Space()).Float64()
-	return whole*1e12 < longRecurring*float64(x.farthest())
+	return whole * 1e12 / float64(x.farthest())
 }
 
 // try looks for the layout of a period, and keeps what is made of it if that is the best.
