@@ -193,3 +193,26 @@ func TestBooks(t *testing.T) {
 		}
 	})
 }
+
+// TestGraftFirst: hops of allreduces are moved before they are polished, and draws of attempts are as if they had not been.
+func TestGraftFirst(t *testing.T) {
+	network, err := topo.Parse("hypercube:3", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 100_003, Cost: model.Pipelined}
+	var draws [2]uint64
+	for i := range draws {
+		s := newSearch(context.Background(), p, solve.Options{})
+		s.groups()
+		s.bound, s.budget, s.ample = 1, usualWork/8, usualWork/8
+		x := s.add(0, cut{parts: 1, ratio: 1}, anywhere, false)
+		s.spend(x, 1)
+		if before := x.best.end; i == 1 {
+			s.graftFirst()
+			require.LessOrEqual(t, x.best.end, before)
+			require.Positive(t, x.step) // hops were moved
+			require.NoError(t, solvetest.Right(x.p, x.best.emit(x.p)))
+		}
+		draws[i] = x.rng.Uint64()
+	}
+	require.Equal(t, draws[0], draws[1])
+}

@@ -1,6 +1,7 @@
 package quotient
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -40,6 +41,22 @@ func (s *search) refine() {
 		if s.best == before && s.gap() > largeGap {
 			return // latencies count more than what is left idle
 		}
+	}
+}
+
+// graftFirst moves hops of allreduces before they are polished, with draws of its own: what it does not make better is polished as it would
+// have been.
+func (s *search) graftFirst() {
+	if s.p.Collective.Kind != model.AllReduce {
+		return
+	}
+	draws := make([]*rand.Rand, len(s.trials))
+	for i, t := range s.trials {
+		draws[i], t.rng = t.rng, rand.New(rand.NewPCG(s.o.Seed, ^uint64(i)))
+	}
+	s.graft()
+	for i, r := range draws {
+		s.trials[i].rng = r
 	}
 }
 

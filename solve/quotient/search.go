@@ -80,6 +80,7 @@ var stages = []func(s *search){
 		}
 	},
 	(*search).refine,
+	(*search).graftFirst,
 	(*search).polish,
 	func(s *search) {
 		if !s.gathers() || s.gap() < largeGap {
