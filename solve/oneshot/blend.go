@@ -47,7 +47,7 @@ func (s *search) blend(plans []*plan) {
 			b := s.divided(chunks * s.copies)
 			ok := b.blend(of, end)
 			if ok {
-				s.keep(b, "each chunk by one of several compositions")
+				s.keep(b, mixedNote)
 				high = min(end, s.makespan)
 			} else {
 				low = end
@@ -90,7 +90,7 @@ func (b *builder) blend(plans []*plan, end model.Time) bool {
 			b.cancel(mark)
 			return false
 		})
-		if chosen < 0 || len(b.transfers)*b.copies > maxComposition || b.b.Spent() {
+		if chosen < 0 || len(b.transfers)*b.copies > b.room() || b.b.Spent() {
 			return false
 		}
 		i := order[chosen]

@@ -10,8 +10,8 @@ import (
 
 // Limits of the search for a mixture of plans.
 const (
-	fewExchanged  = 8 // chunks, each with its images
-	mostExchanged = 64
+	fewExchanged  = 8   // chunks, each with its images
+	mostExchanged = 64  // more where these are few transfers, and a thousandth is gained
 	patience      = 100 // trials without a better schedule
 	climbing      = 2   // a number of chunks gets this part of the work that is left
 )
@@ -23,6 +23,9 @@ type mixture struct {
 	more   [][]model.Time // by plan and step
 }
 
+// mixedNote is what is said of mixtures.
+const mixedNote = "each chunk by one of several compositions"
+
 // try is a mixture of some number of chunks, and when it is over.
 type try struct {
 	*mixture
@@ -30,15 +33,16 @@ type try struct {
 	end    model.Time
 }
 
-// exchange looks for a mixture of plans: for each of some numbers of chunks it takes the best of the mixtures of the linear
-// program and the first plan. From these, the best first, it climbs, as long as all are sooner over, by other numbers of chunks
-// of each plan or other orders.
-func (s *search) exchange(plans []*plan) {
-	of := candidates(best(plans))
-	parts := s.mixtures(of)
-	var tries []*try
-	for chunks := fewExchanged; chunks <= mostExchanged && !s.over() && plans[0].transfers(chunks*s.copies) <= maxComposition; chunks *= 2 {
-		k := len(s.divided(chunks * s.copies).p.Chunks)
+// exchange looks for a mixture of plans: for each of some numbers of chunks it returns the best of the mixtures of the linear
+// program and the first plan, the best number first.
+func (s *search) exchange(plans, of []*plan, parts [][]float64) (tries []*try) {
+	before, last := 0, model.MaxTime
+	for chunks := fewExchanged; !s.over(); chunks *= 2 {
+		transfers, k := plans[0].transfers(chunks*s.copies), len(s.divided(chunks*s.copies).p.Chunks)
+		if transfers > s.room() || chunks > mostExchanged && transfers > fewTransfers || k == before {
+			break
+		}
+		before = k
 		x := &try{mixture: &mixture{counts: make([]int, len(of))}, chunks: chunks}
 		for _, q := range of {
 			x.more = append(x.more, make([]model.Time, q.steps()))
@@ -57,8 +61,17 @@ func (s *search) exchange(plans []*plan) {
 		if x.end < model.MaxTime {
 			tries = append(tries, x)
 		}
+		if chunks >= mostExchanged && x.end > last/1000*999 {
+			break
+		}
+		last = x.end
 	}
 	slices.SortStableFunc(tries, func(a, b *try) int { return cmp.Compare(a.end, b.end) })
+	return tries
+}
+
+// climb goes on from mixtures, as long as all are sooner over, by other numbers of chunks of each plan or other orders.
+func (s *search) climb(of []*plan, tries []*try) {
 	r := rand.New(rand.NewPCG(7, uint64(s.n())))
 	for _, x := range tries {
 		until := s.work + (s.most-s.work)/climbing
@@ -133,8 +146,8 @@ func (s *search) mixed(of []*plan, x *mixture, before model.Time, chunks int) mo
 			}
 		}
 	}
-	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || !b.place(courses, more, before) || len(b.transfers)*b.copies > maxComposition {
+	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || !b.place(courses, more, before) || len(b.transfers)*b.copies > s.room() {
 		return model.MaxTime
 	}
-	return s.keep(b, "each chunk by one of several compositions")
+	return s.keep(b, mixedNote)
 }

@@ -34,11 +34,13 @@
 // Where latencies count, compositions are lists of states: along which dimensions sums are added up, and along which only owners
 // have them. A search with labels finds those with few hops for each latency, such as sums that owners send to all at once, and
 // each serves backwards, too. In the end each chunk may go by a composition of its own, so that links which one leaves idle
-// serve another: a linear program over the times at which links are needed proposes how many chunks follow each.
+// serve another: a linear program over the times at which links are needed proposes how many chunks follow each, and chunks choose
+// compositions and times at prices that grow with what links have to send at the time.
 package oneshot
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -65,7 +67,8 @@ const (
 	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
 	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time
 
-	maxComposition = 1 << 20 // transfers of a composition
+	maxComposition = 1 << 20 // transfers of a composition; twice as many where there are many members
+	manyMembers    = 64
 )
 
 // Name implements solve.Solver.
@@ -161,8 +164,11 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	}
 	if m.name == "hierarchical" {
 		s.most, s.ways = maxComposed, &ways{}
-		if s.leading = leads(p); !s.leading {
+		switch s.leading = leads(p); {
+		case !s.leading:
 			s.most = maxBeside
+		case b.Left() != math.MaxInt64: // the time ends it, if it must
+			s.most = 2 * maxComposed
 		}
 		s.compose(layouts(p))
 	} else {

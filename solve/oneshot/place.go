@@ -58,10 +58,10 @@ type moment struct {
 	stale bool
 }
 
-// item is a hop of a chunk.
+// item is a hop of a chunk, and its number among all.
 type item struct {
 	hop
-	k int32
+	k, n int32
 }
 
 // reorder adds times to the ranks of the hops of a chunk by step, and no more than leaves all of a step before those of later ones.
@@ -102,13 +102,13 @@ func (b *builder) placeFrom(first int, courses []*course, more [][]model.Time, b
 	var items []item
 	for k, c := range courses {
 		for _, h := range b.guide.hops(c) {
-			items = append(items, item{h, int32(k)})
+			items = append(items, item{h, int32(k), int32(len(items))})
 		}
 		if more != nil {
 			reorder(items[len(items)-len(c.hops):], more[k])
 		}
 	}
-	slices.SortStableFunc(items, func(x, y item) int { return cmp.Compare(y.rank, x.rank) })
+	slices.SortFunc(items, func(x, y item) int { return cmp.Or(cmp.Compare(y.rank, x.rank), cmp.Compare(x.n, y.n)) })
 	mark := len(b.transfers)
 	late := !b.leading || b.serial(first, courses, slices.Clone(items), len(items), before)
 	if late {

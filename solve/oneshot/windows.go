@@ -9,10 +9,10 @@ import (
 	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
-// window is when what follows a plan may use links: no sooner than after some time, and with some time left. The load is how
-// long it keeps the links of an orbit busy, if all of the buffer goes that way and images of chunks share the work.
+// window is when a step of what follows a plan may use links: no sooner than after some time, and with some time left. The load is
+// how long it keeps the links of an orbit busy, if all of the buffer goes that way and images of chunks share the work.
 type window struct {
-	orbit       int
+	step, orbit int
 	after, left model.Time
 	load        float64 // picoseconds
 }
@@ -29,7 +29,7 @@ const (
 func (s *search) windows(q *plan) (all []window) {
 	t := s.p.Topology
 	type key struct {
-		orbit       int
+		step, orbit int
 		after, left model.Time
 	}
 	loads := map[key]float64{}
@@ -45,16 +45,16 @@ func (s *search) windows(q *plan) (all []window) {
 			for _, l := range s.ways.routes[w.route] {
 				k := &t.Links[l]
 				o := s.images.orbit[l]
-				loads[key{o, starts[h.step][h.pair] + at, h.tail - at}] += float64(s.p.Size) / float64(k.Bandwidth) * 1e12 / float64(s.images.size[o]*bases)
+				loads[key{int(h.step), o, starts[h.step][h.pair] + at, h.tail - at}] += float64(s.p.Size) / float64(k.Bandwidth) * 1e12 / float64(s.images.size[o]*bases)
 				at = at.Add(k.Alpha)
 			}
 		}
 	}
 	for k, load := range loads {
-		all = append(all, window{k.orbit, k.after, k.left, load})
+		all = append(all, window{k.step, k.orbit, k.after, k.left, load})
 	}
 	slices.SortFunc(all, func(a, b window) int {
-		return cmp.Or(cmp.Compare(a.orbit, b.orbit), cmp.Compare(a.after, b.after), cmp.Compare(a.left, b.left))
+		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.orbit, b.orbit), cmp.Compare(a.after, b.after), cmp.Compare(a.left, b.left))
 	})
 	return all
 }
@@ -185,16 +185,22 @@ func (m *mixer) cuts(parts []float64, end model.Time) (cuts []interval) {
 	return cuts[:min(windowCuts, len(cuts))]
 }
 
-// mixtures returns how much of the buffer is to follow each plan for the least makespan that the linear program finds, and for
-// some that are longer.
-func (s *search) mixtures(of []*plan) (all [][]float64) {
+// mixer returns what mixes plans.
+func (s *search) mixer(of []*plan) *mixer {
 	m := &mixer{s: s}
 	for _, q := range of {
 		if s.b.Spent() {
-			return nil
+			break
 		}
 		m.all = append(m.all, s.windows(q))
 	}
+	return m
+}
+
+// mixtures returns how much of the buffer is to follow each plan for the least makespan that the linear program finds, and for
+// some that are longer; and that makespan.
+func (m *mixer) mixtures() (all [][]float64, least model.Time) {
+	s := m.s
 	low, high := max(s.bound/100*99, s.makespan/2), s.makespan
 	for range windowTimes {
 		end := low + (high-low)/2
@@ -204,7 +210,7 @@ func (s *search) mixtures(of []*plan) (all [][]float64) {
 			low = end
 		}
 		if s.b.Spent() {
-			return nil
+			return nil, high
 		}
 	}
 	for _, more := range []model.Time{0, 1, 2, 4, 8} {
@@ -212,7 +218,7 @@ func (s *search) mixtures(of []*plan) (all [][]float64) {
 			all = append(all, parts)
 		}
 	}
-	return all
+	return all, high
 }
 
 // counts returns how many of some chunks follow each plan if parts of the buffer do.
