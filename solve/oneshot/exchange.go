@@ -39,7 +39,7 @@ func (s *search) exchange(plans, of []*plan, parts [][]float64) (tries []*try) {
 	before, last := 0, model.MaxTime
 	for chunks := fewExchanged; !s.over(); chunks *= 2 {
 		transfers, k := plans[0].transfers(chunks*s.copies), len(s.divided(chunks*s.copies).p.Chunks)
-		if transfers > s.room() || chunks > mostExchanged && transfers > fewTransfers || k == before {
+		if transfers > s.room() || chunks > mostExchanged && transfers > fewTransfers/2 || k == before {
 			break
 		}
 		before = k
