@@ -117,9 +117,16 @@ func (s *search) halved(t *trial) *trial {
 	return x
 }
 
-// halved returns a plan with other parts, the halves of those of x: they go the ways of the whole, one after the other. If roots are
-// free, the halves have those of the whole.
+// halved returns the halves of a plan, as early as they can be.
 func (x *plan) halved(s *shop, parts []part, free bool) *plan {
+	y := x.halves(s, parts, free)
+	y.early(y.waits(), nil)
+	return y
+}
+
+// halves returns a plan with other parts, the halves of those of x: they go the ways of the whole at its times, one after the other. If
+// roots are free, the halves have those of the whole.
+func (x *plan) halves(s *shop, parts []part, free bool) *plan {
 	roots := 1 // of parts with one number
 	for !free && roots < len(x.parts) && x.parts[roots].root != x.parts[0].root {
 		roots++
@@ -129,7 +136,7 @@ func (x *plan) halved(s *shop, parts []part, free bool) *plan {
 			parts[i].root = x.parts[i/2].root
 		}
 	}
-	y := &plan{s: s, parts: parts}
+	y := &plan{s: s, parts: parts, end: x.end}
 	for _, j := range x.jobs {
 		number, root := int(j.part)/roots, int(j.part)%roots
 		for half := range 2 {
@@ -139,7 +146,6 @@ func (x *plan) halved(s *shop, parts []part, free bool) *plan {
 			y.jobs = append(y.jobs, k)
 		}
 	}
-	y.early(y.waits(), nil)
 	return y
 }
 

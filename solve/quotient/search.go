@@ -13,24 +13,26 @@ import (
 
 // search looks for the best group, cut, rules and deadline.
 type search struct {
-	ctx     context.Context
-	p       *model.Problem
-	o       solve.Options
-	bound   model.Time // of all schedules of p
-	shops   []*reducing
-	trials  []*trial
-	work    int64 // done so far
-	budget  int64
-	best    *trial
-	last    int64   // the work after which it was last better by as much as counts
-	worth   float64 // its end then
-	joined  bool    // all kinds of trials are there
-	refused error   // why a group could not be used
-	stage   int     // how many of the stages are over
-	usual   int64   // the work of explore
-	ample   int64   // the same where there are many jobs
-	arms    []*trial
-	round   int // of explore
+	ctx      context.Context
+	p        *model.Problem
+	o        solve.Options
+	bound    model.Time // of all schedules of p
+	shops    []*reducing
+	trials   []*trial
+	work     int64 // done so far
+	budget   int64
+	best     *trial
+	last     int64   // the work after which it was last better by as much as counts
+	worth    float64 // its end then
+	joined   bool    // all kinds of trials are there
+	refused  error   // why a group could not be used
+	stage    int     // how many of the stages are over
+	usual    int64   // the work of explore
+	ample    int64   // the same where there are many jobs
+	arms     []*trial
+	round    int // of explore
+	ejecting *ejecting
+	ejected  bool // it was looked for
 }
 
 func newSearch(ctx context.Context, p *model.Problem, o solve.Options) *search {
@@ -63,10 +65,16 @@ var stages = []func(s *search){
 	(*search).begin,
 	(*search).slotted,
 	(*search).ring,
+	func(s *search) {
+		if s.jobs() >= manyJobs {
+			s.ejectFar()
+		}
+	},
 	(*search).early,
 	(*search).colour,
 	(*search).follow,
 	(*search).first,
+	(*search).ejectFar,
 	func(s *search) {
 		if before := s.work; s.gap() > latentGap && s.latent() {
 			s.graft()
@@ -79,6 +87,7 @@ var stages = []func(s *search){
 			s.rehang(s.usual / 2)
 		}
 	},
+	(*search).eject,
 	(*search).refine,
 	(*search).graftFirst,
 	(*search).polish,
@@ -116,7 +125,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 8
+const firstAgain = 10
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100
