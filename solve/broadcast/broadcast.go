@@ -78,7 +78,10 @@ func plantedOrRecurring(b *solve.Budget, p *model.Problem, near *neighbours, o s
 			best, err = planted(b, p, o, place)
 		}
 	} else if best, err = planted(half, p, o, place); open(best) {
-		r = ejectedRecurring(b, p, near, o)
+		if r = ejectedRecurring(b, p, near, o); r.Schedule == nil && half.Stop() != 0 && b.Stop() == 0 { // trees had half of the time for nothing
+			again, failed := planted(b, p, o, place)
+			best, err = sooner(best, again), cmp.Or(err, failed)
+		}
 	}
 	if err != nil && r.Schedule == nil {
 		return best, err

@@ -395,6 +395,9 @@ func started(ctx context.Context, p *model.Problem, near *neighbours, r raster) 
 		}
 		horizon := 2 * r.up(p.Makespan(s))
 		if slots := int(horizon) * len(p.Topology.Links); slots > mostSlots {
+			if best != nil {
+				return best
+			}
 			if r.slots = r.slots * mostSlots / model.Time(halvings*slots); r.slots == 0 {
 				return nil
 			}

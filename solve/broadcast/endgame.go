@@ -98,7 +98,11 @@ func pouredOut(ctx context.Context, p *model.Problem, o solve.Options, f *Forest
 		if !s.pour(ctx, dealt(f.Trees, s.trains)) {
 			break
 		}
-		t := endings(ctx, &q, s.schedule(ctx), o)
+		poured := s.schedule(ctx)
+		if poured == nil {
+			break
+		}
+		t := endings(ctx, &q, poured, o)
 		if best.Schedule == nil || q.Makespan(t) < best.Makespan() {
 			best = solve.Result{Problem: &q, Schedule: t, Stop: solve.Done, Note: f.String() + ", and ejections at the end"}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -90,7 +91,17 @@ func (f poured) stream(ctx context.Context, p *model.Problem, bound model.Time) 
 	} else if !s.pour(ctx, dealt(f.Trees, s.trains)) {
 		return nil
 	}
-	return s.drained(ctx, bound).schedule(ctx)
+	return s.drainedInTime(ctx, bound).schedule(ctx)
+}
+
+// drainedInTime is drained in half of the time that is left: the rest is for what is to be written.
+func (s *stream) drainedInTime(ctx context.Context, bound model.Time) *stream {
+	if end, limited := ctx.Deadline(); limited {
+		share, cancel := context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+		ctx = share
+	}
+	return s.drained(ctx, bound)
 }
 
 // dealt gives each of a number of chunks a tree, so that each tree has its share at any time.
@@ -293,7 +304,7 @@ func (s *stream) end() (last model.Time) {
 	return last
 }
 
-// schedule returns what is booked, in order of time; nil where ctx is done before much of it is written.
+// schedule returns what is booked, in order of time; nil if ctx is done before all of it is written, where that is much.
 func (s *stream) schedule(ctx context.Context) *model.Schedule {
 	list := &model.Schedule{Form: model.FormFor(s.p.Cost)}
 	for _, h := range s.hops {

@@ -225,19 +225,21 @@ func (b *builder) end() (end model.Time) {
 
 // result returns the best, in order of time.
 func (s *search) result(stop solve.Stop) solve.Result {
-	transfers := s.transfers
+	first := byStart(s.transfers)
+	transfers := first
 	if s.imagesOf > 1 {
-		transfers = make([]model.Transfer, 0, len(s.transfers)*s.imagesOf)
+		transfers = make([]model.Transfer, 0, len(first)*s.imagesOf)
 		members := s.p.Members()
-		for e := range s.imagesOf {
-			for _, t := range s.transfers {
+		for _, t := range first {
+			for e := range s.imagesOf {
+				t := t
 				w := s.images.pair(s.guide, e, pair{s.images.number[t.Src], s.images.number[t.Dst], t.Route})
 				t.Src, t.Dst, t.Route, t.Chunk = int32(members[w.from]), int32(members[w.to]), w.route, t.Chunk*int32(s.imagesOf)+int32(e)
 				transfers = append(transfers, t)
 			}
 		}
 	}
-	return solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: byStart(transfers)}, Stop: stop, Note: s.note}
+	return solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: transfers}, Stop: stop, Note: s.note}
 }
 
 // byStart returns transfers in order of time, those that start at one time in their order.

@@ -23,6 +23,7 @@ type packing struct {
 	slot    float64   // picoseconds
 	load    []float64 // by orbit and slot: for which part of it links are busy
 	looks   int       // at prices
+	most    int       // of them
 	price   []float64
 }
 
@@ -43,18 +44,19 @@ type choice struct {
 const (
 	fewPacked   = 32 // chunks, each with its images
 	mostPacked  = 64
-	packPasses  = 4  // times that each chunk chooses
-	looksPerHop = 64 // as long as one hop takes to be placed
-	packed      = 4  // choices, and changes of these, each get this part of the work that is left
+	packPasses  = 4   // times that each chunk chooses
+	looksPerHop = 64  // as long as one hop takes to be placed
+	mostSteep   = 500 // the exponent of a price, with which sums of prices are still numbers
+	packed      = 4   // choices, and changes of these, each get this part of the work that is left
 )
 
 // newPacking returns a packing of chunks none of which has chosen.
-func newPacking(of []*plan, m *mixer, chunks int, with setting) *packing {
-	x := &packing{b: m.s.b, setting: with, all: m.all, chunks: chunks, slot: float64(with.end) / float64(with.slots)}
+func newPacking(of []*plan, m *mixer, chunks, most int, with setting) *packing {
+	x := &packing{b: m.s.b, most: most, setting: with, all: m.all, chunks: chunks, slot: float64(with.end) / float64(with.slots)}
 	for i, q := range of {
 		length := model.Time(0)
 		for _, w := range m.all[i] {
-			length = max(length, w.after+w.left)
+			length = max(length, w.after, w.after.Add(max(0, w.left)))
 		}
 		x.steps, x.lengths = append(x.steps, q.steps()), append(x.lengths, length)
 	}
@@ -79,16 +81,22 @@ func (x *packing) book(c *choice, times float64) {
 		load := times * w.load / float64(x.chunks) / x.slot
 		x.load[slot] += load * (1 - second)
 		x.load[slot+1] += load * second
-		x.price[slot], x.price[slot+1] = math.Exp(x.steep*x.load[slot]), math.Exp(x.steep*x.load[slot+1])
+		x.price[slot], x.price[slot+1] = x.priced(slot), x.priced(slot+1)
 	}
 }
 
-// cheapest returns the choice that costs least, nil if no plan is over in time. It costs O(windows times slots of waiting).
+// priced returns what a link costs in a slot.
+func (x *packing) priced(slot int) float64 { return math.Exp(min(mostSteep, x.steep*x.load[slot])) }
+
+// cheapest returns the choice that costs least, nil if no plan is over in time or there were too many looks. It costs O(windows times slots of waiting).
 func (x *packing) cheapest() (best *choice) {
 	least := math.Inf(1)
 	for p, list := range x.all {
 		if x.lengths[p] >= x.end || len(list) == 0 {
 			continue
+		}
+		if x.looks > x.most || x.b.Spent() {
+			return nil
 		}
 		most := int(float64(x.end-x.lengths[p]) / x.slot)
 		cost := make([]float64, most+1)    // of a step and those after it, by slots waited so far
@@ -126,7 +134,7 @@ func (x *packing) cheapest() (best *choice) {
 	return best
 }
 
-// choose returns what each chunk chooses, nil if no plan is over in time or the budget is spent.
+// choose returns what each chunk chooses, nil if one finds nothing.
 func (x *packing) choose() []*choice {
 	all := make([]*choice, x.chunks)
 	for range packPasses {
@@ -134,7 +142,7 @@ func (x *packing) choose() []*choice {
 			if c != nil {
 				x.book(c, -1)
 			}
-			if all[k] = x.cheapest(); all[k] == nil || x.b.Spent() {
+			if all[k] = x.cheapest(); all[k] == nil {
 				return nil
 			}
 			x.book(all[k], 1)
@@ -161,7 +169,7 @@ func (s *search) pack(of []*plan, m *mixer, least model.Time) {
 	until := s.work + (s.most-s.work)/packed
 	for idle := 0; idle < patience/2 && s.work < until && !s.over(); idle++ {
 		with := best.varied(r, least)
-		x := newPacking(of, m, chunks, with)
+		x := newPacking(of, m, chunks, (until-s.work)*looksPerHop, with)
 		next := x.turns()
 		s.work += x.looks / looksPerHop
 		if t := s.placed(of, next, end); t < end {
@@ -239,10 +247,18 @@ func (s *search) placed(of []*plan, all []chosen, before model.Time) model.Time 
 		taken[t.plan]++
 	}
 	b := s.divided(len(all) * s.copies)
-	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || !b.place(courses, more, before) || len(b.transfers)*b.copies > s.room() {
+	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || s.hops(courses)*b.copies > s.room() || !b.place(courses, more, before) {
 		return model.MaxTime
 	}
 	return s.keep(b, mixedNote)
+}
+
+// hops returns how many hops courses take.
+func (s *search) hops(courses []*course) (n int) {
+	for _, c := range courses {
+		n += len(s.guide.hops(c))
+	}
+	return n
 }
 
 // varied returns what chunks have chosen with a change: two change places, one takes the choice of another one, or is placed sooner or later.

@@ -1,6 +1,7 @@
 package oneshot
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -37,7 +38,7 @@ func TestPacking(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		with := setting{}.varied(r, s.makespan)
-		x := newPacking(of, m, 1+r.IntN(9), with)
+		x := newPacking(of, m, 1+r.IntN(9), math.MaxInt, with)
 		all := x.choose()
 		require.Len(t, all, x.chunks)
 		want, got := 0.0, 0.0
@@ -60,7 +61,8 @@ func TestPacking(t *testing.T) {
 			require.InDelta(t, 0, load, 1e-9)
 		}
 	}
-	require.Nil(t, newPacking(of, m, 3, setting{end: 1, slots: 20, steep: 1}).choose(), "nothing is over in a picosecond")
+	require.Nil(t, newPacking(of, m, 3, math.MaxInt, setting{end: 1, slots: 20, steep: 1}).choose(), "nothing is over in a picosecond")
+	require.Nil(t, newPacking(of, m, 3, 100, setting{}.varied(r, s.makespan)).choose(), "a hundred looks are too few")
 }
 
 // What is packed is an allreduce, also where as many bytes are no multiple of the symmetries, and when choices change at random.
@@ -71,7 +73,7 @@ func TestPack(t *testing.T) {
 		s.together(s.packable(of[0]))
 		checked := 0
 		for range 10 {
-			turns := newPacking(of, m, 6, setting{}.varied(r, s.makespan)).turns()
+			turns := newPacking(of, m, 6, math.MaxInt, setting{}.varied(r, s.makespan)).turns()
 			for range r.IntN(4) {
 				if len(turns) > 0 {
 					turns = varied(r, turns)
@@ -88,7 +90,7 @@ func TestPack(t *testing.T) {
 		}
 		require.Greater(t, checked, 3, name)
 		s.best = nil
-		s.most = s.work + 1<<13
+		s.most = s.work + 1<<18
 		s.pack(of, m, s.makespan)
 		require.NotNil(t, s.best, name)
 		got := s.result(solve.Done)

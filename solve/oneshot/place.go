@@ -108,11 +108,16 @@ func (b *builder) placeFrom(first int, courses []*course, more [][]model.Time, b
 			reorder(items[len(items)-len(c.hops):], more[k])
 		}
 	}
+	if b.b.Spent() {
+		return false
+	}
 	slices.SortFunc(items, func(x, y item) int { return cmp.Or(cmp.Compare(y.rank, x.rank), cmp.Compare(x.n, y.n)) })
 	mark := len(b.transfers)
 	late := !b.leading || b.serial(first, courses, slices.Clone(items), len(items), before)
 	if late {
-		b.cancel(mark)
+		if b.cancel(mark); b.b.Spent() {
+			return false
+		}
 		together(items, courses)
 		late = b.serial(first, courses, items, mostRewound*len(items), before)
 	}

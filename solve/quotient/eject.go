@@ -49,13 +49,20 @@ func newEjection(g *grid, rng *rand.Rand, work *counter) *ejection {
 	}
 	known := map[key][]int32{}
 	for i := range e.floor {
+		if e.deep = append(e.deep, 0); !g.ops[i%2] {
+			continue
+		}
 		pt := &g.parts[i/2]
 		k := key{pt.root, pt.kind, model.Op(i % 2)}
 		if known[k] == nil {
 			known[k] = g.reach(k.op, k.root, k.kind)
 		}
 		e.floor[i] = known[k]
-		e.deep = append(e.deep, slices.Max(known[k]))
+		for _, at := range known[k] {
+			if at < nowhere { // no rank that is no member
+				e.deep[i] = max(e.deep[i], at)
+			}
+		}
 	}
 	return e
 }
@@ -150,7 +157,7 @@ func (e *ejection) insert(x int32) bool {
 // that wait for it before. Where early is set its parent may get the part later than that, and is undone, too; if that is the
 // root of an allreduce, those of its sums are that end later. It reports whether there is a time for the job.
 //
-// It takes as long as there are arcs, times slots, times machines of a hop.
+// It takes as long as there are arcs, times slots, times the slots for which a hop keeps machines busy.
 func (e *ejection) squeeze(x int32, early bool) bool {
 	op, into, need := e.op(x), e.arcs(x), e.need(x)
 	best, by, start, ties := int32(nowhere), int32(-1), int32(0), 0
@@ -167,7 +174,9 @@ func (e *ejection) squeeze(x int32, early bool) bool {
 			continue
 		}
 		looks++
-		e.work.n += int64(last+1-from) / 2
+		if e.work.n += int64(last+1-from) * b.looks / 4; e.work.ctx.Err() != nil {
+			break
+		}
 		costs := e.price(op, b, from, last+1-from)
 		switch {
 		case has > from && e.isRoot(source):

@@ -1,6 +1,7 @@
 package quotient
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 // ejecting makes plans of a trial shorter on a grid, and its parts smaller and smaller, each time from the plan of the larger ones.
 type ejecting struct {
 	t      *trial
+	from   *plan // nil: the best plan of the trial
 	raster raster
 	e      *ejection // nil: the grid is to be made
 }
@@ -21,6 +23,7 @@ const (
 	lastEjections = 4       // times as much without progress where parts are as small as they may be
 	mostEjected   = 1 << 15 // jobs
 	mostWidth     = 4       // slots that a hop keeps a machine busy for, where all are alike
+	mostSpans     = 64      // of different lengths that slots are fitted to
 	mostWaste     = 0.04    // of machines' time, which slots may waste
 	fewEjected    = 1 << 8  // jobs of one part a rank that stands for others
 	mayLead       = 1.03    // times the best plan's end is what a plan of larger parts takes at most that may lead to a better one
@@ -41,9 +44,9 @@ func (s *search) ejectFar() {
 
 // firstEjected has the trial for ejections found, and reports whether there is one.
 func (s *search) firstEjected() bool {
-	if !s.ejected {
+	if !s.sought {
 		s.ejecting = s.newEjecting()
-		s.ejected = s.ctx.Err() == nil
+		s.sought = s.ctx.Err() == nil
 	}
 	return s.ejecting != nil
 }
@@ -56,7 +59,10 @@ func (s *search) eject() {
 	}
 	for x := s.ejecting; s.ctx.Err() == nil && !s.met() && s.gap() > littleGap; {
 		if x.e == nil {
-			g := newGrid(x.t.best, x.raster)
+			if x.from == nil {
+				x.from = x.t.best
+			}
+			g := newGrid(x.from, x.raster)
 			if g == nil {
 				s.ejecting = nil
 				return
@@ -71,9 +77,9 @@ func (s *search) eject() {
 		if finer == nil || s.ctx.Err() != nil {
 			return
 		}
-		finer.best = x.t.best.halves(finer.x.s, finer.parts, s.p.Collective.Kind == model.AllReduce)
 		finer.rules = x.t.rules
-		x.t, x.raster, x.e = finer, r, nil
+		from := x.t.best.halves(finer.x.s, finer.parts, s.p.Collective.Kind == model.AllReduce)
+		*x = ejecting{t: finer, from: from, raster: r}
 	}
 }
 
@@ -93,10 +99,10 @@ func (s *search) shorten(x *ejecting, last bool) bool {
 	for turn := 0; last || turn < mostTurns; turn++ {
 		before, w := x.e.best.lasts, &counter{ctx: s.ctx, limit: patience}
 		if x.e.work = w; !x.e.run(x.raster.slot(max(s.bound, s.o.Enough))) {
-			return false
+			return s.ctx.Err() != nil // then it may go on
 		}
 		y := x.e.plan()
-		for y.justify(nil) {
+		for s.ctx.Err() == nil && y.justify(nil) {
 			w.n += 4 * hopWork * int64(len(y.jobs))
 		}
 		x.t.keep(y, x.t.rules...)
@@ -131,7 +137,7 @@ func (s *search) newEjecting() *ejecting {
 		if t == nil {
 			continue
 		}
-		if t.divide(); int64(t.cut.count())*s.jobs() > mostEjected/4 {
+		if t.divide(); int64(len(t.parts))*s.jobs() > mostEjected/4*int64(len(t.x.s.reps)) {
 			continue
 		}
 		r, waste := s.rasterOf(t)
@@ -172,29 +178,30 @@ const partWaste, widthWaste = 0.0005, 0.005
 // rasterOf returns the slots that suit a trial: latencies take a whole number of them, and hops a few, of which they waste as little as
 // can be. It returns how much that is, as a part of machines' time.
 func (s *search) rasterOf(t *trial) (best raster, least float64) {
-	unit, least := unitOf(s.p.Topology), math.Inf(1)
-	var spans []float64
+	unit, least, longest := unitOf(s.p.Topology), math.Inf(1), model.Time(0)
+	often, all := map[model.Time]int{}, 0 // how many hops keep a machine busy for so long
 	for w := range t.x.s.ways {
 		for _, tm := range t.x.s.ways[w].times {
+			longest = max(longest, tm.lasts)
 			for _, span := range tm.spans {
-				spans = append(spans, float64(span.To-span.From))
+				often[span.To-span.From]++
+				all++
 			}
 		}
 	}
-	if unit == 0 || len(spans) == 0 {
+	if unit == 0 || all == 0 {
 		return raster{}, least
 	}
-	slices.Sort(spans)
-	kinds := slices.Compact(slices.Clone(spans))
-	for i := range (len(kinds) + 1) / 2 * mostWidth { // a few slots are as long as one of the shorter spans
-		span, width := kinds[i/mostWidth], i%mostWidth
-		slots := model.Time(float64(unit) / (span + 1) * float64(width+1))
-		if slots < 1 {
+	spans := slices.Sorted(maps.Keys(often))
+	for i := range min(mostSpans, (len(spans)+1)/2) * mostWidth { // a few slots are as long as one of the shorter spans
+		span, width := spans[i/mostWidth], i%mostWidth
+		slots := model.Time(float64(unit) / float64(span+1) * float64(width+1))
+		if slots < 1 || float64(longest)*float64(slots)/float64(unit) > mostSlots {
 			continue
 		}
 		r, waste := raster{unit, slots}, widthWaste*float64(width)
 		for _, span := range spans {
-			waste += (float64(r.up(model.Time(span)))*float64(unit)/float64(slots)/span - 1) / float64(len(spans))
+			waste += (float64(r.up(span))*float64(unit)/float64(slots)/float64(span) - 1) * float64(often[span]) / float64(all)
 		}
 		if waste < least {
 			best, least = r, waste

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve/arborescence"
 )
 
 // raster divides a unit of time, which divides all latencies, into slots.
@@ -35,6 +34,7 @@ type grid struct {
 	raster      raster
 	ranks       int32
 	horizon     int32
+	ops         [2]bool    // by operation: whether there are such jobs
 	both        bool       // sums and copies
 	into        [2][][]arc // by operation and child
 	ways        [2][][]booking
@@ -61,6 +61,7 @@ type arc struct{ parent, step, way int32 }
 type booking struct {
 	visits []stay
 	lasts  int32
+	looks  int64 // at slots, for each slot in which a hop may start
 }
 
 // stay is when a machine is busy, from the start of a hop on.
@@ -78,11 +79,10 @@ func newGrid(x *plan, r raster) *grid {
 		}
 	}
 	g := &grid{s: x.s, parts: x.parts, raster: r, ranks: int32(x.s.t.Ranks)}
-	var has [2]bool
 	for i := range x.jobs {
-		has[x.jobs[i].op] = true
+		g.ops[x.jobs[i].op] = true
 	}
-	g.both = has[model.Copy] && has[model.Reduction]
+	g.both = g.ops[model.Copy] && g.ops[model.Reduction]
 	spare := r.up(x.end/spareTime) + 2 // for hops that find no room in time
 	g.horizon = r.up(x.end) + 2*spare
 	parents := x.s.parents()
@@ -136,6 +136,7 @@ func (g *grid) bookings(backwards bool) (list [][]booking) {
 				from := g.raster.slot(tm.spans[i].From)
 				b.visits = append(b.visits, stay{v.machine, from, max(1, g.raster.up(tm.spans[i].To-tm.spans[i].From))})
 				b.lasts = max(b.lasts, from+b.visits[i].width)
+				b.looks += int64(b.visits[i].width)
 			}
 			for i := range b.visits {
 				if v := &b.visits[i]; backwards {
@@ -380,7 +381,7 @@ func (g *grid) plan() *plan {
 // holds reports whether jobs wait for what they need, and never meet on a machine.
 func (x *plan) holds() bool {
 	busy, waits := x.s.books(), x.waits()
-	for i := range x.jobs {
+	for _, i := range x.order(func(a, b *job) int { return cmp.Compare(a.start, b.start) }) {
 		for _, k := range waits[i] {
 			if x.jobs[k].end > x.jobs[i].start {
 				return false
@@ -395,14 +396,16 @@ func (x *plan) holds() bool {
 
 // unitOf returns the longest time that divides all latencies, or 0 if there is none or it is longer than mostUnit.
 func unitOf(t *model.Topology) model.Time {
-	all := int64(0)
+	all := model.Time(0)
 	for _, l := range t.Links {
-		all = arborescence.GCD(all, int64(l.Alpha))
+		for rest := l.Alpha; rest != 0; { // Euclid's algorithm
+			all, rest = rest, all%rest
+		}
 	}
 	if all > mostUnit {
 		return 0
 	}
-	return model.Time(all)
+	return all
 }
 
 // mostUnit is the longest unit, in picoseconds: with mostSlots of them times stay within 64 bits.

@@ -2,6 +2,7 @@ package quotient
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -9,9 +10,11 @@ import (
 
 // Limits of rings.
 const (
-	ringGap   = 0.01    // above the bound that the end of a ring may be
-	ringParts = 8       // chunks of a rank
-	ringSteps = 1 << 13 // of the search for a ring
+	ringGap       = 0.01    // above the bound that the end of a ring may be
+	ringParts     = 8       // chunks of a rank
+	ringSteps     = 1 << 13 // of the search for a ring
+	ringLooks     = 64      // of these to a look at the clock
+	ringLatencies = 8       // the least ones, up to which hops are taken in turn
 )
 
 // ring tries a gathering in which each rank sends all to the next one of a ring, as what it gets arrives: Patarasuk and Yuan, "Bandwidth
@@ -28,11 +31,12 @@ func (s *search) ring() {
 	}
 	each := s.p.Space() / int64(max(1, s.p.DefaultChunks(1)))
 	whole := x.time(&x.ways[0], each, each).stride
-	for _, latency := range x.latencies(each) {
-		if latency >= whole || float64(whole)*float64(n-1)+float64(latency) > (1+ringGap)*float64(s.bound) {
+	all := x.latencies(each)
+	for _, latency := range all[:min(ringLatencies, len(all))] {
+		if s.ctx.Err() != nil || latency >= whole || float64(whole)*float64(n-1)+float64(latency) > (1+ringGap)*float64(s.bound) {
 			return
 		}
-		if order := x.ring(latency, each); order != nil {
+		if order := x.ring(s.ctx, latency, each); order != nil {
 			k := int((whole + whole - latency - 1) / (whole - latency))
 			if t := s.newTrial(index, cut{parts: max(2, k), ratio: 1}, anywhere); k <= ringParts && t != nil {
 				t.divide()
@@ -64,9 +68,9 @@ func (s *shop) latencies(size int64) (list []model.Time) {
 // ringHop is a hop of a ring.
 type ringHop struct{ src, dst, step int32 }
 
-// ring returns hops over ways of a latency up to a limit that lead round all members, or nil if it finds none: next is the rank from
+// ring returns hops over ways of a latency up to a limit that lead round all members, or nil if it finds none before ctx is done: next is the rank from
 // which fewest free ones can be reached (Warnsdorff's rule).
-func (s *shop) ring(limit model.Time, size int64) []ringHop {
+func (s *shop) ring(ctx context.Context, limit model.Time, size int64) []ringHop {
 	near := make([][]ringHop, s.t.Ranks)
 	left := 0
 	for u, list := range s.out {
@@ -92,7 +96,7 @@ func (s *shop) ring(limit model.Time, size int64) []ringHop {
 	var order []ringHop
 	var extend func(u int32) bool
 	extend = func(u int32) bool {
-		if steps++; steps > ringSteps {
+		if steps++; steps > ringSteps || steps%ringLooks == 0 && ctx.Err() != nil {
 			return false
 		}
 		used[u] = true

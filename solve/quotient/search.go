@@ -32,7 +32,7 @@ type search struct {
 	arms     []*trial
 	round    int // of explore
 	ejecting *ejecting
-	ejected  bool // it was looked for
+	sought   bool // it was looked for
 }
 
 func newSearch(ctx context.Context, p *model.Problem, o solve.Options) *search {

@@ -240,6 +240,9 @@ func (g *slots) level(t, level int32, open []int32) (rest []int32) {
 	slices.SortStableFunc(open, func(a, b int32) int { return int(g.sent[g.source[a]] - g.sent[g.source[b]]) })
 	slices.SortStableFunc(g.ends, func(a, b int32) int { return int(g.sent[g.sink[a]] - g.sent[g.sink[b]]) })
 	for _, m := range open {
+		if g.work.ctx.Err() != nil {
+			break
+		}
 		clear(g.seen)
 		g.augment(t, level, m)
 	}

@@ -9,17 +9,19 @@ import (
 
 // Limits of slots.
 const (
-	finestSlots = 16  // chunks of a rank
-	fewestSlots = 4   // slots by which ways differ
-	slotWaste   = 200 // one of as many parts of a slot may be left idle
-	slotPasses  = 4   // times as long as the longest way the bound is at least
-	slotTries   = 16
-	slotWork    = 3 // times the usual work is for all tries
+	finestSlots  = 16  // chunks of a rank
+	fewestSlots  = 4   // slots by which ways differ
+	slotWaste    = 200 // one of as many parts of a slot may be left idle
+	slotPasses   = 4   // times as long as the longest latency the bound is at least
+	slotMachines = 1 << 10
+	mostCounted  = 1 << 18 // slots in the bound
+	slotTries    = 16
+	slotWork     = 3 // times the usual work is for all tries
 )
 
 // slotted tries gatherings, sums and allreduces in which hops begin with slots: see slots.
 func (s *search) slotted() {
-	if s.p.Chunks != nil || s.p.Topology.Ranks > maxSeveral || s.p.Cost.Synchronous() || s.p.Late() || len(s.shops) == 0 || !s.gathers() && s.p.Collective.Kind != model.AllReduce {
+	if s.p.Chunks != nil || s.p.Topology.Ranks > maxSeveral || s.p.Cost.Synchronous() || s.p.Late() || len(s.shops) == 0 || len(s.shops[0].s.lanes) > slotMachines || !s.gathers() && s.p.Collective.Kind != model.AllReduce {
 		return
 	}
 	c, slot := s.slotCut(s.shops[0].s)
@@ -66,7 +68,7 @@ func (s *search) slotCut(x *shop) (best cut, slot model.Time) {
 	for k := int64(1); k <= min(finestSlots, each); k++ {
 		one := x.time(&x.ways[0], (each+k-1)/k, (each+k-1)/k).stride
 		n := apart / one
-		if n < fewestSlots {
+		if n < fewestSlots || s.bound > apart/n*mostCounted {
 			continue
 		}
 		if waste := float64(apart)/float64(n*one) - 1; waste < least {
