@@ -90,7 +90,7 @@ func (b *builder) blend(plans []*plan, end model.Time) bool {
 			b.cancel(mark)
 			return false
 		})
-		if chosen < 0 || len(b.transfers)*b.copies > b.room() || b.b.Spent() {
+		if chosen < 0 || len(b.transfers)*b.copies > maxComposition || b.b.Spent() {
 			return false
 		}
 		i := order[chosen]

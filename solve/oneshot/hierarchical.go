@@ -168,7 +168,7 @@ func (s *search) compose(all []*layout) {
 func (s *search) copiesOf(q *plan) int {
 	copies := 1
 	for _, order := range s.images.orders {
-		if order*fewChunks*q.transfers(1) <= s.room() && s.p.Size%(int64(order)*s.unit()) == 0 {
+		if order*fewChunks*q.transfers(1) <= maxComposition && s.p.Size%(int64(order)*s.unit()) == 0 {
 			copies = order
 		}
 	}
@@ -244,7 +244,7 @@ func (s *search) pieces(q *plan, each int) int {
 	if s.copies > 1 {
 		chunks = min(chunks, max(mostWithImages*s.copies, manyWithImages))
 	}
-	return max(1, min(chunks, s.room()/q.transfers(1)))
+	return max(1, min(chunks, maxComposition/q.transfers(1)))
 }
 
 // looks returns about how long a plan takes.
@@ -288,7 +288,7 @@ func (s *search) combine(q *plan, chunks int) model.Time {
 		return model.MaxTime
 	}
 	b := s.divided(chunks)
-	if q.transfers(len(b.whole.Chunks)) > s.room() || !b.compose(q) {
+	if q.transfers(len(b.whole.Chunks)) > maxComposition || !b.compose(q) {
 		return model.MaxTime
 	}
 	return s.keep(b, q.String())

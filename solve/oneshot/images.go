@@ -277,7 +277,7 @@ func (s *search) course(q *plan, n int) *course {
 // chunk is under way.
 func (s *search) estimate(q *plan) bool {
 	t, parts := s.p.Topology, s.parts(q)
-	if q.transfers(1) > s.room() || parts > maxParts {
+	if q.transfers(1) > maxComposition || parts > maxParts {
 		return false
 	}
 	if s.images.regular() { // images of a few stand for the others

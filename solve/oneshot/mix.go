@@ -52,14 +52,6 @@ func (s *search) over() bool {
 	return s.b.Spent() || s.work >= s.most || s.best != nil && s.makespan <= s.bound
 }
 
-// room returns how many transfers a composition has at most.
-func (s *search) room() int {
-	if s.n() > manyMembers {
-		return 2 * maxComposition
-	}
-	return maxComposition
-}
-
 // unit is what chunks are multiples of, where the buffer is.
 func (s *search) unit() int64 {
 	for unit := int64(4); unit > 1; unit /= 2 {

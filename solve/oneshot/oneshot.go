@@ -67,8 +67,7 @@ const (
 	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
 	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time
 
-	maxComposition = 1 << 20 // transfers of a composition; twice as many where there are many members
-	manyMembers    = 64
+	maxComposition = 1 << 20 // transfers of a composition: twice as many of 256 ranks are not verified in the time that is left
 )
 
 // Name implements solve.Solver.

@@ -160,3 +160,17 @@ func TestRaster(t *testing.T) {
 		require.Equal(t, slot, r.up(model.Time(slot)*r.unit/r.slots))
 	}
 }
+
+// TestLongWays: where a link takes a second and chunks take nanoseconds there are no slots, rather than too many to count.
+func TestLongWays(t *testing.T) {
+	network, err := topo.Parse("mesh:3x3", topo.Options{})
+	require.NoError(t, err)
+	network.Links[0].Alpha = 1e12
+	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: 9 * 5000, Cost: model.Pipelined}
+	s := newSearch(context.Background(), p, solve.Options{Bound: 1})
+	s.groups()
+	x := s.newTrial(len(s.shops)-1, cut{parts: 1, ratio: 1}, anywhere)
+	x.divide()
+	r, _ := s.rasterOf(x)
+	require.Zero(t, r.slots)
+}

@@ -119,10 +119,11 @@ func (s *search) shorten(x *ejecting, last bool) bool {
 	return true
 }
 
-// newEjecting returns the trial for ejections to begin with, of the largest group, with the cut that fits slots best. It returns nil if no
-// cut does, or if there are so few jobs that moving hops one by one gains more: see grafting.
+// newEjecting returns the trial for ejections to begin with, of the largest group, with the cut that fits slots best. It returns nil if
+// no cut does; among few jobs, where moving hops one by one gains more: see grafting; and among many ranks, where a plan to begin with
+// takes long.
 func (s *search) newEjecting() *ejecting {
-	if len(s.shops) == 0 || s.jobs() < fewEjected {
+	if len(s.shops) == 0 || s.jobs() < fewEjected || len(s.p.Members()) > maxLed {
 		return nil
 	}
 	const shop = 0

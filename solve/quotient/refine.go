@@ -47,7 +47,7 @@ func (s *search) refine() {
 // graftFirst moves hops of allreduces before they are polished, with draws of its own: what it does not make better is polished as it would
 // have been.
 func (s *search) graftFirst() {
-	if s.p.Collective.Kind != model.AllReduce {
+	if s.p.Collective.Kind != model.AllReduce || s.gap() < graftGap {
 		return
 	}
 	draws := make([]*rand.Rand, len(s.trials))
@@ -68,6 +68,7 @@ const (
 	mostPolish   = 3 // times the usual work
 	polishRounds = 8
 	mayCatchUp   = 1.02 // times the best plan's end
+	graftGap     = 0.03 // above the bound that a plan is at least for its hops to be moved before it is polished
 )
 
 // worthPolish reports whether a plan may become the best of all methods' if it is worked on.
