@@ -30,14 +30,14 @@ const (
 	firstWork     = 8       // times the usual work is for the plan to begin with
 )
 
-// ejects reports whether hops may be ejected.
+// ejects reports whether hops may be ejected, and whether there is more than little to gain.
 func (s *search) ejects() bool {
-	return !s.p.Cost.Synchronous() && (s.gathers() || s.p.Collective.Kind == model.AllReduce)
+	return !s.met() && s.gap() > littleGap && !s.p.Cost.Synchronous() && (s.gathers() || s.p.Collective.Kind == model.AllReduce)
 }
 
 // ejectFar is eject where the plan to begin with is far from the bound.
 func (s *search) ejectFar() {
-	if s.ejects() && !s.met() && s.firstEjected() && s.gap() > largeGap {
+	if s.ejects() && s.firstEjected() && s.gap() > largeGap {
 		s.eject()
 	}
 }
@@ -57,7 +57,7 @@ func (s *search) eject() {
 	if !s.ejects() || !s.firstEjected() {
 		return
 	}
-	for x := s.ejecting; s.ctx.Err() == nil && !s.met() && s.gap() > littleGap; {
+	for x := s.ejecting; s.ctx.Err() == nil && s.ejects(); {
 		if x.e == nil {
 			if x.from == nil {
 				x.from = x.t.best

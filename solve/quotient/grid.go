@@ -368,14 +368,24 @@ func (g *grid) plan() *plan {
 			j.src, j.dst = j.dst, j.src
 			j.start = g.raster.time(g.horizon - g.at[k])
 		}
-		j.end = j.start + g.s.at(a.way, &x.parts[j.part]).lasts
 		x.jobs = append(x.jobs, j)
 	}
+	x.settle()
 	x.shift()
+	return x
+}
+
+// settle has jobs that begin with slots end when they do, and starts them as early as it can, in order, if they do not hold then.
+func (x *plan) settle() {
+	x.end = 0
+	for i := range x.jobs {
+		j := &x.jobs[i]
+		j.end = j.start + x.s.at(x.s.step(j).way, &x.parts[j.part]).lasts
+		x.end = max(x.end, j.end)
+	}
 	if !x.holds() { // offsets that are no slots
 		x.early(x.waits(), nil)
 	}
-	return x
 }
 
 // holds reports whether jobs wait for what they need, and never meet on a machine.

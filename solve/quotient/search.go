@@ -65,16 +65,11 @@ var stages = []func(s *search){
 	(*search).begin,
 	(*search).slotted,
 	(*search).ring,
-	func(s *search) {
-		if s.jobs() >= manyJobs {
-			s.ejectFar()
-		}
-	},
+	(*search).ejectFar,
 	(*search).early,
 	(*search).colour,
 	(*search).follow,
 	(*search).first,
-	(*search).ejectFar,
 	func(s *search) {
 		if before := s.work; s.gap() > latentGap && s.latent() {
 			s.graft()
@@ -125,7 +120,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 10
+const firstAgain = 9
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100

@@ -1,7 +1,6 @@
 package quotient
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -98,22 +97,8 @@ func (t *trial) trySlots(slot, bound model.Time, work *counter) {
 	if kind != model.ReduceScatter {
 		x = t.x.s.slotted(t.parts, sums, r, t.rng, work)
 	}
-	if x != nil && !x.fits() {
-		x.early(x.waits(), nil)
+	if x != nil {
+		x.settle()
 	}
 	t.keep(x)
-}
-
-// fits has jobs end when they do, not with slots, and reports whether none is later then and machines serve no more of them at a
-// time than they can.
-func (x *plan) fits() bool {
-	busy, fit := x.s.books(), true
-	x.end = 0
-	for _, i := range x.order(func(a, b *job) int { return cmp.Compare(a.start, b.start) }) {
-		j := &x.jobs[i]
-		end := j.start + x.s.at(x.s.step(j).way, &x.parts[j.part]).lasts
-		fit = fit && end <= j.end && x.take(busy, j)
-		j.end, x.end = end, max(x.end, end)
-	}
-	return fit
 }
