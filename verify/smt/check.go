@@ -146,8 +146,9 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 	var group sync.WaitGroup
 	for range min(threads, len(findings)) {
 		group.Go(func() {
+			terms := &Terms{}
 			for k, ok := take(&finding{}); ok; k, ok = take(&findings[k]) {
-				findings[k] = r.query(ctx, r.encode(int(concerned[k]), false))
+				findings[k] = r.query(ctx, r.encode(int(concerned[k]), false, terms))
 			}
 		})
 	}

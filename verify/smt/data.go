@@ -48,11 +48,12 @@ type flow struct {
 // dataGoal states that no transfer touches an undefined slot, that no outcome
 // depends on the order of simultaneous accesses, and that every slot with a goal
 // ends with what is wanted.
-func (e *Encoder) dataGoal(q *Query, accesses []access, n numbering, forPeople bool) *Goal {
+func (e *Encoder) dataGoal(q *Query, accesses []access, n numbering, terms *Terms, forPeople bool) *Goal {
 	f := &flow{Encoder: e, q: q, n: n, forPeople: forPeople, idempotent: e.p.Collective.Op.Idempotent(),
-		Goal:  newGoal(fmt.Sprintf("chunk %d: the values that it takes", q.Chunk), &Terms{}),
+		Goal:  newGoal(fmt.Sprintf("chunk %d: the values that it takes", q.Chunk), terms),
 		slots: make([]slot, len(q.rank)), input: make([]ref, len(q.rank))}
-	f.data = &data{inputs: make([]string, len(q.rank))}
+	f.data = &data{inputs: make([]string, len(q.rank)), versions: make([]version, 0, len(accesses)/2+len(q.rank))}
+	f.obligations = make([]obligation, 0, 2*len(accesses)+len(q.rank))
 	for i := range f.slots {
 		f.slots[i].version = -1
 	}

@@ -78,7 +78,7 @@ func Encode(p *model.Problem, s *model.Schedule, chunk int) (*Query, error) {
 // Encode returns the query for chunk k, in which ranks have their own numbers and
 // comments say what is what. It takes O(transfers of k + pre- and postcondition)
 // time.
-func (e *Encoder) Encode(k int) *Query { return e.encode(k, true) }
+func (e *Encoder) Encode(k int) *Query { return e.encode(k, true, &Terms{}) }
 
 // MaxData is how many accesses, conditions and contributions in them there may be of a
 // chunk. Beyond that, nothing is asked about it, and its query is TooLarge.
@@ -103,8 +103,10 @@ func (e *Encoder) size(k, most int) int {
 }
 
 // encode returns the query for chunk k. For people, ranks keep their numbers;
-// otherwise they are numbered as they come up, so that equal queries read equal.
-func (e *Encoder) encode(k int, forPeople bool) *Query {
+// otherwise they are numbered as they come up, so that equal queries read equal. The
+// query is made of terms, which loses all that it has.
+func (e *Encoder) encode(k int, forPeople bool, terms *Terms) *Query {
+	terms.reset()
 	q := &Query{Chunk: k, p: e.p, s: e.s}
 	if e.size(k, MaxData) > MaxData {
 		q.TooLarge = fmt.Sprintf("more than %d accesses, conditions and contributions in them, about this many of which a question is asked at most", MaxData)
@@ -112,7 +114,7 @@ func (e *Encoder) encode(k int, forPeople bool) *Query {
 	}
 	accesses := e.accesses(k)
 	n := e.number(q, accesses, forPeople)
-	q.Goals = []*Goal{e.dataGoal(q, accesses, n, forPeople)}
+	q.Goals = []*Goal{e.dataGoal(q, accesses, n, terms, forPeople)}
 	return q
 }
 

@@ -57,7 +57,7 @@ func TestAgainstExecution(t *testing.T) {
 		for _, forPeople := range []bool{false, true} {
 			got := false
 			for k := range c.P.Chunks {
-				got = broken(t, e.encode(k, forPeople)) || got
+				got = broken(t, e.encode(k, forPeople, &Terms{})) || got
 			}
 			require.Equal(t, len(codes) > 0, got, "seed %d: %v: %v\n%+v", seed, c.P, codes, c.S)
 		}
@@ -90,7 +90,7 @@ func TestCanonical(t *testing.T) {
 		e, err := NewEncoder(c.P, c.S)
 		require.NoError(t, err)
 		var b strings.Builder
-		for _, g := range e.encode(k, false).Goals {
+		for _, g := range e.encode(k, false, &Terms{}).Goals {
 			b.WriteString(g.Question().Script)
 		}
 		return b.String()
@@ -112,13 +112,27 @@ func TestCanonical(t *testing.T) {
 		for k := range c.P.Chunks {
 			e, err := NewEncoder(c.P, c.S)
 			require.NoError(t, err)
-			q := e.encode(k, false)
+			q := e.encode(k, false, &Terms{})
 			text := fmt.Sprint(script(c, k), q.Goals[0].unknowns)
 			refuted, seen := by[text]
 			if seen {
 				require.Equal(t, refuted, broken(t, q), "seed %d", seed)
 			}
 			by[text] = broken(t, q)
+		}
+	}
+}
+
+// TestTermsAgain says that a query does not depend on what its terms were before.
+func TestTermsAgain(t *testing.T) {
+	again := &Terms{}
+	for seed := range uint64(100) {
+		c := cases.Random(rand.New(rand.NewPCG(seed, 3)))
+		e, err := NewEncoder(c.P, c.S)
+		require.NoError(t, err)
+		for k := range c.P.Chunks {
+			fresh := e.encode(k, false, &Terms{}).Goals[0].Question()
+			require.Equal(t, fresh, e.encode(k, false, again).Goals[0].Question(), "seed %d, chunk %d", seed, k)
 		}
 	}
 }

@@ -13,6 +13,9 @@ type text struct {
 	shared   []bool // by node: compound, without a name, and used more than once
 }
 
+// bytesPerNode is about how long the text of a node is.
+const bytesPerNode = 16
+
 // newText prepares printing with these roots, each of which is used once more
 // than the table itself says. It takes O(terms) time.
 func newText(t *Terms, comments bool, roots ...Bool) *text {
@@ -30,6 +33,7 @@ func newText(t *Terms, comments bool, roots ...Bool) *text {
 	for _, r := range roots {
 		use(r.in(t))
 	}
+	w.Grow(bytesPerNode * len(t.nodes))
 	return w
 }
 

@@ -12,6 +12,13 @@ import (
 type Terms struct {
 	nodes []node
 	names map[string]bool
+	lists []int32 // the arguments of nodes
+}
+
+// reset empties the table, and keeps its memory for other terms. Those that it had are of no use any more.
+func (t *Terms) reset() {
+	t.nodes, t.lists = t.nodes[:0], t.lists[:0]
+	clear(t.names)
 }
 
 // Bool is a term of sort Bool.
@@ -69,13 +76,13 @@ func (t *Terms) add(n node) ref {
 	return ref{t, int32(len(t.nodes) - 1)}
 }
 
-// args checks that all terms are of this table.
+// args returns the indices of terms, and checks that all of them are of this table.
 func args[T interface{ in(*Terms) int32 }](t *Terms, list ...T) []int32 {
-	ids := make([]int32, len(list))
-	for i, x := range list {
-		ids[i] = x.in(t)
+	from := len(t.lists)
+	for _, x := range list {
+		t.lists = append(t.lists, x.in(t))
 	}
-	return ids
+	return t.lists[from:len(t.lists):len(t.lists)]
 }
 
 func (r ref) in(t *Terms) int32 {
