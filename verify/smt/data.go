@@ -165,20 +165,26 @@ func (f *flow) precondition() {
 	}
 }
 
-// define names the terms of v and makes it what its slot holds.
+// define makes v what its slot holds. It names its terms: for people all of them, otherwise only those that
+// are no names or constants themselves, as solvers take most of their time to read definitions.
 func (f *flow) define(v version, comment string) {
 	s := &f.slots[v.rank]
-	name := indexed("v", int(v.rank), s.writes)
-	if f.idempotent {
-		v.set = f.terms.NameBool(name, comment, v.set)
-	} else {
-		v.sum = f.terms.NameInt(name, comment, v.sum)
+	switch {
+	case f.idempotent && f.named(v.set.ref):
+		v.set = f.terms.NameBool(indexed("v", int(v.rank), s.writes), comment, v.set)
+	case !f.idempotent && f.named(v.sum.ref):
+		v.sum = f.terms.NameInt(indexed("v", int(v.rank), s.writes), comment, v.sum)
 	}
-	v.defined = f.terms.NameBool(indexed("d", int(v.rank), s.writes), "", v.defined)
+	if f.named(v.defined.ref) {
+		v.defined = f.terms.NameBool(indexed("d", int(v.rank), s.writes), "", v.defined)
+	}
 	s.writes++
 	s.version = int32(len(f.data.versions))
 	f.data.versions = append(f.data.versions, v)
 }
+
+// named reports whether a term gets a name.
+func (f *flow) named(x ref) bool { return f.forPeople || f.terms.nodes[x.id].op.compound() }
 
 // at returns version i; the one before all others is empty and undefined.
 func (f *flow) at(i int32) version {
