@@ -104,7 +104,8 @@ func (s *search) early() {
 const manyJobs = 60
 
 // first tries each trial of the largest group, and of each other group as many as there is work for, two at least. Of gatherings
-// in which latencies count few of the largest group are tried, and of other groups none that have many jobs where they do not.
+// in which latencies count few of the largest group are tried, and of other groups none that have many jobs where they do not. Half of the usual
+// work at least is left to explore with.
 func (s *search) first() {
 	all := s.budget / firstPart
 	shop, until, n := -1, int64(0), 0
@@ -124,6 +125,7 @@ func (s *search) first() {
 			s.spend(t, all/32)
 		}
 	}
+	s.budget = max(s.budget, s.work+s.usual/2)
 }
 
 // Limits of explore.

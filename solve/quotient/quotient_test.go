@@ -26,6 +26,18 @@ func TestFinerCuts(t *testing.T) {
 	require.Greater(t, len(r.Problem.Chunks), 16*len(p.Members()))
 }
 
+// TestFirstLeavesWork: however much the first attempts take, half of the usual work is left to go on with the best of them.
+func TestFirstLeavesWork(t *testing.T) {
+	tp, err := topo.Parse("fattree:8x8", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 18, Cost: model.Pipelined}
+	s := newSearch(context.Background(), p, solve.Options{Effort: -1})
+	s.begin()
+	s.first()
+	require.Greater(t, s.work, s.usual)
+	require.GreaterOrEqual(t, s.budget, s.work+s.usual/2)
+}
+
 // TestSketches: the ranks of machines are groups, those of tori and single switches are not.
 func TestSketches(t *testing.T) {
 	for name, groups := range map[string]int{"dgxh100:4": 4, "dgx2:2": 2, "ndv2:2": 2, "torus:4x4": 0, "switch:8": 0} {
