@@ -19,7 +19,13 @@ const (
 // candidates returns plans with one turn each, up to some number of them.
 func candidates(plans []*plan) (single []*plan) {
 	for _, q := range plans {
-		for _, turn := range q.turns {
+		for i, turn := range q.turns {
+			if q.lists != nil {
+				if len(single) < mostPlans {
+					single = append(single, &plan{layout: q.layout, turns: [][]state{turn}, lists: q.lists[i : i+1]})
+				}
+				continue
+			}
 			same := func(r *plan) bool {
 				return r.layout == q.layout && r.nearby == q.nearby && r.mirrored == q.mirrored && slices.Equal(r.turns[0], turn)
 			}

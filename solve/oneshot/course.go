@@ -200,6 +200,12 @@ func (g *guide) course(q *plan, states []state, owner int) *course {
 	if q.mirrored {
 		c.steps = mirrored(c.steps, len(q.member))
 	}
+	g.finish(c)
+	return c
+}
+
+// finish routes the pairs of the steps of a course, and notes what it uses, and how long it takes.
+func (g *guide) finish(c *course) {
 	for _, x := range c.steps {
 		for i, w := range g.shared(x.pairs) {
 			x.pairs[i].route = w
@@ -222,7 +228,6 @@ func (g *guide) course(q *plan, states []state, owner int) *course {
 	for i := len(c.steps) - 1; i >= 0; i-- {
 		c.tails[i] = c.tails[i+1] + g.depth(c.steps[i])
 	}
-	return c
 }
 
 // depth returns how long a step of a small chunk lasts if nothing is in its way.

@@ -15,6 +15,7 @@ type plan struct {
 	*layout
 	nearby   bool      // sums come from the nearest member that has them, not from peers
 	turns    [][]state // all through as many
+	lists    [][]step  // by turn: its steps, where they are none between states
 	mirrored bool      // backwards
 
 	busy    model.Time // the busiest link
@@ -30,6 +31,9 @@ type plan struct {
 }
 
 func (q *plan) String() string {
+	if q.lists != nil {
+		return "sums of neighbours in rings doubled both ways round"
+	}
 	owned := q.owned()
 	s, of := "", len(q.radix)
 	switch bits.OnesCount(owned) {
@@ -61,6 +65,12 @@ func (q *plan) owners() int { return q.product(q.owned()) }
 
 // transfers returns how many transfers the plan makes of a number of chunks.
 func (q *plan) transfers(chunks int) (sum int) {
+	if q.lists != nil {
+		for _, x := range q.lists[0] {
+			sum += len(x.pairs)
+		}
+		return sum * chunks
+	}
 	at := state{}
 	for _, next := range q.turns[0] {
 		sum += q.between(at, next)
@@ -72,13 +82,6 @@ func (q *plan) transfers(chunks int) (sum int) {
 // plans returns the plans of a layout in which owners add up along some dimensions, all exchange sums along the others, and
 // then sums go back.
 func (x *layout) plans() (plans []*plan) {
-	if x.matching != nil {
-		q := &plan{layout: x}
-		for _, order := range x.orders {
-			q.turns = append(q.turns, turn(order, 0))
-		}
-		return []*plan{q}
-	}
 	order := x.orders[0]
 	back := slices.Clone(order)
 	slices.Reverse(back)
@@ -118,7 +121,7 @@ func (s *search) compose(all []*layout) {
 	for i := range s.p.Topology.Links {
 		s.slowness = append(s.slowness, s.guide.router.fastest/float64(s.p.Topology.Links[i].Bandwidth))
 	}
-	plans := s.gridPlans()
+	plans := append(s.gridPlans(), s.ringPlans()...)
 	for _, x := range all {
 		of := x.plans()
 		if !s.leading { // others have to search through all members

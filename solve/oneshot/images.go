@@ -232,7 +232,12 @@ func (s *search) base(q *plan, n int) *course {
 		if q.bases == nil {
 			q.bases = map[base]*course{}
 		}
-		c = s.guide.course(q, q.turns[b.turn], b.owner)
+		if q.lists == nil {
+			c = s.guide.course(q, q.turns[b.turn], b.owner)
+		} else {
+			c = &course{steps: q.lists[b.turn]}
+			s.guide.finish(c)
+		}
 		q.bases[b] = c
 	}
 	return c

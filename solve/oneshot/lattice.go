@@ -54,7 +54,7 @@ func (s *search) paths(x *layout) (plans []*plan) {
 	for range d {
 		work *= 7 // what may become of a dimension
 	}
-	if x.matching != nil || work > latticeWork {
+	if work > latticeWork {
 		return nil
 	}
 	l := &lattice{s: s, q: &plan{layout: x, nearby: true}, legs: make([][]int, n*n)}

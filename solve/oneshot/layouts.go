@@ -118,11 +118,10 @@ func groupsBy(p *model.Problem, with func(l *model.Link) bool) (groups grouping)
 // layout gives every member a digit in each of some dimensions, so that no two have the same
 // digits: the members that differ in one digit alone are a group of that dimension.
 type layout struct {
-	radix    []int
-	digits   [][]int // by dimension and member
-	member   []int   // by the number that the digits make, the first dimension fastest
-	matching [][]int // by dimension and member, its partner, where dimensions are matchings without digits
-	orders   [][]int // in which chunks take turns to go along the dimensions
+	radix  []int
+	digits [][]int // by dimension and member
+	member []int   // by the number that the digits make, the first dimension fastest
+	orders [][]int // in which chunks take turns to go along the dimensions
 }
 
 // layouts returns the layouts to try: those of the network's levels, also with the groups in two
@@ -135,7 +134,7 @@ func layouts(p *model.Problem) (all []*layout) {
 			return
 		}
 		same := func(y *layout) bool {
-			return slices.EqualFunc(x.digits, y.digits, slices.Equal) && x.matching == nil && y.matching == nil
+			return slices.EqualFunc(x.digits, y.digits, slices.Equal)
 		}
 		if !slices.ContainsFunc(all, same) {
 			all = append(all, x)
@@ -155,7 +154,6 @@ func layouts(p *model.Problem) (all []*layout) {
 		}
 	}
 	take(cube(p))
-	take(swings(p))
 	numbers := make([]int, n)
 	for v := range numbers {
 		numbers[v] = v
@@ -240,59 +238,6 @@ func cube(p *model.Problem) *layout {
 	return x.numbered()
 }
 
-// swings returns the matchings of Swing (De Sensi, Bonato, Saam and Hoefler, "Swing: Short-cutting rings for higher
-// bandwidth allreduce", NSDI 2024) along each side of a torus whose sides are powers of two: first neighbours meet, to
-// either side in turn, then those 3, 5, 11 ... places apart. Each chunk begins along another side, or mirrored. It returns
-// nil for other networks, and where no side is longer than four, which cube serves as well.
-func swings(p *model.Problem) *layout {
-	dims := evenGrid(p)
-	if dims == nil || slices.Max(dims) <= 4 || slices.Contains(p.Topology.Closed(dims), false) {
-		return nil
-	}
-	n := p.Topology.Ranks
-	x := &layout{member: make([]int, n)}
-	steps := make([][2][]int, len(dims)) // by side and mirrored: the dimensions
-	stride := n
-	for d, size := range dims {
-		stride /= size
-		for mirrored, sign := range []int{1, -1} {
-			distance := sign
-			for reached := 1; reached < size; reached *= 2 {
-				partner := make([]int, n)
-				for v := range partner {
-					at := v / stride % size
-					to := at + distance
-					if at%2 == 1 {
-						to = at - distance
-					}
-					partner[v] = v + ((to%size+size)%size-at)*stride
-				}
-				steps[d][mirrored] = append(steps[d][mirrored], len(x.matching))
-				x.radix, x.matching = append(x.radix, 2), append(x.matching, partner)
-				distance = sign - 2*distance
-			}
-		}
-	}
-	for first := range dims {
-		for mirrored := range 2 {
-			var order []int
-			for s := 0; ; s++ {
-				before := len(order)
-				for i := range dims {
-					if list := steps[(first+i)%len(dims)][mirrored]; s < len(list) {
-						order = append(order, list[s])
-					}
-				}
-				if len(order) == before {
-					break
-				}
-			}
-			x.orders = append(x.orders, order)
-		}
-	}
-	return x
-}
-
 // evenGrid returns the sides of a grid, all powers of two, whose ranks are the members in order, nil for other networks.
 func evenGrid(p *model.Problem) []int {
 	n := len(p.Members())
@@ -320,9 +265,6 @@ func (x *layout) numbered() *layout {
 
 // peer returns the member of v's group of a dimension that is some places after v.
 func (x *layout) peer(v, dimension, by int) int {
-	if x.matching != nil {
-		return x.matching[dimension][v]
-	}
 	return x.member[x.number(v, dimension, by)]
 }
 

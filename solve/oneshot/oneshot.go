@@ -25,8 +25,9 @@
 // and cubes those of the members' numbers, or of Gray's code of them. It adds up along some of
 // them, exchanges sums along the others, and spreads them back (BlueConnect; with one exchanged
 // dimension, or all: recursive multiplying: Ruefenacht, Bull and Booth, "Generalisation of
-// recursive doubling for allreduce", Parallel Computing 69, 2017); or it is one-shot along the
-// matchings of Swing. All chunks are on their way at once, and each begins with another dimension:
+// recursive doubling for allreduce", Parallel Computing 69, 2017). On tori whose sides are powers of
+// two sums of neighbours are doubled both ways round, so that all is over after the latencies of the
+// diameter with n hops in each: see rings.go. All chunks are on their way at once, and each begins with another dimension:
 // pipelined, on a hypercube of d dimensions with latency a, in which x is the time of the buffer
 // over a link, that takes da + x/d in the limit of small pieces where x/d <= a, which is the least:
 // a rank needs x/d to send all, and what leaves last needs da to the other end.
@@ -85,7 +86,7 @@ func (m *method) About() solve.About {
 	case "hierarchical":
 		a.Leads = func(p *model.Problem) bool { return leads(p) && m.Serves(p) == nil }
 		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members, or 512 up to 1 MiB"
-		a.Guarantee = "pipelined, on hypercubes and tori of sides 2 and 4 with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
+		a.Guarantee = "pipelined, on hypercubes, and tori of equal sides, a power of two, with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
 	case "mixed":
 		a.Guarantee = "around one switch with equal ranks optimal in the limit of small pieces, for every size"

@@ -3,7 +3,6 @@ package oneshot
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -79,9 +78,6 @@ func (q *plan) ownDigits(states []state, owner int) []int {
 
 // holders returns the members that have their digits of some dimensions.
 func (q *plan) holders(owned uint, digits []int) (list []int) {
-	if q.matching != nil {
-		owned = 0
-	}
 	for v := range q.member {
 		if q.holds(v, owned, digits) {
 			list = append(list, v)
@@ -131,12 +127,6 @@ func (g *guide) next(x *standing, to state) (step, *standing) {
 		return v
 	}
 	switch {
-	case q.matching != nil:
-		s := step{phase: exchanging}
-		for v := range q.member {
-			s.pairs = append(s.pairs, pair{from: v, to: q.peer(v, bits.TrailingZeros(grown), 0)})
-		}
-		return s, y
 	case grown == 0:
 		down := g.forest(have, had, own, func(u, v int) int64 { return g.between(v, u) })
 		slices.Reverse(down)

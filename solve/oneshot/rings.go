@@ -1,0 +1,167 @@
+package oneshot
+
+import "slices"
+
+// ring is a plan for a ring of n ranks, n a power of two, in groups of g neighbours: the sums of groups are collected where
+// pairs of groups meet, so that both neighbours there have the sum of a pair; of each two neighbours one moves on clockwise
+// and the other one counterclockwise: they add up the sums of twice as many pairs, at twice the distance each time, which
+// ends when those of half of the ring are together. Then they go to the other end of their group, where they meet the sums of
+// the other half, and these are exchanged, and spread in the group.
+//
+// That takes n/2+g-1 latencies, and n/g hops in each of them: with g = 1 no allreduce of a ring is sooner over, and none as
+// soon over takes fewer hops, since then what each rank has comes to the opposite rank in as many latencies as there are
+// hops, over another link than that of any other rank.
+type ring struct {
+	size, group int
+	collect     []leg
+	main        [][]leg // exchanges, and moves
+	spread      []leg
+	latency     int
+}
+
+// leg is from one place on a ring to another one, and whether it is copied there, not added.
+type leg struct {
+	from, to int
+	copied   bool
+}
+
+// newRing returns the plan for a ring, or a line of two, and a size of groups, which divides it twice.
+func newRing(size, group int) *ring {
+	x := &ring{size: size, group: group}
+	at := func(i int) int { return (i%size + size) % size }
+	both := func(low, clockwise, counter int) (legs []leg) { // from each pair of groups
+		for i := low; i < low+size; i += 2 * group {
+			legs = append(legs, leg{from: at(i), to: at(i + clockwise)}, leg{from: at(i - 1), to: at(i - 1 - counter)})
+		}
+		return legs
+	}
+	for j := 1; j < group; j++ {
+		for i := 0; i < size; i += 2 * group {
+			x.collect = append(x.collect, leg{from: i + j - 1, to: i + j}, leg{from: i + 2*group - j, to: i + 2*group - j - 1})
+		}
+	}
+	x.main, x.latency = append(x.main, both(group, -1, -1)), 2*(group-1)+1
+	ends := group // where the pairs meet of which one has the sums last
+	if size > 2*group {
+		for far := 2 * group; far <= size/4; far *= 2 {
+			x.main, x.latency = append(x.main, both(group, far, far)), x.latency+far
+		}
+		if ends = 2 * group; group > 1 {
+			x.main = append(x.main, both(group, group-1, group-1))
+			for i := range x.main[len(x.main)-1] {
+				x.main[len(x.main)-1][i].copied = true
+			}
+		}
+		x.main, x.latency = append(x.main, both(ends, -1, -1)), x.latency+group
+	}
+	for j := 1; j < group; j++ {
+		for i := ends; i < ends+size; i += 2 * group {
+			x.spread = append(x.spread, leg{at(i + j - 1), at(i + j), true}, leg{at(i - j), at(i - j - 1), true})
+		}
+	}
+	return x
+}
+
+// ringPlans returns plans for a torus whose sides are powers of two, with groups of one size along each side, or twice that
+// along some: first the sums of groups are collected side after side, then each side is gone through, and then sums are
+// spread. Each chunk begins with another side. It returns nil for other networks, and where no side is longer than
+// four, since then layouts serve as well.
+func (s *search) ringPlans() (plans []*plan) {
+	dims := evenGrid(s.p)
+	if dims == nil || slices.Max(dims) <= 4 || slices.Contains(s.p.Topology.Closed(dims), false) {
+		return nil
+	}
+	for group := 1; 2*group <= slices.Max(dims); group *= 2 {
+		for doubled := range dims {
+			q := &plan{layout: &layout{member: make([]int, len(s.p.Members()))}}
+			for first := range dims {
+				sides := make([]*ring, len(dims))
+				for i := range dims {
+					d, g := (first+i)%len(dims), group
+					if i < doubled {
+						g *= 2
+					}
+					sides[d] = newRing(dims[d], max(1, min(g, dims[d]/2)))
+				}
+				q.lists = append(q.lists, torusSteps(dims, sides, first))
+				q.turns = append(q.turns, make([]state, len(q.lists[first])))
+			}
+			plans = append(plans, q)
+		}
+	}
+	return plans
+}
+
+// torusSteps returns the steps of plans for the sides of a torus, from one side on.
+func torusSteps(dims []int, sides []*ring, first int) (steps []step) {
+	lines := make([][]int, len(dims)) // by side: the places along it that are in use
+	for d, size := range dims {
+		for i := range size {
+			lines[d] = append(lines[d], i)
+		}
+	}
+	add := func(d int, legs []leg, phase phase) {
+		if len(legs) > 0 {
+			steps = append(steps, step{phase: phase, pairs: along(dims, lines, d, legs)})
+		}
+	}
+	for i := range dims {
+		d := (first + i) % len(dims)
+		add(d, sides[d].collect, collecting)
+		lines[d] = ends(sides[d].main[0])
+	}
+	for i := range dims {
+		d := (first + i) % len(dims)
+		for _, legs := range sides[d].main {
+			if legs[0].copied {
+				add(d, legs, spreading)
+			} else {
+				add(d, legs, exchanging)
+			}
+			lines[d] = ends(legs)
+		}
+	}
+	for i := range dims {
+		d := (first + len(dims) - 1 - i) % len(dims)
+		add(d, sides[d].spread, spreading)
+		lines[d] = nil
+		for i := range dims[d] {
+			lines[d] = append(lines[d], i)
+		}
+	}
+	return steps
+}
+
+// ends returns the places to which legs lead.
+func ends(legs []leg) (places []int) {
+	for _, x := range legs {
+		places = append(places, x.to)
+	}
+	return places
+}
+
+// along returns legs along a side of a grid, in each line that is in use along the others.
+func along(dims []int, lines [][]int, side int, legs []leg) (pairs []pair) {
+	base, stride := []int{0}, 1
+	own := 1
+	for d := len(dims) - 1; d >= 0; d-- {
+		if d == side {
+			own = stride
+		} else {
+			var all []int
+			for _, b := range base {
+				for _, i := range lines[d] {
+					all = append(all, b+i*stride)
+				}
+			}
+			base = all
+		}
+		stride *= dims[d]
+	}
+	for _, x := range legs {
+		for _, b := range base {
+			pairs = append(pairs, pair{from: b + x.from*own, to: b + x.to*own})
+		}
+	}
+	return pairs
+}

@@ -1,0 +1,96 @@
+package oneshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+// played returns by member how often it has the contribution of each after some steps.
+func played(steps []step, n int) [][]int {
+	have := make([][]int, n)
+	for v := range have {
+		have[v] = make([]int, n)
+		have[v][v] = 1
+	}
+	for _, x := range steps {
+		before := make([][]int, n)
+		for v := range have {
+			before[v] = append([]int(nil), have[v]...)
+		}
+		for _, w := range x.pairs {
+			sent := have[w.from]
+			if x.phase == exchanging {
+				sent = before[w.from]
+			}
+			for c := range n {
+				if x.phase == spreading {
+					have[w.to][c] = sent[c]
+				} else {
+					have[w.to][c] += sent[c]
+				}
+			}
+		}
+	}
+	return have
+}
+
+// Each rank of a torus ends with each contribution once, whatever the sizes of groups and the side to begin with.
+func TestTorusSteps(t *testing.T) {
+	for _, dims := range [][]int{{8}, {16}, {64}, {8, 8}, {4, 16}, {2, 8}, {8, 2, 4}} {
+		n := 1
+		for _, size := range dims {
+			n *= size
+		}
+		for group := 1; group <= 32; group *= 2 {
+			var sides []*ring
+			for d, size := range dims {
+				sides = append(sides, newRing(size, max(1, min(group<<(d%2), size/2))))
+			}
+			for first := range dims {
+				for v, have := range played(torusSteps(dims, sides, first), n) {
+					for _, times := range have {
+						require.Equal(t, 1, times, "%v, groups of %d, from %d, rank %d", dims, group, first, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// On a ring of n in groups of g a plan takes n/2+g-1 latencies, and n/g hops in each.
+func TestRings(t *testing.T) {
+	for _, name := range []string{"ring:8", "ring:16", "ring:32"} {
+		s := searchOn(t, name)
+		g := newGuide(s.p, s.ways)
+		n := s.n()
+		for group := 1; group <= n/2; group *= 2 {
+			x := newRing(n, group)
+			c := &course{steps: torusSteps([]int{n}, []*ring{x}, 0)}
+			g.finish(c)
+			hops := 0
+			for _, u := range c.uses {
+				hops += u.times
+			}
+			require.Equal(t, n/2+group-1, x.latency)
+			require.Equal(t, n/group*x.latency, hops)
+			require.InDelta(t, float64(x.latency)*500e3, float64(c.tails[0]), 5e3)
+		}
+	}
+	require.Nil(t, searchOn(t, "mesh:4x8").ringPlans())
+	require.Nil(t, searchOn(t, "torus:4x4").ringPlans())
+}
+
+// Where the buffer takes about as long over a link as two latencies, allreduces of rings come within half a percent of the
+// bound: that what leaves each rank has to go to the opposite one.
+func TestRingsMeetTheBound(t *testing.T) {
+	p := searchOn(t, "ring:8").p
+	r, err := (&method{name: "hierarchical"}).Solve(t.Context(), p, solve.Options{Enough: 2_620_000})
+	require.NoError(t, err)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	require.LessOrEqual(t, r.Makespan(), model.Time(2_620_000)) // the bound: 2_610_409
+}
