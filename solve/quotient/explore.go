@@ -94,7 +94,7 @@ func (s *search) early() {
 			s.spend(t, 1)
 		}
 	}
-	if s.gap() > hopelessGap && s.latent() {
+	if s.gap() > hopelessGap && float64(s.bound) < fewLatencies*s.best.latency() {
 		s.graft()
 	}
 	s.budget += s.work - before

@@ -33,7 +33,7 @@ func TestGraft(t *testing.T) {
 			x.graft(1, work)
 			require.Less(t, x.best.end, before, kind)
 			require.NoError(t, solvetest.Right(x.p, x.best.emit(x.p)), kind)
-			if finer := s.halved(x); finer != nil {
+			if finer := s.halved(x, worthHalving); finer != nil {
 				halves++
 				require.Equal(t, 2*len(x.parts), len(finer.parts))
 				require.LessOrEqual(t, finer.best.end, x.best.end, kind)
@@ -66,7 +66,7 @@ func TestGraftBoth(t *testing.T) {
 			if x.best.end < before {
 				sooner++
 			}
-			if finer := s.halved(x); finer != nil {
+			if finer := s.halved(x, worthHalving); finer != nil {
 				halves++
 				require.NoError(t, solvetest.Right(finer.p, finer.best.emit(finer.p)), name)
 			}

@@ -59,7 +59,7 @@ func (s *search) graft() {
 	for level := 0; s.p.Chunks == nil && level < mostHalved && s.work < until; level++ {
 		var finer []*trial
 		for _, t := range list {
-			if x := s.halved(t); x != nil {
+			if x := s.halved(t, worthHalving); x != nil {
 				finer = append(finer, x)
 			}
 		}
@@ -91,8 +91,9 @@ func (s *search) graftAll(list []*trial, all int64) bool {
 	return len(list) > 0
 }
 
-// halved returns a trial with parts half as large as those of another, which go the same ways, or nil if that is of no use.
-func (s *search) halved(t *trial) *trial {
+// halved returns a trial with parts half as large as those of another, which go the same ways, or nil if it takes more than some part
+// of the other's time.
+func (s *search) halved(t *trial, worth float64) *trial {
 	c := t.cut.half()
 	if s.transfers(t.x, c.count()) > mostFiner {
 		return nil
@@ -109,7 +110,7 @@ func (s *search) halved(t *trial) *trial {
 	for again := true; again && s.ctx.Err() == nil; s.work += hopWork * int64(len(x.best.jobs)) {
 		again = x.best.justify(nil)
 	}
-	if float64(x.best.end) > worthHalving*float64(t.best.end) {
+	if float64(x.best.end) > worth*float64(t.best.end) {
 		return nil
 	}
 	s.trials = append(s.trials, x)

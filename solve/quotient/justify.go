@@ -161,8 +161,8 @@ func (c *calendar) take(x model.Interval) {
 func (x *plan) waits() [][]int32 {
 	n := x.s.t.Ranks
 	at := func(j *job, rank int32) int { return int(j.part)*n + int(rank) }
-	into := map[int][]int32{} // reductions, by part and rank
-	by := map[int]int32{}     // copies
+	into := make([][]int32, len(x.parts)*n)          // reductions, by part and rank
+	by := slices.Repeat([]int32{-1}, len(x.parts)*n) // copies
 	for i := range x.jobs {
 		if j := &x.jobs[i]; j.op == model.Reduction {
 			into[at(j, j.dst)] = append(into[at(j, j.dst)], int32(i))
@@ -173,10 +173,10 @@ func (x *plan) waits() [][]int32 {
 	list := make([][]int32, len(x.jobs))
 	for i := range x.jobs {
 		j := &x.jobs[i]
-		if c, copied := by[at(j, j.src)]; copied && j.op == model.Copy {
-			list[i] = []int32{c}
+		if k := at(j, j.src); j.op == model.Copy && by[k] >= 0 {
+			list[i] = by[k : k+1]
 		} else {
-			list[i] = into[at(j, j.src)]
+			list[i] = into[k]
 		}
 	}
 	return list

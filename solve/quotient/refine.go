@@ -79,7 +79,7 @@ func (s *search) worthPolish(t *trial) bool {
 // polish has the best trials of an allreduce work on where latencies count, as the gap shows: how sums and gatherings
 // overlap best is found by trying.
 func (s *search) polish() {
-	if s.p.Collective.Kind != model.AllReduce || s.best == nil {
+	if s.p.Collective.Kind != model.AllReduce || s.best == nil || len(s.best.best.jobs) > maxPolished {
 		return
 	}
 	s.budget = s.work + mostPolish*s.usual

@@ -10,8 +10,9 @@ import (
 // Limits of rehanging.
 const (
 	rehung       = 3       // trials whose leaves are moved
-	maxRehung    = 1 << 14 // jobs
-	mostFiner    = 1 << 16 // transfers
+	maxRehung    = 1 << 15 // jobs
+	mostFiner    = 1 << 18 // transfers
+	finishPart   = 2       // times the usual work is for leaves before parts are halved
 	mostInVain   = 24      // rounds that change nothing for the better
 	rehangPasses = 6       // how often a round looks at all jobs
 )
@@ -25,15 +26,16 @@ func (s *search) rehang(work int64) {
 		return
 	}
 	s.budget = max(s.budget, s.work+work)
-	list, until := s.different(rehung, even), s.work+work
-	for i, t := range list {
-		if s.gap() <= littleGap || s.ctx.Err() != nil {
-			return
-		}
+	s.rehangAll(s.different(rehung, even), work)
+}
+
+// rehangAll moves leaves of some trials for so much work at most.
+func (s *search) rehangAll(list []*trial, work int64) {
+	for i, until := 0, s.work+work; i < len(list) && s.gap() > littleGap && s.ctx.Err() == nil; i++ {
 		w := &counter{ctx: s.ctx, limit: (until - s.work) / int64(len(list)-i)}
-		t.rehang(w)
+		list[i].rehang(w)
 		s.work += w.n
-		s.note(t)
+		s.note(list[i])
 	}
 }
 
@@ -49,21 +51,25 @@ func (t *trial) rehang(work *counter) {
 	}
 }
 
-// finish cuts twice as finely as the best trials do, and moves leaves of what is best then.
+// finish moves leaves of the best trials, halves the parts of the better ones, and so on as long as that gains.
 func (s *search) finish() {
-	if s.best == nil || conveys(s.p) || s.p.Late() || s.gap() <= littleGap {
+	if s.best == nil || conveys(s.p) || s.p.Late() {
 		return
 	}
-	s.joined = false
-	s.budget = s.work + 3*s.usual
-	for _, t := range s.different(rehung, even) {
-		if c := (cut{parts: 2 * t.cut.count(), ratio: 1}); s.p.Chunks == nil && s.transfers(t.x, c.parts) <= mostFiner {
-			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {
-				s.spend(finer, s.usual/6)
+	list := s.different(rehung, even)
+	for end := never; s.best.best.end < end && s.gap() > littleGap && s.ctx.Err() == nil; {
+		end = s.best.best.end
+		s.rehangAll(list, finishPart*s.usual)
+		var finer []*trial
+		for _, t := range s.leaders(list, max(1, len(list)*2/3)) {
+			if s.p.Chunks == nil && s.gap() > littleGap {
+				if x := s.halved(t, 1); x != nil {
+					finer = append(finer, x)
+				}
 			}
 		}
+		list = finer
 	}
-	s.rehang(s.budget - s.work)
 }
 
 // rehanging moves leaves of the trees of a plan to other parents, over machines that have less to do, where they are in time

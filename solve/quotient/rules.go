@@ -3,6 +3,9 @@ package quotient
 // manyLatencies is after how many of them they count no longer.
 const manyLatencies = 250
 
+// fewLatencies is up to how many of them count most.
+const fewLatencies = 20
+
 // latency returns the latency of a hop.
 func (t *trial) latency() float64 {
 	tm := &t.x.s.ways[0].times[0]
