@@ -295,16 +295,32 @@ func sooner(a, b solve.Result) solve.Result {
 // farFrom is by which part of the bound what has a frame may be above it before other ways to place chunks are tried.
 const farFrom = 8
 
-// finestFramed returns the best schedule with a frame of some packings, if one is found in half of the time.
+// finestFramed returns the best schedule with a frame of some packings, the one in most parts levelled, if one is found in half of
+// the time.
 func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings []*Forest) solve.Result {
-	var flows []poured
-	for _, f := range packings[:min(len(packings), mostFrames)] {
-		flows = append(flows, poured{Forest: f, framed: true, frames: map[model.Time]*frame{}})
-	}
 	half, done := b.Share(2)
 	defer done()
+	parts := func(f *Forest) int {
+		_, all := units(f.Trees)
+		return all
+	}
+	tried := packings[:min(len(packings), mostFrames)]
+	if len(p.Members()) <= maxShallow {
+		most := slices.MinFunc(packings, func(f, g *Forest) int { return cmp.Compare(parts(g), parts(f)) })
+		if f := most.levelled(half.Context(), p); f != nil {
+			tried = append([]*Forest{f}, tried...)
+		}
+	}
+	var flows []poured
+	for _, f := range tried {
+		flows = append(flows, poured{Forest: f, framed: true, frames: map[model.Time]*frame{}})
+	}
 	chunks := model.TransferTime(p.Space(), p.Topology.Links[0].Bandwidth) / longestSlot(p.Topology)
 	best := finest(b.Context(), half.Context(), p, o, flows, max(1, int64(chunks)/int64(len(packings[0].Trees))))
+	if best.Schedule != nil && best.Makespan() > o.Enough {
+		o.Enough = o.Bound
+		best.Schedule = endings(b.Context(), best.Problem, best.Schedule, o)
+	}
 	if best.Stop = solve.Done; b.Stop() != 0 {
 		best.Stop = b.Stop()
 	}

@@ -24,6 +24,7 @@ func (s *stream) drained(ctx context.Context, bound model.Time) *stream {
 	best, late, looks := s, s.end(), drainLooks
 	end, low := late, max(bound, s.first())
 	try := func(middle model.Time) bool {
+		middle -= middle % s.grain
 		for _, first := range []bool{true, false} {
 			if c := s.clone(); c.drain(ctx, middle, first, &looks) {
 				best, end = c, c.end()
@@ -193,7 +194,11 @@ func (b *back) idle(uses []demand.Use, at model.Time) model.Time {
 		for i := range uses {
 			last = b.board.Last(uses[i:i+1], 0, last)
 		}
-		if last == at || len(uses) == 1 {
+		if last < 0 {
+			break
+		}
+		last -= last % b.grain
+		if last == at || len(uses) == 1 && b.grain == 1 {
 			return last
 		}
 		at = last

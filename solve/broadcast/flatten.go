@@ -70,6 +70,8 @@ type bed struct {
 	kids    [][][]int32 // by tree and node
 	reached [][]float64 // by tree and node: when it is, in parts of the longest hop
 	below   []int32     // scratch: a subtree
+	total   []float64   // by node: the sum of these times over all trees
+	level   bool        // powers of means over all trees are to be small, not of single times
 }
 
 // branch is the hop of a tree into a node.
@@ -77,7 +79,7 @@ type branch struct{ tree, node int }
 
 func newBed(p *model.Problem, hops []way, trees []arborescence.Tree, room []int64, unit int64) *bed {
 	nodes := p.Topology.Nodes()
-	s := &bed{into: make([][]int32, nodes), users: make([][]branch, len(room))}
+	s := &bed{into: make([][]int32, nodes), users: make([][]branch, len(room)), total: make([]float64, nodes)}
 	for _, r := range room {
 		s.room = append(s.room, r/unit)
 	}
@@ -250,8 +252,13 @@ func (s *bed) gain(at branch, h int32) (gain float64) {
 			break
 		}
 	}
+	n := float64(len(s.parent))
 	for _, u := range s.subtree(a, v) {
-		gain += power(s.reached[a][u]) - power(s.reached[a][u]+later)
+		if s.level {
+			gain += n * (power(s.total[u]/n) - power((s.total[u]+later)/n))
+		} else {
+			gain += power(s.reached[a][u]) - power(s.reached[a][u]+later)
+		}
 	}
 	return gain
 }
@@ -280,6 +287,7 @@ func (s *bed) hang(at branch, h int32) {
 	s.parent[a][v] = h
 	for _, u := range s.subtree(a, v) {
 		s.reached[a][u] += later
+		s.total[u] += later
 	}
 }
 

@@ -40,6 +40,46 @@ func TestFrame(t *testing.T) {
 	}
 }
 
+// TestFrameReordered: with slots in another order chunks wait less, no two hops are in one slot of a link, and what is poured and
+// drained begins with slots and ends sooner.
+func TestFrameReordered(t *testing.T) {
+	p := problem(t, "dragonfly:3x2x2", model.Broadcast)
+	p.Size = 1 << 20
+	all, err := packings(context.Background(), context.Background(), p)
+	require.NoError(t, err)
+	f := flattest(p, all)[0]
+	for _, g := range all {
+		if _, n := units(g.Trees); n == 16 {
+			f = g
+		}
+	}
+	p.Chunks = framed(p, solve.Evenly(p.Space(), 1200), 16)
+	s := newStream(p, f.Trees, 1)
+	known := map[model.Time]*frame{}
+	after := s.newFrame(context.Background(), f.Trees, known)
+	require.NotNil(t, after)
+	before := *known[0]
+	before.tick = after.tick
+	sum := func(f *frame) (sum model.Time) {
+		_, ends := s.planned(f)
+		for _, end := range ends {
+			sum += end
+		}
+		return sum
+	}
+	require.Less(t, sum(after), sum(&before))
+	other := newStream(p, f.Trees, 1)
+	other.pourFramed(&before)
+	s.pourFramed(after)
+	d := s.drained(context.Background(), 0)
+	require.Less(t, d.end(), other.drained(context.Background(), 0).end())
+	schedule := d.schedule(context.Background())
+	require.NoError(t, solvetest.Right(p, schedule))
+	for _, x := range schedule.Transfers {
+		require.Zero(t, x.Start%after.tick)
+	}
+}
+
 // TestFrameRandom: on random networks with equal links, what has a frame is right.
 func TestFrameRandom(t *testing.T) {
 	with := 0

@@ -132,6 +132,7 @@ type stream struct {
 	ranks  int
 	pieces int // chunks of a train
 	trains int
+	grain  model.Time // of which all starts are multiples
 	hops   []way
 	into   [][]int32   // by rank: the hops that lead there
 	kids   [][][]int32 // by tree and rank: the hops that leave it
@@ -147,7 +148,7 @@ type stream struct {
 // newStream returns the stream of p's chunks, in trains of a number of them, down some trees: nothing is booked.
 func newStream(p *model.Problem, trees []arborescence.Tree, pieces int) *stream {
 	t := p.Topology
-	s := &stream{p: p, ranks: t.Ranks, pieces: pieces, trains: (len(p.Chunks) + pieces - 1) / pieces, into: make([][]int32, t.Ranks), board: timing.NewBoard(p)}
+	s := &stream{p: p, ranks: t.Ranks, pieces: pieces, grain: 1, trains: (len(p.Chunks) + pieces - 1) / pieces, into: make([][]int32, t.Ranks), board: timing.NewBoard(p)}
 	members := make([]bool, t.Ranks)
 	for _, v := range p.Members() {
 		members[v] = true

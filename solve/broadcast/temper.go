@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/arborescence"
@@ -24,7 +25,7 @@ func (f *Forest) tempered(ctx context.Context, p *model.Problem) *Forest {
 	least := newBed(p, hops, f.Trees, f.room, unit).sum()
 	for seed := range uint64(temperings) {
 		s := newBed(p, hops, f.Trees, f.room, unit)
-		s.temper(ctx, rand.New(rand.NewPCG(seed, 1)))
+		s.temper(ctx, rand.New(rand.NewPCG(seed, 1)), hot, cool, mostTempered)
 		s = newBed(p, hops, s.trees(root, unit), f.room, unit) // times are exact again
 		for order := s.branches(); s.pass(ctx, order); {
 		}
@@ -45,16 +46,51 @@ const (
 	hot, cool = 300, 0.1
 )
 
-// temper tries random moves.
-func (s *bed) temper(ctx context.Context, rng *rand.Rand) {
-	last := 0.0
-	for _, tree := range s.reached {
-		for _, at := range tree {
-			last = max(last, at)
+// levelled returns trees as fast as those of a forest in which the mean time to the farthest rank, over the trees, is less, if it
+// finds any; nil if not, or if the forest is too large. In the fluid limit a rank that has all its rate from the time on at which
+// each tree reaches it has everything that much later than at full rate.
+func (f *Forest) levelled(ctx context.Context, p *model.Problem) *Forest {
+	unit, all := units(f.Trees)
+	hops := newGarden(p).hops
+	if f.room == nil || all < 2 || all > mostFlattened || all*len(p.Members())*len(hops) > mostLooks {
+		return nil
+	}
+	var best *bed
+	least := newBed(p, hops, f.Trees, f.room, unit).farthest()
+	for seed := range uint64(levellings) {
+		s := newBed(p, hops, f.Trees, f.room, unit)
+		s.level = true
+		s.temper(ctx, rand.New(rand.NewPCG(seed, 2)), warmLevel, coolLevel, mostLevelled)
+		if far := s.farthest(); far < least-alike {
+			best, least = s, far
 		}
 	}
-	heat, cooling := hot*power(last), math.Pow(cool/hot, 1./mostTempered)
-	for n := range mostTempered {
+	if best == nil {
+		return nil
+	}
+	return &Forest{Trees: best.trees(f.Trees[0].Root, unit), Fits: f.Fits, room: f.room}
+}
+
+// farthest returns the largest mean time to a node, over the trees.
+func (s *bed) farthest() float64 { return slices.Max(s.total) / float64(len(s.parent)) }
+
+const (
+	// levellings is how often trees are levelled, mostLevelled with how many moves that are tried each time.
+	levellings, mostLevelled = 3, 1 << 20
+	// warmLevel and coolLevel are the temperatures at the start and at the end, in parts of the power of that time.
+	warmLevel, coolLevel = 3, 3e-4
+)
+
+// temper tries random moves.
+func (s *bed) temper(ctx context.Context, rng *rand.Rand, hot, cool float64, moves int) {
+	last := s.farthest()
+	if !s.level {
+		for _, tree := range s.reached {
+			last = max(last, slices.Max(tree))
+		}
+	}
+	heat, cooling := hot*power(last), math.Pow(cool/hot, 1/float64(moves))
+	for n := range moves {
 		if n%every == 0 && ctx.Err() != nil {
 			return
 		}

@@ -3,6 +3,7 @@ package broadcast
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,46 @@ func TestTempered(t *testing.T) {
 	}
 }
 
+// TestLevelled: levelled trees are right, as fast, and the mean time to the farthest rank is less.
+func TestLevelled(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		parts  int     // trees
+		before float64 // microseconds to that rank, of flattened trees
+		after  float64
+	}{
+		{"dragonfly:3x2x2", 16, 4.2, 4.13}, {"dragonfly:3x2x2", 5, 4.7, 4.3},
+	} {
+		p := problem(t, c.name, model.Broadcast)
+		all, err := packings(context.Background(), context.Background(), p)
+		require.NoError(t, err)
+		f := all[slices.IndexFunc(all, func(f *Forest) bool {
+			_, n := units(f.Trees)
+			return n == c.parts
+		})]
+		mean := func(f *Forest) float64 { // in microseconds: of small chunks
+			sum, parts := make([]model.Time, p.Topology.Ranks), int64(0)
+			for _, x := range f.Trees {
+				at := make([]model.Time, p.Topology.Ranks)
+				for _, a := range x.Arcs {
+					at[a.To] = at[a.From] + p.Topology.Duration(a.Route, 0)
+					sum[a.To] += at[a.To] * model.Time(x.Weight)
+				}
+				parts += x.Weight
+			}
+			return float64(slices.Max(sum)) / float64(parts) / 1e6
+		}
+		require.GreaterOrEqual(t, mean(f), c.before, c.name)
+		g := f.levelled(context.Background(), p)
+		require.NotNil(t, g, c.name)
+		checkTrees(t, p, g.Trees, g.room)
+		busy, _ := f.Fluid(p)
+		now, _ := g.Fluid(p)
+		require.LessOrEqual(t, now, busy*(1+1e-9), c.name)
+		require.LessOrEqual(t, mean(g), c.after, c.name)
+	}
+}
+
 // TestTemperSlowLinks: a link that has no room for a tree, which no tree takes, stays free.
 func TestTemperSlowLinks(t *testing.T) {
 	tempered := 0
@@ -54,7 +95,7 @@ func TestTemperSlowLinks(t *testing.T) {
 			continue
 		}
 		s := newBed(p, newGarden(p).hops, f.Trees, f.room, unit)
-		s.temper(context.Background(), rand.New(rand.NewPCG(1, 1)))
+		s.temper(context.Background(), rand.New(rand.NewPCG(1, 1)), hot, cool, mostTempered)
 		for _, tree := range s.trees(f.Trees[0].Root, unit) {
 			require.Equal(t, f.Trees[0].Root, tree.Root)
 		}
