@@ -74,6 +74,10 @@ func Unmirrored(p *model.Problem, back []int, r Result) Result {
 			}
 		}
 	}
+	if r.Coarser != nil {
+		coarser := Unmirrored(p, back, *r.Coarser)
+		r.Coarser = &coarser
+	}
 	if more := r.More; more != nil {
 		r.More = func(ctx context.Context, o Options) (Result, error) {
 			r, err := more(ctx, o)

@@ -134,6 +134,10 @@ type Options struct {
 	// 0: switches are what they are.
 	Unwind int
 
+	// MostTransfers is how many transfers the caller has the time to verify: of longer schedules it has no use. A method may
+	// leave it out of account whose schedules are short. 0: any number.
+	MostTransfers int
+
 	// Start is a schedule to begin from (a warm start), with its problem, or nil. A
 	// method that cannot use one ignores it.
 	Start *Result
@@ -239,6 +243,9 @@ type Result struct {
 	// from its beginning on: at least as good a schedule. Of the options it takes TimeLimit,
 	// Bound, Enough and Progress. It is nil if the method does not know how, or has no more to try.
 	More func(ctx context.Context, o Options) (Result, error)
+
+	// Coarser is another schedule, with far fewer transfers, for callers that may have no time to verify Schedule. nil: none.
+	Coarser *Result
 
 	// Models are programs that the method solved, or that what it knows answers, for others
 	// to solve again: files in Options.Scratch.

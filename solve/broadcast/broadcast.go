@@ -286,10 +286,26 @@ const littleLate = 0.1
 // sooner returns the better of two results, with the reason why the second one stopped.
 func sooner(a, b solve.Result) solve.Result {
 	if a.Schedule == nil || b.Schedule != nil && b.Makespan() < a.Makespan() {
+		b.Coarser = coarser(b, a)
 		return b
 	}
-	a.Stop = b.Stop
+	a.Stop, a.Coarser = b.Stop, coarser(a, b)
 	return a
+}
+
+// muchFewer is how many times as many transfers a schedule has at least as a coarser one.
+const muchFewer = 8
+
+// coarser returns the best that a result and one that is no sooner have in place of it, with far fewer transfers, or nil.
+func coarser(best, other solve.Result) (c *solve.Result) {
+	alone := other
+	alone.Coarser, alone.More = nil, nil
+	for _, r := range []*solve.Result{best.Coarser, other.Coarser, &alone} {
+		if r != nil && r.Schedule != nil && muchFewer*len(r.Schedule.Transfers) <= len(best.Schedule.Transfers) && (c == nil || r.Makespan() < c.Makespan()) {
+			c = r
+		}
+	}
+	return c
 }
 
 // farFrom is by which part of the bound what has a frame may be above it before other ways to place chunks are tried.

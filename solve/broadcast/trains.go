@@ -50,6 +50,9 @@ func trainedFlat(b *solve.Budget, p *model.Problem, o solve.Options, f *Forest) 
 		return best
 	}
 	most := mostTransfers
+	if o.MostTransfers > 0 {
+		most = max(fewTransfers, min(most, o.MostTransfers))
+	}
 	if took := time.Since(begin); b.Left() < took*(mostTransfers/fewTransfers/cheaper) {
 		most = min(mostTransfers, int(b.Left()/max(1, took/(fewTransfers*cheaper))))
 	}

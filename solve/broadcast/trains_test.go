@@ -49,3 +49,32 @@ func TestTrainedFlat(t *testing.T) {
 	require.LessOrEqual(t, len(r.Schedule.Transfers), fewTransfers)
 	require.Less(t, float64(r.Makespan()), 0.92*float64(trained(context.Background(), p, solve.Options{}, deep, fewTransfers).Makespan()))
 }
+
+// TestSooner: a result keeps the best that was found with far fewer transfers.
+func TestSooner(t *testing.T) {
+	of := func(makespan model.Time, transfers int) solve.Result {
+		s := &model.Schedule{Form: model.Timed, Transfers: make([]model.Transfer, transfers)}
+		for i := range s.Transfers {
+			s.Transfers[i].End = makespan
+		}
+		return solve.Result{Problem: problem(t, "full:4", model.Broadcast), Schedule: s}
+	}
+	r := sooner(of(30, 10), of(20, 100))
+	require.Equal(t, model.Time(30), r.Coarser.Makespan())
+	r = sooner(r, of(25, 11))
+	require.Equal(t, model.Time(20), r.Makespan())
+	require.Equal(t, model.Time(25), r.Coarser.Makespan())
+	r = sooner(r, of(10, 80)) // not many more than 11
+	require.Equal(t, model.Time(30), sooner(of(30, 10), of(10, 80)).Coarser.Makespan())
+	require.Nil(t, r.Coarser)
+	require.Nil(t, sooner(solve.Result{}, of(10, 80)).Coarser)
+	require.Nil(t, sooner(solve.Result{}, solve.Result{}).Coarser)
+	o := solve.Options{MostTransfers: 1}
+	b, done := solve.NewBudget(context.Background(), 0, 1)
+	defer done()
+	p := problem(t, "torus:3x3", model.Broadcast)
+	p.Size = 1 << 20
+	all, err := packings(context.Background(), context.Background(), p)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(trainedFlat(b, p, o, flattest(p, all)[0]).Schedule.Transfers), fewTransfers, "no more than few where fewer are asked for")
+}

@@ -76,9 +76,10 @@ type Evaluator struct {
 	// report as it is then and a copy of each row.
 	Found func(*Report)
 
-	of       *model.Problem    // that Horizons and searched are about; nil: the first one
-	searched map[string]search // by cut
-	begun    time.Time         // when the methods began
+	of       *model.Problem           // that Horizons and searched are about; nil: the first one
+	searched map[string]search        // by cut
+	begun    time.Time                // when the methods began
+	paces    map[string]time.Duration // by engine: how long a transfer takes, as measured
 }
 
 // Grace is how long at most what was found when the time is over is verified and bounded.
@@ -108,7 +109,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 	if e.of != nil && e.of != p {
 		e.Horizons, e.searched = nil, nil // of another problem
 	}
-	e.of = p
+	e.of, e.paces = p, nil
 	ev := &Report{Problem: p}
 	methods := e.serving(b, p, ev)
 	if err := e.boundAll(b, ev); err != nil {
@@ -339,12 +340,13 @@ func (e *Evaluator) goals(b *solve.Budget, p *model.Problem, o *solve.Options) {
 	if e.Enough > 0 {
 		o.Enough = o.Bound + model.Time(e.Enough/better*float64(o.Bound))
 	}
-	if o.TimeLimit = 0; b.Left() != math.MaxInt64 {
+	if o.TimeLimit, o.MostTransfers = 0, 0; b.Left() != math.MaxInt64 {
 		o.TimeLimit = max(1, b.Left()/5*4) // the rest is for the verifiers
+		o.MostTransfers = max(1, int((b.Left()-o.TimeLimit+Grace)/e.pace("replay")))
 	}
 }
 
-// goOn has a method go on that was stopped by its share of the time, for p as findFor had it.
+// goOn has a method go on that was stopped by its share of the time, for p as findFor had it. It has all of the time of b.
 func (e *Evaluator) goOn(b *solve.Budget, p *model.Problem, r *Row) (*Row, error) {
 	after, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
@@ -352,9 +354,7 @@ func (e *Evaluator) goOn(b *solve.Budget, p *model.Problem, r *Row) (*Row, error
 	e.Progress.Begin(r.Method, &o)
 	defer e.Progress.End()
 	e.goals(b, p, &o)
-	if proof := solverTakes(r); o.TimeLimit > 0 && proof < b.Left() {
-		o.TimeLimit = min(o.TimeLimit, b.Left()-proof)
-	}
+	o.TimeLimit = b.Left()
 	e.Progress.Note("solving")
 	start := time.Now()
 	result, err := r.Result.More(b.Context(), o)
@@ -411,50 +411,6 @@ func solveFrom(b *solve.Budget, m solve.Solver, p *model.Problem, o solve.Option
 	}
 	chosen.Stop = r.Stop
 	return chosen, nil
-}
-
-// solverTakes returns about how long the solver takes to prove a row, with some reserve: sums take
-// twice as long as copies.
-func solverTakes(r *Row) time.Duration {
-	perTransfer := 10 * time.Microsecond
-	if r.Result.Problem.Collective.Reduces() {
-		perTransfer *= 2
-	}
-	return perTransfer * time.Duration(len(r.Result.Schedule.Transfers))
-}
-
-// prove has what a method found verified.
-func (e *Evaluator) prove(b *solve.Budget, r *Row) error {
-	after, cancel := solve.Grace(b.Context(), Grace)
-	defer cancel()
-	return e.proveIn(after, r)
-}
-
-// leastProof is the least time that replay and the solver have for a proof, or proofPerTransfer, if that is more.
-const leastProof, proofPerTransfer = 200 * time.Millisecond, time.Microsecond
-
-// proveShortly is prove with a part of the time that is left: the solver may not come to its end.
-func (e *Evaluator) proveShortly(b *solve.Budget, parts int, r *Row) error {
-	after, cancel := solve.Grace(b.Context(), Grace)
-	defer cancel()
-	if left := b.Left(); left != math.MaxInt64 {
-		after, cancel = context.WithTimeout(after, max(leastProof, proofPerTransfer*time.Duration(len(r.Result.Schedule.Transfers)), left/time.Duration(parts)))
-		defer cancel()
-	}
-	return e.proveIn(after, r)
-}
-
-// proveIn is prove until after is done.
-func (e *Evaluator) proveIn(after context.Context, r *Row) (err error) {
-	e.Progress.Begin(r.Method, &solve.Options{})
-	defer e.Progress.End()
-	e.Progress.Note("verifying")
-	engines := Engines
-	if e.SMTMost > 0 && len(r.Result.Schedule.Transfers) > e.SMTMost {
-		engines = engines[:1]
-	}
-	r.Verification, err = Verify(after, r.Result.Problem, r.Result.Schedule, e.SMT, engines)
-	return err
 }
 
 // boundBefore returns the bound of p that a method is told.

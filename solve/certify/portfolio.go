@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
-	"github.com/oraccl/oraccl/verify"
 )
 
 // Tried is a method of a portfolio that found a schedule.
@@ -98,17 +96,22 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: reason})
 			continue
 		}
+		if err := e.proveFirst(b, ev); err != nil {
+			return err
+		}
+		work, free := e.apart(b, ev)
 		left := len(methods) - i
 		if rank[m.Name()] == 1 || ev.Best() == nil { // one schedule is better than none
 			left = min(left, 3)
 		}
-		share, done := fallingShare(b, left)
+		share, done := fallingShare(work, left)
 		if isQuick(m) {
 			done()
 			share, done = quick.Share(quicks - i)
 		}
 		r, err := e.find(share, m, p, ev.Rows)
 		done()
+		free()
 		switch {
 		case err != nil && (errors.Is(err, solve.ErrNotServed) || len(methods) > 1):
 			ev.LeftOut = append(ev.LeftOut, LeftOut{Method: m.Name(), Reason: err.Error()})
@@ -142,7 +145,7 @@ const shortly = 8
 
 // nearly is how far above the bound a schedule is at most for which it is likely that the method
 // that found it finds the best.
-const nearly = 0.02
+const nearly = 0.03
 
 // turn returns how large a part of the time that is left the paused methods have before the i-th
 // method, as a number of pieces of work of which theirs is the first, or 0 if they have to wait.
@@ -154,7 +157,7 @@ func (e *Evaluator) turn(b *solve.Budget, p *model.Problem, i int, methods []sol
 		return 2
 	case i > 0 && rank[methods[i-1].Name()] == 1 && rank[methods[i].Name()] != 1 && best != nil &&
 		(broadcasts(p) || float64(best.Makespan) < (1+nearly)*float64(e.known(b, p))):
-		return 3
+		return 2
 	}
 	return 0
 }
@@ -168,8 +171,7 @@ func broadcasts(p *model.Problem) bool {
 const overtakes = 1.05
 
 // more has the method go on that found the shortest schedule of those that can, with the share of the first of some pieces of
-// work, unless there is a much better schedule, or one that is good enough, or the time is needed for a proof of the best by the
-// solver. Without a time limit all came to their ends.
+// work, unless there is a much better schedule, or one that is good enough. Without a time limit all came to their ends.
 func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *[]*Row, ev *Report) error {
 	best := ev.Best()
 	if len(*paused) == 0 || best == nil || b.Stop() != 0 || b.Left() == math.MaxInt64 || e.enough(b, p, ev) {
@@ -179,10 +181,21 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	if float64(old.Makespan) > overtakes*float64(best.Makespan) {
 		return nil
 	}
-	if proof, left := solverTakes(best), b.Left(); best.open() && proof < left && left < 2*proof { // proveAgain needs the time
+	if err := e.proveFirst(b, ev); err != nil {
+		return err
+	}
+	proof, left := e.takes("smt", best), b.Left()
+	if left == 0 || left < proof && !best.open() { // what is found would not be proved by all engines, as the best is
 		return nil
 	}
-	share, done := fallingShare(b, pieces)
+	limit := left / 5 * 4 // the rest is for the verifiers
+	if proof < left {
+		limit = min(limit, left-proof)
+	}
+	if pieces > 1 {
+		limit = min(limit, partOf(left, pieces))
+	}
+	share, done := solve.NewBudget(b.Context(), max(1, limit), b.Threads())
 	r, err := e.goOn(share, p, old)
 	done()
 	if err != nil {
@@ -214,58 +227,12 @@ func fallingShare(b *solve.Budget, methods int) (*solve.Budget, context.CancelFu
 	if left == math.MaxInt64 {
 		return solve.NewBudget(b.Context(), 0, b.Threads())
 	}
-	return solve.NewBudget(b.Context(), max(1, 3*(left/time.Duration(methods+2))), b.Threads())
+	return solve.NewBudget(b.Context(), partOf(left, methods), b.Threads())
 }
 
-// proveBest has found schedules verified, the shortest first, until one is proved, and keeps
-// that as the row. Those that are not shorter than the row that there is are not looked at.
-// What is not close to the bound has the first of some parts of the time that is left: something better may come.
-func (e *Evaluator) proveBest(b *solve.Budget, parts int, found []*Row, ev *Report) error {
-	slices.SortStableFunc(found, func(x, y *Row) int { return int(min(max(x.Makespan-y.Makespan, -1), 1)) })
-	for _, r := range found {
-		if best := ev.Best(); best != nil && r.Makespan >= best.Makespan {
-			return nil
-		}
-		of := parts
-		if e.within(r.Makespan, e.known(b, ev.Problem)) {
-			of = 1
-		}
-		if err := e.proveShortly(b, of, r); err != nil {
-			return fmt.Errorf("%s: %w", r.Method, err)
-		}
-		ev.Rows = append(slices.DeleteFunc(ev.Rows, func(x *Row) bool { return x.Outcome() == verify.Proved && r.Outcome() == verify.Proved }), r)
-		if e.Found != nil {
-			e.Found(ev.soFar())
-		}
-		if r.Outcome() == verify.Proved {
-			return nil
-		}
-	}
-	return nil
-}
-
-// proveAgain has rows verified in full that had no time for that: the shortest first, until one
-// is proved.
-func (e *Evaluator) proveAgain(b *solve.Budget, ev *Report) error {
-	rows := slices.Clone(ev.Rows)
-	slices.SortStableFunc(rows, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })
-	for _, r := range rows {
-		if r.open() && (r.Outcome() != verify.Proved || b.Stop() == 0) {
-			if err := e.prove(b, r); err != nil {
-				return fmt.Errorf("%s: %w", r.Method, err)
-			}
-		}
-		if r.Outcome() == verify.Proved {
-			return nil
-		}
-	}
-	return nil
-}
-
-// open reports whether an engine had no time to come to a verdict on the row.
-func (r *Row) open() bool {
-	unknown := func(v verify.Verdict) bool { return v.Outcome == verify.Unknown }
-	return slices.ContainsFunc(slices.Collect(maps.Values(r.Verdicts)), unknown)
+// partOf returns how much of the time that is left the first of some methods has.
+func partOf(left time.Duration, methods int) time.Duration {
+	return max(1, 3*(left/time.Duration(methods+2)))
 }
 
 // known returns the largest bound that holds for p, of every cut where p leaves that open.

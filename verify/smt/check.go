@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oraccl/oraccl/model"
@@ -19,6 +20,7 @@ const Engine = "smt"
 type Options struct {
 	Timeout time.Duration // wall time for the whole check; 0: no limit
 	Threads int           // how many queries are solved at a time; 0: one a core
+	Proved  *atomic.Int64 // if not nil, the chunks that are proved are added, one after the other
 }
 
 // Claim states what Check decides.
@@ -59,7 +61,7 @@ func Check(ctx context.Context, p *model.Problem, s *model.Schedule, backend Bac
 		ctx = limited
 	}
 	r := run{Encoder: newEncoder(p, s), backend: backend, answers: map[identity]*reply{}}
-	return r.verdict(ctx, v, o.Threads)
+	return r.verdict(ctx, v, o)
 }
 
 func refuted(v verify.Verdict, list ...verify.Violation) verify.Verdict {
@@ -114,7 +116,7 @@ const maxLarge = 10
 // chunks in ascending order, several at a time. It stops asking once enough
 // violations are known, so that those reported are the first ones, however many
 // threads there are.
-func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify.Verdict {
+func (r *run) verdict(ctx context.Context, v verify.Verdict, o Options) verify.Verdict {
 	if q := r.encodeOrder(false); q != nil {
 		f := r.query(ctx, q)
 		if len(f.violations) > 0 { // values are open then
@@ -126,6 +128,7 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 	}
 	concerned := r.concerned()
 	findings := make([]finding, len(concerned))
+	threads := o.Threads
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
@@ -149,6 +152,9 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, threads int) verify
 			terms := &Terms{}
 			for k, ok := take(&finding{}); ok; k, ok = take(&findings[k]) {
 				findings[k] = r.query(ctx, r.encode(int(concerned[k]), false, terms))
+				if findings[k].proved && o.Proved != nil {
+					o.Proved.Add(1)
+				}
 			}
 		})
 	}

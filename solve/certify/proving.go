@@ -1,0 +1,204 @@
+package certify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify"
+)
+
+// usually is how long an engine takes for a transfer on an idle machine.
+var usually = map[string]time.Duration{"replay": 300 * time.Nanosecond, "smt": 10 * time.Microsecond}
+
+// pace returns about how long an engine takes for a transfer, with some reserve: what was measured on this machine, as busy as
+// it is, or else what is usual.
+func (e *Evaluator) pace(engine string) time.Duration {
+	if measured, ok := e.paces[engine]; ok {
+		return measured + measured/4
+	}
+	return usually[engine]
+}
+
+// leastMeasured is of how many transfers on the pace of an engine is measured.
+const leastMeasured = 1 << 12
+
+// takes returns about how long an engine takes for a row.
+func (e *Evaluator) takes(engine string, r *Row) time.Duration {
+	return e.pace(engine) * time.Duration(len(r.Result.Schedule.Transfers))
+}
+
+// prove has what a method found verified by all engines, in all the time that is left, and Grace.
+func (e *Evaluator) prove(b *solve.Budget, r *Row) error { return e.proveShortly(b, 0, r) }
+
+// leastProof is the least time that the solver has for a proof.
+const leastProof = 200 * time.Millisecond
+
+// later, in place of a number of parts, is that the solver proves nothing yet.
+const later = -1
+
+// proveShortly has what a method found replayed, and then has the solver prove it in a part of the time that is left. Where that
+// would not be enough at the pace that was measured, the proof is put off. Engines that came to a verdict before are not asked again.
+func (e *Evaluator) proveShortly(b *solve.Budget, parts int, r *Row) error {
+	e.Progress.Begin(r.Method, &solve.Options{})
+	defer e.Progress.End()
+	e.Progress.Note("verifying")
+	after, cancel := solve.Grace(b.Context(), Grace)
+	defer cancel()
+	v := Verification{Verdicts: map[string]verify.Verdict{}, Checking: map[string]time.Duration{}}
+	maps.Copy(v.Verdicts, r.Verdicts) // which a report may share
+	maps.Copy(v.Checking, r.Checking)
+	engines := Engines
+	if e.SMTMost > 0 && len(r.Result.Schedule.Transfers) > e.SMTMost {
+		engines = engines[:1]
+	}
+	for i, engine := range engines {
+		if v.Verdicts[engine].Outcome != verify.Unknown {
+			continue
+		}
+		if left := b.Left(); i > 0 && parts != 0 && left != math.MaxInt64 {
+			limit := max(leastProof, left/time.Duration(parts))
+			if _, known := e.paces[engine]; parts == later || parts > 1 && known && e.takes(engine, r) > limit {
+				v.Verdicts[engine] = verify.Verdict{Engine: engine, Decides: verify.Data, Reason: "there was no time for it"}
+				continue
+			}
+			after, cancel = context.WithTimeout(after, limit)
+			defer cancel()
+		}
+		e.ask(after, engine, r, &v)
+	}
+	r.Verification = v
+	return r.combine(engines)
+}
+
+// ask asks an engine about a row, and measures its pace.
+func (e *Evaluator) ask(ctx context.Context, engine string, r *Row, v *Verification) {
+	before, chunks, o := v.Checking[engine], max(1, int64(len(r.Result.Problem.Chunks))), e.SMT
+	o.Proved = new(atomic.Int64)
+	v.ask(ctx, engine, r.Result.Problem, r.Result.Schedule, o)
+	proved := o.Proved.Load()
+	if v.Verdicts[engine].Outcome == verify.Proved {
+		proved = chunks
+	}
+	if n := proved * int64(len(r.Result.Schedule.Transfers)) / chunks; n >= leastMeasured {
+		if e.paces == nil {
+			e.paces = map[string]time.Duration{}
+		}
+		e.paces[engine] = (v.Checking[engine] - before) / time.Duration(n)
+	}
+}
+
+// less is of how many parts of the time a proof has one where hardly anything better is to come.
+const less = 4
+
+// proveBest has found schedules verified, the shortest first, until one is proved, and keeps
+// that as the row. Those that are not shorter than the row that there is are not looked at.
+// What is not close to the bound has the first of some parts of the time that is left, of less where it is nearly: something
+// better may come.
+func (e *Evaluator) proveBest(b *solve.Budget, parts int, found []*Row, ev *Report) error {
+	slices.SortStableFunc(found, func(x, y *Row) int { return int(min(max(x.Makespan-y.Makespan, -1), 1)) })
+	for _, r := range found {
+		if best := ev.Best(); best != nil && r.Makespan >= best.Makespan {
+			return nil
+		}
+		of, known := parts, e.known(b, ev.Problem)
+		switch {
+		case e.within(r.Makespan, known):
+			of = 1
+		case float64(r.Makespan) < (1+nearly)*float64(known):
+			of = min(of, less)
+		}
+		if err := e.proveCoarser(b, r, ev); err != nil {
+			return fmt.Errorf("%s: %w", r.Method, err)
+		}
+		if err := e.proveShortly(b, of, r); err != nil {
+			return fmt.Errorf("%s: %w", r.Method, err)
+		}
+		e.keep(r, ev)
+		if r.Outcome() == verify.Proved {
+			return nil
+		}
+	}
+	return nil
+}
+
+// keep makes a row that was verified the one that is proved, if it is.
+func (e *Evaluator) keep(r *Row, ev *Report) {
+	ev.Rows = append(slices.DeleteFunc(ev.Rows, func(x *Row) bool { return x.Outcome() == verify.Proved && r.Outcome() == verify.Proved }), r)
+	if e.Found != nil {
+		e.Found(ev.soFar())
+	}
+}
+
+// proveCoarser has the coarser schedule of a row replayed, if it is the best so far: the time may end before the row is verified.
+func (e *Evaluator) proveCoarser(b *solve.Budget, r *Row, ev *Report) error {
+	c, best := r.Result.Coarser, ev.Best()
+	if c == nil || b.Left() == math.MaxInt64 || best != nil && c.Makespan() >= best.Makespan {
+		return nil
+	}
+	row, err := e.row(b.Context(), r.Method, ev.Problem, *c, r.Solving)
+	if err == nil {
+		err = e.proveShortly(b, later, row)
+	}
+	if err == nil && row.Outcome() == verify.Proved {
+		e.keep(row, ev)
+	}
+	return err
+}
+
+// proveAgain has rows verified in full that had no time for that: the shortest first, until one
+// is proved.
+func (e *Evaluator) proveAgain(b *solve.Budget, ev *Report) error {
+	rows := slices.Clone(ev.Rows)
+	slices.SortStableFunc(rows, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })
+	for _, r := range rows {
+		if r.open() && (r.Outcome() != verify.Proved || b.Stop() == 0) {
+			if err := e.prove(b, r); err != nil {
+				return fmt.Errorf("%s: %w", r.Method, err)
+			}
+		}
+		if r.Outcome() == verify.Proved {
+			return nil
+		}
+	}
+	return nil
+}
+
+// apart returns the budget of methods that come before the solver proves the best schedule: what is left without the time for that.
+func (e *Evaluator) apart(b *solve.Budget, ev *Report) (*solve.Budget, context.CancelFunc) {
+	limit := time.Duration(0)
+	if best, left := ev.Best(), b.Left(); best != nil && best.open() && left < math.MaxInt64 {
+		if proof := e.takes("smt", best); proof < left {
+			limit = left - proof
+		}
+	}
+	return solve.NewBudget(b.Context(), limit, b.Threads())
+}
+
+// proveFirst has the solver prove the best schedule if most of the time that is left is to be set aside for that: methods
+// then have all that it does not take.
+func (e *Evaluator) proveFirst(b *solve.Budget, ev *Report) error {
+	best, left := ev.Best(), b.Left()
+	if best == nil || !best.open() || left == math.MaxInt64 {
+		return nil
+	}
+	if proof := e.takes("smt", best); proof >= left || proof <= left/2 {
+		return nil
+	}
+	if err := e.proveShortly(b, 1, best); err != nil {
+		return fmt.Errorf("%s: %w", best.Method, err)
+	}
+	return nil
+}
+
+// open reports whether an engine had no time to come to a verdict on the row.
+func (r *Row) open() bool {
+	unknown := func(v verify.Verdict) bool { return v.Outcome == verify.Unknown }
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.Verdicts)), unknown)
+}

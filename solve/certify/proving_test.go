@@ -1,0 +1,120 @@
+package certify
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
+)
+
+// fine is a method whose schedule has a coarser one, which is later by a microsecond.
+type fine struct{ *copied }
+
+func (f fine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
+	r, err := f.copied.Solve(ctx, p, o)
+	late := *f.copied
+	late.late += model.Microsecond
+	coarser, failed := late.Solve(ctx, p, o)
+	if r.Coarser = &coarser; failed != nil {
+		err = failed
+	}
+	return r, err
+}
+
+// TestPortfolioKeepsTheCoarser: where replay does not end for what a method found, its coarser schedule is the answer. Without
+// a time limit nothing but the best is replayed.
+func TestPortfolioKeepsTheCoarser(t *testing.T) {
+	const best = 10 * model.Microsecond // how late it is
+	for _, c := range []struct {
+		limit   time.Duration
+		ends    bool // replay of the best
+		late    model.Time
+		replays int
+	}{
+		{time.Hour, false, best + model.Microsecond, 3}, // the best once more at the end
+		{time.Hour, true, best, 2},
+		{0, true, best, 1},
+	} {
+		var ran []string
+		m := &copied{name: "fine", late: best}
+		p := problemOf(t, &ran, m)
+		e := &Evaluator{Options: solve.Options{Seed: 1, TimeLimit: c.limit}, Progress: Silent{}, Enough: UsuallyEnough, Methods: []solve.Solver{fine{m}}}
+		replays, ask := 0, asked["replay"]
+		restore := ReplaceEngine("replay", func(ctx context.Context, p *model.Problem, s *model.Schedule, o smt.Options) verify.Verdict {
+			replays++
+			first := model.MaxTime
+			for i := range s.Transfers {
+				first = min(first, s.Transfers[i].Start)
+			}
+			if !c.ends && first == best {
+				return verify.Verdict{Engine: "replay", Reason: "the time limit was reached"}
+			}
+			return ask(ctx, p, s, o)
+		})
+		ev, err := e.Evaluate(context.Background(), p)
+		restore()
+		require.NoError(t, err)
+		require.NotNil(t, ev.Best())
+		require.InDelta(t, int64(ev.Bound.Bound+c.late), int64(ev.Best().Makespan), 1, "%+v", c)
+		require.Equal(t, c.replays, replays, "%+v", c)
+	}
+}
+
+// TestPutOff: the solver is not asked where it would not end at its pace, and comes to its verdict later, without another replay.
+func TestPutOff(t *testing.T) {
+	m := &copied{name: "slow"}
+	var ran []string
+	p := problemOf(t, &ran, m)
+	found, err := m.Solve(t.Context(), p, solve.Options{})
+	require.NoError(t, err)
+	e := &Evaluator{Progress: Silent{}, paces: map[string]time.Duration{"smt": time.Hour}}
+	b, cancel := solve.NewBudget(t.Context(), time.Hour, 1)
+	defer cancel()
+	r := &Row{Method: "slow", Makespan: found.Makespan(), Result: found}
+	require.NoError(t, e.proveShortly(b, 2, r))
+	require.Equal(t, verify.Proved, r.Outcome())
+	require.Equal(t, verify.Unknown, r.Verdicts["smt"].Outcome)
+	require.True(t, r.open())
+	before := r.Verdicts
+	defer ReplaceEngine("replay", func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict {
+		panic("was asked before")
+	})()
+	require.NoError(t, e.prove(b, r))
+	require.Equal(t, verify.Proved, r.Verdicts["smt"].Outcome)
+	require.Equal(t, verify.Unknown, before["smt"].Outcome, "a report that was made before has its own verdicts")
+}
+
+// TestPaces: the pace of an engine is that of what it proved, even where it did not come to its end.
+func TestPaces(t *testing.T) {
+	p := &model.Problem{Chunks: make([]model.Chunk, 4)}
+	r := &Row{Result: solve.Result{Problem: p, Schedule: &model.Schedule{Transfers: make([]model.Transfer, 4*leastMeasured)}}}
+	for _, c := range []struct {
+		outcome verify.Outcome
+		chunks  int64
+		least   time.Duration // of the pace, for a thousandth of a second; 0: it is the usual one
+	}{
+		{verify.Proved, 0, time.Millisecond / (4 * leastMeasured)},
+		{verify.Unknown, 2, time.Millisecond / (2 * leastMeasured)},
+		{verify.Unknown, 0, 0},
+	} {
+		restore := ReplaceEngine("smt", func(_ context.Context, _ *model.Problem, _ *model.Schedule, o smt.Options) verify.Verdict {
+			time.Sleep(time.Millisecond)
+			o.Proved.Add(c.chunks)
+			return verify.Verdict{Engine: "smt", Outcome: c.outcome}
+		})
+		e := &Evaluator{}
+		e.ask(t.Context(), "smt", r, &Verification{Verdicts: map[string]verify.Verdict{}, Checking: map[string]time.Duration{}})
+		restore()
+		if c.least == 0 {
+			require.Equal(t, usually["smt"], e.pace("smt"))
+			continue
+		}
+		require.GreaterOrEqual(t, e.pace("smt"), c.least)
+	}
+}
