@@ -7,7 +7,7 @@
 // share links that are alike, as over switches, they have a timetable: an edge colouring (Kőnig, 1916; see frame). Where
 // ranks are many, one period of trees is placed by modulo scheduling (Rau, MICRO 1994) and repeated (see cycle), also of
 // regular trees over machines and ranks: edge-disjoint binomial trees (Johnsson and Ho, 1989), stars and k-ary trees (see
-// clusters), or over leaf switches and groups of them (see stars, whose arcs are kept apart on links between switches by
+// clusters), over leaf switches and groups of them, or from a hub to all others where no links are in short supply (see hubs, and stars, whose arcs are kept apart on links between switches by
 // exchanges along Kempe chains). Where latencies outweigh bandwidths, chunks are sent on at once, as in the postal and LogP
 // models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager, ejection and recurring). Shallower trees than those of the largest rate are
 // columns of a linear program (Plotkin, Shmoys and Tardos, 1995; see shallow).
@@ -27,9 +27,14 @@ import (
 )
 
 // Solve solves a broadcast whose cut is open: over trees, and where latencies count by ejections, too, if those are not
-// enough. Among many ranks these come after what is sent on at once, without trees.
+// enough. Among many ranks these come after what is sent on at once, without trees, and there are none if there are hubs.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
+	if near != nil && len(p.Members()) > manyRanks {
+		if r := hubbed(b.Context(), p, near, max(o.Bound, o.Enough)); r.Schedule != nil {
+			return ended(b, r), nil
+		}
+	}
 	switch {
 	case near == nil || o.Effort < 0:
 		return planted(b, p, o, place)
