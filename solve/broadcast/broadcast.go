@@ -38,7 +38,7 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	switch {
 	case near == nil || o.Effort < 0:
 		return planted(b, p, o, place)
-	case grain.slots == 0:
+	case grain.Slots == 0:
 		return plantedOrRecurring(b, p, near, o, place)
 	}
 	var best solve.Result

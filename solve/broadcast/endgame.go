@@ -7,6 +7,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/ejection"
 )
 
 // endgame is the end of a broadcast on a grid of its own: what starts from a slot on is done in other ways there, by ejections, and
@@ -20,27 +21,18 @@ type endgame struct {
 	chunks []int32 // of the late ones, ascending
 	index  []int32 // by chunk: where it is among those, or -1
 	g      *grid
-	wall   int32 // the first of the jobs that keep busy what transfers that stay use: of chunks that nobody has
-	own    int32 // the first of their lanes
 }
 
 // reopened returns a schedule that ends sooner than s, by other ways for what starts from a time on, or s itself.
 // Chunks of p are equal, except for the last one. Nothing is to end before enough.
 func reopened(ctx context.Context, p *model.Problem, r raster, s *model.Schedule, from, enough model.Time) *model.Schedule {
-	e := &endgame{p: p, raster: r, begin: r.slot(from)}
+	e := &endgame{p: p, raster: r, begin: r.Slot(from)}
 	e.split(s.Transfers)
 	if len(e.late) == 0 || len(e.late) > mostEnded || !e.place(s) {
 		return s
 	}
-	x := newEjection(e.g)
-	clear(x.floor)
-	for job := range e.g.by { // neither the wall nor what came before is moved
-		if job >= int(e.wall) || e.g.by[job] < 0 {
-			e.g.weigh(int32(job), unmoved)
-		}
-	}
-	x.run(ctx, ejections, int32(max(0, enough-r.time(e.begin))*r.slots/r.unit))
-	if len(e.g.pool) > 0 || !e.right() {
+	e.g.squeezed(ctx, ejections, r.Slot(max(0, enough-r.Time(e.begin))))
+	if e.g.Missing() > 0 {
 		return s
 	}
 	if t := e.schedule(s); p.Makespan(t) < p.Makespan(s) {
@@ -53,7 +45,7 @@ func reopened(ctx context.Context, p *model.Problem, r raster, s *model.Schedule
 // after the other: the more is open, the more there may be to gain, and the less of it is found.
 func endings(ctx context.Context, p *model.Problem, s *model.Schedule, o solve.Options) *model.Schedule {
 	r, ok := rasterOf(p)
-	if o.Effort < 0 || !ok || !r.counts(p.Makespan(s)) || p.Cost != model.Pipelined || len(p.Members()) > maxEjected || p.Makespan(s) <= o.Nearly() {
+	if o.Effort < 0 || !ok || !r.Counts(p.Makespan(s)) || p.Cost != model.Pipelined || len(p.Members()) > maxEjected || p.Makespan(s) <= o.Nearly() {
 		return s
 	}
 	if order := func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(s.Transfers, order) {
@@ -118,16 +110,16 @@ const leastPoured = 1 << 13
 
 // rasterOf returns slots in which a chunk takes one on the fastest links, and reports whether there are any.
 func rasterOf(p *model.Problem) (raster, bool) {
-	unit, lasts := unitOf(p.Topology), model.TransferTime(p.Chunks[0].Size, fastestOf(p.Topology))
+	unit, lasts := ejection.UnitOf(p.Topology), model.TransferTime(p.Chunks[0].Size, fastestOf(p.Topology))
 	if lasts == 0 || unit < lasts {
 		return raster{}, false
 	}
-	return raster{unit: unit, slots: unit / lasts, span: 1}, true
+	return raster{ejection.Raster{Unit: unit, Slots: unit / lasts}, 1}, true
 }
 
 // split divides the transfers of a schedule, in the order of their starts, into those that stay and the late ones.
 func (e *endgame) split(order []model.Transfer) {
-	first, _ := slices.BinarySearchFunc(order, e.raster.time(e.begin), starts)
+	first, _ := slices.BinarySearchFunc(order, e.raster.Time(e.begin), starts)
 	e.early, e.late = order[:first], order[first:]
 	e.index = slices.Repeat([]int32{-1}, len(e.p.Chunks))
 	for _, t := range e.late {
@@ -151,14 +143,10 @@ func (e *endgame) place(s *model.Schedule) bool {
 	for _, k := range e.chunks {
 		q.Chunks = append(q.Chunks, e.p.Chunks[k])
 	}
-	horizon := e.raster.up(e.p.Makespan(s)) + 1 - e.begin
+	horizon := e.raster.Up(e.p.Makespan(s)) + 1 - e.begin
 	horizon += horizon / 8
 	if int(horizon)*len(q.Topology.Links) > mostSlots {
 		return false
-	}
-	wall := e.blocked(s)
-	for range wall {
-		q.Chunks = append(q.Chunks, e.p.Chunks[0])
 	}
 	q.Chunks[0].Size = e.p.Chunks[0].Size
 	if e.g = newGrid(&q, e.raster, horizon); e.g == nil {
@@ -166,27 +154,26 @@ func (e *endgame) place(s *model.Schedule) bool {
 	}
 	for _, t := range e.early {
 		if k := e.index[t.Chunk]; k >= 0 {
-			x := k*int32(e.g.ranks) + t.Dst
-			if e.g.place[x] < 0 {
+			x := e.g.Job(int(k), 0, t.Dst)
+			if !e.g.Wanted(x) {
 				return false // it comes twice, or to a rank that does not need it
 			}
-			e.g.get(x)
-			e.g.at[x] = max(0, e.raster.up(t.End)-e.begin)
+			e.g.Hold(x, max(0, e.raster.Up(t.End)-e.begin))
 		}
 	}
-	e.build(wall)
+	e.block(s)
 	late := model.Schedule{}
 	for _, t := range e.late {
-		t.Chunk, t.Start = e.index[t.Chunk], e.raster.time(e.raster.slot(t.Start)-e.begin)
+		t.Chunk, t.Start = e.index[t.Chunk], e.raster.Time(e.raster.Slot(t.Start)-e.begin)
 		late.Transfers = append(late.Transfers, t)
 	}
 	e.g.follow(&late)
-	return len(e.g.pool) == 0
+	return e.g.Missing() == 0
 }
 
-// blocked returns what transfers that stay still use, as lanes: one for each width.
-func (e *endgame) blocked(s *model.Schedule) (wall []lane) {
-	begin, longest := e.raster.time(e.begin), model.Time(0)
+// block keeps links busy that transfers which stay still use.
+func (e *endgame) block(s *model.Schedule) {
+	begin, longest := e.raster.Time(e.begin), model.Time(0)
 	for _, route := range s.Routes {
 		longest = max(longest, e.p.Topology.Duration(route, e.p.Chunks[0].Size))
 	}
@@ -199,73 +186,18 @@ func (e *endgame) blocked(s *model.Schedule) (wall []lane) {
 		route := s.Routes[t.Route]
 		busy = e.p.Topology.Busy(e.p.Cost, route, e.p.Chunks[t.Chunk].Size, busy[:0])
 		for i, b := range busy {
-			from, to := max(0, e.raster.slot(t.Start+b.From)-e.begin), e.raster.up(t.Start+b.To)-e.begin
-			if from >= to {
-				continue
-			}
-			at := slices.IndexFunc(wall, func(l lane) bool { return l.width == to-from })
-			if at < 0 {
-				at, wall = len(wall), append(wall, lane{width: to - from})
-			}
-			wall[at].links, wall[at].off = append(wall[at].links, int32(route[i])), append(wall[at].off, from)
-		}
-	}
-	return wall
-}
-
-// unmoved is a penalty that no others add up to.
-const unmoved = 1 << 20
-
-// build has a job of a chunk that nobody else has keep each of some lanes busy.
-func (e *endgame) build(wall []lane) {
-	g := e.g
-	e.wall, e.own = int32(len(e.chunks)*g.ranks), int32(len(g.lanes))
-	for i := range wall {
-		first := true
-		for _, v := range e.p.Members() {
-			x := e.wall + int32(i*g.ranks+v)
-			if g.at[x] = never; v == e.p.Collective.Root {
-				continue
-			}
-			if g.get(x); first {
-				first = false
-				wall[i].from, wall[i].to = int32(v), int32(v)
-				g.by[x], g.start[x], g.at[x] = int32(len(g.lanes)), 0, 0
-				g.lanes = append(g.lanes, wall[i])
-				g.mark(&wall[i], 0, x)
+			if from, to := max(0, e.raster.Slot(t.Start+b.From)-e.begin), e.raster.Up(t.Start+b.To)-e.begin; from < to {
+				e.g.Block(int32(route[i]), from, to)
 			}
 		}
 	}
-}
-
-// right reports whether the wall is as it was, and nothing is sent on before it has come.
-func (e *endgame) right() bool {
-	for x, by := range e.g.by {
-		switch {
-		case by < 0:
-		case int32(x) >= e.wall:
-			if by < e.own {
-				return false
-			}
-		case e.g.at[e.g.source(int32(x), &e.g.lanes[by])] > e.g.start[x]:
-			return false
-		}
-	}
-	return true
 }
 
 // schedule returns what stays and what is on the grid.
 func (e *endgame) schedule(s *model.Schedule) *model.Schedule {
 	t := &model.Schedule{Form: s.Form, Routes: slices.Clone(s.Routes), Transfers: slices.Clone(e.early)}
-	for _, x := range e.g.done() {
-		if x >= e.wall {
-			continue
-		}
-		l, k := &e.g.lanes[e.g.by[x]], e.chunks[x/int32(e.g.ranks)]
-		at := e.raster.time(e.begin + e.g.start[x])
-		t.Transfers = append(t.Transfers, model.Transfer{Chunk: k, Src: l.from, Dst: l.to, Route: int32(len(t.Routes)), Op: model.Copy,
-			Start: at, End: at + e.p.Topology.Duration(l.route, e.p.Chunks[k].Size)})
-		t.Routes = append(t.Routes, l.route)
+	for _, h := range e.g.done() {
+		e.g.emit(t, e.p, h, e.chunks[h.Part], e.raster.Time(e.begin+h.Start))
 	}
 	return t
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/ejection"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -123,10 +124,10 @@ func TestSlowLinks(t *testing.T) {
 					if g == nil {
 						continue
 					}
-					require.LessOrEqual(t, len(g.owner), 3*mostSlots)
+					require.LessOrEqual(t, g.Slots(), 3*mostSlots)
 					require.Positive(t, g.chunks)
 					for i := range g.lanes {
-						require.LessOrEqual(t, g.lanes[i].lasts, g.horizon+2)
+						require.LessOrEqual(t, g.lanes[i].Lasts, g.Horizon+2)
 					}
 				}
 				cancel()
@@ -137,8 +138,8 @@ func TestSlowLinks(t *testing.T) {
 
 // coarsestOr returns the coarsest raster of a problem, or one with few slots where there is none.
 func coarsestOr(p *model.Problem) raster {
-	if r := coarsest(p); r.slots > 0 {
+	if r := coarsest(p); r.Slots > 0 {
 		return r
 	}
-	return raster{unit: unitOf(p.Topology), slots: 8, span: 1}
+	return raster{ejection.Raster{Unit: ejection.UnitOf(p.Topology), Slots: 8}, 1}
 }

@@ -2,51 +2,32 @@ package broadcast
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
+	"context"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/ejection"
 )
 
-// grid is a broadcast in slots of time: which chunk comes to which rank, by which lane and when. Some ranks may lack
-// some chunks; what they lack is in the pool. A rank may pass on a chunk that it lacks: then it must get it before it
-// first does so, and nothing else changes where it gets it from elsewhere.
-//
-// A job is a chunk and a rank that is to get it, numbered chunk*ranks + rank.
-//
-// A grid may be one period of a broadcast that repeats: then links are free only where they are so in all periods, which is
-// to say modulo the period (Rau, MICRO 1994), and all other times count from the begin of the first period.
+// grid is a broadcast in slots of time: its jobs are those of an ejection.Grid, whose parts are the chunks, whose machines are the
+// links, and whose arcs are lanes. It may be one period of a broadcast that repeats.
 type grid struct {
-	p                    *model.Problem
-	raster               raster
-	ranks, chunks, words int
-	horizon              int32 // slots: no lane is in use from then on
-	period               int32 // slots; as long as all of the grid, if nothing is repeated
-	lanes                []lane
-	into                 [][]int32 // by rank: lanes
-	busy                 []uint64  // by link: a bit for each slot of the period and, again, of its first slots
-	owner                []int32   // by link and slot: the job that keeps it busy, or -1
-	fine                 []int32   // by link and slot: the penalty of that job, or 0
-	penalty              []int32   // by job: what it costs to undo it
-	at                   []int32   // by job: the slot from which on the rank has the chunk, or is to have it; never if it has no use for it
-	start, by            []int32   // by job: the slot in which its transfer starts, and the lane; -1
-	first, next, prev    []int32   // by job: those that are made from it, as a list; -1
-	pool                 []int32   // jobs that are to be done
-	place                []int32   // by job: where in the pool it is, or -1
+	*ejection.Grid
+	p      *model.Problem
+	raster raster
+	chunks int
+	lanes  []lane
+	into   [][]ejection.Arc // by rank: lanes
 }
-
-// never is later than any slot.
-const never = math.MaxInt32 / 2
 
 // lane is a route from a member to another one, in slots.
 type lane struct {
-	from, to   int32
-	route      []int
-	links, off []int32 // each link is busy from its offset on
-	width      int32   // for that long
-	lasts      int32
+	ejection.Way
+	from, to int32
+	route    []int
+	width    int32 // for how long each link is busy
 }
 
 // newGrid returns a grid in which everything is to be done, within a horizon, over routes between members that do not take longer
@@ -62,7 +43,7 @@ func newGrid(p *model.Problem, r raster, horizon int32) *grid {
 // newGridOver is newGrid over some routes.
 func newGridOver(routes [][]int, p *model.Problem, r raster, horizon int32) *grid {
 	t := p.Topology
-	g := &grid{p: p, raster: r, ranks: t.Ranks, into: make([][]int32, t.Ranks)}
+	g := &grid{p: p, raster: r, into: make([][]ejection.Arc, t.Ranks)}
 	size := p.Chunks[0].Size
 	for _, route := range routes {
 		before, beta := model.Time(0), model.Time(0)
@@ -70,19 +51,18 @@ func newGridOver(routes [][]int, p *model.Problem, r raster, horizon int32) *gri
 			before = before.Add(t.Links[k].Alpha)
 			beta = max(beta, model.TransferTime(size, t.Links[k].Bandwidth))
 		}
-		if before.Add(beta) > r.time(horizon) { // nothing comes over it in time, and slots might not count it
+		if before.Add(beta) > r.Time(horizon) { // nothing comes over it in time, and slots might not count it
 			continue
 		}
 		u, v := t.Links[route[0]].Src, t.Links[route[len(route)-1]].Dst
-		l := lane{from: int32(u), to: int32(v), route: route}
+		l := lane{from: int32(u), to: int32(v), route: route, width: max(1, r.Up(beta))}
 		before = 0
 		for _, k := range route {
-			l.links, l.off = append(l.links, int32(k)), append(l.off, r.up(before))
+			l.Stays = append(l.Stays, ejection.Stay{Machine: int32(k), Off: r.Up(before), Width: l.width})
 			before += t.Links[k].Alpha
 		}
-		l.width = max(1, r.up(beta))
-		l.lasts = r.up(before) + l.width
-		g.into[v] = append(g.into[v], int32(len(g.lanes)))
+		l.Lasts = r.Up(before) + l.width
+		g.into[v] = append(g.into[v], ejection.Arc{Parent: int32(u), Way: int32(len(g.lanes))})
 		g.lanes = append(g.lanes, l)
 	}
 	for _, v := range p.Members() {
@@ -96,33 +76,40 @@ func newGridOver(routes [][]int, p *model.Problem, r raster, horizon int32) *gri
 // empty returns a grid of the same lanes in which the first chunks are to be done, within a horizon, and which is repeated after
 // a period, no shorter than any lane keeps a link busy, unless that is 0.
 func (g *grid) empty(horizon int32, chunks int, period int32) *grid {
-	h := &grid{p: g.p, raster: g.raster, ranks: g.ranks, chunks: chunks, horizon: horizon, period: period, lanes: g.lanes, into: g.into}
-	if period == 0 {
-		longest := int32(0)
-		for i := range h.lanes {
-			longest = max(longest, h.lanes[i].lasts+h.lanes[i].width)
-		}
-		h.period = horizon + longest
+	h := *g
+	h.chunks = chunks
+	ways := make([]ejection.Way, len(g.lanes))
+	for i := range ways {
+		ways[i] = g.lanes[i].Way
 	}
-	links, jobs := len(h.p.Topology.Links), h.ranks*h.chunks
-	h.words = int(h.period)/64 + 3
-	h.busy = make([]uint64, links*h.words)
-	h.owner = slices.Repeat([]int32{-1}, links*int(h.period))
-	h.fine = make([]int32, len(h.owner))
-	h.at, h.penalty = slices.Repeat([]int32{never}, jobs), slices.Repeat([]int32{1}, jobs)
-	none := slices.Repeat([]int32{-1}, jobs)
-	h.start, h.by, h.first, h.next, h.prev, h.place = none, slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none), slices.Clone(none)
-	for k := range h.chunks {
-		for _, v := range h.p.Members() {
-			x := int32(k*h.ranks + v)
-			if v == h.p.Collective.Root {
-				h.at[x] = 0
-				continue
+	h.Grid = ejection.New(ejection.Shop{Ranks: g.p.Topology.Ranks, Machines: len(g.p.Topology.Links),
+		Roots: slices.Repeat([]int32{int32(g.p.Collective.Root)}, chunks), Kinds: make([]int32, chunks),
+		Arcs: [][][]ejection.Arc{g.into}, Ways: [][][]ejection.Way{{ways}}, Horizon: horizon, Period: period})
+	for k := range chunks {
+		for _, v := range g.p.Members() {
+			if v != g.p.Collective.Root {
+				h.Want(h.Job(k, 0, int32(v)))
 			}
-			h.put(x)
 		}
 	}
-	return h
+	return &h
+}
+
+// lane returns the one by which a hop is done.
+func (g *grid) lane(h ejection.Hop) *lane { return &g.lanes[g.into[h.Rank][h.By].Way] }
+
+// search returns one that makes the grid last less.
+func (g *grid) search() *ejection.Search {
+	return ejection.NewSearch(g.Grid, rand.New(rand.NewPCG(1, 1)))
+}
+
+// squeezed makes a grid last less until it takes at most enough slots, or there was no progress for an amount of work.
+func (g *grid) squeezed(ctx context.Context, patience int64, enough int32) {
+	e := g.search()
+	for again := true; again && ctx.Err() == nil; {
+		before, whole := g.Lasts(), g.Missing() == 0
+		again = e.Run(ctx, patience, enough) && (!whole || g.Lasts() < before)
+	}
 }
 
 // routes returns routes between ranks over as few links as there can be, and of those the quickest: a number for each pair,
@@ -207,173 +194,27 @@ func walk(t *model.Topology, out [][]int, far []int32, u, i int) (route []int) {
 	return route
 }
 
-// put puts a job into the pool.
-func (g *grid) put(x int32) {
-	g.place[x] = int32(len(g.pool))
-	g.pool = append(g.pool, x)
-}
-
-// source returns the job from which another one is done over a lane.
-func (g *grid) source(x int32, l *lane) int32 { return x - l.to + l.from }
-
-// in returns a slot modulo the period.
-func (g *grid) in(slot int32) int32 {
-	if slot >= g.period {
-		slot %= g.period
-	}
-	return slot
-}
-
-// index returns where a slot on a link is in owner and fine.
-func (g *grid) index(link, slot int32) int { return int(link)*int(g.period) + int(g.in(slot)) }
-
-// get takes a job out of the pool.
-func (g *grid) get(x int32) {
-	i, last := g.place[x], g.pool[len(g.pool)-1]
-	g.pool[i], g.place[last] = last, i
-	g.pool, g.place[x] = g.pool[:len(g.pool)-1], -1
-}
-
-// taken returns which of 64 slots from one on a link is busy in.
-func (g *grid) taken(link, slot int32) uint64 {
-	slot = g.in(slot)
-	i := int(link)*g.words + int(slot>>6)
-	low := uint(slot & 63)
-	return g.busy[i]>>low | g.busy[i+1]<<1<<(63-low)
-}
-
-// opens returns the first slot, no earlier than one and no later than another, in which a lane is free, or -1.
-func (g *grid) opens(l *lane, from, last int32) int32 {
-	last = min(last, from+g.period-1)
-	for ; from <= last; from += 64 {
-		free := ^uint64(0)
-		for i, link := range l.links {
-			at := from + l.off[i]
-			for j := range l.width {
-				free &^= g.taken(link, at+j)
-			}
-			if free == 0 {
-				break
-			}
-		}
-		if free != 0 {
-			if at := from + int32(bits.TrailingZeros64(free)); at <= last {
-				return at
-			}
-			return -1
-		}
-	}
-	return -1
-}
-
-// need returns the slot in which a job must be done for what is made from it.
-func (g *grid) need(x int32) int32 {
-	least := int32(never)
-	for y := g.first[x]; y >= 0; y = g.next[y] {
-		least = min(least, g.start[y])
-	}
-	return least
-}
-
-// do does a job of the pool over a lane that is free.
-func (g *grid) do(x, by, start int32) {
-	g.get(x)
-	l := &g.lanes[by]
-	g.mark(l, start, x)
-	g.by[x], g.start[x], g.at[x] = by, start, start+l.lasts
-	from := g.source(x, l)
-	g.prev[x], g.next[x] = -1, g.first[from]
-	if g.first[from] >= 0 {
-		g.prev[g.first[from]] = x
-	}
-	g.first[from] = x
-	if g.place[from] >= 0 { // then it is to have the chunk
-		g.at[from] = min(g.at[from], start)
-	}
-}
-
-// mark has a job keep a lane busy from a slot on, or nobody, if it is -1.
-func (g *grid) mark(l *lane, start, x int32) {
-	fine := int32(0)
-	if x >= 0 {
-		fine = g.penalty[x]
-	}
-	for i, link := range l.links {
-		row := g.busy[int(link)*g.words:][:g.words]
-		for j := range l.width {
-			slot := g.in(start + l.off[i] + j)
-			for at := int(slot); at < 64*g.words; at += int(g.period) {
-				if x >= 0 {
-					row[at>>6] |= uint64(1) << (at & 63)
-				} else {
-					row[at>>6] &^= uint64(1) << (at & 63)
-				}
-			}
-			k := int(link)*int(g.period) + int(slot)
-			g.owner[k], g.fine[k] = x, fine
-		}
-	}
-}
-
-// weigh sets what it costs to undo a job.
-func (g *grid) weigh(x, penalty int32) {
-	if g.penalty[x] = penalty; g.by[x] >= 0 {
-		g.mark(&g.lanes[g.by[x]], g.start[x], x)
-	}
-}
-
-// undo puts a job back into the pool. What is made from it stays.
-func (g *grid) undo(x int32) {
-	l := &g.lanes[g.by[x]]
-	g.mark(l, g.start[x], -1)
-	from := g.source(x, l)
-	if g.prev[x] >= 0 {
-		g.next[g.prev[x]] = g.next[x]
-	} else {
-		g.first[from] = g.next[x]
-	}
-	if g.next[x] >= 0 {
-		g.prev[g.next[x]] = g.prev[x]
-	}
-	if g.place[from] >= 0 {
-		g.at[from] = g.need(from)
-	}
-	g.by[x], g.start[x], g.at[x] = -1, -1, g.need(x)
-	g.put(x)
-}
-
-// ends returns the slot in which the last job ends that is done.
-func (g *grid) ends() int32 {
-	last := int32(0)
-	for x, by := range g.by {
-		if by >= 0 {
-			last = max(last, g.at[x])
-		}
-	}
-	return last
-}
-
 // schedule returns the schedule of jobs that are all done.
 func (g *grid) schedule() *model.Schedule {
 	s := &model.Schedule{Form: model.FormFor(g.p.Cost)}
-	for _, x := range g.done() {
-		l, k := &g.lanes[g.by[x]], x/int32(g.ranks)
-		at := g.raster.time(g.start[x])
-		s.Transfers = append(s.Transfers, model.Transfer{Chunk: k, Src: l.from, Dst: l.to, Route: int32(len(s.Routes)), Op: model.Copy,
-			Start: at, End: at + g.p.Topology.Duration(l.route, g.p.Chunks[k].Size)})
-		s.Routes = append(s.Routes, l.route)
+	for _, h := range g.done() {
+		g.emit(s, g.p, h, int32(h.Part), g.raster.Time(h.Start))
 	}
 	return s
 }
 
-// done returns the jobs that are done, in the order of their starts.
-func (g *grid) done() (order []int32) {
-	for x, by := range g.by {
-		if by >= 0 {
-			order = append(order, int32(x))
-		}
-	}
-	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(g.start[x], g.start[y]) })
+// emit adds a hop of a chunk of p to a schedule.
+func (g *grid) emit(s *model.Schedule, p *model.Problem, h ejection.Hop, chunk int32, at model.Time) {
+	l := g.lane(h)
+	s.Transfers = append(s.Transfers, model.Transfer{Chunk: chunk, Src: l.from, Dst: l.to, Route: int32(len(s.Routes)), Op: model.Copy,
+		Start: at, End: at + p.Topology.Duration(l.route, p.Chunks[chunk].Size)})
+	s.Routes = append(s.Routes, l.route)
+}
+
+// done returns the hops that are done, in the order of their starts.
+func (g *grid) done() []ejection.Hop {
+	order := g.Hops()
+	slices.SortStableFunc(order, func(x, y ejection.Hop) int { return cmp.Compare(x.Start, y.Start) })
 	return order
 }
 
@@ -382,24 +223,23 @@ func (g *grid) follow(s *model.Schedule) {
 	order := slices.Clone(s.Transfers)
 	slices.SortStableFunc(order, func(a, b model.Transfer) int { return cmp.Compare(a.Start, b.Start) })
 	for _, t := range order {
-		x := t.Chunk*int32(g.ranks) + t.Dst
-		from := x - t.Dst + t.Src
-		if g.place[x] < 0 || g.at[from] == never {
+		x := g.Job(int(t.Chunk), 0, t.Dst)
+		from := g.Has(g.Job(int(t.Chunk), 0, t.Src))
+		if !g.Wanted(x) || from == ejection.Nowhere {
 			continue
 		}
-		best, by := int32(never), int32(-1)
-		for _, j := range g.into[t.Dst] {
-			l := &g.lanes[j]
-			if l.from != t.Src {
+		best, by := int32(ejection.Nowhere), int32(-1)
+		for j, a := range g.into[t.Dst] {
+			if a.Parent != t.Src {
 				continue
 			}
-			after := max(g.at[from], int32(t.Start*g.raster.slots/g.raster.unit))
-			if at := g.opens(l, after, min(best-1, g.horizon)-l.lasts); at >= 0 {
-				best, by = at+l.lasts, j
+			lasts := g.lanes[a.Way].Lasts
+			if at := g.Opens(x, int32(j), max(from, g.raster.Slot(t.Start)), min(best-1, g.Horizon)-lasts); at >= 0 {
+				best, by = at+lasts, int32(j)
 			}
 		}
 		if by >= 0 {
-			g.do(x, by, best-g.lanes[by].lasts)
+			g.Do(x, by, best-g.lanes[g.into[t.Dst][by].Way].Lasts)
 		}
 	}
 }
@@ -407,22 +247,23 @@ func (g *grid) follow(s *model.Schedule) {
 // halved returns a grid with slots and chunks half as long, on which the halves of a chunk take the ways of the whole.
 func (g *grid) halved() *grid {
 	r := g.raster
-	r.slots *= 2
+	r.Slots *= 2
 	ways := make([][]int, len(g.lanes))
 	for i := range ways {
 		ways[i] = g.lanes[i].route
 	}
-	h := newGridOver(ways, r.cut(g.p), r, 2*g.horizon) // which has all of them: none takes longer than before
+	h := newGridOver(ways, r.cut(g.p), r, 2*g.Horizon) // which has all of them: none takes longer than before
 	for _, x := range g.done() {
-		l := &h.lanes[g.by[x]]
-		for i := range int32(2) {
-			k := 2*(x/int32(g.ranks)) + i
-			if int(k) >= h.chunks {
+		l := h.lane(x)
+		for i := range 2 {
+			k := 2*x.Part + i
+			if k >= h.chunks {
 				continue
 			}
-			y := k*int32(h.ranks) + l.to
-			if at := h.opens(l, max(h.at[h.source(y, l)], 2*g.start[x]+i*l.width), h.horizon-l.lasts); at >= 0 {
-				h.do(y, g.by[x], at)
+			y := h.Job(k, 0, l.to)
+			from := h.Has(h.Job(k, 0, l.from))
+			if at := h.Opens(y, x.By, max(from, 2*x.Start+int32(i)*l.width), h.Horizon-l.Lasts); at >= 0 {
+				h.Do(y, x.By, at)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/ejection"
 	"github.com/oraccl/oraccl/solve/fluid"
 )
 
@@ -55,7 +56,7 @@ func recurred(ctx context.Context, p *model.Problem, near *neighbours, enough mo
 		return nil
 	}
 	for _, a := range x.attempts() {
-		if ctx.Err() != nil || x.best != nil && x.best.raster.time(x.best.ends()) <= enough {
+		if ctx.Err() != nil || x.best != nil && x.best.raster.Time(x.best.Lasts()) <= enough {
 			break
 		}
 		x.try(ctx, a)
@@ -72,17 +73,17 @@ func newRecurring(ctx context.Context, p *model.Problem, near *neighbours) *recu
 	whole, _ := limit.TimeOf(p.Space()).Float64()
 	chunks := mostRecurring * max(1, whole*1e12/(longRecurring*float64(near.farthest())))
 	r := paced(p, int64(min(chunks, float64(mostRecurringJobs/p.Topology.Ranks))))
-	if r.slots == 0 {
+	if r.Slots == 0 {
 		return nil
 	}
 	x := &recurring{p: r.cut(p), near: near}
 	seconds, _ := limit.TimeOf(x.p.Chunks[0].Size).Float64()
-	x.item = seconds * 1e12 * float64(r.slots) / float64(r.unit)
+	x.item = seconds * 1e12 * float64(r.Slots) / float64(r.Unit)
 	longest := model.Time(whole*1e12) + near.farthest()
-	if !r.counts(4 * longest) {
+	if !r.Counts(4 * longest) {
 		return nil
 	}
-	horizon := 4 * r.up(longest)
+	horizon := 4 * r.Up(longest)
 	if int(horizon)*len(p.Topology.Links) > mostSlots {
 		return nil
 	}
@@ -107,14 +108,14 @@ func (x *recurring) attempts() (list []attempt) {
 	add := func(n int, room float64) {
 		a := attempt{n, max(widest, int32(math.Ceil(x.item*float64(n)*(1+room)-alike)))}
 		periods := (len(x.p.Chunks) + n - 1) / n
-		if n <= len(x.p.Chunks) && periods*int(a.period) <= int(x.all.horizon) && !slices.Contains(list, a) {
+		if n <= len(x.p.Chunks) && periods*int(a.period) <= int(x.all.Horizon) && !slices.Contains(list, a) {
 			list = append(list, a)
 		}
 	}
 	for _, n := range []int{14, 10, 8, 16, 20} {
 		add(n, 0)
 	}
-	large := func(a attempt) int { return a.chunks * x.all.ranks / quicklyTried }
+	large := func(a attempt) int { return a.chunks * x.all.Ranks / quicklyTried }
 	slices.SortStableFunc(list, func(a, b attempt) int {
 		return cmp.Or(cmp.Compare(x.waste(a), x.waste(b)), cmp.Compare(large(a), large(b)))
 	})
@@ -141,7 +142,7 @@ func (x *neighbours) farthest() (far model.Time) {
 // lasts returns how many times the latency to the farthest rank a broadcast takes in the fluid limit; infinitely many where it
 // cannot recur.
 func (x *neighbours) lasts(ctx context.Context, p *model.Problem) float64 {
-	if !ejectable(p) || len(p.Members()) > manyRanks || unitOf(p.Topology) == 0 {
+	if !ejectable(p) || len(p.Members()) > manyRanks || ejection.UnitOf(p.Topology) == 0 {
 		return math.Inf(1)
 	}
 	limit, err := fluid.Rate(ctx, p)
@@ -160,22 +161,22 @@ func (x *recurring) try(ctx context.Context, a attempt) {
 	if s == nil {
 		return
 	}
-	g := x.all.empty(3*x.all.raster.up(few.Makespan(s)), a.chunks, a.period)
+	g := x.all.empty(3*x.all.raster.Up(few.Makespan(s)), a.chunks, a.period)
 	g.follow(s)
-	newEjection(g).run(ctx, recurs, 0)
-	if len(g.pool) > 0 {
+	g.squeezed(ctx, recurs, 0)
+	if g.Missing() > 0 {
 		return
 	}
 	h := g.repeated(len(x.p.Chunks))
 	if h == nil {
 		return
 	}
-	ends := h.ends()
+	ends := h.Lasts()
 	if x.best != nil && ends > x.ends+x.ends/behindRecurring {
 		return
 	}
-	newEjection(h).run(ctx, recurs, 0)
-	if x.best == nil || h.ends() < x.best.ends() {
+	h.squeezed(ctx, recurs, 0)
+	if x.best == nil || h.Lasts() < x.best.Lasts() {
 		x.best, x.ends = h, ends
 	}
 }
@@ -183,16 +184,15 @@ func (x *recurring) try(ctx context.Context, a attempt) {
 // repeated returns the grid of a number of chunks in which one of a period is repeated, nil if that has too many slots.
 func (g *grid) repeated(chunks int) *grid {
 	periods := int32((chunks + g.chunks - 1) / g.chunks)
-	horizon := int(periods-1)*int(g.period) + int(g.ends())
+	horizon := int(periods-1)*int(g.Period) + int(g.Lasts())
 	if horizon*len(g.p.Topology.Links) > mostSlots {
 		return nil
 	}
 	h := g.empty(int32(horizon), chunks, 0)
 	for _, x := range g.done() {
-		l := &g.lanes[g.by[x]]
 		for i := range periods {
-			if k := x/int32(g.ranks) + i*int32(g.chunks); int(k) < chunks {
-				h.do(k*int32(h.ranks)+l.to, g.by[x], g.start[x]+i*g.period)
+			if k := x.Part + int(i)*g.chunks; k < chunks {
+				h.Do(h.Job(k, 0, x.Rank), x.By, x.Start+i*g.Period)
 			}
 		}
 	}

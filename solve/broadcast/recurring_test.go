@@ -30,7 +30,7 @@ func TestRecurring(t *testing.T) {
 		p := problem(t, c.name, model.Broadcast)
 		p.Collective.Root, p.Size = c.root, c.size<<20
 		near := newNeighbours(p)
-		require.Zero(t, coarsest(p).slots)
+		require.Zero(t, coarsest(p).Slots)
 		require.Less(t, near.lasts(context.Background(), p), float64(longestRecurring))
 		x := newRecurring(context.Background(), p, near)
 		x.try(context.Background(), c.attempt)
@@ -79,12 +79,10 @@ func TestRecurringRandom(t *testing.T) {
 		if s == nil {
 			continue
 		}
-		g := x.all.empty(3*x.all.raster.up(few.Makespan(s)), a.chunks, a.period)
+		g := x.all.empty(3*x.all.raster.Up(few.Makespan(s)), a.chunks, a.period)
 		g.follow(s)
-		g.check(t)
-		newEjection(g).run(context.Background(), 1<<14, 0)
-		g.check(t)
-		if len(g.pool) > 0 {
+		g.squeezed(context.Background(), 1<<14, 0)
+		if g.Missing() > 0 {
 			continue
 		}
 		found++

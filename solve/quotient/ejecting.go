@@ -6,14 +6,16 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/ejection"
 )
 
 // ejecting makes plans of a trial shorter on a grid, and its parts smaller and smaller, each time from the plan of the larger ones.
 type ejecting struct {
 	t      *trial
 	from   *plan // nil: the best plan of the trial
-	raster raster
-	e      *ejection // nil: the grid is to be made
+	raster ejection.Raster
+	g      *grid // nil: is to be made
+	e      *ejection.Search
 }
 
 // Limits of ejections.
@@ -58,16 +60,15 @@ func (s *search) eject() {
 		return
 	}
 	for x := s.ejecting; s.ctx.Err() == nil && s.ejects(); {
-		if x.e == nil {
+		if x.g == nil {
 			if x.from == nil {
 				x.from = x.t.best
 			}
-			g := newGrid(x.from, x.raster)
-			if g == nil {
+			if x.g = newGrid(x.from, x.raster); x.g == nil {
 				s.ejecting = nil
 				return
 			}
-			x.e = newEjection(g, x.t.rng, nil)
+			x.e = ejection.NewSearch(x.g.Grid, x.t.rng)
 		}
 		finer, r := s.finer(x)
 		if !s.shorten(x, finer == nil) {
@@ -97,22 +98,23 @@ func (s *search) shorten(x *ejecting, last bool) bool {
 		patience *= lastEjections
 	}
 	for turn := 0; last || turn < mostTurns; turn++ {
-		before, w := x.e.best.lasts, &counter{ctx: s.ctx, limit: patience}
-		if x.e.work = w; !x.e.run(x.raster.slot(max(s.bound, s.o.Enough))) {
+		before, whole, work := x.g.Lasts(), x.g.Missing() == 0, x.e.Work
+		if !x.e.Run(s.ctx, patience, x.raster.Slot(max(s.bound, s.o.Enough))) {
 			return s.ctx.Err() != nil // then it may go on
 		}
-		y := x.e.plan()
+		y := x.g.plan()
+		work = x.e.Work - work
 		for s.ctx.Err() == nil && y.justify(nil) {
-			w.n += 4 * hopWork * int64(len(y.jobs))
+			work += 4 * hopWork * int64(len(y.jobs))
 		}
 		x.t.keep(y, x.t.rules...)
-		s.work += w.n
-		s.budget += w.n
+		s.work += work
+		s.budget += work
 		s.note(x.t)
 		if float64(x.t.best.end) > mayLead*float64(s.best.best.end) {
 			return false
 		}
-		if x.e.best.lasts == before || s.ctx.Err() != nil || s.met() {
+		if whole && x.g.Lasts() == before || s.ctx.Err() != nil || s.met() {
 			break
 		}
 	}
@@ -142,7 +144,7 @@ func (s *search) newEjecting() *ejecting {
 			continue
 		}
 		r, waste := s.rasterOf(t)
-		if waste += partWaste * float64(k); r.slots > 0 && waste < least {
+		if waste += partWaste * float64(k); r.Slots > 0 && waste < least {
 			best, least = &ejecting{t: t, raster: r}, waste
 		}
 	}
@@ -178,8 +180,8 @@ const partWaste, widthWaste = 0.0005, 0.005
 
 // rasterOf returns the slots that suit a trial: latencies take a whole number of them, and hops a few, of which they waste as little as
 // can be. It returns how much that is, as a part of machines' time.
-func (s *search) rasterOf(t *trial) (best raster, least float64) {
-	unit, least, longest := unitOf(s.p.Topology), math.Inf(1), model.Time(0)
+func (s *search) rasterOf(t *trial) (best ejection.Raster, least float64) {
+	unit, least, longest := ejection.UnitOf(s.p.Topology), math.Inf(1), model.Time(0)
 	often, all := map[model.Time]int{}, 0 // how many hops keep a machine busy for so long
 	for w := range t.x.s.ways {
 		for _, tm := range t.x.s.ways[w].times {
@@ -191,7 +193,7 @@ func (s *search) rasterOf(t *trial) (best raster, least float64) {
 		}
 	}
 	if unit == 0 || all == 0 {
-		return raster{}, least
+		return ejection.Raster{}, least
 	}
 	spans := slices.Sorted(maps.Keys(often))
 	for i := range min(mostSpans, (len(spans)+1)/2) * mostWidth { // a few slots are as long as one of the shorter spans
@@ -200,9 +202,9 @@ func (s *search) rasterOf(t *trial) (best raster, least float64) {
 		if slots < 1 || float64(longest)*float64(slots)/float64(unit) > mostSlots {
 			continue
 		}
-		r, waste := raster{unit, slots}, widthWaste*float64(width)
+		r, waste := ejection.Raster{Unit: unit, Slots: slots}, widthWaste*float64(width)
 		for _, span := range spans {
-			waste += (float64(r.up(span))*float64(unit)/float64(slots)/float64(span) - 1) * float64(often[span]) / float64(all)
+			waste += (float64(r.Up(span))*float64(unit)/float64(slots)/float64(span) - 1) * float64(often[span]) / float64(all)
 		}
 		if waste < least {
 			best, least = r, waste
@@ -212,21 +214,21 @@ func (s *search) rasterOf(t *trial) (best raster, least float64) {
 }
 
 // finer returns a trial with parts half as large, and the slots for it, or nil if these are to be no smaller.
-func (s *search) finer(x *ejecting) (*trial, raster) {
+func (s *search) finer(x *ejecting) (*trial, ejection.Raster) {
 	c := x.t.cut.half()
 	if s.p.Chunks != nil || s.transfers(x.t.x, c.count()) > mostRefined || 2*len(x.t.parts)*x.t.x.s.t.Ranks > mostEjected {
-		return nil, raster{}
+		return nil, ejection.Raster{}
 	}
 	t := s.newTrial(x.t.x.index, c, x.t.roots)
 	if t == nil {
-		return nil, raster{}
+		return nil, ejection.Raster{}
 	}
 	if t.divide(); len(t.parts) != 2*len(x.t.parts) {
-		return nil, raster{}
+		return nil, ejection.Raster{}
 	}
 	r, waste := s.rasterOf(t)
 	if waste > mostWaste {
-		return nil, raster{}
+		return nil, ejection.Raster{}
 	}
 	return t, r
 }

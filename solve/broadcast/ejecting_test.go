@@ -9,6 +9,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/ejection"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -25,11 +26,10 @@ func TestEjected(t *testing.T) {
 		near := newNeighbours(p)
 		r := coarsest(p)
 		g := started(context.Background(), r.cut(p), near, r)
-		newEjection(g).run(context.Background(), ejections/16, 0)
+		g.squeezed(context.Background(), ejections/16, 0)
 		g = g.halved()
-		newEjection(g).run(context.Background(), ejections/16, 0)
-		require.Empty(t, g.pool)
-		g.check(t)
+		g.squeezed(context.Background(), ejections/16, 0)
+		require.Zero(t, g.Missing())
 		require.NoError(t, solvetest.Right(g.p, g.schedule()))
 		require.LessOrEqual(t, float64(g.p.Makespan(g.schedule()))/1e6, c.us, c.name)
 	}
@@ -45,12 +45,11 @@ func TestLongerSlots(t *testing.T) {
 	p := problem(t, "dragonfly:3x2x2", model.Broadcast)
 	p.Size = 16
 	r := coarsest(p)
-	r.slots = r.unit
+	r.Slots = r.Unit
 	g := started(context.Background(), r.cut(p), newNeighbours(p), r)
-	require.Less(t, g.raster.slots, r.slots)
-	require.LessOrEqual(t, len(g.owner), mostSlots/4)
-	require.Empty(t, g.pool)
-	g.check(t)
+	require.Less(t, g.raster.Slots, r.Slots)
+	require.LessOrEqual(t, g.Slots(), mostSlots/4)
+	require.Zero(t, g.Missing())
 	require.NoError(t, solvetest.Right(g.p, g.schedule()))
 }
 
@@ -70,80 +69,19 @@ func TestGridRandom(t *testing.T) {
 			p.Topology.Links[i].Alpha = model.Time(1+i%4) * 100_000
 		}
 		p.Size = max(1, fastestOf(p.Topology)*3/1e7) // 300 ns
-		r := raster{100_000, model.Time(1 + seed%3), model.Time(1 + seed/3%2)}
+		r := raster{ejection.Raster{Unit: 100_000, Slots: model.Time(1 + seed%3)}, model.Time(1 + seed/3%2)}
 		g := started(context.Background(), r.cut(p), near, r)
 		if g == nil {
 			continue
 		}
 		found++
-		before := g.ends()
-		e := newEjection(g)
-		e.run(context.Background(), 1<<16, 0)
-		g.check(t)
-		e.checkPrices(t)
+		before := g.Lasts()
+		g.squeezed(context.Background(), 1<<16, 0)
 		require.NoError(t, solvetest.Right(g.p, g.schedule()), "seed %d", seed)
-		require.LessOrEqual(t, g.ends(), before)
+		require.LessOrEqual(t, g.Lasts(), before)
 	}
 	require.Greater(t, found, 10)
 }
-
-// check: jobs are done after those that they are made from, links have an owner exactly where they are busy, and the pool
-// has what is not done.
-func (g *grid) check(t *testing.T) {
-	busy := 0
-	for x := range int32(len(g.by)) {
-		if g.by[x] < 0 {
-			require.True(t, g.place[x] >= 0 || g.at[x] == 0 || !g.wanted(x))
-			continue
-		}
-		l := &g.lanes[g.by[x]]
-		require.Less(t, g.place[x], int32(0))
-		require.GreaterOrEqual(t, g.start[x], g.at[g.source(x, l)])
-		require.Equal(t, g.start[x]+l.lasts, g.at[x])
-		for i, link := range l.links {
-			for j := range l.width {
-				busy++
-				require.Equal(t, x, g.owner[g.index(link, g.start[x]+l.off[i]+j)])
-				require.NotZero(t, g.taken(link, g.start[x]+l.off[i]+j)&1)
-			}
-		}
-	}
-	for i, y := range g.owner {
-		if y >= 0 {
-			busy--
-			require.Equal(t, g.penalty[y], g.fine[i])
-		} else {
-			require.Zero(t, g.fine[i])
-		}
-	}
-	require.Zero(t, busy)
-}
-
-// checkPrices: what a lane costs is the penalties of all jobs that use one of its links then, one by one.
-func (e *ejection) checkPrices(t *testing.T) {
-	for i := range e.lanes {
-		l := &e.lanes[i]
-		from, slots := int32(i)%e.period, 2*e.period-1
-		if e.period > e.horizon { // nothing is repeated
-			from, slots = 0, e.horizon-l.lasts
-		}
-		for at, cost := range e.price(l, from, slots) {
-			want := int32(0)
-			for j, link := range l.links {
-				met := map[int32]bool{-1: true}
-				for k := range l.width {
-					if y := e.owner[e.index(link, from+int32(at)+l.off[j]+k)]; !met[y] {
-						want, met[y] = want+e.penalty[y], true
-					}
-				}
-			}
-			require.Equal(t, want, cost)
-		}
-	}
-}
-
-// wanted reports whether a job is for a member.
-func (g *grid) wanted(x int32) bool { return len(g.into[int(x)%g.ranks]) > 0 }
 
 // TestEjectedMore: a search that a time limit ends goes on, and its schedules are no longer and right.
 func TestEjectedMore(t *testing.T) {
