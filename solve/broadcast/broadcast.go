@@ -31,7 +31,7 @@ import (
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
 	if near != nil && len(p.Members()) > manyRanks {
-		if r := hubbed(b.Context(), p, near, max(o.Bound, o.Enough)); r.Schedule != nil {
+		if r := hubbed(b.Context(), p, near, o); r.Schedule != nil {
 			return ended(b, r), nil
 		}
 	}

@@ -10,12 +10,27 @@ import (
 )
 
 // hubbed returns a broadcast that repeats a period of hubs, if there are any: with the fewest chunks that are soon enough, or
-// else with those that are soonest. It has at most mostHubbed transfers.
-func hubbed(ctx context.Context, p *model.Problem, near *neighbours, enough model.Time) solve.Result {
+// else with those that are soonest, of at most mostTransfers that there is time to verify. A coarser one comes first, so that there
+// is a schedule in any case.
+func hubbed(ctx context.Context, p *model.Problem, near *neighbours, o solve.Options) (best solve.Result) {
 	trees := hubs(p, near)
-	if trees == nil || ctx.Err() != nil {
-		return solve.Result{}
+	if trees == nil {
+		return best
 	}
+	enough, most := max(o.Bound, o.Enough), mostTransfers
+	if o.MostTransfers > 0 {
+		most = min(most, o.MostTransfers)
+	}
+	for _, transfers := range []int{min(fewHubbed, most), most} {
+		if best.Schedule == nil || best.Makespan() > enough {
+			best = sooner(best, hubbedIn(ctx, p, trees, enough, transfers))
+		}
+	}
+	return best
+}
+
+// hubbedIn is hubbed over some hubs, with a number of transfers at most.
+func hubbedIn(ctx context.Context, p *model.Problem, trees [][]bough, enough model.Time, most int) solve.Result {
 	c := newCycle(p, period{trees, len(trees)})
 	place := make([]int, c.trees) // by tree: that in which the root sends; reorder has changed it
 	for _, n := range c.first {
@@ -24,8 +39,11 @@ func hubbed(ctx context.Context, p *model.Problem, near *neighbours, enough mode
 	for i := range c.steps {
 		c.steps[i].tree = place[c.steps[i].tree]
 	}
-	list := c.whole()
+	list := c.whole(most)
 	for range min(mostPlaced, len(list)) {
+		if ctx.Err() != nil {
+			break
+		}
 		best := 0
 		for i := range list {
 			if max(list[i].ends, enough) < max(list[best].ends, enough) {
@@ -43,8 +61,8 @@ func hubbed(ctx context.Context, p *model.Problem, near *neighbours, enough mode
 }
 
 // whole returns the beats whose period is a part of the skew, those with the fewest chunks first, and about when they end if trees
-// are placed one after the other and a hub takes a period to send a chunk.
-func (c *cycle) whole() (list []beat) {
+// are placed one after the other and a hub takes a period to send a chunk. They make a number of transfers at most.
+func (c *cycle) whole(most int) (list []beat) {
 	bandwidth := float64(c.p.Topology.Links[c.steps[0].routes[0][0]].Bandwidth)
 	last := model.Time(0)
 	for _, n := range c.first {
@@ -61,7 +79,7 @@ func (c *cycle) whole() (list []beat) {
 			break
 		}
 		chunks := (c.p.Space() + size - 1) / size
-		if chunks > mostHubbed/int64(len(c.steps)/c.trees) {
+		if chunks > int64(most/(len(c.steps)/c.trees)) {
 			break
 		}
 		full, rest := model.Time(chunks-1)/model.Time(c.trees), model.Time(chunks-1)%model.Time(c.trees)
@@ -77,8 +95,8 @@ const fewLasts = 8
 // mostPlaced is how many periods are tried at most: where times are rounded, transfers may be out of step.
 const mostPlaced = 32
 
-// mostHubbed is how many transfers hubs make at most: see mostTransfers.
-const mostHubbed = 3 << 20
+// fewHubbed is how many transfers hubs make at most at first.
+const fewHubbed = 1 << 19
 
 // hubs returns a period of one tree for each rank but the root, its hub: the root sends it a chunk, and it sends that to
 // all others, so that no tree is deeper than two hops. It returns nil where regions differ in size, or where some link has

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -58,7 +59,7 @@ func TestHubbed(t *testing.T) {
 	} {
 		p := problem(t, c.name, model.Broadcast)
 		p.Collective.Root, p.Size = c.root, c.size
-		r := hubbed(context.Background(), p, newNeighbours(p), c.enough)
+		r := hubbed(context.Background(), p, newNeighbours(p), solve.Options{Enough: c.enough})
 		require.NotNil(t, r.Schedule, c.name)
 		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 		require.LessOrEqual(t, r.Makespan(), c.enough, c.name)
@@ -66,5 +67,5 @@ func TestHubbed(t *testing.T) {
 	}
 	p := problem(t, "fattree:4x4", model.Broadcast)
 	p.Size = 1 << 10
-	require.Nil(t, hubbed(context.Background(), p, newNeighbours(p), 0).Schedule)
+	require.Nil(t, hubbed(context.Background(), p, newNeighbours(p), solve.Options{}).Schedule)
 }

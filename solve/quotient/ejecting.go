@@ -34,7 +34,7 @@ const (
 
 // ejects reports whether hops may be ejected, and whether there is more than little to gain.
 func (s *search) ejects() bool {
-	return !s.met() && s.gap() > littleGap && !s.p.Cost.Synchronous() && (s.gathers() || s.p.Collective.Kind == model.AllReduce)
+	return !s.near() && !s.p.Cost.Synchronous() && (s.gathers() || s.p.Collective.Kind == model.AllReduce)
 }
 
 // ejectFar is eject where the plan to begin with is far from the bound.

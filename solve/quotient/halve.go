@@ -75,7 +75,7 @@ func graftable(t *trial) bool { return t.step <= smallestStep }
 // graftAll moves hops of some trials for so much work in all, and reports whether there may be more to do.
 func (s *search) graftAll(list []*trial, all int64) bool {
 	for i, t := range list {
-		if s.ctx.Err() != nil || s.met() || s.gap() <= littleGap {
+		if s.ctx.Err() != nil || s.near() {
 			return false
 		}
 		if len(t.best.jobs) <= mostGrafted {

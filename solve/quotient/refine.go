@@ -30,7 +30,7 @@ func (s *search) refine() {
 		before := s.best
 		for _, t := range best {
 			c := cut{parts: times * t.cut.count(), ratio: 1}
-			if s.ctx.Err() != nil || s.gap() <= littleGap || s.transfers(t.x, c.parts) > mostRefined {
+			if s.ctx.Err() != nil || s.near() || s.transfers(t.x, c.parts) > mostRefined {
 				continue
 			}
 			if finer := s.add(t.x.index, c, t.roots, false); finer != nil {

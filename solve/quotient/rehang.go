@@ -31,7 +31,7 @@ func (s *search) rehang(work int64) {
 
 // rehangAll moves leaves of some trials for so much work at most.
 func (s *search) rehangAll(list []*trial, work int64) {
-	for i, until := 0, s.work+work; i < len(list) && s.gap() > littleGap && s.ctx.Err() == nil; i++ {
+	for i, until := 0, s.work+work; i < len(list) && !s.near() && s.ctx.Err() == nil; i++ {
 		w := &counter{ctx: s.ctx, limit: (until - s.work) / int64(len(list)-i)}
 		list[i].rehang(w)
 		s.work += w.n
@@ -57,12 +57,12 @@ func (s *search) finish() {
 		return
 	}
 	list := s.different(rehung, even)
-	for end := never; s.best.best.end < end && s.gap() > littleGap && s.ctx.Err() == nil; {
+	for end := never; s.best.best.end < end && !s.near() && s.ctx.Err() == nil; {
 		end = s.best.best.end
 		s.rehangAll(list, finishPart*s.usual)
 		var finer []*trial
 		for _, t := range s.leaders(list, max(1, len(list)*2/3)) {
-			if s.p.Chunks == nil && s.gap() > littleGap {
+			if s.p.Chunks == nil && !s.near() {
 				if x := s.halved(t, 1); x != nil {
 					finer = append(finer, x)
 				}

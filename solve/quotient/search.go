@@ -221,6 +221,9 @@ func (s *search) met() bool {
 	return s.best != nil && s.best.best != nil && s.best.best.end <= max(s.bound+s.bound/100000, s.o.Enough)
 }
 
+// near reports whether the best plan is soon enough, or hardly above the bound.
+func (s *search) near() bool { return s.met() || s.gap() <= littleGap }
+
 // gap returns how far the best plan is above the bound.
 func (s *search) gap() float64 {
 	if s.best == nil || s.best.best == nil || s.bound == 0 {
