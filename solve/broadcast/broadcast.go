@@ -6,9 +6,10 @@
 // their own over links that have nothing left to carry (see drained), so that the depth hardly costs anything. Where trees
 // share links that are alike, as over switches, they have a timetable: an edge colouring (Kőnig, 1916; see frame). Where
 // ranks are many, one period of trees is placed by modulo scheduling (Rau, MICRO 1994) and repeated (see cycle), also of
-// regular trees over machines and ranks: edge-disjoint binomial trees (Johnsson and Ho, 1989), stars and k-ary trees (see
-// clusters), over leaf switches and groups of them, or from a hub to all others where no links are in short supply (see hubs, and stars, whose arcs are kept apart on links between switches by
-// exchanges along Kempe chains). Where latencies outweigh bandwidths, chunks are sent on at once, as in the postal and LogP
+// regular trees over machines and ranks: edge-disjoint binomial trees (Johnsson and Ho, 1989), stars and k-ary trees
+// (see clusters), over leaf switches and groups of them, or from a hub to all others where no links are in short
+// supply (see hubs, and stars, whose arcs are kept apart on links between switches by exchanges along Kempe chains).
+// Where latencies outweigh bandwidths, chunks are sent on at once, as in the postal and LogP
 // models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager, recurring and package ejection). Shallower trees than those of the largest rate are
 // columns of a linear program (Plotkin, Shmoys and Tardos, 1995; see shallow).
 package broadcast
