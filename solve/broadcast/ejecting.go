@@ -76,7 +76,7 @@ const (
 	// halvings is how many times as long slots are as the shortest of which there are few enough.
 	halvings = 8
 	// ejections is how much work is done without progress before chunks are made smaller.
-	ejections = 1 << 23
+	ejections = 1 << 24
 )
 
 // started returns the best of a few grids on which all is done, nil if there is none. Where slots would be too many they are longer.

@@ -32,7 +32,7 @@ const (
 	// among few ranks: where it is longer, latencies hardly count.
 	longRecurring, longestRecurring = 10, 100
 	// recurs is the work without progress after which a period is given up, or taken.
-	recurs = 1 << 22
+	recurs = 1 << 23
 	// quicklyTried is how many jobs a period has whose layout is found in a second, about.
 	quicklyTried = 768
 	// behindRecurring is the part of the best makespan by which periods end later, one after the other, that are worth no more

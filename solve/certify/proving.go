@@ -15,7 +15,7 @@ import (
 )
 
 // usually is how long an engine takes for a transfer on an idle machine.
-var usually = map[string]time.Duration{"replay": 300 * time.Nanosecond, "smt": 10 * time.Microsecond}
+var usually = map[string]time.Duration{"replay": 200 * time.Nanosecond, "smt": 10 * time.Microsecond}
 
 // pace returns about how long an engine takes for a transfer, with some reserve: what was measured on this machine, as busy as
 // it is, or else what is usual.
@@ -26,8 +26,9 @@ func (e *Evaluator) pace(engine string) time.Duration {
 	return usually[engine]
 }
 
-// leastMeasured is of how many transfers on the pace of an engine is measured.
-const leastMeasured = 1 << 12
+// leastMeasured is of how many transfers on the pace of an engine is measured, and longMeasured how long it takes for them, at
+// least: what it does before the first one takes most of a shorter time.
+const leastMeasured, longMeasured = 1 << 12, 100 * time.Millisecond
 
 // takes returns about how long an engine takes for a row.
 func (e *Evaluator) takes(engine string, r *Row) time.Duration {
@@ -86,11 +87,12 @@ func (e *Evaluator) ask(ctx context.Context, engine string, r *Row, v *Verificat
 	if v.Verdicts[engine].Outcome == verify.Proved {
 		proved = chunks
 	}
-	if n := proved * int64(len(r.Result.Schedule.Transfers)) / chunks; n >= leastMeasured {
+	n, took := proved*int64(len(r.Result.Schedule.Transfers))/chunks, v.Checking[engine]-before
+	if n >= leastMeasured && took >= longMeasured {
 		if e.paces == nil {
 			e.paces = map[string]time.Duration{}
 		}
-		e.paces[engine] = (v.Checking[engine] - before) / time.Duration(n)
+		e.paces[engine] = took / time.Duration(n)
 	}
 }
 

@@ -97,14 +97,16 @@ func TestPaces(t *testing.T) {
 	for _, c := range []struct {
 		outcome verify.Outcome
 		chunks  int64
-		least   time.Duration // of the pace, for a thousandth of a second; 0: it is the usual one
+		takes   time.Duration
+		least   time.Duration // of the pace; 0: it is the usual one
 	}{
-		{verify.Proved, 0, time.Millisecond / (4 * leastMeasured)},
-		{verify.Unknown, 2, time.Millisecond / (2 * leastMeasured)},
-		{verify.Unknown, 0, 0},
+		{verify.Proved, 0, longMeasured, longMeasured / (4 * leastMeasured)},
+		{verify.Unknown, 2, longMeasured, longMeasured / (2 * leastMeasured)},
+		{verify.Unknown, 0, longMeasured, 0},
+		{verify.Proved, 0, 0, 0},
 	} {
 		restore := ReplaceEngine("smt", func(_ context.Context, _ *model.Problem, _ *model.Schedule, o smt.Options) verify.Verdict {
-			time.Sleep(time.Millisecond)
+			time.Sleep(c.takes)
 			o.Proved.Add(c.chunks)
 			return verify.Verdict{Engine: "smt", Outcome: c.outcome}
 		})
