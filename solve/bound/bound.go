@@ -64,11 +64,7 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 	searches = append(searches, f.coverage) // it has the time that the others leave
 	complete = true
 	for i, search := range searches {
-		pieces := len(searches) - i
-		if i < soon {
-			pieces = min(pieces, 2)
-		}
-		share, done := budget.Share(pieces)
+		share, done := budget.Share(len(searches) - i)
 		f.budget = share
 		if estimate, w := search(); estimate > 0 && estimate < model.MaxTime {
 			all = append(all, &Proposal{Problem: p, Witness: w, Estimate: estimate})
@@ -81,9 +77,6 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 	})
 	return all, complete, nil
 }
-
-// soon is how many searches come first that as a rule take little of the half that they have of what is left.
-const soon = 5
 
 // simplicity orders witnesses that yield the same: the one that is easier to see
 // comes first.
