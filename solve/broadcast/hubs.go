@@ -10,14 +10,14 @@ import (
 )
 
 // hubbed returns a broadcast that repeats a period of hubs, if there are any: with the fewest chunks that are soon enough, or
-// else with those that are soonest, of at most mostTransfers that there is time to verify. A coarser one comes first, so that there
+// else with those that are soonest, of at most mostHubbed transfers that there is time to verify. A coarser one comes first, so that there
 // is a schedule in any case.
 func hubbed(ctx context.Context, p *model.Problem, near *neighbours, o solve.Options) (best solve.Result) {
 	trees := hubs(p, near)
 	if trees == nil {
 		return best
 	}
-	enough, most := max(o.Bound, o.Enough), mostTransfers
+	enough, most := max(o.Bound, o.Enough), mostHubbed
 	if o.MostTransfers > 0 {
 		most = min(most, o.MostTransfers)
 	}
@@ -95,8 +95,8 @@ const fewLasts = 8
 // mostPlaced is how many periods are tried at most: where times are rounded, transfers may be out of step.
 const mostPlaced = 32
 
-// fewHubbed is how many transfers hubs make at most at first.
-const fewHubbed = 1 << 19
+// fewHubbed is how many transfers hubs make at most at first, and mostHubbed in the end: more are not verified in time on a busy machine.
+const fewHubbed, mostHubbed = 1 << 18, 3 << 20
 
 // hubs returns a period of one tree for each rank but the root, its hub: the root sends it a chunk, and it sends that to
 // all others, so that no tree is deeper than two hops. It returns nil where regions differ in size, or where some link has

@@ -342,7 +342,7 @@ func (e *Evaluator) goals(b *solve.Budget, p *model.Problem, o *solve.Options) {
 	}
 	if o.TimeLimit, o.MostTransfers = 0, 0; b.Left() != math.MaxInt64 {
 		o.TimeLimit = max(1, b.Left()/5*4) // the rest is for the verifiers
-		o.MostTransfers = max(1, int((b.Left()-o.TimeLimit+Grace)/e.pace("replay")))
+		o.MostTransfers = max(1, int((b.Left()-o.TimeLimit+Grace)/usually["replay"]))
 	}
 }
 
