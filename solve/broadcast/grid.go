@@ -98,14 +98,9 @@ func (g *grid) empty(horizon int32, chunks int, period int32) *grid {
 // lane returns the one by which a hop is done.
 func (g *grid) lane(h ejection.Hop) *lane { return &g.lanes[g.into[h.Rank][h.By].Way] }
 
-// search returns one that makes the grid last less.
-func (g *grid) search() *ejection.Search {
-	return ejection.NewSearch(g.Grid, rand.New(rand.NewPCG(1, 1)))
-}
-
 // squeezed makes a grid last less until it takes at most enough slots, or there was no progress for an amount of work.
 func (g *grid) squeezed(ctx context.Context, patience int64, enough int32) {
-	e := g.search()
+	e := ejection.NewSearch(g.Grid, rand.New(rand.NewPCG(1, 1)))
 	for again := true; again && ctx.Err() == nil; {
 		before, whole := g.Lasts(), g.Missing() == 0
 		again = e.Run(ctx, patience, enough) && (!whole || g.Lasts() < before)

@@ -54,7 +54,7 @@ func trainedFlat(b *solve.Budget, p *model.Problem, o solve.Options, f *Forest) 
 		most = max(fewTransfers, min(most, o.MostTransfers))
 	}
 	if took := time.Since(begin); b.Left() < took*(mostTransfers/fewTransfers/cheaper) {
-		most = min(mostTransfers, int(b.Left()/max(1, took/(fewTransfers*cheaper))))
+		most = min(most, int(b.Left()/max(1, took/(fewTransfers*cheaper))))
 	}
 	return sooner(best, trained(b.Context(), p, o, f, most))
 }
