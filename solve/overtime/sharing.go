@@ -134,7 +134,8 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 		if end > by {
 			best, by = x, end
 		}
-		if at < last+model.Time(float64(at)*precision) || at < by-by/hopeless || 3*x.NumColumns()/2 > smallShared {
+		hopeless := at < by-by/farBelow && x.NumColumns() > quickShared/2
+		if at < last+model.Time(float64(at)*precision) || hopeless || 3*x.NumColumns()/2 > smallShared {
 			break
 		}
 		last = at
@@ -266,8 +267,9 @@ func (s *sharing) stretch(ctx context.Context, x *split) (_ *split, at, end mode
 	}
 }
 
-// hopeless is the part of what is known by which a program with few windows may yield less if one with more shall be solved.
-const hopeless = 64
+// farBelow is the part of what is known by which a program may yield less if one with more windows shall be solved, where that
+// takes a while.
+const farBelow = 64
 
 // near is the part of an end that another one may be away if prices of the one shall do for the other.
 const near = 100
