@@ -11,8 +11,8 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// TestBackwards: where each link has one that leads back, a reduce-scatter takes as long as the allgather, and a reduce as a
-// broadcast.
+// TestBackwards: where each link has one that leads back, a reduce-scatter takes as long as the allgather, a reduce as a
+// broadcast, and a gather as a scatter.
 func TestBackwards(t *testing.T) {
 	for _, name := range []string{"dgx1", "dragonfly:3x2x2", "mesh:3x4"} {
 		network, err := topo.Parse(name, topo.Options{})
@@ -26,5 +26,6 @@ func TestBackwards(t *testing.T) {
 		}
 		require.Equal(t, end(model.AllGather), end(model.ReduceScatter), name)
 		require.Equal(t, end(model.Broadcast), end(model.Reduce), name)
+		require.Equal(t, end(model.Scatter), end(model.Gather), name)
 	}
 }

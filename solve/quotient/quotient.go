@@ -15,7 +15,8 @@
 //
 // An allgather or broadcast builds trees and times together, forward in time: see gathering. A
 // reduce-scatter or reduce is that read backwards, on the same network if each of its links has one that leads back: see solve.Mirror;
-// else on the network with its links turned round, and timed again. An all-to-all, gather or scatter chooses paths: see conveying. An allreduce
+// else on the network with its links turned round, and timed again. An all-to-all or scatter chooses paths: see conveying; a gather
+// is a scatter read backwards where links have one that leads back, else it chooses paths, too. An allreduce
 // is both, the gatherings with what the sums leave free, and each again with the other as it is;
 // or trees that balance the loads of all machines over both, list-scheduled: see balance. Among groups of ranks with few or slow
 // links between them, all three also try trees that go to each group once: see sketch. Where
@@ -134,7 +135,8 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	if o.Chunks > 0 {
 		p = solve.Cut(p, o.Chunks)
 	}
-	if kind := p.Collective.Kind; kind == model.ReduceScatter || kind == model.Reduce {
+	switch p.Collective.Kind {
+	case model.ReduceScatter, model.Reduce, model.Gather:
 		if q, back, ok := solve.Mirror(p); ok && back != nil {
 			r, err := newSearch(ctx, q, o).run()
 			if err != nil {
