@@ -94,7 +94,7 @@ func (s *search) early() {
 			s.spend(t, 1)
 		}
 	}
-	if s.gap() > hopelessGap && float64(s.bound) < fewLatencies*s.best.latency() {
+	if s.best != nil && s.gap() > hopelessGap && float64(s.bound) < fewLatencies*s.best.latency() {
 		s.graft()
 	}
 	s.budget += s.work - before

@@ -211,3 +211,34 @@ func TestCutsCover(t *testing.T) {
 		}
 	}
 }
+
+// polled is a context that ends when it has been asked a number of times.
+type polled struct {
+	context.Context
+	left *int
+}
+
+func (c polled) Err() error {
+	if *c.left--; *c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestEndsAnywhere: a search that is told to end, at any of the first times that it asks, before it has a schedule or after, returns
+// what it has.
+func TestEndsAnywhere(t *testing.T) {
+	network, err := topo.MI250()
+	require.NoError(t, err)
+	for _, kind := range []model.Kind{model.AllGather, model.AllReduce} {
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 1 << 20, Cost: model.Pipelined}
+		for polls := 0; polls < 3000; polls = polls*5/4 + 1 {
+			left := polls
+			r, err := New().Solve(polled{t.Context(), &left}, p, solve.Options{Effort: -1})
+			require.NoError(t, err)
+			if r.Schedule != nil {
+				require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+			}
+		}
+	}
+}
