@@ -20,6 +20,7 @@ type dispatch struct {
 	tail  []model.Time   // by chunk: how long its way takes from where it is
 	awake []int32        // hops to be looked at
 	marks []bool         // by hop: whether it is awake
+	slack model.Time     // how much later than now what is more urgent may start
 	list  []model.Transfer
 	next  heap.Heap[event]
 }
@@ -36,15 +37,21 @@ func (e event) Before(f event) bool {
 	return cmp.Or(cmp.Compare(e.at, f.at), cmp.Compare(e.resource, f.resource), cmp.Compare(e.chunk, f.chunk)) < 0
 }
 
+// longPieces is how many times longer a piece lasts than the first bit of a hop takes to its last link where that counts
+// little: then hops wait for each other to begin together.
+const longPieces = 8
+
 func newDispatch(r *router) *dispatch {
 	n := r.Network
 	d := &dispatch{Occupancy: network.NewOccupancy(n), r: r, queue: make([][]int32, len(n.Hops)), left: make([]model.Time, n.Resources),
 		users: make([][]int32, n.Resources), froms: make([][]model.Time, n.Resources), tail: make([]model.Time, len(r.paths)), marks: make([]bool, len(n.Hops))}
 	used := make([]bool, len(n.Hops))
+	longest := model.Time(0) // piece
 	for k, path := range r.paths {
 		for _, l := range path {
 			used[l] = true
 			beta := n.Beta(&n.Hops[l], n.Class[k])
+			longest = max(longest, beta)
 			d.tail[k] += n.Lasts(&n.Hops[l], n.Class[k])
 			d.spend(l, beta)
 		}
@@ -61,7 +68,11 @@ func newDispatch(r *router) *dispatch {
 					d.froms[place] = append(d.froms[place], u.From)
 				}
 			}
+			d.slack = max(d.slack, u.From)
 		}
+	}
+	if longest < longPieces*d.slack {
+		d.slack = 0
 	}
 	return d
 }
@@ -150,12 +161,12 @@ type candidate struct {
 	urgency, both model.Time
 }
 
-// start begins what can begin now, the most urgent first.
+// start begins what can begin now or a little later, the most urgent first.
 func (d *dispatch) start(now model.Time) {
 	var list []candidate
 	for _, l := range d.awake {
 		d.marks[l] = false
-		if len(d.queue[l]) == 0 || d.Opens(l) > now {
+		if len(d.queue[l]) == 0 || d.Opens(l) > now+d.slack {
 			continue // what it waits for wakes it
 		}
 		k := d.queue[l][len(d.queue[l])-1]
@@ -171,11 +182,12 @@ func (d *dispatch) start(now model.Time) {
 		return cmp.Or(cmp.Compare(b.urgency, a.urgency), cmp.Compare(b.both, a.both), cmp.Compare(a.hop, b.hop))
 	})
 	for _, c := range list {
-		if d.Opens(c.hop) > now {
+		at := max(now, d.Opens(c.hop))
+		if at > now+d.slack {
 			continue
 		}
 		d.queue[c.hop] = d.queue[c.hop][:len(d.queue[c.hop])-1]
-		d.begin(c.chunk, c.hop, now)
+		d.begin(c.chunk, c.hop, at)
 	}
 }
 

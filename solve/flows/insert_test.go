@@ -73,17 +73,20 @@ func TestChangesAreUndone(t *testing.T) {
 	}
 }
 
-// TestQuick: among few ranks that exchange much, fine pieces come near the bound of a cut.
+// TestQuick: among few ranks that exchange much, fine pieces come near the bound of a cut, also where each piece takes many latencies.
 func TestQuick(t *testing.T) {
 	top, err := topo.Parse("dragonfly:3x2x2", topo.Options{})
 	require.NoError(t, err)
-	p := &model.Problem{Topology: top, Collective: model.Collective{Kind: model.AllToAll}, Size: 64 << 20, Cost: model.Pipelined}
-	const bound = 1_876_500_056 // ps
-	require.True(t, quickly(p, bound))
-	r, err := New().Solve(t.Context(), p, solve.Options{Bound: bound, Enough: bound + bound/200})
-	require.NoError(t, err)
-	require.LessOrEqual(t, solve.End(r.Schedule.Transfers), model.Time(bound+bound/200))
+	p := &model.Problem{Topology: top, Collective: model.Collective{Kind: model.AllToAll}, Cost: model.Pipelined}
+	for size, bound := range map[int64]model.Time{64 << 20: 1_876_500_056, 1 << 30: 30_001_500_056} {
+		p.Size = size
+		require.True(t, quickly(p, bound))
+		r, err := New().Solve(t.Context(), p, solve.Options{Bound: bound, Enough: bound + bound/200})
+		require.NoError(t, err)
+		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+		require.LessOrEqual(t, solve.End(r.Schedule.Transfers), bound+bound/200)
+	}
 	require.False(t, quickly(p, 4_000_000), "few latencies")
 	p.Collective.Kind = model.Scatter
-	require.False(t, quickly(p, bound))
+	require.False(t, quickly(p, 30_001_500_056))
 }
