@@ -75,47 +75,105 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrNotServed}, args...)...)
 }
 
-// Assign returns a program that performs what a schedule does, which must be right for p.
-// Rank i of the program is member i of p's group. Chunks are counted in units, of which
-// p's chunks are multiples: see Units. Errors wrap ErrNotServed: p is not one of the
+// Assign returns a program that performs what a schedule does, which must be right for p: the first of Each.
+func Assign(p *model.Problem, s *model.Schedule, o Options) (first *model.Program, err error) {
+	err = Each(p, s, o, func(q *model.Program) bool {
+		first = q
+		return false
+	})
+	return first, err
+}
+
+// way is how a program is made of a schedule.
+type way struct {
+	timed   bool // steps are in the order of the schedule's times, and else at levels: times in which every message takes 1
+	eager   bool // every receive is a step of its own; else a send of the same that follows at once is one step with it
+	apart   bool // messages over different links between two members take different channels
+	ordered bool // what a member sends over a link it sends in the order of the steps, whatever the threadblocks
+}
+
+// ways returns the ways in which a program can be made. Those come first that have fewer steps, and take from the schedule nothing but
+// what comes after what. Only where messages over different links cannot take different channels do they share them.
+func ways(apart bool) (list []way) {
+	for _, timed := range []bool{false, true} {
+		for _, ordered := range []bool{false, true} {
+			for _, eager := range []bool{false, true} {
+				list = append(list, way{timed, eager, apart, ordered})
+			}
+		}
+	}
+	return list
+}
+
+// Each calls yield with programs that perform what a schedule does, which must be right for p, until it returns
+// false. They differ in what a runtime that does not know the times of the schedule does at once, and which of
+// them takes least is for the caller to find out. Rank i of a program is member i of p's group. Chunks are counted in units, of which
+// p's chunks are multiples: see Units. Errors wrap ErrNotServed, if there is no program: p is not one of the
 // eight standard collectives (or an alltoall in place), a rank takes part that is no member, chunks have no common
-// unit, or some limit does not
-// suffice (ErrLimit).
+// unit, or some limit does not suffice (ErrLimit).
 //
-// It takes O(n·log n + n·t) time for n messages and t threadblocks a rank, times the
+// A program takes O(n·log n + n·t) time for n messages and t threadblocks a rank, times the
 // number of attempts, of which there are a few where limits are tight.
-func Assign(p *model.Problem, s *model.Schedule, o Options) (*model.Program, error) {
+func Each(p *model.Problem, s *model.Schedule, o Options, yield func(*model.Program) bool) error {
 	l, err := newLayout(p, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f, err := newFlow(p, s, l)
+	f, err := newFlow(p, s, l, way{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := f.fits(o.Limits); err != nil {
-		return nil, err
+		return err
 	}
 	var first error
-	parallel := f.parallel()
-	for _, way := range []struct{ eager, apart bool }{{false, true}, {false, false}, {true, true}, {true, false}} {
-		if !way.eager && l.most > 1 || way.apart && !parallel {
+	for _, apart := range []bool{true, false} {
+		if apart && !f.parallel() {
 			continue
 		}
-		steps := f.steps(way.eager)
-		for room := o.Limits.Steps; room >= 4; room = room * 3 / 4 {
-			c, err := connect(f, steps, o.Limits, room, way.apart)
-			if err == nil {
-				var over bool
-				if over, err = c.wait(o.Limits); err == nil {
-					return c.program(), nil
-				} else if over {
-					continue // fewer messages a connection may do
+		any := false
+		for _, way := range ways(apart) {
+			if !way.eager && l.most > 1 || way.timed && s.Form == model.Ordered {
+				continue
+			}
+			f, err := newFlow(p, s, l, way)
+			if err != nil {
+				return err
+			}
+			q, err := f.program(o.Limits)
+			if err != nil {
+				if first == nil {
+					first = err
 				}
+				continue
 			}
-			if first == nil {
-				first = err
+			if any = true; !yield(q) {
+				return nil
 			}
+		}
+		if any {
+			return nil
+		}
+	}
+	return first
+}
+
+// program makes the program, with fewer messages a connection where threadblocks have too many steps.
+func (f *flow) program(l Limits) (*model.Program, error) {
+	steps := f.steps()
+	var first error
+	for room := l.Steps; room >= 4; room = room * 3 / 4 {
+		c, err := connect(f, steps, l, room)
+		over := false
+		if err == nil {
+			if over, err = c.wait(l); err == nil {
+				return c.program(), nil
+			}
+		}
+		if first == nil {
+			first = err
+		}
+		if !over {
 			break
 		}
 	}

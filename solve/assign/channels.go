@@ -23,7 +23,6 @@ type end struct{ member, peer, channel int32 }
 type connected struct {
 	*flow
 	steps   []step
-	apart   bool    // messages over different links between two members take different channels
 	channel []int32 // by message
 	flights []flight
 	on      map[connection][]flight // sorted
@@ -46,11 +45,11 @@ type threadblock struct {
 // connect chooses a channel for every message. Messages that steps receive and send
 // on form a chain on one channel, as a threadblock has only one. Chains come in the
 // order of their first sends, and take the first channel on which nothing speaks
-// against them; if apart is set, that is also what goes over another link: a threadblock
+// against them; apart, that is also what goes over another link: a threadblock
 // sends one message after the other, and two links carry two at once. If there is none,
 // they fall into two where they must, and so does the step between.
-func connect(f *flow, steps []step, limits Limits, room int, apart bool) (*connected, error) {
-	c := &connected{flow: f, steps: steps, limits: limits, room: room, apart: apart,
+func connect(f *flow, steps []step, limits Limits, room int) (*connected, error) {
+	c := &connected{flow: f, steps: steps, limits: limits, room: room,
 		channel: make([]int32, len(f.messages)), flights: make([]flight, len(f.messages)),
 		on: map[connection][]flight{}, over: map[connection]int32{}, sendsTo: map[end]int32{}, gets: map[end]int32{}, peers: map[[2]int32][2]int{}}
 	follows := make([]int32, len(f.messages)) // the step's own other message, or -1
@@ -157,7 +156,7 @@ func (c *connected) fitsOn(chain []int32, i int, channel int32) bool {
 	}
 	name := connection{x.src, x.dst, channel}
 	list := c.on[name]
-	if c.apart && len(list) > 0 && c.over[name] != x.link {
+	if c.way.apart && len(list) > 0 && c.over[name] != x.link {
 		return false
 	}
 	out, in := c.peers[[2]int32{x.src, channel}][0], c.peers[[2]int32{x.dst, channel}][1]
@@ -170,7 +169,7 @@ func (c *connected) fitsOn(chain []int32, i int, channel int32) bool {
 			in++
 		}
 		if y.src == x.src && y.dst == x.dst {
-			if c.apart && y.link != x.link {
+			if c.way.apart && y.link != x.link {
 				return false
 			}
 			at, _ := slices.BinarySearchFunc(list, c.flights[m], bySent)

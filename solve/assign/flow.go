@@ -28,6 +28,7 @@ type message struct {
 // receive.
 type flow struct {
 	*layout
+	way      way
 	messages []message
 	before   [][]int32 // of a node: those on the same rank that it conflicts with, except for what follows from them
 	begins   []bool    // by slot: member·chunks + chunk
@@ -44,11 +45,25 @@ type event struct {
 	phase int8  // writes come before reads of the same instant
 	hop   int32 // 2·hop of a send, 2·hop+1 of a receive to be relayed
 	node  int32
+	level int32 // of timed ways: the number of the instant
 }
 
-func newFlow(p *model.Problem, s *model.Schedule, l *layout) (*flow, error) {
+// setLevels numbers the instants of events that are sorted.
+func setLevels(events []event) {
+	level := int32(0)
+	for i := range events {
+		if i > 0 && events[i].at != events[i-1].at {
+			level++
+		}
+		events[i].level = level
+	}
+}
+
+func newFlow(p *model.Problem, s *model.Schedule, shared *layout, way way) (*flow, error) {
+	l := *shared
+	l.used = make([]int, l.n)
 	slots := l.n * len(p.Chunks)
-	f := &flow{layout: l, begins: make([]bool, slots), wanted: make([]bool, slots), written: make([]bool, slots), work: make([]model.Ref, slots)}
+	f := &flow{layout: &l, way: way, begins: make([]bool, slots), wanted: make([]bool, slots), written: make([]bool, slots), work: make([]model.Ref, slots)}
 	for c := range p.Chunks {
 		for rank := range p.Start(c) {
 			f.begins[f.slot(int32(l.member[rank]), int32(c))] = true
@@ -70,6 +85,9 @@ func newFlow(p *model.Problem, s *model.Schedule, l *layout) (*flow, error) {
 	slices.SortFunc(events, func(a, b event) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.phase, b.phase), cmp.Compare(a.hop, b.hop), cmp.Compare(a.node, b.node))
 	})
+	if way.timed {
+		setLevels(events)
+	}
 	f.conflicts(events)
 	return f, nil
 }
@@ -102,14 +120,14 @@ func (f *flow) hops(s *model.Schedule) ([]event, error) {
 			m := int32(len(f.messages))
 			last := j == len(route)-1
 			f.messages = append(f.messages, message{chunk: x.Chunk, src: int32(f.member[u]), dst: int32(f.member[v]), link: int32(first), prev: prev, last: last, op: x.Op, then: -1})
-			events = append(events, event{now, 1, 2 * hop, 2 * m})
+			events = append(events, event{at: now, phase: 1, hop: 2 * hop, node: 2 * m})
 			if last {
-				events = append(events, event{at[i].To, 0, 0, 2*m + 1})
+				events = append(events, event{at: at[i].To, node: 2*m + 1})
 			} else {
 				if s.Form == model.Timed {
 					now = min(x.Start.Add(t.Duration(route[:j+1], f.p.Chunks[x.Chunk].Size)), x.End-1)
 				}
-				events = append(events, event{now, 1, 2*hop + 1, 2*m + 1})
+				events = append(events, event{at: now, phase: 1, hop: 2*hop + 1, node: 2*m + 1})
 			}
 			u, prev, hop, first = v, m, hop+1, -1
 		}
@@ -149,7 +167,7 @@ type latest struct {
 // conflicts goes over the events in the order of the schedule: it states what conflicts
 // with what, gives every event a level, and finds out which receives are followed at
 // once by a send of the same. Levels are times in which every message takes 1, and each
-// rank sends each other one message at a time: a send reads what was written up to
+// rank sends one message at a time over a link: a send reads what was written up to
 // its level, and a write comes after the level of what is to read the value before.
 func (f *flow) conflicts(events []event) {
 	f.before = make([][]int32, 2*len(f.messages))
@@ -157,14 +175,14 @@ func (f *flow) conflicts(events []event) {
 	for i := range slots {
 		slots[i].write = -1
 	}
-	type pair struct{ src, dst int32 }
-	next := map[pair]int32{}
+	type lane struct{ src, dst, link int32 }
+	next := map[lane]int32{}
 	for seq, e := range events {
 		m := e.node / 2
 		x := &f.messages[m]
 		if e.node%2 == 0 {
 			x.sent = int32(seq)
-			level := next[pair{x.src, x.dst}]
+			level := next[lane{x.src, x.dst, x.link}]
 			if x.prev >= 0 {
 				level = max(level, f.messages[x.prev].recvAt)
 				f.before[e.node] = []int32{2*x.prev + 1}
@@ -183,12 +201,18 @@ func (f *flow) conflicts(events []event) {
 				}
 				at.reads = append(at.reads, e.node)
 			}
+			if f.way.timed {
+				level = e.level
+			}
 			x.sendAt = level
-			next[pair{x.src, x.dst}] = level + 1
+			next[lane{x.src, x.dst, x.link}] = level + 1
 			continue
 		}
 		x.received = int32(seq)
 		x.recvAt = x.sendAt + 1
+		if f.way.timed {
+			x.recvAt = e.level
+		}
 		if !x.last {
 			continue
 		}

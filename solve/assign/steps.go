@@ -33,7 +33,7 @@ type step struct {
 // follows at once is one step with it, and everything takes place at its level. Eager,
 // every receive is a step of its own, right behind its send where nothing forbids that;
 // and where something does, a message of more than a unit is received into scratch.
-func (f *flow) steps(eager bool) []step {
+func (f *flow) steps() []step {
 	type item struct {
 		level      int32
 		phase      int8
@@ -43,7 +43,7 @@ func (f *flow) steps(eager bool) []step {
 	items := make([]item, 0, 2*len(f.messages))
 	joined := make([]bool, len(f.messages))
 	for i := range f.messages {
-		if x := &f.messages[i]; x.then >= 0 && !eager {
+		if x := &f.messages[i]; x.then >= 0 && !f.way.eager {
 			joined[x.then] = true
 			then := &f.messages[x.then]
 			items = append(items, item{then.sendAt, 1, then.sent, int32(i), x.then})
@@ -82,7 +82,7 @@ func (f *flow) steps(eager bool) []step {
 			continue
 		}
 		over[2*it.send] = true
-		if !eager {
+		if !f.way.eager {
 			continue
 		}
 		ready := !slices.ContainsFunc(f.before[2*it.send+1], func(n int32) bool { return !over[n] })

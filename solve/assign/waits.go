@@ -11,6 +11,8 @@ import (
 // over says that some threadblock has more steps than the limits have room for.
 func (c *connected) wait(l Limits) (over bool, err error) {
 	stepOf := make([]int32, 2*len(c.messages)) // of a node, the step that carries it out last
+	type lane struct{ member, link int32 }
+	sent := map[lane]int32{} // of ordered ways: the step that sends over a link and is not to be overtaken
 	ofMember := make([][]int32, c.n)
 	filled := map[int]int32{} // a slot that is copied at the beginning, by its step
 	for i := range c.steps {
@@ -49,6 +51,12 @@ func (c *connected) wait(l Limits) (over bool, err error) {
 			if s.send >= 0 {
 				for _, node := range c.before[2*s.send] {
 					needs(stepOf[node])
+				}
+				if over := (lane{s.member, c.messages[s.send].link}); c.way.ordered {
+					if j, ok := sent[over]; ok {
+						needs(j)
+					}
+					sent[over] = i
 				}
 				if j, ok := filled[c.slot(s.member, s.chunk)]; ok && c.messages[s.send].prev < 0 {
 					needs(j)

@@ -66,49 +66,70 @@ func (e *Evaluator) fits(ctx context.Context, r *Row) bool {
 	return r.Fit.OK()
 }
 
-// idleFits is how many cuts one after the other that do not fit end the search of a method: more
-// chunks need more of everything.
+// idleFits is how many cuts one after the other that bring nothing end the search of a method.
 const idleFits = 2
 
+// tried is what came of a cut.
+type tried uint8
+
+const (
+	gained  tried = iota
+	useless       // it is no better than what is known
+	tooMany       // there is no schedule, or it does not fit: fewer chunks may do
+	over          // there is no need, or no time, to go on
+)
+
 // findFitting returns, of what a method finds, what fits and lasts least, nil if nothing fits or lasts less than below,
-// if that is above zero. Where the cut is open, it gets one cut after the other, with more and more chunks, except
-// those whose own bound is no better than below, or than what was found.
+// if that is above zero. Where the cut is open, it begins with many chunks, takes more as long as that is better, and then fewer,
+// except those whose own bound is no better than below, or than what was found.
 func (e *Evaluator) findFitting(b *solve.Budget, m solve.Solver, p *model.Problem, before []*Row, below model.Time) (best *Row) {
 	late, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
 	// What is shorter than it lasts would end methods too soon.
 	fit := slices.DeleteFunc(slices.Clone(before), func(r *Row) bool { return !r.Fit.OK() || r.Lasts() > r.Makespan })
-	idle, spent := 0, time.Duration(0)
-	for _, k := range fitCuts(p) {
+	spent := time.Duration(0)
+	attempt := func(k int) tried {
 		q := solve.Cut(p, k)
-		if b.Stop() != 0 || k > 1 && p.Chunks == nil && len(q.Chunks) < q.DefaultChunks(k) || m.Serves(q) != nil {
-			break
-		}
-		if below > 0 && quickEstimate(b.Context(), q) >= below {
-			continue
+		switch {
+		case b.Stop() != 0:
+			return over
+		case k > 1 && p.Chunks == nil && len(q.Chunks) < q.DefaultChunks(k) || m.Serves(q) != nil:
+			return tooMany
+		case below > 0 && quickEstimate(b.Context(), q) >= below:
+			return useless
 		}
 		share, done := b.Share(2)
 		r, err := e.findFor(share, m, q, fit)
 		done()
 		if err != nil || r.Result.Schedule == nil {
-			break
+			return tooMany
 		}
 		spent += r.Solving
-		if below > 0 && r.Makespan >= below {
-			continue
+		switch {
+		case below > 0 && r.Makespan >= below:
+			return useless
+		case !e.fits(late, r):
+			return tooMany
+		case below > 0 && r.Lasts() >= below:
+			return useless
 		}
-		if !e.fits(late, r) {
-			if idle++; idle == idleFits {
-				break
-			}
-			continue
+		if best, below = r, r.Lasts(); e.near(b, p, below) {
+			return over
 		}
-		idle = 0
-		if below == 0 || r.Lasts() < below {
-			best, below = r, r.Lasts()
-		}
-		if e.near(b, p, below) {
-			break
+		return gained
+	}
+	cuts := fitCuts(p)
+	from, came := len(cuts)*3/4, gained
+	for i := from; i < len(cuts) && came == gained; i++ {
+		came = attempt(cuts[i])
+	}
+	idle := 0
+	for i := from - 1; i >= 0 && came != over && idle < idleFits; i-- {
+		switch came = attempt(cuts[i]); came {
+		case gained:
+			idle = 0
+		case useless:
+			idle++
 		}
 	}
 	if best != nil {
@@ -143,6 +164,17 @@ func (e *Evaluator) fitting(b *solve.Budget, p *model.Problem, methods []solve.S
 	if err := e.loadBest(b, ev.found, ev); err != nil {
 		return err
 	}
+	order := func(m solve.Solver) int { // what usually wins first, and what was quick, and is loaded, last
+		switch about := m.About(); {
+		case about.Quick:
+			return 2
+		case about.Leads != nil && about.Leads(p):
+			return 0
+		}
+		return 1
+	}
+	methods = slices.Clone(methods)
+	slices.SortStableFunc(methods, func(l, m solve.Solver) int { return cmp.Compare(order(l), order(m)) })
 	for i, m := range methods {
 		best, below := ev.BestFitting(), model.Time(0)
 		if best != nil {

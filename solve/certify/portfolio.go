@@ -32,7 +32,7 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 	}
 	limit := time.Duration(0)
 	if left := b.Left(); left != math.MaxInt64 {
-		limit = max(1, left/3*2)
+		limit = max(1, left/2)
 	}
 	share, cancel := solve.NewBudget(b.Context(), limit, b.Threads())
 	defer cancel()

@@ -169,10 +169,10 @@ func (t *Target) Emit(ctx context.Context, w io.Writer, out string, p *model.Pro
 	}
 	switch {
 	case t.deploys && out == "":
-		_, err := o.MSCCL.writer(t)(ctx, w, p, s)
+		_, err := writeMade(ctx, w, p, s, o.MSCCL.maker(t.Name == planTarget))
 		return nil, err
 	case t.deploys:
-		if note, err = o.MSCCL.to(ctx, out, p, s, o.MSCCL.writer(t)); err == nil {
+		if note, err = o.MSCCL.to(ctx, out, p, s, o.MSCCL.maker(t.Name == planTarget)); err == nil {
 			lines = append(strings.Split(note, "\n"), "written to "+quote.Name(out))
 		}
 	case t.files != nil && out == "":

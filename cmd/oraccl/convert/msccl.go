@@ -2,13 +2,11 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -76,94 +74,119 @@ func (d *MSCCL) modes(k model.Kind) (in, out bool, err error) {
 	return false, false, fmt.Errorf("--inplace %q: want yes, no or both", d.InPlace)
 }
 
+// made is a file that was made of a schedule.
+type made struct {
+	file   []byte
+	note   string // lines about the file
+	loaded certify.Loaded
+}
+
 // Write writes a schedule, which must be right for p, as MSCCL-IR, if what was written,
 // read again, is proved: by every runtime asked, in every mode that it declares, for
-// buffers of every size. It returns a line about the file.
+// buffers of every size. Of several such files it is the one that takes least once it is loaded. It returns lines about the file.
 func (d *MSCCL) Write(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
-	runtimes, coll, err := d.runtimes(p.Collective.Kind)
+	return writeMade(ctx, w, p, s, d.algo)
+}
+
+func writeMade(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule, make makes) (note string, err error) {
+	m, err := make(ctx, p, s)
 	if err != nil {
 		return "", err
+	}
+	_, err = w.Write(m.file)
+	return m.note, err
+}
+
+// algo makes the file that Write writes.
+func (d *MSCCL) algo(ctx context.Context, p *model.Problem, s *model.Schedule) (*made, error) {
+	runtimes, coll, err := d.runtimes(p.Collective.Kind)
+	if err != nil {
+		return nil, err
 	}
 	in, out, err := d.modes(p.Collective.Kind)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if _, known := deploy.Protocols[d.Proto]; d.Proto != "" && !known {
-		return "", fmt.Errorf("--proto %q: want Simple, LL or LL128", d.Proto)
+		return nil, fmt.Errorf("--proto %q: want Simple, LL or LL128", d.Proto)
 	}
 	l := msccl.LimitsOf(runtimes...)
 	if n := len(p.Members()); n > l.Ranks {
-		return "", fmt.Errorf("%w: %d ranks, and the runtimes' parser reads at most %d", assign.ErrLimit, n, l.Ranks)
-	}
-	program, err := assign.Assign(p, s, assign.Options{InPlace: in, OutOfPlace: out, Limits: assign.Limits{
-		Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}})
-	if err != nil {
-		if errors.Is(err, assign.ErrLimit) && len(runtimes) > 1 {
-			return "", exit.Hint(err, "fewer chunks fit (solve --chunks), and runtimes cut large ones themselves; convert --runtime msccl keeps to microsoft/msccl's limits alone, which are larger")
-		}
-		return "", err
-	}
-	proto := d.Proto
-	if proto == "" {
-		proto = "Simple"
-	}
-	algo, err := msccl.FromProgram(program, msccl.Header{Name: fmt.Sprintf("oraccl_%v_%d", p.Collective.Kind, program.Ranks), Proto: proto, Coll: coll, InPlace: in, OutPlace: out, MaxBytes: maxSize})
-	if err != nil {
-		return "", err
-	}
-	var b bytes.Buffer
-	if err := algo.Write(&b); err != nil {
-		return "", err
+		return nil, fmt.Errorf("%w: %d ranks, and the runtimes' parser reads at most %d", assign.ErrLimit, n, l.Ranks)
 	}
 	root := 0
 	if p.Collective.Kind.Rooted() {
-		root = program.Ranks // never a member
-		for i, r := range p.Members() {
-			if r == p.Collective.Root {
-				root = i
-			}
+		if root = slices.Index(p.Members(), p.Collective.Root); root < 0 {
+			root = len(p.Members()) // never a member
 		}
+	}
+	h := msccl.Header{Name: fmt.Sprintf("oraccl_%v_%d", p.Collective.Kind, len(p.Members())), Proto: cmp.Or(d.Proto, "Simple"), Coll: coll, InPlace: in, OutPlace: out, MaxBytes: maxSize}
+	options := assign.Options{InPlace: in, OutOfPlace: out, Limits: within(l)}
+	algo, loaded, err := fastest(ctx, p, s, options, func(program *model.Program) (*msccl.Algo, error) {
+		return msccl.FromProgram(program, h)
+	}, func(a *msccl.Algo) (*model.Imported, error) {
+		return a.Import(model.Meaning{Collective: coll, InPlace: in, Root: root}, p.Topology, p.Size)
+	})
+	switch {
+	case errors.Is(err, assign.ErrLimit) && len(runtimes) > 1:
+		return nil, exit.Hint(err, "fewer chunks fit (solve --chunks), and runtimes cut large ones themselves; convert --runtime msccl keeps to microsoft/msccl's limits alone, which are larger")
+	case err != nil:
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := algo.Write(&b); err != nil {
+		return nil, err
 	}
 	judged, err := confirm(ctx, b.Bytes(), runtimes, root)
 	if err != nil {
-		return "", fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
+		return nil, fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return "", err
+	if loaded.Lasts > 0 {
+		loaded.Note = "the best times for its threadblocks, channels and dependencies"
+		if judge.Parallel(p.Topology) {
+			loaded.Note += "; what is sent on one channel takes one of the parallel links"
+		}
 	}
-	note = describeFile(judged, runtimes, root)
-	if members := p.Members(); !slices.IsSorted(members) || members[len(members)-1] != len(members)-1 {
-		note += fmt.Sprintf("\ngpu 0 and those after it are the ranks %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(members), " ", ", "), "[]"))
-	}
-	return note, nil
+	return &made{b.Bytes(), describeFile(judged, runtimes, root) + describeMembers(p), loaded}, nil
 }
 
-// writes is how a schedule is written.
-type writes func(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error)
+// within returns the limits of runtimes in the words of assign.
+func within(l msccl.Limits) assign.Limits {
+	return assign.Limits{Threadblocks: l.Threadblocks, Steps: l.Steps, Channels: l.Channels, Peers: l.Peers, Elements: l.Elements, Chunks: l.Chunks, Count: l.Count}
+}
 
-// writer returns how a schedule is written in a format that is deployed.
-func (d *MSCCL) writer(t *Target) writes {
-	if t.Name == planTarget {
-		return d.writePlan
+// describeMembers tells which ranks the gpus of a file are, if they have other numbers.
+func describeMembers(p *model.Problem) string {
+	members := p.Members()
+	if slices.IsSorted(members) && members[len(members)-1] == len(members)-1 {
+		return ""
 	}
-	return d.Write
+	return fmt.Sprintf("\ngpu 0 and those after it are the ranks %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(members), " ", ", "), "[]"))
+}
+
+// makes is how a file is made of a schedule.
+type makes func(ctx context.Context, p *model.Problem, s *model.Schedule) (*made, error)
+
+// maker returns how a file is made in a format that is deployed.
+func (d *MSCCL) maker(plan bool) makes {
+	if plan {
+		return d.plan
+	}
+	return d.algo
 }
 
 // WriteTo writes to a file, whole or not at all: as an execution plan if the name asks for one.
 func (d *MSCCL) WriteTo(ctx context.Context, out string, p *model.Problem, s *model.Schedule) (note string, err error) {
-	if IsPlan(out) {
-		return d.to(ctx, out, p, s, d.writePlan)
-	}
-	return d.to(ctx, out, p, s, d.Write)
+	return d.to(ctx, out, p, s, d.maker(IsPlan(out)))
 }
 
-func (d *MSCCL) to(ctx context.Context, out string, p *model.Problem, s *model.Schedule, write writes) (note string, err error) {
-	var b bytes.Buffer
-	if note, err = write(ctx, &b, p, s); err != nil {
+func (d *MSCCL) to(ctx context.Context, out string, p *model.Problem, s *model.Schedule, make makes) (note string, err error) {
+	m, err := make(ctx, p, s)
+	if err != nil {
 		return "", err
 	}
-	return note, files.Write(out, func(w io.Writer) error {
-		_, err := w.Write(b.Bytes())
+	return m.note, files.Write(out, func(w io.Writer) error {
+		_, err := w.Write(m.file)
 		return err
 	})
 }
@@ -261,21 +284,16 @@ func Fits(runtime string) (*certify.Fits, error) {
 	} else if !slices.Contains(FitsNames(), runtime) {
 		return nil, fmt.Errorf("--fits %q: want %s", runtime, strings.Join(FitsNames(), ", "))
 	}
-	file, d := "fits.xml", &MSCCL{Runtime: runtime}
+	d := &MSCCL{Runtime: runtime}
 	if runtime == planTarget {
-		file, d = "fits.plan.json", &MSCCL{}
+		d = &MSCCL{}
 	}
 	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) (certify.Loaded, error) {
-		dir, err := os.MkdirTemp("", "oraccl-fits-")
+		m, err := d.maker(runtime == planTarget)(ctx, p, s)
 		if err != nil {
-			return certify.Loaded{}, fmt.Errorf("the file that the runtime loads cannot be written to be timed: %w", err)
-		}
-		defer os.RemoveAll(dir)
-		out := filepath.Join(dir, file)
-		if _, err := d.WriteTo(ctx, out, p, s); err != nil {
 			return certify.Loaded{}, err
 		}
-		return asWritten(ctx, out, p), nil
+		return m.loaded, nil
 	}}, nil
 }
 
@@ -319,40 +337,4 @@ func Best(ctx context.Context, ev *certify.Report, runtime, out string) (r *cert
 		note += fmt.Sprintf("\nas written, makespan %s us instead of %s us, with %s", report.Micros(f.Lasts), report.Micros(r.Makespan), f.Note)
 	}
 	return r, note, nil
-}
-
-// asWritten returns the makespan of a file that was made of a schedule for p: a threadblock does one after the other
-// what links could do at once.
-func asWritten(ctx context.Context, file string, p *model.Problem) certify.Loaded {
-	unknown := func(format string, args ...any) certify.Loaded {
-		return certify.Loaded{Note: fmt.Sprintf(format, args...)}
-	}
-	switch {
-	case len(p.Members()) != p.Topology.Ranks:
-		return unknown("the file has %d of the %d ranks of %s", len(p.Members()), p.Topology.Ranks, p.Topology.Name)
-	case p.Cost.Synchronous():
-		return unknown("the file has no rounds")
-	}
-	q := *p
-	q.Chunks = nil
-	g, err := judge.Given(ctx, file, &q, 0)
-	if err != nil {
-		return unknown("%v", err)
-	}
-	if g.Schedule == nil {
-		for _, engine := range slices.Sorted(maps.Keys(g.Before)) {
-			switch v := g.Before[engine]; {
-			case len(v.Violations) > 0:
-				return unknown("%s", v.Violations[0].Message)
-			case v.Reason != "":
-				return unknown("%s", v.Reason)
-			}
-		}
-		return unknown("it is no schedule of transfers")
-	}
-	s, err := certify.Timed(ctx, g.Problem, g.Schedule, g.Order)
-	if err != nil {
-		return unknown("%v", err)
-	}
-	return certify.Loaded{Lasts: g.Problem.Makespan(s), Note: g.Note}
 }

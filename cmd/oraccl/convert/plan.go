@@ -30,8 +30,13 @@ const leastIteration = 4 << 10
 // written, read again, is proved, without a warning, for messages from the smallest that
 // divides on. It returns lines about the file.
 func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
+	return writeMade(ctx, w, p, s, d.plan)
+}
+
+// plan makes the file that writePlan writes.
+func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (*made, error) {
 	if d.Runtime != "" && d.Runtime != mscclpp.Head {
-		return "", fmt.Errorf("--runtime %q: plans are written for %s", d.Runtime, mscclpp.Head)
+		return nil, fmt.Errorf("--runtime %q: plans are written for %s", d.Runtime, mscclpp.Head)
 	}
 	kind := p.Collective.Kind
 	inPlace := kind != model.AllToAll
@@ -39,47 +44,59 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 	case "", "yes", "no":
 		inPlace = d.InPlace == "yes" || d.InPlace == "" && inPlace
 	default:
-		return "", fmt.Errorf("--inplace %q: a plan is for one, want yes or no", d.InPlace)
+		return nil, fmt.Errorf("--inplace %q: a plan is for one, want yes or no", d.InPlace)
 	}
 	if !slices.Contains([]string{"", "Simple", "LL"}, d.Proto) {
-		return "", fmt.Errorf("--proto %q: of plans, want Simple or LL", d.Proto)
+		return nil, fmt.Errorf("--proto %q: of plans, want Simple or LL", d.Proto)
 	}
 	if !slices.Contains(mscclpp.Collectives(), kind.String()) {
-		return "", fmt.Errorf("MSCCL++ has no %v, want allreduce, allgather, reducescatter or alltoall", kind)
+		return nil, fmt.Errorf("MSCCL++ has no %v, want allreduce, allgather, reducescatter or alltoall", kind)
 	}
 	members, machines := p.Members(), machinesOf(p)
 	h := mscclpp.Header{Name: fmt.Sprintf("oraccl_%v_%d", kind, len(members)), Collective: kind.String(), InPlace: inPlace, LL: d.Proto == "LL", Machines: machines,
 		Unit: max(leastIteration, p.Size/int64(max(1, len(p.Chunks)))/16*16), Iterate: d.iterate}
-	var compose func() (*mscclpp.Written, error)
+	tries := []mscclpp.Header{h, h} // of which the second has a fence, that some schedules need for the next launch
+	tries[1].Fence = true
+	var compose func(mscclpp.Header) (*mscclpp.Written, error)
 	_, multimem := p.InNetwork(s)
 	if multimem {
 		shares, err := sharesOf(p, s)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		machines = nil
-		compose = func() (*mscclpp.Written, error) { return mscclpp.FromShares(*shares, h) }
+		compose = func(h mscclpp.Header) (*mscclpp.Written, error) { return mscclpp.FromShares(*shares, h) }
 	} else {
-		program, err := assign.Assign(p, s, assign.Options{InPlace: inPlace, OutOfPlace: !inPlace, Limits: planLimits})
-		if err != nil {
-			return "", err
+		if d.Proto == "" && p.Size <= smallMessage {
+			packets := h
+			packets.LL = true
+			tries = append([]mscclpp.Header{packets}, tries...)
 		}
-		compose = func() (*mscclpp.Written, error) { return mscclpp.FromProgram(program, h) }
+		o := assign.Options{InPlace: inPlace, OutOfPlace: !inPlace, Limits: planLimits}
+		program, _, err := fastest(ctx, p, s, o, func(program *model.Program) (*model.Program, error) { return program, nil }, func(program *model.Program) (*model.Imported, error) {
+			var b bytes.Buffer
+			written, err := mscclpp.FromProgram(program, tries[0])
+			if err == nil {
+				err = written.Write(&b, 0)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return importPlan(ctx, b.Bytes(), p)
+		})
+		if err != nil {
+			return nil, err
+		}
+		compose = func(h mscclpp.Header) (*mscclpp.Written, error) { return mscclpp.FromProgram(program, h) }
 	}
 	var b bytes.Buffer
-	var made *mscclpp.Written
+	var written *mscclpp.Written
 	var r *deploy.Report
-	tries := []mscclpp.Header{h, h} // of which the second has a fence, that some schedules need for the next launch
-	tries[1].Fence = true
-	if d.Proto == "" && p.Size <= smallMessage && !multimem {
-		packets := h
-		packets.LL = true
-		tries = append([]mscclpp.Header{packets}, tries...)
-	}
+	var err error
 	for _, h = range tries {
-		if made, err = compose(); err == nil {
+		if written, err = compose(h); err == nil {
 			b.Reset()
-			r, err = provePlan(ctx, &b, made)
+			r, err = provePlan(ctx, &b, written)
 		}
 		if err == nil || ctx.Err() != nil {
 			break
@@ -88,19 +105,16 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 	var limit *mscclpp.NotServedError
 	switch {
 	case errors.As(err, &limit):
-		return "", err
+		return nil, err
 	case err != nil:
-		return "", fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
+		return nil, fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return "", err
-	}
-	blocks, ops, scratch, iterated := made.Describe()
+	blocks, ops, scratch, iterated := written.Describe()
 	signals := "with signals"
 	if h.LL {
 		signals = "with packets (LL)"
 	}
-	note = fmt.Sprintf("%v on %d gpus, %s, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d operations; proved for %s, multiples of %s",
+	note := fmt.Sprintf("%v on %d gpus, %s, %s: %d chunks and %d of scratch, up to %d threadblocks of up to %d operations; proved for %s, multiples of %s",
 		kind, len(members), map[bool]string{true: "in place", false: "out of place"}[inPlace], signals, r.Schedule.Chunks, scratch, blocks, ops, r.Plan.Range(), model.FormatBytes(r.Plan.Unit))
 	if iterated > 0 {
 		note += fmt.Sprintf("\npipelines move %s an iteration", model.FormatBytes(iterated))
@@ -111,10 +125,20 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 	if n := slices.Max(append(machines, 0)) + 1; n > 1 {
 		note += fmt.Sprintf("\nthe ranks are taken to be %d machines, by the bandwidth of their links: ports lead between them", n)
 	}
-	if !slices.IsSorted(members) || members[len(members)-1] != len(members)-1 {
-		note += fmt.Sprintf("\ngpu 0 and those after it are the ranks %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(members), " ", ", "), "[]"))
+	loaded := lasts(ctx, p, func() (*model.Imported, error) { return importPlan(ctx, b.Bytes(), p) })
+	if loaded.Lasts > 0 {
+		loaded.Note = "the best times for its threadblocks, joins and signals"
 	}
-	return note, nil
+	return &made{b.Bytes(), note + describeMembers(p), loaded}, nil
+}
+
+// importPlan reads what a plan does with a buffer of the size of p.
+func importPlan(ctx context.Context, b []byte, p *model.Problem) (*model.Imported, error) {
+	f, err := mscclpp.Read("plan", bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return f.Import(ctx, p.Topology, p.Size)
 }
 
 // provePlan writes a plan for all messages for which it is proved.

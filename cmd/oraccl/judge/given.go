@@ -102,14 +102,14 @@ func givenDeployed(ctx context.Context, g *certify.Given, file string, p *model.
 		return nil
 	}
 	g.Note = "the best times for its " + form + d.Report.Proviso
-	if parallel(p.Topology) {
+	if Parallel(p.Topology) {
 		g.Note += "; what is sent on one channel takes one of the parallel links"
 	}
 	return take(g, p, m.Problem, m.Schedule, m.Order, file)
 }
 
-// parallel reports whether two links of t have the same ends.
-func parallel(t *model.Topology) bool {
+// Parallel reports whether two links of t have the same ends.
+func Parallel(t *model.Topology) bool {
 	ends := map[[2]int]bool{}
 	for _, l := range t.Links {
 		if ends[[2]int{l.Src, l.Dst}] {

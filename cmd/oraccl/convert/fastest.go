@@ -1,0 +1,68 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/assign"
+	"github.com/oraccl/oraccl/solve/certify"
+)
+
+// littleLonger is by how much what a runtime loads may take longer than the schedule that it is made of, for no other
+// program to be looked for.
+const littleLonger = 0.001
+
+// fastest makes something of programs that perform a schedule, and returns what takes least once a runtime has loaded it,
+// of several the first: a threadblock does one after the other what links could do at once, and what the schedule does at other times
+// than as soon as it can, a runtime does then. Where that is not known it returns the first.
+func fastest[T any](ctx context.Context, p *model.Problem, s *model.Schedule, o assign.Options, make func(*model.Program) (T, error), read func(T) (*model.Imported, error)) (best T, least certify.Loaded, err error) {
+	var first error
+	found := false
+	enough := (1 + littleLonger) * float64(p.Makespan(s))
+	err = assign.Each(p, s, o, func(program *model.Program) bool {
+		x, err := make(program)
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			return ctx.Err() == nil
+		}
+		l := lasts(ctx, p, func() (*model.Imported, error) { return read(x) })
+		if !found || l.Lasts > 0 && (least.Lasts == 0 || l.Lasts < least.Lasts) {
+			best, least, found = x, l, true
+		}
+		return ctx.Err() == nil && (least.Lasts == 0 || float64(least.Lasts) > enough)
+	})
+	if !found && err == nil {
+		err = first
+	}
+	return best, least, err
+}
+
+// lasts returns how long what is read of a file takes on the network of p, which it was made for; or why that is not known.
+func lasts(ctx context.Context, p *model.Problem, read func() (*model.Imported, error)) certify.Loaded {
+	unknown := func(format string, args ...any) certify.Loaded {
+		return certify.Loaded{Note: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case len(p.Members()) != p.Topology.Ranks:
+		return unknown("the file has %d of the %d ranks of %s", len(p.Members()), p.Topology.Ranks, p.Topology.Name)
+	case p.Cost.Synchronous():
+		return unknown("the file has no rounds")
+	}
+	m, err := read()
+	switch {
+	case err != nil:
+		return unknown("%v", err)
+	case len(m.Objections) > 0:
+		return unknown("%s", m.Objections[0].Message)
+	}
+	q := *p
+	q.Chunks = m.Problem.Chunks
+	s, err := certify.Timed(ctx, &q, m.Schedule, m.Order)
+	if err != nil {
+		return unknown("%v", err)
+	}
+	return certify.Loaded{Lasts: q.Makespan(s)}
+}
