@@ -27,9 +27,23 @@ import (
 	"github.com/oraccl/oraccl/solve/fluid"
 )
 
-// Solve solves a broadcast whose cut is open: over trees, and where latencies count by ejections, too, if those are not
-// enough. Among many ranks these come after what is sent on at once, without trees, and there are none if there are hubs.
+// Solve solves a broadcast whose cut is open: over machines, if there are any, and else, or if that is not near enough, over
+// trees and by ejections.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
+	machines := overMachines(b.Context(), p, o)
+	if machines.Schedule != nil && machines.Makespan() <= o.Nearly() {
+		return ended(b, machines), nil
+	}
+	others, err := solved(b, p, o, place)
+	if err != nil && machines.Schedule == nil {
+		return others, err
+	}
+	return withMore(machines, others), nil
+}
+
+// solved is Solve without machines: over trees, and where latencies count by ejections, too, if those are not
+// enough. Among many ranks these come after what is sent on at once, without trees, and there are none if there are hubs.
+func solved(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
 	if near != nil && len(p.Members()) > manyRanks {
 		if r := hubbed(b.Context(), p, near, o); r.Schedule != nil {
