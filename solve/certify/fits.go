@@ -25,6 +25,8 @@ type Fits struct {
 type Loaded struct {
 	Lasts model.Time // its makespan; 0: not known
 	Note  string     // with which times, or why it is not known
+	File  []byte     // what it loads
+	About string     // lines about the file
 }
 
 // Fitting is whether a schedule fits.

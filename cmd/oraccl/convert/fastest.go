@@ -13,10 +13,15 @@ import (
 // program to be looked for.
 const littleLonger = 0.001
 
+// mostCompared is how many transfers are read at most, in all files of MSCCL-IR that one schedule can become together, and
+// mostPlanned in all plans, which take longer to read.
+const mostCompared, mostPlanned = 1 << 18, 1 << 12
+
 // fastest makes something of programs that perform a schedule, and returns what takes least once a runtime has loaded it,
 // of several the first: a threadblock does one after the other what links could do at once, and what the schedule does at other times
-// than as soon as it can, a runtime does then. Where that is not known it returns the first.
-func fastest[T any](ctx context.Context, p *model.Problem, s *model.Schedule, o assign.Options, make func(*model.Program) (T, error), read func(T) (*model.Imported, error)) (best T, least certify.Loaded, err error) {
+// than as soon as it can, a runtime does then. Where that is not known it returns the first. It looks at no more of them once they have
+// made as many transfers as most.
+func fastest[T any](ctx context.Context, p *model.Problem, s *model.Schedule, o assign.Options, most int, make func(*model.Program) (T, error), read func(T) (*model.Imported, error)) (best T, least certify.Loaded, err error) {
 	var first error
 	found := false
 	enough := (1 + littleLonger) * float64(p.Makespan(s))
@@ -32,7 +37,8 @@ func fastest[T any](ctx context.Context, p *model.Problem, s *model.Schedule, o 
 		if !found || l.Lasts > 0 && (least.Lasts == 0 || l.Lasts < least.Lasts) {
 			best, least, found = x, l, true
 		}
-		return ctx.Err() == nil && (least.Lasts == 0 || float64(least.Lasts) > enough)
+		most -= len(s.Transfers)
+		return ctx.Err() == nil && most > 0 && (least.Lasts == 0 || float64(least.Lasts) > enough)
 	})
 	if !found && err == nil {
 		err = first

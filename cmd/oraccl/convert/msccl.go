@@ -74,13 +74,6 @@ func (d *MSCCL) modes(k model.Kind) (in, out bool, err error) {
 	return false, false, fmt.Errorf("--inplace %q: want yes, no or both", d.InPlace)
 }
 
-// made is a file that was made of a schedule.
-type made struct {
-	file   []byte
-	note   string // lines about the file
-	loaded certify.Loaded
-}
-
 // Write writes a schedule, which must be right for p, as MSCCL-IR, if what was written,
 // read again, is proved: by every runtime asked, in every mode that it declares, for
 // buffers of every size. Of several such files it is the one that takes least once it is loaded. It returns lines about the file.
@@ -93,26 +86,26 @@ func writeMade(ctx context.Context, w io.Writer, p *model.Problem, s *model.Sche
 	if err != nil {
 		return "", err
 	}
-	_, err = w.Write(m.file)
-	return m.note, err
+	_, err = w.Write(m.File)
+	return m.About, err
 }
 
 // algo makes the file that Write writes.
-func (d *MSCCL) algo(ctx context.Context, p *model.Problem, s *model.Schedule) (*made, error) {
+func (d *MSCCL) algo(ctx context.Context, p *model.Problem, s *model.Schedule) (m certify.Loaded, err error) {
 	runtimes, coll, err := d.runtimes(p.Collective.Kind)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	in, out, err := d.modes(p.Collective.Kind)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	if _, known := deploy.Protocols[d.Proto]; d.Proto != "" && !known {
-		return nil, fmt.Errorf("--proto %q: want Simple, LL or LL128", d.Proto)
+		return m, fmt.Errorf("--proto %q: want Simple, LL or LL128", d.Proto)
 	}
 	l := msccl.LimitsOf(runtimes...)
 	if n := len(p.Members()); n > l.Ranks {
-		return nil, fmt.Errorf("%w: %d ranks, and the runtimes' parser reads at most %d", assign.ErrLimit, n, l.Ranks)
+		return m, fmt.Errorf("%w: %d ranks, and the runtimes' parser reads at most %d", assign.ErrLimit, n, l.Ranks)
 	}
 	root := 0
 	if p.Collective.Kind.Rooted() {
@@ -122,32 +115,33 @@ func (d *MSCCL) algo(ctx context.Context, p *model.Problem, s *model.Schedule) (
 	}
 	h := msccl.Header{Name: fmt.Sprintf("oraccl_%v_%d", p.Collective.Kind, len(p.Members())), Proto: cmp.Or(d.Proto, "Simple"), Coll: coll, InPlace: in, OutPlace: out, MaxBytes: maxSize}
 	options := assign.Options{InPlace: in, OutOfPlace: out, Limits: within(l)}
-	algo, loaded, err := fastest(ctx, p, s, options, func(program *model.Program) (*msccl.Algo, error) {
+	algo, m, err := fastest(ctx, p, s, options, mostCompared, func(program *model.Program) (*msccl.Algo, error) {
 		return msccl.FromProgram(program, h)
 	}, func(a *msccl.Algo) (*model.Imported, error) {
 		return a.Import(model.Meaning{Collective: coll, InPlace: in, Root: root}, p.Topology, p.Size)
 	})
 	switch {
 	case errors.Is(err, assign.ErrLimit) && len(runtimes) > 1:
-		return nil, exit.Hint(err, "fewer chunks fit (solve --chunks), and runtimes cut large ones themselves; convert --runtime msccl keeps to microsoft/msccl's limits alone, which are larger")
+		return m, exit.Hint(err, "fewer chunks fit (solve --chunks), and runtimes cut large ones themselves; convert --runtime msccl keeps to microsoft/msccl's limits alone, which are larger")
 	case err != nil:
-		return nil, err
+		return m, err
 	}
 	var b bytes.Buffer
 	if err := algo.Write(&b); err != nil {
-		return nil, err
+		return m, err
 	}
 	judged, err := confirm(ctx, b.Bytes(), runtimes, root)
 	if err != nil {
-		return nil, fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
+		return m, fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
 	}
-	if loaded.Lasts > 0 {
-		loaded.Note = "the best times for its threadblocks, channels and dependencies"
+	if m.Lasts > 0 {
+		m.Note = "the best times for its threadblocks, channels and dependencies"
 		if judge.Parallel(p.Topology) {
-			loaded.Note += "; what is sent on one channel takes one of the parallel links"
+			m.Note += "; what is sent on one channel takes one of the parallel links"
 		}
 	}
-	return &made{b.Bytes(), describeFile(judged, runtimes, root) + describeMembers(p), loaded}, nil
+	m.File, m.About = b.Bytes(), describeFile(judged, runtimes, root)+describeMembers(p)
+	return m, nil
 }
 
 // within returns the limits of runtimes in the words of assign.
@@ -165,7 +159,7 @@ func describeMembers(p *model.Problem) string {
 }
 
 // makes is how a file is made of a schedule.
-type makes func(ctx context.Context, p *model.Problem, s *model.Schedule) (*made, error)
+type makes func(ctx context.Context, p *model.Problem, s *model.Schedule) (m certify.Loaded, err error)
 
 // maker returns how a file is made in a format that is deployed.
 func (d *MSCCL) maker(plan bool) makes {
@@ -185,8 +179,12 @@ func (d *MSCCL) to(ctx context.Context, out string, p *model.Problem, s *model.S
 	if err != nil {
 		return "", err
 	}
-	return m.note, files.Write(out, func(w io.Writer) error {
-		_, err := w.Write(m.file)
+	return m.About, writeFile(out, m)
+}
+
+func writeFile(out string, m certify.Loaded) error {
+	return files.Write(out, func(w io.Writer) error {
+		_, err := w.Write(m.File)
 		return err
 	})
 }
@@ -289,11 +287,7 @@ func Fits(runtime string) (*certify.Fits, error) {
 		d = &MSCCL{}
 	}
 	return &certify.Fits{Name: name, Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) (certify.Loaded, error) {
-		m, err := d.maker(runtime == planTarget)(ctx, p, s)
-		if err != nil {
-			return certify.Loaded{}, err
-		}
-		return m.loaded, nil
+		return d.maker(runtime == planTarget)(ctx, p, s)
 	}}, nil
 }
 
@@ -317,20 +311,30 @@ func FitsOf(runtime, out string) (*certify.Fits, error) {
 // Best writes the best schedule of those that fit as MSCCL-IR or an execution plan, for one runtime or, for "", for all
 // that know the collective.
 func Best(ctx context.Context, ev *certify.Report, runtime, out string) (r *certify.Row, note string, err error) {
+	if runtime == planTarget {
+		runtime = ""
+	}
 	if r = ev.BestFitting(); r == nil {
 		if ev.Free != nil {
 			return nil, "", fmt.Errorf("-o %s: %s: %w", out, ev.Free.Method, ev.Free.Fit.Err)
 		}
 		return nil, "", fmt.Errorf("-o %s: no proved schedule was found", out)
 	}
-	if runtime == planTarget {
-		runtime = ""
+	var f certify.Loaded
+	if r.Fit != nil {
+		f = r.Fit.Loaded
+	} else {
+		f, err = (&MSCCL{Runtime: runtime}).maker(IsPlan(out))(ctx, r.Result.Problem, r.Result.Schedule)
 	}
-	if note, err = (&MSCCL{Runtime: runtime}).WriteTo(ctx, out, r.Result.Problem, r.Result.Schedule); err != nil {
+	if err == nil {
+		err = writeFile(out, f)
+	}
+	if err != nil {
 		return nil, "", fmt.Errorf("-o %s: %s: %w", out, r.Method, err)
 	}
-	switch f := r.Fit; {
-	case f == nil || f.Lasts == r.Makespan:
+	note = f.About
+	switch {
+	case f.Lasts == r.Makespan:
 	case f.Lasts == 0:
 		note += "\nas written, the makespan is not known: " + f.Note
 	default:

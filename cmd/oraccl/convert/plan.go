@@ -12,6 +12,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/format/mscclpp"
 	"github.com/oraccl/oraccl/solve/assign"
+	"github.com/oraccl/oraccl/solve/certify"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/deploy"
 )
@@ -34,9 +35,9 @@ func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s 
 }
 
 // plan makes the file that writePlan writes.
-func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (*made, error) {
+func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (m certify.Loaded, err error) {
 	if d.Runtime != "" && d.Runtime != mscclpp.Head {
-		return nil, fmt.Errorf("--runtime %q: plans are written for %s", d.Runtime, mscclpp.Head)
+		return m, fmt.Errorf("--runtime %q: plans are written for %s", d.Runtime, mscclpp.Head)
 	}
 	kind := p.Collective.Kind
 	inPlace := kind != model.AllToAll
@@ -44,13 +45,13 @@ func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (
 	case "", "yes", "no":
 		inPlace = d.InPlace == "yes" || d.InPlace == "" && inPlace
 	default:
-		return nil, fmt.Errorf("--inplace %q: a plan is for one, want yes or no", d.InPlace)
+		return m, fmt.Errorf("--inplace %q: a plan is for one, want yes or no", d.InPlace)
 	}
 	if !slices.Contains([]string{"", "Simple", "LL"}, d.Proto) {
-		return nil, fmt.Errorf("--proto %q: of plans, want Simple or LL", d.Proto)
+		return m, fmt.Errorf("--proto %q: of plans, want Simple or LL", d.Proto)
 	}
 	if !slices.Contains(mscclpp.Collectives(), kind.String()) {
-		return nil, fmt.Errorf("MSCCL++ has no %v, want allreduce, allgather, reducescatter or alltoall", kind)
+		return m, fmt.Errorf("MSCCL++ has no %v, want allreduce, allgather, reducescatter or alltoall", kind)
 	}
 	members, machines := p.Members(), machinesOf(p)
 	h := mscclpp.Header{Name: fmt.Sprintf("oraccl_%v_%d", kind, len(members)), Collective: kind.String(), InPlace: inPlace, LL: d.Proto == "LL", Machines: machines,
@@ -62,7 +63,7 @@ func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (
 	if multimem {
 		shares, err := sharesOf(p, s)
 		if err != nil {
-			return nil, err
+			return m, err
 		}
 		machines = nil
 		compose = func(h mscclpp.Header) (*mscclpp.Written, error) { return mscclpp.FromShares(*shares, h) }
@@ -73,7 +74,7 @@ func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (
 			tries = append([]mscclpp.Header{packets}, tries...)
 		}
 		o := assign.Options{InPlace: inPlace, OutOfPlace: !inPlace, Limits: planLimits}
-		program, _, err := fastest(ctx, p, s, o, func(program *model.Program) (*model.Program, error) { return program, nil }, func(program *model.Program) (*model.Imported, error) {
+		program, least, err := fastest(ctx, p, s, o, mostPlanned, func(program *model.Program) (*model.Program, error) { return program, nil }, func(program *model.Program) (*model.Imported, error) {
 			var b bytes.Buffer
 			written, err := mscclpp.FromProgram(program, tries[0])
 			if err == nil {
@@ -85,15 +86,16 @@ func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (
 			return importPlan(ctx, b.Bytes(), p)
 		})
 		if err != nil {
-			return nil, err
+			return m, err
 		}
+		m = least
 		compose = func(h mscclpp.Header) (*mscclpp.Written, error) { return mscclpp.FromProgram(program, h) }
 	}
 	var b bytes.Buffer
 	var written *mscclpp.Written
 	var r *deploy.Report
-	var err error
-	for _, h = range tries {
+	try := 0
+	for try, h = range tries {
 		if written, err = compose(h); err == nil {
 			b.Reset()
 			r, err = provePlan(ctx, &b, written)
@@ -105,9 +107,9 @@ func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (
 	var limit *mscclpp.NotServedError
 	switch {
 	case errors.As(err, &limit):
-		return nil, err
+		return m, err
 	case err != nil:
-		return nil, fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
+		return m, fmt.Errorf("what was made of the schedule is not right, and is not written: %w", err)
 	}
 	blocks, ops, scratch, iterated := written.Describe()
 	signals := "with signals"
@@ -125,11 +127,14 @@ func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (
 	if n := slices.Max(append(machines, 0)) + 1; n > 1 {
 		note += fmt.Sprintf("\nthe ranks are taken to be %d machines, by the bandwidth of their links: ports lead between them", n)
 	}
-	loaded := lasts(ctx, p, func() (*model.Imported, error) { return importPlan(ctx, b.Bytes(), p) })
-	if loaded.Lasts > 0 {
-		loaded.Note = "the best times for its threadblocks, joins and signals"
+	if m.Lasts == 0 || try > 0 {
+		m = lasts(ctx, p, func() (*model.Imported, error) { return importPlan(ctx, b.Bytes(), p) })
 	}
-	return &made{b.Bytes(), note + describeMembers(p), loaded}, nil
+	if m.Lasts > 0 {
+		m.Note = "the best times for its threadblocks, joins and signals"
+	}
+	m.File, m.About = b.Bytes(), note+describeMembers(p)
+	return m, nil
 }
 
 // importPlan reads what a plan does with a buffer of the size of p.

@@ -269,6 +269,8 @@ func printFit(w io.Writer, ev *certify.Report) {
 	case !asked:
 	case slower == 0:
 		fmt.Fprintf(w, "Fits %s: the best of all.\n", fit.Fit.Name)
+	case slower < 0:
+		fmt.Fprintf(w, "Fits %s: %v shorter, once it is loaded, than the best of all, which leaves its transfers at later times than they could have.\n", fit.Fit.Name, model.Gap(-slower))
 	default:
 		fmt.Fprintf(w, "Fits %s: %v slower than the best of all, %s us by %s with %d chunks.\n", fit.Fit.Name, model.Gap(slower), Micros(free.Makespan), free.Method, len(free.Result.Problem.Chunks))
 	}
