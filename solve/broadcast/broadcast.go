@@ -351,7 +351,7 @@ func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings [
 	for _, f := range tried {
 		flows = append(flows, poured{Forest: f, framed: true, frames: map[model.Time]*frame{}})
 	}
-	chunks := model.TransferTime(p.Space(), p.Topology.Links[0].Bandwidth) / longestSlot(p.Topology)
+	chunks := finerThanSlots * model.TransferTime(p.Space(), p.Topology.Links[0].Bandwidth) / longestSlot(p.Topology)
 	best := finest(b.Context(), half.Context(), p, o, flows, max(1, int64(chunks)/int64(len(packings[0].Trees))))
 	if best.Schedule != nil && best.Makespan() > o.Enough {
 		o.Enough = o.Bound
@@ -363,8 +363,9 @@ func finestFramed(b *solve.Budget, p *model.Problem, o solve.Options, packings [
 	return best
 }
 
-// mostFrames is of how many packings frames are looked for.
-const mostFrames = 3
+// mostFrames is of how many packings frames are looked for, and finerThanSlots how many chunks there are at first in the longest
+// slot: with fewer, latencies are hardly longer than periods.
+const mostFrames, finerThanSlots = 3, 4
 
 // Place returns a schedule of a broadcast whose chunks are placed on packings in other orders than here.
 type Place func(ctx context.Context, g Packings) (solve.Result, error)
