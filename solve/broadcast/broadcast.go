@@ -161,8 +161,12 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 			return solve.Failed(ctx, p, solve.NotServed("there are no regular trees, and too many switches to pack others"))
 		}
 	case n > maxShallow && framable(p):
+		star := starred(b, p, o)
+		if star.Schedule != nil && star.Makespan() <= o.Bound+o.Bound/farFrom {
+			return ended(b, star), nil // what is poured takes longer to be found, and is no better
+		}
 		short, done := b.Share(8)
-		best = soonest(short.Context(), p, o)
+		best = sooner(star, soonest(short.Context(), p, o))
 		if done(); best.Schedule != nil {
 			best = sooner(best, starry(b, p, o))
 			best.Stop = solve.Done

@@ -113,9 +113,9 @@ func (x *chains) follow(i int32, place int, received bool) bool {
 	}
 }
 
-// untangle exchanges places until no two arcs collide between switches, if it gets there (simulated annealing). Then
-// each arc has one route.
-func (x *chains) untangle() {
+// untangle exchanges places, a number of times at most, until no two arcs collide between switches, and reports whether it got
+// there (simulated annealing). Then each arc has one route.
+func (x *chains) untangle(most int) bool {
 	var movable []int32
 	for i, a := range x.arcs {
 		if len(a.routes[0]) > 2 {
@@ -123,21 +123,27 @@ func (x *chains) untangle() {
 		}
 	}
 	rng := rand.New(rand.NewPCG(1, uint64(len(x.arcs))))
-	for n := 0; x.cost > 0 && n < mostUntangled; n++ {
+	heat, cooling := tangled, math.Pow(leastTangled/tangled, 1/float64(most))
+	for n := 0; x.cost > 0 && n < most; n++ {
 		i, other := movable[rng.IntN(len(movable))], rng.IntN(len(x.out[0]))
 		one, before := x.arcs[i].colour, x.cost
 		x.exchange(i, other)
-		if x.cost > before && rng.Float64() >= math.Exp(float64(before-x.cost)/tangled) {
+		if x.cost > before && rng.Float64() >= math.Exp(float64(before-x.cost)/heat) {
 			x.exchange(i, one)
 		}
+		heat *= cooling
 	}
 	if x.cost > 0 {
-		return
+		return false
 	}
 	for i, a := range x.arcs {
 		a.routes = a.routes[x.way[i]:][:1]
 	}
+	return true
 }
 
-// mostUntangled limits the exchanges; tangled is how many collisions more are often taken.
-const mostUntangled, tangled = 1 << 14, 0.4
+// mostUntangled limits the exchanges where links between switches are hardly full, and mostFullUntangled where they are.
+const mostUntangled, mostFullUntangled = 1 << 14, 1 << 18
+
+// tangled and leastTangled are how many collisions more are often taken, at the start and at the end.
+const tangled, leastTangled = 0.4, 0.12

@@ -52,7 +52,7 @@ func stars(p *model.Problem, near *neighbours) (trees [][]bough) {
 		}
 		trees = append(trees, arcs)
 	}
-	newChains(trees, p.Topology.Ranks, len(p.Topology.Links), placed(trees, p.Topology.Ranks)).untangle()
+	newChains(trees, p.Topology.Ranks, len(p.Topology.Links), placed(trees, p.Topology.Ranks)).untangle(mostUntangled)
 	return trees
 }
 
