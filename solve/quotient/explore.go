@@ -89,15 +89,20 @@ func (s *search) early() {
 		return
 	}
 	before := s.work
+	s.probe()
+	if s.best != nil && s.gap() > hopelessGap && float64(s.bound) < fewLatencies*s.best.latency() {
+		s.graft()
+	}
+	s.budget += s.work - before
+}
+
+// probe tries a few cuts with the largest group, until a plan is not hopelessly far from the bound.
+func (s *search) probe() {
 	for _, t := range s.trials[:min(fewCuts, len(s.trials))] {
 		if t.x.index == s.trials[0].x.index && s.gap() > hopelessGap {
 			s.spend(t, 1)
 		}
 	}
-	if s.best != nil && s.gap() > hopelessGap && float64(s.bound) < fewLatencies*s.best.latency() {
-		s.graft()
-	}
-	s.budget += s.work - before
 }
 
 // manyJobs is from how many jobs of one part a rank that stands for others on gatherings are moved early.

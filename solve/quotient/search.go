@@ -33,6 +33,7 @@ type search struct {
 	round    int // of explore
 	ejecting *ejecting
 	sought   bool // it was looked for
+	rounds   *roundsSearch
 }
 
 func newSearch(ctx context.Context, p *model.Problem, o solve.Options) *search {
@@ -65,6 +66,7 @@ var stages = []func(s *search){
 	(*search).begin,
 	(*search).slotted,
 	(*search).ring,
+	(*search).inRounds,
 	(*search).ejectFar,
 	(*search).early,
 	(*search).colour,
@@ -120,7 +122,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 9
+const firstAgain = 10
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100
