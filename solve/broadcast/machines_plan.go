@@ -12,7 +12,7 @@ import (
 type plan struct {
 	*machines
 	large, small int64 // sizes of chunks
-	until        int   // places in which home sends to hubs; 0: there are no hubs but for small chunks
+	until        int   // places in which home sends to hubs; 0: there are no hubs except for small chunks
 	rounds       int   // of small chunks, one for each rank outside home to be its hub, and one for each rank of home
 	stars        []int // by rail
 

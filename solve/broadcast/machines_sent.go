@@ -8,8 +8,9 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// overMachines returns a broadcast over machines, if there are any: one with few transfers that is soon enough, or else the
-// soonest of those that there is time to verify. A coarser one comes first, so that there is a schedule in any case.
+// overMachines returns a broadcast over machines, if there are any: one with few transfers that is near enough, or else one with as
+// many as there is time to verify, which is worth them only if the few are not near. The few come first, so that there is a schedule
+// in any case.
 func overMachines(ctx context.Context, p *model.Problem, o solve.Options) (best solve.Result) {
 	m := newMachines(p)
 	if m == nil {
@@ -19,17 +20,16 @@ func overMachines(ctx context.Context, p *model.Problem, o solve.Options) (best 
 	if o.MostTransfers > 0 {
 		most = min(most, o.MostTransfers)
 	}
-	for _, transfers := range []int{most / muchFewer, most} {
-		if best.Schedule == nil || best.Makespan() > max(o.Bound, o.Enough) {
-			best = sooner(best, m.broadcast(ctx, o, transfers))
-		}
+	best = m.broadcast(ctx, most/muchFewer, o.Bound, max(o.Bound, o.Enough))
+	if nearly := max(o.Bound, o.Nearly()); best.Schedule == nil || best.Makespan() > nearly {
+		best = sooner(best, m.broadcast(ctx, most, o.Bound, nearly))
 	}
 	return best
 }
 
-// broadcast returns the broadcast of the best plan with a number of transfers at most.
-func (m *machines) broadcast(ctx context.Context, o solve.Options, most int) solve.Result {
-	x, found := m.planned(o.Bound, max(o.Bound, o.Enough), int64(most/(len(m.p.Members())-1)))
+// broadcast returns the broadcast of the best plan with a number of transfers at most: see planned.
+func (m *machines) broadcast(ctx context.Context, most int, bound, enough model.Time) solve.Result {
+	x, found := m.planned(bound, enough, int64(most/(len(m.p.Members())-1)))
 	if !found {
 		return solve.Result{}
 	}
@@ -46,7 +46,7 @@ func (m *machines) broadcast(ctx context.Context, o solve.Options, most int) sol
 // mostOverMachines is how many transfers a broadcast over machines has at most.
 const mostOverMachines = 5 << 20
 
-// parcels is the schedule of a plan, as far as it is made.
+// parcels is the schedule of a plan, which is being made.
 type parcels struct {
 	*plan
 	model.Schedule

@@ -82,7 +82,7 @@ func TestSoonOverMachines(t *testing.T) {
 		require.True(t, found, c.name)
 		require.LessOrEqual(t, x.ends(), c.enough, c.name)
 		require.LessOrEqual(t, int(x.larges()+x.smalls()), c.chunks, c.name)
-		r := m.broadcast(context.Background(), solve.Options{Enough: c.enough}, (len(p.Members())-1)<<15)
+		r := m.broadcast(context.Background(), (len(p.Members())-1)<<15, 0, c.enough)
 		require.InEpsilon(t, int64(x.ends()), int64(r.Makespan()), 1e-3, c.name)
 	}
 }
