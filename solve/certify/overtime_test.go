@@ -78,8 +78,9 @@ func TestSharedFlows(t *testing.T) {
 		{"dgx2:2", model.Broadcast, 1 << 20, 14486 * model.Nanosecond, 14650 * model.Nanosecond},
 		{"dgx2:2", model.Reduce, 8 << 20, 87799 * model.Nanosecond, 87970 * model.Nanosecond},
 		{"fattree:4x4", model.Reduce, 8 << 20, 159167 * model.Nanosecond, 159714 * model.Nanosecond},
-		{"dgxh100:16", model.Broadcast, 1 << 20, 8301 * model.Nanosecond, 8848 * model.Nanosecond},
+		{"dgxh100:16", model.Broadcast, 1 << 20, 8301 * model.Nanosecond, 8868 * model.Nanosecond},
 		{"dgxh100:16", model.Reduce, 8 << 20, 26651 * model.Nanosecond, 27220 * model.Nanosecond},
+		{"dgxa100:4", model.Reduce, 256 << 10, 6461 * model.Nanosecond, 6866 * model.Nanosecond},
 	} {
 		top, err := topo.Parse(x.topo, topo.Options{})
 		require.NoError(t, err)

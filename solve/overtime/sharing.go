@@ -134,8 +134,9 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 		if end > by {
 			best, by = x, end
 		}
+		stuck := last > 0 && at < last+model.Time(float64(at)*precision)
 		hopeless := at < by-by/farBelow && x.NumColumns() > quickShared/2
-		if at < last+model.Time(float64(at)*precision) || hopeless || 3*x.NumColumns()/2 > smallShared {
+		if stuck || hopeless || 3*x.NumColumns()/2 > smallShared {
 			break
 		}
 		last = at
@@ -182,7 +183,7 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 		switch columns := high.NumColumns(); {
 		case columns <= fewShared:
 			return often
-		case columns <= quickShared:
+		case columns <= smallShared:
 			return between
 		}
 		return 0
