@@ -121,7 +121,7 @@ func Uneven(p *model.Problem) bool {
 }
 
 // Packs reports whether trees packed in the fluid limit are likely the best for p: an allreduce over direct links that are busy for
-// hundreds of latencies, where no symmetry moves all ranks, since they have other bandwidths to their neighbours. O(links·log links).
+// a thousand latencies, where no symmetry moves all ranks, since they have other bandwidths to their neighbours. O(links·log links).
 func Packs(p *model.Problem) bool {
 	return p.Collective.Kind == model.AllReduce && direct(p) && Latencies(p) >= manyLatencies && !alike(p.Topology)
 }
@@ -151,7 +151,7 @@ func direct(p *model.Problem) bool {
 
 const (
 	uneven        = 1.25 // times as much bandwidth
-	manyLatencies = 300
+	manyLatencies = 1000
 )
 
 // Latencies returns for how many latencies of a link an allreduce keeps the links of p busy at least, on average. O(links).

@@ -56,10 +56,13 @@ func (s *search) finish() {
 	if s.best == nil || conveys(s.p) || s.p.Late() {
 		return
 	}
-	list := s.different(rehung, even)
+	list, work := s.different(rehung, even), finishPart*s.usual
+	if !s.latent() { // smaller parts gain more
+		work /= 2
+	}
 	for end := never; s.best.best.end < end && !s.near() && s.ctx.Err() == nil; {
 		end = s.best.best.end
-		s.rehangAll(list, finishPart*s.usual)
+		s.rehangAll(list, work)
 		var finer []*trial
 		for _, t := range s.leaders(list, max(1, len(list)*2/3)) {
 			if s.p.Chunks == nil && !s.near() {
