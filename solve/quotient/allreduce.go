@@ -98,6 +98,9 @@ func (x *reducing) sum(parts []part, r rule, until model.Time, rng *rand.Rand, w
 			from.ready[i] = model.Time(r.apart * float64(len(parts)-1-i) / float64(len(parts)))
 		}
 	}
+	if r.pairs {
+		x.r.pair(parts, &from, rng)
+	}
 	p := x.r.gather(parts, from, r, until, rng, work)
 	if p == nil {
 		return nil
@@ -116,6 +119,7 @@ func (x *reducing) allreduce(sums *plan, r rule, until model.Time, rng *rand.Ran
 			from.ready[j.part] = max(from.ready[j.part], j.end)
 		}
 	}
+	from.last = sums.last()
 	g := x.s.gather(sums.parts, from, r, until, rng, work)
 	if g == nil {
 		return nil

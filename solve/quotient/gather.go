@@ -40,6 +40,7 @@ type gathering struct {
 	served   []model.Time // by machine: how long it was busy
 	starts   []model.Time // by kind of part: when a hop can start
 	late     []model.Time // by kind of part: when it has to
+	last     []last       // of sums; nil: there are none
 	work     *counter
 	left     int    // what is still missing
 	dirty    []bool // by group of ways: something may start
@@ -69,6 +70,7 @@ type rule struct {
 	wait    float64 // by which part of the time that it takes of links a hop may start later
 	far     float64 // until when, in ps, long ways come first, and from when on short ones; 0: choices and long count instead
 	apart   float64 // of sums: by how much that of the first part is over before that of the last
+	pairs   bool    // of sums: all go to one of two neighbours, who exchange what they have
 }
 
 // wake is when something may be able to start: on a way, or on all ways of a machine.
@@ -91,11 +93,12 @@ func (a wake) Before(b wake) bool {
 type state struct {
 	busy  []book       // by machine
 	ready []model.Time // by part; nil: at once
+	last  []last       // by part: to whom the root may send sooner; nil: to nobody
 }
 
 // gather returns a plan that ends by the deadline, or nil if it finds none.
 func (s *shop) gather(parts []part, from state, r rule, until model.Time, rng *rand.Rand, work *counter) *plan {
-	g := &gathering{s: s, parts: parts, rng: rng, rule: r, until: until, n: s.t.Ranks, work: work}
+	g := &gathering{s: s, parts: parts, rng: rng, rule: r, until: until, n: s.t.Ranks, last: from.last, work: work}
 	g.at = make([]model.Time, len(parts)*g.n)
 	for i := range g.at {
 		g.at[i] = never
@@ -197,6 +200,9 @@ func (g *gathering) spread(part, rank int32, from model.Time) {
 			}
 		}
 		from := max(from, st.wait)
+		if g.exchanges(part, rank, to) && st.batch == nil {
+			from = max(g.last[part].others, st.wait)
+		}
 		g.shortest[key] = min(g.shortest[key], s.ways[st.way].times[0].lasts)
 		if g.offered[st.way][key/64]>>(key%64)&1 == 0 {
 			g.offered[st.way][key/64] |= 1 << (key % 64)
@@ -343,9 +349,17 @@ func (g *gathering) take(b *chosen) {
 		g.wakeAfter(v.machine, span.To, now)
 	}
 	end := now + tm.lasts
-	g.at[int(o.part)*g.n+int(o.dst)] = end
 	g.left--
 	g.work.n += hopWork
 	g.jobs = append(g.jobs, job{part: o.part, src: o.src, dst: o.dst, step: o.step, start: now, end: end})
+	if g.exchanges(o.part, o.src, o.dst) {
+		end = max(end, g.last[o.part].comes)
+	}
+	g.at[int(o.part)*g.n+int(o.dst)] = end
 	g.spread(o.part, o.dst, end)
+}
+
+// exchanges reports whether a rank is the root of a part, and another one the last that sends its sum there.
+func (g *gathering) exchanges(part, rank, to int32) bool {
+	return g.last != nil && int(rank) == g.parts[part].root && to == g.last[part].rank
 }

@@ -80,24 +80,40 @@ func arrival(j *job) model.Time {
 	return j.end
 }
 
-// there returns from when on hops can leave a rank, or never: the root's begin when those of the other operation are over.
-func (g *grafting) there(part int32, op model.Op, rank int32) model.Time {
-	if int(rank) != g.parts[part].root {
-		return g.at[g.place(part, op, rank)]
+// there returns from when on a hop that is out can leave a rank, or never: the root's begin when those of the other operation are over,
+// except one that is mutual, and so do those of a rank that exchanges sums with the root.
+func (g *grafting) there(j *job, rank int32) model.Time {
+	root := int32(g.parts[j.part].root)
+	if rank != root {
+		at, op := g.at[g.place(j.part, j.op, rank)], model.Copy
+		if k, l := g.by[g.place(j.part, op, rank)], g.by[g.place(j.part, 1-op, rank)]; at != never && k >= 0 && l >= 0 && g.exchange(&g.jobs[k], &g.jobs[l]) {
+			return max(at, g.turned(j, rank, -1))
+		}
+		return at
 	}
-	others := g.kids[g.place(part, 1-op, rank)]
-	if len(others) == 0 && op == model.Reduction {
-		return -g.turn[part]
+	twin := g.by[g.place(j.part, 1-j.op, j.child())]
+	if twin >= 0 && g.exchange(j, &g.jobs[twin]) {
+		return max(-g.until[1-j.op], g.turned(j, rank, twin))
 	}
-	at := g.turn[part]
-	if len(others) > 0 {
-		at = -never
+	switch {
+	case len(g.kids[g.place(j.part, 1-j.op, rank)]) > 0:
+		return g.turned(j, rank, -1)
+	case j.op == model.Reduction:
+		return -g.turn[j.part]
 	}
-	for _, i := range others {
-		if j := &g.jobs[i]; op == model.Reduction {
-			at = max(at, -j.start)
-		} else {
-			at = max(at, j.end)
+	return g.turn[j.part]
+}
+
+// turned returns when the last hop of a rank is over that is of the part of a job and the other operation, as the job counts time, one left out.
+func (g *grafting) turned(j *job, rank, out int32) model.Time {
+	at := -never
+	for _, i := range g.kids[g.place(j.part, 1-j.op, rank)] {
+		switch k := &g.jobs[i]; {
+		case i == out:
+		case j.op == model.Reduction:
+			at = max(at, -k.start)
+		default:
+			at = max(at, k.end)
 		}
 	}
 	return at
@@ -195,11 +211,11 @@ func (g *grafting) meets(a, b *job) bool {
 
 // try has a hop that is out go over some parent, as early as it can, if it arrives by a time then, and reports whether it does.
 func (g *grafting) try(j *job, p parent, by model.Time) bool {
-	at := g.there(j.part, j.op, p.rank)
+	k := j.over(p)
+	at := g.there(&k, p.rank)
 	if at == never {
 		return false
 	}
-	k := j.over(p)
 	st := g.s.step(&k)
 	tm := g.s.at(st.way, &g.parts[k.part])
 	if k.op == model.Copy {

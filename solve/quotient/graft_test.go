@@ -3,6 +3,7 @@ package quotient
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -209,7 +210,7 @@ func TestGraftFirst(t *testing.T) {
 		if before := x.best.end; i == 1 {
 			s.graftFirst()
 			require.LessOrEqual(t, x.best.end, before)
-			require.Positive(t, x.step) // hops were moved
+			require.True(t, slices.ContainsFunc(s.trials, func(t *trial) bool { return t.step > 0 })) // hops were moved
 			require.NoError(t, solvetest.Right(x.p, x.best.emit(x.p)))
 		}
 		draws[i] = x.rng.Uint64()

@@ -42,6 +42,7 @@ func (x *plan) emit(p *model.Problem) *model.Schedule {
 		}
 	}
 	sched.Transfers = make([]model.Transfer, 0, total)
+	mutual := x.mutual()
 	for i := range x.jobs {
 		j := &x.jobs[i]
 		st := s.step(j)
@@ -76,6 +77,9 @@ func (x *plan) emit(p *model.Problem) *model.Schedule {
 			t := model.Transfer{Chunk: k, Src: int32(src), Dst: int32(dst), Route: id, Op: j.op, Start: start, End: start + 1}
 			if !p.Cost.Synchronous() {
 				t.End = start + s.t.Duration(sched.Routes[id], p.Chunks[k].Size)
+			}
+			if mutual[i] >= 0 {
+				t.Op = x.exchanged(j, &x.jobs[mutual[i]], p, p.Chunks[k].Size)
 			}
 			sched.Transfers = append(sched.Transfers, t)
 		}

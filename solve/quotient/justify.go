@@ -157,7 +157,7 @@ func (c *calendar) take(x model.Interval) {
 }
 
 // waits returns, for each job of a plan, those that must have ended before it starts: that
-// bring what it sends. The order of the jobs does not matter.
+// bring what it sends. The order of the jobs does not matter. A rank that exchanges sums with the root does not wait for its own: see mutual.
 func (x *plan) waits() [][]int32 {
 	n := x.s.t.Ranks
 	at := func(j *job, rank int32) int { return int(j.part)*n + int(rank) }
@@ -170,12 +170,19 @@ func (x *plan) waits() [][]int32 {
 			by[at(j, j.dst)] = int32(i)
 		}
 	}
+	mutual := x.mutual()
 	list := make([][]int32, len(x.jobs))
 	for i := range x.jobs {
 		j := &x.jobs[i]
-		if k := at(j, j.src); j.op == model.Copy && by[k] >= 0 {
+		switch k := at(j, j.src); {
+		case j.op == model.Copy && by[k] >= 0 && mutual[by[k]] >= 0:
+			list[i] = append(by[k:k+1:k+1], into[k]...)
+		case j.op == model.Copy && by[k] >= 0:
 			list[i] = by[k : k+1]
-		} else {
+		case j.op == model.Copy && mutual[i] >= 0:
+			own := slices.Index(into[k], mutual[i])
+			list[i] = slices.Concat(into[k][:own], into[k][own+1:])
+		default:
 			list[i] = into[k]
 		}
 	}

@@ -18,7 +18,8 @@
 // else on the network with its links turned round, and timed again. An all-to-all or scatter chooses paths: see conveying; a gather
 // is a scatter read backwards where links have one that leads back, else it chooses paths, too. An allreduce
 // is both, the gatherings with what the sums leave free, and each again with the other as it is;
-// or trees that balance the loads of all machines over both, list-scheduled: see balance. Among groups of ranks with few or slow
+// or trees that balance the loads of all machines over both, list-scheduled: see balance. Where latencies count, a root and a neighbour
+// exchange sums in the end: see plan.mutual. Among groups of ranks with few or slow
 // links between them, all three also try trees that go to each group once: see sketch. Where
 // ways differ in latency, hops of gatherings and allreduces begin with slots in some: see slots. Large gatherings may go round a ring, small
 // ones may be made in rounds of one latency: see rounded. Among many ranks hops take each other's place in slots: see package ejection. Each

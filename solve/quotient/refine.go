@@ -45,7 +45,7 @@ func (s *search) refine() {
 }
 
 // graftFirst moves hops of allreduces before they are polished, with draws of its own: what it does not make better is polished as it would
-// have been.
+// have been. What is far from the bound after some of the work goes on with roots that exchange sums.
 func (s *search) graftFirst() {
 	if s.p.Collective.Kind != model.AllReduce || s.gap() < graftGap {
 		return
@@ -54,6 +54,8 @@ func (s *search) graftFirst() {
 	for i, t := range s.trials {
 		draws[i], t.rng = t.rng, rand.New(rand.NewPCG(s.o.Seed, ^uint64(i)))
 	}
+	s.graftAll(s.different(grafted, graftable), s.ample/graftRounds)
+	s.exchange()
 	s.graft()
 	for i, r := range draws {
 		s.trials[i].rng = r

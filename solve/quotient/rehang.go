@@ -85,6 +85,8 @@ type rehanging struct {
 	added   []bool        // by part and rank: some sum comes to it
 	at      []model.Time  // by part and rank: when its copy is there, or never
 	leaves  []model.Time  // by part and rank: when its sum is on its way, below 0 if it never is
+	summed  []model.Time  // by part and rank: when all sums have come to it
+	sent    []model.Time  // by part and rank: when the first copy leaves it
 	parents [2][][]parent // by operation and rank
 }
 
@@ -93,9 +95,13 @@ func (x *plan) rehanging() *rehanging {
 	size := x.s.t.Ranks * len(x.parts)
 	r.passed, r.added = make([]bool, size), make([]bool, size)
 	r.at, r.leaves = slices.Repeat([]model.Time{never}, size), slices.Repeat([]model.Time{-1}, size)
+	r.summed, r.sent = make([]model.Time, size), slices.Repeat([]model.Time{never}, size)
 	for i := range x.parts {
 		root := r.key(int32(i), int32(x.parts[i].root))
 		r.at[root], r.leaves[root] = 0, x.end
+	}
+	for i := range x.jobs {
+		r.turn(&x.jobs[i])
 	}
 	for i := range x.jobs {
 		j := &x.jobs[i]
@@ -110,13 +116,26 @@ func (x *plan) rehanging() *rehanging {
 	return r
 }
 
+// turn notes when sums come to a rank, and copies leave it: what the one wait for, the others have to be before, also where a rank exchanges
+// sums with the root.
+func (r *rehanging) turn(j *job) {
+	if j.op == model.Reduction {
+		at := r.key(j.part, j.dst)
+		r.summed[at] = max(r.summed[at], j.end)
+	} else {
+		at := r.key(j.part, j.src)
+		r.sent[at] = min(r.sent[at], j.start)
+	}
+}
+
 // hang notes what a job does at its ends.
 func (r *rehanging) hang(j *job) {
+	r.turn(j)
 	src, dst := r.key(j.part, j.src), r.key(j.part, j.dst)
 	if j.op == model.Reduction {
-		r.added[dst], r.leaves[src] = true, j.start
+		r.added[dst], r.leaves[src] = true, min(j.start, r.sent[src])
 	} else {
-		r.passed[src], r.at[dst] = true, j.end
+		r.passed[src], r.at[dst] = true, max(j.end, r.summed[dst])
 	}
 }
 

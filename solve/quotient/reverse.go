@@ -6,7 +6,7 @@ import "github.com/oraccl/oraccl/model"
 // same, and so is its group. The hop with number i that leaves an orbit there is twins[i] of
 // that orbit here, turned round.
 func (s *shop) reversed() (r *shop, twins [][]twin) {
-	r = &shop{t: s.t.Reversed(), cost: s.cost, g: s.g, class: s.class, reps: s.reps, element: s.element, member: s.member, lanes: s.lanes, takers: s.takers}
+	r = &shop{t: s.t.Reversed(), cost: s.cost, g: s.g, class: s.class, reps: s.reps, element: s.element, member: s.member, lanes: s.lanes, takers: s.takers, mutual: s.mutual}
 	for i := range s.ways {
 		x := s.ways[i]
 		last := int32(len(x.links) - 1)

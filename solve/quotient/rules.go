@@ -34,6 +34,7 @@ func (t *trial) rule(i int, allreduce bool) rule {
 	if t.latent && i == 0 && draw() < 0.7 {
 		r.apart = draw() * mostApart * t.latency()
 	}
+	r.pairs = *t.x.s.mutual && t.latent && i == 0 && draw() < likelyPairs
 	if t.rules == nil {
 		usual := rule{choices: 1.5, rare: 1, long: 0.5, late: 1.5, random: 0.1}
 		if allreduce && i == 0 && t.cut.ratio == 1 {
@@ -41,6 +42,7 @@ func (t *trial) rule(i int, allreduce bool) rule {
 			if t.latent && t.rng.IntN(2) == 0 {
 				usual.apart = 2 * t.latency()
 			}
+			usual.pairs = r.pairs
 		}
 		if t.fitted {
 			return rule{rare: -1, late: 1, random: 0.1, far: 0.05 * float64(t.spread), wait: 0.1}
@@ -63,8 +65,12 @@ func (t *trial) rule(i int, allreduce bool) rule {
 	return rule{
 		choices: blend(old.choices, r.choices), rare: blend(old.rare, r.rare), long: blend(old.long, r.long), late: blend(old.late, r.late),
 		random: blend(old.random, r.random), wait: blend(old.wait, r.wait), far: blend(old.far, r.far), even: blend(old.even, r.even), apart: blend(old.apart, r.apart),
+		pairs: old.pairs,
 	}
 }
+
+// likelyPairs is the share of rules by which pairs of neighbours exchange sums.
+const likelyPairs = 0.6
 
 // costlyJobs is from how many jobs on there is no time for many attempts: then the first has the rule that did best at the first
 // attempt on dragonflies, and is the quickest.

@@ -26,6 +26,7 @@ type shop struct {
 	out     [][]step       // by orbit: the hops that leave its first rank
 	takers  [][]int32      // by machine: the ways that it serves
 	before  [][]model.Time // by machine: how long after the start of a hop it may be wanted first
+	mutual  *bool          // roots exchange sums with those whose sums come last: see plan.mutual
 }
 
 // way is what hops have in common that take the same machines for the same times.
@@ -144,7 +145,7 @@ const (
 // members. The error is that of ctx if it is done before.
 func newShop(ctx context.Context, p *model.Problem, g *symmetry.Group) (*shop, error) {
 	t := p.Topology
-	s := &shop{t: t, cost: p.Cost, g: g, class: slices.Repeat([]int32{-1}, t.Ranks), element: make([]int32, t.Ranks), member: make([]bool, t.Ranks)}
+	s := &shop{t: t, cost: p.Cost, g: g, class: slices.Repeat([]int32{-1}, t.Ranks), element: make([]int32, t.Ranks), member: make([]bool, t.Ranks), mutual: new(bool)}
 	for v := range t.Ranks {
 		if s.class[v] >= 0 {
 			continue
