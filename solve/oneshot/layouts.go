@@ -28,17 +28,10 @@ func levels(p *model.Problem) (all []grouping) {
 	n := len(p.Members())
 	seen := map[string]bool{}
 	take := func(groups grouping) {
-		size := len(groups[0])
-		if len(groups) < 2 || size < 2 || n != size*len(groups) || len(all) == maxGroupings || seen[fmt.Sprint(groups)] {
-			return
+		if groups.equal(n) && len(all) < maxGroupings && !seen[fmt.Sprint(groups)] {
+			seen[fmt.Sprint(groups)] = true
+			all = append(all, groups)
 		}
-		for _, g := range groups {
-			if len(g) != size {
-				return
-			}
-		}
-		seen[fmt.Sprint(groups)] = true
-		all = append(all, groups)
 	}
 	if groups := machines(p); groups != nil {
 		take(groups)
@@ -70,6 +63,35 @@ func levels(p *model.Problem) (all []grouping) {
 		add(func(l *model.Link) bool { return l.Src != v && l.Dst != v })
 	}
 	return all
+}
+
+// equal reports whether n members are in two or more groups of equal size, two or more each.
+func (groups grouping) equal(n int) bool {
+	size := len(groups[0])
+	return len(groups) > 1 && size > 1 && n == size*len(groups) && !slices.ContainsFunc(groups, func(g []int) bool { return len(g) != size })
+}
+
+// bySwitch returns the members, as their numbers, by the only switch that each of them is at, nil if one is at none or at several.
+func bySwitch(p *model.Problem) (groups grouping) {
+	t, out, at := p.Topology, p.Topology.Out(), map[int]int{}
+	for i, r := range p.Members() {
+		one := -1
+		for _, l := range out[r] {
+			v := t.Links[l].Dst
+			if t.IsRank(v) || one >= 0 && one != v {
+				return nil
+			}
+			one = v
+		}
+		g, known := at[one]
+		if !known {
+			g = len(groups)
+			at[one] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
 }
 
 // machines returns the members, as their numbers, by the machines that the topology has as groups, nil
@@ -124,8 +146,8 @@ type layout struct {
 	orders [][]int // in which chunks take turns to go along the dimensions
 }
 
-// layouts returns the layouts to try: those of the network's levels, also with the groups in two
-// dimensions; those of a grid; and those of the members' numbers in as many dimensions as n has
+// layouts returns the layouts to try: those of the network's levels, and of the members at each switch if these are no prime number, also with the
+// groups in two dimensions; those of a grid; and those of the members' numbers in as many dimensions as n has
 // prime factors, and in two. Ranks of grids, cubes and machines are numbered along their dimensions.
 func layouts(p *model.Problem) (all []*layout) {
 	n := len(p.Members())
@@ -140,7 +162,7 @@ func layouts(p *model.Problem) (all []*layout) {
 			all = append(all, x)
 		}
 	}
-	for _, groups := range levels(p) {
+	grouped := func(groups grouping, factors ...[]int) {
 		along, of := make([]int, n), make([]int, n) // number in its group, and the group's
 		for h, list := range groups {
 			for i, v := range list {
@@ -149,9 +171,16 @@ func layouts(p *model.Problem) (all []*layout) {
 		}
 		first := &layout{radix: []int{len(groups[0])}, digits: [][]int{along}}
 		take(first.with(of, len(groups)))
-		if f := balanced(len(groups)); f[1] > 1 {
-			take(first.with(of, f[:]...))
+		for _, f := range factors {
+			if !slices.Contains(f, 1) {
+				take(first.with(of, f...))
+			}
 		}
+	}
+	known := levels(p)
+	for _, groups := range known {
+		f := balanced(len(groups))
+		grouped(groups, f[:])
 	}
 	take(cube(p))
 	numbers := make([]int, n)
@@ -166,6 +195,12 @@ func layouts(p *model.Problem) (all []*layout) {
 		if n%size == 0 && size+n/size <= 2*(even[0]+even[1]) { // others have many pairs
 			take(new(layout).with(numbers, size, n/size))
 		}
+	}
+	groups := bySwitch(p)
+	isKnown := func(x grouping) bool { return slices.EqualFunc(x, groups, slices.Equal) }
+	if groups != nil && groups.equal(n) && len(primes(len(groups[0]))) > 1 && !slices.ContainsFunc(known, isKnown) { // prime ones are there
+		f := balanced(len(groups))
+		grouped(groups, f[:], []int{f[1], f[0]})
 	}
 	return all
 }

@@ -23,3 +23,29 @@ func TestMachines(t *testing.T) {
 	tp.Groups = tp.Groups[:1]
 	require.Empty(t, levels(p), "members that are in no machine")
 }
+
+// TestBySwitch: members of which each is at one switch make layouts with these, in two dimensions where there are so many, too.
+func TestBySwitch(t *testing.T) {
+	at := func(name string) *model.Problem {
+		network, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		return &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 10, Cost: model.Pipelined}
+	}
+	radices := func(p *model.Problem) (list [][]int) {
+		for _, x := range layouts(p) {
+			list = append(list, x.radix)
+		}
+		return list
+	}
+	p := at("dragonfly:5x4x4")
+	p.Collective.Group = []int{79, 78, 3, 2}
+	require.Equal(t, grouping{{0, 1}, {2, 3}}, bySwitch(p))
+	p.Collective.Group = nil
+	require.True(t, bySwitch(p).equal(80))
+	require.Contains(t, radices(p), []int{4, 20})
+	require.Contains(t, radices(p), []int{4, 5, 4})
+	require.Contains(t, radices(p), []int{4, 4, 5}, "routers of a group, and groups")
+	require.Nil(t, bySwitch(at("ring:4")), "no switches")
+	require.Nil(t, bySwitch(at("dgx2:2")), "several")
+	require.False(t, bySwitch(at("switch:4")).equal(4), "one group")
+}
