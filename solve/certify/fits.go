@@ -112,27 +112,33 @@ func (e *Evaluator) findFitting(b *solve.Budget, m solve.Solver, p *model.Proble
 			return useless
 		case !e.fits(late, r):
 			return tooMany
-		case below > 0 && r.Lasts() >= below:
+		case below > 0 && (!r.lastsKnown() || r.Lasts() >= below):
 			return useless
 		}
-		if best, below = r, r.Lasts(); e.near(b, p, below) {
+		if best = r; !r.lastsKnown() {
+			return gained
+		}
+		if below = r.Lasts(); e.near(b, p, below) {
 			return over
 		}
 		return gained
 	}
 	cuts := fitCuts(p)
 	from, came := len(cuts)*3/4, gained
-	for i := from; i < len(cuts) && came == gained; i++ {
-		came = attempt(cuts[i])
-	}
 	idle := 0
-	for i := from - 1; i >= 0 && came != over && idle < idleFits; i-- {
-		switch came = attempt(cuts[i]); came {
-		case gained:
+	next := func(k int) {
+		if came = attempt(k); came == gained {
 			idle = 0
-		case useless:
+		} else if came == useless {
 			idle++
 		}
+	}
+	for i := from; i < len(cuts) && came <= useless && idle < idleFits; i++ {
+		next(cuts[i])
+	}
+	idle = 0
+	for i := from - 1; i >= 0 && came != over && idle < idleFits; i-- {
+		next(cuts[i])
 	}
 	if best != nil {
 		best.Solving = spent
@@ -179,10 +185,10 @@ func (e *Evaluator) fitting(b *solve.Budget, p *model.Problem, methods []solve.S
 	slices.SortStableFunc(methods, func(l, m solve.Solver) int { return cmp.Compare(order(l), order(m)) })
 	for i, m := range methods {
 		best, below := ev.BestFitting(), model.Time(0)
-		if best != nil {
+		if best != nil && best.lastsKnown() {
 			below = best.Lasts()
 		}
-		if b.Stop() != 0 || best != nil && (e.near(b, p, below) || float64(below) <= (1+UsuallyEnough)*float64(free.Makespan)) {
+		if b.Stop() != 0 || below > 0 && (e.near(b, p, below) || float64(below) <= (1+UsuallyEnough)*float64(free.Makespan)) {
 			break
 		}
 		share, done := fallingShare(b, len(methods)-i)
@@ -245,8 +251,11 @@ func (e *Evaluator) addFitting(b *solve.Budget, methods int, m solve.Solver, p *
 	}
 	below := model.Time(0)
 	if e.fits(late, r) {
-		if below = r.Lasts(); len(e.Methods) > 1 || below <= r.Makespan {
+		if float64(r.Lasts()) <= (1+UsuallyEnough)*float64(r.Makespan) && (r.lastsKnown() || len(e.Methods) > 1) {
 			return nil
+		}
+		if r.lastsKnown() {
+			below = r.Lasts()
 		}
 	}
 	share, done := shareOf(b, methods)

@@ -24,7 +24,6 @@ const mostCompared, mostPlanned = 1 << 18, 1 << 12
 func fastest[T any](ctx context.Context, p *model.Problem, s *model.Schedule, o assign.Options, most int, make func(*model.Program) (T, error), read func(T) (*model.Imported, error)) (best T, least certify.Loaded, err error) {
 	var first error
 	found := false
-	enough := (1 + littleLonger) * float64(p.Makespan(s))
 	err = assign.Each(p, s, o, func(program *model.Program) bool {
 		x, err := make(program)
 		if err != nil {
@@ -38,12 +37,17 @@ func fastest[T any](ctx context.Context, p *model.Problem, s *model.Schedule, o 
 			best, least, found = x, l, true
 		}
 		most -= len(s.Transfers)
-		return ctx.Err() == nil && most > 0 && (least.Lasts == 0 || float64(least.Lasts) > enough)
+		return ctx.Err() == nil && most > 0 && !isFast(least, p, s)
 	})
 	if !found && err == nil {
 		err = first
 	}
 	return best, least, err
+}
+
+// isFast reports whether what a runtime loads takes as long as the schedule that it is made of, or a little longer.
+func isFast(l certify.Loaded, p *model.Problem, s *model.Schedule) bool {
+	return l.Lasts > 0 && float64(l.Lasts) <= (1+littleLonger)*float64(p.Makespan(s))
 }
 
 // lasts returns how long what is read of a file takes on the network of p, which it was made for; or why that is not known.

@@ -19,6 +19,7 @@ type Written struct {
 	scratch []int // chunks of each rank; of packets, with LL
 	plains  []int // with LL, of other data
 	blocks  []*builder
+	spread  map[[2]int]int // by rank and level: how many of its threadblocks put to several ranks
 }
 
 // The format v2, as it is written.
@@ -103,7 +104,7 @@ type (
 )
 
 func newWritten(c *composer) *Written {
-	w := &Written{c: c, h: c.h}
+	w := &Written{c: c, h: c.h, spread: map[[2]int]int{}}
 	for r := range c.p.Ranks {
 		b := c.p.Buffers[r]
 		w.gpus = append(w.gpus, &gpuJSON{ID: r, Input: b[0].Cells, Output: b[1].Cells, Channels: []channelJSON{}, Remote: []remoteJSON{}, Semaphores: []struct{}{}, peers: map[Type][]int{}})
@@ -156,6 +157,7 @@ type builder struct {
 	entered bool    // they have waited for the start of others
 	moved   bool    // data were moved by all threads since
 	threads map[turn]int
+	begin   map[int]int // by level at which this one puts to several ranks: how many threadblocks of the rank before it do
 }
 
 // several is the thread of a turn that several have taken at once.
@@ -297,7 +299,7 @@ func (b *builder) peersOf(list []*parcel, kind Type, peer func(*parcel) int) []i
 
 // block writes what a rank does in a chapter.
 func (w *Written) block(ch *chapter, r, id int) error {
-	b := &builder{w: w, rank: r, j: &blockJSON{ID: id, Ops: []opJSON{}, Channels: []idsJSON{}, Remote: []remoteIDJSON{}}, ids: map[Type][]int{}, remotes: map[Type][]remoteJSON{}, threads: map[turn]int{}}
+	b := &builder{w: w, rank: r, j: &blockJSON{ID: id, Ops: []opJSON{}, Channels: []idsJSON{}, Remote: []remoteIDJSON{}}, ids: map[Type][]int{}, remotes: map[Type][]remoteJSON{}, threads: map[turn]int{}, begin: map[int]int{}}
 	to := func(m *parcel) int { return w.c.nodes[m.to].rank }
 	from := func(m *parcel) int { return w.c.nodes[m.from].rank }
 	if !w.c.h.LL {
@@ -399,6 +401,23 @@ func (b *builder) pipeline(ch *chapter) {
 	b.add(opJSON{Name: "pipeline", Context: &iterJSON{b.w.c.h.Unit, b.w.c.chunks}, Ops: ops})
 }
 
+// turn orders what puts one place to several ranks, one after the other: each rank, and each of its threadblocks, begins with another
+// one, so that they use different links at a time.
+func (b *builder) turn(sent []*parcel, to func(*parcel) int) {
+	if b.w.c.h.LL || len(sent) < 2 || slices.ContainsFunc(sent, func(m *parcel) bool { return m.source() != sent[0].source() }) {
+		return
+	}
+	n, level := b.w.c.p.Ranks, sent[0].level
+	begin, known := b.begin[level]
+	if !known {
+		begin = b.w.spread[[2]int{b.rank, level}]
+		b.begin[level] = begin
+		b.w.spread[[2]int{b.rank, level}]++
+	}
+	after := func(m *parcel) int { return ((to(m)-b.rank-1+n)%n + n - 1 - begin%(n-1)) % (n - 1) }
+	slices.SortStableFunc(sent, func(x, y *parcel) int { return cmp.Compare(after(x), after(y)) })
+}
+
 // send puts messages of one level.
 func (b *builder) send(sent []*parcel, to func(*parcel) int) {
 	c := b.w.c
@@ -414,6 +433,7 @@ func (b *builder) send(sent []*parcel, to func(*parcel) int) {
 			port = append(port, m)
 		}
 	}
+	b.turn(memory, to)
 	// of one buffer, which the kernel takes from the first, and of one size
 	kind := func(m *parcel) [2]int { return [2]int{int(m.source().buffer), m.size} }
 	slices.SortStableFunc(memory, func(x, y *parcel) int {
