@@ -70,10 +70,10 @@ func endings(ctx context.Context, p *model.Problem, s *model.Schedule, o solve.O
 }
 
 // open is how much is open at the end of a schedule, in parts of the latency to the last rank.
-var open = []float64{2, 1}
+var open = []float64{2, 2.5, 1}
 
 // mostEnded is how many transfers are open at most.
-const mostEnded = 3 << 13
+const mostEnded = 1 << 16
 
 // pouredOut returns the best schedule of a forest whose chunks are poured, without ways of their own for the last ones: instead
 // see endings. Chunks are as large as slots are long, and made finer until that gains little.
