@@ -71,7 +71,7 @@ func levelledStars(ctx context.Context, p *model.Problem, trees [][]bough) [][]b
 	return nil
 }
 
-// leastFree and mostFree are the part of a link between switches that stays free at first, and at last, as one of so many.
+// leastFree and mostFree tell how much of a link between switches stays free: an eighth at first, a quarter at last.
 const leastFree, mostFree = 8, 4
 
 // warmStars and coolStars are the temperatures at the start and at the end, as in levelled.

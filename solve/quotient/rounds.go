@@ -89,7 +89,7 @@ func (s *search) inRounds() {
 	}
 }
 
-// fewer returns the allgather of some chunks in so many rounds that is over sooner than the best plan, and takes most in a round; nil if
+// fewer returns the allgather of some chunks in some number of rounds that is over sooner than the best plan, and takes most in a round; nil if
 // there is none, or it would be over before the bound.
 func (s *search) fewer(chunks, rounds int) (best *rounded) {
 	x := s.shops[0].s
