@@ -19,8 +19,12 @@ import (
 )
 
 // maxPasses is how often all transfers are placed again where some that must each begin
-// before the other ends do not.
-const maxPasses = 256
+// before the other ends do not, and maxPlaced how many transfers that may be in all, where that is more than
+// minPasses times: what takes more passes seldom ends well.
+const maxPasses, maxPlaced, minPasses = 256, 1 << 17, 16
+
+// passes returns how often n transfers are placed at most.
+func passes(n int) int { return min(maxPasses, max(minPasses, maxPlaced/max(1, n))) }
 
 // Times returns a copy of s, a schedule for p with routes but not necessarily with times, in
 // which every transfer has times that keep the order and the capacities of p. Of parallel links
@@ -30,7 +34,7 @@ const maxPasses = 256
 func Times(ctx context.Context, p *model.Problem, s *model.Schedule, order *model.Precedence) (*model.Schedule, error) {
 	w := &work{p: p, s: s, order: order, board: newBoard(p)}
 	w.prepare()
-	for range maxPasses {
+	for range passes(len(s.Transfers)) {
 		if err := w.place(ctx); err != nil {
 			return nil, err
 		}

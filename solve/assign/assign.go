@@ -131,7 +131,7 @@ func Each(p *model.Problem, s *model.Schedule, o Options, yield func(*model.Prog
 		if apart && !f.parallel() {
 			continue
 		}
-		any := false
+		any, failed := false, 0
 		for _, way := range ways(apart) {
 			if !way.eager && l.most > 1 || way.timed && s.Form == model.Ordered {
 				continue
@@ -145,6 +145,9 @@ func Each(p *model.Problem, s *model.Schedule, o Options, yield func(*model.Prog
 				if first == nil {
 					first = err
 				}
+				if failed++; !any && failed == mostFailed {
+					break
+				}
 				continue
 			}
 			if any = true; !yield(q) {
@@ -157,6 +160,10 @@ func Each(p *model.Problem, s *model.Schedule, o Options, yield func(*model.Prog
 	}
 	return first
 }
+
+// mostFailed is how many ways are tried before it is clear that there is no room for the others either: they come after those with fewer
+// steps.
+const mostFailed = 2
 
 // program makes the program, with fewer messages a connection where threadblocks have too many steps.
 func (f *flow) program(l Limits) (*model.Program, error) {

@@ -255,6 +255,9 @@ func NothingFits(ev *certify.Report) error {
 	return fmt.Errorf("no schedule that was found fits %s: %s, %s us: %w", ev.Free.Fit.Name, ev.Free.Method, Micros(ev.Free.Makespan), ev.Free.Fit.Err)
 }
 
+// littleShorter is by which part what a runtime loads may be shorter than the best schedule for nothing to be said of it.
+const littleShorter = 0.001
+
 // printFit tells what it costs that a schedule fits, and why others do not.
 func printFit(w io.Writer, ev *certify.Report) {
 	fit := ev.BestFitting()
@@ -267,9 +270,9 @@ func printFit(w io.Writer, ev *certify.Report) {
 	case !asked && free != nil && !free.Fit.OK():
 		fmt.Fprintf(w, "Fits %s: none that was found.\n", free.Fit.Name)
 	case !asked:
-	case slower == 0:
+	case slower > -littleShorter && slower <= 0:
 		fmt.Fprintf(w, "Fits %s: the best of all.\n", fit.Fit.Name)
-	case slower < 0:
+	case slower <= -littleShorter:
 		fmt.Fprintf(w, "Fits %s: %v shorter, once it is loaded, than the best of all, which leaves its transfers at later times than they could have.\n", fit.Fit.Name, model.Gap(-slower))
 	default:
 		fmt.Fprintf(w, "Fits %s: %v slower than the best of all, %s us by %s with %d chunks.\n", fit.Fit.Name, model.Gap(slower), Micros(free.Makespan), free.Method, len(free.Result.Problem.Chunks))

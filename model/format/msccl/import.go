@@ -91,15 +91,40 @@ type importer struct {
 	own    bool // a rank's input is of chunks of its own
 	memory [][]*slots.Value
 	slots  *slots.Maker
-	fifo   map[[3]int][][]slots.Sent
+	fifo   map[[3]int]*fifo
 	pc     []int
+	gates  []gate // by process
 	byID   map[[2]int]int
 	turns  turns
 }
 
+// fifo is what was sent on a connection and not received yet.
+type fifo struct{ messages [][]slots.Sent }
+
+// gate is what the instruction that comes next in a process still waits for.
+type gate struct {
+	step  int      // which that is
+	waits [][2]int // steps of processes that are not over, as was found last
+	never bool     // what it waits for does not exist
+	in    *fifo
+}
+
+// connection returns what was sent on a connection.
+func (x *importer) connection(src, dst, channel int) *fifo {
+	name := [3]int{src, dst, channel}
+	if x.fifo[name] == nil {
+		x.fifo[name] = &fifo{}
+	}
+	return x.fifo[name]
+}
+
 func (x *importer) begin() {
 	p := x.p
-	x.fifo, x.byID = map[[3]int][][]slots.Sent{}, map[[2]int]int{}
+	x.fifo, x.byID = map[[3]int]*fifo{}, map[[2]int]int{}
+	x.gates = make([]gate, len(p.Processes))
+	for i := range x.gates {
+		x.gates[i].step = -1
+	}
 	for i := range p.Processes {
 		x.byID[[2]int{p.Processes[i].Rank, p.Processes[i].ID}] = i
 	}
@@ -126,7 +151,7 @@ func (x *importer) run() error {
 	next := func(receives bool) (moved bool, err error) { // all that receives nothing, or one that does
 		for i := range x.p.Processes {
 			q := &x.p.Processes[i]
-			for x.pc[i] < len(q.Steps) && x.ready(q, &q.Steps[x.pc[i]]) {
+			for x.pc[i] < len(q.Steps) && x.ready(i) {
 				in := &q.Steps[x.pc[i]]
 				if in.Verb&model.Receives != 0 != receives {
 					break
@@ -178,15 +203,27 @@ func (x *importer) awaited(q *model.Process, w model.Wait) (on, step int, ok boo
 	return on, step, step < len(steps)
 }
 
-// ready reports whether an instruction can go on.
-func (x *importer) ready(q *model.Process, in *model.Instruction) bool {
-	for _, w := range in.Waits {
-		on, step, ok := x.awaited(q, w)
-		if !ok || x.pc[on] <= step {
-			return false
+// ready reports whether the instruction that comes next in a process can go on.
+func (x *importer) ready(i int) bool {
+	q, g := &x.p.Processes[i], &x.gates[i]
+	in := &q.Steps[x.pc[i]]
+	if g.step != x.pc[i] {
+		g.step, g.waits = x.pc[i], g.waits[:0]
+		for _, w := range in.Waits {
+			on, step, ok := x.awaited(q, w)
+			g.waits, g.never = append(g.waits, [2]int{on, step}), g.never || !ok
+		}
+		if g.in == nil && in.Verb&model.Receives != 0 {
+			g.in = x.connection(q.RecvFrom, q.Rank, q.Channel)
 		}
 	}
-	return in.Verb&model.Receives == 0 || len(x.fifo[[3]int{q.RecvFrom, q.Rank, q.Channel}]) > 0
+	for len(g.waits) > 0 {
+		if w := g.waits[len(g.waits)-1]; x.pc[w[0]] <= w[1] {
+			return false
+		}
+		g.waits = g.waits[:len(g.waits)-1]
+	}
+	return !g.never && (in.Verb&model.Receives == 0 || len(g.in.messages) > 0)
 }
 
 // cells returns the cells of count chunks from an offset of a buffer.
@@ -203,8 +240,8 @@ func (x *importer) cells(rank int, ref model.Ref, offset, count int) (from, to i
 func (x *importer) execute(q *model.Process, in *model.Instruction) error {
 	var message []slots.Sent
 	if in.Verb&model.Receives != 0 {
-		name := [3]int{q.RecvFrom, q.Rank, q.Channel}
-		message, x.fifo[name] = x.fifo[name][0], x.fifo[name][1:]
+		from := x.connection(q.RecvFrom, q.Rank, q.Channel)
+		message, from.messages = from.messages[0], from.messages[1:]
 		for _, s := range message {
 			x.turns.received = append(x.turns.received, s.Transfer)
 		}
@@ -275,8 +312,8 @@ func (x *importer) execute(q *model.Process, in *model.Instruction) error {
 		}
 	}
 	if in.Verb&model.Sends != 0 {
-		name := [3]int{q.Rank, q.SendTo, q.Channel}
-		x.fifo[name] = append(x.fifo[name], out)
+		to := x.connection(q.Rank, q.SendTo, q.Channel)
+		to.messages = append(to.messages, out)
 	}
 	return nil
 }
