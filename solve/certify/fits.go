@@ -246,7 +246,7 @@ func (e *Evaluator) loadBest(b *solve.Budget, found []*Row, ev *Report) error {
 func (e *Evaluator) addFitting(b *solve.Budget, methods int, m solve.Solver, p *model.Problem, r *Row, ev *Report) error {
 	late, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
-	if r.Outcome() != verify.Proved || m.About().WarmStart {
+	if e.Fits == nil || r.Outcome() != verify.Proved || m.About().WarmStart {
 		return nil
 	}
 	below := model.Time(0)
