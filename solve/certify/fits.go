@@ -242,7 +242,7 @@ func (e *Evaluator) loadBest(b *solve.Budget, found []*Row, ev *Report) error {
 }
 
 // addFitting adds, where the row r that a method m found does not fit, the row of m that fits and lasts least. Where m is the
-// only method, and what fits lasts longer than its makespan, it does so, too. methods is how many methods have to share the time.
+// only method, and what fits lasts longer than its makespan, or it is not known how long, it does so, too. methods is how many methods have to share the time.
 func (e *Evaluator) addFitting(b *solve.Budget, methods int, m solve.Solver, p *model.Problem, r *Row, ev *Report) error {
 	late, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
@@ -251,7 +251,7 @@ func (e *Evaluator) addFitting(b *solve.Budget, methods int, m solve.Solver, p *
 	}
 	below := model.Time(0)
 	if e.fits(late, r) {
-		if float64(r.Lasts()) <= (1+UsuallyEnough)*float64(r.Makespan) && (r.lastsKnown() || len(e.Methods) > 1) {
+		if len(e.Methods) > 1 || r.lastsKnown() && float64(r.Lasts()) <= (1+UsuallyEnough)*float64(r.Makespan) {
 			return nil
 		}
 		if r.lastsKnown() {
