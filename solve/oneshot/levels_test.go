@@ -24,7 +24,7 @@ func TestMachines(t *testing.T) {
 	require.Empty(t, levels(p), "members that are in no machine")
 }
 
-// TestBySwitch: members of which each is at one switch make layouts with these, in two dimensions where there are so many, too.
+// TestBySwitch: members of which each is at one switch make layouts with these, of two dimensions where switches have groups of their own, too.
 func TestBySwitch(t *testing.T) {
 	at := func(name string) *model.Problem {
 		network, err := topo.Parse(name, topo.Options{})
