@@ -172,8 +172,10 @@ func (e *Evaluator) fitting(b *solve.Budget, p *model.Problem, methods []solve.S
 	if err := e.loadBest(b, ev.found, ev); err != nil {
 		return err
 	}
-	order := func(m solve.Solver) int { // what usually wins first, and what was quick, and is loaded, last
+	order := func(m solve.Solver) int { // what won first, then what usually does, and what was quick, and is loaded, last
 		switch about := m.About(); {
+		case m.Name() == free.Method:
+			return -1
 		case about.Quick:
 			return 2
 		case about.Leads != nil && about.Leads(p):
@@ -191,7 +193,11 @@ func (e *Evaluator) fitting(b *solve.Budget, p *model.Problem, methods []solve.S
 		if b.Stop() != 0 || below > 0 && (e.near(b, p, below) || float64(below) <= (1+UsuallyEnough)*float64(free.Makespan)) {
 			break
 		}
-		share, done := fallingShare(b, len(methods)-i)
+		pieces := len(methods) - i
+		if i == 0 { // what won
+			pieces = min(pieces, winners)
+		}
+		share, done := fallingShare(b, pieces)
 		r := e.findFitting(share, m, p, ev.Rows, below)
 		done()
 		if r == nil {
@@ -207,6 +213,9 @@ func (e *Evaluator) fitting(b *solve.Budget, p *model.Problem, methods []solve.S
 	}
 	return nil
 }
+
+// winners is among how many methods the time is shared at most while the one that won without a runtime looks for what fits: it has half.
+const winners = 4
 
 // loadBest has those of some found schedules verified that fit and last less than the row that fits, the one that
 // lasts least first, until one is proved, and keeps that as the row beside the best of all.
