@@ -19,12 +19,8 @@ import (
 )
 
 // maxPasses is how often all transfers are placed again where some that must each begin
-// before the other ends do not, and maxPlaced how many transfers that may be in all, where that is more than
-// minPasses times: what takes more passes seldom ends well.
-const maxPasses, maxPlaced, minPasses = 256, 1 << 17, 16
-
-// passes returns how often n transfers are placed at most.
-func passes(n int) int { return min(maxPasses, max(minPasses, maxPlaced/max(1, n))) }
+// before the other ends do not.
+const maxPasses = 256
 
 // Times returns a copy of s, a schedule for p with routes but not necessarily with times, in
 // which every transfer has times that keep the order and the capacities of p. Of parallel links
@@ -32,9 +28,14 @@ func passes(n int) int { return min(maxPasses, max(minPasses, maxPlaced/max(1, n
 // each other for ever, or when ctx ends. It takes O(n·log n + n·l·log n) time for n transfers over
 // routes of l links, for each pass; there is more than one pass only where ranks exchange values in place.
 func Times(ctx context.Context, p *model.Problem, s *model.Schedule, order *model.Precedence) (*model.Schedule, error) {
+	return InPasses(ctx, p, s, order, maxPasses)
+}
+
+// InPasses is Times with fewer passes at most, for those who compare several orders: it fails sooner where ranks exchange values.
+func InPasses(ctx context.Context, p *model.Problem, s *model.Schedule, order *model.Precedence, most int) (*model.Schedule, error) {
 	w := &work{p: p, s: s, order: order, board: newBoard(p)}
 	w.prepare()
-	for range passes(len(s.Transfers)) {
+	for range min(most, maxPasses) {
 		if err := w.place(ctx); err != nil {
 			return nil, err
 		}

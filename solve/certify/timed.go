@@ -3,6 +3,7 @@ package certify
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/pace"
@@ -14,10 +15,15 @@ import (
 // for, on the routes that it has, under the cost model of p, and checks that it is right with
 // them. Where order is nil, transfers wait for what pace.OrderOf returns.
 func Timed(ctx context.Context, p *model.Problem, s *model.Schedule, order *model.Precedence) (*model.Schedule, error) {
+	return TimedIn(ctx, p, s, order, math.MaxInt)
+}
+
+// TimedIn is Timed with a number of passes of the list scheduler at most: see pace.InPasses.
+func TimedIn(ctx context.Context, p *model.Problem, s *model.Schedule, order *model.Precedence, passes int) (*model.Schedule, error) {
 	if order == nil {
 		order = pace.OrderOf(s)
 	}
-	placed, err := pace.Times(ctx, p, s, order)
+	placed, err := pace.InPasses(ctx, p, s, order, passes)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package convert
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/assign"
@@ -16,6 +17,10 @@ const littleLonger = 0.001
 // mostCompared is how many transfers are read at most, in all files of MSCCL-IR that one schedule can become together, and
 // mostPlanned in all plans, which take longer to read.
 const mostCompared, mostPlanned = 1 << 18, 1 << 12
+
+// comparedPasses is how many transfers pace places at most for each file that is compared, where that is more than leastPasses
+// times all: where ranks exchange values it may place them again and again.
+const comparedPasses, leastPasses = 1 << 17, 16
 
 // fastest makes something of programs that perform a schedule, and returns what takes least once a runtime has loaded it,
 // of several the first: a threadblock does one after the other what links could do at once, and what the schedule does at other times
@@ -32,15 +37,18 @@ func fastest[T any](ctx context.Context, p *model.Problem, s *model.Schedule, o 
 			}
 			return ctx.Err() == nil
 		}
-		l := lasts(ctx, p, func() (*model.Imported, error) { return read(x) })
+		l := lasts(ctx, p, max(leastPasses, comparedPasses/max(1, len(s.Transfers))), func() (*model.Imported, error) { return read(x) })
 		if !found || l.Lasts > 0 && (least.Lasts == 0 || l.Lasts < least.Lasts) {
 			best, least, found = x, l, true
 		}
 		most -= len(s.Transfers)
 		return ctx.Err() == nil && most > 0 && !isFast(least, p, s)
 	})
-	if !found && err == nil {
+	switch {
+	case !found && err == nil:
 		err = first
+	case found && least.Lasts == 0:
+		least = lasts(ctx, p, math.MaxInt, func() (*model.Imported, error) { return read(best) })
 	}
 	return best, least, err
 }
@@ -51,7 +59,8 @@ func isFast(l certify.Loaded, p *model.Problem, s *model.Schedule) bool {
 }
 
 // lasts returns how long what is read of a file takes on the network of p, which it was made for; or why that is not known.
-func lasts(ctx context.Context, p *model.Problem, read func() (*model.Imported, error)) certify.Loaded {
+// passes limits how often pace places its transfers.
+func lasts(ctx context.Context, p *model.Problem, passes int, read func() (*model.Imported, error)) certify.Loaded {
 	unknown := func(format string, args ...any) certify.Loaded {
 		return certify.Loaded{Note: fmt.Sprintf(format, args...)}
 	}
@@ -70,7 +79,7 @@ func lasts(ctx context.Context, p *model.Problem, read func() (*model.Imported, 
 	}
 	q := *p
 	q.Chunks = m.Problem.Chunks
-	s, err := certify.Timed(ctx, &q, m.Schedule, m.Order)
+	s, err := certify.TimedIn(ctx, &q, m.Schedule, m.Order, passes)
 	if err != nil {
 		return unknown("%v", err)
 	}

@@ -2,7 +2,10 @@ package convert
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -16,6 +19,14 @@ import (
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/replay"
 )
+
+func (d *MSCCL) Write(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
+	return writeMade(ctx, w, p, s, d.algo)
+}
+
+func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
+	return writeMade(ctx, w, p, s, d.plan)
+}
 
 // TestEveryWay: every program that a schedule on a random network can become is proved as MSCCL-IR, in order or not.
 func TestEveryWay(t *testing.T) {
@@ -76,7 +87,7 @@ func TestFastest(t *testing.T) {
 		require.NoError(t, err)
 		algo, err := msccl.FromProgram(first, msccl.Header{Coll: msccl.CollName(c.kind, msccl.MSCCL), InPlace: true})
 		require.NoError(t, err)
-		before := lasts(t.Context(), p, func() (*model.Imported, error) {
+		before := lasts(t.Context(), p, math.MaxInt, func() (*model.Imported, error) {
 			return algo.Import(model.Meaning{Collective: c.kind.String(), InPlace: true}, topology, c.size)
 		})
 		t.Log(c.topology, p.Makespan(s), before, m.Lasts, m.Note)

@@ -74,13 +74,7 @@ func (d *MSCCL) modes(k model.Kind) (in, out bool, err error) {
 	return false, false, fmt.Errorf("--inplace %q: want yes, no or both", d.InPlace)
 }
 
-// Write writes a schedule, which must be right for p, as MSCCL-IR, if what was written,
-// read again, is proved: by every runtime asked, in every mode that it declares, for
-// buffers of every size. Of several such files it is the one that takes least once it is loaded. It returns lines about the file.
-func (d *MSCCL) Write(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
-	return writeMade(ctx, w, p, s, d.algo)
-}
-
+// writeMade writes what is made of a schedule, and returns lines about it.
 func writeMade(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule, make makes) (note string, err error) {
 	m, err := make(ctx, p, s)
 	if err != nil {
@@ -90,7 +84,9 @@ func writeMade(ctx context.Context, w io.Writer, p *model.Problem, s *model.Sche
 	return m.About, err
 }
 
-// algo makes the file that Write writes.
+// algo makes MSCCL-IR of a schedule, which must be right for p, if what was written,
+// read again, is proved: by every runtime asked, in every mode that it declares, for
+// buffers of every size. Of several such files it is the one that takes least once it is loaded.
 func (d *MSCCL) algo(ctx context.Context, p *model.Problem, s *model.Schedule) (m certify.Loaded, err error) {
 	runtimes, coll, err := d.runtimes(p.Collective.Kind)
 	if err != nil {
@@ -169,11 +165,7 @@ func (d *MSCCL) maker(plan bool) makes {
 	return d.algo
 }
 
-// WriteTo writes to a file, whole or not at all: as an execution plan if the name asks for one.
-func (d *MSCCL) WriteTo(ctx context.Context, out string, p *model.Problem, s *model.Schedule) (note string, err error) {
-	return d.to(ctx, out, p, s, d.maker(IsPlan(out)))
-}
-
+// to writes to a file, whole or not at all.
 func (d *MSCCL) to(ctx context.Context, out string, p *model.Problem, s *model.Schedule, make makes) (note string, err error) {
 	m, err := make(ctx, p, s)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -27,14 +27,9 @@ const smallMessage = 64 << 10
 // leastIteration is how many bytes an iteration of a pipeline has at least: there are at most 65535.
 const leastIteration = 4 << 10
 
-// writePlan writes a schedule, which must be right for p, as an execution plan of MSCCL++, if what was
+// plan makes an execution plan of MSCCL++ of a schedule, which must be right for p, if what was
 // written, read again, is proved, without a warning, for messages from the smallest that
-// divides on. It returns lines about the file.
-func (d *MSCCL) writePlan(ctx context.Context, w io.Writer, p *model.Problem, s *model.Schedule) (note string, err error) {
-	return writeMade(ctx, w, p, s, d.plan)
-}
-
-// plan makes the file that writePlan writes.
+// divides on.
 func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (m certify.Loaded, err error) {
 	if d.Runtime != "" && d.Runtime != mscclpp.Head {
 		return m, fmt.Errorf("--runtime %q: plans are written for %s", d.Runtime, mscclpp.Head)
@@ -121,7 +116,7 @@ func (d *MSCCL) plan(ctx context.Context, p *model.Problem, s *model.Schedule) (
 		note += fmt.Sprintf("\nthe ranks are taken to be %d machines, by the bandwidth of their links: ports lead between them", n)
 	}
 	if m.Lasts == 0 || try > 0 {
-		m = lasts(ctx, p, func() (*model.Imported, error) { return importPlan(ctx, b.Bytes(), p) })
+		m = lasts(ctx, p, math.MaxInt, func() (*model.Imported, error) { return importPlan(ctx, b.Bytes(), p) })
 	}
 	if m.Lasts > 0 {
 		m.Note = "the best times for its threadblocks, joins and signals"

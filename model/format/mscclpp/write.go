@@ -401,9 +401,9 @@ func (b *builder) pipeline(ch *chapter) {
 	b.add(opJSON{Name: "pipeline", Context: &iterJSON{b.w.c.h.Unit, b.w.c.chunks}, Ops: ops})
 }
 
-// turn orders what puts one place to several ranks, one after the other: each rank, and each of its threadblocks, begins with another
+// rotate orders what puts one place to several ranks, one after the other: each rank, and each of its threadblocks, begins with another
 // one, so that they use different links at a time.
-func (b *builder) turn(sent []*parcel, to func(*parcel) int) {
+func (b *builder) rotate(sent []*parcel, to func(*parcel) int) {
 	if b.w.c.h.LL || len(sent) < 2 || slices.ContainsFunc(sent, func(m *parcel) bool { return m.source() != sent[0].source() }) {
 		return
 	}
@@ -433,7 +433,7 @@ func (b *builder) send(sent []*parcel, to func(*parcel) int) {
 			port = append(port, m)
 		}
 	}
-	b.turn(memory, to)
+	b.rotate(memory, to)
 	// of one buffer, which the kernel takes from the first, and of one size
 	kind := func(m *parcel) [2]int { return [2]int{int(m.source().buffer), m.size} }
 	slices.SortStableFunc(memory, func(x, y *parcel) int {
