@@ -187,9 +187,13 @@ func (g *guide) between(u, v int) int64 { return g.to[v][g.members[u]] }
 // course builds the way of a chunk through some states, whose owners have some number. It returns nil if nobody has what a
 // member needs on the way.
 func (g *guide) course(q *plan, states []state, owner int) *course {
-	c, at := &course{}, q.begin(q.ownDigits(states, owner))
+	digits := q.ownDigits(states, owner)
+	c, at := &course{}, q.begin(digits)
 	for _, to := range states {
-		x, next := g.next(at, to)
+		if q.doors != nil {
+			digits = q.doors.digits(owner, to)
+		}
+		x, next := g.next(at, to, digits)
 		if next == nil {
 			return nil
 		}

@@ -36,15 +36,17 @@ func (q *plan) String() string {
 	}
 	owned := q.owned()
 	s, of := "", len(q.radix)
-	switch bits.OnesCount(owned) {
-	case 0:
+	switch n := bits.OnesCount(owned); {
+	case q.doors != nil:
+		s = "sums of groups exchanged from the ranks where links lead out to those where they come in"
+	case n == 0:
 		s = "one-shot in groups, one dimension after the other"
-	case of - 1:
+	case n == of-1:
 		s = "sums of groups exchanged by peers"
-	case of:
+	case n == of:
 		s = "sums of groups added up by one of the peers"
 	default:
-		s = fmt.Sprintf("sums of groups in %d of %d dimensions exchanged by peers", bits.OnesCount(owned), of)
+		s = fmt.Sprintf("sums of groups in %d of %d dimensions exchanged by peers", n, of)
 	}
 	if len(q.turns) > 1 {
 		s += ", chunks in turn from each dimension"
@@ -61,7 +63,12 @@ func (q *plan) owned() (set uint) {
 }
 
 // owners returns how many sets of owners there are.
-func (q *plan) owners() int { return q.product(q.owned()) }
+func (q *plan) owners() int {
+	if q.doors != nil {
+		return len(q.doors.pairs)
+	}
+	return q.product(q.owned())
+}
 
 // transfers returns how many transfers the plan makes of a number of chunks.
 func (q *plan) transfers(chunks int) (sum int) {
@@ -74,6 +81,9 @@ func (q *plan) transfers(chunks int) (sum int) {
 	at := state{}
 	for _, next := range q.turns[0] {
 		sum += q.between(at, next)
+		if q.doors != nil && q.doors.crossed(at) != q.doors.crossed(next) { // the own sum, too
+			sum += len(q.member) / q.product(q.doors.within)
+		}
 		at = next
 	}
 	return sum * chunks
@@ -130,6 +140,7 @@ func (s *search) compose(all []*layout) {
 		plans = append(plans, of...)
 		if s.leading {
 			plans = append(plans, s.paths(x)...)
+			plans = append(plans, s.doors(x)...)
 		}
 	}
 	s.together(1)

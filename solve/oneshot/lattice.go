@@ -154,7 +154,7 @@ func (l *lattice) start() *list {
 // pay returns what a step costs.
 func (l *lattice) pay(from *standing, to state) *paid {
 	g := l.s.guide
-	x, next := g.next(from, to)
+	x, next := g.next(from, to, from.digits)
 	p := &paid{cost: cost{busy: make([]float64, len(l.slow))}, at: next}
 	if next == nil {
 		return p

@@ -144,6 +144,7 @@ type layout struct {
 	digits [][]int // by dimension and member
 	member []int   // by the number that the digits make, the first dimension fastest
 	orders [][]int // in which chunks take turns to go along the dimensions
+	doors  *doors  // nil: owners exchange sums with their peers
 }
 
 // layouts returns the layouts to try: those of the network's levels, and of the members at each switch if these are no prime number, also with the

@@ -112,16 +112,17 @@ func (q *plan) begin(digits []int) *standing {
 	return x
 }
 
-// next returns what leads to a state, without routes, and where a chunk is then, or nil if nobody has what is needed.
-func (g *guide) next(x *standing, to state) (step, *standing) {
+// next returns what leads to a state, whose owners have some digits, without routes, and where a chunk is then, or nil if nobody has
+// what is needed. Digits differ from those before only where owners exchange sums.
+func (g *guide) next(x *standing, to state, digits []int) (step, *standing) {
 	q, from := x.q, x.at
-	y := &standing{q: q, at: to, digits: x.digits, home: x.home}
-	had, have := q.holders(from.owned, x.digits), q.holders(to.owned, x.digits)
 	grown := to.summed &^ from.summed
+	y := &standing{q: q, at: to, digits: digits, home: x.home}
+	had, have := q.holders(from.owned, x.digits), q.holders(to.owned, digits)
 	own := func(v int) int { // the owner in v's group
 		for j, r := range q.radix {
 			if (to.owned|from.owned)>>j&1 == 1 {
-				v = q.peer(v, j, x.digits[j]-q.digits[j][v]+r)
+				v = q.peer(v, j, digits[j]-q.digits[j][v]+r)
 			}
 		}
 		return v
