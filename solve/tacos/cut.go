@@ -9,7 +9,7 @@ import (
 )
 
 // maxPieces is into how many chunks per member an allreduce is cut at most, sharedPieces where hops share links or ports, which takes
-// longer, and maxCut and sharedCut limit its transfers if it is cut into more than one.
+// longer, and maxCut and sharedCut limit its transfers if it is cut into more than one, the former to twice as many where latencies count.
 const (
 	maxPieces, sharedPieces = 128, 16
 	maxCut, sharedCut       = 1 << 18, 1 << 17
@@ -58,6 +58,8 @@ func cuts(p *model.Problem, o solve.Options, threads int, stop func() bool) ([]c
 	best, pieces, transfers := model.MaxTime, maxPieces, int64(maxCut)
 	if !syn.forward.Private {
 		pieces, transfers = sharedPieces, sharedCut
+	} else if syn.both.Latent {
+		transfers *= 2
 	}
 	for vain, more := 0, try(); more && vain < 2 && k < pieces; {
 		last := all[len(all)-1].makespan

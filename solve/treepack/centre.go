@@ -15,6 +15,9 @@ type centre struct {
 	to, from []model.Time
 }
 
+// reaches are, by rank, the distances to the farthest landmark, and from it.
+type reaches struct{ to, from []model.Time }
+
 const (
 	// landmarks is how many ranks are looked at to find out which are central.
 	landmarks = 16
@@ -27,17 +30,19 @@ const (
 )
 
 // centres returns ranks that lie centrally: from which, and to which, no landmark is more
-// than 1+slack times the distance from the most central one. Landmarks are ranks that lie far
+// than 1+slack times the distance from the most central one; and for each rank how far it is
+// from the landmarks, and how far they are from it, at most. Landmarks are ranks that lie far
 // from each other: on a mesh they are its corners. It takes
 // O((landmarks+maxRoots)·hops·log ranks).
-func centres(n, back *network.Network, slack float64) []centre {
+func centres(n, back *network.Network, slack float64) (roots []centre, reach reaches) {
 	ranks := n.Problem.Topology.Ranks
 	class := n.Largest()
 	measure := func(r int32) centre {
 		return centre{r, n.DistancesTo(nil, r, class), back.DistancesTo(nil, r, class)}
 	}
 	farthest := make([]model.Time, ranks) // from and to any landmark
-	nearest := make([]model.Time, ranks)  // from and to the nearest one
+	reach = reaches{make([]model.Time, ranks), make([]model.Time, ranks)}
+	nearest := make([]model.Time, ranks) // from and to the nearest one
 	away := func(h centre, v int) model.Time { return h.to[v] + h.from[v] }
 	mark := measure(0)
 	for v := range ranks {
@@ -53,6 +58,7 @@ func centres(n, back *network.Network, slack float64) []centre {
 		mark = measure(int32(at))
 		for v := range ranks {
 			farthest[v] = max(farthest[v], away(mark, v))
+			reach.to[v], reach.from[v] = max(reach.to[v], mark.to[v]), max(reach.from[v], mark.from[v])
 			if nearest[v] = min(nearest[v], away(mark, v)); count == 0 { // rank 0 was not a landmark
 				nearest[v] = away(mark, v)
 			}
@@ -70,9 +76,8 @@ func centres(n, back *network.Network, slack float64) []centre {
 	if ranks > manyRanks {
 		most = min(count, fewRoots)
 	}
-	var roots []centre
 	for i := range most {
 		roots = append(roots, measure(central[i*count/most]))
 	}
-	return roots
+	return roots, reach
 }

@@ -23,13 +23,13 @@ func (g *packing) grow(k int, h *centre) {
 			}
 			l := leaving[skip]
 			if h.to[g.n.Hops[l].Dst] < h.to[v] {
-				if c := g.cost(l, class); best < 0 || c < least {
+				if c := g.cost(toRoot, l, class); best < 0 || c < least {
 					best, least = l, c
 				}
 			}
 		}
 		g.up[at] = best
-		g.carry(best, class, 1)
+		g.carry(toRoot, best, class, 1)
 		a, b := g.n.Into[v], g.n.Into[v+1]
 		best = -1
 		l := a + int32(turn%uint64(b-a))
@@ -38,13 +38,13 @@ func (g *packing) grow(k int, h *centre) {
 				l = a
 			}
 			if h.from[g.n.Hops[l].Src] < h.from[v] {
-				if c := g.cost(l, class); best < 0 || c < least {
+				if c := g.cost(fromRoot, l, class); best < 0 || c < least {
 					best, least = l, c
 				}
 			}
 		}
 		g.down[at] = best
-		g.carry(best, class, 1)
+		g.carry(fromRoot, best, class, 1)
 	}
 }
 
@@ -62,13 +62,13 @@ func (g *packing) chain(k int, next []int32, root int32) {
 			break
 		}
 		g.down[int(w)*g.chunks+k] = l
-		g.carry(l, class, 1)
+		g.carry(fromRoot, l, class, 1)
 		at = w
 	}
 	for v != root {
 		l := next[v]
 		g.up[int(v)*g.chunks+k] = l
-		g.carry(l, class, 1)
+		g.carry(toRoot, l, class, 1)
 		v = g.n.Hops[l].Dst
 	}
 	g.up[int(root)*g.chunks+k], g.down[int(root)*g.chunks+k] = -1, -1
@@ -86,35 +86,35 @@ func (g *packing) reattach(k int) {
 		}
 		at := int(v)*g.chunks + k
 		best := g.up[at]
-		g.carry(best, class, -1)
+		g.carry(toRoot, best, class, -1)
 		least := -1.0
 		for _, l := range g.out.Of(v) {
 			depth := g.depth(g.up, k, g.n.Hops[l].Dst, v, true)
 			if depth < 0 {
 				continue
 			}
-			c := g.cost(l, class) + depthPrice*float64(depth+g.n.Lasts(&g.n.Hops[l], class))
+			c := g.cost(toRoot, l, class) + depthPrice*float64(depth+g.n.Lasts(&g.n.Hops[l], class))
 			if least < 0 || c < least || c == least && l == g.up[at] {
 				best, least = l, c
 			}
 		}
 		g.up[at] = best
-		g.carry(best, class, 1)
+		g.carry(toRoot, best, class, 1)
 		best = g.down[at]
-		g.carry(best, class, -1)
+		g.carry(fromRoot, best, class, -1)
 		least = -1
 		for l := g.n.Into[v]; l < g.n.Into[v+1]; l++ {
 			depth := g.depth(g.down, k, g.n.Hops[l].Src, v, false)
 			if depth < 0 {
 				continue
 			}
-			c := g.cost(l, class) + depthPrice*float64(depth+g.n.Lasts(&g.n.Hops[l], class))
+			c := g.cost(fromRoot, l, class) + depthPrice*float64(depth+g.n.Lasts(&g.n.Hops[l], class))
 			if least < 0 || c < least || c == least && l == g.down[at] {
 				best, least = l, c
 			}
 		}
 		g.down[at] = best
-		g.carry(best, class, 1)
+		g.carry(fromRoot, best, class, 1)
 	}
 }
 

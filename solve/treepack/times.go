@@ -146,9 +146,9 @@ func (g *packing) passes() (most, idle int) {
 	switch {
 	case work > 1<<20:
 		return 2, 2
-	case work > 1<<18:
+	case work > 1<<19:
 		return 3, 3
-	case work > 1<<15:
+	case work > 1<<18:
 		return 9, 4
 	}
 	return 17, 6
@@ -187,7 +187,6 @@ func newTimes(g *packing, back *network.Network, exits [2]*network.Exits, stop f
 // and what is so far away is due so much before, or after.
 func (s *times) first(back *network.Network, exits [2]*network.Exits) {
 	g := s.g
-	most := g.most()
 	centreOf := make(map[int32]*centre, len(g.roots))
 	reach := model.Time(0)
 	for i := range g.roots {
@@ -195,11 +194,11 @@ func (s *times) first(back *network.Network, exits [2]*network.Exits) {
 		centreOf[h.rank] = h
 		reach = max(reach, slices.Max(h.to))
 	}
-	shift := shiftOf(most + 2*reach)
+	shift := shiftOf(g.span + 2*reach)
 	s.trees = &trees{shift: shift, chunks: g.chunks, cells: make([]cell, len(g.up)), out: exits, dst: [2][]int32{destinations(g.n), destinations(back)}}
 	for k, root := range g.root {
 		h := centreOf[root]
-		at := reach + most.Mul(int64(k))/model.Time(g.chunks)
+		at := reach + g.span.Mul(int64(k))/model.Time(g.chunks)
 		for v := range g.ranks {
 			i := v*g.chunks + k
 			s.trees.cells[i] = cell{up: g.up[i], down: g.down[i], priority: [2]uint32{clip(at-h.to[v], shift), clip(at+h.from[v], shift)}}

@@ -27,10 +27,14 @@ type Packer struct {
 	// Halves and Volume are times before which no schedule of two halves, one after the other,
 	// ends, and no schedule at all; 0 where that is not known, as in rounds.
 	Halves, Volume model.Time
+	// Latent reports whether a part and its sum take a good part of the time to go through the
+	// network, in which links serve one half only.
+	Latent bool
 
 	n, back *network.Network
 	exits   [2]*network.Exits // of both
 	next    []int32           // by rank: the hop to the next one, if there is such a hop for all
+	slack   []float64         // how central roots must be, by the number of the try
 }
 
 // maxWork is how many hops times chunks there may be.
@@ -45,8 +49,16 @@ func New(n, back *network.Network) *Packer {
 		return nil
 	}
 	a := &Packer{n: n, back: back, exits: [2]*network.Exits{network.NewExits(n), network.NewExits(back)}, next: cycle(n)}
+	a.slack = []float64{0.5, 1, 0.3}
 	if p.Cost.Synchronous() { // times are rounds there
 		return a
+	}
+	_, reach := centres(n, back, 0)
+	switch diameter, busy := slices.Max(reach.from), model.Time(newPacking(n, a.exits[0], nil, 0).unit); {
+	case diameter > busy/5:
+		a.slack, a.Latent = []float64{0.2, 0.3, 0.5, 1}, true
+	case diameter > busy/20:
+		a.slack, a.Latent = []float64{0.3, 0.5, 0.2, 1}, true
 	}
 	pt := network.Trees(p, 0)
 	a.Halves = back.Floor(pt) + n.Floor(pt)
@@ -134,8 +146,11 @@ func (a *Packer) chained(seed uint64, stop func() bool) *times {
 // pack returns trees that keep off each other, nil if it is stopped. Tries differ in how
 // central roots must be, and in the order in which these take turns.
 func (a *Packer) pack(seed uint64, try int, stop func() bool) *packing {
-	roots := centres(a.n, a.back, [...]float64{0.5, 1, 0.3}[try%3])
+	roots, reach := centres(a.n, a.back, a.slack[try%len(a.slack)])
 	g := newPacking(a.n, a.exits[0], roots, seed)
+	if a.Latent {
+		g.limit(reach)
+	}
 	turn := make([]int, g.chunks)
 	for k := range turn {
 		turn[k] = k % len(roots)
@@ -155,7 +170,11 @@ func (a *Packer) pack(seed uint64, try int, stop func() bool) *packing {
 			g.grow(k, &roots[turn[k]])
 		}
 	}
-	if len(g.n.Hops)*g.chunks <= maxReattached {
+	most := maxReattached
+	if a.Latent {
+		most = maxLimited
+	}
+	if len(g.n.Hops)*g.chunks <= most {
 		for range 3 {
 			for k := range g.chunks {
 				if stop() {
@@ -165,11 +184,14 @@ func (a *Packer) pack(seed uint64, try int, stop func() bool) *packing {
 			}
 		}
 	}
+	if !a.Latent {
+		g.span = g.most()
+	}
 	return g
 }
 
-// maxReattached is up to how many hops times chunks trees are mended by reattach.
-const maxReattached = 1 << 18
+// maxReattached is up to how many hops times chunks trees are mended by reattach, maxLimited where latencies count.
+const maxReattached, maxLimited = 1 << 18, 1 << 20
 
 // chains returns trees without branches, round all ranks.
 func (a *Packer) chains(seed uint64) *packing {
@@ -194,5 +216,6 @@ func (a *Packer) chains(seed uint64) *packing {
 	for k := range g.chunks {
 		g.chain(k, next, int32(k*ranks/g.chunks))
 	}
+	g.span = g.most()
 	return g
 }

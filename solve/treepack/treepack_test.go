@@ -34,6 +34,8 @@ func TestPacking(t *testing.T) {
 		for _, g := range packings {
 			load := slices.Clone(g.load)
 			clear(g.load)
+			clear(g.halves[toRoot].load)
+			clear(g.halves[fromRoot].load)
 			for k, root := range g.root {
 				for v := range int32(g.ranks) {
 					at := int(v)*g.chunks + k
@@ -52,11 +54,14 @@ func TestPacking(t *testing.T) {
 							w = g.n.Hops[g.down[int(w)*g.chunks+k]].Src
 						}
 					}
-					g.carry(g.up[at], g.n.Class[k], 1)
-					g.carry(g.down[at], g.n.Class[k], 1)
+					g.carry(toRoot, g.up[at], g.n.Class[k], 1)
+					g.carry(fromRoot, g.down[at], g.n.Class[k], 1)
 				}
 			}
 			require.InDeltaSlice(t, load, g.load, 1e-3*slices.Max(load))
+			for r := range load {
+				require.InDelta(t, load[r], g.halves[toRoot].load[r]+g.halves[fromRoot].load[r], 1e-3*slices.Max(load))
+			}
 		}
 	}
 }
@@ -66,9 +71,41 @@ func TestCentres(t *testing.T) {
 	for name, want := range map[string][]int32{"line:7": {3}, "mesh:5x5": {12}, "mesh:4x4": {5, 6, 9, 10}, "ring:5": {0, 1, 2, 3, 4}} {
 		p := allReduceOn(t, name, 1)
 		var got []int32
-		for _, h := range centres(network.New(p, false), network.New(p, true), 0) {
+		roots, reach := centres(network.New(p, false), network.New(p, true), 0)
+		require.Equal(t, reach.to, reach.from, "links lead both ways on %s", name)
+		for _, h := range roots {
 			got = append(got, h.rank)
 		}
 		require.Equal(t, want, got, name)
 	}
+}
+
+// TestLatent: where parts take long to come together every link carries parts while it can carry
+// no copies, and the other way round, which makes the schedule shorter.
+func TestLatent(t *testing.T) {
+	p := allReduceOn(t, "mesh:4x4", 1)
+	p.Size, p.Cost = 1<<20, model.Pipelined
+	p = p.WithChunks(p.DefaultChunks(64))
+	a := New(network.New(p, false), network.New(p, true))
+	require.True(t, a.Latent)
+	never := func() bool { return false }
+	g := a.pack(7, 0, never)
+	latent := newTimes(g, a.back, a.exits, never)
+
+	a.Latent = false
+	h := a.pack(7, 0, never)
+	usual := newTimes(h, a.back, a.exits, never)
+	require.Less(t, latent.makespan, usual.makespan)
+
+	least := func(g *packing, tree []int32) float64 { // what the link with the fewest of a half carries of it
+		count := make([]float64, len(g.n.Hops))
+		for _, l := range tree {
+			if l >= 0 {
+				count[l]++
+			}
+		}
+		return slices.Min(count)
+	}
+	require.Greater(t, least(g, g.up), least(h, h.up))
+	require.Greater(t, least(g, g.down), least(h, h.down))
 }
