@@ -46,12 +46,25 @@ func (x plan) laidOut() (plan, bool) {
 			x.begin[i] = up(early, place)
 		default:
 			x.begin[i] = x.first[i]
-			if x.rounds > 0 && early+model.Time(rails)*x.near.lasts(x.small) > model.Time(x.first[i]+1)*place {
+			if x.rounds > 0 && (early+model.Time(rails)*x.near.lasts(x.small) > model.Time(x.first[i]+1)*place || x.meets(i, early)) {
 				return x, false
 			}
 		}
 	}
 	return x, x.small <= x.large && (rails == 1 || x.cycle() <= place)
+}
+
+// meets reports whether the first star of a rail comes to some rank while the root still sends it a small chunk, where it sends
+// these before anything else, until early.
+func (x *plan) meets(rail int, early model.Time) bool {
+	n := x.others()
+	for at := x.begin[rail]; at < x.begin[rail]+n; at++ {
+		after := (x.rails()-1-rail)*n + n - x.turnOf(at) // small chunks that the root sends after the last one to that rank
+		if early-model.Time(after)*x.far.lasts(x.small) > model.Time(at)*x.place() {
+			return true
+		}
+	}
+	return false
 }
 
 // up returns how many of some parts a time takes.
