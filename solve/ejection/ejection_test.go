@@ -49,7 +49,45 @@ func shops(t *rapid.T) Shop {
 		}
 		s.Arcs, s.Ways = append(s.Arcs, arcs), append(s.Ways, kinds)
 	}
+	if dirs == 2 && rapid.Bool().Draw(t, "twins") {
+		for _, root := range s.Roots { // the next rank, which an arc leads to
+			s.Twins = append(s.Twins, (root+1)%int32(s.Ranks))
+		}
+	}
+	if dirs == 2 && rapid.Bool().Draw(t, "images") {
+		mirror(t, &s)
+	}
 	return s
+}
+
+// mirror has the hops of direction 1 be images of those of direction 0.
+func mirror(t *rapid.T, s *Shop) {
+	for m := range int32(s.Machines) {
+		back := m ^ 1
+		if back >= int32(s.Machines) || rapid.Bool().Draw(t, "its own") && m&1 == 0 {
+			back = m
+		}
+		if m&1 == 1 && s.Back[m-1] == m-1 {
+			back = m
+		}
+		lag := int32(rapid.IntRange(0, 4).Draw(t, "lag"))
+		if back < m {
+			lag = s.Lag[back]
+		}
+		s.Back, s.Lag = append(s.Back, back), append(s.Lag, lag)
+	}
+	s.Arcs[1], s.Ways[1] = s.Arcs[0], make([][]Way, len(s.Ways[0]))
+	for kind, ways := range s.Ways[0] {
+		for i := range ways {
+			w := Way{Lasts: ways[i].Lasts}
+			for _, v := range ways[i].Stays {
+				v.Machine, v.Off = s.Back[v.Machine], v.Off+s.Lag[v.Machine]
+				w.Stays, w.Lasts = append(w.Stays, v), max(w.Lasts, v.Off+v.Width)
+			}
+			ways[i].Lasts = w.Lasts
+			s.Ways[1][kind] = append(s.Ways[1][kind], w)
+		}
+	}
 }
 
 // consistent fails unless what a grid keeps is what its jobs make it.
@@ -79,28 +117,35 @@ func consistent(t require.TestingT, g *Grid, blocked func(machine, slot int32) b
 		a, d := &g.arcs(x)[by], g.Dir(x)
 		w, from := g.way(x, a), g.over(x, a)
 		children[from]++
-		require.GreaterOrEqual(t, g.start[x], g.Has(from), "it waits for its parent")
+		require.GreaterOrEqual(t, g.start[x], g.Ready(x, by), "it waits for its parent")
 		require.Equal(t, g.start[x]+w.Lasts, g.at[x])
-		for _, v := range w.Stays {
-			for i := range v.Width {
-				at := g.start[x] + v.Off + i
+		keeps := func(d, machine, from, width int32) {
+			for i := range width {
+				at := from + i
 				forward := at
 				if d == 1 {
 					forward = g.Horizon - 1 - at
 				}
-				require.Less(t, owner[v.Machine*g.row+forward%g.Period], int32(0), "two jobs at a time")
-				require.False(t, blocked(v.Machine, forward))
-				set(owner, v.Machine, forward, x)
-				set(fine[d], v.Machine, at, g.penalty[x])
+				require.Less(t, owner[machine*g.row+forward%g.Period], int32(0), "two jobs at a time")
+				require.False(t, blocked(machine, forward))
+				set(owner, machine, forward, x)
+				set(fine[d], machine, at, g.penalty[x])
 				if i == 0 {
-					set(begins[d], v.Machine, at, g.penalty[x])
+					set(begins[d], machine, at, g.penalty[x])
 				}
 				if g.both {
-					set(fine[1-d], v.Machine, g.Horizon-1-at, g.penalty[x])
-					if i == v.Width-1 {
-						set(begins[1-d], v.Machine, g.Horizon-1-at, g.penalty[x])
+					set(fine[1-d], machine, g.Horizon-1-at, g.penalty[x])
+					if i == width-1 {
+						set(begins[1-d], machine, g.Horizon-1-at, g.penalty[x])
 					}
 				}
+			}
+		}
+		for _, v := range w.Stays {
+			keeps(d, v.Machine, g.start[x]+v.Off, v.Width)
+			if g.Back != nil {
+				lag := g.Lag[v.Machine] * (1 - 2*d)
+				keeps(1-d, g.Back[v.Machine], g.start[x]+v.Off+lag, v.Width)
 			}
 		}
 	}
@@ -145,7 +190,14 @@ func prices(t require.TestingT, e *Search) {
 							}
 						}
 					}
-					if want != cost {
+					barred := slices.ContainsFunc(w.bars, func(b [2]int32) bool { return b[0] <= from+int32(at) && from+int32(at) <= b[1] })
+					switch {
+					case barred:
+						require.GreaterOrEqual(t, cost, int32(unmoved))
+					case e.Back != nil: // a job and its image may both be in the way
+						require.GreaterOrEqual(t, cost, want)
+						require.Equal(t, want == 0, cost == 0)
+					case want != cost:
 						require.Equal(t, want, cost)
 					}
 				}

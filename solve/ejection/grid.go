@@ -17,12 +17,15 @@ import (
 // A job is a part, a direction and a rank, the child of the hop that does it. There are two directions where data go both ways, as in an
 // allreduce: copies go forward in time, from direction 0; sums are read backwards, in direction 1, where slots count from the horizon, so
 // that each hop waits for the one between its parent and the root, as copies do. A root passes on copies when all sums have come to it.
+// With its twin it may exchange sums: neither waits for the sum of the other one, and what both send on waits for both.
 type Shop struct {
 	Ranks, Machines int
 	Roots           []int32   // by part
+	Twins           []int32   // by part: who exchanges sums with the root, or -1; nil: nobody
 	Kinds           []int32   // by part: in which way of those of an arc it takes machines
 	Arcs            [][][]Arc // by direction and child
 	Ways            [][][]Way // by direction, kind and Arc.Way
+	Back, Lag       []int32   // by machine: the one that hops turned round take, and how long after it is over a hop arrives; nil: see mirrored
 	Horizon         int32     // slots: no machine is in use from then on
 	Period          int32     // slots after which all is repeated, no fewer than a machine is busy for; 0: never
 }
@@ -37,7 +40,8 @@ type Arc struct {
 // Way is how a hop takes machines.
 type Way struct {
 	Stays []Stay
-	Lasts int32 // slots from its start until the child has the part
+	Lasts int32      // slots from its start until the child has the part
+	bars  [][2]int32 // from which slot to which it must not start: it would meet its own mirror image
 }
 
 // Stay is when a machine is busy, from the start of a hop on.
@@ -68,9 +72,10 @@ type Grid struct {
 	start, by   []int32    // by job: the slot in which it starts, and the number of its arc; -1
 	first       []int32    // by job: those that wait for it, as a list; -1
 	next, prev  []int32
-	pool, place []int32 // jobs that are missing, and by job where in the pool it is, or -1
-	wall        int32   // a job that is none: what keeps machines busy for others
-	held        bool    // some ranks have parts by no hop of the grid
+	pool, place []int32  // jobs that are missing, and by job where in the pool it is, or -1
+	limit       [2]int32 // by direction: no job is to arrive later
+	wall        int32    // a job that is none: what keeps machines busy for others
+	held        bool     // some ranks have parts by no hop of the grid
 }
 
 // New returns a grid on which nothing is to be done: see Want.
@@ -92,13 +97,22 @@ func New(s Shop) *Grid {
 	} else {
 		g.Period = g.row
 	}
+	if g.mirrored() {
+		for dir, kinds := range s.Ways {
+			for _, ways := range kinds {
+				for i := range ways {
+					ways[i].bars = g.bars(int32(dir), &ways[i])
+				}
+			}
+		}
+	}
 	g.words = g.row/64 + 3
 	slots, jobs := s.Machines*int(g.row), len(s.Roots)*len(s.Arcs)*s.Ranks
 	for range s.Arcs {
 		g.busy = append(g.busy, make([]uint64, s.Machines*int(g.words)))
 		g.fine, g.begins = append(g.fine, make([]int32, slots)), append(g.begins, make([]int32, slots))
 	}
-	g.wall = int32(jobs)
+	g.wall, g.limit = int32(jobs), [2]int32{s.Horizon, s.Horizon}
 	g.owner = slices.Repeat([]int32{-1}, slots)
 	g.at, g.penalty = slices.Repeat([]int32{Nowhere}, jobs), slices.Repeat([]int32{1}, jobs+1)
 	g.penalty[g.wall] = unmoved
@@ -111,6 +125,35 @@ func New(s Shop) *Grid {
 		}
 	}
 	return g
+}
+
+// mirrored reports whether the grid is one half of a schedule that is the same if it is read backwards. For each of its parts there is another one,
+// whose sums are the copies of this one read backwards in time, and its copies the sums: each hop has an image, turned round, that keeps the other
+// machine busy.
+func (g *Grid) mirrored() bool { return g.Back != nil }
+
+// image returns when the image of what keeps a machine busy from a slot on does so, as the other direction counts slots.
+func (g *Grid) image(dir, machine, from int32) int32 {
+	if dir == 1 {
+		return from - g.Lag[machine]
+	}
+	return from + g.Lag[machine]
+}
+
+// bars returns from which slots to which a hop must not start in a grid that is mirrored: it would meet its own image.
+func (g *Grid) bars(dir int32, w *Way) (list [][2]int32) {
+	for _, v := range w.Stays {
+		for _, u := range w.Stays {
+			if g.Back[u.Machine] != v.Machine {
+				continue
+			}
+			twice := g.Horizon - v.Off - g.image(dir, u.Machine, u.Off)
+			if from, to := (twice-v.Width-u.Width)/2+1, (twice-1)/2; from <= to {
+				list = append(list, [2]int32{from, to})
+			}
+		}
+	}
+	return list
 }
 
 // periodic reports whether the grid is one period of what repeats.
@@ -154,14 +197,60 @@ func (g *Grid) isRoot(x int32) bool { return g.Rank(x) == g.Roots[g.Part(x)] }
 // turned returns the job of the same part and rank in the other direction.
 func (g *Grid) turned(x int32) int32 { return x + g.ranks*(1-2*(x/g.ranks&1)) }
 
+// twin returns the rank that exchanges sums with the root of a part, or -1.
+func (g *Grid) twin(part int) int32 {
+	if g.Twins == nil {
+		return -1
+	}
+	return g.Twins[part]
+}
+
+// isTwin reports whether a job's rank exchanges sums with the root of its part.
+func (g *Grid) isTwin(x int32) bool { return g.Rank(x) == g.twin(g.Part(x)) }
+
+// turns reports whether what a job's rank sends on waits for hops of the other direction.
+func (g *Grid) turns(x int32) bool { return g.both && (g.isRoot(x) || g.isTwin(x)) }
+
 // Has returns the slot from which on a job's rank has its part, or is to have it; Nowhere if neither.
 func (g *Grid) Has(x int32) int32 {
-	if g.both && g.isRoot(x) {
-		if need := g.need(g.turned(x)); need < Nowhere {
-			return g.Horizon - need
-		}
+	if g.turns(x) {
+		return g.turnedAt(x, -1)
 	}
 	return g.at[x]
+}
+
+// Ready returns the slot from which on a job can be done over the arc of a number; Nowhere if its parent is not to have the part.
+func (g *Grid) Ready(x, by int32) int32 { return g.ready(x, g.over(x, &g.arcs(x)[by])) }
+
+// ready is Ready with the job that it waits for.
+func (g *Grid) ready(x, source int32) int32 {
+	if g.turns(source) {
+		return g.turnedAt(source, g.exempt(x, source))
+	}
+	return g.at[source]
+}
+
+// exempt returns the job for which one does not wait that comes from a root or its twin, or -1: what they send to each other.
+func (g *Grid) exempt(x, source int32) int32 {
+	if g.isTwin(x) && g.isRoot(source) {
+		return g.turned(x)
+	}
+	return -1
+}
+
+// turnedAt returns the slot from which on a root or its twin can send on what it gets, when all of the other direction has come except for
+// one job.
+func (g *Grid) turnedAt(x, exempt int32) int32 {
+	at := g.at[x]
+	if exempt >= 0 { // what comes to the root is there in time
+		at = max(at, g.Horizon-g.limit[1-g.Dir(x)])
+	}
+	for y := g.first[g.turned(x)]; y >= 0; y = g.next[y] {
+		if y != exempt {
+			at = max(at, g.Horizon-g.start[y])
+		}
+	}
+	return at
 }
 
 // need returns the slot in which a job must be done for those that wait for it.
@@ -233,6 +322,11 @@ func (g *Grid) opens(dir int32, w *Way, from, last int32) int32 {
 				free &^= g.taken(dir, v.Machine, at)
 			}
 		}
+		for _, b := range w.bars {
+			for at := max(b[0], from); at <= min(b[1], from+63); at++ {
+				free &^= 1 << (at - from)
+			}
+		}
 		if free != 0 {
 			return from + int32(bits.TrailingZeros64(free))
 		}
@@ -289,6 +383,11 @@ func (g *Grid) mark(dir int32, w *Way, start, x int32) {
 		if g.both {
 			g.keep(1-dir, v.Machine, g.Horizon-from-v.Width, v.Width, x, fine)
 		}
+		if g.mirrored() {
+			at, back := g.image(dir, v.Machine, from), g.Back[v.Machine]
+			g.keep(1-dir, back, at, v.Width, x, fine)
+			g.keep(dir, back, g.Horizon-at-v.Width, v.Width, x, fine)
+		}
 	}
 }
 
@@ -339,20 +438,31 @@ func (g *Grid) Hops() (list []Hop) {
 	return list
 }
 
-// ends returns the slot in which the last job of each direction ends that is done.
+// ends returns the slot in which the last job of each direction ends that is done, or comes to a root.
 func (g *Grid) ends() (last [2]int32) {
 	for x, by := range g.by {
 		if by >= 0 {
 			dir := g.Dir(int32(x))
 			last[dir] = max(last[dir], g.at[x])
+			if g.swaps(int32(x)) {
+				last[1-dir] = max(last[1-dir], g.Horizon-g.start[x])
+			}
 		}
 	}
 	return last
 }
 
+// swaps reports whether a job that is done is one of two by which a root and its twin exchange sums: it ends in the time of the other direction, too.
+func (g *Grid) swaps(x int32) bool {
+	return g.both && g.isTwin(x) && g.arcs(x)[g.by[x]].Parent == g.Roots[g.Part(x)]
+}
+
 // Lasts returns in how many slots all is done that is.
 func (g *Grid) Lasts() int32 {
 	last := g.ends()
+	if g.mirrored() {
+		return 2*max(last[0], last[1]) - g.Horizon
+	}
 	if g.both {
 		return last[0] + last[1] - g.Horizon
 	}

@@ -12,9 +12,8 @@ import (
 type Search struct {
 	*Grid
 	Work   int64     // arcs and slots that were looked at
-	limit  [2]int32  // by direction: no job arrives later
-	floor  [][]int32 // by part, direction and rank: the slots that it takes to get there from the root
-	deep   []int32   // by part and direction: the most of them
+	floor  [][]int32 // by part, direction and rank: see reach
+	deep   []int32   // by part and direction
 	rng    *rand.Rand
 	best   layout
 	costs  []int32 // what price returns
@@ -43,37 +42,48 @@ const (
 
 // NewSearch returns a search on a grid, which it changes.
 func NewSearch(g *Grid, rng *rand.Rand) *Search {
-	e := &Search{Grid: g, limit: [2]int32{g.Horizon, g.Horizon}, rng: rng, seldom: seldomEarly, shaken: shaken}
+	e := &Search{Grid: g, rng: rng, seldom: seldomEarly, shaken: shaken}
 	if g.periodic() {
 		e.seldom, e.shaken = seldomEarlyPeriod, shakenPeriod
 	}
-	type key struct{ root, kind, dir int32 }
-	known := map[key][]int32{}
+	type key struct{ root, twin, kind, dir int32 }
+	type known struct {
+		floor []int32
+		deep  int32
+	}
+	seen := map[key]known{}
 	for part, root := range g.Roots {
 		for dir := range g.dirs {
-			k := key{root, g.Kinds[part], dir}
-			if known[k] == nil {
-				known[k] = g.reach(k.dir, k.root, k.kind)
+			k := key{root, g.twin(part), g.Kinds[part], dir}
+			x, again := seen[k]
+			if !again {
+				x.floor, x.deep = g.reach(k.dir, k.root, k.twin, k.kind)
+				seen[k] = x
 			}
-			deep := int32(0)
-			for _, at := range known[k] {
-				if at < Nowhere { // no rank that is no member
-					deep = max(deep, at)
-				}
-			}
-			e.floor, e.deep = append(e.floor, known[k]), append(e.deep, deep)
+			e.floor, e.deep = append(e.floor, x.floor), append(e.deep, x.deep)
 		}
 	}
 	return e
 }
 
-// reach returns the slot in which each rank can have a part at the earliest, from its root.
-func (g *Grid) reach(dir, root, kind int32) []int32 {
+// reach returns the slots in which each rank can have a part at the earliest, after its root, or its twin, can send it to the other one, and the
+// most of them; or, where they exchange sums, how many slots before all others send what comes to one of them by then.
+func (g *Grid) reach(dir, root, twin, kind int32) (floor []int32, deep int32) {
 	if g.held {
-		return make([]int32, g.Ranks)
+		return make([]int32, g.Ranks), 0
 	}
-	floor := slices.Repeat([]int32{Nowhere}, g.Ranks)
+	floor = slices.Repeat([]int32{Nowhere}, g.Ranks)
 	floor[root] = 0
+	exchange := int32(0)
+	if twin >= 0 {
+		exchange = Nowhere
+		for _, a := range g.Arcs[dir][twin] {
+			if a.Parent == root {
+				exchange = min(exchange, g.Ways[dir][kind][a.Way].Lasts)
+			}
+		}
+		floor[root], floor[twin] = exchange, exchange
+	}
 	for again := true; again; {
 		again = false
 		for v, into := range g.Arcs[dir] {
@@ -84,7 +94,13 @@ func (g *Grid) reach(dir, root, kind int32) []int32 {
 			}
 		}
 	}
-	return floor
+	for _, at := range floor {
+		if at < Nowhere { // no rank that is no member
+			deep = max(deep, at-exchange)
+		}
+	}
+	floor[root] = 0
+	return floor, deep
 }
 
 // Run makes the grid last less, until it lasts at most enough slots, an amount of work is done, or ctx is. It leaves the best that was
@@ -128,19 +144,26 @@ func (e *Search) restore() {
 			e.Do(int32(x), by, e.best.start[x])
 		}
 	}
+	e.limit = e.ends()
 }
 
-// lower sets the limits, of one direction to one slot less than it takes, and undoes what arrives later.
+// lower sets the limits, of one direction to one slot less than it takes, or of both if they are one another's images, and undoes what arrives
+// later.
 func (e *Search) lower() {
 	e.limit = e.ends()
 	dir := int32(0)
 	if e.both {
 		dir = int32(e.rng.IntN(2))
 	}
+	if e.mirrored() {
+		last := max(e.limit[0], e.limit[1])
+		e.limit = [2]int32{last, last}
+		e.limit[1-dir]--
+	}
 	e.limit[dir]--
 	for x, by := range e.by {
-		if by >= 0 && e.at[x] > e.limit[e.Dir(int32(x))] {
-			e.undo(int32(x))
+		if x := int32(x); by >= 0 && (e.at[x] > e.limit[e.Dir(x)] || e.swaps(x) && e.Horizon-e.start[x] > e.limit[1-e.Dir(x)]) {
+			e.undo(x)
 		}
 	}
 }
@@ -151,7 +174,7 @@ func (e *Search) insert(x int32) bool {
 	best, by := min(e.need(x), e.limit[dir])+1, int32(-1)
 	for i, at, looks := len(into), e.rng.IntN(len(into)), 0; i > 0 && looks < triedArcs; i, at = i-1, at+1 {
 		j := int32(at % len(into))
-		w, from := e.way(x, &into[j]), e.Has(e.over(x, &into[j]))
+		w, from := e.way(x, &into[j]), e.ready(x, e.over(x, &into[j]))
 		if from+w.Lasts >= best {
 			continue
 		}
@@ -181,7 +204,7 @@ func (e *Search) squeeze(ctx context.Context, x int32, early bool) bool {
 		a := &into[j]
 		w, source := e.way(x, a), e.over(x, a)
 		last := e.limit[dir] - w.Lasts
-		has := min(e.Has(source), last+1)
+		has := min(e.ready(x, source), last+1)
 		from := has
 		if early {
 			from = max(min(has, e.begin(x)+e.floor[x/e.ranks][a.Parent]), has-e.Period)
@@ -194,13 +217,16 @@ func (e *Search) squeeze(ctx context.Context, x int32, early bool) bool {
 			break
 		}
 		costs := e.price(dir, w, from, last+1-from)
-		switch {
-		case has > from && e.both && e.isRoot(source):
-			for y := e.first[e.turned(source)]; y >= 0; y = e.next[y] {
-				e.charge(costs, 0, e.Horizon-e.start[y]-from, y)
+		if has > from {
+			e.charge(costs, 0, e.at[source]-from, source)
+			if e.turns(source) {
+				exempt := e.exempt(x, source)
+				for y := e.first[e.turned(source)]; y >= 0; y = e.next[y] {
+					if y != exempt {
+						e.charge(costs, 0, e.Horizon-e.start[y]-from, y)
+					}
+				}
 			}
-		case has > from:
-			e.charge(costs, 0, has-from, source)
 		}
 		if last+w.Lasts > need {
 			for y := e.first[x]; y >= 0; y = e.next[y] {
@@ -256,6 +282,11 @@ func (e *Search) price(dir int32, w *Way, from, slots int32) []int32 {
 			slide(costs, e.begins[dir][at:], int(v.Width))
 		}
 	}
+	for _, b := range w.bars {
+		for i := max(0, b[0]-from); i <= min(slots-1, b[1]-from); i++ {
+			costs[i] = unmoved
+		}
+	}
 	return costs
 }
 
@@ -285,12 +316,11 @@ func slide(costs, penalties []int32, width int) {
 func (e *Search) force(x, by, start int32) {
 	a := &e.arcs(x)[by]
 	w, source, dir := e.way(x, a), e.over(x, a), e.Dir(x)
-	if e.Has(source) > start {
-		if e.both && e.isRoot(source) {
-			e.undoWaiting(e.turned(source), e.Horizon-start)
-		} else if e.by[source] >= 0 {
-			e.undo(source)
-		}
+	if e.turns(source) {
+		e.undoWaiting(e.turned(source), e.Horizon-start, e.exempt(x, source))
+	}
+	if e.at[source] > start && e.by[source] >= 0 {
+		e.undo(source)
 	}
 	for _, v := range w.Stays {
 		for at := start + v.Off; at < start+v.Off+v.Width; at++ {
@@ -299,15 +329,15 @@ func (e *Search) force(x, by, start int32) {
 			}
 		}
 	}
-	e.undoWaiting(x, start+w.Lasts)
+	e.undoWaiting(x, start+w.Lasts, -1)
 	e.Do(x, by, start)
 }
 
-// undoWaiting undoes those jobs that wait for one and start before a slot.
-func (e *Search) undoWaiting(x, before int32) {
+// undoWaiting undoes those jobs that wait for one and start before a slot, except for one.
+func (e *Search) undoWaiting(x, before, exempt int32) {
 	for y := e.first[x]; y >= 0; {
 		next := e.next[y]
-		if e.start[y] < before {
+		if e.start[y] < before && y != exempt {
 			e.undo(y)
 		}
 		y = next
@@ -324,7 +354,7 @@ func (e *Search) shake() {
 	dir, into := e.Dir(x), e.arcs(x)
 	j := int32(e.rng.IntN(len(into)))
 	w := e.way(x, &into[j])
-	from, last := e.Has(e.over(x, &into[j])), min(e.need(x), e.limit[dir])
+	from, last := e.ready(x, e.over(x, &into[j])), min(e.need(x), e.limit[dir])
 	if e.first[x] >= 0 && e.rng.IntN(2) == 0 {
 		last = min(last, e.at[x])
 	}

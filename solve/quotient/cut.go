@@ -138,6 +138,9 @@ func (s *shop) divide(p *model.Problem, orbits []int32) []part {
 			place[v] = i
 		}
 		each := len(p.Chunks) / len(members)
+		if s.stays() {
+			each = 0
+		}
 		for k := range each {
 			for _, u := range s.reps {
 				if s.member[u] {

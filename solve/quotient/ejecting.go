@@ -12,7 +12,9 @@ import (
 // ejecting makes plans of a trial shorter on a grid, and its parts smaller and smaller, each time from the plan of the larger ones.
 type ejecting struct {
 	t      *trial
-	from   *plan // nil: the best plan of the trial
+	from   *plan      // nil: the best plan of the trial
+	pairs  [][2]int32 // of parts, one of each the image of the other; nil: there are none
+	last   *plan      // as the grid was last
 	raster ejection.Raster
 	g      *grid // nil: is to be made
 	e      *ejection.Search
@@ -37,9 +39,9 @@ func (s *search) ejects() bool {
 	return !s.near() && !s.p.Cost.Synchronous() && (s.gathers() || s.p.Collective.Kind == model.AllReduce)
 }
 
-// ejectFar is eject where the plan to begin with is far from the bound.
+// ejectFar is eject where jobs are many and the plan to begin with is far from the bound.
 func (s *search) ejectFar() {
-	if s.ejects() && s.firstEjected() && s.gap() > largeGap {
+	if s.jobs() >= fewEjected && s.ejects() && s.firstEjected() && s.gap() > largeGap {
 		s.eject()
 	}
 }
@@ -64,7 +66,11 @@ func (s *search) eject() {
 			if x.from == nil {
 				x.from = x.t.best
 			}
-			if x.g = newGrid(x.from, x.raster); x.g == nil {
+			if x.g = newGrid(x.from, x.raster, x.pairs, x.t.rng); x.g == nil && x.pairs != nil {
+				x.pairs = nil
+				x.g = newGrid(x.from, x.raster, nil, x.t.rng)
+			}
+			if x.g == nil {
 				s.ejecting = nil
 				return
 			}
@@ -79,10 +85,26 @@ func (s *search) eject() {
 			return
 		}
 		finer.rules = x.t.rules
-		from := x.t.best.halves(finer.x.s, finer.parts, s.p.Collective.Kind == model.AllReduce)
-		*x = ejecting{t: finer, from: from, raster: r}
+		*x = s.halvedEjecting(x, finer, r)
 	}
 }
+
+// halvedEjecting returns ejections of the halves of parts. Where roots exchange sums, those of a part are images of one another.
+func (s *search) halvedEjecting(x *ejecting, finer *trial, r ejection.Raster) ejecting {
+	y := ejecting{t: finer, raster: r}
+	from := x.t.best
+	if x.t.exchanges() {
+		y.pairs = halvedPairs(x.pairs, len(x.t.parts))
+	}
+	if x.pairs != nil {
+		from = x.last
+	}
+	y.from = from.halves(finer.x.s, finer.parts, s.p.Collective.Kind == model.AllReduce)
+	return y
+}
+
+// exchanges reports whether roots exchange sums.
+func (t *trial) exchanges() bool { return *t.x.s.mutual }
 
 // shorten has ejections make a plan shorter as long as they do, or for so long at most if its parts are to be halved, and reports
 // whether it may lead to the best.
@@ -94,8 +116,11 @@ func (s *search) shorten(x *ejecting, last bool) bool {
 	case s.o.Effort < 0:
 		patience /= 100
 	}
-	if last {
+	switch {
+	case last:
 		patience *= lastEjections
+	case x.pairs == nil && x.t.exchanges(): // images gain more
+		patience /= 4
 	}
 	for turn := 0; last || turn < mostTurns; turn++ {
 		before, whole, work := x.g.Lasts(), x.g.Missing() == 0, x.e.Work
@@ -103,6 +128,8 @@ func (s *search) shorten(x *ejecting, last bool) bool {
 			return s.ctx.Err() != nil // then it may go on
 		}
 		y := x.g.plan()
+		last := *y // justify changes y
+		x.last = &last
 		work = x.e.Work - work
 		for s.ctx.Err() == nil && y.justify(nil) {
 			work += 4 * hopWork * int64(len(y.jobs))
@@ -122,16 +149,27 @@ func (s *search) shorten(x *ejecting, last bool) bool {
 }
 
 // newEjecting returns the trial for ejections to begin with, of the largest group, with the cut that fits slots best. It returns nil if
-// no cut does; among few jobs, where moving hops one by one gains more: see grafting; and among many ranks, where a plan to begin with
-// takes long.
+// no cut does; among few jobs, where moving hops one by one gains more (see grafting), except for allreduces in which latencies count, among ranks that
+// differ, if the symmetries that leave some of them where they are leave fewer jobs yet; and among many ranks, where a plan to begin with takes long.
 func (s *search) newEjecting() *ejecting {
-	if len(s.shops) == 0 || s.jobs() < fewEjected || len(s.p.Members()) > maxLed {
+	if len(s.shops) == 0 || len(s.p.Members()) > maxLed {
 		return nil
 	}
-	const shop = 0
-	where := anywhere
-	if s.p.Collective.Kind == model.AllReduce {
+	first := s.shops[0].s
+	few, shop, where := s.jobs() < fewEjected, 0, anywhere
+	allreduce := s.p.Collective.Kind == model.AllReduce
+	latent := allreduce && float64(s.bound) < manyLatencies*float64(first.time(&first.ways[0], 1, 1).lasts)
+	if few && (!latent || len(first.reps) == 1) {
+		return nil
+	}
+	if allreduce {
 		where = central
+	}
+	if latent {
+		shop = s.widest()
+	}
+	if few && shop == 0 {
+		return nil
 	}
 	var best *ejecting
 	least := mostWaste
@@ -140,10 +178,16 @@ func (s *search) newEjecting() *ejecting {
 		if t == nil {
 			continue
 		}
-		if t.divide(); int64(len(t.parts))*s.jobs() > mostEjected/4*int64(len(t.x.s.reps)) {
+		if t.divide(); int64(len(t.parts))*s.jobs() > mostEjected/4*int64(len(first.reps)) {
 			continue
 		}
+		if latent {
+			t.x = t.x.exchanging()
+		}
 		r, waste := s.rasterOf(t)
+		if t.x.s.stays() { // the last part may lack some chunks
+			waste += 1 - float64(len(t.p.Chunks))/float64(len(t.parts)*t.x.s.g.Order())
+		}
 		if waste += partWaste * float64(k); r.Slots > 0 && waste < least {
 			best, least = &ejecting{t: t, raster: r}, waste
 		}
@@ -153,7 +197,14 @@ func (s *search) newEjecting() *ejecting {
 	}
 	for _, t := range s.trials { // which may have a plan
 		if t.x.index == shop && t.cut == best.t.cut && t.roots == where && !t.balanced && t.sketch == nil {
-			best.t = t
+			if best.t.exchanges() && t.best != nil {
+				x := *t.best
+				x.s = best.t.x.s
+				best.t.parts = t.parts
+				best.t.keep(&x, t.rules...)
+			} else if !best.t.exchanges() {
+				best.t = t
+			}
 		}
 	}
 	if best.t.best != nil {
@@ -164,7 +215,8 @@ func (s *search) newEjecting() *ejecting {
 	}
 	best.t.divide()
 	w := &counter{ctx: s.ctx, limit: firstWork * s.usual}
-	best.t.try(s.p.Collective.Kind == model.AllReduce, s.bound, w)
+	best.t.latent = latent
+	best.t.try(allreduce, s.bound, w)
 	s.work += w.n
 	s.budget += w.n
 	if best.t.best == nil {
@@ -226,8 +278,11 @@ func (s *search) finer(x *ejecting) (*trial, ejection.Raster) {
 	if t.divide(); len(t.parts) != 2*len(x.t.parts) {
 		return nil, ejection.Raster{}
 	}
+	if x.t.exchanges() {
+		t.x = t.x.exchanging()
+	}
 	r, waste := s.rasterOf(t)
-	if waste > mostWaste {
+	if waste > mostWaste || r.Slots > 2*x.raster.Slots && x.t.exchanges() { // hops would be wider
 		return nil, ejection.Raster{}
 	}
 	return t, r

@@ -38,7 +38,7 @@ func TestEjection(t *testing.T) {
 			r, waste := s.rasterOf(x)
 			require.Positive(t, r.Slots, name)
 			require.Less(t, waste, 0.2, name)
-			g := newGrid(x.best, r)
+			g := newGrid(x.best, r, nil, x.rng)
 			if g == nil {
 				require.Equal(t, "ndv2:2", name, "its NICs have several lanes")
 				continue
@@ -55,6 +55,41 @@ func TestEjection(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, shorter, all/2)
+}
+
+// TestImages: a plan in which roots exchange sums, and one half is the image of the other one, is right and whole, and as long as its grid,
+// with a group that leaves ranks where they are and without one.
+func TestImages(t *testing.T) {
+	for i, name := range []string{"mesh:4x4", "mesh:3x3", "hypercube:3", "line:8", "torus:3x4", "dgx1"} {
+		s, _ := begun(t, name, model.AllReduce, 1728*64, 0, 2, central)
+		shop := 0
+		if i%2 == 0 {
+			shop = s.widest()
+		}
+		coarse := s.newTrial(shop, cut{parts: 6, ratio: 1}, central)
+		coarse.divide()
+		coarse.try(true, 1, &counter{ctx: context.Background(), limit: usualWork})
+		require.NotNil(t, coarse.best, name)
+		x := s.newTrial(shop, coarse.cut.half(), central)
+		x.divide()
+		require.Len(t, x.parts, 2*len(coarse.parts), name)
+		x.x = x.x.exchanging()
+		r, _ := s.rasterOf(x)
+		from := coarse.best.halves(x.x.s, x.parts, true)
+		g := newGrid(from, r, halvedPairs(nil, len(coarse.parts)), x.rng)
+		require.NotNil(t, g, name)
+		require.True(t, ejection.NewSearch(g.Grid, rand.New(rand.NewPCG(1, 1))).Run(context.Background(), usualWork/20, 0), name)
+		y := g.plan()
+		require.Len(t, y.jobs, len(from.jobs))
+		require.True(t, y.holds(), name)
+		require.LessOrEqual(t, y.end, r.Time(g.Lasts()), name)
+		require.NoError(t, solvetest.Right(x.p, y.emit(x.p)), name)
+		pairs := halvedPairs(g.images.pairs, len(x.parts))
+		require.Len(t, pairs, len(x.parts))
+		for k, p := range pairs {
+			require.Equal(t, g.images.pairs[k/2], [2]int32{p[0] / 2, p[1] / 2})
+		}
+	}
 }
 
 // TestEject: ejections come nearer to the bound where a network has little symmetry; where jobs are few they are left out.

@@ -51,6 +51,14 @@ func (x *plan) exchanged(j, twin *job, p *model.Problem, size int64) model.Op {
 	return model.Copy
 }
 
+// exchanging returns x with roots that exchange sums.
+func (x *reducing) exchanging() *reducing {
+	y, s, r, yes := *x, *x.s, *x.r, true
+	s.mutual, r.mutual = &yes, &yes
+	y.s, y.r = &s, &r
+	return &y
+}
+
 // exchangers is how many cuts are tried first once roots exchange sums.
 const exchangers = 4
 
@@ -122,24 +130,54 @@ func (s *shop) pair(parts []part, from *state, rng *rand.Rand) {
 	}
 	from.last = slices.Repeat([]last{{rank: -1}}, len(parts))
 	for i := range parts {
-		root, n := parts[i].root, 0
-		var near *step
-		steps := s.out[s.class[root]]
-		for k := range steps {
-			st := &steps[k]
-			if st.batch != nil || near != nil && s.at(st.way, &parts[i]).lasts > s.at(near.way, &parts[i]).lasts {
-				continue
-			}
-			if near == nil || s.at(st.way, &parts[i]).lasts < s.at(near.way, &parts[i]).lasts {
-				n = 0
-			}
-			if n++; n == 1 || rng.IntN(n) == 0 {
-				near = st
-			}
-		}
-		if near != nil {
-			from.last[i] = last{rank: s.g.Nodes(int(s.element[root]))[near.to], others: from.ready[i]}
-			from.ready[i] += s.at(near.way, &parts[i]).lasts
+		if rank, st := s.partner(&parts[i], rng); st != nil {
+			from.last[i] = last{rank: rank, others: from.ready[i]}
+			from.ready[i] += s.at(st.way, &parts[i]).lasts
 		}
 	}
+}
+
+// partner returns one of the nearest neighbours of a part's root with which that may exchange sums, and the hop to it, or nil.
+func (s *shop) partner(pt *part, rng *rand.Rand) (rank int32, near *step) {
+	n := 0
+	steps, by := s.out[s.class[pt.root]], s.g.Nodes(int(s.element[pt.root]))
+	for k := range steps {
+		st := &steps[k]
+		if st.batch != nil || near != nil && s.at(st.way, pt).lasts > s.at(near.way, pt).lasts {
+			continue
+		}
+		if near == nil || s.at(st.way, pt).lasts < s.at(near.way, pt).lasts {
+			n = 0
+		}
+		if n++; n == 1 || rng.IntN(n) == 0 {
+			rank, near = by[st.to], st
+		}
+	}
+	return rank, near
+}
+
+// leads reports whether there is a hop from one rank to another.
+func (s *shop) leads(from, to int32) bool {
+	by := s.g.Nodes(int(s.element[from]))
+	return slices.ContainsFunc(s.out[s.class[from]], func(st step) bool { return by[st.to] == to })
+}
+
+// twins returns who exchanges sums with the root of each part, or -1: who does so in the plan, else one of the nearest neighbours.
+func (x *plan) twins(rng *rand.Rand) []int32 {
+	list := slices.Repeat([]int32{-1}, len(x.parts))
+	if !*x.s.mutual {
+		return list
+	}
+	for i := range x.parts {
+		if rank, st := x.s.partner(&x.parts[i], rng); st != nil && x.s.leads(rank, int32(x.parts[i].root)) {
+			list[i] = rank
+		}
+	}
+	latest := make([]model.Time, len(x.parts))
+	for i, k := range x.mutual() {
+		if j := &x.jobs[i]; k >= 0 && j.op == model.Reduction && j.end > latest[j.part] {
+			list[j.part], latest[j.part] = j.src, j.end
+		}
+	}
+	return list
 }

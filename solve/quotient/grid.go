@@ -2,6 +2,7 @@ package quotient
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -15,11 +16,13 @@ type grid struct {
 	parts  []part
 	raster ejection.Raster
 	ops    []model.Op // by direction
+	images *images    // nil: all parts are on the grid
 }
 
-// newGrid returns a grid of the jobs of a plan, each in the slots of its time or later, if those are free. It returns nil if
-// machines have several lanes, hops have to wait for late ranks, or there would be more than mostSlots.
-func newGrid(x *plan, r ejection.Raster) *grid {
+// newGrid returns a grid of the jobs of a plan, each in the slots of its time or later, if those are free. It has only the first part of each of some
+// pairs, if there are any, and the other ones are their images. It returns nil if machines have several lanes, hops have to wait for late ranks, there
+// would be more than mostSlots, or hops have no images.
+func newGrid(x *plan, r ejection.Raster, pairs [][2]int32, rng *rand.Rand) *grid {
 	if float64(x.end)*float64(r.Slots)/float64(r.Unit)*float64(len(x.s.lanes)) > mostSlots {
 		return nil
 	}
@@ -36,8 +39,23 @@ func newGrid(x *plan, r ejection.Raster) *grid {
 	}
 	spare := r.Up(x.end/spareTime) + 2 // for hops that find no room in time
 	shop := ejection.Shop{Ranks: x.s.t.Ranks, Machines: len(x.s.lanes), Horizon: r.Up(x.end) + 2*spare}
-	for i := range x.parts {
-		shop.Roots, shop.Kinds = append(shop.Roots, int32(x.parts[i].root)), append(shop.Kinds, x.parts[i].kind)
+	if len(g.ops) == 2 {
+		shop.Twins = x.twins(rng)
+	}
+	if pairs == nil {
+		for i := range x.parts {
+			shop.Roots, shop.Kinds = append(shop.Roots, int32(x.parts[i].root)), append(shop.Kinds, x.parts[i].kind)
+		}
+	} else {
+		twins := shop.Twins
+		shop.Twins = nil
+		for _, pair := range pairs {
+			a, b := &x.parts[pair[0]], &x.parts[pair[1]]
+			if a.root != b.root {
+				return nil
+			}
+			shop.Roots, shop.Kinds, shop.Twins = append(shop.Roots, int32(a.root)), append(shop.Kinds, a.kind), append(shop.Twins, twins[pair[0]])
+		}
 	}
 	for _, op := range g.ops {
 		arcs := x.s.arcs(op)
@@ -45,6 +63,11 @@ func newGrid(x *plan, r ejection.Raster) *grid {
 			return nil
 		}
 		shop.Arcs, shop.Ways = append(shop.Arcs, arcs), append(shop.Ways, x.s.bookings(r, op == model.Reduction))
+	}
+	if pairs != nil {
+		if g.images = newImages(&shop, x.parts, pairs); g.images == nil {
+			return nil
+		}
 	}
 	g.Grid = ejection.New(shop)
 	g.follow(x, spare)
@@ -116,17 +139,22 @@ func (g *grid) follow(x *plan, spare int32) {
 	order := x.order(func(a, b *job) int {
 		return cmp.Or(cmp.Compare(b.op, a.op), cmp.Compare(slot(a), slot(b)))
 	})
+	number := g.images.numbers(len(x.parts))
 	for _, i := range order {
 		j := &x.jobs[i]
+		part := number[j.part]
+		if part < 0 {
+			continue
+		}
 		dir := int32(slices.Index(g.ops, j.op))
-		k, parent := g.Job(int(j.part), dir, j.child()), j.src+j.dst-j.child()
+		k, parent := g.Job(part, dir, j.child()), j.src+j.dst-j.child()
 		g.Want(k)
 		by := slices.IndexFunc(g.Arcs[dir][j.child()], func(a ejection.Arc) bool { return a.Parent == parent && a.Step == j.step })
 		if by < 0 {
 			continue
 		}
-		way := &g.Ways[dir][g.Kinds[j.part]][g.Arcs[dir][j.child()][by].Way]
-		if from := g.Has(g.Job(int(j.part), dir, parent)); from < ejection.Nowhere {
+		way := &g.Ways[dir][g.Kinds[part]][g.Arcs[dir][j.child()][by].Way]
+		if from := g.Ready(k, int32(by)); from < ejection.Nowhere {
 			if at := g.Opens(k, int32(by), max(from, slot(j)), g.Horizon-way.Lasts); at >= 0 {
 				g.Do(k, int32(by), at)
 			}
@@ -137,14 +165,24 @@ func (g *grid) follow(x *plan, spare int32) {
 // plan returns the jobs that are done as a plan.
 func (g *grid) plan() *plan {
 	x := &plan{s: g.s, parts: g.parts}
-	for _, h := range g.Hops() {
+	add := func(h ejection.Hop, part int32) {
 		a := &g.Arcs[h.Dir][h.Rank][h.By]
-		j := job{part: int32(h.Part), src: a.Parent, dst: h.Rank, step: a.Step, op: g.ops[h.Dir], start: g.raster.Time(h.Start)}
+		j := job{part: part, src: a.Parent, dst: h.Rank, step: a.Step, op: g.ops[h.Dir], start: g.raster.Time(h.Start)}
 		if j.op == model.Reduction {
 			j.src, j.dst = j.dst, j.src
 			j.start = g.raster.Time(g.Horizon - h.End)
 		}
 		x.jobs = append(x.jobs, j)
+	}
+	for _, h := range g.Hops() {
+		if g.images == nil {
+			add(h, int32(h.Part))
+			continue
+		}
+		pair := g.images.pairs[h.Part]
+		add(h, pair[0])
+		h.By, h.Dir = g.images.arcs[h.Dir][h.Rank][h.By], 1-h.Dir
+		add(h, pair[1])
 	}
 	x.settle()
 	x.shift()

@@ -78,3 +78,23 @@ func (s *search) labels() []int {
 	}
 	return labels
 }
+
+// stays reports whether some symmetries leave ranks where they are.
+func (s *shop) stays() bool { return len(s.reps)*s.g.Order() > s.t.Ranks }
+
+// widest returns the number of a shop of the largest group that moves every link, though it may leave ranks where they are. It adds the shop if
+// that group is larger than those of all others; else it returns the first one.
+func (s *search) widest() int {
+	g := symmetry.Find(s.ctx, s.p.Topology, symmetry.Options{Labels: s.labels(), StayingRanks: true, StayingOrbits: true})
+	if s.ctx.Err() != nil || g.Order() <= s.shops[0].s.g.Order() {
+		return 0
+	}
+	x, err := newShop(s.ctx, s.p, g)
+	if err != nil || x.reaches(s.p) != nil {
+		return 0
+	}
+	y := newReducing(x)
+	y.index = len(s.shops)
+	s.shops = append(s.shops, y)
+	return y.index
+}

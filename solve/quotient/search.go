@@ -73,6 +73,11 @@ var stages = []func(s *search){
 	(*search).follow,
 	(*search).first,
 	func(s *search) {
+		if s.gap() > latentGap {
+			s.eject()
+		}
+	},
+	func(s *search) {
 		if before := s.work; s.gap() > latentGap && s.latent() {
 			s.graft()
 			s.budget += s.work - before
@@ -122,7 +127,7 @@ func (s *search) begin() {
 }
 
 // firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 10
+const firstAgain = 11
 
 // mostAgain is how often that is done in turn at most.
 const mostAgain = 100

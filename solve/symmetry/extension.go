@@ -111,7 +111,7 @@ func (e *extension) find() []int32 {
 	}
 	// The base is a rank, or the first that moves; its image decides how g conjugates. What g finds, hg does.
 	x := e.base[0]
-	for _, y := range oneOfEach(e.candidates(x, false), e.h.nodes) {
+	for _, y := range oneOfEach(e.candidates(x, e.o.StayingOrbits), e.h.nodes) {
 		if e.done() || e.result != nil {
 			break
 		}
@@ -542,7 +542,7 @@ func (e *extension) valid(g []int32) bool {
 	if !known || !slices.Equal(power, e.h.nodes[k]) {
 		return false
 	}
-	if _, within := e.numbers[[2]int32{g[e.base[0]], g[e.base[1]]}]; within {
+	if k, within := e.numbers[[2]int32{g[e.base[0]], g[e.base[1]]}]; within && (!e.o.StayingOrbits || slices.Equal(g, e.h.nodes[k])) {
 		return false
 	}
 	if !e.o.StayingRanks {

@@ -25,6 +25,7 @@ type search struct {
 // newSearch builds the graph and refines its colours.
 func newSearch(ctx context.Context, t *model.Topology, o Options) *search {
 	net := newNetwork(t, o.Labels)
+	o.StayingOrbits = o.StayingOrbits && len(t.Links) > 0 // the ends of a link tell elements apart
 	s := &search{ctx: ctx, net: net, o: o, work: o.Work, r: newRefiner(net)}
 	if s.work == 0 {
 		s.work = 1e8

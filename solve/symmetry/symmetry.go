@@ -35,6 +35,10 @@ type Options struct {
 	// StayingRanks allows elements other than the identity to leave ranks where they are.
 	StayingRanks bool
 
+	// StayingOrbits, with StayingRanks, has elements looked for as well that take each orbit of
+	// ranks to itself and do not commute with the others, as the reflections of a square do.
+	StayingOrbits bool
+
 	// StayingLinks allows them to leave links where they are, but then no ranks.
 	StayingLinks bool
 

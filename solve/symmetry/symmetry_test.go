@@ -258,7 +258,7 @@ func TestAgainstBruteForce(t *testing.T) {
 		if most > 1 {
 			symmetric++
 		}
-		for _, o := range []Options{{StayingRanks: true}, {StayingLinks: true}, {Base: g, StayingLinks: true}} {
+		for _, o := range []Options{{StayingRanks: true}, {StayingRanks: true, StayingOrbits: true}, {StayingLinks: true}, {Base: g, StayingLinks: true}} {
 			more := Find(context.Background(), tp, o)
 			requireGroup(t, tp, more, o)
 		}
@@ -346,6 +346,18 @@ func TestFamilies(t *testing.T) {
 				requireGroup(t, tp, g, Options{})
 			}
 		})
+	}
+}
+
+// TestStayingOrbits: reflections of squares, and rotations of cubes about their diagonals, leave ranks where they are but no links.
+func TestStayingOrbits(t *testing.T) {
+	for name, order := range map[string]int{"mesh:4x4": 8, "mesh:3x3": 4, "torus:4x4": 64, "torus:4x4x4": 192, "ring:8": 16, "mesh:2x4": 4} {
+		tp, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		o := Options{StayingRanks: true, StayingOrbits: true}
+		g := Find(context.Background(), tp, o)
+		requireGroup(t, tp, g, o)
+		require.Equal(t, order, g.Order(), name)
 	}
 }
 
