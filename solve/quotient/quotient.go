@@ -15,7 +15,7 @@
 //
 // An allgather or broadcast builds trees and times together, forward in time: see gathering. A
 // reduce-scatter or reduce is that read backwards, on the same network if each of its links has one that leads back: see solve.Mirror;
-// else on the network with its links turned round, and timed again. An all-to-all or scatter chooses paths: see conveying; a gather
+// else on the network with its links turned round, and timed again. An all-to-all or scatter chooses paths: see conveying, and an all-to-all ways with their times: see inserting; a gather
 // is a scatter read backwards where links have one that leads back, else it chooses paths, too. An allreduce
 // is both, the gatherings with what the sums leave free, and each again with the other as it is;
 // or trees that balance the loads of all machines over both, list-scheduled: see balance. Where latencies count, a root and a neighbour

@@ -72,6 +72,7 @@ var stages = []func(s *search){
 	(*search).colour,
 	(*search).follow,
 	(*search).first,
+	(*search).insert,
 	func(s *search) {
 		if s.gap() > latentGap {
 			s.eject()
