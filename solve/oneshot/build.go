@@ -20,6 +20,7 @@ type builder struct {
 	transfers []model.Transfer
 	places    [][]int32           // of ports that each transfer takes
 	passages  map[int64][]passage // by size of a chunk and route
+	ranks     [][]model.Time      // of hops by chunk, nil: those of their courses
 }
 
 func (s *search) builder(p *model.Problem) *builder {

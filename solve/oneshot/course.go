@@ -15,6 +15,9 @@ type course struct {
 	uses  []linkUse
 	tails []model.Time // by step: how long a small chunk takes from there on
 	hops  []hop        // in the order in which they are placed; nil: not asked for yet
+
+	labels []uint64  // of the classes of hops; nil: not asked for yet
+	before [][]int32 // by hop: those that it waits for
 }
 
 // step is what happens along one dimension.

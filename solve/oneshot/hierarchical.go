@@ -17,6 +17,7 @@ type plan struct {
 	turns    [][]state // all through as many
 	lists    [][]step  // by turn: its steps, where they are none between states
 	mirrored bool      // backwards
+	opposite bool      // of owners that follow each other two are as far apart as can be
 
 	busy    model.Time // the busiest link
 	latency model.Time // all steps, about
@@ -156,7 +157,11 @@ func (s *search) compose(all []*layout) {
 	if s.best == nil {
 		return
 	}
+	if s.bound > 0 && s.makespan > s.bound/100*101 {
+		s.schedule(best(plans))
+	}
 	copies := s.copiesOf(plans[0])
+	s.together(copies)
 	if s.leading {
 		of := candidates(best(plans))
 		m := s.mixer(of)

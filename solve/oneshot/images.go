@@ -28,6 +28,7 @@ type images struct {
 const (
 	symmetryWork = 2e7
 	mostBases    = 1 << 9 // members times bases of a plan
+	moreBases    = 4      // times as many where owners are opposite
 	fewBases     = 4      // of which the costs of a plan are estimated where there are images
 	samples      = 6      // images among which a chunk has the choice
 )
@@ -217,7 +218,11 @@ func (s *search) parts(q *plan) int {
 // variants returns how many sets of owners bases have: some, if images stand in for others.
 func (s *search) variants(q *plan) int {
 	if s.images.regular() {
-		return min(q.owners(), max(1, mostBases/s.n()))
+		most := max(1, mostBases/s.n())
+		if q.opposite {
+			most *= moreBases
+		}
+		return min(q.owners(), most)
 	}
 	return q.owners()
 }
@@ -227,6 +232,11 @@ func (s *search) base(q *plan, n int) *course {
 	b := base{turn: n % len(q.turns)}
 	n /= len(q.turns)
 	b.owner = n % s.variants(q)
+	if q.opposite && b.owner%2 == 1 {
+		b.owner = q.owners() - 1 - b.owner/2
+	} else if q.opposite {
+		b.owner /= 2
+	}
 	c := q.bases[b]
 	if c == nil {
 		if q.bases == nil {

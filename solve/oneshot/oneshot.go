@@ -36,7 +36,9 @@
 // have them. A search with labels finds those with few hops for each latency, such as sums that owners send to all at once, and
 // each serves backwards, too. In the end each chunk may go by a composition of its own, so that links which one leaves idle
 // serve another: a linear program over the times at which links are needed proposes how many chunks follow each, and chunks choose
-// compositions and times at prices that grow with what links have to send at the time.
+// compositions and times at prices that grow with what links have to send at the time. Where what a member sends takes some latencies,
+// another linear program, over slots of time, says when a fluid would be sent by each class of hops that are alike, and chunks follow that
+// timetable: see timetable.go.
 package oneshot
 
 import (
@@ -64,6 +66,7 @@ const (
 	maxManyBytes = 1 << 20 // buffer for more than maxMembers of them: other methods take the time where there is much to send
 	maxTransfers = 1 << 18
 	maxLedBytes  = 1 << 18 // buffer for which a composition is worth most of the time whatever the latencies
+	littleMore   = 1.125   // times the latency
 	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
 	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
 	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time
@@ -98,18 +101,23 @@ func (m *method) About() solve.About {
 func leads(p *model.Problem) bool { return p.Size <= maxLedBytes || latent(p) }
 
 // latent reports whether to send and to get the whole buffer takes a member less time than two latencies to the farthest one
-// and back.
+// and back, or little more.
 func latent(p *model.Problem) bool {
 	d := newDistances(p, p.Members()[:1])
 	far := int64(0)
 	for _, r := range p.Members() {
 		far = max(far, d.from[0][r])
 	}
+	return !slow(p, model.Time(littleMore*float64(far/perPicosecond)))
+}
+
+// slow reports whether it takes the first member more than some time to send the whole buffer over all its links.
+func slow(p *model.Problem, than model.Time) bool {
 	out := 0.0
 	for _, l := range p.Topology.Out()[p.Members()[0]] {
 		out += float64(p.Topology.Links[l].Bandwidth)
 	}
-	return out > 0 && 2*float64(p.Size)/out*1e12 <= 2*float64(far/perPicosecond)
+	return float64(p.Size)*1e12 > out*float64(than)
 }
 
 // Serves implements solve.Solver.

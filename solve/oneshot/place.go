@@ -101,7 +101,10 @@ func (b *builder) place(courses []*course, more [][]model.Time, before model.Tim
 func (b *builder) placeFrom(first int, courses []*course, more [][]model.Time, before model.Time) bool {
 	var items []item
 	for k, c := range courses {
-		for _, h := range b.guide.hops(c) {
+		for i, h := range b.guide.hops(c) {
+			if b.ranks != nil {
+				h.rank = b.ranks[k][i]
+			}
 			items = append(items, item{h, int32(k), int32(len(items))})
 		}
 		if more != nil {
@@ -113,7 +116,7 @@ func (b *builder) placeFrom(first int, courses []*course, more [][]model.Time, b
 	}
 	slices.SortFunc(items, func(x, y item) int { return cmp.Or(cmp.Compare(y.rank, x.rank), cmp.Compare(x.n, y.n)) })
 	mark := len(b.transfers)
-	late := !b.leading || b.serial(first, courses, slices.Clone(items), len(items), before)
+	late := !b.leading && b.ranks == nil || b.serial(first, courses, slices.Clone(items), len(items), before)
 	if late {
 		if b.cancel(mark); b.b.Spent() {
 			return false

@@ -1,0 +1,523 @@
+package oneshot
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/lp"
+	"github.com/oraccl/oraccl/solve/lp/highs"
+)
+
+// family is plans of one turn each whose hops fall into the same classes: hops of a class are in one step and last equally long, and
+// the hops that they wait for, and those that wait for them, are in the same classes (the coarsest stable partition: Paige and Tarjan,
+// "Three partition refinement algorithms", SIAM Journal on Computing 16, 1987).
+type family struct {
+	plans   []*plan
+	turns   int // of a plan that these were turns of
+	classes []*class
+	number  map[uint64]int // of classes, by label
+}
+
+// class is what hops of a class have in common.
+type class struct {
+	lasts  model.Time
+	start  model.Time // none is sent sooner
+	tail   model.Time // from the start of one to the end of all
+	before []int      // classes that it waits for, without those that these wait for
+	loads  map[visit]float64
+}
+
+// visit is when a hop takes links of an orbit, after its start. A load is for how long that keeps them busy if all of the buffer
+// goes so, in picoseconds.
+type visit struct {
+	orbit int
+	after model.Time
+}
+
+func (v visit) compare(w visit) int {
+	return cmp.Or(cmp.Compare(v.orbit, w.orbit), cmp.Compare(v.after, w.after))
+}
+
+// Limits of timetables.
+const (
+	mostClasses    = 80      // of a family
+	mostArcs       = 1 << 18 // between hops of a course
+	mostFamilies   = 16
+	mostColumns    = 6000 // of a program
+	mostPrograms   = 10
+	coarseSlots    = 32 // in all, about
+	fineSlots      = 56
+	belowEnough    = 0.97 // of what is soon enough, where timetables begin to end
+	leastLatencies = 2    // that it takes a member to send the buffer: what is sent in less is no fluid
+	leastOver      = 0.95 // of the buffer, for a timetable to be followed
+	enoughOver     = 1.03 // if this much would be over there is one that ends sooner
+	fewFollow      = 0.01 // of the buffer, for a family to be of use
+	fewParts       = 32   // chunks, each with its images, that follow a timetable
+	mostParts      = 256
+	binsPerSlot    = 2
+	partSamples    = 24 // courses among which a chunk has the choice
+	fewInVain      = 2  // trials
+
+	mostFollowing = 1 << 18 // transfers that are placed at least
+)
+
+// labels returns for each hop of a course, in their order, the label of its class, and the hops that it waits for; nil if there are
+// too many. It takes O(arcs times length of the longest chain) time.
+func (g *guide) labels(c *course) ([]uint64, [][]int32) {
+	if c.labels != nil {
+		return c.labels, c.before
+	}
+	hops := g.hops(c)
+	at := map[[2]int32]int32{}
+	for i, h := range hops {
+		at[[2]int32{h.step, h.pair}] = int32(i)
+	}
+	before, after := make([][]int32, len(hops)), make([][]int32, len(hops))
+	into := make([][]int32, len(g.members))
+	arcs := 0
+	for s, x := range c.steps {
+		known := make([]int, len(into))
+		for v := range into {
+			known[v] = len(into[v])
+		}
+		for i, w := range x.pairs {
+			k, list := at[[2]int32{int32(s), int32(i)}], into[w.from]
+			if x.phase == exchanging {
+				list = list[:known[w.from]]
+			}
+			if arcs += len(list); arcs > mostArcs {
+				return nil, nil
+			}
+			before[k] = slices.Clip(list)
+			for _, p := range list {
+				after[p] = append(after[p], k)
+			}
+			into[w.to] = append(into[w.to], k)
+		}
+	}
+	now := make([]uint64, len(hops))
+	for i, h := range hops {
+		w := c.steps[h.step].pairs[h.pair]
+		now[i] = hashed(uint64(h.step), []uint64{uint64(g.t.Duration(g.ways.routes[w.route], 1))})
+	}
+	var set []uint64
+	of := func(list []int32) []uint64 {
+		set = set[:0]
+		for _, p := range list {
+			set = append(set, now[p])
+		}
+		slices.Sort(set)
+		return slices.Compact(set)
+	}
+	for count := 0; ; {
+		next, seen := make([]uint64, len(hops)), map[uint64]bool{}
+		for i := range hops {
+			next[i] = hashed(hashed(now[i], of(before[i]))+1, of(after[i]))
+			seen[next[i]] = true
+		}
+		now = next
+		if len(seen) == count {
+			break
+		}
+		count = len(seen)
+	}
+	c.labels, c.before = now, before
+	return now, before
+}
+
+// hashed returns a hash of a number and some others: splitmix64.
+func hashed(x uint64, list []uint64) uint64 {
+	for _, y := range list {
+		x = (x ^ y) + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return x
+}
+
+// families returns the turns of plans by what classes their hops fall into, up to some number of families. Of each it has those of the plans
+// with most turns, so that no dimension counts more than others.
+func (s *search) families(plans []*plan) (all []*family) {
+	by := map[string]*family{}
+	for _, q := range plans {
+		turns := map[string][]*plan{}
+		for i, turn := range q.turns {
+			single := &plan{layout: q.layout, nearby: q.nearby, mirrored: q.mirrored, opposite: true, turns: [][]state{turn}}
+			if q.lists != nil {
+				single.lists = q.lists[i : i+1]
+			}
+			c := s.base(single, 0)
+			if s.b.Spent() {
+				return nil
+			}
+			if c == nil {
+				continue
+			}
+			labels, _ := s.guide.labels(c)
+			count := map[uint64]int{}
+			for _, l := range labels {
+				count[l]++
+			}
+			if len(count) > mostClasses || len(count) == 0 {
+				continue
+			}
+			sign := fmt.Sprint(count) // in the order of the labels
+			x := by[sign]
+			if x == nil {
+				if len(all) == mostFamilies {
+					continue
+				}
+				x = s.newFamily(c)
+				by[sign], all = x, append(all, x)
+			}
+			turns[sign] = append(turns[sign], single)
+		}
+		for sign, list := range turns {
+			x := by[sign]
+			if len(list) > x.turns {
+				x.turns, x.plans = len(list), nil
+			}
+			if len(list) == x.turns {
+				x.plans = append(x.plans, list...)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(x *family) bool { return !s.load(x) })
+}
+
+// newFamily returns a family without plans whose hops are like those of a course.
+func (s *search) newFamily(c *course) *family {
+	x := &family{number: map[uint64]int{}}
+	labels, before := s.guide.labels(c)
+	starts := s.guide.starts(c)
+	var arcs []map[int]bool
+	hops := s.guide.hops(c)
+	for i, h := range hops {
+		k, known := x.number[labels[i]]
+		if !known {
+			k = len(x.classes)
+			x.number[labels[i]] = k
+			x.classes, arcs = append(x.classes, &class{loads: map[visit]float64{}}), append(arcs, map[int]bool{})
+		}
+		y, w := x.classes[k], c.steps[h.step].pairs[h.pair]
+		y.start, y.tail = max(y.start, starts[h.step][h.pair]), max(y.tail, h.tail)
+		y.lasts = s.guide.t.Duration(s.ways.routes[w.route], 1)
+	}
+	for i := range hops {
+		for _, p := range before[i] {
+			arcs[x.number[labels[i]]][x.number[labels[p]]] = true
+		}
+	}
+	for k, list := range arcs {
+		for a := range list {
+			between := false
+			for b := range list {
+				between = between || arcs[b][a]
+			}
+			if !between {
+				x.classes[k].before = append(x.classes[k].before, a)
+			}
+		}
+		slices.Sort(x.classes[k].before)
+	}
+	return x
+}
+
+// load notes the loads of each class if all plans of a family and all their bases share the work. It returns false if a base
+// has other classes.
+func (s *search) load(x *family) bool {
+	t := s.p.Topology
+	for _, q := range x.plans {
+		bases := s.parts(q)
+		for n := range bases {
+			c := s.base(q, n)
+			if c == nil || s.b.Spent() {
+				return false
+			}
+			labels, _ := s.guide.labels(c)
+			for i, h := range s.guide.hops(c) {
+				k, known := x.number[labels[i]]
+				if !known {
+					return false
+				}
+				at := model.Time(0)
+				for _, l := range s.ways.routes[c.steps[h.step].pairs[h.pair].route] {
+					o := s.images.orbit[l]
+					x.classes[k].loads[visit{o, at}] += float64(s.p.Size) / float64(t.Links[l].Bandwidth) * 1e12 / float64(s.images.size[o]*bases*len(x.plans))
+					at = at.Add(t.Links[l].Alpha)
+				}
+			}
+		}
+	}
+	return true
+}
+
+// timetable is when which part of the buffer has been sent by each class of each family.
+type timetable struct {
+	families []*family
+	slot     float64   // picoseconds
+	parts    []float64 // of the buffer, by family, that follow it
+	over     float64   // how much would be over, as a part of the buffer
+	sent     [][][]float64
+}
+
+// timetable returns the one by which most is over at the end of some slots, nil if there is none or it would take too long to find. It is
+// that of a fluid: in each slot each link passes what it can, and all that follows a family goes through its classes in one order, so that
+// the first of it is first everywhere.
+func (s *search) timetable(of []*family, slot float64, slots int) *timetable {
+	m := &lp.Model{Sense: lp.Maximise}
+	loads := make([][]lp.Term, len(s.images.size)*slots)
+	number := func(x float64) lp.Rat { v, _ := lp.Float(x); return v }
+	in := func(x model.Time) int { return int(math.Round(float64(x) / slot)) }
+	const nothing = -1
+	totals := make([]int, len(of))
+	columns := make([][][]int, len(of)) // by family, class and slot: what has been sent at its end
+	for i, x := range of {
+		totals[i] = m.AddNonNegative("", lp.Int(1))
+		if slices.ContainsFunc(x.classes, func(y *class) bool { return in(y.start)+in(y.tail) >= slots }) {
+			m.SetBounds(totals[i], lp.AtInt(0), lp.AtInt(0))
+			continue
+		}
+		for _, y := range x.classes {
+			list, before := make([]int, slots), nothing
+			for u := range slots {
+				switch {
+				case u < in(y.start):
+					list[u] = nothing
+					continue
+				case u >= slots-in(y.tail)-1:
+					list[u] = totals[i]
+				default:
+					list[u] = m.AddNonNegative("", lp.Int(0))
+				}
+				if list[u] == before {
+					continue
+				}
+				for _, v := range slices.SortedFunc(maps.Keys(y.loads), visit.compare) {
+					if w := u + in(v.after); w < slots {
+						r, load := &loads[v.orbit*slots+w], y.loads[v]/slot
+						*r = append(*r, lp.Term{Col: list[u], Coef: number(load)})
+						if before != nothing {
+							*r = append(*r, lp.Term{Col: before, Coef: number(-load)})
+						}
+					}
+				}
+				if before != nothing {
+					m.AddLE("", lp.Int(0), lp.T(before, 1), lp.T(list[u], -1))
+				}
+				before = list[u]
+			}
+			columns[i] = append(columns[i], list)
+		}
+		for k, list := range columns[i] {
+			for _, p := range x.classes[k].before {
+				for u, c := range list {
+					came := nothing
+					if v := u - in(x.classes[p].lasts); v >= 0 {
+						came = columns[i][p][v]
+					}
+					switch {
+					case c == came || c == nothing:
+					case came == nothing:
+						m.AddLE("", lp.Int(0), lp.T(c, 1))
+					default:
+						m.AddLE("", lp.Int(0), lp.T(c, 1), lp.T(came, -1))
+					}
+				}
+			}
+		}
+		if m.NumColumns() > mostColumns {
+			return nil
+		}
+	}
+	for u := range slots {
+		var known [][]lp.Term
+		for o := range s.images.size {
+			list := loads[o*slots+u]
+			if len(list) > 0 && !slices.ContainsFunc(known, func(x []lp.Term) bool { return slices.Equal(x, list) }) {
+				known = append(known, list)
+				m.AddLE("", lp.Int(1), list...)
+			}
+		}
+	}
+	r, err := highs.Simplex(s.b.Context(), m)
+	if err != nil {
+		return nil
+	}
+	x := &timetable{families: of, slot: slot, over: r.Objective}
+	for i := range of {
+		total := r.Values[totals[i]]
+		x.parts = append(x.parts, total/max(r.Objective, 1e-9))
+		var sent [][]float64
+		for _, columns := range columns[i] {
+			list := make([]float64, slots)
+			for u, c := range columns {
+				if c != nothing && total > 0 {
+					list[u] = r.Values[c] / total
+				}
+			}
+			sent = append(sent, list)
+		}
+		x.sent = append(x.sent, sent)
+	}
+	return x
+}
+
+// at returns when a class of a family is sent, of what comes after some part of the family.
+func (x *timetable) at(family, class int, part float64) float64 {
+	list := x.sent[family][class]
+	u, _ := slices.BinarySearch(list, part)
+	u = min(u, len(list)-1)
+	low, within := 0.0, 0.0
+	if u > 0 {
+		low = list[u-1]
+	}
+	if list[u] > low {
+		within = (part - low) / (list[u] - low)
+	}
+	return (float64(u) + within) * x.slot
+}
+
+// schedule has chunks follow timetables that end as soon as all, or nearly all, can be over: of all families in a few slots first, and of
+// those that are of use there in more.
+func (s *search) schedule(plans []*plan) {
+	latency := model.MaxTime
+	for u := range s.n() {
+		for v := range u {
+			latency = min(latency, model.Time(s.guide.between(u, v)/perPicosecond))
+		}
+	}
+	if latency == 0 || s.makespan/latency > fineSlots || !slow(s.p, leastLatencies*latency) {
+		return
+	}
+	of := s.families(plans)
+	if len(of) == 0 {
+		return
+	}
+	s.most = max(s.most, s.work+mostFollowing)
+	useful, programs := map[*family]bool{}, 0
+	for _, slots := range []int{coarseSlots, fineSlots} {
+		slot := float64(latency) / math.Max(1, math.Round(float64(slots)*float64(latency)/float64(s.makespan)))
+		for n := int(math.Ceil(float64(s.bound) * belowEnough / slot)); float64(n)*slot < float64(s.makespan) && !s.over(); n++ {
+			x := s.timetable(of, slot, n)
+			if programs++; x == nil || programs > mostPrograms {
+				return
+			}
+			if x.over < leastOver {
+				continue
+			}
+			for i, y := range of {
+				useful[y] = useful[y] || x.parts[i] > fewFollow
+			}
+			if slots == fineSlots {
+				s.follow(x)
+			}
+			if x.over >= enoughOver || x.over >= 1 && slots == coarseSlots {
+				break
+			}
+		}
+		of = slices.DeleteFunc(of, func(x *family) bool { return !useful[x] })
+	}
+}
+
+// follow places chunks by a timetable, with as many images together as leave some chunks, as long as that helps.
+func (s *search) follow(x *timetable) {
+	hops := 0.0
+	for i, part := range x.parts {
+		hops += part * float64(x.families[i].plans[0].transfers(1))
+	}
+	r := rand.New(rand.NewPCG(13, uint64(s.n())))
+	for _, copies := range slices.Backward(s.images.orders) {
+		chunks := min(mostParts, int(min(maxComposition/hops, float64(s.p.Size/s.unit())))/copies)
+		if s.p.Size%(int64(copies)*s.unit()) != 0 || chunks < fewParts {
+			continue
+		}
+		s.together(copies)
+		for vain := 0; vain < fewInVain && !s.over(); vain++ {
+			if before := s.makespan; s.followed(x, chunks, r) < before {
+				vain = -1
+			}
+		}
+		return
+	}
+}
+
+// part is what a chunk follows: it comes after some part of a family.
+type part struct {
+	family int
+	after  float64
+}
+
+// followed places a number of chunks by a timetable, and returns the makespan, MaxTime if that is none sooner than the best. Each chunk takes,
+// of some courses, the one whose links are least busy at its times.
+func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
+	b := s.divided(chunks * s.copies)
+	if len(b.p.Chunks)*s.copies != len(b.whole.Chunks) {
+		return model.MaxTime
+	}
+	var parts []part
+	for i, n := range counts(x.parts, len(b.p.Chunks)) {
+		for j := range n {
+			parts = append(parts, part{i, (float64(j) + 0.5) / float64(n)})
+		}
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.after, b.after) })
+	width := x.slot / binsPerSlot
+	bins := binsPerSlot*len(x.sent[parts[0].family][0]) + 1
+	busy := make([]float64, s.machines*bins)
+	var courses []*course
+	for _, y := range parts {
+		of := x.families[y.family]
+		times := make([]float64, len(of.classes))
+		for i := range times {
+			times[i] = x.at(y.family, i, y.after)
+		}
+		var best, base *course
+		var taken, links []int // where a course is busy, and with which links
+		least := math.Inf(1)
+		for range partSamples {
+			q := of.plans[r.IntN(len(of.plans))]
+			c, e := s.base(q, r.IntN(s.parts(q))), r.IntN(len(s.images.nodes))
+			labels, _ := s.guide.labels(c)
+			var at, on []int
+			cost := 0.0
+			for i, h := range s.guide.hops(c) {
+				start := times[of.number[labels[i]]]
+				for _, l := range s.ways.routes[c.steps[h.step].pairs[h.pair].route] {
+					m := s.images.link(s.p.Topology, e, l)
+					n := s.machine[m]*bins + min(bins-1, int(start/width))
+					busy[n] += s.slowness[m]
+					cost += busy[n] * s.slowness[m]
+					at, on = append(at, n), append(on, m)
+					start += float64(s.p.Topology.Links[l].Alpha)
+				}
+			}
+			for i, n := range at {
+				busy[n] -= s.slowness[on[i]]
+			}
+			if cost < least {
+				least, base, taken, links = cost, c, at, on
+				best = s.images.image(e, c, s.guide)
+			}
+		}
+		for i, n := range taken {
+			busy[n] += s.slowness[links[i]]
+		}
+		var ranks []model.Time
+		labels, _ := s.guide.labels(base)
+		for _, l := range labels {
+			ranks = append(ranks, model.Time(float64(bins)*width-times[of.number[l]]))
+		}
+		courses, b.ranks = append(courses, best), append(b.ranks, ranks)
+	}
+	if s.hops(courses)*b.copies > maxComposition || !b.place(courses, nil, s.makespan) {
+		return model.MaxTime
+	}
+	return s.keep(b, mixedNote)
+}

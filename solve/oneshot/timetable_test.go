@@ -1,0 +1,112 @@
+package oneshot
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+// composing returns a search for compositions of an allreduce, and its plans.
+func composing(t *testing.T, name string, size int64) (*search, []*plan) {
+	tp, err := topo.Parse(name, topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: size, Cost: model.Pipelined}
+	b, cancel := solve.Options{}.Budget(context.Background())
+	t.Cleanup(cancel)
+	s := &search{p: p, b: b, others: model.MaxTime, most: maxComposed, large: map[int]int64{}, ways: &ways{}}
+	s.guide, s.images = newGuide(p, s.ways), newImages(s)
+	for i := range tp.Links {
+		s.slowness = append(s.slowness, s.guide.router.fastest/float64(tp.Links[i].Bandwidth))
+	}
+	plans := append(s.gridPlans(), s.ringPlans()...)
+	for _, x := range layouts(p) {
+		plans = append(plans, x.plans()...)
+	}
+	return s, plans
+}
+
+// Hops of one class wait for hops of the same classes, last equally long, and are as many in each plan of the family.
+func TestFamilies(t *testing.T) {
+	for _, name := range []string{"hypercube:4", "torus:8x4", "mesh:4x4", "dgxh100:2"} {
+		s, plans := composing(t, name, 1<<20)
+		of := s.families(plans)
+		require.NotEmpty(t, of, name)
+		for _, x := range of {
+			count := map[int]int{}
+			for i, q := range x.plans {
+				for n := range s.parts(q) {
+					c := s.base(q, n)
+					labels, before := s.guide.labels(c)
+					waits, found := map[int][]int{}, map[int]int{}
+					for h, l := range labels {
+						k, known := x.number[l]
+						require.True(t, known, name)
+						found[k]++
+						var list []int
+						for _, p := range before[h] {
+							list = append(list, x.number[labels[p]])
+						}
+						slices.Sort(list)
+						list = slices.Compact(list)
+						if found[k] > 1 {
+							require.Equal(t, waits[k], list, name)
+						}
+						waits[k] = list
+						w := c.steps[s.guide.hops(c)[h].step].pairs[s.guide.hops(c)[h].pair]
+						require.Equal(t, x.classes[k].lasts, s.guide.t.Duration(s.ways.routes[w.route], 1), name)
+					}
+					if i == 0 && n == 0 {
+						count = found
+					}
+					require.Equal(t, count, found, name)
+				}
+			}
+		}
+	}
+}
+
+// On a hypercube whose members exchange sums along each dimension, and where the buffer takes a latency over all links of a member, as much
+// of it is over as there is time after the latencies.
+func TestTimetable(t *testing.T) {
+	s, plans := composing(t, "hypercube:3", 1<<20)
+	k := &s.p.Topology.Links[0]
+	s.p.Size = int64(3 * float64(k.Alpha) * float64(k.Bandwidth) / 1e12)
+	of := slices.DeleteFunc(s.families(plans), func(x *family) bool { return len(x.classes) != 3 || x.plans[0].transfers(1) != 24 })
+	require.Len(t, of, 1)
+	slot := float64(of[0].classes[0].lasts) / 4
+	for more := 1; more <= 4; more++ {
+		x := s.timetable(of, slot, 12+more)
+		require.NotNil(t, x)
+		require.InDelta(t, float64(more)/4, x.over, 1e-3)
+		for class := range of[0].classes {
+			for _, part := range []float64{0.25, 0.5, 1} {
+				at := x.at(0, class, part)
+				require.LessOrEqual(t, at, float64(12+more)*slot-float64(of[0].classes[class].tail)*0.999)
+				for _, b := range of[0].classes[class].before {
+					require.GreaterOrEqual(t, at, x.at(0, b, part)+4*slot*0.999)
+				}
+			}
+		}
+	}
+}
+
+// Chunks that follow timetables are sooner over than those that all follow one plan.
+func TestSchedule(t *testing.T) {
+	s, plans := composing(t, "hypercube:4", 1<<19)
+	s.together(1)
+	plans = slices.DeleteFunc(plans, func(q *plan) bool { return !s.estimate(q) })
+	s.pure(plans)
+	before := s.makespan
+	s.bound = before / 10 * 9
+	s.schedule(best(plans))
+	require.Less(t, float64(s.makespan), 0.97*float64(before))
+	r := s.result(solve.Done)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+}
