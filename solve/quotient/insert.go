@@ -35,12 +35,16 @@ type inserting struct {
 const (
 	insertGap    = 0.004   // above the bound that the best plan is at least
 	mostInserted = 1 << 13 // parts
-	insertWork   = 3       // times half of the usual work is for one cut, at most
-	allInserts   = 10      // times the usual work is for all of them, about
-	idleInserts  = 8000    // as many changes in turn that gain nothing end it
-	insertStride = 400     // one of as many parts of the time is what a plan is to become shorter by at a time
-	mostLate     = 8       // parts that arrive late and are taken out at a time
-	mostInserts  = 24      // and others
+
+	// insertLatencies is how long schedules are for which there are insertions, at most: in longer ones latencies count little, and other
+	// methods are as good.
+	insertLatencies = 40
+	insertWork      = 3    // times half of the usual work is for one cut, at most
+	allInserts      = 10   // times the usual work is for all of them, about
+	idleInserts     = 8000 // as many changes in turn that gain nothing end it
+	insertStride    = 400  // one of as many parts of the time is what a plan is to become shorter by at a time
+	mostLate        = 8    // parts that arrive late and are taken out at a time
+	mostInserts     = 24   // and others
 )
 
 // insert has insertions make plans of an all-to-all with more and more parts, as long as that gains something.
@@ -56,6 +60,10 @@ func (s *search) insert() {
 	if shop < 0 {
 		return
 	}
+	x := s.shops[shop].s
+	if float64(s.bound) >= insertLatencies*float64(x.time(&x.ways[0], 1, 1).lasts) {
+		return
+	}
 	until := s.work + allInserts*s.usual
 	var last *plan // of parts that are twice as large
 	for idle := 0; idle < 3 && s.gap() >= insertGap && s.work < until && s.ctx.Err() == nil; c.parts *= 2 {
@@ -67,17 +75,17 @@ func (s *search) insert() {
 			return
 		}
 		w := &counter{ctx: s.ctx, limit: insertWork * s.usual / 2}
-		x := newInserting(t, w)
+		y := newInserting(t, w)
 		var whole *plan
 		if last != nil {
 			whole = last.halves(t.x.s, t.parts, true)
 			whole.early(whole.waits(), nil)
 		}
-		x.run(max(s.bound, s.o.Enough), t.best, whole)
+		y.run(max(s.bound, s.o.Enough), t.best, whole)
 		s.work += w.n
 		s.budget += w.n
-		if x.end > 0 {
-			t.keep(x.plan)
+		if y.end > 0 {
+			t.keep(y.plan)
 			s.note(t)
 			last = t.best
 		}
