@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
+	"github.com/oraccl/oraccl/solve/random"
 )
 
 // family is plans of one turn each whose hops fall into the same classes: hops of a class are in one step and last equally long, and
@@ -130,13 +131,11 @@ func (g *guide) labels(c *course) ([]uint64, [][]int32) {
 	return now, before
 }
 
-// hashed returns a hash of a number and some others: splitmix64.
+// hashed returns a hash of a number and some others.
 func hashed(x uint64, list []uint64) uint64 {
 	for _, y := range list {
-		x = (x ^ y) + 0x9e3779b97f4a7c15
-		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-		x = (x ^ x>>27) * 0x94d049bb133111eb
-		x ^= x >> 31
+		next := random.Stream(x ^ y)
+		x = next.Next()
 	}
 	return x
 }

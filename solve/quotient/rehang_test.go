@@ -23,7 +23,7 @@ func TestRehang(t *testing.T) {
 			p := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: 1 << 20, Cost: model.Pipelined}
 			s := newSearch(context.Background(), p, solve.Options{Effort: -1, Chunks: 4})
 			s.p = solve.Cut(p, 4)
-			for _, stage := range stages[:firstAgain-1] { // all that come before leaves are moved
+			for _, stage := range once[:len(once)-1] { // all that come before leaves are moved
 				stage(s)
 			}
 			x, before := s.best.best, s.best.best.end

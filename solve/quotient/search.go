@@ -61,8 +61,9 @@ func (s *search) jobs() int64 {
 	return n
 }
 
-// stages are what a search does, in turn. One that its context ends is begun again if the search goes on.
-var stages = []func(s *search){
+// once and again are what a search does, in turn. One that its context ends is begun again if the search goes on. A search that came to
+// its end tries more with other draws, from the first of again on.
+var once, again = []func(s *search){
 	(*search).begin,
 	(*search).slotted,
 	(*search).ring,
@@ -84,6 +85,7 @@ var stages = []func(s *search){
 			s.budget += s.work - before
 		}
 	},
+}, []func(s *search){
 	(*search).explore,
 	func(s *search) {
 		if s.gap() > largeGap && !s.gathers() {
@@ -127,14 +129,12 @@ func (s *search) begin() {
 	s.addAll()
 }
 
-// firstAgain is the stage from which on a search that came to its end tries more, with other draws.
-const firstAgain = 11
-
-// mostAgain is how often that is done in turn at most.
+// mostAgain is how often a search tries more in turn, at most.
 const mostAgain = 100
 
 // run searches and returns the best schedule found. The result can go on with the search, unless nothing can be better.
 func (s *search) run() (solve.Result, error) {
+	stages := slices.Concat(once, again)
 	for ; s.stage < len(stages) && s.ctx.Err() == nil; s.stage++ {
 		if stages[s.stage](s); s.ctx.Err() != nil {
 			break
@@ -178,7 +178,7 @@ func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error
 
 // afresh has the search explore again, with new trials like its best ones.
 func (s *search) afresh() {
-	s.stage, s.round = firstAgain, 0
+	s.stage, s.round = len(once), 0
 	s.budget, s.last = s.work+s.usual, s.work
 	s.arms = s.arms[:0]
 	for _, t := range s.leaders(s.trials, fewTrials/2) {

@@ -15,9 +15,6 @@ type centre struct {
 	to, from []model.Time
 }
 
-// reaches are, by rank, the distances to the farthest landmark, and from it.
-type reaches struct{ to, from []model.Time }
-
 const (
 	// landmarks is how many ranks are looked at to find out which are central.
 	landmarks = 16
@@ -29,22 +26,27 @@ const (
 	manyRanks = 256
 )
 
-// centres returns ranks that lie centrally: from which, and to which, no landmark is more
-// than 1+slack times the distance from the most central one; and for each rank how far it is
-// from the landmarks, and how far they are from it, at most. Landmarks are ranks that lie far
-// from each other: on a mesh they are its corners. It takes
-// O((landmarks+maxRoots)·hops·log ranks).
-func centres(n, back *network.Network, slack float64) (roots []centre, reach reaches) {
+// middle is how far ranks are from landmarks, which lie far from each other: on a mesh they are
+// its corners.
+type middle struct {
+	n, back  *network.Network
+	to, from []model.Time // by rank: the distance to the farthest landmark, and that from the farthest one
+	central  []int32      // the ranks, the most central one first
+	farthest []model.Time // by rank: to a landmark and back, at most
+}
+
+func (m *middle) measure(r int32) centre {
+	class := m.n.Largest()
+	return centre{r, m.n.DistancesTo(nil, r, class), m.back.DistancesTo(nil, r, class)}
+}
+
+// newMiddle finds the landmarks of a network, whose mirror image is back. It takes O(landmarks·hops·log ranks).
+func newMiddle(n, back *network.Network) *middle {
 	ranks := n.Problem.Topology.Ranks
-	class := n.Largest()
-	measure := func(r int32) centre {
-		return centre{r, n.DistancesTo(nil, r, class), back.DistancesTo(nil, r, class)}
-	}
-	farthest := make([]model.Time, ranks) // from and to any landmark
-	reach = reaches{make([]model.Time, ranks), make([]model.Time, ranks)}
+	m := &middle{n: n, back: back, to: make([]model.Time, ranks), from: make([]model.Time, ranks), farthest: make([]model.Time, ranks)}
 	nearest := make([]model.Time, ranks) // from and to the nearest one
 	away := func(h centre, v int) model.Time { return h.to[v] + h.from[v] }
-	mark := measure(0)
+	mark := m.measure(0)
 	for v := range ranks {
 		nearest[v] = away(mark, v)
 	}
@@ -55,29 +57,34 @@ func centres(n, back *network.Network, slack float64) (roots []centre, reach rea
 				at = v
 			}
 		}
-		mark = measure(int32(at))
+		mark = m.measure(int32(at))
 		for v := range ranks {
-			farthest[v] = max(farthest[v], away(mark, v))
-			reach.to[v], reach.from[v] = max(reach.to[v], mark.to[v]), max(reach.from[v], mark.from[v])
+			m.farthest[v] = max(m.farthest[v], away(mark, v))
+			m.to[v], m.from[v] = max(m.to[v], mark.to[v]), max(m.from[v], mark.from[v])
 			if nearest[v] = min(nearest[v], away(mark, v)); count == 0 { // rank 0 was not a landmark
 				nearest[v] = away(mark, v)
 			}
 		}
 	}
-	central := make([]int32, ranks)
-	for v := range central {
-		central[v] = int32(v)
+	for v := range int32(ranks) {
+		m.central = append(m.central, v)
 	}
-	slices.SortStableFunc(central, func(a, b int32) int { return cmp.Compare(farthest[a], farthest[b]) })
-	limit := model.Time((1 + slack) * float64(farthest[central[0]]))
-	count, _ := slices.BinarySearchFunc(central, limit+1, func(v int32, t model.Time) int { return cmp.Compare(farthest[v], t) })
+	slices.SortStableFunc(m.central, func(a, b int32) int { return cmp.Compare(m.farthest[a], m.farthest[b]) })
+	return m
+}
+
+// centres returns ranks that lie centrally: from which, and to which, no landmark is more
+// than 1+slack times the distance from the most central one. It takes O(maxRoots·hops·log ranks).
+func (m *middle) centres(slack float64) (roots []centre) {
+	limit := model.Time((1 + slack) * float64(m.farthest[m.central[0]]))
+	count, _ := slices.BinarySearchFunc(m.central, limit+1, func(v int32, t model.Time) int { return cmp.Compare(m.farthest[v], t) })
 	count = max(1, count)
 	most := min(count, maxRoots)
-	if ranks > manyRanks {
+	if len(m.central) > manyRanks {
 		most = min(count, fewRoots)
 	}
 	for i := range most {
-		roots = append(roots, measure(central[i*count/most]))
+		roots = append(roots, m.measure(m.central[i*count/most]))
 	}
-	return roots, reach
+	return roots
 }

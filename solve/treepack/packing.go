@@ -51,18 +51,29 @@ func newPacking(n *network.Network, out *network.Exits, roots []centre, seed uin
 	for h := range g.halves {
 		g.halves[h] = half{make([]float64, n.Resources), make([]float64, n.Resources)}
 	}
-	g.busy = make([]float64, len(n.Sizes)*len(n.Uses))
+	g.busy = busy(n)
+	g.unit = meanLoad(n, g.busy)
+	return g
+}
+
+// busy returns, by size class and use, for how long a chunk keeps each of the resources of a use busy.
+func busy(n *network.Network) []float64 {
+	list := make([]float64, len(n.Sizes)*len(n.Uses))
 	for i := range n.Hops {
 		x := &n.Hops[i]
 		for class := range n.Sizes {
 			for j := x.Uses; j < x.UsesEnd; j++ {
 				u := &n.Uses[j]
-				g.busy[class*len(n.Uses)+int(j)] = float64(n.Beta(x, int32(class))+u.Extra) / float64(u.ChoiceEnd-u.Choice)
+				list[class*len(n.Uses)+int(j)] = float64(n.Beta(x, int32(class))+u.Extra) / float64(u.ChoiceEnd-u.Choice)
 			}
 		}
 	}
-	g.unit = slices.Max(g.busy) * float64(2*g.chunks*g.ranks) / float64(len(n.Hops))
-	return g
+	return list
+}
+
+// meanLoad returns for how long all trees keep a hop busy, on the mean, if all are as slow as the slowest.
+func meanLoad(n *network.Network, busy []float64) float64 {
+	return slices.Max(busy) * float64(2*len(n.Problem.Chunks)*n.Problem.Topology.Ranks) / float64(len(n.Hops))
 }
 
 // limit adds to the loads of halves the time in which a resource can serve nothing of them, and
@@ -71,14 +82,14 @@ func newPacking(n *network.Network, out *network.Exits, roots []centre, seed uin
 // sent over a hop at the end is a copy, since a part would still have to reach all ranks. So on
 // a mesh a link into a corner, which must carry copies of nearly all chunks, has to carry parts
 // at first, and only then. It takes O(hops).
-func (g *packing) limit(reach reaches) {
+func (g *packing) limit(m *middle) {
 	none := [2][]model.Time{slices.Repeat([]model.Time{model.MaxTime}, len(g.load)), slices.Repeat([]model.Time{model.MaxTime}, len(g.load))}
 	for i := range g.n.Hops {
 		x := &g.n.Hops[i]
 		for _, u := range g.n.Uses[x.Uses:x.UsesEnd] {
 			for _, r := range g.n.Choices[u.Choice:u.ChoiceEnd] {
-				none[toRoot][r] = min(none[toRoot][r], reach.from[x.Dst])
-				none[fromRoot][r] = min(none[fromRoot][r], reach.to[x.Src])
+				none[toRoot][r] = min(none[toRoot][r], m.to[x.Dst])
+				none[fromRoot][r] = min(none[fromRoot][r], m.from[x.Src])
 			}
 		}
 	}
@@ -95,7 +106,7 @@ func (g *packing) limit(reach reaches) {
 		for i := g.n.Into[v]; i < g.n.Into[v+1]; i++ {
 			x := &g.n.Hops[i]
 			rate += 1 / slices.Max(g.busy[x.Uses:x.UsesEnd])
-			first = min(first, reach.to[x.Src])
+			first = min(first, m.from[x.Src])
 		}
 		all := float64(g.chunks) / rate
 		g.span = max(g.span, model.Time(all))

@@ -148,7 +148,7 @@ func (g *packing) passes() (most, idle int) {
 		return 2, 2
 	case work > 1<<19:
 		return 3, 3
-	case work > 1<<18:
+	case work > 1<<15:
 		return 9, 4
 	}
 	return 17, 6

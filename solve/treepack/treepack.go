@@ -8,7 +8,8 @@
 // link has a price that grows steeply with what it carries already, and trees take what is
 // cheap (Plotkin, Shmoys and Tardos, "Fast approximation algorithms for fractional packing and
 // covering problems", Mathematics of Operations Research 20, 1995). What the busiest link
-// carries is then near the mean, which no allreduce falls short of.
+// carries is then near the mean, which no allreduce falls short of. Where latencies count, what a
+// link carries of either half has a price, too: see limit.
 //
 // The transfers of the trees are timed forwards and backwards in turn (forward-backward
 // improvement: Li and Willis, "An iterative scheduling technique for resource-constrained
@@ -34,7 +35,8 @@ type Packer struct {
 	n, back *network.Network
 	exits   [2]*network.Exits // of both
 	next    []int32           // by rank: the hop to the next one, if there is such a hop for all
-	slack   []float64         // how central roots must be, by the number of the try
+	middle  *middle
+	slack   []float64 // how central roots must be, by the number of the try
 }
 
 // maxWork is how many hops times chunks there may be.
@@ -48,16 +50,15 @@ func New(n, back *network.Network) *Packer {
 	if p.Collective.Kind != model.AllReduce || p.Late() || !network.Everyone(p) || p.Topology.Ranks < 2 || len(p.Chunks)*len(n.Hops) > maxWork {
 		return nil
 	}
-	a := &Packer{n: n, back: back, exits: [2]*network.Exits{network.NewExits(n), network.NewExits(back)}, next: cycle(n)}
+	a := &Packer{n: n, back: back, exits: [2]*network.Exits{network.NewExits(n), network.NewExits(back)}, next: cycle(n), middle: newMiddle(n, back)}
 	a.slack = []float64{0.5, 1, 0.3}
 	if p.Cost.Synchronous() { // times are rounds there
 		return a
 	}
-	_, reach := centres(n, back, 0)
-	switch diameter, busy := slices.Max(reach.from), model.Time(newPacking(n, a.exits[0], nil, 0).unit); {
-	case diameter > busy/5:
+	switch diameter, load := slices.Max(a.middle.from), model.Time(meanLoad(n, busy(n))); {
+	case diameter > load/5:
 		a.slack, a.Latent = []float64{0.2, 0.3, 0.5, 1}, true
-	case diameter > busy/20:
+	case diameter > load/20:
 		a.slack, a.Latent = []float64{0.3, 0.5, 0.2, 1}, true
 	}
 	pt := network.Trees(p, 0)
@@ -146,10 +147,10 @@ func (a *Packer) chained(seed uint64, stop func() bool) *times {
 // pack returns trees that keep off each other, nil if it is stopped. Tries differ in how
 // central roots must be, and in the order in which these take turns.
 func (a *Packer) pack(seed uint64, try int, stop func() bool) *packing {
-	roots, reach := centres(a.n, a.back, a.slack[try%len(a.slack)])
+	roots := a.middle.centres(a.slack[try%len(a.slack)])
 	g := newPacking(a.n, a.exits[0], roots, seed)
 	if a.Latent {
-		g.limit(reach)
+		g.limit(a.middle)
 	}
 	turn := make([]int, g.chunks)
 	for k := range turn {

@@ -71,12 +71,44 @@ func TestCentres(t *testing.T) {
 	for name, want := range map[string][]int32{"line:7": {3}, "mesh:5x5": {12}, "mesh:4x4": {5, 6, 9, 10}, "ring:5": {0, 1, 2, 3, 4}} {
 		p := allReduceOn(t, name, 1)
 		var got []int32
-		roots, reach := centres(network.New(p, false), network.New(p, true), 0)
-		require.Equal(t, reach.to, reach.from, "links lead both ways on %s", name)
-		for _, h := range roots {
+		m := newMiddle(network.New(p, false), network.New(p, true))
+		require.Equal(t, m.to, m.from, "links lead both ways on %s", name)
+		for _, h := range m.centres(0) {
 			got = append(got, h.rank)
 		}
 		require.Equal(t, want, got, name)
+	}
+}
+
+// TestLimit: a link serves no half of which the first, or the last, cannot come in time, also where
+// links are quicker in one direction than in the other.
+func TestLimit(t *testing.T) {
+	p := allReduceOn(t, "line:5", 1)
+	for i := range p.Topology.Links {
+		if l := &p.Topology.Links[i]; l.Src < l.Dst {
+			l.Alpha *= 10
+		}
+	}
+	n, back := network.New(p, false), network.New(p, true)
+	g := newPacking(n, network.NewExits(n), nil, 7)
+	g.limit(newMiddle(n, back))
+	far := func(from, to int) (sum float64) { // the way from one rank to another
+		for at := from; at != to; {
+			next := at + 1
+			if to < at {
+				next = at - 1
+			}
+			l := slices.IndexFunc(n.Hops, func(x network.Hop) bool { return int(x.Src) == at && int(x.Dst) == next })
+			sum += float64(n.Lasts(&n.Hops[l], n.Largest()))
+			at = next
+		}
+		return sum
+	}
+	for i := range n.Hops {
+		x := &n.Hops[i]
+		r := n.Choices[n.Uses[x.Uses].Choice]
+		require.Equal(t, max(far(0, int(x.Src)), far(4, int(x.Src))), g.halves[fromRoot].load[r], "copies over %d-%d", x.Src, x.Dst)
+		require.Equal(t, max(far(int(x.Dst), 0), far(int(x.Dst), 4)), g.halves[toRoot].load[r], "parts over %d-%d", x.Src, x.Dst)
 	}
 }
 
