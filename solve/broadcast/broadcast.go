@@ -28,17 +28,33 @@ import (
 )
 
 // Solve solves a broadcast whose cut is open: over machines, if there are any, and else, or if that is not near enough, over
-// trees and by ejections.
+// trees, with and without times, and by ejections.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	machines := overMachines(b.Context(), p, o)
 	if machines.Schedule != nil && machines.Makespan() <= o.Nearly() {
 		return ended(b, machines), nil
 	}
-	others, err := solved(b, p, o, place)
-	if err != nil && machines.Schedule == nil {
-		return others, err
+	best, rest, err := besideTimed(b, p, o, place)
+	if err != nil && machines.Schedule == nil && best.Schedule == nil {
+		return rest, err
 	}
-	return withMore(machines, others), nil
+	return ended(b, withMore(sooner(machines, best), rest)), nil
+}
+
+// besideTimed returns the results of trees with times, where they are of use, and of other methods; the second one can go on. Trees
+// with times come first where they are soon found.
+func besideTimed(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (first, second solve.Result, err error) {
+	x := newTimed(p, o)
+	if x == nil {
+		second, err = solved(b, p, o, place)
+		return first, second, err
+	}
+	first = x.run(b)
+	if first.Schedule != nil && (first.Makespan() <= o.Nearly() || first.More != nil && first.Makespan() <= o.Bound+o.Bound/farFrom) {
+		return solve.Result{}, first, nil
+	}
+	second, err = solved(b, p, o, place)
+	return first, second, err
 }
 
 // solved is Solve without machines: over trees, and where latencies count by ejections, too, if those are not

@@ -16,3 +16,21 @@ func Version() string { return "not in this build" }
 
 // Solve returns ErrNotInBuild.
 func Solve(context.Context, *lp.Model, Options) (Result, error) { return Result{}, ErrNotInBuild }
+
+// Growing is a linear program that grows; this build has none.
+type Growing struct{}
+
+// NewGrowing returns ErrNotInBuild.
+func NewGrowing([]float64) (*Growing, error) { return nil, ErrNotInBuild }
+
+// Add returns ErrNotInBuild.
+func (*Growing) Add(float64, []int32, []float64) error { return ErrNotInBuild }
+
+// SetRoom returns ErrNotInBuild.
+func (*Growing) SetRoom(int, float64) error { return ErrNotInBuild }
+
+// Maximise returns ErrNotInBuild.
+func (*Growing) Maximise(context.Context) (Result, error) { return Result{}, ErrNotInBuild }
+
+// Close does nothing.
+func (*Growing) Close() {}

@@ -148,6 +148,22 @@ int hx_pass(void *h, int32_t nc, int32_t nr, int32_t nz, int sense, double offse
   }
 }
 
+int hx_add_column(void *h, double cost, int32_t nz, const int32_t *index, const double *value) {
+  try {
+    return Highs_addCol(h, cost, 0, Highs_getInfinity(h), nz, index, value);
+  } catch (...) {
+    return kHighsStatusError;
+  }
+}
+
+int hx_set_row_upper(void *h, int32_t row, double upper) {
+  try {
+    return Highs_changeRowBounds(h, row, -Highs_getInfinity(h), upper);
+  } catch (...) {
+    return kHighsStatusError;
+  }
+}
+
 int hx_clear(void *h) { return Highs_clear(h); }
 const char *hx_version(void) { return Highs_version(); }
 int hx_other_version(void) {

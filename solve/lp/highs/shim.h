@@ -53,6 +53,10 @@ int hx_pass(void *highs, int32_t nc, int32_t nr, int32_t nz, int sense, double o
             const double *cost, const double *cl, const double *cu, const double *rl,
             const double *ru, const int32_t *start, const int32_t *index,
             const double *value, const int32_t *integrality);
+// hx_add_column and hx_set_row_upper change a model that was passed; the next run
+// begins at the basis of the last one.
+int hx_add_column(void *highs, double cost, int32_t nz, const int32_t *index, const double *value);
+int hx_set_row_upper(void *highs, int32_t row, double upper);
 int hx_clear(void *highs);  // frees model and solution, keeps the object
 const char *hx_version(void);
 int hx_other_version(void);  // whether the linked library is not that of the header

@@ -1,0 +1,426 @@
+//go:build cgo
+
+package broadcast
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/hop"
+	"github.com/oraccl/oraccl/solve/lp/highs"
+	"github.com/oraccl/oraccl/solve/symmetry"
+)
+
+// program is a linear program over trees with times: how much of the buffer takes which tree, and in which bin of time it
+// leaves the root, so that as much as possible is everywhere at the end, while no orbit of links carries more in a bin than it
+// has room for. An orbit is the links that symmetries which leave the root where it is move to each other: what takes a tree is
+// divided among its images, which load all links of an orbit alike, so that orbits instead of links are rows. It is a flow
+// over time (Ford and Fulkerson, "Constructing maximal dynamic flows from static flows", Operations Research 6, 1958), of
+// trees instead of ways; they are columns that are found by their prices.
+type program struct {
+	p       *model.Problem
+	root    int
+	members []int32
+	others  int // members but the root
+	hops    []timedHop
+	out     [][]int32 // by rank: hops that leave it
+	into    [][]int32
+	images  [][]int32 // by symmetry and hop: the hop that it becomes
+	classes []int32   // a hop of each class
+	table   []float64 // by class and bin: what a hop costs that begins with the bin
+	room    []float64 // by orbit: bytes per second of all its links
+	begin   []model.Time
+	width   model.Time // of all bins but the first
+	far     model.Time // when a byte can be at the last member
+	waits   []model.Time
+	rng     *rand.Rand
+
+	lp     *highs.Growing
+	trees  []*timedTree
+	shares []float64 // of the buffer, by tree
+	whole  float64   // their sum
+	prices []float64 // by row
+	sprout sprout
+}
+
+// timedHop is a way from a rank to another over some links, which it keeps busy after some time each.
+type timedHop struct {
+	from, to int32
+	route    []int
+	orbits   []int32
+	after    []model.Time
+	lasts    model.Time
+	class    int32 // of those over the same orbits after the same times
+}
+
+// newProgram returns a program without trees for what ends at a time, in bins of a width; nil if there are too many hops or orbits.
+func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Time) *program {
+	t := p.Topology
+	g := &program{p: p, root: p.Collective.Root, others: len(p.Members()) - 1, out: make([][]int32, t.Ranks), into: make([][]int32, t.Ranks),
+		far: far, width: width, rng: rand.New(rand.NewPCG(1, 1))}
+	outside := solve.Outsiders(p)
+	for _, v := range p.Members() {
+		g.members = append(g.members, int32(v))
+	}
+	moved := symmetry.Stabiliser(ctx, t, g.root, symmetries, g.rng)
+	for _, h := range hop.Until(t, func() bool { return ctx.Err() != nil }) {
+		if outside[h.Src] || outside[h.Dst] {
+			continue
+		}
+		for _, route := range h.Routes {
+			g.out[h.Src], g.into[h.Dst] = append(g.out[h.Src], int32(len(g.hops))), append(g.into[h.Dst], int32(len(g.hops)))
+			g.hops = append(g.hops, timedHop{from: int32(h.Src), to: int32(h.Dst), route: route})
+		}
+	}
+	if len(g.hops) > maxTimedHops || ctx.Err() != nil {
+		return nil
+	}
+	orbit, room := orbits(t, g.moveHops(moved))
+	if len(room) > maxOrbits {
+		return nil
+	}
+	g.room = room
+	class := map[string]int32{}
+	for h := range g.hops {
+		x := &g.hops[h]
+		for _, l := range x.route {
+			x.orbits, x.after = append(x.orbits, orbit[l]), append(x.after, x.lasts)
+			x.lasts += t.Links[l].Alpha
+		}
+		key := fmt.Sprint(x.orbits, x.after)
+		if _, known := class[key]; !known {
+			class[key], g.classes = int32(len(g.classes)), append(g.classes, int32(h))
+		}
+		x.class = class[key]
+	}
+	g.divide(end)
+	return g
+}
+
+// divide divides the time until an end into bins.
+func (g *program) divide(end model.Time) {
+	bins := int(end / g.width)
+	g.begin = []model.Time{0}
+	for i := bins; i >= 0; i-- {
+		if at := end - model.Time(i)*g.width; at > 0 {
+			g.begin = append(g.begin, at)
+		}
+	}
+	if len(g.begin) > 2 && g.begin[1] < g.width/2 {
+		g.begin = slices.Delete(g.begin, 1, 2)
+	}
+	g.waits = []model.Time{0}
+	if bins <= fewBins {
+		for _, n := range []model.Time{1, 2, 3, 4, 6, 8, 12, 16, 20} {
+			g.waits = append(g.waits, n*g.width)
+		}
+	}
+	g.prices = make([]float64, len(g.room)*g.bins())
+}
+
+const (
+	// symmetries is of how many random symmetries the products are images of trees.
+	symmetries = 24
+	// maxTimedHops and maxOrbits are how many hops and orbits there are at most: programs of more are not solved in seconds.
+	maxTimedHops, maxOrbits = 1 << 11, 48
+	// fewBins is up to how many bins hops may wait.
+	fewBins = 64
+)
+
+// orbits returns the orbit of each link under some symmetries, and the bytes per second of each.
+func orbits(t *model.Topology, moved [][]int32) (of []int32, room []float64) {
+	parent := make([]int, len(t.Links))
+	for l := range parent {
+		parent[l] = l
+	}
+	find := func(l int) int {
+		for parent[l] != l {
+			parent[l] = parent[parent[l]]
+			l = parent[l]
+		}
+		return l
+	}
+	for _, image := range moved {
+		for l, m := range image {
+			parent[find(l)] = find(int(m))
+		}
+	}
+	of = make([]int32, len(t.Links))
+	number := map[int]int32{}
+	for l, link := range t.Links {
+		o, known := number[find(l)]
+		if !known {
+			o = int32(len(room))
+			number[find(l)], room = o, append(room, 0)
+		}
+		of[l] = o
+		room[o] += float64(link.Bandwidth)
+	}
+	return of, room
+}
+
+// moveHops finds the images of hops under symmetries, and returns those under which all have one: of too many ways between two ranks
+// some are no hops, and members may be moved to others.
+func (g *program) moveHops(moved [][]int32) (kept [][]int32) {
+	key := func(route []int, image []int32) string {
+		b := make([]byte, 0, 4*len(route))
+		for _, l := range route {
+			if image != nil {
+				l = int(image[l])
+			}
+			b = append(b, byte(l), byte(l>>8), byte(l>>16), byte(l>>24))
+		}
+		return string(b)
+	}
+	number := map[string]int32{}
+	for h := range g.hops {
+		number[key(g.hops[h].route, nil)] = int32(h)
+	}
+	for _, image := range moved {
+		to := make([]int32, len(g.hops))
+		whole := true
+		for h := range to {
+			i, known := number[key(g.hops[h].route, image)]
+			to[h], whole = i, whole && known
+		}
+		if whole {
+			g.images, kept = append(g.images, to), append(kept, image)
+		}
+	}
+	return kept
+}
+
+// bins returns how many bins there are, end when the last one ends, and lasts how long one does.
+func (g *program) bins() int                { return len(g.begin) - 1 }
+func (g *program) end() model.Time          { return g.begin[len(g.begin)-1] }
+func (g *program) lasts(bin int) model.Time { return g.begin[bin+1] - g.begin[bin] }
+
+// binAt returns the bin in which a time is.
+func (g *program) binAt(at model.Time) int {
+	if at < g.begin[1] {
+		return 0
+	}
+	return min(1+int((at-g.begin[1])/g.width), g.bins()-1)
+}
+
+// spread visits the bins in which what leaves the root in a bin goes over a link of an orbit, whose first byte is there at a
+// time, with the part of it that does so in each.
+func (g *program) spread(orbit int32, at model.Time, bin int, visit func(row int32, part float64)) {
+	lasts, first, row := g.lasts(bin), g.binAt(at), orbit*int32(g.bins())
+	for b, left := first, lasts; left > 0 && b < g.bins(); b++ {
+		part := min(left, g.begin[b+1]-at)
+		visit(row+int32(b), float64(part)/float64(lasts))
+		at, left = at+part, left-part
+	}
+}
+
+// cost returns the price of a hop from a time on, for all that leaves the root in a bin.
+func (g *program) cost(x *timedHop, at model.Time, bin int) (sum float64) {
+	if past := at - g.begin[1]; past >= 0 && bin > 0 && past%g.width == 0 {
+		return g.table[int(x.class)*g.bins()+1+int(past/g.width)]
+	}
+	for i, o := range x.orbits {
+		g.spread(o, at+x.after[i], bin, func(row int32, part float64) { sum += part * g.prices[row] })
+	}
+	return sum
+}
+
+// tabulate notes the prices of hops that begin with a bin, for all that leaves the root in one of them.
+func (g *program) tabulate() {
+	bins := g.bins()
+	g.table = slices.Grow(g.table[:0], len(g.classes)*bins)[:len(g.classes)*bins]
+	for c, h := range g.classes {
+		x := &g.hops[h]
+		row := g.table[c*bins : (c+1)*bins]
+		clear(row)
+		for i, o := range x.orbits {
+			for b := 1; b < bins; b++ {
+				g.spread(o, g.begin[b]+x.after[i], 1, func(r int32, part float64) { row[b] += part * g.prices[r] })
+			}
+		}
+	}
+}
+
+// capacity returns how many times the buffer may go over the links of a row.
+func (g *program) capacity(row int) float64 {
+	o, b := row/g.bins(), row%g.bins()
+	return g.room[o] * float64(g.lasts(b)) / 1e12 / float64(g.p.Space())
+}
+
+// sow finds first trees: in random bins, one after the other, at prices that are the eighth power of what those before carry
+// (Plotkin, Shmoys and Tardos, Mathematics of Operations Research 20, 1995).
+func (g *program) sow(ctx context.Context, sweeps int) error {
+	if err := g.open(); err != nil {
+		return err
+	}
+	room := make([]float64, len(g.prices))
+	for row := range room {
+		room[row] = g.capacity(row)
+	}
+	load := make([]float64, len(g.prices))
+	for i := range sweeps {
+		if i%len(worths) == 0 {
+			for row := range load {
+				load[row] /= 2
+			}
+		}
+		for range g.bins() {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			most := 1e-9
+			for row := range load {
+				most = max(most, load[row]/room[row])
+			}
+			for row := range load {
+				x := load[row] / room[row] / most
+				x *= x * x * x
+				g.prices[row] = (x*x + 1e-9) / room[row]
+			}
+			g.tabulate()
+			bin := g.rng.IntN(g.bins())
+			t := g.grow(bin, worths[i%len(worths)]*g.level())
+			if t == nil {
+				continue
+			}
+			if err := g.add(t); err != nil {
+				return err
+			}
+			for i, row := range t.rows {
+				load[row] += t.load[i] * float64(g.lasts(bin)) / float64(g.end())
+			}
+		}
+	}
+	return nil
+}
+
+// open makes a program without trees for the solver.
+func (g *program) open() (err error) {
+	room := make([]float64, len(g.prices))
+	for row := range room {
+		room[row] = g.capacity(row)
+	}
+	g.trees, g.shares, g.whole = nil, nil, 0
+	g.lp, err = highs.NewGrowing(room)
+	return err
+}
+
+// again begins again with another end or with bins of another width. Trees that are worth about what they cost are kept: they leave
+// the root as long before the end as they did.
+func (g *program) again(end, width model.Time) error {
+	was, until := g.begin, g.end()
+	var kept []*timedTree
+	for _, t := range g.trees {
+		if g.value(t) < nearlyWorth {
+			kept = append(kept, t)
+		}
+	}
+	g.lp.Close()
+	g.width = width
+	g.divide(end)
+	if err := g.open(); err != nil {
+		return err
+	}
+	for _, t := range kept {
+		for bin := range g.bins() {
+			if middle := g.begin[bin] + g.lasts(bin)/2 - end + until; middle < was[t.bin] || middle >= was[t.bin+1] {
+				continue
+			}
+			if g.begin[bin]+g.last(t) > g.reach(bin) {
+				continue
+			}
+			x := &timedTree{bin: bin, hops: t.hops, at: t.at}
+			g.weigh(x)
+			if err := g.add(x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// nearlyWorth is up to how many times what it is worth a tree costs that is kept.
+const nearlyWorth = 1.1
+
+// level returns the price of a picosecond at which the time to the farthest rank is worth as much as the cheapest tree.
+func (g *program) level() float64 {
+	t := g.grow(max(0, g.bins()/4), 0)
+	if t == nil {
+		return 0
+	}
+	return g.value(t) / float64(g.far)
+}
+
+// worths are the rates of exchange between the time to a rank and prices, in parts of those at which the time of a tree is worth as
+// much as it costs.
+var worths = []float64{0, 1. / 100, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1, 4}
+
+func (g *program) add(t *timedTree) error {
+	if err := g.lp.Add(1, t.rows, t.load); err != nil {
+		return err
+	}
+	g.trees = append(g.trees, t)
+	return nil
+}
+
+// improve adds trees that are worth more than they cost until there are none, or none that make much of a difference, or ctx is
+// done, and reports which. Trees are found at prices between those of the program and those of the rounds before
+// (Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming", International Transactions in
+// Operational Research 4, 1997).
+func (g *program) improve(ctx context.Context) (done bool) {
+	centre := make([]float64, len(g.prices))
+	smooth := 0.5
+	for round, idle := 0, 0; ; round++ {
+		r, err := g.lp.Maximise(ctx)
+		if err != nil {
+			return false
+		}
+		if idle++; r.Objective > g.whole*(1+littleBetter) {
+			idle = 0
+		}
+		g.shares, g.whole = r.Values, r.Objective
+		for row, y := range r.RowDuals {
+			if y = max(0, y); round > 0 {
+				y = (1-smooth)*y + smooth*centre[row]
+			}
+			centre[row], g.prices[row] = y, y
+		}
+		g.tabulate()
+		found, level := 0, 1/float64(g.far)
+		for bin := range g.bins() {
+			if ctx.Err() != nil {
+				return false
+			}
+			for _, worth := range worths {
+				t := g.grow(bin, worth*level)
+				if t == nil {
+					continue
+				}
+				if t = g.rehang(t); g.value(t) < 1-gainful {
+					found++
+					if err := g.add(t); err != nil {
+						return false
+					}
+				}
+			}
+		}
+		if (found == 0 || idle >= idleRounds) && smooth == 0 {
+			return true
+		}
+		if smooth = 0.5; found == 0 || idle >= idleRounds {
+			smooth = 0 // prices between others may be worth nothing to any tree
+		}
+	}
+}
+
+const (
+	// littleBetter is by which part a program is better after a round that is hardly worth while, and idleRounds how many of
+	// them follow one another at the end.
+	littleBetter, idleRounds = 3e-4, 2
+	// gainful is by which part a tree costs less than it is worth that is added.
+	gainful = 1e-4
+)

@@ -1,0 +1,270 @@
+//go:build cgo
+
+package broadcast
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+)
+
+// timedChunk is a chunk that takes an image of a tree, from a time on.
+type timedChunk struct {
+	at   model.Time
+	tree *timedTree
+	hops []int32
+}
+
+// timedStream is a stream of chunks that take the trees of a program.
+type timedStream struct {
+	*program
+	*stream
+	cut    *model.Problem
+	chunks []timedChunk
+	grid   model.Time // all hops begin at multiples of it
+}
+
+// send returns a schedule of the chunks of p, all of whose hops begin on a grid of times. It may return none if ctx is done.
+func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time, o solve.Options) (r solve.Result) {
+	all := g.deal(len(p.Chunks))
+	if all == nil || !g.balance(ctx, all) {
+		return r
+	}
+	x := &timedStream{program: g, cut: p, chunks: all, grid: grid}
+	if x.stream = x.placed(ctx, x.planned(), g.width/tooEarly); x.stream == nil {
+		return r
+	}
+	for range justifications {
+		if y := x.justified(ctx); y == nil || y.end() >= x.stream.end() {
+			break
+		} else {
+			x.stream = y
+		}
+	}
+	if r.Schedule = x.drainedInTime(ctx, o.Bound).schedule(ctx); r.Schedule != nil {
+		r.Problem, r.Stop, r.Note = p, solve.Done, fmt.Sprintf("%d trees with times", len(g.trees))
+	}
+	return r
+}
+
+// tooEarly is a part of the width of bins by which hops begin before the program's time at most: what waits there leaves links to
+// others.
+const tooEarly = 4
+
+// justifications is how often hops are placed as late and then as soon as they can be, at most.
+const justifications = 3
+
+// deal gives each of a number of chunks a tree and a time, ascending: as the program has them at the end; if it has more than the
+// buffer, what would leave the root first is left out, and if it has less, what leaves it first goes on for longer.
+func (g *program) deal(chunks int) (all []timedChunk) {
+	trees, sums := make([][]int, g.bins()), make([]float64, g.bins())
+	for j, x := range g.shares {
+		if x > noShare {
+			bin := g.trees[j].bin
+			trees[bin] = append(trees[bin], j)
+			sums[bin] += x
+		}
+	}
+	type span struct {
+		bin      int
+		from     float64 // in picoseconds, of the program
+		lasts, n float64
+	}
+	var spans []span
+	rest, first := float64(chunks), 0
+	for bin := g.bins() - 1; bin >= 0 && rest > 0; bin-- {
+		if n, lasts := sums[bin]*float64(chunks), float64(g.lasts(bin)); n > 0 {
+			part := min(1, rest/n)
+			spans = append(spans, span{bin, float64(g.begin[bin]) + (1-part)*lasts, part * lasts, part * n})
+			rest -= part * n
+			first = bin
+		}
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	if rest > 0 {
+		lasts := rest / (sums[first] * float64(chunks)) * float64(g.lasts(first))
+		spans = append(spans, span{first, spans[len(spans)-1].from - lasts, lasts, rest})
+	}
+	slices.Reverse(spans)
+	begin, owed := spans[0].from, 0.0
+	for _, x := range spans {
+		owed += x.n
+		n := min(int(owed+noShare*float64(chunks)), chunks-len(all))
+		owed -= float64(n)
+		given := make([]float64, len(trees[x.bin]))
+		for k := range n {
+			most, pick := math.Inf(-1), 0
+			for i, j := range trees[x.bin] {
+				if lacks := float64(k+1)*g.shares[j]/sums[x.bin] - given[i]; lacks > most {
+					most, pick = lacks, i
+				}
+			}
+			given[pick]++
+			at := x.from - begin + (float64(k)+1./2)/float64(n)*x.lasts
+			all = append(all, timedChunk{at: model.Time(at), tree: g.trees[trees[x.bin][pick]]})
+		}
+	}
+	for len(all) < chunks { // rounded away
+		all = append(all, all[len(all)-1])
+	}
+	return all
+}
+
+// noShare is a part of the buffer that counts as nothing.
+const noShare = 1e-9
+
+// balance gives each chunk an image of its tree, of some random ones that whose links carry least at these times, twice, and reports
+// whether ctx let it. It takes O(passes·images·chunks·ranks) time.
+func (g *program) balance(ctx context.Context, all []timedChunk) bool {
+	links, end := g.p.Topology.Links, model.Time(0)
+	for _, x := range all {
+		end = max(end, x.at+g.last(x.tree))
+	}
+	bins, fastest := int(end/g.width)+1, fastestOf(g.p.Topology)
+	load, weight := make([]float32, len(links)*bins), make([]float32, len(links))
+	for l := range links {
+		weight[l] = float32(float64(fastest) / float64(links[l].Bandwidth))
+	}
+	visit := func(x *timedChunk, hops []int32, f func(i, l int)) {
+		for i, h := range hops {
+			for j, l := range g.hops[h].route {
+				f(l*bins+int((x.at+x.tree.at[i]+g.hops[h].after[j])/g.width), l)
+			}
+		}
+	}
+	image, next := make([]int32, len(g.hops)), make([]int32, len(g.hops)) // of each hop
+	for h := range image {
+		image[h] = int32(h)
+	}
+	var trial []int32
+	for pass := range balancePasses {
+		for k := range all {
+			if k%every == 0 && ctx.Err() != nil {
+				return false
+			}
+			x := &all[k]
+			visit(x, x.hops, func(i, l int) { load[i] -= weight[l] })
+			least := float32(math.Inf(1))
+			for try := range triedImages {
+				trial = trial[:0]
+				switch {
+				case try == 0 && pass > 0:
+					trial = append(trial, x.hops...)
+				case len(g.images) > 0:
+					move := g.images[g.rng.IntN(len(g.images))]
+					for h, to := range image {
+						next[h] = move[to]
+					}
+					image, next = next, image
+					fallthrough
+				default:
+					for _, h := range x.tree.hops {
+						trial = append(trial, image[h])
+					}
+				}
+				sum := float32(0)
+				if visit(x, trial, func(i, l int) { sum += load[i] * weight[l] }); sum < least {
+					least = sum
+					x.hops = append(x.hops[:0], trial...)
+				}
+			}
+			visit(x, x.hops, func(i, l int) { load[i] += weight[l] })
+		}
+	}
+	return true
+}
+
+// balancePasses is how often each chunk is given an image, and triedImages among how many.
+const balancePasses, triedImages = 2, 16
+
+// booking is a hop of a chunk's tree, in an order of times.
+type booking struct {
+	at     model.Time
+	chunk  int32
+	branch int32 // of the tree
+}
+
+// before orders bookings by time.
+func before(a, b booking) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.chunk, b.chunk), cmp.Compare(a.branch, b.branch))
+}
+
+// planned returns all hops in the order of the program.
+func (x *timedStream) planned() (order []booking) {
+	for k, c := range x.chunks {
+		for i, at := range c.tree.at {
+			order = append(order, booking{c.at + at, int32(k), int32(i)})
+		}
+	}
+	slices.SortFunc(order, before)
+	return order
+}
+
+// placed books all hops in an order, parents before children, each as soon as it can begin, but no sooner than a time before its own,
+// if that is not negative. It returns nil if ctx is done.
+func (x *timedStream) placed(ctx context.Context, order []booking, early model.Time) *stream {
+	s := newStream(x.cut, nil, 1)
+	for n, y := range order {
+		if n%every == 0 && ctx.Err() != nil {
+			return nil
+		}
+		k := int(y.chunk)
+		h := x.chunks[k].hops[y.branch]
+		uses, at := s.uses[s.size(k)][h], s.at[s.slot(k, s.hops[h].from)]
+		if early >= 0 {
+			at = max(at, y.at-early)
+		}
+		for free := at; ; at = free {
+			at = (at + x.grid - 1) / x.grid * x.grid
+			if free = s.board.First(uses, 0, at); free == at {
+				break
+			}
+		}
+		s.book(k, h, at)
+	}
+	return s
+}
+
+// justified places all hops as late as they can be for the same end, the last first, and then each as soon as it can be, in the order
+// in which they began so (forward-backward improvement: Tormos and Lova, Annals of Operations Research 102, 2001). It returns nil
+// if ctx is done.
+func (x *timedStream) justified(ctx context.Context) *stream {
+	s := x.stream
+	var order []booking
+	for k, c := range x.chunks {
+		for i, h := range c.hops {
+			order = append(order, booking{s.at[s.slot(k, s.hops[h].to)], int32(k), int32(i)})
+		}
+	}
+	slices.SortFunc(order, func(a, b booking) int { return before(b, a) })
+	late := newStream(x.cut, nil, 1)
+	due := slices.Repeat([]model.Time{s.end()}, len(s.at)) // by train and rank
+	for n := range order {
+		if n%every == 0 && ctx.Err() != nil {
+			return nil
+		}
+		y := &order[n]
+		k := int(y.chunk)
+		h, z := x.chunks[k].hops[y.branch], s.size(k)
+		at := due[s.slot(k, s.hops[h].to)] - s.lasts[z][h]
+		for free := at; ; at = free {
+			at -= (at%x.grid + x.grid) % x.grid
+			if free = late.board.Last(s.uses[z][h], 0, at); free == at {
+				break
+			}
+		}
+		late.board.Take(s.uses[z][h], 0, at, 0, nil)
+		from := s.slot(k, s.hops[h].from)
+		due[from] = min(due[from], at)
+		y.at = at
+	}
+	slices.SortFunc(order, before)
+	return x.placed(ctx, order, -1)
+}

@@ -1,0 +1,111 @@
+//go:build cgo
+
+package highs
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/oraccl/oraccl/solve/lp"
+)
+
+// TestGrowing adds columns to a program, and changes rows, and compares each optimum with that of the program as a whole.
+func TestGrowing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	room := []float64{3, 5, 2, 8}
+	g, err := NewGrowing(room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var costs []float64
+	var columns [][]float64
+	for n := range 12 {
+		cost, entries := 1+float64(rng.IntN(5)), make([]float64, len(room))
+		var rows []int32
+		var values []float64
+		for i := range entries {
+			if x := float64(rng.IntN(4)); x > 0 || i == n%len(room) {
+				entries[i] = x + 1
+				rows, values = append(rows, int32(i)), append(values, x+1)
+			}
+		}
+		if err := g.Add(cost, rows, values); err != nil {
+			t.Fatal(err)
+		}
+		costs, columns = append(costs, cost), append(columns, entries)
+		if n%3 == 2 {
+			i := rng.IntN(len(room))
+			room[i] = float64(1 + rng.IntN(9))
+			if err := g.SetRoom(i, room[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := g.Maximise(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &lp.Model{Sense: lp.Maximise}
+		rowTerms := make([][]lp.Term, len(room))
+		for j, c := range costs {
+			m.AddNonNegative("", lp.Int(int64(c)))
+			for i, v := range columns[j] {
+				if v != 0 {
+					rowTerms[i] = append(rowTerms[i], lp.T(j, int64(v)))
+				}
+			}
+		}
+		for i, terms := range rowTerms {
+			m.AddLE("", lp.Int(int64(room[i])), terms...)
+		}
+		want, err := Simplex(t.Context(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.Objective-want.Objective) > 1e-6 || len(got.Values) != n+1 || len(got.RowDuals) != len(room) {
+			t.Fatalf("with %d columns: %g, %d values, %d prices; the whole program has %g", n+1, got.Objective, len(got.Values), len(got.RowDuals), want.Objective)
+		}
+		dual := 0.0
+		for i, y := range got.RowDuals {
+			dual += y * room[i]
+		}
+		if math.Abs(dual-got.Objective) > 1e-6 {
+			t.Fatalf("prices %v are worth %g, want %g", got.RowDuals, dual, got.Objective)
+		}
+	}
+}
+
+// TestGrowingEnds looks at what is refused: a column out of range, a context that is done, a solver that was closed.
+func TestGrowingEnds(t *testing.T) {
+	if _, err := NewGrowing([]float64{math.Inf(1)}); err == nil {
+		t.Error("endless room was taken")
+	}
+	g, err := NewGrowing([]float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := g.Maximise(t.Context()); err != nil || r.Objective != 0 {
+		t.Errorf("without columns: %v, %v", r, err)
+	}
+	if err := g.Add(1, []int32{0}, []float64{1e20}); err == nil {
+		t.Error("an entry of 1e20 was taken")
+	}
+	if err := g.Add(1, []int32{0}, []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	<-ctx.Done()
+	if _, err := g.Maximise(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("after the limit: %v", err)
+	}
+	g.Close()
+	g.Close()
+	if err := g.Add(1, []int32{0}, []float64{1}); err == nil {
+		t.Error("a solver that was closed took a column")
+	}
+}
