@@ -65,7 +65,7 @@ const (
 	leastTrains, mostTrains = 1 << 18, 1 << 20
 	// fewTransfers is how many transfers trains have at most that are soon placed, and mostTransfers how many others have: to write
 	// a million and to verify them takes a quarter of a second.
-	fewTransfers, mostTransfers = 1 << 16, 6 << 20
+	fewTransfers, mostTransfers = 1 << 16, 7 << 20
 	// cheaper is how many times as long it takes to place one of a few transfers as one of most of them, whose trains are
 	// longer, if a third of the time is to be left.
 	cheaper = 8
