@@ -123,6 +123,7 @@ const (
 	fewTransfers   = 1 << 16 // without images, too
 	mostWithImages = 64      // chunks with images
 	manyWithImages = 1 << 11 // all images together
+	mostFiner      = 1 << 13 // chunks of the best plan
 )
 
 // compose tries every plan with a few pieces, and the best plans with other numbers of them as
@@ -180,6 +181,21 @@ func (s *search) compose(all []*layout) {
 		s.together(1)
 		s.blend(peers)
 		s.blend(plans)
+	}
+	s.finer(plans)
+}
+
+// finer tries the plan of the best schedule, if it has only one, in more chunks as long as these help.
+func (s *search) finer(plans []*plan) {
+	i := slices.IndexFunc(plans, func(q *plan) bool { return q.String() == s.note })
+	if i < 0 || !s.leading {
+		return
+	}
+	s.most = max(s.most, s.work+1)
+	s.together(s.imagesOf)
+	for before := model.MaxTime; s.makespan < before && 2*len(s.best.Chunks) <= mostFiner; {
+		before = s.makespan
+		s.combine(plans[i], 2*len(s.best.Chunks))
 	}
 }
 
