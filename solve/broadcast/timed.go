@@ -17,13 +17,14 @@ import (
 // in the order that the program gives them, and then as late and as soon as they can be (see justified); the last chunks take
 // other ways (see drained).
 type timed struct {
-	p      *model.Problem
-	o      solve.Options
-	far    model.Time // when a byte can be at the last member
-	width  model.Time // of bins at last
-	g      *program
-	best   *program // of those that are solved the one that ends first
-	solved bool     // others would hardly end sooner
+	p        *model.Problem
+	o        solve.Options
+	far      model.Time // when a byte can be at the last member
+	width    model.Time // of bins at last
+	g        *program
+	best     *program // of those that have trees the one that ends first
+	solved   bool     // others would hardly end sooner, or there are none
+	programs int      // that were solved
 }
 
 // newTimed returns a search that has not begun; nil if it would be of no use for p: other methods do where there is at most one switch.
@@ -43,20 +44,23 @@ func newTimed(p *model.Problem, o solve.Options) *timed {
 // short reports whether trees are always others: few of them are sent before the end.
 func (x *timed) short() bool { return x.o.Bound < shortTimed*x.far }
 
-// run returns the best schedule that is found, if there is one. If the program takes long it makes one of few chunks and goes on when
-// it is run again: then there is time for many chunks, too.
+// run returns the best schedule that is found, if there is one. If the program takes most of the time it makes one of few chunks and
+// goes on when it is run again: then there is time for many chunks, too.
 func (x *timed) run(b *solve.Budget) (r solve.Result) {
-	again := x.g != nil
-	many := again || x.short()
+	left, again := b.Left(), x.g != nil
 	if !x.solved {
-		limit := b.Left() / 4 * 3
-		if again {
-			limit = b.Left() / 3
+		limit := left / 4 * 3
+		switch {
+		case left == math.MaxInt64:
+			limit = 0
+		case again:
+			limit = left / 3
 		}
 		share, done := solve.NewBudget(b.Context(), limit, b.Threads())
 		x.solved = x.search(share.Context())
 		done()
 	}
+	many := again || x.short() || b.Left() > left/2
 	if x.best != nil {
 		r = x.best.sent(b.Context(), x.o, many)
 	}
@@ -87,7 +91,7 @@ func (x *timed) search(ctx context.Context) bool {
 	if x.short() {
 		near = nearlyWholeShort
 	}
-	for g := x.g; ; {
+	for g := x.g; ; x.programs++ {
 		done := g.improve(ctx)
 		if g.shares == nil {
 			return false
@@ -103,7 +107,7 @@ func (x *timed) search(ctx context.Context) bool {
 		if g.whole > 1-near {
 			lacks = 0 // what leaves the root first can do so for longer
 		}
-		if lacks <= 0 && g.width == x.width || g.again(g.end()+max(0, lacks), x.width) != nil {
+		if lacks <= 0 && g.width == x.width || x.programs == mostPrograms || g.again(g.end()+max(0, lacks), x.width) != nil {
 			g.lp.Close()
 			return true
 		}
@@ -118,6 +122,9 @@ func (g *program) lacks() model.Time {
 	}
 	for bin, x := range sums {
 		most = max(most, x/float64(g.lasts(bin)))
+	}
+	if most == 0 { // no tree is in time
+		return g.end()
 	}
 	return model.Time(math.Ceil((1 - g.whole) / most))
 }
@@ -151,6 +158,8 @@ const (
 	// coarseTime is how many bins the time to the farthest rank has in what takes longTimed times that time; in what is shorter
 	// there are about mostBins in all, of which that time has fineTime at most.
 	coarseTime, longTimed, mostBins, fineTime = 6, 3, 50, 30
+	// mostPrograms is how often the end of a program is put off.
+	mostPrograms = 8
 	// sweeps is how often trees are grown for each bin at first.
 	sweeps = 42
 	// nearlyWhole is the part of the buffer that may leave the root earlier than the program says, and nearlyWholeShort in what
