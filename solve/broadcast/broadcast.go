@@ -10,8 +10,10 @@
 // (see clusters), over leaf switches and groups of them, or from a hub to all others where no links are in short
 // supply (see hubs, and stars, whose arcs are kept apart on links between switches by exchanges along Kempe chains).
 // Where latencies outweigh bandwidths, chunks are sent on at once, as in the postal and LogP
-// models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager, recurring and package ejection). Shallower trees than those of the largest rate are
-// columns of a linear program (Plotkin, Shmoys and Tardos, 1995; see shallow).
+// models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager, recurring and package ejection). Shallower trees than those of the
+// largest rate are columns of a linear program (Plotkin, Shmoys and Tardos, 1995; see shallow), and where latencies are a good part of
+// the time, so are trees whose hops have times (Ford and Fulkerson, 1958; see timed): the last chunks then have other trees than the
+// first.
 package broadcast
 
 import (

@@ -211,7 +211,7 @@ func (g *program) binAt(at model.Time) int {
 // time, with the part of it that does so in each.
 func (g *program) spread(orbit int32, at model.Time, bin int, visit func(row int32, part float64)) {
 	lasts, first, row := g.lasts(bin), g.binAt(at), orbit*int32(g.bins())
-	for b, left := first, lasts; left > 0 && b < g.bins(); b++ {
+	for b, left := first, lasts; left > 0 && at < g.end(); b++ {
 		part := min(left, g.begin[b+1]-at)
 		visit(row+int32(b), float64(part)/float64(lasts))
 		at, left = at+part, left-part
