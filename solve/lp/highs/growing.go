@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ type Growing struct {
 	lost bool    // a run did not stop: the solver is no longer ours
 }
 
-// NewGrowing returns a program with rows and no columns. It must be closed.
+// NewGrowing returns a program with rows and no columns. It is closed when it is no longer reached; Close frees it before.
 func NewGrowing(room []float64) (*Growing, error) {
 	a := &arrays{sense: lp.Maximise, rows: len(room), rowL: slices.Repeat([]float64{math.Inf(-1)}, len(room)), rowU: slices.Clone(room),
 		begin: make([]int32, len(room)), index: []int32{}, value: []float64{}}
@@ -45,7 +46,9 @@ func NewGrowing(room []float64) (*Growing, error) {
 		s.close()
 		return nil, fmt.Errorf("highs: %w", err)
 	}
-	return &Growing{s: s, a: a}, nil
+	g := &Growing{s: s, a: a}
+	runtime.SetFinalizer(g, (*Growing).Close) // of a search that never goes on
+	return g, nil
 }
 
 // primal is HiGHS's number of the primal simplex method: a basis stays feasible when columns are added.
@@ -68,19 +71,8 @@ func (g *Growing) Add(cost float64, rows []int32, entries []float64) error {
 	return nil
 }
 
-// SetRoom changes the room of a row.
-func (g *Growing) SetRoom(row int, room float64) error {
-	if g.lost {
-		return errLost
-	}
-	if C.hx_set_row_upper(g.s.h, C.int32_t(row), C.double(room)) == -1 {
-		return fmt.Errorf("highs: HiGHS refused room %g in row %d", room, row)
-	}
-	g.a.rowU[row] = room
-	return nil
-}
-
-// Maximise returns the optimum with the prices of rows (RowDuals), or an error: if ctx is done before, its own.
+// Maximise returns the optimum with the prices of rows (RowDuals), or an error: if ctx is done before, its own. Then it may be called
+// again.
 func (g *Growing) Maximise(ctx context.Context) (Result, error) {
 	switch {
 	case g.lost:
@@ -90,13 +82,14 @@ func (g *Growing) Maximise(ctx context.Context) (Result, error) {
 	case len(g.a.cost) == 0:
 		return Result{Status: Optimal, HasSolution: true, Values: []float64{}, RowDuals: make([]float64, g.a.rows)}, nil
 	}
+	C.hx_go(g.s.ctl)
 	done := g.s.start()
 	select {
 	case out := <-done:
 		return g.optimum(out)
 	case <-ctx.Done():
 	}
-	C.hx_stop(g.s.ctl)
+	g.interrupt()
 	select {
 	case <-done:
 	case <-time.After(grace):
@@ -108,6 +101,9 @@ func (g *Growing) Maximise(ctx context.Context) (Result, error) {
 	}
 	return Result{}, fmt.Errorf("highs: %w", ctx.Err())
 }
+
+// interrupt tells the run that is on its way to stop.
+func (g *Growing) interrupt() { C.hx_stop(g.s.ctl) }
 
 // optimum returns the result of a run that was not stopped.
 func (g *Growing) optimum(out outcome) (Result, error) {

@@ -26,9 +26,6 @@ func NewGrowing([]float64) (*Growing, error) { return nil, ErrNotInBuild }
 // Add returns ErrNotInBuild.
 func (*Growing) Add(float64, []int32, []float64) error { return ErrNotInBuild }
 
-// SetRoom returns ErrNotInBuild.
-func (*Growing) SetRoom(int, float64) error { return ErrNotInBuild }
-
 // Maximise returns ErrNotInBuild.
 func (*Growing) Maximise(context.Context) (Result, error) { return Result{}, ErrNotInBuild }
 

@@ -78,6 +78,7 @@ void hx_detach(void *h, hx_ctl *c) {
 }
 
 void hx_stop(hx_ctl *c) { c->stop.store(1, std::memory_order_relaxed); }
+void hx_go(hx_ctl *c) { c->stop.store(0, std::memory_order_relaxed); }
 
 void hx_progress_get(hx_ctl *c, hx_progress *o) {
   std::lock_guard<std::mutex> g(c->mu);
@@ -151,14 +152,6 @@ int hx_pass(void *h, int32_t nc, int32_t nr, int32_t nz, int sense, double offse
 int hx_add_column(void *h, double cost, int32_t nz, const int32_t *index, const double *value) {
   try {
     return Highs_addCol(h, cost, 0, Highs_getInfinity(h), nz, index, value);
-  } catch (...) {
-    return kHighsStatusError;
-  }
-}
-
-int hx_set_row_upper(void *h, int32_t row, double upper) {
-  try {
-    return Highs_changeRowBounds(h, row, -Highs_getInfinity(h), upper);
   } catch (...) {
     return kHighsStatusError;
   }

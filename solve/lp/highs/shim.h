@@ -38,7 +38,9 @@ void hx_detach(void *highs, hx_ctl *c);
 // latest improving solution if there is one of n values and returns how many
 // there have been. hx_log moves up to n bytes of log into out and returns how
 // many.
+// hx_go takes back a stop: without it a later run would end at once.
 void hx_stop(hx_ctl *c);
+void hx_go(hx_ctl *c);
 void hx_progress_get(hx_ctl *c, hx_progress *out);
 int64_t hx_incumbent(hx_ctl *c, double *out, int32_t n);
 int64_t hx_log(hx_ctl *c, char *out, int64_t n);
@@ -53,10 +55,9 @@ int hx_pass(void *highs, int32_t nc, int32_t nr, int32_t nz, int sense, double o
             const double *cost, const double *cl, const double *cu, const double *rl,
             const double *ru, const int32_t *start, const int32_t *index,
             const double *value, const int32_t *integrality);
-// hx_add_column and hx_set_row_upper change a model that was passed; the next run
-// begins at the basis of the last one.
+// hx_add_column adds to a model that was passed; the next run begins at the basis
+// of the last one.
 int hx_add_column(void *highs, double cost, int32_t nz, const int32_t *index, const double *value);
-int hx_set_row_upper(void *highs, int32_t row, double upper);
 int hx_clear(void *highs);  // frees model and solution, keeps the object
 const char *hx_version(void);
 int hx_other_version(void);  // whether the linked library is not that of the header
