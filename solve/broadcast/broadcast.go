@@ -40,11 +40,11 @@ func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (sol
 	if err != nil && machines.Schedule == nil && best.Schedule == nil {
 		return rest, err
 	}
-	return ended(b, withMore(sooner(machines, best), rest)), nil
+	return withMore(sooner(machines, best), rest), nil
 }
 
-// besideTimed returns the results of trees with times, where they are of use, and of other methods; the second one can go on. Trees
-// with times come first where they are soon found.
+// besideTimed returns the results of trees with times, where they are of use, and of other methods, of which the second one can go on.
+// There are no others where trees with times are near enough, or will be when they go on.
 func besideTimed(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (first, second solve.Result, err error) {
 	x := newTimed(p, o)
 	if x == nil {

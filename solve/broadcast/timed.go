@@ -62,13 +62,26 @@ func (x *timed) run(b *solve.Budget) (r solve.Result) {
 	}
 	many := again || x.short() || b.Left() > left/2
 	if x.best != nil {
-		r = x.best.sent(b.Context(), x.o, many)
+		var hops []int
+		if !again {
+			hops = append(hops, fewHops)
+		}
+		if many {
+			hops = append(hops, mostHops)
+		}
+		r = x.best.sent(b.Context(), x.o, hops)
 	}
+	r = ended(b, r)
 	if !many || !x.solved || r.Schedule == nil {
+		found := r
 		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
 			b, done := o.Budget(ctx)
 			defer done()
-			return ended(b, sooner(r, x.run(b))), nil
+			return withMore(found, x.run(b)), nil
+		}
+		r.Stop = solve.TimeLimit
+		if b.Stop() != 0 {
+			r.Stop = b.Stop()
 		}
 	}
 	return r
@@ -83,6 +96,9 @@ func (x *timed) search(ctx context.Context) bool {
 			first *= 2
 		}
 		if x.g = newProgram(ctx, x.p, x.far, x.o.Bound+x.o.Bound/200, first); x.g == nil || x.g.sow(ctx, sweeps) != nil {
+			if x.g != nil {
+				x.g.lp.Close()
+			}
 			x.g = nil
 			return false
 		}
@@ -167,13 +183,10 @@ const (
 	nearlyWhole, nearlyWholeShort, shortTimed = 0.05, 0.005, 2
 )
 
-// sent returns the better one of a schedule of a few chunks and, if that is not enough and many are wanted, one of many.
-func (g *program) sent(ctx context.Context, o solve.Options, many bool) (best solve.Result) {
+// sent returns the best schedule of about some numbers of hops, ascending: there are no more than are enough.
+func (g *program) sent(ctx context.Context, o solve.Options, hops []int) (best solve.Result) {
 	chunks := 0
-	for _, most := range []int{fewHops, mostHops} {
-		if most > fewHops && !many {
-			break
-		}
+	for _, most := range hops {
 		q := *g.p
 		grid := g.cut(&q, most)
 		if len(q.Chunks) == chunks {

@@ -20,11 +20,9 @@ type timedChunk struct {
 	hops []int32
 }
 
-// timedStream is a stream of chunks that take the trees of a program.
+// timedStream is chunks that take the trees of a program.
 type timedStream struct {
-	*program
-	*stream
-	cut    *model.Problem
+	p      *model.Problem // cut
 	chunks []timedChunk
 	grid   model.Time // all hops begin at multiples of it
 }
@@ -35,18 +33,19 @@ func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time, o
 	if all == nil || !g.balance(ctx, all) {
 		return r
 	}
-	x := &timedStream{program: g, cut: p, chunks: all, grid: grid}
-	if x.stream = x.placed(ctx, x.planned(), g.width/tooEarly); x.stream == nil {
+	x := &timedStream{p: p, chunks: all, grid: grid}
+	s := x.placed(ctx, x.planned(), g.width/tooEarly)
+	if s == nil {
 		return r
 	}
 	for range justifications {
-		if y := x.justified(ctx); y == nil || y.end() >= x.stream.end() {
+		y := x.justified(ctx, s)
+		if y == nil || y.end() >= s.end() {
 			break
-		} else {
-			x.stream = y
 		}
+		s = y
 	}
-	if r.Schedule = x.drainedInTime(ctx, o.Bound).schedule(ctx); r.Schedule != nil {
+	if r.Schedule = s.drainedInTime(ctx, o.Bound).schedule(ctx); r.Schedule != nil {
 		r.Problem, r.Stop, r.Note = p, solve.Done, fmt.Sprintf("%d trees with times", len(g.trees))
 	}
 	return r
@@ -210,7 +209,7 @@ func (x *timedStream) planned() (order []booking) {
 // placed books all hops in an order, parents before children, each as soon as it can begin, but no sooner than a time before its own,
 // if that is not negative. It returns nil if ctx is done.
 func (x *timedStream) placed(ctx context.Context, order []booking, early model.Time) *stream {
-	s := newStream(x.cut, nil, 1)
+	s := newStream(x.p, nil, 1)
 	for n, y := range order {
 		if n%every == 0 && ctx.Err() != nil {
 			return nil
@@ -232,11 +231,10 @@ func (x *timedStream) placed(ctx context.Context, order []booking, early model.T
 	return s
 }
 
-// justified places all hops as late as they can be for the same end, the last first, and then each as soon as it can be, in the order
+// justified places all hops of a stream as late as they can be for the same end, the last first, and then each as soon as it can be, in the order
 // in which they began so (forward-backward improvement: Tormos and Lova, Annals of Operations Research 102, 2001). It returns nil
 // if ctx is done.
-func (x *timedStream) justified(ctx context.Context) *stream {
-	s := x.stream
+func (x *timedStream) justified(ctx context.Context, s *stream) *stream {
 	var order []booking
 	for k, c := range x.chunks {
 		for i, h := range c.hops {
@@ -244,7 +242,7 @@ func (x *timedStream) justified(ctx context.Context) *stream {
 		}
 	}
 	slices.SortFunc(order, func(a, b booking) int { return before(b, a) })
-	late := newStream(x.cut, nil, 1)
+	late := newStream(x.p, nil, 1)
 	due := slices.Repeat([]model.Time{s.end()}, len(s.at)) // by train and rank
 	for n := range order {
 		if n%every == 0 && ctx.Err() != nil {

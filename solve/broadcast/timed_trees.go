@@ -16,7 +16,7 @@ type timedTree struct {
 	bin  int          // in which it leaves the root
 	hops []int32      // parents before children
 	at   []model.Time // when each begins, after what it carries leaves the root
-	rows []int32      // of the program, ascending, without those of switches that cannot be full
+	rows []int32      // of the program, ascending
 	load []float64    // of each row, by all that takes the tree
 }
 
