@@ -112,3 +112,29 @@ func TestSchedule(t *testing.T) {
 	r := s.result(solve.Done)
 	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 }
+
+// More chunks of the plan of the best schedule are tried, and kept only where they end sooner.
+func TestFiner(t *testing.T) {
+	sooner := 0
+	for _, name := range []string{"dgxh100:2", "fattree:4x4", "dragonfly:3x2x2", "torus:4x4"} {
+		s, plans := composing(t, name, 1<<20)
+		plans = slices.DeleteFunc(plans, func(q *plan) bool { return !s.estimate(q) })
+		s.leading = true
+		s.together(1)
+		s.combine(plans[0], s.pieces(plans[0], 1))
+		before, chunks, note := s.makespan, len(s.best.Chunks), s.note
+		s.finer(plans)
+		require.LessOrEqual(t, s.makespan, before)
+		require.Equal(t, note, s.note)
+		if s.makespan < before {
+			sooner++
+			require.Greater(t, len(s.best.Chunks), chunks)
+			require.NoError(t, solvetest.Right(s.best, s.result(solve.Done).Schedule))
+		}
+		end, last := s.makespan, len(s.best.Chunks)
+		if s.finer(plans); s.makespan == end {
+			require.Len(t, s.best.Chunks, last)
+		}
+	}
+	require.Positive(t, sooner)
+}
