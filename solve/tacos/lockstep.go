@@ -31,15 +31,23 @@ type lockstep[K uint16 | int32] struct {
 	delay   int        // the number of slots after which a chunk has arrived at the latest
 	chunks  int
 	words   int
-	taken   []uint64  // what has arrived or is on its way: tiles of 8 ranks by 64 chunks, a line of the cache each
-	log     []K       // the same in the order of starts: see place
-	lengths [][]int32 // by slot modulo delay+1, by rank: the length of the log after it
-	cursor  []int32   // by hop: where in the log of its source
+	taken   []uint64   // what has arrived or is on its way: tiles of 8 ranks by 64 chunks, a line of the cache each
+	log     []K        // the same in the order of starts: see place
+	lengths [][]int32  // by slot modulo delay+1, by rank: the length of the log after it
+	lanes   []lane     // by hop
+	lasts   model.Time // how long all transfers take, if they do equally long; else -1
 	seed    uint64
 	left    []int // by block: deliveries that are still to start
 
 	by     []uint8   // like log: which of the hops into the rank brought it; nil: not kept
 	counts [][]uint8 // by slot and rank: how many did then
+}
+
+// lane is what a slot needs of a hop. All lanes are read in every slot, so they are small.
+type lane struct {
+	src    int32
+	cursor int32 // where in the log of src
+	route  int32
 }
 
 const (
@@ -105,8 +113,14 @@ func newLockstep[K uint16 | int32](n *network.Network, pt *network.Pattern, seed
 	ranks, chunks := n.Problem.Topology.Ranks, len(n.Problem.Chunks)
 	e := &lockstep[K]{
 		Network: n, slot: slot, delay: delay, chunks: chunks, words: (chunks + 63) / 64,
-		log: make([]K, (chunks+logTile-1)/logTile*logTile*ranks), lengths: make([][]int32, delay+1), cursor: make([]int32, len(n.Hops)),
-		seed: seed, left: make([]int, (ranks+blockRanks-1)/blockRanks),
+		log: make([]K, (chunks+logTile-1)/logTile*logTile*ranks), lengths: make([][]int32, delay+1), lanes: make([]lane, len(n.Hops)),
+		lasts: -1, seed: seed, left: make([]int, (ranks+blockRanks-1)/blockRanks),
+	}
+	for i, x := range n.Hops {
+		e.lanes[i] = lane{src: x.Src, route: x.Route}
+	}
+	if n.Even() {
+		e.lasts = n.Lasts(&n.Hops[0], 0)
 	}
 	e.taken = make([]uint64, (ranks+7)/8*8*e.words)
 	for i := range e.lengths {
@@ -228,10 +242,10 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 		hi, _ := bits.Mul64(turn, uint64(b-a))
 		l := a + int32(hi)
 		for range b - a {
-			x := &e.Hops[l]
-			c, held := e.cursor[l], arrived[x.Src]
+			x := &e.lanes[l]
+			c, held := x.cursor, arrived[x.src]
 			for ; c < held; c++ {
-				k := e.log[e.place(int(x.Src), int(c))]
+				k := e.log[e.place(int(x.src), int(c))]
 				word := &row[int(k>>6)*8]
 				if *word>>(k&63)&1 != 0 {
 					continue
@@ -244,11 +258,18 @@ func (e *lockstep[K]) serve(block, slot int, out []model.Transfer) []model.Trans
 					e.by[i] = uint8(l - a)
 				}
 				n++
-				src, dst := e.Ends(x)
-				out = append(out, model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.Route, Start: start, End: start + e.Lasts(x, e.Class[k])})
+				src, dst := x.src, int32(v)
+				if e.Mirrored {
+					src, dst = dst, src
+				}
+				lasts := e.lasts
+				if lasts < 0 {
+					lasts = e.Lasts(&e.Hops[l], e.Class[k])
+				}
+				out = append(out, model.Transfer{Chunk: int32(k), Src: src, Dst: dst, Route: x.route, Start: start, End: start + lasts})
 				break
 			}
-			e.cursor[l] = c
+			x.cursor = c
 			if l++; l == b {
 				l = a
 			}
