@@ -12,8 +12,8 @@ import (
 
 // trained returns the best schedule of a forest whose chunks are poured in trains: many fine chunks, which are soon under way
 // over many hops, for the price of few. Chunks are so fine that what one waits at a rank until all of it has come is a small part
-// of the time, unless there were more transfers than most then.
-func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int) solve.Result {
+// of the time, unless there were more transfers than most then. A train has longer times as many chunks as it needs to have.
+func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, most int, longer float64) solve.Result {
 	_, trees := units(f.Trees)
 	others := len(p.Members()) - 1
 	busy, _ := f.Fluid(p)
@@ -22,7 +22,7 @@ func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, 
 	latency := quickest(&tiny)
 	part := busy / (busy + latency)
 	chunks := min(fineParts*latency/hopLatency(p.Topology)*part*float64(trees), float64(most/others))
-	pieces := max(1, int(math.Ceil(chunks/max(leastTrains, mostTrains*part)*float64(others))))
+	pieces := max(1, int(math.Ceil(longer*chunks/max(leastTrains, mostTrains*part)*float64(others))))
 	trains := max(1, int(chunks)/pieces/trees) * trees
 	q := *p
 	q.Chunks = solve.Evenly(p.Space(), int64(trains*pieces))
@@ -45,7 +45,7 @@ func trainedFlat(b *solve.Budget, p *model.Problem, o solve.Options, f *Forest) 
 		done()
 	}
 	begin := time.Now()
-	best := trained(b.Context(), p, o, f, fewTransfers)
+	best := trained(b.Context(), p, o, f, fewTransfers, 1)
 	if best.Schedule == nil || best.Makespan() <= o.Enough {
 		return best
 	}
@@ -56,8 +56,38 @@ func trainedFlat(b *solve.Budget, p *model.Problem, o solve.Options, f *Forest) 
 	if took := time.Since(begin); b.Left() < took*(mostTransfers/fewTransfers/cheaper) {
 		most = min(most, int(b.Left()/max(1, took/(fewTransfers*cheaper))))
 	}
-	return sooner(best, trained(b.Context(), p, o, f, most))
+	return finer(b, best, most, o.Enough, func(most int, longer float64) solve.Result {
+		return trained(b.Context(), p, o, f, most, longer)
+	})
 }
+
+// finer returns the best of a schedule of few transfers, one of most, and one between, which is there if that takes longer than reckoned
+// because others use the machine. If there is time, what longer trains make is tried, too: which of some numbers of trains ends
+// first is chance.
+func finer(b *solve.Budget, best solve.Result, most int, enough model.Time, find func(most int, longer float64) solve.Result) solve.Result {
+	some := int(math.Sqrt(fewTransfers * float64(most)))
+	if some < muchFewer/2*fewTransfers {
+		some = 0
+	}
+	begin := time.Now()
+	try := func(most int, longer float64) {
+		if most > 0 && b.Left() > 0 && best.Makespan() > enough {
+			begin = time.Now()
+			best = sooner(best, find(most, longer))
+		}
+	}
+	try(some, 1)
+	try(most, 1)
+	for _, longer := range longerTrains {
+		if b.Left() > time.Since(begin) {
+			try(most, longer)
+		}
+	}
+	return best
+}
+
+// longerTrains are how many times as many chunks longer trains have.
+var longerTrains = []float64{1.4, 1.2, 1.6}
 
 const (
 	// mostTrains is about how many trains times ranks are booked, which takes a microsecond each, and leastTrains where latencies

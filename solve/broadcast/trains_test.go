@@ -2,6 +2,7 @@ package broadcast
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +28,7 @@ func TestTrained(t *testing.T) {
 		require.NoError(t, err)
 		busy, _ := all[0].Fluid(p)
 		least := model.Time(busy*1e12) + c.farthest*p.Topology.Links[0].Alpha
-		r := trained(context.Background(), p, solve.Options{}, all[0], 1<<13)
+		r := trained(context.Background(), p, solve.Options{}, all[0], 1<<13, 1)
 		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 		require.GreaterOrEqual(t, r.Makespan(), least)
 		require.LessOrEqual(t, float64(r.Makespan()), float64(least)*(1+c.late), "%s, %d bytes", c.name, c.size)
@@ -47,7 +48,47 @@ func TestTrainedFlat(t *testing.T) {
 	r := trainedFlat(b, p, solve.Options{Enough: model.MaxTime}, deep)
 	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 	require.LessOrEqual(t, len(r.Schedule.Transfers), fewTransfers)
-	require.Less(t, float64(r.Makespan()), 0.92*float64(trained(context.Background(), p, solve.Options{}, deep, fewTransfers).Makespan()))
+	require.Less(t, float64(r.Makespan()), 0.92*float64(trained(context.Background(), p, solve.Options{}, deep, fewTransfers, 1).Makespan()))
+}
+
+// TestFiner: a schedule of some transfers is there before that of most, and longer trains are tried where there is time.
+func TestFiner(t *testing.T) {
+	of := func(makespan float64) solve.Result {
+		return solve.Result{Problem: problem(t, "full:4", model.Broadcast), Schedule: &model.Schedule{Form: model.Timed, Transfers: []model.Transfer{{End: model.Time(makespan)}}}}
+	}
+	stopped := solve.Result{Problem: problem(t, "full:4", model.Broadcast), Stop: solve.TimeLimit}
+	const most = 64 * fewTransfers
+	b, done := solve.NewBudget(context.Background(), 0, 1)
+	defer done()
+	var asked []int
+	longest := 0.0
+	find := func(n int, longer float64) solve.Result {
+		asked, longest = append(asked, n), max(longest, longer)
+		return of(100 - float64(n)/most*10*longer)
+	}
+	require.EqualValues(t, 100-10*slices.Max(longerTrains), finer(b, of(200), most, 0, find).Makespan())
+	require.Equal(t, []int{most / 8, most, most}, asked[:3])
+	longest = 0
+	require.EqualValues(t, 90, finer(b, of(200), most, 90, find).Makespan(), "enough")
+	require.Equal(t, 1.0, longest)
+	asked = nil
+	require.Less(t, finer(b, of(200), 4*fewTransfers, 0, find).Makespan(), model.Time(200))
+	require.Equal(t, 4*fewTransfers, asked[0], "hardly more than few")
+
+	r := finer(b, of(200), most, 0, func(n int, longer float64) solve.Result {
+		if n == most {
+			return stopped
+		}
+		return find(n, longer)
+	})
+	require.EqualValues(t, 98, r.Makespan())
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	b, done = solve.NewBudget(ctx, 0, 1)
+	defer done()
+	asked = nil
+	require.EqualValues(t, 200, finer(b, of(200), most, 0, find).Makespan())
+	require.Empty(t, asked)
 }
 
 // TestSooner: a result keeps the best that was found with far fewer transfers.
