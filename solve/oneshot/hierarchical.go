@@ -2,12 +2,14 @@ package oneshot
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 // plan is how the dimensions of a layout are combined: chunks take turns to go through some lists of states.
@@ -168,10 +170,8 @@ func (s *search) compose(all []*layout) {
 		m := s.mixer(of)
 		parts, least := m.mixtures()
 		s.together(s.divisible(copies))
-		tries := s.exchange(plans, of, parts)
-		s.pack(of, m, least)
-		s.together(s.divisible(copies))
-		s.climb(of, tries)
+		s.mixing = &mixing{of: of, mixer: m, least: least, copies: s.divisible(copies), tries: s.exchange(plans, of, parts)}
+		s.mixAgain()
 	}
 	s.together(copies)
 	peers := slices.DeleteFunc(slices.Clone(plans), func(q *plan) bool { return q.nearby })
@@ -184,6 +184,43 @@ func (s *search) compose(all []*layout) {
 	}
 	s.finer(plans)
 }
+
+// mixing is what a search for mixtures goes on with.
+type mixing struct {
+	of     []*plan
+	mixer  *mixer
+	least  model.Time // of the linear program
+	copies int        // images that go together
+	tries  []*try
+}
+
+// mixAgain packs chunks, and goes on from the mixtures that were found, with other draws each time.
+func (s *search) mixAgain() {
+	m := s.mixing
+	s.pack(m.of, m.mixer, m.least)
+	s.together(m.copies)
+	s.climb(m.of, m.tries)
+}
+
+// more goes on with the search for mixtures until the time is over, or what is found is enough.
+func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error) {
+	b, cancel := o.Budget(ctx)
+	defer cancel()
+	s.b, s.bound = b, max(s.bound, o.Bound, o.Enough)
+	stop := solve.Done
+	for limit := s.again + mostAgain; s.again < limit && !b.Spent() && s.makespan > s.bound; {
+		s.again++
+		s.most = s.work + maxComposed
+		s.mixAgain()
+	}
+	if b.Spent() {
+		stop = b.Stop()
+	}
+	return s.result(stop), nil
+}
+
+// mostAgain is how often a search goes on at most, where there is no limit.
+const mostAgain = 8
 
 // finer tries the plan of the best schedule, if it has only one, in more chunks as long as these help.
 func (s *search) finer(plans []*plan) {

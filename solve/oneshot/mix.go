@@ -38,6 +38,9 @@ type search struct {
 	machines int
 	standing []int // by link: the one that stands for its orbit
 
+	mixing *mixing // compositions, with which a search goes on that came to its end; nil: it has not come to them
+	again  int     // how often it went on
+
 	best      *model.Problem
 	transfers []model.Transfer // those of the first image of each chunk
 	imagesOf  int              // of each, that go together
@@ -231,7 +234,11 @@ func (s *search) result(stop solve.Stop) solve.Result {
 			}
 		}
 	}
-	return solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: transfers}, Stop: stop, Note: s.note}
+	r := solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: transfers}, Stop: stop, Note: s.note}
+	if s.mixing != nil && stop != solve.Interrupted && s.makespan > s.bound {
+		r.More = s.more
+	}
+	return r
 }
 
 // byStart returns transfers in order of time, those that start at one time in their order.

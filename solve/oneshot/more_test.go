@@ -1,0 +1,43 @@
+package oneshot_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/solvetest"
+)
+
+// TestMore: a search for mixtures goes on as long as there is time, with what it has found, and does not where that is enough.
+func TestMore(t *testing.T) {
+	tp, err := topo.Parse("dragonfly:2x2x2", topo.Options{})
+	require.NoError(t, err)
+	p := allreduce(tp, 1<<16)
+	m := method("hierarchical")
+	r, err := m.Solve(context.Background(), p, solve.Options{Bound: 1})
+	require.NoError(t, err)
+	require.NotNil(t, r.More)
+	before := r.Makespan()
+	for range 2 {
+		last := r.Makespan()
+		r, err = r.More(context.Background(), solve.Options{Bound: 1, TimeLimit: time.Second / 2})
+		require.NoError(t, err)
+		require.Equal(t, solve.TimeLimit, r.Stop)
+		require.LessOrEqual(t, r.Makespan(), last)
+		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	}
+	again, err := r.More(context.Background(), solve.Options{Enough: model.MaxTime})
+	require.NoError(t, err)
+	require.Equal(t, r.Makespan(), again.Makespan())
+	require.Equal(t, solve.Done, again.Stop)
+	require.Nil(t, again.More)
+
+	r, err = m.Solve(context.Background(), p, solve.Options{Enough: before})
+	require.NoError(t, err)
+	require.Nil(t, r.More)
+}
