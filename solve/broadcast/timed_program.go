@@ -133,32 +133,17 @@ const (
 
 // orbits returns the orbit of each link under some symmetries, and the bytes per second of each.
 func orbits(t *model.Topology, moved [][]int32) (of []int32, room []float64) {
-	parent := make([]int, len(t.Links))
-	for l := range parent {
-		parent[l] = l
-	}
-	find := func(l int) int {
-		for parent[l] != l {
-			parent[l] = parent[parent[l]]
-			l = parent[l]
-		}
-		return l
-	}
+	joined := model.NewSets(len(t.Links))
 	for _, image := range moved {
 		for l, m := range image {
-			parent[find(l)] = find(int(m))
+			joined.Join(l, int(m))
 		}
 	}
-	of = make([]int32, len(t.Links))
-	number := map[int]int32{}
+	number, count := joined.Numbers()
+	of, room = make([]int32, len(t.Links)), make([]float64, count)
 	for l, link := range t.Links {
-		o, known := number[find(l)]
-		if !known {
-			o = int32(len(room))
-			number[find(l)], room = o, append(room, 0)
-		}
-		of[l] = o
-		room[o] += float64(link.Bandwidth)
+		of[l] = int32(number[l])
+		room[number[l]] += float64(link.Bandwidth)
 	}
 	return of, room
 }

@@ -306,19 +306,9 @@ func BestLockStep(jobs []Job) []int {
 	for i := range phi {
 		phi[i] = i
 	}
-	cycle := make([]int, n)
-	var find func(i int) int
-	find = func(i int) int {
-		if cycle[i] != i {
-			cycle[i] = find(cycle[i])
-		}
-		return cycle[i]
-	}
-	for i := range cycle {
-		cycle[i] = i
-	}
+	cycles := model.NewSets(n)
 	for i := range n {
-		cycle[find(i)] = find(rankM[byC[phi[i]]])
+		cycles.Join(i, rankM[byC[phi[i]]])
 	}
 	type exchange struct {
 		i    int
@@ -331,8 +321,7 @@ func BestLockStep(jobs []Job) []int {
 	slices.SortStableFunc(all, func(a, b exchange) int { return cmp.Compare(a.cost, b.cost) })
 	var chosen []int
 	for _, e := range all {
-		if a, b := find(e.i), find(e.i+1); a != b {
-			cycle[a] = b
+		if cycles.Join(e.i, e.i+1) {
 			chosen = append(chosen, e.i)
 		}
 	}

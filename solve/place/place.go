@@ -281,47 +281,30 @@ func (g *Program) place(inOrder bool) (*model.Schedule, error) {
 // groups puts moves of a batch that overwrite what others of the same batch read, and those
 // of a multicast or a sum, into one group; every other move is a group of its own.
 func (g *Program) groups() (groups [][]int32, of []int32) {
-	parent := make([]int32, len(g.flows))
-	for i := range parent {
-		parent[i] = int32(i)
-	}
-	find := func(i int32) int32 {
-		for parent[i] != i {
-			parent[i] = parent[parent[i]]
-			i = parent[i]
-		}
-		return i
-	}
+	joined := model.NewSets(len(g.flows))
 	streams := map[[2]int]int32{} // by batch and number: the first of it
 	for i := range g.flows {
 		f := &g.flows[i]
 		for _, r := range f.war {
 			if g.flows[r].batch == f.batch {
-				parent[find(int32(i))] = find(r)
+				joined.Join(i, int(r))
 			}
 		}
 		if key := [2]int{int(f.batch), f.Stream}; f.Stream > 0 {
 			if first, known := streams[key]; known {
-				parent[find(int32(i))] = find(first)
+				joined.Join(i, int(first))
 			} else {
 				streams[key] = int32(i)
 			}
 		}
 	}
-	of = make([]int32, len(g.flows))
-	number := make(map[int32]int32)
-	for i := range g.flows {
+	number, count := joined.Numbers()
+	groups, of = make([][]int32, count), make([]int32, len(g.flows))
+	for i, n := range number {
 		if i%every == 0 && g.ctx.Err() != nil {
 			return nil, nil
 		}
-		root := find(int32(i))
-		n, known := number[root]
-		if !known {
-			n = int32(len(groups))
-			number[root] = n
-			groups = append(groups, nil)
-		}
-		of[i] = n
+		of[i] = int32(n)
 		groups[n] = append(groups[n], int32(i))
 	}
 	return groups, of

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 )
 
@@ -31,16 +32,7 @@ func TestStabiliser(t *testing.T) {
 		if len(images) != 40 {
 			t.Fatalf("%s: %d symmetries, want 40", c.name, len(images))
 		}
-		orbit := make([]int, len(top.Links))
-		for l := range orbit {
-			orbit[l] = l
-		}
-		find := func(l int) int {
-			for orbit[l] != l {
-				l = orbit[l]
-			}
-			return l
-		}
+		orbits := model.NewSets(len(top.Links))
 		for _, image := range images {
 			at := map[int]int{}
 			for l, m := range image {
@@ -54,19 +46,13 @@ func TestStabiliser(t *testing.T) {
 					}
 					at[pair[0]] = pair[1]
 				}
-				orbit[find(l)] = find(int(m))
+				orbits.Join(l, int(m))
 			}
 			if c.node >= 0 && at[c.node] != c.node {
 				t.Fatalf("%s: node %d is moved", c.name, c.node)
 			}
 		}
-		n := 0
-		for l := range orbit {
-			if find(l) == l {
-				n++
-			}
-		}
-		if n != c.orbits {
+		if _, n := orbits.Numbers(); n != c.orbits {
 			t.Errorf("%s: %d orbits of links, want %d", c.name, n, c.orbits)
 		}
 	}

@@ -273,17 +273,7 @@ func (c *composer) cells(rank int, r model.Ref, count int) []int {
 
 // parts finds which steps share memory or messages, directly or through others.
 func (c *composer) parts() {
-	parent := make([]int, len(c.nodes))
-	for i := range parent {
-		parent[i] = i
-	}
-	find := func(x int) int {
-		for parent[x] != x {
-			parent[x] = parent[parent[x]]
-			x = parent[x]
-		}
-		return x
-	}
+	joined := model.NewSets(len(c.nodes))
 	last := make([]map[int]int, c.p.Ranks)
 	for r := range last {
 		last[r] = map[int]int{}
@@ -301,21 +291,21 @@ func (c *composer) parts() {
 		}
 		for _, x := range n.accesses {
 			if j, ok := last[n.rank][x]; ok {
-				parent[find(i)] = find(j)
+				joined.Join(i, j)
 			}
 			last[n.rank][x] = i
 		}
 		if n.out != nil {
-			parent[find(n.out.from)] = find(n.out.to)
+			joined.Join(n.out.from, n.out.to)
 		}
 	}
+	of, _ := joined.Numbers()
 	number := map[int]int{}
 	for _, i := range c.order {
-		root := find(i)
-		if _, ok := number[root]; !ok {
-			number[root] = len(number)
+		if _, ok := number[of[i]]; !ok {
+			number[of[i]] = len(number)
 		}
-		c.nodes[i].part = number[root]
+		c.nodes[i].part = number[of[i]]
 	}
 	c.count = len(number)
 }
