@@ -98,13 +98,7 @@ func New(s Shop) *Grid {
 		g.Period = g.row
 	}
 	if g.mirrored() {
-		for dir, kinds := range s.Ways {
-			for _, ways := range kinds {
-				for i := range ways {
-					ways[i].bars = g.bars(int32(dir), &ways[i])
-				}
-			}
-		}
+		g.Ways = g.barred()
 	}
 	g.words = g.row/64 + 3
 	slots, jobs := s.Machines*int(g.row), len(s.Roots)*len(s.Arcs)*s.Ranks
@@ -138,6 +132,21 @@ func (g *Grid) image(dir, machine, from int32) int32 {
 		return from - g.Lag[machine]
 	}
 	return from + g.Lag[machine]
+}
+
+// barred returns a copy of the ways, each with its bars.
+func (g *Grid) barred() [][][]Way {
+	all := make([][][]Way, len(g.Ways))
+	for dir, kinds := range g.Ways {
+		for _, ways := range kinds {
+			ways = slices.Clone(ways)
+			for i := range ways {
+				ways[i].bars = g.bars(int32(dir), &ways[i])
+			}
+			all[dir] = append(all[dir], ways)
+		}
+	}
+	return all
 }
 
 // bars returns from which slots to which a hop must not start in a grid that is mirrored: it would meet its own image.
