@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/heap"
 )
 
 // inserting puts the parts of an all-to-all into a plan one after the other, each on the way on which it arrives first beside
@@ -29,6 +30,7 @@ type inserting struct {
 	label []model.Time // scratch of insert, by rank: when the part is there
 	via   []hop        // the hop that brings it
 	done  []bool
+	open  heap.Heap[reached]
 }
 
 // Limits of insertions.
@@ -330,16 +332,8 @@ func (x *inserting) insert(i int32) bool {
 		x.label[v], x.done[v] = never, false
 	}
 	x.label[from] = 0
-	for {
-		v := int32(-1)
-		for u, at := range x.label {
-			if !x.done[u] && at < never && (v < 0 || at+rest[u] < x.label[v]+rest[v]) {
-				v = int32(u)
-			}
-		}
-		if v == to {
-			break
-		}
+	x.open = append(x.open[:0], reached{rest[from], from})
+	for v := x.nearest(); v != to; v = x.nearest() {
 		x.done[v] = true
 		x.leave(v, p, rest)
 	}
@@ -356,6 +350,27 @@ func (x *inserting) insert(i int32) bool {
 	}
 	x.ways[i], x.ends[i] = way, x.label[to]
 	return true
+}
+
+// nearest returns the rank, of those that the part has reached and not left, by which it may arrive first. An entry of a rank that was
+// reached sooner since is no longer the first of that rank, so that the rank is done when it comes.
+func (x *inserting) nearest() int32 {
+	for {
+		if v := x.open.Pop().rank; !x.done[v] {
+			return v
+		}
+	}
+}
+
+// reached is a rank that a part has reached, and when the part may arrive by it.
+type reached struct {
+	arrives model.Time
+	rank    int32
+}
+
+// Before orders a heap: the rank by which a part may arrive first comes first.
+func (r reached) Before(s reached) bool {
+	return r.arrives < s.arrives || r.arrives == s.arrives && r.rank < s.rank
 }
 
 // leave finds when a part that is at a rank can be at those to which hops lead, where that may help to be at the end of its way sooner.
@@ -379,6 +394,7 @@ func (x *inserting) leave(v int32, p *part, rest []model.Time) {
 		x.work.n += insertLook
 		if at = x.s.opens(x.busy, st.way, tm, at, before-tm.lasts); at+tm.lasts < before {
 			x.label[next], x.via[next] = at+tm.lasts, hop{v, next, int32(k)}
+			x.open.Push(reached{at + tm.lasts + rest[next], next})
 		}
 	}
 	x.work.n += int64(len(steps))
