@@ -75,6 +75,7 @@ func TestSharedFlows(t *testing.T) {
 		{"fattree:4x4", model.AllReduce, 64 << 10, 4278 * model.Nanosecond, 4702 * model.Nanosecond},
 		{"dragonfly:3x2x2", model.AllReduce, 64 << 10, 4583 * model.Nanosecond, 4996 * model.Nanosecond},
 		{"dgx2:2", model.AllReduce, 64 << 10, 4656 * model.Nanosecond, 4842 * model.Nanosecond},
+		{"dgx1", model.AllReduce, 64 << 10, 2344 * model.Nanosecond, 2404 * model.Nanosecond},
 		{"dgx2:2", model.Broadcast, 1 << 20, 14486 * model.Nanosecond, 14650 * model.Nanosecond},
 		{"dgx2:2", model.Reduce, 8 << 20, 87799 * model.Nanosecond, 87970 * model.Nanosecond},
 		{"fattree:4x4", model.Reduce, 8 << 20, 159167 * model.Nanosecond, 159714 * model.Nanosecond},

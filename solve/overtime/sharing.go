@@ -99,7 +99,7 @@ func servedShared(p *model.Problem) error {
 		return solve.NotServed("%v: want broadcast, reduce, allgather, reducescatter or allreduce", k)
 	case p.Late():
 		return solve.NotServed("late ranks")
-	case (k.Rooted() || k == model.AllReduce) && len(p.Topology.Switches) == 0:
+	case k.Rooted() && len(p.Topology.Switches) == 0:
 		return solve.NotServed("no switches: what flows to the farthest rank says as much")
 	case adds || slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool { return s.Copies }):
 		return solve.NotServed("switches that copy or add")
