@@ -212,30 +212,20 @@ func machinesOf(p *model.Problem) []int {
 	for _, l := range t.Links {
 		most = max(most, l.Bandwidth)
 	}
-	parent := make([]int, t.Nodes())
-	for i := range parent {
-		parent[i] = i
-	}
-	find := func(x int) int {
-		for parent[x] != x {
-			parent[x] = parent[parent[x]]
-			x = parent[x]
-		}
-		return x
-	}
+	joined := model.NewSets(t.Nodes())
 	for _, l := range t.Links {
 		if l.Bandwidth >= most/2 {
-			parent[find(l.Src)] = find(l.Dst)
+			joined.Join(l.Src, l.Dst)
 		}
 	}
+	of, _ := joined.Numbers()
 	number := map[int]int{}
 	var all []int
 	for _, r := range p.Members() {
-		root := find(r)
-		if _, ok := number[root]; !ok {
-			number[root] = len(number)
+		if _, ok := number[of[r]]; !ok {
+			number[of[r]] = len(number)
 		}
-		all = append(all, number[root])
+		all = append(all, number[of[r]])
 	}
 	return all
 }
