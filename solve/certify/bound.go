@@ -44,19 +44,17 @@ type proposed struct {
 }
 
 // proposals returns the best proposal of each kind. Prices that change with time are those of linear programs, where the cut
-// is open and they yield more than all others.
+// is open and they yield more than all others. An allreduce is looked at as a whole first, which yields more, where it yields anything,
+// than what one rank contributes.
 func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 	found, err := unshared(ctx, p)
 	if err != nil || len(found.all) == 0 || p.Chunks != nil {
 		return found, err
 	}
 	known := found.all[0].Estimate
-	if p.Collective.Kind == model.AllReduce {
-		if _, err := found.share(ctx, known, true); err != nil {
-			return found, err
-		}
+	if _, err = found.share(ctx, known, false); err == nil && p.Collective.Kind == model.AllReduce {
+		_, err = found.share(ctx, known, true)
 	}
-	_, err = found.share(ctx, known, false)
 	return found, err
 }
 
