@@ -169,6 +169,9 @@ func (s *search) compose(all []*layout) {
 		of := candidates(best(plans))
 		m := s.mixer(of)
 		parts, least := m.mixtures()
+		if s.b.Spent() { // not all plans may be in the mixer
+			return
+		}
 		s.together(s.divisible(copies))
 		s.mixing = &mixing{of: of, mixer: m, least: least, copies: s.divisible(copies), tries: s.exchange(plans, of, parts)}
 		s.mixAgain()

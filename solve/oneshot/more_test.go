@@ -41,3 +41,24 @@ func TestMore(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, r.More)
 }
+
+// TestMoreAfterLimit: a search that a limit ended, wherever that was, goes on or cannot.
+func TestMoreAfterLimit(t *testing.T) {
+	tp, err := topo.Parse("hypercube:5", topo.Options{})
+	require.NoError(t, err)
+	p := allreduce(tp, 1<<16)
+	goes := 0
+	for limit := 10 * time.Millisecond; limit < 2*time.Second && goes < 3; limit += limit / 8 {
+		r, err := method("hierarchical").Solve(context.Background(), p, solve.Options{Bound: 1, TimeLimit: limit})
+		require.NoError(t, err)
+		if r.More == nil {
+			continue
+		}
+		goes++
+		more, err := r.More(context.Background(), solve.Options{Bound: 1, TimeLimit: 100 * time.Millisecond})
+		require.NoError(t, err)
+		require.LessOrEqual(t, more.Makespan(), r.Makespan())
+		require.NoError(t, solvetest.Right(more.Problem, more.Schedule))
+	}
+	require.Positive(t, goes)
+}
