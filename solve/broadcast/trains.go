@@ -20,9 +20,9 @@ func trained(ctx context.Context, p *model.Problem, o solve.Options, f *Forest, 
 	tiny := *p
 	tiny.Size = 1
 	latency := quickest(&tiny)
-	part := busy / (busy + latency)
-	chunks := min(fineParts*latency/hopLatency(p.Topology)*part*float64(trees), float64(most/others))
-	pieces := max(1, int(math.Ceil(longer*chunks/max(leastTrains, mostTrains*part)*float64(others))))
+	flowing := busy / (busy + latency)
+	chunks := min(fineParts*latency/hopLatency(p.Topology)*flowing*float64(trees), float64(most/others))
+	pieces := max(1, int(math.Ceil(longer*chunks/max(leastTrains, mostTrains*flowing)*float64(others))))
 	trains := max(1, int(chunks)/pieces/trees) * trees
 	q := *p
 	q.Chunks = solve.Evenly(p.Space(), int64(trains*pieces))
@@ -56,37 +56,37 @@ func trainedFlat(b *solve.Budget, p *model.Problem, o solve.Options, f *Forest) 
 	if took := time.Since(begin); b.Left() < took*(mostTransfers/fewTransfers/cheaper) {
 		most = min(most, int(b.Left()/max(1, took/(fewTransfers*cheaper))))
 	}
-	return finer(b, best, most, o.Enough, func(most int, longer float64) solve.Result {
-		return trained(b.Context(), p, o, f, most, longer)
+	return finer(b, best, most, o.Enough, func(ctx context.Context, most int, longer float64) solve.Result {
+		return trained(ctx, p, o, f, most, longer)
 	})
 }
 
-// finer returns the best of a schedule of few transfers, one of most, and one between, which is there if that takes longer than reckoned
-// because others use the machine. If there is time, what longer trains make is tried, too: which of some numbers of trains ends
-// first is chance.
-func finer(b *solve.Budget, best solve.Result, most int, enough model.Time, find func(most int, longer float64) solve.Result) solve.Result {
-	some := int(math.Sqrt(fewTransfers * float64(most)))
-	if some < muchFewer/2*fewTransfers {
-		some = 0
+// finer returns the best of a schedule and others of about most transfers, or of far fewer where these take nearly all the time that is
+// left: others may use the machine. If there is time, longer trains are tried, too: which of some numbers of trains ends first is chance.
+func finer(b *solve.Budget, best solve.Result, most int, enough model.Time, find func(ctx context.Context, most int, longer float64) solve.Result) solve.Result {
+	limit, begin := time.Duration(0), time.Now()
+	if left := b.Left(); left != math.MaxInt64 {
+		limit = max(1, left-left/spare)
 	}
-	begin := time.Now()
-	try := func(most int, longer float64) {
-		if most > 0 && b.Left() > 0 && best.Makespan() > enough {
-			begin = time.Now()
-			best = sooner(best, find(most, longer))
+	share, done := solve.NewBudget(b.Context(), limit, b.Threads())
+	r := find(share.Context(), most, 1)
+	done()
+	if best = sooner(best, r); r.Schedule == nil {
+		if b.Left() == 0 {
+			return best
 		}
+		return sooner(best, find(b.Context(), max(fewTransfers, most/(2*spare)), 1))
 	}
-	try(some, 1)
-	try(most, 1)
 	for _, longer := range longerTrains {
-		if b.Left() > time.Since(begin) {
-			try(most, longer)
+		if best.Makespan() > enough && b.Left() > time.Since(begin) {
+			begin = time.Now()
+			best = sooner(best, find(b.Context(), most, longer))
 		}
 	}
 	return best
 }
 
-// longerTrains are how many times as many chunks longer trains have.
+// longerTrains are how many times as many chunks as usual longer trains have.
 var longerTrains = []float64{1.4, 1.2, 1.6}
 
 const (
@@ -99,6 +99,8 @@ const (
 	// cheaper is how many times as long it takes to place one of a few transfers as one of most of them, whose trains are
 	// longer, if a third of the time is to be left.
 	cheaper = 8
+	// spare is a part of the time, in which there are far fewer transfers if most of them are not placed in what is before.
+	spare = 7
 )
 
 // fineParts is into how many parts of the time chunks wait for one of them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,44 +52,40 @@ func TestTrainedFlat(t *testing.T) {
 	require.Less(t, float64(r.Makespan()), 0.92*float64(trained(context.Background(), p, solve.Options{}, deep, fewTransfers, 1).Makespan()))
 }
 
-// TestFiner: a schedule of some transfers is there before that of most, and longer trains are tried where there is time.
+// TestFiner: where many transfers take too long there is time for fewer; where they do not, longer trains are tried, too.
 func TestFiner(t *testing.T) {
 	of := func(makespan float64) solve.Result {
 		return solve.Result{Problem: problem(t, "full:4", model.Broadcast), Schedule: &model.Schedule{Form: model.Timed, Transfers: []model.Transfer{{End: model.Time(makespan)}}}}
 	}
 	stopped := solve.Result{Problem: problem(t, "full:4", model.Broadcast), Stop: solve.TimeLimit}
-	const most = 64 * fewTransfers
-	b, done := solve.NewBudget(context.Background(), 0, 1)
-	defer done()
+	const most = 1 << 22
 	var asked []int
-	longest := 0.0
-	find := func(n int, longer float64) solve.Result {
-		asked, longest = append(asked, n), max(longest, longer)
-		return of(100 - float64(n)/most*10*longer)
+	find := func(_ context.Context, n int, longer float64) solve.Result {
+		asked = append(asked, n)
+		return of(100 - 10*longer)
 	}
-	require.EqualValues(t, 100-10*slices.Max(longerTrains), finer(b, of(200), most, 0, find).Makespan())
-	require.Equal(t, []int{most / 8, most, most}, asked[:3])
-	longest = 0
-	require.EqualValues(t, 90, finer(b, of(200), most, 90, find).Makespan(), "enough")
-	require.Equal(t, 1.0, longest)
-	asked = nil
-	require.Less(t, finer(b, of(200), 4*fewTransfers, 0, find).Makespan(), model.Time(200))
-	require.Equal(t, 4*fewTransfers, asked[0], "hardly more than few")
-
-	r := finer(b, of(200), most, 0, func(n int, longer float64) solve.Result {
+	b, done := solve.NewBudget(context.Background(), time.Second, 1)
+	defer done()
+	require.EqualValues(t, 90, finer(b, of(200), most, 0, func(ctx context.Context, n int, longer float64) solve.Result {
 		if n == most {
+			<-ctx.Done()
 			return stopped
 		}
-		return find(n, longer)
-	})
-	require.EqualValues(t, 98, r.Makespan())
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	b, done = solve.NewBudget(ctx, 0, 1)
+		return find(ctx, n, longer)
+	}).Makespan())
+	require.Len(t, asked, 1)
+	require.Less(t, asked[0], most/8)
+	require.Positive(t, b.Left())
+
+	unlimited, done := solve.NewBudget(context.Background(), 0, 1)
 	defer done()
 	asked = nil
-	require.EqualValues(t, 200, finer(b, of(200), most, 0, find).Makespan())
-	require.Empty(t, asked)
+	require.EqualValues(t, 90, finer(unlimited, of(200), most, 90, find).Makespan(), "enough")
+	require.Equal(t, []int{most}, asked)
+	require.EqualValues(t, 100-10*slices.Max(longerTrains), finer(unlimited, of(200), most, 0, find).Makespan())
+	r := finer(unlimited, of(200), most, 0, func(context.Context, int, float64) solve.Result { return stopped })
+	require.EqualValues(t, 200, r.Makespan())
+	require.Equal(t, solve.TimeLimit, r.Stop)
 }
 
 // TestSooner: a result keeps the best that was found with far fewer transfers.
