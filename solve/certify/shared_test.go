@@ -51,7 +51,7 @@ func TestNoWitnessIsRefused(t *testing.T) {
 					if one && kind != model.AllReduce {
 						continue
 					}
-					refused, err := found.share(context.Background(), found.all[0].Estimate, one)
+					refused, err := found.share(context.Background(), one)
 					require.NoError(t, err)
 					require.NoError(t, refused, "%v", p)
 				}
