@@ -64,18 +64,20 @@ func TestFiner(t *testing.T) {
 		asked = append(asked, n)
 		return of(100 - 10*longer)
 	}
-	b, done := solve.NewBudget(context.Background(), time.Second, 1)
+	b, done := solve.NewBudget(context.Background(), time.Hour, 1)
 	defer done()
+	end, _ := b.Context().Deadline()
 	require.EqualValues(t, 90, finer(b, of(200), most, 0, func(ctx context.Context, n int, longer float64) solve.Result {
 		if n == most {
-			<-ctx.Done()
+			share, _ := ctx.Deadline()
+			require.Greater(t, end.Sub(share), 5*time.Minute, "some time is left for fewer")
 			return stopped
 		}
+		require.Equal(t, b.Context(), ctx)
 		return find(ctx, n, longer)
 	}).Makespan())
 	require.Len(t, asked, 1)
 	require.Less(t, asked[0], most/8)
-	require.Positive(t, b.Left())
 
 	unlimited, done := solve.NewBudget(context.Background(), 0, 1)
 	defer done()

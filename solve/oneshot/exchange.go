@@ -72,7 +72,7 @@ func (s *search) exchange(plans, of []*plan, parts [][]float64) (tries []*try) {
 
 // climb goes on from mixtures, as long as all are sooner over, by other numbers of chunks of each plan or other orders.
 func (s *search) climb(of []*plan, tries []*try) {
-	r := rand.New(rand.NewPCG(7, uint64(s.n()+s.again<<32)))
+	r := s.draws(7)
 	for _, x := range tries {
 		until := s.work + (s.most-s.work)/climbing
 		for idle := 0; idle < patience && s.work < until && !s.over(); idle++ {

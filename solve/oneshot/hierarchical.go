@@ -172,8 +172,9 @@ func (s *search) compose(all []*layout) {
 		if s.b.Spent() { // not all plans may be in the mixer
 			return
 		}
-		s.together(s.divisible(copies))
-		s.mixing = &mixing{of: of, mixer: m, least: least, copies: s.divisible(copies), tries: s.exchange(plans, of, parts)}
+		together := s.divisible(copies)
+		s.together(together)
+		s.mixing = &mixing{of: of, mixer: m, least: least, copies: together, tries: s.exchange(plans, of, parts)}
 		s.mixAgain()
 	}
 	s.together(copies)
@@ -220,6 +221,11 @@ func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error
 		stop = b.Stop()
 	}
 	return s.result(stop), nil
+}
+
+// draws returns random numbers of one kind, others each time that a search goes on.
+func (s *search) draws(kind uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(kind, uint64(s.again)<<32|uint64(s.n())))
 }
 
 // mostAgain is how often a search goes on at most, where there is no limit.

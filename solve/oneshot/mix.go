@@ -38,7 +38,7 @@ type search struct {
 	machines int
 	standing []int // by link: the one that stands for its orbit
 
-	mixing *mixing // compositions, with which a search goes on that came to its end; nil: it has not come to them
+	mixing *mixing // what a search goes on with; nil: it has not come to that
 	again  int     // how often it went on
 
 	best      *model.Problem

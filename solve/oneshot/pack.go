@@ -162,7 +162,7 @@ func (s *search) pack(of []*plan, m *mixer, least model.Time) {
 	if chunks < fewPacked {
 		return
 	}
-	r := rand.New(rand.NewPCG(11, uint64(s.n()+s.again<<32)))
+	r := s.draws(11)
 	var best setting
 	var turns []chosen
 	end := model.MaxTime
