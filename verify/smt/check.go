@@ -60,7 +60,7 @@ func Check(ctx context.Context, p *model.Problem, s *model.Schedule, backend Bac
 		defer cancel()
 		ctx = limited
 	}
-	r := run{Encoder: newEncoder(p, s), backend: backend, answers: map[identity]*reply{}}
+	r := run{Encoder: newEncoder(p, s), backend: backend, answers: map[identity]*reply{}, forms: map[identity]*settled{}}
 	return r.verdict(ctx, v, o)
 }
 
@@ -76,6 +76,13 @@ type run struct {
 
 	mu      sync.Mutex
 	answers map[identity]*reply
+	forms   map[identity]*settled
+}
+
+// settled is what came of the first chunk of a form; it is there once done is closed.
+type settled struct {
+	done   chan struct{}
+	proved bool
 }
 
 // identity of a question: two with the same SHA-256 are taken to be the same.
@@ -149,9 +156,9 @@ func (r *run) verdict(ctx context.Context, v verify.Verdict, o Options) verify.V
 	var group sync.WaitGroup
 	for range min(threads, len(findings)) {
 		group.Go(func() {
-			terms := &Terms{}
+			terms, x := &Terms{}, &former{Encoder: r.Encoder}
 			for k, ok := take(&finding{}); ok; k, ok = take(&findings[k]) {
-				findings[k] = r.query(ctx, r.encode(int(concerned[k]), false, terms))
+				findings[k] = r.chunk(ctx, int(concerned[k]), x, terms)
 				if findings[k].proved && o.Proved != nil {
 					o.Proved.Add(1)
 				}
@@ -200,6 +207,34 @@ func (r *run) concerned() []int32 {
 		list = []int32{0}
 	}
 	return list
+}
+
+// chunk asks about a chunk, unless one of its form is proved.
+func (r *run) chunk(ctx context.Context, k int, x *former, terms *Terms) finding {
+	q, accesses, n := r.begin(k, false)
+	if q.TooLarge != "" {
+		return r.query(ctx, q)
+	}
+	id := x.form(q, accesses, n)
+	r.mu.Lock()
+	first, known := r.forms[id]
+	if !known {
+		first = &settled{done: make(chan struct{})}
+		r.forms[id] = first
+		defer close(first.done)
+	}
+	r.mu.Unlock()
+	if known {
+		if <-first.done; first.proved {
+			return finding{proved: true}
+		}
+	}
+	r.state(q, accesses, n, terms, false)
+	f := r.query(ctx, q)
+	if !known {
+		first.proved = f.proved
+	}
+	return f
 }
 
 // query asks about all goals of a query.

@@ -3,6 +3,7 @@ package smt
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -63,16 +64,16 @@ func (e *Encoder) dataGoal(q *Query, accesses []access, n numbering, terms *Term
 	if len(accesses) > 0 {
 		from = accesses[0].at
 	}
-	captured := make(map[int32]int32, len(accesses)/2)
+	captured := make([]int32, len(e.transfers[q.Chunk])) // by place
 	for i := range accesses {
 		a := &accesses[i]
 		t := &e.s.Transfers[a.transfer]
 		if a.write {
 			f.ordered(&f.slots[n.of(int(t.Dst))], a, from)
-			f.write(a.transfer, captured[a.transfer])
+			f.write(a.transfer, captured[a.place])
 		} else {
 			f.ordered(&f.slots[n.of(int(t.Src))], a, from)
-			captured[a.transfer] = f.read(a.transfer)
+			captured[a.place] = f.read(a.transfer)
 		}
 	}
 	f.postcondition()
@@ -145,18 +146,24 @@ func (f *flow) value(v model.Value) (sum Int, set Bool) {
 	return f.terms.Add(ints...), Bool{}
 }
 
+// condition is what is at a rank at the start, or wanted at the end.
+type condition struct {
+	c int32 // the number of the rank
+	v model.Value
+}
+
+// conditions returns a pre- or postcondition, in order of the ranks' numbers.
+func conditions(all iter.Seq2[int, model.Value], n numbering) (list []condition) {
+	for r, v := range all {
+		list = append(list, condition{n.of(r), v})
+	}
+	slices.SortFunc(list, func(a, b condition) int { return cmp.Compare(a.c, b.c) })
+	return list
+}
+
 // precondition makes the first versions, in order of the ranks' numbers.
 func (f *flow) precondition() {
-	type start struct {
-		c int32
-		v model.Value
-	}
-	var starts []start
-	for r, v := range f.p.Start(f.q.Chunk) {
-		starts = append(starts, start{f.n.of(r), v})
-	}
-	slices.SortFunc(starts, func(a, b start) int { return cmp.Compare(a.c, b.c) })
-	for _, s := range starts {
+	for _, s := range conditions(f.p.Start(f.q.Chunk), f.n) {
 		v := version{rank: s.c, before: -1, read: -1, transfer: -1, defined: f.terms.Truth(true)}
 		v.sum, v.set = f.value(s.v)
 		f.define(v, f.comment(func() string {
@@ -266,20 +273,11 @@ func (e *Encoder) rankOf(a *access) int {
 // postcondition states what must be there at the end, in order of the ranks'
 // numbers.
 func (f *flow) postcondition() {
-	type end struct {
-		c int32
-		v model.Value
-	}
-	var ends []end
-	for r, v := range f.p.Goal(f.q.Chunk) {
-		ends = append(ends, end{f.n.of(r), v})
-	}
-	slices.SortFunc(ends, func(a, b end) int { return cmp.Compare(a.c, b.c) })
 	var last model.Value
 	var sum Int
 	var set Bool
 	wanted := 0
-	for _, g := range ends {
+	for _, g := range conditions(f.p.Goal(f.q.Chunk), f.n) {
 		if wanted == 0 || !model.Identical(g.v, last) {
 			sum, set = f.value(g.v)
 			comment := f.comment(func() string {

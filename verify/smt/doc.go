@@ -75,8 +75,10 @@
 // Ranks are numbered by their first appearance in the chunk's order of events and
 // times are counted from the chunk's first start, so that chunks that go the same
 // way through other ranks give the same text, to the byte. Check asks each text
-// once: equal texts are one question. The encoding is still made, and compared by
-// its SHA-256, for every chunk.
+// once: equal texts are one question. All that a text is made of, the accesses in their order with
+// ranks by number, the times, and what is there at the start and wanted at the end, is put
+// down for every chunk, and compared by its SHA-256: only for the first chunk of each form are
+// formulas made. Where a form is not proved, each chunk is asked about by itself.
 //
 // # Measured
 //

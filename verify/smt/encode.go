@@ -106,22 +106,35 @@ func (e *Encoder) size(k, most int) int {
 // otherwise they are numbered as they come up, so that equal queries read equal. The
 // query is made of terms, which loses all that it has.
 func (e *Encoder) encode(k int, forPeople bool, terms *Terms) *Query {
-	terms.reset()
-	q := &Query{Chunk: k, p: e.p, s: e.s}
+	q, accesses, n := e.begin(k, forPeople)
+	if q.TooLarge == "" {
+		e.state(q, accesses, n, terms, forPeople)
+	}
+	return q
+}
+
+// begin returns the query for chunk k, which has no goal yet, and what that is about, unless it is TooLarge.
+func (e *Encoder) begin(k int, forPeople bool) (q *Query, accesses []access, n numbering) {
+	q = &Query{Chunk: k, p: e.p, s: e.s}
 	if e.size(k, MaxData) > MaxData {
 		q.TooLarge = fmt.Sprintf("more than %d accesses, conditions and contributions in them, about this many of which a question is asked at most", MaxData)
-		return q
+		return q, nil, nil
 	}
-	accesses := e.accesses(k)
-	n := e.number(q, accesses, forPeople)
+	accesses = e.accesses(k)
+	return q, accesses, e.number(q, accesses, forPeople)
+}
+
+// state gives a query its goal.
+func (e *Encoder) state(q *Query, accesses []access, n numbering, terms *Terms, forPeople bool) {
+	terms.reset()
 	q.Goals = []*Goal{e.dataGoal(q, accesses, n, terms, forPeople)}
-	return q
 }
 
 // access is one end of a transfer: it reads the source's slot or writes the
 // destination's.
 type access struct {
 	transfer int32
+	place    int32 // of the transfer among those of the chunk
 	write    bool
 	at       model.Time // Ordered: not used
 }
@@ -139,50 +152,50 @@ func (a *access) verb() string {
 // one transfer after the other.
 func (e *Encoder) accesses(k int) []access {
 	list := make([]access, 0, 2*len(e.transfers[k]))
-	for _, i := range e.transfers[k] {
+	for place, i := range e.transfers[k] {
 		t := &e.s.Transfers[i]
-		list = append(list, access{i, false, t.Start}, access{i, true, t.End})
+		list = append(list, access{i, int32(place), false, t.Start}, access{i, int32(place), true, t.End})
 	}
 	if e.s.Form == model.Ordered {
 		return list
 	}
-	class := func(a access) int {
-		if a.write {
-			return 0
-		}
-		return 1
-	}
 	slices.SortFunc(list, func(a, b access) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(class(a), class(b)), cmp.Compare(a.transfer, b.transfer))
+		switch {
+		case a.at != b.at:
+			return cmp.Compare(a.at, b.at)
+		case a.write != b.write && a.write:
+			return -1
+		case a.write != b.write:
+			return 1
+		}
+		return cmp.Compare(a.transfer, b.transfer)
 	})
 	return list
 }
 
-// numbering maps ranks to the numbers that a query calls them by.
-type numbering map[int]int32
+// numbering holds, by rank, the number that a query calls it by, or -1.
+type numbering []int32
 
 // of returns the number of rank r, which must have one.
 func (n numbering) of(r int) int32 {
-	c, ok := n[r]
-	if !ok {
+	if n[r] < 0 {
 		panic(fmt.Sprintf("smt: rank %d has no number", r))
 	}
-	return c
+	return n[r]
 }
 
 // number numbers the ranks that chunk q.Chunk concerns and sets q.rank.
 func (e *Encoder) number(q *Query, accesses []access, forPeople bool) numbering {
+	n := numbering(slices.Repeat([]int32{-1}, e.p.Topology.Ranks))
 	if forPeople {
-		n := make(numbering, e.p.Topology.Ranks)
 		q.rank = make([]int32, e.p.Topology.Ranks)
 		for r := range q.rank {
 			n[r], q.rank[r] = int32(r), int32(r)
 		}
 		return n
 	}
-	n := numbering{}
 	see := func(r int) {
-		if _, seen := n[r]; !seen {
+		if n[r] < 0 {
 			n[r] = int32(len(q.rank))
 			q.rank = append(q.rank, int32(r))
 		}

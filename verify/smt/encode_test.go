@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,5 +172,119 @@ func TestMultiset(t *testing.T) {
 		"x0+2·x1+x3+…+x6": model.Multiset(model.Term{Rank: 0, Count: 1}, model.Term{Rank: 1, Count: 2}, model.Term{Rank: 3, Count: 1}, model.Term{Rank: 4, Count: 1}, model.Term{Rank: 5, Count: 1}, model.Term{Rank: 6, Count: 1}),
 	} {
 		require.Equal(t, want, value(v).String())
+	}
+}
+
+// TestForm says that chunks of one form have one question, be they of one schedule or of two that differ a little.
+func TestForm(t *testing.T) {
+	same := 0
+	for seed := range uint64(1500) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		c := cases.Random(rng)
+		question := map[identity]Question{}
+		check := func(p *model.Problem, s *model.Schedule) {
+			e, err := NewEncoder(p, s)
+			if err != nil {
+				return // the change has made it malformed
+			}
+			x := &former{Encoder: e}
+			for k := range p.Chunks {
+				q, accesses, n := e.begin(k, false)
+				id := x.form(q, accesses, n)
+				e.state(q, accesses, n, &Terms{}, false)
+				asked := q.Goals[0].Question()
+				if before, known := question[id]; known {
+					same++
+					require.Equal(t, before, asked, "seed %d, chunk %d", seed, k)
+				}
+				question[id] = asked
+			}
+		}
+		check(c.P, c.S)
+		for range 4 {
+			if len(c.S.Transfers) == 0 {
+				break
+			}
+			s := *c.S
+			s.Transfers = slices.Clone(c.S.Transfers)
+			switch x := &s.Transfers[rng.IntN(len(s.Transfers))]; rng.IntN(5) {
+			case 0:
+				x.Op ^= 1
+			case 1:
+				x.Start++
+			case 2:
+				x.End++
+			case 3:
+				x.Src, x.Dst = x.Dst, x.Src
+			default:
+				x.Chunk = int32(rng.IntN(len(c.P.Chunks)))
+			}
+			check(c.P, &s)
+		}
+	}
+	require.Greater(t, same, 1000)
+}
+
+// TestFormTells says that each thing on which a question depends is part of the form: chunks that differ in it alone
+// have other forms.
+func TestFormTells(t *testing.T) {
+	type send struct {
+		src, dst int
+		op       model.Op
+		from, to model.Time
+	}
+	type goal struct {
+		rank int
+		v    model.Value
+	}
+	type chunk struct {
+		sends []send
+		start map[int]model.Value // instead of the own contribution
+		goal  goal
+	}
+	some := func(terms ...model.Term) model.Value { return model.Multiset(terms...) }
+	add := model.Reduction
+	two := goal{2, some(model.Term{Rank: 0, Count: 1}, model.Term{Rank: 1, Count: 1})}
+	pair := []send{{0, 2, add, 0, 10}, {1, 2, add, 5, 15}}
+	chain := []send{{0, 1, add, 0, 10}, {1, 2, add, 10, 20}, {2, 0, add, 20, 30}}
+	for name, c := range map[string][2]chunk{
+		"source":       {{sends: chain, goal: two}, {sends: []send{chain[0], chain[1], {1, 0, add, 20, 30}}, goal: two}},
+		"destination":  {{sends: chain, goal: two}, {sends: []send{chain[0], chain[1], {2, 1, add, 20, 30}}, goal: two}},
+		"operation":    {{sends: pair, goal: two}, {sends: []send{pair[0], {1, 2, model.Copy, 5, 15}}, goal: two}},
+		"start":        {{sends: chain, goal: two}, {sends: []send{chain[0], {1, 2, add, 11, 20}, chain[2]}, goal: two}},
+		"end":          {{sends: pair, goal: two}, {sends: []send{pair[0], {1, 2, add, 5, 16}}, goal: two}},
+		"own read":     {{sends: pair, goal: two}, {sends: []send{{0, 2, add, 0, 15}, {1, 2, add, 5, 10}}, goal: two}},
+		"at the start": {{sends: pair, goal: two}, {sends: pair, start: map[int]model.Value{0: model.Unit(1)}, goal: two}},
+		"wanted":       {{sends: pair, goal: two}, {sends: pair, goal: goal{2, some(model.Term{Rank: 0, Count: 1}, model.Term{Rank: 2, Count: 1})}}},
+		"how often":    {{sends: pair, goal: two}, {sends: pair, goal: goal{2, some(model.Term{Rank: 0, Count: 2}, model.Term{Rank: 1, Count: 1})}}},
+		"wanted where": {{sends: pair, goal: two}, {sends: pair, goal: goal{1, two.v}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var forms []identity
+			var asked []Question
+			for _, x := range c {
+				col := model.Collective{Kind: model.Custom, Chunks: 1}
+				for r := range 3 {
+					v, other := x.start[r]
+					if !other {
+						v = model.Unit(r)
+					}
+					col.Pre = append(col.Pre, model.Condition{Rank: r, Value: v})
+				}
+				col.Post = []model.Condition{{Rank: x.goal.rank, Value: x.goal.v}}
+				made := cases.New(3, col, 1, model.Timed)
+				for _, s := range x.sends {
+					made.Send(0, s.src, s.dst, s.op, s.from, s.to)
+				}
+				e, err := NewEncoder(made.P, made.S)
+				require.NoError(t, err)
+				q, accesses, n := e.begin(0, false)
+				forms = append(forms, (&former{Encoder: e}).form(q, accesses, n))
+				e.state(q, accesses, n, &Terms{}, false)
+				asked = append(asked, q.Goals[0].Question())
+			}
+			require.NotEqual(t, asked[0], asked[1], "the questions are the same: the test is of no use")
+			require.NotEqual(t, forms[0], forms[1])
+		})
 	}
 }

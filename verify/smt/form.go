@@ -1,0 +1,66 @@
+package smt
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// former tells the forms of a schedule's chunks. It keeps what it has allocated, so that only one chunk at
+// a time can be asked for.
+type former struct {
+	*Encoder
+	text  []byte
+	terms []model.Term
+	nth   []int32 // by place among the transfers of a chunk: how many reads come before its own
+}
+
+// form returns the SHA-256 of all that the goal about chunk q.Chunk is made of, with ranks by their numbers
+// and times counted from the first access: what each access does, which transfer it belongs to, what is there at the start and
+// what is wanted. Two chunks with one form have one question, see TestForm; so what is
+// proved of the one is proved of the other. It takes O(transfers of the chunk + pre- and postcondition) time, about a fifth of what it takes to make the question.
+func (e *former) form(q *Query, accesses []access, n numbering) identity {
+	b := e.text[:0]
+	put := func(numbers ...int64) {
+		for _, x := range numbers {
+			b = binary.AppendVarint(b, x)
+		}
+	}
+	put(int64(len(q.rank)), int64(len(accesses)))
+	e.nth = append(e.nth[:0], make([]int32, len(e.transfers[q.Chunk]))...)
+	reads := int32(0)
+	for i := range accesses {
+		a := &accesses[i]
+		t := &e.s.Transfers[a.transfer]
+		if !a.write {
+			e.nth[a.place] = reads
+			put(0, int64(a.at-accesses[0].at), int64(n.of(int(t.Src))))
+			reads++
+			continue
+		}
+		put(1+int64(t.Op), int64(a.at-accesses[0].at), int64(n.of(int(t.Dst))), int64(e.nth[a.place]))
+	}
+	for i, at := range [][]condition{conditions(e.p.Start(q.Chunk), n), conditions(e.p.Goal(q.Chunk), n)} {
+		put(int64(i), int64(len(at)))
+		for j, x := range at {
+			if put(int64(x.c)); j > 0 && model.Identical(x.v, at[j-1].v) {
+				put(-1)
+				continue
+			}
+			e.terms = e.terms[:0] // Rank holds the number
+			for r, count := range x.v.Terms() {
+				e.terms = append(e.terms, model.Term{Rank: int(n.of(r)), Count: count})
+			}
+			slices.SortFunc(e.terms, func(a, b model.Term) int { return cmp.Compare(a.Rank, b.Rank) })
+			put(int64(len(e.terms)))
+			for _, t := range e.terms {
+				put(int64(t.Rank), int64(t.Count))
+			}
+		}
+	}
+	e.text = b
+	return sha256.Sum256(b)
+}
