@@ -10,14 +10,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/random"
 	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/smt"
 )
 
-// usually is how long an engine takes for a transfer on an idle machine.
+// usually is how long an engine takes for a transfer on an idle machine, the solver for one of a chunk that is like none before.
 var usually = map[string]time.Duration{"replay": 200 * time.Nanosecond, "smt": 10 * time.Microsecond}
 
-// pace returns about how long an engine takes for a transfer, with some reserve: what was measured on this machine, as busy as
+// pace returns about how long an engine takes for such a transfer, with some reserve: what was measured on this machine, as busy as
 // it is, or else what is usual.
 func (e *Evaluator) pace(engine string) time.Duration {
 	if measured, ok := e.paces[engine]; ok {
@@ -32,7 +35,58 @@ const leastMeasured, longMeasured = 1 << 12, 100 * time.Millisecond
 
 // takes returns about how long an engine takes for a row.
 func (e *Evaluator) takes(engine string, r *Row) time.Duration {
-	return e.pace(engine) * time.Duration(len(r.Result.Schedule.Transfers))
+	each, all := e.pace(engine), time.Duration(len(r.Result.Schedule.Transfers))
+	if engine != smt.Engine {
+		return each * all
+	}
+	if _, measured := e.paces[engine]; !measured {
+		each += perRank * time.Duration(len(r.Result.Problem.Members()))
+	}
+	return each*time.Duration(r.unlike(len(r.Result.Problem.Chunks))) + recognised*all
+}
+
+// recognised is how long the solver usually takes for a transfer of a chunk that is like one before, and perRank how much longer than
+// usual, for each rank, for one of another chunk: sums get longer.
+const (
+	recognised = 400 * time.Nanosecond
+	perRank    = 40 * time.Nanosecond
+)
+
+// unlike returns how many transfers of the first chunks are of chunks that are like none before: they are taken to be alike if as
+// much happens to them, at the same times since it began. It takes O(transfers) time, the first time.
+func (r *Row) unlike(chunks int) int {
+	if r.fresh == nil {
+		r.fresh = unlike(r.Result.Schedule, len(r.Result.Problem.Chunks))
+	}
+	return r.fresh[chunks]
+}
+
+// unlike returns, for each number of chunks, how many transfers are of those that are like none before.
+func unlike(s *model.Schedule, chunks int) []int {
+	type chunk struct {
+		transfers int
+		marks     uint64 // the sum of those of all
+	}
+	all, first := make([]chunk, chunks), slices.Repeat([]model.Time{model.MaxTime}, chunks)
+	for i := range s.Transfers {
+		t := &s.Transfers[i]
+		first[t.Chunk] = min(first[t.Chunk], t.Start)
+	}
+	for i := range s.Transfers {
+		t := &s.Transfers[i]
+		since := first[t.Chunk]
+		mark := random.New(uint64(t.Start-since), uint64(t.End-since)<<1|uint64(t.Op))
+		all[t.Chunk].transfers++
+		all[t.Chunk].marks += mark.Next()
+	}
+	seen, fresh := map[chunk]bool{}, make([]int, chunks+1)
+	for k, x := range all {
+		if fresh[k+1] = fresh[k]; !seen[x] {
+			seen[x] = true
+			fresh[k+1] += x.transfers
+		}
+	}
+	return fresh
 }
 
 // prove has what a method found verified by all engines, in all the time that is left, and Grace.
@@ -91,6 +145,9 @@ func (e *Evaluator) ask(ctx context.Context, engine string, r *Row, v *Verificat
 	if n >= leastMeasured && took >= longMeasured {
 		if e.paces == nil {
 			e.paces = map[string]time.Duration{}
+		}
+		if engine == smt.Engine {
+			took, n = max(took/8, took-recognised*time.Duration(n)), max(1, int64(r.unlike(int(proved))))
 		}
 		e.paces[engine] = took / time.Duration(n)
 	}

@@ -90,33 +90,62 @@ func TestPutOff(t *testing.T) {
 	require.Equal(t, verify.Unknown, before["smt"].Outcome, "a report that was made before has its own verdicts")
 }
 
-// TestPaces: the pace of an engine is that of what it proved, even where it did not come to its end.
+// TestPaces: the pace of the solver is that of what it proved, even where it did not come to its end: of chunks that are like none
+// before. The others hardly take any time.
 func TestPaces(t *testing.T) {
-	p := &model.Problem{Chunks: make([]model.Chunk, 4)}
-	r := &Row{Result: solve.Result{Problem: p, Schedule: &model.Schedule{Transfers: make([]model.Transfer, 4*leastMeasured)}}}
+	const chunks, each = 4, leastMeasured
+	schedule := func(alike bool) *model.Schedule {
+		s := &model.Schedule{Form: model.Timed}
+		for i := range chunks * each {
+			k := i / each
+			start := model.Time(i % each)
+			if !alike {
+				start *= model.Time(1 + k)
+			}
+			start += model.Time(1000 * k)
+			s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(k), Start: start, End: start + 1})
+		}
+		return s
+	}
 	for _, c := range []struct {
 		outcome verify.Outcome
-		chunks  int64
+		proved  int64
 		takes   time.Duration
-		least   time.Duration // of the pace; 0: it is the usual one
+		alike   bool
+		fresh   int // transfers of chunks like none before, of those that are proved; 0: the pace is the usual one
 	}{
-		{verify.Proved, 0, longMeasured, longMeasured / (4 * leastMeasured)},
-		{verify.Unknown, 2, longMeasured, longMeasured / (2 * leastMeasured)},
-		{verify.Unknown, 0, longMeasured, 0},
-		{verify.Proved, 0, 0, 0},
+		{verify.Proved, 0, longMeasured, false, chunks * each},
+		{verify.Unknown, 2, longMeasured, false, 2 * each},
+		{verify.Proved, 0, longMeasured, true, each},
+		{verify.Unknown, 2, longMeasured, true, each},
+		{verify.Unknown, 0, longMeasured, false, 0},
+		{verify.Proved, 0, 0, false, 0},
 	} {
 		restore := ReplaceEngine("smt", func(_ context.Context, _ *model.Problem, _ *model.Schedule, o smt.Options) verify.Verdict {
 			time.Sleep(c.takes)
-			o.Proved.Add(c.chunks)
+			o.Proved.Add(c.proved)
 			return verify.Verdict{Engine: "smt", Outcome: c.outcome}
 		})
+		p := &model.Problem{Topology: &model.Topology{Ranks: 2}, Chunks: make([]model.Chunk, chunks)}
+		r := &Row{Result: solve.Result{Problem: p, Schedule: schedule(c.alike)}}
 		e := &Evaluator{}
-		e.ask(t.Context(), "smt", r, &Verification{Verdicts: map[string]verify.Verdict{}, Checking: map[string]time.Duration{}})
+		v := &Verification{Verdicts: map[string]verify.Verdict{}, Checking: map[string]time.Duration{}}
+		e.ask(t.Context(), "smt", r, v)
 		restore()
-		if c.least == 0 {
+		if c.fresh == 0 {
 			require.Equal(t, usually["smt"], e.pace("smt"))
 			continue
 		}
-		require.GreaterOrEqual(t, e.pace("smt"), c.least)
+		proved := chunks
+		if c.proved > 0 {
+			proved = int(c.proved)
+		}
+		pace := (v.Checking["smt"] - recognised*time.Duration(proved*each)) / time.Duration(c.fresh)
+		require.Equal(t, pace+pace/4, e.pace("smt"))
+		all := chunks * each
+		if c.alike {
+			all = each
+		}
+		require.Equal(t, (pace+pace/4)*time.Duration(all)+recognised*chunks*each, e.takes("smt", r))
 	}
 }

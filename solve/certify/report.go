@@ -53,6 +53,8 @@ type Row struct {
 	ProofBytes int64              // bytes of the proof that bound names, if it names one
 	Solving    time.Duration
 	Fit        *Fitting // nil: nothing was to be fitted
+
+	fresh []int // see unlike; nil: not asked for yet
 }
 
 // Gap returns how far the makespan is above the largest bound that holds for every cut, +Inf

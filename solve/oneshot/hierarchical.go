@@ -120,7 +120,7 @@ const (
 	bestPlans  = 4 // other numbers of pieces are tried with these, and mixtures
 	maxParts   = 256
 	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout
-	fewChunks  = 5  // with all their images
+	fewChunks  = 20 // with all their images
 
 	fewTransfers   = 1 << 16 // without images, too
 	mostWithImages = 64      // chunks with images
@@ -135,7 +135,12 @@ func (s *search) compose(all []*layout) {
 	for i := range s.p.Topology.Links {
 		s.slowness = append(s.slowness, s.guide.router.fastest/float64(s.p.Topology.Links[i].Bandwidth))
 	}
-	plans := append(s.gridPlans(), s.ringPlans()...)
+	plans := s.ringPlans()
+	if len(plans) > 0 && len(s.p.Members()) > maxMembers { // to build others takes too long
+		all = nil
+	} else {
+		plans = append(s.gridPlans(), plans...)
+	}
 	for _, x := range all {
 		of := x.plans()
 		if !s.leading { // others have to search through all members
@@ -249,7 +254,7 @@ func (s *search) finer(plans []*plan) {
 func (s *search) copiesOf(q *plan) int {
 	copies := 1
 	for _, order := range s.images.orders {
-		if order*fewChunks*q.transfers(1) <= maxComposition && s.p.Size%(int64(order)*s.unit()) == 0 {
+		if order*fewChunks*q.transfers(1) <= room(order) && s.p.Size%(int64(order)*s.unit()) == 0 {
 			copies = order
 		}
 	}
@@ -325,7 +330,7 @@ func (s *search) pieces(q *plan, each int) int {
 	if s.copies > 1 {
 		chunks = min(chunks, max(mostWithImages*s.copies, manyWithImages))
 	}
-	return max(1, min(chunks, maxComposition/q.transfers(1)))
+	return max(1, min(chunks, room(s.copies)/q.transfers(1)))
 }
 
 // looks returns about how long a plan takes.
@@ -369,7 +374,7 @@ func (s *search) combine(q *plan, chunks int) model.Time {
 		return model.MaxTime
 	}
 	b := s.divided(chunks)
-	if q.transfers(len(b.whole.Chunks)) > maxComposition || !b.compose(q) {
+	if q.transfers(len(b.whole.Chunks)) > room(b.copies) || !b.compose(q) {
 		return model.MaxTime
 	}
 	return s.keep(b, q.String())

@@ -71,8 +71,12 @@ const (
 	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
 	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time
 
-	maxComposition = 1 << 20 // transfers of a composition: twice as many of 256 ranks are not verified in the time that is left
+	maxComposition = 1 << 20 // transfers of a composition without images: twice as many of 256 ranks are not verified in the time that is left
+	moreImages     = 4       // times as many where chunks have this many images, or more: what is proved of one is proved of all
 )
+
+// room returns how many transfers a composition may make of chunks of each of which some images go together.
+func room(images int) int { return maxComposition * min(images, moreImages) }
 
 // Name implements solve.Solver.
 func (m *method) Name() string { return m.name }

@@ -62,8 +62,8 @@ func newRing(size, group int) *ring {
 	return x
 }
 
-// ringPlans returns plans for a torus whose sides are powers of two, with groups of one size along each side, or twice that
-// along some: first the sums of groups are collected side after side, then each side is gone through, and then sums are
+// ringPlans returns plans for a torus whose sides are powers of two, with groups of some size along the first side that a chunk goes along, the second, and so on: first the
+// sums of groups are collected side after side, then each side is gone through, and then sums are
 // spread. Each chunk begins with another side. It returns nil for other networks, and where no side is longer than
 // four, since then layouts serve as well.
 func (s *search) ringPlans() (plans []*plan) {
@@ -71,25 +71,35 @@ func (s *search) ringPlans() (plans []*plan) {
 	if dims == nil || slices.Max(dims) <= 4 || slices.Contains(s.p.Topology.Closed(dims), false) {
 		return nil
 	}
-	for group := 1; 2*group <= slices.Max(dims); group *= 2 {
-		for doubled := range dims {
-			q := &plan{layout: &layout{member: make([]int, len(s.p.Members()))}}
-			for first := range dims {
-				sides := make([]*ring, len(dims))
-				for i := range dims {
-					d, g := (first+i)%len(dims), group
-					if i < doubled {
-						g *= 2
-					}
-					sides[d] = newRing(dims[d], max(1, min(g, dims[d]/2)))
-				}
-				q.lists = append(q.lists, torusSteps(dims, sides, first))
-				q.turns = append(q.turns, make([]state, len(q.lists[first])))
+	for _, groups := range groupings(dims) {
+		q := &plan{layout: &layout{member: make([]int, len(s.p.Members()))}}
+		for first := range dims {
+			sides := make([]*ring, len(dims))
+			for i, group := range groups {
+				d := (first + i) % len(dims)
+				sides[d] = newRing(dims[d], max(1, min(group, dims[d]/2)))
 			}
-			plans = append(plans, q)
+			q.lists = append(q.lists, torusSteps(dims, sides, first))
+			q.turns = append(q.turns, make([]state, len(q.lists[first])))
 		}
+		plans = append(plans, q)
 	}
 	return plans
+}
+
+// groupings returns the sizes that groups may have along the sides of a torus, from the first side on that a chunk goes along.
+func groupings(dims []int) [][]int {
+	all := [][]int{nil}
+	for range dims {
+		var longer [][]int
+		for _, groups := range all {
+			for g := 1; 2*g <= slices.Max(dims); g *= 2 {
+				longer = append(longer, append(slices.Clone(groups), g))
+			}
+		}
+		all = longer
+	}
+	return all
 }
 
 // torusSteps returns the steps of plans for the sides of a torus, from one side on.

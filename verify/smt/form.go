@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -16,6 +17,8 @@ type former struct {
 	text  []byte
 	terms []model.Term
 	nth   []int32 // by place among the transfers of a chunk: how many reads come before its own
+	list  []condition
+	slot  []int32 // by number: 1 + the place in list, or 0
 }
 
 // form returns the SHA-256 of all that the goal about chunk q.Chunk is made of, with ranks by their numbers
@@ -43,10 +46,22 @@ func (e *former) form(q *Query, accesses []access, n numbering) identity {
 		}
 		put(1+int64(t.Op), int64(a.at-accesses[0].at), int64(n.of(int(t.Dst))), int64(e.nth[a.place]))
 	}
-	for i, at := range [][]condition{conditions(e.p.Start(q.Chunk), n), conditions(e.p.Goal(q.Chunk), n)} {
-		put(int64(i), int64(len(at)))
-		for j, x := range at {
-			if put(int64(x.c)); j > 0 && model.Identical(x.v, at[j-1].v) {
+	for i, all := range []iter.Seq2[int, model.Value]{e.p.Start(q.Chunk), e.p.Goal(q.Chunk)} {
+		e.list, e.slot = e.list[:0], append(e.slot[:0], make([]int32, len(q.rank))...)
+		for r, v := range all {
+			c := n.of(r)
+			e.list = append(e.list, condition{c, v})
+			e.slot[c] = int32(len(e.list))
+		}
+		put(int64(i), int64(len(e.list)))
+		var before *condition
+		for _, place := range e.slot { // in order of the ranks' numbers
+			if place == 0 {
+				continue
+			}
+			x, last := &e.list[place-1], before
+			before = x
+			if put(int64(x.c)); last != nil && model.Identical(x.v, last.v) {
 				put(-1)
 				continue
 			}
