@@ -73,6 +73,7 @@ func TestSharedFlows(t *testing.T) {
 		{"dragonfly:3x2x2", model.ReduceScatter, 64 << 10, 2916 * model.Nanosecond, 3165 * model.Nanosecond},
 		{"rfs:2x4x8", model.Reduce, 64 << 10, 2205 * model.Nanosecond, 2261 * model.Nanosecond},
 		{"fattree:4x4", model.AllReduce, 64 << 10, 4278 * model.Nanosecond, 4702 * model.Nanosecond},
+		{"mi250", model.AllReduce, 1 << 20, 7410 * model.Nanosecond, 7690 * model.Nanosecond},
 		{"dragonfly:3x2x2", model.AllReduce, 64 << 10, 4583 * model.Nanosecond, 4996 * model.Nanosecond},
 		{"dgx2:2", model.AllReduce, 64 << 10, 4656 * model.Nanosecond, 4842 * model.Nanosecond},
 		{"dgx1", model.AllReduce, 64 << 10, 2344 * model.Nanosecond, 2404 * model.Nanosecond},

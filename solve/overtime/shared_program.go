@@ -78,7 +78,7 @@ func (s *sharing) solve(ctx context.Context, end model.Time) (*split, error) {
 			return nil, nil
 		}
 	}
-	return nil, solve.NotServed("a program of more than %d columns", maxShared)
+	return nil, solve.NotServed("a program of more than %d columns", s.columns())
 }
 
 // build adds what is sent from all roots, and reports whether that is few enough columns.
@@ -109,7 +109,7 @@ func (x *split) build(ctx context.Context) (bool, error) {
 			return false, solve.NotServed("more than %d links of hops", maxSharedArcs)
 		case x.odd:
 			return false, solve.NotServed("hops that look alike and are not")
-		case x.NumColumns() > maxShared:
+		case x.NumColumns() > x.columns():
 			return false, nil
 		}
 	}
@@ -182,7 +182,7 @@ func (x *split) kinds(ctx context.Context, from *root) map[uint64]*sent {
 func (x *split) spread(ctx context.Context, r *root, kinds map[uint64]*sent) {
 	var flows []map[uint64]*flowing
 	for i := range r.ends {
-		if ctx.Err() != nil || x.odd || x.NumColumns() > maxShared {
+		if ctx.Err() != nil || x.odd || x.NumColumns() > x.columns() {
 			return
 		}
 		flows = append(flows, x.flow(ctx, r, &r.ends[i], kinds))

@@ -14,6 +14,7 @@ import (
 // Limits of programs in which what is sent is copied.
 const (
 	maxShared          = 8_000   // columns of one
+	maxSums            = 25_000  // of one for an allreduce, which has fewer rows: one such takes half a second
 	smallShared        = 5_000   // of one that is solved for the sake of a little
 	quickShared        = 3_500   // of one that simplex solves quickly
 	between            = 2       // of these more
@@ -237,6 +238,14 @@ func (x *split) rate() float64 {
 
 // leastRate is what rate returns at least, times the end: a rate of 0 would let nothing arrive, however late.
 const leastRate = 1e-3
+
+// columns returns how many columns a program may have.
+func (s *sharing) columns() int {
+	if s.sums {
+		return maxSums
+	}
+	return maxShared
+}
 
 // long reports whether a window is one of those between the fine ones.
 func (x *split) long(k int) bool { return x.cuts[k] >= x.early && x.cuts[k+1] <= x.late }
