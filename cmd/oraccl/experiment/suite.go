@@ -127,7 +127,7 @@ func (x *Suite) work(ctx context.Context) {
 // itself has.
 const workerGrace = 600 * time.Millisecond
 
-// worker runs the process of a part, and returns the first line of its errors.
+// worker runs the process of a part, and returns what it said of its errors: a line or, of a panic, all that there is.
 func (x *Suite) worker(ctx context.Context, part int) (string, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -143,8 +143,7 @@ func (x *Suite) worker(ctx context.Context, part int) (string, error) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = workerGrace
 	err = cmd.Run()
-	line, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
-	return line, err
+	return strings.TrimSpace(errs.String()), err
 }
 
 // one makes the report of an experiment, and writes or prints it.
