@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -288,5 +289,19 @@ func TestAlikeFromAfar(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, w, name)
 		require.InDelta(t, 1_400_000+163_840*4/3, float64(end), 300, name)
+	}
+}
+
+// TestSharedEnds: whenever the time is over, that is no failure.
+func TestSharedEnds(t *testing.T) {
+	p := problem(t, "mi250", model.AllReduce, 1<<20)
+	for limit := 5 * time.Millisecond; limit < 2*time.Second; limit += limit / 8 {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		_, _, complete, err := FindShared(ctx, p, 7400*model.Nanosecond, 0, false)
+		cancel()
+		require.NoError(t, err, "after %v", limit)
+		if complete {
+			break
+		}
 	}
 }

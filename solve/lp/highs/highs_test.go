@@ -280,6 +280,26 @@ func TestCancellation(t *testing.T) {
 	require.Equal(t, highs.TimeLimit, res.Status)
 }
 
+// TestEndIsNoFailure: whenever the time of a program ends, that is no failure, whatever the method makes of it.
+func TestEndIsNoFailure(t *testing.T) {
+	m := flows(40, false)
+	ends := 0
+	for _, method := range []string{"", "ipm"} {
+		for limit := time.Millisecond; limit < time.Second; limit += limit / 4 {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			res, err := highs.Solve(ctx, m, highs.Options{Method: method})
+			cancel()
+			require.NoError(t, err, "%s after %v", method, limit)
+			if res.Status == highs.Optimal {
+				break
+			}
+			require.Contains(t, []highs.Status{highs.TimeLimit, highs.Interrupted}, res.Status, res.RawStatus)
+			ends++
+		}
+	}
+	require.Positive(t, ends)
+}
+
 // behind is a context that ends some time after its deadline, as on a busy machine.
 type behind struct {
 	context.Context

@@ -20,7 +20,7 @@ import (
 // it, and the start, which is the incumbent by then, is not lost.
 func TestLeavesASolverThatDoesNotStop(t *testing.T) {
 	highs.SetGrace(t, time.Nanosecond)
-	m := flows(80)
+	m := flows(80, true)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var cancelled time.Time
@@ -46,7 +46,7 @@ func TestLeavesASolverThatDoesNotStop(t *testing.T) {
 
 // flows returns a min-cost multicommodity flow of 2n commodities on a network of
 // n nodes, whose start sends everything over dear links of its own.
-func flows(n int) *lp.Model {
+func flows(n int, integer bool) *lp.Model {
 	r := rand.New(rand.NewPCG(1, 2))
 	m := &lp.Model{}
 	capacity := make([][]lp.Term, 3*n)
@@ -57,7 +57,7 @@ func flows(n int) *lp.Model {
 		}
 		balance := make([][]lp.Term, n)
 		edge := func(u, v int, cost int64) int {
-			j := m.AddColumn(lp.Column{Cost: lp.Int(cost), Upper: lp.PlusInf, Integer: true})
+			j := m.AddColumn(lp.Column{Cost: lp.Int(cost), Upper: lp.PlusInf, Integer: integer})
 			m.Start = append(m.Start, lp.Int(0))
 			balance[u] = append(balance[u], lp.T(j, 1))
 			balance[v] = append(balance[v], lp.T(j, -1))

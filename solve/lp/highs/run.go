@@ -114,6 +114,9 @@ type outcome struct {
 	text string // of a C++ exception
 }
 
+// failed reports whether HiGHS, or a C++ exception, says that there is no answer.
+func (o *outcome) failed() bool { return o.text != "" || o.r.run_status == -1 }
+
 // load makes a solver of a. It must be closed.
 func load(a *arrays, o Options) (*solver, error) {
 	if C.hx_other_version() != 0 { // its structures may be laid out in another way
@@ -241,6 +244,14 @@ func run(ctx context.Context, a *arrays, o Options) (Result, error) {
 		case out := <-done:
 			s.copyLog(o)
 			defer s.close()
+			if out.failed() && ended(ctx) { // its interior point method takes the end of its time for a failure
+				res := s.interim(a)
+				res.RawStatus = "failed when its time was over"
+				if ctx.Err() == nil {
+					res.Status = TimeLimit
+				}
+				return res, nil
+			}
 			return s.result(a, out)
 		case <-stop:
 			C.hx_stop(s.ctl)
@@ -260,6 +271,12 @@ func run(ctx context.Context, a *arrays, o Options) (Result, error) {
 			}
 		}
 	}
+}
+
+// ended reports whether ctx is done, or is as good as done: HiGHS may look at the clock a little sooner.
+func ended(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && time.Until(deadline) < poll
 }
 
 // copyLog hands what HiGHS has printed since to o.Log.
@@ -302,7 +319,7 @@ func (s *solver) progress(a *arrays, elapsed time.Duration) Progress {
 	return p
 }
 
-// interim returns what is known of a run that has not come back.
+// interim returns what is known of a run that has not come back, or has without an answer for want of time.
 func (s *solver) interim(a *arrays) Result {
 	p := s.progress(a, 0)
 	res := Result{Status: Interrupted, RawStatus: "still running when it was left alone",
@@ -316,7 +333,7 @@ func (s *solver) interim(a *arrays) Result {
 // result returns what a run that has come back found.
 func (s *solver) result(a *arrays, out outcome) (Result, error) {
 	st := lookUpStatus(int(out.r.model_status))
-	if out.text != "" || out.r.run_status == -1 {
+	if out.failed() {
 		res := s.interim(a)
 		res.Status, res.RawStatus = Unknown, st.name
 		if out.text == "" {
