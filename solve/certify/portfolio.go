@@ -11,6 +11,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 )
 
 // Tried is a method of a portfolio that found a schedule.
@@ -150,13 +151,13 @@ const nearly = 0.03
 // turn returns how large a part of the time that is left the paused methods have before the i-th
 // method, as a number of pieces of work of which theirs is the first, or 0 if they have to wait.
 // They go on after the methods that usually win if a schedule is nearly good enough, or if others
-// hardly ever win, and before those that search all schedules, which seldom win.
+// hardly ever win, as in allreduces in which latencies count, and before those that search all schedules, which seldom win.
 func (e *Evaluator) turn(b *solve.Budget, p *model.Problem, i int, methods []solve.Solver, rank map[string]int, ev *Report) int {
 	switch best := ev.Best(); {
 	case methods[i].About().WarmStart:
 		return 2
 	case i > 0 && rank[methods[i-1].Name()] == 1 && rank[methods[i].Name()] != 1 && best != nil &&
-		(broadcasts(p) || float64(best.Makespan) < (1+nearly)*float64(e.known(b, p))):
+		(broadcasts(p) || network.Latent(p) || float64(best.Makespan) < (1+nearly)*float64(e.known(b, p))):
 		return 2
 	}
 	return 0
@@ -169,6 +170,9 @@ func broadcasts(p *model.Problem) bool {
 
 // overtakes is up to how many times as long as the best one a schedule is that is worked on.
 const overtakes = 1.05
+
+// moreToProve is how many times as long as for the best schedule the proof may take for the one that is found from there on, with more chunks.
+const moreToProve = 2
 
 // more has the method go on that found the shortest schedule of those that can, with the share of the first of some pieces of
 // work, unless there is a much better schedule, or one that is good enough. Without a time limit all came to their ends.
@@ -189,7 +193,10 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 		return nil
 	}
 	limit := left / 5 * 4 // the rest is for the verifiers
-	if proof < left {
+	switch {
+	case moreToProve*proof < left:
+		limit = min(limit, left-moreToProve*proof)
+	case proof < left:
 		limit = min(limit, left-proof)
 	}
 	if pieces > 1 {

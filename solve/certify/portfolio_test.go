@@ -123,7 +123,7 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 		{200 * time.Second, false, false, 20 * time.Second},
 	} {
 		b, cancel := solve.NewBudget(t.Context(), 100*time.Second, 1)
-		p := problemOf(t, nil)
+		p := solve.Cut(problemOf(t, nil), 1)
 		limit, asked := time.Duration(-1), false
 		restore := ReplaceEngine("smt", func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict {
 			asked = true

@@ -247,7 +247,7 @@ func (e *Evaluator) proveFirst(b *solve.Budget, ev *Report) error {
 	if best == nil || !best.open() || left == math.MaxInt64 {
 		return nil
 	}
-	if proof := e.takes("smt", best); proof >= left || proof <= left/2 {
+	if proof := e.takes("smt", best); proof >= left/2*3 || proof <= left/2 { // there is some reserve in it
 		return nil
 	}
 	if err := e.proveShortly(b, 1, best); err != nil {

@@ -400,15 +400,39 @@ func (g *Grid) mark(dir int32, w *Way, start, x int32) {
 	}
 }
 
+// free has the machines of a hop that is done count as free for hops of its own direction, or as busy again. Nothing else may be done in
+// between but to undo the hop.
+func (g *Grid) free(dir int32, w *Way, start int32, free bool) {
+	for _, v := range w.Stays {
+		from := start + v.Off
+		g.set(dir, v.Machine, from, v.Width, !free)
+		if g.mirrored() {
+			g.set(dir, g.Back[v.Machine], g.Horizon-g.image(dir, v.Machine, from)-v.Width, v.Width, !free)
+		}
+	}
+}
+
+// set notes that a machine is busy in some slots, or that it is not.
+func (g *Grid) set(dir, machine, from, width int32, taken bool) {
+	busy := g.busy[dir][int(machine)*int(g.words):][:g.words]
+	for i := range width {
+		for at := g.in(from + i); at < g.row; at += g.Period {
+			if bit := uint64(1) << (at & 63); taken {
+				busy[at>>6] |= bit
+			} else {
+				busy[at>>6] &^= bit
+			}
+		}
+	}
+}
+
 // keep has a job keep a machine busy as one direction counts slots.
 func (g *Grid) keep(dir, machine, from, width, x, fine int32) {
 	row := int(machine) * int(g.row)
-	busy, fines := g.busy[dir][int(machine)*int(g.words):][:g.words], g.fine[dir][row:][:g.row]
+	g.set(dir, machine, from, width, x >= 0)
+	fines := g.fine[dir][row:][:g.row]
 	for i := range width {
 		for at := g.in(from + i); at < g.row; at += g.Period {
-			if busy[at>>6] |= uint64(1) << (at & 63); x < 0 {
-				busy[at>>6] &^= uint64(1) << (at & 63)
-			}
 			if fines[at] = fine; dir == 0 {
 				g.owner[row+int(at)] = x
 			}

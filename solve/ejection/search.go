@@ -363,13 +363,15 @@ func (e *Search) shake() {
 	}
 	e.Work += shakeWork
 	was, start := e.way(x, &into[e.by[x]]), e.start[x]
-	e.mark(dir, was, start, -1) // its own place counts as free
+	e.free(dir, was, start, true) // its own place
 	at := e.opens(dir, w, from+int32(e.rng.IntN(int(last-from+1))), last)
 	if at < 0 {
 		at = e.opens(dir, w, from, last)
 	}
-	if e.mark(dir, was, start, x); at >= 0 {
-		e.undo(x)
-		e.Do(x, j, at)
+	if at < 0 {
+		e.free(dir, was, start, false)
+		return
 	}
+	e.undo(x)
+	e.Do(x, j, at)
 }

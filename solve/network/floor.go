@@ -152,7 +152,13 @@ func direct(p *model.Problem) bool {
 const (
 	uneven        = 1.25 // times as much bandwidth
 	manyLatencies = 1000
+	fewLatencies  = 32
 )
+
+// Latent reports whether p is an allreduce in which latencies count: it keeps links busy for few of them. O(links).
+func Latent(p *model.Problem) bool {
+	return p.Collective.Kind == model.AllReduce && Latencies(p) < fewLatencies
+}
 
 // Latencies returns for how many latencies of a link an allreduce keeps the links of p busy at least, on average. O(links).
 func Latencies(p *model.Problem) float64 {

@@ -66,7 +66,7 @@ const (
 	maxManyBytes = 1 << 20 // buffer for more than maxMembers of them: other methods take the time where there is much to send
 	maxTransfers = 1 << 18
 	maxLedBytes  = 1 << 18 // buffer for which a composition is worth most of the time whatever the latencies
-	littleMore   = 1.125   // times the latency
+	littleMore   = 1.4     // times the latency
 	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
 	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
 	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time

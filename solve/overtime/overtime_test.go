@@ -295,7 +295,7 @@ func TestAlikeFromAfar(t *testing.T) {
 // TestSharedEnds: whenever the time is over, that is no failure.
 func TestSharedEnds(t *testing.T) {
 	p := problem(t, "mi250", model.AllReduce, 1<<20)
-	for limit := 5 * time.Millisecond; limit < 2*time.Second; limit += limit / 8 {
+	for limit := 250 * time.Millisecond; limit < 2*time.Second; limit += limit / 16 {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		_, _, complete, err := FindShared(ctx, p, 7400*model.Nanosecond, 0, false)
 		cancel()

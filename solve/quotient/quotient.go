@@ -62,11 +62,14 @@ func (method) About() solve.About {
 // maxLed is up to how many ranks finer cuts and balanced trees are worth most of the time.
 const maxLed = 64
 
+// fewUneven is among how many ranks it leads where direct links are uneven, if latencies count.
+const fewUneven = 16
+
 // leads reports whether the method usually finds the best schedule of p.
 func leads(p *model.Problem) bool {
 	switch p.Collective.Kind {
 	case model.AllReduce:
-		if network.Uneven(p) || network.Packs(p) {
+		if network.Uneven(p) && (p.Topology.Ranks > fewUneven || !network.Latent(p)) || network.Packs(p) {
 			return false
 		}
 		fallthrough
