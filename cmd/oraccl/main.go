@@ -29,9 +29,11 @@ import (
 	"github.com/oraccl/oraccl/cmd/oraccl/usage"
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/files"
+	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
 func main() {
+	highs.PrintToStderr()
 	s := session.New(os.Stderr, os.Exit)
 	s.Show(os.Stderr)
 	os.Exit(runIn(s, os.Args[1:], os.Stdout, os.Stderr))

@@ -48,6 +48,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/place"
 )
 
@@ -67,6 +68,7 @@ const (
 	maxTransfers = 1 << 18
 	maxLedBytes  = 1 << 18 // buffer for which a composition is worth most of the time whatever the latencies
 	littleMore   = 1.4     // times the latency
+	unevenMore   = 1.125   // the same where direct links are uneven
 	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
 	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
 	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time
@@ -112,7 +114,11 @@ func latent(p *model.Problem) bool {
 	for _, r := range p.Members() {
 		far = max(far, d.from[0][r])
 	}
-	return !slow(p, model.Time(littleMore*float64(far/perPicosecond)))
+	more := littleMore
+	if network.Uneven(p) {
+		more = unevenMore
+	}
+	return !slow(p, model.Time(more*float64(far/perPicosecond)))
 }
 
 // slow reports whether it takes the first member more than some time to send the whole buffer over all its links.

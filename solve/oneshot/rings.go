@@ -62,10 +62,10 @@ func newRing(size, group int) *ring {
 	return x
 }
 
-// ringPlans returns plans for a torus whose sides are powers of two, with groups of some size along the first side that a chunk goes along, the second, and so on: first the
-// sums of groups are collected side after side, then each side is gone through, and then sums are
-// spread. Each chunk begins with another side. It returns nil for other networks, and where no side is longer than
-// four, since then layouts serve as well.
+// ringPlans returns plans for a torus whose sides are powers of two. The first side that a chunk goes along has groups of some size, the
+// second one of some size, and so on: there is a plan for each choice of sizes. First the sums of groups are collected side after side,
+// then each side is gone through, and then sums are spread. Each chunk begins with another side. It returns nil for other networks, and
+// where no side is longer than four, since then layouts serve as well.
 func (s *search) ringPlans() (plans []*plan) {
 	dims := evenGrid(s.p)
 	if dims == nil || slices.Max(dims) <= 4 || slices.Contains(s.p.Topology.Closed(dims), false) {

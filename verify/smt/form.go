@@ -21,10 +21,10 @@ type former struct {
 	slot  []int32 // by number: 1 + the place in list, or 0
 }
 
-// form returns the SHA-256 of all that the goal about chunk q.Chunk is made of, with ranks by their numbers
-// and times counted from the first access: what each access does, which transfer it belongs to, what is there at the start and
-// what is wanted. Two chunks with one form have one question, see TestForm; so what is
-// proved of the one is proved of the other. It takes O(transfers of the chunk + pre- and postcondition) time, about a fifth of what it takes to make the question.
+// form returns the SHA-256 of all that the goal about chunk q.Chunk is made of, with ranks by their numbers and times counted from the
+// first access: what each access does, which transfer it belongs to, what is there at the start, and what is wanted. Two chunks of one
+// form have one question (TestForm), so that what is proved of one is proved of the other. It takes O(transfers of the chunk + pre- and
+// postcondition) time, about a fifth of what it takes to make the question.
 func (e *former) form(q *Query, accesses []access, n numbering) identity {
 	b := e.text[:0]
 	put := func(numbers ...int64) {

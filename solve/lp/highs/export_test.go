@@ -46,6 +46,24 @@ func SolveMPS(m *lp.Model) (Result, error) {
 	return res, err
 }
 
+// Print has HiGHS print its log to standard output.
+func Print(m *lp.Model) error {
+	a, err := newArrays(m, Options{})
+	if err != nil {
+		return err
+	}
+	s, err := load(a, Options{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.raw.SetBoolOption("output_flag", true); err != nil {
+		return err
+	}
+	<-s.start()
+	return nil
+}
+
 // SetGrace sets the time that a solver is given to stop, until t ends.
 func SetGrace(t *testing.T, d time.Duration) {
 	old := grace

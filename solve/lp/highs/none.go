@@ -14,6 +14,9 @@ func Available() error { return ErrNotInBuild }
 // Version returns "not in this build".
 func Version() string { return "not in this build" }
 
+// PrintToStderr does nothing.
+func PrintToStderr() {}
+
 // Solve returns ErrNotInBuild.
 func Solve(context.Context, *lp.Model, Options) (Result, error) { return Result{}, ErrNotInBuild }
 

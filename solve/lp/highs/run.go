@@ -94,6 +94,10 @@ var grace = 300 * time.Millisecond
 // Version returns the version of the HiGHS library, as in "1.10.0".
 func Version() string { return C.GoString(C.hx_version()) }
 
+// PrintToStderr has what C libraries print to standard output printed to standard error, for the whole process: HiGHS prints a line now and
+// then that no option turns off. It is for programs whose output others read. It does nothing where the C library is not glibc.
+func PrintToStderr() { C.hx_print_to_stderr() }
+
 // pointer reads the solver's address, which the binding keeps in an unexported
 // field. reflect finds the field by name, so that a changed layout panics rather
 // than hands garbage to C.

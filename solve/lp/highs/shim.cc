@@ -159,6 +159,12 @@ int hx_add_column(void *h, double cost, int32_t nz, const int32_t *index, const 
 
 int hx_clear(void *h) { return Highs_clear(h); }
 const char *hx_version(void) { return Highs_version(); }
+void hx_print_to_stderr(void) {
+#ifdef __GLIBC__  // others do not let stdout be another stream
+  std::fflush(stdout);
+  stdout = stderr;
+#endif
+}
 int hx_other_version(void) {
   return Highs_versionMajor() != HIGHS_VERSION_MAJOR || Highs_versionMinor() != HIGHS_VERSION_MINOR;
 }

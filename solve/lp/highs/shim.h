@@ -60,6 +60,7 @@ int hx_pass(void *highs, int32_t nc, int32_t nr, int32_t nz, int sense, double o
 int hx_add_column(void *highs, double cost, int32_t nz, const int32_t *index, const double *value);
 int hx_clear(void *highs);  // frees model and solution, keeps the object
 const char *hx_version(void);
+void hx_print_to_stderr(void);  // what is printed to stdout from now on
 int hx_other_version(void);  // whether the linked library is not that of the header
 
 #ifdef __cplusplus
