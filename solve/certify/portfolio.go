@@ -188,11 +188,12 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	if err := e.proveFirst(b, ev); err != nil {
 		return err
 	}
-	proof, left := e.takes("smt", best), b.Left()
-	if left == 0 || left < proof && !best.open() { // what is found would not be proved by all engines, as the best is
+	replay, left := e.takes("replay", best), b.Left()
+	proof := replay + e.takes("smt", best)
+	if left <= replay || left < proof && !best.open() { // what is found would not be verified, or not by all engines, as the best is
 		return nil
 	}
-	limit := left / 5 * 4 // the rest is for the verifiers
+	limit := min(left/5*4, left-replay) // the rest is for the verifiers
 	switch {
 	case moreToProve*proof < left:
 		limit = min(limit, left-moreToProve*proof)
