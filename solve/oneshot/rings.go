@@ -72,17 +72,21 @@ func (s *search) ringPlans() (plans []*plan) {
 		return nil
 	}
 	for _, groups := range groupings(dims) {
-		q := &plan{layout: &layout{member: make([]int, len(s.p.Members()))}}
+		by := map[int]*plan{} // by number of steps: where sides differ, chunks that begin with one may take more than others
 		for first := range dims {
 			sides := make([]*ring, len(dims))
 			for i, group := range groups {
 				d := (first + i) % len(dims)
 				sides[d] = newRing(dims[d], max(1, min(group, dims[d]/2)))
 			}
-			q.lists = append(q.lists, torusSteps(dims, sides, first))
-			q.turns = append(q.turns, make([]state, len(q.lists[first])))
+			steps := torusSteps(dims, sides, first)
+			q := by[len(steps)]
+			if q == nil {
+				q = &plan{layout: &layout{member: make([]int, len(s.p.Members()))}}
+				by[len(steps)], plans = q, append(plans, q)
+			}
+			q.lists, q.turns = append(q.lists, steps), append(q.turns, make([]state, len(steps)))
 		}
-		plans = append(plans, q)
 	}
 	return plans
 }

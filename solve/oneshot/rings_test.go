@@ -94,3 +94,21 @@ func TestRingsMeetTheBound(t *testing.T) {
 	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 	require.LessOrEqual(t, r.Makespan(), model.Time(2_620_000)) // the bound: 2_610_409
 }
+
+// TestUnevenTorus: chunks of a plan go through as many steps, also where sides of a torus differ, and each way is that of a chunk.
+func TestUnevenTorus(t *testing.T) {
+	for _, name := range []string{"torus:4x8x8", "torus:8x4"} {
+		s := searchOn(t, name)
+		plans, ways := s.ringPlans(), 0
+		for _, q := range plans {
+			require.Equal(t, len(q.lists), len(q.turns), name)
+			for i, steps := range q.lists {
+				require.Equal(t, len(q.turns[0]), len(steps), name)
+				require.Equal(t, len(steps), len(q.turns[i]), name)
+				ways++
+			}
+		}
+		require.Positive(t, ways)
+		require.Greater(t, len(plans), 1)
+	}
+}
