@@ -295,13 +295,20 @@ func TestAlikeFromAfar(t *testing.T) {
 // TestSharedEnds: whenever the time is over, that is no failure.
 func TestSharedEnds(t *testing.T) {
 	p := problem(t, "mi250", model.AllReduce, 1<<20)
-	for limit := 250 * time.Millisecond; limit < 2*time.Second; limit += limit / 16 {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
+	find := func(ctx context.Context) bool {
 		_, _, complete, err := FindShared(ctx, p, 7400*model.Nanosecond, 0, false)
-		cancel()
-		require.NoError(t, err, "after %v", limit)
-		if complete {
-			break
-		}
+		require.NoError(t, err)
+		return complete
 	}
+	begin, ends := time.Now(), 0
+	require.True(t, find(t.Context()))
+	const parts = 64 // its last method, by interior points, is on its way then
+	for i, whole := parts/2, time.Since(begin); i < parts*5/4; i++ {
+		ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i)/parts)
+		if !find(ctx) {
+			ends++
+		}
+		cancel()
+	}
+	require.Positive(t, ends)
 }
