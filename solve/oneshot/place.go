@@ -20,33 +20,55 @@ func (g *guide) hops(c *course) (all []hop) {
 	if c.hops != nil {
 		return c.hops
 	}
-	n := len(g.members)
-	after := make([]model.Time, n) // what is sent by a member in later steps, or sent on in this one
-	goes := make([]model.Time, n)  // its rank
-	comes := make([]model.Time, n) // the rank of what comes to it in later steps
+	after := make([]model.Time, len(g.members)) // what is sent by a member in later steps, or sent on in this one
 	for s := len(c.steps) - 1; s >= 0; s-- {
 		x := &c.steps[s]
-		sent, went, come := after, goes, comes
+		sent := after
 		if x.phase == exchanging {
-			sent, went = slices.Clone(after), slices.Clone(goes)
+			sent = slices.Clone(after)
 		}
-		come = slices.Clone(comes)
 		for i := len(x.pairs) - 1; i >= 0; i-- {
 			w := x.pairs[i]
 			rest := after[w.to]
 			tail := g.t.Duration(g.ways.routes[w.route], 1) + rest
-			rank := max(tail, goes[w.to]+1, comes[w.from]+1, comes[w.to]+1)
-			sent[w.from], went[w.from] = max(sent[w.from], tail), max(went[w.from], rank)
-			come[w.to] = max(come[w.to], rank)
-			all = append(all, hop{int32(s), int32(i), tail, rest, rank})
+			sent[w.from] = max(sent[w.from], tail)
+			all = append(all, hop{int32(s), int32(i), tail, rest, tail})
 		}
-		after, goes, comes = sent, went, come
+		after = sent
 	}
+	c.order(len(g.members), all)
 	slices.SortFunc(all, func(a, b hop) int {
 		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.step, b.step), cmp.Compare(a.pair, b.pair))
 	})
 	c.hops = all
 	return all
+}
+
+// order raises the ranks of the hops of a course among n members, which are in any order, where they are too low: a hop is placed before
+// what its receiver sends on, before what comes to its receiver in later steps, and before what comes to its sender in later steps.
+func (c *course) order(n int, hops []hop) {
+	by := make([][]*hop, len(c.steps)) // by step and pair
+	for s, x := range c.steps {
+		by[s] = make([]*hop, len(x.pairs))
+	}
+	for i := range hops {
+		by[hops[i].step][hops[i].pair] = &hops[i]
+	}
+	goes := make([]model.Time, n)  // the rank of what is sent by a member in later steps, or sent on in this one
+	comes := make([]model.Time, n) // the rank of what comes to it in later steps
+	for s := len(c.steps) - 1; s >= 0; s-- {
+		x := &c.steps[s]
+		went, come := goes, slices.Clone(comes)
+		if x.phase == exchanging {
+			went = slices.Clone(goes)
+		}
+		for i := len(x.pairs) - 1; i >= 0; i-- {
+			w, h := x.pairs[i], by[s][i]
+			h.rank = max(h.rank, goes[w.to]+1, comes[w.from]+1, comes[w.to]+1)
+			went[w.from], come[w.to] = max(went[w.from], h.rank), max(come[w.to], h.rank)
+		}
+		goes, comes = went, come
+	}
 }
 
 // moment is what is known of a member in a step of a chunk.

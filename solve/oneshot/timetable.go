@@ -285,10 +285,15 @@ func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
 		for i, n := range taken {
 			busy[n] += s.slowness[links[i]]
 		}
-		var ranks []model.Time
 		labels, _ := s.guide.labels(base)
-		for _, l := range labels {
-			ranks = append(ranks, model.Time(float64(bins)*width-times[of.number[l]]))
+		hops := slices.Clone(s.guide.hops(base))
+		for i, l := range labels {
+			hops[i].rank = model.Time(float64(bins)*width - times[of.number[l]])
+		}
+		base.order(s.n(), hops)
+		var ranks []model.Time
+		for _, h := range hops {
+			ranks = append(ranks, h.rank)
 		}
 		courses, b.ranks = append(courses, best), append(b.ranks, ranks)
 	}
