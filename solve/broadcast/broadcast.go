@@ -60,11 +60,15 @@ func besideTimed(b *solve.Budget, p *model.Problem, o solve.Options, place Place
 }
 
 // solved is Solve without machines: over trees, and where latencies count by ejections, too, if those are not
-// enough. Among many ranks these come after what is sent on at once, without trees, and there are none if there are hubs.
+// enough. Among many ranks these come after what is sent on at once, without trees, and if there are hubs there are only these and
+// regular trees.
 func solved(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
 	if near != nil && len(p.Members()) > manyRanks {
 		if r := hubbed(b.Context(), p, near, o); r.Schedule != nil {
+			if r.Makespan() > o.Nearly() && r.Makespan() > longestRecurring*near.farthest() {
+				r = sooner(r, repeated(b.Context(), p, regular(p), mostRepeated))
+			}
 			return ended(b, r), nil
 		}
 	}

@@ -10,10 +10,12 @@ import (
 
 // clusters are groups of equally many ranks that have wider links among themselves than to others, such as machines; where
 // all links are equally wide each rank is one. Trees go from the i-th rank of one to the i-th rank of others, and from
-// the ranks that they come to on to the others there.
+// the ranks that they come to on to the others there. Where each rank is one, each plane of switches has trees of its own.
 type clusters struct {
 	p      *model.Problem
 	groups [][]int // that of the root first, and the root first in it
+	planes int
+	plane  []int // by link
 	out    [][]int
 	ways   map[[2]int][][]int
 }
@@ -50,6 +52,18 @@ func newClusters(p *model.Problem) *clusters {
 	at := slices.Index(home, p.Collective.Root)
 	for i, g := range c.groups {
 		c.groups[i] = slices.Concat(g[at:], g[:at])
+	}
+	c.planes, c.plane = 1, make([]int, len(t.Links))
+	if len(home) == 1 {
+		of := planes(t)
+		c.planes = len(of)
+		for i, in := range of {
+			for _, links := range in {
+				for _, l := range links {
+					c.plane[l] = i
+				}
+			}
+		}
 	}
 	if len(c.groups) < 2 || len(c.routes(home[0], c.groups[1][0])) == 0 {
 		return nil
@@ -249,7 +263,7 @@ func swap(sides [][]*link, at, one, other int) {
 func (c *clusters) shapes() (list []shape) {
 	n := len(c.groups)
 	add := func(fromRoot, fromOthers int) {
-		if trees := (n - 1) / senders(n, fromRoot, fromOthers); trees*c.p.Topology.Ranks*len(c.groups[0]) <= mostSteps {
+		if trees := (n - 1) / senders(n, fromRoot, fromOthers) * c.planes; trees*c.p.Topology.Ranks*len(c.groups[0]) <= mostSteps {
 			list = append(list, rotated(n, fromRoot, fromOthers))
 		}
 	}
@@ -279,7 +293,7 @@ func (c *clusters) shapes() (list []shape) {
 // mostSteps is how many hops of trees are placed in a period at most.
 const mostSteps = 1 << 14
 
-// trees returns the trees between ranks that have a shape: for each rank of the first group those of the shape, and
+// trees returns the trees between ranks that have a shape: for each rank of the first group, or each plane, those of the shape, and
 // beside them what spreads what they bring in the groups. It returns nil if some ranks cannot reach each other.
 func (c *clusters) trees(s shape) [][]bough {
 	n := len(c.groups[0])
@@ -287,6 +301,9 @@ func (c *clusters) trees(s shape) [][]bough {
 	load := make([]float64, len(c.p.Topology.Links)) // with one byte a tree
 	send := func(tree, from, to, colour int) bool {
 		routes := c.routes(from, to)
+		if c.planes > 1 {
+			routes = slices.DeleteFunc(slices.Clone(routes), func(r []int) bool { return c.plane[r[0]] != tree/len(s) })
+		}
 		if len(routes) == 0 {
 			return false
 		}
@@ -297,7 +314,8 @@ func (c *clusters) trees(s shape) [][]bough {
 		return true
 	}
 	root := c.groups[0][0]
-	for rail := range n {
+	for i := range n * c.planes {
+		rail := i % n
 		for _, arcs := range s {
 			tree := len(trees)
 			trees = append(trees, nil)
@@ -310,6 +328,9 @@ func (c *clusters) trees(s shape) [][]bough {
 				}
 			}
 		}
+	}
+	if n == 1 {
+		return trees
 	}
 	budget := slices.Max(load) * 0.9
 	for tree := range slices.Backward(trees) { // those of the root last: others have less to do there

@@ -31,10 +31,12 @@ func hubbed(ctx context.Context, p *model.Problem, near *neighbours, o solve.Opt
 
 // hubbedIn is hubbed over some hubs, with a number of transfers at most.
 func hubbedIn(ctx context.Context, p *model.Problem, trees [][]bough, enough model.Time, most int) solve.Result {
-	c := newCycle(p, period{trees, len(trees)})
-	place := make([]int, c.trees) // by tree: that in which the root sends; reorder has changed it
-	for _, n := range c.first {
-		place[c.steps[n].tree] = c.steps[n].colour
+	c := newCycle(p, period{trees, len(p.Members()) - 1})
+	first := slices.Clone(c.first) // in the order of the places in which the root sends; reorder has changed them
+	slices.SortStableFunc(first, func(i, j int32) int { return cmp.Compare(c.steps[i].colour, c.steps[j].colour) })
+	place := make([]int, c.trees) // by tree
+	for i, n := range first {
+		place[c.steps[n].tree] = i
 	}
 	for i := range c.steps {
 		c.steps[i].tree = place[c.steps[i].tree]
@@ -64,26 +66,36 @@ func hubbedIn(ctx context.Context, p *model.Problem, trees [][]bough, enough mod
 // are placed one after the other and a hub takes a period to send a chunk. They make a number of transfers at most.
 func (c *cycle) whole(most int) (list []beat) {
 	bandwidth := float64(c.p.Topology.Links[c.steps[0].routes[0][0]].Bandwidth)
+	planes := model.Time(c.trees / c.slots)
 	last := model.Time(0)
 	for _, n := range c.first {
 		last = max(last, c.steps[n].height)
 	}
-	if float64(c.p.Space())/bandwidth*1e12*fewLasts < float64(last) {
+	if float64(c.p.Space())/bandwidth/float64(planes)*1e12*fewLasts < float64(last) {
 		return nil
 	}
 	skew := cmp.Or(c.skew, last) // where all are in step, any period will do
-	for parts := model.Time(1); parts*model.Time(c.trees) <= skew; parts++ {
-		span := skew / parts
-		size := int64(float64(span/model.Time(c.trees)) / 1e12 * bandwidth)
+	add := func(span model.Time) bool {
+		size := int64(float64(span/model.Time(c.slots)) / 1e12 * bandwidth)
 		if size == 0 {
-			break
+			return false
 		}
 		chunks := (c.p.Space() + size - 1) / size
 		if chunks > int64(most/(len(c.steps)/c.trees)) {
-			break
+			return false
 		}
 		full, rest := model.Time(chunks-1)/model.Time(c.trees), model.Time(chunks-1)%model.Time(c.trees)
 		list = append(list, beat{c, chunks, span, soon, (full+1)*span + rest*span/model.Time(c.trees) + last})
+		return true
+	}
+	for parts := model.Time(1); parts*model.Time(c.slots) <= skew && add(skew/parts); parts++ {
+	}
+	if len(list) > 0 || c.skew > 0 {
+		return list
+	}
+	for n := int64(most / len(c.steps)); n > 0; n /= 2 { // longer periods: where all are in step, and the buffer is large
+		each := float64(c.p.Space()) / float64(n*int64(c.trees))
+		add(model.Time(each/bandwidth*1e12+1) * model.Time(c.slots))
 	}
 	return list
 }
@@ -98,8 +110,8 @@ const mostPlaced = 32
 // fewHubbed is how many transfers hubs make at most at first, and mostHubbed in the end: more are not verified in time on a busy machine.
 const fewHubbed, mostHubbed = 1 << 18, 3 << 20
 
-// hubs returns a period of one tree for each rank but the root, its hub: the root sends it a chunk, and it sends that to
-// all others, so that no tree is deeper than two hops. It returns nil where regions differ in size, or where some link has
+// hubs returns a period of one tree for each rank but the root, its hub, and each plane of switches: the root sends it a chunk, and it
+// sends that to all others, so that no tree is deeper than two hops. It returns nil where regions differ in size, or where some link has
 // more to carry than that of the root.
 //
 // Ranks are a group: the root is 0, and the sum of two adds their regions and their places in these. In the place t of a
@@ -115,11 +127,16 @@ func hubs(p *model.Problem, near *neighbours) (trees [][]bough) {
 	at := slices.Index(near.ranks[home], root)
 	sum := func(u, v int) int { return near.ranks[(home+u/m+v/m)%k][(at+u%m+v%m)%m] }
 	load := make([]float64, len(t.Links)) // seconds, with one byte a tree
-	far, in := make([][]int32, t.Ranks), t.In()
-	for v := range far {
-		far[v] = linksTo(t, in, v)
+	far := make([][][]int32, 0, 1)        // by plane and rank
+	for _, in := range planes(t) {
+		var to [][]int32
+		for v := range t.Ranks {
+			to = append(to, linksTo(t, in, v))
+		}
+		far = append(far, to)
 	}
-	for h := 1; h < k*m; h++ {
+	for i := range len(far) * (k*m - 1) {
+		h, far := 1+i/len(far), far[i%len(far)]
 		var arcs []bough
 		send := func(from, to, place int) bool {
 			if far[to][from] < 0 || far[to][from] > maxSwitchHops {
@@ -148,4 +165,50 @@ func hubs(p *model.Problem, near *neighbours) (trees [][]bough) {
 		return nil
 	}
 	return trees
+}
+
+// planes returns the links that lead into each node, of each plane of a network: of switches that hang together without ranks, and have
+// as many links to and from each rank as all other planes. Other networks are one plane.
+func planes(t *model.Topology) (in [][][]int) {
+	whole := [][][]int{t.In()}
+	part := t.Parts(func(l *model.Link) bool { return !t.IsRank(l.Src) && !t.IsRank(l.Dst) })[t.Ranks:]
+	if len(part) == 0 {
+		return whole
+	}
+	for i := range part {
+		part[i] -= t.Ranks // ranks come first, each on its own
+	}
+	count := slices.Max(part) + 1
+	plane := func(l *model.Link) int {
+		switch {
+		case !t.IsRank(l.Src):
+			return part[l.Src-t.Ranks]
+		case !t.IsRank(l.Dst):
+			return part[l.Dst-t.Ranks]
+		}
+		return -1 // from rank to rank
+	}
+	links := make([][2]int, count*t.Ranks) // by plane and rank: to it, from it
+	in = make([][][]int, count)
+	for g := range in {
+		in[g] = make([][]int, t.Nodes())
+	}
+	for i := range t.Links {
+		l := &t.Links[i]
+		g := plane(l)
+		if g < 0 {
+			return whole
+		}
+		in[g][l.Dst] = append(in[g][l.Dst], i)
+		if t.IsRank(l.Dst) {
+			links[g*t.Ranks+l.Dst][0]++
+		}
+		if t.IsRank(l.Src) {
+			links[g*t.Ranks+l.Src][1]++
+		}
+	}
+	if slices.ContainsFunc(links, func(n [2]int) bool { return n != links[0] }) || links[0][0] == 0 || links[0][1] == 0 {
+		return whole
+	}
+	return in
 }

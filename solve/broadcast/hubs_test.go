@@ -34,6 +34,56 @@ func TestHubs(t *testing.T) {
 	}
 }
 
+// TestPlanes: where switches hang together in planes, each has hubs of its own, and no link carries two chunks in a place of a period.
+func TestPlanes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		planes int
+	}{{"gb200:nvl72", 18}, {"switch:8", 1}, {"fattree:4x4", 1}, {"full:8", 1}, {"dgxa100:2", 1}} {
+		p := problem(t, c.name, model.Broadcast)
+		require.Len(t, planes(p.Topology), c.planes, c.name)
+	}
+	p := problem(t, "gb200:nvl72", model.Broadcast)
+	trees := hubs(p, newNeighbours(p))
+	require.Len(t, trees, 18*71)
+	used := map[[2]int]bool{}
+	for _, arcs := range trees {
+		require.Len(t, arcs, 71)
+		for _, a := range arcs {
+			for _, l := range a.routes[0] {
+				key := [2]int{l, a.colour}
+				require.False(t, used[key], "link %d at place %d", l, a.colour)
+				used[key] = true
+			}
+		}
+	}
+	c := newClusters(p)
+	s := c.shapes()[0]
+	for i, arcs := range c.trees(s) {
+		for _, a := range arcs {
+			for _, route := range a.routes {
+				require.Equal(t, p.Topology.Links[route[0]].Dst, p.Topology.Ranks+i/len(s), "trees of a plane keep to it")
+			}
+		}
+	}
+	p.Size = 1 << 30
+	r := repeated(context.Background(), p, regular(p), 1<<18)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	require.Less(t, float64(r.Makespan()), 1.2*float64(p.Size)/(18*50e9)*1e12)
+}
+
+// Where hops have a choice of routes that share no link, the links at an end of all of them bound the period together.
+func TestShortest(t *testing.T) {
+	p := problem(t, "gb200:nvl72", model.Broadcast)
+	var arcs []bough
+	for v := 1; v < 72; v++ {
+		arcs = append(arcs, bough{0, v, newClusters(p).routes(0, v), -1})
+	}
+	c := newCycle(p, period{trees: [][]bough{arcs}})
+	const lasts = (1 << 20) * 20 // a chunk at 50 GB/s, picoseconds
+	require.EqualValues(t, 71*lasts/18, c.shortest(1<<20))
+}
+
 // TestNoHubs: there are none where links between regions would have more to carry than that of the root, nor where ranks
 // are few to send to.
 func TestNoHubs(t *testing.T) {
@@ -56,6 +106,7 @@ func TestHubbed(t *testing.T) {
 		{"fattree:4x4", 5, 64 << 10, 5_300_000, 300},
 		{"fattree:4x4", 0, 1 << 20, 23_800_000, 1700},
 		{"switch:16", 3, 1 << 20, 21_900_000, 2400},
+		{"gb200:nvl72", 5, 1 << 19, 2_100_000, 22_000},
 	} {
 		p := problem(t, c.name, model.Broadcast)
 		p.Collective.Root, p.Size = c.root, c.size

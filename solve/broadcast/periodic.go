@@ -157,9 +157,45 @@ func (c *cycle) skewed() (skew model.Time) {
 	return skew
 }
 
-// shortest returns the time for which chunks of a size keep the busiest link busy in a period; of hops with a choice of
-// routes only those links count that are at the ends of all.
-func (c *cycle) shortest(size int64) model.Time { return slices.Max(c.load(size)) }
+// shortest returns the time for which chunks of a size keep the busiest link busy in a period, at least: of hops with a choice of
+// routes those links count that are at the ends of all, and those that lead out of a rank, or into one, together.
+func (c *cycle) shortest(size int64) model.Time {
+	type end struct {
+		rank int
+		into bool
+	}
+	type ends struct {
+		busy  model.Time
+		links map[int]bool
+	}
+	all := map[end]*ends{}
+	var busy []model.Interval
+	for i := range c.steps {
+		s := &c.steps[i]
+		for _, e := range []end{{s.from, false}, {s.to, true}} {
+			x := all[e]
+			if x == nil {
+				x = &ends{links: map[int]bool{}}
+				all[e] = x
+			}
+			least := model.MaxTime
+			for _, r := range s.routes {
+				at := 0
+				if e.into {
+					at = len(r) - 1
+				}
+				busy = c.p.Topology.Busy(c.p.Cost, r, size, busy[:0])
+				x.links[r[at]], least = true, min(least, busy[at].To-busy[at].From)
+			}
+			x.busy += least
+		}
+	}
+	longest := slices.Max(c.load(size))
+	for _, x := range all {
+		longest = max(longest, x.busy/model.Time(len(x.links)))
+	}
+	return longest
+}
 
 // load returns for how long chunks of a size keep each link busy in a period: see shortest.
 func (c *cycle) load(size int64) []model.Time {

@@ -25,6 +25,7 @@ const (
 	leastOver      = 0.95 // of the buffer, for a timetable to be followed
 	enoughOver     = 1.03 // if this much would be over there is one that ends sooner
 	fewFollow      = 0.01 // of the buffer, for a family to be of use
+	fewSlots       = 2    // of a coarse timetable, by which a fine one may end sooner
 	fewParts       = 32   // chunks, each with its images, that follow a timetable
 	mostParts      = 256
 	binsPerSlot    = 2
@@ -161,7 +162,7 @@ func (x *timetable) at(family, class int, part float64) float64 {
 }
 
 // schedule has chunks follow timetables that end as soon as all, or nearly all, can be over: of all families in a few slots first, and of
-// those that are of use there in more.
+// those that are of use there in more, which may end a little sooner.
 func (s *search) schedule(plans []*plan) {
 	latency := model.MaxTime
 	for u := range s.n() {
@@ -178,9 +179,10 @@ func (s *search) schedule(plans []*plan) {
 	}
 	s.most = max(s.most, s.work+mostFollowing)
 	useful, programs := map[*family]bool{}, 0
+	from := float64(s.bound) * belowEnough
 	for _, slots := range []int{coarseSlots, fineSlots} {
 		slot := float64(latency) / math.Max(1, math.Round(float64(slots)*float64(latency)/float64(s.makespan)))
-		for n := int(math.Ceil(float64(s.bound) * belowEnough / slot)); float64(n)*slot < float64(s.makespan) && !s.over(); n++ {
+		for n := int(math.Ceil(from / slot)); float64(n)*slot < float64(s.makespan) && !s.over(); n++ {
 			x := s.timetable(of, slot, n)
 			if programs++; x == nil || programs > mostPrograms {
 				return
@@ -191,10 +193,11 @@ func (s *search) schedule(plans []*plan) {
 			if x.over < leastOver {
 				continue
 			}
-			if slots == fineSlots {
+			if slots == fineSlots || x.over >= 1 {
 				s.follow(x)
 			}
 			if x.over >= enoughOver || x.over >= 1 && slots == coarseSlots {
+				from = max(from, float64(n-fewSlots)*slot)
 				break
 			}
 		}
