@@ -29,6 +29,11 @@ func (e *Evaluator) pace(engine string) time.Duration {
 	return usually[engine]
 }
 
+// recognised returns how long the solver takes at most for a transfer of a chunk that is like one before: twice as long as a replay.
+func (e *Evaluator) recognised() time.Duration {
+	return 2 * cmp.Or(e.paces["replay"], usually["replay"])
+}
+
 // leastMeasured is of how many transfers on the pace of an engine is measured, and longMeasured how long it takes for them, at
 // least: what it does before the first one takes most of a shorter time.
 const leastMeasured, longMeasured = 1 << 12, 100 * time.Millisecond
@@ -42,15 +47,12 @@ func (e *Evaluator) takes(engine string, r *Row) time.Duration {
 	if _, measured := e.paces[engine]; !measured {
 		each += perRank * time.Duration(len(r.Result.Problem.Members()))
 	}
-	return each*time.Duration(r.unlike(len(r.Result.Problem.Chunks))) + recognised*all
+	return each*time.Duration(r.unlike(len(r.Result.Problem.Chunks))) + e.recognised()*all
 }
 
-// recognised is how long the solver usually takes for a transfer of a chunk that is like one before, and perRank how much longer than
-// usual, for each rank, for one of another chunk: sums get longer.
-const (
-	recognised = 400 * time.Nanosecond
-	perRank    = 40 * time.Nanosecond
-)
+// perRank is how much longer than usual the solver takes, for each rank, for a transfer of a chunk that is like none before: sums get
+// longer.
+const perRank = 40 * time.Nanosecond
 
 // unlike returns how many transfers of the first chunks are of chunks that are like none before: they are taken to be alike if as
 // much happens to them, at the same times since it began. It takes O(transfers) time, the first time.
@@ -147,7 +149,7 @@ func (e *Evaluator) ask(ctx context.Context, engine string, r *Row, v *Verificat
 			e.paces = map[string]time.Duration{}
 		}
 		if engine == smt.Engine {
-			took, n = max(took/8, took-recognised*time.Duration(n)), max(1, int64(r.unlike(int(proved))))
+			took, n = max(took/8, took-e.recognised()*time.Duration(n)), max(1, int64(r.unlike(int(proved))))
 		}
 		e.paces[engine] = took / time.Duration(n)
 	}
@@ -240,6 +242,9 @@ func (e *Evaluator) apart(b *solve.Budget, ev *Report) (*solve.Budget, context.C
 	return solve.NewBudget(b.Context(), limit, b.Threads())
 }
 
+// mayTake is how many times as long as there is time a proof may be expected to take that is tried all the same: it often takes less.
+const mayTake = 4
+
 // proveFirst has the solver prove the best schedule if most of the time that is left is to be set aside for that: methods
 // then have all that it does not take.
 func (e *Evaluator) proveFirst(b *solve.Budget, ev *Report) error {
@@ -247,7 +252,7 @@ func (e *Evaluator) proveFirst(b *solve.Budget, ev *Report) error {
 	if best == nil || !best.open() || left == math.MaxInt64 {
 		return nil
 	}
-	if proof := e.takes("smt", best); proof >= left/2*3 || proof <= left/2 { // there is some reserve in it
+	if proof := e.takes("smt", best); proof >= mayTake*left || proof <= left/2 {
 		return nil
 	}
 	if err := e.proveShortly(b, 1, best); err != nil {
