@@ -235,7 +235,8 @@ func (e *Evaluator) proveAgain(b *solve.Budget, ev *Report) error {
 func (e *Evaluator) apart(b *solve.Budget, ev *Report) (*solve.Budget, context.CancelFunc) {
 	limit := time.Duration(0)
 	if best, left := ev.Best(), b.Left(); best != nil && best.open() && left < math.MaxInt64 {
-		if proof := e.takes("smt", best); proof < left {
+		proof := e.takes("smt", best)
+		if proof += proof / 4; proof < left { // methods may end a little late
 			limit = left - proof
 		}
 	}

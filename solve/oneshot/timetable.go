@@ -123,7 +123,7 @@ func (s *search) timetable(of []*family, slot float64, slots int) *timetable {
 			}
 		}
 	}
-	r, err := highs.Simplex(s.b.Context(), m)
+	r, err := highs.Optimum(s.b.Context(), m, "ipm")
 	if err != nil {
 		return nil
 	}
@@ -182,7 +182,8 @@ func (s *search) schedule(plans []*plan) {
 	from := float64(s.bound) * belowEnough
 	for _, slots := range []int{coarseSlots, fineSlots} {
 		slot := float64(latency) / math.Max(1, math.Round(float64(slots)*float64(latency)/float64(s.makespan)))
-		for n := int(math.Ceil(from / slot)); float64(n)*slot < float64(s.makespan) && !s.over(); n++ {
+		before := 0.0 // what would be over a slot sooner
+		for n := int(math.Ceil(from / slot)); float64(n)*slot < float64(s.makespan) && !s.over(); {
 			x := s.timetable(of, slot, n)
 			if programs++; x == nil || programs > mostPrograms {
 				return
@@ -190,16 +191,18 @@ func (s *search) schedule(plans []*plan) {
 			for i, y := range of {
 				useful[y] = useful[y] || x.parts[i] > fewFollow
 			}
-			if x.over < leastOver {
-				continue
-			}
-			if slots == fineSlots || x.over >= 1 {
+			if x.over >= 1 || slots == fineSlots && x.over >= leastOver {
 				s.follow(x)
 			}
 			if x.over >= enoughOver || x.over >= 1 && slots == coarseSlots {
 				from = max(from, float64(n-fewSlots)*slot)
 				break
 			}
+			next := n + 1
+			if growth := x.over - before; slots == coarseSlots && before > 0 && growth > 0 { // about by as much in each slot
+				next = n + max(1, int(math.Ceil((1-x.over)/growth)))
+			}
+			n, before = next, x.over
 		}
 		of = slices.DeleteFunc(of, func(x *family) bool { return !useful[x] })
 	}
