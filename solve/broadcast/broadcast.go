@@ -64,13 +64,8 @@ func besideTimed(b *solve.Budget, p *model.Problem, o solve.Options, place Place
 // regular trees.
 func solved(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
 	near, grain := newNeighbours(p), coarsest(p)
-	if near != nil && len(p.Members()) > manyRanks {
-		if r := hubbed(b.Context(), p, near, o); r.Schedule != nil {
-			if r.Makespan() > o.Nearly() && r.Makespan() > longestRecurring*near.farthest() {
-				r = sooner(r, repeated(b.Context(), p, regular(p), mostRepeated))
-			}
-			return ended(b, r), nil
-		}
+	if r := overHubs(b, p, near, o); r.Schedule != nil {
+		return ended(b, r), nil
 	}
 	switch {
 	case near == nil || o.Effort < 0:
@@ -97,6 +92,28 @@ func solved(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (so
 		best = withMore(best, ejected(b.Context(), p, g, o))
 	}
 	return ended(b, best), nil
+}
+
+// overHubs returns a broadcast over hubs among many ranks, or over regular trees where the buffer is too large for as many chunks; none
+// where there are no hubs.
+func overHubs(b *solve.Budget, p *model.Problem, near *neighbours, o solve.Options) solve.Result {
+	if near == nil {
+		near = together(p)
+	}
+	if near == nil || len(p.Members()) < someRanks {
+		return solve.Result{}
+	}
+	trees := hubs(p, near)
+	if trees == nil {
+		return solve.Result{}
+	}
+	r := hubbed(b.Context(), p, trees, o)
+	if (r.Schedule == nil || r.Makespan() > o.Nearly()) && o.Bound > longestRecurring*near.farthest() {
+		half, done := b.Share(2) // the schedule is large: to write and to prove it takes time, too
+		r = sooner(r, repeated(half.Context(), p, regular(p), mostRepeated))
+		done()
+	}
+	return r
 }
 
 // plantedOrRecurring returns a broadcast over trees, or the better of that and one that recurs where latencies count. The first of
@@ -315,6 +332,9 @@ const longFilled = 16
 // longOpen is from how many times the latency of the deepest tree on ejections are tried at the end of what is poured: before,
 // they are tried everywhere (see ejected).
 const longOpen = 8
+
+// someRanks is from how many ranks on there are only hubs, if there are any: other trees take too long to pack.
+const someRanks = 33
 
 // manyRanks is for how many ranks regular trees are looked for first: packing takes about the fourth power of it.
 const manyRanks = 64

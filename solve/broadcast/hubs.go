@@ -9,14 +9,10 @@ import (
 	"github.com/oraccl/oraccl/solve"
 )
 
-// hubbed returns a broadcast that repeats a period of hubs, if there are any: with the fewest chunks that are soon enough, or
+// hubbed returns a broadcast that repeats a period of hubs, if one can: with the fewest chunks that are soon enough, or
 // else with those that are soonest, of at most mostHubbed transfers that there is time to verify. A coarser one comes first, so that there
 // is a schedule in any case.
-func hubbed(ctx context.Context, p *model.Problem, near *neighbours, o solve.Options) (best solve.Result) {
-	trees := hubs(p, near)
-	if trees == nil {
-		return best
-	}
+func hubbed(ctx context.Context, p *model.Problem, trees [][]bough, o solve.Options) (best solve.Result) {
 	enough, most := max(o.Bound, o.Enough), mostHubbed
 	if o.MostTransfers > 0 {
 		most = min(most, o.MostTransfers)
@@ -31,7 +27,13 @@ func hubbed(ctx context.Context, p *model.Problem, near *neighbours, o solve.Opt
 
 // hubbedIn is hubbed over some hubs, with a number of transfers at most.
 func hubbedIn(ctx context.Context, p *model.Problem, trees [][]bough, enough model.Time, most int) solve.Result {
-	c := newCycle(p, period{trees, len(p.Members()) - 1})
+	slots := 0
+	for _, arcs := range trees {
+		for _, a := range arcs {
+			slots = max(slots, a.colour+1)
+		}
+	}
+	c := newCycle(p, period{trees, slots})
 	first := slices.Clone(c.first) // in the order of the places in which the root sends; reorder has changed them
 	slices.SortStableFunc(first, func(i, j int32) int { return cmp.Compare(c.steps[i].colour, c.steps[j].colour) })
 	place := make([]int, c.trees) // by tree
@@ -85,7 +87,11 @@ func (c *cycle) whole(most int) (list []beat) {
 			return false
 		}
 		full, rest := model.Time(chunks-1)/model.Time(c.trees), model.Time(chunks-1)%model.Time(c.trees)
-		list = append(list, beat{c, chunks, span, soon, (full+1)*span + rest*span/model.Time(c.trees) + last})
+		ends := (full+1)*span + rest*span/model.Time(c.trees) + last
+		if c.slots == 1 { // all chunks of a period are sent at once, and by hubs in the next one
+			ends = (full+2)*span + last
+		}
+		list = append(list, beat{c, chunks, span, soon, ends})
 		return true
 	}
 	for parts := model.Time(1); parts*model.Time(c.slots) <= skew && add(skew/parts); parts++ {
@@ -116,7 +122,8 @@ const fewHubbed, mostHubbed = 1 << 18, 3 << 20
 //
 // Ranks are a group: the root is 0, and the sum of two adds their regions and their places in these. In the place t of a
 // period, a rank of the group other than 0, each hub h sends to h+t, and the root to t: all ranks receive once then. From
-// one region all goes to one other, so that on fat trees, where each rank has a spine for itself, no two meet.
+// one region all goes to one other, so that on fat trees, where each rank has a spine for itself, no two meet. Where each rank has a link
+// to each other one there is one place.
 func hubs(p *model.Problem, near *neighbours) (trees [][]bough) {
 	t, root := p.Topology, p.Collective.Root
 	k, m := len(near.ranks), len(near.ranks[0])
@@ -163,6 +170,13 @@ func hubs(p *model.Problem, near *neighbours) (trees [][]bough) {
 	first := trees[0][0].routes[0][0]
 	if slices.Max(load) > load[first]*(1+alike) {
 		return nil
+	}
+	if load[first]*float64(t.Links[first].Bandwidth) < 1+alike { // no link has more than one chunk to carry: all are sent at once
+		for _, arcs := range trees {
+			for i := range arcs {
+				arcs[i].colour = 0
+			}
+		}
 	}
 	return trees
 }
@@ -211,4 +225,21 @@ func planes(t *model.Topology) (in [][][]int) {
 		return whole
 	}
 	return in
+}
+
+// together returns the ranks of a broadcast to all as one region, if there is a link from each to each, nil if not.
+func together(p *model.Problem) *neighbours {
+	t := p.Topology
+	linked := map[[2]int]bool{}
+	x := &neighbours{region: make([]int, t.Ranks), ranks: [][]int{nil}, ways: &clusters{p: p, out: t.Out()}}
+	for v := range t.Ranks {
+		x.ranks[0] = append(x.ranks[0], v)
+	}
+	for i := range t.Links {
+		linked[[2]int{t.Links[i].Src, t.Links[i].Dst}] = true
+	}
+	if len(p.Members()) != t.Ranks || t.Nodes() > t.Ranks || len(linked) != t.Ranks*(t.Ranks-1) {
+		return nil
+	}
+	return x
 }

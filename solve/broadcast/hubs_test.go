@@ -1,6 +1,7 @@
 package broadcast
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -84,6 +85,13 @@ func TestShortest(t *testing.T) {
 	require.EqualValues(t, 71*lasts/18, c.shortest(1<<20))
 }
 
+// Ranks are together where there is a link from each to each other one, and only there.
+func TestTogether(t *testing.T) {
+	for name, want := range map[string]bool{"full:8": true, "mi300x": true, "torus:3x3": false, "switch:8": false, "dgx1": false} {
+		require.Equal(t, want, together(problem(t, name, model.Broadcast)) != nil, name)
+	}
+}
+
 // TestNoHubs: there are none where links between regions would have more to carry than that of the root, nor where ranks
 // are few to send to.
 func TestNoHubs(t *testing.T) {
@@ -107,10 +115,12 @@ func TestHubbed(t *testing.T) {
 		{"fattree:4x4", 0, 1 << 20, 23_800_000, 1700},
 		{"switch:16", 3, 1 << 20, 21_900_000, 2400},
 		{"gb200:nvl72", 5, 1 << 19, 2_100_000, 22_000},
+		{"full:33", 7, 1 << 20, 1_700_000, 1100},
 	} {
 		p := problem(t, c.name, model.Broadcast)
 		p.Collective.Root, p.Size = c.root, c.size
-		r := hubbed(context.Background(), p, newNeighbours(p), solve.Options{Enough: c.enough})
+		near := cmp.Or(newNeighbours(p), together(p))
+		r := hubbed(context.Background(), p, hubs(p, near), solve.Options{Enough: c.enough})
 		require.NotNil(t, r.Schedule, c.name)
 		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 		require.LessOrEqual(t, r.Makespan(), c.enough, c.name)
@@ -118,5 +128,5 @@ func TestHubbed(t *testing.T) {
 	}
 	p := problem(t, "fattree:4x4", model.Broadcast)
 	p.Size = 1 << 10
-	require.Nil(t, hubbed(context.Background(), p, newNeighbours(p), solve.Options{}).Schedule)
+	require.Nil(t, hubbed(context.Background(), p, hubs(p, newNeighbours(p)), solve.Options{}).Schedule)
 }
