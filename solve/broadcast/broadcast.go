@@ -59,14 +59,25 @@ func besideTimed(b *solve.Budget, p *model.Problem, o solve.Options, place Place
 	return first, second, err
 }
 
-// solved is Solve without machines: over trees, and where latencies count by ejections, too, if those are not
-// enough. Among many ranks these come after what is sent on at once, without trees, and if there are hubs there are only these and
-// regular trees.
+// solved is Solve without machines: over hubs, if there are any, and else over trees. Up to manyRanks trees are tried, too, if hubs are not
+// near enough.
 func solved(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
-	near, grain := newNeighbours(p), coarsest(p)
-	if r := overHubs(b, p, near, o); r.Schedule != nil {
-		return ended(b, r), nil
+	near := newNeighbours(p)
+	hub := overHubs(b, p, near, o)
+	if hub.Schedule != nil && (len(p.Members()) > manyRanks || hub.Makespan() <= o.Nearly()) {
+		return ended(b, hub), nil
 	}
+	r, err := besideHubs(b, p, near, o, place)
+	if hub.Schedule != nil {
+		return ended(b, withMore(hub, r)), nil
+	}
+	return r, err
+}
+
+// besideHubs is solved without hubs: over trees, and where latencies count by ejections, too, if those are not
+// enough. Among many ranks these come after what is sent on at once, without trees.
+func besideHubs(b *solve.Budget, p *model.Problem, near *neighbours, o solve.Options, place Place) (solve.Result, error) {
+	grain := coarsest(p)
 	switch {
 	case near == nil || o.Effort < 0:
 		return planted(b, p, o, place)
@@ -333,7 +344,7 @@ const longFilled = 16
 // they are tried everywhere (see ejected).
 const longOpen = 8
 
-// someRanks is from how many ranks on there are only hubs, if there are any: other trees take too long to pack.
+// someRanks is from how many ranks on hubs come first, if there are any: other trees take long to pack.
 const someRanks = 33
 
 // manyRanks is for how many ranks regular trees are looked for first: packing takes about the fourth power of it.
