@@ -64,16 +64,17 @@ func hubbedIn(ctx context.Context, p *model.Problem, trees [][]bough, enough mod
 	return solve.Result{}
 }
 
-// whole returns the beats whose period is a part of the skew, those with the fewest chunks first, and about when they end if trees
-// are placed one after the other and a hub takes a period to send a chunk. They make a number of transfers at most.
+// whole returns the beats whose period is a part of the skew, those with the fewest chunks first, and about when they end if the trees of
+// each plane are placed one after the other and a hub takes a period to send a chunk. They make a number of transfers at most. Where that
+// is too few for such periods, and all are in step whatever the period, it returns longer ones, those with the most chunks first.
 func (c *cycle) whole(most int) (list []beat) {
 	bandwidth := float64(c.p.Topology.Links[c.steps[0].routes[0][0]].Bandwidth)
-	planes := model.Time(c.trees / c.slots)
+	atOnce := float64(c.trees / c.slots) // chunks that the root sends at one time
 	last := model.Time(0)
 	for _, n := range c.first {
 		last = max(last, c.steps[n].height)
 	}
-	if float64(c.p.Space())/bandwidth/float64(planes)*1e12*fewLasts < float64(last) {
+	if float64(c.p.Space())/bandwidth/atOnce*1e12*fewLasts < float64(last) {
 		return nil
 	}
 	skew := cmp.Or(c.skew, last) // where all are in step, any period will do

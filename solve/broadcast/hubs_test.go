@@ -60,7 +60,9 @@ func TestPlanes(t *testing.T) {
 	}
 	c := newClusters(p)
 	s := c.shapes()[0]
-	for i, arcs := range c.trees(s) {
+	copies := c.trees(s)
+	require.Len(t, copies, 18*len(s))
+	for i, arcs := range copies {
 		for _, a := range arcs {
 			for _, route := range a.routes {
 				require.Equal(t, p.Topology.Links[route[0]].Dst, p.Topology.Ranks+i/len(s), "trees of a plane keep to it")

@@ -29,7 +29,8 @@ func (e *Evaluator) pace(engine string) time.Duration {
 	return usually[engine]
 }
 
-// recognised returns how long the solver takes at most for a transfer of a chunk that is like one before: twice as long as a replay.
+// recognised returns about how long the solver takes for a transfer of a chunk that is like one before, rather more than less: twice as
+// long as a replay.
 func (e *Evaluator) recognised() time.Duration {
 	return 2 * cmp.Or(e.paces["replay"], usually["replay"])
 }

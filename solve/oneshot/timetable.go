@@ -182,7 +182,7 @@ func (s *search) schedule(plans []*plan) {
 	from := float64(s.bound) * belowEnough
 	for _, slots := range []int{coarseSlots, fineSlots} {
 		slot := float64(latency) / math.Max(1, math.Round(float64(slots)*float64(latency)/float64(s.makespan)))
-		before := 0.0 // what would be over a slot sooner
+		last, before := 0, 0.0 // the number of slots before, and what would be over then
 		for n := int(math.Ceil(from / slot)); float64(n)*slot < float64(s.makespan) && !s.over(); {
 			x := s.timetable(of, slot, n)
 			if programs++; x == nil || programs > mostPrograms {
@@ -199,10 +199,10 @@ func (s *search) schedule(plans []*plan) {
 				break
 			}
 			next := n + 1
-			if growth := x.over - before; slots == coarseSlots && before > 0 && growth > 0 { // about by as much in each slot
+			if growth := (x.over - before) / float64(n-last); slots == coarseSlots && before > 0 && growth > 0 { // about as much in each slot
 				next = n + max(1, int(math.Ceil((1-x.over)/growth)))
 			}
-			n, before = next, x.over
+			n, last, before = next, n, x.over
 		}
 		of = slices.DeleteFunc(of, func(x *family) bool { return !useful[x] })
 	}
