@@ -1,6 +1,9 @@
 package oneshot
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // ring is a plan for a ring of n ranks, n a power of two, in groups of g neighbours: the sums of groups are collected where
 // pairs of groups meet, so that both neighbours there have the sum of a pair; of each two neighbours one moves on clockwise
@@ -64,31 +67,88 @@ func newRing(size, group int) *ring {
 
 // ringPlans returns plans for a torus whose sides are powers of two. The first side that a chunk goes along has groups of some size, the
 // second one of some size, and so on: there is a plan for each choice of sizes. First the sums of groups are collected side after side,
-// then each side is gone through, and then sums are spread. Each chunk begins with another side. It returns nil for other networks, and
-// where no side is longer than four, since then layouts serve as well.
+// then each side is gone through (see sideOrders), and then sums are spread. Each chunk begins with another side. It returns nil for
+// other networks, where no side is longer than four, since then layouts serve as well, and, where one is of two, for buffers that are a fluid.
 func (s *search) ringPlans() (plans []*plan) {
 	dims := evenGrid(s.p)
-	if dims == nil || slices.Max(dims) <= 4 || slices.Contains(s.p.Topology.Closed(dims), false) {
+	if dims == nil || slices.Max(dims) <= 4 {
 		return nil
+	}
+	fluid := slow(s.p, leastLatencies*s.p.Topology.Links[0].Alpha)
+	for d, closed := range s.p.Topology.Closed(dims) {
+		if !closed && (dims[d] > 2 || fluid) {
+			return nil
+		}
 	}
 	for _, groups := range groupings(dims) {
 		by := map[int]*plan{} // by number of steps: where sides differ, chunks that begin with one may take more than others
 		for first := range dims {
-			sides := make([]*ring, len(dims))
-			for i, group := range groups {
-				d := (first + i) % len(dims)
-				sides[d] = newRing(dims[d], max(1, min(group, dims[d]/2)))
+			sides := ringsFrom(dims, groups, first)
+			orders := sideOrders(sides, first)
+			if fluid { // timetables have use for other plans
+				orders = orders[:1]
 			}
-			steps := torusSteps(dims, sides, first)
-			q := by[len(steps)]
-			if q == nil {
-				q = &plan{layout: &layout{member: make([]int, len(s.p.Members()))}}
-				by[len(steps)], plans = q, append(plans, q)
+			for _, order := range orders {
+				steps := torusSteps(dims, sides, first, order)
+				q := by[len(steps)]
+				if q == nil {
+					q = &plan{layout: &layout{member: make([]int, len(s.p.Members()))}}
+					by[len(steps)], plans = q, append(plans, q)
+				}
+				q.lists, q.turns = append(q.lists, steps), append(q.turns, make([]state, len(steps)))
 			}
-			q.lists, q.turns = append(q.lists, steps), append(q.turns, make([]state, len(steps)))
 		}
 	}
 	return plans
+}
+
+// leastLatencies is how many latencies it takes a member to send the buffer where it is a fluid: what is sent in less is none.
+const leastLatencies = 2
+
+// ringsFrom returns the plans for the sides of a torus, whose sizes of groups are those of the sides from one on, or as large as can be.
+func ringsFrom(dims, groups []int, first int) []*ring {
+	sides := make([]*ring, len(dims))
+	for i, group := range groups {
+		d := (first + i) % len(dims)
+		sides[d] = newRing(dims[d], max(1, min(group, dims[d]/2)))
+	}
+	return sides
+}
+
+// sideOrders returns the orders in which chunks go through the sides of a torus: one side after the other, from one on; and from the first
+// one on also in turn, as evenly as can be, beginning with each turn, where sides differ in how often they come. Else the links along the
+// longer sides would have more to carry at some times than at others.
+func sideOrders(sides []*ring, first int) (all [][]int) {
+	type turn struct {
+		side  int
+		after float64 // part of its side
+	}
+	var turns []turn
+	var plain []int
+	differ := false
+	for i := range sides {
+		d := (first + i) % len(sides)
+		n := len(sides[d].main)
+		for k := range n {
+			turns = append(turns, turn{d, (float64(k) + 0.5) / float64(n)})
+			plain = append(plain, d)
+		}
+		differ = differ || n != len(sides[first].main)
+	}
+	if all = append(all, plain); !differ || first > 0 {
+		return all
+	}
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.after, b.after) })
+	for i := range turns {
+		var order []int
+		for _, x := range slices.Concat(turns[i:], turns[:i]) {
+			order = append(order, x.side)
+		}
+		if !slices.ContainsFunc(all, func(x []int) bool { return slices.Equal(x, order) }) {
+			all = append(all, order)
+		}
+	}
+	return all
 }
 
 // groupings returns the sizes that groups may have along the sides of a torus, from the first side on that a chunk goes along.
@@ -106,8 +166,9 @@ func groupings(dims []int) [][]int {
 	return all
 }
 
-// torusSteps returns the steps of plans for the sides of a torus, from one side on.
-func torusSteps(dims []int, sides []*ring, first int) (steps []step) {
+// torusSteps returns the steps of plans for the sides of a torus, whose groups collect sums from one side on, and which are gone through in
+// some order.
+func torusSteps(dims []int, sides []*ring, first int, order []int) (steps []step) {
 	lines := make([][]int, len(dims)) // by side: the places along it that are in use
 	for d, size := range dims {
 		for i := range size {
@@ -124,16 +185,16 @@ func torusSteps(dims []int, sides []*ring, first int) (steps []step) {
 		add(d, sides[d].collect, collecting)
 		lines[d] = ends(sides[d].main[0])
 	}
-	for i := range dims {
-		d := (first + i) % len(dims)
-		for _, legs := range sides[d].main {
-			if legs[0].copied {
-				add(d, legs, spreading)
-			} else {
-				add(d, legs, exchanging)
-			}
-			lines[d] = ends(legs)
+	gone := make([]int, len(dims)) // how often each side has come
+	for _, d := range order {
+		legs := sides[d].main[gone[d]]
+		gone[d]++
+		if legs[0].copied {
+			add(d, legs, spreading)
+		} else {
+			add(d, legs, exchanging)
 		}
+		lines[d] = ends(legs)
 	}
 	for i := range dims {
 		d := (first + len(dims) - 1 - i) % len(dims)

@@ -16,21 +16,20 @@ import (
 
 // Limits of timetables.
 const (
-	mostColumns    = 6000 // of a program
-	mostPrograms   = 10
-	coarseSlots    = 32 // in all, about
-	fineSlots      = 56
-	belowEnough    = 0.97 // of what is soon enough, where timetables begin to end
-	leastLatencies = 2    // that it takes a member to send the buffer: what is sent in less is no fluid
-	leastOver      = 0.95 // of the buffer, for a timetable to be followed
-	enoughOver     = 1.03 // if this much would be over there is one that ends sooner
-	fewFollow      = 0.01 // of the buffer, for a family to be of use
-	fewSlots       = 2    // of a coarse timetable, by which a fine one may end sooner
-	fewParts       = 32   // chunks, each with its images, that follow a timetable
-	mostParts      = 256
-	binsPerSlot    = 2
-	partSamples    = 24 // courses among which a chunk has the choice
-	fewInVain      = 2  // trials
+	mostColumns  = 6000 // of a program
+	mostPrograms = 10
+	coarseSlots  = 32 // in all, about
+	fineSlots    = 56
+	belowEnough  = 0.97 // of what is soon enough, where timetables begin to end
+	leastOver    = 0.95 // of the buffer, for a timetable to be followed
+	enoughOver   = 1.03 // if this much would be over there is one that ends sooner
+	fewFollow    = 0.01 // of the buffer, for a family to be of use
+	fewSlots     = 2    // of a coarse timetable, by which a fine one may end sooner
+	fewParts     = 32   // chunks, each with its images, that follow a timetable
+	mostParts    = 256
+	binsPerSlot  = 2
+	partSamples  = 24 // courses among which a chunk has the choice
+	fewInVain    = 2  // trials
 
 	mostFollowing = 1 << 18 // transfers that are placed at least
 )
