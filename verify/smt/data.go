@@ -42,8 +42,9 @@ type flow struct {
 	n          numbering
 	idempotent bool
 	forPeople  bool
-	slots      []slot // by number
-	input      []ref  // by number, of the contribution
+	from       model.Time // of the first access
+	slots      []slot     // by number
+	input      []ref      // by number, of the contribution
 }
 
 // dataGoal states that no transfer touches an undefined slot, that no outcome
@@ -58,21 +59,20 @@ func (e *Encoder) dataGoal(q *Query, accesses []access, n numbering, terms *Term
 	for i := range f.slots {
 		f.slots[i].version = -1
 	}
+	if len(accesses) > 0 {
+		f.from = accesses[0].at
+	}
 	f.inputs()
 	f.precondition()
-	var from model.Time
-	if len(accesses) > 0 {
-		from = accesses[0].at
-	}
 	captured := make([]int32, len(e.transfers[q.Chunk])) // by place
 	for i := range accesses {
 		a := &accesses[i]
 		t := &e.s.Transfers[a.transfer]
 		if a.write {
-			f.ordered(&f.slots[n.of(int(t.Dst))], a, from)
+			f.ordered(&f.slots[n.of(int(t.Dst))], a)
 			f.write(a.transfer, captured[a.place])
 		} else {
-			f.ordered(&f.slots[n.of(int(t.Src))], a, from)
+			f.ordered(&f.slots[n.of(int(t.Src))], a)
 			captured[a.place] = f.read(a.transfer)
 		}
 	}
@@ -239,14 +239,13 @@ func (f *flow) write(i, read int32) {
 }
 
 // ordered states that the access before a on the same slot does come before it by
-// the schedule's times, counted from the given one. For an Ordered schedule
-// EncodeOrder does that.
-func (f *flow) ordered(s *slot, a *access, from model.Time) {
+// the schedule's times. For an Ordered schedule EncodeOrder does that.
+func (f *flow) ordered(s *slot, a *access) {
 	if f.s.Form == model.Ordered {
 		return
 	}
 	if b := s.last; b != nil {
-		now, then := f.terms.Num(int64(a.at-from)), f.terms.Num(int64(b.at-from))
+		now, then := f.terms.Num(f.moment(a)), f.terms.Num(f.moment(b))
 		commute := f.s.Transfers[a.transfer].Op == model.Reduction && f.s.Transfers[b.transfer].Op == model.Reduction
 		// A read sees what ended when it starts. A write must leave no doubt
 		// what reads and other writes found, but reductions commute.
@@ -259,6 +258,14 @@ func (f *flow) ordered(s *slot, a *access, from model.Time) {
 		}))
 	}
 	s.last = a
+}
+
+// moment returns the number that stands for the time of an access: that of its instant, or, for people, the time since the first access.
+func (f *flow) moment(a *access) int64 {
+	if f.forPeople {
+		return int64(a.at - f.from)
+	}
+	return int64(a.instant)
 }
 
 // rankOf returns the rank whose slot an access concerns.

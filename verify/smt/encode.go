@@ -137,6 +137,7 @@ type access struct {
 	place    int32 // of the transfer among those of the chunk
 	write    bool
 	at       model.Time // Ordered: not used
+	instant  int32      // how many instants of the chunk come before at; Ordered: not used
 }
 
 // verb states what the access does.
@@ -154,11 +155,12 @@ func (e *Encoder) accesses(k int) []access {
 	list := make([]access, 0, 2*len(e.transfers[k]))
 	for place, i := range e.transfers[k] {
 		t := &e.s.Transfers[i]
-		list = append(list, access{i, int32(place), false, t.Start}, access{i, int32(place), true, t.End})
+		list = append(list, access{i, int32(place), false, t.Start, 0}, access{i, int32(place), true, t.End, 0})
 	}
 	if e.s.Form == model.Ordered {
 		return list
 	}
+	instants(list)
 	slices.SortFunc(list, func(a, b access) int {
 		switch {
 		case a.at != b.at:
@@ -171,6 +173,21 @@ func (e *Encoder) accesses(k int) []access {
 		return cmp.Compare(a.transfer, b.transfer)
 	})
 	return list
+}
+
+// instants numbers the times of accesses, in any order, from the first on, so that of two the earlier one has the smaller number, and equal
+// ones have one.
+func instants(list []access) {
+	times := make([]model.Time, len(list))
+	for i := range list {
+		times[i] = list[i].at
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	for i := range list {
+		n, _ := slices.BinarySearch(times, list[i].at)
+		list[i].instant = int32(n)
+	}
 }
 
 // numbering holds, by rank, the number that a query calls it by, or -1.

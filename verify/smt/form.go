@@ -21,8 +21,8 @@ type former struct {
 	slot  []int32 // by number: 1 + the place in list, or 0
 }
 
-// form returns the SHA-256 of all that the goal about chunk q.Chunk is made of, with ranks by their numbers and times counted from the
-// first access: what each access does, which transfer it belongs to, what is there at the start, and what is wanted. Two chunks of one
+// form returns the SHA-256 of all that the goal about chunk q.Chunk is made of, with ranks by their numbers and times as
+// instants: what each access does, which transfer it belongs to, what is there at the start, and what is wanted. Two chunks of one
 // form have one question (TestForm), so that what is proved of one is proved of the other. It takes O(transfers of the chunk + pre- and
 // postcondition) time, about a fifth of what it takes to make the question.
 func (e *former) form(q *Query, accesses []access, n numbering) identity {
@@ -40,11 +40,11 @@ func (e *former) form(q *Query, accesses []access, n numbering) identity {
 		t := &e.s.Transfers[a.transfer]
 		if !a.write {
 			e.nth[a.place] = reads
-			put(0, int64(a.at-accesses[0].at), int64(n.of(int(t.Src))))
+			put(0, int64(a.instant), int64(n.of(int(t.Src))))
 			reads++
 			continue
 		}
-		put(1+int64(t.Op), int64(a.at-accesses[0].at), int64(n.of(int(t.Dst))), int64(e.nth[a.place]))
+		put(1+int64(t.Op), int64(a.instant), int64(n.of(int(t.Dst))), int64(e.nth[a.place]))
 	}
 	for i, all := range []iter.Seq2[int, model.Value]{e.p.Start(q.Chunk), e.p.Goal(q.Chunk)} {
 		e.list, e.slot = e.list[:0], append(e.slot[:0], make([]int32, len(q.rank))...)
