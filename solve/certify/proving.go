@@ -55,39 +55,68 @@ func (e *Evaluator) takes(engine string, r *Row) time.Duration {
 // longer.
 const perRank = 40 * time.Nanosecond
 
-// unlike returns how many transfers of the first chunks are of chunks that are like none before: they are taken to be alike if as
-// much happens to them, at the same times since it began. It takes O(transfers) time, the first time.
+// unlike returns how many transfers of the first chunks are of chunks that are like none before: they are taken to be alike if their
+// transfers begin and end in the same order. It takes O(transfers) time, and about as long again for the order of the first mostOrdered, the first time.
 func (r *Row) unlike(chunks int) int {
 	if r.fresh == nil {
-		r.fresh = unlike(r.Result.Schedule, len(r.Result.Problem.Chunks))
+		r.fresh = unlike(r.Result.Schedule, len(r.Result.Problem.Chunks), mostOrdered)
 	}
 	return r.fresh[chunks]
 }
 
-// unlike returns, for each number of chunks, how many transfers are of those that are like none before.
-func unlike(s *model.Schedule, chunks int) []int {
-	type chunk struct {
-		transfers int
-		marks     uint64 // the sum of those of all
-	}
-	all, first := make([]chunk, chunks), slices.Repeat([]model.Time{model.MaxTime}, chunks)
+// mostOrdered is up to how many transfers are looked at in order.
+const mostOrdered = 1 << 20
+
+// unlike returns, for each number of chunks, how many transfers are of those that are like none before. Where there are more than most
+// transfers, as many of those of later chunks are taken to be as of the latter half of those that are looked at.
+func unlike(s *model.Schedule, chunks, most int) []int {
+	first := make([]int, chunks+1) // by chunk: how many transfers come before it, chunk after chunk
 	for i := range s.Transfers {
-		t := &s.Transfers[i]
-		first[t.Chunk] = min(first[t.Chunk], t.Start)
+		first[s.Transfers[i].Chunk+1]++
 	}
-	for i := range s.Transfers {
-		t := &s.Transfers[i]
-		since := first[t.Chunk]
-		mark := random.New(uint64(t.Start-since), uint64(t.End-since)<<1|uint64(t.Op))
-		all[t.Chunk].transfers++
-		all[t.Chunk].marks += mark.Next()
-	}
-	seen, fresh := map[chunk]bool{}, make([]int, chunks+1)
-	for k, x := range all {
-		if fresh[k+1] = fresh[k]; !seen[x] {
-			seen[x] = true
-			fresh[k+1] += x.transfers
+	looked := 0
+	for k := range chunks {
+		if first[k+1] += first[k]; first[k+1] <= most {
+			looked = k + 1
 		}
+	}
+	of, next := make([]int32, first[looked]), slices.Clone(first)
+	for i := range s.Transfers {
+		if k := s.Transfers[i].Chunk; int(k) < looked {
+			of[next[k]] = int32(i)
+			next[k]++
+		}
+	}
+	seen, fresh := map[uint64]bool{}, make([]int, chunks+1)
+	var times []model.Time
+	for k := range looked {
+		list := of[first[k]:first[k+1]]
+		times = times[:0]
+		for _, i := range list {
+			times = append(times, s.Transfers[i].Start, s.Transfers[i].End)
+		}
+		slices.Sort(times)
+		times = slices.Compact(times)
+		sum := uint64(len(list)) // of marks of all, in any order
+		for _, i := range list {
+			t := &s.Transfers[i]
+			start, _ := slices.BinarySearch(times, t.Start)
+			end, _ := slices.BinarySearch(times, t.End)
+			mark := random.New(uint64(start), uint64(end)<<1|uint64(t.Op))
+			sum += mark.Next()
+		}
+		if fresh[k+1] = fresh[k]; !seen[sum] {
+			seen[sum] = true
+			fresh[k+1] += len(list)
+		}
+	}
+	half := looked / 2
+	part := float64(fresh[looked]-fresh[half]) / float64(max(1, first[looked]-first[half]))
+	if looked == 0 {
+		part = 1
+	}
+	for k := looked; k < chunks; k++ {
+		fresh[k+1] = fresh[looked] + int(part*float64(first[k+1]-first[looked]))
 	}
 	return fresh
 }

@@ -98,12 +98,11 @@ func TestPaces(t *testing.T) {
 		s := &model.Schedule{Form: model.Timed}
 		for i := range chunks * each {
 			k := i / each
-			start := model.Time(i % each)
-			if !alike {
-				start *= model.Time(1 + k)
+			start, lasts := model.Time(i%each+1000*k), model.Time(1)
+			if !alike { // some begin while others last
+				lasts += model.Time(k)
 			}
-			start += model.Time(1000 * k)
-			s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(k), Start: start, End: start + 1})
+			s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(k), Start: start, End: start + lasts})
 		}
 		return s
 	}

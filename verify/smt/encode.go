@@ -160,7 +160,6 @@ func (e *Encoder) accesses(k int) []access {
 	if e.s.Form == model.Ordered {
 		return list
 	}
-	instants(list)
 	slices.SortFunc(list, func(a, b access) int {
 		switch {
 		case a.at != b.at:
@@ -172,21 +171,24 @@ func (e *Encoder) accesses(k int) []access {
 		}
 		return cmp.Compare(a.transfer, b.transfer)
 	})
+	instants(list)
 	return list
 }
 
-// instants numbers the times of accesses, in any order, from the first on, so that of two the earlier one has the smaller number, and equal
-// ones have one.
+// instants numbers the times of accesses, which ascend, from the first on: of two the earlier one has the smaller number, and equal ones have
+// one. What the numbers say of the order is checked here, where they stand for times.
 func instants(list []access) {
-	times := make([]model.Time, len(list))
+	now := int32(0)
 	for i := range list {
-		times[i] = list[i].at
-	}
-	slices.Sort(times)
-	times = slices.Compact(times)
-	for i := range list {
-		n, _ := slices.BinarySearch(times, list[i].at)
-		list[i].instant = int32(n)
+		if i > 0 {
+			switch before := list[i-1].at; {
+			case before > list[i].at:
+				panic(fmt.Sprintf("smt: an access at %v comes after one at %v", list[i].at, before))
+			case before < list[i].at:
+				now++
+			}
+		}
+		list[i].instant = now
 	}
 }
 

@@ -227,12 +227,18 @@ func TestForm(t *testing.T) {
 	require.Greater(t, same, 1000)
 }
 
-// TestInstants: the numbers of instants are in the order of times, equal where these are, and leave none out.
+// TestInstants: the numbers of instants are in the order of times, equal where these are, and leave none out; times that do not ascend have
+// none.
 func TestInstants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		times := rapid.SliceOf(rapid.Int64Range(0, 20)).Draw(t, "times")
 		var list []access
-		for _, at := range rapid.SliceOf(rapid.Int64Range(0, 20)).Draw(t, "times") {
+		for _, at := range times {
 			list = append(list, access{at: model.Time(at)})
+		}
+		if !slices.IsSorted(times) {
+			require.Panics(t, func() { instants(list) })
+			slices.SortFunc(list, func(a, b access) int { return cmp.Compare(a.at, b.at) })
 		}
 		instants(list)
 		seen := map[int32]bool{}

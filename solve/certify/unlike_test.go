@@ -1,0 +1,28 @@
+package certify
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// TestUnlike: chunks whose transfers begin and end in the same order are alike, however long they take; of more transfers than are looked at
+// as many are taken to be like none before as of the latter half of those.
+func TestUnlike(t *testing.T) {
+	s := &model.Schedule{Form: model.Timed}
+	send := func(chunk int, op model.Op, start, end model.Time) {
+		s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(chunk), Op: op, Start: start, End: end})
+	}
+	for k, middle := range []model.Time{10, 15, 5, 10, 12, 10} { // the second transfer begins when the first one ends, sooner or later
+		at := model.Time(100 * k)
+		send(k, model.Copy, at, at+10)
+		send(k, model.Copy, at+middle, at+30)
+	}
+	require.Equal(t, []int{0, 2, 4, 6, 6, 6, 6}, unlike(s, 6, 12))
+	require.Equal(t, []int{0, 2, 4, 6, 6, 7, 8}, unlike(s, 6, 8)) // one of two, of those that are looked at
+	require.Equal(t, []int{0, 2, 4, 6, 8, 10, 12}, unlike(s, 6, 1))
+	s.Transfers[6].Op = model.Reduction
+	require.Equal(t, []int{0, 2, 4, 6, 8, 8, 8}, unlike(s, 6, 12))
+}
