@@ -42,6 +42,14 @@ func (o Options) Budget(ctx context.Context) (*Budget, context.CancelFunc) {
 	return NewBudget(ctx, o.TimeLimit, o.Threads)
 }
 
+// AtMost returns a number of transfers, or MostTransfers if that is fewer.
+func (o Options) AtMost(transfers int) int {
+	if o.MostTransfers == 0 {
+		return transfers
+	}
+	return min(transfers, o.MostTransfers)
+}
+
 // Context returns the context of the work, for calls that take one.
 func (b *Budget) Context() context.Context { return b.ctx }
 

@@ -134,8 +134,8 @@ type Options struct {
 	// 0: switches are what they are.
 	Unwind int
 
-	// MostTransfers is how many transfers the caller has the time to verify: of longer schedules it has no use. A method may
-	// leave it out of account whose schedules are short. 0: any number.
+	// MostTransfers is how many transfers the caller has the time to verify, and to write: of longer schedules it has no use. A method may
+	// leave it out of account whose schedules are short. 0: any number. See AtMost.
 	MostTransfers int
 
 	// Start is a schedule to begin from (a warm start), with its problem, or nil. A

@@ -121,7 +121,7 @@ func overHubs(b *solve.Budget, p *model.Problem, near *neighbours, o solve.Optio
 	r := hubbed(b.Context(), p, trees, o)
 	if (r.Schedule == nil || r.Makespan() > o.Nearly()) && o.Bound > longestRecurring*near.farthest() {
 		half, done := b.Share(2) // the schedule is large: to write and to prove it takes time, too
-		r = sooner(r, repeated(half.Context(), p, regular(p), mostRepeated))
+		r = sooner(r, repeated(half.Context(), p, regular(p), linksRepeated(p, o)))
 		done()
 	}
 	return r
@@ -199,7 +199,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 	switch {
 	case n > manyRanks && all == nil:
 		half, done := b.Share(2) // the schedule is large: to write and to prove it takes time, too
-		best = repeated(half.Context(), p, regular(p), mostRepeated)
+		best = repeated(half.Context(), p, regular(p), linksRepeated(p, o))
 		done()
 		short, done := b.Share(4)
 		best = sooner(best, soonest(short.Context(), p, o))
@@ -222,7 +222,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 			best.Stop = solve.Done
 		}
 	case n > fewRanks && n <= maxShallow:
-		best = repeated(ctx, p, regular(p), mostRepeated/16)
+		best = repeated(ctx, p, regular(p), linksRepeated(p, o)/16)
 	}
 	if all == nil {
 		share, done := b.Share(3)
@@ -261,7 +261,7 @@ func planted(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (s
 		if n <= manyRanks {
 			trees = slices.AppendSeq(trees, regular(p))
 		}
-		r := repeated(ctx, p, slices.Values(trees), mostRepeated)
+		r := repeated(ctx, p, slices.Values(trees), linksRepeated(p, o))
 		if r.Schedule != nil && n <= manyRanks {
 			r.Schedule = endings(ctx, r.Problem, r.Schedule, o)
 		}

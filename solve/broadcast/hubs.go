@@ -13,10 +13,7 @@ import (
 // else with those that are soonest, of at most mostHubbed transfers that there is time to verify. A coarser one comes first, so that there
 // is a schedule in any case.
 func hubbed(ctx context.Context, p *model.Problem, trees [][]bough, o solve.Options) (best solve.Result) {
-	enough, most := max(o.Bound, o.Enough), mostHubbed
-	if o.MostTransfers > 0 {
-		most = min(most, o.MostTransfers)
-	}
+	enough, most := max(o.Bound, o.Enough), o.AtMost(mostHubbed)
 	for _, transfers := range []int{min(fewHubbed, most), most} {
 		if best.Schedule == nil || best.Makespan() > enough {
 			best = sooner(best, hubbedIn(ctx, p, trees, enough, transfers))

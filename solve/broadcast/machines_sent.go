@@ -16,10 +16,7 @@ func overMachines(ctx context.Context, p *model.Problem, o solve.Options) (best 
 	if m == nil {
 		return best
 	}
-	most := mostOverMachines
-	if o.MostTransfers > 0 {
-		most = min(most, o.MostTransfers)
-	}
+	most := o.AtMost(mostOverMachines)
 	best = m.broadcast(ctx, most/muchFewer, o.Bound, max(o.Bound, o.Enough))
 	if nearly := max(o.Bound, o.Nearly()); best.Schedule == nil || best.Makespan() > nearly {
 		best = sooner(best, m.broadcast(ctx, most, o.Bound, nearly))

@@ -387,6 +387,15 @@ var slacks = []float64{0, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.08, 0.12, 0.1
 // them: a million in a sixth of a second.
 const mostRepeated = 10 << 20
 
+// linksRepeated returns how many links the transfers of a periodic schedule cross at most: each crosses two or more where ranks are at switches.
+func linksRepeated(p *model.Problem, o solve.Options) int {
+	each := 1
+	if len(p.Topology.Switches) > 0 {
+		each = 2
+	}
+	return each * o.AtMost(mostRepeated/each)
+}
+
 // crossed returns how many links the transfers of a period cross.
 func (c *cycle) crossed() (links int) {
 	for i := range c.steps {

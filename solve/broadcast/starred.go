@@ -31,7 +31,7 @@ func starred(b *solve.Budget, p *model.Problem, o solve.Options) solve.Result {
 		if best.Schedule != nil && (fewer > 1 || best.Makespan() <= o.Enough) {
 			continue
 		}
-		r := repeated(b.Context(), p, once, mostRepeated/fewer)
+		r := repeated(b.Context(), p, once, linksRepeated(p, o)/fewer)
 		if r.Schedule != nil && (best.Schedule == nil || len(r.Problem.Chunks) > len(best.Problem.Chunks)) {
 			r.Schedule = endings(b.Context(), r.Problem, r.Schedule, o)
 			best = sooner(best, r)

@@ -49,10 +49,7 @@ func trainedFlat(b *solve.Budget, p *model.Problem, o solve.Options, f *Forest) 
 	if best.Schedule == nil || best.Makespan() <= o.Enough {
 		return best
 	}
-	most := mostTransfers
-	if o.MostTransfers > 0 {
-		most = max(fewTransfers, min(most, o.MostTransfers))
-	}
+	most := max(fewTransfers, o.AtMost(mostTransfers))
 	if took := time.Since(begin); b.Left() < took*(mostTransfers/fewTransfers/cheaper) {
 		most = min(most, int(b.Left()/max(1, took/(fewTransfers*cheaper))))
 	}

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,10 @@ type Evaluator struct {
 	// choose none. Methods that begin from a schedule get one chunk a member, as all others do
 	// where this is not set.
 	ChooseCuts bool
+
+	// MostWritten, if above zero, is how many transfers there is time to write to a file in the end: methods that obey
+	// solve.Options.MostTransfers make no more.
+	MostWritten int
 
 	// Found, if not nil, is called when the bound is known, and after each row, with the
 	// report as it is then and a copy of each row.
@@ -343,6 +348,9 @@ func (e *Evaluator) goals(b *solve.Budget, p *model.Problem, o *solve.Options) {
 	if o.TimeLimit, o.MostTransfers = 0, 0; b.Left() != math.MaxInt64 {
 		o.TimeLimit = max(1, b.Left()/5*4) // the rest is for the verifiers
 		o.MostTransfers = max(1, int((b.Left()-o.TimeLimit+Grace)/usually["replay"]))
+	}
+	if e.MostWritten > 0 {
+		o.MostTransfers = min(cmp.Or(o.MostTransfers, e.MostWritten), e.MostWritten)
 	}
 }
 

@@ -1,11 +1,14 @@
 package certify
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
 )
 
 // TestUnlike: chunks whose transfers begin and end in the same order are alike, however long they take; of more transfers than are looked at
@@ -25,4 +28,19 @@ func TestUnlike(t *testing.T) {
 	require.Equal(t, []int{0, 2, 4, 6, 8, 10, 12}, unlike(s, 6, 1))
 	s.Transfers[6].Op = model.Reduction
 	require.Equal(t, []int{0, 2, 4, 6, 8, 8, 8}, unlike(s, 6, 12))
+}
+
+// TestMostWritten: methods are told of no more transfers than there is time to write, with a limit for the rest or without.
+func TestMostWritten(t *testing.T) {
+	for _, limit := range []time.Duration{0, time.Hour} {
+		b, cancel := solve.NewBudget(t.Context(), limit, 1)
+		defer cancel()
+		var o solve.Options
+		e := &Evaluator{Progress: Silent{}, Bounds: func(context.Context, *model.Problem) (*model.Certificate, error) { return nil, nil }}
+		e.goals(b, &model.Problem{}, &o)
+		require.Equal(t, limit > 0, o.MostTransfers > 5)
+		e.MostWritten = 5
+		e.goals(b, &model.Problem{}, &o)
+		require.Equal(t, 5, o.MostTransfers)
+	}
 }

@@ -96,7 +96,7 @@ func (b *builder) blend(plans []*plan, end model.Time) bool {
 			b.cancel(mark)
 			return false
 		})
-		if chosen < 0 || len(b.transfers)*b.copies > room(b.copies) || b.b.Spent() {
+		if chosen < 0 || len(b.transfers)*b.copies > b.room(b.copies) || b.b.Spent() {
 			return false
 		}
 		i := order[chosen]

@@ -39,7 +39,7 @@ func (s *search) exchange(plans, of []*plan, parts [][]float64) (tries []*try) {
 	before, last := 0, model.MaxTime
 	for chunks := fewExchanged; !s.over(); chunks *= 2 {
 		transfers, k := plans[0].transfers(chunks*s.copies), len(s.divided(chunks*s.copies).p.Chunks)
-		if transfers > room(s.copies) || chunks > mostExchanged && transfers > fewTransfers/2 || k == before {
+		if transfers > s.room(s.copies) || chunks > mostExchanged && transfers > fewTransfers/2 || k == before {
 			break
 		}
 		before = k
@@ -146,7 +146,7 @@ func (s *search) mixed(of []*plan, x *mixture, before model.Time, chunks int) mo
 			}
 		}
 	}
-	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || !b.place(courses, more, before) || len(b.transfers)*b.copies > room(b.copies) {
+	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || !b.place(courses, more, before) || len(b.transfers)*b.copies > s.room(b.copies) {
 		return model.MaxTime
 	}
 	return s.keep(b, mixedNote)

@@ -254,7 +254,7 @@ func (s *search) finer(plans []*plan) {
 func (s *search) copiesOf(q *plan) int {
 	copies := 1
 	for _, order := range s.images.orders {
-		if order*fewChunks*q.transfers(1) <= room(order) && s.p.Size%(int64(order)*s.unit()) == 0 {
+		if order*fewChunks*q.transfers(1) <= s.room(order) && s.p.Size%(int64(order)*s.unit()) == 0 {
 			copies = order
 		}
 	}
@@ -330,7 +330,7 @@ func (s *search) pieces(q *plan, each int) int {
 	if s.copies > 1 {
 		chunks = min(chunks, max(mostWithImages*s.copies, manyWithImages))
 	}
-	return max(1, min(chunks, room(s.copies)/q.transfers(1)))
+	return max(1, min(chunks, s.room(s.copies)/q.transfers(1)))
 }
 
 // looks returns about how long a plan takes.
@@ -374,7 +374,7 @@ func (s *search) combine(q *plan, chunks int) model.Time {
 		return model.MaxTime
 	}
 	b := s.divided(chunks)
-	if q.transfers(len(b.whole.Chunks)) > room(b.copies) || !b.compose(q) {
+	if q.transfers(len(b.whole.Chunks)) > s.room(b.copies) || !b.compose(q) {
 		return model.MaxTime
 	}
 	return s.keep(b, q.String())

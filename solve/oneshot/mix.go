@@ -19,15 +19,16 @@ type division struct {
 
 // search looks for the best division.
 type search struct {
-	p      *model.Problem
-	b      *solve.Budget
-	bound  model.Time
-	others model.Time // what other methods have found
-	ways   *ways
-	work   int // transfers placed so far
-	most   int // of them
-	order  []pair
-	large  map[int]int64 // by number of one-shot chunks: how many bytes they cannot be
+	p        *model.Problem
+	b        *solve.Budget
+	bound    model.Time
+	others   model.Time // what other methods have found
+	ways     *ways
+	work     int // transfers placed so far
+	most     int // of them
+	verified int // transfers there is time to verify; 0: any number
+	order    []pair
+	large    map[int]int64 // by number of one-shot chunks: how many bytes they cannot be
 
 	leading  bool      // latencies count
 	guide    *guide    // of compositions

@@ -42,6 +42,7 @@
 package oneshot
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -78,7 +79,9 @@ const (
 )
 
 // room returns how many transfers a composition may make of chunks of each of which some images go together.
-func room(images int) int { return maxComposition * min(images, moreImages) }
+func (s *search) room(images int) int {
+	return min(cmp.Or(s.verified, math.MaxInt), maxComposition*min(images, moreImages))
+}
 
 // Name implements solve.Solver.
 func (m *method) Name() string { return m.name }
@@ -160,7 +163,7 @@ func (m *method) Serves(p *model.Problem) error {
 }
 
 // Solve implements solve.Solver. It is deterministic and uses no options but Chunks, Bound, Best,
-// Enough and the time limit.
+// Enough, MostTransfers and the time limit.
 func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (solve.Result, error) {
 	if err := m.Serves(p); err != nil {
 		return solve.Result{}, err
@@ -176,7 +179,7 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	if len(p.Members()) == 1 {
 		return solve.Result{Problem: solve.Cut(p, 1), Schedule: &model.Schedule{Form: model.Timed}, Stop: solve.Done}, nil
 	}
-	s := &search{p: p, b: b, bound: max(o.Bound, o.Enough), others: model.MaxTime, most: maxMixed, large: map[int]int64{}}
+	s := &search{p: p, b: b, bound: max(o.Bound, o.Enough), others: model.MaxTime, most: maxMixed, verified: o.MostTransfers, large: map[int]int64{}}
 	if o.Best > 0 {
 		s.others = o.Best
 	}

@@ -158,7 +158,7 @@ func (s *search) pack(of []*plan, m *mixer, least model.Time) {
 		return
 	}
 	s.together(s.packable(of[0]))
-	chunks := min(mostPacked, int(s.p.Size/s.unit())/s.copies, room(s.copies)/(of[0].transfers(1)*s.copies))
+	chunks := min(mostPacked, int(s.p.Size/s.unit())/s.copies, s.room(s.copies)/(of[0].transfers(1)*s.copies))
 	if chunks < fewPacked {
 		return
 	}
@@ -209,7 +209,7 @@ func (x setting) varied(r *rand.Rand, least model.Time) setting {
 func (s *search) packable(q *plan) int {
 	most := 1
 	for _, order := range s.images.orders {
-		if bytes := int64(order) * s.unit(); s.p.Size%bytes == 0 && s.p.Size/bytes >= fewPacked && order*fewPacked*q.transfers(1) <= room(order) {
+		if bytes := int64(order) * s.unit(); s.p.Size%bytes == 0 && s.p.Size/bytes >= fewPacked && order*fewPacked*q.transfers(1) <= s.room(order) {
 			most = order
 		}
 	}
@@ -247,7 +247,7 @@ func (s *search) placed(of []*plan, all []chosen, before model.Time) model.Time 
 		taken[t.plan]++
 	}
 	b := s.divided(len(all) * s.copies)
-	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || s.hops(courses)*b.copies > room(b.copies) || !b.place(courses, more, before) {
+	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || s.hops(courses)*b.copies > s.room(b.copies) || !b.place(courses, more, before) {
 		return model.MaxTime
 	}
 	return s.keep(b, mixedNote)

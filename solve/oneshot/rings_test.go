@@ -2,6 +2,7 @@ package oneshot
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -151,4 +152,15 @@ func TestUnevenTorusIsEven(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 	require.LessOrEqual(t, r.Makespan(), model.Time(3_440_000)) // the bound: 3_305_169
+}
+
+// TestMostTransfers: compositions make no more transfers than there is time to verify, whatever is gained by more.
+func TestMostTransfers(t *testing.T) {
+	p := searchOn(t, "torus:4x8").p
+	for _, most := range []int{4000, 20_000} {
+		r, err := (&method{name: "hierarchical"}).Solve(t.Context(), p, solve.Options{MostTransfers: most, TimeLimit: time.Second})
+		require.NoError(t, err)
+		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+		require.LessOrEqual(t, len(r.Schedule.Transfers), most)
+	}
 }

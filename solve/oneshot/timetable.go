@@ -215,7 +215,7 @@ func (s *search) follow(x *timetable) {
 	}
 	r := rand.New(rand.NewPCG(13, uint64(s.n())))
 	for _, copies := range slices.Backward(s.images.orders) {
-		chunks := min(mostParts, int(min(float64(room(copies))/hops, float64(s.p.Size/s.unit())))/copies)
+		chunks := min(mostParts, int(min(float64(s.room(copies))/hops, float64(s.p.Size/s.unit())))/copies)
 		if s.p.Size%(int64(copies)*s.unit()) != 0 || chunks < fewParts {
 			continue
 		}
@@ -302,7 +302,7 @@ func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
 		}
 		courses, b.ranks = append(courses, best), append(b.ranks, ranks)
 	}
-	if s.hops(courses)*b.copies > room(b.copies) || !b.place(courses, nil, s.makespan) {
+	if s.hops(courses)*b.copies > s.room(b.copies) || !b.place(courses, nil, s.makespan) {
 		return model.MaxTime
 	}
 	return s.keep(b, mixedNote)
