@@ -85,7 +85,7 @@ func (s *search) ringPlans() (plans []*plan) {
 		for first := range dims {
 			sides := ringsFrom(dims, groups, first)
 			orders := sideOrders(sides, first)
-			if fluid { // timetables have use for other plans
+			if fluid || s.n() > mostInTurn { // timetables have use for other plans
 				orders = orders[:1]
 			}
 			for _, order := range orders {
@@ -101,6 +101,9 @@ func (s *search) ringPlans() (plans []*plan) {
 	}
 	return plans
 }
+
+// mostInTurn is among how many ranks chunks go through sides in turn: among more it takes too long to try all these plans.
+const mostInTurn = 128
 
 // leastLatencies is how many latencies it takes a member to send the buffer where it is a fluid: what is sent in less is none.
 const leastLatencies = 2
