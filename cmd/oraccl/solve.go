@@ -121,9 +121,8 @@ workloads" has its methods.`,
 			}
 			e.Found(&certify.Report{Problem: p})
 			finding, found := ctx, context.CancelFunc(func() {})
-			if limit := work.timeLimit; out != "" && limit > 0 {
-				finding, found = context.WithTimeout(ctx, limit-limit/forWriting)
-				e.MostWritten = int((limit/forWriting + writeGrace) / perWritten)
+			if out != "" {
+				finding, found = e.ToWrite(ctx, work.timeLimit, writeGrace)
 			}
 			ev, err := e.Evaluate(finding, p)
 			found()
@@ -203,9 +202,6 @@ workloads" has its methods.`,
 func addFits(cmd *cobra.Command, fits *string, remark string) {
 	cmd.Flags().StringVar(fits, "fits", "", "look for the best schedule that this `runtime` loads, too: "+strings.Join(convert.FitsNames(), ", ")+remark)
 }
-
-// forWriting is the part of the time that is left for the output, and perWritten how long it takes to write a transfer there, rather more than less.
-const forWriting, perWritten = 6, 1500 * time.Nanosecond
 
 // writeGrace is how long after the time is over what was found is written at most.
 const writeGrace = certify.Grace + 200*time.Millisecond

@@ -334,6 +334,19 @@ func (e *Evaluator) findFor(b *solve.Budget, m solve.Solver, p *model.Problem, b
 	return e.row(after, m.Name(), p, result, choosing+time.Since(start))
 }
 
+// forWriting is the part of the time that is left to write a file, and perWritten how long that takes for a transfer, rather more than less.
+const forWriting, perWritten = 6, 1500 * time.Nanosecond
+
+// ToWrite has time be left to write the best schedule to a file, of a limit and some more after that, and returns the context for Evaluate: methods
+// make no more transfers than can be written in it. It returns ctx where there is no limit.
+func (e *Evaluator) ToWrite(ctx context.Context, limit, more time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	e.MostWritten = int((limit/forWriting + more) / perWritten)
+	return context.WithTimeout(ctx, limit-limit/forWriting)
+}
+
 // goals sets what a method is told of what can be found, and of what is enough, and the time that it has.
 func (e *Evaluator) goals(b *solve.Budget, p *model.Problem, o *solve.Options) {
 	if c, err := e.boundBefore(b, p); err == nil && c != nil { // for every cut, where p leaves it open

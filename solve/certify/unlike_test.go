@@ -44,3 +44,19 @@ func TestMostWritten(t *testing.T) {
 		require.Equal(t, 5, o.MostTransfers)
 	}
 }
+
+// TestToWrite: with a limit a sixth of the time is left, and what can be written in that and the grace; else nothing is.
+func TestToWrite(t *testing.T) {
+	e := &Evaluator{}
+	ctx, cancel := e.ToWrite(t.Context(), 0, time.Second)
+	cancel()
+	require.NoError(t, ctx.Err())
+	require.Zero(t, e.MostWritten)
+	begin := time.Now()
+	ctx, cancel = e.ToWrite(t.Context(), time.Hour, 3*time.Second)
+	defer cancel()
+	deadline, limited := ctx.Deadline()
+	require.True(t, limited)
+	require.InDelta(t, 50*time.Minute, deadline.Sub(begin), float64(time.Minute))
+	require.Equal(t, int(603*time.Second/perWritten), e.MostWritten)
+}
