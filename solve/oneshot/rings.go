@@ -2,6 +2,8 @@ package oneshot
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -154,14 +156,21 @@ func sideOrders(sides []*ring, first int) (all [][]int) {
 	return all
 }
 
-// groupings returns the sizes that groups may have along the sides of a torus, from the first side on that a chunk goes along.
+// mostGroupings is how many choices of sizes of groups there are at most with a size for each side.
+const mostGroupings = 100
+
+// groupings returns the sizes that groups may have along the sides of a torus, from the first side on that a chunk goes along: any, or where
+// these are too many the same along all sides.
 func groupings(dims []int) [][]int {
-	all := [][]int{nil}
-	for range dims {
+	sizes := bits.Len(uint(slices.Max(dims))) - 1 // 1, 2, and so on up to half of the longest side
+	all, same := [][]int{nil}, math.Pow(float64(sizes), float64(len(dims))) > mostGroupings
+	for i := range dims {
 		var longer [][]int
 		for _, groups := range all {
-			for g := 1; 2*g <= slices.Max(dims); g *= 2 {
-				longer = append(longer, append(slices.Clone(groups), g))
+			for k := range sizes {
+				if i == 0 || !same || groups[0] == 1<<k {
+					longer = append(longer, append(slices.Clone(groups), 1<<k))
+				}
 			}
 		}
 		all = longer

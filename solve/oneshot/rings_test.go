@@ -168,3 +168,10 @@ func TestMostTransfers(t *testing.T) {
 		require.LessOrEqual(t, len(r.Schedule.Transfers), most)
 	}
 }
+
+// TestGroupings: each side has groups of up to half of the longest one, in any mixture, or where these are more than mostGroupings of one size.
+func TestGroupings(t *testing.T) {
+	require.Equal(t, [][]int{{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 4}, {4, 1}, {4, 2}, {4, 4}}, groupings([]int{4, 8}))
+	require.Len(t, groupings([]int{2, 2, 4, 8}), 81)
+	require.Equal(t, [][]int{{1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, {4, 4, 4, 4, 4}}, groupings([]int{2, 2, 2, 2, 8}))
+}
