@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -211,21 +210,22 @@ func TestSeated(t *testing.T) {
 
 // TestMostTransfers: periodic broadcasts make no more transfers than there is time to verify, over links between ranks or over switches.
 func TestMostTransfers(t *testing.T) {
+	made := 0
 	for _, name := range []string{"fattree:8x8", "torus:8x8", "full:40"} {
 		tp, err := topo.Parse(name, topo.Options{})
 		require.NoError(t, err)
 		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.Broadcast}, Size: 64 << 20, Cost: model.Pipelined}
 		for _, most := range []int{5_000, 50_000} {
-			b, cancel := solve.NewBudget(t.Context(), time.Second, 1)
 			trees := slices.AppendSeq([]period(nil), regular(p))
-			r := repeated(b.Context(), p, slices.Values(trees), linksRepeated(p, solve.Options{MostTransfers: most}))
-			cancel()
+			r := repeated(t.Context(), p, slices.Values(trees), linksRepeated(p, solve.Options{MostTransfers: most}))
 			if r.Schedule == nil {
 				require.Empty(t, trees, name)
 				continue
 			}
+			made++
 			require.LessOrEqual(t, len(r.Schedule.Transfers), most, name)
 			require.Greater(t, len(r.Schedule.Transfers), most/20, name)
 		}
 	}
+	require.Positive(t, made)
 }

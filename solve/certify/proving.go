@@ -56,7 +56,7 @@ func (e *Evaluator) takes(engine string, r *Row) time.Duration {
 const perRank = 40 * time.Nanosecond
 
 // unlike returns how many transfers of the first chunks are of chunks that are like none before: they are taken to be alike if their
-// transfers begin and end in the same order. It takes O(transfers) time, and about as long again for the order of the first mostOrdered, the first time.
+// transfers begin and end in the same order. The first time it takes O(transfers) time, and puts the times of the first mostOrdered in order.
 func (r *Row) unlike(chunks int) int {
 	if r.fresh == nil {
 		r.fresh = unlike(r.Result.Schedule, len(r.Result.Problem.Chunks), mostOrdered)

@@ -73,8 +73,8 @@
 // # Why one answer serves several chunks
 //
 // Ranks are numbered by their first appearance in the chunk's order of events. Of times only the order counts: the
-// instants of a chunk at which something is read or written are numbered from 0 on, and these numbers stand for times, but in scripts for
-// people. So chunks that go the same way through other ranks, in the same order of events, give the same text, to the byte. Check asks each text
+// instants of a chunk at which something is read or written are numbered from 0 on, and these numbers stand for times. (Scripts for
+// people have the times.) So chunks that go the same way through other ranks, in the same order of events, give the same text, to the byte. Check asks each text
 // once: equal texts are one question. All that a text is made of, the accesses in their order with
 // ranks by number, the instants, and what is there at the start and wanted at the end, is put
 // down for every chunk, and compared by its SHA-256: only for the first chunk of each form are
@@ -95,8 +95,8 @@
 //	index as a bit-vector                           > 20 s   > 20 s
 //
 // One-core throughput is some 3000 checks of small random schedules a second; a
-// ring all-reduce takes 1 ms among 8 ranks and 30 ms among 64 (250 ms if no two
-// chunks' orders of events are alike), recursive doubling 0.1 s among 256 and 2.5 s among 1024.
+// ring all-reduce takes 1 ms among 8 ranks and 30 ms among 64 (250 ms if each
+// chunk is asked about by itself), recursive doubling 0.1 s among 256 and 2.5 s among 1024.
 //
 // A query is linear in the transfers of its chunk plus its pre- and
 // postcondition; the solver's sums are at most quadratic in the ranks.
