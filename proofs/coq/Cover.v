@@ -1,5 +1,6 @@
 (** The rule coverage of package cert, as a function that decides, proved: times and latencies
-    are found by relaxation, which nobody trusts, and checked link by link. *)
+    are found by relaxation, which nobody trusts, and checked link by link, and so are the
+    switches to which what adds leads, and those that lead to what copies. *)
 From Coq Require Import Bool List ZArith Lia Mergesort Orders.
 From Oraccl Require Import Cut Round Timed Schedule Passing Bounds InRounds Copying Adding Loose Coverage.
 Import ListNotations.
@@ -89,6 +90,13 @@ Definition lead_from (on : link -> bool) (u : nat) : list Z :=
   let ls := filter on (links j) in
   until_still same_times (fun p => fold_left (fun p l => relax_lead u l p) ls p) size_of_net (lower nowhere u 0).
 
+(** Nodes from which, or to which, links over switches alone lead from [first] ones: 0 there, [never] elsewhere. *)
+Definition reach_from (tail head : link -> nat) (on : link -> bool) (first : nat -> bool) : list Z :=
+  let ls := filter (fun l => on l && negb (is_rank j (tail l)) && negb (is_rank j (head l))) (links j) in
+  until_still same_times (fun p => fold_left (fun p l => lower p (head l) (potential p (tail l))) ls p) size_of_net
+    (map (fun v => if negb (is_rank j v) && first v then 0 else never) (seq 0 size_of_net)).
+Definition reached (p : list Z) (v : nat) : bool := potential p v <? never.
+
 (** ** The rule *)
 
 Section Rule.
@@ -113,18 +121,22 @@ Definition needers_of (k : nat) : list nat :=
   filter (fun v => X v && existsb (fun e => (fst (fst e) =? v)%nat && forallb (containsb (snd e)) srcs) goal) (nodup Nat.eq_dec V).
 Definition pairs_of (k : nat) : Z := Z.of_nat (length (sources_of k)) * Z.of_nat (length (needers_of k)).
 
-(** By contribution, rank and node: times there; of what does not count, nothing. *)
+(** By contribution, rank and node: times there; of what does not count, nothing. By node: [summed] and [parted] of Coverage.v. *)
 Record tables := Tables {
   t_full : list (list Z * list Z);
   t_lead : list (list Z);
   t_onto : list (list Z * list Z);
-  t_beyond : list (list Z) }.
+  t_beyond : list (list Z);
+  t_summed : list Z;
+  t_parted : list Z }.
 Definition find_tables (b : Z) : tables :=
   Tables
     (map (fun w => if existsb (Nat.eqb w) W then spread_from (arrival j) (fun _ => true) b w (Z.max 0 (arrival j w)) else ([], [])) ranks_of)
     (map (lead_from (fun _ => true)) ranks_of)
     (map (fun z => if X z then spread_from (fun _ => 0) (inner X) b z 0 else ([], [])) ranks_of)
-    (map (fun y => if X y then lead_from (inner X) y else []) (seq 0 size_of_net)).
+    (map (fun y => if X y then lead_from (inner X) y else []) (seq 0 size_of_net))
+    (reach_from Cut.src Cut.dst (fun _ => true) (adding net))
+    (reach_from Cut.dst Cut.src (inner X) (fun v => X v && copying net v)).
 
 Section Tables.
 Variable tb : tables.
@@ -134,6 +146,8 @@ Definition lead_of (u : nat) : list Z := nth u (t_lead tb) [].
 Definition onto_of (z : nat) : list Z := fst (nth z (t_onto tb) ([], [])).
 Definition onto_head_of (z : nat) : list Z := snd (nth z (t_onto tb) ([], [])).
 Definition beyond_of (y : nat) : list Z := nth y (t_beyond tb) [].
+Definition summed_of : nat -> bool := reached (t_summed tb).
+Definition parted_of : nat -> bool := reached (t_parted tb).
 
 Definition tables_ok (b : Z) : bool :=
   (0 <=? b) &&
@@ -142,19 +156,20 @@ Definition tables_ok (b : Z) : bool :=
   forallb (fun u => lead_ok j (fun _ => true) u (lead_of u)) ranks_of &&
   forallb (fun z => negb (X z) || (potential (onto_of z) z <=? 0) &&
     forallb (fun l => negb (inner X l) || rises_well j (fun _ => 0) (onto_of z) (onto_head_of z) b l) (links j)) ranks_of &&
-  forallb (fun i => lead_ok j (inner X) (Cut.dst (at_link i)) (beyond_of (Cut.dst (at_link i)))) into.
+  forallb (fun i => lead_ok j (inner X) (Cut.dst (at_link i)) (beyond_of (Cut.dst (at_link i)))) into &&
+  forallb (fun l => sums_go_on j net summed_of l && copies_go_back j X net parted_of l) (links j).
 
 Variable within : bool.
 Variables sources dests : list (list nat). (* of any chunk *)
-(** By rank from which all comes, or where a switch adds, from the best for each. *)
+(** By rank from which all comes, or where what adds leads to the link, from the best for each. *)
 Definition starts_of (i : nat) : list nat := let x := Cut.src (at_link i) in if is_rank j x then [x] else ranks_of.
 Definition heads_of (i : nat) : list (list Z) :=
-  if alone_before j net then flat_map (fun u => map (map (early j full_of lead_of i u)) sources) (starts_of i)
+  if alone_before j summed_of i then flat_map (fun u => map (map (early j full_of lead_of i u)) sources) (starts_of i)
   else map (map (fun w => least (map (fun u => early j full_of lead_of i u w) (starts_of i)))) sources.
-(** By rank to which all goes, or where a switch of the set copies, to the best for each. *)
+(** By rank to which all goes, or where the link leads to a switch of the set that copies, to the best for each. *)
 Definition stops_of (i : nat) : list nat := let y := Cut.dst (at_link i) in filter X (if is_rank j y then [y] else ranks_of).
 Definition tails_of (i : nat) : list (list Z) :=
-  if alone_behind j X net then flat_map (fun z => map (map (late j within onto_of beyond_of i z)) dests) (stops_of i)
+  if alone_behind j parted_of i then flat_map (fun z => map (map (late j within onto_of beyond_of i z)) dests) (stops_of i)
   else map (map (fun v => least (map (fun z => late j within onto_of beyond_of i z v) (stops_of i)))) dests.
 Definition enveloped : bool :=
   forallb (fun i => (let g := envelope (heads_of i) in forallb (covers g) (heads_of i)) &&
@@ -199,10 +214,10 @@ Proof.
   intros [Hz [Xz Hs]]. unfold stops_of. apply filter_In. split; auto. destruct (is_rank j (Cut.dst (at_link i))); [left; symmetry; auto|apply in_seq; lia].
 Qed.
 Lemma heads_in tb srcs i s (from : nat -> nat) : (forall w, begins_at j i (from w)) ->
-  (alone_before j net = true -> forall w w', from w = from w') -> In s srcs ->
+  (alone_before j (summed_of tb) i = true -> forall w w', from w = from w') -> In s srcs ->
   exists l, In l (heads_of tb srcs i) /\ forall t, over (map (fun w => early j (full_of tb) (lead_of tb) i (from w) w) s) t <= over l t.
 Proof.
-  intros Hf Ha Hin. unfold heads_of. destruct (alone_before j net).
+  intros Hf Ha Hin. unfold heads_of. destruct (alone_before j (summed_of tb) i).
   - exists (map (early j (full_of tb) (lead_of tb) i (from O)) s). split.
     + apply in_flat_map. exists (from O). split; [apply starts_in, Hf|]. apply in_map, Hin.
     + intros t. apply over_map_le. intros w _. rewrite (Ha eq_refl w O). lia.
@@ -210,10 +225,10 @@ Proof.
     apply (in_map (fun u => early j (full_of tb) (lead_of tb) i u w)), starts_in, Hf.
 Qed.
 Lemma tails_in tb within dests i s (to : nat -> nat) : (forall v, ends_at j X i (to v)) ->
-  (alone_behind j X net = true -> forall v v', to v = to v') -> In s dests ->
+  (alone_behind j (parted_of tb) i = true -> forall v v', to v = to v') -> In s dests ->
   exists l, In l (tails_of tb within dests i) /\ forall t, over (map (fun v => late j within (onto_of tb) (beyond_of tb) i (to v) v) s) t <= over l t.
 Proof.
-  intros Hf Ha Hin. unfold tails_of. destruct (alone_behind j X net).
+  intros Hf Ha Hin. unfold tails_of. destruct (alone_behind j (parted_of tb) i).
   - exists (map (late j within (onto_of tb) (beyond_of tb) i (to O)) s). split.
     + apply in_flat_map. exists (to O). split; [apply stops_in, Hf|]. apply in_map, Hin.
     + intros t. apply over_map_le. intros w _. rewrite (Ha eq_refl w O). lia.
@@ -247,7 +262,7 @@ Proof.
   set (dests := distinct_of (map needers_of chunks_of)) in *.
   rewrite !andb_true_iff in H. destruct H as [[Ht He] Hlt]. apply Z.ltb_lt in Hlt.
   unfold tables_ok in Ht. rewrite !andb_true_iff, !forallb_forall in Ht.
-  destruct Ht as [[[[Hb0 Hfull] Hlead] Honto] Hbeyond]. apply Z.leb_le in Hb0.
+  destruct Ht as [[[[[Hb0 Hfull] Hlead] Honto] Hbeyond] Hsw]. apply Z.leb_le in Hb0.
   unfold enveloped in He. rewrite forallb_forall in He.
   assert (Hin : forall i, (i < length (links j))%nat -> enters X (at_link i) = true -> In i into)
     by (intros; apply in_some_links; auto).
@@ -274,7 +289,8 @@ Proof.
   { intros z Hz Xz. specialize (Honto z (proj2 (in_seq _ _ _) (conj (Nat.le_0_l z) Hz))).
     rewrite Xz in Honto. simpl in Honto. apply andb_true_iff in Honto. destruct Honto as [A B]. split; [apply Z.leb_le, A|].
     rewrite forallb_forall in B. intros l Hl Hi. specialize (B l Hl). rewrite Hi in B. exact B. }
-  assert (C2 := C1 L2 (fun i Hi Hen => Hbeyond i (Hin i Hi Hen)) net occ sch Hr T HT S D weight'
+  assert (C2 := C1 L2 (fun i Hi Hen => Hbeyond i (Hin i Hi Hen)) net occ sch Hr (summed_of tb) (parted_of tb)
+    (fun l Hl => proj1 (proj1 (andb_true_iff _ _) (Hsw l Hl))) (fun l Hl => proj2 (proj1 (andb_true_iff _ _) (Hsw l Hl))) T HT S D weight'
     (fun i => envelope (heads_of tb srcs i)) (fun i => envelope (tails_of tb within dests i))). clear C1.
   assert (C3 : forall k, NoDup (S k) /\ NoDup (D k)).
   { intros k. split; [destruct (Sk k) as [->|[_ ->]]|destruct (Dk k) as [->|[_ ->]]];
@@ -303,7 +319,7 @@ Proof.
     specialize (Hv w Is). apply Nat.ltb_lt, Hv. }
   specialize (C2 C3). clear C3.
   assert (C3 : forall i k t (from : nat -> nat), (i < length (links j'))%nat -> enters X (Schedule.at_link j' i) = true ->
-    (forall w, begins_at j' i (from w)) -> (alone_before j' net = true -> forall w w', from w = from w') ->
+    (forall w, begins_at j' i (from w)) -> (alone_before j' (summed_of tb) i = true -> forall w w', from w = from w') ->
     over (map (fun w => early j' (full_of tb) (lead_of tb) i (from w) w) (S k)) t <= over (envelope (heads_of tb srcs i)) t).
   { intros i k t from Hi Hen Hf Ha. destruct (Sk k) as [->|[Ik ->]]; [apply over_0|].
     specialize (He i (Hin i Hi Hen)). apply andb_true_iff in He. destruct He as [He _]. rewrite forallb_forall in He.
@@ -311,7 +327,7 @@ Proof.
     eapply Z.le_trans; [apply Hle|]. apply (covers_spec _ _ (He l Hl)). }
   specialize (C2 C3). clear C3.
   assert (C3 : forall i k t (to : nat -> nat), (i < length (links j'))%nat -> enters X (Schedule.at_link j' i) = true ->
-    (forall v, ends_at j' X i (to v)) -> (alone_behind j' X net = true -> forall v v', to v = to v') ->
+    (forall v, ends_at j' X i (to v)) -> (alone_behind j' (parted_of tb) i = true -> forall v v', to v = to v') ->
     over (map (fun v => late j' within (onto_of tb) (beyond_of tb) i (to v) v) (D k)) t <= over (envelope (tails_of tb within dests i)) t).
   { intros i k t to Hi Hen Hf Ha. destruct (Dk k) as [->|[Ik ->]]; [apply over_0|].
     specialize (He i (Hin i Hi Hen)). apply andb_true_iff in He. destruct He as [_ He]. rewrite forallb_forall in He.
@@ -371,7 +387,7 @@ Proof. intros Hl Ht. apply least_le. apply in_concat. eauto. Qed.
 
 Lemma first_head tb srcs i s u w : begins_at j i u -> In s srcs -> In w s -> first_in (heads_of tb srcs i) <= early j (full_of tb) (lead_of tb) i u w.
 Proof.
-  intros Hu Hs Hw. pose proof (starts_in i u Hu) as Hi. unfold heads_of. destruct (alone_before j net).
+  intros Hu Hs Hw. pose proof (starts_in i u Hu) as Hi. unfold heads_of. destruct (alone_before j (summed_of tb) i).
   - apply (first_in_le _ (map (early j (full_of tb) (lead_of tb) i u) s)); [|apply in_map, Hw].
     apply in_flat_map. exists u. split; auto. apply in_map, Hs.
   - eapply Z.le_trans; [eapply first_in_le; [apply in_map, Hs|apply in_map, Hw]|]. apply least_le.
@@ -380,7 +396,7 @@ Qed.
 Lemma first_tail tb within dests i s z v : ends_at j X i z -> In s dests -> In v s ->
   first_in (tails_of tb within dests i) <= late j within (onto_of tb) (beyond_of tb) i z v.
 Proof.
-  intros Hz Hs Hv. pose proof (stops_in i z Hz) as Hi. unfold tails_of. destruct (alone_behind j X net).
+  intros Hz Hs Hv. pose proof (stops_in i z Hz) as Hi. unfold tails_of. destruct (alone_behind j (parted_of tb) i).
   - apply (first_in_le _ (map (late j within (onto_of tb) (beyond_of tb) i z) s)); [|apply in_map, Hv].
     apply in_flat_map. exists z. split; auto. apply in_map, Hs.
   - eapply Z.le_trans; [eapply first_in_le; [apply in_map, Hs|apply in_map, Hv]|]. apply least_le.
@@ -395,7 +411,7 @@ Proof.
   set (srcs := distinct_of (map sources_of ks)) in *. set (dests := distinct_of (map needers_of ks)) in *.
   rewrite !andb_true_iff in H. destruct H as [[Ht Hsp] Hlt]. apply Z.ltb_lt in Hlt. rewrite forallb_forall in Hsp.
   unfold tables_ok in Ht. rewrite !andb_true_iff, !forallb_forall in Ht.
-  destruct Ht as [[[[Hb0 Hfull] Hlead] Honto] Hbeyond]. apply Z.leb_le in Hb0.
+  destruct Ht as [[[[[Hb0 Hfull] Hlead] Honto] Hbeyond] Hsw]. apply Z.leb_le in Hb0.
   assert (Hin : forall i, (i < length (links j))%nat -> enters X (at_link i) = true -> In i into)
     by (intros; apply in_some_links; auto).
   set (S := fun k => if existsb (Nat.eqb k) ks then sources_of k else []).

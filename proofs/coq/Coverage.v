@@ -2,7 +2,8 @@
     contributions, and what enters it late can serve few ranks; where switches copy or add, too.
     Each pair is counted at every instant at which what serves it occupies the link over which
     it enters for the last time. At one instant a link has one chunk; what it carries came from
-    one rank unless a switch adds, and goes to one rank unless a switch of the set copies. *)
+    one rank unless a switch that adds leads to the link over switches alone, and goes to one rank
+    unless the link leads so, inside the set, to a switch that copies. *)
 From Coq Require Import Bool List ZArith Lia FinFun.
 From Oraccl Require Import Cut Round Timed Schedule Passing Bounds InRounds Copying Adding Loose.
 Import ListNotations.
@@ -125,6 +126,13 @@ Lemma leads_app r1 : forall r2 u v, leads j u (r1 ++ r2) v -> exists w, leads j 
 Proof.
   induction r1 as [|i r1 IH]; simpl; intros r2 u v H; [eauto|]. destruct H as [A [B C]].
   destruct (IH _ _ _ C) as [w [D E]]. exists w. tauto.
+Qed.
+Lemma leads_at r : forall n i u v, leads j u r v -> nth_error r n = Some i ->
+  leads j u (firstn n r) (Cut.src (at_link i)) /\ leads j (Cut.dst (at_link i)) (skipn (S n) r) v.
+Proof.
+  induction r as [|a r IH]; intros [|n] i u v Hl Hn; try discriminate; destruct Hl as [A [B C]].
+  - injection Hn as <-. split; [symmetry; exact B|exact C].
+  - destruct (IH n i _ _ C Hn) as [D E]. split; [split; auto|exact E].
 Qed.
 Lemma leads_far r : forall u v, leads j u r v -> far u r = v.
 Proof. induction r as [|i r IH]; simpl; intros u v H; [auto|]. destruct H as [_ [_ H]]. auto. Qed.
@@ -451,23 +459,80 @@ Proof.
   unfold length_of, begin_of, of_chunk, of_link in *. destruct within; lia.
 Qed.
 
+(** By node, what is found and checked link by link: whether a switch that adds leads to it over
+    switches alone; and whether it leads to one of the set that copies over switches of the set alone. *)
+Variables summed parted : nat -> bool.
+Definition sums_go_on (l : link) : bool :=
+  is_rank j (Cut.src l) || (negb (adding net (Cut.src l)) || summed (Cut.src l)) &&
+    (is_rank j (Cut.dst l) || negb (summed (Cut.src l)) || summed (Cut.dst l)).
+Definition copies_go_back (l : link) : bool :=
+  is_rank j (Cut.dst l) || negb (X (Cut.dst l)) || (negb (copying net (Cut.dst l)) || parted (Cut.dst l)) &&
+    (is_rank j (Cut.src l) || negb (X (Cut.src l)) || negb (parted (Cut.dst l)) || parted (Cut.src l)).
+Hypothesis summed_well : forall l, In l (links j) -> sums_go_on l = true.
+Hypothesis parted_well : forall l, In l (links j) -> copies_go_back l = true.
+
+(** Two ways that meet do so at a switch that adds, unless they come from one rank. *)
+Lemma meeting_sums r : forall r' i u u' v, (i < length (links j))%nat ->
+  leads j u (rev r) (Cut.src (at_link i)) -> leads j u' (rev r') (Cut.src (at_link i)) -> is_rank j u = true -> is_rank j u' = true ->
+  meeting j (Cut.src (at_link i)) r r' = Some v -> adding net v = true ->
+  last_rank u (rev r) = last_rank u' (rev r') \/ summed (Cut.src (at_link i)) = true.
+Proof.
+  induction r as [|a r IH]; intros r' i u u' v Hi Hl Hl' Hu Hu' M A;
+    (destruct (is_rank j (Cut.src (at_link i))) eqn:Ei;
+      [left; rewrite (last_rank_far (rev _) u), (last_rank_far (rev r') u'); rewrite ?(leads_far _ _ _ Hl), ?(leads_far _ _ _ Hl'); auto|]).
+  - simpl in Hl. subst u. congruence.
+  - destruct r' as [|a' r']; [simpl in Hl'; subst u'; congruence|]. cbn [meeting] in M.
+    pose proof (summed_well (at_link i) (nth_In _ _ Hi)) as Wi.
+    unfold sums_go_on in Wi. rewrite Ei in Wi. cbn [orb] in Wi. apply andb_true_iff in Wi. destruct Wi as [Wi _].
+    destruct (Nat.eqb_spec a a') as [<-|_]; [|injection M as <-; right; rewrite A in Wi; exact Wi].
+    cbn [rev] in *. destruct (leads_app _ _ _ _ Hl) as [w [L1 [Ha [Hs Hd]]]]. destruct (leads_app _ _ _ _ Hl') as [w' [L1' [_ [Hs' _]]]].
+    simpl in Hd. subst w w'. rewrite !last_rank_app. cbn [last_rank]. rewrite Hd, Ei.
+    destruct (IH r' a u u' v Ha L1 L1' Hu Hu' M A) as [E|E]; [left; exact E|].
+    destruct (is_rank j (Cut.src (at_link a))) eqn:Ea.
+    + left. rewrite (last_rank_far (rev r) u), (last_rank_far (rev r') u'); rewrite ?(leads_far _ _ _ L1), ?(leads_far _ _ _ L1'); auto.
+    + right. pose proof (summed_well (at_link a) (nth_In _ _ Ha)) as Wa.
+      unfold sums_go_on in Wa. rewrite Ea, Hd, Ei, E in Wa. simpl in Wa. apply andb_true_iff in Wa. apply Wa.
+Qed.
+(** Two ways that part do so at a switch that copies, unless they go to one rank. *)
+Lemma parting_copies r : forall r' i d d' v, (i < length (links j))%nat -> X (Cut.dst (at_link i)) = true ->
+  leads j (Cut.dst (at_link i)) r d -> leads j (Cut.dst (at_link i)) r' d' -> is_rank j d = true -> is_rank j d' = true ->
+  (forall a, In a r -> inner (at_link a) = true) -> parting j (Cut.dst (at_link i)) r r' = Some v -> copying net v = true ->
+  next_rank (Cut.dst (at_link i)) r = next_rank (Cut.dst (at_link i)) r' \/ parted (Cut.dst (at_link i)) = true.
+Proof.
+  induction r as [|a r IH]; intros r' i d d' v Hi Xi Hl Hl' Hd Hd' Hin P C;
+    (destruct (is_rank j (Cut.dst (at_link i))) eqn:Ei; [left; destruct r'; simpl; rewrite Ei; reflexivity|]).
+  - simpl in Hl. subst d. congruence.
+  - destruct r' as [|a' r']; [simpl in Hl'; subst d'; congruence|]. cbn [parting] in P.
+    pose proof (parted_well (at_link i) (nth_In _ _ Hi)) as Wi.
+    unfold copies_go_back in Wi. rewrite Ei, Xi in Wi. cbn [orb negb] in Wi. apply andb_true_iff in Wi. destruct Wi as [Wi _].
+    destruct (Nat.eqb_spec a a') as [<-|_]; [|injection P as <-; right; rewrite C in Wi; exact Wi].
+    destruct Hl as [Ha [Hs Hl]]. destruct Hl' as [_ [_ Hl']]. cbn [next_rank]. rewrite Ei.
+    pose proof (Hin a (or_introl eq_refl)) as Ia. unfold inner in Ia. apply andb_true_iff in Ia. destruct Ia as [_ Xa].
+    destruct (IH r' a d d' v Ha Xa Hl Hl' Hd Hd' (fun b Hb => Hin b (or_intror Hb)) P C) as [E|E]; [left; exact E|].
+    destruct (is_rank j (Cut.dst (at_link a))) eqn:Ea; [left; destruct r, r'; simpl; rewrite Ea; reflexivity|].
+    right. pose proof (parted_well (at_link a) (nth_In _ _ Ha)) as Wa.
+    unfold copies_go_back in Wa. rewrite Ea, Xa, Hs, Ei, Xi, E in Wa. simpl in Wa. apply andb_true_iff in Wa. apply Wa.
+Qed.
+
 (** What occupies one link at one instant is of one chunk, comes from one rank unless a switch
-    adds, and goes to one rank unless a switch of the set copies. *)
+    that adds leads there, and goes to one rank unless it leads to a switch of the set that copies. *)
 Definition goes_inside (x : entry) : Prop :=
   exists n, nth_error (route (of_sent x)) n = Some (of_link x) /\ forall i, In i (skipn (S n) (route (of_sent x))) -> inner (at_link i) = true.
 Definition covers_instant (s : Z) (x : entry) : bool := (begin_of x <=? s) && (s <? begin_of x + length_of (flown x)).
-Definition alone_before : bool := nowhere_at j (adding net).
-Definition alone_behind : bool := nowhere_at j (fun v => X v && copying net v).
+Definition alone_before (i : nat) : bool := negb (summed (Cut.src (at_link i))).
+Definition alone_behind (i : nat) : bool := negb (parted (Cut.dst (at_link i))).
 Lemma at_one_instant x y s : is_entry x -> is_entry y -> of_link x = of_link y -> enters (at_link (of_link x)) = true ->
   goes_inside x -> covers_instant s x = true -> covers_instant s y = true ->
-  of_chunk x = of_chunk y /\ (alone_before = true -> hop_from (flown x) = hop_from (flown y)) /\
-  (alone_behind = true -> hop_to (flown x) = hop_to (flown y)).
+  of_chunk x = of_chunk y /\ (alone_before (of_link x) = true -> hop_from (flown x) = hop_from (flown y)) /\
+  (alone_behind (of_link x) = true -> hop_to (flown x) = hop_to (flown y)).
 Proof.
   intros Ex Ey El Hen Hgo Cx Cy. pose proof (entry_inside x Ex) as [_ [Lx _]]. pose proof (entry_inside y Ey) as [_ [Ly _]].
   pose proof Ex as [Tx [Fx [Ox _]]]. pose proof Ey as [Ty [Fy [Oy _]]].
   destruct (flight_ends _ _ Tx Fx) as [_ [_ [Hi [_ [_ [_ [_ [_ [n [Nx [Fromx Tox]]]]]]]]]]].
   destruct (flight_ends _ _ Ty Fy) as [_ [_ [_ [_ [_ [_ [_ [_ [m [My [Fromy Toy]]]]]]]]]]].
-  pose proof (proj2 (have_routes _ _ _ _ good _ Tx)) as Ux. pose proof (proj2 (have_routes _ _ _ _ good _ Ty)) as Uy.
+  destruct (have_routes _ _ _ _ good _ Tx) as [Wx Ux]. destruct (have_routes _ _ _ _ good _ Ty) as [Wy Uy].
+  destruct (are_transfers _ _ _ _ good _ Tx) as [_ [Sx [Dx _]]]. destruct (are_transfers _ _ _ _ good _ Ty) as [_ [Sy [Dy _]]].
+  apply Nat.ltb_lt in Sx, Dx, Sy, Dy.
   fold (of_link x) in *. fold (of_link y) in *. rewrite <- El in *.
   assert (D : of_sent x = of_sent y \/ of_sent x <> of_sent y).
   { assert (Q : forall a b : sent, {a = b} + {a <> b}) by (repeat decide equality). destruct (Q (of_sent x) (of_sent y)); auto. }
@@ -476,20 +541,23 @@ Proof.
   destruct (are_apart _ _ _ _ good _ _ _ _ Tx Ty Ne Ox Oy eq_refl) as [A|[W [_ [Co Go]]]].
   { exfalso. unfold covers_instant in *. rewrite !andb_true_iff, !Z.leb_le, !Z.ltb_lt in *. unfold apart, begin_of in *. cbn [snd] in A. lia. }
   cbn [fst] in Co, Go. split; [exact W|]. split.
-  - intros Al. destruct Co as [[p [q [P [Q [Es F]]]]]|M]; [|destruct (none_meets j net occ sch good _ _ _ Tx Al M)].
+  - intros Al. unfold alone_before in Al. apply negb_true_iff in Al. destruct Co as [[p [q [P [Q [Es F]]]]]|[p [q [v [P [Q [M A]]]]]]].
+    2:{ rewrite (same_place _ _ _ _ Ux Nx P) in *. rewrite (same_place _ _ _ _ Uy My Q) in *. rewrite Fromx, Fromy.
+      pose proof (proj1 (leads_at _ _ _ _ _ Wx P)) as Lx'. pose proof (proj1 (leads_at _ _ _ _ _ Wy Q)) as Ly'.
+      rewrite <- (rev_involutive (firstn p _)) in Lx' |- *. rewrite <- (rev_involutive (firstn q _)) in Ly' |- *.
+      destruct (meeting_sums _ _ _ _ _ _ Hi Lx' Ly' Sx Sy M A); congruence. }
     rewrite (same_place _ _ _ _ Ux Nx P) in *. rewrite (same_place _ _ _ _ Uy My Q) in *. rewrite Fromx, Fromy.
     assert (p = q).
     { apply (f_equal (@length nat)) in F. rewrite !firstn_length in F. pose proof (proj1 (nth_error_Some (route (of_sent x)) p) ltac:(congruence)).
       pose proof (proj1 (nth_error_Some (route (of_sent y)) q) ltac:(congruence)). lia. }
     subst q. apply (f_equal (firstn p)) in F. rewrite !firstn_firstn in F. replace (Nat.min p (S p)) with p in F by lia. rewrite Es, F. reflexivity.
-  - intros Al. destruct Go as [[p [q [P [Q F]]]]|[p [q [v [P [Q [Pv Cv]]]]]]].
+  - intros Al. unfold alone_behind in Al. apply negb_true_iff in Al. destruct Go as [[p [q [P [Q F]]]]|[p [q [v [P [Q [Pv Cv]]]]]]].
     + rewrite (same_place _ _ _ _ Ux Nx P) in *. rewrite (same_place _ _ _ _ Uy My Q) in *. rewrite Tox, Toy.
       apply (f_equal (skipn 1)) in F. rewrite <- !one_more in F. rewrite F. reflexivity.
-    + exfalso. destruct Hgo as [n' [N' In']]. rewrite (same_place _ _ _ _ Ux N' P) in In'.
-      destruct (parting_on j _ _ _ _ Pv) as [->|[a [Ha ->]]].
-      * destruct (nowhere_spec j _ _ Al Hi) as [_ Q']. unfold enters in Hen. apply andb_true_iff in Hen. rewrite (proj2 Hen), Cv in Q'. discriminate.
-      * specialize (In' a Ha). destruct (nowhere_spec j _ a Al (in_route j net occ sch good _ a Tx (skipn_in _ _ _ Ha))) as [_ Q'].
-        unfold inner in In'. apply andb_true_iff in In'. rewrite (proj2 In'), Cv in Q'. discriminate.
+    + destruct Hgo as [n' [N' In']]. rewrite (same_place _ _ _ _ Ux N' P) in In'.
+      rewrite (same_place _ _ _ _ Ux Nx P) in *. rewrite (same_place _ _ _ _ Uy My Q) in *. rewrite Tox, Toy.
+      unfold enters in Hen. apply andb_true_iff in Hen.
+      destruct (parting_copies _ _ _ _ _ _ Hi (proj2 Hen) (proj2 (leads_at _ _ _ _ _ Wx P)) (proj2 (leads_at _ _ _ _ _ Wy Q)) Dx Dy In' Pv Cv); congruence.
 Qed.
 
 (** ** The last entry of what comes *)
@@ -651,10 +719,10 @@ Hypothesis dests : forall k v w, In w (S k) -> In v (D k) ->
 Definition begins_at (i u : nat) : Prop := (u < nodes j)%nat /\ (is_rank j (Cut.src (at_link i)) = true -> u = Cut.src (at_link i)).
 Definition ends_at (i z : nat) : Prop := (z < nodes j)%nat /\ X z = true /\ (is_rank j (Cut.dst (at_link i)) = true -> z = Cut.dst (at_link i)).
 Hypothesis heads : forall i k t (from : nat -> nat), (i < length (links j))%nat -> enters (at_link i) = true ->
-  (forall w, begins_at i (from w)) -> (alone_before = true -> forall w w', from w = from w') ->
+  (forall w, begins_at i (from w)) -> (alone_before i = true -> forall w w', from w = from w') ->
   over (map (fun w => early i (from w) w) (S k)) t <= over (G i) t.
 Hypothesis tails : forall i k t (to : nat -> nat), (i < length (links j))%nat -> enters (at_link i) = true ->
-  (forall v, ends_at i (to v)) -> (alone_behind = true -> forall v v', to v = to v') ->
+  (forall v, ends_at i (to v)) -> (alone_behind i = true -> forall v v', to v = to v') ->
   over (map (fun v => late i (to v) v) (D k)) t <= over (H i) t.
 Hypothesis weighs : forall k, 0 <= weight k /\ forall i, (i < length (links j))%nat -> enters (at_link i) = true ->
   weight k <= bandwidth (at_link i) * (beta (at_link i) (size j k) + if within then beside j i else 0).
@@ -705,10 +773,10 @@ Proof.
   set (k := of_chunk (snd p0)) in *.
   set (from := fun w => match find (fun p => (fst (snd (fst p)) =? w)%nat) ps with Some p => hop_from (flown (snd p)) | None => hop_from (flown (snd p0)) end).
   set (to := fun v => match find (fun p => (snd (snd (fst p)) =? v)%nat) ps with Some p => hop_to (flown (snd p)) | None => hop_to (flown (snd p0)) end).
-  assert (Same : forall p, In p ps -> of_chunk (snd p) = k /\ (alone_before = true -> hop_from (flown (snd p)) = hop_from (flown (snd p0))) /\
-      (alone_behind = true -> hop_to (flown (snd p)) = hop_to (flown (snd p0)))).
+  assert (Same : forall p, In p ps -> of_chunk (snd p) = k /\ (alone_before i = true -> hop_from (flown (snd p)) = hop_from (flown (snd p0))) /\
+      (alone_behind i = true -> hop_to (flown (snd p)) = hop_to (flown (snd p0)))).
   { intros p Hp. destruct (ps_serve p Hp) as [E [_ [En [Go _]]]]. destruct (now p Hp) as [L C].
-    destruct (at_one_instant (snd p) (snd p0) s E E0 ltac:(congruence) En Go C C0) as [A1 [A2 A3]]. auto. }
+    destruct (at_one_instant (snd p) (snd p0) s E E0 ltac:(congruence) En Go C C0) as [A1 [A2 A3]]. rewrite L in A2, A3. auto. }
   assert (Hi : (i < length (links j))%nat).
   { destruct E0 as [T0 [F0 _]]. destruct (flight_ends _ _ T0 F0) as [_ [_ [R _]]]. unfold of_link in L0. congruence. }
   assert (Hen : enters (at_link i) = true) by congruence.

@@ -102,8 +102,6 @@ Proof.
   unfold nowhere_at. rewrite forallb_forall. intros H Hi. specialize (H (at_link i) (nth_In _ _ Hi)).
   rewrite andb_true_iff, !negb_true_iff in H. exact H.
 Qed.
-Lemma plain_alone : nowhere_at (adding plain) = true.
-Proof. apply forallb_forall. reflexivity. Qed.
 Lemma skipn_in {A} n (l : list A) x : In x (skipn n l) -> In x l.
 Proof. revert l. induction n as [|n IH]; intros [|a l]; simpl; auto. Qed.
 Lemma firstn_in {A} n (l : list A) x : In x (firstn n l) -> In x l.

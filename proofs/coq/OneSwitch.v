@@ -108,7 +108,12 @@ Proof.
   { intros i _ _. unfold lead_ok. apply andb_true_iff. split.
     - unfold potential. destruct (Cut.dst (at_link j i)); reflexivity.
     - apply forallb_forall. intros l Hl. rewrite Not_inner by auto. reflexivity. }
-  specialize (C H1 plain (uses_of j) sch (right_loose j plain sch good) T (Z.le_refl _) Sk (fun _ => [v]) (fun k => Z.max 0 (size j k * picoseconds))
+  assert (no_sums : forall l, sums_go_on j plain (fun _ => false) l = true).
+  { intros l. unfold sums_go_on. destruct (is_rank j (Cut.src l)), (is_rank j (Cut.dst l)); reflexivity. }
+  assert (no_copies : forall l, copies_go_back j X plain (fun _ => false) l = true).
+  { intros l. unfold copies_go_back. destruct (is_rank j (Cut.dst l)), (X (Cut.dst l)), (is_rank j (Cut.src l)), (X (Cut.src l)); reflexivity. }
+  specialize (C H1 plain (uses_of j) sch (right_loose j plain sch good) (fun _ => false) (fun _ => false)
+    (fun l _ => no_sums l) (fun l _ => no_copies l) T (Z.le_refl _) Sk (fun _ => [v]) (fun k => Z.max 0 (size j k * picoseconds))
     (fun _ => up :: repeat (a + up) (n - 2)) (fun _ => [down])). clear H1.
   assert (Sin : forall k w, In w (Sk k) -> In k (seq 0 (length ps)) /\ (w < n)%nat /\ w <> v).
   { intros k w. unfold Sk. destruct (existsb (Nat.eqb k) (seq 0 (length ps))) eqn:E; [|simpl; tauto]. intros H.
@@ -145,10 +150,10 @@ Proof.
     - unfold contains, all. rewrite count_vector. rewrite (proj2 (Nat.ltb_lt _ _) Wn). lia. }
   specialize (C H1). clear H1.
   assert (H1 : forall i k t (from : nat -> nat), (i < length (links j))%nat -> enters X (at_link j i) = true ->
-     (forall w, begins_at j i (from w)) -> (alone_before j plain = true -> forall w w', from w = from w') ->
+     (forall w, begins_at j i (from w)) -> (alone_before j (fun _ => false) i = true -> forall w w', from w = from w') ->
      over (map (fun w => early j star_full star_lead i (from w) w) (Sk k)) t <= over (up :: repeat (a + up) (n - 2)) t).
   { intros i k t from Hi He Hf Hc. pose proof (proj1 (Hf O)) as Hu.
-    rewrite (map_ext _ (early j star_full star_lead i (from O))) by (intros w; rewrite (Hc (plain_alone j) w O); reflexivity).
+    rewrite (map_ext _ (early j star_full star_lead i (from O))) by (intros w; rewrite (Hc eq_refl w O); reflexivity).
     generalize dependent (from O). intros u Hu. destruct (Lnv i Hi He) as [_ E]. change (u < n)%nat in Hu.
     assert (Ev : forall w, In w (Sk k) -> early j star_full star_lead i u w = (if (u =? w)%nat then 0 else a) + up).
     { intros w Hw. unfold early. rewrite E. cbn [Cut.src Cut.dst]. unfold star_full, star_lead. rewrite !potential_of by lia.
@@ -183,7 +188,7 @@ Proof.
       + rewrite (sum_zero); [lia|]. intros w _. destruct (u =? w)%nat; rewrite (proj2 (Z.leb_gt _ t)) by lia; reflexivity. }
   specialize (C H1). clear H1.
   assert (H1 : forall i (k : nat) t (to : nat -> nat), (i < length (links j))%nat -> enters X (at_link j i) = true ->
-     (forall v', ends_at j X i (to v')) -> (alone_behind j X plain = true -> forall v' v'', to v' = to v'') ->
+     (forall v', ends_at j X i (to v')) -> (alone_behind j (fun _ => false) i = true -> forall v' v'', to v' = to v'') ->
      over (map (fun v' => late j false (fun _ => []) (fun _ => []) i (to v') v') [v]) t <= over [down] t).
   { intros i k t to Hi He _ _. destruct (Lnv i Hi He) as [_ E]. cbn [map]. unfold late, rest. rewrite E. cbn [latency].
     replace (potential [] (to v)) with 0 by (unfold potential; destruct (to v); reflexivity).
