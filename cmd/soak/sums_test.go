@@ -11,6 +11,7 @@ import (
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/solve/forest"
 	"github.com/oraccl/oraccl/solve/innetwork"
+	"github.com/oraccl/oraccl/solve/overtime"
 	"github.com/oraccl/oraccl/verify"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/replay"
@@ -99,7 +100,7 @@ func below(c *trial, p *model.Problem, s *model.Schedule) error {
 // TestSoakInNetwork: what the in-network method finds on random machines is right, by a naive
 // execution, replay and smt, and above every bound.
 func TestSoakInNetwork(t *testing.T) {
-	soak(t, 120, map[string]float64{"served": 0.4, "sums": 0.1, "allreduce": 0.1, "reduce": 0.05, "reducescatter": 0.05, "broadcast": 0.05, "allgather": 0.05}, func(c *trial) error {
+	soak(t, 120, map[string]float64{"priced": 0.05, "served": 0.4, "sums": 0.1, "allreduce": 0.1, "reduce": 0.05, "reducescatter": 0.05, "broadcast": 0.05, "allgather": 0.05}, func(c *trial) error {
 		p := &model.Problem{Topology: verifytest.DrawMachines(c.Rand), Size: 1 + c.Int64N(60), Cost: []model.CostModel{model.Blocking, model.Pipelined}[c.IntN(2)]}
 		kinds := []model.Kind{model.AllReduce, model.AllReduce, model.Reduce, model.ReduceScatter, model.Broadcast, model.AllGather}
 		p.Collective = model.Collective{Kind: kinds[c.IntN(len(kinds))], Op: model.Operator(c.IntN(4))}
@@ -150,7 +151,34 @@ func found(c *trial, m solve.Solver, p *model.Problem, o solve.Options) error {
 	if err := agree(c, got.Problem, got.Schedule); err != nil {
 		return err
 	}
+	if err := priced(c, got.Problem, got.Schedule); err != nil {
+		return err
+	}
 	return below(c, got.Problem, got.Schedule)
+}
+
+// priced returns an error if prices that change with time, where transfers share links, claim that a right schedule is not possible.
+func priced(c *trial, p *model.Problem, s *model.Schedule) error {
+	makespan := verifytest.Execute(p, s).Makespan
+	for _, known := range []model.Time{makespan / 3, makespan * 2 / 3} {
+		w, _, _, err := overtime.FindShared(context.Background(), p, known, 1, false)
+		if err != nil && !errors.Is(err, solve.ErrNotServed) {
+			return fmt.Errorf("overtime.FindShared: %w\n%s", err, show(p, s))
+		}
+		if w == nil {
+			continue
+		}
+		c.count("priced")
+		switch yield, err := cert.Yield(context.Background(), &model.Certificate{Problem: p, Witness: *w}); {
+		case err != nil: // hops that look alike may differ
+			c.count("prices refused")
+		case yield > makespan:
+			return fmt.Errorf("%#v yields %v, above %v\n%s", w, yield, makespan, show(p, s))
+		case yield == makespan:
+			c.count("met by prices")
+		}
+	}
+	return nil
 }
 
 // TestSoakJoint: trees through switches that add, on random machines, some of whose links have

@@ -28,7 +28,7 @@ type covering struct {
 	s      *search
 	least  int64
 	far    [][]model.Time // D: by member, when what it contributes can be at each rank
-	onto   [][]way        // by node x: ranks from which x is reached over switches alone, and how soon
+	onto   []*reach       // by node x: what it is reached from over switches
 	colour []uint64       // by node: what it looks like from where it stands
 	known  map[uint64]model.Time
 	close  map[string]bool // sets that were looked at closely
@@ -149,7 +149,7 @@ func (c *covering) bestClosely() {
 }
 
 func (f *finder) newCovering() *covering {
-	c := &covering{finder: f, known: map[uint64]model.Time{}, close: map[string]bool{}, onto: make([][]way, f.t.Nodes()), least: math.MaxInt64}
+	c := &covering{finder: f, known: map[uint64]model.Time{}, close: map[string]bool{}, onto: make([]*reach, f.t.Nodes()), least: math.MaxInt64}
 	for _, h := range f.shapes {
 		c.least = min(c.least, h.least)
 	}

@@ -22,26 +22,20 @@ type entering struct {
 	inside  []bool
 	entries []entry
 	lanes   []lane
-	adds    bool           // a switch may add before links into the set
-	copies  bool           // one may copy behind them
 	far     [][]model.Time // as covering has them, or outside alone
-	onto    [][]way
-	inward  map[int][]way        // by node y: ranks of the set that are reached from it over switches
+	onto    []*reach
+	inward  map[int]*reach       // by node y: ranks of the set that are reached from it over switches
 	served  map[int][]model.Time // D', by rank z of those
 }
 
 // entering looks at a set where ways enter it for the first time, or for the last time.
 func (c *covering) entering(inside []bool, first bool) *entering {
-	e := &entering{covering: c, inside: inside, adds: c.adds, far: c.far, onto: c.onto, inward: map[int][]way{}, served: map[int][]model.Time{}}
+	e := &entering{covering: c, inside: inside, far: c.far, onto: c.onto, inward: map[int]*reach{}, served: map[int][]model.Time{}}
 	var before []bool
 	behind := inside
 	if first {
 		before, behind = complement(inside), nil
-		e.far, e.onto, e.adds = c.distant(before), make([][]way, c.t.Nodes()), false
-	}
-	for v := range inside {
-		e.adds = e.adds || first && !inside[v] && c.t.Reduces(v) != model.NoReducing
-		e.copies = e.copies || (first || inside[v]) && c.t.Copies(v)
+		e.far, e.onto = c.distant(before), make([]*reach, c.t.Nodes())
 	}
 	type ends struct {
 		src, dst int
@@ -65,17 +59,17 @@ func (c *covering) entering(inside []bool, first bool) *entering {
 			known[k] = j
 			e.entries = append(e.entries, entry{src: l.Src, dst: l.Dst, alpha: l.Alpha})
 			if e.onto[l.Src] == nil {
-				e.onto[l.Src] = c.ways(l.Src, before, true)
+				e.onto[l.Src] = c.reached(l.Src, before, true)
 			}
 			if e.inward[l.Dst] == nil {
-				e.inward[l.Dst] = c.ways(l.Dst, behind, false)
+				e.inward[l.Dst] = c.reached(l.Dst, behind, false)
 			}
 		}
 		e.entries[j].bandwidth += uint64(l.Bandwidth)
 	}
 	start := slices.Repeat([]model.Time{model.MaxTime}, c.t.Ranks)
-	for _, list := range e.inward {
-		for _, w := range list {
+	for _, r := range e.inward {
+		for _, w := range r.ways {
 			if e.served[w.rank] == nil {
 				start[w.rank] = 0
 				e.served[w.rank] = c.reachAmong(behind, start, c.least, false, false).full
@@ -87,11 +81,17 @@ func (c *covering) entering(inside []bool, first bool) *entering {
 	return e
 }
 
-// ways returns the ranks that are reached from a node over switches of a set, nil for all, or
+// reach is what is reached from a node over switches, or backwards.
+type reach struct {
+	ways []way // to ranks
+	one  bool  // all that passes the node at one time goes to one of these, or has come from one
+}
+
+// reached returns what is reached from a node over switches of a set, nil for all, or
 // backwards, with the least latency; a rank itself reaches itself alone.
-func (f *finder) ways(from int, among []bool, back bool) []way {
+func (f *finder) reached(from int, among []bool, back bool) *reach {
 	if f.t.IsRank(from) {
-		return []way{{from, 0}}
+		return &reach{[]way{{from, 0}}, true}
 	}
 	links := f.out
 	if back {
@@ -115,21 +115,24 @@ func (f *finder) ways(from int, among []bool, back bool) []way {
 			}
 		}
 	}
-	var list []way
+	r := &reach{one: true}
 	for v, alpha := range least {
-		if f.t.IsRank(v) {
-			list = append(list, way{v, alpha})
+		switch {
+		case f.t.IsRank(v):
+			r.ways = append(r.ways, way{v, alpha})
+		case back && f.t.Reduces(v) != model.NoReducing, !back && f.t.Copies(v):
+			r.one = false
 		}
 	}
-	slices.SortFunc(list, func(a, b way) int { return cmp.Compare(a.rank, b.rank) })
-	return list
+	slices.SortFunc(r.ways, func(a, b way) int { return cmp.Compare(a.rank, b.rank) })
+	return r
 }
 
 // distances returns how soon what members contribute can be at the set's links.
 func (e *entering) distances(outside []int) []model.Time {
 	d := slices.Repeat([]model.Time{model.MaxTime}, len(outside))
 	for _, x := range e.entries {
-		for _, u := range e.onto[x.src] {
+		for _, u := range e.onto[x.src].ways {
 			for i, w := range outside {
 				d[i] = min(d[i], e.far[w][u.rank].Add(u.alpha).Add(x.alpha))
 			}
@@ -143,8 +146,8 @@ func (e *entering) distances(outside []int) []model.Time {
 func (e *entering) depths(within []int) []model.Time {
 	d := slices.Repeat([]model.Time{model.MaxTime}, len(within))
 	soonest := map[int]model.Time{} // by rank, on the way from any entry
-	for _, ways := range e.inward {
-		for _, z := range ways {
+	for _, r := range e.inward {
+		for _, z := range r.ways {
 			if at, known := soonest[z.rank]; !known || z.alpha < at {
 				soonest[z.rank] = z.alpha
 			}
@@ -257,12 +260,12 @@ func (e *entering) by(outside, within []int, need area, occupied bool) model.Tim
 		}
 		if heads[k] == nil {
 			var lists [][]model.Time
-			for _, u := range e.onto[x.src] {
+			for _, u := range e.onto[x.src].ways {
 				list := make([]model.Time, len(outside))
 				for i, w := range outside {
 					list[i] = max(e.far[w][u.rank], k.arrival).Add(u.alpha)
 				}
-				if e.adds && len(lists) > 0 {
+				if !e.onto[x.src].one && len(lists) > 0 {
 					for i, at := range list {
 						lists[0][i] = min(lists[0][i], at)
 					}
@@ -274,12 +277,12 @@ func (e *entering) by(outside, within []int, need area, occupied bool) model.Tim
 		}
 		if tails[x.dst] == nil {
 			var lists [][]model.Time
-			for _, z := range e.inward[x.dst] {
+			for _, z := range e.inward[x.dst].ways {
 				list := make([]model.Time, len(within))
 				for i, v := range within {
 					list[i] = e.served[z.rank][v].Add(z.alpha)
 				}
-				if e.copies && len(lists) > 0 {
+				if !e.inward[x.dst].one && len(lists) > 0 {
 					for i, at := range list {
 						lists[0][i] = min(lists[0][i], at)
 					}

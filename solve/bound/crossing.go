@@ -13,7 +13,7 @@ const maxCrossing = 1 << 23
 // crossing returns the bound of an allreduce that the parts of partition yield if it is counted, too,
 // what transfers between them can carry early, and whom they can reach late: see package cert.
 func (f *finder) crossing() (model.Time, model.Witness) {
-	if f.p.Collective.Kind != model.AllReduce || f.adds || len(f.members)*len(f.t.Links) > maxCrossing {
+	if f.p.Collective.Kind != model.AllReduce || len(f.members)*len(f.t.Links) > maxCrossing {
 		return 0, nil
 	}
 	if f.parted == nil || f.budget.Spent() {
@@ -44,14 +44,11 @@ type portion struct {
 	share float64
 }
 
-// newCrossed returns nil where a switch in a part copies, or the time is over.
+// newCrossed returns nil where a switch adds before a link into a part, or one copies behind it, or the time is over.
 func newCrossed(f *finder, parts [][]int) *crossed {
 	x := &crossed{finder: f, part: make([]int, f.t.Nodes()), sizes: make([]int, len(parts)+1), behind: map[model.Time]float64{}}
 	for i, nodes := range parts {
 		for _, v := range nodes {
-			if f.t.Copies(v) {
-				return nil
-			}
 			x.part[v] = i + 1
 		}
 	}
@@ -86,7 +83,9 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 		if earliest[q] == nil {
 			earliest[q] = slices.Repeat([]model.Time{model.MaxTime}, len(f.members))
 		}
-		x.enter(&l, q, size, met, earliest[q])
+		if !x.enter(&l, q, size, met, earliest[q]) {
+			return nil
+		}
 	}
 	x.first = model.MaxTime
 	for q, at := range earliest {
@@ -104,8 +103,9 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 	return x
 }
 
-// enter adds a link into part q, and notes in earliest when what each member contributes can be there.
-func (x *crossed) enter(l *model.Link, q int, size int64, met [][]model.Time, earliest []model.Time) {
+// enter adds a link into part q, and notes in earliest when what each member contributes can be there. It returns false
+// where what passes the link at one time may have come from several ranks, or go to several ones.
+func (x *crossed) enter(l *model.Link, q int, size int64, met [][]model.Time, earliest []model.Time) bool {
 	after := model.MaxTime
 	arrival := model.Time(0)
 	if x.t.IsRank(l.Dst) {
@@ -113,7 +113,8 @@ func (x *crossed) enter(l *model.Link, q int, size int64, met [][]model.Time, ea
 	}
 	list := make([]model.Time, len(met))
 	var heads, tails []portion
-	for _, u := range x.ways(l.Src, nil, true) {
+	before := x.reached(l.Src, nil, true)
+	for _, u := range before.ways {
 		for i := range met {
 			list[i] = max(met[i][u.rank], arrival).Add(u.alpha)
 			earliest[i] = min(earliest[i], list[i])
@@ -125,7 +126,8 @@ func (x *crossed) enter(l *model.Link, q int, size int64, met [][]model.Time, ea
 		among[v] = p == q
 	}
 	set := make([]bool, x.t.Ranks)
-	for _, z := range x.ways(l.Dst, among, false) {
+	behind := x.reached(l.Dst, among, false)
+	for _, z := range behind.ways {
 		set[z.rank] = true
 		full := x.reachAmong(among, x.starts(set, false), size, false, false).full
 		set[z.rank] = false
@@ -138,7 +140,9 @@ func (x *crossed) enter(l *model.Link, q int, size int64, met [][]model.Time, ea
 	if len(heads) > 0 && after != model.MaxTime {
 		x.heads, x.tails = rising(append(x.heads, heads...)), rising(append(x.tails, tails...))
 		x.behind[after] += float64(l.Bandwidth) / float64(model.Second)
+		return before.one && behind.one
 	}
+	return true
 }
 
 // portions returns of which part of a part the times are over with each of them, given by member.

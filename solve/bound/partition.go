@@ -73,6 +73,7 @@ func (f *finder) readers() (model.Time, model.Witness) {
 		return 0, nil
 	}
 	w := model.Partition{Parts: parts}
+	f.parted = parts
 	return f.between(w), w
 }
 

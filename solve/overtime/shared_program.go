@@ -18,6 +18,7 @@ type sent struct {
 	passed  [][]int            // passings
 	within  map[interval][]int // places in passed
 	classes []int              // of arcs
+	free    bool               // no arc has a price: nothing limits what is sent
 }
 
 // flowing is pairs of ranks that look alike from a root and a destination, with hops between them that
@@ -126,10 +127,10 @@ func (x *split) optimise(ctx context.Context) error {
 		bandwidth[x.arcs[i].class] = x.arcs[i].bandwidth
 	}
 	for c, byWindow := range x.use {
-		rows := make([]int, len(byWindow))
+		rows := slices.Repeat([]int{-1}, len(byWindow))
 		x.most = append(x.most, bandwidth[c]*float64(x.classes[c])/x.bytes)
 		for k, terms := range byWindow {
-			if rows[k] = -1; len(terms) > 0 {
+			if len(terms) > 0 && !x.unpriced(c) {
 				most, _ := lp.Float(x.most[c] * float64(x.cuts[k+1]-x.cuts[k]))
 				rows[k] = x.AddLE("", most, summed(terms)...)
 			}
@@ -205,9 +206,15 @@ func (x *split) carry(kinds map[uint64]*sent, sources int) {
 	}
 }
 
+// unpriced reports whether arcs of a class have no price, since several transfers may share one.
+func (x *split) unpriced(class int) bool {
+	i := slices.IndexFunc(x.arcs, func(a arc) bool { return a.class == class })
+	return x.common[x.arcs[i].links[0]]
+}
+
 // newSent returns what is sent on a hop, without columns.
 func (x *split) newSent(h *hop) *sent {
-	k := &sent{within: map[interval][]int{}}
+	k := &sent{within: map[interval][]int{}, free: !slices.ContainsFunc(h.arcs, func(i int) bool { return !x.common[x.arcs[i].links[0]] })}
 	lags := []model.Time{0}
 	for n, i := range h.arcs {
 		k.classes = append(k.classes, x.arcs[i].class)
@@ -319,9 +326,12 @@ func (x *split) newFlowing(pair []hop, r *root, e *ending, kinds map[uint64]*sen
 	return f
 }
 
-// share adds what flows between a pair in some windows: it is no more than what is sent there in them.
+// share adds what flows between a pair in some windows: it is no more than what is sent there in them, if there are prices.
 func (x *split) share(f *flowing, i int) {
 	f.columns[i] = x.AddNonNegative("", lp.Int(0))
+	if slices.ContainsFunc(f.of, func(p part) bool { return p.kind.free && len(p.kind.within[f.passed[i]]) > 0 }) {
+		return
+	}
 	terms := []lp.Term{lp.T(f.columns[i], 1)}
 	for _, p := range f.of {
 		for _, n := range p.kind.within[f.passed[i]] {

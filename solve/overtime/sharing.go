@@ -94,7 +94,6 @@ func servedShared(p *model.Problem) error {
 	if !k.Rooted() {
 		ways *= len(members)
 	}
-	_, adds := p.Topology.Reducer()
 	switch {
 	case !slices.Contains([]model.Kind{model.Broadcast, model.Reduce, model.AllGather, model.ReduceScatter, model.AllReduce}, k):
 		return solve.NotServed("%v: want broadcast, reduce, allgather, reducescatter or allreduce", k)
@@ -102,8 +101,6 @@ func servedShared(p *model.Problem) error {
 		return solve.NotServed("late ranks")
 	case k.Rooted() && len(p.Topology.Switches) == 0:
 		return solve.NotServed("no switches: what flows to the farthest rank says as much")
-	case adds || slices.ContainsFunc(p.Topology.Switches, func(s model.Switch) bool { return s.Copies }):
-		return solve.NotServed("switches that copy or add")
 	case ways*p.Topology.Ranks > maxSharedCosts || ways < 1:
 		return solve.NotServed("%d ways among %d ranks", ways, p.Topology.Ranks)
 	}
@@ -211,6 +208,34 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 // whole is which part of all bytes is as good as all.
 const whole = 1 - 1e-6
 
+// common returns which links several transfers may share at a time: those behind a switch that adds, and those before one
+// that copies, over switches.
+func common(t *model.Topology) []bool {
+	adds, copies := make([]bool, t.Nodes()), make([]bool, t.Nodes())
+	for v := range t.Nodes() {
+		adds[v], copies[v] = t.Reduces(v) != model.NoReducing, t.Copies(v)
+	}
+	for again := true; again; {
+		again = false
+		for _, l := range t.Links {
+			if t.IsRank(l.Src) || t.IsRank(l.Dst) {
+				continue
+			}
+			if adds[l.Src] && !adds[l.Dst] {
+				adds[l.Dst], again = true, true
+			}
+			if copies[l.Dst] && !copies[l.Src] {
+				copies[l.Src], again = true, true
+			}
+		}
+	}
+	list := make([]bool, len(t.Links))
+	for i, l := range t.Links {
+		list[i] = adds[l.Src] || copies[l.Dst]
+	}
+	return list
+}
+
 // rate returns by how much more can arrive, of all, for each picosecond more at the prices of a solution: in
 // the long windows, or else in the last one in which anything is sent.
 func (x *split) rate() float64 {
@@ -315,6 +340,7 @@ type sharing struct {
 	finest int      // how many windows a program has at most
 	links  []uint64 // by arc
 	base   []uint64 // by node
+	common []bool   // by link: several transfers may share it, so that it has no price
 	bytes  float64  // of a source
 	roots  []root
 	number map[uint64]int // of a class of arcs
@@ -354,9 +380,17 @@ func (s *sharing) seen(from ...int) []uint64 {
 func (s *sharing) prepare(ctx context.Context) {
 	s.links = s.arcLooks()
 	s.base = make([]uint64, s.p.Topology.Nodes())
-	for v := range s.p.Topology.Ranks {
-		s.base[v] = 1
+	for v := range s.base {
+		switch t := s.p.Topology; {
+		case t.IsRank(v):
+			s.base[v] = 1
+		case t.Copies(v):
+			s.base[v] = join(uint64(t.Reduces(v)), 1)
+		case t.Reduces(v) != model.NoReducing:
+			s.base[v] = join(uint64(t.Reduces(v)), 0)
+		}
 	}
+	s.common = common(s.p.Topology)
 	members := s.p.Members()
 	for _, r := range members {
 		s.base[r] = 2

@@ -34,17 +34,17 @@ const maxMet = 1 << 26
 //	           with all ranks there at time 0
 //	L'(y, z)   as L
 //	c(t)       the most of W for one rank u: #{w : max(D(w,u), arrival of y) + L(u,x) <= t}; if
-//	           contributions are not added, 1 at most; and if any switch adds, u may be another one
-//	           for each w
+//	           contributions are not added, 1 at most; and if a switch adds from which x is
+//	           reached over switches, or x does, u may be another one for each w
 //	s(r)       the most of V for one rank z: #{v : α + L'(y,z) + D'(z,v) <= r}; if a byte is
-//	           needed by one rank alone, 1 at most; and if a switch copies, z may be
-//	           another one for each v
+//	           needed by one rank alone, 1 at most; and if a switch copies that is reached from y
+//	           over switches, or y does, z may be another one for each v
 //
 // If x is a rank, u is x; if y is a rank, z is y, and the arrival of y counts. A way that enters X
 // several times is looked at where it does for the last time: then D' and L' are over links between
-// nodes of X, and only switches of X matter that copy. Or it is looked at where it does for the
-// first time: then D and L are over links between nodes that are not in X, and only switches
-// outside X matter that add.
+// nodes of X, and so are ways to switches that copy. Or it is looked at where it does for the
+// first time: then D and L are over links between nodes that are not in X, and so are ways from
+// switches that add.
 //
 // Lemma (coverage). A right schedule with makespan T has F(T) >= N, where N is the number of
 // pairs and F(T) the sum of B·∫c(t)·s(T-t)dt, from 0 to T, over the links into X.
@@ -62,16 +62,17 @@ const maxMet = 1 << 26
 // rank u where its hop over λ begins, relays included, and takes D(w,u) or more [(times)], and
 // the hop begins at u no earlier than when the rank y has arrived [(late)], and is at λ's source
 // L(u,x) later or more [(hop)]: by σ, and so by t. Of first times all that is outside X [so are the
-// walks before λ]. If no switch adds, or none outside X, u is the same for all that
-// occupies λ at t, since it came over the same links [two ways that meet before λ do so at a switch of
-// both]. So the pairs that count have at most c(t)
+// walks before λ]. What occupies λ at t came over the same links to there, from one rank u, or met at
+// a switch of both hops that adds [two ways that meet before λ do so at a switch of both]. A hop visits
+// no rank between its ends, so that from there to x it is over switches. Where no such switch adds, u is the
+// same for all. So the pairs that count have at most c(t)
 // ranks of W. Where contributions are not added, a chunk has that of one rank.
 //
 // Of last times the walk stays in X after λ. The hop ends at a rank z, at σ + m/B + α + L'(y,z) or
 // later [(hop)], which is after t + α + L'(y,z), and v is reached D'(z,v) later or more [(times),
 // of the rest of the chain; if z = v, D' = 0], by T. Transfers that occupy λ at t part at a
 // switch that copies, or not at all. If they part before the first rank behind λ, the switch is on
-// both walks, and each v may have another z; else z is that rank for all. So the
+// both walks, behind y and switches alone, or y itself, and each v may have another z; else z is that rank for all. So the
 // pairs that count have at most s(T-t) of V, for each contribution. Where a byte is needed by one
 // rank, there is one. Added up over all times and links, that is the lemma.
 //
@@ -312,7 +313,7 @@ func (c *cover) heads(a *lane) []rise {
 		}
 		lists = append(lists, list)
 	}
-	if c.anySwitch(func(v int) bool { return !(c.first && c.inside[v]) && c.t.Reduces(v) != model.NoReducing }) {
+	if c.found(c.before[k.Src], func(v int) bool { return c.t.Reduces(v) != model.NoReducing }) >= 0 {
 		lists = leastOf(lists)
 	}
 	return c.highest(lists, most)
@@ -350,20 +351,20 @@ func (c *cover) tails(a *lane) []rise {
 		}
 		lists = append(lists, list)
 	}
-	if c.anySwitch(func(v int) bool { return (c.first || c.inside[v]) && c.t.Copies(v) }) {
+	if c.found(c.beyond[k.Dst], c.t.Copies) >= 0 {
 		lists = leastOf(lists)
 	}
 	return c.highest(lists, most)
 }
 
-// anySwitch reports whether there is a switch like that.
-func (c *cover) anySwitch(like func(v int) bool) bool {
-	for v := c.t.Ranks; v < c.t.Nodes(); v++ {
-		if like(v) {
-			return true
+// found returns the first switch like that of those that a walk over switches has reached, -1 if there is none.
+func (j *job) found(reached []model.Time, like func(v int) bool) int {
+	for v := j.t.Ranks; v < j.t.Nodes(); v++ {
+		if reached[v] != model.MaxTime && like(v) {
+			return v
 		}
 	}
-	return false
+	return -1
 }
 
 // highest returns, as its steps, how many times of one list are over, at most, with time; no

@@ -26,7 +26,7 @@ type plain struct {
 }
 
 // wrongs are the ways in which a coverage can be computed wrongly so that it yields too much.
-var wrongs = []string{"one head", "two heads", "one tail", "two tails", "latency", "bandwidth", "copies", "blocking", "least", "relay", "arrival", "union of pairs", "first and last"}
+var wrongs = []string{"one head", "two heads", "one tail", "two tails", "latency", "bandwidth", "copies", "blocking", "least", "relay", "arrival", "union of pairs", "first and last", "adds", "adds at once", "copies at once"}
 
 const forever = model.Time(1 << 40)
 
@@ -197,9 +197,23 @@ func (c *plain) bound(pairs map[int64]int64, limit model.Time, occupied bool) mo
 		if !t.IsRank(l.Dst) {
 			ends = c.ways(l.Dst, behind, false)
 		}
-		copies := false
-		for v := range c.x {
-			copies = copies || behind(v) && t.Copies(v) && c.wrong != "copies"
+		copies := t.Copies(l.Dst)
+		for _, w := range ends {
+			copies = copies || c.wrong != "copies at once" && t.Copies(w.at)
+		}
+		copies = copies && c.wrong != "copies"
+		adds := t.Reduces(l.Src) != model.NoReducing
+		for _, w := range begins {
+			adds = adds || c.wrong != "adds at once" && t.Reduces(w.at) != model.NoReducing
+		}
+		if adds = adds && c.wrong != "adds"; adds {
+			soonest := slices.Clone(e.heads[0])
+			for _, list := range e.heads {
+				for i, at := range list {
+					soonest[i] = min(soonest[i], at)
+				}
+			}
+			e.heads = [][]model.Time{soonest}
 		}
 		soonest := slices.Repeat([]model.Time{forever}, len(c.v))
 		for _, b := range ends {
@@ -418,6 +432,20 @@ func knownSchedules() []known {
 		}
 	}
 	add(q, links, transfers, model.Coverage{Nodes: []int{1, 2, 3}})
+	const n1 = 3 // ranks, of which others are behind two switches
+	behind := func(kind model.Kind, near, far model.Switch, root int) *model.Problem {
+		return (&model.Problem{Topology: &model.Topology{Ranks: n1, Switches: []model.Switch{near, far}}, Collective: model.Collective{Kind: kind, Root: root}, Size: 5}).WithChunks(1)
+	}
+	sum := behind(model.Reduce, model.Switch{Reduces: model.SumsTurned}, model.Switch{}, 2) // ranks 0 and 1, a switch that adds, another one, rank 2
+	links = []model.Link{{Src: 0, Dst: 3, Bandwidth: 1e12}, {Src: 1, Dst: 3, Bandwidth: 1e12}, {Src: 3, Dst: 4, Bandwidth: 1e12}, {Src: 4, Dst: 2, Bandwidth: 1e12}}
+	transfers = []model.Transfer{{Src: 0, Dst: 2, Route: 4, Op: model.Reduction, End: 5}, {Src: 1, Dst: 2, Route: 5, Op: model.Reduction, End: 5}}
+	add(sum, links, transfers, model.Coverage{Nodes: []int{2}})
+	all[len(all)-1].s.Routes = append(all[len(all)-1].s.Routes, []int{0, 2, 3}, []int{1, 2, 3})
+	spread := behind(model.Broadcast, model.Switch{}, model.Switch{Copies: true}, 0) // rank 0, a switch, another one that copies, ranks 1 and 2
+	links = []model.Link{{Src: 0, Dst: 3, Bandwidth: 1e12}, {Src: 3, Dst: 4, Bandwidth: 1e12}, {Src: 4, Dst: 1, Bandwidth: 1e12}, {Src: 4, Dst: 2, Bandwidth: 1e12}}
+	transfers = []model.Transfer{{Dst: 1, Route: 4, End: 5}, {Dst: 2, Route: 5, End: 5}}
+	add(spread, links, transfers, model.Coverage{Nodes: []int{1, 2, 3, 4}})
+	all[len(all)-1].s.Routes = append(all[len(all)-1].s.Routes, []int{0, 1, 2}, []int{0, 1, 3})
 	star := (&model.Problem{Topology: &model.Topology{Ranks: 4, Switches: []model.Switch{{Copies: true}}}, Collective: model.Collective{Kind: model.Broadcast}, Size: 5}).WithChunks(1)
 	links, transfers = []model.Link{{Src: 0, Dst: 4, Bandwidth: 1e12}}, nil
 	for v := 1; v < 4; v++ {

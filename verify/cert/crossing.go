@@ -13,7 +13,7 @@ import (
 var _ = rule(Kind{
 	Shows:  "what leaves a part of the network early carries few of its contributions, and what enters one late reaches few of its ranks, so that the links into the parts must pass more transfers then than 2k-2 of each chunk among k parts",
 	Holds:  "the parts, disjoint sets of nodes that hold every rank",
-	Needs:  "an allreduce, that no switch adds, and that those that copy are in no part",
+	Needs:  "an allreduce, that no switch adds from which links into parts are reached over switches, and that none copies that is reached from them over switches of the part",
 	Lemmas: "crossing",
 }, (*job).gathering)
 
@@ -38,46 +38,53 @@ var _ = rule(Kind{
 //	           of the least e(w, u, λ) of any λ into F and any u
 //
 // If x is a rank, u is x; if y is a rank, z is y. A member contributes to, and needs, every
-// chunk.
+// chunk. No λ has a switch that adds at x, or from which x is reached over switches, nor one that copies
+// at y, or that is reached from y over links between switches of Q.
 //
 // Lemma (crossing). Let a right schedule have the makespan T. Let p(t) be the lesser of
 // 2c(t)/(1+c(max(t, t1))) and 2s(T-t)/(1+s(T-t)). Then the sum of B·∫p(t)dt over all λ, from 0
 // to T - α - the least L'(y, z), is 2k-2 times the bytes of the buffer or more.
 //
 // Proof. Take pipelined schedules first, and one byte, which comes after β others of its chunk.
-// Say that it passes a link of bandwidth B at σ + β/B if a transfer of the chunk begins to occupy
-// the link at σ; the transfer occupies the link then [(busy)]. Say that a transfer to a rank of Q that
-// passes nodes outside of Q crosses into Q when the byte passes the link by which the transfer
-// enters Q for the last time. Of transfers one after the other on a chain the later one crosses
-// later: the first has ended before it starts.
+// Say that it passes a link of bandwidth B at σ + β/B if a hop of the chunk begins to occupy
+// the link at σ; it occupies the link then [(busy)]. A chain's routes, one after the other, are
+// hops from rank to rank. Say that a hop to a rank of Q that
+// passes nodes outside of Q crosses into Q when the byte passes the link by which the hop
+// enters Q for the last time. Of hops one after the other on a chain the later one crosses
+// later: the first has ended before it begins [(hop); of two of one transfer, too].
 //
-// Let e(Q, w), for w elsewhere, be the earliest time at which a transfer from another part that
+// Let e(Q, w), for w elsewhere, be the earliest time at which a hop from a rank of another part that
 // carries what w contributes crosses into Q, and b(Q) the greatest e(Q, w). There is one for
 // each part with members [k >= 2, and (arrive)]. Let F be the part with the least b(F), and t*
 // be b(F).
 //
-// X: for each member w, of a part P other than F, take a transfer from another part that crosses
-// into F at e(F, w) and carries what w contributes, behind a chain that brings that from w to
-// its source by its start [(arrive)]. Of these, X(w) is the last one from a rank of P to another
+// X: for each member w, of a part P other than F, take a hop from another part that crosses
+// into F at e(F, w) and carries what w contributes, behind hops that bring that from w to
+// its beginning by then [(arrive)]. Of these, X(w) is the last one from a rank of P to another
 // part. If it is not the one into F, then another one follows, so that it crosses before e(F, w)
 // <= t*, and so not into F.
 //
 // Y: for each part Q other than F take a w with e(Q, w) = b(Q), and for each member v of Q a
-// chain that brings v what w contributes. Its routes are a walk. Let Y(v) be the transfer with
+// chain that brings v what w contributes. Its routes are a walk. Let Y(v) be the hop with
 // which the walk enters Q for the last time. It crosses at b(Q) or later [it comes from another
-// part, or follows one that does], which is t* or later. No Y(v) is an X(w): it crosses into
-// another part than F, at t* or later. And t* >= t1: what w contributes is not at a λ into F
+// part, or follows one that does], which is t* or later. And t* >= t1: what w contributes is not at a λ into F
 // before e(w, u, λ) for some u.
 //
-// Let X cross over λ at t. Its hop over λ begins at a rank u, no earlier than D(w, u) for each w
+// All hops whose byte passes λ at t are of one stream [(apart)]. They began at one rank u and came over the same
+// links to λ: had they met on the way, it would be at a switch that adds, and from there over switches to x [two ways
+// that meet before λ do so at a switch of both, and a hop visits no rank between its ends]. Those of them that cross there
+// end at one rank z of Q: had they parted, it would be at a switch that copies, of Q since they stay in it, and
+// over switches from y. Count them as one crossing.
+// If it is of an X it is of no Y: that one crosses into another part than F, at t* or later.
+//
+// Let X cross over λ at t. Its hop over λ begins at the rank u, no earlier than D(w, u) for each w
 // whose contribution it carries [(times)], nor before y arrives [(late)], and is at x L(u, x)
-// later or more [(hop)]. So it is X(w) for c(t)·n(P) members w at most, all of one part P. Let Y
-// cross over λ at t. Its hop ends at a rank z of Q, after t + α + L'(y, z) [(hop)], and the walk
+// later or more [(hop)]. So it is X(w) for c(t)·n(P) members w at most, all of one part P, that of u. Let Y
+// cross over λ at t. Its hop ends at the rank z of Q, after t + α + L'(y, z) [(hop)], and the walk
 // stays in Q. So it is Y(v) for s(T-t)·n(Q) members at most, all of Q.
 //
-// All bytes pass before the integral ends [(hop)], and no two at one time on one link: no switch
-// adds, and branches of a multicast part at a switch in no part, after which one of them would
-// enter Q again [(apart)]. So it suffices that p sums up to 2k-2 or more over all X and Y of a
+// All bytes pass before the integral ends [(hop)], and no two at one time on one link.
+// So it suffices that p sums up to 2k-2 or more over all X and Y of a
 // byte, each at the time at which it crosses.
 //
 // Let c and s be c(t*) and s(T-t*). Where an X crosses, at t <= t*, p/c(t) is the lesser of
@@ -96,14 +103,6 @@ func (j *job) gathering(w model.Crossing) (model.Time, error) {
 	part, err := j.parts(w.Parts)
 	if err != nil {
 		return 0, err
-	}
-	for i, s := range j.t.Switches {
-		if s.Reduces != model.NoReducing {
-			return 0, fmt.Errorf("topology: switch %d adds, want none that does", i)
-		}
-		if v := j.t.Ranks + i; s.Copies && part[v] != 0 {
-			return 0, fmt.Errorf("parts[%d]: node %d is a switch that copies, want it in no part", part[v]-1, v)
-		}
 	}
 	c := &crossed{job: j, part: part, sizes: make([]int, len(w.Parts)+1)}
 	c.l = j.total(func(l *load, k int) int64 {
@@ -183,13 +182,20 @@ func (c *crossed) look(size int64) error {
 		if earliest[q] == nil {
 			earliest[q] = slices.Repeat([]model.Time{model.MaxTime}, len(c.members))
 		}
-		tails, after := c.behind(e, c.overSwitches(&within, outOf, e.dst), served)
+		onward, back := c.overSwitches(&within, outOf, e.dst), c.overSwitches(reversed, into, e.src)
+		tails, after := c.behind(e, onward, served)
 		if after == model.MaxTime {
 			continue // nothing crosses there
 		}
-		heads := c.before(e, c.overSwitches(reversed, into, e.src), met, earliest[q])
+		heads := c.before(e, back, met, earliest[q])
 		if len(heads) == 0 {
 			continue
+		}
+		if v := c.found(back, func(v int) bool { return c.t.Reduces(v) != model.NoReducing }); v >= 0 {
+			return fmt.Errorf("parts[%d]: the link from %s to %s is reached over switches from %s, which adds", q-1, c.t.NodeName(e.src), c.t.NodeName(e.dst), c.t.NodeName(v))
+		}
+		if v := c.found(onward, c.t.Copies); v >= 0 {
+			return fmt.Errorf("parts[%d]: the link from %s to %s leads over switches of the part to %s, which copies", q-1, c.t.NodeName(e.src), c.t.NodeName(e.dst), c.t.NodeName(v))
 		}
 		c.heads, c.tails = rising(append(c.heads, heads...)), rising(append(c.tails, tails...))
 		if c.enter[after] == nil {

@@ -15,7 +15,7 @@ import (
 var _ = rule(Kind{
 	Shows:  "at these link prices, which change with time, a transfer pays for all that it serves together, and all links together sell no more than their bandwidth over time",
 	Holds:  "prices of links in steps of time, and what it costs at least until what a rank needs is where by when: a dual of the linear program of flows over time of what is copied, or added up, on the way",
-	Needs:  "one of the standard collectives, and no switch that copies or adds",
+	Needs:  "one of the standard collectives, and a price of 0 where several transfers may share a link because switches copy or add",
 	Lemmas: "shared flows",
 }, func(j *job, w model.TimedPotentials) (model.Time, error) { return j.sharing(&w) })
 
@@ -34,6 +34,8 @@ const (
 // from a rank u over links 1..l and switches to a rank v, and each time t with t + Σα < H
 //
 //	(shared)   Σ max(0, c_κ(v, t + Σα) - c_κ(u, t)) <= Σ_i y_i(t + α_1 + … + α_{i-1})
+//	(own)      y_e = 0 if the source of e is a switch that adds, or is reached from one over switches,
+//	           or if its destination is one that copies, or leads to one over switches
 //
 // where the first sum is over the ways that serve the item and for which c_κ(u, t) is finite. Let the item
 // pay for a byte the sum of c_κ(d, T-) over these ways, which is the cost just before T.
@@ -45,21 +47,25 @@ const (
 // Proof. Take an item, or where the cut is free any chunk with some of its bytes. For each way κ
 // that serves it take a chain of transfers from w to d [(arrive); what w contributes is at the start at w
 // alone]. All transfers of the chunk that are in any of these chains fall into hops. A hop of a
-// chunk of m bytes begins to occupy its link i at σ_i = σ_1 + α_1 + … + α_{i-1} [(hop); no switch adds], and
+// chunk of m bytes begins to occupy its link i at σ_i = σ_1 + α_1 + … + α_{i-1} [(hop)], or later behind a switch
+// that adds, where y_i is 0; and
 // occupies it for τ or longer, τ being the greatest τ_i; let the part ξ of the chunk, 0 <= ξ < 1, pass
-// link i at σ_i + ξτ. It comes to the end of the hop Σα after it passed the first link, at the time a, say;
+// link i at σ_i + ξτ. It comes to the end of the hop Σα after it passed the first link, at the time a, say, or later;
 // and it passes the first link of the next hop of a chain, which starts when this one has
 // ended, at σ_1 + Σα + τ + ξτ' or later, which is a or later. So along the chain of κ, c_κ rises from 0 at w [it
 // starts when w has arrived, or later (late)] to c_κ(d, T-) or more at the end [the last hop ends by T, so
 // that the part comes before T]; between hops it does not rise; and so the sum over the chain's hops of
 // max(0, c_κ(v, a) - c_κ(u, a - Σα)) is c_κ(d, T-) or more. [It is finite at each of them, one after the
-// other, by (shared).] Add that up over the ways. Each hop is counted for those ways whose chains it is
+// other, by (shared).] Add that up over the ways. Hops that occupy a link with a price at one time are of one stream [(apart)],
+// and by (own) came to there over the same links from one rank, and go on over the same ones to one rank [two ways that meet
+// do so at a switch of both that adds, and those that part at one that copies; a hop visits no rank between its ends]:
+// they pass all their links at the same times, and are taken for one. Each hop is counted for those ways whose chains it is
 // in, and once for each of them [the transfers of a chain are one after the other]. By (shared) it has
 // all of this paid by Σ_i y_i, at the times at which the part passes its links. So what the hops of
 // the chunk pay for the part, each of them once, is what the item pays or more.
 //
 // While it occupies a link a hop passes it at a rate of m/τ <= B_e bytes per second, and no two
-// transfers occupy one link at a time [(apart); no switch copies, or adds]. So at any time t at most B_e
+// hops occupy a link with a price at a time. So at any time t at most B_e
 // bytes per second pass e, at the price y_e(t). A part passes e when something that is needed can have come
 // to it, and early enough that it can still come to where something is needed [(times)].
 //
@@ -77,11 +83,11 @@ func (j *job) sharing(w *model.TimedPotentials) (model.Time, error) {
 	if err := (&model.Certificate{Problem: j.p, Witness: *w}).Validate(); err != nil {
 		return 0, err
 	}
-	switch {
-	case j.p.Collective.Kind == model.Custom:
+	if j.p.Collective.Kind == model.Custom {
 		return 0, errors.New("witness: of kind timed-potentials needs one of the standard collectives")
-	case j.copies() || j.adds():
-		return 0, errors.New("topology: switches copy or add, so that what passes a link at one time can be several transfers")
+	}
+	if err := j.own(w.Classes); err != nil {
+		return 0, err
 	}
 	m := &sharedMarket{timedMarket: timedMarket{job: j, class: make([]int, len(j.t.Links)), curves: []curve{{{0, 0, 0}}}}, w: w, horizon: w.Horizon}
 	for i, c := range w.Classes {
@@ -111,6 +117,33 @@ func (j *job) sharing(w *model.TimedPotentials) (model.Time, error) {
 		due, finite := m.due(t)
 		return finite && m.sold(sellers, t).Cmp(due) >= 0
 	})), nil
+}
+
+// own returns an error if a link has a price that several transfers may share: (own).
+func (j *job) own(classes []model.PriceClass) error {
+	reversed := j.t.Reversed()
+	into, outOf := reversed.Out(), j.t.Out()
+	before, behind := map[int]int{}, map[int]int{} // by node: a switch that adds, from which it is reached, or one that copies, to which it leads
+	for _, c := range classes {
+		if !slices.ContainsFunc(c.Pieces, func(x model.PricePiece) bool { return x.Price != 0 || x.Slope != 0 }) {
+			continue
+		}
+		for _, i := range c.Links {
+			k := &j.t.Links[i]
+			if _, known := before[k.Src]; !known {
+				before[k.Src] = j.found(j.overSwitches(reversed, into, k.Src), func(v int) bool { return j.t.Reduces(v) != model.NoReducing })
+			}
+			if _, known := behind[k.Dst]; !known {
+				behind[k.Dst] = j.found(j.overSwitches(j.t, outOf, k.Dst), j.t.Copies)
+			}
+			for _, v := range []int{before[k.Src], behind[k.Dst]} {
+				if v >= 0 {
+					return fmt.Errorf("witness: link %d has a price, and what passes it at one time can be several transfers, because of %s", i, j.t.NodeName(v))
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // sharedMarket knows prices, and what ways cost.

@@ -46,6 +46,7 @@ func wanted(p *model.Problem) (ways []model.CostlyWay) {
 func newSplit(r *rand.Rand, p *model.Problem, horizon model.Time) *split {
 	s := &split{p: p, horizon: horizon, ways: wanted(p)}
 	t := p.Topology
+	copied := beforeCopies(t)
 	common := make([]bool, t.Nodes())
 	for v := range common {
 		common[v] = r.IntN(2) == 0
@@ -72,7 +73,7 @@ func newSplit(r *rand.Rand, p *model.Problem, horizon model.Time) *split {
 				from, to = model.Time(r.IntN(int(horizon))), model.Time(r.IntN(int(horizon)+1))
 			}
 			for i, l := range t.Links {
-				for at := from; at < to && !in[l.Src] && in[l.Dst]; at++ {
+				for at := from; at < to && !in[l.Src] && in[l.Dst] && !copied[i]; at++ {
 					shares[i][at]++
 				}
 			}
@@ -109,6 +110,19 @@ func hops(t *model.Topology) (all [][]int) {
 		extend(nil, []int{r})
 	}
 	return all
+}
+
+// beforeCopies returns which links have a switch that copies behind them on some hop.
+func beforeCopies(t *model.Topology) []bool {
+	list := make([]bool, len(t.Links))
+	for _, route := range hops(t) {
+		copied := false
+		for _, l := range slices.Backward(route) {
+			copied = copied || t.Copies(t.Links[l].Dst)
+			list[l] = list[l] || copied
+		}
+	}
+	return list
 }
 
 // costs returns what it costs at least that a way comes to each rank by each time.
@@ -251,13 +265,15 @@ func (s *split) yield(w model.TimedPotentials, ends [][]int64) model.Time {
 // seen: it yields more than some optimum, and the checker does not accept it.
 func TestSharingIsSound(t *testing.T) {
 	limit := model.Time(60)
-	decided, met, caught, same, all, refused, raised := map[model.CostModel]int{}, 0, map[string]int{}, 0, 0, 0, 0
+	decided, met, caught, same, all, refused, raised, copied := map[model.CostModel]int{}, 0, map[string]int{}, 0, 0, 0, 0, 0
 	kinds := map[model.Kind]int{}
 	for seed := *firstSeed; seed < *firstSeed+uint64(*problems); seed++ {
 		r := rand.New(rand.NewPCG(seed, 26))
 		p := covered(r)
+		copies := false
 		for i := range p.Topology.Switches {
-			p.Topology.Switches[i].Copies = false
+			p.Topology.Switches[i].Copies = p.Topology.Switches[i].Copies && seed%2 == 0
+			copies = copies || p.Topology.Switches[i].Copies
 		}
 		b := newBrute(p, *budget)
 		least, state, exhausted := b.optimum(limit)
@@ -273,11 +289,16 @@ func TestSharingIsSound(t *testing.T) {
 			s := newSplit(r, q, least+model.Time(1+r.IntN(6)))
 			w, ends := s.witness()
 			y, err := cert.Yield(context.Background(), &model.Certificate{Problem: q, Witness: w})
-			if err != nil { // a walk may pass a switch twice
-				require.ErrorContains(t, err, "a hop from rank")
+			if err != nil { // a walk may pass a switch twice, or lead to one that copies, and to no rank
+				if !copies {
+					require.ErrorContains(t, err, "a hop from rank")
+				}
 				require.NotEmpty(t, q.Topology.Switches)
 				refused++
 				continue
+			}
+			if copies {
+				copied++
 			}
 			require.LessOrEqual(t, y, least, "seed %d: %v %v\n%+v\nyields %v by %+v, but there is a schedule that ends at %v: %+v",
 				seed, p, p.Release, p.Topology, y, w, least, b.schedule(state))
@@ -327,6 +348,7 @@ func TestSharingIsSound(t *testing.T) {
 	require.Greater(t, raised, all/20)
 	require.Greater(t, same, all*3/4)
 	require.Less(t, refused, all/4)
+	require.Greater(t, copied, all/50)
 	require.Len(t, kinds, 8)
 	for _, wrong := range wrongShares {
 		require.Positive(t, caught[wrong], wrong)
@@ -372,7 +394,12 @@ func TestSharingByHand(t *testing.T) {
 		{"pays 1, and serves what costs 2 more", func(_ *model.Problem, w *model.TimedPotentials) { w.Ways[0].Costs[2] = 1 }},
 		{"where a way says that nothing can be", func(_ *model.Problem, w *model.TimedPotentials) { w.Costs[1].Steps[0].From++ }},
 		{"does not cost 0 at its source", func(_ *model.Problem, w *model.TimedPotentials) { w.Ways[0].Costs[0] = 2 }},
-		{"switches copy or add", func(p *model.Problem, _ *model.TimedPotentials) { p.Topology.Switches[0].Copies = true }},
+		{"can be several transfers", func(p *model.Problem, _ *model.TimedPotentials) { p.Topology.Switches[0].Reduces = model.SumsTurned }},
+		{"can be several transfers", func(p *model.Problem, w *model.TimedPotentials) {
+			p.Topology.Switches[0].Copies = true
+			w.Classes[0].Links = slices.Concat(into, p.Topology.Out()[0])
+			slices.Sort(w.Classes[0].Links)
+		}},
 		{"nothing has to pass", func(p *model.Problem, _ *model.TimedPotentials) { p.Collective.Root = 3 }},
 		{"want descending costs", func(_ *model.Problem, w *model.TimedPotentials) {
 			w.Costs[1].Steps = append(w.Costs[1].Steps, model.CostStep{From: 300 * ns, Cost: 2})
@@ -386,6 +413,10 @@ func TestSharingByHand(t *testing.T) {
 		_, err := yield(q, w)
 		require.ErrorContains(t, err, x.says)
 	}
+	p.Topology.Switches[0].Copies = true // behind which transfers part
+	least, err = yield(p, fresh())
+	require.NoError(t, err)
+	require.Equal(t, 500*ns, least)
 	w := fresh()
 	w.Horizon = 400 * ns
 	least, err = yield(p, w)
