@@ -74,27 +74,34 @@ type builder struct {
 }
 
 // schedule returns a schedule of p, or nil if the budget is spent before, or chunks in this form
-// would be in each other's sums.
-func (x *machines) schedule(budget *solve.Budget, p *model.Problem, f form) *model.Schedule {
-	size := int64(0)
-	for _, c := range p.Chunks {
-		size = max(size, c.Size)
-	}
-	y := &builder{machines: x, p: p, s: &model.Schedule{Form: model.Timed}, form: f, routes: map[[3]int]int32{}}
-	y.inside = &net{slot: x.slot(x.insideLinks, size), lines: map[int]*line{}}
-	y.across = &net{slot: x.slot(x.acrossLinks, size), lines: map[int]*line{}}
+// would be in each other's sums. Some chunks of each place are apart, first and last: see apart.
+func (x *machines) schedule(budget *solve.Budget, p *model.Problem, f form, apart int) *model.Schedule {
+	y := x.builder(p, f)
 	if f == woven {
 		if !y.weave(budget) {
 			return nil
 		}
 		return y.s
 	}
-	for k := range p.Chunks {
+	last := y.apart(apart * len(x.planes) * x.size * len(x.members))
+	for k := len(last); k < len(p.Chunks)-len(last); k++ {
 		if k&0xff == 0 && budget.Spent() || !y.chunk(k) {
 			return nil
 		}
 	}
+	for _, finish := range last {
+		finish()
+	}
 	return y.s
+}
+
+// builder returns one that has made nothing yet.
+func (x *machines) builder(p *model.Problem, f form) *builder {
+	size := largest(p)
+	y := &builder{machines: x, p: p, s: &model.Schedule{Form: model.Timed}, form: f, routes: map[[3]int]int32{}}
+	y.inside = &net{slot: x.slot(x.insideLinks, size), lines: map[int]*line{}}
+	y.across = &net{slot: x.slot(x.acrossLinks, size), lines: map[int]*line{}}
+	return y
 }
 
 // slot returns how long a chunk may keep any of some links busy.
@@ -251,21 +258,26 @@ func (y *builder) read(c place, g, reader, owner int, ready model.Time) model.Ti
 	if y.size == 1 {
 		return ready
 	}
-	x, ranks := &y.planes[c.plane], y.members[g]
 	from := func(i int) model.Time {
 		if i == owner || reader == owner {
 			return ready
 		}
 		return 0
 	}
-	if !y.reads {
-		end := ready
-		for d := 1; d < y.size; d++ {
-			i := (reader + d) % y.size
-			end = max(end, y.move(c, g, i, reader, model.Reduction, from(i)))
-		}
-		return end
+	if y.reads {
+		return y.readFrom(c, g, reader, from)
 	}
+	end := ready
+	for d := 1; d < y.size; d++ {
+		i := (reader + d) % y.size
+		end = max(end, y.move(c, g, i, reader, model.Reduction, from(i)))
+	}
+	return end
+}
+
+// readFrom has a rank of machine g read the sum of what its ranks hold from some time on each.
+func (y *builder) readFrom(c place, g, reader int, from func(i int) model.Time) model.Time {
+	x, ranks := &y.planes[c.plane], y.members[g]
 	slots, last := make([]int, y.size), 0
 	for i := range ranks {
 		if i != reader {

@@ -6,7 +6,9 @@
 // B bytes per second each way this takes (1+1/n)·S/B for S bytes, in the limit of small chunks:
 // each rank sends each part once, and its own sum; it receives that sum once, and every part.
 // A link carries one chunk at a time, so that time falls into slots. What follows the example of
-// NCCL's NVLS and of MSCCL++'s switch channels (Shah et al., "MSCCL++", 2025).
+// NCCL's NVLS and of MSCCL++'s switch channels (Shah et al., "MSCCL++", 2025). While no sum has been read yet, and
+// when none is left to be read, links carry contributions and sums from rank to rank: see mixture, which is optimal in that limit
+// for all but small buffers.
 //
 // Where switches turn sums round (model.SumsTurned, SHARP: Graham et al., COM-HPC 2016), all ranks
 // send at once up a tree, and the sum comes down to all: S/B, and one latency, whatever n is.
@@ -14,7 +16,8 @@
 // Machines whose ranks read sums are put together by the network between them: ranks of equal
 // number own a part in common. Each reads its machine's sum, they add these up among each other,
 // by a tree of switches or at one of them that sends the sum back, and each writes what
-// comes of it to its machine. All chunks are on their way at once, each as early as it can be.
+// comes of it to its machine. All chunks are on their way at once, each as early as it can be. Some of them go from peer to peer before
+// sums are read, or after they are written: see apart.
 // Where ranks of a machine cannot read sums, but the network between machines turns them round,
 // they add up parts among each other. The other collectives are the halves of an allreduce: what is
 // summed is passed up to the root or to a rank with its shard, what is spread goes down from there.
@@ -49,7 +52,7 @@ func (method) Name() string { return "in-network" }
 func (method) About() solve.About {
 	return solve.About{
 		Serves:    "allreduce, reduce, reducescatter, broadcast, allgather, timed, no rank late, where switches add or copy: machines at whose switches ranks read sums, trees that turn sums round, both, or a switch that copies",
-		Guarantee: "allreduce, in the limit of small chunks: (1+1/n)·S/B where n ranks read sums at switches, S/B and one latency at a tree that turns them round",
+		Guarantee: "allreduce, in the limit of small chunks, with the latency a from rank to rank: where n ranks of one machine read sums at switches a(2n-4)/(n-1) + (1+1/n)·S/B, optimal from S/B = an/(n-1) on, pipelined; S/B and one latency at a tree that turns them round",
 		Source:    "NCCL's NVLS; Graham et al., COM-HPC 2016; `solve/innetwork`",
 		Quick:     true,
 
@@ -99,6 +102,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		s.machines = x
 		if p.Chunks == nil && o.Chunks == 0 {
 			s.cuts(b)
+			s.tryAll(b)
 			continue
 		}
 		q := solve.Cut(p, o.Chunks)
@@ -125,18 +129,28 @@ type search struct {
 	p      *model.Problem
 	enough model.Time
 	result solve.Result
+	best   form // of the result
+	apart  int  // chunks of each place that are apart in it
 }
 
 // try keeps the schedule of a cut and a form if it is the best, and returns its makespan, or ok
 // false if there is none.
 func (s *search) try(b *solve.Budget, q *model.Problem, f form) (at model.Time, ok bool) {
-	made := s.schedule(b, q, f)
+	return s.tryApart(b, q, f, 0)
+}
+
+// tryApart is try with some chunks of each place apart.
+func (s *search) tryApart(b *solve.Budget, q *model.Problem, f form, apart int) (at model.Time, ok bool) {
+	made := s.schedule(b, q, f, apart)
 	if made == nil {
 		return 0, false
 	}
 	at = q.Makespan(made)
 	if s.result.Schedule == nil || at < s.result.Makespan() {
-		s.result.Problem, s.result.Schedule, s.result.Note = q, made, s.note(f)
+		s.result.Problem, s.result.Schedule, s.result.Note, s.best, s.apart = q, made, s.note(f), f, apart
+		if apart > 0 {
+			s.result.Note += ", some before sums are read and after they are written"
+		}
 	}
 	return at, true
 }
@@ -158,7 +172,13 @@ func (s *search) cuts(b *solve.Budget) {
 			}
 		}
 	}
+	if slices.Contains(s.forms(), woven) && s.p.Cost == model.Pipelined {
+		s.mix(b)
+	}
 	for _, f := range s.forms() {
+		if s.result.Schedule != nil && s.result.Makespan() <= s.enough {
+			return
+		}
 		most := maxTransfers / s.each(f)
 		if f == woven {
 			most *= 2
@@ -170,7 +190,7 @@ func (s *search) cuts(b *solve.Budget) {
 			if !ok && b.Spent() || ok && at <= s.enough {
 				break
 			}
-			if !ok || at >= best-best/300 {
+			if !ok || at >= best-best/1000 {
 				worse++
 			}
 			if ok {

@@ -11,6 +11,8 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/innetwork"
+	"github.com/oraccl/oraccl/verify"
+	"github.com/oraccl/oraccl/verify/replay"
 )
 
 func problem(t *testing.T, name string, size int64, cost model.CostModel) *model.Problem {
@@ -96,6 +98,38 @@ func TestHalves(t *testing.T) {
 		require.LessOrEqual(t, got, c.want*(1+c.over), "%s %v: %s", c.name, c.kind, r.Note)
 		require.GreaterOrEqual(t, got, c.want*0.999, "%s %v: %s", c.name, c.kind, r.Note)
 	}
+}
+
+// TestMixture: where n ranks read sums, an allreduce takes little more than the least there is, from the size on for which that is known.
+func TestMixture(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		ranks            float64
+		latency, perByte float64 // us
+	}{
+		{"dgxh100-nvls", 8, 0.7, 1 / 450e3},
+		{"dgxb200-nvls", 8, 0.7, 1 / 900e3},
+		{"switch:3:read", 3, 0.5, 1 / 53687.0912},
+		{"switch:5:read", 5, 0.5, 1 / 53687.0912},
+		{"switch:16:read", 16, 0.5, 1 / 53687.0912},
+	} {
+		n := c.ranks
+		for _, times := range []float64{1.05, 2, 10, 100} {
+			bytes := int64(times * c.latency * n / (n - 1) / c.perByte)
+			r := run(t, problem(t, c.name, bytes, model.Pipelined), solve.Options{})
+			require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, r.Schedule).Outcome)
+			want := c.latency*(2*n-4)/(n-1) + (n+1)/n*float64(bytes)*c.perByte
+			require.InEpsilon(t, want, float64(r.Makespan())/1e6, 0.0125, "%s: %d bytes", c.name, bytes)
+		}
+	}
+}
+
+// TestApart: links between machines carry something while sums are read and written.
+func TestApart(t *testing.T) {
+	r := run(t, problem(t, "dgxh100-nvls:2", 8<<20, model.Pipelined), solve.Options{})
+	require.Contains(t, r.Note, "some before sums are read and after they are written")
+	require.Equal(t, verify.Proved, replay.Check(context.Background(), r.Problem, r.Schedule).Outcome)
+	require.LessOrEqual(t, float64(r.Makespan())/1e6, 24.92, "8 MiB over 400 GB/s, 2.6 us between machines, and 2·0.7 us within one, of which an eighth can be saved")
 }
 
 // TestNotServed: what is left out is named.

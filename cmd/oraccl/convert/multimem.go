@@ -15,7 +15,7 @@ import (
 // have no more.
 func sharesOf(p *model.Problem, s *model.Schedule) (*mscclpp.Shares, error) {
 	no := func(format string, args ...any) error {
-		return fmt.Errorf("cannot be written as an execution plan: "+format+"; of switches that add or copy, plans have what reads the sum of all ranks and writes it to all (glres), and what writes to all (gstore)", args...)
+		return fmt.Errorf("cannot be written as an execution plan: "+format+"; of switches that add or copy, plans have what reads the sum of all ranks and writes it to all (glres), and what writes to all (gstore); within one machine --method in-network makes nothing else if --chunks is given", args...)
 	}
 	kind := p.Collective.Kind
 	if kind != model.AllReduce && kind != model.AllGather {
