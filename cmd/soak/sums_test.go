@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/bound"
 	"github.com/oraccl/oraccl/solve/forest"
@@ -235,6 +237,37 @@ func TestReadsFirst(t *testing.T) {
 			if v := replay.Check(context.Background(), r.Problem, r.Schedule); v.Outcome != verify.Proved {
 				t.Errorf("%v, %d chunks: %v", cost, chunks, v.Violations)
 			}
+		}
+	}
+}
+
+// TestInNetworkIsRight: mixtures among the ranks of one machine, and chunks that cross before sums are read, or after they are written, are right.
+func TestInNetworkIsRight(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		size int64
+		note string
+	}{
+		{"dgxh100-nvls", 1 << 20, "adds up others before"},
+		{"switch:3:read", 1 << 20, "adds up others before"},
+		{"switch:5:read", 100_003, "adds up others before"},
+		{"dgxh100-nvls:2", 8 << 20, "some before sums are read and after they are written"},
+		{"dgxh100-nvls:4", 8 << 20, "some before sums are read and after they are written"},
+	} {
+		tp, err := topo.Parse(c.name, topo.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: c.size, Cost: model.Pipelined}
+		r, err := innetwork.All()[0].Solve(context.Background(), p, solve.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(r.Note, c.note) {
+			t.Errorf("%s, %d bytes: %s, want %s", c.name, c.size, r.Note, c.note)
+		}
+		if v := replay.Check(context.Background(), r.Problem, r.Schedule); v.Outcome != verify.Proved {
+			t.Errorf("%s, %d bytes: %v", c.name, c.size, v.Violations)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/oneshot"
 	"github.com/oraccl/oraccl/verify/cert"
 	"github.com/oraccl/oraccl/verify/verifytest"
 )
@@ -191,4 +193,129 @@ func TestTurningPrices(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSenders: (senders) is met by an allreduce in which all send to all, and nearly by mixtures of that and of sums that are added up and sent on; of those
+// claims that are a little larger are refuted, which would hold if a first transfer saved fewer others.
+func TestSenders(t *testing.T) {
+	const hop = 1000
+	least := func(n, size int, saved float64) int { // counted up; saved is n(n-2)/(n-1)
+		for at := hop; ; at++ {
+			if at >= 3*hop || float64((n-1)*size) <= float64(at-hop)+saved*float64(max(0, at-2*hop)) {
+				return at
+			}
+		}
+	}
+	caught := 0
+	for _, n := range []int{3, 4, 5, 8, 12} {
+		net := readingNet(n, hop/2, hop/2)
+		for _, part := range []int{3, 9, 11, 13, 16, 20} { // tenths of a latency for what a rank sends in all
+			size := part * hop / 10 / (n - 1)
+			p := &model.Problem{Topology: net.Topology, Collective: model.Collective{Kind: model.AllReduce}, Cost: model.Pipelined, Size: int64(size)}
+			yield, err := cert.Yield(t.Context(), &model.Certificate{Problem: p, Witness: model.Volume{}})
+			require.NoError(t, err)
+			saved := float64(n*(n-2)) / float64(n-1)
+			require.GreaterOrEqual(t, int(yield), least(n, size, saved), "%d ranks, %d bytes", n, size)
+			end := model.MaxTime
+			for _, m := range oneshot.All()[:2] {
+				r, err := m.Solve(t.Context(), p, solve.Options{})
+				require.NoError(t, err)
+				require.True(t, verifytest.Execute(r.Problem, r.Schedule).Right())
+				end = min(end, r.Makespan())
+			}
+			require.LessOrEqual(t, yield, end, "%d ranks, %d bytes", n, size)
+			if part < 10 {
+				require.Equal(t, end, yield, "%d ranks, %d bytes", n, size)
+			}
+			if least(n, size, float64(n*(n-3))/float64(n-1)) > int(end) {
+				caught++
+			}
+		}
+	}
+	require.Positive(t, caught)
+}
+
+// TestSendersCount: of each byte links from ranks carry n(n-1) transfers, n(n-2)/(n-1) less for each first one, as (senders) counts them; found by
+// all ways to give one byte to three or four ranks. A little less is refuted.
+func TestSendersCount(t *testing.T) {
+	for n := 3; n <= 4; n++ {
+		require.Equal(t, n*(n-1)*(n-1), leastSent(n, n-1, n*(n-2)), "in parts of 1/(n-1)")
+		require.Less(t, leastSent(n, n-1, n*(n-2)-1), n*(n-1)*(n-1))
+	}
+}
+
+// leastSent returns what a byte costs at least among n ranks: each transfer that is no branch, and each multicast, as much as sent, and
+// first transfers, which are no branches, more. At first ranks get what others contribute, each as a sum or as copies of what one of them multicasts;
+// then, for that is all that there is time for, any get what they contribute, or what they have, and copies of what some multicast.
+func leastSent(n, sent, first int) int {
+	whole := 1<<n - 1
+	const far = 1 << 30
+	best := far
+	base, into := make([]int, n), make([]int, n) // by rank: what its slot has before it adds anything, and whose first transfers it adds
+	end := func(paid int) {
+		has := make([]int, n)
+		for v := range has {
+			has[v] = base[v] | into[v]
+		}
+		var covers func(v, set, k int) bool // whether as many transfers to v bring the rest
+		covers = func(v, set, k int) bool {
+			for u := 0; u < n && k > 0 && set != whole; u++ {
+				if u != v && (covers(v, set|1<<u, k-1) || covers(v, set|has[u], k-1)) {
+					return true
+				}
+			}
+			return set == whole
+		}
+		fill := func(v, set int) int {
+			for k := range n {
+				if covers(v, set, k) {
+					return k
+				}
+			}
+			return far / sent / n // what v contributes is lost
+		}
+		for casts := range 1 << n {
+			cost := paid + sent*bits.OnesCount(uint(casts))
+			for v := range n {
+				least := fill(v, has[v])
+				for u := range n {
+					if casts>>u&1 == 1 && u != v {
+						least = min(least, fill(v, has[u]|into[v]))
+					}
+				}
+				if cost += sent * least; cost >= best {
+					break
+				}
+			}
+			best = min(best, cost)
+		}
+	}
+	var add func(v, paid int)
+	add = func(v, paid int) {
+		if v == n {
+			end(paid)
+			return
+		}
+		for set := range 1 << n {
+			if more := (sent + first) * bits.OnesCount(uint(set)); set>>v&1 == 0 && paid+more < best {
+				into[v] = set
+				add(v+1, paid+more)
+			}
+		}
+	}
+	for w := range n { // who multicasts at first, to whom
+		for to := range 1 << n {
+			if to>>w&1 == 1 || to == 0 && w > 0 {
+				continue
+			}
+			paid := 0
+			for v := range n {
+				if base[v] = 1 << v; to>>v&1 == 1 {
+					base[v], paid = 1<<w, sent
+				}
+			}
+			add(0, paid)
+		}
+	}
+	return best
 }

@@ -95,7 +95,7 @@ func TestCoverageEndsInTime(t *testing.T) {
 	tp, err := topo.Parse("torus:16x16", topo.Options{})
 	require.NoError(t, err)
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 20, Cost: model.Pipelined}
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	start := time.Now()
 	_, complete, err := bound.All(ctx, p)

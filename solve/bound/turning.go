@@ -8,7 +8,7 @@ import (
 
 // readingRanks returns by when an allreduce can have ended among n equal ranks that read sums at switches and
 // have no other way: before two hops have passed only direct transfers are of use, of which it would
-// take n·(n-1); and what is sent first, and comes last, leaves links idle, unless more is sent. It is 0
+// take n·(n-1), each over a link of its own from its source; and what is sent first, and comes last, leaves links idle, unless more is sent. It is 0
 // for other problems. See package cert.
 func (f *finder) readingRanks() model.Time {
 	n := int64(f.t.Ranks)
@@ -75,5 +75,6 @@ func (f *finder) readingRanks() model.Time {
 	}
 	second := int64(model.Second)
 	return max(ends(product(n+1, size, second), 2, hop, 2*(n-1)),
+		min(model.Time(3*hop), ends(product(n-1, n-1, size, second), n-1, hop, n-1+n*(n-2))),
 		ends(product(2, n*n-1, size, second), n*(n+1), 2*hop, 2*n*(n-1)))
 }

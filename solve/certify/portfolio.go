@@ -70,7 +70,11 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	}
 	methods = slices.Clone(methods)
 	slices.SortStableFunc(methods, func(l, m solve.Solver) int { return cmp.Compare(rank[l.Name()], rank[m.Name()]) })
-	quick, cancel := b.Share(3) // for all quick methods together
+	share := quickShare
+	if slices.ContainsFunc(methods, func(m solve.Solver) bool { return rank[m.Name()] == 1 }) {
+		share *= 2
+	}
+	quick, cancel := b.Share(share)
 	defer cancel()
 	quicks := len(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }))
 	for i, m := range methods {
@@ -140,6 +144,9 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	}
 	return e.proveAgain(b, ev)
 }
+
+// quickShare is of how many parts of the time all quick methods together have one, of twice as many where another method usually wins.
+const quickShare = 3
 
 // shortly is of how many parts of the time a proof has one while methods are to come.
 const shortly = 8

@@ -82,10 +82,13 @@ func (s *sharing) solve(ctx context.Context, end model.Time) (*split, error) {
 	return nil, solve.NotServed("a program of more than %d columns", s.columns())
 }
 
+// mostParts is how many times all bytes arrive at most.
+const mostParts = 16
+
 // build adds what is sent from all roots, and reports whether that is few enough columns.
 func (x *split) build(ctx context.Context) (bool, error) {
 	x.Sense = lp.Maximise
-	x.z = x.AddNonNegative("z", lp.Int(1))
+	x.z = x.AddColumn(lp.Column{Name: "z", Cost: lp.Int(1), Upper: lp.AtInt(mostParts)}) // where nothing has a price there is no limit else
 	x.use = make([][][]lp.Term, len(x.classes))
 	for c := range x.use {
 		x.use[c] = make([][]lp.Term, len(x.cuts)-1)

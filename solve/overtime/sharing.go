@@ -101,6 +101,8 @@ func servedShared(p *model.Problem) error {
 		return solve.NotServed("late ranks")
 	case k.Rooted() && len(p.Topology.Switches) == 0:
 		return solve.NotServed("no switches: what flows to the farthest rank says as much")
+	case !slices.Contains(common(p.Topology), false):
+		return solve.NotServed("switches that copy or add at every link")
 	case ways*p.Topology.Ranks > maxSharedCosts || ways < 1:
 		return solve.NotServed("%d ways among %d ranks", ways, p.Topology.Ranks)
 	}

@@ -35,7 +35,7 @@
 //	(read)    At a switch that adds as model.SumsRead has it, a stream of several transfers
 //	          has the links of one rank there, and all its routes have two links: a
 //	          multicast is on the link from its source, and a sum on that to its
-//	          destination. No transfer is both a branch and a term. The stream keeps
+//	          destination. Branches are copies. No transfer is both a branch and a term. The stream keeps
 //	          the other link of that rank busy, too.
 //
 // Sizes are used from below only: whatever holds for a chunk of b bytes holds for

@@ -34,6 +34,28 @@ import (
 // the stream's. So e transfers of a byte take (n+1)/(n-1) times e of the 2n·(T-λ) that all links are
 // there for, and l late ones as much of 2n·(T-2λ). Sum over all bytes. ∎
 //
+// Lemma (senders). If T < 3λ, (n-1)·S <= β·((T-λ) + n(n-2)/(n-1)·max(0, T-2λ)).
+//
+// Proof. Call a transfer first if it starts by T-2λ. These are early, and only what they bring can be sent on by a late transfer, which starts by T-λ. Take a
+// byte, and count its transfers except branches of multicasts: e first ones, e(v) of them to v and o(v) from v, and q(v) of all to v. Let there be M
+// multicasts. So it occupies links from ranks q+M times, q being the sum of all q(v) [a transfer that is no branch has
+// its first link for itself (apart)].
+//
+// When an early transfer starts, its source's slot has one contribution. When a late one does, that of u has one contribution, u's or that of the last copy that
+// has ended there, and those of the sources of first transfers to u since then, which add up, and are no branches [branches are copies (read)]. At the end
+// v's slot has n. It has v's own one, or what the last copy to v brought, and what others brought that add up. Each of these brings one contribution,
+// and beside it those of sources of first transfers to ranks other than v. So q(v) is, at least,
+//
+//	n-1 - (e - e(v) - o(v))   if there is no copy to v [what v contributes is there],
+//	n-1 - (e - e(v))          if the last copy is a branch,
+//	n - (e - e(v))            if it is none, and counts.
+//
+// If any last copy is a branch, M >= 1. Else o(v) is positive for some v, if e is. So q+M >= n(n-1) - (n-1)e + 1 if e >= 1, which is
+// n(n-1) - n(n-2)/(n-1)·e or more if e <= n-1; and if e >= n, q >= e is. So it is in any case.
+//
+// All transfers occupy their first links between 0 and T-λ, and first ones between 0 and T-2λ. Sum over all bytes: n(n-1)·S is at most what links from ranks
+// are there for until T-λ, and n(n-2)/(n-1) times as much until T-2λ. ∎
+//
 // Lemma (turning). Let y = min(λ, (T-λ)/2). Then (n-1)·S <= n·β·(y + (T-λ-2y)·(n-1)/(n+1)).
 //
 // Proof. Charge for the time for which links are occupied: before y, 1-1/(n-1) for links from ranks and
@@ -123,6 +145,7 @@ func (j *job) readers() model.Time {
 		}
 		late, both := max(0, span-int64(lambda)), min(2*int64(lambda), span) // T-2λ; 2y
 		return have([2]int64{2, span}, [2]int64{2 * (n - 2), late}).Cmp(need(n+1)) >= 0 &&
+			(late >= int64(lambda) || have([2]int64{n - 1, span}, [2]int64{n * (n - 2), late}).Cmp(need((n-1)*(n-1))) >= 0) &&
 			have([2]int64{n * (n + 1), both}, [2]int64{2 * n * (n - 1), span - both}).Cmp(need(2*(n*n-1))) >= 0
 	})
 }

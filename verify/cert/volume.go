@@ -10,7 +10,7 @@ var _ = rule(Kind{
 	Shows:  "the transfers that the collective needs in all have to pass the links that enter ranks, and those that leave ranks; for an allreduce with late ranks, n-1+l of each chunk after l of n members have come",
 	Holds:  "nothing",
 	Needs:  "that not both switches copy and switches add, unless ranks read sums at all of these",
-	Lemmas: "combine, late, passing, reading, direct, turning",
+	Lemmas: "combine, late, passing, reading, direct, senders, turning",
 }, func(j *job, _ model.Volume) (model.Time, error) { return j.volume() })
 
 // volume returns the bound that the collective yields as a whole: this many transfers
