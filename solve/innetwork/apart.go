@@ -59,24 +59,31 @@ func (y *builder) late(c place) func() {
 	}
 }
 
-// tryAll tries how many chunks of the best cut are apart: about as many as links between machines carry until a sum is read, or fewer.
+// tryAll tries how many chunks of the best cut are apart: two thirds of what links between machines carry until a sum is read first, and then
+// fewer, or more, as long as that is better.
 func (s *search) tryAll(b *solve.Budget) {
 	q, n := s.result.Problem, len(s.members)
 	if q == nil || n < 2 || s.tree != nil || !s.reads || s.size < 2 || s.kind != model.AllReduce {
 		return
 	}
-	y := s.builder(q, s.best)
-	slots := int(s.longest(largest(q))/y.across.slot) + 1
+	slots := int(s.longest(largest(q))/s.builder(q, s.best).across.slot) + 1
 	places := len(s.planes) * s.size * n
-	most := min(slots/(len(s.planes)*s.size*(n-1))+2, len(q.Chunks)/places/2)
-	for f := s.best; most > 0; most-- {
-		if b.Spent() || s.result.Makespan() <= s.enough {
-			return
+	most := len(q.Chunks) / places / 2
+	first := min(max(1, 2*slots/(3*len(s.planes)*s.size*(n-1))), most)
+	better := func(apart int) bool {
+		if apart < 1 || apart > most || b.Spent() || s.result.Makespan() <= s.enough {
+			return false
 		}
 		before := s.result.Makespan()
-		if at, ok := s.tryApart(b, q, f, most); ok && at > before && s.apart > 0 {
-			return
-		}
+		at, ok := s.tryApart(b, q, s.best, apart)
+		return ok && at < before
+	}
+	better(first)
+	fewer := first - 1
+	for better(fewer) {
+		fewer--
+	}
+	for more := first + 1; fewer == first-1 && better(more); more++ {
 	}
 }
 
