@@ -88,7 +88,10 @@ const mostParts = 16
 // build adds what is sent from all roots, and reports whether that is few enough columns.
 func (x *split) build(ctx context.Context) (bool, error) {
 	x.Sense = lp.Maximise
-	x.z = x.AddColumn(lp.Column{Name: "z", Cost: lp.Int(1), Upper: lp.AtInt(mostParts)}) // where nothing has a price there is no limit else
+	x.z = x.AddNonNegative("z", lp.Int(1))
+	if slices.Contains(x.common, true) { // where nothing has a price there is no limit else
+		x.SetBounds(x.z, lp.AtInt(0), lp.AtInt(mostParts))
+	}
 	x.use = make([][][]lp.Term, len(x.classes))
 	for c := range x.use {
 		x.use[c] = make([][]lp.Term, len(x.cuts)-1)

@@ -103,9 +103,9 @@ func TestGrowingEnds(t *testing.T) {
 	}
 }
 
-// TestGrowingGoesOn: a program that was told to stop is solved when it is run again.
+// TestGrowingGoesOn: a program that was told to stop, before it is run or while it is, is solved when it is run again.
 func TestGrowingGoesOn(t *testing.T) {
-	const n = 300
+	const n = 500
 	rng := rand.New(rand.NewPCG(2, 2))
 	room := make([]float64, n)
 	for i := range room {
@@ -128,6 +128,19 @@ func TestGrowingGoesOn(t *testing.T) {
 		}
 	}
 	g.interrupt()
+	stopped := 0
+	for limit := time.Millisecond; limit < 20*time.Millisecond; limit += time.Millisecond {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		_, err := g.Maximise(ctx)
+		if cancel(); err == nil {
+			break
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		stopped++
+	}
+	t.Logf("stopped %d times", stopped)
 	r, err := g.Maximise(t.Context())
 	if err != nil || r.Objective <= 0 {
 		t.Fatalf("%g, %v", r.Objective, err)

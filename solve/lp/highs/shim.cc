@@ -35,8 +35,8 @@ static void on_event(int type, const char *message, const HighsCallbackDataOut *
                      HighsCallbackDataIn *in, void *data) {
   hx_ctl *c = static_cast<hx_ctl *>(data);
   const bool lp = type == kHighsCallbackSimplexInterrupt || type == kHighsCallbackIpmInterrupt;
-  if ((lp || type == kHighsCallbackMipInterrupt) && in && c->stop.load(std::memory_order_relaxed))
-    in->user_interrupt = 1;
+  if ((lp || type == kHighsCallbackMipInterrupt) && in)
+    in->user_interrupt = c->stop.load(std::memory_order_relaxed); // HiGHS keeps what a run before was told
   std::lock_guard<std::mutex> g(c->mu);
   if (type == kHighsCallbackLogging) {
     if (message) c->log += message;
