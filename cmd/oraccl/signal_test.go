@@ -145,7 +145,7 @@ func TestTimeLimitIsForAll(t *testing.T) {
 	oraccl, err := binary()
 	require.NoError(t, err)
 	for _, line := range []string{
-		"gap torus:12x12 --collective alltoall --time-limit 2s --json",
+		"gap torus:20x20 --collective alltoall --time-limit 2s --json",
 		"bound full:256 --collective alltoall --time-limit 1s --json",
 		"throughput torus:8x8 --collective allreduce --time-limit 1s --json",
 		"solve mesh:11x12 --collective alltoall --time-limit 2s --json",
