@@ -130,7 +130,6 @@ type search struct {
 	enough model.Time
 	result solve.Result
 	best   form // of the result
-	apart  int  // chunks of each place that are apart in it
 }
 
 // try keeps the schedule of a cut and a form if it is the best, and returns its makespan, or ok
@@ -147,7 +146,7 @@ func (s *search) tryApart(b *solve.Budget, q *model.Problem, f form, apart int) 
 	}
 	at = q.Makespan(made)
 	if s.result.Schedule == nil || at < s.result.Makespan() {
-		s.result.Problem, s.result.Schedule, s.result.Note, s.best, s.apart = q, made, s.note(f), f, apart
+		s.result.Problem, s.result.Schedule, s.result.Note, s.best = q, made, s.note(f), f
 		if apart > 0 {
 			s.result.Note += ", some before sums are read and after they are written"
 		}
