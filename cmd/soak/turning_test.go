@@ -246,7 +246,7 @@ func TestSendersCount(t *testing.T) {
 
 // leastSent returns what a byte costs at least among n ranks: each transfer that is no branch, and each multicast, as much as sent, and
 // first transfers, which are no branches, more. At first ranks get what others contribute, each as a sum or as copies of what one of them multicasts;
-// then, for that is all that there is time for, any get what they contribute, or what they have, and copies of what some multicast.
+// then any get what others contribute, or what these have got, and copies of what some multicast: there is time for no more.
 func leastSent(n, sent, first int) int {
 	whole := 1<<n - 1
 	const far = 1 << 30

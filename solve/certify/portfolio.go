@@ -70,11 +70,11 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	}
 	methods = slices.Clone(methods)
 	slices.SortStableFunc(methods, func(l, m solve.Solver) int { return cmp.Compare(rank[l.Name()], rank[m.Name()]) })
-	share := quickShare
+	parts := quickShare
 	if slices.ContainsFunc(methods, func(m solve.Solver) bool { return rank[m.Name()] == 1 }) {
-		share *= 2
+		parts *= 2
 	}
-	quick, cancel := b.Share(share)
+	quick, cancel := b.Share(parts)
 	defer cancel()
 	quicks := len(slices.DeleteFunc(slices.Clone(methods), func(m solve.Solver) bool { return !isQuick(m) }))
 	for i, m := range methods {

@@ -59,9 +59,9 @@ func (y *builder) late(c place) func() {
 	}
 }
 
-// tryAll tries how many chunks of the best cut are apart: two thirds of what links between machines carry until a sum is read first, and then
+// tryAparts tries how many chunks of the best cut are apart: two thirds of what links between machines carry until a sum is read first, and then
 // fewer, or more, as long as that is better.
-func (s *search) tryAll(b *solve.Budget) {
+func (s *search) tryAparts(b *solve.Budget) {
 	q, n := s.result.Problem, len(s.members)
 	if q == nil || n < 2 || s.tree != nil || !s.reads || s.size < 2 || s.kind != model.AllReduce {
 		return

@@ -102,7 +102,7 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 		s.machines = x
 		if p.Chunks == nil && o.Chunks == 0 {
 			s.cuts(b)
-			s.tryAll(b)
+			s.tryAparts(b)
 			continue
 		}
 		q := solve.Cut(p, o.Chunks)

@@ -15,8 +15,8 @@ import (
 //
 //	a(2n-4)/(n-1) + (n+1)x/n
 //
-// which is the least there is: see the lemma (reading) of package verify/cert. Smaller buffers are served no better than where
-// switches do not add: see package oneshot.
+// which is the least there is: see the lemma (turning) of package verify/cert. For smaller buffers no form is known that is better than those
+// without sums in switches: see package oneshot.
 type mixture struct{ rounds, periods int }
 
 // mostRounds is up to how many rounds are tried: their latencies are rounded up to a slot in as many times n-1.

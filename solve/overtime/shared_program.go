@@ -89,7 +89,7 @@ const mostParts = 16
 func (x *split) build(ctx context.Context) (bool, error) {
 	x.Sense = lp.Maximise
 	x.z = x.AddNonNegative("z", lp.Int(1))
-	if slices.Contains(x.common, true) { // where nothing has a price there is no limit else
+	if slices.Contains(x.unpriced, true) { // where nothing has a price there is no limit else
 		x.SetBounds(x.z, lp.AtInt(0), lp.AtInt(mostParts))
 	}
 	x.use = make([][][]lp.Term, len(x.classes))
@@ -136,7 +136,7 @@ func (x *split) optimise(ctx context.Context) error {
 		rows := slices.Repeat([]int{-1}, len(byWindow))
 		x.most = append(x.most, bandwidth[c]*float64(x.classes[c])/x.bytes)
 		for k, terms := range byWindow {
-			if len(terms) > 0 && !x.unpriced(c) {
+			if len(terms) > 0 && !x.unpriced[c] {
 				most, _ := lp.Float(x.most[c] * float64(x.cuts[k+1]-x.cuts[k]))
 				rows[k] = x.AddLE("", most, summed(terms)...)
 			}
@@ -212,15 +212,9 @@ func (x *split) carry(kinds map[uint64]*sent, sources int) {
 	}
 }
 
-// unpriced reports whether arcs of a class have no price, since several transfers may share one.
-func (x *split) unpriced(class int) bool {
-	i := slices.IndexFunc(x.arcs, func(a arc) bool { return a.class == class })
-	return x.common[x.arcs[i].links[0]]
-}
-
 // newSent returns what is sent on a hop, without columns.
 func (x *split) newSent(h *hop) *sent {
-	k := &sent{within: map[interval][]int{}, free: !slices.ContainsFunc(h.arcs, func(i int) bool { return !x.common[x.arcs[i].links[0]] })}
+	k := &sent{within: map[interval][]int{}, free: !slices.ContainsFunc(h.arcs, func(i int) bool { return !x.unpriced[x.arcs[i].class] })}
 	lags := []model.Time{0}
 	for n, i := range h.arcs {
 		k.classes = append(k.classes, x.arcs[i].class)

@@ -59,7 +59,7 @@ func (x *split) witness(ctx context.Context, end model.Time) *model.TimedPotenti
 			if rows[k] >= 0 {
 				price = int64(math.Ceil(math.Abs(x.duals[rows[k]]) * unit))
 			}
-			if first[c] && !x.unpriced(c) {
+			if first[c] && !x.unpriced[c] {
 				price += slack
 			}
 			if last := len(class.Pieces) - 1; last >= 0 && class.Pieces[last].To == from && class.Pieces[last].Price == price {

@@ -342,13 +342,14 @@ type sharing struct {
 	finest int      // how many windows a program has at most
 	links  []uint64 // by arc
 	base   []uint64 // by node
-	common []bool   // by link: several transfers may share it, so that it has no price
 	bytes  float64  // of a source
 	roots  []root
 	number map[uint64]int // of a class of arcs
 	hops   map[int][2][]hop
 	looks  map[uint64]uint64
 	looked int // arcs of hops
+
+	unpriced []bool // by class of arcs: several transfers may share one, so that it has no price
 
 	stopped bool // a program was not solved, or not built, for want of time
 }
@@ -392,7 +393,6 @@ func (s *sharing) prepare(ctx context.Context) {
 			s.base[v] = join(uint64(t.Reduces(v)), 0)
 		}
 	}
-	s.common = common(s.p.Topology)
 	members := s.p.Members()
 	for _, r := range members {
 		s.base[r] = 2
@@ -440,6 +440,7 @@ func (s *sharing) prepare(ctx context.Context) {
 		}
 	}
 	s.number = map[uint64]int{}
+	shared := common(s.p.Topology)
 	for i := range s.arcs {
 		a := &s.arcs[i]
 		key := join(alike[a.src], alike[a.dst], seen(a.dst, a.src), seen(a.src, a.dst), s.links[i])
@@ -447,7 +448,7 @@ func (s *sharing) prepare(ctx context.Context) {
 		if !known {
 			c = len(s.classes)
 			s.number[key] = c
-			s.classes = append(s.classes, 0)
+			s.classes, s.unpriced = append(s.classes, 0), append(s.unpriced, shared[a.links[0]])
 		}
 		a.class = c
 		s.classes[c]++

@@ -36,7 +36,8 @@ import (
 //
 // Lemma (senders). If T < 3λ, (n-1)·S <= β·((T-λ) + n(n-2)/(n-1)·max(0, T-2λ)).
 //
-// Proof. Call a transfer first if it starts by T-2λ. These are early, and only what they bring can be sent on by a late transfer, which starts by T-λ. Take a
+// Proof. Call a transfer first if it ends by T-λ. These start by T-2λ, and so are early; and only what they bring can be sent on by a late transfer, which
+// starts by T-λ. Take a
 // byte, and count its transfers except branches of multicasts: e first ones, e(v) of them to v and o(v) from v, and q(v) of all to v. Let there be M
 // multicasts. So it occupies links from ranks q+M times, q being the sum of all q(v) [a transfer that is no branch has
 // its first link for itself (apart)].
@@ -53,7 +54,7 @@ import (
 // If any last copy is a branch, M >= 1. Else o(v) is positive for some v, if e is. So q+M >= n(n-1) - (n-1)e + 1 if e >= 1, which is
 // n(n-1) - n(n-2)/(n-1)·e or more if e <= n-1; and if e >= n, q >= e is. So it is in any case.
 //
-// All transfers occupy their first links between 0 and T-λ, and first ones between 0 and T-2λ. Sum over all bytes: n(n-1)·S is at most what links from ranks
+// All transfers occupy their first links between 0 and T-λ, and first ones, which end by T-λ, between 0 and T-2λ. Sum over all bytes: n(n-1)·S is at most what links from ranks
 // are there for until T-λ, and n(n-2)/(n-1) times as much until T-2λ. ∎
 //
 // Lemma (turning). Let y = min(λ, (T-λ)/2). Then (n-1)·S <= n·β·(y + (T-λ-2y)·(n-1)/(n+1)).
