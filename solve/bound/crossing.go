@@ -2,6 +2,7 @@ package bound
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -29,16 +30,20 @@ func (f *finder) crossing() (model.Time, model.Witness) {
 // crossed is a partition with the times at which something can go from one part to another.
 type crossed struct {
 	*finder
-	part   []int                  // by node: 1 + its part
-	sizes  []int                  // by part: its members
-	k      int                    // parts with members
-	behind map[model.Time]float64 // by what lies behind a link into a part: bandwidth, in bytes per picosecond
-	heads  []portion              // what can have come together
-	tails  []portion              // what can still be served
-	first  model.Time             // when what comes from elsewhere can enter a part
+	part   []int      // by node: 1 + its part
+	sizes  []int      // by part: its members
+	k      int        // parts with members
+	passed []entrance // what goes into parts
 }
 
-// portion is what part of a part's members it is from a time on.
+// entrance is links into parts, as much as they pass in a picosecond, and the chance that of members drawn one from each
+// part a transfer that passes carries something of one, and that it serves one.
+type entrance struct {
+	bytes        float64
+	heads, tails []portion
+}
+
+// portion is a chance from a time on.
 type portion struct {
 	at    model.Time
 	share float64
@@ -46,7 +51,7 @@ type portion struct {
 
 // newCrossed returns nil where a switch adds before a link into a part, or one copies behind it, or the time is over.
 func newCrossed(f *finder, parts [][]int) *crossed {
-	x := &crossed{finder: f, part: make([]int, f.t.Nodes()), sizes: make([]int, len(parts)+1), behind: map[model.Time]float64{}}
+	x := &crossed{finder: f, part: make([]int, f.t.Nodes()), sizes: make([]int, len(parts)+1)}
 	for i, nodes := range parts {
 		for _, v := range nodes {
 			x.part[v] = i + 1
@@ -71,7 +76,16 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 		met = append(met, f.reach(f.starts(set, true), size, false, true).full)
 		set[w] = false
 	}
-	earliest := make([][]model.Time, len(x.sizes)) // by part and member
+	served := make([][]model.Time, f.t.Ranks) // by rank and node
+	for z := range served {
+		if f.budget.Spent() {
+			return nil
+		}
+		set[z] = true
+		served[z] = f.reach(f.starts(set, false), size, false, false).full
+		set[z] = false
+	}
+	index := map[string]int{}
 	for _, l := range f.t.Links {
 		q := x.part[l.Dst]
 		if q == 0 || x.part[l.Src] == q {
@@ -80,86 +94,82 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 		if f.budget.Spent() {
 			return nil
 		}
-		if earliest[q] == nil {
-			earliest[q] = slices.Repeat([]model.Time{model.MaxTime}, len(f.members))
-		}
-		if !x.enter(&l, q, size, met, earliest[q]) {
-			return nil
-		}
-	}
-	x.first = model.MaxTime
-	for q, at := range earliest {
-		if at == nil || x.sizes[q] == 0 {
+		p, one := x.enter(&l, q, met, served)
+		if len(p.heads) == 0 || len(p.tails) == 0 {
 			continue
 		}
-		latest := model.Time(0)
-		for i, w := range f.members {
-			if x.part[w] != q {
-				latest = max(latest, at[i])
-			}
+		if !one {
+			return nil
 		}
-		x.first = min(x.first, latest)
+		key := fmt.Sprint(p.heads, p.tails)
+		i, known := index[key]
+		if !known {
+			i = len(x.passed)
+			index[key], x.passed = i, append(x.passed, p)
+		}
+		x.passed[i].bytes += float64(l.Bandwidth) / float64(model.Second)
 	}
 	return x
 }
 
-// enter adds a link into part q, and notes in earliest when what each member contributes can be there. It returns false
-// where what passes the link at one time may have come from several ranks, or go to several ones.
-func (x *crossed) enter(l *model.Link, q int, size int64, met [][]model.Time, earliest []model.Time) bool {
-	after := model.MaxTime
+// enter returns what a link into part q passes, and whether what passes it at one time comes from one rank, and goes to one.
+func (x *crossed) enter(l *model.Link, q int, met, served [][]model.Time) (p entrance, one bool) {
 	arrival := model.Time(0)
 	if x.t.IsRank(l.Dst) {
 		arrival = x.p.ReleaseOf(l.Dst)
 	}
 	list := make([]model.Time, len(met))
-	var heads, tails []portion
-	before := x.reached(l.Src, nil, true)
+	before, from := x.reached(l.Src, nil, true), 0 // the part that all come from, or -1
 	for _, u := range before.ways {
+		if x.part[u.rank] == q {
+			continue
+		}
+		if from == 0 {
+			from = x.part[u.rank]
+		} else if from != x.part[u.rank] {
+			from = -1
+		}
 		for i := range met {
 			list[i] = max(met[i][u.rank], arrival).Add(u.alpha)
-			earliest[i] = min(earliest[i], list[i])
 		}
-		heads = append(heads, x.portions(list)...)
+		p.heads = append(p.heads, x.portions(list, q)...)
 	}
 	among := make([]bool, x.t.Nodes())
 	for v, p := range x.part {
 		among[v] = p == q
 	}
-	set := make([]bool, x.t.Ranks)
 	behind := x.reached(l.Dst, among, false)
 	for _, z := range behind.ways {
-		set[z.rank] = true
-		full := x.reachAmong(among, x.starts(set, false), size, false, false).full
-		set[z.rank] = false
-		after = min(after, z.alpha.Add(l.Alpha))
 		for i, v := range x.members {
-			list[i] = full[v].Add(z.alpha).Add(l.Alpha) // never in another part
+			list[i] = served[z.rank][v].Add(z.alpha).Add(l.Alpha)
 		}
-		tails = append(tails, x.portions(list)...)
+		p.tails = append(p.tails, x.portions(list, from)...)
 	}
-	if len(heads) > 0 && after != model.MaxTime {
-		x.heads, x.tails = rising(append(x.heads, heads...)), rising(append(x.tails, tails...))
-		x.behind[after] += float64(l.Bandwidth) / float64(model.Second)
-		return before.one && behind.one
-	}
-	return true
+	p.heads, p.tails = rising(p.heads), rising(p.tails)
+	return p, before.one && behind.one
 }
 
-// portions returns of which part of a part the times are over with each of them, given by member.
-func (x *crossed) portions(at []model.Time) (steps []portion) {
-	order := make([]int, len(at))
-	for i := range order {
-		order[i] = i
+// portions returns the chance that, of members drawn one from each part but the one left out, there is one whose time is over.
+func (x *crossed) portions(at []model.Time, except int) (steps []portion) {
+	var order []int
+	for i, t := range at {
+		if t != model.MaxTime && x.part[x.members[i]] != except {
+			order = append(order, i)
+		}
 	}
 	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(at[i], at[j]) })
-	count := make([]float64, len(x.sizes))
-	for _, i := range order {
-		if at[i] == model.MaxTime {
-			break
+	left := slices.Clone(x.sizes)
+	none := 1.0
+	for i, m := range order {
+		p := x.part[x.members[m]]
+		none *= float64(left[p]-1) / float64(left[p])
+		left[p]--
+		if i+1 == len(order) || at[order[i+1]] != at[m] {
+			steps = append(steps, portion{at[m], 1 - none})
 		}
-		p := x.part[x.members[i]]
-		count[p]++
-		steps = append(steps, portion{at[i], count[p] / float64(x.sizes[p])})
+		if none == 0 {
+			return append(steps, portion{at[m], 1})
+		}
 	}
 	return steps
 }
@@ -177,7 +187,7 @@ func rising(steps []portion) (most []portion) {
 
 // least returns the makespan below which the links into parts cannot pass 2k-2 times all bytes.
 func (x *crossed) least() model.Time {
-	if x.k < 2 || len(x.behind) == 0 {
+	if x.k < 2 || len(x.passed) == 0 {
 		return 0
 	}
 	need := float64(2*(x.k-1)) * float64(x.p.Size)
@@ -197,37 +207,22 @@ func (x *crossed) least() model.Time {
 
 // area returns how many bytes can cross by the makespan T, each weighed by the times: see package cert.
 func (x *crossed) area(T model.Time) (sum float64) {
-	bends := []model.Time{0, x.first}
-	for _, s := range x.heads {
-		bends = append(bends, s.at)
-	}
-	for _, s := range x.tails {
-		bends = append(bends, max(0, T-s.at))
-	}
-	for after := range x.behind {
-		bends = append(bends, max(0, T-after))
-	}
-	slices.Sort(bends)
-	for i, from := range bends[:len(bends)-1] {
-		to, bandwidth := bends[i+1], 0.0
-		for after, b := range x.behind {
-			if to <= T-after {
-				bandwidth += b
+	for _, p := range x.passed {
+		for i, h := range p.heads {
+			end := T
+			if i+1 < len(p.heads) {
+				end = min(T, p.heads[i+1].at)
+			}
+			for j := len(p.tails) - 1; j >= 0; j-- {
+				from, to := h.at, min(end, T-p.tails[j].at)
+				if j+1 < len(p.tails) {
+					from = max(from, T-p.tails[j+1].at)
+				}
+				if from < to {
+					sum += p.bytes * h.share * p.tails[j].share * float64(to-from)
+				}
 			}
 		}
-		carried := 2 * upTo(x.heads, from) / (1 + upTo(x.heads, max(from, x.first)))
-		s := upTo(x.tails, T-from-1)
-		sum += bandwidth * float64(to-from) * min(carried, 2*s/(1+s))
 	}
 	return sum
-}
-
-// upTo returns the last of the shares that are not after t.
-func upTo(steps []portion, t model.Time) (share float64) {
-	for _, s := range steps {
-		if s.at <= t {
-			share = s.share
-		}
-	}
-	return share
 }

@@ -110,8 +110,10 @@ func entries() []entry {
 			"16 transfers over 6 links, 3 on one of them, and the latency"},
 		{"partition-ring4-alltoall", problem("ring:4", model.AllToAll, 400, 16, pipelined), model.Partition{Parts: [][]int{{0, 1}, {2}, {3}}}, 300,
 			"10 transfers over 6 links, 2 on one of them, and the latency"},
-		{"crossing-ring4-allreduce", problem("ring:4", model.AllReduce, 800, 4, pipelined), model.Crossing{Parts: [][]int{{0, 1}, {2, 3}}}, 700,
-			"8 transfers over 4 links, 400 on each, and the latency; the first 300, in which nothing can be added up, and the last 300, which cannot be passed on, count for two thirds"},
+		{"crossing-ring4-allreduce", problem("ring:4", model.AllReduce, 800, 4, pipelined), model.Crossing{Parts: [][]int{{0, 1}, {2, 3}}}, 800,
+			"8 transfers over 4 links, 400 on each, and the latency; the first 300, in which nothing can be added up, and the last 300, which cannot be passed on, count for half"},
+		{"crossing-ring6-allreduce", problem("ring:6", model.AllReduce, 2400, 24, pipelined), model.Crossing{Parts: [][]int{{0, 3}, {1, 4}, {2, 5}}}, 1200,
+			"4 transfers over 12 links, 800 on each, and the latency; 200 at first carry half of their part's contributions, and 200 after them half of another one's, too, which is three quarters; likewise at the end"},
 		{"prices-ring5-alltoall-any-cut", problem("ring:5", model.AllToAll, 500, 0, pipelined), model.Prices{Links: slices.Repeat([]int64{1}, 10)}, 400,
 			"distances of 1, 1, 2, 2 from each of 5 ranks, 100 each, over 10 links, and the latency"},
 		{"timed-prices-switch4-alltoall-any-cut", problem("switch:4", model.AllToAll, 400, 0, pipelined), model.TimedPrices{Classes: []model.PriceClass{

@@ -101,8 +101,8 @@ func eager(p *model.Problem, legs []leg) *model.Schedule {
 }
 
 // TestCrossingAmongHosts: in the late part of a schedule a transfer between three or more parts counts for more than those
-// whom it can reach: it is not only 2k-2 transfers of which each reaches its share, since those that bring sums together
-// are there besides.
+// whom it can reach in its part: it is not only 2k-2 transfers of which each reaches its share, since those that bring sums together
+// are there besides, and reach all over other parts.
 func TestCrossingAmongHosts(t *testing.T) {
 	for _, c := range []struct{ hosts, ranks, chunks int }{{3, 2, 120}, {3, 3, 80}, {4, 2, 80}, {4, 3, 60}, {5, 2, 80}, {6, 3, 60}} {
 		p, legs := inHosts(c.hosts, c.ranks, c.chunks)
@@ -124,7 +124,7 @@ func TestCrossingAmongHosts(t *testing.T) {
 			require.NoError(t, err)
 			t.Logf("%v: %v of %v", c, y, v.Makespan)
 			require.LessOrEqual(t, y, v.Makespan, "%v", c)
-			require.Greater(t, y, v.Makespan*6/10, "%v: the case is not reached", c)
+			require.Greater(t, y, v.Makespan*3/10, "%v: the case is not reached", c)
 		}
 	}
 }
