@@ -113,6 +113,9 @@ func TestSoakInNetwork(t *testing.T) {
 			p.Collective.Root = p.Members()[c.IntN(len(p.Members()))]
 		}
 		p.Size = max(p.Size, int64(len(p.Members())))
+		if c.IntN(4) == 0 {
+			p.Size *= 20 // so that some chunks are apart
+		}
 		if err := p.Validate(); err != nil {
 			return err
 		}
@@ -253,6 +256,8 @@ func TestInNetworkIsRight(t *testing.T) {
 		{"switch:5:read", 100_003, "adds up others before"},
 		{"dgxh100-nvls:2", 8 << 20, "some before sums are read and after they are written"},
 		{"dgxh100-nvls:4", 8 << 20, "some before sums are read and after they are written"},
+		{"dgxh100-nvls:3", 32 << 20, "sums and copies in turns"},
+		{"dgxh100-nvls:3:rails+spine", 1_000_003, "sums and copies in turns"},
 	} {
 		tp, err := topo.Parse(c.name, topo.Options{})
 		if err != nil {

@@ -26,18 +26,24 @@ func (y *builder) apart(chunks int) (last []func()) {
 func (y *builder) early(c place) {
 	at := make([]model.Time, y.size)
 	for g := range y.members {
-		for d := 1; d <= y.size && g != c.home; d++ {
+		for d := 0; d < y.size && g != c.home; d++ {
 			i := (c.owner + d) % y.size
 			at[i] = max(at[i], y.send(place{k: c.k, plane: c.plane, owner: i, home: c.home}, g, c.home, model.Reduction, 0))
 		}
 	}
-	sum := y.readFrom(c, c.home, c.owner, func(i int) model.Time { return at[i] })
+	sum := y.total(c, at)
 	y.write(c, c.home, c.owner, c.owner, sum)
 	for g := range y.members {
 		if g != c.home {
 			y.write(c, g, c.owner, c.owner, y.send(c, c.home, g, model.Copy, sum))
 		}
 	}
+}
+
+// total has the owner of a chunk at home read the sum of what ranks there hold from some time on each, and returns when it has it.
+// No rank sends its term before what comes to the owner from other machines is there, which would be lost (SPEC 4.3).
+func (y *builder) total(c place, from []model.Time) model.Time {
+	return y.readFrom(c, c.home, c.owner, func(i int) model.Time { return max(from[i], from[c.owner]) })
 }
 
 // late adds a chunk up to where all ranks at its home have the sum, and returns what sends it from each to its peers.

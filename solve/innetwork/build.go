@@ -15,11 +15,12 @@ const (
 	chain                // from machine to machine
 	binomial             // along a binomial tree
 	exchange             // allreduce: each machine sends its sum to each other one
+	turns                // allreduce: as star, and links between machines carry sums and copies in turns
 	oneShot              // allreduce in one machine: each rank reads the sum of every chunk
 	woven                // allreduce in one machine: reads and writes in turns, as weave has them
 )
 
-var formNames = []string{"from the first of a part", "in a chain", "along binomial trees", "each with each", "each rank reads all sums", "reads and writes in turns"}
+var formNames = []string{"from the first of a part", "in a chain", "along binomial trees", "each with each", "sums and copies in turns", "each rank reads all sums", "reads and writes in turns"}
 
 func (f form) String() string { return formNames[f] }
 
@@ -38,7 +39,7 @@ func (x *machines) forms() []form {
 	case n == 2 || x.kind == model.AllGather || x.kind == model.ReduceScatter:
 		return []form{star}
 	case allreduce:
-		return []form{star, binomial, exchange}
+		return []form{turns, star, binomial, exchange}
 	}
 	return []form{star, chain, binomial}
 }
@@ -77,10 +78,10 @@ type builder struct {
 // would be in each other's sums. Some chunks of each place are apart, first and last: see apart.
 func (x *machines) schedule(budget *solve.Budget, p *model.Problem, f form, apart int) *model.Schedule {
 	y := x.builder(p, f)
-	if f == woven {
-		if !y.weave(budget) {
-			return nil
-		}
+	switch {
+	case f == woven && !y.weave(budget) || f == turns && !y.inTurns(budget, apart):
+		return nil
+	case f == woven || f == turns:
 		return y.s
 	}
 	last := y.apart(apart * len(x.planes) * x.size * len(x.members))

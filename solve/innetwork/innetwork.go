@@ -16,8 +16,8 @@
 // Machines whose ranks read sums are put together by the network between them: ranks of equal
 // number own a part in common. Each reads its machine's sum, they add these up among each other,
 // by a tree of switches or at one of them that sends the sum back, and each writes what
-// comes of it to its machine. All chunks are on their way at once, each as early as it can be. Some of them go from peer to peer before
-// sums are read, or after they are written: see apart.
+// comes of it to its machine. All chunks are on their way at once, each as early as it can be, or, among three machines and more, sums and
+// copies in turns: see turned. Some of them go from peer to peer before sums are read, or after they are written: see apart.
 // Where ranks of a machine cannot read sums, but the network between machines turns them round,
 // they add up parts among each other. The other collectives are the halves of an allreduce: what is
 // summed is passed up to the root or to a rank with its shard, what is spread goes down from there.
@@ -192,10 +192,16 @@ func (s *search) cuts(b *solve.Budget) {
 			if !ok || at >= best-best/1000 {
 				worse++
 			}
+			if ok && at < last && 2*at-last >= s.result.Makespan() {
+				break // what chunks of length L take is about a+bL, so that this form will not be the best
+			}
 			if ok {
 				best = min(best, at)
 			}
 			next := 2 * parts
+			if f == turns && 2*next <= most {
+				next *= 2
+			}
 			switch {
 			case f == woven && s.p.Cost == model.Pipelined && parts == 2*unit && ok && last > at:
 				// What chunks of length L take is a+bL, so that these two tell how many are
@@ -203,7 +209,7 @@ func (s *search) cuts(b *solve.Budget) {
 				enough := 1 + 1000*int64(last-at)/int64(max(1, 2*at-last))
 				next, worse = max(next, int(min(int64(most/unit), enough))*unit), 1
 			case next > most && most > parts+parts/4:
-				next = most / unit * unit // what is left of a doubling
+				next = most / unit * unit // what is left of a step
 			}
 			parts, last = next, at
 			if s.tree != nil && s.size == 1 {
