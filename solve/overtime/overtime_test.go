@@ -292,6 +292,17 @@ func TestAlikeFromAfar(t *testing.T) {
 	}
 }
 
+// TestEveryWindow: what goes from machine to machine twice, or thrice from the first one, takes as long whether switches copy within
+// machines or not, and that is seen where each window is one that there can be.
+func TestEveryWindow(t *testing.T) {
+	for _, name := range []string{"dgxh100:4", "dgxh100-nvls:4"} {
+		w, end, _, err := FindShared(context.Background(), problem(t, name, model.Broadcast, 1<<20), 7_771_457, 1, false)
+		require.NoError(t, err)
+		require.NotNil(t, w, name)
+		require.InDelta(t, 8_178_573, float64(end), 2000, name)
+	}
+}
+
 // TestSharedEnds: whenever the time is over, that is no failure.
 func TestSharedEnds(t *testing.T) {
 	p := problem(t, "mi250", model.AllReduce, 1<<20)

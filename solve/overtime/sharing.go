@@ -117,9 +117,15 @@ const fewLatencies = 5
 const forWitness = 6
 
 // search solves programs with more and more windows, from one for an end a little later than what is known on, while
-// they are small and that helps, or until one has every window that there can be: see exact.
+// they are small and that helps, or until one has every window that there can be: see exact. If one that has them is quickly
+// solved, it is the first.
 func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by model.Time, err error) {
 	by = known
+	if s.finest = maxSharedWindows; s.small(ctx, (by/s.unit+1)*s.unit) {
+		if x, _ := s.solve(ctx, (by/s.unit+1)*s.unit); x != nil {
+			return s.exact(ctx, x, best, by)
+		}
+	}
 	last := model.Time(0)
 	for s.finest = firstSharedWindows; s.finest <= maxSharedWindows; s.finest += s.finest / 2 {
 		x, failed := s.solve(ctx, (by/s.unit+1)*s.unit)
@@ -145,6 +151,17 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 		err = nil // what was found holds
 	}
 	return best, by, err
+}
+
+// small reports whether a program for an end has every window that there can be, and is quickly solved.
+func (s *sharing) small(ctx context.Context, end model.Time) bool {
+	x := &split{sharing: s}
+	x.cuts, x.early, x.late = s.windows(end, s.finest)
+	if x.early != x.late {
+		return false
+	}
+	fits, err := x.build(ctx)
+	return fits && err == nil && x.NumColumns() <= quickShared
 }
 
 // exact solves programs, of which x is the first, for ends that are multiples of the unit, from what is known
