@@ -218,7 +218,8 @@ func (e *Evaluator) fitting(b *solve.Budget, p *model.Problem, methods []solve.S
 const winners = 4
 
 // loadBest has those of some found schedules verified that fit and last less than the row that fits, the one that
-// lasts least first, until one is proved, and keeps that as the row beside the best of all.
+// lasts least first, until one is proved, and keeps that as the row beside the best of all. Where none does in time, it asks for
+// the one of the fewest transfers.
 func (e *Evaluator) loadBest(b *solve.Budget, found []*Row, ev *Report) error {
 	late, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
@@ -229,8 +230,20 @@ func (e *Evaluator) loadBest(b *solve.Budget, found []*Row, ev *Report) error {
 		if i > 0 && b.Stop() != 0 || best != nil && r.Makespan >= best.Lasts() {
 			break
 		}
-		if e.fits(late, r) && (best == nil || compareLasts(r, best) < 0) {
+		if slices.ContainsFunc(found[:i], func(f *Row) bool {
+			return f.Method == r.Method && !f.Fit.OK() && len(f.Result.Schedule.Transfers) <= len(r.Result.Schedule.Transfers)
+		}) {
+			continue // like one that does not fit
+		}
+		if e.fits(b.Context(), r) && (best == nil || compareLasts(r, best) < 0) {
 			fit, best = append(fit, r), r
+		}
+	}
+	rest := slices.DeleteFunc(found, func(r *Row) bool { return r.Fit != nil })
+	if best == nil && len(rest) > 0 { // the time was over: what is asked for soonest is better than nothing
+		slices.SortStableFunc(rest, func(x, y *Row) int { return len(x.Result.Schedule.Transfers) - len(y.Result.Schedule.Transfers) })
+		if e.fits(late, rest[0]) {
+			fit = append(fit, rest[0])
 		}
 	}
 	slices.SortStableFunc(fit, compareLasts)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,4 +80,23 @@ func TestFits(t *testing.T) {
 	require.NotNil(t, ev.Best())
 	_, ok = ev.Slower()
 	require.False(t, ok)
+}
+
+// TestFitsSlowly: where it takes all the time to ask for one schedule, one is asked for in the end that is smaller.
+func TestFitsSlowly(t *testing.T) {
+	tp, err := topo.Parse("line:4", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.Broadcast}, Size: 1 << 30, Cost: model.Pipelined}
+	asked := 0
+	slow := &Fits{Name: "slow", Check: func(ctx context.Context, p *model.Problem, s *model.Schedule) (Loaded, error) {
+		if asked++; asked == 1 {
+			<-ctx.Done()
+			return Loaded{}, ctx.Err()
+		}
+		return Loaded{Lasts: p.Makespan(s)}, nil
+	}}
+	e := &Evaluator{Methods: mustName(t, "quotient", "tacos", "binomial"), Options: solve.Options{Seed: 1, TimeLimit: 2 * time.Second}, Progress: Silent{}, ChooseCuts: true, Enough: UsuallyEnough, Fits: slow}
+	ev, err := e.Evaluate(context.Background(), p)
+	require.NoError(t, err)
+	require.NotNil(t, ev.BestFitting())
 }
