@@ -131,7 +131,8 @@ func (b *turned) toPeers(i int) {
 	})
 }
 
-// cross sends the chunks of a block, from a time on: each of some times to the machine that is d further, for one d after the other.
+// cross calls send for each chunk of a block as often as times, in a slot of its own each time, from a time on: first for machines that are
+// 1 further than its home, or 1 before it, then for those that are 2 further, and so on.
 func (b *turned) cross(chunks []place, from model.Time, times int, send func(j int, c place, d, e int, at model.Time)) {
 	slot := b.across.slot
 	at := (from + slot - 1) / slot * slot

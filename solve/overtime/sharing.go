@@ -181,6 +181,9 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 		if x.part >= whole {
 			high = x
 			end += model.Time((1 - x.part) / x.rate())
+			if x.mirror { // backwards, what links can carry must be less than what is needed, rounded as it is
+				end -= 1 + end/rounded
+			}
 		} else if end > low.end {
 			low.end, low.part = end, x.part
 		}
@@ -223,6 +226,9 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 	}
 	return best, by, err
 }
+
+// rounded is the part of an end by which what is rounded may be off at most.
+const rounded = 1_000_000
 
 // whole is which part of all bytes is as good as all.
 const whole = 1 - 1e-6

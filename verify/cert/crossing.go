@@ -60,7 +60,7 @@ var _ = rule(Kind{
 //
 // Take a member w(P) and a member v(P) of each part that has some. For each two such parts P and Q take a chain that brings v(Q)
 // what w(P) contributes [(arrive)], and of its hops those that cross, from the last one on that
-// leaves a rank of P, up to the first one after it that ends in Q. There is such a one, and none of them
+// leaves a rank of P, up to the first one after it that ends in Q. There is such a hop, and none of them
 // ends in P, or leaves Q. Call them the way from P to Q, and those of all ways chosen. 2k-2 crossings
 // or more are chosen: let b(Q) be the time of the latest crossing into Q with which a way to Q ends, F a part for which
 // that is least, and t* be b(F). For each P other than F the first crossing of the way from P to F, X(P), leaves P, at t* or
