@@ -8,8 +8,11 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// maxCrossing is up to how many members times links the times of a partition are looked at.
-const maxCrossing = 1 << 23
+// Limits of partitions whose times are looked at, so that the checker ends, too.
+const (
+	maxCrossing = 1 << 23 // members times links
+	maxCrossed  = 1 << 26 // times
+)
 
 // crossing returns the bound of an allreduce that the parts of partition yield if it is counted, too,
 // what transfers between them can carry early, and whom they can reach late: see package cert.
@@ -41,6 +44,8 @@ type crossed struct {
 type entrance struct {
 	bytes        float64
 	heads, tails []portion
+	from         int  // the part from which all comes, or -1
+	one          bool // what comes there at one time is from one rank
 }
 
 // portion is a chance from a time on.
@@ -85,7 +90,8 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 		served[z] = f.reach(f.starts(set, false), size, false, false).full
 		set[z] = false
 	}
-	index := map[string]int{}
+	index, steps := map[string]int{}, 0
+	known := map[approach]*entrance{}
 	for _, l := range f.t.Links {
 		q := x.part[l.Dst]
 		if q == 0 || x.part[l.Src] == q {
@@ -94,7 +100,10 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 		if f.budget.Spent() {
 			return nil
 		}
-		p, one := x.enter(&l, q, met, served)
+		p, one := x.enter(&l, q, met, served, known, &steps)
+		if steps > maxCrossed {
+			return nil
+		}
 		if len(p.heads) == 0 || len(p.tails) == 0 {
 			continue
 		}
@@ -109,31 +118,51 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 		}
 		x.passed[i].bytes += float64(l.Bandwidth) / float64(model.Second)
 	}
+	if f.budget.Spent() { // within enter
+		return nil
+	}
 	return x
 }
 
-// enter returns what a link into part q passes, and whether what passes it at one time comes from one rank, and goes to one.
-func (x *crossed) enter(l *model.Link, q int, met, served [][]model.Time) (p entrance, one bool) {
-	arrival := model.Time(0)
+// approach is by which something comes to a link into a part.
+type approach struct {
+	src, part int
+	arrival   model.Time
+}
+
+// enter returns what a link into part q passes, and whether what passes it at one time comes from one rank, and goes to one. What comes by an
+// approach is kept, and the times that are looked at are counted.
+func (x *crossed) enter(l *model.Link, q int, met, served [][]model.Time, known map[approach]*entrance, steps *int) (p entrance, one bool) {
+	w := approach{l.Src, q, 0}
 	if x.t.IsRank(l.Dst) {
-		arrival = x.p.ReleaseOf(l.Dst)
+		w.arrival = x.p.ReleaseOf(l.Dst)
 	}
 	list := make([]model.Time, len(met))
-	before, from := x.reached(l.Src, nil, true), 0 // the part that all come from, or -1
-	for _, u := range before.ways {
-		if x.part[u.rank] == q {
-			continue
+	before := known[w]
+	if before == nil {
+		reached := x.reached(l.Src, nil, true)
+		before = &entrance{one: reached.one}
+		known[w] = before
+		for _, u := range reached.ways {
+			if x.part[u.rank] == q {
+				continue
+			}
+			if before.from == 0 {
+				before.from = x.part[u.rank]
+			} else if before.from != x.part[u.rank] {
+				before.from = -1
+			}
+			for i := range met {
+				list[i] = max(met[i][u.rank], w.arrival).Add(u.alpha)
+			}
+			if *steps += len(list); *steps > maxCrossed || x.budget.Spent() {
+				return p, false
+			}
+			before.heads = append(before.heads, x.portions(list, q)...)
 		}
-		if from == 0 {
-			from = x.part[u.rank]
-		} else if from != x.part[u.rank] {
-			from = -1
-		}
-		for i := range met {
-			list[i] = max(met[i][u.rank], arrival).Add(u.alpha)
-		}
-		p.heads = append(p.heads, x.portions(list, q)...)
+		before.heads = rising(before.heads)
 	}
+	p.heads = before.heads
 	among := make([]bool, x.t.Nodes())
 	for v, p := range x.part {
 		among[v] = p == q
@@ -143,9 +172,12 @@ func (x *crossed) enter(l *model.Link, q int, met, served [][]model.Time) (p ent
 		for i, v := range x.members {
 			list[i] = served[z.rank][v].Add(z.alpha).Add(l.Alpha)
 		}
-		p.tails = append(p.tails, x.portions(list, from)...)
+		if *steps += len(list); *steps > maxCrossed {
+			return p, false
+		}
+		p.tails = append(p.tails, x.portions(list, before.from)...)
 	}
-	p.heads, p.tails = rising(p.heads), rising(p.tails)
+	p.tails = rising(p.tails)
 	return p, before.one && behind.one
 }
 

@@ -167,10 +167,27 @@ func (c *crossed) look(size int64) error {
 	reversed := c.t.Reversed()
 	into, outOf := reversed.Out(), within.Out()
 	index := map[string]int{}
+	type way struct { // by which something comes to an entrance
+		src, part int
+		arrival   model.Time
+	}
+	type come struct {
+		heads []chance
+		from  int
+	}
+	known := map[way]come{}
 	for _, e := range c.entrances() {
 		q := c.part[e.dst]
 		onward, back := c.overSwitches(&within, outOf, e.dst), c.overSwitches(reversed, into, e.src)
-		heads, from := c.before(e, back, met)
+		w := way{e.src, q, 0}
+		if c.t.IsRank(e.dst) {
+			w.arrival = c.p.ReleaseOf(e.dst)
+		}
+		if _, there := known[w]; !there {
+			heads, from := c.before(q, w.arrival, back, met)
+			known[w] = come{heads, from}
+		}
+		heads, from := known[w].heads, known[w].from
 		tails := c.behind(e, onward, served, from)
 		if len(heads) == 0 || len(tails) == 0 {
 			continue // nothing crosses there
@@ -256,15 +273,12 @@ func (c *crossed) entrances() (list []entrance) {
 	return list
 }
 
-// before returns c for an entrance to which ranks have the given leads, and the part of those ranks, or -1 if they are of several.
-func (c *crossed) before(e entrance, leads []model.Time, met [][]model.Time) (heads []chance, from int) {
-	arrival := model.Time(0)
-	if c.t.IsRank(e.dst) {
-		arrival = c.p.ReleaseOf(e.dst)
-	}
+// before returns c for an entrance into a part at a node with some arrival, to which ranks have the given leads, and the part of those ranks, or -1 if they
+// are of several.
+func (c *crossed) before(part int, arrival model.Time, leads []model.Time, met [][]model.Time) (heads []chance, from int) {
 	list := make([]model.Time, len(c.members))
 	for u, lead := range leads[:c.t.Ranks] {
-		if lead == model.MaxTime || c.part[u] == c.part[e.dst] || !c.work.Go(8*len(list)) {
+		if lead == model.MaxTime || c.part[u] == part || !c.work.Go(8*len(list)) {
 			continue
 		}
 		if from == 0 {
@@ -275,7 +289,7 @@ func (c *crossed) before(e entrance, leads []model.Time, met [][]model.Time) (he
 		for i, d := range met[u] {
 			list[i] = max(d, arrival).Add(lead)
 		}
-		heads = append(heads, c.chances(list, c.part[e.dst])...)
+		heads = append(heads, c.chances(list, part)...)
 	}
 	return rising(heads), from
 }
