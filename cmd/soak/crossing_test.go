@@ -87,8 +87,8 @@ func TestSoakCrossing(t *testing.T) {
 	})
 }
 
-// drawHosts returns machines of several ranks that are at switches, of which some may copy or add, and linked to
-// each other by their switches, their ranks, or both.
+// drawHosts returns machines of one to three ranks that are at a switch, linked to each other by their switches or by some of their ranks; or
+// others, whose switches may add.
 func drawHosts(r *rand.Rand) *model.Topology {
 	if r.IntN(3) == 0 {
 		return verifytest.DrawMachines(r)

@@ -37,6 +37,10 @@ type crossed struct {
 	sizes  []int      // by part: its members
 	k      int        // parts with members
 	passed []entrance // what goes into parts
+
+	met, served [][]model.Time // when something of a member can be at a rank, and how long it takes from a rank to a node
+	origins     map[approach]*origin
+	steps       int // times that were looked at
 }
 
 // entrance is links into parts, as much as they pass in a picosecond, and the chance that of members drawn one from each
@@ -44,8 +48,19 @@ type crossed struct {
 type entrance struct {
 	bytes        float64
 	heads, tails []portion
-	from         int  // the part from which all comes, or -1
-	one          bool // what comes there at one time is from one rank
+}
+
+// approach is by which something comes to a link into a part.
+type approach struct {
+	src, part int
+	arrival   model.Time
+}
+
+// origin is what comes by an approach.
+type origin struct {
+	heads []portion
+	from  int  // the part from which all comes, or -1
+	one   bool // what comes at one time is from one rank
 }
 
 // portion is a chance from a time on.
@@ -56,7 +71,7 @@ type portion struct {
 
 // newCrossed returns nil where a switch adds before a link into a part, or one copies behind it, or the time is over.
 func newCrossed(f *finder, parts [][]int) *crossed {
-	x := &crossed{finder: f, part: make([]int, f.t.Nodes()), sizes: make([]int, len(parts)+1)}
+	x := &crossed{finder: f, part: make([]int, f.t.Nodes()), sizes: make([]int, len(parts)+1), served: make([][]model.Time, f.t.Ranks), origins: map[approach]*origin{}}
 	for i, nodes := range parts {
 		for _, v := range nodes {
 			x.part[v] = i + 1
@@ -72,36 +87,30 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 		size = min(size, h.least)
 	}
 	set := make([]bool, f.t.Ranks)
-	var met [][]model.Time // by member and rank
 	for _, w := range f.members {
 		if f.budget.Spent() {
 			return nil
 		}
 		set[w] = true
-		met = append(met, f.reach(f.starts(set, true), size, false, true).full)
+		x.met = append(x.met, f.reach(f.starts(set, true), size, false, true).full)
 		set[w] = false
 	}
-	served := make([][]model.Time, f.t.Ranks) // by rank and node
-	for z := range served {
+	for z := range x.served {
 		if f.budget.Spent() {
 			return nil
 		}
 		set[z] = true
-		served[z] = f.reach(f.starts(set, false), size, false, false).full
+		x.served[z] = f.reach(f.starts(set, false), size, false, false).full
 		set[z] = false
 	}
-	index, steps := map[string]int{}, 0
-	known := map[approach]*entrance{}
+	index := map[string]int{}
 	for _, l := range f.t.Links {
 		q := x.part[l.Dst]
 		if q == 0 || x.part[l.Src] == q {
 			continue
 		}
-		if f.budget.Spent() {
-			return nil
-		}
-		p, one := x.enter(&l, q, met, served, known, &steps)
-		if steps > maxCrossed {
+		p, one := x.enter(&l, q)
+		if x.steps > maxCrossed || f.budget.Spent() {
 			return nil
 		}
 		if len(p.heads) == 0 || len(p.tails) == 0 {
@@ -118,67 +127,64 @@ func newCrossed(f *finder, parts [][]int) *crossed {
 		}
 		x.passed[i].bytes += float64(l.Bandwidth) / float64(model.Second)
 	}
-	if f.budget.Spent() { // within enter
-		return nil
-	}
 	return x
 }
 
-// approach is by which something comes to a link into a part.
-type approach struct {
-	src, part int
-	arrival   model.Time
-}
-
-// enter returns what a link into part q passes, and whether what passes it at one time comes from one rank, and goes to one. What comes by an
-// approach is kept, and the times that are looked at are counted.
-func (x *crossed) enter(l *model.Link, q int, met, served [][]model.Time, known map[approach]*entrance, steps *int) (p entrance, one bool) {
-	w := approach{l.Src, q, 0}
-	if x.t.IsRank(l.Dst) {
-		w.arrival = x.p.ReleaseOf(l.Dst)
-	}
-	list := make([]model.Time, len(met))
-	before := known[w]
-	if before == nil {
-		reached := x.reached(l.Src, nil, true)
-		before = &entrance{one: reached.one}
-		known[w] = before
-		for _, u := range reached.ways {
-			if x.part[u.rank] == q {
-				continue
-			}
-			if before.from == 0 {
-				before.from = x.part[u.rank]
-			} else if before.from != x.part[u.rank] {
-				before.from = -1
-			}
-			for i := range met {
-				list[i] = max(met[i][u.rank], w.arrival).Add(u.alpha)
-			}
-			if *steps += len(list); *steps > maxCrossed || x.budget.Spent() {
-				return p, false
-			}
-			before.heads = append(before.heads, x.portions(list, q)...)
-		}
-		before.heads = rising(before.heads)
-	}
-	p.heads = before.heads
+// enter returns what a link into part q passes, and whether what passes it at one time comes from one rank, and goes to one.
+// Where the budget is spent, or more than maxCrossed times were looked at, that is of no use.
+func (x *crossed) enter(l *model.Link, q int) (p entrance, one bool) {
+	before := x.origin(l, q)
 	among := make([]bool, x.t.Nodes())
 	for v, p := range x.part {
 		among[v] = p == q
 	}
 	behind := x.reached(l.Dst, among, false)
+	list := make([]model.Time, len(x.members))
 	for _, z := range behind.ways {
-		for i, v := range x.members {
-			list[i] = served[z.rank][v].Add(z.alpha).Add(l.Alpha)
-		}
-		if *steps += len(list); *steps > maxCrossed {
+		if x.steps += len(list); x.steps > maxCrossed {
 			return p, false
+		}
+		for i, v := range x.members {
+			list[i] = x.served[z.rank][v].Add(z.alpha).Add(l.Alpha)
 		}
 		p.tails = append(p.tails, x.portions(list, before.from)...)
 	}
-	p.tails = rising(p.tails)
+	p.heads, p.tails = before.heads, rising(p.tails)
 	return p, before.one && behind.one
+}
+
+// origin returns what comes to a link into part q, which is the same for all from one node to such ones.
+func (x *crossed) origin(l *model.Link, q int) *origin {
+	key := approach{l.Src, q, 0}
+	if x.t.IsRank(l.Dst) {
+		key.arrival = x.p.ReleaseOf(l.Dst)
+	}
+	if o, known := x.origins[key]; known {
+		return o
+	}
+	reached := x.reached(l.Src, nil, true)
+	o := &origin{one: reached.one}
+	x.origins[key] = o
+	list := make([]model.Time, len(x.members))
+	for _, u := range reached.ways {
+		if x.part[u.rank] == q {
+			continue
+		}
+		if x.steps += len(list); x.steps > maxCrossed || x.budget.Spent() {
+			break
+		}
+		if o.from == 0 {
+			o.from = x.part[u.rank]
+		} else if o.from != x.part[u.rank] {
+			o.from = -1
+		}
+		for i := range list {
+			list[i] = max(x.met[i][u.rank], key.arrival).Add(u.alpha)
+		}
+		o.heads = append(o.heads, x.portions(list, q)...)
+	}
+	o.heads = rising(o.heads)
+	return o
 }
 
 // portions returns the chance that, of members drawn one from each part but the one left out, there is one whose time is over.

@@ -20,13 +20,14 @@ type turned struct {
 	*builder
 	come [][][]model.Time // by block, chunk in it and rank at its home: from when on the rank holds what it adds to the sum
 	free model.Time       // from when on links between machines have nothing to do
+	took model.Time       // how long a chunk is on its way between two ranks of a machine at most
 }
 
 // inTurns adds all chunks, the first and last blocks of them apart (see apart), and reports whether the budget sufficed.
 func (y *builder) inTurns(budget *solve.Budget, apart int) bool {
 	round := len(y.planes) * y.size * len(y.members)
 	blocks := (len(y.p.Chunks) + round - 1) / round
-	b := turned{builder: y, come: make([][][]model.Time, blocks)}
+	b := turned{builder: y, come: make([][][]model.Time, blocks), took: y.longest(largest(y.p))}
 	for k := range y.p.Chunks {
 		b.come[k/round] = append(b.come[k/round], make([]model.Time, y.size))
 	}
@@ -73,7 +74,7 @@ func (b *turned) back(i int) bool {
 	for _, at := range b.come[i] {
 		come = max(come, slices.Max(at))
 	}
-	return come+b.longest(largest(b.p)) <= b.free
+	return come+b.took <= b.free
 }
 
 // gather adds what brings the sums of a block home.

@@ -121,10 +121,8 @@ const forWitness = 6
 // solved, it is the first.
 func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by model.Time, err error) {
 	by = known
-	if s.finest = maxSharedWindows; s.small(ctx, (by/s.unit+1)*s.unit) {
-		if x, _ := s.solve(ctx, (by/s.unit+1)*s.unit); x != nil {
-			return s.exact(ctx, x, best, by)
-		}
+	if x := s.withEvery(ctx, (by/s.unit+1)*s.unit); x != nil {
+		return s.exact(ctx, x, best, by)
 	}
 	last := model.Time(0)
 	for s.finest = firstSharedWindows; s.finest <= maxSharedWindows; s.finest += s.finest / 2 {
@@ -153,15 +151,19 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 	return best, by, err
 }
 
-// small reports whether a program for an end has every window that there can be, and is quickly solved.
-func (s *sharing) small(ctx context.Context, end model.Time) bool {
+// withEvery returns the optimum for an end of a program that has every window that there can be, or nil if it is not quickly solved.
+func (s *sharing) withEvery(ctx context.Context, end model.Time) *split {
 	x := &split{sharing: s}
-	x.cuts, x.early, x.late = s.windows(end, s.finest)
-	if x.early != x.late {
-		return false
+	if x.cuts, x.early, x.late = s.windows(end, maxSharedWindows); x.early != x.late {
+		return nil
 	}
-	fits, err := x.build(ctx)
-	return fits && err == nil && x.NumColumns() <= quickShared
+	if fits, err := x.build(ctx); !fits || err != nil || x.NumColumns() > quickShared {
+		return nil
+	}
+	if err := x.optimise(ctx); err != nil || x.duals == nil {
+		return nil
+	}
+	return x
 }
 
 // exact solves programs, of which x is the first, for ends that are multiples of the unit, from what is known

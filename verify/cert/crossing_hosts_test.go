@@ -117,6 +117,15 @@ func TestCrossingAmongHosts(t *testing.T) {
 			}
 			w.Parts = append(w.Parts, part)
 		}
+		between := 0
+		for _, l := range p.Topology.Links {
+			if l.Src/(c.ranks+1) != l.Dst/(c.ranks+1) {
+				between++
+			}
+		}
+		// A rank serves no other of its host, so that each transfer would count for one of them alone.
+		wrong := model.TransferTime(p.Size*int64((2*c.hosts-2)*c.ranks), p.Topology.Links[len(p.Topology.Links)-1].Bandwidth) / model.Time(between)
+		require.Greater(t, wrong, v.Makespan, "%v: the case is not reached", c)
 		free := *p
 		free.Chunks = nil
 		for _, q := range []*model.Problem{p, &free} {
