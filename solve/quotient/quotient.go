@@ -84,7 +84,8 @@ const (
 	maxRanks     = 1024
 	maxLinks     = 1 << 18
 	maxTransfers = 1 << 22
-	fewTransfers = 1 << 20 // beyond which a member has one chunk: Z3 takes 20 s for these
+	fewTransfers = 1 << 20 // beyond which a member has one chunk if there are more than manyMoved jobs: Z3 takes 20 s for them
+	manyMoved    = 1 << 14 // copies of fewer jobs are alike, and soon proved
 )
 
 // Serves implements solve.Solver, in O(ranks).

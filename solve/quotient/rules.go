@@ -12,9 +12,18 @@ func (t *trial) latency() float64 {
 	return float64(tm.lasts - tm.stride)
 }
 
-// mostApart is how many latencies the sums of parts are over one before the other at most. While some are still added up, others are
-// gathered, so that links need not wait for the first to be gathered after the last was added up.
+// mostApart is how many latencies the sums of parts are over one before the other, at most, in half of the rules. In the other half it is up to
+// the time of the sums. While some are still added up, others are gathered, so that links need not wait for the first to be gathered after the last was added up.
 const mostApart = 6
+
+// apart returns by how much the sum of the first part is over before that of the last in a first attempt. Where latencies
+// are a small part of the time it is half of what sums take, at least: then links never wait for the first to be gathered.
+func (t *trial) apart() float64 {
+	if t.half < fewLatencies/2*t.latency() || len(t.parts)*t.x.s.t.Ranks < costlyJobs && t.rng.IntN(2) == 0 {
+		return 2 * t.latency()
+	}
+	return t.half / 2
+}
 
 // rule draws a rule for sums (0) or gatherings (1): at first one that often does well, later one near
 // that of the best plan half of the time.
@@ -32,15 +41,19 @@ func (t *trial) rule(i int, allreduce bool) rule {
 		r.even = evenWeight * draw() * draw()
 	}
 	if t.latent && i == 0 && draw() < 0.7 {
-		r.apart = draw() * mostApart * t.latency()
+		most := mostApart * t.latency()
+		if draw() < 0.5 {
+			most = max(most, float64(t.sums))
+		}
+		r.apart = draw() * most
 	}
 	r.pairs = *t.x.s.mutual && t.latent && i == 0 && draw() < likelyPairs
 	if t.rules == nil {
 		usual := rule{choices: 1.5, rare: 1, long: 0.5, late: 1.5, random: 0.1}
 		if allreduce && i == 0 && t.cut.ratio == 1 {
 			usual.late = -1.5 // what is gathered first is added up first
-			if t.latent && t.rng.IntN(2) == 0 {
-				usual.apart = 2 * t.latency()
+			if t.latent && (t.rng.IntN(2) == 0 || len(t.parts)*t.x.s.t.Ranks >= costlyJobs) {
+				usual.apart = t.apart()
 			}
 			usual.pairs = r.pairs
 		}

@@ -26,6 +26,7 @@ type trial struct {
 	wentFar    bool       // its first rule was tried that has hops over long ways go first
 	fitted     bool       // its cut fits that: see fitting
 	latent     bool       // it is an allreduce in which latencies count
+	half       float64    // half of the bound, in ps: about when its sums are there
 	step       int        // with which grafting goes on; 0: it has not begun
 	grafts     bool       // of an allreduce: the next work on it moves hops, as attempts gained nothing
 	alternates bool       // sums and gatherings of the best plan are built again in turn
@@ -69,7 +70,8 @@ func (t *trial) tryBalanced(bound model.Time, work *counter) {
 func (s *search) newTrial(shop int, c cut, where roots) *trial {
 	x := s.shops[shop]
 	if s.p.Chunks == nil {
-		if n := s.transfers(x, c.count()); !c.fits(s.p) || n > maxTransfers || n > fewTransfers && c.count() > 1 {
+		n := s.transfers(x, c.count())
+		if !c.fits(s.p) || n > maxTransfers || n > fewTransfers && n > manyMoved*int64(x.s.g.Order()) && c.count() > 1 {
 			return nil
 		}
 	}
