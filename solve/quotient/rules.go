@@ -12,15 +12,24 @@ func (t *trial) latency() float64 {
 	return float64(tm.lasts - tm.stride)
 }
 
-// mostApart is how many latencies the sums of parts are over one before the other, at most, in half of the rules. In the other half it is up to
-// the time of the sums. While some are still added up, others are gathered, so that links need not wait for the first to be gathered after the last was added up.
-const mostApart = 6
+// By how much the sums of some parts are over before those of others. While some are still added up, others are gathered, so that
+// links need not wait for the first to be gathered after the last was added up.
+const (
+	mostApart   = 6    // latencies, in rules that have it short
+	likelyWide  = 0.75 // the share of rules that have it up to about what all sums take
+	beyondApart = 1.2  // of that, at most
+)
 
-// apart returns by how much the sum of the first part is over before that of the last in a first attempt. Where latencies
-// are a small part of the time it is half of what sums take, at least: then links never wait for the first to be gathered.
+// apart returns by how much the sum of the first part is over before that of the last in a first attempt: a few latencies, or
+// about half of what sums take, or all of it where that is not many latencies. Where there is no time for many attempts it is not the
+// first of these, if latencies are a small part of the time.
 func (t *trial) apart() float64 {
-	if t.half < fewLatencies/2*t.latency() || len(t.parts)*t.x.s.t.Ranks < costlyJobs && t.rng.IntN(2) == 0 {
+	short, costly := t.half < fewLatencies/2*t.latency(), len(t.parts)*t.x.s.t.Ranks >= costlyJobs
+	switch {
+	case (short || !costly) && t.rng.IntN(3) == 0:
 		return 2 * t.latency()
+	case short:
+		return t.half
 	}
 	return t.half / 2
 }
@@ -42,8 +51,8 @@ func (t *trial) rule(i int, allreduce bool) rule {
 	}
 	if t.latent && i == 0 && draw() < 0.7 {
 		most := mostApart * t.latency()
-		if draw() < 0.5 {
-			most = max(most, float64(t.sums))
+		if draw() < likelyWide {
+			most = max(most, beyondApart*float64(t.sums))
 		}
 		r.apart = draw() * most
 	}
