@@ -65,7 +65,7 @@ func (s *search) graftFirst() {
 // Limits of polish.
 const (
 	polished     = 3       // trials
-	maxPolished  = 1 << 14 // jobs
+	maxPolished  = 1 << 13 // jobs
 	hopelessGap  = 0.3
 	mostPolish   = 3 // times the usual work
 	polishRounds = 8

@@ -24,15 +24,17 @@ const (
 // about half of what sums take, or all of it where that is not many latencies. Where there is no time for many attempts it is not the
 // first of these, if latencies are a small part of the time.
 func (t *trial) apart() float64 {
-	short, costly := t.half < fewLatencies/2*t.latency(), len(t.parts)*t.x.s.t.Ranks >= costlyJobs
-	switch {
-	case (short || !costly) && t.rng.IntN(3) == 0:
-		return 2 * t.latency()
-	case short:
+	switch costly := len(t.parts)*t.x.s.t.Ranks >= costlyJobs; {
+	case t.short() && t.rng.IntN(3) > 0:
 		return t.half
+	case t.short() || !costly && t.rng.IntN(2) == 0:
+		return 2 * t.latency()
 	}
 	return t.half / 2
 }
+
+// short reports whether an allreduce takes few latencies.
+func (t *trial) short() bool { return t.half < fewLatencies/2*t.latency() }
 
 // rule draws a rule for sums (0) or gatherings (1): at first one that often does well, later one near
 // that of the best plan half of the time.
@@ -51,7 +53,7 @@ func (t *trial) rule(i int, allreduce bool) rule {
 	}
 	if t.latent && i == 0 && draw() < 0.7 {
 		most := mostApart * t.latency()
-		if draw() < likelyWide {
+		if wide := draw(); wide < likelyWide && (t.short() || wide < likelyWide/2) {
 			most = max(most, beyondApart*float64(t.sums))
 		}
 		r.apart = draw() * most

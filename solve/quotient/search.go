@@ -249,7 +249,6 @@ func (s *search) spend(t *trial, work int64) {
 	until := s.work + work
 	t.divide()
 	t.latent = allreduce && float64(s.bound) < manyLatencies*t.latency()
-	t.half = float64(s.bound) / 2
 	for first := true; first || s.work < until; first = false {
 		if s.done() {
 			return

@@ -79,7 +79,7 @@ func (s *search) newTrial(shop int, c cut, where roots) *trial {
 	if s.gathers() {
 		spread = x.spread
 	}
-	return &trial{x: x, cut: c, roots: where, p: s.p, spread: spread, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
+	return &trial{x: x, cut: c, roots: where, p: s.p, half: float64(s.bound) / 2, spread: spread, rng: rand.New(rand.NewPCG(s.o.Seed, uint64(len(s.trials))))}
 }
 
 // add adds a trial and returns it, or one like it that has no plan yet; nil if that has one, or it is too large.
