@@ -65,7 +65,8 @@ func (s *search) graftFirst() {
 // Limits of polish.
 const (
 	polished     = 3       // trials
-	maxPolished  = 1 << 13 // jobs
+	maxPolished  = 3 << 10 // jobs
+	manyPolished = 1 << 13 // among many ranks, whose links are soon balanced
 	hopelessGap  = 0.3
 	mostPolish   = 3 // times the usual work
 	polishRounds = 8
@@ -73,15 +74,20 @@ const (
 	graftGap     = 0.03 // above the bound that a plan is at least for its hops to be moved before it is polished
 )
 
+// small reports whether the best plan has few enough jobs to be worked on.
+func (t *trial) small() bool {
+	return len(t.best.jobs) <= maxPolished || t.many() && len(t.best.jobs) <= manyPolished
+}
+
 // worthPolish reports whether a plan may become the best of all methods' if it is worked on.
 func (s *search) worthPolish(t *trial) bool {
-	return t.latent && !t.balanced && t.sketch == nil && len(t.best.jobs) <= maxPolished && s.gap() > littleGap && s.gap() < hopelessGap
+	return t.latent && !t.balanced && t.sketch == nil && t.small() && s.gap() > littleGap && s.gap() < hopelessGap
 }
 
 // polish has the best trials of an allreduce work on where latencies count, as the gap shows: how sums and gatherings
 // overlap best is found by trying.
 func (s *search) polish() {
-	if s.p.Collective.Kind != model.AllReduce || s.best == nil || len(s.best.best.jobs) > maxPolished {
+	if s.p.Collective.Kind != model.AllReduce || s.best == nil || !s.best.small() {
 		return
 	}
 	s.budget = s.work + mostPolish*s.usual

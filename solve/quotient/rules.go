@@ -21,20 +21,21 @@ const (
 )
 
 // apart returns by how much the sum of the first part is over before that of the last in a first attempt: a few latencies, or
-// about half of what sums take, or all of it where that is not many latencies. Where there is no time for many attempts it is not the
-// first of these, if latencies are a small part of the time.
+// half of what sums take, or all of it where that is not many latencies.
 func (t *trial) apart() float64 {
-	switch costly := len(t.parts)*t.x.s.t.Ranks >= costlyJobs; {
+	switch {
 	case t.short() && t.rng.IntN(3) > 0:
 		return t.half
-	case t.short() || !costly && t.rng.IntN(2) == 0:
+	case t.short() || !t.many():
 		return 2 * t.latency()
 	}
 	return t.half / 2
 }
 
-// short reports whether an allreduce takes few latencies.
+// short reports whether an allreduce takes few latencies, and many whether there is no time for many attempts. In others sums that
+// are far apart gain less than what they keep idle.
 func (t *trial) short() bool { return t.half < fewLatencies/2*t.latency() }
+func (t *trial) many() bool  { return t.x.s.t.Ranks > maxLed }
 
 // rule draws a rule for sums (0) or gatherings (1): at first one that often does well, later one near
 // that of the best plan half of the time.
@@ -53,7 +54,7 @@ func (t *trial) rule(i int, allreduce bool) rule {
 	}
 	if t.latent && i == 0 && draw() < 0.7 {
 		most := mostApart * t.latency()
-		if wide := draw(); wide < likelyWide && (t.short() || wide < likelyWide/2) {
+		if (t.short() || t.many()) && draw() < likelyWide {
 			most = max(most, beyondApart*float64(t.sums))
 		}
 		r.apart = draw() * most
@@ -63,7 +64,7 @@ func (t *trial) rule(i int, allreduce bool) rule {
 		usual := rule{choices: 1.5, rare: 1, long: 0.5, late: 1.5, random: 0.1}
 		if allreduce && i == 0 && t.cut.ratio == 1 {
 			usual.late = -1.5 // what is gathered first is added up first
-			if t.latent && (t.rng.IntN(2) == 0 || len(t.parts)*t.x.s.t.Ranks >= costlyJobs) {
+			if t.latent && (t.many() || t.rng.IntN(2) == 0) {
 				usual.apart = t.apart()
 			}
 			usual.pairs = r.pairs
