@@ -71,7 +71,8 @@ func (s *search) newTrial(shop int, c cut, where roots) *trial {
 	x := s.shops[shop]
 	if s.p.Chunks == nil {
 		n := s.transfers(x, c.count())
-		if !c.fits(s.p) || n > maxTransfers || n > fewTransfers && n > manyMoved*int64(x.s.g.Order()) && c.count() > 1 {
+		most := max(fewTransfers, min(manyMoved*int64(x.s.g.Order()), int64(s.o.AtMost(maxTransfers*provedAs)/provedAs)))
+		if !c.fits(s.p) || n > maxTransfers || n > most && c.count() > 1 {
 			return nil
 		}
 	}
