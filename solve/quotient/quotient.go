@@ -86,7 +86,7 @@ const (
 	maxTransfers = 1 << 22
 	fewTransfers = 1 << 20 // beyond which a member has one chunk if there are more than manyMoved jobs: Z3 takes 20 s for them
 	manyMoved    = 1 << 14 // copies of fewer jobs are alike, and soon proved
-	provedAs     = 3       // of more transfers, one takes as long to be made and proved by all engines as this many to be replayed, at most
+	provedAs     = 3       // of more transfers, one takes about as long to be made and proved by all engines as this many to be replayed
 )
 
 // Serves implements solve.Solver, in O(ranks).

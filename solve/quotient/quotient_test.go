@@ -139,20 +139,45 @@ func TestAgain(t *testing.T) {
 // an allgather, each in the time of its volume, and hardly above that of its own volume. Among 512 ranks, too, members have several chunks.
 func TestOverlap(t *testing.T) {
 	for name, x := range map[string]struct {
-		size   int64
-		degree float64
-		part   model.Time // hundredths of the time of its volume
-	}{"torus:8x8": {1 << 20, 4, 105}, "tpuv4:8x8x8": {8 << 20, 6, 101}} {
+		size         int64
+		degree       float64
+		enough, most model.Time // hundredths of the time of its volume
+	}{"torus:8x8": {1 << 20, 4, 104, 105}, "tpuv4:8x8x8": {8 << 20, 6, 101, 101}} {
 		network, err := topo.Parse(name, topo.Options{})
 		require.NoError(t, err)
 		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: x.size, Cost: model.Pipelined}
 		link, n := network.Links[0], float64(network.Ranks)
 		volume := model.Time(2 * (n - 1) / n / x.degree * float64(p.Size) / float64(link.Bandwidth) * 1e12)
-		s := newSearch(context.Background(), p, solve.Options{Bound: volume + link.Alpha, Enough: (volume + link.Alpha) / 100 * x.part})
+		s := newSearch(context.Background(), p, solve.Options{Bound: volume + link.Alpha, Enough: (volume + link.Alpha) / 100 * x.enough})
 		_, err = s.run()
 		require.NoError(t, err)
 		require.Less(t, s.best.best.end, volume+2*link.Alpha, name)
-		require.LessOrEqual(t, s.best.best.end, (volume+link.Alpha)/100*x.part, name)
+		require.LessOrEqual(t, s.best.best.end, (volume+link.Alpha)/100*x.most, name)
+		require.Greater(t, len(s.best.p.Chunks), network.Ranks, name)
+	}
+}
+
+// TestMostChunks: members have several chunks where these are a million transfers at most; or copies of few jobs, and four million at most,
+// which the caller has the time to have proved.
+func TestMostChunks(t *testing.T) {
+	for _, x := range []struct {
+		network string
+		verify  int // transfers
+		chunks  int
+	}{
+		{"tpuv4:8x8x8", 0, 8},       // 511 transfers to and fro of each of 512·8 chunks
+		{"tpuv4:8x8x8", 3 << 21, 4}, // two million
+		{"tpuv4:8x8x8", 1000, 2},    // one million
+		{"mesh:8x8", 0, 130},        // eight symmetries
+		{"mesh:8x8", 3 << 21, 130},  // the same
+	} {
+		network, err := topo.Parse(x.network, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 8 << 20, Cost: model.Pipelined}
+		s := newSearch(context.Background(), p, solve.Options{MostTransfers: x.verify})
+		s.groups()
+		require.NotNil(t, s.newTrial(0, cut{parts: x.chunks, ratio: 1}, anywhere), "%v", x)
+		require.Nil(t, s.newTrial(0, cut{parts: x.chunks + 1, ratio: 1}, anywhere), "%v", x)
 	}
 }
 
