@@ -41,18 +41,17 @@ func hubbedIn(ctx context.Context, p *model.Problem, trees [][]bough, enough mod
 		c.steps[i].tree = place[c.steps[i].tree]
 	}
 	list := c.whole(most)
-	for range min(mostPlaced, len(list)) {
+	slices.SortStableFunc(list, func(x, y beat) int { return cmp.Compare(max(x.ends, enough), max(y.ends, enough)) })
+	failed := 0 // of those that do not divide the skew
+	for _, x := range list {
 		if ctx.Err() != nil {
 			break
 		}
-		best := 0
-		for i := range list {
-			if max(list[i].ends, enough) < max(list[best].ends, enough) {
-				best = i
+		if c.skew > 0 && c.skew%x.period != 0 {
+			if failed++; failed > mostPlaced {
+				continue
 			}
 		}
-		x := list[best]
-		list[best].ends = model.MaxTime
 		cut := solve.Evenly(p.Space(), x.chunks)
 		if c.place(ctx, cut[0].Size, x.period, x.way) && c.ends(int64(len(cut)), x.period) <= x.ends+x.ends/littleLater {
 			return x.schedule(ctx)
@@ -67,10 +66,8 @@ func hubbedIn(ctx context.Context, p *model.Problem, trees [][]bough, enough mod
 func (c *cycle) whole(most int) (list []beat) {
 	bandwidth := float64(c.p.Topology.Links[c.steps[0].routes[0][0]].Bandwidth)
 	atOnce := float64(c.trees / c.slots) // chunks that the root sends at one time
-	last := model.Time(0)
-	for _, n := range c.first {
-		last = max(last, c.steps[n].height)
-	}
+	heights := c.heights()
+	last := slices.Max(heights)
 	if float64(c.p.Space())/bandwidth/atOnce*1e12*fewLasts < float64(last) {
 		return nil
 	}
@@ -84,11 +81,14 @@ func (c *cycle) whole(most int) (list []beat) {
 		if chunks > int64(most/(len(c.steps)/c.trees)) {
 			return false
 		}
-		full, rest := model.Time(chunks-1)/model.Time(c.trees), model.Time(chunks-1)%model.Time(c.trees)
-		ends := (full+1)*span + rest*span/model.Time(c.trees) + last
-		if c.slots == 1 { // all chunks of a period are sent at once, and by hubs in the next one
-			ends = (full+2)*span + last
+		first := slices.Clone(heights)
+		for i := range first {
+			first[i] += span + model.Time(i)*span/model.Time(c.trees) + span/model.Time(c.slots)
+			if c.slots == 1 { // all chunks of a period are sent at once, and by hubs in the next one
+				first[i] = heights[i] + 2*span
+			}
 		}
+		_, ends := shares(first, chunks, span)
 		list = append(list, beat{c, chunks, span, soon, ends})
 		return true
 	}
@@ -108,7 +108,7 @@ func (c *cycle) whole(most int) (list []beat) {
 // chunk or two.
 const fewLasts = 8
 
-// mostPlaced is how many periods are tried at most: where times are rounded, transfers may be out of step.
+// mostPlaced is how many periods are tried at most that do not divide the skew, since times are whole: transfers may be out of step.
 const mostPlaced = 32
 
 // fewHubbed is how many transfers hubs make at most at first, and mostHubbed in the end: more are not verified in time on a busy machine.

@@ -129,6 +129,10 @@ func TestHubbed(t *testing.T) {
 		require.LessOrEqual(t, len(r.Problem.Chunks), c.chunks, c.name)
 	}
 	p := problem(t, "fattree:4x4", model.Broadcast)
+	p.Size = 1 << 16 // hubs next to the root, to which chunks come sooner, carry more of them: else it would end after 5.24 us
+	r := hubbed(context.Background(), p, hubs(p, newNeighbours(p)), solve.Options{Enough: 5_120_000})
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	require.LessOrEqual(t, r.Makespan(), model.Time(5_120_000))
 	p.Size = 1 << 10
 	require.Nil(t, hubbed(context.Background(), p, hubs(p, newNeighbours(p)), solve.Options{}).Schedule)
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -414,19 +415,76 @@ type beat struct {
 }
 
 // ends returns when the last chunk has come, after place.
-func (c *cycle) ends(chunks int64, period model.Time) (end model.Time) {
-	full, rest := chunks/int64(c.trees), int(chunks%int64(c.trees))
+func (c *cycle) ends(chunks int64, period model.Time) model.Time {
+	_, end := shares(c.comes(), chunks, period)
+	return end
+}
+
+// comes returns when the first chunk of each tree has come to all, after place.
+func (c *cycle) comes() []model.Time {
+	first := make([]model.Time, c.trees)
 	for i := range c.steps {
 		s := &c.steps[i]
-		n := full - 1
-		if s.tree < rest {
-			n++
+		first[s.tree] = max(first[s.tree], s.end)
+	}
+	return first
+}
+
+// heights returns the latencies of each tree.
+func (c *cycle) heights() []model.Time {
+	list := make([]model.Time, c.trees)
+	for _, n := range c.first {
+		s := &c.steps[n]
+		list[s.tree] = max(list[s.tree], s.height)
+	}
+	return list
+}
+
+// shares returns how many of some chunks each tree carries so that the last one has come as soon as can be, and when that is, if the first
+// chunk of a tree comes at some time and then one a period: a tree whose chunks come soon carries some when others carry none any more.
+func shares(first []model.Time, chunks int64, period model.Time) (of []int64, end model.Time) {
+	least := slices.Min(first)
+	by := func(end model.Time, tree int) int64 { // how many chunks of a tree have come
+		if end < first[tree] {
+			return 0
 		}
-		if n >= 0 {
-			end = max(end, s.end+model.Time(n)*period)
+		return int64((end-first[tree])/max(1, period)) + 1
+	}
+	end = least + model.Time(sort.Search(int(slices.Max(first)-least+model.Time(chunks/int64(len(first)))*period), func(after int) bool {
+		sum := int64(0)
+		for i := range first {
+			sum += by(least+model.Time(after), i)
+		}
+		return sum >= chunks
+	}))
+	of = make([]int64, len(first))
+	surplus := -chunks
+	for i := range of {
+		of[i] = by(end, i)
+		surplus += of[i]
+	}
+	for i := range of {
+		if surplus > 0 && by(end-1, i) < of[i] {
+			of[i]--
+			surplus--
 		}
 	}
-	return end
+	return of, end
+}
+
+// numbered returns the numbers of some chunks by tree and period.
+func (c *cycle) numbered(chunks int64, period model.Time) (of [][]int32) {
+	all, _ := shares(c.comes(), chunks, period)
+	of = make([][]int32, c.trees)
+	for n, k := int64(0), int32(0); int64(k) < chunks; n++ {
+		for i, share := range all {
+			if n < share {
+				of[i] = append(of[i], k)
+				k++
+			}
+		}
+	}
+	return of
 }
 
 // periods returns periods to be tried, ascending, for trees that need a time at least. Transfers that come to a link
@@ -472,10 +530,7 @@ func (c *cycle) best(ctx context.Context, chunks int64, than beat) (best beat) {
 	best = than
 	cut := solve.Evenly(c.p.Space(), chunks)
 	size, periods := cut[0].Size, model.Time((len(cut)+c.trees-1)/c.trees)
-	least, quickest := c.shortest(size), model.Time(0)
-	for _, n := range c.first {
-		quickest = max(quickest, c.steps[n].height)
-	}
+	least, quickest := c.shortest(size), slices.Min(c.heights())
 	for _, period := range c.periods(least) {
 		if max((periods-1)*period+quickest, model.Time(len(cut))*least/model.Time(c.trees)) >= best.ends || ctx.Err() != nil {
 			break
@@ -515,16 +570,17 @@ func (b beat) schedule(ctx context.Context) solve.Result {
 	for _, i := range steps {
 		latest = max(latest, int(c.steps[i].start/period))
 	}
-	periods := (len(q.Chunks) + c.trees - 1) / c.trees
+	of := c.numbered(b.chunks, b.period)
+	periods := len(slices.MaxFunc(of, func(a, b []int32) int { return len(a) - len(b) }))
 	s.Transfers = make([]model.Transfer, 0, len(q.Chunks)*(len(steps)/c.trees))
 	for now := range periods + latest { // so they are in order without being sorted
 		for _, i := range steps {
 			x := &c.steps[i]
 			n := now - int(x.start/period)
-			k := n*c.trees + x.tree
-			if n < 0 || k >= len(q.Chunks) {
+			if n < 0 || n >= len(of[x.tree]) {
 				continue
 			}
+			k := int(of[x.tree][n])
 			t := model.Transfer{Chunk: int32(k), Src: int32(x.from), Dst: int32(x.to), Route: int32(i), Op: model.Copy, Start: x.start + model.Time(n)*b.period}
 			t.End = t.Start + x.end - x.start
 			if k == len(q.Chunks)-1 && last < q.Chunks[0].Size {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
@@ -228,4 +229,47 @@ func TestMostTransfers(t *testing.T) {
 		}
 	}
 	require.Positive(t, made)
+}
+
+// TestShares: chunks are dealt to trees so that the last has come as soon as can be, which is when the last of the soonest chunks of all trees
+// has.
+func TestShares(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := &cycle{trees: rapid.IntRange(1, 6).Draw(t, "trees")}
+		for i := range c.trees {
+			for range rapid.IntRange(1, 2).Draw(t, "steps") {
+				c.steps = append(c.steps, step{tree: i, end: model.Time(rapid.IntRange(1, 60).Draw(t, "end"))})
+			}
+		}
+		chunks, period := rapid.IntRange(1, 40).Draw(t, "chunks"), model.Time(rapid.IntRange(1, 30).Draw(t, "period"))
+		var comes []model.Time // chunks of all trees
+		for i := range c.trees {
+			first := model.Time(0)
+			for _, s := range c.steps {
+				if s.tree == i {
+					first = max(first, s.end)
+				}
+			}
+			for n := range chunks {
+				comes = append(comes, first+model.Time(n)*period)
+			}
+		}
+		slices.Sort(comes)
+		of, end := shares(c.comes(), int64(chunks), period)
+		require.Equal(t, comes[chunks-1], end)
+		var numbers, want []int32
+		for i, list := range c.numbered(int64(chunks), period) {
+			require.Len(t, list, int(of[i]))
+			for n, k := range list {
+				numbers = append(numbers, k)
+				for _, s := range c.steps {
+					require.False(t, s.tree == i && s.end+model.Time(n)*period > end)
+				}
+			}
+		}
+		for k := range chunks {
+			want = append(want, int32(k))
+		}
+		require.ElementsMatch(t, want, numbers)
+	})
 }

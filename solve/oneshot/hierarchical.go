@@ -167,6 +167,7 @@ func (s *search) compose(all []*layout) {
 	}
 	if s.bound > 0 && s.makespan > s.bound/100*101 {
 		s.schedule(best(plans))
+		s.vary()
 	}
 	copies := s.copiesOf(plans[0])
 	s.together(copies)
@@ -220,6 +221,7 @@ func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error
 	for limit := s.again + mostAgain; s.again < limit && !b.Spent() && s.makespan > s.bound; {
 		s.again++
 		s.most = s.work + maxComposed
+		s.vary()
 		s.mixAgain()
 	}
 	if b.Spent() {

@@ -19,9 +19,9 @@ type images struct {
 	of     map[[2]int][]int
 	place  []int     // by link: its place among those between the same nodes
 	links  [][]int32 // by element: the images of links, nil: not asked for yet
-	routes []map[int32]int32
-	orbit  []int // by link
-	size   []int // by orbit: how many links
+	routes [][]int32 // by element and route: one more than the number of its image, 0: not asked for yet
+	orbit  []int     // by link
+	size   []int     // by orbit: how many links
 }
 
 // Limits of the images.
@@ -60,7 +60,7 @@ func newImages(s *search) *images {
 			x.place[l] = i
 		}
 	}
-	x.links, x.routes = make([][]int32, len(x.nodes)), make([]map[int32]int32, len(x.nodes))
+	x.links, x.routes = make([][]int32, len(x.nodes)), make([][]int32, len(x.nodes))
 	x.orbit, x.size = x.orbits(t, len(x.nodes))
 	return x
 }
@@ -167,19 +167,18 @@ func (x *images) pair(g *guide, e int, w pair) pair {
 	if e == 0 {
 		return w
 	}
-	if x.routes[e] == nil {
-		x.routes[e] = map[int32]int32{}
+	if n := len(g.ways.routes); len(x.routes[e]) < n {
+		x.routes[e] = append(x.routes[e], make([]int32, n-len(x.routes[e]))...)
 	}
-	r, known := x.routes[e][w.route]
-	if !known {
+	r := &x.routes[e][w.route]
+	if *r == 0 {
 		route := make([]int, len(g.ways.routes[w.route]))
 		for j, l := range g.ways.routes[w.route] {
 			route[j] = x.link(g.t, e, l)
 		}
-		r = g.number(route)
-		x.routes[e][w.route] = r
+		*r = g.number(route) + 1
 	}
-	return pair{x.number[x.nodes[e][g.members[w.from]]], x.number[x.nodes[e][g.members[w.to]]], r}
+	return pair{x.number[x.nodes[e][g.members[w.from]]], x.number[x.nodes[e][g.members[w.to]]], *r - 1}
 }
 
 // image returns the image of a course.

@@ -39,6 +39,7 @@ type search struct {
 	machines int
 	standing []int // by link: the one that stands for its orbit
 
+	ranked *ranked // chunks of the best, nil: they have no ranks of their own
 	mixing *mixing // what a search goes on with; nil: it has not come to that
 	again  int     // how often it went on
 
@@ -206,7 +207,7 @@ func (s *search) keep(b *builder, note string) model.Time {
 		return end
 	}
 	if s.best == nil || end < s.makespan || end == s.makespan && len(b.whole.Chunks) < len(s.best.Chunks) {
-		s.best, s.makespan, s.note, s.transfers, s.imagesOf = b.whole, end, note, b.transfers, b.copies
+		s.best, s.makespan, s.note, s.transfers, s.imagesOf, s.ranked = b.whole, end, note, b.transfers, b.copies, nil
 	}
 	return end
 }

@@ -169,7 +169,7 @@ func (s *search) schedule(plans []*plan) {
 			latency = min(latency, model.Time(s.guide.between(u, v)/perPicosecond))
 		}
 	}
-	if latency == 0 || s.makespan/latency > fineSlots || !slow(s.p, leastLatencies*latency) {
+	if latency == 0 || s.makespan/latency > fineSlots || !slow(s.p, latency) {
 		return
 	}
 	of := s.families(plans)
@@ -199,6 +199,9 @@ func (s *search) schedule(plans []*plan) {
 			}
 			next := n + 1
 			if growth := (x.over - before) / float64(n-last); slots == coarseSlots && before > 0 && growth > 0 { // about as much in each slot
+				if x.over+growth*(float64(s.makespan)/slot-float64(n)) < leastOver {
+					return
+				}
 				next = n + max(1, int(math.Ceil((1-x.over)/growth)))
 			}
 			n, last, before = next, n, x.over
@@ -252,7 +255,7 @@ func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
 	width := x.slot / binsPerSlot
 	bins := binsPerSlot*len(x.sent[parts[0].family][0]) + 1
 	busy := make([]float64, s.machines*bins)
-	var courses []*course
+	var c ranked
 	for _, y := range parts {
 		of := x.families[y.family]
 		times := make([]float64, len(of.classes))
@@ -300,10 +303,10 @@ func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
 		for _, h := range hops {
 			ranks = append(ranks, h.rank)
 		}
-		courses, b.ranks = append(courses, best), append(b.ranks, ranks)
+		c.courses, c.ranks = append(c.courses, best), append(c.ranks, ranks)
 	}
-	if s.hops(courses)*b.copies > s.room(b.copies) || !b.place(courses, nil, s.makespan) {
+	if s.hops(c.courses)*b.copies > s.room(b.copies) {
 		return model.MaxTime
 	}
-	return s.keep(b, mixedNote)
+	return s.keepRanked(b, &c, s.makespan)
 }
