@@ -175,13 +175,13 @@ type guide struct {
 	members []int
 	onward  [][]int // by member and node: the links from there that begin a shortest way to it; nil: not asked for yet
 	router  *router
-	numOf   map[string]int32 // of routes
+	numOf   map[uint64]int32 // of routes
 	ways    *ways
 }
 
 func newGuide(p *model.Problem, w *ways) *guide {
 	t, out, members := p.Topology, p.Topology.Out(), p.Members()
-	return &guide{distances: newDistances(p, members), p: p, t: t, out: out, members: members, onward: make([][]int, len(members)*t.Nodes()), router: newRouter(t, out), numOf: map[string]int32{}, ways: w}
+	return &guide{distances: newDistances(p, members), p: p, t: t, out: out, members: members, onward: make([][]int, len(members)*t.Nodes()), router: newRouter(t, out), numOf: map[uint64]int32{}, ways: w}
 }
 
 // between returns the distance from one member to another one.
@@ -368,15 +368,21 @@ func (g *guide) shared(pairs []pair) []int32 {
 
 // number returns the number of a route, a new one if there is none.
 func (g *guide) number(route []int) int32 {
-	key := make([]byte, 0, 32)
+	key := uint64(len(route))
 	for _, l := range route {
-		key = append(key, byte(l), byte(l>>8), byte(l>>16))
+		key = (key ^ uint64(l)) * 0x9e3779b97f4a7c15 // Fibonacci hashing (Knuth, volume 3, section 6.4)
+		key ^= key >> 32
 	}
-	n, known := g.numOf[string(key)]
-	if !known {
-		n = int32(len(g.ways.routes))
-		g.numOf[string(key)] = n
-		g.ways.routes = append(g.ways.routes, route)
+	for ; ; key++ {
+		n, known := g.numOf[key]
+		switch {
+		case !known:
+			n = int32(len(g.ways.routes))
+			g.numOf[key] = n
+			g.ways.routes = append(g.ways.routes, route)
+			return n
+		case slices.Equal(g.ways.routes[n], route):
+			return n
+		}
 	}
-	return n
 }

@@ -119,6 +119,8 @@ const (
 	mostPieces = 64
 	bestPlans  = 4 // other numbers of pieces are tried with these, and mixtures
 	maxParts   = 256
+	maxAfter   = 64 // members for which mixtures are looked for once chunks follow a timetable: among more there is no time for both
+	muchSooner = 50 // the part of the makespan that a timetable gains if others are worth no time then
 	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout
 	fewChunks  = 20 // with all their images
 
@@ -166,8 +168,11 @@ func (s *search) compose(all []*layout) {
 		return
 	}
 	if s.bound > 0 && s.makespan > s.bound/100*101 {
+		before := s.makespan
 		s.schedule(best(plans))
-		s.vary()
+		if s.vary(); s.ranked != nil && s.n() > maxAfter && s.makespan < before-before/muchSooner {
+			return
+		}
 	}
 	copies := s.copiesOf(plans[0])
 	s.together(copies)
@@ -221,8 +226,11 @@ func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error
 	for limit := s.again + mostAgain; s.again < limit && !b.Spent() && s.makespan > s.bound; {
 		s.again++
 		s.most = s.work + maxComposed
-		s.vary()
-		s.mixAgain()
+		if s.ranked != nil {
+			s.vary()
+		} else {
+			s.mixAgain()
+		}
 	}
 	if b.Spent() {
 		stop = b.Stop()

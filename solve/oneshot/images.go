@@ -19,7 +19,7 @@ type images struct {
 	of     map[[2]int][]int
 	place  []int     // by link: its place among those between the same nodes
 	links  [][]int32 // by element: the images of links, nil: not asked for yet
-	routes [][]int32 // by element and route: one more than the number of its image, 0: not asked for yet
+	routes [][]int32 // by route: one more than the number of its image by each element, 0: not asked for yet
 	orbit  []int     // by link
 	size   []int     // by orbit: how many links
 }
@@ -60,7 +60,7 @@ func newImages(s *search) *images {
 			x.place[l] = i
 		}
 	}
-	x.links, x.routes = make([][]int32, len(x.nodes)), make([][]int32, len(x.nodes))
+	x.links = make([][]int32, len(x.nodes))
 	x.orbit, x.size = x.orbits(t, len(x.nodes))
 	return x
 }
@@ -167,10 +167,13 @@ func (x *images) pair(g *guide, e int, w pair) pair {
 	if e == 0 {
 		return w
 	}
-	if n := len(g.ways.routes); len(x.routes[e]) < n {
-		x.routes[e] = append(x.routes[e], make([]int32, n-len(x.routes[e]))...)
+	if more := int(w.route) + 1 - len(x.routes); more > 0 {
+		x.routes = append(x.routes, make([][]int32, more)...)
 	}
-	r := &x.routes[e][w.route]
+	if x.routes[w.route] == nil {
+		x.routes[w.route] = make([]int32, len(x.nodes))
+	}
+	r := &x.routes[w.route][e]
 	if *r == 0 {
 		route := make([]int, len(g.ways.routes[w.route]))
 		for j, l := range g.ways.routes[w.route] {

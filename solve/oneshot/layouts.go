@@ -16,7 +16,7 @@ type grouping [][]int
 const (
 	maxGroupings = 4
 	maxLayouts   = 6
-	maxPairs     = 1 << 14 // of members that meet
+	maxPairs     = 1 << 16 // of members that meet
 )
 
 // levels returns the ways in which the members of a network fall into two or more groups of

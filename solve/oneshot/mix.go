@@ -237,7 +237,7 @@ func (s *search) result(stop solve.Stop) solve.Result {
 		}
 	}
 	r := solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: transfers}, Stop: stop, Note: s.note}
-	if s.mixing != nil && stop != solve.Interrupted && s.makespan > s.bound {
+	if (s.mixing != nil || s.ranked != nil) && stop != solve.Interrupted && s.makespan > s.bound {
 		r.More = s.more
 	}
 	return r

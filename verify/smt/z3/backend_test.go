@@ -90,6 +90,24 @@ func hard(n int) string {
 	return b.String()
 }
 
+// TestLong: a script that is given to Z3 piece by piece means the same as in one piece: commands of several lines are not divided, and a
+// mistake in any piece is an error.
+func TestLong(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("(declare-const x0 Int)\n")
+	for i := range 30_000 {
+		fmt.Fprintf(&b, "(define-fun x%d () Int\n(+ x0\n%d))\n", i+1, i+1)
+	}
+	require.Greater(t, b.Len(), 1<<19)
+	require.Equal(t, smt.Unsat, solve(t, b.String()+"(assert (not (= x30000 (+ x0 30000))))").Status)
+	require.Equal(t, smt.Sat, solve(t, b.String()+"(assert (not (= x30000 (+ x0 30001))))").Status)
+	require.Equal(t, smt.Unsat, solve(t, "(assert false)\n"+b.String()).Status)
+	for _, script := range []string{b.String() + "(assert y)", "(assert y)\n" + b.String()} {
+		_, err := z3.New().Solve(context.Background(), smt.Question{Script: script})
+		require.ErrorContains(t, err, "y")
+	}
+}
+
 func TestCancel(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Millisecond, 60 * time.Millisecond} {
 		ctx, cancel := context.WithCancel(context.Background())

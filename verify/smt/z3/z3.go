@@ -121,8 +121,12 @@ func stopped(ctx context.Context) smt.Answer {
 // solve answers a question in a scope of its own.
 func (s *session) solve(ctx context.Context, q smt.Question) (smt.Answer, error) {
 	s.uses++
-	if err := s.run(ctx, "(push 1)\n"+q.Script); err != nil {
-		return smt.Answer{}, err
+	for rest := "(push 1)\n" + q.Script; rest != ""; {
+		n := firstCommands(rest, mostRead)
+		if err := s.run(ctx, rest[:n]); err != nil {
+			return smt.Answer{}, err
+		}
+		rest = rest[n:]
 	}
 	a, err := s.decide(ctx, q.Cases)
 	if err != nil {
@@ -145,6 +149,25 @@ func (s *session) solve(ctx context.Context, q smt.Question) (smt.Answer, error)
 		a.Reason = "Z3 says unknown " + strings.TrimSpace(out)
 	}
 	return a, s.run(ctx, "(pop 1)")
+}
+
+// mostRead is about how many bytes of a script Z3 reads at one time: it cannot be interrupted before it has read all that it is given,
+// and takes 30 milliseconds for as many.
+const mostRead = 1 << 18
+
+// firstCommands returns the length of the first commands of a script: of about some number of bytes, or of all if no line after these begins a
+// command.
+func firstCommands(script string, about int) int {
+	if len(script) <= about {
+		return len(script)
+	}
+	next := len(script)
+	for _, command := range []string{"\n(declare-", "\n(define-", "\n(assert "} {
+		if at := strings.Index(script[about:min(next, len(script))], command); at >= 0 {
+			next = about + at + 1
+		}
+	}
+	return next
 }
 
 // decide checks what is asserted, in each case, up to the first that is not
