@@ -64,7 +64,7 @@ func All(ctx context.Context, p *model.Problem) (all []*Proposal, complete bool,
 	searches = append(searches, f.coverage) // it has the time that the others leave
 	complete = true
 	for i, search := range searches {
-		share, done := budget.Share(len(searches) - i)
+		share, done := budget.Share(min(2, len(searches)-i)) // most searches need little of it
 		f.budget = share
 		if estimate, w := search(); estimate > 0 && estimate < model.MaxTime {
 			all = append(all, &Proposal{Problem: p, Witness: w, Estimate: estimate})

@@ -51,6 +51,12 @@ func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 	if err != nil || len(found.all) == 0 || p.Chunks != nil {
 		return found, err
 	}
+	switch c, err := Value(ctx, found.all[0]); { // programs may take the time for it
+	case err != nil:
+		return proposed{}, err
+	case c != nil:
+		found.all[0].Yield = c.Bound
+	}
 	if _, err = found.share(ctx, false); err == nil && p.Collective.Kind == model.AllReduce {
 		_, err = found.share(ctx, true)
 	}
