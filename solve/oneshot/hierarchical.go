@@ -127,7 +127,7 @@ const (
 	fewTransfers   = 1 << 16 // without images, too
 	mostWithImages = 64      // chunks with images
 	manyWithImages = 1 << 11 // all images together
-	mostFiner      = 1 << 13 // chunks of the best plan
+	mostFiner      = 1 << 13 // chunks that are made finer
 )
 
 // compose tries every plan with a few pieces, and the best plans with other numbers of them as
@@ -174,6 +174,7 @@ func (s *search) compose(all []*layout) {
 			return
 		}
 	}
+	s.finer(plans)
 	copies := s.copiesOf(plans[0])
 	s.together(copies)
 	if s.leading {
@@ -197,7 +198,6 @@ func (s *search) compose(all []*layout) {
 		s.blend(peers)
 		s.blend(plans)
 	}
-	s.finer(plans)
 }
 
 // mixing is what a search for mixtures goes on with.

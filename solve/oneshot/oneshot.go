@@ -76,12 +76,11 @@ const (
 
 	maxComposition = 1 << 20 // transfers of a composition without images: twice as many of 256 ranks are not verified in the time that is left
 	moreImages     = 4       // times as many where chunks have this many images, or more: what is proved of one is proved of all
-	maxImage       = 1 << 18 // transfers of one image of each chunk: Z3 takes up to 16 microseconds for one
 )
 
 // room returns how many transfers a composition may make of chunks of each of which some images go together.
 func (s *search) room(images int) int {
-	return min(cmp.Or(s.verified, math.MaxInt), maxComposition*min(images, moreImages), maxImage*images)
+	return min(cmp.Or(s.verified, math.MaxInt), maxComposition*min(images, moreImages))
 }
 
 // Name implements solve.Solver.

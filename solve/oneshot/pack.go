@@ -187,6 +187,22 @@ func (s *search) pack(of []*plan, m *mixer, least model.Time) {
 			turns, end = next, t
 		}
 	}
+	s.halved(of, turns, end)
+}
+
+// halved divides chunks that have been placed in two that choose alike, again and again as long as all are sooner over.
+func (s *search) halved(of []*plan, turns []chosen, end model.Time) {
+	for end < model.MaxTime && 2*len(turns)*s.copies <= mostFiner && !s.over() {
+		var next []chosen
+		for _, c := range turns {
+			next = append(next, c, c)
+		}
+		t := s.placed(of, next, end)
+		if t >= end {
+			break
+		}
+		turns, end = next, t
+	}
 }
 
 // varied returns another setting, like this one or not. Nothing is over before some time.

@@ -97,3 +97,31 @@ func TestPack(t *testing.T) {
 		require.NoError(t, solvetest.Right(got.Problem, got.Schedule), name)
 	}
 }
+
+// Chunks that are packed are halved as long as all are sooner over for it.
+func TestHalved(t *testing.T) {
+	sooner := 0
+	for _, name := range []string{"ring:8", "dragonfly:3x2x2", "mesh:2x4"} {
+		s, of, m := packs(t, name)
+		r := rand.New(rand.NewPCG(5, 6))
+		s.together(s.packable(of[0]))
+		for range 5 {
+			turns := newPacking(of, m, 6, math.MaxInt, setting{}.varied(r, s.makespan)).turns()
+			s.best, s.most = nil, math.MaxInt
+			end := s.placed(of, turns, model.MaxTime)
+			if end == model.MaxTime {
+				continue
+			}
+			chunks := len(s.best.Chunks)
+			s.halved(of, turns, end)
+			require.LessOrEqual(t, s.makespan, end)
+			require.LessOrEqual(t, len(s.best.Chunks), mostFiner)
+			if s.makespan < end {
+				sooner++
+				require.Greater(t, len(s.best.Chunks), chunks)
+				require.NoError(t, solvetest.Right(s.best, s.result(solve.Done).Schedule))
+			}
+		}
+	}
+	require.Positive(t, sooner)
+}
