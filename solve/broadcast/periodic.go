@@ -430,7 +430,7 @@ func (c *cycle) comes() []model.Time {
 	return first
 }
 
-// heights returns the latencies of each tree.
+// heights returns how long a chunk of no bytes takes down each tree.
 func (c *cycle) heights() []model.Time {
 	list := make([]model.Time, c.trees)
 	for _, n := range c.first {

@@ -212,9 +212,13 @@ type mixing struct {
 // mixAgain packs chunks, and goes on from the mixtures that were found, with other draws each time.
 func (s *search) mixAgain() {
 	m := s.mixing
-	s.pack(m.of, m.mixer, m.least)
+	before := s.makespan
+	turns := s.pack(m.of, m.mixer, m.least)
+	packed := s.makespan
 	s.together(m.copies)
-	s.climb(m.of, m.tries)
+	if s.climb(m.of, m.tries); s.makespan == packed && packed < before {
+		s.halved(m.of, turns)
+	}
 }
 
 // more goes on with the search for mixtures until the time is over, or what is found is enough.

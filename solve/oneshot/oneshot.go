@@ -36,9 +36,9 @@
 // have them. A search with labels finds those with few hops for each latency, such as sums that owners send to all at once, and
 // each serves backwards, too. In the end each chunk may go by a composition of its own, so that links which one leaves idle
 // serve another: a linear program over the times at which links are needed proposes how many chunks follow each, and chunks choose
-// compositions and times at prices that grow with what links have to send at the time. Where what a member sends takes some latencies,
+// compositions and times at prices that grow with what links have to send at the time. Where what a member sends takes a latency or more,
 // another linear program, over slots of time, says when a fluid would be sent by each class of hops that are alike, and chunks follow that
-// timetable: see timetable.go.
+// timetable: see timetable.go. Then single chunks are placed again, sooner or later, as long as all are sooner over: see vary.go.
 package oneshot
 
 import (

@@ -152,19 +152,19 @@ func (x *packing) choose() []*choice {
 }
 
 // pack places chunks as they are packed, by settings that are chosen at random or like the best one, as long as they are sooner
-// over; then it changes what single chunks have chosen. Nothing is over before some time.
-func (s *search) pack(of []*plan, m *mixer, least model.Time) {
+// over; then it changes what single chunks have chosen. It returns what they choose then, nil if they have not been placed. Nothing is over
+// before some time.
+func (s *search) pack(of []*plan, m *mixer, least model.Time) (turns []chosen) {
 	if s.over() {
-		return
+		return nil
 	}
 	s.together(s.packable(of[0]))
 	chunks := min(mostPacked, int(s.p.Size/s.unit())/s.copies, s.room(s.copies)/(of[0].transfers(1)*s.copies))
 	if chunks < fewPacked {
-		return
+		return nil
 	}
 	r := s.draws(11)
 	var best setting
-	var turns []chosen
 	end := model.MaxTime
 	until := s.work + (s.most-s.work)/packed
 	for idle := 0; idle < patience/2 && s.work < until && !s.over(); idle++ {
@@ -187,21 +187,22 @@ func (s *search) pack(of []*plan, m *mixer, least model.Time) {
 			turns, end = next, t
 		}
 	}
-	s.halved(of, turns, end)
+	return turns
 }
 
-// halved divides chunks that have been placed in two that choose alike, again and again as long as all are sooner over.
-func (s *search) halved(of []*plan, turns []chosen, end model.Time) {
-	for end < model.MaxTime && 2*len(turns)*s.copies <= mostFiner && !s.over() {
+// halved divides chunks of the best schedule, which have been packed, in two that choose alike, again and again as long as all are sooner
+// over.
+func (s *search) halved(of []*plan, turns []chosen) {
+	s.together(s.imagesOf)
+	for 2*len(turns)*s.copies <= mostFiner && !s.b.Spent() && s.makespan > s.bound {
 		var next []chosen
 		for _, c := range turns {
 			next = append(next, c, c)
 		}
-		t := s.placed(of, next, end)
-		if t >= end {
+		if before := s.makespan; s.placed(of, next, before) >= before {
 			break
 		}
-		turns, end = next, t
+		turns = next
 	}
 }
 

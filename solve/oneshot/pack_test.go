@@ -113,7 +113,7 @@ func TestHalved(t *testing.T) {
 				continue
 			}
 			chunks := len(s.best.Chunks)
-			s.halved(of, turns, end)
+			s.halved(of, turns)
 			require.LessOrEqual(t, s.makespan, end)
 			require.LessOrEqual(t, len(s.best.Chunks), mostFiner)
 			if s.makespan < end {

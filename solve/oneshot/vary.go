@@ -29,6 +29,7 @@ func (s *search) keepRanked(b *builder, x *ranked, before model.Time) model.Time
 // Limits of variations.
 const (
 	varying   = 2    // they get this part of the work that is left
+	leastWork = 8    // hops count as one that is placed, even if the first of all cannot be: they are sorted
 	mostShift = 0.04 // of the makespan, by which the ranks of hops change
 )
 
@@ -40,8 +41,9 @@ func (s *search) vary() {
 		return
 	}
 	s.together(s.imagesOf)
-	r, chunks := s.draws(17), len(s.best.Chunks)
+	r, chunks, hops := s.draws(17), len(s.best.Chunks), s.hops(best.courses)
 	for until := s.work + (s.most-s.work)/varying; s.work < until && !s.over(); {
+		s.work += hops/leastWork + 1
 		next := &ranked{best.courses, slices.Clone(best.ranks)}
 		k := r.IntN(len(next.ranks))
 		next.ranks[k] = shifted(r, next.ranks[k], mostShift*float64(s.makespan))
