@@ -174,7 +174,6 @@ func (s *search) compose(all []*layout) {
 			return
 		}
 	}
-	s.finer(plans)
 	copies := s.copiesOf(plans[0])
 	s.together(copies)
 	if s.leading {
@@ -198,6 +197,7 @@ func (s *search) compose(all []*layout) {
 		s.blend(peers)
 		s.blend(plans)
 	}
+	s.finer(plans)
 }
 
 // mixing is what a search for mixtures goes on with.
