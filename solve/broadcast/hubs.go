@@ -42,13 +42,14 @@ func hubbedIn(ctx context.Context, p *model.Problem, trees [][]bough, enough mod
 	}
 	list := c.whole(most)
 	slices.SortStableFunc(list, func(x, y beat) int { return cmp.Compare(max(x.ends, enough), max(y.ends, enough)) })
-	failed := 0 // of those that do not divide the skew
+	uneven := 0 // how many that do not divide the skew
 	for _, x := range list {
 		if ctx.Err() != nil {
 			break
 		}
 		if c.skew > 0 && c.skew%x.period != 0 {
-			if failed++; failed > mostPlaced {
+			uneven++
+			if uneven > mostPlaced {
 				continue
 			}
 		}

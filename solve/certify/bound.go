@@ -51,11 +51,8 @@ func proposals(ctx context.Context, p *model.Problem) (proposed, error) {
 	if err != nil || len(found.all) == 0 || p.Chunks != nil {
 		return found, err
 	}
-	switch c, err := Value(ctx, found.all[0]); { // programs may take the time for it
-	case err != nil:
+	if _, err := Value(ctx, found.all[0]); err != nil { // programs may take the time for it
 		return proposed{}, err
-	case c != nil:
-		found.all[0].Yield = c.Bound
 	}
 	if _, err = found.share(ctx, false); err == nil && p.Collective.Kind == model.AllReduce {
 		_, err = found.share(ctx, true)
@@ -169,7 +166,7 @@ func Value(ctx context.Context, w *bound.Proposal) (*model.Certificate, error) {
 	case yield == model.MaxTime:
 		yield = w.Estimate
 	}
-	c.Bound = yield
+	c.Bound, w.Yield = yield, yield
 	return c, nil
 }
 

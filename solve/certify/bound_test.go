@@ -58,3 +58,15 @@ func TestFirstValued(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, c)
 }
+
+// What is found before linear programs begin is valued by then, also where they yield no more: there may be no time for it afterwards.
+func TestValuedFirst(t *testing.T) {
+	tp, err := topo.Parse("switch:8", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 30, Cost: model.Pipelined}
+	found, err := proposals(context.Background(), p)
+	require.NoError(t, err)
+	require.Equal(t, "volume", found.all[0].Witness.Kind())
+	require.Equal(t, found.all[0].Estimate, found.all[0].Yield)
+	require.Zero(t, found.all[1].Yield)
+}

@@ -107,7 +107,7 @@ func (s *search) ringPlans() (plans []*plan) {
 // mostInTurn is among how many ranks chunks go through sides in turn: among more it takes too long to try all these plans.
 const mostInTurn = 128
 
-// leastLatencies is how many latencies it takes a member to send the buffer where it is a fluid: what is sent in less is none.
+// leastLatencies is how many latencies it takes a member to send the buffer where it is a fluid to rings: what is sent in less is none.
 const leastLatencies = 2
 
 // ringsFrom returns the plans for the sides of a torus, whose sizes of groups are those of the sides from one on, or as large as can be.

@@ -15,8 +15,8 @@ import (
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
-// Chunks follow a timetable and are sooner over once single ones of them
-// have been placed sooner or later. What follows no timetable stays as it is.
+// Chunks follow a timetable and are sooner over once single ones of them have been placed sooner or later. What follows no timetable stays as
+// it is.
 func TestVary(t *testing.T) {
 	for name, size := range map[string]int64{"fattree:4x4": 1 << 17, "torus:4x4": 1 << 19} {
 		s, plans := composing(t, name, size)

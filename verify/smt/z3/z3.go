@@ -161,13 +161,18 @@ func firstCommands(script string, about int) int {
 	if len(script) <= about {
 		return len(script)
 	}
-	next := len(script)
-	for _, command := range []string{"\n(declare-", "\n(define-", "\n(assert "} {
-		if at := strings.Index(script[about:min(next, len(script))], command); at >= 0 {
-			next = about + at + 1
+	for at := about; ; {
+		next := strings.Index(script[at:], "\n(")
+		if next < 0 {
+			return len(script)
+		}
+		at += next + 1
+		for _, command := range []string{"(declare-", "(define-", "(assert "} {
+			if strings.HasPrefix(script[at:], command) {
+				return at
+			}
 		}
 	}
-	return next
 }
 
 // decide checks what is asserted, in each case, up to the first that is not
