@@ -308,3 +308,26 @@ func TestRaster(t *testing.T) {
 		require.Equal(t, c.unit, UnitOf(&model.Topology{Links: []model.Link{{Alpha: c.a}, {Alpha: c.b}}}))
 	}
 }
+
+// TestCharge: what is charged for ranges of slots, some of them beyond those that were looked at, adds up slot by slot.
+func TestCharge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slots := rapid.Int32Range(1, 20).Draw(t, "slots")
+		e := &Search{Grid: &Grid{penalty: []int32{3, 5}}, steps: make([]int32, slots+1)}
+		want := make([]int32, slots)
+		for range rapid.IntRange(0, 6).Draw(t, "charges") {
+			from, before := rapid.Int32Range(-5, 25).Draw(t, "from"), rapid.Int32Range(-5, 25).Draw(t, "before")
+			x := rapid.Int32Range(0, 1).Draw(t, "job")
+			e.charge(from, before, x)
+			for i := max(0, from); i < min(before, slots); i++ {
+				want[i] += e.penalty[x]
+			}
+		}
+		sum := int32(0)
+		for i := range want {
+			sum += e.steps[i]
+			require.Equal(t, want[i], sum)
+		}
+		require.Zero(t, sum+e.steps[slots])
+	})
+}

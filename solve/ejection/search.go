@@ -17,6 +17,7 @@ type Search struct {
 	rng    *rand.Rand
 	best   layout
 	costs  []int32 // what price returns
+	steps  []int32 // by how much more than the one before each costs, by what charge adds
 	seldom int     // see seldomEarly
 	shaken int     // random jobs that are moved at a time
 }
@@ -218,23 +219,25 @@ func (e *Search) squeeze(ctx context.Context, x int32, early bool) bool {
 		}
 		costs := e.price(dir, w, from, last+1-from)
 		if has > from {
-			e.charge(costs, 0, e.at[source]-from, source)
+			e.charge(0, e.at[source]-from, source)
 			if e.turns(source) {
 				exempt := e.exempt(x, source)
 				for y := e.first[e.turned(source)]; y >= 0; y = e.next[y] {
 					if y != exempt {
-						e.charge(costs, 0, e.Horizon-e.start[y]-from, y)
+						e.charge(0, e.Horizon-e.start[y]-from, y)
 					}
 				}
 			}
 		}
 		if last+w.Lasts > need {
 			for y := e.first[x]; y >= 0; y = e.next[y] {
-				e.charge(costs, e.start[y]-w.Lasts+1-from, last+1-from, y)
+				e.charge(e.start[y]-w.Lasts+1-from, last+1-from, y)
 			}
 		}
+		more := int32(0)
 		for i, cost := range costs {
-			if cost > best {
+			more += e.steps[i]
+			if cost += more; cost > best {
 				continue
 			}
 			if cost < best {
@@ -260,21 +263,25 @@ func (e *Search) begin(x int32) int32 {
 	return max(0, e.Horizon-e.limit[1-e.Dir(x)]+e.deep[e.turned(x)/e.ranks])
 }
 
-// charge adds what it costs to undo a job to some costs, from the one on and before the other.
-func (e *Search) charge(costs []int32, from, before int32, x int32) {
-	for i := max(0, from); i < min(before, int32(len(costs))); i++ {
-		costs[i] += e.penalty[x]
+// charge has what it costs to undo a job be added to the costs that price returned, from the one on and before the other. It takes
+// a step for all of them.
+func (e *Search) charge(from, before int32, x int32) {
+	if from, before = max(0, from), min(before, int32(len(e.steps)-1)); from < before {
+		e.steps[from] += e.penalty[x]
+		e.steps[before] -= e.penalty[x]
 	}
 }
 
 // price returns, for each of some slots from one on, the penalties of the jobs that are in the way of a hop that starts then. What
-// it returns is overwritten by the next call.
+// it returns is overwritten by the next call, and nothing is charged yet.
 func (e *Search) price(dir int32, w *Way, from, slots int32) []int32 {
 	if cap(e.costs) < int(slots) {
-		e.costs = make([]int32, slots)
+		e.costs, e.steps = make([]int32, slots), make([]int32, slots+1)
 	}
 	costs := e.costs[:slots]
+	e.steps = e.steps[:slots+1]
 	clear(costs)
+	clear(e.steps)
 	for _, v := range w.Stays {
 		at := int(v.Machine)*int(e.row) + int(e.in(from+v.Off))
 		add(costs, e.fine[dir][at:])
