@@ -4,6 +4,7 @@ package broadcast
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/oraccl/oraccl/model"
@@ -14,17 +15,20 @@ import (
 
 // timed looks for a broadcast over the trees with times of a linear program (see program), if latencies are a good part of the
 // time: chunks leave the root as the program says and take images of its trees that load links alike at any time. Hops are placed
-// in the order that the program gives them, and then as late and as soon as they can be (see justified); the last chunks take
-// other ways (see drained).
+// in the order that the program gives them, and then as late and as soon as they can be (see justified). Ejections make that shorter
+// (see squeezing); where there are too many chunks for it, the last ones take other ways (see drained).
 type timed struct {
-	p        *model.Problem
-	o        solve.Options
-	far      model.Time // when a byte can be at the last member
-	width    model.Time // of bins at last
-	g        *program
-	best     *program // of those that have trees the one that ends first
-	solved   bool     // others would hardly end sooner, or there are none
-	programs int      // that were solved
+	p            *model.Problem
+	o            solve.Options
+	far          model.Time // when a byte can be at the last member
+	first, width model.Time // of bins, at first and at last
+	g            *program
+	best         *program // of those that have trees the one that ends first
+	solved       bool     // others would hardly end sooner, or there are none
+	programs     int      // that were solved in this attempt
+	found        solve.Result
+	squeezing    *squeezing // of what is to be made shorter
+	attempts     int        // which have ended
 }
 
 // newTimed returns a search that has not begun; nil if it would be of no use for p: other methods do where there is at most one switch.
@@ -44,93 +48,164 @@ func newTimed(p *model.Problem, o solve.Options) *timed {
 // short reports whether trees are always others: few of them are sent before the end.
 func (x *timed) short() bool { return x.o.Bound < shortTimed*x.far }
 
-// run returns the best schedule that is found, if there is one. If the program takes most of the time it makes one of few chunks and
-// goes on when it is run again: then there is time for many chunks, too.
-func (x *timed) run(b *solve.Budget) (r solve.Result) {
+// run returns the best schedule that is found, if there is one: chunks take images of trees that are chosen at random, and what they make is made
+// shorter, several times. It goes on with what is left of that when it is run again.
+func (x *timed) run(b *solve.Budget) solve.Result {
 	left, again := b.Left(), x.g != nil
-	if !x.solved {
-		limit := left / 4 * 3
-		switch {
-		case left == math.MaxInt64:
-			limit = 0
-		case again:
-			limit = left / 3
-		}
-		share, done := solve.NewBudget(b.Context(), limit, b.Threads())
-		x.solved = x.search(share.Context())
-		done()
+	enough := max(x.o.Bound, x.o.Enough)
+	done := func() bool {
+		return x.attempts == len(amples) || x.found.Schedule != nil && x.found.Makespan() <= enough
 	}
-	many := again || x.short() || b.Left() > left/2
-	if x.best != nil {
-		var hops []int
-		if !again {
-			hops = append(hops, fewHops)
+	for !done() && b.Stop() == 0 {
+		if x.squeezing == nil && !x.solved {
+			limit := b.Left() / 4 * 3
+			switch {
+			case left == math.MaxInt64:
+				limit = 0
+			case again:
+				limit = b.Left() / 3
+			}
+			share, done := solve.NewBudget(b.Context(), limit, b.Threads())
+			x.solved = x.search(share.Context())
+			done()
 		}
-		if many {
-			hops = append(hops, mostHops)
+		if x.best == nil {
+			break
 		}
-		r = x.best.sent(b.Context(), x.o, hops)
+		if x.squeezing == nil {
+			r := x.sent(b.Context(), fewHops)
+			if r.Schedule == nil { // it was stopped
+				break
+			}
+			if x.squeezing = x.newSqueezing(r); x.squeezing == nil {
+				x.found = sooner(x.found, r)
+				if !again && !x.short() && b.Left() <= left/2 { // there is more time for it later
+					break
+				}
+				x.found, x.attempts = sooner(x.found, x.sent(b.Context(), mostHops)), len(amples)
+				break
+			}
+		}
+		x.found = sooner(x.found, x.squeezing.run(b.Context(), enough))
+		if x.squeezing.done {
+			x.attempts, x.squeezing, x.best, x.solved, x.programs = x.attempts+1, nil, nil, false, 0
+		}
 	}
-	r = ended(b, r)
-	if !many || !x.solved || r.Schedule == nil {
-		found := r
+	r := ended(b, x.found)
+	if !done() {
+		if r.Stop == solve.Done {
+			r.Stop = solve.TimeLimit
+		}
 		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
 			b, done := o.Budget(ctx)
 			defer done()
-			return withMore(found, x.run(b)), nil
-		}
-		r.Stop = solve.TimeLimit
-		if b.Stop() != 0 {
-			r.Stop = b.Stop()
+			return x.run(b), nil
 		}
 	}
 	return r
 }
 
-// search solves programs for broadcasts which end soon after the bound, and reports whether others would hardly end sooner. Bins are
-// twice as wide at first where they are narrow: so there are good trees to begin with.
-func (x *timed) search(ctx context.Context) bool {
-	if x.g == nil {
-		first := x.width
-		if x.o.Bound < longTimed*x.far {
-			first *= 2
+// sent returns a schedule of about a number of hops, whose last chunks take other ways if it is not to be made shorter. There may be none if ctx is done.
+func (x *timed) sent(ctx context.Context, hops int) (r solve.Result) {
+	p := *x.p
+	s := x.best.send(ctx, &p, x.best.cut(&p, hops))
+	if s == nil {
+		return r
+	}
+	r = solve.Result{Problem: &p, Stop: solve.Done, Note: fmt.Sprintf("%d trees with times", len(x.best.trees))}
+	if r.Schedule = s.schedule(ctx); r.Schedule != nil && !x.squeezes(&p) {
+		if t := s.drainedInTime(ctx, x.o.Bound).schedule(ctx); t != nil {
+			r.Schedule = t
 		}
-		if x.g = newProgram(ctx, x.p, x.far, x.o.Bound+x.o.Bound/200, first); x.g == nil || x.g.sow(ctx, sweeps) != nil {
-			if x.g != nil {
-				x.g.lp.Close()
-			}
-			x.g = nil
+	}
+	return r
+}
+
+// squeezes reports whether schedules of p are made shorter: others in finer chunks are shorter, if a chunk lasts a while.
+func (x *timed) squeezes(p *model.Problem) bool {
+	_, ok := squeezable(p)
+	return ok && model.TransferTime(p.Chunks[0].Size, fastestOf(p.Topology)) <= x.far/fineChunks
+}
+
+// newSqueezing returns a search that makes a schedule shorter, or nil.
+func (x *timed) newSqueezing(r solve.Result) *squeezing {
+	if !x.squeezes(r.Problem) {
+		return nil
+	}
+	return newSqueezing(r)
+}
+
+// search solves programs for broadcasts which end soon after the bound, and reports whether others would hardly end sooner. Bins are
+// wide at first: such programs are soon solved, and their trees are good to begin with in those of narrower bins. The end is put
+// off, or forward, by what a program says. Later attempts begin with the trees of the one before.
+func (x *timed) search(ctx context.Context) bool {
+	switch {
+	case x.g == nil:
+		x.first = x.width
+		for 2*x.first <= min(x.far/leastBins, ejection.UnitOf(x.p.Topology)) {
+			x.first *= 2
+		}
+		g := newProgram(ctx, x.p, x.far, x.o.Bound+x.o.Bound/200, x.first)
+		if g == nil {
 			return false
 		}
-	}
-	near := nearlyWhole
-	if x.short() {
-		near = nearlyWholeShort
+		few, sown := *x.p, manySweeps
+		g.cut(&few, fewHops)
+		if g.ample = -nearlyWhole; x.squeezes(&few) {
+			g.ample, g.thorough, sown = amples[0], true, sweeps
+		}
+		if g.sow(ctx, sown) != nil {
+			g.lp.Close()
+			return false
+		}
+		x.g = g
+	case x.best == nil && x.attempts > 0:
+		if x.g.ample = amples[x.attempts]; x.g.again(x.next(), x.g.width) != nil {
+			return true
+		}
 	}
 	for g := x.g; ; x.programs++ {
-		done := g.improve(ctx)
+		enough := math.Inf(1)
+		if g.width < x.first && x.attempts == 0 && len(g.hops) > quickHops {
+			enough = 1
+		}
+		done := g.improve(ctx, enough)
 		if g.shares == nil {
 			return false
 		}
-		lacks := g.lacks()
-		if x.best == nil || g.ends() < x.best.ends() {
+		if x.best == nil || g.ends()+2*g.width < x.best.ends()+2*x.best.width { // a byte waits for half a bin at each of some ranks
 			solved := *g
 			x.best = &solved
 		}
 		if !done {
 			return false
 		}
-		if g.whole > 1-near {
-			lacks = 0 // what leaves the root first can do so for longer
+		end, width := x.next(), g.width
+		far := max(end-g.end(), g.end()-end) > g.end()/nearEnd
+		switch {
+		case width > x.width && !far:
+			width /= 2
+		case !far || x.programs >= mostPrograms:
+			g.lp.Close()
+			return true
 		}
-		if lacks <= 0 && g.width == x.width || x.programs == mostPrograms || g.again(g.end()+max(0, lacks), x.width) != nil {
+		if g.again(end, width) != nil {
 			g.lp.Close()
 			return true
 		}
 	}
 }
 
-// lacks returns how much earlier a program must begin for the whole buffer, about; negative if it has more.
+// next returns when the next program should end: no sooner than the bound, and no sooner than this one if what it lacks leaves the root before.
+func (x *timed) next() model.Time {
+	least := x.o.Bound
+	if x.g.ample < 0 {
+		least = x.g.end()
+	}
+	return max(least, x.g.end()+x.g.lacks())
+}
+
+// lacks returns how much earlier a program must begin for what it should send, about; negative if it sends more.
 func (g *program) lacks() model.Time {
 	sums, most := make([]float64, g.bins()), 0.0
 	for j, x := range g.shares {
@@ -142,7 +217,7 @@ func (g *program) lacks() model.Time {
 	if most == 0 { // no tree is in time
 		return g.end()
 	}
-	return model.Time(math.Ceil((1 - g.whole) / most))
+	return model.Time(math.Ceil((1 + g.ample - g.whole) / most))
 }
 
 // ends returns when what a program sends ends, about: what it lacks costs twice its time.
@@ -174,34 +249,21 @@ const (
 	// coarseTime is how many bins the time to the farthest rank has in what takes longTimed times that time; in what is shorter
 	// there are about mostBins in all, of which that time has fineTime at most.
 	coarseTime, longTimed, mostBins, fineTime = 6, 3, 50, 30
-	// mostPrograms is how often the end of a program is put off.
-	mostPrograms = 8
-	// sweeps is how often trees are grown for each bin at first.
-	sweeps = 42
-	// nearlyWhole is the part of the buffer that may leave the root earlier than the program says, and nearlyWholeShort in what
-	// takes shortTimed times the time to the farthest rank, in which trees are always others.
-	nearlyWhole, nearlyWholeShort, shortTimed = 0.05, 0.005, 2
+	// leastBins is how many bins the time to the farthest rank has at first at least.
+	leastBins = 4
+	// mostPrograms is how many programs are solved, about, and nearEnd the part of its end by which one is put off that is nearly right.
+	mostPrograms, nearEnd = 16, 300
+	// sweeps is how often trees are grown for each bin at first if programs are solved thoroughly, and manySweeps if they are not.
+	sweeps, manySweeps = 9, 42
+	// nearlyWhole is the part of the buffer that may leave the root earlier than planned in programs that are not solved thoroughly.
+	nearlyWhole = 0.05
+	// quickHops is up to how many hops programs of narrow bins are solved quickly.
+	quickHops = 1 << 11
+	// fineChunks is how many chunks pass a link in the time to the farthest rank if they are fine.
+	fineChunks = 256
+	// shortTimed is up to how many times the time to the farthest rank takes what is short: there trees are always others.
+	shortTimed = 2
 )
-
-// sent returns the best schedule of about some numbers of hops, ascending: there are no more than are enough.
-func (g *program) sent(ctx context.Context, o solve.Options, hops []int) (best solve.Result) {
-	chunks := 0
-	for _, most := range hops {
-		q := *g.p
-		grid := g.cut(&q, most)
-		if len(q.Chunks) == chunks {
-			break
-		}
-		chunks = len(q.Chunks)
-		if r := g.send(ctx, &q, grid, o); r.Schedule != nil && (best.Schedule == nil || r.Makespan() < best.Makespan()) {
-			best = r
-		}
-		if best.Schedule == nil || best.Makespan() <= o.Enough {
-			break
-		}
-	}
-	return best
-}
 
 // latencyFromRoot returns the time at which a byte can be at the last member.
 func latencyFromRoot(p *model.Problem) model.Time {
@@ -244,3 +306,6 @@ const (
 	// time they are worth.
 	mostOfUnit, coarseness = 1500, 0.001
 )
+
+// amples is how much more than the buffer a program sends, as a part of it, in each attempt: it leaves room for what is placed, but ends later.
+var amples = []float64{0.02, 0, 0.01, 0.03}

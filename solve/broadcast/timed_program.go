@@ -37,7 +37,10 @@ type program struct {
 	width   model.Time // of all bins but the first
 	far     model.Time // when a byte can be at the last member
 	waits   []model.Time
-	rng     *rand.Rand
+	ample   float64 // how much more than the buffer it should send, as a part of it
+	// thorough programs are solved better, and for longer.
+	thorough bool
+	rng      *rand.Rand
 
 	lp     *highs.Growing
 	trees  []*timedTree
@@ -126,7 +129,7 @@ const (
 	// symmetries is of how many random symmetries the products are images of trees.
 	symmetries = 24
 	// maxTimedHops and maxOrbits are how many hops and orbits there are at most: programs of more are not solved in seconds.
-	maxTimedHops, maxOrbits = 1 << 11, 48
+	maxTimedHops, maxOrbits = 1 << 13, 64
 	// fewBins is up to how many bins hops may wait.
 	fewBins = 64
 )
@@ -352,14 +355,20 @@ func (g *program) add(t *timedTree) error {
 	return nil
 }
 
-// improve adds trees that are worth more than they cost until there are none, or none that make much of a difference, or ctx is
-// done, and reports which. Trees are found at prices between those of the program and those of the rounds before
+// improve adds trees that are worth more than they cost until the program sends enough, in parts of the buffer, or it finds none a few times, or none
+// that make much of a difference, or ctx is done, and reports whether that was not the reason. Trees are found at prices between those of the program and those of the rounds before
 // (Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming", International Transactions in
-// Operational Research 4, 1997).
-func (g *program) improve(ctx context.Context) (done bool) {
+// Operational Research 4, 1997), each multiplied by a random number if the program is to be solved thoroughly: how trees are grown is no
+// exact search, and other prices lead to other trees.
+func (g *program) improve(ctx context.Context, enough float64) (done bool) {
 	centre := make([]float64, len(g.prices))
-	smooth := 0.5
-	for round, idle := 0, 0; ; round++ {
+	// The part that prices of the rounds before have, and how many rounds that are hardly worth while, or find nothing, follow one another.
+	smoothed, idleRounds, noneRounds, noise := 0.5, 2, 0, func() float64 { return 1 }
+	if g.thorough {
+		smoothed, idleRounds, noneRounds, noise = 0.7, 8, 2, g.rng.ExpFloat64
+	}
+	smooth := smoothed
+	for round, idle, none := 0, 0, 0; ; round++ {
 		r, err := g.lp.Maximise(ctx)
 		if err != nil {
 			return false
@@ -368,44 +377,54 @@ func (g *program) improve(ctx context.Context) (done bool) {
 			idle = 0
 		}
 		g.shares, g.whole = r.Values, r.Objective
+		if g.whole >= enough {
+			return true
+		}
 		for row, y := range r.RowDuals {
 			if y = max(0, y); round > 0 {
 				y = (1-smooth)*y + smooth*centre[row]
 			}
-			centre[row], g.prices[row] = y, y
+			centre[row], g.prices[row] = y, y*noise()
 		}
 		g.tabulate()
-		found, level := 0, 1/float64(g.far)
+		var grown []*timedTree
 		for bin := range g.bins() {
 			if ctx.Err() != nil {
 				return false
 			}
 			for _, worth := range worths {
-				t := g.grow(bin, worth*level)
-				if t == nil {
-					continue
-				}
-				if t = g.rehang(t); g.value(t) < 1-gainful {
-					found++
-					if err := g.add(t); err != nil {
-						return false
-					}
+				if t := g.grow(bin, worth/float64(g.far)); t != nil {
+					grown = append(grown, t)
 				}
 			}
 		}
-		if (found == 0 || idle >= idleRounds) && smooth == 0 {
+		copy(g.prices, centre)
+		g.tabulate()
+		none++
+		for _, t := range grown {
+			if ctx.Err() != nil {
+				return false
+			}
+			if t = g.rehang(t); g.value(t) < 1-gainful {
+				none = 0
+				if err := g.add(t); err != nil {
+					return false
+				}
+			}
+		}
+		ends := none > noneRounds || idle >= idleRounds
+		if ends && smooth == 0 {
 			return true
 		}
-		if smooth = 0.5; found == 0 || idle >= idleRounds {
+		if smooth = smoothed; none > 0 || ends {
 			smooth = 0 // prices between others may be worth nothing to any tree
 		}
 	}
 }
 
 const (
-	// littleBetter is by which part a program is better after a round that is hardly worth while, and idleRounds how many of
-	// them follow one another at the end.
-	littleBetter, idleRounds = 3e-4, 2
+	// littleBetter is by which part a program is better after a round that is hardly worth while.
+	littleBetter = 3e-4
 	// gainful is by which part a tree costs less than it is worth that is added.
 	gainful = 1e-4
 )

@@ -5,12 +5,10 @@ package broadcast
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve"
 )
 
 // timedChunk is a chunk that takes an image of a tree, from a time on.
@@ -27,16 +25,16 @@ type timedStream struct {
 	grid   model.Time // all hops begin at multiples of it
 }
 
-// send returns a schedule of the chunks of p, all of whose hops begin on a grid of times. It may return none if ctx is done.
-func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time, o solve.Options) (r solve.Result) {
+// send returns a stream of the chunks of p, all of whose hops begin on a grid of times, or nil if ctx is done first.
+func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time) *stream {
 	all := g.deal(len(p.Chunks))
 	if all == nil || !g.balance(ctx, all) {
-		return r
+		return nil
 	}
 	x := &timedStream{p: p, chunks: all, grid: grid}
 	s := x.placed(ctx, x.planned(), g.width/tooEarly)
 	if s == nil {
-		return r
+		return nil
 	}
 	for range justifications {
 		y := x.justified(ctx, s)
@@ -45,10 +43,7 @@ func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time, o
 		}
 		s = y
 	}
-	if r.Schedule = s.drainedInTime(ctx, o.Bound).schedule(ctx); r.Schedule != nil {
-		r.Problem, r.Stop, r.Note = p, solve.Done, fmt.Sprintf("%d trees with times", len(g.trees))
-	}
-	return r
+	return s
 }
 
 // tooEarly is a part of the width of bins by which hops begin before the program's time at most: what waits there leaves links to

@@ -4,6 +4,7 @@ package broadcast
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -15,18 +16,8 @@ import (
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
-// solvedTimed returns what trees with times make of a broadcast with a bound, if they are of use.
-func solvedTimed(t *testing.T, p *model.Problem, bound model.Time) solve.Result {
-	x := newTimed(p, solve.Options{Bound: bound, Enough: bound + bound/200})
-	if x == nil {
-		return solve.Result{}
-	}
-	b, done := solve.NewBudget(context.Background(), time.Minute, 1)
-	defer done()
-	return x.run(b)
-}
-
-// TestTimed: broadcasts over trees with times are nearer to the bound than with other methods, from any root.
+// TestTimed: broadcasts over trees with times are nearer to the bound than with other methods, from any root. The last two meet what is asked
+// of the atlas.
 func TestTimed(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -34,15 +25,20 @@ func TestTimed(t *testing.T) {
 		size        int64
 		bound, most model.Time
 	}{
-		{"dragonfly:3x2x2", 0, 1 << 16, 4673443, 4832018},
-		{"dragonfly:3x2x2", 7, 1 << 16, 4673443, 4900000}, // whose router is farther from others
-		{"fattree:4x4", 5, 1 << 16, 4654000, 4744000},
+		{"dragonfly:3x2x2", 0, 1 << 16, 4673443, 4770000},
+		{"dragonfly:3x2x2", 7, 1 << 16, 4673443, 4800000}, // whose router is farther from others
+		{"fattree:4x4", 5, 1 << 16, 4654000, 4710000},
+		{"rfs:2x4x8", 0, 1 << 16, 2261459, 2261459 * 103 / 100},
+		{"dragonfly:4x4x4", 0, 1 << 16, 5411195, 5411195 * 104 / 100},
 	} {
 		p := problem(t, c.name, model.Broadcast)
 		p.Collective.Root, p.Size = c.root, c.size
-		r := solvedTimed(t, p, c.bound)
+		x := newTimed(p, solve.Options{Bound: c.bound, Enough: c.most})
+		b, done := solve.NewBudget(context.Background(), time.Minute, 1)
+		r := x.run(b)
+		done()
 		require.NotNil(t, r.Schedule, c.name)
-		require.Less(t, r.Makespan(), c.most, c.name)
+		require.LessOrEqual(t, r.Makespan(), c.most, c.name)
 		require.Greater(t, r.Makespan(), c.bound, c.name)
 		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 	}
@@ -73,7 +69,7 @@ func TestTimedProgram(t *testing.T) {
 	require.NotNil(t, g)
 	require.NoError(t, g.sow(context.Background(), 9))
 	defer g.lp.Close()
-	require.True(t, g.improve(context.Background()))
+	require.True(t, g.improve(context.Background(), math.Inf(1)))
 	require.NotEmpty(t, g.images)
 	carried := make([]float64, len(g.prices)) // in parts of the buffer
 	sum := 0.0
