@@ -213,8 +213,8 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 	for n := 0; high != nil && n < tries(); n++ {
 		top := high.cuts[len(high.cuts)-1]
 		end := model.Time(float64(by) * (1 + precision))
-		if low.end > 0 && best != high {
-			end = low.end + model.Time((1-low.part)/(high.part-low.part)*float64(top-low.end)-float64(by)*precision/2)
+		if low.end > 0 {
+			end = max(end, low.end+model.Time((1-low.part)/(high.part-low.part)*float64(top-low.end)-float64(by)*precision/2))
 		}
 		if end <= model.Time(float64(by)*(1+precision/2)) || end >= top {
 			break
