@@ -28,6 +28,7 @@ type timed struct {
 	programs     int      // that were solved in this attempt
 	found        solve.Result
 	squeezing    *squeezing // of what is to be made shorter
+	coarse       bool       // few chunks are not: many are better
 	attempts     int        // which have ended
 }
 
@@ -48,8 +49,9 @@ func newTimed(p *model.Problem, o solve.Options) *timed {
 // short reports whether trees are always others: few of them are sent before the end.
 func (x *timed) short() bool { return x.o.Bound < shortTimed*x.far }
 
-// run returns the best schedule that is found, if there is one: chunks take images of trees that are chosen at random, and what they make is made
-// shorter, several times. It goes on with what is left of that when it is run again.
+// run returns the best schedule that is found, if there is one. In each of some attempts a program is solved, chunks take images of its trees that
+// are chosen at random, and what they make is made shorter; where chunks are too coarse for that there are many, if there is time. It goes on when
+// it is run again.
 func (x *timed) run(b *solve.Budget) solve.Result {
 	left, again := b.Left(), x.g != nil
 	enough := max(x.o.Bound, x.o.Enough)
@@ -65,26 +67,27 @@ func (x *timed) run(b *solve.Budget) solve.Result {
 			case again:
 				limit = b.Left() / 3
 			}
-			share, done := solve.NewBudget(b.Context(), limit, b.Threads())
+			share, cancel := solve.NewBudget(b.Context(), limit, b.Threads())
 			x.solved = x.search(share.Context())
-			done()
+			cancel()
 		}
 		if x.best == nil {
 			break
 		}
-		if x.squeezing == nil {
+		if x.squeezing == nil && !x.coarse {
 			r := x.sent(b.Context(), fewHops)
 			if r.Schedule == nil { // it was stopped
 				break
 			}
 			if x.squeezing = x.newSqueezing(r); x.squeezing == nil {
-				x.found = sooner(x.found, r)
-				if !again && !x.short() && b.Left() <= left/2 { // there is more time for it later
-					break
-				}
-				x.found, x.attempts = sooner(x.found, x.sent(b.Context(), mostHops)), len(amples)
-				break
+				x.found, x.coarse = sooner(x.found, r), true
 			}
+		}
+		if x.coarse {
+			if again || x.short() || b.Left() > left/2 { // else there is more time for it later
+				x.found, x.attempts = sooner(x.found, x.sent(b.Context(), mostHops)), len(amples)
+			}
+			break
 		}
 		x.found = sooner(x.found, x.squeezing.run(b.Context(), enough))
 		if x.squeezing.done {

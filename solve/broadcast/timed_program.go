@@ -356,7 +356,8 @@ func (g *program) add(t *timedTree) error {
 }
 
 // improve adds trees that are worth more than they cost until the program sends enough, in parts of the buffer, or it finds none a few times, or none
-// that make much of a difference, or ctx is done, and reports whether that was not the reason. Trees are found at prices between those of the program and those of the rounds before
+// that make much of a difference. It returns false if ctx is done before. Trees are found at prices between those of the program and those of the
+// rounds before
 // (Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming", International Transactions in
 // Operational Research 4, 1997), each multiplied by a random number if the program is to be solved thoroughly: how trees are grown is no
 // exact search, and other prices lead to other trees.

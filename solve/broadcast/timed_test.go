@@ -67,6 +67,7 @@ func TestTimedProgram(t *testing.T) {
 	far := latencyFromRoot(p)
 	g := newProgram(context.Background(), p, far, 2*far, far/8)
 	require.NotNil(t, g)
+	g.thorough = true
 	require.NoError(t, g.sow(context.Background(), 9))
 	defer g.lp.Close()
 	require.True(t, g.improve(context.Background(), math.Inf(1)))
@@ -105,6 +106,23 @@ func TestTimedProgram(t *testing.T) {
 	}
 	require.InDelta(t, g.whole, sum, 1e-6)
 	require.Greater(t, g.whole, 0.9)
+}
+
+// TestThorough: a program that is solved thoroughly sends more by the same end.
+func TestThorough(t *testing.T) {
+	p := problem(t, "rfs:2x4x8", model.Broadcast)
+	p.Size = 1 << 16
+	whole := map[bool]float64{}
+	for _, thorough := range []bool{false, true} {
+		g := newProgram(context.Background(), p, latencyFromRoot(p), 2310*model.Nanosecond, 62500*model.Picosecond)
+		require.NotNil(t, g)
+		g.thorough = thorough
+		require.NoError(t, g.sow(context.Background(), sweeps))
+		require.True(t, g.improve(context.Background(), math.Inf(1)))
+		g.lp.Close()
+		whole[thorough] = g.whole
+	}
+	require.Greater(t, whole[true], whole[false]*1.02)
 }
 
 // TestTimedStops: a search that ends at any time has a schedule that is whole or none, and goes on from there.

@@ -263,8 +263,8 @@ func (e *Search) begin(x int32) int32 {
 	return max(0, e.Horizon-e.limit[1-e.Dir(x)]+e.deep[e.turned(x)/e.ranks])
 }
 
-// charge has what it costs to undo a job be added to the costs that price returned, from the one on and before the other. It takes
-// a step for all of them.
+// charge adds what it costs to undo a job to the costs that price returned, from the one on and before the other: in steps, which are still to
+// be added up. So it takes constant time.
 func (e *Search) charge(from, before int32, x int32) {
 	if from, before = max(0, from), min(before, int32(len(e.steps)-1)); from < before {
 		e.steps[from] += e.penalty[x]

@@ -323,3 +323,12 @@ func TestSharedEnds(t *testing.T) {
 	}
 	require.Positive(t, ends)
 }
+
+// TestChord: where all can have arrived by the first end, the second one that is tried is nearly the last by which they cannot.
+func TestChord(t *testing.T) {
+	p := problem(t, "dragonfly:4x4x4", model.Broadcast, 64<<10)
+	w, end, _, err := FindShared(context.Background(), p, 4_679_000, 0, false)
+	require.NoError(t, err)
+	require.NotNil(t, w)
+	require.Greater(t, end, 5_416_000*model.Picosecond) // 5_415_827 where the second one is hardly later than what the first one proves
+}
