@@ -89,7 +89,7 @@ func TestSignalEndsEveryPhase(t *testing.T) {
 		{name: "solve, forest", line: "solve torus:7x7 --collective allreduce --method forest --time-limit 10m", phase: "forest: solving", out: "(?s)allreduce .* 49 ranks.*interrupted"},
 		{name: "solve, verifying", line: "solve mesh:12x12 --collective allreduce --size 64MiB --chunks 4 --method ring --time-limit 10m -o ring.json", phase: "ring: verifying",
 			after: 500 * time.Millisecond, out: "written to ring.json", file: "ring.json"},
-		{name: "verify", setup: "solve mesh:12x12 --collective allreduce --size 64MiB --chunks 4 --method ring -o ring.json --time-limit 5s", line: "verify ring.json --engine smt", phase: "verify",
+		{name: "verify", setup: "solve mesh:12x12 --collective allreduce --size 64MiB --chunks 4 --method ring -o ring.json --time-limit 15s", line: "verify ring.json --engine smt", phase: "verify",
 			after: 300 * time.Millisecond, out: "UNKNOWN"},
 		{name: "throughput", line: "throughput torus:8x8 --collective allreduce", phase: "computing the fluid limit", after: 300 * time.Millisecond, out: "not found: it was interrupted"},
 		{name: "frontier", line: "solve mesh:4x4 --collective alltoall --objective rounds --pareto --chunks 2", phase: "sat: 1 chunks", out: "undecided: .*interrupted|Stopped early"},
