@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -27,6 +28,8 @@ const (
 	squeezes, idleSqueezes = 1 << 21, 48
 	// alikeSlots is by which part of their number there may be fewer slots for the sake of whole picoseconds.
 	alikeSlots = 64
+	// forWriting is the part of the time that is left for what is found to be written.
+	forWriting = 16
 	// mostLonger is by which part of its time a schedule is longer at most if its transfers begin with slots.
 	mostLonger = 16
 )
@@ -66,8 +69,14 @@ func newSqueezing(found solve.Result) *squeezing {
 	return &squeezing{found: found, grid: g, search: ejection.NewSearch(g.Grid, rand.New(rand.NewPCG(1, 1)))}
 }
 
-// run goes on until what is found takes at most enough, until nothing was better for a while, or until ctx is done, and returns the best.
+// run goes on until what is found takes at most enough, until nothing was better for a while, or until a little before ctx is done, so that there is
+// time to write it, and returns the best.
 func (x *squeezing) run(ctx context.Context, enough model.Time) solve.Result {
+	if end, limited := ctx.Deadline(); limited {
+		share, cancel := context.WithDeadline(ctx, end.Add(-time.Until(end)/forWriting))
+		defer cancel()
+		ctx = share
+	}
 	slots, first := x.grid.raster.Slot(enough), x.grid.Lasts()
 	for idle := 0; !x.done && ctx.Err() == nil; idle++ {
 		before := x.grid.Lasts()

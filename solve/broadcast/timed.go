@@ -89,10 +89,10 @@ func (x *timed) run(b *solve.Budget) solve.Result {
 			}
 			break
 		}
-		x.found = sooner(x.found, x.squeezing.run(b.Context(), enough))
-		if x.squeezing.done {
-			x.attempts, x.squeezing, x.best, x.solved, x.programs = x.attempts+1, nil, nil, false, 0
+		if x.found = sooner(x.found, x.squeezing.run(b.Context(), enough)); !x.squeezing.done {
+			break
 		}
+		x.attempts, x.squeezing, x.best, x.solved, x.programs = x.attempts+1, nil, nil, false, 0
 	}
 	r := ended(b, x.found)
 	if !done() {
