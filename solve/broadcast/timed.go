@@ -54,7 +54,7 @@ func (x *timed) short() bool { return x.o.Bound < shortTimed*x.far }
 // it is run again.
 func (x *timed) run(b *solve.Budget) solve.Result {
 	left, again := b.Left(), x.g != nil
-	enough := max(x.o.Bound, x.o.Enough)
+	enough, placed := max(x.o.Bound, x.o.Enough), 0 // chunks
 	done := func() bool {
 		return x.attempts == len(amples) || x.found.Schedule != nil && x.found.Makespan() <= enough
 	}
@@ -75,17 +75,18 @@ func (x *timed) run(b *solve.Budget) solve.Result {
 			break
 		}
 		if x.squeezing == nil && !x.coarse {
-			r := x.sent(b.Context(), fewHops)
-			if r.Schedule == nil { // it was stopped
+			var r solve.Result
+			if r, x.squeezing = x.sent(b.Context(), fewHops, 0); r.Schedule == nil { // it was stopped
 				break
 			}
-			if x.squeezing = x.newSqueezing(r); x.squeezing == nil {
-				x.found, x.coarse = sooner(x.found, r), true
+			if x.squeezing == nil {
+				x.found, x.coarse, placed = sooner(x.found, r), true, len(r.Problem.Chunks)
 			}
 		}
 		if x.coarse {
 			if again || x.short() || b.Left() > left/2 { // else there is more time for it later
-				x.found, x.attempts = sooner(x.found, x.sent(b.Context(), mostHops)), len(amples)
+				r, _ := x.sent(b.Context(), mostHops, placed)
+				x.found, x.attempts = sooner(x.found, r), len(amples)
 			}
 			break
 		}
@@ -108,34 +109,34 @@ func (x *timed) run(b *solve.Budget) solve.Result {
 	return r
 }
 
-// sent returns a schedule of about a number of hops, whose last chunks take other ways if it is not to be made shorter. There may be none if ctx is done.
-func (x *timed) sent(ctx context.Context, hops int) (r solve.Result) {
+// sent returns a schedule of about a number of hops, and a search that makes it shorter, or where there is none, one whose last chunks take other
+// ways. There is no schedule if ctx is done before, or if it has a number of chunks that was placed before.
+func (x *timed) sent(ctx context.Context, hops, placed int) (r solve.Result, y *squeezing) {
 	p := *x.p
-	s := x.best.send(ctx, &p, x.best.cut(&p, hops))
-	if s == nil {
-		return r
+	grid := x.best.cut(&p, hops)
+	if len(p.Chunks) == placed {
+		return r, nil
 	}
-	r = solve.Result{Problem: &p, Stop: solve.Done, Note: fmt.Sprintf("%d trees with times", len(x.best.trees))}
-	if r.Schedule = s.schedule(ctx); r.Schedule != nil && !x.squeezes(&p) {
+	s := x.best.send(ctx, &p, grid)
+	if s == nil {
+		return r, nil
+	}
+	r = solve.Result{Problem: &p, Schedule: s.schedule(ctx), Stop: solve.Done, Note: fmt.Sprintf("%d trees with times", len(x.best.trees))}
+	if x.squeezes(&p) {
+		y = newSqueezing(r)
+	}
+	if y == nil && r.Schedule != nil {
 		if t := s.drainedInTime(ctx, x.o.Bound).schedule(ctx); t != nil {
 			r.Schedule = t
 		}
 	}
-	return r
+	return r, y
 }
 
 // squeezes reports whether schedules of p are made shorter: others in finer chunks are shorter, if a chunk lasts a while.
 func (x *timed) squeezes(p *model.Problem) bool {
 	_, ok := squeezable(p)
 	return ok && model.TransferTime(p.Chunks[0].Size, fastestOf(p.Topology)) <= x.far/fineChunks
-}
-
-// newSqueezing returns a search that makes a schedule shorter, or nil.
-func (x *timed) newSqueezing(r solve.Result) *squeezing {
-	if !x.squeezes(r.Problem) {
-		return nil
-	}
-	return newSqueezing(r)
 }
 
 // search solves programs for broadcasts which end soon after the bound, and reports whether others would hardly end sooner. Bins are

@@ -399,8 +399,10 @@ func (g *program) improve(ctx context.Context, enough float64) (done bool) {
 				}
 			}
 		}
-		copy(g.prices, centre)
-		g.tabulate()
+		if g.thorough { // what trees are worth is for the program's own prices to say
+			copy(g.prices, centre)
+			g.tabulate()
+		}
 		none++
 		for _, t := range grown {
 			if ctx.Err() != nil {
