@@ -25,7 +25,7 @@ const (
 	// mostSqueezed is how many transfers are made shorter at most.
 	mostSqueezed = 1 << 17
 	// squeezes is how much work is done at a time, and idleSqueezes how often without progress at the end.
-	squeezes, idleSqueezes = 1 << 21, 48
+	squeezes, idleSqueezes = 1 << 21, 32
 	// alikeSlots is by which part of their number there may be fewer slots for the sake of whole picoseconds.
 	alikeSlots = 64
 	// forWriting is the part of the time that is left for what is found to be written.

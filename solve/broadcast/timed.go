@@ -312,4 +312,4 @@ const (
 )
 
 // amples is how much more than the buffer a program sends, as a part of it, in each attempt: it leaves room for what is placed, but ends later.
-var amples = []float64{0.02, 0, 0.01, 0.03}
+var amples = []float64{0, 0.01, 0.02, 0.03}

@@ -27,11 +27,13 @@ type program struct {
 	members []int32
 	others  int // members but the root
 	hops    []timedHop
-	out     [][]int32 // by rank: hops that leave it
-	into    [][]int32
-	images  [][]int32 // by symmetry and hop: the hop that it becomes
-	classes []int32   // a hop of each class
-	table   []float64 // by class and bin: what a hop costs that begins with the bin
+	out     [][]int32    // by rank: hops that leave it
+	into    [][]timedHop // by rank: those that lead there
+	images  [][]int32    // by symmetry and hop: the hop that it becomes
+	routes  [][]int      // by hop
+	classes []timedClass
+	table   []float64 // by class and bin: what a hop costs that begins with the bin, for what does not leave the root in the first
+	early   []float64 // by class and number: the same for what does, of a hop that begins some widths of a bin after it can
 	room    []float64 // by orbit: bytes per second of all its links
 	begin   []model.Time
 	width   model.Time // of all bins but the first
@@ -48,22 +50,25 @@ type program struct {
 	whole  float64   // their sum
 	prices []float64 // by row
 	sprout sprout
+	load   []float64 // by row: scratch, 0
 }
 
-// timedHop is a way from a rank to another over some links, which it keeps busy after some time each.
+// timedHop is a way from a rank to another over some links, which it keeps busy as others of its class do.
 type timedHop struct {
-	from, to int32
-	route    []int
-	orbits   []int32
-	after    []model.Time
-	lasts    model.Time
-	class    int32 // of those over the same orbits after the same times
+	from, to, class, number int32
+	lasts                   model.Time
+}
+
+// timedClass is hops over the same orbits of links after the same times.
+type timedClass struct {
+	orbits []int32
+	after  []model.Time
 }
 
 // newProgram returns a program without trees for what ends at a time, in bins of a width; nil if there are too many hops or orbits.
 func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Time) *program {
 	t := p.Topology
-	g := &program{p: p, root: p.Collective.Root, others: len(p.Members()) - 1, out: make([][]int32, t.Ranks), into: make([][]int32, t.Ranks),
+	g := &program{p: p, root: p.Collective.Root, others: len(p.Members()) - 1, out: make([][]int32, t.Ranks), into: make([][]timedHop, t.Ranks),
 		far: far, width: width, rng: rand.New(rand.NewPCG(1, 1))}
 	outside := solve.Outsiders(p)
 	for _, v := range p.Members() {
@@ -75,8 +80,9 @@ func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Tim
 			continue
 		}
 		for _, route := range h.Routes {
-			g.out[h.Src], g.into[h.Dst] = append(g.out[h.Src], int32(len(g.hops))), append(g.into[h.Dst], int32(len(g.hops)))
-			g.hops = append(g.hops, timedHop{from: int32(h.Src), to: int32(h.Dst), route: route})
+			n := int32(len(g.hops))
+			g.out[h.Src], g.routes = append(g.out[h.Src], n), append(g.routes, route)
+			g.hops = append(g.hops, timedHop{from: int32(h.Src), to: int32(h.Dst), number: n})
 		}
 	}
 	if len(g.hops) > maxTimedHops || ctx.Err() != nil {
@@ -90,15 +96,17 @@ func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Tim
 	class := map[string]int32{}
 	for h := range g.hops {
 		x := &g.hops[h]
-		for _, l := range x.route {
-			x.orbits, x.after = append(x.orbits, orbit[l]), append(x.after, x.lasts)
+		var c timedClass
+		for _, l := range g.routes[h] {
+			c.orbits, c.after = append(c.orbits, orbit[l]), append(c.after, x.lasts)
 			x.lasts += t.Links[l].Alpha
 		}
-		key := fmt.Sprint(x.orbits, x.after)
+		key := fmt.Sprint(c.orbits, c.after)
 		if _, known := class[key]; !known {
-			class[key], g.classes = int32(len(g.classes)), append(g.classes, int32(h))
+			class[key], g.classes = int32(len(g.classes)), append(g.classes, c)
 		}
 		x.class = class[key]
+		g.into[x.to] = append(g.into[x.to], *x)
 	}
 	g.divide(end)
 	return g
@@ -166,13 +174,13 @@ func (g *program) moveHops(moved [][]int32) (kept [][]int32) {
 	}
 	number := map[string]int32{}
 	for h := range g.hops {
-		number[key(g.hops[h].route, nil)] = int32(h)
+		number[key(g.routes[h], nil)] = int32(h)
 	}
 	for _, image := range moved {
 		to := make([]int32, len(g.hops))
 		whole := true
 		for h := range to {
-			i, known := number[key(g.hops[h].route, image)]
+			i, known := number[key(g.routes[h], image)]
 			to[h], whole = i, whole && known
 		}
 		if whole {
@@ -208,26 +216,35 @@ func (g *program) spread(orbit int32, at model.Time, bin int, visit func(row int
 
 // cost returns the price of a hop from a time on, for all that leaves the root in a bin.
 func (g *program) cost(x *timedHop, at model.Time, bin int) (sum float64) {
-	if past := at - g.begin[1]; past >= 0 && bin > 0 && past%g.width == 0 {
-		return g.table[int(x.class)*g.bins()+1+int(past/g.width)]
+	table, past, first := g.early, at, 0
+	if bin > 0 {
+		table, past, first = g.table, at-g.begin[1], 1
 	}
-	for i, o := range x.orbits {
-		g.spread(o, at+x.after[i], bin, func(row int32, part float64) { sum += part * g.prices[row] })
+	if n := past / g.width; past == n*g.width && past >= 0 {
+		return table[int(x.class)*g.bins()+first+int(n)]
+	}
+	return g.priced(x.class, at, bin)
+}
+
+// priced returns the price of a hop of a class from a time on, for all that leaves the root in a bin.
+func (g *program) priced(class int32, at model.Time, bin int) (sum float64) {
+	c := &g.classes[class]
+	for i, o := range c.orbits {
+		g.spread(o, at+c.after[i], bin, func(row int32, part float64) { sum += part * g.prices[row] })
 	}
 	return sum
 }
 
-// tabulate notes the prices of hops that begin with a bin, for all that leaves the root in one of them.
+// tabulate notes the prices of hops at the times at which most of them begin.
 func (g *program) tabulate() {
 	bins := g.bins()
-	g.table = slices.Grow(g.table[:0], len(g.classes)*bins)[:len(g.classes)*bins]
-	for c, h := range g.classes {
-		x := &g.hops[h]
-		row := g.table[c*bins : (c+1)*bins]
-		clear(row)
-		for i, o := range x.orbits {
-			for b := 1; b < bins; b++ {
-				g.spread(o, g.begin[b]+x.after[i], 1, func(r int32, part float64) { row[b] += part * g.prices[r] })
+	n := len(g.classes) * bins
+	g.table, g.early = slices.Grow(g.table[:0], n)[:n], slices.Grow(g.early[:0], n)[:n]
+	for c := range g.classes {
+		for b := range bins {
+			g.early[c*bins+b] = g.priced(int32(c), model.Time(b)*g.width, 0)
+			if b > 0 {
+				g.table[c*bins+b] = g.priced(int32(c), g.begin[b], 1)
 			}
 		}
 	}

@@ -36,12 +36,8 @@ func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time) *
 	if s == nil {
 		return nil
 	}
-	for range justifications {
-		y := x.justified(ctx, s)
-		if y == nil || y.end() >= s.end() {
-			break
-		}
-		s = y
+	if y := x.justified(ctx, s); y != nil && y.end() < s.end() {
+		return y
 	}
 	return s
 }
@@ -49,9 +45,6 @@ func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time) *
 // tooEarly is a part of the width of bins by which hops begin before the program's time at most: what waits there leaves links to
 // others.
 const tooEarly = 4
-
-// justifications is how often hops are placed as late and then as soon as they can be, at most.
-const justifications = 3
 
 // deal gives each of a number of chunks a tree and a time, ascending: as the program has them at the end; if it has more than the
 // buffer, what would leave the root first is left out, and if it has less, what leaves it first goes on for longer.
@@ -128,8 +121,8 @@ func (g *program) balance(ctx context.Context, all []timedChunk) bool {
 	}
 	visit := func(x *timedChunk, hops []int32, f func(i, l int)) {
 		for i, h := range hops {
-			for j, l := range g.hops[h].route {
-				f(l*bins+int((x.at+x.tree.at[i]+g.hops[h].after[j])/g.width), l)
+			for j, l := range g.routes[h] {
+				f(l*bins+int((x.at+x.tree.at[i]+g.classes[g.hops[h].class].after[j])/g.width), l)
 			}
 		}
 	}

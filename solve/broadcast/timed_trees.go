@@ -134,8 +134,8 @@ func (g *program) move(v int32, bin int, limit model.Time) bool {
 		}
 	}
 	least, by, start := own+rest-gained, int32(-1), model.Time(0)
-	for _, h := range g.into[v] {
-		x := &g.hops[h]
+	for i := range g.into[v] {
+		x := &g.into[v][i]
 		if s.under[x.from] {
 			continue
 		}
@@ -159,7 +159,7 @@ func (g *program) move(v int32, bin int, limit model.Time) bool {
 				}
 			}
 			if cost < least {
-				least, by, start = cost, h, at
+				least, by, start = cost, x.number, at
 			}
 		}
 	}
@@ -207,20 +207,26 @@ func (g *program) tree(bin int) *timedTree {
 
 // weigh finds what a tree loads.
 func (g *program) weigh(t *timedTree) {
-	load := map[int32]float64{}
+	if len(g.load) != len(g.prices) {
+		g.load = make([]float64, len(g.prices))
+	}
+	t.rows = t.rows[:0]
 	for k, h := range t.hops {
-		x := &g.hops[h]
-		for i, o := range x.orbits {
-			g.spread(o, g.begin[t.bin]+t.at[k]+x.after[i], t.bin, func(row int32, part float64) { load[row] += part })
+		c := &g.classes[g.hops[h].class]
+		for i, o := range c.orbits {
+			g.spread(o, g.begin[t.bin]+t.at[k]+c.after[i], t.bin, func(row int32, part float64) {
+				if g.load[row] == 0 {
+					t.rows = append(t.rows, row)
+				}
+				g.load[row] += part
+			})
 		}
 	}
-	t.rows, t.load = make([]int32, 0, len(load)), make([]float64, 0, len(load))
-	for row := range load {
-		t.rows = append(t.rows, row)
-	}
 	slices.Sort(t.rows)
+	t.load = make([]float64, 0, len(t.rows))
 	for _, row := range t.rows {
-		t.load = append(t.load, load[row])
+		t.load = append(t.load, g.load[row])
+		g.load[row] = 0
 	}
 }
 

@@ -36,7 +36,7 @@ const (
 	// get it sooner, too.
 	seldomEarly = 400
 	// shaken is how many random jobs are moved at a time, and shakeWork how much work one of them is.
-	shaken, shakeWork = 30, 2
+	shaken, shakeWork = 10, 2
 	// seldomEarlyPeriod and shakenPeriod are the same in a period: it is full, so that more has to be moved.
 	seldomEarlyPeriod, shakenPeriod = 100, 60
 )
