@@ -46,22 +46,12 @@ func newGridOver(routes [][]int, p *model.Problem, r raster, horizon int32) *gri
 	g := &grid{p: p, raster: r, into: make([][]ejection.Arc, t.Ranks)}
 	size := p.Chunks[0].Size
 	for _, route := range routes {
-		before, beta := model.Time(0), model.Time(0)
-		for _, k := range route {
-			before = before.Add(t.Links[k].Alpha)
-			beta = max(beta, model.TransferTime(size, t.Links[k].Bandwidth))
-		}
-		if before.Add(beta) > r.Time(horizon) { // nothing comes over it in time, and slots might not count it
+		if t.Duration(route, size) > r.Time(horizon) { // nothing comes over it in time, and slots might not count it
 			continue
 		}
 		u, v := t.Links[route[0]].Src, t.Links[route[len(route)-1]].Dst
-		l := lane{from: int32(u), to: int32(v), route: route, width: max(1, r.Up(beta))}
-		before = 0
-		for _, k := range route {
-			l.Stays = append(l.Stays, ejection.Stay{Machine: int32(k), Off: r.Up(before), Width: l.width})
-			before += t.Links[k].Alpha
-		}
-		l.Lasts = r.Up(before) + l.width
+		l := lane{Way: r.Way(t, route, size), from: int32(u), to: int32(v), route: route}
+		l.width = l.Stays[0].Width
 		g.into[v] = append(g.into[v], ejection.Arc{Parent: int32(u), Way: int32(len(g.lanes))})
 		g.lanes = append(g.lanes, l)
 	}

@@ -23,6 +23,21 @@ func (r Raster) Counts(t model.Time) bool {
 	return product < 1<<60 && product/float64(r.Unit) < Nowhere/2
 }
 
+// Way returns how a hop of some bytes over a route takes its links, whose numbers are those of machines: each for as long as the slowest does.
+func (r Raster) Way(t *model.Topology, route []int, bytes int64) (w Way) {
+	before, beta := model.Time(0), model.Time(0)
+	for _, k := range route {
+		beta = max(beta, model.TransferTime(bytes, t.Links[k].Bandwidth))
+	}
+	width := max(1, r.Up(beta))
+	for _, k := range route {
+		w.Stays = append(w.Stays, Stay{Machine: int32(k), Off: r.Up(before), Width: width})
+		before += t.Links[k].Alpha
+	}
+	w.Lasts = r.Up(before) + width
+	return w
+}
+
 // UnitOf returns the longest time that divides all latencies of a network, or 0 if there is none or it is longer than mostUnit.
 func UnitOf(t *model.Topology) model.Time {
 	all := model.Time(0)

@@ -103,96 +103,162 @@ func (m method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (s
 	}
 	b, cancel := o.Budget(ctx)
 	defer cancel()
-	best := solve.Result{Problem: solve.Cut(p, o.Chunks), Stop: solve.Done}
-	makespan := model.MaxTime
-	offer := func(q *model.Problem, s *model.Schedule, note string) {
-		if t := solve.End(s.Transfers); t < makespan {
-			makespan, best.Problem, best.Schedule, best.Note = t, q, s, note
-			if o.Progress != nil {
-				o.Progress(solve.Progress{Incumbent: t, Note: note})
-			}
+	s := &search{Budget: b, p: p, o: o, best: solve.Result{Problem: solve.Cut(p, o.Chunks), Stop: solve.Done}, makespan: model.MaxTime,
+		floor: max(o.Bound, o.Enough), routed: model.MaxTime, given: p.Chunks != nil || o.Chunks > 0}
+	err := s.run()
+	if s.open() && b.Spent() {
+		s.best.Stop = b.Stop()
+	}
+	return s.best, err
+}
+
+// search is a search for the best schedule in pieces.
+type search struct {
+	*solve.Budget
+	p        *model.Problem
+	o        solve.Options
+	best     solve.Result
+	makespan model.Time // of the best
+	floor    model.Time // of what is good enough
+	given    bool       // the number of pieces is
+	routed   model.Time // what pieces whose ways are chosen before their times take at least, so far
+	repeated int        // the largest number of pieces of a shard with few transfers
+}
+
+// offer keeps a schedule if it is the best.
+func (s *search) offer(q *model.Problem, x *model.Schedule, note string) {
+	if t := solve.End(x.Transfers); t < s.makespan {
+		s.makespan, s.best.Problem, s.best.Schedule, s.best.Note = t, q, x, note
+		if s.o.Progress != nil {
+			s.o.Progress(solve.Progress{Incumbent: t, Note: note})
 		}
 	}
-	floor := max(o.Bound, o.Enough)
-	given := p.Chunks != nil || o.Chunks > 0
-	quick := !given && o.Effort >= 0 && o.Bound > 0 && quickly(p, o.Bound)
-	routed := model.MaxTime // with the best number of pieces so far
-	repeated := 0           // the largest number of pieces with few transfers
-	route := func(k int, seed uint64) (moved int, err error) {
-		q := solve.Cut(p, k)
-		s, err := plan(q, seed, o.Bound, b.Spent)
-		if s == nil || err != nil {
-			return 0, err
-		}
-		most := improve.MaxJustified
-		if quick {
-			most = maxRepeated
-		}
-		if len(s.Transfers) <= most && o.Effort >= 0 {
-			s = improve.Schedule(b.Context(), q, s, improve.Options{Effort: -1, Bound: o.Bound, Stop: b.Spent})
-		}
-		routed = min(routed, solve.End(s.Transfers))
-		if len(s.Transfers) <= maxRepeated {
-			repeated = max(repeated, k)
-		}
-		offer(q, s, fmt.Sprintf("pieces of at most %s", model.FormatBytes(largest(q))))
-		return len(s.Transfers), nil
+}
+
+// open reports whether a better schedule is worth while.
+func (s *search) open() bool { return s.makespan > s.floor }
+
+// run searches until a schedule is good enough, or the time is spent.
+func (s *search) run() error {
+	quick := !s.given && s.o.Effort >= 0 && s.o.Bound > 0 && quickly(s.p, s.o.Bound)
+	justified := improve.MaxJustified
+	if quick {
+		justified = maxRepeated
 	}
-	least := max(1, o.Chunks)
-	moved, err := route(least, o.Seed)
+	moved, err := s.route(max(1, s.o.Chunks), s.o.Seed, justified)
 	if err != nil {
-		return best, err
+		return err
 	}
-	exact := false
-	if !given && makespan > floor {
-		if q, s, slots := birkhoff(p, b.Spent); s != nil {
-			exact = true // finer pieces save the time of rounding at most
-			offer(q, s, fmt.Sprintf("%d permutations", slots))
+	if !s.given && s.open() {
+		if q, x, slots := birkhoff(s.p, s.Spent); x != nil { // finer pieces save the time of rounding at most
+			s.offer(q, x, fmt.Sprintf("%d permutations", slots))
+			return nil
 		}
 	}
-	// finer chooses ways for finer and finer pieces, as long as one of some cuts in turn gains something.
-	finer := func(finest, patience int) error {
-		for k, idle := 2*least, 0; k <= finest && moved > 0 && moved <= maxTransfers && makespan > floor && idle < patience && !b.Spent(); k *= 2 {
-			if len(solve.Cut(p, k).Chunks) > maxTransfers {
-				break
-			}
-			before := routed
-			if moved, err = route(k, o.Seed); err != nil {
-				return err
-			}
-			if idle++; routed < before-before/1000 {
-				idle = 0
-			}
+	if s.o.Effort < 0 {
+		if s.given {
+			return nil
 		}
-		return nil
+		return s.finer(finest, idleRoutes, moved, justified)
 	}
-	if quick && !exact {
-		if err := finer(finestQuick, 1+idleRoutes); err != nil {
-			return best, err
+	if quick {
+		if err := s.squeeze(2); err != nil {
+			return err
 		}
-		for n := uint64(1); n <= repeats && repeated > 1 && makespan > floor && !b.Spent(); n++ {
-			if _, err := route(repeated, o.Seed+n); err != nil {
-				return best, err
-			}
+		if err := s.finer(finestQuick, 1+idleRoutes, moved, justified); err != nil {
+			return err
 		}
-		if best.Schedule != nil && makespan > floor && !b.Spent() && len(best.Schedule.Transfers) > maxRepeated {
-			offer(best.Problem, improve.Schedule(b.Context(), best.Problem, best.Schedule, improve.Options{Effort: -1, Bound: o.Bound, Stop: b.Spent}), best.Note)
+		if err := s.again(justified); err != nil {
+			return err
 		}
 	}
-	if !exact && o.Effort >= 0 && makespan > floor {
-		if err := insertAll(b, p, o, floor, offer); err != nil {
-			return best, err
+	if err := s.insert(); err != nil || quick || s.given {
+		return err
+	}
+	if err := s.finer(finest, idleRoutes, moved, justified); err != nil {
+		return err
+	}
+	return s.squeeze(1)
+}
+
+// route chooses ways for a number of pieces, and then times, and returns how many transfers there are. Up to some they are justified.
+func (s *search) route(k int, seed uint64, justified int) (moved int, err error) {
+	q := solve.Cut(s.p, k)
+	x, err := plan(q, seed, s.o.Bound, s.Spent)
+	if x == nil || err != nil {
+		return 0, err
+	}
+	if len(x.Transfers) <= justified && s.o.Effort >= 0 {
+		x = improve.Schedule(s.Context(), q, x, improve.Options{Effort: -1, Bound: s.o.Bound, Stop: s.Spent})
+	}
+	s.routed = min(s.routed, solve.End(x.Transfers))
+	if len(x.Transfers) <= maxRepeated {
+		s.repeated = max(s.repeated, k)
+	}
+	s.offer(q, x, fmt.Sprintf("pieces of at most %s", model.FormatBytes(largest(q))))
+	return len(x.Transfers), nil
+}
+
+// finer chooses ways for finer and finer pieces, as long as one of some cuts in turn gains something. The coarsest take some transfers.
+func (s *search) finer(finest, patience, moved, justified int) (err error) {
+	for k, idle := 2, 0; k <= finest && moved > 0 && moved <= maxTransfers && s.open() && idle < patience && !s.Spent(); k *= 2 {
+		if len(solve.Cut(s.p, k).Chunks) > maxTransfers {
+			break
+		}
+		before := s.routed
+		if moved, err = s.route(k, s.o.Seed, justified); err != nil {
+			return err
+		}
+		if idle++; s.routed < before-before/1000 {
+			idle = 0
 		}
 	}
-	if !given && !exact && !quick {
-		if err := finer(finest, idleRoutes); err != nil {
-			return best, err
+	return nil
+}
+
+// again chooses ways for the finest of few pieces with other draws, and justifies the best schedule if it has more.
+func (s *search) again(justified int) error {
+	for n := uint64(1); n <= repeats && s.repeated > 1 && s.open() && !s.Spent(); n++ {
+		if _, err := s.route(s.repeated, s.o.Seed+n, justified); err != nil {
+			return err
 		}
 	}
-	if makespan > floor && b.Spent() {
-		best.Stop = b.Stop()
+	if x := s.best; x.Schedule != nil && s.open() && !s.Spent() && len(x.Schedule.Transfers) > maxRepeated {
+		s.offer(x.Problem, improve.Schedule(s.Context(), x.Problem, x.Schedule, improve.Options{Effort: -1, Bound: s.o.Bound, Stop: s.Spent}), x.Note)
 	}
-	return best, nil
+	return nil
+}
+
+// insert puts pieces in one after the other, finer and finer ones until twice that gains little.
+func (s *search) insert() error {
+	least, idle := model.MaxTime, 0
+	for k := max(1, s.o.Chunks); k <= finestInserted && idle < 2 && s.open() && !s.Spent(); k *= 2 {
+		q := solve.Cut(s.p, k)
+		list, err := network.Pairs(q)
+		if err != nil {
+			return err
+		}
+		if n := moving(list); n > mostMoving {
+			break
+		} else if n < leastMoving && k < finestInserted && !s.given {
+			continue
+		}
+		x, end, err := inserted(q, s.o.Seed, s.floor, s.Spent)
+		if err != nil {
+			return err
+		}
+		if x != nil {
+			s.offer(q, x, fmt.Sprintf("pieces of at most %s, put in one after the other", model.FormatBytes(largest(q))))
+		}
+		if s.given || end <= s.floor {
+			break
+		}
+		if idle++; end < least-least/1000 {
+			idle = 0
+		}
+		least = min(least, end)
+	}
+	return nil
 }
 
 // quickly reports whether ways for fine pieces are found in little time, and are worth more than insertions: what goes between all
@@ -204,39 +270,6 @@ func quickly(p *model.Problem, bound model.Time) bool {
 		longest = max(longest, t.Links[i].Alpha)
 	}
 	return !p.Collective.Kind.Rooted() && t.Ranks*t.Ranks*(t.Ranks*t.Ranks+len(t.Links)) <= maxQuick && bound > manyLatencies*longest
-}
-
-// insertAll offers what insertions find, with finer and finer pieces until twice that gains little.
-func insertAll(b *solve.Budget, p *model.Problem, o solve.Options, floor model.Time, offer func(*model.Problem, *model.Schedule, string)) error {
-	least, idle := model.MaxTime, 0
-	for k := max(1, o.Chunks); k <= finestInserted && idle < 2 && !b.Spent(); k *= 2 {
-		q := solve.Cut(p, k)
-		list, err := network.Pairs(q)
-		if err != nil {
-			return err
-		}
-		given := p.Chunks != nil || o.Chunks > 0
-		if n := moving(list); n > mostMoving {
-			break
-		} else if n < leastMoving && k < finestInserted && !given {
-			continue
-		}
-		s, end, err := inserted(q, o.Seed, floor, b.Spent)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			offer(q, s, fmt.Sprintf("pieces of at most %s, put in one after the other", model.FormatBytes(largest(q))))
-		}
-		if given || end <= floor {
-			break
-		}
-		if idle++; end < least-least/1000 {
-			idle = 0
-		}
-		least = min(least, end)
-	}
-	return nil
 }
 
 // largest returns the bytes of the largest chunk.
