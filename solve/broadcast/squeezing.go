@@ -77,15 +77,8 @@ func (x *squeezing) run(ctx context.Context, enough model.Time) solve.Result {
 		defer cancel()
 		ctx = share
 	}
-	slots, first := x.grid.raster.Slot(enough), x.grid.Lasts()
-	for idle := 0; !x.done && ctx.Err() == nil; idle++ {
-		before := x.grid.Lasts()
-		if x.search.Run(ctx, squeezes, slots); x.grid.Lasts() < before {
-			idle = 0
-		}
-		x.done = x.grid.Lasts() <= slots || idle >= idleSqueezes
-	}
-	if x.grid.Lasts() < first {
+	first := x.grid.Lasts()
+	if x.done = x.done || x.search.Shorten(ctx, squeezes, idleSqueezes, x.grid.raster.Slot(enough)); x.grid.Lasts() < first {
 		if s := x.grid.schedule(); x.found.Problem.Makespan(s) < x.found.Makespan() {
 			x.found.Schedule = s
 		}

@@ -281,6 +281,53 @@ func TestHold(t *testing.T) {
 	require.Equal(t, []Hop{{Part: 0, Rank: 2, By: 1, Start: 4, End: 7}}, g.Hops())
 }
 
+// TestHoldNowhere: nothing goes over a rank that is not to have it, however much sooner it would come.
+func TestHoldNowhere(t *testing.T) {
+	way := []Way{{Stays: []Stay{{0, 0, 1}}, Lasts: 3}, {Stays: []Stay{{1, 0, 1}}, Lasts: 9}}
+	g := New(Shop{Ranks: 3, Machines: 2, Roots: []int32{0}, Kinds: []int32{0}, Horizon: 50,
+		Arcs: [][][]Arc{{nil, {{Parent: 0, Way: 0}}, {{Parent: 1, Way: 0}, {Parent: 0, Way: 1}}}}, Ways: [][][]Way{{way}}})
+	g.Want(1)
+	g.Want(2)
+	g.Hold(1, Nowhere)
+	g.Do(2, 1, 20)
+	require.True(t, NewSearch(g, rand.New(rand.NewPCG(1, 1))).Shorten(t.Context(), 1<<10, 10, 0))
+	require.Equal(t, []Hop{{Part: 0, Rank: 2, By: 1, Start: 0, End: 9}}, g.Hops())
+}
+
+// TestShorten: what is on a grid lasts less until it lasts enough, or until that is of no use any more, or until ctx is done.
+func TestShorten(t *testing.T) {
+	late := func() *Search {
+		way := []Way{{Stays: []Stay{{0, 0, 2}}, Lasts: 3}}
+		g := New(Shop{Ranks: 3, Machines: 1, Roots: []int32{0}, Kinds: []int32{0}, Horizon: 50,
+			Arcs: [][][]Arc{{nil, {{Parent: 0}}, {{Parent: 1}, {Parent: 0}}}}, Ways: [][][]Way{{way}}})
+		g.Want(1)
+		g.Want(2)
+		g.Do(1, 0, 30)
+		g.Do(2, 0, 40)
+		return NewSearch(g, rand.New(rand.NewPCG(1, 1)))
+	}
+	e := late()
+	require.True(t, e.Shorten(t.Context(), 1<<6, 1<<10, 45))
+	require.Equal(t, int32(43), e.Lasts())
+	require.True(t, e.Shorten(t.Context(), 1<<6, 1<<10, 20))
+	require.LessOrEqual(t, e.Lasts(), int32(20))
+	require.True(t, e.Shorten(t.Context(), 1<<6, 20, 0))
+	require.Equal(t, int32(5), e.Lasts()) // two hops, both over the one machine
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	e = late()
+	require.False(t, e.Shorten(over, 1<<6, 20, 0))
+	require.Equal(t, int32(43), e.Lasts())
+}
+
+// TestWay: a hop takes each link for as long as its slowest one, when its first byte is there.
+func TestWay(t *testing.T) {
+	n := &model.Topology{Links: []model.Link{{Alpha: 500, Bandwidth: 2e12}, {Alpha: 250, Bandwidth: 1e12}, {Alpha: 250, Bandwidth: 4e12}}}
+	r := Raster{Unit: 250, Slots: 5}
+	require.Equal(t, Way{Stays: []Stay{{0, 0, 3}, {1, 10, 3}, {2, 15, 3}}, Lasts: 23}, r.Way(n, []int{0, 1, 2}, 101))
+	require.Equal(t, Way{Stays: []Stay{{2, 0, 1}}, Lasts: 6}, r.Way(n, []int{2}, 1))
+}
+
 // TestStopped: a search whose context is done leaves the best that was found.
 func TestStopped(t *testing.T) {
 	way := []Way{{Stays: []Stay{{0, 0, 2}}, Lasts: 3}}

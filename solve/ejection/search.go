@@ -130,6 +130,23 @@ func (e *Search) Run(ctx context.Context, work int64, enough int32) bool {
 	return len(e.pool) == 0
 }
 
+// Shorten has the grid last less, by some work at a time, until it lasts at most enough slots, or as often as patience says in turn did not last less
+// for it, and then it reports true; or until ctx is done.
+func (e *Search) Shorten(ctx context.Context, work int64, patience int, enough int32) (done bool) {
+	for idle := 0; ; idle++ {
+		before := e.Lasts()
+		switch {
+		case e.Missing() == 0 && before <= enough || idle == patience:
+			return true
+		case ctx.Err() != nil:
+			return false
+		}
+		if e.Run(ctx, work, enough); e.Lasts() < before {
+			idle = -1
+		}
+	}
+}
+
 // restore does what was done in the best layout, if there is one.
 func (e *Search) restore() {
 	if e.best.by == nil {

@@ -22,6 +22,9 @@
 // Where there are few pieces, the way of each is chosen with its times, forwards or backwards in time: see
 // insertion. So what goes far goes first, and what goes near fills the links at the end. That comes first,
 // since it is better where it serves; but among few ranks that exchange much, fine pieces come first, several times with other draws.
+//
+// Over switches a piece keeps several links busy, one after the other, and waits at none, so that gaps are left which are too short for
+// others. Pieces that fit slots leave none: ejections make such a schedule shorter (Nagata and Bräysy, 2009; see squeezing).
 package flows
 
 import (

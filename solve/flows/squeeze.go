@@ -136,14 +136,8 @@ func (x *squeezing) way(rank, by int32) *ejection.Way { return &x.ways[x.into[ra
 
 // run goes on until all takes at most enough, until nothing was better for a while, or until ctx is done, and returns the best schedule.
 func (x *squeezing) run(ctx context.Context, enough model.Time) *model.Schedule {
-	search, slots := ejection.NewSearch(x.Grid, rand.New(rand.NewPCG(1, 1))), x.raster.Slot(enough)
 	work := squeezes * int64(len(x.Hops()))
-	for idle := 0; idle < idleSqueezes && x.Lasts() > slots && ctx.Err() == nil; idle++ {
-		before := x.Lasts()
-		if search.Run(ctx, work, slots); x.Lasts() < before {
-			idle = 0
-		}
-	}
+	ejection.NewSearch(x.Grid, rand.New(rand.NewPCG(1, 1))).Shorten(ctx, work, idleSqueezes, x.raster.Slot(enough))
 	return x.schedule()
 }
 
