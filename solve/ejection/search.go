@@ -130,8 +130,8 @@ func (e *Search) Run(ctx context.Context, work int64, enough int32) bool {
 	return len(e.pool) == 0
 }
 
-// Shorten has the grid last less, by some work at a time, until it lasts at most enough slots, or as often as patience says in turn did not last less
-// for it, and then it reports true; or until ctx is done.
+// Shorten makes the grid last less, by some work at a time. It reports true when all is done in at most enough slots, or when the work was of no use
+// as many times in a row as patience says, and false when ctx is done before.
 func (e *Search) Shorten(ctx context.Context, work int64, patience int, enough int32) (done bool) {
 	for idle := 0; ; idle++ {
 		before := e.Lasts()

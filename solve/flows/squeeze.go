@@ -14,9 +14,9 @@ import (
 	"github.com/oraccl/oraccl/solve/network"
 )
 
-// squeezing makes a schedule shorter by ejections (see package ejection). A piece keeps all links of a route busy, one after the other, and
-// waits nowhere between, so that pieces which are put one after the other leave gaps that are too short for others. There are none if links
-// are busy for slots that divide all latencies.
+// squeezing makes a schedule shorter by ejections (see package ejection). A piece keeps the links of a route busy one after the other, and
+// does not wait between them, so that pieces which are put one after the other leave gaps that are too short for others. There are no such gaps if
+// links are busy for slots that divide all latencies.
 type squeezing struct {
 	*ejection.Grid
 	p      *model.Problem // cut
@@ -115,7 +115,7 @@ func newSqueezing(p *model.Problem, s *model.Schedule, r ejection.Raster) *squee
 				continue
 			}
 			j := x.Job(k, 0, v)
-			if x.Want(j); !goes[j] { // it has no use for the piece
+			if x.Want(j); !goes[j] { // the piece does not go there
 				x.Hold(j, ejection.Nowhere)
 			}
 		}
