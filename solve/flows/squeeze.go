@@ -28,9 +28,10 @@ type squeezing struct {
 }
 
 const (
-	// fewSqueezed and mostSqueezed are how many pieces there are at first and at last, at most, finer how many times as many each time, mostJobs how
-	// many pieces times ranks, and mostSlots how many slots of links.
-	fewSqueezed, mostSqueezed, finer, mostJobs, mostSlots = 1 << 12, 1 << 16, 4, 1 << 21, 1 << 24
+	// fewSqueezed and mostSqueezed are how many pieces there are at first and at last, at most, and moreSqueezed how many times as many each time.
+	fewSqueezed, mostSqueezed, moreSqueezed = 1 << 12, 1 << 16, 4
+	// mostJobs is how many pieces times ranks there are at most, and mostSlots how many slots of links.
+	mostJobs, mostSlots = 1 << 21, 1 << 24
 	// squeezes is how much work is done at a time for each transfer, and idleSqueezes how often without progress at the end.
 	squeezes, idleSqueezes = 1 << 6, 32
 	// slotsLost is how many slots a schedule on a grid loses at its begin and its end, about.
@@ -135,9 +136,9 @@ func newSqueezing(p *model.Problem, s *model.Schedule, r ejection.Raster) *squee
 func (x *squeezing) way(rank, by int32) *ejection.Way { return &x.ways[x.into[rank][by].Way] }
 
 // run goes on until all takes at most enough, until nothing was better for a while, or until ctx is done, and returns the best schedule.
-func (x *squeezing) run(ctx context.Context, enough model.Time) *model.Schedule {
-	work := squeezes * int64(len(x.Hops()))
-	ejection.NewSearch(x.Grid, rand.New(rand.NewPCG(1, 1))).Shorten(ctx, work, idleSqueezes, x.raster.Slot(enough))
+func (x *squeezing) run(ctx context.Context, enough model.Time, o solve.Options) *model.Schedule {
+	search, work := ejection.NewSearch(x.Grid, rand.New(rand.NewPCG(o.Seed, 1))), squeezes*int64(len(x.Hops()))
+	search.Shorten(ctx, work, idleSqueezes*max(1, o.Effort), x.raster.Slot(enough))
 	return x.schedule()
 }
 
@@ -167,7 +168,7 @@ func (s *search) squeeze(work int) error {
 	b, done := s.Share(work)
 	defer done()
 	last := 0
-	for most := int64(fewSqueezed); most <= mostSqueezed && s.open() && !b.Spent(); most *= finer {
+	for most := int64(fewSqueezed); most <= mostSqueezed && s.open() && !b.Spent(); most *= moreSqueezed {
 		pieces, r := slotted(s.p, s.o.Bound, most)
 		if pieces == last {
 			continue
@@ -179,7 +180,7 @@ func (s *search) squeeze(work int) error {
 			return err
 		}
 		if y := newSqueezing(q, x, r); y != nil {
-			s.offer(q, y.run(b.Context(), s.floor), fmt.Sprintf("pieces of at most %s, by ejections", model.FormatBytes(largest(q))))
+			s.offer(q, y.run(b.Context(), s.floor, s.o), fmt.Sprintf("pieces of at most %s, by ejections", model.FormatBytes(largest(q))))
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestSqueeze(t *testing.T) {
 		require.NoError(t, err)
 		x := newSqueezing(q, before, r)
 		require.NotNil(t, x)
-		after := x.run(t.Context(), c.bound)
+		after := x.run(t.Context(), c.bound, solve.Options{})
 		require.NoError(t, solvetest.Right(q, after))
 		require.Less(t, q.Makespan(after), q.Makespan(before))
 		require.LessOrEqual(t, float64(q.Makespan(after)), (1+c.within)*float64(c.bound))
@@ -69,7 +69,7 @@ func TestSqueezeRelays(t *testing.T) {
 		if n%3 == 0 {
 			cancel()
 		}
-		after := x.run(ctx, q.Makespan(before)*9/10)
+		after := x.run(ctx, q.Makespan(before)*9/10, solve.Options{})
 		cancel()
 		require.NoError(t, solvetest.Right(q, after))
 	}
