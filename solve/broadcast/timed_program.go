@@ -33,7 +33,7 @@ type program struct {
 	routes  [][]int      // by hop
 	classes []timedClass
 	table   []float64 // by class and bin: what a hop costs that begins with the bin, for what does not leave the root in the first
-	early   []float64 // by class and number: the same for what does, of a hop that begins some widths of a bin after it can
+	early   []float64 // by class and number: what a hop costs that begins as many widths of a bin after 0, for what leaves the root in the first
 	room    []float64 // by orbit: bytes per second of all its links
 	begin   []model.Time
 	width   model.Time // of all bins but the first

@@ -290,7 +290,8 @@ func (g *Grid) get(x int32) {
 	g.pool, g.place[x] = g.pool[:len(g.pool)-1], -1
 }
 
-// Hold takes a job out of the pool whose rank has its part from a slot on, by no hop of the grid, which never changes.
+// Hold takes a job out of the pool whose rank has its part from a slot on, by no hop of the grid, which never changes. From Nowhere on is never: then
+// nothing goes over that rank.
 func (g *Grid) Hold(x, slot int32) {
 	g.get(x)
 	g.at[x], g.penalty[x], g.held = slot, unmoved, true

@@ -24,7 +24,8 @@
 // since it is better where it serves; but among few ranks that exchange much, fine pieces come first, several times with other draws.
 //
 // Over switches a piece keeps several links busy, one after the other, and waits at none, so that gaps are left which are too short for
-// others. Pieces that fit slots leave none: ejections make such a schedule shorter (Nagata and Bräysy, 2009; see squeezing).
+// others. Pieces that fit slots leave none: ejections make such a schedule shorter (Nagata and Bräysy, 2009; see squeezing). They come first
+// among few ranks that exchange much, and last elsewhere.
 package flows
 
 import (
@@ -219,14 +220,15 @@ func (s *search) finer(finest, patience, moved, justified int) (err error) {
 	return nil
 }
 
-// again chooses ways for the finest of few pieces with other draws, and justifies the best schedule if it has more.
+// again chooses ways for the finest of few pieces with other draws, and justifies the best schedule if that is of more pieces, whose ways were chosen
+// before their times.
 func (s *search) again(justified int) error {
 	for n := uint64(1); n <= repeats && s.repeated > 1 && s.open() && !s.Spent(); n++ {
 		if _, err := s.route(s.repeated, s.o.Seed+n, justified); err != nil {
 			return err
 		}
 	}
-	if x := s.best; x.Schedule != nil && s.open() && !s.Spent() && len(x.Schedule.Transfers) > maxRepeated {
+	if x := s.best; x.Schedule != nil && s.makespan == s.routed && s.open() && !s.Spent() && len(x.Schedule.Transfers) > maxRepeated {
 		s.offer(x.Problem, improve.Schedule(s.Context(), x.Problem, x.Schedule, improve.Options{Effort: -1, Bound: s.o.Bound, Stop: s.Spent}), x.Note)
 	}
 	return nil

@@ -41,7 +41,7 @@ const (
 )
 
 // slotted returns into how many pieces the largest shard of p is cut for slots that fit it well, at most some pieces in all, and the slots; 0 if
-// there are none. No schedule ends before bound.
+// there are none. No schedule ends before bound. It takes O(most / shards) time.
 func slotted(p *model.Problem, bound model.Time, most int64) (pieces int, r ejection.Raster) {
 	t := p.Topology
 	unit := ejection.UnitOf(t)
@@ -51,29 +51,21 @@ func slotted(p *model.Problem, bound model.Time, most int64) (pieces int, r ejec
 	fastest := slices.MaxFunc(t.Links, func(a, b model.Link) int { return cmp.Compare(a.Bandwidth, b.Bandwidth) }).Bandwidth
 	parts := network.Parts(p)
 	shard, least := largest(parts), math.Inf(1)
-	for n := model.Time(1); n <= unit; n++ {
-		piece := int64(float64(unit/n) / 1e12 * float64(fastest))
-		for piece > 0 && model.TransferTime(piece, fastest) > unit/n {
-			piece--
+	whole := float64(shard) * 1e12 / float64(fastest)
+	for k := int64(1); k <= shard && k*int64(len(parts.Chunks)) <= most; k++ {
+		lasts := model.TransferTime((shard+k-1)/k, fastest)
+		if lasts == 0 || lasts > unit {
+			continue
 		}
-		if piece == 0 {
-			break
-		}
-		k := (shard + piece - 1) / piece
-		if k*int64(len(parts.Chunks)) > most || least < math.Inf(1) && float64(n) > finestSlots*float64(r.Slots) {
-			break
-		}
-		slot := float64(unit) / float64(n)
-		idle := float64(k)*slot*float64(fastest)/1e12/float64(shard) - 1
+		slots := unit / lasts
+		slot := float64(unit) / float64(slots)
+		idle := float64(k)*slot/whole - 1
 		if cost := idle + slotsLost*slot/float64(bound); cost < least {
-			least, pieces, r = cost, int(k), ejection.Raster{Unit: unit, Slots: n}
+			least, pieces, r = cost, int(k), ejection.Raster{Unit: unit, Slots: slots}
 		}
 	}
 	return pieces, r
 }
-
-// finestSlots is how many times as fine slots are tried as the best so far.
-const finestSlots = 64
 
 // newSqueezing returns a search that begins with a schedule of p, which is cut; nil if it has too many pieces or slots, or takes much longer where
 // transfers begin with slots.

@@ -48,10 +48,10 @@ func TestSqueeze(t *testing.T) {
 	}
 }
 
-// TestSqueezeRelays: what goes over other ranks still comes to where it is to go, also if it goes straight there in the end, and if the search is
-// stopped before it begins.
+// TestSqueezeRelays: what goes over other ranks still comes to where it is to go, also if the search is stopped before it begins, and then it is not longer
+// by more than slots cost. There is no search where slots are much longer than pieces.
 func TestSqueezeRelays(t *testing.T) {
-	relayed, rng := 0, rand.New(rand.NewPCG(1, 1))
+	relayed, squeezed, rng := 0, 0, rand.New(rand.NewPCG(1, 1))
 	for n := range 15 {
 		p := allToAll(t, []string{"mi250", "rfs:2x2x2", "ndv2", "torus:3x3", "dragonfly:2x2x2"}[n%5], 1000+rng.Int64N(1<<20))
 		q := solve.Cut(p, 1+rng.IntN(3))
@@ -61,10 +61,12 @@ func TestSqueezeRelays(t *testing.T) {
 			relayed++
 		}
 		unit, lasts := ejection.UnitOf(p.Topology), model.TransferTime(largest(q), p.Topology.Links[0].Bandwidth)
-		x := newSqueezing(q, before, ejection.Raster{Unit: unit, Slots: max(1, unit/lasts)})
+		r := ejection.Raster{Unit: unit, Slots: max(1, unit/lasts)}
+		x := newSqueezing(q, before, r)
 		if x == nil { // much longer in slots
 			continue
 		}
+		squeezed++
 		ctx, cancel := context.WithCancel(t.Context())
 		if n%3 == 0 {
 			cancel()
@@ -72,34 +74,57 @@ func TestSqueezeRelays(t *testing.T) {
 		after := x.run(ctx, q.Makespan(before)*9/10, solve.Options{})
 		cancel()
 		require.NoError(t, solvetest.Right(q, after))
+		require.LessOrEqual(t, q.Makespan(after), q.Makespan(before)+q.Makespan(before)/mostLonger+r.Time(1))
+		require.Nil(t, newSqueezing(q, before, ejection.Raster{Unit: 1 << 30, Slots: 1}))
 	}
 	require.Positive(t, relayed)
+	require.GreaterOrEqual(t, squeezed, 8)
 }
 
-// TestSlotted: pieces last no longer than slots, hardly less, and there are no more of them than asked for. There are none where links have no
-// common unit of time, or where nothing waits at switches.
+// TestSlotted: pieces last no longer than slots, and there are no more of them than asked for. There are none under other cost models, where nothing
+// is between ranks or links share ports, where latencies have no unit, or where a unit is shorter than any piece may be. A long unit takes no longer
+// than a short one.
 func TestSlotted(t *testing.T) {
+	found := 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := allToAll(t, rapid.SampledFrom([]string{"dragonfly:3x2x2", "fattree:4x4", "dgx1", "rfs:2x2x4"}).Draw(t, "network"), int64(rapid.IntRange(1<<12, 1<<26).Draw(t, "size")))
+		p := allToAll(t, rapid.SampledFrom([]string{"dragonfly:3x2x2", "fattree:4x4", "rfs:2x2x4"}).Draw(t, "network"), int64(rapid.IntRange(1<<12, 1<<26).Draw(t, "size")))
 		most := int64(rapid.IntRange(1<<10, 1<<16).Draw(t, "most"))
 		k, r := slotted(p, model.Millisecond, most)
 		if k == 0 {
 			return
 		}
+		found++
 		q := solve.Cut(p, k)
 		fastest := int64(0)
 		for _, l := range p.Topology.Links {
 			fastest = max(fastest, l.Bandwidth)
 		}
-		require.LessOrEqual(t, int64(len(q.Chunks)), most+int64(p.Topology.Ranks*p.Topology.Ranks))
-		require.LessOrEqual(t, model.TransferTime(largest(q), fastest)*r.Slots, r.Unit+r.Slots)
+		require.LessOrEqual(t, int64(len(q.Chunks)), most)
+		require.LessOrEqual(t, model.TransferTime(largest(q), fastest)*r.Slots, r.Unit)
 	})
-	p := allToAll(t, "dragonfly:3x2x2", 1<<20)
-	k, _ := slotted(p, model.Millisecond, 1<<14)
-	require.Positive(t, k)
-	p.Cost = model.Blocking
-	k, _ = slotted(p, model.Millisecond, 1<<14)
-	require.Zero(t, k)
-	k, _ = slotted(allToAll(t, "torus:4x4", 1<<20), model.Millisecond, 1<<14)
-	require.Zero(t, k)
+	require.Positive(t, found)
+	for _, c := range []struct {
+		change func(p *model.Problem)
+		serves bool
+	}{
+		{func(*model.Problem) {}, true},
+		{func(p *model.Problem) { p.Cost = model.Blocking }, false},
+		{func(p *model.Problem) { p.Topology.Ports = []model.Port{{Links: []int{0, 1}, Capacity: 1}} }, false},
+		{func(p *model.Problem) { alphas(p.Topology, 0) }, false},
+		{func(p *model.Problem) { alphas(p.Topology, 2) }, false},
+		{func(p *model.Problem) { p.Topology = allToAll(t, "torus:4x4", 1).Topology }, false},
+		{func(p *model.Problem) { alphas(p.Topology, 10*model.Millisecond); p.Size = 1 << 10 }, true},
+	} {
+		p := allToAll(t, "dragonfly:3x2x2", 1<<20)
+		c.change(p)
+		k, _ := slotted(p, model.Millisecond, 1<<14)
+		require.Equal(t, c.serves, k > 0)
+	}
+}
+
+// alphas gives all links a latency.
+func alphas(n *model.Topology, alpha model.Time) {
+	for i := range n.Links {
+		n.Links[i].Alpha = alpha
+	}
 }
