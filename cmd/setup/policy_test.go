@@ -79,6 +79,8 @@ var policy = []struct {
 	{dir: "solve/arborescence", may: "model. solve", solver: true},
 	{dir: "solve/broadcast", may: "model. solve", solver: true},
 	{dir: "solve/oneshot", may: "model. solve", solver: true},
+	{dir: "solve/meeting", may: "solve", solver: true},
+	{dir: "solve/quotient", may: "model. solve", solver: true},
 	{dir: "solve/overtime", may: "model. solve", solver: true},
 	{dir: "solve/forest", may: "model. solve", solver: true},
 	{dir: "solve/certify", may: "model. model/native model/pace model/workload solve verify", solver: true},
