@@ -17,6 +17,7 @@ type grid struct {
 	raster ejection.Raster
 	ops    []model.Op // by direction
 	images *images    // nil: all parts are on the grid
+	shop   *ejection.Shop
 }
 
 // newGrid returns a grid of the jobs of a plan, each in the slots of its time or later, if those are free. It has only the first part of each of some
@@ -38,40 +39,49 @@ func newGrid(x *plan, r ejection.Raster, pairs [][2]int32, rng *rand.Rand) *grid
 		}
 	}
 	spare := r.Up(x.end/spareTime) + 2 // for hops that find no room in time
-	shop := ejection.Shop{Ranks: x.s.t.Ranks, Machines: len(x.s.lanes), Horizon: r.Up(x.end) + 2*spare}
+	var twins []int32
 	if len(g.ops) == 2 {
-		shop.Twins = x.twins(rng)
+		twins = x.twins(rng)
 	}
+	if !g.open(twins, pairs, r.Up(x.end)+2*spare) {
+		return nil
+	}
+	g.Grid = ejection.New(*g.shop)
+	g.follow(x, spare)
+	return g
+}
+
+// open makes the shop of a grid of some slots, whose parts have twins, and reports whether there is one.
+func (g *grid) open(twins []int32, pairs [][2]int32, slots int32) bool {
+	shop := &ejection.Shop{Ranks: g.s.t.Ranks, Machines: len(g.s.lanes), Horizon: slots}
 	if pairs == nil {
-		for i := range x.parts {
-			shop.Roots, shop.Kinds = append(shop.Roots, int32(x.parts[i].root)), append(shop.Kinds, x.parts[i].kind)
+		shop.Twins = twins
+		for i := range g.parts {
+			shop.Roots, shop.Kinds = append(shop.Roots, int32(g.parts[i].root)), append(shop.Kinds, g.parts[i].kind)
 		}
 	} else {
-		twins := shop.Twins
-		shop.Twins = nil
 		for _, pair := range pairs {
-			a, b := &x.parts[pair[0]], &x.parts[pair[1]]
+			a, b := &g.parts[pair[0]], &g.parts[pair[1]]
 			if a.root != b.root {
-				return nil
+				return false
 			}
 			shop.Roots, shop.Kinds, shop.Twins = append(shop.Roots, int32(a.root)), append(shop.Kinds, a.kind), append(shop.Twins, twins[pair[0]])
 		}
 	}
 	for _, op := range g.ops {
-		arcs := x.s.arcs(op)
+		arcs := g.s.arcs(op)
 		if arcs == nil {
-			return nil
+			return false
 		}
-		shop.Arcs, shop.Ways = append(shop.Arcs, arcs), append(shop.Ways, x.s.bookings(r, op == model.Reduction))
+		shop.Arcs, shop.Ways = append(shop.Arcs, arcs), append(shop.Ways, g.s.bookings(g.raster, op == model.Reduction))
 	}
 	if pairs != nil {
-		if g.images = newImages(&shop, x.parts, pairs); g.images == nil {
-			return nil
+		if g.images = newImages(shop, g.parts, pairs); g.images == nil {
+			return false
 		}
 	}
-	g.Grid = ejection.New(shop)
-	g.follow(x, spare)
-	return g
+	g.shop = shop
+	return true
 }
 
 const (

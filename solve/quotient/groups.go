@@ -85,16 +85,33 @@ func (s *shop) stays() bool { return len(s.reps)*s.g.Order() > s.t.Ranks }
 // widest returns the number of a shop of the largest group that moves every link, though it may leave ranks where they are. It adds the shop if
 // that group is larger than those of all others; else it returns the first one.
 func (s *search) widest() int {
-	g := symmetry.Find(s.ctx, s.p.Topology, symmetry.Options{Labels: s.labels(), StayingRanks: true, StayingOrbits: true})
-	if s.ctx.Err() != nil || g.Order() <= s.shops[0].s.g.Order() {
+	if s.wide == nil {
+		s.wide = s.widen()
+	}
+	if s.wide == nil {
 		return 0
 	}
+	return s.wide.index
+}
+
+// widen returns the shop of widest, nil if ctx is done before it is found.
+func (s *search) widen() *reducing {
+	g := symmetry.Find(s.ctx, s.p.Topology, symmetry.Options{Labels: s.labels(), StayingRanks: true, StayingOrbits: true})
+	switch {
+	case s.ctx.Err() != nil:
+		return nil
+	case g.Order() <= s.shops[0].s.g.Order():
+		return s.shops[0]
+	}
 	x, err := newShop(s.ctx, s.p, g)
-	if err != nil || x.reaches(s.p) != nil {
-		return 0
+	switch {
+	case s.ctx.Err() != nil:
+		return nil
+	case err != nil || x.reaches(s.p) != nil:
+		return s.shops[0]
 	}
 	y := newReducing(x)
 	y.index = len(s.shops)
 	s.shops = append(s.shops, y)
-	return y.index
+	return y
 }

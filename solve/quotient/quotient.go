@@ -22,7 +22,8 @@
 // exchange sums in the end: see plan.mutual. Among groups of ranks with few or slow
 // links between them, all three also try trees that go to each group once: see sketch. Where
 // ways differ in latency, hops of gatherings and allreduces begin with slots in some: see slots. Large gatherings may go round a ring, small
-// ones may be made in rounds of one latency: see rounded. Among many ranks hops take each other's place in slots: see package ejection. Each
+// ones may be made in rounds of one latency: see rounded. Where latencies count and there are no switches, allreduces begin with what a
+// linear program says: see package meeting. Among many ranks hops take each other's place in slots: see package ejection. Each
 // part is tried with several rules and deadlines, and jobs are moved to the end and back. Hops of gatherings, and of allreduces in
 // which latencies count, are taken out of the best plans and put back elsewhere, and their parts are halved: see grafting. How
 // many chunks per rank should have, and of what sizes, is found by trying, after what fits where ways differ in latency: see

@@ -30,7 +30,8 @@ type search struct {
 	usual    int64   // the work of explore
 	ample    int64   // the same where there are many jobs
 	arms     []*trial
-	round    int // of explore
+	round    int       // of explore
+	wide     *reducing // see widest; nil: it was not looked for
 	ejecting *ejecting
 	sought   bool // it was looked for
 	rounds   *roundsSearch
@@ -68,6 +69,7 @@ var once, again = []func(s *search){
 	(*search).slotted,
 	(*search).ring,
 	(*search).inRounds,
+	(*search).meet,
 	(*search).ejectFar,
 	(*search).early,
 	(*search).colour,

@@ -1,0 +1,300 @@
+//go:build cgo
+
+package quotient
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/ejection"
+	"github.com/oraccl/oraccl/solve/lp/highs"
+	"github.com/oraccl/oraccl/solve/meeting"
+)
+
+// Limits of patterns.
+const (
+	mostMeeting = 1 << 18 // transfers
+	fewerParts  = 0.02    // of machines' time is what parts are worth, a half of them half of that
+	meetingCuts = 16      // cuts that are weighed
+	// meetingEnd is how many times the bound the end of the first program is, about, and latestEnd up to how many times it is put off.
+	meetingEnd, latestEnd = 1.02, 1.15
+	wideBins              = 10   // what bins are worth that are as wide as all of the time
+	fewMeetingRows        = 800  // rows of a program more are worth as much as a fiftieth of the end
+	mostDivided           = 8    // bins in the longest time that divides all latencies
+	mostMeetingBins       = 100  // in all
+	nearlyWhole           = 0.97 // of the buffer, carried by patterns that are placed
+	ampleWhole            = 1.02 // is all that is asked for: it leaves room for what is placed
+	meetingShare          = 2    // one of as many parts of the time is for programs
+	meetingSpare          = 16   // one of as many parts of the time is spare at either end
+	earlyPart             = 4    // one of as many parts of a bin is how much a hop begins before its time at most
+)
+
+// meet has an allreduce take the patterns of a linear program (see package meeting), if latencies count, and ejections make that shorter.
+func (s *search) meet() {
+	if s.ejecting == nil {
+		if !s.meets() {
+			return
+		}
+		if s.ejecting = s.newMeeting(); s.ejecting == nil {
+			return
+		}
+		s.sought = true
+	}
+	s.eject()
+	if s.ejecting == nil && s.best == nil && s.ctx.Err() == nil { // others may do
+		s.sought = false
+	}
+}
+
+// meets reports whether there may be an allreduce to be made of patterns. Over switches a rank reaches many by one hop, and roots and twins are not
+// enough: others are nearer to the bound there.
+func (s *search) meets() bool {
+	if len(s.p.Topology.Switches) > 0 || s.p.Collective.Kind != model.AllReduce || s.p.Cost.Synchronous() || s.p.Chunks != nil || s.o.Effort < 0 || len(s.shops) == 0 || s.bound == 0 || s.near() || highs.Available() != nil {
+		return false
+	}
+	first := s.shops[0].s
+	return float64(s.bound) < manyLatencies*float64(first.time(&first.ways[0], 1, 1).lasts) && len(s.p.Members()) <= maxLed
+}
+
+// newMeeting returns ejections that begin with patterns, nil if there are none that end soon enough.
+func (s *search) newMeeting() *ejecting {
+	shop := s.widest()
+	if s.ctx.Err() != nil {
+		return nil
+	}
+	x := s.meetingCut(shop)
+	if x == nil {
+		return nil
+	}
+	t := x.t
+	g := &grid{s: t.x.s, parts: t.parts, raster: x.raster, ops: []model.Op{model.Copy, model.Reduction}}
+	for i := range t.parts {
+		t.parts[i].root = int(t.x.s.reps[0])
+	}
+	if slices.ContainsFunc(g.s.lanes, func(n int32) bool { return n != 1 }) || !g.open(slices.Repeat([]int32{-1}, len(t.parts)), x.pairs, 1) {
+		return nil
+	}
+	in := meeting.Instance{Shop: g.shop, Class: slices.Repeat([]int32{-1}, s.p.Topology.Ranks), Parts: len(t.parts)}
+	for _, u := range t.x.s.reps {
+		if !g.s.member[u] {
+			continue
+		}
+		for v, c := range g.s.class {
+			if c == g.s.class[u] {
+				in.Class[v] = int32(len(in.Roots))
+			}
+		}
+		in.Roots = append(in.Roots, u)
+	}
+	bound := x.raster.Up(s.bound)
+	in.Bin, in.Bins = binsUntil(float64(bound), x.raster.Slots, g.s.hopping())
+	if in.Bins == 0 || in.Bins > mostMeetingBins || g.shop.Machines*int(in.Bin)*in.Bins > mostSlots {
+		return nil
+	}
+	in.Bins = max(in.Bins, meeting.Least(in))
+	patterns := s.patterns(in, float64(bound), t)
+	if patterns == nil {
+		return nil
+	}
+	return x.placed(g, in, *patterns)
+}
+
+// hopping returns how many hops there are, each with its images.
+func (s *shop) hopping() (n int) {
+	for _, list := range s.out {
+		to := map[int32]bool{}
+		for _, st := range list {
+			to[st.to] = true
+		}
+		n += len(to)
+	}
+	return n
+}
+
+// binsUntil returns the slots of a bin, of which some are the unit of all latencies, and the number of bins that end soon after a bound; 0 if there
+// is none. A program has half as many rows as there are hops and bins.
+func binsUntil(bound float64, unit model.Time, hops int) (bin int32, bins int) {
+	least := math.Inf(1)
+	for parts := range model.Time(mostDivided) {
+		w := unit / (parts + 1)
+		if w == 0 {
+			break
+		}
+		for n := int(bound / float64(w)); ; n++ {
+			end := float64(n) * float64(w) / bound
+			if end > latestEnd {
+				break
+			}
+			off := 100 * (end - meetingEnd)
+			if cost := off*off/4 + float64(n*hops/2)/fewMeetingRows + wideBins/float64(n); end > 1 && cost < least {
+				least, bin, bins = cost, int32(w), n
+			}
+		}
+	}
+	return bin, bins
+}
+
+// patterns are those of a program until an end.
+type patterns struct {
+	list  []meeting.Pattern
+	whole float64
+	bins  int
+}
+
+// patterns returns those of the first program that carries nearly all of the buffer, nil if none does before it ends too late.
+func (s *search) patterns(in meeting.Instance, bound float64, t *trial) *patterns {
+	ctx := s.ctx
+	if end, limited := ctx.Deadline(); limited {
+		share, cancel := context.WithTimeout(ctx, time.Until(end)/meetingShare)
+		defer cancel()
+		ctx = share
+	}
+	for ; float64(in.Bins)*float64(in.Bin) < latestEnd*bound && ctx.Err() == nil; in.Bins += 1 + in.Bins/mostMeetingBins {
+		list, whole, err := meeting.Solve(ctx, in, ampleWhole, t.rng)
+		if err != nil {
+			return nil
+		}
+		if whole > nearlyWhole {
+			return &patterns{list, whole, in.Bins}
+		}
+	}
+	return nil
+}
+
+// meetingCut returns the cut and the slots for patterns: into many parts, of which each is the image of another one; nil if there is none.
+func (s *search) meetingCut(shop int) (best *ejecting) {
+	x := s.shops[shop]
+	members, order := len(s.p.Members()), x.s.g.Order()
+	most := 1
+	for s.transfers(x, most+1) <= mostMeeting && (most+1)*members/order*s.p.Topology.Ranks <= mostEjected {
+		most++
+	}
+	shard := float64(s.p.Space()) / float64(max(1, s.p.DefaultChunks(1)))
+	cost := func(k int) float64 { // what chunks of whole bytes waste
+		each := shard / float64(k)
+		return math.Ceil(each)/each - 1 + fewerParts*float64(most-k)/float64(most)
+	}
+	var cuts []int
+	for k := most; k > most/2; k-- {
+		cuts = append(cuts, k)
+	}
+	slices.SortStableFunc(cuts, func(k, l int) int { return cmp.Compare(cost(k), cost(l)) })
+	least := mostWaste
+	for _, k := range cuts[:min(len(cuts), meetingCuts)] {
+		t := s.newTrial(shop, cut{parts: k, ratio: 1}, anywhere)
+		if t == nil {
+			continue
+		}
+		if t.divide(); len(t.parts)%2 != 0 {
+			continue
+		}
+		t.x = t.x.exchanging()
+		r, waste := s.rasterOf(t)
+		if waste += fewerParts * float64(most-k) / float64(most); r.Slots > 0 && waste < least {
+			best, least = &ejecting{t: t, raster: r, pairs: halvedPairs(nil, len(t.parts)/2)}, waste
+		}
+	}
+	return best
+}
+
+// booking is a hop of a pattern that a part takes.
+type booking struct {
+	slot, part, dir int32
+	meeting.Hop
+}
+
+// placed returns ejections on a grid of parts that take patterns, or nil if it would be too large. Hops are placed in the order of the times that they
+// have, of both directions at once.
+func (x *ejecting) placed(g *grid, in meeting.Instance, of patterns) *ejecting {
+	list, late := x.deal(of, in.Bin)
+	twins := slices.Repeat([]int32{-1}, len(x.t.parts))
+	for i, pair := range x.pairs {
+		for _, k := range pair {
+			x.t.parts[k].root, twins[k] = int(list[i].Root), list[i].Twin
+		}
+	}
+	end := in.Bin * int32(of.bins)
+	spare := end/meetingSpare + 2
+	if !g.open(twins, x.pairs, end+2*spare) || g.shop.Machines*int(g.shop.Horizon) > mostSlots {
+		return nil
+	}
+	g.Grid = ejection.New(*g.shop)
+	var order []booking
+	for i, p := range list {
+		for dir := range int32(2) {
+			for _, h := range p.Hops[dir] {
+				slot := spare + h.Bin*in.Bin + late[i]
+				if dir == 1 { // slots count from the end, and so do those after the begin of a bin
+					slot = spare + (h.Bin+1)*in.Bin - late[i]
+				}
+				order = append(order, booking{slot, int32(i), dir, h})
+				g.Want(g.Job(i, dir, h.Rank))
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b booking) int { return cmp.Compare(a.slot, b.slot) })
+	for _, y := range order {
+		g.book(y, in.Bin/earlyPart)
+	}
+	x.g, x.e = g, ejection.NewSearch(g.Grid, x.t.rng)
+	return x
+}
+
+// book does a job as soon as it can be done from its slot on, or a little before it, over one of the arcs from its parent or, if that gets its part too
+// late, from any rank.
+func (g *grid) book(y booking, early int32) {
+	k := g.Job(int(y.part), y.dir, y.Rank)
+	arcs := g.Arcs[y.dir][y.Rank]
+	first, by := int32(-1), int32(0)
+	try := func(i int) {
+		from := g.Ready(k, int32(i))
+		if from == ejection.Nowhere {
+			return
+		}
+		last := g.Horizon - g.Ways[y.dir][g.Kinds[y.part]][arcs[i].Way].Lasts
+		if at := g.Opens(k, int32(i), max(from, y.slot-early), last); at >= 0 && (first < 0 || at < first) {
+			first, by = at, int32(i)
+		}
+	}
+	for i := range arcs {
+		if arcs[i].Parent == arcs[y.By].Parent {
+			try(i)
+		}
+	}
+	for i := 0; first < 0 && i < len(arcs); i++ {
+		try(i)
+	}
+	if first >= 0 {
+		g.Do(k, by, first)
+	}
+}
+
+// deal gives each pair of parts a pattern, in the order in which they meet, and tells how many slots after the begin of its bin that is.
+func (x *ejecting) deal(of patterns, bin int32) (list []*meeting.Pattern, late []int32) {
+	slices.SortStableFunc(of.list, func(a, b meeting.Pattern) int { return cmp.Compare(a.Meets, b.Meets) })
+	n, owed := len(x.pairs), 0.5
+	for i := range of.list {
+		p := &of.list[i]
+		for owed += p.Share / of.whole * float64(n); owed >= 1 && len(list) < n; owed-- {
+			list = append(list, p)
+		}
+	}
+	for len(list) < n { // rounded away
+		list = append(list, list[len(list)-1])
+	}
+	for len(late) < n {
+		first := len(late)
+		same := 1
+		for first+same < n && list[first+same].Meets == list[first].Meets {
+			same++
+		}
+		for _, at := range x.t.rng.Perm(same) {
+			late = append(late, int32((2*at+1)*int(bin)/(2*same)))
+		}
+	}
+	return list, late
+}
