@@ -120,6 +120,12 @@ func Uneven(p *model.Problem) bool {
 	return sum > uneven*slices.Min(out)*float64(len(out))
 }
 
+// Irregular reports whether direct links give all members about as much bandwidth, but not alike to their neighbours: there what groups do that are
+// alike in size takes as long as the slowest of them. O(links·log links).
+func Irregular(p *model.Problem) bool {
+	return direct(p) && !Uneven(p) && !alike(p.Topology)
+}
+
 // Packs reports whether trees packed in the fluid limit are likely the best for p: an allreduce over direct links that are busy for
 // a thousand latencies, where no symmetry moves all ranks, since they have other bandwidths to their neighbours. O(links·log links).
 func Packs(p *model.Problem) bool {

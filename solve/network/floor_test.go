@@ -9,7 +9,7 @@ import (
 	"github.com/oraccl/oraccl/model/topo"
 )
 
-// TestKinds: which networks are uneven, and which have ranks that no symmetry moves to each other.
+// TestKinds: which networks are uneven, which have ranks that no symmetry moves to each other, and which of those are not uneven.
 func TestKinds(t *testing.T) {
 	for name, want := range map[string][2]bool{
 		"mesh:8x8": {true, true}, "line:4": {true, true}, "mi250": {false, true}, "dgx1": {false, false}, "torus:2x3": {false, false},
@@ -19,6 +19,7 @@ func TestKinds(t *testing.T) {
 		require.NoError(t, err)
 		p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 30, Cost: model.Pipelined}
 		require.Equal(t, want, [2]bool{Uneven(p), Packs(p)}, name)
+		require.Equal(t, name == "mi250", Irregular(p), name)
 		p.Size = 4096
 		require.False(t, Packs(p), name)
 	}

@@ -107,7 +107,9 @@ func (m *method) About() solve.About {
 }
 
 // leads reports whether a composition is worth most of the time.
-func leads(p *model.Problem) bool { return p.Size <= maxLedBytes || latent(p) }
+func leads(p *model.Problem) bool {
+	return p.Size <= maxLedBytes || latent(p) && !network.Irregular(p)
+}
 
 // latent reports whether to send and to get the whole buffer takes a member less time than two latencies to the farthest one
 // and back, or little more.
