@@ -20,7 +20,7 @@ type Instance struct {
 	Class []int32 // by rank: what number of Roots it is like, -1 if it is no member
 	Kind  int32   // of all parts
 	Parts int     // how many there are: each takes machines once for each hop
-	Bin   int32   // slots of a bin of time
+	Bin   float64 // slots of a bin of time
 	Bins  int     // until the end
 }
 
@@ -148,7 +148,7 @@ type class struct {
 }
 
 // bins returns how many bins some slots are, about.
-func (g *program) bins(slots int32) int32 { return (slots + g.Bin/2) / g.Bin }
+func (g *program) bins(slots int32) int32 { return int32(math.Round(float64(slots) / g.Bin)) }
 
 // newShape returns a program without rows: what hops there are.
 func newShape(x Instance) *program {
@@ -224,7 +224,7 @@ func pools(s *ejection.Shop, kind int32) (first []int32) {
 func (g *program) fold() {
 	s, pool := g.Shop, pools(g.Shop, g.Kind)
 	g.row = slices.Repeat([]int32{-1}, s.Machines*g.Bins)
-	each := float64(g.Bin) / float64(g.Parts)
+	each := g.Bin / float64(g.Parts)
 	for m := range s.Machines {
 		for b := range g.Bins {
 			i := m*g.Bins + b

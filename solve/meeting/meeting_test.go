@@ -66,7 +66,7 @@ func check(t *testing.T, x Instance, list []Pattern, whole float64) {
 	for child, arcs := range s.Arcs[0] {
 		for _, a := range arcs {
 			of[a.Way] = place{a.Parent, int32(child), s.Ways[0][0][a.Way].Lasts, 0}
-			room[of[a.Way]] += float64(x.Bin) / float64(x.Parts)
+			room[of[a.Way]] += x.Bin / float64(x.Parts)
 		}
 	}
 	for _, p := range list {

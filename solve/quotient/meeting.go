@@ -92,7 +92,7 @@ func (s *search) newMeeting() *ejecting {
 	}
 	bound := x.raster.Up(s.bound)
 	in.Bin, in.Bins = binsUntil(float64(bound), x.raster.Slots, g.s.hopping())
-	if in.Bins == 0 || in.Bins > mostMeetingBins || g.shop.Machines*int(in.Bin)*in.Bins > mostSlots {
+	if in.Bins == 0 || in.Bins > mostMeetingBins || float64(g.shop.Machines*in.Bins)*in.Bin > mostSlots {
 		return nil
 	}
 	in.Bins = max(in.Bins, meeting.Least(in))
@@ -117,21 +117,21 @@ func (s *shop) hopping() (n int) {
 
 // binsUntil returns the slots of a bin, of which some are the unit of all latencies, and the number of bins that end soon after a bound; 0 if there
 // is none. A program has half as many rows as there are hops and bins.
-func binsUntil(bound float64, unit model.Time, hops int) (bin int32, bins int) {
+func binsUntil(bound float64, unit model.Time, hops int) (bin float64, bins int) {
 	least := math.Inf(1)
 	for parts := range model.Time(mostDivided) {
-		w := unit / (parts + 1)
-		if w == 0 {
+		w := float64(unit) / float64(parts+1)
+		if w < 1 {
 			break
 		}
-		for n := int(bound / float64(w)); ; n++ {
-			end := float64(n) * float64(w) / bound
+		for n := int(bound / w); ; n++ {
+			end := float64(n) * w / bound
 			if end > latestEnd {
 				break
 			}
 			off := 100 * (end - meetingEnd)
 			if cost := off*off/4 + float64(n*hops/2)/fewMeetingRows + wideBins/float64(n); end > 1 && cost < least {
-				least, bin, bins = cost, int32(w), n
+				least, bin, bins = cost, w, n
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func (s *search) patterns(in meeting.Instance, bound float64, t *trial) *pattern
 		defer cancel()
 		ctx = share
 	}
-	for ; float64(in.Bins)*float64(in.Bin) < latestEnd*bound && ctx.Err() == nil; in.Bins += 1 + in.Bins/mostMeetingBins {
+	for ; float64(in.Bins)*in.Bin < latestEnd*bound && ctx.Err() == nil; in.Bins += 1 + in.Bins/mostMeetingBins {
 		list, whole, err := meeting.Solve(ctx, in, ampleWhole, t.rng)
 		if err != nil {
 			return nil
@@ -217,7 +217,7 @@ func (x *ejecting) placed(g *grid, in meeting.Instance, of patterns) *ejecting {
 			x.t.parts[k].root, twins[k] = int(list[i].Root), list[i].Twin
 		}
 	}
-	end := in.Bin * int32(of.bins)
+	end := int32(math.Ceil(in.Bin * float64(of.bins)))
 	spare := end/meetingSpare + 2
 	if !g.open(twins, x.pairs, end+2*spare) || g.shop.Machines*int(g.shop.Horizon) > mostSlots {
 		return nil
@@ -227,18 +227,18 @@ func (x *ejecting) placed(g *grid, in meeting.Instance, of patterns) *ejecting {
 	for i, p := range list {
 		for dir := range int32(2) {
 			for _, h := range p.Hops[dir] {
-				slot := spare + h.Bin*in.Bin + late[i]
+				at := float64(h.Bin)*in.Bin + late[i]
 				if dir == 1 { // slots count from the end, and so do those after the begin of a bin
-					slot = spare + (h.Bin+1)*in.Bin - late[i]
+					at = float64(h.Bin+1)*in.Bin - late[i]
 				}
-				order = append(order, booking{slot, int32(i), dir, h})
+				order = append(order, booking{spare + int32(at), int32(i), dir, h})
 				g.Want(g.Job(i, dir, h.Rank))
 			}
 		}
 	}
 	slices.SortStableFunc(order, func(a, b booking) int { return cmp.Compare(a.slot, b.slot) })
 	for _, y := range order {
-		g.book(y, in.Bin/earlyPart)
+		g.book(y, int32(in.Bin/earlyPart))
 	}
 	x.g, x.e = g, ejection.NewSearch(g.Grid, x.t.rng)
 	return x
@@ -274,7 +274,7 @@ func (g *grid) book(y booking, early int32) {
 }
 
 // deal gives each pair of parts a pattern, in the order in which they meet, and tells how many slots after the begin of its bin that is.
-func (x *ejecting) deal(of patterns, bin int32) (list []*meeting.Pattern, late []int32) {
+func (x *ejecting) deal(of patterns, bin float64) (list []*meeting.Pattern, late []float64) {
 	slices.SortStableFunc(of.list, func(a, b meeting.Pattern) int { return cmp.Compare(a.Meets, b.Meets) })
 	n, owed := len(x.pairs), 0.5
 	for i := range of.list {
@@ -293,7 +293,7 @@ func (x *ejecting) deal(of patterns, bin int32) (list []*meeting.Pattern, late [
 			same++
 		}
 		for _, at := range x.t.rng.Perm(same) {
-			late = append(late, int32((2*at+1)*int(bin)/(2*same)))
+			late = append(late, (float64(at)+0.5)*bin/float64(same))
 		}
 	}
 	return list, late
