@@ -17,9 +17,11 @@ import (
 
 // Limits of patterns.
 const (
-	mostMeeting = 1 << 18 // transfers
-	fewerParts  = 0.02    // of machines' time is what parts are worth, a half of them half of that
-	meetingCuts = 16      // cuts that are weighed
+	mostMeeting     = 1 << 18 // transfers
+	fewerParts      = 0.02    // of machines' time is what parts are worth, a half of them half of that
+	meetingCuts     = 16      // cuts that are weighed
+	leastMeetingGap = 0.02    // of the first plans, for which there is one of probePart parts of the usual work
+	probePart       = 8
 	// meetingEnd is how many times the bound the end of the first program is, about, and latestEnd up to how many times it is put off.
 	meetingEnd, latestEnd = 1.02, 1.15
 	wideBins              = 10   // what bins are worth that are as wide as all of the time
@@ -33,10 +35,20 @@ const (
 	earlyPart             = 4    // one of as many parts of a bin is how much a hop begins before its time at most
 )
 
-// meet has an allreduce take the patterns of a linear program (see package meeting), if latencies count, and ejections make that shorter.
+// meet has an allreduce take the patterns of a linear program (see package meeting), if latencies count and the first few plans are far from the bound, and
+// ejections make that shorter.
 func (s *search) meet() {
 	if s.ejecting == nil {
 		if !s.meets() {
+			return
+		}
+		until := s.work + s.usual/probePart
+		for _, t := range s.trials {
+			if s.work < until {
+				s.spend(t, 1)
+			}
+		}
+		if s.ctx.Err() != nil || s.gap() < leastMeetingGap {
 			return
 		}
 		if s.ejecting = s.newMeeting(); s.ejecting == nil {
