@@ -29,7 +29,7 @@ const (
 // sow finds first patterns: of one root after the other, with each twin, those that cost least at prices that are the eighth power of what those before
 // carry (Plotkin, Shmoys and Tardos, "Fast approximation algorithms for fractional packing and covering problems", Mathematics of
 // Operations Research 20, 1995).
-func (g *program) sow(ctx context.Context) {
+func (g *Program) sow(ctx context.Context) {
 	carried, least := make([]float64, len(g.room)), math.Inf(1)
 	for range sowings {
 		for i := range carried {
@@ -81,7 +81,7 @@ func (g *program) sow(ctx context.Context) {
 // those of the rounds before (Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming", International
 // Transactions in Operational Research 4, 1997), most of the time multiplied by random numbers: how trees are grown is no exact search, and other
 // prices lead to other trees.
-func (g *program) round(ctx context.Context) {
+func (g *Program) round(ctx context.Context) {
 	r, err := g.lp.Maximise(ctx)
 	if err != nil {
 		g.err = err
@@ -121,7 +121,7 @@ type core struct {
 }
 
 // cores returns the roots, and each of them with one twin of each class.
-func (g *program) cores() (list []core) {
+func (g *Program) cores() (list []core) {
 	for i, root := range g.Roots {
 		list = append(list, core{root, nil})
 		twins := map[[2]int32]bool{} // by class, and over which way
@@ -139,7 +139,7 @@ func (g *program) cores() (list []core) {
 }
 
 // price adds patterns of each core, those that meet in each bin, if they are worth more than they cost.
-func (g *program) price(ctx context.Context) {
+func (g *Program) price(ctx context.Context) {
 	g.tabulate()
 	for _, c := range g.cores() {
 		list, costs := g.meet(ctx, c, len(worths))
@@ -158,13 +158,13 @@ func (g *program) price(ctx context.Context) {
 }
 
 // leads returns the number of an arc of copies from one rank to another among those that lead there, -1 if there is none.
-func (g *program) leads(from, to int32) int {
+func (g *Program) leads(from, to int32) int {
 	return slices.IndexFunc(g.into[to], func(a arc) bool { return a.from == from })
 }
 
 // meet returns a pattern of a core for each bin in which it may meet, with what it costs: the cheapest forests found that begin then and, read
 // backwards, end then. They are grown at some of the worths.
-func (g *program) meet(ctx context.Context, c core, grown int) (list []Pattern, costs []float64) {
+func (g *Program) meet(ctx context.Context, c core, grown int) (list []Pattern, costs []float64) {
 	from, lag := []int32{c.root}, int32(0)
 	if c.twin != nil {
 		from, lag = append(from, c.twin.to), c.twin.lag
@@ -229,7 +229,7 @@ func (f *forest) hops() (list []Hop) {
 }
 
 // loads returns the rows that a pattern loads, ascending, and by how much, if the buffer takes it. Its sums are over arcs of copies still.
-func (g *program) loads(p *Pattern) (rows []int32, loads []float64) {
+func (g *Program) loads(p *Pattern) (rows []int32, loads []float64) {
 	for dir := range p.Hops {
 		for _, h := range p.Hops[dir] {
 			c := &g.classes[g.Shop.Arcs[0][h.Rank][h.By].Way]
@@ -251,7 +251,7 @@ func (g *program) loads(p *Pattern) (rows []int32, loads []float64) {
 }
 
 // add adds a pattern, if it costs less at the program's own prices than it is worth, and has its sums go over the images of its arcs.
-func (g *program) add(p Pattern) {
+func (g *Program) add(p Pattern) {
 	rows, loads := g.loads(&p)
 	if g.own != nil {
 		cost := 0.0

@@ -17,7 +17,7 @@ type forest struct {
 
 // grow returns a forest from some ranks on, which have it from a bin on: one rank after the other joins it, that which costs least with the
 // time at which it is reached (see hurry). It returns nil if some member is not reached in time.
-func (g *program) grow(from []int32, bin int32) *forest {
+func (g *Program) grow(from []int32, bin int32) *forest {
 	n := g.Shop.Ranks
 	f := &forest{by: make([]arc, n), in: make([]bool, n), start: make([]int32, n), at: make([]int32, n)}
 	least, done, open := slices.Repeat([]float64{math.Inf(1)}, n), make([]bool, n), g.ranks
@@ -58,7 +58,7 @@ func (g *program) grow(from []int32, bin int32) *forest {
 }
 
 // value returns what a forest costs.
-func (g *program) value(f *forest) (sum float64) {
+func (g *Program) value(f *forest) (sum float64) {
 	for v, in := range f.in {
 		if in {
 			sum += g.table[f.by[v].class][f.start[v]]
@@ -69,7 +69,7 @@ func (g *program) value(f *forest) (sum float64) {
 
 // rehang moves each rank, with all below it, to the arc and the bin that cost least and are in time for what it sends, until that gains nothing,
 // at most a few times.
-func (g *program) rehang(f *forest) {
+func (g *Program) rehang(f *forest) {
 	n := g.Shop.Ranks
 	kids := make([][]int32, n)
 	var order []int32

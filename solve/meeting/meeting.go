@@ -39,13 +39,21 @@ type Hop struct {
 	Bin      int32 // in which it starts, as its direction counts them
 }
 
-// Solve returns the patterns of the program and how many times the buffer they carry, when that is enough, when no patterns are found that are
-// worth more than they cost, or when ctx is done.
-func Solve(ctx context.Context, x Instance, enough float64, rng *rand.Rand) (patterns []Pattern, whole float64, err error) {
+// New returns a program that is not solved yet. It is closed when it is no longer reached; Close frees it before.
+func New(x Instance, rng *rand.Rand) (*Program, error) {
 	g := newProgram(x, rng)
-	defer g.lp.Close()
-	if g.err == nil {
+	return g, g.err
+}
+
+// Close frees the program. It cannot be solved after that.
+func (g *Program) Close() { g.lp.Close() }
+
+// Solve returns the patterns of the program and how many times the buffer they carry, when that is enough, when no patterns are found that are
+// worth more than they cost, or when ctx is done. It goes on where the call before it ended.
+func (g *Program) Solve(ctx context.Context, enough float64) (patterns []Pattern, whole float64, err error) {
+	if !g.sowed && g.err == nil {
 		g.sow(ctx)
+		g.sowed = ctx.Err() == nil
 	}
 	for g.err == nil && ctx.Err() == nil && g.whole < enough && !g.over {
 		g.round(ctx)
@@ -81,7 +89,7 @@ func Least(x Instance) int {
 }
 
 // depth returns after how many bins what some ranks have is at all members at the earliest, -1 if it is not (Bellman and Ford).
-func (g *program) depth(from []int32) (deep int) {
+func (g *Program) depth(from []int32) (deep int) {
 	at := slices.Repeat([]int32{ejection.Nowhere}, g.Shop.Ranks)
 	for _, u := range from {
 		at[u] = 0
@@ -107,8 +115,8 @@ func (g *program) depth(from []int32) (deep int) {
 	return deep
 }
 
-// program is the linear program.
-type program struct {
+// Program is the linear program.
+type Program struct {
 	Instance
 	rng     *rand.Rand
 	ranks   int     // members
@@ -124,6 +132,7 @@ type program struct {
 	shares  []float64 // of the buffer, by column
 	whole   float64   // their sum
 	err     error
+	sowed   bool // first patterns were found
 	rounds  int
 	idle    int  // rounds at the program's own prices, in turn, that found nothing
 	over    bool // no more are worth while
@@ -148,12 +157,12 @@ type class struct {
 }
 
 // bins returns how many bins some slots are, about.
-func (g *program) bins(slots int32) int32 { return int32(math.Round(float64(slots) / g.Bin)) }
+func (g *Program) bins(slots int32) int32 { return int32(math.Round(float64(slots) / g.Bin)) }
 
 // newShape returns a program without rows: what hops there are.
-func newShape(x Instance) *program {
+func newShape(x Instance) *Program {
 	s := x.Shop
-	g := &program{Instance: x, out: make([][]arc, s.Ranks), into: make([][]arc, s.Ranks)}
+	g := &Program{Instance: x, out: make([][]arc, s.Ranks), into: make([][]arc, s.Ranks)}
 	for _, c := range x.Class {
 		if c >= 0 {
 			g.ranks++
@@ -179,7 +188,7 @@ func newShape(x Instance) *program {
 }
 
 // newProgram returns a program without columns.
-func newProgram(x Instance, rng *rand.Rand) *program {
+func newProgram(x Instance, rng *rand.Rand) *Program {
 	g := newShape(x)
 	g.rng = rng
 	for _, c := range g.classes {
@@ -221,7 +230,7 @@ func pools(s *ejection.Shop, kind int32) (first []int32) {
 }
 
 // fold numbers the rows: a bin of a pool is one with the bin that the images of its hops take, of the pool that they do.
-func (g *program) fold() {
+func (g *Program) fold() {
 	s, pool := g.Shop, pools(g.Shop, g.Kind)
 	g.row = slices.Repeat([]int32{-1}, s.Machines*g.Bins)
 	each := g.Bin / float64(g.Parts)
@@ -274,7 +283,7 @@ func turned(s *ejection.Shop, copies, sums int32) bool {
 }
 
 // tabulate notes what hops cost.
-func (g *program) tabulate() {
+func (g *Program) tabulate() {
 	for c := range g.classes {
 		x := &g.classes[c]
 		for b := range g.table[c] {
@@ -288,7 +297,7 @@ func (g *program) tabulate() {
 }
 
 // hurry notes for each bin when a hop costs least that starts then or later, if a bin of time costs so much.
-func (g *program) hurry(worth float64) {
+func (g *Program) hurry(worth float64) {
 	for c := range g.classes {
 		least, at := math.Inf(1), int32(0)
 		for b := len(g.table[c]) - 1; b >= 0; b-- {

@@ -18,6 +18,7 @@ type ejecting struct {
 	raster ejection.Raster
 	g      *grid // nil: is to be made
 	e      *ejection.Search
+	again  bool // others are to be tried after it
 }
 
 // Limits of ejections.
@@ -117,7 +118,7 @@ func (s *search) shorten(x *ejecting, last bool) bool {
 		patience /= 100
 	}
 	switch {
-	case last:
+	case last && !x.again:
 		patience *= lastEjections
 	case x.pairs == nil && x.t.exchanges(): // images gain more
 		patience /= 4

@@ -29,16 +29,20 @@ const (
 	mostDivided           = 8    // bins in the longest time that divides all latencies
 	mostMeetingBins       = 100  // in all
 	nearlyWhole           = 0.97 // of the buffer, carried by patterns that are placed
-	ampleWhole            = 1.02 // is all that is asked for: it leaves room for what is placed
 	meetingShare          = 2    // one of as many parts of the time is for programs
 	meetingSpare          = 16   // one of as many parts of the time is spare at either end
-	earlyPart             = 4    // one of as many parts of a bin is how much a hop begins before its time at most
 )
 
+// amples is how many times the buffer programs are to carry, in turn: it leaves room for what is placed.
+var amples = []float64{1.02, 1.03}
+
+// earlies is by which parts of a bin hops begin before their times at most, in each of some placements.
+var earlies = []float64{0, 0.1, 0, 0.25}
+
 // meet has an allreduce take the patterns of a linear program (see package meeting), if latencies count and the first few plans are far from the bound, and
-// ejections make that shorter.
+// ejections make that shorter. Then it does so again with those of a program that carries more: they leave more room.
 func (s *search) meet() {
-	if s.ejecting == nil {
+	if s.meetings == 0 && s.ejecting == nil {
 		if !s.meets() {
 			return
 		}
@@ -48,17 +52,21 @@ func (s *search) meet() {
 				s.spend(t, 1)
 			}
 		}
-		if s.ctx.Err() != nil || s.gap() < leastMeetingGap {
+		if s.gap() < leastMeetingGap {
 			return
 		}
-		if s.ejecting = s.newMeeting(); s.ejecting == nil {
-			return
-		}
-		s.sought = true
 	}
-	s.eject()
-	if s.ejecting == nil && s.best == nil && s.ctx.Err() == nil { // others may do
-		s.sought = false
+	for ; s.meetings < len(amples) && s.ctx.Err() == nil && !s.near(); s.meetings++ {
+		if s.ejecting == nil {
+			if s.ejecting = s.newMeeting(amples[s.meetings]); s.ejecting == nil {
+				break
+			}
+			s.sought, s.ejecting.again = true, s.meetings < len(amples)-1
+		}
+		if s.eject(); s.ctx.Err() != nil { // it may go on
+			return
+		}
+		s.ejecting = nil
 	}
 }
 
@@ -72,8 +80,8 @@ func (s *search) meets() bool {
 	return float64(s.bound) < manyLatencies*float64(first.time(&first.ways[0], 1, 1).lasts) && len(s.p.Members()) <= maxLed
 }
 
-// newMeeting returns ejections that begin with patterns, nil if there are none that end soon enough.
-func (s *search) newMeeting() *ejecting {
+// newMeeting returns ejections that begin with the patterns of a program that is to carry enough, nil if there are none that end soon enough.
+func (s *search) newMeeting(enough float64) *ejecting {
 	shop := s.widest()
 	if s.ctx.Err() != nil {
 		return nil
@@ -82,10 +90,70 @@ func (s *search) newMeeting() *ejecting {
 	if x == nil {
 		return nil
 	}
+	ctx := s.ctx
+	if end, limited := ctx.Deadline(); limited {
+		share, cancel := context.WithTimeout(ctx, time.Until(end)/meetingShare)
+		defer cancel()
+		ctx = share
+	}
+	if s.patterns == nil {
+		s.patterns = s.newPatterns(ctx, x, enough)
+	} else if !s.patterns.solve(ctx, enough) {
+		return nil
+	}
+	if s.patterns == nil {
+		return nil
+	}
+	return s.place(x)
+}
+
+// place puts patterns on grids in some ways, and returns ejections that begin with the one whose plan is the shortest when it is justified; nil if grids
+// would be too large.
+func (s *search) place(x *ejecting) *ejecting {
+	for _, early := range earlies {
+		g := x.placed(s.patterns, early)
+		if g == nil {
+			return nil
+		}
+		if x.g == nil {
+			x.g = g
+		}
+		if g.Missing() > 0 {
+			continue
+		}
+		y := g.plan()
+		for s.ctx.Err() == nil && y.justify(nil) {
+		}
+		if x.t.keep(y) {
+			x.g = g
+			s.note(x.t)
+		}
+	}
+	x.e = ejection.NewSearch(x.g.Grid, x.t.rng)
+	return x
+}
+
+// patterns are those of a program.
+type patterns struct {
+	meeting.Instance
+	program *meeting.Program
+	list    []meeting.Pattern
+	whole   float64
+}
+
+// solve solves the program until it carries enough, and reports whether that is nearly all of the buffer.
+func (of *patterns) solve(ctx context.Context, enough float64) bool {
+	list, whole, err := of.program.Solve(ctx, enough)
+	of.list, of.whole = list, whole
+	return err == nil && whole > nearlyWhole
+}
+
+// newPatterns returns those of the first program that carries nearly all of the buffer, and up to enough of it, nil if none does before it ends too late.
+func (s *search) newPatterns(ctx context.Context, x *ejecting, enough float64) *patterns {
 	t := x.t
-	g := &grid{s: t.x.s, parts: t.parts, raster: x.raster, ops: []model.Op{model.Copy, model.Reduction}}
-	for i := range t.parts {
-		t.parts[i].root = int(t.x.s.reps[0])
+	g := x.grid()
+	for i := range g.parts {
+		g.parts[i].root = int(t.x.s.reps[0])
 	}
 	if slices.ContainsFunc(g.s.lanes, func(n int32) bool { return n != 1 }) || !g.open(slices.Repeat([]int32{-1}, len(t.parts)), x.pairs, 1) {
 		return nil
@@ -102,17 +170,28 @@ func (s *search) newMeeting() *ejecting {
 		}
 		in.Roots = append(in.Roots, u)
 	}
-	bound := x.raster.Up(s.bound)
-	in.Bin, in.Bins = binsUntil(float64(bound), x.raster.Slots, g.s.hopping())
+	bound := float64(x.raster.Up(s.bound))
+	in.Bin, in.Bins = binsUntil(bound, x.raster.Slots, g.s.hopping())
 	if in.Bins == 0 || in.Bins > mostMeetingBins || float64(g.shop.Machines*in.Bins)*in.Bin > mostSlots {
 		return nil
 	}
-	in.Bins = max(in.Bins, meeting.Least(in))
-	patterns := s.patterns(in, float64(bound), t)
-	if patterns == nil {
-		return nil
+	for in.Bins = max(in.Bins, meeting.Least(in)); float64(in.Bins)*in.Bin < latestEnd*bound && ctx.Err() == nil; in.Bins += 1 + in.Bins/mostMeetingBins {
+		program, err := meeting.New(in, t.rng)
+		if err != nil {
+			return nil
+		}
+		of := &patterns{Instance: in, program: program}
+		if of.solve(ctx, enough) {
+			return of
+		}
+		program.Close()
 	}
-	return x.placed(g, in, *patterns)
+	return nil
+}
+
+// grid returns a grid without a shop, whose parts may have other roots.
+func (x *ejecting) grid() *grid {
+	return &grid{s: x.t.x.s, parts: slices.Clone(x.t.parts), raster: x.raster, ops: []model.Op{model.Copy, model.Reduction}}
 }
 
 // hopping returns how many hops there are, each with its images.
@@ -148,33 +227,6 @@ func binsUntil(bound float64, unit model.Time, hops int) (bin float64, bins int)
 		}
 	}
 	return bin, bins
-}
-
-// patterns are those of a program until an end.
-type patterns struct {
-	list  []meeting.Pattern
-	whole float64
-	bins  int
-}
-
-// patterns returns those of the first program that carries nearly all of the buffer, nil if none does before it ends too late.
-func (s *search) patterns(in meeting.Instance, bound float64, t *trial) *patterns {
-	ctx := s.ctx
-	if end, limited := ctx.Deadline(); limited {
-		share, cancel := context.WithTimeout(ctx, time.Until(end)/meetingShare)
-		defer cancel()
-		ctx = share
-	}
-	for ; float64(in.Bins)*in.Bin < latestEnd*bound && ctx.Err() == nil; in.Bins += 1 + in.Bins/mostMeetingBins {
-		list, whole, err := meeting.Solve(ctx, in, ampleWhole, t.rng)
-		if err != nil {
-			return nil
-		}
-		if whole > nearlyWhole {
-			return &patterns{list, whole, in.Bins}
-		}
-	}
-	return nil
 }
 
 // meetingCut returns the cut and the slots for patterns: into many parts, of which each is the image of another one; nil if there is none.
@@ -219,17 +271,18 @@ type booking struct {
 	meeting.Hop
 }
 
-// placed returns ejections on a grid of parts that take patterns, or nil if it would be too large. Hops are placed in the order of the times that they
-// have, of both directions at once.
-func (x *ejecting) placed(g *grid, in meeting.Instance, of patterns) *ejecting {
-	list, late := x.deal(of, in.Bin)
+// placed returns a grid of parts that take patterns, or nil if it would be too large. Hops are placed in the order of the times that they have, of both
+// directions at once, each no earlier than a part of a bin before its time.
+func (x *ejecting) placed(of *patterns, early float64) *grid {
+	g := x.grid()
+	list, late := x.deal(of)
 	twins := slices.Repeat([]int32{-1}, len(x.t.parts))
 	for i, pair := range x.pairs {
 		for _, k := range pair {
-			x.t.parts[k].root, twins[k] = int(list[i].Root), list[i].Twin
+			g.parts[k].root, twins[k] = int(list[i].Root), list[i].Twin
 		}
 	}
-	end := int32(math.Ceil(in.Bin * float64(of.bins)))
+	end := int32(math.Ceil(of.Bin * float64(of.Bins)))
 	spare := end/meetingSpare + 2
 	if !g.open(twins, x.pairs, end+2*spare) || g.shop.Machines*int(g.shop.Horizon) > mostSlots {
 		return nil
@@ -239,9 +292,9 @@ func (x *ejecting) placed(g *grid, in meeting.Instance, of patterns) *ejecting {
 	for i, p := range list {
 		for dir := range int32(2) {
 			for _, h := range p.Hops[dir] {
-				at := float64(h.Bin)*in.Bin + late[i]
+				at := float64(h.Bin)*of.Bin + late[i]
 				if dir == 1 { // slots count from the end, and so do those after the begin of a bin
-					at = float64(h.Bin+1)*in.Bin - late[i]
+					at = float64(h.Bin+1)*of.Bin - late[i]
 				}
 				order = append(order, booking{spare + int32(at), int32(i), dir, h})
 				g.Want(g.Job(i, dir, h.Rank))
@@ -250,10 +303,9 @@ func (x *ejecting) placed(g *grid, in meeting.Instance, of patterns) *ejecting {
 	}
 	slices.SortStableFunc(order, func(a, b booking) int { return cmp.Compare(a.slot, b.slot) })
 	for _, y := range order {
-		g.book(y, int32(in.Bin/earlyPart))
+		g.book(y, int32(of.Bin*early))
 	}
-	x.g, x.e = g, ejection.NewSearch(g.Grid, x.t.rng)
-	return x
+	return g
 }
 
 // book does a job as soon as it can be done from its slot on, or a little before it, over one of the arcs from its parent or, if that gets its part too
@@ -286,7 +338,7 @@ func (g *grid) book(y booking, early int32) {
 }
 
 // deal gives each pair of parts a pattern, in the order in which they meet, and tells how many slots after the begin of its bin that is.
-func (x *ejecting) deal(of patterns, bin float64) (list []*meeting.Pattern, late []float64) {
+func (x *ejecting) deal(of *patterns) (list []*meeting.Pattern, late []float64) {
 	slices.SortStableFunc(of.list, func(a, b meeting.Pattern) int { return cmp.Compare(a.Meets, b.Meets) })
 	n, owed := len(x.pairs), 0.5
 	for i := range of.list {
@@ -305,7 +357,7 @@ func (x *ejecting) deal(of patterns, bin float64) (list []*meeting.Pattern, late
 			same++
 		}
 		for _, at := range x.t.rng.Perm(same) {
-			late = append(late, (float64(at)+0.5)*bin/float64(same))
+			late = append(late, (float64(at)+0.5)*of.Bin/float64(same))
 		}
 	}
 	return list, late

@@ -63,8 +63,8 @@ func (method) About() solve.About {
 // maxLed is up to how many ranks finer cuts and balanced trees are worth most of the time.
 const maxLed = 64
 
-// fewUneven is among how many ranks it leads where direct links are uneven, if latencies count, whatever the buffer; among more, up to maxLed,
-// patterns need time (see package meeting), and are worth it where the buffer has more than someBytes.
+// fewUneven is among how many ranks it leads where direct links are uneven, if latencies count, whatever the buffer; among more, up to
+// maxLed, patterns need time (see package meeting), and are worth it where the buffer has more than someBytes.
 const fewUneven, someBytes = 16, 1 << 18
 
 // leads reports whether the method usually finds the best schedule of p.

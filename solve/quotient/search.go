@@ -34,6 +34,8 @@ type search struct {
 	wide     *reducing // see widest; nil: it was not looked for
 	ejecting *ejecting
 	sought   bool // it was looked for
+	meetings int  // how many have come to their ends: see meet
+	patterns *patterns
 	rounds   *roundsSearch
 }
 
