@@ -17,17 +17,19 @@ import (
 
 // Limits of patterns.
 const (
-	mostMeeting     = 1 << 18 // transfers
-	fewerParts      = 0.02    // of machines' time is what parts are worth, a half of them half of that
-	meetingCuts     = 16      // cuts that are weighed
-	leastMeetingGap = 0.02    // of the first plans, for which there is one of probePart parts of the usual work
-	probePart       = 8
+	mostMeeting = 1 << 18 // transfers
+	fewerParts  = 0.02    // of machines' time is what parts are worth, a half of them half of that
+	meetingCuts = 16      // cuts that are weighed
+	// leastMeetingGap is how far the first plans, for which there is one of probePart parts of the usual work, are from the bound at least where there
+	// are few latencies in that, and largeMeetingGap where there are more.
+	leastMeetingGap, fewMeetingLatencies, largeMeetingGap = 0.02, 36, 0.1
+	probePart                                             = 8
 	// meetingEnd is how many times the bound the end of the first program is, about, and latestEnd up to how many times it is put off.
 	meetingEnd, latestEnd = 1.02, 1.15
 	wideBins              = 10   // what bins are worth that are as wide as all of the time
 	fewMeetingRows        = 800  // rows of a program more are worth as much as a fiftieth of the end
 	mostDivided           = 8    // bins in the longest time that divides all latencies
-	mostMeetingBins       = 100  // in all
+	mostMeetingBins       = 64   // in all
 	nearlyWhole           = 0.97 // of the buffer, carried by patterns that are placed
 	meetingShare          = 2    // one of as many parts of the time is for programs
 	meetingSpare          = 16   // one of as many parts of the time is spare at either end
@@ -52,7 +54,11 @@ func (s *search) meet() {
 				s.spend(t, 1)
 			}
 		}
-		if s.gap() < leastMeetingGap {
+		least := leastMeetingGap
+		if s.latencies() > fewMeetingLatencies {
+			least = largeMeetingGap
+		}
+		if s.gap() < least {
 			return
 		}
 	}
@@ -76,8 +82,13 @@ func (s *search) meets() bool {
 	if len(s.p.Topology.Switches) > 0 || s.p.Collective.Kind != model.AllReduce || s.p.Cost.Synchronous() || s.p.Chunks != nil || s.o.Effort < 0 || len(s.shops) == 0 || s.bound == 0 || s.near() || highs.Available() != nil {
 		return false
 	}
+	return s.latencies() < manyLatencies && len(s.p.Members()) <= maxLed
+}
+
+// latencies returns how many latencies of a hop there are in the bound.
+func (s *search) latencies() float64 {
 	first := s.shops[0].s
-	return float64(s.bound) < manyLatencies*float64(first.time(&first.ways[0], 1, 1).lasts) && len(s.p.Members()) <= maxLed
+	return float64(s.bound) / float64(first.time(&first.ways[0], 1, 1).lasts)
 }
 
 // newMeeting returns ejections that begin with the patterns of a program that is to carry enough, nil if there are none that end soon enough.
