@@ -29,7 +29,7 @@ const (
 	wideBins              = 10   // what bins are worth that are as wide as all of the time
 	fewMeetingRows        = 800  // rows of a program more are worth as much as a fiftieth of the end
 	mostDivided           = 8    // bins in the longest time that divides all latencies
-	mostMeetingBins       = 64   // in all
+	mostMeetingBins       = 100  // in all
 	nearlyWhole           = 0.97 // of the buffer, carried by patterns that are placed
 	meetingShare          = 2    // one of as many parts of the time is for programs
 	meetingSpare          = 16   // one of as many parts of the time is spare at either end
@@ -183,7 +183,7 @@ func (s *search) newPatterns(ctx context.Context, x *ejecting, enough float64) *
 	}
 	bound := float64(x.raster.Up(s.bound))
 	in.Bin, in.Bins = binsUntil(bound, x.raster.Slots, g.s.hopping())
-	if in.Bins == 0 || in.Bins > mostMeetingBins || float64(g.shop.Machines*in.Bins)*in.Bin > mostSlots {
+	if in.Bins == 0 || float64(g.shop.Machines*in.Bins)*in.Bin > mostSlots {
 		return nil
 	}
 	for in.Bins = max(in.Bins, meeting.Least(in)); float64(in.Bins)*in.Bin < latestEnd*bound && ctx.Err() == nil; in.Bins += 1 + in.Bins/mostMeetingBins {
@@ -228,7 +228,7 @@ func binsUntil(bound float64, unit model.Time, hops int) (bin float64, bins int)
 		}
 		for n := int(bound / w); ; n++ {
 			end := float64(n) * w / bound
-			if end > latestEnd {
+			if end > latestEnd || n > mostMeetingBins {
 				break
 			}
 			off := 100 * (end - meetingEnd)

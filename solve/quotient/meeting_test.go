@@ -27,7 +27,7 @@ func TestMeeting(t *testing.T) {
 		{"mesh:3x3", 512 << 10, 1.07, 1.05},
 		{"mesh:3x4", 100_003, 1.07, 1.07},
 		{"line:4", 1 << 18, 1.03, 1.03},
-		{"dgx1", 1 << 20, 1.04, 1.03},
+		{"dgx1", 1 << 20, 1.05, 1.03},
 	} {
 		network, err := topo.Parse(c.name, topo.Options{})
 		require.NoError(t, err)
