@@ -37,7 +37,7 @@ func (g *Program) sow(ctx context.Context) {
 		}
 		before := least
 		least = math.Inf(1)
-		for _, c := range g.cores() {
+		for _, c := range g.cores {
 			most := 1e-9
 			for i := range carried {
 				most = max(most, carried[i]/g.room[i])
@@ -120,8 +120,8 @@ type core struct {
 	twin *arc
 }
 
-// cores returns the roots, and each of them with one twin of each class.
-func (g *Program) cores() (list []core) {
+// allCores returns the roots, and each of them with one twin of each class.
+func (g *Program) allCores() (list []core) {
 	for i, root := range g.Roots {
 		list = append(list, core{root, nil})
 		twins := map[[2]int32]bool{} // by class, and over which way
@@ -141,7 +141,7 @@ func (g *Program) cores() (list []core) {
 // price adds patterns of each core, those that meet in each bin, if they are worth more than they cost.
 func (g *Program) price(ctx context.Context) {
 	g.tabulate()
-	for _, c := range g.cores() {
+	for _, c := range g.cores {
 		list, costs := g.meet(ctx, c, len(worths))
 		order := make([]int, len(list))
 		for i := range order {

@@ -76,7 +76,7 @@ func (g *Program) Solve(ctx context.Context, enough float64) (patterns []Pattern
 func Least(x Instance) int {
 	g := newShape(x)
 	least := math.MaxInt
-	for _, c := range g.cores() {
+	for _, c := range g.cores {
 		from, lag := []int32{c.root}, 0
 		if c.twin != nil {
 			from, lag = append(from, c.twin.to), int(c.twin.lag)
@@ -123,6 +123,7 @@ type Program struct {
 	out     [][]arc // by parent
 	into    [][]arc // by child
 	classes []class
+	cores   []core
 	row     []int32   // by machine and bin
 	room    []float64 // by row
 	images  [][]int32 // by child and arc: the arc of direction 1 that is the image
@@ -184,6 +185,7 @@ func newShape(x Instance) *Program {
 			g.out[a.Parent], g.into[child] = append(g.out[a.Parent], y), append(g.into[child], y)
 		}
 	}
+	g.cores = g.allCores()
 	return g
 }
 

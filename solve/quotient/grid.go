@@ -15,9 +15,9 @@ type grid struct {
 	s      *shop
 	parts  []part
 	raster ejection.Raster
-	ops    []model.Op // by direction
-	images *images    // nil: all parts are on the grid
-	shop   *ejection.Shop
+	ops    []model.Op     // by direction
+	images *images        // nil: all parts are on the grid
+	shop   *ejection.Shop // what the grid is made of, once it is open
 }
 
 // newGrid returns a grid of the jobs of a plan, each in the slots of its time or later, if those are free. It has only the first part of each of some

@@ -107,21 +107,24 @@ func (s *search) newMeeting(enough float64) *ejecting {
 		defer cancel()
 		ctx = share
 	}
-	if s.patterns == nil {
-		s.patterns = s.newPatterns(ctx, x, enough)
-	} else if !s.patterns.solve(ctx, enough) {
+	switch {
+	case s.patterns != nil && !s.patterns.solve(ctx, enough):
 		return nil
-	}
-	if s.patterns == nil {
-		return nil
+	case s.patterns == nil:
+		if s.patterns = s.newPatterns(ctx, x, enough); s.patterns == nil {
+			return nil
+		}
 	}
 	return s.place(x)
 }
 
 // place puts patterns on grids in some ways, and returns ejections that begin with the one whose plan is the shortest when it is justified; nil if grids
-// would be too large.
+// would be too large, or the search is stopped before there is one.
 func (s *search) place(x *ejecting) *ejecting {
 	for _, early := range earlies {
+		if s.ctx.Err() != nil {
+			break
+		}
 		g := x.placed(s.patterns, early)
 		if g == nil {
 			return nil
@@ -139,6 +142,9 @@ func (s *search) place(x *ejecting) *ejecting {
 			x.g = g
 			s.note(x.t)
 		}
+	}
+	if x.g == nil {
+		return nil
 	}
 	x.e = ejection.NewSearch(x.g.Grid, x.t.rng)
 	return x

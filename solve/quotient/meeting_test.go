@@ -75,6 +75,36 @@ func TestMeets(t *testing.T) {
 	require.False(t, meets("mesh:3x3", 1<<18, model.AllReduce, 0, -1))
 }
 
+// TestNoMeeting: there is no program where the first plans are near the bound, or not far from it where that has many latencies, nor a grid once the
+// search is stopped.
+func TestNoMeeting(t *testing.T) {
+	begun := func(ctx context.Context, name string, size int64, bound model.Time) *search {
+		network, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: size, Cost: model.Pipelined}
+		s := newSearch(ctx, p, solve.Options{Bound: bound})
+		s.begin()
+		require.True(t, s.meets(), name)
+		return s
+	}
+	for _, c := range []struct {
+		name  string
+		size  int64
+		bound model.Time
+	}{{"dgx1", 1 << 20, 12_933_387}, {"mi250", 4 << 20, 25_866_794}} {
+		s := begun(context.Background(), c.name, c.size, c.bound)
+		s.meet()
+		require.Nil(t, s.patterns, c.name)
+		require.NotNil(t, s.best, c.name)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := begun(ctx, "line:4", 1<<18, 0)
+	require.NotNil(t, s.newMeeting(amples[0]))
+	x := s.meetingCut(s.widest())
+	cancel()
+	require.Nil(t, s.place(x))
+}
+
 // TestBinsUntil: bins divide the unit and end a little after the bound.
 func TestBinsUntil(t *testing.T) {
 	for _, c := range []struct {
