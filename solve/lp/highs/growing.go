@@ -22,7 +22,7 @@ import (
 //
 //	maximise Σ_j cost_j·x_j, where Σ_j a_ij·x_j <= room_i for every row i, and x >= 0.
 //
-// Each run begins at the basis of the one before. It is not for use by several goroutines at a time.
+// Each run begins at the basis of the one before. Rows may be found one after the other, too. It is not for use by several goroutines at a time.
 type Growing struct {
 	s    *solver
 	a    *arrays // what results are read by
@@ -59,15 +59,42 @@ func (g *Growing) Add(cost float64, rows []int32, entries []float64) error {
 	if g.lost {
 		return errLost
 	}
-	for i, v := range entries {
-		if x := math.Abs(v); !(x > smallCoef && x < largeCoef) {
-			return fmt.Errorf("highs: %g in row %d is out of the solver's range (%g, %g)", v, rows[i], smallCoef, largeCoef)
-		}
+	if err := inRange("row", rows, entries); err != nil {
+		return err
 	}
 	if C.hx_add_column(g.s.h, C.double(cost), C.int32_t(len(rows)), ints(rows), doubles(entries)) == -1 {
 		return errors.New("highs: HiGHS refused a column")
 	}
 	g.a.cost = append(g.a.cost, cost)
+	return nil
+}
+
+// AddRow adds a row with its entries in some columns, no column twice, as if it had been there from the start.
+func (g *Growing) AddRow(room float64, columns []int32, entries []float64) error {
+	if g.lost {
+		return errLost
+	}
+	if math.IsNaN(room) || math.Abs(room) >= infinite {
+		return fmt.Errorf("highs: a row has room %g, want a number below %g", room, infinite)
+	}
+	if err := inRange("column", columns, entries); err != nil {
+		return err
+	}
+	if C.hx_add_row(g.s.h, C.double(room), C.int32_t(len(columns)), ints(columns), doubles(entries)) == -1 {
+		return errors.New("highs: HiGHS refused a row")
+	}
+	g.a.rows++
+	g.a.rowL, g.a.rowU = append(g.a.rowL, math.Inf(-1)), append(g.a.rowU, room)
+	return nil
+}
+
+// inRange returns an error if the solver would not take an entry for what it is.
+func inRange(what string, places []int32, entries []float64) error {
+	for i, v := range entries {
+		if x := math.Abs(v); !(x > smallCoef && x < largeCoef) {
+			return fmt.Errorf("highs: %g in %s %d is out of the solver's range (%g, %g)", v, what, places[i], smallCoef, largeCoef)
+		}
+	}
 	return nil
 }
 

@@ -72,6 +72,74 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
+// TestGrowingRows adds rows and columns to a program by turns and compares each optimum with that of one that had all rows
+// at once.
+func TestGrowingRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	room := []float64{4}
+	g, err := NewGrowing(room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var costs []float64
+	entries := [][]float64{{}} // by row, column
+	for range 20 {
+		var rows, columns []int32
+		var values []float64
+		for i := range entries {
+			v := 1 + float64(rng.IntN(4))
+			rows, values, entries[i] = append(rows, int32(i)), append(values, v), append(entries[i], v)
+		}
+		costs = append(costs, 1+float64(rng.IntN(5)))
+		if err := g.Add(costs[len(costs)-1], rows, values); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Maximise(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		values = nil
+		row := make([]float64, len(costs))
+		for j := range costs {
+			if rng.IntN(2) == 0 {
+				row[j] = float64(1 + rng.IntN(9))
+				columns, values = append(columns, int32(j)), append(values, row[j])
+			}
+		}
+		room, entries = append(room, float64(rng.IntN(6))), append(entries, row)
+		if err := g.AddRow(room[len(room)-1], columns, values); err != nil {
+			t.Fatal(err)
+		}
+		got, err := g.Maximise(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := NewGrowing(room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, c := range costs {
+			rows, values = nil, nil
+			for i := range entries {
+				if v := entries[i][j]; v != 0 {
+					rows, values = append(rows, int32(i)), append(values, v)
+				}
+			}
+			if err := whole.Add(c, rows, values); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := whole.Maximise(t.Context())
+		whole.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.Objective-want.Objective) > 1e-6 || len(got.RowDuals) != len(room) {
+			t.Fatalf("with %d rows: %g, %d prices; the whole program has %g", len(room), got.Objective, len(got.RowDuals), want.Objective)
+		}
+	}
+}
+
 // TestGrowingEnds looks at what is refused: a column out of range, a context that is done, a solver that was closed.
 func TestGrowingEnds(t *testing.T) {
 	if _, err := NewGrowing([]float64{math.Inf(1)}); err == nil {
@@ -96,10 +164,19 @@ func TestGrowingEnds(t *testing.T) {
 	if _, err := g.Maximise(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("after the limit: %v", err)
 	}
+	if err := g.AddRow(math.NaN(), []int32{0}, []float64{1}); err == nil {
+		t.Error("room that is no number was taken")
+	}
+	if err := g.AddRow(1, []int32{0}, []float64{1e-20}); err == nil {
+		t.Error("an entry of 1e-20 was taken")
+	}
 	g.Close()
 	g.Close()
 	if err := g.Add(1, []int32{0}, []float64{1}); err == nil {
 		t.Error("a solver that was closed took a column")
+	}
+	if err := g.AddRow(1, []int32{0}, []float64{1}); err == nil {
+		t.Error("a solver that was closed took a row")
 	}
 }
 

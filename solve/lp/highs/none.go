@@ -29,6 +29,9 @@ func NewGrowing([]float64) (*Growing, error) { return nil, ErrNotInBuild }
 // Add returns ErrNotInBuild.
 func (*Growing) Add(float64, []int32, []float64) error { return ErrNotInBuild }
 
+// AddRow returns ErrNotInBuild.
+func (*Growing) AddRow(float64, []int32, []float64) error { return ErrNotInBuild }
+
 // Maximise returns ErrNotInBuild.
 func (*Growing) Maximise(context.Context) (Result, error) { return Result{}, ErrNotInBuild }
 

@@ -157,6 +157,14 @@ int hx_add_column(void *h, double cost, int32_t nz, const int32_t *index, const 
   }
 }
 
+int hx_add_row(void *h, double upper, int32_t nz, const int32_t *index, const double *value) {
+  try {
+    return Highs_addRow(h, -Highs_getInfinity(h), upper, nz, index, value);
+  } catch (...) {
+    return kHighsStatusError;
+  }
+}
+
 int hx_clear(void *h) { return Highs_clear(h); }
 const char *hx_version(void) { return Highs_version(); }
 void hx_print_to_stderr(void) {

@@ -55,9 +55,10 @@ int hx_pass(void *highs, int32_t nc, int32_t nr, int32_t nz, int sense, double o
             const double *cost, const double *cl, const double *cu, const double *rl,
             const double *ru, const int32_t *start, const int32_t *index,
             const double *value, const int32_t *integrality);
-// hx_add_column adds to a model that was passed; the next run begins at the basis
-// of the last one.
+// hx_add_column and hx_add_row add to a model that was passed; the next run begins
+// at the basis of the last one.
 int hx_add_column(void *highs, double cost, int32_t nz, const int32_t *index, const double *value);
+int hx_add_row(void *highs, double upper, int32_t nz, const int32_t *index, const double *value);
 int hx_clear(void *highs);  // frees model and solution, keeps the object
 const char *hx_version(void);
 void hx_print_to_stderr(void);  // what is printed to stdout from now on
