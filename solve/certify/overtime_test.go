@@ -87,6 +87,7 @@ func TestSharedFlows(t *testing.T) {
 		{"dgxh100:16", model.Broadcast, 1 << 20, 8301 * model.Nanosecond, 8868 * model.Nanosecond},
 		{"dgxh100:16", model.Reduce, 8 << 20, 26651 * model.Nanosecond, 27220 * model.Nanosecond},
 		{"dgxa100:4", model.Reduce, 256 << 10, 6461 * model.Nanosecond, 6866 * model.Nanosecond},
+		{"dragonfly:4x2x2", model.Reduce, 8 << 20, 159126 * model.Nanosecond, 159700 * model.Nanosecond}, // by cuts
 	} {
 		top, err := topo.Parse(x.topo, topo.Options{})
 		require.NoError(t, err)

@@ -9,7 +9,8 @@
 // they are few the program has more flows, and prices for all of time nevertheless; with all of them it is
 // exact (Fleischer and Tardos, 1998). Links and nodes that look alike
 // share a column: see colours.go. HiGHS solves the program in floating point, for the largest part
-// of all bytes that can arrive in time; if that is less than 1, the prices should show it. What they
+// of all bytes that can arrive in time; if that is less than 1, the prices should show it. Programs of what is copied that
+// are too large for that are solved by cuts: see cutting.go. What they
 // prove is for verify/cert to say.
 //
 // Times are picoseconds, bandwidths bytes per picosecond.

@@ -19,6 +19,7 @@ type sent struct {
 	within  map[interval][]int // places in passed
 	classes []int              // of arcs
 	free    bool               // no arc has a price: nothing limits what is sent
+	direct  bool               // over as few arcs as can be
 }
 
 // flowing is pairs of ranks that look alike from a root and a destination, with hops between them that
@@ -27,8 +28,8 @@ type flowing struct {
 	of       []part
 	src, dst uint64     // colours
 	passed   []interval // between the ends of a pair
-	columns  []int      // by those, -1 where nothing can be
-	rows     []int      // that it is part of what is sent
+	columns  []int      // by those, -1 where nothing can be; numbers if it is found by cuts
+	rows     []int      // that it is part of what is sent, or its number then; -1 where nothing limits that
 	count    int        // pairs
 }
 
@@ -53,33 +54,46 @@ type split struct {
 	most        []float64     // by class of arcs: what passes them in a picosecond, of what a source has
 	flows       [][]map[uint64]*flowing
 	lag         model.Time // of the hop that takes longest
+	byCuts      bool       // what flows has no columns: see cutting.go
+	passages    int        // where and when something can flow then
 
 	part  float64
 	duals []float64
 	odd   bool
 }
 
-// solve returns the optimum for an end, or nil if ctx is done before it is solved. Time is cut into fewer
-// windows where the program would be too large.
+// solve returns the optimum for an end, or nil if ctx is done before it is solved. Where the program would be too large, it is
+// solved by cuts, and what is returned may be less than the optimum; where it is too large for that, too, time is cut into
+// fewer windows.
 func (s *sharing) solve(ctx context.Context, end model.Time) (*split, error) {
 	for ; s.finest >= minSharedWindows; s.finest /= 2 {
-		x := &split{sharing: s}
-		x.cuts, x.early, x.late = s.windows(end, s.finest)
-		fits, err := x.build(ctx)
-		if fits {
-			err = x.optimise(ctx)
-		}
-		switch {
-		case err != nil:
-			return nil, err
-		case fits && x.duals != nil:
-			return x, nil
-		case fits || ctx.Err() != nil: // HiGHS ends a little before ctx, or has failed
-			s.stopped = true
-			return nil, nil
+		for _, byCuts := range []bool{false, true} {
+			x := &split{sharing: s, byCuts: byCuts}
+			x.cuts, x.early, x.late = s.windows(end, s.finest)
+			fits, err := x.build(ctx)
+			if fits {
+				err = x.optimise(ctx)
+			}
+			switch {
+			case err != nil:
+				return nil, err
+			case fits && x.duals != nil:
+				return x, nil
+			case fits || ctx.Err() != nil: // HiGHS ends a little before ctx, or has failed
+				s.stopped = true
+				return nil, nil
+			}
 		}
 	}
 	return nil, solve.NotServed("a program of more than %d columns", s.columns())
+}
+
+// large reports whether a program is too large.
+func (x *split) large() bool {
+	if x.byCuts {
+		return x.NumColumns() > maxSent || x.passages > maxPassages
+	}
+	return x.NumColumns() > x.columns()
 }
 
 // mostParts is how many times all bytes arrive at most.
@@ -116,7 +130,7 @@ func (x *split) build(ctx context.Context) (bool, error) {
 			return false, solve.NotServed("more than %d links of hops", maxSharedArcs)
 		case x.odd:
 			return false, solve.NotServed("hops that look alike and are not")
-		case x.NumColumns() > x.columns():
+		case x.large():
 			return false, nil
 		}
 	}
@@ -132,9 +146,14 @@ func (x *split) optimise(ctx context.Context) error {
 	for i := range x.arcs {
 		bandwidth[x.arcs[i].class] = x.arcs[i].bandwidth
 	}
+	for c := range x.classes {
+		x.most = append(x.most, bandwidth[c]*float64(x.classes[c])/x.bytes)
+	}
+	if x.byCuts {
+		return x.cut(ctx)
+	}
 	for c, byWindow := range x.use {
 		rows := slices.Repeat([]int{-1}, len(byWindow))
-		x.most = append(x.most, bandwidth[c]*float64(x.classes[c])/x.bytes)
 		for k, terms := range byWindow {
 			if len(terms) > 0 && !x.unpriced[c] {
 				most, _ := lp.Float(x.most[c] * float64(x.cuts[k+1]-x.cuts[k]))
@@ -171,13 +190,21 @@ func (x *split) kinds(ctx context.Context, from *root) map[uint64]*sent {
 		if ctx.Err() != nil {
 			break
 		}
-		for _, h := range x.from(ctx, v, false) {
+		hops := x.from(ctx, v, false)
+		fewest := map[int]int{} // arcs, by destination
+		for _, h := range hops {
+			if n, known := fewest[h.dst]; !known || len(h.arcs) < n {
+				fewest[h.dst] = len(h.arcs)
+			}
+		}
+		for _, h := range hops {
 			if h.dst == from.rank {
 				continue
 			}
 			key := x.look(&h, from)
 			if kinds[key] == nil {
 				kinds[key] = x.newSent(&h)
+				kinds[key].direct = len(h.arcs) == fewest[h.dst]
 			}
 			kinds[key].count += len(alike)
 		}
@@ -189,7 +216,7 @@ func (x *split) kinds(ctx context.Context, from *root) map[uint64]*sent {
 func (x *split) spread(ctx context.Context, r *root, kinds map[uint64]*sent) {
 	var flows []map[uint64]*flowing
 	for i := range r.ends {
-		if ctx.Err() != nil || x.odd || x.NumColumns() > x.columns() {
+		if ctx.Err() != nil || x.odd || x.large() {
 			return
 		}
 		flows = append(flows, x.flow(ctx, r, &r.ends[i], kinds))
@@ -292,7 +319,7 @@ func (x *split) flow(ctx context.Context, r *root, e *ending, kinds map[uint64]*
 		}
 	}
 	for _, v := range ranks {
-		if v != r.rank {
+		if v != r.rank && !x.byCuts {
 			x.balance(v, e, order, in[v], out[v])
 		}
 	}
@@ -328,7 +355,12 @@ func (x *split) newFlowing(pair []hop, r *root, e *ending, kinds map[uint64]*sen
 
 // share adds what flows between a pair in some windows: it is no more than what is sent there in them, if there are prices.
 func (x *split) share(f *flowing, i int) {
-	f.columns[i] = x.AddNonNegative("", lp.Int(0))
+	if x.byCuts {
+		f.columns[i] = x.passages
+		x.passages++
+	} else {
+		f.columns[i] = x.AddNonNegative("", lp.Int(0))
+	}
 	if slices.ContainsFunc(f.of, func(p part) bool { return p.kind.free && len(p.kind.within[f.passed[i]]) > 0 }) {
 		return
 	}
@@ -340,6 +372,10 @@ func (x *split) share(f *flowing, i int) {
 			}
 			terms = append(terms, lp.T(p.kind.columns[n], int64(-p.count)))
 		}
+	}
+	if x.byCuts {
+		f.rows[i] = f.columns[i]
+		return
 	}
 	f.rows[i] = x.AddLE("", lp.Int(0), terms...)
 }

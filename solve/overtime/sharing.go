@@ -15,6 +15,9 @@ import (
 const (
 	maxShared          = 8_000   // columns of one
 	maxSums            = 25_000  // of one for an allreduce, which has fewer rows: one such takes half a second
+	maxSent            = 40_000  // of what is sent, in a program that is solved by cuts
+	maxPassages        = 1 << 18 // where something flows then
+	fewPassages        = 20_000  // of one that is solved for the sake of a little
 	smallShared        = 5_000   // of one that is solved for the sake of a little
 	quickShared        = 3_500   // of one that simplex solves quickly
 	between            = 2       // of these more
@@ -33,7 +36,7 @@ const (
 // FindShared returns prices and costs (model.TimedPotentials) that should yield a larger bound than
 // known on what is copied on its way from one rank, or from each, to all, or added up the other
 // way, or both, and what is expected of them; nil and errors are as in Find. It is complete unless a program
-// was not solved for want of time.
+// was not solved, or not to the end, for want of time.
 //
 // They are the dual of a flow over time on hops: what ranks send to others, over switches, in each
 // window, of each source; and for each destination a flow from the source to it that waits at ranks,
@@ -140,7 +143,7 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 		}
 		stuck := last > 0 && at < last+model.Time(float64(at)*precision)
 		hopeless := at < by-by/farBelow && x.NumColumns() > quickShared/2
-		if stuck || hopeless || 3*x.NumColumns()/2 > smallShared {
+		if stuck || hopeless || !x.small() {
 			break
 		}
 		last = at
@@ -149,6 +152,14 @@ func (s *sharing) search(ctx context.Context, known model.Time) (best *split, by
 		err = nil // what was found holds
 	}
 	return best, by, err
+}
+
+// small reports whether a program with half as many windows again is solved for the sake of a little.
+func (x *split) small() bool {
+	if x.byCuts {
+		return 3*x.passages/2 <= fewPassages
+	}
+	return 3*x.NumColumns()/2 <= smallShared
 }
 
 // withEvery returns the optimum for an end of a program that has every window that there can be, or nil if it is not quickly solved.
@@ -312,7 +323,7 @@ func (s *sharing) stretch(ctx context.Context, x *split) (_ *split, at, end mode
 		end = x.cuts[len(x.cuts)-1]
 		wait := model.Time((1 - x.part) / x.rate())
 		at = end + wait
-		if tries == 0 || max(wait, -wait) < end/near || wait < 0 {
+		if tries == 0 || max(wait, -wait) < end/x.near() || wait < 0 {
 			if x.lengthen(wait) {
 				end = at
 			} else if x.part >= whole {
@@ -333,8 +344,13 @@ func (s *sharing) stretch(ctx context.Context, x *split) (_ *split, at, end mode
 // takes a while.
 const farBelow = 64
 
-// near is the part of an end that another one may be away if prices of the one shall do for the other.
-const near = 100
+// near returns the part of an end that another one may be away if prices of the one shall do for the other.
+func (x *split) near() model.Time {
+	if x.byCuts {
+		return farther
+	}
+	return 100
+}
 
 // lengthen makes the long windows longer, or shorter if by is negative, in proportion, and reports whether it did: there are
 // some, and no hop leads over one of them, before or after.
