@@ -56,10 +56,11 @@ func (e *Evaluator) takes(engine string, r *Row) time.Duration {
 const perRank = 40 * time.Nanosecond
 
 // unlike returns how many transfers of the first chunks are of chunks that are like none before: they are taken to be alike if their
-// transfers begin and end in the same order. The first time it takes O(transfers) time, and puts the times of the first mostOrdered in order.
+// transfers begin and end in the same order, or in another one that does not matter (see smt.Encoder.Mark). The first time it takes O(transfers) time, and puts the times
+// of the first mostOrdered in order.
 func (r *Row) unlike(chunks int) int {
 	if r.fresh == nil {
-		r.fresh = unlike(r.Result.Schedule, len(r.Result.Problem.Chunks), mostOrdered)
+		r.fresh = unlike(r.Result.Problem, r.Result.Schedule, mostOrdered)
 	}
 	return r.fresh[chunks]
 }
@@ -69,7 +70,8 @@ const mostOrdered = 1 << 20
 
 // unlike returns, for each number of chunks, how many transfers are of those that are like none before. Where there are more than most
 // transfers, as many of those of later chunks are taken to be as of the latter half of those that are looked at.
-func unlike(s *model.Schedule, chunks, most int) []int {
+func unlike(p *model.Problem, s *model.Schedule, most int) []int {
+	chunks := len(p.Chunks)
 	first := make([]int, chunks+1) // by chunk: how many transfers come before it, chunk after chunk
 	for i := range s.Transfers {
 		first[s.Transfers[i].Chunk+1]++
@@ -87,7 +89,19 @@ func unlike(s *model.Schedule, chunks, most int) []int {
 			next[k]++
 		}
 	}
-	seen, fresh := map[uint64]bool{}, make([]int, chunks+1)
+	seen, told, fresh := map[uint64]bool{}, map[uint64]bool{}, make([]int, chunks+1)
+	e, err := smt.NewEncoder(p, s)
+	retold := func(k int) bool { // another chunk is the same when both are retold
+		if err != nil || s.Form == model.Ordered {
+			return false
+		}
+		mark := e.Mark(k)
+		if told[mark] {
+			return true
+		}
+		told[mark] = true
+		return false
+	}
 	var times []model.Time
 	for k := range looked {
 		list := of[first[k]:first[k+1]]
@@ -106,8 +120,9 @@ func unlike(s *model.Schedule, chunks, most int) []int {
 			sum += mark.Next()
 		}
 		if fresh[k+1] = fresh[k]; !seen[sum] {
-			seen[sum] = true
-			fresh[k+1] += len(list)
+			if seen[sum] = true; !retold(k) {
+				fresh[k+1] += len(list)
+			}
 		}
 	}
 	half := looked / 2

@@ -9,25 +9,30 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/verify/verifytest/cases"
 )
 
-// TestUnlike: chunks whose transfers begin and end in the same order are alike, however long they take; of more transfers than are looked at
-// as many are taken to be like none before as of the latter half of those.
+// TestUnlike: chunks whose transfers begin and end in the same order are alike, however long they take, and so are those where only the order differs in which one
+// rank sends; of more transfers than are looked at as many are taken to be like none before as of the latter half of those.
 func TestUnlike(t *testing.T) {
-	s := &model.Schedule{Form: model.Timed}
-	send := func(chunk int, op model.Op, start, end model.Time) {
-		s.Transfers = append(s.Transfers, model.Transfer{Chunk: int32(chunk), Op: op, Start: start, End: end})
-	}
+	c := cases.New(3, model.Collective{Kind: model.Broadcast}, 6, model.Timed)
+	p, s := c.P, c.S
 	for k, middle := range []model.Time{10, 15, 5, 10, 12, 10} { // the second transfer begins when the first one ends, sooner or later
 		at := model.Time(100 * k)
-		send(k, model.Copy, at, at+10)
-		send(k, model.Copy, at+middle, at+30)
+		c.Send(k, 0, 1, model.Copy, at, at+10)
+		c.Send(k, 1, 2, model.Copy, at+middle, at+30)
 	}
-	require.Equal(t, []int{0, 2, 4, 6, 6, 6, 6}, unlike(s, 6, 12))
-	require.Equal(t, []int{0, 2, 4, 6, 6, 7, 8}, unlike(s, 6, 8)) // one of two, of those that are looked at
-	require.Equal(t, []int{0, 2, 4, 6, 8, 10, 12}, unlike(s, 6, 1))
+	require.Equal(t, []int{0, 2, 4, 6, 6, 6, 6}, unlike(p, s, 12))
+	require.Equal(t, []int{0, 2, 4, 6, 6, 7, 8}, unlike(p, s, 8)) // one of two, of those that are looked at
+	require.Equal(t, []int{0, 2, 4, 6, 8, 10, 12}, unlike(p, s, 1))
 	s.Transfers[6].Op = model.Reduction
-	require.Equal(t, []int{0, 2, 4, 6, 8, 8, 8}, unlike(s, 6, 12))
+	require.Equal(t, []int{0, 2, 4, 6, 8, 8, 8}, unlike(p, s, 12))
+	c = cases.New(3, model.Collective{Kind: model.Broadcast}, 3, model.Timed)
+	for k, starts := range [][2]model.Time{{0, 10}, {10, 0}, {0, 0}} {
+		c.Send(k, 0, 1, model.Copy, starts[0], starts[0]+40)
+		c.Send(k, 0, 2, model.Copy, starts[1], starts[1]+20)
+	}
+	require.Equal(t, []int{0, 2, 2, 2}, unlike(c.P, c.S, 12))
 }
 
 // TestMostWritten: methods are told of no more transfers than there is time to write, with a limit for the rest or without.

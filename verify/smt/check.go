@@ -209,32 +209,60 @@ func (r *run) concerned() []int32 {
 	return list
 }
 
-// chunk asks about a chunk, unless one of its form is proved.
+// chunk asks about a chunk, unless one of its form is proved, or one that is of its form when both are retold.
 func (r *run) chunk(ctx context.Context, k int, x *former, terms *Terms) finding {
-	q, accesses, n := r.begin(k, false)
+	q, told, n := r.begin(k, false)
 	if q.TooLarge != "" {
 		return r.query(ctx, q)
 	}
-	id := x.form(q, accesses, n)
-	r.mu.Lock()
-	first, known := r.forms[id]
-	if !known {
-		first = &settled{done: make(chan struct{})}
-		r.forms[id] = first
-		defer close(first.done)
-	}
-	r.mu.Unlock()
+	first, known := r.settle(x.form(q, told, n))
 	if known {
 		if <-first.done; first.proved {
 			return finding{proved: true}
 		}
+	} else {
+		defer close(first.done)
+		if r.s.Form != model.Ordered {
+			if f, asked := r.retold(ctx, k, told.accesses, x, terms); f.proved || asked && len(f.violations) == 0 {
+				first.proved = f.proved
+				return f
+			}
+		}
 	}
-	r.state(q, accesses, n, terms, false)
+	r.state(q, told, n, terms, false)
 	f := r.query(ctx, q)
 	if !known {
 		first.proved = f.proved
 	}
 	return f
+}
+
+// settle returns what came, or comes, of the first chunk of a form, and reports whether there was one before.
+func (r *run) settle(id identity) (first *settled, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first, known = r.forms[id]; !known {
+		first = &settled{done: make(chan struct{})}
+		r.forms[id] = first
+	}
+	return first, known
+}
+
+// retold asks about a chunk when its accesses, given in the order of time, are retold, unless one of that form was asked about: then it returns what came of
+// that one. It reports whether it asked.
+func (r *run) retold(ctx context.Context, k int, accesses []access, x *former, terms *Terms) (f finding, asked bool) {
+	q := &Query{Chunk: k, p: r.p, s: r.s}
+	told, n := r.retell(q, accesses)
+	first, known := r.settle(x.form(q, told, n))
+	if known {
+		<-first.done
+		return finding{proved: first.proved}, false
+	}
+	defer close(first.done)
+	r.state(q, told, n, terms, false)
+	f = r.query(ctx, q)
+	first.proved = f.proved
+	return f, true
 }
 
 // query asks about all goals of a query.

@@ -50,7 +50,8 @@ type flow struct {
 // dataGoal states that no transfer touches an undefined slot, that no outcome
 // depends on the order of simultaneous accesses, and that every slot with a goal
 // ends with what is wanted.
-func (e *Encoder) dataGoal(q *Query, accesses []access, n numbering, terms *Terms, forPeople bool) *Goal {
+func (e *Encoder) dataGoal(q *Query, told telling, n numbering, terms *Terms, forPeople bool) *Goal {
+	accesses := told.accesses
 	f := &flow{Encoder: e, q: q, n: n, forPeople: forPeople, idempotent: e.p.Collective.Op.Idempotent(),
 		Goal:  newGoal(fmt.Sprintf("chunk %d: the values that it takes", q.Chunk), terms),
 		slots: make([]slot, len(q.rank)), input: make([]ref, len(q.rank))}
@@ -64,15 +65,20 @@ func (e *Encoder) dataGoal(q *Query, accesses []access, n numbering, terms *Term
 	}
 	f.inputs()
 	f.precondition()
+	for c, list := range told.slots {
+		for i := range list {
+			f.ordered(&f.slots[c], &list[i])
+		}
+	}
 	captured := make([]int32, len(e.transfers[q.Chunk])) // by place
 	for i := range accesses {
 		a := &accesses[i]
-		t := &e.s.Transfers[a.transfer]
+		if told.slots == nil {
+			f.ordered(&f.slots[n.of(f.rankOf(a))], a)
+		}
 		if a.write {
-			f.ordered(&f.slots[n.of(int(t.Dst))], a)
 			f.write(a.transfer, captured[a.place])
 		} else {
-			f.ordered(&f.slots[n.of(int(t.Src))], a)
 			captured[a.place] = f.read(a.transfer)
 		}
 	}

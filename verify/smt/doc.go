@@ -80,6 +80,12 @@
 // down for every chunk, and compared by its SHA-256: only for the first chunk of each form are
 // formulas made. Where a form is not proved, each chunk is asked about by itself.
 //
+// Where times are irregular, chunks that go the same way have their events in other orders. Most of an order is of no account: what happens at different
+// ranks in between, and which of several reads of a slot, or of several reductions there, is the first. So a chunk of a new form is
+// retold: its accesses come in an order that depends on the rest alone, and that the times of the accesses to each slot allow for it is
+// claimed slot by slot. What is proved of a chunk that is retold serves all that read the same then. If it is refuted, the
+// chunk is asked about again as it was, so that violations are told in the order of time.
+//
 // # Measured
 //
 // The choice of unknowns, on one chunk of a 256-rank all-reduce by ring (510

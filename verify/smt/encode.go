@@ -106,28 +106,28 @@ func (e *Encoder) size(k, most int) int {
 // otherwise they are numbered as they come up, so that equal queries read equal. The
 // query is made of terms, which loses all that it has.
 func (e *Encoder) encode(k int, forPeople bool, terms *Terms) *Query {
-	q, accesses, n := e.begin(k, forPeople)
+	q, told, n := e.begin(k, forPeople)
 	if q.TooLarge == "" {
-		e.state(q, accesses, n, terms, forPeople)
+		e.state(q, told, n, terms, forPeople)
 	}
 	return q
 }
 
 // begin returns the query for chunk k, which has no goal yet, and what that is about, unless it is TooLarge.
-func (e *Encoder) begin(k int, forPeople bool) (q *Query, accesses []access, n numbering) {
+func (e *Encoder) begin(k int, forPeople bool) (q *Query, told telling, n numbering) {
 	q = &Query{Chunk: k, p: e.p, s: e.s}
 	if e.size(k, MaxData) > MaxData {
 		q.TooLarge = fmt.Sprintf("more than %d accesses, conditions and contributions in them, about this many of which a question is asked at most", MaxData)
-		return q, nil, nil
+		return q, telling{}, nil
 	}
-	accesses = e.accesses(k)
-	return q, accesses, e.number(q, accesses, forPeople)
+	told = telling{accesses: e.accesses(k)}
+	return q, told, e.number(q, told.accesses, forPeople)
 }
 
 // state gives a query its goal.
-func (e *Encoder) state(q *Query, accesses []access, n numbering, terms *Terms, forPeople bool) {
+func (e *Encoder) state(q *Query, told telling, n numbering, terms *Terms, forPeople bool) {
 	terms.reset()
-	q.Goals = []*Goal{e.dataGoal(q, accesses, n, terms, forPeople)}
+	q.Goals = []*Goal{e.dataGoal(q, told, n, terms, forPeople)}
 }
 
 // access is one end of a transfer: it reads the source's slot or writes the
@@ -137,7 +137,7 @@ type access struct {
 	place    int32 // of the transfer among those of the chunk
 	write    bool
 	at       model.Time // Ordered: not used
-	instant  int32      // how many instants of the chunk come before at; Ordered: not used
+	instant  int32      // how many instants of the chunk come before at or, if that is retold, of the slot; Ordered: not used
 }
 
 // verb states what the access does.
@@ -178,18 +178,28 @@ func (e *Encoder) accesses(k int) []access {
 // instants numbers the times of accesses, which ascend, from the first on: of two the earlier one has the smaller number, and equal ones have
 // one. What the numbers say of the order is checked here, where they stand for times.
 func instants(list []access) {
-	now := int32(0)
+	var c clock
 	for i := range list {
-		if i > 0 {
-			switch before := list[i-1].at; {
-			case before > list[i].at:
-				panic(fmt.Sprintf("smt: an access at %v comes after one at %v", list[i].at, before))
-			case before < list[i].at:
-				now++
-			}
-		}
-		list[i].instant = now
+		list[i].instant = c.instant(list[i].at)
 	}
+}
+
+// clock numbers times: see instants.
+type clock struct {
+	at  model.Time // the last one
+	now int32      // 1 + its number, or 0
+}
+
+// instant returns the number of the next time.
+func (c *clock) instant(at model.Time) int32 {
+	switch {
+	case c.now > 0 && at < c.at:
+		panic(fmt.Sprintf("smt: an access at %v comes after one at %v", at, c.at))
+	case c.now == 0 || at > c.at:
+		c.now++
+	}
+	c.at = at
+	return c.now - 1
 }
 
 // numbering holds, by rank, the number that a query calls it by, or -1.
@@ -213,6 +223,7 @@ func (e *Encoder) number(q *Query, accesses []access, forPeople bool) numbering 
 		}
 		return n
 	}
+	q.rank = nil
 	see := func(r int) {
 		if n[r] < 0 {
 			n[r] = int32(len(q.rank))

@@ -21,30 +21,47 @@ type former struct {
 	slot  []int32 // by number: 1 + the place in list, or 0
 }
 
+// kind returns what an access does: 0 if it reads.
+func (e *former) kind(a *access) int64 {
+	if !a.write {
+		return 0
+	}
+	return 1 + int64(e.s.Transfers[a.transfer].Op)
+}
+
 // form returns the SHA-256 of all that the goal about chunk q.Chunk is made of, with ranks by their numbers and times as
 // instants: what each access does, which transfer it belongs to, what is there at the start, and what is wanted. Two chunks of one
 // form have one question (TestForm), so that what is proved of one is proved of the other. It takes O(transfers of the chunk + pre- and
 // postcondition) time, about a fifth of what it takes to make the question.
-func (e *former) form(q *Query, accesses []access, n numbering) identity {
+func (e *former) form(q *Query, told telling, n numbering) identity {
+	accesses := told.accesses
 	b := e.text[:0]
 	put := func(numbers ...int64) {
 		for _, x := range numbers {
 			b = binary.AppendVarint(b, x)
 		}
 	}
-	put(int64(len(q.rank)), int64(len(accesses)))
+	put(int64(len(q.rank)), int64(len(accesses)), int64(len(told.slots)))
 	e.nth = append(e.nth[:0], make([]int32, len(e.transfers[q.Chunk]))...)
 	reads := int32(0)
 	for i := range accesses {
 		a := &accesses[i]
-		t := &e.s.Transfers[a.transfer]
-		if !a.write {
-			e.nth[a.place] = reads
-			put(0, int64(a.instant), int64(n.of(int(t.Src))))
-			reads++
+		put(e.kind(a), int64(n.of(e.rankOf(a))))
+		if told.slots == nil {
+			put(int64(a.instant))
+		}
+		if a.write {
+			put(int64(e.nth[a.place]))
 			continue
 		}
-		put(1+int64(t.Op), int64(a.instant), int64(n.of(int(t.Dst))), int64(e.nth[a.place]))
+		e.nth[a.place] = reads
+		reads++
+	}
+	for _, list := range told.slots {
+		put(int64(len(list)))
+		for i := range list {
+			put(e.kind(&list[i]), int64(list[i].instant))
+		}
 	}
 	for i, all := range []iter.Seq2[int, model.Value]{e.p.Start(q.Chunk), e.p.Goal(q.Chunk)} {
 		e.list, e.slot = e.list[:0], append(e.slot[:0], make([]int32, len(q.rank))...)
