@@ -13,7 +13,7 @@
 // models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager, recurring and package ejection). Shallower trees than those of the
 // largest rate are columns of a linear program (Plotkin, Shmoys and Tardos, 1995; see shallow), and where latencies are a good part of
 // the time, so are trees whose hops have times (Ford and Fulkerson, 1958; see timed): the last chunks then have other trees than the
-// first.
+// first. Where that is long, most chunks have the same trees, and are placed in slots (see slots).
 package broadcast
 
 import (

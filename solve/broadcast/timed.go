@@ -6,17 +6,20 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/ejection"
+	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
 // timed looks for a broadcast over the trees with times of a linear program (see program), if latencies are a good part of the
 // time: chunks leave the root as the program says and take images of its trees that load links alike at any time. Hops are placed
 // in the order that the program gives them, and then as late and as soon as they can be (see justified). Ejections make that shorter
-// (see squeezing); where there are too many chunks for it, the last ones take other ways (see drained).
+// (see squeezing); where there are too many chunks for it, the last ones take other ways (see drained). In a broadcast that takes long
+// among many ranks, most of what leaves the root takes the same trees at any time, and chunks are placed in slots (see slots).
 type timed struct {
 	p            *model.Problem
 	o            solve.Options
@@ -30,6 +33,8 @@ type timed struct {
 	squeezing    *squeezing // of what is to be made shorter
 	coarse       bool       // few chunks are not: many are better
 	attempts     int        // which have ended
+	steady       bool       // what leaves the root long before the end takes the same trees at any time
+	placed       int        // hops that were asked for at last, if steady
 }
 
 // newTimed returns a search that has not begun; nil if it would be of no use for p: other methods do where there is at most one switch.
@@ -39,7 +44,11 @@ func newTimed(p *model.Problem, o solve.Options) *timed {
 		return nil
 	}
 	x := &timed{p: p, o: o, far: latencyFromRoot(p)}
-	if o.Bound < x.far+x.far/leastTimed || o.Bound > mostTimed*x.far {
+	most := mostTimed * x.far
+	if n > maxShallow { // otherwise shallow trees are as good
+		x.steady, most = o.Bound > leastSteady*x.far, mostSteady*x.far
+	}
+	if o.Bound < x.far+x.far/leastTimed || o.Bound > most {
 		return nil
 	}
 	x.width = binWidth(p.Topology, x.far, o.Bound)
@@ -53,6 +62,9 @@ func (x *timed) short() bool { return x.o.Bound < shortTimed*x.far }
 // are chosen at random, and what they make is made shorter; where chunks are too coarse for that there are many, if there is time. It goes on when
 // it is run again.
 func (x *timed) run(b *solve.Budget) solve.Result {
+	if x.steady {
+		return x.runSteady(b)
+	}
 	left, again := b.Left(), x.g != nil
 	enough, placed := max(x.o.Bound, x.o.Enough), 0 // chunks
 	done := func() bool {
@@ -109,6 +121,89 @@ func (x *timed) run(b *solve.Budget) solve.Result {
 	return r
 }
 
+// runSteady is run where trees are the same for a long time: chunks take them in slots, as many as there is time for. When it is run again, the program is
+// solved better first.
+func (x *timed) runSteady(b *solve.Budget) solve.Result {
+	limit := b.Left() / 2
+	if b.Left() == math.MaxInt64 {
+		limit = 0
+	}
+	share, cancel := solve.NewBudget(b.Context(), limit, b.Threads())
+	better := x.solveSteady(share.Context())
+	cancel()
+	most := x.o.AtMost(mostSteadyHops)
+	if b.Stop() == 0 && x.best != nil {
+		hops := most
+		for hops > fewSteadyHops && time.Duration(hops)*perSteadyHop > b.Left() {
+			hops /= 2
+		}
+		if hops > x.placed || better && hops == x.placed {
+			x.found, x.placed = sooner(x.found, x.inSlots(b.Context(), hops)), hops
+		}
+	}
+	r := ended(b, x.found)
+	if x.best != nil && (!x.solved || x.placed < most) && (x.found.Schedule == nil || x.found.Makespan() > max(x.o.Bound, x.o.Enough)) {
+		if r.Stop == solve.Done {
+			r.Stop = solve.TimeLimit
+		}
+		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
+			b, done := o.Budget(ctx)
+			defer done()
+			return x.run(b), nil
+		}
+	}
+	return r
+}
+
+// solveSteady solves a program whose buffer is as large as it takes to be steady, or goes on with it, and reports whether it is better then.
+func (x *timed) solveSteady(ctx context.Context) bool {
+	if x.solved {
+		return false
+	}
+	if x.g == nil {
+		limit, err := fluid.Rate(ctx, x.p)
+		if err != nil {
+			return false
+		}
+		seconds, _ := limit.TimeOf(x.p.Space()).Float64()
+		end, p := steadyEnd*x.far, *x.p
+		p.Size = max(1, x.p.Size+int64(float64(x.p.Size)*float64(end-x.o.Bound)/(seconds*1e12)))
+		g := newProgram(ctx, &p, x.far, end, x.width, true)
+		if g == nil {
+			return false
+		}
+		if g.sow(ctx, sweeps) != nil {
+			g.lp.Close()
+			return false
+		}
+		x.g = g
+	}
+	before := x.g.whole
+	if x.solved = x.g.improve(ctx, math.Inf(1)); x.solved {
+		x.g.lp.Close()
+	}
+	if x.g.shares == nil {
+		return false
+	}
+	x.best = x.g
+	return x.g.whole > before
+}
+
+// inSlots returns a schedule of about a number of hops, none if there are no slots or ctx is done before.
+func (x *timed) inSlots(ctx context.Context, hops int) (r solve.Result) {
+	p := *x.p
+	grid := x.best.cut(&p, hops)
+	all := x.best.deal(&p, len(p.Chunks))
+	if all == nil || !x.best.balance(ctx, all) {
+		return r
+	}
+	s := newSlots(x.best, &p, all, grid)
+	if s == nil || !s.place(ctx, x.best.width/tooEarly) {
+		return r
+	}
+	return solve.Result{Problem: &p, Schedule: s.schedule(), Stop: solve.Done, Note: fmt.Sprintf("%d trees with times", len(x.best.trees))}
+}
+
 // sent returns a schedule of about a number of hops, and a search that makes it shorter, or where there is none, one whose last chunks take other
 // ways. There is no schedule if ctx is done before, or if it has a number of chunks that was placed before.
 func (x *timed) sent(ctx context.Context, hops, placed int) (r solve.Result, y *squeezing) {
@@ -149,7 +244,7 @@ func (x *timed) search(ctx context.Context) bool {
 		for 2*x.first <= min(x.far/leastBins, ejection.UnitOf(x.p.Topology)) {
 			x.first *= 2
 		}
-		g := newProgram(ctx, x.p, x.far, x.o.Bound+x.o.Bound/200, x.first)
+		g := newProgram(ctx, x.p, x.far, x.o.Bound+x.o.Bound/200, x.first, false)
 		if g == nil {
 			return false
 		}
@@ -250,6 +345,13 @@ const (
 	// leastTimed is by which part of the time to the farthest rank a broadcast takes longer, and mostTimed how many times as long,
 	// where it is worth while.
 	leastTimed, mostTimed = 4, 5
+	// leastSteady is from how many times that time on, and mostSteady up to how many times, trees are the same for a long time, and steadyEnd how many
+	// times as long a broadcast takes whose program is solved then.
+	leastSteady, mostSteady, steadyEnd = 3, 12, 6
+	// fewSteadyHops and mostSteadyHops are how many hops there are about, at least and at most, if chunks take slots.
+	fewSteadyHops, mostSteadyHops = 1 << 17, 1 << 20
+	// perSteadyHop is how long it takes to place one of them.
+	perSteadyHop = 2 * time.Microsecond
 	// coarseTime is how many bins the time to the farthest rank has in what takes longTimed times that time; in what is shorter
 	// there are about mostBins in all, of which that time has fineTime at most.
 	coarseTime, longTimed, mostBins, fineTime = 6, 3, 50, 30

@@ -3,6 +3,7 @@
 package broadcast
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -32,12 +33,14 @@ type program struct {
 	images  [][]int32    // by symmetry and hop: the hop that it becomes
 	routes  [][]int      // by hop
 	classes []timedClass
-	table   []float64 // by class and bin: what a hop costs that begins with the bin, for what does not leave the root in the first
-	early   []float64 // by class and number: what a hop costs that begins as many widths of a bin after 0, for what leaves the root in the first
-	room    []float64 // by orbit: bytes per second of all its links
-	begin   []model.Time
-	width   model.Time // of all bins but the first
-	far     model.Time // when a byte can be at the last member
+	table   []float64    // by class and bin: what a hop costs that begins with the bin, for what does not leave the root in the first
+	early   []float64    // by class and number: what a hop costs that begins as many widths of a bin after 0, for what leaves the root in the first
+	room    []float64    // by orbit: bytes per second of all its links
+	begin   []model.Time // of bins in which trees leave the root, and the end
+	cuts    []model.Time // between rows of an orbit: the same or, if steady, one more
+	steady  bool         // what leaves the root in the first bin takes the same trees for a long time
+	width   model.Time   // of all bins but the first
+	far     model.Time   // when a byte can be at the last member
 	waits   []model.Time
 	ample   float64 // how much more than the buffer it should send, as a part of it
 	// thorough programs are solved better, and for longer.
@@ -65,11 +68,11 @@ type timedClass struct {
 	after  []model.Time
 }
 
-// newProgram returns a program without trees for what ends at a time, in bins of a width; nil if there are too many hops or orbits.
-func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Time) *program {
+// newProgram returns a program without trees for what ends at a time, in bins of a width, steady or not; nil if there are too many hops or orbits.
+func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Time, steady bool) *program {
 	t := p.Topology
 	g := &program{p: p, root: p.Collective.Root, others: len(p.Members()) - 1, out: make([][]int32, t.Ranks), into: make([][]timedHop, t.Ranks),
-		far: far, width: width, rng: rand.New(rand.NewPCG(1, 1))}
+		far: far, width: width, steady: steady, rng: rand.New(rand.NewPCG(1, 1))}
 	outside := solve.Outsiders(p)
 	for _, v := range p.Members() {
 		g.members = append(g.members, int32(v))
@@ -114,6 +117,15 @@ func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Tim
 
 // divide divides the time until an end into bins.
 func (g *program) divide(end model.Time) {
+	g.waits = []model.Time{0}
+	if g.steady {
+		g.begin, g.cuts = []model.Time{0}, []model.Time{0, fillLasts * g.far / 5}
+		for i := endLasts * g.far / 5 / g.width; i >= 0; i-- {
+			g.begin, g.cuts = append(g.begin, end-i*g.width), append(g.cuts, end-i*g.width)
+		}
+		g.prices = make([]float64, len(g.room)*g.rows())
+		return
+	}
 	bins := int(end / g.width)
 	g.begin = []model.Time{0}
 	for i := bins; i >= 0; i-- {
@@ -124,18 +136,21 @@ func (g *program) divide(end model.Time) {
 	if len(g.begin) > 2 && g.begin[1] < g.width/2 {
 		g.begin = slices.Delete(g.begin, 1, 2)
 	}
-	g.waits = []model.Time{0}
+	g.cuts = g.begin
 	if bins <= fewBins {
 		for _, n := range []model.Time{1, 2, 3, 4, 6, 8, 12, 16, 20} {
 			g.waits = append(g.waits, n*g.width)
 		}
 	}
-	g.prices = make([]float64, len(g.room)*g.bins())
+	g.prices = make([]float64, len(g.room)*g.rows())
 }
 
 const (
 	// symmetries is of how many random symmetries the products are images of trees.
 	symmetries = 24
+	// endLasts is for how many fifths of the time to the farthest rank before the end of a broadcast that is steady trees are others at any time, and
+	// fillLasts for how many at its begin links are not full yet.
+	endLasts, fillLasts = 15, 12
 	// maxTimedHops and maxOrbits are how many hops and orbits there are at most: programs of more are not solved in seconds.
 	maxTimedHops, maxOrbits = 1 << 13, 64
 	// fewBins is up to how many bins hops may wait.
@@ -192,23 +207,27 @@ func (g *program) moveHops(moved [][]int32) (kept [][]int32) {
 
 // bins returns how many bins there are, end when the last one ends, and lasts how long one does.
 func (g *program) bins() int                { return len(g.begin) - 1 }
+func (g *program) rows() int                { return len(g.cuts) - 1 }
 func (g *program) end() model.Time          { return g.begin[len(g.begin)-1] }
 func (g *program) lasts(bin int) model.Time { return g.begin[bin+1] - g.begin[bin] }
 
-// binAt returns the bin in which a time is.
-func (g *program) binAt(at model.Time) int {
-	if at < g.begin[1] {
-		return 0
+// rowAt returns the row of an orbit in which a time is.
+func (g *program) rowAt(at model.Time) int {
+	first := 1 + g.rows() - g.bins()
+	for k := range first {
+		if at < g.cuts[k+1] {
+			return k
+		}
 	}
-	return min(1+int((at-g.begin[1])/g.width), g.bins()-1)
+	return min(first+int((at-g.begin[1])/g.width), g.rows()-1)
 }
 
 // spread visits the bins in which what leaves the root in a bin goes over a link of an orbit, whose first byte is there at a
 // time, with the part of it that does so in each.
 func (g *program) spread(orbit int32, at model.Time, bin int, visit func(row int32, part float64)) {
-	lasts, first, row := g.lasts(bin), g.binAt(at), orbit*int32(g.bins())
+	lasts, first, row := g.lasts(bin), g.rowAt(at), orbit*int32(g.rows())
 	for b, left := first, lasts; left > 0 && at < g.end(); b++ {
-		part := min(left, g.begin[b+1]-at)
+		part := min(left, g.cuts[b+1]-at)
 		visit(row+int32(b), float64(part)/float64(lasts))
 		at, left = at+part, left-part
 	}
@@ -218,10 +237,10 @@ func (g *program) spread(orbit int32, at model.Time, bin int, visit func(row int
 func (g *program) cost(x *timedHop, at model.Time, bin int) (sum float64) {
 	table, past, first := g.early, at, 0
 	if bin > 0 {
-		table, past, first = g.table, at-g.begin[1], 1
+		table, past, first = g.table, at-g.begin[1], 1+g.rows()-g.bins()
 	}
 	if n := past / g.width; past == n*g.width && past >= 0 {
-		return table[int(x.class)*g.bins()+first+int(n)]
+		return table[int(x.class)*g.rows()+first+int(n)]
 	}
 	return g.priced(x.class, at, bin)
 }
@@ -237,14 +256,14 @@ func (g *program) priced(class int32, at model.Time, bin int) (sum float64) {
 
 // tabulate notes the prices of hops at the times at which most of them begin.
 func (g *program) tabulate() {
-	bins := g.bins()
-	n := len(g.classes) * bins
+	rows := g.rows()
+	n := len(g.classes) * rows
 	g.table, g.early = slices.Grow(g.table[:0], n)[:n], slices.Grow(g.early[:0], n)[:n]
 	for c := range g.classes {
-		for b := range bins {
-			g.early[c*bins+b] = g.priced(int32(c), model.Time(b)*g.width, 0)
-			if b > 0 {
-				g.table[c*bins+b] = g.priced(int32(c), g.begin[b], 1)
+		for b := range rows {
+			g.early[c*rows+b] = g.priced(int32(c), model.Time(b)*g.width, 0)
+			if b > rows-g.bins() {
+				g.table[c*rows+b] = g.priced(int32(c), g.cuts[b], 1)
 			}
 		}
 	}
@@ -252,9 +271,12 @@ func (g *program) tabulate() {
 
 // capacity returns how many times the buffer may go over the links of a row.
 func (g *program) capacity(row int) float64 {
-	o, b := row/g.bins(), row%g.bins()
-	return g.room[o] * float64(g.lasts(b)) / 1e12 / float64(g.p.Space())
+	o, b := row/g.rows(), row%g.rows()
+	return g.room[o] * float64(g.cuts[b+1]-g.cuts[b]) / 1e12 / float64(g.p.Space())
 }
+
+// filling reports whether a row is of a time at which links are not full yet, if the program is steady: more cannot be sent then than later.
+func (g *program) filling(row int) bool { return g.steady && row%g.rows() == 0 }
 
 // sow finds first trees: in random bins, one after the other, at prices that are the eighth power of what those before carry
 // (Plotkin, Shmoys and Tardos, Mathematics of Operations Research 20, 1995).
@@ -307,7 +329,9 @@ func (g *program) sow(ctx context.Context, sweeps int) error {
 func (g *program) open() (err error) {
 	room := make([]float64, len(g.prices))
 	for row := range room {
-		room[row] = g.capacity(row)
+		if room[row] = g.capacity(row); g.filling(row) {
+			room[row] *= 2 // what fits later fits now
+		}
 	}
 	g.trees, g.shares, g.whole = nil, nil, 0
 	g.lp, err = highs.NewGrowing(room)
@@ -421,15 +445,16 @@ func (g *program) improve(ctx context.Context, enough float64) (done bool) {
 			g.tabulate()
 		}
 		none++
-		for _, t := range grown {
+		for i, t := range grown {
 			if ctx.Err() != nil {
 				return false
 			}
-			if t = g.rehang(t); g.value(t) < 1-gainful {
-				none = 0
-				if err := g.add(t); err != nil {
-					return false
-				}
+			grown[i] = g.rehang(t)
+		}
+		for _, t := range g.worth(grown) {
+			none = 0
+			if err := g.add(t); err != nil {
+				return false
 			}
 		}
 		ends := none > noneRounds || idle >= idleRounds
@@ -442,9 +467,32 @@ func (g *program) improve(ctx context.Context, enough float64) (done bool) {
 	}
 }
 
+// worth returns those of some trees that cost less than they are worth: if the program is steady a few for each bin, those that cost least, since its rows
+// are many for a bin.
+func (g *program) worth(grown []*timedTree) (list []*timedTree) {
+	values := map[*timedTree]float64{}
+	for _, t := range grown {
+		if v := g.value(t); v < 1-gainful {
+			values[t] = v
+			list = append(list, t)
+		}
+	}
+	if !g.steady {
+		return list
+	}
+	slices.SortStableFunc(list, func(s, t *timedTree) int { return cmp.Compare(values[s], values[t]) })
+	added := make([]int, g.bins())
+	return slices.DeleteFunc(list, func(t *timedTree) bool {
+		added[t.bin]++
+		return added[t.bin] > perBin
+	})
+}
+
 const (
 	// littleBetter is by which part a program is better after a round that is hardly worth while.
 	littleBetter = 3e-4
 	// gainful is by which part a tree costs less than it is worth that is added.
 	gainful = 1e-4
+	// perBin is how many trees are added for each bin in a round, at most, if the program is steady.
+	perBin = 3
 )

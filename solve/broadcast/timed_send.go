@@ -27,7 +27,7 @@ type timedStream struct {
 
 // send returns a stream of the chunks of p, all of whose hops begin on a grid of times, or nil if ctx is done first.
 func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time) *stream {
-	all := g.deal(len(p.Chunks))
+	all := g.deal(p, len(p.Chunks))
 	if all == nil || !g.balance(ctx, all) {
 		return nil
 	}
@@ -46,9 +46,11 @@ func (g *program) send(ctx context.Context, p *model.Problem, grid model.Time) *
 // others.
 const tooEarly = 4
 
-// deal gives each of a number of chunks a tree and a time, ascending: as the program has them at the end; if it has more than the
-// buffer, what would leave the root first is left out, and if it has less, what leaves it first goes on for longer.
-func (g *program) deal(chunks int) (all []timedChunk) {
+// deal gives each of a number of chunks of p a tree and a time, ascending: as the program, whose buffer may be another one, has them at the
+// end; if it has more than the buffer of p, what would leave the root first is left out, and if it has less, what leaves it first goes on
+// for longer.
+func (g *program) deal(p *model.Problem, chunks int) (all []timedChunk) {
+	whole := float64(g.p.Space()) / float64(p.Space()) * float64(chunks) // chunks of the program's buffer
 	trees, sums := make([][]int, g.bins()), make([]float64, g.bins())
 	for j, x := range g.shares {
 		if x > noShare {
@@ -65,7 +67,7 @@ func (g *program) deal(chunks int) (all []timedChunk) {
 	var spans []span
 	rest, first := float64(chunks), 0
 	for bin := g.bins() - 1; bin >= 0 && rest > 0; bin-- {
-		if n, lasts := sums[bin]*float64(chunks), float64(g.lasts(bin)); n > 0 {
+		if n, lasts := sums[bin]*whole, float64(g.lasts(bin)); n > 0 {
 			part := min(1, rest/n)
 			spans = append(spans, span{bin, float64(g.begin[bin]) + (1-part)*lasts, part * lasts, part * n})
 			rest -= part * n
@@ -76,7 +78,7 @@ func (g *program) deal(chunks int) (all []timedChunk) {
 		return nil
 	}
 	if rest > 0 {
-		lasts := rest / (sums[first] * float64(chunks)) * float64(g.lasts(first))
+		lasts := rest / (sums[first] * whole) * float64(g.lasts(first))
 		spans = append(spans, span{first, spans[len(spans)-1].from - lasts, lasts, rest})
 	}
 	slices.Reverse(spans)
@@ -106,70 +108,6 @@ func (g *program) deal(chunks int) (all []timedChunk) {
 
 // noShare is a part of the buffer that counts as nothing.
 const noShare = 1e-9
-
-// balance gives each chunk an image of its tree, of some random ones that whose links carry least at these times, twice, and reports
-// whether ctx let it. It takes O(passes·images·chunks·ranks) time.
-func (g *program) balance(ctx context.Context, all []timedChunk) bool {
-	links, end := g.p.Topology.Links, model.Time(0)
-	for _, x := range all {
-		end = max(end, x.at+g.last(x.tree))
-	}
-	bins, fastest := int(end/g.width)+1, fastestOf(g.p.Topology)
-	load, weight := make([]float32, len(links)*bins), make([]float32, len(links))
-	for l := range links {
-		weight[l] = float32(float64(fastest) / float64(links[l].Bandwidth))
-	}
-	visit := func(x *timedChunk, hops []int32, f func(i, l int)) {
-		for i, h := range hops {
-			for j, l := range g.routes[h] {
-				f(l*bins+int((x.at+x.tree.at[i]+g.classes[g.hops[h].class].after[j])/g.width), l)
-			}
-		}
-	}
-	image, next := make([]int32, len(g.hops)), make([]int32, len(g.hops)) // of each hop
-	for h := range image {
-		image[h] = int32(h)
-	}
-	var trial []int32
-	for pass := range balancePasses {
-		for k := range all {
-			if k%every == 0 && ctx.Err() != nil {
-				return false
-			}
-			x := &all[k]
-			visit(x, x.hops, func(i, l int) { load[i] -= weight[l] })
-			least := float32(math.Inf(1))
-			for try := range triedImages {
-				trial = trial[:0]
-				switch {
-				case try == 0 && pass > 0:
-					trial = append(trial, x.hops...)
-				case len(g.images) > 0:
-					move := g.images[g.rng.IntN(len(g.images))]
-					for h, to := range image {
-						next[h] = move[to]
-					}
-					image, next = next, image
-					fallthrough
-				default:
-					for _, h := range x.tree.hops {
-						trial = append(trial, image[h])
-					}
-				}
-				sum := float32(0)
-				if visit(x, trial, func(i, l int) { sum += load[i] * weight[l] }); sum < least {
-					least = sum
-					x.hops = append(x.hops[:0], trial...)
-				}
-			}
-			visit(x, x.hops, func(i, l int) { load[i] += weight[l] })
-		}
-	}
-	return true
-}
-
-// balancePasses is how often each chunk is given an image, and triedImages among how many.
-const balancePasses, triedImages = 2, 16
 
 // booking is a hop of a chunk's tree, in an order of times.
 type booking struct {

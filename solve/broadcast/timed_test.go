@@ -65,7 +65,7 @@ func TestTimedProgram(t *testing.T) {
 	p := problem(t, "rfs:2x2x4", model.Broadcast)
 	p.Size = 1 << 16
 	far := latencyFromRoot(p)
-	g := newProgram(context.Background(), p, far, 2*far, far/8)
+	g := newProgram(context.Background(), p, far, 2*far, far/8, false)
 	require.NotNil(t, g)
 	g.thorough = true
 	require.NoError(t, g.sow(context.Background(), 9))
@@ -115,7 +115,7 @@ func TestThorough(t *testing.T) {
 	p.Size = 1 << 16
 	whole := map[bool]float64{}
 	for _, thorough := range []bool{false, true} {
-		g := newProgram(context.Background(), p, latencyFromRoot(p), 2310*model.Nanosecond, 62500*model.Picosecond)
+		g := newProgram(context.Background(), p, latencyFromRoot(p), 2310*model.Nanosecond, 62500*model.Picosecond, false)
 		require.NotNil(t, g)
 		g.thorough = thorough
 		require.NoError(t, g.sow(context.Background(), sweeps))
@@ -152,7 +152,7 @@ func TestRehang(t *testing.T) {
 	p := problem(t, "rfs:2x2x4", model.Broadcast)
 	p.Size = 1 << 16
 	far := latencyFromRoot(p)
-	g := newProgram(context.Background(), p, far, 2*far, far/8)
+	g := newProgram(context.Background(), p, far, 2*far, far/8, false)
 	rng, trees := rand.New(rand.NewPCG(3, 3)), 0
 	for range 50 {
 		for row := range g.prices {
