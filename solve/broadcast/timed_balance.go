@@ -112,22 +112,22 @@ func (u *usage) forget(until model.Time) {
 // twins is which ranks may change places in trees: those at one switch, by one link each way.
 type twins struct {
 	*program
-	classes    [][]int32
-	into, from []int              // by rank: its links
-	hop        map[string]int32   // from a rank to another, over some links between switches
-	moved      map[[3]int32]int32 // by hop and its new ends
-	sends      []int32            // by rank, in one tree
-	first      []model.Time       // when it does so first
-	comes      []model.Time       // when it is reached
-	place      []int32            // that it takes
-	roles      []int32            // scratch
-	free       []int32            // scratch
-	changed    []int32            // scratch
+	classes  [][]int32
+	down, up []int              // by rank: its links
+	hop      map[string]int32   // from a rank to another, over some links between switches
+	moved    map[[3]int32]int32 // by hop and its new ends
+	sends    []int32            // by rank, in one tree
+	first    []model.Time       // when it does so first
+	comes    []model.Time       // when it is reached
+	place    []int32            // that it takes
+	roles    []int32            // scratch
+	free     []int32            // scratch
+	changed  []int32            // scratch
 }
 
 func newTwins(g *program) *twins {
 	p := g.p.Topology
-	t := &twins{program: g, into: make([]int, p.Ranks), from: make([]int, p.Ranks), hop: map[string]int32{}, moved: map[[3]int32]int32{},
+	t := &twins{program: g, down: make([]int, p.Ranks), up: make([]int, p.Ranks), hop: map[string]int32{}, moved: map[[3]int32]int32{},
 		sends: make([]int32, p.Ranks), first: make([]model.Time, p.Ranks), comes: make([]model.Time, p.Ranks), place: make([]int32, p.Ranks)}
 	out, in := p.Out(), make([][]int, p.Nodes())
 	for l := range p.Links {
@@ -138,8 +138,8 @@ func newTwins(g *program) *twins {
 		if int(v) == g.root || len(out[v]) != 1 || len(in[v]) != 1 {
 			continue
 		}
-		t.from[v], t.into[v] = out[v][0], in[v][0]
-		a, b := p.Links[t.from[v]], p.Links[t.into[v]]
+		t.up[v], t.down[v] = out[v][0], in[v][0]
+		a, b := p.Links[t.up[v]], p.Links[t.down[v]]
 		a.Src, b.Dst = 0, 0
 		key := fmt.Sprint(a, b)
 		c, known := number[key]
@@ -186,9 +186,9 @@ func (t *twins) change(x *timedChunk, u *usage) {
 		for _, role := range t.roles {
 			best, least := 0, int32(math.MaxInt32)
 			for i, v := range t.free {
-				n := u.until(t.into[v], t.comes[role])
+				n := u.until(t.down[v], t.comes[role])
 				if t.sends[role] > 0 {
-					n += u.until(t.from[v], t.first[role])
+					n += u.until(t.up[v], t.first[role])
 				}
 				if n < least {
 					best, least = i, n

@@ -205,7 +205,7 @@ func (g *program) moveHops(moved [][]int32) (kept [][]int32) {
 	return kept
 }
 
-// bins returns how many bins there are, end when the last one ends, and lasts how long one does.
+// bins returns how many bins there are, rows how many rows an orbit has, end when the last bin ends, and lasts how long one does.
 func (g *program) bins() int                { return len(g.begin) - 1 }
 func (g *program) rows() int                { return len(g.cuts) - 1 }
 func (g *program) end() model.Time          { return g.begin[len(g.begin)-1] }
