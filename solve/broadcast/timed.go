@@ -109,14 +109,20 @@ func (x *timed) run(b *solve.Budget) solve.Result {
 	}
 	r := ended(b, x.found)
 	if !done() {
-		if r.Stop == solve.Done {
-			r.Stop = solve.TimeLimit
-		}
-		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
-			b, done := o.Budget(ctx)
-			defer done()
-			return x.run(b), nil
-		}
+		r = x.unfinished(r)
+	}
+	return r
+}
+
+// unfinished returns a result that goes on when there is more time.
+func (x *timed) unfinished(r solve.Result) solve.Result {
+	if r.Stop == solve.Done {
+		r.Stop = solve.TimeLimit
+	}
+	r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
+		b, done := o.Budget(ctx)
+		defer done()
+		return x.run(b), nil
 	}
 	return r
 }
@@ -143,14 +149,7 @@ func (x *timed) runSteady(b *solve.Budget) solve.Result {
 	}
 	r := ended(b, x.found)
 	if x.best != nil && (!x.solved || x.placed < most) && (x.found.Schedule == nil || x.found.Makespan() > max(x.o.Bound, x.o.Enough)) {
-		if r.Stop == solve.Done {
-			r.Stop = solve.TimeLimit
-		}
-		r.More = func(ctx context.Context, o solve.Options) (solve.Result, error) {
-			b, done := o.Budget(ctx)
-			defer done()
-			return x.run(b), nil
-		}
+		r = x.unfinished(r)
 	}
 	return r
 }

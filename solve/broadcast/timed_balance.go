@@ -149,7 +149,7 @@ func newTwins(g *program) *twins {
 		}
 		t.classes[c] = append(t.classes[c], v)
 	}
-	for h := range g.hops {
+	for h := 0; h < len(g.hops) && len(t.classes) > 0; h++ {
 		t.hop[t.key(int32(h), g.hops[h].from, g.hops[h].to)] = int32(h)
 	}
 	return t

@@ -85,7 +85,7 @@ func (s *sharing) solve(ctx context.Context, end model.Time) (*split, error) {
 			}
 		}
 	}
-	return nil, solve.NotServed("a program of more than %d columns", s.columns())
+	return nil, solve.NotServed("a program of more than %d columns, and of %d that is solved by cuts or with more than %d places where something flows", s.columns(), maxSent, maxPassages)
 }
 
 // large reports whether a program is too large.

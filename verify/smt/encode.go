@@ -178,28 +178,18 @@ func (e *Encoder) accesses(k int) []access {
 // instants numbers the times of accesses, which ascend, from the first on: of two the earlier one has the smaller number, and equal ones have
 // one. What the numbers say of the order is checked here, where they stand for times.
 func instants(list []access) {
-	var c clock
+	now := int32(0)
 	for i := range list {
-		list[i].instant = c.instant(list[i].at)
+		if i > 0 {
+			switch before := list[i-1].at; {
+			case before > list[i].at:
+				panic(fmt.Sprintf("smt: an access at %v comes after one at %v", list[i].at, before))
+			case before < list[i].at:
+				now++
+			}
+		}
+		list[i].instant = now
 	}
-}
-
-// clock numbers times: see instants.
-type clock struct {
-	at  model.Time // the last one
-	now int32      // 1 + its number, or 0
-}
-
-// instant returns the number of the next time.
-func (c *clock) instant(at model.Time) int32 {
-	switch {
-	case c.now > 0 && at < c.at:
-		panic(fmt.Sprintf("smt: an access at %v comes after one at %v", at, c.at))
-	case c.now == 0 || at > c.at:
-		c.now++
-	}
-	c.at = at
-	return c.now - 1
 }
 
 // numbering holds, by rank, the number that a query calls it by, or -1.
@@ -223,7 +213,6 @@ func (e *Encoder) number(q *Query, accesses []access, forPeople bool) numbering 
 		}
 		return n
 	}
-	q.rank = nil
 	see := func(r int) {
 		if n[r] < 0 {
 			n[r] = int32(len(q.rank))

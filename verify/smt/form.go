@@ -30,7 +30,7 @@ func (e *former) kind(a *access) int64 {
 }
 
 // form returns the SHA-256 of all that the goal about chunk q.Chunk is made of, with ranks by their numbers and times as
-// instants: what each access does, which transfer it belongs to, what is there at the start, and what is wanted. Two chunks of one
+// instants, those of each slot by itself if it is retold: what each access does, which transfer it belongs to, what is there at the start, and what is wanted. Two chunks of one
 // form have one question (TestForm), so that what is proved of one is proved of the other. It takes O(transfers of the chunk + pre- and
 // postcondition) time, about a fifth of what it takes to make the question.
 func (e *former) form(q *Query, told telling, n numbering) identity {

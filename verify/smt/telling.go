@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-
-	"github.com/oraccl/oraccl/model"
 )
 
 // telling is the accesses of a chunk in an order in which a goal can follow the values that are moved. As a rule that is the order of time. But only a part
@@ -31,7 +29,7 @@ func (e *Encoder) retell(q *Query, accesses []access) (telling, numbering) {
 	return told, n
 }
 
-// turn is a run of reads of a slot, or of reductions there, or a copy.
+// turn is a phase, as the numbers of its accesses, with its neighbours.
 type turn struct {
 	list         []int32 // accesses, ascending; later: in the order of their codes
 	before, next int32   // turns of the same slot, or -1
@@ -97,7 +95,7 @@ func (x *teller) takeTurns(transfers int) {
 	for i := range x.list {
 		a, slot := &x.list[i], x.rankOf(&x.list[i])
 		t := last[slot]
-		if t < 0 || !x.together(&x.list[x.turns[t].list[0]], a) {
+		if t < 0 || !x.harmless(&x.list[x.turns[t].list[0]], a) {
 			last[slot] = int32(len(x.turns))
 			x.turns = append(x.turns, turn{before: t, next: -1, open: t < 0})
 			if t >= 0 {
@@ -114,12 +112,6 @@ func (x *teller) takeTurns(transfers int) {
 			read[a.place] = int32(i)
 		}
 	}
-}
-
-// together reports whether accesses to one slot are of one turn, if there is none of another turn between them.
-func (x *teller) together(a, b *access) bool {
-	adds := func(a *access) bool { return a.write && x.s.Transfers[a.transfer].Op == model.Reduction }
-	return !a.write && !b.write || adds(a) && adds(b)
 }
 
 // encode finds the codes: of what comes before in time, and of what comes after.

@@ -38,7 +38,7 @@ func TestRetold(t *testing.T) {
 				require.Len(t, bySlot[c], len(list))
 				for len(list) > 0 {
 					turn := 1
-					for turn < len(list) && e.commute(&list[0], &list[turn]) {
+					for turn < len(list) && e.harmless(&list[0], &list[turn]) {
 						turn++
 					}
 					require.ElementsMatch(t, transfers(list[:turn]), transfers(bySlot[c][:turn]), "seed %d", seed)
@@ -53,14 +53,6 @@ func TestRetold(t *testing.T) {
 		}
 	}
 	require.Greater(t, moved, 300)
-}
-
-// commute reports whether two accesses to a slot do the same in either order.
-func (e *Encoder) commute(a, b *access) bool {
-	if a.write && b.write {
-		return e.s.Transfers[a.transfer].Op == model.Reduction && e.s.Transfers[b.transfer].Op == model.Reduction
-	}
-	return !a.write && !b.write
 }
 
 // transfers returns whose accesses some are, negative ones for what is read.
