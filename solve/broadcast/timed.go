@@ -127,25 +127,23 @@ func (x *timed) unfinished(r solve.Result) solve.Result {
 	return r
 }
 
-// runSteady is run where trees are the same for a long time: chunks take them in slots, as many as there is time for. When it is run again, the program is
-// solved better first.
+// runSteady is run where trees are the same for a long time: chunks take them in slots, as many as there is time for; the program has the rest of the
+// time. When it is run again, the program is solved better first.
 func (x *timed) runSteady(b *solve.Budget) solve.Result {
-	limit := b.Left() / 2
-	if b.Left() == math.MaxInt64 {
-		limit = 0
+	most, left := x.o.AtMost(mostSteadyHops), b.Left()
+	hops, limit := most, time.Duration(0)
+	if left != math.MaxInt64 {
+		for hops > fewSteadyHops && time.Duration(hops)*perSteadyHop > left/2 {
+			hops /= 2
+		}
+		hops = max(hops, x.placed)
+		limit = max(1, left-time.Duration(hops)*perSteadyHop)
 	}
 	share, cancel := solve.NewBudget(b.Context(), limit, b.Threads())
 	better := x.solveSteady(share.Context())
 	cancel()
-	most := x.o.AtMost(mostSteadyHops)
-	if b.Stop() == 0 && x.best != nil {
-		hops := most
-		for hops > fewSteadyHops && time.Duration(hops)*perSteadyHop > b.Left() {
-			hops /= 2
-		}
-		if hops > x.placed || better && hops == x.placed {
-			x.found, x.placed = sooner(x.found, x.inSlots(b.Context(), hops)), hops
-		}
+	if b.Stop() == 0 && x.best != nil && (hops > x.placed || better) {
+		x.found, x.placed = sooner(x.found, x.inSlots(b.Context(), hops)), hops
 	}
 	r := ended(b, x.found)
 	if x.best != nil && (!x.solved || x.placed < most) && (x.found.Schedule == nil || x.found.Makespan() > max(x.o.Bound, x.o.Enough)) {
@@ -178,7 +176,11 @@ func (x *timed) solveSteady(ctx context.Context) bool {
 		x.g = g
 	}
 	before := x.g.whole
-	if x.solved = x.g.improve(ctx, math.Inf(1)); x.solved {
+	if x.solved = x.g.improve(ctx, math.Inf(1)); x.solved && !x.g.thorough {
+		x.g.thorough = true
+		x.solved = x.g.improve(ctx, math.Inf(1))
+	}
+	if x.solved {
 		x.g.lp.Close()
 	}
 	if x.g.shares == nil {

@@ -35,7 +35,7 @@ type program struct {
 	classes []timedClass
 	table   []float64    // by class and bin: what a hop costs that begins with the bin, for what does not leave the root in the first
 	early   []float64    // by class and number: what a hop costs that begins as many widths of a bin after 0, for what leaves the root in the first
-	room    []float64    // by orbit: bytes per second of all its links
+	room    []float64    // by orbit: bytes per second of all its links, or what is used of them
 	begin   []model.Time // of bins in which trees leave the root, and the end
 	cuts    []model.Time // between rows of an orbit: the same or, if steady, one more
 	steady  bool         // what leaves the root in the first bin takes the same trees for a long time
@@ -96,6 +96,9 @@ func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Tim
 		return nil
 	}
 	g.room = room
+	if steady {
+		g.reserve(orbit)
+	}
 	class := map[string]int32{}
 	for h := range g.hops {
 		x := &g.hops[h]
@@ -114,6 +117,19 @@ func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Tim
 	g.divide(end)
 	return g
 }
+
+// reserve leaves a part of the links between switches idle: where all that a hop takes is nearly full, slots that fit are rare.
+func (g *program) reserve(orbit []int32) {
+	t, done := g.p.Topology, make([]bool, len(g.room))
+	for l, x := range t.Links {
+		if o := orbit[l]; x.Src >= t.Ranks && x.Dst >= t.Ranks && !done[o] {
+			g.room[o], done[o] = g.room[o]*(1-reserved), true
+		}
+	}
+}
+
+// reserved is the part of links between switches that is left idle.
+const reserved = 0.15
 
 // divide divides the time until an end into bins.
 func (g *program) divide(end model.Time) {
