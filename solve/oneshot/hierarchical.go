@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -223,6 +224,9 @@ func (s *search) mixAgain() {
 
 // more goes on with the search for mixtures until the time is over, or what is found is enough.
 func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error) {
+	if o.TimeLimit > 0 { // what is found takes time to be written, and may have twice the transfers
+		o.TimeLimit = max(1, o.TimeLimit-2*perWritten*time.Duration(len(s.transfers)*s.imagesOf))
+	}
 	b, cancel := o.Budget(ctx)
 	defer cancel()
 	s.b, s.bound = b, max(s.bound, o.Bound, o.Enough)
@@ -246,6 +250,9 @@ func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error
 func (s *search) draws(kind uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(kind, uint64(s.again)<<32|uint64(s.n())))
 }
+
+// perWritten is how long it takes to write a transfer of a result.
+const perWritten = 120 * time.Nanosecond
 
 // mostAgain is how often a search goes on at most, where there is no limit.
 const mostAgain = 8
