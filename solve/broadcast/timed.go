@@ -352,7 +352,7 @@ const (
 	// fewSteadyHops and mostSteadyHops are how many hops there are about, at least and at most, if chunks take slots.
 	fewSteadyHops, mostSteadyHops = 1 << 17, 1 << 20
 	// perSteadyHop is how long it takes to place one of them.
-	perSteadyHop = 2 * time.Microsecond
+	perSteadyHop = 2500 * time.Nanosecond
 	// coarseTime is how many bins the time to the farthest rank has in what takes longTimed times that time; in what is shorter
 	// there are about mostBins in all, of which that time has fineTime at most.
 	coarseTime, longTimed, mostBins, fineTime = 6, 3, 50, 30
