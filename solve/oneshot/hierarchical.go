@@ -351,7 +351,7 @@ func (s *search) pieces(q *plan, each int) int {
 	if s.copies > 1 {
 		chunks = min(chunks, max(mostWithImages*s.copies, manyWithImages))
 	}
-	return max(1, min(chunks, s.room(s.copies)/q.transfers(1)))
+	return max(1, min(chunks, s.roomOfOne(s.copies)/q.transfers(1)))
 }
 
 // looks returns about how long a plan takes.
@@ -395,7 +395,7 @@ func (s *search) combine(q *plan, chunks int) model.Time {
 		return model.MaxTime
 	}
 	b := s.divided(chunks)
-	if q.transfers(len(b.whole.Chunks)) > s.room(b.copies) || !b.compose(q) {
+	if q.transfers(len(b.whole.Chunks)) > s.roomOfOne(b.copies) || !b.compose(q) {
 		return model.MaxTime
 	}
 	return s.keep(b, q.String())
