@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/oraccl/oraccl/model"
@@ -169,6 +170,7 @@ func (x *timed) solveSteady(ctx context.Context) bool {
 		if g == nil {
 			return false
 		}
+		g.reserve(x.reserved(ctx, limit))
 		if g.sow(ctx, sweeps) != nil {
 			g.lp.Close()
 			return false
@@ -188,6 +190,25 @@ func (x *timed) solveSteady(ctx context.Context) bool {
 	}
 	x.best = x.g
 	return x.g.whole > before
+}
+
+// reserved returns the part of links between switches that a program leaves idle: where all links of a hop are nearly full, slots in which it can take them are
+// rare. It is as large as it can be, up to mostReserved, without making the rate of the broadcast less.
+func (x *timed) reserved(ctx context.Context, limit fluid.Limit) float64 {
+	for part := mostReserved; part > leastReserved; part /= 2 {
+		t, p := *x.p.Topology, *x.p
+		t.Links = slices.Clone(t.Links)
+		for l := range t.Links {
+			if betweenSwitches(&t, l) {
+				t.Links[l].Bandwidth = int64(float64(t.Links[l].Bandwidth) * (1 - part))
+			}
+		}
+		p.Topology = &t
+		if less, err := fluid.Rate(ctx, &p); err == nil && less.TimeOf(p.Space()).Cmp(limit.TimeOf(p.Space())) == 0 {
+			return part
+		}
+	}
+	return 0
 }
 
 // inSlots returns a schedule of about a number of hops, none if there are no slots or ctx is done before.
@@ -353,6 +374,8 @@ const (
 	fewSteadyHops, mostSteadyHops = 1 << 17, 1 << 20
 	// perSteadyHop is how long it takes to place one of them.
 	perSteadyHop = 2500 * time.Nanosecond
+	// mostReserved is the part of links between switches that is left idle, and leastReserved what is not worth while.
+	mostReserved, leastReserved = 0.15, 0.02
 	// coarseTime is how many bins the time to the farthest rank has in what takes longTimed times that time; in what is shorter
 	// there are about mostBins in all, of which that time has fineTime at most.
 	coarseTime, longTimed, mostBins, fineTime = 6, 3, 50, 30

@@ -96,9 +96,6 @@ func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Tim
 		return nil
 	}
 	g.room = room
-	if steady {
-		g.reserve(orbit)
-	}
 	class := map[string]int32{}
 	for h := range g.hops {
 		x := &g.hops[h]
@@ -118,18 +115,22 @@ func newProgram(ctx context.Context, p *model.Problem, far, end, width model.Tim
 	return g
 }
 
-// reserve leaves a part of the links between switches idle: where all that a hop takes is nearly full, slots that fit are rare.
-func (g *program) reserve(orbit []int32) {
-	t, done := g.p.Topology, make([]bool, len(g.room))
-	for l, x := range t.Links {
-		if o := orbit[l]; x.Src >= t.Ranks && x.Dst >= t.Ranks && !done[o] {
-			g.room[o], done[o] = g.room[o]*(1-reserved), true
+// reserve leaves a part of all links between switches idle, before trees are added.
+func (g *program) reserve(part float64) {
+	done := make([]bool, len(g.room))
+	for h, route := range g.routes {
+		for i, o := range g.classes[g.hops[h].class].orbits {
+			if !done[o] && betweenSwitches(g.p.Topology, route[i]) {
+				g.room[o], done[o] = g.room[o]*(1-part), true
+			}
 		}
 	}
 }
 
-// reserved is the part of links between switches that is left idle.
-const reserved = 0.15
+// betweenSwitches reports whether a link leads from a switch to another one.
+func betweenSwitches(t *model.Topology, l int) bool {
+	return t.Links[l].Src >= t.Ranks && t.Links[l].Dst >= t.Ranks
+}
 
 // divide divides the time until an end into bins.
 func (g *program) divide(end model.Time) {

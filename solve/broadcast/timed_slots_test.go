@@ -14,6 +14,7 @@ import (
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/fluid"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -152,4 +153,38 @@ func TestLines(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestReserved: links between switches are left idle in part, unless the broadcast takes longer then.
+func TestReserved(t *testing.T) {
+	for _, c := range []struct {
+		slower int64 // links between switches than they are
+		want   float64
+	}{{1, mostReserved}, {16, 0}} {
+		p := problem(t, "dragonfly:3x3x4", model.Broadcast)
+		p.Size = 1 << 20
+		for l := range p.Topology.Links {
+			if betweenSwitches(p.Topology, l) {
+				p.Topology.Links[l].Bandwidth /= c.slower
+			}
+		}
+		limit, err := fluid.Rate(context.Background(), p)
+		require.NoError(t, err)
+		x := &timed{p: p}
+		part := x.reserved(context.Background(), limit)
+		require.Equal(t, c.want, part, c.slower)
+		far := latencyFromRoot(p)
+		g := newProgram(context.Background(), p, far, 4*far, far/8, true)
+		before := slices.Clone(g.room)
+		g.reserve(part)
+		for h, route := range g.routes {
+			for i, o := range g.classes[g.hops[h].class].orbits {
+				want := before[o]
+				if betweenSwitches(p.Topology, route[i]) {
+					want *= 1 - part
+				}
+				require.Equal(t, want, g.room[o])
+			}
+		}
+	}
 }

@@ -87,8 +87,8 @@ type Evaluator struct {
 	paces    map[string]time.Duration // by engine: how long a transfer takes, as measured
 }
 
-// Grace is how long at most what was found when the time is over is verified and bounded.
-const Grace = 600 * time.Millisecond
+// Grace is how long at most what was found when the time is over is verified and bounded: what is left of a second is for it to be written.
+const Grace = 500 * time.Millisecond
 
 // Close removes what was left in the directory for proofs.
 func (e *Evaluator) Close() {
