@@ -204,7 +204,7 @@ func addFits(cmd *cobra.Command, fits *string, remark string) {
 }
 
 // writeGrace is how long after the time is over what was found is written at most.
-const writeGrace = certify.Grace + 200*time.Millisecond
+const writeGrace = certify.Grace + 300*time.Millisecond
 
 // keepSolved writes and prints the best of what was found when the program is ended.
 func keepSolved(ev *certify.Report, w io.Writer, asJSON bool, out string) error {

@@ -144,7 +144,9 @@ func (x *timed) runSteady(b *solve.Budget) solve.Result {
 	better := x.solveSteady(share.Context())
 	cancel()
 	if b.Stop() == 0 && x.best != nil && (hops > x.placed || better) {
-		x.found, x.placed = sooner(x.found, x.inSlots(b.Context(), hops)), hops
+		if r := x.inSlots(b.Context(), hops); r.Schedule != nil { // else it was stopped, or there are no slots
+			x.found, x.placed = sooner(x.found, r), hops
+		}
 	}
 	r := ended(b, x.found)
 	if x.best != nil && (!x.solved || x.placed < most) && (x.found.Schedule == nil || x.found.Makespan() > max(x.o.Bound, x.o.Enough)) {

@@ -80,11 +80,22 @@ const (
 
 // room returns how many transfers a composition may make of chunks of each of which some images go together.
 func (s *search) room(images int) int {
-	return min(cmp.Or(s.verified, math.MaxInt), maxComposition*min(images, moreImages))
+	return s.atMost(maxComposition * min(images, moreImages))
 }
 
-// roomOfOne is room where all chunks take the plan of one composition: an eighth more, since most of them are alike, and proved together.
-func (s *search) roomOfOne(images int) int { return s.room(images) / 8 * 9 }
+// roomOfOne is room where all chunks take the plan of one composition: an eighth more where they have many images, since most of them are alike then, and
+// proved together.
+func (s *search) roomOfOne(images int) int {
+	if images < moreImages {
+		return s.room(images)
+	}
+	return s.atMost(maxComposition / 8 * 9 * moreImages)
+}
+
+// atMost returns a number of transfers, or those that there is time to verify, if these are fewer.
+func (s *search) atMost(transfers int) int {
+	return min(cmp.Or(s.verified, math.MaxInt), transfers)
+}
 
 // Name implements solve.Solver.
 func (m *method) Name() string { return m.name }
