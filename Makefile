@@ -17,7 +17,10 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help setup browser coq build site sites screenshots release demo atlas proofs test bench fuzz soak lint vendor clean
+# What tests say that read other people's files, where there are none.
+WITHOUTDATA = [ -n "$$ORACCL_DATA" ] || echo "ORACCL_DATA is not set: tests on other people's files are left out"
+
+.PHONY: help setup browser coq build site sites screenshots release demo atlas proofs test testall bench fuzz soak lint vendor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | while IFS='|' read -r t d; do printf '%-20s%s\n' "$$t" "$$d"; done
@@ -74,9 +77,14 @@ atlas: build ## solve the atlas, in about an hour, and write its kept rows, its 
 proofs: setup coq ## check the directory proofs with Z3, cvc5, Coq and two checkers of LRAT, and build bin/oraccl-check-proved (PROOFS='-without cvc5')
 	go run $(BUILDFLAGS) ./cmd/proofs -checker bin/oraccl-check-proved $(PROOFS)
 
-test: setup browser ## run all tests (ORACCL_DATA=directory of other people's files, for those that read them)
-	@[ -n "$$ORACCL_DATA" ] || echo "ORACCL_DATA is not set: tests on other people's files are left out"
-	RAPID_SEED=$${RAPID_SEED:-1} go test -timeout 9m -ldflags=-w ./...
+test: setup browser ## run the tests in less than ten minutes (ORACCL_DATA=directory of other people's files, for those that read them)
+	@$(WITHOUTDATA)
+	@echo "What takes long is left out, or tried on fewer cases: make testall runs it whole"
+	RAPID_SEED=$${RAPID_SEED:-1} RAPID_CHECKS=$${RAPID_CHECKS:-500} go test -short -timeout 9m -ldflags=-w ./...
+
+testall: setup browser ## run all tests, those that take long too (ORACCL_DATA as above)
+	@$(WITHOUTDATA)
+	RAPID_SEED=$${RAPID_SEED:-1} go test -timeout 15m -ldflags=-w ./...
 
 bench: setup browser ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...

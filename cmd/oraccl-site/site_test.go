@@ -45,6 +45,9 @@ func command(t testing.TB) string {
 
 // TestSite writes the site and uses it as a user does.
 func TestSite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	dir := t.TempDir()
 	here, err := os.Getwd()
 	require.NoError(t, err)

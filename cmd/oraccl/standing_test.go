@@ -93,6 +93,9 @@ func TestOneStanding(t *testing.T) {
 // for every cut: makespan, bound and gap are the same, to the digit. Of what has links only through a topology,
 // check and, of execution plans, view are given the schedule that convert makes of it.
 func TestOneStandingEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	dir := t.TempDir()
 	for _, script := range []string{"import-sccl", "import-forestcoll", "import-teccl", "import-teccl-alltoall", "gap-schedule"} {
 		a, err := txtar.ParseFile("testdata/script/" + script + ".txtar")

@@ -82,6 +82,9 @@ func hold(t *testing.T, dir string, cells []sweep.Cell) func() {
 // of an undisturbed one. Cells that the test claims are out of the killed one's reach, so
 // that it cannot end before the kill, however quick it is.
 func TestSweepKilledTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	cells, command := sweepIn(t, gridOf200)
 	require.Len(t, cells, 200)
 	calm, killed := t.TempDir(), t.TempDir()
@@ -133,6 +136,9 @@ func TestSweepKilledTwice(t *testing.T) {
 // TestSweepProofsKilled kills a sweep with proofs, spoils some of what it kept, and goes on: the
 // dossier is that of an undisturbed one, byte for byte, and accepted.
 func TestSweepProofsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	cells, command := sweepIn(t, "topologies: [ring:4, mesh:2x3, switch:4]\ncollectives: [allgather, allreduce]\nsizes: [1KiB, 64KiB]\nchunks: [auto, 1]\nmethods: [tacos, ring, rhd]\ntries: 4\n")
 	require.Len(t, cells, 72)
 	for i := range cells {

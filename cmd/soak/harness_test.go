@@ -39,11 +39,14 @@ func (c *trial) budget() int {
 }
 
 // soak calls one with the seeds from -soak.first on, on all cores: short seeds in a short run,
-// else as many as it gets through in -soak.time. It prints the number of cases, what they
+// a quarter of them with -short, else as many as it gets through in -soak.time. It prints the number of cases, what they
 // counted, and how to repeat the first that failed. often names what must have been counted,
 // and its least number per case.
 func soak(t *testing.T, short int, often map[string]float64, one func(c *trial) error) {
 	t.Helper()
+	if testing.Short() {
+		short = (short + 3) / 4
+	}
 	var (
 		next   atomic.Uint64
 		failed atomic.Bool

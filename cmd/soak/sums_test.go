@@ -246,6 +246,9 @@ func TestReadsFirst(t *testing.T) {
 
 // TestInNetworkIsRight: mixtures among the ranks of one machine, and chunks that cross before sums are read, or after they are written, are right.
 func TestInNetworkIsRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name string
 		size int64

@@ -41,6 +41,9 @@ func random(rng *rand.Rand, cost model.CostModel) *model.Problem {
 // TestManyRanks: among more ranks and switches than trees can be packed for, a broadcast needs regular trees or is sent on
 // at once; where there are no such trees and the buffer is large, it is refused.
 func TestManyRanks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	lines := func() *model.Problem { // each rank reaches the next one only, over a switch of its own
 		const n = 91
 		p := &model.Problem{Topology: &model.Topology{Name: "line of switches", Ranks: n}, Collective: model.Collective{Kind: model.Broadcast}, Size: 1 << 30, Cost: model.Pipelined}

@@ -15,6 +15,9 @@ import (
 // TestRecurring: one attempt at a period makes broadcasts of 1 MiB and larger ones as short as is known to be possible, also where
 // a chunk keeps some links busy for many slots.
 func TestRecurring(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name string
 		root int
@@ -94,6 +97,9 @@ func TestRecurringRandom(t *testing.T) {
 
 // TestSolveRecurring: what recurs is taken where it is sooner, and can go on after the time limit.
 func TestSolveRecurring(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	p := problem(t, "fattree:4x4", model.Broadcast)
 	p.Size = 1 << 20
 	place := func(context.Context, Packings) (solve.Result, error) { return solve.Result{}, solve.NotServed("none") }

@@ -16,6 +16,9 @@ import (
 // TestSqueezing: schedules of chunks that are sent as soon as links are free are made shorter, stay right, and are no longer however
 // soon the search is stopped, after which it goes on.
 func TestSqueezing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, name := range []string{"dragonfly:3x2x2", "rfs:2x2x4", "fattree:2x4"} {
 		p := problem(t, name, model.Broadcast)
 		p.Size = 1 << 16

@@ -21,6 +21,9 @@ import (
 // TestSteady: long broadcasts among many ranks take trees that are the same for most of the time. They are right, nearer to the bound than
 // those of any trees without times, which end at 9.4 us and 24.9 us, and nearer if there are more chunks.
 func TestSteady(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name        string
 		root        int
@@ -50,6 +53,9 @@ func TestSteady(t *testing.T) {
 
 // TestSteadyStops: there is no schedule once the search is stopped, and it ends.
 func TestSteadyStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	p := problem(t, "dragonfly:3x3x4", model.Broadcast)
 	p.Size = 1 << 20
 	x := newTimed(p, solve.Options{Bound: 23_000_000})
@@ -66,6 +72,9 @@ func TestSteadyStops(t *testing.T) {
 // TestBalance: each chunk takes an image of its tree, whose hops begin when those of the tree do and take as long; ranks at one switch send about as much, and
 // get everything once.
 func TestBalance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	p := problem(t, "dragonfly:3x3x4", model.Broadcast)
 	p.Size = 1 << 20
 	x := newTimed(p, solve.Options{Bound: 23_000_000})

@@ -19,6 +19,9 @@ import (
 // TestTimed: broadcasts over trees with times are nearer to the bound than with other methods, from any root. The last two meet what is asked
 // of the atlas.
 func TestTimed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name        string
 		root        int
@@ -111,6 +114,9 @@ func TestTimedProgram(t *testing.T) {
 
 // TestThorough: a program that is solved thoroughly sends more by the same end.
 func TestThorough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	p := problem(t, "rfs:2x4x8", model.Broadcast)
 	p.Size = 1 << 16
 	whole := map[bool]float64{}
@@ -128,6 +134,9 @@ func TestThorough(t *testing.T) {
 
 // TestTimedStops: a search that ends at any time has a schedule that is whole or none, and goes on from there.
 func TestTimedStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	p := problem(t, "dragonfly:3x2x2", model.Broadcast)
 	p.Size = 1 << 16
 	for n := range 3 {

@@ -36,6 +36,9 @@ func problem(t testing.TB, name string, kind model.Kind, cost model.CostModel, c
 // TestRounds compares the rounds of one chunk per rank, or a pair, with the least
 // number that there can be.
 func TestRounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name   string
 		kind   model.Kind

@@ -24,8 +24,13 @@ import (
 	"github.com/oraccl/oraccl/verify/smt/z3"
 )
 
-// agreements is how many random schedules both engines must agree on.
-const agreements = 4000
+// agreements is how many random schedules both engines must agree on, fewer with -short.
+func agreements() int {
+	if testing.Short() {
+		return 400
+	}
+	return 4000
+}
 
 // TestEnginesAgree sets the two verifiers, which share no code, against each
 // other on random schedules: right ones, and right ones with up to three random
@@ -37,7 +42,7 @@ func TestEnginesAgree(t *testing.T) {
 	backend := z3.New()
 	g := new(errgroup.Group)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range agreements {
+	for i := range agreements() {
 		g.Go(func() error {
 			rng := rand.New(rand.NewPCG(uint64(i), 20260101))
 			base := bases[rng.IntN(len(bases))]
@@ -63,8 +68,8 @@ func TestEnginesAgree(t *testing.T) {
 	}
 	require.NoError(t, g.Wait())
 	t.Logf("both proved %d, both refuted %d, only infeasible %d", proved.Load(), refuted.Load(), infeasible.Load())
-	require.Greater(t, proved.Load(), int64(agreements/10), "too few right schedules to mean anything")
-	require.Greater(t, refuted.Load(), int64(agreements/4), "too few wrong schedules to mean anything")
+	require.Greater(t, proved.Load(), int64(agreements()/10), "too few right schedules to mean anything")
+	require.Greater(t, refuted.Load(), int64(agreements()/4), "too few wrong schedules to mean anything")
 }
 
 // agree states what is wrong with a pair of verdicts. The smt engine decides what
@@ -174,7 +179,7 @@ func TestEnginesCombine(t *testing.T) {
 	backend := z3.New()
 	g := new(errgroup.Group)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range agreements / 16 {
+	for i := range agreements() / 16 {
 		g.Go(func() error {
 			rng := rand.New(rand.NewPCG(uint64(i), 20260102))
 			base := bases[rng.IntN(len(bases))]
@@ -195,8 +200,8 @@ func TestEnginesCombine(t *testing.T) {
 	}
 	require.NoError(t, g.Wait())
 	t.Logf("unknown %d, proved %d, refuted %d", outcomes[verify.Unknown].Load(), outcomes[verify.Proved].Load(), outcomes[verify.Refuted].Load())
-	require.Greater(t, outcomes[verify.Proved].Load(), int64(agreements/100), "too few right schedules to mean anything")
-	require.Greater(t, outcomes[verify.Refuted].Load(), int64(agreements/100), "too few wrong schedules to mean anything")
+	require.Greater(t, outcomes[verify.Proved].Load(), int64(agreements()/100), "too few right schedules to mean anything")
+	require.Greater(t, outcomes[verify.Refuted].Load(), int64(agreements()/100), "too few wrong schedules to mean anything")
 }
 
 // loosen keeps of the times of s an order: transfers of one chunk keep theirs where one reads

@@ -13,6 +13,9 @@ import (
 // TestQuickBound: the quick bound is no worse than the best of all where that is ingress or
 // distance.
 func TestQuickBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, name := range []string{"torus:6x6", "mesh:4x6", "line:9", "dgx1", "switch:8", "hypercube:5"} {
 		for _, kind := range []model.Kind{model.AllGather, model.Broadcast, model.AllToAll, model.Gather, model.AllReduce} {
 			for _, size := range []int64{1 << 10, 1 << 28} {

@@ -17,6 +17,9 @@ import (
 // TestTimedAgain: what methods find, without its times, gets times at which it is right, under
 // every cost model, and none that are shorter than the bound.
 func TestTimedAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, name := range []string{"ring:5", "dgx1", "dgxh100", "fattree:2x2", "torus:3x3"} {
 		for _, kind := range []model.Kind{model.AllGather, model.AllReduce, model.AllToAll, model.Broadcast, model.ReduceScatter} {
 			network, err := topo.Parse(name, topo.Options{})

@@ -19,8 +19,13 @@ import (
 	"github.com/oraccl/oraccl/verify/smt"
 )
 
-// greedyNetworks is on how many random networks the greedy method is tried.
-const greedyNetworks = 300
+// greedyNetworks returns on how many random networks the greedy method is tried, on fewer with -short.
+func greedyNetworks() int {
+	if testing.Short() {
+		return 60
+	}
+	return 300
+}
 
 // TestGreedyOnRandomNetworks: on hundreds of random strongly connected networks, with links
 // that differ and are not alike both ways, parallel ones, switches and ports, every
@@ -31,7 +36,7 @@ func TestGreedyOnRandomNetworks(t *testing.T) {
 	var proved, tight, late, switches, groups atomic.Int64
 	g := new(errgroup.Group)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for seed := range uint64(greedyNetworks) {
+	for seed := range uint64(greedyNetworks()) {
 		g.Go(func() error {
 			rng := rand.New(rand.NewPCG(seed, 41))
 			network := solvetest.RandomNetwork(rng)
@@ -59,12 +64,12 @@ func TestGreedyOnRandomNetworks(t *testing.T) {
 	}
 	require.NoError(t, g.Wait())
 	t.Logf("%d proved on %d networks, %d of them with switches; %d with late ranks, %d among some of the ranks; %d at the bound",
-		proved.Load(), greedyNetworks, switches.Load(), late.Load(), groups.Load(), tight.Load())
-	require.Equal(t, int64(greedyNetworks*9*2), proved.Load())
-	require.Greater(t, switches.Load(), int64(greedyNetworks/5))
-	require.Greater(t, late.Load(), int64(greedyNetworks))
-	require.Greater(t, groups.Load(), int64(greedyNetworks))
-	require.Greater(t, tight.Load(), int64(greedyNetworks), "the bound says little")
+		proved.Load(), greedyNetworks(), switches.Load(), late.Load(), groups.Load(), tight.Load())
+	require.Equal(t, int64(greedyNetworks()*9*2), proved.Load())
+	require.Greater(t, switches.Load(), int64(greedyNetworks()/5))
+	require.Greater(t, late.Load(), int64(greedyNetworks()))
+	require.Greater(t, groups.Load(), int64(greedyNetworks()))
+	require.Greater(t, tight.Load(), int64(greedyNetworks()), "the bound says little")
 }
 
 // everyCollective returns a problem of each kind on a network.

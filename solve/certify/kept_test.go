@@ -22,6 +22,9 @@ var keptMethods = []string{"ring", "direct", "bruck", "recursive-doubling", "one
 // its makespan, which a portfolio without a time limit finds, nor its bound. UPDATE=1 writes
 // what is found now.
 func TestKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	const file = "testdata/kept.csv"
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

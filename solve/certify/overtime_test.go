@@ -58,7 +58,7 @@ func TestPricesOverTime(t *testing.T) {
 
 // So are prices of what is copied on its way over switches, or added up.
 func TestSharedFlows(t *testing.T) {
-	for _, x := range []struct {
+	for i, x := range []struct {
 		topo  string
 		kind  model.Kind
 		size  int64
@@ -89,6 +89,9 @@ func TestSharedFlows(t *testing.T) {
 		{"dgxa100:4", model.Reduce, 256 << 10, 6461 * model.Nanosecond, 6866 * model.Nanosecond},
 		{"dragonfly:4x2x2", model.Reduce, 8 << 20, 159126 * model.Nanosecond, 159700 * model.Nanosecond}, // by cuts
 	} {
+		if testing.Short() && i >= 4 { // the others take long
+			break
+		}
 		top, err := topo.Parse(x.topo, topo.Options{})
 		require.NoError(t, err)
 		for _, cost := range []model.CostModel{model.Pipelined, model.Blocking} {

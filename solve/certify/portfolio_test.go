@@ -116,14 +116,14 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 		asked   bool          // the solver, before the method goes on
 		atLeast time.Duration // left when the method has to end
 	}{
-		{time.Second, false, false, 20 * time.Second},
-		{45 * time.Second, false, false, 45 * time.Second},
-		{65 * time.Second, false, true, 20 * time.Second}, // it took no time
-		{65 * time.Second, true, false, 65 * time.Second},
-		{200 * time.Second, false, true, 100 * time.Second}, // it is proved, and what is found later would not be
-		{500 * time.Second, false, false, 20 * time.Second},
+		{100 * time.Millisecond, false, false, 2 * time.Second},
+		{4500 * time.Millisecond, false, false, 4500 * time.Millisecond},
+		{6500 * time.Millisecond, false, true, 2 * time.Second}, // it took no time
+		{6500 * time.Millisecond, true, false, 6500 * time.Millisecond},
+		{20 * time.Second, false, true, 10 * time.Second}, // it is proved, and what is found later would not be
+		{50 * time.Second, false, false, 2 * time.Second},
 	} {
-		b, cancel := solve.NewBudget(t.Context(), 100*time.Second, 1)
+		b, cancel := solve.NewBudget(t.Context(), 10*time.Second, 1)
 		p := solve.Cut(problemOf(t, nil), 1)
 		limit, asked := time.Duration(0), false
 		restore := ReplaceEngine("smt", func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict {
@@ -145,13 +145,13 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 		cancel()
 		restore()
 		require.Equal(t, c.asked, asked, "%v", c)
-		if c.atLeast == 100*time.Second { // the method does not go on
+		if c.atLeast == 10*time.Second { // the method does not go on
 			require.NoError(t, err, "%v", c)
 		} else {
 			require.ErrorIs(t, err, went, "%v", c)
 			require.Positive(t, limit)
 		}
-		require.LessOrEqual(t, limit, 100*time.Second-c.atLeast, "%v", c)
+		require.LessOrEqual(t, limit, 10*time.Second-c.atLeast, "%v", c)
 	}
 }
 

@@ -182,7 +182,10 @@ func drawnProblem(t testing.TB, r *rand.Rand) *model.Problem {
 // all collectives, cost models, groups, late ranks and cuts. What is not served is declined
 // with a reason.
 func TestQuotientIsRight(t *testing.T) {
-	const cases = 250
+	cases := 250
+	if testing.Short() {
+		cases = 60
+	}
 	served := map[model.Kind]int{}
 	for i := range cases {
 		r := rand.New(rand.NewPCG(14, uint64(i)))
@@ -277,6 +280,9 @@ func TestQuotientPorts(t *testing.T) {
 // TestQuotientIsClose: on networks whose symmetries move every link, schedules with few chunks
 // are close to the checked bound for every cut, and replay and Z3 prove them.
 func TestQuotientIsClose(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		topology string
 		kind     model.Kind

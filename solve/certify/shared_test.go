@@ -17,6 +17,9 @@ import (
 // No witness that linear programs yield is refused by the checker, which drops it: not on networks
 // with symmetries, where what looks alike has one column, nor on random ones.
 func TestNoWitnessIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	var tops []*model.Topology
 	for _, name := range []string{"fattree:4x4", "dragonfly:2x3x2", "rfs:2x2x2", "switch:6", "dgxh100:2", "ndv2:2"} {
 		top, err := topo.Parse(name, topo.Options{})

@@ -18,6 +18,9 @@ import (
 // the order of the schedule is right, ends within the interval, and its gap to the best bound is within
 // that of gaps.
 func TestThroughout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	r := rand.New(rand.NewPCG(2, 1))
 	for _, x := range []struct {
 		topology string

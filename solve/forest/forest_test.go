@@ -33,6 +33,9 @@ func problem(t testing.TB, name string, kind model.Kind) *model.Problem {
 
 // TestApproachesFluid: a GiB takes at most a hundredth longer than in the fluid limit.
 func TestApproachesFluid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name string
 		kind model.Kind

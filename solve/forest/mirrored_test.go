@@ -14,6 +14,9 @@ import (
 
 // TestReduceMirrored: where each link has a partner that leads back, a reduce takes what a broadcast does, whatever the order of the links.
 func TestReduceMirrored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, name := range []string{"fattree:2x3", "dragonfly:2x2x2", "mesh:3x3", "dgx1", "switch:5"} {
 		p := problem(t, name, model.Broadcast)
 		p.Size = 64 << 10

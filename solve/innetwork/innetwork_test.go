@@ -33,6 +33,9 @@ func run(t *testing.T, p *model.Problem, o solve.Options) solve.Result {
 // read sums (1+1/n)·S/B, where they are turned round S/B and a latency, and between machines
 // what their NICs need.
 func TestFluid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	const gib = 1 << 30
 	for _, c := range []struct {
 		name string

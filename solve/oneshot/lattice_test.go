@@ -84,6 +84,9 @@ func estimated(s *search) iter.Seq[*plan] {
 // Compositions, whose hops are placed by critical paths alone, are allreduces on networks of any latencies and bandwidths, where hops
 // that are too late are often moved before others. The last seeds of two networks have one that must not be: see needs.
 func TestComposedRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name        string
 		first, last uint64 // seeds

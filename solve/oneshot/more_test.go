@@ -15,6 +15,9 @@ import (
 
 // TestMore: a search for mixtures goes on as long as there is time, with what it has found, and does not where that is enough.
 func TestMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	tp, err := topo.Parse("mesh:2x3", topo.Options{})
 	require.NoError(t, err)
 	for _, size := range []int64{1 << 15, 1 << 16} { // without and with timetables

@@ -95,6 +95,9 @@ func TestOneShotThroughRelays(t *testing.T) {
 // Two machines exchange the sums of their ranks, each over its own NIC; grids and cubes go
 // along their dimensions: makespans in microseconds that must not become longer.
 func TestHierarchical(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name string
 		kib  int64

@@ -47,8 +47,11 @@ func network(r *rand.Rand) *model.Topology {
 
 // On any network, for any group and cut, what the methods find is right.
 func TestRandom(t *testing.T) {
-	served := map[string]int{}
-	for seed := range uint64(120) {
+	seeds, served := 120, map[string]int{}
+	if testing.Short() {
+		seeds = 30
+	}
+	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		p := allreduce(network(r), 1+r.Int64N(300))
 		p.Cost = []model.CostModel{model.Blocking, model.Pipelined}[r.IntN(2)]
@@ -70,7 +73,7 @@ func TestRandom(t *testing.T) {
 			served[m.Name()]++
 		}
 	}
-	require.Greater(t, served["oneshot"], 40)
-	require.Greater(t, served["mixed"], 100)
-	require.Greater(t, served["hierarchical"], 40)
+	require.Greater(t, served["oneshot"], seeds/3)
+	require.Greater(t, served["mixed"], seeds*5/6)
+	require.Greater(t, served["hierarchical"], seeds/3)
 }

@@ -305,6 +305,9 @@ func TestEveryWindow(t *testing.T) {
 
 // TestSharedEnds: whenever the time is over, that is no failure.
 func TestSharedEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	p := problem(t, "mi250", model.AllReduce, 1<<20)
 	find := func(ctx context.Context) bool {
 		_, _, complete, err := FindShared(ctx, p, 7400*model.Nanosecond, 0, false)

@@ -94,6 +94,9 @@ func TestImages(t *testing.T) {
 
 // TestEject: ejections come nearer to the bound where a network has little symmetry; where jobs are few they are left out.
 func TestEject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name  string
 		kind  model.Kind

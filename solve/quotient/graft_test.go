@@ -129,6 +129,9 @@ func TestGraftInRounds(t *testing.T) {
 
 // TestGraftLimits: where latencies count, hops that are moved bring allgathers near the bound.
 func TestGraftLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		network string
 		size    int64

@@ -19,6 +19,9 @@ import (
 
 // TestMeeting: allreduces that take the patterns of a program are right, near the bound before ejections, and nearer after some.
 func TestMeeting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name        string
 		size        int64

@@ -138,6 +138,9 @@ func TestAgain(t *testing.T) {
 // TestOverlap: where latencies count, sums and gatherings overlap: an allreduce on a torus is over sooner than a reduce-scatter and
 // an allgather, each in the time of its volume, and hardly above that of its own volume. Among 512 ranks, too, members have several chunks.
 func TestOverlap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for name, x := range map[string]struct {
 		size         int64
 		degree       float64
@@ -259,6 +262,9 @@ func (c polled) Err() error {
 // TestEndsAnywhere: a search that is told to end, at any of the first times that it asks, before it has a schedule or after, returns
 // what it has.
 func TestEndsAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	network, err := topo.MI250()
 	require.NoError(t, err)
 	for _, kind := range []model.Kind{model.AllGather, model.AllReduce} {

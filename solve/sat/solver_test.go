@@ -87,6 +87,9 @@ func (c *CNF) hasEmpty() bool {
 }
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	solvetest.Run(t, New(), solvetest.Config{Serves: 100, Skip: func(p *model.Problem) bool {
 		// Without a bound to start from these take long.
 		return p.Collective.Kind == model.AllReduce && (p.Topology.Ranks > 3 || p.Cost == model.Rounds) ||

@@ -68,12 +68,20 @@ var extremes = []topo.Wire{
 	{Alpha: 0, Bandwidth: 1 << 62},
 }
 
-// Run runs the suite on a solver.
+// Run runs the suite on a solver, with -short on a fifth of the problems that it serves.
 func Run(t *testing.T, s solve.Solver, cfg Config) {
-	served := 0
+	served, serves, part := 0, 0, 1 // one of as many problems is solved
+	if testing.Short() {
+		part = 5
+	}
 	for i, p := range Problems(t) {
 		if cfg.Skip != nil && cfg.Skip(p) {
 			continue
+		}
+		if s.Serves(p) == nil {
+			if serves++; serves%part != 1%part {
+				continue
+			}
 		}
 		t.Run(fmt.Sprintf("%03d-%v-%s-%v", i, p.Collective.Kind, p.Topology.Name, p.Cost), func(t *testing.T) {
 			before := fmt.Sprintf("%+v %+v", *p.Topology, p)
@@ -101,7 +109,7 @@ func Run(t *testing.T, s solve.Solver, cfg Config) {
 			served++
 		})
 	}
-	require.GreaterOrEqual(t, served, max(1, cfg.Serves), "too few problems served")
+	require.GreaterOrEqual(t, served, max(1, cfg.Serves/(2*part-1)), "too few problems served")
 
 	t.Run("cancelled", func(t *testing.T) {
 		for _, p := range Problems(t) {

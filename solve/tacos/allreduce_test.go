@@ -35,6 +35,9 @@ func allReduceOn(t testing.TB, name string, chunks int, rates ...int64) *model.P
 // TestNearTheBound: how many times the bound that is certified for its cut an allreduce
 // takes, in thousandths. Two halves, one after the other, take up to 1780.
 func TestNearTheBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, want := range []struct {
 		topology string
 		rates    []int64

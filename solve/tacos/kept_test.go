@@ -17,6 +17,9 @@ import (
 // TestKept: no schedule is longer than it was when testdata/makespans.txt was written. Where one
 // is shorter, write it down there.
 func TestKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	text, err := os.ReadFile("testdata/makespans.txt")
 	require.NoError(t, err)
 	served := 0

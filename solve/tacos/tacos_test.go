@@ -51,6 +51,9 @@ func allGather(t testing.TB, name string, size int64, chunks int) *model.Problem
 // was not there when they began. Ours can, and is within a fiftieth of the lower bound, on
 // tori of 1024 within a two hundredth.
 func TestPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, want := range []struct {
 		topology string
 		size     int64 // bytes; 0: 1 MiB a rank

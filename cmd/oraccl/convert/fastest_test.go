@@ -65,6 +65,9 @@ func TestEveryWay(t *testing.T) {
 // TestFastest: what a runtime loads takes about as long as the schedule that it is made of, where links are parallel,
 // threadblocks share a link, or ranks exchange values in place; the first way to make a program takes a tenth longer at least.
 func TestFastest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		topology, method string
 		kind             model.Kind

@@ -56,6 +56,9 @@ var slowMethods = []string{"exact", "rolling", "exact-reward", "sat", "sat-barri
 // of equal and of different sizes, in the three forms, is written as MSCCL-IR that
 // is proved in every mode that it declares, and loads.
 func TestWriteRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	written, refused := map[string]int{}, map[string]int{}
 	kinds := map[model.Kind]int{}
 	most, back := 0, map[bool]int{}
@@ -242,6 +245,9 @@ func thereAndBack(t *testing.T, b []byte, p *model.Problem, where string) bool {
 // TestWaitsAreNeeded: without any one of its waits a program may go wrong, or what it
 // does comes right only because of messages through other ranks.
 func TestWaitsAreNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		topology, method string
 		kind             model.Kind

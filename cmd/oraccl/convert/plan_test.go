@@ -28,6 +28,9 @@ import (
 // TestWritePlans: what methods make on random networks is written as execution plans, with signals
 // and with packets, each proved without a warning before it is written; or a limit is named.
 func TestWritePlans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	written, refused, back := map[string]int{}, 0, 0
 	kinds := []model.Kind{model.AllReduce, model.AllGather, model.ReduceScatter, model.AllToAll}
 	for seed := range uint64(16) {
@@ -228,6 +231,9 @@ func asMSCCL(t *testing.T, p *model.Program) verify.Verdict {
 // is no longer ordered, in this launch or from one to the next. Of large plans some threadblocks
 // are looked at.
 func TestNopsAreNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	all := writtenPlans(t)
 	for name, x := range map[string]struct {
 		network, method, proto string
@@ -290,6 +296,9 @@ func TestNopsAreNeeded(t *testing.T) {
 // TestPipelines writes schedules of many chunks with pipelines and without: both are proved to leave the
 // same data, whatever the size; and thousands of chunks, which fit with pipelines alone.
 func TestPipelines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	written := 0
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 181))
