@@ -15,6 +15,9 @@ import (
 // TestLogsInTheTable: what the logs of testdata/nccl show is verified and has a gap; trees of which the
 // log has a part are unknown, with the reason.
 func TestLogsInTheTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, x := range []struct {
 		network, log string
 		status       int

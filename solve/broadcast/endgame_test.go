@@ -18,6 +18,9 @@ import (
 
 // TestEndings: where ranks are at switches, what is poured ends sooner by other ways for the last chunks, and is right.
 func TestEndings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		name         string
 		size, chunks int64
@@ -76,6 +79,9 @@ func TestEndingsRandom(t *testing.T) {
 
 // TestEndingsStopped: what is stopped anywhere is right, and so is what ends by other ways from any time on.
 func TestEndingsStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	sooner := 0
 	for seed := uint64(430); seed < 600; seed++ {
 		rng := rand.New(rand.NewPCG(seed, 23))

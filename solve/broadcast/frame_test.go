@@ -82,6 +82,9 @@ func TestFrameReordered(t *testing.T) {
 
 // TestFrameRandom: on random networks with equal links, what has a frame is right.
 func TestFrameRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	with := 0
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 19))

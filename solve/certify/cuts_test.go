@@ -15,6 +15,9 @@ import (
 // TestCutsAreChosen: a method that chooses no cut gets the one with which it is best, unless
 // the caller or the problem gives one.
 func TestCutsAreChosen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		topology string
 		kind     model.Kind

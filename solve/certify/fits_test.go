@@ -28,6 +28,9 @@ func atMost(transfers int, asked *int) *Fits {
 // TestFits: of a broadcast along a line, the more chunks the shorter; what fits has as many as
 // there is room for, and is compared with the best of all.
 func TestFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	tp, err := topo.Parse("line:4", topo.Options{})
 	require.NoError(t, err)
 	p := &model.Problem{Topology: tp, Collective: model.Collective{Kind: model.Broadcast}, Size: 1 << 30, Cost: model.Pipelined}

@@ -15,6 +15,9 @@ import (
 // the bound: links that fail, a rank that does, ranks that are late, several chunks per rank,
 // groups, links of different speeds, switches with ports and without.
 func TestGreedyServes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, in := range []struct {
 		topology string
 		instance.Flags

@@ -117,7 +117,7 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 		atLeast time.Duration // left when the method has to end
 	}{
 		{100 * time.Millisecond, false, false, 2 * time.Second},
-		{4500 * time.Millisecond, false, false, 4500 * time.Millisecond},
+		{4 * time.Second, false, false, 4 * time.Second},
 		{6500 * time.Millisecond, false, true, 2 * time.Second}, // it took no time
 		{6500 * time.Millisecond, true, false, 6500 * time.Millisecond},
 		{20 * time.Second, false, true, 10 * time.Second}, // it is proved, and what is found later would not be

@@ -12,6 +12,9 @@ import (
 // Where links lead out of one rank of a machine and come in at another one, sums are collected at the former and spread from the latter:
 // that takes as many latencies as it must, and the slowest link carries the buffer once.
 func TestDoors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	parse := func(name string) *model.Topology {
 		tp, err := topo.Parse(name, topo.Options{})
 		require.NoError(t, err)

@@ -18,6 +18,9 @@ import (
 // Chunks follow a timetable and are sooner over once single ones of them have been placed sooner or later. What follows no timetable stays as
 // it is.
 func TestVary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for name, size := range map[string]int64{"fattree:4x4": 1 << 17, "torus:4x4": 1 << 19} {
 		s, plans := composing(t, name, size)
 		s.together(1)

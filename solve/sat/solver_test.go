@@ -18,6 +18,9 @@ import (
 // TestLeastRounds has least numbers of rounds found, each refutation checked by
 // somebody else's program.
 func TestLeastRounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	for _, c := range []struct {
 		topology string
 		kind     model.Kind

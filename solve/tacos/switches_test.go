@@ -14,6 +14,9 @@ import (
 // TestThroughSwitches: times through switches that copy and add over those of fluid limits, in
 // which no latency counts, and over those of transfers by themselves.
 func TestThroughSwitches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	const size = 1 << 28
 	for _, c := range []struct {
 		name   string

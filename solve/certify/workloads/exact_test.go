@@ -164,6 +164,9 @@ func TestExactAgainstAllOrders(t *testing.T) {
 
 // Where times have no tick in common, what sat claims is no more than the least makespan, which its schedule is near to.
 func TestSatisfyWithoutATick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out with -short: it takes long")
+	}
 	r := rand.New(rand.NewPCG(15, 4))
 	better := 0
 	for range 12 {
