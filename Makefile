@@ -17,7 +17,7 @@ BENCHTIME ?= 1s
 # for root in somebody else's clone.
 BUILDFLAGS = $(shell git status --porcelain >/dev/null 2>&1 || echo -buildvcs=false)
 
-# What tests say that read other people's files, where there are none.
+# Says so where there are none of other people's files, which some tests read.
 WITHOUTDATA = [ -n "$$ORACCL_DATA" ] || echo "ORACCL_DATA is not set: tests on other people's files are left out"
 
 .PHONY: help setup browser coq build site sites screenshots release demo atlas proofs test testall bench fuzz soak lint vendor clean

@@ -123,7 +123,6 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 		{20 * time.Second, false, true, 10 * time.Second}, // it is proved, and what is found later would not be
 		{50 * time.Second, false, false, 2 * time.Second},
 	} {
-		b, cancel := solve.NewBudget(t.Context(), 10*time.Second, 1)
 		p := solve.Cut(problemOf(t, nil), 1)
 		limit, asked := time.Duration(0), false
 		restore := ReplaceEngine("smt", func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict {
@@ -141,6 +140,7 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 			}}}
 		r.Verdict.Outcome, r.Verdicts = verify.Proved, map[string]verify.Verdict{"replay": {Outcome: verify.Proved}, "smt": before}
 		e := &Evaluator{Progress: Silent{}, Bounds: func(context.Context, *model.Problem) (*model.Certificate, error) { return nil, nil }}
+		b, cancel := solve.NewBudget(t.Context(), 10*time.Second, 1)
 		err := e.more(b, 1, p, &[]*Row{r}, &Report{Problem: p, Rows: []*Row{r}})
 		cancel()
 		restore()
