@@ -22,7 +22,7 @@ func candidates(plans []*plan) (single []*plan) {
 		for i, turn := range q.turns {
 			if q.lists != nil {
 				if len(single) < mostPlans {
-					single = append(single, &plan{layout: q.layout, turns: [][]state{turn}, lists: q.lists[i : i+1]})
+					single = append(single, &plan{layout: q.layout, turns: [][]state{turn}, lists: q.lists[i : i+1], note: q.note})
 				}
 				continue
 			}
@@ -87,7 +87,7 @@ func (b *builder) blend(plans []*plan, end model.Time) bool {
 		slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(costs[i], costs[j]), cmp.Compare(i, j)) })
 		chosen := slices.IndexFunc(order, func(i int) bool {
 			mark := len(b.transfers)
-			if next[i].tails[0] > end {
+			if next[i].tail > end {
 				return false
 			}
 			if b.placeFrom(k, []*course{next[i]}, nil, end+1) {

@@ -13,8 +13,8 @@ import (
 type course struct {
 	steps []step
 	uses  []linkUse
-	tails []model.Time // by step: how long a small chunk takes from there on
-	hops  []hop        // in the order in which they are placed; nil: not asked for yet
+	tail  model.Time // how long a small chunk takes
+	hops  []hop      // in the order in which they are placed; nil: not asked for yet
 
 	labels []uint64  // of the classes of hops; nil: not asked for yet
 	before [][]int32 // by hop: those that it waits for
@@ -24,7 +24,7 @@ type course struct {
 type step struct {
 	phase phase
 	pairs []pair // what collects or spreads over several ranks comes in the order in which it goes
-	stale []int  // who get sums, and have nothing that counts
+	stale []int  // who get sums, and have nothing that counts except what they send in this step
 }
 
 // live takes out of steps what nobody needs.
@@ -80,7 +80,7 @@ func mirrored(steps []step, n int) (all []step) {
 				continue
 			}
 			y.pairs = append(y.pairs, pair{from: w.to, to: w.from})
-			if y.phase != spreading && empty[w.from] && !slices.Contains(y.stale, w.from) {
+			if y.phase != spreading && (empty[w.from] || slices.Contains(x.stale, w.from)) && !slices.Contains(y.stale, w.from) {
 				y.stale = append(y.stale, w.from)
 			}
 			after[w.from] = false
@@ -231,9 +231,8 @@ func (g *guide) finish(c *course) {
 	for i, u := range c.uses {
 		c.uses[i].times = times[[2]int{u.link, u.step}]
 	}
-	c.tails = make([]model.Time, len(c.steps)+1)
-	for i := len(c.steps) - 1; i >= 0; i-- {
-		c.tails[i] = c.tails[i+1] + g.depth(c.steps[i])
+	for _, x := range c.steps {
+		c.tail += g.depth(x)
 	}
 }
 

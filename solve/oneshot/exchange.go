@@ -93,7 +93,7 @@ func (s *search) moved(r *rand.Rand, of []*plan, now *mixture, end model.Time) *
 		if now.counts[i] > 0 {
 			used = append(used, i)
 		}
-		if s.course(q, 0).tails[0] < end {
+		if s.course(q, 0).tail < end {
 			fit = append(fit, i)
 		}
 	}
@@ -115,7 +115,7 @@ func (s *search) moved(r *rand.Rand, of []*plan, now *mixture, end model.Time) *
 	}
 	next.more = slices.Clone(now.more)
 	next.more[from] = slices.Clone(now.more[from])
-	most := max(1, end-of[from].courses[0].tails[0])
+	most := max(1, end-of[from].courses[0].tail)
 	next.more[from][r.IntN(len(next.more[from]))] = model.Time(r.Int64N(int64(2*most))) - most
 	return next
 }

@@ -130,7 +130,7 @@ func (s *search) families(plans []*plan) (all []*family) {
 		for i, turn := range q.turns {
 			single := &plan{layout: q.layout, nearby: q.nearby, mirrored: q.mirrored, opposite: true, turns: [][]state{turn}}
 			if q.lists != nil {
-				single.lists = q.lists[i : i+1]
+				single.lists, single.note = q.lists[i:i+1], q.note
 			}
 			c := s.base(single, 0)
 			if s.b.Spent() {

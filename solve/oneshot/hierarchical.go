@@ -19,6 +19,7 @@ type plan struct {
 	nearby   bool      // sums come from the nearest member that has them, not from peers
 	turns    [][]state // all through as many
 	lists    [][]step  // by turn: its steps, where they are none between states
+	note     string    // what these do
 	mirrored bool      // backwards
 	opposite bool      // of owners that follow each other two are as far apart as can be
 
@@ -36,7 +37,7 @@ type plan struct {
 
 func (q *plan) String() string {
 	if q.lists != nil {
-		return "sums of neighbours in rings doubled both ways round"
+		return q.note
 	}
 	owned := q.owned()
 	s, of := "", len(q.radix)
@@ -122,6 +123,7 @@ const (
 	maxParts   = 256
 	maxAfter   = 64 // members for which mixtures are looked for once chunks follow a timetable: among more there is no time for both
 	muchSooner = 50 // the part of the makespan that a timetable gains if others are worth no time then
+	asGood     = 50 // the part of the work on the busiest link by which a plan with hubs has to be better than others that are as soon over
 	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout
 	fewChunks  = 20 // with all their images
 
@@ -144,6 +146,8 @@ func (s *search) compose(all []*layout) {
 	} else {
 		plans = append(s.gridPlans(), plans...)
 	}
+	hubs := s.hubPlans()
+	plans = append(plans, hubs...)
 	for _, x := range all {
 		of := x.plans()
 		if !s.leading { // others have to search through all members
@@ -163,6 +167,10 @@ func (s *search) compose(all []*layout) {
 		return
 	}
 	plans = slices.DeleteFunc(plans, func(q *plan) bool { return !s.estimate(q) })
+	others := slices.DeleteFunc(slices.Clone(plans), func(q *plan) bool { return slices.Contains(hubs, q) })
+	plans = slices.DeleteFunc(plans, func(q *plan) bool { // others are known to be as good
+		return slices.Contains(hubs, q) && slices.ContainsFunc(others, func(x *plan) bool { return x.latency <= q.latency && x.busy <= q.busy+q.busy/asGood })
+	})
 	slices.SortStableFunc(plans, func(a, b *plan) int { return cmp.Compare(a.looks(), b.looks()) })
 	s.pure(plans)
 	if s.best == nil {

@@ -189,7 +189,7 @@ func (x *images) image(e int, c *course, g *guide) *course {
 	if e == 0 {
 		return c
 	}
-	d := &course{tails: c.tails, hops: g.hops(c)}
+	d := &course{tail: c.tail, hops: g.hops(c)}
 	for _, s := range c.steps {
 		pairs := make([]pair, len(s.pairs))
 		for i, w := range s.pairs {
@@ -249,6 +249,7 @@ func (s *search) base(q *plan, n int) *course {
 		} else {
 			c = &course{steps: q.lists[b.turn]}
 			s.guide.finish(c)
+			c.tail = slices.MaxFunc(s.guide.hops(c), func(a, b hop) int { return cmp.Compare(a.tail, b.tail) }).tail // steps may overlap
 		}
 		q.bases[b] = c
 	}
@@ -313,7 +314,7 @@ func (s *search) estimate(q *plan) bool {
 			steps[u.step*orbits+s.images.orbit[u.link]] += float64(u.times)
 		}
 		if n == 0 {
-			q.latency = c.tails[0]
+			q.latency = c.tail
 		}
 		if s.b.Spent() {
 			return false

@@ -276,8 +276,15 @@ func cube(p *model.Problem) *layout {
 
 // evenGrid returns the sides of a grid, all powers of two, whose ranks are the members in order, nil for other networks.
 func evenGrid(p *model.Problem) []int {
-	n := len(p.Members())
-	if n != p.Topology.Nodes() || bits.OnesCount(uint(n)) > 1 || !slices.IsSorted(p.Members()) {
+	if bits.OnesCount(uint(len(p.Members()))) > 1 {
+		return nil
+	}
+	return wholeGrid(p)
+}
+
+// wholeGrid returns the sides of a grid whose ranks are the members in order, nil for other networks.
+func wholeGrid(p *model.Problem) []int {
+	if len(p.Members()) != p.Topology.Nodes() || !slices.IsSorted(p.Members()) {
 		return nil
 	}
 	return p.Topology.Grid()

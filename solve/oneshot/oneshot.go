@@ -173,7 +173,9 @@ func (m *method) Serves(p *model.Problem) error {
 		return solve.NotServed("%v", err)
 	}
 	if m.name == "hierarchical" && n > 1 && len(layouts(p)) == 0 {
-		return solve.NotServed("serves members that fall into equal groups, not %d", n)
+		if _, rings := torus(p); rings == nil && (n > mostHubbed || n != p.Topology.Nodes()) {
+			return solve.NotServed("serves members that fall into equal groups, and rings of up to %d, not %d", mostTabled(), n)
+		}
 	}
 	return nil
 }

@@ -3,8 +3,9 @@ package oneshot
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // ring is a plan for a ring of n ranks, n a power of two, in groups of g neighbours: the sums of groups are collected where
@@ -17,11 +18,12 @@ import (
 // soon over takes fewer hops, since then what each rank has comes to the opposite rank in as many latencies as there are
 // hops, over another link than that of any other rank.
 type ring struct {
-	size, group int
-	collect     []leg
-	main        [][]leg // exchanges, and moves
-	spread      []leg
-	latency     int
+	size    int
+	collect []leg   // added one after the other
+	main    [][]leg // the legs of each step at once
+	spread  []leg   // copied one after the other
+	live    [][]int // the places whose data counts when all is collected, and after each step
+	latency int
 }
 
 // leg is from one place on a ring to another one, and whether it is copied there, not added.
@@ -32,7 +34,7 @@ type leg struct {
 
 // newRing returns the plan for a ring, or a line of two, and a size of groups, which divides it twice.
 func newRing(size, group int) *ring {
-	x := &ring{size: size, group: group}
+	x := &ring{size: size}
 	at := func(i int) int { return (i%size + size) % size }
 	both := func(low, clockwise, counter int) (legs []leg) { // from each pair of groups
 		for i := low; i < low+size; i += 2 * group {
@@ -64,28 +66,82 @@ func newRing(size, group int) *ring {
 			x.spread = append(x.spread, leg{at(i + j - 1), at(i + j), true}, leg{at(i - j), at(i - j - 1), true})
 		}
 	}
-	return x
+	return x.lively()
 }
 
-// ringPlans returns plans for a torus whose sides are powers of two. The first side that a chunk goes along has groups of some size, the
-// second one of some size, and so on: there is a plan for each choice of sizes. First the sums of groups are collected side after side,
+// lively notes which places have data that counts.
+func (x *ring) lively() *ring {
+	needed := make([]bool, x.size)
+	for v := range needed {
+		needed[v] = !slices.ContainsFunc(x.spread, func(l leg) bool { return l.to == v })
+	}
+	x.live = make([][]int, len(x.main)+1)
+	for i := len(x.main); ; i-- {
+		for v, is := range needed {
+			if is {
+				x.live[i] = append(x.live[i], v)
+			}
+		}
+		if i == 0 {
+			return x
+		}
+		for _, l := range x.main[i-1] {
+			if l.copied {
+				needed[l.to] = false
+			}
+		}
+		for _, l := range x.main[i-1] {
+			needed[l.from] = true
+		}
+	}
+}
+
+// variants returns plans for a ring, or a line of two, those of fewest latencies first: with groups of each size where there are powers of two
+// ranks, else those of the table; none if that has none.
+func variants(size int) (list []*ring) {
+	if size&(size-1) != 0 {
+		return tabled()[size]
+	}
+	for group := 1; group <= size/2; group *= 2 {
+		list = append(list, newRing(size, group))
+	}
+	return list
+}
+
+// torus returns the sides of a torus whose ranks are the members in order, and the variants of each; nil for other networks, and if a side
+// has none.
+func torus(p *model.Problem) (dims []int, of [][]*ring) {
+	dims = wholeGrid(p)
+	if dims == nil {
+		return nil, nil
+	}
+	for d, closed := range p.Topology.Closed(dims) {
+		list := variants(dims[d])
+		if !closed && dims[d] > 2 || list == nil {
+			return nil, nil
+		}
+		of = append(of, list)
+	}
+	return dims, of
+}
+
+// ringPlans returns plans for a torus whose sides have variants (see there). The first side that a chunk goes along has some variant, the
+// second one some, and so on: there is a plan for each choice of variants. First the sums of groups are collected side after side,
 // then each side is gone through (see sideOrders), and then sums are spread. Each chunk begins with another side. It returns nil for
 // other networks, where no side is longer than four, since then layouts serve as well, and, where one is of two, for buffers that are a fluid.
 func (s *search) ringPlans() (plans []*plan) {
-	dims := evenGrid(s.p)
-	if dims == nil || slices.Max(dims) <= 4 {
+	dims, of := torus(s.p)
+	if of == nil || slices.Max(dims) <= 4 && !slices.Contains(dims, 3) {
 		return nil
 	}
 	fluid := slow(s.p, leastLatencies*s.p.Topology.Links[0].Alpha)
-	for d, closed := range s.p.Topology.Closed(dims) {
-		if !closed && (dims[d] > 2 || fluid) {
-			return nil
-		}
+	if fluid && slices.Contains(dims, 2) {
+		return nil
 	}
-	for _, groups := range groupings(dims) {
+	for _, choice := range choices(of) {
 		by := map[int]*plan{} // by number of steps: where sides differ, chunks that begin with one may take more than others
 		for first := range dims {
-			sides := ringsFrom(dims, groups, first)
+			sides := ringsFrom(of, choice, first)
 			orders := sideOrders(sides, first)
 			if fluid || s.n() > mostInTurn { // timetables have use for other plans
 				orders = orders[:1]
@@ -94,14 +150,27 @@ func (s *search) ringPlans() (plans []*plan) {
 				steps := torusSteps(dims, sides, first, order)
 				q := by[len(steps)]
 				if q == nil {
-					q = &plan{layout: &layout{member: make([]int, len(s.p.Members()))}}
+					q = &plan{layout: &layout{member: make([]int, len(s.p.Members()))}, note: "sums of neighbours in rings doubled both ways round"}
 					by[len(steps)], plans = q, append(plans, q)
 				}
 				q.lists, q.turns = append(q.lists, steps), append(q.turns, make([]state, len(steps)))
+				if !balances(steps) {
+					q.lists, q.turns = append(q.lists, mirrored(steps, len(q.member))), append(q.turns, make([]state, len(steps)))
+				}
 			}
 		}
 	}
 	return plans
+}
+
+// balances reports whether as many hops are in each step as in that step from the end.
+func balances(steps []step) bool {
+	for i := range steps {
+		if len(steps[i].pairs) != len(steps[len(steps)-1-i].pairs) {
+			return false
+		}
+	}
+	return true
 }
 
 // mostInTurn is among how many ranks chunks go through sides in turn: among more it takes too long to try all these plans.
@@ -110,12 +179,12 @@ const mostInTurn = 128
 // leastLatencies is how many latencies it takes a member to send the buffer where it is a fluid to rings: what is sent in less is none.
 const leastLatencies = 2
 
-// ringsFrom returns the plans for the sides of a torus, whose sizes of groups are those of the sides from one on, or as large as can be.
-func ringsFrom(dims, groups []int, first int) []*ring {
-	sides := make([]*ring, len(dims))
-	for i, group := range groups {
-		d := (first + i) % len(dims)
-		sides[d] = newRing(dims[d], max(1, min(group, dims[d]/2)))
+// ringsFrom returns the plans for the sides of a torus, of variants: those of some numbers for the sides from one on, or the last ones.
+func ringsFrom(of [][]*ring, choice []int, first int) []*ring {
+	sides := make([]*ring, len(of))
+	for i, k := range choice {
+		d := (first + i) % len(of)
+		sides[d] = of[d][min(k, len(of[d])-1)]
 	}
 	return sides
 }
@@ -156,20 +225,23 @@ func sideOrders(sides []*ring, first int) (all [][]int) {
 	return all
 }
 
-// mostGroupings is how many choices of sizes of groups there are at most with a size for each side.
-const mostGroupings = 100
+// mostChoices is how many choices of variants there are at most with one for each side.
+const mostChoices = 100
 
-// groupings returns the sizes that groups may have along the sides of a torus, from the first side on that a chunk goes along: any, or where
-// these are too many the same along all sides.
-func groupings(dims []int) [][]int {
-	sizes := bits.Len(uint(slices.Max(dims))) - 1 // 1, 2, and so on up to half of the longest side
-	all, same := [][]int{nil}, math.Pow(float64(sizes), float64(len(dims))) > mostGroupings
-	for i := range dims {
+// choices returns the numbers of variants that sides may have, from the first side on that a chunk goes along: any, or where these are too many
+// the same along all sides.
+func choices(of [][]*ring) [][]int {
+	most := 0
+	for _, list := range of {
+		most = max(most, len(list))
+	}
+	all, same := [][]int{nil}, math.Pow(float64(most), float64(len(of))) > mostChoices
+	for i := range of {
 		var longer [][]int
-		for _, groups := range all {
-			for k := range sizes {
-				if i == 0 || !same || groups[0] == 1<<k {
-					longer = append(longer, append(slices.Clone(groups), 1<<k))
+		for _, choice := range all {
+			for k := range most {
+				if i == 0 || !same || choice[0] == k {
+					longer = append(longer, append(slices.Clone(choice), k))
 				}
 			}
 		}
@@ -188,25 +260,35 @@ func torusSteps(dims []int, sides []*ring, first int, order []int) (steps []step
 		}
 	}
 	add := func(d int, legs []leg, phase phase) {
-		if len(legs) > 0 {
-			steps = append(steps, step{phase: phase, pairs: along(dims, lines, d, legs)})
+		if len(legs) == 0 {
+			return
 		}
+		x := step{phase: phase, pairs: along(dims, lines, d, legs)}
+		if phase == exchanging {
+			each := len(x.pairs) / len(legs)
+			for i, w := range x.pairs {
+				if legs[i/each].copied {
+					x.stale = append(x.stale, w.to)
+				}
+			}
+		}
+		steps = append(steps, x)
 	}
 	for i := range dims {
 		d := (first + i) % len(dims)
 		add(d, sides[d].collect, collecting)
-		lines[d] = ends(sides[d].main[0])
+		lines[d] = sides[d].live[0]
 	}
 	gone := make([]int, len(dims)) // how often each side has come
 	for _, d := range order {
 		legs := sides[d].main[gone[d]]
 		gone[d]++
-		if legs[0].copied {
-			add(d, legs, spreading)
-		} else {
-			add(d, legs, exchanging)
+		phase := exchanging
+		if moved(legs) {
+			phase = spreading
 		}
-		lines[d] = ends(legs)
+		add(d, legs, phase)
+		lines[d] = sides[d].live[gone[d]]
 	}
 	for i := range dims {
 		d := (first + len(dims) - 1 - i) % len(dims)
@@ -219,12 +301,11 @@ func torusSteps(dims []int, sides []*ring, first int, order []int) (steps []step
 	return steps
 }
 
-// ends returns the places to which legs lead.
-func ends(legs []leg) (places []int) {
-	for _, x := range legs {
-		places = append(places, x.to)
-	}
-	return places
+// moved reports whether all legs of a step are copied, and no place both sends and gets something.
+func moved(legs []leg) bool {
+	return !slices.ContainsFunc(legs, func(x leg) bool {
+		return !x.copied || slices.ContainsFunc(legs, func(y leg) bool { return y.to == x.from })
+	})
 }
 
 // along returns legs along a side of a grid, in each line that is in use along the others.

@@ -22,40 +22,42 @@ func played(steps []step, n int) [][]int {
 		for v := range have {
 			before[v] = append([]int(nil), have[v]...)
 		}
+		for _, v := range x.stale {
+			have[v] = make([]int, n)
+		}
 		for _, w := range x.pairs {
 			sent := have[w.from]
 			if x.phase == exchanging {
 				sent = before[w.from]
 			}
+			if x.phase == spreading {
+				have[w.to] = make([]int, n)
+			}
 			for c := range n {
-				if x.phase == spreading {
-					have[w.to][c] = sent[c]
-				} else {
-					have[w.to][c] += sent[c]
-				}
+				have[w.to][c] += sent[c]
 			}
 		}
 	}
 	return have
 }
 
-// Each rank of a torus ends with each contribution once, whatever the sizes of groups and the side to begin with.
+// Each rank of a torus ends with each contribution once, whatever the variants of its sides and the side to begin with.
 func TestTorusSteps(t *testing.T) {
-	for _, dims := range [][]int{{8}, {16}, {64}, {8, 8}, {4, 16}, {2, 8}, {8, 2, 4}} {
+	for _, dims := range [][]int{{8}, {16}, {64}, {8, 8}, {4, 16}, {2, 8}, {8, 2, 4}, {3}, {5}, {6}, {7}, {9}, {10}, {11}, {12}, {3, 4}, {5, 7}, {2, 6}, {3, 5, 4}} {
 		n := 1
+		var of [][]*ring
 		for _, size := range dims {
 			n *= size
+			of = append(of, variants(size))
 		}
-		for group := 1; group <= 32; group *= 2 {
-			var sides []*ring
-			for d, size := range dims {
-				sides = append(sides, newRing(size, max(1, min(group<<(d%2), size/2))))
-			}
+		for _, choice := range choices(of) {
 			for first := range dims {
+				sides := ringsFrom(of, choice, first)
 				for _, order := range sideOrders(sides, first) {
-					for v, have := range played(torusSteps(dims, sides, first, order), n) {
+					steps := torusSteps(dims, sides, first, order)
+					for v, have := range append(played(steps, n), played(mirrored(steps, n), n)...) {
 						for _, times := range have {
-							require.Equal(t, 1, times, "%v, groups of %d, from %d, order %v, rank %d", dims, group, first, order, v)
+							require.Equal(t, 1, times, "%v, variants %v, from %d, order %v, rank %d", dims, choice, first, order, v)
 						}
 					}
 				}
@@ -80,7 +82,7 @@ func TestRings(t *testing.T) {
 			}
 			require.Equal(t, n/2+group-1, x.latency)
 			require.Equal(t, n/group*x.latency, hops)
-			require.InDelta(t, float64(x.latency)*500e3, float64(c.tails[0]), 5e3)
+			require.InDelta(t, float64(x.latency)*500e3, float64(c.tail), 5e3)
 		}
 	}
 	require.Nil(t, searchOn(t, "mesh:4x8").ringPlans())
@@ -113,9 +115,13 @@ func TestUnevenTorus(t *testing.T) {
 		}
 		dims := evenGrid(s.p)
 		want := 0
-		for _, groups := range groupings(dims) {
+		var of [][]*ring
+		for _, size := range dims {
+			of = append(of, variants(size))
+		}
+		for _, choice := range choices(of) {
 			for first := range dims {
-				orders := len(sideOrders(ringsFrom(dims, groups, first), first))
+				orders := len(sideOrders(ringsFrom(of, choice, first), first))
 				if s.n() > mostInTurn {
 					orders = 1
 				}
@@ -168,9 +174,15 @@ func TestMostTransfers(t *testing.T) {
 	}
 }
 
-// TestGroupings: each side has groups of up to half of the longest one, in any mixture, or where these are more than mostGroupings of one size.
-func TestGroupings(t *testing.T) {
-	require.Equal(t, [][]int{{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 4}, {4, 1}, {4, 2}, {4, 4}}, groupings([]int{4, 8}))
-	require.Len(t, groupings([]int{2, 2, 4, 8}), 81)
-	require.Equal(t, [][]int{{1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, {4, 4, 4, 4, 4}}, groupings([]int{2, 2, 2, 2, 8}))
+// TestChoices: each side has each of its variants, in any mixture, or where these are more than mostChoices that of one number.
+func TestChoices(t *testing.T) {
+	of := func(dims ...int) (all [][]*ring) {
+		for _, size := range dims {
+			all = append(all, variants(size))
+		}
+		return all
+	}
+	require.Equal(t, [][]int{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 1}, {2, 2}}, choices(of(4, 8)))
+	require.Len(t, choices(of(2, 2, 4, 8)), 81)
+	require.Equal(t, [][]int{{0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}}, choices(of(2, 2, 2, 2, 8)))
 }

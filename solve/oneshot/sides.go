@@ -63,7 +63,7 @@ func (s *search) sides(size int, closed bool) (best []*side) {
 					y.collects += float64(u.times)
 				}
 			}
-			y.latency = float64(c.tails[0])
+			y.latency = float64(c.tail)
 			all = append(all, y)
 		}
 	}

@@ -103,10 +103,33 @@ func (e *Formula) allReduce() error {
 	if err := e.inOrder(); err != nil {
 		return err
 	}
-	if err := e.limits(e.moving); err != nil || !e.q.Trees {
+	if err := e.limits(e.moving); err != nil {
+		return err
+	}
+	if err := e.atMost(); err != nil || !e.q.Trees {
 		return err
 	}
 	return e.trees()
+}
+
+// atMost says how many transfers there are at most.
+func (e *Formula) atMost() error {
+	var all []Lit
+	for t := range e.q.Horizon {
+		var moves []Lit
+		for k := range e.p.Chunks {
+			for a := range e.arcs {
+				moves = append(moves, e.sums.copyOf(k, a, t), e.sums.addOf(k, a, t))
+			}
+		}
+		if all = append(all, moves...); e.q.PerRound > 0 {
+			e.AtMost(e.q.PerRound, moves)
+		}
+	}
+	if e.q.Transfers > 0 {
+		e.AtMost(e.q.Transfers, all)
+	}
+	return e.full()
 }
 
 // trees says that of each chunk only whole sums are copied, that each rank sends its part
