@@ -95,17 +95,29 @@ func (s *search) divide(oneShot int64, parts, pieces int) division {
 	return d
 }
 
+// Limits of the search for a division.
+const (
+	fewMixed   = 64
+	mostShares = 256 // the part of the buffer by which coarse steps are taken
+)
+
 // mix tries divisions of a buffer whose cut is left open: for each number of pieces sixteenths of
-// the buffer first, and then finer steps around the best.
+// the buffer first, and then finer steps around the best. Among more than fewMixed members it takes coarser steps, around the best of half as many
+// pieces.
 func (s *search) mix() {
 	unit := s.unit()
 	units := s.p.Size / unit
+	at := int64(0)
 	for pieces := 1; pieces <= 32; pieces *= 2 {
-		if n := s.n(); pieces > 1 && 2*n*(n-1)*pieces > maxTransfers/8 {
+		n, most := s.n(), maxTransfers/8
+		if n > fewMixed {
+			most = maxTransfers / 2
+		}
+		if pieces > 1 && 2*n*(n-1)*pieces > most {
 			break
 		}
 		before := s.makespan
-		best, at := model.MaxTime, int64(0)
+		best := model.MaxTime
 		look := func(one int64) bool {
 			if one < 0 || one > units || s.over() {
 				return false
@@ -121,10 +133,18 @@ func (s *search) mix() {
 			best, at = t, one
 			return true
 		}
-		for i := range int64(17) {
-			look(i * units / 16)
+		last := int64(1)
+		if n > fewMixed {
+			last = max(1, units/mostShares)
 		}
-		for step := units / 32; step > 0; step /= 2 {
+		if n > fewMixed && pieces > 1 {
+			look(at)
+		} else {
+			for i := range int64(17) {
+				look(i * units / 16)
+			}
+		}
+		for step := units / 32; step >= last; step /= 2 {
 			for look(at-step) || look(at+step) {
 			}
 		}

@@ -27,7 +27,9 @@
 // dimension, or all: recursive multiplying: Ruefenacht, Bull and Booth, "Generalisation of
 // recursive doubling for allreduce", Parallel Computing 69, 2017). On tori whose sides are powers of
 // two sums of neighbours are doubled both ways round, so that all is over after the latencies of the
-// diameter with n hops in each: see rings.go. All chunks are on their way at once, and each begins with another dimension:
+// diameter with n hops in each: see rings.go. Other sides have, for each number of rounds, an allreduce of one chunk with the fewest
+// hops: a table that a SAT solver has found, see table.go. On networks without switches sums of neighbours are also exchanged by a few ranks
+// among them, see hubs.go. All chunks are on their way at once, and each begins with another dimension:
 // pipelined, on a hypercube of d dimensions with latency a, in which x is the time of the buffer
 // over a link, that takes da + x/d in the limit of small pieces where x/d <= a, which is the least:
 // a rank needs x/d to send all, and what leaves last needs da to the other end.
@@ -70,7 +72,7 @@ const (
 	maxLedBytes  = 1 << 18 // buffer for which a composition is worth most of the time whatever the latencies
 	littleMore   = 1.4     // times the latency
 	unevenMore   = 1.125   // the same where direct links are uneven
-	maxMixed     = 1 << 20 // transfers that a search for a mixture places in all
+	maxMixed     = 1 << 21 // transfers that a search for a mixture places in all
 	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
 	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time
 
@@ -111,7 +113,7 @@ func (m *method) About() solve.About {
 	switch m.name {
 	case "hierarchical":
 		a.Leads = func(p *model.Problem) bool { return leads(p) && m.Serves(p) == nil }
-		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups; up to 256 members, or 512 up to 1 MiB"
+		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups, or up to 64 without switches; up to 256 members, or 512 up to 1 MiB"
 		a.Guarantee = "pipelined, on hypercubes, and tori of equal sides, a power of two, with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
 	case "mixed":
@@ -174,7 +176,7 @@ func (m *method) Serves(p *model.Problem) error {
 	}
 	if m.name == "hierarchical" && n > 1 && len(layouts(p)) == 0 {
 		if _, rings := torus(p); rings == nil && (n > mostHubbed || n != p.Topology.Nodes()) {
-			return solve.NotServed("serves members that fall into equal groups, and rings of up to %d, not %d", mostTabled(), n)
+			return solve.NotServed("serves members that fall into equal groups, and up to %d that are all of a network without switches, not %d", mostHubbed, n)
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package oneshot
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -45,9 +44,6 @@ var tabled = sync.OnceValue(func() map[int][]*ring {
 	}
 	return all
 })
-
-// mostTabled returns how many ranks the rings of the table have at most.
-func mostTabled() int { return slices.Max(slices.Collect(maps.Keys(tabled()))) }
 
 // drawIn has what places add up to one of them, before they have a use for what others have, be collected before the first step.
 func (x *ring) drawIn() {

@@ -3,6 +3,7 @@ package oneshot
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -98,6 +99,9 @@ func TestRingTable(t *testing.T) {
 	}
 }
 
+// mostTabled returns how many ranks the rings of the table have at most.
+func mostTabled() int { return slices.Max(slices.Collect(maps.Keys(tabled()))) }
+
 // transfers returns how many transfers a ring takes.
 func (x *ring) transfers() int {
 	sum := len(x.collect) + len(x.spread)
@@ -168,4 +172,17 @@ func TestTabledRingsAreQuick(t *testing.T) {
 		require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 		require.LessOrEqual(t, r.Makespan(), most, name)
 	}
+}
+
+// TestManyPairs: where each two of 72 ranks have eighteen shortest ways, no link has more than its share of them.
+func TestManyPairs(t *testing.T) {
+	s := searchOn(t, "gb200:nvl72")
+	used := make([]int, len(s.p.Topology.Links))
+	for _, route := range newWays(s.b, s.p, everyPair(s.n())).routes {
+		require.Len(t, route, 2)
+		for _, l := range route {
+			used[l]++
+		}
+	}
+	require.LessOrEqual(t, slices.Max(used), 4) // 71 / 18
 }

@@ -31,7 +31,7 @@ const (
 	passes = 4
 	orders = 12
 	// maxRouted is up to how many pairs times links there are several orders, and maxPaired up to
-	// how many each pair has a search of its own; beyond, each rank has one.
+	// how many each pair has a search through all of the network; beyond, one through the shortest ways.
 	maxRouted = 1 << 16
 	maxPaired = 1 << 21
 )
@@ -78,27 +78,9 @@ func routed(b *solve.Budget, p *model.Problem, order []pair) (routes [][]int, lo
 	t, members := p.Topology, p.Members()
 	x := newRouter(t, t.Out())
 	routes = make([][]int, len(order))
+	lightest := x.lightest
 	if len(order)*len(t.Links) > maxPaired {
-		from := make([][]pair, len(members))
-		for _, q := range order {
-			from[q.from] = append(from[q.from], q)
-		}
-		for v, pairs := range from {
-			if len(pairs) == 0 {
-				continue
-			}
-			if b.Spent() {
-				return routes, 0
-			}
-			by := x.reach(members[v], -1)
-			for _, q := range pairs {
-				routes[q.route] = x.back(by, members[q.to])
-			}
-			for _, q := range pairs {
-				x.use(routes[q.route], 1)
-			}
-		}
-		return routes, 0
+		lightest = newShortest(p, x).lightest
 	}
 	for range passes {
 		changed := false
@@ -108,7 +90,7 @@ func routed(b *solve.Budget, p *model.Problem, order []pair) (routes [][]int, lo
 			}
 			old := routes[q.route]
 			x.use(old, -1)
-			route := x.lightest(members[q.from], members[q.to])
+			route := lightest(members[q.from], members[q.to])
 			x.use(route, 1)
 			routes[q.route], changed = route, changed || !slices.Equal(route, old)
 		}
@@ -209,11 +191,11 @@ func (x *router) cost(link int, at model.Time) float64 {
 func (x *router) lightest(from, to int) []int { return x.back(x.reach(from, to), to) }
 
 // reach returns for each node the last link of the lightest route from a rank, -1 where none is
-// known, and -2 for the rank itself: of all nodes, or up to one. Dijkstra's algorithm.
+// known, and -2 for the rank itself: of those up to another one. Dijkstra's algorithm.
 func (x *router) reach(from, to int) []int {
 	by := slices.Repeat([]int{-1}, x.t.Nodes())
 	queue := heap.Heap[label]{{node: from, link: -2}}
-	for len(queue) > 0 && (to < 0 || by[to] == -1) {
+	for len(queue) > 0 && by[to] == -1 {
 		at := queue.Pop()
 		if by[at.node] != -1 {
 			continue
@@ -232,6 +214,55 @@ func (x *router) reach(from, to int) []int {
 		}
 	}
 	return by
+}
+
+// shortest finds routes among the shortest ways.
+type shortest struct {
+	loads  *router
+	guide  *guide
+	number []int     // of the member at a rank
+	seen   []int     // by node: the last search that came there
+	cost   []float64 // by node: of the lightest way from there on, in that search
+	next   []int     // its first link
+	search int
+}
+
+func newShortest(p *model.Problem, x *router) *shortest {
+	n := p.Topology.Nodes()
+	y := &shortest{loads: x, guide: newGuide(p, nil), number: make([]int, n), seen: make([]int, n), cost: make([]float64, n), next: make([]int, n)}
+	for v, r := range p.Members() {
+		y.number[r] = v
+	}
+	return y
+}
+
+// lightest returns the route with the least load of the shortest ways between two members' ranks. It takes time in the order of the links on these.
+func (y *shortest) lightest(from, to int) (route []int) {
+	y.search++
+	y.look(from, y.number[to], 0)
+	for v := from; v != to; v = y.loads.t.Links[y.next[v]].Dst {
+		route = append(route, y.next[v])
+	}
+	return route
+}
+
+// look returns what the lightest way costs from a node on, some time after it began.
+func (y *shortest) look(node, to int, at model.Time) float64 {
+	if node == y.guide.members[to] {
+		return 0
+	}
+	if y.seen[node] == y.search {
+		return y.cost[node]
+	}
+	least := math.Inf(1)
+	for _, l := range y.guide.nearer(node, to) {
+		k := &y.loads.t.Links[l]
+		if c := y.loads.cost(l, at) + y.look(k.Dst, to, at.Add(k.Alpha)); c < least {
+			least, y.next[node] = c, l
+		}
+	}
+	y.seen[node], y.cost[node] = y.search, least
+	return least
 }
 
 // back follows last links back from a node.
