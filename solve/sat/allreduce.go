@@ -106,29 +106,26 @@ func (e *Formula) allReduce() error {
 	if err := e.limits(e.moving); err != nil {
 		return err
 	}
-	if err := e.atMost(); err != nil || !e.q.Trees {
+	if err := e.atMost(e.q.Transfers); err != nil || !e.q.Trees {
 		return err
 	}
 	return e.trees()
 }
 
-// atMost says how many transfers there are at most.
-func (e *Formula) atMost() error {
-	var all []Lit
-	for t := range e.q.Horizon {
-		var moves []Lit
-		for k := range e.p.Chunks {
-			for a := range e.arcs {
+// atMost says how many transfers there are at most, any number if that is 0.
+func (e *Formula) atMost(transfers int) error {
+	if transfers == 0 {
+		return nil
+	}
+	var moves []Lit
+	for k := range e.p.Chunks {
+		for a := range e.arcs {
+			for t := range e.q.Horizon {
 				moves = append(moves, e.sums.copyOf(k, a, t), e.sums.addOf(k, a, t))
 			}
 		}
-		if all = append(all, moves...); e.q.PerRound > 0 {
-			e.AtMost(e.q.PerRound, moves)
-		}
 	}
-	if e.q.Transfers > 0 {
-		e.AtMost(e.q.Transfers, all)
-	}
+	e.AtMost(transfers, moves)
 	return e.full()
 }
 

@@ -23,9 +23,9 @@ type Question struct {
 	// Trees asks of an allreduce that each chunk be reduced along an in-tree to one root
 	// and spread from there along an out-tree. That is no part of section 10.
 	Trees bool
-	// Transfers and PerRound, if not 0, are how many transfers an allreduce may take, in all
-	// and in a round. That is no part of section 10 either.
-	Transfers, PerRound int
+	// Transfers, if not 0, is how many transfers an allreduce may take. That is no part of
+	// section 10 either.
+	Transfers int
 }
 
 const never = 1 << 30
@@ -109,8 +109,8 @@ func (q *Question) check() error {
 		return solve.NotServed("late ranks with reductions or in rounds")
 	case q.Trees && p.Collective.Kind != model.AllReduce:
 		return solve.NotServed("trees of %v", p.Collective.Kind)
-	case (q.Transfers != 0 || q.PerRound != 0) && (min(q.Transfers, q.PerRound) < 0 || p.Collective.Kind != model.AllReduce):
-		return solve.NotServed("at most %d transfers, %d in a round, of %v", q.Transfers, q.PerRound, p.Collective.Kind)
+	case q.Transfers < 0 || q.Transfers > 0 && p.Collective.Kind != model.AllReduce:
+		return solve.NotServed("at most %d transfers of %v", q.Transfers, p.Collective.Kind)
 	case p.Collective.Kind == model.AllReduce && !sync:
 		return solve.NotServed("serves allreduce in rounds only, not under %v", p.Cost)
 	case p.Collective.Kind == model.AllReduce && q.Steps > 0:

@@ -10,6 +10,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
+	"github.com/oraccl/oraccl/solve/sat/cadical"
 )
 
 // satisfiable decides small formulas by unit propagation and branching.
@@ -173,4 +174,31 @@ func TestRefused(t *testing.T) {
 	p.Topology.Ports = []model.Port{{Links: []int{0}, Capacity: 1 << 40}}
 	_, err = (&Question{Problem: p, Horizon: 3}).Encode()
 	require.NoError(t, err, "a port that limits nothing")
+}
+
+// TestTransfers: an allreduce of one chunk on a ring of five takes three rounds and twelve transfers at least, and eight in four rounds.
+func TestTransfers(t *testing.T) {
+	if _, err := cadical.Find(); err != nil {
+		t.Skip(err)
+	}
+	for rounds, least := range map[int]int{3: 12, 4: 8} {
+		for transfers, want := range map[int]cadical.Answer{least - 1: cadical.Unsatisfiable, least: cadical.Satisfiable, 0: cadical.Satisfiable} {
+			top, err := topo.Parse("ring:5", topo.Options{})
+			require.NoError(t, err)
+			p := &model.Problem{Topology: top, Collective: model.Collective{Kind: model.AllReduce}, Size: 4, Cost: model.LinkRounds, Chunks: []model.Chunk{{Size: 4}}}
+			f, err := (&Question{Problem: p, Horizon: rounds, Transfers: transfers}).Encode()
+			require.NoError(t, err)
+			r, err := cadical.Solve(t.Context(), f, cadical.Options{})
+			require.NoError(t, err)
+			require.Equal(t, want, r.Answer, "%d rounds, %d transfers", rounds, transfers)
+			if r.Answer == cadical.Satisfiable && transfers > 0 {
+				s, err := f.Schedule(r.Model)
+				require.NoError(t, err)
+				require.Len(t, s.Transfers, transfers)
+			}
+		}
+	}
+	p := &model.Problem{Topology: &model.Topology{Ranks: 1}, Collective: model.Collective{Kind: model.AllGather}, Size: 4, Cost: model.LinkRounds, Chunks: []model.Chunk{{Size: 4}}}
+	_, err := (&Question{Problem: p, Horizon: 1, Transfers: 1}).Encode()
+	require.ErrorContains(t, err, "at most 1 transfers of allgather")
 }
