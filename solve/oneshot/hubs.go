@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/oraccl/oraccl/model"
 )
 
 // Limits of hubs.
 const (
-	mostHubbed = 64 // members
+	fewHubbed  = 4 // members
+	mostHubbed = 64
 	mostHubs   = 10
 	hubWork    = 1 << 16 // for each number of hubs and each weight: members times members times hubs times random sets from which a search begins
 )
@@ -37,7 +40,7 @@ type hubSearch struct {
 // It takes O(n k) time for each of O(n k) changes of k hubs among n members, again as long as one is for the better.
 func (s *search) hubPlans() (plans []*plan) {
 	n := s.n()
-	if n != s.p.Topology.Nodes() || n > mostHubbed || n < 4 {
+	if !hubbed(s.p) {
 		return nil
 	}
 	h := &hubSearch{search: s, r: rand.New(rand.NewPCG(17, uint64(n)))}
@@ -71,6 +74,12 @@ func (s *search) hubPlans() (plans []*plan) {
 		}
 	}
 	return plans
+}
+
+// hubbed reports whether there are plans with hubs for a problem.
+func hubbed(p *model.Problem) bool {
+	n := len(p.Members())
+	return n == p.Topology.Nodes() && n >= fewHubbed && n <= mostHubbed
 }
 
 // settle improves hubs by moving one of them as long as that costs less.

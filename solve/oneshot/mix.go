@@ -97,7 +97,7 @@ func (s *search) divide(oneShot int64, parts, pieces int) division {
 
 // Limits of the search for a division.
 const (
-	fewMixed   = 64
+	fewMixed   = 64  // members, among which steps are as fine as can be
 	mostShares = 256 // the part of the buffer by which coarse steps are taken
 )
 

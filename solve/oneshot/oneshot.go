@@ -175,8 +175,8 @@ func (m *method) Serves(p *model.Problem) error {
 		return solve.NotServed("%v", err)
 	}
 	if m.name == "hierarchical" && n > 1 && len(layouts(p)) == 0 {
-		if _, rings := torus(p); rings == nil && (n > mostHubbed || n != p.Topology.Nodes()) {
-			return solve.NotServed("serves members that fall into equal groups, and up to %d that are all of a network without switches, not %d", mostHubbed, n)
+		if _, rings := torus(p); rings == nil && !hubbed(p) {
+			return solve.NotServed("serves members that fall into equal groups, and %d to %d that are all of a network without switches, not %d", fewHubbed, mostHubbed, n)
 		}
 	}
 	return nil

@@ -8,15 +8,7 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// ring is a plan for a ring of n ranks, n a power of two, in groups of g neighbours: the sums of groups are collected where
-// pairs of groups meet, so that both neighbours there have the sum of a pair; of each two neighbours one moves on clockwise
-// and the other one counterclockwise: they add up the sums of twice as many pairs, at twice the distance each time, which
-// ends when those of half of the ring are together. Then they go to the other end of their group, where they meet the sums of
-// the other half, and these are exchanged, and spread in the group.
-//
-// That takes n/2+g-1 latencies, and n/g hops in each of them: with g = 1 no allreduce of a ring is sooner over, and none as
-// soon over takes fewer hops, since then what each rank has comes to the opposite rank in as many latencies as there are
-// hops, over another link than that of any other rank.
+// ring is a plan for a ring: sums are collected at some places, go from place to place step by step, and are spread.
 type ring struct {
 	size    int
 	collect []leg   // added one after the other
@@ -32,7 +24,15 @@ type leg struct {
 	copied   bool
 }
 
-// newRing returns the plan for a ring, or a line of two, and a size of groups, which divides it twice.
+// newRing returns the plan for a ring of n ranks, n a power of two, or a line of two, in groups of g neighbours, where 2g divides n: the sums of
+// groups are collected where pairs of groups meet, so that both neighbours there have the sum of a pair; of each two neighbours one moves on clockwise
+// and the other one counterclockwise: they add up the sums of twice as many pairs, at twice the distance each time, which
+// ends when those of half of the ring are together. Then they go to the other end of their group, where they meet the sums of
+// the other half, and these are exchanged, and spread in the group.
+//
+// That takes n/2+g-1 latencies, and n/g hops in each of them: with g = 1 no allreduce of a ring is sooner over, and none as
+// soon over takes fewer hops, since then what each rank has comes to the opposite rank in as many latencies as there are
+// hops, over another link than that of any other rank.
 func newRing(size, group int) *ring {
 	x := &ring{size: size}
 	at := func(i int) int { return (i%size + size) % size }
@@ -138,6 +138,10 @@ func (s *search) ringPlans() (plans []*plan) {
 	if fluid && slices.Contains(dims, 2) {
 		return nil
 	}
+	note := "sums of neighbours in rings doubled both ways round"
+	if slices.ContainsFunc(dims, func(size int) bool { return size&(size-1) != 0 }) {
+		note = "sums passed on along rings in few hops"
+	}
 	for _, choice := range choices(of) {
 		by := map[int]*plan{} // by number of steps: where sides differ, chunks that begin with one may take more than others
 		for first := range dims {
@@ -150,7 +154,7 @@ func (s *search) ringPlans() (plans []*plan) {
 				steps := torusSteps(dims, sides, first, order)
 				q := by[len(steps)]
 				if q == nil {
-					q = &plan{layout: &layout{member: make([]int, len(s.p.Members()))}, note: "sums of neighbours in rings doubled both ways round"}
+					q = &plan{layout: &layout{member: make([]int, len(s.p.Members()))}, note: note}
 					by[len(steps)], plans = q, append(plans, q)
 				}
 				q.lists, q.turns = append(q.lists, steps), append(q.turns, make([]state, len(steps)))
