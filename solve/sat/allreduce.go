@@ -112,20 +112,31 @@ func (e *Formula) allReduce() error {
 	return e.trees()
 }
 
-// atMost says how many transfers there are at most, any number if that is 0.
+// atMost says how many transfers there are at most, as they count, any number if that is 0.
 func (e *Formula) atMost(transfers int) error {
 	if transfers == 0 {
 		return nil
 	}
 	var moves []Lit
+	var costs []int
 	for k := range e.p.Chunks {
-		for a := range e.arcs {
+		for a, x := range e.arcs {
 			for t := range e.q.Horizon {
-				moves = append(moves, e.sums.copyOf(k, a, t), e.sums.addOf(k, a, t))
+				cost := 1
+				if e.q.Cost != nil {
+					cost = e.q.Cost(x.Src, x.Dst, t)
+				}
+				if cost > 0 {
+					moves, costs = append(moves, e.sums.copyOf(k, a, t), e.sums.addOf(k, a, t)), append(costs, cost, cost)
+				}
 			}
 		}
 	}
-	e.AtMost(transfers, moves)
+	if e.q.Cost == nil {
+		e.AtMost(transfers, moves)
+	} else {
+		e.AtMostWeight(transfers, moves, costs)
+	}
 	return e.full()
 }
 

@@ -121,6 +121,48 @@ func (c *CNF) AtMost(m int, xs []Lit) {
 	c.Add(-xs[n-1], -s(n-1, m))
 }
 
+// AtMostWeight states that the weights of those of xs that are true, each at least 1, add up to m at most: as AtMost, with steps as long
+// as the weights. It takes O(m·len(xs)) clauses.
+func (c *CNF) AtMostWeight(m int, xs []Lit, weights []int) {
+	var lits []Lit
+	var of []int
+	sum := 0
+	for i, x := range xs {
+		if weights[i] > m {
+			c.Add(-x)
+			continue
+		}
+		lits, of = append(lits, x), append(of, weights[i])
+		sum += weights[i]
+	}
+	n := len(lits)
+	if sum <= m {
+		return
+	}
+	if n > maxVars/m {
+		c.Vars = maxVars + 1 // full says so
+		return
+	}
+	first := c.Block(n * m)
+	s := func(i, j int) Lit { return first + Lit(i*m+j-1) } // the first i+1 weigh j or more
+	for i, x := range lits {
+		w := of[i]
+		for j := 1; j <= m; j++ {
+			if j <= w {
+				c.Add(-x, s(i, j))
+			} else if i > 0 {
+				c.Add(-x, -s(i-1, j-w), s(i, j))
+			}
+			if i > 0 {
+				c.Add(-s(i-1, j), s(i, j))
+			}
+		}
+		if i > 0 {
+			c.Add(-x, -s(i-1, m-w+1))
+		}
+	}
+}
+
 // WriteDIMACS writes c in the format of SAT solvers.
 func (c *CNF) WriteDIMACS(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)

@@ -26,6 +26,9 @@ type Question struct {
 	// Transfers, if not 0, is how many transfers an allreduce may take. That is no part of
 	// section 10 either.
 	Transfers int
+	// Cost, if not nil, is how many transfers one from a rank to another one in a round, from 0 on, counts as, 0 or more. What counts
+	// as more than Transfers is not made.
+	Cost func(src, dst, round int) int
 }
 
 const never = 1 << 30
@@ -111,6 +114,8 @@ func (q *Question) check() error {
 		return solve.NotServed("trees of %v", p.Collective.Kind)
 	case q.Transfers < 0 || q.Transfers > 0 && p.Collective.Kind != model.AllReduce:
 		return solve.NotServed("at most %d transfers of %v", q.Transfers, p.Collective.Kind)
+	case q.Cost != nil && q.Transfers == 0:
+		return errors.New("sat: costs of transfers, but no limit of them")
 	case p.Collective.Kind == model.AllReduce && !sync:
 		return solve.NotServed("serves allreduce in rounds only, not under %v", p.Cost)
 	case p.Collective.Kind == model.AllReduce && q.Steps > 0:

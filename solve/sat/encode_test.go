@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/model/topo"
@@ -127,6 +128,29 @@ func TestAtMost(t *testing.T) {
 	}
 }
 
+// TestAtMostWeight counts the assignments that the counter with weights allows; with weights of one it allows those of AtMost.
+func TestAtMostWeight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		weights := rapid.SliceOfN(rapid.IntRange(1, 4), 0, 7).Draw(t, "weights")
+		m := rapid.IntRange(1, 9).Draw(t, "most")
+		var c CNF
+		first := c.Block(len(weights))
+		xs := make([]Lit, len(weights))
+		for i := range xs {
+			xs[i] = first + Lit(i)
+		}
+		c.AtMostWeight(m, xs, weights)
+		for bits := range 1 << len(weights) {
+			value, sum := make([]int8, c.Vars+1), 0
+			for i, w := range weights {
+				value[i+1] = int8(bits>>i&1)*2 - 1
+				sum += bits >> i & 1 * w
+			}
+			require.Equal(t, sum <= m, satisfiable(&c, value), "%d of %v, %b", m, weights, bits)
+		}
+	})
+}
+
 // TestSteps: on a line two steps are needed to pass on what came in.
 func TestSteps(t *testing.T) {
 	p := problem(t, "line:3", model.Broadcast, 1, model.LinkRounds)
@@ -201,4 +225,57 @@ func TestTransfers(t *testing.T) {
 	p := &model.Problem{Topology: &model.Topology{Ranks: 1}, Collective: model.Collective{Kind: model.AllGather}, Size: 4, Cost: model.LinkRounds, Chunks: []model.Chunk{{Size: 4}}}
 	_, err := (&Question{Problem: p, Horizon: 1, Transfers: 1}).Encode()
 	require.ErrorContains(t, err, "at most 1 transfers of allgather")
+	_, err = (&Question{Problem: p, Horizon: 1, Cost: func(int, int, int) int { return 1 }}).Encode()
+	require.ErrorContains(t, err, "costs of transfers, but no limit of them")
+}
+
+// TestCost: an allreduce of one chunk on a ring of five in four rounds takes eight transfers, of which two have to be in the first round: if those
+// count as two, it takes ten. Where no transfer may go clockwise, eight transfers take eight rounds. What costs nothing is not limited.
+func TestCost(t *testing.T) {
+	if _, err := cadical.Find(); err != nil {
+		t.Skip(err)
+	}
+	top, err := topo.Parse("ring:5", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: top, Collective: model.Collective{Kind: model.AllReduce}, Size: 4, Cost: model.LinkRounds, Chunks: []model.Chunk{{Size: 4}}}
+	ask := func(rounds, most int, cost func(src, dst, round int) int) *model.Schedule {
+		f, err := (&Question{Problem: p, Horizon: rounds, Transfers: most, Cost: cost}).Encode()
+		require.NoError(t, err)
+		r, err := cadical.Solve(t.Context(), f, cadical.Options{})
+		require.NoError(t, err)
+		require.NotEqual(t, cadical.Unknown, r.Answer)
+		if r.Answer == cadical.Unsatisfiable {
+			return nil
+		}
+		s, err := f.Schedule(r.Model)
+		require.NoError(t, err)
+		sum := 0
+		for _, x := range s.Transfers {
+			sum += cost(int(x.Src), int(x.Dst), int(x.Start))
+		}
+		require.LessOrEqual(t, sum, most)
+		return s
+	}
+	first := func(_, _, round int) int {
+		if round == 0 {
+			return 2
+		}
+		return 1
+	}
+	require.Nil(t, ask(4, 9, first))
+	require.NotNil(t, ask(4, 10, first))
+	oneWay := func(src, dst, _ int) int {
+		if dst == (src+1)%5 {
+			return 9
+		}
+		return 1
+	}
+	require.Nil(t, ask(7, 8, oneWay))
+	s := ask(8, 8, oneWay)
+	require.NotNil(t, s)
+	for _, x := range s.Transfers {
+		require.Equal(t, (x.Dst+1)%5, x.Src)
+	}
+	free := func(int, int, int) int { return 0 }
+	require.NotNil(t, ask(3, 1, free))
 }
