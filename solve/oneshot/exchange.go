@@ -34,12 +34,12 @@ type try struct {
 }
 
 // exchange looks for a mixture of plans: for each of some numbers of chunks it returns the best of the mixtures of the linear
-// program and the first plan, the best number first.
-func (s *search) exchange(plans, of []*plan, parts [][]float64) (tries []*try) {
+// program and the first plan, the best number first. It begins with some number.
+func (s *search) exchange(plans []*plan, chunks int, of []*plan, parts [][]float64) (tries []*try) {
 	before, last := 0, model.MaxTime
-	for chunks := fewExchanged; !s.over(); chunks *= 2 {
+	for ; !s.over(); chunks *= 2 {
 		transfers, k := plans[0].transfers(chunks*s.copies), len(s.divided(chunks*s.copies).p.Chunks)
-		if transfers > s.room(s.copies) || chunks > mostExchanged && transfers > fewTransfers/2 || k == before {
+		if transfers > s.room(s.copies) || chunks > mostExchanged && transfers > s.manyExchanged() || k == before {
 			break
 		}
 		before = k
@@ -68,6 +68,14 @@ func (s *search) exchange(plans, of []*plan, parts [][]float64) (tries []*try) {
 	}
 	slices.SortStableFunc(tries, func(a, b *try) int { return cmp.Compare(a.end, b.end) })
 	return tries
+}
+
+// manyExchanged is how many transfers more chunks than some may take: more where images of patterns, which are all that is tried, are proved together.
+func (s *search) manyExchanged() int {
+	if s.mixing != nil && s.mixing.patterns != nil {
+		return fewTransfers / 4 * 3 * min(s.copies, moreImages)
+	}
+	return fewTransfers / 2
 }
 
 // climb goes on from mixtures, as long as all are sooner over, by other numbers of chunks of each plan or other orders.
@@ -137,17 +145,27 @@ func (s *search) mixed(of []*plan, x *mixture, before model.Time, chunks int) mo
 	b := s.divided(chunks * s.copies)
 	var courses []*course
 	var more [][]model.Time
-	left := slices.Clone(x.counts)
-	for range b.p.Chunks { // in turn
-		for i, q := range of {
-			if left[i] > 0 {
-				courses, more = append(courses, b.course(q, x.counts[i]-left[i])), append(more, x.more[i])
-				left[i]--
+	note := mixedNote
+	if s.mixing != nil && s.mixing.patterns != nil {
+		note = patternNote
+		var which []int
+		courses, which = s.balanced(of, x.counts)
+		for _, i := range which {
+			more = append(more, x.more[i])
+		}
+	} else {
+		left := slices.Clone(x.counts)
+		for range b.p.Chunks { // in turn
+			for i, q := range of {
+				if left[i] > 0 {
+					courses, more = append(courses, b.course(q, x.counts[i]-left[i])), append(more, x.more[i])
+					left[i]--
+				}
 			}
 		}
 	}
 	if len(courses) != len(b.p.Chunks) || slices.Contains(courses, nil) || !b.place(courses, more, before) || len(b.transfers)*b.copies > s.room(b.copies) {
 		return model.MaxTime
 	}
-	return s.keep(b, mixedNote)
+	return s.keep(b, note)
 }

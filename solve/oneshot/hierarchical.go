@@ -127,6 +127,8 @@ const (
 	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout
 	fewChunks  = 20 // with all their images
 
+	climbingPart = 4 // changes of a mixture of patterns get this part of the time that is left
+
 	fewTransfers   = 1 << 16 // without images, too
 	mostWithImages = 64      // chunks with images
 	manyWithImages = 1 << 11 // all images together
@@ -194,7 +196,14 @@ func (s *search) compose(all []*layout) {
 		}
 		together := s.divisible(copies)
 		s.together(together)
-		s.mixing = &mixing{of: of, mixer: m, least: least, copies: together, tries: s.exchange(plans, of, parts)}
+		if x := s.newPatterns(of, m, least); x != nil {
+			before := s.makespan
+			s.mixing = &mixing{copies: together, patterns: x}
+			if s.mixAgain(); s.makespan < before || s.b.Spent() {
+				return
+			}
+		}
+		s.mixing = &mixing{of: of, mixer: m, least: least, copies: together, tries: s.exchange(plans, fewExchanged, of, parts)}
 		s.mixAgain()
 	}
 	s.together(copies)
@@ -216,11 +225,31 @@ type mixing struct {
 	least  model.Time // of the linear program
 	copies int        // images that go together
 	tries  []*try
+
+	patterns *patterns // more plans, nil: there are none
 }
 
-// mixAgain packs chunks, and goes on from the mixtures that were found, with other draws each time.
+// mixAgain finds patterns, or packs chunks where there are none, and goes on from the mixtures that were found, with other draws each time.
 func (s *search) mixAgain() {
 	m := s.mixing
+	if x := m.patterns; x != nil {
+		s.together(m.copies)
+		if x.more(); s.b.Spent() {
+			return
+		}
+		if !x.exhausted || m.of == nil {
+			if m = x.mixing(m.copies); m == nil {
+				return
+			}
+			s.mixing = m
+		}
+		b, cancel := s.b.Share(climbingPart)
+		defer cancel()
+		s.b, b = b, s.b
+		s.climb(m.of, m.tries)
+		s.b = b
+		return
+	}
 	before := s.makespan
 	turns := s.pack(m.of, m.mixer, m.least)
 	packed := s.makespan

@@ -2,6 +2,8 @@ package oneshot
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -10,17 +12,19 @@ import (
 	"github.com/oraccl/oraccl/solve/symmetry"
 )
 
-// images moves courses by symmetries of the network: what is built for one chunk serves others in other places. Each
-// symmetry but the identity moves every link.
+// images moves courses by symmetries of the network: what is built for one chunk serves others in other places. Each of the first ones but the
+// identity moves every link, so that images of a chunk can be on their way together.
 type images struct {
-	nodes  [][]int32 // by element of the group: the images of nodes
-	orders []int     // of subgroups, the first elements
+	nodes  [][]int32 // by symmetry: the images of nodes
+	moving int       // how many symmetries are a group that moves every link
+	orders []int     // of subgroups of that group, the first elements
 	number []int     // of the member at a rank
 	of     map[[2]int][]int
 	place  []int     // by link: its place among those between the same nodes
 	links  [][]int32 // by element: the images of links, nil: not asked for yet
 	routes [][]int32 // by route: one more than the number of its image by each element, 0: not asked for yet
-	orbit  []int     // by link
+	twins  [][]int   // by link: the equal ones between the same nodes, if there are others
+	orbit  []int     // by link; twins share the work of each other, so that they are in one
 	size   []int     // by orbit: how many links
 }
 
@@ -31,6 +35,9 @@ const (
 	moreBases    = 4      // times as many where owners are opposite
 	fewBases     = 4      // of which the costs of a plan are estimated where there are images
 	samples      = 6      // images among which a chunk has the choice
+	mostMoved    = 64     // ranks of a network without switches, of which symmetries count that leave links where they are
+	fewResting   = 32     // of these that are drawn
+	mostResting  = 400    // symmetries in all, if others follow from these
 )
 
 // newImages finds symmetries of a network all of whose ranks are members; others have the identity alone.
@@ -45,6 +52,7 @@ func newImages(s *search) *images {
 	default:
 		x.take(symmetry.Find(s.b.Context(), t, symmetry.Options{Work: symmetryWork}))
 	}
+	x.moving = len(x.nodes)
 	for v, r := range s.p.Members() {
 		x.number[r] = v
 	}
@@ -60,9 +68,72 @@ func newImages(s *search) *images {
 			x.place[l] = i
 		}
 	}
+	if !x.regular() && network.Everyone(s.p) && len(t.Ports) == 0 && t.Nodes() <= mostMoved && t.Nodes() == t.Ranks {
+		x.resting(s, t)
+	}
 	x.links = make([][]int32, len(x.nodes))
 	x.orbit, x.size = x.orbits(t, len(x.nodes))
+	x.pairUp(t)
 	return x
+}
+
+// resting adds symmetries that leave links where they are: all, if there are few.
+func (x *images) resting(s *search, t *model.Topology) {
+	known := map[string]bool{}
+	add := func(p []int32) {
+		if key := fmt.Sprint(p); !known[key] && len(x.nodes) < mostResting {
+			known[key] = true
+			x.nodes = append(x.nodes, p)
+		}
+	}
+	for _, p := range x.nodes {
+		known[fmt.Sprint(p)] = true
+	}
+	for _, image := range symmetry.Stabiliser(s.b.Context(), t, -1, fewResting, rand.New(rand.NewPCG(23, 0))) {
+		p := make([]int32, t.Nodes())
+		for l, k := range t.Links {
+			p[k.Src], p[k.Dst] = int32(t.Links[image[l]].Src), int32(t.Links[image[l]].Dst)
+		}
+		add(p)
+	}
+	generators := slices.Clone(x.nodes)
+	for i := 0; i < len(x.nodes) && len(x.nodes) < mostResting; i++ {
+		for _, g := range generators {
+			p := make([]int32, t.Nodes())
+			for v := range p {
+				p[v] = g[x.nodes[i][v]]
+			}
+			add(p)
+		}
+	}
+}
+
+// pairUp notes which links are twins, and makes one orbit of theirs.
+func (x *images) pairUp(t *model.Topology) {
+	x.twins = make([][]int, len(t.Links))
+	for l, k := range t.Links {
+		if x.twins[l] != nil {
+			continue
+		}
+		list := slices.DeleteFunc(slices.Clone(x.of[[2]int{k.Src, k.Dst}]), func(m int) bool {
+			return t.Links[m].Alpha != k.Alpha || t.Links[m].Bandwidth != k.Bandwidth
+		})
+		if len(list) == 1 {
+			continue
+		}
+		for _, m := range list {
+			x.twins[m] = list
+			if old, one := x.orbit[m], x.orbit[l]; old != one {
+				x.size[one] += x.size[old]
+				x.size[old] = 0
+				for i, o := range x.orbit {
+					if o == old {
+						x.orbit[i] = one
+					}
+				}
+			}
+		}
+	}
 }
 
 // take takes the elements of a group.
@@ -81,18 +152,21 @@ func (x *images) orbits(t *model.Topology, order int) (of, size []int) {
 			continue
 		}
 		size = append(size, 0)
-		for e := range order {
-			if m := x.link(t, e, l); of[m] < 0 {
-				of[m] = len(size) - 1
-				size[len(size)-1]++
+		for list := []int{l}; len(list) > 0; list = list[1:] {
+			for e := range order {
+				if m := x.link(t, e, list[0]); of[m] < 0 {
+					of[m] = len(size) - 1
+					size[len(size)-1]++
+					list = append(list, m)
+				}
 			}
 		}
 	}
 	return of, size
 }
 
-// regular reports whether there is an image for each rank to stand in the place of each other one.
-func (x *images) regular() bool { return len(x.nodes) >= len(x.number) }
+// regular reports whether there is an image for each rank to stand in the place of each other one, in which no link is where it was.
+func (x *images) regular() bool { return x.moving >= len(x.number) }
 
 // link returns the image of a link.
 func (x *images) link(t *model.Topology, e, l int) int {
@@ -282,13 +356,47 @@ func (s *search) course(q *plan, n int) *course {
 				best, least = e, cost
 			}
 		}
-		c = s.images.image(best, c, s.guide)
+		c = s.spread(s.images.image(best, c, s.guide), q.load)
 		for _, u := range c.uses {
 			q.load[u.step*s.machines+s.machine[u.link]] += s.slowness[u.link] * float64(u.times)
 		}
 		q.courses = append(q.courses, c)
 	}
 	return q.courses[n]
+}
+
+// spread returns a course that takes of twins in each step those that have least to carry, where steps and machines have some loads.
+func (s *search) spread(c *course, load []float64) *course {
+	twins := s.images.twins
+	if !slices.ContainsFunc(c.uses, func(u linkUse) bool { return twins[u.link] != nil }) {
+		return c
+	}
+	d := &course{tail: c.tail, hops: s.guide.hops(c)}
+	for i, x := range c.steps {
+		times := map[int]int{} // by link
+		var used []int
+		pairs := slices.Clone(x.pairs)
+		for j, w := range pairs {
+			route := slices.Clone(s.ways.routes[w.route])
+			for k, l := range route {
+				least := math.Inf(1)
+				for _, m := range twins[l] {
+					if carries := load[i*s.machines+s.machine[m]] + s.slowness[m]*float64(times[m]); carries < least {
+						route[k], least = m, carries
+					}
+				}
+				if times[route[k]]++; times[route[k]] == 1 {
+					used = append(used, route[k])
+				}
+			}
+			pairs[j].route = s.guide.number(route)
+		}
+		d.steps = append(d.steps, step{phase: x.phase, pairs: pairs, stale: x.stale})
+		for _, l := range used {
+			d.uses = append(d.uses, linkUse{l, i, times[l]})
+		}
+	}
+	return d
 }
 
 // estimate notes how long the plan keeps its busiest link busy if images of all chunks share the work, and how long a small

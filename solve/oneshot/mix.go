@@ -43,6 +43,8 @@ type search struct {
 	mixing *mixing // what a search goes on with; nil: it has not come to that
 	again  int     // how often it went on
 
+	missing error // why there are no patterns
+
 	best      *model.Problem
 	transfers []model.Transfer // those of the first image of each chunk
 	imagesOf  int              // of each, that go together
@@ -257,6 +259,9 @@ func (s *search) result(stop solve.Stop) solve.Result {
 		}
 	}
 	r := solve.Result{Problem: s.best, Schedule: &model.Schedule{Form: model.Timed, Routes: s.ways.routes, Transfers: transfers}, Stop: stop, Note: s.note}
+	if s.missing != nil {
+		r.Note += fmt.Sprintf("; patterns were left out: %v", s.missing)
+	}
 	if (s.mixing != nil || s.ranked != nil) && stop != solve.Interrupted && s.makespan > s.bound {
 		r.More = s.more
 	}

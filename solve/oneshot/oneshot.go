@@ -41,6 +41,10 @@
 // compositions and times at prices that grow with what links have to send at the time. Where what a member sends takes a latency or more,
 // another linear program, over slots of time, says when a fluid would be sent by each class of hops that are alike, and chunks follow that
 // timetable: see timetable.go. Then single chunks are placed again, sooner or later, as long as all are sooner over: see vary.go.
+//
+// Small networks whose ranks do not fall into dimensions, such as one in which a link or a rank has failed, have patterns instead: allreduces of one
+// chunk that a SAT solver finds, each of which costs little at the prices that the linear program has for the links that others keep busy. See
+// patterns.go.
 package oneshot
 
 import (
@@ -115,7 +119,7 @@ func (m *method) About() solve.About {
 		a.Leads = func(p *model.Problem) bool { return leads(p) && m.Serves(p) == nil }
 		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups, or up to 64 without switches; up to 256 members, or 512 up to 1 MiB"
 		a.Guarantee = "pipelined, on hypercubes, and tori of equal sides, a power of two, with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
-		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; `solve/oneshot`"
+		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; patterns: Gilmore and Gomory 1961, with CaDiCaL; `solve/oneshot`"
 	case "mixed":
 		a.Guarantee = "around one switch with equal ranks optimal in the limit of small pieces, for every size"
 	}

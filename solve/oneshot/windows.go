@@ -94,6 +94,28 @@ type interval struct {
 
 // mix returns the parts of the buffer that follow each plan where all together is most, as parts of it, and how much that is.
 func (m *mixer) mix(end model.Time) (parts []float64, sum float64) {
+	x := m.fill(end, nil)
+	if x == nil {
+		return nil, 0
+	}
+	for i := range x.parts {
+		x.parts[i] /= max(x.sum, 1e-9)
+	}
+	return x.parts, x.sum
+}
+
+// filled is how many times the buffer may follow each plan, in all the most that there is time for, and the intervals that limit that, with
+// the price of a picosecond in each.
+type filled struct {
+	parts  []float64 // by plan
+	sum    float64
+	cuts   []interval
+	prices []float64
+	whole  bool // no other interval has too much to send
+}
+
+// fill solves the linear program for a makespan, beginning with some intervals; it returns nil if the time is over.
+func (m *mixer) fill(end model.Time, cuts []interval) *filled {
 	p := &lp.Model{Sense: lp.Maximise}
 	column := make([]int, len(m.all))
 	for i, list := range m.all {
@@ -103,43 +125,48 @@ func (m *mixer) mix(end model.Time) (parts []float64, sum float64) {
 		}
 		column[i] = p.AddColumn(lp.Column{Cost: lp.Int(1), Upper: upper})
 	}
-	parts = make([]float64, len(m.all))
+	limit := func(x interval) {
+		var terms []lp.Term
+		for i, list := range m.all {
+			load := 0.0
+			for _, w := range list {
+				if w.orbit == x.orbit && w.after >= x.after && w.left >= x.left {
+					load += w.load
+				}
+			}
+			if v, ok := lp.Float(load); ok && load > 0 {
+				terms = append(terms, lp.Term{Col: column[i], Coef: v})
+			}
+		}
+		p.AddLE("", lp.Int(int64(end-x.left-x.after)), terms...)
+	}
+	cuts = slices.DeleteFunc(slices.Clone(cuts), func(x interval) bool { return x.after+x.left >= end })
+	for _, x := range cuts {
+		limit(x)
+	}
+	f := &filled{parts: make([]float64, len(m.all))}
 	for range windowTurns {
 		if m.s.b.Spent() {
-			return nil, 0
+			return nil
 		}
 		r, err := highs.Simplex(m.s.b.Context(), p)
 		if err != nil {
-			return nil, 0
+			return nil
 		}
 		for i, c := range column {
-			parts[i] = max(0, r.Values[c])
+			f.parts[i] = max(0, r.Values[c])
 		}
-		sum = r.Objective
-		cuts := m.cuts(parts, end)
-		if len(cuts) == 0 {
+		f.sum, f.cuts, f.prices = r.Objective, cuts, r.RowDuals
+		more := m.cuts(f.parts, end)
+		if f.whole = len(more) == 0; f.whole {
 			break
 		}
-		for _, x := range cuts {
-			var terms []lp.Term
-			for i, list := range m.all {
-				load := 0.0
-				for _, w := range list {
-					if w.orbit == x.orbit && w.after >= x.after && w.left >= x.left {
-						load += w.load
-					}
-				}
-				if v, ok := lp.Float(load); ok && load > 0 {
-					terms = append(terms, lp.Term{Col: column[i], Coef: v})
-				}
-			}
-			p.AddLE("", lp.Int(int64(end-x.left-x.after)), terms...)
+		for _, x := range more {
+			limit(x)
 		}
+		cuts = append(cuts, more...)
 	}
-	for i := range parts {
-		parts[i] /= max(sum, 1e-9)
-	}
-	return parts, sum
+	return f
 }
 
 // cuts returns intervals in which there is too much to send, the worst of each orbit and beginning first.

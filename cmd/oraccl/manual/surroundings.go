@@ -127,7 +127,7 @@ type Variable struct{ Name, Says string }
 // Environment returns the variables that are read.
 func Environment() []Variable {
 	return []Variable{
-		{"ORACCL_CADICAL", "the program CaDiCaL that `sat` calls, and no other; else `cadical` on the PATH or the one that `make setup` built, whichever writes LRAT"},
+		{"ORACCL_CADICAL", "the program CaDiCaL that `sat` and `hierarchical` call, and no other; else `cadical` on the PATH or the one that `make setup` built, whichever writes LRAT"},
 		{"ORACCL_PROGRESS", "`lines`: a line on stderr for each phase of the work, for logs; a terminal shows phases that take more than two seconds in any case"},
 		{"ORACCL_CHROMIUM", "tests only: the browser in which pages are opened; else one that is installed (`sh cmd/setup/setup.sh browser` installs one)"},
 		{"ORACCL_DATA", "tests only: a directory of other people's files; without it the tests that read them are left out, and say so"},

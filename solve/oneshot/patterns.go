@@ -1,0 +1,419 @@
+package oneshot
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/sat"
+	"github.com/oraccl/oraccl/solve/sat/cadical"
+)
+
+// Limits of the search for patterns.
+const (
+	mostPatterned = 16     // members
+	mostPatterns  = 600    // found in all
+	mostAsked     = 64     // questions at a time
+	moreRounds    = 2      // than the diameter
+	priceUnits    = 20     // whole numbers that stand for the prices of all that a chunk uses
+	leastBudget   = 0.3    // the part of what a pattern may cost if it is to help that is tried first
+	mostBudget    = 0.9    // and last
+	moreBudget    = 0.1    // if there is none
+	lessBudget    = 0.2    // if there is one
+	mostConflicts = "4000" // of a question
+	jumpTries     = 4000   // changes of a pattern that are tried
+	muchOver      = 1.02   // times the buffer that may follow patterns, with which prices are out of date
+	littleOver    = 1.001  // the same, with which the makespan is that of the linear program
+	sameEnd       = 5000   // makespans that differ by such a part are the same
+	sidestep      = 20     // the part by which a makespan grows that is too short
+	enoughFor     = 101    // percent of the bound, with which there are enough plans
+	fewPatterned  = 64     // chunks of a mixture of patterns, each with its images
+)
+
+// pattern is an allreduce of one chunk in rounds, each as long as a latency.
+type pattern struct {
+	jumps  []jump // in the order of their rounds
+	rounds int
+}
+
+// jump is what one rank sends to its neighbour in a round.
+type jump struct {
+	from, to, round int
+	dropped         bool // the receiver drops what it has, for what comes in this round
+}
+
+// compare orders jumps.
+func (a jump) compare(b jump) int {
+	return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+}
+
+// right reports whether a pattern leaves the sum of all at each of n ranks, at most 64.
+func (x *pattern) right(n int) bool {
+	var now, next [64]uint64 // whose contributions each has
+	for v := range n {
+		now[v] = 1 << v
+	}
+	next = now
+	for i := 0; i < len(x.jumps); {
+		first, round := i, x.jumps[i].round
+		for ; i < len(x.jumps) && x.jumps[i].round == round; i++ {
+			if y := x.jumps[i]; y.dropped {
+				next[y.to] = 0
+			}
+		}
+		for _, y := range x.jumps[first:i] {
+			if next[y.to]&now[y.from] != 0 {
+				return false
+			}
+			next[y.to] |= now[y.from]
+		}
+		now = next
+	}
+	all := uint64(1)<<n - 1
+	for v := range n {
+		if now[v] != all {
+			return false
+		}
+	}
+	return true
+}
+
+// steps returns a step for each round.
+func (x *pattern) steps() []step {
+	steps := make([]step, x.rounds)
+	for i := range steps {
+		steps[i].phase = exchanging
+	}
+	for _, y := range x.jumps {
+		s := &steps[y.round]
+		s.pairs = append(s.pairs, pair{from: y.from, to: y.to})
+		if y.dropped && !slices.Contains(s.stale, y.to) {
+			s.stale = append(s.stale, y.to)
+		}
+	}
+	return steps
+}
+
+// patternOf returns the pattern of steps, which all exchange.
+func patternOf(steps []step) *pattern {
+	x := &pattern{rounds: len(steps)}
+	for i, s := range steps {
+		for _, w := range s.pairs {
+			x.jumps = append(x.jumps, jump{w.from, w.to, i, slices.Contains(s.stale, w.to)})
+		}
+	}
+	slices.SortFunc(x.jumps, jump.compare)
+	return x
+}
+
+// patterns finds patterns for networks without switches whose links have the same latency, so that a mixture of them is sooner over: column
+// generation (Gilmore and Gomory, "A linear programming approach to the cutting-stock problem", Operations Research 9, 1961). The linear
+// program for mixtures has prices of intervals in which links have much to send, see mixer. They make a price of each link and round, and a
+// pattern that costs less than one lets more chunks follow plans in the same time. A SAT solver finds such patterns, with prices in whole numbers
+// of units, and local search improves them.
+//
+// All jumps of a chunk wait as long: a jump of round t is sent no sooner than after t latencies, and no later than leaves a latency for it and each
+// round after it. So chunks that go one after the other through all rounds take about as long as the linear program says.
+type patterns struct {
+	s         *search
+	m         *mixer
+	plans     []*plan         // of the mixer
+	known     map[string]bool // jumps of patterns
+	in, out   [][]int         // by member: from which there are links to it, and to which from it
+	p         *model.Problem  // of one chunk, in rounds
+	rounds    int             // the diameter
+	lasts     model.Time      // a round
+	end       model.Time      // by which all of the buffer may follow plans
+	cuts      []interval      // that limit this
+	budget    []float64       // by rounds above the diameter
+	times     []int           // the same: how often patterns have been asked for
+	exhausted bool            // no question is left
+	r         *rand.Rand
+	asked     int // questions so far
+}
+
+// newPatterns returns a search for patterns that goes on from plans with their mixer and a makespan, or nil if it does not serve the network.
+func (s *search) newPatterns(of []*plan, m *mixer, end model.Time) *patterns {
+	t := s.p.Topology
+	if n := s.n(); n != t.Nodes() || n > mostPatterned || len(t.Ports) > 0 || s.bound == 0 || s.makespan <= s.bound/100*enoughFor {
+		return nil
+	}
+	for _, l := range t.Links {
+		if l.Alpha != t.Links[0].Alpha || l.Alpha == 0 {
+			return nil
+		}
+	}
+	if _, err := cadical.Find(); err != nil {
+		s.missing = err
+		return nil
+	}
+	x := &patterns{s: s, plans: slices.Clone(of), known: map[string]bool{}, end: end, budget: slices.Repeat([]float64{leastBudget}, moreRounds+1), times: make([]int, moreRounds+1), r: rand.New(rand.NewPCG(19, uint64(s.n())))}
+	x.m, x.in, x.out = &mixer{s: s}, make([][]int, s.n()), make([][]int, s.n())
+	for _, list := range m.all { // all hops of a chunk wait as long
+		length := model.Time(0)
+		for _, w := range list {
+			length = max(length, w.after+w.left)
+		}
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].left = length - list[i].after
+		}
+		x.m.all = append(x.m.all, list)
+	}
+	for u := range s.n() {
+		for v := range s.n() {
+			x.rounds = max(x.rounds, int(s.guide.between(u, v)/perPicosecond/int64(t.Links[0].Alpha)))
+		}
+	}
+	for l, k := range t.Links {
+		x.lasts = max(x.lasts, t.Duration([]int{l}, 1))
+		if u, v := s.images.number[k.Src], s.images.number[k.Dst]; !slices.Contains(x.out[u], v) {
+			x.out[u], x.in[v] = append(x.out[u], v), append(x.in[v], u)
+		}
+	}
+	p := *s.p
+	p.Size, p.Cost, p.Chunks = s.unit(), model.LinkRounds, []model.Chunk{{Size: s.unit()}}
+	x.p = &p
+	return x
+}
+
+// tariff is what a jump costs: by round, and in it by the number of its ranks.
+type tariff [][]float64
+
+// number returns the number of two members in a tariff.
+func (x *patterns) number(u, v int) int { return u*x.s.n() + v }
+
+// tariff returns the prices of the linear program for patterns of some rounds.
+func (x *patterns) tariff(f *filled, rounds int) tariff {
+	s, all := x.s, make(tariff, rounds)
+	for round := range all {
+		all[round] = make([]float64, s.n()*s.n())
+		after, left := model.Time(round)*x.lasts, model.Time(rounds-round)*x.lasts
+		by := make([]float64, len(s.images.size))
+		for i, c := range f.cuts {
+			if c.after <= after && c.left <= left {
+				by[c.orbit] += f.prices[i]
+			}
+		}
+		for l, k := range s.p.Topology.Links {
+			o := s.images.orbit[l]
+			all[round][x.number(s.images.number[k.Src], s.images.number[k.Dst])] = by[o] * float64(s.p.Size) / float64(k.Bandwidth) * 1e12 / float64(s.images.size[o])
+		}
+	}
+	return all
+}
+
+// more finds patterns until it has asked for some number of them, or half of the time has passed.
+func (x *patterns) more() {
+	b, cancel := x.s.b.Share(2)
+	defer cancel()
+	for last := x.asked + mostAsked; x.asked < last && len(x.plans) < mostPatterns && !b.Spent(); {
+		f := x.settle(muchOver)
+		if f == nil {
+			return
+		}
+		more := x.next()
+		if x.exhausted = more < 0; x.exhausted {
+			return
+		}
+		x.times[more]++
+		budget, t := &x.budget[more], x.tariff(f, x.rounds+more)
+		next := *budget + moreBudget*float64(x.s.b.Threads())
+		for i, y := range x.answers(t, *budget) {
+			if y == nil {
+				continue
+			}
+			next = min(next, max(leastBudget, *budget+moreBudget*float64(i)-lessBudget))
+			x.add(y)
+			x.add(x.improved(y, t))
+		}
+		*budget = next
+	}
+}
+
+// next returns how many rounds more than the diameter patterns are to have that are asked for: those that have been asked for least often, the fewest
+// first and more often; -1 if all that are soon enough over have no answers.
+func (x *patterns) next() int {
+	best := -1
+	for i, budget := range x.budget {
+		if model.Time(x.rounds+i)*x.lasts < x.end && budget <= mostBudget && (best < 0 || (i+1)*x.times[i] < (best+1)*x.times[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// answers asks for patterns with a budget and, if there are more threads, with more.
+func (x *patterns) answers(t tariff, budget float64) []*pattern {
+	found := make([]*pattern, x.s.b.Threads())
+	var g sync.WaitGroup
+	for i := range found {
+		x.asked++
+		seed := uint64(x.asked)
+		g.Go(func() { found[i] = x.ask(t, budget+moreBudget*float64(i), seed) })
+	}
+	g.Wait()
+	return found
+}
+
+// settle sets the makespan to one by which all of the buffer, and no more than some multiple of it, may follow plans, or to the least, and returns
+// what follows each plan then; nil if the time is over. What may follow plans grows about as the time does that is left after the latencies.
+func (x *patterns) settle(more float64) *filled {
+	var best *filled
+	least := model.Time(x.rounds) * x.lasts
+	low, high := model.Time(0), model.MaxTime
+	for end := x.end; ; {
+		f := x.m.fill(end, x.cuts)
+		if f == nil {
+			return nil
+		}
+		if x.cuts = f.cuts; !f.whole {
+			continue
+		}
+		if f.sum < 1 {
+			low = end
+		} else {
+			high, best = end, f
+		}
+		if f.sum >= 1 && f.sum <= more || best != nil && high-low <= high/sameEnd {
+			x.end = high
+			return best
+		}
+		end = least + model.Time(float64(end-least)/max(0.5, 2*f.sum/(1+more)))
+		if end <= low || end >= high {
+			if end = low + (high-low)/2; high == model.MaxTime {
+				end = low + low/sidestep
+			}
+		}
+	}
+}
+
+// mixing returns what a search for mixtures goes on with: the plans that the best mixtures take, and schedules of these; nil if the time is over.
+func (x *patterns) mixing(copies int) *mixing {
+	if x.settle(littleOver) == nil {
+		return nil
+	}
+	var parts [][]float64
+	for _, more := range []model.Time{0, 1, 2} {
+		f := x.m.fill(x.end+x.end/100*more, x.cuts)
+		if f == nil {
+			return nil
+		}
+		for i := range f.parts {
+			f.parts[i] /= max(f.sum, 1e-9)
+		}
+		parts = append(parts, f.parts)
+	}
+	m := &mixing{mixer: &mixer{s: x.s}, least: x.end, copies: copies, patterns: x}
+	var used []int // those that most follow first
+	for i := range x.plans {
+		if slices.ContainsFunc(parts, func(list []float64) bool { return list[i] > 0 }) {
+			used = append(used, i)
+		}
+	}
+	slices.SortStableFunc(used, func(i, j int) int { return cmp.Compare(parts[0][j], parts[0][i]) })
+	taken := make([][]float64, len(parts))
+	for _, i := range used {
+		m.of, m.mixer.all = append(m.of, x.plans[i]), append(m.mixer.all, x.m.all[i])
+		for j, list := range parts {
+			taken[j] = append(taken[j], list[i])
+		}
+	}
+	m.tries = x.s.exchange(m.of, fewPatterned, m.of, taken)
+	return m
+}
+
+// add adds a pattern and, where each link has one that leads back, the same backwards, if they are new.
+func (x *patterns) add(y *pattern) {
+	n := x.s.n()
+	for _, steps := range [][]step{y.steps(), mirrored(y.steps(), n)} {
+		live(steps, n)
+		z := patternOf(steps)
+		if key := fmt.Sprint(z.jumps); !x.known[key] && !slices.ContainsFunc(z.jumps, func(j jump) bool { return !slices.Contains(x.out[j.from], j.to) }) {
+			x.known[key] = true
+			q := &plan{layout: &layout{member: make([]int, n)}, note: patternNote, lists: [][]step{steps}, turns: [][]state{make([]state, len(steps))}}
+			all := x.s.windows(q)
+			for i := range all {
+				all[i].after, all[i].left = model.Time(all[i].step)*x.lasts, model.Time(z.rounds-all[i].step)*x.lasts
+			}
+			x.plans, x.m.all = append(x.plans, q), append(x.m.all, all)
+		}
+	}
+}
+
+// patternNote is what is said of a mixture of patterns.
+const patternNote = "each chunk by one of several patterns of few hops"
+
+// improved returns a pattern in which jumps are replaced by others as long as that costs no more: sent in another round, or by another rank that
+// has the same, or any others, where all is still right.
+func (x *patterns) improved(y *pattern, t tariff) *pattern {
+	n := x.s.n()
+	now, next := &pattern{slices.Clone(y.jumps), y.rounds}, &pattern{rounds: y.rounds}
+	for range jumpTries {
+		i := x.r.IntN(len(now.jumps))
+		old := now.jumps[i]
+		with := old
+		switch x.r.IntN(5) {
+		case 0: // none in its place
+			next.jumps = append(append(next.jumps[:0], now.jumps[:i]...), now.jumps[i+1:]...)
+			if next.right(n) {
+				now, next = next, now
+			}
+			continue
+		case 1:
+			with.round = x.r.IntN(y.rounds)
+		case 2:
+			with.from = x.in[old.to][x.r.IntN(len(x.in[old.to]))]
+		case 3:
+			with.to = x.out[old.from][x.r.IntN(len(x.out[old.from]))]
+			with.round, with.dropped = x.r.IntN(y.rounds), x.r.IntN(2) == 0
+		default:
+			with.from = x.r.IntN(n)
+			with.to = x.out[with.from][x.r.IntN(len(x.out[with.from]))]
+			with.round, with.dropped = x.r.IntN(y.rounds), x.r.IntN(2) == 0
+		}
+		if with == old || t[with.round][x.number(with.from, with.to)] > t[old.round][x.number(old.from, old.to)] {
+			continue
+		}
+		next.jumps = append(append(next.jumps[:0], now.jumps[:i]...), now.jumps[i+1:]...)
+		at, _ := slices.BinarySearchFunc(next.jumps, with, jump.compare)
+		next.jumps = slices.Insert(next.jumps, at, with)
+		if next.right(n) {
+			now, next = next, now
+		}
+	}
+	return now
+}
+
+// ask returns a pattern that costs no more than a budget, or nil.
+func (x *patterns) ask(t tariff, budget float64, seed uint64) *pattern {
+	if budget > mostBudget {
+		return nil
+	}
+	price := func(src, dst, round int) int {
+		return int(math.Round(t[round][x.number(x.s.images.number[src], x.s.images.number[dst])] * priceUnits))
+	}
+	q := sat.Question{Problem: x.p, Horizon: len(t), Transfers: int(budget * priceUnits), Cost: price}
+	form, err := q.Encode()
+	if err != nil {
+		return nil
+	}
+	r, err := cadical.Solve(x.s.b.Context(), form, cadical.Options{Seed: seed, Args: []string{"--sat", "--phase=0", "-c", mostConflicts}})
+	if err != nil || r.Answer != cadical.Satisfiable {
+		return nil
+	}
+	found, err := form.Schedule(r.Model)
+	if err != nil {
+		return nil
+	}
+	y := &pattern{rounds: len(t)}
+	for _, tr := range found.Transfers {
+		y.jumps = append(y.jumps, jump{x.s.images.number[tr.Src], x.s.images.number[tr.Dst], int(tr.Start), tr.Op == model.Copy})
+	}
+	slices.SortFunc(y.jumps, jump.compare)
+	return y
+}
