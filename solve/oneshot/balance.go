@@ -21,14 +21,14 @@ func (s *search) balanced(of []*plan, counts []int) (courses []*course, which []
 	steps, rounds, chunks := 0, 0, 0
 	latency := s.p.Topology.Links[0].Alpha
 	for i, q := range of {
-		if counts[i] == 0 {
-			continue
+		steps, chunks = max(steps, q.steps()), chunks+counts[i]
+		for n := range min(counts[i], s.parts(q)) {
+			c := s.base(q, n)
+			if c == nil {
+				return []*course{nil}, nil
+			}
+			rounds = max(rounds, int(c.tail/latency)+1)
 		}
-		c := s.base(q, 0)
-		if c == nil {
-			return []*course{nil}, nil
-		}
-		steps, rounds, chunks = max(steps, q.steps()), max(rounds, int(c.tail/latency)+1), chunks+counts[i]
 	}
 	twin := func(l int) int { // that stands for others
 		if list := s.images.twins[l]; list != nil {
@@ -62,13 +62,13 @@ func (s *search) balanced(of []*plan, counts []int) (courses []*course, which []
 	share := make([]float64, rounds*s.machines) // of each chunk
 	images := len(s.images.nodes)
 	for i, q := range of {
-		if counts[i] == 0 {
-			continue
-		}
-		c := s.base(q, 0)
-		for e := range images {
-			for _, y := range burdens(c, e) {
-				share[y.cell] += y.load * float64(counts[i]) / float64(images*chunks)
+		bases := min(counts[i], s.parts(q))
+		for n := range bases {
+			c := s.base(q, n)
+			for e := range images {
+				for _, y := range burdens(c, e) {
+					share[y.cell] += y.load * float64(counts[i]) / float64(bases*images*chunks)
+				}
 			}
 		}
 	}
@@ -85,9 +85,6 @@ func (s *search) balanced(of []*plan, counts []int) (courses []*course, which []
 				continue
 			}
 			c := s.base(of[i], counts[i]-n)
-			if c == nil {
-				return []*course{nil}, nil
-			}
 			for e := range min(images, mostTried) {
 				if images > mostTried {
 					e = r.IntN(images)
