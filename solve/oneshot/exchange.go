@@ -23,8 +23,11 @@ type mixture struct {
 	more   [][]model.Time // by plan and step
 }
 
-// mixedNote is what is said of mixtures.
-const mixedNote = "each chunk by one of several compositions"
+// mixedNote is what is said of mixtures, patternNote of those of patterns.
+const (
+	mixedNote   = "each chunk by one of several compositions"
+	patternNote = "each chunk by one of several patterns of few hops"
+)
 
 // try is a mixture of some number of chunks, and when it is over.
 type try struct {

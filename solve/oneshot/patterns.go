@@ -1,3 +1,5 @@
+//go:build cgo
+
 package oneshot
 
 import (
@@ -308,7 +310,7 @@ func (x *patterns) mixing(copies int) *mixing {
 		}
 		parts = append(parts, f.parts)
 	}
-	m := &mixing{mixer: &mixer{s: x.s}, least: x.end, copies: copies, patterns: x}
+	m := &mixing{copies: copies, patterns: x}
 	var used []int // those that most follow first
 	for i := range x.plans {
 		if slices.ContainsFunc(parts, func(list []float64) bool { return list[i] > 0 }) {
@@ -318,7 +320,7 @@ func (x *patterns) mixing(copies int) *mixing {
 	slices.SortStableFunc(used, func(i, j int) int { return cmp.Compare(parts[0][j], parts[0][i]) })
 	taken := make([][]float64, len(parts))
 	for _, i := range used {
-		m.of, m.mixer.all = append(m.of, x.plans[i]), append(m.mixer.all, x.m.all[i])
+		m.of = append(m.of, x.plans[i])
 		for j, list := range parts {
 			taken[j] = append(taken[j], list[i])
 		}
@@ -344,9 +346,6 @@ func (x *patterns) add(y *pattern) {
 		}
 	}
 }
-
-// patternNote is what is said of a mixture of patterns.
-const patternNote = "each chunk by one of several patterns of few hops"
 
 // improved returns a pattern in which jumps are replaced by others as long as that costs no more: sent in another round, or by another rank that
 // has the same, or any others, where all is still right.

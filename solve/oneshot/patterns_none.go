@@ -1,0 +1,14 @@
+//go:build !cgo
+
+package oneshot
+
+import "github.com/oraccl/oraccl/model"
+
+// patterns are none: this build has no solver for linear programs.
+type patterns struct{ exhausted bool }
+
+func (*search) newPatterns([]*plan, *mixer, model.Time) *patterns { return nil }
+
+func (*patterns) more() {}
+
+func (*patterns) mixing(int) *mixing { return nil }
