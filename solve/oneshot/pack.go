@@ -1,3 +1,5 @@
+//go:build !js
+
 package oneshot
 
 import (
@@ -268,14 +270,6 @@ func (s *search) placed(of []*plan, all []chosen, before model.Time) model.Time 
 		return model.MaxTime
 	}
 	return s.keep(b, mixedNote)
-}
-
-// hops returns how many hops courses take.
-func (s *search) hops(courses []*course) (n int) {
-	for _, c := range courses {
-		n += len(s.guide.hops(c))
-	}
-	return n
 }
 
 // varied returns what chunks have chosen with a change: two change places, one takes the choice of another one, or is placed sooner or later.

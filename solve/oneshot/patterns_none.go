@@ -12,3 +12,6 @@ func (*search) newPatterns([]*plan, *mixer, model.Time) *patterns { return nil }
 func (*patterns) more() {}
 
 func (*patterns) mixing(int) *mixing { return nil }
+
+// balanced is not called where there are no patterns.
+func (*search) balanced([]*plan, []int) ([]*course, []int) { return nil, nil }

@@ -1,0 +1,8 @@
+//go:build !cgo
+
+package oneshot
+
+import "github.com/oraccl/oraccl/model"
+
+// mix finds nothing: this build has no solver for linear programs.
+func (*mixer) mix(model.Time) ([]float64, float64) { return nil, 0 }
