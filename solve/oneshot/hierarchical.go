@@ -202,6 +202,7 @@ func (s *search) compose(all []*layout) {
 			if s.mixAgain(); s.makespan < before || s.b.Spent() {
 				return
 			}
+			s.mixing = nil // what follows is no mixture of patterns
 		}
 		s.mixing = &mixing{of: of, mixer: m, least: least, copies: together, tries: s.exchange(plans, fewExchanged, of, parts)}
 		s.mixAgain()

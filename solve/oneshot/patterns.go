@@ -4,6 +4,7 @@ package oneshot
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -225,7 +226,12 @@ func (x *patterns) more() {
 		x.times[more]++
 		budget, t := &x.budget[more], x.tariff(f, x.rounds+more)
 		next := *budget + moreBudget*float64(x.s.b.Threads())
-		for i, y := range x.answers(t, *budget) {
+		found, err := x.answers(t, *budget)
+		if err != nil {
+			x.s.missing, x.exhausted = err, true
+			return
+		}
+		for i, y := range found {
 			if y == nil {
 				continue
 			}
@@ -250,16 +256,16 @@ func (x *patterns) next() int {
 }
 
 // answers asks for patterns with a budget and, if there are more threads, with more.
-func (x *patterns) answers(t tariff, budget float64) []*pattern {
-	found := make([]*pattern, x.s.b.Threads())
+func (x *patterns) answers(t tariff, budget float64) ([]*pattern, error) {
+	found, errs := make([]*pattern, x.s.b.Threads()), make([]error, x.s.b.Threads())
 	var g sync.WaitGroup
 	for i := range found {
 		x.asked++
 		seed := uint64(x.asked)
-		g.Go(func() { found[i] = x.ask(t, budget+moreBudget*float64(i), seed) })
+		g.Go(func() { found[i], errs[i] = x.ask(t, budget+moreBudget*float64(i), seed) })
 	}
 	g.Wait()
-	return found
+	return found, errors.Join(errs...)
 }
 
 // settle sets the makespan to one by which all of the buffer, and no more than some multiple of it, may follow plans, or to the least, and returns
@@ -388,10 +394,10 @@ func (x *patterns) improved(y *pattern, t tariff) *pattern {
 	return now
 }
 
-// ask returns a pattern that costs no more than a budget, or nil.
-func (x *patterns) ask(t tariff, budget float64, seed uint64) *pattern {
+// ask returns a pattern that costs no more than a budget, or nil if none is found, or an error of the solver.
+func (x *patterns) ask(t tariff, budget float64, seed uint64) (*pattern, error) {
 	if budget > mostBudget {
-		return nil
+		return nil, nil
 	}
 	price := func(src, dst, round int) int {
 		return int(math.Round(t[round][x.number(x.s.images.number[src], x.s.images.number[dst])] * priceUnits))
@@ -399,20 +405,20 @@ func (x *patterns) ask(t tariff, budget float64, seed uint64) *pattern {
 	q := sat.Question{Problem: x.p, Horizon: len(t), Transfers: int(budget * priceUnits), Cost: price}
 	form, err := q.Encode()
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	r, err := cadical.Solve(x.s.b.Context(), form, cadical.Options{Seed: seed, Args: []string{"--sat", "--phase=0", "-c", mostConflicts}})
 	if err != nil || r.Answer != cadical.Satisfiable {
-		return nil
+		return nil, err
 	}
 	found, err := form.Schedule(r.Model)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	y := &pattern{rounds: len(t)}
 	for _, tr := range found.Transfers {
 		y.jumps = append(y.jumps, jump{x.s.images.number[tr.Src], x.s.images.number[tr.Dst], int(tr.Start), tr.Op == model.Copy})
 	}
 	slices.SortFunc(y.jumps, jump.compare)
-	return y
+	return y, nil
 }

@@ -175,20 +175,25 @@ func TestImprovedPatterns(t *testing.T) {
 		}
 		return sum
 	}
-	y := x.ask(tariff, mostBudget, 1)
+	ask := func(budget float64) *pattern {
+		y, err := x.ask(tariff, budget, 1)
+		require.NoError(t, err)
+		return y
+	}
+	y := ask(mostBudget)
 	for budget := 1.0; y == nil; budget *= 2 { // prices are none of a linear program
 		for round := range tariff {
 			for i := range tariff[round] {
 				tariff[round][i] /= 2
 			}
 		}
-		y = x.ask(tariff, mostBudget, 1)
+		y = ask(mostBudget)
 	}
 	require.LessOrEqual(t, cost(y), mostBudget+0.5*float64(len(y.jumps))/priceUnits)
 	z := x.improved(y, tariff)
 	require.True(t, z.right(8))
 	require.Less(t, cost(z), cost(y))
-	require.Nil(t, x.ask(tariff, mostBudget+0.01, 1))
+	require.Nil(t, ask(mostBudget+0.01))
 }
 
 // Symmetries that leave links where they are make orbits larger: a mesh of three by three has eight symmetries, and

@@ -207,9 +207,7 @@ func TestTransfers(t *testing.T) {
 	}
 	for rounds, least := range map[int]int{3: 12, 4: 8} {
 		for transfers, want := range map[int]cadical.Answer{least - 1: cadical.Unsatisfiable, least: cadical.Satisfiable, 0: cadical.Satisfiable} {
-			top, err := topo.Parse("ring:5", topo.Options{})
-			require.NoError(t, err)
-			p := &model.Problem{Topology: top, Collective: model.Collective{Kind: model.AllReduce}, Size: 4, Cost: model.LinkRounds, Chunks: []model.Chunk{{Size: 4}}}
+			p := problem(t, "ring:5", model.AllReduce, 1, model.LinkRounds).WithChunks(1)
 			f, err := (&Question{Problem: p, Horizon: rounds, Transfers: transfers}).Encode()
 			require.NoError(t, err)
 			r, err := cadical.Solve(t.Context(), f, cadical.Options{})
@@ -235,9 +233,7 @@ func TestCost(t *testing.T) {
 	if _, err := cadical.Find(); err != nil {
 		t.Skip(err)
 	}
-	top, err := topo.Parse("ring:5", topo.Options{})
-	require.NoError(t, err)
-	p := &model.Problem{Topology: top, Collective: model.Collective{Kind: model.AllReduce}, Size: 4, Cost: model.LinkRounds, Chunks: []model.Chunk{{Size: 4}}}
+	p := problem(t, "ring:5", model.AllReduce, 1, model.LinkRounds).WithChunks(1)
 	ask := func(rounds, most int, cost func(src, dst, round int) int) *model.Schedule {
 		f, err := (&Question{Problem: p, Horizon: rounds, Transfers: most, Cost: cost}).Encode()
 		require.NoError(t, err)
