@@ -126,6 +126,7 @@ const (
 	asGood     = 50 // the part of the work on the busiest link by which a plan with hubs has to be better than others that are as soon over
 	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout
 	fewChunks  = 20 // with all their images
+	fewShared  = 64 // units in all chunks, each with its images, where one more does not count
 
 	climbingPart = 4 // changes of a mixture of patterns get this part of the time that is left
 
@@ -313,11 +314,17 @@ func (s *search) finer(plans []*plan) {
 func (s *search) copiesOf(q *plan) int {
 	copies := 1
 	for _, order := range s.images.orders {
-		if order*fewChunks*q.transfers(1) <= s.room(order) && s.p.Size%(int64(order)*s.unit()) == 0 {
+		if order*fewChunks*q.transfers(1) <= s.room(order) && s.shared(order) {
 			copies = order
 		}
 	}
 	return copies
+}
+
+// shared reports whether images of chunks can share the buffer: nothing is left over, or so little that it does not count.
+func (s *search) shared(images int) bool {
+	bytes := int64(images) * s.unit()
+	return s.p.Size >= bytes && (s.p.Size%bytes == 0 || s.p.Size/bytes >= fewShared)
 }
 
 // divisible returns how many images of a chunk go together at most so that there may be chunks for a mixture of plans.
@@ -398,7 +405,7 @@ func (q *plan) looks() model.Time {
 }
 
 // divided returns a builder for a number of chunks, or some less, each with as many images of its size as go together, if there
-// are enough chunks.
+// are enough chunks. If images cannot share all of the buffer, what is left over is a chunk of one unit that has fewer of them.
 func (s *search) divided(chunks int) *builder {
 	if s.p.Chunks != nil {
 		return s.builder(s.p)
@@ -411,15 +418,27 @@ func (s *search) divided(chunks int) *builder {
 		copies = s.copies
 	}
 	p, whole := *s.p, *s.p
-	p.Chunks = s.divide(s.p.Size/int64(copies), chunks/copies, 0).chunks
 	if copies == 1 {
+		p.Chunks = s.divide(s.p.Size, chunks, 0).chunks
 		return s.builder(&p)
 	}
+	bytes, into := int64(copies)*s.unit(), chunks/copies
+	each := s.p.Size / bytes * s.unit()
+	if s.p.Size%bytes > 0 {
+		into--
+	}
+	p.Chunks = s.divide(each, into, 0).chunks
 	at := int64(0)
 	for _, c := range p.Chunks {
 		for range copies {
 			whole.Chunks = append(whole.Chunks, model.Chunk{Offset: at, Size: c.Size})
 			at += c.Size
+		}
+	}
+	if at < s.p.Size {
+		p.Chunks = append(p.Chunks, model.Chunk{Offset: each, Size: s.unit()})
+		for ; at < s.p.Size; at += s.unit() {
+			whole.Chunks = append(whole.Chunks, model.Chunk{Offset: at, Size: s.unit()})
 		}
 	}
 	b := s.builder(&p)

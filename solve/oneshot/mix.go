@@ -250,7 +250,7 @@ func (s *search) result(stop solve.Stop) solve.Result {
 		transfers = make([]model.Transfer, 0, len(first)*s.imagesOf)
 		members := s.p.Members()
 		for _, t := range first {
-			for e := range s.imagesOf {
+			for e := range min(s.imagesOf, len(s.best.Chunks)-int(t.Chunk)*s.imagesOf) { // the last one may have fewer
 				t := t
 				w := s.images.pair(s.guide, e, pair{s.images.number[t.Src], s.images.number[t.Dst], t.Route})
 				t.Src, t.Dst, t.Route, t.Chunk = int32(members[w.from]), int32(members[w.to]), w.route, t.Chunk*int32(s.imagesOf)+int32(e)

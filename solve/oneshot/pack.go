@@ -228,7 +228,7 @@ func (x setting) varied(r *rand.Rand, least model.Time) setting {
 func (s *search) packable(q *plan) int {
 	most := 1
 	for _, order := range s.images.orders {
-		if bytes := int64(order) * s.unit(); s.p.Size%bytes == 0 && s.p.Size/bytes >= fewPacked && order*fewPacked*q.transfers(1) <= s.room(order) {
+		if s.shared(order) && s.p.Size/(int64(order)*s.unit()) >= fewPacked && order*fewPacked*q.transfers(1) <= s.room(order) {
 			most = order
 		}
 	}

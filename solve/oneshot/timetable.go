@@ -219,7 +219,7 @@ func (s *search) follow(x *timetable) {
 	r := rand.New(rand.NewPCG(13, uint64(s.n())))
 	for _, copies := range slices.Backward(s.images.orders) {
 		chunks := min(mostParts, int(min(float64(s.room(copies))/hops, float64(s.p.Size/s.unit())))/copies)
-		if s.p.Size%(int64(copies)*s.unit()) != 0 || chunks < fewParts {
+		if !s.shared(copies) || chunks < fewParts {
 			continue
 		}
 		s.together(copies)
@@ -242,7 +242,7 @@ type part struct {
 // of some courses, the one whose links are least busy at its times.
 func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
 	b := s.divided(chunks * s.copies)
-	if len(b.p.Chunks)*s.copies != len(b.whole.Chunks) {
+	if b.copies != s.copies {
 		return model.MaxTime
 	}
 	var parts []part

@@ -41,7 +41,7 @@ func (s *search) vary() {
 		return
 	}
 	s.together(s.imagesOf)
-	r, chunks, hops := s.draws(17), len(s.best.Chunks), s.hops(best.courses)
+	r, chunks, hops := s.draws(17), len(best.courses)*s.imagesOf, s.hops(best.courses)
 	for until := s.work + (s.most-s.work)/varying; s.work < until && !s.over(); {
 		s.work += hops/leastWork + 1
 		next := &ranked{best.courses, slices.Clone(best.ranks)}
