@@ -18,6 +18,10 @@ type Topology struct {
 	// Notes are what was left out or assumed when the topology was read from a file of
 	// another tool. They are no part of the network: Equal does not compare them.
 	Notes Notes
+	// Whole is the network before some of it failed, nil if nothing is known of one, and Was the number there of each node that is left. They are no
+	// part of the network: Equal does not compare them.
+	Whole *Topology
+	Was   []int
 }
 
 // Link is a directed edge. A chunk of b bytes passes it in
@@ -114,6 +118,7 @@ func (t *Topology) PortsOf() [][]int {
 func (t *Topology) Reversed() *Topology {
 	r := *t
 	r.Name = t.Name + " reversed"
+	r.Whole, r.Was = nil, nil
 	r.Links = slices.Clone(t.Links)
 	for i, l := range r.Links {
 		r.Links[i].Src, r.Links[i].Dst = l.Dst, l.Src

@@ -28,6 +28,13 @@ func Failed(t *model.Topology, entries []string) (*model.Topology, error) {
 	if left.Ranks < 2 {
 		return nil, fmt.Errorf("--fail %s: leaves %d ranks, want at least 2", strings.Join(entries, ","), left.Ranks)
 	}
+	left.Whole = t
+	if t.Whole != nil {
+		left.Whole = t.Whole
+		for v, w := range left.Was {
+			left.Was[v] = t.Was[w]
+		}
+	}
 	left.Name += " without " + strings.Join(entries, ",")
 	if err := left.Validate(); err != nil {
 		return nil, fmt.Errorf("--fail: %w", err)
@@ -79,10 +86,12 @@ func without(t *model.Topology, deadRank, deadLink []bool) *model.Topology {
 		if t.IsRank(v) && !deadRank[v] {
 			node[v] = left.Ranks
 			left.Ranks++
+			left.Was = append(left.Was, v)
 		}
 	}
 	for s := range t.Switches {
 		node[t.Ranks+s] = left.Ranks + s
+		left.Was = append(left.Was, t.Ranks+s)
 	}
 	link := make([]int, len(t.Links))
 	for i, l := range t.Links {

@@ -39,6 +39,10 @@ func (e *Evaluator) recognised() time.Duration {
 // least: what it does before the first one takes most of a shorter time.
 const leastMeasured, longMeasured = 1 << 12, 100 * time.Millisecond
 
+// leastUnlike is of how many transfers of chunks that are like none before the pace of the solver is measured, at least: of a shorter proof most of the time
+// is for what comes before the first of them.
+const leastUnlike = 1 << 13
+
 // takes returns about how long an engine takes for a row.
 func (e *Evaluator) takes(engine string, r *Row) time.Duration {
 	each, all := e.pace(engine), time.Duration(len(r.Result.Schedule.Transfers))
@@ -53,7 +57,7 @@ func (e *Evaluator) takes(engine string, r *Row) time.Duration {
 
 // perRank is how much longer than usual the solver takes, for each rank, for a transfer of a chunk that is like none before: sums get
 // longer.
-const perRank = 40 * time.Nanosecond
+const perRank = 350 * time.Nanosecond
 
 // unlike returns how many transfers of the first chunks are of chunks that are like none before: they are taken to be alike if their
 // transfers begin and end in the same order, or in another one that does not matter (see smt.Encoder.Mark). The first time it takes O(transfers) time, and puts the times
@@ -194,7 +198,11 @@ func (e *Evaluator) ask(ctx context.Context, engine string, r *Row, v *Verificat
 			e.paces = map[string]time.Duration{}
 		}
 		if engine == smt.Engine {
-			took, n = max(took/8, took-e.recognised()*time.Duration(n)), max(1, int64(r.unlike(int(proved))))
+			unlike := int64(r.unlike(int(proved)))
+			if unlike < leastUnlike {
+				return
+			}
+			took, n = max(took/8, took-e.recognised()*time.Duration(n)), unlike
 		}
 		e.paces[engine] = took / time.Duration(n)
 	}

@@ -91,10 +91,10 @@ func TestPutOff(t *testing.T) {
 }
 
 // TestPaces: the pace of the solver is that of what it proved, even where it did not come to its end: of chunks that are like none
-// before. The others hardly take any time.
+// before. The others hardly take any time. Where those that are like none before are few, it is the usual one: most of the time was for others.
 func TestPaces(t *testing.T) {
-	const chunks, each = 4, leastMeasured
-	schedule := func(alike bool) *model.Schedule {
+	const chunks, each = 4, leastUnlike
+	schedule := func(alike bool, each int) *model.Schedule {
 		s := &model.Schedule{Form: model.Timed}
 		for i := range chunks * each {
 			k := i / each
@@ -111,14 +111,17 @@ func TestPaces(t *testing.T) {
 		proved  int64
 		takes   time.Duration
 		alike   bool
+		each    int
 		fresh   int // transfers of chunks like none before, of those that are proved; 0: the pace is the usual one
 	}{
-		{verify.Proved, 0, longMeasured, false, chunks * each},
-		{verify.Unknown, 2, longMeasured, false, 2 * each},
-		{verify.Proved, 0, longMeasured, true, each},
-		{verify.Unknown, 2, longMeasured, true, each},
-		{verify.Unknown, 0, longMeasured, false, 0},
-		{verify.Proved, 0, 0, false, 0},
+		{verify.Proved, 0, longMeasured, false, each, chunks * each},
+		{verify.Unknown, 2, longMeasured, false, each, 2 * each},
+		{verify.Proved, 0, longMeasured, true, each, each},
+		{verify.Unknown, 2, longMeasured, true, each, each},
+		{verify.Proved, 0, longMeasured, true, each - 1, 0},
+		{verify.Unknown, 1, longMeasured, false, each - 1, 0},
+		{verify.Unknown, 0, longMeasured, false, each, 0},
+		{verify.Proved, 0, 0, false, each, 0},
 	} {
 		restore := ReplaceEngine("smt", func(_ context.Context, _ *model.Problem, _ *model.Schedule, o smt.Options) verify.Verdict {
 			time.Sleep(c.takes)
@@ -126,7 +129,7 @@ func TestPaces(t *testing.T) {
 			return verify.Verdict{Engine: "smt", Outcome: c.outcome}
 		})
 		p := &model.Problem{Topology: &model.Topology{Ranks: 2}, Chunks: make([]model.Chunk, chunks)}
-		r := &Row{Result: solve.Result{Problem: p, Schedule: schedule(c.alike)}}
+		r := &Row{Result: solve.Result{Problem: p, Schedule: schedule(c.alike, c.each)}}
 		const replayed, recognised = 300 * time.Nanosecond, 600 * time.Nanosecond
 		e := &Evaluator{paces: map[string]time.Duration{"replay": replayed}}
 		v := &Verification{Verdicts: map[string]verify.Verdict{}, Checking: map[string]time.Duration{}}

@@ -21,7 +21,7 @@ type burden struct {
 // It returns a nil course if one leads nowhere, or the time is over. It takes O(hops) time for each chunk, plan and image that is tried.
 func (s *search) balanced(of []*plan, counts []int) (courses []*course, which []int) {
 	steps, rounds, chunks := 0, 0, 0
-	latency := s.p.Topology.Links[0].Alpha
+	latency := s.mixing.patterns.unit
 	for i, q := range of {
 		steps, chunks = max(steps, q.steps()), chunks+counts[i]
 		for n := range min(counts[i], s.parts(q)) {

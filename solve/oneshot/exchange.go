@@ -13,6 +13,7 @@ const (
 	fewExchanged  = 8   // chunks, each with its images
 	mostExchanged = 64  // more where these are few transfers, and a thousandth is gained
 	patience      = 100 // trials without a better schedule
+	mostPatterned = 16  // members, among which a SAT solver finds patterns
 	climbing      = 2   // a number of chunks gets this part of the work that is left
 )
 
@@ -76,6 +77,9 @@ func (s *search) exchange(plans []*plan, chunks int, of []*plan, parts [][]float
 // manyExchanged is how many transfers more chunks than some may take: more where images of patterns, which are all that is tried, are proved together.
 func (s *search) manyExchanged() int {
 	if s.mixing != nil && s.mixing.patterns != nil {
+		if s.n() > mostPatterned { // proofs take longer: there are few symmetries, and sums are long
+			return fewTransfers / 2
+		}
 		return fewTransfers / 4 * 3 * min(s.copies, moreImages)
 	}
 	return fewTransfers / 2

@@ -128,6 +128,7 @@ const (
 	fewChunks  = 20 // with all their images
 	fewShared  = 64 // units in all chunks, each with its images, where one more does not count
 
+	purePart     = 2 // schedules of one plan get this part of the time that is left where ranks are not alike
 	climbingPart = 4 // changes of a mixture of patterns get this part of the time that is left
 
 	fewTransfers   = 1 << 16 // without images, too
@@ -139,29 +140,7 @@ const (
 // compose tries every plan with a few pieces, and the best plans with other numbers of them as
 // long as more of them help; then each chunk may choose a plan. It begins with those that look best.
 func (s *search) compose(all []*layout) {
-	s.guide, s.images = newGuide(s.p, s.ways), newImages(s)
-	for i := range s.p.Topology.Links {
-		s.slowness = append(s.slowness, s.guide.router.fastest/float64(s.p.Topology.Links[i].Bandwidth))
-	}
-	plans := s.ringPlans()
-	if len(plans) > 0 && len(s.p.Members()) > maxMembers { // to build others takes too long
-		all = nil
-	} else {
-		plans = append(s.gridPlans(), plans...)
-	}
-	hubs := s.hubPlans()
-	plans = append(plans, hubs...)
-	for _, x := range all {
-		of := x.plans()
-		if !s.leading { // others have to search through all members
-			of = slices.DeleteFunc(of, func(q *plan) bool { return q.nearby })
-		}
-		plans = append(plans, of...)
-		if s.leading {
-			plans = append(plans, s.paths(x)...)
-			plans = append(plans, s.doors(x)...)
-		}
-	}
+	plans := s.plans(all)
 	s.together(1)
 	if s.p.Chunks != nil {
 		for _, q := range plans {
@@ -169,13 +148,12 @@ func (s *search) compose(all []*layout) {
 		}
 		return
 	}
-	plans = slices.DeleteFunc(plans, func(q *plan) bool { return !s.estimate(q) })
-	others := slices.DeleteFunc(slices.Clone(plans), func(q *plan) bool { return slices.Contains(hubs, q) })
-	plans = slices.DeleteFunc(plans, func(q *plan) bool { // others are known to be as good
-		return slices.Contains(hubs, q) && slices.ContainsFunc(others, func(x *plan) bool { return x.latency <= q.latency && x.busy <= q.busy+q.busy/asGood })
-	})
-	slices.SortStableFunc(plans, func(a, b *plan) int { return cmp.Compare(a.looks(), b.looks()) })
-	s.pure(plans)
+	plans = s.worthwhile(plans)
+	parts := 1
+	if !s.images.regular() { // there is more to come
+		parts = purePart
+	}
+	s.within(parts, func() { s.pure(plans) })
 	if s.best == nil {
 		return
 	}
@@ -197,13 +175,8 @@ func (s *search) compose(all []*layout) {
 		}
 		together := s.divisible(copies)
 		s.together(together)
-		if x := s.newPatterns(of, m, least); x != nil {
-			before := s.makespan
-			s.mixing = &mixing{copies: together, patterns: x}
-			if s.mixAgain(); s.makespan < before || s.b.Spent() {
-				return
-			}
-			s.mixing = nil // what follows is no mixture of patterns
+		if s.patterned(of, m, least) || s.b.Spent() {
+			return
 		}
 		s.mixing = &mixing{of: of, mixer: m, least: least, copies: together, tries: s.exchange(plans, fewExchanged, of, parts)}
 		s.mixAgain()
@@ -218,6 +191,53 @@ func (s *search) compose(all []*layout) {
 		s.blend(plans)
 	}
 	s.finer(plans)
+}
+
+// plans returns the plans of all layouts and others that the network has, after it has looked for its symmetries.
+func (s *search) plans(all []*layout) []*plan {
+	s.guide, s.images = newGuide(s.p, s.ways), newImages(s)
+	for i := range s.p.Topology.Links {
+		s.slowness = append(s.slowness, s.guide.router.fastest/float64(s.p.Topology.Links[i].Bandwidth))
+	}
+	plans := s.ringPlans()
+	if len(plans) > 0 && len(s.p.Members()) > maxMembers { // to build others takes too long
+		all = nil
+	} else {
+		plans = append(s.gridPlans(), plans...)
+	}
+	plans = append(plans, s.hubPlans()...)
+	for _, x := range all {
+		of := x.plans()
+		if !s.leading { // others have to search through all members
+			of = slices.DeleteFunc(of, func(q *plan) bool { return q.nearby })
+		}
+		plans = append(plans, of...)
+		if s.leading {
+			plans = append(plans, s.paths(x)...)
+			plans = append(plans, s.doors(x)...)
+		}
+	}
+	return plans
+}
+
+// worthwhile returns the plans that lead to all, without those with hubs for which others are known to be as good, those that look best first.
+func (s *search) worthwhile(plans []*plan) []*plan {
+	plans = slices.DeleteFunc(plans, func(q *plan) bool { return !s.estimate(q) })
+	others := slices.DeleteFunc(slices.Clone(plans), func(q *plan) bool { return q.note == hubNote })
+	plans = slices.DeleteFunc(plans, func(q *plan) bool {
+		return q.note == hubNote && slices.ContainsFunc(others, func(x *plan) bool { return x.latency <= q.latency && x.busy <= q.busy+q.busy/asGood })
+	})
+	slices.SortStableFunc(plans, func(a, b *plan) int { return cmp.Compare(a.looks(), b.looks()) })
+	return plans
+}
+
+// within does something in a part of the time that is left; all of it, if that is one part.
+func (s *search) within(parts int, do func()) {
+	b, cancel := s.b.Share(parts)
+	defer cancel()
+	s.b, b = b, s.b
+	do()
+	s.b = b
 }
 
 // mixing is what a search for mixtures goes on with.
@@ -245,11 +265,7 @@ func (s *search) mixAgain() {
 			}
 			s.mixing = m
 		}
-		b, cancel := s.b.Share(climbingPart)
-		defer cancel()
-		s.b, b = b, s.b
-		s.climb(m.of, m.tries)
-		s.b = b
+		s.within(climbingPart, func() { s.climb(m.of, m.tries) })
 		return
 	}
 	before := s.makespan

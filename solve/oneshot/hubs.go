@@ -16,6 +16,9 @@ const (
 	hubWork    = 1 << 16 // for each number of hubs and each weight: members times members times hubs times random sets from which a search begins
 )
 
+// hubNote is what is said of plans with hubs.
+const hubNote = "sums of neighbours exchanged by ranks among them"
+
 // hubWeights are how many hops, of all between hubs, a hop of the longest way is worth, in parts of the members.
 var hubWeights = []float64{0.03, 0.3, 3}
 
@@ -43,17 +46,7 @@ func (s *search) hubPlans() (plans []*plan) {
 	if !hubbed(s.p) {
 		return nil
 	}
-	h := &hubSearch{search: s, r: rand.New(rand.NewPCG(17, uint64(n)))}
-	least := length(s.p.Topology, &s.p.Topology.Links[0])
-	for i := range s.p.Topology.Links {
-		least = min(least, length(s.p.Topology, &s.p.Topology.Links[i]))
-	}
-	for u := range n {
-		h.far = append(h.far, make([]float64, n))
-		for v := range n {
-			h.far[u][v] = float64(s.guide.between(u, v)) / float64(least)
-		}
-	}
+	h := s.hubSearch(17)
 	var known []*hubs
 	for k := 2; k <= min(mostHubs, n/2); k++ {
 		for _, weight := range hubWeights {
@@ -74,6 +67,23 @@ func (s *search) hubPlans() (plans []*plan) {
 		}
 	}
 	return plans
+}
+
+// hubSearch returns what looks for hubs, with random numbers of some kind.
+func (s *search) hubSearch(kind uint64) *hubSearch {
+	n := s.n()
+	h := &hubSearch{search: s, r: rand.New(rand.NewPCG(kind, uint64(n)))}
+	least := length(s.p.Topology, &s.p.Topology.Links[0])
+	for i := range s.p.Topology.Links {
+		least = min(least, length(s.p.Topology, &s.p.Topology.Links[i]))
+	}
+	for u := range n {
+		h.far = append(h.far, make([]float64, n))
+		for v := range n {
+			h.far[u][v] = float64(s.guide.between(u, v)) / float64(least)
+		}
+	}
+	return h
 }
 
 // hubbed reports whether there are plans with hubs for a problem.
@@ -156,7 +166,7 @@ func (s *search) hubPlan(list []int) *plan {
 	slices.SortStableFunc(across, func(a, b pair) int { return cmp.Compare(g.between(b.from, b.to), g.between(a.from, a.to)) })
 	return &plan{
 		layout: &layout{member: make([]int, s.n())},
-		note:   "sums of neighbours exchanged by ranks among them",
+		note:   hubNote,
 		lists:  [][]step{{{phase: collecting, pairs: up}, {phase: exchanging, pairs: across}, {phase: spreading, pairs: down}}},
 		turns:  [][]state{make([]state, 3)},
 	}

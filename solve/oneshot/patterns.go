@@ -18,7 +18,7 @@ import (
 
 // Limits of the search for patterns.
 const (
-	mostPatterned = 16     // members
+	mostUnits     = 64     // of latency on the longest way
 	mostPatterns  = 600    // found in all
 	mostAsked     = 64     // questions at a time
 	moreRounds    = 2      // than the diameter
@@ -125,9 +125,17 @@ type patterns struct {
 	s         *search
 	m         *mixer
 	plans     []*plan         // of the mixer
+	whole     []*offer        // plans of the network before some of it failed
+	offers    []*offer        // plans that may help
+	hubs      *hubSearch      // finds others, nil: none does
+	settled   int             // how often it has
+	loose     bool            // hops of a chunk may wait one by one
+	asks      bool            // a SAT solver finds others
 	known     map[string]bool // jumps of patterns
 	in, out   [][]int         // by member: from which there are links to it, and to which from it
 	p         *model.Problem  // of one chunk, in rounds
+	latency   model.Time      // between the members that are farthest apart
+	unit      model.Time      // the least latency of a link, or more where there are many of them on the way
 	rounds    int             // the diameter
 	lasts     model.Time      // a round
 	end       model.Time      // by which all of the buffer may follow plans
@@ -139,39 +147,68 @@ type patterns struct {
 	asked     int // questions so far
 }
 
-// newPatterns returns a search for patterns that goes on from plans with their mixer and a makespan, or nil if it does not serve the network.
-func (s *search) newPatterns(of []*plan, m *mixer, end model.Time) *patterns {
-	t := s.p.Topology
-	if n := s.n(); n != t.Nodes() || n > mostPatterned || len(t.Ports) > 0 || s.bound == 0 || s.makespan <= s.bound/100*enoughFor {
-		return nil
+// patterned looks for mixtures of patterns, and reports whether it has found what is sooner over. Where a SAT solver finds none hops of a chunk may wait
+// one by one, too: there are few chunks then.
+func (s *search) patterned(of []*plan, m *mixer, end model.Time) bool {
+	x, before, together := s.newPatterns(of, m, end), s.makespan, s.copies
+	if x == nil {
+		return false
 	}
-	for _, l := range t.Links {
-		if l.Alpha != t.Links[0].Alpha || l.Alpha == 0 {
-			return nil
+	s.mixing = &mixing{copies: together, patterns: x}
+	s.mixAgain()
+	if found := s.makespan; !x.asks && !s.b.Spent() {
+		first := s.mixing
+		s.mixing = &mixing{copies: together, patterns: x.apart(of, m, end)}
+		if s.mixAgain(); s.makespan == found {
+			s.mixing = first
 		}
 	}
-	if _, err := cadical.Find(); err != nil {
-		s.missing = err
+	if s.makespan < before {
+		return true
+	}
+	s.mixing = nil // what follows is no mixture of patterns
+	return false
+}
+
+// newPatterns returns a search for patterns that goes on from plans with their mixer and a makespan, or nil if it does not serve the network.
+func (s *search) newPatterns(of []*plan, m *mixer, end model.Time) *patterns {
+	if s.bound == 0 || s.makespan <= s.bound/100*enoughFor {
 		return nil
 	}
 	x := &patterns{s: s, plans: slices.Clone(of), known: map[string]bool{}, end: end, budget: slices.Repeat([]float64{leastBudget}, moreRounds+1), times: make([]int, moreRounds+1), r: rand.New(rand.NewPCG(19, uint64(s.n())))}
-	x.m, x.in, x.out = &mixer{s: s}, make([][]int, s.n()), make([][]int, s.n())
-	for _, list := range m.all { // all hops of a chunk wait as long
-		length := model.Time(0)
-		for _, w := range list {
-			length = max(length, w.after+w.left)
+	x.whole, x.asks = s.fromWhole(), s.jumps()
+	x.offers = slices.Clone(x.whole)
+	if x.asks {
+		if _, err := cadical.Find(); err != nil {
+			s.missing, x.asks = err, false
 		}
-		list = slices.Clone(list)
-		for i := range list {
-			list[i].left = length - list[i].after
-		}
-		x.m.all = append(x.m.all, list)
+	}
+	if !x.asks && hubbed(s.p) && !s.images.regular() {
+		x.hubs = s.hubSearch(31)
+	}
+	if !x.asks && x.hubs == nil && x.offers == nil {
+		return nil
 	}
 	for u := range s.n() {
 		for v := range s.n() {
-			x.rounds = max(x.rounds, int(s.guide.between(u, v)/perPicosecond/int64(t.Links[0].Alpha)))
+			x.latency = max(x.latency, model.Time(s.guide.between(u, v)/perPicosecond))
 		}
 	}
+	t := s.p.Topology
+	x.unit = model.MaxTime
+	for _, l := range t.Links {
+		x.unit = min(x.unit, l.Alpha)
+	}
+	x.unit = max(x.unit, x.latency/mostUnits, 1)
+	x.m = &mixer{s: s}
+	for _, list := range m.all {
+		x.m.all = append(x.m.all, abreast(list))
+	}
+	if !x.asks {
+		return x
+	}
+	x.rounds = int(x.latency / x.unit)
+	x.in, x.out = make([][]int, s.n()), make([][]int, s.n())
 	for l, k := range t.Links {
 		x.lasts = max(x.lasts, t.Duration([]int{l}, 1))
 		if u, v := s.images.number[k.Src], s.images.number[k.Dst]; !slices.Contains(x.out[u], v) {
@@ -182,6 +219,24 @@ func (s *search) newPatterns(of []*plan, m *mixer, end model.Time) *patterns {
 	p.Size, p.Cost, p.Chunks = s.unit(), model.LinkRounds, []model.Chunk{{Size: s.unit()}}
 	x.p = &p
 	return x
+}
+
+// apart returns a search in which hops of a chunk may wait one by one, with the same offers. That promises more than is found by it; where chunks are
+// few, or many hops are in the way of each other, it finds more all the same.
+func (x *patterns) apart(of []*plan, m *mixer, end model.Time) *patterns {
+	y := *x
+	y.plans, y.m, y.end, y.cuts, y.exhausted = slices.Clone(of), &mixer{s: x.s, all: slices.Clone(m.all)}, end, nil, false
+	y.offers, y.known, y.settled, y.loose = slices.Clone(x.whole), map[string]bool{}, 0, true
+	return &y
+}
+
+// jumps reports whether all hops of a network are over one link each, and of one latency, and formulas are small enough.
+func (s *search) jumps() bool {
+	t := s.p.Topology
+	if n := s.n(); n != t.Nodes() || n > mostPatterned || len(t.Ports) > 0 || t.Links[0].Alpha == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(t.Links, func(l model.Link) bool { return l.Alpha != t.Links[0].Alpha })
 }
 
 // tariff is what a jump costs: by round, and in it by the number of its ranks.
@@ -217,6 +272,13 @@ func (x *patterns) more() {
 	for last := x.asked + mostAsked; x.asked < last && len(x.plans) < mostPatterns && !b.Spent(); {
 		f := x.settle(muchOver)
 		if f == nil {
+			return
+		}
+		if x.take(f) || x.moreHubs() {
+			continue
+		}
+		if !x.asks {
+			x.exhausted = true
 			return
 		}
 		more := x.next()
@@ -272,7 +334,7 @@ func (x *patterns) answers(t tariff, budget float64) ([]*pattern, error) {
 // what follows each plan then; nil if the time is over. What may follow plans grows about as the time does that is left after the latencies.
 func (x *patterns) settle(more float64) *filled {
 	var best *filled
-	least := model.Time(x.rounds) * x.lasts
+	least := x.latency
 	low, high := model.Time(0), model.MaxTime
 	for end := x.end; ; {
 		f := x.m.fill(end, x.cuts)
@@ -343,7 +405,7 @@ func (x *patterns) add(y *pattern) {
 		z := patternOf(steps)
 		if key := fmt.Sprint(z.jumps); !x.known[key] && !slices.ContainsFunc(z.jumps, func(j jump) bool { return !slices.Contains(x.out[j.from], j.to) }) {
 			x.known[key] = true
-			q := &plan{layout: &layout{member: make([]int, n)}, note: patternNote, lists: [][]step{steps}, turns: [][]state{make([]state, len(steps))}}
+			q := x.s.listed(steps)
 			all := x.s.windows(q)
 			for i := range all {
 				all[i].after, all[i].left = model.Time(all[i].step)*x.lasts, model.Time(z.rounds-all[i].step)*x.lasts

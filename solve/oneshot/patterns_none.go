@@ -7,7 +7,7 @@ import "github.com/oraccl/oraccl/model"
 // patterns are none: this build has no solver for linear programs.
 type patterns struct{ exhausted bool }
 
-func (*search) newPatterns([]*plan, *mixer, model.Time) *patterns { return nil }
+func (*search) patterned([]*plan, *mixer, model.Time) bool { return false }
 
 func (*patterns) more() {}
 

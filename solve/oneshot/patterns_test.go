@@ -96,6 +96,7 @@ func patterned(t *testing.T, tp *model.Topology) (*search, *patterns) {
 // placed by them comes close to it.
 func TestPatterns(t *testing.T) {
 	s, x := patterned(t, without(t, "dgx1", "rank:0"))
+	x.offers = nil // those of the whole network are no patterns
 	before, old := s.makespan, len(x.plans)
 	require.NotNil(t, x.settle(littleOver))
 	first := x.end
@@ -252,6 +253,7 @@ func TestBalanced(t *testing.T) {
 	s, x := patterned(t, without(t, "hypercube:3", "rank:0"))
 	x.more()
 	m := x.mixing(1)
+	s.mixing = m
 	const chunks = 96
 	counts := counts(slices.Repeat([]float64{1 / float64(len(m.of))}, len(m.of)), chunks)
 	courses, which := s.balanced(m.of, counts)
