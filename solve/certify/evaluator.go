@@ -85,6 +85,7 @@ type Evaluator struct {
 	searched map[string]search        // by cut
 	begun    time.Time                // when the methods began
 	paces    map[string]time.Duration // by engine: how long a transfer takes, as measured
+	alike    time.Duration            // how long the solver takes for one of a chunk that is like one before, as measured; 0: it is not
 }
 
 // Grace is how long at most what was found when the time is over is verified and bounded: what is left of a second is for it to be written.
@@ -114,7 +115,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, p *model.Problem) (*Report, er
 	if e.of != nil && e.of != p {
 		e.Horizons, e.searched = nil, nil // of another problem
 	}
-	e.of, e.paces = p, nil
+	e.of, e.paces, e.alike = p, nil, 0
 	ev := &Report{Problem: p}
 	methods := e.serving(b, p, ev)
 	if err := e.boundAll(b, ev); err != nil {

@@ -30,9 +30,9 @@ func (e *Evaluator) pace(engine string) time.Duration {
 }
 
 // recognised returns about how long the solver takes for a transfer of a chunk that is like one before, rather more than less: twice as
-// long as a replay.
+// long as a replay, or what was measured, if that is longer.
 func (e *Evaluator) recognised() time.Duration {
-	return 2 * cmp.Or(e.paces["replay"], usually["replay"])
+	return max(e.alike, 2*cmp.Or(e.paces["replay"], usually["replay"]))
 }
 
 // leastMeasured is of how many transfers on the pace of an engine is measured, and longMeasured how long it takes for them, at
@@ -40,8 +40,8 @@ func (e *Evaluator) recognised() time.Duration {
 const leastMeasured, longMeasured = 1 << 12, 100 * time.Millisecond
 
 // leastUnlike is of how many transfers of chunks that are like none before the pace of the solver is measured, at least: of a shorter proof most of the time
-// is for what comes before the first of them.
-const leastUnlike = 1 << 13
+// is for what comes before the first of them. Where there are fewer of them, but leastAlike transfers in all, the pace of the others is measured.
+const leastUnlike, leastAlike = 1 << 13, 1 << 16
 
 // takes returns about how long an engine takes for a row.
 func (e *Evaluator) takes(engine string, r *Row) time.Duration {
@@ -200,6 +200,9 @@ func (e *Evaluator) ask(ctx context.Context, engine string, r *Row, v *Verificat
 		if engine == smt.Engine {
 			unlike := int64(r.unlike(int(proved)))
 			if unlike < leastUnlike {
+				if n >= leastAlike {
+					e.alike = took / time.Duration(n)
+				}
 				return
 			}
 			took, n = max(took/8, took-e.recognised()*time.Duration(n)), unlike

@@ -93,8 +93,8 @@ func TestPutOff(t *testing.T) {
 // TestPaces: the pace of the solver is that of what it proved, even where it did not come to its end: of chunks that are like none
 // before. The others hardly take any time. Where those that are like none before are few, it is the usual one: most of the time was for others.
 func TestPaces(t *testing.T) {
-	const chunks, each = 4, leastUnlike
-	schedule := func(alike bool, each int) *model.Schedule {
+	const few, each = 4, leastUnlike
+	schedule := func(alike bool, chunks, each int) *model.Schedule {
 		s := &model.Schedule{Form: model.Timed}
 		for i := range chunks * each {
 			k := i / each
@@ -111,25 +111,28 @@ func TestPaces(t *testing.T) {
 		proved  int64
 		takes   time.Duration
 		alike   bool
+		chunks  int
 		each    int
 		fresh   int // transfers of chunks like none before, of those that are proved; 0: the pace is the usual one
 	}{
-		{verify.Proved, 0, longMeasured, false, each, chunks * each},
-		{verify.Unknown, 2, longMeasured, false, each, 2 * each},
-		{verify.Proved, 0, longMeasured, true, each, each},
-		{verify.Unknown, 2, longMeasured, true, each, each},
-		{verify.Proved, 0, longMeasured, true, each - 1, 0},
-		{verify.Unknown, 1, longMeasured, false, each - 1, 0},
-		{verify.Unknown, 0, longMeasured, false, each, 0},
-		{verify.Proved, 0, 0, false, each, 0},
+		{verify.Proved, 0, longMeasured, false, few, each, few * each},
+		{verify.Unknown, 2, longMeasured, false, few, each, 2 * each},
+		{verify.Proved, 0, longMeasured, true, few, each, each},
+		{verify.Unknown, 2, longMeasured, true, few, each, each},
+		{verify.Proved, 0, longMeasured, true, few, each - 1, 0},
+		{verify.Proved, 0, longMeasured, true, leastAlike/leastMeasured - 1, leastMeasured, 0},
+		{verify.Proved, 0, longMeasured, true, leastAlike / leastMeasured, leastMeasured, 0},
+		{verify.Unknown, 1, longMeasured, false, few, each - 1, 0},
+		{verify.Unknown, 0, longMeasured, false, few, each, 0},
+		{verify.Proved, 0, 0, false, few, each, 0},
 	} {
 		restore := ReplaceEngine("smt", func(_ context.Context, _ *model.Problem, _ *model.Schedule, o smt.Options) verify.Verdict {
 			time.Sleep(c.takes)
 			o.Proved.Add(c.proved)
 			return verify.Verdict{Engine: "smt", Outcome: c.outcome}
 		})
-		p := &model.Problem{Topology: &model.Topology{Ranks: 2}, Chunks: make([]model.Chunk, chunks)}
-		r := &Row{Result: solve.Result{Problem: p, Schedule: schedule(c.alike, c.each)}}
+		p := &model.Problem{Topology: &model.Topology{Ranks: 2}, Chunks: make([]model.Chunk, c.chunks)}
+		r := &Row{Result: solve.Result{Problem: p, Schedule: schedule(c.alike, c.chunks, c.each)}}
 		const replayed, recognised = 300 * time.Nanosecond, 600 * time.Nanosecond
 		e := &Evaluator{paces: map[string]time.Duration{"replay": replayed}}
 		v := &Verification{Verdicts: map[string]verify.Verdict{}, Checking: map[string]time.Duration{}}
@@ -137,18 +140,24 @@ func TestPaces(t *testing.T) {
 		restore()
 		if c.fresh == 0 {
 			require.Equal(t, usually["smt"], e.pace("smt"))
+			each := recognised
+			if n := c.chunks * c.each; n >= leastAlike {
+				each = v.Checking["smt"] / time.Duration(n)
+				require.Greater(t, each, recognised)
+			}
+			require.Equal(t, each, e.recognised())
 			continue
 		}
-		proved := chunks
+		proved := c.chunks
 		if c.proved > 0 {
 			proved = int(c.proved)
 		}
 		pace := (v.Checking["smt"] - recognised*time.Duration(proved*each)) / time.Duration(c.fresh)
 		require.Equal(t, pace+pace/4, e.pace("smt"))
-		all := chunks * each
+		all := c.chunks * each
 		if c.alike {
 			all = each
 		}
-		require.Equal(t, (pace+pace/4)*time.Duration(all)+recognised*chunks*each, e.takes("smt", r))
+		require.Equal(t, (pace+pace/4)*time.Duration(all)+recognised*few*each, e.takes("smt", r))
 	}
 }
