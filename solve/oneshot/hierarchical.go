@@ -149,6 +149,9 @@ func (s *search) compose(all []*layout) {
 		return
 	}
 	plans = s.worthwhile(plans)
+	if len(plans) == 0 {
+		plans = s.wholePlans()
+	}
 	parts := 1
 	if !s.images.regular() { // there is more to come
 		parts = purePart

@@ -15,6 +15,7 @@ import (
 // Limits of what is offered.
 const (
 	mostLost     = 64      // members of a network that was whole before
+	mostWhole    = 24      // plans of it that are tried one by one
 	mostTaken    = 1 << 21 // hops of all images of its plans
 	basesTaken   = 4       // of a plan
 	usedTaken    = 0.002   // of the buffer, for a plan of it to be of use
@@ -52,15 +53,47 @@ func (s *search) offer(q *plan) *offer {
 // fromWhole returns plans of the network before some of it failed: images of the plans that the best mixtures there take, where they still are
 // right. Ways over links that have failed are led around them, and what a rank that has failed sent and got is left out. So schedules for symmetric
 // networks serve those that have lost little: there are as many images as there are symmetries, and most do without what has been lost.
-func (s *search) fromWhole() (all []*offer) {
-	t := s.p.Topology
-	if t.Whole == nil || len(t.Was) != t.Nodes() || len(t.Whole.Ports) > 0 || !network.Everyone(s.p) || s.n() > mostLost {
+func (s *search) fromWhole() []*offer {
+	if s.whole == nil {
+		s.whole = s.wholeOffers()
+	}
+	return s.whole
+}
+
+// before returns the problem on the network before some of it failed, nil if nothing is known of that, or it is too large.
+func before(p *model.Problem) *model.Problem {
+	t := p.Topology
+	if t.Whole == nil || len(t.Was) != t.Nodes() || len(t.Whole.Ports) > 0 || !network.Everyone(p) || len(p.Members()) > mostLost {
 		return nil
 	}
-	p := *s.p
-	p.Topology, p.Collective.Group = t.Whole, nil
-	w := &search{p: &p, b: s.b, bound: s.bound, others: model.MaxTime, most: s.most, large: map[int]int64{}, ways: &ways{}, leading: true, makespan: s.makespan}
-	of := candidates(best(w.worthwhile(w.plans(layouts(&p)))))
+	q := *p
+	q.Topology, q.Collective.Group = t.Whole, nil
+	return &q
+}
+
+// wasGrouped reports whether the members fell into equal groups before some of the network failed.
+func wasGrouped(p *model.Problem) bool {
+	q := before(p)
+	return q != nil && len(layouts(q)) > 0
+}
+
+// wholePlans returns the plans of the whole network that look best, for networks that have none of their own.
+func (s *search) wholePlans() (plans []*plan) {
+	for _, y := range s.fromWhole() {
+		plans = append(plans, y.plan)
+	}
+	plans = s.worthwhile(plans)
+	return plans[:min(mostWhole, len(plans))]
+}
+
+// wholeOffers finds what fromWhole returns.
+func (s *search) wholeOffers() (all []*offer) {
+	p, t := before(s.p), s.p.Topology
+	if p == nil {
+		return nil
+	}
+	w := &search{p: p, b: s.b, bound: s.bound, others: model.MaxTime, most: s.most, large: map[int]int64{}, ways: &ways{}, leading: true, makespan: s.makespan}
+	of := candidates(best(w.worthwhile(w.plans(layouts(p)))))
 	w.together(1)
 	m := w.mixer(of)
 	used := make([]float64, len(of))
@@ -74,11 +107,9 @@ func (s *search) fromWhole() (all []*offer) {
 			return nil
 		}
 	}
-	var order []int
-	for i := range used {
-		if used[i] > usedTaken || order == nil {
-			order = append(order, i)
-		}
+	order := make([]int, len(of))
+	for i := range order {
+		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(used[j], used[i]) })
 	now := make([]int, t.Whole.Nodes()) // members that are left
@@ -93,6 +124,9 @@ func (s *search) fromWhole() (all []*offer) {
 	known := map[string]bool{}
 	hops := 0
 	for _, i := range order {
+		if used[i] < usedTaken && len(all) > 0 { // others are tried if no image of these is right
+			break
+		}
 		q := of[i]
 		for n := range min(basesTaken, w.parts(q)) {
 			c := w.base(q, n)

@@ -111,3 +111,21 @@ func TestPatternedWithoutSolver(t *testing.T) {
 	s.mixAgain()
 	require.LessOrEqual(t, s.makespan, found)
 }
+
+// A network whose members fall into no equal groups, but did before one of them failed, has plans of the whole network alone.
+func TestWasGrouped(t *testing.T) {
+	p := &model.Problem{Topology: without(t, "rfs:2x2x2", "rank:5"), Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 12, Cost: model.Pipelined}
+	require.Empty(t, layouts(p))
+	require.False(t, hubbed(p))
+	require.True(t, wasGrouped(p))
+	m := &method{name: "hierarchical"}
+	require.NoError(t, m.Serves(p))
+	r, err := m.Solve(t.Context(), p, solve.Options{})
+	require.NoError(t, err)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
+	unknown := *p.Topology
+	unknown.Whole = nil
+	p.Topology = &unknown
+	require.False(t, wasGrouped(p))
+	require.ErrorIs(t, m.Serves(p), solve.ErrNotServed)
+}

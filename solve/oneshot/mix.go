@@ -43,7 +43,8 @@ type search struct {
 	mixing *mixing // what a search goes on with; nil: it has not come to that
 	again  int     // how often it went on
 
-	missing error // why there are no patterns
+	missing error    // why there are no patterns
+	whole   []*offer // plans of the network before some of it failed; nil: not asked for yet, or none
 
 	best      *model.Problem
 	transfers []model.Transfer // those of the first image of each chunk

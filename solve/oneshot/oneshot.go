@@ -118,7 +118,7 @@ func (m *method) About() solve.About {
 	switch m.name {
 	case "hierarchical":
 		a.Leads = func(p *model.Problem) bool { return leads(p) && m.Serves(p) == nil }
-		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups, or up to 64 without switches; up to 256 members, or 512 up to 1 MiB"
+		a.Serves = "allreduce, timed, no rank late, among members that fall into equal groups, or did before a failure, or up to 64 without switches; up to 256 members, or 512 up to 1 MiB"
 		a.Guarantee = "pipelined, on hypercubes, and tori of equal sides, a power of two, with equal links: optimal in the limit of small pieces where the buffer takes at most the latency of the diameter over a link"
 		a.Source = "Cho et al., BlueConnect, MLSys 2019; Ruefenacht et al. 2017; patterns: Gilmore and Gomory 1961, with CaDiCaL; `solve/oneshot`"
 	case "mixed":
@@ -180,8 +180,8 @@ func (m *method) Serves(p *model.Problem) error {
 		return solve.NotServed("%v", err)
 	}
 	if m.name == "hierarchical" && n > 1 && len(layouts(p)) == 0 {
-		if _, rings := torus(p); rings == nil && !hubbed(p) {
-			return solve.NotServed("serves members that fall into equal groups, and %d to %d that are all of a network without switches, not %d", fewHubbed, mostHubbed, n)
+		if _, rings := torus(p); rings == nil && !hubbed(p) && !wasGrouped(p) {
+			return solve.NotServed("serves members that fall into equal groups, or did before some of the network failed, and %d to %d that are all of a network without switches, not %d", fewHubbed, mostHubbed, n)
 		}
 	}
 	return nil

@@ -13,5 +13,11 @@ func (*patterns) more() {}
 
 func (*patterns) mixing(int) *mixing { return nil }
 
+func (*search) wholePlans() []*plan { return nil }
+
+func wasGrouped(*model.Problem) bool { return false }
+
+type offer struct{}
+
 // balanced is not called where there are no patterns.
 func (*search) balanced([]*plan, []int) ([]*course, []int) { return nil, nil }
