@@ -57,7 +57,7 @@ func (e *Evaluator) takes(engine string, r *Row) time.Duration {
 
 // perRank is how much longer than usual the solver takes, for each rank, for a transfer of a chunk that is like none before: sums get
 // longer.
-const perRank = 350 * time.Nanosecond
+const perRank = 100 * time.Nanosecond
 
 // unlike returns how many transfers of the first chunks are of chunks that are like none before: they are taken to be alike if their
 // transfers begin and end in the same order, or in another one that does not matter (see smt.Encoder.Mark). The first time it takes O(transfers) time, and puts the times

@@ -76,10 +76,7 @@ func (s *search) exchange(plans []*plan, chunks int, of []*plan, parts [][]float
 
 // manyExchanged is how many transfers more chunks than some may take: more where images of patterns, which are all that is tried, are proved together.
 func (s *search) manyExchanged() int {
-	if s.mixing != nil && s.mixing.patterns != nil {
-		if s.n() > mostPatterned { // proofs take longer: there are few symmetries, and sums are long
-			return fewTransfers / 2
-		}
+	if s.mixing != nil && s.mixing.patterns != nil && s.n() <= mostPatterned { // proofs among more take longer
 		return fewTransfers / 4 * 3 * min(s.copies, moreImages)
 	}
 	return fewTransfers / 2

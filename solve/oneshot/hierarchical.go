@@ -153,7 +153,7 @@ func (s *search) compose(all []*layout) {
 		plans = s.wholePlans()
 	}
 	parts := 1
-	if !s.images.regular() { // there is more to come
+	if s.leading && !s.images.regular() { // there is more to come
 		parts = purePart
 	}
 	s.within(parts, func() { s.pure(plans) })

@@ -16,7 +16,7 @@ import (
 const (
 	mostLost     = 64      // members of a network that was whole before
 	mostWhole    = 24      // plans of it that are tried one by one
-	mostTaken    = 1 << 21 // hops of all images of its plans
+	mostTaken    = 1 << 19 // hops of all images of its plans
 	basesTaken   = 4       // of a plan
 	usedTaken    = 0.002   // of the buffer, for a plan of it to be of use
 	slowestTaken = 1.3     // times the bound: the latest end of its mixtures
@@ -130,6 +130,9 @@ func (s *search) wholeOffers() (all []*offer) {
 		q := of[i]
 		for n := range min(basesTaken, w.parts(q)) {
 			c := w.base(q, n)
+			if c == nil {
+				continue
+			}
 			for e := range w.images.nodes {
 				if s.b.Spent() || hops > mostTaken {
 					return all
