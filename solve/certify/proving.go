@@ -43,6 +43,12 @@ const leastMeasured, longMeasured = 1 << 12, 100 * time.Millisecond
 // is for what comes before the first of them. Where there are fewer of them, but leastAlike transfers in all, the pace of the others is measured.
 const leastUnlike, leastAlike = 1 << 13, 1 << 16
 
+// measured reports whether something of what an engine takes was measured.
+func (e *Evaluator) measured(engine string) bool {
+	_, known := e.paces[engine]
+	return known || engine == smt.Engine && e.alike > 0
+}
+
 // takes returns about how long an engine takes for a row.
 func (e *Evaluator) takes(engine string, r *Row) time.Duration {
 	each, all := e.pace(engine), time.Duration(len(r.Result.Schedule.Transfers))
@@ -170,7 +176,7 @@ func (e *Evaluator) proveShortly(b *solve.Budget, parts int, r *Row) error {
 		}
 		if left := b.Left(); i > 0 && parts != 0 && left != math.MaxInt64 {
 			limit := max(leastProof, left/time.Duration(parts))
-			if _, known := e.paces[engine]; parts == later || parts > 1 && known && e.takes(engine, r) > limit {
+			if parts == later || parts > 1 && e.measured(engine) && e.takes(engine, r) > limit {
 				v.Verdicts[engine] = verify.Verdict{Engine: engine, Decides: verify.Data, Reason: "there was no time for it"}
 				continue
 			}

@@ -73,13 +73,18 @@ func TestPutOff(t *testing.T) {
 	p := problemOf(t, &ran, m)
 	found, err := m.Solve(t.Context(), p, solve.Options{})
 	require.NoError(t, err)
-	e := &Evaluator{Progress: Silent{}, paces: map[string]time.Duration{"smt": time.Hour}}
 	b, cancel := solve.NewBudget(t.Context(), time.Hour, 1)
 	defer cancel()
-	r := &Row{Method: "slow", Makespan: found.Makespan(), Result: found}
-	require.NoError(t, e.proveShortly(b, 2, r))
-	require.Equal(t, verify.Proved, r.Outcome())
-	require.Equal(t, verify.Unknown, r.Verdicts["smt"].Outcome)
+	putOff := func(e *Evaluator) *Row {
+		r := &Row{Method: "slow", Makespan: found.Makespan(), Result: found}
+		require.NoError(t, e.proveShortly(b, 2, r))
+		require.Equal(t, verify.Proved, r.Outcome())
+		require.Equal(t, verify.Unknown, r.Verdicts["smt"].Outcome)
+		return r
+	}
+	putOff(&Evaluator{Progress: Silent{}, alike: time.Hour})
+	e := &Evaluator{Progress: Silent{}, paces: map[string]time.Duration{"smt": time.Hour}}
+	r := putOff(e)
 	require.True(t, r.open())
 	before := r.Verdicts
 	defer ReplaceEngine("replay", func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict {
@@ -158,6 +163,6 @@ func TestPaces(t *testing.T) {
 		if c.alike {
 			all = each
 		}
-		require.Equal(t, (pace+pace/4)*time.Duration(all)+recognised*few*each, e.takes("smt", r))
+		require.Equal(t, (pace+pace/4)*time.Duration(all)+recognised*time.Duration(c.chunks*each), e.takes("smt", r))
 	}
 }

@@ -126,7 +126,7 @@ const (
 	asGood     = 50 // the part of the work on the busiest link by which a plan with hubs has to be better than others that are as soon over
 	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout
 	fewChunks  = 20 // with all their images
-	fewShared  = 64 // units in all chunks, each with its images, where one more does not count
+	fewShared  = 64 // units of the share of an image, where one more does not count
 
 	purePart     = 2 // schedules of one plan get this part of the time that is left where ranks are not alike
 	climbingPart = 4 // changes of a mixture of patterns get this part of the time that is left
@@ -142,6 +142,9 @@ const (
 func (s *search) compose(all []*layout) {
 	plans := s.plans(all)
 	s.together(1)
+	if len(plans) == 0 {
+		plans = s.wholePlans()
+	}
 	if s.p.Chunks != nil {
 		for _, q := range plans {
 			s.combine(q, len(s.p.Chunks))
@@ -149,9 +152,6 @@ func (s *search) compose(all []*layout) {
 		return
 	}
 	plans = s.worthwhile(plans)
-	if len(plans) == 0 {
-		plans = s.wholePlans()
-	}
 	parts := 1
 	if s.leading && !s.images.regular() { // there is more to come
 		parts = purePart

@@ -165,9 +165,9 @@ func (x *patterns) moreHubs() (some bool) {
 			break
 		}
 		x.settled++
-		k := 2 + x.r.IntN(min(mostHubs, n/2)-1)
-		weight := leastWeight * math.Pow(mostWeight/leastWeight, x.r.Float64())
-		y := x.hubs.settle(x.r.Perm(n)[:k], func(y *hubs) float64 { return y.between + y.around + weight*float64(n)*y.longest })
+		k := 2 + x.hubs.r.IntN(min(mostHubs, n/2)-1)
+		weight := leastWeight * math.Pow(mostWeight/leastWeight, x.hubs.r.Float64())
+		y := x.hubs.settle(x.hubs.r.Perm(n)[:k], func(y *hubs) float64 { return y.between + y.around + weight*float64(n)*y.longest })
 		slices.Sort(y.list)
 		if key := fmt.Sprint(y.list); !x.known[key] {
 			x.known[key], some = true, true

@@ -131,7 +131,7 @@ type patterns struct {
 	settled   int             // how often it has
 	loose     bool            // hops of a chunk may wait one by one
 	asks      bool            // a SAT solver finds others
-	known     map[string]bool // jumps of patterns
+	known     map[string]bool // jumps of patterns, and hubs
 	in, out   [][]int         // by member: from which there are links to it, and to which from it
 	p         *model.Problem  // of one chunk, in rounds
 	latency   model.Time      // between the members that are farthest apart
