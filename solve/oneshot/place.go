@@ -207,6 +207,9 @@ func (b *builder) serial(first int, courses []*course, items []item, most int, b
 		member := func(s int32, v int) *moment { return &at[x.k][int(s)*n+v] }
 		from, to := member(x.step, w.from), member(x.step, w.to)
 		length := b.of(first+int(x.k), w).length
+		if b.clash || b.b.Spent() {
+			return false
+		}
 		start, after := model.Time(0), model.Time(-1) // what comes has to end after that
 		for s := range x.step {
 			start = max(start, member(s, w.from).end)
@@ -231,7 +234,7 @@ func (b *builder) serial(first int, courses []*course, items []item, most int, b
 			b.cancel(len(b.transfers) - 1)
 			t = b.send(first+int(x.k), w, op, t.Start+1)
 		}
-		if b.clash || b.b.Spent() || t.End+x.rest >= before {
+		if t.End+x.rest >= before {
 			b.cancel(len(b.transfers) - 1)
 			return false
 		}
