@@ -23,6 +23,7 @@ const (
 	between            = 2       // of these more
 	fewShared          = 1_000   // of one that is solved often
 	often              = 8       // of these more
+	worthShared        = 8       // times as long as the last program took: with more time left two more of a few columns more are solved
 	sharedColumns      = 40_000  // of all that are solved
 	maxSharedCosts     = 1 << 18 // ways times ranks
 	maxSharedArcs      = 1 << 22 // of hops that are looked at
@@ -183,12 +184,14 @@ func (s *sharing) withEvery(ctx context.Context, end model.Time) *split {
 func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (_ *split, by model.Time, err error) {
 	s.finest = 2 * maxSharedWindows
 	columns, high := 0, (*split)(nil)
+	took, before := time.Duration(0), time.Now()
 	low := struct {
 		end  model.Time
 		part float64
 	}{}
 	by = known
 	take := func(x *split) (more bool) {
+		took, before = time.Since(before), time.Now()
 		columns += x.NumColumns()
 		end := x.cuts[len(x.cuts)-1]
 		if x.part >= whole {
@@ -217,6 +220,9 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 		case columns <= fewShared:
 			return often
 		case columns <= smallShared:
+			return between
+		}
+		if deadline, limited := ctx.Deadline(); columns <= maxSums && (!limited || time.Until(deadline) > worthShared*took) {
 			return between
 		}
 		return 0
