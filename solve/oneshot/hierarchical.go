@@ -292,10 +292,11 @@ func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error
 	for limit := s.again + mostAgain; s.again < limit && !b.Spent() && s.makespan > s.bound; {
 		s.again++
 		s.most = s.work + maxComposed
+		if s.ranked == nil || s.mixing != nil && s.mixing.patterns != nil {
+			s.mixAgain()
+		}
 		if s.ranked != nil {
 			s.vary()
-		} else {
-			s.mixAgain()
 		}
 	}
 	if b.Spent() {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 )
 
@@ -26,7 +25,7 @@ type interval struct {
 
 // mix returns the parts of the buffer that follow each plan where all together is most, as parts of it, and how much that is.
 func (m *mixer) mix(end model.Time) (parts []float64, sum float64) {
-	x := m.fill(end, nil)
+	x := m.fill(end)
 	if x == nil {
 		return nil, 0
 	}
@@ -46,60 +45,96 @@ type filled struct {
 	whole  bool // no other interval has too much to send
 }
 
-// fill solves the linear program for a makespan, beginning with some intervals; it returns nil if the time is over.
-func (m *mixer) fill(end model.Time, cuts []interval) *filled {
-	p := &lp.Model{Sense: lp.Maximise}
-	column := make([]int, len(m.all))
+// program is the linear program of a mixer as it was solved last, from where it goes on: with more plans, more intervals, and other makespans.
+type program struct {
+	lp      *highs.Growing
+	columns int        // plans
+	rows    []interval // behind the first row, in which nothing is
+}
+
+// fill solves the linear program for a makespan; it returns nil if the time is over.
+func (m *mixer) fill(end model.Time) *filled {
+	x := m.program
+	if x == nil {
+		g, err := highs.NewGrowing([]float64{1})
+		if err != nil {
+			return nil
+		}
+		x = &program{lp: g}
+		m.program = x
+	}
+	for ; x.columns < len(m.all); x.columns++ {
+		var rows []int32
+		var entries []float64
+		for i, y := range x.rows {
+			if load := y.load(m.all[x.columns]); load > leastLoad {
+				rows, entries = append(rows, int32(i+1)), append(entries, load)
+			}
+		}
+		if x.lp.Add(1, rows, entries) != nil {
+			return nil
+		}
+	}
 	for i, list := range m.all {
-		upper := lp.AtInt(2)
+		most := 2.0
 		if len(list) == 0 || slices.ContainsFunc(list, func(w window) bool { return w.after+w.left >= end }) {
-			upper = lp.AtInt(0)
+			most = 0
 		}
-		column[i] = p.AddColumn(lp.Column{Cost: lp.Int(1), Upper: upper})
-	}
-	limit := func(x interval) {
-		var terms []lp.Term
-		for i, list := range m.all {
-			load := 0.0
-			for _, w := range list {
-				if w.orbit == x.orbit && w.after >= x.after && w.left >= x.left {
-					load += w.load
-				}
-			}
-			if v, ok := lp.Float(load); ok && load > 0 {
-				terms = append(terms, lp.Term{Col: column[i], Coef: v})
-			}
+		if x.lp.SetMost(i, most) != nil {
+			return nil
 		}
-		p.AddLE("", lp.Int(int64(end-x.left-x.after)), terms...)
 	}
-	cuts = slices.DeleteFunc(slices.Clone(cuts), func(x interval) bool { return x.after+x.left >= end })
-	for _, x := range cuts {
-		limit(x)
+	for i, y := range x.rows {
+		if x.lp.SetRoom(i+1, float64(max(0, end-y.left-y.after))) != nil {
+			return nil
+		}
 	}
 	f := &filled{parts: make([]float64, len(m.all))}
 	for range windowTurns {
 		if m.s.b.Spent() {
 			return nil
 		}
-		r, err := highs.Simplex(m.s.b.Context(), p)
+		r, err := x.lp.Maximise(m.s.b.Context())
 		if err != nil {
 			return nil
 		}
-		for i, c := range column {
-			f.parts[i] = max(0, r.Values[c])
+		for i, v := range r.Values {
+			f.parts[i] = max(0, v)
 		}
-		f.sum, f.cuts, f.prices = r.Objective, cuts, r.RowDuals
+		f.sum, f.cuts, f.prices = r.Objective, x.rows, r.RowDuals[1:]
 		more := m.cuts(f.parts, end)
 		if f.whole = len(more) == 0; f.whole {
 			break
 		}
-		for _, x := range more {
-			limit(x)
+		for _, y := range more {
+			var columns []int32
+			var entries []float64
+			for i, list := range m.all {
+				if load := y.load(list); load > leastLoad {
+					columns, entries = append(columns, int32(i)), append(entries, load)
+				}
+			}
+			if x.lp.AddRow(float64(end-y.left-y.after), columns, entries) != nil {
+				return nil
+			}
+			x.rows = append(x.rows, y)
 		}
-		cuts = append(cuts, more...)
 	}
 	return f
 }
+
+// load returns how long a plan with some windows keeps the links of the orbit busy within the interval.
+func (x *interval) load(list []window) (load float64) {
+	for i := range list {
+		if w := &list[i]; w.orbit == x.orbit && w.after >= x.after && w.left >= x.left {
+			load += w.load
+		}
+	}
+	return load
+}
+
+// leastLoad is what counts, in picoseconds.
+const leastLoad = 1e-6
 
 // cuts returns intervals in which there is too much to send, the worst of each orbit and beginning first.
 func (m *mixer) cuts(parts []float64, end model.Time) (cuts []interval) {

@@ -19,7 +19,7 @@ import (
 // Limits of the search for patterns.
 const (
 	mostUnits     = 64     // of latency on the longest way
-	mostPatterns  = 600    // found in all
+	mostPatterns  = 4000   // found in all
 	mostAsked     = 64     // questions at a time
 	moreRounds    = 2      // than the diameter
 	priceUnits    = 20     // whole numbers that stand for the prices of all that a chunk uses
@@ -34,6 +34,7 @@ const (
 	sameEnd       = 5000   // makespans that differ by such a part are the same
 	sidestep      = 20     // the part by which a makespan grows that is too short
 	enoughFor     = 101    // percent of the bound, with which there are enough plans
+	leastFollowed = 1e-6   // of the buffer, for a pattern to be improved once more
 	fewPatterned  = 64     // chunks of a mixture of patterns, each with its images
 )
 
@@ -117,32 +118,32 @@ func patternOf(steps []step) *pattern {
 // generation (Gilmore and Gomory, "A linear programming approach to the cutting-stock problem", Operations Research 9, 1961). The linear
 // program for mixtures has prices of intervals in which links have much to send, see mixer. They make a price of each link and round, and a
 // pattern that costs less than one lets more chunks follow plans in the same time. A SAT solver finds such patterns, with prices in whole numbers
-// of units, and local search improves them.
+// of units, and local search improves them, again and again as prices change.
 //
 // All jumps of a chunk wait as long: a jump of round t is sent no sooner than after t latencies, and no later than leaves a latency for it and each
 // round after it. So chunks that go one after the other through all rounds take about as long as the linear program says.
 type patterns struct {
 	s         *search
 	m         *mixer
-	plans     []*plan         // of the mixer
-	whole     []*offer        // plans of the network before some of it failed
-	offers    []*offer        // plans that may help
-	hubs      *hubSearch      // finds others, nil: none does
-	settled   int             // how often it has
-	loose     bool            // hops of a chunk may wait one by one
-	asks      bool            // a SAT solver finds others
-	known     map[string]bool // jumps of patterns, and hubs
-	in, out   [][]int         // by member: from which there are links to it, and to which from it
-	p         *model.Problem  // of one chunk, in rounds
-	latency   model.Time      // between the members that are farthest apart
-	unit      model.Time      // the least latency of a link, or more where there are many of them on the way
-	rounds    int             // the diameter
-	lasts     model.Time      // a round
-	end       model.Time      // by which all of the buffer may follow plans
-	cuts      []interval      // that limit this
-	budget    []float64       // by rounds above the diameter
-	times     []int           // the same: how often patterns have been asked for
-	exhausted bool            // no question is left
+	plans     []*plan            // of the mixer
+	whole     []*offer           // plans of the network before some of it failed
+	offers    []*offer           // plans that may help
+	hubs      *hubSearch         // finds others, nil: none does
+	settled   int                // how often it has
+	loose     bool               // hops of a chunk may wait one by one
+	asks      bool               // a SAT solver finds others
+	shapes    map[*plan]*pattern // of the plans that are patterns
+	known     map[string]bool    // jumps of patterns, and hubs
+	in, out   [][]int            // by member: from which there are links to it, and to which from it
+	p         *model.Problem     // of one chunk, in rounds
+	latency   model.Time         // between the members that are farthest apart
+	unit      model.Time         // the least latency of a link, or more where there are many of them on the way
+	rounds    int                // the diameter
+	lasts     model.Time         // a round
+	end       model.Time         // by which all of the buffer may follow plans
+	budget    []float64          // by rounds above the diameter
+	times     []int              // the same: how often patterns have been asked for
+	exhausted bool               // no question is left
 	r         *rand.Rand
 	asked     int // questions so far
 }
@@ -175,7 +176,7 @@ func (s *search) newPatterns(of []*plan, m *mixer, end model.Time) *patterns {
 	if s.bound == 0 || s.makespan <= s.bound/100*enoughFor {
 		return nil
 	}
-	x := &patterns{s: s, plans: slices.Clone(of), known: map[string]bool{}, end: end, budget: slices.Repeat([]float64{leastBudget}, moreRounds+1), times: make([]int, moreRounds+1), r: rand.New(rand.NewPCG(19, uint64(s.n())))}
+	x := &patterns{s: s, plans: slices.Clone(of), known: map[string]bool{}, shapes: map[*plan]*pattern{}, end: end, budget: slices.Repeat([]float64{leastBudget}, moreRounds+1), times: make([]int, moreRounds+1), r: rand.New(rand.NewPCG(19, uint64(s.n())))}
 	x.whole, x.asks = s.fromWhole(), s.jumps()
 	x.offers = slices.Clone(x.whole)
 	if x.asks {
@@ -225,7 +226,7 @@ func (s *search) newPatterns(of []*plan, m *mixer, end model.Time) *patterns {
 // few, or many hops are in the way of each other, it finds more all the same.
 func (x *patterns) apart(of []*plan, m *mixer, end model.Time) *patterns {
 	y := *x
-	y.plans, y.m, y.end, y.cuts, y.exhausted = slices.Clone(of), &mixer{s: x.s, all: slices.Clone(m.all)}, end, nil, false
+	y.plans, y.m, y.end, y.exhausted = slices.Clone(of), &mixer{s: x.s, all: slices.Clone(m.all)}, end, false
 	y.offers, y.known, y.settled, y.loose = slices.Clone(x.whole), map[string]bool{}, 0, true
 	return &y
 }
@@ -244,6 +245,14 @@ type tariff [][]float64
 
 // number returns the number of two members in a tariff.
 func (x *patterns) number(u, v int) int { return u*x.s.n() + v }
+
+// costs returns what a pattern costs.
+func (x *patterns) costs(y *pattern, t tariff) (sum float64) {
+	for _, j := range y.jumps {
+		sum += t[j.round][x.number(j.from, j.to)]
+	}
+	return sum
+}
 
 // tariff returns the prices of the linear program for patterns of some rounds.
 func (x *patterns) tariff(f *filled, rounds int) tariff {
@@ -274,7 +283,11 @@ func (x *patterns) more() {
 		if f == nil {
 			return
 		}
-		if x.take(f) || x.moreHubs() {
+		if x.end <= x.s.bound {
+			x.exhausted = true
+			return
+		}
+		if x.take(f) || x.moreHubs() || x.polish(f) {
 			continue
 		}
 		if !x.asks {
@@ -337,11 +350,11 @@ func (x *patterns) settle(more float64) *filled {
 	least := x.latency
 	low, high := model.Time(0), model.MaxTime
 	for end := x.end; ; {
-		f := x.m.fill(end, x.cuts)
+		f := x.m.fill(end)
 		if f == nil {
 			return nil
 		}
-		if x.cuts = f.cuts; !f.whole {
+		if !f.whole {
 			continue
 		}
 		if f.sum < 1 {
@@ -369,7 +382,7 @@ func (x *patterns) mixing(copies int) *mixing {
 	}
 	var parts [][]float64
 	for _, more := range []model.Time{0, 1, 2} {
-		f := x.m.fill(x.end+x.end/100*more, x.cuts)
+		f := x.m.fill(x.end + x.end/100*more)
 		if f == nil {
 			return nil
 		}
@@ -394,6 +407,9 @@ func (x *patterns) mixing(copies int) *mixing {
 		}
 	}
 	m.tries = x.s.exchange(m.of, fewPatterned, m.of, taken)
+	if x.asks && x.s.makespan > x.end+x.end/muchLater {
+		x.travel(used, copies)
+	}
 	return m
 }
 
@@ -411,6 +427,7 @@ func (x *patterns) add(y *pattern) {
 				all[i].after, all[i].left = model.Time(all[i].step)*x.lasts, model.Time(z.rounds-all[i].step)*x.lasts
 			}
 			x.plans, x.m.all = append(x.plans, q), append(x.m.all, all)
+			x.shapes[q] = z
 		}
 	}
 }
@@ -483,4 +500,44 @@ func (x *patterns) ask(t tariff, budget float64, seed uint64) (*pattern, error) 
 	}
 	slices.SortFunc(y.jumps, jump.compare)
 	return y, nil
+}
+
+// polish adds improved patterns: of those that are followed, as they are and with one round more, in which nothing is sent at first. It reports
+// whether there are any.
+func (x *patterns) polish(f *filled) bool {
+	if !x.asks {
+		return false
+	}
+	before, tariffs := len(x.plans), map[int]tariff{}
+	for i, q := range x.plans[:before] {
+		y := x.shapes[q]
+		if y == nil || f.parts[i] < leastFollowed {
+			continue
+		}
+		for _, z := range []*pattern{y, y.longer(x.r.IntN(y.rounds + 1))} {
+			if x.s.b.Spent() || model.Time(z.rounds)*x.lasts >= x.end {
+				continue
+			}
+			t := tariffs[z.rounds]
+			if t == nil {
+				t = x.tariff(f, z.rounds)
+				tariffs[z.rounds] = t
+			}
+			if z = x.improved(z, t); x.costs(z, t) < cheapEnough {
+				x.add(z)
+			}
+		}
+	}
+	return len(x.plans) > before
+}
+
+// longer returns a pattern with one round more, which comes at some place: nothing is sent in it.
+func (x *pattern) longer(at int) *pattern {
+	y := &pattern{slices.Clone(x.jumps), x.rounds + 1}
+	for i := range y.jumps {
+		if y.jumps[i].round >= at {
+			y.jumps[i].round++
+		}
+	}
+	return y
 }

@@ -252,9 +252,7 @@ func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.after, b.after) })
-	width := x.slot / binsPerSlot
-	bins := binsPerSlot*len(x.sent[parts[0].family][0]) + 1
-	busy := make([]float64, s.machines*bins)
+	busy := s.newOccupancy(x.slot*float64(len(x.sent[parts[0].family][0])), x.slot/binsPerSlot)
 	var c ranked
 	for _, y := range parts {
 		of := x.families[y.family]
@@ -262,48 +260,17 @@ func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
 		for i := range times {
 			times[i] = x.at(y.family, i, y.after)
 		}
-		var best, base *course
-		var taken, links []int // where a course is busy, and with which links
-		least := math.Inf(1)
+		var list []dated
 		for range partSamples {
 			q := of.plans[r.IntN(len(of.plans))]
-			c, e := s.base(q, r.IntN(s.parts(q))), r.IntN(len(s.images.nodes))
-			labels, _ := s.guide.labels(c)
-			var at, on []int
-			cost := 0.0
-			for i, h := range s.guide.hops(c) {
-				start := times[of.number[labels[i]]]
-				for _, l := range s.ways.routes[c.steps[h.step].pairs[h.pair].route] {
-					m := s.images.link(s.p.Topology, e, l)
-					n := s.machine[m]*bins + min(bins-1, int(start/width))
-					busy[n] += s.slowness[m]
-					cost += busy[n] * s.slowness[m]
-					at, on = append(at, n), append(on, m)
-					start += float64(s.p.Topology.Links[l].Alpha)
-				}
+			d := dated{course: s.base(q, r.IntN(s.parts(q))), image: r.IntN(len(s.images.nodes))}
+			labels, _ := s.guide.labels(d.course)
+			for _, l := range labels {
+				d.times = append(d.times, times[of.number[l]])
 			}
-			for i, n := range at {
-				busy[n] -= s.slowness[on[i]]
-			}
-			if cost < least {
-				least, base, taken, links = cost, c, at, on
-				best = s.images.image(e, c, s.guide)
-			}
+			list = append(list, d)
 		}
-		for i, n := range taken {
-			busy[n] += s.slowness[links[i]]
-		}
-		labels, _ := s.guide.labels(base)
-		hops := slices.Clone(s.guide.hops(base))
-		for i, l := range labels {
-			hops[i].rank = model.Time(float64(bins)*width - times[of.number[l]])
-		}
-		base.order(s.n(), hops)
-		var ranks []model.Time
-		for _, h := range hops {
-			ranks = append(ranks, h.rank)
-		}
-		c.courses, c.ranks = append(c.courses, best), append(c.ranks, ranks)
+		c.follow(busy, list)
 	}
 	if s.hops(c.courses)*b.copies > s.room(b.copies) {
 		return model.MaxTime

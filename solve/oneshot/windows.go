@@ -77,8 +77,9 @@ func (g *guide) starts(c *course) (all [][]model.Time) {
 // may be held up anywhere this is exact for each link alone (Horn, "Some simple scheduling algorithms", Naval Research
 // Logistics Quarterly 21, 1974); that all of a chunk waits only once is left out.
 type mixer struct {
-	s   *search
-	all [][]window // by plan
+	s       *search
+	all     [][]window // by plan
+	program *program   // as it was solved last
 }
 
 // mixer returns what mixes plans.

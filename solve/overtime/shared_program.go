@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve"
@@ -58,6 +59,7 @@ type split struct {
 	passages    int        // where and when something can flow then
 
 	part  float64
+	took  time.Duration // to find the optimum
 	duals []float64
 	odd   bool
 }
@@ -142,6 +144,7 @@ func (x *split) build(ctx context.Context) (bool, error) {
 
 // optimise adds what links can carry, and solves the program. Without duals there is no optimum.
 func (x *split) optimise(ctx context.Context) error {
+	defer func(begin time.Time) { x.took = time.Since(begin) }(time.Now())
 	bandwidth := make([]float64, len(x.classes))
 	for i := range x.arcs {
 		bandwidth[x.arcs[i].class] = x.arcs[i].bandwidth

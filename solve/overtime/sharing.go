@@ -23,7 +23,7 @@ const (
 	between            = 2       // of these more
 	fewShared          = 1_000   // of one that is solved often
 	often              = 8       // of these more
-	worthShared        = 8       // times as long as the last program took: with more time left two more of a few columns more are solved
+	worthShared        = 4       // times as long as the last program took: with more time left two larger ones are solved, too
 	sharedColumns      = 40_000  // of all that are solved
 	maxSharedCosts     = 1 << 18 // ways times ranks
 	maxSharedArcs      = 1 << 22 // of hops that are looked at
@@ -183,16 +183,14 @@ func (s *sharing) withEvery(ctx context.Context, end model.Time) *split {
 // small, some are solved for ends between the last two. What is known is due to best.
 func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (_ *split, by model.Time, err error) {
 	s.finest = 2 * maxSharedWindows
-	columns, high := 0, (*split)(nil)
-	took, before := time.Duration(0), time.Now()
+	columns, took, high := 0, time.Duration(0), (*split)(nil)
 	low := struct {
 		end  model.Time
 		part float64
 	}{}
 	by = known
 	take := func(x *split) (more bool) {
-		took, before = time.Since(before), time.Now()
-		columns += x.NumColumns()
+		columns, took = columns+x.NumColumns(), x.took
 		end := x.cuts[len(x.cuts)-1]
 		if x.part >= whole {
 			high = x
@@ -216,7 +214,8 @@ func (s *sharing) exact(ctx context.Context, x, best *split, known model.Time) (
 		}
 	}
 	tries := func() int {
-		switch columns := high.NumColumns(); {
+		columns := high.NumColumns()
+		switch {
 		case columns <= fewShared:
 			return often
 		case columns <= smallShared:

@@ -88,6 +88,37 @@ func (g *Growing) AddRow(room float64, columns []int32, entries []float64) error
 	return nil
 }
 
+// SetRoom changes the room of a row.
+func (g *Growing) SetRoom(row int, room float64) error {
+	switch {
+	case g.lost:
+		return errLost
+	case row < 0 || row >= g.a.rows:
+		return fmt.Errorf("highs: room for row %d of %d", row, g.a.rows)
+	case math.IsNaN(room) || math.Abs(room) >= infinite:
+		return fmt.Errorf("highs: row %d has room %g, want a number below %g", row, room, infinite)
+	case C.hx_set_row(g.s.h, C.int32_t(row), C.double(room)) == -1:
+		return errors.New("highs: HiGHS refused the room of a row")
+	}
+	g.a.rowU[row] = room
+	return nil
+}
+
+// SetMost changes the greatest value of a column, which is none at first.
+func (g *Growing) SetMost(column int, most float64) error {
+	switch {
+	case g.lost:
+		return errLost
+	case column < 0 || column >= len(g.a.cost):
+		return fmt.Errorf("highs: most of column %d of %d", column, len(g.a.cost))
+	case !(most >= 0 && most < infinite):
+		return fmt.Errorf("highs: column %d is at most %g, want a number from 0 to %g", column, most, infinite)
+	case C.hx_set_column(g.s.h, C.int32_t(column), C.double(most)) == -1:
+		return errors.New("highs: HiGHS refused the greatest value of a column")
+	}
+	return nil
+}
+
 // inRange returns an error if the solver would not take an entry for what it is.
 func inRange(what string, places []int32, entries []float64) error {
 	for i, v := range entries {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,6 +141,70 @@ func TestGrowingRows(t *testing.T) {
 	}
 }
 
+// TestGrowingChanges changes the room of rows and the greatest values of columns, and compares each optimum with that of a program that had these from
+// the start, where a row of its own limits a column.
+func TestGrowingChanges(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	const rows, columns = 4, 9
+	g, err := NewGrowing(slices.Repeat([]float64{1}, rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	entries, costs := make([][]float64, columns), make([]float64, columns)
+	all := []int32{0, 1, 2, 3}
+	for j := range entries {
+		for range rows {
+			entries[j] = append(entries[j], 1+rng.Float64()*4)
+		}
+		costs[j] = 1 + rng.Float64()
+		if err := g.Add(costs[j], all, entries[j]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 30 {
+		room := make([]float64, rows+columns)
+		for i := range rows {
+			room[i] = rng.Float64() * 9
+			if err := g.SetRoom(i, room[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for j := range columns {
+			room[rows+j] = float64(rng.IntN(3)) / 2
+			if err := g.SetMost(j, room[rows+j]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := g.Maximise(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := NewGrowing(room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range columns {
+			if err := whole.Add(costs[j], append(slices.Clone(all), int32(rows+j)), append(slices.Clone(entries[j]), 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := whole.Maximise(t.Context())
+		whole.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.Objective-want.Objective) > 1e-6 {
+			t.Fatalf("room %v: %g, the program that had it from the start has %g", room, got.Objective, want.Objective)
+		}
+	}
+	for _, err := range []error{g.SetRoom(rows, 1), g.SetRoom(-1, 1), g.SetRoom(0, math.NaN()), g.SetMost(columns, 1), g.SetMost(0, -1), g.SetMost(0, math.NaN())} {
+		if err == nil {
+			t.Error("a row or a column that is not there, or what is no limit, was taken")
+		}
+	}
+}
+
 // TestGrowingEnds looks at what is refused: a column out of range, a context that is done, a solver that was closed.
 func TestGrowingEnds(t *testing.T) {
 	if _, err := NewGrowing([]float64{math.Inf(1)}); err == nil {
@@ -177,6 +242,9 @@ func TestGrowingEnds(t *testing.T) {
 	}
 	if err := g.AddRow(1, []int32{0}, []float64{1}); err == nil {
 		t.Error("a solver that was closed took a row")
+	}
+	if g.SetRoom(0, 1) == nil || g.SetMost(0, 1) == nil {
+		t.Error("a solver that was closed took a limit")
 	}
 }
 

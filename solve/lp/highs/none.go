@@ -32,6 +32,12 @@ func (*Growing) Add(float64, []int32, []float64) error { return ErrNotInBuild }
 // AddRow returns ErrNotInBuild.
 func (*Growing) AddRow(float64, []int32, []float64) error { return ErrNotInBuild }
 
+// SetRoom returns ErrNotInBuild.
+func (*Growing) SetRoom(int, float64) error { return ErrNotInBuild }
+
+// SetMost returns ErrNotInBuild.
+func (*Growing) SetMost(int, float64) error { return ErrNotInBuild }
+
 // Maximise returns ErrNotInBuild.
 func (*Growing) Maximise(context.Context) (Result, error) { return Result{}, ErrNotInBuild }
 

@@ -165,6 +165,22 @@ int hx_add_row(void *h, double upper, int32_t nz, const int32_t *index, const do
   }
 }
 
+int hx_set_row(void *h, int32_t row, double upper) {
+  try {
+    return Highs_changeRowBounds(h, row, -Highs_getInfinity(h), upper);
+  } catch (...) {
+    return kHighsStatusError;
+  }
+}
+
+int hx_set_column(void *h, int32_t column, double upper) {
+  try {
+    return Highs_changeColBounds(h, column, 0, upper);
+  } catch (...) {
+    return kHighsStatusError;
+  }
+}
+
 int hx_clear(void *h) { return Highs_clear(h); }
 const char *hx_version(void) { return Highs_version(); }
 void hx_print_to_stderr(void) {

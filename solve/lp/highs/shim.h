@@ -59,6 +59,9 @@ int hx_pass(void *highs, int32_t nc, int32_t nr, int32_t nz, int sense, double o
 // at the basis of the last one.
 int hx_add_column(void *highs, double cost, int32_t nz, const int32_t *index, const double *value);
 int hx_add_row(void *highs, double upper, int32_t nz, const int32_t *index, const double *value);
+// hx_set_row and hx_set_column change the greatest value of a row, and of a column that is 0 or more.
+int hx_set_row(void *highs, int32_t row, double upper);
+int hx_set_column(void *highs, int32_t column, double upper);
 int hx_clear(void *highs);  // frees model and solution, keeps the object
 const char *hx_version(void);
 void hx_print_to_stderr(void);  // what is printed to stdout from now on
