@@ -17,7 +17,8 @@
 //	a + 2(n-1)x/n             above: two-shot does that, with P pieces for which
 //	                          (1-1/P)(n-1)x/n >= a.
 //
-// The first two are coverages, the third is the volume: see package verify/cert. Other
+// The first two are coverages, the third is the volume: see package verify/cert. With several
+// switches, to each of which each rank has a link, x is the time over all of its links: see planes.go. Other
 // networks have no such formula; the same two methods serve them over ways of least latency.
 //
 // The hierarchical composition goes along dimensions. On networks of several levels, such as

@@ -1,0 +1,8 @@
+package oneshot
+
+// planes is nothing: on a web page, whose program each visitor loads, mixtures are searched for everywhere.
+type planes struct{}
+
+func (*search) planes() *planes { return nil }
+
+func (*planes) mix() {}
