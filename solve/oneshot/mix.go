@@ -104,13 +104,14 @@ const (
 	mostShares = 256 // the part of the buffer by which coarse steps are taken
 )
 
-// mix tries divisions of a buffer whose cut is left open, unless the network is one of planes, where no places have to be looked for: see planes.go.
+// mix tries divisions of a buffer whose cut is left open, unless the network is no more than planes, where no places have to be looked for: see planes.go.
 // For each number of pieces it tries sixteenths of the buffer first, and then finer steps around the best. Among more than fewMixed members it takes
 // coarser steps, around the best of half as many pieces.
 func (s *search) mix() {
 	if x := s.planes(); x != nil {
-		x.mix()
-		return
+		if x.mix(); x.whole {
+			return
+		}
 	}
 	unit := s.unit()
 	units := s.p.Size / unit

@@ -3,6 +3,7 @@
 package oneshot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,13 +12,15 @@ import (
 	"github.com/oraccl/oraccl/solve/timing"
 )
 
-// planes is a network of switches to each of which each rank has one link, and from each of which it has one, all alike: the planes of one machine. At
+// planes is switches to each of which each rank has one link, and from each of which it has one, all alike: the planes of one machine. At
 // any time each rank can send to another one on each plane, so that no two ranks send to the same one. So all ranks send at once, rank r to
-// rank r+i in turn for each i, and the mixture needs no search for free places: what is found out for one rank holds for all.
+// rank r+i in turn for each i, and the mixture needs no search for free places: what is found out for one rank holds for all. Planes that have lost a link
+// are not used, and no other links.
 type planes struct {
 	s       *search
 	n       int
 	out, in [][]int       // links by plane and rank
+	whole   bool          // there are no other links
 	board   *timing.Board // empty
 	known   map[int64]*occupation
 	number  map[[3]int]int32 // of the route between two ranks on a plane
@@ -47,38 +50,57 @@ const (
 	shareSteps     = 16      // parts of the buffer by which the share of one-shot chunks is searched at first
 )
 
-// planes returns the planes of a network, nil if it is not one of planes.
+// planes returns the planes of a network, nil if it has none.
 func (s *search) planes() *planes {
 	t, n := s.p.Topology, s.n()
-	k := t.Nodes() - n
-	if !network.Everyone(s.p) || len(t.Ports) > 0 || k == 0 || n < 3 || len(t.Links) != 2*n*k {
+	if !network.Everyone(s.p) || len(t.Ports) > 0 || n < 3 {
 		return nil
 	}
-	x := &planes{s: s, n: n, board: timing.NewBoard(s.p), known: map[int64]*occupation{}, number: map[[3]int]int32{}}
+	type kind struct{ up, down model.Link } // of links, between no nodes
+	by := map[kind][]int{}                  // planes
+	var kinds []kind
+	out, in := t.Out(), t.In()
+	bare := func(l int) model.Link {
+		return model.Link{Alpha: t.Links[l].Alpha, Bandwidth: t.Links[l].Bandwidth}
+	}
+	alike := func(list []int, rank func(l *model.Link) int) bool { // and one for each rank
+		seen := make([]bool, n)
+		for _, l := range list {
+			r := rank(&t.Links[l])
+			if !t.IsRank(r) || seen[r] || bare(l) != bare(list[0]) {
+				return false
+			}
+			seen[r] = true
+		}
+		return len(list) == n
+	}
 	for v := n; v < t.Nodes(); v++ {
-		if t.Copies(v) || t.Reduces(v) != model.NoReducing {
-			return nil
+		up, down := in[v], out[v]
+		if t.Copies(v) || t.Reduces(v) != model.NoReducing || !alike(up, func(l *model.Link) int { return l.Src }) || !alike(down, func(l *model.Link) int { return l.Dst }) {
+			continue
 		}
-		x.out, x.in = append(x.out, slices.Repeat([]int{-1}, n)), append(x.in, slices.Repeat([]int{-1}, n))
+		y := kind{bare(up[0]), bare(down[0])}
+		if by[y] == nil {
+			kinds = append(kinds, y)
+		}
+		by[y] = append(by[y], v)
 	}
-	for l, y := range t.Links {
-		list, rank, plane := x.out, y.Src, y.Dst-n
-		if t.IsRank(y.Dst) {
-			list, rank, plane = x.in, y.Dst, y.Src-n
-		}
-		if !t.IsRank(rank) || plane < 0 || list[plane][rank] >= 0 {
-			return nil
-		}
-		if z := t.Links[max(0, list[0][0])]; list[0][0] >= 0 && (y.Alpha != z.Alpha || y.Bandwidth != z.Bandwidth) {
-			return nil
-		}
-		list[plane][rank] = l
+	if len(kinds) == 0 {
+		return nil
 	}
-	for p := range k {
-		if slices.Contains(x.out[p], -1) || slices.Contains(x.in[p], -1) {
-			return nil
+	most := slices.MaxFunc(kinds, func(a, b kind) int { return cmp.Compare(len(by[a]), len(by[b])) })
+	x := &planes{s: s, n: n, board: timing.NewBoard(s.p), known: map[int64]*occupation{}, number: map[[3]int]int32{}}
+	for _, v := range by[most] {
+		up, down := make([]int, n), make([]int, n)
+		for _, l := range in[v] {
+			up[t.Links[l].Src] = l
 		}
+		for _, l := range out[v] {
+			down[t.Links[l].Dst] = l
+		}
+		x.out, x.in = append(x.out, up), append(x.in, down)
 	}
+	x.whole = len(t.Links) == 2*n*len(x.out)
 	return x
 }
 

@@ -3,13 +3,13 @@ package oneshot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/topo"
 	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
@@ -78,22 +78,46 @@ func TestPlanesAreNearTheBound(t *testing.T) {
 	}
 }
 
-// Other networks are none of planes.
+// Other networks are no planes, and have no switches that are some. What has lost a link, or has one of another kind, is left out.
 func TestNoPlanes(t *testing.T) {
-	for _, name := range []string{"ring:8", "full:8", "fattree:4x4", "dgxh100-nvls", "dgxh100:2", "switch:7:read", "dgx1"} {
+	for _, name := range []string{"ring:8", "full:8", "fattree:4x4", "dgxh100-nvls", "switch:7:read", "dgx1"} {
 		require.Nil(t, searchOn(t, name).planes(), name)
 	}
-	for _, name := range []string{"switch:8", "dgxh100", "dgx2", "gb200:nvl72"} {
-		tp, err := topo.Parse(name, topo.Options{})
-		require.NoError(t, err)
+	require.False(t, searchOn(t, "dgxh100:2").planes().whole, "the switch between machines is a plane")
+	for _, name := range []string{"dgxh100", "gb200:nvl72", "dgx2", "switch:8"} {
 		s := searchOn(t, name)
-		require.NotNil(t, s.planes(), name)
-		s.p.Topology.Links[3].Bandwidth++
-		require.Nil(t, s.planes(), "%s with a faster link", name)
-		s.p.Topology = tp
-		s.p.Topology.Links = tp.Links[1:]
-		require.Nil(t, s.planes(), "%s with a link less", name)
-		s.p.Topology.Links = append(tp.Links[1:], tp.Links[1])
-		require.Nil(t, s.planes(), "%s with a link twice, and one less", name)
+		x := s.planes()
+		require.NotNil(t, x, name)
+		require.True(t, x.whole)
+		all, tp := len(x.out), s.p.Topology
+		links := tp.Links
+		for _, change := range []func(){
+			func() { tp.Links = slices.Clone(links); tp.Links[3].Bandwidth++ },
+			func() { tp.Links = links[1:] },
+			func() { tp.Links = append(slices.Clone(links[1:]), links[1]) },
+		} {
+			change()
+			x = s.planes()
+			if all == 1 {
+				require.Nil(t, x)
+				continue
+			}
+			require.Len(t, x.out, all-1, name)
+			require.False(t, x.whole)
+		}
 	}
+}
+
+// A machine that has lost a link still has the other planes.
+func TestPlanesWithoutLink(t *testing.T) {
+	s := onPlanes(9, 4, 1<<18, model.Pipelined)
+	s.planes().mix()
+	before := s.makespan
+	s = onPlanes(9, 4, 1<<18, model.Pipelined)
+	s.p.Topology.Links = s.p.Topology.Links[1:]
+	s.planes().mix()
+	require.Greater(t, s.makespan, before)
+	require.Less(t, s.makespan, before+before/3) // three planes of four
+	r := s.result(solve.Done)
+	require.NoError(t, solvetest.Right(r.Problem, r.Schedule))
 }
