@@ -8,9 +8,12 @@ import (
 	"github.com/oraccl/oraccl/model"
 )
 
-// maxPaths is how many paths over switches between two ranks become hops, the
-// shortest ones by number of links.
-const maxPaths = 8
+// Limits of the paths over switches between two ranks that become hops, the shortest ones by number of links: over one switch each, as on the
+// planes of a machine, which are all needed to use all links of a rank, and longer ones.
+const (
+	maxPlanes = 64
+	maxPaths  = 8
+)
 
 // Hop leads from one rank to another without a rank between. Its routes are equal
 // in everything but the links: where parallel links have the same figures there
@@ -59,7 +62,7 @@ func alike(t *model.Topology, a, b []int) bool {
 }
 
 // walk collects all direct links from s, and for each rank that can be reached over
-// switches the shortest paths, up to maxPaths, breadth first.
+// switches the shortest paths, up to maxPlanes or maxPaths, breadth first.
 func walk(t *model.Topology, out [][]int, s int, found *[][]int) {
 	type state struct {
 		node  int
@@ -78,7 +81,11 @@ func walk(t *model.Topology, out [][]int, s int, found *[][]int) {
 			}
 			route := append(slices.Clone(at.route), l)
 			if len(route) > 1 || !t.IsRank(w) {
-				if d, seen := depth[w]; seen && d < len(route) || count[w] == maxPaths {
+				most := maxPaths
+				if len(route) == 2 && t.IsRank(w) {
+					most = maxPlanes
+				}
+				if d, seen := depth[w]; seen && d < len(route) || count[w] >= most {
 					continue
 				}
 				depth[w] = len(route)

@@ -17,3 +17,22 @@ func TestUntil(t *testing.T) {
 	require.Nil(t, Until(network, func() bool { asked++; return asked > 3 }))
 	require.Equal(t, 4, asked)
 }
+
+// TestPlanes: a machine with many planes has a hop over each of them; of longer ways there are a few.
+func TestPlanes(t *testing.T) {
+	for name, want := range map[string]int{"gb200:nvl72": 18, "fattree:16x16": maxPaths} {
+		network, err := topo.Parse(name, topo.Options{})
+		require.NoError(t, err)
+		links := map[int]bool{}
+		far := 0
+		for _, h := range All(network) {
+			if h.Src == 0 && h.Dst == network.Ranks-1 {
+				links[h.Routes[0][0]], far = true, far+1
+			}
+		}
+		require.Equal(t, want, far, name)
+		if name == "gb200:nvl72" {
+			require.Len(t, links, want)
+		}
+	}
+}

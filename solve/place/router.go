@@ -9,8 +9,12 @@ import (
 	"github.com/oraccl/oraccl/solve/network"
 )
 
-// maxCandidates is how many of the shortest paths between two ranks are tried.
-const maxCandidates = 8
+// Limits of the shortest paths between two ranks that are tried: over one switch each, as on the planes of a machine, which are all needed to use
+// all links of a rank, and longer ones.
+const (
+	maxPlanes     = 64
+	maxCandidates = 8
+)
 
 // router finds paths from rank to rank: a direct link if there is one, else the
 // shortest paths, the first ones in order of their nodes. A link that leaves a
@@ -108,9 +112,9 @@ func (r *router) between(u, v int) ([][][]int, error) {
 	return paths, nil
 }
 
-// walk returns the shortest paths from u to v, up to maxCandidates.
+// walk returns the shortest paths from u to v, up to maxPlanes or maxCandidates.
 func (r *router) walk(from *sight, u, v int) (found [][]int) {
-	on := r.onPath(from, v)
+	on, most := r.onPath(from, v), 0
 	var extend func(path []int)
 	extend = func(path []int) {
 		last := path[len(path)-1]
@@ -119,7 +123,12 @@ func (r *router) walk(from *sight, u, v int) (found [][]int) {
 			return
 		}
 		for _, e := range r.next[last] {
-			if len(found) < maxCandidates && r.on[e.to] && from.dist[last].Add(e.weight) == from.dist[e.to] {
+			if most == 0 && e.to == v { // of the first one that is found
+				if most = maxCandidates; len(path) == 2 {
+					most = maxPlanes
+				}
+			}
+			if (most == 0 || len(found) < most) && r.on[e.to] && from.dist[last].Add(e.weight) == from.dist[e.to] {
 				extend(append(path, e.to))
 			}
 		}
