@@ -109,7 +109,7 @@ const (
 // coarser steps, around the best of half as many pieces.
 func (s *search) mix() {
 	if x := s.planes(); x != nil {
-		if x.mix(); x.whole {
+		if x.mix(); x.Whole {
 			return
 		}
 	}

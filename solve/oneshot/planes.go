@@ -3,27 +3,23 @@
 package oneshot
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/oraccl/oraccl/model"
 	"github.com/oraccl/oraccl/solve/network"
 	"github.com/oraccl/oraccl/solve/timing"
 )
 
-// planes is switches to each of which each rank has one link, and from each of which it has one, all alike: the planes of one machine. At
-// any time each rank can send to another one on each plane, so that no two ranks send to the same one. So all ranks send at once, rank r to
-// rank r+i in turn for each i, and the mixture needs no search for free places: what is found out for one rank holds for all. Planes that have lost a link
-// are not used, and no other links.
+// planes is the mixture on the planes of a machine. At any time each rank can send to another one on each plane, so that no two ranks send to the same
+// one. So all ranks send at once, rank r to rank r+i in turn for each i, and there is no search for free places: what is found out for one rank
+// holds for all. Planes that have lost a link are not used, and no other links.
 type planes struct {
-	s       *search
-	n       int
-	out, in [][]int       // links by plane and rank
-	whole   bool          // there are no other links
-	board   *timing.Board // empty
-	known   map[int64]*occupation
-	number  map[[3]int]int32 // of the route between two ranks on a plane
+	*network.Planes
+	s      *search
+	n      int
+	board  *timing.Board // empty
+	known  map[int64]*occupation
+	number map[[3]int]int32 // of the route between two ranks on a plane
 }
 
 // occupation is for how long a chunk keeps a link busy, and how long it is on its way.
@@ -50,65 +46,20 @@ const (
 	shareSteps     = 16      // parts of the buffer by which the share of one-shot chunks is searched at first
 )
 
-// planes returns the planes of a network, nil if it has none.
+// planes returns what the mixture does on the planes of a network, nil if it has none.
 func (s *search) planes() *planes {
-	t, n := s.p.Topology, s.n()
-	if !network.Everyone(s.p) || len(t.Ports) > 0 || n < 3 {
+	x := network.PlanesOf(s.p)
+	if x == nil || s.n() < 3 {
 		return nil
 	}
-	type kind struct{ up, down model.Link } // of links, between no nodes
-	by := map[kind][]int{}                  // planes
-	var kinds []kind
-	out, in := t.Out(), t.In()
-	bare := func(l int) model.Link {
-		return model.Link{Alpha: t.Links[l].Alpha, Bandwidth: t.Links[l].Bandwidth}
-	}
-	alike := func(list []int, rank func(l *model.Link) int) bool { // and one for each rank
-		seen := make([]bool, n)
-		for _, l := range list {
-			r := rank(&t.Links[l])
-			if !t.IsRank(r) || seen[r] || bare(l) != bare(list[0]) {
-				return false
-			}
-			seen[r] = true
-		}
-		return len(list) == n
-	}
-	for v := n; v < t.Nodes(); v++ {
-		up, down := in[v], out[v]
-		if t.Copies(v) || t.Reduces(v) != model.NoReducing || !alike(up, func(l *model.Link) int { return l.Src }) || !alike(down, func(l *model.Link) int { return l.Dst }) {
-			continue
-		}
-		y := kind{bare(up[0]), bare(down[0])}
-		if by[y] == nil {
-			kinds = append(kinds, y)
-		}
-		by[y] = append(by[y], v)
-	}
-	if len(kinds) == 0 {
-		return nil
-	}
-	most := slices.MaxFunc(kinds, func(a, b kind) int { return cmp.Compare(len(by[a]), len(by[b])) })
-	x := &planes{s: s, n: n, board: timing.NewBoard(s.p), known: map[int64]*occupation{}, number: map[[3]int]int32{}}
-	for _, v := range by[most] {
-		up, down := make([]int, n), make([]int, n)
-		for _, l := range in[v] {
-			up[t.Links[l].Src] = l
-		}
-		for _, l := range out[v] {
-			down[t.Links[l].Dst] = l
-		}
-		x.out, x.in = append(x.out, up), append(x.in, down)
-	}
-	x.whole = len(t.Links) == 2*n*len(x.out)
-	return x
+	return &planes{Planes: x, s: s, n: s.n(), board: timing.NewBoard(s.p), known: map[int64]*occupation{}, number: map[[3]int]int32{}}
 }
 
 // of returns how long chunks of a size take.
 func (x *planes) of(size int64) *occupation {
 	y := x.known[size]
 	if y == nil {
-		route := []int{x.out[0][0], x.in[0][1]}
+		route := []int{x.Up[0][0], x.Down[0][1]}
 		y = &occupation{length: x.board.Duration(route, size)}
 		for _, u := range x.board.Uses(route, size, nil) {
 			y.busy = max(y.busy, u.Extra)
@@ -122,7 +73,7 @@ func (x *planes) of(size int64) *occupation {
 // that is free first, and false if a one-shot chunk would be sent after others were added to it. It tells what is sent by each rank r to rank
 // r+i, when and on which plane. It takes O(n·pieces·planes) time.
 func (x *planes) run(d share, tell func(phase, chunk, i, plane int, start model.Time)) (end model.Time, ok bool) {
-	free := make([]model.Time, len(x.out))
+	free := make([]model.Time, len(x.Up))
 	send := func(phase, chunk, i int, y *occupation, after model.Time) (start model.Time) {
 		plane := 0
 		for p := range free {
@@ -198,7 +149,7 @@ func (x *planes) mix() {
 		}
 		here, end := share{}, model.MaxTime // the best with so many pieces
 		look := func(units int64) (sooner bool) {
-			for _, parts := range []int{1, 4, 16, len(x.out)} {
+			for _, parts := range []int{1, 4, 16, len(x.Up)} {
 				if s.b.Spent() {
 					break
 				}
@@ -276,7 +227,7 @@ func (x *planes) route(from, to, plane int) int32 {
 	r, known := x.number[key]
 	if !known {
 		r = int32(len(x.s.ways.routes))
-		x.s.ways.routes = append(x.s.ways.routes, []int{x.out[plane][from], x.in[plane][to]})
+		x.s.ways.routes = append(x.s.ways.routes, []int{x.Up[plane][from], x.Down[plane][to]})
 		x.number[key] = r
 	}
 	return r
