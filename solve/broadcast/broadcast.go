@@ -13,7 +13,8 @@
 // models (Bar-Noy and Kipnis, 1994; Karp et al., 1993; see eager, recurring and package ejection). Shallower trees than those of the
 // largest rate are columns of a linear program (Plotkin, Shmoys and Tardos, 1995; see shallow), and where latencies are a good part of
 // the time, so are trees whose hops have times (Ford and Fulkerson, 1958; see timed): the last chunks then have other trees than the
-// first. Where that is long, most chunks have the same trees, and are placed in slots (see slots).
+// first. Where that is long, most chunks have the same trees, and are placed in slots (see slots). On the planes of a machine the root scatters
+// chunks, and others send them on at once (see rounds).
 package broadcast
 
 import (
@@ -32,7 +33,11 @@ import (
 // Solve solves a broadcast whose cut is open: over machines, if there are any, and else, or if that is not near enough, over
 // trees, with and without times, and by ejections.
 func Solve(b *solve.Budget, p *model.Problem, o solve.Options, place Place) (solve.Result, error) {
-	machines := overMachines(b.Context(), p, o)
+	planes := overPlanes(b.Context(), p, o)
+	if planes.Schedule != nil && planes.Makespan() <= o.Nearly() {
+		return ended(b, planes), nil
+	}
+	machines := sooner(planes, overMachines(b.Context(), p, o))
 	if machines.Schedule != nil && machines.Makespan() <= o.Nearly() {
 		return ended(b, machines), nil
 	}
