@@ -4,7 +4,6 @@ package broadcast
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,14 +18,7 @@ import (
 
 // onPlanes returns a broadcast on a machine of some ranks and planes.
 func onPlanes(ranks, planes, root int, size int64, cost model.CostModel) *model.Problem {
-	t := &model.Topology{Ranks: ranks}
-	for p := range planes {
-		t.Switches = append(t.Switches, model.Switch{Name: fmt.Sprint(p)})
-		for r := range ranks {
-			t.Links = append(t.Links, model.Link{Src: r, Dst: ranks + p, Alpha: 300_000, Bandwidth: 50e9}, model.Link{Src: ranks + p, Dst: r, Alpha: 400_000, Bandwidth: 50e9})
-		}
-	}
-	return &model.Problem{Topology: t, Collective: model.Collective{Kind: model.Broadcast, Root: root}, Size: size, Cost: cost}
+	return &model.Problem{Topology: solvetest.Machine(ranks, planes), Collective: model.Collective{Kind: model.Broadcast, Root: root}, Size: size, Cost: cost}
 }
 
 // A broadcast in rounds on planes is right, and over when it was said to be.

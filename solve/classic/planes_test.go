@@ -2,7 +2,6 @@ package classic
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,13 +15,7 @@ import (
 // that gains nothing.
 func TestPlaneParts(t *testing.T) {
 	const ranks, planes, bandwidth, latency = 9, 6, 50e9, 700_000
-	tp := &model.Topology{Ranks: ranks}
-	for p := range planes {
-		tp.Switches = append(tp.Switches, model.Switch{Name: fmt.Sprint(p)})
-		for r := range ranks {
-			tp.Links = append(tp.Links, model.Link{Src: r, Dst: ranks + p, Alpha: latency / 2, Bandwidth: bandwidth}, model.Link{Src: ranks + p, Dst: r, Alpha: latency / 2, Bandwidth: bandwidth})
-		}
-	}
+	tp := solvetest.Machine(ranks, planes)
 	var direct *method
 	for _, s := range All() {
 		if s.Name() == "direct" {

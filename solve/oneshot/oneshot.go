@@ -45,7 +45,8 @@
 //
 // Small networks whose ranks do not fall into dimensions, such as one in which a link or a rank has failed, have patterns instead: allreduces of one
 // chunk that a SAT solver finds, each of which costs little at the prices that the linear program has for the links that others keep busy. See
-// patterns.go. Where something has failed, compositions of the whole network serve as well, in all places to which its symmetries move them. See
+// patterns.go. Where what waits for one link would come too late for others, chunks follow itineraries, which say when each part of a pattern is sent:
+// see itinerary.go. Where something has failed, compositions of the whole network serve as well, in all places to which its symmetries move them. See
 // lost.go.
 package oneshot
 

@@ -147,7 +147,7 @@ func (x *planes) mix() {
 		if (2*pieces+1)*x.n*(x.n-1) > s.atMost(mostOnPlanes) && pieces > 1 || s.b.Spent() {
 			break
 		}
-		here, end := share{}, model.MaxTime // the best with so many pieces
+		here, end := share{}, model.MaxTime // the best with this many pieces
 		look := func(units int64) (sooner bool) {
 			for _, parts := range []int{1, 4, 16, len(x.Up)} {
 				if s.b.Spent() {

@@ -4,7 +4,6 @@ package oneshot
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,16 +15,9 @@ import (
 )
 
 // onPlanes returns a search on a machine of some ranks and planes.
-func onPlanes(ranks, switches int, size int64, cost model.CostModel) *search {
-	t := &model.Topology{Ranks: ranks}
-	for p := range switches {
-		t.Switches = append(t.Switches, model.Switch{Name: fmt.Sprint(p)})
-		for r := range ranks {
-			t.Links = append(t.Links, model.Link{Src: r, Dst: ranks + p, Alpha: 300_000, Bandwidth: 50e9}, model.Link{Src: ranks + p, Dst: r, Alpha: 400_000, Bandwidth: 50e9})
-		}
-	}
+func onPlanes(ranks, planes int, size int64, cost model.CostModel) *search {
 	b, _ := solve.NewBudget(context.Background(), 0, 1)
-	p := &model.Problem{Topology: t, Collective: model.Collective{Kind: model.AllReduce}, Size: size, Cost: cost}
+	p := &model.Problem{Topology: solvetest.Machine(ranks, planes), Collective: model.Collective{Kind: model.AllReduce}, Size: size, Cost: cost}
 	return &search{p: p, b: b, ways: &ways{}, others: model.MaxTime, most: maxMixed, large: map[int]int64{}}
 }
 

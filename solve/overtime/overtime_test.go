@@ -335,3 +335,13 @@ func TestChord(t *testing.T) {
 	require.NotNil(t, w)
 	require.Greater(t, end, 5_416_000*model.Picosecond) // 5_415_827 where the second one is hardly later than what the first one proves
 }
+
+// An allreduce whose program is large is looked at between two multiples of the latency, too: there it says more than at these.
+func TestFindSharedBetween(t *testing.T) {
+	p := problem(t, "mi250", model.AllReduce, 256<<10)
+	_, end, complete, err := FindShared(context.Background(), p, 4_373_894, 1, false)
+	require.NoError(t, err)
+	require.True(t, complete)
+	require.Greater(t, end, 4540*model.Nanosecond)
+	require.Less(t, end, 4900*model.Nanosecond)
+}
