@@ -143,15 +143,15 @@ func (x *planes) mix() {
 	s := x.s
 	units := s.p.Size / s.unit()
 	best, least := share{}, model.MaxTime
-	for pieces := 1; pieces <= mostOwned; pieces += max(1, pieces/2) {
-		if (2*pieces+1)*x.n*(x.n-1) > s.atMost(mostOnPlanes) && pieces > 1 || s.b.Spent() {
-			break
-		}
+	few := func(parts, pieces int) bool {
+		return parts*pieces == 1 || (2*pieces+parts)*x.n*(x.n-1) <= s.atMost(mostOnPlanes)
+	}
+	for pieces := 1; pieces <= mostOwned && few(1, pieces) && !s.b.Spent(); pieces += max(1, pieces/2) {
 		here, end := share{}, model.MaxTime // the best with this many pieces
 		look := func(units int64) (sooner bool) {
 			for _, parts := range []int{1, 4, 16, len(x.Up)} {
-				if s.b.Spent() {
-					break
+				if s.b.Spent() || !few(parts, pieces) {
+					continue
 				}
 				d := share{units, parts, pieces}
 				if t, ok := x.run(d, nil); ok && (t < end-end/fewerTransfers || t < end && parts == here.parts) {
