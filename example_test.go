@@ -163,7 +163,7 @@ func ExampleGap_grid() {
 	// 1024 B: mixed 633.518ns, 0.0005% above the bound
 	// 1024 B: rhd 3.021465us, 376.9% above the bound
 	// 1024 B: ring 7.03339us, 1010.2% above the bound
-	// 1048576 B: mixed 34.679712us, 0.00007% above the bound
+	// 1048576 B: mixed 34.679698us, 0.00003% above the bound
 	// 1048576 B: rhd 37.621105us, 8.5% above the bound
 	// 1048576 B: ring 41.179698us, 18.7% above the bound
 	// 1073741824 B: mixed 35.0005ms, 0% above the bound

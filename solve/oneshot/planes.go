@@ -42,7 +42,7 @@ const (
 const (
 	mostOwned      = 1 << 7  // pieces of an owner
 	mostOnPlanes   = 1 << 19 // transfers
-	fewerTransfers = 1000    // the part of the makespan that more transfers have to gain
+	fewerTransfers = 1000    // the part of the makespan that more transfers have to gain, unless they are few
 	shareSteps     = 16      // parts of the buffer by which the share of one-shot chunks is searched at first
 )
 
@@ -167,7 +167,7 @@ func (x *planes) mix() {
 			for at := here.units; at >= step && look(at-step) || at+step <= units && look(at+step); at = here.units {
 			}
 		}
-		if end < least-least/fewerTransfers {
+		if end < least-least/fewerTransfers || end < least && pieces <= fewPieces {
 			best, least = here, end
 		}
 	}
