@@ -4,6 +4,7 @@ package oneshot
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -136,17 +137,13 @@ func (x *itineraries) cheapest(stages []portion) (slots []int, cost float64) {
 }
 
 // solve finds the optimum, and reports whether it has. The columns that it begins with are those of some itineraries that are over in time.
-func (x *itineraries) solve(known []itinerary) bool {
-	for _, y := range known {
-		if !x.add(y) {
-			return false
-		}
-	}
-	type offer struct {
-		itinerary
-		cost float64
-	}
+func (x *itineraries) solve(list []itinerary) bool {
 	for range addedTimes {
+		for _, y := range list {
+			if !x.add(y) {
+				return false
+			}
+		}
 		if len(x.of) > 0 {
 			r, err := x.lp.Maximise(x.s.b.Context())
 			if err != nil {
@@ -155,26 +152,33 @@ func (x *itineraries) solve(known []itinerary) bool {
 			x.sum, x.parts = r.Objective, r.Values
 			copy(x.price, r.RowDuals)
 		}
-		var list []offer
-		for i, stages := range x.plans {
-			if len(stages) == 0 {
-				continue
-			}
-			if slots, cost := x.cheapest(stages); cost < 1-bringsMore {
-				list = append(list, offer{itinerary{i, slots}, cost})
-			}
-		}
-		if len(list) == 0 {
+		if list = x.cheaper(); len(list) == 0 {
 			break
-		}
-		slices.SortStableFunc(list, func(a, b offer) int { return cmp.Compare(a.cost, b.cost) })
-		for _, y := range list[:min(mostItineraries, len(list))] {
-			if !x.add(y.itinerary) {
-				return false
-			}
 		}
 	}
 	return x.sum > 0
+}
+
+// cheaper returns the itineraries, one of each plan, that cost less than they bring: those that cost least first, not more than can be added at a time.
+func (x *itineraries) cheaper() (all []itinerary) {
+	type offer struct {
+		itinerary
+		cost float64
+	}
+	var list []offer
+	for i, stages := range x.plans {
+		if len(stages) == 0 {
+			continue
+		}
+		if slots, cost := x.cheapest(stages); cost < 1-bringsMore {
+			list = append(list, offer{itinerary{i, slots}, cost})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b offer) int { return cmp.Compare(a.cost, b.cost) })
+	for _, y := range list[:min(mostItineraries, len(list))] {
+		all = append(all, y.itinerary)
+	}
+	return all
 }
 
 // add adds a column, and reports whether that is possible.
@@ -187,9 +191,9 @@ func (x *itineraries) add(y itinerary) bool {
 	}
 	var rows []int32
 	var entries []float64
-	for row, busy := range in {
-		if busy > leastLoad {
-			rows, entries = append(rows, row), append(entries, busy)
+	for _, row := range slices.Sorted(maps.Keys(in)) {
+		if in[row] > leastLoad {
+			rows, entries = append(rows, row), append(entries, in[row])
 		}
 	}
 	x.of = append(x.of, y)

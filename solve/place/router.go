@@ -112,23 +112,20 @@ func (r *router) between(u, v int) ([][][]int, error) {
 	return paths, nil
 }
 
-// walk returns the shortest paths from u to v, up to maxPlanes or maxCandidates.
+// walk returns the shortest paths from u to v, up to maxPlanes where they are over one switch, up to maxCandidates where they are not.
 func (r *router) walk(from *sight, u, v int) (found [][]int) {
-	on, most := r.onPath(from, v), 0
+	on, most := r.onPath(from, v), maxCandidates
 	var extend func(path []int)
 	extend = func(path []int) {
 		last := path[len(path)-1]
 		if last == v {
-			found = append(found, slices.Clone(path))
+			if found = append(found, slices.Clone(path)); len(found) == 1 && len(path) == 3 && !r.t.IsRank(path[1]) {
+				most = maxPlanes
+			}
 			return
 		}
 		for _, e := range r.next[last] {
-			if most == 0 && e.to == v { // of the first one that is found
-				if most = maxCandidates; len(path) == 2 {
-					most = maxPlanes
-				}
-			}
-			if (most == 0 || len(found) < most) && r.on[e.to] && from.dist[last].Add(e.weight) == from.dist[e.to] {
+			if len(found) < most && r.on[e.to] && from.dist[last].Add(e.weight) == from.dist[e.to] {
 				extend(append(path, e.to))
 			}
 		}
