@@ -84,6 +84,19 @@ func newRefiner(net *network) *refiner {
 	return &refiner{net: net, sum: make([]uint64, n), queued: make([]bool, n)}
 }
 
+// stable returns the partition by colours, refined.
+func (r *refiner) stable() *partition {
+	a := byColour(r.net.colour)
+	var all []int32
+	for v, c := range a.cell {
+		if a.place[v] == c {
+			all = append(all, c)
+		}
+	}
+	r.refine(a, all, false)
+	return a
+}
+
 // refine splits cells until all vertices of one have the same arcs to each cell, beginning
 // with the cells of from. It notes what happens in trace, or, if check is set, compares: it
 // returns false as soon as something else happens than what trace has.

@@ -22,6 +22,22 @@ type search struct {
 	bound int        // what the order of a group that moves all ranks and links divides
 }
 
+// Classes returns the number of a class of each node and, after them, each port of t: all of one class have as many links, of the same figures, to and from
+// those of each other one (an equitable partition; labels are as in Options). Symmetries keep all in its class, but not all of a class need be images of one
+// another. A linear program about t that is the same for all of a class has an optimum in which they are alike (Grohe, Kersting, Mladenov, Selman,
+// "Dimension reduction via colour refinement", ESA 2014). It takes O(links·log links).
+func Classes(t *model.Topology, labels []int) []int {
+	root := newRefiner(newNetwork(t, labels)).stable()
+	classes, numbers := make([]int, len(root.cell)), map[int32]int{}
+	for v, c := range root.cell {
+		if _, known := numbers[c]; !known {
+			numbers[c] = len(numbers)
+		}
+		classes[v] = numbers[c]
+	}
+	return classes
+}
+
 // newSearch builds the graph and refines its colours.
 func newSearch(ctx context.Context, t *model.Topology, o Options) *search {
 	net := newNetwork(t, o.Labels)
@@ -30,14 +46,7 @@ func newSearch(ctx context.Context, t *model.Topology, o Options) *search {
 	if s.work == 0 {
 		s.work = 1e8
 	}
-	s.root = byColour(s.net.colour)
-	var all []int32
-	for v, c := range s.root.cell {
-		if s.root.place[v] == c {
-			all = append(all, c)
-		}
-	}
-	s.r.refine(s.root, all, false)
+	s.root = s.r.stable()
 	for v := range s.net.t.Ranks {
 		s.bound = gcd(s.bound, int(s.root.size[s.root.cell[v]]))
 	}

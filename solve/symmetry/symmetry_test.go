@@ -462,3 +462,47 @@ func TestWork(t *testing.T) {
 		require.Equal(t, c.order, Find(context.Background(), network, Options{Work: c.work}).Order(), c.network)
 	}
 }
+
+// Nodes of one class have as many links, of the same figures, to each other class, and no symmetry leads out of a class.
+func TestClasses(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		classes int // of ranks
+	}{{"ring:5", 1}, {"mesh:3x3", 3}, {"dgxh100:2", 1}, {"mi250", 4}, {"fattree:2x4", 1}, {"line:5", 3}} {
+		tp, err := topo.Parse(c.name, topo.Options{})
+		require.NoError(t, err)
+		class := Classes(tp, nil)
+		require.Len(t, class, tp.Nodes()+len(tp.Ports))
+		seen := map[int]bool{}
+		for _, k := range class[:tp.Ranks] {
+			seen[k] = true
+		}
+		require.Len(t, seen, c.classes, c.name)
+		links := make([]map[string]int, tp.Nodes())
+		for v := range links {
+			links[v] = map[string]int{}
+		}
+		for _, l := range tp.Links {
+			links[l.Src][fmt.Sprint("to", class[l.Dst], l.Alpha, l.Bandwidth)]++
+			links[l.Dst][fmt.Sprint("from", class[l.Src], l.Alpha, l.Bandwidth)]++
+		}
+		for u := range tp.Nodes() {
+			for v := range u {
+				if class[u] == class[v] {
+					require.Equal(t, links[u], links[v], c.name)
+				}
+			}
+		}
+		g := Find(context.Background(), tp, Options{StayingRanks: true})
+		for e := range g.Order() {
+			for v := range tp.Nodes() {
+				require.Equal(t, class[v], class[g.Node(e, v)])
+			}
+		}
+	}
+	labels := make([]int, 5)
+	labels[2] = 1
+	tp, err := topo.Parse("ring:5", topo.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1, 2, 1, 0}, Classes(tp, labels)[:5])
+}
