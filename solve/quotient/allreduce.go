@@ -26,8 +26,8 @@ func newReducing(s *shop) *reducing {
 }
 
 // divide returns the parts of p, and the shop with how their hops take its ways.
-func (x *reducing) divide(p *model.Problem, roots roots) (*reducing, []part) {
-	parts := x.s.divide(p, x.s.orbits(roots))
+func (x *reducing) divide(p *model.Problem, roots roots, c cut) (*reducing, []part) {
+	parts := x.s.divide(p, x.s.orbits(roots), c)
 	return x.timed(parts), parts
 }
 

@@ -22,6 +22,7 @@ type cut struct {
 	ratio  float64 // of the size of each part to that of the one before
 	size   int64   // bytes of each part, where it is not 0, except for the last, which has what is left
 	halved int     // how often each part is halved after that
+	shares *shares // of members, whose parts are all of one size
 }
 
 // count returns how many parts there are.
@@ -29,7 +30,7 @@ func (c cut) count() int { return c.parts << c.halved }
 
 // half returns the cut into halves of its parts.
 func (c cut) half() cut {
-	if c.size == 0 && c.ratio == 1 { // their boundaries are those of twice as many
+	if c.size == 0 && c.ratio == 1 && c.shares == nil { // their boundaries are those of twice as many
 		c.parts *= 2
 	} else {
 		c.halved++
@@ -42,6 +43,10 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 	n := c.parts
 	if p.Chunks != nil {
 		return p
+	}
+	if c.shares != nil {
+		_, n := c.shares.counts(c)
+		return p.WithChunks(n)
 	}
 	if c.size == 0 && (c.ratio == 1 || n == 1) { // boundaries of halves are those of twice as many
 		return p.WithChunks(p.DefaultChunks(c.count()))
@@ -76,6 +81,10 @@ func (c cut) apply(p *model.Problem) *model.Problem {
 
 // fits reports whether every part of p has a byte or more.
 func (c cut) fits(p *model.Problem) bool {
+	if c.shares != nil {
+		_, n := c.shares.counts(c)
+		return p.Size >= int64(n)
+	}
 	whole := p.Space() / int64(max(1, p.DefaultChunks(1)))
 	if c.size > 0 { // the last part may be much smaller than the others
 		return min(c.size, whole-c.size*int64(c.parts-1))>>c.halved >= 1
@@ -94,8 +103,8 @@ func (c cut) fits(p *model.Problem) bool {
 }
 
 // divide returns the parts of p, which has chunks. Those of an allreduce take turns to have
-// their roots in the given orbits.
-func (s *shop) divide(p *model.Problem, orbits []int32) []part {
+// their roots in the given orbits, or have them where shares say.
+func (s *shop) divide(p *model.Problem, orbits []int32, c cut) []part {
 	order := s.g.Order()
 	var parts []part
 	fill := func(x part, chunk func(e int) int) {
@@ -120,6 +129,19 @@ func (s *shop) divide(p *model.Problem, orbits []int32) []part {
 		}
 		return -1
 	}
+	owned := func(own [][]int) {
+		most := 0
+		for _, list := range own {
+			most = max(most, len(list))
+		}
+		for k := range most {
+			for _, u := range s.reps {
+				if s.member[u] {
+					fill(part{root: int(u), to: -1}, func(e int) int { return nth(own[s.g.Node(e, int(u))], k) })
+				}
+			}
+		}
+	}
 	switch p.Collective.Kind {
 	case model.Broadcast, model.Reduce:
 		for first := 0; first < len(p.Chunks); first += order {
@@ -131,6 +153,10 @@ func (s *shop) divide(p *model.Problem, orbits []int32) []part {
 			})
 		}
 	case model.AllReduce:
+		if c.shares != nil {
+			owned(c.shares.owned(c, p))
+			break
+		}
 		// as many for each member, one after the other, and what is left over by elements
 		members := p.Members()
 		place := make([]int, s.t.Ranks)
@@ -200,17 +226,7 @@ func (s *shop) divide(p *model.Problem, orbits []int32) []part {
 			from, to := p.Owner(k)
 			own[max(from, to)] = append(own[max(from, to)], k)
 		}
-		most := 0
-		for _, list := range own {
-			most = max(most, len(list))
-		}
-		for k := range most {
-			for _, u := range s.reps {
-				if s.member[u] {
-					fill(part{root: int(u), to: -1}, func(e int) int { return nth(own[s.g.Node(e, int(u))], k) })
-				}
-			}
-		}
+		owned(own)
 	}
 	return parts
 }

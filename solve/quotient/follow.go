@@ -8,8 +8,11 @@ import (
 )
 
 // colour tries trees that follow sketches, in the order of edge colourings, where no symmetry moves all ranks, with numbers of chunks
-// of which ranks of groups of other sizes can have equal shares, too.
+// of which ranks of groups of other sizes can have equal shares, too. An allreduce whose cut is free does so in generations.
 func (s *search) colour() {
+	if s.generates() {
+		return
+	}
 	if s.p.Collective.Kind.Rooted() || conveys(s.p) || len(s.shops) == 0 || len(s.shops[0].s.reps) == 1 {
 		return
 	}

@@ -20,7 +20,8 @@
 // is both, the gatherings with what the sums leave free, and each again with the other as it is;
 // or trees that balance the loads of all machines over both, list-scheduled: see balance. Where latencies count, a root and a neighbour
 // exchange sums in the end: see plan.mutual. Among groups of ranks with few or slow
-// links between them, all three also try trees that go to each group once: see sketch. Where
+// links between them, all three also try trees that go to each group once: see sketch; where no symmetry moves all ranks, as after a failure,
+// an allreduce follows such trees in generations: see generations. Where
 // ways differ in latency, hops of gatherings and allreduces begin with slots in some: see slots. Large gatherings may go round a ring, small
 // ones may be made in rounds of one latency: see rounded. Where latencies count and there are no switches, allreduces begin with what a
 // linear program says: see package meeting. Among many ranks hops take each other's place in slots: see package ejection. Each

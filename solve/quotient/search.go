@@ -36,6 +36,7 @@ type search struct {
 	sought   bool // it was looked for
 	meetings int  // how many have come to their ends: see meet
 	patterns *patterns
+	lines    []*generations // that are still to be tried; nil: they were not looked for
 	rounds   *roundsSearch
 }
 
@@ -68,6 +69,7 @@ func (s *search) jobs() int64 {
 // its end tries more with other draws, from the first of again on.
 var once, again = []func(s *search){
 	(*search).begin,
+	(*search).inGenerations,
 	(*search).slotted,
 	(*search).ring,
 	(*search).inRounds,

@@ -138,7 +138,7 @@ func (s *shop) time(x *way, least, most int64) timing {
 // Limits of a shop.
 const (
 	maxSteps = 1 << 22 // hops that leave the first ranks of orbits
-	maxWays  = 1 << 14
+	maxWays  = 1 << 15
 )
 
 // newShop divides p's network by g. Hops lead over switches and over ranks that are no

@@ -70,7 +70,7 @@ func (t *trial) tryBalanced(bound model.Time, work *counter) {
 func (s *search) newTrial(shop int, c cut, where roots) *trial {
 	x := s.shops[shop]
 	if s.p.Chunks == nil {
-		n := s.transfers(x, c.count())
+		n := s.transfers(x, c.count()) // or fewer, where members have less than others
 		most := max(fewTransfers, min(manyMoved*int64(x.s.g.Order()), int64(s.o.AtMost(maxTransfers*provedAs)/provedAs)))
 		if !c.fits(s.p) || n > maxTransfers || n > most && c.count() > 1 {
 			return nil
@@ -131,7 +131,7 @@ func (s *search) transfers(x *reducing, k int) int64 {
 func (t *trial) divide() {
 	if t.parts == nil {
 		t.p = t.cut.apply(t.p)
-		t.x, t.parts = t.x.divide(t.p, t.roots)
+		t.x, t.parts = t.x.divide(t.p, t.roots, t.cut)
 	}
 }
 

@@ -1,0 +1,43 @@
+//go:build cgo
+
+package quotient
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oraccl/oraccl/model"
+)
+
+// A machine that has lost a GPU is the root of less: of k machines, one with the share o of all roots takes in and sends (1-o) + (k-1)·o buffers, and all NICs are
+// busy as long if that is in the ratio of its NICs. It is the same where a GPU is there and its NIC is not.
+func TestRooting(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		k    float64
+	}{{"dgxh100:4", 4}, {"dgxa100:4", 4}, {"dgxh100:8", 8}} {
+		s := failing(t, c.name, "rank:3", 1<<30, model.Pipelined, 1)
+		x := s.findShares()
+		require.NotNil(t, x)
+		nics := 8*c.k - 1
+		want := (7/nics*(2*c.k-2) - 1) / (c.k - 2) / 7 // of each of its seven
+		other := (1 - 7*want) / (8*c.k - 8)
+		for v, part := range x.of {
+			if v < 7 {
+				require.InDelta(t, want/other, part, 0.03, c.name)
+			} else {
+				require.Equal(t, 1.0, part)
+			}
+		}
+	}
+	x := failing(t, "dgxh100:4", "link:0-36", 1<<30, model.Pipelined, 1).findShares()
+	require.NotNil(t, x)
+	small, sum := 0.0, 0.0
+	for v, part := range x.of {
+		if sum += part; v < 8 {
+			small += part
+		}
+	}
+	require.InDelta(t, (7.0/31*6-1)/2, small/sum, 0.01)
+}
