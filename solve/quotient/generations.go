@@ -181,8 +181,9 @@ const (
 	fewShifts       = 2       // numbers of them that are tried in more than one generation
 	mostGenerations = 32      // at most
 	mostRooted      = 128     // members
-	mostGrown       = 1 << 18 // transfers
+	mostGrown       = 1 << 18 // jobs, and half of the transfers
 	levellings      = 4       // attempts to have machines more evenly busy
+	mostLevelled    = 1 << 17 // hops of those for which there are
 	levelMoves      = 5       // ranks moved for each hop of a generation
 	mostMoves       = 200000  // at most
 	levelHeat       = 0.05
@@ -227,8 +228,12 @@ func (s *search) assembles(k *sketch) bool {
 func (s *search) promising() []*generations {
 	list := []*generations{}
 	shared := []*shares{nil}
-	if x := s.findShares(); x != nil {
+	x, fluid := s.findShares()
+	if x != nil {
 		shared = append(shared, x)
+	}
+	if fluid == 0 {
+		fluid = s.bound
 	}
 	for _, k := range sketches(s.p.Topology) {
 		if !s.assembles(k) {
@@ -244,7 +249,7 @@ func (s *search) promising() []*generations {
 				}
 				if g != nil {
 					all = append(all, g)
-					if g.busy <= s.bound+s.bound/evenEnough {
+					if g.busy <= fluid+fluid/evenEnough {
 						even++
 					}
 				}
@@ -252,14 +257,15 @@ func (s *search) promising() []*generations {
 		}
 		by := func(a, b *generations) int { return cmp.Compare(a.promises(), b.promises()) }
 		slices.SortStableFunc(all, by)
+		levelled := 0
 		for _, g := range all {
-			if even >= fewShifts {
+			if levelled += len(g.hops); even >= fewShifts || levelled > mostLevelled {
 				break
 			}
-			if g.level(s.ctx, s.bound); s.ctx.Err() != nil {
+			if g.level(s.ctx, fluid); s.ctx.Err() != nil {
 				return nil
 			}
-			if g.busy <= s.bound+s.bound/evenEnough {
+			if g.busy <= fluid+fluid/evenEnough {
 				even++
 			}
 		}
@@ -281,7 +287,10 @@ func (s *search) grown(like *generations) {
 		if s.ctx.Err() != nil {
 			return
 		}
-		if g == nil || len(g.t.parts)*len(g.hops)/len(g.first) > s.o.AtMost(mostGrown) {
+		if g == nil {
+			break
+		}
+		if jobs := len(g.hops) * g.n; jobs > mostGrown || jobs*g.t.x.s.g.Order() > s.o.AtMost(2*mostGrown) {
 			break
 		}
 		t := g.t

@@ -4,6 +4,7 @@ package quotient
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -36,20 +37,18 @@ const (
 	uneven    = 0.95 // of what it would have with as much for each member, at most, has some class
 )
 
-// findShares returns where the roots of an allreduce whose cut is free should be, nil if all members should have as much.
-func (s *search) findShares() *shares {
+// findShares returns where the roots of an allreduce whose cut is free should be, nil if all members should have as much, and for how long links are busy
+// then, whatever latencies are; 0 if that is not known.
+func (s *search) findShares() (*shares, model.Time) {
 	p := s.p
 	if p.Cost.Synchronous() {
-		return nil
+		return nil, 0
 	}
 	class := symmetry.Classes(p.Topology, s.labels())
 	y := newRooting(s.shops[0], p, class)
-	if len(y.parts) < 2 {
-		return nil
-	}
-	roots := y.solve(s)
+	roots := y.solve(s.ctx)
 	if roots == nil {
-		return nil
+		return nil, 0
 	}
 	by, most, sum, members := map[int]float64{}, 0.0, 0.0, 0.0
 	for i, n := range y.count {
@@ -62,9 +61,9 @@ func (s *search) findShares() *shares {
 		differ = differ || by[class[v]] < uneven*sum/members
 	}
 	if !differ {
-		return nil
+		list = nil
 	}
-	return list
+	return list, model.Time(y.goal / sum)
 }
 
 // newRooting returns a program without columns.
@@ -129,7 +128,7 @@ func (y *rooting) share(w int32, i int) float64 {
 }
 
 // solve returns how much of what is carried in the time has its roots in each class, nil if no optimum is found.
-func (y *rooting) solve(s *search) (roots []float64) {
+func (y *rooting) solve(ctx context.Context) (roots []float64) {
 	room := make([]float64, len(y.price))
 	for _, r := range y.row {
 		room[r]++
@@ -147,7 +146,7 @@ func (y *rooting) solve(s *search) (roots []float64) {
 		} else if !more {
 			break
 		}
-		r, err := y.lp.Maximise(s.ctx)
+		r, err := y.lp.Maximise(ctx)
 		if err != nil {
 			return nil
 		}

@@ -18,8 +18,9 @@ func TestRooting(t *testing.T) {
 		k    float64
 	}{{"dgxh100:4", 4}, {"dgxa100:4", 4}, {"dgxh100:8", 8}} {
 		s := failing(t, c.name, "rank:3", 1<<30, model.Pipelined, 1)
-		x := s.findShares()
+		x, busy := s.findShares()
 		require.NotNil(t, x)
+		require.InEpsilon(t, (2*c.k-2)*float64(s.p.Size)/(8*c.k-1)/nic(s.p.Topology)*1e12, float64(busy), 0.01, c.name)
 		nics := 8*c.k - 1
 		want := (7/nics*(2*c.k-2) - 1) / (c.k - 2) / 7 // of each of its seven
 		other := (1 - 7*want) / (8*c.k - 8)
@@ -31,7 +32,7 @@ func TestRooting(t *testing.T) {
 			}
 		}
 	}
-	x := failing(t, "dgxh100:4", "link:0-36", 1<<30, model.Pipelined, 1).findShares()
+	x, _ := failing(t, "dgxh100:4", "link:0-36", 1<<30, model.Pipelined, 1).findShares()
 	require.NotNil(t, x)
 	small, sum := 0.0, 0.0
 	for v, part := range x.of {
@@ -40,4 +41,13 @@ func TestRooting(t *testing.T) {
 		}
 	}
 	require.InDelta(t, (7.0/31*6-1)/2, small/sum, 0.01)
+}
+
+// nic returns the bandwidth of the slowest link.
+func nic(t *model.Topology) float64 {
+	least := t.Links[0].Bandwidth
+	for _, l := range t.Links {
+		least = min(least, l.Bandwidth)
+	}
+	return float64(least)
 }
