@@ -198,7 +198,7 @@ func (s *search) generates() bool {
 
 // inGenerations tries generations of the sizes whose machines are all busiest, more and more of them as long as that helps.
 func (s *search) inGenerations() {
-	if !s.generates() || len(s.shops) == 0 || len(s.shops[0].s.reps) == 1 {
+	if !s.generates() || len(s.shops) == 0 || len(s.shops[0].s.reps) == 1 || s.shops[0].s.stays() {
 		return
 	}
 	if s.lines == nil {
@@ -306,9 +306,6 @@ func (s *search) grown(like *generations) {
 			t.best.justifyAll(s.ctx)
 			s.note(t)
 		}
-	}
-	if s.best == best || s.best == last {
-		s.trials = append(s.trials, s.best)
 	}
 }
 

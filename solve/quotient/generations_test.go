@@ -98,6 +98,7 @@ func TestInGenerations(t *testing.T) {
 // A search for generations that its context ends goes on where it was.
 func TestGenerationsGoOn(t *testing.T) {
 	s := failing(t, "dgxh100:4", "rank:3", 1<<20, model.Pipelined, 8_000_000)
+	s.o.MostTransfers = 1 << 14
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	s.ctx = ctx
@@ -114,6 +115,15 @@ func TestGenerationsGoOn(t *testing.T) {
 	s.inGenerations()
 	require.Empty(t, s.lines)
 	require.NotNil(t, s.best)
+}
+
+// Where there is no time to verify even one generation there are none.
+func TestTooManyGenerations(t *testing.T) {
+	s := failing(t, "dgxh100:4", "rank:3", 1<<20, model.Pipelined, 8_000_000)
+	s.o.MostTransfers = 100
+	s.inGenerations()
+	require.Nil(t, s.best)
+	require.NotContains(t, s.trials, (*trial)(nil))
 }
 
 // Shares are rounded to parts of one size, and each chunk has its root where its owner is.
