@@ -24,9 +24,10 @@ type generations struct {
 	first  []part       // the first generation
 	trees  *balance     // of these
 	hops   []job        // of the trees, by part
-	stage  []int        // by hop: how many come before it, one after the other
+	stage  []int        // by hop: how many periods after those that wait for nothing it is sent
 	start  []model.Time // by hop: since the period began
 	period model.Time   // how long one lasts
+	lags   [2]int       // by level: after how many periods what a hop brings is there
 	busy   model.Time   // for how long machines are busy in all periods, at least
 }
 
@@ -70,8 +71,8 @@ func (s *search) newGenerations(k *sketch, c cut, like *generations) *generation
 	return g
 }
 
-// level has machines more evenly busy, if they are not: ranks move to other parents in the trees, which are not deeper then.
-func (g *generations) level(ctx context.Context, bound model.Time) {
+// balance has machines more evenly busy, if they are not: ranks move to other parents in the trees, which are not deeper then.
+func (g *generations) balance(ctx context.Context, bound model.Time) {
 	b := g.trees
 	clear(b.least)
 	b.depth = 0
@@ -92,15 +93,15 @@ func (g *generations) level(ctx context.Context, bound model.Time) {
 
 // time sets the hops of a generation, and when in a period they start.
 func (g *generations) time(x *plan) {
-	g.hops, g.stage, g.start = x.jobs, x.stages(), make([]model.Time, len(x.jobs))
-	g.busy, g.period = 0, 0
-	for _, inside := range []bool{true, false} {
+	g.hops, g.start = x.jobs, make([]model.Time, len(x.jobs))
+	most, late := slices.Max(x.s.loads(x)), [2]model.Time{} // a machine may serve both levels
+	for level := range late {
 		var edges [][2]int32
 		var list []int
-		lasts, late := model.Time(0), model.Time(0) // what a hop takes of a machine, and until it is over
+		lasts := model.Time(0) // what a hop takes of a machine
 		for i := range x.jobs {
 			j := &x.jobs[i]
-			if (g.k.group[j.src] == g.k.group[j.dst]) != inside {
+			if g.level(j) != level {
 				continue
 			}
 			w := x.s.step(j).way
@@ -110,17 +111,40 @@ func (g *generations) time(x *plan) {
 			for _, span := range tm.spans {
 				lasts = max(lasts, span.To-span.From)
 			}
-			late = max(late, tm.lasts)
+			late[level] = max(late[level], tm.lasts)
 		}
 		colours, count := colourEdges(edges, len(x.s.lanes))
 		for e, i := range list {
 			g.start[i] = model.Time(colours[e]) * lasts
 		}
-		g.busy = max(g.busy, model.Time(count*g.n)*lasts)
-		g.period = max(g.period, model.Time(count)*lasts+late-lasts)
+		late[level] -= lasts
+		most = max(most, model.Time(count)*lasts)
 	}
-	most := slices.Max(x.s.loads(x)) // some machine may serve both levels
-	g.busy, g.period = max(g.busy, most*model.Time(g.n)), max(g.period, most)
+	g.busy = most * model.Time(g.n)
+	g.pace(most, late)
+	g.stage = x.stages(g)
+}
+
+// level returns 0 for a hop inside a group and 1 for one between groups.
+func (g *generations) level(j *job) int {
+	if g.k.group[j.src] == g.k.group[j.dst] {
+		return 0
+	}
+	return 1
+}
+
+// pace sets how long a period lasts in which machines are busy for some time, and after how many periods what hops of each level bring is there, which
+// is some time after the last of them has left: longer periods or more of them, so that all is over soonest.
+func (g *generations) pace(busy model.Time, late [2]model.Time) {
+	best := never
+	for inside := 1; inside <= mostLag; inside++ {
+		for between := 1; between <= mostLag; between++ {
+			period := max(busy, (busy+late[0])/model.Time(inside)+1, (busy+late[1])/model.Time(between)+1)
+			if end := period * model.Time(g.n+2*inside+2*between); end < best {
+				best, g.period, g.lags = end, period, [2]int{inside, between}
+			}
+		}
+	}
 }
 
 // promises returns about when all is over with as many generations as there can be.
@@ -128,15 +152,15 @@ func (g *generations) promises() float64 {
 	return float64(g.busy) * (1 + float64(slices.Max(g.stage))/(2*mostGenerations))
 }
 
-// stages returns for each job how many come before it at most, one after the other.
-func (x *plan) stages() []int {
-	waits, stage := x.waits(), make([]int, len(x.jobs))
+// stages returns for each job after how many periods it can start, if what others bring is there after as many as generations say.
+func (x *plan) stages(g *generations) []int {
+	waits, stage := x.waits(), slices.Repeat([]int{-1}, len(x.jobs))
 	var of func(i int32) int
 	of = func(i int32) int {
-		if stage[i] == 0 {
-			stage[i] = 1
+		if stage[i] < 0 {
+			stage[i] = 0
 			for _, k := range waits[i] {
-				stage[i] = max(stage[i], 1+of(k))
+				stage[i] = max(stage[i], of(k)+g.lags[g.level(&x.jobs[k])])
 			}
 		}
 		return stage[i]
@@ -180,6 +204,7 @@ const (
 	mostShifts      = 8       // parts of a rank in a generation
 	fewShifts       = 2       // numbers of them that are tried in more than one generation
 	mostGenerations = 32      // at most
+	mostLag         = 16      // periods
 	mostRooted      = 128     // members
 	mostGrown       = 1 << 18 // jobs, and half of the transfers
 	levellings      = 4       // attempts to have machines more evenly busy
@@ -262,7 +287,7 @@ func (s *search) promising() []*generations {
 			if levelled += len(g.hops); even >= fewShifts || levelled > mostLevelled {
 				break
 			}
-			if g.level(s.ctx, fluid); s.ctx.Err() != nil {
+			if g.balance(s.ctx, fluid); s.ctx.Err() != nil {
 				return nil
 			}
 			if g.busy <= fluid+fluid/evenEnough {

@@ -50,7 +50,7 @@ func TestGenerations(t *testing.T) {
 				g := s.newGenerations(k, cut{parts: 2, ratio: 1, halved: halved, shares: of}, nil)
 				require.NotNil(t, g)
 				before := g.busy
-				g.level(context.Background(), 1)
+				g.balance(context.Background(), 1)
 				require.LessOrEqual(t, g.busy, before)
 				require.Len(t, g.t.parts, len(g.first)<<halved)
 				x := g.plan(context.Background())
@@ -69,9 +69,11 @@ func TestGenerations(t *testing.T) {
 				for _, busy := range load {
 					require.LessOrEqual(t, busy, g.period)
 				}
-				for i, list := range y.waits() {
+				at := func(i int) model.Time { return g.period*model.Time(g.stage[i]) + g.start[i] }
+				for i, list := range y.waits() { // what a hop waits for is there when it is sent
 					for _, k := range list {
-						require.Greater(t, g.stage[i], g.stage[k])
+						j := &y.jobs[k]
+						require.GreaterOrEqual(t, at(i), at(int(k))+y.s.at(y.s.step(j).way, &y.parts[j.part]).lasts)
 					}
 				}
 			}
