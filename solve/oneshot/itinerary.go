@@ -46,6 +46,7 @@ type itineraries struct {
 	parts []float64   // of the buffer, that follow each
 	sum   float64     // of these
 	price []float64   // by orbit and slot
+	turns int         // runs of the linear program, at most
 }
 
 // Limits of programs for itineraries.
@@ -64,7 +65,7 @@ const (
 // newItineraries returns a program of plans with some windows, in which all is over at the end of some slots, without columns; nil if HiGHS
 // does not take it.
 func (s *search) newItineraries(all [][]window, slot float64, slots int) *itineraries {
-	x := &itineraries{s: s, slot: slot, slots: slots, price: make([]float64, len(s.images.size)*slots)}
+	x := &itineraries{s: s, slot: slot, slots: slots, price: make([]float64, len(s.images.size)*slots), turns: addedTimes}
 	for _, list := range all {
 		x.plans = append(x.plans, x.stages(list))
 	}
@@ -138,7 +139,7 @@ func (x *itineraries) cheapest(stages []portion) (slots []int, cost float64) {
 
 // solve finds the optimum, and reports whether it has. The columns that it begins with are those of some itineraries that are over in time.
 func (x *itineraries) solve(list []itinerary) bool {
-	for range addedTimes {
+	for range x.turns {
 		for _, y := range list {
 			if !x.add(y) {
 				return false

@@ -71,6 +71,21 @@ func TestItineraries(t *testing.T) {
 	}
 }
 
+// However few runs there are, each itinerary has its part, and another search takes some of them.
+func TestItinerariesAreCutShort(t *testing.T) {
+	s, x := on(t, "ring:5", 1<<16)
+	for turns := 1; turns <= 3; turns++ {
+		y := s.newItineraries(x.m.all, float64(x.lasts)/8, 40)
+		require.NotNil(t, y)
+		y.turns = turns
+		require.True(t, y.solve(nil) || turns == 1) // at first no column is there
+		require.Len(t, y.parts, len(y.of))
+		require.Subset(t, y.of, y.used())
+		require.NotEmpty(t, y.cheaper(), "more would help")
+		y.lp.Close()
+	}
+}
+
 // The cheapest slots for a plan cost no more than any others.
 func TestCheapestItinerary(t *testing.T) {
 	s, x := on(t, "ring:5", 1<<16)

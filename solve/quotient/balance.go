@@ -93,7 +93,12 @@ func (b *balance) add(t *tree, w int32, sign float64) {
 }
 
 func (b *balance) share(tm *timing, i int, v visit) float64 {
-	return float64(tm.spans[i].To-tm.spans[i].From) / b.goal * float64(v.lanes) / float64(b.s.lanes[v.machine])
+	return b.s.share(tm, i, v, b.goal)
+}
+
+// share returns for which part of some time, in picoseconds, a visit of a hop keeps the lanes of its machine busy.
+func (s *shop) share(tm *timing, i int, v visit, of float64) float64 {
+	return float64(tm.spans[i].To-tm.spans[i].From) / of * float64(v.lanes) / float64(s.lanes[v.machine])
 }
 
 // cost returns by how much one more hop raises the sum of all values.

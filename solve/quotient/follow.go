@@ -8,12 +8,9 @@ import (
 )
 
 // colour tries trees that follow sketches, in the order of edge colourings, where no symmetry moves all ranks, with numbers of chunks
-// of which ranks of groups of other sizes can have equal shares, too. An allreduce whose cut is free does so in generations.
+// of which ranks of groups of other sizes can have equal shares, too. An allreduce that went in generations needs none.
 func (s *search) colour() {
-	if s.generates() {
-		return
-	}
-	if s.p.Collective.Kind.Rooted() || conveys(s.p) || len(s.shops) == 0 || len(s.shops[0].s.reps) == 1 {
+	if s.grew || s.p.Collective.Kind.Rooted() || conveys(s.p) || len(s.shops) == 0 || len(s.shops[0].s.reps) == 1 {
 		return
 	}
 	for _, k := range sketches(s.p.Topology) {
@@ -35,14 +32,10 @@ func (s *search) colour() {
 			if s.done() {
 				return
 			}
-			t := s.newTrial(0, cut{parts: c, ratio: 1}, anywhere)
+			t := s.newSketched(k, cut{parts: c, ratio: 1})
 			if t == nil {
 				break
 			}
-			t.sketch = k
-			t.divide()
-			alike(t.parts)
-			t.x = t.x.timed(t.parts)
 			if t.tryColoured(s.ctx, s.bound); t.best == nil {
 				break
 			}
@@ -55,6 +48,19 @@ func (s *search) colour() {
 			s.trials = append(s.trials, best)
 		}
 	}
+}
+
+// newSketched returns a divided trial that follows a sketch, in which parts whose sizes differ by a byte take as long; nil if it is too large.
+func (s *search) newSketched(k *sketch, c cut) *trial {
+	t := s.newTrial(0, c, anywhere)
+	if t == nil {
+		return nil
+	}
+	t.sketch = k
+	t.divide()
+	alike(t.parts)
+	t.x = t.x.timed(t.parts)
+	return t
 }
 
 // tryColoured makes attempts with trees that follow a sketch, in the order of an edge colouring.
@@ -72,8 +78,7 @@ func (t *trial) tryColoured(ctx context.Context, bound model.Time) {
 		}
 	}
 	if x := t.best; x != nil && len(x.jobs) <= maxJustified {
-		for ctx.Err() == nil && x.justify(nil) {
-		}
+		x.justifyAll(ctx)
 	}
 }
 

@@ -29,19 +29,16 @@ type generations struct {
 	period model.Time   // how long one lasts
 	lags   [2]int       // by level: after how many periods what a hop brings is there
 	busy   model.Time   // for how long machines are busy in all periods, at least
+	halved int          // how often its parts are to be halved in what is tried next: see grown
 }
 
 // newGenerations returns those of a cut, as many as halve its parts, with the hops of others of the same parts unless that is nil. It returns nil if there
 // are too many or the sketch does not reach all members.
 func (s *search) newGenerations(k *sketch, c cut, like *generations) *generations {
-	t := s.newTrial(0, c, anywhere)
+	t := s.newSketched(k, c)
 	if t == nil {
 		return nil
 	}
-	t.sketch = k
-	t.divide()
-	alike(t.parts)
-	t.x = t.x.timed(t.parts)
 	g := &generations{k: k, t: t, n: 1 << c.halved, of: make([]int, len(t.parts)), as: make([]int, len(t.parts))}
 	all, seen := make([]int, t.x.s.t.Ranks), make([]int, t.x.s.t.Ranks) // by root
 	for i := range t.parts {
@@ -216,14 +213,12 @@ const (
 	busyEnough      = 30 // and for more generations to be tried
 )
 
-// generates reports whether generations serve the collective.
-func (s *search) generates() bool {
-	return s.p.Collective.Kind == model.AllReduce && s.p.Chunks == nil && len(s.p.Members()) <= mostRooted
-}
-
 // inGenerations tries generations of the sizes whose machines are all busiest, more and more of them as long as that helps.
 func (s *search) inGenerations() {
-	if !s.generates() || len(s.shops) == 0 || len(s.shops[0].s.reps) == 1 || s.shops[0].s.stays() {
+	if s.p.Collective.Kind != model.AllReduce || s.p.Chunks != nil || len(s.p.Members()) > mostRooted || len(s.shops) == 0 {
+		return
+	}
+	if x := s.shops[0].s; len(x.reps) == 1 || x.stays() {
 		return
 	}
 	if s.lines == nil {
@@ -265,7 +260,7 @@ func (s *search) promising() []*generations {
 			continue
 		}
 		var all []*generations
-		even := 0
+		even, enough := 0, func(g *generations) bool { return g.busy <= fluid+fluid/evenEnough }
 		for parts := 1; parts <= mostShifts && even < fewShifts; parts++ {
 			for _, of := range shared {
 				g := s.newGenerations(k, cut{parts: parts, ratio: 1, shares: of}, nil)
@@ -273,8 +268,7 @@ func (s *search) promising() []*generations {
 					return nil
 				}
 				if g != nil {
-					all = append(all, g)
-					if g.busy <= fluid+fluid/evenEnough {
+					if all = append(all, g); enough(g) {
 						even++
 					}
 				}
@@ -284,13 +278,16 @@ func (s *search) promising() []*generations {
 		slices.SortStableFunc(all, by)
 		levelled := 0
 		for _, g := range all {
+			if enough(g) {
+				continue
+			}
 			if levelled += len(g.hops); even >= fewShifts || levelled > mostLevelled {
 				break
 			}
 			if g.balance(s.ctx, fluid); s.ctx.Err() != nil {
 				return nil
 			}
-			if g.busy <= fluid+fluid/evenEnough {
+			if enough(g) {
 				even++
 			}
 		}
@@ -307,8 +304,10 @@ func (s *search) promising() []*generations {
 // grown tries more and more generations like some, and then moves hops of the best and of the last ones. If it is interrupted it goes on with as many.
 func (s *search) grown(like *generations) {
 	var best, last *trial
-	for c := &like.t.cut; 1<<c.halved <= mostGenerations && !s.near(); c.halved++ {
-		g := s.newGenerations(like.k, *c, like)
+	for ; 1<<like.halved <= mostGenerations && !s.near(); like.halved++ {
+		c := like.t.cut
+		c.halved = like.halved
+		g := s.newGenerations(like.k, c, like)
 		if s.ctx.Err() != nil {
 			return
 		}
@@ -320,6 +319,7 @@ func (s *search) grown(like *generations) {
 		}
 		t := g.t
 		t.keep(g.plan(s.ctx))
+		s.grew = true
 		s.note(t)
 		if last = t; best != nil && t.best.end > best.best.end/1000*worthTwice {
 			break
@@ -331,20 +331,5 @@ func (s *search) grown(like *generations) {
 			t.best.justifyAll(s.ctx)
 			s.note(t)
 		}
-	}
-}
-
-// justifyAll moves jobs to the end and back to the start as long as that helps, as justify does, or ctx is done.
-func (x *plan) justifyAll(ctx context.Context) {
-	waits := x.waits()
-	for y := *x; ctx.Err() == nil; y = *x {
-		y.jobs = slices.Clone(x.jobs)
-		if y.late(waits); ctx.Err() != nil {
-			return
-		}
-		if y.early(waits, nil); y.end >= x.end {
-			return
-		}
-		*x = y
 	}
 }

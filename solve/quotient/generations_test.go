@@ -28,6 +28,7 @@ func failing(t *testing.T, name, fail string, size int64, cost model.CostModel, 
 // Generations are right with any number of parts and generations, wherever roots are, whether trees are levelled or not; each has the same hops, and in a
 // period no machine is busy for longer than it lasts.
 func TestGenerations(t *testing.T) {
+	levelled := 0
 	for _, c := range []struct {
 		name, fail string
 		cost       model.CostModel
@@ -52,6 +53,9 @@ func TestGenerations(t *testing.T) {
 				before := g.busy
 				g.balance(context.Background(), 1)
 				require.LessOrEqual(t, g.busy, before)
+				if g.busy < before {
+					levelled++
+				}
 				require.Len(t, g.t.parts, len(g.first)<<halved)
 				x := g.plan(context.Background())
 				require.NoError(t, solvetest.Right(g.t.p, x.emit(g.t.p)), "%v %v %v", c, of, halved)
@@ -60,7 +64,9 @@ func TestGenerations(t *testing.T) {
 
 				again := s.newGenerations(k, cut{parts: 2, ratio: 1, halved: halved + 1, shares: of}, g)
 				require.Equal(t, len(g.hops), len(again.hops))
-				require.Len(t, again.plan(context.Background()).jobs, len(g.hops)<<(halved+1))
+				z := again.plan(context.Background())
+				require.Len(t, z.jobs, len(g.hops)<<(halved+1))
+				require.NoError(t, solvetest.Right(again.t.p, z.emit(again.t.p)), "%v %v %v", c, of, halved)
 				load := make(loads, len(x.s.lanes))
 				y := &plan{s: x.s, parts: g.first, jobs: g.hops}
 				for i := range y.jobs {
@@ -79,6 +85,7 @@ func TestGenerations(t *testing.T) {
 			}
 		}
 	}
+	require.Positive(t, levelled)
 }
 
 // Where a GPU or a NIC of one of four machines has failed, no symmetry makes hops matchings, and sums load links that copies do not. Generations are
@@ -123,8 +130,11 @@ func TestGenerationsGoOn(t *testing.T) {
 func TestTooManyGenerations(t *testing.T) {
 	s := failing(t, "dgxh100:4", "rank:3", 1<<20, model.Pipelined, 8_000_000)
 	s.o.MostTransfers = 100
+	s.lines = s.promising()
+	require.NotEmpty(t, s.lines)
 	s.inGenerations()
 	require.Nil(t, s.best)
+	require.False(t, s.grew, "others follow sketches instead")
 	require.NotContains(t, s.trials, (*trial)(nil))
 }
 
@@ -146,8 +156,10 @@ func TestShares(t *testing.T) {
 	require.True(t, c.fits(s.p))
 	s.p.Size = 8
 	require.False(t, c.fits(s.p))
+	found := false
 	for _, y := range s.shops {
 		if y.s.g.Order() == 1 {
+			found = true
 			owned := map[int]int{}
 			for _, part := range y.s.divide(p, nil, c) {
 				owned[part.root]++
@@ -155,4 +167,5 @@ func TestShares(t *testing.T) {
 			require.Equal(t, map[int]int{0: 4, 1: 3, 3: 2}, owned)
 		}
 	}
+	require.True(t, found)
 }

@@ -2,6 +2,7 @@ package quotient
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
@@ -203,6 +204,21 @@ func (x *plan) justify(release []model.Time) bool {
 		return true
 	}
 	return false
+}
+
+// justifyAll moves jobs to the end and back to the start as long as that helps, as justify does, or ctx is done.
+func (x *plan) justifyAll(ctx context.Context) {
+	waits := x.waits()
+	for y := *x; ctx.Err() == nil; y = *x {
+		y.jobs = slices.Clone(x.jobs)
+		if y.late(waits); ctx.Err() != nil {
+			return
+		}
+		if y.early(waits, nil); y.end >= x.end {
+			return
+		}
+		*x = y
+	}
 }
 
 // early starts each job as early as it can, in order of starts.

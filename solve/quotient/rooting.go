@@ -3,8 +3,8 @@
 package quotient
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -106,14 +106,11 @@ func newRooting(x *reducing, p *model.Problem, class []int) *rooting {
 	}
 	for m, list := range kinds {
 		slices.Sort(list)
-		key := []byte{}
-		for _, n := range append(list, int(x.s.lanes[m])) {
-			key = append(key, byte(n), byte(n>>8), byte(n>>16))
-		}
-		r, known := rows[string(key)]
+		key := fmt.Sprint(list, x.s.lanes[m])
+		r, known := rows[key]
 		if !known {
 			r = len(y.price)
-			rows[string(key)] = r
+			rows[key] = r
 			y.price = append(y.price, 0)
 		}
 		y.row = append(y.row, r)
@@ -121,10 +118,10 @@ func newRooting(x *reducing, p *model.Problem, class []int) *rooting {
 	return y
 }
 
-// share returns for which part of the time one visit keeps a machine busy.
+// share returns for which part of the time a visit of a way keeps its machine busy.
 func (y *rooting) share(w int32, i int) float64 {
-	tm, v := &y.x.s.ways[w].times[0], y.x.s.ways[w].visits[i]
-	return float64(tm.spans[i].To-tm.spans[i].From) / y.goal * float64(v.lanes) / float64(y.x.s.lanes[v.machine])
+	x := &y.x.s.ways[w]
+	return y.x.s.share(&x.times[0], i, x.visits[i], y.goal)
 }
 
 // solve returns how much of what is carried in the time has its roots in each class, nil if no optimum is found.
@@ -133,8 +130,6 @@ func (y *rooting) solve(ctx context.Context) (roots []float64) {
 	for _, r := range y.row {
 		room[r]++
 	}
-	clear(y.price)
-	y.columns = y.columns[:0]
 	var err error
 	if y.lp, err = highs.NewGrowing(room); err != nil {
 		return nil
@@ -251,7 +246,7 @@ func (y *rooting) grow(c int, sum bool, loads []float64) (deep float64) {
 		}
 		u = -1
 		for v := range best {
-			if s.member[v] && !done[v] && (u < 0 || cmp.Less(best[v].cost, best[u].cost)) {
+			if s.member[v] && !done[v] && (u < 0 || best[v].cost < best[u].cost) {
 				u = v
 			}
 		}

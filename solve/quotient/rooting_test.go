@@ -3,11 +3,13 @@
 package quotient
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
 // A machine that has lost a GPU is the root of less: of k machines, one with the share o of all roots takes in and sends (1-o) + (k-1)·o buffers, and all NICs are
@@ -32,6 +34,14 @@ func TestRooting(t *testing.T) {
 			}
 		}
 	}
+	// where symmetries move some ranks, those that they move to each other have as much
+	s := failing(t, "dgxh100:8", "rank:3", 1_000_003, model.Pipelined, 1)
+	require.Greater(t, s.shops[0].s.g.Order(), 1)
+	of, _ := s.findShares()
+	g := s.newGenerations(sketches(s.p.Topology)[0], cut{parts: 3, ratio: 1, halved: 1, shares: of}, nil)
+	require.NotNil(t, g)
+	require.NoError(t, solvetest.Right(g.t.p, g.plan(context.Background()).emit(g.t.p)))
+
 	x, _ := failing(t, "dgxh100:4", "link:0-36", 1<<30, model.Pipelined, 1).findShares()
 	require.NotNil(t, x)
 	small, sum := 0.0, 0.0

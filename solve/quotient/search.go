@@ -37,6 +37,7 @@ type search struct {
 	meetings int  // how many have come to their ends: see meet
 	patterns *patterns
 	lines    []*generations // that are still to be tried; nil: they were not looked for
+	grew     bool           // they have led to some schedule
 	rounds   *roundsSearch
 }
 
