@@ -1,7 +1,6 @@
 package quotient
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -146,8 +145,8 @@ func (g *grid) follow(x *plan, spare int32) {
 		}
 		return begin + g.raster.Slot(j.start)
 	}
-	order := x.order(func(a, b *job) int {
-		return cmp.Or(cmp.Compare(b.op, a.op), cmp.Compare(slot(a), slot(b)))
+	order := x.order(func(j *job) model.Time { // sums come first
+		return model.Time(slot(j)) - model.Time(j.op)<<32
 	})
 	number := g.images.numbers(len(x.parts))
 	for _, i := range order {
@@ -215,7 +214,7 @@ func (x *plan) settle() {
 // holds reports whether jobs wait for what they need, and never meet on a machine.
 func (x *plan) holds() bool {
 	busy, waits := x.s.books(), x.waits()
-	for _, i := range x.order(func(a, b *job) int { return cmp.Compare(a.start, b.start) }) {
+	for _, i := range x.order(func(j *job) model.Time { return j.start }) {
 		for _, k := range waits[i] {
 			if x.jobs[k].end > x.jobs[i].start {
 				return false

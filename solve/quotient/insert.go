@@ -166,7 +166,7 @@ func (x *inserting) follow(y *plan) {
 	for i := range x.parts {
 		x.remove(int32(i))
 	}
-	for _, i := range y.order(func(a, b *job) int { return cmp.Compare(a.start, b.start) }) {
+	for _, i := range y.order(func(j *job) model.Time { return j.start }) {
 		j := y.jobs[i]
 		x.book(&j, true)
 		x.ways[j.part] = append(x.ways[j.part], j)
@@ -280,40 +280,6 @@ func (x *inserting) book(j *job, in bool) {
 		} else {
 			x.busy[v.machine][0].split(span)
 		}
-	}
-}
-
-// join enters an interval that is free, as one with those that it follows at once, or that follow it.
-func (c *calendar) join(x model.Interval) {
-	i := c.from(x.From)
-	before, after := i > 0 && (*c)[i-1].To == x.From, i < len(*c) && (*c)[i].From == x.To
-	switch {
-	case before && after:
-		(*c)[i-1].To = (*c)[i].To
-		*c = slices.Delete(*c, i, i+1)
-	case before:
-		(*c)[i-1].To = x.To
-	case after:
-		(*c)[i].From = x.From
-	default:
-		*c = slices.Insert(*c, i, x)
-	}
-}
-
-// split takes an interval out of the one that it is part of.
-func (c *calendar) split(x model.Interval) {
-	i := c.after(x.From)
-	y := (*c)[i]
-	switch {
-	case y == x:
-		*c = slices.Delete(*c, i, i+1)
-	case y.From == x.From:
-		(*c)[i].From = x.To
-	case y.To == x.To:
-		(*c)[i].To = x.From
-	default:
-		(*c)[i].To = x.From
-		*c = slices.Insert(*c, i+1, model.Interval{From: x.To, To: y.To})
 	}
 }
 

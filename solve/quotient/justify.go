@@ -1,7 +1,6 @@
 package quotient
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -98,8 +97,16 @@ func (b book) freeBefore(n int32, by, long model.Time) model.Time {
 	return times[len(times)-int(n)]
 }
 
-// take enters x into n lanes that are free then, and reports whether there were as many.
+// take enters x into n lanes that are free then, and reports whether there were as many. In a machine of one lane what follows at once is one
+// interval: it has few of them, as it is busy most of the time.
 func (b book) take(n int32, x model.Interval) bool {
+	if len(b) == 1 {
+		if b[0].free(x.From, x.To-x.From) != x.From {
+			return false
+		}
+		b[0].join(x)
+		return true
+	}
 	for i := range b {
 		if n > 0 && b[i].free(x.From, x.To-x.From) == x.From {
 			b[i].take(x)
@@ -111,6 +118,10 @@ func (b book) take(n int32, x model.Interval) bool {
 
 // cancel takes x out of n lanes into which it was entered.
 func (b book) cancel(n int32, x model.Interval) {
+	if len(b) == 1 {
+		b[0].split(x)
+		return
+	}
 	for i := range b {
 		if k := b[i].from(x.From); n > 0 && k < len(b[i]) && b[i][k] == x {
 			b[i] = slices.Delete(b[i], k, k+1)
@@ -155,6 +166,40 @@ func (s *shop) closes(busy []book, w int32, tm *timing, at, by model.Time) model
 
 func (c *calendar) take(x model.Interval) {
 	*c = slices.Insert(*c, c.from(x.From), x)
+}
+
+// join enters an interval that is free, as one with those that it follows at once, or that follow it.
+func (c *calendar) join(x model.Interval) {
+	i := c.from(x.From)
+	before, after := i > 0 && (*c)[i-1].To == x.From, i < len(*c) && (*c)[i].From == x.To
+	switch {
+	case before && after:
+		(*c)[i-1].To = (*c)[i].To
+		*c = slices.Delete(*c, i, i+1)
+	case before:
+		(*c)[i-1].To = x.To
+	case after:
+		(*c)[i].From = x.From
+	default:
+		*c = slices.Insert(*c, i, x)
+	}
+}
+
+// split takes an interval out of the one that it is part of.
+func (c *calendar) split(x model.Interval) {
+	i := c.after(x.From)
+	y := (*c)[i]
+	switch {
+	case y == x:
+		*c = slices.Delete(*c, i, i+1)
+	case y.From == x.From:
+		(*c)[i].From = x.To
+	case y.To == x.To:
+		(*c)[i].To = x.From
+	default:
+		(*c)[i].To = x.From
+		*c = slices.Insert(*c, i+1, model.Interval{From: x.To, To: y.To})
+	}
 }
 
 // waits returns, for each job of a plan, those that must have ended before it starts: that
@@ -223,7 +268,7 @@ func (x *plan) justifyAll(ctx context.Context) {
 
 // early starts each job as early as it can, in order of starts.
 func (x *plan) early(waits [][]int32, release []model.Time) {
-	order := x.order(func(a, b *job) int { return cmp.Compare(a.start, b.start) })
+	order := x.order(func(j *job) model.Time { return j.start })
 	busy := x.s.books()
 	x.end = 0
 	for _, i := range order {
@@ -252,7 +297,7 @@ func (x *plan) late(waits [][]int32) {
 			next[k] = append(next[k], int32(i))
 		}
 	}
-	order := x.order(func(a, b *job) int { return cmp.Compare(b.end, a.end) })
+	order := x.order(func(j *job) model.Time { return -j.end })
 	busy := x.s.books()
 	for _, i := range order {
 		j := &x.jobs[i]
@@ -268,11 +313,28 @@ func (x *plan) late(waits [][]int32) {
 	}
 }
 
-func (x *plan) order(by func(a, b *job) int) []int32 {
-	order := make([]int32, len(x.jobs))
-	for i := range order {
-		order[i] = int32(i)
+// order returns the numbers of jobs by some key, the least first, and of those with the same key as they are.
+func (x *plan) order(key func(*job) model.Time) []int32 {
+	type keyed struct {
+		key model.Time
+		i   int32
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return by(&x.jobs[a], &x.jobs[b]) })
+	list := make([]keyed, len(x.jobs))
+	for i := range list {
+		list[i] = keyed{key(&x.jobs[i]), int32(i)}
+	}
+	slices.SortFunc(list, func(a, b keyed) int {
+		switch {
+		case a.key < b.key:
+			return -1
+		case a.key > b.key:
+			return 1
+		}
+		return int(a.i - b.i)
+	})
+	order := make([]int32, len(list))
+	for k := range list {
+		order[k] = list[k].i
+	}
 	return order
 }
