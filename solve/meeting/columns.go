@@ -103,7 +103,14 @@ func (g *Program) round(ctx context.Context) {
 		copy(g.prices, g.own)
 	}
 	before := len(g.columns)
-	g.price(ctx)
+	least := min(g.price(ctx), g.rehangUsed(ctx))
+	if ctx.Err() == nil && least > 0 {
+		room := 0.0
+		for i, y := range g.prices {
+			room += y * g.room[i]
+		}
+		g.most = min(g.most, room/least)
+	}
 	g.rounds++
 	switch {
 	case len(g.columns) > before:
@@ -138,9 +145,10 @@ func (g *Program) allCores() (list []core) {
 	return list
 }
 
-// price adds patterns of each core, those that meet in each bin, if they are worth more than they cost.
-func (g *Program) price(ctx context.Context) {
+// price adds patterns of each core, those that meet in each bin, if they are worth more than they cost. It returns what the cheapest one costs.
+func (g *Program) price(ctx context.Context) float64 {
 	g.tabulate()
+	least := math.Inf(1)
 	for _, c := range g.cores {
 		list, costs := g.meet(ctx, c, len(worths))
 		order := make([]int, len(list))
@@ -150,11 +158,66 @@ func (g *Program) price(ctx context.Context) {
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
 		added := len(g.columns) + perCore
 		for _, i := range order {
+			least = min(least, costs[i])
 			if g.add(list[i]); len(g.columns) == added {
 				break
 			}
 		}
 	}
+	return least
+}
+
+// rehangUsed adds patterns that are like those which carry some of the buffer, with ranks moved, if they are worth more than they cost. It returns what
+// the cheapest one costs.
+func (g *Program) rehangUsed(ctx context.Context) float64 {
+	least := math.Inf(1)
+	for j, share := range g.shares {
+		if ctx.Err() != nil {
+			break
+		}
+		if share <= usedShare {
+			continue
+		}
+		p, cost := g.columns[j], 0.0
+		out, in := g.forest(&p, 0), g.forest(&p, 1)
+		for dir, f := range []*forest{out, in} {
+			g.rehang(f)
+			cost += g.value(f)
+			hops := f.hops()
+			if p.Twin >= 0 {
+				first := p.Hops[dir][0]
+				cost += g.table[g.into[first.Rank][first.By].class][first.Bin]
+				hops = slices.Insert(hops, 0, first)
+			}
+			p.Hops[dir] = hops
+		}
+		least = min(least, cost)
+		g.add(p)
+	}
+	return least
+}
+
+// forest returns the trees of a pattern in one direction, without the hop between its root and its twin.
+func (g *Program) forest(p *Pattern, dir int) *forest {
+	n := g.Shop.Ranks
+	f := &forest{by: make([]arc, n), in: make([]bool, n), start: make([]int32, n), at: make([]int32, n)}
+	f.at[p.Root] = int32(p.Meets)
+	if dir == 1 {
+		f.at[p.Root] = int32(g.Bins - 1 - p.Meets)
+	}
+	hops := p.Hops[dir]
+	if p.Twin >= 0 {
+		if dir == 0 {
+			f.at[p.Root] += g.into[p.Twin][hops[0].By].lag
+		}
+		f.at[p.Twin] = f.at[p.Root]
+		hops = hops[1:]
+	}
+	for _, h := range hops {
+		a := g.into[h.Rank][h.By]
+		f.by[h.Rank], f.in[h.Rank], f.start[h.Rank], f.at[h.Rank] = a, true, h.Bin, h.Bin+a.lag
+	}
+	return f
 }
 
 // leads returns the number of an arc of copies from one rank to another among those that lead there, -1 if there is none.
@@ -250,7 +313,7 @@ func (g *Program) loads(p *Pattern) (rows []int32, loads []float64) {
 	return rows, loads
 }
 
-// add adds a pattern, if it costs less at the program's own prices than it is worth, and has its sums go over the images of its arcs.
+// add adds a pattern, if it costs less at the program's own prices than it is worth.
 func (g *Program) add(p Pattern) {
 	rows, loads := g.loads(&p)
 	if g.own != nil {
@@ -265,11 +328,6 @@ func (g *Program) add(p Pattern) {
 	if err := g.lp.Add(1, rows, loads); err != nil {
 		g.err = err
 		return
-	}
-	p.Hops[1] = slices.Clone(p.Hops[1])
-	for i := range p.Hops[1] {
-		h := &p.Hops[1][i]
-		h.By = g.images[h.Rank][h.By]
 	}
 	g.columns = append(g.columns, p)
 }

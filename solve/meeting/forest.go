@@ -97,7 +97,7 @@ func (g *Program) rehang(f *forest) {
 			for i, a := range g.into[v] {
 				table := g.table[a.class]
 				last := min(need-a.lag, int32(len(table)-1))
-				if f.at[a.from] > last || below(v, a.from) {
+				if f.at[a.from] > last || g.tail[a.class][f.at[a.from]] >= least || below(v, a.from) {
 					continue
 				}
 				for b := f.at[a.from]; b <= last; b++ {

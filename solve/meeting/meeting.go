@@ -48,20 +48,64 @@ func New(x Instance, rng *rand.Rand) (*Program, error) {
 // Close frees the program. It cannot be solved after that.
 func (g *Program) Close() { g.lp.Close() }
 
-// Solve returns the patterns of the program and how many times the buffer they carry, when that is enough, when no patterns are found that are
-// worth more than they cost, or when ctx is done. It goes on where the call before it ended.
-func (g *Program) Solve(ctx context.Context, enough float64) (patterns []Pattern, whole float64, err error) {
+// Later returns a program that is like one but ends some bins later. It begins with the patterns of that, each with all times at which it may meet. The
+// other one is not closed.
+func (g *Program) Later(more int) (*Program, error) {
+	x := g.Instance
+	x.Bins += more
+	y, err := New(x, g.rng)
+	if err != nil {
+		return y, err
+	}
+	y.sowed = len(g.columns) > 0
+	for i := range g.columns {
+		if p := &g.columns[i]; i >= len(g.shares) || g.shares[i] > usedShare {
+			for later := range more + 1 {
+				y.add(p.shifted(later, more-later))
+			}
+		}
+	}
+	return y, y.err
+}
+
+// shifted returns a pattern with bins more before it meets, and more after that.
+func (p *Pattern) shifted(before, after int) Pattern {
+	q := *p
+	q.Meets += before
+	for dir, more := range [2]int{before, after} {
+		q.Hops[dir] = slices.Clone(p.Hops[dir])
+		for i := range q.Hops[dir] {
+			q.Hops[dir][i].Bin += int32(more)
+		}
+	}
+	return q
+}
+
+// Most returns about how many times the buffer patterns can carry at most: what all rows have room for at some prices, divided by what the pattern
+// costs that is found to be the cheapest at these, the least of all rounds (Farley, "A note on bounding a class of linear programming problems,
+// including cutting stock problems", Operations Research 38, 1990). That would be a bound if none was cheaper.
+func (g *Program) Most() float64 { return g.most }
+
+// Solve returns the patterns of the program and how many times the buffer they carry: when that is enough, or nearly the most that they can, when
+// they cannot carry as much as is needed, when no patterns are found that are worth more than they cost, or when ctx is done. It goes on where the call
+// before it ended.
+func (g *Program) Solve(ctx context.Context, needed, enough float64) (patterns []Pattern, whole float64, err error) {
 	if !g.sowed && g.err == nil {
 		g.sow(ctx)
 		g.sowed = ctx.Err() == nil
 	}
-	for g.err == nil && ctx.Err() == nil && g.whole < enough && !g.over {
+	for g.err == nil && ctx.Err() == nil && g.whole < enough && g.most >= needed && g.whole < nearlyMost*g.most && !g.over {
 		g.round(ctx)
 	}
 	for j, share := range g.shares {
-		if share > 1e-9 {
+		if share > usedShare {
 			p := g.columns[j]
 			p.Share = share
+			p.Hops[1] = slices.Clone(p.Hops[1])
+			for i := range p.Hops[1] {
+				h := &p.Hops[1][i]
+				h.By = g.images[h.Rank][h.By]
+			}
 			patterns = append(patterns, p)
 		}
 	}
@@ -115,6 +159,11 @@ func (g *Program) depth(from []int32) (deep int) {
 	return deep
 }
 
+const (
+	usedShare  = 1e-9  // of the buffer: what carries no more is not used
+	nearlyMost = 0.999 // of what patterns can carry
+)
+
 // Program is the linear program.
 type Program struct {
 	Instance
@@ -129,9 +178,10 @@ type Program struct {
 	images  [][]int32 // by child and arc: the arc of direction 1 that is the image
 
 	lp      *highs.Growing
-	columns []Pattern
+	columns []Pattern // their sums go over arcs of copies
 	shares  []float64 // of the buffer, by column
 	whole   float64   // their sum
+	most    float64   // see Most
 	err     error
 	sowed   bool // first patterns were found
 	rounds  int
@@ -142,6 +192,7 @@ type Program struct {
 	centre  []float64   // by row: the same with those of the rounds before
 	prices  []float64   // by row: those at which patterns are looked for
 	table   [][]float64 // by class and bin: what a hop costs that starts then
+	tail    [][]float64 // by class and bin: the least that one costs from then on
 	best    [][]float64 // by class and bin: the least that one costs from then on, with the time that passes
 	bestBin [][]int32   // and when it starts
 	load    []float64   // by row: scratch, 0
@@ -192,10 +243,11 @@ func newShape(x Instance) *Program {
 // newProgram returns a program without columns.
 func newProgram(x Instance, rng *rand.Rand) *Program {
 	g := newShape(x)
-	g.rng = rng
+	g.rng, g.most = rng, math.Inf(1)
 	for _, c := range g.classes {
 		n := max(0, x.Bins-int(c.lag))
-		g.table, g.best, g.bestBin = append(g.table, make([]float64, n)), append(g.best, make([]float64, n)), append(g.bestBin, make([]int32, n))
+		g.table, g.tail = append(g.table, make([]float64, n)), append(g.tail, make([]float64, n))
+		g.best, g.bestBin = append(g.best, make([]float64, n)), append(g.bestBin, make([]int32, n))
 	}
 	g.fold()
 	g.images = imagesOf(x.Shop)
@@ -294,6 +346,11 @@ func (g *Program) tabulate() {
 				sum += x.width[i] * g.prices[g.row[int(m)*g.Bins+b+int(x.off[i])]]
 			}
 			g.table[c][b] = sum
+		}
+		least := math.Inf(1)
+		for b, cost := range slices.Backward(g.table[c]) {
+			least = min(least, cost)
+			g.tail[c][b] = least
 		}
 	}
 }

@@ -54,7 +54,7 @@ func solve(t *testing.T, x Instance, enough float64) ([]Pattern, float64) {
 	p, err := New(x, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)
 	defer p.Close()
-	list, whole, err := p.Solve(context.Background(), enough)
+	list, whole, err := p.Solve(context.Background(), 0, enough)
 	require.NoError(t, err)
 	return list, whole
 }
@@ -195,17 +195,69 @@ func TestEnough(t *testing.T) {
 	defer p.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	list, whole, err := p.Solve(ctx, math.Inf(1))
+	list, whole, err := p.Solve(ctx, 0, math.Inf(1))
 	require.NoError(t, err)
 	require.Zero(t, whole)
 	require.Empty(t, list)
 	before := whole
 	for _, enough := range []float64{all / 2, all * 0.99} {
-		list, whole, err = p.Solve(context.Background(), enough)
+		list, whole, err = p.Solve(context.Background(), 0, enough)
 		require.NoError(t, err)
 		check(t, x, list, whole)
 		require.GreaterOrEqual(t, whole, enough)
 		require.Less(t, before, all)
 		before = whole
 	}
+}
+
+// TestLater: a program that ends later begins with the patterns of another one, at all times at which they may meet, and carries no less.
+func TestLater(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	for range 10 {
+		n := 3 + rng.Int32N(4)
+		edges := chain(n, 1+rng.Int32N(3))
+		edges = append(edges, edge{0, n - 1, rng.Int32N(4)})
+		x := network(int(n), edges, 0)
+		x.Bins = Least(x) + 2
+		p, err := New(x, rand.New(rand.NewPCG(1, 1)))
+		require.NoError(t, err)
+		_, before, err := p.Solve(context.Background(), 0, math.Inf(1))
+		require.NoError(t, err)
+		more := 1 + rng.IntN(3)
+		later, err := p.Later(more)
+		require.NoError(t, err)
+		p.Close()
+		x.Bins += more
+		for i := range later.columns {
+			q := later.columns[i]
+			require.Positive(t, q.Meets+1)
+			require.Less(t, q.Meets, x.Bins)
+		}
+		list, whole, err := later.Solve(context.Background(), 0, before) // after the first round, or not many
+		require.NoError(t, err)
+		check(t, x, list, whole)
+		require.GreaterOrEqual(t, whole, before-1e-6)
+		list, whole, err = later.Solve(context.Background(), 0, math.Inf(1))
+		require.NoError(t, err)
+		check(t, x, list, whole)
+		require.LessOrEqual(t, whole, later.Most()*1.01)
+		later.Close()
+	}
+}
+
+// TestNeeded: a program that cannot carry as much as is needed ends as soon as that is seen.
+func TestNeeded(t *testing.T) {
+	x := network(9, append(chain(9, 1), edge{0, 8, 1}, edge{1, 6, 2}, edge{3, 7, 1}, edge{0, 4, 3}), 30)
+	all, err := New(x, rand.New(rand.NewPCG(1, 1)))
+	require.NoError(t, err)
+	defer all.Close()
+	_, whole, err := all.Solve(context.Background(), 0, math.Inf(1))
+	require.NoError(t, err)
+	p, err := New(x, rand.New(rand.NewPCG(1, 1)))
+	require.NoError(t, err)
+	defer p.Close()
+	_, _, err = p.Solve(context.Background(), 2*whole, math.Inf(1))
+	require.NoError(t, err)
+	require.Less(t, p.Most(), 2*whole)
+	require.Less(t, p.rounds, all.rounds)
 }

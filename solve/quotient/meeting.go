@@ -31,6 +31,7 @@ const (
 	mostDivided           = 8    // bins in the longest time that divides all latencies
 	mostMeetingBins       = 100  // in all
 	nearlyWhole           = 0.97 // of the buffer, carried by patterns that are placed
+	lowWhole              = 0.8  // the same, if there is no time for more
 	meetingShare          = 2    // one of as many parts of the time is for programs
 	meetingSpare          = 16   // one of as many parts of the time is spare at either end
 )
@@ -42,7 +43,7 @@ var amples = []float64{1.02, 1.03}
 var earlies = []float64{0, 0.1, 0, 0.25}
 
 // meet has an allreduce take the patterns of a linear program (see package meeting), if latencies count and the first few plans are far from the bound, and
-// ejections make that shorter. Then it does so again with those of a program that carries more: they leave more room.
+// ejections make that shorter. Then it does so again with those of a program that carries more, or ends later: they leave more room.
 func (s *search) meet() {
 	if s.meetings == 0 && s.ejecting == nil {
 		if !s.meets() {
@@ -156,13 +157,38 @@ type patterns struct {
 	program *meeting.Program
 	list    []meeting.Pattern
 	whole   float64
+	most    int // bins
 }
 
-// solve solves the program until it carries enough, and reports whether that is nearly all of the buffer.
+// solve solves the program until it carries enough, with more bins if it cannot, and reports whether that is nearly all of the buffer, or most of it if
+// there is no time for more. Of a program that was solved before, patterns are to carry more than they do.
 func (of *patterns) solve(ctx context.Context, enough float64) bool {
-	list, whole, err := of.program.Solve(ctx, enough)
-	of.list, of.whole = list, whole
-	return err == nil && whole > nearlyWhole
+	for {
+		before := of.whole
+		list, whole, err := of.program.Solve(ctx, nearlyWhole, enough)
+		of.list, of.whole = list, whole
+		switch {
+		case err != nil:
+			return false
+		case whole > nearlyWhole && whole > before:
+			return true
+		case ctx.Err() != nil:
+			return whole > lowWhole
+		}
+		// Patterns carry about as much as there are bins more than the least.
+		least := meeting.Least(of.Instance)
+		bins := least + int(math.Ceil(float64(of.Bins-least)*nearlyWhole/max(of.program.Most(), lowWhole)))
+		bins = max(bins, of.Bins+1+of.Bins/mostMeetingBins)
+		if bins > of.most {
+			return whole > nearlyWhole
+		}
+		later, err := of.program.Later(bins - of.Bins)
+		of.program.Close()
+		if of.program, of.Bins = later, bins; err != nil {
+			return false
+		}
+		of.whole = 0
+	}
 }
 
 // newPatterns returns those of the first program that carries nearly all of the buffer, and up to enough of it, nil if none does before it ends too late.
@@ -192,18 +218,20 @@ func (s *search) newPatterns(ctx context.Context, x *ejecting, enough float64) *
 	if in.Bins == 0 || float64(g.shop.Machines*in.Bins)*in.Bin > mostSlots {
 		return nil
 	}
-	for in.Bins = max(in.Bins, meeting.Least(in)); float64(in.Bins)*in.Bin < latestEnd*bound && ctx.Err() == nil; in.Bins += 1 + in.Bins/mostMeetingBins {
-		program, err := meeting.New(in, t.rng)
-		if err != nil {
-			return nil
-		}
-		of := &patterns{Instance: in, program: program}
-		if of.solve(ctx, enough) {
-			return of
-		}
-		program.Close()
+	most := int(latestEnd * bound / in.Bin)
+	if in.Bins = max(in.Bins, meeting.Least(in)); in.Bins > most {
+		return nil
 	}
-	return nil
+	program, err := meeting.New(in, t.rng)
+	if err != nil {
+		return nil
+	}
+	of := &patterns{Instance: in, program: program, most: most}
+	if !of.solve(ctx, enough) {
+		of.program.Close()
+		return nil
+	}
+	return of
 }
 
 // grid returns a grid without a shop, whose parts may have other roots.
