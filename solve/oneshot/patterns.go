@@ -28,7 +28,7 @@ const (
 	moreBudget    = 0.1    // if there is none
 	lessBudget    = 0.2    // if there is one
 	mostConflicts = "4000" // of a question
-	jumpTries     = 4000   // changes of a pattern that are tried
+	jumpTries     = 1000   // changes of a pattern that are tried
 	muchOver      = 1.02   // times the buffer that may follow patterns, with which prices are out of date
 	littleOver    = 1.001  // the same, with which the makespan is that of the linear program
 	sameEnd       = 5000   // makespans that differ by such a part are the same
@@ -52,24 +52,56 @@ type jump struct {
 
 // compare orders jumps.
 func (a jump) compare(b jump) int {
-	return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	switch {
+	case a.round != b.round:
+		return a.round - b.round
+	case a.from != b.from:
+		return a.from - b.from
+	}
+	return a.to - b.to
 }
 
 // right reports whether a pattern leaves the sum of all at each of n ranks, at most 64.
-func (x *pattern) right(n int) bool {
-	var now, next [64]uint64 // whose contributions each has
-	for v := range n {
-		now[v] = 1 << v
+func (x *pattern) right(n int) bool { return newWalk(n, x.rounds).follow(x.jumps, 0, x.rounds) }
+
+// walk is whose contributions each rank has before each round of a pattern, and after the last one.
+type walk struct {
+	has, next [][]uint64 // by round and rank, as sets
+}
+
+// newWalk returns the walk of n ranks, at most 64, in which nothing is sent in some rounds.
+func newWalk(n, rounds int) *walk {
+	w := &walk{}
+	for range rounds + 1 {
+		own := make([]uint64, n)
+		for v := range own {
+			own[v] = 1 << v
+		}
+		w.has, w.next = append(w.has, own), append(w.next, make([]uint64, n))
 	}
-	next = now
-	for i := 0; i < len(x.jumps); {
-		first, round := i, x.jumps[i].round
-		for ; i < len(x.jumps) && x.jumps[i].round == round; i++ {
-			if y := x.jumps[i]; y.dropped {
-				next[y.to] = 0
+	return w
+}
+
+// follow reports whether jumps leave the sum of all at each rank. Then the walk is theirs; else it stays as it was. Before the first round and after
+// the last one the jumps must be those of the walk: up to the first round all ranks have what they had, and if they do after the last one, too, the rest
+// is right.
+func (w *walk) follow(jumps []jump, first, last int) bool {
+	rounds, i := len(w.has)-1, 0
+	for i < len(jumps) && jumps[i].round < first {
+		i++
+	}
+	now := w.has[first]
+	round := first
+	for ; round < rounds && (round <= last || !slices.Equal(now, w.has[round])); round++ {
+		next := w.next[round+1]
+		copy(next, now)
+		begin := i
+		for ; i < len(jumps) && jumps[i].round == round; i++ {
+			if jumps[i].dropped {
+				next[jumps[i].to] = 0
 			}
 		}
-		for _, y := range x.jumps[first:i] {
+		for _, y := range jumps[begin:i] {
 			if next[y.to]&now[y.from] != 0 {
 				return false
 			}
@@ -77,11 +109,16 @@ func (x *pattern) right(n int) bool {
 		}
 		now = next
 	}
-	all := uint64(1)<<n - 1
-	for v := range n {
-		if now[v] != all {
-			return false
+	if round == rounds {
+		all := uint64(1)<<len(now) - 1
+		for _, sum := range now {
+			if sum != all {
+				return false
+			}
 		}
+	}
+	for r := first + 1; r <= round; r++ {
+		w.has[r], w.next[r] = w.next[r], w.has[r]
 	}
 	return true
 }
@@ -436,7 +473,10 @@ func (x *patterns) add(y *pattern) {
 // has the same, or any others, where all is still right.
 func (x *patterns) improved(y *pattern, t tariff) *pattern {
 	n := x.s.n()
-	now, next := &pattern{slices.Clone(y.jumps), y.rounds}, &pattern{rounds: y.rounds}
+	now, next, w := &pattern{slices.Clone(y.jumps), y.rounds}, &pattern{rounds: y.rounds}, newWalk(n, y.rounds)
+	if !w.follow(y.jumps, 0, y.rounds) {
+		return y
+	}
 	for range jumpTries {
 		i := x.r.IntN(len(now.jumps))
 		old := now.jumps[i]
@@ -444,7 +484,7 @@ func (x *patterns) improved(y *pattern, t tariff) *pattern {
 		switch x.r.IntN(5) {
 		case 0: // none in its place
 			next.jumps = append(append(next.jumps[:0], now.jumps[:i]...), now.jumps[i+1:]...)
-			if next.right(n) {
+			if w.follow(next.jumps, old.round, old.round) {
 				now, next = next, now
 			}
 			continue
@@ -466,7 +506,7 @@ func (x *patterns) improved(y *pattern, t tariff) *pattern {
 		next.jumps = append(append(next.jumps[:0], now.jumps[:i]...), now.jumps[i+1:]...)
 		at, _ := slices.BinarySearchFunc(next.jumps, with, jump.compare)
 		next.jumps = slices.Insert(next.jumps, at, with)
-		if next.right(n) {
+		if w.follow(next.jumps, min(old.round, with.round), max(old.round, with.round)) {
 			now, next = next, now
 		}
 	}

@@ -69,6 +69,46 @@ func TestPatternIsRight(t *testing.T) {
 	require.Greater(t, wrong, 10)
 }
 
+// TestWalk: a walk that follows the change of a pattern from the rounds of what changed on finds it right if it is, and is its walk then.
+func TestWalk(t *testing.T) {
+	right, wrong := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		const n, rounds = 4, 5
+		x := &pattern{rounds: rounds}
+		for v := 1; v < n; v++ {
+			x.jumps = append(x.jumps, jump{v, 0, rapid.IntRange(0, 1).Draw(t, "round"), false}, jump{0, v, rapid.IntRange(2, 4).Draw(t, "round"), true})
+		}
+		slices.SortFunc(x.jumps, jump.compare)
+		w := newWalk(n, rounds)
+		require.True(t, w.follow(x.jumps, 0, rounds))
+		for range 12 {
+			i := rapid.IntRange(0, len(x.jumps)-1).Draw(t, "jump")
+			old := x.jumps[i]
+			from := rapid.IntRange(0, n-1).Draw(t, "from")
+			with := jump{from, (from + rapid.IntRange(1, n-1).Draw(t, "by")) % n, rapid.IntRange(0, rounds-1).Draw(t, "round"), rapid.Bool().Draw(t, "dropped")}
+			if rapid.Bool().Draw(t, "same") {
+				with.from, with.to, with.dropped = old.from, old.to, old.dropped
+			}
+			y := &pattern{slices.Clone(x.jumps), rounds}
+			y.jumps[i] = with
+			slices.SortFunc(y.jumps, jump.compare)
+			found := w.follow(y.jumps, min(old.round, with.round), max(old.round, with.round))
+			require.Equal(t, y.right(n), found, "%v", y.jumps)
+			if found {
+				right++
+				x = y
+			} else {
+				wrong++
+			}
+			again := newWalk(n, rounds)
+			require.True(t, again.follow(x.jumps, 0, rounds))
+			require.Equal(t, again.has, w.has)
+		}
+	})
+	require.Greater(t, right, 10)
+	require.Greater(t, wrong, 10)
+}
+
 // patterned returns a search on a network, that has found some plans, and its patterns. The bound is that of all that a rank has to send.
 func patterned(t *testing.T, tp *model.Topology) (*search, *patterns) {
 	if _, err := cadical.Find(); err != nil {
