@@ -139,6 +139,16 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	if err := e.proveBest(b, shortly, found, ev); err != nil {
 		return err
 	}
+	for busy := e.busy(paused, ev); busy > 1; { // each gains something in half of the time that is left, or leaves the rest to others
+		if err := e.more(b, 2, p, &paused, ev); err != nil {
+			return err
+		}
+		left := e.busy(paused, ev)
+		if left == busy {
+			break
+		}
+		busy = left
+	}
 	if err := e.more(b, 1, p, &paused, ev); err != nil {
 		return err
 	}
@@ -179,24 +189,39 @@ func broadcasts(p *model.Problem) bool {
 const overtakes = 1.05
 
 // moreToProve is how many times as long as for the best schedule the proof may take for the one that is found from there on, with more chunks.
-const moreToProve = 2
+const moreToProve = 3
 
-// more has the method go on that found the shortest schedule of those that can, with the share of the first of some pieces of
-// work, unless there is a much better schedule, or one that is good enough. Without a time limit all came to their ends.
+// busy returns how many methods can go on, have found about as good a schedule as the best one, and gained something when they went on before.
+func (e *Evaluator) busy(paused []*Row, ev *Report) (n int) {
+	best := ev.Best()
+	if best == nil {
+		return 0
+	}
+	for _, r := range paused {
+		if !r.idle && float64(r.Makespan) <= overtakes*float64(best.Makespan) {
+			n++
+		}
+	}
+	return n
+}
+
+// more has the method go on that found the shortest schedule of those that can, see candidate, with the share of the first of some pieces of
+// work, unless there is one that is good enough. Without a time limit all came to their ends.
 func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *[]*Row, ev *Report) error {
 	best := ev.Best()
 	if len(*paused) == 0 || best == nil || b.Stop() != 0 || b.Left() == math.MaxInt64 || e.enough(b, p, ev) {
 		return nil
 	}
-	old := slices.MinFunc(*paused, func(x, y *Row) int { return cmp.Compare(x.Makespan, y.Makespan) })
-	if float64(old.Makespan) > overtakes*float64(best.Makespan) {
+	i := e.candidate(*paused, best)
+	if i < 0 {
 		return nil
 	}
+	old := (*paused)[i]
 	if err := e.proveFirst(b, ev); err != nil {
 		return err
 	}
-	replay, left := e.takes("replay", best), b.Left()
-	proof := replay + e.takes("smt", best)
+	replay, left := max(e.takes("replay", best), e.takes("replay", old)), b.Left()
+	proof := replay + max(e.takes("smt", best), e.takes("smt", old))
 	if left <= replay || left < proof && !best.open() { // what is found would not be verified, or not by all engines, as the best is
 		return nil
 	}
@@ -216,11 +241,11 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	if err != nil {
 		return fmt.Errorf("%s: %w", old.Method, err)
 	}
-	*paused = nil
-	if r.Result.More != nil {
-		*paused = []*Row{r}
+	r.idle = r.Makespan >= old.Makespan
+	if (*paused)[i] = r; r.Result.More == nil {
+		*paused = slices.Delete(*paused, i, i+1)
 	}
-	i := slices.IndexFunc(ev.Tried, func(t Tried) bool { return t.Method == r.Method })
+	i = slices.IndexFunc(ev.Tried, func(t Tried) bool { return t.Method == r.Method })
 	ev.Tried[i] = Tried{r.Method, r.Makespan, r.Solving}
 	if e.Fits != nil {
 		ev.found = append(ev.found, r)
@@ -229,6 +254,21 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 		pieces = shortly
 	}
 	return e.proveBest(b, pieces, []*Row{r}, ev)
+}
+
+// candidate returns the number of the method that goes on first: of those whose schedules are about as good as the best one, that with the shortest, if it
+// gained something when it went on before; -1 if there is none.
+func (e *Evaluator) candidate(paused []*Row, best *Row) int {
+	first := -1
+	for i, r := range paused {
+		if float64(r.Makespan) > overtakes*float64(best.Makespan) {
+			continue
+		}
+		if first < 0 || paused[first].idle && !r.idle || paused[first].idle == r.idle && r.Makespan < paused[first].Makespan {
+			first = i
+		}
+	}
+	return first
 }
 
 // mostQuick is up to how many transfers, with one chunk a member, methods are quick.

@@ -104,6 +104,36 @@ func TestPortfolioGoesOn(t *testing.T) {
 	}
 }
 
+// TestPortfolioGoesOnWithOthers: a method that finds nothing sooner over when it goes on leaves the rest of the time to others that have found about as
+// good a schedule.
+func TestPortfolioGoesOnWithOthers(t *testing.T) {
+	const ns = model.Nanosecond
+	for _, c := range []struct {
+		name        string
+		one, other  []model.Time
+		otherBegins model.Time
+		ran         []string
+		late        model.Time
+	}{
+		{"nothing", []model.Time{100 * ns, 90 * ns}, []model.Time{50 * ns}, 101 * ns, []string{"one", "other", "one", "other"}, 50 * ns},
+		{"something", []model.Time{90 * ns, 80 * ns}, []model.Time{50 * ns}, 101 * ns, []string{"one", "other", "one", "one"}, 80 * ns},
+		{"nothing and nothing", []model.Time{100 * ns, 90 * ns}, []model.Time{101 * ns}, 101 * ns, []string{"one", "other", "one", "other"}, 100 * ns},
+		{"far off", []model.Time{100 * ns, 90 * ns}, []model.Time{50 * ns}, model.Millisecond, []string{"one", "other", "one"}, 100 * ns},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var ran []string
+			methods := []*copied{{name: "one", late: 100 * ns}, {name: "other", late: c.otherBegins}}
+			p := problemOf(t, &ran, methods...)
+			e := &Evaluator{Options: solve.Options{Seed: 1, TimeLimit: time.Hour}, Progress: Silent{}, Enough: 1e-9}
+			e.Methods = []solve.Solver{&slow{methods[0], c.one}, &slow{methods[1], c.other}}
+			ev, err := e.Evaluate(context.Background(), p)
+			require.NoError(t, err)
+			require.Equal(t, c.ran, ran)
+			require.InDelta(t, int64(ev.Bound.Bound+c.late), int64(ev.Rows[0].Makespan), 1)
+		})
+	}
+}
+
 // TestPortfolioLeavesTimeForProofs: the solver proves the best schedule before a method goes on where that is likely to take most of
 // the time that is left, or some times as much, for it may be quicker. Where there is more time, the method leaves what the solver needs.
 // For what that cannot prove in time no more is left than else.

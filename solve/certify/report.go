@@ -55,6 +55,7 @@ type Row struct {
 	Fit        *Fitting // nil: nothing was to be fitted
 
 	fresh []int // see unlike; nil: not asked for yet
+	idle  bool  // the method went on and found nothing sooner over
 }
 
 // Gap returns how far the makespan is above the largest bound that holds for every cut, +Inf
