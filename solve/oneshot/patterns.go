@@ -21,6 +21,7 @@ const (
 	mostUnits     = 64     // of latency on the longest way
 	mostPatterns  = 4000   // found in all
 	mostAsked     = 64     // questions at a time
+	patternTurns  = 3      // times that patterns are looked for and mixed before other methods have their time
 	moreRounds    = 2      // than the diameter
 	priceUnits    = 20     // whole numbers that stand for the prices of all that a chunk uses
 	leastBudget   = 0.3    // the part of what a pattern may cost if it is to help that is tried first
@@ -194,6 +195,9 @@ func (s *search) patterned(of []*plan, m *mixer, end model.Time) bool {
 	}
 	s.mixing = &mixing{copies: together, patterns: x}
 	s.mixAgain()
+	for turn := 1; turn < patternTurns && x.asks && !x.exhausted && !s.over() && s.b.Left() < math.MaxInt64; turn++ {
+		s.mixAgain()
+	}
 	if found := s.makespan; !x.asks && !s.b.Spent() {
 		first := s.mixing
 		s.mixing = &mixing{copies: together, patterns: x.apart(of, m, end)}
