@@ -368,8 +368,9 @@ func (e *Evaluator) goals(b *solve.Budget, p *model.Problem, o *solve.Options) {
 	}
 }
 
-// goOn has a method go on that was stopped by its share of the time, for p as findFor had it. It has all of the time of b.
-func (e *Evaluator) goOn(b *solve.Budget, p *model.Problem, r *Row) (*Row, error) {
+// goOn has a method go on that was stopped by its share of the time, for p as findFor had it. It has all of the time of b, and makes no more transfers
+// than most, if that is above zero and the method obeys solve.Options.MostTransfers.
+func (e *Evaluator) goOn(b *solve.Budget, p *model.Problem, r *Row, most int) (*Row, error) {
 	after, cancel := solve.Grace(b.Context(), Grace)
 	defer cancel()
 	o := e.Options
@@ -377,6 +378,9 @@ func (e *Evaluator) goOn(b *solve.Budget, p *model.Problem, r *Row) (*Row, error
 	defer e.Progress.End()
 	e.goals(b, p, &o)
 	o.TimeLimit = b.Left()
+	if most > 0 {
+		o.MostTransfers = min(cmp.Or(o.MostTransfers, most), most)
+	}
 	e.Progress.Note("solving")
 	start := time.Now()
 	result, err := r.Result.More(b.Context(), o)

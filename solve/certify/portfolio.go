@@ -139,15 +139,10 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	if err := e.proveBest(b, shortly, found, ev); err != nil {
 		return err
 	}
-	for busy := e.busy(paused, ev); busy > 1; { // each gains something in half of the time that is left, or leaves the rest to others
+	if e.busy(paused, ev) > 1 {
 		if err := e.more(b, 2, p, &paused, ev); err != nil {
 			return err
 		}
-		left := e.busy(paused, ev)
-		if left == busy {
-			break
-		}
-		busy = left
 	}
 	if err := e.more(b, 1, p, &paused, ev); err != nil {
 		return err
@@ -189,7 +184,7 @@ func broadcasts(p *model.Problem) bool {
 const overtakes = 1.05
 
 // moreToProve is how many times as long as for the best schedule the proof may take for the one that is found from there on, with more chunks.
-const moreToProve = 3
+const moreToProve = 2
 
 // busy returns how many methods can go on, have found about as good a schedule as the best one, and gained something when they went on before.
 func (e *Evaluator) busy(paused []*Row, ev *Report) (n int) {
@@ -206,7 +201,7 @@ func (e *Evaluator) busy(paused []*Row, ev *Report) (n int) {
 }
 
 // more has the method go on that found the shortest schedule of those that can, see candidate, with the share of the first of some pieces of
-// work, unless there is one that is good enough. Without a time limit all came to their ends.
+// work, unless there is one that is good enough; and if it gains nothing, another one. Without a time limit all came to their ends.
 func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *[]*Row, ev *Report) error {
 	best := ev.Best()
 	if len(*paused) == 0 || best == nil || b.Stop() != 0 || b.Left() == math.MaxInt64 || e.enough(b, p, ev) {
@@ -236,7 +231,11 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 		limit = min(limit, partOf(left, pieces))
 	}
 	share, done := solve.NewBudget(b.Context(), max(1, limit), b.Threads())
-	r, err := e.goOn(share, p, old)
+	most := 0 // transfers that can be proved in a third of the time that is left for that: to write them takes time, too
+	if took := max(1, e.takes("replay", old)+e.takes("smt", old)); proof < left {
+		most = max(1, int(float64(len(old.Result.Schedule.Transfers))*float64(left-limit)/3/float64(took)))
+	}
+	r, err := e.goOn(share, p, old, most)
 	done()
 	if err != nil {
 		return fmt.Errorf("%s: %w", old.Method, err)
@@ -250,10 +249,17 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	if e.Fits != nil {
 		ev.found = append(ev.found, r)
 	}
+	proving := pieces
 	if pieces > 1 {
-		pieces = shortly
+		proving = shortly
 	}
-	return e.proveBest(b, pieces, []*Row{r}, ev)
+	if err := e.proveBest(b, proving, []*Row{r}, ev); err != nil {
+		return err
+	}
+	if r.idle && e.busy(*paused, ev) > 0 && b.Left() > moreToProve*proof {
+		return e.more(b, pieces, p, paused, ev)
+	}
+	return nil
 }
 
 // candidate returns the number of the method that goes on first: of those whose schedules are about as good as the best one, that with the shortest, if it

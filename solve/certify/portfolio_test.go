@@ -115,9 +115,9 @@ func TestPortfolioGoesOnWithOthers(t *testing.T) {
 		ran         []string
 		late        model.Time
 	}{
-		{"nothing", []model.Time{100 * ns, 90 * ns}, []model.Time{50 * ns}, 101 * ns, []string{"one", "other", "one", "other"}, 50 * ns},
+		{"nothing", []model.Time{100 * ns, 90 * ns}, []model.Time{50 * ns}, 101 * ns, []string{"one", "other", "one", "other", "one"}, 50 * ns},
 		{"something", []model.Time{90 * ns, 80 * ns}, []model.Time{50 * ns}, 101 * ns, []string{"one", "other", "one", "one"}, 80 * ns},
-		{"nothing and nothing", []model.Time{100 * ns, 90 * ns}, []model.Time{101 * ns}, 101 * ns, []string{"one", "other", "one", "other"}, 100 * ns},
+		{"nothing and nothing", []model.Time{100 * ns, 90 * ns}, []model.Time{101 * ns}, 101 * ns, []string{"one", "other", "one", "other", "one"}, 90 * ns},
 		{"far off", []model.Time{100 * ns, 90 * ns}, []model.Time{50 * ns}, model.Millisecond, []string{"one", "other", "one"}, 100 * ns},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 		{50 * time.Second, false, false, 2 * time.Second},
 	} {
 		p := solve.Cut(problemOf(t, nil), 1)
-		limit, asked := time.Duration(0), false
+		limit, most, asked := time.Duration(0), 0, false
 		restore := ReplaceEngine("smt", func(context.Context, *model.Problem, *model.Schedule, smt.Options) verify.Verdict {
 			asked = true
 			return verify.Verdict{Engine: "smt", Outcome: verify.Proved}
@@ -165,7 +165,7 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 		}
 		r := &Row{Method: "slow", Makespan: 1, Result: solve.Result{Problem: p, Schedule: &model.Schedule{Transfers: make([]model.Transfer, c.proof/each)},
 			More: func(_ context.Context, o solve.Options) (solve.Result, error) {
-				limit = o.TimeLimit
+				limit, most = o.TimeLimit, o.MostTransfers
 				return solve.Result{}, went
 			}}}
 		r.Verdict.Outcome, r.Verdicts = verify.Proved, map[string]verify.Verdict{"replay": {Outcome: verify.Proved}, "smt": before}
@@ -182,6 +182,10 @@ func TestPortfolioLeavesTimeForProofs(t *testing.T) {
 			require.Positive(t, limit)
 		}
 		require.LessOrEqual(t, limit, 10*time.Second-c.atLeast, "%v", c)
+		if c.proof < 10*time.Second { // what is found can be proved in the rest
+			require.Positive(t, most, "%v", c)
+			require.LessOrEqual(t, time.Duration(most)*each, 10*time.Second-limit, "%v", c)
+		}
 	}
 }
 

@@ -287,7 +287,7 @@ func (s *search) more(ctx context.Context, o solve.Options) (solve.Result, error
 	}
 	b, cancel := o.Budget(ctx)
 	defer cancel()
-	s.b, s.bound = b, max(s.bound, o.Bound, o.Enough)
+	s.b, s.bound, s.verified = b, max(s.bound, o.Bound, o.Enough), o.MostTransfers
 	stop := solve.Done
 	for limit := s.again + mostAgain; s.again < limit && !b.Spent() && s.makespan > s.bound; {
 		s.again++
