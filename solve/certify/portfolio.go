@@ -262,8 +262,8 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	return nil
 }
 
-// candidate returns the number of the method that goes on first: of those whose schedules are about as good as the best one, that with the shortest, if it
-// gained something when it went on before; -1 if there is none.
+// candidate returns the number of the method that goes on first: of those whose schedules are about as good as the best one, that with the shortest.
+// Methods that gained nothing when they went on before come last. It is -1 if there is none.
 func (e *Evaluator) candidate(paused []*Row, best *Row) int {
 	first := -1
 	for i, r := range paused {

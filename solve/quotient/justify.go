@@ -119,7 +119,9 @@ func (b book) take(n int32, x model.Interval) bool {
 // cancel takes x out of n lanes into which it was entered.
 func (b book) cancel(n int32, x model.Interval) {
 	if len(b) == 1 {
-		b[0].split(x)
+		if i := b[0].after(x.From); i < len(b[0]) && b[0][i].From <= x.From && x.To <= b[0][i].To {
+			b[0].split(x)
+		}
 		return
 	}
 	for i := range b {
