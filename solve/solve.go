@@ -241,7 +241,7 @@ type Result struct {
 
 	// More goes on where the method stopped, for TimeLimit more, and returns what it has found
 	// from its beginning on: at least as good a schedule. Of the options it takes TimeLimit,
-	// Bound, Enough and Progress. It is nil if the method does not know how, or has no more to try.
+	// Bound, Enough and Progress, and may take MostTransfers. It is nil if the method does not know how, or has no more to try.
 	More func(ctx context.Context, o Options) (Result, error)
 
 	// Coarser is another schedule, with far fewer transfers, for callers that may have no time to verify Schedule. nil: none.

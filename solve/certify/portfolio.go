@@ -47,7 +47,7 @@ func (e *Evaluator) answer(b *solve.Budget, p *model.Problem, methods []solve.So
 // only what may be the best. Quick methods come first: of what these find, only the best is
 // proved. Where p needs more than mostQuick transfers they are not quick, and come last. What
 // usually wins gets more of the time, and so does each method until there is a schedule. What all
-// leave of a time limit is for the one that is best, if it can go on.
+// leave of a time limit is for the one that is best, if it can go on, and for others that are about as good if it gains nothing.
 //
 // What it answers does not depend on the clock as long as no limit is reached: methods run
 // in one order, each ends by itself, and what ends the work is a makespan.
@@ -139,7 +139,7 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 	if err := e.proveBest(b, shortly, found, ev); err != nil {
 		return err
 	}
-	if e.busy(paused, ev) > 1 {
+	if busy(paused, ev.Best()) > 1 {
 		if err := e.more(b, 2, p, &paused, ev); err != nil {
 			return err
 		}
@@ -186,14 +186,13 @@ const overtakes = 1.05
 // moreToProve is how many times as long as for the best schedule the proof may take for the one that is found from there on, with more chunks.
 const moreToProve = 2
 
+// rivals reports whether a schedule is about as good as another one.
+func (r *Row) rivals(best *Row) bool { return float64(r.Makespan) <= overtakes*float64(best.Makespan) }
+
 // busy returns how many methods can go on, have found about as good a schedule as the best one, and gained something when they went on before.
-func (e *Evaluator) busy(paused []*Row, ev *Report) (n int) {
-	best := ev.Best()
-	if best == nil {
-		return 0
-	}
+func busy(paused []*Row, best *Row) (n int) {
 	for _, r := range paused {
-		if !r.idle && float64(r.Makespan) <= overtakes*float64(best.Makespan) {
+		if best != nil && !r.idle && r.rivals(best) {
 			n++
 		}
 	}
@@ -207,7 +206,7 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	if len(*paused) == 0 || best == nil || b.Stop() != 0 || b.Left() == math.MaxInt64 || e.enough(b, p, ev) {
 		return nil
 	}
-	i := e.candidate(*paused, best)
+	i := candidate(*paused, best)
 	if i < 0 {
 		return nil
 	}
@@ -256,7 +255,7 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	if err := e.proveBest(b, proving, []*Row{r}, ev); err != nil {
 		return err
 	}
-	if r.idle && e.busy(*paused, ev) > 0 && b.Left() > moreToProve*proof {
+	if r.idle && busy(*paused, ev.Best()) > 0 && b.Left() > moreToProve*proof {
 		return e.more(b, pieces, p, paused, ev)
 	}
 	return nil
@@ -264,10 +263,10 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 
 // candidate returns the number of the method that goes on first: of those whose schedules are about as good as the best one, that with the shortest.
 // Methods that gained nothing when they went on before come last. It is -1 if there is none.
-func (e *Evaluator) candidate(paused []*Row, best *Row) int {
+func candidate(paused []*Row, best *Row) int {
 	first := -1
 	for i, r := range paused {
-		if float64(r.Makespan) > overtakes*float64(best.Makespan) {
+		if !r.rivals(best) {
 			continue
 		}
 		if first < 0 || paused[first].idle && !r.idle || paused[first].idle == r.idle && r.Makespan < paused[first].Makespan {

@@ -156,9 +156,11 @@ func (g *Program) price(ctx context.Context) float64 {
 			order[i] = i
 		}
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
+		if len(order) > 0 {
+			least = min(least, costs[order[0]])
+		}
 		added := len(g.columns) + perCore
 		for _, i := range order {
-			least = min(least, costs[i])
 			if g.add(list[i]); len(g.columns) == added {
 				break
 			}

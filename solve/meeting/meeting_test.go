@@ -228,13 +228,10 @@ func TestLater(t *testing.T) {
 		require.NoError(t, err)
 		p.Close()
 		x.Bins += more
-		for i := range later.columns {
-			q := later.columns[i]
-			require.Positive(t, q.Meets+1)
-			require.Less(t, q.Meets, x.Bins)
-		}
-		list, whole, err := later.Solve(context.Background(), 0, before) // after the first round, or not many
+		require.NotEmpty(t, later.columns)
+		list, whole, err := later.Solve(context.Background(), 0, before-1e-6)
 		require.NoError(t, err)
+		require.Equal(t, 1, later.rounds, "the patterns that it begins with are enough")
 		check(t, x, list, whole)
 		require.GreaterOrEqual(t, whole, before-1e-6)
 		list, whole, err = later.Solve(context.Background(), 0, math.Inf(1))

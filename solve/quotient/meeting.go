@@ -31,7 +31,7 @@ const (
 	mostDivided           = 8    // bins in the longest time that divides all latencies
 	mostMeetingBins       = 100  // in all
 	nearlyWhole           = 0.97 // of the buffer, carried by patterns that are placed
-	lowWhole              = 0.8  // the same, if there is no time for more
+	lowWhole              = 0.8  // the same, if there is no time for more, and the least for which the next program's end is estimated
 	meetingShare          = 2    // one of as many parts of the time is for programs
 	meetingSpare          = 16   // one of as many parts of the time is spare at either end
 )
@@ -137,8 +137,7 @@ func (s *search) place(x *ejecting) *ejecting {
 			continue
 		}
 		y := g.plan()
-		for s.ctx.Err() == nil && y.justify(nil) {
-		}
+		y.justifyAll(s.ctx)
 		if x.t.keep(y) {
 			x.g = g
 			s.note(x.t)
@@ -153,11 +152,10 @@ func (s *search) place(x *ejecting) *ejecting {
 
 // patterns are those of a program.
 type patterns struct {
-	meeting.Instance
 	program *meeting.Program
 	list    []meeting.Pattern
-	whole   float64
-	most    int // bins
+	whole   float64 // how many times the buffer they carry; 0: the program was not solved yet
+	most    int     // bins
 }
 
 // solve solves the program until it carries enough, with more bins if it cannot, and reports whether that is nearly all of the buffer, or most of it if
@@ -176,18 +174,17 @@ func (of *patterns) solve(ctx context.Context, enough float64) bool {
 			return whole > lowWhole
 		}
 		// Patterns carry about as much as there are bins more than the least.
-		least := meeting.Least(of.Instance)
-		bins := least + int(math.Ceil(float64(of.Bins-least)*nearlyWhole/max(of.program.Most(), lowWhole)))
-		bins = max(bins, of.Bins+1+of.Bins/mostMeetingBins)
+		now, least := of.program.Bins, meeting.Least(of.program.Instance)
+		bins := least + int(math.Ceil(float64(now-least)*nearlyWhole/max(of.program.Most(), lowWhole)))
+		bins = max(bins, now+1+now/mostMeetingBins)
 		if bins > of.most {
 			return whole > nearlyWhole
 		}
-		later, err := of.program.Later(bins - of.Bins)
+		later, err := of.program.Later(bins - now)
 		of.program.Close()
-		if of.program, of.Bins = later, bins; err != nil {
+		if of.program, of.whole = later, 0; err != nil {
 			return false
 		}
-		of.whole = 0
 	}
 }
 
@@ -226,7 +223,7 @@ func (s *search) newPatterns(ctx context.Context, x *ejecting, enough float64) *
 	if err != nil {
 		return nil
 	}
-	of := &patterns{Instance: in, program: program, most: most}
+	of := &patterns{program: program, most: most}
 	if !of.solve(ctx, enough) {
 		of.program.Close()
 		return nil
@@ -327,7 +324,7 @@ func (x *ejecting) placed(of *patterns, early float64) *grid {
 			g.parts[k].root, twins[k] = int(list[i].Root), list[i].Twin
 		}
 	}
-	end := int32(math.Ceil(of.Bin * float64(of.Bins)))
+	end := int32(math.Ceil(of.program.Bin * float64(of.program.Bins)))
 	spare := end/meetingSpare + 2
 	if !g.open(twins, x.pairs, end+2*spare) || g.shop.Machines*int(g.shop.Horizon) > mostSlots {
 		return nil
@@ -337,9 +334,9 @@ func (x *ejecting) placed(of *patterns, early float64) *grid {
 	for i, p := range list {
 		for dir := range int32(2) {
 			for _, h := range p.Hops[dir] {
-				at := float64(h.Bin)*of.Bin + late[i]
+				at := float64(h.Bin)*of.program.Bin + late[i]
 				if dir == 1 { // slots count from the end, and so do those after the begin of a bin
-					at = float64(h.Bin+1)*of.Bin - late[i]
+					at = float64(h.Bin+1)*of.program.Bin - late[i]
 				}
 				order = append(order, booking{spare + int32(at), int32(i), dir, h})
 				g.Want(g.Job(i, dir, h.Rank))
@@ -348,7 +345,7 @@ func (x *ejecting) placed(of *patterns, early float64) *grid {
 	}
 	slices.SortStableFunc(order, func(a, b booking) int { return cmp.Compare(a.slot, b.slot) })
 	for _, y := range order {
-		g.book(y, int32(of.Bin*early))
+		g.book(y, int32(of.program.Bin*early))
 	}
 	return g
 }
@@ -402,7 +399,7 @@ func (x *ejecting) deal(of *patterns) (list []*meeting.Pattern, late []float64) 
 			same++
 		}
 		for _, at := range x.t.rng.Perm(same) {
-			late = append(late, (float64(at)+0.5)*of.Bin/float64(same))
+			late = append(late, (float64(at)+0.5)*of.program.Bin/float64(same))
 		}
 	}
 	return list, late

@@ -108,6 +108,41 @@ func TestNoMeeting(t *testing.T) {
 	require.Nil(t, s.place(x))
 }
 
+// TestPatternsGoOn: a program that carries no more is followed by one that ends later, in time still. When the time is over, what was found remains.
+func TestPatternsGoOn(t *testing.T) {
+	network, err := topo.Parse("mesh:3x3", topo.Options{})
+	require.NoError(t, err)
+	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 18, Cost: model.Pipelined}
+	s := newSearch(context.Background(), p, solve.Options{})
+	s.begin()
+	x := s.meetingCut(s.widest())
+	require.NotNil(t, x)
+	of := s.newPatterns(context.Background(), x, amples[0])
+	require.NotNil(t, of)
+	require.Greater(t, of.whole, nearlyWhole)
+	more := math.Inf(1)
+	first := of.program.Bins
+	for of.program.Bins < first+2 {
+		bins, whole := of.program.Bins, of.whole
+		require.True(t, of.solve(context.Background(), more))
+		require.LessOrEqual(t, of.program.Bins, of.most)
+		require.True(t, of.program.Bins > bins || of.whole > whole)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	before := of.whole
+	require.True(t, of.solve(ctx, more))
+	require.InDelta(t, before, of.whole, 1e-9)
+	require.NotEmpty(t, of.list)
+
+	of.most = of.program.Bins // the last one
+	for whole := 0.0; of.whole > whole; {
+		whole = of.whole
+		require.True(t, of.solve(context.Background(), more))
+		require.Equal(t, of.most, of.program.Bins)
+	}
+}
+
 // TestBinsUntil: bins divide the unit and end a little after the bound.
 func TestBinsUntil(t *testing.T) {
 	for _, c := range []struct {
@@ -132,7 +167,7 @@ func TestDeal(t *testing.T) {
 	s, x := begun(t, "mesh:3x3", model.AllReduce, 1<<18, 0, 4, central)
 	require.NotNil(t, s)
 	y := ejecting{t: x, pairs: make([][2]int32, 10)}
-	of := &patterns{Instance: meeting.Instance{Bin: 20}, list: []meeting.Pattern{{Share: 0.25, Meets: 7}, {Share: 0.5, Meets: 3}, {Share: 0.5, Meets: 7, Root: 1}}, whole: 1.25}
+	of := &patterns{program: &meeting.Program{Instance: meeting.Instance{Bin: 20}}, list: []meeting.Pattern{{Share: 0.25, Meets: 7}, {Share: 0.5, Meets: 3}, {Share: 0.5, Meets: 7, Root: 1}}, whole: 1.25}
 	list, late := y.deal(of)
 	count := map[int32]int{}
 	seen := map[float64]bool{}
