@@ -129,7 +129,7 @@ func (e *Evaluator) portfolio(b *solve.Budget, p *model.Problem, methods []solve
 		}
 		ev.Tried = append(ev.Tried, Tried{m.Name(), r.Makespan, r.Solving})
 		found = append(found, r)
-		if r.Result.More != nil {
+		if r.leads = rank[m.Name()] == 1; r.Result.More != nil {
 			paused = append(paused, r)
 		}
 		if e.Fits != nil {
@@ -239,7 +239,7 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	if err != nil {
 		return fmt.Errorf("%s: %w", old.Method, err)
 	}
-	r.idle = r.Makespan >= old.Makespan
+	r.idle, r.leads = r.Makespan >= old.Makespan, old.leads
 	if (*paused)[i] = r; r.Result.More == nil {
 		*paused = slices.Delete(*paused, i, i+1)
 	}
@@ -261,20 +261,36 @@ func (e *Evaluator) more(b *solve.Budget, pieces int, p *model.Problem, paused *
 	return nil
 }
 
-// candidate returns the number of the method that goes on first: of those whose schedules are about as good as the best one, that with the shortest.
-// Methods that gained nothing when they went on before come last. It is -1 if there is none.
+// candidate returns the number of the method that goes on first, -1 if there is none: of those whose schedules are about as good as the best one, that
+// which is ahead. Methods that gained nothing when they went on before come last.
 func candidate(paused []*Row, best *Row) int {
 	first := -1
 	for i, r := range paused {
 		if !r.rivals(best) {
 			continue
 		}
-		if first < 0 || paused[first].idle && !r.idle || paused[first].idle == r.idle && r.Makespan < paused[first].Makespan {
+		if first < 0 || paused[first].idle && !r.idle || paused[first].idle == r.idle && r.ahead(paused[first]) {
 			first = i
 		}
 	}
 	return first
 }
+
+// ahead reports whether a method is likely to find a shorter schedule than one that ran before it: its schedule is shorter, clearly so if the other one
+// usually finds the best, and maybe hardly longer if only this one does.
+func (r *Row) ahead(of *Row) bool {
+	mine, others := float64(r.Makespan), float64(of.Makespan)
+	switch {
+	case of.leads:
+		return hardlyLonger*mine < others
+	case r.leads:
+		return mine < hardlyLonger*others
+	}
+	return mine < others
+}
+
+// hardlyLonger is up to how many times as long as another one a schedule is hardly longer.
+const hardlyLonger = 1.02
 
 // mostQuick is up to how many transfers, with one chunk a member, methods are quick.
 const mostQuick = 1 << 16

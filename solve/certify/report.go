@@ -56,6 +56,7 @@ type Row struct {
 
 	fresh []int // see unlike; nil: not asked for yet
 	idle  bool  // the method went on and found nothing sooner over
+	leads bool  // the method usually finds the best schedule of such problems
 }
 
 // Gap returns how far the makespan is above the largest bound that holds for every cut, +Inf
