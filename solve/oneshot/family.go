@@ -11,14 +11,20 @@ import (
 	"github.com/oraccl/oraccl/solve/random"
 )
 
-// family is plans of one turn each whose hops fall into the same classes: hops of a class are in one step and last equally long, and
+// family is courses of plans of one turn each whose hops fall into the same classes: hops of a class are in one step and last equally long, and
 // the hops that they wait for, and those that wait for them, are in the same classes (the coarsest stable partition: Paige and Tarjan,
 // "Three partition refinement algorithms", SIAM Journal on Computing 16, 1987).
 type family struct {
-	plans   []*plan
+	plans   []member
 	turns   int // of a plan that these were turns of
 	classes []*class
 	number  map[uint64]int // of classes, by label
+}
+
+// member is a plan with its bases whose courses are in a family: where owners are at different places of the network, others are in other families.
+type member struct {
+	*plan
+	bases []int
 }
 
 // class is what hops of a class have in common.
@@ -121,42 +127,59 @@ func hashed(x uint64, list []uint64) uint64 {
 	return x
 }
 
-// families returns the turns of plans by what classes their hops fall into, up to some number of families. Of each it has those of the plans
-// with most turns, so that no dimension counts more than others.
-func (s *search) families(plans []*plan) (all []*family) {
-	by := map[string]*family{}
+// turned is the turns of plans, of which families are made.
+type turned [][]*scanned
+
+// turns returns the turns of plans.
+func turns(plans []*plan) (all turned) {
 	for _, q := range plans {
-		turns := map[string][]*plan{}
+		var list []*scanned
 		for i, turn := range q.turns {
-			single := &plan{layout: q.layout, nearby: q.nearby, mirrored: q.mirrored, opposite: true, turns: [][]state{turn}}
+			x := &scanned{plan: &plan{layout: q.layout, nearby: q.nearby, mirrored: q.mirrored, opposite: true, turns: [][]state{turn}}}
 			if q.lists != nil {
-				single.lists, single.note = q.lists[i:i+1], q.note
+				x.lists, x.note = q.lists[i:i+1], q.note
 			}
-			c := s.base(single, 0)
+			list = append(list, x)
+		}
+		all = append(all, list)
+	}
+	return all
+}
+
+// uneven reports whether some bases of a plan are known to be in other families than others.
+func (all turned) uneven() bool {
+	return slices.ContainsFunc(all, func(list []*scanned) bool {
+		return slices.ContainsFunc(list, func(x *scanned) bool { return len(x.parts) > 1 })
+	})
+}
+
+// families returns the courses of the turns of plans by what classes their hops fall into, up to some number of families. Of each it has those of the
+// plans with most turns, so that no dimension counts more than others. Plans whose bases are in several families are left out unless these may be split.
+func (s *search) families(all turned, split bool) (families []*family) {
+	by := map[string]*family{}
+	for _, list := range all {
+		turns := map[string][]member{}
+		for _, q := range list {
+			q.scan(s, split)
 			if s.b.Spent() {
 				return nil
 			}
-			if c == nil {
+			if len(q.parts) > 1 && !split {
 				continue
 			}
-			labels, _ := s.guide.labels(c)
-			count := map[uint64]int{}
-			for _, l := range labels {
-				count[l]++
-			}
-			if len(count) > mostClasses || len(count) == 0 {
-				continue
-			}
-			sign := fmt.Sprint(count) // in the order of the labels
-			x := by[sign]
-			if x == nil {
-				if len(all) == mostFamilies {
+			for _, y := range q.parts {
+				if len(y.count) == 0 {
 					continue
 				}
-				x = s.newFamily(c)
-				by[sign], all = x, append(all, x)
+				sign := fmt.Sprint(y.count) // in the order of the labels
+				if by[sign] == nil && len(families) < mostFamilies {
+					by[sign] = s.newFamily(s.base(q.plan, y.bases[0]))
+					families = append(families, by[sign])
+				}
+				if x := by[sign]; x != nil {
+					turns[sign] = append(turns[sign], member{q.plan, y.bases})
+				}
 			}
-			turns[sign] = append(turns[sign], single)
 		}
 		for sign, list := range turns {
 			x := by[sign]
@@ -168,7 +191,62 @@ func (s *search) families(plans []*plan) (all []*family) {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(x *family) bool { return !s.load(x) })
+	for _, x := range families {
+		s.load(x)
+	}
+	return families
+}
+
+// scanned is a plan of one turn with its first bases in parts: all hops of one are in classes that hops of the first of its part are in.
+type scanned struct {
+	*plan
+	bases int // that are in parts
+	parts []alike
+}
+
+// alike is bases, and how many hops of the first of them are in each class, by label; none if there are too many classes, or no course.
+type alike struct {
+	bases []int
+	count map[uint64]int
+}
+
+// scan puts all bases into parts; only until there are two, unless they may be split.
+func (x *scanned) scan(s *search, split bool) {
+	for ; x.bases < s.parts(x.plan) && (split || len(x.parts) < 2) && !s.b.Spent(); x.bases++ {
+		x.add(x.bases, s.count(s.base(x.plan, x.bases)))
+	}
+}
+
+// add adds a base to the first part that has all of its classes, or a new one.
+func (x *scanned) add(base int, count map[uint64]int) {
+	for i := range x.parts {
+		y := &x.parts[i]
+		known := (len(y.count) == 0) == (len(count) == 0)
+		for l := range count {
+			known = known && y.count[l] > 0
+		}
+		if known {
+			y.bases = append(y.bases, base)
+			return
+		}
+	}
+	x.parts = append(x.parts, alike{[]int{base}, count})
+}
+
+// count returns how many hops of a course are in each class, by label; none if there is no course, or there are too many classes.
+func (s *search) count(c *course) map[uint64]int {
+	if c == nil {
+		return nil
+	}
+	labels, _ := s.guide.labels(c)
+	count := map[uint64]int{}
+	for _, l := range labels {
+		count[l]++
+	}
+	if len(count) > mostClasses {
+		return nil
+	}
+	return count
 }
 
 // newFamily returns a family without plans whose hops are like those of a course.
@@ -209,31 +287,21 @@ func (s *search) newFamily(c *course) *family {
 	return x
 }
 
-// load notes the loads of each class if all plans of a family and all their bases share the work. It returns false if a base
-// has other classes.
-func (s *search) load(x *family) bool {
+// load notes the loads of each class if all plans of a family share the work, and all bases of a plan share its part.
+func (s *search) load(x *family) {
 	t := s.p.Topology
 	for _, q := range x.plans {
-		bases := s.parts(q)
-		for n := range bases {
-			c := s.base(q, n)
-			if c == nil || s.b.Spent() {
-				return false
-			}
+		for _, n := range q.bases {
+			c := s.base(q.plan, n)
 			labels, _ := s.guide.labels(c)
 			for i, h := range s.guide.hops(c) {
-				k, known := x.number[labels[i]]
-				if !known {
-					return false
-				}
-				at := model.Time(0)
+				k, at := x.number[labels[i]], model.Time(0)
 				for _, l := range s.ways.routes[c.steps[h.step].pairs[h.pair].route] {
 					o := s.images.orbit[l]
-					x.classes[k].loads[visit{o, at}] += float64(s.p.Size) / float64(t.Links[l].Bandwidth) * 1e12 / float64(s.images.size[o]*bases*len(x.plans))
+					x.classes[k].loads[visit{o, at}] += float64(s.p.Size) / float64(t.Links[l].Bandwidth) * 1e12 / float64(s.images.size[o]*len(q.bases)*len(x.plans))
 					at = at.Add(t.Links[l].Alpha)
 				}
 			}
 		}
 	}
-	return true
 }

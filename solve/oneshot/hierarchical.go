@@ -121,7 +121,7 @@ const (
 	mostPieces = 64
 	bestPlans  = 4 // other numbers of pieces are tried with these, and mixtures
 	maxParts   = 256
-	maxAfter   = 64 // members for which mixtures are looked for once chunks follow a timetable: among more there is no time for both
+	maxAfter   = 64 // members for which mixtures are looked for once chunks follow a timetable, and families are split: among more there is no time for that
 	muchSooner = 50 // the part of the makespan that a timetable gains if others are worth no time then
 	asGood     = 50 // the part of the work on the busiest link by which a plan with hubs has to be better than others that are as soon over
 	maxNearby  = 64 // members for which plans of which sums come from the nearest are tried with every layout

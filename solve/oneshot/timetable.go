@@ -160,27 +160,50 @@ func (x *timetable) at(family, class int, part float64) float64 {
 	return (float64(u) + within) * x.slot
 }
 
-// schedule has chunks follow timetables that end as soon as all, or nearly all, can be over: of all families in a few slots first, and of
-// those that are of use there in more, which may end a little sooner.
+// schedule has chunks follow timetables. Where families have some of a plan's bases alone, those that have all of them come first: there are
+// fewer, and their programs are small. Where patterns come later, which are better, or there is no time
+// for more, there are only these.
 func (s *search) schedule(plans []*plan) {
-	latency := model.MaxTime
+	var x latencies
+	x.least = model.MaxTime
 	for u := range s.n() {
 		for v := range u {
-			latency = min(latency, model.Time(s.guide.between(u, v)/perPicosecond))
+			between := model.Time(s.guide.between(u, v) / perPicosecond)
+			x.least = min(x.least, between)
+			for a, b := x.unit, between; ; a, b = b, a%b {
+				if b == 0 {
+					x.unit = a
+					break
+				}
+			}
 		}
 	}
-	if latency == 0 || s.makespan/latency > fineSlots || !slow(s.p, latency) {
+	if x.least == 0 || s.makespan/x.least > fineSlots || !slow(s.p, x.least) {
 		return
 	}
-	of := s.families(plans)
+	all := turns(plans)
+	families := s.families(all, false)
+	if all.uneven() && !s.jumps() && s.n() <= maxAfter {
+		s.timetables(families, x, coarseSlots)
+		families = s.families(all, true)
+	}
+	s.timetables(families, x, coarseSlots, fineSlots)
+}
+
+// timetables has chunks follow timetables of some families that end as soon as all, or nearly all, can be over, in some numbers of slots, about: of all
+// families in the first one, few slots, and of those that are of use there in more, which may end a little sooner.
+func (s *search) timetables(of []*family, between latencies, numbers ...int) {
 	if len(of) == 0 {
 		return
 	}
 	s.most = max(s.most, s.work+mostFollowing)
 	useful, programs := map[*family]bool{}, 0
-	from := float64(s.bound) * belowEnough
-	for _, slots := range []int{coarseSlots, fineSlots} {
-		slot := float64(latency) / math.Max(1, math.Round(float64(slots)*float64(latency)/float64(s.makespan)))
+	from, growth := float64(s.bound)*belowEnough, 0.0 // the growth of what would be over, in a picosecond
+	for _, slots := range numbers {
+		slot, enough := between.slot(float64(s.makespan)/float64(slots)), 1.0
+		if slots == fineSlots {
+			enough = leastOver
+		}
 		last, before := 0, 0.0 // the number of slots before, and what would be over then
 		for n := int(math.Ceil(from / slot)); float64(n)*slot < float64(s.makespan) && !s.over(); {
 			x := s.timetable(of, slot, n)
@@ -190,24 +213,39 @@ func (s *search) schedule(plans []*plan) {
 			for i, y := range of {
 				useful[y] = useful[y] || x.parts[i] > fewFollow
 			}
-			if x.over >= 1 || slots == fineSlots && x.over >= leastOver {
+			if x.over >= enough {
 				s.follow(x)
 			}
 			if x.over >= enoughOver || x.over >= 1 && slots == coarseSlots {
 				from = max(from, float64(n-fewSlots)*slot)
 				break
 			}
+			if before > 0 {
+				growth = (x.over - before) / (float64(n-last) * slot)
+			}
 			next := n + 1
-			if growth := (x.over - before) / float64(n-last); slots == coarseSlots && before > 0 && growth > 0 { // about as much in each slot
-				if x.over+growth*(float64(s.makespan)/slot-float64(n)) < leastOver {
+			if growth > 0 { // about as much in each slot
+				if slots == coarseSlots && x.over+growth*(float64(s.makespan)-float64(n)*slot) < leastOver {
 					return
 				}
-				next = n + max(1, int(math.Ceil((1-x.over)/growth)))
+				next = n + max(1, int(math.Ceil((enough-x.over)/(growth*slot))))
 			}
 			n, last, before = next, n, x.over
 		}
 		of = slices.DeleteFunc(of, func(x *family) bool { return !useful[x] })
 	}
+}
+
+// latencies is the least of those between members, and the longest time that divides all of them.
+type latencies struct{ least, unit model.Time }
+
+// slot returns the length of slots that is about some time: slots divide all latencies if that time is not much longer than what does, or else the least one.
+func (x latencies) slot(about float64) float64 {
+	of := float64(x.unit)
+	if math.Round(of/about) == 0 {
+		of = float64(x.least)
+	}
+	return of / math.Max(1, math.Round(of/about))
 }
 
 // follow places chunks by a timetable, with as many images together as leave some chunks, as long as that helps.
@@ -263,7 +301,7 @@ func (s *search) followed(x *timetable, chunks int, r *rand.Rand) model.Time {
 		var list []dated
 		for range partSamples {
 			q := of.plans[r.IntN(len(of.plans))]
-			d := dated{course: s.base(q, r.IntN(s.parts(q))), image: r.IntN(len(s.images.nodes))}
+			d := dated{course: s.base(q.plan, q.bases[r.IntN(len(q.bases))]), image: r.IntN(len(s.images.nodes))}
 			labels, _ := s.guide.labels(d.course)
 			for _, l := range labels {
 				d.times = append(d.times, times[of.number[l]])

@@ -36,15 +36,17 @@ func composing(t *testing.T, name string, size int64) (*search, []*plan) {
 
 // Hops of one class wait for hops of the same classes, last equally long, and are as many in each plan of the family.
 func TestFamilies(t *testing.T) {
-	for _, name := range []string{"hypercube:4", "torus:8x4", "mesh:4x4", "dgxh100:2"} {
+	for name, uneven := range map[string]bool{"hypercube:4": false, "torus:8x4": true, "mesh:4x4": true, "dgxh100:2": false, "dragonfly:2x2x2": true} {
 		s, plans := composing(t, name, 1<<20)
-		of := s.families(plans)
+		all := turns(plans)
+		of := s.families(all, false)
 		require.NotEmpty(t, of, name)
-		for _, x := range of {
+		require.Equal(t, uneven, all.uneven(), name)
+		for _, x := range append(of, s.families(all, true)...) {
 			count := map[int]int{}
 			for i, q := range x.plans {
-				for n := range s.parts(q) {
-					c := s.base(q, n)
+				for j, n := range q.bases {
+					c := s.base(q.plan, n)
 					labels, before := s.guide.labels(c)
 					waits, found := map[int][]int{}, map[int]int{}
 					for h, l := range labels {
@@ -64,7 +66,7 @@ func TestFamilies(t *testing.T) {
 						w := c.steps[s.guide.hops(c)[h].step].pairs[s.guide.hops(c)[h].pair]
 						require.Equal(t, x.classes[k].lasts, s.guide.t.Duration(s.ways.routes[w.route], 1), name)
 					}
-					if i == 0 && n == 0 {
+					if i == 0 && j == 0 {
 						count = found
 					}
 					require.Equal(t, count, found, name)
@@ -80,7 +82,7 @@ func TestTimetable(t *testing.T) {
 	s, plans := composing(t, "hypercube:3", 1<<20)
 	k := &s.p.Topology.Links[0]
 	s.p.Size = int64(3 * float64(k.Alpha) * float64(k.Bandwidth) / 1e12)
-	of := slices.DeleteFunc(s.families(plans), func(x *family) bool { return len(x.classes) != 3 || x.plans[0].transfers(1) != 24 })
+	of := slices.DeleteFunc(s.families(turns(plans), false), func(x *family) bool { return len(x.classes) != 3 || x.plans[0].transfers(1) != 24 })
 	require.Len(t, of, 1)
 	slot := float64(of[0].classes[0].lasts) / 4
 	for more := 1; more <= 4; more++ {
