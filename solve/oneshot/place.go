@@ -44,6 +44,14 @@ func (g *guide) hops(c *course) (all []hop) {
 	return all
 }
 
+// hops returns how many hops courses take.
+func (s *search) hops(courses []*course) (n int) {
+	for _, c := range courses {
+		n += len(s.guide.hops(c))
+	}
+	return n
+}
+
 // order raises the ranks of the hops of a course among n members, which are in any order, where they are too low: a hop is placed before
 // what its receiver sends on, before what comes to its receiver in later steps, and before what comes to its sender in later steps.
 func (c *course) order(n int, hops []hop) {

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package oneshot
 
 import (
@@ -72,12 +74,4 @@ func shifted(r *rand.Rand, ranks []model.Time, most float64) []model.Time {
 		}
 	}
 	return ranks
-}
-
-// hops returns how many hops courses take.
-func (s *search) hops(courses []*course) (n int) {
-	for _, c := range courses {
-		n += len(s.guide.hops(c))
-	}
-	return n
 }
