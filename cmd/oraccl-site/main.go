@@ -152,11 +152,12 @@ func light(packed int, quick bool) error {
 }
 
 // compress returns what unlzma in lzma.js reads. xz does not write the length into its header,
-// since it reads a pipe; here it stands there.
+// since it reads a pipe; here it stands there. Of the numbers of literal context and position bits those make this program smallest: by 18 kB than
+// what xz does by itself.
 func compress(ctx context.Context, program []byte, quick bool) ([]byte, error) {
-	options := "preset=9e,lc=3,lp=0,pb=2"
+	options := "preset=9e,lc=4,lp=0,pb=1"
 	if quick {
-		options = "preset=0,lc=3,lp=0,pb=2"
+		options = "preset=0,lc=4,lp=0,pb=1"
 	}
 	xz := exec.CommandContext(ctx, "xz", "--format=lzma", "--stdout", "--lzma1="+options)
 	xz.Stdin = bytes.NewReader(program)
