@@ -14,13 +14,19 @@ import (
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
+// searching returns a search on a network that has a name, which has not begun.
+func searching(t *testing.T, ctx context.Context, name string, kind model.Kind, size int64, bound model.Time) *search {
+	t.Helper()
+	network, err := topo.Parse(name, topo.Options{})
+	require.NoError(t, err, name)
+	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
+	return newSearch(ctx, p, solve.Options{Bound: bound})
+}
+
 // begun returns a search on a network, and a trial of a group of it, the largest being 0, with a first plan.
 func begun(t *testing.T, name string, kind model.Kind, size int64, group, parts int, where roots) (*search, *trial) {
 	t.Helper()
-	network, err := topo.Parse(name, topo.Options{})
-	require.NoError(t, err)
-	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: kind}, Size: size, Cost: model.Pipelined}
-	s := newSearch(context.Background(), p, solve.Options{Bound: 1})
+	s := searching(t, context.Background(), name, kind, size, 1)
 	s.groups()
 	x := s.newTrial(min(group, len(s.shops)-1), cut{parts: parts, ratio: 1}, where)
 	x.divide()

@@ -32,10 +32,7 @@ func TestMeeting(t *testing.T) {
 		{"line:4", 1 << 18, 1.03, 1.03},
 		{"dgx1", 1 << 20, 1.05, 1.03},
 	} {
-		network, err := topo.Parse(c.name, topo.Options{})
-		require.NoError(t, err)
-		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: c.size, Cost: model.Pipelined}
-		s := newSearch(context.Background(), p, solve.Options{})
+		s := searching(t, context.Background(), c.name, model.AllReduce, c.size, 0)
 		s.begin()
 		require.True(t, s.meets(), c.name)
 		x := s.newMeeting(amples[0])
@@ -82,10 +79,7 @@ func TestMeets(t *testing.T) {
 // search is stopped.
 func TestNoMeeting(t *testing.T) {
 	begun := func(ctx context.Context, name string, size int64, bound model.Time) *search {
-		network, err := topo.Parse(name, topo.Options{})
-		require.NoError(t, err)
-		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: size, Cost: model.Pipelined}
-		s := newSearch(ctx, p, solve.Options{Bound: bound})
+		s := searching(t, ctx, name, model.AllReduce, size, bound)
 		s.begin()
 		require.True(t, s.meets(), name)
 		return s
@@ -110,10 +104,7 @@ func TestNoMeeting(t *testing.T) {
 
 // TestPatternsGoOn: a program that carries no more is followed by one that ends later, in time still. When the time is over, what was found remains.
 func TestPatternsGoOn(t *testing.T) {
-	network, err := topo.Parse("mesh:3x3", topo.Options{})
-	require.NoError(t, err)
-	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllReduce}, Size: 1 << 18, Cost: model.Pipelined}
-	s := newSearch(context.Background(), p, solve.Options{})
+	s := searching(t, context.Background(), "mesh:3x3", model.AllReduce, 1<<18, 0)
 	s.begin()
 	x := s.meetingCut(s.widest())
 	require.NotNil(t, x)

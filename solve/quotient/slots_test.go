@@ -7,8 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oraccl/oraccl/model"
-	"github.com/oraccl/oraccl/model/topo"
-	"github.com/oraccl/oraccl/solve"
 	"github.com/oraccl/oraccl/solve/solvetest"
 )
 
@@ -26,10 +24,7 @@ func TestSlots(t *testing.T) {
 		{"fattree:4x4", model.AllGather, 1 << 20, 0.03},
 		{"fattree:4x4", model.AllReduce, 1_000_003, 0.04},
 	} {
-		network, err := topo.Parse(c.name, topo.Options{})
-		require.NoError(t, err)
-		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: c.kind}, Size: c.size, Cost: model.Pipelined}
-		s := newSearch(context.Background(), p, solve.Options{})
+		s := searching(t, context.Background(), c.name, c.kind, c.size, 0)
 		s.findBound()
 		s.groups()
 		s.budget = usualWork / 10
@@ -44,10 +39,7 @@ func TestSlots(t *testing.T) {
 // TestSlotCut: slots are used where links are alike and whole numbers of them are by how much ways differ.
 func TestSlotCut(t *testing.T) {
 	for name, used := range map[string]bool{"dragonfly:4x4x4": true, "fattree:4x4": true, "torus:4x4": false, "dgx2:2": false} {
-		network, err := topo.Parse(name, topo.Options{})
-		require.NoError(t, err)
-		p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: 1 << 20, Cost: model.Pipelined}
-		s := newSearch(context.Background(), p, solve.Options{})
+		s := searching(t, context.Background(), name, model.AllGather, 1<<20, 0)
 		s.bound = 20 * model.Microsecond
 		s.groups()
 		c, slot := s.slotCut(s.shops[0].s)
@@ -60,10 +52,7 @@ func TestSlotCut(t *testing.T) {
 
 // TestRing: where the links of ranks bind and what one has takes longer than a hop has latency, a ring ends soon after the bound.
 func TestRing(t *testing.T) {
-	network, err := topo.Parse("dragonfly:4x4x4", topo.Options{})
-	require.NoError(t, err)
-	p := &model.Problem{Topology: network, Collective: model.Collective{Kind: model.AllGather}, Size: 8 << 20, Cost: model.Pipelined}
-	s := newSearch(context.Background(), p, solve.Options{})
+	s := searching(t, context.Background(), "dragonfly:4x4x4", model.AllGather, 8<<20, 0)
 	s.findBound()
 	s.groups()
 	s.ring()
