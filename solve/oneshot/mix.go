@@ -112,8 +112,6 @@ func (s *search) mix() {
 		if x.mix(); x.Whole {
 			return
 		}
-	} else {
-		s.most = min(s.most, s.work+maxUneven)
 	}
 	unit := s.unit()
 	units := s.p.Size / unit

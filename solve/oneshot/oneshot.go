@@ -80,7 +80,6 @@ const (
 	littleMore   = 1.4     // times the latency
 	unevenMore   = 1.125   // the same where direct links are uneven
 	maxMixed     = 1 << 21 // transfers that a search for a mixture places in all
-	maxUneven    = 1 << 18 // those on networks that are no planes, where other methods usually win
 	maxComposed  = 1 << 21 // those that a search for a composition does where it leads
 	maxBeside    = 1 << 19 // those that it does elsewhere: others need the time
 
@@ -229,6 +228,7 @@ func (m *method) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	case m.name == "mixed" && p.Chunks != nil:
 		s.mixCut()
 	case m.name == "mixed":
+		s.most = mostMixed(p)
 		s.mix()
 	default:
 		s.oneShot()

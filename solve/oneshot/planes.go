@@ -42,9 +42,18 @@ const (
 const (
 	mostOwned      = 1 << 7  // pieces of an owner
 	mostOnPlanes   = 1 << 19 // transfers
+	mostElsewhere  = 1 << 18 // transfers that a search places in all on other networks, where other methods usually win
 	fewerTransfers = 1000    // the part of the makespan that more transfers have to gain, unless they are few
 	shareSteps     = 16      // parts of the buffer by which the share of one-shot chunks is searched at first
 )
+
+// mostMixed returns how many transfers a search for a mixture places in all.
+func mostMixed(p *model.Problem) int {
+	if network.PlanesOf(p) == nil {
+		return mostElsewhere
+	}
+	return maxMixed
+}
 
 // planes returns what the mixture does on the planes of a network, nil if it has none.
 func (s *search) planes() *planes {
