@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/oraccl/oraccl/model"
+	"github.com/oraccl/oraccl/solve/arborescence"
 	"github.com/oraccl/oraccl/solve/lp"
 	"github.com/oraccl/oraccl/solve/lp/highs"
 )
@@ -161,21 +162,13 @@ func (x *timetable) at(family, class int, part float64) float64 {
 }
 
 // schedule has chunks follow timetables. Where families have some of a plan's bases alone, those that have all of them come first: there are
-// fewer, and their programs are small. Where patterns come later, which are better, or there is no time
-// for more, there are only these.
+// fewer, and their programs are small. Where patterns come later, which are better, or there is no time for more, there are only these.
 func (s *search) schedule(plans []*plan) {
-	var x latencies
-	x.least = model.MaxTime
+	x := latencies{least: model.MaxTime}
 	for u := range s.n() {
 		for v := range u {
 			between := model.Time(s.guide.between(u, v) / perPicosecond)
-			x.least = min(x.least, between)
-			for a, b := x.unit, between; ; a, b = b, a%b {
-				if b == 0 {
-					x.unit = a
-					break
-				}
-			}
+			x.least, x.unit = min(x.least, between), model.Time(arborescence.GCD(int64(x.unit), int64(between)))
 		}
 	}
 	if x.least == 0 || s.makespan/x.least > fineSlots || !slow(s.p, x.least) {

@@ -76,6 +76,23 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
+// Slots divide all latencies, unless what divides these is far shorter: then the least one.
+func TestSlot(t *testing.T) {
+	for _, c := range []struct {
+		least, unit model.Time
+		about, want float64
+	}{
+		{1_000_000, 500_000, 260_000, 250_000},
+		{1_000_000, 500_000, 900_000, 500_000},
+		{1_000_000, 500_000, 1_100_000, 1_000_000},
+		{700_000, 50_000, 260_000, 700_000. / 3},
+		{700_000, 50_000, 90_000, 50_000},
+		{500_000, 500_000, 2_000_000, 500_000},
+	} {
+		require.InDelta(t, c.want, latencies{c.least, c.unit}.slot(c.about), 1, "%+v", c)
+	}
+}
+
 // On a hypercube whose members exchange sums along each dimension, and where the buffer takes a latency over all links of a member, as much
 // of it is over as there is time after the latencies.
 func TestTimetable(t *testing.T) {
